@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# The warning set of the style guide, for every target of the project.
+add_compile_options(
+    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+    -Wvla -Wundef -fno-common)
+if(KYMO_WERROR)
+    add_compile_options(-Werror)
+endif()
+
+# kymo_sanitize(target): the sanitizers that KYMO_SANITIZE names. Never used for
+# libkymo-preload.so, which lives in programs that have no sanitizer's runtime.
+function(kymo_sanitize target)
+    if(KYMO_SANITIZE)
+        target_compile_options(${target} PRIVATE -fsanitize=${KYMO_SANITIZE}
+            -fno-sanitize-recover=all -fno-omit-frame-pointer)
+        target_link_options(${target} PRIVATE -fsanitize=${KYMO_SANITIZE})
+    endif()
+endfunction()

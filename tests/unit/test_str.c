@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/str.h"
+#include "unit.h"
+
+static void append_and_printf(void **state)
+{
+    (void)state;
+    kymo_str s = {0};
+    assert_string_equal(kymo_str_cstr(&s), "");
+    for (int i = 0; i < 1000; i++)
+        kymo_str_printf(&s, "%d,", i % 10);
+    kymo_str_puts(&s, "end");
+    assert_int_equal(s.len, 2003);
+    assert_int_equal(strlen(kymo_str_cstr(&s)), 2003);
+    assert_false(s.failed);
+    kymo_str_deinit(&s);
+}
+
+static void utf8_is_made_valid(void **state)
+{
+    (void)state;
+    char out[64];
+    static const struct {
+        const char *in;
+        const char *out;
+    } cases[] = {
+        {"plain", "plain"},
+        {"\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9"},
+        {"a\xff"
+         "b",
+         "a\xef\xbf\xbd"
+         "b"},
+        {"\xc0\x80", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong NUL */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogate */
+        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"}, /* cut */
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(cases); i++) {
+        kymo_utf8_copy(out, sizeof out, cases[i].in, strlen(cases[i].in));
+        assert_string_equal(out, cases[i].out);
+        assert_int_equal(kymo_utf8_valid_prefix(out, strlen(out)), strlen(out));
+    }
+    assert_int_equal(kymo_utf8_copy(out, 4, "ab\xc3\xa9", 4), 2);
+    assert_string_equal(out, "ab");
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    uint64_t v = 7;
+    assert_int_equal(kymo_parse_u64("18446744073709551615", 20, &v), KYMO_OK);
+    assert_true(v == UINT64_MAX);
+    assert_int_equal(kymo_parse_u64("18446744073709551616", 20, &v), KYMO_E_RANGE);
+    assert_int_equal(kymo_parse_u64("", 0, &v), KYMO_E_INVALID);
+    assert_int_equal(kymo_parse_u64("-1", 2, &v), KYMO_E_INVALID);
+    assert_int_equal(kymo_parse_u64("1x", 2, &v), KYMO_E_INVALID);
+    char buf[32];
+    assert_string_equal(kymo_format_bytes(buf, 1536), "1.5 KiB");
+    assert_string_equal(kymo_format_bytes(buf, 32u << 20), "32 MiB");
+    assert_string_equal(kymo_format_duration(buf, 1500000), "1.5 ms");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(append_and_printf),
+        cmocka_unit_test(utf8_is_made_valid),
+        cmocka_unit_test(numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
