@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profile.h - a profile: who ran, where the time went, and how far the recording is to be trusted.
+ *
+ * Flow:     recording, or your own stacks and values -> [profile] -> symbolizer -> encode.h, report
+ * Threads:  a profile has one owner at a time; any thread may be it
+ * Memory:   a profile owns everything in it; what goes in is copied. A pointer that comes out stays
+ *           valid until the next call that adds to the same table, text until kymo_profile_destroy
+ * Signals:  not for handlers
+ *
+ * Tables are named by 32-bit ids: dense, from 0, in the order of adding. KYMO_NONE is "none".
+ * Strings, sources, functions, native symbols, frames and stacks are interned: adding the same
+ * content again gives the same id. Processes, threads and modules are not.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC; kymo_meta.origin_monotonic_ns is the profile's zero,
+ * and encoders show an earlier time as zero. Time 0 means "not known" where a comment says so.
+ *
+ * Text in need not be valid UTF-8: invalid bytes and NULs become U+FFFD, and text of more than
+ * KYMO_STRING_MAX bytes is cut on a character's boundary. Text out is valid, NUL-terminated UTF-8.
+ *
+ * Structures begin with their size, for a later version to grow at the end: set it when you fill
+ * one (`kymo_thread t = {.size = sizeof t, ...}`). A pointer to a structure that the library gives
+ * may point to a longer one.
+ */
+#ifndef KYMO_PROFILE_H
+#define KYMO_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kymo/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kymo_profile kymo_profile;
+
+#define KYMO_NONE UINT32_MAX
+#define KYMO_NO_ADDRESS UINT64_MAX
+
+/* What a table holds at most; beyond it an add function returns KYMO_E_TOO_BIG and changes nothing.
+ * The limits are far above any real profile. They keep a hostile recording from taking all memory.
+ */
+#define KYMO_STRING_MAX 16384u             /* bytes of one string; longer ones are cut */
+#define KYMO_STRING_BYTES_MAX (1ull << 30) /* bytes of all strings */
+#define KYMO_STRINGS_MAX (1u << 26)
+#define KYMO_PROCESSES_MAX (1u << 20)
+#define KYMO_THREADS_MAX (1u << 22)
+#define KYMO_MODULES_MAX (1u << 20)
+#define KYMO_SOURCES_MAX (1u << 24)
+#define KYMO_FUNCTIONS_MAX (1u << 26)
+#define KYMO_SYMBOLS_MAX (1u << 26)
+#define KYMO_FRAMES_MAX (1u << 26)
+#define KYMO_LINES_MAX (1u << 28)     /* of all frames */
+#define KYMO_FRAME_LINES_MAX 1024u    /* inlined into one frame; deeper ones are refused */
+#define KYMO_STACKS_MAX (1u << 28)    /* nodes of the prefix tree */
+#define KYMO_SAMPLES_MAX (1ull << 30) /* of all threads */
+#define KYMO_ARGS_MAX 4096u   /* of one command; what is left out is counted in the last one */
+#define KYMO_BUILD_ID_MAX 64u /* bytes */
+#define KYMO_LOST_MAX 64u     /* kinds of loss */
+
+/* What code a frame is. AUTO: the module's category; for a module, judged by its path. */
+typedef enum kymo_category {
+    KYMO_CATEGORY_AUTO = 0,
+    KYMO_CATEGORY_OTHER,     /* nothing is known, or a frame that stands for something else */
+    KYMO_CATEGORY_PROGRAM,   /* the main executable of the process */
+    KYMO_CATEGORY_LIBRARY,   /* a shared library */
+    KYMO_CATEGORY_LIBC,      /* the C library, the loader and the vdso */
+    KYMO_CATEGORY_GENERATED, /* outside every mapped file: JIT code, trampolines */
+    KYMO_CATEGORY_KERNEL,
+    KYMO_CATEGORY_COUNT
+} kymo_category;
+
+/* Why a sample was taken. */
+typedef enum kymo_sample_kind {
+    KYMO_SAMPLE_CPU = 0,  /* weight: CPU time of the thread since its last sample of this kind */
+    KYMO_SAMPLE_WALL = 1, /* weight: elapsed time since its last sample of this kind */
+    KYMO_SAMPLE_KIND_COUNT
+} kymo_sample_kind;
+
+/* What the thread was doing. */
+typedef enum kymo_thread_state {
+    KYMO_STATE_UNKNOWN = 0,
+    KYMO_STATE_RUNNING,
+    KYMO_STATE_SLEEPING, /* interruptible: waits for an event, a lock, a timer */
+    KYMO_STATE_BLOCKED,  /* uninterruptible: mostly disk */
+    KYMO_STATE_COUNT
+} kymo_thread_state;
+
+/* The recording as a whole. NULL text and 0 numbers mean "not known". */
+typedef struct kymo_meta {
+    uint32_t size;
+    uint32_t logical_cpus;
+    uint32_t physical_cpus;
+    uint32_t argc;
+    const char *const *argv; /* the recorded command; argc entries */
+    const char *product;     /* the name shown for the whole; NULL: argv[0]'s last component */
+    const char *version;     /* of Kymo */
+    const char *engine;      /* "perf", "timer", ... */
+    const char *hostname;
+    const char *os;     /* "Debian GNU/Linux 12 (bookworm)" */
+    const char *kernel; /* "Linux 6.1.0-18-amd64" */
+    const char *arch;   /* "x86_64" */
+    const char *cpu_name;
+    uint64_t memory_bytes;
+    uint64_t origin_monotonic_ns; /* the zero of the profile: the start of the recorded program */
+    uint64_t origin_realtime_ns;  /* the same moment in ns since 1970 */
+    uint64_t start_ns;            /* when recording began (CLOCK_MONOTONIC); 0: at the origin */
+    uint64_t end_ns;              /* when it ended; 0: with the last sample */
+    uint64_t period_ns;           /* asked for between two samples of a thread; 0: not sampled */
+} kymo_meta;
+
+typedef struct kymo_lost {
+    const char *kind; /* "no block", "depot full", ... */
+    uint64_t count;
+} kymo_lost;
+
+/* What a recording says of itself. Ratios are 0 to 1, and NAN where they do not apply. */
+typedef struct kymo_quality {
+    uint32_t size;
+    uint32_t lost_count;
+    const kymo_lost *lost; /* lost_count entries */
+    uint64_t samples;
+    double achieved;          /* sum of weights / CPU time */
+    double sampled_rate;      /* distinct samples / (CPU time / period) */
+    double stacks_complete;   /* samples whose stack ends in the thread's real entry */
+    double frames_symbolized; /* of the frames in files that have symbols, those named */
+    uint64_t cpu_unsampled_ns;
+    uint64_t disturbed;  /* system calls that may have seen EINTR for us */
+    uint64_t handler_ns; /* time spent in our handlers */
+} kymo_quality;
+
+/* One image of a process, from its start or exec to its exit or next exec. Several may have the
+ * same pid, one after the other. */
+typedef struct kymo_process {
+    uint32_t size;
+    int32_t pid;
+    int32_t parent_pid; /* 0: not known */
+    uint32_t argc;
+    const char *const *argv;
+    const char *name;    /* NULL: argv[0]'s last component, else "pid N" */
+    uint64_t start_ns;   /* 0: before the recording, not known when */
+    uint64_t end_ns;     /* 0: alive at the end */
+    uint64_t cpu_ns;     /* user + system */
+    int32_t exit_status; /* as wait(2) gives it; -1: not known */
+    uint32_t is_main;    /* the one that was asked for; at most one process has it */
+} kymo_process;
+
+typedef struct kymo_thread {
+    uint32_t size;
+    uint32_t process; /* id of its kymo_process */
+    int32_t tid;
+    uint32_t is_main;  /* see kymo_profile_finish */
+    const char *name;  /* NULL: "thread TID" */
+    uint64_t start_ns; /* 0: before the recording */
+    uint64_t end_ns;   /* 0: alive at the end */
+    uint64_t cpu_ns;
+} kymo_thread;
+
+/* A mapped ELF file, from load to unload. Several may have had the same addresses, one after the
+ * other, and in several processes. */
+typedef struct kymo_module {
+    uint32_t size;
+    uint32_t process;
+    const char *path; /* as mapped; "[vdso]" and the like for what is no file */
+    const char *name; /* NULL: last component of path */
+    uint8_t build_id[KYMO_BUILD_ID_MAX];
+    uint32_t build_id_len; /* bytes; 0: not known */
+    uint32_t is_main;      /* the executable itself */
+    uint32_t category;     /* kymo_category */
+    uint32_t reserved;     /* 0 */
+    const char *arch;      /* NULL: meta's */
+    uint64_t start;        /* runtime addresses [start, end) of its executable mapping */
+    uint64_t end;
+    uint64_t file_offset; /* of start in the file */
+    uint64_t load_bias;   /* runtime address - ELF vaddr; wraps around */
+    uint64_t load_ns;     /* 0: before the recording */
+    uint64_t unload_ns;   /* 0: never */
+} kymo_module;
+
+/* A function as the source has it. */
+typedef struct kymo_function {
+    uint32_t name;        /* string: as shown, demangled */
+    uint32_t system_name; /* string: as the linker has it; 0 (""): the same as name */
+    uint32_t source;      /* KYMO_NONE: not known */
+    uint32_t start_line;  /* 0: not known */
+    uint32_t module;      /* KYMO_NONE: none. Interning keeps the first module of the same file. */
+} kymo_function;
+
+/* A symbol of a symbol table: the machine code that a frame lies in. */
+typedef struct kymo_symbol {
+    uint32_t module;
+    uint32_t name;       /* string: demangled */
+    uint64_t address;    /* ELF vaddr */
+    uint64_t size_bytes; /* 0: not known */
+} kymo_symbol;
+
+/* One source position; the lines of a frame are the functions inlined there, innermost first. */
+typedef struct kymo_line {
+    uint32_t function;
+    uint32_t line;   /* 0: not known */
+    uint32_t column; /* 0: not known */
+} kymo_line;
+
+/* A physical place in code. */
+typedef struct kymo_frame {
+    uint64_t address; /* to look up: pc, pc - 1 for callers. ELF vaddr (runtime address - load_bias)
+                         with a module; absolute without; KYMO_NO_ADDRESS: stands for a name only */
+    uint32_t module;  /* KYMO_NONE: outside every mapped file */
+    uint32_t symbol;  /* KYMO_NONE: none known */
+    uint32_t first_line; /* see kymo_profile_frame_lines */
+    uint32_t line_count; /* 0: not symbolized; shown as module+0xaddress */
+    uint8_t category;    /* kymo_category, never AUTO */
+    uint8_t named;       /* the address lies in a symbol's extent or a DWARF subprogram */
+} kymo_frame;
+
+typedef enum kymo_table {
+    KYMO_TABLE_STRINGS,
+    KYMO_TABLE_SOURCES,
+    KYMO_TABLE_PROCESSES,
+    KYMO_TABLE_THREADS,
+    KYMO_TABLE_MODULES,
+    KYMO_TABLE_FUNCTIONS,
+    KYMO_TABLE_SYMBOLS,
+    KYMO_TABLE_FRAMES,
+    KYMO_TABLE_STACKS,
+    KYMO_TABLE_COUNT
+} kymo_table;
+
+/* ---- building ---------------------------------------------------------------------------------
+ * Each returns KYMO_E_NOMEM, KYMO_E_TOO_BIG, or KYMO_E_INVALID for an id that does not exist; the
+ * profile is then as it was before the call. */
+
+/* An empty profile; string 0 is "". */
+KYMO_API kymo_err kymo_profile_create(kymo_profile **out);
+/* NULL is allowed. */
+KYMO_API void kymo_profile_destroy(kymo_profile *profile);
+
+/* Replace what was set before. */
+KYMO_API kymo_err kymo_profile_set_meta(kymo_profile *profile, const kymo_meta *meta);
+KYMO_API kymo_err kymo_profile_set_quality(kymo_profile *profile, const kymo_quality *quality);
+
+KYMO_API kymo_err kymo_profile_add_string(kymo_profile *profile, const char *text, size_t len,
+                                          uint32_t *string);
+/* A source file by its path (as the debug information gives it, joined to its directory). */
+KYMO_API kymo_err kymo_profile_add_source(kymo_profile *profile, const char *path, size_t len,
+                                          uint32_t *source);
+KYMO_API kymo_err kymo_profile_add_process(kymo_profile *profile, const kymo_process *process,
+                                           uint32_t *id);
+/* Overwrites a row, when more is known of it: its end, its name, its CPU time. The pid, the
+ * process of a thread and its tid must stay as they were. */
+KYMO_API kymo_err kymo_profile_update_process(kymo_profile *profile, uint32_t id,
+                                              const kymo_process *process);
+KYMO_API kymo_err kymo_profile_add_thread(kymo_profile *profile, const kymo_thread *thread,
+                                          uint32_t *id);
+KYMO_API kymo_err kymo_profile_update_thread(kymo_profile *profile, uint32_t id,
+                                             const kymo_thread *thread);
+KYMO_API kymo_err kymo_profile_add_module(kymo_profile *profile, const kymo_module *module,
+                                          uint32_t *id);
+KYMO_API kymo_err kymo_profile_set_module_unload(kymo_profile *profile, uint32_t id,
+                                                 uint64_t unload_ns);
+
+KYMO_API kymo_err kymo_profile_add_function(kymo_profile *profile, const kymo_function *function,
+                                            uint32_t *id);
+KYMO_API kymo_err kymo_profile_add_symbol(kymo_profile *profile, const kymo_symbol *symbol,
+                                          uint32_t *id);
+
+/* A place in code. module KYMO_NONE: address is absolute. Interned by module, address and category.
+ */
+KYMO_API kymo_err kymo_profile_add_frame(kymo_profile *profile, uint32_t module, uint64_t address,
+                                         kymo_category category, uint32_t *id);
+/* A frame without an address that shows a function's name, such as "[truncated stack]". */
+KYMO_API kymo_err kymo_profile_add_label_frame(kymo_profile *profile, uint32_t function,
+                                               kymo_category category, uint32_t *id);
+/* What the symbolizer found; count lines, innermost first (count 0: none), symbol KYMO_NONE: none.
+ * Replaces what was there. */
+KYMO_API kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t frame,
+                                               const kymo_line *lines, uint32_t count,
+                                               uint32_t symbol, int named);
+
+/* A stack is a node of a prefix tree: the frame called, and the stack of its caller (KYMO_NONE for
+ * the outermost frame). A parent's id is always less than its child's. */
+KYMO_API kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t frame,
+                                         uint32_t *id);
+
+/* stack KYMO_NONE: not known. Samples of a thread may come in any order. */
+KYMO_API kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_t time_ns,
+                                          uint32_t stack, uint64_t weight_ns, kymo_sample_kind kind,
+                                          kymo_thread_state state);
+
+/* Sorts the samples of each thread by time (those of one time stay in the order of adding), the
+ * threads by process and start, and makes sure that each process has exactly one main thread: the
+ * one marked, else the one whose tid is the pid, else the earliest; a process without threads is
+ * given one. Reading samples, and encoding, wants a finished profile. Adding a process, thread or
+ * sample afterwards is allowed and needs another finish; adding names and lines does not. */
+KYMO_API kymo_err kymo_profile_finish(kymo_profile *profile);
+
+/* ---- reading ----------------------------------------------------------------------------------
+ * An id that does not exist gives NULL, or "" for a string. */
+
+KYMO_API uint32_t kymo_profile_count(const kymo_profile *profile, kymo_table table);
+/* Never NULL; text in it is NULL where nothing was set. */
+KYMO_API const kymo_meta *kymo_profile_meta(const kymo_profile *profile);
+KYMO_API const kymo_quality *kymo_profile_quality(const kymo_profile *profile);
+
+KYMO_API const char *kymo_profile_string(const kymo_profile *profile, uint32_t string);
+KYMO_API size_t kymo_profile_string_len(const kymo_profile *profile, uint32_t string);
+/* The path of a source; "" for KYMO_NONE. */
+KYMO_API const char *kymo_profile_source(const kymo_profile *profile, uint32_t source);
+/* In rows that come out, no name, path, arch or argv is NULL. */
+KYMO_API const kymo_process *kymo_profile_process(const kymo_profile *profile, uint32_t id);
+KYMO_API const kymo_thread *kymo_profile_thread(const kymo_profile *profile, uint32_t id);
+KYMO_API const kymo_module *kymo_profile_module(const kymo_profile *profile, uint32_t id);
+/* The first module of the same file (path and build-id), in whichever process; id itself if first.
+ */
+KYMO_API uint32_t kymo_profile_module_file(const kymo_profile *profile, uint32_t id);
+KYMO_API const kymo_function *kymo_profile_function(const kymo_profile *profile, uint32_t id);
+KYMO_API const kymo_symbol *kymo_profile_symbol(const kymo_profile *profile, uint32_t id);
+KYMO_API const kymo_frame *kymo_profile_frame(const kymo_profile *profile, uint32_t id);
+/* Its lines, innermost first; *count is 0 (and the result may be NULL) if it has none. */
+KYMO_API const kymo_line *kymo_profile_frame_lines(const kymo_profile *profile, uint32_t frame,
+                                                   uint32_t *count);
+/* The name to show for a frame: its innermost function, else "module+0xaddress", else "0xaddress".
+ * Cut to cap bytes, NUL included, on a character's boundary. Returns out. */
+KYMO_API const char *kymo_profile_frame_label(const kymo_profile *profile, uint32_t frame,
+                                              char *out, size_t cap);
+
+/* Columns of count stacks. */
+typedef struct kymo_stacks {
+    const uint32_t *frame;
+    const uint32_t *parent; /* KYMO_NONE: outermost */
+    uint32_t count;
+} kymo_stacks;
+KYMO_API kymo_stacks kymo_profile_stacks(const kymo_profile *profile);
+
+/* Columns of one thread's samples, by time once the profile is finished. */
+typedef struct kymo_samples {
+    const uint64_t *time_ns;
+    const uint64_t *weight_ns;
+    const uint32_t *stack;
+    const uint8_t *kind;  /* kymo_sample_kind */
+    const uint8_t *state; /* kymo_thread_state */
+    size_t count;
+} kymo_samples;
+KYMO_API kymo_samples kymo_profile_samples(const kymo_profile *profile, uint32_t thread);
+/* Of all threads. */
+KYMO_API uint64_t kymo_profile_sample_count(const kymo_profile *profile);
+
+/* Threads in the order to show them: processes by start (the main one first), in each the main
+ * thread first, then by start. As many entries as threads; NULL before finish. */
+KYMO_API const uint32_t *kymo_profile_thread_order(const kymo_profile *profile);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
