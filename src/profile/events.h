@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.h - what a recording says, one structure per thing it can say.
+ *
+ * Layer:    profile
+ * Flow:     recorder/ (drain) -> [events] -> recorder/recording_write.c -> .kymo
+ *           .kymo -> recorder/recording_read.c -> [events] -> ingest.c -> profile tables
+ * Threads:  plain data
+ * Memory:   every pointer is borrowed for the call that it is given to
+ * Signals:  not for handlers
+ *
+ * The same structures go into the writer and come out of the reader. Their encoding, and what each
+ * block may rely on, is doc/format-kymo.md.
+ *
+ * Ids are chosen by the one who writes: process and thread ids are unique in the recording, module
+ * and stack ids within their process. Count them from 0, they index nothing but tables. The reader
+ * renumbers: ids that come out of it are dense from 0 over the whole recording, in the order of
+ * appearance, and every id that an event refers to was announced before.
+ *
+ * Times are CLOCK_MONOTONIC in nanoseconds, 0 where they are not known. Text is NUL-terminated
+ * bytes of any encoding; NULL is the same as "" and means not known.
+ */
+#ifndef KYMO_PROFILE_EVENTS_H
+#define KYMO_PROFILE_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define KYMO_EVENT_NONE UINT32_MAX /* no process, no module, no stack */
+
+/* The first event of every recording. */
+typedef struct kymo_event_meta {
+    uint64_t start_ns;          /* when recording began */
+    uint64_t start_realtime_ns; /* the same moment in ns since 1970 */
+    uint64_t period_ns;         /* asked for between two samples of a thread; 0: not sampled */
+    uint64_t memory_bytes;
+    uint32_t logical_cpus;
+    uint32_t physical_cpus;
+    uint32_t hz;               /* ticks of the kernel a second (CONFIG_HZ); 0: not known */
+    const char *host;          /* node name */
+    const char *os;            /* "Debian GNU/Linux 12 (bookworm)" */
+    const char *kernel;        /* "Linux 6.1.0-18-amd64" */
+    const char *arch;          /* "x86_64" */
+    const char *cpu_name;      /* "model name" of /proc/cpuinfo */
+    const char *version;       /* of Kymo */
+    const char *engine;        /* "perf", "timer", ... */
+    const char *engine_reason; /* why that one, one line */
+    const char *options;       /* as of KYMO_OPTIONS: "cpu=1ms,..." */
+    uint32_t argc;
+    const char *const *argv; /* the recorded command */
+} kymo_event_meta;
+
+/* A process image: from its start or exec to its exit or next exec. */
+typedef struct kymo_event_process {
+    uint32_t process;
+    int32_t pid;
+    int32_t parent_pid; /* 0: not known */
+    uint32_t is_main;   /* the one that was asked for; at most one */
+    uint64_t start_ns;
+    const char *name;
+    const char *exe; /* path of its executable */
+    uint32_t argc;
+    const char *const *argv;
+} kymo_event_process;
+
+/* When it is not known how a process ended, there is no such event. */
+typedef struct kymo_event_process_end {
+    uint32_t process;
+    int32_t wait_status; /* as wait(2) gives it; -1: not known */
+    uint64_t end_ns;
+    uint64_t user_ns; /* of wait4; both 0: not known */
+    uint64_t system_ns;
+} kymo_event_process_end;
+
+typedef struct kymo_event_thread {
+    uint32_t thread;
+    uint32_t process;
+    int32_t tid;
+    uint64_t start_ns;
+    const char *name;
+} kymo_event_thread;
+
+/* The last one of a thread names it. */
+typedef struct kymo_event_thread_name {
+    uint32_t thread;
+    uint64_t time_ns;
+    const char *name;
+} kymo_event_thread_name;
+
+typedef struct kymo_event_thread_end {
+    uint32_t thread;
+    uint64_t end_ns;      /* 0: it was alive when the recording ended */
+    uint64_t cpu_ns;      /* its CPU clock, whole life; 0: not known */
+    uint64_t cpu_tail_ns; /* of cpu_ns: used after its last sample, or all if it had none */
+} kymo_event_thread_end;
+
+typedef struct kymo_event_module {
+    uint32_t module;
+    uint32_t process;
+    uint64_t start; /* runtime addresses [start, end) of its executable mappings */
+    uint64_t end;
+    uint64_t load_bias;   /* runtime address - ELF vaddr; wraps around */
+    uint64_t file_offset; /* of start in the file */
+    uint64_t load_ns;
+    const char *path; /* as mapped; "[vdso]" and the like for what is no file */
+    const uint8_t *build_id;
+    uint32_t build_id_len; /* bytes, 0 to 64 */
+    uint32_t is_main;      /* the executable of its process */
+} kymo_event_module;
+
+typedef struct kymo_event_module_unload {
+    uint32_t module;
+    uint32_t process;
+    uint64_t time_ns;
+} kymo_event_module_unload;
+
+/* The bytes of a module that is no file: the vDSO. At most KYMO_EVENT_IMAGE_MAX. */
+#define KYMO_EVENT_IMAGE_MAX (1u << 20)
+typedef struct kymo_event_module_image {
+    uint32_t module;
+    uint32_t process;
+    const uint8_t *bytes;
+    uint32_t len;
+} kymo_event_module_image;
+
+/* address is a return address: the call lies before it, and ingest looks up address - 1. Set it for
+ * every frame but the innermost one of an interrupted thread, and the one that a signal frame was
+ * delivered to. */
+#define KYMO_EVENT_FRAME_RETURN 1u
+
+typedef struct kymo_event_frame {
+    uint64_t address; /* in a module: ELF vaddr (pc - load_bias); else the pc itself */
+    uint32_t module;  /* KYMO_EVENT_NONE: outside every module */
+    uint32_t flags;   /* KYMO_EVENT_FRAME_* */
+} kymo_event_frame;
+
+#define KYMO_EVENT_STACK_COMPLETE 1u      /* ends in the thread's real entry */
+#define KYMO_EVENT_STACK_FRAME_POINTER 2u /* some step was made by frame pointer */
+#define KYMO_EVENT_STACK_TRUNCATED 4u     /* deeper than the limit of depth */
+
+/* The deepest stack that a recording holds. */
+#define KYMO_EVENT_DEPTH_MAX 32768u
+
+typedef struct kymo_event_stack {
+    uint32_t process;
+    uint32_t stack;
+    uint32_t flags; /* KYMO_EVENT_STACK_* */
+    uint32_t end;   /* how the walk ended, as the unwinder numbers it; below 256 */
+    uint32_t depth;
+    /* From a reader: how many of the outermost frames are those of the stack event before this one
+     * (whose modules and addresses are the same). The writer finds them itself and ignores it. */
+    uint32_t shared;
+    const kymo_event_frame *frames; /* depth entries, innermost first */
+} kymo_event_stack;
+
+typedef struct kymo_event_sample {
+    uint64_t time_ns;
+    uint64_t weight_ns;
+    uint32_t stack; /* KYMO_EVENT_NONE: not known */
+    uint16_t kind;  /* kymo_sample_kind of kymo/profile.h: 0 CPU, 1 wall */
+    uint16_t state; /* kymo_thread_state: 0 unknown, 1 running, 2 sleeping, 3 blocked */
+} kymo_event_sample;
+
+/* Samples of one thread, in any order. */
+typedef struct kymo_event_samples {
+    uint32_t thread;
+    uint32_t count;
+    const kymo_event_sample *samples;
+} kymo_event_samples;
+
+/* How many records of a kind the process has lost up to now; the last one of a kind counts. */
+typedef struct kymo_event_loss {
+    uint32_t process;
+    uint32_t kind; /* a number that stays the same for a kind within its process */
+    uint64_t count;
+    const char *name; /* "no block", "depot full", ... */
+} kymo_event_loss;
+
+/* What the capture in a process says of itself, up to now; the last one counts. What can be
+ * computed from the samples is not here. */
+typedef struct kymo_event_quality {
+    uint32_t process;
+    uint64_t samples;          /* that the handlers took, lost ones included */
+    uint64_t handler_ns;       /* time spent in our handlers */
+    uint64_t disturbed;        /* system calls that may have seen EINTR for us */
+    uint64_t cpu_unsampled_ns; /* CPU time of threads that the engine could not sample; the tails of
+                                  kymo_event_thread_end are not in it */
+} kymo_event_quality;
+
+typedef enum kymo_event_severity {
+    KYMO_NOTE_INFO = 0,
+    KYMO_NOTE_WARNING = 1,
+    KYMO_NOTE_ERROR = 2,
+} kymo_event_severity;
+
+/* Something that a person should know: "child 123 not recorded: statically linked". */
+typedef struct kymo_event_note {
+    uint64_t time_ns;
+    uint32_t process; /* KYMO_EVENT_NONE: of the whole recording */
+    uint32_t severity;
+    const char *text;
+} kymo_event_note;
+
+/* The last event of a recording that was finished. */
+typedef struct kymo_event_end {
+    uint64_t end_ns;
+    uint32_t clean; /* 0: the recorder was stopped before the program had ended */
+} kymo_event_end;
+
+/* Who takes the events. A NULL member means that nobody wants this kind. A function that returns an
+ * error stops the reader, which forwards it. */
+typedef struct kymo_event_handler {
+    kymo_err (*meta)(void *ctx, const kymo_event_meta *event);
+    kymo_err (*process)(void *ctx, const kymo_event_process *event);
+    kymo_err (*process_end)(void *ctx, const kymo_event_process_end *event);
+    kymo_err (*thread)(void *ctx, const kymo_event_thread *event);
+    kymo_err (*thread_name)(void *ctx, const kymo_event_thread_name *event);
+    kymo_err (*thread_end)(void *ctx, const kymo_event_thread_end *event);
+    kymo_err (*module)(void *ctx, const kymo_event_module *event);
+    kymo_err (*module_unload)(void *ctx, const kymo_event_module_unload *event);
+    kymo_err (*module_image)(void *ctx, const kymo_event_module_image *event);
+    kymo_err (*stack)(void *ctx, const kymo_event_stack *event);
+    kymo_err (*samples)(void *ctx, const kymo_event_samples *event);
+    kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
+    kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
+    kymo_err (*note)(void *ctx, const kymo_event_note *event);
+    kymo_err (*end)(void *ctx, const kymo_event_end *event);
+} kymo_event_handler;
+
+#endif

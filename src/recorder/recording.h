@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording.h - writes and reads .kymo files (doc/format-kymo.md).
+ *
+ * Layer:    recorder; above profile (events.h), base
+ * Flow:     recorder's drain -> [writer] -> file -> [reader] -> profile/ingest.c
+ * Threads:  a writer has one owner at a time; a read is one call
+ * Memory:   a writer owns its buffers, not its descriptor; a reader frees all it took on return
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_RECORDING_H
+#define KYMO_RECORDER_RECORDING_H
+
+#include "profile/events.h"
+
+/* ---- writing ----------------------------------------------------------------------------------
+ *
+ * Events are collected and written in blocks; no event costs a system call of its own. What is
+ * defined (process, thread, module, stack) must be written before what refers to it; the writer
+ * keeps that order in the file.
+ *
+ * Errors stay: after one, every function of this writer returns it again without doing anything,
+ * and the file is cut back to its last whole block, so that it reads up to there. KYMO_E_NO_SPACE
+ * is a full disk, a quota or RLIMIT_FSIZE (ignore SIGXFSZ in a process that writes recordings).
+ * KYMO_E_INVALID is for an event that no reader would accept, and does not stay. */
+typedef struct kymo_recording_writer kymo_recording_writer;
+
+enum {
+    /* zlib level 1 for blocks of stacks and samples. Without it only large blocks that are rare
+     * (images of modules) are compressed. Costs: see doc/format-kymo.md, "Compression". */
+    KYMO_RECORDING_COMPRESS = 1,
+};
+
+/* fd: writable, at the place where the recording shall begin (an empty file, a pipe); stays the
+ * caller's. Writes the file header into the buffer; nothing reaches fd before a flush or a full
+ * buffer. */
+KYMO_NODISCARD
+kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_writer **out);
+/* Frees it without flushing. NULL is allowed. */
+void kymo_recording_writer_destroy(kymo_recording_writer *writer);
+
+/* Everything that was written so far goes to fd (write(2), no fsync). */
+KYMO_NODISCARD
+kymo_err kymo_recording_flush(kymo_recording_writer *writer);
+/* The error that stays, KYMO_OK while there is none; *detail (may be NULL) is filled with it. */
+kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
+/* Bytes that have reached fd, for progress. */
+uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);
+
+/* One function per event. meta is the first, end the last; end flushes. */
+KYMO_NODISCARD
+kymo_err kymo_recording_write_meta(kymo_recording_writer *w, const kymo_event_meta *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_process(kymo_recording_writer *w, const kymo_event_process *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_process_end(kymo_recording_writer *w,
+                                          const kymo_event_process_end *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_thread(kymo_recording_writer *w, const kymo_event_thread *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_thread_name(kymo_recording_writer *w,
+                                          const kymo_event_thread_name *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_thread_end(kymo_recording_writer *w,
+                                         const kymo_event_thread_end *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_module(kymo_recording_writer *w, const kymo_event_module *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_module_unload(kymo_recording_writer *w,
+                                            const kymo_event_module_unload *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
+                                           const kymo_event_module_image *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_stack *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event_samples *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event_quality *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_note(kymo_recording_writer *w, const kymo_event_note *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end *event);
+
+/* The same functions as a handler, ctx being the writer: a drain that speaks to a
+ * kymo_event_handler can record, or ingest without a file; a reader can copy. */
+extern const kymo_event_handler kymo_recording_write_handler;
+
+/* ---- reading ----------------------------------------------------------------------------------
+ *
+ * Bounded and total: any bytes give events, and a clear statement of how far they are good. Time is
+ * linear in the size of the input (and of what it decompresses to); memory is a few blocks plus
+ * tables of less than the input's size. */
+
+/* How the input ended. Everything before was delivered. */
+typedef enum kymo_recording_ending {
+    KYMO_RECORDING_ENDED,  /* with an END block: the recording is whole */
+    KYMO_RECORDING_NO_END, /* between two blocks: the recorder was killed, or its disk was full */
+    KYMO_RECORDING_TRUNCATED, /* within a block: the same, or the file was cut */
+    KYMO_RECORDING_CORRUPT,   /* at a block that cannot be trusted, nor skipped */
+} kymo_recording_ending;
+
+typedef struct kymo_recording_damage {
+    uint64_t blocks;         /* with a wrong checksum or content; skipped */
+    uint64_t references;     /* events that speak of something that was never announced; dropped */
+    uint64_t duplicates;     /* events that announce something again; dropped */
+    uint64_t values;         /* events with an impossible value (a time, a weight); dropped */
+    uint64_t unknown_blocks; /* of a newer version, skippable: not damage, but not shown either */
+} kymo_recording_damage;
+
+typedef struct kymo_recording_report {
+    kymo_recording_ending ending;
+    uint64_t position; /* where the input ended or reading stopped, in bytes */
+    uint64_t events;   /* delivered; each sample counts */
+    uint16_t major;    /* version of the format */
+    uint16_t minor;
+    kymo_recording_damage damage;
+    char text[160]; /* one line on ending and damage; "" for a recording that is whole */
+} kymo_recording_report;
+
+enum {
+    /* Whatever is damaged is an error: KYMO_E_TRUNCATED or KYMO_E_CORRUPT. */
+    KYMO_RECORDING_STRICT = 1,
+};
+
+/* Reads from fd (a file, a pipe) to its end. KYMO_OK when there was a recording to read, however
+ * short: then *report tells how it ended. Else KYMO_E_CORRUPT (not a recording), KYMO_E_TRUNCATED
+ * (ends before its first event), KYMO_E_VERSION, KYMO_E_NOMEM, KYMO_E_IO or what the handler
+ * returned, and *report is not written. report and detail may be NULL. */
+KYMO_NODISCARD
+kymo_err kymo_recording_read_fd(int fd, unsigned flags, const kymo_event_handler *handler,
+                                void *ctx, kymo_recording_report *report, kymo_error *detail);
+/* The same from len bytes of memory. */
+KYMO_NODISCARD
+kymo_err kymo_recording_read_memory(const void *data, size_t len, unsigned flags,
+                                    const kymo_event_handler *handler, void *ctx,
+                                    kymo_recording_report *report, kymo_error *detail);
+
+#endif
