@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unwind.h - the call stack of the running thread, walked inside a signal handler.
+ *
+ * Layer:    unwind; above base
+ * Flow:     capture/on_signal.c -> [walk] -> stack depot
+ * Threads:  one walker for the whole process; any number of threads walk with it at once
+ * Memory:   the caller owns the walker, its cache and the pcs; a walk allocates nothing
+ * Signals:  everything marked KYMO_SIGNAL_SAFE; the rest is for start() and the loader's hooks
+ *
+ * A row says how to get from a frame to its caller at one pc. It is looked for in the pc cache,
+ * then in the row tables that were published for the module, then in the module's own .eh_frame,
+ * which is interpreted on the spot. Where a module has no row for a pc, or the pc lies in no module
+ * (code that was made at run time), one step by the frame pointer is tried, and the walk says so.
+ *
+ * A walk takes no lock, and makes no system call but the page probe (unwind/stack_window.h), on
+ * stacks whose bounds it does not know. Registers and stacks may hold anything at all.
+ */
+#ifndef KYMO_UNWIND_UNWIND_H
+#define KYMO_UNWIND_UNWIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "base/atomic.h"
+#include "base/error.h"
+
+/* Registers by their DWARF numbers. */
+enum {
+    KYMO_REG_RBX = 3,
+    KYMO_REG_RBP = 6,
+    KYMO_REG_RSP = 7,
+    KYMO_REG_R10 = 10,
+    KYMO_REG_R12 = 12,
+    KYMO_REG_R15 = 15,
+    KYMO_REG_RA = 16,
+};
+
+struct kymo_regs {
+    uint64_t ip;
+    uint64_t gpr[16]; /* by DWARF number */
+};
+
+/* A thread's own stack [lo, hi); 0, 0 when it is not known. */
+struct kymo_stack_bounds {
+    uint64_t lo;
+    uint64_t hi;
+};
+
+/* Why a walk ended. */
+enum kymo_walk_end {
+    KYMO_WALK_COMPLETE,  /* the outermost frame: its return address is undefined or 0, or it is
+                          * the entry code of the program or of ld.so */
+    KYMO_WALK_DEPTH,     /* max frames were found and there are more */
+    KYMO_WALK_NO_ROW,    /* a module has nothing to say about this pc, nor does the frame pointer */
+    KYMO_WALK_BAD_STACK, /* the next frame would lie in memory that may not be read, or not above
+                          * this one */
+    KYMO_WALK_NO_MODULE, /* the pc lies in no module, and the frame pointer does not help */
+    KYMO_WALK_UNSUPPORTED, /* the module's unwind information is broken or uses what we do not do */
+    KYMO_WALK_END_COUNT
+};
+
+/* Notes on how a walk went (a mask). */
+enum {
+    KYMO_WALK_BY_FRAME_POINTER = 1u << 0, /* at least one step was guessed by the frame pointer */
+    KYMO_WALK_BY_SIGNAL_FRAME = 1u << 1,  /* a handler's frame was crossed */
+    KYMO_WALK_BY_INTERPRETER = 1u << 2,   /* at least one .eh_frame entry was interpreted */
+    KYMO_WALK_BY_PROBE = 1u << 3,      /* some page was probed: the stack is not the thread's own */
+    KYMO_WALK_PROBE_REFUSED = 1u << 4, /* a page would have been probed, but that is not allowed */
+    KYMO_WALK_CLOSING_REFUSED = 1u << 5, /* a module that may be going away was not interpreted */
+};
+
+/* Options of one walk (a mask). */
+enum {
+    /* Another thread is inside dlclose: only modules that were there at start may be interpreted.
+     */
+    KYMO_WALK_WHILE_CLOSING = 1u << 0,
+};
+
+struct kymo_walk_result {
+    enum kymo_walk_end end;
+    uint32_t notes;
+};
+
+/* One entry of the pc cache. key = pc ^ hash(row) ^ hash(generation), so that an entry that was
+ * torn by two writers, or that is of another generation, is simply a miss. */
+struct kymo_row_slot {
+    uint64_t key;
+    uint64_t row; /* unwind/row.h */
+};
+
+#define KYMO_ROW_CACHE_SLOTS 4096u /* 64 KiB: what callers give by default */
+#define KYMO_WALKER_STABLE_MAX 256u
+#define KYMO_WALKER_TABLES_MAX 64u
+
+struct kymo_address_range {
+    uint64_t lo;
+    uint64_t hi;
+};
+
+/* A published row table. sequence is odd while the slot is being written, and its readers look
+ * twice (a seqlock with one writer at a time). */
+struct kymo_walker_table {
+    uint32_t sequence;
+    uint32_t live;
+    struct kymo_address_range range; /* of the module, as mapped */
+    uint64_t base;                   /* address that the table's offsets count from */
+    const void *data;                /* unwind/row_table.h */
+    uint64_t size;
+};
+
+struct kymo_walker {
+    struct kymo_row_slot *cache; /* a power of two of slots; NULL: no cache */
+    uint32_t cache_mask;         /* slots - 1 */
+    uint32_t generation;         /* kymo_walker_new_generation() */
+    uint32_t probe_allowed;      /* written at any time; 1 after init */
+    uint32_t tables;             /* number of slots of table[] ever used */
+    uint32_t stable_count;
+    /* Code that begins the program and ld.so: frames there have no caller. */
+    struct kymo_address_range entry[2];
+    struct kymo_address_range stable[KYMO_WALKER_STABLE_MAX]; /* sorted */
+    struct kymo_walker_table table[KYMO_WALKER_TABLES_MAX];
+};
+
+/* Makes a walker with the given pc cache: slots (a power of two, or 0 for none) of zeroed memory
+ * that lives as long as the walker. Not for handlers. KYMO_E_INVALID: slots is not a power of two.
+ */
+KYMO_NODISCARD
+kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots);
+
+/* Notes which modules are loaded now and can never go away (those of program start): they may be
+ * interpreted while another thread is inside dlclose. Takes the loader's lock: call it at start
+ * only, from a constructor or main; not for handlers. More than KYMO_WALKER_STABLE_MAX modules: the
+ * rest are treated as ones that may go away. */
+void kymo_walker_init_stable(struct kymo_walker *walker);
+
+/* Forgets all cached rows. To be called both before and after the real dlclose, with walks of other
+ * threads given KYMO_WALK_WHILE_CLOSING in between: rows of the dying module that are cached
+ * between the two calls die with the second. A walk that began before the first call may still read
+ * the module; the hook must wait for it before the real dlclose. Any thread; lock-free. */
+KYMO_SIGNAL_SAFE static inline void kymo_walker_new_generation(struct kymo_walker *walker)
+{
+    kymo_add_acq_rel(&walker->generation, 1u);
+}
+
+/* Publishes a row table for the module that is mapped at range: offsets in the table count from
+ * base (load bias + kymo_row_table_base()). data is checked here once, and stays the caller's: it
+ * must stay mapped, until it has been dropped and no walk can be running that began before that.
+ * One thread at a time. KYMO_E_CORRUPT: not a row table; KYMO_E_TOO_BIG: no free slot. */
+KYMO_NODISCARD
+kymo_err kymo_walker_table_add(struct kymo_walker *walker, struct kymo_address_range range,
+                               uint64_t base, const void *data, size_t size);
+/* Withdraws the tables of modules that overlap range (the module is about to be unloaded).
+ * One thread at a time, the same as for add. */
+void kymo_walker_table_drop(struct kymo_walker *walker, struct kymo_address_range range);
+
+/* Walks the stack of the calling thread from *regs (in a handler: those of its ucontext) and fills
+ * pcs: first the pc itself, then return addresses, not adjusted. Returns their number, at least 1
+ * if max is; result (not NULL) says how it ended. *regs is scratch and is overwritten. stack:
+ * bounds of the thread's own stack; NULL or 0, 0: not known, every page is probed. */
+KYMO_SIGNAL_SAFE size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
+                                         const struct kymo_stack_bounds *stack, uint64_t *pcs,
+                                         size_t max, uint32_t options,
+                                         struct kymo_walk_result *result);
+
+/* A word for an end, as in reports: "complete", "no row", ... */
+const char *kymo_walk_end_name(enum kymo_walk_end end);
+
+KYMO_SIGNAL_SAFE static inline void kymo_regs_from_ucontext(struct kymo_regs *regs,
+                                                            const ucontext_t *uc)
+{
+    const greg_t *g = uc->uc_mcontext.gregs;
+    regs->ip = (uint64_t)g[REG_RIP];
+    regs->gpr[0] = (uint64_t)g[REG_RAX];
+    regs->gpr[1] = (uint64_t)g[REG_RDX];
+    regs->gpr[2] = (uint64_t)g[REG_RCX];
+    regs->gpr[3] = (uint64_t)g[REG_RBX];
+    regs->gpr[4] = (uint64_t)g[REG_RSI];
+    regs->gpr[5] = (uint64_t)g[REG_RDI];
+    regs->gpr[6] = (uint64_t)g[REG_RBP];
+    regs->gpr[7] = (uint64_t)g[REG_RSP];
+    for (int i = 0; i < 8; i++)
+        regs->gpr[8 + i] = (uint64_t)g[REG_R8 + i];
+}
+
+/* The registers of the caller of this, inlined: the walk begins in the function that uses it. */
+KYMO_SIGNAL_SAFE static inline __attribute__((always_inline)) void kymo_regs_here(
+    struct kymo_regs *regs)
+{
+    *regs = (struct kymo_regs){0};
+    __asm__ volatile("leaq 0(%%rip), %%rax\n\t"
+                     "movq %%rax, %0\n\t"
+                     "movq %%rsp, %1\n\t"
+                     "movq %%rbp, %2\n\t"
+                     "movq %%rbx, %3\n\t"
+                     "movq %%r12, %4\n\t"
+                     "movq %%r13, %5\n\t"
+                     "movq %%r14, %6\n\t"
+                     "movq %%r15, %7"
+                     : "=m"(regs->ip), "=m"(regs->gpr[7]), "=m"(regs->gpr[6]), "=m"(regs->gpr[3]),
+                       "=m"(regs->gpr[12]), "=m"(regs->gpr[13]), "=m"(regs->gpr[14]),
+                       "=m"(regs->gpr[15])
+                     :
+                     : "rax");
+}
+
+#endif
