@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The warning set of the style guide, for every target of the project.
 add_compile_options(
-    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
-    -Wvla -Wundef -fno-common)
+    -Wall -Wextra -Wshadow -Wconversion -Wvla -Wundef -fno-common
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(KYMO_WERROR)
     add_compile_options(-Werror)
 endif()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front to CMake. Each goal first installs the Debian packages it lacks.
+#
+#   make demo      profile two programs, write the files, say how to look at them
+#   make test      build with gcc, clang and sanitizers, run the checkers and all tests
+#   make check     the checkers alone (layers, symbols, signal path, format, licences)
+#   make bench     measure Kymo beside its peers
+#   make install   to PREFIX (/usr/local), below DESTDIR if that is set
+#   make format    lay out the C and C++ sources as .clang-format says
+PREFIX ?= /usr/local
+RELEASE := build/release
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+release:
+	@tools/install-deps build
+	cmake --preset release >/dev/null
+	cmake --build --preset release --target src/all examples/all
+
+demo: release
+	@tools/install-deps demo
+	@tools/demo $(RELEASE)
+
+test:
+	@tools/install-deps build test
+	@tools/test
+
+check:
+	@tools/install-deps build test
+	cmake --preset release >/dev/null
+	cmake --build --preset release
+	ctest --test-dir $(RELEASE) -R '^check\.' --output-on-failure
+
+bench: release
+	@tools/install-deps bench
+	@bench/run $(RELEASE)
+
+install: release
+	DESTDIR='$(DESTDIR)' cmake --install $(RELEASE) --prefix '$(PREFIX)'
+
+format:
+	@tools/install-deps test
+	git ls-files -z '*.c' '*.h' '*.cc' | xargs -0 clang-format -i
+
+clean:
+	rm -rf build
+
+.PHONY: help release demo test check bench install format clean
