@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The checkers hold the repository to its rules, and samples hold the checkers to theirs:
+# tests/checkers/<checker>/n_NAME is one that it must reject, y_NAME one that it must accept.
+set(kymo_tools ${CMAKE_SOURCE_DIR}/tools)
+add_test(NAME check.layers COMMAND ${kymo_tools}/check-layers)
+add_test(NAME check.format COMMAND ${kymo_tools}/check-format)
+add_test(NAME check.spdx COMMAND ${kymo_tools}/check-spdx)
+if(NOT KYMO_SANITIZE)
+    add_test(NAME check.symbols COMMAND ${kymo_tools}/check-symbols ${CMAKE_BINARY_DIR})
+endif()
+
+file(GLOB kymo_samples CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/tests/checkers
+    ${CMAKE_SOURCE_DIR}/tests/checkers/*/[ny]_*)
+foreach(sample IN LISTS kymo_samples)
+    string(REGEX MATCH "^([^/]+)/([ny])_(.+)$" matched ${sample})
+    set(checker ${CMAKE_MATCH_1})
+    set(name ${CMAKE_MATCH_3})
+    if(CMAKE_MATCH_2 STREQUAL "n")
+        set(verdict rejects)
+    else()
+        set(verdict accepts)
+    endif()
+    get_filename_component(folder ${sample} NAME)
+    add_test(NAME check.${checker}.${verdict}.${name}
+        COMMAND ${CMAKE_SOURCE_DIR}/tests/checkers/run ${checker} ${folder})
+endforeach()

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vec.h - a sample.
+ *
+ * Layer:    base
+ */
+#ifndef KYMO_BASE_VEC_H
+#define KYMO_BASE_VEC_H
+
+#endif

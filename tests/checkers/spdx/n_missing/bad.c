@@ -1,0 +1,1 @@
+int kymo_f(int a);

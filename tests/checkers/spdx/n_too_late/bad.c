@@ -1,0 +1,5 @@
+/*
+ * bad.c - names its licence where nobody looks.
+ *
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
