@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbolize.h - from (module, ELF address) to names, files, lines and inlined frames.
+ *
+ * Layer:    symbolize (cold half); above base. It knows nothing of profiles: apply.h joins the two
+ * Flow:     profile tables -> [symbolizer] -> profile tables
+ * Threads:  a symbolizer and all its modules belong to one thread at a time
+ * Memory:   the symbolizer owns modules and strings; kymo_symbolizer_destroy frees all of them
+ * Signals:  not for handlers
+ *
+ * Every file that is read here may be hostile: any input gives symbols, fewer symbols, or an error.
+ *
+ * Use:  kymo_symbolizer *s;
+ *       KYMO_TRY(kymo_symbolizer_create(NULL, &s));
+ *       if (kymo_symbolizer_open_module(s, &module, &symbols, &status) == KYMO_OK)
+ *           err = kymo_module_symbolize(symbols, addresses, n, results, &frames);
+ *       ...
+ *       kymo_symbol_frames_deinit(&frames);
+ *       kymo_symbolizer_destroy(s);
+ */
+#ifndef KYMO_SYMBOLIZE_SYMBOLIZE_H
+#define KYMO_SYMBOLIZE_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* One function at an address: the function itself, or one that was inlined into it. All strings
+ * live until kymo_symbolizer_destroy, and equal strings of one symbolizer are the same pointer. */
+typedef struct kymo_symbol_frame {
+    const char *function;    /* demangled (if the options say so); NULL: unnamed */
+    const char *system_name; /* as in the symbol table or DW_AT_linkage_name; NULL with function */
+    const char *file;    /* path as the compiler wrote it, absolute if it can be; NULL: unknown */
+    uint32_t line;       /* of the address, or of the call that was inlined; 0: unknown */
+    uint32_t start_line; /* of the function's declaration; 0: unknown */
+} kymo_symbol_frame;
+
+/* A growable array of frames; the caller owns it. Zero bytes are a valid, empty one. */
+typedef struct kymo_symbol_frames {
+    kymo_symbol_frame *data;
+    size_t len;
+    size_t cap;
+} kymo_symbol_frames;
+
+void kymo_symbol_frames_deinit(kymo_symbol_frames *frames);
+
+typedef struct kymo_symbol_result {
+    uint32_t first_frame; /* in the array of frames; leaf (innermost inlined function) first */
+    uint32_t n_frames;    /* 0: nothing known; otherwise the last is the function that was called */
+    uint64_t symbol_address; /* of the native symbol (ELF vaddr); see symbol_name */
+    uint64_t symbol_size;    /* its extent in bytes */
+    const char *symbol_name; /* as in the symbol table, or `name@plt`; NULL: within no symbol */
+    bool named;              /* the address lies in a symbol's extent or a DWARF subprogram */
+    bool guessed_size;       /* the symbol has no size; it was taken to reach to the next one */
+} kymo_symbol_result;
+
+typedef struct kymo_symbolizer kymo_symbolizer;
+typedef struct kymo_module_symbols kymo_module_symbols;
+
+/* Called between units of work: `done` of `total` addresses of one kymo_module_symbolize call.
+ * Returning false stops it with KYMO_E_INTERRUPTED. */
+typedef bool (*kymo_symbol_progress)(void *user, size_t done, size_t total);
+
+/* A struct of zero bytes asks for the defaults. Strings are copied by create. */
+typedef struct kymo_symbolizer_options {
+    const char *const *debug_dirs; /* NULL: /usr/lib/debug */
+    size_t n_debug_dirs;
+    const char *root_prefix; /* put before module paths and debug_dirs, e.g. /proc/PID/root; those
+                                without it are tried next. NULL: none */
+    bool no_demangle;        /* function = system_name */
+    bool no_inlines;         /* only the function that was called, with the line in it */
+    bool no_dwarf;           /* symbol tables only */
+    kymo_symbol_progress progress; /* NULL: none */
+    void *progress_user;
+} kymo_symbolizer_options;
+
+/* What is to be symbolized. The strings and bytes are borrowed: paths for the time of the call,
+ * the image as long as the symbolizer lives. */
+typedef struct kymo_symbol_module {
+    /* Files that may be it, best first: the path as the process saw it, /proc/PID/map_files/A-B,
+     * /proc/PID/root/..., in any order. NULL entries are skipped. */
+    const char *const *paths;
+    size_t n_paths;
+    /* An ELF image in memory instead of files (the vDSO); tried before them. NULL: none. */
+    const void *image;
+    size_t image_size;
+    /* The build-id that was seen in memory; at most 64 bytes. Length 0: none is known. */
+    const unsigned char *build_id;
+    size_t build_id_len;
+    /* Without a known build-id a file is used only if this is set, and the status says so. With a
+     * known one a file that has another, or none, is never used, whatever this says. */
+    bool allow_unverified;
+} kymo_symbol_module;
+
+/* What was found; also filled when opening fails. Strings live as long as the symbolizer. */
+typedef struct kymo_symbol_status {
+    kymo_err err;     /* what open_module returned */
+    const char *file; /* the module's own file ("[image]" for one in memory); NULL: none used */
+    const char *debug_file; /* separate debug file; NULL: none */
+    const char *alt_file;   /* dwz file that .gnu_debugaltlink names; NULL: none */
+    bool symtab;            /* a .symtab was read, from whichever file */
+    bool dynsym;
+    bool debugdata;  /* .gnu_debugdata was read */
+    bool dwarf;      /* there are DWARF units */
+    bool unverified; /* there was no build-id to compare */
+    /* Some candidate was refused: its build-id is not the one in memory (the file was replaced). */
+    bool mismatched;
+    bool alt_missing; /* a dwz file is named but was not found: some names will be missing */
+    size_t n_symbols; /* distinct addresses in the merged symbol table */
+    size_t n_units;   /* DWARF units */
+} kymo_symbol_status;
+
+/* options may be NULL. Errors: KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_symbolizer_create(const kymo_symbolizer_options *options, kymo_symbolizer **out);
+/* NULL is allowed. */
+void kymo_symbolizer_destroy(kymo_symbolizer *symbolizer);
+
+/* Finds the files of a module and reads their symbol tables (DWARF follows when it is needed).
+ * *out belongs to the symbolizer; a module with the same build-id is opened once and shared.
+ * status may be NULL; it is filled in any case. When only the separate debug file exists (found by
+ * build-id), that is enough. Errors:
+ *   KYMO_E_MISMATCH   there are files, but every one has another build-id: none was used
+ *   KYMO_E_NOT_FOUND  no file, or no build-id to verify by and !allow_unverified
+ *   KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED  the files are no ELF files that can be read (64-bit,
+ *                     little-endian)
+ *   KYMO_E_PERMISSION, KYMO_E_IO, KYMO_E_NOMEM */
+KYMO_NODISCARD
+kymo_err kymo_symbolizer_open_module(kymo_symbolizer *symbolizer, const kymo_symbol_module *module,
+                                     kymo_module_symbols **out, kymo_symbol_status *status);
+
+/* Frees the tables of a module (not its strings) before the symbolizer is destroyed, so that a
+ * long list of modules need not be held at once. It is opened anew when it is asked for again. */
+void kymo_module_close(kymo_module_symbols *symbols);
+
+/* Symbolizes n addresses, in any order: ELF vaddrs (runtime address minus load bias), already
+ * lowered by one where they are return addresses. results has n elements; results[i] belongs to
+ * addresses[i]; its frames are appended to *frames. Damaged DWARF costs names, not the call.
+ * Errors: KYMO_E_NOMEM, KYMO_E_TOO_BIG (more than UINT32_MAX frames), KYMO_E_INTERRUPTED. */
+KYMO_NODISCARD
+kymo_err kymo_module_symbolize(kymo_module_symbols *symbols, const uint64_t *addresses, size_t n,
+                               kymo_symbol_result *results, kymo_symbol_frames *frames);
+
+#endif
