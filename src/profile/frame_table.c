@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+#include "profile/tables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Interns by (module, address, category) and, for a frame that is only a name, its function. */
+static kymo_err intern_frame(kymo_profile *p, const kymo_frame *row, uint32_t function,
+                             uint32_t *id)
+{
+    uint64_t words[3] = {row->address, (uint64_t)row->module << 32 | function, row->category};
+    uint64_t hash = kymo_hash_words(words, 3, 0);
+    uint32_t found;
+    for (size_t probe = 0; kymo_index_find(&p->frame_index, hash, &probe, &found);) {
+        const kymo_frame *f = &p->frames.data[found];
+        if (f->address == row->address && f->module == row->module &&
+            f->category == row->category &&
+            (function == KYMO_NONE || p->lines.data[f->first_line].function == function)) {
+            *id = found;
+            return KYMO_OK;
+        }
+    }
+    if (p->frames.len >= KYMO_FRAMES_MAX)
+        return KYMO_E_TOO_BIG;
+    KYMO_TRY(kymo_vec_reserve(&p->frames, 1));
+    KYMO_TRY(kymo_vec_reserve(&p->lines, 1));
+    found = (uint32_t)p->frames.len;
+    KYMO_TRY(kymo_index_put(&p->frame_index, hash, found));
+    p->frames.data[p->frames.len] = *row;
+    if (function != KYMO_NONE) {
+        p->frames.data[p->frames.len].first_line = (uint32_t)p->lines.len;
+        p->lines.data[p->lines.len++] = (kymo_line){function, 0, 0};
+    }
+    p->frames.len++;
+    *id = found;
+    return KYMO_OK;
+}
+
+kymo_err kymo_profile_add_frame(kymo_profile *profile, uint32_t module, uint64_t address,
+                                kymo_category category, uint32_t *id)
+{
+    kymo_frame row = {.address = address, .module = module, .symbol = KYMO_NONE};
+    if ((module != KYMO_NONE && module >= profile->modules.len) || address == KYMO_NO_ADDRESS ||
+        (unsigned)category >= KYMO_CATEGORY_COUNT)
+        return KYMO_E_INVALID;
+    if (category != KYMO_CATEGORY_AUTO)
+        row.category = (uint8_t)category;
+    else if (module != KYMO_NONE)
+        row.category = (uint8_t)profile->modules.data[module].category;
+    else
+        row.category = KYMO_CATEGORY_GENERATED;
+    return intern_frame(profile, &row, KYMO_NONE, id);
+}
+
+kymo_err kymo_profile_add_label_frame(kymo_profile *profile, uint32_t function,
+                                      kymo_category category, uint32_t *id)
+{
+    kymo_frame row = {.address = KYMO_NO_ADDRESS,
+                      .module = KYMO_NONE,
+                      .symbol = KYMO_NONE,
+                      .line_count = 1,
+                      .named = 1};
+    if (function >= profile->functions.len || (unsigned)category >= KYMO_CATEGORY_COUNT)
+        return KYMO_E_INVALID;
+    row.category = (uint8_t)(category == KYMO_CATEGORY_AUTO ? KYMO_CATEGORY_OTHER : category);
+    return intern_frame(profile, &row, function, id);
+}
+
+kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t frame, const kymo_line *lines,
+                                      uint32_t count, uint32_t symbol, int named)
+{
+    /* A frame that is only a name is interned by its line, which therefore never changes. */
+    if (frame >= profile->frames.len || profile->frames.data[frame].address == KYMO_NO_ADDRESS ||
+        (symbol != KYMO_NONE && symbol >= profile->symbols.len))
+        return KYMO_E_INVALID;
+    for (uint32_t i = 0; i < count; i++)
+        if (lines[i].function >= profile->functions.len)
+            return KYMO_E_INVALID;
+    kymo_frame *f = &profile->frames.data[frame];
+    if (count > f->line_count) {
+        if (count > KYMO_FRAME_LINES_MAX || profile->lines.len + count > KYMO_LINES_MAX)
+            return KYMO_E_TOO_BIG;
+        KYMO_TRY(kymo_vec_reserve(&profile->lines, count));
+        f->first_line = (uint32_t)profile->lines.len;
+        profile->lines.len += count;
+    }
+    if (count > 0)
+        memcpy(profile->lines.data + f->first_line, lines, count * sizeof *lines);
+    f->line_count = count;
+    f->symbol = symbol;
+    f->named = named != 0;
+    return KYMO_OK;
+}
+
+const kymo_frame *kymo_profile_frame(const kymo_profile *profile, uint32_t id)
+{
+    return id < profile->frames.len ? &profile->frames.data[id] : NULL;
+}
+
+const kymo_line *kymo_profile_frame_lines(const kymo_profile *profile, uint32_t frame,
+                                          uint32_t *count)
+{
+    *count = 0;
+    if (frame >= profile->frames.len || profile->frames.data[frame].line_count == 0)
+        return NULL;
+    *count = profile->frames.data[frame].line_count;
+    return profile->lines.data + profile->frames.data[frame].first_line;
+}
+
+const char *kymo_profile_frame_label(const kymo_profile *profile, uint32_t frame, char *out,
+                                     size_t cap)
+{
+    const kymo_frame *f = kymo_profile_frame(profile, frame);
+    char offset[24];
+    if (cap == 0)
+        return out;
+    out[0] = '\0';
+    if (!f)
+        return out;
+    if (f->line_count > 0) {
+        uint32_t name = profile->functions.data[profile->lines.data[f->first_line].function].name;
+        kymo_utf8_copy(out, cap, kymo_profile_string(profile, name),
+                       kymo_profile_string_len(profile, name));
+        return out;
+    }
+    size_t len = 0;
+    if (f->module != KYMO_NONE) {
+        const char *name = profile->modules.data[f->module].name;
+        len = kymo_utf8_copy(out, cap, name, strlen(name));
+    }
+    int n = snprintf(offset, sizeof offset, "%s0x%" PRIx64, f->module != KYMO_NONE ? "+" : "",
+                     f->address);
+    kymo_utf8_copy(out + len, cap - len, offset, (size_t)n);
+    return out;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns grow one after the other; when one cannot, those before it are merely larger than
+ * they need be, since cap changes only when all have grown. */
+static kymo_err grow(kymo_sample_columns *s)
+{
+    size_t cap = s->cap < 16 ? 16 : s->cap + s->cap / 2;
+    void *p;
+#define GROW(column)                                     \
+    do {                                                 \
+        p = realloc(s->column, cap * sizeof *s->column); \
+        if (!p)                                          \
+            return KYMO_E_NOMEM;                         \
+        s->column = p;                                   \
+    } while (0)
+    GROW(time_ns);
+    GROW(weight_ns);
+    GROW(stack);
+    GROW(kind);
+    GROW(state);
+#undef GROW
+    s->cap = cap;
+    return KYMO_OK;
+}
+
+kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_t time_ns,
+                                 uint32_t stack, uint64_t weight_ns, kymo_sample_kind kind,
+                                 kymo_thread_state state)
+{
+    if (thread >= profile->threads.len ||
+        (stack != KYMO_NONE && stack >= profile->stack_frame.len) ||
+        (unsigned)kind >= KYMO_SAMPLE_KIND_COUNT || (unsigned)state >= KYMO_STATE_COUNT)
+        return KYMO_E_INVALID;
+    if (profile->sample_count >= KYMO_SAMPLES_MAX)
+        return KYMO_E_TOO_BIG;
+    kymo_sample_columns *s = &profile->samples.data[thread];
+    if (s->count == s->cap)
+        KYMO_TRY(grow(s));
+    if (s->count > 0 && time_ns < s->time_ns[s->count - 1])
+        s->unsorted = 1;
+    s->time_ns[s->count] = time_ns;
+    s->weight_ns[s->count] = weight_ns;
+    s->stack[s->count] = stack;
+    s->kind[s->count] = (uint8_t)kind;
+    s->state[s->count] = (uint8_t)state;
+    s->count++;
+    profile->sample_count++;
+    profile->finished = 0;
+    return KYMO_OK;
+}
+
+kymo_samples kymo_profile_samples(const kymo_profile *profile, uint32_t thread)
+{
+    if (thread >= profile->samples.len)
+        return (kymo_samples){0};
+    const kymo_sample_columns *s = &profile->samples.data[thread];
+    return (kymo_samples){s->time_ns, s->weight_ns, s->stack, s->kind, s->state, s->count};
+}
+
+uint64_t kymo_profile_sample_count(const kymo_profile *profile)
+{
+    return profile->sample_count;
+}
+
+struct order {
+    uint64_t time_ns;
+    size_t from;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct order *x = a;
+    const struct order *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Puts a column into the new order, through scratch (8 bytes a sample). */
+#define PERMUTE(column)                                                                            \
+    do {                                                                                           \
+        for (size_t i = 0; i < s->count; i++)                                                      \
+            memcpy(scratch + i * sizeof *s->column, &s->column[order[i].from], sizeof *s->column); \
+        memcpy(s->column, scratch, s->count * sizeof *s->column);                                  \
+    } while (0)
+
+kymo_err kymo_sample_columns_sort(kymo_sample_columns *s)
+{
+    if (!s->unsorted)
+        return KYMO_OK;
+    struct order *order = malloc(s->count * sizeof *order);
+    unsigned char *scratch = malloc(s->count * sizeof(uint64_t));
+    if (!order || !scratch) {
+        free(order);
+        free(scratch);
+        return KYMO_E_NOMEM;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        order[i] = (struct order){s->time_ns[i], i};
+    qsort(order, s->count, sizeof *order, compare_order);
+    PERMUTE(time_ns);
+    PERMUTE(weight_ns);
+    PERMUTE(stack);
+    PERMUTE(kind);
+    PERMUTE(state);
+    free(order);
+    free(scratch);
+    s->unsorted = 0;
+    return KYMO_OK;
+}
+
+void kymo_sample_columns_deinit(kymo_sample_columns *samples)
+{
+    free(samples->time_ns);
+    free(samples->weight_ns);
+    free(samples->stack);
+    free(samples->kind);
+    free(samples->state);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tables.h - how the tables of a profile lie in memory.
+ *
+ * Layer:    profile (cold half only); above base
+ * Flow:     ingest.c, symbolize/ -> [tables] -> encode/
+ * Threads:  one owner at a time
+ * Memory:   text in the arena, rows in vectors; kymo_profile_destroy frees all of it
+ * Signals:  not for handlers
+ *
+ * Stacks and samples, of which there are millions and of which a pass reads one or two fields, are
+ * columns. The other tables are rows: whoever looks at a frame or a function wants all of it.
+ * Everything is interned where identity matters, so that equality is equality of ids.
+ */
+#ifndef KYMO_PROFILE_TABLES_H
+#define KYMO_PROFILE_TABLES_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "kymo/profile.h"
+
+typedef struct kymo_text {
+    const char *data; /* in the arena, NUL-terminated */
+    uint32_t len;
+} kymo_text;
+
+/* What encoders want to know of a module beyond its public row. */
+typedef struct kymo_module_ids {
+    uint32_t path; /* strings */
+    uint32_t name;
+    uint32_t file; /* the first module with this path and build-id */
+} kymo_module_ids;
+
+/* The samples of one thread. */
+typedef struct kymo_sample_columns {
+    uint64_t *time_ns;
+    uint64_t *weight_ns;
+    uint32_t *stack;
+    uint8_t *kind;
+    uint8_t *state;
+    size_t count;
+    size_t cap;
+    int unsorted;
+} kymo_sample_columns;
+
+struct kymo_profile {
+    kymo_arena arena;
+
+    KYMO_VEC(kymo_text) strings;
+    kymo_index string_index;
+    uint64_t string_bytes;
+
+    KYMO_VEC(uint32_t) sources; /* string ids of paths */
+    kymo_index source_index;
+
+    KYMO_VEC(kymo_process) processes;
+
+    KYMO_VEC(kymo_thread) threads;
+    KYMO_VEC(kymo_sample_columns) samples; /* by thread */
+    uint64_t sample_count;
+    KYMO_VEC(uint32_t) thread_order;
+
+    KYMO_VEC(kymo_module) modules;
+    KYMO_VEC(kymo_module_ids) module_ids; /* by module */
+    kymo_index module_file_index;
+
+    KYMO_VEC(kymo_function) functions;
+    kymo_index function_index;
+    KYMO_VEC(kymo_symbol) symbols;
+    kymo_index symbol_index;
+
+    KYMO_VEC(kymo_frame) frames;
+    kymo_index frame_index;
+    KYMO_VEC(kymo_line) lines; /* ranges of frames */
+
+    KYMO_VEC(uint32_t) stack_frame;
+    KYMO_VEC(uint32_t) stack_parent;
+    kymo_index stack_index;
+
+    kymo_meta meta;
+    kymo_quality quality;
+    int finished;
+};
+
+/* Interns text that may be NULL (then "") and gives the profile's copy. */
+KYMO_NODISCARD
+kymo_err kymo_profile_intern(kymo_profile *profile, const char *text, uint32_t *string,
+                             const char **copy);
+/* Copies a list of at most KYMO_ARGS_MAX texts; of a longer one the last entry says how many more
+ * there were. *count is the number kept. */
+KYMO_NODISCARD
+kymo_err kymo_profile_copy_argv(kymo_profile *profile, const char *const *argv, uint32_t argc,
+                                const char *const **copy, uint32_t *count);
+/* The part of a path after its last slash. */
+const char *kymo_path_base(const char *path);
+
+/* thread_table.c: for finish. */
+KYMO_NODISCARD
+kymo_err kymo_profile_settle_threads(kymo_profile *profile);
+/* sample_table.c: for finish and destroy. */
+KYMO_NODISCARD
+kymo_err kymo_sample_columns_sort(kymo_sample_columns *samples);
+void kymo_sample_columns_deinit(kymo_sample_columns *samples);
+
+#endif

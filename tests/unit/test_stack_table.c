@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile_fixture.h"
+
+static void stacks_share_their_callers(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    uint32_t f[3];
+    for (uint32_t i = 0; i < 3; i++)
+        f[i] = add_frame(p, KYMO_NONE, i);
+    uint32_t root = add_stack(p, KYMO_NONE, f[0]);
+    uint32_t a = add_stack(p, root, f[1]);
+    uint32_t b = add_stack(p, root, f[2]);
+    assert_int_equal(add_stack(p, KYMO_NONE, f[0]), root);
+    assert_int_equal(add_stack(p, root, f[1]), a);
+    assert_int_not_equal(a, b);
+    kymo_stacks s = kymo_profile_stacks(p);
+    assert_int_equal(s.count, 3);
+    assert_int_equal(s.parent[root], KYMO_NONE);
+    assert_int_equal(s.parent[b], root);
+    assert_int_equal(s.frame[b], f[2]);
+    uint32_t id = 8;
+    assert_int_equal(kymo_profile_add_stack(p, 3, f[0], &id), KYMO_E_INVALID);
+    assert_int_equal(kymo_profile_add_stack(p, root, 3, &id), KYMO_E_INVALID);
+    assert_int_equal(id, 8);
+    kymo_profile_destroy(p);
+}
+
+static void parents_come_first(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    uint32_t frame[16];
+    for (uint32_t i = 0; i < 16; i++)
+        frame[i] = add_frame(p, KYMO_NONE, i);
+    uint64_t random = 1;
+    for (int i = 0; i < 20000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        kymo_stacks s = kymo_profile_stacks(p);
+        uint32_t parent = s.count ? (uint32_t)(random >> 33) % (s.count + 1) : 0;
+        add_stack(p, parent == s.count ? KYMO_NONE : parent, frame[random >> 60]);
+    }
+    kymo_stacks s = kymo_profile_stacks(p);
+    for (uint32_t i = 0; i < s.count; i++)
+        assert_true(s.parent[i] == KYMO_NONE || s.parent[i] < i);
+    kymo_profile_destroy(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stacks_share_their_callers),
+        cmocka_unit_test(parents_come_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
