@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file may be anything: every offset and size is compared with what pread gives back, and every
+ * count has a bound of its own. What is not understood beyond the headers (a dynamic section whose
+ * strings lie outside the file) is taken as absent: the kernel and the loader judge it then.
+ */
+#include "recorder/elf_target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PHDRS_MAX = 512,       /* real files have below 20 */
+    DYNAMIC_MAX = 4096,    /* entries; real files have below 100 */
+    STRINGS_MAX = 1 << 28, /* bytes of dynamic strings that are searched */
+};
+
+struct segment {
+    uint64_t vaddr;
+    uint64_t offset;
+    uint64_t file_size;
+};
+
+/* All of len bytes, or KYMO_E_CORRUPT where the file ends earlier. */
+static kymo_err read_at(int fd, void *data, size_t len, uint64_t offset)
+{
+    char *to = data;
+    while (len > 0) {
+        if (offset > INT64_MAX)
+            return KYMO_E_CORRUPT;
+        ssize_t n = pread(fd, to, len, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return kymo_err_from_errno(errno);
+        if (n == 0)
+            return KYMO_E_CORRUPT;
+        to += n;
+        len -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return KYMO_OK;
+}
+
+/* The file offset of an address, UINT64_MAX if no segment has it. */
+static uint64_t offset_of(int fd, const Elf64_Ehdr *ehdr, uint64_t vaddr)
+{
+    for (unsigned i = 0; i < ehdr->e_phnum && i < PHDRS_MAX; i++) {
+        Elf64_Phdr ph;
+        if (read_at(fd, &ph, sizeof ph, ehdr->e_phoff + i * sizeof ph) != KYMO_OK)
+            break;
+        if (ph.p_type == PT_LOAD && vaddr >= ph.p_vaddr && vaddr - ph.p_vaddr < ph.p_filesz)
+            return ph.p_offset + (vaddr - ph.p_vaddr);
+    }
+    return UINT64_MAX;
+}
+
+/* Whether the string at strings + at begins with one of the runtime's names. */
+static int needs_asan(int fd, uint64_t at)
+{
+    static const char *const names[] = {"libasan.so", "libclang_rt.asan"};
+    char text[32] = {0};
+    ssize_t n = at <= INT64_MAX ? pread(fd, text, sizeof text - 1, (off_t)at) : -1;
+    for (size_t i = 0; n > 0 && i < KYMO_ARRAY_LEN(names); i++)
+        if (strncmp(text, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* Searches the dynamic strings for the runtime's entry, which clang links into the executable and
+ * exports. The pieces overlap by the length of the name. */
+static int contains_asan(int fd, uint64_t strings, uint64_t size)
+{
+    static const char name[] = "\0__asan_init"; /* with the NULs on both sides */
+    char piece[4096];
+    uint64_t at = 0;
+    if (size > STRINGS_MAX)
+        size = STRINGS_MAX;
+    while (at < size && strings <= INT64_MAX - at) {
+        size_t want = size - at < sizeof piece ? (size_t)(size - at) : sizeof piece;
+        ssize_t n = pread(fd, piece, want, (off_t)(strings + at));
+        if (n < (ssize_t)sizeof name)
+            return 0;
+        if (memmem(piece, (size_t)n, name, sizeof name))
+            return 1;
+        at += (uint64_t)n - (sizeof name - 1);
+    }
+    return 0;
+}
+
+static int has_asan(int fd, const Elf64_Ehdr *ehdr, const struct segment *dynamic)
+{
+    uint64_t strings_vaddr = 0;
+    uint64_t strings_size = 0;
+    uint64_t n = dynamic->file_size / sizeof(Elf64_Dyn);
+    if (n > DYNAMIC_MAX)
+        n = DYNAMIC_MAX;
+
+    /* The strings may be named after what refers to them: first where, then what. */
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t strings = pass ? offset_of(fd, ehdr, strings_vaddr) : UINT64_MAX;
+        if (pass && strings == UINT64_MAX)
+            return 0;
+        for (uint64_t i = 0; i < n; i++) {
+            Elf64_Dyn dyn;
+            if (read_at(fd, &dyn, sizeof dyn, dynamic->offset + i * sizeof dyn) != KYMO_OK ||
+                dyn.d_tag == DT_NULL)
+                break;
+            if (dyn.d_tag == DT_STRTAB)
+                strings_vaddr = dyn.d_un.d_ptr;
+            else if (dyn.d_tag == DT_STRSZ)
+                strings_size = dyn.d_un.d_val;
+            else if (pass && dyn.d_tag == DT_NEEDED && dyn.d_un.d_val < strings_size &&
+                     needs_asan(fd, strings + dyn.d_un.d_val))
+                return 1;
+        }
+        if (pass)
+            return contains_asan(fd, strings, strings_size);
+    }
+    return 0;
+}
+
+static kymo_err read_interpreter(int fd, const Elf64_Phdr *ph, char out[256], kymo_error *detail)
+{
+    if (ph->p_filesz < 2 || ph->p_filesz > 255)
+        return kymo_error_set(detail, KYMO_E_CORRUPT, ph->p_offset,
+                              "the name of its loader has %llu bytes",
+                              (unsigned long long)ph->p_filesz);
+    if (read_at(fd, out, (size_t)ph->p_filesz, ph->p_offset) != KYMO_OK ||
+        out[ph->p_filesz - 1] != '\0')
+        return kymo_error_set(detail, KYMO_E_CORRUPT, ph->p_offset,
+                              "the name of its loader lies outside the file");
+    return KYMO_OK;
+}
+
+kymo_err kymo_elf_target_read(int fd, kymo_elf_target *out, kymo_error *detail)
+{
+    Elf64_Ehdr ehdr;
+    kymo_elf_target t = {0};
+    struct segment dynamic = {0};
+
+    kymo_err err = read_at(fd, &ehdr, EI_NIDENT, 0);
+    if (err != KYMO_OK && err != KYMO_E_CORRUPT)
+        return kymo_error_set(detail, err, 0, "it cannot be read: %s", kymo_err_text(err));
+    if (err != KYMO_OK || memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0)
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0, "not an ELF file");
+    t.elf_class = ehdr.e_ident[EI_CLASS];
+    t.big_endian = ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
+    if (t.elf_class != ELFCLASS64 || t.big_endian) {
+        *out = t;
+        return KYMO_OK;
+    }
+    if (read_at(fd, &ehdr, sizeof ehdr, 0) != KYMO_OK)
+        return kymo_error_set(detail, KYMO_E_CORRUPT, 0, "the file ends in its ELF header");
+    t.machine = ehdr.e_machine;
+    t.type = ehdr.e_type;
+    if (ehdr.e_phentsize != sizeof(Elf64_Phdr) || ehdr.e_phnum == 0 || ehdr.e_phnum > PHDRS_MAX ||
+        ehdr.e_phoff > INT64_MAX / 2)
+        return kymo_error_set(detail, KYMO_E_CORRUPT, offsetof(Elf64_Ehdr, e_phoff),
+                              "its program headers (%u of %u bytes) are not those of a program",
+                              ehdr.e_phnum, ehdr.e_phentsize);
+    for (unsigned i = 0; i < ehdr.e_phnum; i++) {
+        Elf64_Phdr ph;
+        uint64_t at = ehdr.e_phoff + i * sizeof ph;
+        if (read_at(fd, &ph, sizeof ph, at) != KYMO_OK)
+            return kymo_error_set(detail, KYMO_E_CORRUPT, at,
+                                  "the file ends in its program headers");
+        if (ph.p_type == PT_INTERP && !t.has_interp) {
+            KYMO_TRY(read_interpreter(fd, &ph, t.interpreter, detail));
+            t.has_interp = 1;
+        } else if (ph.p_type == PT_DYNAMIC && ph.p_offset <= INT64_MAX / 2) {
+            dynamic = (struct segment){ph.p_vaddr, ph.p_offset, ph.p_filesz};
+        }
+    }
+    t.has_asan = (uint8_t)has_asan(fd, &ehdr, &dynamic);
+    *out = t;
+    return KYMO_OK;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf_target.h - what an executable is, as far as it decides whether we can be preloaded into it.
+ *
+ * Layer:    recorder; above base
+ * Flow:     file -> [elf_target] -> precheck
+ * Threads:  any
+ * Memory:   never allocates; reads with pread in pieces, so that a file of any size, or one that
+ *           shrinks while it is read, costs nothing but time linear in its dynamic strings
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_ELF_TARGET_H
+#define KYMO_RECORDER_ELF_TARGET_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct kymo_elf_target {
+    uint8_t elf_class;     /* ELFCLASS32 or ELFCLASS64; of the former nothing else is read */
+    uint8_t big_endian;    /* likewise */
+    uint16_t machine;      /* EM_* */
+    uint16_t type;         /* ET_EXEC or ET_DYN, or what cannot be executed */
+    uint8_t has_interp;    /* there is a PT_INTERP */
+    uint8_t has_asan;      /* needs, or contains, AddressSanitizer's runtime */
+    char interpreter[256]; /* the content of PT_INTERP, "" without one */
+} kymo_elf_target;
+
+/* Reads the file at fd, any position. KYMO_E_UNSUPPORTED: not an ELF file; KYMO_E_CORRUPT: one
+ * that no loader would take; KYMO_E_IO. */
+KYMO_NODISCARD
+kymo_err kymo_elf_target_read(int fd, kymo_elf_target *out, kymo_error *detail);
+
+#endif
