@@ -3,6 +3,10 @@
 add_compile_options(
     -Wall -Wextra -Wshadow -Wconversion -Wvla -Wundef -fno-common
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+# The size of each frame, in a .su file beside the object, for tools/check-signal-path.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    add_compile_options($<$<COMPILE_LANGUAGE:C>:-fstack-usage>)
+endif()
 if(KYMO_WERROR)
     add_compile_options(-Werror)
 endif()
