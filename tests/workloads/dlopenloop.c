@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dlopenloop.c [ROUNDS] - loads one of two plugins, lets it work for 2 ms of CPU time and unloads
+ * it, in turn. Prints one line of JSON: how often, and the CPU seconds of each plugin's function.
+ */
+#include "plugin_host.h"
+#include "workload.h"
+
+int main(int argc, char **argv)
+{
+    const unsigned rounds = (unsigned)number_argument(argc, argv, 1, 200);
+    uint64_t red_ns = 0, blue_ns = 0;
+    for (unsigned i = 0; i < rounds; i++) {
+        int failed = i % 2 ? plugin_run("plugin_blue.so", 2000000, &blue_ns)
+                           : plugin_run("plugin_red.so", 2000000, &red_ns);
+        if (failed)
+            return 1;
+    }
+    printf("{\"rounds\":%u,\"plugin_red\":%.6f,\"plugin_blue\":%.6f}\n", rounds,
+           (double)red_ns / 1e9, (double)blue_ns / 1e9);
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hazards.h - the things that hazards.c can do, each a function of its own. They print the same on
+ * every run, apart from figures that they measure, and return the exit status.
+ */
+#ifndef KYMO_TESTS_HAZARDS_H
+#define KYMO_TESTS_HAZARDS_H
+
+/* hazard_stacks.c: stacks of unusual size and place, and code that leaves them in unusual ways */
+int hazard_smallstack(int argc, char **argv);
+int hazard_coroutine(int argc, char **argv);
+int hazard_longjmp(int argc, char **argv);
+int hazard_sigaltstack(int argc, char **argv);
+
+/* hazard_process.c: what a program does to itself as a process */
+int hazard_daemon(int argc, char **argv);
+int hazard_privdrop(int argc, char **argv);
+int hazard_unshare(int argc, char **argv);
+int hazard_fsize(int argc, char **argv);
+int hazard_fork(int argc, char **argv);
+int hazard_lowmem(int argc, char **argv);
+
+/* hazard_threads.c: what costs more, or breaks, once there is a thread or a signal more */
+int hazard_single(int argc, char **argv);
+int hazard_mallocthread(int argc, char **argv);
+int hazard_maskall(int argc, char **argv);
+int hazard_ownsignal(int argc, char **argv);
+
+#endif
