@@ -26,3 +26,6 @@ foreach(sample IN LISTS kymo_samples)
     add_test(NAME check.${checker}.${verdict}.${name}
         COMMAND ${CMAKE_SOURCE_DIR}/tests/checkers/run ${checker} ${folder})
 endforeach()
+
+add_test(NAME check.install-deps COMMAND ${CMAKE_SOURCE_DIR}/tests/tools/install_deps)
+set_tests_properties(check.layers check.format check.spdx check.install-deps PROPERTIES TIMEOUT 300)
