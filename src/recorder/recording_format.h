@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_format.h - the structures of a .kymo file, as doc/format-kymo.md specifies them.
+ *
+ * Layer:    recorder
+ * Flow:     shared by recording_write.c and recording_read.c
+ *
+ * They are copied to and from the file as they are: the machines that Kymo runs on are
+ * little-endian, and the assertions below hold the layout to the specification.
+ */
+#ifndef KYMO_RECORDER_RECORDING_FORMAT_H
+#define KYMO_RECORDER_RECORDING_FORMAT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <zlib.h>
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
+
+#define KYMO_FILE_MAGIC "KYMO"
+#define KYMO_FILE_MAJOR 1
+#define KYMO_FILE_MINOR 0
+#define KYMO_FILE_HEADER_MAX 4096u
+
+#define KYMO_BLOCK_LENGTH_MAX (64u << 20)
+#define KYMO_BLOCK_RATIO_MAX 32u
+#define KYMO_BLOCK_COMPRESSED 1u
+#define KYMO_BLOCK_SKIPPABLE 2u
+
+#define KYMO_FILE_TIME_MAX (1ull << 62)
+#define KYMO_FILE_WEIGHT_MAX (1ull << 56)
+#define KYMO_FILE_ARGS_MAX 65536u
+#define KYMO_FILE_BUILD_ID_MAX 64u
+#define KYMO_FILE_KINDS 2u
+#define KYMO_FILE_STATES 4u
+#define KYMO_FILE_END_REASONS 256u
+
+/* X(name, number) */
+#define KYMO_BLOCK_LIST(X) \
+    X(META, 1)             \
+    X(PROCESS, 2)          \
+    X(PROCESS_END, 3)      \
+    X(THREAD, 4)           \
+    X(THREAD_NAME, 5)      \
+    X(THREAD_END, 6)       \
+    X(MODULE, 7)           \
+    X(MODULE_UNLOAD, 8)    \
+    X(MODULE_IMAGE, 9)     \
+    X(STACKS, 10)          \
+    X(SAMPLES, 11)         \
+    X(LOSS, 12)            \
+    X(QUALITY, 13)         \
+    X(NOTE, 14)            \
+    X(END, 15)
+
+enum kymo_block_type {
+#define X(name, number) KYMO_BLOCK_##name = number,
+    KYMO_BLOCK_LIST(X)
+#undef X
+};
+
+struct kymo_file_header {
+    char magic[4];
+    uint16_t major;
+    uint16_t minor;
+    uint32_t header_bytes;
+    uint32_t flags;
+    uint32_t reserved[3];
+    uint32_t crc;
+};
+
+struct kymo_block_header {
+    uint32_t type;
+    uint32_t length;
+    uint32_t crc;
+    uint32_t flags;
+};
+
+struct kymo_file_meta {
+    uint32_t fixed_bytes;
+    uint32_t argc;
+    uint64_t start_ns;
+    uint64_t start_realtime_ns;
+    uint64_t period_ns;
+    uint64_t memory_bytes;
+    uint32_t logical_cpus;
+    uint32_t physical_cpus;
+    uint32_t hz;
+    uint32_t reserved;
+};
+
+struct kymo_file_process {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    int32_t pid;
+    int32_t parent_pid;
+    uint32_t is_main;
+    uint32_t argc;
+    uint64_t start_ns;
+};
+
+struct kymo_file_process_end {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    int32_t wait_status;
+    uint32_t reserved;
+    uint64_t end_ns;
+    uint64_t user_ns;
+    uint64_t system_ns;
+};
+
+struct kymo_file_thread {
+    uint32_t fixed_bytes;
+    uint32_t thread;
+    uint32_t process;
+    int32_t tid;
+    uint64_t start_ns;
+};
+
+struct kymo_file_thread_name {
+    uint32_t fixed_bytes;
+    uint32_t thread;
+    uint64_t time_ns;
+};
+
+struct kymo_file_thread_end {
+    uint32_t fixed_bytes;
+    uint32_t thread;
+    uint64_t end_ns;
+    uint64_t cpu_ns;
+    uint64_t cpu_tail_ns;
+};
+
+struct kymo_file_module {
+    uint32_t fixed_bytes;
+    uint32_t module;
+    uint32_t process;
+    uint32_t is_main;
+    uint64_t start;
+    uint64_t end;
+    uint64_t load_bias;
+    uint64_t file_offset;
+    uint64_t load_ns;
+    uint32_t build_id_len;
+    uint32_t reserved;
+};
+
+struct kymo_file_module_unload {
+    uint32_t fixed_bytes;
+    uint32_t module;
+    uint32_t process;
+    uint32_t reserved;
+    uint64_t time_ns;
+};
+
+struct kymo_file_module_image {
+    uint32_t fixed_bytes;
+    uint32_t module;
+    uint32_t process;
+    uint32_t len;
+};
+
+struct kymo_file_stacks {
+    uint32_t process;
+    uint32_t count;
+    uint16_t head_bytes;
+    uint16_t stack_bytes;
+    uint16_t frame_bytes;
+    uint16_t reserved;
+};
+
+struct kymo_file_stack {
+    uint32_t stack;
+    uint16_t depth;
+    uint16_t shared;
+    uint16_t flags;
+    uint16_t end;
+    uint32_t reserved;
+};
+
+struct kymo_file_frame {
+    uint64_t address;
+    uint32_t module;
+    uint32_t flags;
+};
+
+struct kymo_file_samples {
+    uint16_t head_bytes;
+    uint16_t sample_bytes;
+    uint32_t groups;
+};
+
+struct kymo_file_group {
+    uint32_t thread;
+    uint32_t count;
+};
+
+struct kymo_file_sample {
+    uint64_t time_ns;
+    uint64_t weight_ns;
+    uint32_t stack;
+    uint16_t kind;
+    uint16_t state;
+};
+
+struct kymo_file_loss {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    uint32_t kind;
+    uint32_t reserved;
+    uint64_t count;
+};
+
+struct kymo_file_quality {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    uint64_t samples;
+    uint64_t handler_ns;
+    uint64_t disturbed;
+    uint64_t cpu_unsampled_ns;
+};
+
+struct kymo_file_note {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    uint64_t time_ns;
+    uint32_t severity;
+    uint32_t reserved;
+};
+
+struct kymo_file_end {
+    uint32_t fixed_bytes;
+    uint32_t clean;
+    uint64_t end_ns;
+};
+
+static_assert(sizeof(struct kymo_file_header) == 32, "layout");
+static_assert(sizeof(struct kymo_block_header) == 16, "layout");
+static_assert(sizeof(struct kymo_file_meta) == 56, "layout");
+static_assert(sizeof(struct kymo_file_process) == 32, "layout");
+static_assert(sizeof(struct kymo_file_process_end) == 40, "layout");
+static_assert(sizeof(struct kymo_file_thread) == 24, "layout");
+static_assert(sizeof(struct kymo_file_thread_name) == 16, "layout");
+static_assert(sizeof(struct kymo_file_thread_end) == 32, "layout");
+static_assert(sizeof(struct kymo_file_module) == 64, "layout");
+static_assert(sizeof(struct kymo_file_module_unload) == 24, "layout");
+static_assert(sizeof(struct kymo_file_module_image) == 16, "layout");
+static_assert(sizeof(struct kymo_file_stacks) == 16, "layout");
+static_assert(sizeof(struct kymo_file_stack) == 16, "layout");
+static_assert(sizeof(struct kymo_file_frame) == 16, "layout");
+static_assert(sizeof(struct kymo_file_samples) == 8, "layout");
+static_assert(sizeof(struct kymo_file_group) == 8, "layout");
+static_assert(sizeof(struct kymo_file_sample) == 24, "layout");
+static_assert(sizeof(struct kymo_file_loss) == 24, "layout");
+static_assert(sizeof(struct kymo_file_quality) == 40, "layout");
+static_assert(sizeof(struct kymo_file_note) == 24, "layout");
+static_assert(sizeof(struct kymo_file_end) == 16, "layout");
+
+static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *header)
+{
+    return (uint32_t)crc32(0, (const Bytef *)header, offsetof(struct kymo_file_header, crc));
+}
+
+/* payload: header->length bytes. */
+static inline uint32_t kymo_block_crc(const struct kymo_block_header *header, const void *payload)
+{
+    uint32_t words[3] = {header->type, header->length, header->flags};
+    uLong crc = crc32(0, (const Bytef *)words, sizeof words);
+    return (uint32_t)crc32(crc, (const Bytef *)payload, header->length);
+}
+
+#endif
