@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.h - the shared memory of one process image, and where everything lies in it.
+ *
+ * Layer:    buffer (layout: read by both halves)
+ * Flow:     capture/ in the program -> [session] -> drain in the recorder
+ * Threads:  each field names its writers
+ * Memory:   one mapping of fixed size, made by the recorder; nothing in it is a pointer
+ * Signals:  kymo_session_at* are safe
+ *
+ *   header | thread slots | modules | module index | depot A | depot B | small blocks | large
+ * blocks
+ *
+ * Both sides compute the offsets from the same sizes (kymo_session_plan), so a program that
+ * scribbles over the header cannot lead the recorder astray: the recorder keeps its own copy of
+ * the plan and bounds every index it reads. The program in turn trusts the header only at start.
+ */
+#ifndef KYMO_BUFFER_SESSION_H
+#define KYMO_BUFFER_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "buffer/record.h"
+
+#define KYMO_SESSION_MAGIC 0x73736573796b0001ull
+#define KYMO_SESSION_LAYOUT 1u
+
+#define KYMO_SMALL_BLOCK_BYTES 4096u
+#define KYMO_LARGE_BLOCK_BYTES 65536u
+#define KYMO_BUILD_ID_MAX 32u
+#define KYMO_MODULE_PATH_MAX 384u
+
+/* What raises the samples. */
+enum kymo_session_engine { KYMO_SESSION_PERF = 1, KYMO_SESSION_TIMER = 2 };
+
+/* The sizes of the parts, a pure function of the whole size. */
+struct kymo_session_plan {
+    uint64_t total_bytes;
+    uint32_t threads;      /* slots */
+    uint32_t modules;      /* entries */
+    uint32_t module_slots; /* of the index, a power of two */
+    uint32_t depot_words;  /* 8-byte words of arena in each of the two depots */
+    uint32_t depot_slots;  /* hash buckets in each, a power of two */
+    uint32_t small_blocks;
+    uint32_t large_blocks;
+    uint64_t threads_at, modules_at, module_index_at, depots_at, depot_bytes, small_at, large_at;
+};
+
+/* A stream's chain of blocks begins here; the blocks themselves say what follows. */
+struct kymo_stream {
+    uint32_t
+        first; /* block number + 1; 0: nothing yet. Written by the owner, cleared by the drain */
+    uint32_t reserved;
+};
+
+enum kymo_stream_kind { KYMO_STREAM_TASK = 0, KYMO_STREAM_SIGNAL = 1, KYMO_STREAMS = 2 };
+
+enum kymo_slot_state {
+    KYMO_SLOT_FREE = 0,    /* on the free list; the program may claim it */
+    KYMO_SLOT_CLAIMED = 1, /* being filled by the program */
+    KYMO_SLOT_LIVE = 2,    /* a running thread */
+    KYMO_SLOT_EXITED = 3,  /* written to no more; the recorder drains and frees it */
+};
+
+enum kymo_slot_flags {
+    KYMO_SLOT_MAIN = 1u << 0,
+    KYMO_SLOT_ADOPTED = 1u << 1, /* found by the recorder, not by a hook */
+};
+
+/* One thread. All but the last cache line is written by the thread itself, the last by the
+ * recorder. */
+struct kymo_thread_slot {
+    uint32_t state;      /* enum kymo_slot_state; release by the writer of the transition */
+    uint32_t tid;        /* as the program sees it in its pid namespace */
+    uint32_t generation; /* counts the claims of this slot */
+    uint32_t flags;
+    uint64_t start_clock;
+    uint64_t end_clock;
+    uint64_t end_cpu_ns; /* the thread's CPU clock when it left, 0 if it could not say */
+    struct kymo_stream streams[KYMO_STREAMS];
+    uint32_t next_free; /* slot number + 1 */
+    uint32_t timer_on;  /* 1: the thread armed a timer of its own */
+    char name[16];      /* as the thread was called when it ended */
+
+    uint64_t samples __attribute__((aligned(64)));
+    uint64_t handler_clock; /* clock units spent in our handler */
+    uint64_t last_cpu_ns;   /* the thread's CPU clock at its last sample */
+    uint64_t incomplete;    /* stacks that did not reach their end */
+    uint32_t depot_pin;     /* epoch in use + 1 while inside the handler, 0 outside */
+    uint32_t walk_reserved;
+    uint64_t lost; /* records this thread could not write */
+
+    int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
+    uint32_t ask_timer;                           /* 1: arm a timer, perf is not to be had */
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");
+
+enum kymo_module_state { KYMO_MODULE_EMPTY = 0, KYMO_MODULE_FILLING = 1, KYMO_MODULE_READY = 2 };
+
+/* A mapped ELF file as the handler saw it. Written once, then published by state. */
+struct kymo_module_entry {
+    uint32_t state;
+    uint32_t load_generation;   /* it was first seen under this generation */
+    uint32_t unload_generation; /* it was gone under this one; 0: still there */
+    uint32_t flags;
+    uint64_t map_start, map_end;   /* the whole mapping */
+    uint64_t bias;                 /* runtime address - ELF address */
+    uint64_t text_start, text_end; /* runtime addresses of the first executable segment */
+    uint64_t text_offset;          /* its offset in the file */
+    uint64_t eh_frame_hdr;         /* runtime address of PT_GNU_EH_FRAME, 0 */
+    uint64_t seen_clock;
+    uint64_t unload_clock;
+    uint8_t build_id[KYMO_BUILD_ID_MAX];
+    uint32_t build_id_len;
+    uint32_t path_len;
+    char path[KYMO_MODULE_PATH_MAX]; /* as the loader names it; empty for the executable */
+};
+_Static_assert(sizeof(struct kymo_module_entry) == 512, "module entry");
+
+/* An interned stack: pcs follow. Ids are (epoch & 255) << 24 | word offset of the entry. */
+struct kymo_depot_entry {
+    uint64_t hash;
+    uint32_t next;       /* word offset of the next entry in the bucket, 0: none */
+    uint32_t generation; /* of the modules, when the stack was taken */
+    uint32_t n;
+    uint32_t flags; /* KYMO_STACK_* */
+    uint64_t pcs[];
+};
+_Static_assert(sizeof(struct kymo_depot_entry) == 24, "depot entry");
+
+/* Of kymo_depot_entry.flags: how the walk ended (enum kymo_walk_end), and its notes above. */
+#define KYMO_STACK_END_MASK 0xffu
+#define KYMO_STACK_NOTES_SHIFT 8
+
+struct kymo_depot_head {
+    uint32_t epoch;
+    uint32_t used_words
+        __attribute__((aligned(64))); /* grown by any thread; may exceed the arena */
+};
+
+/* Lies at the start of each block; records follow it. */
+struct kymo_block {
+    uint32_t next_free;  /* while on the free list: block number + 1 */
+    uint32_t slot;       /* whose it is */
+    uint32_t generation; /* of that slot */
+    uint32_t stream;
+    uint32_t next; /* block number + 1 of the stream's next block; release by the owner */
+    uint32_t reserved;
+    uint64_t head __attribute__((aligned(32))); /* bytes in use, header included; release */
+    uint64_t pad[3];
+};
+_Static_assert(sizeof(struct kymo_block) == 64, "block header");
+
+struct kymo_session {
+    uint64_t magic;
+    uint32_t layout;
+    uint32_t header_bytes;
+    uint64_t total_bytes;
+    /* Configuration: written by the recorder before the program maps the session. */
+    uint32_t clock_kind;
+    uint32_t engine;
+    uint64_t period_ns;
+    uint32_t depth;
+    uint32_t signal;
+    uint64_t cookie;          /* the value that our own queued signals and timers carry */
+    uint64_t heartbeat_limit; /* in clock units: silence longer than this ends the capture */
+    uint32_t pid;             /* written by the program when it attaches */
+    uint32_t attached;        /* 1 once the handler is in place; release */
+    uint64_t attach_clock;
+
+    /* Written by the program's threads. */
+    uint64_t free_slots __attribute__((aligned(64))); /* tag << 32 | slot number + 1 */
+    uint64_t free_small __attribute__((aligned(64))); /* tag << 32 | block number + 1 */
+    uint64_t free_large __attribute__((aligned(64)));
+    uint32_t module_count __attribute__((aligned(64)));
+    uint32_t module_generation;
+    uint32_t slots_touched;                     /* high-water mark of claimed slots */
+    uint32_t wake __attribute__((aligned(64))); /* futex: a thread began or ended */
+    uint64_t lost[KYMO_LOSS_KINDS] __attribute__((aligned(64)));
+
+    /* Written by the recorder. */
+    uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */
+    uint32_t depot_epoch;                            /* depot (epoch & 1) takes new stacks */
+    uint32_t stopped;                                /* 1: capture no more */
+};
+
+/* Lays out a session of about total_bytes (1 MiB to 4 GiB; else KYMO_E_RANGE). */
+KYMO_NODISCARD
+kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan);
+
+/* Fills a fresh, zeroed mapping of plan->total_bytes: magic, free lists, first epoch. The caller
+ * sets the configuration fields. Recorder only. */
+void kymo_session_format(struct kymo_session *session, const struct kymo_session_plan *plan);
+
+/* Checks that a mapping of size bytes is a session of this layout. Program only. */
+KYMO_NODISCARD
+kymo_err kymo_session_check(const struct kymo_session *session, size_t size,
+                            struct kymo_session_plan *plan);
+
+static inline struct kymo_thread_slot *kymo_session_slot(struct kymo_session *s,
+                                                         const struct kymo_session_plan *plan,
+                                                         uint32_t slot)
+{
+    return (struct kymo_thread_slot *)(void *)((char *)s + plan->threads_at) + slot;
+}
+
+static inline struct kymo_module_entry *kymo_session_module(struct kymo_session *s,
+                                                            const struct kymo_session_plan *plan,
+                                                            uint32_t module)
+{
+    return (struct kymo_module_entry *)(void *)((char *)s + plan->modules_at) + module;
+}
+
+static inline uint32_t *kymo_session_module_index(struct kymo_session *s,
+                                                  const struct kymo_session_plan *plan)
+{
+    return (uint32_t *)(void *)((char *)s + plan->module_index_at);
+}
+
+static inline uint32_t kymo_session_blocks(const struct kymo_session_plan *plan)
+{
+    return plan->small_blocks + plan->large_blocks;
+}
+
+/* Blocks are numbered through: the small ones first. */
+static inline uint32_t kymo_session_block_bytes(const struct kymo_session_plan *plan,
+                                                uint32_t block)
+{
+    return block < plan->small_blocks ? KYMO_SMALL_BLOCK_BYTES : KYMO_LARGE_BLOCK_BYTES;
+}
+
+static inline struct kymo_block *kymo_session_block(struct kymo_session *s,
+                                                    const struct kymo_session_plan *plan,
+                                                    uint32_t block)
+{
+    uint64_t at =
+        block < plan->small_blocks
+            ? plan->small_at + (uint64_t)block * KYMO_SMALL_BLOCK_BYTES
+            : plan->large_at + (uint64_t)(block - plan->small_blocks) * KYMO_LARGE_BLOCK_BYTES;
+    return (struct kymo_block *)(void *)((char *)s + at);
+}
+
+#endif

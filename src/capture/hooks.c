@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks.c - see hooks.h.
+ *
+ * Each hook asks first whether this process is captured at all; a forked child, a child of vfork
+ * (a foreign pid in our memory) and a process that could not attach just call the real function.
+ */
+#include "capture/hooks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include "capture/module.h"
+#include "capture/on_signal.h"
+#include "capture/thread.h"
+#include "sys/raw.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int close_fn(void *);
+typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
+typedef void (*handler_fn)(int);
+typedef handler_fn signal_fn(int, handler_fn);
+
+static create_fn *real_create;
+static close_fn *real_close;
+static sigaction_fn *real_sigaction;
+static signal_fn *real_signal;
+static pthread_key_t exit_key;
+static int exit_key_made;
+
+/* Hooks can be called before our constructor ran: other libraries have constructors, too. Finding
+ * the same function twice at once is harmless. */
+#define REAL(variable, type, name)                   \
+    ({                                               \
+        type *found_ = kymo_load_relaxed(&variable); \
+        if (kymo_unlikely(!found_)) {                \
+            found_ = (type *)dlsym(RTLD_NEXT, name); \
+            kymo_store_relaxed(&variable, found_);   \
+        }                                            \
+        found_;                                      \
+    })
+
+static void on_thread_exit(void *thread)
+{
+    struct kymo_thread *t = thread;
+    /* Destructors of the program's own keys may use CPU time after this one: ask to be called
+     * again, for the last round but one that POSIX guarantees. */
+    if (t->process && t->exits++ < 2)
+        (void)pthread_setspecific(exit_key, t);
+    else
+        kymo_thread_end(t);
+}
+
+int kymo_hooks_init(void)
+{
+    if (!REAL(real_create, create_fn, "pthread_create") || !REAL(real_close, close_fn, "dlclose") ||
+        !REAL(real_sigaction, sigaction_fn, "sigaction") || !REAL(real_signal, signal_fn, "signal"))
+        return 0;
+    exit_key_made = pthread_key_create(&exit_key, on_thread_exit) == 0;
+    return exit_key_made;
+}
+
+int kymo_hooks_install_handler(int signo)
+{
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction theirs;
+    ours.sa_sigaction = kymo_on_signal;
+    sigfillset(&ours.sa_mask);
+    if (real_sigaction(signo, NULL, &theirs) != 0)
+        return 0;
+    kymo_program_action.handler = theirs.sa_handler;
+    kymo_program_action.flags = theirs.sa_flags;
+    return real_sigaction(signo, &ours, NULL) == 0;
+}
+
+void kymo_hooks_watch_exit(struct kymo_thread *thread)
+{
+    (void)pthread_setspecific(exit_key, thread);
+}
+
+/* ---- pthread_create ---- */
+
+static void *thread_main(void *argument)
+{
+    struct kymo_thread *t = argument;
+    void *(*start)(void *) = t->start;
+    void *start_argument = t->argument;
+    struct kymo_process *p = kymo_capturing();
+    if (p) {
+        /* glibc keeps the thread's control block at the top of its stack. */
+        uint64_t top = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+        uint64_t size = t->stack_bytes;
+        kymo_hooks_watch_exit(t);
+        kymo_thread_begin(p, t, (struct kymo_stack_bounds){top > size ? top - size : 0, top}, 0);
+    }
+    /* A tail call: this function leaves no frame in the thread's stacks (a test looks). */
+    return start(start_argument);
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *argument)
+{
+    create_fn *create = REAL(real_create, create_fn, "pthread_create");
+    struct kymo_process *p = kymo_capturing();
+    struct kymo_thread *t = p ? kymo_thread_claim(p) : NULL;
+    if (!t)
+        return create(thread, attr, start, argument);
+    size_t stack_bytes = 0;
+    if (!attr || pthread_attr_getstacksize(attr, &stack_bytes) != 0 || stack_bytes == 0)
+        stack_bytes = p->default_stack_bytes;
+    t->start = start;
+    t->argument = argument;
+    t->stack_bytes = stack_bytes;
+    int result = create(thread, attr, thread_main, t);
+    if (result != 0)
+        kymo_thread_unclaim(p, t);
+    return result;
+}
+
+/* ---- dlclose ---- */
+
+/* Waits until no other thread is inside a walk that began before `closing` was seen: such a walk
+ * may be reading the unwind tables of the library that is about to be unmapped. A handler takes
+ * microseconds; one whose thread is not scheduled is waited for a little, then risked, since a
+ * thread that has the library on its stack while it is closed is the program's own fault. */
+static void wait_for_walks(struct kymo_process *p, const struct kymo_thread *self)
+{
+    uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
+    if (touched > p->plan.threads)
+        touched = p->plan.threads;
+    for (uint32_t i = 0; i < touched; i++) {
+        struct kymo_thread_slot *slot = kymo_session_slot(p->session, &p->plan, i);
+        if (self && slot == self->slot)
+            continue;
+        for (int spins = 0; spins < 1000; spins++) {
+            if (kymo_load_seqcst(&slot->depot_pin) == 0 ||
+                kymo_load_relaxed(&slot->state) != KYMO_SLOT_LIVE)
+                break;
+            (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
+        }
+    }
+}
+
+EXPORT int dlclose(void *handle)
+{
+    close_fn *real = REAL(real_close, close_fn, "dlclose");
+    struct kymo_process *p = kymo_capturing();
+    if (!p)
+        return real(handle);
+    struct kymo_thread *t = kymo_thread_self;
+    if (t == &kymo_thread_dead)
+        t = NULL;
+    if (t)
+        t->closing++;
+    kymo_add_acq_rel(&p->closing, 1u);
+    kymo_walker_new_generation(&p->walker);
+    kymo_fence_seqcst();
+    wait_for_walks(p, t);
+    int result = real(handle);
+    int saved = errno;
+    /* Not if a destructor forked and this is the child. */
+    if (p->session) {
+        kymo_walker_new_generation(&p->walker);
+        kymo_modules_after_close(p);
+        kymo_sub_relaxed(&p->closing, 1u);
+        if (t)
+            t->closing--;
+    }
+    errno = saved;
+    return result;
+}
+
+/* ---- sigaction ---- */
+
+/* Whether the program may not have this signal's real action, because our handler has it. A child
+ * of vfork runs in this memory under another pid: what it sets is for itself alone. */
+static int is_ours(int signo)
+{
+    struct kymo_process *p = kymo_load_acquire(&kymo_process_state);
+    return p && p->session && signo == p->signal && p->session->pid == kymo_raw_getpid();
+}
+
+EXPORT int sigaction(int signo, const struct sigaction *restrict action,
+                     struct sigaction *restrict old)
+{
+    sigaction_fn *real = REAL(real_sigaction, sigaction_fn, "sigaction");
+    if (!is_ours(signo))
+        return real(signo, action, old);
+    struct kymo_program_action before = kymo_program_action;
+    if (action) {
+        kymo_add_acq_rel(&kymo_program_action.sequence, 1u);
+        kymo_program_action.handler = action->sa_handler;
+        kymo_program_action.flags = action->sa_flags;
+        kymo_add_acq_rel(&kymo_program_action.sequence, 1u);
+    }
+    if (old) {
+        *old = (struct sigaction){.sa_flags = before.flags};
+        old->sa_handler = before.handler;
+    }
+    return 0;
+}
+
+EXPORT handler_fn signal(int signo, handler_fn handler)
+{
+    signal_fn *real = REAL(real_signal, signal_fn, "signal");
+    if (!is_ours(signo) || handler == SIG_ERR)
+        return real(signo, handler);
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    struct sigaction old;
+    action.sa_handler = handler;
+    (void)sigaction(signo, &action, &old);
+    return old.sa_handler;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * on_signal.c - takes a sample.
+ *
+ * Which signals are ours: timers and the recorder's own calls carry the session's cookie, which no
+ * other sender knows; perf events carry the number of the descriptor that the recorder wrote into
+ * the thread's slot. Anything else goes to the handler that the program installed.
+ *
+ * A sample's weight is the CPU time that the thread used since its last sample, so the weights of a
+ * thread add up to its CPU clock, whatever was lost in between: when a record finds no room, the
+ * weight waits for the next one.
+ *
+ * The order in a sample matters: the depot is pinned before the walk, since the pin also tells the
+ * dlclose hook that somebody may be reading unwind tables; new stacks register their modules
+ * before they are stored; a record is published last.
+ */
+#include "capture/on_signal.h"
+
+#include <errno.h>
+
+#include "base/atomic.h"
+#include "buffer/depot.h"
+#include "buffer/stream.h"
+#include "capture/module.h"
+#include "capture/thread.h"
+#include "capture/timer.h"
+#include "sys/clock.h"
+#include "unwind/unwind.h"
+
+struct kymo_program_action kymo_program_action;
+
+/* Interns the stack in t->pcs; 0 when there is no room. */
+static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t epoch, uint32_t n,
+                       uint32_t generation, const struct kymo_walk_result *walk)
+{
+    struct kymo_stack_key key = {t->pcs, n, generation,
+                                 (uint32_t)walk->end | walk->notes << KYMO_STACK_NOTES_SHIFT};
+    uint32_t id = kymo_depot_find(p->session, &p->plan, epoch, &key);
+    if (id == 0) {
+        kymo_modules_note(p, t->pcs, n);
+        id = kymo_depot_insert(p->session, &p->plan, epoch, &key);
+        if (id == 0)
+            kymo_count_loss(p, KYMO_LOSS_STACK_FULL);
+    }
+    return id;
+}
+
+static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread *t,
+                                      const ucontext_t *context)
+{
+    struct kymo_thread_slot *slot = t->slot;
+    uint64_t clock = kymo_clock_now(p->clock);
+    uint64_t cpu_ns = kymo_clock_thread_cpu();
+    if (cpu_ns <= t->last_cpu_ns)
+        return;
+
+    uint32_t epoch = kymo_depot_enter(p->session, slot);
+    uint32_t generation = kymo_load_acquire(&p->session->module_generation);
+    uint32_t options = kymo_load_acquire(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
+    struct kymo_walk_result walk;
+    struct kymo_regs regs;
+    kymo_regs_from_ucontext(&regs, context);
+    size_t n = kymo_unwind_walk(&p->walker, &regs, &t->stack, t->pcs, p->depth, options, &walk);
+    /* How a row was found is not part of a stack's identity. */
+    walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
+    uint32_t stack = intern(p, t, epoch, (uint32_t)n, generation, &walk);
+
+    struct kymo_record_sample *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
+                                                       &p->plan, t->number, sizeof *r);
+    if (kymo_likely(r != NULL)) {
+        r->head = (struct kymo_record){clock, KYMO_RECORD_SAMPLE_CPU, sizeof *r, stack};
+        r->weight_ns = cpu_ns - t->last_cpu_ns;
+        kymo_stream_publish(&t->streams[KYMO_STREAM_SIGNAL], sizeof *r);
+        t->last_cpu_ns = slot->last_cpu_ns = cpu_ns;
+        slot->samples++;
+        if (walk.end != KYMO_WALK_COMPLETE)
+            slot->incomplete++;
+    } else {
+        kymo_count_loss(p, KYMO_LOSS_SAMPLE_NO_BLOCK);
+        slot->lost++;
+    }
+    kymo_depot_leave(slot);
+    slot->handler_clock += kymo_clock_now(p->clock) - clock;
+}
+
+/* The recorder beats many times a second while it lives. When it is gone, sampling on is work for
+ * nobody, and the session would only fill. */
+static int recorder_is_silent(struct kymo_process *p)
+{
+    uint64_t silence = kymo_clock_now(p->clock) - kymo_load_acquire(&p->session->heartbeat);
+    /* A beat of another CPU may be a few ticks ahead of this one's counter: not silence. */
+    return silence > p->heartbeat_limit && silence < UINT64_MAX / 2;
+}
+
+/* The recorder found this thread in /proc and nothing of it in the session, or it could not arm
+ * perf for it. */
+static void answer_recorder(struct kymo_process *p, struct kymo_thread *t)
+{
+    if (!t)
+        kymo_thread_adopt(p);
+    else if (kymo_load_relaxed(&t->slot->ask_timer) && !t->slot->timer_on)
+        kymo_timer_arm(p, t);
+}
+
+static void pass_on(int signo, siginfo_t *info, void *context)
+{
+    struct kymo_program_action action;
+    uint32_t before;
+    do {
+        before = kymo_load_acquire(&kymo_program_action.sequence);
+        action = kymo_program_action;
+        kymo_fence_acquire();
+    } while (before & 1 || before != kymo_load_relaxed(&kymo_program_action.sequence));
+    /* The default action of the signals we use is to ignore them. */
+    if (action.handler == SIG_DFL || action.handler == SIG_IGN)
+        return;
+    if (action.flags & SA_SIGINFO)
+        ((void (*)(int, siginfo_t *, void *))(void *)action.handler)(signo, info, context);
+    else
+        action.handler(signo);
+}
+
+/* A raw clone without a TLS of its own runs with its parent's: what it finds there is not about
+ * itself. Its stack tells it from its parent without a system call, where bounds are known. */
+static int is_own(const struct kymo_thread *t, const ucontext_t *context)
+{
+    uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+    return (sp >= t->stack.lo && sp < t->stack.hi) || t->tid == kymo_raw_gettid();
+}
+
+void kymo_on_signal(int signo, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    struct kymo_process *p = kymo_capturing();
+    struct kymo_thread *t = kymo_thread_self;
+    if (p && t && t != &kymo_thread_dead && !is_own(t, context))
+        t = &kymo_thread_dead;
+
+    int from_perf = info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
+    int by_cookie = (info->si_code == SI_TIMER || info->si_code == SI_QUEUE) && p &&
+                    (uint64_t)(uintptr_t)info->si_value.sival_ptr == p->cookie;
+    if (t == &kymo_thread_dead && (from_perf || by_cookie)) {
+        /* A last one that was on its way. */
+    } else if (by_cookie && info->si_code == SI_QUEUE) {
+        answer_recorder(p, t);
+    } else if (p && t &&
+               (by_cookie || (from_perf && info->si_fd == kymo_load_relaxed(&t->slot->perf_fd)))) {
+        if (!recorder_is_silent(p)) {
+            take_sample(p, t, context);
+        } else {
+            kymo_count_loss(p, KYMO_LOSS_RECORDER_GONE);
+            if (t->slot->timer_on)
+                kymo_timer_disarm(t);
+        }
+    } else {
+        pass_on(signo, info, context);
+    }
+    errno = saved;
+}

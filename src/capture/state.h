@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state.h - what the hot half knows of this process and of each of its threads.
+ *
+ * Layer:    capture
+ * Threads:  a kymo_thread is written by its own thread (and its handler); kymo_process by start,
+ *           and by the hooks as its fields say
+ * Memory:   mapped before start, MADV_WIPEONFORK: in a forked child all of it reads as zeros, so
+ *           every pointer here is NULL there and every hook and handler passes through
+ * Signals:  reading is safe
+ */
+#ifndef KYMO_CAPTURE_STATE_H
+#define KYMO_CAPTURE_STATE_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/attr.h"
+#include "buffer/session.h"
+#include "buffer/stream.h"
+#include "sys/clock.h"
+#include "unwind/unwind.h"
+
+struct kymo_thread {
+    struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
+    struct kymo_thread_slot *slot; /* in the session */
+    uint64_t *pcs;                 /* process->depth of them, for the handler */
+    uint32_t number;               /* of the slot */
+    uint32_t tid;
+    uint32_t closing; /* depth of our dlclose hook on this thread */
+    uint32_t exits;   /* rounds of thread-specific destructors seen */
+    struct kymo_stack_bounds stack;
+    uint64_t last_cpu_ns;
+    struct kymo_stream_writer streams[KYMO_STREAMS];
+    int32_t timer; /* kernel id; valid while slot->timer_on */
+    /* What pthread_create was asked to run. */
+    void *(*start)(void *);
+    void *argument;
+    uint64_t stack_bytes;
+};
+
+struct kymo_process {
+    struct kymo_session *session; /* NULL: not capturing */
+    struct kymo_session_plan plan;
+    enum kymo_clock_kind clock;
+    uint32_t depth;
+    uint32_t closing; /* threads inside our dlclose hook */
+    int signal;
+    uint64_t cookie;
+    uint64_t heartbeat_limit;
+    uint64_t default_stack_bytes;
+    struct kymo_thread *threads; /* plan.threads of them */
+    uint64_t *pcs;               /* depth for each of them */
+    struct kymo_walker walker;
+};
+
+/* Set once, by start. */
+extern struct kymo_process *kymo_process_state;
+/* The calling thread; NULL before it is known, &kymo_thread_dead after it has ended. */
+extern __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
+extern struct kymo_thread kymo_thread_dead;
+
+/* The process if it is capturing, else NULL. */
+KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_capturing(void)
+{
+    struct kymo_process *p = kymo_load_acquire(&kymo_process_state);
+    return p && p->session && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
+}
+
+KYMO_SIGNAL_SAFE static inline void kymo_count_loss(struct kymo_process *p,
+                                                    enum kymo_loss_kind kind)
+{
+    kymo_add_relaxed(&p->session->lost[kind], 1u);
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/thread.h"
+
+#include <sys/prctl.h>
+
+#include "base/atomic.h"
+#include "capture/timer.h"
+#include "sys/clock.h"
+#include "sys/raw.h"
+
+struct kymo_process *kymo_process_state;
+__thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
+struct kymo_thread kymo_thread_dead;
+
+struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
+{
+    uint32_t number = kymo_slot_take(p->session, &p->plan);
+    if (number == 0) {
+        kymo_count_loss(p, KYMO_LOSS_THREAD_FULL);
+        return NULL;
+    }
+    struct kymo_thread *t = &p->threads[number - 1];
+    t->number = number - 1;
+    t->pcs = p->pcs + (size_t)t->number * p->depth;
+    t->slot = kymo_session_slot(p->session, &p->plan, number - 1);
+    kymo_store_relaxed(&t->slot->state, KYMO_SLOT_CLAIMED);
+    return t;
+}
+
+void kymo_thread_unclaim(struct kymo_process *p, struct kymo_thread *t)
+{
+    kymo_store_release(&t->slot->state, KYMO_SLOT_FREE);
+    kymo_slot_give(p->session, &p->plan, t->number);
+}
+
+void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
+                       struct kymo_stack_bounds stack, uint32_t flags)
+{
+    struct kymo_thread_slot *slot = t->slot;
+    t->tid = kymo_raw_gettid();
+    t->stack = stack;
+    t->closing = 0;
+    t->exits = 0;
+    /* The first sample's weight is all the CPU time since the thread began. */
+    t->last_cpu_ns = 0;
+    for (uint32_t k = 0; k < KYMO_STREAMS; k++)
+        t->streams[k] = (struct kymo_stream_writer){.kind = k};
+    t->process = p;
+
+    slot->tid = t->tid;
+    slot->generation++;
+    slot->flags = flags;
+    slot->start_clock = kymo_clock_now(p->clock);
+    slot->end_clock = slot->end_cpu_ns = 0;
+    slot->name[0] = '\0';
+    slot->samples = slot->handler_clock = slot->last_cpu_ns = 0;
+    slot->incomplete = slot->lost = 0;
+    slot->depot_pin = 0;
+    slot->timer_on = 0;
+    slot->perf_fd = -1;
+    slot->ask_timer = 0;
+    /* From here on a signal finds the thread ready. */
+    kymo_signal_fence();
+    kymo_thread_self = t;
+    /* Pairs with the drain's acquire: a live slot is filled. */
+    kymo_store_release(&slot->state, KYMO_SLOT_LIVE);
+
+    if (p->session->engine == KYMO_SESSION_TIMER) {
+        kymo_timer_arm(p, t);
+    } else {
+        kymo_add_relaxed(&p->session->wake, 1u);
+        kymo_raw_futex_wake(&p->session->wake, 1);
+    }
+}
+
+void kymo_thread_adopt(struct kymo_process *p)
+{
+    struct kymo_thread *t = kymo_thread_claim(p);
+    if (t)
+        kymo_thread_begin(p, t, (struct kymo_stack_bounds){0, 0}, KYMO_SLOT_ADOPTED);
+}
+
+void kymo_thread_end(struct kymo_thread *t)
+{
+    struct kymo_process *p = t->process;
+    /* First of all no signal may find the thread any more. */
+    kymo_thread_self = &kymo_thread_dead;
+    kymo_signal_fence();
+    if (!p || !p->session)
+        return;
+    struct kymo_thread_slot *slot = t->slot;
+    if (slot->timer_on)
+        kymo_timer_disarm(t);
+    t->process = NULL;
+    slot->end_clock = kymo_clock_now(p->clock);
+    slot->end_cpu_ns = kymo_clock_thread_cpu();
+    (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)slot->name, 0);
+    /* Pairs with the drain's acquire: everything of this thread is written. */
+    kymo_store_release(&slot->state, KYMO_SLOT_EXITED);
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.c - see host.h.
+ *
+ * Arming. A thread that begins takes a slot and wakes the recorder, which opens a perf event for it
+ * (microseconds later; what the thread used until then is in the weight of its first sample).
+ *
+ * With or without the kernel. An event that counts in the kernel, too, samples system calls and
+ * page faults where they happen; but when it fires while its thread is about to sleep in a system
+ * call, that call returns EINTR. An event without the kernel never does: the interrupt finds the
+ * thread in user mode, and the signal is delivered before the next instruction. So a thread is
+ * sampled with the kernel only while it does not sleep of its own will: that is looked up in
+ * /proc (voluntary switches) once it has used CHECK_SAMPLES periods of CPU time, and again and
+ * again. Its weights are right either way, since they come from the CPU clock; what changes is
+ * where samples can fall.
+ */
+#include "recorder/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/vec.h"
+#include "buffer/drain.h"
+#include "recorder/task.h"
+#include "sys/clock.h"
+#include "unwind/unwind.h"
+
+#define SCAN_NS 100000000u
+#define CHECK_SAMPLES 16u
+#define CHECK_NS 20000000u
+/* Silence after which the program stops capturing: far longer than any pause of a recorder that
+ * lives, short against what a dead one would cost. */
+#define HEARTBEAT_LIMIT_NS 5000000000ull
+#define BATCH 256u
+
+/* What the recorder keeps of a slot's thread. */
+struct armed {
+    uint32_t generation;
+    int open; /* between thread_begin and thread_end */
+    pid_t tid;
+    int fd; /* -1: no perf event */
+    int with_kernel;
+    uint64_t checked_samples;
+    uint64_t checked_ns;
+    uint64_t switches;  /* voluntary ones at the last check */
+    uint64_t seen_scan; /* the last scan of /proc that found the tid */
+};
+
+struct stranger {
+    pid_t tid;
+    uint64_t scan;
+};
+
+struct kymo_host {
+    struct kymo_host_config config;
+    uint32_t process;
+    pid_t pid;
+    int memory;
+    struct kymo_session *session;
+    struct kymo_session_plan plan;
+    kymo_drain *drain;
+    struct armed *slots;
+    uint64_t next_scan_ns;
+    uint64_t scan;
+    uint32_t woken; /* value of the session's futex that was answered */
+    KYMO_VEC(struct stranger) strangers;
+    /* Samples of one thread that wait to be written together. */
+    kymo_event_sample batch[BATCH];
+    uint32_t batched;
+    uint32_t batch_thread;
+    kymo_event_frame *frames;
+    uint32_t frames_cap;
+    uint64_t samples, handler_ns;
+    uint64_t main_cpu_ns;
+};
+
+/* ---- what the drain finds, as events ---- */
+
+static kymo_err write_batch(kymo_host *h)
+{
+    if (h->batched == 0)
+        return KYMO_OK;
+    kymo_event_samples e = {h->batch_thread, h->batched, h->batch};
+    h->batched = 0;
+    return h->config.events->samples(h->config.events_context, &e);
+}
+
+static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
+{
+    kymo_host *h = context;
+    if (h->batched == BATCH || (h->batched && h->batch_thread != s->thread))
+        KYMO_TRY(write_batch(h));
+    h->batch_thread = s->thread;
+    h->batch[h->batched++] = (kymo_event_sample){
+        .time_ns = s->time_ns,
+        .weight_ns = s->weight_ns,
+        .stack = s->stack == KYMO_NO_STACK ? KYMO_EVENT_NONE : s->stack,
+        .kind = 0,
+        .state = 1,
+    };
+    return KYMO_OK;
+}
+
+static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t)
+{
+    kymo_host *h = context;
+    char name[16] = "";
+    kymo_task_name(h->pid, (pid_t)t->tid, name);
+    kymo_event_thread e = {t->thread, h->process, (int32_t)t->tid, t->start_ns, name};
+    return h->config.events->thread(h->config.events_context, &e);
+}
+
+static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
+{
+    kymo_host *h = context;
+    const kymo_event_handler *events = h->config.events;
+    void *to = h->config.events_context;
+    KYMO_TRY(write_batch(h));
+    if (t->name[0]) {
+        kymo_event_thread_name n = {t->thread, t->end_ns, t->name};
+        KYMO_TRY(events->thread_name(to, &n));
+    }
+    uint64_t cpu_ns = t->end_cpu_ns;
+    if (cpu_ns == 0 && t->flags & KYMO_SLOT_MAIN)
+        cpu_ns = h->main_cpu_ns;
+    if (cpu_ns < t->last_cpu_ns)
+        cpu_ns = t->last_cpu_ns;
+    h->samples += t->samples;
+    h->handler_ns += t->handler_ns;
+    kymo_event_thread_end e = {t->thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};
+    return events->thread_end(to, &e);
+}
+
+static kymo_err on_module(void *context, uint32_t module, const struct kymo_module_entry *entry,
+                          uint64_t seen_ns)
+{
+    kymo_host *h = context;
+    char path[PATH_MAX];
+    kymo_event_module e = {
+        .module = module,
+        .process = h->process,
+        .start = entry->text_start,
+        .end = entry->text_end,
+        .load_bias = entry->bias,
+        .file_offset = entry->text_offset,
+        .load_ns = seen_ns,
+        .path = entry->path,
+        .build_id = entry->build_id,
+        .build_id_len = entry->build_id_len,
+        .is_main = entry->path_len == 0,
+    };
+    if (e.start >= e.end) {
+        e.start = entry->map_start;
+        e.end = entry->map_end;
+        e.file_offset = 0;
+    }
+    /* The kernel knows the file better than the loader's name for it, which may be relative, a
+     * link, or cut. */
+    if (kymo_task_mapped_file(h->pid, e.start, path, sizeof path))
+        e.path = path;
+    KYMO_TRY(h->config.events->module(h->config.events_context, &e));
+    if (strcmp(e.path, "[vdso]") != 0)
+        return KYMO_OK;
+    /* The vDSO is no file. It is the same in every process of this kernel, so ours will do. */
+    uint32_t len;
+    const void *image = kymo_task_vdso(&len);
+    if (!image)
+        return KYMO_OK;
+    kymo_event_module_image bytes = {module, h->process, image, len};
+    return h->config.events->module_image(h->config.events_context, &bytes);
+}
+
+static kymo_err on_module_unload(void *context, uint32_t module, uint64_t time_ns)
+{
+    kymo_host *h = context;
+    kymo_event_module_unload e = {module, h->process, time_ns};
+    return h->config.events->module_unload(h->config.events_context, &e);
+}
+
+static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
+                         const struct kymo_drain_frame *frames, uint32_t n)
+{
+    kymo_host *h = context;
+    if (n > h->frames_cap) {
+        kymo_event_frame *grown = realloc(h->frames, n * sizeof *grown);
+        if (!grown)
+            return KYMO_E_NOMEM;
+        h->frames = grown;
+        h->frames_cap = n;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        h->frames[i] = (kymo_event_frame){frames[i].address,
+                                          frames[i].module == KYMO_NO_MODULE ? KYMO_EVENT_NONE
+                                                                             : frames[i].module,
+                                          frames[i].is_return ? KYMO_EVENT_FRAME_RETURN : 0};
+    uint32_t end = flags & KYMO_STACK_END_MASK;
+    uint32_t notes = flags >> KYMO_STACK_NOTES_SHIFT;
+    kymo_event_stack e = {
+        .process = h->process,
+        .stack = stack,
+        .flags = (end == KYMO_WALK_COMPLETE ? KYMO_EVENT_STACK_COMPLETE : 0) |
+                 (end == KYMO_WALK_DEPTH ? KYMO_EVENT_STACK_TRUNCATED : 0) |
+                 (notes & KYMO_WALK_BY_FRAME_POINTER ? KYMO_EVENT_STACK_FRAME_POINTER : 0),
+        .end = end,
+        .depth = n,
+        .frames = h->frames,
+    };
+    return h->config.events->stack(h->config.events_context, &e);
+}
+
+/* ---- life ---- */
+
+static int make_memory(uint64_t size)
+{
+    int fd = memfd_create("kymo", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -1;
+    /* The program cannot shrink it under us. */
+    if (ftruncate(fd, (off_t)size) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+static void configure(struct kymo_session *s, const struct kymo_host_config *config)
+{
+    s->clock_kind = config->clock;
+    s->engine = config->engine;
+    s->period_ns = config->period_ns;
+    s->depth = config->depth;
+    s->signal = (uint32_t)config->signal;
+    s->heartbeat_limit = HEARTBEAT_LIMIT_NS;
+    if (config->clock == KYMO_CLOCK_TSC) {
+        /* Only for this limit a rough ratio is enough: 2^31 ticks a second. */
+        s->heartbeat_limit = (HEARTBEAT_LIMIT_NS / 1000000000u) << 31;
+    }
+    if (getrandom(&s->cookie, sizeof s->cookie, GRND_NONBLOCK) != (ssize_t)sizeof s->cookie)
+        s->cookie = kymo_clock_ns(CLOCK_REALTIME) ^ (uint64_t)(uintptr_t)s;
+}
+
+kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t process, kymo_host **out,
+                          kymo_error *detail)
+{
+    kymo_err err = KYMO_E_NOMEM;
+    kymo_host *h = calloc(1, sizeof *h);
+    if (!h)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for a session");
+    h->config = *config;
+    h->process = process;
+    h->memory = -1;
+    err = kymo_session_plan(config->buffer_bytes, &h->plan);
+    if (err != KYMO_OK) {
+        kymo_error_set(detail, err, 0, "a buffer of %" PRIu64 " bytes: not from 1 MiB to 4 GiB",
+                       config->buffer_bytes);
+        goto fail;
+    }
+    h->slots = calloc(h->plan.threads, sizeof *h->slots);
+    h->memory = make_memory(h->plan.total_bytes);
+    if (!h->slots || h->memory < 0) {
+        err = kymo_error_set_errno(detail, "cannot make a session of %" PRIu64 " bytes",
+                                   h->plan.total_bytes);
+        goto fail;
+    }
+    void *map = mmap(NULL, h->plan.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, h->memory, 0);
+    if (map == MAP_FAILED) {
+        err = kymo_error_set_errno(detail, "cannot map a session");
+        goto fail;
+    }
+    h->session = map;
+    kymo_session_format(h->session, &h->plan);
+    configure(h->session, config);
+    struct kymo_drain_sink sink = {on_thread_begin, on_thread_end, on_module, on_module_unload,
+                                   on_stack,        on_sample,     h};
+    err = kymo_drain_create(h->session, &h->plan, &sink, &h->drain);
+    if (err != KYMO_OK) {
+        kymo_error_set(detail, err, 0, "no memory to drain a session");
+        goto fail;
+    }
+    *out = h;
+    return KYMO_OK;
+
+fail:
+    kymo_host_destroy(h);
+    return err;
+}
+
+void kymo_host_destroy(kymo_host *h)
+{
+    if (!h)
+        return;
+    for (uint32_t i = 0; h->slots && i < h->plan.threads; i++)
+        if (h->slots[i].open && h->slots[i].fd >= 0)
+            close(h->slots[i].fd);
+    kymo_drain_destroy(h->drain);
+    if (h->session)
+        munmap(h->session, h->plan.total_bytes);
+    if (h->memory >= 0)
+        close(h->memory);
+    free(h->slots);
+    free(h->frames);
+    kymo_vec_deinit(&h->strangers);
+    free(h);
+}
+
+int kymo_host_memory(const kymo_host *h)
+{
+    return h->memory;
+}
+
+uint64_t kymo_host_bytes(const kymo_host *h)
+{
+    return h->plan.total_bytes;
+}
+
+void kymo_host_attached(kymo_host *h, pid_t pid)
+{
+    h->pid = pid;
+}
+
+int kymo_host_is_attached(const kymo_host *h)
+{
+    return kymo_load_acquire(&h->session->attached) != 0;
+}
+
+void kymo_host_stop(kymo_host *h)
+{
+    kymo_store_release(&h->session->stopped, 1u);
+    for (uint32_t i = 0; i < h->plan.threads; i++) {
+        if (h->slots[i].open && h->slots[i].fd >= 0) {
+            close(h->slots[i].fd);
+            h->slots[i].fd = -1;
+        }
+    }
+}
+
+/* ---- arming ---- */
+
+/* Sends a signal that carries our cookie to one thread: "look into your slot". */
+static void call_thread(const kymo_host *h, pid_t tid)
+{
+    siginfo_t info = {.si_signo = h->config.signal, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = (void *)(uintptr_t)h->session->cookie;
+    (void)syscall(SYS_rt_tgsigqueueinfo, h->pid, tid, h->config.signal, &info);
+}
+
+static void disarm(kymo_host *h, uint32_t number)
+{
+    struct armed *a = &h->slots[number];
+    if (a->open && a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+}
+
+/* Opens the event of this slot's thread; replaces the one it has. */
+static void arm(kymo_host *h, uint32_t number, int with_kernel)
+{
+    struct armed *a = &h->slots[number];
+    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    int fd = kymo_perf_open(a->tid, h->config.period_ns, h->config.signal, with_kernel);
+    if (fd < 0) {
+        /* Descriptors are used up, or the program dropped to a user that is not ours: what there
+         * is stays; a thread without anything takes a timer. */
+        if (a->fd < 0 && errno != ESRCH) {
+            kymo_store_relaxed(&slot->ask_timer, 1u);
+            call_thread(h, a->tid);
+        }
+        return;
+    }
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = fd;
+    a->with_kernel = with_kernel;
+    /* Before the first signal: the handler knows its own by this number. */
+    kymo_store_release(&slot->perf_fd, fd);
+    (void)kymo_perf_enable(fd);
+}
+
+/* With the kernel for those that do not sleep, without for those that do. */
+static void choose_kernel(kymo_host *h, uint32_t number, uint64_t now_ns)
+{
+    struct armed *a = &h->slots[number];
+    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    uint64_t samples = kymo_load_relaxed(&slot->samples);
+    uint64_t switches;
+    if (h->config.access != KYMO_PERF_KERNEL || a->fd < 0 ||
+        samples < a->checked_samples + CHECK_SAMPLES || now_ns < a->checked_ns + CHECK_NS)
+        return;
+    a->checked_samples = samples;
+    a->checked_ns = now_ns;
+    if (!kymo_task_voluntary_switches(h->pid, a->tid, &switches))
+        return;
+    int sleeps = switches != a->switches;
+    a->switches = switches;
+    if (sleeps == a->with_kernel)
+        arm(h, number, !sleeps);
+}
+
+static void arm_threads(kymo_host *h, uint64_t now_ns)
+{
+    uint32_t touched = kymo_load_acquire(&h->session->slots_touched);
+    if (touched > h->plan.threads)
+        touched = h->plan.threads;
+    for (uint32_t i = 0; i < touched; i++) {
+        struct armed *a = &h->slots[i];
+        struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
+        uint32_t state = kymo_load_acquire(&slot->state);
+        uint32_t generation = kymo_load_relaxed(&slot->generation);
+        if (a->open && (state != KYMO_SLOT_LIVE || generation != a->generation)) {
+            disarm(h, i);
+            a->open = 0;
+        }
+        if (state != KYMO_SLOT_LIVE)
+            continue;
+        if (!a->open) {
+            *a = (struct armed){.generation = generation,
+                                .open = 1,
+                                .tid = (pid_t)kymo_load_relaxed(&slot->tid),
+                                .fd = -1,
+                                .checked_ns = now_ns,
+                                .seen_scan = h->scan};
+            if (h->config.engine == KYMO_SESSION_PERF) {
+                (void)kymo_task_voluntary_switches(h->pid, a->tid, &a->switches);
+                arm(h, i, 0);
+            }
+        }
+        choose_kernel(h, i, now_ns);
+    }
+}
+
+/* ---- /proc ---- */
+
+static uint32_t slot_of(const kymo_host *h, pid_t tid)
+{
+    uint32_t touched = kymo_load_relaxed(&h->session->slots_touched);
+    for (uint32_t i = 0; i < touched && i < h->plan.threads; i++)
+        if (h->slots[i].open && h->slots[i].tid == tid)
+            return i;
+    return UINT32_MAX;
+}
+
+/* A thread that is in /proc and not in the session: when a second scan finds it still, it is
+ * called, and takes a slot in our handler. */
+static kymo_err meet_stranger(kymo_host *h, pid_t tid)
+{
+    for (size_t i = 0; i < h->strangers.len; i++) {
+        struct stranger *s = &h->strangers.data[i];
+        if (s->tid != tid)
+            continue;
+        if (s->scan + 1 == h->scan)
+            call_thread(h, tid);
+        s->scan = h->scan;
+        return KYMO_OK;
+    }
+    return kymo_vec_push(&h->strangers, (struct stranger){tid, h->scan});
+}
+
+static void forget_strangers(kymo_host *h)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < h->strangers.len; i++)
+        if (h->strangers.data[i].scan == h->scan)
+            h->strangers.data[kept++] = h->strangers.data[i];
+    h->strangers.len = kept;
+}
+
+static kymo_err scan_tasks(kymo_host *h, uint64_t now_ns)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)h->pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return KYMO_OK; /* it is ending */
+    kymo_err err = KYMO_OK;
+    h->scan++;
+    struct dirent *entry;
+    while (err == KYMO_OK && (entry = readdir(dir))) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0)
+            continue;
+        uint32_t number = slot_of(h, tid);
+        if (number == UINT32_MAX)
+            err = meet_stranger(h, tid);
+        else
+            h->slots[number].seen_scan = h->scan;
+    }
+    closedir(dir);
+    forget_strangers(h);
+    /* Threads whose exit no hook saw. */
+    for (uint32_t i = 0; err == KYMO_OK && i < h->plan.threads; i++) {
+        struct armed *a = &h->slots[i];
+        if (a->open && a->seen_scan + 2 <= h->scan) {
+            disarm(h, i);
+            a->open = 0;
+            err = kymo_drain_end_slot(h->drain, i, now_ns);
+        }
+    }
+    return err;
+}
+
+kymo_err kymo_host_round(kymo_host *h)
+{
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    arm_threads(h, now_ns);
+    KYMO_TRY(kymo_drain_round(h->drain));
+    KYMO_TRY(write_batch(h));
+    if (now_ns >= h->next_scan_ns) {
+        h->next_scan_ns = now_ns + SCAN_NS;
+        KYMO_TRY(scan_tasks(h, now_ns));
+    }
+    return KYMO_OK;
+}
+
+void kymo_host_wait(kymo_host *h, uint64_t timeout_ns)
+{
+    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+    uint32_t seen = kymo_load_acquire(&h->session->wake);
+    if (seen != h->woken)
+        h->woken = seen;
+    else
+        (void)syscall(SYS_futex, &h->session->wake, FUTEX_WAIT, seen, &t, NULL, 0);
+}
+
+kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns)
+{
+    h->main_cpu_ns = main_cpu_ns;
+    kymo_host_stop(h);
+    KYMO_TRY(kymo_drain_finish(h->drain, end_ns));
+    KYMO_TRY(write_batch(h));
+    const kymo_event_handler *events = h->config.events;
+    uint64_t lost[KYMO_LOSS_KINDS];
+    static const char *const names[KYMO_LOSS_KINDS] = {
+#define X(name, text) text,
+        KYMO_LOSS_LIST(X)
+#undef X
+    };
+    kymo_drain_losses(h->drain, lost);
+    for (uint32_t i = 0; i < KYMO_LOSS_KINDS; i++) {
+        kymo_event_loss e = {h->process, i, lost[i], names[i]};
+        if (lost[i])
+            KYMO_TRY(events->loss(h->config.events_context, &e));
+    }
+    kymo_event_quality q = {
+        .process = h->process, .samples = h->samples, .handler_ns = h->handler_ns};
+    return events->quality(h->config.events_context, &q);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/task.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+/* Reads /proc/PID/task/TID/file; the length, 0 if there is nothing. */
+static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, out, cap - 1);
+    close(fd);
+    if (n <= 0)
+        return 0;
+    out[n] = '\0';
+    return (size_t)n;
+}
+
+int kymo_task_name(pid_t pid, pid_t tid, char name[16])
+{
+    char text[32];
+    if (!read_task(pid, tid, "comm", text, sizeof text))
+        return 0;
+    size_t len = strcspn(text, "\n");
+    if (len > 15)
+        len = 15;
+    memcpy(name, text, len);
+    name[len] = '\0';
+    return 1;
+}
+
+int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count)
+{
+    static const char key[] = "\nvoluntary_ctxt_switches:";
+    char text[4096];
+    if (!read_task(pid, tid, "status", text, sizeof text))
+        return 0;
+    const char *at = strstr(text, key);
+    if (!at)
+        return 0;
+    *count = strtoull(at + sizeof key - 1, NULL, 10);
+    return 1;
+}
+
+int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns)
+{
+    char text[96];
+    if (!read_task(pid, tid, "schedstat", text, sizeof text))
+        return 0;
+    *cpu_ns = strtoull(text, NULL, 10);
+    return 1;
+}
+
+int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap)
+{
+    char line[5000];
+    snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
+    FILE *f = fopen(line, "re");
+    if (!f)
+        return 0;
+    int found = 0;
+    while (!found && fgets(line, sizeof line, f)) {
+        uint64_t lo;
+        uint64_t hi;
+        int at = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &lo, &hi, &at) != 2 ||
+            address < lo || address >= hi)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        size_t len = strlen(line + at);
+        static const char deleted[] = " (deleted)";
+        if (len > sizeof deleted && strcmp(line + at + len - (sizeof deleted - 1), deleted) == 0)
+            len -= sizeof deleted - 1;
+        if (at == 0 || len == 0 || len >= cap)
+            break;
+        memcpy(path, line + at, len);
+        path[len] = '\0';
+        found = 1;
+    }
+    fclose(f);
+    return found;
+}
+
+const void *kymo_task_vdso(uint32_t *len)
+{
+    const Elf64_Ehdr *eh = (const void *)getauxval(AT_SYSINFO_EHDR);
+    if (!eh)
+        return NULL;
+    /* Its section headers lie at its end, and are mapped with it. */
+    uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * eh->e_shentsize;
+    if (end < sizeof *eh || end > 1u << 20)
+        return NULL;
+    *len = (uint32_t)end;
+    return eh;
+}

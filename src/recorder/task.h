@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * task.h - what /proc says of another process and its threads.
+ *
+ * Layer:    recorder
+ * Threads:  any
+ * Memory:   the caller's buffers
+ * Signals:  not for handlers
+ *
+ * The process may end at any moment: a function that finds nothing returns 0 and leaves its
+ * results as they were.
+ */
+#ifndef KYMO_RECORDER_TASK_H
+#define KYMO_RECORDER_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The thread's name (comm), NUL-terminated. */
+int kymo_task_name(pid_t pid, pid_t tid, char name[16]);
+/* How often the thread slept of its own will. */
+int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count);
+/* The thread's CPU time so far, by the scheduler's clock; works for a zombie's main thread. */
+int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
+/* The name of what is mapped at address: a path, or "[vdso]" and the like. */
+int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap);
+/* The image of the kernel's vDSO, in this process; NULL if there is none. */
+const void *kymo_task_vdso(uint32_t *len);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * raw.h - system calls without libc: no errno, no cancellation point, no hook of anybody's.
+ *
+ * Layer:    sys
+ * Threads:  any
+ * Signals:  safe
+ *
+ * Each returns what the kernel returned: -errno on failure. Handlers and hooks use these, so that
+ * an interposed libc function (a sandbox, another preloaded library) never sees a call of ours.
+ */
+#ifndef KYMO_SYS_RAW_H
+#define KYMO_SYS_RAW_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#if !defined(__x86_64__)
+#error "raw.h knows x86-64 only"
+#endif
+
+static inline long kymo_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline long kymo_syscall4(long nr, long a, long b, long c, long d)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline long kymo_syscall3(long nr, long a, long b, long c)
+{
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(nr), "D"(a), "S"(b), "d"(c)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline uint32_t kymo_raw_gettid(void)
+{
+    return (uint32_t)kymo_syscall3(SYS_gettid, 0, 0, 0);
+}
+
+static inline uint32_t kymo_raw_getpid(void)
+{
+    return (uint32_t)kymo_syscall3(SYS_getpid, 0, 0, 0);
+}
+
+/* Wakes up to n waiters of a futex that lies in memory shared between processes. */
+static inline void kymo_raw_futex_wake(uint32_t *word, int n)
+{
+    enum { WAKE = 1 };
+    (void)kymo_syscall3(SYS_futex, (long)(intptr_t)word, WAKE, n);
+}
+
+#endif
