@@ -8,9 +8,15 @@
 #include <stdexcept>
 #include <string>
 
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noipa)) // not cloned for some argument either
+#endif
+
 static volatile std::uint64_t burnt;
 
-__attribute__((noinline)) static void burn_between_throws(int rounds)
+KEPT static void burn_between_throws(int rounds)
 {
     std::uint64_t x = burnt;
     for (int i = 0; i < rounds; i++)
@@ -27,7 +33,7 @@ struct Witness {
     }
 };
 
-__attribute__((noinline)) static int fall(int depth, int number)
+KEPT static int fall(int depth, int number)
 {
     Witness witness;
     burn_between_throws(8000);

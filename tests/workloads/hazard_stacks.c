@@ -115,7 +115,7 @@ static void jump_from_handler(int number)
     siglongjmp(outermost, 2);
 }
 
-static __attribute__((noinline)) void fall(int depth, int number)
+static KEPT void fall(int depth, int number)
 {
     volatile char room[64] = {0}; /* each level has a frame of its own */
     burn_between_jumps(8000);

@@ -18,7 +18,7 @@ DEFINE_BURN(burn_with_own_signals, 83)
 enum { FILE_BYTES = 1 << 20, MALLOCS = 1 << 20 };
 
 /* Nanoseconds of CPU time for each byte of the file. */
-static __attribute__((noinline)) double loop_getc(FILE *file)
+static KEPT double loop_getc(FILE *file)
 {
     rewind(file);
     uint64_t start = thread_cpu_ns();
@@ -30,7 +30,7 @@ static __attribute__((noinline)) double loop_getc(FILE *file)
 }
 
 /* And for each pair of malloc and free. */
-static __attribute__((noinline)) double loop_malloc(void)
+static KEPT double loop_malloc(void)
 {
     uint64_t start = thread_cpu_ns();
     for (int i = 0; i < MALLOCS; i++) {

@@ -13,7 +13,11 @@
 #include <string>
 
 #define INLINED inline __attribute__((always_inline))
+#ifdef __clang__
 #define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noipa)) // not cloned for some argument either
+#endif
 
 namespace geometry {
 

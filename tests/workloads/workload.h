@@ -33,16 +33,23 @@ static inline uint64_t thread_cpu_ns(void)
 /* Keeps the results of burning, so that no compiler can leave it out. */
 static volatile uint64_t burnt;
 
+/* A function that stays one, under its own name: neither inlined nor cloned for some argument. */
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noipa))
+#endif
+
 /* Defines a function of this name that is busy for that many iterations, one multiplication after
  * the other. The salt must differ from function to function: gcc makes one of two that are alike.
  */
-#define DEFINE_BURN(name, salt)                                 \
-    static __attribute__((noinline)) void name(uint64_t rounds) \
-    {                                                           \
-        uint64_t x = burnt + (salt);                            \
-        for (uint64_t i = 0; i < rounds; i++)                   \
-            x = x * 6364136223846793005u + (2 * (salt) + 1);    \
-        burnt = x;                                              \
+#define DEFINE_BURN(name, salt)                              \
+    static KEPT void name(uint64_t rounds)                   \
+    {                                                        \
+        uint64_t x = burnt + (salt);                         \
+        for (uint64_t i = 0; i < rounds; i++)                \
+            x = x * 6364136223846793005u + (2 * (salt) + 1); \
+        burnt = x;                                           \
     }
 
 typedef void burn_function(uint64_t rounds);
