@@ -54,7 +54,13 @@ static void check_accepts_only_its_own(void **state)
     struct fixture f = fixture_open(8u << 20);
     struct kymo_session_plan p;
     assert_int_equal(kymo_session_check(f.session, f.plan.total_bytes, &p), KYMO_OK);
-    assert_memory_equal(&p, &f.plan, sizeof p);
+    assert_int_equal(p.total_bytes, f.plan.total_bytes);
+    assert_int_equal(p.threads, f.plan.threads);
+    assert_int_equal(p.depots_at, f.plan.depots_at);
+    assert_int_equal(p.depot_slots, f.plan.depot_slots);
+    assert_int_equal(p.small_at, f.plan.small_at);
+    assert_int_equal(p.large_at, f.plan.large_at);
+    assert_int_equal(p.large_blocks, f.plan.large_blocks);
     assert_int_equal(kymo_session_check(f.session, 100, &p), KYMO_E_CORRUPT);
     assert_int_equal(kymo_session_check(f.session, 4u << 20, &p), KYMO_E_CORRUPT);
     f.session->layout++;
