@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module.h - finds the row of a pc in the module that is loaded there.
+ *
+ * Layer:    unwind; above base
+ * Flow:     glibc's _dl_find_object -> ELF header in memory -> cfi.c -> [module] -> unwind.c
+ * Threads:  any
+ * Signals:  safe; _dl_find_object takes no lock (glibc >= 2.35)
+ */
+#ifndef KYMO_UNWIND_MODULE_H
+#define KYMO_UNWIND_MODULE_H
+
+#include "base/attr.h"
+#include "unwind/cfi.h"
+
+struct kymo_module {
+    uint64_t map_start;
+    uint64_t map_end;
+    uint64_t eh_frame_hdr; /* 0: the module has none */
+};
+
+/* False if no module is loaded at pc. */
+KYMO_SIGNAL_SAFE bool kymo_module_find(uint64_t pc, struct kymo_module *module);
+
+/* Interprets the module's .eh_frame for pc. FOUND: *word is the packed row; if that is
+ * KYMO_ROW_INTERPRET, row, image and signal_frame hold it unpacked. NOT_FOUND: the module says
+ * nothing about this pc. */
+KYMO_SIGNAL_SAFE enum kymo_cfi_status kymo_module_row(const struct kymo_module *module, uint64_t pc,
+                                                      uint64_t *word, struct kymo_cfi_row *row,
+                                                      bool *signal_frame,
+                                                      struct kymo_cfi_image *image);
+
+#endif

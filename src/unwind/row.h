@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * row.h - a row in one 64-bit word: what the pc cache and the row tables hold.
+ *
+ * Layer:    unwind; above base
+ * Flow:     cfi.c -> [pack] -> pc cache, row table -> unwind.c
+ * Threads:  any
+ * Signals:  safe
+ *
+ *   bits 0-2    kind
+ *   bits 3-6    register that the CFA counts from (REGISTER, DEREF), or what kind of SPECIAL
+ *   bit  7      saved registers lie below rbp and not below the CFA
+ *   bits 8-43   six saved registers, 6 bits each, in the order of KYMO_SLOT_*: 0 the caller's value
+ * is still in the register, 63 it is lost, k saved at base + 8 - 8 k bits 44-63  RSP, RBP,
+ * REGISTER: CFA = register + 8 * (signed 20 bits) DEREF: CFA = *(register + 8 * (upper 12 bits)) +
+ * 8 * (lower 8 bits), both signed PLT: CFA = rsp + 8 + (pc % 16 >= value ? 8 : 0) The return
+ * address lies at CFA - 8 in all of them. The offset has the top of the word, since it is on the
+ * critical path of a walk, and one arithmetic shift gets it from there.
+ */
+#ifndef KYMO_UNWIND_ROW_H
+#define KYMO_UNWIND_ROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/cfi.h"
+
+enum {
+    KYMO_ROW_KIND_NONE, /* an empty cache slot; a table that does not cover the pc */
+    KYMO_ROW_KIND_RSP,
+    KYMO_ROW_KIND_RBP,
+    KYMO_ROW_KIND_REGISTER,
+    KYMO_ROW_KIND_DEREF,
+    KYMO_ROW_KIND_END,    /* the return address is undefined: the outermost frame */
+    KYMO_ROW_KIND_SIGNAL, /* the kernel's frame of a handler: all registers lie in its ucontext */
+    KYMO_ROW_KIND_SPECIAL,
+};
+
+enum {
+    KYMO_ROW_SPECIAL_GAP,       /* the module says nothing about this pc */
+    KYMO_ROW_SPECIAL_INTERPRET, /* does not fit in a word: ask .eh_frame each time */
+    KYMO_ROW_SPECIAL_PLT,
+};
+
+#define KYMO_ROW_NONE 0ull
+#define KYMO_ROW_END ((uint64_t)KYMO_ROW_KIND_END)
+#define KYMO_ROW_SIGNAL ((uint64_t)KYMO_ROW_KIND_SIGNAL)
+#define KYMO_ROW_GAP (KYMO_ROW_KIND_SPECIAL | (uint64_t)KYMO_ROW_SPECIAL_GAP << 3)
+#define KYMO_ROW_INTERPRET (KYMO_ROW_KIND_SPECIAL | (uint64_t)KYMO_ROW_SPECIAL_INTERPRET << 3)
+
+#define KYMO_ROW_SAVE_SHIFT 8u
+#define KYMO_ROW_SAVE_BITS 6u
+#define KYMO_ROW_SAVE_LOST 63u
+
+static inline unsigned kymo_row_kind(uint64_t row)
+{
+    return (unsigned)(row & 7);
+}
+static inline unsigned kymo_row_register(uint64_t row)
+{
+    return (unsigned)(row >> 3 & 15);
+}
+static inline bool kymo_row_saves_below_rbp(uint64_t row)
+{
+    return row >> 7 & 1;
+}
+/* How the register of this slot (up to KYMO_SLOT_R15) is saved: see above. */
+static inline unsigned kymo_row_save(uint64_t row, unsigned slot)
+{
+    return (unsigned)(row >> (KYMO_ROW_SAVE_SHIFT + KYMO_ROW_SAVE_BITS * slot)) & 63;
+}
+/* Bytes to add to the register of an RSP, RBP or REGISTER row. */
+static inline uint64_t kymo_row_offset(uint64_t row)
+{
+    return (uint64_t)((int64_t)row >> 41) & ~(uint64_t)7;
+}
+static inline uint64_t kymo_row_deref_at(uint64_t row)
+{
+    return (uint64_t)((int64_t)row >> 49) & ~(uint64_t)7;
+}
+static inline uint64_t kymo_row_deref_add(uint64_t row)
+{
+    return (uint64_t)((int64_t)(row << 12) >> 53) & ~(uint64_t)7;
+}
+
+/* Packs a row; KYMO_ROW_INTERPRET for one that does not fit. signal_frame: as the FDE says. */
+KYMO_SIGNAL_SAFE uint64_t kymo_row_pack(const struct kymo_cfi_row *row, bool signal_frame,
+                                        const struct kymo_cfi_image *image);
+
+/* A PLT row at this pc as an RSP row; any other row as it is. */
+KYMO_SIGNAL_SAFE static inline uint64_t kymo_row_at_pc(uint64_t row, uint64_t pc)
+{
+    if (kymo_row_kind(row) != KYMO_ROW_KIND_SPECIAL ||
+        kymo_row_register(row) != KYMO_ROW_SPECIAL_PLT)
+        return row;
+    uint64_t words = (pc & 15) >= row >> 44 ? 2 : 1;
+    return words << 44 | KYMO_ROW_KIND_RSP;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/stack_window.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "unwind/unwind.h"
+
+/* A leaf function may keep data this far below its stack pointer. */
+#define RED_ZONE 128u
+
+void kymo_window_enter(struct kymo_stack_window *window, uint64_t sp)
+{
+    if (sp < window->bounds_lo || sp >= window->bounds_hi)
+        return;
+    /* The page of sp is in use; the one below may be the guard, so a red zone that reaches into it
+     * is left to the probe. */
+    uint64_t lo = sp - RED_ZONE < sp ? sp - RED_ZONE : 0;
+    uint64_t page = sp & ~(KYMO_PROBE_PAGE - 1);
+    if (lo < page)
+        lo = page;
+    if (lo < window->bounds_lo)
+        lo = window->bounds_lo;
+    if (window->own_hi == 0 || lo < window->own_lo)
+        window->own_lo = lo;
+    window->own_hi = window->bounds_hi;
+}
+
+/* rt_sigprocmask(~0, address, NULL, 8) as a raw system call, which leaves errno alone. */
+static bool page_readable(uint64_t address)
+{
+    long result;
+    register long oldset __asm__("rdx") = 0;
+    register long size __asm__("r10") = 8;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"((long)SYS_rt_sigprocmask), "D"(~0l), "S"(address), "r"(oldset), "r"(size)
+                     : "rcx", "r11", "memory");
+    return result == -EINVAL;
+}
+
+static bool probe_page(struct kymo_stack_window *window, uint64_t page)
+{
+    if (page >= window->probed_lo && page < window->probed_hi)
+        return true;
+    if (!window->probe_allowed) {
+        window->notes |= KYMO_WALK_PROBE_REFUSED;
+        return false;
+    }
+    if (window->probes_left == 0)
+        return false;
+    window->probes_left--;
+    window->notes |= KYMO_WALK_BY_PROBE;
+    if (!page_readable(page))
+        return false;
+    if (window->probed_hi != 0 && page == window->probed_hi) {
+        window->probed_hi += KYMO_PROBE_PAGE;
+    } else if (window->probed_hi != 0 && page + KYMO_PROBE_PAGE == window->probed_lo) {
+        window->probed_lo = page;
+    } else {
+        window->probed_lo = page;
+        window->probed_hi = page + KYMO_PROBE_PAGE;
+    }
+    return true;
+}
+
+bool kymo_window_probe(struct kymo_stack_window *window, uint64_t address)
+{
+    /* Page 0 and whatever is not a user address are refused without asking. */
+    if (address < KYMO_PROBE_PAGE || address > 0x7fffffffeff8ull)
+        return false;
+    uint64_t first = address & ~(KYMO_PROBE_PAGE - 1);
+    uint64_t last = (address + 7) & ~(KYMO_PROBE_PAGE - 1);
+    if (!probe_page(window, first) || (last != first && !probe_page(window, last)))
+        return false;
+    return kymo_window_covers(window, address);
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk.
+ *
+ * Most frames of most stacks are of one shape: the pc is in the cache, the CFA counts from rsp or
+ * rbp, and of the saved registers only rbp matters. walk_fast does these and keeps everything in
+ * registers. For anything else it spills its state into struct walk, and step() does that one frame
+ * in full generality.
+ *
+ * walk_fast does not restore rbx and r12 to r15, which hardly any frame needs: ld.so's resolver of
+ * lazy bindings counts its CFA from rbx, some assembly from others. When a frame turns out to need
+ * one, the walk begins again at the last point where all registers were known (the checkpoint: the
+ * beginning, or the last signal frame) and takes the slow path for all frames (`full`).
+ *
+ * Termination: each step on one stack moves up; leaving the stack (signal handlers on alternate
+ * stacks, coroutines) is allowed a few times per walk; and `max` bounds everything.
+ */
+#include "unwind/unwind.h"
+
+#include "unwind/expr.h"
+#include "unwind/module.h"
+#include "unwind/row_cache.h"
+#include "unwind/row_table.h"
+#include "unwind/stack_window.h"
+
+#define STACK_SWITCHES 8u
+/* Below this there is no code; above, no user address. */
+#define LOWEST_CODE 0x1000ull
+#define HIGHEST_CODE 0x7fffffffffffull
+
+#define BIT(reg) (1u << (reg))
+#define KNOWN_ALL 0xffffu
+#define KNOWN_FAST (BIT(KYMO_REG_RSP) | BIT(KYMO_REG_RBP))
+#define KNOWN_ACROSS_CALLS (KNOWN_FAST | BIT(KYMO_REG_RBX) | BIT(12) | BIT(13) | BIT(14) | BIT(15))
+
+static const uint8_t slot_register[KYMO_SLOT_COUNT] = {
+    [KYMO_SLOT_RBP] = 6,  [KYMO_SLOT_RBX] = 3,  [KYMO_SLOT_R12] = 12, [KYMO_SLOT_R13] = 13,
+    [KYMO_SLOT_R14] = 14, [KYMO_SLOT_R15] = 15, [KYMO_SLOT_RSP] = 7,  [KYMO_SLOT_RA] = 16,
+};
+
+enum step {
+    STEP_ON,      /* ip, sp, fp are those of the caller */
+    STEP_SIGNAL,  /* the same, and all registers are known: a new checkpoint */
+    STEP_RESTART, /* a register is needed that was not restored: begin again at the checkpoint */
+    STEP_END,     /* walk.end says why */
+};
+
+struct walk {
+    struct kymo_walker *walker;
+    struct kymo_regs *regs; /* as of the checkpoint; of the present frame once full */
+    uint64_t ip;
+    uint64_t sp;
+    uint64_t fp;
+    uint64_t generation_key;
+    struct kymo_stack_window window;
+    uint32_t known; /* registers whose present values are known: sp, fp, the others in regs */
+    uint32_t options;
+    uint32_t notes;
+    uint32_t switches_left;
+    enum kymo_walk_end end;
+    bool exact; /* the frame was interrupted at ip, or just begun: not a return address */
+    bool full;
+};
+
+static enum step end(struct walk *w, enum kymo_walk_end why)
+{
+    w->end = why;
+    return STEP_END;
+}
+
+/* ---- rows ---- */
+
+static bool is_stable(const struct kymo_walker *walker, uint64_t pc)
+{
+    uint32_t lo = 0;
+    uint32_t hi = walker->stable_count;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (walker->stable[mid].hi <= pc)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < walker->stable_count && pc >= walker->stable[lo].lo;
+}
+
+static KYMO_NOINLINE uint64_t row_from_tables(struct kymo_walker *walker, uint64_t pc)
+{
+    uint32_t count = kymo_load_acquire(&walker->tables); /* pairs with kymo_walker_table_add */
+    for (uint32_t i = 0; i < count; i++) {
+        struct kymo_walker_table *t = &walker->table[i];
+        uint32_t sequence = kymo_load_acquire(&t->sequence);
+        uint64_t lo = kymo_load_relaxed(&t->range.lo);
+        uint64_t hi = kymo_load_relaxed(&t->range.hi);
+        uint64_t base = kymo_load_relaxed(&t->base);
+        const void *data = kymo_load_relaxed(&t->data);
+        uint64_t size = kymo_load_relaxed(&t->size);
+        uint32_t live = kymo_load_relaxed(&t->live);
+        kymo_fence_acquire(); /* the loads above are before the one below */
+        if ((sequence & 1) || kymo_load_relaxed(&t->sequence) != sequence || !live || pc < lo ||
+            pc >= hi)
+            continue;
+        return kymo_row_table_find(data, size, pc - base);
+    }
+    return KYMO_ROW_NONE;
+}
+
+/* A row that was looked up: packed, or, if word is KYMO_ROW_INTERPRET, as it is. */
+struct found_row {
+    uint64_t word;
+    struct kymo_cfi_row row;
+    struct kymo_cfi_image image;
+    bool signal_frame;
+};
+
+/* Looks in the cache, the tables, the module, in this order. KYMO_ROW_NONE in word means that the
+ * walk cannot use a row; w->end then says why. */
+static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_row *found)
+{
+    struct kymo_walker *walker = w->walker;
+    uint64_t word = KYMO_ROW_NONE;
+    if (walker->cache)
+        word =
+            kymo_row_cache_get(walker->cache, walker->cache_mask, w->generation_key, w->ip, look);
+    if (word == KYMO_ROW_NONE) {
+        word = kymo_row_at_pc(row_from_tables(walker, look), look);
+        if (word == KYMO_ROW_NONE || word == KYMO_ROW_INTERPRET) {
+            struct kymo_module module;
+            if (!kymo_module_find(look, &module)) {
+                w->end = KYMO_WALK_NO_MODULE;
+                found->word = KYMO_ROW_NONE;
+                return;
+            }
+            if ((w->options & KYMO_WALK_WHILE_CLOSING) && !is_stable(walker, look)) {
+                w->notes |= KYMO_WALK_CLOSING_REFUSED;
+                w->end = KYMO_WALK_NO_ROW;
+                found->word = KYMO_ROW_NONE;
+                return;
+            }
+            w->notes |= KYMO_WALK_BY_INTERPRETER;
+            switch (kymo_module_row(&module, look, &word, &found->row, &found->signal_frame,
+                                    &found->image)) {
+            case KYMO_CFI_FOUND:
+                word = kymo_row_at_pc(word, look);
+                break;
+            case KYMO_CFI_NOT_FOUND:
+                word = KYMO_ROW_GAP;
+                break;
+            default:
+                w->end = KYMO_WALK_UNSUPPORTED;
+                found->word = KYMO_ROW_NONE;
+                return;
+            }
+        }
+        if (walker->cache && word != KYMO_ROW_INTERPRET)
+            kymo_row_cache_put(walker->cache, walker->cache_mask, w->generation_key, w->ip, look,
+                               word);
+    }
+    w->end = KYMO_WALK_NO_ROW; /* what a gap means, unless the frame pointer helps */
+    found->word = word;
+}
+
+/* ---- registers and stacks ---- */
+
+/* Keeps the copy of sp and fp in regs up to date, for what looks registers up by number. */
+static void sync_regs(struct walk *w)
+{
+    w->regs->ip = w->ip;
+    w->regs->gpr[KYMO_REG_RSP] = w->sp;
+    w->regs->gpr[KYMO_REG_RBP] = w->fp;
+}
+
+/* May the walk go on at this stack pointer? Notes it if that is another stack. */
+static bool move_to(struct walk *w, uint64_t sp, bool may_switch)
+{
+    struct kymo_stack_window *window = &w->window;
+    if (sp & 7)
+        return false;
+    bool up = w->exact ? sp >= w->sp : sp > w->sp;
+    bool leaves = kymo_window_is_own(window, w->sp) && sp > window->own_hi;
+    if (up && !leaves) {
+        if (!kymo_window_is_own(window, sp))
+            kymo_window_enter(window, sp);
+        return true;
+    }
+    if (!may_switch || w->switches_left == 0)
+        return false;
+    w->switches_left--;
+    kymo_window_enter(window, sp);
+    return true;
+}
+
+static enum step arrive(struct walk *w, uint64_t ip)
+{
+    w->ip = ip;
+    if (ip == 0)
+        return end(w, KYMO_WALK_COMPLETE);
+    return STEP_ON;
+}
+
+/* A register whose value is not known is needed. */
+static enum step register_missing(struct walk *w, unsigned reg)
+{
+    if (!w->full && (KNOWN_ACROSS_CALLS & ~KNOWN_FAST & BIT(reg)))
+        return STEP_RESTART;
+    return end(w, KYMO_WALK_UNSUPPORTED);
+}
+
+/* ---- one frame, by kind of row ---- */
+
+static KYMO_NOINLINE enum step step_signal(struct walk *w)
+{
+    /* The ucontext at sp: gregs begin at 40, in the kernel's order; see kymo_regs_from_ucontext. */
+    static const uint8_t greg_of[16] = {13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7};
+    uint64_t gregs = w->sp + 40;
+    uint64_t ip;
+    if (!kymo_window_load(&w->window, gregs + 8 * 16, &ip))
+        return end(w, KYMO_WALK_BAD_STACK);
+    for (int i = 0; i < 16; i++)
+        if (!kymo_window_load(&w->window, gregs + 8ull * greg_of[i], &w->regs->gpr[i]))
+            return end(w, KYMO_WALK_BAD_STACK);
+    /* The interrupted stack pointer may be any value; if it is not aligned, the frame itself is
+     * still true, and the walk ends when it is used. */
+    w->exact = true;
+    if (!move_to(w, w->regs->gpr[KYMO_REG_RSP] & ~7ull, true))
+        return end(w, KYMO_WALK_BAD_STACK);
+    w->sp = w->regs->gpr[KYMO_REG_RSP];
+    w->fp = w->regs->gpr[KYMO_REG_RBP];
+    w->regs->ip = ip;
+    w->known = KNOWN_ALL;
+    w->full = false;
+    w->notes |= KYMO_WALK_BY_SIGNAL_FRAME;
+    enum step step = arrive(w, ip);
+    return step == STEP_ON ? STEP_SIGNAL : step;
+}
+
+/* The CFA of a packed row. */
+static enum step packed_cfa(struct walk *w, uint64_t row, uint64_t *cfa)
+{
+    unsigned kind = kymo_row_kind(row);
+    unsigned reg = kind == KYMO_ROW_KIND_RSP   ? KYMO_REG_RSP
+                   : kind == KYMO_ROW_KIND_RBP ? KYMO_REG_RBP
+                                               : kymo_row_register(row);
+    if (!(w->known & BIT(reg)))
+        return register_missing(w, reg);
+    uint64_t value = reg == KYMO_REG_RSP ? w->sp : reg == KYMO_REG_RBP ? w->fp : w->regs->gpr[reg];
+    if (kind == KYMO_ROW_KIND_DEREF) {
+        if (!kymo_window_load(&w->window, value + kymo_row_deref_at(row), &value))
+            return end(w, KYMO_WALK_BAD_STACK);
+        *cfa = value + kymo_row_deref_add(row);
+    } else {
+        *cfa = value + kymo_row_offset(row);
+    }
+    return STEP_ON;
+}
+
+static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
+{
+    uint64_t cfa = 0;
+    uint64_t ip;
+    enum step step = packed_cfa(w, row, &cfa);
+    if (step != STEP_ON)
+        return step;
+    uint64_t base = cfa;
+    bool restored = false;
+    if (kymo_row_saves_below_rbp(row)) {
+        /* Registers saved below rbp: gcc's frames with realigned stacks. Its epilogue forgets to
+         * say that `leave` has restored rbp (gcc 12, in the last two instructions), which then no
+         * longer points into the frame. */
+        base = w->fp;
+        restored = kymo_row_kind(row) != KYMO_ROW_KIND_DEREF && (w->fp < w->sp || w->fp >= cfa);
+    }
+    if (!move_to(w, cfa, kymo_row_kind(row) != KYMO_ROW_KIND_RSP) ||
+        !kymo_window_load(&w->window, cfa - 8, &ip))
+        return end(w, KYMO_WALK_BAD_STACK);
+    w->known &= w->full ? KNOWN_ACROSS_CALLS : KNOWN_FAST;
+    unsigned slots = w->full ? KYMO_SLOT_R15 : KYMO_SLOT_RBP;
+    for (unsigned slot = 0; slot <= slots; slot++) {
+        unsigned k = kymo_row_save(row, slot);
+        unsigned reg = slot_register[slot];
+        uint64_t value = 0;
+        if (k == 0 || restored)
+            continue;
+        if (k != KYMO_ROW_SAVE_LOST && kymo_window_load(&w->window, base + 8 - 8ull * k, &value))
+            w->known |= BIT(reg);
+        else
+            w->known &= ~BIT(reg);
+        if (slot == KYMO_SLOT_RBP)
+            w->fp = value;
+        else
+            w->regs->gpr[reg] = value;
+    }
+    w->sp = cfa;
+    w->exact = false;
+    step = arrive(w, ip);
+    if (w->full)
+        sync_regs(w);
+    return step;
+}
+
+/* The value that a rule of an unpacked row gives to its register; false if it cannot be had. */
+static KYMO_NOINLINE bool rule_value(struct walk *w, const struct found_row *found, unsigned slot,
+                                     uint64_t cfa, uint64_t *value)
+{
+    struct kymo_expr_regs regs = {.ip = w->ip, .gpr = w->regs->gpr, .known = w->known};
+    int32_t operand = found->row.value[slot];
+    uint64_t address;
+    switch (found->row.rule[slot]) {
+    case KYMO_RULE_SAME:
+        if (slot == KYMO_SLOT_RSP) {
+            *value = cfa;
+            return true;
+        }
+        if (slot == KYMO_SLOT_RA)
+            return false;
+        *value = w->regs->gpr[slot_register[slot]];
+        return w->known & BIT(slot_register[slot]);
+    case KYMO_RULE_AT_CFA:
+        return kymo_window_load(&w->window, cfa + (uint64_t)(int64_t)operand, value);
+    case KYMO_RULE_CFA_PLUS:
+        *value = cfa + (uint64_t)(int64_t)operand;
+        return true;
+    case KYMO_RULE_REGISTER:
+        *value = w->regs->gpr[operand & 15];
+        return w->known & BIT(operand & 15);
+    case KYMO_RULE_AT_EXPR:
+        return kymo_expr_eval(kymo_cfi_expression(&found->image, operand), &regs, &w->window, &cfa,
+                              &address) == KYMO_EXPR_OK &&
+               kymo_window_load(&w->window, address, value);
+    case KYMO_RULE_EXPR:
+        return kymo_expr_eval(kymo_cfi_expression(&found->image, operand), &regs, &w->window, &cfa,
+                              value) == KYMO_EXPR_OK;
+    default:
+        return false;
+    }
+}
+
+static KYMO_NOINLINE enum step general_cfa(struct walk *w, const struct found_row *found,
+                                           uint64_t *cfa)
+{
+    const struct kymo_cfi_row *row = &found->row;
+    if (row->cfa_kind == KYMO_CFA_REGISTER) {
+        if (!(w->known & BIT(row->cfa_register)))
+            return register_missing(w, row->cfa_register);
+        *cfa = w->regs->gpr[row->cfa_register] + (uint64_t)(int64_t)row->cfa_value;
+        return STEP_ON;
+    }
+    if (row->cfa_kind != KYMO_CFA_EXPR)
+        return end(w, KYMO_WALK_UNSUPPORTED);
+    struct kymo_expr_regs regs = {.ip = w->ip, .gpr = w->regs->gpr, .known = w->known};
+    switch (kymo_expr_eval(kymo_cfi_expression(&found->image, row->cfa_value), &regs, &w->window,
+                           NULL, cfa)) {
+    case KYMO_EXPR_OK:
+        return STEP_ON;
+    case KYMO_EXPR_BAD_MEMORY:
+        return end(w, KYMO_WALK_BAD_STACK);
+    default:
+        return end(w, KYMO_WALK_UNSUPPORTED);
+    }
+}
+
+/* A row that does not fit in a word: longjmp, vfork, setcontext, odd assembly. Needs all registers.
+ */
+static KYMO_NOINLINE enum step step_general(struct walk *w, const struct found_row *found)
+{
+    const struct kymo_cfi_row *row = &found->row;
+    uint64_t cfa = 0;
+    uint64_t value[KYMO_SLOT_COUNT];
+    uint32_t known = 0;
+    if (!w->full && w->known != KNOWN_ALL)
+        return STEP_RESTART;
+    w->full = true;
+    sync_regs(w);
+    if (row->rule[KYMO_SLOT_RA] == KYMO_RULE_UNDEFINED)
+        return end(w, KYMO_WALK_COMPLETE);
+    enum step step = general_cfa(w, found, &cfa);
+    if (step != STEP_ON)
+        return step;
+    for (unsigned slot = 0; slot < KYMO_SLOT_COUNT; slot++)
+        if (rule_value(w, found, slot, cfa, &value[slot]))
+            known |= BIT(slot_register[slot]);
+    if (!(known & BIT(KYMO_REG_RSP)) || !(known & BIT(KYMO_REG_RA)))
+        return end(w, KYMO_WALK_BAD_STACK);
+    bool by_rsp = row->cfa_kind == KYMO_CFA_REGISTER && row->cfa_register == KYMO_REG_RSP &&
+                  row->rule[KYMO_SLOT_RSP] == KYMO_RULE_SAME;
+    if (!move_to(w, value[KYMO_SLOT_RSP], !by_rsp))
+        return end(w, KYMO_WALK_BAD_STACK);
+    for (unsigned slot = 0; slot <= KYMO_SLOT_R15; slot++)
+        w->regs->gpr[slot_register[slot]] = value[slot];
+    w->known = known & KNOWN_ACROSS_CALLS;
+    w->sp = value[KYMO_SLOT_RSP];
+    w->fp = known & BIT(KYMO_REG_RBP) ? value[KYMO_SLOT_RBP] : 0;
+    w->exact = found->signal_frame;
+    step = arrive(w, value[KYMO_SLOT_RA]);
+    sync_regs(w);
+    return step;
+}
+
+static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (pc >= walker->entry[i].lo && pc < walker->entry[i].hi)
+            return true;
+    return false;
+}
+
+/* No row: either there is no caller, or code that keeps a frame pointer, as code made at run time
+ * does. w->end says what the walk comes to if not. */
+static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w)
+{
+    uint64_t fp;
+    uint64_t ip;
+    if (in_entry_code(w->walker, w->ip))
+        return end(w, KYMO_WALK_COMPLETE);
+    if (!(w->known & BIT(KYMO_REG_RBP)) || (w->fp & 7) || w->fp < w->sp)
+        return STEP_END;
+    if (kymo_window_is_own(&w->window, w->sp) && !kymo_window_is_own(&w->window, w->fp))
+        return STEP_END;
+    if (!kymo_window_load(&w->window, w->fp, &fp) ||
+        !kymo_window_load(&w->window, w->fp + 8, &ip) || ip <= LOWEST_CODE || ip > HIGHEST_CODE)
+        return STEP_END;
+    w->notes |= KYMO_WALK_BY_FRAME_POINTER;
+    w->sp = w->fp + 16;
+    w->fp = fp;
+    w->ip = ip;
+    w->exact = false;
+    w->known &= KNOWN_FAST;
+    if (w->full)
+        sync_regs(w);
+    return STEP_ON;
+}
+
+static KYMO_NOINLINE enum step step(struct walk *w)
+{
+    struct found_row found;
+    find_row(w, w->exact ? w->ip : w->ip - 1, &found);
+    switch (kymo_row_kind(found.word)) {
+    case KYMO_ROW_KIND_NONE:
+        return w->end == KYMO_WALK_NO_MODULE ? step_by_frame_pointer(w) : STEP_END;
+    case KYMO_ROW_KIND_END:
+        return end(w, KYMO_WALK_COMPLETE);
+    case KYMO_ROW_KIND_SIGNAL:
+        return step_signal(w);
+    case KYMO_ROW_KIND_SPECIAL:
+        if (found.word == KYMO_ROW_INTERPRET)
+            return step_general(w, &found);
+        return step_by_frame_pointer(w); /* a gap */
+    default:
+        return step_packed(w, found.word);
+    }
+}
+
+/* ---- the walk ---- */
+
+/* Fills pcs from n on for as long as frames are of the common shape, and leaves in w the last frame
+ * that it stored, whose step is still to be done. Returns the new n; beyond max: depth was reached.
+ */
+static KYMO_NOINLINE size_t walk_fast(struct walk *w, uint64_t *pcs, size_t n, size_t max)
+{
+    struct kymo_row_slot *cache = w->walker->cache;
+    const uint32_t mask = w->walker->cache_mask;
+    const uint64_t generation_key = w->generation_key;
+    const uint64_t lo = w->window.own_lo;
+    const uint64_t hi = w->window.own_hi;
+    uint64_t ip = w->ip;
+    uint64_t sp = w->sp;
+    uint64_t fp = w->fp;
+    bool exact = w->exact;
+    for (;;) {
+        if (n == max) {
+            n = max + 1;
+            break;
+        }
+        pcs[n++] = ip;
+        uint64_t row =
+            kymo_row_cache_get(cache, mask, generation_key, ip, ip - 1 + (exact ? 1u : 0u));
+        /* Kind RSP or RBP, saved registers below the CFA: the low bits but for the register. */
+        uint64_t shape = row & 0x87;
+        uint64_t base = shape == KYMO_ROW_KIND_RBP ? fp : sp;
+        uint64_t cfa = base + kymo_row_offset(row);
+        if (shape - KYMO_ROW_KIND_RSP > KYMO_ROW_KIND_RBP - KYMO_ROW_KIND_RSP || cfa <= sp ||
+            cfa > hi || (cfa & 7))
+            break;
+        uint64_t save = kymo_row_save(row, KYMO_SLOT_RBP);
+        if (save) {
+            uint64_t at = cfa + 8 - 8 * save;
+            if (at < lo || at >= cfa || save == KYMO_ROW_SAVE_LOST)
+                break;
+            fp = kymo_window_read(at);
+        }
+        ip = kymo_window_read(cfa - 8);
+        sp = cfa;
+        exact = false;
+        if (kymo_unlikely(ip == 0))
+            break;
+    }
+    w->ip = ip;
+    w->sp = sp;
+    w->fp = fp;
+    if (w->exact && !exact)
+        w->known = KNOWN_FAST;
+    w->exact = exact;
+    return n;
+}
+
+size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
+                        const struct kymo_stack_bounds *stack, uint64_t *pcs, size_t max,
+                        uint32_t options, struct kymo_walk_result *result)
+{
+    struct walk w = {
+        .walker = walker,
+        .regs = regs,
+        .ip = regs->ip,
+        .sp = regs->gpr[KYMO_REG_RSP],
+        .fp = regs->gpr[KYMO_REG_RBP],
+        .generation_key = kymo_generation_key(kymo_load_acquire(&walker->generation)),
+        .known = KNOWN_ALL,
+        .options = options,
+        .switches_left = STACK_SWITCHES,
+        .exact = true,
+        .window = {.bounds_lo = stack ? stack->lo : 0,
+                   .bounds_hi = stack ? stack->hi : 0,
+                   .probes_left = KYMO_PROBES_PER_WALK,
+                   .probe_allowed = kymo_load_relaxed(&walker->probe_allowed) != 0},
+    };
+    kymo_window_enter(&w.window, w.sp);
+    size_t checkpoint = 0; /* frames before the last point where all registers were known */
+    size_t n = 0;
+    for (;;) {
+        bool fast = !w.full && (w.known & BIT(KYMO_REG_RBP)) && walker->cache &&
+                    kymo_window_is_own(&w.window, w.sp);
+        if (fast) {
+            n = walk_fast(&w, pcs, n, max);
+            if (w.ip == 0 && !w.exact) { /* a return address; a call of NULL is not the end */
+                w.end = KYMO_WALK_COMPLETE;
+                break;
+            }
+        } else if (n < max) {
+            pcs[n++] = w.ip;
+        } else {
+            n = max + 1;
+        }
+        if (n > max) {
+            n = max;
+            w.end = KYMO_WALK_DEPTH;
+            break;
+        }
+        enum step taken = step(&w);
+        if (taken == STEP_END)
+            break;
+        if (taken == STEP_SIGNAL) {
+            checkpoint = n;
+        } else if (taken == STEP_RESTART) {
+            n = checkpoint;
+            w.full = true;
+            w.exact = true;
+            w.known = KNOWN_ALL;
+            w.ip = regs->ip;
+            w.sp = regs->gpr[KYMO_REG_RSP];
+            w.fp = regs->gpr[KYMO_REG_RBP];
+        }
+    }
+    result->end = w.end;
+    result->notes = w.notes | w.window.notes;
+    return n;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is done to a walker outside handlers. Tables are written under a sequence lock of one
+ * writer: a handler that sees a slot being written takes it for a miss and interprets.
+ */
+#include <elf.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "unwind/module.h"
+#include "unwind/row_table.h"
+#include "unwind/unwind.h"
+
+/* No entry code is longer than that; ld.so's is 61 bytes in glibc 2.36. */
+#define ENTRY_CODE_SIZE 64u
+
+kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots)
+{
+    if ((slots & (slots - 1)) != 0 || slots > (size_t)1 << 24 || (slots != 0) != (cache != NULL))
+        return KYMO_E_INVALID;
+    memset(walker, 0, sizeof *walker);
+    walker->cache = cache;
+    walker->cache_mask = slots ? (uint32_t)slots - 1 : 0;
+    walker->probe_allowed = 1;
+    uint64_t program = getauxval(AT_ENTRY);
+    uint64_t loader = getauxval(AT_BASE); /* 0 when ld.so was run as the program */
+    if (loader)
+        loader += ((const Elf64_Ehdr *)(uintptr_t)loader)->e_entry;
+    walker->entry[0] = (struct kymo_address_range){program, program + ENTRY_CODE_SIZE};
+    walker->entry[1] = (struct kymo_address_range){loader, loader ? loader + ENTRY_CODE_SIZE : 0};
+    /* The first call through the procedure linkage table may run the loader's resolver, which is
+     * not for handlers. */
+    struct kymo_module module;
+    (void)kymo_module_find((uint64_t)(uintptr_t)&kymo_walker_init, &module);
+    return KYMO_OK;
+}
+
+static int note_stable(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    struct kymo_walker *walker = data;
+    struct kymo_address_range range = {UINT64_MAX, 0};
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+        if (phdr->p_type != PT_LOAD)
+            continue;
+        uint64_t lo = info->dlpi_addr + phdr->p_vaddr;
+        uint64_t hi = lo + phdr->p_memsz;
+        range.lo = lo < range.lo ? lo : range.lo;
+        range.hi = hi > range.hi ? hi : range.hi;
+    }
+    if (range.lo < range.hi && walker->stable_count < KYMO_WALKER_STABLE_MAX)
+        walker->stable[walker->stable_count++] = range;
+    return 0;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct kymo_address_range *x = a;
+    const struct kymo_address_range *y = b;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+void kymo_walker_init_stable(struct kymo_walker *walker)
+{
+    walker->stable_count = 0;
+    dl_iterate_phdr(note_stable, walker);
+    qsort(walker->stable, walker->stable_count, sizeof walker->stable[0], compare_ranges);
+}
+
+kymo_err kymo_walker_table_add(struct kymo_walker *walker, struct kymo_address_range range,
+                               uint64_t base, const void *data, size_t size)
+{
+    KYMO_TRY(kymo_row_table_check(data, size));
+    uint32_t i = 0;
+    while (i < walker->tables && walker->table[i].live)
+        i++;
+    if (i == KYMO_WALKER_TABLES_MAX)
+        return KYMO_E_TOO_BIG;
+    struct kymo_walker_table *t = &walker->table[i];
+    uint32_t sequence = t->sequence;
+    kymo_store_relaxed(&t->sequence, sequence + 1);
+    kymo_fence_release(); /* the odd number is seen before any field that is new */
+    kymo_store_relaxed(&t->range.lo, range.lo);
+    kymo_store_relaxed(&t->range.hi, range.hi);
+    kymo_store_relaxed(&t->base, base);
+    kymo_store_relaxed(&t->data, data);
+    kymo_store_relaxed(&t->size, (uint64_t)size);
+    kymo_store_relaxed(&t->live, 1u);
+    kymo_store_release(&t->sequence, sequence + 2); /* pairs with row_from_tables */
+    if (i == walker->tables)
+        kymo_store_release(&walker->tables, i + 1); /* pairs with row_from_tables */
+    return KYMO_OK;
+}
+
+void kymo_walker_table_drop(struct kymo_walker *walker, struct kymo_address_range range)
+{
+    for (uint32_t i = 0; i < walker->tables; i++) {
+        struct kymo_walker_table *t = &walker->table[i];
+        if (t->live && t->range.lo < range.hi && range.lo < t->range.hi)
+            kymo_store_release(&t->live, 0u);
+    }
+}
+
+const char *kymo_walk_end_name(enum kymo_walk_end end)
+{
+    static const char *const names[KYMO_WALK_END_COUNT] = {
+        [KYMO_WALK_COMPLETE] = "complete",   [KYMO_WALK_DEPTH] = "depth",
+        [KYMO_WALK_NO_ROW] = "no row",       [KYMO_WALK_BAD_STACK] = "bad stack",
+        [KYMO_WALK_NO_MODULE] = "no module", [KYMO_WALK_UNSUPPORTED] = "unsupported",
+    };
+    return (unsigned)end < KYMO_WALK_END_COUNT ? names[end] : "unknown";
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+kymo_unit_test(unwind_step kymo_unwind m dl)
