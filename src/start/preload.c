@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * preload.c - the constructor of libkymo-preload.so: from LD_PRELOAD to the first sample.
+ *
+ *   clean the environment -> attach -> map our own memory -> walker, handler, main thread -> GO
+ *
+ * The environment is cleaned first, in place: a child that the program starts later is to run as
+ * if we were not there. Whatever fails, the program runs on without us, and hears of it in one
+ * line on standard error.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "buffer/attach.h"
+#include "capture/hooks.h"
+#include "capture/state.h"
+#include "capture/thread.h"
+#include "start/connect.h"
+
+#define LIBRARY "libkymo-preload.so"
+#define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
+
+/* Takes variable out of the environment: later entries move down, no memory is taken. */
+static void drop_variable(char **env, const char *name)
+{
+    size_t len = strlen(name);
+    char **to = env;
+    for (char **from = env; *from; from++)
+        if (strncmp(*from, name, len) != 0 || (*from)[len] != '=')
+            *to++ = *from;
+    *to = NULL;
+}
+
+/* Takes our library out of LD_PRELOAD (where it is the first entry, if it is there), and leaves
+ * the program's own entries. */
+static void clean_preload(char **env)
+{
+    static const char name[] = "LD_PRELOAD=";
+    for (; *env; env++) {
+        if (strncmp(*env, name, sizeof name - 1) != 0)
+            continue;
+        char *value = *env + sizeof name - 1;
+        size_t first = strcspn(value, ": ");
+        size_t ours = sizeof LIBRARY - 1;
+        if (first < ours || memcmp(value + first - ours, LIBRARY, ours) != 0)
+            return;
+        if (value[first] == '\0')
+            drop_variable(env, "LD_PRELOAD");
+        else
+            memmove(value, value + first + 1, strlen(value + first + 1) + 1);
+        return;
+    }
+}
+
+static void complain(const char *why)
+{
+    static const char head[] = "kymo: this process is not recorded: ";
+    char line[256];
+    size_t n = sizeof head - 1;
+    memcpy(line, head, n);
+    size_t len = strlen(why);
+    if (len > sizeof line - n - 1)
+        len = sizeof line - n - 1;
+    memcpy(line + n, why, len);
+    n += len;
+    line[n++] = '\n';
+    ssize_t ignored = write(STDERR_FILENO, line, n);
+    (void)ignored;
+}
+
+/* The bounds of the main thread's stack: the mapping of /proc/self/maps that holds this frame, and
+ * below it as far as it may grow. */
+static struct kymo_stack_bounds main_stack(void)
+{
+    struct kymo_stack_bounds bounds = {0, 0};
+    uint64_t here = (uint64_t)(uintptr_t)&bounds;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bounds;
+    /* A state machine over "lo-hi perms ...\n", since a line may straddle two reads. */
+    char buffer[4096];
+    uint64_t number[2] = {0, 0};
+    int field = 0;
+    ssize_t n;
+    while (!bounds.hi && (n = read(fd, buffer, sizeof buffer)) > 0) {
+        for (ssize_t i = 0; i < n && !bounds.hi; i++) {
+            char c = buffer[i];
+            if (c == '\n') {
+                number[0] = number[1] = 0;
+                field = 0;
+            } else if (field < 2 && (c == '-' || c == ' ')) {
+                field++;
+                if (field == 2 && number[0] <= here && here < number[1])
+                    bounds = (struct kymo_stack_bounds){number[0], number[1]};
+            } else if (field < 2) {
+                number[field] = number[field] << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+            }
+        }
+    }
+    close(fd);
+    struct rlimit limit;
+    uint64_t size = 8u << 20;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0)
+        size = limit.rlim_cur < MAIN_STACK_MAX ? limit.rlim_cur : MAIN_STACK_MAX;
+    if (bounds.hi && bounds.hi - bounds.lo < size)
+        bounds.lo = bounds.hi - size;
+    return bounds;
+}
+
+/* One mapping for all that must read as zeros in a forked child: the process, its threads, their
+ * pcs and the pc cache. Address space only; pages are touched as threads are. */
+static struct kymo_process *map_state(const struct kymo_attachment *a)
+{
+    uint32_t depth = a->session->depth;
+    size_t threads = a->plan.threads * sizeof(struct kymo_thread);
+    size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t);
+    size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
+    size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
+    size_t size = process + threads + cache + pcs;
+    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    if (madvise(map, size, MADV_WIPEONFORK) != 0) {
+        munmap(map, size);
+        return NULL;
+    }
+    (void)madvise(map, size, MADV_DONTDUMP);
+    struct kymo_process *p = (struct kymo_process *)(void *)map;
+    p->threads = (struct kymo_thread *)(void *)(map + process);
+    struct kymo_row_slot *rows = (struct kymo_row_slot *)(void *)(map + process + threads);
+    p->pcs = (uint64_t *)(void *)(map + process + threads + cache);
+    if (kymo_walker_init(&p->walker, rows, KYMO_ROW_CACHE_SLOTS) != KYMO_OK) {
+        munmap(map, size);
+        return NULL;
+    }
+    return p;
+}
+
+static void configure(struct kymo_process *p, const struct kymo_attachment *a)
+{
+    struct kymo_session *s = a->session;
+    pthread_attr_t attributes;
+    size_t stack = 0;
+    p->plan = a->plan;
+    p->clock = (enum kymo_clock_kind)s->clock_kind;
+    p->depth = s->depth;
+    p->signal = (int)s->signal;
+    p->cookie = s->cookie;
+    p->heartbeat_limit = s->heartbeat_limit;
+    if (pthread_getattr_default_np(&attributes) == 0) {
+        (void)pthread_attr_getstacksize(&attributes, &stack);
+        (void)pthread_attr_destroy(&attributes);
+    }
+    p->default_stack_bytes = stack ? stack : 8u << 20;
+    kymo_walker_init_stable(&p->walker);
+    p->session = s;
+}
+
+static const char *start(const char *name)
+{
+    const char *why;
+    struct kymo_attachment a;
+    if (!kymo_hooks_init())
+        return "a function of libc that Kymo needs was not found";
+    if (kymo_attach(name, &a, &why) != KYMO_OK)
+        return why;
+    struct kymo_process *p = map_state(&a);
+    if (!p) {
+        close(a.socket);
+        munmap(a.session, a.plan.total_bytes);
+        return "no address space for Kymo's own tables";
+    }
+    configure(p, &a);
+    a.session->pid = (uint32_t)getpid();
+    if (!kymo_hooks_install_handler(p->signal)) {
+        close(a.socket);
+        p->session = NULL;
+        munmap(a.session, a.plan.total_bytes);
+        return "the handler could not be installed";
+    }
+    /* Pairs with the acquire in kymo_capturing: everything above is in place. */
+    kymo_store_release(&kymo_process_state, p);
+    struct kymo_thread *t = kymo_thread_claim(p);
+    if (t) {
+        kymo_hooks_watch_exit(t);
+        kymo_thread_begin(p, t, main_stack(), KYMO_SLOT_MAIN);
+    }
+    kymo_store_release(&a.session->attached, 1u);
+    kymo_attach_finish(&a);
+    return NULL;
+}
+
+__attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
+{
+    (void)argc;
+    (void)argv;
+    int saved = errno;
+    char name[128];
+    const char *value = getenv(KYMO_ATTACH_ENV);
+    if (!value)
+        return;
+    size_t len = strlen(value);
+    int fits = len > 0 && len < sizeof name;
+    if (fits)
+        memcpy(name, value, len + 1);
+    drop_variable(env, KYMO_ATTACH_ENV);
+    clean_preload(env);
+    const char *why = fits ? start(name) : "the name of the recorder's socket is broken";
+    if (why)
+        complain(why);
+    errno = saved;
+}
