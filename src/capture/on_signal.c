@@ -58,9 +58,11 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     uint32_t options = kymo_load_acquire(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
-    struct kymo_regs regs;
-    kymo_regs_from_ucontext(&regs, context);
-    size_t n = kymo_unwind_walk(&p->walker, &regs, &t->stack, t->pcs, p->depth, options, &walk);
+    kymo_regs_from_ucontext(&t->regs, context);
+    size_t n = kymo_unwind_walk(&p->walker, &t->regs, &t->stack, t->pcs, p->depth, options, &walk);
+    for (uint32_t i = 0; i < walk.exact_count; i++)
+        if (walk.exact[i] < n)
+            t->pcs[walk.exact[i]] |= KYMO_PC_EXACT;
     /* How a row was found is not part of a stack's identity. */
     walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
     uint32_t stack = intern(p, t, epoch, (uint32_t)n, generation, &walk);

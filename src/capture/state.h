@@ -26,6 +26,7 @@ struct kymo_thread {
     struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
     struct kymo_thread_slot *slot; /* in the session */
     uint64_t *pcs;                 /* process->depth of them, for the handler */
+    struct kymo_regs regs;         /* the same; not on the stack, which may be a small one */
     uint32_t number;               /* of the slot */
     uint32_t tid;
     uint32_t closing; /* depth of our dlclose hook on this thread */

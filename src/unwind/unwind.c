@@ -524,6 +524,7 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
                    .probe_allowed = kymo_load_relaxed(&walker->probe_allowed) != 0},
     };
     kymo_window_enter(&w.window, w.sp);
+    result->exact_count = 0;
     size_t checkpoint = 0; /* frames before the last point where all registers were known */
     size_t n = 0;
     for (;;) {
@@ -550,6 +551,8 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
             break;
         if (taken == STEP_SIGNAL) {
             checkpoint = n;
+            if (result->exact_count < KYMO_WALK_EXACT_MAX)
+                result->exact[result->exact_count++] = (uint32_t)n;
         } else if (taken == STEP_RESTART) {
             n = checkpoint;
             w.full = true;

@@ -78,9 +78,16 @@ enum {
     KYMO_WALK_WHILE_CLOSING = 1u << 0,
 };
 
+/* Signal frames of one walk whose interrupted frame is remembered; more are rare enough. */
+#define KYMO_WALK_EXACT_MAX 4u
+
 struct kymo_walk_result {
     enum kymo_walk_end end;
     uint32_t notes;
+    /* Indices in pcs of what lies behind a signal frame: places that were interrupted, like the
+     * first one, and not return addresses. */
+    uint32_t exact_count;
+    uint32_t exact[KYMO_WALK_EXACT_MAX];
 };
 
 /* One entry of the pc cache. key = pc ^ hash(row) ^ hash(generation), so that an entry that was
