@@ -13,8 +13,8 @@
 
 #define HELP_MAX_FRAMES 4096
 
-static struct kymo_row_slot help_cache[KYMO_ROW_CACHE_SLOTS];
-static struct kymo_walker help_walker;
+__attribute__((unused)) static struct kymo_row_slot help_cache[KYMO_ROW_CACHE_SLOTS];
+__attribute__((unused)) static struct kymo_walker help_walker;
 
 /* A thread's own stack as glibc knows it. */
 static inline struct kymo_stack_bounds help_bounds(void)
