@@ -103,13 +103,12 @@ typedef struct kymo_symbol_status {
     bool symtab;            /* a .symtab was read, from whichever file */
     bool dynsym;
     bool debugdata;  /* .gnu_debugdata was read */
-    bool dwarf;      /* there are DWARF units */
+    bool dwarf;      /* there is a .debug_info (it is read when addresses are asked for) */
     bool unverified; /* there was no build-id to compare */
     /* Some candidate was refused: its build-id is not the one in memory (the file was replaced). */
     bool mismatched;
     bool alt_missing; /* a dwz file is named but was not found: some names will be missing */
     size_t n_symbols; /* distinct addresses in the merged symbol table */
-    size_t n_units;   /* DWARF units */
 } kymo_symbol_status;
 
 /* options may be NULL. Errors: KYMO_E_NOMEM. */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/dwarf_abbrev.h"
+
+#include <stdlib.h>
+
+#include "symbolize/dwarf_constants.h"
+
+/* Bytes of a form in a usual unit, -1 where it depends on the entry. */
+static int fixed_size(unsigned form)
+{
+    switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const:
+        return 0;
+    case DW_FORM_data1:
+    case DW_FORM_ref1:
+    case DW_FORM_flag:
+    case DW_FORM_strx1:
+    case DW_FORM_addrx1:
+        return 1;
+    case DW_FORM_data2:
+    case DW_FORM_ref2:
+    case DW_FORM_strx2:
+    case DW_FORM_addrx2:
+        return 2;
+    case DW_FORM_strx3:
+    case DW_FORM_addrx3:
+        return 3;
+    case DW_FORM_data4:
+    case DW_FORM_ref4:
+    case DW_FORM_strp:
+    case DW_FORM_ref_addr:
+    case DW_FORM_sec_offset:
+    case DW_FORM_line_strp:
+    case DW_FORM_strp_sup:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_strx4:
+    case DW_FORM_addrx4:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+        return 4;
+    case DW_FORM_addr:
+    case DW_FORM_data8:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup8:
+        return 8;
+    case DW_FORM_data16:
+        return 16;
+    default:
+        return -1;
+    }
+}
+
+static int by_code(const void *a, const void *b)
+{
+    const dwarf_abbrev *x = a, *y = b;
+    return x->code < y->code ? -1 : x->code > y->code;
+}
+
+void kymo_dwarf_abbrevs_free(dwarf_abbrev_table *table)
+{
+    if (!table)
+        return;
+    free(table->abbrevs);
+    free(table->specs);
+    free(table);
+}
+
+typedef KYMO_VEC(dwarf_abbrev) abbrev_vec;
+typedef KYMO_VEC(dwarf_attr_spec) spec_vec;
+
+/* Reads one declaration after its code. */
+static kymo_err read_one(dwarf_cursor *c, uint64_t code, abbrev_vec *abbrevs, spec_vec *specs)
+{
+    dwarf_abbrev a = {.code = code, .first = (uint32_t)specs->len};
+    uint64_t tag = dwarf_uleb(c);
+    a.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
+    a.has_children = dwarf_u8(c) != 0;
+    size_t size = 0;
+    bool fixed = true;
+    while (!c->bad) {
+        uint64_t name = dwarf_uleb(c);
+        uint64_t form = dwarf_uleb(c);
+        if (name == 0 && form == 0)
+            break;
+        int64_t implicit = form == DW_FORM_implicit_const ? dwarf_sleb(c) : 0;
+        if (form > UINT16_MAX || a.count == UINT16_MAX || specs->len >= UINT32_MAX)
+            return KYMO_E_CORRUPT;
+        int bytes = fixed_size((unsigned)form);
+        if (bytes < 0)
+            fixed = false;
+        else
+            size += (size_t)bytes;
+        dwarf_attr_spec spec = {.name = name > UINT16_MAX ? 0 : (uint16_t)name,
+                                .form = (uint16_t)form,
+                                .implicit = implicit};
+        KYMO_TRY(kymo_vec_push(specs, spec));
+        a.count++;
+    }
+    a.fixed_size = fixed ? (int32_t)size : -1; /* at most 65535 attributes of 16 bytes */
+    return c->bad ? KYMO_E_CORRUPT : kymo_vec_push(abbrevs, a);
+}
+
+static kymo_err parse(kymo_dwarf *dwarf, uint64_t offset, dwarf_abbrev_table *out)
+{
+    kymo_span section = kymo_dwarf_section(dwarf, DWARF_ABBREV);
+    dwarf_cursor c = dwarf_cursor_at(section.data, section.size, offset, section.size);
+    /* Tables do not overlap, so that all of them together are no longer than the section. A
+     * hostile file with a table begun at each byte of it would otherwise cost its square. */
+    uint64_t allowed = (uint64_t)section.size * 2 + 65536;
+    const unsigned char *start = c.p;
+    abbrev_vec abbrevs = {0};
+    spec_vec specs = {0};
+    KYMO_TRY(kymo_vec_reserve(&specs, 8)); /* never NULL, even if nothing has an attribute */
+    kymo_err err = c.bad || dwarf->abbrev_bytes > allowed ? KYMO_E_CORRUPT : KYMO_OK;
+    while (err == KYMO_OK && dwarf_left(&c) > 0) {
+        uint64_t code = dwarf_uleb(&c);
+        if (code == 0)
+            break;
+        err = read_one(&c, code, &abbrevs, &specs);
+    }
+    dwarf->abbrev_bytes += (uint64_t)(c.p - start) + 1;
+    if (err != KYMO_OK && err != KYMO_E_NOMEM && abbrevs.len)
+        err = KYMO_OK; /* cut: what came before the damage serves */
+    if (err != KYMO_OK || abbrevs.len == 0) {
+        kymo_vec_deinit(&abbrevs);
+        kymo_vec_deinit(&specs);
+        return err == KYMO_OK ? KYMO_E_CORRUPT : err;
+    }
+    bool dense = true;
+    for (size_t i = 0; i < abbrevs.len; i++)
+        dense = dense && abbrevs.data[i].code == i + 1;
+    if (!dense) {
+        qsort(abbrevs.data, abbrevs.len, sizeof *abbrevs.data, by_code);
+        /* Codes that came out as 1..n in another order are dense as well. */
+        dense = true;
+        for (size_t i = 0; i < abbrevs.len; i++)
+            dense = dense && abbrevs.data[i].code == i + 1;
+    }
+    *out = (dwarf_abbrev_table){.offset = offset,
+                                .abbrevs = abbrevs.data,
+                                .n = (uint32_t)abbrevs.len,
+                                .dense = dense,
+                                .specs = specs.data};
+    return KYMO_OK;
+}
+
+kymo_err kymo_dwarf_abbrevs_get(kymo_dwarf *dwarf, uint64_t offset, const dwarf_abbrev_table **out)
+{
+    size_t low = 0, high = dwarf->abbrevs.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dwarf->abbrevs.data[middle]->offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < dwarf->abbrevs.len && dwarf->abbrevs.data[low]->offset == offset) {
+        *out = dwarf->abbrevs.data[low];
+        return KYMO_OK;
+    }
+    KYMO_TRY(kymo_vec_reserve(&dwarf->abbrevs, 1));
+    dwarf_abbrev_table *table = calloc(1, sizeof *table);
+    if (!table)
+        return KYMO_E_NOMEM;
+    kymo_err err = parse(dwarf, offset, table);
+    if (err != KYMO_OK) {
+        kymo_dwarf_abbrevs_free(table);
+        return err;
+    }
+    memmove(&dwarf->abbrevs.data[low + 1], &dwarf->abbrevs.data[low],
+            (dwarf->abbrevs.len - low) * sizeof *dwarf->abbrevs.data);
+    dwarf->abbrevs.data[low] = table;
+    dwarf->abbrevs.len++;
+    *out = table;
+    return KYMO_OK;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_file.h - the DWARF of one file: sections, units, abbreviations, attribute values.
+ *
+ * Layer:    symbolize (cold half); above elf_file
+ * Flow:     elf_file -> [dwarf_file] -> dwarf_units (addresses), dwarf_functions, dwarf_lines
+ * Threads:  one owner at a time
+ * Memory:   borrows the ELF file's sections, owns the rest
+ * Signals:  not for handlers
+ *
+ * DWARF 2 to 5, 32- and 64-bit, of full, partial and skeleton units.
+ */
+#ifndef KYMO_SYMBOLIZE_DWARF_FILE_H
+#define KYMO_SYMBOLIZE_DWARF_FILE_H
+
+#include "base/vec.h"
+#include "symbolize/dwarf_cursor.h"
+#include "symbolize/elf_file.h"
+
+typedef enum dwarf_section {
+    DWARF_INFO,
+    DWARF_ABBREV,
+    DWARF_STR,
+    DWARF_LINE,
+    DWARF_LINE_STR,
+    DWARF_RANGES,
+    DWARF_RNGLISTS,
+    DWARF_ADDR,
+    DWARF_STR_OFFSETS,
+    DWARF_ARANGES,
+    DWARF_SECTION_COUNT
+} dwarf_section;
+
+typedef struct dwarf_attr_spec {
+    uint16_t name;
+    uint16_t form;
+    int64_t implicit; /* of DW_FORM_implicit_const */
+} dwarf_attr_spec;
+
+typedef struct dwarf_abbrev {
+    uint64_t code;
+    uint32_t first; /* in the table's specs */
+    uint16_t count;
+    uint16_t tag;
+    /* Bytes of all attributes where they are the same in every entry of a usual unit, else -1. */
+    int32_t fixed_size;
+    bool has_children;
+} dwarf_abbrev;
+
+typedef struct dwarf_abbrev_table {
+    uint64_t offset;       /* in .debug_abbrev */
+    dwarf_abbrev *abbrevs; /* by code; dense tables have code i + 1 at i */
+    uint32_t n;
+    bool dense;
+    dwarf_attr_spec *specs;
+} dwarf_abbrev_table;
+
+struct dwarf_function_table;
+struct dwarf_line_table;
+
+typedef struct dwarf_unit {
+    uint64_t offset; /* of its header in .debug_info */
+    uint64_t end;
+    uint64_t first_die;
+    uint64_t abbrev_offset;
+    uint8_t version;
+    uint8_t address_size;
+    uint8_t offset_size; /* 4 or 8 */
+    uint8_t type;        /* DW_UT_*; compile for DWARF before 5 */
+    bool usual;          /* 8-byte addresses, 4-byte offsets, version 3 or later */
+    bool root_read;
+    bool damaged; /* its root cannot be read; no use trying again */
+    bool has_lines;
+    uint16_t tag;
+    const dwarf_abbrev_table *abbrevs; /* once the root was read */
+    uint64_t low_pc;
+    uint64_t str_offsets_base;
+    uint64_t addr_base;
+    uint64_t rnglists_base;
+    uint64_t line_offset;
+    const char *name;
+    const char *comp_dir;
+    struct dwarf_function_table *functions; /* NULL: not built, or dropped */
+    struct dwarf_line_table *lines;
+} dwarf_unit;
+
+typedef struct kymo_dwarf {
+    kymo_elf_file *elf; /* borrowed */
+    kymo_span sections[DWARF_SECTION_COUNT];
+    bool tried[DWARF_SECTION_COUNT];
+    KYMO_VEC(dwarf_unit) units;             /* by offset */
+    KYMO_VEC(dwarf_abbrev_table *) abbrevs; /* by offset */
+    uint64_t abbrev_bytes;                  /* that were parsed so far */
+    struct kymo_dwarf *alt;                 /* dwz file, borrowed; NULL: none */
+    uint64_t code_low; /* [low, high) holds all code; ranges outside are of discarded functions */
+    uint64_t code_high;
+} kymo_dwarf;
+
+/* Reads the unit headers. KYMO_E_NOT_FOUND when the file has no .debug_info, KYMO_E_CORRUPT when
+ * there is not one readable unit; other errors of kymo_elf_load. The ELF file must live on. */
+KYMO_NODISCARD
+kymo_err kymo_dwarf_open(kymo_elf_file *elf, kymo_dwarf **out);
+/* NULL is allowed. */
+void kymo_dwarf_close(kymo_dwarf *dwarf);
+
+/* A section's bytes, read when first asked for; empty when there is none that can be read. */
+kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which);
+
+/* Frees a section that will not be needed soon. */
+void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which);
+
+/* The unit whose bytes hold this offset of .debug_info, or NULL. */
+dwarf_unit *kymo_dwarf_unit_at(kymo_dwarf *dwarf, uint64_t offset);
+/* Makes the attributes of the unit's root known. KYMO_E_CORRUPT: the unit is of no use. */
+KYMO_NODISCARD
+kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit);
+
+/* An attribute's value. */
+typedef struct dwarf_value {
+    enum {
+        DWARF_NOTHING, /* present but of no use to us: blocks, unknown values */
+        DWARF_NUMBER,
+        DWARF_ADDRESS,
+        DWARF_ADDRESS_INDEX,
+        DWARF_TEXT,
+        DWARF_REFERENCE,     /* offset in .debug_info of the same file */
+        DWARF_REFERENCE_ALT, /* ... of the dwz file */
+        DWARF_OFFSET,        /* into the section that the attribute implies */
+        DWARF_LIST_INDEX,    /* of .debug_rnglists' offsets */
+    } kind;
+    uint64_t number;
+    const char *text;
+} dwarf_value;
+
+/* Reads the value of one attribute and moves on. Text of DW_FORM_strx needs a root that was read,
+ * as do addresses by index: use kymo_dwarf_resolve_address. */
+void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, dwarf_cursor *c,
+                           const dwarf_attr_spec *spec, dwarf_value *out);
+void kymo_dwarf_skip_value(const dwarf_unit *unit, dwarf_cursor *c, const dwarf_attr_spec *spec);
+/* Skips all attributes of an entry whose abbreviation was just read. */
+static inline void kymo_dwarf_skip_entry(const dwarf_unit *unit, dwarf_cursor *c,
+                                         const dwarf_abbrev *abbrev)
+{
+    if (abbrev->fixed_size >= 0 && unit->usual) {
+        dwarf_skip(c, (uint64_t)abbrev->fixed_size);
+        return;
+    }
+    const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
+    for (unsigned i = 0; i < abbrev->count; i++)
+        kymo_dwarf_skip_value(unit, c, &specs[i]);
+}
+
+/* The abbreviation of a code, or NULL. The unit's root must have been read. */
+static inline const dwarf_abbrev *kymo_dwarf_abbrev(const dwarf_unit *unit, uint64_t code)
+{
+    const dwarf_abbrev_table *t = unit->abbrevs;
+    if (kymo_likely(t->dense))
+        return code - 1 < t->n ? &t->abbrevs[code - 1] : NULL;
+    uint32_t low = 0, high = t->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->abbrevs[middle].code < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->n && t->abbrevs[low].code == code ? &t->abbrevs[low] : NULL;
+}
+
+/* The address behind a DWARF_ADDRESS or DWARF_ADDRESS_INDEX; false when there is none. */
+bool kymo_dwarf_resolve_address(kymo_dwarf *dwarf, const dwarf_unit *unit, const dwarf_value *value,
+                                uint64_t *out);
+
+typedef struct dwarf_range {
+    uint64_t low;
+    uint64_t high; /* one beyond */
+} dwarf_range;
+typedef KYMO_VEC(dwarf_range) dwarf_range_vec;
+
+/* What an entry says of its addresses: fill while walking its attributes, then read. */
+typedef struct dwarf_extent {
+    dwarf_value low;
+    dwarf_value high;
+    dwarf_value ranges;
+    uint8_t has; /* 1: low, 2: high, 4: ranges */
+} dwarf_extent;
+
+/* If spec is one of the attributes of an extent, reads it and returns true. */
+bool kymo_dwarf_extent_take(kymo_dwarf *dwarf, const dwarf_unit *unit, dwarf_cursor *c,
+                            const dwarf_attr_spec *spec, dwarf_extent *extent);
+/* Appends the non-empty ranges of an entry. Each step of a list takes one from *budget, which ends
+ * the list at zero: entries that share one long list would cost its square. Only KYMO_E_NOMEM
+ * fails. */
+KYMO_NODISCARD
+kymo_err kymo_dwarf_read_extent(kymo_dwarf *dwarf, const dwarf_unit *unit,
+                                const dwarf_extent *extent, uint64_t *budget, dwarf_range_vec *out);
+/* The ranges of the unit's root. */
+KYMO_NODISCARD
+kymo_err kymo_dwarf_root_ranges(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t *budget,
+                                dwarf_range_vec *out);
+
+#endif

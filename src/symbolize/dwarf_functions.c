@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_functions.c - one walk over a unit's entries makes a table of all code ranges.
+ *
+ * Entries that cannot lead to code (variables, parameters, types: nine of ten) are stepped over by
+ * the size of their abbreviation; subtrees of types and call sites by DW_AT_sibling. Everything
+ * else is walked, since compilers put functions into namespaces, classes and functions.
+ */
+#include "symbolize/dwarf_functions.h"
+
+#include <stdlib.h>
+
+#include "symbolize/dwarf_constants.h"
+
+/* Of origins and specifications; three are usual. */
+#define MAX_REFERENCES 16
+
+typedef struct open_function {
+    uint32_t depth;
+    uint32_t function; /* KYMO_INTERVAL_NONE: it has no code */
+} open_function;
+
+typedef struct walk {
+    kymo_dwarf *dwarf;
+    const dwarf_unit *unit;
+    dwarf_function_table *table;
+    dwarf_range_vec ranges; /* of one entry */
+    KYMO_VEC(open_function) open;
+    uint64_t budget;
+} walk;
+
+void kymo_dwarf_functions_free(dwarf_function_table *table)
+{
+    if (!table)
+        return;
+    kymo_vec_deinit(&table->functions);
+    kymo_vec_deinit(&table->ranges);
+    free(table);
+}
+
+size_t kymo_dwarf_functions_bytes(const dwarf_function_table *table)
+{
+    return sizeof *table + table->functions.cap * sizeof *table->functions.data +
+           table->ranges.cap * sizeof *table->ranges.data;
+}
+
+const dwarf_function *kymo_dwarf_functions_find(const dwarf_function_table *table, uint64_t address)
+{
+    uint32_t at = kymo_intervals_find(&table->ranges, address);
+    return at == KYMO_INTERVAL_NONE ? NULL : &table->functions.data[table->ranges.data[at].value];
+}
+
+/* Steps over an entry that is not a function; over its children, too, when there can be no code in
+ * them and it tells where they end. Returns whether its children follow. */
+static bool step_over(const walk *w, dwarf_cursor *c, const dwarf_abbrev *abbrev)
+{
+    const dwarf_unit *unit = w->unit;
+    bool codeless = false;
+    if (abbrev->has_children) {
+        switch (abbrev->tag) {
+        case DW_TAG_array_type:
+        case DW_TAG_enumeration_type:
+        case DW_TAG_subroutine_type:
+        case DW_TAG_call_site:
+        case DW_TAG_GNU_call_site:
+            codeless = true;
+            break;
+        default:
+            break;
+        }
+    }
+    const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
+    if (!codeless) {
+        kymo_dwarf_skip_entry(unit, c, abbrev);
+        return abbrev->has_children;
+    }
+    const unsigned char *info = w->dwarf->sections[DWARF_INFO].data;
+    uint64_t sibling = 0;
+    for (unsigned i = 0; i < abbrev->count; i++) {
+        if (specs[i].name == DW_AT_sibling) {
+            dwarf_value v;
+            kymo_dwarf_read_value(w->dwarf, unit, c, &specs[i], &v);
+            if (v.kind == DWARF_REFERENCE)
+                sibling = v.number;
+        } else {
+            kymo_dwarf_skip_value(unit, c, &specs[i]);
+        }
+    }
+    /* Only forwards, and inside of the unit: a sibling that points back would never end. */
+    if (sibling > (uint64_t)(c->p - info) && sibling < unit->end) {
+        c->p = info + sibling;
+        return false;
+    }
+    return true;
+}
+
+/* Reads a subprogram or an inlined one; adds it if it has code. */
+static kymo_err take_function(walk *w, dwarf_cursor *c, const dwarf_abbrev *abbrev, uint64_t offset,
+                              uint32_t *added)
+{
+    *added = KYMO_INTERVAL_NONE;
+    const dwarf_unit *unit = w->unit;
+    const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
+    dwarf_function f = {.entry = offset,
+                        .parent = KYMO_INTERVAL_NONE,
+                        .inlined = abbrev->tag == DW_TAG_inlined_subroutine};
+    dwarf_extent extent = {0};
+    for (unsigned i = 0; i < abbrev->count; i++) {
+        const dwarf_attr_spec *spec = &specs[i];
+        if (kymo_dwarf_extent_take(w->dwarf, unit, c, spec, &extent))
+            continue;
+        dwarf_value v;
+        if (f.inlined && spec->name == DW_AT_abstract_origin) {
+            kymo_dwarf_read_value(w->dwarf, unit, c, spec, &v);
+            if (v.kind == DWARF_REFERENCE || v.kind == DWARF_REFERENCE_ALT) {
+                f.entry = v.number;
+                f.in_alt = v.kind == DWARF_REFERENCE_ALT;
+            }
+        } else if (f.inlined && spec->name == DW_AT_call_file) {
+            kymo_dwarf_read_value(w->dwarf, unit, c, spec, &v);
+            f.call_file = v.number > UINT32_MAX ? 0 : (uint32_t)v.number;
+        } else if (f.inlined && spec->name == DW_AT_call_line) {
+            kymo_dwarf_read_value(w->dwarf, unit, c, spec, &v);
+            f.call_line = v.number > UINT32_MAX ? 0 : (uint32_t)v.number;
+        } else {
+            kymo_dwarf_skip_value(unit, c, spec);
+        }
+    }
+    if (!extent.has || c->bad)
+        return KYMO_OK;
+    w->ranges.len = 0;
+    KYMO_TRY(kymo_dwarf_read_extent(w->dwarf, unit, &extent, &w->budget, &w->ranges));
+    dwarf_function_table *t = w->table;
+    if (w->ranges.len == 0 || t->functions.len >= KYMO_INTERVAL_NONE - 1 ||
+        t->ranges.len + w->ranges.len >= KYMO_INTERVAL_NONE - 1)
+        return KYMO_OK;
+    f.low = w->ranges.data[0].low;
+    if (w->open.len)
+        f.parent = w->open.data[w->open.len - 1].function;
+    *added = (uint32_t)t->functions.len;
+    KYMO_TRY(kymo_vec_push(&t->functions, f));
+    for (size_t i = 0; i < w->ranges.len; i++) {
+        kymo_interval r = {
+            .low = w->ranges.data[i].low, .high = w->ranges.data[i].high, .value = *added};
+        KYMO_TRY(kymo_vec_push(&t->ranges, r));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err walk_entries(walk *w)
+{
+    kymo_span info = w->dwarf->sections[DWARF_INFO];
+    dwarf_cursor c = dwarf_cursor_at(info.data, info.size, w->unit->first_die, w->unit->end);
+    uint32_t depth = 0;
+    while (!c.bad && dwarf_left(&c) > 0) {
+        uint64_t offset = (uint64_t)(c.p - info.data);
+        uint64_t code = dwarf_uleb(&c);
+        if (code == 0) {
+            if (depth <= 1)
+                break;
+            depth--;
+            continue;
+        }
+        const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(w->unit, code);
+        if (!abbrev)
+            break;
+        if (abbrev->tag != DW_TAG_subprogram && abbrev->tag != DW_TAG_inlined_subroutine) {
+            if (step_over(w, &c, abbrev))
+                depth++;
+            else if (depth == 0)
+                break;
+            continue;
+        }
+        while (w->open.len && w->open.data[w->open.len - 1].depth >= depth)
+            w->open.len--;
+        uint32_t function;
+        KYMO_TRY(take_function(w, &c, abbrev, offset, &function));
+        if (abbrev->has_children) {
+            KYMO_TRY(kymo_vec_push(&w->open, (open_function){depth, function}));
+            depth++;
+        }
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_dwarf_functions_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_function_table **out)
+{
+    KYMO_TRY(kymo_dwarf_read_root(dwarf, unit));
+    walk w = {.dwarf = dwarf, .unit = unit, .table = calloc(1, sizeof *w.table)};
+    if (!w.table)
+        return KYMO_E_NOMEM;
+    /* Each list of ranges belongs to one entry: all are no longer than the section. */
+    w.budget = unit->end - unit->offset;
+    w.budget += kymo_dwarf_section(dwarf, unit->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES).size;
+    kymo_err err = walk_entries(&w);
+    kymo_vec_deinit(&w.ranges);
+    kymo_vec_deinit(&w.open);
+    if (err != KYMO_OK) {
+        kymo_dwarf_functions_free(w.table);
+        return err;
+    }
+    kymo_intervals_finish(&w.table->ranges);
+    *out = w.table;
+    return KYMO_OK;
+}
+
+/* Reads one entry. Returns the reference to follow in *next (kind DWARF_NOTHING: none). */
+static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *out,
+                      dwarf_value *next)
+{
+    *next = (dwarf_value){.kind = DWARF_NOTHING};
+    dwarf_unit *unit = kymo_dwarf_unit_at(dwarf, entry);
+    if (!unit || entry < unit->first_die || kymo_dwarf_read_root(dwarf, unit) != KYMO_OK)
+        return;
+    kymo_span info = dwarf->sections[DWARF_INFO];
+    dwarf_cursor c = dwarf_cursor_at(info.data, info.size, entry, unit->end);
+    const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, dwarf_uleb(&c));
+    if (c.bad || !abbrev)
+        return;
+    const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
+    for (unsigned i = 0; i < abbrev->count && !c.bad; i++) {
+        dwarf_value v;
+        switch (specs[i].name) {
+        case DW_AT_name:
+        case DW_AT_linkage_name:
+        case DW_AT_MIPS_linkage_name: {
+            kymo_dwarf_read_value(dwarf, unit, &c, &specs[i], &v);
+            const char **name = specs[i].name == DW_AT_name ? &out->name : &out->linkage_name;
+            if (!*name && v.kind == DWARF_TEXT && v.text[0])
+                *name = v.text;
+            break;
+        }
+        case DW_AT_decl_line:
+            kymo_dwarf_read_value(dwarf, unit, &c, &specs[i], &v);
+            if (!out->line && v.kind == DWARF_NUMBER && v.number <= UINT32_MAX)
+                out->line = (uint32_t)v.number;
+            break;
+        case DW_AT_abstract_origin:
+        case DW_AT_specification:
+            kymo_dwarf_read_value(dwarf, unit, &c, &specs[i], &v);
+            if (v.kind == DWARF_REFERENCE || v.kind == DWARF_REFERENCE_ALT)
+                *next = v;
+            break;
+        default:
+            kymo_dwarf_skip_value(unit, &c, &specs[i]);
+            break;
+        }
+    }
+}
+
+void kymo_dwarf_function_name(kymo_dwarf *dwarf, uint64_t entry, bool in_alt,
+                              dwarf_function_name *out)
+{
+    *out = (dwarf_function_name){0};
+    dwarf_value next = {.kind = in_alt ? DWARF_REFERENCE_ALT : DWARF_REFERENCE, .number = entry};
+    for (int i = 0; i < MAX_REFERENCES && next.kind != DWARF_NOTHING; i++) {
+        if (next.kind == DWARF_REFERENCE_ALT)
+            dwarf = dwarf->alt;
+        if (!dwarf)
+            return;
+        read_name(dwarf, next.number, out, &next);
+    }
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_lines.c - running line number programs (DWARF 2 to 5).
+ *
+ * Only what a profile asks is kept: address, file, line. Of several rows at one address the last
+ * counts, and a row that says what the row before says is left out, which halves the table.
+ * is_stmt, columns, discriminators and the rest are stepped over.
+ */
+#include "symbolize/dwarf_lines.h"
+
+#include <stdlib.h>
+
+#include "symbolize/dwarf_constants.h"
+
+#define MAX_FORMATS 16
+/* How many sequences that begin before an address are looked at when the nearest ended before it;
+ * in sound files none overlap. */
+#define MAX_OVERLAPS 16
+
+typedef struct raw_row {
+    uint64_t address;
+    uint32_t file;
+    uint32_t line;
+} raw_row;
+
+typedef struct program {
+    kymo_dwarf *dwarf;
+    dwarf_unit unit; /* as the header of the program sees it: its version and sizes */
+    dwarf_line_table *table;
+    KYMO_VEC(raw_row) rows; /* of the sequence being read */
+    bool unsorted;
+    uint8_t min_instruction;
+    uint8_t line_range;
+    uint8_t opcode_base;
+    int8_t line_base;
+    uint8_t operands[256];
+} program;
+
+void kymo_dwarf_lines_free(dwarf_line_table *table)
+{
+    if (!table)
+        return;
+    kymo_vec_deinit(&table->rows);
+    kymo_vec_deinit(&table->sequences);
+    kymo_vec_deinit(&table->files);
+    kymo_vec_deinit(&table->directories);
+    free(table);
+}
+
+size_t kymo_dwarf_lines_bytes(const dwarf_line_table *table)
+{
+    return sizeof *table + table->rows.cap * sizeof *table->rows.data +
+           table->sequences.cap * sizeof *table->sequences.data +
+           table->files.cap * sizeof *table->files.data +
+           table->directories.cap * sizeof *table->directories.data;
+}
+
+static kymo_err add_file(program *p, const char *name, uint64_t directory)
+{
+    dwarf_line_file file = {.name = name, .directory = directory};
+    return kymo_vec_push(&p->table->files, file);
+}
+
+/* Directories and files before DWARF 5: text, ended by empty text; both count from 1. */
+static kymo_err read_old_names(program *p, dwarf_cursor *c, const char *comp_dir)
+{
+    KYMO_TRY(kymo_vec_push(&p->table->directories, comp_dir));
+    for (;;) {
+        const char *name = dwarf_text(c);
+        if (c->bad || !*name)
+            break;
+        KYMO_TRY(kymo_vec_push(&p->table->directories, name));
+    }
+    KYMO_TRY(add_file(p, NULL, 0));
+    for (;;) {
+        const char *name = dwarf_text(c);
+        if (c->bad || !*name)
+            break;
+        uint64_t directory = dwarf_uleb(c);
+        (void)dwarf_uleb(c); /* time */
+        (void)dwarf_uleb(c); /* size */
+        KYMO_TRY(add_file(p, name, directory));
+    }
+    return KYMO_OK;
+}
+
+/* One of the two lists of DWARF 5, whose entries are described by a list of (content, form). */
+static kymo_err read_names(program *p, dwarf_cursor *c, bool directories)
+{
+    unsigned n_formats = dwarf_u8(c);
+    if (n_formats > MAX_FORMATS)
+        c->bad = true;
+    dwarf_attr_spec formats[MAX_FORMATS];
+    for (unsigned i = 0; i < n_formats && !c->bad; i++) {
+        uint64_t name = dwarf_uleb(c), form = dwarf_uleb(c);
+        formats[i] = (dwarf_attr_spec){.name = name > UINT16_MAX ? 0 : (uint16_t)name,
+                                       .form = form > UINT16_MAX ? 0 : (uint16_t)form};
+    }
+    uint64_t n = dwarf_uleb(c);
+    /* Each entry takes at least a byte (implicit forms are not allowed here). */
+    if (n > dwarf_left(c))
+        c->bad = true;
+    for (uint64_t i = 0; i < n && !c->bad; i++) {
+        const char *path = NULL;
+        uint64_t directory = 0;
+        for (unsigned k = 0; k < n_formats; k++) {
+            dwarf_value v;
+            kymo_dwarf_read_value(p->dwarf, &p->unit, c, &formats[k], &v);
+            if (formats[k].name == DW_LNCT_path)
+                path = v.text;
+            else if (formats[k].name == DW_LNCT_directory_index)
+                directory = v.number;
+        }
+        if (directories)
+            KYMO_TRY(kymo_vec_push(&p->table->directories, path));
+        else
+            KYMO_TRY(add_file(p, path, directory));
+    }
+    return KYMO_OK;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const raw_row *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Closes the sequence whose rows were collected; `end` is one beyond its code. */
+static kymo_err end_sequence(program *p, uint64_t end)
+{
+    dwarf_line_table *t = p->table;
+    size_t n = p->rows.len;
+    p->rows.len = 0;
+    if (n == 0)
+        return KYMO_OK;
+    if (p->unsorted) /* glibc's qsort merges, so rows of one address keep their order */
+        qsort(p->rows.data, n, sizeof(raw_row), by_address);
+    p->unsorted = false;
+    uint64_t low = p->rows.data[0].address;
+    if (end <= low || end - low > UINT32_MAX || low < p->dwarf->code_low ||
+        end > p->dwarf->code_high || t->rows.len > UINT32_MAX - n)
+        return KYMO_OK;
+    size_t first = t->rows.len;
+    KYMO_TRY(kymo_vec_reserve(&t->rows, n));
+    for (size_t i = 0; i < n; i++) {
+        const raw_row *raw = &p->rows.data[i];
+        if (i + 1 < n && p->rows.data[i + 1].address == raw->address)
+            continue;
+        dwarf_row row = {(uint32_t)(raw->address - low), raw->file, raw->line};
+        const dwarf_row *last = t->rows.len > first ? &t->rows.data[t->rows.len - 1] : NULL;
+        if (raw->address < end && (!last || last->file != row.file || last->line != row.line))
+            t->rows.data[t->rows.len++] = row;
+    }
+    dwarf_sequence s = {low, end, (uint32_t)first, (uint32_t)(t->rows.len - first)};
+    return kymo_vec_push(&t->sequences, s);
+}
+
+static kymo_err add_row(program *p, uint64_t address, uint64_t file, uint64_t line)
+{
+    if (p->rows.len && address < p->rows.data[p->rows.len - 1].address)
+        p->unsorted = true;
+    raw_row row = {address, file > UINT32_MAX ? UINT32_MAX : (uint32_t)file,
+                   line > UINT32_MAX ? 0 : (uint32_t)line};
+    return kymo_vec_push(&p->rows, row);
+}
+
+typedef struct registers {
+    uint64_t address;
+    uint64_t file;
+    uint64_t line;
+} registers;
+
+static const registers initial = {.file = 1, .line = 1};
+
+static kymo_err run_extended(program *p, dwarf_cursor *c, registers *r)
+{
+    uint64_t length = dwarf_uleb(c);
+    if (length == 0 || !dwarf_need(c, length))
+        return KYMO_OK;
+    dwarf_cursor e = {c->p, c->p + length, false};
+    c->p += length;
+    switch (dwarf_u8(&e)) {
+    case DW_LNE_end_sequence: {
+        kymo_err err = end_sequence(p, r->address);
+        *r = initial;
+        return err;
+    }
+    case DW_LNE_set_address:
+        r->address = length == 9 || length == 5 ? dwarf_uint(&e, (unsigned)length - 1) : 0;
+        return KYMO_OK;
+    case DW_LNE_define_file: {
+        const char *name = dwarf_text(&e);
+        return add_file(p, name, dwarf_uleb(&e));
+    }
+    default:
+        return KYMO_OK;
+    }
+}
+
+static kymo_err run_standard(program *p, dwarf_cursor *c, uint8_t opcode, registers *r)
+{
+    switch (opcode) {
+    case DW_LNS_copy:
+        return add_row(p, r->address, r->file, r->line);
+    case DW_LNS_advance_pc:
+        r->address += dwarf_uleb(c) * p->min_instruction;
+        return KYMO_OK;
+    case DW_LNS_advance_line:
+        r->line += (uint64_t)dwarf_sleb(c);
+        return KYMO_OK;
+    case DW_LNS_set_file:
+        r->file = dwarf_uleb(c);
+        return KYMO_OK;
+    case DW_LNS_const_add_pc:
+        r->address += (uint64_t)((255 - p->opcode_base) / p->line_range) * p->min_instruction;
+        return KYMO_OK;
+    case DW_LNS_fixed_advance_pc:
+        r->address += dwarf_u16(c);
+        return KYMO_OK;
+    default:
+        for (unsigned i = 0; i < p->operands[opcode]; i++)
+            (void)dwarf_uleb(c);
+        return KYMO_OK;
+    }
+}
+
+static kymo_err run(program *p, dwarf_cursor *c)
+{
+    registers r = initial;
+    while (!c->bad && dwarf_left(c) > 0) {
+        uint8_t opcode = dwarf_u8(c);
+        if (opcode >= p->opcode_base) {
+            unsigned special = (unsigned)opcode - p->opcode_base;
+            r.address += (uint64_t)(special / p->line_range) * p->min_instruction;
+            r.line += (uint64_t)(int64_t)(p->line_base + (int)(special % p->line_range));
+            KYMO_TRY(add_row(p, r.address, r.file, r.line));
+        } else if (opcode == 0) {
+            KYMO_TRY(run_extended(p, c, &r));
+        } else {
+            KYMO_TRY(run_standard(p, c, opcode, &r));
+        }
+    }
+    return KYMO_OK;
+}
+
+/* Reads the header; *c is left at the program. Returns false when there is no sense in it. */
+static bool read_header(program *p, dwarf_cursor *c, dwarf_cursor *names)
+{
+    p->unit.offset_size = 4;
+    uint64_t length = dwarf_u32(c);
+    if (length == 0xffffffffu) {
+        p->unit.offset_size = 8;
+        length = dwarf_u64(c);
+    } else if (length >= 0xfffffff0u) {
+        return false;
+    }
+    if (c->bad || length > dwarf_left(c))
+        return false;
+    c->end = c->p + length;
+    p->unit.version = (uint8_t)dwarf_u16(c);
+    if (p->unit.version < 2 || p->unit.version > 5)
+        return false;
+    if (p->unit.version >= 5) {
+        p->unit.address_size = dwarf_u8(c);
+        (void)dwarf_u8(c); /* segment selectors */
+    }
+    p->unit.usual = false;
+    uint64_t header = dwarf_uint(c, p->unit.offset_size);
+    if (c->bad || header > dwarf_left(c))
+        return false;
+    const unsigned char *start = c->p + header;
+    p->min_instruction = dwarf_u8(c);
+    if (p->unit.version >= 4)
+        (void)dwarf_u8(c); /* operations per instruction: 1 but for VLIW machines */
+    (void)dwarf_u8(c);     /* is_stmt at start */
+    p->line_base = (int8_t)dwarf_u8(c);
+    p->line_range = dwarf_u8(c);
+    p->opcode_base = dwarf_u8(c);
+    if (p->line_range == 0 || p->opcode_base == 0)
+        return false;
+    for (unsigned i = 1; i < p->opcode_base; i++)
+        p->operands[i] = dwarf_u8(c);
+    if (c->bad || c->p > start)
+        return false;
+    *names = (dwarf_cursor){c->p, start, false};
+    c->p = start;
+    return true;
+}
+
+static int by_low(const void *a, const void *b)
+{
+    const dwarf_sequence *x = a, *y = b;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+static kymo_err build(program *p, const char *comp_dir, uint64_t offset)
+{
+    kymo_span s = kymo_dwarf_section(p->dwarf, DWARF_LINE);
+    dwarf_cursor c = dwarf_cursor_at(s.data, s.size, offset, s.size);
+    dwarf_cursor names;
+    if (c.bad || !read_header(p, &c, &names))
+        return KYMO_OK;
+    if (p->unit.version >= 5) {
+        KYMO_TRY(read_names(p, &names, true));
+        KYMO_TRY(read_names(p, &names, false));
+    } else {
+        KYMO_TRY(read_old_names(p, &names, comp_dir));
+    }
+    KYMO_TRY(run(p, &c));
+    dwarf_line_table *t = p->table;
+    if (t->sequences.len > 1)
+        qsort(t->sequences.data, t->sequences.len, sizeof *t->sequences.data, by_low);
+    return KYMO_OK;
+}
+
+kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_line_table **out)
+{
+    program p = {.dwarf = dwarf, .unit = *unit, .table = calloc(1, sizeof *p.table)};
+    if (!p.table)
+        return KYMO_E_NOMEM;
+    kymo_err err = unit->has_lines ? build(&p, unit->comp_dir, unit->line_offset) : KYMO_OK;
+    kymo_vec_deinit(&p.rows);
+    if (err != KYMO_OK) {
+        kymo_dwarf_lines_free(p.table);
+        return err;
+    }
+    *out = p.table;
+    return KYMO_OK;
+}
+
+const dwarf_row *kymo_dwarf_lines_find(const dwarf_line_table *table, uint64_t address)
+{
+    size_t low = 0, high = table->sequences.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->sequences.data[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low, tries = 0; i-- > 0 && tries < MAX_OVERLAPS; tries++) {
+        const dwarf_sequence *s = &table->sequences.data[i];
+        if (address >= s->high)
+            continue;
+        uint64_t offset = address - s->low;
+        size_t a = s->first_row, b = a + s->n_rows;
+        while (a < b) {
+            size_t middle = a + (b - a) / 2;
+            if (table->rows.data[middle].offset <= offset)
+                a = middle + 1;
+            else
+                b = middle;
+        }
+        return a > s->first_row ? &table->rows.data[a - 1] : NULL;
+    }
+    return NULL;
+}
+
+bool kymo_dwarf_lines_path(const dwarf_unit *unit, const dwarf_line_table *table, uint32_t file,
+                           kymo_str *out)
+{
+    const char *name = file < table->files.len ? table->files.data[file].name : NULL;
+    if (!name || !*name)
+        return false;
+    out->len = 0;
+    if (name[0] != '/') {
+        uint64_t d = table->files.data[file].directory;
+        const char *dir = d < table->directories.len ? table->directories.data[d] : NULL;
+        /* In DWARF 4 directory 0 is the compilation directory itself. */
+        bool compiled_in = !dir || !*dir || dir == unit->comp_dir;
+        if ((compiled_in || dir[0] != '/') && unit->comp_dir && *unit->comp_dir) {
+            kymo_str_puts(out, unit->comp_dir);
+            kymo_str_puts(out, "/");
+        }
+        if (!compiled_in) {
+            kymo_str_puts(out, dir);
+            kymo_str_puts(out, "/");
+        }
+    }
+    kymo_str_puts(out, name);
+    return !out->failed;
+}

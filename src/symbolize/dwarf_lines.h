@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_lines.h - the source line of an address of a unit.
+ *
+ * Layer:    symbolize (cold half); above dwarf_file
+ * Flow:     .debug_line -> [dwarf_lines] -> module
+ * Threads:  one owner at a time
+ * Memory:   a table belongs to its unit; text points into the sections
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_SYMBOLIZE_DWARF_LINES_H
+#define KYMO_SYMBOLIZE_DWARF_LINES_H
+
+#include "base/str.h"
+#include "symbolize/dwarf_file.h"
+
+/* Twelve bytes each: a large program has millions. */
+typedef struct dwarf_row {
+    uint32_t offset; /* from the start of its sequence */
+    uint32_t file;
+    uint32_t line;
+} dwarf_row;
+
+typedef struct dwarf_sequence {
+    uint64_t low;
+    uint64_t high;
+    uint32_t first_row;
+    uint32_t n_rows;
+} dwarf_sequence;
+
+typedef struct dwarf_line_file {
+    const char *name;
+    uint64_t directory;
+    const char *path; /* joined; set by whoever joins it first; NULL: not yet */
+} dwarf_line_file;
+
+typedef struct dwarf_line_table {
+    KYMO_VEC(dwarf_row) rows;
+    KYMO_VEC(dwarf_sequence) sequences; /* by low */
+    KYMO_VEC(dwarf_line_file) files;    /* at the index that the program uses */
+    KYMO_VEC(const char *) directories; /* [0] is the compilation directory, or NULL */
+} dwarf_line_table;
+
+/* Runs the unit's line program. A damaged one gives what came before the damage. A unit without
+ * lines gives an empty table. Only KYMO_E_NOMEM fails. */
+KYMO_NODISCARD
+kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_line_table **out);
+/* NULL is allowed. */
+void kymo_dwarf_lines_free(dwarf_line_table *table);
+/* The row of an address, or NULL. */
+const dwarf_row *kymo_dwarf_lines_find(const dwarf_line_table *table, uint64_t address);
+/* Puts the path of a file into out, joined to its directories. Returns false if it is unknown. */
+bool kymo_dwarf_lines_path(const dwarf_unit *unit, const dwarf_line_table *table, uint32_t file,
+                           kymo_str *out);
+size_t kymo_dwarf_lines_bytes(const dwarf_line_table *table);
+
+#endif

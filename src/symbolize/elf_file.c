@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf_file.c - reading ELF files that nobody vouches for.
+ *
+ * The header, the section table and the program headers are copied into checked tables at open.
+ * Section contents are read when they are asked for: compressed ones pass through a small buffer,
+ * so that a file's compressed bytes are never held beside the decompressed ones (python3.11's debug
+ * file: 5 MB of 22). Sections nobody asks for, such as .debug_loclists, are never inflated, which
+ * is a quarter of the work of opening such a file.
+ */
+#include "symbolize/elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/attr.h"
+
+#define MAX_SECTIONS (1u << 20)
+#define MAX_SEGMENTS (1u << 12)
+#define MAX_NOTE_BYTES (1u << 16)
+/* No section of a real program comes near; it bounds what a hostile size field can reserve. */
+#define MAX_SECTION_BYTES (8ull << 30)
+/* deflate cannot expand more than this. */
+#define MAX_INFLATE_RATIO 1040u
+#define INFLATE_CHUNK (64u * 1024u)
+/* Of the ELF gABI; older elf.h files do not have it. */
+#define COMPRESS_ZLIB 1u
+
+kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out, size_t size)
+{
+    if (offset > file->size || size > file->size - offset)
+        return KYMO_E_TRUNCATED;
+    if (size == 0)
+        return KYMO_OK;
+    if (file->image) {
+        memcpy(out, file->image + offset, size);
+        return KYMO_OK;
+    }
+    char *p = out;
+    while (size) {
+        ssize_t got = pread(file->fd, p, size, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return kymo_err_from_errno(errno);
+        if (got == 0)
+            return KYMO_E_TRUNCATED; /* somebody shortens it under our hands */
+        p += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return KYMO_OK;
+}
+
+/* Takes the build-id out of a blob of notes. Returns true when there was one. */
+static bool find_build_id(kymo_elf_file *file, const unsigned char *notes, size_t size)
+{
+    size_t pos = 0;
+    while (size - pos >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr head;
+        memcpy(&head, notes + pos, sizeof head);
+        pos += sizeof head;
+        size_t name = ((size_t)head.n_namesz + 3) & ~(size_t)3;
+        size_t desc = ((size_t)head.n_descsz + 3) & ~(size_t)3;
+        if (name > size - pos || head.n_descsz > size - pos - name)
+            return false;
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
+            memcmp(notes + pos, "GNU", 4) == 0 && head.n_descsz >= 1 &&
+            head.n_descsz <= KYMO_BUILD_ID_CAP) {
+            memcpy(file->build_id, notes + pos + name, head.n_descsz);
+            file->build_id_len = head.n_descsz;
+            return true;
+        }
+        if (desc > size - pos - name)
+            return false;
+        pos += name + desc;
+    }
+    return false;
+}
+
+static bool read_notes_at(kymo_elf_file *file, uint64_t offset, uint64_t size)
+{
+    if (size < sizeof(Elf64_Nhdr) || size > MAX_NOTE_BYTES)
+        return false;
+    unsigned char *notes = malloc((size_t)size);
+    bool found = notes && kymo_elf_read_at(file, offset, notes, (size_t)size) == KYMO_OK &&
+                 find_build_id(file, notes, (size_t)size);
+    free(notes);
+    return found;
+}
+
+/* Sections come first: in a separate debug file the offsets of the segments mean nothing. */
+static void read_build_id(kymo_elf_file *file)
+{
+    for (size_t i = 1; i < file->n_sections; i++) {
+        const kymo_elf_section *s = &file->sections[i];
+        if (s->type == SHT_NOTE && read_notes_at(file, s->offset, s->size))
+            return;
+    }
+    if (file->n_sections > 1)
+        return;
+    for (size_t i = 0; i < file->n_segments; i++) {
+        const Elf64_Phdr *p = &file->segments[i];
+        if (p->p_type == PT_NOTE && read_notes_at(file, p->p_offset, p->p_filesz))
+            return;
+    }
+}
+
+static kymo_err read_segments(kymo_elf_file *file, const Elf64_Ehdr *head)
+{
+    if (head->e_phnum == 0 || head->e_phentsize != sizeof(Elf64_Phdr) ||
+        head->e_phnum > MAX_SEGMENTS)
+        return KYMO_OK;
+    Elf64_Phdr *segments = calloc(head->e_phnum, sizeof *segments);
+    if (!segments)
+        return KYMO_E_NOMEM;
+    file->segments = segments;
+    kymo_err err =
+        kymo_elf_read_at(file, head->e_phoff, segments, head->e_phnum * sizeof *segments);
+    if (err == KYMO_E_TRUNCATED)
+        return KYMO_OK; /* sections may do */
+    KYMO_TRY(err);
+    file->n_segments = head->e_phnum;
+    return KYMO_OK;
+}
+
+static kymo_err read_sections(kymo_elf_file *file, const Elf64_Ehdr *head)
+{
+    if (head->e_shoff == 0 || head->e_shentsize != sizeof(Elf64_Shdr))
+        return KYMO_OK;
+    Elf64_Shdr first;
+    kymo_err err = kymo_elf_read_at(file, head->e_shoff, &first, sizeof first);
+    if (err == KYMO_E_TRUNCATED)
+        return KYMO_OK; /* an image in memory often ends before its section table */
+    KYMO_TRY(err);
+    /* More than fits into 16 bits is said in section 0. */
+    uint64_t n = head->e_shnum ? head->e_shnum : first.sh_size;
+    uint64_t names_index = head->e_shstrndx == SHN_XINDEX ? first.sh_link : head->e_shstrndx;
+    if (n < 2 || n > MAX_SECTIONS || n * sizeof(Elf64_Shdr) > file->size - head->e_shoff)
+        return KYMO_OK;
+
+    Elf64_Shdr *raw = calloc((size_t)n, sizeof *raw);
+    kymo_elf_section *sections = calloc((size_t)n, sizeof *sections);
+    char *names = NULL;
+    size_t names_size = 0;
+    err = KYMO_E_NOMEM;
+    if (!raw || !sections)
+        goto out;
+    err = kymo_elf_read_at(file, head->e_shoff, raw, (size_t)n * sizeof *raw);
+    if (err != KYMO_OK)
+        goto out;
+    if (names_index < n && raw[names_index].sh_type != SHT_NOBITS &&
+        raw[names_index].sh_size <= file->size) {
+        names_size = (size_t)raw[names_index].sh_size;
+        names = malloc(names_size + 1);
+        err = KYMO_E_NOMEM;
+        if (!names)
+            goto out;
+        names[names_size] = '\0';
+        if (kymo_elf_read_at(file, raw[names_index].sh_offset, names, names_size) != KYMO_OK)
+            names_size = 0;
+    }
+    for (size_t i = 1; i < n; i++) {
+        sections[i] = (kymo_elf_section){
+            .name = raw[i].sh_name < names_size ? names + raw[i].sh_name : "",
+            .type = raw[i].sh_type,
+            .link = raw[i].sh_link,
+            .flags = raw[i].sh_flags,
+            .address = raw[i].sh_addr,
+            .offset = raw[i].sh_offset,
+            .size = raw[i].sh_size,
+            .entry_size = raw[i].sh_entsize,
+        };
+    }
+    sections[0].name = "";
+    file->sections = sections;
+    file->n_sections = (size_t)n;
+    file->names = names;
+    sections = NULL;
+    names = NULL;
+    err = KYMO_OK;
+out:
+    free(raw);
+    free(sections);
+    free(names);
+    return err;
+}
+
+static kymo_err read_tables(kymo_elf_file *file)
+{
+    Elf64_Ehdr head;
+    if (kymo_elf_read_at(file, 0, &head, sizeof head) != KYMO_OK ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+        return KYMO_E_CORRUPT;
+    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB)
+        return KYMO_E_UNSUPPORTED;
+    file->type = head.e_type;
+    file->machine = head.e_machine;
+    KYMO_TRY(read_segments(file, &head));
+    KYMO_TRY(read_sections(file, &head));
+    read_build_id(file);
+    return KYMO_OK;
+}
+
+static kymo_err finish_open(kymo_elf_file *file, kymo_elf_file **out)
+{
+    kymo_err err = read_tables(file);
+    if (err != KYMO_OK)
+        kymo_elf_close(file);
+    else
+        *out = file;
+    return err;
+}
+
+kymo_err kymo_elf_open(const char *path, kymo_elf_file **out)
+{
+    /* O_NONBLOCK: the path may name a FIFO, which would hold us for ever. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return kymo_err_from_errno(errno);
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return KYMO_E_CORRUPT;
+    }
+    kymo_elf_file *file = calloc(1, sizeof *file);
+    if (!file) {
+        close(fd);
+        return KYMO_E_NOMEM;
+    }
+    file->fd = fd;
+    file->size = (uint64_t)st.st_size;
+    return finish_open(file, out);
+}
+
+kymo_err kymo_elf_open_image(const void *image, size_t size, kymo_elf_file **out)
+{
+    kymo_elf_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return KYMO_E_NOMEM;
+    file->fd = -1;
+    file->image = image;
+    file->size = size;
+    return finish_open(file, out);
+}
+
+void kymo_elf_close(kymo_elf_file *file)
+{
+    if (!file)
+        return;
+    for (size_t i = 0; i < file->n_sections; i++)
+        free(file->sections[i].loaded);
+    free(file->sections);
+    free(file->names);
+    free(file->segments);
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file);
+}
+
+kymo_elf_section *kymo_elf_find(kymo_elf_file *file, const char *name)
+{
+    bool debug = strncmp(name, ".debug_", 7) == 0;
+    for (size_t i = 1; i < file->n_sections; i++) {
+        kymo_elf_section *s = &file->sections[i];
+        if (s->type == SHT_NOBITS || s->type == SHT_NULL)
+            continue;
+        if (strcmp(s->name, name) == 0)
+            return s;
+        if (debug && strncmp(s->name, ".z", 2) == 0 && strcmp(s->name + 2, name + 1) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+kymo_elf_section *kymo_elf_find_type(kymo_elf_file *file, uint32_t type)
+{
+    for (size_t i = 1; i < file->n_sections; i++)
+        if (file->sections[i].type == type)
+            return &file->sections[i];
+    return NULL;
+}
+
+kymo_elf_section *kymo_elf_section_at(kymo_elf_file *file, uint64_t index)
+{
+    return index > 0 && index < file->n_sections ? &file->sections[index] : NULL;
+}
+
+/* Inflates [offset, offset + packed) of the file into out, which takes exactly size bytes. */
+static kymo_err inflate_into(const kymo_elf_file *file, uint64_t offset, uint64_t packed,
+                             unsigned char *out, size_t size)
+{
+    unsigned char *chunk = malloc(INFLATE_CHUNK);
+    if (!chunk)
+        return KYMO_E_NOMEM;
+    z_stream z = {0};
+    if (inflateInit(&z) != Z_OK) {
+        free(chunk);
+        return KYMO_E_NOMEM;
+    }
+    kymo_err err = KYMO_OK;
+    size_t produced = 0;
+    int state = Z_OK;
+    while (state != Z_STREAM_END && produced < size) {
+        if (z.avail_in == 0) {
+            size_t take = packed < INFLATE_CHUNK ? (size_t)packed : INFLATE_CHUNK;
+            if (take == 0) {
+                err = KYMO_E_CORRUPT;
+                break;
+            }
+            err = kymo_elf_read_at(file, offset, chunk, take);
+            if (err != KYMO_OK)
+                break;
+            z.next_in = chunk;
+            z.avail_in = (uInt)take;
+            offset += take;
+            packed -= take;
+        }
+        uInt room = size - produced > (1u << 30) ? (1u << 30) : (uInt)(size - produced);
+        z.next_out = out + produced;
+        z.avail_out = room;
+        state = inflate(&z, Z_NO_FLUSH);
+        produced += room - z.avail_out;
+        if (state != Z_OK && state != Z_STREAM_END) {
+            err = state == Z_MEM_ERROR ? KYMO_E_NOMEM : KYMO_E_CORRUPT;
+            break;
+        }
+    }
+    inflateEnd(&z);
+    free(chunk);
+    if (err == KYMO_OK && produced != size)
+        err = KYMO_E_CORRUPT;
+    return err;
+}
+
+/* What a section's header or first bytes say about its compression. */
+typedef struct packing {
+    bool packed;
+    uint64_t offset; /* of the compressed bytes */
+    uint64_t bytes;
+    uint64_t size; /* decompressed */
+} packing;
+
+static kymo_err find_packing(const kymo_elf_file *file, const kymo_elf_section *s, packing *out)
+{
+    *out = (packing){.packed = false, .offset = s->offset, .bytes = s->size, .size = s->size};
+    if (s->flags & SHF_COMPRESSED) {
+        Elf64_Chdr head;
+        if (s->size < sizeof head)
+            return KYMO_E_CORRUPT;
+        KYMO_TRY(kymo_elf_read_at(file, s->offset, &head, sizeof head));
+        if (head.ch_type != COMPRESS_ZLIB)
+            return KYMO_E_UNSUPPORTED;
+        *out = (packing){true, s->offset + sizeof head, s->size - sizeof head, head.ch_size};
+    } else if (strncmp(s->name, ".zdebug_", 8) == 0) {
+        unsigned char head[12]; /* "ZLIB" and a big-endian size */
+        if (s->size < sizeof head)
+            return KYMO_E_CORRUPT;
+        KYMO_TRY(kymo_elf_read_at(file, s->offset, head, sizeof head));
+        if (memcmp(head, "ZLIB", 4) != 0)
+            return KYMO_E_CORRUPT;
+        uint64_t size = 0;
+        for (int i = 4; i < 12; i++)
+            size = size << 8 | head[i];
+        *out = (packing){true, s->offset + sizeof head, s->size - sizeof head, size};
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out)
+{
+    if (!section->loaded) {
+        if (section->type == SHT_NOBITS || section->size == 0 || section->offset > file->size ||
+            section->size > file->size - section->offset)
+            return KYMO_E_CORRUPT;
+        packing p;
+        KYMO_TRY(find_packing(file, section, &p));
+        if (p.size > MAX_SECTION_BYTES)
+            return KYMO_E_TOO_BIG;
+        if (p.packed && p.size / MAX_INFLATE_RATIO > p.bytes)
+            return KYMO_E_CORRUPT;
+        unsigned char *data = malloc((size_t)p.size + 1);
+        if (!data)
+            return KYMO_E_NOMEM;
+        kymo_err err = p.packed ? inflate_into(file, p.offset, p.bytes, data, (size_t)p.size)
+                                : kymo_elf_read_at(file, p.offset, data, (size_t)p.size);
+        if (err != KYMO_OK) {
+            free(data);
+            return err == KYMO_E_TRUNCATED ? KYMO_E_CORRUPT : err;
+        }
+        data[p.size] = 0;
+        section->loaded = data;
+        section->loaded_size = (size_t)p.size;
+    }
+    *out = (kymo_span){section->loaded, section->loaded_size};
+    return KYMO_OK;
+}
+
+void kymo_elf_unload(kymo_elf_section *section)
+{
+    free(section->loaded);
+    section->loaded = NULL;
+    section->loaded_size = 0;
+}
+
+bool kymo_elf_is_code(const kymo_elf_file *file, uint64_t address)
+{
+    for (size_t i = 1; i < file->n_sections; i++) {
+        const kymo_elf_section *s = &file->sections[i];
+        if ((s->flags & SHF_EXECINSTR) && address >= s->address && address - s->address < s->size)
+            return true;
+    }
+    if (file->n_sections > 1)
+        return false;
+    for (size_t i = 0; i < file->n_segments; i++) {
+        const Elf64_Phdr *p = &file->segments[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && address >= p->p_vaddr &&
+            address - p->p_vaddr < p->p_memsz)
+            return true;
+    }
+    return false;
+}

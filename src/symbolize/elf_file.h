@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf_file.h - one ELF file (or image in memory): its sections, decompressed when asked for.
+ *
+ * Layer:    symbolize (cold half); above base
+ * Flow:     file -> [elf_file] -> elf_symbols, dwarf_*, debug_files
+ * Threads:  one owner at a time
+ * Memory:   the file owns the sections that were loaded; unload and close free them
+ * Signals:  not for handlers
+ *
+ * Files are read, not mapped: a file that is truncated while it is mapped kills the reader with
+ * SIGBUS. 64-bit little-endian files of any machine are read; everything in them may be hostile.
+ */
+#ifndef KYMO_SYMBOLIZE_ELF_FILE_H
+#define KYMO_SYMBOLIZE_ELF_FILE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define KYMO_BUILD_ID_CAP 64u
+
+/* Bytes that somebody else owns. */
+typedef struct kymo_span {
+    const unsigned char *data;
+    size_t size;
+} kymo_span;
+
+typedef struct kymo_elf_section {
+    const char *name; /* "" when it has none */
+    uint32_t type;
+    uint32_t link;
+    uint64_t flags;
+    uint64_t address;
+    uint64_t offset;
+    uint64_t size;
+    uint64_t entry_size;
+    unsigned char *loaded; /* NULL: not loaded */
+    size_t loaded_size;
+} kymo_elf_section;
+
+typedef struct kymo_elf_file {
+    int fd;                     /* -1: an image */
+    const unsigned char *image; /* borrowed */
+    uint64_t size;
+    uint16_t type; /* ET_EXEC, ET_DYN, ... */
+    uint16_t machine;
+    kymo_elf_section *sections; /* n_sections; [0] is the null section */
+    size_t n_sections;
+    char *names; /* section names */
+    Elf64_Phdr *segments;
+    size_t n_segments;
+    unsigned char build_id[KYMO_BUILD_ID_CAP];
+    size_t build_id_len; /* 0: it has none */
+} kymo_elf_file;
+
+/* Errors: KYMO_E_NOT_FOUND, KYMO_E_PERMISSION, KYMO_E_IO, KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED,
+ * KYMO_E_NOMEM. *out goes to kymo_elf_close. */
+KYMO_NODISCARD
+kymo_err kymo_elf_open(const char *path, kymo_elf_file **out);
+/* The image must outlive the file. */
+KYMO_NODISCARD
+kymo_err kymo_elf_open_image(const void *image, size_t size, kymo_elf_file **out);
+/* NULL is allowed. */
+void kymo_elf_close(kymo_elf_file *file);
+
+/* The first section of that name which has bytes in the file, or NULL. ".debug_x" also finds
+ * ".zdebug_x". */
+kymo_elf_section *kymo_elf_find(kymo_elf_file *file, const char *name);
+kymo_elf_section *kymo_elf_find_type(kymo_elf_file *file, uint32_t type);
+/* The section that a symbol's or a relocation table's link field names, or NULL. */
+kymo_elf_section *kymo_elf_section_at(kymo_elf_file *file, uint64_t index);
+
+/* Its content, decompressed; read once and kept. A byte 0 follows the content, so that text in it
+ * is always terminated. Errors: KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED (an unknown compression),
+ * KYMO_E_TOO_BIG, KYMO_E_IO, KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out);
+void kymo_elf_unload(kymo_elf_section *section);
+
+/* Copies size bytes at a file offset. KYMO_E_TRUNCATED when there are fewer. */
+KYMO_NODISCARD
+kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out, size_t size);
+
+/* Whether vaddr lies in code: in a section with SHF_EXECINSTR, or (a file without sections) in an
+ * executable segment. */
+bool kymo_elf_is_code(const kymo_elf_file *file, uint64_t address);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf_plt.c - naming linkage stubs by the slots they jump through.
+ *
+ * A stub is code without a symbol. Each ends in `jmp *slot(%rip)`, and the relocation of that slot
+ * names the function. Stubs that push a relocation's index instead (the lazy half of a table made
+ * for indirect branch tracking) name it by the index. This holds for .plt, .plt.sec, .plt.got and
+ * .plt.bnd alike, whatever linker laid them out.
+ */
+#include "symbolize/elf_plt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define MAX_STUBS (1u << 20)
+#define RANK_STUB 3
+/* Each is a search through all symbols; libc has about thirty. */
+#define MAX_RESOLVERS 4096
+
+typedef struct slot {
+    uint64_t address; /* of the word that the stub jumps through */
+    uint64_t target;  /* IRELATIVE: of the resolver; else 0 */
+    uint32_t symbol;  /* in .dynsym; 0: none */
+} slot;
+
+typedef KYMO_VEC(slot) slot_vec;
+
+static int by_address(const void *a, const void *b)
+{
+    const slot *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Appends the relocations of a table that fill jump slots. */
+static kymo_err add_slots(kymo_elf_file *file, kymo_elf_section *table, slot_vec *slots)
+{
+    kymo_span raw;
+    if (table->entry_size != sizeof(Elf64_Rela) || kymo_elf_load(file, table, &raw) != KYMO_OK)
+        return KYMO_OK;
+    kymo_err err = KYMO_OK;
+    for (size_t pos = 0; err == KYMO_OK && raw.size - pos >= sizeof(Elf64_Rela);
+         pos += sizeof(Elf64_Rela)) {
+        Elf64_Rela r;
+        memcpy(&r, raw.data + pos, sizeof r);
+        uint64_t type = ELF64_R_TYPE(r.r_info);
+        slot s = {.address = r.r_offset};
+        if (type == R_X86_64_IRELATIVE)
+            s.target = (uint64_t)r.r_addend;
+        else if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+            s.symbol = (uint32_t)ELF64_R_SYM(r.r_info);
+        err = kymo_vec_push(slots, s); /* others keep their place: an index may count them */
+    }
+    kymo_elf_unload(table);
+    return err;
+}
+
+typedef struct stubs {
+    kymo_elf_file *file;
+    kymo_elf_symbols *symbols;
+    slot_vec by_slot;  /* sorted */
+    slot_vec by_index; /* .rela.plt in its own order */
+    kymo_span dynsym;
+    kymo_span dynstr;
+    kymo_str name;
+    /* Symbols as they were before stubs were added, for resolvers. */
+    size_t n_before;
+    size_t n_resolvers;
+} stubs;
+
+/* The resolver of an indirect function carries the function's name. Aliases: the first of them. */
+static const char *resolver_name(const stubs *st, uint64_t target)
+{
+    const kymo_elf_symbol *best = NULL;
+    for (size_t i = 0; i < st->symbols->sized.len; i++) {
+        const kymo_elf_symbol *s = &st->symbols->sized.data[i];
+        if (s->address == target && s->order < st->n_before && (!best || s->order < best->order))
+            best = s;
+    }
+    return best ? best->name : NULL;
+}
+
+static kymo_err add_stub(stubs *st, uint64_t address, uint64_t size, const slot *s)
+{
+    const char *name = NULL;
+    if (s->symbol && s->symbol < st->dynsym.size / sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, st->dynsym.data + (size_t)s->symbol * sizeof symbol, sizeof symbol);
+        if (symbol.st_name < st->dynstr.size)
+            name = (const char *)st->dynstr.data + symbol.st_name;
+    } else if (s->target && st->n_resolvers++ < MAX_RESOLVERS) {
+        name = resolver_name(st, s->target);
+    }
+    if (!name || !*name)
+        return KYMO_OK;
+    st->name.len = 0;
+    kymo_str_puts(&st->name, name);
+    kymo_str_puts(&st->name, "@plt");
+    if (st->name.failed)
+        return KYMO_E_NOMEM;
+    return kymo_elf_symbols_add(st->symbols, address, size, kymo_str_cstr(&st->name), RANK_STUB);
+}
+
+static kymo_err read_stubs(stubs *st, kymo_elf_section *section)
+{
+    kymo_span code;
+    if (kymo_elf_load(st->file, section, &code) != KYMO_OK)
+        return KYMO_OK;
+    size_t step = section->entry_size == 8 ? 8 : 16;
+    kymo_err err = KYMO_OK;
+    for (size_t at = 0, n = 0; err == KYMO_OK && code.size - at >= step && n < MAX_STUBS;
+         at += step, n++) {
+        const unsigned char *p = code.data + at;
+        uint64_t address = section->address + at;
+        size_t i = 0;
+        if (memcmp(p, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
+            i = 4;
+        if (i + 5 <= step && p[i] == 0x68 && i == 4) { /* push index; jmp to the resolver */
+            uint32_t index;
+            memcpy(&index, p + i + 1, 4);
+            if (index < st->by_index.len)
+                err = add_stub(st, address, step, &st->by_index.data[index]);
+            continue;
+        }
+        if (p[i] == 0xf2) /* bnd */
+            i++;
+        if (i + 6 > step || p[i] != 0xff || p[i + 1] != 0x25)
+            continue;
+        int32_t offset;
+        memcpy(&offset, p + i + 2, 4);
+        slot key = {.address = address + i + 6 + (uint64_t)(int64_t)offset};
+        const slot *s = st->by_slot.len ? bsearch(&key, st->by_slot.data, st->by_slot.len,
+                                                  sizeof key, by_address)
+                                        : NULL;
+        if (s)
+            err = add_stub(st, address, step, s);
+    }
+    kymo_elf_unload(section);
+    return err;
+}
+
+kymo_err kymo_elf_plt_add(kymo_elf_symbols *symbols, kymo_elf_file *file)
+{
+    kymo_elf_section *dynsym = kymo_elf_find_type(file, SHT_DYNSYM);
+    kymo_elf_section *strings = dynsym ? kymo_elf_section_at(file, dynsym->link) : NULL;
+    if (file->machine != EM_X86_64 || !strings)
+        return KYMO_OK;
+    stubs st = {
+        .file = file, .symbols = symbols, .n_before = symbols->sized.len + symbols->unsized.len};
+    if (kymo_elf_load(file, dynsym, &st.dynsym) != KYMO_OK ||
+        kymo_elf_load(file, strings, &st.dynstr) != KYMO_OK) {
+        kymo_elf_unload(dynsym);
+        return KYMO_OK;
+    }
+    kymo_err err = KYMO_OK;
+    for (size_t i = 1; err == KYMO_OK && i < file->n_sections; i++) {
+        kymo_elf_section *s = &file->sections[i];
+        if (s->type != SHT_RELA || !(s->flags & SHF_ALLOC))
+            continue;
+        err = add_slots(file, s, &st.by_slot);
+        if (err == KYMO_OK && strcmp(s->name, ".rela.plt") == 0)
+            err = add_slots(file, s, &st.by_index);
+    }
+    if (st.by_slot.len)
+        qsort(st.by_slot.data, st.by_slot.len, sizeof(slot), by_address);
+    for (size_t i = 1; err == KYMO_OK && i < file->n_sections; i++) {
+        kymo_elf_section *s = &file->sections[i];
+        if (s->type == SHT_PROGBITS && (s->flags & SHF_EXECINSTR) &&
+            strncmp(s->name, ".plt", 4) == 0)
+            err = read_stubs(&st, s);
+    }
+    kymo_elf_unload(dynsym);
+    kymo_elf_unload(strings);
+    kymo_vec_deinit(&st.by_slot);
+    kymo_vec_deinit(&st.by_index);
+    kymo_str_deinit(&st.name);
+    return err;
+}

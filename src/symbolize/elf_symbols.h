@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf_symbols.h - the code symbols of a module, from every table that has some, by address.
+ *
+ * Layer:    symbolize (cold half); above elf_file
+ * Flow:     .symtab, .dynsym, .gnu_debugdata, .plt -> [elf_symbols] -> module
+ * Threads:  one owner at a time
+ * Memory:   owns its arrays and copies of the names
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_SYMBOLIZE_ELF_SYMBOLS_H
+#define KYMO_SYMBOLIZE_ELF_SYMBOLS_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "symbolize/elf_file.h"
+
+typedef struct kymo_elf_symbol {
+    uint64_t address;
+    uint64_t end;
+    const char *name;
+    uint32_t order;     /* in which it was added: the first of equals is the one to show */
+    uint32_t enclosing; /* set by finish: index of the nearest symbol before that reaches beyond
+                           this one's start; UINT32_MAX: none */
+    uint8_t rank;       /* lower is better among those at one address */
+    bool guessed;       /* has no size of its own: `end` is where the next one begins */
+} kymo_elf_symbol;
+
+typedef KYMO_VEC(kymo_elf_symbol) kymo_elf_symbol_vec;
+
+typedef struct kymo_elf_symbols {
+    kymo_elf_symbol_vec sized;
+    kymo_elf_symbol_vec unsized;
+    kymo_arena names;
+    size_t n_addresses; /* distinct; set by finish */
+} kymo_elf_symbols;
+
+void kymo_elf_symbols_deinit(kymo_elf_symbols *symbols);
+
+/* Adds the functions of a table section (.symtab or .dynsym). Damaged entries are skipped. */
+KYMO_NODISCARD
+kymo_err kymo_elf_symbols_add_table(kymo_elf_symbols *symbols, kymo_elf_file *file,
+                                    kymo_elf_section *table);
+/* The same from PT_DYNAMIC, for a file (or an image) that has no section table. KYMO_E_NOT_FOUND
+ * if there is nothing to find. */
+KYMO_NODISCARD
+kymo_err kymo_elf_symbols_add_dynamic(kymo_elf_symbols *symbols, kymo_elf_file *file);
+/* Adds a symbol name by name (copied). size 0: to be guessed. */
+KYMO_NODISCARD
+kymo_err kymo_elf_symbols_add(kymo_elf_symbols *symbols, uint64_t address, uint64_t size,
+                              const char *name, uint8_t rank);
+/* Sorts, and gives symbols without a size the extent up to the next one in the same section of
+ * `file`. To be called once, after everything was added and before find. */
+void kymo_elf_symbols_finish(kymo_elf_symbols *symbols, const kymo_elf_file *file);
+
+/* The symbol whose extent holds address, or NULL. Of several the one that begins last; of those
+ * functions come first, then typed ones, then the smaller, then the first of the table, which is
+ * the choice of addr2line. A symbol without a size is used only where no other holds the address.
+ */
+const kymo_elf_symbol *kymo_elf_symbols_find(const kymo_elf_symbols *symbols, uint64_t address);
+
+#endif

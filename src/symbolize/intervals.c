@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * intervals.c - a sorted array in which each interval knows the one that was still open when it
+ * began. All that hold an address are found by a binary search for the last that begins at or
+ * before it, and a walk along `enclosing`: what is not on that walk had ended before.
+ */
+#include "symbolize/intervals.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Inlining is never nested so deep; hostile files could make each look-up walk through all. */
+#define MAX_STEPS 1024
+
+static int by_start(const void *a, const void *b)
+{
+    const kymo_interval *x = a, *y = b;
+    if (x->low != y->low)
+        return x->low < y->low ? -1 : 1;
+    if (x->high != y->high)
+        return x->high > y->high ? -1 : 1;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+void kymo_intervals_finish(kymo_intervals *intervals)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < intervals->len && sorted; i++)
+        sorted = by_start(&intervals->data[i - 1], &intervals->data[i]) <= 0;
+    if (!sorted)
+        qsort(intervals->data, intervals->len, sizeof *intervals->data, by_start);
+    uint32_t open = KYMO_INTERVAL_NONE;
+    for (size_t i = 0; i < intervals->len; i++) {
+        kymo_interval *now = &intervals->data[i];
+        while (open != KYMO_INTERVAL_NONE && intervals->data[open].high <= now->low)
+            open = intervals->data[open].enclosing;
+        now->enclosing = open;
+        open = (uint32_t)i;
+    }
+}
+
+static uint32_t outwards(const kymo_intervals *intervals, uint32_t at, uint64_t address)
+{
+    for (int steps = 0; at != KYMO_INTERVAL_NONE && steps < MAX_STEPS; steps++) {
+        const kymo_interval *i = &intervals->data[at];
+        if (address < i->high)
+            return at;
+        at = i->enclosing;
+    }
+    return KYMO_INTERVAL_NONE;
+}
+
+uint32_t kymo_intervals_find(const kymo_intervals *intervals, uint64_t address)
+{
+    size_t low = 0, high = intervals->len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (intervals->data[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? outwards(intervals, (uint32_t)(low - 1), address) : KYMO_INTERVAL_NONE;
+}
+
+uint32_t kymo_intervals_next(const kymo_intervals *intervals, uint32_t at, uint64_t address)
+{
+    return outwards(intervals, intervals->data[at].enclosing, address);
+}

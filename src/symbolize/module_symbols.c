@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module_symbols.c - answering addresses from the tables of a module.
+ *
+ * A batch is worked off in the order of addresses, so that each unit's tables are built once. They
+ * are dropped when all of them together have grown beyond TABLE_BYTES and the batch moves on to
+ * another unit: a program with a gigabyte of line tables is symbolized in the memory of one unit.
+ *
+ * Names. A DWARF function with a linkage name has that one, demangled. One without (C) is called
+ * what the source calls it; its system_name is that of the symbol that begins where it begins,
+ * which tells clones (`f.constprop.0`) apart.
+ */
+#include "symbolize/module_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/dwarf_functions.h"
+#include "symbolize/dwarf_lines.h"
+
+#define TABLE_BYTES (12u << 20)
+/* Units that claim one address, in a sound file one, rarely two. */
+#define MAX_UNITS_TRIED 8
+#define MAX_INLINED 1024
+#define PROGRESS_STEP 1024
+
+/* Opens the DWARF at the first address. Only KYMO_E_NOMEM fails; damage leaves dwarf NULL. */
+static kymo_err open_dwarf(kymo_module_symbols *m)
+{
+    if (m->dwarf_tried || !m->dwarf_elf)
+        return KYMO_OK;
+    m->dwarf_tried = true;
+    kymo_err err = kymo_dwarf_open(m->dwarf_elf, &m->dwarf);
+    if (err == KYMO_OK && m->alt_elf) {
+        if (kymo_dwarf_open(m->alt_elf, &m->alt) == KYMO_E_NOMEM)
+            return KYMO_E_NOMEM;
+        m->dwarf->alt = m->alt;
+    }
+    if (err == KYMO_OK)
+        err = kymo_dwarf_units_build(m->dwarf, &m->units);
+    return err == KYMO_E_NOMEM ? err : KYMO_OK;
+}
+
+static void drop_tables(kymo_module_symbols *m)
+{
+    for (size_t i = 0; i < m->loaded.len; i++) {
+        dwarf_unit *unit = &m->dwarf->units.data[m->loaded.data[i]];
+        kymo_dwarf_functions_free(unit->functions);
+        kymo_dwarf_lines_free(unit->lines);
+        unit->functions = NULL;
+        unit->lines = NULL;
+    }
+    m->loaded.len = 0;
+    m->table_bytes = 0;
+}
+
+/* Makes the tables of a unit. KYMO_E_CORRUPT: it is of no use; KYMO_E_NOMEM. */
+static kymo_err load_unit(kymo_module_symbols *m, dwarf_unit *unit)
+{
+    if (unit->functions && unit->lines)
+        return KYMO_OK;
+    if (m->table_bytes > TABLE_BYTES)
+        drop_tables(m);
+    if (!unit->functions)
+        KYMO_TRY(kymo_dwarf_functions_build(m->dwarf, unit, &unit->functions));
+    KYMO_TRY(kymo_vec_push(&m->loaded, (uint32_t)(unit - m->dwarf->units.data)));
+    m->table_bytes += kymo_dwarf_functions_bytes(unit->functions);
+    if (!unit->lines)
+        KYMO_TRY(kymo_dwarf_lines_build(m->dwarf, unit, &unit->lines));
+    m->table_bytes += kymo_dwarf_lines_bytes(unit->lines);
+    return KYMO_OK;
+}
+
+/* What the DWARF knows of one address. */
+typedef struct place {
+    dwarf_unit *unit;
+    const dwarf_function *function;
+    const dwarf_row *row;
+} place;
+
+/* The first unit that has a function there counts; failing that, the first that has a line. */
+static kymo_err find_place(kymo_module_symbols *m, uint64_t address, place *out)
+{
+    *out = (place){0};
+    place best = {0};
+    uint32_t at = kymo_intervals_find(&m->units.ranges, address);
+    for (int tries = 0; at != KYMO_INTERVAL_NONE && tries < MAX_UNITS_TRIED; tries++) {
+        dwarf_unit *unit = &m->dwarf->units.data[m->units.ranges.data[at].value];
+        kymo_err err = load_unit(m, unit);
+        if (err == KYMO_E_NOMEM)
+            return err;
+        if (err == KYMO_OK) {
+            place p = {unit, kymo_dwarf_functions_find(unit->functions, address),
+                       kymo_dwarf_lines_find(unit->lines, address)};
+            if (p.function) {
+                *out = p;
+                return KYMO_OK;
+            }
+            /* Loading another unit may drop this one's tables, so only its name is kept. */
+            if (p.row && !best.unit)
+                best.unit = unit;
+        }
+        at = kymo_intervals_next(&m->units.ranges, at, address);
+    }
+    if (best.unit) {
+        KYMO_TRY(load_unit(m, best.unit));
+        *out = (place){best.unit, NULL, kymo_dwarf_lines_find(best.unit->lines, address)};
+    }
+    return KYMO_OK;
+}
+
+/* The name of a DWARF function, resolved once for each entry. */
+static kymo_err name_function(kymo_module_symbols *m, const dwarf_function *f, named_function *out)
+{
+    uint64_t key[2] = {f->entry, f->in_alt};
+    uint64_t hash = kymo_hash_words(key, 2, 0);
+    size_t probe = 0;
+    uint32_t at;
+    while (kymo_index_find(&m->function_index, hash, &probe, &at)) {
+        const named_function *known = &m->functions.data[at];
+        if (known->entry == f->entry && known->in_alt == f->in_alt) {
+            *out = *known;
+            return KYMO_OK;
+        }
+    }
+    dwarf_function_name name;
+    kymo_dwarf_function_name(m->dwarf, f->entry, f->in_alt, &name);
+    named_function n = {.entry = f->entry,
+                        .in_alt = f->in_alt,
+                        .line = name.line,
+                        .linked = name.linkage_name != NULL};
+    const char *text = name.linkage_name ? name.linkage_name : name.name;
+    if (text) {
+        KYMO_TRY(
+            kymo_symbol_strings_add_name(&m->owner->strings, text, &n.system_name, &n.function));
+        if (m->owner->no_demangle)
+            n.function = n.system_name;
+    }
+    if (m->functions.len >= UINT32_MAX - 1)
+        return KYMO_E_TOO_BIG;
+    KYMO_TRY(kymo_vec_reserve(&m->functions, 1));
+    KYMO_TRY(kymo_index_put(&m->function_index, hash, (uint32_t)m->functions.len));
+    m->functions.data[m->functions.len++] = n;
+    *out = n;
+    return KYMO_OK;
+}
+
+static kymo_err path_of(kymo_module_symbols *m, dwarf_unit *unit, uint32_t file, const char **out)
+{
+    *out = NULL;
+    if (file >= unit->lines->files.len)
+        return KYMO_OK;
+    const char **path = &unit->lines->files.data[file].path;
+    kymo_str *scratch = &m->owner->strings.scratch;
+    if (!*path && kymo_dwarf_lines_path(unit, unit->lines, file, scratch)) {
+        *path = kymo_symbol_strings_add(&m->owner->strings, scratch->data, scratch->len);
+        if (!*path)
+            return KYMO_E_NOMEM;
+    }
+    *out = *path;
+    return scratch->failed ? KYMO_E_NOMEM : KYMO_OK;
+}
+
+/* Names a frame by a symbol. A version (`read@@GLIBC_2.2.5`) is no part of the function's name. */
+static kymo_err name_by_symbol(kymo_module_symbols *m, const kymo_elf_symbol *symbol,
+                               kymo_symbol_frame *frame)
+{
+    kymo_symbol_strings *strings = &m->owner->strings;
+    KYMO_TRY(
+        kymo_symbol_strings_add_name(strings, symbol->name, &frame->system_name, &frame->function));
+    if (m->owner->no_demangle)
+        frame->function = frame->system_name;
+    const char *at = strchr(frame->function, '@');
+    if (at && at != frame->function && strcmp(at, "@plt") != 0) {
+        frame->function =
+            kymo_symbol_strings_add(strings, frame->function, (size_t)(at - frame->function));
+        if (!frame->function)
+            return KYMO_E_NOMEM;
+    }
+    return KYMO_OK;
+}
+
+/* The frames of a place that lies in a DWARF function: what was inlined, then the function. */
+static kymo_err add_functions(kymo_module_symbols *m, const place *p, const kymo_elf_symbol *symbol,
+                              kymo_symbol_frames *frames, bool *named)
+{
+    kymo_symbol_frame frame = {0};
+    if (p->row) {
+        KYMO_TRY(path_of(m, p->unit, p->row->file, &frame.file));
+        frame.line = p->row->line;
+    }
+    const dwarf_function *f = p->function;
+    named_function name = {0};
+    for (int depth = 0; depth < MAX_INLINED; depth++) {
+        KYMO_TRY(name_function(m, f, &name));
+        frame.function = name.function;
+        frame.system_name = name.system_name;
+        frame.start_line = name.line;
+        if (!f->inlined)
+            break;
+        if (!m->owner->no_inlines)
+            KYMO_TRY(kymo_vec_push(frames, frame));
+        frame = (kymo_symbol_frame){.line = f->call_line};
+        KYMO_TRY(path_of(m, p->unit, f->call_file, &frame.file));
+        if (f->parent == KYMO_INTERVAL_NONE) {
+            f = NULL; /* inlined into nothing: the symbol has to do */
+            break;
+        }
+        f = &p->unit->functions->functions.data[f->parent];
+    }
+    if (f) {
+        if (symbol && !name.linked && symbol->address == f->low && frame.function) {
+            const char *shown;
+            KYMO_TRY(kymo_symbol_strings_add_name(&m->owner->strings, symbol->name,
+                                                  &frame.system_name, &shown));
+        }
+        *named = frame.function != NULL;
+    }
+    if (!frame.function && symbol)
+        KYMO_TRY(name_by_symbol(m, symbol, &frame));
+    return kymo_vec_push(frames, frame);
+}
+
+static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_symbol_result *result,
+                              kymo_symbol_frames *frames)
+{
+    *result = (kymo_symbol_result){.first_frame = (uint32_t)frames->len};
+    const kymo_elf_symbol *symbol = kymo_elf_symbols_find(&m->symbols, address);
+    if (symbol) {
+        result->symbol_address = symbol->address;
+        result->symbol_size = symbol->end - symbol->address;
+        result->symbol_name =
+            kymo_symbol_strings_add(&m->owner->strings, symbol->name, strlen(symbol->name));
+        if (!result->symbol_name)
+            return KYMO_E_NOMEM;
+        result->guessed_size = symbol->guessed;
+        result->named = true;
+    }
+    place p = {0};
+    if (m->dwarf) {
+        KYMO_TRY(find_place(m, address, &p));
+        if (!p.unit && !m->widened && kymo_elf_is_code(m->dwarf_elf, address)) {
+            m->widened = true;
+            kymo_err err = kymo_dwarf_units_widen(m->dwarf, &m->units);
+            if (err == KYMO_OK)
+                err = find_place(m, address, &p);
+            if (err != KYMO_OK && err != KYMO_E_NOT_FOUND)
+                return err;
+        }
+    }
+    if (p.function) {
+        bool named = false;
+        KYMO_TRY(add_functions(m, &p, symbol, frames, &named));
+        result->named = result->named || named;
+    } else if (symbol || p.row) {
+        kymo_symbol_frame frame = {0};
+        if (symbol)
+            KYMO_TRY(name_by_symbol(m, symbol, &frame));
+        if (p.row) {
+            KYMO_TRY(path_of(m, p.unit, p.row->file, &frame.file));
+            frame.line = p.row->line;
+        }
+        KYMO_TRY(kymo_vec_push(frames, frame));
+    }
+    result->n_frames = (uint32_t)(frames->len - result->first_frame);
+    return frames->len > UINT32_MAX ? KYMO_E_TOO_BIG : KYMO_OK;
+}
+
+typedef struct request {
+    uint64_t address;
+    size_t position;
+} request;
+
+static int by_address(const void *a, const void *b)
+{
+    const request *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+kymo_err kymo_module_symbolize(kymo_module_symbols *symbols, const uint64_t *addresses, size_t n,
+                               kymo_symbol_result *results, kymo_symbol_frames *frames)
+{
+    if (n == 0)
+        return KYMO_OK;
+    KYMO_TRY(open_dwarf(symbols));
+    request *order = calloc(n, sizeof *order);
+    if (!order)
+        return KYMO_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (request){addresses[i], i};
+    qsort(order, n, sizeof *order, by_address);
+    const kymo_symbolizer *s = symbols->owner;
+    kymo_err err = KYMO_OK;
+    for (size_t i = 0; i < n && err == KYMO_OK; i++) {
+        kymo_symbol_result *result = &results[order[i].position];
+        if (i && order[i].address == order[i - 1].address)
+            *result = results[order[i - 1].position];
+        else
+            err = symbolize_one(symbols, order[i].address, result, frames);
+        if (err == KYMO_OK && s->progress && (i % PROGRESS_STEP == 0 || i + 1 == n) &&
+            !s->progress(s->progress_user, i + 1, n))
+            err = KYMO_E_INTERRUPTED;
+    }
+    free(order);
+    return err;
+}

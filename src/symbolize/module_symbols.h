@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module_symbols.h - what a symbolizer holds of one module.
+ *
+ * Layer:    symbolize (cold half), private to the stage
+ * Flow:     symbolize.c opens -> [module] -> module_symbols.c looks up
+ * Threads:  the symbolizer's
+ * Memory:   the symbolizer owns modules
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_SYMBOLIZE_MODULE_SYMBOLS_H
+#define KYMO_SYMBOLIZE_MODULE_SYMBOLS_H
+
+#include "base/hash.h"
+#include "symbolize/debug_files.h"
+#include "symbolize/dwarf_units.h"
+#include "symbolize/elf_symbols.h"
+#include "symbolize/symbol_strings.h"
+#include "symbolize/symbolize.h"
+
+struct kymo_symbolizer {
+    kymo_symbol_strings strings;
+    kymo_debug_places places; /* text in strings */
+    const char **dirs;
+    bool no_demangle, no_inlines, no_dwarf;
+    kymo_symbol_progress progress;
+    void *progress_user;
+    kymo_module_symbols *modules;
+};
+
+/* A function of the DWARF, by the entry that names it. */
+typedef struct named_function {
+    uint64_t entry;
+    const char *function; /* NULL: it has no name */
+    const char *system_name;
+    uint32_t line;
+    bool in_alt;
+    bool linked; /* system_name is a linkage name */
+} named_function;
+
+struct kymo_module_symbols {
+    kymo_symbolizer *owner;
+    kymo_module_symbols *next;
+    unsigned char build_id[KYMO_BUILD_ID_CAP];
+    size_t build_id_len; /* 0: unverified, never shared */
+    kymo_elf_file *own;  /* NULL: only a debug file was found */
+    kymo_elf_file *debug;
+    kymo_elf_file *alt_elf;
+    kymo_elf_symbols symbols;
+    kymo_elf_file *dwarf_elf; /* own or debug, borrowed; NULL: no DWARF */
+    bool dwarf_tried;
+    kymo_dwarf *dwarf; /* NULL: not read yet, or none */
+    kymo_dwarf *alt;
+    dwarf_unit_index units;
+    bool widened;
+    KYMO_VEC(named_function) functions;
+    kymo_index function_index;
+    KYMO_VEC(uint32_t) loaded; /* units that hold tables */
+    size_t table_bytes;        /* of those tables */
+    kymo_symbol_status status;
+};
+
+/* Frees everything but the module itself, whose link belongs to the symbolizer. */
+void kymo_module_free_tables(kymo_module_symbols *module);
+
+#endif

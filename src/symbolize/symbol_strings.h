@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbol_strings.h - the names and paths that a symbolizer gave out, each held once.
+ *
+ * Layer:    symbolize (cold half); above base
+ * Flow:     tables of modules -> [symbol_strings] -> kymo_symbol_frame
+ * Threads:  one owner at a time
+ * Memory:   owns every string until deinit
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_SYMBOLIZE_SYMBOL_STRINGS_H
+#define KYMO_SYMBOLIZE_SYMBOL_STRINGS_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+typedef struct kymo_symbol_strings {
+    kymo_arena arena;
+    kymo_index index;
+    KYMO_VEC(const char *) texts;
+    KYMO_VEC(const char *) demangled; /* of the text at the same place; NULL: not tried yet */
+    kymo_str scratch;
+} kymo_symbol_strings;
+
+/* Zero bytes are a valid, empty table. */
+void kymo_symbol_strings_deinit(kymo_symbol_strings *strings);
+/* The one copy of text; NULL when there is no memory. */
+KYMO_NODISCARD
+const char *kymo_symbol_strings_add(kymo_symbol_strings *strings, const char *text, size_t len);
+/* The one copy of text in *system and its demangled form (the same pointer when it is not mangled)
+ * in *shown. */
+KYMO_NODISCARD
+kymo_err kymo_symbol_strings_add_name(kymo_symbol_strings *strings, const char *text,
+                                      const char **system, const char **shown);
+
+#endif

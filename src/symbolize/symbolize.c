@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbolize.c - the symbolizer and how it finds the files of a module.
+ *
+ * The rule that everything here serves: a name that is shown is the name of the code that ran. A
+ * file counts only if its build-id is the one seen in memory, since libraries get replaced while
+ * programs that loaded them run on. A debug file found by build-id needs no other witness, so a
+ * module whose own file is gone can still be symbolized in full.
+ */
+#include "symbolize/symbolize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/elf_plt.h"
+#include "symbolize/module_symbols.h"
+
+void kymo_symbol_frames_deinit(kymo_symbol_frames *frames)
+{
+    kymo_vec_deinit(frames);
+}
+
+static kymo_err copy_options(kymo_symbolizer *s, const kymo_symbolizer_options *options)
+{
+    static const char *const usual_dirs[] = {"/usr/lib/debug"};
+    const char *const *dirs = options->debug_dirs ? options->debug_dirs : usual_dirs;
+    size_t n = options->debug_dirs ? options->n_debug_dirs : KYMO_ARRAY_LEN(usual_dirs);
+    s->dirs = calloc(n + 1, sizeof *s->dirs);
+    if (!s->dirs)
+        return KYMO_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        s->dirs[i] = kymo_symbol_strings_add(&s->strings, dirs[i], strlen(dirs[i]));
+        if (!s->dirs[i])
+            return KYMO_E_NOMEM;
+    }
+    s->places = (kymo_debug_places){.dirs = s->dirs, .n_dirs = n};
+    if (options->root_prefix) {
+        const char *root = options->root_prefix;
+        s->places.root = kymo_symbol_strings_add(&s->strings, root, strlen(root));
+        if (!s->places.root)
+            return KYMO_E_NOMEM;
+    }
+    s->no_demangle = options->no_demangle;
+    s->no_inlines = options->no_inlines;
+    s->no_dwarf = options->no_dwarf;
+    s->progress = options->progress;
+    s->progress_user = options->progress_user;
+    return KYMO_OK;
+}
+
+kymo_err kymo_symbolizer_create(const kymo_symbolizer_options *options, kymo_symbolizer **out)
+{
+    static const kymo_symbolizer_options defaults;
+    kymo_symbolizer *s = calloc(1, sizeof *s);
+    if (!s)
+        return KYMO_E_NOMEM;
+    kymo_err err = copy_options(s, options ? options : &defaults);
+    if (err != KYMO_OK)
+        kymo_symbolizer_destroy(s);
+    else
+        *out = s;
+    return err;
+}
+
+void kymo_symbolizer_destroy(kymo_symbolizer *symbolizer)
+{
+    if (!symbolizer)
+        return;
+    while (symbolizer->modules)
+        kymo_module_close(symbolizer->modules);
+    kymo_symbol_strings_deinit(&symbolizer->strings);
+    free(symbolizer->dirs);
+    free(symbolizer);
+}
+
+void kymo_module_free_tables(kymo_module_symbols *module)
+{
+    kymo_dwarf_close(module->dwarf);
+    kymo_dwarf_close(module->alt);
+    kymo_elf_close(module->alt_elf);
+    kymo_elf_close(module->debug);
+    kymo_elf_close(module->own);
+    kymo_elf_symbols_deinit(&module->symbols);
+    kymo_dwarf_units_deinit(&module->units);
+    kymo_vec_deinit(&module->functions);
+    kymo_vec_deinit(&module->loaded);
+    kymo_index_deinit(&module->function_index);
+}
+
+void kymo_module_close(kymo_module_symbols *symbols)
+{
+    if (!symbols)
+        return;
+    kymo_module_symbols **link = &symbols->owner->modules;
+    while (*link && *link != symbols)
+        link = &(*link)->next;
+    if (*link)
+        *link = symbols->next;
+    kymo_module_free_tables(symbols);
+    free(symbols);
+}
+
+/* One look for the module's own file. */
+typedef struct search {
+    const kymo_symbol_module *wanted;
+    kymo_module_symbols *module;
+    kymo_err worst; /* what kept the files that exist from being used */
+} search;
+
+static bool is_wanted(void *user, kymo_elf_file *file, const char *path)
+{
+    (void)path;
+    const kymo_symbol_module *wanted = ((search *)user)->wanted;
+    return wanted->build_id_len == 0 ||
+           (file->build_id_len == wanted->build_id_len &&
+            memcmp(file->build_id, wanted->build_id, wanted->build_id_len) == 0);
+}
+
+static void note_failure(search *s, kymo_err err)
+{
+    if (err == KYMO_E_MISMATCH)
+        s->module->status.mismatched = true;
+    /* The most telling one stays: a replaced file, then any other trouble, then absence. */
+    if (s->worst == KYMO_E_NOT_FOUND || err == KYMO_E_MISMATCH)
+        s->worst = err;
+}
+
+static const char *keep(kymo_module_symbols *m, const char *text)
+{
+    return kymo_symbol_strings_add(&m->owner->strings, text, strlen(text));
+}
+
+/* Sets module->own if there is such a file. Only KYMO_E_NOMEM fails. */
+static kymo_err find_own(search *s, kymo_str *path)
+{
+    const kymo_symbol_module *wanted = s->wanted;
+    kymo_module_symbols *m = s->module;
+    if (wanted->build_id_len == 0 && !wanted->allow_unverified)
+        return KYMO_OK;
+    if (wanted->image) {
+        kymo_elf_file *file;
+        kymo_err err = kymo_elf_open_image(wanted->image, wanted->image_size, &file);
+        if (err == KYMO_OK && !is_wanted(s, file, NULL)) {
+            kymo_elf_close(file);
+            err = KYMO_E_MISMATCH;
+        }
+        if (err == KYMO_OK) {
+            m->own = file;
+            m->status.file = keep(m, "[image]");
+            return m->status.file ? KYMO_OK : KYMO_E_NOMEM;
+        }
+        note_failure(s, err);
+    }
+    for (size_t i = 0; i < wanted->n_paths; i++) {
+        if (!wanted->paths[i] || !wanted->paths[i][0])
+            continue;
+        kymo_err err =
+            kymo_debug_open(&m->owner->places, wanted->paths[i], is_wanted, s, &m->own, path);
+        if (err == KYMO_OK) {
+            m->status.file = keep(m, path->data);
+            return m->status.file ? KYMO_OK : KYMO_E_NOMEM;
+        }
+        if (err == KYMO_E_NOMEM)
+            return err;
+        note_failure(s, err);
+    }
+    return KYMO_OK;
+}
+
+/* Sets module->debug when a separate file has what the module's own has not. */
+static kymo_err find_debug(search *s, kymo_str *path)
+{
+    kymo_module_symbols *m = s->module;
+    const kymo_debug_places *places = &m->owner->places;
+    if (m->own && kymo_elf_find(m->own, ".debug_info") && kymo_elf_find(m->own, ".symtab"))
+        return KYMO_OK;
+    kymo_err err = KYMO_E_NOT_FOUND;
+    if (s->wanted->build_id_len)
+        err = kymo_debug_by_build_id(places, s->wanted->build_id, s->wanted->build_id_len,
+                                     &m->debug, path);
+    else if (m->own && m->own->build_id_len)
+        err =
+            kymo_debug_by_build_id(places, m->own->build_id, m->own->build_id_len, &m->debug, path);
+    for (size_t i = 0; m->own && i < s->wanted->n_paths && err != KYMO_OK; i++)
+        if (s->wanted->paths[i])
+            err = kymo_debug_by_link(places, m->own, s->wanted->paths[i], &m->debug, path);
+    if (err == KYMO_OK) {
+        m->status.debug_file = keep(m, path->data);
+        return m->status.debug_file ? KYMO_OK : KYMO_E_NOMEM;
+    }
+    return err == KYMO_E_NOMEM ? err : KYMO_OK;
+}
+
+static kymo_err find_alt(kymo_module_symbols *m, kymo_str *path)
+{
+    if (!m->dwarf_elf)
+        return KYMO_OK;
+    const char *of = m->dwarf_elf == m->debug ? m->status.debug_file : m->status.file;
+    kymo_err err = kymo_debug_alt(&m->owner->places, m->dwarf_elf, of, &m->alt_elf, path);
+    if (err == KYMO_OK) {
+        m->status.alt_file = keep(m, path->data);
+        return m->status.alt_file ? KYMO_OK : KYMO_E_NOMEM;
+    }
+    m->status.alt_missing = err != KYMO_E_INVALID;
+    return err == KYMO_E_NOMEM ? err : KYMO_OK;
+}
+
+/* Adds one table of file; only KYMO_E_NOMEM and KYMO_E_TOO_BIG fail. */
+static kymo_err add_table(kymo_module_symbols *m, kymo_elf_file *file, uint32_t type, bool *added)
+{
+    kymo_elf_section *table = file ? kymo_elf_find_type(file, type) : NULL;
+    if (!table)
+        return KYMO_OK;
+    kymo_err err = kymo_elf_symbols_add_table(&m->symbols, file, table);
+    if (err == KYMO_OK)
+        *added = true;
+    return err == KYMO_E_NOMEM || err == KYMO_E_TOO_BIG ? err : KYMO_OK;
+}
+
+static kymo_err add_mini(kymo_module_symbols *m)
+{
+    unsigned char *bytes;
+    kymo_elf_file *mini;
+    kymo_err err = kymo_debug_mini(m->own, &bytes, &mini);
+    if (err != KYMO_OK)
+        return err == KYMO_E_NOMEM ? err : KYMO_OK;
+    err = add_table(m, mini, SHT_SYMTAB, &m->status.debugdata);
+    kymo_elf_close(mini);
+    free(bytes);
+    return err;
+}
+
+static kymo_err read_symbols(kymo_module_symbols *m)
+{
+    kymo_symbol_status *st = &m->status;
+    KYMO_TRY(add_table(m, m->debug, SHT_SYMTAB, &st->symtab));
+    if (!st->symtab)
+        KYMO_TRY(add_table(m, m->own, SHT_SYMTAB, &st->symtab));
+    if (m->own) {
+        KYMO_TRY(add_table(m, m->own, SHT_DYNSYM, &st->dynsym));
+        if (m->own->n_sections <= 1) {
+            kymo_err err = kymo_elf_symbols_add_dynamic(&m->symbols, m->own);
+            st->dynsym = err == KYMO_OK;
+            if (err == KYMO_E_NOMEM)
+                return err;
+        }
+        if (!st->symtab)
+            KYMO_TRY(add_mini(m));
+        KYMO_TRY(kymo_elf_plt_add(&m->symbols, m->own));
+    }
+    kymo_elf_symbols_finish(&m->symbols, m->own ? m->own : m->debug);
+    st->n_symbols = m->symbols.n_addresses;
+    return KYMO_OK;
+}
+
+static kymo_err open_files(search *s)
+{
+    kymo_module_symbols *m = s->module;
+    kymo_str path = {0};
+    kymo_err err = find_own(s, &path);
+    if (err == KYMO_OK)
+        err = find_debug(s, &path);
+    if (err == KYMO_OK && !m->own && !m->debug)
+        err = s->worst;
+    if (err == KYMO_OK && !m->owner->no_dwarf) {
+        if (m->debug && kymo_elf_find(m->debug, ".debug_info"))
+            m->dwarf_elf = m->debug;
+        else if (m->own && kymo_elf_find(m->own, ".debug_info"))
+            m->dwarf_elf = m->own;
+        m->status.dwarf = m->dwarf_elf != NULL;
+        err = find_alt(m, &path);
+    }
+    kymo_str_deinit(&path);
+    return err;
+}
+
+static kymo_module_symbols *find_open(const kymo_symbolizer *s, const kymo_symbol_module *module)
+{
+    for (kymo_module_symbols *m = s->modules; m && module->build_id_len; m = m->next)
+        if (m->build_id_len == module->build_id_len &&
+            memcmp(m->build_id, module->build_id, m->build_id_len) == 0)
+            return m;
+    return NULL;
+}
+
+kymo_err kymo_symbolizer_open_module(kymo_symbolizer *symbolizer, const kymo_symbol_module *module,
+                                     kymo_module_symbols **out, kymo_symbol_status *status)
+{
+    if (module->build_id_len > KYMO_BUILD_ID_CAP) {
+        if (status)
+            *status = (kymo_symbol_status){.err = KYMO_E_INVALID};
+        return KYMO_E_INVALID;
+    }
+    kymo_module_symbols *m = find_open(symbolizer, module);
+    if (m) {
+        if (status)
+            *status = m->status;
+        *out = m;
+        return KYMO_OK;
+    }
+    m = calloc(1, sizeof *m);
+    if (!m) {
+        if (status)
+            *status = (kymo_symbol_status){.err = KYMO_E_NOMEM};
+        return KYMO_E_NOMEM;
+    }
+    m->owner = symbolizer;
+    m->build_id_len = module->build_id_len;
+    if (module->build_id_len)
+        memcpy(m->build_id, module->build_id, module->build_id_len);
+    m->status.unverified = module->build_id_len == 0;
+    search s = {.wanted = module, .module = m, .worst = KYMO_E_NOT_FOUND};
+    kymo_err err = open_files(&s);
+    if (err == KYMO_OK)
+        err = read_symbols(m);
+    m->status.err = err;
+    if (status)
+        *status = m->status;
+    if (err != KYMO_OK) {
+        kymo_module_free_tables(m);
+        free(m);
+        return err;
+    }
+    m->next = symbolizer->modules;
+    symbolizer->modules = m;
+    *out = m;
+    return KYMO_OK;
+}
