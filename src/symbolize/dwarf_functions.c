@@ -147,6 +147,13 @@ static kymo_err take_function(walk *w, dwarf_cursor *c, const dwarf_abbrev *abbr
     return KYMO_OK;
 }
 
+/* Entries of this depth follow: what was open there, or deeper, has ended. */
+static void close_functions(walk *w, uint32_t depth)
+{
+    while (w->open.len && w->open.data[w->open.len - 1].depth >= depth)
+        w->open.len--;
+}
+
 static kymo_err walk_entries(walk *w)
 {
     kymo_span info = w->dwarf->sections[DWARF_INFO];
@@ -159,6 +166,7 @@ static kymo_err walk_entries(walk *w)
             if (depth <= 1)
                 break;
             depth--;
+            close_functions(w, depth);
             continue;
         }
         const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(w->unit, code);
@@ -171,8 +179,6 @@ static kymo_err walk_entries(walk *w)
                 break;
             continue;
         }
-        while (w->open.len && w->open.data[w->open.len - 1].depth >= depth)
-            w->open.len--;
         uint32_t function;
         KYMO_TRY(take_function(w, &c, abbrev, offset, &function));
         if (abbrev->has_children) {
