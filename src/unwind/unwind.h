@@ -126,6 +126,8 @@ struct kymo_walker {
     uint32_t stable_count;
     /* Code that begins the program and ld.so: frames there have no caller. */
     struct kymo_address_range entry[2];
+    /* The same for what makecontext makes: the C library's code that a coroutine returns to. */
+    struct kymo_address_range coroutine_entry;
     struct kymo_address_range stable[KYMO_WALKER_STABLE_MAX]; /* sorted */
     struct kymo_walker_table table[KYMO_WALKER_TABLES_MAX];
 };
