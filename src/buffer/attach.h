@@ -34,7 +34,8 @@ struct kymo_attach_message {
     uint32_t layout; /* KYMO_SESSION_LAYOUT */
     int32_t error;   /* kymo_err */
     int32_t pid, tid;
-    uint64_t size_bytes;
+    uint64_t size_bytes;  /* of the session */
+    uint64_t table_bytes; /* of the table area behind it */
 };
 
 #endif

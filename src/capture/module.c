@@ -18,6 +18,7 @@
 
 #include "base/atomic.h"
 #include "base/hash.h"
+#include "capture/tables.h"
 #include "sys/clock.h"
 
 /* Copies the build-id out of a PT_NOTE segment, as far as it lies in [lo, hi). */
@@ -197,6 +198,7 @@ void kymo_modules_after_close(struct kymo_process *p)
             (uint64_t)(uintptr_t)found.dlfo_map_start == e->map_start && found.dlfo_link_map &&
             found.dlfo_link_map->l_addr == e->bias)
             continue;
+        kymo_tables_drop(p, e->map_start, e->map_end);
         e->unload_clock = kymo_clock_now(p->clock);
         kymo_store_release(&e->unload_generation, generation);
     }

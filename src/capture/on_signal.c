@@ -22,6 +22,7 @@
 #include "buffer/depot.h"
 #include "buffer/stream.h"
 #include "capture/module.h"
+#include "capture/tables.h"
 #include "capture/thread.h"
 #include "capture/timer.h"
 #include "sys/clock.h"
@@ -56,6 +57,8 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
 
     uint32_t epoch = kymo_depot_enter(p->session, slot);
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
+    if (kymo_unlikely(kymo_tables_are_new(p)))
+        kymo_tables_take(p);
     uint32_t options = kymo_load_acquire(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
     kymo_regs_from_ucontext(&t->regs, context);

@@ -19,6 +19,7 @@
 #include "base/attr.h"
 #include "buffer/session.h"
 #include "buffer/stream.h"
+#include "buffer/table_area.h"
 #include "sys/clock.h"
 #include "unwind/unwind.h"
 
@@ -51,8 +52,12 @@ struct kymo_process {
     uint64_t cookie;
     uint64_t heartbeat_limit;
     uint64_t default_stack_bytes;
-    struct kymo_thread *threads; /* plan.threads of them */
-    uint64_t *pcs;               /* depth for each of them */
+    struct kymo_thread *threads;              /* plan.threads of them */
+    uint64_t *pcs;                            /* depth for each of them */
+    const struct kymo_table_area *table_area; /* NULL: none was to be had */
+    uint64_t table_area_bytes;
+    uint32_t tables_taken; /* entries of the area that were looked at */
+    uint32_t tables_lock;  /* 1: somebody adds or drops a table */
     struct kymo_walker walker;
 };
 

@@ -72,7 +72,7 @@ static int send_memory(int fd, const struct kymo_attach_message *m, int memory)
 }
 
 int kymo_attach_server_welcome(struct kymo_attach_server *server, pid_t pid, int memory,
-                               uint64_t size_bytes)
+                               uint64_t size_bytes, uint64_t table_bytes)
 {
     int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
@@ -95,6 +95,7 @@ int kymo_attach_server_welcome(struct kymo_attach_server *server, pid_t pid, int
                  : peer.pid != pid               ? KYMO_E_PERMISSION
                                                  : KYMO_OK,
         .size_bytes = size_bytes,
+        .table_bytes = table_bytes,
     };
     if (!send_memory(fd, &answer, memory) || answer.error != KYMO_OK) {
         close(fd);

@@ -28,7 +28,7 @@ void kymo_attach_server_close(struct kymo_attach_server *server);
  * the peer) and says HELLO; hands it the session's memory. Returns the connection, on which READY
  * is to come; -1 if there is none. */
 int kymo_attach_server_welcome(struct kymo_attach_server *server, pid_t pid, int memory,
-                               uint64_t size_bytes);
+                               uint64_t size_bytes, uint64_t table_bytes);
 /* Takes READY (waiting for it, not for ever), and says GO. The caller closes the connection. */
 int kymo_attach_server_ready(int connection);
 void kymo_attach_server_go(int connection);

@@ -36,6 +36,7 @@
 #include "base/atomic.h"
 #include "base/vec.h"
 #include "buffer/drain.h"
+#include "recorder/row_builder.h"
 #include "recorder/task.h"
 #include "sys/clock.h"
 #include "unwind/unwind.h"
@@ -47,6 +48,10 @@
  * lives, short against what a dead one would cost. */
 #define HEARTBEAT_LIMIT_NS 5000000000ull
 #define BATCH 256u
+/* Row tables are made once a process has shown that it is sampled a lot: a table costs up to a
+ * quarter of a second of the recorder's time, and saves a microsecond or two a sample. */
+#define TABLE_SAMPLES 5000u
+#define TABLE_AREA_BYTES (32ull << 20)
 
 /* What the recorder keeps of a slot's thread. */
 struct armed {
@@ -70,15 +75,21 @@ struct kymo_host {
     struct kymo_host_config config;
     uint32_t process;
     pid_t pid;
+    struct kymo_task_exe exe; /* what it ran when it attached */
+    int replaced;             /* it has called exec since */
     int memory;
     struct kymo_session *session;
     struct kymo_session_plan plan;
+    struct kymo_table_area *table_area; /* NULL: no tables */
+    kymo_row_builder *rows;             /* NULL until there is much to unwind */
     kymo_drain *drain;
     struct armed *slots;
     uint64_t next_scan_ns;
     uint64_t scan;
     uint32_t woken; /* value of the session's futex that was answered */
     KYMO_VEC(struct stranger) strangers;
+    KYMO_VEC(struct kymo_row_job) jobs; /* modules that the row builder does not know yet */
+    uint64_t drained;                   /* samples */
     /* Samples of one thread that wait to be written together. */
     kymo_event_sample batch[BATCH];
     uint32_t batched;
@@ -106,6 +117,7 @@ static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
     if (h->batched == BATCH || (h->batched && h->batch_thread != s->thread))
         KYMO_TRY(write_batch(h));
     h->batch_thread = s->thread;
+    h->drained++;
     h->batch[h->batched++] = (kymo_event_sample){
         .time_ns = s->time_ns,
         .weight_ns = s->weight_ns,
@@ -146,6 +158,40 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     return events->thread_end(to, &e);
 }
 
+/* Keeps what the row builder needs to know of a module, until there is one or for good. */
+static kymo_err remember_module(kymo_host *h, const struct kymo_module_entry *entry,
+                                const char *path)
+{
+    struct kymo_row_job job = {
+        .map_start = entry->map_start,
+        .map_end = entry->map_end,
+        .bias = entry->bias,
+        .build_id_len = entry->build_id_len,
+    };
+    memcpy(job.build_id, entry->build_id, sizeof job.build_id);
+    if (!h->table_area || path[0] != '/' || entry->build_id_len == 0)
+        return KYMO_OK;
+    job.path = strdup(path);
+    if (!job.path)
+        return KYMO_E_NOMEM;
+    kymo_err err = kymo_vec_push(&h->jobs, job);
+    if (err != KYMO_OK)
+        free(job.path);
+    return err;
+}
+
+/* Hands the modules over to the builder, once that is worth it. */
+static void build_rows(kymo_host *h)
+{
+    if (h->drained < TABLE_SAMPLES || h->jobs.len == 0)
+        return;
+    if (!h->rows && kymo_row_builder_create(h->table_area, TABLE_AREA_BYTES, &h->rows) != KYMO_OK)
+        return;
+    for (size_t i = 0; i < h->jobs.len; i++)
+        kymo_row_builder_add(h->rows, &h->jobs.data[i]);
+    h->jobs.len = 0;
+}
+
 static kymo_err on_module(void *context, uint32_t module, const struct kymo_module_entry *entry,
                           uint64_t seen_ns)
 {
@@ -174,6 +220,7 @@ static kymo_err on_module(void *context, uint32_t module, const struct kymo_modu
     if (kymo_task_mapped_file(h->pid, e.start, path, sizeof path))
         e.path = path;
     KYMO_TRY(h->config.events->module(h->config.events_context, &e));
+    KYMO_TRY(remember_module(h, entry, e.path));
     if (strcmp(e.path, "[vdso]") != 0)
         return KYMO_OK;
     /* The vDSO is no file. It is the same in every process of this kernel, so ours will do. */
@@ -274,7 +321,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
         goto fail;
     }
     h->slots = calloc(h->plan.threads, sizeof *h->slots);
-    h->memory = make_memory(h->plan.total_bytes);
+    h->memory = make_memory(h->plan.total_bytes + TABLE_AREA_BYTES);
     if (!h->slots || h->memory < 0) {
         err = kymo_error_set_errno(detail, "cannot make a session of %" PRIu64 " bytes",
                                    h->plan.total_bytes);
@@ -286,6 +333,9 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
         goto fail;
     }
     h->session = map;
+    map = mmap(NULL, TABLE_AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, h->memory,
+               (off_t)h->plan.total_bytes);
+    h->table_area = map == MAP_FAILED ? NULL : map;
     kymo_session_format(h->session, &h->plan);
     configure(h->session, config);
     struct kymo_drain_sink sink = {on_thread_begin, on_thread_end, on_module, on_module_unload,
@@ -310,7 +360,13 @@ void kymo_host_destroy(kymo_host *h)
     for (uint32_t i = 0; h->slots && i < h->plan.threads; i++)
         if (h->slots[i].open && h->slots[i].fd >= 0)
             close(h->slots[i].fd);
+    kymo_row_builder_destroy(h->rows);
+    for (size_t i = 0; i < h->jobs.len; i++)
+        free(h->jobs.data[i].path);
+    kymo_vec_deinit(&h->jobs);
     kymo_drain_destroy(h->drain);
+    if (h->table_area)
+        munmap(h->table_area, TABLE_AREA_BYTES);
     if (h->session)
         munmap(h->session, h->plan.total_bytes);
     if (h->memory >= 0)
@@ -331,9 +387,15 @@ uint64_t kymo_host_bytes(const kymo_host *h)
     return h->plan.total_bytes;
 }
 
+uint64_t kymo_host_table_bytes(const kymo_host *h)
+{
+    return h->table_area ? TABLE_AREA_BYTES : 0;
+}
+
 void kymo_host_attached(kymo_host *h, pid_t pid)
 {
     h->pid = pid;
+    (void)kymo_task_executable(pid, &h->exe, NULL, 0);
 }
 
 int kymo_host_is_attached(const kymo_host *h)
@@ -518,15 +580,36 @@ static kymo_err scan_tasks(kymo_host *h, uint64_t now_ns)
     return err;
 }
 
+/* Another program in the same process has no handler of ours, and nothing to be drained. */
+static kymo_err notice_exec(kymo_host *h, uint64_t now_ns)
+{
+    struct kymo_task_exe exe;
+    char path[PATH_MAX];
+    char text[PATH_MAX + 96];
+    if (h->replaced || !kymo_task_executable(h->pid, &exe, path, sizeof path) ||
+        (exe.device == h->exe.device && exe.inode == h->exe.inode))
+        return KYMO_OK;
+    h->replaced = 1;
+    kymo_host_stop(h);
+    snprintf(text, sizeof text,
+             "the process became another program, %s, by exec: that one is not recorded", path);
+    kymo_event_note e = {now_ns, h->process, KYMO_NOTE_WARNING, text};
+    return h->config.events->note(h->config.events_context, &e);
+}
+
 kymo_err kymo_host_round(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    arm_threads(h, now_ns);
+    if (!h->replaced)
+        arm_threads(h, now_ns);
     KYMO_TRY(kymo_drain_round(h->drain));
     KYMO_TRY(write_batch(h));
+    build_rows(h);
     if (now_ns >= h->next_scan_ns) {
         h->next_scan_ns = now_ns + SCAN_NS;
-        KYMO_TRY(scan_tasks(h, now_ns));
+        KYMO_TRY(notice_exec(h, now_ns));
+        if (!h->replaced)
+            KYMO_TRY(scan_tasks(h, now_ns));
     }
     return KYMO_OK;
 }

@@ -43,9 +43,11 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
                           kymo_error *detail);
 void kymo_host_destroy(kymo_host *host);
 
-/* The descriptor of the shared memory, to be sent to the program, and its size. */
+/* The descriptor of the shared memory, to be sent to the program; the size of the session, and of
+ * the table area behind it. */
 int kymo_host_memory(const kymo_host *host);
 uint64_t kymo_host_bytes(const kymo_host *host);
+uint64_t kymo_host_table_bytes(const kymo_host *host);
 
 /* The program whose session this is has attached. */
 void kymo_host_attached(kymo_host *host, pid_t pid);

@@ -336,8 +336,9 @@ static kymo_err await_attach(struct launch *l, int *attached)
         struct pollfd p = {.fd = l->server.listener, .events = POLLIN};
         (void)poll(&p, 1, 100);
         forward(l);
-        int connection = kymo_attach_server_welcome(&l->server, l->pid, kymo_host_memory(l->host),
-                                                    kymo_host_bytes(l->host));
+        int connection =
+            kymo_attach_server_welcome(&l->server, l->pid, kymo_host_memory(l->host),
+                                       kymo_host_bytes(l->host), kymo_host_table_bytes(l->host));
         if (connection < 0)
             continue;
         kymo_host_attached(l->host, l->pid);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Reads /proc/PID/task/TID/file; the length, 0 if there is nothing. */
@@ -58,6 +59,22 @@ int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns)
     if (!read_task(pid, tid, "schedstat", text, sizeof text))
         return 0;
     *cpu_ns = strtoull(text, NULL, 10);
+    return 1;
+}
+
+int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap)
+{
+    char link[64];
+    struct stat st;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    if (stat(link, &st) != 0)
+        return 0;
+    exe->device = st.st_dev;
+    exe->inode = st.st_ino;
+    if (path) {
+        ssize_t n = readlink(link, path, cap - 1);
+        path[n > 0 ? n : 0] = '\0';
+    }
     return 1;
 }
 

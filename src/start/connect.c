@@ -100,6 +100,10 @@ kymo_err kymo_attach(const char *name, struct kymo_attachment *out, const char *
     void *map = mmap(NULL, m.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
     if (map == MAP_FAILED)
         goto fail;
+    /* The program may only read the tables; without them unwinding is slower, and as right. */
+    void *area = MAP_FAILED;
+    if (m.table_bytes >= sizeof(struct kymo_table_area))
+        area = mmap(NULL, m.table_bytes, PROT_READ, MAP_SHARED, memory, (off_t)m.size_bytes);
     close(memory);
     memory = -1;
     *why = "the session is not one";
@@ -107,7 +111,14 @@ kymo_err kymo_attach(const char *name, struct kymo_attachment *out, const char *
     /* A forked child is to have nothing of it, nor a core file. */
     if (err != KYMO_OK || madvise(map, m.size_bytes, MADV_DONTFORK) != 0) {
         munmap(map, m.size_bytes);
+        if (area != MAP_FAILED)
+            munmap(area, m.table_bytes);
         goto fail;
+    }
+    if (area != MAP_FAILED && madvise(area, m.table_bytes, MADV_DONTFORK) == 0) {
+        (void)madvise(area, m.table_bytes, MADV_DONTDUMP);
+        out->table_area = area;
+        out->table_area_bytes = m.table_bytes;
     }
     (void)madvise(map, m.size_bytes, MADV_DONTDUMP);
     out->socket = fd;

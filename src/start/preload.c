@@ -159,6 +159,8 @@ static void configure(struct kymo_process *p, const struct kymo_attachment *a)
         (void)pthread_attr_destroy(&attributes);
     }
     p->default_stack_bytes = stack ? stack : 8u << 20;
+    p->table_area = a->table_area;
+    p->table_area_bytes = a->table_area_bytes;
     kymo_walker_init_stable(&p->walker);
     p->session = s;
 }
@@ -166,7 +168,7 @@ static void configure(struct kymo_process *p, const struct kymo_attachment *a)
 static const char *start(const char *name)
 {
     const char *why;
-    struct kymo_attachment a;
+    struct kymo_attachment a = {.socket = -1};
     if (!kymo_hooks_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(name, &a, &why) != KYMO_OK)

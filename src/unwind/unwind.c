@@ -24,8 +24,6 @@
 #include "unwind/stack_window.h"
 
 #define STACK_SWITCHES 8u
-/* A frame that is found by its frame pointer alone is not larger than that. */
-#define FRAME_MAX (1u << 20)
 /* Below this there is no code; above, no user address. */
 #define LOWEST_CODE 0x1000ull
 #define HIGHEST_CODE 0x7fffffffffffull
@@ -121,12 +119,6 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
 {
     struct kymo_walker *walker = w->walker;
     uint64_t word = KYMO_ROW_NONE;
-    if (w->ip - walker->coroutine_entry.lo <
-        walker->coroutine_entry.hi - walker->coroutine_entry.lo) {
-        /* Its first address was put on the stack as if something had called from before it. */
-        found->word = KYMO_ROW_END;
-        return;
-    }
     if (walker->cache)
         word =
             kymo_row_cache_get(walker->cache, walker->cache_mask, w->generation_key, w->ip, look);
@@ -420,12 +412,9 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w)
     uint64_t ip;
     if (in_entry_code(w->walker, w->ip))
         return end(w, KYMO_WALK_COMPLETE);
-    if (!(w->known & BIT(KYMO_REG_RBP)) || (w->fp & 7) || w->fp < w->sp ||
-        w->fp - w->sp > FRAME_MAX)
+    if (!(w->known & BIT(KYMO_REG_RBP)) || (w->fp & 7) || w->fp < w->sp)
         return STEP_END;
-    /* Not to another stack: a coroutine may still have the frame pointer of the one that made it.
-     */
-    if (kymo_window_is_own(&w->window, w->sp) != kymo_window_is_own(&w->window, w->fp))
+    if (kymo_window_is_own(&w->window, w->sp) && !kymo_window_is_own(&w->window, w->fp))
         return STEP_END;
     if (!kymo_window_load(&w->window, w->fp, &fp) ||
         !kymo_window_load(&w->window, w->fp + 8, &ip) || ip <= LOWEST_CODE || ip > HIGHEST_CODE)

@@ -126,8 +126,6 @@ struct kymo_walker {
     uint32_t stable_count;
     /* Code that begins the program and ld.so: frames there have no caller. */
     struct kymo_address_range entry[2];
-    /* The same for what makecontext makes: the C library's code that a coroutine returns to. */
-    struct kymo_address_range coroutine_entry;
     struct kymo_address_range stable[KYMO_WALKER_STABLE_MAX]; /* sorted */
     struct kymo_walker_table table[KYMO_WALKER_TABLES_MAX];
 };
@@ -157,7 +155,7 @@ KYMO_SIGNAL_SAFE static inline void kymo_walker_new_generation(struct kymo_walke
  * base (load bias + kymo_row_table_base()). data is checked here once, and stays the caller's: it
  * must stay mapped, until it has been dropped and no walk can be running that began before that.
  * One thread at a time. KYMO_E_CORRUPT: not a row table; KYMO_E_TOO_BIG: no free slot. */
-KYMO_NODISCARD
+KYMO_SIGNAL_SAFE KYMO_NODISCARD
 kymo_err kymo_walker_table_add(struct kymo_walker *walker, struct kymo_address_range range,
                                uint64_t base, const void *data, size_t size);
 /* Withdraws the tables of modules that overlap range (the module is about to be unloaded).

@@ -1,46 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done to a walker outside handlers. Tables are written under a sequence lock of one
- * writer: a handler that sees a slot being written takes it for a miss and interprets.
+ * What is done to a walker outside handlers.
  */
 #include <elf.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <ucontext.h>
 
 #include "unwind/module.h"
-#include "unwind/row_table.h"
 #include "unwind/unwind.h"
 
 /* No entry code is longer than that; ld.so's is 61 bytes in glibc 2.36. */
 #define ENTRY_CODE_SIZE 64u
-/* The code of glibc's __start_context up to its last call. */
-#define COROUTINE_ENTRY_SIZE 26u
-
-/* Its function never runs. */
-static void coroutine_main(void)
-{
-}
-
-/* Asks makecontext where the functions that it prepares will return to. That code has no name and,
- * in glibc 2.36, no unwind information that says it is the end. */
-static struct kymo_address_range find_coroutine_entry(void)
-{
-    uint64_t stack[256];
-    ucontext_t context;
-    memset(&context, 0, sizeof context);
-    context.uc_stack.ss_sp = stack;
-    context.uc_stack.ss_size = sizeof stack;
-    makecontext(&context, coroutine_main, 0);
-    uint64_t sp = (uint64_t)context.uc_mcontext.gregs[REG_RSP];
-    uint64_t lo = (uint64_t)(uintptr_t)stack;
-    if (sp < lo || sp > lo + sizeof stack - 8 || sp % 8 != 0)
-        return (struct kymo_address_range){0, 0};
-    uint64_t entry = stack[(sp - lo) / 8];
-    return (struct kymo_address_range){entry, entry + COROUTINE_ENTRY_SIZE};
-}
 
 kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots)
 {
@@ -56,7 +28,6 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
         loader += ((const Elf64_Ehdr *)(uintptr_t)loader)->e_entry;
     walker->entry[0] = (struct kymo_address_range){program, program + ENTRY_CODE_SIZE};
     walker->entry[1] = (struct kymo_address_range){loader, loader ? loader + ENTRY_CODE_SIZE : 0};
-    walker->coroutine_entry = find_coroutine_entry();
     /* The first call through the procedure linkage table may run the loader's resolver, which is
      * not for handlers. */
     struct kymo_module module;
@@ -95,40 +66,6 @@ void kymo_walker_init_stable(struct kymo_walker *walker)
     walker->stable_count = 0;
     dl_iterate_phdr(note_stable, walker);
     qsort(walker->stable, walker->stable_count, sizeof walker->stable[0], compare_ranges);
-}
-
-kymo_err kymo_walker_table_add(struct kymo_walker *walker, struct kymo_address_range range,
-                               uint64_t base, const void *data, size_t size)
-{
-    KYMO_TRY(kymo_row_table_check(data, size));
-    uint32_t i = 0;
-    while (i < walker->tables && walker->table[i].live)
-        i++;
-    if (i == KYMO_WALKER_TABLES_MAX)
-        return KYMO_E_TOO_BIG;
-    struct kymo_walker_table *t = &walker->table[i];
-    uint32_t sequence = t->sequence;
-    kymo_store_relaxed(&t->sequence, sequence + 1);
-    kymo_fence_release(); /* the odd number is seen before any field that is new */
-    kymo_store_relaxed(&t->range.lo, range.lo);
-    kymo_store_relaxed(&t->range.hi, range.hi);
-    kymo_store_relaxed(&t->base, base);
-    kymo_store_relaxed(&t->data, data);
-    kymo_store_relaxed(&t->size, (uint64_t)size);
-    kymo_store_relaxed(&t->live, 1u);
-    kymo_store_release(&t->sequence, sequence + 2); /* pairs with row_from_tables */
-    if (i == walker->tables)
-        kymo_store_release(&walker->tables, i + 1); /* pairs with row_from_tables */
-    return KYMO_OK;
-}
-
-void kymo_walker_table_drop(struct kymo_walker *walker, struct kymo_address_range range)
-{
-    for (uint32_t i = 0; i < walker->tables; i++) {
-        struct kymo_walker_table *t = &walker->table[i];
-        if (t->live && t->range.lo < range.hi && range.lo < t->range.hi)
-            kymo_store_release(&t->live, 0u);
-    }
 }
 
 const char *kymo_walk_end_name(enum kymo_walk_end end)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/tables.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "base/atomic.h"
+#include "sys/raw.h"
+
+static int try_lock(struct kymo_process *p)
+{
+    uint32_t expected = 0;
+    return kymo_cas_acq_rel(&p->tables_lock, &expected, 1u);
+}
+
+static void unlock(struct kymo_process *p)
+{
+    kymo_store_release(&p->tables_lock, 0u);
+}
+
+/* A library may have been closed, and another one mapped at its place, while the recorder made the
+ * table: so the loader is asked whether this one is there still. */
+static int holds(const struct kymo_process *p, const struct kymo_table_entry *e)
+{
+    struct dl_find_object found;
+    return e->at < p->table_area_bytes && e->size_bytes <= p->table_area_bytes - e->at &&
+           _dl_find_object((void *)(uintptr_t)e->map_start, &found) == 0 &&
+           (uint64_t)(uintptr_t)found.dlfo_map_start == e->map_start &&
+           (uint64_t)(uintptr_t)found.dlfo_map_end == e->map_end && found.dlfo_link_map &&
+           found.dlfo_link_map->l_addr == e->bias;
+}
+
+void kymo_tables_take(struct kymo_process *p)
+{
+    if (!try_lock(p))
+        return;
+    const struct kymo_table_area *area = p->table_area;
+    uint32_t count = kymo_load_acquire(&area->count);
+    if (count > KYMO_TABLE_AREA_ENTRIES)
+        count = KYMO_TABLE_AREA_ENTRIES;
+    for (uint32_t i = p->tables_taken; i < count; i++) {
+        const struct kymo_table_entry *e = &area->entries[i];
+        struct kymo_address_range range = {e->map_start, e->map_end};
+        /* One that does not fit is one less: its module is interpreted. */
+        if (holds(p, e))
+            (void)!kymo_walker_table_add(&p->walker, range, e->base, (const char *)area + e->at,
+                                         e->size_bytes);
+    }
+    kymo_store_release(&p->tables_taken, count);
+    unlock(p);
+}
+
+void kymo_tables_drop(struct kymo_process *p, uint64_t start, uint64_t end)
+{
+    /* Whoever holds the lock is a handler on another thread, and done in microseconds. */
+    while (!try_lock(p))
+        (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
+    kymo_walker_table_drop(&p->walker, (struct kymo_address_range){start, end});
+    unlock(p);
+}
