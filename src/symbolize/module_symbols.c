@@ -161,28 +161,26 @@ static kymo_err path_of(kymo_module_symbols *m, dwarf_unit *unit, uint32_t file,
     return scratch->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
-/* Names a frame by a symbol. A version (`read@@GLIBC_2.2.5`) is no part of the function's name. */
-static kymo_err name_by_symbol(kymo_module_symbols *m, const kymo_elf_symbol *symbol,
-                               kymo_symbol_frame *frame)
+/* A version (`read@@GLIBC_2.2.5`) is no part of the function's name. */
+static kymo_err name_symbol(kymo_module_symbols *m, const kymo_elf_symbol *symbol,
+                            const char **system, const char **function)
 {
     kymo_symbol_strings *strings = &m->owner->strings;
-    KYMO_TRY(
-        kymo_symbol_strings_add_name(strings, symbol->name, &frame->system_name, &frame->function));
+    KYMO_TRY(kymo_symbol_strings_add_name(strings, symbol->name, system, function));
     if (m->owner->no_demangle)
-        frame->function = frame->system_name;
-    const char *at = strchr(frame->function, '@');
-    if (at && at != frame->function && strcmp(at, "@plt") != 0) {
-        frame->function =
-            kymo_symbol_strings_add(strings, frame->function, (size_t)(at - frame->function));
-        if (!frame->function)
+        *function = *system;
+    const char *at = strchr(*function, '@');
+    if (at && at != *function && strcmp(at, "@plt") != 0) {
+        *function = kymo_symbol_strings_add(strings, *function, (size_t)(at - *function));
+        if (!*function)
             return KYMO_E_NOMEM;
     }
     return KYMO_OK;
 }
 
 /* The frames of a place that lies in a DWARF function: what was inlined, then the function. */
-static kymo_err add_functions(kymo_module_symbols *m, const place *p, const kymo_elf_symbol *symbol,
-                              kymo_symbol_frames *frames, bool *named)
+static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbol_result *result,
+                              kymo_symbol_frames *frames)
 {
     kymo_symbol_frame frame = {0};
     if (p->row) {
@@ -209,15 +207,15 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, const kymo
         f = &p->unit->functions->functions.data[f->parent];
     }
     if (f) {
-        if (symbol && !name.linked && symbol->address == f->low && frame.function) {
-            const char *shown;
-            KYMO_TRY(kymo_symbol_strings_add_name(&m->owner->strings, symbol->name,
-                                                  &frame.system_name, &shown));
-        }
-        *named = frame.function != NULL;
+        if (result->symbol_name && !name.linked && result->symbol_address == f->low &&
+            frame.function)
+            frame.system_name = result->symbol_name;
+        result->named = result->named || frame.function != NULL;
     }
-    if (!frame.function && symbol)
-        KYMO_TRY(name_by_symbol(m, symbol, &frame));
+    if (!frame.function) {
+        frame.function = result->symbol_function;
+        frame.system_name = result->symbol_name;
+    }
     return kymo_vec_push(frames, frame);
 }
 
@@ -229,10 +227,7 @@ static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_sym
     if (symbol) {
         result->symbol_address = symbol->address;
         result->symbol_size = symbol->end - symbol->address;
-        result->symbol_name =
-            kymo_symbol_strings_add(&m->owner->strings, symbol->name, strlen(symbol->name));
-        if (!result->symbol_name)
-            return KYMO_E_NOMEM;
+        KYMO_TRY(name_symbol(m, symbol, &result->symbol_name, &result->symbol_function));
         result->guessed_size = symbol->guessed;
         result->named = true;
     }
@@ -249,13 +244,10 @@ static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_sym
         }
     }
     if (p.function) {
-        bool named = false;
-        KYMO_TRY(add_functions(m, &p, symbol, frames, &named));
-        result->named = result->named || named;
+        KYMO_TRY(add_functions(m, &p, result, frames));
     } else if (symbol || p.row) {
-        kymo_symbol_frame frame = {0};
-        if (symbol)
-            KYMO_TRY(name_by_symbol(m, symbol, &frame));
+        kymo_symbol_frame frame = {.function = result->symbol_function,
+                                   .system_name = result->symbol_name};
         if (p.row) {
             KYMO_TRY(path_of(m, p.unit, p.row->file, &frame.file));
             frame.line = p.row->line;

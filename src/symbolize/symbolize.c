@@ -111,9 +111,10 @@ static bool is_wanted(void *user, kymo_elf_file *file, const char *path)
 {
     (void)path;
     const kymo_symbol_module *wanted = ((search *)user)->wanted;
-    return wanted->build_id_len == 0 ||
-           (file->build_id_len == wanted->build_id_len &&
-            memcmp(file->build_id, wanted->build_id, wanted->build_id_len) == 0);
+    if (wanted->build_id_len == 0)
+        return !wanted->without_build_id || file->build_id_len == 0;
+    return file->build_id_len == wanted->build_id_len &&
+           memcmp(file->build_id, wanted->build_id, wanted->build_id_len) == 0;
 }
 
 static void note_failure(search *s, kymo_err err)
@@ -250,6 +251,7 @@ static kymo_err read_symbols(kymo_module_symbols *m)
     }
     kymo_elf_symbols_finish(&m->symbols, m->own ? m->own : m->debug);
     st->n_symbols = m->symbols.n_addresses;
+    st->complete = st->symtab || st->debugdata || st->dwarf;
     return KYMO_OK;
 }
 

@@ -49,11 +49,12 @@ void kymo_symbol_frames_deinit(kymo_symbol_frames *frames);
 typedef struct kymo_symbol_result {
     uint32_t first_frame; /* in the array of frames; leaf (innermost inlined function) first */
     uint32_t n_frames;    /* 0: nothing known; otherwise the last is the function that was called */
-    uint64_t symbol_address; /* of the native symbol (ELF vaddr); see symbol_name */
-    uint64_t symbol_size;    /* its extent in bytes */
-    const char *symbol_name; /* as in the symbol table, or `name@plt`; NULL: within no symbol */
-    bool named;              /* the address lies in a symbol's extent or a DWARF subprogram */
-    bool guessed_size;       /* the symbol has no size; it was taken to reach to the next one */
+    uint64_t symbol_address;     /* of the native symbol (ELF vaddr); see symbol_name */
+    uint64_t symbol_size;        /* its extent in bytes */
+    const char *symbol_name;     /* as in the symbol table, or `name@plt`; NULL: within no symbol */
+    const char *symbol_function; /* the same as a function's name: demangled, without a version */
+    bool named;                  /* the address lies in a symbol's extent or a DWARF subprogram */
+    bool guessed_size;           /* the symbol has no size; it was taken to reach to the next one */
 } kymo_symbol_result;
 
 typedef struct kymo_symbolizer kymo_symbolizer;
@@ -92,6 +93,8 @@ typedef struct kymo_symbol_module {
     /* Without a known build-id a file is used only if this is set, and the status says so. With a
      * known one a file that has another, or none, is never used, whatever this says. */
     bool allow_unverified;
+    /* The image in memory is known to have no build-id, so only a file without one can be it. */
+    bool without_build_id;
 } kymo_symbol_module;
 
 /* What was found; also filled when opening fails. Strings live as long as the symbolizer. */
@@ -104,6 +107,7 @@ typedef struct kymo_symbol_status {
     bool dynsym;
     bool debugdata;  /* .gnu_debugdata was read */
     bool dwarf;      /* there is a .debug_info (it is read when addresses are asked for) */
+    bool complete;   /* there are symbols of all functions, not only of the exported ones */
     bool unverified; /* there was no build-id to compare */
     /* Some candidate was refused: its build-id is not the one in memory (the file was replaced). */
     bool mismatched;

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * apply.c - a profile's frames, module by module.
+ *
+ * Frames are sorted by file (several modules may be one file, in several processes), so that each
+ * file is opened once, asked once for all its addresses, and closed before the next one is opened:
+ * the memory needed is that of the largest file, not of all.
+ */
+#include "symbolize/apply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+typedef struct frame_ref {
+    uint64_t address;
+    uint32_t file; /* the first module of the same file */
+    uint32_t frame;
+} frame_ref;
+
+typedef struct job {
+    kymo_symbolizer *symbolizer;
+    kymo_profile *profile;
+    const kymo_apply_options *options;
+    kymo_apply_result *result;
+    KYMO_VEC(frame_ref) refs;
+    KYMO_VEC(uint64_t) addresses; /* of one file */
+    KYMO_VEC(kymo_symbol_result) symbols;
+    KYMO_VEC(kymo_line) lines; /* of one frame */
+    kymo_symbol_frames frames;
+} job;
+
+static int by_file(const void *a, const void *b)
+{
+    const frame_ref *x = a, *y = b;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static kymo_err collect(job *j)
+{
+    uint32_t n = kymo_profile_count(j->profile, KYMO_TABLE_FRAMES);
+    for (uint32_t i = 0; i < n; i++) {
+        const kymo_frame *f = kymo_profile_frame(j->profile, i);
+        if (f->module == KYMO_NONE || f->address == KYMO_NO_ADDRESS)
+            continue;
+        frame_ref ref = {.address = f->address,
+                         .file = kymo_profile_module_file(j->profile, f->module),
+                         .frame = i};
+        KYMO_TRY(kymo_vec_push(&j->refs, ref));
+    }
+    if (j->refs.len)
+        qsort(j->refs.data, j->refs.len, sizeof *j->refs.data, by_file);
+    return KYMO_OK;
+}
+
+static kymo_err add_string(kymo_profile *profile, const char *text, uint32_t *id)
+{
+    return kymo_profile_add_string(profile, text, strlen(text), id);
+}
+
+static kymo_err add_line(job *j, const kymo_symbol_frame *from, uint32_t module)
+{
+    kymo_profile *p = j->profile;
+    kymo_function function = {
+        .source = KYMO_NONE, .start_line = from->start_line, .module = module};
+    KYMO_TRY(add_string(p, from->function, &function.name));
+    if (from->system_name != from->function)
+        KYMO_TRY(add_string(p, from->system_name, &function.system_name));
+    if (from->file)
+        KYMO_TRY(kymo_profile_add_source(p, from->file, strlen(from->file), &function.source));
+    kymo_line line = {.line = from->line};
+    KYMO_TRY(kymo_profile_add_function(p, &function, &line.function));
+    return kymo_vec_push(&j->lines, line);
+}
+
+/* Puts one answer into one frame. */
+static kymo_err set_frame(job *j, uint32_t frame, const kymo_symbol_result *from)
+{
+    uint32_t module = kymo_profile_frame(j->profile, frame)->module;
+    j->lines.len = 0;
+    for (uint32_t i = 0; i < from->n_frames && j->lines.len < KYMO_FRAME_LINES_MAX; i++) {
+        /* A place with a line but in no function is shown as module+offset. */
+        const kymo_symbol_frame *f = &j->frames.data[from->first_frame + i];
+        if (f->function)
+            KYMO_TRY(add_line(j, f, module));
+    }
+    uint32_t symbol = KYMO_NONE;
+    if (from->symbol_name) {
+        kymo_symbol s = {
+            .module = module, .address = from->symbol_address, .size_bytes = from->symbol_size};
+        KYMO_TRY(add_string(j->profile, from->symbol_function, &s.name));
+        KYMO_TRY(kymo_profile_add_symbol(j->profile, &s, &symbol));
+    }
+    return kymo_profile_frame_set_lines(j->profile, frame, j->lines.data, (uint32_t)j->lines.len,
+                                        symbol, from->named);
+}
+
+/* Opens a file. *out is NULL when there is none to be used. */
+static kymo_err open_file(job *j, uint32_t file, kymo_module_symbols **out,
+                          kymo_symbol_status *status)
+{
+    const kymo_module *m = kymo_profile_module(j->profile, file);
+    kymo_symbol_module wanted = {.paths = &m->path,
+                                 .n_paths = 1,
+                                 .build_id = m->build_id,
+                                 .build_id_len = m->build_id_len,
+                                 .allow_unverified = true,
+                                 .without_build_id = true};
+    if (j->options->locate)
+        j->options->locate(j->options->user, j->profile, file, &wanted);
+    *out = NULL;
+    kymo_err err = kymo_symbolizer_open_module(j->symbolizer, &wanted, out, status);
+    if (j->options->opened)
+        j->options->opened(j->options->user, j->profile, file, status);
+    return err == KYMO_E_NOMEM ? err : KYMO_OK;
+}
+
+static kymo_err symbolize_range(job *j, kymo_module_symbols *module, const frame_ref *refs,
+                                size_t n, bool complete)
+{
+    j->addresses.len = j->symbols.len = j->frames.len = 0;
+    KYMO_TRY(kymo_vec_reserve(&j->symbols, n));
+    for (size_t i = 0; i < n; i++)
+        KYMO_TRY(kymo_vec_push(&j->addresses, refs[i].address));
+    KYMO_TRY(kymo_module_symbolize(module, j->addresses.data, n, j->symbols.data, &j->frames));
+    for (size_t i = 0; i < n; i++) {
+        const kymo_symbol_result *r = &j->symbols.data[i];
+        KYMO_TRY(set_frame(j, refs[i].frame, r));
+        j->result->frames_named += r->named;
+        j->result->complete_named += r->named && complete;
+    }
+    return KYMO_OK;
+}
+
+static kymo_err symbolize_file(job *j, const frame_ref *refs, size_t n)
+{
+    kymo_apply_result *r = j->result;
+    kymo_symbol_status status;
+    kymo_module_symbols *module;
+    KYMO_TRY(open_file(j, refs[0].file, &module, &status));
+    r->modules++;
+    r->frames += n;
+    if (!module) {
+        r->without_symbols++;
+        r->mismatched += status.err == KYMO_E_MISMATCH;
+        return KYMO_OK;
+    }
+    r->unverified += status.unverified;
+    r->without_symbols += status.n_symbols == 0 && !status.dwarf;
+    if (status.complete)
+        r->in_complete += n;
+    kymo_err err = symbolize_range(j, module, refs, n, status.complete);
+    kymo_module_close(module);
+    return err;
+}
+
+kymo_err kymo_symbolize_profile(kymo_symbolizer *symbolizer, kymo_profile *profile,
+                                const kymo_apply_options *options, kymo_apply_result *result)
+{
+    static const kymo_apply_options defaults;
+    *result = (kymo_apply_result){0};
+    job j = {.symbolizer = symbolizer,
+             .profile = profile,
+             .options = options ? options : &defaults,
+             .result = result};
+    kymo_err err = collect(&j);
+    for (size_t i = 0, end; i < j.refs.len && err == KYMO_OK; i = end) {
+        for (end = i + 1; end < j.refs.len && j.refs.data[end].file == j.refs.data[i].file; end++)
+            continue;
+        err = symbolize_file(&j, &j.refs.data[i], end - i);
+        if (err == KYMO_OK && j.options->progress &&
+            !j.options->progress(j.options->user, end, j.refs.len))
+            err = KYMO_E_INTERRUPTED;
+    }
+    kymo_vec_deinit(&j.refs);
+    kymo_vec_deinit(&j.addresses);
+    kymo_vec_deinit(&j.symbols);
+    kymo_vec_deinit(&j.lines);
+    kymo_symbol_frames_deinit(&j.frames);
+    return err;
+}
