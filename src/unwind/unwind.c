@@ -32,6 +32,10 @@
 #define KNOWN_ALL 0xffffu
 #define KNOWN_FAST (BIT(KYMO_REG_RSP) | BIT(KYMO_REG_RBP))
 #define KNOWN_ACROSS_CALLS (KNOWN_FAST | BIT(KYMO_REG_RBX) | BIT(12) | BIT(13) | BIT(14) | BIT(15))
+/* A callee may change these, and says nothing of it. They are taken for unchanged: only assembly
+ * counts a CFA from one across a call, and does so since it knows that its callee leaves it alone
+ * (libcrypto's AES-GCM keeps its caller's rsp in rax). */
+#define KNOWN_BY_TRUST (KNOWN_ALL & ~KNOWN_ACROSS_CALLS)
 
 static const uint8_t slot_register[KYMO_SLOT_COUNT] = {
     [KYMO_SLOT_RBP] = 6,  [KYMO_SLOT_RBX] = 3,  [KYMO_SLOT_R12] = 12, [KYMO_SLOT_R13] = 13,
@@ -201,7 +205,7 @@ static enum step arrive(struct walk *w, uint64_t ip)
 /* A register whose value is not known is needed. */
 static enum step register_missing(struct walk *w, unsigned reg)
 {
-    if (!w->full && (KNOWN_ACROSS_CALLS & ~KNOWN_FAST & BIT(reg)))
+    if (!w->full && (KNOWN_ALL & ~KNOWN_FAST & BIT(reg)))
         return STEP_RESTART;
     return end(w, KYMO_WALK_UNSUPPORTED);
 }
@@ -273,7 +277,8 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
     if (!move_to(w, cfa, kymo_row_kind(row) != KYMO_ROW_KIND_RSP) ||
         !kymo_window_load(&w->window, cfa - 8, &ip))
         return end(w, KYMO_WALK_BAD_STACK);
-    w->known &= w->full ? KNOWN_ACROSS_CALLS : KNOWN_FAST;
+    if (!w->full)
+        w->known &= KNOWN_FAST;
     unsigned slots = w->full ? KYMO_SLOT_R15 : KYMO_SLOT_RBP;
     for (unsigned slot = 0; slot <= slots; slot++) {
         unsigned k = kymo_row_save(row, slot);
@@ -387,7 +392,7 @@ static KYMO_NOINLINE enum step step_general(struct walk *w, const struct found_r
         return end(w, KYMO_WALK_BAD_STACK);
     for (unsigned slot = 0; slot <= KYMO_SLOT_R15; slot++)
         w->regs->gpr[slot_register[slot]] = value[slot];
-    w->known = known & KNOWN_ACROSS_CALLS;
+    w->known = (known & KNOWN_ACROSS_CALLS) | (w->known & KNOWN_BY_TRUST);
     w->sp = value[KYMO_SLOT_RSP];
     w->fp = known & BIT(KYMO_REG_RBP) ? value[KYMO_SLOT_RBP] : 0;
     w->exact = found->signal_frame;
