@@ -32,8 +32,10 @@ check:
 	cmake --build --preset release
 	ctest --test-dir $(RELEASE) -R '^check\.' --output-on-failure
 
-bench: release
-	@tools/install-deps bench
+bench:
+	@tools/install-deps build bench
+	cmake --preset release >/dev/null
+	cmake --build --preset release --target src/all bench/all tests/workloads/all
 	@bench/run $(RELEASE)
 
 install: release

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs and counts what they cost: CPU time by wait4, and the program's own by usage.so."""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import tempfile
+
+
+class Failed(Exception):
+    """A program that a benchmark rests on did not do what it is there for."""
+
+
+class Run:
+    """One run: cpu_s of everything that was started, own_s of the program alone."""
+
+    def __init__(self, rusage, output, usage):
+        self.cpu_s = rusage.ru_utime + rusage.ru_stime
+        self.peak_kib = rusage.ru_maxrss
+        self.output = output
+        self.usage = usage
+
+    @property
+    def own_s(self):
+        return self.usage["cpu_ns"] / 1e9
+
+
+def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None, timeout=300):
+    """Runs argv to its end and returns a Run. usage_of: the name of the program (as the kernel has
+    it) whose own usage is wanted; usage_library then goes to the end of LD_PRELOAD."""
+    environment = dict(os.environ)
+    environment.update(env or {})
+    usage_path = None
+    if usage_of:
+        fd, usage_path = tempfile.mkstemp(prefix="kymo-bench-usage-")
+        os.close(fd)
+        environment["BENCH_USAGE"] = usage_path
+        before = environment.get("LD_PRELOAD")
+        environment["LD_PRELOAD"] = f"{before}:{usage_library}" if before else usage_library
+    pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, \
+            open(stdin or os.devnull, "rb") as source:
+        child = subprocess.Popen(argv, env=environment, stdin=source, stdout=out, stderr=err,
+                                 preexec_fn=pin)
+        # wait4 has no time limit of its own.
+        previous = signal.signal(signal.SIGALRM, lambda *_: child.kill())
+        signal.alarm(timeout)
+        try:
+            _, status, rusage = os.wait4(child.pid, 0)
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, previous)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        output, errors = out.read().decode(errors="replace"), err.read().decode(errors="replace")
+    usage = None
+    if usage_path:
+        with open(usage_path) as f:
+            for line in f:
+                said = json.loads(line)
+                if said["name"] == usage_of:
+                    usage = said
+        os.unlink(usage_path)
+    if child.returncode != 0:
+        raise Failed(f"{' '.join(argv)}: exit status {child.returncode}\n{errors[-2000:]}")
+    if usage_of and not usage:
+        raise Failed(f"{' '.join(argv)}: {usage_of} did not say what it used")
+    return Run(rusage, output, usage)
+
+
+def interleave(rounds, ways):
+    """Calls each of the ways (name: function of the round's number) once a round, every round from
+    another start, so that no way always has the machine at its best. Returns name: list of what the
+    calls returned."""
+    results = {name: [] for name in ways}
+    names = list(ways)
+    for number in range(rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            results[name].append(ways[name](number))
+    return results
+
+
+def median(values):
+    return statistics.median(values)
+
+
+class Ratio:
+    """Of some runs to those of a baseline: of the medians, and of the fastest of each, which is the
+    steadier where another program disturbs some of the runs; spread: the larger of the two."""
+
+    def __init__(self, values, baseline):
+        self.median = median(values) / median(baseline)
+        self.fastest = min(values) / min(baseline)
+        self.spread = max(spread(values), spread(baseline))
+
+
+def spread(values):
+    """The distance from the least to the greatest, in parts of the median."""
+    middle = median(values)
+    return (max(values) - min(values)) / middle if middle else 0.0
