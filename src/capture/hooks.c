@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 
 #include "capture/module.h"
 #include "capture/on_signal.h"
@@ -65,17 +66,42 @@ int kymo_hooks_init(void)
     return exit_key_made;
 }
 
+static struct kymo_program_action action_of(const struct sigaction *from)
+{
+    struct kymo_program_action to = {.handler = from->sa_handler, .flags = from->sa_flags};
+    memcpy(&to.mask, &from->sa_mask, sizeof to.mask);
+    return to;
+}
+
+static void describe(const struct kymo_program_action *from, struct sigaction *to)
+{
+    *to = (struct sigaction){.sa_flags = from->flags};
+    to->sa_handler = from->handler;
+    memcpy(&to->sa_mask, &from->mask, sizeof from->mask);
+}
+
+/* Our handler for a signal of which the program wants this. A program whose own handler is to
+ * interrupt system calls waits for that: then ours must, too. */
+static int install(int signo, const struct kymo_program_action *program)
+{
+    int handled = program->handler != SIG_DFL && program->handler != SIG_IGN;
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK |
+                                         (handled ? program->flags & SA_RESTART : SA_RESTART)};
+    ours.sa_sigaction = kymo_on_signal;
+    /* All of them: sigfillset leaves out the two that libc uses itself, and a thread that is
+     * cancelled inside our handler would leave things there as they are. */
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+    return real_sigaction(signo, &ours, NULL) == 0;
+}
+
 int kymo_hooks_install_handler(int signo)
 {
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     struct sigaction theirs;
-    ours.sa_sigaction = kymo_on_signal;
-    sigfillset(&ours.sa_mask);
     if (real_sigaction(signo, NULL, &theirs) != 0)
         return 0;
-    kymo_program_action.handler = theirs.sa_handler;
-    kymo_program_action.flags = theirs.sa_flags;
-    return real_sigaction(signo, &ours, NULL) == 0;
+    struct kymo_program_action action = action_of(&theirs);
+    kymo_program_action_set(&action);
+    return install(signo, &action);
 }
 
 void kymo_hooks_watch_exit(struct kymo_thread *thread)
@@ -185,34 +211,66 @@ static int is_ours(int signo)
     return p && p->session && signo == p->signal && p->session->pid == kymo_raw_getpid();
 }
 
+/* sigaction may be called in a handler: so whoever holds the lock has every signal blocked. A
+ * forked child never takes it. */
+static uint32_t actions_lock;
+
+static void lock_actions(uint64_t *mask)
+{
+    static const uint64_t every = UINT64_MAX;
+    kymo_raw_set_mask(&every, mask);
+    for (uint32_t free = 0; !kymo_cas_acq_rel(&actions_lock, &free, 1u); free = 0)
+        kymo_raw_wait_a_little();
+}
+
+static void unlock_actions(const uint64_t *mask)
+{
+    kymo_store_release(&actions_lock, 0u);
+    kymo_raw_set_mask(mask, NULL);
+}
+
 EXPORT int sigaction(int signo, const struct sigaction *restrict action,
                      struct sigaction *restrict old)
 {
     sigaction_fn *real = REAL(real_sigaction, sigaction_fn, "sigaction");
-    if (!is_ours(signo))
-        return real(signo, action, old);
-    struct kymo_program_action before = kymo_program_action;
+    if (!is_ours(signo)) {
+        int result = real(signo, action, old);
+        /* A child has inherited our handler, and is not to see it. */
+        if (result == 0 && old && old->sa_sigaction == kymo_on_signal) {
+            struct kymo_program_action inherited = kymo_program_action_get(NULL);
+            describe(&inherited, old);
+        }
+        return result;
+    }
+    struct kymo_program_action before;
     if (action) {
-        kymo_add_acq_rel(&kymo_program_action.sequence, 1u);
-        kymo_program_action.handler = action->sa_handler;
-        kymo_program_action.flags = action->sa_flags;
-        kymo_add_acq_rel(&kymo_program_action.sequence, 1u);
+        struct kymo_program_action now = action_of(action);
+        uint64_t mask;
+        lock_actions(&mask);
+        before = kymo_program_action_get(NULL);
+        kymo_program_action_set(&now);
+        (void)install(signo, &now);
+        unlock_actions(&mask);
+    } else {
+        before = kymo_program_action_get(NULL);
     }
-    if (old) {
-        *old = (struct sigaction){.sa_flags = before.flags};
-        old->sa_handler = before.handler;
-    }
+    if (old)
+        describe(&before, old);
     return 0;
 }
 
 EXPORT handler_fn signal(int signo, handler_fn handler)
 {
     signal_fn *real = REAL(real_signal, signal_fn, "signal");
-    if (!is_ours(signo) || handler == SIG_ERR)
-        return real(signo, handler);
+    if (!is_ours(signo) || handler == SIG_ERR) {
+        handler_fn result = real(signo, handler);
+        return result == (handler_fn)(void *)kymo_on_signal ? kymo_program_action_get(NULL).handler
+                                                            : result;
+    }
     struct sigaction action = {.sa_flags = SA_RESTART};
     struct sigaction old;
     action.sa_handler = handler;
+    sigaddset(&action.sa_mask, signo);
     (void)sigaction(signo, &action, &old);
     return old.sa_handler;
 }

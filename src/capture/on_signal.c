@@ -17,6 +17,7 @@
 #include "capture/on_signal.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/atomic.h"
 #include "buffer/depot.h"
@@ -28,7 +29,7 @@
 #include "sys/clock.h"
 #include "unwind/unwind.h"
 
-struct kymo_program_action kymo_program_action;
+struct kymo_program_actions kymo_program_actions;
 
 /* Interns the stack in t->pcs; 0 when there is no room. */
 static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t epoch, uint32_t n,
@@ -107,18 +108,55 @@ static void answer_recorder(struct kymo_process *p, struct kymo_thread *t)
         kymo_timer_arm(p, t);
 }
 
-static void pass_on(int signo, siginfo_t *info, void *context)
+struct kymo_program_action kymo_program_action_get(uint32_t *which)
 {
     struct kymo_program_action action;
-    uint32_t before;
+    uint32_t at;
     do {
-        before = kymo_load_acquire(&kymo_program_action.sequence);
-        action = kymo_program_action;
+        /* Pairs with the release of set. */
+        at = kymo_load_acquire(&kymo_program_actions.current);
+        const struct kymo_program_action *from =
+            &kymo_program_actions.ring[at % KYMO_PROGRAM_ACTIONS];
+        action.handler = kymo_load_relaxed(&from->handler);
+        action.mask = kymo_load_relaxed(&from->mask);
+        action.flags = kymo_load_relaxed(&from->flags);
         kymo_fence_acquire();
-    } while (before & 1 || before != kymo_load_relaxed(&kymo_program_action.sequence));
+        /* A writer that has come round to this place wrote all others first. */
+    } while (kymo_load_relaxed(&kymo_program_actions.current) - at >= KYMO_PROGRAM_ACTIONS - 1);
+    if (which)
+        *which = at % KYMO_PROGRAM_ACTIONS;
+    return action;
+}
+
+void kymo_program_action_set(const struct kymo_program_action *action)
+{
+    uint32_t next = kymo_load_relaxed(&kymo_program_actions.current) + 1;
+    struct kymo_program_action *to = &kymo_program_actions.ring[next % KYMO_PROGRAM_ACTIONS];
+    kymo_fence_release(); /* the count that readers look at again is older than what follows */
+    kymo_store_relaxed(&to->handler, action->handler);
+    kymo_store_relaxed(&to->mask, action->mask);
+    kymo_store_relaxed(&to->flags, action->flags);
+    kymo_store_release(&kymo_program_actions.current, next);
+}
+
+/* Calls the program's handler as the kernel would have called it: with its mask, and once only if
+ * it asked for that. The mask of the interrupted code comes back with our own return. */
+static void pass_on(int signo, siginfo_t *info, void *context)
+{
+    uint32_t which;
+    struct kymo_program_action action = kymo_program_action_get(&which);
     /* The default action of the signals we use is to ignore them. */
     if (action.handler == SIG_DFL || action.handler == SIG_IGN)
         return;
+    if (action.flags & (int)SA_RESETHAND) {
+        void (*expected)(int) = action.handler;
+        if (!kymo_cas_relaxed(&kymo_program_actions.ring[which].handler, &expected, SIG_DFL))
+            return;
+    }
+    uint64_t mask;
+    memcpy(&mask, &((const ucontext_t *)context)->uc_sigmask, sizeof mask);
+    mask |= action.mask | (action.flags & SA_NODEFER ? 0 : 1ull << (signo - 1));
+    kymo_raw_set_mask(&mask, NULL);
     if (action.flags & SA_SIGINFO)
         ((void (*)(int, siginfo_t *, void *))(void *)action.handler)(signo, info, context);
     else
@@ -133,10 +171,17 @@ static int is_own(const struct kymo_thread *t, const ucontext_t *context)
     return (sp >= t->stack.lo && sp < t->stack.hi) || t->tid == kymo_raw_gettid();
 }
 
+/* Also of an event that was replaced: its last signal may come after that. */
+static int is_event_of(const struct kymo_thread *t, int fd)
+{
+    return t == &kymo_thread_dead || fd == kymo_load_relaxed(&t->slot->perf_fd) ||
+           fd == kymo_load_relaxed(&t->slot->perf_fd_before);
+}
+
 void kymo_on_signal(int signo, siginfo_t *info, void *context)
 {
     int saved = errno;
-    struct kymo_process *p = kymo_capturing();
+    struct kymo_process *p = kymo_process_here();
     struct kymo_thread *t = kymo_thread_self;
     if (p && t && t != &kymo_thread_dead && !is_own(t, context))
         t = &kymo_thread_dead;
@@ -144,12 +189,16 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
     int from_perf = info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
     int by_cookie = (info->si_code == SI_TIMER || info->si_code == SI_QUEUE) && p &&
                     (uint64_t)(uintptr_t)info->si_value.sival_ptr == p->cookie;
-    if (t == &kymo_thread_dead && (from_perf || by_cookie)) {
+    if (!by_cookie && !(from_perf && p && t && is_event_of(t, info->si_fd))) {
+        pass_on(signo, info, context);
+    } else if (t == &kymo_thread_dead) {
         /* A last one that was on its way. */
-    } else if (by_cookie && info->si_code == SI_QUEUE) {
+    } else if (kymo_load_relaxed(&p->session->stopped)) {
+        if (t && t->slot->timer_on)
+            kymo_timer_disarm(t);
+    } else if (info->si_code == SI_QUEUE) {
         answer_recorder(p, t);
-    } else if (p && t &&
-               (by_cookie || (from_perf && info->si_fd == kymo_load_relaxed(&t->slot->perf_fd)))) {
+    } else if (t) {
         if (!recorder_is_silent(p)) {
             take_sample(p, t, context);
         } else {
@@ -157,8 +206,6 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
             if (t->slot->timer_on)
                 kymo_timer_disarm(t);
         }
-    } else {
-        pass_on(signo, info, context);
     }
     errno = saved;
 }

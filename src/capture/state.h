@@ -67,11 +67,18 @@ extern struct kymo_process *kymo_process_state;
 extern __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 extern struct kymo_thread kymo_thread_dead;
 
+/* The process if it has attached to a recorder, also after that stopped; NULL in a forked child. */
+KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_process_here(void)
+{
+    struct kymo_process *p = kymo_load_acquire(&kymo_process_state);
+    return p && p->session ? p : NULL;
+}
+
 /* The process if it is capturing, else NULL. */
 KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_capturing(void)
 {
-    struct kymo_process *p = kymo_load_acquire(&kymo_process_state);
-    return p && p->session && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
+    struct kymo_process *p = kymo_process_here();
+    return p && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
 }
 
 KYMO_SIGNAL_SAFE static inline void kymo_count_loss(struct kymo_process *p,

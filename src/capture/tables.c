@@ -54,7 +54,7 @@ void kymo_tables_drop(struct kymo_process *p, uint64_t start, uint64_t end)
 {
     /* Whoever holds the lock is a handler on another thread, and done in microseconds. */
     while (!try_lock(p))
-        (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
+        kymo_raw_wait_a_little();
     kymo_walker_table_drop(&p->walker, (struct kymo_address_range){start, end});
     unlock(p);
 }

@@ -57,7 +57,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     slot->incomplete = slot->lost = 0;
     slot->depot_pin = 0;
     slot->timer_on = 0;
-    slot->perf_fd = -1;
+    slot->perf_fd = slot->perf_fd_before = -1;
     slot->ask_timer = 0;
     /* From here on a signal finds the thread ready. */
     kymo_signal_fence();

@@ -449,6 +449,7 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
         }
         return;
     }
+    kymo_store_relaxed(&slot->perf_fd_before, a->fd);
     if (a->fd >= 0)
         close(a->fd);
     a->fd = fd;

@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #if !defined(__x86_64__)
 #error "raw.h knows x86-64 only"
@@ -61,6 +62,22 @@ static inline uint32_t kymo_raw_gettid(void)
 static inline uint32_t kymo_raw_getpid(void)
 {
     return (uint32_t)kymo_syscall3(SYS_getpid, 0, 0, 0);
+}
+
+/* Sets the calling thread's signal mask, as the kernel has it; before may be NULL. */
+static inline void kymo_raw_set_mask(const uint64_t *mask, uint64_t *before)
+{
+    enum { SET = 2 };
+    (void)kymo_syscall4(SYS_rt_sigprocmask, SET, (long)(intptr_t)mask, (long)(intptr_t)before,
+                        sizeof *mask);
+}
+
+/* For one who waits for another thread's short work: sleeps, since one who yields to threads of its
+ * own priority only would keep a lesser one from ever ending it. */
+static inline void kymo_raw_wait_a_little(void)
+{
+    struct timespec t = {0, 20000};
+    (void)kymo_syscall3(SYS_nanosleep, (long)(intptr_t)&t, 0, 0);
 }
 
 /* Wakes up to n waiters of a futex that lies in memory shared between processes. */

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a program sees of being recorded: programs that look, run by a recorder without a command line.
+add_executable(record_run ${CMAKE_SOURCE_DIR}/tests/integration/record_run.c)
+target_link_libraries(record_run PRIVATE kymo_recorder)
+target_compile_definitions(record_run PRIVATE KYMO_TEST_PRELOAD="$<TARGET_FILE:kymo-preload>")
+kymo_sanitize(record_run)
+add_dependencies(record_run kymo-preload)
+
+# kymo_looker(NAME): tests/integration/NAME.c, which knows nothing of Kymo.
+function(kymo_looker name)
+    add_executable(${name} ${CMAKE_SOURCE_DIR}/tests/integration/${name}.c)
+    target_link_libraries(${name} PRIVATE Threads::Threads)
+endfunction()
+# kymo_seen_test(NAME OPTIONS LOOKER [ARGUMENT...]): the program is content, alone and recorded.
+function(kymo_seen_test name options looker)
+    add_test(NAME integration.seen.${name}.alone COMMAND ${looker} ${ARGN})
+    add_test(NAME integration.seen.${name}
+        COMMAND record_run "${options}" $<TARGET_FILE:${looker}> ${ARGN})
+    set_tests_properties(integration.seen.${name}.alone integration.seen.${name}
+        PROPERTIES TIMEOUT 60)
+endfunction()
+
+find_package(Threads REQUIRED)
+kymo_looker(own_action)
+kymo_seen_test(own_action "" own_action semantics)
+kymo_seen_test(own_action.storm "" own_action storm)
+kymo_seen_test(own_action.late.perf "duration=200ms" own_action late)
+kymo_seen_test(own_action.late.timer "duration=200ms,engine=timer" own_action late)
