@@ -1,4 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+add_subdirectory(${CMAKE_SOURCE_DIR}/tests/fixtures ${CMAKE_BINARY_DIR}/tests/fixtures)
+function(kymo_symbolize_test name)
+    kymo_unit_test(${name} kymo_symbolize)
+    add_dependencies(test_${name} symbolize_fixtures)
+    target_compile_definitions(test_${name} PRIVATE
+        KYMO_FIXTURES="${CMAKE_BINARY_DIR}/tests/fixtures"
+        KYMO_FIXTURE_SOURCES="${CMAKE_SOURCE_DIR}/tests/fixtures")
+endfunction()
+foreach(t dwarf_functions
+        )
+    kymo_symbolize_test(${t})
+endforeach()
+
 add_executable(symbolize_tool ${CMAKE_SOURCE_DIR}/tests/integration/symbolize_tool.c)
 target_link_libraries(symbolize_tool PRIVATE kymo_symbolize)
 kymo_sanitize(symbolize_tool)

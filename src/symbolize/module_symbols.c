@@ -6,9 +6,9 @@
  * are dropped when all of them together have grown beyond TABLE_BYTES and the batch moves on to
  * another unit: a program with a gigabyte of line tables is symbolized in the memory of one unit.
  *
- * Names. A DWARF function with a linkage name has that one, demangled. One without (C) is called
- * what the source calls it; its system_name is that of the symbol that begins where it begins,
- * which tells clones (`f.constprop.0`) apart.
+ * Names. A DWARF function with a linkage name has that one, demangled. One without has as its
+ * system_name the symbol that begins where it begins; its name is that symbol's if it is mangled,
+ * else what the source calls it (the symbol of a clone would be `f.constprop.0`).
  */
 #include "symbolize/module_symbols.h"
 
@@ -208,8 +208,12 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbo
     }
     if (f) {
         if (result->symbol_name && !name.linked && result->symbol_address == f->low &&
-            frame.function)
+            frame.function) {
             frame.system_name = result->symbol_name;
+            /* gcc gives no linkage name to what is local to a file; the symbol has the whole. */
+            if (result->symbol_function != result->symbol_name && !strchr(result->symbol_name, '@'))
+                frame.function = result->symbol_function;
+        }
         result->named = result->named || frame.function != NULL;
     }
     if (!frame.function) {
