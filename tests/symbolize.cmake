@@ -7,11 +7,12 @@ function(kymo_symbolize_test name)
         KYMO_FIXTURES="${CMAKE_BINARY_DIR}/tests/fixtures"
         KYMO_FIXTURE_SOURCES="${CMAKE_SOURCE_DIR}/tests/fixtures")
 endfunction()
-foreach(t dwarf_functions
-        )
+foreach(t intervals demangle elf_symbols dwarf_functions symbolize apply)
     kymo_symbolize_test(${t})
 endforeach()
 
 add_executable(symbolize_tool ${CMAKE_SOURCE_DIR}/tests/integration/symbolize_tool.c)
 target_link_libraries(symbolize_tool PRIVATE kymo_symbolize)
 kymo_sanitize(symbolize_tool)
+
+kymo_fuzz_target(symbolize kymo_symbolize)

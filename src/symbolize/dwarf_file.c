@@ -46,7 +46,7 @@ kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which)
 void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which)
 {
     kymo_elf_section *s = kymo_elf_find(dwarf->elf, section_names[which]);
-    if (s)
+    if (s && dwarf->sections[which].data)
         kymo_elf_unload(s);
     dwarf->sections[which] = (kymo_span){0};
     dwarf->tried[which] = false;

@@ -397,12 +397,15 @@ kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span
         section->loaded = data;
         section->loaded_size = (size_t)p.size;
     }
+    section->uses++;
     *out = (kymo_span){section->loaded, section->loaded_size};
     return KYMO_OK;
 }
 
 void kymo_elf_unload(kymo_elf_section *section)
 {
+    if (section->uses == 0 || --section->uses > 0)
+        return;
     free(section->loaded);
     section->loaded = NULL;
     section->loaded_size = 0;

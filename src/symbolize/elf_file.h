@@ -39,6 +39,7 @@ typedef struct kymo_elf_section {
     uint64_t size;
     uint64_t entry_size;
     unsigned char *loaded; /* NULL: not loaded */
+    uint32_t uses;         /* loads that no unload has answered */
     size_t loaded_size;
 } kymo_elf_section;
 
@@ -74,7 +75,8 @@ kymo_elf_section *kymo_elf_find_type(kymo_elf_file *file, uint32_t type);
 /* The section that a symbol's or a relocation table's link field names, or NULL. */
 kymo_elf_section *kymo_elf_section_at(kymo_elf_file *file, uint64_t index);
 
-/* Its content, decompressed; read once and kept. A byte 0 follows the content, so that text in it
+/* Its content, decompressed; kept until as many unloads as loads, or close: a hostile file may give
+ * one section two roles. A byte 0 follows the content, so that text in it
  * is always terminated. Errors: KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED (an unknown compression),
  * KYMO_E_TOO_BIG, KYMO_E_IO, KYMO_E_NOMEM. */
 KYMO_NODISCARD

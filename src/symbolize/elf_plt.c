@@ -148,8 +148,9 @@ kymo_err kymo_elf_plt_add(kymo_elf_symbols *symbols, kymo_elf_file *file)
         return KYMO_OK;
     stubs st = {
         .file = file, .symbols = symbols, .n_before = symbols->sized.len + symbols->unsized.len};
-    if (kymo_elf_load(file, dynsym, &st.dynsym) != KYMO_OK ||
-        kymo_elf_load(file, strings, &st.dynstr) != KYMO_OK) {
+    if (kymo_elf_load(file, dynsym, &st.dynsym) != KYMO_OK)
+        return KYMO_OK;
+    if (kymo_elf_load(file, strings, &st.dynstr) != KYMO_OK) {
         kymo_elf_unload(dynsym);
         return KYMO_OK;
     }

@@ -96,14 +96,17 @@ kymo_err kymo_elf_symbols_add_table(kymo_elf_symbols *symbols, kymo_elf_file *fi
     kymo_span raw, names;
     KYMO_TRY(kymo_elf_load(file, table, &raw));
     kymo_err err = kymo_elf_load(file, strings, &names);
-    if (err == KYMO_OK) {
-        /* One copy of the string table, so that the file can be closed before the symbols. */
-        unsigned char *copy = kymo_arena_alloc(&symbols->names, names.size + 1, 1);
-        err = copy ? KYMO_OK : KYMO_E_NOMEM;
-        if (copy) {
-            memcpy(copy, names.data, names.size + 1);
-            names.data = copy;
-        }
+    if (err != KYMO_OK) {
+        kymo_elf_unload(table);
+        return err;
+    }
+    /* One copy of the string table, so that the file can be closed before the symbols. */
+    unsigned char *copy = kymo_arena_alloc(&symbols->names, names.size + 1, 1);
+    if (copy) {
+        memcpy(copy, names.data, names.size + 1);
+        names.data = copy;
+    } else {
+        err = KYMO_E_NOMEM;
     }
     kymo_elf_unload(strings);
     for (size_t pos = 0; err == KYMO_OK && raw.size - pos >= sizeof(Elf64_Sym);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/apply.h"
+#include "symbolize_fixture.h"
+
+static uint32_t add_module(kymo_profile *p, const char *path, const char *as)
+{
+    kymo_elf_file *file = open_elf(path);
+    kymo_module m = {.size = sizeof m, .path = as ? as : path, .start = 0x1000, .end = 0x9000};
+    memcpy(m.build_id, file->build_id, file->build_id_len);
+    m.build_id_len = (uint32_t)file->build_id_len;
+    kymo_elf_close(file);
+    kymo_process process = {.size = sizeof process, .pid = 7};
+    ok(kymo_profile_add_process(p, &process, &m.process));
+    uint32_t id;
+    ok(kymo_profile_add_module(p, &m, &id));
+    return id;
+}
+
+static uint32_t add_frame(kymo_profile *p, uint32_t module, uint64_t address)
+{
+    uint32_t id;
+    ok(kymo_profile_add_frame(p, module, address, KYMO_CATEGORY_AUTO, &id));
+    return id;
+}
+
+static const char *function_of(const kymo_profile *p, uint32_t frame, uint32_t at)
+{
+    uint32_t n;
+    const kymo_line *lines = kymo_profile_frame_lines(p, frame, &n);
+    assert_true(at < n);
+    return kymo_profile_string(p, kymo_profile_function(p, lines[at].function)->name);
+}
+
+static void look_there(void *user, const kymo_profile *p, uint32_t module,
+                       kymo_symbol_module *wanted)
+{
+    (void)p;
+    (void)module;
+    wanted->paths = user;
+}
+
+static void frames_get_their_lines(void **state)
+{
+    (void)state;
+    const char *path = fixture("gcc_dwarf5.so");
+    kymo_profile *p;
+    kymo_symbolizer *s;
+    ok(kymo_profile_create(&p));
+    ok(kymo_symbolizer_create(NULL, &s));
+    uint32_t module = add_module(p, path, NULL), again = add_module(p, path, NULL);
+    uint32_t inner = add_frame(p, module, symbol_value(path, "place_inner"));
+    uint32_t leaf = add_frame(p, again, symbol_value(path, "place_leaf"));
+    uint32_t nowhere = add_frame(p, module, 0x10);
+    uint32_t outside = add_frame(p, KYMO_NONE, 0x1234);
+    kymo_apply_result r;
+    ok(kymo_symbolize_profile(s, p, NULL, &r));
+    assert_int_equal(r.frames, 3);
+    assert_int_equal(r.frames_named, 2);
+    assert_int_equal(r.in_complete, 3);
+    assert_int_equal(r.complete_named, 2);
+    assert_int_equal(r.modules, 1); /* one file, in two processes */
+    assert_int_equal(r.without_symbols, 0);
+
+    const kymo_frame *f = kymo_profile_frame(p, inner);
+    assert_int_equal(f->line_count, 3);
+    assert_true(f->named);
+    assert_string_equal(function_of(p, inner, 0), "inner");
+    assert_string_equal(function_of(p, inner, 2), "kept_outer");
+    uint32_t n;
+    const kymo_line *lines = kymo_profile_frame_lines(p, inner, &n);
+    assert_int_equal(lines[1].line, source_line("places.c", "call:inner"));
+    const kymo_function *function = kymo_profile_function(p, lines[0].function);
+    assert_non_null(strstr(kymo_profile_source(p, function->source), "/places.c"));
+    assert_int_equal(function->start_line, source_line("places.c", "INLINED int inner"));
+    const kymo_symbol *symbol = kymo_profile_symbol(p, f->symbol);
+    assert_string_equal(kymo_profile_string(p, symbol->name), "kept_outer");
+    assert_int_equal(symbol->address, symbol_value(path, "kept_outer"));
+    assert_string_equal(function_of(p, leaf, 0), "kept_leaf");
+    assert_int_equal(kymo_profile_frame(p, nowhere)->line_count, 0);
+    assert_false(kymo_profile_frame(p, nowhere)->named);
+    assert_int_equal(kymo_profile_frame(p, outside)->line_count, 0);
+    kymo_symbolizer_destroy(s);
+    kymo_profile_destroy(p);
+}
+
+static void a_replaced_file_names_nothing(void **state)
+{
+    (void)state;
+    kymo_profile *p;
+    kymo_symbolizer *s;
+    const char *no_dirs[] = {NULL};
+    kymo_symbolizer_options options = {.debug_dirs = no_dirs};
+    ok(kymo_profile_create(&p));
+    ok(kymo_symbolizer_create(&options, &s));
+    const char *path = fixture("gcc_dwarf5.so");
+    uint32_t module = add_module(p, path, fixture("gcc_dwarf4.so"));
+    uint32_t leaf = add_frame(p, module, symbol_value(path, "place_leaf"));
+    kymo_apply_result r;
+    ok(kymo_symbolize_profile(s, p, NULL, &r));
+    assert_int_equal(r.mismatched, 1);
+    assert_int_equal(r.frames_named, 0);
+    assert_int_equal(r.in_complete, 0);
+    assert_int_equal(kymo_profile_frame(p, leaf)->line_count, 0);
+    /* The caller knows better where it is. */
+    kymo_apply_options there = {.locate = look_there, .user = &path};
+    ok(kymo_symbolize_profile(s, p, &there, &r));
+    assert_int_equal(r.frames_named, 1);
+    assert_string_equal(function_of(p, leaf, 0), "kept_leaf");
+    kymo_symbolizer_destroy(s);
+    kymo_profile_destroy(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_get_their_lines),
+        cmocka_unit_test(a_replaced_file_names_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
