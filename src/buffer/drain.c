@@ -171,8 +171,10 @@ static kymo_err scan_modules(kymo_drain *d)
             memcpy(&copy, shared, sizeof copy);
             if (copy.map_start >= copy.map_end || copy.build_id_len > KYMO_BUILD_ID_MAX ||
                 copy.path_len >= KYMO_MODULE_PATH_MAX) {
+                /* Nobody hears of it, no address is in it, and it is looked at again. */
                 d->noticed[KYMO_LOSS_CORRUPT]++;
-                copy.build_id_len = copy.path_len = 0;
+                *m = (struct known_module){.unload_generation = UINT32_MAX, .known = 1};
+                continue;
             }
             copy.path[copy.path_len] = '\0';
             *m = (struct known_module){copy.map_start,

@@ -42,8 +42,10 @@ static kymo_err on_end(void *c, const struct kymo_drain_thread *t)
 static kymo_err on_module(void *c, uint32_t module, const struct kymo_module_entry *e, uint64_t ns)
 {
     struct seen *s = c;
-    (void)e;
     (void)ns;
+    assert_true(e->map_start < e->map_end);
+    assert_true(e->build_id_len <= KYMO_BUILD_ID_MAX);
+    assert_int_equal(e->path[e->path_len], 0);
     s->last_module = module;
     s->modules++;
     return KYMO_OK;
