@@ -26,3 +26,13 @@ kymo_seen_test(own_action "" own_action semantics)
 kymo_seen_test(own_action.storm "" own_action storm)
 kymo_seen_test(own_action.late.perf "duration=200ms" own_action late)
 kymo_seen_test(own_action.late.timer "duration=200ms,engine=timer" own_action late)
+
+add_library(environment_setter SHARED ${CMAKE_SOURCE_DIR}/tests/integration/environment_setter.c)
+kymo_looker(environment)
+target_link_libraries(environment PRIVATE environment_setter)
+kymo_seen_test(environment "" environment)
+# A preload of the program's own: any library that is there.
+kymo_seen_test(environment.preload "" environment)
+set_tests_properties(integration.seen.environment.preload integration.seen.environment.preload.alone
+    PROPERTIES ENVIRONMENT
+    "ASAN_OPTIONS=verify_asan_link_order=0;LD_PRELOAD=$<TARGET_FILE:environment_setter>;KYMO_TEST_PRELOAD_OWN=$<TARGET_FILE:environment_setter>")

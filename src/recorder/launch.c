@@ -244,7 +244,8 @@ static char **make_environment(const struct launch *l)
     }
     size_t to = 0;
     for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
+        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
+            strncmp(environ[i], KYMO_ATTACH_ENV "=", sizeof KYMO_ATTACH_ENV) != 0)
             env[to++] = environ[i];
     env[to++] = preload;
     env[to] = attach;
@@ -452,6 +453,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     err = write_process(&l);
     if (err == KYMO_OK)
         err = await_attach(&l, &attached);
+    /* Nobody takes connections from now on: who tries is to know at once. */
+    kymo_attach_server_close(&l.server);
     if (err == KYMO_OK && attached)
         err = record(&l, &running);
     else if (err == KYMO_OK)

@@ -29,6 +29,8 @@ static int dial(const char *name)
         return -1;
     struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    /* connect waits as long as send: when more of us are at the door than the recorder lets in. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
     if (connect(fd, (const struct sockaddr *)&address, size) != 0) {
         close(fd);

@@ -23,6 +23,8 @@
 #include "capture/thread.h"
 #include "start/connect.h"
 
+extern char **environ;
+
 #define LIBRARY "libkymo-preload.so"
 #define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
 
@@ -56,6 +58,12 @@ static void clean_preload(char **env)
             memmove(value, value + first + 1, strlen(value + first + 1) + 1);
         return;
     }
+}
+
+static void clean(char **env)
+{
+    drop_variable(env, KYMO_ATTACH_ENV);
+    clean_preload(env);
 }
 
 static void complain(const char *why)
@@ -212,8 +220,10 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
     int fits = len > 0 && len < sizeof name;
     if (fits)
         memcpy(name, value, len + 1);
-    drop_variable(env, KYMO_ATTACH_ENV);
-    clean_preload(env);
+    clean(env);
+    /* A constructor that ran before this one may have called setenv: then there are two. */
+    if (environ != env)
+        clean(environ);
     const char *why = fits ? start(name) : "the name of the recorder's socket is broken";
     if (why)
         complain(why);
