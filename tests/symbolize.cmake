@@ -16,3 +16,9 @@ target_link_libraries(symbolize_tool PRIVATE kymo_symbolize)
 kymo_sanitize(symbolize_tool)
 
 kymo_fuzz_target(symbolize kymo_symbolize)
+
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+add_test(NAME integration.symbolize_agreement
+    COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/integration/symbolize_agreement.py
+        $<TARGET_FILE:symbolize_tool>)
+set_tests_properties(integration.symbolize_agreement PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
