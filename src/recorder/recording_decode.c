@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_decode.c - payloads become events, and nothing that they say is believed.
+ *
+ * - A count is compared with the bytes that are there before anything is allocated or looped for
+ * it.
+ * - Ids are translated into dense numbers; what refers to an unknown one is dropped and counted, so
+ *   that the handler may index with every id that it gets.
+ * - Work is linear in the payload. Stacks, which repeat the frames of the one before, are the only
+ *   place where a few bytes stand for many: those frames are not touched again, and `shared` lets
+ *   the handler do likewise.
+ */
+#include "recorder/recording_decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/bytes.h"
+#include "recorder/recording_format.h"
+
+#define BATCH 1024u
+
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+static uint64_t id_hash(const kymo_decoder *d, uint64_t key)
+{
+    return kymo_hash_words(&key, 1, d->seed);
+}
+
+static int id_find(const kymo_decoder *d, kymo_id_map *map, uint32_t scope, uint32_t id,
+                   uint32_t *number)
+{
+    uint64_t key = (uint64_t)scope << 32 | id;
+    uint32_t guess = id + map->hint;
+    if (guess < map->keys.len && map->keys.data[guess] == key) {
+        *number = guess;
+        return 1;
+    }
+    size_t probe = 0;
+    uint32_t at;
+    while (kymo_index_find(&map->index, id_hash(d, key), &probe, &at)) {
+        if (map->keys.data[at] == key) {
+            map->hint = at - id;
+            *number = at;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The id must not be in the map. */
+static kymo_err id_add(const kymo_decoder *d, kymo_id_map *map, uint32_t scope, uint32_t id,
+                       uint32_t *number)
+{
+    uint64_t key = (uint64_t)scope << 32 | id;
+    if (map->keys.len >= UINT32_MAX - 1)
+        return KYMO_E_TOO_BIG;
+    *number = (uint32_t)map->keys.len;
+    KYMO_TRY(kymo_vec_push(&map->keys, key));
+    kymo_err err = kymo_index_put(&map->index, id_hash(d, key), *number);
+    if (err != KYMO_OK)
+        map->keys.len--;
+    else
+        map->hint = *number - id;
+    return err;
+}
+
+static void id_deinit(kymo_id_map *map)
+{
+    kymo_vec_deinit(&map->keys);
+    kymo_index_deinit(&map->index);
+}
+
+kymo_err kymo_decoder_init(kymo_decoder *d, const kymo_event_handler *handler, void *ctx)
+{
+    memset(d, 0, sizeof *d);
+    d->handler = handler;
+    d->ctx = ctx;
+    /* Without randomness a file could still be made to collide; that costs time, nothing else. */
+    if (getrandom(&d->seed, sizeof d->seed, GRND_NONBLOCK) != sizeof d->seed)
+        d->seed = (uintptr_t)d;
+    d->batch = malloc(BATCH * sizeof *d->batch);
+    d->frames = malloc(KYMO_EVENT_DEPTH_MAX * sizeof *d->frames);
+    if (d->batch == NULL || d->frames == NULL) {
+        kymo_decoder_deinit(d);
+        return KYMO_E_NOMEM;
+    }
+    return KYMO_OK;
+}
+
+void kymo_decoder_deinit(kymo_decoder *d)
+{
+    id_deinit(&d->processes);
+    id_deinit(&d->threads);
+    id_deinit(&d->modules);
+    id_deinit(&d->stacks);
+    kymo_vec_deinit(&d->thread_process);
+    kymo_vec_deinit(&d->args);
+    free(d->batch);
+    free(d->frames);
+    memset(d, 0, sizeof *d);
+}
+
+/* ---- what every event needs ------------------------------------------------------------------ */
+
+/* Calls the handler, if it wants this kind of event. */
+#define DELIVER(d, name, event) \
+    ((d)->events++, (d)->handler->name == NULL ? KYMO_OK : (d)->handler->name((d)->ctx, (event)))
+
+static kymo_err drop(uint64_t *counter)
+{
+    (*counter)++;
+    return KYMO_OK;
+}
+
+static kymo_err malformed(kymo_decoder *d)
+{
+    d->malformed = 1;
+    return KYMO_OK;
+}
+
+static int time_is_sane(uint64_t time_ns)
+{
+    return time_ns <= KYMO_FILE_TIME_MAX;
+}
+
+/* Reads a fixed part whose first field is its size; a longer one is of a later minor version. */
+static int read_fixed(kymo_reader *r, void *fixed, size_t size)
+{
+    kymo_reader ahead = *r;
+    uint32_t stated = kymo_read_u32(&ahead);
+    const void *bytes = kymo_read_bytes(r, stated);
+    if (bytes == NULL || stated < size) {
+        r->failed = 1;
+        return 0;
+    }
+    memcpy(fixed, bytes, size);
+    return 1;
+}
+
+/* Never NULL, so that several texts can be read before r->failed is looked at. */
+static const char *read_text(kymo_reader *r)
+{
+    const unsigned char *text = r->data + r->pos;
+    const unsigned char *end = r->failed ? NULL : memchr(text, 0, r->len - r->pos);
+    if (end == NULL) {
+        r->failed = 1;
+        return "";
+    }
+    r->pos += (size_t)(end - text) + 1;
+    return (const char *)text;
+}
+
+/* argc texts into d->args. */
+static kymo_err read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc)
+{
+    if (argc > KYMO_FILE_ARGS_MAX || argc > kymo_reader_left(r))
+        r->failed = 1;
+    if (r->failed)
+        return KYMO_OK;
+    d->args.len = 0;
+    KYMO_TRY(kymo_vec_reserve(&d->args, argc));
+    for (uint32_t i = 0; i < argc; i++)
+        d->args.data[d->args.len++] = read_text(r);
+    return KYMO_OK;
+}
+
+/* ---- one event in a block -------------------------------------------------------------------- */
+
+static kymo_err decode_meta(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_meta f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_meta e = {
+        .start_ns = f.start_ns,
+        .start_realtime_ns = f.start_realtime_ns,
+        .period_ns = f.period_ns,
+        .memory_bytes = f.memory_bytes,
+        .logical_cpus = f.logical_cpus,
+        .physical_cpus = f.physical_cpus,
+        .hz = f.hz,
+        .argc = f.argc,
+    };
+    e.host = read_text(r);
+    e.os = read_text(r);
+    e.kernel = read_text(r);
+    e.arch = read_text(r);
+    e.cpu_name = read_text(r);
+    e.version = read_text(r);
+    e.engine = read_text(r);
+    e.engine_reason = read_text(r);
+    e.options = read_text(r);
+    KYMO_TRY(read_args(d, r, f.argc));
+    e.argv = d->args.data;
+    if (r->failed)
+        return malformed(d);
+    if (d->has_meta)
+        return drop(&d->damage.duplicates);
+    if (!time_is_sane(f.start_ns) || !time_is_sane(f.start_realtime_ns) ||
+        !time_is_sane(f.period_ns))
+        return malformed(d);
+    d->has_meta = 1;
+    return DELIVER(d, meta, &e);
+}
+
+static kymo_err decode_process(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_process f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_process e = {
+        .pid = f.pid,
+        .parent_pid = f.parent_pid,
+        .is_main = f.is_main,
+        .start_ns = f.start_ns,
+        .argc = f.argc,
+    };
+    e.name = read_text(r);
+    e.exe = read_text(r);
+    KYMO_TRY(read_args(d, r, f.argc));
+    e.argv = d->args.data;
+    if (r->failed)
+        return malformed(d);
+    if (id_find(d, &d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.duplicates);
+    if (f.pid <= 0 || f.parent_pid < 0 || !time_is_sane(f.start_ns))
+        return drop(&d->damage.values);
+    KYMO_TRY(id_add(d, &d->processes, 0, f.process, &e.process));
+    return DELIVER(d, process, &e);
+}
+
+static kymo_err decode_process_end(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_process_end f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_process_end e = {
+        .wait_status = f.wait_status,
+        .end_ns = f.end_ns,
+        .user_ns = f.user_ns,
+        .system_ns = f.system_ns,
+    };
+    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.references);
+    if (!time_is_sane(f.end_ns) || !time_is_sane(f.user_ns) || !time_is_sane(f.system_ns))
+        return drop(&d->damage.values);
+    return DELIVER(d, process_end, &e);
+}
+
+static kymo_err decode_thread(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_thread f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_thread e = {.tid = f.tid, .start_ns = f.start_ns};
+    e.name = read_text(r);
+    if (r->failed)
+        return malformed(d);
+    if (id_find(d, &d->threads, 0, f.thread, &e.thread))
+        return drop(&d->damage.duplicates);
+    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.references);
+    if (f.tid <= 0 || !time_is_sane(f.start_ns))
+        return drop(&d->damage.values);
+    KYMO_TRY(kymo_vec_reserve(&d->thread_process, 1));
+    KYMO_TRY(id_add(d, &d->threads, 0, f.thread, &e.thread));
+    d->thread_process.data[d->thread_process.len++] = e.process;
+    return DELIVER(d, thread, &e);
+}
+
+static kymo_err decode_thread_name(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_thread_name f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_thread_name e = {.time_ns = f.time_ns};
+    e.name = read_text(r);
+    if (r->failed)
+        return malformed(d);
+    if (!id_find(d, &d->threads, 0, f.thread, &e.thread))
+        return drop(&d->damage.references);
+    if (!time_is_sane(f.time_ns))
+        return drop(&d->damage.values);
+    return DELIVER(d, thread_name, &e);
+}
+
+static kymo_err decode_thread_end(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_thread_end f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_thread_end e = {
+        .end_ns = f.end_ns,
+        .cpu_ns = f.cpu_ns,
+        .cpu_tail_ns = f.cpu_tail_ns,
+    };
+    if (!id_find(d, &d->threads, 0, f.thread, &e.thread))
+        return drop(&d->damage.references);
+    if (!time_is_sane(f.end_ns) || f.cpu_ns > KYMO_FILE_WEIGHT_MAX ||
+        f.cpu_tail_ns > KYMO_FILE_WEIGHT_MAX)
+        return drop(&d->damage.values);
+    return DELIVER(d, thread_end, &e);
+}
+
+static kymo_err decode_module(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_module f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_module e = {
+        .start = f.start,
+        .end = f.end,
+        .load_bias = f.load_bias,
+        .file_offset = f.file_offset,
+        .load_ns = f.load_ns,
+        .build_id_len = f.build_id_len,
+        .is_main = f.is_main,
+    };
+    if (f.build_id_len > KYMO_FILE_BUILD_ID_MAX)
+        return malformed(d);
+    e.path = read_text(r);
+    e.build_id = kymo_read_bytes(r, f.build_id_len);
+    if (r->failed)
+        return malformed(d);
+    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.references);
+    if (id_find(d, &d->modules, e.process, f.module, &e.module))
+        return drop(&d->damage.duplicates);
+    if (f.start >= f.end || f.module == KYMO_EVENT_NONE || !time_is_sane(f.load_ns))
+        return drop(&d->damage.values);
+    KYMO_TRY(id_add(d, &d->modules, e.process, f.module, &e.module));
+    return DELIVER(d, module, &e);
+}
+
+static kymo_err decode_module_unload(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_module_unload f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_module_unload e = {.time_ns = f.time_ns};
+    if (!id_find(d, &d->processes, 0, f.process, &e.process) ||
+        !id_find(d, &d->modules, e.process, f.module, &e.module))
+        return drop(&d->damage.references);
+    if (!time_is_sane(f.time_ns))
+        return drop(&d->damage.values);
+    return DELIVER(d, module_unload, &e);
+}
+
+static kymo_err decode_module_image(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_module_image f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_module_image e = {.len = f.len};
+    e.bytes = kymo_read_bytes(r, f.len);
+    if (r->failed || f.len > KYMO_EVENT_IMAGE_MAX)
+        return malformed(d);
+    if (!id_find(d, &d->processes, 0, f.process, &e.process) ||
+        !id_find(d, &d->modules, e.process, f.module, &e.module))
+        return drop(&d->damage.references);
+    return DELIVER(d, module_image, &e);
+}
+
+static kymo_err decode_loss(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_loss f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_loss e = {.kind = f.kind, .count = f.count};
+    e.name = read_text(r);
+    if (r->failed)
+        return malformed(d);
+    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.references);
+    return DELIVER(d, loss, &e);
+}
+
+static kymo_err decode_quality(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_quality f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_quality e = {
+        .samples = f.samples,
+        .handler_ns = f.handler_ns,
+        .disturbed = f.disturbed,
+        .cpu_unsampled_ns = f.cpu_unsampled_ns,
+    };
+    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.references);
+    return DELIVER(d, quality, &e);
+}
+
+static kymo_err decode_note(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_note f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_note e = {
+        .time_ns = f.time_ns,
+        .process = KYMO_EVENT_NONE,
+        .severity = f.severity,
+    };
+    e.text = read_text(r);
+    if (r->failed)
+        return malformed(d);
+    if (f.process != KYMO_EVENT_NONE && !id_find(d, &d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.references);
+    if (f.severity > KYMO_NOTE_ERROR || !time_is_sane(f.time_ns))
+        return drop(&d->damage.values);
+    return DELIVER(d, note, &e);
+}
+
+static kymo_err decode_end(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_end f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_end e = {.end_ns = f.end_ns, .clean = f.clean};
+    if (!time_is_sane(f.end_ns))
+        return malformed(d);
+    d->ended = 1;
+    return DELIVER(d, end, &e);
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* Replaces all but the `shared` outermost frames by those that follow in r. */
+static void read_frames(kymo_decoder *d, kymo_reader *r, uint32_t process, uint32_t depth,
+                        uint32_t shared, size_t frame_bytes)
+{
+    uint32_t fresh = depth - shared;
+    const unsigned char *bytes = kymo_read_bytes(r, fresh * frame_bytes);
+    if (bytes == NULL)
+        return;
+    uint32_t bad_from = d->bad_from < shared ? d->bad_from : depth;
+    kymo_event_frame *frame = d->frames + (KYMO_EVENT_DEPTH_MAX - depth);
+    for (uint32_t i = 0; i < fresh; i++, frame++, bytes += frame_bytes) {
+        struct kymo_file_frame f;
+        memcpy(&f, bytes, sizeof f);
+        uint32_t module = KYMO_EVENT_NONE;
+        if (f.module != KYMO_EVENT_NONE && !id_find(d, &d->modules, process, f.module, &module) &&
+            bad_from > depth - 1 - i)
+            bad_from = depth - 1 - i;
+        *frame = (kymo_event_frame){f.address, module, f.flags};
+    }
+    d->depth = depth;
+    d->bad_from = bad_from;
+    if (d->told > shared)
+        d->told = shared;
+}
+
+static kymo_err decode_stack(kymo_decoder *d, const struct kymo_file_stack *f, uint32_t process,
+                             int process_known)
+{
+    if (!process_known || d->bad_from < d->depth)
+        return drop(&d->damage.references);
+    kymo_event_stack e = {
+        .process = process,
+        .flags = f->flags,
+        .end = f->end,
+        .depth = d->depth,
+        .shared = d->told,
+        .frames = d->frames + (KYMO_EVENT_DEPTH_MAX - d->depth),
+    };
+    if (id_find(d, &d->stacks, process, f->stack, &e.stack))
+        return drop(&d->damage.duplicates);
+    if (f->stack == KYMO_EVENT_NONE || f->end >= KYMO_FILE_END_REASONS)
+        return drop(&d->damage.values);
+    KYMO_TRY(id_add(d, &d->stacks, process, f->stack, &e.stack));
+    d->told = d->depth;
+    return DELIVER(d, stack, &e);
+}
+
+static kymo_err decode_stacks(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_stacks head;
+    kymo_reader ahead = *r;
+    const void *bytes = kymo_read_bytes(&ahead, sizeof head);
+    if (bytes == NULL)
+        return malformed(d);
+    memcpy(&head, bytes, sizeof head);
+    if (head.head_bytes < sizeof head || head.stack_bytes < sizeof(struct kymo_file_stack) ||
+        head.frame_bytes < sizeof(struct kymo_file_frame))
+        return malformed(d);
+    kymo_read_bytes(r, head.head_bytes);
+    uint32_t process = 0;
+    int process_known = id_find(d, &d->processes, 0, head.process, &process);
+    d->depth = d->bad_from = d->told = 0;
+    for (uint32_t i = 0; i < head.count; i++) {
+        struct kymo_file_stack f;
+        bytes = kymo_read_bytes(r, head.stack_bytes);
+        if (bytes == NULL)
+            return malformed(d);
+        memcpy(&f, bytes, sizeof f);
+        if (f.depth > KYMO_EVENT_DEPTH_MAX || f.shared > f.depth || f.shared > d->depth)
+            return malformed(d);
+        read_frames(d, r, process, f.depth, f.shared, head.frame_bytes);
+        if (r->failed)
+            return malformed(d);
+        KYMO_TRY(decode_stack(d, &f, process, process_known));
+    }
+    return KYMO_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static kymo_err flush_batch(kymo_decoder *d, uint32_t thread, uint32_t count)
+{
+    if (count == 0)
+        return KYMO_OK;
+    kymo_event_samples e = {.thread = thread, .count = count, .samples = d->batch};
+    d->events += count - 1;
+    return DELIVER(d, samples, &e);
+}
+
+static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const unsigned char *bytes,
+                             uint32_t count, size_t sample_bytes)
+{
+    uint32_t process = d->thread_process.data[thread];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++, bytes += sample_bytes) {
+        struct kymo_file_sample f;
+        memcpy(&f, bytes, sizeof f);
+        if (f.time_ns == 0 || !time_is_sane(f.time_ns) || f.weight_ns > KYMO_FILE_WEIGHT_MAX ||
+            f.kind >= KYMO_FILE_KINDS || f.state >= KYMO_FILE_STATES) {
+            d->damage.values++;
+            continue;
+        }
+        uint32_t stack = KYMO_EVENT_NONE;
+        if (f.stack != KYMO_EVENT_NONE && !id_find(d, &d->stacks, process, f.stack, &stack))
+            d->damage.references++; /* the weight is true without its stack */
+        d->batch[n++] = (kymo_event_sample){f.time_ns, f.weight_ns, stack, f.kind, f.state};
+        if (n == BATCH) {
+            KYMO_TRY(flush_batch(d, thread, n));
+            n = 0;
+        }
+    }
+    return flush_batch(d, thread, n);
+}
+
+static kymo_err decode_samples(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_samples head;
+    kymo_reader ahead = *r;
+    const void *bytes = kymo_read_bytes(&ahead, sizeof head);
+    if (bytes == NULL)
+        return malformed(d);
+    memcpy(&head, bytes, sizeof head);
+    if (head.head_bytes < sizeof head || head.sample_bytes < sizeof(struct kymo_file_sample))
+        return malformed(d);
+    kymo_read_bytes(r, head.head_bytes);
+    for (uint32_t i = 0; i < head.groups; i++) {
+        struct kymo_file_group group;
+        group.thread = kymo_read_u32(r);
+        group.count = kymo_read_u32(r);
+        bytes = kymo_read_bytes(r, (size_t)group.count * head.sample_bytes);
+        if (bytes == NULL)
+            return malformed(d);
+        uint32_t thread;
+        if (id_find(d, &d->threads, 0, group.thread, &thread))
+            KYMO_TRY(decode_group(d, thread, bytes, group.count, head.sample_bytes));
+        else
+            d->damage.references += group.count;
+    }
+    return KYMO_OK;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+int kymo_decoder_knows(uint32_t type)
+{
+    switch (type) {
+#define X(name, number) case KYMO_BLOCK_##name:
+        KYMO_BLOCK_LIST(X)
+#undef X
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
+{
+    switch ((enum kymo_block_type)type) {
+    case KYMO_BLOCK_META:
+        return decode_meta(d, r);
+    case KYMO_BLOCK_PROCESS:
+        return decode_process(d, r);
+    case KYMO_BLOCK_PROCESS_END:
+        return decode_process_end(d, r);
+    case KYMO_BLOCK_THREAD:
+        return decode_thread(d, r);
+    case KYMO_BLOCK_THREAD_NAME:
+        return decode_thread_name(d, r);
+    case KYMO_BLOCK_THREAD_END:
+        return decode_thread_end(d, r);
+    case KYMO_BLOCK_MODULE:
+        return decode_module(d, r);
+    case KYMO_BLOCK_MODULE_UNLOAD:
+        return decode_module_unload(d, r);
+    case KYMO_BLOCK_MODULE_IMAGE:
+        return decode_module_image(d, r);
+    case KYMO_BLOCK_STACKS:
+        return decode_stacks(d, r);
+    case KYMO_BLOCK_SAMPLES:
+        return decode_samples(d, r);
+    case KYMO_BLOCK_LOSS:
+        return decode_loss(d, r);
+    case KYMO_BLOCK_QUALITY:
+        return decode_quality(d, r);
+    case KYMO_BLOCK_NOTE:
+        return decode_note(d, r);
+    case KYMO_BLOCK_END:
+        return decode_end(d, r);
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_decoder_block(kymo_decoder *d, uint32_t type, const void *payload, size_t len)
+{
+    if (!d->has_meta && type != KYMO_BLOCK_META)
+        return KYMO_E_CORRUPT;
+    kymo_reader r = kymo_reader_of(payload, len);
+    d->malformed = 0;
+    KYMO_TRY(decode(d, type, &r));
+    if (d->malformed)
+        d->damage.blocks++;
+    return d->has_meta ? KYMO_OK : KYMO_E_CORRUPT;
+}
