@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest.h - events of a recording become the tables of a profile.
+ *
+ * Layer:    profile; above base
+ * Flow:     recorder/recording_read.c (or a drain) -> events.h -> [ingest] -> kymo/profile.h
+ * Threads:  one owner at a time
+ * Memory:   an ingest owns what it needs on the way; the profile is the caller's
+ * Signals:  not for handlers
+ *
+ * Ids in events must be as a reader gives them: dense from 0, in the order of appearance.
+ *
+ * Use:  KYMO_TRY(kymo_ingest_create(profile, &ingest));
+ *       ... kymo_ingest_handler.thread(ingest, &event); ...
+ *       KYMO_TRY(kymo_ingest_finish(ingest));
+ *       kymo_ingest_destroy(ingest);
+ */
+#ifndef KYMO_PROFILE_INGEST_H
+#define KYMO_PROFILE_INGEST_H
+
+#include "kymo/profile.h"
+#include "profile/events.h"
+
+typedef struct kymo_ingest kymo_ingest;
+
+/* A note of the recording. */
+typedef struct kymo_ingest_note {
+    uint64_t time_ns;
+    uint32_t process; /* KYMO_NONE: of the whole */
+    uint32_t severity;
+    const char *text;
+} kymo_ingest_note;
+
+/* The bytes of a module that is no file. */
+typedef struct kymo_ingest_image {
+    uint32_t module; /* id in the profile */
+    uint32_t len;
+    const uint8_t *bytes;
+} kymo_ingest_image;
+
+/* What a recording says that a profile has no table for. The pointers live as long as the ingest.
+ */
+typedef struct kymo_ingest_extra {
+    const char *engine_reason;
+    const char *options;
+    const kymo_ingest_note *notes;
+    const kymo_ingest_image *images;
+    size_t note_count;
+    size_t image_count;
+    uint32_t hz;
+    int clean; /* the program had ended before the recorder did */
+} kymo_ingest_extra;
+
+/* profile: empty; stays the caller's, and must outlive the ingest. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out);
+/* NULL is allowed. */
+void kymo_ingest_destroy(kymo_ingest *ingest);
+
+/* ctx: the ingest. Functions fail with KYMO_E_NOMEM, KYMO_E_TOO_BIG (a limit of kymo/profile.h), or
+ * KYMO_E_INVALID for an id that is not dense; the ingest can only be destroyed then. */
+extern const kymo_event_handler kymo_ingest_handler;
+
+/* After the last event: the samples that were held back, the ends and figures of threads and
+ * processes, the quality; finishes the profile. Call it once. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_finish(kymo_ingest *ingest);
+
+kymo_ingest_extra kymo_ingest_get_extra(const kymo_ingest *ingest);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * load.c - a recording in a file or in memory becomes a profile.
+ */
+#include "kymo/recording.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile/ingest.h"
+#include "recorder/recording.h"
+
+static_assert((int)KYMO_RECORDING_ERROR == (int)KYMO_NOTE_ERROR, "one list of severities");
+
+/* The arrays of an info; texts and images stay in the ingest that they came with. */
+struct owner {
+    kymo_ingest *ingest;
+    kymo_recording_note *notes;
+    kymo_recording_image *images;
+};
+
+static void owner_destroy(struct owner *owner)
+{
+    if (owner == NULL)
+        return;
+    kymo_ingest_destroy(owner->ingest);
+    free(owner->notes);
+    free(owner->images);
+    free(owner);
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* On success info owns the ingest. */
+static kymo_err fill_info(kymo_recording_info *info, kymo_ingest *ingest,
+                          const kymo_recording_report *report)
+{
+    kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
+    if (info->size < sizeof *info)
+        return KYMO_E_INVALID;
+    if (extra.note_count > UINT32_MAX || extra.image_count > UINT32_MAX)
+        return KYMO_E_TOO_BIG;
+    struct owner *owner = calloc(1, sizeof *owner);
+    if (owner == NULL)
+        return KYMO_E_NOMEM;
+    owner->notes = calloc(extra.note_count + 1, sizeof *owner->notes);
+    owner->images = calloc(extra.image_count + 1, sizeof *owner->images);
+    if (owner->notes == NULL || owner->images == NULL) {
+        owner_destroy(owner);
+        return KYMO_E_NOMEM;
+    }
+    owner->ingest = ingest;
+    for (size_t i = 0; i < extra.note_count; i++) {
+        const kymo_ingest_note *n = &extra.notes[i];
+        owner->notes[i] = (kymo_recording_note){n->time_ns, n->process, n->severity, n->text};
+    }
+    for (size_t i = 0; i < extra.image_count; i++) {
+        const kymo_ingest_image *image = &extra.images[i];
+        owner->images[i] = (kymo_recording_image){image->module, image->len, image->bytes};
+    }
+    *info = (kymo_recording_info){
+        .size = sizeof *info,
+        .major = report->major,
+        .minor = report->minor,
+        .whole = report->ending == KYMO_RECORDING_ENDED && report->text[0] == '\0',
+        .clean = (uint32_t)extra.clean,
+        .size_bytes = report->position,
+        .hz = extra.hz,
+        .note_count = (uint32_t)extra.note_count,
+        .image_count = (uint32_t)extra.image_count,
+        .engine_reason = text_or_empty(extra.engine_reason),
+        .options = text_or_empty(extra.options),
+        .notes = owner->notes,
+        .images = owner->images,
+        .owner = owner,
+    };
+    static_assert(sizeof info->damage == sizeof report->text, "one line in both");
+    memcpy(info->damage, report->text, sizeof info->damage);
+    return KYMO_OK;
+}
+
+struct input {
+    int fd; /* -1: memory */
+    const void *data;
+    size_t len;
+};
+
+static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
+                          kymo_recording_report *report, kymo_error *detail)
+{
+    kymo_error why = {.code = KYMO_OK};
+    kymo_err err =
+        input->fd >= 0
+            ? kymo_recording_read_fd(input->fd, 0, &kymo_ingest_handler, ingest, report, &why)
+            : kymo_recording_read_memory(input->data, input->len, 0, &kymo_ingest_handler, ingest,
+                                         report, &why);
+    if (err == KYMO_OK)
+        return kymo_ingest_finish(ingest);
+    /* An error of the reader explains itself; one of the ingest has only its code. */
+    if (why.code == err && detail != NULL)
+        *detail = why;
+    return err;
+}
+
+static kymo_err load(const struct input *input, kymo_profile **out, kymo_recording_info *info,
+                     kymo_error *detail)
+{
+    kymo_profile *profile = NULL;
+    kymo_ingest *ingest = NULL;
+    kymo_recording_report report;
+    kymo_error why = {.code = KYMO_OK};
+    kymo_err err = kymo_profile_create(&profile);
+    if (err == KYMO_OK)
+        err = kymo_ingest_create(profile, &ingest);
+    if (err == KYMO_OK)
+        err = read_into(input, ingest, &report, &why);
+    if (err == KYMO_OK && info != NULL)
+        err = fill_info(info, ingest, &report);
+    if (err != KYMO_OK || info == NULL)
+        kymo_ingest_destroy(ingest);
+    if (err != KYMO_OK) {
+        kymo_profile_destroy(profile);
+        if (why.code != err)
+            return kymo_error_set(detail, err, 0, "loading the recording: %s", kymo_err_text(err));
+        if (detail != NULL)
+            *detail = why;
+        return err;
+    }
+    *out = profile;
+    return KYMO_OK;
+}
+
+kymo_err kymo_recording_load(const char *path, kymo_profile **out, kymo_recording_info *info,
+                             kymo_error *detail)
+{
+    if (strcmp(path, "-") == 0)
+        return load(&(struct input){.fd = STDIN_FILENO}, out, info, detail);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kymo_error_set_errno(detail, "%s", path);
+    kymo_err err = load(&(struct input){.fd = fd}, out, info, detail);
+    close(fd);
+    return err;
+}
+
+kymo_err kymo_recording_load_memory(const void *data, size_t len, kymo_profile **out,
+                                    kymo_recording_info *info, kymo_error *detail)
+{
+    return load(&(struct input){.fd = -1, .data = data, .len = len}, out, info, detail);
+}
+
+void kymo_recording_info_deinit(kymo_recording_info *info)
+{
+    owner_destroy(info->owner);
+    memset(info, 0, sizeof *info);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "event_text.h"
+
+#include <inttypes.h>
+
+static void put_text(kymo_str *s, const char *name, const char *text)
+{
+    kymo_str_printf(s, " %s=\"", name);
+    for (const char *p = text != NULL ? text : ""; *p != '\0'; p++) {
+        if (*p == '"' || *p == '\\' || (unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
+            kymo_str_printf(s, "\\x%02x", (unsigned char)*p);
+        else
+            kymo_str_append(s, p, 1);
+    }
+    kymo_str_puts(s, "\"");
+}
+
+static void put_id(kymo_str *s, const char *name, uint32_t id)
+{
+    if (id == KYMO_EVENT_NONE)
+        kymo_str_printf(s, " %s=none", name);
+    else
+        kymo_str_printf(s, " %s=%u", name, id);
+}
+
+static void put_args(kymo_str *s, uint32_t argc, const char *const *argv)
+{
+    for (uint32_t i = 0; i < argc; i++)
+        put_text(s, "arg", argv[i]);
+}
+
+static kymo_err done(kymo_str *s)
+{
+    kymo_str_puts(s, "\n");
+    return s->failed ? KYMO_E_NOMEM : KYMO_OK;
+}
+
+static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s,
+                    "meta start=%" PRIu64 " realtime=%" PRIu64 " period=%" PRIu64 " memory=%" PRIu64
+                    " cpus=%u/%u hz=%u",
+                    e->start_ns, e->start_realtime_ns, e->period_ns, e->memory_bytes,
+                    e->logical_cpus, e->physical_cpus, e->hz);
+    put_text(s, "host", e->host);
+    put_text(s, "os", e->os);
+    put_text(s, "kernel", e->kernel);
+    put_text(s, "arch", e->arch);
+    put_text(s, "cpu", e->cpu_name);
+    put_text(s, "version", e->version);
+    put_text(s, "engine", e->engine);
+    put_text(s, "reason", e->engine_reason);
+    put_text(s, "options", e->options);
+    put_args(s, e->argc, e->argv);
+    return done(s);
+}
+
+static kymo_err on_process(void *ctx, const kymo_event_process *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "process %u pid=%d parent=%d main=%u start=%" PRIu64, e->process, e->pid,
+                    e->parent_pid, e->is_main, e->start_ns);
+    put_text(s, "name", e->name);
+    put_text(s, "exe", e->exe);
+    put_args(s, e->argc, e->argv);
+    return done(s);
+}
+
+static kymo_err on_process_end(void *ctx, const kymo_event_process_end *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "process_end %u status=%d end=%" PRIu64 " user=%" PRIu64 " system=%" PRIu64,
+                    e->process, e->wait_status, e->end_ns, e->user_ns, e->system_ns);
+    return done(s);
+}
+
+static kymo_err on_thread(void *ctx, const kymo_event_thread *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "thread %u process=%u tid=%d start=%" PRIu64, e->thread, e->process, e->tid,
+                    e->start_ns);
+    put_text(s, "name", e->name);
+    return done(s);
+}
+
+static kymo_err on_thread_name(void *ctx, const kymo_event_thread_name *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "thread_name %u time=%" PRIu64, e->thread, e->time_ns);
+    put_text(s, "name", e->name);
+    return done(s);
+}
+
+static kymo_err on_thread_end(void *ctx, const kymo_event_thread_end *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "thread_end %u end=%" PRIu64 " cpu=%" PRIu64 " tail=%" PRIu64, e->thread,
+                    e->end_ns, e->cpu_ns, e->cpu_tail_ns);
+    return done(s);
+}
+
+static kymo_err on_module(void *ctx, const kymo_event_module *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s,
+                    "module %u process=%u start=%#" PRIx64 " end=%#" PRIx64 " bias=%#" PRIx64
+                    " offset=%#" PRIx64 " load=%" PRIu64 " main=%u build_id=",
+                    e->module, e->process, e->start, e->end, e->load_bias, e->file_offset,
+                    e->load_ns, e->is_main);
+    for (uint32_t i = 0; i < e->build_id_len; i++)
+        kymo_str_printf(s, "%02x", e->build_id[i]);
+    put_text(s, "path", e->path);
+    return done(s);
+}
+
+static kymo_err on_module_unload(void *ctx, const kymo_event_module_unload *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "module_unload %u process=%u time=%" PRIu64, e->module, e->process,
+                    e->time_ns);
+    return done(s);
+}
+
+static kymo_err on_module_image(void *ctx, const kymo_event_module_image *e)
+{
+    kymo_str *s = ctx;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < e->len; i++)
+        sum = sum * 31 + e->bytes[i];
+    kymo_str_printf(s, "module_image %u process=%u len=%u sum=%08x", e->module, e->process, e->len,
+                    sum);
+    return done(s);
+}
+
+/* `shared` is not told: how stacks are cut into blocks is the writer's business. */
+static kymo_err on_stack(void *ctx, const kymo_event_stack *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "stack %u process=%u depth=%u flags=%#x end=%u\n", e->stack, e->process,
+                    e->depth, e->flags, e->end);
+    for (uint32_t i = 0; i < e->depth; i++) {
+        kymo_str_printf(s, "  %#" PRIx64 "%s", e->frames[i].address,
+                        e->frames[i].flags & KYMO_EVENT_FRAME_RETURN ? " return" : "");
+        put_id(s, "module", e->frames[i].module);
+        kymo_str_puts(s, "\n");
+    }
+    return s->failed ? KYMO_E_NOMEM : KYMO_OK;
+}
+
+static kymo_err on_samples(void *ctx, const kymo_event_samples *e)
+{
+    kymo_str *s = ctx;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const kymo_event_sample *sample = &e->samples[i];
+        kymo_str_printf(s, "sample thread=%u time=%" PRIu64 " weight=%" PRIu64 " kind=%u state=%u",
+                        e->thread, sample->time_ns, sample->weight_ns, sample->kind, sample->state);
+        put_id(s, "stack", sample->stack);
+        kymo_str_puts(s, "\n");
+    }
+    return s->failed ? KYMO_E_NOMEM : KYMO_OK;
+}
+
+static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "loss process=%u kind=%u count=%" PRIu64, e->process, e->kind, e->count);
+    put_text(s, "name", e->name);
+    return done(s);
+}
+
+static kymo_err on_quality(void *ctx, const kymo_event_quality *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s,
+                    "quality process=%u samples=%" PRIu64 " handler=%" PRIu64 " disturbed=%" PRIu64
+                    " unsampled=%" PRIu64,
+                    e->process, e->samples, e->handler_ns, e->disturbed, e->cpu_unsampled_ns);
+    return done(s);
+}
+
+static kymo_err on_note(void *ctx, const kymo_event_note *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "note time=%" PRIu64 " severity=%u", e->time_ns, e->severity);
+    put_id(s, "process", e->process);
+    put_text(s, "text", e->text);
+    return done(s);
+}
+
+static kymo_err on_end(void *ctx, const kymo_event_end *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "end time=%" PRIu64 " clean=%u", e->end_ns, e->clean);
+    return done(s);
+}
+
+const kymo_event_handler event_text_handler = {
+    .meta = on_meta,
+    .process = on_process,
+    .process_end = on_process_end,
+    .thread = on_thread,
+    .thread_name = on_thread_name,
+    .thread_end = on_thread_end,
+    .module = on_module,
+    .module_unload = on_module_unload,
+    .module_image = on_module_image,
+    .stack = on_stack,
+    .samples = on_samples,
+    .loss = on_loss,
+    .quality = on_quality,
+    .note = on_note,
+    .end = on_end,
+};
