@@ -15,12 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-/* Where bytes go. write takes all of them or returns an error; after an error nothing more is
- * written to the sink. */
-typedef struct kymo_sink {
-    kymo_err (*write)(struct kymo_sink *sink, const void *data, size_t len);
-} kymo_sink;
+#include "kymo/sink.h"
 
 static inline kymo_err kymo_sink_write(kymo_sink *sink, const void *data, size_t len)
 {

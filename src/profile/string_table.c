@@ -29,16 +29,29 @@ static size_t clean_copy(char out[KYMO_STRING_MAX + 1], const char *text, size_t
     return written;
 }
 
-static kymo_err intern_clean(kymo_profile *p, const char *text, size_t len, uint32_t *string)
+static uint32_t find(const kymo_profile *p, const char *text, size_t len, uint64_t hash)
 {
-    uint64_t hash = kymo_hash_bytes(text, len, 0);
     uint32_t id;
     for (size_t probe = 0; kymo_index_find(&p->string_index, hash, &probe, &id);) {
         const kymo_text *t = &p->strings.data[id];
-        if (t->len == len && memcmp(t->data, text, len) == 0) {
-            *string = id;
-            return KYMO_OK;
-        }
+        if (t->len == len && memcmp(t->data, text, len) == 0)
+            return id;
+    }
+    return KYMO_NONE;
+}
+
+uint32_t kymo_profile_find_string(const kymo_profile *profile, const char *text, size_t len)
+{
+    return find(profile, text, len, kymo_hash_bytes(text, len, 0));
+}
+
+static kymo_err intern_clean(kymo_profile *p, const char *text, size_t len, uint32_t *string)
+{
+    uint64_t hash = kymo_hash_bytes(text, len, 0);
+    uint32_t id = find(p, text, len, hash);
+    if (id != KYMO_NONE) {
+        *string = id;
+        return KYMO_OK;
     }
     if (p->strings.len >= KYMO_STRINGS_MAX || p->string_bytes + len > KYMO_STRING_BYTES_MAX)
         return KYMO_E_TOO_BIG;

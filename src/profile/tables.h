@@ -87,6 +87,8 @@ struct kymo_profile {
 KYMO_NODISCARD
 kymo_err kymo_profile_intern(kymo_profile *profile, const char *text, uint32_t *string,
                              const char **copy);
+/* The string with this text, KYMO_NONE if there is none. */
+uint32_t kymo_profile_find_string(const kymo_profile *profile, const char *text, size_t len);
 /* Copies a list of at most KYMO_ARGS_MAX texts; of a longer one the last entry says how many more
  * there were. *count is the number kept. */
 KYMO_NODISCARD

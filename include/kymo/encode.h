@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * encode.h - writes a profile as a file that other programs read.
+ *
+ * Flow:     profile.h -> [encode] -> Firefox Profiler, go tool pprof, flame graph tools
+ * Threads:  the owner of the profile; nothing is kept between calls
+ * Memory:   a few words per stack, frame and string while a call lasts; never the output itself
+ * Signals:  not for handlers
+ *
+ * Weights are the same in each format, and add up to the CPU time: milliseconds with nanosecond
+ * digits in the Firefox file, nanoseconds in pprof and in collapsed stacks. doc/encodings.md says
+ * what each part of a profile becomes.
+ */
+#ifndef KYMO_ENCODE_H
+#define KYMO_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kymo/error.h"
+#include "kymo/profile.h"
+#include "kymo/sink.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A kind of file, chosen by how its name ends. Static storage. */
+typedef struct kymo_format {
+    const char *name;      /* "firefox", "pprof", "collapsed" */
+    const char *extension; /* ".json.gz" */
+    const char *reader;    /* who reads it, for people */
+} kymo_format;
+
+/* The row of the table from 0 on, NULL beyond its end. */
+KYMO_API const kymo_format *kymo_format_at(size_t index);
+/* The row whose extension the path ends in (the longest of several), NULL if none. */
+KYMO_API const kymo_format *kymo_format_for_path(const char *path);
+
+typedef struct kymo_encode_options {
+    uint32_t size;     /* sizeof(kymo_encode_options) */
+    int32_t level;     /* of compression, 1 to 9; 0: the format's own choice */
+    uint32_t replace;  /* kymo_encode_file: an existing file may be replaced */
+    uint32_t reserved; /* 0 */
+    /* Called now and then, and at the end with fraction 1; NULL: never. bytes: written to the sink
+     * so far. Returning non-zero stops the encoder with KYMO_E_INTERRUPTED. */
+    int (*progress)(void *progress_data, uint64_t bytes, double fraction);
+    void *progress_data;
+} kymo_encode_options;
+
+/* Writes a finished profile in the format to the sink, compressed if the extension says so. options
+ * and detail may be NULL. KYMO_E_INVALID: the profile is not finished; else NOMEM, INTERRUPTED,
+ * TOO_BIG (a table outgrew the format), or the sink's error. The sink then holds a part of the
+ * output. */
+KYMO_API kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format,
+                              kymo_sink *sink, const kymo_encode_options *options,
+                              kymo_error *detail);
+
+/* The same into a file, in the format that its name tells. The output grows under a temporary name
+ * in the same folder and gets its own when it is complete; after an error there is neither a
+ * temporary file nor a part of the output, and a file that was there before is unchanged. A pipe or
+ * a device is written directly. KYMO_E_UNSUPPORTED: no format has this extension; KYMO_E_EXISTS:
+ * there is such a file and replace is not set; else as above or as the system says, with errno's
+ * text in detail. */
+KYMO_API kymo_err kymo_encode_file(const kymo_profile *profile, const char *path,
+                                   const kymo_encode_options *options, kymo_error *detail);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * atomic_file.h - a file that appears under its name when it is complete, or not at all.
+ *
+ * Layer:    encode; above base
+ * Flow:     formats -> [atomic_file] -> the disk
+ * Threads:  one owner at a time
+ * Memory:   the names, from open to commit or abandon
+ * Signals:  not for handlers
+ *
+ * The bytes go to ".NAME.PID.N.tmp" beside the target (one file system, so that rename is atomic).
+ * Every write is checked to its last byte, and close too, where network file systems report a full
+ * disk. There is no fsync: a crash of the machine may lose a file that was written just before, as
+ * with any program.
+ */
+#ifndef KYMO_ENCODE_ATOMIC_FILE_H
+#define KYMO_ENCODE_ATOMIC_FILE_H
+
+#include "base/bytes.h"
+
+typedef struct kymo_atomic_file {
+    kymo_sink sink; /* first, so that &file->sink converts back; its errors fill detail */
+    kymo_error *detail;
+    char *path;      /* where it goes; a symbolic link is followed, so that the link stays */
+    char *temporary; /* NULL: path is a pipe or a device, and written directly */
+    int fd;          /* -1: nothing is open */
+    int replace;
+    uint64_t bytes;
+} kymo_atomic_file;
+
+/* replace 0: KYMO_E_EXISTS if there is such a file, now or when it is complete. detail may be NULL,
+ * and is used until commit or abandon. After an error there is nothing to abandon. */
+KYMO_NODISCARD
+kymo_err kymo_atomic_file_open(kymo_atomic_file *file, const char *path, int replace,
+                               kymo_error *detail);
+/* Gives the file its name; the caller is done with it either way. */
+KYMO_NODISCARD
+kymo_err kymo_atomic_file_commit(kymo_atomic_file *file);
+/* Removes what was written. */
+void kymo_atomic_file_abandon(kymo_atomic_file *file);
+
+#endif

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+add_library(kymo_fixed_profile STATIC golden/fixed_profile.c)
+target_include_directories(kymo_fixed_profile PUBLIC golden)
+target_link_libraries(kymo_fixed_profile PUBLIC kymo_profile)
+kymo_sanitize(kymo_fixed_profile)
+add_executable(write_fixed golden/write_fixed.c)
+target_link_libraries(write_fixed PRIVATE kymo_fixed_profile kymo_encode)
+kymo_sanitize(write_fixed)
+foreach(t decimal json proto gzip_sink atomic_file)
+    kymo_unit_test(${t} kymo_encode)
+endforeach()
+kymo_unit_test(encode kymo_encode kymo_fixed_profile)

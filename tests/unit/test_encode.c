@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "encode/encoder.h"
+#include "fixed_profile.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void formats_by_extension(void **state)
+{
+    (void)state;
+    assert_string_equal(kymo_format_for_path("a/b.json")->extension, ".json");
+    assert_string_equal(kymo_format_for_path("b.json.gz")->extension, ".json.gz");
+    assert_string_equal(kymo_format_for_path("b.pb.gz")->name, "pprof");
+    assert_string_equal(kymo_format_for_path("b.folded")->name, "collapsed");
+    assert_null(kymo_format_for_path("b.gz"));
+    assert_null(kymo_format_for_path("json"));
+    size_t n = 0;
+    while (kymo_format_at(n))
+        n++;
+    assert_int_equal(n, 4);
+}
+
+static void unknown_extensions_are_told(void **state)
+{
+    (void)state;
+    kymo_profile *p = fixed_profile();
+    kymo_error detail;
+    assert_int_equal(kymo_encode_file(p, "/tmp/out.svg", NULL, &detail), KYMO_E_UNSUPPORTED);
+    assert_string_equal(detail.message,
+                        "/tmp/out.svg: the name must end in .json.gz, .json, .pb.gz "
+                        "or .folded");
+    assert_int_equal(access("/tmp/out.svg", F_OK), -1);
+    kymo_profile_destroy(p);
+}
+
+static void an_unfinished_profile_is_refused(void **state)
+{
+    (void)state;
+    kymo_profile *p;
+    kymo_bytes out;
+    kymo_error detail;
+    kymo_bytes_init(&out, 1 << 20);
+    assert_int_equal(kymo_profile_create(&p), KYMO_OK);
+    assert_int_equal(kymo_encode(p, kymo_format_at(0), &out.sink, NULL, &detail), KYMO_E_INVALID);
+    assert_string_equal(detail.message, "the profile is not finished");
+    kymo_format mine = {"firefox", ".json", ""};
+    assert_int_equal(kymo_profile_finish(p), KYMO_OK);
+    assert_int_equal(kymo_encode(p, &mine, &out.sink, NULL, &detail), KYMO_E_INVALID);
+    assert_int_equal(out.len, 0);
+    kymo_profile_destroy(p);
+    kymo_bytes_deinit(&out);
+}
+
+/* A sink that fails after so many bytes: each format must end with its error, whenever it comes. */
+static void errors_of_the_sink_come_through(void **state)
+{
+    (void)state;
+    kymo_profile *p = fixed_profile();
+    for (size_t i = 0; kymo_format_at(i); i++) {
+        kymo_bytes out;
+        kymo_error detail;
+        kymo_bytes_init(&out, 1 << 20);
+        assert_int_equal(kymo_encode(p, kymo_format_at(i), &out.sink, NULL, &detail), KYMO_OK);
+        size_t len = out.len;
+        for (size_t limit = 0; limit < len; limit += 97) {
+            kymo_bytes_clear(&out);
+            out.limit = limit;
+            assert_int_equal(kymo_encode(p, kymo_format_at(i), &out.sink, NULL, &detail),
+                             KYMO_E_TOO_BIG);
+            assert_int_equal(detail.code, KYMO_E_TOO_BIG);
+        }
+        kymo_bytes_deinit(&out);
+    }
+    kymo_profile_destroy(p);
+}
+
+struct progress {
+    uint64_t bytes;
+    double fraction;
+    unsigned calls;
+    unsigned stop_after;
+};
+
+static int on_progress(void *data, uint64_t bytes, double fraction)
+{
+    struct progress *seen = data;
+    assert_true(bytes >= seen->bytes);
+    assert_true(fraction >= seen->fraction && fraction <= 1);
+    seen->bytes = bytes;
+    seen->fraction = fraction;
+    return ++seen->calls == seen->stop_after;
+}
+
+static void progress_ends_at_one(void **state)
+{
+    (void)state;
+    kymo_profile *p = fixed_profile();
+    for (size_t i = 0; kymo_format_at(i); i++) {
+        struct progress seen = {0};
+        kymo_encode_options options = {
+            .size = sizeof options, .progress = on_progress, .progress_data = &seen};
+        kymo_bytes out;
+        kymo_error detail;
+        kymo_bytes_init(&out, 1 << 20);
+        assert_int_equal(kymo_encode(p, kymo_format_at(i), &out.sink, &options, &detail), KYMO_OK);
+        assert_true(seen.calls > 1);
+        assert_true(seen.fraction >= 1);
+        assert_int_equal(seen.bytes, out.len);
+        seen = (struct progress){.stop_after = 2};
+        kymo_bytes_clear(&out);
+        assert_int_equal(kymo_encode(p, kymo_format_at(i), &out.sink, &options, &detail),
+                         KYMO_E_INTERRUPTED);
+        assert_int_equal(seen.calls, 2);
+        options.size = 4;
+        assert_int_equal(kymo_encode(p, kymo_format_at(i), &out.sink, &options, &detail),
+                         KYMO_E_INVALID);
+        kymo_bytes_deinit(&out);
+    }
+    kymo_profile_destroy(p);
+}
+
+static void a_file_is_there_or_not(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/kymo-encode-XXXXXX";
+    char path[64];
+    kymo_error detail;
+    kymo_profile *p = fixed_profile();
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.folded", folder);
+    assert_int_equal(kymo_encode_file(p, path, NULL, &detail), KYMO_OK);
+    assert_int_equal(kymo_encode_file(p, path, NULL, &detail), KYMO_E_EXISTS);
+    struct progress seen = {.stop_after = 1};
+    kymo_encode_options options = {
+        .size = sizeof options, .replace = 1, .progress = on_progress, .progress_data = &seen};
+    assert_int_equal(kymo_encode_file(p, path, &options, &detail), KYMO_E_INTERRUPTED);
+    assert_int_equal(access(path, R_OK), 0); /* the old one */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0); /* no temporary file was left */
+    kymo_profile_destroy(p);
+}
+
+static void an_empty_profile_can_be_written(void **state)
+{
+    (void)state;
+    kymo_profile *p;
+    assert_int_equal(kymo_profile_create(&p), KYMO_OK);
+    assert_int_equal(kymo_profile_finish(p), KYMO_OK);
+    for (size_t i = 0; kymo_format_at(i); i++) {
+        kymo_bytes out;
+        kymo_error detail;
+        kymo_bytes_init(&out, 1 << 20);
+        assert_int_equal(kymo_encode(p, kymo_format_at(i), &out.sink, NULL, &detail), KYMO_OK);
+        kymo_bytes_deinit(&out);
+    }
+    kymo_profile_destroy(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_by_extension),
+        cmocka_unit_test(unknown_extensions_are_told),
+        cmocka_unit_test(an_unfinished_profile_is_refused),
+        cmocka_unit_test(errors_of_the_sink_come_through),
+        cmocka_unit_test(progress_ends_at_one),
+        cmocka_unit_test(a_file_is_there_or_not),
+        cmocka_unit_test(an_empty_profile_can_be_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
