@@ -10,10 +10,10 @@
 
 enum { OP_DEREF = 0x06, OP_PLUS_UCONST = 0x23, OP_LIT0 = 0x30, OP_BREG0 = 0x70 };
 
-static bool fits(int64_t words, unsigned bits)
+static bool fits(int64_t value, unsigned bits)
 {
     int64_t limit = (int64_t)1 << (bits - 1);
-    return words >= -limit && words < limit;
+    return value >= -limit && value < limit;
 }
 
 /* breg N: offset and nothing else; false for any other expression. */
@@ -68,9 +68,6 @@ static bool pack_saves(const struct kymo_cfi_row *row, const struct kymo_cfi_ima
         switch (row->rule[slot]) {
         case KYMO_RULE_SAME:
             continue;
-        case KYMO_RULE_UNDEFINED:
-            k = KYMO_ROW_SAVE_LOST;
-            break;
         case KYMO_RULE_AT_EXPR:
             if (!register_expression(kymo_cfi_expression(image, row->value[slot]), &reg, &offset) ||
                 reg != 6)
@@ -82,7 +79,7 @@ static bool pack_saves(const struct kymo_cfi_row *row, const struct kymo_cfi_ima
                 return false;
             below_cfa = true;
         saved:
-            if (offset > 0 || offset <= -8 * (int64_t)(KYMO_ROW_SAVE_LOST - 1) || offset % 8 != 0)
+            if (offset > 0 || offset <= -8 * (int64_t)KYMO_ROW_SAVE_MAX || offset % 8 != 0)
                 return false;
             k = (uint64_t)(1 - offset / 8);
             break;
@@ -103,11 +100,11 @@ static bool pack_cfa(const struct kymo_cfi_row *row, const struct kymo_cfi_image
     int64_t at;
     int64_t add;
     if (row->cfa_kind == KYMO_CFA_REGISTER) {
-        int64_t words = row->cfa_value / 8;
-        if (row->cfa_value % 8 != 0 || !fits(words, 20))
+        int64_t offset = row->cfa_value;
+        if (offset % 8 != 0 || !fits(offset, 20))
             return false;
         reg = row->cfa_register;
-        *word |= (uint64_t)words << 44 | (uint64_t)reg << 3 |
+        *word |= (uint64_t)offset << 44 | (uint64_t)reg << 3 |
                  (reg == 7   ? KYMO_ROW_KIND_RSP
                   : reg == 6 ? KYMO_ROW_KIND_RBP
                              : KYMO_ROW_KIND_REGISTER);

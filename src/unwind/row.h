@@ -10,12 +10,14 @@
  *   bits 0-2    kind
  *   bits 3-6    register that the CFA counts from (REGISTER, DEREF), or what kind of SPECIAL
  *   bit  7      saved registers lie below rbp and not below the CFA
- *   bits 8-43   six saved registers, 6 bits each, in the order of KYMO_SLOT_*: 0 the caller's value
- * is still in the register, 63 it is lost, k saved at base + 8 - 8 k bits 44-63  RSP, RBP,
- * REGISTER: CFA = register + 8 * (signed 20 bits) DEREF: CFA = *(register + 8 * (upper 12 bits)) +
- * 8 * (lower 8 bits), both signed PLT: CFA = rsp + 8 + (pc % 16 >= value ? 8 : 0) The return
- * address lies at CFA - 8 in all of them. The offset has the top of the word, since it is on the
- * critical path of a walk, and one arithmetic shift gets it from there.
+ *   bits 8-43   six saved registers, 6 bits each, in the order of KYMO_SLOT_*: 0: the caller's
+ *               value is still in the register; k: saved at base + 8 - 8 k
+ *   bits 44-63  RSP, RBP, REGISTER: CFA = register + (signed 20 bits), a multiple of 8
+ *               DEREF: CFA = *(register + 8 * (upper 12 bits)) + 8 * (lower 8 bits), both signed
+ *               PLT: CFA = rsp + 8 + (pc % 16 >= value ? 8 : 0)
+ *
+ * The return address lies at CFA - 8 in all of them. The offset has the top of the word and is in
+ * bytes, since it is on the critical path of a walk, where one shift is enough.
  */
 #ifndef KYMO_UNWIND_ROW_H
 #define KYMO_UNWIND_ROW_H
@@ -50,7 +52,7 @@ enum {
 
 #define KYMO_ROW_SAVE_SHIFT 8u
 #define KYMO_ROW_SAVE_BITS 6u
-#define KYMO_ROW_SAVE_LOST 63u
+#define KYMO_ROW_SAVE_MAX 63u
 
 static inline unsigned kymo_row_kind(uint64_t row)
 {
@@ -72,7 +74,7 @@ static inline unsigned kymo_row_save(uint64_t row, unsigned slot)
 /* Bytes to add to the register of an RSP, RBP or REGISTER row. */
 static inline uint64_t kymo_row_offset(uint64_t row)
 {
-    return (uint64_t)((int64_t)row >> 41) & ~(uint64_t)7;
+    return (uint64_t)((int64_t)row >> 44);
 }
 static inline uint64_t kymo_row_deref_at(uint64_t row)
 {
@@ -93,8 +95,8 @@ KYMO_SIGNAL_SAFE static inline uint64_t kymo_row_at_pc(uint64_t row, uint64_t pc
     if (kymo_row_kind(row) != KYMO_ROW_KIND_SPECIAL ||
         kymo_row_register(row) != KYMO_ROW_SPECIAL_PLT)
         return row;
-    uint64_t words = (pc & 15) >= row >> 44 ? 2 : 1;
-    return words << 44 | KYMO_ROW_KIND_RSP;
+    uint64_t bytes = (pc & 15) >= row >> 44 ? 16 : 8;
+    return bytes << 44 | KYMO_ROW_KIND_RSP;
 }
 
 #endif

@@ -24,6 +24,8 @@
 #include "unwind/stack_window.h"
 
 #define STACK_SWITCHES 8u
+/* A frame that is found by its frame pointer alone is not larger than that. */
+#define FRAME_MAX (1u << 20)
 /* Below this there is no code; above, no user address. */
 #define LOWEST_CODE 0x1000ull
 #define HIGHEST_CODE 0x7fffffffffffull
@@ -123,9 +125,15 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
 {
     struct kymo_walker *walker = w->walker;
     uint64_t word = KYMO_ROW_NONE;
+    if (w->ip - walker->coroutine_entry.lo <
+        walker->coroutine_entry.hi - walker->coroutine_entry.lo) {
+        /* Its first address was put on the stack as if something had called from before it. */
+        found->word = KYMO_ROW_END;
+        return;
+    }
     if (walker->cache)
-        word =
-            kymo_row_cache_get(walker->cache, walker->cache_mask, w->generation_key, w->ip, look);
+        word = kymo_row_cache_get(walker->cache, kymo_row_set_mask(walker->cache_mask),
+                                  w->generation_key, w->ip, look);
     if (word == KYMO_ROW_NONE) {
         word = kymo_row_at_pc(row_from_tables(walker, look), look);
         if (word == KYMO_ROW_NONE || word == KYMO_ROW_INTERPRET) {
@@ -157,8 +165,8 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
             }
         }
         if (walker->cache && word != KYMO_ROW_INTERPRET)
-            kymo_row_cache_put(walker->cache, walker->cache_mask, w->generation_key, w->ip, look,
-                               word);
+            kymo_row_cache_put(walker->cache, kymo_row_set_mask(walker->cache_mask),
+                               w->generation_key, w->ip, w->ip - look, word);
     }
     w->end = KYMO_WALK_NO_ROW; /* what a gap means, unless the frame pointer helps */
     found->word = word;
@@ -286,7 +294,7 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
         uint64_t value = 0;
         if (k == 0 || restored)
             continue;
-        if (k != KYMO_ROW_SAVE_LOST && kymo_window_load(&w->window, base + 8 - 8ull * k, &value))
+        if (kymo_window_load(&w->window, base + 8 - 8ull * k, &value))
             w->known |= BIT(reg);
         else
             w->known &= ~BIT(reg);
@@ -417,9 +425,12 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w)
     uint64_t ip;
     if (in_entry_code(w->walker, w->ip))
         return end(w, KYMO_WALK_COMPLETE);
-    if (!(w->known & BIT(KYMO_REG_RBP)) || (w->fp & 7) || w->fp < w->sp)
+    if (!(w->known & BIT(KYMO_REG_RBP)) || (w->fp & 7) || w->fp < w->sp ||
+        w->fp - w->sp > FRAME_MAX)
         return STEP_END;
-    if (kymo_window_is_own(&w->window, w->sp) && !kymo_window_is_own(&w->window, w->fp))
+    /* Not to another stack: a coroutine may still have the frame pointer of the one that made it.
+     */
+    if (kymo_window_is_own(&w->window, w->sp) != kymo_window_is_own(&w->window, w->fp))
         return STEP_END;
     if (!kymo_window_load(&w->window, w->fp, &fp) ||
         !kymo_window_load(&w->window, w->fp + 8, &ip) || ip <= LOWEST_CODE || ip > HIGHEST_CODE)
@@ -457,55 +468,93 @@ static KYMO_NOINLINE enum step step(struct walk *w)
 
 /* ---- the walk ---- */
 
+struct fast {
+    struct kymo_row_slot *cache;
+    uint64_t set_mask;
+    uint64_t generation_key;
+    uint64_t lo;
+    uint64_t hi;
+};
+
+/* One frame of the common shape; false, and nothing has changed, for any other. */
+static inline __attribute__((always_inline)) bool step_fast(const struct fast *f, uint64_t *ip,
+                                                            uint64_t *sp, uint64_t *fp,
+                                                            uint64_t adjust)
+{
+    uint64_t row = kymo_row_cache_get(f->cache, f->set_mask, f->generation_key, *ip, adjust);
+    /* Kind RSP or RBP, saved registers below the CFA: the low bits but for the register. A branch
+     * and no selection: so the next return address is loaded before the kind is known. */
+    uint64_t shape = row & 0x87;
+    uint64_t cfa;
+    if (kymo_likely(shape == KYMO_ROW_KIND_RSP)) {
+        cfa = *sp + kymo_row_offset(row);
+    } else {
+        cfa = *fp + kymo_row_offset(row);
+        if (shape != KYMO_ROW_KIND_RBP)
+            return false;
+    }
+    if (kymo_unlikely(cfa <= *sp))
+        return false;
+    if (kymo_unlikely(cfa > f->hi))
+        return false;
+    if (kymo_unlikely(cfa & 7))
+        return false;
+    uint64_t save = kymo_row_save(row, KYMO_SLOT_RBP);
+    if (save) {
+        uint64_t at = cfa + 8 - 8 * save;
+        if (kymo_unlikely(at < f->lo))
+            return false;
+        if (kymo_unlikely(at >= cfa))
+            return false;
+        *fp = kymo_window_read(at);
+    }
+    *ip = kymo_window_read(cfa - 8);
+    *sp = cfa;
+    return true;
+}
+
 /* Fills pcs from n on for as long as frames are of the common shape, and leaves in w the last frame
- * that it stored, whose step is still to be done. Returns the new n; beyond max: depth was reached.
- */
+ * that it stored, whose step is still to be done; its ip is 0, and not stored, at the end of the
+ * stack. sp is aligned and lies in the thread's own stack. Returns the new n; beyond max: the depth
+ * was reached. */
 static KYMO_NOINLINE size_t walk_fast(struct walk *w, uint64_t *pcs, size_t n, size_t max)
 {
-    struct kymo_row_slot *cache = w->walker->cache;
-    const uint32_t mask = w->walker->cache_mask;
-    const uint64_t generation_key = w->generation_key;
-    const uint64_t lo = w->window.own_lo;
-    const uint64_t hi = w->window.own_hi;
+    const struct fast f = {.cache = w->walker->cache,
+                           .set_mask = kymo_row_set_mask(w->walker->cache_mask),
+                           .generation_key = w->generation_key,
+                           .lo = w->window.own_lo,
+                           .hi = w->window.own_hi};
+    uint64_t *out = pcs + n;
+    uint64_t *const out_end = pcs + max;
     uint64_t ip = w->ip;
     uint64_t sp = w->sp;
     uint64_t fp = w->fp;
-    bool exact = w->exact;
-    for (;;) {
-        if (n == max) {
-            n = max + 1;
-            break;
+    bool moved = false;
+    if (out == out_end)
+        return max + 1;
+    *out++ = ip;
+    if (!w->exact || (moved = step_fast(&f, &ip, &sp, &fp, 0))) {
+        if (moved) {
+            w->known = KNOWN_FAST;
+            w->exact = false;
+            if (out == out_end)
+                goto full;
+            *out++ = ip;
         }
-        pcs[n++] = ip;
-        uint64_t row =
-            kymo_row_cache_get(cache, mask, generation_key, ip, ip - 1 + (exact ? 1u : 0u));
-        /* Kind RSP or RBP, saved registers below the CFA: the low bits but for the register. */
-        uint64_t shape = row & 0x87;
-        uint64_t base = shape == KYMO_ROW_KIND_RBP ? fp : sp;
-        uint64_t cfa = base + kymo_row_offset(row);
-        if (shape - KYMO_ROW_KIND_RSP > KYMO_ROW_KIND_RBP - KYMO_ROW_KIND_RSP || cfa <= sp ||
-            cfa > hi || (cfa & 7))
-            break;
-        uint64_t save = kymo_row_save(row, KYMO_SLOT_RBP);
-        if (save) {
-            uint64_t at = cfa + 8 - 8 * save;
-            if (at < lo || at >= cfa || save == KYMO_ROW_SAVE_LOST)
-                break;
-            fp = kymo_window_read(at);
+        while (step_fast(&f, &ip, &sp, &fp, 1)) {
+            if (kymo_unlikely(out == out_end))
+                goto full;
+            *out++ = ip;
         }
-        ip = kymo_window_read(cfa - 8);
-        sp = cfa;
-        exact = false;
-        if (kymo_unlikely(ip == 0))
-            break;
+        if (ip == 0)
+            out--; /* nothing is ever cached for it, so it was stored and then missed */
     }
+    max = 0; /* no: there is room, and the last frame wants another way */
+full:
     w->ip = ip;
     w->sp = sp;
     w->fp = fp;
-    if (w->exact && !exact)
-        w->known = KNOWN_FAST;
-    w->exact = exact;
-    return n;
+    return max ? max + 1 : (size_t)(out - pcs);
 }
 
 size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
@@ -534,7 +583,7 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
     size_t n = 0;
     for (;;) {
         bool fast = !w.full && (w.known & BIT(KYMO_REG_RBP)) && walker->cache &&
-                    kymo_window_is_own(&w.window, w.sp);
+                    kymo_window_is_own(&w.window, w.sp) && (w.sp & 7) == 0;
         if (fast) {
             n = walk_fast(&w, pcs, n, max);
             if (w.ip == 0 && !w.exact) { /* a return address; a call of NULL is not the end */

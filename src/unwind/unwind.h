@@ -126,12 +126,15 @@ struct kymo_walker {
     uint32_t stable_count;
     /* Code that begins the program and ld.so: frames there have no caller. */
     struct kymo_address_range entry[2];
+    /* The same for what makecontext makes: the C library's code that a coroutine returns to. */
+    struct kymo_address_range coroutine_entry;
     struct kymo_address_range stable[KYMO_WALKER_STABLE_MAX]; /* sorted */
     struct kymo_walker_table table[KYMO_WALKER_TABLES_MAX];
 };
 
-/* Makes a walker with the given pc cache: slots (a power of two, or 0 for none) of zeroed memory
- * that lives as long as the walker. Not for handlers. KYMO_E_INVALID: slots is not a power of two.
+/* Makes a walker with the given pc cache: slots (a power of two from 2 on, or 0 for none) of zeroed
+ * memory that lives as long as the walker. Not for handlers. KYMO_E_INVALID: slots is not such a
+ * number.
  */
 KYMO_NODISCARD
 kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots);

@@ -7,16 +7,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <ucontext.h>
 
 #include "unwind/module.h"
 #include "unwind/unwind.h"
 
 /* No entry code is longer than that; ld.so's is 61 bytes in glibc 2.36. */
 #define ENTRY_CODE_SIZE 64u
+/* The code of glibc's __start_context up to its last call. */
+#define COROUTINE_ENTRY_SIZE 26u
+
+/* Its function never runs. */
+static void coroutine_main(void)
+{
+}
+
+/* Asks makecontext where the functions that it prepares will return to. That code has no name and,
+ * in glibc 2.36, no unwind information that says it is the end. */
+static struct kymo_address_range find_coroutine_entry(void)
+{
+    uint64_t stack[256];
+    ucontext_t context;
+    memset(&context, 0, sizeof context);
+    context.uc_stack.ss_sp = stack;
+    context.uc_stack.ss_size = sizeof stack;
+    makecontext(&context, coroutine_main, 0);
+    uint64_t sp = (uint64_t)context.uc_mcontext.gregs[REG_RSP];
+    uint64_t lo = (uint64_t)(uintptr_t)stack;
+    if (sp < lo || sp > lo + sizeof stack - 8 || sp % 8 != 0)
+        return (struct kymo_address_range){0, 0};
+    uint64_t entry = stack[(sp - lo) / 8];
+    return (struct kymo_address_range){entry, entry + COROUTINE_ENTRY_SIZE};
+}
 
 kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots)
 {
-    if ((slots & (slots - 1)) != 0 || slots > (size_t)1 << 24 || (slots != 0) != (cache != NULL))
+    if ((slots & (slots - 1)) != 0 || slots == 1 || slots > (size_t)1 << 24 ||
+        (slots != 0) != (cache != NULL))
         return KYMO_E_INVALID;
     memset(walker, 0, sizeof *walker);
     walker->cache = cache;
@@ -28,6 +55,7 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
         loader += ((const Elf64_Ehdr *)(uintptr_t)loader)->e_entry;
     walker->entry[0] = (struct kymo_address_range){program, program + ENTRY_CODE_SIZE};
     walker->entry[1] = (struct kymo_address_range){loader, loader ? loader + ENTRY_CODE_SIZE : 0};
+    walker->coroutine_entry = find_coroutine_entry();
     /* The first call through the procedure linkage table may run the loader's resolver, which is
      * not for handlers. */
     struct kymo_module module;

@@ -188,7 +188,7 @@ static volatile int allocated;
 static __attribute__((noinline)) void aligned_frame(int n)
 {
     __attribute__((aligned(64))) volatile char block[128];
-    char *variable = __builtin_alloca((size_t)n * 24);
+    char *variable = __builtin_alloca((size_t)n * 24 + 24);
     memset(variable, n, (size_t)n * 24);
     block[0] = variable[n];
     allocated += block[0];

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks from many situations, each equal to what libgcc finds there. */
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "unwind/row.h"
+#include "unwind/row_cache.h"
+#include "unwind_help.h"
+
+static struct help_trace expected;
+static uint64_t pcs[HELP_MAX_FRAMES];
+static struct kymo_walk_result result;
+static volatile int sink;
+
+/* Walks from here and holds the return addresses to libgcc's; the first pc differs by a few
+ * instructions. Returns the number of frames. */
+static __attribute__((noinline)) size_t check_here(void)
+{
+    struct kymo_stack_bounds bounds = help_bounds();
+    struct kymo_regs regs;
+    kymo_regs_here(&regs);
+    size_t n = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    help_libgcc(&expected);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_int_equal(result.notes & KYMO_WALK_BY_FRAME_POINTER, 0);
+    assert_int_equal(n, expected.n);
+    assert_memory_equal(pcs + 1, expected.pcs + 1, (n - 1) * sizeof *pcs);
+    return n;
+}
+
+/* The same from a handler: from the handler itself, and from what it interrupted. */
+static size_t frames_in_handler;
+static size_t frames_interrupted;
+
+static void on_signal(int signal_number, siginfo_t *info, void *context)
+{
+    struct kymo_regs regs;
+    struct kymo_stack_bounds bounds = help_bounds();
+    (void)signal_number;
+    (void)info;
+    frames_in_handler = check_here();
+    assert_true(result.notes & KYMO_WALK_BY_SIGNAL_FRAME);
+    kymo_regs_from_ucontext(&regs, context);
+    uint64_t pc = regs.ip;
+    size_t from = help_find(&expected, pc);
+    frames_interrupted =
+        kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_int_equal(frames_interrupted, expected.n - from);
+    assert_memory_equal(pcs, expected.pcs + from, frames_interrupted * sizeof *pcs);
+}
+
+static void with_handler(int flags)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
+    struct sigaction before;
+    sigaction(SIGUSR1, &action, &before);
+    frames_in_handler = frames_interrupted = 0;
+    raise(SIGUSR1);
+    sigaction(SIGUSR1, &before, NULL);
+    assert_true(frames_interrupted >= 4);
+    assert_true(frames_in_handler > frames_interrupted + 1);
+}
+
+static void plain(void **state)
+{
+    (void)state;
+    assert_true(check_here() >= 5);
+}
+
+static __attribute__((noinline)) size_t recurse(int depth, int *frames)
+{
+    int local[4] = {depth, 1, 2, 3};
+    size_t n = depth ? recurse(depth - 1, local) : check_here();
+    sink += local[depth & 3] + frames[0];
+    return n;
+}
+
+static void deep_recursion(void **state)
+{
+    int zero[4] = {0};
+    (void)state;
+    assert_true(recurse(2000, zero) > 2000);
+}
+
+static void depth_is_bounded(void **state)
+{
+    struct kymo_regs regs;
+    struct kymo_stack_bounds bounds = help_bounds();
+    uint64_t few[4] = {0, 0, 0, 99};
+    (void)state;
+    kymo_regs_here(&regs);
+    struct kymo_regs again = regs;
+    assert_int_equal(kymo_unwind_walk(&help_walker, &regs, &bounds, few, 3, 0, &result), 3);
+    assert_int_equal(result.end, KYMO_WALK_DEPTH);
+    assert_int_equal(few[3], 99);
+    regs = again;
+    assert_int_equal(kymo_unwind_walk(&help_walker, &regs, &bounds, few, 0, 0, &result), 0);
+    assert_int_equal(result.end, KYMO_WALK_DEPTH);
+    regs = again;
+    size_t n = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    regs = again; /* room for exactly all frames is enough */
+    assert_int_equal(kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, n, 0, &result), n);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+}
+
+static void handler(void **state)
+{
+    (void)state;
+    with_handler(0);
+}
+
+static void handler_on_alternate_stack(void **state)
+{
+    stack_t stack = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+    stack_t off = {.ss_flags = SS_DISABLE};
+    (void)state;
+    assert_non_null(stack.ss_sp);
+    assert_int_equal(sigaltstack(&stack, NULL), 0);
+    with_handler(SA_ONSTACK);
+    assert_int_equal(sigaltstack(&off, NULL), 0);
+    free(stack.ss_sp);
+}
+
+static int compare_and_check(const void *a, const void *b)
+{
+    check_here();
+    int x = *(const int *)a;
+    int y = *(const int *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void inside_qsort(void **state)
+{
+    int values[] = {3, 1, 2, 5, 4};
+    (void)state;
+    qsort(values, 5, sizeof values[0], compare_and_check);
+    assert_int_equal(values[0], 1);
+}
+
+static void *in_thread(void *unused)
+{
+    (void)unused;
+    assert_true(check_here() >= 3);
+    with_handler(0);
+    return NULL;
+}
+
+static void thread(void **state)
+{
+    pthread_t id;
+    pthread_attr_t attr;
+    (void)state;
+    assert_int_equal(pthread_create(&id, NULL, in_thread, NULL), 0);
+    pthread_join(id, NULL);
+    pthread_attr_init(&attr); /* help_trace needs some, but the smallest stacks work, too */
+    pthread_attr_setstacksize(&attr, 1 << 17);
+    assert_int_equal(pthread_create(&id, &attr, in_thread, NULL), 0);
+    pthread_join(id, NULL);
+    pthread_attr_destroy(&attr);
+}
+
+/* Variable size and 64-byte alignment: rbp, and a CFA that is read from memory. */
+static __attribute__((noinline)) void aligned(int n)
+{
+    __attribute__((aligned(64))) volatile char block[128];
+    char *variable = __builtin_alloca((size_t)n * 24);
+    memset(variable, n, (size_t)n * 24);
+    block[0] = variable[n];
+    sink += block[0];
+    check_here();
+    if (n > 1)
+        aligned(n - 1);
+    sink += block[1];
+}
+
+static void aligned_frames(void **state)
+{
+    (void)state;
+    aligned(6);
+}
+
+/* A CFA that counts from rbx, as in ld.so's resolver of lazy bindings: rbx must be restored through
+ * frames that save it. */
+void through_rbx(void (*function)(void));
+__asm__(".text\n"
+        ".type through_rbx, @function\n"
+        "through_rbx:\n\t"
+        ".cfi_startproc\n\t"
+        "pushq %rbx\n\t"
+        ".cfi_def_cfa_offset 16\n\t"
+        ".cfi_offset %rbx, -16\n\t"
+        "movq %rsp, %rbx\n\t"
+        ".cfi_def_cfa_register %rbx\n\t"
+        "subq $1024, %rsp\n\t"
+        "andq $-64, %rsp\n\t"
+        "call *%rdi\n\t"
+        "movq %rbx, %rsp\n\t"
+        ".cfi_def_cfa_register %rsp\n\t"
+        "popq %rbx\n\t"
+        ".cfi_def_cfa_offset 8\n\t"
+        ".cfi_restore %rbx\n\t"
+        "ret\n\t"
+        ".cfi_endproc\n\t"
+        ".size through_rbx, .-through_rbx");
+
+static __attribute__((noinline)) void clobber_rbx_and_check(void)
+{
+    __asm__ volatile("movq $-1, %%rbx" ::: "rbx");
+    check_here();
+    with_handler(0);
+    __asm__ volatile("" ::: "rbx");
+}
+
+static void cfa_from_rbx(void **state)
+{
+    (void)state;
+    through_rbx(clobber_rbx_and_check);
+}
+
+/* ---- coroutines ---- */
+
+static ucontext_t main_context;
+static ucontext_t coroutine_context;
+
+static void coroutine(void)
+{
+    check_here();
+    assert_true(result.notes & KYMO_WALK_BY_PROBE); /* not the thread's stack */
+    with_handler(0);
+    swapcontext(&coroutine_context, &main_context);
+    check_here();
+}
+
+static void in_coroutine(void **state)
+{
+    size_t size = 1 << 18;
+    char *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    assert_true(stack != MAP_FAILED);
+    getcontext(&coroutine_context);
+    coroutine_context.uc_stack.ss_sp = stack;
+    coroutine_context.uc_stack.ss_size = size;
+    coroutine_context.uc_link = &main_context;
+    makecontext(&coroutine_context, coroutine, 0);
+    swapcontext(&main_context, &coroutine_context);
+    check_here();
+    swapcontext(&main_context, &coroutine_context);
+    munmap(stack, size);
+}
+
+/* Where probing is not allowed, an unknown stack gives its top frame and says why. */
+static void unknown_stack_without_probe(void **state)
+{
+    struct kymo_regs regs;
+    (void)state;
+    kymo_regs_here(&regs);
+    uint64_t pc = regs.ip;
+    help_walker.probe_allowed = 0;
+    size_t n = kymo_unwind_walk(&help_walker, &regs, NULL, pcs, HELP_MAX_FRAMES, 0, &result);
+    help_walker.probe_allowed = 1;
+    assert_int_equal(n, 1);
+    assert_int_equal(pcs[0], pc);
+    assert_int_equal(result.end, KYMO_WALK_BAD_STACK);
+    assert_true(result.notes & KYMO_WALK_PROBE_REFUSED);
+}
+
+/* ---- code without rows ---- */
+
+/* A function made at run time that keeps a frame pointer: push rbp; mov rsp, rbp; call *rdi; pop
+ * rbp; ret. */
+static const unsigned char jit_code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+static uint64_t jit_address;
+
+static __attribute__((noinline)) void check_through_jit(void)
+{
+    struct kymo_stack_bounds bounds = help_bounds();
+    struct kymo_regs regs;
+    kymo_regs_here(&regs);
+    size_t n = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_true(result.notes & KYMO_WALK_BY_FRAME_POINTER);
+    assert_int_equal(pcs[1], jit_address + 6);
+    assert_true(n >= 6);
+}
+
+static __attribute__((noinline)) void call_jit(void (*code)(void (*)(void)))
+{
+    code(check_through_jit);
+    check_here(); /* what the chain is from here on */
+    sink++;
+}
+
+static void through_made_code(void **state)
+{
+    (void)state;
+    void *code =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(code != MAP_FAILED);
+    memcpy(code, jit_code, sizeof jit_code);
+    jit_address = (uint64_t)(uintptr_t)code;
+    call_jit((void (*)(void (*)(void)))code);
+    munmap(code, 4096);
+}
+
+/* A walk that comes to ld.so's entry code (as constructors do) has come to the end. */
+static void loader_entry_is_the_end(void **state)
+{
+    uint64_t base = getauxval(AT_BASE);
+    assert_true(base != 0);
+    uint64_t start = base + ((const Elf64_Ehdr *)(uintptr_t)base)->e_entry;
+    uint64_t stack[8] = {0};
+    struct kymo_stack_bounds bounds = {(uint64_t)(uintptr_t)stack,
+                                       (uint64_t)(uintptr_t)(stack + 8)};
+    struct kymo_regs regs = {.ip = start + 48};
+    (void)state;
+    regs.gpr[KYMO_REG_RSP] = bounds.lo;
+    assert_int_equal(kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, 8, 0, &result), 1);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+}
+
+static uint64_t constructor_frames;
+static enum kymo_walk_end constructor_end;
+
+__attribute__((constructor)) static void walk_in_constructor(void)
+{
+    /* A constructor of the program itself runs under main's caller; those of libraries under ld.so.
+     */
+    struct kymo_regs regs;
+    struct kymo_stack_bounds bounds = help_bounds();
+    if (kymo_walker_init(&help_walker, NULL, 0) != KYMO_OK)
+        return;
+    kymo_regs_here(&regs);
+    constructor_frames =
+        kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    constructor_end = result.end;
+}
+
+/* Of a library that this program is linked with: unwind_constructor.c. */
+extern enum kymo_walk_end library_constructor_end;
+extern uint64_t library_constructor_frames;
+
+static void constructors(void **state)
+{
+    (void)state;
+    assert_int_equal(library_constructor_end, KYMO_WALK_COMPLETE);
+    assert_true(library_constructor_frames >= 3);
+    assert_int_equal(constructor_end, KYMO_WALK_COMPLETE);
+    assert_true(constructor_frames >= 3);
+}
+
+/* A call of NULL: the pc says nothing, and nothing is invented. */
+static void null_pc(void **state)
+{
+    struct kymo_stack_bounds bounds = help_bounds();
+    struct kymo_regs regs;
+    (void)state;
+    kymo_regs_here(&regs);
+    regs.ip = 0;
+    regs.gpr[KYMO_REG_RBP] = 1;
+    assert_int_equal(kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, 8, 0, &result), 1);
+    assert_int_equal(result.end, KYMO_WALK_NO_MODULE);
+}
+
+/* ---- while a library is being closed ---- */
+
+static void closing(void **state)
+{
+    struct kymo_stack_bounds bounds = help_bounds();
+    struct kymo_regs regs;
+    (void)state;
+    kymo_walker_new_generation(&help_walker); /* nothing is cached */
+    help_walker.stable_count = 0;
+    kymo_regs_here(&regs);
+    struct kymo_regs again = regs;
+    assert_int_equal(
+        kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, 8, KYMO_WALK_WHILE_CLOSING, &result),
+        1);
+    assert_int_equal(result.end, KYMO_WALK_NO_ROW);
+    assert_true(result.notes & KYMO_WALK_CLOSING_REFUSED);
+    kymo_walker_init_stable(&help_walker);
+    assert_true(help_walker.stable_count >= 4);
+    for (uint32_t i = 1; i < help_walker.stable_count; i++)
+        assert_true(help_walker.stable[i - 1].hi <= help_walker.stable[i].lo);
+    regs = again;
+    size_t n = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES,
+                                KYMO_WALK_WHILE_CLOSING, &result);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_true(n >= 4);
+}
+
+/* ---- the cache ---- */
+
+static void cache_forgets(void **state)
+{
+    struct kymo_row_slot slots[16] = {{0}};
+    uint64_t key = kymo_generation_key(7);
+    uint64_t row = 16ull << 44 | KYMO_ROW_KIND_RSP;
+    (void)state;
+    for (uint64_t pc = 0; pc < 64; pc++) /* zeroed memory is empty, in any generation */
+        assert_int_equal(kymo_row_cache_get(slots, kymo_row_set_mask(15),
+                                            kymo_generation_key((uint32_t)pc), pc, 0),
+                         KYMO_ROW_NONE);
+    kymo_row_cache_put(slots, kymo_row_set_mask(15), key, 0x1235, 1, row);
+    assert_int_equal(kymo_row_cache_get(slots, kymo_row_set_mask(15), key, 0x1235, 1), row);
+    assert_int_equal(kymo_row_cache_get(slots, kymo_row_set_mask(15), key, 0x1235, 0),
+                     KYMO_ROW_NONE);
+    assert_int_equal(
+        kymo_row_cache_get(slots, kymo_row_set_mask(15), kymo_generation_key(8), 0x1235, 1),
+        KYMO_ROW_NONE);
+    kymo_row_slot_of(slots, kymo_row_set_mask(15), 0x1235)->row ^= 1ull
+                                                                   << 44; /* a writer in between */
+    assert_int_equal(kymo_row_cache_get(slots, kymo_row_set_mask(15), key, 0x1235, 1),
+                     KYMO_ROW_NONE);
+}
+
+static void init_checks_sizes(void **state)
+{
+    static struct kymo_walker walker;
+    struct kymo_row_slot slots[4];
+    (void)state;
+    assert_int_equal(kymo_walker_init(&walker, slots, 3), KYMO_E_INVALID);
+    assert_int_equal(kymo_walker_init(&walker, NULL, 4), KYMO_E_INVALID);
+    assert_int_equal(kymo_walker_init(&walker, slots, 4), KYMO_OK);
+    assert_string_equal(kymo_walk_end_name(KYMO_WALK_COMPLETE), "complete");
+    assert_string_equal(kymo_walk_end_name(KYMO_WALK_END_COUNT), "unknown");
+}
+
+/* Each test runs without a cache, then with an empty one, then with a warm one. */
+static int without_cache(void **state)
+{
+    (void)state;
+    return kymo_walker_init(&help_walker, NULL, 0);
+}
+
+static int with_cache(void **state)
+{
+    (void)state;
+    return kymo_walker_init(&help_walker, help_cache, KYMO_ARRAY_LEN(help_cache));
+}
+
+int main(void)
+{
+    const struct CMUnitTest once[] = {
+        cmocka_unit_test(constructors),
+        cmocka_unit_test(cache_forgets),
+        cmocka_unit_test(init_checks_sizes),
+        cmocka_unit_test(closing),
+    };
+    const struct CMUnitTest walks[] = {
+        cmocka_unit_test(plain),
+        cmocka_unit_test(deep_recursion),
+        cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(handler),
+        cmocka_unit_test(handler_on_alternate_stack),
+        cmocka_unit_test(inside_qsort),
+        cmocka_unit_test(thread),
+        cmocka_unit_test(aligned_frames),
+        cmocka_unit_test(cfa_from_rbx),
+        cmocka_unit_test(in_coroutine),
+        cmocka_unit_test(unknown_stack_without_probe),
+        cmocka_unit_test(through_made_code),
+        cmocka_unit_test(loader_entry_is_the_end),
+        cmocka_unit_test(null_pc),
+    };
+    int failed = cmocka_run_group_tests(once, with_cache, NULL);
+    failed += cmocka_run_group_tests(walks, without_cache, NULL);
+    failed += cmocka_run_group_tests(walks, with_cache, NULL);
+    failed += cmocka_run_group_tests(walks, NULL, NULL);
+    return failed;
+}
