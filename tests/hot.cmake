@@ -36,3 +36,7 @@ kymo_seen_test(environment.preload "" environment)
 set_tests_properties(integration.seen.environment.preload integration.seen.environment.preload.alone
     PROPERTIES ENVIRONMENT
     "ASAN_OPTIONS=verify_asan_link_order=0;LD_PRELOAD=$<TARGET_FILE:environment_setter>;KYMO_TEST_PRELOAD_OWN=$<TARGET_FILE:environment_setter>")
+
+kymo_looker(left_alone)
+kymo_seen_test(left_alone.raw "" left_alone raw)
+kymo_seen_test(left_alone.exec "" left_alone exec)

@@ -47,6 +47,7 @@
 /* Silence after which the program stops capturing: far longer than any pause of a recorder that
  * lives, short against what a dead one would cost. */
 #define HEARTBEAT_LIMIT_NS 5000000000ull
+#define STRANGER_CALLS 2u
 #define BATCH 256u
 /* Row tables are made once a process has shown that it is sampled a lot: a table costs up to a
  * quarter of a second of the recorder's time, and saves a microsecond or two a sample. */
@@ -68,6 +69,7 @@ struct armed {
 
 struct stranger {
     pid_t tid;
+    uint32_t calls; /* that it did not answer */
     uint64_t scan;
 };
 
@@ -479,7 +481,31 @@ static void choose_kernel(kymo_host *h, uint32_t number, uint64_t now_ns)
         arm(h, number, !sleeps);
 }
 
-static void arm_threads(kymo_host *h, uint64_t now_ns)
+static uint32_t slot_of(const kymo_host *h, pid_t tid)
+{
+    uint32_t touched = kymo_load_relaxed(&h->session->slots_touched);
+    for (uint32_t i = 0; i < touched && i < h->plan.threads; i++)
+        if (h->slots[i].open && h->slots[i].tid == tid)
+            return i;
+    return UINT32_MAX;
+}
+
+/* The tid of a thread that begins is free: whoever had it has ended, though no hook saw it. */
+static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
+{
+    uint32_t number = slot_of(h, tid);
+    if (number == UINT32_MAX)
+        return KYMO_OK;
+    disarm(h, number);
+    h->slots[number].open = 0;
+    /* One that did say its end is the drain's. */
+    if (kymo_load_acquire(&kymo_session_slot(h->session, &h->plan, number)->state) !=
+        KYMO_SLOT_LIVE)
+        return KYMO_OK;
+    return kymo_drain_end_slot(h->drain, number, now_ns);
+}
+
+static kymo_err arm_threads(kymo_host *h, uint64_t now_ns)
 {
     uint32_t touched = kymo_load_acquire(&h->session->slots_touched);
     if (touched > h->plan.threads)
@@ -496,6 +522,7 @@ static void arm_threads(kymo_host *h, uint64_t now_ns)
         if (state != KYMO_SLOT_LIVE)
             continue;
         if (!a->open) {
+            KYMO_TRY(end_former(h, (pid_t)kymo_load_relaxed(&slot->tid), now_ns));
             *a = (struct armed){.generation = generation,
                                 .open = 1,
                                 .tid = (pid_t)kymo_load_relaxed(&slot->tid),
@@ -503,24 +530,17 @@ static void arm_threads(kymo_host *h, uint64_t now_ns)
                                 .checked_ns = now_ns,
                                 .seen_scan = h->scan};
             if (h->config.engine == KYMO_SESSION_PERF) {
-                (void)kymo_task_voluntary_switches(h->pid, a->tid, &a->switches);
-                arm(h, i, 0);
+                /* The program wrote the tid: only a thread of its own is armed. */
+                if (kymo_task_voluntary_switches(h->pid, a->tid, &a->switches))
+                    arm(h, i, 0);
             }
         }
         choose_kernel(h, i, now_ns);
     }
+    return KYMO_OK;
 }
 
 /* ---- /proc ---- */
-
-static uint32_t slot_of(const kymo_host *h, pid_t tid)
-{
-    uint32_t touched = kymo_load_relaxed(&h->session->slots_touched);
-    for (uint32_t i = 0; i < touched && i < h->plan.threads; i++)
-        if (h->slots[i].open && h->slots[i].tid == tid)
-            return i;
-    return UINT32_MAX;
-}
 
 /* A thread that is in /proc and not in the session: when a second scan finds it still, it is
  * called, and takes a slot in our handler. */
@@ -530,12 +550,17 @@ static kymo_err meet_stranger(kymo_host *h, pid_t tid)
         struct stranger *s = &h->strangers.data[i];
         if (s->tid != tid)
             continue;
-        if (s->scan + 1 == h->scan)
-            call_thread(h, tid);
+        /* One that sleeps sees EINTR for it. One that does not answer cannot (it blocks the signal,
+         * has another's thread-local storage, or is on its way out), and is left alone. */
+        if (s->scan + 1 == h->scan && s->calls < STRANGER_CALLS) {
+            s->calls++;
+            if (!kymo_task_is_kernel_made(h->pid, tid))
+                call_thread(h, tid);
+        }
         s->scan = h->scan;
         return KYMO_OK;
     }
-    return kymo_vec_push(&h->strangers, (struct stranger){tid, h->scan});
+    return kymo_vec_push(&h->strangers, (struct stranger){.tid = tid, .scan = h->scan});
 }
 
 static void forget_strangers(kymo_host *h)
@@ -572,7 +597,14 @@ static kymo_err scan_tasks(kymo_host *h, uint64_t now_ns)
     /* Threads whose exit no hook saw. */
     for (uint32_t i = 0; err == KYMO_OK && i < h->plan.threads; i++) {
         struct armed *a = &h->slots[i];
+        uint64_t cpu_ns;
         if (a->open && a->seen_scan + 2 <= h->scan) {
+            /* A folder that changes while it is read may hide an entry: one that is asked for by
+             * its name is there or not. Its slot must not go to another thread while it writes. */
+            if (kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns)) {
+                a->seen_scan = h->scan;
+                continue;
+            }
             disarm(h, i);
             a->open = 0;
             err = kymo_drain_end_slot(h->drain, i, now_ns);
@@ -588,7 +620,8 @@ static kymo_err notice_exec(kymo_host *h, uint64_t now_ns)
     char path[PATH_MAX];
     char text[PATH_MAX + 96];
     if (h->replaced || !kymo_task_executable(h->pid, &exe, path, sizeof path) ||
-        (exe.device == h->exe.device && exe.inode == h->exe.inode))
+        (exe.device == h->exe.device && exe.inode == h->exe.inode &&
+         (exe.image == h->exe.image || !exe.image || !h->exe.image)))
         return KYMO_OK;
     h->replaced = 1;
     kymo_host_stop(h);
@@ -602,7 +635,7 @@ kymo_err kymo_host_round(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     if (!h->replaced)
-        arm_threads(h, now_ns);
+        KYMO_TRY(arm_threads(h, now_ns));
     KYMO_TRY(kymo_drain_round(h->drain));
     KYMO_TRY(write_batch(h));
     build_rows(h);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 /* Reads /proc/PID/task/TID/file; the length, 0 if there is nothing. */
 static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
 {
@@ -71,11 +73,35 @@ int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_
         return 0;
     exe->device = st.st_dev;
     exe->inode = st.st_ino;
+    exe->image = 0;
+    /* What the kernel told the image at its start: random bytes' place, the loader's, the vDSO's.
+     */
+    char auxv[1024];
+    size_t len = read_task(pid, pid, "auxv", auxv, sizeof auxv);
+    for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, auxv + i, sizeof word);
+        exe->image = kymo_hash_mix(exe->image, word);
+    }
     if (path) {
         ssize_t n = readlink(link, path, cap - 1);
         path[n > 0 ? n : 0] = '\0';
     }
     return 1;
+}
+
+int kymo_task_is_kernel_made(pid_t pid, pid_t tid)
+{
+    enum { IO_WORKER = 0x10, USER_WORKER = 0x4000, KERNEL_THREAD = 0x200000 };
+    char text[1024];
+    unsigned flags = 0;
+    if (!read_task(pid, tid, "stat", text, sizeof text))
+        return 0;
+    /* The name, which may hold anything, ends at the last parenthesis. */
+    const char *at = strrchr(text, ')');
+    if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+        return 0;
+    return (flags & (IO_WORKER | USER_WORKER | KERNEL_THREAD)) != 0;
 }
 
 int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap)

@@ -23,12 +23,16 @@ int kymo_task_name(pid_t pid, pid_t tid, char name[16]);
 int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count);
 /* The thread's CPU time so far, by the scheduler's clock; works for a zombie's main thread. */
 int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
-/* Which file the process runs, and where it lies; path may be NULL. */
+/* Which file the process runs, and where it lies; path may be NULL. image differs after an exec of
+ * the same file, too; 0: not to be read. */
 struct kymo_task_exe {
     dev_t device;
     ino_t inode;
+    uint64_t image;
 };
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap);
+/* Whether the kernel made the thread for itself (io_uring's workers): it never runs the program. */
+int kymo_task_is_kernel_made(pid_t pid, pid_t tid);
 /* The name of what is mapped at address: a path, or "[vdso]" and the like. */
 int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap);
 /* The image of the kernel's vDSO, in this process; NULL if there is none. */
