@@ -121,8 +121,18 @@ static void *thread_main(void *argument)
         /* glibc keeps the thread's control block at the top of its stack. */
         uint64_t top = (uint64_t)(uintptr_t)__builtin_thread_pointer();
         uint64_t size = t->stack_bytes;
-        kymo_hooks_watch_exit(t);
-        kymo_thread_begin(p, t, (struct kymo_stack_bounds){top > size ? top - size : 0, top}, 0);
+        struct kymo_stack_bounds stack = {top > size ? top - size : 0, top};
+        struct kymo_thread *met = NULL;
+        /* From here on the recorder's call finds the thread taken. */
+        if (kymo_cas_relaxed(&kymo_thread_self, &met, &kymo_thread_dead)) {
+            kymo_hooks_watch_exit(t);
+            kymo_thread_begin(p, t, stack, 0);
+        } else {
+            /* It was so slow to come here that the recorder has met it: it has a slot. */
+            kymo_thread_unclaim(p, t);
+            kymo_hooks_watch_exit(met);
+            kymo_thread_know_stack(met, stack);
+        }
     }
     /* A tail call: this function leaves no frame in the thread's stacks (a test looks). */
     return start(start_argument);

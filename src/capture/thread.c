@@ -80,6 +80,14 @@ void kymo_thread_adopt(struct kymo_process *p)
         kymo_thread_begin(p, t, (struct kymo_stack_bounds){0, 0}, KYMO_SLOT_ADOPTED);
 }
 
+void kymo_thread_know_stack(struct kymo_thread *t, struct kymo_stack_bounds stack)
+{
+    /* A signal between the two finds an empty range, as before. */
+    kymo_store_relaxed(&t->stack.lo, stack.lo);
+    kymo_signal_fence();
+    kymo_store_relaxed(&t->stack.hi, stack.hi);
+}
+
 void kymo_thread_end(struct kymo_thread *t)
 {
     struct kymo_process *p = t->process;

@@ -22,6 +22,8 @@ KYMO_SIGNAL_SAFE void kymo_thread_begin(struct kymo_process *process, struct kym
                                         struct kymo_stack_bounds stack, uint32_t flags);
 /* claim and begin for a thread that no hook announced; its stack's bounds are not known. */
 KYMO_SIGNAL_SAFE void kymo_thread_adopt(struct kymo_process *process);
+/* The bounds of the calling thread's stack, which was adopted without. Not for handlers. */
+void kymo_thread_know_stack(struct kymo_thread *thread, struct kymo_stack_bounds stack);
 /* The thread is about to end: disarms, says how much CPU time it used, gives the slot up. */
 void kymo_thread_end(struct kymo_thread *thread);
 
