@@ -178,6 +178,21 @@ static kymo_err name_symbol(kymo_module_symbols *m, const kymo_elf_symbol *symbo
     return KYMO_OK;
 }
 
+/* A function without a linkage name is named by the symbol that begins where it begins (not by the
+ * one at the address: its far part has another, `f.cold`, and would seem another function). */
+static kymo_err name_by_start(kymo_module_symbols *m, uint64_t start, kymo_symbol_frame *frame)
+{
+    const kymo_elf_symbol *symbol = kymo_elf_symbols_find(&m->symbols, start);
+    if (!symbol || symbol->address != start)
+        return KYMO_OK;
+    const char *function;
+    KYMO_TRY(name_symbol(m, symbol, &frame->system_name, &function));
+    /* gcc gives no linkage name to what is local to a C++ file; the symbol has the whole. */
+    if (function != frame->system_name && !strchr(symbol->name, '@'))
+        frame->function = function;
+    return KYMO_OK;
+}
+
 /* The frames of a place that lies in a DWARF function: what was inlined, then the function. */
 static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbol_result *result,
                               kymo_symbol_frames *frames)
@@ -207,13 +222,8 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbo
         f = &p->unit->functions->functions.data[f->parent];
     }
     if (f) {
-        if (result->symbol_name && !name.linked && result->symbol_address == f->low &&
-            frame.function) {
-            frame.system_name = result->symbol_name;
-            /* gcc gives no linkage name to what is local to a file; the symbol has the whole. */
-            if (result->symbol_function != result->symbol_name && !strchr(result->symbol_name, '@'))
-                frame.function = result->symbol_function;
-        }
+        if (!name.linked && frame.function)
+            KYMO_TRY(name_by_start(m, f->low, &frame));
         result->named = result->named || frame.function != NULL;
     }
     if (!frame.function) {

@@ -184,6 +184,26 @@ static void split_function(void **state)
     }
 }
 
+/* The far part of a function without a linkage name has the same name as the near one. */
+static void both_parts_of_a_local_function(void **state)
+{
+    (void)state;
+    const char *path = fixture("gcc_cxx.so");
+    const char *symbol = "_ZN6shapes12_GLOBAL__N_15splitEi";
+    uint64_t near = symbol_value(path, symbol);
+    uint64_t far = symbol_value(path, "_ZN6shapes12_GLOBAL__N_15splitEi.cold");
+    assert_true(near && far);
+    opened o = open_with(path, NULL);
+    kymo_symbol_result a = ask(&o, near), b = ask(&o, far);
+    const kymo_symbol_frame *f = &o.frames.data[a.first_frame], *g = &o.frames.data[b.first_frame];
+    assert_string_equal(f->function, "shapes::(anonymous namespace)::split(int)");
+    assert_string_equal(f->system_name, symbol);
+    assert_ptr_equal(f->function, g->function);
+    assert_ptr_equal(f->system_name, g->system_name);
+    assert_int_equal(b.symbol_address, far);
+    close_opened(&o);
+}
+
 static void without_inlines_the_line_is_the_call(void **state)
 {
     (void)state;
@@ -222,6 +242,7 @@ int main(void)
         cmocka_unit_test(debug_link),
         cmocka_unit_test(cxx_names),
         cmocka_unit_test(split_function),
+        cmocka_unit_test(both_parts_of_a_local_function),
         cmocka_unit_test(without_inlines_the_line_is_the_call),
         cmocka_unit_test(without_dwarf_there_are_symbols),
     };
