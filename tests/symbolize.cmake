@@ -7,9 +7,11 @@ function(kymo_symbolize_test name)
         KYMO_FIXTURES="${CMAKE_BINARY_DIR}/tests/fixtures"
         KYMO_FIXTURE_SOURCES="${CMAKE_SOURCE_DIR}/tests/fixtures")
 endfunction()
-foreach(t intervals demangle elf_symbols dwarf_functions symbolize apply)
+foreach(t intervals demangle elf_symbols dwarf_functions symbolize symbolize_nomem apply)
     kymo_symbolize_test(${t})
 endforeach()
+target_link_options(test_symbolize_nomem PRIVATE
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 add_executable(symbolize_tool ${CMAKE_SOURCE_DIR}/tests/integration/symbolize_tool.c)
 target_link_libraries(symbolize_tool PRIVATE kymo_symbolize)
