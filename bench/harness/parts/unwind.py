@@ -23,19 +23,19 @@ def run(bench):
                   "ns of CPU time per frame, stacks of distinct functions without frame pointers; "
                   "methods in short interleaved batches of one process, medians of 61. "
                   + "; ".join(f"*{kind}*: {what}" for kind, what in KINDS.items())
-                  + ". The ratio is to the first of our lines with the same title.",
+                  + ". The ratio is to the first of our lines for the same stack.",
                   ["", "frames", "ns per frame", "ratio to ours"])
-    ours = {}
+    # The lines of one stack follow each other, ours first.
+    first, last = None, None
     for kind, frames, method, ns in said:
-        key = kind, frames
-        if method.startswith("kymo"):
-            ours.setdefault(key, float(ns))
-        ratio = f"{float(ns) / ours[key]:.1f}x" if key in ours else ""
-        table.row(f"{kind}, {method}", frames, ns, ratio)
+        ours = method.startswith("kymo")
+        if ours and not (last and last.startswith("kymo")):
+            first = float(ns)
+        table.row(f"{kind}, {method}", frames, ns, f"{float(ns) / first:.2f}x")
+        last = method
+        if ours and kind == "hot":
+            bench.results.budget(f"unwind, hot, a frame of {frames}", float(ns), 7.0, nanoseconds)
     bench.results.add(table)
-    for (kind, frames), ns in ours.items():
-        if kind == "hot":
-            bench.results.budget(f"unwind, hot, a frame of {frames}", ns, 7.0, nanoseconds)
     tables(bench, output)
 
 
