@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The command line's side of the recorder, and the commands themselves.
-foreach(t elf_target precheck)
+# The command line, and the recorder's parts that serve it.
+foreach(t elf_target precheck report_json)
     kymo_unit_test(${t} kymo_recorder)
 endforeach()
-kymo_fuzz_target(elf_target kymo_recorder)
 kymo_unit_test(aggregate kymo_profile m)
+kymo_fuzz_target(elf_target kymo_recorder)

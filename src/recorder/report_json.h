@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report_json.h - a report as the JSON object that doc/report-json.md describes.
+ *
+ * Layer:    recorder; above profile, encode (its JSON writer)
+ * Flow:     kymo/report.h -> [report_json] -> sink
+ * Threads:  any, one per sink
+ * Memory:   none but the sink's
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_REPORT_JSON_H
+#define KYMO_RECORDER_REPORT_JSON_H
+
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "kymo/report.h"
+
+/* Writes the object and a newline. by: the word for what the rows stand for; top: how many rows go
+ * into "functions", 0 for all; with_tree: "tree" is written, too. */
+KYMO_NODISCARD
+kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
+                                const char *by, size_t top, int with_tree, kymo_sink *sink);
+
+#endif
