@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum {
+    NOTES_MAX = 64,
     PHDRS_MAX = 512,       /* real files have below 20 */
     DYNAMIC_MAX = 4096,    /* entries; real files have below 100 */
     STRINGS_MAX = 1 << 28, /* bytes of dynamic strings that are searched */
@@ -178,4 +179,46 @@ kymo_err kymo_elf_target_read(int fd, kymo_elf_target *out, kymo_error *detail)
     t.has_asan = (uint8_t)has_asan(fd, &ehdr, &dynamic);
     *out = t;
     return KYMO_OK;
+}
+
+/* Looks for it in one segment of notes. */
+static kymo_err build_id_in(int fd, const Elf64_Phdr *ph, uint8_t out[64], size_t *len)
+{
+    uint64_t at = 0;
+    for (int notes = 0; notes < NOTES_MAX && at < ph->p_filesz; notes++) {
+        Elf64_Nhdr note;
+        char name[4];
+        if (ph->p_offset > INT64_MAX / 2 ||
+            read_at(fd, &note, sizeof note, ph->p_offset + at) != KYMO_OK)
+            break;
+        uint64_t name_at = ph->p_offset + at + sizeof note;
+        uint64_t name_size = ((uint64_t)note.n_namesz + 3) & ~3ull;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof name && note.n_descsz > 0 &&
+            note.n_descsz <= 64 && read_at(fd, name, sizeof name, name_at) == KYMO_OK &&
+            memcmp(name, "GNU", sizeof name) == 0 &&
+            read_at(fd, out, note.n_descsz, name_at + name_size) == KYMO_OK) {
+            *len = note.n_descsz;
+            return KYMO_OK;
+        }
+        at += sizeof note + name_size + (((uint64_t)note.n_descsz + 3) & ~3ull);
+    }
+    return KYMO_E_NOT_FOUND;
+}
+
+kymo_err kymo_elf_target_build_id(int fd, uint8_t out[64], size_t *len)
+{
+    Elf64_Ehdr ehdr;
+    if (read_at(fd, &ehdr, sizeof ehdr, 0) != KYMO_OK ||
+        memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
+        ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_phentsize != sizeof(Elf64_Phdr) ||
+        ehdr.e_phoff > INT64_MAX / 2)
+        return KYMO_E_UNSUPPORTED;
+    for (unsigned i = 0; i < ehdr.e_phnum && i < PHDRS_MAX; i++) {
+        Elf64_Phdr ph;
+        if (read_at(fd, &ph, sizeof ph, ehdr.e_phoff + i * sizeof ph) != KYMO_OK)
+            break;
+        if (ph.p_type == PT_NOTE && build_id_in(fd, &ph, out, len) == KYMO_OK)
+            return KYMO_OK;
+    }
+    return KYMO_E_NOT_FOUND;
 }

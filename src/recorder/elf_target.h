@@ -12,6 +12,7 @@
 #ifndef KYMO_RECORDER_ELF_TARGET_H
 #define KYMO_RECORDER_ELF_TARGET_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -30,5 +31,10 @@ typedef struct kymo_elf_target {
  * that no loader would take; KYMO_E_IO. */
 KYMO_NODISCARD
 kymo_err kymo_elf_target_read(int fd, kymo_elf_target *out, kymo_error *detail);
+
+/* The build-id of the ELF file at fd: its length, at most 64 bytes, in *len. KYMO_E_NOT_FOUND: it
+ * has none; KYMO_E_UNSUPPORTED: not a 64-bit little-endian ELF file. */
+KYMO_NODISCARD
+kymo_err kymo_elf_target_build_id(int fd, uint8_t out[64], size_t *len);
 
 #endif
