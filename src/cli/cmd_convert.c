@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/steps.h"
+
+struct convert_request {
+    const char *input;
+    const char *outputs[KYMO_OUTPUTS_MAX];
+    size_t n_outputs;
+    int force;
+    int quiet;
+};
+
+/* Returns -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct convert_request *request)
+{
+    kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_CONVERT};
+    kymo_arg arg;
+    kymo_error detail;
+    for (;;) {
+        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
+            return kymo_usage_error(KYMO_IN_CONVERT, "%s", detail.message);
+        if (arg.kind == KYMO_ARG_END)
+            break;
+        if (arg.kind == KYMO_ARG_OPERAND) {
+            if (request->input)
+                return kymo_usage_error(KYMO_IN_CONVERT,
+                                        "'%.100s' is a second input; outputs are named by -o",
+                                        arg.value);
+            request->input = arg.value;
+            continue;
+        }
+        switch (arg.switch_id) {
+        case KYMO_SWITCH_HELP:
+            return kymo_help_asked(KYMO_IN_CONVERT);
+        case KYMO_SWITCH_FORCE:
+            request->force = 1;
+            break;
+        case KYMO_SWITCH_QUIET:
+            request->quiet = 1;
+            break;
+        case KYMO_SWITCH_OUTPUT:
+            if (request->n_outputs == KYMO_OUTPUTS_MAX)
+                return kymo_usage_error(KYMO_IN_CONVERT, "at most %d outputs at a time",
+                                        KYMO_OUTPUTS_MAX);
+            for (size_t i = 0; i < request->n_outputs; i++)
+                if (strcmp(request->outputs[i], arg.value) == 0)
+                    return kymo_usage_error(KYMO_IN_CONVERT, "'%.100s' is named twice", arg.value);
+            request->outputs[request->n_outputs++] = arg.value;
+            break;
+        default:
+            return kymo_usage_error(KYMO_IN_CONVERT, "option is not for convert");
+        }
+    }
+    if (!request->input)
+        return kymo_usage_error(KYMO_IN_CONVERT, "which recording? name a .kymo file");
+    if (request->n_outputs == 0)
+        return kymo_usage_error(KYMO_IN_CONVERT, "into what? name a file by -o");
+    return -1;
+}
+
+int kymo_cmd_convert(int argc, char **argv)
+{
+    struct convert_request request = {0};
+    static kymo_output outputs[KYMO_OUTPUTS_MAX];
+    kymo_profile *profile = NULL;
+    int status = parse(argc, argv, &request);
+    if (status >= 0)
+        return status;
+
+    /* Whatever can be refused is refused before any work. */
+    for (size_t i = 0; i < request.n_outputs; i++) {
+        kymo_error detail;
+        if (kymo_output_check_plain(&outputs[i], request.outputs[i], request.force, &detail) !=
+            KYMO_OK) {
+            fprintf(stderr, "kymo: %s\n", detail.message);
+            return KYMO_EXIT_USAGE;
+        }
+        if (outputs[i].is_recording)
+            return kymo_usage_error(KYMO_IN_CONVERT, "%.150s: a recording is not made from another",
+                                    request.outputs[i]);
+    }
+    status = kymo_load_recording(request.input, request.quiet, &profile);
+    if (status != KYMO_EXIT_OK)
+        return status;
+    for (size_t i = 0; i < request.n_outputs; i++) {
+        uint64_t bytes;
+        char size[32];
+        int written = kymo_write_output(profile, &outputs[i], request.quiet, &bytes);
+        if (written != KYMO_EXIT_OK)
+            status = written;
+        else if (!request.quiet)
+            fprintf(stderr, "kymo: wrote %s (%s)\n", outputs[i].path,
+                    kymo_format_bytes(size, bytes));
+    }
+    kymo_profile_destroy(profile);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "recorder/doctor.h"
+
+/* Returns -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, int *json)
+{
+    kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_DOCTOR};
+    kymo_arg arg;
+    kymo_error detail;
+    for (;;) {
+        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
+            return kymo_usage_error(KYMO_IN_DOCTOR, "%s", detail.message);
+        if (arg.kind == KYMO_ARG_END)
+            return -1;
+        if (arg.kind == KYMO_ARG_OPERAND)
+            return kymo_usage_error(KYMO_IN_DOCTOR, "it takes no argument such as '%.60s'",
+                                    arg.value);
+        if (arg.switch_id == KYMO_SWITCH_HELP)
+            return kymo_help_asked(KYMO_IN_DOCTOR);
+        if (arg.switch_id == KYMO_SWITCH_JSON)
+            *json = 1;
+    }
+}
+
+static void print_checks(const kymo_checks *checks)
+{
+    kymo_terminal t = kymo_terminal_of(stdout);
+    for (size_t i = 0; i < checks->len; i++) {
+        const kymo_check *check = &checks->data[i];
+        const char *on = check->state == KYMO_CHECK_OK     ? kymo_terminal_good(&t)
+                         : check->state == KYMO_CHECK_INFO ? ""
+                         : check->state == KYMO_CHECK_WARN ? kymo_terminal_bold(&t)
+                                                           : kymo_terminal_bad(&t);
+        printf("%s%-4s%s  %-21s ", on, kymo_check_state_name(check->state), kymo_terminal_reset(&t),
+               check->name);
+        kymo_terminal_print(&t, check->text, 0, KYMO_CUT_END, 0);
+        putchar('\n');
+        if (check->advice[0]) {
+            printf("%28s-> ", "");
+            kymo_terminal_print(&t, check->advice, 0, KYMO_CUT_END, 0);
+            putchar('\n');
+        }
+    }
+    printf("\n%s\n", kymo_checks_pass(checks) ? "Recording works here."
+                                              : "Recording does not work here; see the lines "
+                                                "that begin with fail.");
+}
+
+int kymo_cmd_doctor(int argc, char **argv)
+{
+    int json = 0;
+    kymo_checks checks = {0};
+    int status = parse(argc, argv, &json);
+    if (status >= 0)
+        return status;
+    kymo_err err = kymo_doctor_run(&checks);
+    if (err == KYMO_OK && json) {
+        kymo_sink sink = kymo_stdout_sink();
+        err = kymo_checks_write_json(&checks, &sink);
+    } else if (err == KYMO_OK) {
+        print_checks(&checks);
+    }
+    status = kymo_flush_output();
+    if (err != KYMO_OK && status == KYMO_EXIT_OK) {
+        fprintf(stderr, "kymo: %s\n", kymo_err_text(err));
+        status = KYMO_EXIT_FAILED;
+    }
+    if (!kymo_checks_pass(&checks))
+        status = KYMO_EXIT_FAILED;
+    kymo_checks_deinit(&checks);
+    return status;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   arguments -> checks of outputs and program -> launch, into a spool file -> names -> outputs,
+ *   summary -> exit as the program did
+ *
+ * Everything that can be known to fail is found before the program runs. Afterwards nothing may
+ * lose the recording: the spool file is deleted when all outputs are complete, and not before. If
+ * one is not, the spool gets a name to be found by, and its path is printed.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/report_text.h"
+#include "cli/steps.h"
+#include "recorder/launch.h"
+#include "recorder/paths.h"
+#include "recorder/precheck.h"
+
+enum { SUMMARY_ROWS = 10 };
+
+struct record {
+    kymo_options options;
+    const char *asked[KYMO_OUTPUTS_MAX];
+    size_t n_asked;
+    kymo_output outputs[KYMO_OUTPUTS_MAX];
+    size_t n_outputs;
+    char **argv; /* of the program */
+    int force;
+    int quiet;
+    int run_anyway;
+    kymo_output_names names;
+    kymo_precheck precheck;
+    char preload[PATH_MAX];
+    char spool[PATH_MAX];
+};
+
+/* Returns -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct record *r)
+{
+    kymo_arg arg;
+    kymo_error detail;
+    const char *environment = getenv("KYMO_OPTIONS");
+    kymo_args args = {.argv = argv + 1,
+                      .argc = argc - 1,
+                      .command = KYMO_IN_RECORD,
+                      .stop_at_operand = 1,
+                      .options = &r->options};
+    kymo_options_init(&r->options);
+    if (environment && kymo_options_parse(&r->options, environment, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_RECORD, "KYMO_OPTIONS: %s", detail.message);
+    for (;;) {
+        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
+            return kymo_usage_error(KYMO_IN_RECORD, "%s", detail.message);
+        if (arg.kind == KYMO_ARG_END)
+            break;
+        switch (arg.switch_id) {
+        case KYMO_SWITCH_HELP:
+            return kymo_help_asked(KYMO_IN_RECORD);
+        case KYMO_SWITCH_FORCE:
+            r->force = 1;
+            break;
+        case KYMO_SWITCH_QUIET:
+            r->quiet = 1;
+            break;
+        case KYMO_SWITCH_RUN_ANYWAY:
+            r->run_anyway = 1;
+            break;
+        case KYMO_SWITCH_OUTPUT:
+            if (r->n_asked == KYMO_OUTPUTS_MAX)
+                return kymo_usage_error(KYMO_IN_RECORD, "at most %d outputs at a time",
+                                        KYMO_OUTPUTS_MAX);
+            for (size_t i = 0; i < r->n_asked; i++)
+                if (strcmp(r->asked[i], arg.value) == 0)
+                    return kymo_usage_error(KYMO_IN_RECORD, "'%.100s' is named twice", arg.value);
+            r->asked[r->n_asked++] = arg.value;
+            break;
+        default:
+            return kymo_usage_error(KYMO_IN_RECORD, "option is not for record");
+        }
+    }
+    r->argv = argv + 1 + args.next;
+    if (!r->argv[0])
+        return kymo_usage_error(KYMO_IN_RECORD,
+                                "which program? kymo record -- PROGRAM [ARGUMENT...]");
+    static const kymo_log_level levels[] = {KYMO_LOG_ERROR, KYMO_LOG_WARN, KYMO_LOG_INFO,
+                                            KYMO_LOG_DEBUG};
+    kymo_log_set_level(levels[r->options.log_level]);
+    return -1;
+}
+
+static int fail(const char *message, int status)
+{
+    fprintf(stderr, "kymo: %s\n", message);
+    return status;
+}
+
+/* The program takes our place: it runs as if kymo had not been typed. */
+static int run_without_recording(const struct record *r)
+{
+    fprintf(stderr, "kymo: %s\nkymo: running it without recording\n", r->precheck.reason);
+    execvp(r->argv[0], r->argv);
+    fprintf(stderr, "kymo: %s: %s\n", r->argv[0], strerror(errno));
+    return errno == ENOENT ? KYMO_EXIT_NOT_FOUND : KYMO_EXIT_NOT_EXECUTABLE;
+}
+
+/* Outputs, program, library, and the spool's folder. Returns -1 to go on, else an exit status. */
+static int check_before(struct record *r)
+{
+    kymo_error detail;
+    r->names = (kymo_output_names){.program = r->argv[0], .start = time(NULL)};
+    r->n_outputs = r->n_asked ? r->n_asked : 1;
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        const char *asked = r->n_asked ? r->asked[i] : NULL;
+        if (kymo_output_check(&r->outputs[i], asked, r->force, &r->names, &detail) != KYMO_OK)
+            return fail(detail.message, KYMO_EXIT_USAGE);
+    }
+
+    kymo_precheck_program(r->argv[0], getenv("PATH"), &r->precheck);
+    switch (r->precheck.verdict) {
+    case KYMO_PRECHECK_OK:
+        break;
+    case KYMO_PRECHECK_NOT_FOUND:
+        return fail(r->precheck.reason, KYMO_EXIT_NOT_FOUND);
+    case KYMO_PRECHECK_NOT_EXECUTABLE:
+        return fail(r->precheck.reason, KYMO_EXIT_NOT_EXECUTABLE);
+    case KYMO_PRECHECK_NOT_RECORDABLE:
+        if (r->run_anyway)
+            return run_without_recording(r);
+        fprintf(stderr, "kymo: %s (--run-anyway runs it unrecorded)\n", r->precheck.reason);
+        return KYMO_EXIT_USAGE;
+    }
+
+    if (kymo_paths_preload(r->preload, &detail) != KYMO_OK)
+        return fail(detail.message, KYMO_EXIT_FAILED);
+
+    /* Beside the first output, so that it can become it, or be found; a device has no place. */
+    const char *folder = ".";
+    for (size_t i = r->n_outputs; i-- > 0;)
+        if (!r->outputs[i].is_special)
+            folder = r->outputs[i].folder;
+    if (kymo_output_make_spool(folder, &r->names, r->spool, &detail) != KYMO_OK)
+        return fail(detail.message, KYMO_EXIT_FAILED);
+    return -1;
+}
+
+/* `#!/usr/bin/env NAME` scripts run as `NAME script`, which env would do; see precheck.h. Returns
+ * the words to run, which the caller frees if they are not r->argv. */
+static char **words_to_run(struct record *r)
+{
+    size_t n = 0;
+    while (r->argv[n])
+        n++;
+    if (!r->precheck.env_interpreter[0])
+        return r->argv;
+    char **words = calloc(n + 2, sizeof *words);
+    if (!words)
+        return r->argv;
+    words[0] = r->precheck.env_interpreter;
+    words[1] = r->precheck.path;
+    memcpy(words + 2, r->argv + 1, n * sizeof *words);
+    return words;
+}
+
+static int exit_status_of(const kymo_launch_result *result)
+{
+    if (result->interrupted)
+        return 128 + SIGINT;
+    if (WIFSIGNALED(result->wait_status))
+        return 128 + WTERMSIG(result->wait_status);
+    return WEXITSTATUS(result->wait_status);
+}
+
+/* What could not be encoded gets a name that says what it is, and the line that says so. */
+static void keep_spool(const struct record *r)
+{
+    char folder[PATH_MAX];
+    char path[PATH_MAX];
+    strcpy(folder, r->spool);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    if (kymo_output_keep_path(slash ? folder : ".", &r->names, path, NULL) != KYMO_OK ||
+        rename(r->spool, path) != 0)
+        strcpy(path, r->spool);
+    fprintf(stderr, "kymo: the recording is kept: %s (kymo convert %s -o FILE)\n", path, path);
+}
+
+/* Ctrl-C while names are looked up or files are written: the work stops, the recording stays. */
+static volatile sig_atomic_t finishing; /* 1: reading; 2: writing, which looks at stop_asked */
+static const char *finishing_spool;
+
+static void on_interrupt(int signo)
+{
+    static const char before[] = "\nkymo: stopped; the recording is kept: ";
+    if (finishing == 2) {
+        kymo_stop_asked = 1;
+        return;
+    }
+    ssize_t ignored = write(STDERR_FILENO, before, sizeof before - 1);
+    ignored = write(STDERR_FILENO, finishing_spool, strlen(finishing_spool));
+    ignored = write(STDERR_FILENO, "\n", 1);
+    (void)ignored;
+    _exit(128 + signo);
+}
+
+/* The recording itself is an output. */
+static int move_spool(const struct record *r, kymo_output *output, uint64_t *bytes)
+{
+    struct stat st;
+    /* link fails if there is a file of this name, where rename would replace it unasked. */
+    int failed = output->force ? rename(r->spool, output->path)
+                               : link(r->spool, output->path) != 0 || unlink(r->spool) != 0;
+    if (failed && !output->force && (errno == EPERM || errno == EOPNOTSUPP))
+        failed = access(output->path, F_OK) == 0 || rename(r->spool, output->path) != 0;
+    if (failed) {
+        fprintf(stderr, "kymo: %s: %s\n", output->path, strerror(errno));
+        return KYMO_EXIT_FAILED;
+    }
+    *bytes = stat(output->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+    return KYMO_EXIT_OK;
+}
+
+static void say_written(const struct record *r, const kymo_output *output, uint64_t bytes)
+{
+    char size[32];
+    if (!r->quiet)
+        fprintf(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
+}
+
+/* Writes every output. The recording is moved last: the others are made of it. */
+static int write_outputs(struct record *r, const kymo_profile *profile)
+{
+    kymo_error detail;
+    uint64_t bytes = 0;
+    int status = KYMO_EXIT_OK;
+    kymo_output *recording = NULL;
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        kymo_output *output = &r->outputs[i];
+        int written;
+        if (kymo_output_settle(output, &r->names, &detail) != KYMO_OK) {
+            status = fail(detail.message, KYMO_EXIT_FAILED);
+            continue;
+        }
+        if (output->is_recording && !recording) {
+            recording = output;
+            continue;
+        }
+        written = output->is_recording
+                      ? fail("only one output can be the recording itself", KYMO_EXIT_FAILED)
+                      : kymo_write_output(profile, output, r->quiet, &bytes);
+        if (written != KYMO_EXIT_OK) {
+            status = written;
+            continue;
+        }
+        say_written(r, output, bytes);
+        if (output->default_name && kymo_output_link_latest(output->path, &detail) != KYMO_OK)
+            kymo_warn("%s", detail.message);
+    }
+    if (recording) {
+        if (move_spool(r, recording, &bytes) == KYMO_EXIT_OK) {
+            say_written(r, recording, bytes);
+            return status;
+        }
+        status = KYMO_EXIT_FAILED;
+    }
+    if (status == KYMO_EXIT_OK)
+        unlink(r->spool);
+    else
+        keep_spool(r);
+    return status;
+}
+
+static void print_summary(const kymo_profile *profile)
+{
+    kymo_terminal t = kymo_terminal_of(stderr);
+    kymo_report *report = NULL;
+    char cpu[32];
+    if (kymo_report_create(profile, NULL, &report) != KYMO_OK)
+        return;
+    kymo_format_duration(cpu, kymo_profile_cpu_ns(profile));
+    if (kymo_report_total(report) > 0) {
+        fprintf(stderr, "\nkymo: %s of CPU time, where it went:\n", cpu);
+        kymo_report_print_table(&t, report, KYMO_BY_FUNCTION, SUMMARY_ROWS, "");
+    } else {
+        fprintf(stderr, "\nkymo: no sample was taken; the program used %s of CPU time\n", cpu);
+    }
+    fputs("kymo: ", stderr);
+    kymo_report_print_quality(&t, profile);
+    kymo_report_destroy(report);
+}
+
+static void print_next(const struct record *r)
+{
+    const char *path = r->outputs[0].path;
+    if (kymo_str_ends(path, ".kymo"))
+        fprintf(stderr, "kymo: next: kymo report %s\n", path);
+    else if (kymo_str_ends(path, ".json") || kymo_str_ends(path, ".json.gz"))
+        fprintf(stderr, "kymo: next: open %s at https://profiler.firefox.com\n", path);
+    else if (kymo_str_ends(path, ".pb.gz"))
+        fprintf(stderr, "kymo: next: go tool pprof -http=: %s\n", path);
+}
+
+/* Names, outputs, summary. Returns an exit status of kymo's own work. */
+static int finish(struct record *r)
+{
+    kymo_profile *profile = NULL;
+    struct sigaction before;
+    struct sigaction action = {.sa_flags = 0};
+    action.sa_handler = on_interrupt;
+    finishing_spool = r->spool;
+    finishing = 1;
+    sigaction(SIGINT, &action, &before);
+    int status = kymo_load_recording(r->spool, r->quiet, &profile);
+    if (status == KYMO_EXIT_OK) {
+        finishing = 2;
+        if (!r->quiet)
+            print_summary(profile);
+        status = write_outputs(r, profile);
+        if (status == KYMO_EXIT_OK && !r->quiet)
+            print_next(r);
+    } else {
+        keep_spool(r);
+    }
+    sigaction(SIGINT, &before, NULL);
+    kymo_profile_destroy(profile);
+    return status;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* duration= ended the recording, not the program. */
+static void wait_for_program(kymo_launch_result *result, int quiet)
+{
+    if (!quiet)
+        fprintf(stderr, "kymo: the program runs on; waiting for its end\n");
+    /* Ctrl-C is for the program. */
+    struct sigaction ignore = {.sa_flags = 0};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
+    while (waitpid(result->pid, &result->wait_status, 0) < 0 && errno == EINTR)
+        ;
+    result->interrupted = 0;
+}
+
+int kymo_cmd_record(int argc, char **argv)
+{
+    static struct record r;
+    kymo_error detail = {0};
+    kymo_launch_result result;
+    int status = parse(argc, argv, &r);
+    if (status >= 0)
+        return status;
+    status = check_before(&r);
+    if (status >= 0)
+        return status;
+
+    char **words = words_to_run(&r);
+    uint64_t start_ns = now_ns();
+    kymo_launch_options launch = {.argv = words,
+                                  .options = &r.options,
+                                  .spool_path = r.spool,
+                                  .preload_path = r.preload,
+                                  .quiet = r.quiet};
+    kymo_err err = kymo_launch(&launch, &result, &detail);
+    if (words != r.argv)
+        free(words);
+    if (err != KYMO_OK)
+        fprintf(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
+    if (result.pid == 0) {
+        unlink(r.spool);
+        return detail.sys_errno == ENOENT   ? KYMO_EXIT_NOT_FOUND
+               : detail.sys_errno == EACCES ? KYMO_EXIT_NOT_EXECUTABLE
+                                            : KYMO_EXIT_FAILED;
+    }
+    r.names.pid = result.pid;
+    /* Not the user but duration= ended it, if that much time has passed. */
+    int duration_ended = result.interrupted && r.options.duration_ns != 0 &&
+                         now_ns() - start_ns >= r.options.duration_ns;
+    int own = finish(&r);
+    if (duration_ended)
+        wait_for_program(&result, r.quiet);
+    status = exit_status_of(&result);
+    /* The program's status is never changed, but by a failure of ours where it had none. */
+    if (status == 0 && (err != KYMO_OK || own != KYMO_EXIT_OK))
+        status = KYMO_EXIT_FAILED;
+    return status;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/report_text.h"
+#include "cli/steps.h"
+#include "recorder/finish.h"
+#include "recorder/report_json.h"
+
+enum { TOP_DEFAULT = 25, TREE_TOP_DEFAULT = 100 };
+/* What is smaller is noise in a tree; --top 0 shows it all the same. */
+static const double tree_min_share = 0.005;
+
+struct report_request {
+    const char *file;
+    kymo_report_by by;
+    size_t top;
+    int top_given;
+    int json;
+    int tree;
+    int quiet;
+};
+
+/* In the order of kymo_report_by. */
+static const char *const keys[] = {"function", "line", "file", "thread", "module"};
+_Static_assert(KYMO_ARRAY_LEN(keys) == KYMO_BY_COUNT, "one word for each key");
+
+static int parse_by(const char *word, kymo_report_by *by)
+{
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(keys); i++) {
+        if (strcmp(keys[i], word) == 0) {
+            *by = (kymo_report_by)i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Returns -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct report_request *request)
+{
+    kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_REPORT};
+    kymo_arg arg;
+    kymo_error detail;
+    uint64_t top = TOP_DEFAULT;
+    for (;;) {
+        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
+            return kymo_usage_error(KYMO_IN_REPORT, "%s", detail.message);
+        if (arg.kind == KYMO_ARG_END)
+            break;
+        if (arg.kind == KYMO_ARG_OPERAND) {
+            if (request->file)
+                return kymo_usage_error(KYMO_IN_REPORT, "one file at a time: '%.100s' is a second",
+                                        arg.value);
+            request->file = arg.value;
+            continue;
+        }
+        switch (arg.switch_id) {
+        case KYMO_SWITCH_HELP:
+            return kymo_help_asked(KYMO_IN_REPORT);
+        case KYMO_SWITCH_JSON:
+            request->json = 1;
+            break;
+        case KYMO_SWITCH_TREE:
+            request->tree = 1;
+            break;
+        case KYMO_SWITCH_QUIET:
+            request->quiet = 1;
+            break;
+        case KYMO_SWITCH_MODE:
+            if (strcmp(arg.value, "cpu") != 0)
+                return kymo_usage_error(KYMO_IN_REPORT, "--mode: '%.40s' is unknown; it takes cpu",
+                                        arg.value);
+            break;
+        case KYMO_SWITCH_BY:
+            if (!parse_by(arg.value, &request->by))
+                return kymo_usage_error(
+                    KYMO_IN_REPORT,
+                    "--by: '%.40s' is unknown; it takes function, line, file, thread or module",
+                    arg.value);
+            break;
+        case KYMO_SWITCH_TOP:
+            if (kymo_parse_u64(arg.value, strlen(arg.value), &top) != KYMO_OK || top > 1000000000)
+                return kymo_usage_error(KYMO_IN_REPORT,
+                                        "--top: '%.40s' is not a number from 0 to 1000000000",
+                                        arg.value);
+            request->top_given = 1;
+            break;
+        default:
+            return kymo_usage_error(KYMO_IN_REPORT, "option is not for report");
+        }
+    }
+    if (!request->file)
+        return kymo_usage_error(KYMO_IN_REPORT, "which recording? name a .kymo file");
+    if (request->tree && request->by == KYMO_BY_THREAD)
+        return kymo_usage_error(KYMO_IN_REPORT, "threads do not call each other: --tree goes with "
+                                                "--by function, line, file or module");
+    request->top = (size_t)top;
+    return -1;
+}
+
+static void print_text(const struct report_request *request, const kymo_profile *profile,
+                       const kymo_report *report)
+{
+    kymo_terminal t = kymo_terminal_of(stdout);
+    const kymo_meta *meta = kymo_profile_meta(profile);
+    char cpu[32];
+    char elapsed[32];
+    uint64_t end_ns = meta->end_ns > meta->origin_monotonic_ns ? meta->end_ns : 0;
+    fputs("recorded: ", t.to);
+    for (uint32_t i = 0; i < meta->argc; i++) {
+        if (i)
+            fputc(' ', t.to);
+        kymo_terminal_print(&t, meta->argv[i], 0, KYMO_CUT_END, 0);
+    }
+    fprintf(t.to, "\n          %s of CPU time",
+            kymo_format_duration(cpu, kymo_profile_cpu_ns(profile)));
+    if (end_ns)
+        fprintf(t.to, " in %s", kymo_format_duration(elapsed, end_ns - meta->origin_monotonic_ns));
+    uint32_t threads = kymo_profile_count(profile, KYMO_TABLE_THREADS);
+    fprintf(t.to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
+    kymo_report_print_quality(&t, profile);
+    fputc('\n', t.to);
+    if (request->tree)
+        kymo_report_print_tree(&t, report, request->top_given ? request->top : TREE_TOP_DEFAULT,
+                               request->top_given && request->top == 0 ? 0 : tree_min_share);
+    else if (request->by == KYMO_BY_THREAD)
+        kymo_report_print_threads(&t, profile, report, request->top);
+    else
+        kymo_report_print_table(&t, report, request->by, request->top, " (--top 0 shows all)");
+}
+
+int kymo_cmd_report(int argc, char **argv)
+{
+    struct report_request request = {0};
+    int status = parse(argc, argv, &request);
+    if (status >= 0)
+        return status;
+
+    kymo_profile *profile = NULL;
+    status = kymo_load_recording(request.file, request.quiet, &profile);
+    if (status != KYMO_EXIT_OK)
+        return status;
+
+    kymo_report *report = NULL;
+    kymo_report_options options = {
+        .size = sizeof options, .by = request.by, .kind = KYMO_SAMPLE_CPU};
+    kymo_err err = kymo_report_create(profile, &options, &report);
+    if (err == KYMO_OK && request.json) {
+        kymo_sink sink = kymo_stdout_sink();
+        err = kymo_report_write_json(profile, report, keys[request.by],
+                                     request.top_given ? request.top : 0, request.tree, &sink);
+    } else if (err == KYMO_OK) {
+        print_text(&request, profile, report);
+    }
+    if (err != KYMO_OK)
+        fprintf(stderr, "kymo: %s: %s\n", request.file, kymo_err_text(err));
+    kymo_report_destroy(report);
+    kymo_profile_destroy(profile);
+    int flushed = kymo_flush_output();
+    return err != KYMO_OK ? KYMO_EXIT_FAILED : flushed;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.h - the commands of kymo, and what they have in common.
+ *
+ * Layer:    cli
+ * Threads:  the only one
+ * Memory:   none
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_CLI_COMMAND_H
+#define KYMO_CLI_COMMAND_H
+
+#include <stdio.h>
+
+#include "options/args.h"
+
+/* Exit statuses of kymo itself. `record` returns the program's, and these two as shells do. */
+enum {
+    KYMO_EXIT_OK = 0,
+    KYMO_EXIT_FAILED = 1,
+    KYMO_EXIT_USAGE = 2, /* also: a program that cannot be recorded */
+    KYMO_EXIT_NOT_EXECUTABLE = 126,
+    KYMO_EXIT_NOT_FOUND = 127,
+};
+
+typedef struct kymo_command {
+    const char *name;
+    unsigned mask; /* KYMO_IN_* */
+    const char *summary;
+    /* After "usage: kymo ", without the name of the command. */
+    const char *arguments;
+    const char *description;
+    const char *examples;
+    /* argv[0] is the command's name. Returns the exit status. */
+    int (*run)(int argc, char **argv);
+} kymo_command;
+
+/* All commands, in the order of help. */
+extern const kymo_command kymo_commands[];
+extern const size_t kymo_command_count;
+
+const kymo_command *kymo_command_find(const char *name);
+
+/* What `kymo --help` and `kymo help COMMAND` print. */
+void kymo_help_print_all(FILE *to);
+void kymo_help_print_command(FILE *to, const kymo_command *command);
+
+/* One line on standard error that names what is wrong with the arguments, and where help is.
+ * Returns KYMO_EXIT_USAGE. */
+int kymo_usage_error(unsigned command, const char *fmt, ...) KYMO_PRINTF(2, 3);
+/* "--help" was asked for: prints it. Returns KYMO_EXIT_OK. */
+int kymo_help_asked(unsigned command);
+
+int kymo_cmd_record(int argc, char **argv);
+int kymo_cmd_report(int argc, char **argv);
+int kymo_cmd_convert(int argc, char **argv);
+int kymo_cmd_doctor(int argc, char **argv);
+
+#endif

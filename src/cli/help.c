@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands are, in words; the options below each come from options.def. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+
+const kymo_command kymo_commands[] = {
+    {
+        .name = "record",
+        .mask = KYMO_IN_RECORD,
+        .summary = "run a program and record where its time goes",
+        .arguments = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+        .description =
+            "Runs PROGRAM as it would run without Kymo, takes samples of the stacks of all its\n"
+            "threads, and writes a profile when it ends. The exit status is the program's, and\n"
+            "128+N if signal N ended it.\n"
+            "\n"
+            "Without -o the profile is kymo.PROGRAM.PID.json.gz in the current folder, and\n"
+            "kymo.latest.json.gz is a link to it. In FILE, %p stands for the program's process "
+            "id,\n"
+            "%h for the host's name, %t for the time and %% for a percent sign. A FILE that ends "
+            "in\n"
+            "a slash, or is a folder, takes the default name in it. -o may be repeated.\n"
+            "\n"
+            "Ctrl-C goes to the program; Kymo stays to save. A second one within two seconds "
+            "stops\n"
+            "the recording with what it has.",
+        .examples = "  kymo record -- python3 script.py\n"
+                    "  kymo record --cpu=100us -o fast.json.gz -- ./server --port 80\n"
+                    "  kymo record -o run-%t.pb.gz -o run-%t.kymo -- make\n",
+        .run = kymo_cmd_record,
+    },
+    {
+        .name = "report",
+        .mask = KYMO_IN_REPORT,
+        .summary = "print where the time of a recording went",
+        .arguments = "[OPTION...] FILE.kymo",
+        .description =
+            "Prints the functions that the recording spent its time in, the largest first, and "
+            "how\n"
+            "far the recording is to be trusted. self is time in the function itself, total is "
+            "time\n"
+            "in it and in all that it called; a function that calls itself is counted once.",
+        .examples = "  kymo report run.kymo\n"
+                    "  kymo report run.kymo --by thread\n"
+                    "  kymo report run.kymo --tree --top 40\n"
+                    "  kymo report run.kymo --json | jq .quality\n",
+        .run = kymo_cmd_report,
+    },
+    {
+        .name = "convert",
+        .mask = KYMO_IN_CONVERT,
+        .summary = "turn a recording into other formats",
+        .arguments = "[OPTION...] IN.kymo -o OUT [-o OUT...]",
+        .description = "Writes a recording in the format that the ending of each OUT asks for:\n"
+                       "  .json .json.gz   Firefox Profiler (https://profiler.firefox.com)\n"
+                       "  .pb.gz           pprof (go tool pprof)\n"
+                       "  .folded          collapsed stacks (flame graph tools, speedscope)",
+        .examples = "  kymo convert run.kymo -o run.pb.gz\n"
+                    "  kymo convert run.kymo -o run.json.gz -o run.folded\n",
+        .run = kymo_cmd_convert,
+    },
+    {
+        .name = "doctor",
+        .mask = KYMO_IN_DOCTOR,
+        .summary = "say what works on this machine, and what to do about what does not",
+        .arguments = "[--json]",
+        .description =
+            "Tries what recording needs: ways to take samples, permissions, limits, debug files,\n"
+            "space on disk. Exits with 0 if recording works here.",
+        .examples = "  kymo doctor\n",
+        .run = kymo_cmd_doctor,
+    },
+};
+const size_t kymo_command_count = KYMO_ARRAY_LEN(kymo_commands);
+
+const kymo_command *kymo_command_find(const char *name)
+{
+    for (size_t i = 0; i < kymo_command_count; i++)
+        if (strcmp(kymo_commands[i].name, name) == 0)
+            return &kymo_commands[i];
+    return NULL;
+}
+
+static const kymo_command *command_of(unsigned mask)
+{
+    for (size_t i = 0; i < kymo_command_count; i++)
+        if (kymo_commands[i].mask == mask)
+            return &kymo_commands[i];
+    return NULL;
+}
+
+/* The left column of an entry, then text wrapped into a column of its own. */
+static void print_entry(FILE *to, const char *left, const char *text)
+{
+    enum { LEFT = 22, RIGHT = 80 };
+    size_t column = (size_t)fprintf(to, "  %s", left);
+    if (column >= LEFT) {
+        fputc('\n', to);
+        column = 0;
+    }
+    for (; column < LEFT; column++)
+        fputc(' ', to);
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column > LEFT && column + 1 + word > RIGHT) {
+            fprintf(to, "\n%*s", LEFT, "");
+            column = LEFT;
+        }
+        column += (size_t)fprintf(to, "%s%.*s", column > LEFT ? " " : "", (int)word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    fputc('\n', to);
+}
+
+static void print_switches(FILE *to, unsigned mask)
+{
+    for (size_t i = 0; i < KYMO_SWITCH_COUNT; i++) {
+        const kymo_switch_info *info = &kymo_switch_table[i];
+        kymo_str left = {0};
+        if (!(info->commands & mask))
+            continue;
+        if (info->letter)
+            kymo_str_printf(&left, "-%c, ", info->letter);
+        else
+            kymo_str_puts(&left, "    ");
+        kymo_str_printf(&left, "--%s%s%s", info->name, info->value_name ? "=" : "",
+                        info->value_name ? info->value_name : "");
+        print_entry(to, kymo_str_cstr(&left), info->help);
+        kymo_str_deinit(&left);
+    }
+}
+
+static void print_settings(FILE *to)
+{
+    fputs("\nSettings, also read from the environment (KYMO_OPTIONS=cpu=1ms,engine=perf):\n", to);
+    for (size_t i = 0; i < KYMO_OPTION_COUNT; i++) {
+        const kymo_option_info *info = &kymo_option_table[i];
+        char value[KYMO_OPTION_TEXT_MAX];
+        char range[KYMO_OPTION_TEXT_MAX];
+        kymo_str left = {0};
+        kymo_str text = {0};
+        int bare = info->flags & KYMO_OPTION_BARE;
+        kymo_str_printf(&left, "    --%s%s%s%s", info->name, bare ? "[=" : "=", info->value_name,
+                        bare ? "]" : "");
+        kymo_str_printf(&text, "%s (%s; default %s)", info->help,
+                        kymo_option_format_range((kymo_option_id)i, range),
+                        kymo_option_format_value((kymo_option_id)i, info->def, value));
+        print_entry(to, kymo_str_cstr(&left), kymo_str_cstr(&text));
+        kymo_str_deinit(&left);
+        kymo_str_deinit(&text);
+    }
+}
+
+void kymo_help_print_command(FILE *to, const kymo_command *command)
+{
+    fprintf(to, "usage: kymo %s %s\n\n%s\n\nOptions:\n", command->name, command->arguments,
+            command->description);
+    print_switches(to, command->mask);
+    if (command->mask == KYMO_IN_RECORD)
+        print_settings(to);
+    fprintf(to, "\nExamples:\n%s", command->examples);
+}
+
+void kymo_help_print_all(FILE *to)
+{
+    fputs("usage: kymo COMMAND [ARGUMENT...]\n"
+          "\n"
+          "Kymo records where the time of a Linux program goes.\n"
+          "\n"
+          "Commands:\n",
+          to);
+    for (size_t i = 0; i < kymo_command_count; i++)
+        print_entry(to, kymo_commands[i].name, kymo_commands[i].summary);
+    print_entry(to, "help [COMMAND]", "print how a command is used");
+    fputs("\nOptions:\n", to);
+    print_entry(to, "-h, --help", "print this help");
+    print_entry(to, "    --version", "print the version");
+    fputs("\n"
+          "Examples:\n"
+          "  kymo record -- PROGRAM [ARGUMENT...]\n"
+          "  kymo doctor\n"
+          "\n"
+          "The manual page, kymo(1), has it all.\n",
+          to);
+}
+
+int kymo_usage_error(unsigned mask, const char *fmt, ...)
+{
+    const kymo_command *command = command_of(mask);
+    kymo_str line = {0};
+    va_list args;
+    va_start(args, fmt);
+    char text[512];
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    kymo_str_printf(&line, "kymo%s%s: %s (see kymo %s%s--help)\n", command ? " " : "",
+                    command ? command->name : "", text, command ? command->name : "",
+                    command ? " " : "");
+    fputs(kymo_str_cstr(&line), stderr);
+    kymo_str_deinit(&line);
+    return KYMO_EXIT_USAGE;
+}
+
+int kymo_help_asked(unsigned mask)
+{
+    kymo_help_print_command(stdout, command_of(mask));
+    return kymo_flush_output();
+}

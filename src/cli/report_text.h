@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report_text.h - a report as text: the table, the tree, and the quality line.
+ *
+ * Layer:    cli
+ * Flow:     kymo/report.h -> [report_text] -> terminal, pipe
+ * Threads:  the only one
+ * Memory:   none
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_CLI_REPORT_TEXT_H
+#define KYMO_CLI_REPORT_TEXT_H
+
+#include "cli/terminal.h"
+#include "kymo/report.h"
+
+/* The first top rows (0: all), the largest self first. Threads have a table of their
+ * own. more follows "and N more": how to see them, or "". */
+void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, kymo_report_by by,
+                             size_t top, const char *more);
+/* The tree of calls: nodes of at least min_share of the total, at most top lines (0: any number);
+ * says how much was left out. */
+void kymo_report_print_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
+                            double min_share);
+/* One line per thread, the busiest first: CPU time, samples, how much of it they account for. */
+void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profile,
+                               const kymo_report *report, size_t top);
+/* One line: by what the recording was made, and how far it is to be trusted. */
+void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profile);
+
+/* CPU time of all processes, in nanoseconds. */
+uint64_t kymo_profile_cpu_ns(const kymo_profile *profile);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/steps.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "kymo/encode.h"
+#include "recorder/finish.h"
+
+static void on_step(void *data, const char *what)
+{
+    kymo_progress_start(data, what);
+}
+
+static void on_update(void *data, double fraction)
+{
+    kymo_progress_update(data, fraction, 0);
+}
+
+volatile sig_atomic_t kymo_stop_asked;
+
+static int on_encoded(void *data, uint64_t bytes, double fraction)
+{
+    kymo_progress_update(data, fraction, bytes);
+    return kymo_stop_asked;
+}
+
+/* "kymo: PATH: what is wrong"; what is wrong may name the path itself. */
+static int say_error(const char *path, kymo_err err, const kymo_error *detail)
+{
+    const char *message = detail->message[0] ? detail->message : kymo_err_text(err);
+    if (kymo_str_starts(message, path))
+        fprintf(stderr, "kymo: %s\n", message);
+    else
+        fprintf(stderr, "kymo: %s: %s\n", path, message);
+    return KYMO_EXIT_FAILED;
+}
+
+int kymo_load_recording(const char *path, int quiet, kymo_profile **out)
+{
+    kymo_progress bar;
+    kymo_recording_info info = {.size = sizeof info};
+    kymo_error detail = {0};
+    kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
+    kymo_progress_init(&bar, quiet);
+    kymo_progress_start(&bar, "reading");
+    kymo_err err = kymo_finish_load(path, &progress, out, &info, &detail);
+    kymo_progress_end(&bar);
+    if (err != KYMO_OK)
+        return say_error(path, err, &detail);
+    if (info.damage[0] && !quiet)
+        fprintf(stderr, "kymo: %s: %s\n", path, info.damage);
+    for (uint32_t i = 0; i < info.note_count && !quiet; i++)
+        if (info.notes[i].severity >= KYMO_RECORDING_WARNING)
+            fprintf(stderr, "kymo: %s\n", info.notes[i].text);
+    kymo_recording_info_deinit(&info);
+    return KYMO_EXIT_OK;
+}
+
+int kymo_write_output(const kymo_profile *profile, const kymo_output *output, int quiet,
+                      uint64_t *bytes)
+{
+    kymo_progress bar;
+    kymo_error detail = {0};
+    struct stat st;
+    kymo_encode_options options = {.size = sizeof options,
+                                   .replace = output->force || output->is_special,
+                                   .progress = on_encoded,
+                                   .progress_data = &bar};
+    kymo_progress_init(&bar, quiet);
+    kymo_progress_start(&bar, "writing");
+    kymo_err err = kymo_encode_file(profile, output->path, &options, &detail);
+    kymo_progress_end(&bar);
+    if (err != KYMO_OK)
+        return say_error(output->path, err, &detail);
+    *bytes = stat(output->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+    return KYMO_EXIT_OK;
+}

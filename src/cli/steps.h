@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps.h - what several commands do alike: read a recording, write a file, each with its bar and
+ * its one line of error.
+ *
+ * Layer:    cli; above recorder, kymo/encode.h
+ * Threads:  the only one
+ * Memory:   the caller owns profiles
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_CLI_STEPS_H
+#define KYMO_CLI_STEPS_H
+
+#include <signal.h>
+
+#include "cli/output.h"
+#include "kymo/profile.h"
+
+/* Reads a recording and its symbols. What is missing of it is said in one line, too. Returns an
+ * exit status; *out is set with KYMO_EXIT_OK. */
+int kymo_load_recording(const char *path, int quiet, kymo_profile **out);
+
+/* Set by a signal handler: writing stops, and what was written is removed. */
+extern volatile sig_atomic_t kymo_stop_asked;
+
+/* Encodes a profile into output->path. On success the size of the file is in *bytes. Returns an
+ * exit status; an error is printed in one line. */
+int kymo_write_output(const kymo_profile *profile, const kymo_output *output, int quiet,
+                      uint64_t *bytes);
+
+#endif
