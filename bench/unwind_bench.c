@@ -133,10 +133,14 @@ typedef void link_function(unsigned depth);
             next(depth - 1);                                    \
         frame[1] = frame[0];                                    \
     }
-#define LINK10(t, u)                                                                     \
-    LINK(t##0, t##1)                                                                     \
-    LINK(t##1, t##2) LINK(t##2, t##3) LINK(t##3, t##4) LINK(t##4, t##5) LINK(t##5, t##6) \
-        LINK(t##6, t##7) LINK(t##7, t##8) LINK(t##8, t##9) LINK(t##9, u##0)
+/* clang-format off */
+#define LINK10(t, u) \
+    LINK(t##0, t##1) LINK(t##1, t##2) \
+    LINK(t##2, t##3) LINK(t##3, t##4) \
+    LINK(t##4, t##5) LINK(t##5, t##6) \
+    LINK(t##6, t##7) LINK(t##7, t##8) \
+    LINK(t##8, t##9) LINK(t##9, u##0)
+/* clang-format on */
 LINK10(f0, f1)
 LINK10(f1, f2)
 LINK10(f2, f3)

@@ -168,7 +168,7 @@ static void binary(struct machine *m, uint8_t op)
     push(m, value);
 }
 
-static void load(struct machine *m, struct kymo_stack_window *window, unsigned size)
+static void dereference(struct machine *m, struct kymo_stack_window *window, unsigned size)
 {
     uint64_t value = 0;
     if (size == 0 || size > 8)
@@ -295,10 +295,10 @@ enum kymo_expr_status kymo_expr_eval(struct kymo_span s, const struct kymo_expr_
                 push(&m, pop(&m) + kymo_span_uleb(&s));
                 break;
             case OP_DEREF:
-                load(&m, window, 8);
+                dereference(&m, window, 8);
                 break;
             case OP_DEREF_SIZE:
-                load(&m, window, kymo_span_u8(&s));
+                dereference(&m, window, kymo_span_u8(&s));
                 break;
             case OP_SKIP:
                 distance = kymo_span_int(&s, 2);
