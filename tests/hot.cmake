@@ -40,3 +40,5 @@ set_tests_properties(integration.seen.environment.preload integration.seen.envir
 kymo_looker(left_alone)
 kymo_seen_test(left_alone.raw "" left_alone raw)
 kymo_seen_test(left_alone.exec "" left_alone exec)
+
+kymo_unit_test(drain_hostile kymo_buffer)

@@ -38,6 +38,7 @@ struct slot_reader {
     uint32_t generation;
     uint32_t thread; /* dense number */
     int open;
+    uint64_t weight_ns; /* of all samples that were read */
     struct stream_reader streams[KYMO_STREAMS];
 };
 
@@ -67,6 +68,7 @@ struct kymo_drain {
     double ns_per_tick;
     uint64_t first_ns, now_ns, now_clock;
     uint64_t noticed[KYMO_LOSS_KINDS];
+    uint32_t blocks_left; /* that this round may still read to their end */
     KYMO_VEC(struct kymo_drain_frame) frames;
 };
 
@@ -272,6 +274,7 @@ static kymo_err read_record(kymo_drain *d, struct slot_reader *slot, const char 
         return KYMO_OK;
     }
     memcpy(&r, at, sizeof r);
+    slot->weight_ns += r.weight_ns;
     uint32_t stack = KYMO_NO_STACK;
     if (r.head.stack)
         KYMO_TRY(read_stack(d, r.head.stack, &stack));
@@ -345,6 +348,7 @@ static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream)
         if (next == 0 || !own_block(d, next, owner))
             return KYMO_OK;
         give_block(d, reader->block);
+        d->blocks_left -= d->blocks_left > 0;
         reader->block = next;
         reader->pos = sizeof(struct kymo_block);
     }
@@ -365,7 +369,10 @@ static struct kymo_drain_thread describe(const kymo_drain *d, const struct slot_
         .incomplete = kymo_load_relaxed(&shared->incomplete),
         .handler_ns =
             (uint64_t)((double)kymo_load_relaxed(&shared->handler_clock) * d->ns_per_tick),
-        .last_cpu_ns = kymo_load_relaxed(&shared->last_cpu_ns),
+        /* The first weight counts from the thread's beginning, so that the sum is its clock at the
+         * last sample that was read. What the slot says may be ahead of that: the thread was
+         * killed, or writes on, between its record and its slot, or records were lost. */
+        .last_cpu_ns = slot->weight_ns,
     };
 }
 
@@ -405,6 +412,11 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number)
                                      .open = 1};
         struct kymo_drain_thread thread = describe(d, slot, shared);
         KYMO_TRY(d->sink.thread_begin(d->sink.context, &thread));
+    }
+    /* Streams that share their blocks in a circle would each give us a lap of everything. */
+    if (d->blocks_left == 0) {
+        d->noticed[KYMO_LOSS_CORRUPT]++;
+        return KYMO_OK;
     }
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         KYMO_TRY(read_stream(d, number, k));
@@ -475,6 +487,8 @@ static kymo_err read_all(kymo_drain *d)
     rotate_depot(d);
     KYMO_TRY(scan_modules(d));
     uint32_t touched = touched_slots(d);
+    /* No honest program fills the whole buffer twice while it is read once. */
+    d->blocks_left = 2 * kymo_session_blocks(&d->plan);
     for (uint32_t i = 0; i < touched; i++)
         KYMO_TRY(read_slot(d, i));
     keep_anchor(d);
