@@ -42,3 +42,11 @@ kymo_seen_test(left_alone.raw "" left_alone raw)
 kymo_seen_test(left_alone.exec "" left_alone exec)
 
 kymo_unit_test(drain_hostile kymo_buffer)
+
+add_executable(recorded_name ${CMAKE_SOURCE_DIR}/tests/integration/recorded_name.c)
+target_link_libraries(recorded_name PRIVATE kymo_recorder Threads::Threads)
+target_compile_definitions(recorded_name PRIVATE KYMO_TEST_PRELOAD="$<TARGET_FILE:kymo-preload>")
+kymo_sanitize(recorded_name)
+add_dependencies(recorded_name kymo-preload)
+add_test(NAME integration.recorded_name COMMAND recorded_name)
+set_tests_properties(integration.recorded_name PROPERTIES TIMEOUT 60)

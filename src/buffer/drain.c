@@ -520,6 +520,11 @@ kymo_err kymo_drain_finish(kymo_drain *d, uint64_t end_ns)
     return KYMO_OK;
 }
 
+uint32_t kymo_drain_slot_thread(const kymo_drain *d, uint32_t number)
+{
+    return number < d->plan.threads && d->slots[number].open ? d->slots[number].thread : UINT32_MAX;
+}
+
 void kymo_drain_losses(const kymo_drain *d, uint64_t lost[KYMO_LOSS_KINDS])
 {
     for (int i = 0; i < KYMO_LOSS_KINDS; i++)

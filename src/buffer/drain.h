@@ -83,6 +83,9 @@ kymo_err kymo_drain_finish(kymo_drain *drain, uint64_t end_ns);
 KYMO_NODISCARD
 kymo_err kymo_drain_end_slot(kymo_drain *drain, uint32_t slot, uint64_t end_ns);
 
+/* The dense number of the thread whose slot this is now; UINT32_MAX if nobody's. */
+uint32_t kymo_drain_slot_thread(const kymo_drain *drain, uint32_t slot);
+
 /* Losses by kind so far, those that the drain itself noticed included. */
 void kymo_drain_losses(const kymo_drain *drain, uint64_t lost[KYMO_LOSS_KINDS]);
 

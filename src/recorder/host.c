@@ -65,6 +65,9 @@ struct armed {
     uint64_t checked_ns;
     uint64_t switches;  /* voluntary ones at the last check */
     uint64_t seen_scan; /* the last scan of /proc that found the tid */
+    uint64_t named_samples;
+    int named; /* name and named_samples are those of the last look */
+    char name[16];
 };
 
 struct stranger {
@@ -87,6 +90,8 @@ struct kymo_host {
     kymo_drain *drain;
     struct armed *slots;
     uint64_t next_scan_ns;
+    uint64_t last_round_ns;
+    int revive; /* the last round came very late */
     uint64_t scan;
     uint32_t woken; /* value of the session's futex that was answered */
     KYMO_VEC(struct stranger) strangers;
@@ -572,6 +577,29 @@ static void forget_strangers(kymo_host *h)
     h->strangers.len = kept;
 }
 
+/* Threads are named after they begin, and exit does not let them tell. Those that ran since the
+ * last look may have a new name. */
+static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
+{
+    struct armed *a = &h->slots[number];
+    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    uint64_t samples = kymo_load_relaxed(&slot->samples);
+    uint32_t thread = kymo_drain_slot_thread(h->drain, number);
+    char name[16] = "";
+    if ((a->named && samples == a->named_samples) || thread == UINT32_MAX ||
+        kymo_load_relaxed(&slot->generation) != a->generation ||
+        !kymo_task_name(h->pid, a->tid, name))
+        return KYMO_OK;
+    int same = a->named && strcmp(name, a->name) == 0;
+    a->named = 1;
+    a->named_samples = samples;
+    memcpy(a->name, name, sizeof name);
+    if (same)
+        return KYMO_OK;
+    kymo_event_thread_name e = {thread, now_ns, name};
+    return h->config.events->thread_name(h->config.events_context, &e);
+}
+
 static kymo_err scan_tasks(kymo_host *h, uint64_t now_ns)
 {
     char path[32];
@@ -587,10 +615,12 @@ static kymo_err scan_tasks(kymo_host *h, uint64_t now_ns)
         if (tid <= 0)
             continue;
         uint32_t number = slot_of(h, tid);
-        if (number == UINT32_MAX)
+        if (number == UINT32_MAX) {
             err = meet_stranger(h, tid);
-        else
+        } else {
             h->slots[number].seen_scan = h->scan;
+            err = look_at_name(h, number, now_ns);
+        }
     }
     closedir(dir);
     forget_strangers(h);
@@ -631,11 +661,28 @@ static kymo_err notice_exec(kymo_host *h, uint64_t now_ns)
     return h->config.events->note(h->config.events_context, &e);
 }
 
+/* After a pause of ours (Ctrl-Z) that was long enough for threads to think that we are gone: those
+ * that disarmed their timers get them back. One round later, so that all have seen us beat. */
+static void revive_timers(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->plan.threads; i++) {
+        struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
+        if (!h->slots[i].open || h->slots[i].fd >= 0 || kymo_load_relaxed(&slot->timer_on))
+            continue;
+        kymo_store_relaxed(&slot->ask_timer, 1u);
+        call_thread(h, h->slots[i].tid);
+    }
+}
+
 kymo_err kymo_host_round(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     if (!h->replaced)
         KYMO_TRY(arm_threads(h, now_ns));
+    if (h->revive)
+        revive_timers(h);
+    h->revive = h->last_round_ns && now_ns - h->last_round_ns > HEARTBEAT_LIMIT_NS / 4;
+    h->last_round_ns = now_ns;
     KYMO_TRY(kymo_drain_round(h->drain));
     KYMO_TRY(write_batch(h));
     build_rows(h);
