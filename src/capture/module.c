@@ -160,7 +160,9 @@ static void note_object(struct kymo_process *p, const struct dl_find_object *fou
             return;
         if (same_file(mine, e)) {
             kymo_store_release(&e->unload_generation, 0);
-            drop_entry(p, number);
+            /* Not one that was published before the race for its place in the index was lost. */
+            if (kymo_load_relaxed(&mine->state) != KYMO_MODULE_READY)
+                drop_entry(p, number);
             return;
         }
     }
@@ -195,9 +197,10 @@ void kymo_modules_after_close(struct kymo_process *p)
             kymo_load_relaxed(&e->unload_generation) != 0)
             continue;
         if (_dl_find_object((void *)(uintptr_t)e->map_start, &found) == 0 &&
-            (uint64_t)(uintptr_t)found.dlfo_map_start == e->map_start && found.dlfo_link_map &&
-            found.dlfo_link_map->l_addr == e->bias)
-            continue;
+            (uint64_t)(uintptr_t)found.dlfo_map_start == e->map_start &&
+            (uint64_t)(uintptr_t)found.dlfo_map_end == e->map_end &&
+            (uint64_t)(uintptr_t)found.dlfo_eh_frame == e->eh_frame_hdr)
+            continue; /* found.dlfo_link_map is not for looking into: another dlclose may free it */
         kymo_tables_drop(p, e->map_start, e->map_end);
         e->unload_clock = kymo_clock_now(p->clock);
         kymo_store_release(&e->unload_generation, generation);

@@ -60,7 +60,9 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     if (kymo_unlikely(kymo_tables_are_new(p)))
         kymo_tables_take(p);
-    uint32_t options = kymo_load_acquire(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
+    /* Sequentially consistent, after the pin: either the dlclose hook sees that, or this sees it.
+     */
+    uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
     kymo_regs_from_ucontext(&t->regs, context);
     size_t n = kymo_unwind_walk(&p->walker, &t->regs, &t->stack, t->pcs, p->depth, options, &walk);
