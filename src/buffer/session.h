@@ -86,10 +86,10 @@ struct kymo_thread_slot {
     char name[16];      /* as the thread was called when it ended */
 
     uint64_t samples __attribute__((aligned(64)));
-    uint64_t handler_clock; /* clock units spent in our handler */
-    uint64_t last_cpu_ns;   /* the thread's CPU clock at its last sample */
-    uint64_t incomplete;    /* stacks that did not reach their end */
-    uint32_t depot_pin;     /* epoch in use + 1 while inside the handler, 0 outside */
+    uint64_t handler_ns;  /* CPU time spent in our handler */
+    uint64_t last_cpu_ns; /* the thread's CPU clock at its last sample */
+    uint64_t incomplete;  /* stacks that did not reach their end */
+    uint32_t depot_pin;   /* epoch in use + 1 while inside the handler, 0 outside */
     uint32_t walk_reserved;
     uint64_t lost; /* records this thread could not write */
 

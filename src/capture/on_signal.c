@@ -88,7 +88,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
         slot->lost++;
     }
     kymo_depot_leave(slot);
-    slot->handler_clock += kymo_clock_now(p->clock) - clock;
+    slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }
 
 /* The recorder beats many times a second while it lives. When it is gone, sampling on is work for
