@@ -123,6 +123,8 @@ static void print_text(const struct report_request *request, const kymo_profile 
     uint32_t threads = kymo_profile_count(profile, KYMO_TABLE_THREADS);
     fprintf(t.to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
     kymo_report_print_quality(&t, profile);
+    if (request->by == KYMO_BY_FUNCTION)
+        kymo_report_print_unnamed(&t, report, "note:    ");
     fputc('\n', t.to);
     if (request->tree)
         kymo_report_print_tree(&t, report, request->top_given ? request->top : TREE_TOP_DEFAULT,

@@ -231,12 +231,41 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
     free(sorted);
 }
 
+/* A process that was not seen to end has no figure of its own; its threads' clocks have. */
 uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++)
-        sum += kymo_profile_process(profile, i)->cpu_ns;
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++) {
+        uint64_t threads = 0;
+        uint64_t process = kymo_profile_process(profile, i)->cpu_ns;
+        for (uint32_t t = 0; process == 0 && t < kymo_profile_count(profile, KYMO_TABLE_THREADS);
+             t++)
+            if (kymo_profile_thread(profile, t)->process == i)
+                threads += kymo_profile_thread(profile, t)->cpu_ns;
+        sum += process ? process : threads;
+    }
     return sum;
+}
+
+void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_report *report,
+                               const char *before)
+{
+    size_t n;
+    const kymo_report_row *rows = kymo_report_rows(report, &n);
+    const kymo_report_row *largest = NULL;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].name[0] != '[' || !rows[i].module)
+            continue;
+        largest = largest ? largest : &rows[i];
+        sum += rows[i].self;
+    }
+    if (!largest || share(sum, kymo_report_total(report)) < 0.05)
+        return;
+    fprintf(t->to, "%s%.0f %% of the time is in code without symbols, most of it in ", before,
+            share(sum, kymo_report_total(report)) * 100);
+    kymo_terminal_print(t, largest->module, 0, KYMO_CUT_END, 0);
+    fputs("; its debug package would name it\n", t->to);
 }
 
 /* ", 99.8 % of them WORDS"; nothing where the ratio does not apply. Rounded down, so that only all
@@ -267,7 +296,7 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
                                        : 1,
               "of asked samples");
     add_ratio(&line, q->stacks_complete, "of stacks complete");
-    add_ratio(&line, q->frames_symbolized, "of frames named");
+    add_ratio(&line, q->frames_symbolized, "of frames with symbols named");
     for (uint32_t i = 0; i < q->lost_count; i++)
         lost += q->lost[i].count;
     kymo_str_printf(&line, ", %" PRIu64 " lost", lost);

@@ -28,6 +28,11 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
 /* One line: by what the recording was made, and how far it is to be trusted. */
 void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profile);
 
+/* One line, if much of the time is in files without symbols: which file, and what to do. report: by
+ * function. before: what the line begins with. */
+void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_report *report,
+                               const char *before);
+
 /* CPU time of all processes, in nanoseconds. */
 uint64_t kymo_profile_cpu_ns(const kymo_profile *profile);
 

@@ -196,10 +196,39 @@ static void the_quality_line(void **state)
     OK(kymo_profile_set_quality(profile, &q));
     TEXT_OF(text, 0, 0, kymo_report_print_quality(&t, profile));
     /* 99.999 % is not all of it. */
-    assert_string_equal(text, "quality: timer, every 4 ms, 1000 samples, 99.9 % of CPU time "
-                              "accounted for, 100.0 % of stacks complete, 50.0 % of frames named, "
-                              "2 lost (no block: 2), 3 calls disturbed\n");
+    assert_string_equal(
+        text, "quality: timer, every 4 ms, 1000 samples, 99.9 % of CPU time "
+              "accounted for, 100.0 % of stacks complete, 50.0 % of frames with symbols named, "
+              "2 lost (no block: 2), 3 calls disturbed\n");
     free(text);
+}
+
+/* One line, and only if it matters. */
+static void code_without_symbols(void **state)
+{
+    (void)state;
+    char *text;
+    kymo_report *with;
+    uint32_t frame;
+    uint32_t stack;
+    TEXT_OF(text, 0, 0, kymo_report_print_unnamed(&t, report, "note: "));
+    assert_string_equal(text, "");
+    free(text);
+    OK(kymo_profile_add_frame(profile, 0, 0x99, KYMO_CATEGORY_AUTO, &frame));
+    OK(kymo_profile_add_stack(profile, KYMO_NONE, frame, &stack));
+    for (uint64_t i = 0; i < 2; i++) {
+        OK(kymo_profile_add_sample(profile, 0, 2000 + i, stack, i ? 21000000 : 4000000,
+                                   KYMO_SAMPLE_CPU, 0));
+        OK(kymo_profile_finish(profile));
+        OK(kymo_report_create(profile, NULL, &with));
+        TEXT_OF(text, 0, 0, kymo_report_print_unnamed(&t, with, "note: "));
+        assert_string_equal(text, i == 0
+                                      ? ""
+                                      : "note: 20 % of the time is in code without symbols, most "
+                                        "of it in prog; its debug package would name it\n");
+        free(text);
+        kymo_report_destroy(with);
+    }
 }
 
 int main(void)
@@ -213,6 +242,7 @@ int main(void)
         T(control_characters_do_not_reach_the_terminal),
         T(text_is_cut_by_characters),
         T(the_quality_line),
+        T(code_without_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
