@@ -256,9 +256,6 @@ static char **make_environment(const struct launch *l)
 static kymo_err start_program(struct launch *l, kymo_error *detail)
 {
     int report[2];
-    char **env = make_environment(l);
-    if (!env)
-        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the environment");
     if (pipe2(report, O_CLOEXEC) != 0)
         return kymo_error_set_errno(detail, "pipe");
     l->pid = fork();
@@ -270,8 +267,11 @@ static kymo_err start_program(struct launch *l, kymo_error *detail)
     }
     if (l->pid == 0) {
         give_signals_back(l);
-        execvpe(l->asked->argv[0], l->asked->argv, env);
-        int why = errno;
+        /* Made on this side of the fork, where it need not be freed: we have one thread. */
+        char **env = make_environment(l);
+        if (env)
+            execvpe(l->asked->argv[0], l->asked->argv, env);
+        int why = env ? errno : ENOMEM;
         ssize_t ignored = write(report[1], &why, sizeof why);
         (void)ignored;
         _exit(127);
