@@ -50,3 +50,8 @@ kymo_sanitize(recorded_name)
 add_dependencies(recorded_name kymo-preload)
 add_test(NAME integration.recorded_name COMMAND recorded_name)
 set_tests_properties(integration.recorded_name PROPERTIES TIMEOUT 60)
+
+kymo_looker(no_queue)
+foreach(signal auto RTMAX-3)
+    kymo_seen_test(no_queue.${signal} "signal=${signal}" no_queue)
+endforeach()

@@ -23,13 +23,14 @@ enum kymo_record_kind {
 };
 
 /* Why something could not be recorded: the index of a loss counter. X(name, text). */
-#define KYMO_LOSS_LIST(X)                        \
-    X(SAMPLE_NO_BLOCK, "samples: buffer full")   \
-    X(STACK_FULL, "stacks: depot full")          \
-    X(MODULE_FULL, "modules: table full")        \
-    X(THREAD_FULL, "threads: table full")        \
-    X(RECORDER_GONE, "samples: recorder silent") \
-    X(CORRUPT, "records: session memory overwritten")
+#define KYMO_LOSS_LIST(X)                             \
+    X(SAMPLE_NO_BLOCK, "samples: buffer full")        \
+    X(STACK_FULL, "stacks: depot full")               \
+    X(MODULE_FULL, "modules: table full")             \
+    X(THREAD_FULL, "threads: table full")             \
+    X(RECORDER_GONE, "samples: recorder silent")      \
+    X(CORRUPT, "records: session memory overwritten") \
+    X(NO_TIMER, "threads: no timer to be had")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,

@@ -15,8 +15,11 @@ void kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
     event._sigev_un._tid = (pid_t)t->tid;
     int32_t id = 0;
     if (kymo_syscall3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)(intptr_t)&event,
-                      (long)(intptr_t)&id) != 0)
+                      (long)(intptr_t)&id) != 0) {
+        /* RLIMIT_SIGPENDING. */
+        kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
         return;
+    }
     /* The first expiry falls at random into the period: threads that live shorter than one are
      * sampled in proportion to their CPU time. */
     uint64_t period = p->session->period_ns;
@@ -27,6 +30,7 @@ void kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
     };
     if (kymo_syscall4(SYS_timer_settime, id, 0, (long)(intptr_t)&spec, 0) != 0) {
         (void)kymo_syscall3(SYS_timer_delete, id, 0, 0);
+        kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
         return;
     }
     t->timer = id;

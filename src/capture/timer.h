@@ -15,7 +15,7 @@
 
 #include "capture/state.h"
 
-/* Sets slot->timer_on if it worked (RLIMIT_SIGPENDING bounds the number of timers). */
+/* Sets slot->timer_on if it worked, else counts it (RLIMIT_SIGPENDING bounds the timers). */
 KYMO_SIGNAL_SAFE void kymo_timer_arm(struct kymo_process *process, struct kymo_thread *thread);
 KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_thread *thread);
 

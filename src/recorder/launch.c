@@ -114,11 +114,20 @@ static kymo_err choose_engine(struct launch *l, kymo_error *detail)
         return kymo_error_set_errno(detail, "engine=perf does not work here (kymo doctor says "
                                             "why): perf_event_open");
     }
+    /* A real-time signal that cannot be queued (RLIMIT_SIGPENDING) the kernel makes a SIGIO of,
+     * when it comes of a descriptor: that ends the program. A timer has its place in the queue. */
+    int real_time = l->config.signal >= SIGRTMIN;
+    if (asked == KYMO_ENGINE_PERF && real_time)
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                              "engine=perf takes no real-time signal: when the program's queue of "
+                              "signals is full, it would end the program; say engine=timer");
     l->config.access = access;
-    if (asked == KYMO_ENGINE_TIMER || access == KYMO_PERF_NONE) {
+    if (asked == KYMO_ENGINE_TIMER || access == KYMO_PERF_NONE || real_time) {
         l->config.engine = KYMO_SESSION_TIMER;
         snprintf(l->reason, sizeof l->reason, "%s",
-                 asked == KYMO_ENGINE_TIMER ? "asked for" : "perf_event_open is not permitted");
+                 asked == KYMO_ENGINE_TIMER ? "asked for"
+                 : real_time                ? "perf is not safe with a real-time signal"
+                                            : "perf_event_open is not permitted");
     } else {
         l->config.engine = KYMO_SESSION_PERF;
         snprintf(l->reason, sizeof l->reason, "%s",
