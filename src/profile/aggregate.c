@@ -189,8 +189,9 @@ static kymo_err enter(kymo_report *r, uint32_t parent, uint32_t row, uint32_t *o
     uint64_t hash = kymo_hash_mix(kymo_hash_mix(0, parent), row);
     size_t probe = 0;
     uint32_t at;
-    /* Files and modules call themselves all the time; that is one step in their tree. */
-    if ((r->options.by == KYMO_BY_FILE || r->options.by == KYMO_BY_MODULE) && parent != KYMO_NONE &&
+    /* A file, a module or code without names calls itself all the time; that is one step. */
+    enum key_tag tag = r->keys.data[row].tag;
+    if (tag != KEY_FUNCTION && tag != KEY_LINE && parent != KYMO_NONE &&
         r->tree.data[parent].row == row) {
         *out = parent;
         return KYMO_OK;

@@ -202,6 +202,10 @@ static void code_without_names(void **state)
     expect(r, "[no stack]", 1, 1);
     expect(r, "start", 0, 17);
     assert_int_equal(kymo_report_total(r), 18);
+    /* start, [prog], [generated code]; [no stack]: what has no name is one step of the tree. */
+    size_t n;
+    kymo_report_nodes(r, &n);
+    assert_int_equal(n, 4);
     assert_null(row(r, "[prog]")->file);
     assert_string_equal(row(r, "[prog]")->module, "prog");
     kymo_report_destroy(r);
