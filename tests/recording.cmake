@@ -9,3 +9,26 @@ target_link_libraries(recording_helpers PUBLIC kymo_recorder kymo_profile ZLIB::
 kymo_sanitize(recording_helpers)
 
 kymo_unit_test(recording recording_helpers)
+kymo_unit_test(ingest recording_helpers)
+kymo_unit_test(load recording_helpers)
+
+add_executable(recording_dump ${CMAKE_SOURCE_DIR}/tests/tools/recording_dump.c)
+target_link_libraries(recording_dump PRIVATE recording_helpers)
+kymo_sanitize(recording_dump)
+
+# Files of every version that was released, with what they say: tests/golden/kymo/NAME.kymo and .txt.
+# They are never written anew; `recording_dump --update` is for files that are added.
+file(GLOB kymo_golden_recordings CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/golden/kymo/*.kymo)
+foreach(file IN LISTS kymo_golden_recordings)
+    get_filename_component(name ${file} NAME_WLE)
+    string(REGEX REPLACE "\\.kymo$" ".txt" expected ${file})
+    add_test(NAME golden.kymo.${name} COMMAND recording_dump ${file} ${expected})
+endforeach()
+
+add_executable(recording_large ${CMAKE_SOURCE_DIR}/tests/integration/recording_large.c)
+target_link_libraries(recording_large PRIVATE recording_helpers)
+kymo_sanitize(recording_large)
+add_test(NAME integration.recording_large COMMAND recording_large)
+set_tests_properties(integration.recording_large PROPERTIES TIMEOUT 120)
+
+kymo_fuzz_target(recording kymo_recorder kymo_profile ZLIB::ZLIB)

@@ -10,6 +10,7 @@
  * once, so time stays linear whatever the lengths say.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -154,33 +155,44 @@ static kymo_err read_block(struct reading *r)
     return stop(r, KYMO_RECORDING_ENDED, r->in.at);
 }
 
-/* One line on ending and damage; "" when there is nothing to say. */
-static void describe(kymo_recording_report *report)
+static void add_text(kymo_recording_report *report, const char *fmt, ...) KYMO_PRINTF(2, 3);
+static void add_text(kymo_recording_report *report, const char *fmt, ...)
 {
-    char *text = report->text;
+    size_t len = strlen(report->text);
     size_t cap = sizeof report->text;
-    int n = 0;
+    va_list args;
+    if (len > 0 && len + 2 < cap) {
+        memcpy(report->text + len, "; ", 3);
+        len += 2;
+    }
+    va_start(args, fmt);
+    vsnprintf(report->text + len, cap - len, fmt, args);
+    va_end(args);
+}
+
+/* One line on ending and damage; "" when there is nothing to say. */
+static void describe(kymo_recording_report *report, uint64_t block_at)
+{
+    const kymo_recording_damage *d = &report->damage;
+    uint64_t dropped = d->references + d->duplicates + d->values;
     switch (report->ending) {
     case KYMO_RECORDING_ENDED:
         break;
     case KYMO_RECORDING_NO_END:
-        n = snprintf(text, cap, "not finished, ends at byte %" PRIu64, report->position);
+        add_text(report, "not finished, ends at byte %" PRIu64, report->position);
         break;
     case KYMO_RECORDING_TRUNCATED:
-        n = snprintf(text, cap, "truncated at byte %" PRIu64, report->position);
+        add_text(report, "truncated at byte %" PRIu64 ", within the block at byte %" PRIu64,
+                 report->position, block_at);
         break;
     case KYMO_RECORDING_CORRUPT:
-        n = snprintf(text, cap, "corrupt at byte %" PRIu64 ", not read further", report->position);
+        add_text(report, "corrupt at byte %" PRIu64 ", not read further", report->position);
         break;
     }
-    const kymo_recording_damage *d = &report->damage;
-    uint64_t dropped = d->references + d->duplicates + d->values;
     if (d->blocks > 0)
-        n += snprintf(text + n, cap - (size_t)n, "%s%" PRIu64 " damaged block%s", n ? "; " : "",
-                      d->blocks, d->blocks == 1 ? "" : "s");
+        add_text(report, "%" PRIu64 " damaged block%s", d->blocks, d->blocks == 1 ? "" : "s");
     if (dropped > 0)
-        snprintf(text + n, cap - (size_t)n, "%s%" PRIu64 " inconsistent event%s", n ? "; " : "",
-                 dropped, dropped == 1 ? "" : "s");
+        add_text(report, "%" PRIu64 " inconsistent event%s", dropped, dropped == 1 ? "" : "s");
 }
 
 static kymo_err check_strict(const struct reading *r)
@@ -202,7 +214,7 @@ static kymo_err read_all(struct reading *r, unsigned flags)
         KYMO_TRY(read_block(r));
     r->report.events = r->decoder.events;
     r->report.damage = r->decoder.damage;
-    describe(&r->report);
+    describe(&r->report, r->in.at);
     if (!r->decoder.has_meta) {
         int corrupt = r->report.ending == KYMO_RECORDING_CORRUPT;
         return kymo_error_set(r->detail, corrupt ? KYMO_E_CORRUPT : KYMO_E_TRUNCATED,

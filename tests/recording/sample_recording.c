@@ -60,7 +60,7 @@ static kymo_err emit_modules(const kymo_event_handler *h, void *ctx)
     static const uint8_t id[20] = {0xde, 0xad, 0xbe, 0xef, 1, 2, 3};
     static uint8_t image[6000];
     for (size_t i = 0; i < sizeof image; i++)
-        image[i] = (uint8_t)(i % 7);
+        image[i] = (uint8_t)(i % 7 + i / 64 * 13);
     const kymo_event_module modules[] = {
         {.module = MAIN,
          .start = 0x401000,
