@@ -429,6 +429,8 @@ kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end
 static uint32_t count_shared(const kymo_recording_writer *w, const kymo_event_stack *e)
 {
     uint32_t most = e->depth < w->last.len ? e->depth : (uint32_t)w->last.len;
+    if (most == 0)
+        return 0; /* and there may be no arrays to point into */
     const kymo_event_frame *a = e->frames + e->depth;
     const kymo_event_frame *b = w->last.data + w->last.len;
     uint32_t n = 0;
@@ -443,7 +445,7 @@ static kymo_err append_stack(kymo_recording_writer *w, const kymo_event_stack *e
     static const struct kymo_file_stacks no_head;
     if (w->stack_count == 0)
         KYMO_TRY(kymo_bytes_append(&w->stacks, &no_head, sizeof no_head));
-    uint32_t shared = w->stack_count == 0 || e->depth == 0 ? 0 : count_shared(w, e);
+    uint32_t shared = w->stack_count == 0 ? 0 : count_shared(w, e);
     struct kymo_file_stack stack = {
         .stack = e->stack,
         .depth = (uint16_t)e->depth,
