@@ -55,3 +55,8 @@ kymo_looker(no_queue)
 foreach(signal auto RTMAX-3)
     kymo_seen_test(no_queue.${signal} "signal=${signal}" no_queue)
 endforeach()
+
+kymo_looker(small_altstack)
+foreach(bytes 2048 4096 6144 8192)
+    kymo_seen_test(small_altstack.${bytes} "" small_altstack ${bytes})
+endforeach()

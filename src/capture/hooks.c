@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "capture/module.h"
 #include "capture/on_signal.h"
@@ -24,6 +25,7 @@
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int close_fn(void *);
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
+typedef int altstack_fn(const stack_t *, stack_t *);
 typedef void (*handler_fn)(int);
 typedef handler_fn signal_fn(int, handler_fn);
 
@@ -31,6 +33,7 @@ static create_fn *real_create;
 static close_fn *real_close;
 static sigaction_fn *real_sigaction;
 static signal_fn *real_signal;
+static altstack_fn *real_altstack;
 static pthread_key_t exit_key;
 static int exit_key_made;
 
@@ -60,7 +63,8 @@ static void on_thread_exit(void *thread)
 int kymo_hooks_init(void)
 {
     if (!REAL(real_create, create_fn, "pthread_create") || !REAL(real_close, close_fn, "dlclose") ||
-        !REAL(real_sigaction, sigaction_fn, "sigaction") || !REAL(real_signal, signal_fn, "signal"))
+        !REAL(real_sigaction, sigaction_fn, "sigaction") ||
+        !REAL(real_signal, signal_fn, "signal") || !REAL(real_altstack, altstack_fn, "sigaltstack"))
         return 0;
     exit_key_made = pthread_key_create(&exit_key, on_thread_exit) == 0;
     return exit_key_made;
@@ -80,12 +84,16 @@ static void describe(const struct kymo_program_action *from, struct sigaction *t
     memcpy(&to->sa_mask, &from->mask, sizeof from->mask);
 }
 
+/* SA_ONSTACK: programs whose threads run on stacks of their own making, too small for a handler,
+ * give each thread an alternate one. 0 once a thread has an alternate one that is too small. */
+static int on_stack = SA_ONSTACK;
+
 /* Our handler for a signal of which the program wants this. A program whose own handler is to
  * interrupt system calls waits for that: then ours must, too. */
 static int install(int signo, const struct kymo_program_action *program)
 {
     int handled = program->handler != SIG_DFL && program->handler != SIG_IGN;
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK |
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | kymo_load_relaxed(&on_stack) |
                                          (handled ? program->flags & SA_RESTART : SA_RESTART)};
     ours.sa_sigaction = kymo_on_signal;
     /* All of them: sigfillset leaves out the two that libc uses itself, and a thread that is
@@ -283,4 +291,32 @@ EXPORT handler_fn signal(int signo, handler_fn handler)
     sigaddset(&action.sa_mask, signo);
     (void)sigaction(signo, &action, &old);
     return old.sa_handler;
+}
+
+/* ---- sigaltstack ---- */
+
+/* The kernel's frame, which is large where registers are wide, and what our own handler uses, which
+ * tools/signal-path.txt bounds. */
+static size_t handler_needs(void)
+{
+    size_t frame = getauxval(AT_MINSIGSTKSZ);
+    return (frame ? frame : 4096u) + 2048u;
+}
+
+/* An alternate stack that is meant for a fault which never comes may be smaller than the kernel's
+ * frame: our signal would end the program there. */
+EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
+{
+    altstack_fn *real = REAL(real_altstack, altstack_fn, "sigaltstack");
+    struct kymo_process *p = kymo_process_here();
+    if (p && stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < handler_needs() &&
+        kymo_load_relaxed(&on_stack) && is_ours(p->signal)) {
+        uint64_t mask;
+        lock_actions(&mask);
+        kymo_store_relaxed(&on_stack, 0);
+        struct kymo_program_action action = kymo_program_action_get(NULL);
+        (void)install(p->signal, &action);
+        unlock_actions(&mask);
+    }
+    return real(stack, old);
 }

@@ -9,6 +9,7 @@
  * pthread_create: the new thread is known from its first instruction on.
  * dlclose:        a last look at what is about to go away.
  * sigaction, signal: the program's own handler for the sampling signal is kept for it.
+ * sigaltstack:    a stack that is too small for a handler is not used for ours.
  *
  * dlopen is not wrapped: a wrapper is the caller whose RUNPATH the loader would then search.
  */

@@ -14,7 +14,7 @@
 
 #include "capture/state.h"
 
-/* For sigaction with SA_SIGINFO | SA_ONSTACK and a full mask. */
+/* For sigaction with SA_SIGINFO and a full mask. */
 KYMO_SIGNAL_SAFE void kymo_on_signal(int signo, siginfo_t *info, void *context);
 
 /* What the program itself wants done with the signal, kept by the sigaction hook. */
