@@ -40,8 +40,9 @@ static __attribute__((noinline)) size_t check_here(void)
 }
 
 /* The same from a handler: from the handler itself, and from what it interrupted. */
-static size_t frames_in_handler;
-static size_t frames_interrupted;
+/* volatile: raise is declared not to come back into this file. */
+static volatile size_t frames_in_handler;
+static volatile size_t frames_interrupted;
 
 static void on_signal(int signal_number, siginfo_t *info, void *context)
 {

@@ -239,7 +239,7 @@ static void step_crypto(void **state)
 static void step_aligned(void **state)
 {
     (void)state;
-    step_through(work_aligned, true, 20000, 300);
+    step_through(work_aligned, true, 20000, 200);
 }
 
 static void step_jumps(void **state)
@@ -273,7 +273,7 @@ static void *thread_main(void *unused)
     (void)unused;
     sigaltstack(&stack, NULL);
     step_through(work_libc, false, 20000, 5000);
-    step_through(work_aligned, true, 20000, 300);
+    step_through(work_aligned, true, 20000, 200);
     step_through(work_jumps, false, 20000, 100);
     sigaltstack(&off, NULL);
     return NULL;
