@@ -311,6 +311,16 @@ static void print_next(const struct record *r)
         fprintf(stderr, "kymo: next: go tool pprof -http=: %s\n", path);
 }
 
+/* Whether somebody looks at the profile: else the recording is moved as it is, and the names (some
+ * tens of milliseconds of reading debug files) are found when it is reported or converted. */
+static int wants_profile(const struct record *r)
+{
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (!r->outputs[i].is_recording)
+            return 1;
+    return !r->quiet;
+}
+
 /* Names, outputs, summary. Returns an exit status of kymo's own work. */
 static int finish(struct record *r)
 {
@@ -321,7 +331,9 @@ static int finish(struct record *r)
     finishing_spool = r->spool;
     finishing = 1;
     sigaction(SIGINT, &action, &before);
-    int status = kymo_load_recording(r->spool, r->quiet, &profile);
+    int status = KYMO_EXIT_OK;
+    if (wants_profile(r))
+        status = kymo_load_recording(r->spool, r->quiet, &profile);
     if (status == KYMO_EXIT_OK) {
         finishing = 2;
         if (!r->quiet)
