@@ -84,7 +84,8 @@ def table_of_samples(bench, threads, rounds, ways, runs):
     table = Table(f"Asked and achieved, {threads} thread(s)",
                   f"From the same {rounds} rounds, medians: samples over the program's CPU time "
                   "divided by the period, and the CPU time that they stand for over that of the "
-                  "program. *Complete*: stacks that reach the program's entry.",
+                  "program, which is read just before its end. *Complete*: stacks that reach the "
+                  "program's entry.",
                   ["", "period, us", "samples", "of those asked", "weights / CPU", "complete"])
     for name, (tool, _) in ways.items():
         if not tool.period_s:
