@@ -10,3 +10,21 @@ foreach(t decimal json proto gzip_sink atomic_file)
     kymo_unit_test(${t} kymo_encode)
 endforeach()
 kymo_unit_test(encode kymo_encode kymo_fixed_profile)
+
+# What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
+foreach(format firefox pprof collapsed)
+    add_test(NAME golden.${format}
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden.py $<TARGET_FILE:write_fixed> ${format})
+endforeach()
+add_test(NAME check.profile
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/checkers/profile/mutations.py
+        ${CMAKE_SOURCE_DIR}/tools/check-profile $<TARGET_FILE:write_fixed>)
+add_test(NAME golden.pprof-reads
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/pprof_reads.py $<TARGET_FILE:write_fixed>)
+# One copy of the front-end's code serves every build folder.
+add_test(NAME golden.firefox-reads
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/firefox_reads.py $<TARGET_FILE:write_fixed>
+        ${CMAKE_SOURCE_DIR}/tools/firefox-loader ${CMAKE_SOURCE_DIR}/build/firefox-loader)
+set_tests_properties(golden.firefox-reads PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+# The first time, new versions of go compile their pprof.
+set_tests_properties(golden.pprof-reads PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)

@@ -69,9 +69,21 @@ static uint32_t frame_file(const kymo_profile *p, const kymo_frame *f)
     return f->module != KYMO_NONE ? p->module_ids.data[f->module].file : KYMO_NONE;
 }
 
+/* The address as the format can show it: relative to a lib, and exact as a JavaScript number. */
+static uint64_t shown_address(const kymo_frame *f)
+{
+    return f->module != KYMO_NONE && f->address <= 1ull << 53 ? f->address : KYMO_NO_ADDRESS;
+}
+
+/* What tells one frame from another. Where the address is the name, it counts even if not shown. */
+static uint64_t telling_address(const kymo_frame *f)
+{
+    return f->line_count == 0 ? f->address : shown_address(f);
+}
+
 static int same_frame(const kymo_profile *p, const kymo_frame *a, const kymo_frame *b)
 {
-    return a->address == b->address && frame_file(p, a) == frame_file(p, b) &&
+    return telling_address(a) == telling_address(b) && frame_file(p, a) == frame_file(p, b) &&
            a->category == b->category && a->symbol == b->symbol && a->line_count == b->line_count &&
            (a->line_count == 0 ||
             memcmp(&p->lines.data[a->first_line], &p->lines.data[b->first_line],
@@ -83,7 +95,7 @@ static int same_frame(const kymo_profile *p, const kymo_frame *a, const kymo_fra
 static kymo_err find_same_frame(kymo_firefox *w, kymo_index *seen, uint32_t frame)
 {
     const kymo_frame *f = &w->p->frames.data[frame];
-    uint64_t words[3] = {f->address, frame_file(w->p, f), f->category};
+    uint64_t words[3] = {telling_address(f), frame_file(w->p, f), f->category};
     uint64_t hash = kymo_hash_words(words, 3, 0);
     uint32_t other;
     for (size_t probe = 0; kymo_index_find(seen, hash, &probe, &other);)
@@ -254,13 +266,12 @@ static void write_sources(kymo_firefox *w)
     end_table(j, 0);
 }
 
-/* A JavaScript number is exact up to 2^53; a larger address would name another place. */
 static void put_address(kymo_json *j, uint64_t address)
 {
-    if (address <= 1ull << 53)
-        kymo_json_u64(j, address);
-    else
+    if (address == KYMO_NO_ADDRESS)
         kymo_json_i64(j, -1);
+    else
+        kymo_json_u64(j, address);
 }
 
 static void write_symbols(kymo_firefox *w)
@@ -275,7 +286,7 @@ static void write_symbols(kymo_firefox *w)
     kymo_json_end_array(j);
     begin_column(j, "address");
     for (size_t i = 0; i < n; i++)
-        put_address(j, s[i].address);
+        put_address(j, s[i].address <= 1ull << 53 ? s[i].address : KYMO_NO_ADDRESS);
     kymo_json_end_array(j);
     begin_column(j, "name");
     for (size_t i = 0; i < n; i++)
@@ -414,10 +425,7 @@ static void cell_func(kymo_firefox *w, const cell *c)
 
 static void cell_address(kymo_firefox *w, const cell *c)
 {
-    if (c->frame->module == KYMO_NONE)
-        kymo_json_i64(w->json, -1); /* it is relative to a lib */
-    else
-        put_address(w->json, c->frame->address);
+    put_address(w->json, shown_address(c->frame));
 }
 
 static void cell_depth(kymo_firefox *w, const cell *c)
@@ -532,17 +540,36 @@ static kymo_err write_stacks(kymo_firefox *w)
 
 /* ---- threads ---- */
 
-static kymo_err write_samples(kymo_firefox *w, const kymo_sample_columns *s)
+/* The viewer ignores the first threadCPUDelta of a thread, for want of a sample before it: all of
+ * the CPU time of a thread with one sample. So a row without a stack and a weight comes first,
+ * where the thread or the recording began; *time_ns is that moment. */
+static int needs_anchor(const kymo_firefox *w, uint32_t thread, uint64_t *time_ns)
+{
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    uint64_t thread_start = kymo_since_origin(w->p, w->p->threads.data[thread].start_ns);
+    *time_ns = thread_start > w->start_ns ? thread_start : w->start_ns;
+    return s->count > 0 && *time_ns < kymo_since_origin(w->p, s->time_ns[0]);
+}
+
+static kymo_err write_samples(kymo_firefox *w, uint32_t thread)
 {
     kymo_json *j = w->json;
-    uint64_t before = 0;
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    uint64_t before;
+    int anchor = needs_anchor(w, thread, &before);
     begin_table(j, "samples");
     begin_column(j, "stack");
+    if (anchor)
+        kymo_json_null(j);
     for (size_t i = 0; i < s->count; i++)
         kymo_json_u64(j, s->stack[i] != KYMO_NONE ? w->stack_last[s->stack[i]] : w->stack_count);
     kymo_json_end_array(j);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     begin_column(j, "timeDeltas");
+    if (anchor)
+        kymo_json_ms(j, before);
+    else
+        before = 0;
     for (size_t i = 0; i < s->count; i++) {
         uint64_t time = kymo_since_origin(w->p, s->time_ns[i]);
         kymo_json_ms(j, time - before);
@@ -551,16 +578,20 @@ static kymo_err write_samples(kymo_firefox *w, const kymo_sample_columns *s)
     kymo_json_end_array(j);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     begin_column(j, "weight");
+    if (anchor)
+        kymo_json_u64(j, 0);
     for (size_t i = 0; i < s->count; i++)
         kymo_json_ms(j, s->weight_ns[i]);
     kymo_json_end_array(j);
     kymo_json_key_cstr(j, "weightType", "tracing-ms");
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     begin_column(j, "threadCPUDelta");
+    if (anchor)
+        kymo_json_u64(j, 0);
     for (size_t i = 0; i < s->count; i++)
         kymo_json_u64(j, s->kind[i] == KYMO_SAMPLE_CPU ? s->weight_ns[i] : 0);
     kymo_json_end_array(j);
-    end_table(j, s->count);
+    end_table(j, s->count + (anchor != 0));
     return kymo_encoder_step(w->encoder, s->count);
 }
 
@@ -624,7 +655,7 @@ static kymo_err write_thread(kymo_firefox *w, uint32_t thread)
     key_pid(w, t->process);
     kymo_json_key(j, "tid");
     kymo_json_i64(j, t->tid);
-    KYMO_TRY(write_samples(w, &w->p->samples.data[thread]));
+    KYMO_TRY(write_samples(w, thread));
     write_no_markers(j);
     kymo_json_end_object(j);
     return j->err;
@@ -654,6 +685,7 @@ static kymo_err write_all(kymo_firefox *w)
     KYMO_TRY(number_stacks(w));
     KYMO_TRY(number_pids(w));
     sum_threads(w);
+    kymo_encoder_range(w->p, &w->start_ns, &w->end_ns);
     if ((uint64_t)w->function_count + w->unnamed_count >= KYMO_NONE)
         return KYMO_E_TOO_BIG;
     kymo_json_begin_object(w->json);

@@ -29,6 +29,8 @@ typedef struct kymo_firefox {
     uint32_t *stack_last;   /* by stack: index in stackTable of its innermost function */
     uint32_t stack_count;
     int lacks_stacks;
+    uint64_t start_ns; /* of the recording, since the profile's zero */
+    uint64_t end_ns;
     uint32_t *pid_turn;      /* by process: how many images had its pid before */
     uint64_t *thread_weight; /* by thread */
 } kymo_firefox;

@@ -249,9 +249,6 @@ void kymo_firefox_meta(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     const kymo_meta *meta = &w->p->meta;
-    uint64_t start;
-    uint64_t end;
-    kymo_encoder_range(w->p, &start, &end);
     kymo_json_key(j, "meta");
     kymo_json_begin_object(j);
     kymo_json_key_u64(j, "version", GECKO_VERSION);
@@ -260,8 +257,8 @@ void kymo_firefox_meta(kymo_firefox *w)
     key_ms(j, "startTime", meta->origin_realtime_ns);
     kymo_json_key_u64(j, "startTimeAsClockMonotonicNanosecondsSinceBoot",
                       meta->origin_monotonic_ns);
-    key_ms(j, "profilingStartTime", start);
-    key_ms(j, "profilingEndTime", end);
+    key_ms(j, "profilingStartTime", w->start_ns);
+    key_ms(j, "profilingEndTime", w->end_ns);
     kymo_json_key_u64(j, "processType", 0);
     kymo_json_key_cstr(j, "product", meta->product && *meta->product ? meta->product : "Kymo");
     kymo_json_key_u64(j, "stackwalk", 1);

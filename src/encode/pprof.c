@@ -75,6 +75,12 @@ enum {
 
 enum { HAS_FUNCTIONS = 1, HAS_FILENAMES = 2, HAS_LINES = 4, HAS_INLINE = 8, HAS_LOCATION = 16 };
 
+/* A string that the profile does not have. */
+struct made {
+    kymo_text text;
+    uint32_t number;
+};
+
 struct pprof {
     kymo_encoder *encoder;
     const kymo_profile *p;
@@ -82,7 +88,10 @@ struct pprof {
     kymo_proto message;
     kymo_proto inner;
     uint32_t string_count; /* written so far */
-    uint32_t key_thread;   /* their numbers */
+    KYMO_VEC(struct made) made;
+    kymo_index made_index;
+    kymo_arena arena;    /* their text */
+    uint32_t key_thread; /* their numbers */
     uint32_t key_tid;
     uint32_t key_pid;
     uint32_t *string_of;    /* by string of the profile: number in the file; 0: not yet */
@@ -119,11 +128,36 @@ static uint32_t string_number(struct pprof *w, uint32_t string)
     return w->string_of[string];
 }
 
-/* For text that the profile may have as a string, too. */
-static uint32_t text_number(struct pprof *w, const char *text)
+static kymo_err remember(struct pprof *w, uint64_t hash, const char *text, size_t len,
+                         uint32_t number)
 {
-    uint32_t string = kymo_profile_find_string(w->p, text, strlen(text));
-    return string != KYMO_NONE ? string_number(w, string) : new_string(w, text, strlen(text));
+    struct made made = {{kymo_arena_strndup(&w->arena, text, len), (uint32_t)len}, number};
+    if (!made.text.data)
+        return KYMO_E_NOMEM;
+    KYMO_TRY(kymo_vec_push(&w->made, made));
+    return kymo_index_put(&w->made_index, hash, (uint32_t)w->made.len - 1);
+}
+
+/* For text that the profile may have as a string, too, or that was made up before. */
+static uint32_t text_number(struct pprof *w, const char *text, size_t len)
+{
+    uint32_t i;
+    uint32_t string = kymo_profile_find_string(w->p, text, len);
+    if (string != KYMO_NONE)
+        return string_number(w, string);
+    uint64_t hash = kymo_hash_bytes(text, len, 0);
+    for (size_t probe = 0; kymo_index_find(&w->made_index, hash, &probe, &i);)
+        if (w->made.data[i].text.len == len && memcmp(w->made.data[i].text.data, text, len) == 0)
+            return w->made.data[i].number;
+    uint32_t number = new_string(w, text, len);
+    if (remember(w, hash, text, len, number) != KYMO_OK)
+        w->out.failed = 1;
+    return number;
+}
+
+static uint32_t cstr_number(struct pprof *w, const char *text)
+{
+    return text_number(w, text, strlen(text));
 }
 
 /* ---- mappings ---- */
@@ -221,7 +255,7 @@ static kymo_err write_mapping(struct pprof *w, const kymo_module *m, uint32_t pa
     kymo_proto_u64(&w->message, MAPPING_FILENAME, string_number(w, path));
     if (m->build_id_len > 0)
         kymo_proto_u64(&w->message, MAPPING_BUILD_ID,
-                       new_string(w, build_id, 2 * (size_t)m->build_id_len));
+                       text_number(w, build_id, 2 * (size_t)m->build_id_len));
     kymo_proto_u64(&w->message, MAPPING_HAS_FUNCTIONS, (flags & HAS_FUNCTIONS) != 0);
     kymo_proto_u64(&w->message, MAPPING_HAS_FILENAMES, (flags & HAS_FILENAMES) != 0);
     kymo_proto_u64(&w->message, MAPPING_HAS_LINE_NUMBERS, (flags & HAS_LINES) != 0);
@@ -276,7 +310,7 @@ static kymo_err write_functions(struct pprof *w)
 /* A function that exists only for the reader; its number. */
 static kymo_err write_made_up(struct pprof *w, const char *name, uint64_t *function)
 {
-    uint32_t string = text_number(w, name);
+    uint32_t string = cstr_number(w, name);
     KYMO_TRY(write_function(w, string, string, 0, 0));
     *function = w->function_count;
     return KYMO_OK;
@@ -348,7 +382,7 @@ static void add_label(struct pprof *w, kymo_proto *labels, uint32_t key, uint32_
 static void make_labels(struct pprof *w, const kymo_thread *t, kymo_proto *labels)
 {
     kymo_proto_clear(labels);
-    add_label(w, labels, w->key_thread, text_number(w, t->name), 0);
+    add_label(w, labels, w->key_thread, cstr_number(w, t->name), 0);
     add_label(w, labels, w->key_tid, 0, t->tid);
     add_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid);
 }
@@ -420,8 +454,8 @@ static kymo_err write_samples(struct pprof *w)
 static void add_value_type(struct pprof *w, unsigned field, const char *type, const char *unit)
 {
     kymo_proto_clear(&w->inner);
-    kymo_proto_u64(&w->inner, VALUE_TYPE, text_number(w, type));
-    kymo_proto_u64(&w->inner, VALUE_UNIT, text_number(w, unit));
+    kymo_proto_u64(&w->inner, VALUE_TYPE, cstr_number(w, type));
+    kymo_proto_u64(&w->inner, VALUE_UNIT, cstr_number(w, unit));
     kymo_proto_message(&w->out, field, &w->inner);
 }
 
@@ -434,7 +468,7 @@ static KYMO_PRINTF(2, 3) void add_comment(struct pprof *w, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     size_t len = kymo_utf8_copy(clean, sizeof clean, text, strlen(text));
-    kymo_proto_u64(&w->out, PROFILE_COMMENT, new_string(w, clean, len));
+    kymo_proto_u64(&w->out, PROFILE_COMMENT, text_number(w, clean, len));
 }
 
 static void add_ratio(struct pprof *w, const char *what, double ratio)
@@ -476,10 +510,10 @@ static kymo_err write_head(struct pprof *w)
     kymo_proto_u64(&w->out, PROFILE_TIME_NANOS,
                    meta->origin_realtime_ns ? meta->origin_realtime_ns + start : 0);
     kymo_proto_u64(&w->out, PROFILE_DURATION_NANOS, end - start);
-    kymo_proto_u64(&w->out, PROFILE_DEFAULT_SAMPLE_TYPE, text_number(w, "cpu"));
-    w->key_thread = text_number(w, "thread");
-    w->key_tid = text_number(w, "tid");
-    w->key_pid = text_number(w, "pid");
+    kymo_proto_u64(&w->out, PROFILE_DEFAULT_SAMPLE_TYPE, cstr_number(w, "cpu"));
+    w->key_thread = cstr_number(w, "thread");
+    w->key_tid = cstr_number(w, "tid");
+    w->key_pid = cstr_number(w, "pid");
     add_comments(w);
     return pass_on(w);
 }
@@ -520,5 +554,8 @@ kymo_err kymo_pprof_write(kymo_encoder *encoder)
     kymo_proto_deinit(&w.out);
     kymo_proto_deinit(&w.message);
     kymo_proto_deinit(&w.inner);
+    kymo_vec_deinit(&w.made);
+    kymo_index_deinit(&w.made_index);
+    kymo_arena_deinit(&w.arena);
     return err;
 }

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""golden.py WRITE_FIXED FORMAT [--update] - compares what the fixed profile becomes with tests/golden/.
+
+FORMAT: firefox (its exact bytes), collapsed (likewise), pprof (its fields as text, since the bytes of a
+compressor may differ). --update writes the files anew; look at the difference before it is
+committed: what readers see has changed.
+"""
+import difflib
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+
+FOLDER = os.path.dirname(os.path.realpath(__file__))
+MESSAGES = {"": {1: "sample_type", 2: "sample", 3: "mapping", 4: "location", 5: "function", 11: "period_type"},
+            "sample": {3: "label"}, "location": {4: "line"}}
+PACKED = {"sample": (1, 2)}
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def dump(data, message="", indent=""):
+    """The fields of a message in their order, a line each."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        value, at = varint(data, at)
+        if wire == 0:
+            yield f"{indent}{number}: {value}"
+            continue
+        assert wire == 2, wire
+        value, at = data[at:at + value], at + value
+        inner = MESSAGES.get(message, {}).get(number)
+        if inner:
+            yield f"{indent}{number} {inner}"
+            yield from dump(value, inner, indent + "  ")
+        elif number in PACKED.get(message, ()):
+            numbers, i = [], 0
+            while i < len(value):
+                one, i = varint(value, i)
+                numbers.append(str(one))
+            yield f"{indent}{number}: [{', '.join(numbers)}]"
+        else:
+            yield f"{indent}{number}: {value.decode('utf-8')!r}"
+
+
+def produce(write_fixed, kind):
+    extension = {"firefox": ".json", "collapsed": ".folded", "pprof": ".pb.gz"}[kind]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "out" + extension)
+        subprocess.run([write_fixed, path], check=True)
+        with open(path, "rb") as file:
+            data = file.read()
+        # A compressed file holds the same bytes.
+        if kind == "firefox":
+            subprocess.run([write_fixed, path + ".gz"], check=True)
+            with gzip.open(path + ".gz") as file:
+                assert file.read() == data, ".json.gz is not the .json compressed"
+    if kind == "pprof":
+        return ("\n".join(dump(gzip.decompress(data))) + "\n").encode(), "fixed.pb.txt"
+    return data, "fixed" + extension
+
+
+def main():
+    data, name = produce(sys.argv[1], sys.argv[2])
+    path = os.path.join(FOLDER, name)
+    if sys.argv[3:] == ["--update"]:
+        with open(path, "wb") as file:
+            file.write(data)
+        return 0
+    with open(path, "rb") as file:
+        expected = file.read()
+    if data == expected:
+        return 0
+
+    def lines(text):
+        return text.decode("utf-8", "replace").replace(",\"", ",\n\"").replace("\n", "\n").splitlines()
+
+    print("\n".join(difflib.unified_diff(lines(expected), lines(data), name, "now", lineterm="", n=1)))
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""pprof_reads.py WRITE_FIXED - `go tool pprof` reads what we write, and sees what we meant."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def pprof(path, *options):
+    run = subprocess.run(["go", "tool", "pprof", *options, path], capture_output=True, text=True,
+                         env={**os.environ, "PPROF_TMPDIR": os.path.dirname(path)}, check=False)
+    assert run.returncode == 0, f"go tool pprof {options}: {run.returncode}\n{run.stderr}"
+    return run.stdout
+
+
+def has(text, pattern):
+    assert re.search(pattern, text, re.M), f"no {pattern!r} in\n{text}"
+
+
+def main():
+    if not shutil.which("go"):
+        print("there is no go: tools/install-deps installs golang")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.pb.gz")
+        subprocess.run([sys.argv[1], path], check=True)
+        raw = pprof(path, "-raw")
+        has(raw, r"^PeriodType: cpu nanoseconds$")
+        has(raw, r"^Period: 1000000$")
+        has(raw, r"^Time: 2023-11-14 22:13:20\.123956789")
+        has(raw, r"^Duration: 59\.5")
+        has(raw, r"^samples/count cpu/nanoseconds\[dflt\]$")
+        has(raw, r"^ +2 +2000001: 2 1 ?$")  # two samples of one stack
+        has(raw, r"thread:\[worker\]")
+        has(raw, r"pid:\[200\] tid:\[200\]")
+        has(raw, r"^ +2: 0x555500001250 M=1 std::vector<int>::at\(unsigned long\) .*ork\.h:8")
+        has(raw, r"^ +loop /src/main\.c:33:?9? s=30")  # its caller, which it is inlined into
+        has(raw, r"^ +8: 0x7f0000401fff M=2 *$")  # no name
+        has(raw, r"^ +11: 0x7f2200000042 0x7f2200000042")  # no file
+        has(raw, r"^1: 0x555500001000/0x555500004000/0x1000 /usr/bin/prog a0a1\w+ \[FN\]\[FL\]\[LN\]\[IN\]$")
+        # As people call it: nothing is symbolized anew, and the total is the CPU time.
+        top = pprof(path, "-top", "-nodecount=100")
+        has(top, r"^Type: cpu$")
+        has(top, r"Total samples = 16250\.01us")
+        has(top, r" main$")
+        has(top, r"\(inline\)$")
+        counts = pprof(path, "-top", "-sample_index=samples", "-nodecount=100")
+        has(counts, r"of 14 total")
+        tags = pprof(path, "-tags")
+        has(tags, r"^ *thread: Total")
+        has(pprof(path, "-comments"), r"^engine: perf$")
+        has(pprof(path, "-top", "-tagfocus=tid=103"), r"accounting for 3ms, 18\.46% of 16\.25ms total")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
