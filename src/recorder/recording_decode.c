@@ -21,65 +21,16 @@
 
 #define BATCH 1024u
 
-/* ---- ids ------------------------------------------------------------------------------------- */
-
-static uint64_t id_hash(const kymo_decoder *d, uint64_t key)
-{
-    return kymo_hash_words(&key, 1, d->seed);
-}
-
-static int id_find(const kymo_decoder *d, kymo_id_map *map, uint32_t scope, uint32_t id,
-                   uint32_t *number)
-{
-    uint64_t key = (uint64_t)scope << 32 | id;
-    uint32_t guess = id + map->hint;
-    if (guess < map->keys.len && map->keys.data[guess] == key) {
-        *number = guess;
-        return 1;
-    }
-    size_t probe = 0;
-    uint32_t at;
-    while (kymo_index_find(&map->index, id_hash(d, key), &probe, &at)) {
-        if (map->keys.data[at] == key) {
-            map->hint = at - id;
-            *number = at;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* The id must not be in the map. */
-static kymo_err id_add(const kymo_decoder *d, kymo_id_map *map, uint32_t scope, uint32_t id,
-                       uint32_t *number)
-{
-    uint64_t key = (uint64_t)scope << 32 | id;
-    if (map->keys.len >= UINT32_MAX - 1)
-        return KYMO_E_TOO_BIG;
-    *number = (uint32_t)map->keys.len;
-    KYMO_TRY(kymo_vec_push(&map->keys, key));
-    kymo_err err = kymo_index_put(&map->index, id_hash(d, key), *number);
-    if (err != KYMO_OK)
-        map->keys.len--;
-    else
-        map->hint = *number - id;
-    return err;
-}
-
-static void id_deinit(kymo_id_map *map)
-{
-    kymo_vec_deinit(&map->keys);
-    kymo_index_deinit(&map->index);
-}
-
 kymo_err kymo_decoder_init(kymo_decoder *d, const kymo_event_handler *handler, void *ctx)
 {
     memset(d, 0, sizeof *d);
     d->handler = handler;
     d->ctx = ctx;
+    uint64_t seed;
     /* Without randomness a file could still be made to collide; that costs time, nothing else. */
-    if (getrandom(&d->seed, sizeof d->seed, GRND_NONBLOCK) != sizeof d->seed)
-        d->seed = (uintptr_t)d;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
+        seed = (uintptr_t)d;
+    d->processes.seed = d->threads.seed = d->modules.seed = d->stacks.seed = seed;
     d->batch = malloc(BATCH * sizeof *d->batch);
     d->frames = malloc(KYMO_EVENT_DEPTH_MAX * sizeof *d->frames);
     if (d->batch == NULL || d->frames == NULL) {
@@ -91,10 +42,10 @@ kymo_err kymo_decoder_init(kymo_decoder *d, const kymo_event_handler *handler, v
 
 void kymo_decoder_deinit(kymo_decoder *d)
 {
-    id_deinit(&d->processes);
-    id_deinit(&d->threads);
-    id_deinit(&d->modules);
-    id_deinit(&d->stacks);
+    kymo_id_map_deinit(&d->processes);
+    kymo_id_map_deinit(&d->threads);
+    kymo_id_map_deinit(&d->modules);
+    kymo_id_map_deinit(&d->stacks);
     kymo_vec_deinit(&d->thread_process);
     kymo_vec_deinit(&d->args);
     free(d->batch);
@@ -223,11 +174,11 @@ static kymo_err decode_process(kymo_decoder *d, kymo_reader *r)
     e.argv = d->args.data;
     if (r->failed)
         return malformed(d);
-    if (id_find(d, &d->processes, 0, f.process, &e.process))
+    if (kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return drop(&d->damage.duplicates);
     if (f.pid <= 0 || f.parent_pid < 0 || !time_is_sane(f.start_ns))
         return drop(&d->damage.values);
-    KYMO_TRY(id_add(d, &d->processes, 0, f.process, &e.process));
+    KYMO_TRY(kymo_id_map_add(&d->processes, 0, f.process, &e.process));
     return DELIVER(d, process, &e);
 }
 
@@ -242,7 +193,7 @@ static kymo_err decode_process_end(kymo_decoder *d, kymo_reader *r)
         .user_ns = f.user_ns,
         .system_ns = f.system_ns,
     };
-    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return drop(&d->damage.references);
     if (!time_is_sane(f.end_ns) || !time_is_sane(f.user_ns) || !time_is_sane(f.system_ns))
         return drop(&d->damage.values);
@@ -258,14 +209,14 @@ static kymo_err decode_thread(kymo_decoder *d, kymo_reader *r)
     e.name = read_text(r);
     if (r->failed)
         return malformed(d);
-    if (id_find(d, &d->threads, 0, f.thread, &e.thread))
+    if (kymo_id_map_find(&d->threads, 0, f.thread, &e.thread))
         return drop(&d->damage.duplicates);
-    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return drop(&d->damage.references);
     if (f.tid <= 0 || !time_is_sane(f.start_ns))
         return drop(&d->damage.values);
     KYMO_TRY(kymo_vec_reserve(&d->thread_process, 1));
-    KYMO_TRY(id_add(d, &d->threads, 0, f.thread, &e.thread));
+    KYMO_TRY(kymo_id_map_add(&d->threads, 0, f.thread, &e.thread));
     d->thread_process.data[d->thread_process.len++] = e.process;
     return DELIVER(d, thread, &e);
 }
@@ -279,7 +230,7 @@ static kymo_err decode_thread_name(kymo_decoder *d, kymo_reader *r)
     e.name = read_text(r);
     if (r->failed)
         return malformed(d);
-    if (!id_find(d, &d->threads, 0, f.thread, &e.thread))
+    if (!kymo_id_map_find(&d->threads, 0, f.thread, &e.thread))
         return drop(&d->damage.references);
     if (!time_is_sane(f.time_ns))
         return drop(&d->damage.values);
@@ -296,7 +247,7 @@ static kymo_err decode_thread_end(kymo_decoder *d, kymo_reader *r)
         .cpu_ns = f.cpu_ns,
         .cpu_tail_ns = f.cpu_tail_ns,
     };
-    if (!id_find(d, &d->threads, 0, f.thread, &e.thread))
+    if (!kymo_id_map_find(&d->threads, 0, f.thread, &e.thread))
         return drop(&d->damage.references);
     if (!time_is_sane(f.end_ns) || f.cpu_ns > KYMO_FILE_WEIGHT_MAX ||
         f.cpu_tail_ns > KYMO_FILE_WEIGHT_MAX)
@@ -324,13 +275,13 @@ static kymo_err decode_module(kymo_decoder *d, kymo_reader *r)
     e.build_id = kymo_read_bytes(r, f.build_id_len);
     if (r->failed)
         return malformed(d);
-    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return drop(&d->damage.references);
-    if (id_find(d, &d->modules, e.process, f.module, &e.module))
+    if (kymo_id_map_find(&d->modules, e.process, f.module, &e.module))
         return drop(&d->damage.duplicates);
     if (f.start >= f.end || f.module == KYMO_EVENT_NONE || !time_is_sane(f.load_ns))
         return drop(&d->damage.values);
-    KYMO_TRY(id_add(d, &d->modules, e.process, f.module, &e.module));
+    KYMO_TRY(kymo_id_map_add(&d->modules, e.process, f.module, &e.module));
     return DELIVER(d, module, &e);
 }
 
@@ -340,8 +291,8 @@ static kymo_err decode_module_unload(kymo_decoder *d, kymo_reader *r)
     if (!read_fixed(r, &f, sizeof f))
         return malformed(d);
     kymo_event_module_unload e = {.time_ns = f.time_ns};
-    if (!id_find(d, &d->processes, 0, f.process, &e.process) ||
-        !id_find(d, &d->modules, e.process, f.module, &e.module))
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process) ||
+        !kymo_id_map_find(&d->modules, e.process, f.module, &e.module))
         return drop(&d->damage.references);
     if (!time_is_sane(f.time_ns))
         return drop(&d->damage.values);
@@ -357,8 +308,8 @@ static kymo_err decode_module_image(kymo_decoder *d, kymo_reader *r)
     e.bytes = kymo_read_bytes(r, f.len);
     if (r->failed || f.len > KYMO_EVENT_IMAGE_MAX)
         return malformed(d);
-    if (!id_find(d, &d->processes, 0, f.process, &e.process) ||
-        !id_find(d, &d->modules, e.process, f.module, &e.module))
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process) ||
+        !kymo_id_map_find(&d->modules, e.process, f.module, &e.module))
         return drop(&d->damage.references);
     return DELIVER(d, module_image, &e);
 }
@@ -372,7 +323,7 @@ static kymo_err decode_loss(kymo_decoder *d, kymo_reader *r)
     e.name = read_text(r);
     if (r->failed)
         return malformed(d);
-    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return drop(&d->damage.references);
     return DELIVER(d, loss, &e);
 }
@@ -388,7 +339,7 @@ static kymo_err decode_quality(kymo_decoder *d, kymo_reader *r)
         .disturbed = f.disturbed,
         .cpu_unsampled_ns = f.cpu_unsampled_ns,
     };
-    if (!id_find(d, &d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return drop(&d->damage.references);
     return DELIVER(d, quality, &e);
 }
@@ -406,7 +357,7 @@ static kymo_err decode_note(kymo_decoder *d, kymo_reader *r)
     e.text = read_text(r);
     if (r->failed)
         return malformed(d);
-    if (f.process != KYMO_EVENT_NONE && !id_find(d, &d->processes, 0, f.process, &e.process))
+    if (f.process != KYMO_EVENT_NONE && !kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return drop(&d->damage.references);
     if (f.severity > KYMO_NOTE_ERROR || !time_is_sane(f.time_ns))
         return drop(&d->damage.values);
@@ -441,8 +392,8 @@ static void read_frames(kymo_decoder *d, kymo_reader *r, uint32_t process, uint3
         struct kymo_file_frame f;
         memcpy(&f, bytes, sizeof f);
         uint32_t module = KYMO_EVENT_NONE;
-        if (f.module != KYMO_EVENT_NONE && !id_find(d, &d->modules, process, f.module, &module) &&
-            bad_from > depth - 1 - i)
+        if (f.module != KYMO_EVENT_NONE &&
+            !kymo_id_map_find(&d->modules, process, f.module, &module) && bad_from > depth - 1 - i)
             bad_from = depth - 1 - i;
         *frame = (kymo_event_frame){f.address, module, f.flags};
     }
@@ -465,11 +416,11 @@ static kymo_err decode_stack(kymo_decoder *d, const struct kymo_file_stack *f, u
         .shared = d->told,
         .frames = d->frames + (KYMO_EVENT_DEPTH_MAX - d->depth),
     };
-    if (id_find(d, &d->stacks, process, f->stack, &e.stack))
+    if (kymo_id_map_find(&d->stacks, process, f->stack, &e.stack))
         return drop(&d->damage.duplicates);
     if (f->stack == KYMO_EVENT_NONE || f->end >= KYMO_FILE_END_REASONS)
         return drop(&d->damage.values);
-    KYMO_TRY(id_add(d, &d->stacks, process, f->stack, &e.stack));
+    KYMO_TRY(kymo_id_map_add(&d->stacks, process, f->stack, &e.stack));
     d->told = d->depth;
     return DELIVER(d, stack, &e);
 }
@@ -487,7 +438,7 @@ static kymo_err decode_stacks(kymo_decoder *d, kymo_reader *r)
         return malformed(d);
     kymo_read_bytes(r, head.head_bytes);
     uint32_t process = 0;
-    int process_known = id_find(d, &d->processes, 0, head.process, &process);
+    int process_known = kymo_id_map_find(&d->processes, 0, head.process, &process);
     d->depth = d->bad_from = d->told = 0;
     for (uint32_t i = 0; i < head.count; i++) {
         struct kymo_file_stack f;
@@ -530,7 +481,7 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const unsigned ch
             continue;
         }
         uint32_t stack = KYMO_EVENT_NONE;
-        if (f.stack != KYMO_EVENT_NONE && !id_find(d, &d->stacks, process, f.stack, &stack))
+        if (f.stack != KYMO_EVENT_NONE && !kymo_id_map_find(&d->stacks, process, f.stack, &stack))
             d->damage.references++; /* the weight is true without its stack */
         d->batch[n++] = (kymo_event_sample){f.time_ns, f.weight_ns, stack, f.kind, f.state};
         if (n == BATCH) {
@@ -560,7 +511,7 @@ static kymo_err decode_samples(kymo_decoder *d, kymo_reader *r)
         if (bytes == NULL)
             return malformed(d);
         uint32_t thread;
-        if (id_find(d, &d->threads, 0, group.thread, &thread))
+        if (kymo_id_map_find(&d->threads, 0, group.thread, &thread))
             KYMO_TRY(decode_group(d, thread, bytes, group.count, head.sample_bytes));
         else
             d->damage.references += group.count;

@@ -11,16 +11,9 @@
 #ifndef KYMO_RECORDER_RECORDING_DECODE_H
 #define KYMO_RECORDER_RECORDING_DECODE_H
 
-#include "base/hash.h"
 #include "base/vec.h"
+#include "recorder/id_map.h"
 #include "recorder/recording.h"
-
-/* Ids of the file (in their process, where that is their scope) -> dense numbers. */
-typedef struct kymo_id_map {
-    KYMO_VEC(uint64_t) keys; /* by dense number: process number << 32 | id */
-    kymo_index index;
-    uint32_t hint; /* dense number - id of the last one found: mostly right for the next, too */
-} kymo_id_map;
 
 typedef struct kymo_decoder {
     const kymo_event_handler *handler;
@@ -31,7 +24,6 @@ typedef struct kymo_decoder {
     int ended;     /* END was delivered */
     int malformed; /* the payload being decoded is not as its type demands */
 
-    uint64_t seed; /* of hashes; not known to who made the file */
     kymo_id_map processes;
     kymo_id_map threads;
     kymo_id_map modules;

@@ -15,8 +15,7 @@ kymo_err sample_recording_emit(const kymo_event_handler *handler, void *ctx);
 /* The same through a writer (its flags), into bytes. */
 kymo_err sample_recording_write(unsigned flags, kymo_bytes *out);
 
-/* Runs `emit` with a writer whose file is in memory, and fetches the file. flush_every: 1 flushes
- * after the whole only. */
+/* Runs `emit` with a writer whose file is in memory, and appends the file to *out. */
 typedef kymo_err (*recording_emit)(const kymo_event_handler *handler, void *ctx);
 kymo_err recording_to_bytes(recording_emit emit, unsigned flags, kymo_bytes *out);
 
