@@ -47,6 +47,7 @@ struct known_module {
     uint32_t load_generation, unload_generation;
     uint32_t number;
     int known;
+    uint32_t unload_scan; /* the scan that noticed the unloading */
 };
 
 enum rotation { ROTATE_IDLE, ROTATE_WAIT_PINS, ROTATE_LAST_ROUND };
@@ -59,7 +60,9 @@ struct kymo_drain {
     uint32_t *block_owner; /* slot * KYMO_STREAMS + stream, or UNOWNED */
     struct known_module *modules;
     uint32_t modules_scanned;
-    uint32_t *numbers[2]; /* dense stack number + 1 by word offset */
+    uint32_t module_changes; /* as of the last scan */
+    uint32_t scan;           /* number of the last scan */
+    uint32_t *numbers[2];    /* dense stack number + 1 by word offset */
     uint32_t next_thread, next_module, next_stack;
     uint32_t epoch;
     enum rotation rotation;
@@ -156,6 +159,8 @@ void kymo_drain_destroy(kymo_drain *d)
 
 static kymo_err scan_modules(kymo_drain *d)
 {
+    d->scan++;
+    d->module_changes = kymo_load_acquire(&d->session->module_changes);
     uint32_t count = kymo_load_acquire(&d->session->module_count);
     if (count > d->plan.modules)
         count = d->plan.modules;
@@ -164,9 +169,12 @@ static kymo_err scan_modules(kymo_drain *d)
         struct kymo_module_entry *shared = kymo_session_module(d->session, &d->plan, i);
         if (kymo_load_acquire(&shared->state) != KYMO_MODULE_READY)
             continue;
-        uint32_t gone = kymo_load_relaxed(&shared->unload_generation);
-        /* Loaded again at the same place: announced again. */
-        if (m->unload_generation && !gone)
+        uint32_t gone = kymo_load_acquire(&shared->unload_generation);
+        uint32_t load = kymo_load_relaxed(&shared->load_generation);
+        if (gone != 0 && gone <= load)
+            continue; /* is being revived */
+        /* Loaded again at the same place, and maybe gone again: announced again. */
+        if (m->unload_generation && (!gone || load != m->load_generation))
             m->known = 0;
         if (!m->known) {
             struct kymo_module_entry copy;
@@ -185,12 +193,14 @@ static kymo_err scan_modules(kymo_drain *d)
                                        copy.load_generation,
                                        0,
                                        d->next_module++,
-                                       1};
+                                       1,
+                                       0};
             KYMO_TRY(d->sink.module(d->sink.context, m->number, &copy,
                                     kymo_drain_time_ns(d, copy.seen_clock)));
         }
         if (gone && !m->unload_generation) {
             m->unload_generation = gone;
+            m->unload_scan = d->scan;
             uint64_t clock = kymo_load_relaxed(&shared->unload_clock);
             KYMO_TRY(
                 d->sink.module_unload(d->sink.context, m->number, kymo_drain_time_ns(d, clock)));
@@ -198,6 +208,18 @@ static kymo_err scan_modules(kymo_drain *d)
     }
     d->modules_scanned = count;
     return KYMO_OK;
+}
+
+/* Everything published before the scan has been read: entries whose unloading it noticed may be
+ * revived. */
+static void release_modules(kymo_drain *d, uint32_t scan)
+{
+    for (uint32_t i = 0; i < d->modules_scanned; i++) {
+        const struct known_module *m = &d->modules[i];
+        if (m->known && m->unload_generation && m->unload_scan <= scan)
+            kymo_store_release(&kymo_session_module(d->session, &d->plan, i)->read_generation,
+                               m->unload_generation); /* pairs with note_object */
+    }
 }
 
 /* Of the modules that were mapped at pc under this generation, the one that came last. */
@@ -241,7 +263,11 @@ static kymo_err read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
     }
     d->frames.len = 0;
     KYMO_TRY(kymo_vec_reserve(&d->frames, head.n));
-    int rescanned = 0;
+    /* Modules are registered before the stack that needs them, and may have come and gone since the
+     * round began. */
+    int rescanned = d->module_changes != kymo_load_acquire(&d->session->module_changes);
+    if (rescanned)
+        KYMO_TRY(scan_modules(d));
     for (uint32_t i = 0; i < head.n; i++) {
         uint64_t pc = kymo_load_relaxed(&depot.arena[at + ENTRY_WORDS + i]);
         /* Not if it is where a signal struck: the leaf, and what lies behind a signal frame. */
@@ -485,11 +511,13 @@ static kymo_err read_all(kymo_drain *d)
     take_anchor(d);
     rotate_depot(d);
     KYMO_TRY(scan_modules(d));
+    uint32_t scan = d->scan;
     uint32_t touched = touched_slots(d);
     /* No honest program fills the whole buffer twice while it is read once. */
     d->blocks_left = 2 * kymo_session_blocks(&d->plan);
     for (uint32_t i = 0; i < touched; i++)
         KYMO_TRY(read_slot(d, i));
+    release_modules(d, scan);
     keep_anchor(d);
     return KYMO_OK;
 }

@@ -26,7 +26,7 @@
 #include "buffer/record.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 1u
+#define KYMO_SESSION_LAYOUT 2u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -101,12 +101,14 @@ _Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");
 
 enum kymo_module_state { KYMO_MODULE_EMPTY = 0, KYMO_MODULE_FILLING = 1, KYMO_MODULE_READY = 2 };
 
-/* A mapped ELF file as the handler saw it. Written once, then published by state. */
+/* A mapped ELF file as the handler saw it. Written once, then published by state; revived with a
+ * new load_generation when it is loaded again and the recorder needs its old life no more. */
 struct kymo_module_entry {
     uint32_t state;
     uint32_t load_generation;   /* it was first seen under this generation */
     uint32_t unload_generation; /* it was gone under this one; 0: still there */
-    uint32_t flags;
+    uint32_t read_generation; /* written by the recorder: the last unload_generation up to which it
+                               * has read all stacks */
     uint64_t map_start, map_end;   /* the whole mapping */
     uint64_t bias;                 /* runtime address - ELF address */
     uint64_t text_start, text_end; /* runtime addresses of the first executable segment */
@@ -178,6 +180,7 @@ struct kymo_session {
     uint64_t free_large __attribute__((aligned(64)));
     uint32_t module_count __attribute__((aligned(64)));
     uint32_t module_generation;
+    uint32_t module_changes;                    /* counts what was published of entries */
     uint32_t slots_touched;                     /* high-water mark of claimed slots */
     uint32_t wake __attribute__((aligned(64))); /* futex: a thread began or ended */
     uint64_t lost[KYMO_LOSS_KINDS] __attribute__((aligned(64)));

@@ -7,7 +7,9 @@
  * loses that race leaves its entry a duplicate, which costs 512 bytes and nothing else.
  *
  * A library that is closed and opened again at the same place is the same entry, revived, if path
- * and build-id are the same: a plugin that is loaded in a loop does not fill the table.
+ * and build-id are the same: a plugin that is loaded in a loop does not fill the table. But not
+ * before the recorder has read the stacks of the entry's last life, which it could not tell from
+ * those of another library that lay there in between; until then it is a new entry.
  */
 #include "capture/module.h"
 
@@ -121,11 +123,14 @@ static struct kymo_module_entry *new_entry(struct kymo_process *p,
     return e;
 }
 
-/* Takes the last new entry back, if nobody made another one meanwhile. */
-static void drop_entry(struct kymo_process *p, uint32_t number)
+/* Takes the last new entry back, if nobody made another one meanwhile, and unless it was published
+ * before the race for its place in the index was lost. */
+static void drop_entry(struct kymo_process *p, const struct kymo_module_entry *mine,
+                       uint32_t number)
 {
     uint32_t count = number;
-    (void)kymo_cas_relaxed(&p->session->module_count, &count, number - 1);
+    if (kymo_load_relaxed(&mine->state) != KYMO_MODULE_READY)
+        (void)kymo_cas_relaxed(&p->session->module_count, &count, number - 1);
 }
 
 static void note_object(struct kymo_process *p, const struct dl_find_object *found)
@@ -145,6 +150,7 @@ static void note_object(struct kymo_process *p, const struct dl_find_object *fou
             /* Published before it is indexed: who finds it in the index may rely on the drain's
              * seeing it. */
             kymo_store_release(&mine->state, KYMO_MODULE_READY);
+            kymo_add_acq_rel(&p->session->module_changes, 1u);
             if (kymo_cas_acq_rel(&index[slot], &other, number))
                 return;
         }
@@ -154,15 +160,19 @@ static void note_object(struct kymo_process *p, const struct dl_find_object *fou
         if (kymo_load_relaxed(&e->map_start) != start)
             continue;
         uint32_t gone = kymo_load_acquire(&e->unload_generation);
-        if (gone == 0)
+        if (gone == 0) {
+            if (mine)
+                drop_entry(p, mine, number);
             return;
+        }
         if (!mine && !(mine = new_entry(p, found, &number)))
             return;
-        if (same_file(mine, e)) {
+        /* Pairs with release_modules in buffer/drain.c. */
+        if (kymo_load_acquire(&e->read_generation) == gone && same_file(mine, e)) {
+            kymo_store_relaxed(&e->load_generation, mine->load_generation);
             kymo_store_release(&e->unload_generation, 0);
-            /* Not one that was published before the race for its place in the index was lost. */
-            if (kymo_load_relaxed(&mine->state) != KYMO_MODULE_READY)
-                drop_entry(p, number);
+            kymo_add_acq_rel(&p->session->module_changes, 1u);
+            drop_entry(p, mine, number);
             return;
         }
     }
@@ -204,5 +214,6 @@ void kymo_modules_after_close(struct kymo_process *p)
         kymo_tables_drop(p, e->map_start, e->map_end);
         e->unload_clock = kymo_clock_now(p->clock);
         kymo_store_release(&e->unload_generation, generation);
+        kymo_add_acq_rel(&s->module_changes, 1u);
     }
 }

@@ -148,6 +148,7 @@ static void add_module(struct fixture *f, uint64_t start, uint64_t stop, uint64_
     m->bias = bias;
     m->load_generation = generation;
     kymo_store_release(&m->state, KYMO_MODULE_READY);
+    f->session->module_changes++;
 }
 
 static void records_come_out_as_they_went_in(void **state)
@@ -224,6 +225,47 @@ static void an_address_used_again_is_not_confused(void **state)
     kymo_store_release(&m->unload_generation, 0u); /* loaded again where it was */
     assert_int_equal(kymo_drain_round(d), KYMO_OK);
     assert_int_equal(s.modules, 3);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
+/* The same within one round: the recorder has seen the first library, but nothing of its end. */
+static void an_address_used_again_between_rounds_is_not_confused(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(4u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer w = begin(&f, 1);
+    uint64_t pc = 0x5000;
+    add_module(&f, 0x4000, 0x6000, 0x4000, 1);
+    struct kymo_module_entry *m = kymo_session_module(f.session, &f.plan, 0);
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(s.modules, 1);
+    assert_int_equal(m->read_generation, 0);
+    uint32_t ids[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        struct kymo_stack_key key = {&pc, 1, i + 1, 0};
+        if (i == 1) {
+            kymo_store_release(&m->unload_generation, 2u);
+            add_module(&f, 0x4000, 0x6000, 0x4800, 2);
+        }
+        ids[i] = kymo_depot_insert(f.session, &f.plan, 0, &key);
+    }
+    /* The later one first, so that the earlier one is looked up with all that is known then. */
+    for (int i = 1; i >= 0; i--) {
+        struct kymo_record_sample *r =
+            kymo_stream_reserve(&w.stream, f.session, &f.plan, w.number, sizeof *r);
+        r->head = (struct kymo_record){0, KYMO_RECORD_SAMPLE_CPU, sizeof *r, ids[i]};
+        kymo_stream_publish(&w.stream, sizeof *r);
+    }
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(s.stacks, 2);
+    assert_int_equal(s.unloads, 1);
+    assert_int_equal(s.last_frames[0].module, 0);
+    assert_int_equal(s.last_frames[0].address, 0x1000);
+    /* All stacks of its first life are read: it may begin another. */
+    assert_int_equal(m->read_generation, 2);
     kymo_drain_destroy(d);
     fixture_close(&f);
 }
@@ -378,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_out_as_they_went_in),
         cmocka_unit_test(an_address_used_again_is_not_confused),
+        cmocka_unit_test(an_address_used_again_between_rounds_is_not_confused),
         cmocka_unit_test(a_full_buffer_loses_the_newest_and_recovers),
         cmocka_unit_test(the_depot_rotates),
         cmocka_unit_test(concurrent_threads_lose_nothing),
