@@ -199,6 +199,29 @@ static void build_rows(kymo_host *h)
     h->jobs.len = 0;
 }
 
+/* The file behind a module, in path; as the loader named it if that is all there is to know. The
+ * kernel's name for what is mapped there is without links, and whole. But by now another library
+ * may lie there: where the loader's name is a path, the kernel's must be the same file's. */
+static const char *module_path(kymo_host *h, const struct kymo_module_entry *entry, uint64_t start,
+                               char path[PATH_MAX])
+{
+    char real[PATH_MAX];
+    if (!kymo_task_mapped_file(h->pid, start, path, PATH_MAX))
+        path[0] = '\0';
+    if (entry->path_len == 0 || entry->path_len == KYMO_MODULE_PATH_MAX - 1)
+        return path[0] ? path : entry->path;
+    if (entry->path[0] == '/') {
+        const char *theirs = realpath(entry->path, real) ? real : entry->path;
+        if (strcmp(path, theirs) != 0)
+            snprintf(path, PATH_MAX, "%s", theirs);
+        return path;
+    }
+    const char *slash = strrchr(entry->path, '/');
+    const char *mapped = strrchr(path, '/');
+    int same_name = mapped && strcmp(mapped + 1, slash ? slash + 1 : entry->path) == 0;
+    return same_name || strcmp(path, "[vdso]") == 0 ? path : entry->path;
+}
+
 static kymo_err on_module(void *context, uint32_t module, const struct kymo_module_entry *entry,
                           uint64_t seen_ns)
 {
@@ -222,10 +245,7 @@ static kymo_err on_module(void *context, uint32_t module, const struct kymo_modu
         e.end = entry->map_end;
         e.file_offset = 0;
     }
-    /* The kernel knows the file better than the loader's name for it, which may be relative, a
-     * link, or cut. */
-    if (kymo_task_mapped_file(h->pid, e.start, path, sizeof path))
-        e.path = path;
+    e.path = module_path(h, entry, e.start, path);
     KYMO_TRY(h->config.events->module(h->config.events_context, &e));
     KYMO_TRY(remember_module(h, entry, e.path));
     if (strcmp(e.path, "[vdso]") != 0)
