@@ -244,19 +244,24 @@ static char **make_environment(const struct launch *l)
     char *preload = NULL;
     char *attach = NULL;
     if (!env ||
-        asprintf(&preload, "LD_PRELOAD=%s%s%s", l->asked->preload_path,
-                 theirs && *theirs ? ":" : "", theirs ? theirs : "") < 0 ||
+        asprintf(&preload, "LD_PRELOAD=%s%s%s", l->asked->preload_path, theirs ? ":" : "",
+                 theirs ? theirs : "") < 0 ||
         asprintf(&attach, KYMO_ATTACH_ENV "=%s", l->server.name) < 0) {
         free(env);
         free(preload);
         return NULL;
     }
+    /* Where the program has one of its own, ours stands in its place: taking it out again leaves
+     * everything as and where it was. */
     size_t to = 0;
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
-            strncmp(environ[i], KYMO_ATTACH_ENV "=", sizeof KYMO_ATTACH_ENV) != 0)
-            env[to++] = environ[i];
-    env[to++] = preload;
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(environ[i], KYMO_ATTACH_ENV "=", sizeof KYMO_ATTACH_ENV) == 0)
+            continue;
+        int is_preload = theirs && strncmp(environ[i], "LD_PRELOAD=", 11) == 0;
+        env[to++] = is_preload ? preload : environ[i];
+    }
+    if (!theirs)
+        env[to++] = preload;
     env[to] = attach;
     return env;
 }
