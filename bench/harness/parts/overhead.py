@@ -33,7 +33,8 @@ def measure_threads(bench, engines, threads, calls, seconds):
     if "perf" in engines:
         ways["kymo perf 10"] = (Kymo(bench.build, "perf", "100us"), "deep")
     ways["perf dwarf"] = (Perf("dwarf"), "deep")
-    ways["perf dwarf 16"] = (Perf("dwarf,16384"), "deep")
+    if threads == 1:
+        ways["perf dwarf 16"] = (Perf("dwarf,16384"), "deep")
     ways["perf fp"] = (Perf("fp"), "deep_fp")
     ways["gperftools"] = (Gperftools(), "deep")
 

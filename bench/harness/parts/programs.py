@@ -54,7 +54,7 @@ def programs(bench):
 
 
 def run(bench):
-    rounds = bench.rounds(7)
+    rounds = bench.rounds(5)
     engines = bench.engines()
     tools = {"none": Nothing()}
     tools.update({engine: Kymo(bench.build, engine, "1ms") for engine in engines})
