@@ -95,6 +95,7 @@ struct kymo_thread_slot {
 
     int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
     int32_t perf_fd_before;                       /* the same of the event before; -1 */
+    uint32_t perf_kernel;                         /* 1: the event counts in the kernel, too */
     uint32_t ask_timer;                           /* 1: arm a timer, perf is not to be had */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");

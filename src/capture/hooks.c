@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <threads.h>
 
 #include "capture/module.h"
 #include "capture/on_signal.h"
@@ -23,6 +24,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int c11_create_fn(thrd_t *, thrd_start_t, void *);
 typedef int close_fn(void *);
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 typedef int altstack_fn(const stack_t *, stack_t *);
@@ -30,6 +32,7 @@ typedef void (*handler_fn)(int);
 typedef handler_fn signal_fn(int, handler_fn);
 
 static create_fn *real_create;
+static c11_create_fn *real_c11_create;
 static close_fn *real_close;
 static sigaction_fn *real_sigaction;
 static signal_fn *real_signal;
@@ -117,32 +120,63 @@ void kymo_hooks_watch_exit(struct kymo_thread *thread)
     (void)pthread_setspecific(exit_key, thread);
 }
 
-/* ---- pthread_create ---- */
+/* ---- threads ---- */
 
+/* A slot for the thread that is about to be made, and what it is to run; NULL: none. */
+static struct kymo_thread *prepare(struct kymo_process *p, const pthread_attr_t *attr, void *start,
+                                   void *argument)
+{
+    struct kymo_thread *t = kymo_thread_claim(p);
+    if (!t)
+        return NULL;
+    size_t stack_bytes = 0;
+    if (!attr || pthread_attr_getstacksize(attr, &stack_bytes) != 0 || stack_bytes == 0)
+        stack_bytes = p->default_stack_bytes;
+    t->start = start;
+    t->argument = argument;
+    t->stack_bytes = stack_bytes;
+    return t;
+}
+
+/* The first thing that a new thread does. */
+static void begin(struct kymo_thread *t)
+{
+    struct kymo_process *p = kymo_capturing();
+    if (!p)
+        return;
+    /* glibc keeps the thread's control block at the top of its stack. */
+    uint64_t top = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    uint64_t size = t->stack_bytes;
+    struct kymo_stack_bounds stack = {top > size ? top - size : 0, top};
+    struct kymo_thread *met = NULL;
+    /* From here on the recorder's call finds the thread taken. */
+    if (kymo_cas_relaxed(&kymo_thread_self, &met, &kymo_thread_dead)) {
+        kymo_hooks_watch_exit(t);
+        kymo_thread_begin(p, t, stack, 0);
+    } else {
+        /* It was so slow to come here that the recorder has met it: it has a slot. */
+        kymo_thread_unclaim(p, t);
+        kymo_hooks_watch_exit(met);
+        kymo_thread_know_stack(met, stack);
+    }
+}
+
+/* Both end in a tail call, and leave no frame in the thread's stacks (a test looks). */
 static void *thread_main(void *argument)
 {
     struct kymo_thread *t = argument;
-    void *(*start)(void *) = t->start;
+    void *(*start)(void *) = (void *(*)(void *))t->start;
     void *start_argument = t->argument;
-    struct kymo_process *p = kymo_capturing();
-    if (p) {
-        /* glibc keeps the thread's control block at the top of its stack. */
-        uint64_t top = (uint64_t)(uintptr_t)__builtin_thread_pointer();
-        uint64_t size = t->stack_bytes;
-        struct kymo_stack_bounds stack = {top > size ? top - size : 0, top};
-        struct kymo_thread *met = NULL;
-        /* From here on the recorder's call finds the thread taken. */
-        if (kymo_cas_relaxed(&kymo_thread_self, &met, &kymo_thread_dead)) {
-            kymo_hooks_watch_exit(t);
-            kymo_thread_begin(p, t, stack, 0);
-        } else {
-            /* It was so slow to come here that the recorder has met it: it has a slot. */
-            kymo_thread_unclaim(p, t);
-            kymo_hooks_watch_exit(met);
-            kymo_thread_know_stack(met, stack);
-        }
-    }
-    /* A tail call: this function leaves no frame in the thread's stacks (a test looks). */
+    begin(t);
+    return start(start_argument);
+}
+
+static int c11_thread_main(void *argument)
+{
+    struct kymo_thread *t = argument;
+    thrd_start_t start = (thrd_start_t)t->start;
+    void *start_argument = t->argument;
+    begin(t);
     return start(start_argument);
 }
 
@@ -151,17 +185,25 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 {
     create_fn *create = REAL(real_create, create_fn, "pthread_create");
     struct kymo_process *p = kymo_capturing();
-    struct kymo_thread *t = p ? kymo_thread_claim(p) : NULL;
+    struct kymo_thread *t = p ? prepare(p, attr, (void *)start, argument) : NULL;
     if (!t)
         return create(thread, attr, start, argument);
-    size_t stack_bytes = 0;
-    if (!attr || pthread_attr_getstacksize(attr, &stack_bytes) != 0 || stack_bytes == 0)
-        stack_bytes = p->default_stack_bytes;
-    t->start = start;
-    t->argument = argument;
-    t->stack_bytes = stack_bytes;
     int result = create(thread, attr, thread_main, t);
     if (result != 0)
+        kymo_thread_unclaim(p, t);
+    return result;
+}
+
+/* glibc's thrd_create does not come by pthread_create's symbol. */
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
+{
+    c11_create_fn *create = REAL(real_c11_create, c11_create_fn, "thrd_create");
+    struct kymo_process *p = kymo_capturing();
+    struct kymo_thread *t = p ? prepare(p, NULL, (void *)start, argument) : NULL;
+    if (!t)
+        return create(thread, start, argument);
+    int result = create(thread, c11_thread_main, t);
+    if (result != thrd_success)
         kymo_thread_unclaim(p, t);
     return result;
 }

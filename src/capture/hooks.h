@@ -6,7 +6,7 @@
  * Threads:  any thread of the program, at any time, also before start and in forked children
  * Signals:  the hooks are as safe as what they wrap
  *
- * pthread_create: the new thread is known from its first instruction on.
+ * pthread_create, thrd_create: the new thread is known from its first instruction on.
  * dlclose:        a last look at what is about to go away.
  * sigaction, signal: the program's own handler for the sampling signal is kept for it.
  * sigaltstack:    a stack that is too small for a handler is not used for ours.

@@ -47,13 +47,23 @@ static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t e
     return id;
 }
 
+/* The timer beside a perf event is there for time in the kernel: while the event samples the thread
+ * often enough, it has nothing to add. */
+static int is_spare(const struct kymo_process *p, const struct kymo_thread *t, uint64_t cpu_ns,
+                    int from_perf)
+{
+    return !from_perf && p->session->engine == KYMO_SESSION_PERF &&
+           cpu_ns - t->last_cpu_ns < p->session->period_ns && t->slot->samples > 0 &&
+           !kymo_load_relaxed(&t->slot->ask_timer);
+}
+
 static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread *t,
-                                      const ucontext_t *context)
+                                      const ucontext_t *context, int from_perf)
 {
     struct kymo_thread_slot *slot = t->slot;
     uint64_t clock = kymo_clock_now(p->clock);
     uint64_t cpu_ns = kymo_clock_thread_cpu();
-    if (cpu_ns <= t->last_cpu_ns)
+    if (cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, from_perf))
         return;
 
     uint32_t epoch = kymo_depot_enter(p->session, slot);
@@ -91,6 +101,18 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }
 
+/* A timer beside an event without the kernel, none beside one with it. */
+static void match_timer(struct kymo_process *p, struct kymo_thread *t)
+{
+    int wanted = !kymo_load_relaxed(&t->slot->perf_kernel);
+    if (wanted == (int)t->slot->timer_on || t->timer_failed)
+        return;
+    if (wanted)
+        t->timer_failed = !kymo_timer_arm(p, t);
+    else
+        kymo_timer_disarm(t);
+}
+
 /* The recorder beats many times a second while it lives. When it is gone, sampling on is work for
  * nobody, and the session would only fill. */
 static int recorder_is_silent(struct kymo_process *p)
@@ -106,8 +128,8 @@ static void answer_recorder(struct kymo_process *p, struct kymo_thread *t)
 {
     if (!t)
         kymo_thread_adopt(p);
-    else if (kymo_load_relaxed(&t->slot->ask_timer) && !t->slot->timer_on)
-        kymo_timer_arm(p, t);
+    else if (kymo_load_relaxed(&t->slot->ask_timer) && !t->slot->timer_on && !kymo_timer_arm(p, t))
+        kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
 }
 
 struct kymo_program_action kymo_program_action_get(uint32_t *which)
@@ -202,7 +224,9 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
         answer_recorder(p, t);
     } else if (t) {
         if (!recorder_is_silent(p)) {
-            take_sample(p, t, context);
+            if (from_perf)
+                match_timer(p, t);
+            take_sample(p, t, context, from_perf);
         } else {
             kymo_count_loss(p, KYMO_LOSS_RECORDER_GONE);
             if (t->slot->timer_on)

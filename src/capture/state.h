@@ -35,9 +35,10 @@ struct kymo_thread {
     struct kymo_stack_bounds stack;
     uint64_t last_cpu_ns;
     struct kymo_stream_writer streams[KYMO_STREAMS];
-    int32_t timer; /* kernel id; valid while slot->timer_on */
-    /* What pthread_create was asked to run. */
-    void *(*start)(void *);
+    int timer_failed; /* once, and so not tried at each sample again */
+    int32_t timer;    /* kernel id; valid while slot->timer_on */
+    /* What pthread_create or thrd_create was asked to run. */
+    void *start; /* a function; its type is known to the hook that set it */
     void *argument;
     uint64_t stack_bytes;
 };

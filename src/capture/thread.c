@@ -43,6 +43,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     t->exits = 0;
     /* The first sample's weight is all the CPU time since the thread began. */
     t->last_cpu_ns = 0;
+    t->timer_failed = 0;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         t->streams[k] = (struct kymo_stream_writer){.kind = k};
     t->process = p;
@@ -58,6 +59,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     slot->depot_pin = 0;
     slot->timer_on = 0;
     slot->perf_fd = slot->perf_fd_before = -1;
+    slot->perf_kernel = 0;
     slot->ask_timer = 0;
     /* From here on a signal finds the thread ready. */
     kymo_signal_fence();
@@ -65,8 +67,12 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     /* Pairs with the drain's acquire: a live slot is filled. */
     kymo_store_release(&slot->state, KYMO_SLOT_LIVE);
 
+    /* Where perf is the engine, the timer is all there is until the recorder has armed the thread,
+     * which may live no longer. */
+    int armed = kymo_timer_arm(p, t);
     if (p->session->engine == KYMO_SESSION_TIMER) {
-        kymo_timer_arm(p, t);
+        if (!armed)
+            kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
     } else {
         kymo_add_relaxed(&p->session->wake, 1u);
         kymo_raw_futex_wake(&p->session->wake, 1);

@@ -9,14 +9,18 @@
  * The kernel looks at such timers at each tick only, so no period is finer than 1/HZ. It queues
  * the signal when the thread returns to user mode, not in the middle of a system call: nothing
  * sees EINTR for it.
+ *
+ * With the perf engine a timer stands beside an event that does not count in the kernel (host.c
+ * says when that is), and until there is an event: it samples what the event cannot.
  */
 #ifndef KYMO_CAPTURE_TIMER_H
 #define KYMO_CAPTURE_TIMER_H
 
 #include "capture/state.h"
 
-/* Sets slot->timer_on if it worked, else counts it (RLIMIT_SIGPENDING bounds the timers). */
-KYMO_SIGNAL_SAFE void kymo_timer_arm(struct kymo_process *process, struct kymo_thread *thread);
+/* Returns whether it worked, which slot->timer_on then says, too. RLIMIT_SIGPENDING bounds the
+ * number of timers. */
+KYMO_SIGNAL_SAFE int kymo_timer_arm(struct kymo_process *process, struct kymo_thread *thread);
 KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_thread *thread);
 
 #endif

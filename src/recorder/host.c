@@ -11,8 +11,9 @@
  * thread in user mode, and the signal is delivered before the next instruction. So a thread is
  * sampled with the kernel only while it does not sleep of its own will: that is looked up in
  * /proc (voluntary switches) once it has used CHECK_SAMPLES periods of CPU time, and again and
- * again. Its weights are right either way, since they come from the CPU clock; what changes is
- * where samples can fall.
+ * again. Its weights are right either way, since they come from the CPU clock. So that time in the
+ * kernel has samples of its own also where the event has none, the thread then has a timer beside
+ * it (capture/timer.h), which disturbs no call and comes with the kernel's tick.
  */
 #include "recorder/host.h"
 
@@ -481,6 +482,7 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
         close(a->fd);
     a->fd = fd;
     a->with_kernel = with_kernel;
+    kymo_store_relaxed(&slot->perf_kernel, (uint32_t)with_kernel);
     /* Before the first signal: the handler knows its own by this number. */
     kymo_store_release(&slot->perf_fd, fd);
     (void)kymo_perf_enable(fd);

@@ -35,6 +35,7 @@
 #include "recorder/task.h"
 #include "sys/clock.h"
 
+#define RECORDER_PRIORITY (-10)
 #define ROUND_NS 20000000u
 #define BUFFER_DEFAULT (32ull << 20)
 #define BUFFER_LEAST (4ull << 20)
@@ -77,6 +78,7 @@ struct launch {
     struct kymo_host_config config;
     struct sigaction before[KYMO_ARRAY_LEN(handled)];
     struct rlimit files;
+    int priority; /* as it was */
     struct kymo_attach_server server;
     kymo_recording_writer *writer;
     int spool;
@@ -451,6 +453,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     int attached = 0;
     int running = 0;
     memset(result, 0, sizeof *result);
+    l.priority = getpriority(PRIO_PROCESS, 0);
     take_signals(&l);
     kymo_err err = prepare(&l, detail);
     if (err == KYMO_OK)
@@ -459,6 +462,9 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
         goto out;
     result->pid = l.pid;
 
+    /* Where that is permitted, the recorder goes before what it records: it is asked for little,
+     * and a thread that begins on a machine without an idle CPU waits for it to be armed. */
+    (void)setpriority(PRIO_PROCESS, 0, RECORDER_PRIORITY);
     /* A descriptor for each of its threads; the program itself keeps the limit it was given. */
     if (getrlimit(RLIMIT_NOFILE, &l.files) == 0) {
         struct rlimit all = {l.files.rlim_max, l.files.rlim_max};
@@ -487,6 +493,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     }
     result->spool_bytes = kymo_recording_bytes(l.writer);
     (void)setrlimit(RLIMIT_NOFILE, &l.files);
+    (void)setpriority(PRIO_PROCESS, 0, l.priority);
 out:
     kymo_attach_server_close(&l.server);
     kymo_host_destroy(l.host);

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+add_test(NAME integration.c11_threads
+    COMMAND ${CMAKE_SOURCE_DIR}/tests/integration/c11_threads.py
+        $<TARGET_FILE:kymo> $<TARGET_FILE:workload_c11threads>)
+set_tests_properties(integration.c11_threads PROPERTIES TIMEOUT 60)
