@@ -63,8 +63,8 @@ static bool pack_saves(const struct kymo_cfi_row *row, const struct kymo_cfi_ima
     bool below_rbp = false;
     for (unsigned slot = 0; slot <= KYMO_SLOT_R15; slot++) {
         int64_t offset = row->value[slot];
+        int64_t k;
         unsigned reg;
-        uint64_t k;
         switch (row->rule[slot]) {
         case KYMO_RULE_SAME:
             continue;
@@ -73,20 +73,18 @@ static bool pack_saves(const struct kymo_cfi_row *row, const struct kymo_cfi_ima
                 reg != 6)
                 return false;
             below_rbp = true;
-            goto saved;
+            k = 1 - offset / 8;
+            break;
         case KYMO_RULE_AT_CFA:
-            if (offset > -8)
-                return false;
             below_cfa = true;
-        saved:
-            if (offset > 0 || offset <= -8 * (int64_t)KYMO_ROW_SAVE_MAX || offset % 8 != 0)
-                return false;
-            k = (uint64_t)(1 - offset / 8);
+            k = -offset / 8;
             break;
         default:
             return false;
         }
-        *word |= k << (KYMO_ROW_SAVE_SHIFT + KYMO_ROW_SAVE_BITS * slot);
+        if (offset % 8 != 0 || k < 1 || k > (int64_t)KYMO_ROW_SAVE_MAX)
+            return false;
+        *word |= (uint64_t)k << (KYMO_ROW_SAVE_SHIFT + KYMO_ROW_SAVE_BITS * slot);
     }
     if (below_rbp)
         *word |= 1u << 7;

@@ -8,16 +8,18 @@
  * Signals:  safe
  *
  *   bits 0-2    kind
- *   bits 3-6    register that the CFA counts from (REGISTER, DEREF), or what kind of SPECIAL
+ *   bits 3-6    register that the CFA counts from, or what kind of SPECIAL
  *   bit  7      saved registers lie below rbp and not below the CFA
  *   bits 8-43   six saved registers, 6 bits each, in the order of KYMO_SLOT_*: 0: the caller's
- *               value is still in the register; k: saved at base + 8 - 8 k
+ *               value is still in the register; k: saved at CFA - 8 k, or at rbp + 8 - 8 k
  *   bits 44-63  RSP, RBP, REGISTER: CFA = register + (signed 20 bits), a multiple of 8
  *               DEREF: CFA = *(register + 8 * (upper 12 bits)) + 8 * (lower 8 bits), both signed
  *               PLT: CFA = rsp + 8 + (pc % 16 >= value ? 8 : 0)
  *
  * The return address lies at CFA - 8 in all of them. The offset has the top of the word and is in
- * bytes, since it is on the critical path of a walk, where one shift is enough.
+ * bytes, since it is on the critical path of a walk, where one shift is enough. The most frequent
+ * kind is 0 and known by one test; that 0 as a whole means no row is no contradiction, since packed
+ * rows of that kind have the number of rsp in bits 3-6, or an offset.
  */
 #ifndef KYMO_UNWIND_ROW_H
 #define KYMO_UNWIND_ROW_H
@@ -28,7 +30,6 @@
 #include "unwind/cfi.h"
 
 enum {
-    KYMO_ROW_KIND_NONE, /* an empty cache slot; a table that does not cover the pc */
     KYMO_ROW_KIND_RSP,
     KYMO_ROW_KIND_RBP,
     KYMO_ROW_KIND_REGISTER,
@@ -44,6 +45,7 @@ enum {
     KYMO_ROW_SPECIAL_PLT,
 };
 
+/* An empty cache slot; a table that does not cover the pc. Its kind is to be asked for after it. */
 #define KYMO_ROW_NONE 0ull
 #define KYMO_ROW_END ((uint64_t)KYMO_ROW_KIND_END)
 #define KYMO_ROW_SIGNAL ((uint64_t)KYMO_ROW_KIND_SIGNAL)
@@ -88,6 +90,13 @@ static inline uint64_t kymo_row_deref_add(uint64_t row)
 /* Packs a row; KYMO_ROW_INTERPRET for one that does not fit. signal_frame: as the FDE says. */
 KYMO_SIGNAL_SAFE uint64_t kymo_row_pack(const struct kymo_cfi_row *row, bool signal_frame,
                                         const struct kymo_cfi_image *image);
+
+/* A row of any bits, from a table that may be corrupt, as one that pack could have made in what the
+ * fast path of a walk relies on: offsets are multiples of 8. */
+KYMO_SIGNAL_SAFE static inline uint64_t kymo_row_sanitize(uint64_t row)
+{
+    return kymo_row_kind(row) <= KYMO_ROW_KIND_REGISTER ? row & ~(7ull << 44) : row;
+}
 
 /* A PLT row at this pc as an RSP row; any other row as it is. */
 KYMO_SIGNAL_SAFE static inline uint64_t kymo_row_at_pc(uint64_t row, uint64_t pc)

@@ -25,7 +25,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-#define KYMO_ROW_TABLE_MAGIC 0x31776f724f4d594bull /* "KYMOrow1" */
+#define KYMO_ROW_TABLE_MAGIC 0x32776f724f4d594bull /* "KYMOrow2" */
 
 struct kymo_row_table_header {
     uint64_t magic;

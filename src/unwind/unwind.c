@@ -135,7 +135,7 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
         word = kymo_row_cache_get(walker->cache, kymo_row_set_mask(walker->cache_mask),
                                   w->generation_key, w->ip, look);
     if (word == KYMO_ROW_NONE) {
-        word = kymo_row_at_pc(row_from_tables(walker, look), look);
+        word = kymo_row_at_pc(kymo_row_sanitize(row_from_tables(walker, look)), look);
         if (word == KYMO_ROW_NONE || word == KYMO_ROW_INTERPRET) {
             struct kymo_module module;
             if (!kymo_module_find(look, &module)) {
@@ -279,7 +279,7 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
         /* Registers saved below rbp: gcc's frames with realigned stacks. Its epilogue forgets to
          * say that `leave` has restored rbp (gcc 12, in the last two instructions), which then no
          * longer points into the frame. */
-        base = w->fp;
+        base = w->fp + 8;
         restored = kymo_row_kind(row) != KYMO_ROW_KIND_DEREF && (w->fp < w->sp || w->fp >= cfa);
     }
     if (!move_to(w, cfa, kymo_row_kind(row) != KYMO_ROW_KIND_RSP) ||
@@ -294,7 +294,7 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
         uint64_t value = 0;
         if (k == 0 || restored)
             continue;
-        if (kymo_window_load(&w->window, base + 8 - 8ull * k, &value))
+        if (kymo_window_load(&w->window, base - 8ull * k, &value))
             w->known |= BIT(reg);
         else
             w->known &= ~BIT(reg);
@@ -450,9 +450,9 @@ static KYMO_NOINLINE enum step step(struct walk *w)
 {
     struct found_row found;
     find_row(w, w->exact ? w->ip : w->ip - 1, &found);
-    switch (kymo_row_kind(found.word)) {
-    case KYMO_ROW_KIND_NONE:
+    if (found.word == KYMO_ROW_NONE)
         return w->end == KYMO_WALK_NO_MODULE ? step_by_frame_pointer(w) : STEP_END;
+    switch (kymo_row_kind(found.word)) {
     case KYMO_ROW_KIND_END:
         return end(w, KYMO_WALK_COMPLETE);
     case KYMO_ROW_KIND_SIGNAL:
@@ -487,24 +487,20 @@ static inline __attribute__((always_inline)) bool step_fast(const struct fast *f
     uint64_t shape = row & 0x87;
     uint64_t cfa;
     if (kymo_likely(shape == KYMO_ROW_KIND_RSP)) {
-        cfa = *sp + kymo_row_offset(row);
+        cfa = *sp + kymo_row_offset(row); /* both are aligned */
     } else {
         cfa = *fp + kymo_row_offset(row);
-        if (shape != KYMO_ROW_KIND_RBP)
+        if (shape != KYMO_ROW_KIND_RBP || (cfa & 7))
             return false;
     }
     if (kymo_unlikely(cfa <= *sp))
         return false;
     if (kymo_unlikely(cfa > f->hi))
         return false;
-    if (kymo_unlikely(cfa & 7))
-        return false;
     uint64_t save = kymo_row_save(row, KYMO_SLOT_RBP);
     if (save) {
-        uint64_t at = cfa + 8 - 8 * save;
+        uint64_t at = cfa - 8 * save; /* no underflow: cfa is above lo, which is above a page */
         if (kymo_unlikely(at < f->lo))
-            return false;
-        if (kymo_unlikely(at >= cfa))
             return false;
         *fp = kymo_window_read(at);
     }

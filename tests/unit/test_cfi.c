@@ -98,12 +98,12 @@ static void usual_prologue(void **state)
     word = word_at(&s, 0x1001);
     assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RSP);
     assert_int_equal(kymo_row_offset(word), 16);
-    assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBP), 3); /* CFA + 8 - 24 */
+    assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBP), 2); /* CFA - 16 */
     word = word_at(&s, 0x1004);
     assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RBP);
     assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBX), 0);
     word = word_at(&s, 0x1008);
-    assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBX), 4);
+    assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBX), 3);
     word = word_at(&s, 0x1008 + 100);
     assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RSP);
     word = word_at(&s, 0x1008 + 101); /* restored */
@@ -159,6 +159,11 @@ static void packed_shapes(void **state)
     assert_int_equal(kymo_row_offset(word_at(&s, 0x1000)), 0x7fff8);
     BUILD(&s, 0x0e, 0x80, 0x80, 0x20); /* of 512 KiB: too large for a word */
     assert_int_equal(word_at(&s, 0x1000), KYMO_ROW_INTERPRET);
+    BUILD(&s, 0x0e, 0); /* CFA = rsp: not to be mistaken for no row */
+    word = word_at(&s, 0x1000);
+    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RSP);
+    assert_int_equal(kymo_row_offset(word), 0);
+    assert_true(word != KYMO_ROW_NONE);
     BUILD(&s, 0x07, 16);
     assert_int_equal(word_at(&s, 0x1000), KYMO_ROW_END);
     BUILD(&s, 0x07, 6);
@@ -167,9 +172,9 @@ static void packed_shapes(void **state)
     assert_int_equal(word_at(&s, 0x1000), KYMO_ROW_INTERPRET);
     BUILD(&s, 0x86, 2, 0x10, 12, 2, 0x76, 0x70); /* one below the CFA, one below rbp */
     assert_int_equal(word_at(&s, 0x1000), KYMO_ROW_INTERPRET);
-    BUILD(&s, 0x86, 0x3f); /* rbp at CFA - 504 */
+    BUILD(&s, 0x86, 0xc0, 0x00); /* rbp at CFA - 512 */
     assert_int_equal(word_at(&s, 0x1000), KYMO_ROW_INTERPRET);
-    BUILD(&s, 0x86, 0x3e); /* at CFA - 496, as far as it goes */
+    BUILD(&s, 0x86, 0x3f); /* at CFA - 504, as far as it goes */
     assert_int_equal(kymo_row_save(word_at(&s, 0x1000), KYMO_SLOT_RBP), 63);
     BUILD(&s, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
     word = word_at(&s, 0x1000);

@@ -150,7 +150,7 @@ static void garbage_rows(void **state)
             if (random_word() % 2) /* a small frame is more likely to be followed */
                 row &= 0x000003ffffffffffull, row |= (random_word() % 64) << 47;
             kymo_row_cache_put(help_cache, kymo_row_set_mask(help_walker.cache_mask), key, ip,
-                               i ? 1 : 0, row);
+                               i ? 1 : 0, kymo_row_sanitize(row));
         }
         frames +=
             kymo_unwind_walk(&help_walker, &regs, round & 1 ? &bounds : NULL, pcs, 300, 0, &result);
