@@ -7,6 +7,11 @@
  * is held back until the end. A thread without samples cannot show its tail: it counts as not
  * sampled.
  *
+ * The timer engine samples at the kernel's tick whoever runs then, so each of its samples stands
+ * for the same time, and the CPU time since the last one says nothing of where it went: in a loop
+ * that sleeps, the tick that ends a long gap falls into the first thing done after the sleep. So
+ * weights are evened out over EVEN_SAMPLES neighbours; their sum stays the thread's CPU clock.
+ *
  * Stacks. Each stack event repeats its `shared` outermost frames from the one before. Nodes of the
  * prefix tree are kept per depth, so only what is new costs anything, and a whole recording costs
  * no more than the frames that are in its file. A stack that did not reach the thread's entry hangs
@@ -26,6 +31,10 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "profile/tables.h"
+
+/* 64 ms of a busy thread where the tick is 4 ms. */
+#define EVEN_SAMPLES 16u
 
 /* How a stack begins, seen from outside. */
 enum root {
@@ -681,7 +690,11 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
     for (uint32_t i = 0; i < in->processes.len; i++)
         KYMO_TRY(finish_process(in, i, &sums));
     KYMO_TRY(finish_quality(in, &sums));
-    return kymo_profile_finish(in->profile);
+    KYMO_TRY(kymo_profile_finish(in->profile));
+    if (in->meta.engine && strcmp(in->meta.engine, "timer") == 0)
+        for (uint32_t i = 0; i < in->threads.len; i++)
+            kymo_sample_columns_even_out(&in->profile->samples.data[i], EVEN_SAMPLES);
+    return KYMO_OK;
 }
 
 kymo_ingest_extra kymo_ingest_get_extra(const kymo_ingest *in)

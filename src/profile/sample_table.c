@@ -113,6 +113,39 @@ kymo_err kymo_sample_columns_sort(kymo_sample_columns *s)
     return KYMO_OK;
 }
 
+static size_t count_cpu(const kymo_sample_columns *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        n += s->kind[i] == KYMO_SAMPLE_CPU;
+    return n;
+}
+
+void kymo_sample_columns_even_out(kymo_sample_columns *s, size_t window)
+{
+    size_t left = count_cpu(s);
+    size_t at = 0;
+    while (left > 0) {
+        /* The last run takes what would be too few for one of their own. */
+        size_t n = left < 2 * window ? left : window;
+        size_t end = at;
+        uint64_t sum = 0;
+        for (size_t seen = 0; seen < n; end++) {
+            if (s->kind[end] != KYMO_SAMPLE_CPU)
+                continue;
+            sum = sum + s->weight_ns[end] < sum ? UINT64_MAX : sum + s->weight_ns[end];
+            seen++;
+        }
+        for (uint64_t rest = sum % n; at < end; at++) {
+            if (s->kind[at] != KYMO_SAMPLE_CPU)
+                continue;
+            s->weight_ns[at] = sum / n + (rest > 0);
+            rest -= rest > 0;
+        }
+        left -= n;
+    }
+}
+
 void kymo_sample_columns_deinit(kymo_sample_columns *samples)
 {
     free(samples->time_ns);

@@ -35,6 +35,22 @@ static void ingest_sample(void)
     assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
 }
 
+static kymo_err meta_by_perf(void *ctx, const kymo_event_meta *event)
+{
+    kymo_event_meta meta = *event;
+    meta.engine = "perf";
+    return kymo_ingest_handler.meta(ctx, &meta);
+}
+
+/* The same recording, taken by an engine whose weights belong where they are. */
+static void ingest_sample_by_perf(void)
+{
+    kymo_event_handler handler = kymo_ingest_handler;
+    handler.meta = meta_by_perf;
+    assert_int_equal(sample_recording_emit(&handler, ingest), KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+}
+
 /* A stack, innermost first: "module+address" or a label, ";" between. */
 static void stack_text(uint32_t stack, kymo_str *s)
 {
@@ -131,10 +147,20 @@ static uint64_t weights(uint32_t thread, kymo_sample_kind kind)
     return sum;
 }
 
-static void weights_add_up_to_the_cpu_clock(void **state)
+static void weights_by_the_tick_are_evened_out(void **state)
 {
     (void)state;
     ingest_sample();
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    for (size_t i = 1; i < s.count; i++)
+        assert_in_range(s.weight_ns[i], s.weight_ns[0] - 1, s.weight_ns[0]);
+    assert_int_equal(weights(0, KYMO_SAMPLE_CPU), kymo_profile_thread(profile, 0)->cpu_ns);
+}
+
+static void weights_add_up_to_the_cpu_clock(void **state)
+{
+    (void)state;
+    ingest_sample_by_perf();
     kymo_samples s = kymo_profile_samples(profile, 0);
     assert_int_equal(s.count, 4);
     for (size_t i = 1; i < s.count; i++)
@@ -397,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_ran_where, begin, end),
         cmocka_unit_test_setup_teardown(stacks_begin_where_they_begin, begin, end),
+        cmocka_unit_test_setup_teardown(weights_by_the_tick_are_evened_out, begin, end),
         cmocka_unit_test_setup_teardown(weights_add_up_to_the_cpu_clock, begin, end),
         cmocka_unit_test_setup_teardown(quality_is_computed_from_what_is_there, begin, end),
         cmocka_unit_test_setup_teardown(notes_and_images_are_kept, begin, end),

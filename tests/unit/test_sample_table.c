@@ -52,11 +52,47 @@ static void bad_samples_are_refused(void **state)
     kymo_profile_destroy(p);
 }
 
+static void evened_weights_keep_their_sum(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    uint32_t t = add_thread(p, add_process(p, 1, 0), 1, 0);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < 41; i++) {
+        uint64_t weight = i % 3 == 0 ? 9000 : 10 + i;
+        assert_int_equal(kymo_profile_add_sample(p, t, i, KYMO_NONE, weight,
+                                                 i == 20 ? KYMO_SAMPLE_WALL : KYMO_SAMPLE_CPU, 0),
+                         KYMO_OK);
+        sum += i == 20 ? 0 : weight;
+    }
+    assert_int_equal(kymo_profile_finish(p), KYMO_OK);
+    kymo_sample_columns_even_out(&p->samples.data[t], 16);
+    kymo_samples s = kymo_profile_samples(p, t);
+    uint64_t evened = 0;
+    for (size_t i = 0; i < s.count; i++)
+        evened += s.kind[i] == KYMO_SAMPLE_CPU ? s.weight_ns[i] : 0;
+    assert_int_equal(evened, sum);
+    assert_int_equal(s.weight_ns[20], 30); /* of another kind: as it was */
+    for (size_t i = 1; i < 16; i++)
+        assert_in_range(s.weight_ns[i], s.weight_ns[0] - 1, s.weight_ns[0]);
+    for (size_t i = 17; i < 41; i++) /* 24 CPU samples: one run of them */
+        if (i != 20)
+            assert_in_range(s.weight_ns[i], s.weight_ns[16] - 1, s.weight_ns[16]);
+    assert_true(s.weight_ns[0] != s.weight_ns[16]);
+
+    uint32_t few = add_thread(p, 0, 2, 0);
+    assert_int_equal(kymo_profile_add_sample(p, few, 1, KYMO_NONE, 5, KYMO_SAMPLE_CPU, 0), KYMO_OK);
+    kymo_sample_columns_even_out(&p->samples.data[few], 16);
+    assert_int_equal(kymo_profile_samples(p, few).weight_ns[0], 5);
+    kymo_profile_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finish_sorts_and_keeps_columns_together),
         cmocka_unit_test(bad_samples_are_refused),
+        cmocka_unit_test(evened_weights_keep_their_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
