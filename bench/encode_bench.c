@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * encode_bench.c [SAMPLES [ROUNDS]] - what it costs to write a profile of a million samples in each
- * format, to a sink that only counts. One line per format and round: CPU time and bytes.
+ * format, to a sink that only counts. One line per format and round: CPU time and bytes. At the
+ * end, one of memory: the most that this process had, before it encoded and after.
  *
  * The profile is like one of a server: 8 threads, 10 modules, 6000 frames of 3000 functions (every
  * fourth with an inlined one), and 30 000 stacks of about 20 frames, which share their outer parts
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "kymo/encode.h"
@@ -178,11 +180,19 @@ static double cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+static long peak_kib(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_maxrss;
+}
+
 int main(int argc, char **argv)
 {
     uint32_t samples = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
     int rounds = argc > 2 ? atoi(argv[2]) : 3;
     kymo_profile *p = make_profile(samples);
+    long profile_kib = peak_kib();
     for (int round = 0; round < rounds; round++) {
         const kymo_format *format;
         for (size_t i = 0; (format = kymo_format_at(i)) != NULL; i++) {
@@ -199,6 +209,7 @@ int main(int argc, char **argv)
                    (unsigned long long)counter.bytes);
         }
     }
+    printf("memory profile_kib=%ld peak_kib=%ld\n", profile_kib, peak_kib());
     kymo_profile_destroy(p);
     return 0;
 }

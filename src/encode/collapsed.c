@@ -203,6 +203,8 @@ static kymo_err write_threads(struct collapsed *w)
 {
     size_t count = w->p->threads.len;
     size_t touched = 0;
+    if (count == 0)
+        return KYMO_OK;
     memcpy(w->order, w->p->thread_order.data, count * sizeof *w->order);
     qsort_r(w->order, count, sizeof *w->order, compare_threads, (void *)w->p);
     for (size_t i = 0; i < count; i++) {

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row for each way a file may end. The levels were chosen by bench/encode_bench.c: what a
- * higher one saves on a profile of a million samples is not worth what it costs. */
+/* One row for each way a file may end. Level 1, since a higher one costs more than it saves: for a
+ * million samples (bench/encode_bench.c), .json.gz takes 0.61 s and 13.3 MB at level 1, 0.97 s
+ * and 12.0 MB at 3, 2.5 s and 10.6 MB at 6; .pb.gz 0.20 s and 4.5 MB, 0.21 s and 4.4 MB, 0.27 s
+ * and 4.3 MB. */
 static const struct row {
     kymo_format format;
     kymo_format_write *write;

@@ -411,6 +411,28 @@ static kymo_err write_sample(struct pprof *w, uint32_t stack, uint64_t count, ui
     return pass_on(w);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Stacks made one after the other mostly share their callers, so in the order of their ids the
+ * compressor finds more to copy, which saves more time than sorting takes. */
+static void sort_touched(struct pprof *w, size_t touched)
+{
+    size_t all = w->p->stack_frame.len + 1;
+    if (touched < all / 16) {
+        qsort(w->touched, touched, sizeof *w->touched, compare_ids);
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < all; i++)
+        if (w->count[i])
+            w->touched[n++] = (uint32_t)i;
+}
+
 static kymo_err write_thread(struct pprof *w, uint32_t thread, const kymo_proto *labels)
 {
     const kymo_sample_columns *s = &w->p->samples.data[thread];
@@ -423,6 +445,7 @@ static kymo_err write_thread(struct pprof *w, uint32_t thread, const kymo_proto 
             w->touched[touched++] = stack;
         w->weight[stack] += s->weight_ns[i];
     }
+    sort_touched(w, touched);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     for (size_t i = 0; i < touched; i++) {
         uint32_t stack = w->touched[i];

@@ -16,9 +16,14 @@ def run(bench):
                       re.M)
     if not said:
         raise Failed("encode_bench printed no results")
+    memory = re.search(r"^memory profile_kib=(\d+) peak_kib=(\d+)$", output, re.M)
+    if not memory:
+        raise Failed("encode_bench printed no memory")
+    profile_mib, peak_mib = (int(kib) / 1024 for kib in memory.groups())
     table = Table("Encoding a million samples",
                   "8 threads, 30 000 stacks, 6000 frames of 3000 functions, written to a sink that "
-                  f"only counts; CPU time, medians of {rounds} rounds in turn.",
+                  f"only counts; CPU time, medians of {rounds} rounds in turn. The profile takes "
+                  f"{profile_mib:.0f} MiB; with the encoders, at most {peak_mib:.0f} MiB.",
                   ["", "CPU, ms", "spread", "size, KiB", "bytes a sample"])
     for format_name in dict.fromkeys(row[0] for row in said):
         rows = [row for row in said if row[0] == format_name]
