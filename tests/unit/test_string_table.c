@@ -13,6 +13,9 @@ static void same_text_same_id(void **state)
     assert_string_equal(kymo_profile_string(p, a), "alpha");
     assert_int_equal(kymo_profile_string_len(p, b), 4);
     assert_int_equal(kymo_profile_count(p, KYMO_TABLE_STRINGS), 3);
+    assert_int_equal(kymo_profile_find_string(p, "beta", 4), b);
+    assert_int_equal(kymo_profile_find_string(p, "bet", 3), KYMO_NONE);
+    assert_int_equal(kymo_profile_find_string(p, "", 0), 0);
     assert_string_equal(kymo_profile_string(p, 99), "");
     assert_int_equal(kymo_profile_string_len(p, KYMO_NONE), 0);
     kymo_profile_destroy(p);
