@@ -38,9 +38,9 @@
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "recorder/row_builder.h"
+#include "recorder/session_events.h"
 #include "recorder/task.h"
 #include "sys/clock.h"
-#include "unwind/unwind.h"
 
 #define SCAN_NS 100000000u
 #define CHECK_SAMPLES 16u
@@ -49,7 +49,6 @@
  * lives, short against what a dead one would cost. */
 #define HEARTBEAT_LIMIT_NS 5000000000ull
 #define STRANGER_CALLS 2u
-#define BATCH 256u
 /* Row tables are made once a process has shown that it is sampled a lot: a table costs up to a
  * quarter of a second of the recorder's time, and saves a microsecond or two a sample. */
 #define TABLE_SAMPLES 5000u
@@ -79,7 +78,6 @@ struct stranger {
 
 struct kymo_host {
     struct kymo_host_config config;
-    uint32_t process;
     pid_t pid;
     struct kymo_task_exe exe; /* what it ran when it attached */
     int replaced;             /* it has called exec since */
@@ -96,206 +94,19 @@ struct kymo_host {
     uint64_t scan;
     uint32_t woken; /* value of the session's futex that was answered */
     KYMO_VEC(struct stranger) strangers;
-    KYMO_VEC(struct kymo_row_job) jobs; /* modules that the row builder does not know yet */
-    uint64_t drained;                   /* samples */
-    /* Samples of one thread that wait to be written together. */
-    kymo_event_sample batch[BATCH];
-    uint32_t batched;
-    uint32_t batch_thread;
-    kymo_event_frame *frames;
-    uint32_t frames_cap;
-    uint64_t samples, handler_ns;
-    uint64_t main_cpu_ns;
+    struct kymo_session_events out;
 };
-
-/* ---- what the drain finds, as events ---- */
-
-static kymo_err write_batch(kymo_host *h)
-{
-    if (h->batched == 0)
-        return KYMO_OK;
-    kymo_event_samples e = {h->batch_thread, h->batched, h->batch};
-    h->batched = 0;
-    return h->config.events->samples(h->config.events_context, &e);
-}
-
-static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
-{
-    kymo_host *h = context;
-    if (h->batched == BATCH || (h->batched && h->batch_thread != s->thread))
-        KYMO_TRY(write_batch(h));
-    h->batch_thread = s->thread;
-    h->drained++;
-    h->batch[h->batched++] = (kymo_event_sample){
-        .time_ns = s->time_ns,
-        .weight_ns = s->weight_ns,
-        .stack = s->stack == KYMO_NO_STACK ? KYMO_EVENT_NONE : s->stack,
-        .kind = 0,
-        .state = 1,
-    };
-    return KYMO_OK;
-}
-
-static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t)
-{
-    kymo_host *h = context;
-    char name[16] = "";
-    kymo_task_name(h->pid, (pid_t)t->tid, name);
-    kymo_event_thread e = {t->thread, h->process, (int32_t)t->tid, t->start_ns, name};
-    return h->config.events->thread(h->config.events_context, &e);
-}
-
-static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
-{
-    kymo_host *h = context;
-    const kymo_event_handler *events = h->config.events;
-    void *to = h->config.events_context;
-    KYMO_TRY(write_batch(h));
-    if (t->name[0]) {
-        kymo_event_thread_name n = {t->thread, t->end_ns, t->name};
-        KYMO_TRY(events->thread_name(to, &n));
-    }
-    uint64_t cpu_ns = t->end_cpu_ns;
-    if (cpu_ns == 0 && t->flags & KYMO_SLOT_MAIN)
-        cpu_ns = h->main_cpu_ns;
-    if (cpu_ns < t->last_cpu_ns)
-        cpu_ns = t->last_cpu_ns;
-    h->samples += t->samples;
-    h->handler_ns += t->handler_ns;
-    kymo_event_thread_end e = {t->thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};
-    return events->thread_end(to, &e);
-}
-
-/* Keeps what the row builder needs to know of a module, until there is one or for good. */
-static kymo_err remember_module(kymo_host *h, const struct kymo_module_entry *entry,
-                                const char *path)
-{
-    struct kymo_row_job job = {
-        .map_start = entry->map_start,
-        .map_end = entry->map_end,
-        .bias = entry->bias,
-        .build_id_len = entry->build_id_len,
-    };
-    memcpy(job.build_id, entry->build_id, sizeof job.build_id);
-    if (!h->table_area || path[0] != '/' || entry->build_id_len == 0)
-        return KYMO_OK;
-    job.path = strdup(path);
-    if (!job.path)
-        return KYMO_E_NOMEM;
-    kymo_err err = kymo_vec_push(&h->jobs, job);
-    if (err != KYMO_OK)
-        free(job.path);
-    return err;
-}
 
 /* Hands the modules over to the builder, once that is worth it. */
 static void build_rows(kymo_host *h)
 {
-    if (h->drained < TABLE_SAMPLES || h->jobs.len == 0)
+    if (h->out.samples < TABLE_SAMPLES || h->out.jobs.len == 0)
         return;
     if (!h->rows && kymo_row_builder_create(h->table_area, TABLE_AREA_BYTES, &h->rows) != KYMO_OK)
         return;
-    for (size_t i = 0; i < h->jobs.len; i++)
-        kymo_row_builder_add(h->rows, &h->jobs.data[i]);
-    h->jobs.len = 0;
-}
-
-/* The file behind a module, in path; as the loader named it if that is all there is to know. The
- * kernel's name for what is mapped there is without links, and whole. But by now another library
- * may lie there: where the loader's name is a path, the kernel's must be the same file's. */
-static const char *module_path(kymo_host *h, const struct kymo_module_entry *entry, uint64_t start,
-                               char path[PATH_MAX])
-{
-    char real[PATH_MAX];
-    if (!kymo_task_mapped_file(h->pid, start, path, PATH_MAX))
-        path[0] = '\0';
-    if (entry->path_len == 0 || entry->path_len == KYMO_MODULE_PATH_MAX - 1)
-        return path[0] ? path : entry->path;
-    if (entry->path[0] == '/') {
-        const char *theirs = realpath(entry->path, real) ? real : entry->path;
-        if (strcmp(path, theirs) != 0)
-            snprintf(path, PATH_MAX, "%s", theirs);
-        return path;
-    }
-    const char *slash = strrchr(entry->path, '/');
-    const char *mapped = strrchr(path, '/');
-    int same_name = mapped && strcmp(mapped + 1, slash ? slash + 1 : entry->path) == 0;
-    return same_name || strcmp(path, "[vdso]") == 0 ? path : entry->path;
-}
-
-static kymo_err on_module(void *context, uint32_t module, const struct kymo_module_entry *entry,
-                          uint64_t seen_ns)
-{
-    kymo_host *h = context;
-    char path[PATH_MAX];
-    kymo_event_module e = {
-        .module = module,
-        .process = h->process,
-        .start = entry->text_start,
-        .end = entry->text_end,
-        .load_bias = entry->bias,
-        .file_offset = entry->text_offset,
-        .load_ns = seen_ns,
-        .path = entry->path,
-        .build_id = entry->build_id,
-        .build_id_len = entry->build_id_len,
-        .is_main = entry->path_len == 0,
-    };
-    if (e.start >= e.end) {
-        e.start = entry->map_start;
-        e.end = entry->map_end;
-        e.file_offset = 0;
-    }
-    e.path = module_path(h, entry, e.start, path);
-    KYMO_TRY(h->config.events->module(h->config.events_context, &e));
-    KYMO_TRY(remember_module(h, entry, e.path));
-    if (strcmp(e.path, "[vdso]") != 0)
-        return KYMO_OK;
-    /* The vDSO is no file. It is the same in every process of this kernel, so ours will do. */
-    uint32_t len;
-    const void *image = kymo_task_vdso(&len);
-    if (!image)
-        return KYMO_OK;
-    kymo_event_module_image bytes = {module, h->process, image, len};
-    return h->config.events->module_image(h->config.events_context, &bytes);
-}
-
-static kymo_err on_module_unload(void *context, uint32_t module, uint64_t time_ns)
-{
-    kymo_host *h = context;
-    kymo_event_module_unload e = {module, h->process, time_ns};
-    return h->config.events->module_unload(h->config.events_context, &e);
-}
-
-static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
-                         const struct kymo_drain_frame *frames, uint32_t n)
-{
-    kymo_host *h = context;
-    if (n > h->frames_cap) {
-        kymo_event_frame *grown = realloc(h->frames, n * sizeof *grown);
-        if (!grown)
-            return KYMO_E_NOMEM;
-        h->frames = grown;
-        h->frames_cap = n;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        h->frames[i] = (kymo_event_frame){frames[i].address,
-                                          frames[i].module == KYMO_NO_MODULE ? KYMO_EVENT_NONE
-                                                                             : frames[i].module,
-                                          frames[i].is_return ? KYMO_EVENT_FRAME_RETURN : 0};
-    uint32_t end = flags & KYMO_STACK_END_MASK;
-    uint32_t notes = flags >> KYMO_STACK_NOTES_SHIFT;
-    kymo_event_stack e = {
-        .process = h->process,
-        .stack = stack,
-        .flags = (end == KYMO_WALK_COMPLETE ? KYMO_EVENT_STACK_COMPLETE : 0) |
-                 (end == KYMO_WALK_DEPTH ? KYMO_EVENT_STACK_TRUNCATED : 0) |
-                 (notes & KYMO_WALK_BY_FRAME_POINTER ? KYMO_EVENT_STACK_FRAME_POINTER : 0),
-        .end = end,
-        .depth = n,
-        .frames = h->frames,
-    };
-    return h->config.events->stack(h->config.events_context, &e);
+    for (size_t i = 0; i < h->out.jobs.len; i++)
+        kymo_row_builder_add(h->rows, &h->out.jobs.data[i]);
+    h->out.jobs.len = 0;
 }
 
 /* ---- life ---- */
@@ -340,7 +151,9 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
     if (!h)
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for a session");
     h->config = *config;
-    h->process = process;
+    h->out.events = config->events;
+    h->out.context = config->events_context;
+    h->out.process = process;
     h->memory = -1;
     err = kymo_session_plan(config->buffer_bytes, &h->plan);
     if (err != KYMO_OK) {
@@ -366,8 +179,8 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
     h->table_area = map == MAP_FAILED ? NULL : map;
     kymo_session_format(h->session, &h->plan);
     configure(h->session, config);
-    struct kymo_drain_sink sink = {on_thread_begin, on_thread_end, on_module, on_module_unload,
-                                   on_stack,        on_sample,     h};
+    h->out.keep_modules = h->table_area != NULL;
+    struct kymo_drain_sink sink = kymo_session_events_sink(&h->out);
     err = kymo_drain_create(h->session, &h->plan, &sink, &h->drain);
     if (err != KYMO_OK) {
         kymo_error_set(detail, err, 0, "no memory to drain a session");
@@ -389,9 +202,6 @@ void kymo_host_destroy(kymo_host *h)
         if (h->slots[i].open && h->slots[i].fd >= 0)
             close(h->slots[i].fd);
     kymo_row_builder_destroy(h->rows);
-    for (size_t i = 0; i < h->jobs.len; i++)
-        free(h->jobs.data[i].path);
-    kymo_vec_deinit(&h->jobs);
     kymo_drain_destroy(h->drain);
     if (h->table_area)
         munmap(h->table_area, TABLE_AREA_BYTES);
@@ -400,7 +210,7 @@ void kymo_host_destroy(kymo_host *h)
     if (h->memory >= 0)
         close(h->memory);
     free(h->slots);
-    free(h->frames);
+    kymo_session_events_deinit(&h->out);
     kymo_vec_deinit(&h->strangers);
     free(h);
 }
@@ -422,7 +232,7 @@ uint64_t kymo_host_table_bytes(const kymo_host *h)
 
 void kymo_host_attached(kymo_host *h, pid_t pid)
 {
-    h->pid = pid;
+    h->pid = h->out.pid = pid;
     (void)kymo_task_executable(pid, &h->exe, NULL, 0);
 }
 
@@ -679,7 +489,7 @@ static kymo_err notice_exec(kymo_host *h, uint64_t now_ns)
     kymo_host_stop(h);
     snprintf(text, sizeof text,
              "the process became another program, %s, by exec: that one is not recorded", path);
-    kymo_event_note e = {now_ns, h->process, KYMO_NOTE_WARNING, text};
+    kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};
     return h->config.events->note(h->config.events_context, &e);
 }
 
@@ -706,7 +516,7 @@ kymo_err kymo_host_round(kymo_host *h)
     h->revive = h->last_round_ns && now_ns - h->last_round_ns > HEARTBEAT_LIMIT_NS / 4;
     h->last_round_ns = now_ns;
     KYMO_TRY(kymo_drain_round(h->drain));
-    KYMO_TRY(write_batch(h));
+    KYMO_TRY(kymo_session_events_flush(&h->out));
     build_rows(h);
     if (now_ns >= h->next_scan_ns) {
         h->next_scan_ns = now_ns + SCAN_NS;
@@ -729,10 +539,10 @@ void kymo_host_wait(kymo_host *h, uint64_t timeout_ns)
 
 kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns)
 {
-    h->main_cpu_ns = main_cpu_ns;
+    h->out.main_cpu_ns = main_cpu_ns;
     kymo_host_stop(h);
     KYMO_TRY(kymo_drain_finish(h->drain, end_ns));
-    KYMO_TRY(write_batch(h));
+    KYMO_TRY(kymo_session_events_flush(&h->out));
     const kymo_event_handler *events = h->config.events;
     uint64_t lost[KYMO_LOSS_KINDS];
     static const char *const names[KYMO_LOSS_KINDS] = {
@@ -742,11 +552,11 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns)
     };
     kymo_drain_losses(h->drain, lost);
     for (uint32_t i = 0; i < KYMO_LOSS_KINDS; i++) {
-        kymo_event_loss e = {h->process, i, lost[i], names[i]};
+        kymo_event_loss e = {h->out.process, i, lost[i], names[i]};
         if (lost[i])
             KYMO_TRY(events->loss(h->config.events_context, &e));
     }
     kymo_event_quality q = {
-        .process = h->process, .samples = h->samples, .handler_ns = h->handler_ns};
+        .process = h->out.process, .samples = h->out.taken, .handler_ns = h->out.handler_ns};
     return events->quality(h->config.events_context, &q);
 }

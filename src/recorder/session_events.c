@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/session_events.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/task.h"
+#include "unwind/unwind.h"
+
+kymo_err kymo_session_events_flush(struct kymo_session_events *to)
+{
+    if (to->batched == 0)
+        return KYMO_OK;
+    kymo_event_samples e = {to->batch_thread, to->batched, to->batch};
+    to->batched = 0;
+    return to->events->samples(to->context, &e);
+}
+
+static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
+{
+    struct kymo_session_events *to = context;
+    if (to->batched == KYMO_SAMPLE_BATCH || (to->batched && to->batch_thread != s->thread))
+        KYMO_TRY(kymo_session_events_flush(to));
+    to->batch_thread = s->thread;
+    to->samples++;
+    to->batch[to->batched++] = (kymo_event_sample){
+        .time_ns = s->time_ns,
+        .weight_ns = s->weight_ns,
+        .stack = s->stack == KYMO_NO_STACK ? KYMO_EVENT_NONE : s->stack,
+        .kind = 0,
+        .state = 1,
+    };
+    return KYMO_OK;
+}
+
+static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t)
+{
+    struct kymo_session_events *to = context;
+    char name[16] = "";
+    kymo_task_name(to->pid, (pid_t)t->tid, name);
+    kymo_event_thread e = {t->thread, to->process, (int32_t)t->tid, t->start_ns, name};
+    return to->events->thread(to->context, &e);
+}
+
+static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
+{
+    struct kymo_session_events *to = context;
+    KYMO_TRY(kymo_session_events_flush(to));
+    if (t->name[0]) {
+        kymo_event_thread_name n = {t->thread, t->end_ns, t->name};
+        KYMO_TRY(to->events->thread_name(to->context, &n));
+    }
+    uint64_t cpu_ns = t->end_cpu_ns;
+    if (cpu_ns == 0 && t->flags & KYMO_SLOT_MAIN)
+        cpu_ns = to->main_cpu_ns;
+    if (cpu_ns < t->last_cpu_ns)
+        cpu_ns = t->last_cpu_ns;
+    to->taken += t->samples;
+    to->handler_ns += t->handler_ns;
+    kymo_event_thread_end e = {t->thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};
+    return to->events->thread_end(to->context, &e);
+}
+
+/* Keeps what the row builder needs to know of a module, until there is one or for good. */
+static kymo_err remember_module(struct kymo_session_events *to,
+                                const struct kymo_module_entry *entry, const char *path)
+{
+    struct kymo_row_job job = {
+        .map_start = entry->map_start,
+        .map_end = entry->map_end,
+        .bias = entry->bias,
+        .build_id_len = entry->build_id_len,
+    };
+    memcpy(job.build_id, entry->build_id, sizeof job.build_id);
+    if (!to->keep_modules || path[0] != '/' || entry->build_id_len == 0)
+        return KYMO_OK;
+    job.path = strdup(path);
+    if (!job.path)
+        return KYMO_E_NOMEM;
+    kymo_err err = kymo_vec_push(&to->jobs, job);
+    if (err != KYMO_OK)
+        free(job.path);
+    return err;
+}
+
+/* The file behind a module, in path; as the loader named it if that is all there is to know. The
+ * kernel's name for what is mapped there is without links, and whole. But by now another library
+ * may lie there: where the loader's name is a path, the kernel's must be the same file's. */
+static const char *module_path(struct kymo_session_events *to,
+                               const struct kymo_module_entry *entry, uint64_t start,
+                               char path[PATH_MAX])
+{
+    char real[PATH_MAX];
+    if (!kymo_task_mapped_file(to->pid, start, path, PATH_MAX))
+        path[0] = '\0';
+    if (entry->path_len == 0 || entry->path_len == KYMO_MODULE_PATH_MAX - 1)
+        return path[0] ? path : entry->path;
+    if (entry->path[0] == '/') {
+        const char *theirs = realpath(entry->path, real) ? real : entry->path;
+        if (strcmp(path, theirs) != 0)
+            snprintf(path, PATH_MAX, "%s", theirs);
+        return path;
+    }
+    const char *slash = strrchr(entry->path, '/');
+    const char *mapped = strrchr(path, '/');
+    int same_name = mapped && strcmp(mapped + 1, slash ? slash + 1 : entry->path) == 0;
+    return same_name || strcmp(path, "[vdso]") == 0 ? path : entry->path;
+}
+
+static kymo_err on_module(void *context, uint32_t module, const struct kymo_module_entry *entry,
+                          uint64_t seen_ns)
+{
+    struct kymo_session_events *to = context;
+    char path[PATH_MAX];
+    kymo_event_module e = {
+        .module = module,
+        .process = to->process,
+        .start = entry->text_start,
+        .end = entry->text_end,
+        .load_bias = entry->bias,
+        .file_offset = entry->text_offset,
+        .load_ns = seen_ns,
+        .path = entry->path,
+        .build_id = entry->build_id,
+        .build_id_len = entry->build_id_len,
+        .is_main = entry->path_len == 0,
+    };
+    if (e.start >= e.end) {
+        e.start = entry->map_start;
+        e.end = entry->map_end;
+        e.file_offset = 0;
+    }
+    e.path = module_path(to, entry, e.start, path);
+    KYMO_TRY(to->events->module(to->context, &e));
+    KYMO_TRY(remember_module(to, entry, e.path));
+    if (strcmp(e.path, "[vdso]") != 0)
+        return KYMO_OK;
+    /* The vDSO is no file. It is the same in every process of this kernel, so ours will do. */
+    uint32_t len;
+    const void *image = kymo_task_vdso(&len);
+    if (!image)
+        return KYMO_OK;
+    kymo_event_module_image bytes = {module, to->process, image, len};
+    return to->events->module_image(to->context, &bytes);
+}
+
+static kymo_err on_module_unload(void *context, uint32_t module, uint64_t time_ns)
+{
+    struct kymo_session_events *to = context;
+    kymo_event_module_unload e = {module, to->process, time_ns};
+    return to->events->module_unload(to->context, &e);
+}
+
+static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
+                         const struct kymo_drain_frame *frames, uint32_t n)
+{
+    struct kymo_session_events *to = context;
+    if (n > to->frames_cap) {
+        kymo_event_frame *grown = realloc(to->frames, n * sizeof *grown);
+        if (!grown)
+            return KYMO_E_NOMEM;
+        to->frames = grown;
+        to->frames_cap = n;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        to->frames[i] = (kymo_event_frame){frames[i].address,
+                                           frames[i].module == KYMO_NO_MODULE ? KYMO_EVENT_NONE
+                                                                              : frames[i].module,
+                                           frames[i].is_return ? KYMO_EVENT_FRAME_RETURN : 0};
+    uint32_t end = flags & KYMO_STACK_END_MASK;
+    uint32_t notes = flags >> KYMO_STACK_NOTES_SHIFT;
+    kymo_event_stack e = {
+        .process = to->process,
+        .stack = stack,
+        .flags = (end == KYMO_WALK_COMPLETE ? KYMO_EVENT_STACK_COMPLETE : 0) |
+                 (end == KYMO_WALK_DEPTH ? KYMO_EVENT_STACK_TRUNCATED : 0) |
+                 (notes & KYMO_WALK_BY_FRAME_POINTER ? KYMO_EVENT_STACK_FRAME_POINTER : 0),
+        .end = end,
+        .depth = n,
+        .frames = to->frames,
+    };
+    return to->events->stack(to->context, &e);
+}
+
+struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
+{
+    return (struct kymo_drain_sink){on_thread_begin, on_thread_end, on_module, on_module_unload,
+                                    on_stack,        on_sample,     to};
+}
+
+void kymo_session_events_deinit(struct kymo_session_events *to)
+{
+    for (size_t i = 0; i < to->jobs.len; i++)
+        free(to->jobs.data[i].path);
+    kymo_vec_deinit(&to->jobs);
+    free(to->frames);
+}

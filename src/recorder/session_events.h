@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_events.h - turns what the drain finds in a session into the events of a recording.
+ *
+ * Layer:    recorder
+ * Flow:     buffer/drain.c -> [session_events] -> recording writer
+ * Threads:  the recorder's one thread
+ * Memory:   the caller owns the structure; deinit frees what it points to
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_SESSION_EVENTS_H
+#define KYMO_RECORDER_SESSION_EVENTS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "buffer/drain.h"
+#include "profile/events.h"
+#include "recorder/row_builder.h"
+
+#define KYMO_SAMPLE_BATCH 256u
+
+/* The first group is the caller's to set, the second its to read, the third private. */
+struct kymo_session_events {
+    const kymo_event_handler *events;
+    void *context;
+    uint32_t process; /* in the recording */
+    pid_t pid;
+    int keep_modules;     /* whether jobs shall be collected */
+    uint64_t main_cpu_ns; /* of the main thread, where it does not say itself; 0: not known */
+
+    KYMO_VEC(struct kymo_row_job) jobs; /* modules for the row builder; the paths are owned */
+    uint64_t samples;                   /* that came out */
+    uint64_t taken;                     /* by the handlers of threads that have ended */
+    uint64_t handler_ns;                /* of those */
+
+    kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
+    uint32_t batched;
+    uint32_t batch_thread;
+    kymo_event_frame *frames;
+    uint32_t frames_cap;
+};
+
+/* What to give to kymo_drain_create. */
+struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to);
+/* Writes the samples that wait; to be called at the end of each round. */
+KYMO_NODISCARD
+kymo_err kymo_session_events_flush(struct kymo_session_events *to);
+void kymo_session_events_deinit(struct kymo_session_events *to);
+
+#endif
