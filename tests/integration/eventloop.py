@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An event loop is sampled where it works and never where it waits.
+
+The loops run side by side: what they print of themselves is in CPU time, which neighbours do not
+change, and being preempted is what real servers know, too.
+
+Shares are of A and B together: what the kernel uses to put the thread to sleep and to wake it, some
+2 % here, is in neither. With timers, which the kernel looks at in its tick only, shares are not
+judged: waits that end with the tick (recv's time-out does) keep the work out of its sight. What is
+judged of them is that they disturb nothing, and that their weights add up to the CPU time.
+"""
+import json
+import os
+
+from kymotest import (WORKLOADS, Recording, Running, add_case, check, engines, folder, main,
+                      record_command, say, skip, tools_for)
+
+WAYS = ["poll", "epoll_wait", "nanosleep", "recv"]
+# Shares of a few hundred samples are off by two points by chance alone.
+SECONDS = 24
+# Frames of a wait, from the program's function to libc's.
+WAITS = {"poll": ["wait_poll", "__poll", "poll", "__GI___poll"],
+         "epoll_wait": ["wait_epoll", "epoll_wait"],
+         "nanosleep": ["wait_nanosleep", "__nanosleep", "nanosleep", "__GI___nanosleep",
+                       "clock_nanosleep", "__clock_nanosleep", "__GI___clock_nanosleep",
+                       "clock_nanosleep@@GLIBC_2.17", "__clock_nanosleep_2"],
+         "recv": ["wait_recv", "__libc_recv", "recv", "__recv"]}
+
+
+def judge(way, recording):
+    """Returns what is wrong."""
+    result = recording.result
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    truth = json.loads(result.stdout)
+    report = recording.report()
+    waiting = sum(report.share(name) for name in WAITS[way])
+    work_s = report.self_s("burn_a") + report.self_s("burn_b")
+    figures = {"CPU": (report.total_s / recording.cpu_s, 1, 0.01)}
+    if report.quality["engine"] == "perf":
+        figures["in the wait"] = (waiting, 0, 0.02)
+        for name, cpu in (("burn_a", truth["cpu_a"]), ("burn_b", truth["cpu_b"])):
+            figures[name] = (report.self_s(name) / work_s,
+                             cpu / (truth["cpu_a"] + truth["cpu_b"]), 0.02)
+    say(f"{way}: {truth['calls']} waits, {truth['eintr']} saw EINTR; {report.quality['samples']} "
+        "samples; "
+        + ", ".join(f"{name} {value:.4f} ({true:.4f})" for name, (value, true, _) in figures.items()))
+    check(truth["calls"] >= 1000, "fewer than 1000 waits: this machine is too busy to tell")
+    wrong = [f"{way}: {name} is {value:.4f}, in truth {true:.4f}"
+             for name, (value, true, tolerance) in figures.items() if abs(value - true) > tolerance]
+    if truth["eintr"] * 1000 > truth["calls"]:
+        wrong.append(f"{way}: {truth['eintr']} of {truth['calls']} waits saw EINTR")
+    if report.lost():
+        wrong.append(f"{way}: lost {report.lost()}")
+    return wrong
+
+
+def loops(engine, cpus):
+    if cpus > os.cpu_count():
+        skip("there is only one CPU")
+    if engine not in engines():
+        skip(f"{engine} does not work here")
+    running = []
+    for way in WAYS:
+        path = folder() / "recording.kymo"
+        command = record_command([WORKLOADS / "eventloop", way, SECONDS], path, engine=engine)
+        running.append((path, Running(command, cpus=sorted(os.sched_getaffinity(0))[:cpus])))
+    recordings = [Recording(path, r.finish(), tools_for(None)) for path, r in running]
+    wrong = [what for way, recording in zip(WAYS, recordings) for what in judge(way, recording)]
+    check(not wrong, "; ".join(wrong))
+
+
+for which in ("perf", "timer"):
+    for number in (1, 2):
+        add_case(f"{which}.{number}cpu", loops, which, number)
+main()

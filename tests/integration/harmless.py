@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that break easily say and do under Kymo what they say and do alone."""
+import os
+import pathlib
+import resource
+import time
+
+from kymotest import (BUILD, NOBODY, WORKLOADS, add_case, case, check, engines, folder, main, record,
+                      record_command, run, say, skip)
+
+HAZARDS = ["smallstack", "coroutine", "longjmp", "sigaltstack", "privdrop", "unshare", "rlimit-fsize",
+           "fork", "lowmem", "mallocthread", "ownsignal"]
+ENGINES = engines()
+
+
+def same(command, *, least_cpu_s=0.0, **how):
+    """Runs it alone and with each engine; returns the reports."""
+    plain = run(command, **how)
+    reports = []
+    for engine in ENGINES:
+        recording = record(command, engine=engine, **how)
+        result = recording.result
+        check(result.status == plain.status,
+              f"{engine}: status {result.status}, alone {plain.status}: {result.stderr}")
+        check(result.stdout == plain.stdout, f"{engine}: prints {result.stdout!r}, "
+              f"alone {plain.stdout!r}")
+        check(result.stderr == plain.stderr, f"{engine}: says {result.stderr!r}, "
+              f"alone {plain.stderr!r}")
+        report = recording.report()
+        say(f"{engine}: as alone (status {plain.status}); {report.total_s:.3f} s of "
+            f"{recording.cpu_s:.3f} s, complete {report.quality['stacks_complete']}, "
+            f"lost {report.lost()}")
+        check(report.total_s >= least_cpu_s, f"{engine}: only {report.total_s:.3f} s were recorded")
+        reports.append(report)
+    return reports
+
+
+def hazard(name, arguments):
+    same([WORKLOADS / "hazards", name, *arguments], least_cpu_s=0.01)
+
+
+for mode in HAZARDS:
+    add_case(mode, hazard, mode, [])
+
+
+@case
+def maskall():
+    """A thread that blocks every signal gets no samples. The report says how much that is."""
+    for report in same([WORKLOADS / "hazards", "maskall"]):
+        unsampled = report.quality["cpu_unsampled_s"]
+        say(f"{report.total_s:.3f} s sampled, {unsampled:.3f} s said not to be")
+        check(report.total_s + unsampled > 0.48, "CPU time is neither sampled nor said not to be")
+
+
+@case
+def daemon():
+    """It closes 3..N and forks; its child, which is not recorded, writes a file."""
+    texts = []
+    where = folder()
+    for engine in [None, *ENGINES]:
+        path = where / f"result-{engine}"
+        command = [WORKLOADS / "hazards", "daemon", path]
+        result = run(command) if engine is None else record(command, engine=engine).result
+        check(result.status == 0, f"{engine}: status {result.status}: {result.stderr}")
+        # The child goes on after all that we can wait for.
+        for _ in range(2000):
+            if path.exists() and path.read_text().endswith("\n"):
+                break
+            time.sleep(0.01)
+        texts.append(path.read_text())
+    check(len(set(texts)) == 1, f"the daemon says {texts}")
+    say(texts[0].strip())
+
+
+@case
+def single():
+    """One thread stays one for glibc, which has quicker ways for it."""
+    command = [BUILD / "tests" / "integration" / "single_thread"]
+    for report in same(command, least_cpu_s=0.1):
+        check(len(report.threads) == 1, f"{len(report.threads)} threads in the report")
+
+
+@case
+def exceptions():
+    if not (WORKLOADS / "exceptions").exists():
+        skip("exceptions was not built: there is no C++ compiler")
+    same([WORKLOADS / "exceptions", "20000"], least_cpu_s=0.1)
+
+
+@case
+def unshare_user():
+    """A program of one thread may make a user namespace: unshare(1) does, and runs another."""
+    alone = run(["unshare", "-U", "/bin/echo", "in there"])
+    if alone.status != 0:
+        skip(f"user namespaces are not permitted here: {alone.stderr.strip()}")
+    same(["unshare", "-U", "/bin/echo", "in there"])
+
+
+@case
+def file_size_limit():
+    """ulimit -f 1 in the shell that starts the program: kymo's own files are limited as well, but
+    no program dies of it."""
+    where = folder()
+    command = ["sh", "-c", "ulimit -f 1; exec \"$0\" 1 >out", str(WORKLOADS / "split")]
+    for engine in ENGINES:
+        recording = record(command, engine=engine, cwd=where)
+        check(recording.result.status == 0, f"status {recording.result.status}: "
+              + recording.result.stderr)
+        check("split-right" in (where / "out").read_text(), "the program did not end")
+
+
+@case
+def empty_environment():
+    """env -i: the program sees none of our variables, and its children neither."""
+    same(["env", "-i", "/usr/bin/env"])
+    program = ["/usr/bin/python3.11", "-c",
+               "import os, subprocess; print(sorted(os.environ)); "
+               "print(subprocess.run(['/usr/bin/env'], capture_output=True).stdout)"]
+    same(program, env={})
+    same(program, env={"LD_PRELOAD": "", "A": "B"})
+    same(["/usr/bin/python3.11", "-c", "import os; print(os.listdir('/proc/self/fd'))"])
+
+
+def memory_group():
+    """A new cgroup of 64 MiB; None where such cannot be made."""
+    for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                        ("/sys/fs/cgroup", "memory.max")):
+        group = pathlib.Path(root) / f"kymo-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(64 << 20))
+            return group
+        except OSError:
+            group.rmdir()
+    return None
+
+
+@case
+def small_cgroup():
+    """Kymo and the program together in 64 MiB."""
+    group = memory_group()
+    if group is None:
+        skip("no cgroup with a memory limit can be made here")
+    try:
+        enter = ["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec \"$@\"", "sh"]
+        program = [WORKLOADS / "split", "1"]
+        for engine in ENGINES:
+            path = folder() / "recording.kymo"
+            result = run(enter + [str(a) for a in record_command(program, path, engine=engine)])
+            check(result.status == 0, f"status {result.status}: {result.stderr}")
+            check("split-right" in result.stdout, "the program did not end")
+            failures = [(group / f).read_text().strip() for f in ("memory.failcnt", "memory.events")
+                        if (group / f).exists()]
+            say(f"{engine}: ended well; the limit was hit: {failures}")
+    finally:
+        group.rmdir()
+
+
+main()

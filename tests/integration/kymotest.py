@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the integration tests share: running programs plainly and under Kymo, and reading results.
+
+CPU time is what the kernel says of a process that has ended: wait4 for a program that runs plainly.
+The program under `kymo record` is a child of kymo, which waits for it; wait4 of kymo says what both
+used, and the clock of kymo's own process, read while it is a zombie, says what of it was kymo's.
+
+A test file defines cases with @case and ends with main(). It prints what it measured, also when all
+is well; a case that cannot run here ends by skip(), which says why.
+"""
+import ctypes
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+BUILD = pathlib.Path(os.environ["KYMO_BUILD"])
+WORKLOADS = BUILD / "tests" / "workloads"
+PRELOAD = BUILD / "src" / "start" / "libkymo-preload.so"
+KYMO = BUILD / "src" / "cli" / "kymo"
+NOBODY = 65534
+CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; it advances with the kernel's tick
+HZ = round(1 / time.clock_getres(CLOCK_MONOTONIC_COARSE))
+PATIENCE_S = 240
+EXIT_SKIPPED = 77  # SKIP_RETURN_CODE in CMakeLists.txt
+
+
+class Failed(Exception):
+    """A check did not hold."""
+
+
+class Skipped(Exception):
+    """The case cannot run on this machine."""
+
+
+def check(holds, message):
+    if not holds:
+        raise Failed(message)
+
+
+def check_close(name, value, truth, tolerance):
+    """value is truth, give or take tolerance (absolute, in the same unit)."""
+    say(f"{name}: {value:.4f}, in truth {truth:.4f}")
+    check(abs(value - truth) <= tolerance,
+          f"{name} is {value:.4f}, in truth {truth:.4f}, further apart than {tolerance:.4f}")
+
+
+def skip(why):
+    raise Skipped(why)
+
+
+def say(text):
+    print("  " + text, flush=True)
+
+
+# ---- running ----
+
+class Result:
+    """How a program ended: status is 128+N where signal N ended it, as a shell has it."""
+
+    def __init__(self, wait_status, usage, own_ns, stdout, stderr):
+        code = os.waitstatus_to_exitcode(wait_status)
+        self.status = code if code >= 0 else 128 - code
+        self.cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
+        self.children_cpu_ns = self.cpu_ns - own_ns
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+class Running:
+    """A program that was started; finish() waits for it."""
+
+    def __init__(self, argv, *, stdin=None, env=None, user=None, cwd=None, cpus=None, limits=()):
+        self.files = [tempfile.TemporaryFile() for _ in range(3)]
+        if stdin:
+            self.files[0].write(stdin)
+            self.files[0].seek(0)
+
+        def prepare():
+            for limit, value in limits:
+                resource.setrlimit(limit, (value, value))
+            if cpus:
+                os.sched_setaffinity(0, cpus)
+            if user is not None:
+                os.setgroups([])
+                os.setresgid(user, user, user)
+                os.setresuid(user, user, user)
+
+        self.argv = [str(a) for a in argv]
+        self.process = subprocess.Popen(
+            self.argv, stdin=self.files[0], stdout=self.files[1], stderr=self.files[2],
+            env=env, cwd=cwd, preexec_fn=prepare, start_new_session=True)
+        self.watchdog = threading.Timer(PATIENCE_S, self.kill)
+        self.watchdog.start()
+
+    def kill(self):
+        print(f"  hangs, is killed: {' '.join(self.argv)}", flush=True)
+        os.killpg(self.process.pid, signal.SIGKILL)
+
+    def finish(self):
+        pid = self.process.pid
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        # The CPU clock of any process by its number, as clock_getcpuclockid makes it.
+        own_ns = time.clock_gettime_ns(~pid << 3 | 2)
+        _, status, usage = os.wait4(pid, 0)
+        self.process.returncode = status
+        self.watchdog.cancel()
+        texts = []
+        for file in self.files[1:]:
+            file.seek(0)
+            texts.append(file.read().decode(errors="surrogateescape"))
+        for file in self.files:
+            file.close()
+        return Result(status, usage, own_ns, *texts)
+
+
+def run(argv, **how):
+    return Running(argv, **how).finish()
+
+
+def folder():
+    """A new folder that any user may write to, gone when the test ends."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="kymo-test-"))
+    path.chmod(0o777)
+    folders.append(path)
+    return path
+
+
+folders = []
+
+
+def tools_for(user):
+    """kymo as that user can run it: the build may lie where only its owner can look."""
+    if user is None:
+        return KYMO
+    if user not in copies:
+        root = folder()
+        for file in (KYMO, PRELOAD):
+            place = root / "src" / file.parent.name
+            place.mkdir(parents=True)
+            shutil.copy2(file, place)
+        copies[user] = root / "src" / KYMO.parent.name / KYMO.name
+    return copies[user]
+
+
+copies = {}
+
+
+def perf_works():
+    """Whether perf_event_open opens the clock of a thread, kernel included; asked without Kymo."""
+    attr = (ctypes.c_uint32 * 32)()
+    attr[0], attr[1], attr[2], attr[4] = 1, 128, 1, 1000000  # software, size, task clock, period
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(298, attr, 0, -1, -1, 8)
+    if fd < 0:
+        return False
+    os.close(fd)
+    return True
+
+
+def engines():
+    """Those that work here."""
+    if perf_works():
+        return ["perf", "timer"]
+    say("perf_event_open is not permitted here: only the timer engine is tested")
+    return ["timer"]
+
+
+# ---- recording ----
+
+class Recording:
+    """A recording and what was seen of the program."""
+
+    def __init__(self, path, result, kymo):
+        self.path = path
+        self.result = result
+        self.kymo = kymo
+
+    @property
+    def cpu_s(self):
+        return self.result.children_cpu_ns / 1e9
+
+    def report(self, *arguments):
+        out = run([self.kymo, "report", self.path, "--json", "--top", "0", *arguments])
+        check(out.status == 0, f"kymo report: status {out.status}: {out.stderr}")
+        return Report(json.loads(out.stdout))
+
+    def firefox(self):
+        path = self.path.with_suffix(".json")
+        out = run([self.kymo, "convert", self.path, "-q", "-f", "-o", path])
+        check(out.status == 0, f"kymo convert: status {out.status}: {out.stderr}")
+        return Profile(json.loads(path.read_text()))
+
+
+def record_command(argv, path, *, engine="auto", period="1ms", options=(), user=None):
+    return [tools_for(user), "record", f"--engine={engine}", f"--cpu={period}", "-q", *options,
+            "-o", path, "--", *argv]
+
+
+def record(argv, *, engine="auto", period="1ms", options=(), user=None, **how):
+    """Runs argv under `kymo record` to its end."""
+    path = folder() / "recording.kymo"
+    command = record_command(argv, path, engine=engine, period=period, options=options, user=user)
+    result = run(command, user=user, **how)
+    check(path.exists(), f"no recording: status {result.status}: {result.stderr}")
+    return Recording(path, result, tools_for(None))
+
+
+class Report:
+    """`kymo report --json`, with shares and the sums that tests ask for."""
+
+    def __init__(self, data):
+        self.data = data
+        self.quality = data["quality"]
+        self.threads = data["threads"]
+        self.total_s = data["total"] / 1e9
+
+    def rows(self, name):
+        return [f for f in self.data["functions"] if f["name"] == name]
+
+    def self_s(self, name):
+        return sum(f["self"] for f in self.rows(name)) / 1e9
+
+    def share(self, name):
+        return self.self_s(name) / self.total_s if self.total_s else 0.0
+
+    def lost(self):
+        return {kind: n for kind, n in self.quality["lost"].items() if n}
+
+
+class Sample:
+    def __init__(self, time_ns, cpu_ns, frames):
+        self.time_ns = time_ns  # CLOCK_MONOTONIC
+        self.cpu_ns = cpu_ns
+        self.frames = frames  # from the outermost to the innermost
+
+
+class Frame:
+    def __init__(self, name, lib, depth, line):
+        self.name = name
+        self.lib = lib  # path; None: none
+        self.inline_depth = depth
+        self.line = line
+
+
+class Profile:
+    """A Firefox processed profile, read by what firefox-format says and nothing of our encoder's."""
+
+    def __init__(self, data):
+        self.data = data
+        shared = data["shared"]
+        strings = shared["stringArray"]
+        functions, frames = shared["funcTable"], shared["frameTable"]
+        resources = shared["resourceTable"]["lib"]
+        self.frames = []
+        for i in range(frames["length"]):
+            function = frames["func"][i]
+            resource = functions["resource"][function]
+            lib = resources[resource] if resource >= 0 else None
+            self.frames.append(Frame(
+                strings[functions["name"][function]],
+                data["libs"][lib]["path"] if lib is not None and lib >= 0 else None,
+                frames["inlineDepth"][i], frames["line"][i]))
+        table = shared["stackTable"]
+        self.stacks = []
+        for i in range(table["length"]):
+            offset = table["prefixOffset"][i]
+            parent = self.stacks[i - offset] if offset else ()
+            self.stacks.append(parent + (self.frames[table["frame"][i]],))
+
+    def samples(self, thread):
+        """Of one of data["threads"]; those with a stack."""
+        zero = int(self.data["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"])
+        table = thread["samples"]
+        now = 0.0
+        out = []
+        for i in range(table["length"]):
+            now = now + table["timeDeltas"][i] if "timeDeltas" in table else table["time"][i]
+            stack = table["stack"][i]
+            cpu = table["threadCPUDelta"][i] if "threadCPUDelta" in table else 0
+            if stack is not None:
+                out.append(Sample(zero + now * 1e6, cpu or 0, self.stacks[stack]))
+        return out
+
+    def all_samples(self):
+        return [s for t in self.data["threads"] for s in self.samples(t)]
+
+
+# ---- cases ----
+
+cases = {}
+
+
+def case(function):
+    cases[function.__name__] = function
+    return function
+
+
+def add_case(name, function, *arguments):
+    cases[name] = lambda: function(*arguments)
+
+
+def main():
+    """Runs the cases that are named on the command line, or all."""
+    failed, skipped = [], []
+    names = sys.argv[1:] or list(cases)
+    for name in names:
+        print(f"{name}:", flush=True)
+        try:
+            cases[name]()
+        except Skipped as why:
+            say(f"SKIPPED: {why}")
+            skipped.append(name)
+        except Failed as why:
+            say(f"FAILED: {why}")
+            failed.append(name)
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            failed.append(name)
+    for path in folders:
+        if failed and os.environ.get("KYMO_TEST_KEEP"):
+            say(f"kept: {path}")
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+    print(f"{len(names) - len(failed) - len(skipped)} of {len(names)} held"
+          + (f"; failed: {' '.join(failed)}" if failed else "")
+          + (f"; skipped: {' '.join(skipped)}" if skipped else ""))
+    sys.exit(1 if failed else EXIT_SKIPPED if len(skipped) == len(names) else 0)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real programs: what they say is unchanged, and what Kymo says of them is so.
+
+Each with perf at 1 kHz, and with timers as a user who may do nothing special.
+"""
+import os
+import re
+import struct
+
+import known_programs
+from kymotest import (HZ, NOBODY, add_case, check, check_close, folder, main, perf_works, record,
+                      run, say, skip)
+
+# The code that begins a process or a thread, in the program, in ld.so and in libc.
+ENTRIES = {"_start", "_dl_start_user", "clone3", "__clone3", "clone", "__clone"}
+
+
+def outputs(where, files):
+    found = [(where / f).read_bytes() for f in files]
+    for f in files:
+        (where / f).unlink()
+    return found
+
+
+def same_output(name, plain, profiled):
+    check(profiled.status == plain.status, f"status {profiled.status}, plainly {plain.status}: "
+          + profiled.stderr)
+    if name == "openssl":  # it prints how fast it was
+        mask = known_programs.without_measurements
+        check(mask(profiled.stdout) == mask(plain.stdout), "standard output differs")
+        check(mask(profiled.stderr) == mask(plain.stderr), "standard error differs")
+        return
+    check(profiled.stdout == plain.stdout, "standard output differs")
+    check(profiled.stderr == plain.stderr, f"standard error differs: {profiled.stderr}")
+
+
+def is_entry(frame):
+    """A program without symbols shows its entry by its address in the file."""
+    at = re.fullmatch(r".*\+0x([0-9a-f]+)", frame.name)
+    if at is None or frame.lib is None:
+        return frame.name in ENTRIES
+    with open(frame.lib, "rb") as file:
+        entry = struct.unpack_from("<Q", file.read(64), 24)[0]
+    return entry <= int(at[1], 16) < entry + 64
+
+
+def check_stacks(report, profile):
+    """Counted by the quality line, and once more in what the Firefox Profiler would show."""
+    samples = profile.all_samples()
+    entries = {frame: is_entry(frame) for frame in {s.frames[0] for s in samples}}
+    ends = sum(entries[s.frames[0]] for s in samples)
+    odd = sorted(frame.name for frame, good in entries.items() if not good)
+    say(f"{ends} of {len(samples)} stacks end in the entry" + (f", not: {odd[:5]}" if odd else ""))
+    check(ends >= 0.999 * len(samples), f"stacks that do not end in the entry but in {odd[:5]}")
+    check(report.quality["stacks_complete"] >= 0.999,
+          f"stacks_complete is {report.quality['stacks_complete']}")
+    check(report.quality["samples"] == len(samples),
+          f"{report.quality['samples']} samples in the report, {len(samples)} in the other file")
+
+
+def check_names(report):
+    named = report.quality["frames_symbolized"]
+    say(f"{named} of the frames in files with symbols are named")
+    check(named is not None and named >= 0.99, f"frames_symbolized is {named}")
+
+
+def profile_program(name, engine, user):
+    if engine == "perf" and not perf_works():
+        skip("perf_event_open is not permitted here")
+    if user is not None and os.getuid() != 0:
+        user = None  # whoever runs the tests is such a user already
+    where = folder()
+    command, files = known_programs.PROGRAMS[name](where)
+    plain = run(command, user=user)
+    check(plain.status == 0, f"the program itself fails: {plain.stderr}")
+    made = outputs(where, files)
+    recording = record(command, engine=engine, user=user)
+    same_output(name, plain, recording.result)
+    check(outputs(where, files) == made, "a file that it writes differs")
+
+    report = recording.report()
+    quality = report.quality
+    check(quality["engine"] == engine, f"the engine is {quality['engine']}")
+    check(not report.lost(), f"lost: {report.lost()}")
+    check_close("CPU seconds", report.total_s, recording.cpu_s, 0.01 * recording.cpu_s)
+    # Without privilege a timer is no finer than the kernel's tick.
+    period_s = 0.001 if engine == "perf" else max(0.001, 1 / HZ)
+    rate = quality["samples"] * period_s / recording.cpu_s
+    say(f"{quality['samples']} samples, {rate:.4f} of one each {period_s * 1e3:g} ms of CPU time; "
+        f"by the report {quality['sampled_rate']} of what was asked for")
+    if engine == "perf":
+        check(rate >= 0.98, "too few samples")
+        check(quality["sampled_rate"] >= 0.98, "too few samples by the report")
+    else:
+        check(rate >= 0.90, "too few samples for the tick")
+    check_names(report)
+    check_stacks(report, recording.firefox())
+
+
+for program in known_programs.PROGRAMS:
+    add_case(f"{program}.perf", profile_program, program, "perf", None)
+    add_case(f"{program}.timer", profile_program, program, "timer", NOBODY)
+main()

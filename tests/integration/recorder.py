@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of the program and of the recording when the recorder is in trouble, or the program
+is the trouble."""
+import os
+import resource
+import signal
+import time
+
+from kymotest import (BUILD, KYMO, WORKLOADS, Recording, Running, add_case, check, engines, folder,
+                      main, record, record_command, run, say, skip, tools_for)
+
+ENGINES = engines()
+HERE = BUILD / "tests" / "integration"
+
+
+def spools(where):
+    """Recordings in a folder, whatever they are called."""
+    return [f for f in where.iterdir() if ".kymo" in f.name and f.stat().st_size > 0]
+
+
+def wait_until(what, holds):
+    for _ in range(6000):
+        if holds():
+            return
+        time.sleep(0.01)
+    check(False, f"in a minute not {what}")
+
+
+def killed(engine):
+    """SIGKILL to kymo: the program goes on to its end, and what was drained can be read."""
+    where = folder()
+    running = Running(record_command([HERE / "outlives", where], where / "r.kymo", engine=engine))
+    wait_until("some seconds' worth in the recording",
+               lambda: any(f.stat().st_size > 20000 for f in spools(where)))
+    running.process.send_signal(signal.SIGKILL)
+    result = running.finish()
+    check(result.status == 137, f"kymo's status is {result.status}")
+    wait_until("the program's end", lambda: (where / "ended").exists())
+    check((where / "ended").read_text() == "well\n", "the program did not end well")
+    kept = spools(where)
+    check(len(kept) == 1, f"recordings: {kept}")
+    report = Recording(kept[0], result, tools_for(None)).report()
+    say(f"{kept[0].name}: {report.total_s:.3f} s before the end, burn_in_public "
+        f"{report.share('burn_in_public'):.3f}")
+    check(report.total_s > 0.1, "nothing can be read of what was recorded")
+    check(report.share("burn_in_public") > 0.9, "what was recorded is not what happened")
+
+
+def no_room(engine):
+    """The recording's disk is full: the program goes on, one line says so, the rest is kept."""
+    if os.getuid() != 0:
+        skip("only root can mount a small file system")
+    where = folder()
+    mounted = run(["mount", "-t", "tmpfs", "-o", f"size={32 if engine == 'perf' else 16}k", "tmpfs", where])
+    if mounted.status != 0:
+        skip(f"tmpfs cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        result = run(record_command([WORKLOADS / "split", "3"], where / "r.kymo", engine=engine,
+                                    period="100us"))
+        check("split-right" in result.stdout, "the program did not end")
+        check(result.status == 1, f"status {result.status}")
+        errors = [line for line in result.stderr.splitlines() if "No space left" in line]
+        say(" | ".join(result.stderr.splitlines()))
+        check(len(errors) == 1, f"{len(errors)} lines say that there is no space")
+        kept = spools(where)
+        check(len(kept) == 1, f"recordings: {kept}")
+        check(kept[0] == where / "r.kymo" or str(kept[0]) in result.stderr,
+              "nothing says where the recording is")
+        report = Recording(kept[0], result, tools_for(None)).report()
+        check(report.total_s > 0.05, "nothing can be read of what was recorded")
+        say(f"{report.total_s:.3f} s are kept")
+    finally:
+        run(["umount", where])
+
+
+def limited_file(engine):
+    """Where kymo itself may write no file of any size, it says so and runs nothing."""
+    where = folder()
+    result = run(record_command([WORKLOADS / "split", "1"], where / "r.kymo", engine=engine),
+                 limits=[(resource.RLIMIT_FSIZE, 64 << 10)])
+    say(f"status {result.status}: {result.stderr.strip()}")
+    check(result.status == 1, f"status {result.status}")
+    check(len(result.stderr.splitlines()) == 1, "not one line on standard error")
+    check("File too large" in result.stderr, "it does not say why")
+    check(result.stdout == "", "the program ran")
+    check(not list(where.iterdir()), f"it leaves {list(where.iterdir())}")
+
+
+def scribbled(engine):
+    """The program writes at random over the memory that it shares with the recorder."""
+    for seed, writes in enumerate([1, 1, 10, 10, 100, 1000], start=1):
+        path = folder() / "recording.kymo"
+        result = run(record_command([HERE / "scribble", str(seed), str(writes)], path,
+                                    engine=engine))
+        check("scribbled" in result.stdout, f"the program did not end: {result.stderr}")
+        check(result.status in (0, 1), f"status {result.status}: {result.stderr}")
+        read = run([KYMO, "report", path, "--json"]) if path.exists() else None
+        check(read is None or read.status in (0, 1), f"report: {read and read.status}")
+        lines = (result.stderr + (read.stderr if read else "")).splitlines()
+        say(f"seed {seed}: {result.stdout.strip()}; status {result.status}, report "
+            f"{read.status if read else 'none'}; {lines[:2]}")
+
+
+def replaced_library(engine):
+    """A library's file is replaced while the program runs its old code: names of the new file, whose
+    functions lie at the same addresses, must not appear."""
+    where = folder()
+    library = where / "libreplaced.so"
+    for source, target in (("libreplaced_before.so", library), ("libreplaced_after.so", where / "new")):
+        target.write_bytes((HERE / source).read_bytes())
+        target.chmod(0o755)
+    recording = record([HERE / "replace", library, where / "new"], engine=engine)
+    check(recording.result.status == 0, recording.result.stderr)
+    report = recording.report()
+    check(not report.rows("only_in_the_new_file"), "a name of the new file was used")
+    frames = [f for f in recording.firefox().frames if f.lib == str(library)]
+    names = {f.name for f in frames}
+    say(f"names of frames in the library: {sorted(names)}")
+    check(frames, "no frame in the library")
+    rightly = [n for n in names
+               if n == "only_in_the_old_file" or n.startswith("libreplaced.so+0x")]
+    check(len(rightly) == len(names), f"frames are called {names}")
+    seconds = sum(f["self"] for f in report.data["functions"]
+                  if f["module"] and "libreplaced" in f["module"]) / 1e9
+    say(f"{seconds:.3f} s in the library, of {recording.cpu_s:.3f} s")
+    check(seconds > 0.8 * recording.cpu_s, "its time is not shown")
+
+
+for function in (killed, no_room, limited_file, scribbled, replaced_library):
+    for which in ENGINES:
+        add_case(f"{function.__name__}.{which}", function, which)
+main()

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that know where their time goes, and what Kymo says of them."""
+import json
+
+from kymotest import (WORKLOADS, add_case, case, check, check_close, engines, main, record, say,
+                      skip)
+
+ENGINE = engines()[0]
+
+
+def lines(result):
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def record_workload(*command):
+    recording = record([WORKLOADS / command[0], *command[1:]], engine=ENGINE)
+    report = recording.report()
+    check(not report.lost(), f"lost: {report.lost()}")
+    return recording, report
+
+
+@case
+def split():
+    """Three functions at 60 : 30 : 10 on two threads. What the program takes for their time is that
+    of its readings of the clock, too, which are shared out alike."""
+    recording, report = record_workload("split", "2")
+    check_close("CPU seconds", report.total_s, recording.cpu_s, 0.01 * recording.cpu_s)
+    profile = recording.firefox()
+    names = {t["name"]: t for t in profile.data["threads"]}
+    for truth in lines(recording.result):
+        samples = profile.samples(names[truth["thread"]])
+        check_close(f"{truth['thread']}: CPU seconds", sum(s.cpu_ns for s in samples) / 1e9,
+                    truth["cpu_s"], 0.01 * truth["cpu_s"])
+        weights = {name: sum(s.cpu_ns for s in samples if s.frames[-1].name == name)
+                   for name in ("burn_sixty", "burn_thirty", "burn_ten")}
+        for name, weight in weights.items():
+            check_close(f"{truth['thread']}: {name}", weight / sum(weights.values()), truth[name], 0.02)
+
+
+@case
+def phases():
+    """The function changes every 20 ms: each change is seen, between two samples that lie on the
+    right sides of it and no more than 2 ms of CPU time apart."""
+    if ENGINE != "perf":
+        skip("changes of 2 ms are not for timers")
+    recording, _ = record_workload("phases", "100")
+    samples = [s for s in recording.firefox().all_samples()
+               if any(f.name.startswith("phase_") for f in s.frames)]
+    truth = lines(recording.result)
+    at = 0
+    widest = 0
+    for i, phase in enumerate(truth):
+        own = []
+        while at < len(samples) and samples[at].frames[-1].name == phase["phase"]:
+            own.append(samples[at])
+            at += 1
+        check(own, f"phase {i} ({phase['phase']}) was not seen")
+        check(len(own) >= 15, f"only {len(own)} samples in phase {i}")
+        early, late = phase["start_ns"] - own[0].time_ns, own[-1].time_ns - phase["end_ns"]
+        check(early <= 2e6 and late <= 2e6, f"phase {i}: {early} ns too early, {late} ns too late")
+        if i > 0:
+            # The weight of a phase's first sample goes back to the last of the phase before.
+            widest = max(widest, own[0].cpu_ns)
+    check(at == len(samples), f"{len(samples) - at} samples after the last phase")
+    say(f"{len(truth)} phases, each change between two samples at most {widest / 1e6:.3f} ms apart")
+    check(widest <= 2e6, f"a change lies between samples {widest} ns apart")
+
+
+def outermost_first(frames, names):
+    """Whether these names occur in this order; others may lie between them."""
+    at = 0
+    for frame in frames:
+        if at < len(names) and frame.name.startswith(names[at]):
+            at += 1
+    return at == len(names)
+
+
+def inlining(program, chains, inlined):
+    """chains: beginnings of names from the outside in, and the least share of the samples that have
+    them. inlined: such beginnings, and how deep the compiler has inlined them at least."""
+    if not (WORKLOADS / program).exists():
+        skip(f"{program} was not built: its compiler is not here")
+    recording, _ = record_workload(program, "300")
+    profile = recording.firefox()
+    samples = profile.all_samples()
+    wrong = []
+    for chain, least in chains:
+        share = sum(outermost_first(s.frames, chain) for s in samples) / len(samples)
+        say(f"{' > '.join(chain)}: {share:.3f}")
+        if share < least:
+            wrong.append(f"{chain} is only {share:.3f} of the samples")
+    for name, depth in inlined.items():
+        depths = {f.inline_depth for f in profile.frames if f.name.startswith(name)}
+        say(f"{name}: inlined {sorted(depths)} deep")
+        if not depths or min(depths) < depth or depth == 0 and depths != {0}:
+            wrong.append(f"{name} is inlined {sorted(depths)} deep, not {depth}")
+    check(not wrong, "; ".join(wrong))
+
+
+# What debug information calls the functions of an unnamed namespace and of a lambda, and with it
+# addr2line, is their bare name.
+add_case(
+    "inlines", inlining, "inlines",
+    [(["main", "unsigned long geometry::total_area<geometry::Round>",
+       "geometry::Shape<geometry::Round>::area() const", "geometry::polish(unsigned long, int)"], 0.2),
+     (["main", "unsigned long geometry::total_area<geometry::Square>",
+       "geometry::Shape<geometry::Square>::area() const", "geometry::polish(unsigned long, int)"], 0.2),
+     (["main", "text::checksum(", "operator()", "rotate"], 0.02),
+     (["main", "careful(unsigned long)", "risky(unsigned long)"], 0.05)],
+    {"geometry::Shape<geometry::Round>::area() const": 1, "geometry::polish(unsigned long, int)": 1,
+     "rotate": 2, "unsigned long geometry::total_area<geometry::Round>": 0})
+add_case(
+    "inlines_rs", inlining, "inlines_rs",
+    [(["inlines::main", "inlines::geometry::total_area",
+       "<inlines::geometry::Round as inlines::geometry::Shape>::area",
+       "inlines::geometry::polish"], 0.02),
+     (["inlines::main", "inlines::geometry::total_area",
+       "<inlines::geometry::Square as inlines::geometry::Shape>::area",
+       "inlines::geometry::polish"], 0.02),
+     (["inlines::main", "inlines::text::checksum", "inlines::text::mix"], 0.2)],
+    {"inlines::geometry::polish": 1, "inlines::text::mix": 1, "inlines::text::checksum::{{closure}}": 1})
+
+
+@case
+def manythreads():
+    """1000 threads that live, and 1000 a second that do not for long: nothing is lost. What a thread
+    uses in the kernel once its last line has run (some 10 us) is in the process's time alone."""
+    recording, report = record_workload("manythreads")
+    truth = lines(recording.result)[0]
+    threads = truth["live"] + truth["short"] + 1
+    unsampled = report.quality["cpu_unsampled_s"]
+    say(f"{len(report.threads)} threads, {report.total_s:.3f} s sampled, {unsampled:.3f} s said not to"
+        " be")
+    check(len(report.threads) == threads, f"{len(report.threads)} threads of {threads}")
+    check_close("CPU seconds, sampled or known not to be", report.total_s + unsampled,
+                recording.cpu_s, 0.01 * recording.cpu_s + 20e-6 * threads)
+
+
+@case
+def dlopenloop():
+    """Two plugins take turns at the same addresses; they load by the RUNPATH of their caller."""
+    recording, report = record_workload("dlopenloop", "1000")
+    check(recording.result.status == 0, recording.result.stderr)
+    truth = lines(recording.result)[0]
+    for name in ("plugin_red", "plugin_blue"):
+        check_close(f"seconds in {name}", report.self_s(name), truth[name], 0.02 * recording.cpu_s)
+
+
+def ending(way, status, functions):
+    recording, report = record_workload("exits", way)
+    check(recording.result.status == status, f"status {recording.result.status}, not {status}")
+    for name in functions:
+        seconds = report.self_s(name)
+        say(f"{name}: {seconds:.3f} s of 0.3 s and a little more")
+        check(0.29 <= seconds <= 0.35, f"{name} has {seconds:.3f} s")
+
+
+BEFORE = ["burn_before_the_end"]
+for name, code in (("return", 0), ("exit", 7), ("_exit", 7), ("quick_exit", 7), ("abort", 134),
+                   ("sigkill", 137), ("segv", 139), ("exec", 0)):
+    add_case(f"exits.{name}", ending, name, code, BEFORE)
+add_case("exits.pthread_exit", ending, "pthread_exit", 0, BEFORE + ["burn_after_main"])
+main()
