@@ -43,7 +43,8 @@ def judge(way, recording):
                              cpu / (truth["cpu_a"] + truth["cpu_b"]), 0.02)
     say(f"{way}: {truth['calls']} waits, {truth['eintr']} saw EINTR; {report.quality['samples']} "
         "samples; "
-        + ", ".join(f"{name} {value:.4f} ({true:.4f})" for name, (value, true, _) in figures.items()))
+        + ", ".join(f"{name} {value:.4f} ({true:.4f})"
+                    for name, (value, true, _) in figures.items()))
     check(truth["calls"] >= 1000, "fewer than 1000 waits: this machine is too busy to tell")
     wrong = [f"{way}: {name} is {value:.4f}, in truth {true:.4f}"
              for name, (value, true, tolerance) in figures.items() if abs(value - true) > tolerance]

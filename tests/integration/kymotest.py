@@ -252,7 +252,7 @@ class Frame:
 
 
 class Profile:
-    """A Firefox processed profile, read by what firefox-format says and nothing of our encoder's."""
+    """A Firefox processed profile, read by its format alone: nothing of our encoder's is here."""
 
     def __init__(self, data):
         self.data = data

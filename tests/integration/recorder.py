@@ -51,7 +51,8 @@ def no_room(engine):
     if os.getuid() != 0:
         skip("only root can mount a small file system")
     where = folder()
-    mounted = run(["mount", "-t", "tmpfs", "-o", f"size={32 if engine == 'perf' else 16}k", "tmpfs", where])
+    size = "32k" if engine == "perf" else "16k"
+    mounted = run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", where])
     if mounted.status != 0:
         skip(f"tmpfs cannot be mounted here: {mounted.stderr.strip()}")
     try:
@@ -102,11 +103,12 @@ def scribbled(engine):
 
 
 def replaced_library(engine):
-    """A library's file is replaced while the program runs its old code: names of the new file, whose
-    functions lie at the same addresses, must not appear."""
+    """A library's file is replaced while the program runs its old code: names of the new file,
+    whose functions lie at the same addresses, must not appear."""
     where = folder()
     library = where / "libreplaced.so"
-    for source, target in (("libreplaced_before.so", library), ("libreplaced_after.so", where / "new")):
+    for source, target in (("libreplaced_before.so", library),
+                           ("libreplaced_after.so", where / "new")):
         target.write_bytes((HERE / source).read_bytes())
         target.chmod(0o755)
     recording = record([HERE / "replace", library, where / "new"], engine=engine)

@@ -2,9 +2,9 @@
 """1000 sampled stacks and more of each program are, frame by frame, what libgcc says they are.
 
 libgcc walks the sampled stacks, too, inside the handler; see check_preload.c. The rate is high, so
-that after some thousands of samples the recorder hands in its row tables: stacks are compared before
-and after. In assembly that has no rows (of libgmp, in cc1) libgcc stops where our walk goes on by
-the frame pointer: such stacks are counted apart, shown, and compared as far as libgcc comes.
+that after some thousands of samples the recorder hands in its row tables: stacks are compared
+before and after. In assembly that has no rows (of libgmp, in cc1) libgcc stops where our walk goes
+on by the frame pointer: such stacks are counted apart, shown, and compared as far as libgcc comes.
 """
 import os
 
