@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hash.h - hashing of bytes, and an index from hashes to array positions.
+ * hash.h - keyed hashing of bytes and words, and an index from hashes to array positions.
  *
  * Layer:    base; kymo_hash_* are for both halves, kymo_index is for the cold one
  * Threads:  hashing: any; an index has one owner at a time
  * Memory:   the index uses malloc
- * Signals:  kymo_hash_* are safe
+ * Signals:  kymo_hash_* are safe, except kymo_hash_secret
+ *
+ * Whoever hashes what comes from a recording or from a file seeds the hash with
+ * kymo_hash_secret(): the file may have been made so that its keys collide, and can be only for a
+ * hash that its maker can compute. Hashes differ from process to process then, so no output may
+ * depend on them. The hot half hashes with seeds of its own, and bounds its searches instead.
  *
  * kymo_index is the hash half of every interning table: the elements themselves lie in a column
  * or vector of the caller, the index maps a hash to candidate positions, and the caller compares.
@@ -18,16 +23,27 @@
 
 #include "base/error.h"
 
-/* One step of mixing; good for words that are not chosen by an adversary. */
-static inline uint64_t kymo_hash_mix(uint64_t h, uint64_t word)
+/* The two halves of the 128-bit product in one word: each bit of it depends on bits of both
+ * factors above and below its own place, which the lower half alone cannot say. */
+static inline uint64_t kymo_hash_fold(uint64_t a, uint64_t b)
 {
-    h ^= word;
-    h *= 0x9fb21c651e98df25ull;
-    return h ^ (h >> 32);
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* One step of mixing, without a key: only for words that are not chosen by an adversary. */
+static inline uint64_t kymo_hash_mix(uint64_t h, uint64_t word)
+{
+    return kymo_hash_fold(h ^ word, 0x9fb21c651e98df25ull);
+}
+
+/* All 64 bits are usable. Keys that differ in their length only have different hashes, too. */
 KYMO_SIGNAL_SAFE uint64_t kymo_hash_bytes(const void *data, size_t len, uint64_t seed);
 KYMO_SIGNAL_SAFE uint64_t kymo_hash_words(const uint64_t *words, size_t n, uint64_t seed);
+
+/* The seed for keys that others choose: a random word, the same for the life of the process (and in
+ * its children). Any thread may ask first; not for signal handlers. For the cold half only. */
+uint64_t kymo_hash_secret(void);
 
 typedef struct kymo_index {
     uint64_t *slots; /* upper 32 bits: of the hash; lower 32: position + 1; 0: empty */

@@ -39,7 +39,7 @@ struct collapsed {
 static kymo_err add_node(struct collapsed *w, uint32_t parent, uint32_t name, uint32_t *node)
 {
     uint64_t key = (uint64_t)parent << 32 | name;
-    uint64_t hash = kymo_hash_words(&key, 1, 0);
+    uint64_t hash = kymo_hash_words(&key, 1, kymo_hash_secret());
     for (size_t probe = 0; kymo_index_find(&w->node_index, hash, &probe, node);)
         if (w->node_parent.data[*node] == parent && w->node_name.data[*node] == name)
             return KYMO_OK;

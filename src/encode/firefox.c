@@ -47,7 +47,7 @@ static kymo_err number_functions(kymo_firefox *w)
         const kymo_function *f = &w->p->functions.data[i];
         uint64_t words[2] = {(uint64_t)f->name << 32 | f->source,
                              (uint64_t)f->start_line << 32 | f->module};
-        uint64_t hash = kymo_hash_words(words, 2, 0);
+        uint64_t hash = kymo_hash_words(words, 2, kymo_hash_secret());
         uint32_t other = KYMO_NONE;
         size_t probe = 0;
         while (kymo_index_find(&seen, hash, &probe, &other) &&
@@ -95,8 +95,11 @@ static int same_frame(const kymo_profile *p, const kymo_frame *a, const kymo_fra
 static kymo_err find_same_frame(kymo_firefox *w, kymo_index *seen, uint32_t frame)
 {
     const kymo_frame *f = &w->p->frames.data[frame];
-    uint64_t words[3] = {telling_address(f), frame_file(w->p, f), f->category};
-    uint64_t hash = kymo_hash_words(words, 3, 0);
+    kymo_line line = f->line_count ? w->p->lines.data[f->first_line] : (kymo_line){0, 0, 0};
+    uint64_t words[] = {telling_address(f), (uint64_t)frame_file(w->p, f) << 32 | f->symbol,
+                        (uint64_t)f->line_count << 8 | f->category,
+                        (uint64_t)line.function << 32 | line.line, line.column};
+    uint64_t hash = kymo_hash_words(words, KYMO_ARRAY_LEN(words), kymo_hash_secret());
     uint32_t other;
     for (size_t probe = 0; kymo_index_find(seen, hash, &probe, &other);)
         if (same_frame(w->p, f, &w->p->frames.data[other])) {

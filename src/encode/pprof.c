@@ -145,7 +145,7 @@ static uint32_t text_number(struct pprof *w, const char *text, size_t len)
     uint32_t string = kymo_profile_find_string(w->p, text, len);
     if (string != KYMO_NONE)
         return string_number(w, string);
-    uint64_t hash = kymo_hash_bytes(text, len, 0);
+    uint64_t hash = kymo_hash_bytes(text, len, kymo_hash_secret());
     for (size_t probe = 0; kymo_index_find(&w->made_index, hash, &probe, &i);)
         if (w->made.data[i].text.len == len && memcmp(w->made.data[i].text.data, text, len) == 0)
             return w->made.data[i].number;
@@ -174,8 +174,9 @@ static int same_mapping(const kymo_profile *p, uint32_t a, uint32_t b)
 static kymo_err find_mapping(struct pprof *w, kymo_index *seen, uint32_t module)
 {
     const kymo_module *m = &w->p->modules.data[module];
-    uint64_t words[3] = {w->p->module_ids.data[module].file, m->start, m->load_bias};
-    uint64_t hash = kymo_hash_words(words, 3, 0);
+    uint64_t words[] = {w->p->module_ids.data[module].file, m->start, m->end, m->file_offset,
+                        m->load_bias};
+    uint64_t hash = kymo_hash_words(words, KYMO_ARRAY_LEN(words), kymo_hash_secret());
     uint32_t other;
     for (size_t probe = 0; kymo_index_find(seen, hash, &probe, &other);)
         if (same_mapping(w->p, module, other)) {

@@ -133,7 +133,8 @@ static kymo_report_row describe(kymo_report *r, struct key key, uint32_t module)
 
 static kymo_err find_row(kymo_report *r, struct key key, uint32_t module, uint32_t *out)
 {
-    uint64_t hash = kymo_hash_mix(kymo_hash_mix(key.tag, key.id), key.line);
+    uint64_t words[] = {(uint64_t)key.tag << 32 | key.id, key.line};
+    uint64_t hash = kymo_hash_words(words, 2, kymo_hash_secret());
     size_t probe = 0;
     uint32_t at;
     while (kymo_index_find(&r->row_index, hash, &probe, &at)) {
@@ -186,7 +187,8 @@ static struct key key_of_line(const kymo_report *r, const kymo_frame *frame, con
 /* The node of row below parent; made if it is new. */
 static kymo_err enter(kymo_report *r, uint32_t parent, uint32_t row, uint32_t *out)
 {
-    uint64_t hash = kymo_hash_mix(kymo_hash_mix(0, parent), row);
+    uint64_t step = (uint64_t)parent << 32 | row;
+    uint64_t hash = kymo_hash_words(&step, 1, kymo_hash_secret());
     size_t probe = 0;
     uint32_t at;
     /* A file, a module or code without names calls itself all the time; that is one step. */

@@ -11,7 +11,7 @@ static kymo_err intern_frame(kymo_profile *p, const kymo_frame *row, uint32_t fu
                              uint32_t *id)
 {
     uint64_t words[3] = {row->address, (uint64_t)row->module << 32 | function, row->category};
-    uint64_t hash = kymo_hash_words(words, 3, 0);
+    uint64_t hash = kymo_hash_words(words, 3, kymo_hash_secret());
     uint32_t found;
     for (size_t probe = 0; kymo_index_find(&p->frame_index, hash, &probe, &found);) {
         const kymo_frame *f = &p->frames.data[found];

@@ -8,7 +8,7 @@ static uint64_t function_hash(const kymo_function *f)
 {
     uint64_t words[3] = {(uint64_t)f->name << 32 | f->system_name,
                          (uint64_t)f->source << 32 | f->start_line, f->module};
-    return kymo_hash_words(words, 3, 0);
+    return kymo_hash_words(words, 3, kymo_hash_secret());
 }
 
 static int same_function(const kymo_function *a, const kymo_function *b)

@@ -35,6 +35,7 @@
 
 /* 64 ms of a busy thread where the tick is 4 ms. */
 #define EVEN_SAMPLES 16u
+#define SAME_PLACE_MAX 8 /* modules of one place that are looked at */
 
 /* How a stack begins, seen from outside. */
 enum root {
@@ -320,13 +321,15 @@ static kymo_err on_module(void *ctx, const kymo_event_module *e)
         e->build_id_len > KYMO_BUILD_ID_MAX || e->path == NULL)
         return KYMO_E_INVALID;
     const uint64_t place[] = {e->process, e->start, e->end, e->load_bias};
-    uint64_t hash = kymo_hash_words(place, KYMO_ARRAY_LEN(place), 0);
+    uint64_t hash = kymo_hash_words(place, KYMO_ARRAY_LEN(place), kymo_hash_secret());
     struct module module = {.ours = (uint32_t)is_ours(e->path)};
     size_t probe = 0;
     uint32_t at;
+    int tries = 0;
     /* Looking at a few is enough: there are only as many at one place as were loaded there one
-     * after the other, and a duplicate row does no harm. */
-    for (int tries = 0; tries < 8 && kymo_index_find(&in->module_index, hash, &probe, &at);
+     * after the other, and a duplicate row does no harm. Those that nobody would look at are not
+     * put there either, where they would make the way of the next one longer. */
+    for (; tries < SAME_PLACE_MAX && kymo_index_find(&in->module_index, hash, &probe, &at);
          tries++) {
         module.id = in->modules.data[at].id;
         if (is_same_module(kymo_profile_module(in->profile, module.id), e))
@@ -348,7 +351,8 @@ static kymo_err on_module(void *ctx, const kymo_event_module *e)
     if (e->build_id_len > 0)
         memcpy(row.build_id, e->build_id, e->build_id_len);
     KYMO_TRY(kymo_profile_add_module(in->profile, &row, &module.id));
-    KYMO_TRY(kymo_index_put(&in->module_index, hash, e->module));
+    if (tries < SAME_PLACE_MAX)
+        KYMO_TRY(kymo_index_put(&in->module_index, hash, e->module));
     return kymo_vec_push(&in->modules, module);
 }
 

@@ -30,7 +30,7 @@ static uint32_t judge_category(const kymo_module *m)
 
 static uint64_t file_hash(const kymo_module *m, uint32_t path)
 {
-    return kymo_hash_bytes(m->build_id, m->build_id_len, path);
+    return kymo_hash_bytes(m->build_id, m->build_id_len, kymo_hash_secret() ^ path);
 }
 
 static int find_file(const kymo_profile *p, const kymo_module *m, uint32_t path, uint32_t *file)

@@ -9,7 +9,7 @@ kymo_err kymo_profile_add_source(kymo_profile *profile, const char *path, size_t
     KYMO_TRY(kymo_profile_add_string(profile, path, len, &string));
     /* The path is interned already, so its id stands for it. */
     uint64_t word = string;
-    uint64_t hash = kymo_hash_words(&word, 1, 0);
+    uint64_t hash = kymo_hash_words(&word, 1, kymo_hash_secret());
     for (size_t probe = 0; kymo_index_find(&profile->source_index, hash, &probe, &id);)
         if (profile->sources.data[id] == string) {
             *source = id;

@@ -7,7 +7,7 @@ kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t
     if (frame >= profile->frames.len || (parent != KYMO_NONE && parent >= profile->stack_frame.len))
         return KYMO_E_INVALID;
     uint64_t key = (uint64_t)parent << 32 | frame;
-    uint64_t hash = kymo_hash_words(&key, 1, 0);
+    uint64_t hash = kymo_hash_words(&key, 1, kymo_hash_secret());
     uint32_t found;
     for (size_t probe = 0; kymo_index_find(&profile->stack_index, hash, &probe, &found);)
         if (profile->stack_parent.data[found] == parent &&

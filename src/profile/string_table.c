@@ -42,12 +42,12 @@ static uint32_t find(const kymo_profile *p, const char *text, size_t len, uint64
 
 uint32_t kymo_profile_find_string(const kymo_profile *profile, const char *text, size_t len)
 {
-    return find(profile, text, len, kymo_hash_bytes(text, len, 0));
+    return find(profile, text, len, kymo_hash_bytes(text, len, kymo_hash_secret()));
 }
 
 static kymo_err intern_clean(kymo_profile *p, const char *text, size_t len, uint32_t *string)
 {
-    uint64_t hash = kymo_hash_bytes(text, len, 0);
+    uint64_t hash = kymo_hash_bytes(text, len, kymo_hash_secret());
     uint32_t id = find(p, text, len, hash);
     if (id != KYMO_NONE) {
         *string = id;

@@ -10,7 +10,7 @@ kymo_err kymo_profile_add_symbol(kymo_profile *profile, const kymo_symbol *symbo
     /* A symbol belongs to the file, wherever it is mapped. */
     row.module = profile->module_ids.data[row.module].file;
     uint64_t words[3] = {(uint64_t)row.module << 32 | row.name, row.address, row.size_bytes};
-    uint64_t hash = kymo_hash_words(words, 3, 0);
+    uint64_t hash = kymo_hash_words(words, 3, kymo_hash_secret());
     for (size_t probe = 0; kymo_index_find(&profile->symbol_index, hash, &probe, &found);) {
         const kymo_symbol *s = &profile->symbols.data[found];
         if (s->module == row.module && s->name == row.name && s->address == row.address &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/id_map.h"
 
-static uint64_t hash_of(const kymo_id_map *map, uint64_t key)
+static uint64_t hash_of(uint64_t key)
 {
-    return kymo_hash_words(&key, 1, map->seed);
+    return kymo_hash_words(&key, 1, kymo_hash_secret());
 }
 
 int kymo_id_map_find(kymo_id_map *map, uint32_t scope, uint32_t id, uint32_t *number)
@@ -18,7 +18,7 @@ int kymo_id_map_find(kymo_id_map *map, uint32_t scope, uint32_t id, uint32_t *nu
     }
     size_t probe = 0;
     uint32_t at;
-    while (kymo_index_find(&map->index, hash_of(map, key), &probe, &at)) {
+    while (kymo_index_find(&map->index, hash_of(key), &probe, &at)) {
         if (map->keys.data[at] == key) {
             map->hint = at - id;
             *number = at;
@@ -35,7 +35,7 @@ kymo_err kymo_id_map_add(kymo_id_map *map, uint32_t scope, uint32_t id, uint32_t
         return KYMO_E_TOO_BIG;
     uint32_t added = (uint32_t)map->keys.len;
     KYMO_TRY(kymo_vec_push(&map->keys, key));
-    kymo_err err = kymo_index_put(&map->index, hash_of(map, key), added);
+    kymo_err err = kymo_index_put(&map->index, hash_of(key), added);
     if (err != KYMO_OK) {
         map->keys.len--;
         return err;

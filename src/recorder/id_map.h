@@ -19,7 +19,6 @@
 typedef struct kymo_id_map {
     KYMO_VEC(uint64_t) keys; /* by dense number: scope << 32 | id */
     kymo_index index;
-    uint64_t seed; /* of its hash; should not be known to whoever chooses the ids */
     uint32_t hint; /* dense number - id of the last one found: mostly right for the next, too */
 } kymo_id_map;
 

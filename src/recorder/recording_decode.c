@@ -14,7 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/bytes.h"
 #include "recorder/recording_format.h"
@@ -26,11 +25,6 @@ kymo_err kymo_decoder_init(kymo_decoder *d, const kymo_event_handler *handler, v
     memset(d, 0, sizeof *d);
     d->handler = handler;
     d->ctx = ctx;
-    uint64_t seed;
-    /* Without randomness a file could still be made to collide; that costs time, nothing else. */
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
-        seed = (uintptr_t)d;
-    d->processes.seed = d->threads.seed = d->modules.seed = d->stacks.seed = seed;
     d->batch = malloc(BATCH * sizeof *d->batch);
     d->frames = malloc(KYMO_EVENT_DEPTH_MAX * sizeof *d->frames);
     if (d->batch == NULL || d->frames == NULL) {

@@ -113,7 +113,7 @@ static kymo_err find_place(kymo_module_symbols *m, uint64_t address, place *out)
 static kymo_err name_function(kymo_module_symbols *m, const dwarf_function *f, named_function *out)
 {
     uint64_t key[2] = {f->entry, f->in_alt};
-    uint64_t hash = kymo_hash_words(key, 2, 0);
+    uint64_t hash = kymo_hash_words(key, 2, kymo_hash_secret());
     size_t probe = 0;
     uint32_t at;
     while (kymo_index_find(&m->function_index, hash, &probe, &at)) {

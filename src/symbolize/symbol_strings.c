@@ -16,7 +16,7 @@ void kymo_symbol_strings_deinit(kymo_symbol_strings *strings)
 
 static kymo_err add(kymo_symbol_strings *strings, const char *text, size_t len, uint32_t *position)
 {
-    uint64_t hash = kymo_hash_bytes(text, len, 0);
+    uint64_t hash = kymo_hash_bytes(text, len, kymo_hash_secret());
     size_t probe = 0;
     while (kymo_index_find(&strings->index, hash, &probe, position)) {
         const char *known = strings->texts.data[*position];

@@ -115,7 +115,7 @@ static kymo_err find_index(struct builder *b, struct kymo_cfi_index *index)
 /* The number of a rule; new ones are added. */
 static kymo_err intern_rule(struct builder *b, uint64_t word, uint32_t *number)
 {
-    uint64_t hash = kymo_hash_mix(0, word);
+    uint64_t hash = kymo_hash_words(&word, 1, kymo_hash_secret());
     size_t probe = 0;
     while (kymo_index_find(&b->rule_index, hash, &probe, number))
         if (b->rules.data[*number] == word)
