@@ -109,6 +109,7 @@ typedef struct kymo_meta {
     uint64_t start_ns;            /* when recording began (CLOCK_MONOTONIC); 0: at the origin */
     uint64_t end_ns;              /* when it ended; 0: with the last sample */
     uint64_t period_ns;           /* asked for between two samples of a thread; 0: not sampled */
+    uint64_t tick_ns;             /* of the recording's kernel; engine "timer" comes no oftener */
 } kymo_meta;
 
 typedef struct kymo_lost {

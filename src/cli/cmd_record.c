@@ -296,6 +296,7 @@ static void print_summary(const kymo_profile *profile)
     }
     fputs("kymo: ", stderr);
     kymo_report_print_quality(&t, profile);
+    kymo_report_print_few(&t, profile, "kymo: ");
     kymo_report_print_unnamed(&t, report, "kymo: ");
     kymo_report_destroy(report);
 }

@@ -123,6 +123,7 @@ static void print_text(const struct report_request *request, const kymo_profile 
     uint32_t threads = kymo_profile_count(profile, KYMO_TABLE_THREADS);
     fprintf(t.to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
     kymo_report_print_quality(&t, profile);
+    kymo_report_print_few(&t, profile, "warning: ");
     if (request->by == KYMO_BY_FUNCTION)
         kymo_report_print_unnamed(&t, report, "note:    ");
     fputc('\n', t.to);

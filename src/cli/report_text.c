@@ -9,10 +9,14 @@
 #include "base/str.h"
 
 enum {
+    FEW_SAMPLES = 30, /* a share of 10 % is 3 of them: it may as well be 4 % or 20 % */
     NAME_MIN = 20,
     NAME_MAX_PIPED = 60, /* longer names push the next column aside when nothing may be cut */
     WHERE_MIN = 24,
 };
+
+/* CPU time from which on a recording should have more samples than a few. */
+#define FEW_SAMPLES_CPU_NS 100000000u
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -276,6 +280,12 @@ static void add_ratio(kymo_str *line, double ratio, const char *words)
         kymo_str_printf(line, ", %.1f %% %s", floor(ratio * 1000) / 10, words);
 }
 
+/* The kernel looks at timers on CPU time when it ticks. */
+static int is_held_by_tick(const kymo_meta *meta)
+{
+    return meta->engine && strcmp(meta->engine, "timer") == 0 && meta->tick_ns > meta->period_ns;
+}
+
 void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profile)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
@@ -286,8 +296,12 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
 
     kymo_str_printf(&line, "quality: %s",
                     meta->engine && *meta->engine ? meta->engine : "unknown engine");
-    if (meta->period_ns)
+    if (meta->period_ns && is_held_by_tick(meta))
+        kymo_str_printf(&line, ", every %s", kymo_format_duration(text, meta->tick_ns));
+    else if (meta->period_ns)
         kymo_str_printf(&line, ", every %s", kymo_format_duration(text, meta->period_ns));
+    if (meta->period_ns && is_held_by_tick(meta))
+        kymo_str_printf(&line, " (%s asked)", kymo_format_duration(text, meta->period_ns));
     kymo_str_printf(&line, ", %" PRIu64 " samples", q->samples);
     add_ratio(&line, q->achieved, "of CPU time accounted for");
     add_ratio(&line,
@@ -307,6 +321,36 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
         kymo_str_printf(&line, ", %s not sampled", kymo_format_duration(text, q->cpu_unsampled_ns));
     if (q->disturbed)
         kymo_str_printf(&line, ", %" PRIu64 " calls disturbed", q->disturbed);
-    fprintf(t->to, "%s\n", kymo_str_cstr(&line));
+    /* The engine and the kinds of loss are words of a file that anybody may have written. */
+    kymo_terminal_print(t, kymo_str_cstr(&line), 0, KYMO_CUT_END, 0);
+    fputc('\n', t->to);
     kymo_str_deinit(&line);
+}
+
+void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, const char *before)
+{
+    const kymo_meta *meta = kymo_profile_meta(profile);
+    const kymo_quality *q = kymo_profile_quality(profile);
+    uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
+    char text[32];
+    /* Of a program that runs for two periods nobody expects a share in percents. */
+    int is_rare =
+        q->sampled_rate < 0.1 && meta->period_ns > 0 && cpu_ns / meta->period_ns >= FEW_SAMPLES;
+    int is_few = q->samples < FEW_SAMPLES && cpu_ns > FEW_SAMPLES_CPU_NS;
+    if (meta->period_ns == 0 || !(is_rare || is_few))
+        return;
+    fprintf(t->to, "%sfew samples: %" PRIu64 " stand%s for %s of CPU time", before, q->samples,
+            q->samples == 1 ? "s" : "", kymo_format_duration(text, cpu_ns));
+    if (is_rare)
+        fprintf(t->to, ", %.1f %% of those asked for", floor(q->sampled_rate * 1000) / 10);
+    fputs(", so small shares may be chance; ", t->to);
+    if (is_held_by_tick(meta))
+        fprintf(t->to,
+                "the timer engine cannot go below the kernel's tick of %s: record longer, or allow "
+                "the perf engine (sysctl kernel.perf_event_paranoid=2; kymo doctor tells more)\n",
+                kymo_format_duration(text, meta->tick_ns));
+    else if (is_rare)
+        fputs("record longer; kymo doctor tells what may hold samples back\n", t->to);
+    else
+        fputs("record longer, or sample more often (--cpu=PERIOD)\n", t->to);
 }

@@ -27,6 +27,9 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
                                const kymo_report *report, size_t top);
 /* One line: by what the recording was made, and how far it is to be trusted. */
 void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profile);
+/* One line, if few samples stand for all the time: what that means, and what to do. before: what
+ * the line begins with. */
+void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, const char *before);
 
 /* One line, if much of the time is in files without symbols: which file, and what to do. report: by
  * function. before: what the line begins with. */

@@ -198,6 +198,7 @@ static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
         .origin_monotonic_ns = e->start_ns,
         .origin_realtime_ns = e->start_realtime_ns,
         .start_ns = e->start_ns,
+        .tick_ns = e->hz != 0 ? 1000000000u / e->hz : 0,
         .period_ns = e->period_ns,
     };
     in->hz = e->hz;

@@ -215,6 +215,7 @@ static void notes_and_images_are_kept(void **state)
     ingest_sample();
     kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
     assert_int_equal(extra.hz, 250);
+    assert_int_equal(kymo_profile_meta(profile)->tick_ns, 4000000);
     assert_int_equal(extra.clean, 1);
     assert_string_equal(extra.engine_reason, "perf_event_open: permission denied");
     assert_string_equal(extra.options, "cpu=1ms");

@@ -203,6 +203,101 @@ static void the_quality_line(void **state)
     free(text);
 }
 
+/* The quality of `samples` that were taken of `cpu_ns`; tick_ns 0: not known. */
+static void set_rate(const char *engine, uint64_t period_ns, uint64_t tick_ns, uint64_t samples,
+                     uint64_t cpu_ns)
+{
+    kymo_meta meta = {
+        .size = sizeof meta, .engine = engine, .period_ns = period_ns, .tick_ns = tick_ns};
+    kymo_quality q = {.size = sizeof q,
+                      .samples = samples,
+                      .achieved = NAN,
+                      .sampled_rate = (double)(samples * period_ns) / (double)cpu_ns,
+                      .stacks_complete = NAN,
+                      .frames_symbolized = NAN};
+    kymo_process process = *kymo_profile_process(profile, 0);
+    process.cpu_ns = cpu_ns;
+    OK(kymo_profile_update_process(profile, 0, &process));
+    OK(kymo_profile_set_meta(profile, &meta));
+    OK(kymo_profile_set_quality(profile, &q));
+}
+
+static void the_tick_is_in_the_quality_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *engine;
+        uint64_t period_ns, tick_ns;
+        const char *says;
+    } cases[] = {
+        {"timer", 1000000, 4000000, "quality: timer, every 4 ms (1 ms asked), 250 samples"},
+        {"timer", 10000000, 4000000, "quality: timer, every 10 ms, 250 samples"},
+        {"timer", 1000000, 0, "quality: timer, every 1 ms, 250 samples"},
+        {"timer", 0, 4000000, "quality: timer, 250 samples"},
+        {"perf", 1000000, 4000000, "quality: perf, every 1 ms, 250 samples"},
+        {"\033[31mred", 0, 0, "quality: ?[31mred, 250 samples"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text;
+        set_rate(cases[i].engine, cases[i].period_ns, cases[i].tick_ns, 250, 1000000000);
+        TEXT_OF(text, 0, 0, kymo_report_print_quality(&t, profile));
+        text[strlen(cases[i].says)] = '\0';
+        assert_string_equal(text, cases[i].says);
+        free(text);
+    }
+}
+
+/* One line, and only if it matters: what it means, and what can be done here. */
+static void few_samples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *engine;
+        uint64_t period_ns, tick_ns, samples, cpu_ns;
+        const char *says; /* NULL: nothing */
+    } cases[] = {
+        {"timer", 1000000, 4000000, 29, 116000000,
+         "! few samples: 29 stand for 116 ms of CPU time, so small shares may be chance; the timer "
+         "engine cannot go below the kernel's tick of 4 ms: record longer, or allow the perf "
+         "engine "
+         "(sysctl kernel.perf_event_paranoid=2; kymo doctor tells more)\n"},
+        {"timer", 100000, 4000000, 250, 1000000000,
+         "! few samples: 250 stand for 1.00 s of CPU time, 2.5 % of those asked for, so small "
+         "shares "
+         "may be chance; the timer engine cannot go below the kernel's tick of 4 ms: record "
+         "longer, "
+         "or allow the perf engine (sysctl kernel.perf_event_paranoid=2; kymo doctor tells "
+         "more)\n"},
+        {"perf", 1000000, 4000000, 50, 1000000000,
+         "! few samples: 50 stand for 1.00 s of CPU time, 5.0 % of those asked for, so small "
+         "shares "
+         "may be chance; record longer; kymo doctor tells what may hold samples back\n"},
+        {"perf", 10000000, 4000000, 20, 200000000,
+         "! few samples: 20 stand for 200 ms of CPU time, so small shares may be chance; record "
+         "longer, or sample more often (--cpu=PERIOD)\n"},
+        {"timer", 1000000, 4000000, 1, 200000000,
+         "! few samples: 1 stands for 200 ms of CPU time, 0.5 % of those asked for, so small "
+         "shares "
+         "may be chance; the timer engine cannot go below the kernel's tick of 4 ms: record "
+         "longer, "
+         "or allow the perf engine (sysctl kernel.perf_event_paranoid=2; kymo doctor tells "
+         "more)\n"},
+        {"timer", 1000000, 4000000, 30, 120000000, NULL}, /* a quarter, and enough of them */
+        {"timer", 1000000, 4000000, 10, 40000000, NULL},  /* few, of a short program */
+        {"timer", 1000000, 4000000, 0, 20000000, NULL},   /* hardly ran */
+        {"perf", 1000000, 4000000, 100, 1000000000, NULL},
+        {"", 0, 0, 3, 1000000000, NULL}, /* was not sampled by time */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text;
+        set_rate(cases[i].engine, cases[i].period_ns, cases[i].tick_ns, cases[i].samples,
+                 cases[i].cpu_ns);
+        TEXT_OF(text, 0, 0, kymo_report_print_few(&t, profile, "! "));
+        assert_string_equal(text, cases[i].says ? cases[i].says : "");
+        free(text);
+    }
+}
+
 /* One line, and only if it matters. */
 static void code_without_symbols(void **state)
 {
@@ -242,6 +337,8 @@ int main(void)
         T(control_characters_do_not_reach_the_terminal),
         T(text_is_cut_by_characters),
         T(the_quality_line),
+        T(the_tick_is_in_the_quality_line),
+        T(few_samples),
         T(code_without_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
