@@ -162,10 +162,12 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
         goto fail;
     }
     h->slots = calloc(h->plan.threads, sizeof *h->slots);
-    h->memory = make_memory(h->plan.total_bytes + TABLE_AREA_BYTES);
+    uint64_t bytes = h->plan.total_bytes + TABLE_AREA_BYTES;
+    h->memory = make_memory(bytes);
     if (!h->slots || h->memory < 0) {
-        err = kymo_error_set_errno(detail, "cannot make a session of %" PRIu64 " bytes",
-                                   h->plan.total_bytes);
+        const char *advice = errno == EFBIG ? " (raise ulimit -f, the limit on files' size)" : "";
+        err = kymo_error_set_errno(detail, "cannot make a session of %" PRIu64 " bytes%s", bytes,
+                                   advice);
         goto fail;
     }
     void *map = mmap(NULL, h->plan.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, h->memory, 0);

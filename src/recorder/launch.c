@@ -73,12 +73,19 @@ static const struct {
     {SIGHUP, on_forward}, {SIGPIPE, SIG_IGN},     {SIGXFSZ, SIG_IGN},
 };
 
+/* A limit as the recorder was given it, and as the program gets it. */
+struct limit {
+    struct rlimit given;
+    int is_known;
+};
+
 struct launch {
     const kymo_launch_options *asked;
     struct kymo_host_config config;
     struct sigaction before[KYMO_ARRAY_LEN(handled)];
-    struct rlimit files;
-    int priority; /* as it was */
+    struct limit files;     /* how many may be open */
+    struct limit file_size; /* a session is a file in memory, and counts */
+    int priority;           /* as it was */
     struct kymo_attach_server server;
     kymo_recording_writer *writer;
     int spool;
@@ -102,6 +109,22 @@ static void give_signals_back(const struct launch *l)
 {
     for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
         sigaction(handled[i].signo, &l->before[i], NULL);
+}
+
+/* The recorder takes what it may; nothing where that fails. */
+static void raise_limit(int which, struct limit *limit)
+{
+    limit->is_known = getrlimit(which, &limit->given) == 0;
+    if (limit->is_known) {
+        struct rlimit all = {limit->given.rlim_max, limit->given.rlim_max};
+        (void)setrlimit(which, &all);
+    }
+}
+
+static void give_limit_back(int which, const struct limit *limit)
+{
+    if (limit->is_known)
+        (void)setrlimit(which, &limit->given);
 }
 
 /* ---- what to record with ---- */
@@ -283,6 +306,7 @@ static kymo_err start_program(struct launch *l, kymo_error *detail)
     }
     if (l->pid == 0) {
         give_signals_back(l);
+        give_limit_back(RLIMIT_FSIZE, &l->file_size);
         /* Made on this side of the fork, where it need not be freed: we have one thread. */
         char **env = make_environment(l);
         if (env)
@@ -455,6 +479,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     memset(result, 0, sizeof *result);
     l.priority = getpriority(PRIO_PROCESS, 0);
     take_signals(&l);
+    raise_limit(RLIMIT_FSIZE, &l.file_size);
     kymo_err err = prepare(&l, detail);
     if (err == KYMO_OK)
         err = start_program(&l, detail);
@@ -466,10 +491,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
      * and a thread that begins on a machine without an idle CPU waits for it to be armed. */
     (void)setpriority(PRIO_PROCESS, 0, RECORDER_PRIORITY);
     /* A descriptor for each of its threads; the program itself keeps the limit it was given. */
-    if (getrlimit(RLIMIT_NOFILE, &l.files) == 0) {
-        struct rlimit all = {l.files.rlim_max, l.files.rlim_max};
-        (void)setrlimit(RLIMIT_NOFILE, &all);
-    }
+    raise_limit(RLIMIT_NOFILE, &l.files);
     err = write_process(&l);
     if (err == KYMO_OK)
         err = await_attach(&l, &attached);
@@ -492,9 +514,10 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
                        why.message[0] ? why.message : kymo_err_text(err));
     }
     result->spool_bytes = kymo_recording_bytes(l.writer);
-    (void)setrlimit(RLIMIT_NOFILE, &l.files);
+    give_limit_back(RLIMIT_NOFILE, &l.files);
     (void)setpriority(PRIO_PROCESS, 0, l.priority);
 out:
+    give_limit_back(RLIMIT_FSIZE, &l.file_size);
     kymo_attach_server_close(&l.server);
     kymo_host_destroy(l.host);
     kymo_recording_writer_destroy(l.writer);
