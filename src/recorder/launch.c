@@ -112,7 +112,7 @@ static void give_signals_back(const struct launch *l)
 }
 
 /* The recorder takes what it may; nothing where that fails. */
-static void raise_limit(int which, struct limit *limit)
+static void raise_limit(unsigned which, struct limit *limit)
 {
     limit->is_known = getrlimit(which, &limit->given) == 0;
     if (limit->is_known) {
@@ -121,7 +121,7 @@ static void raise_limit(int which, struct limit *limit)
     }
 }
 
-static void give_limit_back(int which, const struct limit *limit)
+static void give_limit_back(unsigned which, const struct limit *limit)
 {
     if (limit->is_known)
         (void)setrlimit(which, &limit->given);
