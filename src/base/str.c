@@ -168,9 +168,9 @@ const char *kymo_format_duration(char out[32], uint64_t ns)
 {
     if (ns < 1000)
         snprintf(out, 32, "%" PRIu64 " ns", ns);
-    else if (ns < 1000000)
+    else if (ns < 999500) /* which three digits would round up to the next unit */
         snprintf(out, 32, "%.3g us", (double)ns / 1e3);
-    else if (ns < 1000000000)
+    else if (ns < 999500000)
         snprintf(out, 32, "%.3g ms", (double)ns / 1e6);
     else
         snprintf(out, 32, "%.2f s", (double)ns / 1e9);

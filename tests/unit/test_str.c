@@ -60,6 +60,10 @@ static void numbers(void **state)
     assert_string_equal(kymo_format_bytes(buf, 1536), "1.5 KiB");
     assert_string_equal(kymo_format_bytes(buf, 32u << 20), "32 MiB");
     assert_string_equal(kymo_format_duration(buf, 1500000), "1.5 ms");
+    assert_string_equal(kymo_format_duration(buf, 999499), "999 us");
+    assert_string_equal(kymo_format_duration(buf, 999500), "1 ms");
+    assert_string_equal(kymo_format_duration(buf, 999499999), "999 ms");
+    assert_string_equal(kymo_format_duration(buf, 999500000), "1.00 s");
 }
 
 int main(void)
