@@ -285,11 +285,18 @@ static void print_summary(const kymo_profile *profile)
     kymo_terminal t = kymo_terminal_of(stderr);
     kymo_report *report = NULL;
     char cpu[32];
+    char shown[32];
     if (kymo_report_create(profile, NULL, &report) != KYMO_OK)
         return;
-    kymo_format_duration(cpu, kymo_profile_cpu_ns(profile));
-    if (kymo_report_total(report) > 0) {
-        fprintf(stderr, "\nkymo: %s of CPU time, where it went:\n", cpu);
+    uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
+    uint64_t shown_ns = kymo_report_total(report);
+    kymo_format_duration(cpu, cpu_ns);
+    if (shown_ns > 0) {
+        /* The percentages are of what was sampled: say so where that is not nearly all. */
+        fprintf(stderr, "\nkymo: ");
+        if (shown_ns < cpu_ns / 100 * 99)
+            fprintf(stderr, "%s of the ", kymo_format_duration(shown, shown_ns));
+        fprintf(stderr, "%s of CPU time, where it went:\n", cpu);
         kymo_report_print_table(&t, report, KYMO_BY_FUNCTION, SUMMARY_ROWS, "");
     } else {
         fprintf(stderr, "\nkymo: no sample was taken; the program used %s of CPU time\n", cpu);

@@ -30,7 +30,7 @@ const kymo_command kymo_commands[] = {
             "the recording with what it has.",
         .examples = "  kymo record -- python3 script.py\n"
                     "  kymo record --cpu=100us -o fast.json.gz -- ./server --port 80\n"
-                    "  kymo record -o run-%t.pb.gz -o run-%t.kymo -- make\n",
+                    "  kymo record -o run-%t.pb.gz -o run-%t.kymo -- ./simulate\n",
         .run = kymo_cmd_record,
     },
     {

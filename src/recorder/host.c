@@ -488,6 +488,7 @@ static kymo_err notice_exec(kymo_host *h, uint64_t now_ns)
          (exe.image == h->exe.image || !exe.image || !h->exe.image)))
         return KYMO_OK;
     h->replaced = 1;
+    h->out.replaced = 1;
     kymo_host_stop(h);
     snprintf(text, sizeof text,
              "the process became another program, %s, by exec: that one is not recorded", path);
@@ -520,9 +521,11 @@ kymo_err kymo_host_round(kymo_host *h)
     KYMO_TRY(kymo_drain_round(h->drain));
     KYMO_TRY(kymo_session_events_flush(&h->out));
     build_rows(h);
+    /* Each time: what the process uses between an exec and its end, unnoticed, would be given to
+     * the last stack of the image before. */
+    KYMO_TRY(notice_exec(h, now_ns));
     if (now_ns >= h->next_scan_ns) {
         h->next_scan_ns = now_ns + SCAN_NS;
-        KYMO_TRY(notice_exec(h, now_ns));
         if (!h->replaced)
             KYMO_TRY(scan_tasks(h, now_ns));
     }
@@ -559,6 +562,10 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns)
             KYMO_TRY(events->loss(h->config.events_context, &e));
     }
     kymo_event_quality q = {
-        .process = h->out.process, .samples = h->out.taken, .handler_ns = h->out.handler_ns};
+        .process = h->out.process,
+        .samples = h->out.taken,
+        .cpu_unsampled_ns = h->out.unsampled_ns,
+        .handler_ns = h->out.handler_ns,
+    };
     return events->quality(h->config.events_context, &q);
 }

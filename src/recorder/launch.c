@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "buffer/attach.h"
 #include "recorder/attach_server.h"
 #include "recorder/host.h"
@@ -40,6 +41,8 @@
 #define BUFFER_DEFAULT (32ull << 20)
 #define BUFFER_LEAST (4ull << 20)
 #define SECOND_INTERRUPT_NS 2000000000ull
+/* Below this, rounding of the kernel's figures and children alike are not worth a line. */
+#define CHILDREN_NOTED_NS 1000000u
 
 extern char **environ;
 
@@ -430,10 +433,34 @@ static kymo_err record(struct launch *l, int *stopped)
     return KYMO_OK;
 }
 
-static kymo_err note(struct launch *l, kymo_event_severity severity, const char *text)
+static kymo_err note(const struct launch *l, kymo_event_severity severity, const char *text)
 {
     kymo_event_note e = {kymo_clock_ns(CLOCK_MONOTONIC), 0, severity, text};
     return kymo_recording_write_note(l->writer, &e);
+}
+
+static uint64_t in_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* wait4 adds what the children used that the program waited for. They are not recorded: their time
+ * is none of the program's, and whoever reads the figures is told where it went. */
+static kymo_err take_children_out(const struct launch *l, kymo_event_process_end *e,
+                                  uint64_t own_user_ns, uint64_t own_system_ns)
+{
+    uint64_t own_ns = own_user_ns + own_system_ns;
+    uint64_t all_ns = e->user_ns + e->system_ns;
+    if (all_ns <= own_ns || all_ns - own_ns < CHILDREN_NOTED_NS)
+        return KYMO_OK;
+    char used[32];
+    char text[128];
+    e->user_ns = own_user_ns;
+    e->system_ns = own_system_ns;
+    snprintf(text, sizeof text,
+             "child processes of the program used %s of CPU time: they are not recorded",
+             kymo_format_duration(used, all_ns - own_ns));
+    return note(l, KYMO_NOTE_WARNING, text);
 }
 
 /* Reaps the program (unless it runs on) and ends the recording. */
@@ -448,17 +475,20 @@ static kymo_err finish(struct launch *l, int attached, int running, kymo_launch_
                                    "libkymo-preload.so, or ended before it did");
     struct rusage usage = {0};
     if (!running) {
+        uint64_t own_user_ns = 0;
+        uint64_t own_system_ns = 0;
+        int known = kymo_task_process_cpu_ns(l->pid, &own_user_ns, &own_system_ns);
         while (wait4(l->pid, &result->wait_status, 0, &usage) < 0 && errno == EINTR)
             forward(l);
         kymo_event_process_end e = {
             .process = 0,
             .wait_status = result->wait_status,
             .end_ns = end_ns,
-            .user_ns = (uint64_t)usage.ru_utime.tv_sec * 1000000000u +
-                       (uint64_t)usage.ru_utime.tv_usec * 1000u,
-            .system_ns = (uint64_t)usage.ru_stime.tv_sec * 1000000000u +
-                         (uint64_t)usage.ru_stime.tv_usec * 1000u,
+            .user_ns = in_ns(usage.ru_utime),
+            .system_ns = in_ns(usage.ru_stime),
         };
+        if (err == KYMO_OK && known)
+            err = take_children_out(l, &e, own_user_ns, own_system_ns);
         result->cpu_ns = e.user_ns + e.system_ns;
         if (err == KYMO_OK)
             err = kymo_recording_write_process_end(l->writer, &e);

@@ -27,7 +27,7 @@ typedef struct kymo_launch_options {
 typedef struct kymo_launch_result {
     int wait_status;      /* as wait4 gives it */
     pid_t pid;            /* of the program */
-    uint64_t cpu_ns;      /* user + system of wait4 */
+    uint64_t cpu_ns;      /* user + system, without children */
     uint64_t spool_bytes; /* size of the .kymo */
     int interrupted;      /* stopped by the user before the program ended */
 } kymo_launch_result;

@@ -57,6 +57,10 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
         cpu_ns = to->main_cpu_ns;
     if (cpu_ns < t->last_cpu_ns)
         cpu_ns = t->last_cpu_ns;
+    if (to->replaced && t->flags & KYMO_SLOT_MAIN) {
+        to->unsampled_ns += cpu_ns - t->last_cpu_ns;
+        cpu_ns = t->last_cpu_ns;
+    }
     to->taken += t->samples;
     to->handler_ns += t->handler_ns;
     kymo_event_thread_end e = {t->thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};

@@ -29,11 +29,13 @@ struct kymo_session_events {
     pid_t pid;
     int keep_modules;     /* whether jobs shall be collected */
     uint64_t main_cpu_ns; /* of the main thread, where it does not say itself; 0: not known */
+    int replaced; /* by exec: what the main thread used since its last sample is another image's */
 
     KYMO_VEC(struct kymo_row_job) jobs; /* modules for the row builder; the paths are owned */
     uint64_t samples;                   /* that came out */
     uint64_t taken;                     /* by the handlers of threads that have ended */
     uint64_t handler_ns;                /* of those */
+    uint64_t unsampled_ns;              /* CPU time that no sample stands for */
 
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
     uint32_t batched;

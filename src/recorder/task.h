@@ -23,6 +23,9 @@ int kymo_task_name(pid_t pid, pid_t tid, char name[16]);
 int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count);
 /* The thread's CPU time so far, by the scheduler's clock; works for a zombie's main thread. */
 int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
+/* CPU time of the process itself, of all its threads but of no child; works until it is reaped. The
+ * sum is of the process's clock, its division of the kernel's figures in ticks. */
+int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns);
 /* Which file the process runs, and where it lies; path may be NULL. image differs after an exec of
  * the same file, too; 0: not to be read. */
 struct kymo_task_exe {

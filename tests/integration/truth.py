@@ -2,8 +2,8 @@
 """Programs that know where their time goes, and what Kymo says of them."""
 import json
 
-from kymotest import (WORKLOADS, add_case, case, check, check_close, engines, main, record, say,
-                      skip)
+from kymotest import (KYMO, WORKLOADS, add_case, case, check, check_close, engines, main, record,
+                      run, say, skip)
 
 ENGINE = engines()[0]
 
@@ -162,4 +162,39 @@ for name, code in (("return", 0), ("exit", 7), ("_exit", 7), ("quick_exit", 7), 
                    ("sigkill", 137), ("segv", 139), ("exec", 0)):
     add_case(f"exits.{name}", ending, name, code, BEFORE)
 add_case("exits.pthread_exit", ending, "pthread_exit", 0, BEFORE + ["burn_after_main"])
+
+
+def notes(recording):
+    return run([KYMO, "report", recording.path, "--top", "1"]).stderr
+
+
+@case
+def another_image():
+    """What a process uses after an exec is not given to the last stack before it."""
+    count = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; exec \"$0\" return"
+    for engine in engines():
+        recording = record(["sh", "-c", count, WORKLOADS / "exits"], engine=engine)
+        report = recording.report()
+        unsampled = report.quality["cpu_unsampled_s"]
+        say(f"{engine}: {report.total_s:.3f} s sampled, {unsampled:.3f} s said not to be")
+        check("became another program" in notes(recording), notes(recording))
+        check(0.28 < unsampled < 0.42, f"{unsampled} s are not sampled, of 0.3 s")
+        check_close("s together", report.total_s + unsampled, recording.cpu_s,
+                    0.01 * recording.cpu_s + 0.002)
+
+
+@case
+def children():
+    """What children use is none of the program's CPU time; the user is told of it."""
+    count = "\"$0\" return; i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done"
+    for engine in engines():
+        recording = record(["sh", "-c", count, WORKLOADS / "exits"], engine=engine)
+        report = recording.report()
+        own = report.data["processes"][0]["cpu_s"]
+        say(f"{engine}: {own:.3f} s of its own, of {recording.cpu_s:.3f} s")
+        check(0.28 < recording.cpu_s - own < 0.42, "the child used 0.3 s")
+        check("child processes of the program used 3" in notes(recording), notes(recording))
+        check_close("achieved", report.quality["achieved"], 1, 0.02)
+
+
 main()
