@@ -32,6 +32,7 @@
 #include "recorder/attach_server.h"
 #include "recorder/host.h"
 #include "recorder/machine.h"
+#include "recorder/paths.h"
 #include "recorder/recording.h"
 #include "recorder/task.h"
 #include "sys/clock.h"
@@ -95,7 +96,8 @@ struct launch {
     kymo_host *host;
     pid_t pid;
     uint64_t start_ns;
-    char reason[160]; /* why this engine */
+    char reason[160];    /* why this engine */
+    char link[PATH_MAX]; /* to the library, where its own path cannot be preloaded; else empty */
 };
 
 static void take_signals(struct launch *l)
@@ -272,8 +274,8 @@ static char **make_environment(const struct launch *l)
     char *preload = NULL;
     char *attach = NULL;
     if (!env ||
-        asprintf(&preload, "LD_PRELOAD=%s%s%s", l->asked->preload_path, theirs ? ":" : "",
-                 theirs ? theirs : "") < 0 ||
+        asprintf(&preload, "LD_PRELOAD=%s%s%s", l->link[0] ? l->link : l->asked->preload_path,
+                 theirs ? ":" : "", theirs ? theirs : "") < 0 ||
         asprintf(&attach, KYMO_ATTACH_ENV "=%s", l->server.name) < 0) {
         free(env);
         free(preload);
@@ -511,6 +513,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     take_signals(&l);
     raise_limit(RLIMIT_FSIZE, &l.file_size);
     kymo_err err = prepare(&l, detail);
+    if (err == KYMO_OK && !kymo_paths_preloadable(asked->preload_path))
+        err = kymo_paths_link(asked->preload_path, l.link, detail);
     if (err == KYMO_OK)
         err = start_program(&l, detail);
     if (err != KYMO_OK)
@@ -525,6 +529,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     err = write_process(&l);
     if (err == KYMO_OK)
         err = await_attach(&l, &attached);
+    kymo_paths_unlink(l.link);
     /* Nobody takes connections from now on: who tries is to know at once. */
     kymo_attach_server_close(&l.server);
     if (err == KYMO_OK && attached)
@@ -548,6 +553,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     (void)setpriority(PRIO_PROCESS, 0, l.priority);
 out:
     give_limit_back(RLIMIT_FSIZE, &l.file_size);
+    kymo_paths_unlink(l.link);
     kymo_attach_server_close(&l.server);
     kymo_host_destroy(l.host);
     kymo_recording_writer_destroy(l.writer);

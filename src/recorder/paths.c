@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -23,12 +24,45 @@ static kymo_err accept(const char *path, char out[PATH_MAX], kymo_error *detail)
     char real[PATH_MAX];
     if (!realpath(path, real) || access(real, R_OK) != 0)
         return kymo_error_set_errno(detail, "%.150s", path);
-    if (strpbrk(real, " :\t"))
-        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
-                              "%.120s: a path with a space or colon cannot be preloaded; move it",
-                              real);
     memcpy(out, real, strlen(real) + 1);
     return KYMO_OK;
+}
+
+int kymo_paths_preloadable(const char *path)
+{
+    return path[strcspn(path, " :")] == '\0';
+}
+
+kymo_err kymo_paths_link(const char *library, char link[PATH_MAX], kymo_error *detail)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!folder || folder[0] != '/' || !kymo_paths_preloadable(folder) ||
+        access(folder, W_OK | X_OK) != 0)
+        folder = "/tmp";
+    char made[PATH_MAX];
+    int n = snprintf(made, sizeof made, "%s/kymo-XXXXXX", folder);
+    if (n < 0 || (size_t)n + sizeof "/" PRELOAD_NAME > sizeof made)
+        return kymo_error_set(detail, KYMO_E_RANGE, 0, "TMPDIR is too long");
+    if (!mkdtemp(made))
+        return kymo_error_set_errno(detail, "a link to %s in %.60s", PRELOAD_NAME, folder);
+    snprintf(link, PATH_MAX, "%.*s/" PRELOAD_NAME, n, made);
+    /* The program may run as somebody else, who is to reach it, too. */
+    if (chmod(made, 0711) != 0 || symlink(library, link) != 0) {
+        kymo_err err = kymo_error_set_errno(detail, "a link to %s in %.60s", PRELOAD_NAME, folder);
+        rmdir(made);
+        return err;
+    }
+    return KYMO_OK;
+}
+
+void kymo_paths_unlink(char link[PATH_MAX])
+{
+    if (!link[0])
+        return;
+    unlink(link);
+    *strrchr(link, '/') = '\0';
+    rmdir(link);
+    link[0] = '\0';
 }
 
 kymo_err kymo_paths_preload(char out[PATH_MAX], kymo_error *detail)

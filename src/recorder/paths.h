@@ -16,9 +16,17 @@
 
 /* The absolute path of libkymo-preload.so: what the environment's KYMO_PRELOAD names, else
  * LIBDIR/kymo/ of the prefix that kymo itself is installed in, else the build tree that it lies in.
- * KYMO_E_NOT_FOUND if there is none that can be read; KYMO_E_UNSUPPORTED if its path has a space
- * or a colon, at which the loader would take it apart. */
+ * KYMO_E_NOT_FOUND if there is none that can be read. */
 KYMO_NODISCARD
 kymo_err kymo_paths_preload(char out[PATH_MAX], kymo_error *detail);
+
+/* Whether path may stand in LD_PRELOAD, which the loader takes apart at spaces and colons. */
+int kymo_paths_preloadable(const char *path);
+/* Makes a link to the library by a path that may, in a folder of its own in TMPDIR or /tmp. link is
+ * written on success; the caller gives it to kymo_paths_unlink once the program has loaded it. */
+KYMO_NODISCARD
+kymo_err kymo_paths_link(const char *library, char link[PATH_MAX], kymo_error *detail);
+/* Takes link and its folder away and empties it; nothing happens if it is empty. */
+void kymo_paths_unlink(char link[PATH_MAX]);
 
 #endif
