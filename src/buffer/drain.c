@@ -392,7 +392,6 @@ static struct kymo_drain_thread describe(const kymo_drain *d, const struct slot_
         .flags = kymo_load_relaxed(&shared->flags),
         .start_ns = kymo_drain_time_ns(d, kymo_load_relaxed(&shared->start_clock)),
         .samples = kymo_load_relaxed(&shared->samples),
-        .incomplete = kymo_load_relaxed(&shared->incomplete),
         .handler_ns = kymo_load_relaxed(&shared->handler_ns),
         /* The first weight counts from the thread's beginning, so that the sum is its clock at the
          * last sample that was read. What the slot says may be ahead of that: the thread was

@@ -26,7 +26,7 @@
 #include "buffer/record.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 2u
+#define KYMO_SESSION_LAYOUT 3u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -86,12 +86,8 @@ struct kymo_thread_slot {
     char name[16];      /* as the thread was called when it ended */
 
     uint64_t samples __attribute__((aligned(64)));
-    uint64_t handler_ns;  /* CPU time spent in our handler */
-    uint64_t last_cpu_ns; /* the thread's CPU clock at its last sample */
-    uint64_t incomplete;  /* stacks that did not reach their end */
-    uint32_t depot_pin;   /* epoch in use + 1 while inside the handler, 0 outside */
-    uint32_t walk_reserved;
-    uint64_t lost; /* records this thread could not write */
+    uint64_t handler_ns; /* CPU time spent in our handler */
+    uint32_t depot_pin;  /* epoch in use + 1 while inside the handler, 0 outside */
 
     int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
     int32_t perf_fd_before;                       /* the same of the event before; -1 */
@@ -173,7 +169,6 @@ struct kymo_session {
     uint64_t heartbeat_limit; /* in clock units: silence longer than this ends the capture */
     uint32_t pid;             /* written by the program when it attaches */
     uint32_t attached;        /* 1 once the handler is in place; release */
-    uint64_t attach_clock;
 
     /* Written by the program's threads. */
     uint64_t free_slots __attribute__((aligned(64))); /* tag << 32 | slot number + 1 */

@@ -38,7 +38,6 @@ static sigaction_fn *real_sigaction;
 static signal_fn *real_signal;
 static altstack_fn *real_altstack;
 static pthread_key_t exit_key;
-static int exit_key_made;
 
 /* Hooks can be called before our constructor ran: other libraries have constructors, too. Finding
  * the same function twice at once is harmless. */
@@ -69,8 +68,7 @@ int kymo_hooks_init(void)
         !REAL(real_sigaction, sigaction_fn, "sigaction") ||
         !REAL(real_signal, signal_fn, "signal") || !REAL(real_altstack, altstack_fn, "sigaltstack"))
         return 0;
-    exit_key_made = pthread_key_create(&exit_key, on_thread_exit) == 0;
-    return exit_key_made;
+    return pthread_key_create(&exit_key, on_thread_exit) == 0;
 }
 
 static struct kymo_program_action action_of(const struct sigaction *from)

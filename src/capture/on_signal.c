@@ -89,13 +89,10 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
         r->head = (struct kymo_record){clock, KYMO_RECORD_SAMPLE_CPU, sizeof *r, stack};
         r->weight_ns = cpu_ns - t->last_cpu_ns;
         kymo_stream_publish(&t->streams[KYMO_STREAM_SIGNAL], sizeof *r);
-        t->last_cpu_ns = slot->last_cpu_ns = cpu_ns;
+        t->last_cpu_ns = cpu_ns;
         slot->samples++;
-        if (walk.end != KYMO_WALK_COMPLETE)
-            slot->incomplete++;
     } else {
         kymo_count_loss(p, KYMO_LOSS_SAMPLE_NO_BLOCK);
-        slot->lost++;
     }
     kymo_depot_leave(slot);
     slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;

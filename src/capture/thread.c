@@ -54,8 +54,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     slot->start_clock = kymo_clock_now(p->clock);
     slot->end_clock = slot->end_cpu_ns = 0;
     slot->name[0] = '\0';
-    slot->samples = slot->handler_ns = slot->last_cpu_ns = 0;
-    slot->incomplete = slot->lost = 0;
+    slot->samples = slot->handler_ns = 0;
     slot->depot_pin = 0;
     slot->timer_on = 0;
     slot->perf_fd = slot->perf_fd_before = -1;
