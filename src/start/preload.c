@@ -19,6 +19,7 @@
 
 #include "buffer/attach.h"
 #include "capture/hooks.h"
+#include "capture/signal_hooks.h"
 #include "capture/state.h"
 #include "capture/thread.h"
 #include "start/connect.h"
@@ -177,7 +178,7 @@ static const char *start(const char *name)
 {
     const char *why;
     struct kymo_attachment a = {.socket = -1};
-    if (!kymo_hooks_init())
+    if (!kymo_hooks_init() || !kymo_signal_hooks_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(name, &a, &why) != KYMO_OK)
         return why;
@@ -189,7 +190,7 @@ static const char *start(const char *name)
     }
     configure(p, &a);
     a.session->pid = (uint32_t)getpid();
-    if (!kymo_hooks_install_handler(p->signal)) {
+    if (!kymo_signal_hooks_install(p->signal)) {
         close(a.socket);
         p->session = NULL;
         munmap(a.session, a.plan.total_bytes);
