@@ -10,7 +10,7 @@
  * the signal when the thread returns to user mode, not in the middle of a system call: nothing
  * sees EINTR for it.
  *
- * With the perf engine a timer stands beside an event that does not count in the kernel (host.c
+ * With the perf engine a timer stands beside an event that does not count in the kernel (host_arm.c
  * says when that is), and until there is an event: it samples what the event cannot.
  */
 #ifndef KYMO_CAPTURE_TIMER_H

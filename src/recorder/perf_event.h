@@ -3,7 +3,7 @@
  * perf_event.h - the perf engine: an event on each thread's CPU time that sends it our signal.
  *
  * Layer:    recorder
- * Flow:     host.c -> [perf_event] -> kernel -> signal in the program -> capture/on_signal.c
+ * Flow:     host_arm.c -> [perf_event] -> kernel -> signal in the program -> capture/on_signal.c
  * Threads:  the recorder's one thread
  * Signals:  not for handlers
  *

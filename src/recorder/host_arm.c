@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host_arm.c - the perf events and timers of a session's threads.
+ *
+ * Arming. A thread that begins takes a slot and wakes the recorder, which opens a perf event for it
+ * (microseconds later; what the thread used until then is in the weight of its first sample).
+ *
+ * With or without the kernel. An event that counts in the kernel, too, samples system calls and
+ * page faults where they happen; but when it fires while its thread is about to sleep in a system
+ * call, that call returns EINTR. An event without the kernel never does: the interrupt finds the
+ * thread in user mode, and the signal is delivered before the next instruction. So a thread is
+ * sampled with the kernel only while it does not sleep of its own will: that is looked up in
+ * /proc (voluntary switches) once it has used CHECK_SAMPLES periods of CPU time, and again and
+ * again. Its weights are right either way, since they come from the CPU clock. So that time in the
+ * kernel has samples of its own also where the event has none, the thread then has a timer beside
+ * it (capture/timer.h), which disturbs no call and comes with the kernel's tick.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "recorder/host_state.h"
+
+#define CHECK_SAMPLES 16u
+#define CHECK_NS 20000000u
+
+void kymo_host_call_thread(const kymo_host *h, pid_t tid)
+{
+    siginfo_t info = {.si_signo = h->config.signal, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = (void *)(uintptr_t)h->session->cookie;
+    (void)syscall(SYS_rt_tgsigqueueinfo, h->pid, tid, h->config.signal, &info);
+}
+
+void kymo_host_disarm(kymo_host *h, uint32_t number)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    if (a->open && a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+}
+
+/* Opens the event of this slot's thread; replaces the one it has. */
+static void arm(kymo_host *h, uint32_t number, int with_kernel)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    int fd = kymo_perf_open(a->tid, h->config.period_ns, h->config.signal, with_kernel);
+    if (fd < 0) {
+        /* Descriptors are used up, or the program dropped to a user that is not ours: what there
+         * is stays; a thread without anything takes a timer. */
+        if (a->fd < 0 && errno != ESRCH) {
+            kymo_store_relaxed(&slot->ask_timer, 1u);
+            kymo_host_call_thread(h, a->tid);
+        }
+        return;
+    }
+    kymo_store_relaxed(&slot->perf_fd_before, a->fd);
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = fd;
+    a->with_kernel = with_kernel;
+    kymo_store_relaxed(&slot->perf_kernel, (uint32_t)with_kernel);
+    /* Before the first signal: the handler knows its own by this number. */
+    kymo_store_release(&slot->perf_fd, fd);
+    (void)kymo_perf_enable(fd);
+}
+
+/* With the kernel for those that do not sleep, without for those that do. */
+static void choose_kernel(kymo_host *h, uint32_t number, uint64_t now_ns)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    uint64_t samples = kymo_load_relaxed(&slot->samples);
+    uint64_t switches;
+    if (h->config.access != KYMO_PERF_KERNEL || a->fd < 0 ||
+        samples < a->checked_samples + CHECK_SAMPLES || now_ns < a->checked_ns + CHECK_NS)
+        return;
+    a->checked_samples = samples;
+    a->checked_ns = now_ns;
+    if (!kymo_task_voluntary_switches(h->pid, a->tid, &switches))
+        return;
+    int sleeps = switches != a->switches;
+    a->switches = switches;
+    if (sleeps == a->with_kernel)
+        arm(h, number, !sleeps);
+}
+
+uint32_t kymo_host_slot_of(const kymo_host *h, pid_t tid)
+{
+    uint32_t touched = kymo_load_relaxed(&h->session->slots_touched);
+    for (uint32_t i = 0; i < touched && i < h->plan.threads; i++)
+        if (h->slots[i].open && h->slots[i].tid == tid)
+            return i;
+    return UINT32_MAX;
+}
+
+/* The tid of a thread that begins is free: whoever had it has ended, though no hook saw it. */
+static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
+{
+    uint32_t number = kymo_host_slot_of(h, tid);
+    if (number == UINT32_MAX)
+        return KYMO_OK;
+    kymo_host_disarm(h, number);
+    h->slots[number].open = 0;
+    /* One that did say its end is the drain's. */
+    if (kymo_load_acquire(&kymo_session_slot(h->session, &h->plan, number)->state) !=
+        KYMO_SLOT_LIVE)
+        return KYMO_OK;
+    return kymo_drain_end_slot(h->drain, number, now_ns);
+}
+
+kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
+{
+    uint32_t touched = kymo_load_acquire(&h->session->slots_touched);
+    if (touched > h->plan.threads)
+        touched = h->plan.threads;
+    for (uint32_t i = 0; i < touched; i++) {
+        struct kymo_host_slot *a = &h->slots[i];
+        struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
+        uint32_t state = kymo_load_acquire(&slot->state);
+        uint32_t generation = kymo_load_relaxed(&slot->generation);
+        if (a->open && (state != KYMO_SLOT_LIVE || generation != a->generation)) {
+            kymo_host_disarm(h, i);
+            a->open = 0;
+        }
+        if (state != KYMO_SLOT_LIVE)
+            continue;
+        if (!a->open) {
+            KYMO_TRY(end_former(h, (pid_t)kymo_load_relaxed(&slot->tid), now_ns));
+            *a = (struct kymo_host_slot){.generation = generation,
+                                         .open = 1,
+                                         .tid = (pid_t)kymo_load_relaxed(&slot->tid),
+                                         .fd = -1,
+                                         .checked_ns = now_ns,
+                                         .seen_scan = h->scan};
+            if (h->config.engine == KYMO_SESSION_PERF) {
+                /* The program wrote the tid: only a thread of its own is armed. */
+                if (kymo_task_voluntary_switches(h->pid, a->tid, &a->switches))
+                    arm(h, i, 0);
+            }
+        }
+        choose_kernel(h, i, now_ns);
+    }
+    return KYMO_OK;
+}
+
+void kymo_host_revive_timers(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->plan.threads; i++) {
+        struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
+        if (!h->slots[i].open || h->slots[i].fd >= 0 || kymo_load_relaxed(&slot->timer_on))
+            continue;
+        kymo_store_relaxed(&slot->ask_timer, 1u);
+        kymo_host_call_thread(h, h->slots[i].tid);
+    }
+}

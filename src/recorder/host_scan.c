@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host_scan.c - what /proc tells of a session's process: threads that no hook announced or saw end,
+ * names, and that it runs another program by now.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "recorder/host_state.h"
+
+#define STRANGER_CALLS 2u
+
+/* A thread that is in /proc and not in the session: when a second scan finds it still, it is
+ * called, and takes a slot in our handler. */
+static kymo_err meet_stranger(kymo_host *h, pid_t tid)
+{
+    for (size_t i = 0; i < h->strangers.len; i++) {
+        struct kymo_host_stranger *s = &h->strangers.data[i];
+        if (s->tid != tid)
+            continue;
+        /* One that sleeps sees EINTR for it. One that does not answer cannot (it blocks the signal,
+         * has another's thread-local storage, or is on its way out), and is left alone. */
+        if (s->scan + 1 == h->scan && s->calls < STRANGER_CALLS) {
+            s->calls++;
+            if (!kymo_task_is_kernel_made(h->pid, tid))
+                kymo_host_call_thread(h, tid);
+        }
+        s->scan = h->scan;
+        return KYMO_OK;
+    }
+    return kymo_vec_push(&h->strangers, (struct kymo_host_stranger){.tid = tid, .scan = h->scan});
+}
+
+static void forget_strangers(kymo_host *h)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < h->strangers.len; i++)
+        if (h->strangers.data[i].scan == h->scan)
+            h->strangers.data[kept++] = h->strangers.data[i];
+    h->strangers.len = kept;
+}
+
+/* Threads are named after they begin, and exit does not let them tell. Those that ran since the
+ * last look may have a new name. */
+static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
+    uint64_t samples = kymo_load_relaxed(&slot->samples);
+    uint32_t thread = kymo_drain_slot_thread(h->drain, number);
+    char name[16] = "";
+    if ((a->named && samples == a->named_samples) || thread == UINT32_MAX ||
+        kymo_load_relaxed(&slot->generation) != a->generation ||
+        !kymo_task_name(h->pid, a->tid, name))
+        return KYMO_OK;
+    int same = a->named && strcmp(name, a->name) == 0;
+    a->named = 1;
+    a->named_samples = samples;
+    memcpy(a->name, name, sizeof name);
+    if (same)
+        return KYMO_OK;
+    kymo_event_thread_name e = {thread, now_ns, name};
+    return h->config.events->thread_name(h->config.events_context, &e);
+}
+
+kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)h->pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return KYMO_OK; /* it is ending */
+    kymo_err err = KYMO_OK;
+    h->scan++;
+    struct dirent *entry;
+    while (err == KYMO_OK && (entry = readdir(dir))) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0)
+            continue;
+        uint32_t number = kymo_host_slot_of(h, tid);
+        if (number == UINT32_MAX) {
+            err = meet_stranger(h, tid);
+        } else {
+            h->slots[number].seen_scan = h->scan;
+            err = look_at_name(h, number, now_ns);
+        }
+    }
+    closedir(dir);
+    forget_strangers(h);
+    /* Threads whose exit no hook saw. */
+    for (uint32_t i = 0; err == KYMO_OK && i < h->plan.threads; i++) {
+        struct kymo_host_slot *a = &h->slots[i];
+        uint64_t cpu_ns;
+        if (a->open && a->seen_scan + 2 <= h->scan) {
+            /* A folder that changes while it is read may hide an entry: one that is asked for by
+             * its name is there or not. Its slot must not go to another thread while it writes. */
+            if (kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns)) {
+                a->seen_scan = h->scan;
+                continue;
+            }
+            kymo_host_disarm(h, i);
+            a->open = 0;
+            err = kymo_drain_end_slot(h->drain, i, now_ns);
+        }
+    }
+    return err;
+}
+
+kymo_err kymo_host_notice_exec(kymo_host *h, uint64_t now_ns)
+{
+    struct kymo_task_exe exe;
+    char path[PATH_MAX];
+    char text[PATH_MAX + 96];
+    if (h->replaced || !kymo_task_executable(h->pid, &exe, path, sizeof path) ||
+        (exe.device == h->exe.device && exe.inode == h->exe.inode &&
+         (exe.image == h->exe.image || !exe.image || !h->exe.image)))
+        return KYMO_OK;
+    h->replaced = 1;
+    h->out.replaced = 1;
+    kymo_host_stop(h);
+    snprintf(text, sizeof text,
+             "the process became another program, %s, by exec: that one is not recorded", path);
+    kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};
+    return h->config.events->note(h->config.events_context, &e);
+}

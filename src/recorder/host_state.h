@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host_state.h - what is kept of one session; for the files that host.h is made of.
+ *
+ * Layer:    recorder
+ * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_scan.c (/proc)
+ * Threads:  the recorder's main thread
+ * Memory:   owned by host.c
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_HOST_STATE_H
+#define KYMO_RECORDER_HOST_STATE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "buffer/drain.h"
+#include "buffer/table_area.h"
+#include "recorder/host.h"
+#include "recorder/row_builder.h"
+#include "recorder/session_events.h"
+#include "recorder/task.h"
+
+/* Silence after which the program stops capturing: far longer than any pause of a recorder that
+ * lives, short against what a dead one would cost. */
+#define KYMO_HOST_SILENCE_NS 5000000000ull
+
+/* What the recorder keeps of a slot's thread. */
+struct kymo_host_slot {
+    uint32_t generation;
+    int open; /* between thread_begin and thread_end */
+    pid_t tid;
+    int fd; /* -1: no perf event */
+    int with_kernel;
+    uint64_t checked_samples;
+    uint64_t checked_ns;
+    uint64_t switches;  /* voluntary ones at the last check */
+    uint64_t seen_scan; /* the last scan of /proc that found the tid */
+    uint64_t named_samples;
+    int named; /* name and named_samples are those of the last look */
+    char name[16];
+};
+
+/* A thread that is in /proc and not in the session. */
+struct kymo_host_stranger {
+    pid_t tid;
+    uint32_t calls; /* that it did not answer */
+    uint64_t scan;
+};
+
+struct kymo_host {
+    struct kymo_host_config config;
+    pid_t pid;
+    struct kymo_task_exe exe; /* what it ran when it attached */
+    int replaced;             /* it has called exec since */
+    int memory;
+    struct kymo_session *session;
+    struct kymo_session_plan plan;
+    struct kymo_table_area *table_area; /* NULL: no tables */
+    kymo_row_builder *rows;             /* NULL until there is much to unwind */
+    kymo_drain *drain;
+    struct kymo_host_slot *slots;
+    uint64_t next_scan_ns;
+    uint64_t last_round_ns;
+    int revive; /* the last round came very late */
+    uint64_t scan;
+    uint32_t woken; /* value of the session's futex that was answered */
+    KYMO_VEC(struct kymo_host_stranger) strangers;
+    struct kymo_session_events out;
+};
+
+/* ---- host_arm.c ---- */
+
+/* Arms the threads that began, disarms those that ended. */
+KYMO_NODISCARD
+kymo_err kymo_host_arm_threads(kymo_host *host, uint64_t now_ns);
+/* Takes the slot's event away. */
+void kymo_host_disarm(kymo_host *host, uint32_t slot);
+/* Whose slot this is; UINT32_MAX: it has none. */
+uint32_t kymo_host_slot_of(const kymo_host *host, pid_t tid);
+/* Sends a signal that carries our cookie to one thread: "look into your slot". */
+void kymo_host_call_thread(const kymo_host *host, pid_t tid);
+/* After a pause of ours (Ctrl-Z) that was long enough for threads to think that we are gone: those
+ * that disarmed their timers get them back. One round later, so that all have seen us beat. */
+void kymo_host_revive_timers(kymo_host *host);
+
+/* ---- host_scan.c ---- */
+
+/* Looks for threads that nobody announced, for those that are gone, and for their names. */
+KYMO_NODISCARD
+kymo_err kymo_host_scan_tasks(kymo_host *host, uint64_t now_ns);
+/* Another program in the same process has no handler of ours, and nothing to be drained. */
+KYMO_NODISCARD
+kymo_err kymo_host_notice_exec(kymo_host *host, uint64_t now_ns);
+
+#endif
