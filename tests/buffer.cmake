@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 kymo_unit_test(session kymo_buffer)
+kymo_unit_test(refusal kymo_buffer)
 kymo_unit_test(stream kymo_buffer)
 kymo_unit_test(depot kymo_buffer)
 kymo_unit_test(drain kymo_buffer)

@@ -61,3 +61,12 @@ kymo_looker(small_altstack)
 foreach(bytes 2048 4096 6144 8192)
     kymo_seen_test(small_altstack.${bytes} "" small_altstack ${bytes})
 endforeach()
+
+# Nobody listens there. The program that was launched says so, what it starts does not.
+foreach(whose "" ",child")
+    add_test(NAME integration.no_recorder${whose} COMMAND ${CMAKE_COMMAND} -E env
+        LD_PRELOAD=$<TARGET_FILE:kymo-preload> KYMO_ATTACH=kymo-nobody${whose} /bin/true)
+endforeach()
+set_tests_properties(integration.no_recorder PROPERTIES
+    PASS_REGULAR_EXPRESSION "kymo: this process is not recorded: the recorder cannot be reached")
+set_tests_properties(integration.no_recorder,child PROPERTIES FAIL_REGULAR_EXPRESSION ".")

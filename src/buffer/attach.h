@@ -5,8 +5,9 @@
  * Layer:    buffer (layout: read by both halves)
  * Flow:     start/preload.c <-> recorder/host.c, over a Unix SOCK_SEQPACKET socket
  *
- *   library  -> HELLO {layout, pid, tid}
- *   recorder -> WELCOME {error, size} and, if error is 0, the session's descriptor (SCM_RIGHTS)
+ *   library  -> HELLO {layout, pid, tid, parent_pid, start, cpu_ns}
+ *   recorder -> WELCOME {error, sizes, base_cpu_ns} and, if error is 0, the session's descriptor
+ *               (SCM_RIGHTS)
  *   library  -> READY once handler and main thread are in place
  *   recorder -> GO once the main thread's perf event is armed (or is not to be had)
  *
@@ -17,8 +18,12 @@
 
 #include <stdint.h>
 
-/* The environment of the program names the socket: a name in the abstract namespace. */
+/* The environment of the program names the socket: a name in the abstract namespace. Whatever a
+ * recorded program starts has KYMO_ATTACH_CHILD behind the name: it says nothing on standard error,
+ * which is its user's, when it cannot be recorded. */
 #define KYMO_ATTACH_ENV "KYMO_ATTACH"
+#define KYMO_ATTACH_CHILD ",child"
+#define KYMO_ATTACH_NAME_MAX 107u /* bytes; struct sockaddr_un has no room for more */
 #define KYMO_ATTACH_MAGIC 0x4b594d4fu
 
 enum kymo_attach_kind {
@@ -28,12 +33,22 @@ enum kymo_attach_kind {
     KYMO_ATTACH_GO = 4,
 };
 
+/* How a process image came to be. */
+enum kymo_attach_start {
+    KYMO_ATTACH_EXEC = 1, /* a fresh image; the process may have had another one */
+    KYMO_ATTACH_FORK = 2, /* a forked child, which goes on in its parent's image */
+};
+
 struct kymo_attach_message {
     uint32_t magic;
     uint32_t kind;
     uint32_t layout; /* KYMO_SESSION_LAYOUT */
     int32_t error;   /* kymo_err */
-    int32_t pid, tid;
+    int32_t pid, tid, parent_pid;
+    uint32_t start; /* enum kymo_attach_start */
+    /* In HELLO the CPU clock of the thread that attaches. In WELCOME what it had used before this
+     * image: its first sample stands for what it has used since. */
+    uint64_t cpu_ns;
     uint64_t size_bytes;  /* of the session */
     uint64_t table_bytes; /* of the table area behind it */
 };

@@ -26,7 +26,7 @@
 #include "buffer/record.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 3u
+#define KYMO_SESSION_LAYOUT 4u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -35,6 +35,12 @@
 
 /* What raises the samples. */
 enum kymo_session_engine { KYMO_SESSION_PERF = 1, KYMO_SESSION_TIMER = 2 };
+
+/* What the recording is of. */
+enum kymo_session_flags {
+    KYMO_SESSION_CHILDREN = 1u << 0, /* what the process starts is to be recorded, too */
+    KYMO_SESSION_WALL = 1u << 1,     /* waiting threads, too: a child attaches at once */
+};
 
 /* The sizes of the parts, a pure function of the whole size. */
 struct kymo_session_plan {
@@ -154,6 +160,37 @@ struct kymo_block {
 };
 _Static_assert(sizeof(struct kymo_block) == 64, "block header");
 
+/* Why a program that the process starts runs without us: the index of a reason, as the recording
+ * tells it behind the program's path. X(name, text). */
+#define KYMO_REFUSAL_LIST(X)                                                   \
+    X(UNREADABLE, "its file cannot be read")                                   \
+    X(STATIC, "it is statically linked")                                       \
+    X(MACHINE, "it is made for another machine")                               \
+    X(LOADER, "its C library is not glibc")                                    \
+    X(ASAN, "it brings AddressSanitizer, which wants to be loaded first")      \
+    X(PRIVILEGES, "it gains privileges (setuid, setgid or file capabilities)") \
+    X(LIBRARY, "libkymo-preload.so cannot be reached from where it starts")    \
+    X(SCRIPTS, "too many scripts are each other's interpreters")               \
+    X(ENVIRONMENT, "there is no memory to pass its environment on")
+
+enum kymo_refusal_reason {
+#define X(name, text) KYMO_REFUSAL_##name,
+    KYMO_REFUSAL_LIST(X)
+#undef X
+        KYMO_REFUSAL_REASONS
+};
+
+#define KYMO_REFUSALS 16u
+
+/* A program that was started without us. They lie in a ring: refusal.h. */
+struct kymo_refusal {
+    uint32_t sequence; /* its number in the session from 1 on, 0 while it is written; release */
+    int32_t pid;       /* of the process that becomes it, or that starts it */
+    uint32_t reason;   /* enum kymo_refusal_reason */
+    char path[116];    /* the end of it, if it is longer */
+};
+_Static_assert(sizeof(struct kymo_refusal) == 128, "refusal");
+
 struct kymo_session {
     uint64_t magic;
     uint32_t layout;
@@ -167,6 +204,7 @@ struct kymo_session {
     uint32_t signal;
     uint64_t cookie;          /* the value that our own queued signals and timers carry */
     uint64_t heartbeat_limit; /* in clock units: silence longer than this ends the capture */
+    uint32_t flags;           /* enum kymo_session_flags */
     uint32_t pid;             /* written by the program when it attaches */
     uint32_t attached;        /* 1 once the handler is in place; release */
 
@@ -180,6 +218,11 @@ struct kymo_session {
     uint32_t slots_touched;                     /* high-water mark of claimed slots */
     uint32_t wake __attribute__((aligned(64))); /* futex: a thread began or ended */
     uint64_t lost[KYMO_LOSS_KINDS] __attribute__((aligned(64)));
+    /* CPU clock of the thread that calls exec, just before it does. The next image of the process
+     * begins with it as its main thread's; stale if that exec failed. */
+    uint64_t replaced_cpu_ns;
+    uint32_t refusal_count; /* that were ever written, also by children of vfork */
+    struct kymo_refusal refusals[KYMO_REFUSALS] __attribute__((aligned(64)));
 
     /* Written by the recorder. */
     uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */

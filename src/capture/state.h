@@ -53,6 +53,7 @@ struct kymo_process {
     uint64_t cookie;
     uint64_t heartbeat_limit;
     uint64_t default_stack_bytes;
+    uint64_t base_cpu_ns;                     /* CPU time of the main thread before this image */
     struct kymo_thread *threads;              /* plan.threads of them */
     uint64_t *pcs;                            /* depth for each of them */
     const struct kymo_table_area *table_area; /* NULL: none was to be had */

@@ -41,8 +41,8 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     t->stack = stack;
     t->closing = 0;
     t->exits = 0;
-    /* The first sample's weight is all the CPU time since the thread began. */
-    t->last_cpu_ns = 0;
+    /* The first sample's weight is all the CPU time since the thread began in this image. */
+    t->last_cpu_ns = flags & KYMO_SLOT_MAIN ? p->base_cpu_ns : 0;
     t->timer_failed = 0;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         t->streams[k] = (struct kymo_stream_writer){.kind = k};

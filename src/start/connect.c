@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "buffer/attach.h"
@@ -41,12 +42,17 @@ static int dial(const char *name)
 
 static int say(int fd, enum kymo_attach_kind kind)
 {
+    struct timespec cpu = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     struct kymo_attach_message m = {
         .magic = KYMO_ATTACH_MAGIC,
         .kind = kind,
         .layout = KYMO_SESSION_LAYOUT,
         .pid = (int32_t)kymo_raw_getpid(),
         .tid = (int32_t)kymo_raw_gettid(),
+        .parent_pid = (int32_t)getppid(),
+        .start = KYMO_ATTACH_EXEC,
+        .cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec,
     };
     return send(fd, &m, sizeof m, MSG_NOSIGNAL) == (ssize_t)sizeof m;
 }
@@ -123,6 +129,7 @@ kymo_err kymo_attach(const char *name, struct kymo_attachment *out, const char *
         out->table_area_bytes = m.table_bytes;
     }
     (void)madvise(map, m.size_bytes, MADV_DONTDUMP);
+    out->base_cpu_ns = m.cpu_ns;
     out->socket = fd;
     out->session = map;
     return KYMO_OK;

@@ -19,6 +19,7 @@ struct kymo_attachment {
     struct kymo_session_plan plan;
     const struct kymo_table_area *table_area; /* NULL: no address space for it */
     uint64_t table_area_bytes;
+    uint64_t base_cpu_ns; /* what the calling thread had used before this image */
 };
 
 /* Connects to the recorder that listens under this abstract name, and maps its session. On success

@@ -5,8 +5,8 @@
  *   clean the environment -> attach -> map our own memory -> walker, handler, main thread -> GO
  *
  * The environment is cleaned first, in place: a child that the program starts later is to run as
- * if we were not there. Whatever fails, the program runs on without us, and hears of it in one
- * line on standard error.
+ * if we were not there. Whatever fails, the program runs on without us. The program that was
+ * launched hears of it in one line on standard error; what it starts hears nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -168,6 +168,7 @@ static void configure(struct kymo_process *p, const struct kymo_attachment *a)
         (void)pthread_attr_destroy(&attributes);
     }
     p->default_stack_bytes = stack ? stack : 8u << 20;
+    p->base_cpu_ns = a->base_cpu_ns;
     p->table_area = a->table_area;
     p->table_area_bytes = a->table_area_bytes;
     kymo_walker_init_stable(&p->walker);
@@ -213,20 +214,21 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
     (void)argc;
     (void)argv;
     int saved = errno;
-    char name[128];
+    char name[KYMO_ATTACH_NAME_MAX + 1] = "";
     const char *value = getenv(KYMO_ATTACH_ENV);
     if (!value)
         return;
-    size_t len = strlen(value);
-    int fits = len > 0 && len < sizeof name;
+    size_t len = strcspn(value, ",");
+    int is_child = strcmp(value + len, KYMO_ATTACH_CHILD) == 0;
+    int fits = len > 0 && len < sizeof name && (is_child || value[len] == '\0');
     if (fits)
-        memcpy(name, value, len + 1);
+        memcpy(name, value, len);
     clean(env);
     /* A constructor that ran before this one may have called setenv: then there are two. */
     if (environ != env)
         clean(environ);
     const char *why = fits ? start(name) : "the name of the recorder's socket is broken";
-    if (why)
+    if (why && !is_child)
         complain(why);
     errno = saved;
 }
