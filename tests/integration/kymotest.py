@@ -154,6 +154,12 @@ def tools_for(user):
 copies = {}
 
 
+def copy_for_all(*files):
+    """These files where any user may read and run them."""
+    root = folder()
+    return [pathlib.Path(shutil.copy2(file, root)) for file in files]
+
+
 def perf_works():
     """Whether perf_event_open opens the clock of a thread, kernel included; asked without Kymo."""
     attr = (ctypes.c_uint32 * 32)()
@@ -200,15 +206,22 @@ class Recording:
         return Profile(json.loads(path.read_text()))
 
 
-def record_command(argv, path, *, engine="auto", period="1ms", options=(), user=None):
-    return [tools_for(user), "record", f"--engine={engine}", f"--cpu={period}", "-q", *options,
+def offers(option):
+    """Whether `kymo record --help` names it, an option or a value of one."""
+    return option in run([KYMO, "record", "--help"]).stdout
+
+
+def record_command(argv, path, *, engine="auto", period="1ms", options=(), user=None, under=()):
+    """under: a command that takes the rest as its arguments, and runs it."""
+    return [*under, tools_for(user), "record", f"--engine={engine}", f"--cpu={period}", "-q", *options,
             "-o", path, "--", *argv]
 
 
-def record(argv, *, engine="auto", period="1ms", options=(), user=None, **how):
+def record(argv, *, engine="auto", period="1ms", options=(), user=None, under=(), **how):
     """Runs argv under `kymo record` to its end."""
     path = folder() / "recording.kymo"
-    command = record_command(argv, path, engine=engine, period=period, options=options, user=user)
+    command = record_command(argv, path, engine=engine, period=period, options=options, user=user,
+                             under=under)
     result = run(command, user=user, **how)
     check(path.exists(), f"no recording: status {result.status}: {result.stderr}")
     return Recording(path, result, tools_for(None))
