@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-int kymo_f(int a)
-{
-    return a;
+int kymo_f(int a) {
+  return a;
 }

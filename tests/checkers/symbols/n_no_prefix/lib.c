@@ -1,6 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 int ring_push(int value);
-int ring_push(int value)
-{
-    return value;
-}
+int ring_push(int value) { return value; }

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/cpu.h"
+#  include "capture/cpu.h"

@@ -6,7 +6,7 @@
  */
 #ifndef KYMO_BASE_VEC_H
 #define KYMO_BASE_VEC_H
-#include "kymo/error.h"
 #include <stddef.h>
+#include "kymo/error.h"
 size_t kymo_vec_len(void);
 #endif

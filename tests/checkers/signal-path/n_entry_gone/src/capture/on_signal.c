@@ -1,5 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-int kymo_handle(int a)
-{
-    return a + 1;
-}
+int kymo_handle(int a) { return a + 1; }

@@ -1,5 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-int kymo_mix(int a)
-{
-    return a * 31;
-}
+int kymo_mix(int a) { return a * 31; }
