@@ -3,3 +3,6 @@ add_test(NAME integration.c11_threads
     COMMAND ${CMAKE_SOURCE_DIR}/tests/integration/c11_threads.py
         $<TARGET_FILE:kymo> $<TARGET_FILE:workload_c11threads>)
 set_tests_properties(integration.c11_threads PROPERTIES TIMEOUT 60)
+
+find_package(Threads REQUIRED)
+kymo_unit_test(watch kymo_recorder Threads::Threads)

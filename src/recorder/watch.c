@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.c - see watch.h.
+ *
+ * A look. schedstat is read first (under a microsecond). Where it says what it said at the last
+ * look, everything is as it was then: a thread that left a CPU has a larger run_ns, and one that
+ * got on one has another arrival. Else status is read, too (some 7 us), and schedstat again: if
+ * that has not moved in between, the three belong together.
+ *
+ * Preempted. A thread that is ready to run and off its CPU was either woken, and would find a
+ * signal in its wait, or was preempted at work. It was the latter if it has not gone to sleep since
+ * the look before, and left its CPU since then, or had been preempted at that look already.
+ *
+ * Idle threads. A thread that did not run for IDLE_ROUNDS is looked at no more. The process's clock
+ * is the sum of its threads' run_ns, dead ones included, to the nanosecond; so what all others used
+ * is that less the active ones' run_ns. While this stays the same, none of them ran. Reading that
+ * clock costs the kernel some 8 ns for each thread, so with many it is read less often. When
+ * somebody else ran, the idle ones are looked at, SWEEP of them in a round. (Threads that are not
+ * in the table or have ended count as others, too: one sweep for nothing, and they are known.)
+ */
+#include "recorder/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+#define IDLE_ROUNDS 64u
+#define FEW 2u /* idle threads that are looked at each time: cheaper than two clocks */
+#define SWEEP 16u
+#define THREADS_PER_CLOCK 64u
+/* Rounds in which it was not to be told whether others ran, because active ones moved their figures
+ * between the two readings of the clock. */
+#define UNCLEAR_MOST 16u
+#define SNAPSHOT_TRIES 3
+#define STATUS_MAX 8192u
+
+struct thread {
+    pid_t tid; /* 0: the entry is free */
+    int schedstat;
+    int status;    /* descriptors; -1: opened for each look */
+    uint8_t known; /* last is of a look */
+    uint8_t gone;
+    uint8_t is_idle;
+    uint32_t at;        /* place in the active or the idle list */
+    uint32_t unchanged; /* rounds */
+    struct kymo_watch_look last;
+    void *user;
+};
+
+typedef KYMO_VEC(uint32_t) entries;
+
+struct kymo_watch {
+    char folder[64];
+    int has_clock;
+    clockid_t clock;
+    pid_t pid;
+    int descriptor_limit; /* none above this number is kept */
+    KYMO_VEC(struct thread) threads;
+    entries free, active, idle;
+    uint64_t others_ns; /* CPU time of all that are not active; a lower bound */
+    uint32_t skip;      /* rounds until the clock is looked at again */
+    uint32_t unclear;
+    uint32_t sweep; /* idle threads still to be looked at */
+    uint32_t cursor;
+    int ran;
+};
+
+/* ---- the two files ---- */
+
+static const char *parse_number(const char *at, uint64_t *out)
+{
+    uint64_t value = 0;
+    if (*at < '0' || *at > '9')
+        return NULL;
+    for (; *at >= '0' && *at <= '9'; at++)
+        if (__builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return NULL;
+    *out = value;
+    return at;
+}
+
+int kymo_watch_parse_schedstat(const char *text, uint64_t *run_ns, uint64_t *arrivals)
+{
+    uint64_t run, wait, count;
+    const char *at = parse_number(text, &run);
+    if (!at || *at != ' ' || !(at = parse_number(at + 1, &wait)) || *at != ' ' ||
+        !(at = parse_number(at + 1, &count)) || *at != '\n')
+        return 0;
+    *run_ns = run;
+    *arrivals = count;
+    return 1;
+}
+
+/* The value of a line; key begins with the end of the line before. The kernel escapes what a thread
+ * calls itself, so a name holds no such line. */
+static const char *status_value(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at ? at + strlen(key) : NULL;
+}
+
+int kymo_watch_parse_status(const char *text, struct kymo_watch_look *look)
+{
+    const char *state = status_value(text, "\nState:\t");
+    const char *voluntary = status_value(text, "\nvoluntary_ctxt_switches:\t");
+    const char *nonvoluntary = status_value(text, "\nnonvoluntary_ctxt_switches:\t");
+    uint64_t v, n;
+    const char *end;
+    if (!state || !voluntary || !nonvoluntary || *state == '\0' ||
+        !(end = parse_number(voluntary, &v)) || *end != '\n' ||
+        !(end = parse_number(nonvoluntary, &n)) || *end != '\n')
+        return 0;
+    look->state = *state;
+    look->voluntary = v;
+    look->nonvoluntary = n;
+    return 1;
+}
+
+static int open_file(const struct kymo_watch *w, pid_t tid, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/task/%d/%s", w->folder, (int)tid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Reads a whole file; its descriptor is kept in *kept if there are enough of them. The length, 0 if
+ * there is nothing or more than fits. */
+static size_t read_file(const struct kymo_watch *w, pid_t tid, const char *name, int *kept,
+                        char *out, size_t cap)
+{
+    int fd = *kept;
+    if (fd < 0)
+        fd = open_file(w, tid, name);
+    if (fd < 0)
+        return 0;
+    ssize_t n = pread(fd, out, cap - 1, 0);
+    if (*kept < 0) {
+        if (fd < w->descriptor_limit)
+            *kept = fd;
+        else
+            close(fd);
+    }
+    if (n <= 0 || (size_t)n == cap - 1)
+        return 0;
+    out[n] = '\0';
+    return (size_t)n;
+}
+
+static int read_schedstat(const struct kymo_watch *w, struct thread *t, uint64_t *run_ns,
+                          uint64_t *arrivals)
+{
+    char text[96];
+    return read_file(w, t->tid, "schedstat", &t->schedstat, text, sizeof text) &&
+           kymo_watch_parse_schedstat(text, run_ns, arrivals);
+}
+
+static int read_status(const struct kymo_watch *w, struct thread *t, struct kymo_watch_look *look)
+{
+    char text[STATUS_MAX];
+    return read_file(w, t->tid, "status", &t->status, text, sizeof text) &&
+           kymo_watch_parse_status(text, look);
+}
+
+/* ---- a look ---- */
+
+static enum kymo_watch_place place_of(const struct thread *t, const struct kymo_watch_look *now)
+{
+    if (now->arrivals - now->voluntary - now->nonvoluntary == 1)
+        return KYMO_WATCH_ON;
+    int worked_on =
+        t->known && now->state == 'R' && now->voluntary == t->last.voluntary &&
+        (now->nonvoluntary > t->last.nonvoluntary || t->last.place == KYMO_WATCH_PREEMPTED);
+    return worked_on ? KYMO_WATCH_PREEMPTED : KYMO_WATCH_OFF;
+}
+
+static int look_at(const struct kymo_watch *w, struct thread *t)
+{
+    struct kymo_watch_look now = {.changed = 1};
+    uint64_t run_ns, arrivals;
+    if (!read_schedstat(w, t, &now.run_ns, &now.arrivals))
+        return 0;
+    if (t->known && now.run_ns == t->last.run_ns && now.arrivals == t->last.arrivals) {
+        t->last.changed = 0;
+        return 1;
+    }
+    for (int i = 0;; i++) {
+        if (!read_status(w, t, &now) || !read_schedstat(w, t, &run_ns, &arrivals))
+            return 0;
+        if (run_ns == now.run_ns && arrivals == now.arrivals)
+            break;
+        if (i == SNAPSHOT_TRIES)
+            return 0;
+        now.run_ns = run_ns;
+        now.arrivals = arrivals;
+    }
+    now.place = place_of(t, &now);
+    t->last = now;
+    t->known = 1;
+    return 1;
+}
+
+int kymo_watch_look(kymo_watch *w, uint32_t entry, struct kymo_watch_look *look)
+{
+    struct thread *t = &w->threads.data[entry];
+    if (!look_at(w, t))
+        return 0;
+    *look = t->last;
+    return 1;
+}
+
+/* ---- the table ---- */
+
+static int descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 256;
+    /* A quarter is left for everything else; perf events take a descriptor for each thread, too. */
+    rlim_t kept = limit.rlim_cur / 4 * 3;
+    return kept > 1 << 20 ? 1 << 20 : (int)kept;
+}
+
+kymo_err kymo_watch_create(const char *proc, pid_t pid, kymo_watch **out)
+{
+    kymo_watch *w = calloc(1, sizeof *w);
+    if (!w)
+        return KYMO_E_NOMEM;
+    int n = snprintf(w->folder, sizeof w->folder, "%s/%d", proc ? proc : "/proc", (int)pid);
+    if (n < 0 || (size_t)n >= sizeof w->folder) {
+        free(w);
+        return KYMO_E_TOO_BIG;
+    }
+    w->pid = pid;
+    w->has_clock = !proc && clock_getcpuclockid(pid, &w->clock) == 0;
+    w->descriptor_limit = descriptor_limit();
+    *out = w;
+    return KYMO_OK;
+}
+
+static void close_files(struct thread *t)
+{
+    if (t->schedstat >= 0)
+        close(t->schedstat);
+    if (t->status >= 0)
+        close(t->status);
+    t->schedstat = t->status = -1;
+}
+
+void kymo_watch_destroy(kymo_watch *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->threads.len; i++)
+        close_files(&w->threads.data[i]);
+    kymo_vec_deinit(&w->threads);
+    kymo_vec_deinit(&w->free);
+    kymo_vec_deinit(&w->active);
+    kymo_vec_deinit(&w->idle);
+    free(w);
+}
+
+/* Room for every thread is reserved in each list when it is added. */
+static void put(kymo_watch *w, uint32_t entry, int is_idle)
+{
+    entries *list = is_idle ? &w->idle : &w->active;
+    struct thread *t = &w->threads.data[entry];
+    t->is_idle = (uint8_t)is_idle;
+    t->at = (uint32_t)list->len;
+    t->unchanged = 0;
+    list->data[list->len++] = entry;
+    w->others_ns += is_idle ? t->last.run_ns : 0 - t->last.run_ns;
+}
+
+static void take(kymo_watch *w, uint32_t entry)
+{
+    struct thread *t = &w->threads.data[entry];
+    entries *list = t->is_idle ? &w->idle : &w->active;
+    uint32_t moved = list->data[--list->len];
+    list->data[t->at] = moved;
+    w->threads.data[moved].at = t->at;
+}
+
+kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
+{
+    struct thread t = {.tid = tid, .schedstat = -1, .status = -1, .user = user};
+    if (!look_at(w, &t)) {
+        int fd = open_file(w, tid, "schedstat");
+        int there = fd >= 0;
+        close_files(&t);
+        if (there)
+            close(fd);
+        return there ? KYMO_E_IO : KYMO_E_NOT_FOUND;
+    }
+    kymo_err err = KYMO_OK;
+    if (w->free.len == 0) {
+        err = kymo_vec_reserve(&w->free, w->threads.len + 1);
+        if (err == KYMO_OK)
+            err = kymo_vec_reserve(&w->active, w->threads.len + 1);
+        if (err == KYMO_OK)
+            err = kymo_vec_reserve(&w->idle, w->threads.len + 1);
+        if (err == KYMO_OK)
+            err = kymo_vec_push(&w->threads, t);
+        if (err != KYMO_OK) {
+            close_files(&t);
+            return err;
+        }
+        *out = (uint32_t)w->threads.len - 1;
+    } else {
+        *out = w->free.data[--w->free.len];
+        w->threads.data[*out] = t;
+    }
+    put(w, *out, 0);
+    return KYMO_OK;
+}
+
+void kymo_watch_remove(kymo_watch *w, uint32_t entry)
+{
+    struct thread *t = &w->threads.data[entry];
+    if (!t->is_idle)
+        w->others_ns += t->last.run_ns;
+    take(w, entry);
+    close_files(t);
+    *t = (struct thread){.schedstat = -1, .status = -1};
+    w->free.data[w->free.len++] = entry;
+}
+
+/* ---- rounds ---- */
+
+/* Looks at one of the round's threads. Active ones are out of the others' sum while they are. */
+static void see(kymo_watch *w, uint32_t entry, kymo_watch_seen *seen, void *context)
+{
+    struct thread *t = &w->threads.data[entry];
+    if (t->gone)
+        return;
+    if (!look_at(w, t)) {
+        uint64_t run_ns, arrivals;
+        t->gone = (uint8_t)!read_schedstat(w, t, &run_ns, &arrivals);
+        return;
+    }
+    seen(context, t->user, &t->last);
+    if (t->last.changed) {
+        w->ran = 1;
+        t->unchanged = 0;
+    } else if (t->last.place == KYMO_WATCH_OFF) {
+        t->unchanged++;
+    }
+}
+
+/* Whether this idle thread ran; if so it is active again. */
+static int wake(kymo_watch *w, uint32_t entry)
+{
+    struct thread *t = &w->threads.data[entry];
+    uint64_t run_ns, arrivals;
+    if (t->gone || !read_schedstat(w, t, &run_ns, &arrivals) ||
+        (run_ns == t->last.run_ns && arrivals == t->last.arrivals))
+        return 0;
+    take(w, entry);
+    put(w, entry, 0);
+    /* What it used since then is in the others' sum, too; or not yet, which costs a sweep. */
+    w->others_ns -= run_ns - t->last.run_ns;
+    return 1;
+}
+
+static void look_at_idle(kymo_watch *w, kymo_watch_seen *seen, void *context)
+{
+    uint32_t most = w->idle.len <= FEW ? FEW : SWEEP;
+    for (uint32_t i = 0; i < most && w->sweep > 0 && w->idle.len > 0; i++, w->sweep--) {
+        if (w->cursor >= w->idle.len)
+            w->cursor = 0;
+        uint32_t entry = w->idle.data[w->cursor];
+        /* One that woke leaves its place in the list to another. */
+        if (wake(w, entry))
+            see(w, entry, seen, context);
+        else
+            w->cursor++;
+    }
+}
+
+static int clock_of(const kymo_watch *w, uint64_t *ns)
+{
+    struct timespec t;
+    if (!w->has_clock || clock_gettime(w->clock, &t) != 0)
+        return 0;
+    *ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return 1;
+}
+
+/* before, after: the process's clock around the looks at the active ones. */
+static int others_ran(kymo_watch *w, uint64_t before, uint64_t after)
+{
+    uint64_t active_ns = 0;
+    for (size_t i = 0; i < w->active.len; i++)
+        active_ns += w->threads.data[w->active.data[i]].last.run_ns;
+    int64_t least = (int64_t)(before - active_ns - w->others_ns);
+    int64_t most = (int64_t)(after - active_ns - w->others_ns);
+    if (most <= 0) {
+        w->unclear = 0;
+        return 0;
+    }
+    if (least <= 0 && ++w->unclear < UNCLEAR_MOST)
+        return 0;
+    w->unclear = 0;
+    if (least > 0)
+        w->others_ns += (uint64_t)least;
+    return 1;
+}
+
+void kymo_watch_round(kymo_watch *w, kymo_watch_seen *seen, void *context)
+{
+    uint64_t before = 0;
+    uint64_t after = 0;
+    int use_clock = w->idle.len > FEW && w->sweep == 0 && w->skip == 0;
+    if (w->skip > 0)
+        w->skip--;
+    w->ran = 0;
+    if (use_clock && !clock_of(w, &before))
+        w->has_clock = 0;
+    for (size_t i = 0; i < w->active.len; i++)
+        see(w, w->active.data[i], seen, context);
+    if (use_clock) {
+        w->skip = (uint32_t)(w->idle.len / THREADS_PER_CLOCK);
+        /* Nothing moves where nobody is active: one reading tells. */
+        if (w->active.len == 0)
+            after = before;
+        else if (w->has_clock && !clock_of(w, &after))
+            w->has_clock = 0;
+        if (!w->has_clock || others_ran(w, before, after))
+            w->sweep = (uint32_t)w->idle.len;
+    } else if (w->idle.len <= FEW) {
+        w->sweep = (uint32_t)w->idle.len;
+    }
+    if (w->sweep > 0)
+        look_at_idle(w, seen, context);
+    for (size_t i = w->active.len; i > 0; i--) {
+        uint32_t entry = w->active.data[i - 1];
+        const struct thread *t = &w->threads.data[entry];
+        if (t->unchanged >= IDLE_ROUNDS || t->gone) {
+            take(w, entry);
+            put(w, entry, 1);
+        }
+    }
+}
+
+int kymo_watch_is_active(const kymo_watch *w)
+{
+    return w->ran;
+}
+
+int kymo_watch_probe(void)
+{
+    kymo_watch *w;
+    uint32_t entry;
+    struct kymo_watch_look look;
+    if (kymo_watch_create(NULL, getpid(), &w) != KYMO_OK)
+        return 0;
+    int holds = 0;
+    if (kymo_watch_add(w, (pid_t)syscall(SYS_gettid), NULL, &entry) == KYMO_OK) {
+        /* We are on a CPU whenever we look, also after we have slept. */
+        holds = 1;
+        for (int i = 0; holds && i < 3; i++) {
+            struct timespec t = {.tv_nsec = 100000};
+            (void)nanosleep(&t, NULL);
+            holds = kymo_watch_look(w, entry, &look) && look.place == KYMO_WATCH_ON;
+        }
+    }
+    kymo_watch_destroy(w);
+    return holds;
+}

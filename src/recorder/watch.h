@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.h - which threads of a process run at this moment, seen from outside.
+ *
+ * Layer:    recorder
+ * Flow:     /proc/PID/task/TID/{schedstat,status} -> [watch] -> dispatch.c, wall.c
+ * Threads:  one at a time; whoever needs it in two threads makes two
+ * Memory:   its own table; two descriptors for each thread while there are enough of them
+ * Signals:  not for handlers
+ *
+ *   create -> add ... -> round, look ... -> remove ... -> destroy
+ *
+ * On a CPU or not is exact: the kernel counts how often a thread got on a CPU (schedstat's third
+ * figure) and how often it left one (status: voluntary and nonvoluntary switches), so their
+ * difference is 1 while it is on one and 0 while it is not. kymo_watch_probe says whether this
+ * kernel counts so.
+ */
+#ifndef KYMO_RECORDER_WATCH_H
+#define KYMO_RECORDER_WATCH_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum kymo_watch_place {
+    KYMO_WATCH_OFF, /* asleep, or woken and not on a CPU yet */
+    KYMO_WATCH_ON,  /* on a CPU */
+    /* Off its CPU in the middle of its work: what it does next, it does in the program. */
+    KYMO_WATCH_PREEMPTED,
+};
+
+struct kymo_watch_look {
+    uint64_t run_ns; /* CPU time; up to a tick old of a thread that is on a CPU, else exact */
+    uint64_t arrivals;
+    uint64_t voluntary; /* switches away: it went to sleep */
+    uint64_t nonvoluntary;
+    enum kymo_watch_place place;
+    char state;  /* as in status: R, S, D, T, t, Z, X, I */
+    int changed; /* since the look before */
+};
+
+typedef struct kymo_watch kymo_watch;
+
+/* Whether the figures add up on this kernel: for the calling thread, which is on a CPU. */
+int kymo_watch_probe(void);
+
+/* proc: where proc is mounted; NULL: /proc. */
+KYMO_NODISCARD
+kymo_err kymo_watch_create(const char *proc, pid_t pid, kymo_watch **out);
+void kymo_watch_destroy(kymo_watch *watch);
+
+/* *entry stays its number until it is removed; user is given to kymo_watch_round's callback. A
+ * thread that is not there (any more) is KYMO_E_NOT_FOUND. */
+KYMO_NODISCARD
+kymo_err kymo_watch_add(kymo_watch *watch, pid_t tid, void *user, uint32_t *entry);
+void kymo_watch_remove(kymo_watch *watch, uint32_t entry);
+
+/* Looks at one thread. Returns 0 when it is gone, or nothing consistent was to be read. */
+int kymo_watch_look(kymo_watch *watch, uint32_t entry, struct kymo_watch_look *look);
+
+/* Looks at all threads that may have run since the last round, and calls seen at once after each
+ * look. Threads that did not run for many rounds cost nothing of their own: that none of them ran
+ * is seen at the process's CPU clock. seen must not add or remove threads. */
+typedef void kymo_watch_seen(void *context, void *user, const struct kymo_watch_look *look);
+void kymo_watch_round(kymo_watch *watch, kymo_watch_seen *seen, void *context);
+/* Whether the last round found that any thread had run since the one before. */
+int kymo_watch_is_active(const kymo_watch *watch);
+
+/* For tests: what the two files say. Return 0 when that is not what the kernel writes. */
+int kymo_watch_parse_schedstat(const char *text, uint64_t *run_ns, uint64_t *arrivals);
+int kymo_watch_parse_status(const char *text, struct kymo_watch_look *look);
+
+#endif

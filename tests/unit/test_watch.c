@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/watch.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define PID 4711
+
+static char root[] = "/tmp/kymo-watch-XXXXXX";
+
+static void write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+/* What /proc would say of a thread. */
+static void set_thread(int tid, uint64_t run_ns, uint64_t arrivals, char state, uint64_t voluntary,
+                       uint64_t nonvoluntary)
+{
+    char path[128];
+    char text[256];
+    snprintf(path, sizeof path, "%s/%d/task/%d", root, PID, tid);
+    (void)mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%d/task/%d/schedstat", root, PID, tid);
+    snprintf(text, sizeof text, "%lu 77 %lu\n", (unsigned long)run_ns, (unsigned long)arrivals);
+    write_text(path, text);
+    snprintf(path, sizeof path, "%s/%d/task/%d/status", root, PID, tid);
+    snprintf(text, sizeof text,
+             "Name:\tx\nState:\t%c (any)\nTgid:\t1\nvoluntary_ctxt_switches:\t%lu\n"
+             "nonvoluntary_ctxt_switches:\t%lu\n",
+             state, (unsigned long)voluntary, (unsigned long)nonvoluntary);
+    write_text(path, text);
+}
+
+static kymo_watch *make_watch(void)
+{
+    kymo_watch *w;
+    assert_int_equal(kymo_watch_create(root, PID, &w), KYMO_OK);
+    return w;
+}
+
+static struct kymo_watch_look look_at(kymo_watch *w, uint32_t entry)
+{
+    struct kymo_watch_look look;
+    assert_int_equal(kymo_watch_look(w, entry, &look), 1);
+    return look;
+}
+
+static void the_two_files(void **state)
+{
+    (void)state;
+    uint64_t run_ns = 5;
+    uint64_t arrivals = 6;
+    assert_true(kymo_watch_parse_schedstat("123456789 42 7\n", &run_ns, &arrivals));
+    assert_int_equal(run_ns, 123456789);
+    assert_int_equal(arrivals, 7);
+    static const char *const broken[] = {"",
+                                         "\n",
+                                         "1",
+                                         "1 2",
+                                         "1 2 3",
+                                         "1 2 3 4\n",
+                                         "-1 2 3\n",
+                                         "1  2 3\n",
+                                         "x 2 3\n",
+                                         "18446744073709551616 0 0\n",
+                                         "1 2 99999999999999999999999\n",
+                                         "1 2 0x3\n"};
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
+        assert_false(kymo_watch_parse_schedstat(broken[i], &run_ns, &arrivals));
+    assert_int_equal(run_ns, 123456789); /* as it was */
+
+    struct kymo_watch_look look = {0};
+    assert_true(kymo_watch_parse_status("Name:\ta\\nvoluntary_ctxt_switches:\t9\n"
+                                        "State:\tD (disk sleep)\n"
+                                        "voluntary_ctxt_switches:\t3\n"
+                                        "nonvoluntary_ctxt_switches:\t4\n",
+                                        &look));
+    assert_int_equal(look.state, 'D');
+    assert_int_equal(look.voluntary, 3);
+    assert_int_equal(look.nonvoluntary, 4);
+    assert_false(kymo_watch_parse_status("Name:\tx\nState:\t", &look));
+    assert_false(
+        kymo_watch_parse_status("Name:\tx\nState:\tR\nvoluntary_ctxt_switches:\t3\n", &look));
+    assert_false(kymo_watch_parse_status("Name:\tx\nState:\tR\nvoluntary_ctxt_switches:\t\n"
+                                         "nonvoluntary_ctxt_switches:\t4\n",
+                                         &look));
+    assert_false(kymo_watch_parse_status("Name:\tx\nState:\tR\nvoluntary_ctxt_switches:\t3\n"
+                                         "nonvoluntary_ctxt_switches:\t4", /* cut */
+                                         &look));
+    assert_int_equal(look.nonvoluntary, 4);
+}
+
+static void places(void **state)
+{
+    (void)state;
+    kymo_watch *w = make_watch();
+    uint32_t entry;
+    set_thread(1, 100, 8, 'R', 4, 3);
+    assert_int_equal(kymo_watch_add(w, 1, NULL, &entry), KYMO_OK);
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_ON);
+    assert_false(look_at(w, entry).changed);
+
+    set_thread(1, 200, 8, 'R', 4, 4); /* it left its CPU, and did not go to sleep */
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_PREEMPTED);
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_PREEMPTED);
+    set_thread(1, 300, 9, 'R', 4, 4);
+    assert_true(look_at(w, entry).changed);
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_ON);
+
+    set_thread(1, 400, 9, 'S', 5, 4); /* asleep */
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_OFF);
+    set_thread(1, 401, 9, 'R', 5, 4); /* woken */
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_OFF);
+    set_thread(1, 500, 10, 'R', 5, 5); /* it ran, and was preempted */
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_PREEMPTED);
+    set_thread(1, 600, 12, 'R', 6, 6); /* slept since: whether it ran after that is not known */
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_OFF);
+    set_thread(1, 700, 13, 'S', 6, 6); /* on its way to sleep, but on its CPU still */
+    assert_int_equal(look_at(w, entry).place, KYMO_WATCH_ON);
+    assert_int_equal(look_at(w, entry).state, 'S');
+
+    assert_int_equal(kymo_watch_add(w, 99, NULL, &entry), KYMO_E_NOT_FOUND);
+    kymo_watch_destroy(w);
+}
+
+struct seen {
+    unsigned times[40];
+    unsigned all;
+};
+
+static void count(void *context, void *user, const struct kymo_watch_look *look)
+{
+    struct seen *s = context;
+    (void)look;
+    s->times[(uintptr_t)user]++;
+    s->all++;
+}
+
+/* Those that rest are not looked at each time, and found again when they run. */
+static void idle_threads(void **state)
+{
+    (void)state;
+    kymo_watch *w = make_watch();
+    uint32_t entries[40];
+    struct seen s = {0};
+    for (int tid = 0; tid < 40; tid++) {
+        set_thread(100 + tid, 100, 1, 'S', 1, 0);
+        assert_int_equal(kymo_watch_add(w, 100 + tid, (void *)(uintptr_t)tid, &entries[tid]),
+                         KYMO_OK);
+    }
+    for (int i = 0; i < 200; i++)
+        kymo_watch_round(w, count, &s);
+    assert_false(kymo_watch_is_active(w));
+    unsigned before = s.all;
+    for (int i = 0; i < 100; i++) {
+        set_thread(117, 1000 + (unsigned)i, 2, 'R', 1, 0);
+        kymo_watch_round(w, count, &s);
+    }
+    assert_true(kymo_watch_is_active(w));
+    /* All are asked in turn: this process is a folder, and has no clock. */
+    assert_true(s.times[17] > 90);
+    assert_int_equal(s.all, before + s.times[17] - s.times[16]);
+    kymo_watch_remove(w, entries[17]);
+    kymo_watch_remove(w, entries[3]);
+    before = s.all;
+    for (int i = 0; i < 100; i++)
+        kymo_watch_round(w, count, &s);
+    assert_int_equal(s.all, before);
+    uint32_t again;
+    assert_int_equal(kymo_watch_add(w, 117, NULL, &again), KYMO_OK);
+    assert_true(again == entries[17] || again == entries[3]);
+    kymo_watch_destroy(w);
+}
+
+static void *sleep_for_ever(void *go_on)
+{
+    (void)go_on;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void *burn(void *thread)
+{
+    *(volatile pid_t *)thread = (pid_t)syscall(SYS_gettid);
+    for (volatile uint64_t i = 0;; i++)
+        ;
+    return NULL;
+}
+
+/* A real process: its main thread burns, others sleep. */
+static void a_process(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pthread_t thread;
+        pid_t tids[8] = {0};
+        for (int i = 0; i < 8; i++)
+            pthread_create(&thread, NULL, sleep_for_ever, NULL);
+        close(ends[0]);
+        ssize_t ignored = write(ends[1], tids, 1);
+        (void)ignored;
+        pid_t self;
+        burn(&self);
+    }
+    char byte;
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    kymo_watch *w;
+    struct seen s = {0};
+    uint32_t entry;
+    assert_int_equal(kymo_watch_create(NULL, child, &w), KYMO_OK);
+    /* Threads of a process that was just made have consecutive numbers, or nearly so. */
+    uintptr_t n = 0;
+    for (pid_t tid = child; tid < child + 200 && n < 9; tid++)
+        if (kymo_watch_add(w, tid, (void *)n, &entry) == KYMO_OK)
+            n++;
+    assert_int_equal(n, 9);
+    /* Until it has been seen at work, it may as well have just been woken. */
+    struct kymo_watch_look look = {0};
+    while (look.place == KYMO_WATCH_OFF)
+        assert_true(kymo_watch_look(w, 0, &look));
+    unsigned off = 0;
+    for (int i = 0; i < 3000; i++) {
+        kymo_watch_round(w, count, &s);
+        assert_true(kymo_watch_look(w, 0, &look));
+        off += look.place == KYMO_WATCH_OFF;
+        struct timespec t = {.tv_nsec = 100000};
+        if (i % 10 == 0)
+            (void)nanosleep(&t, NULL);
+    }
+    assert_int_equal(off, 0);
+    assert_true(s.times[0] > 2900);
+    for (unsigned i = 1; i < 9; i++)
+        assert_true(s.times[i] < 1000);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(kymo_watch_look(w, 0, &look), 0);
+    kymo_watch_round(w, count, &s);
+    kymo_watch_destroy(w);
+}
+
+static void the_probe(void **state)
+{
+    (void)state;
+    assert_true(kymo_watch_probe());
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    char path[128];
+    if (!mkdtemp(root))
+        return -1;
+    snprintf(path, sizeof path, "%s/%d", root, PID);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%d/task", root, PID);
+    return mkdir(path, 0700);
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", root);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_two_files), cmocka_unit_test(places),
+        cmocka_unit_test(idle_threads),  cmocka_unit_test(a_process),
+        cmocka_unit_test(the_probe),
+    };
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}
