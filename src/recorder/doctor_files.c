@@ -10,8 +10,8 @@
 
 #include "base/str.h"
 #include "recorder/doctor_checks.h"
-#include "recorder/elf_target.h"
 #include "recorder/paths.h"
+#include "sys/elf_target.h"
 
 /* Below this a recording of some minutes may not fit. */
 #define SPACE_WANTED (256ull << 20)

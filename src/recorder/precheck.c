@@ -20,7 +20,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "recorder/elf_target.h"
+#include "sys/elf_target.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
 #define DEFAULT_PATH "/bin:/usr/bin"

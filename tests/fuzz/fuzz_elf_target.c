@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recorder/elf_target.h"
+#include "sys/elf_target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

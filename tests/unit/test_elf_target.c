@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/elf_target.h"
+#include "sys/elf_target.h"
 
 #include <stdio.h>
 #include <stdlib.h>

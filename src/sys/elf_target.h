@@ -2,15 +2,15 @@
 /*
  * elf_target.h - what an executable is, as far as it decides whether we can be preloaded into it.
  *
- * Layer:    recorder; above base
- * Flow:     file -> [elf_target] -> precheck
+ * Layer:    sys; above base
+ * Flow:     file -> [elf_target] -> recorder/precheck.c, capture/exec_target.c
  * Threads:  any
  * Memory:   never allocates; reads with pread in pieces, so that a file of any size, or one that
  *           shrinks while it is read, costs nothing but time linear in its dynamic strings
- * Signals:  not for handlers
+ * Signals:  safe with detail NULL: raw system calls, and about 2.5 KiB of stack
  */
-#ifndef KYMO_RECORDER_ELF_TARGET_H
-#define KYMO_RECORDER_ELF_TARGET_H
+#ifndef KYMO_SYS_ELF_TARGET_H
+#define KYMO_SYS_ELF_TARGET_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ typedef struct kymo_elf_target {
 } kymo_elf_target;
 
 /* Reads the file at fd, any position. KYMO_E_UNSUPPORTED: not an ELF file; KYMO_E_CORRUPT: one
- * that no loader would take; KYMO_E_IO. */
+ * that no loader would take; KYMO_E_IO. detail may be NULL. */
 KYMO_NODISCARD
 kymo_err kymo_elf_target_read(int fd, kymo_elf_target *out, kymo_error *detail);
 

@@ -4,13 +4,14 @@
  * count has a bound of its own. What is not understood beyond the headers (a dynamic section whose
  * strings lie outside the file) is taken as absent: the kernel and the loader judge it then.
  */
-#include "recorder/elf_target.h"
+#include "sys/elf_target.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "sys/raw.h"
 
 enum {
     NOTES_MAX = 64,
@@ -25,6 +26,12 @@ struct segment {
     uint64_t file_size;
 };
 
+/* Not libc's, which is a cancellation point: a hook that looks at a program must not be one. */
+static long read_once(int fd, void *data, size_t len, uint64_t offset)
+{
+    return kymo_syscall4(SYS_pread64, fd, (long)(intptr_t)data, (long)len, (long)offset);
+}
+
 /* All of len bytes, or KYMO_E_CORRUPT where the file ends earlier. */
 static kymo_err read_at(int fd, void *data, size_t len, uint64_t offset)
 {
@@ -32,11 +39,11 @@ static kymo_err read_at(int fd, void *data, size_t len, uint64_t offset)
     while (len > 0) {
         if (offset > INT64_MAX)
             return KYMO_E_CORRUPT;
-        ssize_t n = pread(fd, to, len, (off_t)offset);
-        if (n < 0 && errno == EINTR)
+        long n = read_once(fd, to, len, offset);
+        if (n == -EINTR)
             continue;
         if (n < 0)
-            return kymo_err_from_errno(errno);
+            return kymo_err_from_errno((int)-n);
         if (n == 0)
             return KYMO_E_CORRUPT;
         to += n;
@@ -64,7 +71,7 @@ static int needs_asan(int fd, uint64_t at)
 {
     static const char *const names[] = {"libasan.so", "libclang_rt.asan"};
     char text[32] = {0};
-    ssize_t n = at <= INT64_MAX ? pread(fd, text, sizeof text - 1, (off_t)at) : -1;
+    long n = at <= INT64_MAX ? read_once(fd, text, sizeof text - 1, at) : -1;
     for (size_t i = 0; n > 0 && i < KYMO_ARRAY_LEN(names); i++)
         if (strncmp(text, names[i], strlen(names[i])) == 0)
             return 1;
@@ -76,14 +83,14 @@ static int needs_asan(int fd, uint64_t at)
 static int contains_asan(int fd, uint64_t strings, uint64_t size)
 {
     static const char name[] = "\0__asan_init"; /* with the NULs on both sides */
-    char piece[4096];
+    char piece[2048];
     uint64_t at = 0;
     if (size > STRINGS_MAX)
         size = STRINGS_MAX;
     while (at < size && strings <= INT64_MAX - at) {
         size_t want = size - at < sizeof piece ? (size_t)(size - at) : sizeof piece;
-        ssize_t n = pread(fd, piece, want, (off_t)(strings + at));
-        if (n < (ssize_t)sizeof name)
+        long n = read_once(fd, piece, want, strings + at);
+        if (n < (long)sizeof name)
             return 0;
         if (memmem(piece, (size_t)n, name, sizeof name))
             return 1;
