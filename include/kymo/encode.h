@@ -7,8 +7,9 @@
  * Memory:   a few words per stack, frame and string while a call lasts; never the output itself
  * Signals:  not for handlers
  *
- * Weights are the same in each format, and add up to the CPU time: milliseconds with nanosecond
- * digits in the Firefox file, nanoseconds in pprof and in collapsed stacks. doc/encodings.md says
+ * Weights are the same in each format, and those of CPU samples add up to the CPU time:
+ * milliseconds with nanosecond digits in the Firefox file, nanoseconds in pprof and in collapsed
+ * stacks. doc/encodings.md says
  * what each part of a profile becomes.
  */
 #ifndef KYMO_ENCODE_H
@@ -38,10 +39,10 @@ KYMO_API const kymo_format *kymo_format_at(size_t index);
 KYMO_API const kymo_format *kymo_format_for_path(const char *path);
 
 typedef struct kymo_encode_options {
-    uint32_t size;     /* sizeof(kymo_encode_options) */
-    int32_t level;     /* of compression, 1 to 9; 0: the format's own choice */
-    uint32_t replace;  /* kymo_encode_file: an existing file may be replaced */
-    uint32_t reserved; /* 0 */
+    uint32_t size;    /* sizeof(kymo_encode_options) */
+    int32_t level;    /* of compression, 1 to 9; 0: the format's own choice */
+    uint32_t replace; /* kymo_encode_file: an existing file may be replaced */
+    uint32_t kind;    /* kymo_sample_kind: what a format that has one weight only shows */
     /* Called now and then, and at the end with fraction 1; NULL: never. bytes: written to the sink
      * so far. Returning non-zero stops the encoder with KYMO_E_INTERRUPTED. */
     int (*progress)(void *progress_data, uint64_t bytes, double fraction);

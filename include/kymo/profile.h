@@ -69,13 +69,14 @@ typedef enum kymo_category {
     KYMO_CATEGORY_LIBC,      /* the C library, the loader and the vdso */
     KYMO_CATEGORY_GENERATED, /* outside every mapped file: JIT code, trampolines */
     KYMO_CATEGORY_KERNEL,
+    KYMO_CATEGORY_WAITING, /* no code at all: the thread sleeps or is blocked */
     KYMO_CATEGORY_COUNT
 } kymo_category;
 
 /* Why a sample was taken. */
 typedef enum kymo_sample_kind {
     KYMO_SAMPLE_CPU = 0,  /* weight: CPU time of the thread since its last sample of this kind */
-    KYMO_SAMPLE_WALL = 1, /* weight: elapsed time since its last sample of this kind */
+    KYMO_SAMPLE_WALL = 1, /* weight: elapsed time, from the sample on, that it stands for */
     KYMO_SAMPLE_KIND_COUNT
 } kymo_sample_kind;
 
@@ -110,6 +111,7 @@ typedef struct kymo_meta {
     uint64_t end_ns;              /* when it ended; 0: with the last sample */
     uint64_t period_ns;           /* asked for between two samples of a thread; 0: not sampled */
     uint64_t tick_ns;             /* of the recording's kernel; engine "timer" comes no oftener */
+    uint64_t wall_period_ns; /* asked for between two wall samples of a thread; 0: there are none */
 } kymo_meta;
 
 typedef struct kymo_lost {
@@ -128,8 +130,10 @@ typedef struct kymo_quality {
     double stacks_complete;   /* samples whose stack ends in the thread's real entry */
     double frames_symbolized; /* of the frames in files that have symbols, those named */
     uint64_t cpu_unsampled_ns;
-    uint64_t disturbed;  /* system calls that may have seen EINTR for us */
-    uint64_t handler_ns; /* time spent in our handlers */
+    uint64_t disturbed;    /* system calls that may have seen EINTR for us */
+    uint64_t handler_ns;   /* time spent in our handlers */
+    uint64_t wall_samples; /* of samples, those of wall time; one may stand for many periods */
+    double wall_achieved;  /* sum of their weights / time that the threads lived */
 } kymo_quality;
 
 /* One image of a process, from its start or exec to its exit or next exec. Several may have the

@@ -13,6 +13,7 @@ struct convert_request {
     size_t n_outputs;
     int force;
     int quiet;
+    kymo_sample_kind kind;
 };
 
 /* Returns -1 to go on, else an exit status. */
@@ -42,6 +43,10 @@ static int parse(int argc, char **argv, struct convert_request *request)
             break;
         case KYMO_SWITCH_QUIET:
             request->quiet = 1;
+            break;
+        case KYMO_SWITCH_MODE:
+            if (!kymo_mode_parse(arg.value, &request->kind))
+                return kymo_usage_error(KYMO_IN_CONVERT, KYMO_MODE_UNKNOWN, arg.value);
             break;
         case KYMO_SWITCH_OUTPUT:
             if (request->n_outputs == KYMO_OUTPUTS_MAX)
@@ -90,7 +95,7 @@ int kymo_cmd_convert(int argc, char **argv)
     for (size_t i = 0; i < request.n_outputs; i++) {
         uint64_t bytes;
         char size[32];
-        int written = kymo_write_output(profile, &outputs[i], request.quiet, &bytes);
+        int written = kymo_write_output(profile, &outputs[i], request.kind, request.quiet, &bytes);
         if (written != KYMO_EXIT_OK)
             status = written;
         else if (!request.quiet)

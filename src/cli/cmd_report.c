@@ -22,6 +22,7 @@ struct report_request {
     int json;
     int tree;
     int quiet;
+    kymo_sample_kind kind;
 };
 
 /* In the order of kymo_report_by. */
@@ -71,9 +72,8 @@ static int parse(int argc, char **argv, struct report_request *request)
             request->quiet = 1;
             break;
         case KYMO_SWITCH_MODE:
-            if (strcmp(arg.value, "cpu") != 0)
-                return kymo_usage_error(KYMO_IN_REPORT, "--mode: '%.40s' is unknown; it takes cpu",
-                                        arg.value);
+            if (!kymo_mode_parse(arg.value, &request->kind))
+                return kymo_usage_error(KYMO_IN_REPORT, KYMO_MODE_UNKNOWN, arg.value);
             break;
         case KYMO_SWITCH_BY:
             if (!parse_by(arg.value, &request->by))
@@ -124,6 +124,9 @@ static void print_text(const struct report_request *request, const kymo_profile 
     fprintf(t.to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
     kymo_report_print_quality(&t, profile);
     kymo_report_print_few(&t, profile, "warning: ");
+    if (request->kind == KYMO_SAMPLE_WALL)
+        fprintf(t.to, "below:    %s of wall time, the threads' added up\n",
+                kymo_format_duration(cpu, kymo_report_total(report)));
     if (request->by == KYMO_BY_FUNCTION)
         kymo_report_print_unnamed(&t, report, "note:    ");
     fputc('\n', t.to);
@@ -148,14 +151,20 @@ int kymo_cmd_report(int argc, char **argv)
     if (status != KYMO_EXIT_OK)
         return status;
 
+    if (request.kind == KYMO_SAMPLE_WALL && !kymo_profile_meta(profile)->wall_period_ns) {
+        fprintf(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n", request.file);
+        kymo_profile_destroy(profile);
+        return KYMO_EXIT_FAILED;
+    }
+
     kymo_report *report = NULL;
-    kymo_report_options options = {
-        .size = sizeof options, .by = request.by, .kind = KYMO_SAMPLE_CPU};
+    kymo_report_options options = {.size = sizeof options, .by = request.by, .kind = request.kind};
     kymo_err err = kymo_report_create(profile, &options, &report);
     if (err == KYMO_OK && request.json) {
         kymo_sink sink = kymo_stdout_sink();
-        err = kymo_report_write_json(profile, report, keys[request.by],
-                                     request.top_given ? request.top : 0, request.tree, &sink);
+        err =
+            kymo_report_write_json(profile, report, keys[request.by], kymo_mode_name(request.kind),
+                                   request.top_given ? request.top : 0, request.tree, &sink);
     } else if (err == KYMO_OK) {
         print_text(&request, profile, report);
     }

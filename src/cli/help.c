@@ -146,7 +146,7 @@ static void print_settings(FILE *to)
         char range[KYMO_OPTION_TEXT_MAX];
         kymo_str left = {0};
         kymo_str text = {0};
-        int bare = info->flags & KYMO_OPTION_BARE;
+        int bare = (info->flags & KYMO_OPTION_BARE) != 0;
         kymo_str_printf(&left, "    --%s%s%s%s", info->name, bare ? "[=" : "=", info->value_name,
                         bare ? "]" : "");
         kymo_str_printf(&text, "%s (%s; default %s)", info->help,

@@ -302,13 +302,18 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
         kymo_str_printf(&line, ", every %s", kymo_format_duration(text, meta->period_ns));
     if (meta->period_ns && is_held_by_tick(meta))
         kymo_str_printf(&line, " (%s asked)", kymo_format_duration(text, meta->period_ns));
-    kymo_str_printf(&line, ", %" PRIu64 " samples", q->samples);
+    kymo_str_printf(&line, ", %" PRIu64 " samples", q->samples - q->wall_samples);
     add_ratio(&line, q->achieved, "of CPU time accounted for");
     add_ratio(&line,
               q->sampled_rate < 1      ? q->sampled_rate
               : isnan(q->sampled_rate) ? NAN
                                        : 1,
               "of asked samples");
+    if (meta->wall_period_ns) {
+        kymo_str_printf(&line, ", wall every %s, %" PRIu64 " samples",
+                        kymo_format_duration(text, meta->wall_period_ns), q->wall_samples);
+        add_ratio(&line, q->wall_achieved, "of threads' time accounted for");
+    }
     add_ratio(&line, q->stacks_complete, "of stacks complete");
     add_ratio(&line, q->frames_symbolized, "of frames with symbols named");
     for (uint32_t i = 0; i < q->lost_count; i++)
@@ -319,7 +324,7 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
             kymo_str_printf(&line, " (%s: %" PRIu64 ")", q->lost[i].kind, q->lost[i].count);
     if (q->cpu_unsampled_ns)
         kymo_str_printf(&line, ", %s not sampled", kymo_format_duration(text, q->cpu_unsampled_ns));
-    if (q->disturbed)
+    if (q->disturbed || meta->wall_period_ns)
         kymo_str_printf(&line, ", %" PRIu64 " calls disturbed", q->disturbed);
     /* The engine and the kinds of loss are words of a file that anybody may have written. */
     kymo_terminal_print(t, kymo_str_cstr(&line), 0, KYMO_CUT_END, 0);

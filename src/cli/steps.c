@@ -2,6 +2,7 @@
 #include "cli/steps.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/str.h"
@@ -60,14 +61,30 @@ int kymo_load_recording(const char *path, int quiet, kymo_profile **out)
     return KYMO_EXIT_OK;
 }
 
-int kymo_write_output(const kymo_profile *profile, const kymo_output *output, int quiet,
-                      uint64_t *bytes)
+int kymo_mode_parse(const char *word, kymo_sample_kind *kind)
+{
+    for (int i = 0; i < KYMO_SAMPLE_KIND_COUNT; i++)
+        if (strcmp(kymo_mode_name((kymo_sample_kind)i), word) == 0) {
+            *kind = (kymo_sample_kind)i;
+            return 1;
+        }
+    return 0;
+}
+
+const char *kymo_mode_name(kymo_sample_kind kind)
+{
+    return kind == KYMO_SAMPLE_WALL ? "wall" : "cpu";
+}
+
+int kymo_write_output(const kymo_profile *profile, const kymo_output *output, kymo_sample_kind kind,
+                      int quiet, uint64_t *bytes)
 {
     kymo_progress bar;
     kymo_error detail = {0};
     struct stat st;
     kymo_encode_options options = {.size = sizeof options,
                                    .replace = output->force || output->is_special,
+                                   .kind = kind,
                                    .progress = on_encoded,
                                    .progress_data = &bar};
     kymo_progress_init(&bar, quiet);

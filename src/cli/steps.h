@@ -23,9 +23,14 @@ int kymo_load_recording(const char *path, int quiet, kymo_profile **out);
 /* Set by a signal handler: writing stops, and what was written is removed. */
 extern volatile sig_atomic_t kymo_stop_asked;
 
-/* Encodes a profile into output->path. On success the size of the file is in *bytes. Returns an
- * exit status; an error is printed in one line. */
-int kymo_write_output(const kymo_profile *profile, const kymo_output *output, int quiet,
-                      uint64_t *bytes);
+/* The words of --mode. Parsing returns 0 for a word that is none of them. */
+int kymo_mode_parse(const char *word, kymo_sample_kind *kind);
+const char *kymo_mode_name(kymo_sample_kind kind);
+#define KYMO_MODE_UNKNOWN "--mode: '%.40s' is unknown; it takes cpu or wall"
+
+/* Encodes a profile into output->path; kind: what a format shows that has one weight. On success
+ * the size of the file is in *bytes. Returns an exit status; an error is printed in one line. */
+int kymo_write_output(const kymo_profile *profile, const kymo_output *output, kymo_sample_kind kind,
+                      int quiet, uint64_t *bytes);
 
 #endif

@@ -2,11 +2,12 @@
 /*
  * collapsed.c - one line for each distinct stack: "process;thread;outermost;...;innermost WEIGHT".
  *
- * The weight is CPU time in nanoseconds: the sum over all lines is the CPU time exactly, which a
- * count of samples is not. Lines are distinct by what they show. A profile's stacks differ by
- * address, so they are first merged into a tree of names, with inlined functions as nodes of their
- * own; a thread's samples are then summed up by its nodes. Threads of one name in processes of one
- * name share lines, as they do in every tool that writes this format.
+ * The weight is CPU time (or wall time, if that is asked for) in nanoseconds: the sum over all
+ * lines is the CPU time exactly, which a count of samples is not. Lines are distinct by what they
+ * show. A profile's stacks differ by address, so they are first merged into a tree of names, with
+ * inlined functions as nodes of their own; a thread's samples are then summed up by its nodes.
+ * Threads of one name in processes of one name share lines, as they do in every tool that writes
+ * this format.
  */
 #include "base/str.h"
 #include "encode/encoder.h"
@@ -174,7 +175,11 @@ static int compare_threads(const void *a, const void *b, void *profile)
 static size_t sum_thread(struct collapsed *w, uint32_t thread, size_t touched)
 {
     const kymo_sample_columns *s = &w->p->samples.data[thread];
+    const kymo_encode_options *options = w->encoder->options;
+    uint32_t kind = options ? options->kind : (uint32_t)KYMO_SAMPLE_CPU;
     for (size_t i = 0; i < s->count; i++) {
+        if (s->kind[i] != kind)
+            continue;
         uint32_t node =
             s->stack[i] != KYMO_NONE ? w->stack_node[s->stack[i]] : (uint32_t)w->node_name.len;
         if (!w->is_touched[node]) {

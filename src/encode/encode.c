@@ -96,6 +96,16 @@ void kymo_encoder_range(const kymo_profile *profile, uint64_t *start_ns, uint64_
     *end_ns = end > start ? end : start;
 }
 
+int kymo_encoder_has_wall(const kymo_profile *profile)
+{
+    for (size_t i = 0; i < profile->samples.len; i++) {
+        const kymo_sample_columns *s = &profile->samples.data[i];
+        if (s->count && memchr(s->kind, KYMO_SAMPLE_WALL, s->count))
+            return 1;
+    }
+    return 0;
+}
+
 int kymo_encoder_lacks_stacks(const kymo_profile *profile)
 {
     for (size_t i = 0; i < profile->samples.len; i++) {
@@ -146,7 +156,8 @@ kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format, kym
                             .detail = detail,
                             .options = options,
                             .bytes = &count.bytes};
-    if (!row || (options && options->size < sizeof *options))
+    if (!row || (options && (options->size < sizeof *options ||
+                             options->kind >= (uint32_t)KYMO_SAMPLE_KIND_COUNT)))
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "no such format, or options of no size");
     if (!profile->finished)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "the profile is not finished");

@@ -32,7 +32,8 @@ typedef struct kymo_firefox {
     uint64_t start_ns; /* of the recording, since the profile's zero */
     uint64_t end_ns;
     uint32_t *pid_turn;      /* by process: how many images had its pid before */
-    uint64_t *thread_weight; /* by thread */
+    uint64_t *thread_weight; /* by thread: CPU time */
+    int has_cpu;             /* there are CPU samples */
 } kymo_firefox;
 
 /* firefox_meta.c */

@@ -26,6 +26,7 @@ static const struct {
     [KYMO_CATEGORY_LIBC - 1] = {"C library", "lightblue"},
     [KYMO_CATEGORY_GENERATED - 1] = {"Generated code", "purple"},
     [KYMO_CATEGORY_KERNEL - 1] = {"Kernel", "orange"},
+    [KYMO_CATEGORY_WAITING - 1] = {"Waiting", "transparent"}, /* drawn as idle */
 };
 
 static void write_categories(kymo_json *j)
@@ -119,6 +120,8 @@ static void write_extra(kymo_json *j, const kymo_meta *meta, const kymo_quality 
     count_entry(j, "Samples", q->samples);
     ratio_entry(j, "Weights of CPU time", q->achieved);
     ratio_entry(j, "Distinct samples of those asked for", q->sampled_rate);
+    if (meta->wall_period_ns)
+        ratio_entry(j, "Wall time accounted for", q->wall_achieved);
     ratio_entry(j, "Complete stacks", q->stacks_complete);
     ratio_entry(j, "Symbolized frames", q->frames_symbolized);
     time_entry(j, "CPU time not sampled", q->cpu_unsampled_ns);

@@ -81,6 +81,14 @@ struct made {
     uint32_t number;
 };
 
+/* What the samples of one thread and stack add up to. */
+struct values {
+    uint64_t count; /* of CPU samples */
+    uint64_t cpu_ns;
+    uint64_t wall_ns;
+    uint32_t touched;
+};
+
 struct pprof {
     kymo_encoder *encoder;
     const kymo_profile *p;
@@ -100,8 +108,9 @@ struct pprof {
     uint32_t mapping_count;
     uint64_t function_count; /* written so far, from 1 */
     uint32_t *touched;       /* stacks that the thread at hand has samples of */
-    uint64_t *weight;        /* by stack */
-    uint64_t *count;
+    struct values *values;   /* by stack */
+    int has_wall;            /* there is a third value */
+    uint32_t key_wait;
 };
 
 /* A top-level field is in `out`; passes it on when there is enough of it. */
@@ -388,9 +397,21 @@ static void make_labels(struct pprof *w, const kymo_thread *t, kymo_proto *label
     add_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid);
 }
 
-static kymo_err write_sample(struct pprof *w, uint32_t stack, uint64_t count, uint64_t weight,
+/* The label of a stack that ends in what its thread waits in. */
+static void add_wait_label(struct pprof *w, uint32_t stack)
+{
+    const kymo_frame *f = &w->p->frames.data[w->p->stack_frame.data[stack]];
+    if (f->category == KYMO_CATEGORY_WAITING && f->line_count > 0)
+        add_label(
+            w, &w->message, w->key_wait,
+            string_number(w, w->p->functions.data[w->p->lines.data[f->first_line].function].name),
+            0);
+}
+
+static kymo_err write_sample(struct pprof *w, uint32_t stack, const struct values *values,
                              const kymo_proto *labels)
 {
+    uint32_t leaf = stack;
     const uint32_t *frame = w->p->stack_frame.data;
     const uint32_t *parent = w->p->stack_parent.data;
     kymo_proto_clear(&w->message);
@@ -401,9 +422,13 @@ static kymo_err write_sample(struct pprof *w, uint32_t stack, uint64_t count, ui
         kymo_proto_varint(&w->inner, (uint64_t)frame[stack] + 1);
     kymo_proto_packed(&w->message, SAMPLE_LOCATION, &w->inner);
     kymo_proto_clear(&w->inner);
-    kymo_proto_varint(&w->inner, count);
-    kymo_proto_varint(&w->inner, weight);
+    kymo_proto_varint(&w->inner, values->count);
+    kymo_proto_varint(&w->inner, values->cpu_ns);
+    if (w->has_wall)
+        kymo_proto_varint(&w->inner, values->wall_ns);
     kymo_proto_packed(&w->message, SAMPLE_VALUE, &w->inner);
+    if (w->has_wall && leaf != KYMO_NONE)
+        add_wait_label(w, leaf);
     w->message.failed |= labels->failed;
     kymo_proto_varint(&w->out, PROFILE_SAMPLE << 3 | 2);
     kymo_proto_varint(&w->out, w->message.len + labels->len);
@@ -430,7 +455,7 @@ static void sort_touched(struct pprof *w, size_t touched)
     }
     size_t n = 0;
     for (size_t i = 0; i < all; i++)
-        if (w->count[i])
+        if (w->values[i].touched)
             w->touched[n++] = (uint32_t)i;
 }
 
@@ -442,17 +467,23 @@ static kymo_err write_thread(struct pprof *w, uint32_t thread, const kymo_proto 
     size_t touched = 0;
     for (size_t i = 0; i < s->count; i++) {
         uint32_t stack = s->stack[i] != KYMO_NONE ? s->stack[i] : none;
-        if (w->count[stack]++ == 0)
+        struct values *v = &w->values[stack];
+        if (!v->touched)
             w->touched[touched++] = stack;
-        w->weight[stack] += s->weight_ns[i];
+        v->touched = 1;
+        if (s->kind[i] == KYMO_SAMPLE_CPU) {
+            v->count++;
+            v->cpu_ns += s->weight_ns[i];
+        } else {
+            v->wall_ns += s->weight_ns[i];
+        }
     }
     sort_touched(w, touched);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     for (size_t i = 0; i < touched; i++) {
         uint32_t stack = w->touched[i];
-        KYMO_TRY(write_sample(w, stack != none ? stack : KYMO_NONE, w->count[stack],
-                              w->weight[stack], labels));
-        w->count[stack] = w->weight[stack] = 0;
+        KYMO_TRY(write_sample(w, stack != none ? stack : KYMO_NONE, &w->values[stack], labels));
+        w->values[stack] = (struct values){0};
         KYMO_TRY(kymo_encoder_step(w->encoder, 1));
     }
     return KYMO_OK;
@@ -511,6 +542,10 @@ static void add_comments(struct pprof *w)
         add_comment(w, "engine: %s", meta->engine);
     add_ratio(w, "achieved", q->achieved);
     add_ratio(w, "sampled rate", q->sampled_rate);
+    if (w->has_wall) {
+        add_ratio(w, "wall time accounted for", q->wall_achieved);
+        add_comment(w, "calls disturbed: %" PRIu64, q->disturbed);
+    }
     add_ratio(w, "stacks complete", q->stacks_complete);
     add_ratio(w, "frames symbolized", q->frames_symbolized);
     if (q->cpu_unsampled_ns)
@@ -529,6 +564,8 @@ static kymo_err write_head(struct pprof *w)
     new_string(w, "", 0); /* the format wants it at 0 */
     add_value_type(w, PROFILE_SAMPLE_TYPE, "samples", "count");
     add_value_type(w, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+    if (w->has_wall)
+        add_value_type(w, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
     add_value_type(w, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
     kymo_proto_u64(&w->out, PROFILE_PERIOD, meta->period_ns);
     kymo_proto_u64(&w->out, PROFILE_TIME_NANOS,
@@ -538,6 +575,8 @@ static kymo_err write_head(struct pprof *w)
     w->key_thread = cstr_number(w, "thread");
     w->key_tid = cstr_number(w, "tid");
     w->key_pid = cstr_number(w, "pid");
+    if (w->has_wall)
+        w->key_wait = cstr_number(w, "wait");
     add_comments(w);
     return pass_on(w);
 }
@@ -563,18 +602,17 @@ kymo_err kymo_pprof_write(kymo_encoder *encoder)
                       .mapping_of = calloc(p->modules.len + 1, sizeof(uint32_t)),
                       .mapping_flags = calloc(p->modules.len + 1, 1),
                       .touched = malloc(stacks * sizeof(uint32_t)),
-                      .weight = calloc(stacks, sizeof(uint64_t)),
-                      .count = calloc(stacks, sizeof(uint64_t))};
+                      .values = calloc(stacks, sizeof(struct values)),
+                      .has_wall = kymo_encoder_has_wall(p)};
     kymo_err err = KYMO_E_NOMEM;
     encoder->total = p->sample_count + p->functions.len + p->frames.len + p->stack_frame.len;
-    if (w.string_of && w.mapping_of && w.mapping_flags && w.touched && w.weight && w.count)
+    if (w.string_of && w.mapping_of && w.mapping_flags && w.touched && w.values)
         err = write_all(&w);
     free(w.string_of);
     free(w.mapping_of);
     free(w.mapping_flags);
     free(w.touched);
-    free(w.weight);
-    free(w.count);
+    free(w.values);
     kymo_proto_deinit(&w.out);
     kymo_proto_deinit(&w.message);
     kymo_proto_deinit(&w.inner);

@@ -255,7 +255,7 @@ kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_l
                               near ? near : "", near ? "'?" : "");
     }
 
-    uint64_t parsed = info->def;
+    uint64_t parsed = info->flags >> 1 ? info->flags >> 1 : info->def;
     char range[KYMO_OPTION_TEXT_MAX];
     if (!value && !(info->flags & KYMO_OPTION_BARE))
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "option %s needs a value: %s=%s, %s",

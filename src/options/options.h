@@ -50,6 +50,7 @@ typedef enum kymo_option_type {
 } kymo_option_type;
 
 #define KYMO_OPTION_BARE 1u
+#define KYMO_OPTION_BARE_AS(value) ((uint64_t)(value) << 1 | KYMO_OPTION_BARE)
 
 /* One row, for help and for the check of the manual page. Static storage. */
 typedef struct kymo_option_info {
@@ -62,7 +63,7 @@ typedef struct kymo_option_info {
     uint64_t least;
     uint64_t most;
     kymo_option_type type;
-    unsigned flags;
+    uint64_t flags;
 } kymo_option_info;
 
 extern const kymo_option_info kymo_option_table[KYMO_OPTION_COUNT];

@@ -35,6 +35,7 @@ typedef struct kymo_event_meta {
     uint64_t start_ns;          /* when recording began */
     uint64_t start_realtime_ns; /* the same moment in ns since 1970 */
     uint64_t period_ns;         /* asked for between two samples of a thread; 0: not sampled */
+    uint64_t wall_period_ns;    /* the same of wall samples; 0: there are none */
     uint64_t memory_bytes;
     uint32_t logical_cpus;
     uint32_t physical_cpus;
@@ -155,12 +156,22 @@ typedef struct kymo_event_stack {
     const kymo_event_frame *frames; /* depth entries, innermost first */
 } kymo_event_stack;
 
+/* What a thread waits in: a system call by its name ("futex"), or "stopped". */
+typedef struct kymo_event_wait {
+    uint32_t wait; /* unique in the recording, not 0 */
+    const char *name;
+} kymo_event_wait;
+
+/* A CPU sample stands for the time before it, a wall sample for the time from it on. */
 typedef struct kymo_event_sample {
     uint64_t time_ns;
     uint64_t weight_ns;
     uint32_t stack; /* KYMO_EVENT_NONE: not known */
     uint16_t kind;  /* kymo_sample_kind of kymo/profile.h: 0 CPU, 1 wall */
     uint16_t state; /* kymo_thread_state: 0 unknown, 1 running, 2 sleeping, 3 blocked */
+    uint32_t wait;  /* of kymo_event_wait; 0: not known, or it does not wait. Not written where META
+                     * has no wall_period_ns */
+    uint32_t reserved;
 } kymo_event_sample;
 
 /* Samples of one thread, in any order. */
@@ -222,6 +233,7 @@ typedef struct kymo_event_handler {
     kymo_err (*module_unload)(void *ctx, const kymo_event_module_unload *event);
     kymo_err (*module_image)(void *ctx, const kymo_event_module_image *event);
     kymo_err (*stack)(void *ctx, const kymo_event_stack *event);
+    kymo_err (*wait)(void *ctx, const kymo_event_wait *event);
     kymo_err (*samples)(void *ctx, const kymo_event_samples *event);
     kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
     kymo_err (*quality)(void *ctx, const kymo_event_quality *event);

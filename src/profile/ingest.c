@@ -25,6 +25,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@
 /* 64 ms of a busy thread where the tick is 4 ms. */
 #define EVEN_SAMPLES 16u
 #define SAME_PLACE_MAX 8 /* modules of one place that are looked at */
+#define WAIT_NAME_MAX 64 /* bytes shown of what a thread waits in */
 
 /* How a stack begins, seen from outside. */
 enum root {
@@ -76,6 +78,7 @@ struct thread {
     uint64_t cpu_ns;
     uint64_t tail_ns;
     uint64_t weight_ns;     /* sum of CPU samples */
+    uint64_t wall_ns;       /* sum of wall samples */
     kymo_event_sample held; /* the newest CPU sample; time_ns 0: none */
 };
 
@@ -104,12 +107,16 @@ struct kymo_ingest {
     KYMO_VEC(struct module) modules; /* by number in the recording */
     kymo_index module_index;         /* of `modules`, by what makes two of them the same */
     KYMO_VEC(struct stack) stacks;
+    KYMO_VEC(const char *) waits; /* by number - 1: what a thread waits in */
+    /* By wait and whether it is blocked: the frame that says so; KYMO_NONE: not made yet. */
+    KYMO_VEC(uint32_t) wait_frames;
     struct path paths[ROOT_COUNT];
     KYMO_VEC(kymo_ingest_note) notes;
     KYMO_VEC(kymo_ingest_image) images;
     uint32_t main_process; /* KYMO_NONE: not seen */
 
     uint64_t cpu_samples;
+    uint64_t wall_samples;
     uint64_t samples;
     uint64_t complete_samples; /* of all samples, those with a complete stack */
 };
@@ -165,6 +172,8 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_vec_deinit(&in->modules);
     kymo_index_deinit(&in->module_index);
     kymo_vec_deinit(&in->stacks);
+    kymo_vec_deinit(&in->waits);
+    kymo_vec_deinit(&in->wait_frames);
     kymo_vec_deinit(&in->notes);
     kymo_vec_deinit(&in->images);
     for (int i = 0; i < ROOT_COUNT; i++)
@@ -200,6 +209,7 @@ static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
         .start_ns = e->start_ns,
         .tick_ns = e->hz != 0 ? 1000000000u / e->hz : 0,
         .period_ns = e->period_ns,
+        .wall_period_ns = e->wall_period_ns,
     };
     in->hz = e->hz;
     see_time(in, e->start_ns);
@@ -387,18 +397,25 @@ static enum root root_of(const kymo_event_stack *e)
     return e->flags & KYMO_EVENT_STACK_TRUNCATED ? ROOT_TRUNCATED : ROOT_INCOMPLETE;
 }
 
+/* A frame that shows a name of ours. */
+static kymo_err make_label(kymo_ingest *in, const char *name, kymo_category category,
+                           uint32_t *frame)
+{
+    kymo_function function = {.source = KYMO_NONE, .module = KYMO_NONE};
+    uint32_t function_id;
+    KYMO_TRY(kymo_profile_add_string(in->profile, name, strlen(name), &function.name));
+    KYMO_TRY(kymo_profile_add_function(in->profile, &function, &function_id));
+    return kymo_profile_add_label_frame(in->profile, function_id, category, frame);
+}
+
 /* The stack that consists of the frame that says what is missing. */
 static kymo_err make_root(kymo_ingest *in, enum root root)
 {
     struct path *path = &in->paths[root];
+    uint32_t frame;
     if (path->root != KYMO_NONE || root_names[root] == NULL)
         return KYMO_OK;
-    kymo_function function = {.source = KYMO_NONE, .module = KYMO_NONE};
-    uint32_t function_id, frame;
-    KYMO_TRY(kymo_profile_add_string(in->profile, root_names[root], strlen(root_names[root]),
-                                     &function.name));
-    KYMO_TRY(kymo_profile_add_function(in->profile, &function, &function_id));
-    KYMO_TRY(kymo_profile_add_label_frame(in->profile, function_id, KYMO_CATEGORY_OTHER, &frame));
+    KYMO_TRY(make_label(in, root_names[root], KYMO_CATEGORY_OTHER, &frame));
     return kymo_profile_add_stack(in->profile, KYMO_NONE, frame, &path->root);
 }
 
@@ -463,17 +480,61 @@ static kymo_err add_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sa
                                    (kymo_sample_kind)s->kind, (kymo_thread_state)s->state);
 }
 
+static kymo_err on_wait(void *ctx, const kymo_event_wait *e)
+{
+    kymo_ingest *in = ctx;
+    const char *name;
+    if (e->wait != in->waits.len + 1)
+        return KYMO_E_INVALID;
+    KYMO_TRY(copy_text(in, e->name, &name));
+    return kymo_vec_push(&in->waits, name);
+}
+
+/* The frame for what a thread waits in, which stands where the code would be that it ran. */
+static kymo_err wait_frame(kymo_ingest *in, uint32_t wait, int blocked, uint32_t *frame)
+{
+    size_t at = 2 * (size_t)wait + (blocked != 0);
+    while (in->wait_frames.len <= at)
+        KYMO_TRY(kymo_vec_push(&in->wait_frames, KYMO_NONE));
+    *frame = in->wait_frames.data[at];
+    if (*frame != KYMO_NONE)
+        return KYMO_OK;
+    char text[WAIT_NAME_MAX + 16];
+    const char *name = wait ? in->waits.data[wait - 1] : NULL;
+    snprintf(text, sizeof text, "[%s%s%.*s]", blocked ? "blocked" : "waiting", name ? ": " : "",
+             WAIT_NAME_MAX, name ? name : "");
+    KYMO_TRY(make_label(in, text, KYMO_CATEGORY_WAITING, frame));
+    in->wait_frames.data[at] = *frame;
+    return KYMO_OK;
+}
+
+/* What a waiting thread waits in is its innermost frame. */
+static kymo_err add_wall_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
+{
+    uint32_t stack = s->stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[s->stack].id;
+    struct thread *t = &in->threads.data[thread];
+    in->wall_samples++;
+    t->wall_ns = add_saturating(t->wall_ns, s->weight_ns);
+    if (s->state == KYMO_STATE_SLEEPING || s->state == KYMO_STATE_BLOCKED) {
+        uint32_t frame;
+        KYMO_TRY(wait_frame(in, s->wait, s->state == KYMO_STATE_BLOCKED, &frame));
+        KYMO_TRY(kymo_profile_add_stack(in->profile, stack, frame, &stack));
+    }
+    return kymo_profile_add_sample(in->profile, thread, s->time_ns, stack, s->weight_ns,
+                                   KYMO_SAMPLE_WALL, (kymo_thread_state)s->state);
+}
+
 static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
 {
     if (s->kind >= KYMO_SAMPLE_KIND_COUNT || s->state >= KYMO_STATE_COUNT ||
-        (s->stack != KYMO_EVENT_NONE && s->stack >= in->stacks.len))
+        (s->stack != KYMO_EVENT_NONE && s->stack >= in->stacks.len) || s->wait > in->waits.len)
         return KYMO_E_INVALID;
     in->samples++;
     if (s->stack != KYMO_EVENT_NONE && in->stacks.data[s->stack].complete)
         in->complete_samples++;
     see_time(in, s->time_ns);
     if (s->kind != KYMO_SAMPLE_CPU)
-        return add_sample(in, thread, s);
+        return add_wall_sample(in, thread, s);
     struct thread *t = &in->threads.data[thread];
     in->cpu_samples++;
     t->weight_ns = add_saturating(t->weight_ns, s->weight_ns);
@@ -557,6 +618,7 @@ const kymo_event_handler kymo_ingest_handler = {
     .module_unload = on_module_unload,
     .module_image = on_module_image,
     .stack = on_stack,
+    .wait = on_wait,
     .samples = on_samples,
     .loss = on_loss,
     .quality = on_quality,
@@ -572,6 +634,8 @@ struct sums {
     uint64_t process_cpu_ns;    /* theirs, as wait4 gave it */
     uint64_t thread_cpu_ns;     /* of all threads */
     uint64_t tail_unsampled_ns; /* of threads without samples */
+    uint64_t wall_ns;           /* weights of wall samples */
+    uint64_t lived_ns;          /* of all threads, while they were recorded */
 };
 
 static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
@@ -590,6 +654,10 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     row.end_ns = t->end_ns;
     row.cpu_ns = t->cpu_ns != 0 ? t->cpu_ns : t->weight_ns;
     sums->thread_cpu_ns = add_saturating(sums->thread_cpu_ns, row.cpu_ns);
+    uint64_t end_ns = row.end_ns ? row.end_ns : in->meta.end_ns;
+    sums->wall_ns = add_saturating(sums->wall_ns, t->wall_ns);
+    if (end_ns > row.start_ns && row.start_ns != 0)
+        sums->lived_ns = add_saturating(sums->lived_ns, end_ns - row.start_ns);
     if (in->processes.data[row.process].cpu_ns != 0)
         sums->weight_ns = add_saturating(sums->weight_ns, t->weight_ns);
     return kymo_profile_update_thread(in->profile, id, &row);
@@ -646,6 +714,8 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .stacks_complete = ratio(in->complete_samples, in->samples),
         .frames_symbolized = NAN, /* the symbolizer's to say */
         .cpu_unsampled_ns = sums->tail_unsampled_ns,
+        .wall_samples = in->wall_samples,
+        .wall_achieved = in->meta.wall_period_ns ? ratio(sums->wall_ns, sums->lived_ns) : NAN,
     };
     for (size_t i = 0; i < in->processes.len; i++) {
         const kymo_event_quality *p = &in->processes.data[i].quality;

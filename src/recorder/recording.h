@@ -74,6 +74,8 @@ kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
 KYMO_NODISCARD
 kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_stack *event);
 KYMO_NODISCARD
+kymo_err kymo_recording_write_wait(kymo_recording_writer *w, const kymo_event_wait *event);
+KYMO_NODISCARD
 kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event_samples *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);

@@ -40,6 +40,7 @@ void kymo_decoder_deinit(kymo_decoder *d)
     kymo_id_map_deinit(&d->threads);
     kymo_id_map_deinit(&d->modules);
     kymo_id_map_deinit(&d->stacks);
+    kymo_id_map_deinit(&d->waits);
     kymo_vec_deinit(&d->thread_process);
     kymo_vec_deinit(&d->args);
     free(d->batch);
@@ -70,18 +71,25 @@ static int time_is_sane(uint64_t time_ns)
     return time_ns <= KYMO_FILE_TIME_MAX;
 }
 
-/* Reads a fixed part whose first field is its size; a longer one is of a later minor version. */
-static int read_fixed(kymo_reader *r, void *fixed, size_t size)
+/* Reads a fixed part whose first field is its size; a longer one is of a later minor version. One
+ * of an earlier version may be as short as least, and the rest is zeros. */
+static int read_grown(kymo_reader *r, void *fixed, size_t size, size_t least)
 {
     kymo_reader ahead = *r;
     uint32_t stated = kymo_read_u32(&ahead);
     const void *bytes = kymo_read_bytes(r, stated);
-    if (bytes == NULL || stated < size) {
+    if (bytes == NULL || stated < least) {
         r->failed = 1;
         return 0;
     }
-    memcpy(fixed, bytes, size);
+    memset(fixed, 0, size);
+    memcpy(fixed, bytes, stated < size ? stated : size);
     return 1;
+}
+
+static int read_fixed(kymo_reader *r, void *fixed, size_t size)
+{
+    return read_grown(r, fixed, size, size);
 }
 
 /* Never NULL, so that several texts can be read before r->failed is looked at. */
@@ -116,7 +124,7 @@ static kymo_err read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc)
 static kymo_err decode_meta(kymo_decoder *d, kymo_reader *r)
 {
     struct kymo_file_meta f;
-    if (!read_fixed(r, &f, sizeof f))
+    if (!read_grown(r, &f, sizeof f, KYMO_FILE_META_BYTES))
         return malformed(d);
     kymo_event_meta e = {
         .start_ns = f.start_ns,
@@ -126,6 +134,7 @@ static kymo_err decode_meta(kymo_decoder *d, kymo_reader *r)
         .logical_cpus = f.logical_cpus,
         .physical_cpus = f.physical_cpus,
         .hz = f.hz,
+        .wall_period_ns = f.wall_period_ns,
         .argc = f.argc,
     };
     e.host = read_text(r);
@@ -452,6 +461,23 @@ static kymo_err decode_stacks(kymo_decoder *d, kymo_reader *r)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
+static kymo_err decode_wait(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_wait f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_wait e = {.name = read_text(r)};
+    if (r->failed)
+        return malformed(d);
+    if (f.wait == 0)
+        return drop(&d->damage.values);
+    if (kymo_id_map_find(&d->waits, 0, f.wait, &e.wait))
+        return drop(&d->damage.duplicates);
+    KYMO_TRY(kymo_id_map_add(&d->waits, 0, f.wait, &e.wait));
+    e.wait++; /* 0 is none */
+    return DELIVER(d, wait, &e);
+}
+
 static kymo_err flush_batch(kymo_decoder *d, uint32_t thread, uint32_t count)
 {
     if (count == 0)
@@ -466,9 +492,12 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const unsigned ch
 {
     uint32_t process = d->thread_process.data[thread];
     uint32_t n = 0;
+    size_t known_bytes = sample_bytes < sizeof(struct kymo_file_sample)
+                             ? KYMO_FILE_SAMPLE_BYTES
+                             : sizeof(struct kymo_file_sample);
     for (uint32_t i = 0; i < count; i++, bytes += sample_bytes) {
-        struct kymo_file_sample f;
-        memcpy(&f, bytes, sizeof f);
+        struct kymo_file_sample f = {0};
+        memcpy(&f, bytes, known_bytes);
         if (f.time_ns == 0 || !time_is_sane(f.time_ns) || f.weight_ns > KYMO_FILE_WEIGHT_MAX ||
             f.kind >= KYMO_FILE_KINDS || f.state >= KYMO_FILE_STATES) {
             d->damage.values++;
@@ -477,7 +506,12 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const unsigned ch
         uint32_t stack = KYMO_EVENT_NONE;
         if (f.stack != KYMO_EVENT_NONE && !kymo_id_map_find(&d->stacks, process, f.stack, &stack))
             d->damage.references++; /* the weight is true without its stack */
-        d->batch[n++] = (kymo_event_sample){f.time_ns, f.weight_ns, stack, f.kind, f.state};
+        uint32_t wait = UINT32_MAX;
+        if (f.wait != 0 && !kymo_id_map_find(&d->waits, 0, f.wait, &wait))
+            d->damage.references++;
+        d->batch[n++] = (kymo_event_sample){
+            f.time_ns, f.weight_ns, stack, f.kind, f.state, wait + 1, 0,
+        };
         if (n == BATCH) {
             KYMO_TRY(flush_batch(d, thread, n));
             n = 0;
@@ -494,7 +528,7 @@ static kymo_err decode_samples(kymo_decoder *d, kymo_reader *r)
     if (bytes == NULL)
         return malformed(d);
     memcpy(&head, bytes, sizeof head);
-    if (head.head_bytes < sizeof head || head.sample_bytes < sizeof(struct kymo_file_sample))
+    if (head.head_bytes < sizeof head || head.sample_bytes < KYMO_FILE_SAMPLE_BYTES)
         return malformed(d);
     kymo_read_bytes(r, head.head_bytes);
     for (uint32_t i = 0; i < head.groups; i++) {
@@ -550,6 +584,8 @@ static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
         return decode_module_image(d, r);
     case KYMO_BLOCK_STACKS:
         return decode_stacks(d, r);
+    case KYMO_BLOCK_WAIT:
+        return decode_wait(d, r);
     case KYMO_BLOCK_SAMPLES:
         return decode_samples(d, r);
     case KYMO_BLOCK_LOSS:

@@ -28,6 +28,7 @@ typedef struct kymo_decoder {
     kymo_id_map threads;
     kymo_id_map modules;
     kymo_id_map stacks;
+    kymo_id_map waits;
     KYMO_VEC(uint32_t) thread_process; /* by thread: number of its process */
 
     KYMO_VEC(const char *) args; /* scratch: argv of an event */
@@ -52,7 +53,7 @@ void kymo_decoder_deinit(kymo_decoder *d);
 KYMO_NODISCARD
 kymo_err kymo_decoder_block(kymo_decoder *d, uint32_t type, const void *payload, size_t len);
 
-/* Whether version 1.0 has such a block. */
+/* Whether this version has such a block. */
 int kymo_decoder_knows(uint32_t type);
 
 #endif

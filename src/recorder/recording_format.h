@@ -20,7 +20,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 0
+#define KYMO_FILE_MINOR 1
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_BLOCK_LENGTH_MAX (64u << 20)
@@ -52,7 +52,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(LOSS, 12)            \
     X(QUALITY, 13)         \
     X(NOTE, 14)            \
-    X(END, 15)
+    X(END, 15)             \
+    X(WAIT, 16)
 
 enum kymo_block_type {
 #define X(name, number) KYMO_BLOCK_##name = number,
@@ -88,6 +89,7 @@ struct kymo_file_meta {
     uint32_t physical_cpus;
     uint32_t hz;
     uint32_t reserved;
+    uint64_t wall_period_ns; /* since 1.1 */
 };
 
 struct kymo_file_process {
@@ -202,7 +204,18 @@ struct kymo_file_sample {
     uint32_t stack;
     uint16_t kind;
     uint16_t state;
+    uint32_t wait; /* since 1.1, these two */
+    uint32_t reserved;
 };
+
+struct kymo_file_wait {
+    uint32_t fixed_bytes;
+    uint32_t wait;
+};
+
+/* What version 1.0 has of structures that grew. */
+#define KYMO_FILE_META_BYTES offsetof(struct kymo_file_meta, wall_period_ns)
+#define KYMO_FILE_SAMPLE_BYTES offsetof(struct kymo_file_sample, wait)
 
 struct kymo_file_loss {
     uint32_t fixed_bytes;
@@ -237,7 +250,7 @@ struct kymo_file_end {
 
 static_assert(sizeof(struct kymo_file_header) == 32, "layout");
 static_assert(sizeof(struct kymo_block_header) == 16, "layout");
-static_assert(sizeof(struct kymo_file_meta) == 56, "layout");
+static_assert(sizeof(struct kymo_file_meta) == 64, "layout");
 static_assert(sizeof(struct kymo_file_process) == 32, "layout");
 static_assert(sizeof(struct kymo_file_process_end) == 40, "layout");
 static_assert(sizeof(struct kymo_file_thread) == 24, "layout");
@@ -251,7 +264,10 @@ static_assert(sizeof(struct kymo_file_stack) == 16, "layout");
 static_assert(sizeof(struct kymo_file_frame) == 16, "layout");
 static_assert(sizeof(struct kymo_file_samples) == 8, "layout");
 static_assert(sizeof(struct kymo_file_group) == 8, "layout");
-static_assert(sizeof(struct kymo_file_sample) == 24, "layout");
+static_assert(sizeof(struct kymo_file_sample) == 32, "layout");
+static_assert(sizeof(struct kymo_file_wait) == 8, "layout");
+static_assert(KYMO_FILE_META_BYTES == 56, "layout");
+static_assert(KYMO_FILE_SAMPLE_BYTES == 24, "layout");
 static_assert(sizeof(struct kymo_file_loss) == 24, "layout");
 static_assert(sizeof(struct kymo_file_quality) == 40, "layout");
 static_assert(sizeof(struct kymo_file_note) == 24, "layout");

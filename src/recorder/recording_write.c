@@ -30,6 +30,7 @@ struct kymo_recording_writer {
     unsigned flags;
     int has_meta;
     int ended;
+    size_t sample_bytes;  /* in the file: of 1.0, or with what wall samples need */
     kymo_bytes event;     /* scratch: the payload of the event being written */
     kymo_err event_error; /* while it was put together */
     kymo_bytes stacks;    /* pending payload of a STACKS block; its head is filled when it closes */
@@ -68,7 +69,7 @@ static kymo_err close_samples(kymo_recording_writer *w)
         return KYMO_OK;
     struct kymo_file_samples head = {
         .head_bytes = sizeof head,
-        .sample_bytes = sizeof(struct kymo_file_sample),
+        .sample_bytes = (uint16_t)w->sample_bytes,
         .groups = w->group_count,
     };
     memcpy(w->samples.data, &head, sizeof head);
@@ -216,7 +217,9 @@ kymo_err kymo_recording_write_meta(kymo_recording_writer *w, const kymo_event_me
         .logical_cpus = e->logical_cpus,
         .physical_cpus = e->physical_cpus,
         .hz = e->hz,
+        .wall_period_ns = e->wall_period_ns,
     };
+    w->sample_bytes = e->wall_period_ns ? sizeof(struct kymo_file_sample) : KYMO_FILE_SAMPLE_BYTES;
     begin(w, &fixed);
     put_text(w, e->host);
     put_text(w, e->os);
@@ -361,6 +364,17 @@ kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
     begin(w, &fixed);
     put_bytes(w, e->bytes, e->len);
     return finish(w, KYMO_BLOCK_MODULE_IMAGE, e->len >= IMAGE_COMPRESS_BYTES);
+}
+
+kymo_err kymo_recording_write_wait(kymo_recording_writer *w, const kymo_event_wait *e)
+{
+    KYMO_TRY(may_write(w));
+    if (e->wait == 0)
+        return KYMO_E_INVALID;
+    struct kymo_file_wait fixed = {.fixed_bytes = sizeof fixed, .wait = e->wait};
+    begin(w, &fixed);
+    put_text(w, e->name);
+    return finish(w, KYMO_BLOCK_WAIT, 0);
 }
 
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *e)
@@ -516,7 +530,8 @@ static kymo_err append_samples(kymo_recording_writer *w, uint32_t thread,
         KYMO_TRY(kymo_bytes_append(&w->samples, &group, sizeof group));
         w->group_count++;
     }
-    KYMO_TRY(kymo_bytes_append(&w->samples, samples, count * sizeof *samples));
+    for (uint32_t i = 0; i < count; i++)
+        KYMO_TRY(kymo_bytes_append(&w->samples, &samples[i], w->sample_bytes));
     group.count += count;
     memcpy(w->samples.data + w->group_at, &group, sizeof group);
     return KYMO_OK;
@@ -555,6 +570,7 @@ AS_HANDLER(module)
 AS_HANDLER(module_unload)
 AS_HANDLER(module_image)
 AS_HANDLER(stack)
+AS_HANDLER(wait)
 AS_HANDLER(samples)
 AS_HANDLER(loss)
 AS_HANDLER(quality)
@@ -572,6 +588,7 @@ const kymo_event_handler kymo_recording_write_handler = {
     .module_unload = on_module_unload,
     .module_image = on_module_image,
     .stack = on_stack,
+    .wait = on_wait,
     .samples = on_samples,
     .loss = on_loss,
     .quality = on_quality,

@@ -66,6 +66,11 @@ static void write_quality(kymo_json *j, const kymo_profile *profile)
     kymo_json_begin_object(j);
     key_string_or_null(j, "engine", meta->engine);
     kymo_json_key_u64(j, "period_ns", meta->period_ns);
+    if (meta->wall_period_ns) {
+        kymo_json_key_u64(j, "wall_period_ns", meta->wall_period_ns);
+        kymo_json_key_u64(j, "wall_samples", q->wall_samples);
+        key_ratio(j, "wall_achieved", q->wall_achieved);
+    }
     kymo_json_key_u64(j, "samples", q->samples);
     key_ratio(j, "achieved", q->achieved);
     key_ratio(j, "sampled_rate", q->sampled_rate);
@@ -180,7 +185,8 @@ static uint64_t duration_ns(const kymo_profile *profile)
 }
 
 kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
-                                const char *by, size_t top, int with_tree, kymo_sink *sink)
+                                const char *by, const char *mode, size_t top, int with_tree,
+                                kymo_sink *sink)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
     kymo_json *j = malloc(sizeof *j);
@@ -194,7 +200,7 @@ kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *
     write_quality(j, profile);
     write_processes(j, profile);
     write_threads(j, profile, report);
-    kymo_json_key_cstr(j, "mode", "cpu");
+    kymo_json_key_cstr(j, "mode", mode);
     kymo_json_key_cstr(j, "by", by);
     write_functions(j, report, top);
     if (with_tree)

@@ -16,10 +16,12 @@
 #include "base/bytes.h"
 #include "kymo/report.h"
 
-/* Writes the object and a newline. by: the word for what the rows stand for; top: how many rows go
- * into "functions", 0 for all; with_tree: "tree" is written, too. */
+/* Writes the object and a newline. by and mode: the words for what the rows stand for and for what
+ * is counted; top: how many rows go into "functions", 0 for all; with_tree: "tree" is written, too.
+ */
 KYMO_NODISCARD
 kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
-                                const char *by, size_t top, int with_tree, kymo_sink *sink);
+                                const char *by, const char *mode, size_t top, int with_tree,
+                                kymo_sink *sink);
 
 #endif

@@ -43,6 +43,8 @@ static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
                     " cpus=%u/%u hz=%u",
                     e->start_ns, e->start_realtime_ns, e->period_ns, e->memory_bytes,
                     e->logical_cpus, e->physical_cpus, e->hz);
+    if (e->wall_period_ns)
+        kymo_str_printf(s, " wall=%" PRIu64, e->wall_period_ns);
     put_text(s, "host", e->host);
     put_text(s, "os", e->os);
     put_text(s, "kernel", e->kernel);
@@ -156,9 +158,19 @@ static kymo_err on_samples(void *ctx, const kymo_event_samples *e)
         kymo_str_printf(s, "sample thread=%u time=%" PRIu64 " weight=%" PRIu64 " kind=%u state=%u",
                         e->thread, sample->time_ns, sample->weight_ns, sample->kind, sample->state);
         put_id(s, "stack", sample->stack);
+        if (sample->wait)
+            put_id(s, "wait", sample->wait);
         kymo_str_puts(s, "\n");
     }
     return s->failed ? KYMO_E_NOMEM : KYMO_OK;
+}
+
+static kymo_err on_wait(void *ctx, const kymo_event_wait *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "wait %u", e->wait);
+    put_text(s, "name", e->name);
+    return done(s);
 }
 
 static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
@@ -206,6 +218,7 @@ const kymo_event_handler event_text_handler = {
     .module_unload = on_module_unload,
     .module_image = on_module_image,
     .stack = on_stack,
+    .wait = on_wait,
     .samples = on_samples,
     .loss = on_loss,
     .quality = on_quality,

@@ -19,6 +19,7 @@ static kymo_err emit_processes(const kymo_event_handler *h, void *ctx)
                               .start_ns = 1000000000,
                               .start_realtime_ns = 1700000000000000000,
                               .period_ns = 1000000,
+                              .wall_period_ns = 10000000,
                               .memory_bytes = 8ull << 30,
                               .logical_cpus = 8,
                               .physical_cpus = 4,
@@ -114,6 +115,8 @@ static kymo_err emit_threads(const kymo_event_handler *h, void *ctx)
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(threads); i++)
         KYMO_TRY(h->thread(ctx, &threads[i]));
+    KYMO_TRY(h->wait(ctx, &(kymo_event_wait){1, "futex"}));
+    KYMO_TRY(h->wait(ctx, &(kymo_event_wait){2, "read"}));
     return h->thread_name(
         ctx, &(kymo_event_thread_name){.thread = 1, .time_ns = 1005000000, .name = "pool/1"});
 }
@@ -157,21 +160,21 @@ static kymo_err emit_stacks(const kymo_event_handler *h, void *ctx)
 static kymo_err emit_samples(const kymo_event_handler *h, void *ctx)
 {
     static const kymo_event_sample first[] = {
-        {1010000000, 1000000, 0, 0, 1},
-        {1012000000, 3000000, 2, 0, 1},
-        {1011000000, 1000000, 1, 0, 1},
+        {1010000000, 1000000, 0, 0, 1, 0, 0},
+        {1012000000, 3000000, 2, 0, 1, 0, 0},
+        {1011000000, 1000000, 1, 0, 1, 0, 0},
     };
     static const kymo_event_sample worker[] = {
-        {1010500000, 1000000, 3, 0, 1}, {1011500000, 5000000000, 4, 0, 1},
-        {1012500000, 1000000, 5, 0, 0}, {1013500000, 250000000, NONE, 0, 1},
-        {1014000000, 4000000, 6, 1, 2}, {1015000000, 4000000, 3, 1, 3},
+        {1010500000, 1000000, 3, 0, 1, 0, 0}, {1011500000, 5000000000, 4, 0, 1, 0, 0},
+        {1012500000, 1000000, 5, 0, 0, 0, 0}, {1013500000, 250000000, NONE, 0, 1, 0, 0},
+        {1014000000, 4000000, 6, 1, 2, 1, 0}, {1018000000, 4000000, 3, 1, 3, 2, 0},
     };
-    static const kymo_event_sample child[] = {{1110000000, 1000000, 7, 0, 1}};
+    static const kymo_event_sample child[] = {{1110000000, 1000000, 7, 0, 1, 0, 0}};
     const kymo_event_samples groups[] = {
         {.thread = 0, .count = LEN(first), .samples = first},
         {.thread = 1, .count = LEN(worker), .samples = worker},
         {.thread = 3, .count = LEN(child), .samples = child},
-        {.thread = 0, .count = 1, .samples = &(kymo_event_sample){1013000000, 7, 0, 0, 1}},
+        {.thread = 0, .count = 1, .samples = &(kymo_event_sample){1013000000, 7, 0, 0, 1, 0, 0}},
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(groups); i++)
         KYMO_TRY(h->samples(ctx, &groups[i]));

@@ -132,10 +132,11 @@ static void stacks_begin_where_they_begin(void **state)
     assert_stack(1, 1, "0x123456789000;0x123456789abb;[truncated stack]");
     assert_stack(1, 2, "demo+0x401400;0xfffffffffffffffe;[incomplete stack]");
     assert_stack(1, 3, ""); /* lost */
-    assert_stack(1, 4, "[incomplete stack]");
+    assert_stack(1, 4, "[waiting: futex];[incomplete stack]");
     assert_stack(3, 0, "odd+0x401500;odd+0x401050");
-    /* The common part of the first stacks is there once: 4 + 1 + 3, 3, 1 + 2, 1 + 2, 2 nodes. */
-    assert_int_equal(kymo_profile_stacks(profile).count, 4 + 1 + 3 + 3 + 3 + 3 + 2);
+    /* The common part of the first stacks is there once: 4 + 1 + 3, 3, 1 + 2, 1 + 2, 2 nodes, and 2
+     * waits. */
+    assert_int_equal(kymo_profile_stacks(profile).count, 4 + 1 + 3 + 3 + 3 + 3 + 2 + 2);
 }
 
 static uint64_t weights(uint32_t thread, kymo_sample_kind kind)
@@ -175,6 +176,17 @@ static void weights_add_up_to_the_cpu_clock(void **state)
     assert_int_equal(weights(1, KYMO_SAMPLE_CPU), kymo_profile_thread(profile, 1)->cpu_ns);
     assert_int_equal(weights(1, KYMO_SAMPLE_WALL), 8000000);
     assert_int_equal(s.state[4], KYMO_STATE_SLEEPING);
+    /* What it waited in is the innermost frame. */
+    kymo_stacks stacks = kymo_profile_stacks(profile);
+    char label[64];
+    uint32_t leaf = stacks.frame[s.stack[4]];
+    assert_string_equal(kymo_profile_frame_label(profile, leaf, label, sizeof label),
+                        "[waiting: futex]");
+    assert_int_equal(kymo_profile_frame(profile, leaf)->category, KYMO_CATEGORY_WAITING);
+    assert_string_equal(
+        kymo_profile_frame_label(profile, stacks.frame[s.stack[5]], label, sizeof label),
+        "[blocked: read]");
+    assert_int_equal(kymo_profile_quality(profile)->wall_samples, 2);
     /* A thread without samples keeps its row. */
     assert_int_equal(kymo_profile_samples(profile, 2).count, 0);
     assert_string_equal(kymo_profile_thread(profile, 2)->name, "brief");
@@ -305,7 +317,7 @@ static void shared_frames_are_those_of_the_stack_before(void **state)
                                     .shared = shared,
                                     .frames = frames[i]};
         assert_int_equal(h->stack(ingest, &e), KYMO_OK);
-        const kymo_event_sample sample = {i + 1, 1, i, 1, 0};
+        const kymo_event_sample sample = {i + 1, 1, i, 1, 0, 0, 0};
         assert_int_equal(h->samples(ingest, &(kymo_event_samples){.count = 1, .samples = &sample}),
                          KYMO_OK);
     }
@@ -342,8 +354,8 @@ static void too_much_weight_is_no_better_than_too_little(void **state)
 {
     (void)state;
     start(10);
-    const kymo_event_sample samples[] = {{2000, 60, KYMO_EVENT_NONE, 0, 1},
-                                         {2010, 60, KYMO_EVENT_NONE, 0, 1}};
+    const kymo_event_sample samples[] = {{2000, 60, KYMO_EVENT_NONE, 0, 1, 0, 0},
+                                         {2010, 60, KYMO_EVENT_NONE, 0, 1, 0, 0}};
     assert_int_equal(h->samples(ingest, &(kymo_event_samples){.count = 2, .samples = samples}),
                      KYMO_OK);
     assert_int_equal(h->process_end(ingest, &(kymo_event_process_end){.user_ns = 90}), KYMO_OK);
@@ -357,8 +369,8 @@ static void sums_do_not_wrap_around(void **state)
 {
     (void)state;
     start(10);
-    const kymo_event_sample samples[] = {{2000, UINT64_MAX, KYMO_EVENT_NONE, 0, 1},
-                                         {2010, UINT64_MAX - 1, KYMO_EVENT_NONE, 0, 1}};
+    const kymo_event_sample samples[] = {{2000, UINT64_MAX, KYMO_EVENT_NONE, 0, 1, 0, 0},
+                                         {2010, UINT64_MAX - 1, KYMO_EVENT_NONE, 0, 1, 0, 0}};
     assert_int_equal(h->samples(ingest, &(kymo_event_samples){.count = 2, .samples = samples}),
                      KYMO_OK);
     assert_int_equal(h->thread_end(ingest, &(kymo_event_thread_end){.cpu_tail_ns = UINT64_MAX}),
@@ -398,7 +410,7 @@ static void numbers_that_are_not_dense_are_refused(void **state)
 {
     (void)state;
     const kymo_event_frame frame = {1, 7, 0};
-    const kymo_event_sample sample = {1, 1, 3, 0, 0};
+    const kymo_event_sample sample = {1, 1, 3, 0, 0, 0, 0};
     start(1);
     assert_int_equal(h->process(ingest, &(kymo_event_process){.process = 4, .pid = 1}),
                      KYMO_E_INVALID);

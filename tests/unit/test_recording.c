@@ -406,10 +406,10 @@ static void longer_structures_are_read(void **state)
             struct kymo_file_sample sample;
             uint64_t more;
         } samples[2];
-    } samples = {{.head_bytes = 16, .sample_bytes = 32, .groups = 1},
+    } samples = {{.head_bytes = 16, .sample_bytes = 40, .groups = 1},
                  1,
                  {.thread = 9, .count = 2},
-                 {{{10, 1, 5, 0, 1}, 5}, {{20, 1, KYMO_EVENT_NONE, 0, 1}, 6}}};
+                 {{{10, 1, 5, 0, 1, 0, 0}, 5}, {{20, 1, KYMO_EVENT_NONE, 0, 1, 0, 0}, 6}}};
     put_block(&file, KYMO_BLOCK_SAMPLES, 0, &samples, sizeof samples);
     kymo_recording_report report;
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
@@ -591,14 +591,14 @@ static kymo_err emit_nonsense(const kymo_event_handler *h, void *ctx)
         ctx, &(kymo_event_stack){.process = 7, .stack = 3, .depth = 1, .frames = frames + 2}));
     KYMO_TRY(
         h->stack(ctx, &(kymo_event_stack){.process = 7, .stack = 3, .depth = 1, .frames = frames}));
-    const kymo_event_sample samples[] = {{1, 1, 3, 0, 0},
-                                         {2, 1, 1, 0, 0},
-                                         {0, 1, 3, 0, 0},
-                                         {late, 1, 3, 0, 0},
-                                         {3, KYMO_FILE_WEIGHT_MAX + 1, 3, 0, 0},
-                                         {4, 1, 3, 2, 0},
-                                         {5, 1, 3, 0, 4},
-                                         {6, 1, KYMO_EVENT_NONE, 0, 0}};
+    const kymo_event_sample samples[] = {{1, 1, 3, 0, 0, 0, 0},
+                                         {2, 1, 1, 0, 0, 0, 0},
+                                         {0, 1, 3, 0, 0, 0, 0},
+                                         {late, 1, 3, 0, 0, 0, 0},
+                                         {3, KYMO_FILE_WEIGHT_MAX + 1, 3, 0, 0, 0, 0},
+                                         {4, 1, 3, 2, 0, 0, 0},
+                                         {5, 1, 3, 0, 4, 0, 0},
+                                         {6, 1, KYMO_EVENT_NONE, 0, 0, 0, 0}};
     KYMO_TRY(h->samples(ctx, &(kymo_event_samples){9, KYMO_ARRAY_LEN(samples), samples}));
     return h->samples(ctx, &(kymo_event_samples){10, KYMO_ARRAY_LEN(samples), samples});
 }
