@@ -13,7 +13,6 @@
  */
 #include "capture/module.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "base/hash.h"
 #include "capture/tables.h"
 #include "sys/clock.h"
+#include "unwind/module.h"
 
 /* Copies the build-id out of a PT_NOTE segment, as far as it lies in [lo, hi). */
 static void read_build_id(struct kymo_module_entry *e, const char *note, uint64_t size, uint64_t lo,
@@ -75,13 +75,13 @@ static void read_headers(struct kymo_module_entry *e)
 }
 
 static void describe(struct kymo_process *p, struct kymo_module_entry *e,
-                     const struct dl_find_object *found)
+                     const struct kymo_module *found)
 {
-    const struct link_map *map = found->dlfo_link_map;
+    const struct link_map *map = found->link_map;
     memset((char *)e + sizeof e->state, 0, sizeof *e - sizeof e->state);
-    e->map_start = (uint64_t)(uintptr_t)found->dlfo_map_start;
-    e->map_end = (uint64_t)(uintptr_t)found->dlfo_map_end;
-    e->eh_frame_hdr = (uint64_t)(uintptr_t)found->dlfo_eh_frame;
+    e->map_start = found->map_start;
+    e->map_end = found->map_end;
+    e->eh_frame_hdr = found->eh_frame_hdr;
     e->seen_clock = kymo_clock_now(p->clock);
     if (map) {
         e->bias = map->l_addr;
@@ -107,8 +107,8 @@ static int same_file(const struct kymo_module_entry *a, const struct kymo_module
 
 /* A new entry, described but not yet visible; *number is its number + 1. NULL: the table is full.
  */
-static struct kymo_module_entry *new_entry(struct kymo_process *p,
-                                           const struct dl_find_object *found, uint32_t *number)
+static struct kymo_module_entry *new_entry(struct kymo_process *p, const struct kymo_module *found,
+                                           uint32_t *number)
 {
     struct kymo_session *s = p->session;
     *number = kymo_add_relaxed(&s->module_count, 1u) + 1;
@@ -133,11 +133,11 @@ static void drop_entry(struct kymo_process *p, const struct kymo_module_entry *m
         (void)kymo_cas_relaxed(&p->session->module_count, &count, number - 1);
 }
 
-static void note_object(struct kymo_process *p, const struct dl_find_object *found)
+static void note_object(struct kymo_process *p, const struct kymo_module *found)
 {
     const uint32_t mask = p->plan.module_slots - 1;
     uint32_t *index = kymo_session_module_index(p->session, &p->plan);
-    uint64_t start = (uint64_t)(uintptr_t)found->dlfo_map_start;
+    uint64_t start = found->map_start;
     uint32_t slot = (uint32_t)kymo_hash_mix(0, start >> 12) & mask;
     uint32_t number = 0;
     struct kymo_module_entry *mine = NULL;
@@ -184,11 +184,11 @@ void kymo_modules_note(struct kymo_process *p, const uint64_t *pcs, uint32_t n)
     uint64_t hi = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t pc = i == 0 || pcs[i] & KYMO_PC_EXACT ? pcs[i] & ~KYMO_PC_EXACT : pcs[i] - 1;
-        struct dl_find_object found;
-        if ((pc >= lo && pc < hi) || _dl_find_object((void *)(uintptr_t)pc, &found) != 0)
+        struct kymo_module found;
+        if ((pc >= lo && pc < hi) || !kymo_module_find(pc, &found))
             continue;
-        lo = (uint64_t)(uintptr_t)found.dlfo_map_start;
-        hi = (uint64_t)(uintptr_t)found.dlfo_map_end;
+        lo = found.map_start;
+        hi = found.map_end;
         note_object(p, &found);
     }
 }
@@ -202,15 +202,13 @@ void kymo_modules_after_close(struct kymo_process *p)
         count = p->plan.modules;
     for (uint32_t i = 0; i < count; i++) {
         struct kymo_module_entry *e = kymo_session_module(s, &p->plan, i);
-        struct dl_find_object found;
+        struct kymo_module found;
         if (kymo_load_acquire(&e->state) != KYMO_MODULE_READY ||
             kymo_load_relaxed(&e->unload_generation) != 0)
             continue;
-        if (_dl_find_object((void *)(uintptr_t)e->map_start, &found) == 0 &&
-            (uint64_t)(uintptr_t)found.dlfo_map_start == e->map_start &&
-            (uint64_t)(uintptr_t)found.dlfo_map_end == e->map_end &&
-            (uint64_t)(uintptr_t)found.dlfo_eh_frame == e->eh_frame_hdr)
-            continue; /* found.dlfo_link_map is not for looking into: another dlclose may free it */
+        if (kymo_module_find(e->map_start, &found) && found.map_start == e->map_start &&
+            found.map_end == e->map_end && found.eh_frame_hdr == e->eh_frame_hdr)
+            continue; /* found.link_map is not for looking into: another dlclose may free it */
         kymo_tables_drop(p, e->map_start, e->map_end);
         e->unload_clock = kymo_clock_now(p->clock);
         kymo_store_release(&e->unload_generation, generation);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/tables.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include "base/atomic.h"
 #include "sys/raw.h"
+#include "unwind/module.h"
 
 static int try_lock(struct kymo_process *p)
 {
@@ -22,12 +22,10 @@ static void unlock(struct kymo_process *p)
  * table: so the loader is asked whether this one is there still. */
 static int holds(const struct kymo_process *p, const struct kymo_table_entry *e)
 {
-    struct dl_find_object found;
+    struct kymo_module found;
     return e->at < p->table_area_bytes && e->size_bytes <= p->table_area_bytes - e->at &&
-           _dl_find_object((void *)(uintptr_t)e->map_start, &found) == 0 &&
-           (uint64_t)(uintptr_t)found.dlfo_map_start == e->map_start &&
-           (uint64_t)(uintptr_t)found.dlfo_map_end == e->map_end && found.dlfo_link_map &&
-           found.dlfo_link_map->l_addr == e->bias;
+           kymo_module_find(e->map_start, &found) && found.map_start == e->map_start &&
+           found.map_end == e->map_end && found.link_map && found.link_map->l_addr == e->bias;
 }
 
 void kymo_tables_take(struct kymo_process *p)

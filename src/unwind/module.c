@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * glibc reserves the whole span of a library before it maps the segments, but the kernel, which
+ * maps the program, leaves holes where the linker did (node's has three). Such an object is one
+ * module to us and one range for each segment to _dl_find_object: its headers, its text and its
+ * .eh_frame would be in three modules.
+ */
 #include "unwind/module.h"
 
 #include <dlfcn.h>
@@ -10,6 +16,18 @@
 /* Call frame instructions run for one frame. The longest entry of cc1 (gcc 12.2) has 13361. */
 #define BUDGET 16384u
 
+/* From the first byte of the program's first segment to the last of its last; written by
+ * kymo_module_program alone. */
+static struct {
+    uint64_t lo, hi;
+} program;
+
+void kymo_module_program(uint64_t lo, uint64_t hi)
+{
+    program.lo = lo;
+    program.hi = hi;
+}
+
 KYMO_NOINLINE bool kymo_module_find(uint64_t pc, struct kymo_module *module)
 {
     struct dl_find_object found;
@@ -18,6 +36,11 @@ KYMO_NOINLINE bool kymo_module_find(uint64_t pc, struct kymo_module *module)
     module->map_start = (uint64_t)(uintptr_t)found.dlfo_map_start;
     module->map_end = (uint64_t)(uintptr_t)found.dlfo_map_end;
     module->eh_frame_hdr = (uint64_t)(uintptr_t)found.dlfo_eh_frame;
+    module->link_map = found.dlfo_link_map;
+    if (module->map_start >= program.lo && module->map_end <= program.hi) {
+        module->map_start = program.lo;
+        module->map_end = program.hi;
+    }
     return true;
 }
 

@@ -13,11 +13,18 @@
 #include "base/attr.h"
 #include "unwind/cfi.h"
 
+struct link_map;
+
 struct kymo_module {
-    uint64_t map_start;
+    uint64_t map_start; /* of all its segments, also where there are holes between them */
     uint64_t map_end;
-    uint64_t eh_frame_hdr; /* 0: the module has none */
+    uint64_t eh_frame_hdr;           /* 0: the module has none */
+    const struct link_map *link_map; /* freed when the module goes away */
 };
+
+/* Says where the program itself lies, from its first segment to the end of its last. Once, before
+ * the first look-up; not for handlers. */
+void kymo_module_program(uint64_t lo, uint64_t hi);
 
 /* False if no module is loaded at pc. */
 KYMO_SIGNAL_SAFE bool kymo_module_find(uint64_t pc, struct kymo_module *module);

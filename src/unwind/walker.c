@@ -40,6 +40,37 @@ static struct kymo_address_range find_coroutine_entry(void)
     return (struct kymo_address_range){entry, entry + COROUTINE_ENTRY_SIZE};
 }
 
+/* From the first segment to the end of the last. */
+static struct kymo_address_range segments(const struct dl_phdr_info *info)
+{
+    struct kymo_address_range range = {UINT64_MAX, 0};
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+        if (phdr->p_type != PT_LOAD)
+            continue;
+        uint64_t lo = info->dlpi_addr + phdr->p_vaddr;
+        uint64_t hi = lo + phdr->p_memsz;
+        range.lo = lo < range.lo ? lo : range.lo;
+        range.hi = hi > range.hi ? hi : range.hi;
+    }
+    return range;
+}
+
+static int note_program(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    (void)data;
+    struct kymo_address_range range = segments(info);
+    /* Its headers, which tell of the holes, must be mapped at its begin; else it stays in parts. */
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+        if (phdr->p_type == PT_LOAD && phdr->p_offset == 0 && phdr->p_flags & PF_R &&
+            info->dlpi_addr + phdr->p_vaddr == range.lo && range.lo % 4096 == 0)
+            kymo_module_program(range.lo, range.hi);
+    }
+    return 1; /* the program comes first */
+}
+
 kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots)
 {
     if ((slots & (slots - 1)) != 0 || slots == 1 || slots > (size_t)1 << 24 ||
@@ -59,6 +90,7 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
     /* The first call through the procedure linkage table may run the loader's resolver, which is
      * not for handlers. */
     struct kymo_module module;
+    dl_iterate_phdr(note_program, NULL);
     (void)kymo_module_find((uint64_t)(uintptr_t)&kymo_walker_init, &module);
     return KYMO_OK;
 }
@@ -67,16 +99,7 @@ static int note_stable(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
     struct kymo_walker *walker = data;
-    struct kymo_address_range range = {UINT64_MAX, 0};
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
-        if (phdr->p_type != PT_LOAD)
-            continue;
-        uint64_t lo = info->dlpi_addr + phdr->p_vaddr;
-        uint64_t hi = lo + phdr->p_memsz;
-        range.lo = lo < range.lo ? lo : range.lo;
-        range.hi = hi > range.hi ? hi : range.hi;
-    }
+    struct kymo_address_range range = segments(info);
     if (range.lo < range.hi && walker->stable_count < KYMO_WALKER_STABLE_MAX)
         walker->stable[walker->stable_count++] = range;
     return 0;

@@ -148,6 +148,16 @@ def dlopenloop():
         check_close(f"seconds in {name}", report.self_s(name), truth[name], 0.02 * recording.cpu_s)
 
 
+@case
+def holes():
+    """The kernel maps a program with holes where the linker left them: it is one file all the same."""
+    recording, report = record_workload("holes", "2", "1")
+    say(f"complete {report.quality['stacks_complete']}, {report.quality['samples']} samples")
+    check(report.quality["stacks_complete"] >= 0.999, "stacks end in the first function")
+    check_close("seconds in burn_busy", report.self_s("burn_busy"), recording.cpu_s,
+                0.02 * recording.cpu_s)
+
+
 def ending(way, status, functions):
     recording, report = record_workload("exits", way)
     check(recording.result.status == status, f"status {recording.result.status}, not {status}")
