@@ -22,8 +22,13 @@ demo: release
 	@tools/install-deps demo
 	@tools/demo $(RELEASE)
 
+# Where an init system runs, a package of a server would start it: there the user installs them, or
+# the tests that need them are skipped.
+SERVERS := [ -d /run/systemd/system ] || tools/install-deps load || true
+
 test:
 	@tools/install-deps build test
+	@$(SERVERS)
 	@tools/test
 
 check:
@@ -34,6 +39,7 @@ check:
 
 bench:
 	@tools/install-deps build bench
+	@$(SERVERS)
 	cmake --preset release >/dev/null
 	cmake --build --preset release --target src/all bench/all tests/workloads/all
 	@bench/run $(RELEASE)
