@@ -70,3 +70,9 @@ endforeach()
 set_tests_properties(integration.no_recorder PROPERTIES
     PASS_REGULAR_EXPRESSION "kymo: this process is not recorded: the recorder cannot be reached")
 set_tests_properties(integration.no_recorder,child PROPERTIES FAIL_REGULAR_EXPRESSION ".")
+
+kymo_looker(children)
+kymo_seen_test(children.ways "" children ways)
+foreach(what failures large threads)
+    kymo_seen_test(children.${what} "" children ${what})
+endforeach()

@@ -116,8 +116,11 @@ kymo_err kymo_attach(const char *name, struct kymo_attachment *out, const char *
     memory = -1;
     *why = "the session is not one";
     err = kymo_session_check(map, m.size_bytes, &out->plan);
-    /* A forked child is to have nothing of it, nor a core file. */
-    if (err != KYMO_OK || madvise(map, m.size_bytes, MADV_DONTFORK) != 0) {
+    /* A forked child is to have nothing of it but the header (capture/family.h), nor a core file.
+     */
+    size_t header = err == KYMO_OK ? ((struct kymo_session *)map)->header_bytes : 0;
+    if (err != KYMO_OK ||
+        madvise((char *)map + header, m.size_bytes - header, MADV_DONTFORK) != 0) {
         munmap(map, m.size_bytes);
         if (area != MAP_FAILED)
             munmap(area, m.table_bytes);

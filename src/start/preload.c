@@ -18,8 +18,11 @@
 #include <unistd.h>
 
 #include "buffer/attach.h"
+#include "capture/exec_hooks.h"
+#include "capture/family.h"
 #include "capture/hooks.h"
 #include "capture/signal_hooks.h"
+#include "capture/spawn_hooks.h"
 #include "capture/state.h"
 #include "capture/thread.h"
 #include "start/connect.h"
@@ -27,6 +30,7 @@
 extern char **environ;
 
 #define LIBRARY "libkymo-preload.so"
+#define PRELOAD "LD_PRELOAD="
 #define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
 
 /* Takes variable out of the environment: later entries move down, no memory is taken. */
@@ -40,25 +44,34 @@ static void drop_variable(char **env, const char *name)
     *to = NULL;
 }
 
-/* Takes our library out of LD_PRELOAD (where it is the first entry, if it is there), and leaves
- * the program's own entries. */
+/* The LD_PRELOAD whose first entry is our library; NULL if there is none. *len is that entry's. */
+static char **find_preload(char **env, size_t *len)
+{
+    size_t ours = sizeof LIBRARY - 1;
+    for (; *env; env++) {
+        if (strncmp(*env, PRELOAD, sizeof PRELOAD - 1) != 0)
+            continue;
+        const char *value = *env + sizeof PRELOAD - 1;
+        *len = strcspn(value, ": ");
+        if (*len >= ours && memcmp(value + *len - ours, LIBRARY, ours) == 0)
+            return env;
+    }
+    return NULL;
+}
+
+/* Takes our library out of LD_PRELOAD, and leaves the program's own entries. */
 static void clean_preload(char **env)
 {
-    static const char name[] = "LD_PRELOAD=";
-    for (; *env; env++) {
-        if (strncmp(*env, name, sizeof name - 1) != 0)
-            continue;
-        char *value = *env + sizeof name - 1;
-        size_t first = strcspn(value, ": ");
-        size_t ours = sizeof LIBRARY - 1;
-        if (first < ours || memcmp(value + first - ours, LIBRARY, ours) != 0)
-            return;
-        if (value[first] == '\0')
-            drop_variable(env, "LD_PRELOAD");
-        else
-            memmove(value, value + first + 1, strlen(value + first + 1) + 1);
+    size_t len;
+    char **entry = find_preload(env, &len);
+    if (!entry)
         return;
-    }
+    char *value = *entry + sizeof PRELOAD - 1;
+    if (value[len] != '\0')
+        memmove(value, value + len + 1, strlen(value + len + 1) + 1);
+    else
+        for (; *entry; entry++)
+            entry[0] = entry[1];
 }
 
 static void clean(char **env)
@@ -179,7 +192,8 @@ static const char *start(const char *name)
 {
     const char *why;
     struct kymo_attachment a = {.socket = -1};
-    if (!kymo_hooks_init() || !kymo_signal_hooks_init())
+    if (!kymo_hooks_init() || !kymo_signal_hooks_init() || !kymo_exec_hooks_init() ||
+        !kymo_spawn_hooks_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(name, &a, &why) != KYMO_OK)
         return why;
@@ -204,6 +218,7 @@ static const char *start(const char *name)
         kymo_hooks_watch_exit(t);
         kymo_thread_begin(p, t, main_stack(), KYMO_SLOT_MAIN);
     }
+    kymo_store_release(&kymo_family.header, a.session);
     kymo_store_release(&a.session->attached, 1u);
     kymo_attach_finish(&a);
     return NULL;
@@ -223,6 +238,10 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
     int fits = len > 0 && len < sizeof name && (is_child || value[len] == '\0');
     if (fits)
         memcpy(name, value, len);
+    size_t library_len;
+    char **preload = find_preload(env, &library_len);
+    if (fits && preload)
+        kymo_family_init(name, *preload + sizeof PRELOAD - 1, library_len);
     clean(env);
     /* A constructor that ran before this one may have called setenv: then there are two. */
     if (environ != env)

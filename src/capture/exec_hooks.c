@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exec_hooks.c - the functions by which a process becomes another program.
+ *
+ * Each asks the real one in the end, with the environment that exec_pass.c makes. An exec can fail,
+ * and then nothing has changed: the session goes on. libc's own search and its shell for text stay
+ * libc's: only the environment is ours.
+ */
+#include "capture/exec_hooks.h"
+
+#include <alloca.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/exec_pass.h"
+#include "capture/hook.h"
+#include "capture/state.h"
+#include "sys/clock.h"
+#include "sys/raw.h"
+
+typedef int execve_fn(const char *, char *const *, char *const *);
+typedef int fexecve_fn(int, char *const *, char *const *);
+typedef int execveat_fn(int, const char *, char *const *, char *const *, int);
+
+static execve_fn *real_execve;
+static execve_fn *real_execvpe;
+static fexecve_fn *real_fexecve;
+static execveat_fn *real_execveat;
+
+int kymo_exec_hooks_init(void)
+{
+    return KYMO_REAL(real_execve, execve_fn, "execve") &&
+           KYMO_REAL(real_execvpe, execve_fn, "execvpe") &&
+           KYMO_REAL(real_fexecve, fexecve_fn, "fexecve") &&
+           KYMO_REAL(real_execveat, execveat_fn, "execveat");
+}
+
+struct exec {
+    execve_fn *by_name; /* execve or execvpe; NULL: one of the next two */
+    execveat_fn *by_folder;
+    fexecve_fn *by_descriptor;
+    const char *file;
+    char *const *argv;
+    int fd;
+    int flags;
+};
+
+/* Just before the real call: what the thread has used so far belongs to this image. Not in a child
+ * of vfork, which has a clock of its own. */
+static void note_replaced(void)
+{
+    struct kymo_process *p = kymo_process_here();
+    if (p && p->session->pid == kymo_raw_getpid())
+        kymo_store_relaxed(&p->session->replaced_cpu_ns, kymo_clock_thread_cpu());
+}
+
+static int execute(void *what, char *const *env)
+{
+    const struct exec *e = what;
+    note_replaced();
+    if (e->by_name)
+        return e->by_name(e->file, e->argv, env);
+    if (e->by_folder)
+        return e->by_folder(e->fd, e->file, e->argv, env, e->flags);
+    return e->by_descriptor(e->fd, e->argv, env);
+}
+
+KYMO_HOOK int execve(const char *path, char *const argv[], char *const envp[])
+{
+    struct exec e = {
+        .by_name = KYMO_REAL(real_execve, execve_fn, "execve"), .file = path, .argv = argv};
+    return kymo_exec_pass(path, KYMO_EXEC_PATH, envp, execute, &e);
+}
+
+KYMO_HOOK int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+KYMO_HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    struct exec e = {
+        .by_name = KYMO_REAL(real_execvpe, execve_fn, "execvpe"), .file = file, .argv = argv};
+    return kymo_exec_pass(file, KYMO_EXEC_SEARCH_SHELL, envp, execute, &e);
+}
+
+KYMO_HOOK int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
+}
+
+/* libc's headers promise the compiler that this is not NULL; programs promised nothing. */
+#define MAY_BE_NULL(pointer)                    \
+    ({                                          \
+        __typeof__(pointer) pointer_ = pointer; \
+        __asm__("" : "+r"(pointer_));           \
+        pointer_;                               \
+    })
+
+/* The arguments as an array on the caller's stack, as long as the list that begins with first; the
+ * list is left behind its end. */
+#define COLLECT(argv, list, first)                          \
+    do {                                                    \
+        va_list counting_;                                  \
+        const char *first_ = MAY_BE_NULL(first);            \
+        size_t n_ = 1;                                      \
+        va_copy(counting_, list);                           \
+        while (first_ && va_arg(counting_, char *))         \
+            n_++;                                           \
+        va_end(counting_);                                  \
+        argv = alloca((n_ + 1) * sizeof *argv);             \
+        argv[0] = (char *)(uintptr_t)first_;                \
+        for (size_t i_ = 1; i_ <= n_ && argv[i_ - 1]; i_++) \
+            argv[i_] = va_arg(list, char *);                \
+    } while (0)
+
+KYMO_HOOK int execl(const char *path, const char *first, ...)
+{
+    char **argv;
+    va_list list;
+    va_start(list, first);
+    COLLECT(argv, list, first);
+    va_end(list);
+    return execve(path, argv, environ);
+}
+
+KYMO_HOOK int execlp(const char *file, const char *first, ...)
+{
+    char **argv;
+    va_list list;
+    va_start(list, first);
+    COLLECT(argv, list, first);
+    va_end(list);
+    return execvpe(file, argv, environ);
+}
+
+KYMO_HOOK int execle(const char *path, const char *first, ...)
+{
+    char **argv;
+    va_list list;
+    va_start(list, first);
+    COLLECT(argv, list, first);
+    char *const *envp = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, argv, envp);
+}
+
+enum { DESCRIPTOR_PATH_MAX = 512 };
+
+/* A name by which the file below an open folder, or the open file itself, can be looked at; NULL if
+ * it is too long for that. */
+static const char *name_of(int fd, const char *below, char out[DESCRIPTOR_PATH_MAX])
+{
+    static const char folder[] = "/proc/self/fd/";
+    char digits[12];
+    size_t n = sizeof digits - 1;
+    if (fd < 0)
+        return NULL;
+    digits[n] = '\0';
+    for (unsigned rest = (unsigned)fd; n == sizeof digits - 1 || rest; rest /= 10)
+        digits[--n] = (char)('0' + rest % 10);
+    size_t len = strlen(below);
+    if (sizeof folder + sizeof digits + 1 + len > DESCRIPTOR_PATH_MAX)
+        return NULL;
+    memcpy(out, folder, sizeof folder - 1);
+    char *to = out + sizeof folder - 1;
+    memcpy(to, digits + n, sizeof digits - n);
+    to += sizeof digits - 1 - n;
+    if (len > 0) {
+        *to++ = '/';
+        memcpy(to, below, len + 1);
+    }
+    return out;
+}
+
+KYMO_HOOK int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    char name[DESCRIPTOR_PATH_MAX];
+    struct exec e = {
+        .by_descriptor = KYMO_REAL(real_fexecve, fexecve_fn, "fexecve"), .fd = fd, .argv = argv};
+    return kymo_exec_pass(name_of(fd, "", name), KYMO_EXEC_PATH, envp, execute, &e);
+}
+
+KYMO_HOOK int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    char name[DESCRIPTOR_PATH_MAX];
+    struct exec e = {.by_folder = KYMO_REAL(real_execveat, execveat_fn, "execveat"),
+                     .fd = fd,
+                     .file = path,
+                     .argv = argv,
+                     .flags = flags};
+    const char *file = MAY_BE_NULL(path);
+    if (file && file[0] != '/' && (fd != AT_FDCWD || file[0] == '\0'))
+        file = name_of(fd, file, name);
+    return kymo_exec_pass(file, KYMO_EXEC_PATH, envp, execute, &e);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exec_pass.h - passes the library and the way to the recorder on to a program that is executed.
+ *
+ * Layer:    capture
+ * Flow:     exec and spawn hooks -> exec_target, [exec_pass] -> the real function
+ * Threads:  any; also children of fork and vfork
+ * Memory:   the new environment lies on the stack; a large one in a mapping of its own, which is
+ *           undone when the call returns
+ * Signals:  safe, as exec is: raw system calls
+ *
+ * The program's own environment is as it would be without us: what is added stands only in the
+ * array that the kernel copies, and the library takes it out again before the new program begins.
+ */
+#ifndef KYMO_CAPTURE_EXEC_PASS_H
+#define KYMO_CAPTURE_EXEC_PASS_H
+
+#include "base/attr.h"
+#include "capture/exec_target.h"
+
+/* The real call, with the environment that it is to be made with. */
+typedef int kymo_exec_call(void *what, char *const *env);
+
+/* Judges file, and calls with envp, or with envp and ours if the program is to be recorded. Returns
+ * what the call did; errno is its own. */
+KYMO_SIGNAL_SAFE int kymo_exec_pass(const char *file, enum kymo_exec_lookup lookup,
+                                    char *const *envp, kymo_exec_call *call, void *what);
+
+/* The same in two steps, for who needs the array to live longer: the bytes that it takes (0: the
+ * program is not to get ours), and the array, written to as much aligned memory. */
+KYMO_SIGNAL_SAFE size_t kymo_exec_env_bytes(const char *file, enum kymo_exec_lookup lookup,
+                                            char *const *envp);
+KYMO_SIGNAL_SAFE char **kymo_exec_env_write(char *const *envp, void *memory);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/family.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sys/raw.h"
+
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+
+struct kymo_family kymo_family;
+
+int kymo_file_identify(const char *path, struct kymo_file_id *id)
+{
+    struct stat st;
+    if (kymo_syscall4(SYS_newfstatat, AT_FDCWD, (long)(intptr_t)path, (long)(intptr_t)&st, 0) != 0)
+        return 0;
+    *id = (struct kymo_file_id){st.st_dev, st.st_ino};
+    return 1;
+}
+
+void kymo_family_init(const char *attach_name, const char *library, size_t len)
+{
+    struct kymo_family *f = &kymo_family;
+    if (len == 0 || len >= sizeof f->library || library[0] != '/' ||
+        strlen(attach_name) >= sizeof f->attach_name)
+        return;
+    memcpy(f->attach_name, attach_name, strlen(attach_name) + 1);
+    memcpy(f->library, library, len);
+    f->library[len] = '\0';
+    if (!kymo_file_identify(f->library, &f->library_file) ||
+        !kymo_file_identify(LOADER, &f->loader_file))
+        f->library[0] = '\0';
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * family.h - what the children of a recorded process need to find the recorder themselves.
+ *
+ * Layer:    capture
+ * Flow:     start/ -> [family] -> exec and fork hooks
+ * Threads:  written by start and by a forked child that attaches, both while they are alone
+ * Memory:   ordinary memory: unlike the process' own state (state.h) a forked child has a copy of
+ * it Signals:  reading is safe; a child of vfork, which runs in its parent's memory, only reads
+ *
+ * The first page of the session stays mapped in a forked child: there it sees whether the recording
+ * goes on, and there it says what could not be recorded of what it starts.
+ */
+#ifndef KYMO_CAPTURE_FAMILY_H
+#define KYMO_CAPTURE_FAMILY_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/attr.h"
+#include "buffer/attach.h"
+#include "buffer/session.h"
+
+/* Tells one file from another, whatever its name. */
+struct kymo_file_id {
+    uint64_t device;
+    uint64_t inode;
+};
+
+struct kymo_family {
+    /* The session of this process, or of the nearest ancestor that has one: of that, its first page
+     * alone is there. NULL: children are none of our business. */
+    struct kymo_session *header;
+    char attach_name[KYMO_ATTACH_NAME_MAX + 1]; /* the recorder's socket */
+    char library[PATH_MAX];                     /* our own file, as LD_PRELOAD names it */
+    struct kymo_file_id library_file;
+    struct kymo_file_id loader_file; /* the ld.so that runs this program */
+};
+
+extern struct kymo_family kymo_family;
+
+/* Keeps what the environment said, before it is cleaned. library: the path in LD_PRELOAD, len bytes
+ * of it; one that is not absolute means another file elsewhere, and is not handed on. */
+void kymo_family_init(const char *attach_name, const char *library, size_t len);
+
+/* Whether what this process starts is to be recorded, too. */
+KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
+{
+    const struct kymo_session *header = kymo_load_acquire(&kymo_family.header);
+    return header && header->flags & KYMO_SESSION_CHILDREN &&
+           !kymo_load_relaxed(&header->stopped) && kymo_family.library[0] != '\0';
+}
+
+/* Which file is at path. Returns 0 if there is none. */
+KYMO_SIGNAL_SAFE int kymo_file_identify(const char *path, struct kymo_file_id *id);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spawn_hooks.c - the functions by which a process starts another program beside itself.
+ *
+ * posix_spawn takes the environment, and so the one with ours. system and popen pass `environ`, out
+ * of anybody's reach. system is done anew, after POSIX, since the real one would have to find a
+ * changed `environ` for as long as the command runs. popen returns once the shell has started, and
+ * its streams cannot be made outside libc: for that moment `environ` points to an array with ours.
+ */
+#include "capture/spawn_hooks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/exec_pass.h"
+#include "capture/family.h"
+#include "capture/hook.h"
+#include "sys/raw.h"
+
+#define SHELL "/bin/sh"
+
+typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                     const posix_spawnattr_t *, char *const *, char *const *);
+typedef int system_fn(const char *);
+typedef FILE *popen_fn(const char *, const char *);
+
+static spawn_fn *real_spawn;
+static spawn_fn *real_spawnp;
+static system_fn *real_system;
+static popen_fn *real_popen;
+
+int kymo_spawn_hooks_init(void)
+{
+    return KYMO_REAL(real_spawn, spawn_fn, "posix_spawn") &&
+           KYMO_REAL(real_spawnp, spawn_fn, "posix_spawnp") &&
+           KYMO_REAL(real_system, system_fn, "system") && KYMO_REAL(real_popen, popen_fn, "popen");
+}
+
+/* ---- posix_spawn ---- */
+
+struct spawn {
+    spawn_fn *real;
+    pid_t *pid;
+    const char *file;
+    const posix_spawn_file_actions_t *actions;
+    const posix_spawnattr_t *attributes;
+    char *const *argv;
+};
+
+static int spawn(void *what, char *const *env)
+{
+    const struct spawn *s = what;
+    return s->real(s->pid, s->file, s->actions, s->attributes, s->argv, env);
+}
+
+KYMO_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
+                          const posix_spawn_file_actions_t *restrict actions,
+                          const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
+                          char *const envp[restrict])
+{
+    struct spawn s = {
+        KYMO_REAL(real_spawn, spawn_fn, "posix_spawn"), pid, path, actions, attributes, argv};
+    return kymo_exec_pass(path, KYMO_EXEC_PATH, envp, spawn, &s);
+}
+
+KYMO_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
+                           const posix_spawn_file_actions_t *restrict actions,
+                           const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
+                           char *const envp[restrict])
+{
+    struct spawn s = {
+        KYMO_REAL(real_spawnp, spawn_fn, "posix_spawnp"), pid, file, actions, attributes, argv};
+    return kymo_exec_pass(file, KYMO_EXEC_SEARCH, envp, spawn, &s);
+}
+
+/* ---- system ---- */
+
+/* While commands run, the process ignores what the terminal sends to both: the first of them
+ * arranges that, the last one undoes it. */
+static struct {
+    uint32_t lock;
+    uint32_t running;
+    struct sigaction interrupt;
+    struct sigaction quit;
+} commands;
+
+static void lock(uint32_t *word)
+{
+    for (uint32_t free = 0; !kymo_cas_acq_rel(word, &free, 1u); free = 0)
+        kymo_raw_wait_a_little();
+}
+
+static void unlock(uint32_t *word)
+{
+    kymo_store_release(word, 0u);
+}
+
+static void begin_command(sigset_t *mask)
+{
+    struct sigaction ignore = {.sa_flags = 0};
+    sigset_t child;
+    ignore.sa_handler = SIG_IGN;
+    lock(&commands.lock);
+    if (commands.running++ == 0) {
+        (void)sigaction(SIGINT, &ignore, &commands.interrupt);
+        (void)sigaction(SIGQUIT, &ignore, &commands.quit);
+    }
+    unlock(&commands.lock);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    (void)pthread_sigmask(SIG_BLOCK, &child, mask);
+}
+
+static void end_command(const sigset_t *mask)
+{
+    lock(&commands.lock);
+    if (--commands.running == 0) {
+        (void)sigaction(SIGINT, &commands.interrupt, NULL);
+        (void)sigaction(SIGQUIT, &commands.quit, NULL);
+    }
+    unlock(&commands.lock);
+    (void)pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+struct command {
+    pid_t pid;
+    sigset_t mask;
+};
+
+/* The thread is cancelled while it waits: the command is ended, and everything put back. */
+static void cancel_command(void *argument)
+{
+    struct command *c = argument;
+    int state;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    (void)kill(c->pid, SIGKILL);
+    while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    end_command(&c->mask);
+    (void)pthread_setcancelstate(state, NULL);
+}
+
+static int run_command(const char *line)
+{
+    struct command c;
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    int status = -1;
+    char *const argv[] = {(char *)"sh", (char *)"-c", (char *)(uintptr_t)line, NULL};
+    begin_command(&c.mask);
+    sigemptyset(&defaults);
+    if (commands.interrupt.sa_handler != SIG_IGN)
+        sigaddset(&defaults, SIGINT);
+    if (commands.quit.sa_handler != SIG_IGN)
+        sigaddset(&defaults, SIGQUIT);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &c.mask);
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    int err = posix_spawn(&c.pid, SHELL, NULL, &attributes, argv, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    if (err == 0) {
+        pthread_cleanup_push(cancel_command, &c);
+        pid_t reaped;
+        do {
+            reaped = waitpid(c.pid, &status, 0);
+        } while (reaped < 0 && errno == EINTR);
+        if (reaped != c.pid)
+            status = -1;
+        pthread_cleanup_pop(0);
+    } else {
+        /* As if the shell had ended so. */
+        status = 127 << 8;
+    }
+    int saved = errno;
+    end_command(&c.mask);
+    errno = err ? err : saved;
+    return status;
+}
+
+KYMO_HOOK int system(const char *line)
+{
+    system_fn *real = KYMO_REAL(real_system, system_fn, "system");
+    return line && kymo_family_is_followed() ? run_command(line) : real(line);
+}
+
+/* ---- popen ---- */
+
+/* The environment as others may see it for a moment. It stays mapped: another thread may be looking
+ * through it still. */
+static struct {
+    uint32_t lock;
+    char **program; /* the program's own, while the other is in its place; else NULL */
+    char **ours;
+    size_t bytes;
+} swapped;
+
+/* An array with ours, or NULL. */
+static char **environment_with_ours(void)
+{
+    size_t bytes = kymo_exec_env_bytes(SHELL, KYMO_EXEC_PATH, environ);
+    if (bytes == 0)
+        return NULL;
+    if (bytes > swapped.bytes) {
+        long map = kymo_syscall6(SYS_mmap, 0, (long)bytes * 2, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map < 0 && map > -4096)
+            return NULL;
+        swapped.ours = (char **)map;
+        swapped.bytes = bytes * 2;
+    }
+    return kymo_exec_env_write(environ, swapped.ours);
+}
+
+static void put_back(void)
+{
+    /* Whoever has put another one in its place meanwhile, has. */
+    if (swapped.program && environ == swapped.ours)
+        environ = swapped.program;
+    swapped.program = NULL;
+}
+
+char *const *kymo_spawn_hooks_program_env(char *const *env)
+{
+    char **program = kymo_load_acquire(&swapped.program);
+    return program && env == kymo_load_relaxed(&swapped.ours) ? program : env;
+}
+
+KYMO_HOOK FILE *popen(const char *command, const char *mode)
+{
+    popen_fn *real = KYMO_REAL(real_popen, popen_fn, "popen");
+    if (!kymo_family_is_followed())
+        return real(command, mode);
+    lock(&swapped.lock);
+    char **env = environment_with_ours();
+    if (env) {
+        kymo_store_release(&swapped.program, environ);
+        kymo_store_release(&environ, env);
+    }
+    FILE *stream = real(command, mode);
+    put_back();
+    unlock(&swapped.lock);
+    return stream;
+}
+
+void kymo_spawn_hooks_after_fork(void)
+{
+    put_back();
+    unlock(&swapped.lock);
+    unlock(&commands.lock);
+}
