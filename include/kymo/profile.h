@@ -67,9 +67,10 @@ typedef enum kymo_category {
     KYMO_CATEGORY_PROGRAM,   /* the main executable of the process */
     KYMO_CATEGORY_LIBRARY,   /* a shared library */
     KYMO_CATEGORY_LIBC,      /* the C library, the loader and the vdso */
-    KYMO_CATEGORY_GENERATED, /* outside every mapped file: JIT code, trampolines */
+    KYMO_CATEGORY_GENERATED, /* outside every mapped file, and nobody named it */
     KYMO_CATEGORY_KERNEL,
     KYMO_CATEGORY_WAITING, /* no code at all: the thread sleeps or is blocked */
+    KYMO_CATEGORY_JIT,     /* generated code that its maker named */
     KYMO_CATEGORY_COUNT
 } kymo_category;
 

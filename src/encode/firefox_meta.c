@@ -27,6 +27,7 @@ static const struct {
     [KYMO_CATEGORY_GENERATED - 1] = {"Generated code", "purple"},
     [KYMO_CATEGORY_KERNEL - 1] = {"Kernel", "orange"},
     [KYMO_CATEGORY_WAITING - 1] = {"Waiting", "transparent"}, /* drawn as idle */
+    [KYMO_CATEGORY_JIT - 1] = {"JIT", "yellow"},
 };
 
 static void write_categories(kymo_json *j)

@@ -181,6 +181,34 @@ typedef struct kymo_event_samples {
     const kymo_event_sample *samples;
 } kymo_event_samples;
 
+/* Where the instructions from `offset` on come from; valid up to the next offset. */
+typedef struct kymo_event_code_line {
+    uint32_t offset; /* bytes from the start of the code */
+    uint32_t line;
+    uint32_t column; /* 0: not known */
+    uint32_t file;   /* index in files */
+} kymo_event_code_line;
+
+/* The most that one piece of code has of lines, and of files. */
+#define KYMO_EVENT_CODE_LINES_MAX 65536u
+#define KYMO_EVENT_CODE_FILES_MAX 4096u
+
+/* A piece of code outside every module, as the program that made it named it (a perf map, a
+ * jitdump). Of those that cover an address, the one counts that was made last, but not after the
+ * sample; of those made at the same time the last event. */
+typedef struct kymo_event_code {
+    uint32_t process;
+    uint32_t line_count; /* at most KYMO_EVENT_CODE_LINES_MAX */
+    uint32_t file_count; /* at most KYMO_EVENT_CODE_FILES_MAX */
+    uint64_t start;      /* runtime addresses [start, start + size_bytes), not empty */
+    uint64_t size_bytes;
+    uint64_t from_ns; /* when it was made; 0: not known, valid from the beginning */
+    uint64_t to_ns;   /* when it was moved away; 0: never */
+    const char *name; /* as its maker wrote it */
+    const char *const *files;
+    const kymo_event_code_line *lines;
+} kymo_event_code;
+
 /* How many records of a kind the process has lost up to now; the last one of a kind counts. */
 typedef struct kymo_event_loss {
     uint32_t process;
@@ -235,6 +263,7 @@ typedef struct kymo_event_handler {
     kymo_err (*stack)(void *ctx, const kymo_event_stack *event);
     kymo_err (*wait)(void *ctx, const kymo_event_wait *event);
     kymo_err (*samples)(void *ctx, const kymo_event_samples *event);
+    kymo_err (*code)(void *ctx, const kymo_event_code *event);
     kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
     kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
     kymo_err (*note)(void *ctx, const kymo_event_note *event);

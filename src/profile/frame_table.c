@@ -6,12 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static uint64_t frame_hash(const kymo_frame *row, uint32_t function)
+{
+    uint64_t words[3] = {row->address, (uint64_t)row->module << 32 | function, row->category};
+    return kymo_hash_words(words, 3, kymo_hash_secret());
+}
+
 /* Interns by (module, address, category) and, for a frame that is only a name, its function. */
 static kymo_err intern_frame(kymo_profile *p, const kymo_frame *row, uint32_t function,
                              uint32_t *id)
 {
-    uint64_t words[3] = {row->address, (uint64_t)row->module << 32 | function, row->category};
-    uint64_t hash = kymo_hash_words(words, 3, kymo_hash_secret());
+    uint64_t hash = frame_hash(row, function);
     uint32_t found;
     for (size_t probe = 0; kymo_index_find(&p->frame_index, hash, &probe, &found);) {
         const kymo_frame *f = &p->frames.data[found];
@@ -35,6 +40,24 @@ static kymo_err intern_frame(kymo_profile *p, const kymo_frame *row, uint32_t fu
     }
     p->frames.len++;
     *id = found;
+    return KYMO_OK;
+}
+
+kymo_err kymo_profile_drop_frames(kymo_profile *profile, uint32_t *map)
+{
+    uint32_t kept = 0;
+    kymo_index_deinit(&profile->frame_index);
+    for (size_t i = 0; i < profile->frames.len; i++) {
+        if (map[i] == KYMO_NONE)
+            continue;
+        const kymo_frame *f = &profile->frames.data[i];
+        uint32_t function =
+            f->address == KYMO_NO_ADDRESS ? profile->lines.data[f->first_line].function : KYMO_NONE;
+        KYMO_TRY(kymo_index_put(&profile->frame_index, frame_hash(f, function), kept));
+        profile->frames.data[kept] = *f;
+        map[i] = kept++;
+    }
+    profile->frames.len = kept;
     return KYMO_OK;
 }
 

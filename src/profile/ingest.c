@@ -32,6 +32,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "profile/code_map.h"
 #include "profile/tables.h"
 
 /* 64 ms of a busy thread where the tick is 4 ms. */
@@ -111,6 +112,7 @@ struct kymo_ingest {
     /* By wait and whether it is blocked: the frame that says so; KYMO_NONE: not made yet. */
     KYMO_VEC(uint32_t) wait_frames;
     struct path paths[ROOT_COUNT];
+    kymo_code_map code;
     KYMO_VEC(kymo_ingest_note) notes;
     KYMO_VEC(kymo_ingest_image) images;
     uint32_t main_process; /* KYMO_NONE: not seen */
@@ -174,6 +176,7 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_vec_deinit(&in->stacks);
     kymo_vec_deinit(&in->waits);
     kymo_vec_deinit(&in->wait_frames);
+    kymo_code_map_deinit(&in->code);
     kymo_vec_deinit(&in->notes);
     kymo_vec_deinit(&in->images);
     for (int i = 0; i < ROOT_COUNT; i++)
@@ -556,6 +559,12 @@ static kymo_err on_samples(void *ctx, const kymo_event_samples *e)
     return KYMO_OK;
 }
 
+static kymo_err on_code(void *ctx, const kymo_event_code *e)
+{
+    kymo_ingest *in = ctx;
+    return kymo_code_map_add(&in->code, in->profile, e);
+}
+
 /* ---- quality, notes, the end ----------------------------------------------------------------- */
 
 static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
@@ -620,6 +629,7 @@ const kymo_event_handler kymo_ingest_handler = {
     .stack = on_stack,
     .wait = on_wait,
     .samples = on_samples,
+    .code = on_code,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,
@@ -769,7 +779,7 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
     if (in->meta.engine && strcmp(in->meta.engine, "timer") == 0)
         for (uint32_t i = 0; i < in->threads.len; i++)
             kymo_sample_columns_even_out(&in->profile->samples.data[i], EVEN_SAMPLES);
-    return KYMO_OK;
+    return kymo_code_map_apply(&in->code, in->profile);
 }
 
 kymo_ingest_extra kymo_ingest_get_extra(const kymo_ingest *in)

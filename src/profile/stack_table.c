@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/tables.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t frame,
                                 uint32_t *id)
 {
@@ -25,6 +28,67 @@ kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t
     profile->stack_parent.data[profile->stack_parent.len++] = parent;
     *id = found;
     return KYMO_OK;
+}
+
+/* new_id: KYMO_NONE for all. Marks with 0 the stacks that samples have, and their callers. */
+static void mark_used(const kymo_profile *p, uint32_t *new_id)
+{
+    for (size_t i = 0; i < p->samples.len; i++)
+        for (size_t k = 0; k < p->samples.data[i].count; k++)
+            if (p->samples.data[i].stack[k] != KYMO_NONE)
+                new_id[p->samples.data[i].stack[k]] = 0;
+    for (size_t i = p->stack_frame.len; i-- > 0;)
+        if (new_id[i] == 0 && p->stack_parent.data[i] != KYMO_NONE)
+            new_id[p->stack_parent.data[i]] = 0;
+}
+
+static kymo_err keep_marked(kymo_profile *p, uint32_t *new_id, const uint32_t *new_frame)
+{
+    size_t old_count = p->stack_frame.len;
+    uint32_t kept = 0;
+    kymo_index_deinit(&p->stack_index);
+    for (size_t i = 0; i < old_count; i++) {
+        if (new_id[i] == KYMO_NONE)
+            continue;
+        uint32_t parent = p->stack_parent.data[i];
+        parent = parent != KYMO_NONE ? new_id[parent] : KYMO_NONE;
+        uint32_t frame = new_frame[p->stack_frame.data[i]];
+        uint64_t key = (uint64_t)parent << 32 | frame;
+        KYMO_TRY(
+            kymo_index_put(&p->stack_index, kymo_hash_words(&key, 1, kymo_hash_secret()), kept));
+        p->stack_parent.data[kept] = parent;
+        p->stack_frame.data[kept] = frame;
+        new_id[i] = kept++;
+    }
+    p->stack_frame.len = p->stack_parent.len = kept;
+    for (size_t i = 0; i < p->samples.len; i++)
+        for (size_t k = 0; k < p->samples.data[i].count; k++)
+            if (p->samples.data[i].stack[k] != KYMO_NONE)
+                p->samples.data[i].stack[k] = new_id[p->samples.data[i].stack[k]];
+    return KYMO_OK;
+}
+
+kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile)
+{
+    size_t stacks = profile->stack_frame.len;
+    size_t frames = profile->frames.len;
+    uint32_t *new_id = malloc((stacks + 1) * sizeof *new_id);
+    uint32_t *new_frame = malloc((frames + 1) * sizeof *new_frame);
+    kymo_err err = new_id && new_frame ? KYMO_OK : KYMO_E_NOMEM;
+    if (err == KYMO_OK) {
+        memset(new_id, 0xff, stacks * sizeof *new_id);
+        memset(new_frame, 0xff, frames * sizeof *new_frame);
+        mark_used(profile, new_id);
+        for (size_t i = 0; i < stacks; i++)
+            if (new_id[i] == 0)
+                new_frame[profile->stack_frame.data[i]] = 0;
+        err = kymo_profile_drop_frames(profile, new_frame);
+    }
+    if (err == KYMO_OK)
+        err = keep_marked(profile, new_id, new_frame);
+    free(new_id);
+    free(new_frame);
+    return err;
 }
 
 kymo_stacks kymo_profile_stacks(const kymo_profile *profile)

@@ -97,6 +97,15 @@ kymo_err kymo_profile_copy_argv(kymo_profile *profile, const char *const *argv, 
 /* The part of a path after its last slash. */
 const char *kymo_path_base(const char *path);
 
+/* stack_table.c: takes out the stacks that no sample has, and the frames that no stack has; the
+ * others get new ids, in the same order. */
+KYMO_NODISCARD
+kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile);
+/* frame_table.c: the same of frames; map[id] is KYMO_NONE for those that go, and the new id of the
+ * others afterwards. */
+KYMO_NODISCARD
+kymo_err kymo_profile_drop_frames(kymo_profile *profile, uint32_t *map);
+
 /* thread_table.c: for finish. */
 KYMO_NODISCARD
 kymo_err kymo_profile_settle_threads(kymo_profile *profile);

@@ -152,9 +152,8 @@ kymo_err kymo_block_out_put(kymo_block_out *b, enum kymo_block_type type, kymo_b
         return KYMO_E_TOO_BIG;
     const unsigned char *stored = payload->data;
     size_t stored_len = payload->len;
-    /* Who does not know what a thread waits in knows all the same how long it waited. */
-    struct kymo_block_header header = {.type = type,
-                                       .flags = type == KYMO_BLOCK_WAIT ? KYMO_BLOCK_SKIPPABLE : 0};
+    struct kymo_block_header header = {
+        .type = type, .flags = kymo_block_is_skippable(type) ? KYMO_BLOCK_SKIPPABLE : 0};
     if (compress) {
         size_t packed_len = pack(b, payload);
         if (packed_len > 0) {

@@ -78,6 +78,8 @@ kymo_err kymo_recording_write_wait(kymo_recording_writer *w, const kymo_event_wa
 KYMO_NODISCARD
 kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event_samples *event);
 KYMO_NODISCARD
+kymo_err kymo_recording_write_code(kymo_recording_writer *w, const kymo_event_code *event);
+KYMO_NODISCARD
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event_quality *event);

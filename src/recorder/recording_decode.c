@@ -43,6 +43,7 @@ void kymo_decoder_deinit(kymo_decoder *d)
     kymo_id_map_deinit(&d->waits);
     kymo_vec_deinit(&d->thread_process);
     kymo_vec_deinit(&d->args);
+    kymo_vec_deinit(&d->code_lines);
     free(d->batch);
     free(d->frames);
     memset(d, 0, sizeof *d);
@@ -315,6 +316,56 @@ static kymo_err decode_module_image(kymo_decoder *d, kymo_reader *r)
         !kymo_id_map_find(&d->modules, e.process, f.module, &e.module))
         return drop(&d->damage.references);
     return DELIVER(d, module_image, &e);
+}
+
+/* Files and lines of a piece of code, into e. What cannot be looked up in it is left out. */
+static kymo_err read_code_lines(kymo_decoder *d, kymo_reader *r, const struct kymo_file_code *f,
+                                kymo_event_code *e)
+{
+    KYMO_TRY(read_args(d, r, f->file_count));
+    const unsigned char *bytes = kymo_read_bytes(r, (size_t)f->line_count * f->line_bytes);
+    if (bytes == NULL)
+        return KYMO_OK;
+    d->code_lines.len = 0;
+    KYMO_TRY(kymo_vec_reserve(&d->code_lines, f->line_count));
+    for (uint32_t i = 0; i < f->line_count; i++, bytes += f->line_bytes) {
+        struct kymo_file_code_line line;
+        memcpy(&line, bytes, sizeof line);
+        if (line.file < f->file_count)
+            d->code_lines.data[d->code_lines.len++] =
+                (kymo_event_code_line){line.offset, line.line, line.column, line.file};
+    }
+    e->file_count = f->file_count;
+    e->files = d->args.data;
+    e->line_count = (uint32_t)d->code_lines.len;
+    e->lines = d->code_lines.data;
+    return KYMO_OK;
+}
+
+static kymo_err decode_code(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_code f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_code e = {
+        .start = f.start,
+        .size_bytes = f.size_bytes,
+        .from_ns = f.from_ns,
+        .to_ns = f.to_ns,
+    };
+    if (f.line_count > KYMO_EVENT_CODE_LINES_MAX || f.file_count > KYMO_EVENT_CODE_FILES_MAX ||
+        f.line_bytes < sizeof(struct kymo_file_code_line))
+        return malformed(d);
+    e.name = read_text(r);
+    KYMO_TRY(read_code_lines(d, r, &f, &e));
+    if (r->failed)
+        return malformed(d);
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+        return drop(&d->damage.references);
+    if (f.size_bytes == 0 || f.start > UINT64_MAX - f.size_bytes || !time_is_sane(f.from_ns) ||
+        !time_is_sane(f.to_ns))
+        return drop(&d->damage.values);
+    return DELIVER(d, code, &e);
 }
 
 static kymo_err decode_loss(kymo_decoder *d, kymo_reader *r)
@@ -596,6 +647,8 @@ static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
         return decode_note(d, r);
     case KYMO_BLOCK_END:
         return decode_end(d, r);
+    case KYMO_BLOCK_CODE:
+        return decode_code(d, r);
     }
     return KYMO_OK;
 }

@@ -31,8 +31,9 @@ typedef struct kymo_decoder {
     kymo_id_map waits;
     KYMO_VEC(uint32_t) thread_process; /* by thread: number of its process */
 
-    KYMO_VEC(const char *) args; /* scratch: argv of an event */
-    kymo_event_sample *batch;    /* scratch: samples of one call of the handler */
+    KYMO_VEC(const char *) args;               /* scratch: argv of an event */
+    KYMO_VEC(kymo_event_code_line) code_lines; /* scratch: lines of an event */
+    kymo_event_sample *batch;                  /* scratch: samples of one call of the handler */
 
     /* The frames of the last stack of the block, innermost first, right-aligned in an array of
      * KYMO_EVENT_DEPTH_MAX, so that the outermost ones stay where they are. */

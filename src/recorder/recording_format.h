@@ -53,7 +53,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(QUALITY, 13)         \
     X(NOTE, 14)            \
     X(END, 15)             \
-    X(WAIT, 16)
+    X(WAIT, 16)            \
+    X(CODE, 39)
 
 enum kymo_block_type {
 #define X(name, number) KYMO_BLOCK_##name = number,
@@ -242,6 +243,26 @@ struct kymo_file_note {
     uint32_t reserved;
 };
 
+struct kymo_file_code {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    uint64_t start;
+    uint64_t size_bytes;
+    uint64_t from_ns;
+    uint64_t to_ns;
+    uint32_t file_count;
+    uint32_t line_count;
+    uint32_t line_bytes;
+    uint32_t reserved;
+};
+
+struct kymo_file_code_line {
+    uint32_t offset;
+    uint32_t line;
+    uint32_t column;
+    uint32_t file;
+};
+
 struct kymo_file_end {
     uint32_t fixed_bytes;
     uint32_t clean;
@@ -271,7 +292,15 @@ static_assert(KYMO_FILE_SAMPLE_BYTES == 24, "layout");
 static_assert(sizeof(struct kymo_file_loss) == 24, "layout");
 static_assert(sizeof(struct kymo_file_quality) == 40, "layout");
 static_assert(sizeof(struct kymo_file_note) == 24, "layout");
+static_assert(sizeof(struct kymo_file_code) == 56, "layout");
+static_assert(sizeof(struct kymo_file_code_line) == 16, "layout");
 static_assert(sizeof(struct kymo_file_end) == 16, "layout");
+
+/* Whether a reader that does not know the block still tells the truth without it. */
+static inline int kymo_block_is_skippable(enum kymo_block_type type)
+{
+    return type == KYMO_BLOCK_CODE || type == KYMO_BLOCK_WAIT;
+}
 
 static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *header)
 {

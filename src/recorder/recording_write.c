@@ -377,6 +377,32 @@ kymo_err kymo_recording_write_wait(kymo_recording_writer *w, const kymo_event_wa
     return finish(w, KYMO_BLOCK_WAIT, 0);
 }
 
+kymo_err kymo_recording_write_code(kymo_recording_writer *w, const kymo_event_code *e)
+{
+    KYMO_TRY(may_write(w));
+    if (e->size_bytes == 0 || e->start > UINT64_MAX - e->size_bytes ||
+        e->line_count > KYMO_EVENT_CODE_LINES_MAX || e->file_count > KYMO_EVENT_CODE_FILES_MAX)
+        return KYMO_E_INVALID;
+    struct kymo_file_code fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .start = e->start,
+        .size_bytes = e->size_bytes,
+        .from_ns = e->from_ns,
+        .to_ns = e->to_ns,
+        .file_count = e->file_count,
+        .line_count = e->line_count,
+        .line_bytes = sizeof(struct kymo_file_code_line),
+    };
+    static_assert(sizeof *e->lines == sizeof(struct kymo_file_code_line), "layout");
+    begin(w, &fixed);
+    put_text(w, e->name);
+    for (uint32_t i = 0; i < e->file_count; i++)
+        put_text(w, e->files[i]);
+    put_bytes(w, e->lines, e->line_count * sizeof *e->lines);
+    return finish(w, KYMO_BLOCK_CODE, 0);
+}
+
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *e)
 {
     KYMO_TRY(may_write(w));
@@ -572,6 +598,7 @@ AS_HANDLER(module_image)
 AS_HANDLER(stack)
 AS_HANDLER(wait)
 AS_HANDLER(samples)
+AS_HANDLER(code)
 AS_HANDLER(loss)
 AS_HANDLER(quality)
 AS_HANDLER(note)
@@ -590,6 +617,7 @@ const kymo_event_handler kymo_recording_write_handler = {
     .stack = on_stack,
     .wait = on_wait,
     .samples = on_samples,
+    .code = on_code,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

@@ -39,12 +39,34 @@ static int by_file(const void *a, const void *b)
     return x->address < y->address ? -1 : x->address > y->address;
 }
 
+/* Whether some generated code has names: what has none is then missing from them. */
+static bool has_named_code(const kymo_profile *profile)
+{
+    uint32_t n = kymo_profile_count(profile, KYMO_TABLE_MODULES);
+    for (uint32_t i = 0; i < n; i++)
+        if (kymo_profile_module(profile, i)->category == KYMO_CATEGORY_JIT)
+            return true;
+    return false;
+}
+
 static kymo_err collect(job *j)
 {
     uint32_t n = kymo_profile_count(j->profile, KYMO_TABLE_FRAMES);
+    bool counts_generated = has_named_code(j->profile);
     for (uint32_t i = 0; i < n; i++) {
         const kymo_frame *f = kymo_profile_frame(j->profile, i);
-        if (f->module == KYMO_NONE || f->address == KYMO_NO_ADDRESS)
+        if (f->address == KYMO_NO_ADDRESS)
+            continue;
+        if (f->category == KYMO_CATEGORY_JIT) {
+            /* Its names came with the recording. */
+            j->result->frames++;
+            j->result->frames_named++;
+            j->result->complete_named++;
+        }
+        if (f->category == KYMO_CATEGORY_JIT ||
+            (f->category == KYMO_CATEGORY_GENERATED && counts_generated))
+            j->result->in_complete++;
+        if (f->module == KYMO_NONE || f->category == KYMO_CATEGORY_JIT)
             continue;
         frame_ref ref = {.address = f->address,
                          .file = kymo_profile_module_file(j->profile, f->module),

@@ -16,9 +16,10 @@
 
 /* Frames are counted once each, however many samples they are in. */
 typedef struct kymo_apply_result {
-    uint64_t frames;          /* that lie in a module */
+    uint64_t frames;          /* that lie in a module; generated code that came with names is one */
     uint64_t frames_named;    /* of those */
-    uint64_t in_complete;     /* of frames, in modules that have symbols of all functions */
+    uint64_t in_complete;     /* of frames, in modules that have symbols of all functions; where
+                                 generated code came with names, also what is outside every module */
     uint64_t complete_named;  /* of those */
     uint32_t modules;         /* that have frames; a file used by several processes counts once */
     uint32_t without_symbols; /* of those, nothing was found for */
@@ -41,7 +42,8 @@ typedef struct kymo_apply_options {
     void *user;
 } kymo_apply_options;
 
-/* Symbolizes every frame of the profile that lies in a module. options may be NULL. A module whose
+/* Symbolizes every frame of the profile that lies in a module, but for generated code (category
+ * KYMO_CATEGORY_JIT), which came with its names. options may be NULL. A module whose
  * file is not found, or is another than the one that was mapped, leaves its frames unnamed; one
  * that had no build-id in memory is read from a file that has none either. result is also filled
  * on errors: KYMO_E_NOMEM, KYMO_E_TOO_BIG (a table of the profile is full), KYMO_E_INTERRUPTED; the

@@ -173,6 +173,20 @@ static kymo_err on_wait(void *ctx, const kymo_event_wait *e)
     return done(s);
 }
 
+static kymo_err on_code(void *ctx, const kymo_event_code *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(
+        s, "code process=%u start=%#" PRIx64 " size=%" PRIu64 " from=%" PRIu64 " to=%" PRIu64,
+        e->process, e->start, e->size_bytes, e->from_ns, e->to_ns);
+    put_text(s, "name", e->name);
+    for (uint32_t i = 0; i < e->line_count; i++) {
+        const kymo_event_code_line *l = &e->lines[i];
+        kymo_str_printf(s, "\n  +%u %s:%u:%u", l->offset, e->files[l->file], l->line, l->column);
+    }
+    return done(s);
+}
+
 static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
 {
     kymo_str *s = ctx;
@@ -220,6 +234,7 @@ const kymo_event_handler event_text_handler = {
     .stack = on_stack,
     .wait = on_wait,
     .samples = on_samples,
+    .code = on_code,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

@@ -202,6 +202,29 @@ static kymo_err emit_quality(const kymo_event_handler *h, void *ctx)
     return h->note(ctx, &(kymo_event_note){.process = NONE, .text = "timers: no finer than 4 ms"});
 }
 
+/* What a perf map says of the code at 0x123456789000, and a jitdump of what took its place. */
+static kymo_err emit_code(const kymo_event_handler *h, void *ctx)
+{
+    static const char *const files[] = {"/srv/app.js", "/srv/lib.js"};
+    static const kymo_event_code_line lines[] = {{0, 10, 5, 0}, {0x40, 11, 1, 0}, {0x80, 3, 0, 1}};
+    const kymo_event_code codes[] = {
+        {.start = 0x123456789000, .size_bytes = 0x80, .name = "JS:*inner /srv/app.js:9:3"},
+        {.start = 0x123456789a80,
+         .size_bytes = 0x100,
+         .from_ns = 1005000000,
+         .to_ns = 1900000000,
+         .name = "JS:^outer /srv/app.js:4:1",
+         .file_count = LEN(files),
+         .line_count = LEN(lines),
+         .files = files,
+         .lines = lines},
+        {.process = 1, .start = 1, .size_bytes = 1, .name = ""},
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(codes); i++)
+        KYMO_TRY(h->code(ctx, &codes[i]));
+    return KYMO_OK;
+}
+
 static kymo_err emit_ends(const kymo_event_handler *h, void *ctx)
 {
     const kymo_event_thread_end threads[] = {
@@ -224,6 +247,7 @@ kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
     KYMO_TRY(emit_threads(h, ctx));
     KYMO_TRY(emit_quality(h, ctx));
     KYMO_TRY(emit_ends(h, ctx));
+    KYMO_TRY(emit_code(h, ctx));
     KYMO_TRY(emit_stacks(h, ctx));
     KYMO_TRY(emit_samples(h, ctx));
     return h->end(ctx, &(kymo_event_end){.end_ns = 2000000000, .clean = 1});

@@ -110,10 +110,43 @@ static void a_replaced_file_names_nothing(void **state)
     kymo_profile_destroy(p);
 }
 
+/* Generated code comes with its names, and what has none counts against them. */
+static void names_of_generated_code_stay(void **state)
+{
+    (void)state;
+    kymo_profile *p;
+    kymo_symbolizer *s;
+    ok(kymo_profile_create(&p));
+    ok(kymo_symbolizer_create(NULL, &s));
+    kymo_process process = {.size = sizeof process, .pid = 7};
+    kymo_module m = {.size = sizeof m, .path = "[jit]", .end = 9, .category = KYMO_CATEGORY_JIT};
+    kymo_function function = {.source = KYMO_NONE, .module = KYMO_NONE};
+    uint32_t module;
+    ok(kymo_profile_add_process(p, &process, &m.process));
+    ok(kymo_profile_add_module(p, &m, &module));
+    uint32_t named = add_frame(p, module, 5);
+    (void)add_frame(p, KYMO_NONE, 0x1234);
+    kymo_line line = {0};
+    ok(kymo_profile_add_string(p, "made", 4, &function.name));
+    ok(kymo_profile_add_function(p, &function, &line.function));
+    ok(kymo_profile_frame_set_lines(p, named, &line, 1, KYMO_NONE, 1));
+    kymo_apply_result r;
+    ok(kymo_symbolize_profile(s, p, NULL, &r));
+    assert_string_equal(function_of(p, named, 0), "made");
+    assert_int_equal(r.frames, 1);
+    assert_int_equal(r.frames_named, 1);
+    assert_int_equal(r.in_complete, 2);
+    assert_int_equal(r.complete_named, 1);
+    assert_int_equal(r.modules, 0);
+    kymo_symbolizer_destroy(s);
+    kymo_profile_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_get_their_lines),
+        cmocka_unit_test(names_of_generated_code_stay),
         cmocka_unit_test(a_replaced_file_names_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -448,6 +448,8 @@ static void counts_are_not_believed(void **state)
     struct kymo_file_module_image image = {.fixed_bytes = sizeof image, 3, 7, UINT32_MAX};
     struct kymo_file_note note = {.fixed_bytes = UINT32_MAX, .process = 7};
     struct kymo_file_end end = {.fixed_bytes = 8};
+    struct kymo_file_code code = {
+        .fixed_bytes = sizeof code, .process = 7, .size_bytes = 1, .line_bytes = 16};
     unsigned char both[48] = {0};
     kymo_bytes file = start_of_file();
     unsigned n = 0;
@@ -467,6 +469,18 @@ static void counts_are_not_believed(void **state)
     HOSTILE(KYMO_BLOCK_MODULE_IMAGE, image);
     HOSTILE(KYMO_BLOCK_NOTE, note);
     HOSTILE(KYMO_BLOCK_END, end);
+    code.line_count = UINT32_MAX;
+    HOSTILE(KYMO_BLOCK_CODE, code);
+    code.line_count = 60000;
+    HOSTILE(KYMO_BLOCK_CODE, code);
+    code.line_count = 0;
+    code.file_count = UINT32_MAX;
+    HOSTILE(KYMO_BLOCK_CODE, code);
+    code.file_count = 4000;
+    HOSTILE(KYMO_BLOCK_CODE, code);
+    code.file_count = 0;
+    code.line_bytes = 15;
+    HOSTILE(KYMO_BLOCK_CODE, code);
 #undef HOSTILE
     put_block(&file, KYMO_BLOCK_STACKS, 0, "", 0);
     put_block(&file, KYMO_BLOCK_THREAD, 0, "", 0);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * code_apply.c - the stacks of samples get the names of generated code.
+ *
+ * A stack is shared by all samples that hit the same addresses, whenever and in whichever process.
+ * So each is translated for the process and the time of a sample, from the outermost frame in. What
+ * came out is remembered for each node with the times that it holds for: the samples of a thread
+ * come by time, so nearly always the next one finds its stack done. Stacks without generated code
+ * are left alone.
+ *
+ * A hostile file could ask for a new translation of a deep stack for each sample. The work has a
+ * limit, far above what a true recording needs; beyond it a node keeps what it had, so that the
+ * whole stays linear.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/code_map.h"
+#include "profile/tables.h"
+
+/* Nodes translated and rows looked at, for each sample and each node that there is. */
+#define WORK_PER_SAMPLE 64u
+
+/* What a node became. */
+struct done {
+    uint64_t from_ns;
+    uint64_t to_ns; /* 0: nothing yet */
+    uint32_t process;
+    uint32_t stack;
+};
+
+struct apply {
+    kymo_code_map *map;
+    kymo_profile *p;
+    struct done *done;         /* by stack */
+    unsigned char *is_touched; /* by stack: some frame of it is outside every module */
+    uint32_t count;            /* stacks before any was added */
+    uint64_t work;
+    uint64_t most_work;
+    KYMO_VEC(uint32_t) way; /* from a sample's node to the outermost that is to be done */
+};
+
+static int is_generated(const kymo_frame *f)
+{
+    return f->module == KYMO_NONE && f->address != KYMO_NO_ADDRESS;
+}
+
+/* The frame of a piece of code for an address in it. */
+static kymo_err make_frame(struct apply *a, const kymo_code_row *row, uint64_t address,
+                           uint32_t *frame)
+{
+    uint64_t offset = address - row->start;
+    kymo_line line = {.function = row->function};
+    const kymo_code_line_row *lines = a->map->lines.data + row->first_line;
+    size_t lo = 0;
+    for (size_t hi = row->line_count; lo < hi;) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (lines[mid].offset <= offset)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo > 0) {
+        line.line = lines[lo - 1].line;
+        line.column = lines[lo - 1].column;
+    }
+    KYMO_TRY(
+        kymo_profile_add_frame(a->p, row->module, row->shown + offset, KYMO_CATEGORY_JIT, frame));
+    if (a->p->frames.data[*frame].line_count > 0)
+        return KYMO_OK;
+    return kymo_profile_frame_set_lines(a->p, *frame, &line, 1, row->symbol, 1);
+}
+
+static kymo_err translate(struct apply *a, uint32_t process, uint32_t node, uint64_t time_ns)
+{
+    uint32_t parent = a->p->stack_parent.data[node];
+    uint32_t frame = a->p->stack_frame.data[node];
+    const kymo_frame *f = &a->p->frames.data[frame];
+    struct done done = {0, UINT64_MAX, process, KYMO_NONE};
+    if (is_generated(f)) {
+        uint64_t address = f->address;
+        const kymo_code_row *row = kymo_code_map_find(a->map, process, address, time_ns,
+                                                      &done.from_ns, &done.to_ns, &a->work);
+        if (row)
+            KYMO_TRY(make_frame(a, row, address, &frame));
+    }
+    if (parent != KYMO_NONE && a->is_touched[parent]) {
+        const struct done *above = &a->done[parent];
+        parent = above->stack;
+        done.from_ns = above->from_ns > done.from_ns ? above->from_ns : done.from_ns;
+        done.to_ns = above->to_ns < done.to_ns ? above->to_ns : done.to_ns;
+    }
+    KYMO_TRY(kymo_profile_add_stack(a->p, parent, frame, &done.stack));
+    a->done[node] = done;
+    return KYMO_OK;
+}
+
+static int is_done(const struct apply *a, uint32_t process, uint32_t node, uint64_t time_ns)
+{
+    const struct done *d = &a->done[node];
+    return d->to_ns != 0 &&
+           (a->work > a->most_work ||
+            (d->process == process && d->from_ns <= time_ns && time_ns < d->to_ns));
+}
+
+static kymo_err resolve(struct apply *a, uint32_t process, uint32_t *stack, uint64_t time_ns)
+{
+    a->way.len = 0;
+    for (uint32_t node = *stack;
+         node != KYMO_NONE && a->is_touched[node] && !is_done(a, process, node, time_ns);
+         node = a->p->stack_parent.data[node])
+        KYMO_TRY(kymo_vec_push(&a->way, node));
+    a->work += a->way.len;
+    while (a->way.len > 0)
+        KYMO_TRY(translate(a, process, a->way.data[--a->way.len], time_ns));
+    *stack = a->done[*stack].stack;
+    return KYMO_OK;
+}
+
+static kymo_err resolve_thread(struct apply *a, uint32_t process, kymo_sample_columns *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->stack[i] != KYMO_NONE && a->is_touched[s->stack[i]])
+            KYMO_TRY(resolve(a, process, &s->stack[i], s->time_ns[i]));
+    return KYMO_OK;
+}
+
+static void mark_touched(struct apply *a)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t parent = a->p->stack_parent.data[i];
+        a->is_touched[i] = is_generated(&a->p->frames.data[a->p->stack_frame.data[i]]) ||
+                           (parent != KYMO_NONE && a->is_touched[parent]);
+    }
+}
+
+kymo_err kymo_code_map_apply(kymo_code_map *map, kymo_profile *p)
+{
+    struct apply a = {.map = map, .p = p, .count = (uint32_t)p->stack_frame.len};
+    kymo_err err = KYMO_OK;
+    if (map->rows.len == 0)
+        return KYMO_OK;
+    kymo_code_map_prepare(map);
+    for (size_t i = 0; i < map->processes.len; i++)
+        if (map->processes.data[i].module != KYMO_NONE)
+            p->modules.data[map->processes.data[i].module].end = map->processes.data[i].used_bytes;
+    a.most_work = (p->sample_count + a.count + 1) * WORK_PER_SAMPLE;
+    a.done = calloc(a.count + 1, sizeof *a.done);
+    a.is_touched = calloc(a.count + 1, 1);
+    if (!a.done || !a.is_touched)
+        err = KYMO_E_NOMEM;
+    if (err == KYMO_OK)
+        mark_touched(&a);
+    for (uint32_t i = 0; err == KYMO_OK && i < p->threads.len; i++) {
+        uint32_t process = p->threads.data[i].process;
+        if (process < map->processes.len && map->processes.data[process].count > 0)
+            err = resolve_thread(&a, process, &p->samples.data[i]);
+    }
+    free(a.done);
+    free(a.is_touched);
+    kymo_vec_deinit(&a.way);
+    return err == KYMO_OK ? kymo_profile_drop_unused_stacks(p) : err;
+}
