@@ -3,7 +3,7 @@
 import re
 import urllib.request
 
-from .server import Load, Server, run_wrk
+from .server import Server, run_wrk
 
 CONFIGURATION = """
 daemon off;

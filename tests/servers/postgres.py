@@ -6,7 +6,7 @@ import glob
 import re
 import shutil
 
-from .server import Load, Server
+from .server import Broken, Load, Server
 
 SETTINGS = """
 listen_addresses = ''
@@ -84,7 +84,11 @@ class Postgres(Server):
             errors.append(f"failed transactions: {failed and failed[1]}")
         if not late or late[1] != "0":
             errors.append(f"transactions of more than 900 ms: {late and late[1]}")
-        return Load(float(re.search(r"tps = ([\d.]+)", done.stdout)[1]), errors)
+        requests = re.search(r"actually processed: (\d+)", done.stdout)
+        rate = re.search(r"tps = ([\d.]+)", done.stdout)
+        if not requests or not rate:
+            raise Broken(f"pgbench says {done.stdout!r}")
+        return Load(int(requests[1]), float(rate[1]), errors)
 
     def verify(self):
         wrong = []

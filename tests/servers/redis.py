@@ -37,8 +37,8 @@ class Redis(Server):
             raise Broken(f"redis-benchmark: status {done.returncode}: {done.stderr[-1000:]}")
         self.last = requests
         # lrange brings a list of its own before it.
-        rate = (len(self.TESTS) + 1) * requests / took_s
-        return Load(rate, [line for line in done.stderr.splitlines() if line.strip()])
+        total = (len(self.TESTS) + 1) * requests
+        return Load(total, total / took_s, [line for line in done.stderr.splitlines() if line.strip()])
 
     def load(self, seconds):
         """redis-benchmark counts requests, not time: how many fit is found out once, so that all

@@ -22,9 +22,11 @@ class Broken(Exception):
 
 
 class Load:
-    """What a client saw: requests a second, and everything that was not as it should be."""
+    """What a client saw: requests, and how many of them a second, and everything that was not as it
+    should be."""
 
-    def __init__(self, rate, errors):
+    def __init__(self, requests, rate, errors):
+        self.requests = requests
         self.rate = rate
         self.errors = errors
 
@@ -108,13 +110,14 @@ class Server:
 
 class Session:
     """A running server: `with Session(server, prefix) as session`. prefix: a command that takes the
-    server's as its arguments, such as `kymo record ... --`. After the with, status, said (what it
-    wrote on standard output and error) and complaints are there."""
+    server's as its arguments, such as `kymo record ... --`. After the with, status, cpu_s (of all its
+    processes), said (what it wrote on standard output and error) and complaints are there."""
 
     def __init__(self, server, prefix=()):
         self.server = server
         self.prefix = [str(a) for a in prefix]
         self.status = None
+        self.cpu_s = 0.0
         self.said = ""
         self.complaints = set()
 
@@ -157,11 +160,7 @@ class Session:
             self.kill()
             return
         self.process.send_signal(signal.SIGTERM)
-        try:
-            self.status = self.process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise Broken(f"{self.server.name} does not end: {self.read_output()[-2000:]}") from None
+        self.wait()
         left = session_members(self.process.pid)
         if left:
             self.kill()
@@ -171,6 +170,19 @@ class Session:
         self.complaints = {normal(line) for text in (self.said, self.server.log())
                            for line in text.splitlines()
                            if BAD.search(line) and not self.server.usual.search(line)}
+
+
+    def wait(self):
+        end = time.monotonic() + PATIENCE_S
+        pid = 0
+        while pid == 0:
+            pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            if pid == 0 and time.monotonic() > end:
+                self.kill()
+                raise Broken(f"{self.server.name} does not end: {self.read_output()[-2000:]}")
+            time.sleep(0.005)
+        self.status = self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu_s = usage.ru_utime + usage.ru_stime
 
 
 def session_members(leader):
@@ -210,7 +222,8 @@ def run_wrk(url, seconds, connections=16):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=seconds + PATIENCE_S)
     rate = re.search(r"Requests/sec:\s*([\d.]+)", done.stdout)
-    if done.returncode != 0 or not rate:
+    requests = re.search(r"(\d+) requests in", done.stdout)
+    if done.returncode != 0 or not rate or not requests:
         raise Broken(f"wrk: status {done.returncode}: {done.stdout[-1000:]}")
     errors = re.findall(r"Socket errors:.*|Non-2xx.*", done.stdout)
-    return Load(float(rate[1]), errors)
+    return Load(int(requests[1]), float(rate[1]), errors)
