@@ -406,7 +406,8 @@ static kymo_err end_thread(kymo_drain *d, uint32_t number, uint64_t end_ns, uint
     struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, number);
     struct kymo_drain_thread thread = describe(d, slot, shared);
     thread.end_ns = end_ns;
-    thread.end_cpu_ns = end_cpu_ns;
+    /* A thread that the end of its process found alive may have said how far it was. */
+    thread.end_cpu_ns = end_cpu_ns ? end_cpu_ns : kymo_load_relaxed(&shared->end_cpu_ns);
     memcpy(thread.name, shared->name, sizeof thread.name - 1);
     slot->open = 0;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++) {

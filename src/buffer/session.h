@@ -85,7 +85,8 @@ struct kymo_thread_slot {
     uint32_t flags;
     uint64_t start_clock;
     uint64_t end_clock;
-    uint64_t end_cpu_ns; /* the thread's CPU clock when it left, 0 if it could not say */
+    uint64_t end_cpu_ns; /* the thread's CPU clock when it left, or when the process was about to
+                          * end; 0 if it could not say */
     struct kymo_stream streams[KYMO_STREAMS];
     uint32_t next_free; /* slot number + 1 */
     uint32_t timer_on;  /* 1: the thread armed a timer of its own */

@@ -19,6 +19,7 @@
 
 #include "buffer/attach.h"
 #include "capture/exec_hooks.h"
+#include "capture/exit_hooks.h"
 #include "capture/family.h"
 #include "capture/hooks.h"
 #include "capture/signal_hooks.h"
@@ -193,7 +194,7 @@ static const char *start(const char *name)
     const char *why;
     struct kymo_attachment a = {.socket = -1};
     if (!kymo_hooks_init() || !kymo_signal_hooks_init() || !kymo_exec_hooks_init() ||
-        !kymo_spawn_hooks_init())
+        !kymo_spawn_hooks_init() || !kymo_exit_hooks_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(name, &a, &why) != KYMO_OK)
         return why;

@@ -317,6 +317,22 @@ static void the_depot_rotates(void **state)
     fixture_close(&f);
 }
 
+static void a_thread_that_lives_at_the_end_is_believed(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(4u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer w = begin(&f, 1);
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    w.slot->end_cpu_ns = 55;
+    assert_int_equal(kymo_drain_finish(d, 1), KYMO_OK);
+    assert_int_equal(s.ends, 1);
+    assert_int_equal(s.last_end_cpu, 55);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
 static void *write_many(void *argument)
 {
     struct fixture *f = argument;
@@ -423,6 +439,7 @@ int main(void)
         cmocka_unit_test(an_address_used_again_between_rounds_is_not_confused),
         cmocka_unit_test(a_full_buffer_loses_the_newest_and_recovers),
         cmocka_unit_test(the_depot_rotates),
+        cmocka_unit_test(a_thread_that_lives_at_the_end_is_believed),
         cmocka_unit_test(concurrent_threads_lose_nothing),
         cmocka_unit_test(a_scribbled_session_is_survived),
     };

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exit_hooks.c - see exit_hooks.h.
+ *
+ * What is noted is the CPU clock so far, of the thread that ends the process and of its main one.
+ * Both go on: other destructors may have work to do, and are sampled at it.
+ */
+#include "capture/exit_hooks.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "capture/hook.h"
+#include "capture/state.h"
+#include "sys/clock.h"
+#include "sys/raw.h"
+
+typedef void exit_fn(int);
+
+static exit_fn *real_exit_now;
+static exit_fn *real_exit_now_c;
+static exit_fn *real_quick_exit;
+
+int kymo_exit_hooks_init(void)
+{
+    return KYMO_REAL(real_exit_now, exit_fn, "_exit") &&
+           KYMO_REAL(real_exit_now_c, exit_fn, "_Exit") &&
+           KYMO_REAL(real_quick_exit, exit_fn, "quick_exit");
+}
+
+/* The CPU clock of one thread of this process, by its number. */
+static uint64_t cpu_of(uint32_t tid)
+{
+    enum { PER_THREAD = 4, SCHED = 2 }; /* how the kernel writes such a clock */
+    struct timespec t;
+    long clock = (long)(int)(~tid << 3 | PER_THREAD | SCHED);
+    if (kymo_syscall3(SYS_clock_gettime, clock, (long)(intptr_t)&t, 0) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void note_thread(struct kymo_thread_slot *slot)
+{
+    if (kymo_load_relaxed(&slot->state) == KYMO_SLOT_LIVE)
+        kymo_store_relaxed(&slot->end_cpu_ns, cpu_of(slot->tid));
+}
+
+static void note_end(void)
+{
+    struct kymo_process *p = kymo_process_here();
+    struct kymo_thread *t = kymo_thread_self;
+    /* A child of vfork ends itself alone. */
+    if (!p || p->session->pid != kymo_raw_getpid())
+        return;
+    if (t && t->slot)
+        note_thread(t->slot);
+    struct kymo_thread_slot *first = kymo_session_slot(p->session, &p->plan, 0);
+    if (first->flags & KYMO_SLOT_MAIN && (!t || t->slot != first))
+        note_thread(first);
+}
+
+__attribute__((destructor)) static void on_exit_of_program(void)
+{
+    note_end();
+}
+
+/* Where libc has none, there is only the kernel. */
+static void leave(exit_fn *real, int status)
+{
+    note_end();
+    if (real)
+        real(status);
+    for (;;)
+        (void)kymo_syscall3(SYS_exit_group, status, 0, 0);
+}
+
+KYMO_HOOK void _exit(int status)
+{
+    leave(KYMO_REAL(real_exit_now, exit_fn, "_exit"), status);
+    __builtin_unreachable();
+}
+
+KYMO_HOOK void _Exit(int status)
+{
+    leave(KYMO_REAL(real_exit_now_c, exit_fn, "_Exit"), status);
+    __builtin_unreachable();
+}
+
+KYMO_HOOK void quick_exit(int status)
+{
+    leave(KYMO_REAL(real_quick_exit, exit_fn, "quick_exit"), status);
+    __builtin_unreachable();
+}
