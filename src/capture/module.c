@@ -185,7 +185,7 @@ void kymo_modules_note(struct kymo_process *p, const uint64_t *pcs, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         uint64_t pc = i == 0 || pcs[i] & KYMO_PC_EXACT ? pcs[i] & ~KYMO_PC_EXACT : pcs[i] - 1;
         struct kymo_module found;
-        if ((pc >= lo && pc < hi) || !kymo_module_find(pc, &found))
+        if ((pc >= lo && pc < hi) || !kymo_module_find(NULL, pc, &found))
             continue;
         lo = found.map_start;
         hi = found.map_end;
@@ -206,7 +206,7 @@ void kymo_modules_after_close(struct kymo_process *p)
         if (kymo_load_acquire(&e->state) != KYMO_MODULE_READY ||
             kymo_load_relaxed(&e->unload_generation) != 0)
             continue;
-        if (kymo_module_find(e->map_start, &found) && found.map_start == e->map_start &&
+        if (kymo_module_find(NULL, e->map_start, &found) && found.map_start == e->map_start &&
             found.map_end == e->map_end && found.eh_frame_hdr == e->eh_frame_hdr)
             continue; /* found.link_map is not for looking into: another dlclose may free it */
         kymo_tables_drop(p, e->map_start, e->map_end);

@@ -24,7 +24,7 @@ static int holds(const struct kymo_process *p, const struct kymo_table_entry *e)
 {
     struct kymo_module found;
     return e->at < p->table_area_bytes && e->size_bytes <= p->table_area_bytes - e->at &&
-           kymo_module_find(e->map_start, &found) && found.map_start == e->map_start &&
+           kymo_module_find(NULL, e->map_start, &found) && found.map_start == e->map_start &&
            found.map_end == e->map_end && found.link_map && found.link_map->l_addr == e->bias;
 }
 

@@ -121,6 +121,21 @@ int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_
     return 1;
 }
 
+void kymo_task_entries(pid_t pid, uint64_t *program, uint64_t *loader)
+{
+    char auxv[1024];
+    size_t len = read_task(pid, pid, "auxv", auxv, sizeof auxv);
+    *program = *loader = 0;
+    for (size_t i = 0; i + 2 * sizeof(uint64_t) <= len; i += 2 * sizeof(uint64_t)) {
+        uint64_t pair[2];
+        memcpy(pair, auxv + i, sizeof pair);
+        if (pair[0] == AT_ENTRY)
+            *program = pair[1];
+        else if (pair[0] == AT_BASE)
+            *loader = pair[1];
+    }
+}
+
 int kymo_task_is_kernel_made(pid_t pid, pid_t tid)
 {
     enum { IO_WORKER = 0x10, USER_WORKER = 0x4000, KERNEL_THREAD = 0x200000 };

@@ -38,6 +38,9 @@ int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_
 int kymo_task_is_kernel_made(pid_t pid, pid_t tid);
 /* The name of what is mapped at address: a path, or "[vdso]" and the like. */
 int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap);
+/* The address at which the process's program begins, and that of its loader's ELF header; 0 where
+ * it is not known. */
+void kymo_task_entries(pid_t pid, uint64_t *program, uint64_t *loader);
 /* The image of the kernel's vDSO, in this process; NULL if there is none. */
 const void *kymo_task_vdso(uint32_t *len);
 

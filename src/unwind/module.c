@@ -28,9 +28,31 @@ void kymo_module_program(uint64_t lo, uint64_t hi)
     program.hi = hi;
 }
 
-KYMO_NOINLINE bool kymo_module_find(uint64_t pc, struct kymo_module *module)
+static bool find_outside(const struct kymo_outside *outside, uint64_t pc,
+                         struct kymo_module *module)
+{
+    uint32_t lo = 0;
+    uint32_t hi = outside->count;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (outside->modules[mid].map_end <= pc)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct kymo_outside_module *m = &outside->modules[lo];
+    if (lo == outside->count || pc < m->map_start)
+        return false;
+    *module = (struct kymo_module){m->map_start, m->map_end, m->eh_frame_hdr, NULL, m};
+    return true;
+}
+
+KYMO_NOINLINE bool kymo_module_find(const struct kymo_outside *outside, uint64_t pc,
+                                    struct kymo_module *module)
 {
     struct dl_find_object found;
+    if (outside)
+        return find_outside(outside, pc, module);
     if (_dl_find_object((void *)(uintptr_t)pc, &found) != 0)
         return false;
     module->map_start = (uint64_t)(uintptr_t)found.dlfo_map_start;
@@ -41,6 +63,7 @@ KYMO_NOINLINE bool kymo_module_find(uint64_t pc, struct kymo_module *module)
         module->map_start = program.lo;
         module->map_end = program.hi;
     }
+    module->outside = NULL;
     return true;
 }
 
@@ -64,6 +87,16 @@ static bool image_around(const struct kymo_module *module, uint64_t address,
     uint64_t lo = module->map_start;
     uint64_t hi = module->map_end;
     unsigned count = 0;
+    if (module->outside) {
+        const struct kymo_cfi_image *images = module->outside->images;
+        uint32_t n = 0;
+        while (n < module->outside->image_count && address - images[n].address >= images[n].size)
+            n++;
+        if (n == module->outside->image_count)
+            return false;
+        *image = images[n];
+        return true;
+    }
     const Elf64_Phdr *phdr = program_headers(module, &count);
     if (phdr) {
         uint64_t bias = module->map_start;

@@ -3,7 +3,8 @@
  * module.h - finds the row of a pc in the module that is loaded there.
  *
  * Layer:    unwind; above base
- * Flow:     glibc's _dl_find_object -> ELF header in memory -> cfi.c -> [module] -> unwind.c
+ * Flow:     glibc's _dl_find_object -> ELF header in memory -> cfi.c -> [module] -> unwind.c;
+ *           of another process: outside.h -> cfi.c -> [module] -> unwind.c
  * Threads:  any
  * Signals:  safe; _dl_find_object takes no lock (glibc >= 2.35)
  */
@@ -12,22 +13,25 @@
 
 #include "base/attr.h"
 #include "unwind/cfi.h"
+#include "unwind/outside.h"
 
 struct link_map;
 
 struct kymo_module {
     uint64_t map_start; /* of all its segments, also where there are holes between them */
     uint64_t map_end;
-    uint64_t eh_frame_hdr;           /* 0: the module has none */
-    const struct link_map *link_map; /* freed when the module goes away */
+    uint64_t eh_frame_hdr;                     /* 0: the module has none */
+    const struct link_map *link_map;           /* freed when the module goes away */
+    const struct kymo_outside_module *outside; /* NULL: it is loaded here */
 };
 
 /* Says where the program itself lies, from its first segment to the end of its last. Once, before
  * the first look-up; not for handlers. */
 void kymo_module_program(uint64_t lo, uint64_t hi);
 
-/* False if no module is loaded at pc. */
-KYMO_SIGNAL_SAFE bool kymo_module_find(uint64_t pc, struct kymo_module *module);
+/* False if no module is loaded at pc: here, or, if outside is not NULL, there. */
+KYMO_SIGNAL_SAFE bool kymo_module_find(const struct kymo_outside *outside, uint64_t pc,
+                                       struct kymo_module *module);
 
 /* Interprets the module's .eh_frame for pc. FOUND: *word is the packed row; if that is
  * KYMO_ROW_INTERPRET, row, image and signal_frame hold it unpacked. NOT_FOUND: the module says

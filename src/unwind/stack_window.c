@@ -66,6 +66,10 @@ static bool probe_page(struct kymo_stack_window *window, uint64_t page)
 
 bool kymo_window_probe(struct kymo_stack_window *window, uint64_t address)
 {
+    if (window->is_copy) {
+        window->missing = window->missing ? window->missing : address;
+        return false;
+    }
     /* Page 0 and whatever is not a user address are refused without asking. */
     if (address < KYMO_PROBE_PAGE || address > 0x7fffffffeff8ull)
         return false;

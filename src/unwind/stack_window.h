@@ -12,6 +12,8 @@
  * both is probed page by page without faulting: rt_sigprocmask reads the new set before it looks at
  * `how`, so with an invalid `how` it changes nothing and says EFAULT or EINVAL.
  *
+ * A walk of another process's stack has a copy of some of it as its one range, and probes nothing.
+ *
  * Memory that another thread unmaps between the probe and the read would fault. Only a stack
  * pointer that points neither into the thread's stack nor into a stack that is in use can lead
  * there.
@@ -34,9 +36,12 @@ struct kymo_stack_window {
     uint64_t probed_hi;
     uint64_t bounds_lo; /* of the thread's own stack, 0 if not known */
     uint64_t bounds_hi;
+    uint64_t shift;   /* from an address to where it is read: 0, or that of the copy */
+    uint64_t missing; /* of a copy: the first address that was not in it, 0: none */
     uint32_t probes_left;
     uint32_t notes; /* KYMO_WALK_BY_PROBE, KYMO_WALK_PROBE_REFUSED */
     bool probe_allowed;
+    bool is_copy;
 };
 
 /* The walk is now at this stack pointer: if it lies within the bounds, everything from it (and its
@@ -75,7 +80,7 @@ KYMO_SIGNAL_SAFE static inline bool kymo_window_load(struct kymo_stack_window *w
 {
     if (!kymo_window_covers(window, address) && !kymo_window_probe(window, address))
         return false;
-    *value = kymo_window_read(address);
+    *value = kymo_window_read(address + window->shift);
     return true;
 }
 

@@ -19,6 +19,7 @@
 
 #include "unwind/expr.h"
 #include "unwind/module.h"
+#include "unwind/outside.h"
 #include "unwind/row_cache.h"
 #include "unwind/row_table.h"
 #include "unwind/stack_window.h"
@@ -138,7 +139,7 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
         word = kymo_row_at_pc(kymo_row_sanitize(row_from_tables(walker, look)), look);
         if (word == KYMO_ROW_NONE || word == KYMO_ROW_INTERPRET) {
             struct kymo_module module;
-            if (!kymo_module_find(look, &module)) {
+            if (!kymo_module_find(walker->outside, look, &module)) {
                 w->end = KYMO_WALK_NO_MODULE;
                 found->word = KYMO_ROW_NONE;
                 return;
@@ -279,6 +280,8 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
         /* Registers saved below rbp: gcc's frames with realigned stacks. Its epilogue forgets to
          * say that `leave` has restored rbp (gcc 12, in the last two instructions), which then no
          * longer points into the frame. */
+        if (!(w->known & BIT(KYMO_REG_RBP)))
+            return register_missing(w, KYMO_REG_RBP);
         base = w->fp + 8;
         restored = kymo_row_kind(row) != KYMO_ROW_KIND_DEREF && (w->fp < w->sp || w->fp >= cfa);
     }
@@ -557,6 +560,8 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
                         const struct kymo_stack_bounds *stack, uint64_t *pcs, size_t max,
                         uint32_t options, struct kymo_walk_result *result)
 {
+    const struct kymo_outside *outside = walker->outside;
+    uint32_t known = outside ? outside->known : KNOWN_ALL; /* at the checkpoint */
     struct walk w = {
         .walker = walker,
         .regs = regs,
@@ -564,7 +569,7 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
         .sp = regs->gpr[KYMO_REG_RSP],
         .fp = regs->gpr[KYMO_REG_RBP],
         .generation_key = kymo_generation_key(kymo_load_acquire(&walker->generation)),
-        .known = KNOWN_ALL,
+        .known = known,
         .options = options,
         .switches_left = STACK_SWITCHES,
         .exact = true,
@@ -573,6 +578,12 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
                    .probes_left = KYMO_PROBES_PER_WALK,
                    .probe_allowed = kymo_load_relaxed(&walker->probe_allowed) != 0},
     };
+    if (outside) {
+        w.window.is_copy = true;
+        w.window.probed_lo = outside->lo;
+        w.window.probed_hi = outside->hi;
+        w.window.shift = (uint64_t)(uintptr_t)outside->copy - outside->lo;
+    }
     kymo_window_enter(&w.window, w.sp);
     result->exact_count = 0;
     size_t checkpoint = 0; /* frames before the last point where all registers were known */
@@ -601,13 +612,14 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
             break;
         if (taken == STEP_SIGNAL) {
             checkpoint = n;
+            known = KNOWN_ALL;
             if (result->exact_count < KYMO_WALK_EXACT_MAX)
                 result->exact[result->exact_count++] = (uint32_t)n;
         } else if (taken == STEP_RESTART) {
             n = checkpoint;
             w.full = true;
             w.exact = true;
-            w.known = KNOWN_ALL;
+            w.known = known;
             w.ip = regs->ip;
             w.sp = regs->gpr[KYMO_REG_RSP];
             w.fp = regs->gpr[KYMO_REG_RBP];
@@ -615,5 +627,6 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
     }
     result->end = w.end;
     result->notes = w.notes | w.window.notes;
+    result->missing = w.window.missing;
     return n;
 }

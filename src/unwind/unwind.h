@@ -84,6 +84,7 @@ enum {
 struct kymo_walk_result {
     enum kymo_walk_end end;
     uint32_t notes;
+    uint64_t missing; /* of a walk from outside: the first address that its copy lacked; 0: none */
     /* Indices in pcs of what lies behind a signal frame: places that were interrupted, like the
      * first one, and not return addresses. */
     uint32_t exact_count;
@@ -117,12 +118,15 @@ struct kymo_walker_table {
     uint64_t size;
 };
 
+struct kymo_outside;
+
 struct kymo_walker {
-    struct kymo_row_slot *cache; /* a power of two of slots; NULL: no cache */
-    uint32_t cache_mask;         /* slots - 1 */
-    uint32_t generation;         /* kymo_walker_new_generation() */
-    uint32_t probe_allowed;      /* written at any time; 1 after init */
-    uint32_t tables;             /* number of slots of table[] ever used */
+    const struct kymo_outside *outside; /* unwind/outside.h; NULL: walks of the calling thread */
+    struct kymo_row_slot *cache;        /* a power of two of slots; NULL: no cache */
+    uint32_t cache_mask;                /* slots - 1 */
+    uint32_t generation;                /* kymo_walker_new_generation() */
+    uint32_t probe_allowed;             /* written at any time; 1 after init */
+    uint32_t tables;                    /* number of slots of table[] ever used */
     uint32_t stable_count;
     /* Code that begins the program and ld.so: frames there have no caller. */
     struct kymo_address_range entry[2];
@@ -138,6 +142,9 @@ struct kymo_walker {
  */
 KYMO_NODISCARD
 kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cache, size_t slots);
+
+/* For walks of another process: where its program and its loader begin; 0: not known. */
+void kymo_walker_set_entries(struct kymo_walker *walker, uint64_t program, uint64_t loader);
 
 /* Notes which modules are loaded now and can never go away (those of program start): they may be
  * interpreted while another thread is inside dlclose. Takes the loader's lock: call it at start

@@ -91,8 +91,16 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
      * not for handlers. */
     struct kymo_module module;
     dl_iterate_phdr(note_program, NULL);
-    (void)kymo_module_find((uint64_t)(uintptr_t)&kymo_walker_init, &module);
+    (void)kymo_module_find(NULL, (uint64_t)(uintptr_t)&kymo_walker_init, &module);
     return KYMO_OK;
+}
+
+void kymo_walker_set_entries(struct kymo_walker *walker, uint64_t program, uint64_t loader)
+{
+    walker->entry[0] =
+        (struct kymo_address_range){program, program ? program + ENTRY_CODE_SIZE : 0};
+    walker->entry[1] = (struct kymo_address_range){loader, loader ? loader + ENTRY_CODE_SIZE : 0};
+    walker->coroutine_entry = (struct kymo_address_range){0, 0};
 }
 
 static int note_stable(struct dl_phdr_info *info, size_t size, void *data)

@@ -77,7 +77,7 @@ static uint64_t interpreted_row(uint64_t pc)
     struct kymo_cfi_image image;
     bool signal_frame;
     uint64_t word = 0;
-    assert_true(kymo_module_find(pc, &module));
+    assert_true(kymo_module_find(NULL, pc, &module));
     switch (kymo_module_row(&module, pc, &word, &row, &signal_frame, &image)) {
     case KYMO_CFI_FOUND:
         return word;

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread of this process walks its own stack, and then waits in read. Walked from outside, as if
+ * it were another's, its stack is the same. The file is compiled without frame pointers, as most
+ * programs are.
+ */
+#include "recorder/remote.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "unit.h"
+
+#define DEPTH 64u
+#define BIT(reg) (1u << (reg))
+
+static kymo_remote_store *store;
+static kymo_remote *remote;
+
+/* What the thread knows of itself. */
+static struct waiter {
+    int pipe[2];
+    pid_t tid;
+    int needs_rbp;
+    uint64_t pcs[DEPTH];
+    size_t n;
+    struct kymo_regs regs; /* of the frame that calls read */
+    uint32_t ready;
+} waiter;
+
+static struct kymo_walker own_walker;
+
+__attribute__((noinline, no_sanitize("address"))) static void wait_in_read(void)
+{
+    struct kymo_walk_result result;
+    char byte;
+    kymo_regs_here(&waiter.regs);
+    struct kymo_regs regs = waiter.regs;
+    waiter.n = kymo_unwind_walk(&own_walker, &regs, NULL, waiter.pcs, DEPTH, 0, &result);
+    kymo_store_release(&waiter.ready, 1u);
+    ssize_t n = read(waiter.pipe[0], &byte, 1);
+    waiter.n += n == 1 ? 0 : 1000;
+}
+
+__attribute__((noinline, no_sanitize("address"))) static void middle(int depth)
+{
+    char big[20000];
+    memset(big, depth, sizeof big);
+    if (depth > 0)
+        middle(depth - 1);
+    else
+        wait_in_read();
+    __asm__ volatile("" : : "r"(big) : "memory");
+}
+
+/* Its frame is as large as it is told, so it is found by rbp alone. */
+__attribute__((noinline, no_sanitize("address"))) static void with_frame_pointer(size_t size)
+{
+    volatile char *big = __builtin_alloca(size);
+    big[0] = 1;
+    wait_in_read();
+    big[1] = 1;
+}
+
+static void *run(void *argument)
+{
+    waiter.tid = (pid_t)syscall(SYS_gettid);
+    if (waiter.needs_rbp)
+        with_frame_pointer(100 + (size_t)(argument != NULL));
+    else
+        middle(5);
+    return NULL;
+}
+
+static struct kymo_remote_call call_of(pid_t tid)
+{
+    char path[64];
+    char text[256] = "";
+    struct kymo_remote_call call = {.is_running = 1};
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, text, sizeof text - 1) > 0)
+        assert_int_equal(kymo_remote_parse_call(text, &call), 1);
+    if (fd >= 0)
+        close(fd);
+    return call;
+}
+
+static struct kymo_remote_call start(pthread_t *thread, int needs_rbp)
+{
+    struct kymo_remote_call call;
+    waiter = (struct waiter){.needs_rbp = needs_rbp};
+    assert_int_equal(pipe(waiter.pipe), 0);
+    assert_int_equal(pthread_create(thread, NULL, run, NULL), 0);
+    while (!kymo_load_acquire(&waiter.ready))
+        sched_yield();
+    do {
+        sched_yield();
+        call = call_of(waiter.tid);
+    } while (call.is_running || call.number != SYS_read);
+    return call;
+}
+
+static void stop(pthread_t thread)
+{
+    assert_int_equal(write(waiter.pipe[1], "", 1), 1);
+    pthread_join(thread, NULL);
+    close(waiter.pipe[0]);
+    close(waiter.pipe[1]);
+}
+
+static struct kymo_regs regs_of(const struct kymo_remote_call *call)
+{
+    struct kymo_regs regs = {.ip = call->pc};
+    regs.gpr[KYMO_REG_RSP] = call->sp;
+    return regs;
+}
+
+/* The callers of wait_in_read are the same in both; below it is the C library's read. */
+static void assert_same_callers(const uint64_t *pcs, size_t n)
+{
+    size_t callers = waiter.n - 1;
+    assert_true(callers >= 2);
+    assert_true(n > callers);
+    for (size_t i = 1; i <= callers; i++)
+        assert_int_equal(pcs[n - i], waiter.pcs[waiter.n - i]);
+}
+
+static void a_waiting_thread_has_the_same_stack_from_outside(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    uint64_t pcs[DEPTH];
+    struct kymo_walk_result result;
+    struct kymo_remote_call call = start(&thread, 0);
+    struct kymo_regs regs = regs_of(&call);
+    size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_same_callers(pcs, n);
+    struct kymo_remote_module *m = kymo_remote_module_at(remote, pcs[0]);
+    assert_non_null(m);
+    assert_non_null(strstr(m->path, "libc"));
+    assert_true(m->build_id_len > 0);
+    stop(thread);
+}
+
+static void a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    uint64_t pcs[DEPTH];
+    struct kymo_walk_result result;
+    struct kymo_remote_call call = start(&thread, 1);
+    struct kymo_regs regs = regs_of(&call);
+    size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+    assert_int_equal(result.end, KYMO_WALK_UNSUPPORTED);
+    assert_true(n < waiter.n + 1);
+    /* wait_in_read called read with the registers that it had. */
+    memcpy(regs.gpr, waiter.regs.gpr, sizeof regs.gpr);
+    regs.gpr[KYMO_REG_RSP] = call.sp;
+    n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP) | BIT(KYMO_REG_RBP), pcs, DEPTH, &result);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_same_callers(pcs, n);
+    stop(thread);
+}
+
+static void no_stack_is_no_stack(void **state)
+{
+    (void)state;
+    uint64_t pcs[DEPTH];
+    struct kymo_walk_result result;
+    struct kymo_regs regs = {.ip = 1};
+    regs.gpr[KYMO_REG_RSP] = 0x1000;
+    assert_int_equal(kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result), 0);
+    assert_null(kymo_remote_module_at(remote, 1));
+}
+
+static void unwind_information_is_shared_by_build_id(void **state)
+{
+    (void)state;
+    kymo_remote *other;
+    assert_int_equal(kymo_remote_create(store, getpid(), &other), KYMO_OK);
+    pthread_t thread;
+    uint64_t pcs[DEPTH];
+    struct kymo_walk_result result;
+    struct kymo_remote_call call = start(&thread, 0);
+    struct kymo_regs regs = regs_of(&call);
+    size_t n = kymo_remote_walk(other, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_same_callers(pcs, n);
+    stop(thread);
+    kymo_remote_destroy(other);
+}
+
+/* ---- parsing ---- */
+
+static void calls_are_parsed(void **state)
+{
+    (void)state;
+    struct kymo_remote_call c;
+    assert_int_equal(kymo_remote_parse_call("running\n", &c), 1);
+    assert_int_equal(c.is_running, 1);
+    assert_int_equal(kymo_remote_parse_call("202 0x1 0x2 0x3 0x4 0x5 0x6 0x7ffd5 0x7f00a\n", &c),
+                     1);
+    assert_int_equal(c.number, 202);
+    assert_int_equal(c.sp, 0x7ffd5);
+    assert_int_equal(c.pc, 0x7f00a);
+    assert_int_equal(kymo_remote_parse_call("-1 0x10 0x20\n", &c), 1);
+    assert_int_equal(c.number, -1);
+    assert_int_equal(c.sp, 0x10);
+    assert_int_equal(c.pc, 0x20);
+    static const char *const bad[] = {"",
+                                      "-1",
+                                      "-1 0x10",
+                                      "x",
+                                      "99999999999 0x1 0x2",
+                                      "0 0x1 0x2 0x3\n",
+                                      "202 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0xfffffffffffffffff\n",
+                                      "-1 0x1 0x2 0x3\n"};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(bad); i++)
+        assert_int_equal(kymo_remote_parse_call(bad[i], &c), 0);
+}
+
+static void mappings_are_parsed(void **state)
+{
+    (void)state;
+    struct kymo_remote_mapping m;
+    char line[] = "7f01-7f02 r-xp 0001a000 fe:00 1234   /usr/lib/a b.so (deleted)\n";
+    assert_int_equal(kymo_remote_parse_mapping(line, &m), 1);
+    assert_int_equal(m.start, 0x7f01);
+    assert_int_equal(m.end, 0x7f02);
+    assert_int_equal(m.offset, 0x1a000);
+    assert_int_equal(m.inode, 1234);
+    assert_int_equal(m.is_executable, 1);
+    assert_string_equal(m.path, "/usr/lib/a b.so");
+    char anonymous[] = "1-2 rw-p 00000000 00:00 0 \n";
+    assert_int_equal(kymo_remote_parse_mapping(anonymous, &m), 1);
+    assert_string_equal(m.path, "");
+    char bad[][32] = {"", "1-", "2-1 rw-p 0 00:00 0", "1-2 r", "1-2 rw-p 0 00 0", "g-2 rw-p"};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(bad); i++)
+        assert_int_equal(kymo_remote_parse_mapping(bad[i], &m), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    assert_int_equal(kymo_walker_init(&own_walker, NULL, 0), KYMO_OK);
+    assert_int_equal(kymo_remote_store_create(&store), KYMO_OK);
+    assert_int_equal(kymo_remote_create(store, getpid(), &remote), KYMO_OK);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    kymo_remote_destroy(remote);
+    kymo_remote_store_destroy(store);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_waiting_thread_has_the_same_stack_from_outside),
+        cmocka_unit_test(a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known),
+        cmocka_unit_test(no_stack_is_no_stack),
+        cmocka_unit_test(unwind_information_is_shared_by_build_id),
+        cmocka_unit_test(calls_are_parsed),
+        cmocka_unit_test(mappings_are_parsed),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
