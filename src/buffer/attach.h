@@ -6,8 +6,9 @@
  * Flow:     start/preload.c <-> recorder/host.c, over a Unix SOCK_SEQPACKET socket
  *
  *   library  -> HELLO {layout, pid, tid, parent_pid, start, cpu_ns}
- *   recorder -> WELCOME {error, sizes, base_cpu_ns} and, if error is 0, the session's descriptor
- *               (SCM_RIGHTS)
+ *   recorder -> WELCOME {error, sizes, base_cpu_ns} and, if error is 0, descriptors (SCM_RIGHTS):
+ *               of the session, of the page that holds the recorder's bell (a futex's word), and
+ *               of the row tables of the whole recording, which can only be read
  *   library  -> READY once handler and main thread are in place
  *   recorder -> GO once the main thread's perf event is armed (or is not to be had)
  *
@@ -33,6 +34,15 @@ enum kymo_attach_kind {
     KYMO_ATTACH_GO = 4,
 };
 
+/* What comes with WELCOME, in this order. */
+enum kymo_attach_memory {
+    KYMO_ATTACH_SESSION,
+    KYMO_ATTACH_BELL,
+    KYMO_ATTACH_TABLES, /* may be missing */
+    KYMO_ATTACH_MEMORIES
+};
+#define KYMO_ATTACH_BELL_BYTES 4096u
+
 /* How a process image came to be. */
 enum kymo_attach_start {
     KYMO_ATTACH_EXEC = 1, /* a fresh image; the process may have had another one */
@@ -50,7 +60,7 @@ struct kymo_attach_message {
      * image: its first sample stands for what it has used since. */
     uint64_t cpu_ns;
     uint64_t size_bytes;  /* of the session */
-    uint64_t table_bytes; /* of the table area behind it */
+    uint64_t table_bytes; /* of the row tables */
 };
 
 #endif

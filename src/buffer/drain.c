@@ -38,6 +38,7 @@ struct slot_reader {
     uint32_t generation;
     uint32_t thread; /* dense number */
     int open;
+    int is_main;
     uint64_t weight_ns; /* of all samples that were read */
     struct stream_reader streams[KYMO_STREAMS];
 };
@@ -57,6 +58,7 @@ struct kymo_drain {
     struct kymo_session_plan plan;
     struct kymo_drain_sink sink;
     struct slot_reader *slots;
+    uint32_t slots_seen;   /* of them were in use up to now; memory behind is not touched */
     uint32_t *block_owner; /* slot * KYMO_STREAMS + stream, or UNOWNED */
     struct known_module *modules;
     uint32_t modules_scanned;
@@ -435,6 +437,7 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number)
         *slot = (struct slot_reader){.generation = kymo_load_relaxed(&shared->generation),
                                      .thread = d->next_thread++,
                                      .open = 1};
+        slot->is_main = (kymo_load_relaxed(&shared->flags) & KYMO_SLOT_MAIN) != 0;
         struct kymo_drain_thread thread = describe(d, slot, shared);
         KYMO_TRY(d->sink.thread_begin(d->sink.context, &thread));
     }
@@ -451,15 +454,19 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number)
     return KYMO_OK;
 }
 
-static uint32_t touched_slots(const kymo_drain *d)
+static uint32_t touched_slots(kymo_drain *d)
 {
     uint32_t touched = kymo_load_acquire(&d->session->slots_touched);
-    return touched < d->plan.threads ? touched : d->plan.threads;
+    if (touched > d->plan.threads)
+        touched = d->plan.threads;
+    if (touched > d->slots_seen)
+        d->slots_seen = touched;
+    return d->slots_seen;
 }
 
 /* ---- depot rotation ---- */
 
-static int epoch_is_pinned(const kymo_drain *d, uint32_t epoch)
+static int epoch_is_pinned(kymo_drain *d, uint32_t epoch)
 {
     uint32_t touched = touched_slots(d);
     for (uint32_t i = 0; i < touched; i++) {
@@ -522,15 +529,28 @@ static kymo_err read_all(kymo_drain *d)
     return KYMO_OK;
 }
 
-kymo_err kymo_drain_round(kymo_drain *d)
+void kymo_drain_beat(kymo_drain *d)
 {
     kymo_store_release(&d->session->heartbeat, kymo_clock_now(d->clock));
+}
+
+kymo_err kymo_drain_round(kymo_drain *d)
+{
+    kymo_drain_beat(d);
     return read_all(d);
+}
+
+uint64_t kymo_drain_main_weight(const kymo_drain *d)
+{
+    for (uint32_t i = 0; i < d->slots_seen; i++)
+        if (d->slots[i].open && d->slots[i].is_main)
+            return d->slots[i].weight_ns;
+    return 0;
 }
 
 kymo_err kymo_drain_end_slot(kymo_drain *d, uint32_t number, uint64_t end_ns)
 {
-    if (number >= d->plan.threads || !d->slots[number].open)
+    if (number >= d->slots_seen || !d->slots[number].open)
         return KYMO_OK;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         KYMO_TRY(read_stream(d, number, k));
@@ -541,7 +561,7 @@ kymo_err kymo_drain_finish(kymo_drain *d, uint64_t end_ns)
 {
     kymo_store_release(&d->session->stopped, 1);
     KYMO_TRY(read_all(d));
-    for (uint32_t i = 0; i < d->plan.threads; i++)
+    for (uint32_t i = 0; i < d->slots_seen; i++)
         if (d->slots[i].open)
             KYMO_TRY(end_thread(d, i, end_ns, 0));
     return KYMO_OK;
@@ -549,7 +569,7 @@ kymo_err kymo_drain_finish(kymo_drain *d, uint64_t end_ns)
 
 uint32_t kymo_drain_slot_thread(const kymo_drain *d, uint32_t number)
 {
-    return number < d->plan.threads && d->slots[number].open ? d->slots[number].thread : UINT32_MAX;
+    return number < d->slots_seen && d->slots[number].open ? d->slots[number].thread : UINT32_MAX;
 }
 
 void kymo_drain_losses(const kymo_drain *d, uint64_t lost[KYMO_LOSS_KINDS])

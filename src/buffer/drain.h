@@ -75,6 +75,12 @@ void kymo_drain_destroy(kymo_drain *drain);
 KYMO_NODISCARD
 kymo_err kymo_drain_round(kymo_drain *drain);
 
+/* Tells the program that we live; a round does so, too. */
+void kymo_drain_beat(kymo_drain *drain);
+
+/* CPU time that the samples of the live main thread stand for, as far as they were read. */
+uint64_t kymo_drain_main_weight(const kymo_drain *drain);
+
 /* The last round, when the program is gone: as a round, and ends every thread. end_ns is when. */
 KYMO_NODISCARD
 kymo_err kymo_drain_finish(kymo_drain *drain, uint64_t end_ns);

@@ -50,7 +50,8 @@ kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan)
     if (p.depot_words > (1u << 24) - 1)
         p.depot_words = (1u << 24) - 1;
 
-    p.threads_at = HEADER_BYTES;
+    p.tables_at = HEADER_BYTES;
+    p.threads_at = page_up(p.tables_at + sizeof(struct kymo_table_area));
     p.modules_at = page_up(p.threads_at + (uint64_t)p.threads * sizeof(struct kymo_thread_slot));
     p.module_index_at =
         page_up(p.modules_at + (uint64_t)p.modules * sizeof(struct kymo_module_entry));

@@ -8,8 +8,8 @@
  * Memory:   one mapping of fixed size, made by the recorder; nothing in it is a pointer
  * Signals:  kymo_session_at* are safe
  *
- *   header | thread slots | modules | module index | depot A | depot B | small blocks | large
- * blocks
+ *   header | table entries | thread slots | modules | module index | depot A | depot B | small
+ * blocks | large blocks
  *
  * Both sides compute the offsets from the same sizes (kymo_session_plan), so a program that
  * scribbles over the header cannot lead the recorder astray: the recorder keeps its own copy of
@@ -24,6 +24,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "buffer/record.h"
+#include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
 #define KYMO_SESSION_LAYOUT 4u
@@ -52,7 +53,8 @@ struct kymo_session_plan {
     uint32_t depot_slots;  /* hash buckets in each, a power of two */
     uint32_t small_blocks;
     uint32_t large_blocks;
-    uint64_t threads_at, modules_at, module_index_at, depots_at, depot_bytes, small_at, large_at;
+    uint64_t tables_at, threads_at, modules_at, module_index_at, depots_at, depot_bytes, small_at,
+        large_at;
 };
 
 /* A stream's chain of blocks begins here; the blocks themselves say what follows. */
@@ -217,7 +219,7 @@ struct kymo_session {
     uint32_t module_generation;
     uint32_t module_changes;                    /* counts what was published of entries */
     uint32_t slots_touched;                     /* high-water mark of claimed slots */
-    uint32_t wake __attribute__((aligned(64))); /* futex: a thread began or ended */
+    uint32_t wake __attribute__((aligned(64))); /* counts the threads that began */
     uint64_t lost[KYMO_LOSS_KINDS] __attribute__((aligned(64)));
     /* CPU clock of the thread that calls exec, just before it does. The next image of the process
      * begins with it as its main thread's; stale if that exec failed. */
@@ -243,6 +245,12 @@ void kymo_session_format(struct kymo_session *session, const struct kymo_session
 KYMO_NODISCARD
 kymo_err kymo_session_check(const struct kymo_session *session, size_t size,
                             struct kymo_session_plan *plan);
+
+static inline struct kymo_table_area *kymo_session_tables(struct kymo_session *s,
+                                                          const struct kymo_session_plan *plan)
+{
+    return (struct kymo_table_area *)(void *)((char *)s + plan->tables_at);
+}
 
 static inline struct kymo_thread_slot *kymo_session_slot(struct kymo_session *s,
                                                          const struct kymo_session_plan *plan,

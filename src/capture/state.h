@@ -21,6 +21,7 @@
 #include "buffer/stream.h"
 #include "buffer/table_area.h"
 #include "sys/clock.h"
+#include "sys/raw.h"
 #include "unwind/unwind.h"
 
 struct kymo_thread {
@@ -53,11 +54,13 @@ struct kymo_process {
     uint64_t cookie;
     uint64_t heartbeat_limit;
     uint64_t default_stack_bytes;
-    uint64_t base_cpu_ns;                     /* CPU time of the main thread before this image */
+    uint64_t base_cpu_ns; /* CPU time of the main thread before this image */
+    uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
     struct kymo_thread *threads;              /* plan.threads of them */
     uint64_t *pcs;                            /* depth for each of them */
-    const struct kymo_table_area *table_area; /* NULL: none was to be had */
-    uint64_t table_area_bytes;
+    const struct kymo_table_area *table_area; /* in the session; NULL: no tables are to be had */
+    const char *tables;                       /* the shared memory that it names places of */
+    uint64_t tables_bytes;
     uint32_t tables_taken; /* entries of the area that were looked at */
     uint32_t tables_lock;  /* 1: somebody adds or drops a table */
     struct kymo_walker walker;
@@ -81,6 +84,16 @@ KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_capturing(void)
 {
     struct kymo_process *p = kymo_process_here();
     return p && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
+}
+
+/* There is something in this session that the recorder should look at now. */
+KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_process *p)
+{
+    kymo_add_relaxed(&p->session->wake, 1u);
+    if (p->bell) {
+        kymo_add_relaxed(p->bell, 1u);
+        kymo_raw_futex_wake(p->bell, 1);
+    }
 }
 
 KYMO_SIGNAL_SAFE static inline void kymo_count_loss(struct kymo_process *p,

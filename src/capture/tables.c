@@ -23,7 +23,7 @@ static void unlock(struct kymo_process *p)
 static int holds(const struct kymo_process *p, const struct kymo_table_entry *e)
 {
     struct kymo_module found;
-    return e->at < p->table_area_bytes && e->size_bytes <= p->table_area_bytes - e->at &&
+    return e->at < p->tables_bytes && e->size_bytes <= p->tables_bytes - e->at &&
            kymo_module_find(NULL, e->map_start, &found) && found.map_start == e->map_start &&
            found.map_end == e->map_end && found.link_map && found.link_map->l_addr == e->bias;
 }
@@ -37,12 +37,12 @@ void kymo_tables_take(struct kymo_process *p)
     if (count > KYMO_TABLE_AREA_ENTRIES)
         count = KYMO_TABLE_AREA_ENTRIES;
     for (uint32_t i = p->tables_taken; i < count; i++) {
-        const struct kymo_table_entry *e = &area->entries[i];
-        struct kymo_address_range range = {e->map_start, e->map_end};
+        /* A copy: the program can write to the session. */
+        struct kymo_table_entry e = area->entries[i];
+        struct kymo_address_range range = {e.map_start, e.map_end};
         /* One that does not fit is one less: its module is interpreted. */
-        if (holds(p, e))
-            (void)!kymo_walker_table_add(&p->walker, range, e->base, (const char *)area + e->at,
-                                         e->size_bytes);
+        if (holds(p, &e))
+            (void)!kymo_walker_table_add(&p->walker, range, e.base, p->tables + e.at, e.size_bytes);
     }
     kymo_store_release(&p->tables_taken, count);
     unlock(p);

@@ -73,8 +73,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
         if (!armed)
             kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
     } else {
-        kymo_add_relaxed(&p->session->wake, 1u);
-        kymo_raw_futex_wake(&p->session->wake, 1);
+        kymo_wake_recorder(p);
     }
 }
 

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/attach_server.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "buffer/attach.h"
 #include "buffer/session.h"
-
-#define PATIENCE_SECONDS 10
 
 kymo_err kymo_attach_server_open(struct kymo_attach_server *server, kymo_error *detail)
 {
@@ -29,7 +26,7 @@ kymo_err kymo_attach_server_open(struct kymo_attach_server *server, kymo_error *
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
     if (server->listener < 0 ||
         bind(server->listener, (const struct sockaddr *)&address, size) != 0 ||
-        listen(server->listener, 16) != 0) {
+        listen(server->listener, 128) != 0) {
         kymo_err err = kymo_error_set_errno(detail, "cannot open the recorder's socket");
         kymo_attach_server_close(server);
         return err;
@@ -44,76 +41,59 @@ void kymo_attach_server_close(struct kymo_attach_server *server)
     server->listener = -1;
 }
 
-static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *m)
+int kymo_attach_server_accept(const struct kymo_attach_server *server,
+                              struct kymo_attach_peer *peer)
 {
-    return recv(fd, m, sizeof *m, 0) == (ssize_t)sizeof *m && m->magic == KYMO_ATTACH_MAGIC &&
-           m->kind == kind;
-}
-
-static int send_memory(int fd, const struct kymo_attach_message *m, int memory)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct kymo_attach_message copy = *m;
-    struct iovec iov = {&copy, sizeof copy};
-    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (m->error == KYMO_OK) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof control.bytes;
-        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(c), &memory, sizeof(int));
-    }
-    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
-}
-
-int kymo_attach_server_welcome(struct kymo_attach_server *server, pid_t pid, int memory,
-                               uint64_t size_bytes, uint64_t table_bytes)
-{
-    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+    struct ucred from = {0};
+    socklen_t len = sizeof from;
+    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return -1;
-    struct ucred peer = {0};
-    socklen_t len = sizeof peer;
-    struct kymo_attach_message m;
-    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
-    /* Somebody else gets an answer, and no chance to keep us from the program. */
-    struct timeval patience = {.tv_usec = 50000};
-    if (peer.pid == pid)
-        patience = (struct timeval){.tv_sec = PATIENCE_SECONDS};
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
-        !hear(fd, KYMO_ATTACH_HELLO, &m)) {
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &from, &len) != 0) {
         close(fd);
         return -1;
     }
-    struct kymo_attach_message answer = {
-        .magic = KYMO_ATTACH_MAGIC,
-        .kind = KYMO_ATTACH_WELCOME,
-        .layout = KYMO_SESSION_LAYOUT,
-        .error = m.layout != KYMO_SESSION_LAYOUT ? KYMO_E_VERSION
-                 : peer.pid != pid               ? KYMO_E_PERMISSION
-                                                 : KYMO_OK,
-        .size_bytes = size_bytes,
-        .table_bytes = table_bytes,
-    };
-    if (!send_memory(fd, &answer, memory) || answer.error != KYMO_OK) {
-        close(fd);
-        return -1;
-    }
+    *peer = (struct kymo_attach_peer){from.pid, from.uid};
     return fd;
 }
 
-int kymo_attach_server_ready(int connection)
+int kymo_attach_hear(int connection, enum kymo_attach_kind kind, struct kymo_attach_message *m)
 {
-    struct kymo_attach_message m;
-    return hear(connection, KYMO_ATTACH_READY, &m);
+    ssize_t n = recv(connection, m, sizeof *m, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    return n == (ssize_t)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == kind ? 1 : -1;
 }
 
-void kymo_attach_server_go(int connection)
+int kymo_attach_welcome(int connection, const struct kymo_attach_message *welcome,
+                        const int memories[KYMO_ATTACH_MEMORIES])
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(KYMO_ATTACH_MEMORIES * sizeof(int))];
+    } control = {0};
+    struct kymo_attach_message copy = *welcome;
+    struct iovec iov = {&copy, sizeof copy};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+    copy.magic = KYMO_ATTACH_MAGIC;
+    copy.kind = KYMO_ATTACH_WELCOME;
+    copy.layout = KYMO_SESSION_LAYOUT;
+    size_t n = 0;
+    while (n < KYMO_ATTACH_MEMORIES && memories[n] >= 0)
+        n++;
+    if (copy.error == KYMO_OK) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(n * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(n * sizeof(int));
+        memcpy(CMSG_DATA(c), memories, n * sizeof(int));
+    }
+    return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
+}
+
+void kymo_attach_go(int connection)
 {
     struct kymo_attach_message m = {.magic = KYMO_ATTACH_MAGIC, .kind = KYMO_ATTACH_GO};
     ssize_t ignored = send(connection, &m, sizeof m, MSG_NOSIGNAL);

@@ -5,53 +5,45 @@
 #include "recorder/host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "buffer/refusal.h"
 #include "recorder/host_state.h"
+#include "recorder/shared_memory.h"
 #include "sys/clock.h"
 
 #define SCAN_NS 100000000u
-/* Row tables are made once a process has shown that it is sampled a lot: a table costs up to a
- * quarter of a second of the recorder's time, and saves a microsecond or two a sample. */
-#define TABLE_SAMPLES 5000u
-#define TABLE_AREA_BYTES (32ull << 20)
 
-/* Hands the modules over to the builder, once that is worth it. */
-static void build_rows(kymo_host *h)
+/* Tells the process of the row tables that there are for its modules by now. */
+static void hand_out_tables(kymo_host *h)
 {
-    if (h->out.samples < TABLE_SAMPLES || h->out.jobs.len == 0)
-        return;
-    if (!h->rows && kymo_row_builder_create(h->table_area, TABLE_AREA_BYTES, &h->rows) != KYMO_OK)
-        return;
-    for (size_t i = 0; i < h->out.jobs.len; i++)
-        kymo_row_builder_add(h->rows, &h->out.jobs.data[i]);
-    h->out.jobs.len = 0;
-}
-
-static int make_memory(uint64_t size)
-{
-    int fd = memfd_create("kymo", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return -1;
-    /* The program cannot shrink it under us. */
-    if (ftruncate(fd, (off_t)size) != 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        int saved = errno;
-        close(fd);
-        errno = saved;
-        return -1;
+    struct kymo_table_area *area = kymo_session_tables(h->session, &h->plan);
+    uint64_t fresh = h->out.samples - h->counted_samples;
+    h->counted_samples = h->out.samples;
+    for (size_t i = 0; i < h->out.wants.len;) {
+        struct kymo_row_want *w = &h->out.wants.data[i];
+        struct kymo_table_entry e = {w->map_start, w->map_end, 0, 0, 0, w->bias};
+        kymo_row_tables_count(h->config.tables, w->file, fresh);
+        enum kymo_row_tables_answer answer = kymo_row_tables_find(h->config.tables, w->file, &e);
+        if (answer == KYMO_ROW_TABLE_LATER) {
+            i++;
+            continue;
+        }
+        if (answer == KYMO_ROW_TABLE_HERE && h->tables_given < KYMO_TABLE_AREA_ENTRIES) {
+            e.base += w->bias;
+            area->entries[h->tables_given++] = e;
+            /* Pairs with the acquire in capture/tables.c: the entry is whole. */
+            kymo_store_release(&area->count, h->tables_given);
+        }
+        *w = h->out.wants.data[--h->out.wants.len];
     }
-    return fd;
 }
 
 static void configure(struct kymo_session *s, const struct kymo_host_config *config)
@@ -61,6 +53,7 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->period_ns = config->period_ns;
     s->depth = config->depth;
     s->signal = (uint32_t)config->signal;
+    s->flags = config->flags;
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;
     if (config->clock == KYMO_CLOCK_TSC) {
         /* Only for this limit a rough ratio is enough: 2^31 ticks a second. */
@@ -70,7 +63,7 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
         s->cookie = kymo_clock_ns(CLOCK_REALTIME) ^ (uint64_t)(uintptr_t)s;
 }
 
-kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t process, kymo_host **out,
+kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out,
                           kymo_error *detail)
 {
     kymo_err err = KYMO_E_NOMEM;
@@ -80,7 +73,8 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
     h->config = *config;
     h->out.events = config->events;
     h->out.context = config->events_context;
-    h->out.process = process;
+    h->out.next_thread = config->next_thread;
+    h->out.tables = config->tables;
     h->memory = -1;
     err = kymo_session_plan(config->buffer_bytes, &h->plan);
     if (err != KYMO_OK) {
@@ -89,8 +83,8 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
         goto fail;
     }
     h->slots = calloc(h->plan.threads, sizeof *h->slots);
-    uint64_t bytes = h->plan.total_bytes + TABLE_AREA_BYTES;
-    h->memory = make_memory(bytes);
+    uint64_t bytes = h->plan.total_bytes;
+    h->memory = kymo_shared_memory_make("kymo", bytes);
     if (!h->slots || h->memory < 0) {
         const char *advice = errno == EFBIG ? " (raise ulimit -f, the limit on files' size)" : "";
         err = kymo_error_set_errno(detail, "cannot make a session of %" PRIu64 " bytes%s", bytes,
@@ -103,12 +97,8 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t proces
         goto fail;
     }
     h->session = map;
-    map = mmap(NULL, TABLE_AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, h->memory,
-               (off_t)h->plan.total_bytes);
-    h->table_area = map == MAP_FAILED ? NULL : map;
     kymo_session_format(h->session, &h->plan);
     configure(h->session, config);
-    h->out.keep_modules = h->table_area != NULL;
     struct kymo_drain_sink sink = kymo_session_events_sink(&h->out);
     err = kymo_drain_create(h->session, &h->plan, &sink, &h->drain);
     if (err != KYMO_OK) {
@@ -127,13 +117,10 @@ void kymo_host_destroy(kymo_host *h)
 {
     if (!h)
         return;
-    for (uint32_t i = 0; h->slots && i < h->plan.threads; i++)
+    for (uint32_t i = 0; h->slots && i < h->slots_seen; i++)
         if (h->slots[i].open && h->slots[i].fd >= 0)
             close(h->slots[i].fd);
-    kymo_row_builder_destroy(h->rows);
     kymo_drain_destroy(h->drain);
-    if (h->table_area)
-        munmap(h->table_area, TABLE_AREA_BYTES);
     if (h->session)
         munmap(h->session, h->plan.total_bytes);
     if (h->memory >= 0)
@@ -154,14 +141,25 @@ uint64_t kymo_host_bytes(const kymo_host *h)
     return h->plan.total_bytes;
 }
 
-uint64_t kymo_host_table_bytes(const kymo_host *h)
+void kymo_host_close_memory(kymo_host *h)
 {
-    return h->table_area ? TABLE_AREA_BYTES : 0;
+    if (h->memory >= 0)
+        close(h->memory);
+    h->memory = -1;
 }
 
-void kymo_host_attached(kymo_host *h, pid_t pid)
+void kymo_host_set_foreign(kymo_host *h)
+{
+    h->foreign = 1;
+    h->config.engine = KYMO_SESSION_TIMER;
+    h->session->engine = KYMO_SESSION_TIMER;
+}
+
+void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main_cpu_before)
 {
     h->pid = h->out.pid = pid;
+    h->out.process = process;
+    h->out.main_cpu_before = main_cpu_before;
     (void)kymo_task_executable(pid, &h->exe, NULL, 0);
 }
 
@@ -173,7 +171,7 @@ int kymo_host_is_attached(const kymo_host *h)
 void kymo_host_stop(kymo_host *h)
 {
     kymo_store_release(&h->session->stopped, 1u);
-    for (uint32_t i = 0; i < h->plan.threads; i++) {
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
         if (h->slots[i].open && h->slots[i].fd >= 0) {
             close(h->slots[i].fd);
             h->slots[i].fd = -1;
@@ -186,36 +184,66 @@ kymo_err kymo_host_round(kymo_host *h)
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     if (!h->replaced)
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
-    if (h->revive)
+    if (h->revive && !h->foreign)
         kymo_host_revive_timers(h);
     h->revive = h->last_round_ns && now_ns - h->last_round_ns > KYMO_HOST_SILENCE_NS / 4;
     h->last_round_ns = now_ns;
     KYMO_TRY(kymo_drain_round(h->drain));
     KYMO_TRY(kymo_session_events_flush(&h->out));
-    build_rows(h);
+    hand_out_tables(h);
     /* Each time: what the process uses between an exec and its end, unnoticed, would be given to
      * the last stack of the image before. */
-    KYMO_TRY(kymo_host_notice_exec(h, now_ns));
+    kymo_host_notice_exec(h);
     if (now_ns >= h->next_scan_ns) {
         h->next_scan_ns = now_ns + SCAN_NS;
-        if (!h->replaced)
+        if (!h->replaced && !h->foreign)
             KYMO_TRY(kymo_host_scan_tasks(h, now_ns));
     }
     return KYMO_OK;
 }
 
-void kymo_host_wait(kymo_host *h, uint64_t timeout_ns)
+void kymo_host_beat(kymo_host *h)
 {
-    struct timespec t = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
-    uint32_t seen = kymo_load_acquire(&h->session->wake);
-    if (seen != h->woken)
-        h->woken = seen;
-    else
-        (void)syscall(SYS_futex, &h->session->wake, FUTEX_WAIT, seen, &t, NULL, 0);
+    h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    kymo_drain_beat(h->drain);
 }
 
-kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns)
+int kymo_host_has_rung(const kymo_host *h)
 {
+    return kymo_load_acquire(&h->session->wake) != h->woken;
+}
+
+kymo_err kymo_host_answer(kymo_host *h)
+{
+    h->woken = kymo_load_acquire(&h->session->wake);
+    return h->replaced ? KYMO_OK : kymo_host_arm_threads(h, kymo_clock_ns(CLOCK_MONOTONIC));
+}
+
+const char *kymo_host_replaced_by(const kymo_host *h)
+{
+    return h->replaced ? h->replaced_by : "";
+}
+
+uint64_t kymo_host_main_cpu_ns(const kymo_host *h, uint64_t at_most_ns)
+{
+    uint64_t said_ns = kymo_load_acquire(&h->session->replaced_cpu_ns);
+    uint64_t least_ns = h->out.main_cpu_before + kymo_drain_main_weight(h->drain);
+    return said_ns >= least_ns && said_ns <= at_most_ns ? said_ns : least_ns;
+}
+
+int kymo_host_refusal(kymo_host *h, struct kymo_refusal *out, uint64_t *missed)
+{
+    return kymo_refusal_read(h->session, &h->refusals_seen, out, missed);
+}
+
+uint64_t kymo_host_cpu_ns(const kymo_host *h)
+{
+    return h->out.cpu_ns;
+}
+
+kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, int is_followed)
+{
+    h->out.replaced = h->replaced && !is_followed;
     h->out.main_cpu_ns = main_cpu_ns;
     kymo_host_stop(h);
     KYMO_TRY(kymo_drain_finish(h->drain, end_ns));

@@ -4,11 +4,12 @@
  *
  * Layer:    recorder
  * Flow:     session <- [host] -> recording writer
- * Threads:  the recorder's one thread
+ * Threads:  the recorder's main thread
  * Memory:   owns the shared memory; it outlives the program, however that dies
  * Signals:  not for handlers
  *
- *   create -> welcome (the program maps it) -> armed by rounds -> rounds ... -> finish -> destroy
+ *   create -> attached (the program has mapped it) -> rounds, which arm its threads ... -> finish
+ * -> destroy
  */
 #ifndef KYMO_RECORDER_HOST_H
 #define KYMO_RECORDER_HOST_H
@@ -20,6 +21,7 @@
 #include "buffer/session.h"
 #include "profile/events.h"
 #include "recorder/perf_event.h"
+#include "recorder/row_tables.h"
 #include "sys/clock.h"
 
 /* What all sessions of a recording have in common. */
@@ -33,24 +35,32 @@ struct kymo_host_config {
     enum kymo_clock_kind clock;
     const kymo_event_handler *events; /* where what is drained goes */
     void *events_context;
+    uint32_t flags;          /* enum kymo_session_flags */
+    kymo_row_tables *tables; /* NULL: none */
+    uint32_t *next_thread;   /* number of the recording's next thread */
 };
 
 typedef struct kymo_host kymo_host;
 
-/* process: its id in the recording; the process event must be written before the first round. */
 KYMO_NODISCARD
-kymo_err kymo_host_create(const struct kymo_host_config *config, uint32_t process, kymo_host **out,
+kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out,
                           kymo_error *detail);
 void kymo_host_destroy(kymo_host *host);
 
-/* The descriptor of the shared memory, to be sent to the program; the size of the session, and of
- * the table area behind it. */
+/* The descriptor of the shared memory, to be sent to the program, and its size; once the program
+ * has it, the recorder needs the descriptor no more. */
 int kymo_host_memory(const kymo_host *host);
 uint64_t kymo_host_bytes(const kymo_host *host);
-uint64_t kymo_host_table_bytes(const kymo_host *host);
+void kymo_host_close_memory(kymo_host *host);
 
-/* The program whose session this is has attached. */
-void kymo_host_attached(kymo_host *host, pid_t pid);
+/* The process is in a pid namespace of its own: what its threads call themselves are no numbers of
+ * ours. They arm themselves, by timers. Before the program maps the session. */
+void kymo_host_set_foreign(kymo_host *host);
+
+/* The process image whose session this is has attached. process: its id in the recording, whose
+ * process event has been written. main_cpu_before: what its main thread had used before this image.
+ */
+void kymo_host_attached(kymo_host *host, pid_t pid, uint32_t process, uint64_t main_cpu_before);
 /* Whether its main thread has taken its place in the session. */
 int kymo_host_is_attached(const kymo_host *host);
 
@@ -58,16 +68,30 @@ int kymo_host_is_attached(const kymo_host *host);
  * are disarmed; every tenth of a second /proc is asked for threads that nobody announced. */
 KYMO_NODISCARD
 kymo_err kymo_host_round(kymo_host *host);
+/* For a process in which nothing happens: it is to know that we live. */
+void kymo_host_beat(kymo_host *host);
+/* Whether threads have begun since the last round, and arming them at once. */
+int kymo_host_has_rung(const kymo_host *host);
+KYMO_NODISCARD
+kymo_err kymo_host_answer(kymo_host *host);
 
-/* Waits up to timeout_ns for a thread to begin; returns at once on a signal. */
-void kymo_host_wait(kymo_host *host, uint64_t timeout_ns);
+/* The path of what the process runs since a round found that it is another program, or "" */
+const char *kymo_host_replaced_by(const kymo_host *host);
+/* What the hook before an exec said of the main thread's CPU clock; what the samples of the main
+ * thread stand for where it said nothing that can be. */
+uint64_t kymo_host_main_cpu_ns(const kymo_host *host, uint64_t at_most_ns);
+/* The next program that the process started without us; as kymo_refusal_read. */
+int kymo_host_refusal(kymo_host *host, struct kymo_refusal *out, uint64_t *missed);
 
 /* No more samples from now on. */
 void kymo_host_stop(kymo_host *host);
 
-/* The last round; ends all threads, and writes losses and quality. main_cpu_ns: CPU time of the
- * main thread if it is known from elsewhere, else 0. */
+/* The last round; ends all threads, and writes losses and quality. main_cpu_ns: CPU clock of the
+ * main thread if it is known from elsewhere, else 0. is_followed: by another image in the same
+ * process, which is recorded, too. */
 KYMO_NODISCARD
-kymo_err kymo_host_finish(kymo_host *host, uint64_t end_ns, uint64_t main_cpu_ns);
+kymo_err kymo_host_finish(kymo_host *host, uint64_t end_ns, uint64_t main_cpu_ns, int is_followed);
+/* CPU time of all its threads in this image; after finish. */
+uint64_t kymo_host_cpu_ns(const kymo_host *host);
 
 #endif

@@ -91,8 +91,7 @@ static void choose_kernel(kymo_host *h, uint32_t number, uint64_t now_ns)
 
 uint32_t kymo_host_slot_of(const kymo_host *h, pid_t tid)
 {
-    uint32_t touched = kymo_load_relaxed(&h->session->slots_touched);
-    for (uint32_t i = 0; i < touched && i < h->plan.threads; i++)
+    for (uint32_t i = 0; i < h->slots_seen; i++)
         if (h->slots[i].open && h->slots[i].tid == tid)
             return i;
     return UINT32_MAX;
@@ -118,7 +117,9 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
     uint32_t touched = kymo_load_acquire(&h->session->slots_touched);
     if (touched > h->plan.threads)
         touched = h->plan.threads;
-    for (uint32_t i = 0; i < touched; i++) {
+    if (touched > h->slots_seen)
+        h->slots_seen = touched;
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
         struct kymo_host_slot *a = &h->slots[i];
         struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
         uint32_t state = kymo_load_acquire(&slot->state);
@@ -150,7 +151,7 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
 
 void kymo_host_revive_timers(kymo_host *h)
 {
-    for (uint32_t i = 0; i < h->plan.threads; i++) {
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
         struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
         if (!h->slots[i].open || h->slots[i].fd >= 0 || kymo_load_relaxed(&slot->timer_on))
             continue;

@@ -64,7 +64,7 @@ static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
     memcpy(a->name, name, sizeof name);
     if (same)
         return KYMO_OK;
-    kymo_event_thread_name e = {thread, now_ns, name};
+    kymo_event_thread_name e = {kymo_session_events_thread(&h->out, thread), now_ns, name};
     return h->config.events->thread_name(h->config.events_context, &e);
 }
 
@@ -93,7 +93,7 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
     closedir(dir);
     forget_strangers(h);
     /* Threads whose exit no hook saw. */
-    for (uint32_t i = 0; err == KYMO_OK && i < h->plan.threads; i++) {
+    for (uint32_t i = 0; err == KYMO_OK && i < h->slots_seen; i++) {
         struct kymo_host_slot *a = &h->slots[i];
         uint64_t cpu_ns;
         if (a->open && a->seen_scan + 2 <= h->scan) {
@@ -111,20 +111,13 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
     return err;
 }
 
-kymo_err kymo_host_notice_exec(kymo_host *h, uint64_t now_ns)
+void kymo_host_notice_exec(kymo_host *h)
 {
     struct kymo_task_exe exe;
-    char path[PATH_MAX];
-    char text[PATH_MAX + 96];
-    if (h->replaced || !kymo_task_executable(h->pid, &exe, path, sizeof path) ||
+    if (h->replaced || !kymo_task_executable(h->pid, &exe, h->replaced_by, sizeof h->replaced_by) ||
         (exe.device == h->exe.device && exe.inode == h->exe.inode &&
          (exe.image == h->exe.image || !exe.image || !h->exe.image)))
-        return KYMO_OK;
+        return;
     h->replaced = 1;
-    h->out.replaced = 1;
     kymo_host_stop(h);
-    snprintf(text, sizeof text,
-             "the process became another program, %s, by exec: that one is not recorded", path);
-    kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};
-    return h->config.events->note(h->config.events_context, &e);
 }

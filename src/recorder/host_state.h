@@ -11,14 +11,14 @@
 #ifndef KYMO_RECORDER_HOST_STATE_H
 #define KYMO_RECORDER_HOST_STATE_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/vec.h"
 #include "buffer/drain.h"
-#include "buffer/table_area.h"
 #include "recorder/host.h"
-#include "recorder/row_builder.h"
+#include "recorder/row_tables.h"
 #include "recorder/session_events.h"
 #include "recorder/task.h"
 
@@ -54,18 +54,22 @@ struct kymo_host {
     pid_t pid;
     struct kymo_task_exe exe; /* what it ran when it attached */
     int replaced;             /* it has called exec since */
+    char replaced_by[PATH_MAX];
+    int foreign; /* its pid namespace is not ours */
     int memory;
     struct kymo_session *session;
     struct kymo_session_plan plan;
-    struct kymo_table_area *table_area; /* NULL: no tables */
-    kymo_row_builder *rows;             /* NULL until there is much to unwind */
+    uint32_t tables_given;
+    uint32_t refusals_seen;
+    uint64_t counted_samples; /* that the row tables were told of */
     kymo_drain *drain;
     struct kymo_host_slot *slots;
+    uint32_t slots_seen; /* of them were in use up to now; memory behind is not touched */
     uint64_t next_scan_ns;
     uint64_t last_round_ns;
     int revive; /* the last round came very late */
     uint64_t scan;
-    uint32_t woken; /* value of the session's futex that was answered */
+    uint32_t woken; /* the session's count of threads, as far as they were armed */
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
 };
@@ -91,7 +95,6 @@ void kymo_host_revive_timers(kymo_host *host);
 KYMO_NODISCARD
 kymo_err kymo_host_scan_tasks(kymo_host *host, uint64_t now_ns);
 /* Another program in the same process has no handler of ours, and nothing to be drained. */
-KYMO_NODISCARD
-kymo_err kymo_host_notice_exec(kymo_host *host, uint64_t now_ns);
+void kymo_host_notice_exec(kymo_host *host);
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * launch.c - see launch.h.
  *
- *   spool, socket, session -> fork, exec -> the library attaches -> rounds -> the program ends ->
- *   last round -> end of the recording
+ *   spool, socket -> fork, exec -> what attaches is recorded, in rounds (tree.h) -> the program
+ * ends
+ *   -> whatever it started ends -> end of the recording
  *
- * One thread does it all. It waits on a futex in the session, so that a thread which begins is
- * armed at once; a signal (the program ended, Ctrl-C) ends the wait early, and one that comes just
- * before it costs a round's length. The program's end is seen while it is still a zombie, so that
- * its main thread's CPU clock can be read, and is reaped afterwards.
+ * One thread does it all. Signals (the program ended, Ctrl-C) are let in while it waits. The
+ * program's end is seen while it is still a zombie, so that its CPU clocks can be read, and it is
+ * reaped at once: nobody is to find a zombie where there would be none without us.
  */
 #include "recorder/launch.h"
 
@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +28,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "buffer/attach.h"
-#include "recorder/attach_server.h"
-#include "recorder/host.h"
 #include "recorder/machine.h"
 #include "recorder/paths.h"
 #include "recorder/recording.h"
 #include "recorder/task.h"
+#include "recorder/tree.h"
 #include "sys/clock.h"
 
 #define RECORDER_PRIORITY (-10)
@@ -90,30 +88,40 @@ struct launch {
     struct limit files;     /* how many may be open */
     struct limit file_size; /* a session is a file in memory, and counts */
     int priority;           /* as it was */
-    struct kymo_attach_server server;
+    sigset_t signals;       /* the mask as it was */
+    kymo_tree *tree;
     kymo_recording_writer *writer;
     int spool;
-    kymo_host *host;
     pid_t pid;
+    int has_ended;       /* the program, and it was reaped */
+    struct rusage usage; /* what wait4 said of it and of its children */
+    struct kymo_tree_ending ending;
+    uint32_t last_image; /* process number of its last image; UINT32_MAX: none */
     uint64_t start_ns;
     char reason[160];    /* why this engine */
     char link[PATH_MAX]; /* to the library, where its own path cannot be preloaded; else empty */
 };
 
+/* They are let in while the recorder waits, so that none comes just before a wait. */
 static void take_signals(struct launch *l)
 {
+    sigset_t ours;
+    sigemptyset(&ours);
     child_changed = interrupts = forward_signal = 0;
     for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++) {
         struct sigaction action = {.sa_flags = 0};
         action.sa_handler = handled[i].handler;
         sigaction(handled[i].signo, &action, &l->before[i]);
+        sigaddset(&ours, handled[i].signo);
     }
+    sigprocmask(SIG_BLOCK, &ours, &l->signals);
 }
 
 static void give_signals_back(const struct launch *l)
 {
     for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
         sigaction(handled[i].signo, &l->before[i], NULL);
+    sigprocmask(SIG_SETMASK, &l->signals, NULL);
 }
 
 /* The recorder takes what it may; nothing where that fails. */
@@ -257,8 +265,8 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
         return kymo_error_set(detail, err, 0, "%s: %s", l->asked->spool_path, kymo_err_text(err));
     l->config.events = &kymo_recording_write_handler;
     l->config.events_context = l->writer;
-    KYMO_TRY(kymo_host_create(&l->config, 0, &l->host, detail));
-    return kymo_attach_server_open(&l->server, detail);
+    l->config.flags = KYMO_SESSION_CHILDREN;
+    return kymo_tree_create(&l->config, &l->tree, detail);
 }
 
 /* ---- the program ---- */
@@ -276,7 +284,7 @@ static char **make_environment(const struct launch *l)
     if (!env ||
         asprintf(&preload, "LD_PRELOAD=%s%s%s", l->link[0] ? l->link : l->asked->preload_path,
                  theirs ? ":" : "", theirs ? theirs : "") < 0 ||
-        asprintf(&attach, KYMO_ATTACH_ENV "=%s", l->server.name) < 0) {
+        asprintf(&attach, KYMO_ATTACH_ENV "=%s", kymo_tree_socket(l->tree)) < 0) {
         free(env);
         free(preload);
         return NULL;
@@ -356,89 +364,19 @@ static kymo_err write_process(struct launch *l)
     return kymo_recording_write_process(l->writer, &e);
 }
 
-/* 1 when the program has ended and waits to be reaped. */
-static int has_ended(const struct launch *l)
+static kymo_err note(const struct launch *l, kymo_event_severity severity, const char *text)
 {
-    siginfo_t info = {0};
-    return waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           info.si_pid == l->pid;
+    kymo_event_note e = {kymo_clock_ns(CLOCK_MONOTONIC), 0, severity, text};
+    return kymo_recording_write_note(l->writer, &e);
 }
 
 static void forward(const struct launch *l)
 {
     int signo = forward_signal;
-    if (signo) {
+    if (signo && !l->has_ended) {
         forward_signal = 0;
         kill(l->pid, signo);
     }
-}
-
-/* Waits for the library in the program to attach. *attached is 0 if the program ended first, or
- * if Ctrl-C did not end it. */
-static kymo_err await_attach(struct launch *l, int *attached)
-{
-    *attached = 0;
-    while (!has_ended(l) && interrupts < 2) {
-        struct pollfd p = {.fd = l->server.listener, .events = POLLIN};
-        (void)poll(&p, 1, 100);
-        forward(l);
-        int connection =
-            kymo_attach_server_welcome(&l->server, l->pid, kymo_host_memory(l->host),
-                                       kymo_host_bytes(l->host), kymo_host_table_bytes(l->host));
-        if (connection < 0)
-            continue;
-        kymo_host_attached(l->host, l->pid);
-        kymo_err err = KYMO_OK;
-        if (kymo_attach_server_ready(connection)) {
-            /* The first round arms the main thread, before it runs on. */
-            err = kymo_host_round(l->host);
-            *attached = 1;
-        }
-        kymo_attach_server_go(connection);
-        close(connection);
-        if (*attached || err != KYMO_OK)
-            return err;
-    }
-    return KYMO_OK;
-}
-
-/* Rounds until the program ends, or the recording shall. *stopped: before the program's end. */
-static kymo_err record(struct launch *l, int *stopped)
-{
-    uint64_t end_ns = l->asked->options->duration_ns
-                          ? kymo_clock_ns(CLOCK_MONOTONIC) + l->asked->options->duration_ns
-                          : UINT64_MAX;
-    sig_atomic_t seen = 0;
-    uint64_t first_ns = 0;
-    *stopped = 0;
-    for (;;) {
-        uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-        if (interrupts != seen) {
-            if (seen && now_ns - first_ns < SECOND_INTERRUPT_NS)
-                break;
-            seen = interrupts;
-            first_ns = now_ns;
-        }
-        if (now_ns >= end_ns)
-            break;
-        forward(l);
-        if (child_changed) {
-            child_changed = 0;
-            if (has_ended(l))
-                return KYMO_OK;
-        }
-        kymo_host_wait(l->host, ROUND_NS);
-        KYMO_TRY(kymo_host_round(l->host));
-        KYMO_TRY(kymo_recording_flush(l->writer));
-    }
-    *stopped = 1;
-    return KYMO_OK;
-}
-
-static kymo_err note(const struct launch *l, kymo_event_severity severity, const char *text)
-{
-    kymo_event_note e = {kymo_clock_ns(CLOCK_MONOTONIC), 0, severity, text};
-    return kymo_recording_write_note(l->writer, &e);
 }
 
 static uint64_t in_ns(struct timeval t)
@@ -446,68 +384,147 @@ static uint64_t in_ns(struct timeval t)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-/* wait4 adds what the children used that the program waited for. They are not recorded: their time
- * is none of the program's, and whoever reads the figures is told where it went. */
-static kymo_err take_children_out(const struct launch *l, kymo_event_process_end *e,
-                                  uint64_t own_user_ns, uint64_t own_system_ns)
+/* Reaps the program if it has ended: first its own clocks are read, which are gone with it. block:
+ * waits for it. */
+static kymo_err reap(struct launch *l, int block)
 {
-    uint64_t own_ns = own_user_ns + own_system_ns;
-    uint64_t all_ns = e->user_ns + e->system_ns;
-    if (all_ns <= own_ns || all_ns - own_ns < CHILDREN_NOTED_NS)
+    siginfo_t info = {0};
+    int how = block ? 0 : WNOHANG;
+    int gone;
+    do {
+        forward(l);
+        gone = waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOWAIT | how);
+    } while (gone < 0 && errno == EINTR);
+    if (gone == 0 && info.si_pid != l->pid)
         return KYMO_OK;
+    uint64_t system_ns = 0;
+    l->ending.end_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    if (kymo_task_process_cpu_ns(l->pid, &l->ending.user_ns, &system_ns))
+        l->ending.cpu_ns = l->ending.user_ns + system_ns;
+    (void)kymo_task_cpu_ns(l->pid, l->pid, &l->ending.main_cpu_ns);
+    while (wait4(l->pid, &l->ending.wait_status, 0, &l->usage) < 0 && errno == EINTR)
+        ;
+    l->has_ended = 1;
+    if (l->ending.cpu_ns == 0) {
+        l->ending.user_ns = in_ns(l->usage.ru_utime);
+        l->ending.cpu_ns = l->ending.user_ns + in_ns(l->usage.ru_stime);
+    }
+    return kymo_tree_ended(l->tree, l->pid, &l->ending, &l->last_image);
+}
+
+/* Says that the program has ended, and its processes have not. */
+static void say_it_goes_on(const struct launch *l)
+{
+    const char *name = strrchr(l->asked->argv[0], '/');
+    if (!l->asked->quiet)
+        fprintf(stderr, "kymo: %s has ended; %u of its processes run on (Ctrl-C stops waiting)\n",
+                name ? name + 1 : l->asked->argv[0], kymo_tree_alive(l->tree));
+}
+
+/* What Ctrl-C, typed twice, or duration= end; and once the program has ended, Ctrl-C typed once or
+ * a signal that would have been the program's. */
+struct stop {
+    uint64_t end_ns;
+    uint64_t first_ns;
+    sig_atomic_t seen;
+};
+
+static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
+{
+    if (interrupts != s->seen) {
+        if (l->has_ended || (s->seen && now_ns - s->first_ns < SECOND_INTERRUPT_NS))
+            return 1;
+        s->seen = interrupts;
+        s->first_ns = now_ns;
+    }
+    return now_ns >= s->end_ns || (l->has_ended && forward_signal);
+}
+
+/* Rounds until the program and all that it started have ended, or the recording shall. */
+static kymo_err record(struct launch *l)
+{
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    uint64_t round_ns = now_ns + ROUND_NS;
+    struct stop stop = {.end_ns = UINT64_MAX};
+    if (l->asked->options->duration_ns)
+        stop.end_ns = now_ns + l->asked->options->duration_ns;
+    while (!shall_stop(l, &stop, now_ns)) {
+        forward(l);
+        if (child_changed) {
+            child_changed = 0;
+            KYMO_TRY(reap(l, 0));
+            if (l->has_ended && kymo_tree_alive(l->tree)) {
+                stop.seen = interrupts; /* those were meant for the program */
+                say_it_goes_on(l);
+            }
+        }
+        if (l->has_ended && kymo_tree_alive(l->tree) == 0)
+            break;
+        KYMO_TRY(kymo_tree_wait(l->tree, round_ns, &l->signals));
+        now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+        if (now_ns < round_ns)
+            continue;
+        round_ns = now_ns + ROUND_NS;
+        KYMO_TRY(kymo_tree_round(l->tree));
+        KYMO_TRY(kymo_recording_flush(l->writer));
+    }
+    return KYMO_OK;
+}
+
+/* wait4 adds what the children used that the program waited for. What is in none of the recorded
+ * processes is told. */
+static kymo_err tell_missing(const struct launch *l)
+{
+    uint64_t all_ns = in_ns(l->usage.ru_utime) + in_ns(l->usage.ru_stime);
+    uint64_t recorded_ns = kymo_tree_cpu_ns(l->tree);
     char used[32];
     char text[128];
-    e->user_ns = own_user_ns;
-    e->system_ns = own_system_ns;
+    if (all_ns <= recorded_ns || all_ns - recorded_ns < CHILDREN_NOTED_NS)
+        return KYMO_OK;
     snprintf(text, sizeof text,
              "child processes of the program used %s of CPU time: they are not recorded",
-             kymo_format_duration(used, all_ns - own_ns));
+             kymo_format_duration(used, all_ns - recorded_ns));
     return note(l, KYMO_NOTE_WARNING, text);
 }
 
-/* Reaps the program (unless it runs on) and ends the recording. */
-static kymo_err finish(struct launch *l, int attached, int running, kymo_launch_result *result)
+/* The event of a program that attached nothing to be ended with. */
+static kymo_err end_program(const struct launch *l)
+{
+    kymo_event_process_end e = {
+        .process = 0,
+        .wait_status = l->ending.wait_status,
+        .end_ns = l->ending.end_ns,
+        .user_ns = l->ending.user_ns,
+        .system_ns = l->ending.cpu_ns - l->ending.user_ns,
+    };
+    return kymo_recording_write_process_end(l->writer, &e);
+}
+
+/* Ends the recording; the program runs on if it has not ended. */
+static kymo_err finish(struct launch *l, kymo_launch_result *result)
 {
     uint64_t end_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    uint64_t main_cpu_ns = 0;
-    (void)kymo_task_cpu_ns(l->pid, l->pid, &main_cpu_ns);
-    kymo_err err = attached ? kymo_host_finish(l->host, end_ns, main_cpu_ns)
-                            : note(l, KYMO_NOTE_WARNING,
-                                   "nothing was recorded: the program did not load "
-                                   "libkymo-preload.so, or ended before it did");
-    struct rusage usage = {0};
-    if (!running) {
-        uint64_t own_user_ns = 0;
-        uint64_t own_system_ns = 0;
-        int known = kymo_task_process_cpu_ns(l->pid, &own_user_ns, &own_system_ns);
-        while (wait4(l->pid, &result->wait_status, 0, &usage) < 0 && errno == EINTR)
-            forward(l);
-        kymo_event_process_end e = {
-            .process = 0,
-            .wait_status = result->wait_status,
-            .end_ns = end_ns,
-            .user_ns = in_ns(usage.ru_utime),
-            .system_ns = in_ns(usage.ru_stime),
-        };
-        if (err == KYMO_OK && known)
-            err = take_children_out(l, &e, own_user_ns, own_system_ns);
-        result->cpu_ns = e.user_ns + e.system_ns;
-        if (err == KYMO_OK)
-            err = kymo_recording_write_process_end(l->writer, &e);
+    KYMO_TRY(kymo_tree_finish(l->tree, end_ns));
+    if (kymo_tree_recorded(l->tree) == 0)
+        KYMO_TRY(note(l, KYMO_NOTE_WARNING,
+                      "nothing was recorded: the program did not load libkymo-preload.so, or ended "
+                      "before it did"));
+    if (l->has_ended) {
+        if (l->last_image == UINT32_MAX)
+            KYMO_TRY(end_program(l));
+        KYMO_TRY(tell_missing(l));
+        result->cpu_ns = l->ending.cpu_ns;
+        result->wait_status = l->ending.wait_status;
     }
-    result->interrupted = running;
-    kymo_event_end end = {end_ns, !running};
-    if (err == KYMO_OK)
-        err = kymo_recording_write_end(l->writer, &end);
-    return err;
+    result->interrupted = !l->has_ended;
+    kymo_event_end end = {end_ns, l->has_ended ? 1u : 0u};
+    return kymo_recording_write_end(l->writer, &end);
 }
 
 kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *result,
                      kymo_error *detail)
 {
-    struct launch l = {.asked = asked, .spool = -1, .server = {.listener = -1}};
-    int attached = 0;
-    int running = 0;
+    struct launch l = {.asked = asked, .spool = -1, .last_image = UINT32_MAX};
     memset(result, 0, sizeof *result);
     l.priority = getpriority(PRIO_PROCESS, 0);
     take_signals(&l);
@@ -526,22 +543,18 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     (void)setpriority(PRIO_PROCESS, 0, RECORDER_PRIORITY);
     /* A descriptor for each of its threads; the program itself keeps the limit it was given. */
     raise_limit(RLIMIT_NOFILE, &l.files);
+    kymo_tree_set_program(l.tree, l.pid);
     err = write_process(&l);
     if (err == KYMO_OK)
-        err = await_attach(&l, &attached);
-    kymo_paths_unlink(l.link);
-    /* Nobody takes connections from now on: who tries is to know at once. */
-    kymo_attach_server_close(&l.server);
-    if (err == KYMO_OK && attached)
-        err = record(&l, &running);
-    else if (err == KYMO_OK)
-        running = !has_ended(&l);
-    /* Whatever went wrong with the recording, the program runs to its end, without us. */
-    if (err != KYMO_OK)
-        kymo_host_stop(l.host);
-    kymo_err finish_err = finish(&l, attached && err == KYMO_OK, running, result);
-    if (err == KYMO_OK)
-        err = finish_err;
+        err = record(&l);
+    if (err == KYMO_OK) {
+        err = finish(&l, result);
+    } else {
+        /* Whatever went wrong with the recording, the program runs to its end, without us. */
+        kymo_tree_stop(l.tree);
+        (void)!reap(&l, 1);
+        result->wait_status = l.ending.wait_status;
+    }
     if (err != KYMO_OK) {
         kymo_error why = {0};
         (void)kymo_recording_error(l.writer, &why);
@@ -554,8 +567,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
 out:
     give_limit_back(RLIMIT_FSIZE, &l.file_size);
     kymo_paths_unlink(l.link);
-    kymo_attach_server_close(&l.server);
-    kymo_host_destroy(l.host);
+    kymo_tree_destroy(l.tree);
     kymo_recording_writer_destroy(l.writer);
     if (l.spool >= 0)
         close(l.spool);

@@ -18,12 +18,18 @@ kymo_err kymo_session_events_flush(struct kymo_session_events *to)
     return to->events->samples(to->context, &e);
 }
 
+uint32_t kymo_session_events_thread(const struct kymo_session_events *to, uint32_t drained)
+{
+    return to->threads.data[drained];
+}
+
 static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
 {
     struct kymo_session_events *to = context;
-    if (to->batched == KYMO_SAMPLE_BATCH || (to->batched && to->batch_thread != s->thread))
+    uint32_t thread = kymo_session_events_thread(to, s->thread);
+    if (to->batched == KYMO_SAMPLE_BATCH || (to->batched && to->batch_thread != thread))
         KYMO_TRY(kymo_session_events_flush(to));
-    to->batch_thread = s->thread;
+    to->batch_thread = thread;
     to->samples++;
     to->batch[to->batched++] = (kymo_event_sample){
         .time_ns = s->time_ns,
@@ -39,8 +45,11 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
 {
     struct kymo_session_events *to = context;
     char name[16] = "";
+    /* The drain numbers them densely, from 0. */
+    KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
+    uint32_t thread = (*to->next_thread)++;
     kymo_task_name(to->pid, (pid_t)t->tid, name);
-    kymo_event_thread e = {t->thread, to->process, (int32_t)t->tid, t->start_ns, name};
+    kymo_event_thread e = {thread, to->process, (int32_t)t->tid, t->start_ns, name};
     return to->events->thread(to->context, &e);
 }
 
@@ -48,13 +57,19 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
 {
     struct kymo_session_events *to = context;
     KYMO_TRY(kymo_session_events_flush(to));
+    uint32_t thread = kymo_session_events_thread(to, t->thread);
     if (t->name[0]) {
-        kymo_event_thread_name n = {t->thread, t->end_ns, t->name};
+        kymo_event_thread_name n = {thread, t->end_ns, t->name};
         KYMO_TRY(to->events->thread_name(to->context, &n));
     }
     uint64_t cpu_ns = t->end_cpu_ns;
-    if (cpu_ns == 0 && t->flags & KYMO_SLOT_MAIN)
-        cpu_ns = to->main_cpu_ns;
+    if (t->flags & KYMO_SLOT_MAIN) {
+        /* What it says itself it says before its last system call. */
+        if (cpu_ns < to->main_cpu_ns)
+            cpu_ns = to->main_cpu_ns;
+        cpu_ns -= cpu_ns < to->main_cpu_before ? cpu_ns : to->main_cpu_before;
+        to->main_sampled_ns = t->last_cpu_ns;
+    }
     if (cpu_ns < t->last_cpu_ns)
         cpu_ns = t->last_cpu_ns;
     if (to->replaced && t->flags & KYMO_SLOT_MAIN) {
@@ -63,30 +78,21 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     }
     to->taken += t->samples;
     to->handler_ns += t->handler_ns;
-    kymo_event_thread_end e = {t->thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};
+    to->cpu_ns += cpu_ns;
+    kymo_event_thread_end e = {thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};
     return to->events->thread_end(to->context, &e);
 }
 
-/* Keeps what the row builder needs to know of a module, until there is one or for good. */
-static kymo_err remember_module(struct kymo_session_events *to,
-                                const struct kymo_module_entry *entry, const char *path)
+static kymo_err want_table(struct kymo_session_events *to, const struct kymo_module_entry *entry,
+                           const char *path)
 {
-    struct kymo_row_job job = {
-        .map_start = entry->map_start,
-        .map_end = entry->map_end,
-        .bias = entry->bias,
-        .build_id_len = entry->build_id_len,
-    };
-    memcpy(job.build_id, entry->build_id, sizeof job.build_id);
-    if (!to->keep_modules || path[0] != '/' || entry->build_id_len == 0)
+    if (!to->tables)
         return KYMO_OK;
-    job.path = strdup(path);
-    if (!job.path)
-        return KYMO_E_NOMEM;
-    kymo_err err = kymo_vec_push(&to->jobs, job);
-    if (err != KYMO_OK)
-        free(job.path);
-    return err;
+    uint32_t file = kymo_row_tables_file(to->tables, path, entry->build_id, entry->build_id_len);
+    if (file == UINT32_MAX)
+        return KYMO_OK;
+    return kymo_vec_push(
+        &to->wants, (struct kymo_row_want){file, entry->map_start, entry->map_end, entry->bias});
 }
 
 /* The file behind a module, in path; as the loader named it if that is all there is to know. The
@@ -138,7 +144,7 @@ static kymo_err on_module(void *context, uint32_t module, const struct kymo_modu
     }
     e.path = module_path(to, entry, e.start, path);
     KYMO_TRY(to->events->module(to->context, &e));
-    KYMO_TRY(remember_module(to, entry, e.path));
+    KYMO_TRY(want_table(to, entry, e.path));
     if (strcmp(e.path, "[vdso]") != 0)
         return KYMO_OK;
     /* The vDSO is no file. It is the same in every process of this kernel, so ours will do. */
@@ -196,8 +202,7 @@ struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
 
 void kymo_session_events_deinit(struct kymo_session_events *to)
 {
-    for (size_t i = 0; i < to->jobs.len; i++)
-        free(to->jobs.data[i].path);
-    kymo_vec_deinit(&to->jobs);
+    kymo_vec_deinit(&to->wants);
+    kymo_vec_deinit(&to->threads);
     free(to->frames);
 }

@@ -17,9 +17,15 @@
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "profile/events.h"
-#include "recorder/row_builder.h"
+#include "recorder/row_tables.h"
 
 #define KYMO_SAMPLE_BATCH 256u
+
+/* A module that would be unwound faster with a row table. */
+struct kymo_row_want {
+    uint32_t file; /* of kymo_row_tables */
+    uint64_t map_start, map_end, bias;
+};
 
 /* The first group is the caller's to set, the second its to read, the third private. */
 struct kymo_session_events {
@@ -27,16 +33,23 @@ struct kymo_session_events {
     void *context;
     uint32_t process; /* in the recording */
     pid_t pid;
-    int keep_modules;     /* whether jobs shall be collected */
-    uint64_t main_cpu_ns; /* of the main thread, where it does not say itself; 0: not known */
-    int replaced; /* by exec: what the main thread used since its last sample is another image's */
+    uint32_t *next_thread;    /* number of the recording's next thread; shared by its sessions */
+    kymo_row_tables *tables;  /* NULL: none */
+    uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
+    uint64_t main_cpu_before; /* what it had used before this image */
+    int replaced; /* by exec, of what is not recorded: what the main thread used since its last
+                   * sample is that image's */
 
-    KYMO_VEC(struct kymo_row_job) jobs; /* modules for the row builder; the paths are owned */
-    uint64_t samples;                   /* that came out */
-    uint64_t taken;                     /* by the handlers of threads that have ended */
-    uint64_t handler_ns;                /* of those */
-    uint64_t unsampled_ns;              /* CPU time that no sample stands for */
+    KYMO_VEC(struct kymo_row_want) wants; /* modules that have no row table yet */
+    uint64_t samples;                     /* that came out */
+    uint64_t taken;                       /* by the handlers of threads that have ended */
+    uint64_t handler_ns;                  /* of those */
+    uint64_t cpu_ns;                      /* of those, in this image */
+    uint64_t unsampled_ns;                /* CPU time that no sample stands for */
+    uint64_t main_sampled_ns;             /* of the main thread, if it has ended: what of its time
+                                           * samples stand for */
 
+    KYMO_VEC(uint32_t) threads;                 /* numbers in the recording, by the drain's */
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
     uint32_t batched;
     uint32_t batch_thread;
@@ -49,6 +62,8 @@ struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to);
 /* Writes the samples that wait; to be called at the end of each round. */
 KYMO_NODISCARD
 kymo_err kymo_session_events_flush(struct kymo_session_events *to);
+/* The recording's number of a thread that the drain has announced. */
+uint32_t kymo_session_events_thread(const struct kymo_session_events *to, uint32_t drained);
 void kymo_session_events_deinit(struct kymo_session_events *to);
 
 #endif

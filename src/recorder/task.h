@@ -23,6 +23,8 @@ int kymo_task_name(pid_t pid, pid_t tid, char name[16]);
 int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count);
 /* The thread's CPU time so far, by the scheduler's clock; works for a zombie's main thread. */
 int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
+/* The process's CPU clock, of all its threads and images; works until it is reaped. */
+int kymo_task_process_clock(pid_t pid, uint64_t *cpu_ns);
 /* CPU time of the process itself, of all its threads but of no child; works until it is reaped. The
  * sum is of the process's clock, its division of the kernel's figures in ticks. */
 int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns);

@@ -57,12 +57,22 @@ static int say(int fd, enum kymo_attach_kind kind)
     return send(fd, &m, sizeof m, MSG_NOSIGNAL) == (ssize_t)sizeof m;
 }
 
-/* One message of this kind, and the descriptor that came with it (-1: none). */
-static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *m, int *passed)
+static void close_all(int fds[KYMO_ATTACH_MEMORIES])
+{
+    for (int i = 0; i < KYMO_ATTACH_MEMORIES; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+/* One message of this kind, and the descriptors that came with it (-1: none). */
+static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *m,
+                int passed[KYMO_ATTACH_MEMORIES])
 {
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(KYMO_ATTACH_MEMORIES * sizeof(int))];
     } control;
     struct iovec iov = {m, sizeof *m};
     struct msghdr message = {.msg_iov = &iov,
@@ -70,7 +80,8 @@ static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
     ssize_t n;
-    *passed = -1;
+    for (int i = 0; i < KYMO_ATTACH_MEMORIES; i++)
+        passed[i] = -1;
     do {
         n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
     } while (n < 0 && errno == EINTR);
@@ -78,22 +89,39 @@ static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *
         return 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-            c->cmsg_len == CMSG_LEN(sizeof(int)))
-            memcpy(passed, CMSG_DATA(c), sizeof(int));
+            c->cmsg_len <= CMSG_LEN(KYMO_ATTACH_MEMORIES * sizeof(int)))
+            memcpy(passed, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
     return n == (ssize_t)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == kind;
+}
+
+/* Maps what all processes of the recording share: without it all is slower, and as right. A forked
+ * child is to have nothing of it, nor a core file. */
+static void *map_shared(int fd, uint64_t bytes, int protection)
+{
+    if (fd < 0 || bytes == 0)
+        return NULL;
+    void *map = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    if (madvise(map, bytes, MADV_DONTFORK) != 0) {
+        munmap(map, bytes);
+        return NULL;
+    }
+    (void)madvise(map, bytes, MADV_DONTDUMP);
+    return map;
 }
 
 kymo_err kymo_attach(const char *name, struct kymo_attachment *out, const char **why)
 {
     kymo_err err = KYMO_E_SYSTEM;
     struct kymo_attach_message m = {0};
-    int memory = -1;
+    int memory[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
     *why = "the recorder cannot be reached";
     int fd = dial(name);
     if (fd < 0)
         return KYMO_E_NOT_FOUND;
     *why = "the recorder does not answer";
-    if (!say(fd, KYMO_ATTACH_HELLO) || !hear(fd, KYMO_ATTACH_WELCOME, &m, &memory))
+    if (!say(fd, KYMO_ATTACH_HELLO) || !hear(fd, KYMO_ATTACH_WELCOME, &m, memory))
         goto fail;
     *why = "the recorder is of another version";
     err = KYMO_E_VERSION;
@@ -101,19 +129,14 @@ kymo_err kymo_attach(const char *name, struct kymo_attachment *out, const char *
         goto fail;
     *why = "the recorder refused";
     err = KYMO_E_PERMISSION;
-    if (m.error != KYMO_OK || memory < 0)
+    if (m.error != KYMO_OK || memory[KYMO_ATTACH_SESSION] < 0)
         goto fail;
     *why = "no address space for the session (see the buffer option)";
     err = KYMO_E_NOMEM;
-    void *map = mmap(NULL, m.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    void *map = mmap(NULL, m.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     memory[KYMO_ATTACH_SESSION], 0);
     if (map == MAP_FAILED)
         goto fail;
-    /* The program may only read the tables; without them unwinding is slower, and as right. */
-    void *area = MAP_FAILED;
-    if (m.table_bytes >= sizeof(struct kymo_table_area))
-        area = mmap(NULL, m.table_bytes, PROT_READ, MAP_SHARED, memory, (off_t)m.size_bytes);
-    close(memory);
-    memory = -1;
     *why = "the session is not one";
     err = kymo_session_check(map, m.size_bytes, &out->plan);
     /* A forked child is to have nothing of it but the header (capture/family.h), nor a core file.
@@ -122,24 +145,21 @@ kymo_err kymo_attach(const char *name, struct kymo_attachment *out, const char *
     if (err != KYMO_OK ||
         madvise((char *)map + header, m.size_bytes - header, MADV_DONTFORK) != 0) {
         munmap(map, m.size_bytes);
-        if (area != MAP_FAILED)
-            munmap(area, m.table_bytes);
         goto fail;
     }
-    if (area != MAP_FAILED && madvise(area, m.table_bytes, MADV_DONTFORK) == 0) {
-        (void)madvise(area, m.table_bytes, MADV_DONTDUMP);
-        out->table_area = area;
-        out->table_area_bytes = m.table_bytes;
-    }
     (void)madvise(map, m.size_bytes, MADV_DONTDUMP);
+    out->bell =
+        map_shared(memory[KYMO_ATTACH_BELL], KYMO_ATTACH_BELL_BYTES, PROT_READ | PROT_WRITE);
+    out->tables = map_shared(memory[KYMO_ATTACH_TABLES], m.table_bytes, PROT_READ);
+    out->tables_bytes = out->tables ? m.table_bytes : 0;
+    close_all(memory);
     out->base_cpu_ns = m.cpu_ns;
     out->socket = fd;
     out->session = map;
     return KYMO_OK;
 
 fail:
-    if (memory >= 0)
-        close(memory);
+    close_all(memory);
     close(fd);
     return err;
 }
@@ -147,10 +167,9 @@ fail:
 void kymo_attach_finish(struct kymo_attachment *a)
 {
     struct kymo_attach_message m;
-    int none = -1;
+    int none[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
     if (say(a->socket, KYMO_ATTACH_READY))
-        (void)hear(a->socket, KYMO_ATTACH_GO, &m, &none);
-    if (none >= 0)
-        close(none);
+        (void)hear(a->socket, KYMO_ATTACH_GO, &m, none);
+    close_all(none);
     close(a->socket);
 }

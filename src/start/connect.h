@@ -11,14 +11,14 @@
 #define KYMO_START_CONNECT_H
 
 #include "buffer/session.h"
-#include "buffer/table_area.h"
 
 struct kymo_attachment {
     int socket;
     struct kymo_session *session;
     struct kymo_session_plan plan;
-    const struct kymo_table_area *table_area; /* NULL: no address space for it */
-    uint64_t table_area_bytes;
+    uint32_t *bell;     /* NULL: no address space for it */
+    const char *tables; /* the same */
+    uint64_t tables_bytes;
     uint64_t base_cpu_ns; /* what the calling thread had used before this image */
 };
 

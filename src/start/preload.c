@@ -183,8 +183,10 @@ static void configure(struct kymo_process *p, const struct kymo_attachment *a)
     }
     p->default_stack_bytes = stack ? stack : 8u << 20;
     p->base_cpu_ns = a->base_cpu_ns;
-    p->table_area = a->table_area;
-    p->table_area_bytes = a->table_area_bytes;
+    p->bell = a->bell;
+    p->table_area = a->tables ? kymo_session_tables(a->session, &a->plan) : NULL;
+    p->tables = a->tables;
+    p->tables_bytes = a->tables_bytes;
     kymo_walker_init_stable(&p->walker);
     p->session = s;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/poller.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "sys/clock.h"
+
+#define SERVED_MAX 64
+
+int kymo_poller_open(void)
+{
+    return epoll_create1(EPOLL_CLOEXEC);
+}
+
+kymo_err kymo_poller_add(int poller, struct kymo_poll_source *source)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data = {.ptr = source}};
+    return epoll_ctl(poller, EPOLL_CTL_ADD, source->fd, &e) == 0 ? KYMO_OK
+                                                                 : kymo_err_from_errno(errno);
+}
+
+void kymo_poller_remove(int poller, const struct kymo_poll_source *source)
+{
+    struct epoll_event none = {0};
+    (void)epoll_ctl(poller, EPOLL_CTL_DEL, source->fd, &none);
+}
+
+kymo_err kymo_poller_wait(int poller, uint64_t until_ns, const sigset_t *mask)
+{
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    struct timespec timeout = {(time_t)(left_ns / 1000000000u), (long)(left_ns % 1000000000u)};
+    struct pollfd p = {.fd = poller, .events = POLLIN};
+    if (ppoll(&p, 1, &timeout, mask) <= 0)
+        return KYMO_OK;
+    for (int i = 0; i < SERVED_MAX; i++) {
+        /* One at a time: to serve one may end another. Those that are served come last again. */
+        struct epoll_event e;
+        if (epoll_wait(poller, &e, 1, 0) != 1)
+            break;
+        const struct kymo_poll_source *source = e.data.ptr;
+        KYMO_TRY(source->ready(source->context));
+    }
+    return KYMO_OK;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/process_event.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+/* Of a command line; a longer one is cut. */
+#define COMMAND_BYTES_MAX (64u << 10)
+
+/* Up to cap - 1 bytes of /proc/PID/file, with a NUL behind them; their number. */
+static size_t read_file(pid_t pid, const char *file, char *out, size_t cap)
+{
+    char path[64];
+    size_t len = 0;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && len < cap - 1) {
+        ssize_t n = read(fd, out + len, cap - 1 - len);
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    if (fd >= 0)
+        close(fd);
+    out[len] = '\0';
+    return len;
+}
+
+pid_t kymo_process_parent(pid_t pid)
+{
+    char text[1024];
+    int parent = 0;
+    /* The name, which may hold anything, ends at the last parenthesis. */
+    const char *at = read_file(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    return at && sscanf(at + 1, " %*c %d", &parent) == 1 && parent > 0 ? parent : 0;
+}
+
+kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
+                                  pid_t pid, uint64_t start_ns)
+{
+    char link[64];
+    char exe[PATH_MAX];
+    kymo_err err = KYMO_OK;
+    KYMO_VEC(const char *) argv = {0};
+    char *command = malloc(COMMAND_BYTES_MAX);
+    if (!command)
+        return KYMO_E_NOMEM;
+    size_t len = read_file(pid, "cmdline", command, COMMAND_BYTES_MAX);
+    for (size_t at = 0; at < len && err == KYMO_OK; at += strlen(command + at) + 1)
+        err = kymo_vec_push(&argv, command + at);
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t n = readlink(link, exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    kymo_event_process e = {
+        .process = number,
+        .pid = pid,
+        .parent_pid = kymo_process_parent(pid),
+        .start_ns = start_ns,
+        .exe = exe,
+        .argc = (uint32_t)argv.len,
+        .argv = argv.data,
+    };
+    if (err == KYMO_OK)
+        err = events->process(context, &e);
+    kymo_vec_deinit(&argv);
+    free(command);
+    return err;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * process_event.h - announces a process to the recording, with what /proc says of it.
+ *
+ * Layer:    recorder
+ * Flow:     /proc/PID -> [process_event] -> recording writer
+ * Threads:  any
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_PROCESS_EVENT_H
+#define KYMO_RECORDER_PROCESS_EVENT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "profile/events.h"
+
+/* Writes the event of process `number`, which is pid now. */
+KYMO_NODISCARD
+kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
+                                  pid_t pid, uint64_t start_ns);
+
+/* The parent of a process; 0: not known. */
+pid_t kymo_process_parent(pid_t pid);
+
+#endif

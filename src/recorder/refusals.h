@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * refusals.h - the list of programs that run without us, and why, as notes of the recording.
+ *
+ * Layer:    recorder
+ * Flow:     buffer/refusal.h, tree.c -> [refusals] -> notes
+ * Threads:  the recorder's main thread
+ * Memory:   a bounded table: one program is named once, however often it is started
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_REFUSALS_H
+#define KYMO_RECORDER_REFUSALS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "buffer/session.h"
+#include "profile/events.h"
+
+struct kymo_refused {
+    uint32_t reason;
+    uint64_t count;
+    char path[sizeof((struct kymo_refusal *)0)->path];
+};
+
+typedef struct kymo_refusals {
+    const kymo_event_handler *events;
+    void *context;
+    KYMO_VEC(struct kymo_refused) programs;
+    uint64_t
+        others; /* that found no place in the table, or were overwritten before they were read */
+} kymo_refusals;
+
+/* process: the one that started it. */
+KYMO_NODISCARD
+kymo_err kymo_refusals_add(kymo_refusals *refusals, uint32_t process,
+                           const struct kymo_refusal *refusal);
+/* At the end: how often. */
+KYMO_NODISCARD
+kymo_err kymo_refusals_finish(kymo_refusals *refusals);
+void kymo_refusals_deinit(kymo_refusals *refusals);
+
+#endif

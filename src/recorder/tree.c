@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree.c - see tree.h: the images of a recording, their rounds and their ends.
+ *
+ * A process in which nothing happens (its CPU clock stands still) costs a look at that clock each
+ * round, and nothing else.
+ *
+ * Ends. The program that was launched is our child: as a zombie it tells its clocks. Any other
+ * process is its parent's to reap, which may be quicker than we are; then the last that is known of
+ * its clock counts, and what its threads said at their ends.
+ */
+#include "recorder/tree.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/task.h"
+#include "recorder/tree_state.h"
+#include "sys/clock.h"
+
+#define TABLES_BYTES (64ull << 20)
+/* Rounds for which a process is looked at on after its clock stopped: two scans of /proc. */
+#define STILL_ROUNDS 12u
+/* An image that is to follow attaches within milliseconds; else it is another program's. */
+#define FOLLOW_NS 1000000000ull
+
+static kymo_err on_ring(void *context);
+
+kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out,
+                          kymo_error *detail)
+{
+    kymo_tree *t = calloc(1, sizeof *t);
+    if (!t)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the recorder");
+    t->config = *config;
+    t->config.next_thread = &t->next_thread;
+    t->next_process = 1; /* 0 is the program */
+    t->server.listener = -1;
+    t->refusals.events = config->events;
+    t->refusals.context = config->events_context;
+    t->poller = kymo_poller_open();
+    kymo_err err = t->poller < 0 ? kymo_error_set_errno(detail, "epoll") : KYMO_OK;
+    if (err == KYMO_OK)
+        err = kymo_attach_server_open(&t->server, detail);
+    if (err == KYMO_OK)
+        err = kymo_bell_open(&t->bell, detail);
+    /* Without tables unwinding is slower, and as right. */
+    if (err == KYMO_OK && kymo_row_tables_create(TABLES_BYTES, &t->config.tables) != KYMO_OK)
+        t->config.tables = NULL;
+    if (err == KYMO_OK) {
+        t->door = (struct kymo_poll_source){t->server.listener, kymo_tree_open_door, t};
+        t->ring = (struct kymo_poll_source){kymo_bell_event(t->bell), on_ring, t};
+        err = kymo_poller_add(t->poller, &t->door);
+        if (err == KYMO_OK)
+            err = kymo_poller_add(t->poller, &t->ring);
+        if (err != KYMO_OK)
+            kymo_error_set(detail, err, 0, "cannot wait for programs");
+    }
+    if (err != KYMO_OK) {
+        kymo_tree_destroy(t);
+        return err;
+    }
+    *out = t;
+    return KYMO_OK;
+}
+
+void kymo_tree_destroy(kymo_tree *t)
+{
+    if (!t)
+        return;
+    while (t->callers.len > 0)
+        kymo_tree_drop_caller(t, t->callers.data[0]);
+    while (t->images.len > 0)
+        kymo_tree_drop_image(t, t->images.data[t->images.len - 1]);
+    kymo_vec_deinit(&t->callers);
+    kymo_vec_deinit(&t->images);
+    kymo_row_tables_destroy(t->config.tables);
+    kymo_bell_close(t->bell);
+    kymo_attach_server_close(&t->server);
+    kymo_refusals_deinit(&t->refusals);
+    if (t->poller >= 0)
+        close(t->poller);
+    free(t);
+}
+
+const char *kymo_tree_socket(const kymo_tree *t)
+{
+    return t->server.name;
+}
+
+void kymo_tree_set_program(kymo_tree *t, pid_t pid)
+{
+    t->program = pid;
+}
+
+uint32_t kymo_tree_alive(const kymo_tree *t)
+{
+    return (uint32_t)t->images.len;
+}
+
+uint32_t kymo_tree_recorded(const kymo_tree *t)
+{
+    return t->recorded;
+}
+
+uint64_t kymo_tree_cpu_ns(const kymo_tree *t)
+{
+    return t->cpu_ns;
+}
+
+kymo_host *kymo_tree_host(const kymo_tree *t, uint32_t i)
+{
+    for (size_t at = 0; at < t->images.len; at++)
+        if (t->images.data[at]->is_live && i-- == 0)
+            return t->images.data[at]->host;
+    return NULL;
+}
+
+struct kymo_tree_image *kymo_tree_find(const kymo_tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->images.len; i++)
+        if (t->images.data[i]->pid == pid)
+            return t->images.data[i];
+    return NULL;
+}
+
+/* ---- waiting and rounds ---- */
+
+static kymo_err on_ring(void *context)
+{
+    kymo_tree *t = context;
+    kymo_bell_hear(t->bell);
+    for (size_t i = 0; i < t->images.len; i++) {
+        struct kymo_tree_image *image = t->images.data[i];
+        if (image->is_live && kymo_host_has_rung(image->host))
+            KYMO_TRY(kymo_host_answer(image->host));
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_tree_wait(kymo_tree *t, uint64_t until_ns, const sigset_t *mask)
+{
+    return kymo_poller_wait(t->poller, until_ns, mask);
+}
+
+static int is_still(struct kymo_tree_image *image)
+{
+    uint64_t clock_ns;
+    if (!kymo_task_process_clock(image->pid, &clock_ns))
+        return 0;
+    int moved = clock_ns != image->clock_ns;
+    image->clock_ns = clock_ns;
+    image->still_rounds = moved ? 0 : image->still_rounds + 1;
+    return image->still_rounds > STILL_ROUNDS && !kymo_host_has_rung(image->host);
+}
+
+static kymo_err read_refusals(struct kymo_tree_image *image)
+{
+    struct kymo_refusal refusal;
+    kymo_refusals *all = &image->tree->refusals;
+    while (kymo_host_refusal(image->host, &refusal, &all->others)) {
+        KYMO_TRY(kymo_refusals_add(all, image->process, &refusal));
+        /* The hook has said why: that is enough. */
+        if (refusal.pid == image->pid)
+            image->replacement_told = 1;
+    }
+    return KYMO_OK;
+}
+
+static kymo_err tell_replacement(struct kymo_tree_image *image, uint64_t now_ns)
+{
+    const struct kymo_host_config *c = &image->tree->config;
+    char text[PATH_MAX + 96];
+    if (image->replacement_told)
+        return KYMO_OK;
+    image->replacement_told = 1;
+    snprintf(text, sizeof text,
+             "the process became another program, %s, by exec: that one is not recorded",
+             kymo_host_replaced_by(image->host));
+    kymo_event_note e = {now_ns, image->process, KYMO_NOTE_WARNING, text};
+    return c->events->note(c->events_context, &e);
+}
+
+static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
+{
+    if (is_still(image)) {
+        kymo_host_beat(image->host);
+        return KYMO_OK;
+    }
+    KYMO_TRY(kymo_host_round(image->host));
+    KYMO_TRY(read_refusals(image));
+    if (kymo_host_replaced_by(image->host)[0] == '\0')
+        return KYMO_OK;
+    if (image->replaced_ns == 0)
+        image->replaced_ns = now_ns;
+    return now_ns - image->replaced_ns >= FOLLOW_NS ? tell_replacement(image, now_ns) : KYMO_OK;
+}
+
+/* Where the kernel knows no pidfd: whether it is there still. */
+static int is_gone(const struct kymo_tree_image *image)
+{
+    uint64_t cpu_ns;
+    return image->end.fd < 0 && image->pid != image->tree->program &&
+           !kymo_task_cpu_ns(image->pid, image->pid, &cpu_ns);
+}
+
+kymo_err kymo_tree_round(kymo_tree *t)
+{
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    KYMO_TRY(kymo_tree_drop_late(t, now_ns));
+    for (size_t i = t->images.len; i-- > 0;) {
+        struct kymo_tree_image *image = t->images.data[i];
+        if (!image->is_live)
+            continue;
+        KYMO_TRY(is_gone(image) ? kymo_tree_image_ended(image) : round_of(image, now_ns));
+    }
+    return KYMO_OK;
+}
+
+/* ---- ends ---- */
+
+void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
+{
+    for (size_t i = 0; i < t->images.len; i++)
+        if (t->images.data[i] == image)
+            t->images.data[i] = t->images.data[--t->images.len];
+    if (image->answer.fd >= 0) {
+        kymo_poller_remove(t->poller, &image->answer);
+        close(image->answer.fd);
+    }
+    if (image->end.fd >= 0) {
+        if (image->is_live)
+            kymo_poller_remove(t->poller, &image->end);
+        close(image->end.fd);
+    }
+    kymo_host_destroy(image->host);
+    free(image);
+}
+
+kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
+                             const struct kymo_tree_ending *ending, int is_followed)
+{
+    const struct kymo_host_config *c = &t->config;
+    KYMO_TRY(read_refusals(image));
+    if (!is_followed && kymo_host_replaced_by(image->host)[0])
+        KYMO_TRY(tell_replacement(image, ending->end_ns));
+    KYMO_TRY(kymo_host_finish(image->host, ending->end_ns, ending->main_cpu_ns, is_followed));
+    /* What its threads said; more of it is in the clock, unless that ran on for another image. */
+    uint64_t cpu_ns = kymo_host_cpu_ns(image->host);
+    uint64_t clock_ns = is_followed ? 0 : ending->cpu_ns ? ending->cpu_ns : image->clock_ns;
+    if (clock_ns > image->cpu_before_ns + cpu_ns)
+        cpu_ns = clock_ns - image->cpu_before_ns;
+    uint64_t user_ns = ending->user_ns < cpu_ns ? ending->user_ns : cpu_ns;
+    kymo_event_process_end e = {
+        .process = image->process,
+        .wait_status = ending->wait_status,
+        .end_ns = ending->end_ns,
+        .user_ns = ending->user_ns ? user_ns : cpu_ns,
+        .system_ns = ending->user_ns ? cpu_ns - user_ns : 0,
+    };
+    t->cpu_ns += cpu_ns;
+    kymo_tree_drop_image(t, image);
+    return c->events->process_end(c->events_context, &e);
+}
+
+kymo_err kymo_tree_image_ended(void *context)
+{
+    struct kymo_tree_image *image = context;
+    struct kymo_tree_ending ending = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC), .wait_status = -1};
+    uint64_t system_ns = 0;
+    /* If its parent was not quicker. */
+    if (kymo_task_process_cpu_ns(image->pid, &ending.user_ns, &system_ns))
+        ending.cpu_ns = ending.user_ns + system_ns;
+    (void)kymo_task_cpu_ns(image->pid, image->pid, &ending.main_cpu_ns);
+    return kymo_tree_end_image(image->tree, image, &ending, 0);
+}
+
+kymo_err kymo_tree_ended(kymo_tree *t, pid_t pid, const struct kymo_tree_ending *ending,
+                         uint32_t *process)
+{
+    struct kymo_tree_image *image = kymo_tree_find(t, pid);
+    *process = UINT32_MAX;
+    if (!image)
+        return KYMO_OK;
+    if (!image->is_live) {
+        kymo_tree_drop_image(t, image);
+        return KYMO_OK;
+    }
+    *process = image->process;
+    return kymo_tree_end_image(t, image, ending, 0);
+}
+
+void kymo_tree_stop(kymo_tree *t)
+{
+    t->stopped = 1;
+    if (t->server.listener >= 0) {
+        kymo_poller_remove(t->poller, &t->door);
+        kymo_attach_server_close(&t->server);
+    }
+    for (size_t i = t->images.len; i-- > 0;) {
+        if (t->images.data[i]->is_live)
+            kymo_host_stop(t->images.data[i]->host);
+        else
+            kymo_tree_drop_image(t, t->images.data[i]);
+    }
+}
+
+kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
+{
+    kymo_tree_stop(t);
+    while (t->images.len > 0) {
+        struct kymo_tree_image *image = t->images.data[t->images.len - 1];
+        uint64_t main_cpu_ns = 0;
+        KYMO_TRY(read_refusals(image));
+        if (kymo_host_replaced_by(image->host)[0])
+            KYMO_TRY(tell_replacement(image, end_ns));
+        (void)kymo_task_cpu_ns(image->pid, image->pid, &main_cpu_ns);
+        KYMO_TRY(kymo_host_finish(image->host, end_ns, main_cpu_ns, 0));
+        kymo_tree_drop_image(t, image);
+    }
+    if (t->turned_away) {
+        char text[96];
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " processes are not recorded: too many ran at the same time",
+                 t->turned_away);
+        kymo_event_note e = {end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text};
+        KYMO_TRY(t->config.events->note(t->config.events_context, &e));
+    }
+    return kymo_refusals_finish(&t->refusals);
+}

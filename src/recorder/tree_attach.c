@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree_attach.c - how an image comes into a recording.
+ *
+ *   connection -> HELLO -> may it? is there room? -> a host -> WELCOME -> READY -> its first round,
+ *   which arms the main thread -> GO
+ *
+ * Nobody is waited for: a connection that says nothing is dropped after some time, and meanwhile
+ * everything else goes on. An image that comes from a process that has one already has replaced it,
+ * by exec; so has one whose process got the number of a process whose end we have not seen yet.
+ *
+ * CPU time. The clocks of a process and of its main thread run on through exec. What the main
+ * thread had used just before the exec, which the hook has written down, belongs to the image
+ * before; from there on, the loader's work included, it is the new one's. The sum over all images
+ * of a process is its clock.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "recorder/process_event.h"
+#include "recorder/task.h"
+#include "recorder/tree_state.h"
+#include "sys/clock.h"
+
+#define HELLO_PATIENCE_NS 1000000000ull
+#define READY_PATIENCE_NS 10000000000ull
+#define CALLERS_MAX 64u
+#define ANCESTORS_MAX 64
+
+static uint64_t now(void)
+{
+    return kymo_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* ---- who may, and how many ---- */
+
+static int descends_from_program(const kymo_tree *t, pid_t pid)
+{
+    for (int i = 0; pid > 1 && i < ANCESTORS_MAX; i++) {
+        if (pid == t->program || kymo_tree_find(t, pid))
+            return 1;
+        pid = kymo_process_parent(pid);
+    }
+    return 0;
+}
+
+static int may_attach(const kymo_tree *t, const struct kymo_attach_peer *peer)
+{
+    if (t->stopped || peer->pid <= 0)
+        return 0;
+    if (peer->pid == t->program)
+        return 1;
+    return (t->config.flags & KYMO_SESSION_CHILDREN) &&
+           (peer->uid == geteuid() || descends_from_program(t, peer->pid));
+}
+
+/* Each image takes a descriptor for its end and some for its threads. */
+static int has_room(const kymo_tree *t)
+{
+    struct rlimit files;
+    rlim_t most = 1024;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 4 < most)
+        most = files.rlim_cur / 4;
+    return t->images.len < most;
+}
+
+/* ---- READY, GO ---- */
+
+static void say_goodbye(struct kymo_tree_image *image)
+{
+    if (image->answer.fd < 0)
+        return;
+    kymo_poller_remove(image->tree->poller, &image->answer);
+    close(image->answer.fd);
+    image->answer.fd = -1;
+}
+
+/* When it began: no earlier than what it has used of a CPU would take. */
+static uint64_t start_ns(const struct kymo_tree_image *image)
+{
+    uint64_t used_ns = image->hello_cpu_ns - image->main_before_ns;
+    uint64_t now_ns = now();
+    return used_ns < now_ns ? now_ns - used_ns : now_ns;
+}
+
+static kymo_err take_in(struct kymo_tree_image *image)
+{
+    kymo_tree *t = image->tree;
+    const struct kymo_host_config *c = &t->config;
+    if (image->pid == t->program && !t->program_came) {
+        t->program_came = 1;
+        image->process = 0;
+    } else {
+        image->process = t->next_process++;
+        KYMO_TRY(kymo_process_event_write(c->events, c->events_context, image->process, image->pid,
+                                          start_ns(image)));
+    }
+    image->is_live = 1;
+    t->recorded++;
+    kymo_host_attached(image->host, image->pid, image->process, image->main_before_ns);
+    KYMO_TRY(kymo_host_answer(image->host));
+    KYMO_TRY(kymo_host_round(image->host));
+    if (image->end.fd >= 0)
+        KYMO_TRY(kymo_poller_add(t->poller, &image->end));
+    return KYMO_OK;
+}
+
+static kymo_err on_ready(void *context)
+{
+    struct kymo_tree_image *image = context;
+    struct kymo_attach_message m;
+    int heard = kymo_attach_hear(image->answer.fd, KYMO_ATTACH_READY, &m);
+    if (heard == 0)
+        return KYMO_OK;
+    if (heard < 0 && !kymo_host_is_attached(image->host)) {
+        kymo_tree_drop_image(image->tree, image);
+        return KYMO_OK;
+    }
+    kymo_err err = take_in(image);
+    kymo_attach_go(image->answer.fd);
+    say_goodbye(image);
+    return err;
+}
+
+/* ---- HELLO, WELCOME ---- */
+
+static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
+                                          const struct kymo_attach_message *hello)
+{
+    struct kymo_tree_image *image = calloc(1, sizeof *image);
+    kymo_error why = {0};
+    if (!image)
+        return NULL;
+    *image = (struct kymo_tree_image){
+        .answer = {.fd = -1, .ready = on_ready, .context = image},
+        .end = {.fd = -1, .ready = kymo_tree_image_ended, .context = image},
+        .tree = t,
+        .pid = pid,
+        .start = hello->start,
+        .deadline_ns = now() + READY_PATIENCE_NS,
+        .hello_cpu_ns = hello->cpu_ns,
+    };
+    if (kymo_vec_reserve(&t->images, 1) != KYMO_OK ||
+        kymo_host_create(&t->config, &image->host, &why) != KYMO_OK) {
+        kymo_debug("process %d: %s", (int)pid, why.message);
+        free(image);
+        return NULL;
+    }
+    /* The caller waits for our answer, so that this is its process, and no later one's number. The
+     * program's end its parent hears of: us. */
+    if (pid != t->program)
+        image->end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    /* In a pid namespace of its own it knows its threads by numbers that are not ours. */
+    if (hello->pid != pid)
+        kymo_host_set_foreign(image->host);
+    t->images.data[t->images.len++] = image;
+    return image;
+}
+
+/* Ends the image that this process had until now; what is left of its clocks is the new one's. */
+static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message *hello,
+                       uint64_t *main_ns, uint64_t *process_ns)
+{
+    struct kymo_tree_image *before = kymo_tree_find(t, pid);
+    *main_ns = *process_ns = 0;
+    if (!before)
+        return KYMO_OK;
+    if (!before->is_live) {
+        kymo_tree_drop_image(t, before);
+        return KYMO_OK;
+    }
+    struct kymo_tree_ending ending = {.end_ns = now(), .wait_status = -1};
+    if (hello->start != KYMO_ATTACH_EXEC)
+        return kymo_tree_end_image(t, before, &ending, 0);
+    char exe[PATH_MAX] = "";
+    struct kymo_task_exe unused;
+    (void)kymo_task_executable(pid, &unused, exe, sizeof exe);
+    const char *between = kymo_host_replaced_by(before->host);
+    /* What ran between the two, if it is another program, is nobody's. */
+    int is_followed = between[0] == '\0' || strcmp(between, exe) == 0;
+    ending.main_cpu_ns =
+        is_followed ? kymo_host_main_cpu_ns(before->host, hello->cpu_ns) : hello->cpu_ns;
+    *main_ns = ending.main_cpu_ns;
+    uint64_t ended_ns = t->cpu_ns;
+    uint64_t before_ns = before->cpu_before_ns;
+    KYMO_TRY(kymo_tree_end_image(t, before, &ending, is_followed));
+    *process_ns = before_ns + (t->cpu_ns - ended_ns);
+    return KYMO_OK;
+}
+
+static kymo_err refuse(int connection, kymo_err why)
+{
+    static const int none[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
+    struct kymo_attach_message answer = {.error = why};
+    (void)kymo_attach_welcome(connection, &answer, none);
+    close(connection);
+    return KYMO_OK;
+}
+
+/* Takes the connection over. */
+static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_peer *peer,
+                      const struct kymo_attach_message *hello)
+{
+    if (hello->layout != KYMO_SESSION_LAYOUT)
+        return refuse(connection, KYMO_E_VERSION);
+    if (!may_attach(t, peer))
+        return refuse(connection, KYMO_E_PERMISSION);
+    uint64_t main_ns;
+    uint64_t process_ns;
+    KYMO_TRY(follow(t, peer->pid, hello, &main_ns, &process_ns));
+    struct kymo_tree_image *image = has_room(t) ? make_image(t, peer->pid, hello) : NULL;
+    if (!image) {
+        t->turned_away++;
+        return refuse(connection, KYMO_E_NOMEM);
+    }
+    image->main_before_ns = main_ns < hello->cpu_ns ? main_ns : hello->cpu_ns;
+    image->cpu_before_ns = process_ns;
+    image->answer.fd = connection;
+    struct kymo_attach_message answer = {
+        .error = KYMO_OK,
+        .cpu_ns = image->main_before_ns,
+        .size_bytes = kymo_host_bytes(image->host),
+        .table_bytes = t->config.tables ? kymo_row_tables_bytes(t->config.tables) : 0,
+    };
+    const int memories[KYMO_ATTACH_MEMORIES] = {
+        [KYMO_ATTACH_SESSION] = kymo_host_memory(image->host),
+        [KYMO_ATTACH_BELL] = kymo_bell_memory(t->bell),
+        [KYMO_ATTACH_TABLES] = t->config.tables ? kymo_row_tables_memory(t->config.tables) : -1,
+    };
+    int sent = kymo_attach_welcome(connection, &answer, memories);
+    kymo_host_close_memory(image->host);
+    if (!sent || kymo_poller_add(t->poller, &image->answer) != KYMO_OK)
+        kymo_tree_drop_image(t, image);
+    return KYMO_OK;
+}
+
+void kymo_tree_drop_caller(kymo_tree *t, struct kymo_tree_caller *caller)
+{
+    for (size_t i = 0; i < t->callers.len; i++)
+        if (t->callers.data[i] == caller)
+            t->callers.data[i] = t->callers.data[--t->callers.len];
+    if (caller->source.fd >= 0) {
+        kymo_poller_remove(t->poller, &caller->source);
+        close(caller->source.fd);
+    }
+    free(caller);
+}
+
+static kymo_err on_hello(void *context)
+{
+    struct kymo_tree_caller *caller = context;
+    kymo_tree *t = caller->tree;
+    struct kymo_attach_message m;
+    int connection = caller->source.fd;
+    int heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
+    if (heard == 0)
+        return KYMO_OK;
+    struct kymo_attach_peer peer = caller->peer;
+    if (heard > 0) {
+        kymo_poller_remove(t->poller, &caller->source);
+        caller->source.fd = -1;
+    }
+    kymo_tree_drop_caller(t, caller);
+    return heard > 0 ? greet(t, connection, &peer, &m) : KYMO_OK;
+}
+
+static void let_wait(kymo_tree *t, int connection, const struct kymo_attach_peer *peer)
+{
+    struct kymo_tree_caller *caller = calloc(1, sizeof *caller);
+    if (!caller || kymo_vec_reserve(&t->callers, 1) != KYMO_OK) {
+        free(caller);
+        close(connection);
+        return;
+    }
+    *caller = (struct kymo_tree_caller){
+        .source = {.fd = connection, .ready = on_hello, .context = caller},
+        .tree = t,
+        .peer = *peer,
+        .deadline_ns = now() + HELLO_PATIENCE_NS,
+    };
+    t->callers.data[t->callers.len++] = caller;
+    if (kymo_poller_add(t->poller, &caller->source) != KYMO_OK)
+        kymo_tree_drop_caller(t, caller);
+}
+
+kymo_err kymo_tree_open_door(void *tree)
+{
+    kymo_tree *t = tree;
+    struct kymo_attach_peer peer;
+    struct kymo_attach_message m;
+    int connection = kymo_attach_server_accept(&t->server, &peer);
+    if (connection < 0)
+        return KYMO_OK;
+    /* The library says HELLO at once: mostly it is here already. */
+    int heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
+    if (heard > 0)
+        return greet(t, connection, &peer, &m);
+    if (heard == 0 && t->callers.len < CALLERS_MAX)
+        let_wait(t, connection, &peer);
+    else
+        close(connection);
+    return KYMO_OK;
+}
+
+kymo_err kymo_tree_drop_late(kymo_tree *t, uint64_t now_ns)
+{
+    for (size_t i = t->callers.len; i-- > 0;)
+        if (now_ns >= t->callers.data[i]->deadline_ns)
+            kymo_tree_drop_caller(t, t->callers.data[i]);
+    for (size_t i = t->images.len; i-- > 0;) {
+        struct kymo_tree_image *image = t->images.data[i];
+        if (!image->is_live && now_ns >= image->deadline_ns)
+            kymo_tree_drop_image(t, image);
+    }
+    return KYMO_OK;
+}

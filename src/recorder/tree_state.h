@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree_state.h - what a tree consists of; for the files that tree.h is made of.
+ *
+ * Layer:    recorder
+ * Flow:     tree_attach.c (an image comes) -> tree.c (rounds, an image goes)
+ * Threads:  the recorder's main thread
+ * Memory:   an image and a caller each from malloc
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDER_TREE_STATE_H
+#define KYMO_RECORDER_TREE_STATE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "recorder/attach_server.h"
+#include "recorder/bell.h"
+#include "recorder/host.h"
+#include "recorder/poller.h"
+#include "recorder/refusals.h"
+#include "recorder/tree.h"
+
+/* A connection that has not said HELLO yet. */
+struct kymo_tree_caller {
+    struct kymo_poll_source source;
+    kymo_tree *tree;
+    struct kymo_attach_peer peer;
+    uint64_t deadline_ns;
+};
+
+struct kymo_tree_image {
+    struct kymo_poll_source answer; /* READY is to come here; fd -1: it came */
+    struct kymo_poll_source end;    /* its pidfd; fd -1: none */
+    kymo_tree *tree;
+    kymo_host *host;
+    pid_t pid;
+    uint32_t process;
+    uint32_t start; /* enum kymo_attach_start */
+    int is_live;    /* READY came: it has a number and is in the recording */
+    uint64_t deadline_ns;
+    uint64_t hello_cpu_ns;
+    uint64_t main_before_ns; /* CPU clock of its main thread when it began */
+    uint64_t cpu_before_ns;  /* the same of its process */
+    uint64_t clock_ns;       /* the latest of its process */
+    uint32_t still_rounds;   /* that the clock stood still */
+    uint64_t replaced_ns;    /* when it was seen that another program runs there; 0: none */
+    int replacement_told;
+};
+
+struct kymo_tree {
+    struct kymo_host_config config;
+    int poller;
+    struct kymo_attach_server server;
+    struct kymo_poll_source door; /* the server's socket */
+    struct kymo_poll_source ring; /* the bell's event */
+    kymo_bell *bell;
+    pid_t program;
+    int program_came;
+    int stopped;
+    uint32_t next_process;
+    uint32_t next_thread;
+    uint32_t recorded;
+    uint64_t turned_away; /* images for which there was no room */
+    uint64_t cpu_ns;
+    KYMO_VEC(struct kymo_tree_caller *) callers;
+    KYMO_VEC(struct kymo_tree_image *) images;
+    kymo_refusals refusals;
+};
+
+/* ---- tree_attach.c ---- */
+
+/* Somebody is at the door. context: the tree. */
+KYMO_NODISCARD
+kymo_err kymo_tree_open_door(void *tree);
+/* Those who have kept us waiting too long. */
+KYMO_NODISCARD
+kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
+void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
+
+/* ---- tree.c ---- */
+
+/* The image of this process; NULL: none. */
+struct kymo_tree_image *kymo_tree_find(const kymo_tree *tree, pid_t pid);
+/* Ends an image and frees it; followed: by the image that its process has attached now. */
+KYMO_NODISCARD
+kymo_err kymo_tree_end_image(kymo_tree *tree, struct kymo_tree_image *image,
+                             const struct kymo_tree_ending *ending, int is_followed);
+/* Frees one that never came to be in the recording, or is in it to the end. */
+void kymo_tree_drop_image(kymo_tree *tree, struct kymo_tree_image *image);
+/* The process of an image has ended. context: the image. */
+KYMO_NODISCARD
+kymo_err kymo_tree_image_ended(void *image);
+
+#endif

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-kymo_unit_test(row_builder kymo_recorder kymo_symbolize kymo_unwind)
