@@ -27,6 +27,10 @@ kymo_seen_test(own_action.storm "" own_action storm)
 kymo_seen_test(own_action.late.perf "duration=200ms" own_action late)
 kymo_seen_test(own_action.late.timer "duration=200ms,engine=timer" own_action late)
 
+kymo_looker(own_masks)
+kymo_seen_test(own_masks "" own_masks)
+kymo_seen_test(own_masks.timer "engine=timer" own_masks)
+
 add_library(environment_setter SHARED ${CMAKE_SOURCE_DIR}/tests/integration/environment_setter.c)
 kymo_looker(environment)
 target_link_libraries(environment PRIVATE environment_setter)

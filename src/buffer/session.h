@@ -39,8 +39,9 @@ enum kymo_session_engine { KYMO_SESSION_PERF = 1, KYMO_SESSION_TIMER = 2 };
 
 /* What the recording is of. */
 enum kymo_session_flags {
-    KYMO_SESSION_CHILDREN = 1u << 0, /* what the process starts is to be recorded, too */
-    KYMO_SESSION_WALL = 1u << 1,     /* waiting threads, too: a child attaches at once */
+    KYMO_SESSION_CHILDREN = 1u << 0,     /* what the process starts is to be recorded, too */
+    KYMO_SESSION_WALL = 1u << 1,         /* waiting threads, too: a child attaches at once */
+    KYMO_SESSION_SIGNAL_FIXED = 1u << 2, /* signal= was given: stay with that one */
 };
 
 /* The sizes of the parts, a pure function of the whole size. */
@@ -204,7 +205,7 @@ struct kymo_session {
     uint32_t engine;
     uint64_t period_ns;
     uint32_t depth;
-    uint32_t signal;
+    uint32_t signal;          /* by which samples are to arrive at first */
     uint64_t cookie;          /* the value that our own queued signals and timers carry */
     uint64_t heartbeat_limit; /* in clock units: silence longer than this ends the capture */
     uint32_t flags;           /* enum kymo_session_flags */
@@ -227,10 +228,16 @@ struct kymo_session {
     uint32_t refusal_count; /* that were ever written, also by children of vfork */
     struct kymo_refusal refusals[KYMO_REFUSALS] __attribute__((aligned(64)));
 
+    /* The signal that samples arrive by now; 0: the program uses all that could carry them. */
+    uint32_t signal_now __attribute__((aligned(64)));
+    uint32_t signal_wanted; /* 1: the program wants the one that signal= gave; it has it */
+    uint32_t quiet;         /* 1: a seccomp filter came: handlers and hooks make no system call */
+
     /* Written by the recorder. */
     uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */
     uint32_t depot_epoch;                            /* depot (epoch & 1) takes new stacks */
     uint32_t stopped;                                /* 1: capture no more */
+    uint32_t signal_done; /* the last signal_now that all of its events follow */
 };
 
 /* Lays out a session of about total_bytes (1 MiB to 4 GiB; else KYMO_E_RANGE). */

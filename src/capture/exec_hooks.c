@@ -16,6 +16,7 @@
 
 #include "capture/exec_pass.h"
 #include "capture/hook.h"
+#include "capture/mask_hooks.h"
 #include "capture/state.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
@@ -52,19 +53,24 @@ struct exec {
 static void note_replaced(void)
 {
     struct kymo_process *p = kymo_process_here();
-    if (p && p->session->pid == kymo_raw_getpid())
+    if (p && !kymo_is_quiet(p) && p->session->pid == kymo_raw_getpid())
         kymo_store_relaxed(&p->session->replaced_cpu_ns, kymo_clock_thread_cpu());
 }
 
 static int execute(void *what, char *const *env)
 {
     const struct exec *e = what;
+    int result;
     note_replaced();
+    uint64_t held = kymo_mask_settle();
     if (e->by_name)
-        return e->by_name(e->file, e->argv, env);
-    if (e->by_folder)
-        return e->by_folder(e->fd, e->file, e->argv, env, e->flags);
-    return e->by_descriptor(e->fd, e->argv, env);
+        result = e->by_name(e->file, e->argv, env);
+    else if (e->by_folder)
+        result = e->by_folder(e->fd, e->file, e->argv, env, e->flags);
+    else
+        result = e->by_descriptor(e->fd, e->argv, env);
+    kymo_mask_resume(held);
+    return result;
 }
 
 KYMO_HOOK int execve(const char *path, char *const argv[], char *const envp[])

@@ -13,6 +13,7 @@
 #include <threads.h>
 
 #include "capture/hook.h"
+#include "capture/mask_hooks.h"
 #include "capture/module.h"
 #include "capture/thread.h"
 #include "sys/raw.h"
@@ -65,6 +66,7 @@ static struct kymo_thread *prepare(struct kymo_process *p, const pthread_attr_t 
     t->start = start;
     t->argument = argument;
     t->stack_bytes = stack_bytes;
+    kymo_mask_prepare_thread(p, t, attr);
     return t;
 }
 
@@ -74,6 +76,7 @@ static void begin(struct kymo_thread *t)
     struct kymo_process *p = kymo_capturing();
     if (!p)
         return;
+    kymo_mask_begin_thread(p, t);
     /* glibc keeps the thread's control block at the top of its stack. */
     uint64_t top = (uint64_t)(uintptr_t)__builtin_thread_pointer();
     uint64_t size = t->stack_bytes;

@@ -22,14 +22,16 @@
 #include "base/atomic.h"
 #include "buffer/depot.h"
 #include "buffer/stream.h"
+#include "capture/mask_hooks.h"
 #include "capture/module.h"
+#include "capture/own_signals.h"
 #include "capture/tables.h"
 #include "capture/thread.h"
 #include "capture/timer.h"
 #include "sys/clock.h"
 #include "unwind/unwind.h"
 
-struct kymo_program_actions kymo_program_actions;
+#define REAL_TIME 32 /* from here on the default is to end the process */
 
 /* Interns the stack in t->pcs; 0 when there is no room. */
 static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t epoch, uint32_t n,
@@ -98,9 +100,15 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }
 
-/* A timer beside an event without the kernel, none beside one with it. */
-static void match_timer(struct kymo_process *p, struct kymo_thread *t)
+/* A timer beside an event without the kernel, none beside one with it; always by the present
+ * signal. */
+static void match_timer(struct kymo_process *p, struct kymo_thread *t, int from_perf)
 {
+    if (!from_perf) {
+        if (t->timer_signal != kymo_load_relaxed(&p->signal))
+            kymo_timer_follow(p, t);
+        return;
+    }
     int wanted = !kymo_load_relaxed(&t->slot->perf_kernel);
     if (wanted == (int)t->slot->timer_on || t->timer_failed)
         return;
@@ -129,67 +137,75 @@ static void answer_recorder(struct kymo_process *p, struct kymo_thread *t)
         kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
 }
 
-struct kymo_program_action kymo_program_action_get(uint32_t *which)
+/* What the kernel does with a real-time signal that nobody handles: ends the process by it. */
+static KYMO_NOINLINE void die_of(int signo)
 {
-    struct kymo_program_action action;
-    uint32_t at;
-    do {
-        /* Pairs with the release of set. */
-        at = kymo_load_acquire(&kymo_program_actions.current);
-        const struct kymo_program_action *from =
-            &kymo_program_actions.ring[at % KYMO_PROGRAM_ACTIONS];
-        action.handler = kymo_load_relaxed(&from->handler);
-        action.mask = kymo_load_relaxed(&from->mask);
-        action.flags = kymo_load_relaxed(&from->flags);
-        kymo_fence_acquire();
-        /* A writer that has come round to this place wrote all others first. */
-    } while (kymo_load_relaxed(&kymo_program_actions.current) - at >= KYMO_PROGRAM_ACTIONS - 1);
-    if (which)
-        *which = at % KYMO_PROGRAM_ACTIONS;
-    return action;
-}
-
-void kymo_program_action_set(const struct kymo_program_action *action)
-{
-    uint32_t next = kymo_load_relaxed(&kymo_program_actions.current) + 1;
-    struct kymo_program_action *to = &kymo_program_actions.ring[next % KYMO_PROGRAM_ACTIONS];
-    kymo_fence_release(); /* the count that readers look at again is older than what follows */
-    kymo_store_relaxed(&to->handler, action->handler);
-    kymo_store_relaxed(&to->mask, action->mask);
-    kymo_store_relaxed(&to->flags, action->flags);
-    kymo_store_release(&kymo_program_actions.current, next);
+    struct {
+        uint64_t handler, flags, restorer, mask;
+    } by_default = {0, 0, 0, 0};
+    uint64_t bit = KYMO_SIGNAL_BIT(signo);
+    (void)kymo_syscall4(SYS_rt_sigaction, signo, (long)(intptr_t)&by_default, 0, sizeof bit);
+    (void)kymo_syscall3(SYS_tgkill, kymo_raw_getpid(), kymo_raw_gettid(), signo);
+    kymo_raw_change_mask(&bit, 0);
 }
 
 /* Calls the program's handler as the kernel would have called it: with its mask, and once only if
- * it asked for that. The mask of the interrupted code comes back with our own return. */
-static void pass_on(int signo, siginfo_t *info, void *context)
+ * it asked for that. The mask of the interrupted code comes back with our own return. Quiet: with
+ * every signal blocked, since the mask is the kernel's. */
+static void pass_on(int signo, siginfo_t *info, void *context, int quiet)
 {
     uint32_t which;
-    struct kymo_program_action action = kymo_program_action_get(&which);
-    /* The default action of the signals we use is to ignore them. */
-    if (action.handler == SIG_DFL || action.handler == SIG_IGN)
+    int own = kymo_own_signal_find(signo);
+    struct kymo_program_action action = kymo_program_action_get(own < 0 ? 0 : own, &which);
+    if (own < 0 || action.handler == SIG_IGN)
         return;
-    if (action.flags & (int)SA_RESETHAND) {
-        void (*expected)(int) = action.handler;
-        if (!kymo_cas_relaxed(&kymo_program_actions.ring[which].handler, &expected, SIG_DFL))
-            return;
+    if (action.handler == SIG_DFL) {
+        if (signo >= REAL_TIME)
+            die_of(signo);
+        return; /* the others are ignored */
     }
-    uint64_t mask;
-    memcpy(&mask, &((const ucontext_t *)context)->uc_sigmask, sizeof mask);
-    mask |= action.mask | (action.flags & SA_NODEFER ? 0 : 1ull << (signo - 1));
-    kymo_raw_set_mask(&mask, NULL);
+    if (action.flags & (int)SA_RESETHAND && !kymo_program_action_reset(own, which, action.handler))
+        return;
+    if (!quiet) {
+        uint64_t mask;
+        memcpy(&mask, &((const ucontext_t *)context)->uc_sigmask, sizeof mask);
+        mask |= action.mask | (action.flags & SA_NODEFER ? 0 : KYMO_SIGNAL_BIT(signo));
+        kymo_raw_set_mask(&mask, NULL);
+    }
     if (action.flags & SA_SIGINFO)
         ((void (*)(int, siginfo_t *, void *))(void *)action.handler)(signo, info, context);
     else
         action.handler(signo);
 }
 
+/* The program holds this signal blocked, and has it open because of us (mask_hooks.h). One of its
+ * own finds it blocked from here on, and is sent once more. */
+static int hold_back(int signo, siginfo_t *info, void *context)
+{
+    uint64_t bit = KYMO_SIGNAL_BIT(signo);
+    uint64_t mask;
+    ucontext_t *interrupted = context;
+    memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+    if (!(kymo_held_self & bit) || !kymo_mask_is_of_all(mask | kymo_held_self))
+        return 0;
+    kymo_held_self &= ~bit;
+    mask |= bit;
+    memcpy(&interrupted->uc_sigmask, &mask, sizeof mask);
+    long pid = kymo_raw_getpid();
+    if (info->si_code == SI_TKILL)
+        (void)kymo_syscall4(SYS_rt_tgsigqueueinfo, pid, kymo_raw_gettid(), signo,
+                            (long)(intptr_t)info);
+    else
+        (void)kymo_syscall3(SYS_rt_sigqueueinfo, pid, signo, (long)(intptr_t)info);
+    return 1;
+}
+
 /* A raw clone without a TLS of its own runs with its parent's: what it finds there is not about
  * itself. Its stack tells it from its parent without a system call, where bounds are known. */
-static int is_own(const struct kymo_thread *t, const ucontext_t *context)
+static int is_own(const struct kymo_thread *t, const ucontext_t *context, int quiet)
 {
     uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-    return (sp >= t->stack.lo && sp < t->stack.hi) || t->tid == kymo_raw_gettid();
+    return quiet || (sp >= t->stack.lo && sp < t->stack.hi) || t->tid == kymo_raw_gettid();
 }
 
 /* Also of an event that was replaced: its last signal may come after that. */
@@ -199,34 +215,44 @@ static int is_event_of(const struct kymo_thread *t, int fd)
            fd == kymo_load_relaxed(&t->slot->perf_fd_before);
 }
 
+int kymo_signal_is_ours(const struct kymo_process *p, const struct kymo_thread *t,
+                        const siginfo_t *info)
+{
+    if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE)
+        return (uint64_t)(uintptr_t)info->si_value.sival_ptr == p->cookie;
+    return info->si_code >= POLL_IN && info->si_code <= POLL_HUP && t &&
+           is_event_of(t, info->si_fd);
+}
+
 void kymo_on_signal(int signo, siginfo_t *info, void *context)
 {
     int saved = errno;
     struct kymo_process *p = kymo_process_here();
     struct kymo_thread *t = kymo_thread_self;
-    if (p && t && t != &kymo_thread_dead && !is_own(t, context))
+    int quiet = p && kymo_is_quiet(p);
+    if (p && t && t != &kymo_thread_dead && !is_own(t, context, quiet))
         t = &kymo_thread_dead;
 
-    int from_perf = info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
-    int by_cookie = (info->si_code == SI_TIMER || info->si_code == SI_QUEUE) && p &&
-                    (uint64_t)(uintptr_t)info->si_value.sival_ptr == p->cookie;
-    if (!by_cookie && !(from_perf && p && t && is_event_of(t, info->si_fd))) {
-        pass_on(signo, info, context);
+    if (!p || !kymo_signal_is_ours(p, t, info)) {
+        if (quiet || !hold_back(signo, info, context))
+            pass_on(signo, info, context, quiet);
     } else if (t == &kymo_thread_dead) {
         /* A last one that was on its way. */
     } else if (kymo_load_relaxed(&p->session->stopped)) {
-        if (t && t->slot->timer_on)
+        if (t && t->slot->timer_on && !quiet)
             kymo_timer_disarm(t);
     } else if (info->si_code == SI_QUEUE) {
-        answer_recorder(p, t);
+        if (!quiet)
+            answer_recorder(p, t);
     } else if (t) {
+        int from_perf = info->si_code != SI_TIMER;
         if (!recorder_is_silent(p)) {
-            if (from_perf)
-                match_timer(p, t);
+            if (!quiet)
+                match_timer(p, t, from_perf);
             take_sample(p, t, context, from_perf);
         } else {
             kymo_count_loss(p, KYMO_LOSS_RECORDER_GONE);
-            if (t->slot->timer_on)
+            if (t->slot->timer_on && !quiet)
                 kymo_timer_disarm(t);
         }
     }

@@ -1,147 +1,185 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * signal_hooks.c - see signal_hooks.h.
+ *
+ * A program that installs a handler for the signal that samples arrive by gets the signal, and we
+ * move on. Our handler stays in front of the old number and passes on what is not ours. Where we
+ * cannot move (signal= was given, or a seccomp filter came) the two share it.
+ *
+ * The functions of BSD and of System V are sigaction in other words. In glibc they come to it by
+ * ways of their own, so each is hooked.
  */
 #include "capture/signal_hooks.h"
 
+#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "capture/hook.h"
+#include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
-#include "sys/raw.h"
+#include "capture/own_signals.h"
+#include "capture/signal_move.h"
 
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 typedef int altstack_fn(const stack_t *, stack_t *);
 typedef void (*handler_fn)(int);
-typedef handler_fn signal_fn(int, handler_fn);
 
 static sigaction_fn *real_sigaction;
-static signal_fn *real_signal;
 static altstack_fn *real_altstack;
 
 int kymo_signal_hooks_init(void)
 {
     return KYMO_REAL(real_sigaction, sigaction_fn, "sigaction") &&
-           KYMO_REAL(real_signal, signal_fn, "signal") &&
            KYMO_REAL(real_altstack, altstack_fn, "sigaltstack");
 }
 
-static struct kymo_program_action action_of(const struct sigaction *from)
-{
-    struct kymo_program_action to = {.handler = from->sa_handler, .flags = from->sa_flags};
-    memcpy(&to.mask, &from->sa_mask, sizeof to.mask);
-    return to;
-}
-
-static void describe(const struct kymo_program_action *from, struct sigaction *to)
-{
-    *to = (struct sigaction){.sa_flags = from->flags};
-    to->sa_handler = from->handler;
-    memcpy(&to->sa_mask, &from->mask, sizeof from->mask);
-}
-
-/* SA_ONSTACK: programs whose threads run on stacks of their own making, too small for a handler,
- * give each thread an alternate one. 0 once a thread has an alternate one that is too small. */
-static int on_stack = SA_ONSTACK;
-
-/* Our handler for a signal of which the program wants this. A program whose own handler is to
- * interrupt system calls waits for that: then ours must, too. */
-static int install(int signo, const struct kymo_program_action *program)
-{
-    int handled = program->handler != SIG_DFL && program->handler != SIG_IGN;
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | kymo_load_relaxed(&on_stack) |
-                                         (handled ? program->flags & SA_RESTART : SA_RESTART)};
-    ours.sa_sigaction = kymo_on_signal;
-    /* All of them: sigfillset leaves out the two that libc uses itself, and a thread that is
-     * cancelled inside our handler would leave things there as they are. */
-    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-    return real_sigaction(signo, &ours, NULL) == 0;
-}
-
-int kymo_signal_hooks_install(int signo)
-{
-    struct sigaction theirs;
-    if (real_sigaction(signo, NULL, &theirs) != 0)
-        return 0;
-    struct kymo_program_action action = action_of(&theirs);
-    kymo_program_action_set(&action);
-    return install(signo, &action);
-}
-
-/* ---- sigaction ---- */
-
-/* Whether the program may not have this signal's real action, because our handler has it. A child
- * of vfork runs in this memory under another pid: what it sets is for itself alone. */
-static int is_ours(int signo)
-{
-    struct kymo_process *p = kymo_load_acquire(&kymo_process_state);
-    return p && p->session && signo == p->signal && p->session->pid == kymo_raw_getpid();
-}
-
-/* sigaction may be called in a handler: so whoever holds the lock has every signal blocked. A
- * forked child never takes it. */
-static uint32_t actions_lock;
-
-static void lock_actions(uint64_t *mask)
-{
-    static const uint64_t every = UINT64_MAX;
-    kymo_raw_set_mask(&every, mask);
-    for (uint32_t free = 0; !kymo_cas_acq_rel(&actions_lock, &free, 1u); free = 0)
-        kymo_raw_wait_a_little();
-}
-
-static void unlock_actions(const uint64_t *mask)
-{
-    kymo_store_release(&actions_lock, 0u);
-    kymo_raw_set_mask(mask, NULL);
-}
-
-KYMO_HOOK int sigaction(int signo, const struct sigaction *restrict action,
-                        struct sigaction *restrict old)
+static int act(int signo, const struct sigaction *action, struct sigaction *old)
 {
     sigaction_fn *real = KYMO_REAL(real_sigaction, sigaction_fn, "sigaction");
-    if (!is_ours(signo)) {
+    struct kymo_process *p = kymo_process_here();
+    int own = kymo_own_signal_find(signo);
+    if (own < 0 || !p || !kymo_signal_process_is_own(p)) {
         int result = real(signo, action, old);
         /* A child has inherited our handler, and is not to see it. */
-        if (result == 0 && old && old->sa_sigaction == kymo_on_signal) {
-            struct kymo_program_action inherited = kymo_program_action_get(NULL);
-            describe(&inherited, old);
+        if (result == 0 && old && own >= 0 && old->sa_sigaction == kymo_on_signal) {
+            struct kymo_program_action inherited = kymo_program_action_get(own, NULL);
+            kymo_program_action_describe(&inherited, old);
         }
         return result;
     }
     struct kymo_program_action before;
     if (action) {
-        struct kymo_program_action now = action_of(action);
-        uint64_t mask;
-        lock_actions(&mask);
-        before = kymo_program_action_get(NULL);
-        kymo_program_action_set(&now);
-        (void)install(signo, &now);
-        unlock_actions(&mask);
+        struct kymo_program_action now = kymo_program_action_of(action);
+        struct kymo_signal_hold hold;
+        if (now.handler != SIG_DFL && now.handler != SIG_IGN)
+            kymo_signal_leave(p, KYMO_SIGNAL_BIT(signo));
+        kymo_signal_lock(p, &hold);
+        before = kymo_program_action_get(own, NULL);
+        kymo_program_action_set(own, &now);
+        (void)kymo_signal_install(signo, &now);
+        kymo_signal_unlock(&hold);
     } else {
-        before = kymo_program_action_get(NULL);
+        before = kymo_program_action_get(own, NULL);
     }
     if (old)
-        describe(&before, old);
+        kymo_program_action_describe(&before, old);
     return 0;
 }
 
-KYMO_HOOK handler_fn signal(int signo, handler_fn handler)
+KYMO_HOOK int sigaction(int signo, const struct sigaction *restrict action,
+                        struct sigaction *restrict old)
 {
-    signal_fn *real = KYMO_REAL(real_signal, signal_fn, "signal");
-    if (!is_ours(signo) || handler == SIG_ERR) {
-        handler_fn result = real(signo, handler);
-        return result == (handler_fn)(void *)kymo_on_signal ? kymo_program_action_get(NULL).handler
-                                                            : result;
-    }
-    struct sigaction action = {.sa_flags = SA_RESTART};
+    return act(signo, action, old);
+}
+
+/* ---- in other words ---- */
+
+/* What siginterrupt was asked for, as a mask: signal takes heed of it. */
+static uint64_t interrupting;
+
+static handler_fn act_simply(int signo, handler_fn handler, int flags, int blocks_itself)
+{
+    struct sigaction action = {.sa_flags = flags};
     struct sigaction old;
+    if (handler == SIG_ERR || signo <= 0 || signo >= NSIG) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
     action.sa_handler = handler;
-    sigaddset(&action.sa_mask, signo);
-    (void)sigaction(signo, &action, &old);
-    return old.sa_handler;
+    if (blocks_itself)
+        sigaddset(&action.sa_mask, signo);
+    return act(signo, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+static handler_fn of_bsd(int signo, handler_fn handler)
+{
+    int interrupts = signo > 0 && signo < NSIG &&
+                     (kymo_load_relaxed(&interrupting) & KYMO_SIGNAL_BIT(signo)) != 0;
+    return act_simply(signo, handler, interrupts ? 0 : SA_RESTART, 1);
+}
+
+static handler_fn of_system_v(int signo, handler_fn handler)
+{
+    return act_simply(signo, handler, (int)(SA_RESETHAND | SA_NODEFER), 0);
+}
+
+/* Under the names that glibc has for them; not all are declared everywhere. */
+#define ALSO(function, name) \
+    KYMO_HOOK handler_fn function(int signo, handler_fn handler) __asm__(name)
+
+ALSO(kymo_hook_signal, "signal");
+ALSO(kymo_hook_bsd_signal, "bsd_signal");
+ALSO(kymo_hook_ssignal, "ssignal");
+ALSO(kymo_hook_sysv_signal, "sysv_signal");
+ALSO(kymo_hook_sysv_signal_internal, "__sysv_signal");
+
+handler_fn kymo_hook_signal(int signo, handler_fn handler)
+{
+    return of_bsd(signo, handler);
+}
+
+handler_fn kymo_hook_bsd_signal(int signo, handler_fn handler)
+{
+    return of_bsd(signo, handler);
+}
+
+handler_fn kymo_hook_ssignal(int signo, handler_fn handler)
+{
+    return of_bsd(signo, handler);
+}
+
+handler_fn kymo_hook_sysv_signal(int signo, handler_fn handler)
+{
+    return of_system_v(signo, handler);
+}
+
+handler_fn kymo_hook_sysv_signal_internal(int signo, handler_fn handler)
+{
+    return of_system_v(signo, handler);
+}
+
+/* The program's handler, SIG_HOLD where the signal was blocked. */
+ALSO(kymo_hook_sigset, "sigset");
+handler_fn kymo_hook_sigset(int signo, handler_fn handler)
+{
+    struct sigaction old;
+    sigset_t one, before;
+    sigemptyset(&one);
+    if (handler == SIG_ERR || sigaddset(&one, signo) != 0) {
+        errno = EINVAL;
+        return SIG_ERR;
+    }
+    if (handler == SIG_HOLD) {
+        if (sigprocmask(SIG_BLOCK, &one, &before) != 0 || act(signo, NULL, &old) != 0)
+            return SIG_ERR;
+    } else {
+        struct sigaction action = {.sa_flags = 0};
+        action.sa_handler = handler;
+        if (act(signo, &action, &old) != 0 || sigprocmask(SIG_UNBLOCK, &one, &before) != 0)
+            return SIG_ERR;
+    }
+    return sigismember(&before, signo) ? SIG_HOLD : old.sa_handler;
+}
+
+KYMO_HOOK int sigignore(int signo)
+{
+    struct sigaction action = {.sa_flags = 0};
+    action.sa_handler = SIG_IGN;
+    return act(signo, &action, NULL);
+}
+
+KYMO_HOOK int siginterrupt(int signo, int interrupts)
+{
+    struct sigaction action;
+    if (act(signo, NULL, &action) != 0)
+        return -1;
+    uint64_t bit = KYMO_SIGNAL_BIT(signo);
+    uint64_t seen = kymo_load_relaxed(&interrupting);
+    while (!kymo_cas_relaxed(&interrupting, &seen, interrupts ? seen | bit : seen & ~bit)) {
+    }
+    action.sa_flags = interrupts ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
+    return act(signo, &action, NULL);
 }
 
 /* ---- sigaltstack ---- */
@@ -161,13 +199,7 @@ KYMO_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
     altstack_fn *real = KYMO_REAL(real_altstack, altstack_fn, "sigaltstack");
     struct kymo_process *p = kymo_process_here();
     if (p && stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < handler_needs() &&
-        kymo_load_relaxed(&on_stack) && is_ours(p->signal)) {
-        uint64_t mask;
-        lock_actions(&mask);
-        kymo_store_relaxed(&on_stack, 0);
-        struct kymo_program_action action = kymo_program_action_get(NULL);
-        (void)install(p->signal, &action);
-        unlock_actions(&mask);
-    }
+        kymo_signal_on_alternate_stack() && kymo_signal_process_is_own(p))
+        kymo_signal_off_alternate_stack(p);
     return real(stack, old);
 }

@@ -22,6 +22,7 @@
 #include "capture/exec_pass.h"
 #include "capture/family.h"
 #include "capture/hook.h"
+#include "capture/mask_hooks.h"
 #include "sys/raw.h"
 
 #define SHELL "/bin/sh"
@@ -57,7 +58,10 @@ struct spawn {
 static int spawn(void *what, char *const *env)
 {
     const struct spawn *s = what;
-    return s->real(s->pid, s->file, s->actions, s->attributes, s->argv, env);
+    uint64_t held = kymo_mask_settle();
+    int result = s->real(s->pid, s->file, s->actions, s->attributes, s->argv, env);
+    kymo_mask_resume(held);
+    return result;
 }
 
 KYMO_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,

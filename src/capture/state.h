@@ -36,12 +36,17 @@ struct kymo_thread {
     struct kymo_stack_bounds stack;
     uint64_t last_cpu_ns;
     struct kymo_stream_writer streams[KYMO_STREAMS];
-    int timer_failed; /* once, and so not tried at each sample again */
-    int32_t timer;    /* kernel id; valid while slot->timer_on */
+    int timer_failed;    /* once, and so not tried at each sample again */
+    int32_t timer;       /* kernel id; valid while slot->timer_on */
+    int timer_signal;    /* that it raises */
+    uint32_t timer_lock; /* 1: somebody makes it or takes it away; nobody waits for that */
     /* What pthread_create or thrd_create was asked to run. */
     void *start; /* a function; its type is known to the hook that set it */
     void *argument;
     uint64_t stack_bytes;
+    /* Its first mask holds these, by its attributes or its creator's mask_hooks.h; they are to be
+     * kept open, and are open already. */
+    uint64_t first_open, first_held;
 };
 
 struct kymo_process {
@@ -50,7 +55,7 @@ struct kymo_process {
     enum kymo_clock_kind clock;
     uint32_t depth;
     uint32_t closing; /* threads inside our dlclose hook */
-    int signal;
+    int signal;       /* by which samples arrive now; 0: none is left (signal_move.h) */
     uint64_t cookie;
     uint64_t heartbeat_limit;
     uint64_t default_stack_bytes;
@@ -94,6 +99,13 @@ KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_process *p)
         kymo_add_relaxed(p->bell, 1u);
         kymo_raw_futex_wake(p->bell, 1);
     }
+}
+
+/* Whether a seccomp filter has come since the start, which may kill whoever makes a system call
+ * that the program itself does not make. */
+KYMO_SIGNAL_SAFE static inline int kymo_is_quiet(const struct kymo_process *p)
+{
+    return kymo_load_relaxed(&p->session->quiet) != 0;
 }
 
 KYMO_SIGNAL_SAFE static inline void kymo_count_loss(struct kymo_process *p,

@@ -4,18 +4,41 @@
 #include <signal.h>
 #include <time.h>
 
+#include "base/atomic.h"
 #include "base/hash.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
-int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
+#define REAL_TIME 32
+
+/* Whoever finds it taken leaves the timer to who has it. */
+static int lock(struct kymo_thread *t)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = p->signal};
+    uint32_t free = 0;
+    return kymo_cas_acq_rel(&t->timer_lock, &free, 1u);
+}
+
+static void unlock(struct kymo_thread *t)
+{
+    kymo_store_release(&t->timer_lock, 0u);
+}
+
+/* The CPU clock of any thread of this process, as the kernel numbers it. */
+static long cpu_clock_of(uint32_t tid)
+{
+    enum { PER_THREAD = 4, SCHEDULER = 2 };
+    return (long)(int)(~tid << 3 | PER_THREAD | SCHEDULER);
+}
+
+static int arm(struct kymo_process *p, struct kymo_thread *t)
+{
+    int signo = kymo_load_relaxed(&p->signal);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signo};
     event.sigev_value.sival_ptr = (void *)(uintptr_t)p->cookie;
     event._sigev_un._tid = (pid_t)t->tid;
     int32_t id = 0;
-    if (kymo_syscall3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)(intptr_t)&event,
-                      (long)(intptr_t)&id) != 0)
+    if (!signo || kymo_syscall3(SYS_timer_create, cpu_clock_of(t->tid), (long)(intptr_t)&event,
+                                (long)(intptr_t)&id) != 0)
         return 0;
     /* The first expiry falls at random into the period: threads that live shorter than one are
      * sampled in proportion to their CPU time. */
@@ -30,12 +53,58 @@ int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
         return 0;
     }
     t->timer = id;
+    t->timer_signal = signo;
     t->slot->timer_on = 1;
     return 1;
 }
 
-void kymo_timer_disarm(struct kymo_thread *t)
+static void disarm(struct kymo_thread *t)
 {
     (void)kymo_syscall3(SYS_timer_delete, t->timer, 0, 0);
     t->slot->timer_on = 0;
+}
+
+int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
+{
+    if (!lock(t))
+        return 0;
+    int armed = t->slot->timer_on || arm(p, t);
+    unlock(t);
+    return armed;
+}
+
+void kymo_timer_disarm(struct kymo_thread *t)
+{
+    if (!lock(t))
+        return;
+    if (t->slot->timer_on)
+        disarm(t);
+    unlock(t);
+}
+
+void kymo_timer_follow(struct kymo_process *p, struct kymo_thread *t)
+{
+    if (!lock(t))
+        return;
+    if (t->slot->timer_on && t->timer_signal != kymo_load_relaxed(&p->signal)) {
+        disarm(t);
+        (void)arm(p, t);
+    }
+    unlock(t);
+}
+
+void kymo_timers_follow(struct kymo_process *p)
+{
+    /* An event may not raise a real-time signal: then a timer takes its place. */
+    int need_timer = kymo_load_relaxed(&p->signal) >= REAL_TIME;
+    uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
+    for (uint32_t i = 0; i < touched && i < p->plan.threads; i++) {
+        struct kymo_thread *t = &p->threads[i];
+        if (!t->process || kymo_load_acquire(&t->slot->state) != KYMO_SLOT_LIVE)
+            continue;
+        if (t->slot->timer_on)
+            kymo_timer_follow(p, t);
+        else if (need_timer)
+            (void)kymo_timer_arm(p, t);
+    }
 }

@@ -3,7 +3,7 @@
  * timer.h - the engine that needs no privilege: a POSIX timer on the thread's own CPU clock.
  *
  * Layer:    capture
- * Threads:  each call is about the calling thread
+ * Threads:  any; two calls about one thread at once: the second one does nothing
  * Signals:  safe (raw system calls)
  *
  * The kernel looks at such timers at each tick only, so no period is finer than 1/HZ. It queues
@@ -22,5 +22,8 @@
  * number of timers. */
 KYMO_SIGNAL_SAFE int kymo_timer_arm(struct kymo_process *process, struct kymo_thread *thread);
 KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_thread *thread);
+/* A timer that raises another signal than the present one is made anew; of one thread, of all. */
+KYMO_SIGNAL_SAFE void kymo_timer_follow(struct kymo_process *process, struct kymo_thread *thread);
+void kymo_timers_follow(struct kymo_process *process);
 
 #endif

@@ -52,8 +52,8 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->engine = config->engine;
     s->period_ns = config->period_ns;
     s->depth = config->depth;
-    s->signal = (uint32_t)config->signal;
-    s->flags = config->flags;
+    s->signal = s->signal_now = s->signal_done = (uint32_t)config->signal;
+    s->flags = config->flags | (config->signal_fixed ? KYMO_SESSION_SIGNAL_FIXED : 0);
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;
     if (config->clock == KYMO_CLOCK_TSC) {
         /* Only for this limit a rough ratio is enough: 2^31 ticks a second. */
@@ -71,6 +71,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     if (!h)
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for a session");
     h->config = *config;
+    h->signal = config->signal;
     h->out.events = config->events;
     h->out.context = config->events_context;
     h->out.next_thread = config->next_thread;

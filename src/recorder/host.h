@@ -29,7 +29,8 @@ struct kymo_host_config {
     uint64_t buffer_bytes;
     uint64_t period_ns;
     uint32_t depth;
-    int signal;
+    int signal;       /* by which samples are to arrive at first */
+    int signal_fixed; /* and for ever: the user gave it */
     enum kymo_session_engine engine;
     enum kymo_perf_access access; /* of the perf engine */
     enum kymo_clock_kind clock;

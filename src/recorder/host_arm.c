@@ -28,11 +28,13 @@
 
 void kymo_host_call_thread(const kymo_host *h, pid_t tid)
 {
-    siginfo_t info = {.si_signo = h->config.signal, .si_code = SI_QUEUE};
+    if (!kymo_host_may_send(h))
+        return;
+    siginfo_t info = {.si_signo = h->signal, .si_code = SI_QUEUE};
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = (void *)(uintptr_t)h->session->cookie;
-    (void)syscall(SYS_rt_tgsigqueueinfo, h->pid, tid, h->config.signal, &info);
+    (void)syscall(SYS_rt_tgsigqueueinfo, h->pid, tid, h->signal, &info);
 }
 
 void kymo_host_disarm(kymo_host *h, uint32_t number)
@@ -48,7 +50,9 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
 {
     struct kymo_host_slot *a = &h->slots[number];
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
-    int fd = kymo_perf_open(a->tid, h->config.period_ns, h->config.signal, with_kernel);
+    if (!kymo_host_may_send(h))
+        return;
+    int fd = kymo_perf_open(a->tid, h->config.period_ns, h->signal, with_kernel);
     if (fd < 0) {
         /* Descriptors are used up, or the program dropped to a user that is not ours: what there
          * is stays; a thread without anything takes a timer. */
@@ -114,6 +118,7 @@ static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
 
 kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
 {
+    KYMO_TRY(kymo_host_follow_signal(h, now_ns));
     uint32_t touched = kymo_load_acquire(&h->session->slots_touched);
     if (touched > h->plan.threads)
         touched = h->plan.threads;

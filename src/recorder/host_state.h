@@ -3,7 +3,8 @@
  * host_state.h - what is kept of one session; for the files that host.h is made of.
  *
  * Layer:    recorder
- * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_scan.c (/proc)
+ * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_signal.c (which
+ *           signal), host_scan.c (/proc)
  * Threads:  the recorder's main thread
  * Memory:   owned by host.c
  * Signals:  not for handlers
@@ -69,7 +70,9 @@ struct kymo_host {
     uint64_t last_round_ns;
     int revive; /* the last round came very late */
     uint64_t scan;
-    uint32_t woken; /* the session's count of threads, as far as they were armed */
+    int signal;      /* that samples arrive by; 0: there is none */
+    int said_wanted; /* that the program wants the one the user gave */
+    uint32_t woken;  /* the session's count of threads, as far as they were armed */
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
 };
@@ -88,6 +91,14 @@ void kymo_host_call_thread(const kymo_host *host, pid_t tid);
 /* After a pause of ours (Ctrl-Z) that was long enough for threads to think that we are gone: those
  * that disarmed their timers get them back. One round later, so that all have seen us beat. */
 void kymo_host_revive_timers(kymo_host *host);
+
+/* ---- host_signal.c ---- */
+
+/* Sees whether samples arrive by another signal by now, and sets it for all events. */
+KYMO_NODISCARD
+kymo_err kymo_host_follow_signal(kymo_host *host, uint64_t now_ns);
+/* Whether events may raise that signal, and we may send it. */
+int kymo_host_may_send(const kymo_host *host);
 
 /* ---- host_scan.c ---- */
 

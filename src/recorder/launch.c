@@ -253,6 +253,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     l->config.buffer_bytes = choose_buffer(o->buffer_bytes);
     l->config.period_ns = o->cpu_period_ns;
     l->config.depth = (uint32_t)o->depth;
+    l->config.signal_fixed = o->signal_number != 0;
     l->config.signal = o->signal_number ? (int)o->signal_number : SIGURG;
     KYMO_TRY(choose_engine(l, detail));
     l->spool = open(l->asked->spool_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -22,7 +22,9 @@
 #include "capture/exit_hooks.h"
 #include "capture/family.h"
 #include "capture/hooks.h"
+#include "capture/mask_hooks.h"
 #include "capture/signal_hooks.h"
+#include "capture/signal_move.h"
 #include "capture/spawn_hooks.h"
 #include "capture/state.h"
 #include "capture/thread.h"
@@ -195,8 +197,9 @@ static const char *start(const char *name)
 {
     const char *why;
     struct kymo_attachment a = {.socket = -1};
-    if (!kymo_hooks_init() || !kymo_signal_hooks_init() || !kymo_exec_hooks_init() ||
-        !kymo_spawn_hooks_init() || !kymo_exit_hooks_init())
+    if (!kymo_hooks_init() || !kymo_signal_move_init() || !kymo_signal_hooks_init() ||
+        !kymo_mask_hooks_init() || !kymo_exec_hooks_init() || !kymo_spawn_hooks_init() ||
+        !kymo_exit_hooks_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(name, &a, &why) != KYMO_OK)
         return why;
@@ -208,7 +211,7 @@ static const char *start(const char *name)
     }
     configure(p, &a);
     a.session->pid = (uint32_t)getpid();
-    if (!kymo_signal_hooks_install(p->signal)) {
+    if (!kymo_signal_start(p)) {
         close(a.socket);
         p->session = NULL;
         munmap(a.session, a.plan.total_bytes);

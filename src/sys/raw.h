@@ -72,6 +72,19 @@ static inline void kymo_raw_set_mask(const uint64_t *mask, uint64_t *before)
                         sizeof *mask);
 }
 
+static inline void kymo_raw_get_mask(uint64_t *mask)
+{
+    (void)kymo_syscall4(SYS_rt_sigprocmask, 0, 0, (long)(intptr_t)mask, sizeof *mask);
+}
+
+/* Blocks or unblocks these for the calling thread. */
+static inline void kymo_raw_change_mask(const uint64_t *mask, int block)
+{
+    enum { BLOCK = 0, UNBLOCK = 1 };
+    (void)kymo_syscall4(SYS_rt_sigprocmask, block ? BLOCK : UNBLOCK, (long)(intptr_t)mask, 0,
+                        sizeof *mask);
+}
+
 /* For one who waits for another thread's short work: sleeps, since one who yields to threads of its
  * own priority only would keep a lesser one from ever ending it. */
 static inline void kymo_raw_wait_a_little(void)

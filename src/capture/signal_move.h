@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * signal_move.h - which signal samples arrive by, and how we leave it to a program that uses it.
+ *
+ * Layer:    capture
+ * Flow:     signal_hooks.c, mask_hooks.c -> [signal_move] -> session.signal_now -> recorder
+ * Threads:  any
+ * Signals:  the hooks that use it may be called in the program's handlers
+ *
+ *   SIGURG -> SIGWINCH -> a real-time signal -> none
+ *
+ * The first two are ignored where nobody handles them, so one of ours that is still on its way when
+ * the handler is gone (exec) does no harm. A real-time one is deadly then, and what the kernel
+ * makes of one that it cannot queue, SIGIO, is, too: such a signal is for timers alone, which exec
+ * takes away and which have their place in the queue.
+ */
+#ifndef KYMO_CAPTURE_SIGNAL_MOVE_H
+#define KYMO_CAPTURE_SIGNAL_MOVE_H
+
+#include <signal.h>
+
+#include "capture/own_signals.h"
+#include "capture/state.h"
+
+/* Finds the real sigaction. Returns 0 if there is none. Start only. */
+int kymo_signal_move_init(void);
+/* Chooses the first signal and installs our handler for it. Returns 0 if there is none to be had.
+ * Start only, on the main thread. */
+int kymo_signal_start(struct kymo_process *process);
+
+/* The program uses these signals itself: samples do not arrive by one of them from now on. Returns
+ * when none of ours is on its way to the calling thread any more. A system call or two if
+ * that changes nothing. */
+void kymo_signal_leave(struct kymo_process *process, uint64_t mask);
+
+/* The program uses these signals, none of which need be ours: we do not move there. */
+void kymo_signal_note_use(uint64_t mask);
+
+/* Our handler for a signal of which the program wants this. Returns 0 on failure. */
+int kymo_signal_install(int signo, const struct kymo_program_action *program);
+/* No more on alternate stacks: one is too small. */
+void kymo_signal_off_alternate_stack(struct kymo_process *process);
+/* Whether our handler runs on alternate stacks. */
+int kymo_signal_on_alternate_stack(void);
+
+/* A program's action as we keep it, and back. */
+struct kymo_program_action kymo_program_action_of(const struct sigaction *from);
+void kymo_program_action_describe(const struct kymo_program_action *from, struct sigaction *to);
+
+/* Whether this process is the one whose session this is: a child of vfork runs in the same memory
+ * under another pid, and what it does with signals is for itself alone. */
+int kymo_signal_process_is_own(const struct kymo_process *process);
+
+/* Whoever changes an action holds this lock. It may happen in a handler: so all signals are blocked
+ * meanwhile. A forked child never takes it. */
+struct kymo_signal_hold {
+    uint64_t mask; /* as it was */
+    int masked;    /* 0: quiet, nothing was blocked */
+};
+void kymo_signal_lock(const struct kymo_process *process, struct kymo_signal_hold *hold);
+void kymo_signal_unlock(const struct kymo_signal_hold *hold);
+
+#endif
