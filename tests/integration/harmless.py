@@ -5,12 +5,12 @@ import pathlib
 import re
 import time
 
-from kymotest import (BUILD, WORKLOADS, add_case, case, check, engines, folder, main, record,
-                      record_command, run, say, skip)
+from kymotest import (BUILD, WORKLOADS, add_case, case, check, folder, main, record,
+                      record_command, run, say, skip, ways)
 
 HAZARDS = ["smallstack", "coroutine", "longjmp", "sigaltstack", "privdrop", "unshare",
            "rlimit-fsize", "fork", "lowmem", "mallocthread"]
-ENGINES = engines()
+ENGINES = ways()
 
 
 def same(command, *, least_cpu_s=0.0, **how):

@@ -22,7 +22,7 @@ import threading
 import time
 import traceback
 
-BUILD = pathlib.Path(os.environ["KYMO_BUILD"])
+BUILD = pathlib.Path(os.environ["KYMO_BUILD"]).resolve()
 WORKLOADS = BUILD / "tests" / "workloads"
 PRELOAD = BUILD / "src" / "start" / "libkymo-preload.so"
 KYMO = BUILD / "src" / "cli" / "kymo"
@@ -180,6 +180,14 @@ def engines():
     return ["timer"]
 
 
+WALL = "wall"  # where an engine is asked for: the best one, and wall-clock samples with it
+
+
+def ways():
+    """All ways to record that work here."""
+    return engines() + ([WALL] if offers("--wall") else [])
+
+
 # ---- recording ----
 
 class Recording:
@@ -213,7 +221,8 @@ def offers(option):
 
 def record_command(argv, path, *, engine="auto", period="1ms", options=(), user=None, under=()):
     """under: a command that takes the rest as its arguments, and runs it."""
-    return [*under, tools_for(user), "record", f"--engine={engine}", f"--cpu={period}", "-q", *options,
+    how = ["--engine=auto", "--wall=10ms"] if engine == WALL else [f"--engine={engine}"]
+    return [*under, tools_for(user), "record", *how, f"--cpu={period}", "-q", *options,
             "-o", path, "--", *argv]
 
 

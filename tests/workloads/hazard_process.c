@@ -144,6 +144,57 @@ int hazard_fork(int argc, char **argv)
     return wrong != 0;
 }
 
+static void *malloc_beside(void *stop)
+{
+    void *blocks[64] = {0};
+    for (unsigned i = 0; !__atomic_load_n((int *)stop, __ATOMIC_RELAXED); i++) {
+        free(blocks[i % 64]);
+        blocks[i % 64] = malloc(16 + i * 37 % 5000);
+    }
+    for (int i = 0; i < 64; i++)
+        free(blocks[i]);
+    return NULL;
+}
+
+/* For a child: what it does as a process of its own, with a thread and memory. */
+static int work_in_child(void)
+{
+    int stop = 0;
+    pthread_t beside;
+    if (pthread_create(&beside, NULL, malloc_beside, &stop) != 0)
+        return 1;
+    burn_ns(burn_in_child, 5000000);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    pthread_join(beside, NULL);
+    return 0;
+}
+
+int hazard_forkmalloc(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    enum { CHILDREN = 20, THREADS = 3 };
+    int stop = 0, wrong = 0;
+    pthread_t beside[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        must(pthread_create(&beside[i], NULL, malloc_beside, &stop) == 0, "pthread_create");
+    for (int i = 0; i < CHILDREN; i++) {
+        fflush(NULL);
+        pid_t child = fork();
+        must(child >= 0, "fork");
+        if (child == 0)
+            exit(work_in_child());
+        int status;
+        must(waitpid(child, &status, 0) == child, "waitpid");
+        wrong += status != 0;
+        burn_ns(burn_in_parent, 2000000);
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(beside[i], NULL);
+    printf("%d children of a process in malloc, %d ended wrongly\n", CHILDREN, wrong);
+    return wrong != 0;
+}
+
 int hazard_lowmem(int argc, char **argv)
 {
     (void)argc, (void)argv;

@@ -23,11 +23,16 @@ int main(int argc, char **argv)
         {"unshare", hazard_unshare, "makes a user namespace, which only one thread may"},
         {"rlimit-fsize", hazard_fsize, "may write files of one byte"},
         {"fork", hazard_fork, "forks 50 children that work, from a thread that works"},
+        {"forkmalloc", hazard_forkmalloc, "forks 20 children while three threads are in malloc"},
         {"lowmem", hazard_lowmem, "may map only 16 MiB more"},
         {"single", hazard_single, "ns of CPU time of one getc and of one malloc and free"},
         {"mallocthread", hazard_mallocthread, "four threads in malloc, free and realloc"},
         {"maskall", hazard_maskall, "a thread that blocks every signal"},
         {"ownsignal", hazard_ownsignal, "uses SIGURG and SIGPROF itself"},
+        {"dlopen", hazard_dlopen, "ROUNDS PLUGIN: loads, calls and unloads it"},
+        {"jumpout", hazard_jumpout, "jumps out of whatever runs, from a handler"},
+        {"rawclone", hazard_rawclone, "threads and a process by clone() in the same memory"},
+        {"iouring", hazard_iouring, "reads by threads of the kernel's; 77: not permitted"},
     };
     enum { COUNT = sizeof(hazards) / sizeof(hazards[0]) };
     for (int i = 0; argc > 1 && i < COUNT; i++)

@@ -18,6 +18,7 @@ int hazard_privdrop(int argc, char **argv);
 int hazard_unshare(int argc, char **argv);
 int hazard_fsize(int argc, char **argv);
 int hazard_fork(int argc, char **argv);
+int hazard_forkmalloc(int argc, char **argv);
 int hazard_lowmem(int argc, char **argv);
 
 /* hazard_threads.c: what costs more, or breaks, once there is a thread or a signal more */
@@ -25,5 +26,13 @@ int hazard_single(int argc, char **argv);
 int hazard_mallocthread(int argc, char **argv);
 int hazard_maskall(int argc, char **argv);
 int hazard_ownsignal(int argc, char **argv);
+
+/* hazard_code.c: code that comes and goes, and calls that are never returned from */
+int hazard_dlopen(int argc, char **argv);
+int hazard_jumpout(int argc, char **argv);
+
+/* hazard_kernel.c: threads that libc knows nothing of */
+int hazard_rawclone(int argc, char **argv);
+int hazard_iouring(int argc, char **argv);
 
 #endif

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that come and go, or that libc does not know; code that comes and goes; time that stops.
+The programs must do as they do alone, in every way of recording, and no CPU time may be missing."""
+import json
+import os
+import pathlib
+import signal
+import time
+
+from kymotest import (WORKLOADS, Recording, Running, add_case, check, check_close, folder,
+                      main, record, record_command, run, say, skip, tools_for, ways)
+
+PLUGINS = WORKLOADS / "plugins"
+SKIPPED = 77
+STOP_S = 3
+
+
+def accounted(way, recording, slack_s=0.0):
+    """Sampled, or said not to be: together the CPU time that the kernel counts."""
+    report = recording.report()
+    unsampled_s = report.quality["cpu_unsampled_s"]
+    say(f"{way}: {report.quality['engine']}, {len(report.threads)} threads, "
+        f"{report.quality['samples']} samples, {report.total_s:.3f} s and {unsampled_s:.3f} s "
+        f"unsampled, of {recording.cpu_s:.3f} s; lost {report.lost()}")
+    check_close("CPU seconds, sampled or known not to be", report.total_s + unsampled_s,
+                recording.cpu_s, 0.02 * recording.cpu_s + slack_s)
+    return report
+
+
+def as_alone(command, judge):
+    plain = run(command)
+    if plain.status == SKIPPED:
+        skip(plain.stdout.strip())
+    check(plain.status == 0, f"alone: status {plain.status}: {plain.stderr}")
+    for way in ways():
+        recording = record(command, engine=way)
+        result = recording.result
+        check((result.status, result.stdout, result.stderr) == (0, plain.stdout, plain.stderr),
+              f"{way}: status {result.status}, {result.stdout!r} {result.stderr!r}; alone "
+              f"{plain.stdout!r} {plain.stderr!r}")
+        judge(way, recording)
+
+
+def children_apart(way, recording):
+    """Children are processes of their own, recorded or not."""
+    report = recording.report()
+    say(f"{way}: {report.quality['engine']}, {report.total_s:.3f} s of {recording.cpu_s:.3f} s; "
+        f"lost {report.lost()}")
+
+
+def hazard(name, arguments, judge, program="hazards"):
+    if not (WORKLOADS / program).exists():
+        skip(f"{program} was not built: its library is not here")
+    as_alone([WORKLOADS / program, name, *arguments], judge)
+
+
+def told(way, recording):
+    """Threads of the kernel's cannot be sampled; the report says what part of the time is."""
+    report = recording.report()
+    achieved = report.quality["achieved"]
+    say(f"{way}: {report.quality['engine']}, {report.total_s:.3f} s of {recording.cpu_s:.3f} s")
+    check_close("achieved", achieved, report.total_s / recording.cpu_s, 0.02)
+
+
+def short_threads():
+    """1000 threads a second that live for 0.2 ms of CPU time, beside some that stay. What a thread
+    uses in the kernel once its last line has run (some 10 us) is in the process's time."""
+    for way in ways():
+        recording = record([WORKLOADS / "manythreads", "10", "1000", "2"], engine=way)
+        check(recording.result.status == 0, f"{way}: {recording.result.stderr}")
+        truth = json.loads(recording.result.stdout)
+        threads = truth["live"] + truth["short"] + 1
+        report = accounted(way, recording, 20e-6 * threads)
+        check(not report.lost(), f"{way}: lost {report.lost()}")
+        check(len(report.threads) == threads, f"{way}: {len(report.threads)} threads of {threads}")
+
+
+def plugins():
+    """Two plugins take turns at the same addresses, each for 2 ms."""
+    for way in ways():
+        recording = record([WORKLOADS / "dlopenloop", "400"], engine=way)
+        check(recording.result.status == 0, f"{way}: {recording.result.stderr}")
+        truth = json.loads(recording.result.stdout)
+        report = accounted(way, recording)
+        check(not report.lost(), f"{way}: lost {report.lost()}")
+        # A tick's samples are too few to tell the two apart that well.
+        allowed = 0.02 if report.quality["engine"] != "timer" else 0.10
+        for name in ("plugin_red", "plugin_blue"):
+            check_close(f"seconds in {name}", report.self_s(name), truth[name],
+                        allowed * recording.cpu_s)
+
+
+def children_of(pid):
+    """Those that run: what a shell would call its jobs."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(entry.parent.name))
+    return found
+
+
+def wait_for_child(running):
+    """The program under `kymo record`, once it has used 0.2 s of CPU time."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        for pid in children_of(running.process.pid):
+            try:
+                if time.clock_gettime_ns(~pid << 3 | 2) > 200000000:
+                    return pid
+            except OSError:
+                pass
+        time.sleep(0.01)
+    running.kill()
+    check(False, "the program does not start")
+
+
+def stopped(who):
+    """SIGSTOP for seconds, then SIGCONT, in the middle of the work."""
+    for way in ways():
+        path = folder() / "recording.kymo"
+        running = Running(record_command([WORKLOADS / "busy", "1", "4"], path, engine=way))
+        program = wait_for_child(running)
+        targets = {"program": [program], "recorder": [running.process.pid],
+                   "both": [running.process.pid, program]}[who]
+        for pid in targets:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(STOP_S)
+        for pid in targets:
+            os.kill(pid, signal.SIGCONT)
+        recording = Recording(path, running.finish(), tools_for(None))
+        result = recording.result
+        check(result.status == 0, f"{way}: status {result.status}: {result.stderr}")
+        truth = json.loads(result.stdout)["cpu"]
+        report = accounted(way, recording)
+        check_close("CPU seconds by the program itself", recording.cpu_s, truth,
+                    0.01 * truth + 0.01)
+        if who != "recorder":
+            check(report.total_s >= 0.98 * truth, f"only {report.total_s:.3f} s were sampled")
+
+
+def entered():
+    """nsenter joins namespaces, which only a process of one thread may, and becomes a program."""
+    command = ["nsenter", "-t", str(os.getpid()), "-m", "-u", "-i", "--", "/bin/echo", "in there"]
+    alone = run(command)
+    if alone.status != 0:
+        skip(f"namespaces cannot be joined here: {alone.stderr.strip()}")
+    as_alone(command, children_apart)
+
+
+add_case("short_threads", short_threads)
+add_case("plugins", plugins)
+for name, arguments, judged in (("dlopen", ["1000", PLUGINS / "plugin_red.so"], accounted),
+                                ("jumpout", [], accounted),
+                                ("longjmp", [], accounted),
+                                ("iouring", [], told),
+                                ("rawclone", [], children_apart),
+                                ("forkmalloc", [], children_apart)):
+    add_case(name, hazard, name, arguments, judged)
+add_case("forkmalloc.jemalloc", hazard, "forkmalloc", [], children_apart, "hazards_jemalloc")
+add_case("mallocthread.jemalloc", hazard, "mallocthread", [], accounted, "hazards_jemalloc")
+add_case("setns", entered)
+for what in ("program", "recorder", "both"):
+    add_case(f"stopped.{what}", stopped, what)
+main()
