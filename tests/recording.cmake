@@ -12,6 +12,7 @@ kymo_unit_test(recording recording_helpers)
 kymo_unit_test(ingest recording_helpers)
 kymo_unit_test(id_map recording_helpers)
 kymo_unit_test(load recording_helpers)
+kymo_unit_test(jit_code recording_helpers)
 
 add_executable(recording_dump ${CMAKE_SOURCE_DIR}/tests/tools/recording_dump.c)
 target_link_libraries(recording_dump PRIVATE recording_helpers)

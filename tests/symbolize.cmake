@@ -19,6 +19,10 @@ kymo_sanitize(symbolize_tool)
 
 kymo_fuzz_target(symbolize kymo_symbolize)
 
+kymo_unit_test(perf_map kymo_symbolize)
+kymo_unit_test(jitdump kymo_symbolize)
+kymo_fuzz_target(code_file kymo_symbolize)
+
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 add_test(NAME integration.symbolize_agreement
     COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/integration/symbolize_agreement.py

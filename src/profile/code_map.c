@@ -61,7 +61,8 @@ static kymo_err add_lines(kymo_code_map *map, const kymo_event_code *e, const ch
     for (uint32_t i = 0; i < e->line_count; i++) {
         const kymo_event_code_line *l = &e->lines[i];
         const char *of = l->file < e->file_count ? e->files[l->file] : "";
-        int own = file && strlen(of) == file_len && memcmp(of, file, file_len) == 0;
+        int own =
+            file && (*of == '\0' || (strlen(of) == file_len && memcmp(of, file, file_len) == 0));
         map->lines.data[map->lines.len++] =
             (kymo_code_line_row){l->offset, own ? l->line : 0, own ? l->column : 0};
     }
@@ -114,7 +115,8 @@ kymo_err kymo_code_map_add(kymo_code_map *map, kymo_profile *profile, const kymo
         .module = p->module,
     };
     kymo_code_name split = kymo_code_name_split(e->name ? e->name : "");
-    if (!split.file && e->line_count > 0 && e->lines[0].file < e->file_count) {
+    if (!split.file && e->line_count > 0 && e->lines[0].file < e->file_count &&
+        e->files[e->lines[0].file][0] != '\0') {
         split.file = e->files[e->lines[0].file];
         split.file_len = strlen(split.file);
     }

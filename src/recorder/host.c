@@ -197,6 +197,7 @@ kymo_err kymo_host_round(kymo_host *h)
     kymo_host_notice_exec(h);
     if (now_ns >= h->next_scan_ns) {
         h->next_scan_ns = now_ns + SCAN_NS;
+        kymo_jit_code_look(h->out.jit, now_ns);
         if (!h->replaced && !h->foreign)
             KYMO_TRY(kymo_host_scan_tasks(h, now_ns));
     }
@@ -250,6 +251,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     KYMO_TRY(kymo_drain_finish(h->drain, end_ns));
     KYMO_TRY(kymo_session_events_flush(&h->out));
     const kymo_event_handler *events = h->config.events;
+    KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
     uint64_t lost[KYMO_LOSS_KINDS];
     static const char *const names[KYMO_LOSS_KINDS] = {
 #define X(name, text) text,

@@ -163,6 +163,13 @@ static kymo_err on_module_unload(void *context, uint32_t module, uint64_t time_n
     return to->events->module_unload(to->context, &e);
 }
 
+static kymo_err note_generated(struct kymo_session_events *to, uint64_t address)
+{
+    if (!to->jit)
+        KYMO_TRY(kymo_jit_code_create(to->pid, &to->jit));
+    return kymo_jit_code_hit(to->jit, address);
+}
+
 static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
                          const struct kymo_drain_frame *frames, uint32_t n)
 {
@@ -174,11 +181,14 @@ static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
         to->frames = grown;
         to->frames_cap = n;
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        if (frames[i].module == KYMO_NO_MODULE)
+            KYMO_TRY(note_generated(to, frames[i].address - (frames[i].is_return != 0)));
         to->frames[i] = (kymo_event_frame){frames[i].address,
                                            frames[i].module == KYMO_NO_MODULE ? KYMO_EVENT_NONE
                                                                               : frames[i].module,
                                            frames[i].is_return ? KYMO_EVENT_FRAME_RETURN : 0};
+    }
     uint32_t end = flags & KYMO_STACK_END_MASK;
     uint32_t notes = flags >> KYMO_STACK_NOTES_SHIFT;
     kymo_event_stack e = {
@@ -204,5 +214,6 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
 {
     kymo_vec_deinit(&to->wants);
     kymo_vec_deinit(&to->threads);
+    kymo_jit_code_destroy(to->jit);
     free(to->frames);
 }

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "profile/events.h"
+#include "recorder/jit_code.h"
 #include "recorder/row_tables.h"
 
 #define KYMO_SAMPLE_BATCH 256u
@@ -50,6 +51,7 @@ struct kymo_session_events {
                                            * samples stand for */
 
     KYMO_VEC(uint32_t) threads;                 /* numbers in the recording, by the drain's */
+    kymo_jit_code *jit;                         /* NULL: nothing was outside every module yet */
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
     uint32_t batched;
     uint32_t batch_thread;

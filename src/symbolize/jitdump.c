@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jitdump.c - the binary file that JIT compilers write for perf: a header, then records with a
+ * time.
+ *
+ * The code itself, which each load record carries, is stepped over. Lines are looked at when they
+ * are asked for: they come in a record before the load of the same address. Whatever is not known
+ * is skipped by its size; a record that is not whole ends the reading.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "symbolize/code_file.h"
+
+#define MAGIC 0x4a695444u
+#define MAGIC_SWAPPED 0x4454694au
+#define HEADER_BYTES 40u
+#define HEADER_MAX 4096u
+#define RECORD_BYTES 16u
+#define LOAD_BYTES (RECORD_BYTES + 40u)
+#define MOVE_BYTES (RECORD_BYTES + 48u)
+#define DEBUG_BYTES (RECORD_BYTES + 16u)
+#define DEBUG_MAX (4u << 20)
+#define FILES_MAX 256u
+#define SAME_INDEX_MAX 64
+#define FLAG_TICKS 1u
+/* V8 leaves its mark in the padding. Its addresses of lines are those in the ELF file that perf
+ * will make, where the code comes after a header of this size. What it writes for the file's name
+ * is memory that it has freed (seen in node 20), and may hold anything, NUL too. So the name is not
+ * looked at, the function's own name having it, and the next line is where an address of the code
+ * is. */
+#define V8_MARK 0xdeadbeefu
+#define V8_BIAS 0x40u
+
+enum { LOAD = 0, MOVE = 1, DEBUG_INFO = 2, CLOSE = 3 };
+
+struct record {
+    uint64_t at;
+    uint32_t id;
+    uint32_t size;
+    uint64_t time;
+};
+
+struct reading {
+    int fd;
+    kymo_code_entries *out;
+    size_t first; /* what was in *out before */
+    kymo_index by_index;
+    struct record debug; /* the last one; size 0: none */
+    uint64_t debug_address;
+};
+
+static uint64_t index_hash(uint64_t index)
+{
+    return kymo_hash_words(&index, 1, kymo_hash_secret());
+}
+
+static kymo_err push(struct reading *r, const kymo_code_entry *e)
+{
+    KYMO_TRY(kymo_vec_reserve(r->out, 1));
+    KYMO_TRY(kymo_index_put(&r->by_index, index_hash(e->index), (uint32_t)r->out->len));
+    r->out->data[r->out->len++] = *e;
+    return KYMO_OK;
+}
+
+static kymo_err take_load(struct reading *r, const struct record *record)
+{
+    unsigned char bytes[LOAD_BYTES + KYMO_CODE_NAME_MAX];
+    size_t have = record->size < sizeof bytes ? record->size : sizeof bytes;
+    if (have <= LOAD_BYTES || !kymo_code_file_read(r->fd, record->at, bytes, have))
+        return KYMO_OK;
+    kymo_reader in = kymo_reader_of(bytes, have);
+    kymo_read_bytes(&in, RECORD_BYTES + 8 + 8); /* header, pid and tid, vma */
+    kymo_code_entry e = {.from = record->time};
+    e.start = kymo_read_u64(&in);
+    e.size_bytes = kymo_read_u64(&in);
+    e.index = kymo_read_u64(&in);
+    e.name_at = record->at + LOAD_BYTES;
+    e.name_len = (uint32_t)strnlen((const char *)bytes + LOAD_BYTES, have - LOAD_BYTES);
+    if (e.size_bytes == 0 || e.start > UINT64_MAX - e.size_bytes)
+        return KYMO_OK;
+    if (r->debug.size != 0 && r->debug_address == e.start) {
+        e.lines_at = r->debug.at;
+        e.lines_bytes = r->debug.size;
+        e.lines_start = e.start;
+    }
+    r->debug.size = 0;
+    return push(r, &e);
+}
+
+/* The code keeps its name and number at another place. */
+static kymo_err take_move(struct reading *r, const struct record *record)
+{
+    unsigned char bytes[MOVE_BYTES];
+    uint32_t at;
+    uint32_t found = UINT32_MAX;
+    if (record->size < sizeof bytes || !kymo_code_file_read(r->fd, record->at, bytes, sizeof bytes))
+        return KYMO_OK;
+    kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
+    kymo_read_bytes(&in, RECORD_BYTES + 8 + 8 + 8); /* header, pid and tid, vma, old address */
+    uint64_t start = kymo_read_u64(&in);
+    (void)kymo_read_u64(&in);
+    uint64_t index = kymo_read_u64(&in);
+    size_t probe = 0;
+    for (int i = 0;
+         i < SAME_INDEX_MAX && kymo_index_find(&r->by_index, index_hash(index), &probe, &at); i++)
+        if (r->out->data[at].index == index && (found == UINT32_MAX || at > found))
+            found = at;
+    if (found == UINT32_MAX)
+        return KYMO_OK;
+    kymo_code_entry e = r->out->data[found];
+    if (start > UINT64_MAX - e.size_bytes)
+        return KYMO_OK;
+    r->out->data[found].to = record->time;
+    e.start = start;
+    e.from = record->time;
+    return push(r, &e);
+}
+
+static kymo_err take_record(struct reading *r, const struct record *record)
+{
+    unsigned char address[8];
+    switch (record->id) {
+    case LOAD:
+        return take_load(r, record);
+    case MOVE:
+        return take_move(r, record);
+    case DEBUG_INFO:
+        r->debug.size = 0;
+        if (record->size >= DEBUG_BYTES &&
+            kymo_code_file_read(r->fd, record->at + RECORD_BYTES, address, sizeof address)) {
+            r->debug = *record;
+            memcpy(&r->debug_address, address, sizeof address);
+        }
+        return KYMO_OK;
+    default:
+        return KYMO_OK;
+    }
+}
+
+static kymo_err read_header(int fd, kymo_jitdump *info, uint64_t *at)
+{
+    unsigned char bytes[HEADER_BYTES];
+    if (!kymo_code_file_read(fd, 0, bytes, sizeof bytes))
+        return KYMO_E_CORRUPT;
+    kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
+    uint32_t magic = kymo_read_u32(&in);
+    if (magic == MAGIC_SWAPPED)
+        return KYMO_E_UNSUPPORTED;
+    (void)kymo_read_u32(&in); /* version */
+    *at = kymo_read_u32(&in);
+    (void)kymo_read_u32(&in); /* machine */
+    uint32_t padding = kymo_read_u32(&in);
+    (void)kymo_read_u32(&in); /* pid */
+    (void)kymo_read_u64(&in); /* time: not always of the same clock as the others */
+    info->counts_ticks = (kymo_read_u64(&in) & FLAG_TICKS) != 0;
+    info->line_bias = padding == V8_MARK ? V8_BIAS : 0;
+    return magic == MAGIC && *at >= HEADER_BYTES && *at <= HEADER_MAX ? KYMO_OK : KYMO_E_CORRUPT;
+}
+
+kymo_err kymo_jitdump_read(int fd, kymo_jitdump *info, kymo_code_entries *out)
+{
+    struct reading r = {.fd = fd, .out = out, .first = out->len};
+    struct record record;
+    kymo_err err = read_header(fd, info, &record.at);
+    info->cut = false;
+    for (uint32_t n = 0; err == KYMO_OK; n++) {
+        unsigned char bytes[RECORD_BYTES];
+        unsigned char last;
+        if (!kymo_code_file_read(fd, record.at, bytes, sizeof bytes))
+            break;
+        kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
+        record.id = kymo_read_u32(&in);
+        record.size = kymo_read_u32(&in);
+        record.time = kymo_read_u64(&in);
+        if (record.id == CLOSE || record.size < RECORD_BYTES ||
+            !kymo_code_file_read(fd, record.at + record.size - 1, &last, 1))
+            break;
+        info->cut = out->len - r.first >= KYMO_CODE_ENTRIES_MAX || n >= KYMO_JITDUMP_RECORDS_MAX;
+        if (info->cut)
+            break;
+        err = take_record(&r, &record);
+        record.at += record.size;
+    }
+    kymo_index_deinit(&r.by_index);
+    return err;
+}
+
+/* ---- lines ---- */
+
+void kymo_code_lines_deinit(kymo_code_lines *lines)
+{
+    kymo_vec_deinit(&lines->lines);
+    kymo_vec_deinit(&lines->files);
+    kymo_vec_deinit(&lines->bytes);
+}
+
+/* The number of a file's name, made if it is new; FILES_MAX if there are too many. */
+static kymo_err find_file(kymo_code_lines *out, const char *name, uint32_t *file)
+{
+    /* The one before, mostly. */
+    for (size_t i = out->files.len; i-- > 0;)
+        if (strcmp(out->files.data[i], name) == 0) {
+            *file = (uint32_t)i;
+            return KYMO_OK;
+        }
+    *file = (uint32_t)out->files.len;
+    return out->files.len < FILES_MAX ? kymo_vec_push(&out->files, name) : KYMO_OK;
+}
+
+kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_entry *entry,
+                            kymo_code_lines *out)
+{
+    out->lines.len = out->files.len = out->bytes.len = 0;
+    if (entry->lines_at == 0 || entry->lines_bytes > DEBUG_MAX || entry->lines_bytes < DEBUG_BYTES)
+        return KYMO_OK;
+    KYMO_TRY(kymo_vec_reserve(&out->bytes, entry->lines_bytes));
+    if (!kymo_code_file_read(fd, entry->lines_at, out->bytes.data, entry->lines_bytes))
+        return KYMO_OK;
+    kymo_reader in = kymo_reader_of(out->bytes.data, entry->lines_bytes);
+    kymo_read_bytes(&in, RECORD_BYTES + 8);
+    uint64_t count = kymo_read_u64(&in);
+    uint32_t file = FILES_MAX;
+    for (uint64_t i = 0; i < count && out->lines.len < KYMO_EVENT_CODE_LINES_MAX; i++) {
+        uint64_t offset = kymo_read_u64(&in) - entry->lines_start - info->line_bias;
+        while (info->line_bias && offset >= entry->size_bytes && !in.failed) {
+            in.pos -= 7;
+            offset = kymo_read_u64(&in) - entry->lines_start - info->line_bias;
+        }
+        uint32_t line = kymo_read_u32(&in);
+        uint32_t column = kymo_read_u32(&in);
+        const char *name = (const char *)in.data + in.pos;
+        const char *end = in.failed ? NULL : memchr(name, 0, in.len - in.pos);
+        if (!end)
+            break;
+        in.pos += (size_t)(end - name) + 1;
+        /* A name of this one byte stands for the one before. */
+        if (info->line_bias)
+            KYMO_TRY(find_file(out, "", &file));
+        else if (strcmp(name, "\xff") != 0)
+            KYMO_TRY(find_file(out, name, &file));
+        if (file < FILES_MAX && offset < entry->size_bytes && offset <= UINT32_MAX)
+            KYMO_TRY(kymo_vec_push(&out->lines,
+                                   (kymo_event_code_line){(uint32_t)offset, line, column, file}));
+    }
+    return KYMO_OK;
+}
