@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.h - sums up a profile: the functions, lines, files, modules or threads that it was spent
- * in, and the tree of calls.
+ * report.h - sums up a profile: the functions, lines, files, modules, threads or processes that it
+ * was spent in, and the tree of calls.
  *
  * Flow:     profile -> [report] -> your program, `kymo report`
  * Threads:  a report has one owner at a time
@@ -27,6 +27,7 @@ typedef enum kymo_report_by {
     KYMO_BY_FILE,
     KYMO_BY_THREAD,
     KYMO_BY_MODULE,
+    KYMO_BY_PROCESS,
     KYMO_BY_COUNT
 } kymo_report_by;
 
@@ -41,7 +42,8 @@ typedef struct kymo_report_options {
  * symbols is summed up by its file as "[FILE]", code outside every file as "[generated code]",
  * and samples without a stack as "[no stack]". */
 typedef struct kymo_report_row {
-    const char *name;   /* function, path of the source, name of the module, or "NAME (TID)" */
+    const char *name;   /* function, path of the source, name of the module, "NAME (TID)" of a
+                         * thread, or name of all processes that are called so */
     const char *file;   /* source; NULL: not known, or not one */
     const char *module; /* name of the mapped file; NULL: none, or not one */
     uint32_t line;      /* the function's first line, or the row's own by line; 0: not known */
@@ -79,7 +81,7 @@ KYMO_API uint64_t kymo_report_total(const kymo_report *report);
 /* Rows from the largest self to the smallest; of equal ones the one with the larger total first,
  * then by name. */
 KYMO_API const kymo_report_row *kymo_report_rows(const kymo_report *report, size_t *count);
-/* The tree; of no nodes by thread. */
+/* The tree; of no nodes by thread or process. */
 KYMO_API const kymo_report_node *kymo_report_nodes(const kymo_report *report, size_t *count);
 /* Every thread of the profile, in the order to show them. */
 KYMO_API const kymo_report_thread *kymo_report_threads(const kymo_report *report, size_t *count);

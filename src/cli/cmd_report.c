@@ -26,7 +26,7 @@ struct report_request {
 };
 
 /* In the order of kymo_report_by. */
-static const char *const keys[] = {"function", "line", "file", "thread", "module"};
+static const char *const keys[] = {"function", "line", "file", "thread", "module", "process"};
 _Static_assert(KYMO_ARRAY_LEN(keys) == KYMO_BY_COUNT, "one word for each key");
 
 static int parse_by(const char *word, kymo_report_by *by)
@@ -77,10 +77,10 @@ static int parse(int argc, char **argv, struct report_request *request)
             break;
         case KYMO_SWITCH_BY:
             if (!parse_by(arg.value, &request->by))
-                return kymo_usage_error(
-                    KYMO_IN_REPORT,
-                    "--by: '%.40s' is unknown; it takes function, line, file, thread or module",
-                    arg.value);
+                return kymo_usage_error(KYMO_IN_REPORT,
+                                        "--by: '%.40s' is unknown; it takes function, line, file, "
+                                        "thread, module or process",
+                                        arg.value);
             break;
         case KYMO_SWITCH_TOP:
             if (kymo_parse_u64(arg.value, strlen(arg.value), &top) != KYMO_OK || top > 1000000000)
@@ -95,9 +95,11 @@ static int parse(int argc, char **argv, struct report_request *request)
     }
     if (!request->file)
         return kymo_usage_error(KYMO_IN_REPORT, "which recording? name a .kymo file");
-    if (request->tree && request->by == KYMO_BY_THREAD)
-        return kymo_usage_error(KYMO_IN_REPORT, "threads do not call each other: --tree goes with "
-                                                "--by function, line, file or module");
+    if (request->tree && (request->by == KYMO_BY_THREAD || request->by == KYMO_BY_PROCESS))
+        return kymo_usage_error(KYMO_IN_REPORT,
+                                "%s do not call each other: --tree goes with --by function, line, "
+                                "file or module",
+                                request->by == KYMO_BY_THREAD ? "threads" : "processes");
     request->top = (size_t)top;
     return -1;
 }
@@ -120,7 +122,10 @@ static void print_text(const struct report_request *request, const kymo_profile 
             kymo_format_duration(cpu, kymo_profile_cpu_ns(profile)));
     if (end_ns)
         fprintf(t.to, " in %s", kymo_format_duration(elapsed, end_ns - meta->origin_monotonic_ns));
+    uint32_t processes = kymo_profile_count(profile, KYMO_TABLE_PROCESSES);
     uint32_t threads = kymo_profile_count(profile, KYMO_TABLE_THREADS);
+    if (processes > 1)
+        fprintf(t.to, ", %u processes", processes);
     fprintf(t.to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
     kymo_report_print_quality(&t, profile);
     kymo_report_print_few(&t, profile, "warning: ");

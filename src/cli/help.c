@@ -16,9 +16,8 @@ const kymo_command kymo_commands[] = {
         .description =
             "Runs PROGRAM as it would run without Kymo, takes samples of the stacks of all its\n"
             "threads, and writes a profile when it ends. The exit status is the program's, and\n"
-            "128+N if signal N ended it. Its child processes, and a program that it becomes by "
-            "exec,\n"
-            "run as ever, but are not recorded.\n"
+            "128+N if signal N ended it. The processes that it starts, and the programs that they\n"
+            "become by exec, are recorded, too; what cannot be is named, with the reason.\n"
             "\n"
             "Without -o the profile is kymo.PROGRAM.PID.json.gz in the current folder, and\n"
             "kymo.latest.json.gz is a link to it. In FILE, %p stands for the program's process "

@@ -59,7 +59,7 @@ static void tidy_path(char *path)
 
 static void where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *out)
 {
-    if (by == KYMO_BY_FILE || by == KYMO_BY_MODULE || by == KYMO_BY_THREAD)
+    if (by == KYMO_BY_FILE || by == KYMO_BY_MODULE || by == KYMO_BY_THREAD || by == KYMO_BY_PROCESS)
         return;
     if (row->file) {
         kymo_str_puts(out, row->file);
@@ -83,6 +83,8 @@ static const char *heading_of(kymo_report_by by)
         return "file";
     case KYMO_BY_MODULE:
         return "module";
+    case KYMO_BY_PROCESS:
+        return "process";
     default:
         return "function";
     }

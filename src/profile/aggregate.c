@@ -24,6 +24,7 @@ enum key_tag {
     KEY_MODULE,
     KEY_GENERATED,
     KEY_THREAD,
+    KEY_PROCESS,
     KEY_NONE
 };
 
@@ -123,6 +124,9 @@ static kymo_report_row describe(kymo_report *r, struct key key, uint32_t module)
         break;
     case KEY_THREAD:
         row.name = thread_name(r, key.id);
+        break;
+    case KEY_PROCESS:
+        row.name = kymo_profile_process(p, key.id)->name;
         break;
     case KEY_NONE:
         row.name = "[no stack]";
@@ -231,8 +235,23 @@ static kymo_err enter_frame(kymo_report *r, uint32_t *node, uint32_t frame_id)
     return KYMO_OK;
 }
 
+static int calls_each_other(uint32_t by)
+{
+    return by != KYMO_BY_THREAD && by != KYMO_BY_PROCESS;
+}
+
+/* Processes of one name share a row: a build has hundreds of them. */
+static struct key key_of_process(const kymo_profile *p, uint32_t process)
+{
+    const char *name = kymo_profile_process(p, process)->name;
+    uint32_t first = 0;
+    while (first < process && strcmp(kymo_profile_process(p, first)->name, name) != 0)
+        first++;
+    return (struct key){.tag = KEY_PROCESS, .id = first};
+}
+
 /* Sums the samples by stack, into self (one more entry than stacks: the last is "no stack"), or by
- * thread, into rows. */
+ * thread or process, into rows. */
 static kymo_err sum_samples(kymo_report *r, uint64_t *self, uint32_t n_stacks)
 {
     const kymo_profile *p = r->profile;
@@ -258,10 +277,14 @@ static kymo_err sum_samples(kymo_report *r, uint64_t *self, uint32_t n_stacks)
                                                   : (double)__builtin_nanf("");
         r->total = add(r->total, t.weight);
         KYMO_TRY(kymo_vec_push(&r->threads, t));
-        if (r->options.by == KYMO_BY_THREAD && t.weight > 0) {
+        if (!calls_each_other(r->options.by) && t.weight > 0) {
             uint32_t row;
-            KYMO_TRY(find_row(r, (struct key){.tag = KEY_THREAD, .id = order[i]}, KYMO_NONE, &row));
-            r->rows.data[row].self = r->rows.data[row].total = t.weight;
+            struct key key = {.tag = KEY_THREAD, .id = order[i]};
+            if (r->options.by == KYMO_BY_PROCESS)
+                key = key_of_process(p, kymo_profile_thread(p, order[i])->process);
+            KYMO_TRY(find_row(r, key, KYMO_NONE, &row));
+            r->rows.data[row].self = add(r->rows.data[row].self, t.weight);
+            r->rows.data[row].total = r->rows.data[row].self;
         }
     }
     return KYMO_OK;
@@ -435,7 +458,7 @@ static kymo_err fill(kymo_report *r)
     if (!self)
         return KYMO_E_NOMEM;
     kymo_err err = sum_samples(r, self, n_stacks);
-    if (err == KYMO_OK && r->options.by != KYMO_BY_THREAD) {
+    if (err == KYMO_OK && calls_each_other(r->options.by)) {
         err = build_tree(r, self, n_stacks);
         if (err == KYMO_OK)
             err = walk_tree(r);

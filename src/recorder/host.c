@@ -264,11 +264,16 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
         if (lost[i])
             KYMO_TRY(events->loss(h->config.events_context, &e));
     }
-    kymo_event_quality q = {
+    h->quality = (kymo_event_quality){
         .process = h->out.process,
         .samples = h->out.taken,
         .cpu_unsampled_ns = h->out.unsampled_ns,
         .handler_ns = h->out.handler_ns,
     };
-    return events->quality(h->config.events_context, &q);
+    return events->quality(h->config.events_context, &h->quality);
+}
+
+kymo_event_quality kymo_host_quality(const kymo_host *h)
+{
+    return h->quality;
 }

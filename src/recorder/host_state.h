@@ -75,6 +75,7 @@ struct kymo_host {
     uint32_t woken;  /* the session's count of threads, as far as they were armed */
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
+    kymo_event_quality quality; /* as it was said at the end */
 };
 
 /* ---- host_arm.c ---- */

@@ -266,7 +266,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
         return kymo_error_set(detail, err, 0, "%s: %s", l->asked->spool_path, kymo_err_text(err));
     l->config.events = &kymo_recording_write_handler;
     l->config.events_context = l->writer;
-    l->config.flags = KYMO_SESSION_CHILDREN;
+    l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;
     return kymo_tree_create(&l->config, &l->tree, detail);
 }
 
@@ -472,19 +472,27 @@ static kymo_err record(struct launch *l)
     return KYMO_OK;
 }
 
-/* wait4 adds what the children used that the program waited for. What is in none of the recorded
- * processes is told. */
+/* wait4 adds what the children used that somebody waited for. What is in none of the recorded
+ * processes counts as not sampled if it should have been recorded, and is told if it is not little.
+ */
 static kymo_err tell_missing(const struct launch *l)
 {
     uint64_t all_ns = in_ns(l->usage.ru_utime) + in_ns(l->usage.ru_stime);
     uint64_t recorded_ns = kymo_tree_cpu_ns(l->tree);
+    uint64_t missing_ns = all_ns > recorded_ns ? all_ns - recorded_ns : 0;
+    int asked = l->asked->options->children != 0;
     char used[32];
-    char text[128];
-    if (all_ns <= recorded_ns || all_ns - recorded_ns < CHILDREN_NOTED_NS)
+    char text[192];
+    if (asked && kymo_tree_recorded(l->tree))
+        KYMO_TRY(kymo_tree_add_unsampled(l->tree, missing_ns));
+    if (missing_ns < CHILDREN_NOTED_NS || (asked && missing_ns < all_ns / 100))
         return KYMO_OK;
     snprintf(text, sizeof text,
-             "child processes of the program used %s of CPU time: they are not recorded",
-             kymo_format_duration(used, all_ns - recorded_ns));
+             asked ? "%s of CPU time is in no recorded process: children that ended before they "
+                     "were recorded, or cannot be, and the kernel's work at each end"
+                   : "child processes of the program used %s of CPU time: they are not recorded "
+                     "(children=no)",
+             kymo_format_duration(used, missing_ns));
     return note(l, KYMO_NOTE_WARNING, text);
 }
 

@@ -112,6 +112,12 @@ uint64_t kymo_tree_cpu_ns(const kymo_tree *t)
     return t->cpu_ns;
 }
 
+kymo_err kymo_tree_add_unsampled(kymo_tree *t, uint64_t cpu_ns)
+{
+    t->quality.cpu_unsampled_ns += cpu_ns;
+    return t->config.events->quality(t->config.events_context, &t->quality);
+}
+
 kymo_host *kymo_tree_host(const kymo_tree *t, uint32_t i)
 {
     for (size_t at = 0; at < t->images.len; at++)
@@ -241,6 +247,15 @@ void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
     free(image);
 }
 
+static kymo_err finish_host(struct kymo_tree_image *image, uint64_t end_ns, uint64_t main_cpu_ns,
+                            int is_followed)
+{
+    KYMO_TRY(kymo_host_finish(image->host, end_ns, main_cpu_ns, is_followed));
+    if (image->process == 0)
+        image->tree->quality = kymo_host_quality(image->host);
+    return KYMO_OK;
+}
+
 kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending, int is_followed)
 {
@@ -248,7 +263,7 @@ kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
     KYMO_TRY(read_refusals(image));
     if (!is_followed && kymo_host_replaced_by(image->host)[0])
         KYMO_TRY(tell_replacement(image, ending->end_ns));
-    KYMO_TRY(kymo_host_finish(image->host, ending->end_ns, ending->main_cpu_ns, is_followed));
+    KYMO_TRY(finish_host(image, ending->end_ns, ending->main_cpu_ns, is_followed));
     /* What its threads said; more of it is in the clock, unless that ran on for another image. */
     uint64_t cpu_ns = kymo_host_cpu_ns(image->host);
     uint64_t clock_ns = is_followed ? 0 : ending->cpu_ns ? ending->cpu_ns : image->clock_ns;
@@ -319,7 +334,7 @@ kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
         if (kymo_host_replaced_by(image->host)[0])
             KYMO_TRY(tell_replacement(image, end_ns));
         (void)kymo_task_cpu_ns(image->pid, image->pid, &main_cpu_ns);
-        KYMO_TRY(kymo_host_finish(image->host, end_ns, main_cpu_ns, 0));
+        KYMO_TRY(finish_host(image, end_ns, main_cpu_ns, 0));
         kymo_tree_drop_image(t, image);
     }
     if (t->turned_away) {

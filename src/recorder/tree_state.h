@@ -64,6 +64,7 @@ struct kymo_tree {
     uint32_t recorded;
     uint64_t turned_away; /* images for which there was no room */
     uint64_t cpu_ns;
+    kymo_event_quality quality; /* of process 0, once its image has ended */
     KYMO_VEC(struct kymo_tree_caller *) callers;
     KYMO_VEC(struct kymo_tree_image *) images;
     kymo_refusals refusals;

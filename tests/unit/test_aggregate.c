@@ -223,10 +223,16 @@ static void threads_and_their_quality(void **state)
     for (int i = 0; i < 30; i++)
         sample(0, STACK(f), 10);
     sample(1, STACK(f), 7);
-    kymo_report *r = report(KYMO_BY_THREAD);
+    size_t n;
+    kymo_report *r = report(KYMO_BY_PROCESS);
+    kymo_report_rows(r, &n);
+    assert_int_equal(n, 1);
+    expect(r, kymo_profile_process(profile, 0)->name, 307, 307);
+    kymo_report_destroy(r);
+
+    r = report(KYMO_BY_THREAD);
     expect(r, "a (7)", 300, 300);
     expect(r, "b (8)", 7, 7);
-    size_t n;
     kymo_report_nodes(r, &n);
     assert_int_equal(n, 0);
     const kymo_report_thread *threads = kymo_report_threads(r, &n);
