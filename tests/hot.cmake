@@ -76,7 +76,9 @@ set_tests_properties(integration.no_recorder PROPERTIES
 set_tests_properties(integration.no_recorder,child PROPERTIES FAIL_REGULAR_EXPRESSION ".")
 
 kymo_looker(children)
-kymo_seen_test(children.ways "" children ways)
+add_test(NAME integration.seen.children.ways.alone COMMAND children ways)
+add_test(NAME integration.seen.children.ways
+    COMMAND record_run "" $<TARGET_FILE:children> ways with)
 foreach(what failures large threads)
     kymo_seen_test(children.${what} "" children ${what})
 endforeach()

@@ -21,6 +21,7 @@
 #include "base/attr.h"
 #include "buffer/attach.h"
 #include "buffer/session.h"
+#include "capture/state.h"
 
 /* Tells one file from another, whatever its name. */
 struct kymo_file_id {
@@ -48,8 +49,9 @@ void kymo_family_init(const char *attach_name, const char *library, size_t len);
 KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
 {
     const struct kymo_session *header = kymo_load_acquire(&kymo_family.header);
-    return header && header->flags & KYMO_SESSION_CHILDREN &&
-           !kymo_load_relaxed(&header->stopped) && kymo_family.library[0] != '\0';
+    /* An ancestor's session is stopped when that one has ended: this says nothing of the others. */
+    return header && header->flags & KYMO_SESSION_CHILDREN && kymo_family.library[0] != '\0' &&
+           !(kymo_process_here() && kymo_load_relaxed(&header->stopped));
 }
 
 /* Which file is at path. Returns 0 if there is none. */

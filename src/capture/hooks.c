@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <threads.h>
 
+#include "capture/fork_child.h"
 #include "capture/hook.h"
 #include "capture/mask_hooks.h"
 #include "capture/module.h"
@@ -29,7 +30,11 @@ static pthread_key_t exit_key;
 
 static void on_thread_exit(void *thread)
 {
-    struct kymo_thread *t = thread;
+    (void)thread;
+    /* Not what the key holds: in a forked child that is the parent's. */
+    struct kymo_thread *t = kymo_thread_self;
+    if (!t || t == &kymo_thread_dead)
+        return;
     /* Destructors of the program's own keys may use CPU time after this one: ask to be called
      * again, for the last round but one that POSIX guarantees. */
     if (t->process && t->exits++ < 2)
@@ -117,6 +122,7 @@ KYMO_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
                              void *argument)
 {
     create_fn *create = KYMO_REAL(real_create, create_fn, "pthread_create");
+    kymo_fork_attach_now();
     struct kymo_process *p = kymo_capturing();
     struct kymo_thread *t = p ? prepare(p, attr, (void *)start, argument) : NULL;
     if (!t)
@@ -131,6 +137,7 @@ KYMO_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 KYMO_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
     c11_create_fn *create = KYMO_REAL(real_c11_create, c11_create_fn, "thrd_create");
+    kymo_fork_attach_now();
     struct kymo_process *p = kymo_capturing();
     struct kymo_thread *t = p ? prepare(p, NULL, (void *)start, argument) : NULL;
     if (!t)

@@ -22,6 +22,7 @@
 #include "base/atomic.h"
 #include "buffer/depot.h"
 #include "buffer/stream.h"
+#include "capture/fork_child.h"
 #include "capture/mask_hooks.h"
 #include "capture/module.h"
 #include "capture/own_signals.h"
@@ -228,6 +229,11 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
 {
     int saved = errno;
     struct kymo_process *p = kymo_process_here();
+    if (kymo_unlikely(!p && kymo_fork_is_due(info))) {
+        kymo_fork_attach();
+        errno = saved;
+        return;
+    }
     struct kymo_thread *t = kymo_thread_self;
     int quiet = p && kymo_is_quiet(p);
     if (p && t && t != &kymo_thread_dead && !is_own(t, context, quiet))

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/auxv.h>
 
+#include "capture/fork_child.h"
 #include "capture/hook.h"
 #include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
@@ -34,11 +35,33 @@ int kymo_signal_hooks_init(void)
            KYMO_REAL(real_altstack, altstack_fn, "sigaltstack");
 }
 
+/* What is kept of the program's action, alone. */
+static void change_kept(int own, const struct sigaction *action, struct sigaction *old)
+{
+    struct kymo_program_action before = kymo_program_action_get(own, NULL);
+    if (action) {
+        struct kymo_program_action now = kymo_program_action_of(action);
+        kymo_program_action_set(own, &now);
+    }
+    if (old)
+        kymo_program_action_describe(&before, old);
+}
+
 static int act(int signo, const struct sigaction *action, struct sigaction *old)
 {
     sigaction_fn *real = KYMO_REAL(real_sigaction, sigaction_fn, "sigaction");
     struct kymo_process *p = kymo_process_here();
     int own = kymo_own_signal_find(signo);
+    int handles = action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+    if (own >= 0 && !p && kymo_fork_is_pending()) {
+        /* Our handler waits in this child, and goes on to; unless the program wants the signal. */
+        if (!handles) {
+            change_kept(own, action, old);
+            return 0;
+        }
+        kymo_fork_attach_now();
+        p = kymo_process_here();
+    }
     if (own < 0 || !p || !kymo_signal_process_is_own(p)) {
         int result = real(signo, action, old);
         /* A child has inherited our handler, and is not to see it. */
@@ -52,7 +75,7 @@ static int act(int signo, const struct sigaction *action, struct sigaction *old)
     if (action) {
         struct kymo_program_action now = kymo_program_action_of(action);
         struct kymo_signal_hold hold;
-        if (now.handler != SIG_DFL && now.handler != SIG_IGN)
+        if (handles)
             kymo_signal_leave(p, KYMO_SIGNAL_BIT(signo));
         kymo_signal_lock(p, &hold);
         before = kymo_program_action_get(own, NULL);

@@ -84,6 +84,11 @@ void kymo_signal_unlock(const struct kymo_signal_hold *hold)
         kymo_raw_set_mask(&hold->mask, NULL);
 }
 
+void kymo_signal_after_fork(void)
+{
+    kymo_store_relaxed(&actions_lock, 0u);
+}
+
 /* A program whose own handler is to interrupt system calls waits for that: then ours must, too. */
 int kymo_signal_install(int signo, const struct kymo_program_action *program)
 {

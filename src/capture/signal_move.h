@@ -52,12 +52,14 @@ void kymo_program_action_describe(const struct kymo_program_action *from, struct
 int kymo_signal_process_is_own(const struct kymo_process *process);
 
 /* Whoever changes an action holds this lock. It may happen in a handler: so all signals are blocked
- * meanwhile. A forked child never takes it. */
+ * meanwhile. */
 struct kymo_signal_hold {
     uint64_t mask; /* as it was */
     int masked;    /* 0: quiet, nothing was blocked */
 };
 void kymo_signal_lock(const struct kymo_process *process, struct kymo_signal_hold *hold);
 void kymo_signal_unlock(const struct kymo_signal_hold *hold);
+/* In a forked child: whoever held it is not here. Safe in handlers. */
+void kymo_signal_after_fork(void);
 
 #endif

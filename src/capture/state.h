@@ -76,6 +76,8 @@ extern struct kymo_process *kymo_process_state;
 /* The calling thread; NULL before it is known, &kymo_thread_dead after it has ended. */
 extern __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 extern struct kymo_thread kymo_thread_dead;
+/* The calling thread's own stack, as far as it is known. A forked child has its copy of it. */
+extern __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 
 /* The process if it has attached to a recorder, also after that stopped; NULL in a forked child. */
 KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_process_here(void)

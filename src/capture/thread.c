@@ -11,6 +11,7 @@
 struct kymo_process *kymo_process_state;
 __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 struct kymo_thread kymo_thread_dead;
+__thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 
 struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
 {
@@ -38,7 +39,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
 {
     struct kymo_thread_slot *slot = t->slot;
     t->tid = kymo_raw_gettid();
-    t->stack = stack;
+    t->stack = kymo_thread_stack = stack;
     t->closing = 0;
     t->exits = 0;
     /* The first sample's weight is all the CPU time since the thread began in this image. */
@@ -90,6 +91,7 @@ void kymo_thread_know_stack(struct kymo_thread *t, struct kymo_stack_bounds stac
     kymo_store_relaxed(&t->stack.lo, stack.lo);
     kymo_signal_fence();
     kymo_store_relaxed(&t->stack.hi, stack.hi);
+    kymo_thread_stack = stack;
 }
 
 void kymo_thread_end(struct kymo_thread *t)

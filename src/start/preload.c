@@ -18,22 +18,26 @@
 #include <unistd.h>
 
 #include "buffer/attach.h"
+#include "capture/connect.h"
 #include "capture/exec_hooks.h"
 #include "capture/exit_hooks.h"
 #include "capture/family.h"
+#include "capture/fork_child.h"
 #include "capture/hooks.h"
 #include "capture/mask_hooks.h"
+#include "capture/process.h"
 #include "capture/signal_hooks.h"
 #include "capture/signal_move.h"
 #include "capture/spawn_hooks.h"
 #include "capture/state.h"
 #include "capture/thread.h"
-#include "start/connect.h"
 
 extern char **environ;
 
 #define LIBRARY "libkymo-preload.so"
 #define PRELOAD "LD_PRELOAD="
+/* A recorder that does not answer must not hold the program up for ever. */
+#define PATIENCE_SECONDS 10
 #define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
 
 /* Takes variable out of the environment: later entries move down, no memory is taken. */
@@ -138,83 +142,27 @@ static struct kymo_stack_bounds main_stack(void)
     return bounds;
 }
 
-/* One mapping for all that must read as zeros in a forked child: the process, its threads, their
- * pcs and the pc cache. Address space only; pages are touched as threads are. */
-static struct kymo_process *map_state(const struct kymo_attachment *a)
-{
-    uint32_t depth = a->session->depth;
-    size_t threads = a->plan.threads * sizeof(struct kymo_thread);
-    size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t);
-    size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
-    size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
-    size_t size = process + threads + cache + pcs;
-    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
-        return NULL;
-    if (madvise(map, size, MADV_WIPEONFORK) != 0) {
-        munmap(map, size);
-        return NULL;
-    }
-    (void)madvise(map, size, MADV_DONTDUMP);
-    struct kymo_process *p = (struct kymo_process *)(void *)map;
-    p->threads = (struct kymo_thread *)(void *)(map + process);
-    struct kymo_row_slot *rows = (struct kymo_row_slot *)(void *)(map + process + threads);
-    p->pcs = (uint64_t *)(void *)(map + process + threads + cache);
-    if (kymo_walker_init(&p->walker, rows, KYMO_ROW_CACHE_SLOTS) != KYMO_OK) {
-        munmap(map, size);
-        return NULL;
-    }
-    return p;
-}
-
-static void configure(struct kymo_process *p, const struct kymo_attachment *a)
-{
-    struct kymo_session *s = a->session;
-    pthread_attr_t attributes;
-    size_t stack = 0;
-    p->plan = a->plan;
-    p->clock = (enum kymo_clock_kind)s->clock_kind;
-    p->depth = s->depth;
-    p->signal = (int)s->signal;
-    p->cookie = s->cookie;
-    p->heartbeat_limit = s->heartbeat_limit;
-    if (pthread_getattr_default_np(&attributes) == 0) {
-        (void)pthread_attr_getstacksize(&attributes, &stack);
-        (void)pthread_attr_destroy(&attributes);
-    }
-    p->default_stack_bytes = stack ? stack : 8u << 20;
-    p->base_cpu_ns = a->base_cpu_ns;
-    p->bell = a->bell;
-    p->table_area = a->tables ? kymo_session_tables(a->session, &a->plan) : NULL;
-    p->tables = a->tables;
-    p->tables_bytes = a->tables_bytes;
-    kymo_walker_init_stable(&p->walker);
-    p->session = s;
-}
-
 static const char *start(const char *name)
 {
     const char *why;
     struct kymo_attachment a = {.socket = -1};
+    struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(), PATIENCE_SECONDS};
     if (!kymo_hooks_init() || !kymo_signal_move_init() || !kymo_signal_hooks_init() ||
         !kymo_mask_hooks_init() || !kymo_exec_hooks_init() || !kymo_spawn_hooks_init() ||
-        !kymo_exit_hooks_init())
+        !kymo_exit_hooks_init() || !kymo_fork_init())
         return "a function of libc that Kymo needs was not found";
-    if (kymo_attach(name, &a, &why) != KYMO_OK)
+    if (kymo_attach(&call, &a, &why) != KYMO_OK)
         return why;
-    struct kymo_process *p = map_state(&a);
+    struct kymo_process *p = kymo_process_map(&a);
     if (!p) {
-        close(a.socket);
-        munmap(a.session, a.plan.total_bytes);
+        kymo_attach_undo(&a);
         return "no address space for Kymo's own tables";
     }
-    configure(p, &a);
-    a.session->pid = (uint32_t)getpid();
+    kymo_process_take(p, &a);
+    kymo_fork_remember(p);
     if (!kymo_signal_start(p)) {
-        close(a.socket);
         p->session = NULL;
-        munmap(a.session, a.plan.total_bytes);
+        kymo_attach_undo(&a);
         return "the handler could not be installed";
     }
     /* Pairs with the acquire in kymo_capturing: everything above is in place. */

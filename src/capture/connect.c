@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connect.c - see connect.h.
+ *
+ * Raw system calls throughout: a forked child attaches in our signal handler, whatever it was in
+ * the middle of.
+ */
+#include "capture/connect.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "sys/clock.h"
+#include "sys/raw.h"
+
+static long at(const void *pointer)
+{
+    return (long)(intptr_t)pointer;
+}
+
+static void close_raw(int fd)
+{
+    if (fd >= 0)
+        (void)kymo_syscall3(SYS_close, fd, 0, 0);
+}
+
+static int dial(const struct kymo_attach_call *call)
+{
+    const char *name = call->name;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t len = strlen(name);
+    if (len == 0 || len > sizeof address.sun_path - 1)
+        return -1;
+    memcpy(address.sun_path + 1, name, len);
+    int fd = (int)kymo_syscall3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    struct timeval patience = {.tv_sec = call->patience_seconds};
+    (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, at(&patience), sizeof patience,
+                        0);
+    /* connect waits as long as send: when more of us are at the door than the recorder lets in. */
+    (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, at(&patience), sizeof patience,
+                        0);
+    long size = (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+    long result;
+    do {
+        result = kymo_syscall3(SYS_connect, fd, at(&address), size);
+    } while (result == -EINTR);
+    if (result != 0) {
+        close_raw(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int say(int fd, enum kymo_attach_kind kind, const struct kymo_attach_call *call)
+{
+    struct kymo_attach_message m = {
+        .magic = KYMO_ATTACH_MAGIC,
+        .kind = kind,
+        .layout = KYMO_SESSION_LAYOUT,
+        .pid = (int32_t)kymo_raw_getpid(),
+        .tid = (int32_t)kymo_raw_gettid(),
+        .parent_pid = call ? call->parent_pid : 0,
+        .start = call ? call->start : 0,
+        .cpu_ns = kymo_clock_thread_cpu(),
+    };
+    return kymo_syscall6(SYS_sendto, fd, at(&m), sizeof m, MSG_NOSIGNAL, 0, 0) == (long)sizeof m;
+}
+
+static void close_all(int fds[KYMO_ATTACH_MEMORIES])
+{
+    for (int i = 0; i < KYMO_ATTACH_MEMORIES; i++) {
+        close_raw(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+/* One message of this kind, and the descriptors that came with it (-1: none). */
+static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *m,
+                int passed[KYMO_ATTACH_MEMORIES])
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(KYMO_ATTACH_MEMORIES * sizeof(int))];
+    } control;
+    struct iovec iov = {m, sizeof *m};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    long n;
+    for (int i = 0; i < KYMO_ATTACH_MEMORIES; i++)
+        passed[i] = -1;
+    do {
+        n = kymo_syscall3(SYS_recvmsg, fd, at(&message), MSG_CMSG_CLOEXEC);
+    } while (n == -EINTR);
+    if (n < 0)
+        return 0;
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len >= CMSG_LEN(0) && c->cmsg_len <= CMSG_LEN(KYMO_ATTACH_MEMORIES * sizeof(int)))
+        memcpy(passed, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+    return n == (long)sizeof *m && m->magic == KYMO_ATTACH_MAGIC && m->kind == kind;
+}
+
+static void unmap(const void *map, uint64_t bytes)
+{
+    if (map)
+        (void)kymo_syscall3(SYS_munmap, at(map), (long)bytes, 0);
+}
+
+static int advise(const void *map, uint64_t bytes, int advice)
+{
+    return kymo_syscall3(SYS_madvise, at(map), (long)bytes, advice) == 0;
+}
+
+/* NULL where there is no room. */
+static void *map_memory(int fd, uint64_t bytes, int protection)
+{
+    if (fd < 0 || bytes == 0)
+        return NULL;
+    long map = kymo_syscall6(SYS_mmap, 0, (long)bytes, protection, MAP_SHARED, fd, 0);
+    return map < 0 && map > -4096 ? NULL : (void *)map;
+}
+
+/* Maps what all processes of the recording share: without it all is slower, and as right. A forked
+ * child is to have nothing of it, nor a core file. */
+static void *map_shared(int fd, uint64_t bytes, int protection)
+{
+    void *map = map_memory(fd, bytes, protection);
+    if (map && !advise(map, bytes, MADV_DONTFORK)) {
+        unmap(map, bytes);
+        return NULL;
+    }
+    if (map)
+        (void)advise(map, bytes, MADV_DONTDUMP);
+    return map;
+}
+
+kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment *out,
+                     const char **why)
+{
+    kymo_err err = KYMO_E_SYSTEM;
+    struct kymo_attach_message m = {0};
+    int memory[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
+    *why = "the recorder cannot be reached";
+    int fd = dial(call);
+    if (fd < 0)
+        return KYMO_E_NOT_FOUND;
+    *why = "the recorder does not answer";
+    if (!say(fd, KYMO_ATTACH_HELLO, call) || !hear(fd, KYMO_ATTACH_WELCOME, &m, memory))
+        goto fail;
+    *why = "the recorder is of another version";
+    err = KYMO_E_VERSION;
+    if (m.error == KYMO_E_VERSION || m.layout != KYMO_SESSION_LAYOUT)
+        goto fail;
+    *why = "the recorder refused";
+    err = KYMO_E_PERMISSION;
+    if (m.error != KYMO_OK || memory[KYMO_ATTACH_SESSION] < 0)
+        goto fail;
+    *why = "no address space for the session (see the buffer option)";
+    err = KYMO_E_NOMEM;
+    struct kymo_session *map =
+        map_memory(memory[KYMO_ATTACH_SESSION], m.size_bytes, PROT_READ | PROT_WRITE);
+    if (!map)
+        goto fail;
+    *why = "the session is not one";
+    err = kymo_session_check(map, m.size_bytes, &out->plan);
+    /* A forked child is to have nothing of it but the header (capture/family.h), nor a core file.
+     */
+    size_t header = err == KYMO_OK ? map->header_bytes : 0;
+    if (err != KYMO_OK ||
+        !advise((const char *)map + header, m.size_bytes - header, MADV_DONTFORK)) {
+        unmap(map, m.size_bytes);
+        goto fail;
+    }
+    (void)advise(map, m.size_bytes, MADV_DONTDUMP);
+    out->bell =
+        map_shared(memory[KYMO_ATTACH_BELL], KYMO_ATTACH_BELL_BYTES, PROT_READ | PROT_WRITE);
+    out->tables = map_shared(memory[KYMO_ATTACH_TABLES], m.table_bytes, PROT_READ);
+    out->tables_bytes = out->tables ? m.table_bytes : 0;
+    close_all(memory);
+    out->base_cpu_ns = m.cpu_ns;
+    out->socket = fd;
+    out->session = map;
+    return KYMO_OK;
+
+fail:
+    close_all(memory);
+    close_raw(fd);
+    return err;
+}
+
+void kymo_attach_finish(struct kymo_attachment *a)
+{
+    struct kymo_attach_message m;
+    int none[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
+    if (say(a->socket, KYMO_ATTACH_READY, NULL))
+        (void)hear(a->socket, KYMO_ATTACH_GO, &m, none);
+    close_all(none);
+    close_raw(a->socket);
+}
+
+void kymo_attach_undo(struct kymo_attachment *a)
+{
+    close_raw(a->socket);
+    unmap(a->session, a->plan.total_bytes);
+    unmap(a->bell, KYMO_ATTACH_BELL_BYTES);
+    unmap(a->tables, a->tables_bytes);
+}

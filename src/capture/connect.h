@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connect.h - gets the session from the recorder.
+ *
+ * Layer:    capture
+ * Flow:     buffer/attach.h says what is spoken
+ * Threads:  one that is alone: the constructor's, or a forked child's first
+ * Memory:   some 500 bytes of stack; the session's mapping is the caller's in the end
+ * Signals:  safe: raw system calls, and waiting has a limit
+ */
+#ifndef KYMO_CAPTURE_CONNECT_H
+#define KYMO_CAPTURE_CONNECT_H
+
+#include "base/attr.h"
+#include "buffer/attach.h"
+#include "buffer/session.h"
+
+struct kymo_attachment {
+    int socket;
+    struct kymo_session *session;
+    struct kymo_session_plan plan;
+    uint32_t *bell;     /* NULL: no address space for it */
+    const char *tables; /* the same */
+    uint64_t tables_bytes;
+    uint64_t base_cpu_ns; /* what the calling thread had used before this image */
+};
+
+/* Who attaches, and how long each wait for the recorder may be. */
+struct kymo_attach_call {
+    const char *name; /* the recorder listens under this one, which is abstract */
+    enum kymo_attach_start start;
+    int32_t parent_pid;
+    int patience_seconds;
+};
+
+/* Connects to the recorder and maps its session. On success the socket stays open until
+ * kymo_attach_finish; on failure nothing stays. *why is a literal. */
+KYMO_SIGNAL_SAFE KYMO_NODISCARD
+kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment *out,
+                     const char **why);
+
+/* Says READY, waits for GO, closes the socket. */
+KYMO_SIGNAL_SAFE void kymo_attach_finish(struct kymo_attachment *attachment);
+
+/* The opposite of kymo_attach: unmaps everything, closes the socket. */
+KYMO_SIGNAL_SAFE void kymo_attach_undo(struct kymo_attachment *attachment);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork_child.c - see fork_child.h.
+ *
+ * libc calls us in the child of everything that it makes of fork (daemon, forkpty), in a place
+ * where other libraries may not have put their locks in order yet: so raw system calls only. _Fork
+ * calls nobody, and is hooked.
+ *
+ * What is static here is a copy in a forked child. A child of vfork finds its parent's, and must
+ * not attach in its place: so the pid is compared.
+ */
+#include "capture/fork_child.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "buffer/refusal.h"
+#include "capture/connect.h"
+#include "capture/family.h"
+#include "capture/hook.h"
+#include "capture/process.h"
+#include "capture/signal_move.h"
+#include "capture/spawn_hooks.h"
+#include "capture/thread.h"
+#include "sys/raw.h"
+
+enum {
+    FIRST_CPU_NS = 1000000, /* that a child uses before it is worth a session */
+    PATIENCE_SECONDS = 1,   /* shorter than a program's: who forks much must not wait much */
+};
+
+typedef pid_t fork_fn(void);
+
+static fork_fn *real_fork;
+
+/* The process as it was at start, but for its session; walker and all. */
+static struct kymo_process original;
+
+static struct {
+    uint32_t pending; /* the pid of a child that has not attached yet, and may; else 0 */
+    int has_failed;
+    int has_timer;
+    int32_t timer;
+    int32_t parent_pid;
+    int signal; /* that the parent took samples by */
+    uint64_t cookie;
+} child;
+
+int kymo_fork_is_pending(void)
+{
+    uint32_t pid = kymo_load_relaxed(&child.pending);
+    return pid && pid == kymo_raw_getpid();
+}
+
+int kymo_fork_is_due(const siginfo_t *info)
+{
+    return kymo_load_relaxed(&child.pending) && info->si_code == SI_TIMER &&
+           (uint64_t)(uintptr_t)info->si_value.sival_ptr == child.cookie;
+}
+
+/* ---- attaching ---- */
+
+static void drop_timer(void)
+{
+    if (child.has_timer)
+        (void)kymo_syscall3(SYS_timer_delete, child.timer, 0, 0);
+    child.has_timer = 0;
+}
+
+/* The state's mapping is as large as it was: a session of another shape does not fit. */
+static int fits(const struct kymo_attachment *a)
+{
+    return a->plan.total_bytes == original.plan.total_bytes && a->session->depth == original.depth;
+}
+
+static KYMO_NOINLINE void attach(void)
+{
+    struct kymo_attachment a;
+    struct kymo_attach_call call = {kymo_family.attach_name, KYMO_ATTACH_FORK, child.parent_pid,
+                                    PATIENCE_SECONDS};
+    const char *why;
+    struct kymo_process *p = kymo_process_state;
+    kymo_err err = kymo_attach(&call, &a, &why);
+    if (err == KYMO_OK && !fits(&a)) {
+        kymo_attach_undo(&a);
+        err = KYMO_E_UNSUPPORTED;
+    }
+    if (err != KYMO_OK) {
+        child.has_failed = 1;
+        return;
+    }
+    memcpy(p, &original, sizeof *p);
+    kymo_process_take(p, &a);
+    /* The handler is the parent's, in front of the same signal. */
+    p->signal = child.signal;
+    kymo_store_release(&a.session->signal_now, (uint32_t)child.signal);
+    struct kymo_session *before = kymo_family.header;
+    kymo_store_release(&kymo_family.header, a.session);
+    (void)kymo_syscall3(SYS_munmap, (long)(intptr_t)before, a.session->header_bytes, 0);
+    struct kymo_thread *t = kymo_thread_claim(p);
+    if (t)
+        kymo_thread_begin(p, t, kymo_thread_stack, KYMO_SLOT_MAIN);
+    kymo_store_release(&a.session->attached, 1u);
+    kymo_attach_finish(&a);
+}
+
+void kymo_fork_attach(void)
+{
+    if (!kymo_fork_is_pending())
+        return;
+    kymo_store_relaxed(&child.pending, 0u);
+    drop_timer();
+    attach();
+}
+
+void kymo_fork_attach_now(void)
+{
+    static const uint64_t every = UINT64_MAX;
+    uint64_t mask;
+    if (!kymo_fork_is_pending())
+        return;
+    kymo_raw_set_mask(&every, &mask);
+    kymo_fork_attach();
+    kymo_raw_set_mask(&mask, NULL);
+}
+
+/* ---- the fork ---- */
+
+static int arm_timer(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = child.signal};
+    struct itimerspec once = {.it_value = {0, FIRST_CPU_NS}};
+    event.sigev_value.sival_ptr = (void *)(uintptr_t)child.cookie;
+    event._sigev_un._tid = (pid_t)kymo_raw_gettid();
+    if (kymo_syscall3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)(intptr_t)&event,
+                      (long)(intptr_t)&child.timer) != 0)
+        return 0;
+    child.has_timer = 1;
+    return kymo_syscall4(SYS_timer_settime, child.timer, 0, (long)(intptr_t)&once, 0) == 0;
+}
+
+static void before_fork(void)
+{
+    const struct kymo_process *p = kymo_process_here();
+    if (p) {
+        child.signal = kymo_load_relaxed(&p->signal);
+        child.cookie = p->cookie;
+    }
+}
+
+static void in_child(void)
+{
+    kymo_spawn_hooks_after_fork();
+    kymo_signal_after_fork();
+    child.pending = 0;
+    child.has_timer = 0;
+    if (child.has_failed || !child.signal || !kymo_family_is_followed() ||
+        kymo_load_relaxed(&kymo_family.header->quiet))
+        return;
+    child.parent_pid = (int32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
+    kymo_store_relaxed(&child.pending, kymo_raw_getpid());
+    if (kymo_family.header->flags & KYMO_SESSION_WALL || !arm_timer())
+        kymo_fork_attach_now();
+}
+
+KYMO_HOOK pid_t _Fork(void)
+{
+    fork_fn *real = KYMO_REAL(real_fork, fork_fn, "_Fork");
+    before_fork();
+    pid_t pid = real();
+    if (pid == 0)
+        in_child();
+    return pid;
+}
+
+int kymo_fork_init(void)
+{
+    return KYMO_REAL(real_fork, fork_fn, "_Fork") &&
+           pthread_atfork(before_fork, NULL, in_child) == 0;
+}
+
+void kymo_fork_remember(const struct kymo_process *p)
+{
+    memcpy(&original, p, sizeof original);
+    original.session = NULL;
+}

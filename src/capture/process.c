@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/process.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "sys/raw.h"
+
+/* One mapping for all that must read as zeros in a forked child: the process, its threads, their
+ * pcs and the pc cache. Address space only; pages are touched as threads are. */
+struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
+{
+    uint32_t depth = a->session->depth;
+    pthread_attr_t attributes;
+    size_t stack = 0;
+    size_t threads = a->plan.threads * sizeof(struct kymo_thread);
+    size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t);
+    size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
+    size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
+    size_t size = process + threads + cache + pcs;
+    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    if (madvise(map, size, MADV_WIPEONFORK) != 0) {
+        munmap(map, size);
+        return NULL;
+    }
+    (void)madvise(map, size, MADV_DONTDUMP);
+    struct kymo_process *p = (struct kymo_process *)(void *)map;
+    p->threads = (struct kymo_thread *)(void *)(map + process);
+    struct kymo_row_slot *rows = (struct kymo_row_slot *)(void *)(map + process + threads);
+    p->pcs = (uint64_t *)(void *)(map + process + threads + cache);
+    if (kymo_walker_init(&p->walker, rows, KYMO_ROW_CACHE_SLOTS) != KYMO_OK) {
+        munmap(map, size);
+        return NULL;
+    }
+    kymo_walker_init_stable(&p->walker);
+    if (pthread_getattr_default_np(&attributes) == 0) {
+        (void)pthread_attr_getstacksize(&attributes, &stack);
+        (void)pthread_attr_destroy(&attributes);
+    }
+    p->default_stack_bytes = stack ? stack : 8u << 20;
+    return p;
+}
+
+void kymo_process_take(struct kymo_process *p, const struct kymo_attachment *a)
+{
+    struct kymo_session *s = a->session;
+    p->plan = a->plan;
+    p->clock = (enum kymo_clock_kind)s->clock_kind;
+    p->depth = s->depth;
+    p->signal = (int)s->signal;
+    p->cookie = s->cookie;
+    p->heartbeat_limit = s->heartbeat_limit;
+    p->base_cpu_ns = a->base_cpu_ns;
+    p->bell = a->bell;
+    p->table_area = a->tables ? kymo_session_tables(s, &a->plan) : NULL;
+    p->tables = a->tables;
+    p->tables_bytes = a->tables_bytes;
+    s->pid = kymo_raw_getpid();
+    p->session = s;
+}
