@@ -7,9 +7,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel)
+/* What an event tells beside its signal. */
+enum tells { TELLS_NOTHING, TELLS_CHAINS };
+
+static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel, enum tells tells)
 {
     struct perf_event_attr attr;
     memset(&attr, 0, sizeof attr);
@@ -21,6 +25,13 @@ static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel)
     attr.exclude_kernel = !with_kernel;
     attr.exclude_hv = 1;
     attr.wakeup_events = 1;
+    if (tells == TELLS_CHAINS) {
+        /* The user's part is walked by the handler: here it would be by frame pointers. */
+        attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+        attr.exclude_callchain_user = 1;
+        attr.use_clockid = 1;
+        attr.clockid = CLOCK_MONOTONIC;
+    }
     /* After an exec the signal would be ignored, but its interrupts would go on. */
     attr.remove_on_exec = 1;
     long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -33,14 +44,14 @@ static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel)
 
 enum kymo_perf_access kymo_perf_probe(int *sys_errno)
 {
-    int fd = open_task_clock(0, 1000000, 1);
+    int fd = open_task_clock(0, 1000000, 1, TELLS_NOTHING);
     *sys_errno = 0;
     if (fd >= 0) {
         close(fd);
         return KYMO_PERF_KERNEL;
     }
     *sys_errno = errno;
-    fd = open_task_clock(0, 1000000, 0);
+    fd = open_task_clock(0, 1000000, 0, TELLS_NOTHING);
     if (fd >= 0) {
         close(fd);
         return KYMO_PERF_USER;
@@ -49,9 +60,8 @@ enum kymo_perf_access kymo_perf_probe(int *sys_errno)
     return KYMO_PERF_NONE;
 }
 
-int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel)
+static int send_signal(int fd, pid_t tid, int signo)
 {
-    int fd = open_task_clock(tid, period_ns, with_kernel);
     if (fd < 0)
         return -1;
     struct f_owner_ex owner = {F_OWNER_TID, tid};
@@ -63,6 +73,16 @@ int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel)
         return -1;
     }
     return fd;
+}
+
+int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel)
+{
+    return send_signal(open_task_clock(tid, period_ns, with_kernel, TELLS_NOTHING), tid, signo);
+}
+
+int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo)
+{
+    return send_signal(open_task_clock(tid, period_ns, 1, TELLS_CHAINS), tid, signo);
 }
 
 int kymo_perf_enable(int fd)
