@@ -209,6 +209,31 @@ typedef struct kymo_event_code {
     const kymo_event_code_line *lines;
 } kymo_event_code;
 
+/* A function of the kernel, or of a module of it. Symbol ids are unique in the recording. */
+typedef struct kymo_event_kernel_symbol {
+    uint32_t symbol;
+    uint64_t address; /* from where the kernel, or the module, begins */
+    const char *name;
+    const char *module; /* "[kernel.kallsyms]", "[ext4]" */
+} kymo_event_kernel_symbol;
+
+/* The deepest part of a stack that lies in the kernel. */
+#define KYMO_EVENT_KERNEL_DEPTH_MAX 1024u
+
+typedef struct kymo_event_kernel_frame {
+    uint32_t symbol; /* KYMO_EVENT_NONE: somewhere in the kernel */
+    uint32_t offset; /* in the symbol, of the instruction that ran or called */
+} kymo_event_kernel_frame;
+
+/* One more stack of a process: what the kernel did for one that was announced before. */
+typedef struct kymo_event_kernel_stack {
+    uint32_t process;
+    uint32_t stack;  /* its id, among those of kymo_event_stack */
+    uint32_t caller; /* the stack that it stands on; KYMO_EVENT_NONE: not known */
+    uint32_t depth;  /* 1 to KYMO_EVENT_KERNEL_DEPTH_MAX */
+    const kymo_event_kernel_frame *frames; /* innermost first, without those of the caller */
+} kymo_event_kernel_stack;
+
 /* How many records of a kind the process has lost up to now; the last one of a kind counts. */
 typedef struct kymo_event_loss {
     uint32_t process;
@@ -264,6 +289,8 @@ typedef struct kymo_event_handler {
     kymo_err (*wait)(void *ctx, const kymo_event_wait *event);
     kymo_err (*samples)(void *ctx, const kymo_event_samples *event);
     kymo_err (*code)(void *ctx, const kymo_event_code *event);
+    kymo_err (*kernel_symbol)(void *ctx, const kymo_event_kernel_symbol *event);
+    kymo_err (*kernel_stack)(void *ctx, const kymo_event_kernel_stack *event);
     kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
     kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
     kymo_err (*note)(void *ctx, const kymo_event_note *event);

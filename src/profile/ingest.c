@@ -18,6 +18,8 @@
  * below a frame that says so; since nodes under different roots differ, each root has a path of its
  * own.
  *
+ * What the kernel did hangs on the stack that called it, as nodes of its own.
+ *
  * Frames of our own library (between start_thread and the thread's function, or where a sample hit
  * one of our hooks) are left out.
  */
@@ -33,6 +35,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "profile/code_map.h"
+#include "profile/kernel_frames.h"
 #include "profile/tables.h"
 
 /* 64 ms of a busy thread where the tick is 4 ms. */
@@ -113,6 +116,7 @@ struct kymo_ingest {
     KYMO_VEC(uint32_t) wait_frames;
     struct path paths[ROOT_COUNT];
     kymo_code_map code;
+    kymo_kernel_frames kernel;
     KYMO_VEC(kymo_ingest_note) notes;
     KYMO_VEC(kymo_ingest_image) images;
     uint32_t main_process; /* KYMO_NONE: not seen */
@@ -177,6 +181,7 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_vec_deinit(&in->waits);
     kymo_vec_deinit(&in->wait_frames);
     kymo_code_map_deinit(&in->code);
+    kymo_kernel_frames_deinit(&in->kernel);
     kymo_vec_deinit(&in->notes);
     kymo_vec_deinit(&in->images);
     for (int i = 0; i < ROOT_COUNT; i++)
@@ -471,6 +476,35 @@ static kymo_err on_stack(void *ctx, const kymo_event_stack *e)
     return kymo_vec_push(&in->stacks, stack);
 }
 
+/* ---- the kernel's part of stacks ------------------------------------------------------------- */
+
+static kymo_err on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
+{
+    kymo_ingest *in = ctx;
+    return kymo_kernel_frames_add_symbol(&in->kernel, in->profile, e);
+}
+
+static kymo_err on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e)
+{
+    kymo_ingest *in = ctx;
+    struct stack stack = {.id = KYMO_NONE};
+    if (e->stack != in->stacks.len || e->process >= in->processes.len ||
+        (e->caller != KYMO_EVENT_NONE && e->caller >= in->stacks.len))
+        return KYMO_E_INVALID;
+    if (e->caller != KYMO_EVENT_NONE) {
+        stack = in->stacks.data[e->caller];
+    } else {
+        KYMO_TRY(make_root(in, ROOT_INCOMPLETE));
+        stack.id = in->paths[ROOT_INCOMPLETE].root;
+    }
+    for (uint32_t i = e->depth; i-- > 0;) {
+        uint32_t frame;
+        KYMO_TRY(kymo_kernel_frames_find(&in->kernel, in->profile, &e->frames[i], &frame));
+        KYMO_TRY(kymo_profile_add_stack(in->profile, stack.id, frame, &stack.id));
+    }
+    return kymo_vec_push(&in->stacks, stack);
+}
+
 /* ---- samples --------------------------------------------------------------------------------- */
 
 static_assert((int)KYMO_SAMPLE_CPU == 0 && (int)KYMO_SAMPLE_WALL == 1, "as in the file");
@@ -630,6 +664,8 @@ const kymo_event_handler kymo_ingest_handler = {
     .wait = on_wait,
     .samples = on_samples,
     .code = on_code,
+    .kernel_symbol = on_kernel_symbol,
+    .kernel_stack = on_kernel_stack,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

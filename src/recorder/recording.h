@@ -80,6 +80,12 @@ kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event
 KYMO_NODISCARD
 kymo_err kymo_recording_write_code(kymo_recording_writer *w, const kymo_event_code *event);
 KYMO_NODISCARD
+kymo_err kymo_recording_write_kernel_symbol(kymo_recording_writer *w,
+                                            const kymo_event_kernel_symbol *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
+                                           const kymo_event_kernel_stack *event);
+KYMO_NODISCARD
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event_quality *event);

@@ -44,6 +44,8 @@ void kymo_decoder_deinit(kymo_decoder *d)
     kymo_vec_deinit(&d->thread_process);
     kymo_vec_deinit(&d->args);
     kymo_vec_deinit(&d->code_lines);
+    kymo_id_map_deinit(&d->kernel_symbols);
+    kymo_vec_deinit(&d->kernel_frames);
     free(d->batch);
     free(d->frames);
     memset(d, 0, sizeof *d);
@@ -510,6 +512,72 @@ static kymo_err decode_stacks(kymo_decoder *d, kymo_reader *r)
     return KYMO_OK;
 }
 
+/* ---- the kernel's part of stacks ------------------------------------------------------------- */
+
+static kymo_err decode_kernel_symbol(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_kernel_symbol f;
+    if (!read_fixed(r, &f, sizeof f))
+        return malformed(d);
+    kymo_event_kernel_symbol e = {.address = f.address};
+    e.name = read_text(r);
+    e.module = read_text(r);
+    if (r->failed)
+        return malformed(d);
+    if (kymo_id_map_find(&d->kernel_symbols, 0, f.symbol, &e.symbol))
+        return drop(&d->damage.duplicates);
+    if (f.symbol == KYMO_EVENT_NONE || e.name[0] == '\0' || e.module[0] != '[')
+        return drop(&d->damage.values);
+    KYMO_TRY(kymo_id_map_add(&d->kernel_symbols, 0, f.symbol, &e.symbol));
+    return DELIVER(d, kernel_symbol, &e);
+}
+
+/* Into d->kernel_frames; *known is whether all their symbols are. */
+static kymo_err read_kernel_frames(kymo_decoder *d, kymo_reader *r,
+                                   const struct kymo_file_kernel_stack *f, int *known)
+{
+    const unsigned char *bytes = kymo_read_bytes(r, (size_t)f->depth * f->frame_bytes);
+    if (bytes == NULL)
+        return KYMO_OK;
+    d->kernel_frames.len = 0;
+    KYMO_TRY(kymo_vec_reserve(&d->kernel_frames, f->depth));
+    *known = 1;
+    for (uint32_t i = 0; i < f->depth; i++, bytes += f->frame_bytes) {
+        struct kymo_file_kernel_frame frame;
+        memcpy(&frame, bytes, sizeof frame);
+        kymo_event_kernel_frame to = {KYMO_EVENT_NONE, frame.offset};
+        if (frame.symbol != KYMO_EVENT_NONE &&
+            !kymo_id_map_find(&d->kernel_symbols, 0, frame.symbol, &to.symbol))
+            *known = 0;
+        d->kernel_frames.data[d->kernel_frames.len++] = to;
+    }
+    return KYMO_OK;
+}
+
+static kymo_err decode_kernel_stack(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_kernel_stack f;
+    int known = 0;
+    if (!read_fixed(r, &f, sizeof f) || f.depth > KYMO_EVENT_KERNEL_DEPTH_MAX ||
+        f.frame_bytes < sizeof(struct kymo_file_kernel_frame))
+        return malformed(d);
+    KYMO_TRY(read_kernel_frames(d, r, &f, &known));
+    if (r->failed)
+        return malformed(d);
+    kymo_event_kernel_stack e = {
+        .caller = KYMO_EVENT_NONE, .depth = f.depth, .frames = d->kernel_frames.data};
+    if (!known || !kymo_id_map_find(&d->processes, 0, f.process, &e.process) ||
+        (f.caller != KYMO_EVENT_NONE &&
+         !kymo_id_map_find(&d->stacks, e.process, f.caller, &e.caller)))
+        return drop(&d->damage.references);
+    if (kymo_id_map_find(&d->stacks, e.process, f.stack, &e.stack))
+        return drop(&d->damage.duplicates);
+    if (f.stack == KYMO_EVENT_NONE || f.depth == 0)
+        return drop(&d->damage.values);
+    KYMO_TRY(kymo_id_map_add(&d->stacks, e.process, f.stack, &e.stack));
+    return DELIVER(d, kernel_stack, &e);
+}
+
 /* ---- samples --------------------------------------------------------------------------------- */
 
 static kymo_err decode_wait(kymo_decoder *d, kymo_reader *r)
@@ -649,6 +717,10 @@ static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
         return decode_end(d, r);
     case KYMO_BLOCK_CODE:
         return decode_code(d, r);
+    case KYMO_BLOCK_KERNEL_SYMBOL:
+        return decode_kernel_symbol(d, r);
+    case KYMO_BLOCK_KERNEL_STACK:
+        return decode_kernel_stack(d, r);
     }
     return KYMO_OK;
 }

@@ -29,11 +29,13 @@ typedef struct kymo_decoder {
     kymo_id_map modules;
     kymo_id_map stacks;
     kymo_id_map waits;
+    kymo_id_map kernel_symbols;
     KYMO_VEC(uint32_t) thread_process; /* by thread: number of its process */
 
-    KYMO_VEC(const char *) args;               /* scratch: argv of an event */
-    KYMO_VEC(kymo_event_code_line) code_lines; /* scratch: lines of an event */
-    kymo_event_sample *batch;                  /* scratch: samples of one call of the handler */
+    KYMO_VEC(const char *) args;                     /* scratch: argv of an event */
+    KYMO_VEC(kymo_event_code_line) code_lines;       /* scratch: lines of an event */
+    KYMO_VEC(kymo_event_kernel_frame) kernel_frames; /* scratch: of one stack */
+    kymo_event_sample *batch; /* scratch: samples of one call of the handler */
 
     /* The frames of the last stack of the block, innermost first, right-aligned in an array of
      * KYMO_EVENT_DEPTH_MAX, so that the outermost ones stay where they are. */

@@ -54,7 +54,9 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(NOTE, 14)            \
     X(END, 15)             \
     X(WAIT, 16)            \
-    X(CODE, 39)
+    X(CODE, 39)            \
+    X(KERNEL_SYMBOL, 40)   \
+    X(KERNEL_STACK, 41)
 
 enum kymo_block_type {
 #define X(name, number) KYMO_BLOCK_##name = number,
@@ -269,6 +271,26 @@ struct kymo_file_end {
     uint64_t end_ns;
 };
 
+struct kymo_file_kernel_symbol {
+    uint32_t fixed_bytes;
+    uint32_t symbol;
+    uint64_t address;
+};
+
+struct kymo_file_kernel_stack {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    uint32_t stack;
+    uint32_t caller;
+    uint32_t depth;
+    uint32_t frame_bytes;
+};
+
+struct kymo_file_kernel_frame {
+    uint32_t symbol;
+    uint32_t offset;
+};
+
 static_assert(sizeof(struct kymo_file_header) == 32, "layout");
 static_assert(sizeof(struct kymo_block_header) == 16, "layout");
 static_assert(sizeof(struct kymo_file_meta) == 64, "layout");
@@ -295,11 +317,15 @@ static_assert(sizeof(struct kymo_file_note) == 24, "layout");
 static_assert(sizeof(struct kymo_file_code) == 56, "layout");
 static_assert(sizeof(struct kymo_file_code_line) == 16, "layout");
 static_assert(sizeof(struct kymo_file_end) == 16, "layout");
+static_assert(sizeof(struct kymo_file_kernel_symbol) == 16, "layout");
+static_assert(sizeof(struct kymo_file_kernel_stack) == 24, "layout");
+static_assert(sizeof(struct kymo_file_kernel_frame) == 8, "layout");
 
 /* Whether a reader that does not know the block still tells the truth without it. */
 static inline int kymo_block_is_skippable(enum kymo_block_type type)
 {
-    return type == KYMO_BLOCK_CODE || type == KYMO_BLOCK_WAIT;
+    return type == KYMO_BLOCK_CODE || type == KYMO_BLOCK_WAIT || type == KYMO_BLOCK_KERNEL_SYMBOL ||
+           type == KYMO_BLOCK_KERNEL_STACK;
 }
 
 static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *header)

@@ -535,6 +535,45 @@ kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_s
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
 }
 
+kymo_err kymo_recording_write_kernel_symbol(kymo_recording_writer *w,
+                                            const kymo_event_kernel_symbol *e)
+{
+    KYMO_TRY(may_write(w));
+    struct kymo_file_kernel_symbol fixed = {
+        .fixed_bytes = sizeof fixed,
+        .symbol = e->symbol,
+        .address = e->address,
+    };
+    begin(w, &fixed);
+    put_text(w, e->name);
+    put_text(w, e->module);
+    return finish(w, KYMO_BLOCK_KERNEL_SYMBOL, 0);
+}
+
+kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
+                                           const kymo_event_kernel_stack *e)
+{
+    KYMO_TRY(may_write(w));
+    if (e->depth == 0 || e->depth > KYMO_EVENT_KERNEL_DEPTH_MAX)
+        return KYMO_E_INVALID;
+    /* The stack that it refers to may be a pending one. */
+    kymo_err err = close_stacks(w);
+    if (err != KYMO_OK)
+        return kymo_block_out_fail(&w->out, err);
+    struct kymo_file_kernel_stack fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .stack = e->stack,
+        .caller = e->caller,
+        .depth = e->depth,
+        .frame_bytes = sizeof(struct kymo_file_kernel_frame),
+    };
+    static_assert(sizeof *e->frames == sizeof(struct kymo_file_kernel_frame), "layout");
+    begin(w, &fixed);
+    put_bytes(w, e->frames, e->depth * sizeof *e->frames);
+    return finish(w, KYMO_BLOCK_KERNEL_STACK, 0);
+}
+
 /* Up to `count` samples into the pending block, continuing the open group of the same thread. */
 static kymo_err append_samples(kymo_recording_writer *w, uint32_t thread,
                                const kymo_event_sample *samples, uint32_t count)
@@ -599,6 +638,8 @@ AS_HANDLER(stack)
 AS_HANDLER(wait)
 AS_HANDLER(samples)
 AS_HANDLER(code)
+AS_HANDLER(kernel_symbol)
+AS_HANDLER(kernel_stack)
 AS_HANDLER(loss)
 AS_HANDLER(quality)
 AS_HANDLER(note)
@@ -618,6 +659,8 @@ const kymo_event_handler kymo_recording_write_handler = {
     .wait = on_wait,
     .samples = on_samples,
     .code = on_code,
+    .kernel_symbol = on_kernel_symbol,
+    .kernel_stack = on_kernel_stack,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

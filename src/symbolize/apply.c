@@ -68,6 +68,9 @@ static kymo_err collect(job *j)
             j->result->in_complete++;
         if (f->module == KYMO_NONE || f->category == KYMO_CATEGORY_JIT)
             continue;
+        /* The kernel has no file; its names came with the recording. */
+        if (f->category == KYMO_CATEGORY_KERNEL && f->named)
+            continue;
         frame_ref ref = {.address = f->address,
                          .file = kymo_profile_module_file(j->profile, f->module),
                          .frame = i};

@@ -187,6 +187,29 @@ static kymo_err on_code(void *ctx, const kymo_event_code *e)
     return done(s);
 }
 
+static kymo_err on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "kernel_symbol %u address=%#" PRIx64, e->symbol, e->address);
+    put_text(s, "name", e->name);
+    put_text(s, "module", e->module);
+    return done(s);
+}
+
+static kymo_err on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "kernel_stack %u process=%u depth=%u", e->stack, e->process, e->depth);
+    put_id(s, "caller", e->caller);
+    kymo_str_puts(s, "\n");
+    for (uint32_t i = 0; i < e->depth; i++) {
+        kymo_str_printf(s, "  +%#x", e->frames[i].offset);
+        put_id(s, "symbol", e->frames[i].symbol);
+        kymo_str_puts(s, "\n");
+    }
+    return s->failed ? KYMO_E_NOMEM : KYMO_OK;
+}
+
 static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
 {
     kymo_str *s = ctx;
@@ -235,6 +258,8 @@ const kymo_event_handler event_text_handler = {
     .wait = on_wait,
     .samples = on_samples,
     .code = on_code,
+    .kernel_symbol = on_kernel_symbol,
+    .kernel_stack = on_kernel_stack,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

@@ -157,6 +157,32 @@ static kymo_err emit_stacks(const kymo_event_handler *h, void *ctx)
     return KYMO_OK;
 }
 
+static kymo_err emit_kernel_symbols(const kymo_event_handler *h, void *ctx)
+{
+    static const kymo_event_kernel_symbol symbols[] = {
+        {0, 0x1100, "clear_page", "[kernel.kallsyms]"},
+        {1, 0x22000, "handle_mm_fault", "[kernel.kallsyms]"},
+        {2, 0x80, "ext4_read", "[ext4]"},
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(symbols); i++)
+        KYMO_TRY(h->kernel_symbol(ctx, &symbols[i]));
+    return KYMO_OK;
+}
+
+/* A page fault of the stack with number 1, and an interrupt of who knows what in a module. */
+static kymo_err emit_kernel_stacks(const kymo_event_handler *h, void *ctx)
+{
+    static const kymo_event_kernel_frame fault[] = {{0, 7}, {1, 0x45}};
+    static const kymo_event_kernel_frame unknown[] = {{2, 1}, {NONE, 0}};
+    const kymo_event_kernel_stack stacks[] = {
+        {.stack = 8, .caller = 1, .depth = 2, .frames = fault},
+        {.stack = 9, .caller = NONE, .depth = 2, .frames = unknown},
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(stacks); i++)
+        KYMO_TRY(h->kernel_stack(ctx, &stacks[i]));
+    return KYMO_OK;
+}
+
 static kymo_err emit_samples(const kymo_event_handler *h, void *ctx)
 {
     static const kymo_event_sample first[] = {
@@ -248,7 +274,9 @@ kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
     KYMO_TRY(emit_quality(h, ctx));
     KYMO_TRY(emit_ends(h, ctx));
     KYMO_TRY(emit_code(h, ctx));
+    KYMO_TRY(emit_kernel_symbols(h, ctx));
     KYMO_TRY(emit_stacks(h, ctx));
+    KYMO_TRY(emit_kernel_stacks(h, ctx));
     KYMO_TRY(emit_samples(h, ctx));
     return h->end(ctx, &(kymo_event_end){.end_ns = 2000000000, .clean = 1});
 }

@@ -251,6 +251,55 @@ static void start(uint64_t period_ns)
     assert_int_equal(h->thread(ingest, &(kymo_event_thread){.tid = 5}), KYMO_OK);
 }
 
+/* On the stack that called, in the kernel's category, named by the recording alone. */
+static void the_kernel_stands_on_its_caller(void **state)
+{
+    (void)state;
+    start(1);
+    const kymo_event_frame frame = {0x1234, KYMO_EVENT_NONE, 0};
+    const kymo_event_stack user = {
+        .flags = KYMO_EVENT_STACK_COMPLETE, .depth = 1, .frames = &frame};
+    const kymo_event_kernel_symbol symbols[] = {
+        {0, 0x1100, "clear_page", "[kernel.kallsyms]"},
+        {1, 0x22000, "handle_mm_fault", "[kernel.kallsyms]"},
+        {2, 0x80, "ext4_read", "[ext4]"},
+    };
+    const kymo_event_kernel_frame fault[] = {{0, 7}, {1, 0x45}};
+    const kymo_event_kernel_frame unknown[] = {{2, 1}, {KYMO_EVENT_NONE, 0}};
+    const kymo_event_kernel_stack stacks[] = {
+        {.stack = 1, .caller = 0, .depth = 2, .frames = fault},
+        {.stack = 2, .caller = KYMO_EVENT_NONE, .depth = 2, .frames = unknown},
+    };
+    const kymo_event_sample samples[] = {
+        {2000, 60, 0, 0, 1, 0, 0}, {2100, 90, 1, 0, 1, 0, 0}, {2200, 1, 2, 0, 1, 0, 0}};
+    assert_int_equal(h->stack(ingest, &user), KYMO_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(h->kernel_symbol(ingest, &symbols[i]), KYMO_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(h->kernel_stack(ingest, &stacks[i]), KYMO_OK);
+    assert_int_equal(h->kernel_stack(ingest, &stacks[0]), KYMO_E_INVALID); /* announced again */
+    assert_int_equal(h->kernel_symbol(ingest, &symbols[0]), KYMO_E_INVALID);
+    assert_int_equal(h->samples(ingest, &(kymo_event_samples){.count = 3, .samples = samples}),
+                     KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+    assert_stack(0, 0, "0x1234");
+    assert_stack(0, 1, "clear_page;handle_mm_fault;0x1234");
+    assert_stack(0, 2, "ext4_read;[kernel];[incomplete stack]");
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    kymo_stacks nodes = kymo_profile_stacks(profile);
+    const kymo_frame *leaf = kymo_profile_frame(profile, nodes.frame[s.stack[1]]);
+    assert_int_equal(leaf->category, KYMO_CATEGORY_KERNEL);
+    assert_int_equal(leaf->address, 0x1107);
+    const kymo_module *kernel = kymo_profile_module(profile, leaf->module);
+    assert_string_equal(kernel->path, "[kernel.kallsyms]");
+    leaf = kymo_profile_frame(profile, nodes.frame[s.stack[2]]);
+    assert_int_equal(leaf->category, KYMO_CATEGORY_KERNEL);
+    const kymo_module *ext4 = kymo_profile_module(profile, leaf->module);
+    assert_string_equal(ext4->path, "[ext4]");
+    assert_true(ext4->start >= kernel->end && ext4->end > ext4->start);
+    near(kymo_profile_quality(profile)->stacks_complete, 2.0 / 3);
+}
+
 static void the_same_mapping_is_one_module(void **state)
 {
     (void)state;
@@ -448,6 +497,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_kinds_of_loss_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(numbers_that_are_not_dense_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_not_a_recording, begin, end),
+        cmocka_unit_test_setup_teardown(the_kernel_stands_on_its_caller, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
