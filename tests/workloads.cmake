@@ -19,6 +19,7 @@ foreach(way poll epoll_wait nanosleep recv)
     kymo_workload_test(eventloop.${way} "\"calls\":[1-9]" ${kymo_workloads}/eventloop ${way} 0.1)
 endforeach()
 kymo_workload_test(manythreads "\"live\":50,\"short\":50," ${kymo_workloads}/manythreads 50 500 0.1)
+kymo_workload_test(kernel_time "\"burn_random\":0[.][0-9]+,.*\"system\":0[.][0-9]+}" ${kymo_workloads}/kernel_time 0.1)
 kymo_workload_test(c11threads "3 threads, 3 ended well" ${kymo_workloads}/c11threads 3)
 # Fails where the plugins are not found, and they are found through plugin_host's RUNPATH alone.
 kymo_workload_test(dlopenloop "\"rounds\":10," ${kymo_workloads}/dlopenloop 10)

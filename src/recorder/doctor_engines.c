@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "recorder/doctor_checks.h"
+#include "recorder/kallsyms.h"
 #include "recorder/perf_event.h"
 
 /* A number from a file of the system, fallback if there is none. */
@@ -111,6 +112,23 @@ static kymo_err check_perf(kymo_checks *checks)
     return KYMO_OK;
 }
 
+static kymo_err check_kernel_stacks(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "kernel stacks");
+    int why;
+    if (!check)
+        return KYMO_E_NOMEM;
+    if (kymo_perf_probe(&why) != KYMO_PERF_KERNEL) {
+        kymo_check_say(check, KYMO_CHECK_INFO, "none: they need perf events in the kernel");
+    } else if (!kymo_kallsyms_is_readable()) {
+        kymo_check_say(check, KYMO_CHECK_INFO, "without names: /proc/kallsyms hides them");
+        kymo_check_advise(check, "as root: sysctl kernel.kptr_restrict=0");
+    } else {
+        kymo_check_say(check, KYMO_CHECK_OK, "with names, for threads that do not sleep");
+    }
+    return KYMO_OK;
+}
+
 static kymo_err check_timer(kymo_checks *checks)
 {
     kymo_check *check = kymo_checks_add(checks, "engine timer");
@@ -184,6 +202,7 @@ static kymo_err check_ptrace(kymo_checks *checks)
 kymo_err kymo_doctor_check_engines(kymo_checks *checks)
 {
     KYMO_TRY(check_perf(checks));
+    KYMO_TRY(check_kernel_stacks(checks));
     KYMO_TRY(check_timer(checks));
     KYMO_TRY(check_pending(checks));
     KYMO_TRY(check_seccomp(checks));

@@ -76,6 +76,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->out.context = config->events_context;
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;
+    h->out.kernel_stacks = config->kernel_stacks;
     h->memory = -1;
     err = kymo_session_plan(config->buffer_bytes, &h->plan);
     if (err != KYMO_OK) {
@@ -119,8 +120,7 @@ void kymo_host_destroy(kymo_host *h)
     if (!h)
         return;
     for (uint32_t i = 0; h->slots && i < h->slots_seen; i++)
-        if (h->slots[i].open && h->slots[i].fd >= 0)
-            close(h->slots[i].fd);
+        kymo_host_disarm(h, i);
     kymo_drain_destroy(h->drain);
     if (h->session)
         munmap(h->session, h->plan.total_bytes);
@@ -172,12 +172,8 @@ int kymo_host_is_attached(const kymo_host *h)
 void kymo_host_stop(kymo_host *h)
 {
     kymo_store_release(&h->session->stopped, 1u);
-    for (uint32_t i = 0; i < h->slots_seen; i++) {
-        if (h->slots[i].open && h->slots[i].fd >= 0) {
-            close(h->slots[i].fd);
-            h->slots[i].fd = -1;
-        }
-    }
+    for (uint32_t i = 0; i < h->slots_seen; i++)
+        kymo_host_disarm(h, i);
 }
 
 kymo_err kymo_host_round(kymo_host *h)

@@ -34,7 +34,8 @@ struct kymo_host_config {
     enum kymo_session_engine engine;
     enum kymo_perf_access access; /* of the perf engine */
     enum kymo_clock_kind clock;
-    const kymo_event_handler *events; /* where what is drained goes */
+    struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; the launcher's */
+    const kymo_event_handler *events;         /* where what is drained goes */
     void *events_context;
     uint32_t flags;          /* enum kymo_session_flags */
     kymo_row_tables *tables; /* NULL: none */

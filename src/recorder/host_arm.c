@@ -22,6 +22,8 @@
 
 #include "base/atomic.h"
 #include "recorder/host_state.h"
+#include "recorder/kernel_stacks.h"
+#include "sys/clock.h"
 
 #define CHECK_SAMPLES 16u
 #define CHECK_NS 20000000u
@@ -37,12 +39,36 @@ void kymo_host_call_thread(const kymo_host *h, pid_t tid)
     (void)syscall(SYS_rt_tgsigqueueinfo, h->pid, tid, h->signal, &info);
 }
 
+static void close_event(kymo_host *h, struct kymo_host_slot *a)
+{
+    if (a->fd < 0)
+        return;
+    if (a->with_kernel)
+        kymo_kernel_stacks_close(h->config.kernel_stacks, h->out.process, a->tid);
+    close(a->fd);
+}
+
 void kymo_host_disarm(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
-    if (a->open && a->fd >= 0)
-        close(a->fd);
+    if (a->open)
+        close_event(h, a);
     a->fd = -1;
+}
+
+/* With the kernel's part of stacks where that is to be had, and without where not. */
+static int open_event(kymo_host *h, pid_t tid, int with_kernel, int *tells_chains)
+{
+    const struct kymo_host_config *c = &h->config;
+    *tells_chains = 0;
+    if (with_kernel && kymo_kernel_stacks_have_room(c->kernel_stacks)) {
+        int fd = kymo_perf_open_chains(tid, c->period_ns, h->signal);
+        if (fd >= 0) {
+            *tells_chains = 1;
+            return fd;
+        }
+    }
+    return kymo_perf_open(tid, c->period_ns, h->signal, with_kernel);
 }
 
 /* Opens the event of this slot's thread; replaces the one it has. */
@@ -52,7 +78,8 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
     if (!kymo_host_may_send(h))
         return;
-    int fd = kymo_perf_open(a->tid, h->config.period_ns, h->signal, with_kernel);
+    int tells_chains;
+    int fd = open_event(h, a->tid, with_kernel, &tells_chains);
     if (fd < 0) {
         /* Descriptors are used up, or the program dropped to a user that is not ours: what there
          * is stays; a thread without anything takes a timer. */
@@ -63,13 +90,15 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
         return;
     }
     kymo_store_relaxed(&slot->perf_fd_before, a->fd);
-    if (a->fd >= 0)
-        close(a->fd);
+    close_event(h, a);
     a->fd = fd;
     a->with_kernel = with_kernel;
     kymo_store_relaxed(&slot->perf_kernel, (uint32_t)with_kernel);
     /* Before the first signal: the handler knows its own by this number. */
     kymo_store_release(&slot->perf_fd, fd);
+    if (tells_chains)
+        kymo_kernel_stacks_open(h->config.kernel_stacks, h->out.process, a->tid, fd,
+                                kymo_clock_ns(CLOCK_MONOTONIC));
     (void)kymo_perf_enable(fd);
 }
 

@@ -28,6 +28,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "buffer/attach.h"
+#include "recorder/kallsyms.h"
+#include "recorder/kernel_stacks.h"
 #include "recorder/machine.h"
 #include "recorder/paths.h"
 #include "recorder/recording.h"
@@ -169,7 +171,10 @@ static kymo_err choose_engine(struct launch *l, kymo_error *detail)
     } else {
         l->config.engine = KYMO_SESSION_PERF;
         snprintf(l->reason, sizeof l->reason, "%s",
-                 access == KYMO_PERF_KERNEL ? "permitted" : "permitted without the kernel's part");
+                 access != KYMO_PERF_KERNEL    ? "permitted without the kernel's part"
+                 : kymo_kallsyms_is_readable() ? "permitted, with kernel stacks"
+                                               : "permitted, with kernel stacks without names: "
+                                                 "kernel.kptr_restrict hides them");
     }
     return KYMO_OK;
 }
@@ -267,6 +272,12 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     l->config.events = &kymo_recording_write_handler;
     l->config.events_context = l->writer;
     l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;
+    if (l->config.engine == KYMO_SESSION_PERF && l->config.access == KYMO_PERF_KERNEL) {
+        err = kymo_kernel_stacks_create(l->config.events, l->config.events_context,
+                                        l->config.period_ns, &l->config.kernel_stacks);
+        if (err != KYMO_OK)
+            return kymo_error_set(detail, err, 0, "no memory for the kernel's stacks");
+    }
     return kymo_tree_create(&l->config, &l->tree, detail);
 }
 
@@ -514,6 +525,7 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
 {
     uint64_t end_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     KYMO_TRY(kymo_tree_finish(l->tree, end_ns));
+    KYMO_TRY(kymo_kernel_stacks_finish(l->config.kernel_stacks, 0));
     if (kymo_tree_recorded(l->tree) == 0)
         KYMO_TRY(note(l, KYMO_NOTE_WARNING,
                       "nothing was recorded: the program did not load libkymo-preload.so, or ended "
@@ -577,6 +589,7 @@ out:
     give_limit_back(RLIMIT_FSIZE, &l.file_size);
     kymo_paths_unlink(l.link);
     kymo_tree_destroy(l.tree);
+    kymo_kernel_stacks_destroy(l.config.kernel_stacks);
     kymo_recording_writer_destroy(l.writer);
     if (l.spool >= 0)
         close(l.spool);

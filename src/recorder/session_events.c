@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/kernel_stacks.h"
 #include "recorder/task.h"
 #include "unwind/unwind.h"
 
@@ -23,22 +24,32 @@ uint32_t kymo_session_events_thread(const struct kymo_session_events *to, uint32
     return to->threads.data[drained];
 }
 
+static kymo_err put_sample(void *context, const kymo_event_sample *s)
+{
+    struct kymo_session_events *to = context;
+    if (to->batched == KYMO_SAMPLE_BATCH)
+        KYMO_TRY(kymo_session_events_flush(to));
+    to->samples++;
+    to->batch[to->batched++] = *s;
+    return KYMO_OK;
+}
+
 static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
 {
     struct kymo_session_events *to = context;
     uint32_t thread = kymo_session_events_thread(to, s->thread);
-    if (to->batched == KYMO_SAMPLE_BATCH || (to->batched && to->batch_thread != thread))
+    if (to->batched && to->batch_thread != thread)
         KYMO_TRY(kymo_session_events_flush(to));
     to->batch_thread = thread;
-    to->samples++;
-    to->batch[to->batched++] = (kymo_event_sample){
+    kymo_event_sample sample = {
         .time_ns = s->time_ns,
         .weight_ns = s->weight_ns,
         .stack = s->stack == KYMO_NO_STACK ? KYMO_EVENT_NONE : s->stack,
         .kind = 0,
         .state = 1,
     };
-    return KYMO_OK;
+    return kymo_kernel_stacks_split(to->kernel_stacks, to->process, to->tids.data[s->thread],
+                                    &sample, put_sample, to);
 }
 
 static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t)
@@ -46,6 +57,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     struct kymo_session_events *to = context;
     char name[16] = "";
     /* The drain numbers them densely, from 0. */
+    KYMO_TRY(kymo_vec_push(&to->tids, (pid_t)t->tid));
     KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
     uint32_t thread = (*to->next_thread)++;
     kymo_task_name(to->pid, (pid_t)t->tid, name);
@@ -58,6 +70,7 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     struct kymo_session_events *to = context;
     KYMO_TRY(kymo_session_events_flush(to));
     uint32_t thread = kymo_session_events_thread(to, t->thread);
+    kymo_kernel_stacks_forget(to->kernel_stacks, to->process, (pid_t)t->tid);
     if (t->name[0]) {
         kymo_event_thread_name n = {thread, t->end_ns, t->name};
         KYMO_TRY(to->events->thread_name(to->context, &n));
@@ -215,5 +228,6 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_vec_deinit(&to->wants);
     kymo_vec_deinit(&to->threads);
     kymo_jit_code_destroy(to->jit);
+    kymo_vec_deinit(&to->tids);
     free(to->frames);
 }

@@ -34,8 +34,9 @@ struct kymo_session_events {
     void *context;
     uint32_t process; /* in the recording */
     pid_t pid;
-    uint32_t *next_thread;    /* number of the recording's next thread; shared by its sessions */
-    kymo_row_tables *tables;  /* NULL: none */
+    uint32_t *next_thread;   /* number of the recording's next thread; shared by its sessions */
+    kymo_row_tables *tables; /* NULL: none */
+    struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
     uint64_t main_cpu_before; /* what it had used before this image */
     int replaced; /* by exec, of what is not recorded: what the main thread used since its last
@@ -51,6 +52,7 @@ struct kymo_session_events {
                                            * samples stand for */
 
     KYMO_VEC(uint32_t) threads;                 /* numbers in the recording, by the drain's */
+    KYMO_VEC(pid_t) tids;                       /* likewise */
     kymo_jit_code *jit;                         /* NULL: nothing was outside every module yet */
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
     uint32_t batched;

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel did for a program: how much of its time, in which functions, called from where."""
+import json
+
+from kymotest import WORKLOADS, case, check, check_close, main, perf_works, record, say, skip
+
+
+def names_are_shown():
+    """Whether the kernel tells where its functions are, asked without Kymo."""
+    try:
+        with open("/proc/kallsyms") as lines:
+            return any(int(line.split()[0], 16) for line in lines)
+    except OSError:
+        return False
+
+
+def record_kernel_time(engine):
+    if not perf_works():
+        skip("perf_event_open is not permitted here, or not in the kernel")
+    recording = record([WORKLOADS / "kernel_time", "2"], engine=engine)
+    return recording, json.loads(recording.result.stdout)
+
+
+def in_kernel(frame):
+    return frame.name == "[kernel]" or frame.lib not in (None, "[vdso]") and frame.lib[0] == "["
+
+
+def share(samples, holds):
+    return sum(s.cpu_ns for s in samples if holds(s)) / sum(s.cpu_ns for s in samples)
+
+
+@case
+def time_in_the_kernel():
+    """The shares of the callers are those that they measured, the kernel's is the kernel's own."""
+    recording, truth = record_kernel_time("perf")
+    report = recording.report()
+    check(not report.lost(), f"lost: {report.lost()}")
+    samples = recording.firefox().all_samples()
+    for name in ("burn_own", "burn_random", "burn_faults"):
+        check_close(name, share(samples, lambda s: any(f.name == name for f in s.frames)),
+                    truth[name], 0.02)
+    check_close("in the kernel", share(samples, lambda s: in_kernel(s.frames[-1])),
+                truth["system"], 0.02)
+
+
+@case
+def callers_of_the_kernel():
+    """A kernel's frame stands on the function that called, and nothing of the program on it."""
+    recording, _ = record_kernel_time("perf")
+    samples = recording.firefox().all_samples()
+    kernel = [s for s in samples if in_kernel(s.frames[-1])]
+    for sample in kernel:
+        inside = [in_kernel(f) for f in sample.frames]
+        check(inside == sorted(inside), f"mixed: {[f.name for f in sample.frames]}")
+    # The rest is in readings of the clock, and in interrupts of whoever ran.
+    called = share(kernel, lambda s: any(f.name in ("burn_random", "burn_faults") for f in s.frames))
+    say(f"{called:.4f} of the kernel's time is of the two that call it")
+    check(called >= 0.94, "the kernel's time has other callers")
+    if not names_are_shown():
+        skip("the kernel hides its functions' names: only the shares were compared")
+    for caller, function in (("burn_random", "getrandom"), ("burn_faults", "fault")):
+        own = [s for s in kernel if any(f.name == caller for f in s.frames)]
+        held = share(own, lambda s: any(in_kernel(f) and function in f.name or f.name == "munmap"
+                                        or "mmap" in f.name or "munmap" in f.name
+                                        for f in s.frames))
+        say(f"{held:.4f} of {caller}'s time in the kernel is where it belongs")
+        check(held >= 0.97, f"{caller} is not in {function}")
+
+
+@case
+def without_the_kernel():
+    """The timer engine knows nothing of the kernel, and says no more than it knows."""
+    recording, truth = record_kernel_time("timer")
+    samples = recording.firefox().all_samples()
+    check(not any(in_kernel(f) for s in samples for f in s.frames), "kernel frames without perf")
+    check_close("burn_random", share(samples, lambda s: any(f.name == "burn_random"
+                                                           for f in s.frames)),
+                truth["burn_random"], 0.06)
+
+
+if __name__ == "__main__":
+    main()
