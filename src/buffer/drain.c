@@ -24,6 +24,7 @@
 #include "buffer/depot.h"
 #include "buffer/stream.h"
 #include "sys/clock.h"
+#include "sys/pages.h"
 
 #define STACK_FRAMES_MAX 4096u
 #define ENTRY_WORDS ((uint32_t)(sizeof(struct kymo_depot_entry) / 8))
@@ -124,11 +125,11 @@ kymo_err kymo_drain_create(struct kymo_session *session, const struct kymo_sessi
     d->plan = *plan;
     d->sink = *sink;
     d->clock = (enum kymo_clock_kind)session->clock_kind;
-    d->slots = calloc(plan->threads, sizeof *d->slots);
+    d->slots = kymo_pages_take(plan->threads, sizeof *d->slots);
     d->block_owner = malloc(kymo_session_blocks(plan) * sizeof *d->block_owner);
-    d->modules = calloc(plan->modules, sizeof *d->modules);
-    d->numbers[0] = calloc(plan->depot_words, sizeof *d->numbers[0]);
-    d->numbers[1] = calloc(plan->depot_words, sizeof *d->numbers[1]);
+    d->modules = kymo_pages_take(plan->modules, sizeof *d->modules);
+    d->numbers[0] = kymo_pages_take(plan->depot_words, sizeof *d->numbers[0]);
+    d->numbers[1] = kymo_pages_take(plan->depot_words, sizeof *d->numbers[1]);
     if (!d->slots || !d->block_owner || !d->modules || !d->numbers[0] || !d->numbers[1]) {
         kymo_drain_destroy(d);
         return KYMO_E_NOMEM;
@@ -148,11 +149,11 @@ void kymo_drain_destroy(kymo_drain *d)
 {
     if (!d)
         return;
-    free(d->slots);
+    kymo_pages_give(d->slots, d->plan.threads, sizeof *d->slots);
     free(d->block_owner);
-    free(d->modules);
-    free(d->numbers[0]);
-    free(d->numbers[1]);
+    kymo_pages_give(d->modules, d->plan.modules, sizeof *d->modules);
+    kymo_pages_give(d->numbers[0], d->plan.depot_words, sizeof *d->numbers[0]);
+    kymo_pages_give(d->numbers[1], d->plan.depot_words, sizeof *d->numbers[1]);
     kymo_vec_deinit(&d->frames);
     free(d);
 }

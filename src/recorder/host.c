@@ -18,6 +18,7 @@
 #include "recorder/host_state.h"
 #include "recorder/shared_memory.h"
 #include "sys/clock.h"
+#include "sys/pages.h"
 
 #define SCAN_NS 100000000u
 
@@ -84,7 +85,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
                        config->buffer_bytes);
         goto fail;
     }
-    h->slots = calloc(h->plan.threads, sizeof *h->slots);
+    h->slots = kymo_pages_take(h->plan.threads, sizeof *h->slots);
     uint64_t bytes = h->plan.total_bytes;
     h->memory = kymo_shared_memory_make("kymo", bytes);
     if (!h->slots || h->memory < 0) {
@@ -126,7 +127,7 @@ void kymo_host_destroy(kymo_host *h)
         munmap(h->session, h->plan.total_bytes);
     if (h->memory >= 0)
         close(h->memory);
-    free(h->slots);
+    kymo_pages_give(h->slots, h->plan.threads, sizeof *h->slots);
     kymo_session_events_deinit(&h->out);
     kymo_vec_deinit(&h->strangers);
     free(h);
@@ -204,6 +205,15 @@ void kymo_host_beat(kymo_host *h)
 {
     h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     kymo_drain_beat(h->drain);
+}
+
+kymo_err kymo_host_first_round(kymo_host *h)
+{
+    KYMO_TRY(kymo_host_answer(h));
+    h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    h->next_scan_ns = h->last_round_ns + SCAN_NS;
+    KYMO_TRY(kymo_drain_round(h->drain));
+    return kymo_session_events_flush(&h->out);
 }
 
 int kymo_host_has_rung(const kymo_host *h)

@@ -70,6 +70,9 @@ int kymo_host_is_attached(const kymo_host *host);
  * are disarmed; every tenth of a second /proc is asked for threads that nobody announced. */
 KYMO_NODISCARD
 kymo_err kymo_host_round(kymo_host *host);
+/* The first one, while the process waits for us: what can wait does. */
+KYMO_NODISCARD
+kymo_err kymo_host_first_round(kymo_host *host);
 /* For a process in which nothing happens: it is to know that we live. */
 void kymo_host_beat(kymo_host *host);
 /* Whether threads have begun since the last round, and arming them at once. */

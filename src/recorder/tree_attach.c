@@ -104,8 +104,7 @@ static kymo_err take_in(struct kymo_tree_image *image)
     image->is_live = 1;
     t->recorded++;
     kymo_host_attached(image->host, image->pid, image->process, image->main_before_ns);
-    KYMO_TRY(kymo_host_answer(image->host));
-    KYMO_TRY(kymo_host_round(image->host));
+    KYMO_TRY(kymo_host_first_round(image->host));
     if (image->end.fd >= 0)
         KYMO_TRY(kymo_poller_add(t->poller, &image->end));
     return KYMO_OK;

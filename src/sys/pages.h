@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pages.h - tables of which little is used: their memory is there once it is touched.
+ *
+ * Layer:    sys
+ * Threads:  any
+ * Memory:   the caller's, of the size that it was taken with
+ * Signals:  not for handlers
+ *
+ * calloc does the same for a large table, until the first of them is freed: from then on it keeps
+ * such memory, and has to clear it each time.
+ */
+#ifndef KYMO_SYS_PAGES_H
+#define KYMO_SYS_PAGES_H
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+/* n elements of size bytes that read as zeros; NULL if there is no address space. */
+static inline void *kymo_pages_take(size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+/* table may be NULL. */
+static inline void kymo_pages_give(void *table, size_t n, size_t size)
+{
+    if (table)
+        munmap(table, n * size);
+}
+
+#endif
