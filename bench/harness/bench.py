@@ -36,7 +36,7 @@ class Bench:
     def engines(self):
         """The engines that work here; the others are said to be missing."""
         works = []
-        for engine in ("perf", "timer"):
+        for engine in ("perf", "dispatch", "timer"):
             tried = subprocess.run([self.kymo, "record", "-q", "-f", f"--engine={engine}", "-o",
                                     self.out("try.kymo"), "--", "/bin/true"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -47,6 +47,11 @@ class Bench:
         if not works:
             raise Failed("kymo record works with no engine")
         return works
+
+    def has_wall(self):
+        """Whether kymo record takes wall-clock samples."""
+        told = subprocess.run([self.kymo, "record", "--help"], stdout=subprocess.PIPE, text=True)
+        return "--wall" in told.stdout
 
     def remove_outputs(self):
         """What the tools wrote in a run; a copy of stacks is tens of megabytes."""

@@ -28,17 +28,20 @@ class Nothing:
 
 
 class Kymo:
-    def __init__(self, build, engine, period):
+    """wall: the period of wall-clock samples beside those of CPU time; None: none."""
+
+    def __init__(self, build, engine, period, wall=None):
         self.kymo = os.path.join(build, "src/cli/kymo")
         self.engine = engine
         self.period = period
         self.period_s = {"1ms": 1e-3, "100us": 1e-4}[period]
         rate = {"1ms": "1 kHz", "100us": "10 kHz"}[period]
-        self.name = f"kymo record, {engine}, {rate}"
+        self.wall = [f"--wall={wall}"] if wall else []
+        self.name = f"kymo record, {engine}, {rate}" + (f", wall {wall}" if wall else "")
 
     def command(self, argv, out):
         return [self.kymo, "record", "-q", "-f", f"--cpu={self.period}",
-                f"--engine={self.engine}", "-o", out + ".kymo", "--", *argv], {}
+                f"--engine={self.engine}", *self.wall, "-o", out + ".kymo", "--", *argv], {}
 
     def report(self, out):
         text = subprocess.run([self.kymo, "report", "--json", out + ".kymo"], check=True,

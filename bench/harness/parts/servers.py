@@ -36,8 +36,7 @@ def reachable_kymo(bench):
 
 def settings(bench):
     """What users have who want to see everything: 1 kHz of CPU time, and 10 ms of wall time."""
-    told = subprocess.run([bench.kymo, "record", "--help"], stdout=subprocess.PIPE, text=True).stdout
-    return ["--cpu=1ms", *(["--wall=10ms"] if "--wall" in told else [])]
+    return ["--cpu=1ms", *(["--wall=10ms"] if bench.has_wall() else [])]
 
 
 def session(bench, server, seconds, prefix, out):
