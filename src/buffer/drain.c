@@ -294,9 +294,23 @@ static kymo_err read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
 
 /* ---- streams ---- */
 
+static kymo_err read_answer(kymo_drain *d, const struct slot_reader *slot, const char *at)
+{
+    struct kymo_drain_answer a = {.thread = slot->thread, .stack = KYMO_NO_STACK};
+    memcpy(&a.record, at, sizeof a.record);
+    if (!d->sink.answer)
+        return KYMO_OK;
+    if (a.record.head.stack)
+        KYMO_TRY(read_stack(d, a.record.head.stack, &a.stack));
+    return d->sink.answer(d->sink.context, &a);
+}
+
 static kymo_err read_record(kymo_drain *d, struct slot_reader *slot, const char *at, uint32_t size)
 {
     struct kymo_record_sample r;
+    if (((const struct kymo_record *)(const void *)at)->kind == KYMO_RECORD_ANSWER &&
+        size == sizeof(struct kymo_record_answer))
+        return read_answer(d, slot, at);
     if (((const struct kymo_record *)(const void *)at)->kind != KYMO_RECORD_SAMPLE_CPU ||
         size != sizeof r) {
         d->noticed[KYMO_LOSS_CORRUPT]++;

@@ -49,6 +49,13 @@ struct kymo_drain_sample {
     uint64_t weight_ns;
 };
 
+/* What a thread answered that was asked for its stack. */
+struct kymo_drain_answer {
+    uint32_t thread;
+    uint32_t stack;
+    struct kymo_record_answer record;
+};
+
 /* Each callback may fail; the round then ends with its error. All pointers are valid during the
  * call only. */
 struct kymo_drain_sink {
@@ -61,6 +68,7 @@ struct kymo_drain_sink {
                       const struct kymo_drain_frame *frames, uint32_t n);
     kymo_err (*sample)(void *context, const struct kymo_drain_sample *sample);
     void *context;
+    kymo_err (*answer)(void *context, const struct kymo_drain_answer *answer); /* may be NULL */
 };
 
 typedef struct kymo_drain kymo_drain;

@@ -20,6 +20,7 @@
 /* Kinds are stable within a layout version. 0 never stands in a block. */
 enum kymo_record_kind {
     KYMO_RECORD_SAMPLE_CPU = 1,
+    KYMO_RECORD_ANSWER = 2,
 };
 
 /* Why something could not be recorded: the index of a loss counter. X(name, text). */
@@ -51,6 +52,16 @@ struct kymo_record_sample {
     uint64_t weight_ns; /* CPU time of the thread since its last sample */
 };
 
+/* The stack of a thread that the recorder asked for it, with what it needs to know the place again:
+ * the registers that calls leave alone, and a hash of the stack but its innermost frame. */
+struct kymo_record_answer {
+    struct kymo_record head;
+    uint64_t callers;
+    uint64_t is_disturbed; /* 1: the system call that the signal found ends with EINTR */
+    uint64_t ip, rsp, rbp, rbx, r12_to_15[4];
+};
+
+_Static_assert(sizeof(struct kymo_record_answer) == 96, "answer record");
 _Static_assert(sizeof(struct kymo_record) == 16, "record header");
 _Static_assert(sizeof(struct kymo_record_sample) == 24, "sample record");
 

@@ -34,6 +34,10 @@
 #define KYMO_BUILD_ID_MAX 32u
 #define KYMO_MODULE_PATH_MAX 384u
 
+/* si_code of the signals by which the recorder asks a thread for its stack (struct
+ * kymo_record_answer); those with SI_QUEUE ask it to look into its slot. Both carry the cookie. */
+#define KYMO_ASK_CODE SI_ASYNCIO
+
 /* What raises the samples. */
 enum kymo_session_engine { KYMO_SESSION_PERF = 1, KYMO_SESSION_TIMER = 2 };
 

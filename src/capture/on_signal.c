@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/hash.h"
 #include "buffer/depot.h"
 #include "buffer/stream.h"
 #include "capture/fork_child.h"
@@ -60,16 +61,12 @@ static int is_spare(const struct kymo_process *p, const struct kymo_thread *t, u
            !kymo_load_relaxed(&t->slot->ask_timer);
 }
 
-static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread *t,
-                                      const ucontext_t *context, int from_perf)
+/* The stack, interned; the depot is pinned from here on. callers (may be NULL) gets a hash of all
+ * its frames but the innermost. */
+static uint32_t take_stack(struct kymo_process *p, struct kymo_thread *t, const ucontext_t *context,
+                           uint64_t *callers)
 {
-    struct kymo_thread_slot *slot = t->slot;
-    uint64_t clock = kymo_clock_now(p->clock);
-    uint64_t cpu_ns = kymo_clock_thread_cpu();
-    if (cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, from_perf))
-        return;
-
-    uint32_t epoch = kymo_depot_enter(p->session, slot);
+    uint32_t epoch = kymo_depot_enter(p->session, t->slot);
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     if (kymo_unlikely(kymo_tables_are_new(p)))
         kymo_tables_take(p);
@@ -79,13 +76,25 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     struct kymo_walk_result walk;
     kymo_regs_from_ucontext(&t->regs, context);
     size_t n = kymo_unwind_walk(&p->walker, &t->regs, &t->stack, t->pcs, p->depth, options, &walk);
+    if (callers)
+        *callers = n > 1 ? kymo_hash_words(t->pcs + 1, n - 1, n) : 0;
     for (uint32_t i = 0; i < walk.exact_count; i++)
         if (walk.exact[i] < n)
             t->pcs[walk.exact[i]] |= KYMO_PC_EXACT;
     /* How a row was found is not part of a stack's identity. */
     walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
-    uint32_t stack = intern(p, t, epoch, (uint32_t)n, generation, &walk);
+    return intern(p, t, epoch, (uint32_t)n, generation, &walk);
+}
 
+static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread *t,
+                                      const ucontext_t *context, int from_perf)
+{
+    struct kymo_thread_slot *slot = t->slot;
+    uint64_t clock = kymo_clock_now(p->clock);
+    uint64_t cpu_ns = kymo_clock_thread_cpu();
+    if (cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, from_perf))
+        return;
+    uint32_t stack = take_stack(p, t, context, NULL);
     struct kymo_record_sample *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
                                                        &p->plan, t->number, sizeof *r);
     if (kymo_likely(r != NULL)) {
@@ -99,6 +108,34 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     }
     kymo_depot_leave(slot);
     slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
+}
+
+/* The recorder asks for the stack of a thread that waits. A system call that ended with EINTR is
+ * known by the registers as the syscall instruction leaves them. */
+static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_thread *t,
+                                            const ucontext_t *context)
+{
+    const greg_t *regs = context->uc_mcontext.gregs;
+    uint64_t callers;
+    uint64_t clock = kymo_clock_now(p->clock);
+    uint32_t stack = take_stack(p, t, context, &callers);
+    struct kymo_record_answer *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
+                                                       &p->plan, t->number, sizeof *r);
+    if (r) {
+        *r = (struct kymo_record_answer){
+            .head = {clock, KYMO_RECORD_ANSWER, sizeof *r, stack},
+            .callers = callers,
+            .is_disturbed = regs[REG_RAX] == -EINTR && regs[REG_RCX] == regs[REG_RIP],
+            .ip = (uint64_t)regs[REG_RIP],
+            .rsp = (uint64_t)regs[REG_RSP],
+            .rbp = (uint64_t)regs[REG_RBP],
+            .rbx = (uint64_t)regs[REG_RBX],
+            .r12_to_15 = {(uint64_t)regs[REG_R12], (uint64_t)regs[REG_R13], (uint64_t)regs[REG_R14],
+                          (uint64_t)regs[REG_R15]},
+        };
+        kymo_stream_publish(&t->streams[KYMO_STREAM_SIGNAL], sizeof *r);
+    }
+    kymo_depot_leave(t->slot);
 }
 
 /* A timer beside an event without the kernel, none beside one with it; always by the present
@@ -219,7 +256,7 @@ static int is_event_of(const struct kymo_thread *t, int fd)
 int kymo_signal_is_ours(const struct kymo_process *p, const struct kymo_thread *t,
                         const siginfo_t *info)
 {
-    if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE)
+    if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE || info->si_code == KYMO_ASK_CODE)
         return (uint64_t)(uintptr_t)info->si_value.sival_ptr == p->cookie;
     return info->si_code >= POLL_IN && info->si_code <= POLL_HUP && t &&
            is_event_of(t, info->si_fd);
@@ -250,6 +287,8 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
     } else if (info->si_code == SI_QUEUE) {
         if (!quiet)
             answer_recorder(p, t);
+    } else if (t && info->si_code == KYMO_ASK_CODE) {
+        answer_with_stack(p, t, context);
     } else if (t) {
         int from_perf = info->si_code != SI_TIMER;
         if (!recorder_is_silent(p)) {

@@ -123,6 +123,7 @@ void kymo_host_destroy(kymo_host *h)
     for (uint32_t i = 0; h->slots && i < h->slots_seen; i++)
         kymo_host_disarm(h, i);
     kymo_drain_destroy(h->drain);
+    kymo_wall_destroy(h->out.wall);
     if (h->session)
         munmap(h->session, h->plan.total_bytes);
     if (h->memory >= 0)
@@ -163,6 +164,12 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->out.process = process;
     h->out.main_cpu_before = main_cpu_before;
     (void)kymo_task_executable(pid, &h->exe, NULL, 0);
+    /* From another pid namespace its threads have numbers that mean nothing here. Without wall time
+     * the rest is as good. */
+    if (h->config.wall && !h->foreign &&
+        kymo_wall_create(h->config.wall, h->session, pid, process, h->out.next_thread,
+                         &h->out.wall) != KYMO_OK)
+        h->out.wall = NULL;
 }
 
 int kymo_host_is_attached(const kymo_host *h)
@@ -199,6 +206,11 @@ kymo_err kymo_host_round(kymo_host *h)
             KYMO_TRY(kymo_host_scan_tasks(h, now_ns));
     }
     return KYMO_OK;
+}
+
+kymo_err kymo_host_tick(kymo_host *h, uint64_t now_ns)
+{
+    return h->out.wall && !h->replaced ? kymo_wall_tick(h->out.wall, now_ns) : KYMO_OK;
 }
 
 void kymo_host_beat(kymo_host *h)
@@ -256,6 +268,8 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     kymo_host_stop(h);
     KYMO_TRY(kymo_drain_finish(h->drain, end_ns));
     KYMO_TRY(kymo_session_events_flush(&h->out));
+    if (h->out.wall)
+        KYMO_TRY(kymo_wall_finish(h->out.wall, end_ns));
     const kymo_event_handler *events = h->config.events;
     KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
     uint64_t lost[KYMO_LOSS_KINDS];
@@ -275,6 +289,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
         .samples = h->out.taken,
         .cpu_unsampled_ns = h->out.unsampled_ns,
         .handler_ns = h->out.handler_ns,
+        .disturbed = h->out.wall ? kymo_wall_disturbed(h->out.wall) : 0,
     };
     return events->quality(h->config.events_context, &h->quality);
 }

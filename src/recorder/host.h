@@ -22,6 +22,7 @@
 #include "profile/events.h"
 #include "recorder/perf_event.h"
 #include "recorder/row_tables.h"
+#include "recorder/wall.h"
 #include "sys/clock.h"
 
 /* What all sessions of a recording have in common. */
@@ -39,6 +40,7 @@ struct kymo_host_config {
     void *events_context;
     uint32_t flags;          /* enum kymo_session_flags */
     kymo_row_tables *tables; /* NULL: none */
+    kymo_wall_shared *wall;  /* NULL: no wall time */
     uint32_t *next_thread;   /* number of the recording's next thread */
 };
 
@@ -73,6 +75,9 @@ kymo_err kymo_host_round(kymo_host *host);
 /* The first one, while the process waits for us: what can wait does. */
 KYMO_NODISCARD
 kymo_err kymo_host_first_round(kymo_host *host);
+/* A look at every thread, for wall time. */
+KYMO_NODISCARD
+kymo_err kymo_host_tick(kymo_host *host, uint64_t now_ns);
 /* For a process in which nothing happens: it is to know that we live. */
 void kymo_host_beat(kymo_host *host);
 /* Whether threads have begun since the last round, and arming them at once. */

@@ -30,7 +30,10 @@ static kymo_err meet_stranger(kymo_host *h, pid_t tid)
             if (!kymo_task_is_kernel_made(h->pid, tid))
                 kymo_host_call_thread(h, tid);
         }
+        int is_met = s->scan != h->scan && s->calls == STRANGER_CALLS && s->told++ == 2;
         s->scan = h->scan;
+        if (h->out.wall && is_met && !kymo_task_is_kernel_made(h->pid, tid))
+            return kymo_wall_stranger(h->out.wall, tid, kymo_clock_ns(CLOCK_MONOTONIC));
         return KYMO_OK;
     }
     return kymo_vec_push(&h->strangers, (struct kymo_host_stranger){.tid = tid, .scan = h->scan});

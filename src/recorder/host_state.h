@@ -47,6 +47,7 @@ struct kymo_host_slot {
 struct kymo_host_stranger {
     pid_t tid;
     uint32_t calls; /* that it did not answer */
+    uint32_t told;  /* scans since the last of them */
     uint64_t scan;
 };
 

@@ -232,6 +232,7 @@ static kymo_err write_meta(struct launch *l)
         .start_ns = kymo_clock_ns(CLOCK_MONOTONIC),
         .start_realtime_ns = kymo_clock_ns(CLOCK_REALTIME),
         .period_ns = l->config.period_ns,
+        .wall_period_ns = l->asked->options->wall_period_ns,
         .memory_bytes = m.memory_bytes,
         .logical_cpus = m.logical_cpus,
         .physical_cpus = m.physical_cpus,
@@ -277,6 +278,12 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
                                         l->config.period_ns, &l->config.kernel_stacks);
         if (err != KYMO_OK)
             return kymo_error_set(detail, err, 0, "no memory for the kernel's stacks");
+    }
+    if (o->wall_period_ns) {
+        l->config.flags |= KYMO_SESSION_WALL;
+        if (kymo_wall_shared_create(o->wall_period_ns, l->config.events, l->writer,
+                                    &l->config.wall) != KYMO_OK)
+            return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for wall time");
     }
     return kymo_tree_create(&l->config, &l->tree, detail);
 }
@@ -472,8 +479,11 @@ static kymo_err record(struct launch *l)
         }
         if (l->has_ended && kymo_tree_alive(l->tree) == 0)
             break;
-        KYMO_TRY(kymo_tree_wait(l->tree, round_ns, &l->signals));
+        uint64_t tick_ns = l->config.wall ? kymo_wall_next_ns(l->config.wall) : UINT64_MAX;
+        KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->signals));
         now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+        if (l->config.wall && kymo_wall_due(l->config.wall, now_ns))
+            KYMO_TRY(kymo_tree_tick(l->tree, now_ns));
         if (now_ns < round_ns)
             continue;
         round_ns = now_ns + ROUND_NS;
@@ -590,6 +600,7 @@ out:
     kymo_paths_unlink(l.link);
     kymo_tree_destroy(l.tree);
     kymo_kernel_stacks_destroy(l.config.kernel_stacks);
+    kymo_wall_shared_destroy(l.config.wall);
     kymo_recording_writer_destroy(l.writer);
     if (l.spool >= 0)
         close(l.spool);

@@ -59,6 +59,7 @@ struct kymo_remote {
     kymo_remote_store *store;
     pid_t pid;
     uint64_t generation;
+    uint64_t program;                /* where it begins to run */
     KYMO_VEC(struct module) modules; /* sorted */
     KYMO_VEC(struct kymo_outside_module) outside;
     struct kymo_outside view;
@@ -169,7 +170,7 @@ static void drop_module(struct module *m)
 static kymo_err take_module(kymo_remote *r, const struct kymo_remote_mapping *mapping)
 {
     unsigned char page[PAGE];
-    struct module m = {.public = {.number = UINT32_MAX, .generation = r->generation}, .seen = 1};
+    struct module m = {.public = {.number = UINT32_MAX}, .seen = 1};
     struct kymo_address_range notes[KYMO_REMOTE_NOTES];
     struct kymo_address_range segment;
     size_t have = read_memory(r->pid, mapping->start, page, sizeof page);
@@ -247,7 +248,6 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
     FILE *f = fopen(path, "re");
     if (!f)
         return errno == EACCES || errno == EPERM ? KYMO_E_PERMISSION : KYMO_E_NOT_FOUND;
-    r->generation++;
     for (size_t i = 0; i < r->modules.len; i++)
         r->modules.data[i].seen = 0;
     kymo_err err = KYMO_OK;
@@ -266,6 +266,7 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
         else
             drop_module(&r->modules.data[i]);
     }
+    r->generation += kept != r->modules.len;
     r->modules.len = kept;
     return err == KYMO_OK ? make_view(r) : err;
 }
@@ -286,6 +287,16 @@ struct kymo_remote_module *kymo_remote_module_at(kymo_remote *r, uint64_t pc)
                : NULL;
 }
 
+uint64_t kymo_remote_generation(const kymo_remote *r)
+{
+    return r->generation;
+}
+
+int kymo_remote_is_program(const kymo_remote *r, const struct kymo_remote_module *m)
+{
+    return r->program >= m->text_start && r->program < m->text_end;
+}
+
 /* ---- life ---- */
 
 /* Where the program and its loader begin, which have no caller. */
@@ -297,6 +308,7 @@ static void find_entries(kymo_remote *r)
     kymo_task_entries(r->pid, &program, &loader);
     if (loader && read_memory(r->pid, loader + 24, &entry, sizeof entry) != sizeof entry)
         loader = 0;
+    r->program = program;
     kymo_walker_set_entries(&r->walker, program, loader ? loader + entry : 0);
 }
 

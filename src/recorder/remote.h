@@ -40,7 +40,6 @@ struct kymo_remote_module {
     uint64_t text_start, text_end; /* of its first executable segment */
     uint64_t text_offset;
     uint64_t eh_frame_hdr; /* address; 0: none */
-    uint64_t generation;   /* of kymo_remote_refresh that found it first */
     uint32_t number;       /* for the caller; UINT32_MAX when it is new */
     uint32_t build_id_len;
     uint8_t build_id[KYMO_REMOTE_BUILD_ID_MAX];
@@ -62,6 +61,10 @@ kymo_err kymo_remote_refresh(kymo_remote *remote);
 size_t kymo_remote_walk(kymo_remote *remote, const struct kymo_regs *regs, uint32_t known,
                         uint64_t *pcs, size_t max, struct kymo_walk_result *result);
 
+/* Counts the refreshes that found something gone: what lies at an address may be another's then. */
+uint64_t kymo_remote_generation(const kymo_remote *remote);
+/* Whether the module is the program itself. */
+int kymo_remote_is_program(const kymo_remote *remote, const struct kymo_remote_module *module);
 /* The module at pc, NULL if there is none; valid until the next refresh. */
 struct kymo_remote_module *kymo_remote_module_at(kymo_remote *remote, uint64_t pc);
 

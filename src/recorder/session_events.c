@@ -31,7 +31,8 @@ static kymo_err put_sample(void *context, const kymo_event_sample *s)
         KYMO_TRY(kymo_session_events_flush(to));
     to->samples++;
     to->batch[to->batched++] = *s;
-    return KYMO_OK;
+    return to->wall ? kymo_wall_cpu_sample(to->wall, to->batch_drained, s->time_ns, s->stack)
+                    : KYMO_OK;
 }
 
 static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
@@ -41,6 +42,7 @@ static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
     if (to->batched && to->batch_thread != thread)
         KYMO_TRY(kymo_session_events_flush(to));
     to->batch_thread = thread;
+    to->batch_drained = s->thread;
     kymo_event_sample sample = {
         .time_ns = s->time_ns,
         .weight_ns = s->weight_ns,
@@ -50,6 +52,12 @@ static kymo_err on_sample(void *context, const struct kymo_drain_sample *s)
     };
     return kymo_kernel_stacks_split(to->kernel_stacks, to->process, to->tids.data[s->thread],
                                     &sample, put_sample, to);
+}
+
+static kymo_err on_answer(void *context, const struct kymo_drain_answer *answer)
+{
+    struct kymo_session_events *to = context;
+    return to->wall ? kymo_wall_answer(to->wall, answer) : KYMO_OK;
 }
 
 static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t)
@@ -62,13 +70,18 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     uint32_t thread = (*to->next_thread)++;
     kymo_task_name(to->pid, (pid_t)t->tid, name);
     kymo_event_thread e = {thread, to->process, (int32_t)t->tid, t->start_ns, name};
-    return to->events->thread(to->context, &e);
+    KYMO_TRY(to->events->thread(to->context, &e));
+    return to->wall
+               ? kymo_wall_thread_begin(to->wall, t->thread, thread, (pid_t)t->tid, t->start_ns)
+               : KYMO_OK;
 }
 
 static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
 {
     struct kymo_session_events *to = context;
     KYMO_TRY(kymo_session_events_flush(to));
+    if (to->wall)
+        KYMO_TRY(kymo_wall_thread_end(to->wall, t->thread, t->end_ns));
     uint32_t thread = kymo_session_events_thread(to, t->thread);
     kymo_kernel_stacks_forget(to->kernel_stacks, to->process, (pid_t)t->tid);
     if (t->name[0]) {
@@ -220,7 +233,7 @@ static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
 struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
 {
     return (struct kymo_drain_sink){on_thread_begin, on_thread_end, on_module, on_module_unload,
-                                    on_stack,        on_sample,     to};
+                                    on_stack,        on_sample,     to,        on_answer};
 }
 
 void kymo_session_events_deinit(struct kymo_session_events *to)

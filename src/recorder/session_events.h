@@ -19,6 +19,7 @@
 #include "profile/events.h"
 #include "recorder/jit_code.h"
 #include "recorder/row_tables.h"
+#include "recorder/wall.h"
 
 #define KYMO_SAMPLE_BATCH 256u
 
@@ -34,6 +35,7 @@ struct kymo_session_events {
     void *context;
     uint32_t process; /* in the recording */
     pid_t pid;
+    kymo_wall *wall;         /* NULL: none; told of threads and samples */
     uint32_t *next_thread;   /* number of the recording's next thread; shared by its sessions */
     kymo_row_tables *tables; /* NULL: none */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
@@ -57,6 +59,7 @@ struct kymo_session_events {
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
     uint32_t batched;
     uint32_t batch_thread;
+    uint32_t batch_drained; /* the drain's number of the same */
     kymo_event_frame *frames;
     uint32_t frames_cap;
 };

@@ -227,6 +227,14 @@ kymo_err kymo_tree_round(kymo_tree *t)
     return KYMO_OK;
 }
 
+kymo_err kymo_tree_tick(kymo_tree *t, uint64_t now_ns)
+{
+    for (size_t i = 0; i < t->images.len; i++)
+        if (t->images.data[i]->is_live)
+            KYMO_TRY(kymo_host_tick(t->images.data[i]->host, now_ns));
+    return KYMO_OK;
+}
+
 /* ---- ends ---- */
 
 void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)

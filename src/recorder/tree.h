@@ -55,6 +55,10 @@ kymo_err kymo_tree_wait(kymo_tree *tree, uint64_t until_ns, const sigset_t *mask
 KYMO_NODISCARD
 kymo_err kymo_tree_round(kymo_tree *tree);
 
+/* A look at every thread of every image, for wall time. */
+KYMO_NODISCARD
+kymo_err kymo_tree_tick(kymo_tree *tree, uint64_t now_ns);
+
 /* How many images are there, those that are about to attach included; how many ever attached. */
 uint32_t kymo_tree_alive(const kymo_tree *tree);
 uint32_t kymo_tree_recorded(const kymo_tree *tree);
