@@ -99,7 +99,7 @@ typedef struct kymo_meta {
     const char *const *argv; /* the recorded command; argc entries */
     const char *product;     /* the name shown for the whole; NULL: argv[0]'s last component */
     const char *version;     /* of Kymo */
-    const char *engine;      /* "perf", "timer", ... */
+    const char *engine;      /* "perf", "dispatch", "timer" */
     const char *hostname;
     const char *os;     /* "Debian GNU/Linux 12 (bookworm)" */
     const char *kernel; /* "Linux 6.1.0-18-amd64" */

@@ -410,6 +410,7 @@ static struct kymo_drain_thread describe(const kymo_drain *d, const struct slot_
         .start_ns = kymo_drain_time_ns(d, kymo_load_relaxed(&shared->start_clock)),
         .samples = kymo_load_relaxed(&shared->samples),
         .handler_ns = kymo_load_relaxed(&shared->handler_ns),
+        .disturbed = kymo_load_relaxed(&shared->disturbed),
         /* The first weight counts from the thread's beginning, so that the sum is its clock at the
          * last sample that was read. What the slot says may be ahead of that: the thread was
          * killed, or writes on, between its record and its slot, or records were lost. */

@@ -32,7 +32,7 @@ struct kymo_drain_thread {
     uint64_t end_ns;      /* for thread_end */
     uint64_t end_cpu_ns;  /* 0: unknown */
     uint64_t last_cpu_ns; /* the sum of its samples' weights */
-    uint64_t samples, handler_ns;
+    uint64_t samples, handler_ns, disturbed;
     char name[16]; /* for thread_end; empty: not known */
 };
 

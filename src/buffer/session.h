@@ -39,7 +39,15 @@
 #define KYMO_ASK_CODE SI_ASYNCIO
 
 /* What raises the samples. */
-enum kymo_session_engine { KYMO_SESSION_PERF = 1, KYMO_SESSION_TIMER = 2 };
+enum kymo_session_engine {
+    KYMO_SESSION_PERF = 1,
+    KYMO_SESSION_TIMER = 2,
+    KYMO_SESSION_DISPATCH = 3,
+};
+
+/* si_code of the signals that the recorder sends to take a sample; those with SI_QUEUE ask the
+ * thread to look into its slot. Both carry the cookie. */
+#define KYMO_DISPATCH_CODE SI_MESGQ
 
 /* What the recording is of. */
 enum kymo_session_flags {
@@ -102,6 +110,8 @@ struct kymo_thread_slot {
     uint64_t samples __attribute__((aligned(64)));
     uint64_t handler_ns; /* CPU time spent in our handler */
     uint32_t depot_pin;  /* epoch in use + 1 while inside the handler, 0 outside */
+    uint32_t answers;    /* signals of the dispatcher that arrived */
+    uint64_t disturbed;  /* system calls that returned EINTR for a signal of ours */
 
     int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
     int32_t perf_fd_before;                       /* the same of the event before; -1 */

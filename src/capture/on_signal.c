@@ -35,6 +35,11 @@
 
 #define REAL_TIME 32 /* from here on the default is to end the process */
 
+/* Samples of the dispatcher that are closer than this part of a period are one. */
+#define DISPATCH_CLOSEST 4u
+
+enum source { FROM_TIMER, FROM_PERF, FROM_DISPATCHER };
+
 /* Interns the stack in t->pcs; 0 when there is no room. */
 static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t epoch, uint32_t n,
                        uint32_t generation, const struct kymo_walk_result *walk)
@@ -52,12 +57,16 @@ static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t e
 }
 
 /* The timer beside a perf event is there for time in the kernel: while the event samples the thread
- * often enough, it has nothing to add. */
+ * often enough, it has nothing to add. A signal of the dispatcher that came late, and so close
+ * before the next one or behind the last, shows the same moment twice. */
 static int is_spare(const struct kymo_process *p, const struct kymo_thread *t, uint64_t cpu_ns,
-                    int from_perf)
+                    enum source source)
 {
-    return !from_perf && p->session->engine == KYMO_SESSION_PERF &&
-           cpu_ns - t->last_cpu_ns < p->session->period_ns && t->slot->samples > 0 &&
+    uint64_t period_ns = p->session->period_ns;
+    if (source == FROM_DISPATCHER)
+        return cpu_ns - t->last_cpu_ns < period_ns / DISPATCH_CLOSEST;
+    return source == FROM_TIMER && p->session->engine == KYMO_SESSION_PERF &&
+           cpu_ns - t->last_cpu_ns < period_ns && t->slot->samples > 0 &&
            !kymo_load_relaxed(&t->slot->ask_timer);
 }
 
@@ -87,12 +96,12 @@ static uint32_t take_stack(struct kymo_process *p, struct kymo_thread *t, const 
 }
 
 static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread *t,
-                                      const ucontext_t *context, int from_perf)
+                                      const ucontext_t *context, enum source source)
 {
     struct kymo_thread_slot *slot = t->slot;
     uint64_t clock = kymo_clock_now(p->clock);
     uint64_t cpu_ns = kymo_clock_thread_cpu();
-    if (cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, from_perf))
+    if (cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, source))
         return;
     uint32_t stack = take_stack(p, t, context, NULL);
     struct kymo_record_sample *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
@@ -154,6 +163,19 @@ static void match_timer(struct kymo_process *p, struct kymo_thread *t, int from_
         t->timer_failed = !kymo_timer_arm(p, t);
     else
         kymo_timer_disarm(t);
+}
+
+/* The dispatcher has found the thread, which needs its timer no more. A system call that ended with
+ * EINTR is known by the registers as the syscall instruction leaves them. */
+static void note_dispatch(struct kymo_thread *t, const ucontext_t *context, int quiet)
+{
+    const greg_t *regs = context->uc_mcontext.gregs;
+    if (regs[REG_RAX] == -EINTR && regs[REG_RCX] == regs[REG_RIP])
+        kymo_store_relaxed(&t->slot->disturbed, t->slot->disturbed + 1);
+    if (t->slot->timer_on && !kymo_load_relaxed(&t->slot->ask_timer) && !quiet)
+        kymo_timer_disarm(t);
+    /* Pairs with the dispatcher's acquire. */
+    kymo_store_release(&t->slot->answers, t->slot->answers + 1);
 }
 
 /* The recorder beats many times a second while it lives. When it is gone, sampling on is work for
@@ -256,7 +278,8 @@ static int is_event_of(const struct kymo_thread *t, int fd)
 int kymo_signal_is_ours(const struct kymo_process *p, const struct kymo_thread *t,
                         const siginfo_t *info)
 {
-    if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE || info->si_code == KYMO_ASK_CODE)
+    if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE || info->si_code == KYMO_ASK_CODE ||
+        info->si_code == KYMO_DISPATCH_CODE)
         return (uint64_t)(uintptr_t)info->si_value.sival_ptr == p->cookie;
     return info->si_code >= POLL_IN && info->si_code <= POLL_HUP && t &&
            is_event_of(t, info->si_fd);
@@ -289,12 +312,16 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
             answer_recorder(p, t);
     } else if (t && info->si_code == KYMO_ASK_CODE) {
         answer_with_stack(p, t, context);
+    } else if (t && info->si_code == KYMO_DISPATCH_CODE) {
+        /* Whoever sends them is not silent. */
+        note_dispatch(t, context, quiet);
+        take_sample(p, t, context, FROM_DISPATCHER);
     } else if (t) {
         int from_perf = info->si_code != SI_TIMER;
         if (!recorder_is_silent(p)) {
             if (!quiet)
                 match_timer(p, t, from_perf);
-            take_sample(p, t, context, from_perf);
+            take_sample(p, t, context, from_perf ? FROM_PERF : FROM_TIMER);
         } else {
             kymo_count_loss(p, KYMO_LOSS_RECORDER_GONE);
             if (t->slot->timer_on && !quiet)

@@ -55,7 +55,8 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     slot->start_clock = kymo_clock_now(p->clock);
     slot->end_clock = slot->end_cpu_ns = 0;
     slot->name[0] = '\0';
-    slot->samples = slot->handler_ns = 0;
+    slot->samples = slot->handler_ns = slot->disturbed = 0;
+    slot->answers = 0;
     slot->depot_pin = 0;
     slot->timer_on = 0;
     slot->perf_fd = slot->perf_fd_before = -1;
@@ -67,8 +68,8 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     /* Pairs with the drain's acquire: a live slot is filled. */
     kymo_store_release(&slot->state, KYMO_SLOT_LIVE);
 
-    /* Where perf is the engine, the timer is all there is until the recorder has armed the thread,
-     * which may live no longer. */
+    /* Where perf or the dispatcher is the engine, the timer is all there is until the recorder has
+     * armed the thread, which may live no longer. */
     int armed = kymo_timer_arm(p, t);
     if (p->session->engine == KYMO_SESSION_TIMER) {
         if (!armed)

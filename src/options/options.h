@@ -20,6 +20,7 @@
 enum {
     KYMO_ENGINE_AUTO,
     KYMO_ENGINE_PERF,
+    KYMO_ENGINE_DISPATCH,
     KYMO_ENGINE_TIMER,
 };
 
@@ -96,7 +97,8 @@ size_t kymo_options_format(const kymo_options *options, char *out, size_t cap);
 /* The value of one option as a user would write it: "1ms", "auto". Returns out. */
 const char *kymo_option_format_value(kymo_option_id id, uint64_t value,
                                      char out[KYMO_OPTION_TEXT_MAX]);
-/* What an option takes: "from 10us to 10s", "auto, or from 1m to 4g", "auto, perf or timer". */
+/* What an option takes: "from 10us to 10s", "auto, or from 1m to 4g", "auto, perf, dispatch or
+ * timer". */
 const char *kymo_option_format_range(kymo_option_id id, char out[KYMO_OPTION_TEXT_MAX]);
 /* The value that options has for one option. */
 uint64_t kymo_options_get(const kymo_options *options, kymo_option_id id);

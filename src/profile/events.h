@@ -46,7 +46,7 @@ typedef struct kymo_event_meta {
     const char *arch;          /* "x86_64" */
     const char *cpu_name;      /* "model name" of /proc/cpuinfo */
     const char *version;       /* of Kymo */
-    const char *engine;        /* "perf", "timer", ... */
+    const char *engine;        /* "perf", "dispatch", "timer" */
     const char *engine_reason; /* why that one, one line */
     const char *options;       /* as of KYMO_OPTIONS: "cpu=1ms,..." */
     uint32_t argc;

@@ -7,10 +7,12 @@
  * is held back until the end. A thread without samples cannot show its tail: it counts as not
  * sampled.
  *
- * The timer engine samples at the kernel's tick whoever runs then, so each of its samples stands
- * for the same time, and the CPU time since the last one says nothing of where it went: in a loop
- * that sleeps, the tick that ends a long gap falls into the first thing done after the sleep. So
- * weights are evened out over EVEN_SAMPLES neighbours; their sum stays the thread's CPU clock.
+ * The timer engine samples at the kernel's tick whoever runs then, and the dispatch engine at ticks
+ * of its own, so each of their samples stands for the same time, and the CPU time since the last
+ * one says nothing of where it went: in a loop that sleeps, what was used since the work before the
+ * sleep falls into whatever the first tick after it finds, and that is late in the work rather than
+ * early, or, with the kernel's tick, the first thing done after the sleep. So weights are evened
+ * out over EVEN_SAMPLES neighbours; their sum stays the thread's CPU clock.
  *
  * Stacks. Each stack event repeats its `shared` outermost frames from the one before. Nodes of the
  * prefix tree are kept per depth, so only what is new costs anything, and a whole recording costs
@@ -812,7 +814,7 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
         KYMO_TRY(finish_process(in, i, &sums));
     KYMO_TRY(finish_quality(in, &sums));
     KYMO_TRY(kymo_profile_finish(in->profile));
-    if (in->meta.engine && strcmp(in->meta.engine, "timer") == 0)
+    if (in->meta.engine && strcmp(in->meta.engine, "perf") != 0)
         for (uint32_t i = 0; i < in->threads.len; i++)
             kymo_sample_columns_even_out(&in->profile->samples.data[i], EVEN_SAMPLES);
     return kymo_code_map_apply(&in->code, in->profile);

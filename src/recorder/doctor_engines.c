@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/dispatch.h"
 #include "recorder/doctor_checks.h"
 #include "recorder/kallsyms.h"
 #include "recorder/perf_event.h"
@@ -129,6 +130,19 @@ static kymo_err check_kernel_stacks(kymo_checks *checks)
     return KYMO_OK;
 }
 
+static kymo_err check_dispatch(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "engine dispatch");
+    const char *why;
+    if (!check)
+        return KYMO_E_NOMEM;
+    if (kymo_dispatch_probe(&why))
+        kymo_check_say(check, KYMO_CHECK_OK, "samples at any period, and needs no permission");
+    else
+        kymo_check_say(check, KYMO_CHECK_INFO, "not chosen by itself: %s", why);
+    return KYMO_OK;
+}
+
 static kymo_err check_timer(kymo_checks *checks)
 {
     kymo_check *check = kymo_checks_add(checks, "engine timer");
@@ -203,6 +217,7 @@ kymo_err kymo_doctor_check_engines(kymo_checks *checks)
 {
     KYMO_TRY(check_perf(checks));
     KYMO_TRY(check_kernel_stacks(checks));
+    KYMO_TRY(check_dispatch(checks));
     KYMO_TRY(check_timer(checks));
     KYMO_TRY(check_pending(checks));
     KYMO_TRY(check_seccomp(checks));

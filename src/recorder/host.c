@@ -289,7 +289,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
         .samples = h->out.taken,
         .cpu_unsampled_ns = h->out.unsampled_ns,
         .handler_ns = h->out.handler_ns,
-        .disturbed = h->out.wall ? kymo_wall_disturbed(h->out.wall) : 0,
+        .disturbed = h->out.disturbed + (h->out.wall ? kymo_wall_disturbed(h->out.wall) : 0),
     };
     return events->quality(h->config.events_context, &h->quality);
 }

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "buffer/session.h"
 #include "profile/events.h"
+#include "recorder/dispatch.h"
 #include "recorder/perf_event.h"
 #include "recorder/row_tables.h"
 #include "recorder/wall.h"
@@ -34,6 +35,7 @@ struct kymo_host_config {
     int signal_fixed; /* and for ever: the user gave it */
     enum kymo_session_engine engine;
     enum kymo_perf_access access; /* of the perf engine */
+    kymo_dispatch *dispatch;      /* also for threads that perf is not to be had for; NULL: none */
     enum kymo_clock_kind clock;
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; the launcher's */
     const kymo_event_handler *events;         /* where what is drained goes */

@@ -54,6 +54,28 @@ void kymo_host_disarm(kymo_host *h, uint32_t number)
     if (a->open)
         close_event(h, a);
     a->fd = -1;
+    if (a->open && a->dispatched)
+        kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
+    a->dispatched = 0;
+}
+
+/* Hands the thread over to the dispatcher. Returns whether it was taken. */
+static int dispatch(kymo_host *h, uint32_t number)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    struct kymo_dispatch_thread thread = {
+        .pid = h->pid,
+        .tid = a->tid,
+        .signal = h->signal,
+        .cookie = h->session->cookie,
+        .slot = kymo_session_slot(h->session, &h->plan, number),
+    };
+    uint32_t id;
+    if (!h->config.dispatch || !kymo_host_may_send(h) ||
+        kymo_dispatch_add(h->config.dispatch, &thread, &id) != KYMO_OK)
+        return 0;
+    a->dispatched = id + 1;
+    return 1;
 }
 
 /* With the kernel's part of stacks where that is to be had, and without where not. */
@@ -82,8 +104,8 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     int fd = open_event(h, a->tid, with_kernel, &tells_chains);
     if (fd < 0) {
         /* Descriptors are used up, or the program dropped to a user that is not ours: what there
-         * is stays; a thread without anything takes a timer. */
-        if (a->fd < 0 && errno != ESRCH) {
+         * is stays; a thread without anything goes to the dispatcher, or takes a timer. */
+        if (a->fd < 0 && errno != ESRCH && !dispatch(h, number)) {
             kymo_store_relaxed(&slot->ask_timer, 1u);
             kymo_host_call_thread(h, a->tid);
         }
@@ -176,6 +198,8 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                 /* The program wrote the tid: only a thread of its own is armed. */
                 if (kymo_task_voluntary_switches(h->pid, a->tid, &a->switches))
                     arm(h, i, 0);
+            } else if (h->config.engine == KYMO_SESSION_DISPATCH) {
+                (void)dispatch(h, i); /* else it keeps its timer */
             }
         }
         choose_kernel(h, i, now_ns);
@@ -187,7 +211,8 @@ void kymo_host_revive_timers(kymo_host *h)
 {
     for (uint32_t i = 0; i < h->slots_seen; i++) {
         struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
-        if (!h->slots[i].open || h->slots[i].fd >= 0 || kymo_load_relaxed(&slot->timer_on))
+        if (!h->slots[i].open || h->slots[i].fd >= 0 || h->slots[i].dispatched ||
+            kymo_load_relaxed(&slot->timer_on))
             continue;
         kymo_store_relaxed(&slot->ask_timer, 1u);
         kymo_host_call_thread(h, h->slots[i].tid);

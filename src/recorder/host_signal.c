@@ -28,10 +28,14 @@ static kymo_err say(const kymo_host *h, uint64_t now_ns, kymo_event_severity sev
     return h->config.events->note(h->config.events_context, &e);
 }
 
+/* Of the dispatcher's, too. */
 static void set_signal_of_events(kymo_host *h)
 {
     for (uint32_t i = 0; i < h->plan.threads; i++) {
         const struct kymo_host_slot *a = &h->slots[i];
+        if (a->open && a->dispatched)
+            kymo_dispatch_set_signal(h->config.dispatch, a->dispatched - 1,
+                                     kymo_host_may_send(h) ? h->signal : 0);
         if (!a->open || a->fd < 0)
             continue;
         if (!kymo_host_may_send(h) || fcntl(a->fd, F_SETSIG, h->signal) != 0)

@@ -32,7 +32,8 @@ struct kymo_host_slot {
     uint32_t generation;
     int open; /* between thread_begin and thread_end */
     pid_t tid;
-    int fd; /* -1: no perf event */
+    int fd;              /* -1: no perf event */
+    uint32_t dispatched; /* its number with the dispatcher + 1; 0: it has none */
     int with_kernel;
     uint64_t checked_samples;
     uint64_t checked_ns;
@@ -84,7 +85,7 @@ struct kymo_host {
 /* Arms the threads that began, disarms those that ended. */
 KYMO_NODISCARD
 kymo_err kymo_host_arm_threads(kymo_host *host, uint64_t now_ns);
-/* Takes the slot's event away. */
+/* Takes away what raises the slot's samples from outside. */
 void kymo_host_disarm(kymo_host *host, uint32_t slot);
 /* Whose slot this is; UINT32_MAX: it has none. */
 uint32_t kymo_host_slot_of(const kymo_host *host, pid_t tid);

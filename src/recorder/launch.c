@@ -35,6 +35,7 @@
 #include "recorder/recording.h"
 #include "recorder/task.h"
 #include "recorder/tree.h"
+#include "recorder/watch.h"
 #include "sys/clock.h"
 
 #define RECORDER_PRIORITY (-10)
@@ -160,14 +161,29 @@ static kymo_err choose_engine(struct launch *l, kymo_error *detail)
     if (asked == KYMO_ENGINE_PERF && real_time)
         return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
                               "engine=perf takes no real-time signal: when the program's queue of "
-                              "signals is full, it would end the program; say engine=timer");
+                              "signals is full, it would end the program; say engine=dispatch");
     l->config.access = access;
-    if (asked == KYMO_ENGINE_TIMER || access == KYMO_PERF_NONE || real_time) {
+    const char *no_dispatch = NULL;
+    int can_dispatch = kymo_dispatch_probe(&no_dispatch);
+    if (asked == KYMO_ENGINE_DISPATCH && !can_dispatch && !kymo_watch_probe())
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                              "engine=dispatch does not work here: this kernel does not tell who "
+                              "runs");
+    const char *no_perf =
+        real_time ? "perf is not safe with a real-time signal" : "perf_event_open is not permitted";
+    int may_perf = access != KYMO_PERF_NONE && !real_time;
+    if (asked == KYMO_ENGINE_TIMER) {
         l->config.engine = KYMO_SESSION_TIMER;
-        snprintf(l->reason, sizeof l->reason, "%s",
-                 asked == KYMO_ENGINE_TIMER ? "asked for"
-                 : real_time                ? "perf is not safe with a real-time signal"
-                                            : "perf_event_open is not permitted");
+        snprintf(l->reason, sizeof l->reason, "asked for");
+    } else if (asked == KYMO_ENGINE_DISPATCH) {
+        l->config.engine = KYMO_SESSION_DISPATCH;
+        snprintf(l->reason, sizeof l->reason, "asked for");
+    } else if (!may_perf && can_dispatch) {
+        l->config.engine = KYMO_SESSION_DISPATCH;
+        snprintf(l->reason, sizeof l->reason, "%s", no_perf);
+    } else if (!may_perf) {
+        l->config.engine = KYMO_SESSION_TIMER;
+        snprintf(l->reason, sizeof l->reason, "%s, and %s", no_perf, no_dispatch);
     } else {
         l->config.engine = KYMO_SESSION_PERF;
         snprintf(l->reason, sizeof l->reason, "%s",
@@ -211,6 +227,12 @@ static uint64_t choose_buffer(uint64_t asked)
     return share >= BUFFER_DEFAULT ? BUFFER_DEFAULT : share < BUFFER_LEAST ? BUFFER_LEAST : share;
 }
 
+static const char *const engine_names[] = {
+    [KYMO_SESSION_PERF] = "perf",
+    [KYMO_SESSION_TIMER] = "timer",
+    [KYMO_SESSION_DISPATCH] = "dispatch",
+};
+
 static uint32_t argument_count(char *const *argv)
 {
     uint32_t n = 0;
@@ -243,7 +265,7 @@ static kymo_err write_meta(struct launch *l)
         .arch = m.arch,
         .cpu_name = m.cpu_name,
         .version = KYMO_VERSION,
-        .engine = l->config.engine == KYMO_SESSION_PERF ? "perf" : "timer",
+        .engine = engine_names[l->config.engine],
         .engine_reason = l->reason,
         .options = options,
         .argc = argument_count(l->asked->argv),
@@ -262,6 +284,10 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     l->config.signal_fixed = o->signal_number != 0;
     l->config.signal = o->signal_number ? (int)o->signal_number : SIGURG;
     KYMO_TRY(choose_engine(l, detail));
+    /* Beside perf for the threads that it is not to be had for. */
+    if (l->config.engine != KYMO_SESSION_TIMER && kymo_watch_probe() &&
+        kymo_dispatch_create(l->config.period_ns, &l->config.dispatch) != KYMO_OK)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the dispatcher");
     l->spool = open(l->asked->spool_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (l->spool < 0)
         return kymo_error_set_errno(detail, "cannot write %s", l->asked->spool_path);
@@ -599,6 +625,7 @@ out:
     give_limit_back(RLIMIT_FSIZE, &l.file_size);
     kymo_paths_unlink(l.link);
     kymo_tree_destroy(l.tree);
+    kymo_dispatch_destroy(l.config.dispatch);
     kymo_kernel_stacks_destroy(l.config.kernel_stacks);
     kymo_wall_shared_destroy(l.config.wall);
     kymo_recording_writer_destroy(l.writer);

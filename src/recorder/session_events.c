@@ -104,6 +104,7 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     }
     to->taken += t->samples;
     to->handler_ns += t->handler_ns;
+    to->disturbed += t->disturbed;
     to->cpu_ns += cpu_ns;
     kymo_event_thread_end e = {thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};
     return to->events->thread_end(to->context, &e);

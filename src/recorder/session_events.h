@@ -48,6 +48,7 @@ struct kymo_session_events {
     uint64_t samples;                     /* that came out */
     uint64_t taken;                       /* by the handlers of threads that have ended */
     uint64_t handler_ns;                  /* of those */
+    uint64_t disturbed;                   /* system calls, for them */
     uint64_t cpu_ns;                      /* of those, in this image */
     uint64_t unsampled_ns;                /* CPU time that no sample stands for */
     uint64_t main_sampled_ns;             /* of the main thread, if it has ended: what of its time

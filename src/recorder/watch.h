@@ -36,8 +36,9 @@ struct kymo_watch_look {
     uint64_t voluntary; /* switches away: it went to sleep */
     uint64_t nonvoluntary;
     enum kymo_watch_place place;
-    char state;  /* as in status: R, S, D, T, t, Z, X, I */
-    int changed; /* since the look before */
+    uint64_t awake_ns; /* CPU time since it was last seen asleep; UINT64_MAX: it never was */
+    char state;        /* as in status: R, S, D, T, t, Z, X, I */
+    int changed;       /* since the look before */
 };
 
 typedef struct kymo_watch kymo_watch;

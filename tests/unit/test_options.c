@@ -103,6 +103,8 @@ static void choices_are_positions(void **state)
     kymo_options_init(&o);
     assert_int_equal(set(&o, "engine", "perf", NULL), KYMO_OK);
     assert_int_equal(o.engine, KYMO_ENGINE_PERF);
+    assert_int_equal(set(&o, "engine", "dispatch", NULL), KYMO_OK);
+    assert_int_equal(o.engine, KYMO_ENGINE_DISPATCH);
     assert_int_equal(set(&o, "engine", "timer", NULL), KYMO_OK);
     assert_int_equal(o.engine, KYMO_ENGINE_TIMER);
     assert_int_equal(set(&o, "engine", "auto", NULL), KYMO_OK);
@@ -110,7 +112,7 @@ static void choices_are_positions(void **state)
     assert_int_equal(set(&o, "log", "debug", NULL), KYMO_OK);
     assert_int_equal(o.log_level, 3);
     assert_int_equal(set(&o, "engine", "per", &e), KYMO_E_INVALID);
-    assert_non_null(strstr(e.message, "auto, perf or timer"));
+    assert_non_null(strstr(e.message, "auto, perf, dispatch or timer"));
     assert_int_equal(set(&o, "engine", "auto|perf", NULL), KYMO_E_INVALID);
     assert_int_equal(set(&o, "engine", "", NULL), KYMO_E_INVALID);
 }
