@@ -124,6 +124,20 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     (void)kymo_perf_enable(fd);
 }
 
+/* Whether the thread has used CHECK_SAMPLES periods since the last check. In the kernel its samples
+ * are those of the timer beside, which are fewer. */
+static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t samples)
+{
+    uint64_t cpu_ns;
+    int known = kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns);
+    if (samples < a->checked_samples + CHECK_SAMPLES &&
+        (!known || cpu_ns < a->checked_cpu_ns + CHECK_SAMPLES * h->config.period_ns))
+        return 0;
+    if (known)
+        a->checked_cpu_ns = cpu_ns;
+    return 1;
+}
+
 /* With the kernel for those that do not sleep, without for those that do. */
 static void choose_kernel(kymo_host *h, uint32_t number, uint64_t now_ns)
 {
@@ -131,8 +145,11 @@ static void choose_kernel(kymo_host *h, uint32_t number, uint64_t now_ns)
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
     uint64_t samples = kymo_load_relaxed(&slot->samples);
     uint64_t switches;
-    if (h->config.access != KYMO_PERF_KERNEL || a->fd < 0 ||
-        samples < a->checked_samples + CHECK_SAMPLES || now_ns < a->checked_ns + CHECK_NS)
+    if (h->config.access != KYMO_PERF_KERNEL || a->fd < 0 || samples == a->seen_samples ||
+        now_ns < a->checked_ns + CHECK_NS)
+        return;
+    a->seen_samples = samples;
+    if (!has_used(h, a, samples))
         return;
     a->checked_samples = samples;
     a->checked_ns = now_ns;

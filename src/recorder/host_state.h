@@ -35,7 +35,9 @@ struct kymo_host_slot {
     int fd;              /* -1: no perf event */
     uint32_t dispatched; /* its number with the dispatcher + 1; 0: it has none */
     int with_kernel;
+    uint64_t seen_samples; /* at the last look, which may have been no check */
     uint64_t checked_samples;
+    uint64_t checked_cpu_ns;
     uint64_t checked_ns;
     uint64_t switches;  /* voluntary ones at the last check */
     uint64_t seen_scan; /* the last scan of /proc that found the tid */

@@ -68,6 +68,18 @@ def callers_of_the_kernel():
 
 
 @case
+def soon_in_the_kernel():
+    """A thread that does nothing but call the kernel has samples at the rate that was asked for, after
+    some that come with the tick."""
+    if not perf_works():
+        skip("perf_event_open is not permitted here, or not in the kernel")
+    report = record([WORKLOADS / "kernel_time", "0.3", "random"], engine="perf").report()
+    rate = report.quality["sampled_rate"]
+    say(f"{rate:.3f} of the samples asked for, in 0.3 s")
+    check(rate >= 0.88, f"only {rate:.3f} of the samples")
+
+
+@case
 def without_the_kernel():
     """The timer engine knows nothing of the kernel, and says no more than it knows."""
     recording, truth = record_kernel_time("timer")
