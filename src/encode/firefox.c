@@ -692,6 +692,34 @@ static void key_pid(kymo_firefox *w, uint32_t process)
     kymo_json_string(w->json, text, (size_t)(end - text));
 }
 
+enum { COMMAND_MAX = 240 }; /* bytes of a command line */
+
+/* The viewer shows it with each thread: by its command line one compiler run is told from another.
+ */
+static void key_process_name(kymo_firefox *w, const kymo_process *process)
+{
+    char text[COMMAND_MAX + sizeof "..."];
+    size_t len = 0;
+    for (uint32_t i = 0; i < process->argc && len < COMMAND_MAX; i++) {
+        size_t n = strlen(process->argv[i]);
+        if (i > 0)
+            text[len++] = ' ';
+        if (n > COMMAND_MAX - len)
+            n = COMMAND_MAX - len;
+        memcpy(text + len, process->argv[i], n);
+        len += n;
+    }
+    if (len == COMMAND_MAX) {
+        memcpy(text + len, "...", 3);
+        len += 3;
+    }
+    kymo_json_key(w->json, "processName");
+    if (len > 0)
+        kymo_json_string(w->json, text, len);
+    else
+        kymo_json_string(w->json, process->name, strlen(process->name));
+}
+
 static kymo_err write_thread(kymo_firefox *w, uint32_t thread)
 {
     kymo_json *j = w->json;
@@ -706,7 +734,7 @@ static kymo_err write_thread(kymo_firefox *w, uint32_t thread)
     begin_column(j, "pausedRanges");
     kymo_json_end_array(j);
     kymo_json_key_cstr(j, "name", t->name);
-    kymo_json_key_cstr(j, "processName", process->name);
+    key_process_name(w, process);
     kymo_json_key(j, "isMainThread");
     kymo_json_bool(j, t->is_main != 0);
     kymo_json_key(j, "showMarkersInTimeline");

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Process trees: each image is a process of its own, with what it used and where."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import time
+
+from kymotest import (KYMO, WORKLOADS, Recording, Running, add_case, check, check_close, engines,
+                      folder, main, record, record_command, run, say, skip, tools_for)
+
+FAMILY = WORKLOADS / "family"
+
+
+def truth_of(stdout):
+    truth = {}
+    for line in stdout.splitlines():
+        truth.update(json.loads(line))
+    return truth
+
+
+def total_s(report, name):
+    return sum(f["total"] for f in report.rows(name)) / 1e9
+
+
+def family(engine):
+    """Seven processes and one more image: shares, clocks, command lines, and the exit status."""
+    recording = record([FAMILY], engine=engine)
+    report = recording.report()
+    truth = truth_of(recording.result.stdout)
+    check(recording.result.status == 3, f"status {recording.result.status}")
+    check(len(truth) == 8, recording.result.stdout)
+    for name, seconds in truth.items():
+        check_close(f"{engine}: seconds in {name}", total_s(report, name), seconds,
+                    0.02 * seconds + (0.004 if engine == "perf" else 0.016))
+    processes = report.data["processes"]
+    check(len(processes) >= 8, f"{len(processes)} processes: {processes}")
+    roles = sorted(" ".join(p["command"][1:]) for p in processes if p["cpu_s"] > 0.1)
+    check(roles == [""] * 6 + ["replaced", "spawned"], f"what they were called with: {roles}")
+    # Nobody waits for a daemon, so its time is not in what wait4 says.
+    waited = sum(p["cpu_s"] for p in processes) - truth["burn_daemon"]
+    check_close(f"{engine}: seconds of all that was waited for", waited, recording.cpu_s,
+                0.01 * recording.cpu_s)
+    check_close(f"{engine}: achieved", report.quality["achieved"], 1, 0.02)
+    check(report.lost() == {}, report.lost())
+
+
+def tracks(engine):
+    """In the Firefox file no two images share a pid, and each has one main thread."""
+    data = record([FAMILY], engine=engine).firefox().data
+    mains = [t["pid"] for t in data["threads"] if t["isMainThread"]]
+    check(len(mains) == len(set(mains)) >= 8, f"main threads of: {mains}")
+    check({t["pid"] for t in data["threads"]} == set(mains), "a thread of no process")
+    twice = [p for p in mains if "." in p]
+    check(len(twice) == 1 and twice[0].split(".")[0] in mains, f"images of one process: {mains}")
+    lines = [t["processName"] for t in data["threads"]]
+    check(any(line.endswith("family replaced") for line in lines), f"command lines: {lines}")
+
+
+def alone(engine):
+    """children=no: the program and nobody else; whoever reads the figures is told."""
+    recording = record([FAMILY], engine=engine, options=["--children=no"])
+    report = recording.report()
+    truth = truth_of(recording.result.stdout)
+    check(len(report.data["processes"]) == 1, report.data["processes"])
+    check_close("seconds", report.total_s, truth["burn_program"], 0.03)
+    notes = run([KYMO, "report", recording.path, "--top", "1"]).stderr
+    check("children=no" in notes, notes)
+
+
+def start(argv, engine, where):
+    """Not quiet: what it says is looked at."""
+    command = record_command(argv, where / "r.kymo", engine=engine)
+    command.remove("-q")
+    return Running(command)
+
+
+def outlives(engine):
+    """A daemon that goes on when the program has ended is recorded to its end."""
+    where = folder()
+    result = start([FAMILY, "outlive"], engine, where).finish()
+    check(result.status == 3, f"status {result.status}: {result.stderr}")
+    check("family has ended; 1 of its processes run on" in result.stderr, result.stderr)
+    report = Recording(where / "r.kymo", result, tools_for(None)).report()
+    truth = truth_of(result.stdout)["burn_daemon"] + 0.02
+    check_close("seconds in burn_daemon", total_s(report, "burn_daemon"), truth, 0.02)
+
+
+def wait_for(path, text):
+    for _ in range(6000):
+        if text in path.read_text():
+            return
+        time.sleep(0.01)
+    check(False, f"in a minute no '{text}' in: {path.read_text()}")
+
+
+def stopped(engine):
+    """Ctrl-C stops the waiting for a daemon that does not end; the status is the program's."""
+    where = folder()
+    running = start([FAMILY, "linger"], engine, where)
+    said = pathlib.Path(f"/proc/{os.getpid()}/fd/{running.files[2].fileno()}")
+    wait_for(said, "run on")
+    running.process.send_signal(signal.SIGINT)
+    result = running.finish()
+    daemon = int(result.stdout)
+    alive = pathlib.Path(f"/proc/{daemon}").exists()
+    os.kill(daemon, signal.SIGKILL)
+    check(result.status == 3, f"status {result.status}: {result.stderr}")
+    check(alive, "the daemon did not live on")
+    report = Recording(where / "r.kymo", result, tools_for(None)).report()
+    check_close("seconds in burn_daemon", total_s(report, "burn_daemon"), 0.05, 0.01)
+
+
+def make_project(where):
+    for i in range(4):
+        body = "\n".join(
+            f"int f{i}_{j}(int a, int b) {{ int s = 0; for (int k = 0; k < a; k++) {{ s += k * b; "
+            f"if (s % {j + 3} == 1) s ^= a; }} return s; }}" for j in range(80))
+        (where / f"f{i}.c").write_text(body + "\n")
+    (where / "main.c").write_text("int main(void) { return 0; }\n")
+    objects = " ".join(f"f{i}.o" for i in range(4)) + " main.o"
+    (where / "Makefile").write_text(
+        f"prog: {objects}\n\tgcc -o $@ {objects}\n%.o: %.c\n\tgcc -O2 -c $< -o $@\n")
+
+
+def build(engine):
+    """make -j2: the driver, cc1, as and ld are processes, and all together use what make waited
+    for."""
+    if not shutil.which("gcc") or not shutil.which("make"):
+        skip("there is no make or gcc")
+    where = folder()
+    make_project(where)
+    recording = record(["make", "-s", "-j2"], engine=engine, cwd=where)
+    check(recording.result.status == 0, recording.result.stderr)
+    check((where / "prog").exists(), "nothing was built")
+    report = recording.report()
+    count = {}
+    for process in report.data["processes"]:
+        count[process["name"]] = count.get(process["name"], 0) + 1
+    say(f"{engine}: {count}")
+    for name, least in (("make", 1), ("gcc", 6), ("cc1", 5), ("as", 5), ("ld", 1)):
+        check(count.get(name, 0) >= least, f"{count.get(name, 0)} of {name}")
+    check_close("seconds of all processes", sum(p["cpu_s"] for p in report.data["processes"]),
+                recording.cpu_s, 0.02 * recording.cpu_s)
+    check(report.quality["stacks_complete"] > 0.99, report.quality)
+
+
+def killed(engine):
+    """SIGKILL to kymo in the middle of a tree: the tree goes on, and the recording can be read."""
+    where = folder()
+    running = start([FAMILY], engine, where)
+    for _ in range(6000):
+        spools = [f for f in where.iterdir() if ".kymo" in f.name and f.stat().st_size > 6000]
+        if spools:
+            break
+        time.sleep(0.01)
+    running.process.send_signal(signal.SIGKILL)
+    result = running.finish()
+    check(result.status == 137, f"status {result.status}")
+    report = Recording(spools[0], result, tools_for(None)).report()
+    say(f"{len(report.data['processes'])} processes, {report.total_s:.3f} s before the end")
+    check(len(report.data["processes"]) > 1, "no child is in what can be read")
+
+
+for function in (family, tracks, alone, outlives, stopped, build, killed):
+    for engine_name in engines():
+        add_case(f"{function.__name__}.{engine_name}", function, engine_name)
+
+main()
