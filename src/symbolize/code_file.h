@@ -53,6 +53,7 @@ kymo_err kymo_perf_map_read(int fd, kymo_code_wanted wanted, void *user, kymo_co
 typedef struct kymo_jitdump {
     bool counts_ticks;  /* times are the processor's counter, else CLOCK_MONOTONIC in ns */
     bool cut;           /* a limit ended it */
+    bool is_v8;         /* the names of its files are not to be trusted */
     uint32_t line_bias; /* what its addresses of lines are too high by */
 } kymo_jitdump;
 

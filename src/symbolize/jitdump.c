@@ -26,13 +26,14 @@
 #define FILES_MAX 256u
 #define SAME_INDEX_MAX 64
 #define FLAG_TICKS 1u
-/* V8 leaves its mark in the padding. Its addresses of lines are those in the ELF file that perf
- * will make, where the code comes after a header of this size. What it writes for the file's name
- * is memory that it has freed (seen in node 20), and may hold anything, NUL too. So the name is not
- * looked at, the function's own name having it, and the next line is where an address of the code
- * is. */
+/* V8 and LLVM give the lines the addresses that they have in the ELF file that perf will make,
+ * where the code comes after a header of this size; others those of memory. Nothing says which: but
+ * a function's first line is at its beginning, in all functions of the former so much behind it. */
+#define BIAS 0x40u
+/* V8 leaves its mark in the padding. What it writes for the names of files is memory that it has
+ * freed (seen in node 20), and may hold anything, NUL too. So they are not looked at, the
+ * function's own name having the file, and the next line is where an address of the code is. */
 #define V8_MARK 0xdeadbeefu
-#define V8_BIAS 0x40u
 
 enum { LOAD = 0, MOVE = 1, DEBUG_INFO = 2, CLOSE = 3 };
 
@@ -50,6 +51,8 @@ struct reading {
     kymo_index by_index;
     struct record debug; /* the last one; size 0: none */
     uint64_t debug_address;
+    bool has_lines;
+    bool has_unbiased_lines;
 };
 
 static uint64_t index_hash(uint64_t index)
@@ -119,21 +122,32 @@ static kymo_err take_move(struct reading *r, const struct record *record)
     return push(r, &e);
 }
 
+static void take_lines(struct reading *r, const struct record *record)
+{
+    unsigned char bytes[24];
+    r->debug.size = 0;
+    if (record->size < DEBUG_BYTES + 8 ||
+        !kymo_code_file_read(r->fd, record->at + RECORD_BYTES, bytes, sizeof bytes))
+        return;
+    kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
+    r->debug = *record;
+    r->debug_address = kymo_read_u64(&in);
+    (void)kymo_read_u64(&in);
+    uint64_t first = kymo_read_u64(&in);
+    r->has_lines = true;
+    if (first - r->debug_address < BIAS)
+        r->has_unbiased_lines = true;
+}
+
 static kymo_err take_record(struct reading *r, const struct record *record)
 {
-    unsigned char address[8];
     switch (record->id) {
     case LOAD:
         return take_load(r, record);
     case MOVE:
         return take_move(r, record);
     case DEBUG_INFO:
-        r->debug.size = 0;
-        if (record->size >= DEBUG_BYTES &&
-            kymo_code_file_read(r->fd, record->at + RECORD_BYTES, address, sizeof address)) {
-            r->debug = *record;
-            memcpy(&r->debug_address, address, sizeof address);
-        }
+        take_lines(r, record);
         return KYMO_OK;
     default:
         return KYMO_OK;
@@ -156,7 +170,8 @@ static kymo_err read_header(int fd, kymo_jitdump *info, uint64_t *at)
     (void)kymo_read_u32(&in); /* pid */
     (void)kymo_read_u64(&in); /* time: not always of the same clock as the others */
     info->counts_ticks = (kymo_read_u64(&in) & FLAG_TICKS) != 0;
-    info->line_bias = padding == V8_MARK ? V8_BIAS : 0;
+    info->is_v8 = padding == V8_MARK;
+    info->line_bias = 0;
     return magic == MAGIC && *at >= HEADER_BYTES && *at <= HEADER_MAX ? KYMO_OK : KYMO_E_CORRUPT;
 }
 
@@ -184,6 +199,8 @@ kymo_err kymo_jitdump_read(int fd, kymo_jitdump *info, kymo_code_entries *out)
         err = take_record(&r, &record);
         record.at += record.size;
     }
+    if (r.has_lines && !r.has_unbiased_lines)
+        info->line_bias = BIAS;
     kymo_index_deinit(&r.by_index);
     return err;
 }
@@ -225,7 +242,7 @@ kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_en
     uint32_t file = FILES_MAX;
     for (uint64_t i = 0; i < count && out->lines.len < KYMO_EVENT_CODE_LINES_MAX; i++) {
         uint64_t offset = kymo_read_u64(&in) - entry->lines_start - info->line_bias;
-        while (info->line_bias && offset >= entry->size_bytes && !in.failed) {
+        while (info->is_v8 && offset >= entry->size_bytes && !in.failed) {
             in.pos -= 7;
             offset = kymo_read_u64(&in) - entry->lines_start - info->line_bias;
         }
@@ -237,7 +254,7 @@ kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_en
             break;
         in.pos += (size_t)(end - name) + 1;
         /* A name of this one byte stands for the one before. */
-        if (info->line_bias)
+        if (info->is_v8)
             KYMO_TRY(find_file(out, "", &file));
         else if (strcmp(name, "\xff") != 0)
             KYMO_TRY(find_file(out, name, &file));

@@ -126,6 +126,18 @@ static void lines_of_v8(void **state)
     check("1000+50 100-0 JS:*f /a.js:5:1 +0 :5:1 +10 :6:2;");
 }
 
+/* The same addresses of another compiler, whose names are right. */
+static void lines_of_llvm(void **state)
+{
+    (void)state;
+    static const uint64_t lines[][3] = {{0x1040, 5, 1}, {0x1090, 9, 1}};
+    static const char *const files[] = {"/a.c", "/a.c"};
+    put_jitdump_header(&file, 0, 0);
+    put_lines(0x1000, lines, 2, files);
+    put_load(&file, 100, 0x1000, 0x50, 1, "one");
+    check("1000+50 100-0 one +0 /a.c:5:1;");
+}
+
 static void a_cut_file_gives_what_is_whole(void **state)
 {
     (void)state;
@@ -192,6 +204,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(loads_and_moves, begin, end),
         cmocka_unit_test_setup_teardown(lines_are_of_the_next_load, begin, end),
         cmocka_unit_test_setup_teardown(lines_of_v8, begin, end),
+        cmocka_unit_test_setup_teardown(lines_of_llvm, begin, end),
         cmocka_unit_test_setup_teardown(a_cut_file_gives_what_is_whole, begin, end),
         cmocka_unit_test_setup_teardown(impossible_sizes_are_no_harm, begin, end),
         cmocka_unit_test_setup_teardown(other_files_are_refused, begin, end),
