@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process starts, and what becomes of it, while the tree is recorded: nothing is disturbed,
+everything that can be recorded is, and what cannot be is said."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from kymotest import (BUILD, KYMO, NOBODY, add_case, case, check, engines, folder, main, record,
+                      record_command, run, say, skip)
+
+HERE = BUILD / "tests" / "integration"
+JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+
+
+def processes(recording):
+    return recording.report().data["processes"]
+
+
+def notes(recording):
+    return run([KYMO, "report", recording.path, "--top", "1"]).stderr
+
+
+def exec_chains(engine):
+    """Samples at 10 kHz fall everywhere into each image's beginning and end: none is killed."""
+    recording = record([HERE / "exec_chain", "20", "100"], engine=engine, period="100us")
+    check(recording.result.status == 0, f"status {recording.result.status}")
+    check(recording.result.stdout == "20 of 20 chains came to their end\n", recording.result.stdout)
+    check(recording.result.stderr == "", recording.result.stderr)
+    count = len(processes(recording))
+    say(f"{engine}: {count} images, of 20 times 101 and one")
+    check(count >= 2021, f"{count} images are recorded")
+
+
+for name in engines():
+    add_case(f"exec_chains.{name}", exec_chains, name)
+
+
+def forks(engine, preload):
+    """Threads are inside malloc while another one forks; children attach in a handler."""
+    env = dict(os.environ)
+    if preload:
+        if not preload.exists():
+            skip(f"{preload} is not there")
+        env["LD_PRELOAD"] = str(preload)
+    recording = record([HERE / "fork_threads"], engine=engine, env=env)
+    check(recording.result.status == 0, f"status {recording.result.status}")
+    check(recording.result.stdout == "40 of 40 children did their work\n", recording.result.stdout)
+    check(recording.result.stderr == "", recording.result.stderr)
+    # 8 of each of five kinds, one of which makes two of itself and one of which uses no CPU time
+    # worth a session. The kernel looks at a CPU timer at its own tick only: where many want the CPU,
+    # one or another child of 20 ms is never on it then.
+    count = len(processes(recording)) - 1
+    say(f"{engine}: {count} of 40 children that work are recorded")
+    check(20 <= count <= 48, f"{count} children")
+
+
+for name in engines():
+    add_case(f"forks.{name}", forks, name, None)
+    add_case(f"forks.jemalloc.{name}", forks, name, JEMALLOC)
+
+
+@case
+def nothing_is_printed():
+    """What children are given is for the library alone."""
+    for argv in (["env", "-i", "env"], ["sh", "-c", "env -i /usr/bin/env"],
+                 ["env", "-i", "sh", "-c", "exec env -u PWD -u SHLVL -u _ -u OLDPWD"]):
+        recording = record(argv)
+        check(recording.result.stdout == "", recording.result.stdout)
+        check(recording.result.stderr == "", recording.result.stderr)
+
+
+@case
+def an_exec_that_fails():
+    """Nothing has changed: the program goes on, and is sampled."""
+    count = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"
+    recording = record(["bash", "-c", f"shopt -s execfail; exec kymo-no-such-program 2>&-; {count}"])
+    check(recording.result.status == 0, f"status {recording.result.status}")
+    report = recording.report()
+    say(f"{report.total_s:.3f} s of {recording.cpu_s:.3f} s")
+    check(report.total_s > 0.9 * recording.cpu_s - 0.01, "the rest was not sampled")
+
+
+VFORKS = """
+import subprocess, sys
+for i in range(30):
+    done = subprocess.run(["sh", "-c", "echo $((%d * 2)); exit %d" % (i, i)], stdout=subprocess.PIPE,
+                          restore_signals=True, close_fds=bool(i % 2))
+    assert (done.stdout, done.returncode) == (b"%d\\n" % (2 * i), i), done
+try:
+    subprocess.run(["kymo-no-such-program"])
+    sys.exit("it was found")
+except FileNotFoundError:
+    pass
+n = 0
+for i in range(1500000):
+    n += i
+"""
+
+
+@case
+def vfork_children():
+    """CPython's subprocess: vfork, sigaction, execve. The parent keeps its samples."""
+    recording = record(["python3", "-c", VFORKS])
+    check(recording.result.status == 0, recording.result.stderr)
+    found = processes(recording)
+    own = [p for p in found if p["name"].startswith("python")]
+    say(f"{len(found)} processes; python has {own[0]['cpu_s']:.3f} s")
+    check(len(own) == 1 and len(found) == 31, f"{[p['name'] for p in found]}")
+    main_thread = [t for t in recording.report().threads if t["pid"] == own[0]["pid"]][0]
+    check(main_thread["achieved"] > 0.98, f"achieved {main_thread['achieved']}")
+
+
+@case
+def refused():
+    """What cannot be recorded runs as it is, and is listed."""
+    for command, user, why in (("/sbin/ldconfig --version", None, "statically linked"),
+                               ("mount --version", NOBODY, "gains privileges")):
+        plain = run(["sh", "-c", command + "; true"], user=user)
+        check(plain.status == 0 and plain.stdout, f"{command}: {plain.stderr}")
+        recording = record(["sh", "-c", command + "; true"], user=user)
+        check(recording.result.stdout == plain.stdout, recording.result.stdout)
+        check(recording.result.stderr == "", recording.result.stderr)
+        told = notes(recording)
+        say([line for line in told.splitlines() if "not recorded" in line][0])
+        check(why in told, told)
+
+
+@case
+def the_end_of_a_grandchild():
+    """What it used after its last sample is known, though its parent has waited for it."""
+    recording = record(["sh", "-c", '"$0" 1 0; true', HERE / "exec_chain"], period="1s")
+    found = [p for p in processes(recording) if p["name"] == "exec_chain"]
+    say(f"{[p['cpu_s'] for p in found]} s, without a sample")
+    check(len(found) == 2, f"{[p['name'] for p in found]}")
+    check(all(p["cpu_s"] > 0.001 for p in found), "each burns a millisecond at least")
+
+
+@case
+def the_recorder_dies():
+    """The program goes on, and its children do not wait for what is gone."""
+    path = folder() / "recording.kymo"
+    program = "import os, sys, time\nprint(os.getpid(), flush=True)\nsys.stdin.read()\n" \
+        "for i in range(20):\n" \
+        "    if os.fork() == 0:\n" \
+        "        end = time.thread_time() + 0.02\n" \
+        "        while time.thread_time() < end: pass\n" \
+        "        os._exit(0)\n" \
+        "    assert os.wait()[1] == 0\n" \
+        "    assert os.system('exit 3') == 768\n" \
+        "print('done')"
+    kymo = subprocess.Popen([str(a) for a in record_command(["python3", "-c", program], path)],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    kymo.stdout.readline()
+    kymo.send_signal(signal.SIGKILL)
+    kymo.wait()
+    started = time.monotonic()
+    kymo.stdin.close()
+    rest = kymo.stdout.read()
+    took = time.monotonic() - started
+    say(f"40 children took {took:.1f} s")
+    check(rest == "done\n", rest)
+    check(took < 15, f"{took:.1f} s: each waited")
+
+
+main()
