@@ -694,19 +694,19 @@ static void key_pid(kymo_firefox *w, uint32_t process)
 
 enum { COMMAND_MAX = 240 }; /* bytes of a command line */
 
-/* The viewer shows it with each thread: by its command line one compiler run is told from another.
- */
+/* The viewer shows it with each process: by its arguments one compiler run is told from another. */
 static void key_process_name(kymo_firefox *w, const kymo_process *process)
 {
     char text[COMMAND_MAX + sizeof "..."];
     size_t len = 0;
-    for (uint32_t i = 0; i < process->argc && len < COMMAND_MAX; i++) {
-        size_t n = strlen(process->argv[i]);
+    for (uint32_t i = 0; (i == 0 || i < process->argc) && len < COMMAND_MAX; i++) {
+        const char *word = i == 0 ? process->name : process->argv[i];
+        size_t n = strlen(word);
         if (i > 0)
             text[len++] = ' ';
         if (n > COMMAND_MAX - len)
             n = COMMAND_MAX - len;
-        memcpy(text + len, process->argv[i], n);
+        memcpy(text + len, word, n);
         len += n;
     }
     if (len == COMMAND_MAX) {
@@ -714,10 +714,7 @@ static void key_process_name(kymo_firefox *w, const kymo_process *process)
         len += 3;
     }
     kymo_json_key(w->json, "processName");
-    if (len > 0)
-        kymo_json_string(w->json, text, len);
-    else
-        kymo_json_string(w->json, process->name, strlen(process->name));
+    kymo_json_string(w->json, text, len);
 }
 
 static kymo_err write_thread(kymo_firefox *w, uint32_t thread)

@@ -61,7 +61,7 @@ def same(value, expected, what):
 def look(query):
     info = query("profile", "info")
     same(info["threadCount"], 6, "threads")
-    same([(p["pid"], p["name"]) for p in info["processes"]], [("100", "prog"), ("200", "child"), ("200.1", "child")],
+    same([(p["pid"], p["name"]) for p in info["processes"]], [("100", "prog --name café \ufffd a\nb"), ("200", "child"), ("200.1", "child")],
          "processes")
     # The tracks' CPU time, from threadCPUDelta: all of it, also that of each thread's first sample.
     threads = {t["threadIndex"]: t for t in query("thread", "list")["threads"]}

@@ -11,7 +11,7 @@ RULES = """utf8 json top version interval start-time process-type product stackw
 range-samples cpu-units sample-units categories grey subcategory color extra extra-format visible-threads libs
 breakpad-id code-id table-missing column-missing column-length column-type string-index source-index lib-index
 resource-index resource-type func-index func-distinct symbol-index frame-distinct category-index subcategory-index
-frame-index prefix inline-depth inline-parent threads thread-field thread-type pid tid main-thread times
+frame-index prefix inline-depth inline-parent threads thread-field thread-type pid tid main-thread process-same process-image times
 paused stack-index time-columns time-order weight-type weight cpu-delta""".split() + MARKER_RULES
 
 VERSION = 66
@@ -356,6 +356,23 @@ def check_threads(profile, sizes, faults):
         check_allocations(thread, where, faults)
     for pid, flags in main.items():
         faults.unless(sum(flags) == 1, "main-thread", f"pid {pid}", f"{sum(flags)} main threads")
+    check_processes(threads, faults)
+
+
+def check_processes(threads, faults):
+    """Threads of one pid are of one process; the images of a process are numbered without a gap."""
+    seen = {}
+    for i, thread in enumerate(threads):
+        if not isinstance(thread, dict) or not is_text(thread.get("pid")):
+            continue
+        process = [thread.get(name) for name in ("processName", "processStartupTime", "processShutdownTime")]
+        faults.unless(seen.setdefault(thread["pid"], process) == process, "process-same", f"threads[{i}]",
+                      f"its process is not what other threads of pid {thread['pid']} say")
+    for pid in seen:
+        number, _, image = pid.partition(".")
+        if image.isdigit():
+            before = number if image == "1" else f"{number}.{int(image) - 1}"
+            faults.unless(before in seen, "process-image", f"pid {pid}", f"there is no {before} before it")
 
 
 def check_thread(thread, where, faults):
