@@ -411,6 +411,8 @@ static void on_seen(void *context, void *user, const struct kymo_watch_look *now
     w->err = look(w, t, now);
 }
 
+/* What lasts is written up to the last tick: by now the thread may be gone, which the drain tells.
+ */
 static kymo_err flush_runs(kymo_wall *w)
 {
     for (size_t i = 0; i < w->drained.len + w->strangers.len; i++) {
@@ -419,7 +421,7 @@ static kymo_err flush_runs(kymo_wall *w)
         if (!t)
             continue;
         KYMO_TRY(put_held(w, t));
-        KYMO_TRY(close_wait(w, t, w->now_ns));
+        KYMO_TRY(close_wait(w, t, w->before_ns));
         if (t->n_pending > 0 && w->now_ns - t->pending[0].to_ns > FLUSH_NS)
             KYMO_TRY(resolve_all(w, t));
     }

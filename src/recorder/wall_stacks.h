@@ -9,8 +9,8 @@
  * Signals:  not for handlers
  *
  * The drain numbers the stacks and modules that it finds in the session from 0; those from outside
- * are numbered from KYMO_WALL_FIRST on. A module may so have two numbers; who reads the recording
- * finds that they are the same.
+ * are numbered from KYMO_WALL_FIRST on (those with the kernel's part from 0x80000000). A module may
+ * so have two numbers; who reads the recording finds that they are the same.
  */
 #ifndef KYMO_RECORDER_WALL_STACKS_H
 #define KYMO_RECORDER_WALL_STACKS_H
@@ -24,7 +24,7 @@
 #include "profile/events.h"
 #include "recorder/remote.h"
 
-#define KYMO_WALL_FIRST 0x80000000u
+#define KYMO_WALL_FIRST 0xc0000000u
 
 /* Names of waits, one table for the whole recording: by the number of the system call. */
 typedef struct kymo_wait_names kymo_wait_names;

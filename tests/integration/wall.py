@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wall time: what threads do, or wait in, at moments of elapsed time.
+
+The truth is what the programs take of the clock around each of their waits. How long they worked in
+between depends on the machine; how long they waited is theirs to know.
+"""
+import json
+
+from kymotest import (WORKLOADS, Recording, Running, add_case, case, check, check_close, engines, folder,
+                      main, record, record_command, run, say, skip, tools_for)
+
+PERIOD_S = 0.01
+SECONDS = 8
+
+
+def truth_of(recording):
+    check(recording.result.status == 0,
+          f"status {recording.result.status}: {recording.result.stderr}")
+    return json.loads(recording.result.stdout)
+
+
+def total_s(report, name):
+    return sum(f["total"] for f in report.rows(name)) / 1e9
+
+
+def check_quality(report, looks):
+    quality = report.quality
+    say(f"{quality['wall_samples']} wall samples, {quality['wall_achieved']:.4f} of the threads' time, "
+        f"{quality['stacks_complete']:.4f} of stacks complete, {quality['disturbed']} disturbed")
+    check(abs(quality["wall_achieved"] - 1) <= 0.01, "time is missing, or there twice")
+    check(quality["disturbed"] * 1000 <= looks + 1000, f"{quality['disturbed']} calls disturbed")
+    check(not report.lost(), f"lost {report.lost()}")
+
+
+def shares(engine):
+    if engine not in engines():
+        skip(f"{engine} does not work here")
+    recording = record([WORKLOADS / "waits", "shares", SECONDS], engine=engine,
+                       options=["--wall=10ms"])
+    truth = truth_of(recording)
+    report = recording.report("--mode", "wall")
+    check(report.data["mode"] == "wall" and report.data["unit"] == "nanoseconds", "mode or unit")
+    for name, call in (("wait_sleep", "[waiting: clock_nanosleep]"), ("wait_poll", "[waiting: poll]"),
+                       ("wait_futex", "[waiting: futex]")):
+        check_close(name, total_s(report, name), truth[name], 0.02 * truth["lived"] / 3)
+        # The main thread joins by a futex.
+        if name != "wait_futex":
+            check_close(call, report.self_s(call), truth[name], 0.02 * truth["lived"] / 3)
+    check_quality(report, truth["lived"] / PERIOD_S)
+    check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
+
+
+add_case("shares.perf", shares, "perf")
+add_case("shares.timer", shares, "timer")
+
+
+@case
+def asleep():
+    """Threads that never move: whole stacks, and next to no cost, by the recorder's own CPU clock."""
+    threads, cost_s = 128, {}
+    for seconds in (1, 11):
+        recording = record([WORKLOADS / "waits", "asleep", seconds, threads], options=["--wall=10ms"])
+        truth = truth_of(recording)
+        cost_s[seconds] = (recording.result.cpu_ns - recording.result.children_cpu_ns) / 1e9
+    report = recording.report("--mode", "wall")
+    check_close("wait_asleep", total_s(report, "wait_asleep"), truth["wait_asleep"],
+                0.01 * truth["lived"])
+    check_quality(report, truth["lived"] / PERIOD_S)
+    check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
+    check(truth["eintr"] == 0, f"{truth['eintr']} calls saw EINTR")
+    share = (cost_s[11] - cost_s[1]) / 10
+    say(f"the recorder used {share:.4%} of one CPU")
+    check(share <= 0.01, "more than 1 % of one CPU")
+
+
+def frame_pointer(program):
+    """A stack that cannot be walked from outside with what /proc tells: the thread is asked, once."""
+    recording = record([WORKLOADS / program, "reader", SECONDS], options=["--wall=10ms"])
+    truth = truth_of(recording)
+    report = recording.report("--mode", "wall")
+    for name in ("read_bytes", "with_variable_frame"):
+        check_close(name, total_s(report, name), truth["lived"], 0.02 * truth["lived"])
+    check_quality(report, 2 * truth["lived"] / PERIOD_S)
+    check(report.quality["stacks_complete"] >= 0.98, "stacks are not complete")
+    # Each of the two threads is asked once, which ends a call that does not begin again by itself.
+    check(truth["eintr"] <= 2, f"{truth['eintr']} of {truth['calls']} saw EINTR")
+
+
+add_case("frame_pointer.variable", frame_pointer, "waits")
+add_case("frame_pointer.unoptimized", frame_pointer, "waits_O0")
+
+
+def loops(engine):
+    """Event loops are sampled where they work, and left alone where they wait, with wall time too."""
+    if engine not in engines():
+        skip(f"{engine} does not work here")
+    running = []
+    for way in ("poll", "epoll_wait"):
+        path = folder() / "recording.kymo"
+        command = record_command([WORKLOADS / "eventloop", way, 2 * SECONDS], path, engine=engine,
+                                 options=["--wall=10ms"])
+        running.append((path, Running(command)))
+    wrong = []
+    for path, loop in running:
+        recording = Recording(path, loop.finish(), tools_for(None))
+        truth = truth_of(recording)
+        report = recording.report()
+        wall = recording.report("--mode", "wall")
+        work_s = report.self_s("burn_a") + report.self_s("burn_b")
+        waiting = sum(wall.self_s(f"[waiting: {name}]") for name in ("poll", "epoll_wait", "ppoll"))
+        disturbed = report.quality["disturbed"]
+        say(f"{truth['calls']} waits, {truth['eintr']} saw EINTR, {disturbed} disturbed; "
+            f"{work_s / report.total_s:.4f} of the weight in the work; {wall.total_s:.2f} s of wall "
+            f"time, {waiting:.2f} s waited")
+        if engine == "perf" and work_s < 0.96 * (truth["cpu_a"] + truth["cpu_b"]):
+            wrong.append("weight outside the work")
+        if truth["eintr"] * 1000 > truth["calls"]:
+            wrong.append(f"{truth['eintr']} of {truth['calls']} waits saw EINTR")
+        if disturbed * 1000 > wall.total_s / PERIOD_S:
+            wrong.append(f"{disturbed} calls disturbed")
+    check(not wrong, "; ".join(wrong))
+
+
+add_case("loops.perf", loops, "perf")
+add_case("loops.timer", loops, "timer")
+
+
+@case
+def outputs():
+    """Each output has the wall time in its own way, and says what is waited in."""
+    recording = record([WORKLOADS / "waits", "shares", 1], options=["--wall=5ms"])
+    truth = truth_of(recording)
+    profile = recording.firefox()
+    names = [c["name"] for c in profile.data["meta"]["categories"]]
+    check(names.count("Waiting") == 1, f"categories: {names}")
+    leaves = {s.frames[-1].name for s in profile.all_samples()}
+    check("[waiting: poll]" in leaves, f"innermost: {leaves}")
+    folded = recording.path.with_suffix(".folded")
+    out = run([recording.kymo, "convert", recording.path, "-q", "--mode", "wall", "-o", folded])
+    check(out.status == 0, out.stderr)
+    waited = sum(int(line.rsplit(" ", 1)[1]) for line in folded.read_text().splitlines()
+                 if ";wait_poll;" in line)
+    check_close("wait_poll", waited / 1e9, truth["wait_poll"], 0.03 * truth["lived"] / 3 + 0.01)
+    plain = record(["true"])
+    out = run([plain.kymo, "report", plain.path, "--mode", "wall"])
+    check(out.status != 0 and "no wall time" in out.stderr, out.stderr)
+
+
+main()
