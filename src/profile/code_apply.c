@@ -51,7 +51,8 @@ static kymo_err make_frame(struct apply *a, const kymo_code_row *row, uint64_t a
 {
     uint64_t offset = address - row->start;
     kymo_line line = {.function = row->function};
-    const kymo_code_line_row *lines = a->map->lines.data + row->first_line;
+    /* A recording without any line has no array of them. */
+    const kymo_code_line_row *lines = row->line_count ? a->map->lines.data + row->first_line : NULL;
     size_t lo = 0;
     for (size_t hi = row->line_count; lo < hi;) {
         size_t mid = lo + (hi - lo) / 2;
