@@ -41,6 +41,7 @@ struct slot_reader {
     int open;
     int is_main;
     uint64_t weight_ns; /* of all samples that were read */
+    uint64_t unknown;   /* of them, those whose weight is not known */
     struct stream_reader streams[KYMO_STREAMS];
 };
 
@@ -318,6 +319,7 @@ static kymo_err read_record(kymo_drain *d, struct slot_reader *slot, const char 
     }
     memcpy(&r, at, sizeof r);
     slot->weight_ns += r.weight_ns;
+    slot->unknown += r.weight_ns == 0;
     uint32_t stack = KYMO_NO_STACK;
     if (r.head.stack)
         KYMO_TRY(read_stack(d, r.head.stack, &stack));
@@ -415,6 +417,7 @@ static struct kymo_drain_thread describe(const kymo_drain *d, const struct slot_
          * last sample that was read. What the slot says may be ahead of that: the thread was
          * killed, or writes on, between its record and its slot, or records were lost. */
         .last_cpu_ns = slot->weight_ns,
+        .unknown = slot->unknown,
     };
 }
 
@@ -426,6 +429,8 @@ static kymo_err end_thread(kymo_drain *d, uint32_t number, uint64_t end_ns, uint
     thread.end_ns = end_ns;
     /* A thread that the end of its process found alive may have said how far it was. */
     thread.end_cpu_ns = end_cpu_ns ? end_cpu_ns : kymo_load_relaxed(&shared->end_cpu_ns);
+    if (!thread.end_cpu_ns)
+        thread.end_cpu_ns = kymo_load_relaxed(&shared->seen_cpu_ns);
     memcpy(thread.name, shared->name, sizeof thread.name - 1);
     slot->open = 0;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++) {

@@ -32,6 +32,7 @@ struct kymo_drain_thread {
     uint64_t end_ns;      /* for thread_end */
     uint64_t end_cpu_ns;  /* 0: unknown */
     uint64_t last_cpu_ns; /* the sum of its samples' weights */
+    uint64_t unknown;     /* how many samples have a weight that is not known, and is 0 */
     uint64_t samples, handler_ns, disturbed;
     char name[16]; /* for thread_end; empty: not known */
 };

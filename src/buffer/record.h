@@ -49,7 +49,7 @@ struct kymo_record {
 
 struct kymo_record_sample {
     struct kymo_record head;
-    uint64_t weight_ns; /* CPU time of the thread since its last sample */
+    uint64_t weight_ns; /* CPU time of the thread since its last sample; 0: not known */
 };
 
 /* The stack of a thread that the recorder asked for it, with what it needs to know the place again:

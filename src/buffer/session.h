@@ -56,6 +56,12 @@ enum kymo_session_flags {
     KYMO_SESSION_SIGNAL_FIXED = 1u << 2, /* signal= was given: stay with that one */
 };
 
+/* What the program's side does no more; set by the program or the recorder, never taken back. */
+enum kymo_quiet {
+    KYMO_QUIET_CALLS = 1u << 0, /* a seccomp filter came: handlers and hooks make no system call */
+    KYMO_QUIET_COUNTER = 1u << 1, /* nor do they read the time-stamp counter: it would fault */
+};
+
 /* The sizes of the parts, a pure function of the whole size. */
 struct kymo_session_plan {
     uint64_t total_bytes;
@@ -117,6 +123,7 @@ struct kymo_thread_slot {
     int32_t perf_fd_before;                       /* the same of the event before; -1 */
     uint32_t perf_kernel;                         /* 1: the event counts in the kernel, too */
     uint32_t ask_timer;                           /* 1: arm a timer, perf is not to be had */
+    uint64_t seen_cpu_ns; /* CPU time that /proc told, for a thread that may not ask; else 0 */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");
 
@@ -245,7 +252,7 @@ struct kymo_session {
     /* The signal that samples arrive by now; 0: the program uses all that could carry them. */
     uint32_t signal_now __attribute__((aligned(64)));
     uint32_t signal_wanted; /* 1: the program wants the one that signal= gave; it has it */
-    uint32_t quiet;         /* 1: a seccomp filter came: handlers and hooks make no system call */
+    uint32_t quiet;         /* enum kymo_quiet */
 
     /* Written by the recorder. */
     uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */

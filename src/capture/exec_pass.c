@@ -41,7 +41,7 @@ size_t kymo_exec_env_bytes(const char *file, enum kymo_exec_lookup lookup, char 
     enum kymo_refusal_reason reason;
     size_t n = 0;
     size_t preload = 0;
-    if (!file || !kymo_family_is_followed())
+    if (!file || !kymo_family_is_followed() || kymo_load_relaxed(&kymo_quiet_here))
         return 0;
     for (; envp && envp[n]; n++) {
         /* The program is a recorder itself, and this is for what it records. */

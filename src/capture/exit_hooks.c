@@ -50,7 +50,7 @@ static void note_end(void)
     struct kymo_process *p = kymo_process_here();
     struct kymo_thread *t = kymo_thread_self;
     /* A child of vfork ends itself alone. */
-    if (!p || p->session->pid != kymo_raw_getpid())
+    if (!p || kymo_is_quiet(p) || p->session->pid != kymo_raw_getpid())
         return;
     if (t && t->slot)
         note_thread(t->slot);

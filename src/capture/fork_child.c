@@ -108,7 +108,7 @@ static KYMO_NOINLINE void attach(void)
 
 void kymo_fork_attach(void)
 {
-    if (!kymo_fork_is_pending())
+    if (kymo_load_relaxed(&kymo_quiet_here) || !kymo_fork_is_pending())
         return;
     kymo_store_relaxed(&child.pending, 0u);
     drop_timer();

@@ -167,7 +167,8 @@ static void wait_for_walks(struct kymo_process *p, const struct kymo_thread *sel
             if (kymo_load_seqcst(&slot->depot_pin) == 0 ||
                 kymo_load_relaxed(&slot->state) != KYMO_SLOT_LIVE)
                 break;
-            (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
+            if (!kymo_is_quiet(p))
+                (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
         }
     }
 }

@@ -82,7 +82,7 @@ static void describe(struct kymo_process *p, struct kymo_module_entry *e,
     e->map_start = found->map_start;
     e->map_end = found->map_end;
     e->eh_frame_hdr = found->eh_frame_hdr;
-    e->seen_clock = kymo_clock_now(p->clock);
+    e->seen_clock = kymo_process_clock(p);
     if (map) {
         e->bias = map->l_addr;
         const char *name = map->l_name ? map->l_name : "";
@@ -210,7 +210,7 @@ void kymo_modules_after_close(struct kymo_process *p)
             found.map_end == e->map_end && found.eh_frame_hdr == e->eh_frame_hdr)
             continue; /* found.link_map is not for looking into: another dlclose may free it */
         kymo_tables_drop(p, e->map_start, e->map_end);
-        e->unload_clock = kymo_clock_now(p->clock);
+        e->unload_clock = kymo_process_clock(p);
         kymo_store_release(&e->unload_generation, generation);
         kymo_add_acq_rel(&s->module_changes, 1u);
     }

@@ -8,7 +8,9 @@
  *
  * A sample's weight is the CPU time that the thread used since its last sample, so the weights of a
  * thread add up to its CPU clock, whatever was lost in between: when a record finds no room, the
- * weight waits for the next one.
+ * weight waits for the next one. In a quiet process (seccomp_hooks.h) the handler may not look at
+ * that clock, nor ask the kernel for anything else: the weight is 0, which says that it is not
+ * known, and the CPU time since the last one that is known is shared by all such.
  *
  * The order in a sample matters: the depot is pinned before the walk, since the pin also tells the
  * dlclose hook that somebody may be reading unwind tables; new stacks register their modules
@@ -70,11 +72,21 @@ static int is_spare(const struct kymo_process *p, const struct kymo_thread *t, u
            !kymo_load_relaxed(&t->slot->ask_timer);
 }
 
+/* Without a look at the clock: the timer is spare beside any event. */
+static int is_spare_quietly(const struct kymo_process *p, const struct kymo_thread *t,
+                            enum source source)
+{
+    return source == FROM_TIMER && p->session->engine == KYMO_SESSION_PERF &&
+           kymo_load_relaxed(&t->slot->perf_fd) >= 0;
+}
+
 /* The stack, interned; the depot is pinned from here on. callers (may be NULL) gets a hash of all
  * its frames but the innermost. */
 static uint32_t take_stack(struct kymo_process *p, struct kymo_thread *t, const ucontext_t *context,
                            uint64_t *callers)
 {
+    if (kymo_unlikely(kymo_is_quiet(p)))
+        kymo_store_relaxed(&p->walker.probe_allowed, 0u);
     uint32_t epoch = kymo_depot_enter(p->session, t->slot);
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     if (kymo_unlikely(kymo_tables_are_new(p)))
@@ -99,9 +111,11 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
                                       const ucontext_t *context, enum source source)
 {
     struct kymo_thread_slot *slot = t->slot;
-    uint64_t clock = kymo_clock_now(p->clock);
-    uint64_t cpu_ns = kymo_clock_thread_cpu();
-    if (cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, source))
+    int quiet = kymo_is_quiet(p);
+    uint64_t clock = kymo_process_clock(p);
+    uint64_t cpu_ns = quiet ? t->last_cpu_ns : kymo_clock_thread_cpu();
+    if (quiet ? is_spare_quietly(p, t, source)
+              : cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, source))
         return;
     uint32_t stack = take_stack(p, t, context, NULL);
     struct kymo_record_sample *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
@@ -116,7 +130,8 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
         kymo_count_loss(p, KYMO_LOSS_SAMPLE_NO_BLOCK);
     }
     kymo_depot_leave(slot);
-    slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
+    if (!quiet)
+        slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }
 
 /* The recorder asks for the stack of a thread that waits. A system call that ended with EINTR is
@@ -126,7 +141,7 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_
 {
     const greg_t *regs = context->uc_mcontext.gregs;
     uint64_t callers;
-    uint64_t clock = kymo_clock_now(p->clock);
+    uint64_t clock = kymo_process_clock(p);
     uint32_t stack = take_stack(p, t, context, &callers);
     struct kymo_record_answer *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
                                                        &p->plan, t->number, sizeof *r);
@@ -182,7 +197,7 @@ static void note_dispatch(struct kymo_thread *t, const ucontext_t *context, int 
  * nobody, and the session would only fill. */
 static int recorder_is_silent(struct kymo_process *p)
 {
-    uint64_t silence = kymo_clock_now(p->clock) - kymo_load_acquire(&p->session->heartbeat);
+    uint64_t silence = kymo_process_clock(p) - kymo_load_acquire(&p->session->heartbeat);
     /* A beat of another CPU may be a few ticks ahead of this one's counter: not silence. */
     return silence > p->heartbeat_limit && silence < UINT64_MAX / 2;
 }

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/process.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "sys/raw.h"
+
+/* Where glibc keeps a thread's number, which debuggers are told: size in bits, count, offset. */
+static uint64_t find_tid(void)
+{
+    const uint32_t *known = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
+    uint32_t tid = 0;
+    if (!known || known[0] != 32 || known[2] == 0 || known[2] > 4096)
+        return 0;
+    memcpy(&tid, (const char *)__builtin_thread_pointer() + known[2], sizeof tid);
+    return tid == kymo_raw_gettid() ? known[2] : 0;
+}
 
 /* One mapping for all that must read as zeros in a forked child: the process, its threads, their
  * pcs and the pc cache. Address space only; pages are touched as threads are. */
@@ -40,6 +53,7 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
         (void)pthread_attr_getstacksize(&attributes, &stack);
         (void)pthread_attr_destroy(&attributes);
     }
+    p->tid_offset = find_tid();
     p->default_stack_bytes = stack ? stack : 8u << 20;
     return p;
 }

@@ -59,6 +59,7 @@ struct kymo_process {
     uint64_t cookie;
     uint64_t heartbeat_limit;
     uint64_t default_stack_bytes;
+    uint64_t tid_offset;  /* of the tid in glibc's control block of a thread; 0: not known */
     uint64_t base_cpu_ns; /* CPU time of the main thread before this image */
     uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
     struct kymo_thread *threads;              /* plan.threads of them */
@@ -93,21 +94,32 @@ KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_capturing(void)
     return p && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
 }
 
+/* Whether a seccomp filter has come since the start, which may kill whoever makes a system call
+ * that the program itself does not make. */
+extern uint32_t kymo_quiet_here; /* the same of this process and of the children it forks */
+KYMO_SIGNAL_SAFE static inline int kymo_is_quiet(const struct kymo_process *p)
+{
+    return (kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_CALLS) != 0;
+}
+
 /* There is something in this session that the recorder should look at now. */
 KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_process *p)
 {
     kymo_add_relaxed(&p->session->wake, 1u);
-    if (p->bell) {
+    if (p->bell && !kymo_is_quiet(p)) {
         kymo_add_relaxed(p->bell, 1u);
         kymo_raw_futex_wake(p->bell, 1);
     }
 }
 
-/* Whether a seccomp filter has come since the start, which may kill whoever makes a system call
- * that the program itself does not make. */
-KYMO_SIGNAL_SAFE static inline int kymo_is_quiet(const struct kymo_process *p)
+/* The clock for records, now. Where it may not be read, the recorder's last round, which is not
+ * long ago: quiet, only the counter is sure to need no system call. */
+KYMO_SIGNAL_SAFE static inline uint64_t kymo_process_clock(const struct kymo_process *p)
 {
-    return kymo_load_relaxed(&p->session->quiet) != 0;
+    uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
+    if (kymo_unlikely(quiet) && (p->clock != KYMO_CLOCK_TSC || quiet & KYMO_QUIET_COUNTER))
+        return kymo_load_acquire(&p->session->heartbeat);
+    return kymo_clock_now(p->clock);
 }
 
 KYMO_SIGNAL_SAFE static inline void kymo_count_loss(struct kymo_process *p,

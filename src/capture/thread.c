@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture/thread.h"
 
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "base/atomic.h"
@@ -12,6 +13,7 @@ struct kymo_process *kymo_process_state;
 __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 struct kymo_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
+uint32_t kymo_quiet_here;
 
 struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
 {
@@ -34,11 +36,27 @@ void kymo_thread_unclaim(struct kymo_process *p, struct kymo_thread *t)
     kymo_slot_give(p->session, &p->plan, t->number);
 }
 
+/* The calling thread's number. Quiet: as glibc has noted it; 0: nobody knows. */
+static uint32_t own_tid(const struct kymo_process *p)
+{
+    if (!kymo_is_quiet(p))
+        return kymo_raw_gettid();
+    uint32_t tid = 0;
+    if (p->tid_offset)
+        memcpy(&tid, (const char *)__builtin_thread_pointer() + p->tid_offset, sizeof tid);
+    return tid;
+}
+
 void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
                        struct kymo_stack_bounds stack, uint32_t flags)
 {
     struct kymo_thread_slot *slot = t->slot;
-    t->tid = kymo_raw_gettid();
+    t->tid = own_tid(p);
+    if (!t->tid) {
+        kymo_thread_self = &kymo_thread_dead;
+        kymo_thread_unclaim(p, t);
+        return;
+    }
     t->stack = kymo_thread_stack = stack;
     t->closing = 0;
     t->exits = 0;
@@ -52,7 +70,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     slot->tid = t->tid;
     slot->generation++;
     slot->flags = flags;
-    slot->start_clock = kymo_clock_now(p->clock);
+    slot->start_clock = kymo_process_clock(p);
     slot->end_clock = slot->end_cpu_ns = 0;
     slot->name[0] = '\0';
     slot->samples = slot->handler_ns = slot->disturbed = 0;
@@ -62,6 +80,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     slot->perf_fd = slot->perf_fd_before = -1;
     slot->perf_kernel = 0;
     slot->ask_timer = 0;
+    slot->seen_cpu_ns = 0;
     /* From here on a signal finds the thread ready. */
     kymo_signal_fence();
     kymo_thread_self = t;
@@ -72,7 +91,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
      * armed the thread, which may live no longer. */
     int armed = kymo_timer_arm(p, t);
     if (p->session->engine == KYMO_SESSION_TIMER) {
-        if (!armed)
+        if (!armed && !kymo_is_quiet(p))
             kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
     } else {
         kymo_wake_recorder(p);
@@ -107,9 +126,12 @@ void kymo_thread_end(struct kymo_thread *t)
     if (slot->timer_on)
         kymo_timer_disarm(t);
     t->process = NULL;
-    slot->end_clock = kymo_clock_now(p->clock);
-    slot->end_cpu_ns = kymo_clock_thread_cpu();
-    (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)slot->name, 0);
+    slot->end_clock = kymo_process_clock(p);
+    /* Quiet: the recorder has looked at both a moment ago. */
+    if (!kymo_is_quiet(p)) {
+        slot->end_cpu_ns = kymo_clock_thread_cpu();
+        (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)slot->name, 0);
+    }
     /* Pairs with the drain's acquire: everything of this thread is written. */
     kymo_store_release(&slot->state, KYMO_SLOT_EXITED);
 }

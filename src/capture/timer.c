@@ -43,7 +43,7 @@ static int arm(struct kymo_process *p, struct kymo_thread *t)
     /* The first expiry falls at random into the period: threads that live shorter than one are
      * sampled in proportion to their CPU time. */
     uint64_t period = p->session->period_ns;
-    uint64_t first = 1 + kymo_hash_mix(kymo_clock_tsc(), t->tid) % period;
+    uint64_t first = 1 + kymo_hash_mix(kymo_process_clock(p), t->tid) % period;
     struct itimerspec spec = {
         .it_interval = {(time_t)(period / 1000000000u), (long)(period % 1000000000u)},
         .it_value = {(time_t)(first / 1000000000u), (long)(first % 1000000000u)},
@@ -66,7 +66,7 @@ static void disarm(struct kymo_thread *t)
 
 int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
 {
-    if (!lock(t))
+    if (kymo_is_quiet(p) || !lock(t))
         return 0;
     int armed = t->slot->timer_on || arm(p, t);
     unlock(t);
@@ -75,7 +75,7 @@ int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
 
 void kymo_timer_disarm(struct kymo_thread *t)
 {
-    if (!lock(t))
+    if (kymo_is_quiet(t->process) || !lock(t))
         return;
     if (t->slot->timer_on)
         disarm(t);
@@ -84,7 +84,7 @@ void kymo_timer_disarm(struct kymo_thread *t)
 
 void kymo_timer_follow(struct kymo_process *p, struct kymo_thread *t)
 {
-    if (!lock(t))
+    if (kymo_is_quiet(p) || !lock(t))
         return;
     if (t->slot->timer_on && t->timer_signal != kymo_load_relaxed(&p->signal)) {
         disarm(t);

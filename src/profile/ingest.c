@@ -5,7 +5,9 @@
  * Weights. The weights of a thread's CPU samples and its tail (the CPU time after the last one) add
  * up to its CPU clock. The tail belongs to the last sample, so the newest CPU sample of each thread
  * is held back until the end. A thread without samples cannot show its tail: it counts as not
- * sampled.
+ * sampled. Where samples have a weight of 0, which is not known (the thread could not look at its
+ * clock), the tail is theirs, in equal shares: it is what the thread used since the last weight
+ * that is known.
  *
  * The timer engine samples at the kernel's tick whoever runs then, and the dispatch engine at ticks
  * of its own, so each of their samples stands for the same time, and the CPU time since the last
@@ -84,6 +86,7 @@ struct thread {
     uint64_t cpu_ns;
     uint64_t tail_ns;
     uint64_t weight_ns;     /* sum of CPU samples */
+    uint64_t unknown;       /* CPU samples of a weight that is not known */
     uint64_t wall_ns;       /* sum of wall samples */
     kymo_event_sample held; /* the newest CPU sample; time_ns 0: none */
 };
@@ -577,6 +580,7 @@ static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_s
     struct thread *t = &in->threads.data[thread];
     in->cpu_samples++;
     t->weight_ns = add_saturating(t->weight_ns, s->weight_ns);
+    t->unknown += s->weight_ns == 0;
     if (s->time_ns < t->held.time_ns)
         return add_sample(in, thread, s);
     if (t->held.time_ns != 0)
@@ -691,7 +695,8 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     struct thread *t = &in->threads.data[id];
     kymo_thread row = *kymo_profile_thread(in->profile, id);
     if (t->held.time_ns != 0) {
-        t->held.weight_ns = add_saturating(t->held.weight_ns, t->tail_ns);
+        if (t->unknown == 0)
+            t->held.weight_ns = add_saturating(t->held.weight_ns, t->tail_ns);
         t->weight_ns = add_saturating(t->weight_ns, t->tail_ns);
         KYMO_TRY(add_sample(in, id, &t->held));
     } else {
@@ -814,6 +819,9 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
         KYMO_TRY(finish_process(in, i, &sums));
     KYMO_TRY(finish_quality(in, &sums));
     KYMO_TRY(kymo_profile_finish(in->profile));
+    for (uint32_t i = 0; i < in->threads.len; i++)
+        if (in->threads.data[i].unknown != 0)
+            kymo_sample_columns_share(&in->profile->samples.data[i], in->threads.data[i].tail_ns);
     if (in->meta.engine && strcmp(in->meta.engine, "perf") != 0)
         for (uint32_t i = 0; i < in->threads.len; i++)
             kymo_sample_columns_even_out(&in->profile->samples.data[i], EVEN_SAMPLES);

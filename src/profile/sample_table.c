@@ -146,6 +146,20 @@ void kymo_sample_columns_even_out(kymo_sample_columns *s, size_t window)
     }
 }
 
+void kymo_sample_columns_share(kymo_sample_columns *s, uint64_t sum_ns)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        n += s->kind[i] == KYMO_SAMPLE_CPU && s->weight_ns[i] == 0;
+    uint64_t rest = n ? sum_ns % n : 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->kind[i] != KYMO_SAMPLE_CPU || s->weight_ns[i] != 0)
+            continue;
+        s->weight_ns[i] = sum_ns / n + (rest > 0);
+        rest -= rest > 0;
+    }
+}
+
 void kymo_sample_columns_deinit(kymo_sample_columns *samples)
 {
     free(samples->time_ns);

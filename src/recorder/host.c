@@ -74,6 +74,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->config = *config;
     h->signal = config->signal;
     h->out.events = config->events;
+    h->out.period_ns = config->period_ns;
     h->out.context = config->events_context;
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;
@@ -164,6 +165,7 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->out.process = process;
     h->out.main_cpu_before = main_cpu_before;
     (void)kymo_task_executable(pid, &h->exe, NULL, 0);
+    kymo_host_note_filters(h);
     /* From another pid namespace its threads have numbers that mean nothing here. Without wall time
      * the rest is as good. */
     if (h->config.wall && !h->foreign &&
@@ -189,6 +191,7 @@ kymo_err kymo_host_round(kymo_host *h)
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     if (!h->replaced)
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
+    kymo_host_note_cpu(h);
     if (h->revive && !h->foreign)
         kymo_host_revive_timers(h);
     h->revive = h->last_round_ns && now_ns - h->last_round_ns > KYMO_HOST_SILENCE_NS / 4;

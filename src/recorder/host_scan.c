@@ -71,6 +71,16 @@ static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
     return h->config.events->thread_name(h->config.events_context, &e);
 }
 
+/* Of the threads that have had samples since the last look, and of the main one. */
+static int has_run(kymo_host *h, uint32_t number)
+{
+    struct kymo_host_slot *a = &h->slots[number];
+    uint64_t samples = kymo_load_relaxed(&kymo_session_slot(h->session, &h->plan, number)->samples);
+    int ran = samples != a->status_samples;
+    a->status_samples = samples;
+    return ran || a->tid == h->pid;
+}
+
 kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
 {
     char path[32];
@@ -91,6 +101,8 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
         } else {
             h->slots[number].seen_scan = h->scan;
             err = look_at_name(h, number, now_ns);
+            if (err == KYMO_OK && has_run(h, number))
+                err = kymo_host_look_at_status(h, tid, now_ns);
         }
     }
     closedir(dir);

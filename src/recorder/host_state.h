@@ -42,7 +42,8 @@ struct kymo_host_slot {
     uint64_t switches;  /* voluntary ones at the last check */
     uint64_t seen_scan; /* the last scan of /proc that found the tid */
     uint64_t named_samples;
-    int named; /* name and named_samples are those of the last look */
+    uint64_t status_samples; /* at the last look at its status */
+    int named;               /* name and named_samples are those of the last look */
     char name[16];
 };
 
@@ -74,9 +75,11 @@ struct kymo_host {
     uint64_t last_round_ns;
     int revive; /* the last round came very late */
     uint64_t scan;
-    int signal;      /* that samples arrive by; 0: there is none */
-    int said_wanted; /* that the program wants the one the user gave */
-    uint32_t woken;  /* the session's count of threads, as far as they were armed */
+    int signal;       /* that samples arrive by; 0: there is none */
+    int signal_lost;  /* our handler is gone: nothing is sent */
+    uint32_t filters; /* seccomp's, when it attached */
+    int said_wanted;  /* that the program wants the one the user gave */
+    uint32_t woken;   /* the session's count of threads, as far as they were armed */
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_event_quality quality; /* as it was said at the end */
@@ -104,6 +107,16 @@ KYMO_NODISCARD
 kymo_err kymo_host_follow_signal(kymo_host *host, uint64_t now_ns);
 /* Whether events may raise that signal, and we may send it. */
 int kymo_host_may_send(const kymo_host *host);
+
+/* ---- host_status.c ---- */
+
+/* Which seccomp filters the process begins with. */
+void kymo_host_note_filters(kymo_host *host);
+/* Sees whether a thread has another filter by now, and whether our handler is still there. */
+KYMO_NODISCARD
+kymo_err kymo_host_look_at_status(kymo_host *host, pid_t tid, uint64_t now_ns);
+/* What the threads of a quiet process have used so far. */
+void kymo_host_note_cpu(kymo_host *host);
 
 /* ---- host_scan.c ---- */
 

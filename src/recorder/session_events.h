@@ -34,6 +34,7 @@ struct kymo_session_events {
     const kymo_event_handler *events;
     void *context;
     uint32_t process; /* in the recording */
+    uint64_t period_ns;
     pid_t pid;
     kymo_wall *wall;         /* NULL: none; told of threads and samples */
     uint32_t *next_thread;   /* number of the recording's next thread; shared by its sessions */

@@ -56,6 +56,26 @@ int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count)
     return 1;
 }
 
+/* The value of a line of `status`, 0 where there is none. */
+static uint64_t number_of(const char *text, const char *key, int base)
+{
+    const char *at = strstr(text, key);
+    return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status)
+{
+    char text[4096];
+    if (!read_task(pid, tid, "status", text, sizeof text))
+        return 0;
+    const char *state = strstr(text, "\nState:\t");
+    status->is_dead = !state || state[8] == 'Z' || state[8] == 'X';
+    status->caught = number_of(text, "\nSigCgt:", 16);
+    status->filters = (uint32_t)(number_of(text, "\nSeccomp:", 10) << KYMO_TASK_SECCOMP_SHIFT) +
+                      (uint32_t)number_of(text, "\nSeccomp_filters:", 10);
+    return 1;
+}
+
 int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns)
 {
     char text[96];

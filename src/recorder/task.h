@@ -21,6 +21,15 @@
 int kymo_task_name(pid_t pid, pid_t tid, char name[16]);
 /* How often the thread slept of its own will. */
 int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count);
+#define KYMO_TASK_SECCOMP_SHIFT 24
+/* Of its status: is it dead and not reaped yet; its seccomp mode, shifted, and how many
+ * filters it has; signals with a handler, bit N - 1 for signal N. */
+struct kymo_task_status {
+    int is_dead;
+    uint32_t filters;
+    uint64_t caught;
+};
+int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status);
 /* The thread's CPU time so far, by the scheduler's clock; works for a zombie's main thread. */
 int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
 /* The process's CPU clock, of all its threads and images; works until it is reaped. */

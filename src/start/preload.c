@@ -26,6 +26,7 @@
 #include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/process.h"
+#include "capture/seccomp_hooks.h"
 #include "capture/signal_hooks.h"
 #include "capture/signal_move.h"
 #include "capture/spawn_hooks.h"
@@ -148,8 +149,8 @@ static const char *start(const char *name)
     struct kymo_attachment a = {.socket = -1};
     struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(), PATIENCE_SECONDS};
     if (!kymo_hooks_init() || !kymo_signal_move_init() || !kymo_signal_hooks_init() ||
-        !kymo_mask_hooks_init() || !kymo_exec_hooks_init() || !kymo_spawn_hooks_init() ||
-        !kymo_exit_hooks_init() || !kymo_fork_init())
+        !kymo_mask_hooks_init() || !kymo_seccomp_hooks_init() || !kymo_exec_hooks_init() ||
+        !kymo_spawn_hooks_init() || !kymo_exit_hooks_init() || !kymo_fork_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(&call, &a, &why) != KYMO_OK)
         return why;

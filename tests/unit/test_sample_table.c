@@ -87,12 +87,34 @@ static void evened_weights_keep_their_sum(void **state)
     kymo_profile_destroy(p);
 }
 
+static void weights_that_are_not_known_share_a_sum(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    uint32_t t = add_thread(p, add_process(p, 1, 0), 1, 0);
+    const uint64_t given[] = {7, 0, 0, 9, 0};
+    for (uint64_t i = 0; i < 5; i++)
+        assert_int_equal(
+            kymo_profile_add_sample(p, t, 10 + i, KYMO_NONE, given[i], KYMO_SAMPLE_CPU, 0),
+            KYMO_OK);
+    assert_int_equal(kymo_profile_add_sample(p, t, 20, KYMO_NONE, 0, KYMO_SAMPLE_WALL, 0), KYMO_OK);
+    kymo_sample_columns_share(&p->samples.data[t], 100);
+    kymo_samples s = kymo_profile_samples(p, t);
+    const uint64_t shared[] = {7, 34, 33, 9, 33, 0};
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(s.weight_ns[i], shared[i]);
+    kymo_sample_columns_share(&p->samples.data[t], 100); /* nobody is left to share it */
+    assert_int_equal(s.weight_ns[1], 34);
+    kymo_profile_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finish_sorts_and_keeps_columns_together),
         cmocka_unit_test(bad_samples_are_refused),
         cmocka_unit_test(evened_weights_keep_their_sum),
+        cmocka_unit_test(weights_that_are_not_known_share_a_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@ int main(int argc, char **argv)
         {"single", hazard_single, "ns of CPU time of one getc and of one malloc and free"},
         {"mallocthread", hazard_mallocthread, "four threads in malloc, free and realloc"},
         {"maskall", hazard_maskall, "a thread that blocks every signal"},
+        {"seccomp", hazard_seccomp, "prctl|syscall|threads|strict: a filter that kills"},
         {"ownsignal", hazard_ownsignal, "uses SIGURG and SIGPROF itself"},
         {"dlopen", hazard_dlopen, "ROUNDS PLUGIN: loads, calls and unloads it"},
         {"jumpout", hazard_jumpout, "jumps out of whatever runs, from a handler"},

@@ -27,6 +27,9 @@ int hazard_mallocthread(int argc, char **argv);
 int hazard_maskall(int argc, char **argv);
 int hazard_ownsignal(int argc, char **argv);
 
+/* hazard_seccomp.c: filters that kill */
+int hazard_seccomp(int argc, char **argv);
+
 /* hazard_code.c: code that comes and goes, and calls that are never returned from */
 int hazard_dlopen(int argc, char **argv);
 int hazard_jumpout(int argc, char **argv);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * seccomp_hooks.c - see seccomp_hooks.h.
+ *
+ * syscall may be asked for anything, also for a child that returns on another stack or on this one:
+ * so its hook looks at the number and goes on by a jump, with all registers and the stack as they
+ * were. It also sees who takes or blocks our signal by number.
+ */
+#include "capture/seccomp_hooks.h"
+
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "capture/fork_child.h"
+#include "capture/hook.h"
+#include "capture/mask_hooks.h"
+#include "capture/signal_move.h"
+#include "capture/state.h"
+#include "sys/raw.h"
+
+typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
+typedef void any_fn(void);
+
+static prctl_fn *real_prctl;
+
+/* Where the hook of syscall jumps to; at first to what finds the real one. */
+void kymo_syscall_resolve_first(void);
+void kymo_syscall_resolve(void);
+void kymo_syscall_look(long number, long a, long b, long c);
+any_fn *kymo_real_syscall = kymo_syscall_resolve_first;
+
+int kymo_seccomp_hooks_init(void)
+{
+    kymo_syscall_resolve();
+    return KYMO_REAL(real_prctl, prctl_fn, "prctl") &&
+           kymo_real_syscall != kymo_syscall_resolve_first;
+}
+
+/* more: enum kymo_quiet. */
+static void become_quiet(uint32_t more)
+{
+    struct kymo_process *p = kymo_process_here();
+    /* A forked child that has not attached yet could not do so any more. */
+    if (!p && more & KYMO_QUIET_CALLS && !kymo_load_relaxed(&kymo_quiet_here)) {
+        kymo_fork_attach_now();
+        p = kymo_process_here();
+    }
+    if (p && kymo_signal_process_is_own(p)) {
+        uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
+        while (!kymo_cas_relaxed(&p->session->quiet, &quiet, quiet | more)) {
+        }
+    }
+    if (more & KYMO_QUIET_CALLS)
+        kymo_store_relaxed(&kymo_quiet_here, 1u);
+}
+
+/* The kernel's strict mode forbids the counter, too. */
+static void become_quiet_for(int strict)
+{
+    become_quiet(KYMO_QUIET_CALLS | (strict ? KYMO_QUIET_COUNTER : 0u));
+}
+
+/* Who asks for a filter that does not exist only looks whether the kernel knows of such. */
+static int is_filter_by_prctl(long mode, long program)
+{
+    return mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && program != 0);
+}
+
+static int is_filter(long operation, long flags, long program)
+{
+    return (operation == SECCOMP_SET_MODE_STRICT && flags == 0 && program == 0) ||
+           (operation == SECCOMP_SET_MODE_FILTER && program != 0);
+}
+
+KYMO_HOOK int prctl(int option, ...)
+{
+    prctl_fn *real = KYMO_REAL(real_prctl, prctl_fn, "prctl");
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++)
+        a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_SECCOMP && is_filter_by_prctl((long)a[0], (long)a[1]))
+        become_quiet_for(a[0] == SECCOMP_MODE_STRICT);
+    else if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
+        become_quiet(KYMO_QUIET_COUNTER);
+    return real(option, a[0], a[1], a[2], a[3]);
+}
+
+void kymo_syscall_resolve(void)
+{
+    any_fn *found = (any_fn *)dlsym(RTLD_NEXT, "syscall");
+    if (found)
+        kymo_store_relaxed(&kymo_real_syscall, found);
+}
+
+/* A handler or a mask by number is not ours to change, but we can get out of its way. */
+static void leave_if_named(uint64_t mask)
+{
+    struct kymo_process *p = kymo_process_here();
+    int signo = p ? kymo_load_relaxed(&p->signal) : 0;
+    if (signo && mask & KYMO_SIGNAL_BIT(signo))
+        kymo_signal_leave(p, mask);
+}
+
+void kymo_syscall_look(long number, long a, long b, long c)
+{
+    if (number == SYS_prctl && a == PR_SET_SECCOMP && is_filter_by_prctl(b, c)) {
+        become_quiet_for(b == SECCOMP_MODE_STRICT);
+    } else if (number == SYS_prctl && a == PR_SET_TSC && b == PR_TSC_SIGSEGV) {
+        become_quiet(KYMO_QUIET_COUNTER);
+    } else if (number == SYS_seccomp && is_filter(a, b, c)) {
+        become_quiet_for(a == SECCOMP_SET_MODE_STRICT);
+    } else if (number == SYS_rt_sigaction && b != 0 && a > 0 && a < NSIG) {
+        uint64_t handler; /* the first word of the kernel's structure */
+        memcpy(&handler, (const void *)(uintptr_t)b, sizeof handler);
+        if (handler != (uint64_t)(uintptr_t)SIG_DFL && handler != (uint64_t)(uintptr_t)SIG_IGN)
+            leave_if_named(KYMO_SIGNAL_BIT(a));
+    } else if (number == SYS_rt_sigprocmask && a != SIG_UNBLOCK && b != 0) {
+        uint64_t mask;
+        memcpy(&mask, (const void *)(uintptr_t)b, sizeof mask);
+        if (!kymo_mask_is_of_all(mask))
+            leave_if_named(mask);
+    }
+}
+
+#define TEXT_(number) #number
+#define TEXT(number) TEXT_(number)
+
+/* All that a call may pass in registers, kept over one of ours; the stack is aligned in between. */
+#define KEEPING(call)                                            \
+    "push %rdi\n push %rsi\n push %rdx\n push %rcx\n push %r8\n" \
+    "push %r9\n sub $8, %rsp\n .cfi_adjust_cfa_offset 56\n" call \
+    "add $8, %rsp\n pop %r9\n pop %r8\n pop %rcx\n pop %rdx\n"   \
+    "pop %rsi\n pop %rdi\n .cfi_adjust_cfa_offset -56\n"
+
+__attribute__((naked)) void kymo_syscall_resolve_first(void)
+{
+    __asm__(KEEPING("call kymo_syscall_resolve\n") "jmp *kymo_real_syscall(%rip)\n");
+}
+
+__attribute__((naked)) KYMO_HOOK void kymo_hook_syscall(void) __asm__("syscall");
+void kymo_hook_syscall(void)
+{
+    __asm__("cmp $" TEXT(
+        __NR_prctl) ", %rdi\n"
+                    "je 1f\n"
+                    "cmp $" TEXT(
+                        __NR_seccomp) ", %rdi\n"
+                                      "je 1f\n"
+                                      "cmp $" TEXT(
+                                          __NR_rt_sigaction) ", %rdi\n"
+                                                             "je 1f\n"
+                                                             "cmp $" TEXT(
+                                                                 __NR_rt_sigprocmask) ", %rdi\n"
+                                                                                      "jne 2f\n"
+                                                                                      "1:"
+                                                                                      "\n" KEEPING(
+                                                                                          "call "
+                                                                                          "kymo_"
+                                                                                          "syscall_"
+                                                                                          "look\n") "2:\n"
+                                                                                                    "jmp *kymo_real_syscall(%rip)\n");
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host_status.c - what the kernel says in /proc of a process that goes ways round libc: a seccomp
+ * filter, and that our handler is gone.
+ *
+ * A filter that was there when the program attached has let it start; one more may kill. Then the
+ * program's side makes no system calls (capture/seccomp_hooks.h), and its threads cannot tell their
+ * CPU time: it is looked up here each round.
+ */
+#include <stdio.h>
+
+#include "base/atomic.h"
+#include "recorder/host_state.h"
+
+void kymo_host_note_filters(kymo_host *h)
+{
+    struct kymo_task_status status;
+    if (kymo_task_read_status(h->pid, h->pid, &status))
+        h->filters = status.filters;
+}
+
+/* Our handler is not there any more: the signal would do nothing, or what the program does not
+ * expect. */
+static kymo_err stop_sending(kymo_host *h, uint64_t now_ns)
+{
+    static const char text[] = "the program set the signal that samples arrived by back to its "
+                               "default, by a system call of its own: from then on it was not "
+                               "sampled";
+    h->signal_lost = 1;
+    for (uint32_t i = 0; i < h->slots_seen; i++)
+        kymo_host_disarm(h, i);
+    kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};
+    return h->config.events->note(h->config.events_context, &e);
+}
+
+kymo_err kymo_host_look_at_status(kymo_host *h, pid_t tid, uint64_t now_ns)
+{
+    struct kymo_task_status status;
+    if (!kymo_task_read_status(h->pid, tid, &status) || status.is_dead)
+        return KYMO_OK;
+    if (status.filters != h->filters) {
+        enum { STRICT = 1 };
+        uint32_t quiet = kymo_load_relaxed(&h->session->quiet) | KYMO_QUIET_CALLS;
+        if (status.filters >> KYMO_TASK_SECCOMP_SHIFT == STRICT)
+            quiet |= KYMO_QUIET_COUNTER;
+        kymo_store_relaxed(&h->session->quiet, quiet);
+    }
+    if (h->signal == 0 || h->signal_lost || status.caught >> (h->signal - 1) & 1)
+        return KYMO_OK;
+    /* exec does that, too. */
+    kymo_host_notice_exec(h);
+    return h->replaced ? KYMO_OK : stop_sending(h, now_ns);
+}
+
+void kymo_host_note_cpu(kymo_host *h)
+{
+    if (!(kymo_load_relaxed(&h->session->quiet) & KYMO_QUIET_CALLS))
+        return;
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
+        uint64_t cpu_ns;
+        if (h->slots[i].open && kymo_task_cpu_ns(h->pid, h->slots[i].tid, &cpu_ns))
+            kymo_store_relaxed(&kymo_session_slot(h->session, &h->plan, i)->seen_cpu_ns, cpu_ns);
+    }
+}

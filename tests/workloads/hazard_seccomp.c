@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hazard_seccomp.c - filters that kill whoever makes a system call that the program itself does not
+ * make. How much is to be burnt is measured before: behind the filter there is no clock.
+ */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hazards.h"
+#include "workload.h"
+
+DEFINE_BURN(burn_before_filter, 101)
+DEFINE_BURN(burn_behind_filter, 103)
+DEFINE_BURN(burn_more_behind_filter, 107)
+
+enum { BEFORE_NS = 100000000, BEHIND_NS = 450000000, MORE_NS = 150000000 };
+
+#define ALLOW(name)                                         \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* What a program needs that reads, writes and waits, and has threads that begin and end. */
+static struct sock_filter filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    ALLOW(read),
+    ALLOW(write),
+    ALLOW(futex),
+    ALLOW(exit),
+    ALLOW(exit_group),
+    ALLOW(rt_sigreturn),
+    ALLOW(mmap),
+    ALLOW(munmap),
+    ALLOW(mprotect),
+    ALLOW(madvise),
+    ALLOW(clone),
+    ALLOW(clone3),
+    ALLOW(rseq),
+    ALLOW(set_robust_list),
+    ALLOW(rt_sigprocmask),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+static const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+static uint64_t behind_rounds, more_rounds;
+
+static void measure(void)
+{
+    burn_ns(burn_before_filter, BEFORE_NS);
+    behind_rounds = rounds_for_ns(burn_behind_filter, BEHIND_NS);
+    more_rounds = rounds_for_ns(burn_more_behind_filter, MORE_NS);
+}
+
+static void burn_both(void)
+{
+    burn_behind_filter(behind_rounds);
+    burn_more_behind_filter(more_rounds);
+}
+
+static void say(const char *text)
+{
+    must(write(STDOUT_FILENO, text, strlen(text)) > 0, "write");
+}
+
+static void *run_behind(void *has_begun)
+{
+    __atomic_store_n((int *)has_begun, 1, __ATOMIC_RELEASE);
+    burn_both();
+    return NULL;
+}
+
+int hazard_seccomp(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "prctl";
+    pthread_t early, late;
+    int has_begun = 0;
+    measure();
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
+    /* Asked for no filter at all, the kernel says that it knows of them. */
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == -1 && errno == EFAULT,
+         "seccomp");
+    if (strcmp(how, "prctl") == 0)
+        must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0, "filter by prctl");
+    else if (strcmp(how, "syscall") == 0)
+        must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0, "filter by number");
+    else if (strcmp(how, "threads") == 0) {
+        must(pthread_create(&early, NULL, run_behind, &has_begun) == 0, "pthread_create");
+        while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
+            burn_before_filter(SLICE);
+        must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ==
+                 0,
+             "filter for all threads");
+    } else
+        must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0, "strict mode");
+    burn_both();
+    if (strcmp(how, "threads") == 0) {
+        must(pthread_create(&late, NULL, run_behind, &has_begun) == 0, "pthread_create");
+        pthread_join(late, NULL);
+        pthread_join(early, NULL);
+    }
+    say("behind the filter all went well\n");
+    if (strcmp(how, "strict") == 0)
+        syscall(SYS_exit, 0);
+    _exit(0);
+}
