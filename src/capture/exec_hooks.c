@@ -9,6 +9,7 @@
 #include "capture/exec_hooks.h"
 
 #include <alloca.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "capture/hook.h"
 #include "capture/mask_hooks.h"
 #include "capture/state.h"
+#include "capture/timer.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
@@ -48,20 +50,36 @@ struct exec {
     int flags;
 };
 
-/* Just before the real call: what the thread has used so far belongs to this image. Not in a child
- * of vfork, which has a clock of its own. */
-static void note_replaced(void)
+/* The process, if it is the one whose session this is. A child of vfork is not: it has a clock and
+ * timers of its own. */
+static struct kymo_process *own_process(void)
 {
     struct kymo_process *p = kymo_process_here();
-    if (p && !kymo_is_quiet(p) && p->session->pid == kymo_raw_getpid())
-        kymo_store_relaxed(&p->session->replaced_cpu_ns, kymo_clock_thread_cpu());
+    return p && !kymo_is_quiet(p) && p->session->pid == kymo_raw_getpid() ? p : NULL;
+}
+
+/* Just before the real call: what the thread has used so far belongs to this image. A real-time
+ * signal ends a program that does not handle it, and a timer may raise one in the middle of an
+ * exec: so such a timer goes first. Returns the thread whose timer that was. */
+static struct kymo_thread *prepare(struct kymo_process *p)
+{
+    enum { REAL_TIME = 32 };
+    struct kymo_thread *t = kymo_thread_self;
+    if (!p)
+        return NULL;
+    kymo_store_relaxed(&p->session->replaced_cpu_ns, kymo_clock_thread_cpu());
+    if (!t || !t->process || !t->slot->timer_on || t->timer_signal < REAL_TIME)
+        return NULL;
+    kymo_timer_disarm(t);
+    return t;
 }
 
 static int execute(void *what, char *const *env)
 {
     const struct exec *e = what;
     int result;
-    note_replaced();
+    struct kymo_process *p = own_process();
+    struct kymo_thread *disarmed = prepare(p);
     uint64_t held = kymo_mask_settle();
     if (e->by_name)
         result = e->by_name(e->file, e->argv, env);
@@ -70,6 +88,11 @@ static int execute(void *what, char *const *env)
     else
         result = e->by_descriptor(e->fd, e->argv, env);
     kymo_mask_resume(held);
+    if (disarmed) {
+        int saved = errno;
+        (void)kymo_timer_arm(p, disarmed);
+        errno = saved;
+    }
     return result;
 }
 

@@ -22,9 +22,10 @@ def notes(recording):
     return run([KYMO, "report", recording.path, "--top", "1"]).stderr
 
 
-def exec_chains(engine):
+def exec_chains(engine, options=()):
     """Samples at 10 kHz fall everywhere into each image's beginning and end: none is killed."""
-    recording = record([HERE / "exec_chain", "20", "100"], engine=engine, period="100us")
+    recording = record([HERE / "exec_chain", "20", "100"], engine=engine, period="100us",
+                       options=options)
     check(recording.result.status == 0, f"status {recording.result.status}")
     check(recording.result.stdout == "20 of 20 chains came to their end\n", recording.result.stdout)
     check(recording.result.stderr == "", recording.result.stderr)
@@ -35,6 +36,7 @@ def exec_chains(engine):
 
 for name in engines():
     add_case(f"exec_chains.{name}", exec_chains, name)
+add_case("exec_chains.real_time", exec_chains, "timer", ["--signal=RTMAX-3"])
 
 
 def forks(engine, preload):
@@ -71,15 +73,19 @@ def nothing_is_printed():
         check(recording.result.stderr == "", recording.result.stderr)
 
 
-@case
-def an_exec_that_fails():
+def an_exec_that_fails(*options):
     """Nothing has changed: the program goes on, and is sampled."""
     count = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"
-    recording = record(["bash", "-c", f"shopt -s execfail; exec kymo-no-such-program 2>&-; {count}"])
+    recording = record(["bash", "-c", f"shopt -s execfail; exec kymo-no-such-program 2>&-; {count}"],
+                       options=options)
     check(recording.result.status == 0, f"status {recording.result.status}")
     report = recording.report()
     say(f"{report.total_s:.3f} s of {recording.cpu_s:.3f} s")
     check(report.total_s > 0.9 * recording.cpu_s - 0.01, "the rest was not sampled")
+
+
+add_case("an_exec_that_fails", an_exec_that_fails)
+add_case("an_exec_that_fails.real_time", an_exec_that_fails, "--engine=timer", "--signal=RTMAX-3")
 
 
 VFORKS = """
