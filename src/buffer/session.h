@@ -191,12 +191,13 @@ _Static_assert(sizeof(struct kymo_block) == 64, "block header");
     X(UNREADABLE, "its file cannot be read")                                   \
     X(STATIC, "it is statically linked")                                       \
     X(MACHINE, "it is made for another machine")                               \
-    X(LOADER, "its C library is not glibc")                                    \
+    X(LOADER, "its loader is not the glibc that we run under")                 \
     X(ASAN, "it brings AddressSanitizer, which wants to be loaded first")      \
     X(PRIVILEGES, "it gains privileges (setuid, setgid or file capabilities)") \
     X(LIBRARY, "libkymo-preload.so cannot be reached from where it starts")    \
     X(SCRIPTS, "too many scripts are each other's interpreters")               \
-    X(ENVIRONMENT, "there is no memory to pass its environment on")
+    X(ENVIRONMENT, "there is no memory to pass its environment on")            \
+    X(RECORDER, "the recorder cannot be reached from it (another network namespace, or too busy)")
 
 enum kymo_refusal_reason {
 #define X(name, text) KYMO_REFUSAL_##name,

@@ -48,6 +48,11 @@ static int is_executable(const char *path)
     return result == 0;
 }
 
+static int is_same(const struct kymo_file_id *a, const struct kymo_file_id *b)
+{
+    return a->device == b->device && a->inode == b->inode;
+}
+
 static int is_id(const struct stat *st, const struct kymo_file_id *id)
 {
     return st->st_dev == id->device && st->st_ino == id->inode;
@@ -101,8 +106,7 @@ static enum step judge_elf(int fd, const struct stat *st, enum kymo_refusal_reas
         return refuse(KYMO_REFUSAL_STATIC, reason);
     if (t.has_interp && !kymo_file_identify(t.interpreter, &loader))
         return WILL_FAIL;
-    if (t.has_interp && (loader.device != kymo_family.loader_file.device ||
-                         loader.inode != kymo_family.loader_file.inode))
+    if (t.has_interp && !is_same(&loader, &kymo_family.loader_file))
         return refuse(KYMO_REFUSAL_LOADER, reason);
     if (t.has_asan)
         return refuse(KYMO_REFUSAL_ASAN, reason);
@@ -150,13 +154,17 @@ static enum step judge_file(const char *path, char next[HEAD_BYTES],
     return step;
 }
 
-/* Where the program starts, our own file must be what it is here. */
-static enum kymo_exec_verdict judge_library(enum kymo_refusal_reason *reason)
+/* Where the program starts, our own file must be what it is here, and so must be the network: the
+ * recorder's socket has a name in that. */
+static enum kymo_exec_verdict judge_surroundings(enum kymo_refusal_reason *reason)
 {
     struct kymo_file_id id;
-    if (kymo_file_identify(kymo_family.library, &id) &&
-        id.device == kymo_family.library_file.device &&
-        id.inode == kymo_family.library_file.inode &&
+    if (kymo_family.network.inode && kymo_file_identify(KYMO_NETWORK_NAMESPACE, &id) &&
+        !is_same(&id, &kymo_family.network)) {
+        *reason = KYMO_REFUSAL_RECORDER;
+        return KYMO_EXEC_REFUSED;
+    }
+    if (kymo_file_identify(kymo_family.library, &id) && is_same(&id, &kymo_family.library_file) &&
         kymo_syscall4(SYS_faccessat, AT_FDCWD, (long)(intptr_t)kymo_family.library, R_OK, 0) == 0)
         return KYMO_EXEC_RECORDABLE;
     *reason = KYMO_REFUSAL_LIBRARY;
@@ -170,7 +178,7 @@ static enum kymo_exec_verdict judge_path(const char *path, int shell_reads_text,
     for (int depth = 0; depth <= SCRIPTS_MAX; depth++) {
         switch (judge_file(path, interpreter, reason)) {
         case RECORDABLE:
-            return judge_library(reason);
+            return judge_surroundings(reason);
         case REFUSED:
             return KYMO_EXEC_REFUSED;
         case WILL_FAIL:

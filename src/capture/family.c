@@ -32,4 +32,5 @@ void kymo_family_init(const char *attach_name, const char *library, size_t len)
     if (!kymo_file_identify(f->library, &f->library_file) ||
         !kymo_file_identify(LOADER, &f->loader_file))
         f->library[0] = '\0';
+    (void)kymo_file_identify(KYMO_NETWORK_NAMESPACE, &f->network);
 }

@@ -37,6 +37,7 @@ struct kymo_family {
     char library[PATH_MAX];                     /* our own file, as LD_PRELOAD names it */
     struct kymo_file_id library_file;
     struct kymo_file_id loader_file; /* the ld.so that runs this program */
+    struct kymo_file_id network;     /* the namespace that the recorder's socket is in */
 };
 
 extern struct kymo_family kymo_family;
@@ -53,6 +54,8 @@ KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
     return header && header->flags & KYMO_SESSION_CHILDREN && kymo_family.library[0] != '\0' &&
            !(kymo_process_here() && kymo_load_relaxed(&header->stopped));
 }
+
+#define KYMO_NETWORK_NAMESPACE "/proc/self/ns/net"
 
 /* Which file is at path. Returns 0 if there is none. */
 KYMO_SIGNAL_SAFE int kymo_file_identify(const char *path, struct kymo_file_id *id);

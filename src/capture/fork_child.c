@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "buffer/refusal.h"
@@ -88,7 +88,11 @@ static KYMO_NOINLINE void attach(void)
         err = KYMO_E_UNSUPPORTED;
     }
     if (err != KYMO_OK) {
+        char name[16] = "";
         child.has_failed = 1;
+        (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)name, 0);
+        kymo_refusal_write(kymo_family.header, (int32_t)kymo_raw_getpid(), KYMO_REFUSAL_RECORDER,
+                           name);
         return;
     }
     memcpy(p, &original, sizeof *p);

@@ -122,6 +122,7 @@ def vfork_children():
 def refused():
     """What cannot be recorded runs as it is, and is listed."""
     for command, user, why in (("/sbin/ldconfig --version", None, "statically linked"),
+                               ("unshare -r -n /bin/echo there", None, "cannot be reached"),
                                ("mount --version", NOBODY, "gains privileges")):
         plain = run(["sh", "-c", command + "; true"], user=user)
         check(plain.status == 0 and plain.stdout, f"{command}: {plain.stderr}")
@@ -131,6 +132,33 @@ def refused():
         told = notes(recording)
         say([line for line in told.splitlines() if "not recorded" in line][0])
         check(why in told, told)
+
+
+FAR_AWAY = """
+import ctypes, os, sys, time
+pid = os.fork()
+if pid == 0:
+    if ctypes.CDLL(None).unshare(0x50000000):  # CLONE_NEWUSER | CLONE_NEWNET
+        os._exit(1)
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end:
+        pass
+    os._exit(0)
+sys.exit(os.wait()[1] != 0)
+"""
+
+
+@case
+def out_of_reach():
+    """A forked child that left the network of the recorder's socket works on, and is listed."""
+    if run(["python3", "-c", FAR_AWAY]).status != 0:
+        skip("unshare is not permitted here")
+    recording = record(["python3", "-c", FAR_AWAY])
+    check(recording.result.status == 0, f"status {recording.result.status}")
+    check(recording.result.stderr == "", recording.result.stderr)
+    told = notes(recording)
+    check("the recorder cannot be reached" in told, told)
+    check(len(processes(recording)) == 1, f"{processes(recording)}")
 
 
 @case
