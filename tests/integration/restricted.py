@@ -18,6 +18,7 @@ HOMELESS = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
 PLACES = {"user": ["--open"], "seccomp": [], "container": ["--container"]}
 PERIOD_S = 0.001
 SECONDS = 2
+TRIES = 3  # what others on this machine take away of a second is chance
 
 
 def place(name):
@@ -50,6 +51,7 @@ class Paranoid:
 
 
 def judge(where, recording, truth_s):
+    """Returns whether there were enough distinct samples; all else must hold at once."""
     report = recording.report()
     quality = report.quality
     engine = quality["engine"]
@@ -65,24 +67,28 @@ def judge(where, recording, truth_s):
     say(f"{rate:.4f} of one sample each {period_s * 1e3:g} ms; the report says "
         f"{quality['sampled_rate']:.4f} of those asked for, the machine's load is "
         f"{os.getloadavg()[0]:.1f}")
-    check(rate >= least, f"only {rate:.4f} of the samples")
     check_close("sampled_rate in the report", quality["sampled_rate"],
                 quality["samples"] * PERIOD_S / truth_s, 0.01)
+    return rate >= least
 
 
 def busy(where, threads, level=None):
     if level is not None:
         with Paranoid(level):
             return busy(where, threads)
-    recording = record([copies["busy"], threads, SECONDS], user=None if os.geteuid() else NOBODY,
-                       env=HOMELESS, cwd="/tmp", under=place(where))
-    result = recording.result
-    check(result.status == 0, f"status {result.status}: {result.stderr}")
-    check(result.stderr == "", f"standard error is not empty: {result.stderr}")
-    truth_s = recording.cpu_s
-    if where == "container":
-        truth_s = json.loads(result.stdout)["cpu"]
-    judge(where, recording, truth_s)
+    under = place(where)
+    for _ in range(TRIES):
+        recording = record([copies["busy"], threads, SECONDS], env=HOMELESS, cwd="/tmp",
+                           user=None if os.geteuid() else NOBODY, under=under)
+        result = recording.result
+        check(result.status == 0, f"status {result.status}: {result.stderr}")
+        check(result.stderr == "", f"standard error is not empty: {result.stderr}")
+        truth_s = recording.cpu_s
+        if where == "container":
+            truth_s = json.loads(result.stdout)["cpu"]
+        if judge(where, recording, truth_s):
+            return
+    check(False, f"too few distinct samples, {TRIES} times")
 
 
 def whole(where):

@@ -93,10 +93,12 @@ def plugins():
         if report.quality["engine"] == "timer":
             # The tick is as long as a turn of both, and may fall on one of them more often.
             check_close("seconds in both", sum(seconds.values()), sum(truth[n] for n in seconds),
-                        0.02 * recording.cpu_s)
+                        0.08 * recording.cpu_s)
             continue
+        # A late sample of the dispatcher stands for the plugin before, too.
+        allowed = 0.03 if report.quality["engine"] == "perf" else 0.08
         for name, inside_s in seconds.items():
-            check_close(f"seconds in {name}", inside_s, truth[name], 0.03 * recording.cpu_s)
+            check_close(f"seconds in {name}", inside_s, truth[name], allowed * recording.cpu_s)
 
 
 def children_of(pid):
