@@ -96,10 +96,11 @@ typedef struct kymo_meta {
     uint32_t logical_cpus;
     uint32_t physical_cpus;
     uint32_t argc;
-    const char *const *argv; /* the recorded command; argc entries */
-    const char *product;     /* the name shown for the whole; NULL: argv[0]'s last component */
-    const char *version;     /* of Kymo */
-    const char *engine;      /* "perf", "dispatch", "timer" */
+    const char *const *argv;   /* the recorded command; argc entries */
+    const char *product;       /* the name shown for the whole; NULL: argv[0]'s last component */
+    const char *version;       /* of Kymo */
+    const char *engine;        /* "perf", "dispatch", "timer" */
+    const char *engine_reason; /* why that one, a few words */
     const char *hostname;
     const char *os;     /* "Debian GNU/Linux 12 (bookworm)" */
     const char *kernel; /* "Linux 6.1.0-18-amd64" */

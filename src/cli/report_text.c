@@ -298,6 +298,8 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
 
     kymo_str_printf(&line, "quality: %s",
                     meta->engine && *meta->engine ? meta->engine : "unknown engine");
+    if (meta->engine_reason && *meta->engine_reason)
+        kymo_str_printf(&line, " (%s)", meta->engine_reason);
     if (meta->period_ns && is_held_by_tick(meta))
         kymo_str_printf(&line, ", every %s", kymo_format_duration(text, meta->tick_ns));
     else if (meta->period_ns)

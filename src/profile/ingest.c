@@ -234,6 +234,7 @@ static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
     KYMO_TRY(copy_text(in, e->arch, &in->meta.arch));
     KYMO_TRY(copy_text(in, e->cpu_name, &in->meta.cpu_name));
     KYMO_TRY(copy_text(in, e->engine_reason, &in->engine_reason));
+    in->meta.engine_reason = in->engine_reason;
     KYMO_TRY(copy_text(in, e->options, &in->options));
     /* Modules take their architecture from it; finish sets it again, with what is known then. */
     return kymo_profile_set_meta(in->profile, &in->meta);

@@ -5,9 +5,15 @@
 
 /* The texts of kymo_meta that are copied one like the other. */
 static const size_t text_fields[] = {
-    offsetof(kymo_meta, product),  offsetof(kymo_meta, version),  offsetof(kymo_meta, engine),
-    offsetof(kymo_meta, hostname), offsetof(kymo_meta, os),       offsetof(kymo_meta, kernel),
-    offsetof(kymo_meta, arch),     offsetof(kymo_meta, cpu_name),
+    offsetof(kymo_meta, product),
+    offsetof(kymo_meta, version),
+    offsetof(kymo_meta, engine),
+    offsetof(kymo_meta, hostname),
+    offsetof(kymo_meta, os),
+    offsetof(kymo_meta, kernel),
+    offsetof(kymo_meta, arch),
+    offsetof(kymo_meta, cpu_name),
+    offsetof(kymo_meta, engine_reason),
 };
 
 kymo_err kymo_profile_set_meta(kymo_profile *profile, const kymo_meta *meta)

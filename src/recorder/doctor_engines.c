@@ -123,7 +123,9 @@ static kymo_err check_kernel_stacks(kymo_checks *checks)
         kymo_check_say(check, KYMO_CHECK_INFO, "none: they need perf events in the kernel");
     } else if (!kymo_kallsyms_is_readable()) {
         kymo_check_say(check, KYMO_CHECK_INFO, "without names: /proc/kallsyms hides them");
-        kymo_check_advise(check, "as root: sysctl kernel.kptr_restrict=0");
+        kymo_check_advise(check,
+                          "as root: sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1, "
+                          "or give kymo cap_syslog, too");
     } else {
         kymo_check_say(check, KYMO_CHECK_OK, "with names, for threads that do not sleep");
     }

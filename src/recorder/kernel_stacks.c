@@ -173,9 +173,10 @@ static kymo_err need_names(kymo_kernel_stacks *k)
         k->symbol_of = calloc(kymo_kallsyms_count(k->names), sizeof *k->symbol_of);
         return k->symbol_of ? KYMO_OK : KYMO_E_NOMEM;
     }
-    kymo_event_note e = {0, KYMO_EVENT_NONE, KYMO_NOTE_INFO,
-                         "the kernel's functions have no names: /proc/kallsyms hides them "
-                         "(kernel.kptr_restrict)"};
+    kymo_event_note e = {
+        0, KYMO_EVENT_NONE, KYMO_NOTE_INFO,
+        "the kernel's functions have no names: /proc/kallsyms hides them (kymo doctor "
+        "says how to see them)"};
     return k->events->note ? k->events->note(k->context, &e) : KYMO_OK;
 }
 

@@ -187,10 +187,9 @@ static kymo_err choose_engine(struct launch *l, kymo_error *detail)
     } else {
         l->config.engine = KYMO_SESSION_PERF;
         snprintf(l->reason, sizeof l->reason, "%s",
-                 access != KYMO_PERF_KERNEL    ? "permitted without the kernel's part"
+                 access != KYMO_PERF_KERNEL    ? "permitted without the kernel"
                  : kymo_kallsyms_is_readable() ? "permitted, with kernel stacks"
-                                               : "permitted, with kernel stacks without names: "
-                                                 "kernel.kptr_restrict hides them");
+                                               : "permitted, with kernel stacks, without names");
     }
     return KYMO_OK;
 }

@@ -182,7 +182,8 @@ static void the_quality_line(void **state)
     (void)state;
     char *text;
     kymo_lost lost[] = {{"no block", 2}, {"depot full", 0}};
-    kymo_meta meta = {.size = sizeof meta, .engine = "timer", .period_ns = 4000000};
+    kymo_meta meta = {
+        .size = sizeof meta, .engine = "timer", .engine_reason = "asked for", .period_ns = 4000000};
     kymo_quality q = {.size = sizeof q,
                       .samples = 1000,
                       .achieved = 0.99999,
@@ -197,7 +198,7 @@ static void the_quality_line(void **state)
     TEXT_OF(text, 0, 0, kymo_report_print_quality(&t, profile));
     /* 99.999 % is not all of it. */
     assert_string_equal(
-        text, "quality: timer, every 4 ms, 1000 samples, 99.9 % of CPU time "
+        text, "quality: timer (asked for), every 4 ms, 1000 samples, 99.9 % of CPU time "
               "accounted for, 100.0 % of stacks complete, 50.0 % of frames with symbols named, "
               "2 lost (no block: 2), 3 calls disturbed\n");
     free(text);
