@@ -303,6 +303,7 @@ static kymo_err read_answer(kymo_drain *d, const struct slot_reader *slot, const
         return KYMO_OK;
     if (a.record.head.stack)
         KYMO_TRY(read_stack(d, a.record.head.stack, &a.stack));
+    a.time_ns = kymo_drain_time_ns(d, a.record.head.clock);
     return d->sink.answer(d->sink.context, &a);
 }
 

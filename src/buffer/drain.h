@@ -54,6 +54,7 @@ struct kymo_drain_sample {
 struct kymo_drain_answer {
     uint32_t thread;
     uint32_t stack;
+    uint64_t time_ns;
     struct kymo_record_answer record;
 };
 

@@ -6,46 +6,21 @@
  * long as the thread is not seen to have moved (its schedstat says so, exactly); it knows its stack
  * and what is waited in from its beginning. A running tick has its length at once, and its stack
  * when the drain has read a CPU sample behind it: such ticks wait in a short queue.
- *
- * A stack that cannot be walked from outside, since a frame needs a register that only the thread
- * has: it is asked by a signal, once for a place. Its handler records the stack and the registers.
- * When the thread is found at the same place again (pc and stack pointer), the walk is done with
- * those registers; if it gives the same callers, it is the same stack, and the thread is left
- * alone. A signal may end a call with EINTR, so there are few of them: ASK_GRACE for a process, and
- * one more for each ASK_SHARE looks. What is not asked for is recorded as far as it is known.
  */
 #include "recorder/wall.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/atomic.h"
-#include "base/log.h"
 #include "recorder/remote.h"
 #include "recorder/task.h"
-#include "recorder/wall_stacks.h"
+#include "recorder/wall_find.h"
 #include "recorder/watch.h"
 
 #define FLUSH_NS 1000000000u
-#define RETRY_NS 100000000u
-#define DEPTH 1024u
 #define PENDING 16u
-#define PLACES 4u
-#define ASK_GRACE 16u
-#define ASK_SHARE 1000u
 #define BATCH 128u
-#define RSP_ALONE (1u << KYMO_REG_RSP)
-/* What a system call leaves as it was, and a handler records. */
-#define CALL_KEEPS                                                                          \
-    (RSP_ALONE | 1u << KYMO_REG_RBP | 1u << KYMO_REG_RBX | 1u << 12 | 1u << 13 | 1u << 14 | \
-     1u << 15)
 
 struct kymo_wall_shared {
     const kymo_event_handler *events;
@@ -62,23 +37,15 @@ struct running {
     uint64_t from_ns, to_ns;
 };
 
-/* Where a thread was asked for its stack, and what it said. */
-struct place {
-    struct kymo_regs regs;
-    uint64_t callers; /* hash of what lies above the innermost frame */
-    uint32_t stack;   /* of the drain */
-    int is_known;
-};
-
 struct thread {
     uint32_t thread; /* in the recording */
-    pid_t tid;
-    uint32_t entry; /* of watch */
+    uint32_t entry;  /* of watch */
     int is_watched;
-    int call; /* descriptor of its syscall file; -1: opened for each look */
+    struct kymo_wall_memory memory;
     uint64_t accounted_ns;
     /* The run that lasts, from accounted_ns on. */
     int waits;
+    int moved; /* since it was looked at, though the next tick will not see that */
     int asked; /* it was called for its stack in this run, and has not answered */
     uint64_t ip, sp;
     uint32_t stack;
@@ -92,28 +59,19 @@ struct thread {
     uint32_t n_pending;
     uint64_t cpu_time_ns; /* of its last CPU sample; 0: none yet */
     uint32_t cpu_stack;
-    struct place places[PLACES];
-    uint32_t next_place;
 };
 
 struct kymo_wall {
     kymo_wall_shared *shared;
-    struct kymo_session *session;
-    pid_t pid;
     uint32_t *next_thread;
     kymo_watch *watch;
-    struct kymo_wall_stacks stacks;
-    uint64_t retry_ns; /* of reading the process's memory */
-    uint32_t module_generation;
+    struct kymo_wall_finder finder;
+    int asks_running;                  /* for want of CPU samples */
     KYMO_VEC(struct thread *) drained; /* by the drain's number; NULL: ended */
     KYMO_VEC(struct thread *) strangers;
     uint64_t now_ns, before_ns; /* this tick and the one before */
     uint64_t flushed_ns;
-    uint64_t looks; /* threads times ticks */
-    uint64_t asks;
-    uint64_t disturbed;
     kymo_err err; /* of the tick at hand */
-    uint64_t pcs[DEPTH];
     kymo_event_sample batch[BATCH];
     uint32_t batched;
     uint32_t batch_thread;
@@ -267,146 +225,48 @@ kymo_err kymo_wall_cpu_sample(kymo_wall *w, uint32_t drained, uint64_t time_ns, 
     return KYMO_OK;
 }
 
-/* ---- where a thread waits ---- */
+/* ---- looks ---- */
 
-static int read_call(const kymo_wall *w, struct thread *t, struct kymo_remote_call *call)
+/* A tick finds its thread running. Where CPU samples are rarer than ticks, it is asked. */
+static kymo_err look_at_running(kymo_wall *w, struct thread *t)
 {
-    char path[64];
-    char text[256];
-    if (t->call < 0) {
-        snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)w->pid, (int)t->tid);
-        t->call = open(path, O_RDONLY | O_CLOEXEC);
-    }
-    ssize_t n = t->call < 0 ? -1 : pread(t->call, text, sizeof text - 1, 0);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    return kymo_remote_parse_call(text, call);
-}
-
-static kymo_err prepare_remote(kymo_wall *w)
-{
-    struct kymo_wall_stacks *s = &w->stacks;
-    uint32_t generation = kymo_load_acquire(&w->session->module_generation);
-    if (s->remote && generation != w->module_generation) {
-        /* A library was closed. */
-        w->module_generation = generation;
-        if (kymo_remote_refresh(s->remote) != KYMO_OK)
-            return KYMO_OK;
-    }
-    if (s->remote || w->now_ns < w->retry_ns)
-        return KYMO_OK;
-    w->module_generation = generation;
-    w->retry_ns = w->now_ns + RETRY_NS;
-    kymo_err err = kymo_remote_create(w->shared->store, w->pid, &s->remote);
-    return err == KYMO_E_NOMEM ? err : KYMO_OK;
-}
-
-static int is_place(const struct place *p, const struct kymo_remote_call *call)
-{
-    /* A call that a handler interrupted begins again with its instruction, which has two bytes. */
-    return p->is_known && p->regs.gpr[KYMO_REG_RSP] == call->sp &&
-           (p->regs.ip == call->pc || p->regs.ip + 2 == call->pc);
-}
-
-static uint64_t hash_callers(const uint64_t *pcs, size_t n)
-{
-    return n > 1 ? kymo_hash_words(pcs + 1, n - 1, n) : 0;
-}
-
-/* The stack of a place where the thread was asked before, if it is the same one. */
-static int find_place(kymo_wall *w, struct thread *t, const struct kymo_remote_call *call)
-{
-    for (uint32_t i = 0; i < PLACES; i++) {
-        const struct place *p = &t->places[i];
-        struct kymo_walk_result walk;
-        struct kymo_regs regs = p->regs;
-        if (!is_place(p, call))
-            continue;
-        regs.ip = call->pc;
-        size_t n = kymo_remote_walk(w->stacks.remote, &regs, CALL_KEEPS, w->pcs, DEPTH, &walk);
-        if (n > 0 && hash_callers(w->pcs, n) == p->callers) {
-            t->stack = p->stack;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static void ask(kymo_wall *w, struct thread *t)
-{
-    siginfo_t info = {.si_signo = (int)kymo_load_relaxed(&w->session->signal_now),
-                      .si_code = KYMO_ASK_CODE};
-    if (info.si_signo <= 0 || info.si_signo > SIGRTMAX || t->asked ||
-        w->asks >= ASK_GRACE + w->looks / ASK_SHARE)
-        return;
-    info.si_pid = getpid();
-    info.si_uid = getuid();
-    info.si_value.sival_ptr = (void *)(uintptr_t)w->session->cookie;
-    t->asked = 1;
-    w->asks++;
-    (void)syscall(SYS_rt_tgsigqueueinfo, w->pid, t->tid, info.si_signo, &info);
-}
-
-static kymo_err walk(kymo_wall *w, struct thread *t, const struct kymo_remote_call *call)
-{
-    struct kymo_walk_result result;
-    struct kymo_regs regs = {.ip = call->pc};
-    regs.gpr[KYMO_REG_RSP] = call->sp;
-    t->stack = KYMO_EVENT_NONE;
-    if (!w->stacks.remote)
-        return KYMO_OK;
-    size_t n = kymo_remote_walk(w->stacks.remote, &regs, RSP_ALONE, w->pcs, DEPTH, &result);
-    if (n > 0 && result.end == KYMO_WALK_NO_MODULE && w->now_ns >= w->retry_ns) {
-        w->retry_ns = w->now_ns + RETRY_NS;
-        if (kymo_remote_refresh(w->stacks.remote) == KYMO_OK)
-            n = kymo_remote_walk(w->stacks.remote, &regs, RSP_ALONE, w->pcs, DEPTH, &result);
-    }
-    if (n > 0 && (result.end == KYMO_WALK_COMPLETE || result.end == KYMO_WALK_DEPTH))
-        return kymo_wall_stacks_get(&w->stacks, w->pcs, n, &result, &t->stack);
-    if (find_place(w, t, call))
-        return KYMO_OK;
-    if (n > 0)
-        KYMO_TRY(kymo_wall_stacks_get(&w->stacks, w->pcs, n, &result, &t->stack));
-    ask(w, t);
+    KYMO_TRY(add_running(w, t));
+    if (w->asks_running)
+        kymo_wall_ask(&w->finder, t->memory.tid);
     return KYMO_OK;
 }
-
-/* ---- looks ---- */
 
 /* A new run begins where the last tick was; what it is, /proc tells. */
 static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_look *now)
 {
-    struct kymo_remote_call call = {.is_running = 0, .number = KYMO_WAIT_NONE};
+    struct kymo_wall_found found;
     struct kymo_watch_look after;
     KYMO_TRY(close_wait(w, t, w->before_ns));
     t->waits = 0;
     if (now->place == KYMO_WATCH_ON || now->state == 'R')
-        return add_running(w, t);
-    int is_known = read_call(w, t, &call);
-    if (call.is_running)
-        return add_running(w, t);
-    t->asked = 0;
-    t->stack = KYMO_EVENT_NONE;
-    if (is_known)
-        KYMO_TRY(walk(w, t, &call));
+        return look_at_running(w, t);
+    KYMO_TRY(kymo_wall_find(&w->finder, &t->memory, w->now_ns, &found));
     /* What was read belongs together if the thread has not run meanwhile. */
-    if (!kymo_watch_look(w->watch, t->entry, &after) || after.changed)
+    if (found.is_running || !kymo_watch_look(w->watch, t->entry, &after) ||
+        (after.changed && !found.is_asked))
         return add_running(w, t);
-    int is_stopped = now->state == 'T' || now->state == 't';
     t->waits = 1;
-    t->ip = call.pc;
-    t->sp = call.sp;
+    t->moved = after.changed;
+    t->asked = found.is_asked;
+    t->ip = found.ip;
+    t->sp = found.sp;
+    t->stack = found.stack;
     t->state = now->state == 'D' ? 3 : 2;
-    return kymo_wait_names_get(w->shared->names, is_stopped ? KYMO_WAIT_STOPPED : call.number,
-                               &t->wait);
+    if (now->state == 'T' || now->state == 't')
+        found.call = KYMO_WAIT_STOPPED;
+    return kymo_wait_names_get(w->shared->names, found.call, &t->wait);
 }
 
 static void on_seen(void *context, void *user, const struct kymo_watch_look *now)
 {
     kymo_wall *w = context;
     struct thread *t = user;
-    if (w->err != KYMO_OK || (t->waits && !now->changed))
+    if (w->err != KYMO_OK || (t->waits && !now->changed && !t->moved))
         return;
     w->err = look(w, t, now);
 }
@@ -432,9 +292,9 @@ kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
 {
     w->before_ns = w->now_ns;
     w->now_ns = now_ns;
-    w->err = prepare_remote(w);
+    w->err = kymo_wall_finder_begin(&w->finder, now_ns);
     kymo_watch_round(w->watch, on_seen, w);
-    w->looks += w->drained.len + w->strangers.len;
+    w->finder.looks += w->drained.len + w->strangers.len;
     if (w->err == KYMO_OK && now_ns - w->flushed_ns >= FLUSH_NS) {
         w->flushed_ns = now_ns;
         w->err = flush_runs(w);
@@ -450,7 +310,8 @@ static kymo_err add_thread(kymo_wall *w, uint32_t thread, pid_t tid, uint64_t st
     struct thread *t = calloc(1, sizeof *t);
     if (!t)
         return KYMO_E_NOMEM;
-    *t = (struct thread){.thread = thread, .tid = tid, .call = -1, .accounted_ns = start_ns};
+    *t = (struct thread){
+        .thread = thread, .accounted_ns = start_ns, .memory = {.tid = tid, .call = -1}};
     kymo_err err = kymo_watch_add(w->watch, tid, t, &t->entry);
     t->is_watched = err == KYMO_OK;
     if (err == KYMO_E_NOMEM) {
@@ -481,8 +342,7 @@ static kymo_err end_thread(kymo_wall *w, struct thread *t, uint64_t end_ns)
         err = resolve_all(w, t);
     if (t->is_watched)
         kymo_watch_remove(w->watch, t->entry);
-    if (t->call >= 0)
-        close(t->call);
+    kymo_wall_memory_deinit(&t->memory);
     free(t);
     return err;
 }
@@ -492,7 +352,7 @@ kymo_err kymo_wall_thread_begin(kymo_wall *w, uint32_t drained, uint32_t thread,
 {
     /* One that had no slot until now is another row of the recording from now on. */
     for (size_t i = 0; i < w->strangers.len; i++) {
-        if (w->strangers.data[i]->tid != tid)
+        if (w->strangers.data[i]->memory.tid != tid)
             continue;
         struct thread *old = w->strangers.data[i];
         kymo_event_thread_end e = {old->thread, start_ns, 0, 0};
@@ -522,12 +382,12 @@ kymo_err kymo_wall_stranger(kymo_wall *w, pid_t tid, uint64_t now_ns)
     char name[16] = "";
     struct thread *t;
     for (size_t i = 0; i < w->strangers.len; i++)
-        if (w->strangers.data[i]->tid == tid)
+        if (w->strangers.data[i]->memory.tid == tid)
             return KYMO_OK;
     KYMO_TRY(kymo_vec_reserve(&w->strangers, 1));
     uint32_t number = (*w->next_thread)++;
-    kymo_task_name(w->pid, tid, name);
-    kymo_event_thread e = {number, w->stacks.process, (int32_t)tid, now_ns, name};
+    kymo_task_name(w->finder.pid, tid, name);
+    kymo_event_thread e = {number, w->finder.stacks.process, (int32_t)tid, now_ns, name};
     KYMO_TRY(w->shared->events->thread(w->shared->context, &e));
     KYMO_TRY(add_thread(w, number, tid, now_ns, &t));
     return kymo_vec_push(&w->strangers, t);
@@ -536,23 +396,17 @@ kymo_err kymo_wall_stranger(kymo_wall *w, pid_t tid, uint64_t now_ns)
 kymo_err kymo_wall_answer(kymo_wall *w, const struct kymo_drain_answer *a)
 {
     struct thread *t = a->thread < w->drained.len ? w->drained.data[a->thread] : NULL;
-    const struct kymo_record_answer *r = &a->record;
-    w->disturbed += r->is_disturbed == 1;
-    if (!t || a->stack == KYMO_NO_STACK)
+    if (!t)
         return KYMO_OK;
-    struct place *p = &t->places[t->next_place++ % PLACES];
-    *p = (struct place){.callers = r->callers, .stack = a->stack, .is_known = 1};
-    p->regs.ip = r->ip;
-    p->regs.gpr[KYMO_REG_RSP] = r->rsp;
-    p->regs.gpr[KYMO_REG_RBP] = r->rbp;
-    p->regs.gpr[KYMO_REG_RBX] = r->rbx;
-    memcpy(&p->regs.gpr[12], r->r12_to_15, sizeof r->r12_to_15);
+    kymo_wall_remember(&w->finder, &t->memory, a);
+    if (a->stack == KYMO_NO_STACK)
+        return KYMO_OK;
+    if (w->asks_running)
+        KYMO_TRY(kymo_wall_cpu_sample(w, a->thread, a->time_ns, a->stack));
     /* The run that it was asked for was at this very place; it may last, or have ended. */
-    struct kymo_remote_call now = {.pc = t->ip, .sp = t->sp};
-    struct kymo_remote_call held = {.pc = t->held_ip, .sp = t->held_sp};
-    if (t->waits && t->asked && is_place(p, &now))
+    if (t->waits && t->asked && kymo_wall_is_same(a, t->ip, t->sp))
         t->stack = a->stack;
-    if (t->held.time_ns && is_place(p, &held))
+    if (t->held.time_ns && kymo_wall_is_same(a, t->held_ip, t->held_sp))
         t->held.stack = a->stack;
     t->asked = 0;
     return put_held(w, t);
@@ -567,15 +421,19 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
     if (!w)
         return KYMO_E_NOMEM;
     w->shared = shared;
-    w->session = session;
-    w->pid = pid;
     w->next_thread = next_thread;
-    w->stacks.events = shared->events;
-    w->stacks.context = shared->context;
-    w->stacks.process = process;
-    kymo_err err = kymo_watch_create(NULL, pid, &w->watch);
+    w->asks_running = session->period_ns > shared->period_ns;
+    w->finder = (struct kymo_wall_finder){
+        .session = session,
+        .pid = pid,
+        .store = shared->store,
+        .stacks = {.events = shared->events, .context = shared->context, .process = process},
+    };
+    kymo_err err = kymo_wall_finder_init(&w->finder);
+    if (err == KYMO_OK)
+        err = kymo_watch_create(NULL, pid, &w->watch);
     if (err != KYMO_OK) {
-        free(w);
+        kymo_wall_destroy(w);
         return err;
     }
     *out = w;
@@ -589,20 +447,20 @@ void kymo_wall_destroy(kymo_wall *w)
     for (size_t i = 0; i < w->drained.len + w->strangers.len; i++) {
         struct thread *t =
             i < w->drained.len ? w->drained.data[i] : w->strangers.data[i - w->drained.len];
-        if (t && t->call >= 0)
-            close(t->call);
+        if (t)
+            kymo_wall_memory_deinit(&t->memory);
         free(t);
     }
     kymo_vec_deinit(&w->drained);
     kymo_vec_deinit(&w->strangers);
     kymo_watch_destroy(w->watch);
-    kymo_wall_stacks_deinit(&w->stacks);
+    kymo_wall_finder_deinit(&w->finder);
     free(w);
 }
 
 uint64_t kymo_wall_disturbed(const kymo_wall *w)
 {
-    return w->disturbed;
+    return w->finder.disturbed;
 }
 
 kymo_err kymo_wall_finish(kymo_wall *w, uint64_t end_ns)
