@@ -201,7 +201,8 @@ KYMO_HOOK int system(const char *line)
  * through it still. */
 static struct {
     uint32_t lock;
-    char **program; /* the program's own, while the other is in its place; else NULL */
+    int is_there;   /* it stands in the place of the program's own */
+    char **program; /* that one; NULL after clearenv */
     char **ours;
     size_t bytes;
 } swapped;
@@ -226,15 +227,15 @@ static char **environment_with_ours(void)
 static void put_back(void)
 {
     /* Whoever has put another one in its place meanwhile, has. */
-    if (swapped.program && environ == swapped.ours)
+    if (swapped.is_there && environ == swapped.ours)
         environ = swapped.program;
-    swapped.program = NULL;
+    kymo_store_release(&swapped.is_there, 0);
 }
 
 char *const *kymo_spawn_hooks_program_env(char *const *env)
 {
-    char **program = kymo_load_acquire(&swapped.program);
-    return program && env == kymo_load_relaxed(&swapped.ours) ? program : env;
+    int is_there = kymo_load_acquire(&swapped.is_there);
+    return is_there && env == kymo_load_relaxed(&swapped.ours) ? swapped.program : env;
 }
 
 KYMO_HOOK FILE *popen(const char *command, const char *mode)
@@ -245,7 +246,8 @@ KYMO_HOOK FILE *popen(const char *command, const char *mode)
     lock(&swapped.lock);
     char **env = environment_with_ours();
     if (env) {
-        kymo_store_release(&swapped.program, environ);
+        swapped.program = environ;
+        kymo_store_release(&swapped.is_there, 1);
         kymo_store_release(&environ, env);
     }
     FILE *stream = real(command, mode);

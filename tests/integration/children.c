@@ -235,6 +235,14 @@ static void try_ways(int with_library)
         ask(way, 1, answer);
         expect(way, with_library, answer);
     }
+    /* A program without an environment at all. */
+    environ = NULL;
+    ask(POPEN, 0, answer);
+    if (environ)
+        fail(names[POPEN], "has made an environment");
+    if (with_library && answer[0] != '1')
+        fail(names[POPEN], "the library is not in the child");
+    environ = search;
     for (char **e = environ; *e; e++)
         if (e - environ >= 2 || *e != search[e - environ])
             fail("environ", "has changed: %s", *e);

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import time
 
-from kymotest import (BUILD, KYMO, NOBODY, add_case, case, check, engines, folder, main, record,
-                      record_command, run, say, skip)
+from kymotest import (BUILD, KYMO, NOBODY, WALL, add_case, case, check, engines, folder, main,
+                      offers, record, record_command, run, say, skip)
 
 HERE = BUILD / "tests" / "integration"
 JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
@@ -132,6 +132,31 @@ def refused():
         told = notes(recording)
         say([line for line in told.splitlines() if "not recorded" in line][0])
         check(why in told, told)
+
+
+WAITERS = """
+import os, time
+pids = []
+for i in range(5):
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(0.5)
+        os._exit(0)
+    pids.append(pid)
+for pid in pids:
+    assert os.waitpid(pid, 0)[1] == 0
+"""
+
+
+@case
+def children_that_wait():
+    """A child that only sleeps is of no interest, unless waiting threads are recorded."""
+    if not offers("--wall"):
+        skip("there is no --wall")
+    for engine, least, most in (("auto", 1, 1), (WALL, 6, 6)):
+        count = len(processes(record(["python3", "-c", WAITERS], engine=engine)))
+        say(f"{engine}: {count} processes")
+        check(least <= count <= most, f"{count} processes")
 
 
 FAR_AWAY = """
