@@ -40,6 +40,8 @@ static timed_wait_fn *real_sigtimedwait;
 static signalfd_fn *real_signalfd;
 
 __thread uint64_t kymo_held_self KYMO_TLS_IE;
+/* The child of vfork that set a mask itself, and holds nothing of its parent's any more. */
+static __thread uint32_t settled_pid KYMO_TLS_IE;
 
 int kymo_mask_hooks_init(void)
 {
@@ -93,8 +95,9 @@ void kymo_mask_open(uint64_t mask)
 uint64_t kymo_mask_settle(void)
 {
     uint64_t held = kymo_load_relaxed(&kymo_quiet_here) ? 0 : kymo_held_self;
-    if (held)
-        kymo_raw_change_mask(&held, 1);
+    if (!held || settled_pid == kymo_raw_getpid())
+        return 0;
+    kymo_raw_change_mask(&held, 1);
     return held;
 }
 
@@ -133,14 +136,16 @@ void kymo_mask_begin_thread(struct kymo_process *p, const struct kymo_thread *t)
  * what is held is blocked first, and the real call does the rest. */
 static int change_elsewhere(mask_fn *real, int how, const sigset_t *set, sigset_t *old, int is_copy)
 {
-    uint64_t held = kymo_held_self;
-    if (set && how != SIG_SETMASK)
+    uint64_t held = settled_pid == kymo_raw_getpid() ? 0 : kymo_held_self;
+    if (held && set && how != SIG_SETMASK)
         kymo_raw_change_mask(&held, 1);
     int result = real(how, set, old);
     if (result == 0 && old)
         set_bits(old, bits_of(old) | held);
     if (result == 0 && set && is_copy)
         kymo_held_self = 0;
+    else if (result == 0 && set)
+        settled_pid = kymo_raw_getpid();
     return result;
 }
 

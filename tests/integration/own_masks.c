@@ -157,18 +157,25 @@ static void check_masks(void)
     expect(mask_is(&none), "a jump leaves nothing blocked");
 }
 
-/* Another program, started by vfork and exec or by posix_spawn, begins with this one's mask. */
-static int image_has_mask(const char *self, int by_spawn)
+enum start { BY_VFORK, BY_SPAWN, BY_VFORK_OPENED };
+
+/* Another program, started by vfork and exec or by posix_spawn, begins with this one's mask; or
+ * with the one that the child of vfork set, as shells do. */
+static int image_has_mask(const char *self, enum start how)
 {
     int status = -1;
     pid_t child;
-    char *argv[] = {(char *)(uintptr_t)self, (char *)"blocked", NULL};
-    if (by_spawn) {
+    sigset_t none = set_of(0, 0);
+    char *argv[] = {(char *)(uintptr_t)self, (char *)(how == BY_VFORK_OPENED ? "open" : "blocked"),
+                    NULL};
+    if (how == BY_SPAWN) {
         if (posix_spawn(&child, self, NULL, NULL, argv, environ) != 0)
             return 0;
     } else {
         child = vfork();
         if (child == 0) {
+            if (how == BY_VFORK_OPENED)
+                sigprocmask(SIG_SETMASK, &none, NULL);
             execv(self, argv);
             _exit(127);
         }
@@ -178,19 +185,21 @@ static int image_has_mask(const char *self, int by_spawn)
 }
 
 /* In that program. */
-static int check_blocked(void)
+static int check_first_mask(int is_blocked)
 {
-    sigset_t all = every();
-    return !mask_is(&all);
+    sigset_t mask = is_blocked ? every() : set_of(0, 0);
+    return !mask_is(&mask);
 }
 
 static void check_images(const char *self)
 {
     sigset_t all = every(), none = set_of(0, 0);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    expect(image_has_mask(self, 0), "a program started by vfork and exec has the full mask");
+    expect(image_has_mask(self, BY_VFORK), "a program started by vfork and exec has the full mask");
     expect(mask_is(&all), "and so has its parent, still");
-    expect(image_has_mask(self, 1), "a program started by posix_spawn has the full mask");
+    expect(image_has_mask(self, BY_VFORK_OPENED), "one whose child opened its mask has none of it");
+    expect(mask_is(&all), "and its parent has it as before");
+    expect(image_has_mask(self, BY_SPAWN), "a program started by posix_spawn has the full mask");
     expect(mask_is(&all), "and so has its parent, again");
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -323,7 +332,9 @@ static void check_ppoll(int signo)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "blocked") == 0)
-        return check_blocked();
+        return check_first_mask(1);
+    if (argc == 2 && strcmp(argv[1], "open") == 0)
+        return check_first_mask(0);
     check_sent_while_blocked();
     check_masks();
     check_images(argv[0]);
