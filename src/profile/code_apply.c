@@ -37,7 +37,8 @@ struct apply {
     uint32_t count;            /* stacks before any was added */
     uint64_t work;
     uint64_t most_work;
-    KYMO_VEC(uint32_t) way; /* from a sample's node to the outermost that is to be done */
+    KYMO_VEC(uint32_t) modules; /* of all processes, by process and start */
+    KYMO_VEC(uint32_t) way;     /* from a sample's node to the outermost that is to be done */
 };
 
 static int is_generated(const kymo_frame *f)
@@ -72,6 +73,51 @@ static kymo_err make_frame(struct apply *a, const kymo_code_row *row, uint64_t a
     return kymo_profile_frame_set_lines(a->p, *frame, &line, 1, row->symbol, 1);
 }
 
+/* ---- modules ---- */
+
+static int compare_modules(const void *a, const void *b, void *profile)
+{
+    const kymo_profile *p = profile;
+    const kymo_module *x = &p->modules.data[*(const uint32_t *)a];
+    const kymo_module *y = &p->modules.data[*(const uint32_t *)b];
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Modules whose place became known later: where code of a file was mapped once more. */
+static kymo_err collect_modules(struct apply *a)
+{
+    for (uint32_t i = 0; i < a->p->modules.len; i++)
+        if (a->p->modules.data[i].category != KYMO_CATEGORY_JIT)
+            KYMO_TRY(kymo_vec_push(&a->modules, i));
+    if (a->modules.len > 1)
+        qsort_r(a->modules.data, a->modules.len, sizeof *a->modules.data, compare_modules, a->p);
+    return KYMO_OK;
+}
+
+/* The module that covers the address, if that has been there all the time; KYMO_NONE if none. */
+static uint32_t find_module(const struct apply *a, uint32_t process, uint64_t address)
+{
+    size_t lo = 0;
+    for (size_t hi = a->modules.len; lo < hi;) {
+        size_t mid = lo + (hi - lo) / 2;
+        const kymo_module *m = &a->p->modules.data[a->modules.data[mid]];
+        if (m->process < process || (m->process == process && m->start <= address))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == 0)
+        return KYMO_NONE;
+    const kymo_module *m = &a->p->modules.data[a->modules.data[lo - 1]];
+    return m->process == process && m->load_ns == 0 && m->unload_ns == 0 && address < m->end
+               ? a->modules.data[lo - 1]
+               : KYMO_NONE;
+}
+
+/* ---- stacks ---- */
+
 static kymo_err translate(struct apply *a, uint32_t process, uint32_t node, uint64_t time_ns)
 {
     uint32_t parent = a->p->stack_parent.data[node];
@@ -82,8 +128,13 @@ static kymo_err translate(struct apply *a, uint32_t process, uint32_t node, uint
         uint64_t address = f->address;
         const kymo_code_row *row = kymo_code_map_find(a->map, process, address, time_ns,
                                                       &done.from_ns, &done.to_ns, &a->work);
+        uint32_t module = row ? KYMO_NONE : find_module(a, process, address);
         if (row)
             KYMO_TRY(make_frame(a, row, address, &frame));
+        else if (module != KYMO_NONE)
+            KYMO_TRY(kymo_profile_add_frame(a->p, module,
+                                            address - a->p->modules.data[module].load_bias,
+                                            KYMO_CATEGORY_AUTO, &frame));
     }
     if (parent != KYMO_NONE && a->is_touched[parent]) {
         const struct done *above = &a->done[parent];
@@ -126,39 +177,45 @@ static kymo_err resolve_thread(struct apply *a, uint32_t process, kymo_sample_co
     return KYMO_OK;
 }
 
-static void mark_touched(struct apply *a)
+/* Whether there is any. */
+static int mark_touched(struct apply *a)
 {
+    int found = 0;
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t parent = a->p->stack_parent.data[i];
         a->is_touched[i] = is_generated(&a->p->frames.data[a->p->stack_frame.data[i]]) ||
                            (parent != KYMO_NONE && a->is_touched[parent]);
+        found |= a->is_touched[i];
     }
+    return found;
+}
+
+static kymo_err resolve_all(struct apply *a)
+{
+    a->most_work = (a->p->sample_count + a->count + 1) * WORK_PER_SAMPLE;
+    a->done = calloc(a->count + 1, sizeof *a->done);
+    if (!a->done)
+        return KYMO_E_NOMEM;
+    KYMO_TRY(collect_modules(a));
+    for (uint32_t i = 0; i < a->p->threads.len; i++)
+        KYMO_TRY(resolve_thread(a, a->p->threads.data[i].process, &a->p->samples.data[i]));
+    return a->p->stack_frame.len > a->count ? kymo_profile_drop_unused_stacks(a->p) : KYMO_OK;
 }
 
 kymo_err kymo_code_map_apply(kymo_code_map *map, kymo_profile *p)
 {
     struct apply a = {.map = map, .p = p, .count = (uint32_t)p->stack_frame.len};
-    kymo_err err = KYMO_OK;
-    if (map->rows.len == 0)
-        return KYMO_OK;
+    kymo_err err = KYMO_E_NOMEM;
     kymo_code_map_prepare(map);
     for (size_t i = 0; i < map->processes.len; i++)
         if (map->processes.data[i].module != KYMO_NONE)
             p->modules.data[map->processes.data[i].module].end = map->processes.data[i].used_bytes;
-    a.most_work = (p->sample_count + a.count + 1) * WORK_PER_SAMPLE;
-    a.done = calloc(a.count + 1, sizeof *a.done);
     a.is_touched = calloc(a.count + 1, 1);
-    if (!a.done || !a.is_touched)
-        err = KYMO_E_NOMEM;
-    if (err == KYMO_OK)
-        mark_touched(&a);
-    for (uint32_t i = 0; err == KYMO_OK && i < p->threads.len; i++) {
-        uint32_t process = p->threads.data[i].process;
-        if (process < map->processes.len && map->processes.data[process].count > 0)
-            err = resolve_thread(&a, process, &p->samples.data[i]);
-    }
+    if (a.is_touched)
+        err = mark_touched(&a) ? resolve_all(&a) : KYMO_OK;
     free(a.done);
     free(a.is_touched);
     kymo_vec_deinit(&a.way);
-    return err == KYMO_OK ? kymo_profile_drop_unused_stacks(p) : err;
+    kymo_vec_deinit(&a.modules);
+    return err;
 }

@@ -166,10 +166,13 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->out.main_cpu_before = main_cpu_before;
     (void)kymo_task_executable(pid, &h->exe, NULL, 0);
     kymo_host_note_filters(h);
+    /* Without it generated code has no names. */
+    if (kymo_jit_code_create(pid, &h->out.jit) != KYMO_OK)
+        h->out.jit = NULL;
     /* From another pid namespace its threads have numbers that mean nothing here. Without wall time
      * the rest is as good. */
     if (h->config.wall && !h->foreign &&
-        kymo_wall_create(h->config.wall, h->session, pid, process, h->out.next_thread,
+        kymo_wall_create(h->config.wall, h->session, pid, process, h->out.next_thread, h->out.jit,
                          &h->out.wall) != KYMO_OK)
         h->out.wall = NULL;
 }

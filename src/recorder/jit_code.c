@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "recorder/jit_files.h"
+#include "recorder/jit_mappings.h"
 #include "symbolize/code_file.h"
 #include "sys/clock.h"
 
@@ -35,6 +36,7 @@ struct kymo_jit_code {
     uint64_t next_look_ns;
     uint64_t look_every_ns;
     struct anchor first;
+    struct kymo_jit_mappings mappings;
     KYMO_VEC(uint64_t) hits; /* sorted from write on */
     kymo_index hit_index;
     uint32_t pieces; /* written */
@@ -64,6 +66,7 @@ void kymo_jit_code_destroy(kymo_jit_code *jit)
     if (!jit)
         return;
     kymo_jit_files_deinit(&jit->files);
+    kymo_jit_mappings_deinit(&jit->mappings);
     kymo_vec_deinit(&jit->hits);
     kymo_index_deinit(&jit->hit_index);
     free(jit);
@@ -88,16 +91,21 @@ kymo_err kymo_jit_code_hit(kymo_jit_code *jit, uint64_t address)
     return KYMO_OK;
 }
 
+kymo_err kymo_jit_code_module(kymo_jit_code *jit, const kymo_event_module *module)
+{
+    return jit ? kymo_jit_mappings_module(&jit->mappings, module) : KYMO_OK;
+}
+
 void kymo_jit_code_look(kymo_jit_code *jit, uint64_t now_ns)
 {
-    if (!jit || now_ns < jit->next_look_ns || jit->hits.len == 0 ||
-        (jit->files.perf_map >= 0 && jit->files.jitdump >= 0))
+    if (!jit || now_ns < jit->next_look_ns || jit->hits.len == 0)
         return;
     /* Ever more rarely: most that make code say nothing of it. */
     jit->next_look_ns = now_ns + jit->look_every_ns;
     if (jit->look_every_ns < LOOK_MOST_NS)
         jit->look_every_ns *= 2;
     kymo_jit_files_look(&jit->files);
+    kymo_jit_mappings_look(&jit->mappings, jit->files.pid);
 }
 
 /* ---- what was hit ---- */
@@ -168,6 +176,20 @@ static kymo_err write_piece(struct writing *w, int fd, const kymo_code_entry *en
     jit->pieces++;
     jit->lines_bytes += with_lines ? bytes : 0;
     return w->events->code(w->context, &e);
+}
+
+static kymo_err write_mappings(struct writing *w)
+{
+    const struct kymo_jit_mappings *m = &w->jit->mappings;
+    for (uint32_t i = 0; i < m->mappings.len; i++) {
+        kymo_event_module e;
+        kymo_jit_mappings_get(m, i, &e);
+        e.process = w->process;
+        e.module = KYMO_JIT_FIRST_MODULE + i;
+        if (is_hit(w->jit, e.start, e.end - e.start))
+            KYMO_TRY(w->events->module(w->context, &e));
+    }
+    return KYMO_OK;
 }
 
 static size_t past_taken(size_t *next, size_t at)
@@ -264,6 +286,7 @@ kymo_err kymo_jit_code_write(kymo_jit_code *jit, uint32_t process, const kymo_ev
     if (!jit || jit->hits.len == 0)
         return KYMO_OK;
     kymo_jit_files_look_last(&jit->files);
+    kymo_jit_mappings_look(&jit->mappings, jit->files.pid);
     qsort(jit->hits.data, jit->hits.len, sizeof *jit->hits.data, by_value);
     kymo_index_deinit(&jit->hit_index); /* of the order before */
     struct writing *w = calloc(1, sizeof *w);
@@ -273,8 +296,8 @@ kymo_err kymo_jit_code_write(kymo_jit_code *jit, uint32_t process, const kymo_ev
     w->process = process;
     w->events = events;
     w->context = context;
-    kymo_err err = KYMO_OK;
-    if (jit->files.perf_map >= 0)
+    kymo_err err = write_mappings(w);
+    if (err == KYMO_OK && jit->files.perf_map >= 0)
         err = write_perf_map(w);
     if (err == KYMO_OK && jit->files.jitdump >= 0)
         err = write_jitdump(w);

@@ -21,6 +21,9 @@
 
 #include "profile/events.h"
 
+/* Modules that are found so are numbered from here on. */
+#define KYMO_JIT_FIRST_MODULE 0xc0000000u
+
 typedef struct kymo_jit_code kymo_jit_code;
 
 /* NULL is allowed in every function but create. KYMO_E_NOMEM. */
@@ -31,6 +34,11 @@ void kymo_jit_code_destroy(kymo_jit_code *jit);
 /* Code at this address, outside every module, was in a stack. KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_jit_code_hit(kymo_jit_code *jit, uint64_t address);
+
+/* A module of the process. V8 maps the part of its own file that holds its built-in code a second
+ * time, beside what it makes: code there is this module's. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_jit_code_module(kymo_jit_code *jit, const kymo_event_module *module);
 
 /* Looks for the files, if it is time; to be called now and then. */
 void kymo_jit_code_look(kymo_jit_code *jit, uint64_t now_ns);

@@ -176,6 +176,7 @@ static kymo_err on_module(void *context, uint32_t module, const struct kymo_modu
     }
     e.path = module_path(to, entry, e.start, path);
     KYMO_TRY(to->events->module(to->context, &e));
+    KYMO_TRY(kymo_jit_code_module(to->jit, &e));
     KYMO_TRY(want_table(to, entry, e.path));
     if (strcmp(e.path, "[vdso]") != 0)
         return KYMO_OK;
@@ -195,13 +196,6 @@ static kymo_err on_module_unload(void *context, uint32_t module, uint64_t time_n
     return to->events->module_unload(to->context, &e);
 }
 
-static kymo_err note_generated(struct kymo_session_events *to, uint64_t address)
-{
-    if (!to->jit)
-        KYMO_TRY(kymo_jit_code_create(to->pid, &to->jit));
-    return kymo_jit_code_hit(to->jit, address);
-}
-
 static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
                          const struct kymo_drain_frame *frames, uint32_t n)
 {
@@ -215,7 +209,7 @@ static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
     }
     for (uint32_t i = 0; i < n; i++) {
         if (frames[i].module == KYMO_NO_MODULE)
-            KYMO_TRY(note_generated(to, frames[i].address - (frames[i].is_return != 0)));
+            KYMO_TRY(kymo_jit_code_hit(to->jit, frames[i].address - (frames[i].is_return != 0)));
         to->frames[i] = (kymo_event_frame){frames[i].address,
                                            frames[i].module == KYMO_NO_MODULE ? KYMO_EVENT_NONE
                                                                               : frames[i].module,

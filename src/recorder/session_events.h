@@ -57,7 +57,7 @@ struct kymo_session_events {
 
     KYMO_VEC(uint32_t) threads;                 /* numbers in the recording, by the drain's */
     KYMO_VEC(pid_t) tids;                       /* likewise */
-    kymo_jit_code *jit;                         /* NULL: nothing was outside every module yet */
+    kymo_jit_code *jit;                         /* NULL: no memory for it */
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
     uint32_t batched;
     uint32_t batch_thread;

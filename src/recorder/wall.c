@@ -415,7 +415,8 @@ kymo_err kymo_wall_answer(kymo_wall *w, const struct kymo_drain_answer *a)
 /* ---- life ---- */
 
 kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session, pid_t pid,
-                          uint32_t process, uint32_t *next_thread, kymo_wall **out)
+                          uint32_t process, uint32_t *next_thread, kymo_jit_code *jit,
+                          kymo_wall **out)
 {
     kymo_wall *w = calloc(1, sizeof *w);
     if (!w)
@@ -427,7 +428,10 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
         .session = session,
         .pid = pid,
         .store = shared->store,
-        .stacks = {.events = shared->events, .context = shared->context, .process = process},
+        .stacks = {.events = shared->events,
+                   .context = shared->context,
+                   .process = process,
+                   .jit = jit},
     };
     kymo_err err = kymo_wall_finder_init(&w->finder);
     if (err == KYMO_OK)

@@ -25,6 +25,7 @@
 #include "buffer/drain.h"
 #include "buffer/session.h"
 #include "profile/events.h"
+#include "recorder/jit_code.h"
 
 /* What the processes of a recording have in common. */
 typedef struct kymo_wall_shared kymo_wall_shared;
@@ -39,10 +40,12 @@ int kymo_wall_due(kymo_wall_shared *shared, uint64_t now_ns);
 /* When it will be. */
 uint64_t kymo_wall_next_ns(const kymo_wall_shared *shared);
 
-/* A process. session and next_thread, the number of the recording's next thread, outlive it. */
+/* A process. session, next_thread, the number of the recording's next thread, and jit,
+ * which may be NULL, outlive it. */
 KYMO_NODISCARD
 kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session, pid_t pid,
-                          uint32_t process, uint32_t *next_thread, kymo_wall **out);
+                          uint32_t process, uint32_t *next_thread, kymo_jit_code *jit,
+                          kymo_wall **out);
 void kymo_wall_destroy(kymo_wall *wall);
 
 /* A look at every thread. */

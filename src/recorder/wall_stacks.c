@@ -100,6 +100,8 @@ static kymo_err announce_stack(struct kymo_wall_stacks *s, const struct kymo_wal
             kymo_remote_module_at(s->remote, pcs[i] - (uint64_t)is_return);
         if (m && m->number == UINT32_MAX)
             KYMO_TRY(announce_module(s, m));
+        if (!m)
+            KYMO_TRY(kymo_jit_code_hit(s->jit, pcs[i] - (uint64_t)is_return));
         s->frames.data[s->frames.len++] = (kymo_event_frame){
             .address = m ? pcs[i] - m->bias : pcs[i],
             .module = m ? KYMO_WALL_FIRST + m->number : KYMO_EVENT_NONE,

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "profile/events.h"
+#include "recorder/jit_code.h"
 #include "recorder/remote.h"
 
 #define KYMO_WALL_FIRST 0xc0000000u
@@ -46,12 +47,13 @@ struct kymo_wall_stack {
     uint64_t generation; /* of the modules */
 };
 
-/* Private but for remote. */
+/* Private but for remote and jit. */
 struct kymo_wall_stacks {
     const kymo_event_handler *events;
     void *context;
     uint32_t process;
     kymo_remote *remote;
+    kymo_jit_code *jit; /* told of what is outside every module; may be NULL */
     uint32_t next_module;
     KYMO_VEC(struct kymo_wall_stack) stacks;
     KYMO_VEC(uint64_t) pcs;

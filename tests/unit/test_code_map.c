@@ -189,6 +189,38 @@ static void stacks_are_named_by_the_time_of_their_samples(void **state)
     kymo_profile_destroy(p);
 }
 
+/* V8 maps its built-in code once more; the recorder tells of it when stacks are written already. */
+static void code_that_is_mapped_twice_is_its_modules(void **state)
+{
+    (void)state;
+    kymo_code_map map = {0};
+    kymo_profile *p = new_profile();
+    add_process(p, 1, 0);
+    uint32_t thread = add_thread(p, 0, 1, 0);
+    uint32_t stack = add_stack(p, KYMO_NONE, add_frame(p, KYMO_NONE, 0x7000010));
+    uint32_t later = add_stack(p, KYMO_NONE, add_frame(p, KYMO_NONE, 0x8000010));
+    ok(kymo_profile_add_sample(p, thread, 1, stack, 1, KYMO_SAMPLE_CPU, 0));
+    ok(kymo_profile_add_sample(p, thread, 2, later, 1, KYMO_SAMPLE_CPU, 0));
+    ok(kymo_profile_finish(p));
+    kymo_module m = {.size = sizeof m,
+                     .path = "/bin/js",
+                     .start = 0x7000000,
+                     .end = 0x7001000,
+                     .load_bias = 0x7000000 - 0x4000};
+    uint32_t id;
+    ok(kymo_profile_add_module(p, &m, &id));
+    m.start = 0x8000000;
+    m.end = 0x8001000;
+    m.load_ns = 3; /* after the sample */
+    ok(kymo_profile_add_module(p, &m, &id));
+    ok(kymo_code_map_apply(&map, p));
+    kymo_samples s = kymo_profile_samples(p, thread);
+    check_stack(p, s.stack[0], "js+0x4010");
+    check_stack(p, s.stack[1], "0x8000010");
+    kymo_code_map_deinit(&map);
+    kymo_profile_destroy(p);
+}
+
 /* Each sample would need its deep stack translated anew: it takes no longer than it may. */
 static void a_hostile_recording_is_bounded(void **state)
 {
@@ -223,6 +255,7 @@ int main(void)
         cmocka_unit_test(the_last_entry_wins),
         cmocka_unit_test(impossible_code_is_refused),
         cmocka_unit_test(stacks_are_named_by_the_time_of_their_samples),
+        cmocka_unit_test(code_that_is_mapped_twice_is_its_modules),
         cmocka_unit_test(a_hostile_recording_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

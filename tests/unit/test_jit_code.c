@@ -177,6 +177,47 @@ static void a_mapped_jitdump_is_found(void **state)
     kymo_bytes_deinit(&file);
 }
 
+/* A part of a file of a module, mapped at another place, too. */
+static void code_that_is_mapped_twice_is_told(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/kymo-mapped.XXXXXX";
+    char path[96];
+    static const uint8_t id[4] = {1, 2, 3, 4};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 65536), 0);
+    void *map = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 16384);
+    assert_ptr_not_equal(map, MAP_FAILED);
+    kymo_event_module module = {.module = 1,
+                                .process = 3,
+                                .start = 0x401000,
+                                .end = 0x409000,
+                                .load_bias = 0x400000 - 0x10000,
+                                .file_offset = 4096,
+                                .load_ns = 5,
+                                .path = path,
+                                .build_id = id,
+                                .build_id_len = sizeof id};
+    assert_int_equal(kymo_jit_code_module(jit, &module), KYMO_OK);
+    hit((uintptr_t)map + 100);
+    kymo_jit_code_look(jit, 1);
+    munmap(map, 8192);
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+    char expected[512];
+    /* 0x4000 of the file is 0x404000 of the module, 0x14000 of the ELF file. */
+    snprintf(expected, sizeof expected,
+             "module 3221225472 process=3 start=%#llx end=%#llx bias=%#llx offset=0x4000 load=0 "
+             "main=0 build_id=01020304 path=\"%s\"\n",
+             (unsigned long long)(uintptr_t)map, (unsigned long long)(uintptr_t)map + 8192,
+             (unsigned long long)(uintptr_t)map - 0x14000, path);
+    check(expected);
+}
+
 /* Each line of a hostile map covers all that was hit. */
 static void overlaps_are_bounded(void **state)
 {
@@ -201,6 +242,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_name_counts_before_what_was_open, begin, end),
         cmocka_unit_test_setup_teardown(files_of_others_do_not_count, begin, end),
         cmocka_unit_test_setup_teardown(a_mapped_jitdump_is_found, begin, end),
+        cmocka_unit_test_setup_teardown(code_that_is_mapped_twice_is_told, begin, end),
         cmocka_unit_test_setup_teardown(overlaps_are_bounded, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
