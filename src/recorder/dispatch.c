@@ -12,11 +12,16 @@
  *
  * The look and the signal. What lies between is a window in which the thread may go to sleep; a
  * signal that comes then ends its call with EINTR, and so does one that finds the thread in the
- * kernel on its way to sleep. That is some W microseconds before each sleep, so at one signal a
- * period, W / period of all waits would see it: too many. So a thread that goes to sleep of its own
- * will gets a share of the ticks, chosen by lot. The handler sees which calls were disturbed; the
- * share follows from their odds. One that was preempted by the recorder itself is between two
- * instructions of its own, and sees nothing.
+ * kernel on its way to sleep. The signal is carried to the other CPU by an interrupt, which takes
+ * tens of microseconds on a virtual machine. With every tick, some 3 in 1000 waits would see it:
+ * too many. So a thread that goes to sleep of its own will gets a share of the ticks, chosen by
+ * lot. The handler sees which calls were disturbed; the share follows from that.
+ *
+ * Following. One that was preempted by this very thread is no such gamble: it is between two
+ * instructions of its own, and gets the signal before the next one. (But if it has hardly run since
+ * it woke it may be in its wait still: a poll whose time is over looks for signals once more. Such
+ * a one is looked at again a moment later.) So for some ticks at a time we stay on the CPU of one
+ * of those that sleep, and it gets all of them.
  *
  * Catching up. The recorder may come late to its CPU when all of them are busy; ticks that were
  * missed come back as shorter periods for a while. Who has had its samples is left out then.
@@ -52,7 +57,8 @@
 #define SHARE_CALLS 64u /* sleeps after which the share is set anew */
 #define CALLS_PER_DISTURBED 3000u
 /* A poll that has just been woken by its time-out looks for signals once more. */
-#define WAKE_NS 15000u
+#define WAKE_NS 80000u
+#define FOLLOW_TICKS 16u
 #define LOOK_NS 5000u /* a look that took longer is too old to act on */
 #define LOOKS 3
 #define RESEND_NS 50000000u
@@ -77,6 +83,7 @@ struct target {
     uint32_t entry;   /* of the watch */
     uint32_t answers; /* of the slot, when the last signal was sent */
     int is_sent;
+    int is_owed; /* it had just been woken when its turn came */
     siginfo_t info;
     uint64_t sent_run_ns;
     uint64_t run_ns;   /* at the last look */
@@ -101,9 +108,27 @@ struct kymo_dispatch {
     uint32_t stop; /* a futex */
     uint64_t random;
     /* Of this tick. */
-    double lot; /* 0 to 1: a share larger than this is drawn */
+    int owed;      /* somebody is to be looked at once more */
+    int is_second; /* this is that look */
+    double lot;    /* 0 to 1: a share larger than this is drawn */
     int64_t lag_ns;
+    /* On whose CPU we stay, and who is next: one of those that were seen since. */
+    struct target *followed, *next;
+    uint32_t seen;
+    uint32_t alone; /* times that nobody was next */
 };
+
+static uint64_t next_random(kymo_dispatch *d)
+{
+    d->random += 0x9e3779b97f4a7c15u;
+    return kymo_hash_mix(d->random, 0x5851f42d4c957f2du);
+}
+
+/* 0 up to 1. */
+static double next_fraction(kymo_dispatch *d)
+{
+    return (double)(next_random(d) >> 11) * 0x1p-53;
+}
 
 /* ---- one thread ---- */
 
@@ -152,10 +177,13 @@ static void keep_books(kymo_dispatch *d, struct target *t, const struct kymo_wat
         t->sent_run_ns = look->run_ns;
     if (t->credit_ns > CREDIT_PERIODS * period_ns)
         t->credit_ns = CREDIT_PERIODS * period_ns;
-    if (is_sleeper(d, t, look->run_ns))
+    if (is_sleeper(d, t, look->run_ns)) {
         t->credit_ns = 0;
-    else if (t->credit_ns > d->lag_ns && look->place != KYMO_WATCH_OFF)
+        if (look->changed && next_random(d) % ++d->seen == 0)
+            d->next = t;
+    } else if (t->credit_ns > d->lag_ns && look->place != KYMO_WATCH_OFF) {
         d->lag_ns = t->credit_ns;
+    }
 }
 
 static int is_target(const kymo_dispatch *d, struct target *t, const struct kymo_watch_look *look)
@@ -169,8 +197,8 @@ static int is_target(const kymo_dispatch *d, struct target *t, const struct kymo
         return 0;
     int sleeper = is_sleeper(d, t, look->run_ns);
     if (look->place == KYMO_WATCH_PREEMPTED)
-        return look->changed && look->awake_ns > WAKE_NS &&
-               (sleeper ? d->is_alone : t->credit_ns > LAG_PERIODS / 2 * period_ns);
+        return look->changed && (sleeper ? d->is_alone || d->followed == t
+                                         : t->credit_ns > LAG_PERIODS / 2 * period_ns);
     return sleeper ? d->lot < t->share : t->credit_ns > -TICK_MOST_NS - 4 * period_ns;
 }
 
@@ -197,34 +225,31 @@ static void on_look(void *context, void *user, const struct kymo_watch_look *loo
 {
     struct process *p = context;
     struct target *t = user;
-    int signalled = is_target(p->of, t, look) && is_there_still(p, t, look);
+    kymo_dispatch *d = p->of;
+    int signalled = (!d->is_second || t->is_owed) && is_target(d, t, look);
+    t->is_owed = 0;
+    if (signalled && look->place == KYMO_WATCH_PREEMPTED && look->awake_ns < WAKE_NS) {
+        signalled = 0;
+        t->is_owed = !d->is_second;
+        d->owed |= t->is_owed;
+    }
+    signalled = signalled && is_there_still(p, t, look);
     if (signalled) {
         uint32_t answers = kymo_load_acquire(&t->thread.slot->answers);
         send_signal(t);
         t->answers = answers;
     }
-    keep_books(p->of, t, look, signalled);
+    keep_books(d, t, look, signalled);
 }
 
 /* ---- ticks ---- */
-
-static uint64_t next_random(kymo_dispatch *d)
-{
-    d->random += 0x9e3779b97f4a7c15u;
-    return kymo_hash_mix(d->random, 0x5851f42d4c957f2du);
-}
-
-/* 0 up to 1. */
-static double next_fraction(kymo_dispatch *d)
-{
-    return (double)(next_random(d) >> 11) * 0x1p-53;
-}
 
 /* Whether anything ran. */
 static int tick(kymo_dispatch *d, uint32_t number)
 {
     int ran = 0;
     d->lag_ns = 0;
+    d->owed = 0;
     d->lot = next_fraction(d);
     for (size_t i = 0; i < d->processes.len; i++) {
         struct process *p = d->processes.data[i];
@@ -264,9 +289,34 @@ static void ask_for_short_slices(void)
     (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 
+/* The CPU to stay on; -1: any. */
+static int follow_next(kymo_dispatch *d)
+{
+    /* Where nobody ran, the last one may be next, too. */
+    if (d->next || ++d->alone >= REST_TICKS / FOLLOW_TICKS) {
+        d->followed = d->next;
+        d->alone = 0;
+    }
+    d->next = NULL;
+    d->seen = 0;
+    return d->followed ? kymo_watch_cpu(d->followed->process->watch, d->followed->entry) : -1;
+}
+
+static void stay_on(int cpu, const cpu_set_t *all)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    if (cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, all))
+        CPU_SET((size_t)cpu, &one);
+    (void)sched_setaffinity(0, sizeof one, CPU_COUNT(&one) ? &one : all);
+}
+
 static void *run(void *dispatch)
 {
     kymo_dispatch *d = dispatch;
+    cpu_set_t all;
+    int may_stay = sched_getaffinity(0, sizeof all, &all) == 0 && !d->is_alone;
+    int cpu = -1;
     ask_for_short_slices();
     uint64_t base_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     uint64_t period_ns = d->period_ns;
@@ -277,7 +327,19 @@ static void *run(void *dispatch)
         pthread_mutex_lock(&d->lock);
         int ran = tick(d, number);
         int64_t lag_ns = d->lag_ns;
+        if (d->owed) {
+            pthread_mutex_unlock(&d->lock);
+            wait_until(d, kymo_clock_ns(CLOCK_MONOTONIC) + WAKE_NS);
+            pthread_mutex_lock(&d->lock);
+            d->is_second = 1;
+            (void)tick(d, number);
+            d->is_second = 0;
+        }
+        int now_on = may_stay && number % FOLLOW_TICKS == 0 ? follow_next(d) : cpu;
         pthread_mutex_unlock(&d->lock);
+        if (now_on != cpu)
+            stay_on(now_on, &all);
+        cpu = now_on;
         base_ns += period_ns;
         period_ns = !ran                                           ? REST_EVERY * d->period_ns
                     : lag_ns > LAG_PERIODS * (int64_t)d->period_ns ? d->period_ns / 4 * 3
@@ -444,6 +506,10 @@ void kymo_dispatch_remove(kymo_dispatch *d, uint32_t number)
     pthread_mutex_lock(&d->lock);
     struct target *t = d->targets.data[number];
     d->targets.data[number] = NULL;
+    if (d->followed == t)
+        d->followed = NULL;
+    if (d->next == t)
+        d->next = NULL;
     kymo_watch_remove(t->process->watch, t->entry);
     t->process->threads--;
     drop_if_empty(d, t->process);

@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,9 @@
 
 #include "base/vec.h"
 
-#define IDLE_ROUNDS 64u
-#define FEW 2u /* idle threads that are looked at each time: cheaper than two clocks */
+#define IDLE_ROUNDS 32u
+#define NEW_ROUNDS 8u /* of these before a new thread that does not run is idle */
+#define FEW 2u        /* idle threads that are looked at each time: cheaper than two clocks */
 #define SWEEP 16u
 #define THREADS_PER_CLOCK 64u
 /* Rounds in which it was not to be told whether others ran, because active ones moved their figures
@@ -43,6 +45,7 @@
 #define PROBE_LOOKS 3
 #define PROBE_TRIES 20
 #define STATUS_MAX 8192u
+#define STAT_CPU 39 /* the field */
 
 struct thread {
     pid_t tid; /* 0: the entry is free */
@@ -128,6 +131,16 @@ int kymo_watch_parse_status(const char *text, struct kymo_watch_look *look)
     return 1;
 }
 
+int kymo_watch_parse_cpu(const char *text)
+{
+    /* The name, which may hold anything, ends at the last parenthesis; state is the third field. */
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < STAT_CPU; field++)
+        at = strchr(at + 1, ' ');
+    uint64_t cpu;
+    return at && parse_number(at + 1, &cpu) && cpu < INT_MAX ? (int)cpu : -1;
+}
+
 static int open_file(const struct kymo_watch *w, pid_t tid, const char *name)
 {
     char path[128];
@@ -171,6 +184,17 @@ static int read_status(const struct kymo_watch *w, struct thread *t, struct kymo
     char text[STATUS_MAX];
     return read_file(w, t->tid, "status", &t->status, text, sizeof text) &&
            kymo_watch_parse_status(text, look);
+}
+
+int kymo_watch_cpu(const kymo_watch *w, uint32_t entry)
+{
+    char text[1024];
+    int fd = open_file(w, w->threads.data[entry].tid, "stat");
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return kymo_watch_parse_cpu(text);
 }
 
 /* ---- a look ---- */
@@ -326,6 +350,7 @@ kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
         w->threads.data[*out] = t;
     }
     put(w, *out, 0);
+    w->threads.data[*out].unchanged = IDLE_ROUNDS - NEW_ROUNDS;
     return KYMO_OK;
 }
 

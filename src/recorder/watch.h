@@ -60,6 +60,9 @@ void kymo_watch_remove(kymo_watch *watch, uint32_t entry);
 /* Looks at one thread. Returns 0 when it is gone, or nothing consistent was to be read. */
 int kymo_watch_look(kymo_watch *watch, uint32_t entry, struct kymo_watch_look *look);
 
+/* On which CPU the thread is or was; -1: not to be read. */
+int kymo_watch_cpu(const kymo_watch *watch, uint32_t entry);
+
 /* Looks at all threads that may have run since the last round, and calls seen at once after each
  * look. Threads that did not run for many rounds cost nothing of their own: that none of them ran
  * is seen at the process's CPU clock. seen must not add or remove threads. */
@@ -68,8 +71,10 @@ void kymo_watch_round(kymo_watch *watch, kymo_watch_seen *seen, void *context);
 /* Whether the last round found that any thread had run since the one before. */
 int kymo_watch_is_active(const kymo_watch *watch);
 
-/* For tests: what the two files say. Return 0 when that is not what the kernel writes. */
+/* For tests: what the files say. Return 0 when that is not what the kernel writes. */
 int kymo_watch_parse_schedstat(const char *text, uint64_t *run_ns, uint64_t *arrivals);
 int kymo_watch_parse_status(const char *text, struct kymo_watch_look *look);
+/* Of stat: the CPU; -1. */
+int kymo_watch_parse_cpu(const char *text);
 
 #endif

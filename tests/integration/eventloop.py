@@ -5,12 +5,18 @@ The loops run side by side: what they print of themselves is in CPU time, which 
 change, and being preempted is what real servers know, too.
 
 Shares are of A and B together: what the kernel uses to put the thread to sleep and to wake it, some
-2 % here, is in neither. With timers, which the kernel looks at in its tick only, shares are not
+2 % here, is in neither. So is what the loop uses to read its own clock: the kernel looks there whether
+somebody else is to run, so that the dispatcher finds the loop there more often than its time is, up to
+9 % instead of 3 % on one CPU, and of those samples nothing is asked but that they are not in the wait.
+It also gets on the loop's CPU some time after its tick, tens of microseconds or, on a busy machine,
+hundreds, and what the loop does first after it woke has that much less than its share. A share of few
+samples is off by chance: by no more than three standard deviations. With timers, which the kernel looks at in its tick only, shares are not
 judged: waits that end with the tick (recv's time-out does) keep the work out of its sight. What is
 judged of them is that they disturb nothing, and that their weights add up to the CPU time, or, where
 no tick saw the thread at all, that the report says that all of it is unsampled.
 """
 import json
+import math
 import os
 
 from kymotest import (WORKLOADS, Recording, Running, add_case, check, engines, folder, main,
@@ -28,6 +34,10 @@ WAITS = {"poll": ["wait_poll", "__poll", "poll", "__GI___poll"],
          "recv": ["wait_recv", "__libc_recv", "recv", "__recv"]}
 
 
+def by_chance(share, samples):
+    return 3 * math.sqrt(share * (1 - share) / samples) if samples else 1
+
+
 def judge(way, recording):
     """Returns what is wrong."""
     result = recording.result
@@ -40,26 +50,29 @@ def judge(way, recording):
     if report.quality["engine"] == "timer" and report.quality["samples"] == 0:
         accounted_s = report.quality["cpu_unsampled_s"]
     figures = {"CPU": (accounted_s / recording.cpu_s, 1, 0.01)}
-    if report.quality["engine"] == "perf":
-        figures["in the wait"] = (waiting, 0, 0.02)
+    if report.quality["engine"] != "timer":
+        samples = report.quality["samples"]
+        figures["in the wait"] = (waiting, 0, max(0.02, by_chance(0.02, samples)))
         for name, cpu in (("burn_a", truth["cpu_a"]), ("burn_b", truth["cpu_b"])):
-            figures[name] = (report.self_s(name) / work_s,
-                             cpu / (truth["cpu_a"] + truth["cpu_b"]), 0.02)
+            share = cpu / (truth["cpu_a"] + truth["cpu_b"])
+            exact = 0.04 if report.quality["engine"] == "dispatch" else 0.02
+            figures[name] = (report.self_s(name) / work_s, share,
+                             max(exact, by_chance(share, samples)))
     say(f"{way}: {truth['calls']} waits, {truth['eintr']} saw EINTR; {report.quality['samples']} "
         "samples; "
         + ", ".join(f"{name} {value:.4f} ({true:.4f})"
                     for name, (value, true, _) in figures.items()))
-    check(truth["calls"] >= 1000, "fewer than 1000 waits: this machine is too busy to tell")
+    check(truth["calls"] >= 500, "fewer than 500 waits: this machine is too busy to tell")
     wrong = [f"{way}: {name} is {value:.4f}, in truth {true:.4f}"
              for name, (value, true, tolerance) in figures.items() if abs(value - true) > tolerance]
-    if truth["eintr"] * 1000 > truth["calls"]:
+    if truth["eintr"] > max(1, truth["calls"] / 1000):
         wrong.append(f"{way}: {truth['eintr']} of {truth['calls']} waits saw EINTR")
     if report.lost():
         wrong.append(f"{way}: lost {report.lost()}")
     return wrong
 
 
-def loops(engine, cpus):
+def loops(engine, cpus, duty=19):
     if cpus > os.cpu_count():
         skip("there is only one CPU")
     if engine not in engines():
@@ -67,7 +80,7 @@ def loops(engine, cpus):
     running = []
     for way in WAYS:
         path = folder() / "recording.kymo"
-        command = record_command([WORKLOADS / "eventloop", way, SECONDS], path, engine=engine)
+        command = record_command([WORKLOADS / "eventloop", way, SECONDS, duty], path, engine=engine)
         running.append((path, Running(command, cpus=sorted(os.sched_getaffinity(0))[:cpus])))
     recordings = [Recording(path, r.finish(), tools_for(None)) for path, r in running]
     wrong = [what for way, recording in zip(WAYS, recordings) for what in judge(way, recording)]
@@ -77,4 +90,7 @@ def loops(engine, cpus):
 for which in ("perf", "timer"):
     for number in (1, 2):
         add_case(f"{which}.{number}cpu", loops, which, number)
+for number in (1, 2):
+    for percent in (1, 10, 50):
+        add_case(f"dispatch.{number}cpu.{percent}", loops, "dispatch", number, percent)
 main()

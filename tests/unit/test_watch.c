@@ -105,6 +105,23 @@ static void the_two_files(void **state)
     assert_int_equal(look.nonvoluntary, 4);
 }
 
+static void a_cpu(void **state)
+{
+    (void)state;
+    static const char fields[] =
+        " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 "
+        "27 28 29 30 31 32 33 34 35 ";
+    char text[256];
+    snprintf(text, sizeof text, "17 (a) b)%s5 0 0\n", fields);
+    assert_int_equal(kymo_watch_parse_cpu(text), 5);
+    snprintf(text, sizeof text, "17 (a)%s", fields);
+    assert_int_equal(kymo_watch_parse_cpu(text), -1);
+    snprintf(text, sizeof text, "17 (a)%s99999999999 0\n", fields);
+    assert_int_equal(kymo_watch_parse_cpu(text), -1);
+    assert_int_equal(kymo_watch_parse_cpu(""), -1);
+    assert_int_equal(kymo_watch_parse_cpu("1 (x) S 1 2"), -1);
+}
+
 static void places(void **state)
 {
     (void)state;
@@ -289,9 +306,8 @@ static int remove_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_two_files), cmocka_unit_test(places),
-        cmocka_unit_test(idle_threads),  cmocka_unit_test(a_process),
-        cmocka_unit_test(the_probe),
+        cmocka_unit_test(the_two_files), cmocka_unit_test(a_cpu),     cmocka_unit_test(places),
+        cmocka_unit_test(idle_threads),  cmocka_unit_test(a_process), cmocka_unit_test(the_probe),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * eventloop.c poll|epoll_wait|nanosleep|recv [SECONDS] - 0.5 ms of CPU in burn_a, 0.2 ms in burn_b,
- * then a wait of 3 ms, again and again: what a server does, and what a careless profiler samples in
- * its sleep and interrupts. Prints one line of JSON: the waits, how many of them ended in EINTR,
- * and the CPU seconds of each function and of the process.
+ * eventloop.c poll|epoll_wait|nanosleep|recv [SECONDS [DUTY]] - 0.5 ms of CPU in burn_a, 0.2 ms in
+ * burn_b, then a wait of 3 ms, again and again: what a server does, and what a careless profiler
+ * samples in its sleep and interrupts. DUTY, in percent, is how much of its time it works; 19 if
+ * not given. Prints one line of JSON: the waits, how many of them ended in EINTR, and the CPU
+ * seconds of each function and of the process.
  */
 #include <poll.h>
 #include <sys/epoll.h>
@@ -15,7 +16,8 @@
 DEFINE_BURN(burn_a, 5)
 DEFINE_BURN(burn_b, 2)
 
-enum { WAIT_MS = 3 };
+/* Of each wait. */
+static int wait_ms = 3;
 
 /* Both ends of a connection on which nothing is ever sent. */
 static int quiet[2];
@@ -24,18 +26,18 @@ static int epoll_fd;
 static int wait_poll(void)
 {
     struct pollfd fd = {.fd = quiet[0], .events = POLLIN};
-    return poll(&fd, 1, WAIT_MS);
+    return poll(&fd, 1, wait_ms);
 }
 
 static int wait_epoll(void)
 {
     struct epoll_event event;
-    return epoll_wait(epoll_fd, &event, 1, WAIT_MS);
+    return epoll_wait(epoll_fd, &event, 1, wait_ms);
 }
 
 static int wait_nanosleep(void)
 {
-    struct timespec t = {.tv_nsec = WAIT_MS * 1000000};
+    struct timespec t = {.tv_nsec = wait_ms * 1000000};
     return nanosleep(&t, NULL);
 }
 
@@ -59,19 +61,23 @@ int main(int argc, char **argv)
         if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)
             wait = ways[i].wait;
     if (!wait) {
-        fprintf(stderr, "usage: eventloop poll|epoll_wait|nanosleep|recv [SECONDS]\n");
+        fprintf(stderr, "usage: eventloop poll|epoll_wait|nanosleep|recv [SECONDS [DUTY]]\n");
         return 2;
     }
     must(socketpair(AF_UNIX, SOCK_STREAM, 0, quiet) == 0, "socketpair");
-    struct timeval timeout = {.tv_usec = WAIT_MS * 1000};
+    const double duty = number_argument(argc, argv, 3, 18.9) / 100;
+    if (duty < 0.05)
+        wait_ms = 30; /* else it would be hardly any work at a time */
+    const double work_ns = wait_ms * 1e6 * duty / (1 - duty);
+    struct timeval timeout = {.tv_usec = wait_ms * 1000};
     must(setsockopt(quiet[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0,
          "setsockopt");
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN};
     must(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, quiet[0], &event) == 0, "epoll_ctl");
 
-    const uint64_t rounds_a = rounds_for_ns(burn_a, 500000);
-    const uint64_t rounds_b = rounds_for_ns(burn_b, 200000);
+    const uint64_t rounds_a = rounds_for_ns(burn_a, (uint64_t)(work_ns * 5 / 7));
+    const uint64_t rounds_b = rounds_for_ns(burn_b, (uint64_t)(work_ns * 2 / 7));
     const uint64_t end =
         clock_ns(CLOCK_MONOTONIC) + (uint64_t)(number_argument(argc, argv, 2, 2.0) * 1e9);
     uint64_t a_ns = 0, b_ns = 0;
