@@ -49,6 +49,7 @@ kymo_hazard_test(lowmem "^8 MiB: there, 64 MiB: refused")
 kymo_hazard_test(single "^{\"getc_ns\":[0-9.]+,\"malloc_ns\":[0-9.]+}" 3)
 kymo_hazard_test(mallocthread "^4 threads, 0 blocks were changed")
 kymo_hazard_test(maskall "ended well")
+kymo_hazard_test(rawaction "^every signal has its default action")
 foreach(how prctl syscall threads strict)
     kymo_workload_test(hazards.seccomp.${how} "^behind the filter all went well"
         ${kymo_workloads}/hazards seccomp ${how})

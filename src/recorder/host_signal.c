@@ -59,6 +59,7 @@ kymo_err kymo_host_follow_signal(kymo_host *h, uint64_t now_ns)
     int known = now == SIGURG || now == SIGWINCH ||
                 (now >= (uint32_t)SIGRTMIN && now <= (uint32_t)SIGRTMAX);
     h->signal = known ? (int)now : 0;
+    h->out.deaf = h->signal == 0;
     set_signal_of_events(h);
     kymo_store_release(&h->session->signal_done, now);
     if (h->signal == 0)

@@ -26,7 +26,7 @@ static kymo_err stop_sending(kymo_host *h, uint64_t now_ns)
     static const char text[] = "the program set the signal that samples arrived by back to its "
                                "default, by a system call of its own: from then on it was not "
                                "sampled";
-    h->signal_lost = 1;
+    h->signal_lost = h->out.deaf = 1;
     for (uint32_t i = 0; i < h->slots_seen; i++)
         kymo_host_disarm(h, i);
     kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};

@@ -103,7 +103,7 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     uint64_t least_ns = t->last_cpu_ns + t->unknown * to->period_ns;
     if (t->unknown && cpu_ns < least_ns && !(t->flags & KYMO_SLOT_MAIN && to->main_cpu_ns))
         cpu_ns = least_ns;
-    if (to->replaced && t->flags & KYMO_SLOT_MAIN) {
+    if (!t->unknown && (to->deaf || (to->replaced && t->flags & KYMO_SLOT_MAIN))) {
         to->unsampled_ns += cpu_ns - t->last_cpu_ns;
         cpu_ns = t->last_cpu_ns;
     }

@@ -42,6 +42,7 @@ struct kymo_session_events {
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
     uint64_t main_cpu_before; /* what it had used before this image */
+    int deaf;     /* samples come no more: what threads used since their last one has none */
     int replaced; /* by exec, of what is not recorded: what the main thread used since its last
                    * sample is that image's */
 

@@ -131,7 +131,8 @@ void kymo_wall_ask(struct kymo_wall_finder *f, pid_t tid)
 {
     siginfo_t info = {.si_signo = (int)kymo_load_relaxed(&f->session->signal_now),
                       .si_code = KYMO_ASK_CODE};
-    if (info.si_signo <= 0 || info.si_signo > SIGRTMAX)
+    /* Any other would be deadly, if an exec came first. */
+    if (info.si_signo != SIGURG && info.si_signo != SIGWINCH)
         return;
     info.si_pid = getpid();
     info.si_uid = getuid();

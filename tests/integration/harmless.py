@@ -71,6 +71,27 @@ def check_sampled(report):
     check(report.total_s >= 0.98 * (report.total_s + unsampled), "threads were not sampled")
 
 
+@case
+def rawaction():
+    """A program that takes our handler away by a system call of its own: nothing is sent to it any
+    more, and the report says so."""
+    command = [WORKLOADS / "hazards", "rawaction"]
+    plain = run(command)
+    for engine in ENGINES:
+        recording = record(command, engine=engine)
+        result = recording.result
+        check(result.status == plain.status and result.stdout == plain.stdout,
+              f"{engine}: status {result.status}, prints {result.stdout!r}: {result.stderr}")
+        said = run([recording.kymo, "report", recording.path])
+        notes = said.stdout + said.stderr
+        check("back to its default" in notes, f"{engine}: it is not said: {notes!r}")
+        report = recording.report()
+        unsampled = report.quality["cpu_unsampled_s"]
+        say(f"{engine}: {report.total_s:.3f} s of {recording.cpu_s:.3f} s, {unsampled:.3f} said not to be")
+        check(unsampled >= 0.5, "what came after is not said to be unsampled")
+        check_close("sum", report.total_s + unsampled, recording.cpu_s, 0.02 * recording.cpu_s)
+
+
 def seccomp(how):
     """Behind a filter that kills for any other system call there are samples, and their weights add
     up to the CPU time."""

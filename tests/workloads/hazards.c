@@ -29,6 +29,7 @@ int main(int argc, char **argv)
         {"mallocthread", hazard_mallocthread, "four threads in malloc, free and realloc"},
         {"maskall", hazard_maskall, "a thread that blocks every signal"},
         {"seccomp", hazard_seccomp, "prctl|syscall|threads|strict: a filter that kills"},
+        {"rawaction", hazard_rawaction, "sets every signal back to its default by number"},
         {"ownsignal", hazard_ownsignal, "uses SIGURG and SIGPROF itself"},
         {"dlopen", hazard_dlopen, "ROUNDS PLUGIN: loads, calls and unloads it"},
         {"jumpout", hazard_jumpout, "jumps out of whatever runs, from a handler"},

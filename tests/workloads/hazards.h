@@ -27,6 +27,9 @@ int hazard_mallocthread(int argc, char **argv);
 int hazard_maskall(int argc, char **argv);
 int hazard_ownsignal(int argc, char **argv);
 
+/* hazard_raw.c: a system call that no library sees */
+int hazard_rawaction(int argc, char **argv);
+
 /* hazard_seccomp.c: filters that kill */
 int hazard_seccomp(int argc, char **argv);
 
