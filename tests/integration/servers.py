@@ -55,7 +55,10 @@ def works(name):
     check(report.total_s > 0.05 or not offers("children") and name in ("nginx", "postgres"),
           f"only {report.total_s:.3f} s were recorded")
     if server.own_frames and quality["samples"]:
-        check(quality["stacks_complete"] >= 0.999, f"stacks_complete {quality['stacks_complete']}")
+        # One of some hundreds is more than a thousandth.
+        broken = round((1 - quality["stacks_complete"]) * quality["samples"])
+        check(broken <= 1 + 0.001 * quality["samples"],
+              f"stacks_complete {quality['stacks_complete']}: {broken} are not")
     check((quality.get("disturbed") or 0) <= 0.001 * quality["samples"] + 1,
           f"{quality.get('disturbed')} calls were disturbed")
     if offers("children") and name in ("nginx", "postgres"):

@@ -35,6 +35,7 @@ class Postgres(Server):
     name = "postgres"
     needs = ("pgbench", "psql")
     user_name = "postgres"
+    usual = re.compile("the database system is starting up")  # to who asks whether it has started
 
     @classmethod
     def binary(cls, name):
