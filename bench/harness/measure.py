@@ -6,6 +6,7 @@ import signal
 import statistics
 import subprocess
 import tempfile
+import time
 
 
 class Failed(Exception):
@@ -13,9 +14,11 @@ class Failed(Exception):
 
 
 class Run:
-    """One run: cpu_s of everything that was started, own_s of the program alone."""
+    """One run: cpu_s of everything that was started, own_s of the program alone, elapsed_s from the
+    start to the end."""
 
-    def __init__(self, rusage, output, usage):
+    def __init__(self, rusage, elapsed_s, output, usage):
+        self.elapsed_s = elapsed_s
         self.cpu_s = rusage.ru_utime + rusage.ru_stime
         self.peak_kib = rusage.ru_maxrss
         self.output = output
@@ -24,6 +27,11 @@ class Run:
     @property
     def own_s(self):
         return self.usage["cpu_ns"] / 1e9
+
+    @property
+    def tool_part(self):
+        """What the others used, as part of one CPU all the time."""
+        return (self.cpu_s - self.own_s) / self.elapsed_s
 
 
 def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None, timeout=300):
@@ -41,6 +49,7 @@ def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None
     pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, \
             open(stdin or os.devnull, "rb") as source:
+        begun = time.monotonic()
         child = subprocess.Popen(argv, env=environment, stdin=source, stdout=out, stderr=err,
                                  preexec_fn=pin)
         # wait4 has no time limit of its own.
@@ -48,6 +57,7 @@ def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None
         signal.alarm(timeout)
         try:
             _, status, rusage = os.wait4(child.pid, 0)
+            elapsed_s = time.monotonic() - begun
         finally:
             signal.alarm(0)
             signal.signal(signal.SIGALRM, previous)
@@ -67,7 +77,7 @@ def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None
         raise Failed(f"{' '.join(argv)}: exit status {child.returncode}\n{errors[-2000:]}")
     if usage_of and not usage:
         raise Failed(f"{' '.join(argv)}: {usage_of} did not say what it used")
-    return Run(rusage, output, usage)
+    return Run(rusage, elapsed_s, output, usage)
 
 
 def interleave(rounds, ways):
