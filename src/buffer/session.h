@@ -247,6 +247,8 @@ struct kymo_session {
     /* CPU clock of the thread that calls exec, just before it does. The next image of the process
      * begins with it as its main thread's; stale if that exec failed. */
     uint64_t replaced_cpu_ns;
+    uint32_t relatives;     /* counts forks, and programs that were started with us in their
+                             * environment: there may be more of them than attach */
     uint32_t refusal_count; /* that were ever written, also by children of vfork */
     struct kymo_refusal refusals[KYMO_REFUSALS] __attribute__((aligned(64)));
 

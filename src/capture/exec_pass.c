@@ -119,6 +119,7 @@ int kymo_exec_pass(const char *file, enum kymo_exec_lookup lookup, char *const *
     size_t bytes = kymo_exec_env_bytes(file, lookup, envp);
     if (bytes == 0)
         return call(what, envp);
+    kymo_family_count();
     if (bytes <= ALWAYS_ON_STACK || stack_has(bytes))
         return call_on_stack(bytes, envp, call, what);
     long map = kymo_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,

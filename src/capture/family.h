@@ -57,6 +57,15 @@ KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
 
 #define KYMO_NETWORK_NAMESPACE "/proc/self/ns/net"
 
+/* There is one more that is to be recorded: the recorder waits for it, if it lives longer than
+ * those that have attached. */
+KYMO_SIGNAL_SAFE static inline void kymo_family_count(void)
+{
+    struct kymo_session *header = kymo_load_acquire(&kymo_family.header);
+    if (header)
+        kymo_add_relaxed(&header->relatives, 1u);
+}
+
 /* Which file is at path. Returns 0 if there is none. */
 KYMO_SIGNAL_SAFE int kymo_file_identify(const char *path, struct kymo_file_id *id);
 

@@ -148,6 +148,8 @@ static int arm_timer(void)
 static void before_fork(void)
 {
     const struct kymo_process *p = kymo_process_here();
+    /* On this side, which may end before the child begins. */
+    kymo_family_count();
     if (p) {
         child.signal = kymo_load_relaxed(&p->signal);
         child.cookie = p->cookie;

@@ -262,6 +262,11 @@ int kymo_host_refusal(kymo_host *h, struct kymo_refusal *out, uint64_t *missed)
     return kymo_refusal_read(h->session, &h->refusals_seen, out, missed);
 }
 
+int kymo_host_has_relatives(const kymo_host *h)
+{
+    return kymo_load_relaxed(&h->session->relatives) != 0;
+}
+
 uint64_t kymo_host_cpu_ns(const kymo_host *h)
 {
     return h->out.cpu_ns;

@@ -95,6 +95,9 @@ uint64_t kymo_host_main_cpu_ns(const kymo_host *host, uint64_t at_most_ns);
 /* The next program that the process started without us; as kymo_refusal_read. */
 int kymo_host_refusal(kymo_host *host, struct kymo_refusal *out, uint64_t *missed);
 
+/* Whether the process ever forked, or started a program that may attach. */
+int kymo_host_has_relatives(const kymo_host *host);
+
 /* No more samples from now on. */
 void kymo_host_stop(kymo_host *host);
 

@@ -490,6 +490,7 @@ static kymo_err record(struct launch *l)
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     uint64_t round_ns = now_ns + ROUND_NS;
     struct stop stop = {.end_ns = UINT64_MAX};
+    int said = 0;
     if (l->asked->options->duration_ns)
         stop.end_ns = now_ns + l->asked->options->duration_ns;
     while (!shall_stop(l, &stop, now_ns)) {
@@ -497,13 +498,17 @@ static kymo_err record(struct launch *l)
         if (child_changed) {
             child_changed = 0;
             KYMO_TRY(reap(l, 0));
-            if (l->has_ended && kymo_tree_alive(l->tree)) {
+            if (l->has_ended)
                 stop.seen = interrupts; /* those were meant for the program */
-                say_it_goes_on(l);
-            }
         }
         if (l->has_ended && kymo_tree_alive(l->tree) == 0)
+            KYMO_TRY(kymo_tree_look_for_more(l->tree));
+        if (l->has_ended && kymo_tree_alive(l->tree) == 0)
             break;
+        if (l->has_ended && !said) {
+            said = 1;
+            say_it_goes_on(l);
+        }
         uint64_t tick_ns = l->config.wall ? kymo_wall_next_ns(l->config.wall) : UINT64_MAX;
         KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->signals));
         now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
@@ -599,7 +604,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     (void)setpriority(PRIO_PROCESS, 0, RECORDER_PRIORITY);
     /* A descriptor for each of its threads; the program itself keeps the limit it was given. */
     raise_limit(RLIMIT_NOFILE, &l.files);
-    kymo_tree_set_program(l.tree, l.pid);
+    kymo_tree_set_program(l.tree, l.pid, l.start_ns);
     err = write_process(&l);
     if (err == KYMO_OK)
         err = record(&l);

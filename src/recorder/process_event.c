@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "sys/clock.h"
 
 /* Of a command line; a longer one is cut. */
 #define COMMAND_BYTES_MAX (64u << 10)
@@ -32,13 +33,29 @@ static size_t read_file(pid_t pid, const char *file, char *out, size_t cap)
     return len;
 }
 
-pid_t kymo_process_parent(pid_t pid)
+pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
 {
+    enum { START_FIELD = 22, PARENT_FIELD = 4, STATE_FIELD = 3 };
     char text[1024];
-    int parent = 0;
     /* The name, which may hold anything, ends at the last parenthesis. */
-    const char *at = read_file(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
-    return at && sscanf(at + 1, " %*c %d", &parent) == 1 && parent > 0 ? parent : 0;
+    char *at = read_file(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    uint64_t parent = 0;
+    uint64_t ticks = 0;
+    int field = STATE_FIELD - 1;
+    for (char *word = at ? strtok(at + 1, " ") : NULL; word; word = strtok(NULL, " ")) {
+        field++;
+        if (field == PARENT_FIELD)
+            parent = strtoull(word, NULL, 10);
+        if (field == START_FIELD)
+            ticks = strtoull(word, NULL, 10);
+    }
+    /* Ticks are of the clock that counts while the machine is suspended, too. */
+    uint64_t awake_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    uint64_t asleep_ns = kymo_clock_ns(CLOCK_BOOTTIME) - awake_ns;
+    uint64_t began_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    if (start_ns)
+        *start_ns = began_ns > asleep_ns ? began_ns - asleep_ns : 0;
+    return parent <= INT_MAX ? (pid_t)parent : 0;
 }
 
 kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
@@ -60,7 +77,7 @@ kymo_err kymo_process_event_write(const kymo_event_handler *events, void *contex
     kymo_event_process e = {
         .process = number,
         .pid = pid,
-        .parent_pid = kymo_process_parent(pid),
+        .parent_pid = kymo_process_parent(pid, NULL),
         .start_ns = start_ns,
         .exe = exe,
         .argc = (uint32_t)argv.len,

@@ -21,7 +21,8 @@ KYMO_NODISCARD
 kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
                                   pid_t pid, uint64_t start_ns);
 
-/* The parent of a process; 0: not known. */
-pid_t kymo_process_parent(pid_t pid);
+/* The parent of a process; 0: not known. start_ns (may be NULL) is when the process began, no later
+ * than in truth: the kernel tells it in ticks. */
+pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns);
 
 #endif

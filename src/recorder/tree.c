@@ -76,7 +76,9 @@ void kymo_tree_destroy(kymo_tree *t)
         kymo_tree_drop_caller(t, t->callers.data[0]);
     while (t->images.len > 0)
         kymo_tree_drop_image(t, t->images.data[t->images.len - 1]);
+    kymo_tree_forget_relatives(t, 0);
     kymo_vec_deinit(&t->callers);
+    kymo_vec_deinit(&t->relatives);
     kymo_vec_deinit(&t->images);
     kymo_row_tables_destroy(t->config.tables);
     kymo_bell_close(t->bell);
@@ -92,14 +94,15 @@ const char *kymo_tree_socket(const kymo_tree *t)
     return t->server.name;
 }
 
-void kymo_tree_set_program(kymo_tree *t, pid_t pid)
+void kymo_tree_set_program(kymo_tree *t, pid_t pid, uint64_t start_ns)
 {
     t->program = pid;
+    t->start_ns = start_ns;
 }
 
 uint32_t kymo_tree_alive(const kymo_tree *t)
 {
-    return (uint32_t)t->images.len;
+    return (uint32_t)(t->images.len + t->relatives.len);
 }
 
 uint32_t kymo_tree_recorded(const kymo_tree *t)
@@ -268,6 +271,7 @@ kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending, int is_followed)
 {
     const struct kymo_host_config *c = &t->config;
+    t->has_relatives |= kymo_host_has_relatives(image->host);
     KYMO_TRY(read_refusals(image));
     if (!is_followed && kymo_host_replaced_by(image->host)[0])
         KYMO_TRY(tell_replacement(image, ending->end_ns));

@@ -45,7 +45,7 @@ void kymo_tree_destroy(kymo_tree *tree);
 const char *kymo_tree_socket(const kymo_tree *tree);
 /* The process that was launched. Its first image is process 0 of the recording, whose event the
  * caller writes, as it tells the tree of its end (kymo_tree_ended). */
-void kymo_tree_set_program(kymo_tree *tree, pid_t pid);
+void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 
 /* Waits until until_ns (CLOCK_MONOTONIC) or a signal that mask lets in, and serves what comes
  * meanwhile: images that attach, threads that begin, processes that end. */
@@ -59,8 +59,13 @@ kymo_err kymo_tree_round(kymo_tree *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_tick(kymo_tree *tree, uint64_t now_ns);
 
-/* How many images are there, those that are about to attach included; how many ever attached. */
+/* How many processes are there, those that are about to attach, or may, included. */
 uint32_t kymo_tree_alive(const kymo_tree *tree);
+/* Looks for processes that may attach yet: forked ones that have not done anything, started ones
+ * that are not ready. They count as alive until they end. To be called when nobody else is. */
+KYMO_NODISCARD
+kymo_err kymo_tree_look_for_more(kymo_tree *tree);
+/* How many images ever attached. */
 uint32_t kymo_tree_recorded(const kymo_tree *tree);
 /* CPU time of the images that have ended. */
 uint64_t kymo_tree_cpu_ns(const kymo_tree *tree);

@@ -45,7 +45,7 @@ static int descends_from_program(const kymo_tree *t, pid_t pid)
     for (int i = 0; pid > 1 && i < ANCESTORS_MAX; i++) {
         if (pid == t->program || kymo_tree_find(t, pid))
             return 1;
-        pid = kymo_process_parent(pid);
+        pid = kymo_process_parent(pid, NULL);
     }
     return 0;
 }
@@ -81,12 +81,24 @@ static void say_goodbye(struct kymo_tree_image *image)
     image->answer.fd = -1;
 }
 
-/* When it began: no earlier than what it has used of a CPU would take. */
-static uint64_t start_ns(const struct kymo_tree_image *image)
+/* When it began. A fresh image attaches at its start, but for what it has used of a CPU. A forked
+ * child attaches when it has done something, maybe long after its fork, and after its own children:
+ * viewers want the parent first. */
+static uint64_t begin_ns(const struct kymo_tree_image *image)
 {
+    const kymo_tree *t = image->tree;
     uint64_t used_ns = image->hello_cpu_ns - image->main_before_ns;
     uint64_t now_ns = now();
-    return used_ns < now_ns ? now_ns - used_ns : now_ns;
+    uint64_t start_ns = used_ns < now_ns ? now_ns - used_ns : now_ns;
+    if (image->start != KYMO_ATTACH_FORK)
+        return start_ns;
+    uint64_t fork_ns;
+    const struct kymo_tree_image *parent =
+        kymo_tree_find(t, kymo_process_parent(image->pid, &fork_ns));
+    uint64_t least_ns = parent ? parent->start_ns + 1 : t->start_ns;
+    if (fork_ns < least_ns)
+        fork_ns = least_ns;
+    return fork_ns < start_ns ? fork_ns : start_ns;
 }
 
 static kymo_err take_in(struct kymo_tree_image *image)
@@ -96,10 +108,12 @@ static kymo_err take_in(struct kymo_tree_image *image)
     if (image->pid == t->program && !t->program_came) {
         t->program_came = 1;
         image->process = 0;
+        image->start_ns = t->start_ns;
     } else {
         image->process = t->next_process++;
+        image->start_ns = begin_ns(image);
         KYMO_TRY(kymo_process_event_write(c->events, c->events_context, image->process, image->pid,
-                                          start_ns(image)));
+                                          image->start_ns));
     }
     image->is_live = 1;
     t->recorded++;
@@ -212,6 +226,7 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
         return refuse(connection, KYMO_E_PERMISSION);
     uint64_t main_ns;
     uint64_t process_ns;
+    kymo_tree_forget_relatives(t, peer->pid);
     KYMO_TRY(follow(t, peer->pid, hello, &main_ns, &process_ns));
     struct kymo_tree_image *image = has_room(t) ? make_image(t, peer->pid, hello) : NULL;
     if (!image) {

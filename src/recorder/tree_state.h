@@ -30,6 +30,13 @@ struct kymo_tree_caller {
     uint64_t deadline_ns;
 };
 
+/* A process that may attach yet. */
+struct kymo_tree_relative {
+    struct kymo_poll_source end; /* its pidfd */
+    kymo_tree *tree;
+    pid_t pid;
+};
+
 struct kymo_tree_image {
     struct kymo_poll_source answer; /* READY is to come here; fd -1: it came */
     struct kymo_poll_source end;    /* its pidfd; fd -1: none */
@@ -37,8 +44,9 @@ struct kymo_tree_image {
     kymo_host *host;
     pid_t pid;
     uint32_t process;
-    uint32_t start; /* enum kymo_attach_start */
-    int is_live;    /* READY came: it has a number and is in the recording */
+    uint32_t start;    /* enum kymo_attach_start */
+    int is_live;       /* READY came: it has a number and is in the recording */
+    uint64_t start_ns; /* in the recording */
     uint64_t deadline_ns;
     uint64_t hello_cpu_ns;
     uint64_t main_before_ns; /* CPU clock of its main thread when it began */
@@ -57,7 +65,9 @@ struct kymo_tree {
     struct kymo_poll_source ring; /* the bell's event */
     kymo_bell *bell;
     pid_t program;
+    uint64_t start_ns; /* of the program */
     int program_came;
+    int has_relatives; /* an image that has ended ever had */
     int stopped;
     uint32_t next_process;
     uint32_t next_thread;
@@ -67,6 +77,7 @@ struct kymo_tree {
     kymo_event_quality quality; /* of process 0, once its image has ended */
     KYMO_VEC(struct kymo_tree_caller *) callers;
     KYMO_VEC(struct kymo_tree_image *) images;
+    KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
 };
 
@@ -79,6 +90,11 @@ kymo_err kymo_tree_open_door(void *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
+
+/* ---- tree_relatives.c ---- */
+
+/* This process has attached, or is not waited for any more; 0: all of them. */
+void kymo_tree_forget_relatives(kymo_tree *tree, pid_t pid);
 
 /* ---- tree.c ---- */
 

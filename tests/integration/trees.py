@@ -33,7 +33,7 @@ def family(engine):
     check(len(truth) == 8, recording.result.stdout)
     for name, seconds in truth.items():
         check_close(f"{engine}: seconds in {name}", total_s(report, name), seconds,
-                    0.02 * seconds + (0.004 if engine == "perf" else 0.016))
+                    0.02 * seconds + 0.004)
     processes = report.data["processes"]
     check(len(processes) >= 8, f"{len(processes)} processes: {processes}")
     roles = sorted(" ".join(p["command"][1:]) for p in processes if p["cpu_s"] > 0.1)
@@ -85,6 +85,18 @@ def outlives(engine):
     report = Recording(where / "r.kymo", result, tools_for(None)).report()
     truth = truth_of(result.stdout)["burn_daemon"] + 0.02
     check_close("seconds in burn_daemon", total_s(report, "burn_daemon"), truth, 0.02)
+
+
+def late(engine):
+    """A forked child that has done nothing yet when the program ends is waited for."""
+    where = folder()
+    script = "(sleep 0.3; \"$0\" spawned) & exit 4"
+    result = start(["sh", "-c", script, FAMILY], engine, where).finish()
+    check(result.status == 4, f"status {result.status}: {result.stderr}")
+    check("sh has ended; " in result.stderr, result.stderr)
+    report = Recording(where / "r.kymo", result, tools_for(None)).report()
+    truth = truth_of(result.stdout)["burn_spawned"]
+    check_close("seconds in burn_spawned", total_s(report, "burn_spawned"), truth, 0.02)
 
 
 def wait_for(path, text):
@@ -163,7 +175,7 @@ def killed(engine):
     check(len(report.data["processes"]) > 1, "no child is in what can be read")
 
 
-for function in (family, tracks, alone, outlives, stopped, build, killed):
+for function in (family, tracks, alone, outlives, late, stopped, build, killed):
     for engine_name in engines():
         add_case(f"{function.__name__}.{engine_name}", function, engine_name)
 
