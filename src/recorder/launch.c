@@ -510,6 +510,9 @@ static kymo_err record(struct launch *l)
             say_it_goes_on(l);
         }
         uint64_t tick_ns = l->config.wall ? kymo_wall_next_ns(l->config.wall) : UINT64_MAX;
+        /* One wake-up serves both where they are close to each other. */
+        if (tick_ns >= round_ns && tick_ns - round_ns < ROUND_NS / 2)
+            round_ns = tick_ns;
         KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->signals));
         now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
         if (l->config.wall && kymo_wall_due(l->config.wall, now_ns))

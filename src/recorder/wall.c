@@ -20,6 +20,9 @@
 
 #define FLUSH_NS 1000000000u
 #define PENDING 16u
+/* Where nobody has run for so long, ticks come half as often: a wake-up is most of what they cost.
+ */
+#define STILL_TICKS 64u
 #define BATCH 128u
 
 struct kymo_wall_shared {
@@ -28,6 +31,7 @@ struct kymo_wall_shared {
     uint64_t period_ns;
     uint64_t next_ns;
     uint64_t random;
+    uint32_t still; /* ticks since any thread was found to have run */
     kymo_remote_store *store;
     kymo_wait_names *names;
 };
@@ -117,7 +121,8 @@ int kymo_wall_due(kymo_wall_shared *s, uint64_t now_ns)
     /* From half a period to one and a half, so that what the program does in time with it is seen
      * in proportion. */
     s->random = kymo_hash_mix(s->random, now_ns);
-    s->next_ns = now_ns + s->period_ns / 2 + s->random % s->period_ns;
+    uint64_t period_ns = s->still++ < STILL_TICKS ? s->period_ns : 2 * s->period_ns;
+    s->next_ns = now_ns + period_ns / 2 + s->random % period_ns;
     return 1;
 }
 
@@ -294,6 +299,8 @@ kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
     w->now_ns = now_ns;
     w->err = kymo_wall_finder_begin(&w->finder, now_ns);
     kymo_watch_round(w->watch, on_seen, w);
+    if (kymo_watch_is_active(w->watch))
+        w->shared->still = 0;
     w->finder.looks += w->drained.len + w->strangers.len;
     if (w->err == KYMO_OK && now_ns - w->flushed_ns >= FLUSH_NS) {
         w->flushed_ns = now_ns;
