@@ -164,7 +164,7 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->pid = h->out.pid = pid;
     h->out.process = process;
     h->out.main_cpu_before = main_cpu_before;
-    (void)kymo_task_executable(pid, &h->exe, NULL, 0);
+    (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
     kymo_host_note_filters(h);
     /* Without it generated code has no names. */
     if (kymo_jit_code_create(pid, &h->out.jit) != KYMO_OK)

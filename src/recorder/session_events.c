@@ -138,7 +138,7 @@ static const char *module_path(struct kymo_session_events *to,
     if (!kymo_task_mapped_file(to->pid, start, path, PATH_MAX))
         path[0] = '\0';
     if (entry->path_len == 0 || entry->path_len == KYMO_MODULE_PATH_MAX - 1)
-        return path[0] ? path : entry->path;
+        return path[0] ? path : entry->path_len == 0 ? to->executable : entry->path;
     if (entry->path[0] == '/') {
         const char *theirs = realpath(entry->path, real) ? real : entry->path;
         if (strcmp(path, theirs) != 0)

@@ -11,6 +11,7 @@
 #ifndef KYMO_RECORDER_SESSION_EVENTS_H
 #define KYMO_RECORDER_SESSION_EVENTS_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,9 +37,10 @@ struct kymo_session_events {
     uint32_t process; /* in the recording */
     uint64_t period_ns;
     pid_t pid;
-    kymo_wall *wall;         /* NULL: none; told of threads and samples */
-    uint32_t *next_thread;   /* number of the recording's next thread; shared by its sessions */
-    kymo_row_tables *tables; /* NULL: none */
+    char executable[PATH_MAX]; /* what the process ran when it attached */
+    kymo_wall *wall;           /* NULL: none; told of threads and samples */
+    uint32_t *next_thread;     /* number of the recording's next thread; shared by its sessions */
+    kymo_row_tables *tables;   /* NULL: none */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
     uint64_t main_cpu_before; /* what it had used before this image */

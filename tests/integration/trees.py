@@ -175,7 +175,18 @@ def killed(engine):
     check(len(report.data["processes"]) > 1, "no child is in what can be read")
 
 
-for function in (family, tracks, alone, outlives, late, stopped, build, killed):
+def gone_before_looked_at(engine):
+    """Children that are reaped before the recorder asks what they had mapped are named all the same."""
+    script = "f() { for ((i = 0; i < 20000; i++)); do :; done; }; (f); (f); (f)& x=$(f); wait"
+    report = record(["bash", "-c", script], engine=engine).report()
+    # A module whose path is not known has no name to stand before the offset.
+    nameless = [f["name"] for f in report.data["functions"] if f["name"].startswith("+0x")]
+    check(len(report.data["processes"]) >= 3, report.data["processes"])
+    check(not nameless, f"functions of no file: {nameless}")
+
+
+for function in (family, tracks, alone, outlives, late, stopped, build, killed,
+                 gone_before_looked_at):
     for engine_name in engines():
         add_case(f"{function.__name__}.{engine_name}", function, engine_name)
 
