@@ -60,6 +60,10 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
         if (err != KYMO_OK)
             kymo_error_set(detail, err, 0, "cannot wait for programs");
     }
+    /* The program is not to run if it cannot be recorded: so there is a host before there is one.
+     */
+    if (err == KYMO_OK)
+        err = kymo_host_create(&t->config, &t->first, detail);
     if (err != KYMO_OK) {
         kymo_tree_destroy(t);
         return err;
@@ -80,6 +84,7 @@ void kymo_tree_destroy(kymo_tree *t)
     kymo_vec_deinit(&t->callers);
     kymo_vec_deinit(&t->relatives);
     kymo_vec_deinit(&t->images);
+    kymo_host_destroy(t->first);
     kymo_row_tables_destroy(t->config.tables);
     kymo_bell_close(t->bell);
     kymo_attach_server_close(&t->server);

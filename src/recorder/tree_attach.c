@@ -159,9 +159,12 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
         .deadline_ns = now() + READY_PATIENCE_NS,
         .hello_cpu_ns = hello->cpu_ns,
     };
+    image->host = t->first;
+    t->first = NULL;
     if (kymo_vec_reserve(&t->images, 1) != KYMO_OK ||
-        kymo_host_create(&t->config, &image->host, &why) != KYMO_OK) {
+        (!image->host && kymo_host_create(&t->config, &image->host, &why) != KYMO_OK)) {
         kymo_debug("process %d: %s", (int)pid, why.message);
+        kymo_host_destroy(image->host);
         free(image);
         return NULL;
     }

@@ -64,6 +64,7 @@ struct kymo_tree {
     struct kymo_poll_source door; /* the server's socket */
     struct kymo_poll_source ring; /* the bell's event */
     kymo_bell *bell;
+    kymo_host *first; /* for the first image; NULL: it was given away */
     pid_t program;
     uint64_t start_ns; /* of the program */
     int program_came;
