@@ -159,6 +159,55 @@ def children_that_wait():
         check(least <= count <= most, f"{count} processes")
 
 
+SIGNALS = """
+import os, signal, sys, time
+
+def work():
+    end = time.thread_time() + 0.15
+    while time.thread_time() < end:
+        pass
+
+def everything_by_default():
+    for s in range(1, 65):
+        try:
+            signal.signal(s, signal.SIG_DFL)
+        except (OSError, ValueError):
+            pass  # not to be changed
+    work()
+    return all(signal.getsignal(s) in (signal.SIG_DFL, None) for s in (10, 23, 28))
+
+def own_handlers():
+    seen = []
+    for s in (signal.SIGURG, signal.SIGWINCH):
+        signal.signal(s, lambda signo, frame: seen.append(signo))
+    work()
+    os.kill(os.getpid(), signal.SIGURG)
+    os.kill(os.getpid(), signal.SIGWINCH)
+    work()
+    return sorted(seen) == [signal.SIGURG, signal.SIGWINCH]
+
+for child in (everything_by_default, own_handlers):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(not child())
+    assert os.waitpid(pid, 0)[1] == 0, child
+"""
+
+
+def children_with_signals(engine):
+    """What a forked child does to our signal before it has attached: it is recorded all the same,
+    and has its own signals and no others."""
+    recording = record(["python3", "-c", SIGNALS], engine=engine)
+    check(recording.result.status == 0, recording.result.stderr)
+    times = sorted(p["cpu_s"] for p in processes(recording))
+    say(f"{engine}: {times} s")
+    check(len(times) == 3 and times[1] > 0.14 and times[2] > 0.29, f"{times}")
+
+
+for name in engines():
+    add_case(f"children_with_signals.{name}", children_with_signals, name)
+
+
 FAR_AWAY = """
 import ctypes, os, sys, time
 pid = os.fork()
