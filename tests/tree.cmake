@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+kymo_unit_test(tree kymo_recorder)
+kymo_unit_test(refusals kymo_recorder)
