@@ -18,7 +18,7 @@ kymo_workload_test(phases "phase_red.*phase_green.*phase_blue" ${kymo_workloads}
 foreach(way poll epoll_wait nanosleep recv)
     kymo_workload_test(eventloop.${way} "\"calls\":[1-9]" ${kymo_workloads}/eventloop ${way} 0.1)
 endforeach()
-foreach(what shares asleep reader)
+foreach(what shares asleep reader hidden raw)
     kymo_workload_test(waits.${what} "\"lived\":[0-9.]+,\"calls\":[1-9]" ${kymo_workloads}/waits ${what} 0.2 8)
 endforeach()
 kymo_workload_test(manythreads "\"live\":50,\"short\":50," ${kymo_workloads}/manythreads 50 500 0.1)

@@ -30,22 +30,30 @@ static kymo_err meet_stranger(kymo_host *h, pid_t tid)
             if (!kymo_task_is_kernel_made(h->pid, tid))
                 kymo_host_call_thread(h, tid);
         }
-        int is_met = s->scan != h->scan && s->calls == STRANGER_CALLS && s->told++ == 2;
+        int is_met = s->calls == STRANGER_CALLS && !s->told && h->out.wall &&
+                     !kymo_task_is_kernel_made(h->pid, tid);
         s->scan = h->scan;
-        if (h->out.wall && is_met && !kymo_task_is_kernel_made(h->pid, tid))
+        s->told = is_met || s->told;
+        if (is_met)
             return kymo_wall_stranger(h->out.wall, tid, kymo_clock_ns(CLOCK_MONOTONIC));
         return KYMO_OK;
     }
     return kymo_vec_push(&h->strangers, (struct kymo_host_stranger){.tid = tid, .scan = h->scan});
 }
 
-static void forget_strangers(kymo_host *h)
+static kymo_err forget_strangers(kymo_host *h, uint64_t now_ns)
 {
+    kymo_err err = KYMO_OK;
     size_t kept = 0;
-    for (size_t i = 0; i < h->strangers.len; i++)
-        if (h->strangers.data[i].scan == h->scan)
-            h->strangers.data[kept++] = h->strangers.data[i];
+    for (size_t i = 0; i < h->strangers.len; i++) {
+        const struct kymo_host_stranger *s = &h->strangers.data[i];
+        if (s->scan == h->scan)
+            h->strangers.data[kept++] = *s;
+        else if (s->told && err == KYMO_OK)
+            err = kymo_wall_stranger_end(h->out.wall, s->tid, now_ns);
+    }
     h->strangers.len = kept;
+    return err;
 }
 
 /* Threads are named after they begin, and exit does not let them tell. Those that ran since the
@@ -106,7 +114,8 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
         }
     }
     closedir(dir);
-    forget_strangers(h);
+    if (err == KYMO_OK)
+        err = forget_strangers(h, now_ns);
     /* Threads whose exit no hook saw. */
     for (uint32_t i = 0; err == KYMO_OK && i < h->slots_seen; i++) {
         struct kymo_host_slot *a = &h->slots[i];

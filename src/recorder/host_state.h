@@ -51,7 +51,7 @@ struct kymo_host_slot {
 struct kymo_host_stranger {
     pid_t tid;
     uint32_t calls; /* that it did not answer */
-    uint32_t told;  /* scans since the last of them */
+    int told;       /* to whoever looks at threads without a slot, too */
     uint64_t scan;
 };
 

@@ -23,8 +23,9 @@
 #include "sys/clock.h"
 
 #define TABLES_BYTES (64ull << 20)
-/* Rounds for which a process is looked at on after its clock stopped: two scans of /proc. */
-#define STILL_ROUNDS 12u
+/* Rounds for which a process is looked at on after its clock stopped: four scans of /proc, so that
+ * threads that nobody announced are found, called, and known if they do not answer. */
+#define STILL_ROUNDS 24u
 /* An image that is to follow attaches within milliseconds; else it is another program's. */
 #define FOLLOW_NS 1000000000ull
 

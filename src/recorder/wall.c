@@ -354,21 +354,29 @@ static kymo_err end_thread(kymo_wall *w, struct thread *t, uint64_t end_ns)
     return err;
 }
 
+static kymo_err end_stranger(kymo_wall *w, size_t at, uint64_t end_ns)
+{
+    struct thread *t = w->strangers.data[at];
+    kymo_event_thread_end e = {t->thread, end_ns, 0, 0};
+    w->strangers.data[at] = w->strangers.data[--w->strangers.len];
+    KYMO_TRY(end_thread(w, t, end_ns));
+    KYMO_TRY(flush(w));
+    return w->shared->events->thread_end(w->shared->context, &e);
+}
+
+kymo_err kymo_wall_stranger_end(kymo_wall *w, pid_t tid, uint64_t end_ns)
+{
+    for (size_t i = 0; i < w->strangers.len; i++)
+        if (w->strangers.data[i]->memory.tid == tid)
+            return end_stranger(w, i, end_ns);
+    return KYMO_OK;
+}
+
 kymo_err kymo_wall_thread_begin(kymo_wall *w, uint32_t drained, uint32_t thread, pid_t tid,
                                 uint64_t start_ns)
 {
     /* One that had no slot until now is another row of the recording from now on. */
-    for (size_t i = 0; i < w->strangers.len; i++) {
-        if (w->strangers.data[i]->memory.tid != tid)
-            continue;
-        struct thread *old = w->strangers.data[i];
-        kymo_event_thread_end e = {old->thread, start_ns, 0, 0};
-        w->strangers.data[i] = w->strangers.data[--w->strangers.len];
-        KYMO_TRY(end_thread(w, old, start_ns));
-        KYMO_TRY(flush(w));
-        KYMO_TRY(w->shared->events->thread_end(w->shared->context, &e));
-        break;
-    }
+    KYMO_TRY(kymo_wall_stranger_end(w, tid, start_ns));
     while (w->drained.len <= drained)
         KYMO_TRY(kymo_vec_push(&w->drained, NULL));
     return add_thread(w, thread, tid, start_ns, &w->drained.data[drained]);
@@ -478,12 +486,7 @@ kymo_err kymo_wall_finish(kymo_wall *w, uint64_t end_ns)
 {
     for (uint32_t i = 0; i < w->drained.len; i++)
         KYMO_TRY(kymo_wall_thread_end(w, i, end_ns));
-    while (w->strangers.len > 0) {
-        struct thread *t = w->strangers.data[--w->strangers.len];
-        kymo_event_thread_end e = {t->thread, end_ns, 0, 0};
-        KYMO_TRY(end_thread(w, t, end_ns));
-        KYMO_TRY(flush(w));
-        KYMO_TRY(w->shared->events->thread_end(w->shared->context, &e));
-    }
+    while (w->strangers.len > 0)
+        KYMO_TRY(end_stranger(w, w->strangers.len - 1, end_ns));
     return KYMO_OK;
 }

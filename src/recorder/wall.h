@@ -74,5 +74,8 @@ kymo_err kymo_wall_answer(kymo_wall *wall, const struct kymo_drain_answer *answe
 /* A thread that has no slot, and takes none though it was called. */
 KYMO_NODISCARD
 kymo_err kymo_wall_stranger(kymo_wall *wall, pid_t tid, uint64_t now_ns);
+/* It is gone, or has a slot by now. */
+KYMO_NODISCARD
+kymo_err kymo_wall_stranger_end(kymo_wall *wall, pid_t tid, uint64_t end_ns);
 
 #endif

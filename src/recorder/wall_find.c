@@ -6,9 +6,10 @@
  * has: it is asked by a signal, once for a place. Its handler records the stack and the registers.
  * When the thread is found at the same place again (pc and stack pointer), the walk is done with
  * those registers; if it gives the same callers, it is the same stack, and the thread is left
- * alone. The same where the process's memory may not be read, but then nothing tells the place. A
- * signal may end a call with EINTR, so there are few of them: ASK_GRACE for a process, and one more
- * for each ASK_SHARE looks. What is not asked for is recorded as far as it is known.
+ * alone. A signal may end a call with EINTR, so there are few of them: ASK_GRACE for a process, and
+ * one more for each ASK_SHARE looks. What is not asked for is recorded as far as it is known. Where
+ * the process's memory may not be read, nothing tells the place, and no signal is the last one:
+ * there is no grace then.
  */
 #include "recorder/wall_find.h"
 
@@ -140,10 +141,10 @@ void kymo_wall_ask(struct kymo_wall_finder *f, pid_t tid)
     (void)syscall(SYS_rt_tgsigqueueinfo, f->pid, tid, info.si_signo, &info);
 }
 
-static void ask_if_few(struct kymo_wall_finder *f, const struct kymo_wall_memory *m,
+static void ask_if_few(struct kymo_wall_finder *f, const struct kymo_wall_memory *m, uint64_t grace,
                        struct kymo_wall_found *found)
 {
-    if (f->asks >= ASK_GRACE + f->looks / ASK_SHARE)
+    if (f->asks >= grace + f->looks / ASK_SHARE)
         return;
     f->asks++;
     found->is_asked = 1;
@@ -169,7 +170,7 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uin
         return KYMO_OK;
     if (n > 0)
         KYMO_TRY(kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack));
-    ask_if_few(f, m, found);
+    ask_if_few(f, m, ASK_GRACE, found);
     return KYMO_OK;
 }
 
@@ -187,7 +188,7 @@ kymo_err kymo_wall_find(struct kymo_wall_finder *f, struct kymo_wall_memory *m, 
         return KYMO_OK;
     if (is_known && f->stacks.remote)
         return walk(f, m, now_ns, found);
-    ask_if_few(f, m, found);
+    ask_if_few(f, m, 0, found);
     return KYMO_OK;
 }
 

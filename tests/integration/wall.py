@@ -5,9 +5,10 @@ The truth is what the programs take of the clock around each of their waits. How
 between depends on the machine; how long they waited is theirs to know.
 """
 import json
+import os
 
-from kymotest import (WORKLOADS, Recording, Running, add_case, case, check, check_close, engines, folder,
-                      main, record, record_command, run, say, skip, tools_for)
+from kymotest import (NOBODY, WORKLOADS, Recording, Running, add_case, case, check, check_close,
+                      copy_for_all, engines, folder, main, record, record_command, run, say, skip, tools_for)
 
 PERIOD_S = 0.01
 SECONDS = 8
@@ -123,6 +124,34 @@ def loops(engine):
 
 add_case("loops.perf", loops, "perf")
 add_case("loops.timer", loops, "timer")
+
+
+@case
+def hidden():
+    """Where nobody may look into the process, time is accounted for, and it is hardly disturbed."""
+    program = copy_for_all(WORKLOADS / "waits")[0]
+    recording = record([program, "hidden", 4], user=NOBODY if os.geteuid() == 0 else None,
+                       options=["--wall=10ms"])
+    truth = truth_of(recording)
+    report = recording.report("--mode", "wall")
+    say(f"{truth['calls']} calls, {truth['eintr']} saw EINTR; "
+        f"{report.quality['wall_achieved']:.4f} of the time")
+    check_close("[waiting]", sum(f["self"] for f in report.data["functions"]
+                                 if f["name"].startswith("[waiting")) / 1e9, truth["lived"],
+                0.05 * truth["lived"])
+    check(truth["eintr"] <= 1 + 4 / PERIOD_S / 1000, f"{truth['eintr']} calls saw EINTR")
+
+
+@case
+def raw():
+    """A thread that no hook and no signal reaches is there, with the stack that it has."""
+    recording = record([WORKLOADS / "waits", "raw", 3], options=["--wall=10ms"])
+    truth = truth_of(recording)
+    report = recording.report("--mode", "wall")
+    say(f"sleep_raw {total_s(report, 'sleep_raw'):.3f} s of {truth['lived']:.3f} s")
+    check(len(report.threads) == 2, f"{len(report.threads)} threads")
+    # It is found by the third look at /proc.
+    check(truth["lived"] - 1 <= total_s(report, "sleep_raw") <= truth["lived"], "its time is missing")
 
 
 @case

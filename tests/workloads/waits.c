@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * waits.c shares|asleep|reader [SECONDS [THREADS]] - threads that wait, and what is true of them.
+ * waits.c shares|asleep|reader|hidden|raw [SECONDS [THREADS]] - threads that wait, and what is true
+ * of them.
  *
  * shares: one thread for each way to wait, which works and waits in turn; the wait of each is as
  * long again as the one before it. asleep: THREADS threads that wait from beginning to end. reader:
  * one thread that waits for another's bytes, with a frame of variable size in its stack, so that
- * its callers cannot be found without the frame pointer.
+ * its callers cannot be found without the frame pointer. hidden: a process into which nobody may
+ * look sleeps for 20 ms again and again. raw: a thread of a bare clone, which blocks all signals,
+ * sleeps, and so does the main thread.
  *
  * Prints one line of JSON: for each function that waits how long it took in elapsed seconds, added
  * up over its threads; how long the threads lived; the waits that ended with EINTR; CPU seconds.
@@ -14,7 +17,10 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -168,6 +174,40 @@ static void reader(void)
     printf("\"lived\":%.6f", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9);
 }
 
+static void hidden(void)
+{
+    uint64_t start = clock_ns(CLOCK_MONOTONIC);
+    must(prctl(PR_SET_DUMPABLE, 0) == 0, "prctl");
+    while (clock_ns(CLOCK_MONOTONIC) < end_ns)
+        wait_sleep(WAIT_NS);
+    printf("\"lived\":%.6f", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9);
+}
+
+/* It has its parent's thread-local storage, and leaves it alone. */
+static KEPT int sleep_raw(void *until)
+{
+    const uint64_t all = ~0ull;
+    struct timespec t = *(struct timespec *)until;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    burnt++;
+    syscall(SYS_exit, 0);
+    return 0;
+}
+
+static void raw(void)
+{
+    static char stack[65536] __attribute__((aligned(16)));
+    uint64_t start = clock_ns(CLOCK_MONOTONIC);
+    struct timespec t = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
+    must(clone(sleep_raw, stack + sizeof stack,
+               CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+               &t) > 0,
+         "clone");
+    wait_sleep(seconds_ns + WAIT_NS);
+    printf("\"lived\":%.6f", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -181,6 +221,10 @@ int main(int argc, char **argv)
         asleep((unsigned)number_argument(argc, argv, 3, 128));
     else if (strcmp(what, "reader") == 0)
         reader();
+    else if (strcmp(what, "hidden") == 0)
+        hidden();
+    else if (strcmp(what, "raw") == 0)
+        raw();
     else
         return 2;
     printf(",\"calls\":%u,\"eintr\":%u,\"cpu\":%.6f}\n", calls, interrupted,
