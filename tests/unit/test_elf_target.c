@@ -107,6 +107,45 @@ static void the_search_overlaps(void **state)
     free(file);
 }
 
+/* The filter of the symbols' hash table answers before the search; a broken one is not believed. */
+static void a_filter_spares_the_search(void **state)
+{
+    (void)state;
+    const uint32_t hash = 0x5fd16099; /* of "__asan_init" */
+    struct {
+        struct elf_image image;
+        uint32_t buckets, first_symbol, words, shift;
+        uint64_t word;
+    } f = {.image = elf_image_program(), .buckets = 1, .first_symbol = 1, .words = 1, .shift = 6};
+    kymo_elf_target t;
+    f.image.load.p_filesz = sizeof f;
+    f.image.dyn[3].d_tag = DT_GNU_HASH;
+    f.image.dyn[3].d_un.d_ptr = sizeof f.image;
+    memcpy(f.image.strings + 16, "\0__asan_init", 13);
+    f.word = ~(1ull << hash % 64);
+    assert_int_equal(judge(&f, sizeof f, &t, NULL), KYMO_OK);
+    assert_false(t.has_asan);
+    f.word = ~(1ull << (hash >> 6) % 64);
+    assert_int_equal(judge(&f, sizeof f, &t, NULL), KYMO_OK);
+    assert_false(t.has_asan);
+    f.word = 1ull << hash % 64 | 1ull << (hash >> 6) % 64;
+    assert_int_equal(judge(&f, sizeof f, &t, NULL), KYMO_OK);
+    assert_true(t.has_asan);
+
+    f.word = 0;
+    f.words = 0;
+    assert_int_equal(judge(&f, sizeof f, &t, NULL), KYMO_OK);
+    assert_true(t.has_asan);
+    f.words = 1;
+    f.shift = 32;
+    assert_int_equal(judge(&f, sizeof f, &t, NULL), KYMO_OK);
+    assert_true(t.has_asan);
+    f.shift = 6;
+    f.image.dyn[3].d_un.d_ptr = sizeof f;
+    assert_int_equal(judge(&f, sizeof f, &t, NULL), KYMO_OK);
+    assert_true(t.has_asan);
+}
+
 static void other_kinds(void **state)
 {
     (void)state;
@@ -184,6 +223,7 @@ int main(void)
         cmocka_unit_test(this_very_test),
         cmocka_unit_test(sanitizers_are_seen),
         cmocka_unit_test(the_search_overlaps),
+        cmocka_unit_test(a_filter_spares_the_search),
         cmocka_unit_test(other_kinds),
         cmocka_unit_test(broken_files_are_refused),
         cmocka_unit_test(broken_dynamic_sections_say_nothing),
