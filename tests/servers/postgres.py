@@ -35,7 +35,7 @@ class Postgres(Server):
     name = "postgres"
     needs = ("pgbench", "psql")
     user_name = "postgres"
-    usual = re.compile("the database system is starting up")  # to who asks whether it has started
+    usual = re.compile("the database system is starting up|due to administrator command")
 
     @classmethod
     def binary(cls, name):
