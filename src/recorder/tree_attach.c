@@ -101,6 +101,18 @@ static uint64_t begin_ns(const struct kymo_tree_image *image)
     return fork_ns < start_ns ? fork_ns : start_ns;
 }
 
+static kymo_err tell_foreign(const struct kymo_tree_image *image)
+{
+    kymo_tree *t = image->tree;
+    if (t->foreign_told || t->config.engine == KYMO_SESSION_TIMER)
+        return KYMO_OK;
+    t->foreign_told = 1;
+    kymo_event_note e = {now(), image->process, KYMO_NOTE_WARNING,
+                         "processes in a pid namespace of their own are sampled by timers: not "
+                         "finer than the kernel's tick"};
+    return t->config.events->note(t->config.events_context, &e);
+}
+
 static kymo_err take_in(struct kymo_tree_image *image)
 {
     kymo_tree *t = image->tree;
@@ -117,6 +129,8 @@ static kymo_err take_in(struct kymo_tree_image *image)
     }
     image->is_live = 1;
     t->recorded++;
+    if (image->is_foreign)
+        KYMO_TRY(tell_foreign(image));
     kymo_host_attached(image->host, image->pid, image->process, image->main_before_ns);
     KYMO_TRY(kymo_host_first_round(image->host));
     if (image->end.fd >= 0)
@@ -173,8 +187,10 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
     if (pid != t->program)
         image->end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
     /* In a pid namespace of its own it knows its threads by numbers that are not ours. */
-    if (hello->pid != pid)
+    if (hello->pid != pid) {
         kymo_host_set_foreign(image->host);
+        image->is_foreign = 1;
+    }
     t->images.data[t->images.len++] = image;
     return image;
 }

@@ -45,6 +45,7 @@ struct kymo_tree_image {
     pid_t pid;
     uint32_t process;
     uint32_t start;    /* enum kymo_attach_start */
+    int is_foreign;    /* its pid namespace is not ours */
     int is_live;       /* READY came: it has a number and is in the recording */
     uint64_t start_ns; /* in the recording */
     uint64_t deadline_ns;
@@ -68,6 +69,7 @@ struct kymo_tree {
     pid_t program;
     uint64_t start_ns; /* of the program */
     int program_came;
+    int foreign_told;
     int has_relatives; /* an image that has ended ever had */
     int stopped;
     uint32_t next_process;
