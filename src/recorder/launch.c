@@ -92,6 +92,7 @@ struct launch {
     struct limit file_size; /* a session is a file in memory, and counts */
     int priority;           /* as it was */
     sigset_t signals;       /* the mask as it was */
+    sigset_t waiting;       /* the same, with what the recorder handles open */
     kymo_tree *tree;
     kymo_recording_writer *writer;
     int spool;
@@ -118,6 +119,10 @@ static void take_signals(struct launch *l)
         sigaddset(&ours, handled[i].signo);
     }
     sigprocmask(SIG_BLOCK, &ours, &l->signals);
+    /* Who started us may have blocked them: the program gets that mask, we want to hear. */
+    l->waiting = l->signals;
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
+        sigdelset(&l->waiting, handled[i].signo);
 }
 
 static void give_signals_back(const struct launch *l)
@@ -513,7 +518,7 @@ static kymo_err record(struct launch *l)
         /* One wake-up serves both where they are close to each other. */
         if (tick_ns >= round_ns && tick_ns - round_ns < ROUND_NS / 2)
             round_ns = tick_ns;
-        KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->signals));
+        KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->waiting));
         now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
         if (l->config.wall && kymo_wall_due(l->config.wall, now_ns))
             KYMO_TRY(kymo_tree_tick(l->tree, now_ns));

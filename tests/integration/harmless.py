@@ -5,8 +5,8 @@ import pathlib
 import re
 import time
 
-from kymotest import (BUILD, WORKLOADS, add_case, case, check, check_close, folder, main, record,
-                      record_command, run, say, skip, ways)
+from kymotest import (BUILD, WORKLOADS, Recording, add_case, case, check, check_close, folder, main,
+                      record, record_command, run, say, skip, tools_for, ways)
 
 HAZARDS = ["smallstack", "coroutine", "longjmp", "sigaltstack", "privdrop", "unshare",
            "rlimit-fsize", "fork", "lowmem", "mallocthread"]
@@ -69,6 +69,30 @@ def check_sampled(report):
     unsampled = report.quality["cpu_unsampled_s"]
     say(f"{report.total_s:.3f} s sampled, {unsampled:.3f} s said not to be")
     check(report.total_s >= 0.98 * (report.total_s + unsampled), "threads were not sampled")
+
+
+def inherited(blocked):
+    """Who starts kymo has signals blocked: the program begins with that mask, and is sampled."""
+    script = ("import os, signal, sys\n"
+              f"signal.pthread_sigmask(signal.SIG_BLOCK, {blocked})\n"
+              "os.execvp(sys.argv[1], sys.argv[1:])")
+    start = ["/usr/bin/python3.11", "-c", script]
+    # What the program reads back is what it was started with.
+    looker = ["/usr/bin/python3.11", "-c", "import signal\nx = 0\n"
+              "for i in range(3000000): x += i\n"
+              "print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))"]
+    plain = run([*start, *looker])
+    for engine in ENGINES:
+        path = folder() / "recording.kymo"
+        result = run([*start, *record_command(looker, path, engine=engine)])
+        check(result.status == 0 and result.stdout == plain.stdout,
+              f"{engine}: status {result.status}, prints {result.stdout!r}, alone {plain.stdout!r}: "
+              + result.stderr)
+        check_sampled(Recording(path, result, tools_for(None)).report())
+
+
+add_case("inherited.all", inherited, "signal.valid_signals()")
+add_case("inherited.urgent", inherited, "[signal.SIGURG]")
 
 
 @case
