@@ -26,6 +26,8 @@ kymo_seen_test(own_action "" own_action semantics)
 kymo_seen_test(own_action.storm "" own_action storm)
 kymo_seen_test(own_action.late.perf "duration=200ms" own_action late)
 kymo_seen_test(own_action.late.timer "duration=200ms,engine=timer" own_action late)
+kymo_seen_test(own_action.late.dispatch "duration=200ms,engine=dispatch" own_action late)
+kymo_seen_test(own_action.storm.dispatch "engine=dispatch" own_action storm)
 
 kymo_looker(own_masks)
 kymo_seen_test(own_masks "" own_masks)
