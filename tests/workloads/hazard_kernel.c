@@ -50,9 +50,9 @@ static char *map(size_t size)
  */
 static void *blank_tls(void)
 {
-    char *block = map(RAW_TLS) + RAW_TLS / 2;
-    memcpy(block, &block, sizeof(block));
-    memcpy(block + 16, &block, sizeof(block));
+    void **block = (void **)(map(RAW_TLS) + RAW_TLS / 2);
+    block[0] = block;
+    block[2] = block;
     return block;
 }
 
