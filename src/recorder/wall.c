@@ -20,6 +20,7 @@
 
 #define FLUSH_NS 1000000000u
 #define PENDING 16u
+#define TICKS_KEPT 1024u
 /* Where nobody has run for so long, ticks come half as often: a wake-up is most of what they cost.
  */
 #define STILL_TICKS 64u
@@ -73,7 +74,8 @@ struct kymo_wall {
     int asks_running;                  /* for want of CPU samples */
     KYMO_VEC(struct thread *) drained; /* by the drain's number; NULL: ended */
     KYMO_VEC(struct thread *) strangers;
-    uint64_t now_ns, before_ns; /* this tick and the one before */
+    uint64_t now_ns;               /* this tick's */
+    uint64_t ticks_ns[TICKS_KEPT]; /* by the round of watch */
     uint64_t flushed_ns;
     kymo_err err; /* of the tick at hand */
     kymo_event_sample batch[BATCH];
@@ -232,6 +234,15 @@ kymo_err kymo_wall_cpu_sample(kymo_wall *w, uint32_t drained, uint64_t time_ns, 
 
 /* ---- looks ---- */
 
+/* When that round of watch was; of an old one, when the oldest was that is known. */
+static uint64_t tick_of(const kymo_wall *w, uint64_t round)
+{
+    uint64_t last = kymo_watch_rounds(w->watch);
+    if (last - round >= TICKS_KEPT)
+        round = last - TICKS_KEPT + 1;
+    return w->ticks_ns[round % TICKS_KEPT];
+}
+
 /* A tick finds its thread running. Where CPU samples are rarer than ticks, it is asked. */
 static kymo_err look_at_running(kymo_wall *w, struct thread *t)
 {
@@ -241,12 +252,12 @@ static kymo_err look_at_running(kymo_wall *w, struct thread *t)
     return KYMO_OK;
 }
 
-/* A new run begins where the last tick was; what it is, /proc tells. */
+/* A new run begins where the last one surely lasted; what it is, /proc tells. */
 static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_look *now)
 {
     struct kymo_wall_found found;
     struct kymo_watch_look after;
-    KYMO_TRY(close_wait(w, t, w->before_ns));
+    KYMO_TRY(close_wait(w, t, tick_of(w, now->unmoved_round)));
     t->waits = 0;
     if (now->place == KYMO_WATCH_ON || now->state == 'R')
         return look_at_running(w, t);
@@ -276,8 +287,8 @@ static void on_seen(void *context, void *user, const struct kymo_watch_look *now
     w->err = look(w, t, now);
 }
 
-/* What lasts is written up to the last tick: by now the thread may be gone, which the drain tells.
- */
+/* What lasts is written up to a tick before the last at which it surely did: by now the thread may
+ * be gone, which the drain tells. */
 static kymo_err flush_runs(kymo_wall *w)
 {
     for (size_t i = 0; i < w->drained.len + w->strangers.len; i++) {
@@ -286,7 +297,9 @@ static kymo_err flush_runs(kymo_wall *w)
         if (!t)
             continue;
         KYMO_TRY(put_held(w, t));
-        KYMO_TRY(close_wait(w, t, w->before_ns));
+        uint64_t unmoved = t->is_watched ? kymo_watch_unmoved_round(w->watch, t->entry) : 0;
+        if (unmoved > 0)
+            KYMO_TRY(close_wait(w, t, tick_of(w, unmoved - 1)));
         if (t->n_pending > 0 && w->now_ns - t->pending[0].to_ns > FLUSH_NS)
             KYMO_TRY(resolve_all(w, t));
     }
@@ -295,8 +308,8 @@ static kymo_err flush_runs(kymo_wall *w)
 
 kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
 {
-    w->before_ns = w->now_ns;
     w->now_ns = now_ns;
+    w->ticks_ns[(kymo_watch_rounds(w->watch) + 1) % TICKS_KEPT] = now_ns;
     w->err = kymo_wall_finder_begin(&w->finder, now_ns);
     kymo_watch_round(w->watch, on_seen, w);
     if (kymo_watch_is_active(w->watch))

@@ -56,6 +56,7 @@ struct thread {
     uint8_t is_idle;
     uint32_t at;        /* place in the active or the idle list */
     uint32_t unchanged; /* rounds */
+    uint64_t looked;    /* the last round that looked at it */
     struct kymo_watch_look last;
     uint64_t asleep_ns; /* run_ns when it was last seen asleep; UINT64_MAX: it never was */
     void *user;
@@ -77,6 +78,8 @@ struct kymo_watch {
     uint32_t sweep; /* idle threads still to be looked at */
     uint32_t cursor;
     int ran;
+    uint64_t round;   /* the one at hand, or the last */
+    uint64_t settled; /* the last one that found that no idle thread had run */
 };
 
 /* ---- the two files ---- */
@@ -321,8 +324,12 @@ static void take(kymo_watch *w, uint32_t entry)
 
 kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
 {
-    struct thread t = {
-        .tid = tid, .schedstat = -1, .status = -1, .asleep_ns = UINT64_MAX, .user = user};
+    struct thread t = {.tid = tid,
+                       .schedstat = -1,
+                       .status = -1,
+                       .asleep_ns = UINT64_MAX,
+                       .looked = w->round,
+                       .user = user};
     if (!look_at(w, &t)) {
         int fd = open_file(w, tid, "schedstat");
         int there = fd >= 0;
@@ -367,12 +374,20 @@ void kymo_watch_remove(kymo_watch *w, uint32_t entry)
 
 /* ---- rounds ---- */
 
+uint64_t kymo_watch_unmoved_round(const kymo_watch *w, uint32_t entry)
+{
+    const struct thread *t = &w->threads.data[entry];
+    return t->is_idle && w->settled > t->looked ? w->settled : t->looked;
+}
+
 /* Looks at one of the round's threads. Active ones are out of the others' sum while they are. */
 static void see(kymo_watch *w, uint32_t entry, kymo_watch_seen *seen, void *context)
 {
     struct thread *t = &w->threads.data[entry];
     if (t->gone)
         return;
+    uint64_t unmoved_round = kymo_watch_unmoved_round(w, entry);
+    t->looked = w->round;
     if (!look_at(w, t)) {
         uint64_t run_ns, arrivals;
         t->gone = (uint8_t)!read_schedstat(w, t, &run_ns, &arrivals);
@@ -380,6 +395,7 @@ static void see(kymo_watch *w, uint32_t entry, kymo_watch_seen *seen, void *cont
     }
     /* A copy: seen may look again. */
     struct kymo_watch_look look = t->last;
+    look.unmoved_round = unmoved_round;
     seen(context, t->user, &look);
     if (look.changed) {
         w->ran = 1;
@@ -394,9 +410,12 @@ static int wake(kymo_watch *w, uint32_t entry)
 {
     struct thread *t = &w->threads.data[entry];
     uint64_t run_ns, arrivals;
-    if (t->gone || !read_schedstat(w, t, &run_ns, &arrivals) ||
-        (run_ns == t->last.run_ns && arrivals == t->last.arrivals))
+    if (t->gone || !read_schedstat(w, t, &run_ns, &arrivals))
         return 0;
+    if (run_ns == t->last.run_ns && arrivals == t->last.arrivals) {
+        t->looked = w->round;
+        return 0;
+    }
     take(w, entry);
     put(w, entry, 0);
     /* What it used since then is in the others' sum, too; or not yet, which costs a sweep. */
@@ -456,6 +475,7 @@ void kymo_watch_round(kymo_watch *w, kymo_watch_seen *seen, void *context)
     if (w->skip > 0)
         w->skip--;
     w->ran = 0;
+    w->round++;
     if (use_clock && !clock_of(w, &before))
         w->has_clock = 0;
     for (size_t i = 0; i < w->active.len; i++)
@@ -469,6 +489,8 @@ void kymo_watch_round(kymo_watch *w, kymo_watch_seen *seen, void *context)
             w->has_clock = 0;
         if (!w->has_clock || others_ran(w, before, after))
             w->sweep = (uint32_t)w->idle.len;
+        else if (w->unclear == 0)
+            w->settled = w->round;
     } else if (w->idle.len <= FEW) {
         w->sweep = (uint32_t)w->idle.len;
     }
@@ -482,6 +504,11 @@ void kymo_watch_round(kymo_watch *w, kymo_watch_seen *seen, void *context)
             put(w, entry, 1);
         }
     }
+}
+
+uint64_t kymo_watch_rounds(const kymo_watch *w)
+{
+    return w->round;
 }
 
 int kymo_watch_is_active(const kymo_watch *w)

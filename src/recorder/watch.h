@@ -39,6 +39,8 @@ struct kymo_watch_look {
     uint64_t awake_ns; /* CPU time since it was last seen asleep; UINT64_MAX: it never was */
     char state;        /* as in status: R, S, D, T, t, Z, X, I */
     int changed;       /* since the look before */
+    /* The last round before the one at hand at which it was still as the look before found it. */
+    uint64_t unmoved_round;
 };
 
 typedef struct kymo_watch kymo_watch;
@@ -68,6 +70,10 @@ int kymo_watch_cpu(const kymo_watch *watch, uint32_t entry);
  * is seen at the process's CPU clock. seen must not add or remove threads. */
 typedef void kymo_watch_seen(void *context, void *user, const struct kymo_watch_look *look);
 void kymo_watch_round(kymo_watch *watch, kymo_watch_seen *seen, void *context);
+/* The number of the last round; they count from 1. */
+uint64_t kymo_watch_rounds(const kymo_watch *watch);
+/* The last round at which this thread was as its last look found it. */
+uint64_t kymo_watch_unmoved_round(const kymo_watch *watch, uint32_t entry);
 /* Whether the last round found that any thread had run since the one before. */
 int kymo_watch_is_active(const kymo_watch *watch);
 

@@ -12,6 +12,9 @@ from kymotest import (NOBODY, WORKLOADS, Recording, Running, add_case, case, che
 
 PERIOD_S = 0.01
 SECONDS = 8
+# Each of the 400 changes between work and wait is seen some 4 ms too early or too late: half a percent
+# of 12 s, and more where the recorder has to wait for a CPU.
+TOLERANCE = 0.025
 
 
 def truth_of(recording):
@@ -36,17 +39,17 @@ def check_quality(report, looks):
 def shares(engine):
     if engine not in engines():
         skip(f"{engine} does not work here")
-    recording = record([WORKLOADS / "waits", "shares", SECONDS], engine=engine,
+    recording = record([WORKLOADS / "waits", "shares", 12], engine=engine,
                        options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
     check(report.data["mode"] == "wall" and report.data["unit"] == "nanoseconds", "mode or unit")
     for name, call in (("wait_sleep", "[waiting: clock_nanosleep]"), ("wait_poll", "[waiting: poll]"),
                        ("wait_futex", "[waiting: futex]")):
-        check_close(name, total_s(report, name), truth[name], 0.02 * truth["lived"] / 3)
+        check_close(name, total_s(report, name), truth[name], TOLERANCE * truth["lived"] / 3)
         # The main thread joins by a futex.
         if name != "wait_futex":
-            check_close(call, report.self_s(call), truth[name], 0.02 * truth["lived"] / 3)
+            check_close(call, report.self_s(call), truth[name], TOLERANCE * truth["lived"] / 3)
     check_quality(report, truth["lived"] / PERIOD_S)
     check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
 
