@@ -465,7 +465,7 @@ static kymo_err add(kymo_dispatch *d, struct target *t, uint32_t *number)
         t->slept_run_ns = look.run_ns - (SLEEPER_PERIODS - NEW_PERIODS) * d->period_ns;
         t->voluntary = look.voluntary;
     }
-    t->share = d->period_ns < SHARE_FIRST_NS ? (double)d->period_ns / (double)SHARE_FIRST_NS : 1;
+    t->share = (double)d->period_ns < SHARE_FIRST_NS ? (double)d->period_ns / SHARE_FIRST_NS : 1;
     d->targets.data[at] = t;
     *number = (uint32_t)at;
     return KYMO_OK;
