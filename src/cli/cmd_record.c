@@ -301,6 +301,7 @@ static void print_summary(const kymo_profile *profile)
     } else {
         fprintf(stderr, "\nkymo: no sample was taken; the program used %s of CPU time\n", cpu);
     }
+    kymo_report_print_waits(&t, profile, "kymo: ");
     fputs("kymo: ", stderr);
     kymo_report_print_quality(&t, profile);
     kymo_report_print_few(&t, profile, "kymo: ");

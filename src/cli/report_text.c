@@ -13,6 +13,7 @@ enum {
     NAME_MIN = 20,
     NAME_MAX_PIPED = 60, /* longer names push the next column aside when nothing may be cut */
     WHERE_MIN = 24,
+    WAITS_NAMED = 3,
 };
 
 /* CPU time from which on a recording should have more samples than a few. */
@@ -251,6 +252,43 @@ uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
         sum += process ? process : threads;
     }
     return sum;
+}
+
+static int is_wait(const kymo_report_row *row)
+{
+    return strncmp(row->name, "[waiting", 8) == 0 || strncmp(row->name, "[blocked", 8) == 0;
+}
+
+void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile,
+                             const char *before)
+{
+    const kymo_report_options options = {.size = sizeof options, .kind = KYMO_SAMPLE_WALL};
+    kymo_report *report = NULL;
+    uint64_t waited = 0;
+    size_t n;
+    size_t named = 0;
+    char time[32];
+    char all[32];
+    if (!kymo_profile_meta(profile)->wall_period_ns ||
+        kymo_report_create(profile, &options, &report) != KYMO_OK)
+        return;
+    const kymo_report_row *rows = kymo_report_rows(report, &n);
+    for (size_t i = 0; i < n; i++)
+        if (is_wait(&rows[i]))
+            waited += rows[i].self;
+    fprintf(t->to, "%sthe threads waited %s of the %s that they lived", before,
+            kymo_format_duration(time, waited),
+            kymo_format_duration(all, kymo_report_total(report)));
+    /* The largest come first. */
+    for (size_t i = 0; i < n && named < WAITS_NAMED; i++) {
+        if (!is_wait(&rows[i]))
+            continue;
+        fputs(named++ ? ", " : ": ", t->to);
+        kymo_terminal_print(t, rows[i].name, 0, KYMO_CUT_END, 0);
+        fprintf(t->to, " %s", kymo_format_duration(time, rows[i].self));
+    }
+    fputs(" (kymo report --mode wall)\n", t->to);
+    kymo_report_destroy(report);
 }
 
 void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_report *report,

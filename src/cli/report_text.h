@@ -31,6 +31,11 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
  * the line begins with. */
 void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, const char *before);
 
+/* One line, of a recording with wall time: how long its threads waited, and in what most. before:
+ * what the line begins with. */
+void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile,
+                             const char *before);
+
 /* One line, if much of the time is in files without symbols: which file, and what to do. report: by
  * function. before: what the line begins with. */
 void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_report *report,

@@ -173,6 +173,10 @@ def outputs():
     waited = sum(int(line.rsplit(" ", 1)[1]) for line in folded.read_text().splitlines()
                  if ";wait_poll;" in line)
     check_close("wait_poll", waited / 1e9, truth["wait_poll"], 0.04 * truth["lived"] / 3)
+    spoken = run([recording.kymo, "record", "--wall", "-f", "-o", folded, "--", WORKLOADS / "waits", "hidden",
+                  "0.5"])
+    check("the threads waited" in spoken.stderr and "[waiting: clock_nanosleep]" in spoken.stderr,
+          spoken.stderr)
     plain = record(["true"])
     out = run([plain.kymo, "report", plain.path, "--mode", "wall"])
     check(out.status != 0 and "no wall time" in out.stderr, out.stderr)

@@ -14,6 +14,8 @@ enum { THREADS_MAX = 64 };
 
 /* What came out. */
 struct seen {
+    uint32_t answers;
+    struct kymo_drain_answer last_answer;
     uint64_t begins, ends, samples, weight, stacks, modules, unloads, without_stack;
     uint64_t weight_of[THREADS_MAX];
     uint64_t last_time;
@@ -82,10 +84,18 @@ static kymo_err on_sample(void *c, const struct kymo_drain_sample *p)
     return KYMO_OK;
 }
 
+static kymo_err on_answer(void *context, const struct kymo_drain_answer *a)
+{
+    struct seen *s = context;
+    s->answers++;
+    s->last_answer = *a;
+    return KYMO_OK;
+}
+
 static kymo_drain *open_drain(struct fixture *f, struct seen *s)
 {
     struct kymo_drain_sink sink = {on_begin, on_end,    on_module, on_unload,
-                                   on_stack, on_sample, s,         NULL};
+                                   on_stack, on_sample, s,         on_answer};
     kymo_drain *d;
     assert_int_equal(kymo_drain_create(f->session, &f->plan, &sink, &d), KYMO_OK);
     return d;
@@ -150,6 +160,35 @@ static void add_module(struct fixture *f, uint64_t start, uint64_t stop, uint64_
     m->load_generation = generation;
     kymo_store_release(&m->state, KYMO_MODULE_READY);
     f->session->module_changes++;
+}
+
+static void answers_come_out_with_their_registers(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(4u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer w = begin(&f, 42);
+    struct kymo_record_answer *r =
+        kymo_stream_reserve(&w.stream, f.session, &f.plan, w.number, sizeof *r);
+    assert_non_null(r);
+    *r = (struct kymo_record_answer){
+        .head = {kymo_clock_now(KYMO_CLOCK_MONOTONIC), KYMO_RECORD_ANSWER, sizeof *r, 0},
+        .callers = 7,
+        .is_disturbed = 1,
+        .rsp = 0x7000,
+        .r12_to_15 = {1, 2, 3, 4},
+    };
+    kymo_stream_publish(&w.stream, sizeof *r);
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(s.answers, 1);
+    assert_int_equal(s.samples, 0);
+    assert_int_equal(s.last_answer.stack, KYMO_NO_STACK);
+    assert_int_equal(s.last_answer.record.callers, 7);
+    assert_int_equal(s.last_answer.record.r12_to_15[3], 4);
+    assert_true(s.last_answer.time_ns > 0);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
 }
 
 static void records_come_out_as_they_went_in(void **state)
@@ -435,6 +474,7 @@ static void a_scribbled_session_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_come_out_with_their_registers),
         cmocka_unit_test(records_come_out_as_they_went_in),
         cmocka_unit_test(an_address_used_again_is_not_confused),
         cmocka_unit_test(an_address_used_again_between_rounds_is_not_confused),
