@@ -19,6 +19,7 @@
 #include <sys/signalfd.h>
 #include <time.h>
 
+#include "capture/fork_child.h"
 #include "capture/hook.h"
 #include "capture/on_signal.h"
 #include "capture/own_signals.h"
@@ -132,6 +133,19 @@ void kymo_mask_begin_thread(struct kymo_process *p, const struct kymo_thread *t)
 
 /* ---- masks ---- */
 
+/* The process, if it is captured. A forked child that is not yet, and blocks or asks for the signal
+ * that would tell it to begin, would never hear it: it begins now. */
+static struct kymo_process *process_that_names(const sigset_t *set)
+{
+    struct kymo_process *p = kymo_process_here();
+    if (!p && set && bits_of(set) & kymo_own_signal_mask() && !kymo_mask_is_of_all(bits_of(set)) &&
+        kymo_fork_is_pending()) {
+        kymo_fork_attach_now();
+        p = kymo_process_here();
+    }
+    return p;
+}
+
 /* In a process that is not captured (a forked child, a child of vfork, which shares our memory)
  * what is held is blocked first, and the real call does the rest. */
 static int change_elsewhere(mask_fn *real, int how, const sigset_t *set, sigset_t *old, int is_copy)
@@ -152,7 +166,7 @@ static int change_elsewhere(mask_fn *real, int how, const sigset_t *set, sigset_
 /* sigprocmask or pthread_sigmask, as `real` is: 0 or what that returned. */
 static int change_mask(mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_process *p = how == SIG_UNBLOCK ? kymo_process_here() : process_that_names(set);
     uint64_t held = kymo_held_self;
     uint64_t asked = set ? bits_of(set) : 0;
     if (!p) {
@@ -266,7 +280,7 @@ KYMO_HOOK int sigrelse(int signo)
  * our signal gets it. */
 static struct kymo_process *concerned(const sigset_t *set)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_process *p = process_that_names(set);
     if (!p || !set)
         return NULL;
     if (!kymo_mask_is_of_all(bits_of(set)))

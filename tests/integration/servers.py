@@ -60,8 +60,9 @@ def judge(server, alone, rate_alone, options):
         f"achieved {quality['achieved']}, disturbed {quality['disturbed']}")
     check(not report.lost(), f"lost: {report.lost()}")
     check(report.total_s > 0.05, f"only {report.total_s:.3f} s were recorded")
-    if server.name in ("nginx", "postgres"):
-        check(len(processes) >= 3, f"only {len(processes)} processes were recorded")
+    # One worker may get all there is; each client has a process of its own.
+    least = {"nginx": 2, "postgres": 4}.get(server.name, 1)
+    check(len(processes) >= least, f"only {len(processes)} processes were recorded")
     if not server.own_frames:
         return
     if not options:
