@@ -53,7 +53,7 @@ def judge(way, recording):
     truth = json.loads(result.stdout)
     report = recording.report()
     waiting = sum(report.share(name) for name in WAITS[way])
-    work_s = report.self_s("burn_a") + report.self_s("burn_b")
+    work_s = report.inclusive_s("burn_a") + report.inclusive_s("burn_b")
     accounted_s = report.total_s
     if report.quality["engine"] == "timer" and report.quality["samples"] == 0:
         accounted_s = report.quality["cpu_unsampled_s"]
@@ -64,7 +64,7 @@ def judge(way, recording):
         figures["in the wait"] = (waiting, 0, max(0.02, by_chance(0.02, samples)))
         for name, cpu in (("burn_a", truth["cpu_a"]), ("burn_b", truth["cpu_b"])):
             share = cpu / (truth["cpu_a"] + truth["cpu_b"])
-            figures[name] = (report.self_s(name) / work_s, share,
+            figures[name] = (report.inclusive_s(name) / work_s, share,
                              max(0.02, by_chance(share, samples)) + late)
     say(f"{way}: {truth['calls']} waits, {truth['eintr']} saw EINTR; {report.quality['samples']} "
         "samples; "

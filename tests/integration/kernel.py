@@ -21,10 +21,6 @@ def record_kernel_time(engine):
     return recording, json.loads(recording.result.stdout)
 
 
-def in_kernel(frame):
-    return frame.name == "[kernel]" or frame.lib not in (None, "[vdso]") and frame.lib[0] == "["
-
-
 def share(samples, holds):
     return sum(s.cpu_ns for s in samples if holds(s)) / sum(s.cpu_ns for s in samples)
 
@@ -39,7 +35,7 @@ def time_in_the_kernel():
     for name in ("burn_own", "burn_random", "burn_faults"):
         check_close(name, share(samples, lambda s: any(f.name == name for f in s.frames)),
                     truth[name], 0.02)
-    check_close("in the kernel", share(samples, lambda s: in_kernel(s.frames[-1])),
+    check_close("in the kernel", share(samples, lambda s: s.frames[-1].in_kernel()),
                 truth["system"], 0.02)
 
 
@@ -48,9 +44,9 @@ def callers_of_the_kernel():
     """A kernel's frame stands on the function that called, and nothing of the program on it."""
     recording, _ = record_kernel_time("perf")
     samples = recording.firefox().all_samples()
-    kernel = [s for s in samples if in_kernel(s.frames[-1])]
+    kernel = [s for s in samples if s.frames[-1].in_kernel()]
     for sample in kernel:
-        inside = [in_kernel(f) for f in sample.frames]
+        inside = [f.in_kernel() for f in sample.frames]
         check(inside == sorted(inside), f"mixed: {[f.name for f in sample.frames]}")
     # The rest is in readings of the clock, and in interrupts of whoever ran.
     called = share(kernel, lambda s: any(f.name in ("burn_random", "burn_faults") for f in s.frames))
@@ -60,7 +56,7 @@ def callers_of_the_kernel():
         skip("the kernel hides its functions' names: only the shares were compared")
     for caller, function in (("burn_random", "getrandom"), ("burn_faults", "fault")):
         own = [s for s in kernel if any(f.name == caller for f in s.frames)]
-        held = share(own, lambda s: any(in_kernel(f) and function in f.name or f.name == "munmap"
+        held = share(own, lambda s: any(f.in_kernel() and function in f.name or f.name == "munmap"
                                         or "mmap" in f.name or "munmap" in f.name
                                         for f in s.frames))
         say(f"{held:.4f} of {caller}'s time in the kernel is where it belongs")
@@ -84,7 +80,7 @@ def without_the_kernel():
     """The timer engine knows nothing of the kernel, and says no more than it knows."""
     recording, truth = record_kernel_time("timer")
     samples = recording.firefox().all_samples()
-    check(not any(in_kernel(f) for s in samples for f in s.frames), "kernel frames without perf")
+    check(not any(f.in_kernel() for s in samples for f in s.frames), "kernel frames without perf")
     check_close("burn_random", share(samples, lambda s: any(f.name == "burn_random"
                                                            for f in s.frames)),
                 truth["burn_random"], 0.06)

@@ -252,6 +252,10 @@ class Report:
     def self_s(self, name):
         return sum(f["self"] for f in self.rows(name)) / 1e9
 
+    def inclusive_s(self, name):
+        """With what it called, interrupts in the middle of it included."""
+        return sum(f["total"] for f in self.rows(name)) / 1e9
+
     def share(self, name):
         return self.self_s(name) / self.total_s if self.total_s else 0.0
 
@@ -265,6 +269,10 @@ class Sample:
         self.cpu_ns = cpu_ns
         self.frames = frames  # from the outermost to the innermost
 
+    def function(self):
+        """The program's own that it is in, also while an interrupt is."""
+        return next((f.name for f in reversed(self.frames) if not f.in_kernel()), None)
+
 
 class Frame:
     def __init__(self, name, lib, depth, line):
@@ -272,6 +280,10 @@ class Frame:
         self.lib = lib  # path; None: none
         self.inline_depth = depth
         self.line = line
+
+    def in_kernel(self):
+        return self.name == "[kernel]" or (
+            self.lib not in (None, "[vdso]", "[jit]") and self.lib[0] == "[")
 
 
 class Profile:

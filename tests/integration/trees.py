@@ -20,15 +20,11 @@ def truth_of(stdout):
     return truth
 
 
-def total_s(report, name):
-    return sum(f["total"] for f in report.rows(name)) / 1e9
-
-
 def check_seconds(engine, report, truth):
     for name, seconds in truth.items():
         # One that is killed does not say what it used after its last sample; a round looks at it.
         unseen = 0.03 if name == "burn_killed" else 0
-        check_close(f"{engine}: seconds in {name}", total_s(report, name), seconds,
+        check_close(f"{engine}: seconds in {name}", report.inclusive_s(name), seconds,
                     0.02 * seconds + 0.004 + unseen)
 
 
@@ -101,7 +97,7 @@ def outlives(engine):
     check("family has ended; 1 of its processes run on" in result.stderr, result.stderr)
     report = Recording(where / "r.kymo", result, tools_for(None)).report()
     truth = truth_of(result.stdout)["burn_daemon"] + 0.02
-    check_close("seconds in burn_daemon", total_s(report, "burn_daemon"), truth, 0.02)
+    check_close("seconds in burn_daemon", report.inclusive_s("burn_daemon"), truth, 0.02)
 
 
 def late(engine):
@@ -113,7 +109,7 @@ def late(engine):
     check("sh has ended; " in result.stderr, result.stderr)
     report = Recording(where / "r.kymo", result, tools_for(None)).report()
     truth = truth_of(result.stdout)["burn_spawned"]
-    check_close("seconds in burn_spawned", total_s(report, "burn_spawned"), truth, 0.02)
+    check_close("seconds in burn_spawned", report.inclusive_s("burn_spawned"), truth, 0.02)
 
 
 def wait_for(path, text):
@@ -138,7 +134,7 @@ def stopped(engine):
     check(result.status == 3, f"status {result.status}: {result.stderr}")
     check(alive, "the daemon did not live on")
     report = Recording(where / "r.kymo", result, tools_for(None)).report()
-    check_close("seconds in burn_daemon", total_s(report, "burn_daemon"), 0.05, 0.01)
+    check_close("seconds in burn_daemon", report.inclusive_s("burn_daemon"), 0.05, 0.01)
 
 
 def make_project(where):

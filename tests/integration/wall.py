@@ -23,10 +23,6 @@ def truth_of(recording):
     return json.loads(recording.result.stdout)
 
 
-def total_s(report, name):
-    return sum(f["total"] for f in report.rows(name)) / 1e9
-
-
 def check_quality(report, looks):
     quality = report.quality
     say(f"{quality['wall_samples']} wall samples, {quality['wall_achieved']:.4f} of the threads' time, "
@@ -46,7 +42,7 @@ def shares(engine):
     check(report.data["mode"] == "wall" and report.data["unit"] == "nanoseconds", "mode or unit")
     for name, call in (("wait_sleep", "[waiting: clock_nanosleep]"), ("wait_poll", "[waiting: poll]"),
                        ("wait_futex", "[waiting: futex]")):
-        check_close(name, total_s(report, name), truth[name], TOLERANCE * truth["lived"] / 3)
+        check_close(name, report.inclusive_s(name), truth[name], TOLERANCE * truth["lived"] / 3)
         # The main thread joins by a futex.
         if name != "wait_futex":
             check_close(call, report.self_s(call), truth[name], TOLERANCE * truth["lived"] / 3)
@@ -67,7 +63,7 @@ def asleep():
         truth = truth_of(recording)
         cost_s[seconds] = (recording.result.cpu_ns - recording.result.children_cpu_ns) / 1e9
     report = recording.report("--mode", "wall")
-    check_close("wait_asleep", total_s(report, "wait_asleep"), truth["wait_asleep"],
+    check_close("wait_asleep", report.inclusive_s("wait_asleep"), truth["wait_asleep"],
                 0.01 * truth["lived"])
     check_quality(report, truth["lived"] / PERIOD_S)
     check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
@@ -83,7 +79,7 @@ def frame_pointer(program):
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
     for name in ("read_bytes", "with_variable_frame"):
-        check_close(name, total_s(report, name), truth["lived"], 0.02 * truth["lived"])
+        check_close(name, report.inclusive_s(name), truth["lived"], 0.02 * truth["lived"])
     check_quality(report, 2 * truth["lived"] / PERIOD_S)
     check(report.quality["stacks_complete"] >= 0.98, "stacks are not complete")
     # Each of the two threads is asked once, which ends a call that does not begin again by itself.
@@ -110,7 +106,7 @@ def loops(engine):
         truth = truth_of(recording)
         report = recording.report()
         wall = recording.report("--mode", "wall")
-        work_s = report.self_s("burn_a") + report.self_s("burn_b")
+        work_s = report.inclusive_s("burn_a") + report.inclusive_s("burn_b")
         waiting = sum(wall.self_s(f"[waiting: {name}]") for name in ("poll", "epoll_wait", "ppoll"))
         disturbed = report.quality["disturbed"]
         say(f"{truth['calls']} waits, {truth['eintr']} saw EINTR, {disturbed} disturbed; "
@@ -151,10 +147,10 @@ def raw():
     recording = record([WORKLOADS / "waits", "raw", 3], options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
-    say(f"sleep_raw {total_s(report, 'sleep_raw'):.3f} s of {truth['lived']:.3f} s")
+    say(f"sleep_raw {report.inclusive_s('sleep_raw'):.3f} s of {truth['lived']:.3f} s")
     check(len(report.threads) == 2, f"{len(report.threads)} threads")
     # It is found by the third look at /proc.
-    check(truth["lived"] - 1 <= total_s(report, "sleep_raw") <= truth["lived"], "its time is missing")
+    check(truth["lived"] - 1 <= report.inclusive_s("sleep_raw") <= truth["lived"], "its time is missing")
 
 
 @case
