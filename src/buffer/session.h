@@ -196,7 +196,7 @@ _Static_assert(sizeof(struct kymo_block) == 64, "block header");
     X(PRIVILEGES, "it gains privileges (setuid, setgid or file capabilities)") \
     X(LIBRARY, "libkymo-preload.so cannot be reached from where it starts")    \
     X(SCRIPTS, "too many scripts are each other's interpreters")               \
-    X(ENVIRONMENT, "there is no memory to pass its environment on")            \
+    X(ENVIRONMENT, "there is no room to pass its environment on")              \
     X(RECORDER, "the recorder cannot be reached from it (another network namespace, or too busy)")
 
 enum kymo_refusal_reason {

@@ -9,6 +9,7 @@
 #include "capture/exec_pass.h"
 
 #include <alloca.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -71,22 +72,37 @@ static char *put(char *to, const char *text)
     return to + len;
 }
 
+/* Which entry is the LD_PRELOAD that the loader takes, the last one; *n: of how many. n if there is
+ * none. */
+static size_t find_preload(char *const *envp, size_t *n)
+{
+    size_t found = SIZE_MAX;
+    for (*n = 0; envp && envp[*n]; ++*n)
+        if (begins_with(envp[*n], PRELOAD, sizeof PRELOAD - 1))
+            found = *n;
+    return found != SIZE_MAX ? found : *n;
+}
+
+char *kymo_exec_env_preload(char *const *envp)
+{
+    size_t n;
+    size_t theirs = find_preload(envp, &n);
+    return theirs < n ? envp[theirs] : NULL;
+}
+
 char **kymo_exec_env_write(char *const *envp, void *memory)
 {
     char **env = memory;
-    size_t n = 0;
-    size_t theirs = SIZE_MAX; /* the loader takes the last one */
-    for (; envp && envp[n]; n++) {
-        env[n] = envp[n];
-        if (begins_with(envp[n], PRELOAD, sizeof PRELOAD - 1))
-            theirs = n;
-    }
+    size_t n;
+    size_t theirs = find_preload(envp, &n);
+    for (size_t i = 0; i < n; i++)
+        env[i] = envp[i];
     char *attach = (char *)(env + n + 3);
     char *preload = put(put(put(attach, ATTACH), kymo_family.attach_name), KYMO_ATTACH_CHILD) + 1;
     char *end = put(put(preload, PRELOAD), kymo_family.library);
     /* Where the program has one, ours goes in its place and before what it names: taking it out
      * again leaves everything as and where it was. */
-    if (theirs != SIZE_MAX) {
+    if (theirs < n) {
         put(put(end, ":"), envp[theirs] + sizeof PRELOAD - 1);
         env[theirs] = preload;
     } else {
@@ -112,6 +128,13 @@ static KYMO_NOINLINE int call_on_stack(size_t bytes, char *const *envp, kymo_exe
     return call(what, kymo_exec_env_write(envp, alloca(bytes)));
 }
 
+/* Whether the call failed for what exec takes along. The kernel has a limit to that, and programs
+ * that fill it to the last byte (xargs) know nothing of ours. */
+static int is_too_much(int result)
+{
+    return result == E2BIG || (result == -1 && errno == E2BIG);
+}
+
 int kymo_exec_pass(const char *file, enum kymo_exec_lookup lookup, char *const *envp,
                    kymo_exec_call *call, void *what)
 {
@@ -119,16 +142,24 @@ int kymo_exec_pass(const char *file, enum kymo_exec_lookup lookup, char *const *
     size_t bytes = kymo_exec_env_bytes(file, lookup, envp);
     if (bytes == 0)
         return call(what, envp);
+    int result;
+    int saved = errno;
     kymo_family_count();
-    if (bytes <= ALWAYS_ON_STACK || stack_has(bytes))
-        return call_on_stack(bytes, envp, call, what);
-    long map = kymo_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map < 0 && map > -4096) {
-        refused(KYMO_REFUSAL_ENVIRONMENT, file);
-        return call(what, envp);
+    if (bytes <= ALWAYS_ON_STACK || stack_has(bytes)) {
+        result = call_on_stack(bytes, envp, call, what);
+    } else {
+        long map = kymo_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map < 0 && map > -4096) {
+            refused(KYMO_REFUSAL_ENVIRONMENT, file);
+            return call(what, envp);
+        }
+        result = call(what, kymo_exec_env_write(envp, (void *)map));
+        (void)kymo_syscall3(SYS_munmap, map, (long)bytes, 0);
     }
-    int result = call(what, kymo_exec_env_write(envp, (void *)map));
-    (void)kymo_syscall3(SYS_munmap, map, (long)bytes, 0);
-    return result;
+    if (!is_too_much(result))
+        return result;
+    refused(KYMO_REFUSAL_ENVIRONMENT, file);
+    errno = saved;
+    return call(what, envp);
 }

@@ -31,5 +31,7 @@ KYMO_SIGNAL_SAFE int kymo_exec_pass(const char *file, enum kymo_exec_lookup look
 KYMO_SIGNAL_SAFE size_t kymo_exec_env_bytes(const char *file, enum kymo_exec_lookup lookup,
                                             char *const *envp);
 KYMO_SIGNAL_SAFE char **kymo_exec_env_write(char *const *envp, void *memory);
+/* The entry that write puts another LD_PRELOAD in the place of; NULL: none. */
+KYMO_SIGNAL_SAFE char *kymo_exec_env_preload(char *const *envp);
 
 #endif

@@ -203,7 +203,8 @@ static struct {
     uint32_t lock;
     int is_there;   /* it stands in the place of the program's own */
     char **program; /* that one; NULL after clearenv */
-    char **ours;
+    char *preload;  /* its LD_PRELOAD; NULL: none */
+    char **ours;    /* with the strings that are ours behind it */
     size_t bytes;
 } swapped;
 
@@ -224,11 +225,39 @@ static char **environment_with_ours(void)
     return kymo_exec_env_write(environ, swapped.ours);
 }
 
+static int is_ours(const char *entry)
+{
+    const char *memory = (const char *)swapped.ours;
+    return entry >= memory && entry < memory + swapped.bytes;
+}
+
+/* Copies an environment without what is ours; from and to may be the same. */
+static void copy_theirs(char **from, char **to)
+{
+    for (; *from; from++) {
+        char *entry = *from;
+        if (is_ours(entry))
+            entry = entry[0] == 'L' ? swapped.preload : NULL;
+        if (entry && *to != entry)
+            *to = entry;
+        to += entry != NULL;
+    }
+    if (*to)
+        *to = NULL;
+}
+
+/* Other threads may have changed the environment meanwhile: libc changes an entry where it stands,
+ * and makes another array for one more. */
 static void put_back(void)
 {
-    /* Whoever has put another one in its place meanwhile, has. */
-    if (swapped.is_there && environ == swapped.ours)
+    char **now = environ;
+    if (swapped.is_there && now == swapped.ours) {
+        if (swapped.program)
+            copy_theirs(now, swapped.program);
         environ = swapped.program;
+    } else if (swapped.is_there && now) {
+        copy_theirs(now, now);
+    }
     kymo_store_release(&swapped.is_there, 0);
 }
 
@@ -246,11 +275,15 @@ KYMO_HOOK FILE *popen(const char *command, const char *mode)
     lock(&swapped.lock);
     char **env = environment_with_ours();
     if (env) {
+        kymo_family_count();
         swapped.program = environ;
+        swapped.preload = kymo_exec_env_preload(environ);
         kymo_store_release(&swapped.is_there, 1);
         kymo_store_release(&environ, env);
     }
+    uint64_t held = kymo_mask_settle();
     FILE *stream = real(command, mode);
+    kymo_mask_resume(held);
     put_back();
     unlock(&swapped.lock);
     return stream;

@@ -236,6 +236,17 @@ def empty_environment():
     same(["/usr/bin/python3.11", "-c", "import os; print(os.listdir('/proc/self/fd'))"])
 
 
+@case
+def environment_of_others():
+    """What another thread does to the environment while popen runs stays; and where ours does not
+    fit into an exec, the program starts without it."""
+    program = BUILD / "tests" / "integration" / "popen_environ"
+    for what in ("changes", "full"):
+        result = run([program, what])
+        check(result.status == 0, f"{what}, alone: {result.stdout}")
+        same([program, what])
+
+
 def memory_group():
     """A new cgroup of 64 MiB; None where such cannot be made."""
     for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
