@@ -76,7 +76,7 @@ kymo_err kymo_bell_open(kymo_bell **out, kymo_error *detail)
         map = mmap(NULL, KYMO_BELL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, b->memory, 0);
     b->word = map == MAP_FAILED ? NULL : map;
     if (b->event < 0 || !b->word || !start_thread(b)) {
-        kymo_err err = kymo_error_set_errno(detail, "cannot make the recorder's bell");
+        kymo_err err = kymo_error_set_errno(detail, "cannot set up the recorder's wake-ups");
         kymo_bell_close(b);
         return err;
     }

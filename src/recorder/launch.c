@@ -419,6 +419,16 @@ static kymo_err note(const struct launch *l, kymo_event_severity severity, const
     return kymo_recording_write_note(l->writer, &e);
 }
 
+/* What the recorder learns of the program's threads, and most engines need, is there. */
+static kymo_err tell_blindness(const struct launch *l)
+{
+    if (access("/proc/self/task", X_OK) == 0)
+        return KYMO_OK;
+    return note(l, KYMO_NOTE_WARNING,
+                "/proc is not mounted: threads are sampled with the kernel's tick, and processes "
+                "that the program starts may be missing");
+}
+
 static void forward(const struct launch *l)
 {
     int signo = forward_signal;
@@ -614,6 +624,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     raise_limit(RLIMIT_NOFILE, &l.files);
     kymo_tree_set_program(l.tree, l.pid, l.start_ns);
     err = write_process(&l);
+    if (err == KYMO_OK)
+        err = tell_blindness(&l);
     if (err == KYMO_OK)
         err = record(&l);
     if (err == KYMO_OK) {

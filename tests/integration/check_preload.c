@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "sys/raw.h"
 #include "unwind/unwind.h"
 
 enum { MOST_FRAMES = 4096, KEPT = 4, KEPT_FRAMES = 64 };
@@ -82,17 +83,16 @@ static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *argum
 static int let_libgcc_walk(uint64_t pc)
 {
     static struct sigaction before;
-    static sigset_t mask;
+    static uint64_t mask;
     struct sigaction catch = {.sa_flags = SA_NODEFER | SA_ONSTACK};
-    sigset_t open;
+    const uint64_t open = 1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1);
     catch.sa_handler = on_crash;
-    sigemptyset(&open);
-    sigaddset(&open, SIGSEGV);
-    sigaddset(&open, SIGBUS);
     theirs.start = pc;
     theirs.n = 0;
     sigaction(SIGSEGV, &catch, &before);
-    sigprocmask(SIG_UNBLOCK, &open, &mask);
+    /* Not by sigprocmask, which is the library's and leaves samples out of no mask. */
+    kymo_raw_get_mask(&mask);
+    kymo_raw_change_mask(&open, 0);
     int fell = sigsetjmp(crashed, 0);
     if (!fell)
         _Unwind_Backtrace(on_frame, &theirs);
@@ -100,7 +100,7 @@ static int let_libgcc_walk(uint64_t pc)
      * it. */
     if (theirs.n > 0 && theirs.pcs[theirs.n - 1] == 0)
         theirs.n--;
-    sigprocmask(SIG_SETMASK, &mask, NULL);
+    kymo_raw_set_mask(&mask, NULL);
     sigaction(SIGSEGV, &before, NULL);
     return !fell;
 }

@@ -13,6 +13,8 @@ from kymotest import (HZ, NOBODY, add_case, check, check_close, folder, main, pe
 
 # The code that begins a process or a thread, in the program, in ld.so and in libc.
 ENTRIES = {"_start", "_dl_start_user", "clone3", "__clone3", "clone", "__clone"}
+# A program's first milliseconds, until its event is made (more on a busy machine), have one sample.
+START_S = 0.01
 
 
 def outputs(where, files):
@@ -109,8 +111,8 @@ def profile_program(name, engine, user):
     say(f"{quality['samples']} samples, {rate:.4f} of one each {period_s * 1e3:g} ms of CPU time; "
         f"by the report {quality['sampled_rate']} of what was asked for")
     if engine == "perf":
-        check(rate >= 0.98, "too few samples")
-        check(quality["sampled_rate"] >= 0.98, "too few samples by the report")
+        check(rate >= 0.98 * (1 - START_S / recording.cpu_s), "too few samples")
+        check(abs(quality["sampled_rate"] - min(rate, 1)) < 0.01, "the report says another rate")
     else:
         check(rate >= 0.90, "too few samples for the tick")
     profile = recording.firefox()
