@@ -18,6 +18,7 @@
 #include "capture/exec_pass.h"
 #include "capture/hook.h"
 #include "capture/mask_hooks.h"
+#include "capture/signal_move.h"
 #include "capture/state.h"
 #include "capture/timer.h"
 #include "sys/clock.h"
@@ -80,6 +81,7 @@ static int execute(void *what, char *const *env)
     int result;
     struct kymo_process *p = own_process();
     struct kymo_thread *disarmed = prepare(p);
+    uint64_t ignored = kymo_signal_ignore();
     uint64_t held = kymo_mask_settle();
     if (e->by_name)
         result = e->by_name(e->file, e->argv, env);
@@ -88,6 +90,7 @@ static int execute(void *what, char *const *env)
     else
         result = e->by_descriptor(e->fd, e->argv, env);
     kymo_mask_resume(held);
+    kymo_signal_heed(ignored);
     if (disarmed) {
         int saved = errno;
         (void)kymo_timer_arm(p, disarmed);

@@ -9,6 +9,7 @@
  */
 #include "capture/signal_move.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "capture/hook.h"
@@ -120,6 +121,38 @@ void kymo_signal_off_alternate_stack(struct kymo_process *p)
         }
     }
     kymo_signal_unlock(&hold);
+}
+
+/* Without the lock: a child of vfork, which has actions of its own, would take it along. */
+uint64_t kymo_signal_ignore(void)
+{
+    struct sigaction now;
+    struct sigaction ignore = {.sa_flags = 0};
+    uint64_t ignored = 0;
+    if (kymo_load_relaxed(&kymo_quiet_here))
+        return 0;
+    ignore.sa_handler = SIG_IGN;
+    for (int signo = 1; signo < NSIG; signo++) {
+        int own = kymo_own_signal_find(signo);
+        if (own >= 0 && kymo_program_action_get(own, NULL).handler == SIG_IGN &&
+            real_sigaction(signo, NULL, &now) == 0 && now.sa_sigaction == kymo_on_signal &&
+            real_sigaction(signo, &ignore, NULL) == 0)
+            ignored |= KYMO_SIGNAL_BIT(signo);
+    }
+    return ignored;
+}
+
+void kymo_signal_heed(uint64_t ignored)
+{
+    int saved = errno;
+    for (int signo = 1; ignored && signo < NSIG; signo++) {
+        int own = kymo_own_signal_find(signo);
+        if (!(ignored & KYMO_SIGNAL_BIT(signo)) || own < 0)
+            continue;
+        struct kymo_program_action action = kymo_program_action_get(own, NULL);
+        (void)kymo_signal_install(signo, &action);
+    }
+    errno = saved;
 }
 
 void kymo_signal_note_use(uint64_t mask)

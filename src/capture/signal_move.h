@@ -43,6 +43,11 @@ void kymo_signal_off_alternate_stack(struct kymo_process *process);
 /* Whether our handler runs on alternate stacks. */
 int kymo_signal_on_alternate_stack(void);
 
+/* Just before a new image: what the program ignores is ignored in truth, since a handler would not
+ * stay. Returns those signals; heed puts our handler in front of them again. */
+uint64_t kymo_signal_ignore(void);
+void kymo_signal_heed(uint64_t ignored);
+
 /* A program's action as we keep it, and back. */
 struct kymo_program_action kymo_program_action_of(const struct sigaction *from);
 void kymo_program_action_describe(const struct kymo_program_action *from, struct sigaction *to);

@@ -23,6 +23,7 @@
 #include "capture/family.h"
 #include "capture/hook.h"
 #include "capture/mask_hooks.h"
+#include "capture/signal_move.h"
 #include "sys/raw.h"
 
 #define SHELL "/bin/sh"
@@ -58,9 +59,11 @@ struct spawn {
 static int spawn(void *what, char *const *env)
 {
     const struct spawn *s = what;
+    uint64_t ignored = kymo_signal_ignore();
     uint64_t held = kymo_mask_settle();
     int result = s->real(s->pid, s->file, s->actions, s->attributes, s->argv, env);
     kymo_mask_resume(held);
+    kymo_signal_heed(ignored);
     return result;
 }
 
@@ -281,9 +284,11 @@ KYMO_HOOK FILE *popen(const char *command, const char *mode)
         kymo_store_release(&swapped.is_there, 1);
         kymo_store_release(&environ, env);
     }
+    uint64_t ignored = kymo_signal_ignore();
     uint64_t held = kymo_mask_settle();
     FILE *stream = real(command, mode);
     kymo_mask_resume(held);
+    kymo_signal_heed(ignored);
     put_back();
     unlock(&swapped.lock);
     return stream;

@@ -237,6 +237,20 @@ def empty_environment():
 
 
 @case
+def ignored_by_children():
+    """A signal that the program ignores is ignored in what it starts, also if it is ours."""
+    # A shell does not trap what was ignored when it began.
+    trap = "trap 'echo trapped' URG; kill -URG $$; echo $1"
+    same(["/usr/bin/python3.11", "-c", "import os, signal, sys\n"
+          "signal.signal(signal.SIGURG, signal.SIG_IGN)\nlook = ['bash', '-c', sys.argv[1], 'bash']\n"
+          "os.waitpid(os.posix_spawn('/bin/bash', look + ['spawn'], os.environ), 0)\n"
+          "os.system('exec bash -c \"$LOOK\" bash system')\n"
+          "os.fork() or os.execv('/bin/bash', look + ['fork'])\nos.wait()\n"
+          "try: os.execv('/nowhere', look)\nexcept OSError as e: print(e.errno, flush=True)\n"
+          "os.execv('/bin/bash', look + ['exec'])", trap], env=dict(os.environ, LOOK=trap))
+
+
+@case
 def environment_of_others():
     """What another thread does to the environment while popen runs stays; and where ours does not
     fit into an exec, the program starts without it."""
