@@ -40,10 +40,11 @@ def killed(engine):
     kept = spools(where)
     check(len(kept) == 1, f"recordings: {kept}")
     report = Recording(kept[0], result, tools_for(None)).report()
-    say(f"{kept[0].name}: {report.total_s:.3f} s before the end, burn_in_public "
-        f"{report.inclusive_s('burn_in_public') / report.total_s:.3f}")
+    # With the dispatch engine a good part of the samples is where the loop looks at its clock.
+    share = report.inclusive_s("burn_ns") / report.total_s
+    say(f"{kept[0].name}: {report.total_s:.3f} s before the end, the loop {share:.3f}")
     check(report.total_s > 0.1, "nothing can be read of what was recorded")
-    check(report.inclusive_s("burn_in_public") > 0.9 * report.total_s, "what was recorded is not what happened")
+    check(report.rows("burn_in_public") and share > 0.9, "what was recorded is not what happened")
 
 
 def no_room(engine):
@@ -51,7 +52,7 @@ def no_room(engine):
     if os.getuid() != 0:
         skip("only root can mount a small file system")
     where = folder()
-    size = "32k" if engine == "perf" else "16k"
+    size = "16k" if engine == "timer" else "32k"
     mounted = run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", where])
     if mounted.status != 0:
         skip(f"tmpfs cannot be mounted here: {mounted.stderr.strip()}")
@@ -115,16 +116,17 @@ def replaced_library(engine):
     check(recording.result.status == 0, recording.result.stderr)
     report = recording.report()
     check(not report.rows("only_in_the_new_file"), "a name of the new file was used")
-    frames = [f for f in recording.firefox().frames if f.lib == str(library)]
+    profile = recording.firefox()
+    frames = [f for f in profile.frames if f.lib == str(library)]
     names = {f.name for f in frames}
     say(f"names of frames in the library: {sorted(names)}")
     check(frames, "no frame in the library")
     rightly = [n for n in names
                if n == "only_in_the_old_file" or n.startswith("libreplaced.so+0x")]
     check(len(rightly) == len(names), f"frames are called {names}")
-    seconds = sum(f["self"] for f in report.data["functions"]
-                  if f["module"] and "libreplaced" in f["module"]) / 1e9
-    say(f"{seconds:.3f} s in the library, of {recording.cpu_s:.3f} s")
+    seconds = sum(s.cpu_ns for s in profile.all_samples()
+                  if any(f.lib == str(library) for f in s.frames)) / 1e9
+    say(f"{seconds:.3f} s in the library and what it calls, of {recording.cpu_s:.3f} s")
     check(seconds > 0.8 * recording.cpu_s, "its time is not shown")
 
 
