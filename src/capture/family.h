@@ -46,13 +46,26 @@ extern struct kymo_family kymo_family;
  * of it; one that is not absolute means another file elsewhere, and is not handed on. */
 void kymo_family_init(const char *attach_name, const char *library, size_t len);
 
+/* A recorder that is there, but stopped: each program that is started would wait for it. A session
+ * that has ended says nothing of that, and where the clock may not be read, nobody knows. */
+KYMO_SIGNAL_SAFE static inline int kymo_family_is_silent(const struct kymo_session *header)
+{
+    if (kymo_load_relaxed(&header->stopped) || kymo_load_relaxed(&header->quiet))
+        return 0;
+    uint64_t silence = kymo_clock_now((enum kymo_clock_kind)header->clock_kind) -
+                       kymo_load_acquire(&header->heartbeat);
+    /* A beat of another CPU may be a few ticks ahead of this one's counter: not silence. */
+    return silence > header->heartbeat_limit && silence < UINT64_MAX / 2;
+}
+
 /* Whether what this process starts is to be recorded, too. */
 KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
 {
     const struct kymo_session *header = kymo_load_acquire(&kymo_family.header);
     /* An ancestor's session is stopped when that one has ended: this says nothing of the others. */
     return header && header->flags & KYMO_SESSION_CHILDREN && kymo_family.library[0] != '\0' &&
-           !(kymo_process_here() && kymo_load_relaxed(&header->stopped));
+           !(kymo_process_here() && kymo_load_relaxed(&header->stopped)) &&
+           !kymo_family_is_silent(header);
 }
 
 #define KYMO_NETWORK_NAMESPACE "/proc/self/ns/net"

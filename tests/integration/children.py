@@ -275,4 +275,25 @@ def the_recorder_dies():
     check(took < 15, f"{took:.1f} s: each waited")
 
 
+@case
+def the_recorder_is_stopped():
+    """One child waits for it as long as a child does, and the others do not wait at all."""
+    path = folder() / "recording.kymo"
+    program = "import os, sys\nprint(os.getpid(), flush=True)\nsys.stdin.read()\n" \
+        "for i in range(5): assert os.system('exit 3') == 768\nprint('done')"
+    kymo = subprocess.Popen([str(a) for a in record_command([PYTHON, "-c", program], path)],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    kymo.stdout.readline()
+    kymo.send_signal(signal.SIGSTOP)
+    started = time.monotonic()
+    kymo.stdin.close()
+    rest = kymo.stdout.readline()
+    took = time.monotonic() - started
+    kymo.send_signal(signal.SIGCONT)
+    kymo.wait()
+    say(f"5 children took {took:.1f} s")
+    check(rest == "done\n", rest)
+    check(took < 35, f"{took:.1f} s: each waited")
+
+
 main()
