@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 kymo_unit_test(tree kymo_recorder)
 kymo_unit_test(refusals kymo_recorder)
+kymo_unit_test(proc_file kymo_recorder)

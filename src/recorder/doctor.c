@@ -22,6 +22,7 @@
 #include "recorder/finish.h"
 #include "recorder/launch.h"
 #include "recorder/paths.h"
+#include "recorder/proc_file.h"
 
 kymo_check *kymo_checks_add(kymo_checks *checks, const char *name)
 {
@@ -48,14 +49,8 @@ void kymo_check_advise(kymo_check *check, const char *fmt, ...)
 
 int kymo_doctor_read_line(const char *path, char *out, size_t cap)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (!kymo_proc_file_read(out, cap, "%s", path))
         return 0;
-    ssize_t n = read(fd, out, cap - 1);
-    close(fd);
-    if (n <= 0)
-        return 0;
-    out[n] = '\0';
     out[strcspn(out, "\n")] = '\0';
     return 1;
 }

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "recorder/proc_file.h"
+
 #define DEBUG_DIRS_MAX 4096 /* entries of ~/.debug/jit that are looked at */
 /* The start of a process is known in ticks, and the times of files are the kernel's coarse ones. */
 #define START_SLACK_S 2
@@ -36,18 +38,6 @@ void kymo_jit_files_deinit(struct kymo_jit_files *f)
 
 /* ---- who the process is ---- */
 
-static size_t read_proc(pid_t pid, const char *file, char *out, size_t cap)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, out, cap - 1);
-    if (fd >= 0)
-        close(fd);
-    out[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
-}
-
 /* When the process began, in seconds since 1970. */
 static int64_t start_of(pid_t pid)
 {
@@ -55,7 +45,7 @@ static int64_t start_of(pid_t pid)
     unsigned long long ticks;
     struct timespec boot;
     struct timespec real;
-    if (!read_proc(pid, "stat", text, sizeof text))
+    if (!kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid))
         return 0;
     /* The name, which may hold anything, ends at the last parenthesis; it is the 22nd field. */
     const char *at = strrchr(text, ')');
@@ -100,7 +90,7 @@ static void ask(struct kymo_jit_files *f)
         return;
     f->inner_pid = f->pid;
     f->uid = geteuid();
-    if (read_proc(f->pid, "status", text, sizeof text)) {
+    if (kymo_proc_file_read(text, sizeof text, "/proc/%d/status", (int)f->pid)) {
         const char *at = strstr(text, "\nNSpid:");
         /* One for each namespace; the innermost is the last. */
         for (char *end = (char *)(uintptr_t)(at ? at + 7 : ""); *end && *end != '\n';) {

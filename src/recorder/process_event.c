@@ -9,36 +9,19 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "recorder/proc_file.h"
 #include "sys/clock.h"
 
 /* Of a command line; a longer one is cut. */
 #define COMMAND_BYTES_MAX (64u << 10)
-
-/* Up to cap - 1 bytes of /proc/PID/file, with a NUL behind them; their number. */
-static size_t read_file(pid_t pid, const char *file, char *out, size_t cap)
-{
-    char path[64];
-    size_t len = 0;
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && len < cap - 1) {
-        ssize_t n = read(fd, out + len, cap - 1 - len);
-        if (n <= 0)
-            break;
-        len += (size_t)n;
-    }
-    if (fd >= 0)
-        close(fd);
-    out[len] = '\0';
-    return len;
-}
 
 pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
 {
     enum { START_FIELD = 22, PARENT_FIELD = 4, STATE_FIELD = 3 };
     char text[1024];
     /* The name, which may hold anything, ends at the last parenthesis. */
-    char *at = read_file(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    size_t len = kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
+    char *at = len ? strrchr(text, ')') : NULL;
     uint64_t parent = 0;
     uint64_t ticks = 0;
     int field = STATE_FIELD - 1;
@@ -68,7 +51,7 @@ kymo_err kymo_process_event_write(const kymo_event_handler *events, void *contex
     char *command = malloc(COMMAND_BYTES_MAX);
     if (!command)
         return KYMO_E_NOMEM;
-    size_t len = read_file(pid, "cmdline", command, COMMAND_BYTES_MAX);
+    size_t len = kymo_proc_file_read(command, COMMAND_BYTES_MAX, "/proc/%d/cmdline", (int)pid);
     for (size_t at = 0; at < len && err == KYMO_OK; at += strlen(command + at) + 1)
         err = kymo_vec_push(&argv, command + at);
     snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);

@@ -13,21 +13,11 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "recorder/proc_file.h"
 
-/* Reads /proc/PID/task/TID/file; the length, 0 if there is nothing. */
 static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, out, cap - 1);
-    close(fd);
-    if (n <= 0)
-        return 0;
-    out[n] = '\0';
-    return (size_t)n;
+    return kymo_proc_file_read(out, cap, "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
 }
 
 int kymo_task_name(pid_t pid, pid_t tid, char name[16])
@@ -104,14 +94,8 @@ int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns)
 
     /* The name in parentheses may hold anything; utime and stime are the 12th and 13th behind it.
      */
-    char path[64];
     char text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
+    (void)kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
     const char *at = strrchr(text, ')');
     unsigned long user = 0;
     unsigned long system = 0;
