@@ -167,6 +167,8 @@ static void keep_books(kymo_dispatch *d, struct target *t, const struct kymo_wat
         t->slept_run_ns = look->run_ns;
         if (t->calls >= t->next_calls)
             set_share(t);
+    } else if (look->place == KYMO_WATCH_OFF && look->state != 'R') {
+        t->slept_run_ns = look->run_ns; /* its switches may be of an earlier look */
     }
     uint64_t samples = kymo_load_relaxed(&t->thread.slot->samples);
     int64_t taken = samples - t->samples < CREDIT_PERIODS ? (int64_t)(samples - t->samples) : 0;
@@ -199,7 +201,8 @@ static int is_target(const kymo_dispatch *d, struct target *t, const struct kymo
     if (look->place == KYMO_WATCH_PREEMPTED)
         return look->changed && (sleeper ? d->is_alone || d->followed == t
                                          : t->credit_ns > LAG_PERIODS / 2 * period_ns);
-    return sleeper ? d->lot < t->share : t->credit_ns > -TICK_MOST_NS - 4 * period_ns;
+    /* That it was looked at may have been a lot already. */
+    return sleeper ? d->lot * look->drawn < t->share : t->credit_ns > -TICK_MOST_NS - 4 * period_ns;
 }
 
 /* Whether a look that took no time finds the thread where it was. The first one may have taken
@@ -226,7 +229,7 @@ static void on_look(void *context, void *user, const struct kymo_watch_look *loo
     struct process *p = context;
     struct target *t = user;
     kymo_dispatch *d = p->of;
-    int signalled = (!d->is_second || t->is_owed) && is_target(d, t, look);
+    int signalled = is_target(d, t, look);
     t->is_owed = 0;
     if (signalled && look->place == KYMO_WATCH_PREEMPTED && look->awake_ns < WAKE_NS) {
         signalled = 0;
@@ -243,6 +246,22 @@ static void on_look(void *context, void *user, const struct kymo_watch_look *loo
 }
 
 /* ---- ticks ---- */
+
+/* Those that are to be looked at once more. */
+static void look_again(kymo_dispatch *d)
+{
+    struct kymo_watch_look look;
+    d->is_second = 1;
+    for (size_t i = 0; i < d->targets.len; i++) {
+        struct target *t = d->targets.data[i];
+        if (!t || !t->is_owed)
+            continue;
+        if (kymo_watch_look(t->process->watch, t->entry, &look))
+            on_look(t->process, t, &look);
+        t->is_owed = 0;
+    }
+    d->is_second = 0;
+}
 
 /* Whether anything ran. */
 static int tick(kymo_dispatch *d, uint32_t number)
@@ -299,6 +318,8 @@ static int follow_next(kymo_dispatch *d)
     }
     d->next = NULL;
     d->seen = 0;
+    if (d->followed)
+        kymo_watch_attend(d->followed->process->watch, d->followed->entry);
     return d->followed ? kymo_watch_cpu(d->followed->process->watch, d->followed->entry) : -1;
 }
 
@@ -331,9 +352,7 @@ static void *run(void *dispatch)
             pthread_mutex_unlock(&d->lock);
             wait_until(d, kymo_clock_ns(CLOCK_MONOTONIC) + WAKE_NS);
             pthread_mutex_lock(&d->lock);
-            d->is_second = 1;
-            (void)tick(d, number);
-            d->is_second = 0;
+            look_again(d);
         }
         int now_on = may_stay && number % FOLLOW_TICKS == 0 ? follow_next(d) : cpu;
         pthread_mutex_unlock(&d->lock);
@@ -415,6 +434,7 @@ static struct process *process_of(kymo_dispatch *d, pid_t pid)
         free(p);
         return NULL;
     }
+    kymo_watch_draw_lots(p->watch, d->period_ns, next_random(d));
     if (kymo_vec_push(&d->processes, p) != KYMO_OK) {
         kymo_watch_destroy(p->watch);
         free(p);

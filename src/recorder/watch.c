@@ -17,6 +17,16 @@
  * clock costs the kernel some 8 ns for each thread, so with many it is read less often. When
  * somebody else ran, the idle ones are looked at, SWEEP of them in a round. (Threads that are not
  * in the table or have ended count as others, too: one sweep for nothing, and they are known.)
+ *
+ * Light threads, where lots are drawn. Many that run often and for a short time only would cost a
+ * look each in every round, most of them for nothing. So those that use little CPU time are a list
+ * of their own, and a round looks at LIGHT_LOOKS of them that follow each other in it, from a place
+ * chosen at random: each has the same chance, whatever it does at the moment. How much a thread
+ * uses is judged by what it used in JUDGED_ROUNDS and more, not by where a look finds it: one that
+ * was looked at more often for having been found on a CPU would be sampled late in its work. A
+ * light one that moved is asked for its state (stat, 3 us); only if that is R, status is read.
+ * While light ones run unseen, the process's clock does not tell whether idle ones did: these are
+ * asked in turn.
  */
 #include "recorder/watch.h"
 
@@ -31,12 +41,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 #define IDLE_ROUNDS 32u
 #define NEW_ROUNDS 8u /* of these before a new thread that does not run is idle */
 #define FEW 2u        /* idle threads that are looked at each time: cheaper than two clocks */
 #define SWEEP 16u
+#define SWEEP_UNTOLD 8u /* while the clock does not tell whether there is anything to find */
+#define LIGHT_LOOKS 16u
+#define JUDGED_ROUNDS 64u
+#define LIGHT_BELOW 16u /* less than this part of a CPU */
+#define HEAVY_ABOVE 8u  /* more than this part of a CPU: not light any more */
 #define THREADS_PER_CLOCK 64u
 /* Rounds in which it was not to be told whether others ran, because active ones moved their figures
  * between the two readings of the clock. */
@@ -50,17 +66,22 @@
 struct thread {
     pid_t tid; /* 0: the entry is free */
     int schedstat;
-    int status;    /* descriptors; -1: opened for each look */
+    int status;
+    int stat;      /* descriptors; -1: opened for each look */
     uint8_t known; /* last is of a look */
     uint8_t gone;
-    uint8_t is_idle;
-    uint32_t at;        /* place in the active or the idle list */
+    uint8_t list;       /* enum list */
+    uint32_t at;        /* place in that list */
     uint32_t unchanged; /* rounds */
     uint64_t looked;    /* the last round that looked at it */
     struct kymo_watch_look last;
     uint64_t asleep_ns; /* run_ns when it was last seen asleep; UINT64_MAX: it never was */
+    /* From when on its use of CPU time is judged next. */
+    uint64_t judged_round, judged_run_ns;
     void *user;
 };
+
+enum list { ACTIVE, LIGHT, IDLE, N_LISTS };
 
 typedef KYMO_VEC(uint32_t) entries;
 
@@ -71,8 +92,11 @@ struct kymo_watch {
     pid_t pid;
     int descriptor_limit; /* none above this number is kept */
     KYMO_VEC(struct thread) threads;
-    entries free, active, idle;
-    uint64_t others_ns; /* CPU time of all that are not active; a lower bound */
+    entries free, lists[N_LISTS];
+    uint64_t round_ns; /* 0: no lots are drawn, and there are no light threads */
+    uint64_t random;
+    uint64_t reads;
+    uint64_t others_ns; /* CPU time of all that are idle or unknown; a lower bound */
     uint32_t skip;      /* rounds until the clock is looked at again */
     uint32_t unclear;
     uint32_t sweep; /* idle threads still to be looked at */
@@ -153,8 +177,8 @@ static int open_file(const struct kymo_watch *w, pid_t tid, const char *name)
 
 /* Reads a whole file; its descriptor is kept in *kept if there are enough of them. The length, 0 if
  * there is nothing or more than fits. */
-static size_t read_file(const struct kymo_watch *w, pid_t tid, const char *name, int *kept,
-                        char *out, size_t cap)
+static size_t read_file(struct kymo_watch *w, pid_t tid, const char *name, int *kept, char *out,
+                        size_t cap)
 {
     int fd = *kept;
     if (fd < 0)
@@ -162,6 +186,7 @@ static size_t read_file(const struct kymo_watch *w, pid_t tid, const char *name,
     if (fd < 0)
         return 0;
     ssize_t n = pread(fd, out, cap - 1, 0);
+    w->reads++;
     if (*kept < 0) {
         if (fd < w->descriptor_limit)
             *kept = fd;
@@ -174,7 +199,7 @@ static size_t read_file(const struct kymo_watch *w, pid_t tid, const char *name,
     return (size_t)n;
 }
 
-static int read_schedstat(const struct kymo_watch *w, struct thread *t, uint64_t *run_ns,
+static int read_schedstat(struct kymo_watch *w, struct thread *t, uint64_t *run_ns,
                           uint64_t *arrivals)
 {
     char text[96];
@@ -182,11 +207,23 @@ static int read_schedstat(const struct kymo_watch *w, struct thread *t, uint64_t
            kymo_watch_parse_schedstat(text, run_ns, arrivals);
 }
 
-static int read_status(const struct kymo_watch *w, struct thread *t, struct kymo_watch_look *look)
+static int read_status(struct kymo_watch *w, struct thread *t, struct kymo_watch_look *look)
 {
     char text[STATUS_MAX];
     return read_file(w, t->tid, "status", &t->status, text, sizeof text) &&
            kymo_watch_parse_status(text, look);
+}
+
+/* Whether stat says that the thread sleeps. */
+static int is_asleep(struct kymo_watch *w, struct thread *t, char *state)
+{
+    char text[1024];
+    const char *name_end;
+    if (!read_file(w, t->tid, "stat", &t->stat, text, sizeof text) ||
+        !(name_end = strrchr(text, ')')) || name_end[1] != ' ' || name_end[2] == '\0')
+        return 0;
+    *state = name_end[2];
+    return *state != 'R';
 }
 
 int kymo_watch_cpu(const kymo_watch *w, uint32_t entry)
@@ -212,14 +249,22 @@ static enum kymo_watch_place place_of(const struct thread *t, const struct kymo_
     return worked_on ? KYMO_WATCH_PREEMPTED : KYMO_WATCH_OFF;
 }
 
-static int look_at(const struct kymo_watch *w, struct thread *t)
+/* in_short: a thread that sleeps keeps its switches of the look before. */
+static int look_at(struct kymo_watch *w, struct thread *t, int in_short)
 {
-    struct kymo_watch_look now = {.changed = 1};
+    struct kymo_watch_look now = {.changed = 1, .drawn = 1};
     uint64_t run_ns, arrivals;
     if (!read_schedstat(w, t, &now.run_ns, &now.arrivals))
         return 0;
     if (t->known && now.run_ns == t->last.run_ns && now.arrivals == t->last.arrivals) {
         t->last.changed = 0;
+        return 1;
+    }
+    if (in_short && t->known && is_asleep(w, t, &now.state)) {
+        now.voluntary = t->last.voluntary;
+        now.nonvoluntary = t->last.nonvoluntary;
+        t->asleep_ns = now.run_ns;
+        t->last = now;
         return 1;
     }
     for (int i = 0;; i++) {
@@ -244,7 +289,7 @@ static int look_at(const struct kymo_watch *w, struct thread *t)
 int kymo_watch_look(kymo_watch *w, uint32_t entry, struct kymo_watch_look *look)
 {
     struct thread *t = &w->threads.data[entry];
-    if (!look_at(w, t))
+    if (!look_at(w, t, 0))
         return 0;
     *look = t->last;
     return 1;
@@ -285,7 +330,9 @@ static void close_files(struct thread *t)
         close(t->schedstat);
     if (t->status >= 0)
         close(t->status);
-    t->schedstat = t->status = -1;
+    if (t->stat >= 0)
+        close(t->stat);
+    t->schedstat = t->status = t->stat = -1;
 }
 
 void kymo_watch_destroy(kymo_watch *w)
@@ -296,30 +343,39 @@ void kymo_watch_destroy(kymo_watch *w)
         close_files(&w->threads.data[i]);
     kymo_vec_deinit(&w->threads);
     kymo_vec_deinit(&w->free);
-    kymo_vec_deinit(&w->active);
-    kymo_vec_deinit(&w->idle);
+    for (int i = 0; i < N_LISTS; i++)
+        kymo_vec_deinit(&w->lists[i]);
     free(w);
 }
 
 /* Room for every thread is reserved in each list when it is added. */
-static void put(kymo_watch *w, uint32_t entry, int is_idle)
+static void put(kymo_watch *w, uint32_t entry, enum list where)
 {
-    entries *list = is_idle ? &w->idle : &w->active;
+    entries *list = &w->lists[where];
     struct thread *t = &w->threads.data[entry];
-    t->is_idle = (uint8_t)is_idle;
+    t->list = (uint8_t)where;
     t->at = (uint32_t)list->len;
     t->unchanged = 0;
     list->data[list->len++] = entry;
-    w->others_ns += is_idle ? t->last.run_ns : 0 - t->last.run_ns;
+    if (where == IDLE)
+        w->others_ns += t->last.run_ns;
 }
 
 static void take(kymo_watch *w, uint32_t entry)
 {
     struct thread *t = &w->threads.data[entry];
-    entries *list = t->is_idle ? &w->idle : &w->active;
+    entries *list = &w->lists[t->list];
     uint32_t moved = list->data[--list->len];
     list->data[t->at] = moved;
     w->threads.data[moved].at = t->at;
+    if (t->list == IDLE)
+        w->others_ns -= t->last.run_ns;
+}
+
+static void judge_from_now(const kymo_watch *w, struct thread *t)
+{
+    t->judged_round = w->round;
+    t->judged_run_ns = t->last.run_ns;
 }
 
 kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
@@ -327,10 +383,11 @@ kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
     struct thread t = {.tid = tid,
                        .schedstat = -1,
                        .status = -1,
+                       .stat = -1,
                        .asleep_ns = UINT64_MAX,
                        .looked = w->round,
                        .user = user};
-    if (!look_at(w, &t)) {
+    if (!look_at(w, &t, 0)) {
         int fd = open_file(w, tid, "schedstat");
         int there = fd >= 0;
         close_files(&t);
@@ -338,13 +395,12 @@ kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
             close(fd);
         return there ? KYMO_E_IO : KYMO_E_NOT_FOUND;
     }
+    judge_from_now(w, &t);
     kymo_err err = KYMO_OK;
     if (w->free.len == 0) {
         err = kymo_vec_reserve(&w->free, w->threads.len + 1);
-        if (err == KYMO_OK)
-            err = kymo_vec_reserve(&w->active, w->threads.len + 1);
-        if (err == KYMO_OK)
-            err = kymo_vec_reserve(&w->idle, w->threads.len + 1);
+        for (int i = 0; err == KYMO_OK && i < N_LISTS; i++)
+            err = kymo_vec_reserve(&w->lists[i], w->threads.len + 1);
         if (err == KYMO_OK)
             err = kymo_vec_push(&w->threads, t);
         if (err != KYMO_OK) {
@@ -356,7 +412,8 @@ kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
         *out = w->free.data[--w->free.len];
         w->threads.data[*out] = t;
     }
-    put(w, *out, 0);
+    put(w, *out, ACTIVE);
+    w->others_ns -= t.last.run_ns; /* it was one of those that are not known */
     w->threads.data[*out].unchanged = IDLE_ROUNDS - NEW_ROUNDS;
     return KYMO_OK;
 }
@@ -364,12 +421,28 @@ kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
 void kymo_watch_remove(kymo_watch *w, uint32_t entry)
 {
     struct thread *t = &w->threads.data[entry];
-    if (!t->is_idle)
-        w->others_ns += t->last.run_ns;
     take(w, entry);
+    /* The process's clock keeps what it used. */
+    w->others_ns += t->last.run_ns;
     close_files(t);
-    *t = (struct thread){.schedstat = -1, .status = -1};
+    *t = (struct thread){.schedstat = -1, .status = -1, .stat = -1};
     w->free.data[w->free.len++] = entry;
+}
+
+void kymo_watch_draw_lots(kymo_watch *w, uint64_t round_ns, uint64_t seed)
+{
+    w->round_ns = round_ns;
+    w->random = seed;
+}
+
+void kymo_watch_attend(kymo_watch *w, uint32_t entry)
+{
+    struct thread *t = &w->threads.data[entry];
+    if (t->list == LIGHT) {
+        take(w, entry);
+        put(w, entry, ACTIVE);
+        judge_from_now(w, t);
+    }
 }
 
 /* ---- rounds ---- */
@@ -377,18 +450,18 @@ void kymo_watch_remove(kymo_watch *w, uint32_t entry)
 uint64_t kymo_watch_unmoved_round(const kymo_watch *w, uint32_t entry)
 {
     const struct thread *t = &w->threads.data[entry];
-    return t->is_idle && w->settled > t->looked ? w->settled : t->looked;
+    return t->list == IDLE && w->settled > t->looked ? w->settled : t->looked;
 }
 
 /* Looks at one of the round's threads. Active ones are out of the others' sum while they are. */
-static void see(kymo_watch *w, uint32_t entry, kymo_watch_seen *seen, void *context)
+static void see(kymo_watch *w, uint32_t entry, double drawn, kymo_watch_seen *seen, void *context)
 {
     struct thread *t = &w->threads.data[entry];
     if (t->gone)
         return;
     uint64_t unmoved_round = kymo_watch_unmoved_round(w, entry);
     t->looked = w->round;
-    if (!look_at(w, t)) {
+    if (!look_at(w, t, drawn < 1)) {
         uint64_t run_ns, arrivals;
         t->gone = (uint8_t)!read_schedstat(w, t, &run_ns, &arrivals);
         return;
@@ -396,6 +469,7 @@ static void see(kymo_watch *w, uint32_t entry, kymo_watch_seen *seen, void *cont
     /* A copy: seen may look again. */
     struct kymo_watch_look look = t->last;
     look.unmoved_round = unmoved_round;
+    look.drawn = drawn;
     seen(context, t->user, &look);
     if (look.changed) {
         w->ran = 1;
@@ -405,7 +479,51 @@ static void see(kymo_watch *w, uint32_t entry, kymo_watch_seen *seen, void *cont
     }
 }
 
-/* Whether this idle thread ran; if so it is active again. */
+/* Where a thread belongs by what it used; one that ran not at all, or is gone, is idle. */
+static void sort(kymo_watch *w, uint32_t entry)
+{
+    struct thread *t = &w->threads.data[entry];
+    enum list where = t->list;
+    if (w->round_ns && w->round - t->judged_round >= JUDGED_ROUNDS) {
+        uint64_t used_ns = t->last.run_ns - t->judged_run_ns;
+        uint64_t elapsed_ns = (w->round - t->judged_round) * w->round_ns;
+        if (used_ns < elapsed_ns / LIGHT_BELOW)
+            where = LIGHT;
+        else if (used_ns > elapsed_ns / HEAVY_ABOVE)
+            where = ACTIVE;
+        judge_from_now(w, t);
+    }
+    if (t->unchanged >= IDLE_ROUNDS || t->gone)
+        where = IDLE;
+    if (where != t->list) {
+        take(w, entry);
+        put(w, entry, where);
+    }
+}
+
+/* Looks at some of the light ones, or at all if there are few. */
+static void look_at_light(kymo_watch *w, kymo_watch_seen *seen, void *context)
+{
+    entries *light = &w->lists[LIGHT];
+    uint32_t picked[LIGHT_LOOKS];
+    uint32_t first = 0;
+    uint32_t n = (uint32_t)light->len;
+    double drawn = 1;
+    if (n > LIGHT_LOOKS) {
+        w->random += 0x9e3779b97f4a7c15u;
+        first = (uint32_t)(kymo_hash_mix(w->random, 0x5851f42d4c957f2du) % n);
+        drawn = (double)LIGHT_LOOKS / n;
+        n = LIGHT_LOOKS;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        picked[i] = light->data[(first + i) % light->len];
+    for (uint32_t i = 0; i < n; i++)
+        see(w, picked[i], drawn, seen, context);
+    for (uint32_t i = 0; i < n; i++)
+        sort(w, picked[i]);
+}
+
+/* Whether this idle thread ran; if so it is idle no more. */
 static int wake(kymo_watch *w, uint32_t entry)
 {
     struct thread *t = &w->threads.data[entry];
@@ -417,22 +535,23 @@ static int wake(kymo_watch *w, uint32_t entry)
         return 0;
     }
     take(w, entry);
-    put(w, entry, 0);
+    put(w, entry, w->round_ns ? LIGHT : ACTIVE);
+    judge_from_now(w, t);
     /* What it used since then is in the others' sum, too; or not yet, which costs a sweep. */
     w->others_ns -= run_ns - t->last.run_ns;
     return 1;
 }
 
-static void look_at_idle(kymo_watch *w, kymo_watch_seen *seen, void *context)
+static void look_at_idle(kymo_watch *w, uint32_t most, kymo_watch_seen *seen, void *context)
 {
-    uint32_t most = w->idle.len <= FEW ? FEW : SWEEP;
-    for (uint32_t i = 0; i < most && w->sweep > 0 && w->idle.len > 0; i++, w->sweep--) {
-        if (w->cursor >= w->idle.len)
+    entries *idle = &w->lists[IDLE];
+    for (uint32_t i = 0; i < most && w->sweep > 0 && idle->len > 0; i++, w->sweep--) {
+        if (w->cursor >= idle->len)
             w->cursor = 0;
-        uint32_t entry = w->idle.data[w->cursor];
+        uint32_t entry = idle->data[w->cursor];
         /* One that woke leaves its place in the list to another. */
         if (wake(w, entry))
-            see(w, entry, seen, context);
+            see(w, entry, 1, seen, context);
         else
             w->cursor++;
     }
@@ -451,8 +570,9 @@ static int clock_of(const kymo_watch *w, uint64_t *ns)
 static int others_ran(kymo_watch *w, uint64_t before, uint64_t after)
 {
     uint64_t active_ns = 0;
-    for (size_t i = 0; i < w->active.len; i++)
-        active_ns += w->threads.data[w->active.data[i]].last.run_ns;
+    for (int list = ACTIVE; list <= LIGHT; list++)
+        for (size_t i = 0; i < w->lists[list].len; i++)
+            active_ns += w->threads.data[w->lists[list].data[i]].last.run_ns;
     int64_t least = (int64_t)(before - active_ns - w->others_ns);
     int64_t most = (int64_t)(after - active_ns - w->others_ns);
     if (most <= 0) {
@@ -469,41 +589,45 @@ static int others_ran(kymo_watch *w, uint64_t before, uint64_t after)
 
 void kymo_watch_round(kymo_watch *w, kymo_watch_seen *seen, void *context)
 {
+    entries *active = &w->lists[ACTIVE];
+    entries *idle = &w->lists[IDLE];
     uint64_t before = 0;
     uint64_t after = 0;
-    int use_clock = w->idle.len > FEW && w->sweep == 0 && w->skip == 0;
+    int is_told = w->lists[LIGHT].len <= LIGHT_LOOKS;
+    int use_clock = is_told && idle->len > FEW && w->sweep == 0 && w->skip == 0;
     if (w->skip > 0)
         w->skip--;
     w->ran = 0;
     w->round++;
     if (use_clock && !clock_of(w, &before))
         w->has_clock = 0;
-    for (size_t i = 0; i < w->active.len; i++)
-        see(w, w->active.data[i], seen, context);
+    for (size_t i = 0; i < active->len; i++)
+        see(w, active->data[i], 1, seen, context);
+    if (w->lists[LIGHT].len > 0)
+        look_at_light(w, seen, context);
     if (use_clock) {
-        w->skip = (uint32_t)(w->idle.len / THREADS_PER_CLOCK);
+        w->skip = (uint32_t)(idle->len / THREADS_PER_CLOCK);
         /* Nothing moves where nobody is active: one reading tells. */
-        if (w->active.len == 0)
+        if (active->len + w->lists[LIGHT].len == 0)
             after = before;
         else if (w->has_clock && !clock_of(w, &after))
             w->has_clock = 0;
         if (!w->has_clock || others_ran(w, before, after))
-            w->sweep = (uint32_t)w->idle.len;
+            w->sweep = (uint32_t)idle->len;
         else if (w->unclear == 0)
             w->settled = w->round;
-    } else if (w->idle.len <= FEW) {
-        w->sweep = (uint32_t)w->idle.len;
+    } else if (idle->len <= FEW || (!is_told && w->sweep == 0)) {
+        w->sweep = (uint32_t)idle->len;
     }
     if (w->sweep > 0)
-        look_at_idle(w, seen, context);
-    for (size_t i = w->active.len; i > 0; i--) {
-        uint32_t entry = w->active.data[i - 1];
-        const struct thread *t = &w->threads.data[entry];
-        if (t->unchanged >= IDLE_ROUNDS || t->gone) {
-            take(w, entry);
-            put(w, entry, 1);
-        }
-    }
+        look_at_idle(w, idle->len <= FEW ? FEW : is_told ? SWEEP : SWEEP_UNTOLD, seen, context);
+    for (size_t i = active->len; i > 0; i--)
+        sort(w, active->data[i - 1]);
+}
+
+uint64_t kymo_watch_reads(const kymo_watch *w)
+{
+    return w->reads;
 }
 
 uint64_t kymo_watch_rounds(const kymo_watch *w)

@@ -3,9 +3,9 @@
  * watch.h - which threads of a process run at this moment, seen from outside.
  *
  * Layer:    recorder
- * Flow:     /proc/PID/task/TID/{schedstat,status} -> [watch] -> dispatch.c, wall.c
+ * Flow:     /proc/PID/task/TID/{schedstat,status,stat} -> [watch] -> dispatch.c, wall.c
  * Threads:  one at a time; whoever needs it in two threads makes two
- * Memory:   its own table; two descriptors for each thread while there are enough of them
+ * Memory:   its own table; two or three descriptors for each thread while there are enough of them
  * Signals:  not for handlers
  *
  *   create -> add ... -> round, look ... -> remove ... -> destroy
@@ -39,6 +39,7 @@ struct kymo_watch_look {
     uint64_t awake_ns; /* CPU time since it was last seen asleep; UINT64_MAX: it never was */
     char state;        /* as in status: R, S, D, T, t, Z, X, I */
     int changed;       /* since the look before */
+    double drawn;      /* the part of all rounds in which this thread is looked at */
     /* The last round before the one at hand at which it was still as the look before found it. */
     uint64_t unmoved_round;
 };
@@ -52,6 +53,13 @@ int kymo_watch_probe(void);
 KYMO_NODISCARD
 kymo_err kymo_watch_create(const char *proc, pid_t pid, kymo_watch **out);
 void kymo_watch_destroy(kymo_watch *watch);
+
+/* From now on, before any thread is added: of many threads that use little CPU time each round
+ * looks at some only, chosen by lot, and may take voluntary and nonvoluntary of one that sleeps
+ * from an earlier look. round_ns: from one round to the next. */
+void kymo_watch_draw_lots(kymo_watch *watch, uint64_t round_ns, uint64_t seed);
+/* For some rounds this thread is looked at in each. */
+void kymo_watch_attend(kymo_watch *watch, uint32_t entry);
 
 /* *entry stays its number until it is removed; user is given to kymo_watch_round's callback. A
  * thread that is not there (any more) is KYMO_E_NOT_FOUND. */
@@ -77,6 +85,8 @@ uint64_t kymo_watch_unmoved_round(const kymo_watch *watch, uint32_t entry);
 /* Whether the last round found that any thread had run since the one before. */
 int kymo_watch_is_active(const kymo_watch *watch);
 
+/* For tests: files read since it was made. */
+uint64_t kymo_watch_reads(const kymo_watch *watch);
 /* For tests: what the files say. Return 0 when that is not what the kernel writes. */
 int kymo_watch_parse_schedstat(const char *text, uint64_t *run_ns, uint64_t *arrivals);
 int kymo_watch_parse_status(const char *text, struct kymo_watch_look *look);

@@ -44,6 +44,9 @@ static void set_thread(int tid, uint64_t run_ns, uint64_t arrivals, char state, 
              "nonvoluntary_ctxt_switches:\t%lu\n",
              state, (unsigned long)voluntary, (unsigned long)nonvoluntary);
     write_text(path, text);
+    snprintf(path, sizeof path, "%s/%d/task/%d/stat", root, PID, tid);
+    snprintf(text, sizeof text, "%d (x) R) %c 1 1\n", tid, state);
+    write_text(path, text);
 }
 
 static kymo_watch *make_watch(void)
@@ -155,15 +158,18 @@ static void places(void **state)
     kymo_watch_destroy(w);
 }
 
+#define LIGHT 64 /* more than a round looks at */
+
 struct seen {
-    unsigned times[40];
+    unsigned times[LIGHT + 1];
     unsigned all;
+    double drawn; /* of the last look */
 };
 
 static void count(void *context, void *user, const struct kymo_watch_look *look)
 {
     struct seen *s = context;
-    (void)look;
+    s->drawn = look->drawn;
     s->times[(uintptr_t)user]++;
     s->all++;
 }
@@ -201,6 +207,93 @@ static void idle_threads(void **state)
     uint32_t again;
     assert_int_equal(kymo_watch_add(w, 117, NULL, &again), KYMO_OK);
     assert_true(again == entries[17] || again == entries[3]);
+    kymo_watch_destroy(w);
+}
+
+/* In each round, one in eight of the light threads has run for a little and sleeps again, and those
+ * from busy on have worked all the time. */
+static void run_rounds(kymo_watch *w, unsigned from, unsigned to, int busy, struct seen *s)
+{
+    for (unsigned round = from; round < to; round++) {
+        for (int i = (int)round % 8; i < busy; i += 8)
+            set_thread(200 + i, 1000 * round, round, 'S', round, 0);
+        for (int i = busy; i <= LIGHT; i++)
+            set_thread(200 + i, 1000000 * round, 8, 'R', 4, 3);
+        kymo_watch_round(w, count, s);
+    }
+}
+
+/* Many threads that use little are looked at by lot: each at its share of rounds, and for the cost
+ * of those looks. One that gets busy is looked at in each round again. */
+static void light_threads(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 400, LOOKS = 16, EXPECTED = ROUNDS * LOOKS / LIGHT };
+    kymo_watch *w = make_watch();
+    uint32_t entry;
+    uint32_t first = 0;
+    struct seen s = {0};
+    kymo_watch_draw_lots(w, 1000000, 7);
+    for (int i = 0; i <= LIGHT; i++) {
+        set_thread(200 + i, 100, 1, 'S', 1, 0);
+        assert_int_equal(kymo_watch_add(w, 200 + i, (void *)(uintptr_t)i, &entry), KYMO_OK);
+        first = i == 0 ? entry : first;
+    }
+    run_rounds(w, 1, 100, LIGHT, &s); /* until it is known what each uses */
+    memset(&s, 0, sizeof s);
+    uint64_t before = kymo_watch_reads(w);
+    run_rounds(w, 100, 100 + ROUNDS, LIGHT, &s);
+    uint64_t reads = kymo_watch_reads(w) - before;
+    assert_int_equal(s.times[LIGHT], ROUNDS);
+    assert_int_equal(s.all, ROUNDS + ROUNDS * LOOKS);
+    for (int i = 0; i < LIGHT; i++) /* six standard deviations */
+        assert_in_range(s.times[i], EXPECTED - 52, EXPECTED + 52);
+    /* Of the light ones, schedstat, and stat of those that moved, which is fewer than half; of the
+     * busy one, schedstat, status, schedstat. */
+    assert_in_range(reads, ROUNDS * (LOOKS + 3), ROUNDS * (LOOKS + LOOKS / 2 + 3));
+
+    kymo_watch_attend(w, first);
+    memset(&s, 0, sizeof s);
+    run_rounds(w, 500, 530, LIGHT, &s);
+    assert_int_equal(s.times[0], 30);
+    run_rounds(w, 530, 700, LIGHT - 1, &s);
+    assert_true(s.times[0] < 150); /* by lot again */
+    memset(&s, 0, sizeof s);
+    run_rounds(w, 700, 800, LIGHT - 1, &s);
+    assert_int_equal(s.times[LIGHT - 1], 100);
+    assert_int_equal(s.times[LIGHT], 100);
+    kymo_watch_destroy(w);
+}
+
+/* One that sleeps is asked for its state only; when it is ready to run, all is read. */
+static void a_light_thread_at_work(void **state)
+{
+    (void)state;
+    kymo_watch *w = make_watch();
+    struct seen s = {0};
+    kymo_watch_draw_lots(w, 1000000, 7);
+    for (int i = 0; i < LIGHT; i++) {
+        uint32_t entry;
+        set_thread(300 + i, 100, 1, 'S', 1, 0);
+        assert_int_equal(kymo_watch_add(w, 300 + i, (void *)(uintptr_t)i, &entry), KYMO_OK);
+    }
+    for (unsigned round = 1; round < 100; round++) {
+        for (int i = 0; i < LIGHT; i++)
+            set_thread(300 + i, 1000 * round, round, 'S', round, 0);
+        kymo_watch_round(w, count, &s);
+    }
+    assert_true(s.drawn > 0.24 && s.drawn < 0.26);
+    uint64_t before = kymo_watch_reads(w);
+    kymo_watch_round(w, count, &s);
+    uint64_t asleep = kymo_watch_reads(w) - before;
+    for (int i = 0; i < LIGHT; i++)
+        set_thread(300 + i, 200000, 200, 'R', 150, 49);
+    before = kymo_watch_reads(w);
+    kymo_watch_round(w, count, &s);
+    uint64_t awake = kymo_watch_reads(w) - before;
+    assert_in_range(asleep, 16,
+                    32);         /* schedstat, and stat of those that were not drawn last time */
+    assert_int_equal(awake, 64); /* schedstat, stat, status, schedstat */
     kymo_watch_destroy(w);
 }
 
@@ -306,8 +399,10 @@ static int remove_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_two_files), cmocka_unit_test(a_cpu),     cmocka_unit_test(places),
-        cmocka_unit_test(idle_threads),  cmocka_unit_test(a_process), cmocka_unit_test(the_probe),
+        cmocka_unit_test(the_two_files), cmocka_unit_test(a_cpu),
+        cmocka_unit_test(places),        cmocka_unit_test(idle_threads),
+        cmocka_unit_test(light_threads), cmocka_unit_test(a_light_thread_at_work),
+        cmocka_unit_test(a_process),     cmocka_unit_test(the_probe),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
