@@ -15,6 +15,7 @@ endfunction()
 
 kymo_workload_test(split "split-left.*split-right" ${kymo_workloads}/split 0.1)
 kymo_workload_test(phases "phase_red.*phase_green.*phase_blue" ${kymo_workloads}/phases 3)
+kymo_workload_test(pingpong "burn_long.*burn_short.*burn_steady" ${kymo_workloads}/pingpong 1)
 foreach(way poll epoll_wait nanosleep recv)
     kymo_workload_test(eventloop.${way} "\"calls\":[1-9]" ${kymo_workloads}/eventloop ${way} 0.1)
 endforeach()

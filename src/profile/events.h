@@ -95,6 +95,7 @@ typedef struct kymo_event_thread_end {
     uint64_t end_ns;      /* 0: it was alive when the recording ended */
     uint64_t cpu_ns;      /* its CPU clock, whole life; 0: not known */
     uint64_t cpu_tail_ns; /* of cpu_ns: used after its last sample, or all if it had none */
+    uint32_t by_tick;     /* 1: samples of it came with the kernel's tick, whatever the engine */
 } kymo_event_thread_end;
 
 typedef struct kymo_event_module {

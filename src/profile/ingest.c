@@ -89,6 +89,7 @@ struct thread {
     uint64_t unknown;       /* CPU samples of a weight that is not known */
     uint64_t wall_ns;       /* sum of wall samples */
     kymo_event_sample held; /* the newest CPU sample; time_ns 0: none */
+    uint32_t by_tick;
 };
 
 struct module {
@@ -313,6 +314,7 @@ static kymo_err on_thread_end(void *ctx, const kymo_event_thread_end *e)
     t->end_ns = e->end_ns;
     t->cpu_ns = e->cpu_ns;
     t->tail_ns = e->cpu_tail_ns;
+    t->by_tick = e->by_tick;
     see_time(in, e->end_ns);
     return KYMO_OK;
 }
@@ -823,8 +825,9 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
     for (uint32_t i = 0; i < in->threads.len; i++)
         if (in->threads.data[i].unknown != 0)
             kymo_sample_columns_share(&in->profile->samples.data[i], in->threads.data[i].tail_ns);
-    if (in->meta.engine && strcmp(in->meta.engine, "perf") != 0)
-        for (uint32_t i = 0; i < in->threads.len; i++)
+    int all_by_tick = in->meta.engine && strcmp(in->meta.engine, "perf") != 0;
+    for (uint32_t i = 0; i < in->threads.len; i++)
+        if (all_by_tick || in->threads.data[i].by_tick)
             kymo_sample_columns_even_out(&in->profile->samples.data[i], EVEN_SAMPLES);
     return kymo_code_map_apply(&in->code, in->profile);
 }

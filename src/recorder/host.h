@@ -35,6 +35,7 @@ struct kymo_host_config {
     int signal_fixed; /* and for ever: the user gave it */
     enum kymo_session_engine engine;
     enum kymo_perf_access access; /* of the perf engine */
+    int spares_switchers;         /* threads that switch often have no perf event */
     kymo_dispatch *dispatch;      /* also for threads that perf is not to be had for; NULL: none */
     enum kymo_clock_kind clock;
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; the launcher's */
@@ -44,6 +45,7 @@ struct kymo_host_config {
     kymo_row_tables *tables; /* NULL: none */
     kymo_wall_shared *wall;  /* NULL: no wall time */
     uint32_t *next_thread;   /* number of the recording's next thread */
+    uint32_t *switchers;     /* threads that were left to the tick, since they switch often */
 };
 
 typedef struct kymo_host kymo_host;

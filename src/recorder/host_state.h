@@ -35,7 +35,9 @@ struct kymo_host_slot {
     int fd;              /* -1: no perf event */
     uint32_t dispatched; /* its number with the dispatcher + 1; 0: it has none */
     int with_kernel;
+    int switches_much;     /* and so has no event, but the timer beside it alone */
     uint64_t seen_samples; /* at the last look, which may have been no check */
+    uint32_t checks;
     uint64_t checked_samples;
     uint64_t checked_cpu_ns;
     uint64_t checked_ns;

@@ -191,6 +191,7 @@ static kymo_err choose_engine(struct launch *l, kymo_error *detail)
         snprintf(l->reason, sizeof l->reason, "%s, and %s", no_perf, no_dispatch);
     } else {
         l->config.engine = KYMO_SESSION_PERF;
+        l->config.spares_switchers = asked == KYMO_ENGINE_AUTO;
         snprintf(l->reason, sizeof l->reason, "%s",
                  access != KYMO_PERF_KERNEL    ? "permitted without the kernel"
                  : kymo_kallsyms_is_readable() ? "permitted, with kernel stacks"
@@ -565,6 +566,21 @@ static kymo_err tell_missing(const struct launch *l)
     return note(l, KYMO_NOTE_WARNING, text);
 }
 
+static kymo_err tell_switchers(const struct launch *l)
+{
+    uint32_t n = kymo_tree_switchers(l->tree);
+    char text[192];
+    if (n == 0)
+        return KYMO_OK;
+    snprintf(text, sizeof text,
+             n == 1 ? "a thread that switches often was sampled with the kernel's tick, since perf "
+                      "would slow it down (engine=perf insists)"
+                    : "%u threads that switch often were sampled with the kernel's tick, since "
+                      "perf would slow them down (engine=perf insists)",
+             n);
+    return note(l, KYMO_NOTE_WARNING, text);
+}
+
 /* The event of a program that attached nothing to be ended with. */
 static kymo_err end_program(const struct launch *l)
 {
@@ -595,6 +611,7 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
         result->cpu_ns = l->ending.cpu_ns;
         result->wait_status = l->ending.wait_status;
     }
+    KYMO_TRY(tell_switchers(l));
     result->interrupted = !l->has_ended;
     kymo_event_end end = {end_ns, l->has_ended ? 1u : 0u};
     return kymo_recording_write_end(l->writer, &end);

@@ -252,6 +252,7 @@ static kymo_err decode_thread_end(kymo_decoder *d, kymo_reader *r)
         .end_ns = f.end_ns,
         .cpu_ns = f.cpu_ns,
         .cpu_tail_ns = f.cpu_tail_ns,
+        .by_tick = f.by_tick,
     };
     if (!kymo_id_map_find(&d->threads, 0, f.thread, &e.thread))
         return drop(&d->damage.references);

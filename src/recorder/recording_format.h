@@ -135,6 +135,8 @@ struct kymo_file_thread_end {
     uint64_t end_ns;
     uint64_t cpu_ns;
     uint64_t cpu_tail_ns;
+    uint32_t by_tick; /* since 1.1 */
+    uint32_t reserved;
 };
 
 struct kymo_file_module {
@@ -298,7 +300,7 @@ static_assert(sizeof(struct kymo_file_process) == 32, "layout");
 static_assert(sizeof(struct kymo_file_process_end) == 40, "layout");
 static_assert(sizeof(struct kymo_file_thread) == 24, "layout");
 static_assert(sizeof(struct kymo_file_thread_name) == 16, "layout");
-static_assert(sizeof(struct kymo_file_thread_end) == 32, "layout");
+static_assert(sizeof(struct kymo_file_thread_end) == 40, "layout");
 static_assert(sizeof(struct kymo_file_module) == 64, "layout");
 static_assert(sizeof(struct kymo_file_module_unload) == 24, "layout");
 static_assert(sizeof(struct kymo_file_module_image) == 16, "layout");

@@ -307,6 +307,7 @@ kymo_err kymo_recording_write_thread_end(kymo_recording_writer *w, const kymo_ev
         .end_ns = e->end_ns,
         .cpu_ns = e->cpu_ns,
         .cpu_tail_ns = e->cpu_tail_ns,
+        .by_tick = e->by_tick,
     };
     begin(w, &fixed);
     return finish(w, KYMO_BLOCK_THREAD_END, 0);

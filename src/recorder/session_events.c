@@ -66,6 +66,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     char name[16] = "";
     /* The drain numbers them densely, from 0. */
     KYMO_TRY(kymo_vec_push(&to->tids, (pid_t)t->tid));
+    KYMO_TRY(kymo_vec_push(&to->by_tick, 0u));
     KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
     uint32_t thread = (*to->next_thread)++;
     kymo_task_name(to->pid, (pid_t)t->tid, name);
@@ -111,7 +112,13 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     to->handler_ns += t->handler_ns;
     to->disturbed += t->disturbed;
     to->cpu_ns += cpu_ns;
-    kymo_event_thread_end e = {thread, t->end_ns, cpu_ns, cpu_ns - t->last_cpu_ns};
+    kymo_event_thread_end e = {
+        .thread = thread,
+        .end_ns = t->end_ns,
+        .cpu_ns = cpu_ns,
+        .cpu_tail_ns = cpu_ns - t->last_cpu_ns,
+        .by_tick = to->by_tick.data[t->thread],
+    };
     return to->events->thread_end(to->context, &e);
 }
 
@@ -242,5 +249,6 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_vec_deinit(&to->threads);
     kymo_jit_code_destroy(to->jit);
     kymo_vec_deinit(&to->tids);
+    kymo_vec_deinit(&to->by_tick);
     free(to->frames);
 }

@@ -60,6 +60,7 @@ struct kymo_session_events {
 
     KYMO_VEC(uint32_t) threads;                 /* numbers in the recording, by the drain's */
     KYMO_VEC(pid_t) tids;                       /* likewise */
+    KYMO_VEC(uint32_t) by_tick;                 /* likewise: 1 once samples came with the tick */
     kymo_jit_code *jit;                         /* NULL: no memory for it */
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* of one thread, to be written together */
     uint32_t batched;

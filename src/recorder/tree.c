@@ -39,6 +39,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the recorder");
     t->config = *config;
     t->config.next_thread = &t->next_thread;
+    t->config.switchers = &t->switchers;
     t->next_process = 1; /* 0 is the program */
     t->server.listener = -1;
     t->refusals.events = config->events;
@@ -109,6 +110,11 @@ void kymo_tree_set_program(kymo_tree *t, pid_t pid, uint64_t start_ns)
 uint32_t kymo_tree_alive(const kymo_tree *t)
 {
     return (uint32_t)(t->images.len + t->relatives.len);
+}
+
+uint32_t kymo_tree_switchers(const kymo_tree *t)
+{
+    return t->switchers;
 }
 
 uint32_t kymo_tree_recorded(const kymo_tree *t)

@@ -370,7 +370,7 @@ static kymo_err end_thread(kymo_wall *w, struct thread *t, uint64_t end_ns)
 static kymo_err end_stranger(kymo_wall *w, size_t at, uint64_t end_ns)
 {
     struct thread *t = w->strangers.data[at];
-    kymo_event_thread_end e = {t->thread, end_ns, 0, 0};
+    kymo_event_thread_end e = {.thread = t->thread, .end_ns = end_ns};
     w->strangers.data[at] = w->strangers.data[--w->strangers.len];
     KYMO_TRY(end_thread(w, t, end_ns));
     KYMO_TRY(flush(w));

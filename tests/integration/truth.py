@@ -158,6 +158,29 @@ def holes():
                 0.02 * recording.cpu_s)
 
 
+@case
+def pingpong():
+    """Threads that run for microseconds at a time are left to the kernel's tick, which costs them
+    nothing; a busy one beside them has its events. Shares are right all the same."""
+    if ENGINE != "perf":
+        skip("only events cost something at a switch")
+    recording = record([WORKLOADS / "pingpong"])
+    report = recording.report()
+    check(recording.result.status == 0, recording.result.stderr)
+    truth = lines(recording.result)[0]
+    rates = {t["name"]: t["sampled_rate"] for t in report.threads}
+    say(f"sampled rates {rates}")
+    check(max(rates["ping"], rates["pong"]) < 0.7, "they were not left to the tick")
+    check(rates["steady"] > 0.9, "a busy thread was")
+    long, short = (report.inclusive_s(name) for name in ("burn_long", "burn_short"))
+    check_close("burn_long, of the two", long / (long + short),
+                truth["burn_long"] / (truth["burn_long"] + truth["burn_short"]), 0.04)
+    # Each slice of it ends with a reading of the clock.
+    check_close("seconds in burn_steady", report.inclusive_s("burn_steady"), truth["burn_steady"],
+                0.04)
+    check_close("CPU seconds", report.total_s, recording.cpu_s, 0.01 * recording.cpu_s)
+
+
 def ending(way, status, functions):
     recording, report = record_workload("exits", way)
     check(recording.result.status == status, f"status {recording.result.status}, not {status}")

@@ -99,6 +99,8 @@ static kymo_err on_thread_end(void *ctx, const kymo_event_thread_end *e)
     kymo_str *s = ctx;
     kymo_str_printf(s, "thread_end %u end=%" PRIu64 " cpu=%" PRIu64 " tail=%" PRIu64, e->thread,
                     e->end_ns, e->cpu_ns, e->cpu_tail_ns);
+    if (e->by_tick)
+        kymo_str_printf(s, " by_tick");
     return done(s);
 }
 

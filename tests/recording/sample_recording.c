@@ -256,7 +256,7 @@ static kymo_err emit_ends(const kymo_event_handler *h, void *ctx)
     const kymo_event_thread_end threads[] = {
         {.thread = 0, .end_ns = 1800000000, .cpu_ns = 5500000, .cpu_tail_ns = 499993},
         {.thread = 1, .end_ns = 1700000000, .cpu_ns = 5252100000, .cpu_tail_ns = 100000},
-        {.thread = 2, .end_ns = 1003500000, .cpu_ns = 300000, .cpu_tail_ns = 300000},
+        {.thread = 2, .end_ns = 1003500000, .cpu_ns = 300000, .cpu_tail_ns = 300000, .by_tick = 1},
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(threads); i++)
         KYMO_TRY(h->thread_end(ctx, &threads[i]));

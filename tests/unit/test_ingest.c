@@ -158,6 +158,28 @@ static void weights_by_the_tick_are_evened_out(void **state)
     assert_int_equal(weights(0, KYMO_SAMPLE_CPU), kymo_profile_thread(profile, 0)->cpu_ns);
 }
 
+static kymo_err thread_end_by_tick(void *ctx, const kymo_event_thread_end *event)
+{
+    kymo_event_thread_end end = *event;
+    end.by_tick = end.thread == 0;
+    return kymo_ingest_handler.thread_end(ctx, &end);
+}
+
+static void weights_of_a_thread_left_to_the_tick_are_evened_out(void **state)
+{
+    (void)state;
+    kymo_event_handler handler = kymo_ingest_handler;
+    handler.meta = meta_by_perf;
+    handler.thread_end = thread_end_by_tick;
+    assert_int_equal(sample_recording_emit(&handler, ingest), KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    for (size_t i = 1; i < s.count; i++)
+        assert_in_range(s.weight_ns[i], s.weight_ns[0] - 1, s.weight_ns[0]);
+    s = kymo_profile_samples(profile, 1);
+    assert_int_equal(s.weight_ns[3], 250000000 + 100000);
+}
+
 static void weights_add_up_to_the_cpu_clock(void **state)
 {
     (void)state;
@@ -486,6 +508,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_ran_where, begin, end),
         cmocka_unit_test_setup_teardown(stacks_begin_where_they_begin, begin, end),
         cmocka_unit_test_setup_teardown(weights_by_the_tick_are_evened_out, begin, end),
+        cmocka_unit_test_setup_teardown(weights_of_a_thread_left_to_the_tick_are_evened_out, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(weights_add_up_to_the_cpu_clock, begin, end),
         cmocka_unit_test_setup_teardown(quality_is_computed_from_what_is_there, begin, end),
         cmocka_unit_test_setup_teardown(notes_and_images_are_kept, begin, end),
