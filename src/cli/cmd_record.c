@@ -185,6 +185,11 @@ static void keep_spool(const struct record *r)
 {
     char folder[PATH_MAX];
     char path[PATH_MAX];
+    struct stat st;
+    if (stat(r->spool, &st) == 0 && st.st_size == 0) {
+        unlink(r->spool); /* the disk was full before the first byte, and that has been said */
+        return;
+    }
     strcpy(folder, r->spool);
     char *slash = strrchr(folder, '/');
     if (slash)
