@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "recorder/task.h"
+#include "unwind/module.h"
 #include "unwind/outside.h"
 
 #define PAGE 4096u
@@ -295,6 +296,32 @@ uint64_t kymo_remote_generation(const kymo_remote *r)
 int kymo_remote_is_program(const kymo_remote *r, const struct kymo_remote_module *m)
 {
     return r->program >= m->text_start && r->program < m->text_end;
+}
+
+size_t kymo_remote_read(const kymo_remote *r, uint64_t address, void *out, size_t size)
+{
+    return read_memory(r->pid, address, out, size);
+}
+
+int kymo_remote_row(kymo_remote *r, uint64_t pc, uint64_t *word, uint64_t *function)
+{
+    struct kymo_module module;
+    struct kymo_cfi_index index;
+    struct kymo_cfi_fde fde;
+    struct kymo_cfi_row row;
+    struct kymo_cfi_image image;
+    bool signal_frame;
+    if (!kymo_module_find(&r->view, pc, &module) ||
+        kymo_module_row(&module, pc, word, &row, &signal_frame, &image) != KYMO_CFI_FOUND ||
+        kymo_cfi_index_open(&image, module.eh_frame_hdr, &index) != KYMO_CFI_FOUND)
+        return 0;
+    /* The row was found by the same steps. */
+    uint32_t i = kymo_cfi_index_search(&index, pc);
+    if (i == index.count ||
+        kymo_cfi_fde_read(&image, kymo_cfi_index_fde(&index, i), &fde) != KYMO_CFI_FOUND)
+        return 0;
+    *function = fde.pc_begin;
+    return 1;
 }
 
 /* ---- life ---- */

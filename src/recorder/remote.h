@@ -61,6 +61,11 @@ kymo_err kymo_remote_refresh(kymo_remote *remote);
 size_t kymo_remote_walk(kymo_remote *remote, const struct kymo_regs *regs, uint32_t known,
                         uint64_t *pcs, size_t max, struct kymo_walk_result *result);
 
+/* The packed row of a pc and where its function begins; 0 if the module says nothing. */
+int kymo_remote_row(kymo_remote *remote, uint64_t pc, uint64_t *row, uint64_t *function);
+/* Reads its memory: up to size bytes; how many could be read. */
+size_t kymo_remote_read(const kymo_remote *remote, uint64_t address, void *out, size_t size);
+
 /* Counts the refreshes that found something gone: what lies at an address may be another's then. */
 uint64_t kymo_remote_generation(const kymo_remote *remote);
 /* Whether the module is the program itself. */

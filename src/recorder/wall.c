@@ -25,6 +25,7 @@
  */
 #define STILL_TICKS 64u
 #define BATCH 128u
+#define MOVED_TRIES 2
 
 struct kymo_wall_shared {
     const kymo_event_handler *events;
@@ -34,6 +35,7 @@ struct kymo_wall_shared {
     uint64_t random;
     uint32_t still; /* ticks since any thread was found to have run */
     kymo_remote_store *store;
+    struct kymo_frame_bases bases;
     kymo_wait_names *names;
 };
 
@@ -50,7 +52,6 @@ struct thread {
     uint64_t accounted_ns;
     /* The run that lasts, from accounted_ns on. */
     int waits;
-    int moved; /* since it was looked at, though the next tick will not see that */
     int asked; /* it was called for its stack in this run, and has not answered */
     uint64_t ip, sp;
     uint32_t stack;
@@ -112,6 +113,7 @@ void kymo_wall_shared_destroy(kymo_wall_shared *s)
     if (!s)
         return;
     kymo_remote_store_destroy(s->store);
+    kymo_frame_bases_deinit(&s->bases);
     kymo_wait_names_destroy(s->names);
     free(s);
 }
@@ -256,24 +258,30 @@ static kymo_err look_at_running(kymo_wall *w, struct thread *t)
 static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_look *now)
 {
     struct kymo_wall_found found;
-    struct kymo_watch_look after;
+    struct kymo_watch_look before = *now;
     KYMO_TRY(close_wait(w, t, tick_of(w, now->unmoved_round)));
     t->waits = 0;
-    if (now->place == KYMO_WATCH_ON || now->state == 'R')
-        return look_at_running(w, t);
-    KYMO_TRY(kymo_wall_find(&w->finder, &t->memory, w->now_ns, &found));
-    /* What was read belongs together if the thread has not run meanwhile. */
-    if (found.is_running || !kymo_watch_look(w->watch, t->entry, &after) ||
-        (after.changed && !found.is_asked))
-        return add_running(w, t);
+    for (int tries = 0;; tries++) {
+        struct kymo_watch_look after;
+        if (before.place == KYMO_WATCH_ON || before.state == 'R')
+            return look_at_running(w, t);
+        KYMO_TRY(kymo_wall_find(&w->finder, &t->memory, w->now_ns, &found));
+        if (!kymo_watch_look(w->watch, t->entry, &after))
+            return add_running(w, t);
+        /* What was read belongs together if the thread has not run meanwhile. */
+        if (!found.is_running && !after.changed)
+            break;
+        if (tries == MOVED_TRIES)
+            return add_running(w, t);
+        before = after;
+    }
     t->waits = 1;
-    t->moved = after.changed;
-    t->asked = found.is_asked;
+    t->asked = found.is_unclear && kymo_wall_ask_unclear(&w->finder, &t->memory);
     t->ip = found.ip;
     t->sp = found.sp;
     t->stack = found.stack;
-    t->state = now->state == 'D' ? 3 : 2;
-    if (now->state == 'T' || now->state == 't')
+    t->state = before.state == 'D' ? 3 : 2;
+    if (before.state == 'T' || before.state == 't')
         found.call = KYMO_WAIT_STOPPED;
     return kymo_wait_names_get(w->shared->names, found.call, &t->wait);
 }
@@ -282,7 +290,7 @@ static void on_seen(void *context, void *user, const struct kymo_watch_look *now
 {
     kymo_wall *w = context;
     struct thread *t = user;
-    if (w->err != KYMO_OK || (t->waits && !now->changed && !t->moved))
+    if (w->err != KYMO_OK || (t->waits && !now->changed))
         return;
     w->err = look(w, t, now);
 }
@@ -456,6 +464,7 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
         .session = session,
         .pid = pid,
         .store = shared->store,
+        .bases = &shared->bases,
         .stacks = {.events = shared->events,
                    .context = shared->context,
                    .process = process,

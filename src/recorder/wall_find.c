@@ -108,9 +108,10 @@ static uint64_t hash_callers(const uint64_t *pcs, size_t n)
     return n > 1 ? kymo_hash_words(pcs + 1, n - 1, n) : 0;
 }
 
-/* The stack of a place where the thread was asked before, if it is the same one. */
+/* The stack of a place where the thread was asked before, if it is the same one. What was missing
+ * there is then known for all threads. */
 static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
-                      struct kymo_wall_found *found)
+                      const struct kymo_frame *lacks_rbp, struct kymo_wall_found *found)
 {
     for (uint32_t i = 0; i < KYMO_WALL_PLACES; i++) {
         const struct kymo_wall_place *p = &m->places[i];
@@ -122,6 +123,9 @@ static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
         size_t n = kymo_remote_walk(f->stacks.remote, &regs, CALL_KEEPS, f->pcs, f->depth, &walk);
         if (n > 0 && hash_callers(f->pcs, n) == p->callers) {
             found->stack = p->stack;
+            if (lacks_rbp->pc)
+                kymo_frame_base_learn(f->bases, f->stacks.remote, lacks_rbp,
+                                      p->regs.gpr[KYMO_REG_RBP]);
             return 1;
         }
     }
@@ -141,14 +145,19 @@ void kymo_wall_ask(struct kymo_wall_finder *f, pid_t tid)
     (void)syscall(SYS_rt_tgsigqueueinfo, f->pid, tid, info.si_signo, &info);
 }
 
-static void ask_if_few(struct kymo_wall_finder *f, const struct kymo_wall_memory *m, uint64_t grace,
-                       struct kymo_wall_found *found)
+int kymo_wall_ask_unclear(struct kymo_wall_finder *f, const struct kymo_wall_memory *m)
 {
+    uint64_t grace = f->stacks.remote ? ASK_GRACE : 0;
     if (f->asks >= grace + f->looks / ASK_SHARE)
-        return;
+        return 0;
     f->asks++;
-    found->is_asked = 1;
     kymo_wall_ask(f, m->tid);
+    return 1;
+}
+
+static int is_whole(const struct kymo_walk_result *result)
+{
+    return result->end == KYMO_WALK_COMPLETE || result->end == KYMO_WALK_DEPTH;
 }
 
 static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uint64_t now_ns,
@@ -164,13 +173,24 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uin
         if (kymo_remote_refresh(remote) == KYMO_OK)
             n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
     }
-    if (n > 0 && (result.end == KYMO_WALK_COMPLETE || result.end == KYMO_WALK_DEPTH))
+    if (n > 0 && is_whole(&result))
         return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack);
-    if (find_place(f, m, found))
+    struct kymo_frame last = {0};
+    if (n > 0 && result.end == KYMO_WALK_UNSUPPORTED)
+        last = (struct kymo_frame){f->pcs[n - 1] - (n > 1), result.missing};
+    if (last.pc && kymo_frame_base_guess(f->bases, remote, &last, &regs.gpr[KYMO_REG_RBP])) {
+        /* No frame below has changed it, so it is that of the innermost one. */
+        n = kymo_remote_walk(remote, &regs, RSP_ALONE | 1u << KYMO_REG_RBP, f->pcs, f->depth,
+                             &result);
+        if (n > 0 && is_whole(&result))
+            return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack);
+    }
+    if (find_place(f, m, &last, found))
         return KYMO_OK;
+    n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
     if (n > 0)
         KYMO_TRY(kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack));
-    ask_if_few(f, m, ASK_GRACE, found);
+    found->is_unclear = 1;
     return KYMO_OK;
 }
 
@@ -188,7 +208,7 @@ kymo_err kymo_wall_find(struct kymo_wall_finder *f, struct kymo_wall_memory *m, 
         return KYMO_OK;
     if (is_known && f->stacks.remote)
         return walk(f, m, now_ns, found);
-    ask_if_few(f, m, 0, found);
+    found->is_unclear = 1;
     return KYMO_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "buffer/drain.h"
 #include "buffer/session.h"
+#include "recorder/frame_base.h"
 #include "recorder/wall_stacks.h"
 
 #define KYMO_WALL_PLACES 4u
@@ -26,6 +27,7 @@ struct kymo_wall_finder {
     struct kymo_session *session;
     pid_t pid;
     kymo_remote_store *store;
+    struct kymo_frame_bases *bases;
     struct kymo_wall_stacks stacks; /* its events, context and process */
 
     uint64_t looks; /* threads times ticks: what the number of signals is held to */
@@ -57,7 +59,7 @@ struct kymo_wall_memory {
 /* Where it is. */
 struct kymo_wall_found {
     int is_running;
-    int is_asked;    /* it was called for its stack, which will come as an answer */
+    int is_unclear;  /* it should be asked for its stack, if it has not moved */
     int call;        /* number of the system call; KYMO_WAIT_NONE: not known */
     uint64_t ip, sp; /* 0: not to be read */
     uint32_t stack;
@@ -74,6 +76,8 @@ kymo_err kymo_wall_finder_begin(struct kymo_wall_finder *finder, uint64_t now_ns
 KYMO_NODISCARD
 kymo_err kymo_wall_find(struct kymo_wall_finder *finder, struct kymo_wall_memory *memory,
                         uint64_t now_ns, struct kymo_wall_found *found);
+/* Asks one whose stack is unclear, which will come as an answer; 0 if there were too many. */
+int kymo_wall_ask_unclear(struct kymo_wall_finder *finder, const struct kymo_wall_memory *memory);
 /* Asks a thread for its stack, whatever it does. */
 void kymo_wall_ask(struct kymo_wall_finder *finder, pid_t tid);
 /* Its answer is remembered. Whether it was given where the thread was found: is_same. */

@@ -216,6 +216,7 @@ static enum step register_missing(struct walk *w, unsigned reg)
 {
     if (!w->full && (KNOWN_ALL & ~KNOWN_FAST & BIT(reg)))
         return STEP_RESTART;
+    w->window.missing = w->sp;
     return end(w, KYMO_WALK_UNSUPPORTED);
 }
 

@@ -55,6 +55,20 @@ add_case("shares.timer", shares, "timer")
 
 
 @case
+def unoptimized():
+    """Each frame keeps a frame pointer, which /proc does not tell: nobody is asked for it, and each
+    of these waits would end with EINTR."""
+    recording = record([WORKLOADS / "waits_O0", "shares", 4], options=["--wall=10ms"])
+    truth = truth_of(recording)
+    report = recording.report("--mode", "wall")
+    for name in ("wait_sleep", "wait_poll", "wait_futex"):
+        check_close(name, report.inclusive_s(name), truth[name], 2 * TOLERANCE * truth["lived"] / 3)
+    check_quality(report, truth["lived"] / PERIOD_S)
+    check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
+    check(truth["eintr"] == 0, f"{truth['eintr']} calls saw EINTR")
+
+
+@case
 def asleep():
     """Threads that never move: whole stacks, and next to no cost, by the recorder's own CPU clock."""
     threads, cost_s = 128, {}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "recorder/frame_base.h"
 #include "unit.h"
 
 #define DEPTH 64u
@@ -33,6 +34,8 @@ static struct waiter {
     struct kymo_regs regs; /* of the frame that calls read */
     uint32_t ready;
 } waiter;
+
+static size_t waiter_bytes; /* more in the frame that needs rbp */
 
 static struct kymo_walker own_walker;
 
@@ -89,7 +92,7 @@ static void *run(void *argument)
 {
     waiter.tid = (pid_t)syscall(SYS_gettid);
     if (waiter.needs_rbp)
-        with_frame_pointer(100 + (size_t)(argument != NULL));
+        with_frame_pointer(100 + waiter_bytes + (size_t)(argument != NULL));
     else
         middle(5);
     return NULL;
@@ -187,6 +190,66 @@ static void a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known(void **state
     assert_int_equal(result.end, KYMO_WALK_COMPLETE);
     assert_same_callers(pcs, n);
     stop(thread);
+}
+
+/* With the distance of the one size, another thread's frame of another size is not found. */
+static void a_frame_pointer_that_a_thread_told_is_told_to_others(void **state)
+{
+    (void)state;
+    NEEDS_PLAIN_STACK();
+    static const size_t sizes[] = {300, 300, 4000, 300};
+    struct kymo_frame_bases bases = {0};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        pthread_t thread;
+        uint64_t pcs[DEPTH];
+        uint64_t rbp = 0;
+        struct kymo_walk_result result;
+        waiter_bytes = sizes[i];
+        struct kymo_remote_call call = start(&thread, 1);
+        struct kymo_regs regs = regs_of(&call);
+        size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+        assert_int_equal(result.end, KYMO_WALK_UNSUPPORTED);
+        struct kymo_frame frame = {pcs[n - 1] - 1, result.missing};
+        assert_int_equal(kymo_frame_base_guess(&bases, remote, &frame, &rbp), i == 1);
+        if (i == 1)
+            assert_int_equal(rbp, waiter.regs.gpr[KYMO_REG_RBP]);
+        kymo_frame_base_learn(&bases, remote, &frame, waiter.regs.gpr[KYMO_REG_RBP]);
+        stop(thread);
+    }
+    kymo_frame_bases_deinit(&bases);
+}
+
+static void the_first_instructions_tell_the_frame_pointer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code;
+        size_t size;
+        uint32_t saved;
+        uint64_t distance; /* 0: none */
+    } cases[] = {
+        /* push %rbp; mov %rsi,%r11; mov %rsp,%rbp; push %r15; push %rbx; sub $0x68,%rsp */
+        {"\x55\x49\x89\xf3\x48\x89\xe5\x41\x57\x53\x48\x83\xec\x68", 14, 2, 0x78},
+        {"\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x81\xec\x00\x10\x00\x00", 15, 0, 0x1000},
+        {"\x55\x48\x89\xe5\x48\x83\xc4\x80", 8, 0, 128},
+        {"\x55\x48\x89\xe5\x53\x90", 6, 1, 8},
+        {"\x55\x48\x89\xe5\x48\x81\xec\xff\xff\xff\x7f", 11, 0, 0},
+        {"\x48\x89\xe5\x48\x83\xec\x68", 7, 0, 0},
+        {"\x53\x48\x83\xec\x68", 5, 1, 0},
+        {"", 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t distance = 0;
+        int told = kymo_frame_base_parse((const unsigned char *)cases[i].code, cases[i].size,
+                                         cases[i].saved, &distance);
+        assert_int_equal(told, cases[i].distance != 0);
+        if (told)
+            assert_int_equal(distance, cases[i].distance);
+    }
+    /* An instruction that is cut off is none. */
+    uint64_t distance;
+    for (size_t size = 0; size < 14; size++)
+        (void)kymo_frame_base_parse((const unsigned char *)cases[0].code, size, 2, &distance);
 }
 
 static void no_stack_is_no_stack(void **state)
@@ -289,6 +352,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_waiting_thread_has_the_same_stack_from_outside),
         cmocka_unit_test(a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known),
+        cmocka_unit_test(a_frame_pointer_that_a_thread_told_is_told_to_others),
+        cmocka_unit_test(the_first_instructions_tell_the_frame_pointer),
         cmocka_unit_test(no_stack_is_no_stack),
         cmocka_unit_test(unwind_information_is_shared_by_build_id),
         cmocka_unit_test(calls_are_parsed),
