@@ -246,7 +246,7 @@ static kymo_err decode_thread_name(kymo_decoder *d, kymo_reader *r)
 static kymo_err decode_thread_end(kymo_decoder *d, kymo_reader *r)
 {
     struct kymo_file_thread_end f;
-    if (!read_fixed(r, &f, sizeof f))
+    if (!read_grown(r, &f, sizeof f, KYMO_FILE_THREAD_END_BYTES))
         return malformed(d);
     kymo_event_thread_end e = {
         .end_ns = f.end_ns,

@@ -221,6 +221,7 @@ struct kymo_file_wait {
 /* What version 1.0 has of structures that grew. */
 #define KYMO_FILE_META_BYTES offsetof(struct kymo_file_meta, wall_period_ns)
 #define KYMO_FILE_SAMPLE_BYTES offsetof(struct kymo_file_sample, wait)
+#define KYMO_FILE_THREAD_END_BYTES offsetof(struct kymo_file_thread_end, by_tick)
 
 struct kymo_file_loss {
     uint32_t fixed_bytes;
