@@ -50,9 +50,12 @@
 #define SWEEP 16u
 #define SWEEP_UNTOLD 8u /* while the clock does not tell whether there is anything to find */
 #define LIGHT_LOOKS 16u
-#define JUDGED_ROUNDS 64u
-#define LIGHT_BELOW 16u /* less than this part of a CPU */
-#define HEAVY_ABOVE 8u  /* more than this part of a CPU: not light any more */
+#define JUDGED_ROUNDS 256u
+#define JUDGED_FIRST 64u /* of a new thread: all of them are looked at until then */
+#define LIGHT_BELOW 16u  /* less than this part of a CPU */
+/* More than this part: not light any more. It takes 64 rounds of work without a pause, so one burst
+ * of it is not sampled more often at its end than at its beginning. */
+#define HEAVY_ABOVE 4u
 #define THREADS_PER_CLOCK 64u
 /* Rounds in which it was not to be told whether others ran, because active ones moved their figures
  * between the two readings of the clock. */
@@ -78,6 +81,7 @@ struct thread {
     uint64_t asleep_ns; /* run_ns when it was last seen asleep; UINT64_MAX: it never was */
     /* From when on its use of CPU time is judged next. */
     uint64_t judged_round, judged_run_ns;
+    uint64_t judge_at; /* the round */
     void *user;
 };
 
@@ -372,9 +376,10 @@ static void take(kymo_watch *w, uint32_t entry)
         w->others_ns -= t->last.run_ns;
 }
 
-static void judge_from_now(const kymo_watch *w, struct thread *t)
+static void judge_after(const kymo_watch *w, struct thread *t, uint64_t rounds)
 {
     t->judged_round = w->round;
+    t->judge_at = w->round + rounds;
     t->judged_run_ns = t->last.run_ns;
 }
 
@@ -395,7 +400,7 @@ kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
             close(fd);
         return there ? KYMO_E_IO : KYMO_E_NOT_FOUND;
     }
-    judge_from_now(w, &t);
+    judge_after(w, &t, JUDGED_FIRST);
     kymo_err err = KYMO_OK;
     if (w->free.len == 0) {
         err = kymo_vec_reserve(&w->free, w->threads.len + 1);
@@ -441,7 +446,7 @@ void kymo_watch_attend(kymo_watch *w, uint32_t entry)
     if (t->list == LIGHT) {
         take(w, entry);
         put(w, entry, ACTIVE);
-        judge_from_now(w, t);
+        judge_after(w, t, JUDGED_FIRST);
     }
 }
 
@@ -484,14 +489,14 @@ static void sort(kymo_watch *w, uint32_t entry)
 {
     struct thread *t = &w->threads.data[entry];
     enum list where = t->list;
-    if (w->round_ns && w->round - t->judged_round >= JUDGED_ROUNDS) {
+    if (w->round_ns && w->round >= t->judge_at) {
         uint64_t used_ns = t->last.run_ns - t->judged_run_ns;
         uint64_t elapsed_ns = (w->round - t->judged_round) * w->round_ns;
         if (used_ns < elapsed_ns / LIGHT_BELOW)
             where = LIGHT;
         else if (used_ns > elapsed_ns / HEAVY_ABOVE)
             where = ACTIVE;
-        judge_from_now(w, t);
+        judge_after(w, t, JUDGED_ROUNDS);
     }
     if (t->unchanged >= IDLE_ROUNDS || t->gone)
         where = IDLE;
@@ -536,7 +541,7 @@ static int wake(kymo_watch *w, uint32_t entry)
     }
     take(w, entry);
     put(w, entry, w->round_ns ? LIGHT : ACTIVE);
-    judge_from_now(w, t);
+    judge_after(w, t, JUDGED_ROUNDS);
     /* What it used since then is in the others' sum, too; or not yet, which costs a sweep. */
     w->others_ns -= run_ns - t->last.run_ns;
     return 1;
