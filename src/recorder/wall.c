@@ -473,6 +473,8 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
     kymo_err err = kymo_wall_finder_init(&w->finder);
     if (err == KYMO_OK)
         err = kymo_watch_create(NULL, pid, &w->watch);
+    if (err == KYMO_OK)
+        kymo_watch_in_short(w->watch);
     if (err != KYMO_OK) {
         kymo_wall_destroy(w);
         return err;

@@ -100,6 +100,7 @@ struct kymo_watch {
     uint64_t round_ns; /* 0: no lots are drawn, and there are no light threads */
     uint64_t random;
     uint64_t reads;
+    int in_short;       /* every look */
     uint64_t others_ns; /* CPU time of all that are idle or unknown; a lower bound */
     uint32_t skip;      /* rounds until the clock is looked at again */
     uint32_t unclear;
@@ -264,7 +265,7 @@ static int look_at(struct kymo_watch *w, struct thread *t, int in_short)
         t->last.changed = 0;
         return 1;
     }
-    if (in_short && t->known && is_asleep(w, t, &now.state)) {
+    if ((in_short || w->in_short) && t->known && is_asleep(w, t, &now.state)) {
         now.voluntary = t->last.voluntary;
         now.nonvoluntary = t->last.nonvoluntary;
         t->asleep_ns = now.run_ns;
@@ -438,6 +439,11 @@ void kymo_watch_draw_lots(kymo_watch *w, uint64_t round_ns, uint64_t seed)
 {
     w->round_ns = round_ns;
     w->random = seed;
+}
+
+void kymo_watch_in_short(kymo_watch *w)
+{
+    w->in_short = 1;
 }
 
 void kymo_watch_attend(kymo_watch *w, uint32_t entry)

@@ -58,6 +58,9 @@ void kymo_watch_destroy(kymo_watch *watch);
  * looks at some only, chosen by lot, and may take voluntary and nonvoluntary of one that sleeps
  * from an earlier look. round_ns: from one round to the next. */
 void kymo_watch_draw_lots(kymo_watch *watch, uint64_t round_ns, uint64_t seed);
+/* From now on: whoever looks does not need voluntary and nonvoluntary of a thread that sleeps, nor
+ * whether a preempted one was at work, and looks again before it believes what it found. */
+void kymo_watch_in_short(kymo_watch *watch);
 /* For some rounds this thread is looked at in each. */
 void kymo_watch_attend(kymo_watch *watch, uint32_t entry);
 

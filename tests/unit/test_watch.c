@@ -297,6 +297,29 @@ static void a_light_thread_at_work(void **state)
     kymo_watch_destroy(w);
 }
 
+/* Wall mode's looks are all like that. */
+static void looks_in_short(void **state)
+{
+    (void)state;
+    kymo_watch *w = make_watch();
+    struct kymo_watch_look look;
+    uint32_t entry;
+    kymo_watch_in_short(w);
+    set_thread(400, 100, 1, 'S', 1, 0);
+    assert_int_equal(kymo_watch_add(w, 400, NULL, &entry), KYMO_OK);
+    set_thread(400, 200, 2, 'D', 2, 0);
+    uint64_t before = kymo_watch_reads(w);
+    assert_int_equal(kymo_watch_look(w, entry, &look), 1);
+    assert_int_equal(kymo_watch_reads(w) - before, 2); /* schedstat, stat */
+    assert_int_equal(look.changed, 1);
+    assert_int_equal(look.place, KYMO_WATCH_OFF);
+    assert_int_equal(look.state, 'D');
+    set_thread(400, 300, 4, 'R', 3, 0);
+    assert_int_equal(kymo_watch_look(w, entry, &look), 1);
+    assert_int_equal(look.place, KYMO_WATCH_ON);
+    kymo_watch_destroy(w);
+}
+
 static void *sleep_for_ever(void *go_on)
 {
     (void)go_on;
@@ -399,10 +422,11 @@ static int remove_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_two_files), cmocka_unit_test(a_cpu),
-        cmocka_unit_test(places),        cmocka_unit_test(idle_threads),
-        cmocka_unit_test(light_threads), cmocka_unit_test(a_light_thread_at_work),
-        cmocka_unit_test(a_process),     cmocka_unit_test(the_probe),
+        cmocka_unit_test(the_two_files),  cmocka_unit_test(a_cpu),
+        cmocka_unit_test(places),         cmocka_unit_test(idle_threads),
+        cmocka_unit_test(light_threads),  cmocka_unit_test(a_light_thread_at_work),
+        cmocka_unit_test(looks_in_short), cmocka_unit_test(a_process),
+        cmocka_unit_test(the_probe),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
