@@ -17,11 +17,10 @@ judged of them is that they disturb nothing, and that their weights add up to th
 no tick saw the thread at all, that the report says that all of it is unsampled.
 """
 import json
-import math
 import os
 
-from kymotest import (WORKLOADS, Recording, Running, add_case, check, engines, folder, main,
-                      record_command, say, skip, tools_for)
+from kymotest import (WORKLOADS, Recording, Running, add_case, by_chance, check, engines, folder,
+                      main, record_command, say, skip, tools_for)
 
 WAYS = ["poll", "epoll_wait", "nanosleep", "recv"]
 # Shares of a few hundred samples are off by two points by chance alone. Half of it is enough for
@@ -42,10 +41,6 @@ def lateness(truth):
     """By how much A's share is too small if LATE_S of it are missing in each round."""
     a, b = (truth[cpu] / truth["calls"] for cpu in ("cpu_a", "cpu_b"))
     return max(0.02, a / (a + b) - (a - LATE_S) / (a + b - LATE_S))
-
-
-def by_chance(share, samples):
-    return 3 * math.sqrt(share * (1 - share) / samples) if samples else 1
 
 
 def judge(way, recording):

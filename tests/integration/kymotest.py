@@ -10,6 +10,7 @@ is well; a case that cannot run here ends by skip(), which says why.
 """
 import ctypes
 import json
+import math
 import os
 import pathlib
 import resource
@@ -235,6 +236,12 @@ def record(argv, *, engine="auto", period="1ms", options=(), user=None, under=()
     result = run(command, user=user, **how)
     check(path.exists(), f"no recording: status {result.status}: {result.stderr}")
     return Recording(path, result, tools_for(None))
+
+
+def by_chance(share, samples):
+    """How far the share that these many samples show may be from the true one: three standard
+    deviations."""
+    return 3 * math.sqrt(share * (1 - share) / samples) if samples else 1
 
 
 class Report:
