@@ -17,6 +17,8 @@
  */
 #include "unwind/unwind.h"
 
+#include <string.h>
+
 #include "unwind/expr.h"
 #include "unwind/module.h"
 #include "unwind/outside.h"
@@ -421,9 +423,33 @@ static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
     return false;
 }
 
+/* Is ip, of no module, a place to return to: does an E8 with its distance end there, or an FF /2 of
+ * any length? Within a module a JIT's own assembly has places to return to that no call made. True,
+ * too, where the code cannot be read: nothing speaks against ip then. */
+static bool can_return_to(struct walk *w, uint64_t ip)
+{
+    struct kymo_stack_window *window = &w->window;
+    struct kymo_module module;
+    uint64_t word;
+    if (window->is_copy || !window->probe_allowed ||
+        window->probes_left < KYMO_PROBES_PER_WALK / 2 || kymo_module_find(NULL, ip - 1, &module))
+        return true;
+    if (!kymo_window_load(window, ip - 8, &word))
+        return false;
+    uint8_t before[8];
+    memcpy(before, &word, sizeof before);
+    if (before[8 - 5] == 0xe8)
+        return true;
+    for (unsigned length = 2; length <= 7; length++)
+        if (before[8 - length] == 0xff && (before[9 - length] & 0x38) == 0x10)
+            return true;
+    return false;
+}
+
 /* No row: either there is no caller, or code that keeps a frame pointer, as code made at run time
- * does. w->end says what the walk comes to if not. */
-static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w)
+ * does. w->end says what the walk comes to if not. Assembly without rows may as well use rbp for
+ * something else, so a caller of such a gap has to look like one. */
+static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap)
 {
     uint64_t fp;
     uint64_t ip;
@@ -437,7 +463,8 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w)
     if (kymo_window_is_own(&w->window, w->sp) != kymo_window_is_own(&w->window, w->fp))
         return STEP_END;
     if (!kymo_window_load(&w->window, w->fp, &fp) ||
-        !kymo_window_load(&w->window, w->fp + 8, &ip) || ip <= LOWEST_CODE || ip > HIGHEST_CODE)
+        !kymo_window_load(&w->window, w->fp + 8, &ip) || ip <= LOWEST_CODE || ip > HIGHEST_CODE ||
+        (in_gap && !can_return_to(w, ip)))
         return STEP_END;
     w->notes |= KYMO_WALK_BY_FRAME_POINTER;
     w->sp = w->fp + 16;
@@ -455,7 +482,7 @@ static KYMO_NOINLINE enum step step(struct walk *w)
     struct found_row found;
     find_row(w, w->exact ? w->ip : w->ip - 1, &found);
     if (found.word == KYMO_ROW_NONE)
-        return w->end == KYMO_WALK_NO_MODULE ? step_by_frame_pointer(w) : STEP_END;
+        return w->end == KYMO_WALK_NO_MODULE ? step_by_frame_pointer(w, false) : STEP_END;
     switch (kymo_row_kind(found.word)) {
     case KYMO_ROW_KIND_END:
         return end(w, KYMO_WALK_COMPLETE);
@@ -464,7 +491,7 @@ static KYMO_NOINLINE enum step step(struct walk *w)
     case KYMO_ROW_KIND_SPECIAL:
         if (found.word == KYMO_ROW_INTERPRET)
             return step_general(w, &found);
-        return step_by_frame_pointer(w); /* a gap */
+        return step_by_frame_pointer(w, true);
     default:
         return step_packed(w, found.word);
     }

@@ -22,6 +22,7 @@ static struct help_trace expected;
 static uint64_t pcs[HELP_MAX_FRAMES];
 static struct kymo_walk_result result;
 static volatile int sink;
+static size_t walked;
 
 /* Walks from here and holds the return addresses to libgcc's; the first pc differs by a few
  * instructions. Returns the number of frames. */
@@ -315,6 +316,48 @@ static void through_made_code(void **state)
     munmap(code, 4096);
 }
 
+/* Two functions of a library without rows, as assembly may be. One keeps a frame pointer; the other
+ * has rbp for itself, here a pointer to two words that look like a frame on the stack. */
+void gap_keeps_rbp(void (*f)(void));
+void gap_uses_rbp(void (*f)(void), const void *second_word);
+__asm__(".text\n"
+        ".globl gap_keeps_rbp\n.type gap_keeps_rbp, @function\ngap_keeps_rbp:\n"
+        "push %rbp\n mov %rsp, %rbp\n call *%rdi\n pop %rbp\n ret\n"
+        ".size gap_keeps_rbp, . - gap_keeps_rbp\n"
+        ".globl gap_uses_rbp\n.type gap_uses_rbp, @function\ngap_uses_rbp:\n"
+        "push %rbp\n push %rsi\n push %rsp\n mov %rsp, %rbp\n call *%rdi\n"
+        "pop %rsi\n pop %rsi\n pop %rbp\n ret\n"
+        ".size gap_uses_rbp, . - gap_uses_rbp\n");
+
+static __attribute__((noinline)) void walk_in_gap(void)
+{
+    struct kymo_stack_bounds bounds = help_bounds();
+    struct kymo_regs regs;
+    kymo_regs_here(&regs);
+    walked = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    sink++;
+}
+
+/* What rbp points to is believed if it is behind a call, or cannot be read. */
+static void gap_in_a_library(void **state)
+{
+    (void)state;
+    gap_keeps_rbp(walk_in_gap);
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_true(result.notes & KYMO_WALK_BY_FRAME_POINTER);
+    assert_true(walked >= 4);
+    uint64_t *data = calloc(64, sizeof *data);
+    assert_non_null(data);
+    gap_uses_rbp(walk_in_gap, data + 32);
+    assert_int_equal(walked, 2);
+    assert_int_equal(result.end, KYMO_WALK_NO_ROW);
+    help_walker.probe_allowed = 0;
+    gap_uses_rbp(walk_in_gap, data + 32);
+    help_walker.probe_allowed = 1;
+    assert_int_equal(pcs[2], (uint64_t)(uintptr_t)(data + 32));
+    free(data);
+}
+
 /* A walk that comes to ld.so's entry code (as constructors do) has come to the end. */
 static void loader_entry_is_the_end(void **state)
 {
@@ -472,6 +515,7 @@ int main(void)
         cmocka_unit_test(in_coroutine),
         cmocka_unit_test(unknown_stack_without_probe),
         cmocka_unit_test(through_made_code),
+        cmocka_unit_test(gap_in_a_library),
         cmocka_unit_test(loader_entry_is_the_end),
         cmocka_unit_test(null_pc),
     };
