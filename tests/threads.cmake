@@ -5,4 +5,5 @@ add_test(NAME integration.c11_threads
 set_tests_properties(integration.c11_threads PROPERTIES TIMEOUT 60)
 
 find_package(Threads REQUIRED)
+kymo_unit_test(descriptors kymo_recorder)
 kymo_unit_test(watch kymo_recorder Threads::Threads)

@@ -27,6 +27,13 @@
 #include "sys/clock.h"
 
 /* What all sessions of a recording have in common. */
+/* Threads that the kernel's tick samples, although the engine is perf. */
+struct kymo_tick_threads {
+    uint32_t switchers; /* since they switch often */
+    uint32_t refused;   /* since perf would not have them */
+    int error;          /* for which it refused the first */
+};
+
 struct kymo_host_config {
     uint64_t buffer_bytes;
     uint64_t period_ns;
@@ -45,7 +52,7 @@ struct kymo_host_config {
     kymo_row_tables *tables; /* NULL: none */
     kymo_wall_shared *wall;  /* NULL: no wall time */
     uint32_t *next_thread;   /* number of the recording's next thread */
-    uint32_t *switchers;     /* threads that were left to the tick, since they switch often */
+    struct kymo_tick_threads *tick_threads;
 };
 
 typedef struct kymo_host kymo_host;

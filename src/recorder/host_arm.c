@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "recorder/descriptors.h"
 #include "recorder/host_state.h"
 #include "recorder/kernel_stacks.h"
 #include "sys/clock.h"
@@ -55,6 +56,7 @@ static void close_event(kymo_host *h, struct kymo_host_slot *a)
     if (a->with_kernel)
         kymo_kernel_stacks_close(h->config.kernel_stacks, h->out.process, a->tid);
     close(a->fd);
+    a->fd = -1;
 }
 
 void kymo_host_disarm(kymo_host *h, uint32_t number)
@@ -62,10 +64,22 @@ void kymo_host_disarm(kymo_host *h, uint32_t number)
     struct kymo_host_slot *a = &h->slots[number];
     if (a->open)
         close_event(h, a);
-    a->fd = -1;
     if (a->open && a->dispatched)
         kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
     a->dispatched = 0;
+}
+
+/* From now on the kernel's tick tells when the thread is sampled, so its weights are evened out.
+ * Counts it if that is new. Returns whether it could be said: of a thread that is not drained yet
+ * it cannot. */
+static int set_by_tick(kymo_host *h, uint32_t number, uint32_t *count)
+{
+    uint32_t thread = kymo_drain_slot_thread(h->drain, number);
+    if (thread >= h->out.by_tick.len)
+        return 0;
+    *count += !h->out.by_tick.data[thread];
+    h->out.by_tick.data[thread] = 1;
+    return 1;
 }
 
 /* Hands the thread over to the dispatcher. Returns whether it was taken. */
@@ -111,10 +125,20 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
         return;
     int tells_chains;
     int fd = open_event(h, a->tid, with_kernel, &tells_chains);
+    if (fd >= kymo_descriptors_for(KYMO_DESCRIPTORS_EVENTS)) {
+        close(fd);
+        fd = -1;
+        errno = EMFILE;
+    }
     if (fd < 0) {
         /* Descriptors are used up, or the program dropped to a user that is not ours: what there
          * is stays; a thread without anything goes to the dispatcher, or takes a timer. */
-        if (a->fd < 0 && errno != ESRCH && !dispatch(h, number)) {
+        if (a->fd >= 0 || errno == ESRCH)
+            return;
+        a->is_refused = 1;
+        if (h->config.tick_threads->error == 0)
+            h->config.tick_threads->error = errno;
+        if (!dispatch(h, number)) {
             kymo_store_relaxed(&slot->ask_timer, 1u);
             kymo_host_call_thread(h, a->tid);
         }
@@ -138,16 +162,12 @@ static void leave_to_timer(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
-    uint32_t thread = kymo_drain_slot_thread(h->drain, number);
-    if (thread >= h->out.by_tick.len)
-        return; /* not drained yet: at the next check */
-    *h->config.switchers += !h->out.by_tick.data[thread];
-    h->out.by_tick.data[thread] = 1;
+    if (!set_by_tick(h, number, &h->config.tick_threads->switchers))
+        return; /* at the next check */
     a->switches_much = 1;
     kymo_store_relaxed(&slot->perf_fd_before, a->fd);
     kymo_store_release(&slot->perf_fd, -1);
     close_event(h, a);
-    a->fd = -1;
 }
 
 /* Whether the thread has used CHECK_SAMPLES periods since the last check, and if so, how much CPU
@@ -258,6 +278,8 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                 (void)dispatch(h, i); /* else it keeps its timer */
             }
         }
+        if (a->is_refused && set_by_tick(h, i, &h->config.tick_threads->refused))
+            a->is_refused = 0;
         choose_event(h, i, now_ns);
     }
     return KYMO_OK;

@@ -566,18 +566,27 @@ static kymo_err tell_missing(const struct launch *l)
     return note(l, KYMO_NOTE_WARNING, text);
 }
 
-static kymo_err tell_switchers(const struct launch *l)
+static kymo_err tell_tick_threads(const struct launch *l)
 {
-    uint32_t n = kymo_tree_switchers(l->tree);
+    const struct kymo_tick_threads *threads = kymo_tree_tick_threads(l->tree);
+    uint32_t n = threads->switchers;
     char text[192];
+    if (n > 0) {
+        snprintf(text, sizeof text,
+                 n == 1 ? "a thread that switches often was sampled with the kernel's tick, since "
+                          "perf would slow it down (engine=perf insists)"
+                        : "%u threads that switch often were sampled with the kernel's tick, since "
+                          "perf would slow them down (engine=perf insists)",
+                 n);
+        KYMO_TRY(note(l, KYMO_NOTE_WARNING, text));
+    }
+    n = threads->refused;
     if (n == 0)
         return KYMO_OK;
     snprintf(text, sizeof text,
-             n == 1 ? "a thread that switches often was sampled with the kernel's tick, since perf "
-                      "would slow it down (engine=perf insists)"
-                    : "%u threads that switch often were sampled with the kernel's tick, since "
-                      "perf would slow them down (engine=perf insists)",
-             n);
+             "%u thread%s sampled with the kernel's tick, since perf refused: %s%s", n,
+             n == 1 ? " was" : "s were", strerror(threads->error),
+             threads->error == EMFILE ? " (ulimit -n)" : "");
     return note(l, KYMO_NOTE_WARNING, text);
 }
 
@@ -611,7 +620,7 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
         result->cpu_ns = l->ending.cpu_ns;
         result->wait_status = l->ending.wait_status;
     }
-    KYMO_TRY(tell_switchers(l));
+    KYMO_TRY(tell_tick_threads(l));
     result->interrupted = !l->has_ended;
     kymo_event_end end = {end_ns, l->has_ended ? 1u : 0u};
     return kymo_recording_write_end(l->writer, &end);

@@ -39,7 +39,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the recorder");
     t->config = *config;
     t->config.next_thread = &t->next_thread;
-    t->config.switchers = &t->switchers;
+    t->config.tick_threads = &t->tick_threads;
     t->next_process = 1; /* 0 is the program */
     t->server.listener = -1;
     t->refusals.events = config->events;
@@ -112,9 +112,9 @@ uint32_t kymo_tree_alive(const kymo_tree *t)
     return (uint32_t)(t->images.len + t->relatives.len);
 }
 
-uint32_t kymo_tree_switchers(const kymo_tree *t)
+const struct kymo_tick_threads *kymo_tree_tick_threads(const kymo_tree *t)
 {
-    return t->switchers;
+    return &t->tick_threads;
 }
 
 uint32_t kymo_tree_recorded(const kymo_tree *t)

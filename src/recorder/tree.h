@@ -35,7 +35,7 @@ struct kymo_tree_ending {
     uint64_t main_cpu_ns; /* its main thread's; 0: not known */
 };
 
-/* config->tables, next_thread and switchers are the tree's to set. */
+/* config->tables, next_thread and tick_threads are the tree's to set. */
 KYMO_NODISCARD
 kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out,
                           kymo_error *detail);
@@ -65,8 +65,8 @@ uint32_t kymo_tree_alive(const kymo_tree *tree);
  * that are not ready. They count as alive until they end. To be called when nobody else is. */
 KYMO_NODISCARD
 kymo_err kymo_tree_look_for_more(kymo_tree *tree);
-/* Threads that run so shortly at a time that they were sampled by the tick alone. */
-uint32_t kymo_tree_switchers(const kymo_tree *tree);
+/* Threads of the perf engine that were sampled by the tick alone. */
+const struct kymo_tick_threads *kymo_tree_tick_threads(const kymo_tree *tree);
 /* How many images ever attached. */
 uint32_t kymo_tree_recorded(const kymo_tree *tree);
 /* CPU time of the images that have ended. */

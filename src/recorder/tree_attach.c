@@ -18,11 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "recorder/descriptors.h"
 #include "recorder/process_event.h"
 #include "recorder/task.h"
 #include "recorder/tree_state.h"
@@ -30,6 +30,7 @@
 
 #define HELLO_PATIENCE_NS 1000000000ull
 #define READY_PATIENCE_NS 10000000000ull
+#define IMAGES_MAX 1024
 #define CALLERS_MAX 64u
 #define ANCESTORS_MAX 64
 
@@ -63,11 +64,8 @@ static int may_attach(const kymo_tree *t, const struct kymo_attach_peer *peer)
 /* Each image takes a descriptor for its end and some for its threads. */
 static int has_room(const kymo_tree *t)
 {
-    struct rlimit files;
-    rlim_t most = 1024;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 4 < most)
-        most = files.rlim_cur / 4;
-    return t->images.len < most;
+    int most = kymo_descriptors_for(KYMO_DESCRIPTORS_IMAGES);
+    return t->images.len < (size_t)(most < IMAGES_MAX ? most : IMAGES_MAX);
 }
 
 /* ---- READY, GO ---- */

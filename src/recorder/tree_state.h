@@ -74,7 +74,7 @@ struct kymo_tree {
     int stopped;
     uint32_t next_process;
     uint32_t next_thread;
-    uint32_t switchers;
+    struct kymo_tick_threads tick_threads;
     uint32_t recorded;
     uint64_t turned_away; /* images for which there was no room */
     uint64_t cpu_ns;

@@ -18,11 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "recorder/descriptors.h"
 
 #define RETRY_NS 100000000u
 #define DEPTH_MAX 4096u
@@ -36,13 +36,9 @@
 
 kymo_err kymo_wall_finder_init(struct kymo_wall_finder *f)
 {
-    struct rlimit limit;
     f->depth = f->session->depth < DEPTH_MAX ? f->session->depth : DEPTH_MAX;
     f->pcs = malloc((f->depth + 1) * sizeof *f->pcs);
-    /* Half of them are for others. */
-    f->descriptor_limit = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < INT_MAX
-                              ? (int)(limit.rlim_cur / 2)
-                              : 512;
+    f->descriptor_limit = kymo_descriptors_for(KYMO_DESCRIPTORS_CALLS);
     return f->pcs ? KYMO_OK : KYMO_E_NOMEM;
 }
 

@@ -36,13 +36,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "recorder/descriptors.h"
 
 #define IDLE_ROUNDS 32u
 #define NEW_ROUNDS 8u /* of these before a new thread that does not run is idle */
@@ -302,16 +302,6 @@ int kymo_watch_look(kymo_watch *w, uint32_t entry, struct kymo_watch_look *look)
 
 /* ---- the table ---- */
 
-static int descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return 256;
-    /* A quarter is left for everything else; perf events take a descriptor for each thread, too. */
-    rlim_t kept = limit.rlim_cur / 4 * 3;
-    return kept > 1 << 20 ? 1 << 20 : (int)kept;
-}
-
 kymo_err kymo_watch_create(const char *proc, pid_t pid, kymo_watch **out)
 {
     kymo_watch *w = calloc(1, sizeof *w);
@@ -324,7 +314,7 @@ kymo_err kymo_watch_create(const char *proc, pid_t pid, kymo_watch **out)
     }
     w->pid = pid;
     w->has_clock = !proc && clock_getcpuclockid(pid, &w->clock) == 0;
-    w->descriptor_limit = descriptor_limit();
+    w->descriptor_limit = kymo_descriptors_for(KYMO_DESCRIPTORS_WATCH);
     *out = w;
     return KYMO_OK;
 }

@@ -2,6 +2,7 @@
 """What becomes of the program and of the recording when the recorder is in trouble, or the program
 is the trouble."""
 import os
+import re
 import resource
 import signal
 import time
@@ -131,6 +132,28 @@ def replaced_library(engine):
     check(seconds > 0.8 * recording.cpu_s, "its time is not shown")
 
 
+def few_descriptors():
+    """More threads than perf events: those that perf refuses are sampled otherwise, and it is said."""
+    if "perf" not in ENGINES:
+        skip("perf is not permitted")
+    threads = 60
+    recording = record([WORKLOADS / "busy", str(threads), "0.05"], engine="perf",
+                       under=["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh"])
+    check(recording.result.status == 0, recording.result.stderr)
+    told = run([KYMO, "report", recording.path, "--top", "1"]).stderr
+    said = re.search(r"(\d+) threads were sampled with the kernel's tick, since perf refused: "
+                     r"Too many open files \(ulimit -n\)", told)
+    check(said, f"it is not said: {told}")
+    check(0 < int(said[1]) < threads, said[0])
+    report = recording.report()
+    unsampled = report.quality["cpu_unsampled_s"]
+    say(f"{said[0]}; {report.total_s:.3f} s sampled and {unsampled:.3f} s not, of "
+        f"{recording.cpu_s:.3f} s")
+    check(abs(report.total_s + unsampled - recording.cpu_s) < 0.02 * recording.cpu_s, "CPU time")
+    check(unsampled < 0.1 * recording.cpu_s, "too much is unsampled")
+
+
+add_case("few_descriptors", few_descriptors)
 for function in (killed, no_room, limited_file, scribbled, replaced_library):
     for which in ENGINES:
         add_case(f"{function.__name__}.{which}", function, which)
