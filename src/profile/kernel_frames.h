@@ -3,7 +3,7 @@
  * kernel_frames.h - the frames of a profile that lie in the kernel, named by the recording.
  *
  * Layer:    profile; above base
- * Flow:     ingest.c -> [kernel_frames] -> frames, functions and symbols of a profile
+ * Flow:     ingest_stacks.c -> [kernel_frames] -> frames, functions and symbols of a profile
  * Threads:  the ingest's
  * Memory:   the caller owns the structure; deinit frees what it points to
  * Signals:  not for handlers

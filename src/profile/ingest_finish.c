@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_finish.c - what is known only at the end: weights, ends, figures, the names of code.
+ *
+ * The weights of a thread's CPU samples and its tail (the CPU time after the last one) add up to
+ * its CPU clock. The tail belongs to the last sample, which ingest_samples.c held back until now. A
+ * thread without samples cannot show its tail: it counts as not sampled. Where samples have a
+ * weight of 0, which is not known (the thread could not look at its clock), the tail is theirs, in
+ * equal shares: it is what the thread used since the last weight that is known.
+ *
+ * The timer engine samples at the kernel's tick whoever runs then, and the dispatch engine at ticks
+ * of its own, so each of their samples stands for the same time, and the CPU time since the last
+ * one says nothing of where it went: in a loop that sleeps, what was used since the work before the
+ * sleep falls into whatever the first tick after it finds, and that is late in the work rather than
+ * early, or, with the kernel's tick, the first thing done after the sleep. So weights are evened
+ * out over EVEN_SAMPLES neighbours; their sum stays the thread's CPU clock.
+ */
+#include "profile/ingest_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "profile/tables.h"
+
+/* 64 ms of a busy thread where the tick is 4 ms. */
+#define EVEN_SAMPLES 16u
+
+/* What the figures of the quality are made of. */
+struct sums {
+    uint64_t weight_ns;         /* of processes whose CPU time is known */
+    uint64_t process_cpu_ns;    /* theirs, as wait4 gave it */
+    uint64_t thread_cpu_ns;     /* of all threads */
+    uint64_t tail_unsampled_ns; /* of threads without samples */
+    uint64_t wall_ns;           /* weights of wall samples */
+    uint64_t lived_ns;          /* of all threads, while they were recorded */
+};
+
+/* All samples of the thread are there: puts them in order and gives them the weights that they
+ * stand for. */
+static kymo_err finish_weights(kymo_ingest *in, uint32_t id)
+{
+    const struct kymo_ingest_thread *t = &in->threads.data[id];
+    kymo_sample_columns *samples = &in->profile->samples.data[id];
+    KYMO_TRY(kymo_sample_columns_sort(samples));
+    if (t->unknown != 0)
+        kymo_sample_columns_share(samples, t->tail_ns);
+    int all_by_tick = in->meta.engine && strcmp(in->meta.engine, "perf") != 0;
+    if (all_by_tick || t->by_tick)
+        kymo_sample_columns_even_out(samples, EVEN_SAMPLES);
+    return KYMO_OK;
+}
+
+static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
+{
+    struct kymo_ingest_thread *t = &in->threads.data[id];
+    kymo_thread row = *kymo_profile_thread(in->profile, id);
+    if (t->held.time_ns != 0) {
+        if (t->unknown == 0)
+            t->held.weight_ns = kymo_ingest_sum(t->held.weight_ns, t->tail_ns);
+        t->weight_ns = kymo_ingest_sum(t->weight_ns, t->tail_ns);
+        KYMO_TRY(kymo_ingest_add_sample(in, id, &t->held));
+    } else {
+        sums->tail_unsampled_ns = kymo_ingest_sum(sums->tail_unsampled_ns, t->tail_ns);
+    }
+    if (t->name != NULL)
+        row.name = t->name;
+    row.end_ns = t->end_ns;
+    row.cpu_ns = t->cpu_ns != 0 ? t->cpu_ns : t->weight_ns;
+    sums->thread_cpu_ns = kymo_ingest_sum(sums->thread_cpu_ns, row.cpu_ns);
+    uint64_t end_ns = row.end_ns ? row.end_ns : in->meta.end_ns;
+    sums->wall_ns = kymo_ingest_sum(sums->wall_ns, t->wall_ns);
+    if (end_ns > row.start_ns && row.start_ns != 0)
+        sums->lived_ns = kymo_ingest_sum(sums->lived_ns, end_ns - row.start_ns);
+    if (in->processes.data[row.process].cpu_ns != 0)
+        sums->weight_ns = kymo_ingest_sum(sums->weight_ns, t->weight_ns);
+    KYMO_TRY(kymo_profile_update_thread(in->profile, id, &row));
+    return finish_weights(in, id);
+}
+
+static kymo_err finish_process(kymo_ingest *in, uint32_t id, struct sums *sums)
+{
+    const struct kymo_ingest_process *p = &in->processes.data[id];
+    kymo_process row = *kymo_profile_process(in->profile, id);
+    row.end_ns = p->end_ns;
+    row.cpu_ns = p->cpu_ns;
+    row.exit_status = p->wait_status;
+    sums->process_cpu_ns = kymo_ingest_sum(sums->process_cpu_ns, p->cpu_ns);
+    return kymo_profile_update_process(in->profile, id, &row);
+}
+
+/* The counts of all processes by the names of their kinds; what does not fit is counted last. */
+static uint32_t sum_losses(const kymo_ingest *in, kymo_lost lost[KYMO_LOST_MAX])
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < in->processes.len; i++) {
+        const struct kymo_ingest_process *p = &in->processes.data[i];
+        for (size_t j = 0; j < p->losses.len; j++) {
+            const struct kymo_ingest_loss *loss = &p->losses.data[j];
+            const char *name = loss->name != NULL ? loss->name : "other";
+            uint32_t k = 0;
+            if (loss->count == 0)
+                continue;
+            while (k < count && strcmp(lost[k].kind, name) != 0)
+                k++;
+            if (k == KYMO_LOST_MAX)
+                lost[--k].kind = "other";
+            if (k == count)
+                lost[count++] = (kymo_lost){.kind = name};
+            lost[k].count = kymo_ingest_sum(lost[k].count, loss->count);
+        }
+    }
+    return count;
+}
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? NAN : (double)part / (double)whole;
+}
+
+static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
+{
+    kymo_lost lost[KYMO_LOST_MAX];
+    kymo_quality q = {
+        .size = sizeof q,
+        .lost_count = sum_losses(in, lost),
+        .lost = lost,
+        .samples = in->samples,
+        .stacks_complete = ratio(in->complete_samples, in->samples),
+        .frames_symbolized = NAN, /* the symbolizer's to say */
+        .cpu_unsampled_ns = sums->tail_unsampled_ns,
+        .wall_samples = in->wall_samples,
+        .wall_achieved = in->meta.wall_period_ns ? ratio(sums->wall_ns, sums->lived_ns) : NAN,
+    };
+    for (size_t i = 0; i < in->processes.len; i++) {
+        const kymo_event_quality *p = &in->processes.data[i].quality;
+        q.cpu_unsampled_ns = kymo_ingest_sum(q.cpu_unsampled_ns, p->cpu_unsampled_ns);
+        q.disturbed = kymo_ingest_sum(q.disturbed, p->disturbed);
+        q.handler_ns = kymo_ingest_sum(q.handler_ns, p->handler_ns);
+    }
+    /* Weights that exceed the CPU time are as wrong as weights that fall short of it, so the ratio
+     * is of the smaller to the larger. */
+    int over = sums->weight_ns > sums->process_cpu_ns;
+    q.achieved = sums->process_cpu_ns == 0 ? NAN
+                 : over                    ? ratio(sums->process_cpu_ns, sums->weight_ns)
+                                           : ratio(sums->weight_ns, sums->process_cpu_ns);
+    q.sampled_rate = NAN;
+    if (in->meta.period_ns != 0 && sums->thread_cpu_ns != 0) {
+        /* More samples than asked for are no better than all of them. */
+        double asked = (double)sums->thread_cpu_ns / (double)in->meta.period_ns;
+        double taken = (double)in->cpu_samples;
+        q.sampled_rate = taken < asked ? taken / asked : 1;
+    }
+    return kymo_profile_set_quality(in->profile, &q);
+}
+
+static kymo_err finish_meta(kymo_ingest *in)
+{
+    kymo_meta *meta = &in->meta;
+    if (meta->size == 0)
+        return KYMO_E_INVALID; /* no META event came */
+    if (in->main_process != KYMO_NONE) {
+        uint64_t start_ns = kymo_profile_process(in->profile, in->main_process)->start_ns;
+        if (start_ns != 0) {
+            meta->origin_realtime_ns += start_ns - meta->origin_monotonic_ns;
+            meta->origin_monotonic_ns = start_ns;
+        }
+    }
+    if (meta->end_ns == 0)
+        meta->end_ns = in->last_ns;
+    return kymo_profile_set_meta(in->profile, meta);
+}
+
+kymo_err kymo_ingest_finish(kymo_ingest *in)
+{
+    struct sums sums = {0};
+    KYMO_TRY(finish_meta(in));
+    for (uint32_t i = 0; i < in->threads.len; i++)
+        KYMO_TRY(finish_thread(in, i, &sums));
+    for (uint32_t i = 0; i < in->processes.len; i++)
+        KYMO_TRY(finish_process(in, i, &sums));
+    KYMO_TRY(finish_quality(in, &sums));
+    KYMO_TRY(kymo_profile_finish(in->profile));
+    return kymo_code_map_apply(&in->code, in->profile);
+}

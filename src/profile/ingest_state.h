@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_state.h - what an ingest knows between two events; for the files that ingest.h is made of.
+ *
+ * Layer:    profile
+ * Flow:     ingest.c (the recording) -> ingest_processes.c, ingest_modules.c -> ingest_stacks.c
+ *           -> ingest_samples.c -> ingest_finish.c
+ * Threads:  the ingest's
+ * Memory:   vectors, and texts in the ingest's arena; kymo_ingest_destroy frees all of it
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_PROFILE_INGEST_STATE_H
+#define KYMO_PROFILE_INGEST_STATE_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "profile/code_map.h"
+#include "profile/ingest.h"
+#include "profile/kernel_frames.h"
+
+/* How a stack begins, seen from outside. */
+enum kymo_ingest_root {
+    KYMO_INGEST_ROOT_ENTRY,      /* with the thread's real entry */
+    KYMO_INGEST_ROOT_TRUNCATED,  /* cut at the limit of depth */
+    KYMO_INGEST_ROOT_INCOMPLETE, /* the walk could not go on */
+    KYMO_INGEST_ROOT_COUNT
+};
+
+struct kymo_ingest_path {
+    uint32_t root;  /* stack id below which it hangs; KYMO_NONE: none */
+    uint32_t valid; /* so many nodes are those of the last stack event's outermost frames */
+    uint32_t *node; /* by depth from outside: stack id */
+};
+
+struct kymo_ingest_loss {
+    uint32_t kind;
+    uint64_t count;
+    const char *name;
+};
+
+struct kymo_ingest_process {
+    KYMO_VEC(struct kymo_ingest_loss) losses; /* at most KYMO_LOST_MAX */
+    kymo_event_quality quality;
+    uint64_t end_ns;
+    uint64_t cpu_ns; /* of wait4; 0: not known */
+    int32_t wait_status;
+};
+
+struct kymo_ingest_thread {
+    const char *name; /* NULL: as it was when it began */
+    uint64_t end_ns;
+    uint64_t cpu_ns;
+    uint64_t tail_ns;
+    uint64_t weight_ns;     /* sum of CPU samples */
+    uint64_t unknown;       /* CPU samples of a weight that is not known */
+    uint64_t wall_ns;       /* sum of wall samples */
+    kymo_event_sample held; /* the newest CPU sample; time_ns 0: none */
+    uint32_t by_tick;
+};
+
+struct kymo_ingest_module {
+    uint32_t id; /* in the profile */
+    uint32_t ours;
+};
+
+struct kymo_ingest_stack {
+    uint32_t id; /* in the profile */
+    uint32_t complete;
+};
+
+struct kymo_ingest {
+    kymo_profile *profile;
+    kymo_arena arena; /* texts, notes' texts, images */
+    kymo_meta meta;
+    const char *engine_reason;
+    const char *options;
+    uint32_t hz;
+    int clean;
+    uint64_t last_ns; /* the latest time seen */
+
+    KYMO_VEC(struct kymo_ingest_process) processes;
+    KYMO_VEC(struct kymo_ingest_thread) threads;
+    KYMO_VEC(struct kymo_ingest_module) modules; /* by number in the recording */
+    kymo_index module_index; /* of `modules`, by what makes two of them the same */
+    KYMO_VEC(struct kymo_ingest_stack) stacks;
+    KYMO_VEC(const char *) waits; /* by number - 1: what a thread waits in */
+    /* By wait and whether it is blocked: the frame that says so; KYMO_NONE: not made yet. */
+    KYMO_VEC(uint32_t) wait_frames;
+    struct kymo_ingest_path paths[KYMO_INGEST_ROOT_COUNT];
+    kymo_code_map code;
+    kymo_kernel_frames kernel;
+    KYMO_VEC(kymo_ingest_note) notes;
+    KYMO_VEC(kymo_ingest_image) images;
+    uint32_t main_process; /* KYMO_NONE: not seen */
+
+    uint64_t cpu_samples;
+    uint64_t wall_samples;
+    uint64_t samples;
+    uint64_t complete_samples; /* of all samples, those with a complete stack */
+};
+
+/* Sums of what a file says do not wrap around. */
+static inline uint64_t kymo_ingest_sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline void kymo_ingest_see_time(kymo_ingest *in, uint64_t time_ns)
+{
+    if (time_ns > in->last_ns)
+        in->last_ns = time_ns;
+}
+
+/* ingest.c: a copy that lives as long as the ingest; NULL for NULL and for "". */
+KYMO_NODISCARD
+kymo_err kymo_ingest_copy_text(kymo_ingest *in, const char *text, const char **out);
+
+/* ingest_stacks.c: a frame that shows a name of ours. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_make_label(kymo_ingest *in, const char *name, kymo_category category,
+                                uint32_t *frame);
+
+/* ingest_samples.c: the sample becomes a row of the profile. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_add_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s);
+
+/* The functions of kymo_ingest_handler that are not in ingest.c; ctx is the ingest. */
+
+/* ingest_processes.c */
+kymo_err kymo_ingest_on_process(void *ctx, const kymo_event_process *e);
+kymo_err kymo_ingest_on_process_end(void *ctx, const kymo_event_process_end *e);
+kymo_err kymo_ingest_on_thread(void *ctx, const kymo_event_thread *e);
+kymo_err kymo_ingest_on_thread_name(void *ctx, const kymo_event_thread_name *e);
+kymo_err kymo_ingest_on_thread_end(void *ctx, const kymo_event_thread_end *e);
+kymo_err kymo_ingest_on_loss(void *ctx, const kymo_event_loss *e);
+kymo_err kymo_ingest_on_quality(void *ctx, const kymo_event_quality *e);
+/* ingest_modules.c */
+kymo_err kymo_ingest_on_module(void *ctx, const kymo_event_module *e);
+kymo_err kymo_ingest_on_module_unload(void *ctx, const kymo_event_module_unload *e);
+kymo_err kymo_ingest_on_module_image(void *ctx, const kymo_event_module_image *e);
+/* ingest_stacks.c */
+kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e);
+kymo_err kymo_ingest_on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e);
+kymo_err kymo_ingest_on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e);
+/* ingest_samples.c */
+kymo_err kymo_ingest_on_wait(void *ctx, const kymo_event_wait *e);
+kymo_err kymo_ingest_on_samples(void *ctx, const kymo_event_samples *e);
+
+#endif
