@@ -4,7 +4,7 @@
 #   make demo      profile two programs, write the files, say how to look at them
 #   make test      build with gcc, clang and sanitizers, run the checkers and all tests
 #   make check     the checkers alone (layers, symbols, signal path, format, licences)
-#   make bench     measure Kymo beside its peers
+#   make bench     measure Kymo beside its peers (PARTS="overhead servers": these alone)
 #   make install   to PREFIX (/usr/local), below DESTDIR if that is set
 #   make format    lay out the C and C++ sources as .clang-format says
 PREFIX ?= /usr/local
@@ -42,7 +42,7 @@ bench:
 	@$(SERVERS)
 	cmake --preset release >/dev/null
 	cmake --build --preset release --target src/all bench/all tests/workloads/all
-	@bench/run $(RELEASE)
+	@bench/run $(RELEASE) $(PARTS)
 
 install: release
 	DESTDIR='$(DESTDIR)' cmake --install $(RELEASE) --prefix '$(PREFIX)'

@@ -24,18 +24,19 @@ def package(name):
 
 
 def describe(root):
-    """(what, value) rows."""
+    """What by its name, in the order of a page."""
     cpu = re.search(r"model name\s*:\s*(.*)", read("/proc/cpuinfo"))
     memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
     system = re.search(r'PRETTY_NAME="(.*)"', read("/etc/os-release"))
     virtual = "hypervisor" in read("/proc/cpuinfo")
     commit = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return [
-        ("date", datetime.date.today().isoformat()),
+    return dict([
+        ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")),
         ("Kymo", commit.stdout.strip() or "unknown"),
         ("CPU", (cpu.group(1) if cpu else platform.machine()) + (" (virtual)" if virtual else "")),
-        ("CPUs", f"{os.cpu_count()}, load average at start {os.getloadavg()[0]:.2f}"),
+        ("CPUs", str(os.cpu_count())),
+        ("load average at start", f"{os.getloadavg()[0]:.2f}"),
         ("memory", f"{int(memory.group(1)) // 1024} MiB" if memory else "unknown"),
         ("kernel", platform.release()),
         ("system", system.group(1) if system else "unknown"),
@@ -50,4 +51,4 @@ def describe(root):
         ("libunwind", package("libunwind8")),
         ("addr2line", version(["addr2line", "--version"])),
         ("llvm-symbolizer", version(["llvm-symbolizer", "--version"])),
-    ]
+    ])

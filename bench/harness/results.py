@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of figures, and the budgets that they are held to; as text while they come in, and as
-bench/RESULTS.md at the end."""
+"""Tables of figures, and the budgets that they are held to: as text while they come in, as a file
+for each part, and as bench/RESULTS.md, which is made of these files."""
+import json
 import sys
 
 
@@ -32,11 +33,14 @@ class Table:
 
 
 class Results:
+    """Of one part."""
+
     def __init__(self):
         self.tables = []
         self.budgets = Table("Budgets", "", ["what", "measured", "budget", "spread", "verdict"])
         self.missed = 0
         self.held = 0
+        self.has_failed = False
 
     def add(self, table):
         self.tables.append(table)
@@ -58,15 +62,50 @@ class Results:
         self.budgets.row(what, "not measured: " + why, "", "", "")
         print(f"kymo: {what}: not measured: {why}", file=sys.stderr, flush=True)
 
-    def write(self, path, machine, command, seconds):
-        parts = ["# What Kymo costs, and its peers", "",
-                 f"Made by `{command}` in {seconds / 60:.0f} minutes; do not edit. Ratios are ratios "
-                 "of medians over interleaved runs. CPU time is user and system; *spread* is the "
-                 "distance from the least to the greatest run, in parts of the median.", "",
-                 "| machine | |", "|---|---|", *(f"| {what} | {value} |" for what, value in machine),
-                 "", f"## Budgets: {self.held} held, {self.missed} missed", "",
-                 self.budgets.markdown(), ""]
-        for table in self.tables:
-            parts += [f"## {table.title}", "", table.how, "", table.markdown(), ""]
-        with open(path, "w") as f:
-            f.write("\n".join(parts).rstrip() + "\n")
+    def keep(self, path, machine, seconds):
+        """As the file that pages are made of."""
+        kept = {"machine": machine, "seconds": round(seconds), "held": self.held,
+                "missed": self.missed, "budgets": self.budgets.rows,
+                "tables": [[t.title, t.how, t.columns, t.rows] for t in self.tables]}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+
+# Of a machine, what is another one each time without making it another machine.
+OF_THE_RUN = ["date", "Kymo", "load average at start"]
+
+
+def write_page(path, folder, names):
+    """One page of the parts' files in this folder, in the order of their names; the machine is that of
+    the part that was measured last, and others are pointed out."""
+    parts = {name: json.loads((folder / f"{name}.json").read_text())
+             for name in names if (folder / f"{name}.json").exists()}
+    machine = max(parts.values(), key=lambda part: part["machine"]["date"])["machine"]
+    runs = Table("Parts", "", ["part", "date", "Kymo", "minutes", "load average at start", "held",
+                               "missed", "machine"])
+    budgets = Results().budgets
+    tables = []
+    for name, part in parts.items():
+        at = part["machine"]
+        other = [f"{what}: {at.get(what)}" for what in machine
+                 if what not in OF_THE_RUN and at.get(what) != machine[what]]
+        runs.row(name, at["date"], at["Kymo"], f"{part['seconds'] / 60:.0f}",
+                 at["load average at start"], part["held"], part["missed"], "; ".join(other) or "below")
+        budgets.rows += part["budgets"]
+        for title, how, columns, rows in part["tables"]:
+            table = Table(title, how, columns)
+            table.rows = rows
+            tables.append(table)
+    held = sum(part["held"] for part in parts.values())
+    missed = sum(part["missed"] for part in parts.values())
+    lines = ["# What Kymo costs, and its peers", "",
+             "Made by `make bench`, part by part (`make bench PARTS=\"NAME...\"`); do not edit. Ratios "
+             "are ratios of medians over interleaved runs. CPU time is user and system; *spread* is "
+             "the distance from the least to the greatest run, in parts of the median.", "",
+             runs.markdown(), "", "| machine | |", "|---|---|",
+             *(f"| {what} | {value} |" for what, value in machine.items()
+               if what not in OF_THE_RUN), "",
+             f"## Budgets: {held} held, {missed} missed", "", budgets.markdown(), ""]
+    for table in tables:
+        lines += [f"## {table.title}", "", table.how, "", table.markdown(), ""]
+    path.write_text("\n".join(lines).rstrip() + "\n")
