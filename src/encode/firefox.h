@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox.h - the two halves of the Firefox format: what a profile is about, and its tables.
+ * firefox.h - the parts of the Firefox format, and the numbers by which they refer to each other.
  *
  * Layer:    encode; above profile
- * Flow:     firefox.c -> [firefox] <- firefox_meta.c
+ * Flow:     firefox_numbers.c -> [firefox] -> firefox_meta.c, firefox_libs.c, firefox_shared.c,
+ *           firefox_threads.c -> firefox_samples.c
  * Threads:  one owner at a time
  * Memory:   owned by firefox.c
  * Signals:  not for handlers
@@ -36,8 +37,43 @@ typedef struct kymo_firefox {
     int has_cpu;             /* there are CPU samples */
 } kymo_firefox;
 
+static inline uint32_t kymo_firefox_frame_file(const kymo_profile *p, const kymo_frame *f)
+{
+    return f->module != KYMO_NONE ? p->module_ids.data[f->module].file : KYMO_NONE;
+}
+
+/* The address as the format can show it: relative to a lib, and exact as a JavaScript number. */
+static inline uint64_t kymo_firefox_shown_address(const kymo_frame *f)
+{
+    return f->module != KYMO_NONE && f->address <= 1ull << 53 ? f->address : KYMO_NO_ADDRESS;
+}
+
+/* How many frames of the format a frame is: its functions, or the one made up for it. */
+static inline uint32_t kymo_firefox_frame_width(const kymo_frame *f)
+{
+    return f->line_count ? f->line_count : 1;
+}
+
+/* firefox_numbers.c: fills in the numbers, counts and weights above. KYMO_E_NOMEM; KYMO_E_TOO_BIG:
+ * more rows than an index can name. */
+KYMO_NODISCARD
+kymo_err kymo_firefox_number(kymo_firefox *w);
+
+/* Each writes one key of the profile and its value. Errors of JSON stay in w->json; what returns
+ * one can be stopped on the way, too. */
 /* firefox_meta.c */
 void kymo_firefox_meta(kymo_firefox *w);
+/* firefox_libs.c */
 void kymo_firefox_libs(kymo_firefox *w);
+/* firefox_shared.c */
+KYMO_NODISCARD
+kymo_err kymo_firefox_shared(kymo_firefox *w);
+
+/* firefox_threads.c: an element of "threads". */
+KYMO_NODISCARD
+kymo_err kymo_firefox_thread(kymo_firefox *w, uint32_t thread);
+/* firefox_samples.c: the key of a thread. */
+KYMO_NODISCARD
+kymo_err kymo_firefox_samples(kymo_firefox *w, uint32_t thread);
 
 #endif

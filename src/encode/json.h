@@ -3,7 +3,7 @@
  * json.h - writes JSON into a sink, piece by piece.
  *
  * Layer:    encode; above base
- * Flow:     firefox.c -> [json] -> sink
+ * Flow:     firefox*.c -> [json] -> sink
  * Threads:  one owner at a time
  * Memory:   64 KiB inside the writer
  * Signals:  not for handlers
