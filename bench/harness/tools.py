@@ -59,15 +59,19 @@ class Kymo:
 
 class Perf:
     """Debian's perf. In a virtual machine without a cycle counter it samples by the CPU clock, so
-    that is asked for everywhere: then a sample's period is in nanoseconds."""
+    that is asked for everywhere: then a sample's period is in nanoseconds. Without a graph its cost is
+    that of the interrupts."""
 
-    def __init__(self, graph):
-        self.graph = graph
-        self.period_s = 1 / 999
-        self.name = "perf record -g" if graph == "fp" else "perf record --call-graph " + graph
+    def __init__(self, graph, hz=999):
+        self.graph = ["--call-graph", graph] if graph else []
+        self.hz = str(hz)
+        self.period_s = 1 / hz
+        self.name = ("perf record -g" if graph == "fp" else
+                     f"perf record --call-graph {graph}" if graph else
+                     f"perf record, no stacks, {hz} Hz")
 
     def command(self, argv, out):
-        return ["perf", "record", "-q", "-F", "999", "-e", "cpu-clock", "--call-graph", self.graph,
+        return ["perf", "record", "-q", "-F", self.hz, "-e", "cpu-clock", *self.graph,
                 "-o", out + ".data", "--", *argv], {}
 
     def counts(self, out):
@@ -80,6 +84,8 @@ class Perf:
 
     def complete(self, out, entries):
         """The part of the stacks of a tenth of the time that end in one of the functions."""
+        if not self.graph:
+            return None
         text = subprocess.run(["perf", "script", "-i", out + ".data", "--time", "10%/5", "-F",
                                "ip,sym"], check=True, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True).stdout

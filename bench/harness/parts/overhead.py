@@ -34,6 +34,8 @@ def measure_threads(bench, engines, threads, calls, seconds):
         ways["kymo perf 10"] = (Kymo(bench.build, "perf", "100us"), "deep")
     if bench.has_wall():
         ways["kymo auto with wall 10 ms, 1"] = (Kymo(bench.build, "auto", "1ms", "10ms"), "deep")
+    for hz in (999, 9999):
+        ways[f"perf bare {hz}"] = (Perf(None, hz), "deep")
     ways["perf dwarf"] = (Perf("dwarf"), "deep")
     if threads == 1:
         ways["perf dwarf 16"] = (Perf("dwarf,16384"), "deep")
