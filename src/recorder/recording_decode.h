@@ -15,6 +15,8 @@
 #include "recorder/id_map.h"
 #include "recorder/recording.h"
 
+#define KYMO_DECODER_BATCH 1024u /* samples */
+
 typedef struct kymo_decoder {
     const kymo_event_handler *handler;
     void *ctx;
@@ -35,7 +37,7 @@ typedef struct kymo_decoder {
     KYMO_VEC(const char *) args;                     /* scratch: argv of an event */
     KYMO_VEC(kymo_event_code_line) code_lines;       /* scratch: lines of an event */
     KYMO_VEC(kymo_event_kernel_frame) kernel_frames; /* scratch: of one stack */
-    kymo_event_sample *batch; /* scratch: samples of one call of the handler */
+    kymo_event_sample *batch; /* scratch: KYMO_DECODER_BATCH samples, for one call of the handler */
 
     /* The frames of the last stack of the block, innermost first, right-aligned in an array of
      * KYMO_EVENT_DEPTH_MAX, so that the outermost ones stay where they are. */
