@@ -3,7 +3,7 @@
  * block_out.h - the lower half of the writer: blocks into a descriptor.
  *
  * Layer:    recorder; above base
- * Flow:     recording_write.c -> [block_out] -> write(2)
+ * Flow:     recording_write*.c -> [block_out] -> write(2)
  * Threads:  one owner at a time
  * Memory:   the caller owns the structure; init to deinit, it owns buffers from malloc
  * Signals:  not for handlers

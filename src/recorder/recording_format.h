@@ -3,7 +3,7 @@
  * recording_format.h - the structures of a .kymo file, as doc/format-kymo.md specifies them.
  *
  * Layer:    recorder
- * Flow:     shared by recording_write.c and recording_read.c
+ * Flow:     shared by recording_write*.c, recording_read.c and recording_decode*.c
  *
  * They are copied to and from the file as they are: the machines that Kymo runs on are
  * little-endian, and the assertions below hold the layout to the specification.
