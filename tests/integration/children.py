@@ -3,6 +3,8 @@
 everything that can be recorded is, and what cannot be is said."""
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import time
@@ -133,6 +135,50 @@ def refused():
         told = notes(recording)
         say([line for line in told.splitlines() if "not recorded" in line][0])
         check(why in told, told)
+
+
+CHANGED_ROOT = """
+import os, sys
+os.chroot(sys.argv[1])
+os.chdir("/")
+for argv in (["/sh", "-c", "echo in there; exit 5"], ["/ldconfig", "--version"]):
+    if os.fork() == 0:
+        os.execv(argv[0], argv)
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+"""
+
+
+@case
+def changed_root():
+    """In another root our library is not to be found: a shell runs there as alone, and is listed, with
+    the loader that we know and with a copy of it."""
+    loaded = [pathlib.Path(f) for f in re.findall(r"(/\S+) \(0x", run(["ldd", "/bin/sh"]).stdout)]
+    check(loaded, "ldd does not say what /bin/sh needs")
+    places = [shutil.copy2]
+    if loaded[0].stat().st_dev == folder().stat().st_dev and os.geteuid() == 0:
+        places.append(os.link)
+    for place in places:
+        root = folder()
+        for file in loaded:
+            copy = root / str(file)[1:]
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            place(file.resolve(), copy)
+        shutil.copy2("/bin/sh", root / "sh")
+        shutil.copy2("/sbin/ldconfig", root / "ldconfig")
+        command = [PYTHON, "-c", CHANGED_ROOT, root]
+        plain = run(command)
+        if "PermissionError" in plain.stderr:
+            skip("chroot is not permitted here")
+        check("in there\n5\n" in plain.stdout and plain.stdout.endswith("\n0\n"), plain.stderr)
+        recording = record(command)
+        check(recording.result.status == 0, recording.result.stderr)
+        check(recording.result.stdout == plain.stdout, recording.result.stdout)
+        check(recording.result.stderr == "", recording.result.stderr)
+        told = [line for line in notes(recording).splitlines() if "not recorded" in line]
+        say(f"{told}")
+        why = "libkymo-preload.so cannot be reached" if place is os.link else "its loader is not"
+        check(len(told) == 2 and "/sh" in told[0] and why in told[0], f"{told}")
+        check("/ldconfig" in told[1] and "statically linked" in told[1], f"{told}")
 
 
 WAITERS = """

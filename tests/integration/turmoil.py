@@ -153,6 +153,34 @@ def stopped(who):
             check(report.total_s >= 0.98 * truth, f"only {report.total_s:.3f} s were sampled")
 
 
+def reads_of(pid):
+    """How many system calls that read the process has made."""
+    counts = pathlib.Path(f"/proc/{pid}/io").read_text().split()
+    return int(counts[counts.index("syscr:") + 1])
+
+
+def idle(options):
+    """1000 threads that sleep beside one that works: the recorder has no system call for each of them
+    and tick. In two seconds that would be 200000 for wall time, and ten times that for dispatch."""
+    threads, seconds = 1000, 2
+    path = folder() / "recording.kymo"
+    running = Running(record_command([WORKLOADS / "waits", "beside", 6, threads], path,
+                                     engine="dispatch", options=options))
+    program = wait_for_child(running)
+    time.sleep(1)  # until it is known who is idle
+    before = reads_of(running.process.pid)
+    time.sleep(seconds)
+    count = reads_of(running.process.pid) - before
+    known = len(os.listdir(f"/proc/{program}/task"))
+    recording = Recording(path, running.finish(), tools_for(None))
+    check(recording.result.status == 0, f"status {recording.result.status}")
+    found = len(recording.report("--mode", "wall" if options else "cpu").threads)
+    say(f"{count} reads in {seconds} s; {known} threads, {found} in the report")
+    check(known == threads + 1, f"{known} threads while it was counted")
+    # Some 8 for the one that works, each millisecond; and all are looked at now and then.
+    check(count <= 10 * 1000 * seconds + 10 * threads * seconds, f"{count} reads")
+
+
 def entered():
     """nsenter joins namespaces, which only a process of one thread may, and becomes a program."""
     command = ["nsenter", "-t", str(os.getpid()), "-m", "-u", "-i", "--", "/bin/echo", "in there"]
@@ -174,6 +202,8 @@ for name, arguments, judged in (("dlopen", ["1000", PLUGINS / "plugin_red.so"], 
 add_case("forkmalloc.jemalloc", hazard, "forkmalloc", [], children_apart, "hazards_jemalloc")
 add_case("mallocthread.jemalloc", hazard, "mallocthread", [], accounted, "hazards_jemalloc")
 add_case("setns", entered)
+add_case("idle.dispatch", idle, [])
+add_case("idle.wall", idle, ["--wall=10ms"])
 for what in ("program", "recorder", "both"):
     add_case(f"stopped.{what}", stopped, what)
 main()

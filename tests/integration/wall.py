@@ -171,6 +171,17 @@ def raw():
 
 
 @case
+def blocked():
+    """Who waits where no signal ends it (state D, as for a disk) has that for its state, and its call."""
+    recording = record([WORKLOADS / "waits", "blocked", 3], options=["--wall=10ms"])
+    truth = truth_of(recording)
+    report = recording.report("--mode", "wall")
+    check_close("[blocked: vfork]", report.self_s("[blocked: vfork]"), truth["lived"],
+                0.03 * truth["lived"])
+    check_quality(report, truth["lived"] / PERIOD_S)
+
+
+@case
 def outputs():
     """Each output has the wall time in its own way, and says what is waited in."""
     recording = record([WORKLOADS / "waits", "shares", 3], options=["--wall=5ms"])

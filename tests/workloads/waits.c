@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * waits.c shares|asleep|reader|hidden|raw [SECONDS [THREADS]] - threads that wait, and what is true
- * of them.
+ * waits.c shares|asleep|beside|reader|hidden|raw|blocked [SECONDS [THREADS]] - threads that wait,
+ * and what is true of them.
  *
  * shares: one thread for each way to wait, which works and waits in turn; the wait of each is as
- * long again as the one before it. asleep: THREADS threads that wait from beginning to end. reader:
- * one thread that waits for another's bytes, with a frame of variable size in its stack, so that
- * its callers cannot be found without the frame pointer. hidden: a process into which nobody may
- * look sleeps for 20 ms again and again. raw: a thread of a bare clone, which blocks all signals,
- * sleeps, and so does the main thread.
+ * long again as the one before it. asleep: THREADS threads that wait from beginning to end. beside:
+ * the same, while the main thread works. reader: one thread that waits for another's bytes, with a
+ * frame of variable size in its stack, so that its callers cannot be found without the frame
+ * pointer. hidden: a process into which nobody may look sleeps for 20 ms again and again. raw: a
+ * thread of a bare clone, which blocks all signals, sleeps, and so does the main thread. blocked:
+ * the main thread waits as for a disk, where no signal reaches it: for children of vfork.
  *
  * Prints one line of JSON: for each function that waits how long it took in elapsed seconds, added
  * up over its threads; how long the threads lived; the waits that ended with EINTR; CPU seconds.
@@ -22,6 +23,7 @@
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "workload.h"
@@ -125,7 +127,7 @@ static void *sleep_to_the_end(void *lived)
     return NULL;
 }
 
-static void asleep(unsigned n)
+static void asleep(unsigned n, int is_main_busy)
 {
     pthread_t *threads = calloc(n, sizeof *threads);
     uint64_t *lived = calloc(n, sizeof *lived);
@@ -133,7 +135,11 @@ static void asleep(unsigned n)
     must(threads && lived, "calloc");
     for (unsigned i = 0; i < n; i++)
         must(pthread_create(&threads[i], NULL, sleep_to_the_end, &lived[i]) == 0, "pthread_create");
-    wait_sleep(seconds_ns);
+    if (is_main_busy)
+        while (clock_ns(CLOCK_MONOTONIC) < end_ns)
+            (void)burn_ns(burn_between, WORK_NS);
+    else
+        wait_sleep(seconds_ns);
     close(never[1]);
     for (unsigned i = 0; i < n; i++) {
         pthread_join(threads[i], NULL);
@@ -208,6 +214,27 @@ static void raw(void)
     printf("\"lived\":%.6f", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9);
 }
 
+/* The child has its parent's memory and must not return from here. */
+static KEPT void wait_blocked(void)
+{
+    static const struct timespec t = {0, 20 * WAIT_NS};
+    pid_t child = vfork();
+    if (child == 0) {
+        syscall(SYS_nanosleep, &t, NULL);
+        _exit(0);
+    }
+    must(child > 0 && waitpid(child, NULL, 0) == child, "vfork");
+    burnt++;
+}
+
+static void blocked(void)
+{
+    uint64_t start = clock_ns(CLOCK_MONOTONIC);
+    while (clock_ns(CLOCK_MONOTONIC) < end_ns)
+        wait_blocked();
+    printf("\"lived\":%.6f", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -218,13 +245,17 @@ int main(int argc, char **argv)
     if (strcmp(what, "shares") == 0)
         shares();
     else if (strcmp(what, "asleep") == 0)
-        asleep((unsigned)number_argument(argc, argv, 3, 128));
+        asleep((unsigned)number_argument(argc, argv, 3, 128), 0);
+    else if (strcmp(what, "beside") == 0)
+        asleep((unsigned)number_argument(argc, argv, 3, 128), 1);
     else if (strcmp(what, "reader") == 0)
         reader();
     else if (strcmp(what, "hidden") == 0)
         hidden();
     else if (strcmp(what, "raw") == 0)
         raw();
+    else if (strcmp(what, "blocked") == 0)
+        blocked();
     else
         return 2;
     printf(",\"calls\":%u,\"eintr\":%u,\"cpu\":%.6f}\n", calls, interrupted,
