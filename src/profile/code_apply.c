@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profile/code_map.h"
 #include "profile/tables.h"
 
@@ -46,6 +47,13 @@ static int is_generated(const kymo_frame *f)
     return f->module == KYMO_NONE && f->address != KYMO_NO_ADDRESS;
 }
 
+/* Whether line i begins at or before an offset. */
+static int begins_line(const void *rows, size_t i, const void *offset)
+{
+    const kymo_code_line_row *lines = rows;
+    return lines[i].offset <= *(const uint64_t *)offset;
+}
+
 /* The frame of a piece of code for an address in it. */
 static kymo_err make_frame(struct apply *a, const kymo_code_row *row, uint64_t address,
                            uint32_t *frame)
@@ -54,17 +62,10 @@ static kymo_err make_frame(struct apply *a, const kymo_code_row *row, uint64_t a
     kymo_line line = {.function = row->function};
     /* A recording without any line has no array of them. */
     const kymo_code_line_row *lines = row->line_count ? a->map->lines.data + row->first_line : NULL;
-    size_t lo = 0;
-    for (size_t hi = row->line_count; lo < hi;) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (lines[mid].offset <= offset)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo > 0) {
-        line.line = lines[lo - 1].line;
-        line.column = lines[lo - 1].column;
+    size_t before = kymo_search_count(lines, row->line_count, begins_line, &offset);
+    if (before > 0) {
+        line.line = lines[before - 1].line;
+        line.column = lines[before - 1].column;
     }
     KYMO_TRY(
         kymo_profile_add_frame(a->p, row->module, row->shown + offset, KYMO_CATEGORY_JIT, frame));
@@ -96,23 +97,32 @@ static kymo_err collect_modules(struct apply *a)
     return KYMO_OK;
 }
 
+struct place {
+    uint32_t process;
+    uint64_t address;
+};
+
+/* Whether module i of those collected begins at or before a place. */
+static int begins_module(const void *rows, size_t i, const void *key)
+{
+    const struct apply *a = rows;
+    const struct place *place = key;
+    const kymo_module *m = &a->p->modules.data[a->modules.data[i]];
+    return m->process < place->process ||
+           (m->process == place->process && m->start <= place->address);
+}
+
 /* The module that covers the address, if that has been there all the time; KYMO_NONE if none. */
 static uint32_t find_module(const struct apply *a, uint32_t process, uint64_t address)
 {
-    size_t lo = 0;
-    for (size_t hi = a->modules.len; lo < hi;) {
-        size_t mid = lo + (hi - lo) / 2;
-        const kymo_module *m = &a->p->modules.data[a->modules.data[mid]];
-        if (m->process < process || (m->process == process && m->start <= address))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == 0)
+    struct place place = {process, address};
+    size_t before = kymo_search_count(a, a->modules.len, begins_module, &place);
+    if (before == 0)
         return KYMO_NONE;
-    const kymo_module *m = &a->p->modules.data[a->modules.data[lo - 1]];
+    uint32_t module = a->modules.data[before - 1];
+    const kymo_module *m = &a->p->modules.data[module];
     return m->process == process && m->load_ns == 0 && m->unload_ns == 0 && address < m->end
-               ? a->modules.data[lo - 1]
+               ? module
                : KYMO_NONE;
 }
 

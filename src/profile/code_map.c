@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "profile/code_name.h"
 
 #define LOOK_MAX 256
@@ -178,6 +179,12 @@ static int is_better(const kymo_code_row *row, const kymo_code_row *best, uint64
     return row->order > best->order;
 }
 
+/* Whether row i begins at or before an address. */
+static int begins_row(const void *rows, size_t i, const void *address)
+{
+    return ((const kymo_code_row *)rows)[i].start <= *(const uint64_t *)address;
+}
+
 const kymo_code_row *kymo_code_map_find(const kymo_code_map *map, uint32_t process,
                                         uint64_t address, uint64_t time_ns, uint64_t *from_ns,
                                         uint64_t *to_ns, uint64_t *work)
@@ -188,17 +195,11 @@ const kymo_code_row *kymo_code_map_find(const kymo_code_map *map, uint32_t proce
         return NULL;
     const struct kymo_code_process *p = &map->processes.data[process];
     const kymo_code_row *rows = map->rows.data + p->first;
-    size_t lo = 0;
-    for (size_t hi = p->count; lo < hi;) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (rows[mid].start <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t before = kymo_search_count(rows, p->count, begins_row, &address);
     const kymo_code_row *best = NULL;
-    for (size_t look = 0; lo > 0 && rows[lo - 1].max_end > address && look < LOOK_MAX; look++) {
-        const kymo_code_row *row = &rows[--lo];
+    for (size_t look = 0; before > 0 && rows[before - 1].max_end > address && look < LOOK_MAX;
+         look++) {
+        const kymo_code_row *row = &rows[--before];
         ++*work;
         if (row->end <= address)
             continue;
