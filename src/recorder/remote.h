@@ -66,6 +66,9 @@ int kymo_remote_row(kymo_remote *remote, uint64_t pc, uint64_t *row, uint64_t *f
 /* Reads its memory: up to size bytes; how many could be read. */
 size_t kymo_remote_read(const kymo_remote *remote, uint64_t address, void *out, size_t size);
 
+/* Whether it has no memory any more: it ends, or has. */
+int kymo_remote_is_gone(const kymo_remote *remote);
+
 /* Counts the refreshes that found something gone: what lies at an address may be another's then. */
 uint64_t kymo_remote_generation(const kymo_remote *remote);
 /* Whether the module is the program itself. */

@@ -5,7 +5,7 @@
  * A thread's time is cut into runs that follow each other without gaps. A waiting run lasts for as
  * long as the thread is not seen to have moved (its schedstat says so, exactly); it knows its stack
  * and what is waited in from its beginning. A running tick has its length at once, and its stack
- * when the drain has read a CPU sample behind it: such ticks wait in a short queue.
+ * when the drain has read a CPU sample behind it (wall_running.h).
  */
 #include "recorder/wall.h"
 
@@ -16,10 +16,10 @@
 #include "recorder/remote.h"
 #include "recorder/task.h"
 #include "recorder/wall_find.h"
+#include "recorder/wall_running.h"
 #include "recorder/watch.h"
 
 #define FLUSH_NS 1000000000u
-#define PENDING 16u
 #define TICKS_KEPT 1024u
 /* Where nobody has run for so long, ticks come half as often: a wake-up is most of what they cost.
  */
@@ -39,12 +39,8 @@ struct kymo_wall_shared {
     kymo_wait_names *names;
 };
 
-/* A tick that found its thread running: [from, to). */
-struct running {
-    uint64_t from_ns, to_ns;
-};
-
 struct thread {
+    kymo_wall *wall;
     uint32_t thread; /* in the recording */
     uint32_t entry;  /* of watch */
     int is_watched;
@@ -52,7 +48,9 @@ struct thread {
     uint64_t accounted_ns;
     /* The run that lasts, from accounted_ns on. */
     int waits;
-    int asked; /* it was called for its stack in this run, and has not answered */
+    int is_called; /* while it ran, for want of a CPU sample */
+    int is_over;   /* it was found to have ended, but for the kernel's part */
+    int asked;     /* it was called for its stack in this run, and has not answered */
     uint64_t ip, sp;
     uint32_t stack;
     uint32_t wait;
@@ -60,11 +58,8 @@ struct thread {
     /* A run that ended before the answer came. time_ns 0: none. */
     kymo_event_sample held;
     uint64_t held_ip, held_sp;
-    /* Ticks without a stack, oldest first. */
-    struct running pending[PENDING];
-    uint32_t n_pending;
-    uint64_t cpu_time_ns; /* of its last CPU sample; 0: none yet */
-    uint32_t cpu_stack;
+    struct kymo_wall_running running;
+    struct kymo_wall_sink sink; /* for them */
 };
 
 struct kymo_wall {
@@ -185,53 +180,26 @@ static kymo_err close_wait(kymo_wall *w, struct thread *t, uint64_t end_ns)
     return KYMO_OK;
 }
 
-/* Gives the oldest tick without a stack this one. */
-static kymo_err resolve(kymo_wall *w, struct thread *t, uint32_t stack)
+/* A thread's ticks have got their stacks. */
+static kymo_err put_running(void *context, const kymo_event_sample *sample)
 {
-    const struct running *r = &t->pending[0];
-    kymo_event_sample s = {
-        .time_ns = r->from_ns,
-        .weight_ns = r->to_ns - r->from_ns,
-        .stack = stack,
-        .kind = 1,
-        .state = 1,
-    };
-    memmove(t->pending, t->pending + 1, --t->n_pending * sizeof *t->pending);
-    return put(w, t, &s);
-}
-
-static kymo_err resolve_all(kymo_wall *w, struct thread *t)
-{
-    while (t->n_pending > 0)
-        KYMO_TRY(resolve(w, t, t->cpu_time_ns ? t->cpu_stack : KYMO_EVENT_NONE));
-    return KYMO_OK;
+    const struct thread *t = context;
+    return put(t->wall, t, sample);
 }
 
 static kymo_err add_running(kymo_wall *w, struct thread *t)
 {
-    if (w->now_ns <= t->accounted_ns)
+    uint64_t from_ns = t->accounted_ns;
+    if (w->now_ns <= from_ns)
         return KYMO_OK;
-    if (t->n_pending == PENDING)
-        KYMO_TRY(resolve(w, t, t->cpu_time_ns ? t->cpu_stack : KYMO_EVENT_NONE));
-    t->pending[t->n_pending++] = (struct running){t->accounted_ns, w->now_ns};
     t->accounted_ns = w->now_ns;
-    return KYMO_OK;
+    return kymo_wall_running_add(&t->running, from_ns, w->now_ns, &t->sink);
 }
 
 kymo_err kymo_wall_cpu_sample(kymo_wall *w, uint32_t drained, uint64_t time_ns, uint32_t stack)
 {
     struct thread *t = drained < w->drained.len ? w->drained.data[drained] : NULL;
-    if (!t)
-        return KYMO_OK;
-    while (t->n_pending > 0 && t->pending[0].to_ns <= time_ns) {
-        /* The one before the tick if it is nearer. */
-        uint64_t tick_ns = t->pending[0].to_ns;
-        int before = t->cpu_time_ns && tick_ns - t->cpu_time_ns < time_ns - tick_ns;
-        KYMO_TRY(resolve(w, t, before ? t->cpu_stack : stack));
-    }
-    t->cpu_time_ns = time_ns;
-    t->cpu_stack = stack;
-    return KYMO_OK;
+    return t ? kymo_wall_running_sample(&t->running, time_ns, stack, &t->sink) : KYMO_OK;
 }
 
 /* ---- looks ---- */
@@ -245,12 +213,31 @@ static uint64_t tick_of(const kymo_wall *w, uint64_t round)
     return w->ticks_ns[round % TICKS_KEPT];
 }
 
-/* A tick finds its thread running. Where CPU samples are rarer than ticks, it is asked. */
-static kymo_err look_at_running(kymo_wall *w, struct thread *t)
+/* A tick finds its thread running. Where CPU samples are rarer than ticks, it is asked; and once if
+ * it has had none yet: much of a child's first milliseconds is the kernel's work, and many a child
+ * has no more. Only on a CPU it has a stack to tell: one that was only woken is in its wait still.
+ */
+static kymo_err look_at_running(kymo_wall *w, struct thread *t, const struct kymo_watch_look *now)
 {
     KYMO_TRY(add_running(w, t));
     if (w->asks_running)
         kymo_wall_ask(&w->finder, t->memory.tid);
+    else if (now->place == KYMO_WATCH_ON && !t->running.cpu_time_ns && !t->is_called)
+        t->is_called = kymo_wall_ask_unclear(&w->finder, &t->memory);
+    return KYMO_OK;
+}
+
+/* It ran to its end since it was last seen: it waits for nothing any more, but for somebody who
+ * asks how it ended. Where nobody does, that is a time without a stack. */
+static kymo_err look_at_ended(kymo_wall *w, struct thread *t)
+{
+    KYMO_TRY(add_running(w, t));
+    t->waits = 1;
+    t->is_over = 1;
+    t->asked = 0;
+    t->stack = KYMO_EVENT_NONE;
+    t->state = 2;
+    t->wait = 0;
     return KYMO_OK;
 }
 
@@ -259,12 +246,16 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
 {
     struct kymo_wall_found found;
     struct kymo_watch_look before = *now;
-    KYMO_TRY(close_wait(w, t, tick_of(w, now->unmoved_round)));
+    if (!t->is_over)
+        KYMO_TRY(close_wait(w, t, tick_of(w, now->unmoved_round)));
     t->waits = 0;
+    t->is_over = 0;
     for (int tries = 0;; tries++) {
         struct kymo_watch_look after;
         if (before.place == KYMO_WATCH_ON || before.state == 'R')
-            return look_at_running(w, t);
+            return look_at_running(w, t, &before);
+        if (before.state == 'Z' || before.state == 'X')
+            return look_at_ended(w, t);
         KYMO_TRY(kymo_wall_find(&w->finder, &t->memory, w->now_ns, &found));
         if (!kymo_watch_look(w->watch, t->entry, &after))
             return add_running(w, t);
@@ -275,6 +266,8 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
             return add_running(w, t);
         before = after;
     }
+    if (found.is_over)
+        return look_at_ended(w, t);
     t->waits = 1;
     t->asked = found.is_unclear && kymo_wall_ask_unclear(&w->finder, &t->memory);
     t->ip = found.ip;
@@ -305,11 +298,14 @@ static kymo_err flush_runs(kymo_wall *w)
         if (!t)
             continue;
         KYMO_TRY(put_held(w, t));
+        KYMO_TRY(kymo_wall_running_flush(&t->running, w->now_ns - FLUSH_NS, &t->sink));
         uint64_t unmoved = t->is_watched ? kymo_watch_unmoved_round(w->watch, t->entry) : 0;
-        if (unmoved > 0)
+        if (unmoved > 0) {
+            uint64_t from_ns = t->accounted_ns;
             KYMO_TRY(close_wait(w, t, tick_of(w, unmoved - 1)));
-        if (t->n_pending > 0 && w->now_ns - t->pending[0].to_ns > FLUSH_NS)
-            KYMO_TRY(resolve_all(w, t));
+            /* Nobody has asked for a long time. */
+            t->is_over &= t->accounted_ns == from_ns;
+        }
     }
     return KYMO_OK;
 }
@@ -339,7 +335,12 @@ static kymo_err add_thread(kymo_wall *w, uint32_t thread, pid_t tid, uint64_t st
     if (!t)
         return KYMO_E_NOMEM;
     *t = (struct thread){
-        .thread = thread, .accounted_ns = start_ns, .memory = {.tid = tid, .call = -1}};
+        .wall = w,
+        .thread = thread,
+        .accounted_ns = start_ns,
+        .memory = {.tid = tid, .call = -1},
+        .sink = {put_running, t},
+    };
     kymo_err err = kymo_watch_add(w->watch, tid, t, &t->entry);
     t->is_watched = err == KYMO_OK;
     if (err == KYMO_E_NOMEM) {
@@ -354,20 +355,18 @@ static kymo_err add_thread(kymo_wall *w, uint32_t thread, pid_t tid, uint64_t st
  * then. */
 static kymo_err end_thread(kymo_wall *w, struct thread *t, uint64_t end_ns)
 {
-    if (!t->waits) {
-        if (end_ns > t->accounted_ns && t->n_pending > 0) {
-            t->pending[t->n_pending - 1].to_ns = end_ns;
-            t->accounted_ns = end_ns;
-        } else if (end_ns > t->accounted_ns) {
-            t->pending[t->n_pending++] = (struct running){t->accounted_ns, end_ns};
-        }
+    kymo_err err = KYMO_OK;
+    if (!t->waits || t->is_over) {
+        t->waits = 0;
+        err = kymo_wall_running_last(&t->running, t->accounted_ns, end_ns, &t->sink);
     }
     t->asked = 0;
-    kymo_err err = put_held(w, t);
+    if (err == KYMO_OK)
+        err = put_held(w, t);
     if (err == KYMO_OK)
         err = close_wait(w, t, end_ns);
     if (err == KYMO_OK)
-        err = resolve_all(w, t);
+        err = kymo_wall_running_end(&t->running, &t->sink);
     if (t->is_watched)
         kymo_watch_remove(w->watch, t->entry);
     kymo_wall_memory_deinit(&t->memory);
@@ -437,7 +436,7 @@ kymo_err kymo_wall_answer(kymo_wall *w, const struct kymo_drain_answer *a)
     kymo_wall_remember(&w->finder, &t->memory, a);
     if (a->stack == KYMO_NO_STACK)
         return KYMO_OK;
-    if (w->asks_running)
+    if (w->asks_running || (t->is_called && !t->running.cpu_time_ns && !t->asked))
         KYMO_TRY(kymo_wall_cpu_sample(w, a->thread, a->time_ns, a->stack));
     /* The run that it was asked for was at this very place; it may last, or have ended. */
     if (t->waits && t->asked && kymo_wall_is_same(a, t->ip, t->sp))

@@ -186,7 +186,9 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uin
     n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
     if (n > 0)
         KYMO_TRY(kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack));
-    found->is_unclear = 1;
+    else
+        found->is_over = kymo_remote_is_gone(remote);
+    found->is_unclear = !found->is_over;
     return KYMO_OK;
 }
 

@@ -59,6 +59,7 @@ struct kymo_wall_memory {
 /* Where it is. */
 struct kymo_wall_found {
     int is_running;
+    int is_over;     /* its memory is gone: it is on the kernel's way out */
     int is_unclear;  /* it should be asked for its stack, if it has not moved */
     int call;        /* number of the system call; KYMO_WAIT_NONE: not known */
     uint64_t ip, sp; /* 0: not to be read */
