@@ -33,18 +33,31 @@ static kymo_err stop_sending(kymo_host *h, uint64_t now_ns)
     return h->config.events->note(h->config.events_context, &e);
 }
 
+/* Whoever set the filter by libc's functions was seen doing so. */
+static kymo_err become_quiet(kymo_host *h, uint32_t filters, uint64_t now_ns)
+{
+    static const char text[] = "the program set a seccomp filter by a system call of its own: "
+                               "samples made system calls, which it may forbid, until that was "
+                               "seen, and none from then on";
+    enum { STRICT = 1 };
+    uint32_t before = kymo_load_relaxed(&h->session->quiet);
+    uint32_t quiet = before | KYMO_QUIET_CALLS;
+    if (filters >> KYMO_TASK_SECCOMP_SHIFT == STRICT)
+        quiet |= KYMO_QUIET_COUNTER;
+    kymo_store_relaxed(&h->session->quiet, quiet);
+    if (before & KYMO_QUIET_CALLS)
+        return KYMO_OK;
+    kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};
+    return h->config.events->note(h->config.events_context, &e);
+}
+
 kymo_err kymo_host_look_at_status(kymo_host *h, pid_t tid, uint64_t now_ns)
 {
     struct kymo_task_status status;
     if (!kymo_task_read_status(h->pid, tid, &status) || status.is_dead)
         return KYMO_OK;
-    if (status.filters != h->filters) {
-        enum { STRICT = 1 };
-        uint32_t quiet = kymo_load_relaxed(&h->session->quiet) | KYMO_QUIET_CALLS;
-        if (status.filters >> KYMO_TASK_SECCOMP_SHIFT == STRICT)
-            quiet |= KYMO_QUIET_COUNTER;
-        kymo_store_relaxed(&h->session->quiet, quiet);
-    }
+    if (status.filters != h->filters)
+        KYMO_TRY(become_quiet(h, status.filters, now_ns));
     if (h->signal == 0 || h->signal_lost || status.caught >> (h->signal - 1) & 1)
         return KYMO_OK;
     /* exec does that, too. */

@@ -151,6 +151,30 @@ for way in ("prctl", "syscall", "threads", "strict"):
 
 
 @case
+def seccomp_raw():
+    """The recorder notices a filter that no hook saw, and says so: the next one, which kills, finds
+    handlers without system calls."""
+    command = [WORKLOADS / "hazards", "seccomp", "raw"]
+    plain = run(command)
+    check(plain.status == 0, f"alone: status {plain.status}: {plain.stderr}")
+    for engine in ENGINES:
+        recording = record(command, engine=engine)
+        result = recording.result
+        check(result.status == 0 and result.stdout == plain.stdout,
+              f"{engine}: status {result.status}, prints {result.stdout!r}: {result.stderr}")
+        report = recording.report()
+        behind = report.inclusive_s("burn_behind_filter")
+        more = report.inclusive_s("burn_more_behind_filter")
+        say(f"{engine}: {report.total_s:.3f} s of {recording.cpu_s:.3f} s")
+        check(abs(report.total_s - recording.cpu_s) <= 0.01 * recording.cpu_s,
+              "weights do not add up")
+        check_close("share of the first function", behind / (behind + more), 0.75, 0.05)
+        said = run([recording.kymo, "report", recording.path, "--top", "1"])
+        check((said.stdout + said.stderr).count("a seccomp filter by a system call of its own") == 1,
+              f"{engine}: this is not said: {said.stderr}")
+
+
+@case
 def xz():
     """xz -T2 blocks all signals in its workers, which do all the work."""
     source = folder() / "source"

@@ -12,18 +12,6 @@ DEFINE_BURN(burn_without_action, 127)
 
 enum { BURN_NS = 300000000 };
 
-/* Not by libc's syscall, which somebody may look at. */
-static long call(long number, long a, long b, long c, long d)
-{
-    long result;
-    register long r10 __asm__("r10") = d;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
 int hazard_rawaction(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -32,7 +20,7 @@ int hazard_rawaction(int argc, char **argv)
     } by_default = {0, 0, 0, 0};
     burn_ns(burn_without_action, BURN_NS);
     for (int signo = 1; signo < NSIG; signo++)
-        call(SYS_rt_sigaction, signo, (long)(intptr_t)&by_default, 0, sizeof(uint64_t));
+        raw_call(SYS_rt_sigaction, signo, (long)(intptr_t)&by_default, 0, sizeof(uint64_t));
     burn_ns(burn_without_action, 2 * BURN_NS);
     puts("every signal has its default action");
     return 0;
