@@ -2,9 +2,9 @@
 /*
  * launch.c - see launch.h.
  *
- *   spool, socket -> fork, exec -> what attaches is recorded, in rounds (tree.h) -> the program
- * ends
- *   -> whatever it started ends -> end of the recording
+ *   what to record with, spool, socket, start of the program (launch_start.h)
+ *   -> what attaches is recorded, in rounds (tree.h)
+ *   -> the program ends -> whatever it started ends -> end of the recording
  *
  * One thread does it all. Signals (the program ended, Ctrl-C) are let in while it waits. The
  * program's end is seen while it is still a zombie, so that its CPU clocks can be read, and it is
@@ -14,23 +14,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/str.h"
-#include "buffer/attach.h"
-#include "recorder/kallsyms.h"
 #include "recorder/kernel_stacks.h"
-#include "recorder/machine.h"
+#include "recorder/launch_start.h"
 #include "recorder/paths.h"
 #include "recorder/recording.h"
 #include "recorder/task.h"
@@ -40,13 +34,9 @@
 
 #define RECORDER_PRIORITY (-10)
 #define ROUND_NS 20000000u
-#define BUFFER_DEFAULT (32ull << 20)
-#define BUFFER_LEAST (4ull << 20)
 #define SECOND_INTERRUPT_NS 2000000000ull
 /* Below this, rounding of the kernel's figures and children alike are not worth a line. */
 #define CHILDREN_NOTED_NS 1000000u
-
-extern char **environ;
 
 static volatile sig_atomic_t child_changed;
 static volatile sig_atomic_t interrupts;
@@ -102,7 +92,7 @@ struct launch {
     struct kymo_tree_ending ending;
     uint32_t last_image; /* process number of its last image; UINT32_MAX: none */
     uint64_t start_ns;
-    char reason[160];    /* why this engine */
+    char reason[KYMO_REASON_MAX]; /* why this engine */
     char link[PATH_MAX]; /* to the library, where its own path cannot be preloaded; else empty */
 };
 
@@ -150,145 +140,15 @@ static void give_limit_back(unsigned which, const struct limit *limit)
 
 /* ---- what to record with ---- */
 
-static kymo_err choose_engine(struct launch *l, kymo_error *detail)
-{
-    uint64_t asked = l->asked->options->engine;
-    int why;
-    enum kymo_perf_access access = kymo_perf_probe(&why);
-    if (asked == KYMO_ENGINE_PERF && access == KYMO_PERF_NONE) {
-        errno = why;
-        return kymo_error_set_errno(detail, "engine=perf does not work here (kymo doctor says "
-                                            "why): perf_event_open");
-    }
-    /* A real-time signal that cannot be queued (RLIMIT_SIGPENDING) the kernel makes a SIGIO of,
-     * when it comes of a descriptor: that ends the program. A timer has its place in the queue. */
-    int real_time = l->config.signal >= SIGRTMIN;
-    if (asked == KYMO_ENGINE_PERF && real_time)
-        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
-                              "engine=perf takes no real-time signal: when the program's queue of "
-                              "signals is full, it would end the program; say engine=dispatch");
-    l->config.access = access;
-    const char *no_dispatch = NULL;
-    int can_dispatch = kymo_dispatch_probe(&no_dispatch);
-    if (asked == KYMO_ENGINE_DISPATCH && !can_dispatch && !kymo_watch_probe())
-        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
-                              "engine=dispatch does not work here: this kernel does not tell who "
-                              "runs");
-    const char *no_perf =
-        real_time ? "perf is not safe with a real-time signal" : "perf_event_open is not permitted";
-    int may_perf = access != KYMO_PERF_NONE && !real_time;
-    if (asked == KYMO_ENGINE_TIMER) {
-        l->config.engine = KYMO_SESSION_TIMER;
-        snprintf(l->reason, sizeof l->reason, "asked for");
-    } else if (asked == KYMO_ENGINE_DISPATCH) {
-        l->config.engine = KYMO_SESSION_DISPATCH;
-        snprintf(l->reason, sizeof l->reason, "asked for");
-    } else if (!may_perf && can_dispatch) {
-        l->config.engine = KYMO_SESSION_DISPATCH;
-        snprintf(l->reason, sizeof l->reason, "%s", no_perf);
-    } else if (!may_perf) {
-        l->config.engine = KYMO_SESSION_TIMER;
-        snprintf(l->reason, sizeof l->reason, "%s, and %s", no_perf, no_dispatch);
-    } else {
-        l->config.engine = KYMO_SESSION_PERF;
-        l->config.spares_switchers = asked == KYMO_ENGINE_AUTO;
-        snprintf(l->reason, sizeof l->reason, "%s",
-                 access != KYMO_PERF_KERNEL    ? "permitted without the kernel"
-                 : kymo_kallsyms_is_readable() ? "permitted, with kernel stacks"
-                                               : "permitted, with kernel stacks, without names");
-    }
-    return KYMO_OK;
-}
-
-/* 5 % of the memory that the cgroup may use, if that is less than the default. */
-static uint64_t choose_buffer(uint64_t asked)
-{
-    if (asked)
-        return asked;
-    uint64_t limit = UINT64_MAX;
-    char line[PATH_MAX];
-    char path[PATH_MAX + 64];
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    while (f && fgets(line, sizeof line, f)) {
-        char *group = strrchr(line, ':');
-        const char *root = strncmp(line, "0::", 3) == 0 ? "/sys/fs/cgroup"
-                           : strstr(line, ":memory:")   ? "/sys/fs/cgroup/memory"
-                                                        : NULL;
-        if (!group || !root)
-            continue;
-        group[strcspn(group, "\n")] = '\0';
-        snprintf(path, sizeof path, "%s%s/%s", root, group + 1,
-                 strcmp(root, "/sys/fs/cgroup") == 0 ? "memory.max" : "memory.limit_in_bytes");
-        FILE *m = fopen(path, "re");
-        uint64_t value;
-        if (m && fscanf(m, "%" SCNu64, &value) == 1 && value < limit)
-            limit = value;
-        if (m)
-            fclose(m);
-    }
-    if (f)
-        fclose(f);
-    uint64_t share = limit / 20;
-    return share >= BUFFER_DEFAULT ? BUFFER_DEFAULT : share < BUFFER_LEAST ? BUFFER_LEAST : share;
-}
-
-static const char *const engine_names[] = {
-    [KYMO_SESSION_PERF] = "perf",
-    [KYMO_SESSION_TIMER] = "timer",
-    [KYMO_SESSION_DISPATCH] = "dispatch",
-};
-
-static uint32_t argument_count(char *const *argv)
-{
-    uint32_t n = 0;
-    while (argv[n])
-        n++;
-    return n;
-}
-
-static kymo_err write_meta(struct launch *l)
-{
-    struct kymo_machine m;
-    char options[KYMO_OPTIONS_FORMAT_MAX];
-    kymo_machine_read(&m);
-    l->config.clock = m.tsc ? KYMO_CLOCK_TSC : KYMO_CLOCK_MONOTONIC;
-    kymo_options_format(l->asked->options, options, sizeof options);
-    struct timespec tick;
-    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-    kymo_event_meta e = {
-        .start_ns = kymo_clock_ns(CLOCK_MONOTONIC),
-        .start_realtime_ns = kymo_clock_ns(CLOCK_REALTIME),
-        .period_ns = l->config.period_ns,
-        .wall_period_ns = l->asked->options->wall_period_ns,
-        .memory_bytes = m.memory_bytes,
-        .logical_cpus = m.logical_cpus,
-        .physical_cpus = m.physical_cpus,
-        .hz = tick.tv_nsec > 0 ? (uint32_t)(1000000000 / tick.tv_nsec) : 0,
-        .host = m.host,
-        .os = m.os,
-        .kernel = m.kernel,
-        .arch = m.arch,
-        .cpu_name = m.cpu_name,
-        .version = KYMO_VERSION,
-        .engine = engine_names[l->config.engine],
-        .engine_reason = l->reason,
-        .options = options,
-        .argc = argument_count(l->asked->argv),
-        .argv = (const char *const *)l->asked->argv,
-    };
-    l->start_ns = e.start_ns;
-    return kymo_recording_write_meta(l->writer, &e);
-}
-
 static kymo_err prepare(struct launch *l, kymo_error *detail)
 {
     const kymo_options *o = l->asked->options;
-    l->config.buffer_bytes = choose_buffer(o->buffer_bytes);
+    l->config.buffer_bytes = kymo_launch_choose_buffer(o->buffer_bytes);
     l->config.period_ns = o->cpu_period_ns;
     l->config.depth = (uint32_t)o->depth;
     l->config.signal_fixed = o->signal_number != 0;
     l->config.signal = o->signal_number ? (int)o->signal_number : SIGURG;
-    KYMO_TRY(choose_engine(l, detail));
+    KYMO_TRY(kymo_launch_choose_engine(o->engine, &l->config, l->reason, detail));
     /* Beside perf for the threads that it is not to be had for. */
     if (l->config.engine != KYMO_SESSION_TIMER && kymo_watch_probe() &&
         kymo_dispatch_create(l->config.period_ns, &l->config.dispatch) != KYMO_OK)
@@ -298,7 +158,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
         return kymo_error_set_errno(detail, "cannot write %s", l->asked->spool_path);
     kymo_err err = kymo_recording_writer_create(l->spool, 0, &l->writer);
     if (err == KYMO_OK)
-        err = write_meta(l);
+        err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
     if (err != KYMO_OK)
         return kymo_error_set(detail, err, 0, "%s: %s", l->asked->spool_path, kymo_err_text(err));
     l->config.events = &kymo_recording_write_handler;
@@ -321,97 +181,24 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
 
 /* ---- the program ---- */
 
-/* The program's environment: ours, with the library and the way to the recorder. */
-static char **make_environment(const struct launch *l)
+/* The program begins as if it had been started without us. */
+static void restore_for_program(const void *context)
 {
-    size_t n = 0;
-    while (environ[n])
-        n++;
-    char **env = calloc(n + 3, sizeof *env);
-    const char *theirs = getenv("LD_PRELOAD");
-    char *preload = NULL;
-    char *attach = NULL;
-    if (!env ||
-        asprintf(&preload, "LD_PRELOAD=%s%s%s", l->link[0] ? l->link : l->asked->preload_path,
-                 theirs ? ":" : "", theirs ? theirs : "") < 0 ||
-        asprintf(&attach, KYMO_ATTACH_ENV "=%s", kymo_tree_socket(l->tree)) < 0) {
-        free(env);
-        free(preload);
-        return NULL;
-    }
-    /* Where the program has one of its own, ours stands in its place: taking it out again leaves
-     * everything as and where it was. */
-    size_t to = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(environ[i], KYMO_ATTACH_ENV "=", sizeof KYMO_ATTACH_ENV) == 0)
-            continue;
-        int is_preload = theirs && strncmp(environ[i], "LD_PRELOAD=", 11) == 0;
-        env[to++] = is_preload ? preload : environ[i];
-    }
-    if (!theirs)
-        env[to++] = preload;
-    env[to] = attach;
-    return env;
+    const struct launch *l = context;
+    give_signals_back(l);
+    give_limit_back(RLIMIT_FSIZE, &l->file_size);
 }
 
-/* Starts the program. What keeps it from starting comes back through a pipe that exec closes. */
 static kymo_err start_program(struct launch *l, kymo_error *detail)
 {
-    int report[2];
-    if (pipe2(report, O_CLOEXEC) != 0)
-        return kymo_error_set_errno(detail, "pipe");
-    l->pid = fork();
-    if (l->pid < 0) {
-        kymo_err err = kymo_error_set_errno(detail, "fork");
-        close(report[0]);
-        close(report[1]);
-        return err;
-    }
-    if (l->pid == 0) {
-        give_signals_back(l);
-        give_limit_back(RLIMIT_FSIZE, &l->file_size);
-        /* Made on this side of the fork, where it need not be freed: we have one thread. */
-        char **env = make_environment(l);
-        if (env)
-            execvpe(l->asked->argv[0], l->asked->argv, env);
-        int why = env ? errno : ENOMEM;
-        ssize_t ignored = write(report[1], &why, sizeof why);
-        (void)ignored;
-        _exit(127);
-    }
-    close(report[1]);
-    int why = 0;
-    ssize_t n;
-    do {
-        n = read(report[0], &why, sizeof why);
-    } while (n < 0 && errno == EINTR);
-    close(report[0]);
-    if (n != (ssize_t)sizeof why)
-        return KYMO_OK;
-    (void)waitpid(l->pid, NULL, 0);
-    l->pid = 0;
-    errno = why;
-    return kymo_error_set_errno(detail, "%s", l->asked->argv[0]);
-}
-
-static kymo_err write_process(struct launch *l)
-{
-    char link[64];
-    char exe[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)l->pid);
-    ssize_t n = readlink(link, exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = '\0';
-    kymo_event_process e = {
-        .process = 0,
-        .pid = l->pid,
-        .parent_pid = getpid(),
-        .is_main = 1,
-        .start_ns = l->start_ns,
-        .exe = exe,
-        .argc = argument_count(l->asked->argv),
-        .argv = (const char *const *)l->asked->argv,
+    struct kymo_launch_program program = {
+        .argv = l->asked->argv,
+        .preload = l->link[0] ? l->link : l->asked->preload_path,
+        .socket = kymo_tree_socket(l->tree),
+        .restore = restore_for_program,
+        .context = l,
     };
-    return kymo_recording_write_process(l->writer, &e);
+    return kymo_launch_start_program(&program, &l->pid, detail);
 }
 
 static kymo_err note(const struct launch *l, kymo_event_severity severity, const char *text)
@@ -649,7 +436,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     /* A descriptor for each of its threads; the program itself keeps the limit it was given. */
     raise_limit(RLIMIT_NOFILE, &l.files);
     kymo_tree_set_program(l.tree, l.pid, l.start_ns);
-    err = write_process(&l);
+    err = kymo_launch_write_process(l.writer, asked, l.pid, l.start_ns);
     if (err == KYMO_OK)
         err = tell_blindness(&l);
     if (err == KYMO_OK)

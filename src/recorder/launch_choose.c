@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch_choose.c - which engine, and how much memory for a session.
+ */
+#include "recorder/launch_start.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "recorder/kallsyms.h"
+#include "recorder/watch.h"
+
+#define BUFFER_DEFAULT (32ull << 20)
+#define BUFFER_LEAST (4ull << 20)
+
+kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *config,
+                                   char reason[KYMO_REASON_MAX], kymo_error *detail)
+{
+    int why;
+    enum kymo_perf_access access = kymo_perf_probe(&why);
+    if (asked == KYMO_ENGINE_PERF && access == KYMO_PERF_NONE) {
+        errno = why;
+        return kymo_error_set_errno(detail, "engine=perf does not work here (kymo doctor says "
+                                            "why): perf_event_open");
+    }
+    /* A real-time signal that cannot be queued (RLIMIT_SIGPENDING) the kernel makes a SIGIO of,
+     * when it comes of a descriptor: that ends the program. A timer has its place in the queue. */
+    int real_time = config->signal >= SIGRTMIN;
+    if (asked == KYMO_ENGINE_PERF && real_time)
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                              "engine=perf takes no real-time signal: when the program's queue of "
+                              "signals is full, it would end the program; say engine=dispatch");
+    config->access = access;
+    const char *no_dispatch = NULL;
+    int can_dispatch = kymo_dispatch_probe(&no_dispatch);
+    if (asked == KYMO_ENGINE_DISPATCH && !can_dispatch && !kymo_watch_probe())
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                              "engine=dispatch does not work here: this kernel does not tell who "
+                              "runs");
+    const char *no_perf =
+        real_time ? "perf is not safe with a real-time signal" : "perf_event_open is not permitted";
+    int may_perf = access != KYMO_PERF_NONE && !real_time;
+    if (asked == KYMO_ENGINE_TIMER) {
+        config->engine = KYMO_SESSION_TIMER;
+        snprintf(reason, KYMO_REASON_MAX, "asked for");
+    } else if (asked == KYMO_ENGINE_DISPATCH) {
+        config->engine = KYMO_SESSION_DISPATCH;
+        snprintf(reason, KYMO_REASON_MAX, "asked for");
+    } else if (!may_perf && can_dispatch) {
+        config->engine = KYMO_SESSION_DISPATCH;
+        snprintf(reason, KYMO_REASON_MAX, "%s", no_perf);
+    } else if (!may_perf) {
+        config->engine = KYMO_SESSION_TIMER;
+        snprintf(reason, KYMO_REASON_MAX, "%s, and %s", no_perf, no_dispatch);
+    } else {
+        config->engine = KYMO_SESSION_PERF;
+        config->spares_switchers = asked == KYMO_ENGINE_AUTO;
+        snprintf(reason, KYMO_REASON_MAX, "%s",
+                 access != KYMO_PERF_KERNEL    ? "permitted without the kernel"
+                 : kymo_kallsyms_is_readable() ? "permitted, with kernel stacks"
+                                               : "permitted, with kernel stacks, without names");
+    }
+    return KYMO_OK;
+}
+
+/* 5 % of the memory that the cgroup may use, if that is less than the default. */
+uint64_t kymo_launch_choose_buffer(uint64_t asked)
+{
+    if (asked)
+        return asked;
+    uint64_t limit = UINT64_MAX;
+    char line[PATH_MAX];
+    char path[PATH_MAX + 64];
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    while (f && fgets(line, sizeof line, f)) {
+        char *group = strrchr(line, ':');
+        const char *root = strncmp(line, "0::", 3) == 0 ? "/sys/fs/cgroup"
+                           : strstr(line, ":memory:")   ? "/sys/fs/cgroup/memory"
+                                                        : NULL;
+        if (!group || !root)
+            continue;
+        group[strcspn(group, "\n")] = '\0';
+        snprintf(path, sizeof path, "%s%s/%s", root, group + 1,
+                 strcmp(root, "/sys/fs/cgroup") == 0 ? "memory.max" : "memory.limit_in_bytes");
+        FILE *m = fopen(path, "re");
+        uint64_t value;
+        if (m && fscanf(m, "%" SCNu64, &value) == 1 && value < limit)
+            limit = value;
+        if (m)
+            fclose(m);
+    }
+    if (f)
+        fclose(f);
+    uint64_t share = limit / 20;
+    return share >= BUFFER_DEFAULT ? BUFFER_DEFAULT : share < BUFFER_LEAST ? BUFFER_LEAST : share;
+}
