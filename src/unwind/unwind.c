@@ -423,6 +423,15 @@ static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
     return false;
 }
 
+/* Does an FF /2 of any length end with these bytes? */
+static bool is_indirect_call(const uint8_t before[8])
+{
+    for (unsigned length = 2; length <= 7; length++)
+        if (before[8 - length] == 0xff && (before[9 - length] & 0x38) == 0x10)
+            return true;
+    return false;
+}
+
 /* Is ip, of no module, a place to return to: does an E8 with its distance end there, or an FF /2 of
  * any length? Within a module a JIT's own assembly has places to return to that no call made. True,
  * too, where the code cannot be read: nothing speaks against ip then. */
@@ -438,12 +447,39 @@ static bool can_return_to(struct walk *w, uint64_t ip)
         return false;
     uint8_t before[8];
     memcpy(before, &word, sizeof before);
-    if (before[8 - 5] == 0xe8)
-        return true;
-    for (unsigned length = 2; length <= 7; length++)
-        if (before[8 - length] == 0xff && (before[9 - length] & 0x38) == 0x10)
-            return true;
-    return false;
+    return before[8 - 5] == 0xe8 || is_indirect_call(before);
+}
+
+/* What compilers' start files bring into each library (__do_global_dtors_aux and its like) has no
+ * rows, and is where the pages of a library that nobody used are missed when the process ends. It
+ * is known by how it begins: endbr64, for calls through a pointer, and a byte that is compared. Up
+ * to there nothing is on the stack but the way back, behind such a call. */
+static KYMO_NOINLINE enum step step_from_entry(struct walk *w)
+{
+    static const uint8_t begins[6] = {0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d};
+    static const uint8_t starts[3] = {0, 4, 11}; /* of its instructions */
+    struct kymo_stack_window *window = &w->window;
+    bool at_start = false;
+    uint64_t word;
+    uint64_t ip;
+    if (!w->exact || window->is_copy || !window->probe_allowed)
+        return STEP_END;
+    for (unsigned i = 0; i < KYMO_ARRAY_LEN(starts) && !at_start; i++)
+        at_start = kymo_window_load(window, w->ip - starts[i], &word) &&
+                   memcmp(&word, begins, starts[i] > 4 ? sizeof begins : 4) == 0;
+    if (!at_start || !kymo_window_load(window, w->sp, &ip) || ip <= LOWEST_CODE ||
+        ip > HIGHEST_CODE || !kymo_window_load(window, ip - sizeof word, &word))
+        return STEP_END;
+    uint8_t before[8];
+    memcpy(before, &word, sizeof before);
+    if (!is_indirect_call(before))
+        return STEP_END;
+    w->sp += sizeof ip;
+    w->ip = ip;
+    w->exact = false;
+    if (w->full)
+        sync_regs(w);
+    return STEP_ON;
 }
 
 /* No row: either there is no caller, or code that keeps a frame pointer, as code made at run time
@@ -491,7 +527,7 @@ static KYMO_NOINLINE enum step step(struct walk *w)
     case KYMO_ROW_KIND_SPECIAL:
         if (found.word == KYMO_ROW_INTERPRET)
             return step_general(w, &found);
-        return step_by_frame_pointer(w, true);
+        return step_from_entry(w) == STEP_ON ? STEP_ON : step_by_frame_pointer(w, true);
     default:
         return step_packed(w, found.word);
     }

@@ -358,6 +358,57 @@ static void gap_in_a_library(void **state)
     free(data);
 }
 
+/* As a start file's function that is called by a pointer: the frame is its caller's still, and rbp,
+ * which is none. */
+void gap_at_entry(void);
+void calls_by_pointer(void (*f)(void));
+__asm__(".text\n"
+        ".globl gap_at_entry\n.type gap_at_entry, @function\ngap_at_entry:\n"
+        "endbr64\n cmpb $0, gap_at_entry(%rip)\n nop\n nop\n ret\n"
+        ".size gap_at_entry, . - gap_at_entry\n"
+        ".globl calls_by_pointer\n.type calls_by_pointer, @function\ncalls_by_pointer:\n"
+        ".cfi_startproc\n push %rbp\n .cfi_adjust_cfa_offset 8\n .cfi_rel_offset %rbp, 0\n"
+        "mov $1, %ebp\n call *%rdi\n"
+        "pop %rbp\n .cfi_adjust_cfa_offset -8\n .cfi_restore %rbp\n ret\n .cfi_endproc\n"
+        ".size calls_by_pointer, . - calls_by_pointer\n");
+
+static volatile uint64_t entry_offset;
+
+/* Walks as if the function that was called, us, were that one, interrupted at entry_offset. */
+static __attribute__((noinline)) void walk_at_entry(void)
+{
+    struct kymo_stack_bounds bounds = help_bounds();
+    struct kymo_regs regs;
+    kymo_regs_here(&regs);
+    regs.gpr[KYMO_REG_RSP] = (uint64_t)(uintptr_t)__builtin_dwarf_cfa() - 8;
+    regs.gpr[KYMO_REG_RBP] = 1;
+    regs.ip = (uint64_t)(uintptr_t)gap_at_entry + entry_offset;
+    walked = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+    sink++;
+}
+
+static void gap_at_an_entry(void **state)
+{
+    (void)state;
+    static const uint64_t starts[] = {0, 4, 11};
+    for (unsigned i = 0; i < 3; i++) {
+        entry_offset = starts[i];
+        calls_by_pointer(walk_at_entry);
+        assert_true(walked > 3);
+        assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+        assert_true(pcs[1] - (uint64_t)(uintptr_t)calls_by_pointer < 16);
+    }
+    /* Further on it may have pushed something. */
+    entry_offset = 12;
+    calls_by_pointer(walk_at_entry);
+    assert_int_equal(walked, 1);
+    assert_int_equal(result.end, KYMO_WALK_NO_ROW);
+    /* Nobody calls by name what begins so: this is no way back. */
+    entry_offset = 0;
+    walk_at_entry();
+    assert_int_equal(walked, 1);
+}
+
 /* A walk that comes to ld.so's entry code (as constructors do) has come to the end. */
 static void loader_entry_is_the_end(void **state)
 {
@@ -516,6 +567,7 @@ int main(void)
         cmocka_unit_test(unknown_stack_without_probe),
         cmocka_unit_test(through_made_code),
         cmocka_unit_test(gap_in_a_library),
+        cmocka_unit_test(gap_at_an_entry),
         cmocka_unit_test(loader_entry_is_the_end),
         cmocka_unit_test(null_pc),
     };
