@@ -17,23 +17,19 @@
 #include "recorder/task.h"
 #include "recorder/wall_find.h"
 #include "recorder/wall_running.h"
+#include "recorder/wall_ticks.h"
 #include "recorder/watch.h"
+#include "sys/clock.h"
 
 #define FLUSH_NS 1000000000u
 #define TICKS_KEPT 1024u
-/* Where nobody has run for so long, ticks come half as often: a wake-up is most of what they cost.
- */
-#define STILL_TICKS 64u
 #define BATCH 128u
 #define MOVED_TRIES 2
 
 struct kymo_wall_shared {
     const kymo_event_handler *events;
     void *context;
-    uint64_t period_ns;
-    uint64_t next_ns;
-    uint64_t random;
-    uint32_t still; /* ticks since any thread was found to have run */
+    struct kymo_wall_ticks ticks;
     kymo_remote_store *store;
     struct kymo_frame_bases bases;
     kymo_wait_names *names;
@@ -48,6 +44,7 @@ struct thread {
     uint64_t accounted_ns;
     /* The run that lasts, from accounted_ns on. */
     int waits;
+    int has_waited;
     int is_called; /* while it ran, for want of a CPU sample */
     int is_over;   /* it was found to have ended, but for the kernel's part */
     int asked;     /* it was called for its stack in this run, and has not answered */
@@ -89,9 +86,10 @@ kymo_err kymo_wall_shared_create(uint64_t period_ns, const kymo_event_handler *e
         return KYMO_E_NOMEM;
     s->events = events;
     s->context = context;
-    s->period_ns = period_ns;
-    if (getrandom(&s->random, sizeof s->random, GRND_NONBLOCK) != (ssize_t)sizeof s->random)
-        s->random = period_ns;
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
+        seed = period_ns;
+    kymo_wall_ticks_init(&s->ticks, period_ns, seed);
     kymo_err err = kymo_remote_store_create(&s->store);
     if (err == KYMO_OK)
         err = kymo_wait_names_create(events, context, &s->names);
@@ -115,19 +113,12 @@ void kymo_wall_shared_destroy(kymo_wall_shared *s)
 
 int kymo_wall_due(kymo_wall_shared *s, uint64_t now_ns)
 {
-    if (now_ns < s->next_ns)
-        return 0;
-    /* From half a period to one and a half, so that what the program does in time with it is seen
-     * in proportion. */
-    s->random = kymo_hash_mix(s->random, now_ns);
-    uint64_t period_ns = s->still++ < STILL_TICKS ? s->period_ns : 2 * s->period_ns;
-    s->next_ns = now_ns + period_ns / 2 + s->random % period_ns;
-    return 1;
+    return kymo_wall_ticks_due(&s->ticks, now_ns);
 }
 
 uint64_t kymo_wall_next_ns(const kymo_wall_shared *s)
 {
-    return s->next_ns;
+    return s->ticks.next_ns;
 }
 
 /* ---- samples ---- */
@@ -215,14 +206,15 @@ static uint64_t tick_of(const kymo_wall *w, uint64_t round)
 
 /* A tick finds its thread running. Where CPU samples are rarer than ticks, it is asked; and once if
  * it has had none yet: much of a child's first milliseconds is the kernel's work, and many a child
- * has no more. Only on a CPU it has a stack to tell: one that was only woken is in its wait still.
- */
+ * has no more. Who was only woken is in its wait still, and not asked, unless it has not been seen
+ * to wait at all. */
 static kymo_err look_at_running(kymo_wall *w, struct thread *t, const struct kymo_watch_look *now)
 {
     KYMO_TRY(add_running(w, t));
+    int may_tell = now->place == KYMO_WATCH_ON || !t->has_waited;
     if (w->asks_running)
         kymo_wall_ask(&w->finder, t->memory.tid);
-    else if (now->place == KYMO_WATCH_ON && !t->running.cpu_time_ns && !t->is_called)
+    else if (may_tell && !t->running.cpu_time_ns && !t->is_called)
         t->is_called = kymo_wall_ask_unclear(&w->finder, &t->memory);
     return KYMO_OK;
 }
@@ -268,7 +260,7 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
     }
     if (found.is_over)
         return look_at_ended(w, t);
-    t->waits = 1;
+    t->waits = t->has_waited = 1;
     t->asked = found.is_unclear && kymo_wall_ask_unclear(&w->finder, &t->memory);
     t->ip = found.ip;
     t->sp = found.sp;
@@ -317,7 +309,7 @@ kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
     w->err = kymo_wall_finder_begin(&w->finder, now_ns);
     kymo_watch_round(w->watch, on_seen, w);
     if (kymo_watch_is_active(w->watch))
-        w->shared->still = 0;
+        kymo_wall_ticks_moved(&w->shared->ticks);
     w->finder.looks += w->drained.len + w->strangers.len;
     if (w->err == KYMO_OK && now_ns - w->flushed_ns >= FLUSH_NS) {
         w->flushed_ns = now_ns;
@@ -397,6 +389,8 @@ kymo_err kymo_wall_thread_begin(kymo_wall *w, uint32_t drained, uint32_t thread,
 {
     /* One that had no slot until now is another row of the recording from now on. */
     KYMO_TRY(kymo_wall_stranger_end(w, tid, start_ns));
+    if (drained == 0)
+        kymo_wall_ticks_hasten(&w->shared->ticks, kymo_clock_ns(CLOCK_MONOTONIC));
     while (w->drained.len <= drained)
         KYMO_TRY(kymo_vec_push(&w->drained, NULL));
     return add_thread(w, thread, tid, start_ns, &w->drained.data[drained]);
@@ -458,7 +452,7 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
         return KYMO_E_NOMEM;
     w->shared = shared;
     w->next_thread = next_thread;
-    w->asks_running = session->period_ns > shared->period_ns;
+    w->asks_running = session->period_ns > shared->ticks.period_ns;
     w->finder = (struct kymo_wall_finder){
         .session = session,
         .pid = pid,

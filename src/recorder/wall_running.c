@@ -28,6 +28,11 @@ kymo_err kymo_wall_running_add(struct kymo_wall_running *r, uint64_t from_ns, ui
 {
     if (to_ns <= from_ns)
         return KYMO_OK;
+    /* All that come before the first CPU sample get that one. */
+    if (!r->cpu_time_ns && r->n > 0 && r->ticks[r->n - 1].to_ns == from_ns) {
+        r->ticks[r->n - 1].to_ns = to_ns;
+        return KYMO_OK;
+    }
     if (r->n == KYMO_WALL_RUNNING_MAX)
         KYMO_TRY(resolve(r, last_stack(r), sink));
     r->ticks[r->n].from_ns = from_ns;

@@ -37,8 +37,9 @@ struct kymo_wall_sink {
     void *context;
 };
 
-/* A tick at to_ns found the thread running, of which nothing is written since from_ns. When there
- * is no room the oldest one goes with what is known. */
+/* A tick at to_ns found the thread running, of which nothing is written since from_ns. Those before
+ * its first CPU sample that follow each other are one. When there is no room the oldest one goes
+ * with what is known. */
 KYMO_NODISCARD
 kymo_err kymo_wall_running_add(struct kymo_wall_running *running, uint64_t from_ns, uint64_t to_ns,
                                const struct kymo_wall_sink *sink);

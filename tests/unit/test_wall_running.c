@@ -95,13 +95,28 @@ static void a_full_queue_gives_up_the_oldest(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < KYMO_WALL_RUNNING_MAX + 2; i++)
-        add(10 * i, 10 * i + 10);
+        add(20 * i, 20 * i + 10);
     assert_int_equal(n_got, 2);
     expect(0, 10, NONE);
-    expect(10, 20, NONE);
+    expect(20, 30, NONE);
     sample(10000, 4);
     assert_int_equal(n_got, KYMO_WALL_RUNNING_MAX);
-    expect(20, 30, 4);
+    expect(40, 50, 4);
+}
+
+static void before_the_first_sample_neighbours_are_one(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        add(10 * i, 10 * i + 10);
+    add(1010, 1020);
+    assert_int_equal(running.n, 2);
+    sample(1030, 4);
+    expect(0, 1000, 4);
+    expect(1010, 1020, 4);
+    add(1020, 1030);
+    add(1030, 1040);
+    assert_int_equal(running.n, 2);
 }
 
 static void the_end_belongs_to_the_last_tick(void **state)
@@ -134,6 +149,7 @@ int main(void)
         cmocka_unit_test_setup(a_sample_before_the_tick_is_not_the_last_word, begin),
         cmocka_unit_test_setup(the_first_sample_is_waited_for, begin),
         cmocka_unit_test_setup(a_full_queue_gives_up_the_oldest, begin),
+        cmocka_unit_test_setup(before_the_first_sample_neighbours_are_one, begin),
         cmocka_unit_test_setup(the_end_belongs_to_the_last_tick, begin),
         cmocka_unit_test_setup(what_follows_a_wait_is_a_run_of_its_own, begin),
     };
