@@ -187,17 +187,18 @@ _Static_assert(sizeof(struct kymo_block) == 64, "block header");
 
 /* Why a program that the process starts runs without us: the index of a reason, as the recording
  * tells it behind the program's path. X(name, text). */
-#define KYMO_REFUSAL_LIST(X)                                                   \
-    X(UNREADABLE, "its file cannot be read")                                   \
-    X(STATIC, "it is statically linked")                                       \
-    X(MACHINE, "it is made for another machine")                               \
-    X(LOADER, "its loader is not the glibc that we run under")                 \
-    X(ASAN, "it brings AddressSanitizer, which wants to be loaded first")      \
-    X(PRIVILEGES, "it gains privileges (setuid, setgid or file capabilities)") \
-    X(LIBRARY, "libkymo-preload.so cannot be reached from where it starts")    \
-    X(SCRIPTS, "too many scripts are each other's interpreters")               \
-    X(ENVIRONMENT, "there is no room to pass its environment on")              \
-    X(RECORDER, "the recorder cannot be reached from it (another network namespace, or too busy)")
+#define KYMO_REFUSAL_LIST(X)                                                                       \
+    X(UNREADABLE, "its file cannot be read")                                                       \
+    X(STATIC, "it is statically linked")                                                           \
+    X(MACHINE, "it is made for another machine")                                                   \
+    X(LOADER, "its loader is not the glibc that we run under")                                     \
+    X(ASAN, "it brings AddressSanitizer, which wants to be loaded first")                          \
+    X(PRIVILEGES, "it gains privileges (setuid, setgid or file capabilities)")                     \
+    X(LIBRARY, "libkymo-preload.so cannot be reached from where it starts")                        \
+    X(SCRIPTS, "too many scripts are each other's interpreters")                                   \
+    X(ENVIRONMENT, "there is no room to pass its environment on")                                  \
+    X(RECORDER, "the recorder cannot be reached from it (another network namespace, or too busy)") \
+    X(FILTER, "it begins behind a seccomp filter, which may forbid what we do at the start")
 
 enum kymo_refusal_reason {
 #define X(name, text) KYMO_REFUSAL_##name,

@@ -32,6 +32,14 @@ static int begins_with(const char *text, const char *start, size_t len)
     return strncmp(text, start, len) == 0;
 }
 
+/* A filter that the process has set forbids what it likes, also to look at files. The recorder sees
+ * one that our hooks did not. */
+static int is_behind_filter(void)
+{
+    return kymo_load_relaxed(&kymo_quiet_here) ||
+           kymo_load_relaxed(&kymo_family.header->quiet) & KYMO_QUIET_CALLS;
+}
+
 static void refused(enum kymo_refusal_reason reason, const char *file)
 {
     kymo_refusal_write(kymo_family.header, (int32_t)kymo_raw_getpid(), reason, file);
@@ -42,7 +50,7 @@ size_t kymo_exec_env_bytes(const char *file, enum kymo_exec_lookup lookup, char 
     enum kymo_refusal_reason reason;
     size_t n = 0;
     size_t preload = 0;
-    if (!file || !kymo_family_is_followed() || kymo_load_relaxed(&kymo_quiet_here))
+    if (!file || !kymo_family_is_followed())
         return 0;
     for (; envp && envp[n]; n++) {
         /* The program is a recorder itself, and this is for what it records. */
@@ -50,6 +58,11 @@ size_t kymo_exec_env_bytes(const char *file, enum kymo_exec_lookup lookup, char 
             return 0;
         if (begins_with(envp[n], PRELOAD, sizeof PRELOAD - 1))
             preload = strlen(envp[n] + sizeof PRELOAD - 1);
+    }
+    if (is_behind_filter()) {
+        kymo_refusal_write(kymo_family.header, (int32_t)kymo_family.header->pid,
+                           KYMO_REFUSAL_FILTER, file);
+        return 0;
     }
     switch (kymo_exec_judge(file, lookup, &reason)) {
     case KYMO_EXEC_RECORDABLE:

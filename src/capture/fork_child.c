@@ -11,6 +11,7 @@
  */
 #include "capture/fork_child.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -162,9 +163,13 @@ static void in_child(void)
     kymo_signal_after_fork();
     child.pending = 0;
     child.has_timer = 0;
-    if (child.has_failed || !child.signal || !kymo_family_is_followed() ||
-        kymo_load_relaxed(&kymo_family.header->quiet))
+    if (child.has_failed || !child.signal || !kymo_family_is_followed())
         return;
+    if (kymo_load_relaxed(&kymo_family.header->quiet)) {
+        kymo_refusal_write(kymo_family.header, (int32_t)kymo_family.header->pid,
+                           KYMO_REFUSAL_FILTER, program_invocation_short_name);
+        return;
+    }
     child.parent_pid = (int32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
     kymo_store_relaxed(&child.pending, kymo_raw_getpid());
     if (kymo_family.header->flags & KYMO_SESSION_WALL || !arm_timer())

@@ -5,7 +5,7 @@ import pathlib
 import re
 import time
 
-from kymotest import (BUILD, WORKLOADS, Recording, add_case, case, check, check_close, folder, main,
+from kymotest import (BUILD, KYMO, WORKLOADS, Recording, add_case, case, check, check_close, folder, main,
                       record, record_command, run, say, skip, tools_for, ways)
 
 HAZARDS = ["smallstack", "coroutine", "longjmp", "sigaltstack", "privdrop", "unshare",
@@ -172,6 +172,17 @@ def seccomp_raw():
         said = run([recording.kymo, "report", recording.path, "--top", "1"])
         check((said.stdout + said.stderr).count("a seccomp filter by a system call of its own") == 1,
               f"{engine}: this is not said: {said.stderr}")
+
+
+@case
+def seccomp_children():
+    """What starts behind a filter runs without us, which is said."""
+    command = [WORKLOADS / "hazards", "seccomp", "children"]
+    for report in same(command):
+        check(len(report.data["processes"]) == 1, f"{report.data['processes']}")
+    said = run([KYMO, "report", record(command).path, "--top", "1"]).stderr
+    for name in ("hazards", "/bin/echo"):
+        check(f" {name}, which is not recorded: it begins behind a seccomp filter" in said, said)
 
 
 @case

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "hazards.h"
@@ -88,11 +89,34 @@ static void *run_behind(void *has_begun)
     return NULL;
 }
 
+/* A forked child that works, and another program. */
+static int start_children(void)
+{
+    int status = 1;
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &open_program, 0, 0) == 0, "filter by prctl");
+    pid_t child = fork();
+    if (child == 0) {
+        burn_ns(burn_behind_filter, BEFORE_NS);
+        _exit(0);
+    }
+    must(child > 0 && waitpid(child, &status, 0) == child && status == 0, "fork");
+    child = fork();
+    if (child == 0) {
+        execl("/bin/echo", "echo", "behind the filter", (char *)NULL);
+        _exit(1);
+    }
+    must(child > 0 && waitpid(child, &status, 0) == child && status == 0, "echo");
+    return 0;
+}
+
 int hazard_seccomp(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "prctl";
     pthread_t early, late;
     int has_begun = 0;
+    if (strcmp(how, "children") == 0)
+        return start_children();
     measure();
     must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
     /* Asked for no filter at all, the kernel says that it knows of them. */
