@@ -70,8 +70,11 @@ def judge(server, alone, rate_alone, options):
         check(broken <= 1 + 0.001 * samples, f"{broken} stacks are not complete")
         check(quality["disturbed"] == 0, f"{quality['disturbed']} calls were disturbed")
         return
-    # A process that ends before its first CPU sample has none for what it ran.
-    check(broken <= 1 + 0.05 * samples, f"{broken} stacks are not complete")
+    # One in a thousand, as above. A thread that has run, and ends before a tick or a CPU sample found
+    # it at work, has one sample without a stack: of the processes of a short run that is up to one in
+    # ten on a busy machine (PostgreSQL's 33 of two seconds had none or one of these on an idle one).
+    check(broken <= 2 + 0.001 * samples + 0.1 * len(processes),
+          f"{broken} stacks are not complete")
     check(quality["disturbed"] <= 1 + 0.001 * samples,
           f"{quality['disturbed']} calls were disturbed")
 
