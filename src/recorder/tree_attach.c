@@ -136,6 +136,22 @@ static kymo_err take_in(struct kymo_tree_image *image)
     return KYMO_OK;
 }
 
+/* It called, was answered, and hung up: if it lives on, it could not take what we gave it. The
+ * launched program says so itself. */
+static kymo_err tell_unready(const struct kymo_tree_image *image)
+{
+    kymo_tree *t = image->tree;
+    char exe[PATH_MAX] = "";
+    struct kymo_task_exe unused;
+    struct kymo_refusal refusal = {.pid = image->pid, .reason = KYMO_REFUSAL_LIMITS};
+    if (image->pid == t->program || !kymo_task_executable(image->pid, &unused, exe, sizeof exe))
+        return KYMO_OK;
+    size_t len = strlen(exe);
+    size_t most = sizeof refusal.path - 1;
+    snprintf(refusal.path, sizeof refusal.path, "%s", exe + (len > most ? len - most : 0));
+    return kymo_refusals_add(&t->refusals, KYMO_EVENT_NONE, &refusal);
+}
+
 static kymo_err on_ready(void *context)
 {
     struct kymo_tree_image *image = context;
@@ -144,8 +160,9 @@ static kymo_err on_ready(void *context)
     if (heard == 0)
         return KYMO_OK;
     if (heard < 0 && !kymo_host_is_attached(image->host)) {
+        kymo_err err = tell_unready(image);
         kymo_tree_drop_image(image->tree, image);
-        return KYMO_OK;
+        return err;
     }
     kymo_err err = take_in(image);
     kymo_attach_go(image->answer.fd);

@@ -137,6 +137,20 @@ def refused():
         check(why in told, told)
 
 
+@case
+def no_room():
+    """A child whose limits are too small for a session works on without us, and is listed."""
+    work = "i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done; echo $i; exit 3"
+    for limit in ("-v 40000", "-n 4"):
+        recording = record(["sh", "-c", f"ulimit {limit}; sh -c '{work}'; exit $?"])
+        result = recording.result
+        check((result.status, result.stdout, result.stderr) == (3, "50000\n", ""),
+              f"status {result.status}, {result.stdout!r} {result.stderr!r}")
+        told = notes(recording)
+        say(f"ulimit {limit}: {told.splitlines()[0] if told else None}")
+        check("sh, which is not recorded: its limits leave no room" in told, told)
+
+
 CHANGED_ROOT = """
 import os, sys
 os.chroot(sys.argv[1])
