@@ -9,3 +9,6 @@ kymo_unit_test(descriptors kymo_recorder)
 kymo_unit_test(watch kymo_recorder Threads::Threads)
 kymo_unit_test(wall_running kymo_recorder)
 kymo_unit_test(wall_ticks kymo_recorder)
+# The file alone: who is on a CPU, the test says.
+kymo_unit_test(dispatch kymo_base Threads::Threads)
+target_sources(test_dispatch PRIVATE ${CMAKE_SOURCE_DIR}/src/recorder/dispatch.c)

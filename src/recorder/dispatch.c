@@ -144,14 +144,21 @@ static int is_sleeper(const kymo_dispatch *d, const struct target *t, uint64_t r
     return run_ns - t->slept_run_ns < SLEEPER_PERIODS * d->period_ns;
 }
 
+static double first_share(const kymo_dispatch *d)
+{
+    return (double)d->period_ns < SHARE_FIRST_NS ? (double)d->period_ns / SHARE_FIRST_NS : 1;
+}
+
 /* Disturbed calls are held at one in CALLS_PER_DISTURBED to half of that: fewer, and there is room
  * for more samples. */
-static void set_share(struct target *t)
+static void set_share(const kymo_dispatch *d, struct target *t)
 {
+    double first = first_share(d);
+    double least = first < SHARE_LEAST ? first : SHARE_LEAST;
     uint64_t disturbed = kymo_load_relaxed(&t->thread.slot->disturbed);
     t->next_calls = t->calls + SHARE_CALLS;
     if (disturbed > t->calls / CALLS_PER_DISTURBED + 1)
-        t->share = t->share / 2 < SHARE_LEAST ? SHARE_LEAST : t->share / 2;
+        t->share = t->share / 2 < least ? least : t->share / 2;
     else if (disturbed <= t->calls / (2 * CALLS_PER_DISTURBED))
         t->share = t->share * 1.1 > 1 ? 1 : t->share * 1.1;
 }
@@ -166,7 +173,7 @@ static void keep_books(kymo_dispatch *d, struct target *t, const struct kymo_wat
         t->voluntary = look->voluntary;
         t->slept_run_ns = look->run_ns;
         if (t->calls >= t->next_calls)
-            set_share(t);
+            set_share(d, t);
     } else if (look->place == KYMO_WATCH_OFF && look->state != 'R') {
         t->slept_run_ns = look->run_ns; /* its switches may be of an earlier look */
     }
@@ -485,7 +492,7 @@ static kymo_err add(kymo_dispatch *d, struct target *t, uint32_t *number)
         t->slept_run_ns = look.run_ns - (SLEEPER_PERIODS - NEW_PERIODS) * d->period_ns;
         t->voluntary = look.voluntary;
     }
-    t->share = (double)d->period_ns < SHARE_FIRST_NS ? (double)d->period_ns / SHARE_FIRST_NS : 1;
+    t->share = first_share(d);
     d->targets.data[at] = t;
     *number = (uint32_t)at;
     return KYMO_OK;

@@ -69,7 +69,7 @@ void kymo_host_disarm(kymo_host *h, uint32_t number)
     a->dispatched = 0;
 }
 
-/* From now on the kernel's tick tells when the thread is sampled, so its weights are evened out.
+/* From now on a tick tells when the thread is sampled, so its weights are evened out.
  * Counts it if that is new. Returns whether it could be said: of a thread that is not drained yet
  * it cannot. */
 static int set_by_tick(kymo_host *h, uint32_t number, uint32_t *count)
@@ -278,8 +278,11 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                 (void)dispatch(h, i); /* else it keeps its timer */
             }
         }
-        if (a->is_refused && set_by_tick(h, i, &h->config.tick_threads->refused))
-            a->is_refused = 0;
+        /* Also one that perf was not asked for: in another pid namespace, by a signal that is for
+         * timers alone, or where /proc tells nothing. */
+        if (a->fd < 0 && !a->is_by_tick)
+            a->is_by_tick = set_by_tick(
+                h, i, a->is_refused ? &h->config.tick_threads->refused : &(uint32_t){0});
         choose_event(h, i, now_ns);
     }
     return KYMO_OK;

@@ -18,7 +18,7 @@
 
 int kymo_host_may_send(const kymo_host *h)
 {
-    return h->signal != 0 && !h->signal_lost && (h->signal < SIGRTMIN || h->config.signal_fixed);
+    return h->signal != 0 && !h->signal_lost && h->signal < SIGRTMIN;
 }
 
 static kymo_err say(const kymo_host *h, uint64_t now_ns, kymo_event_severity severity,

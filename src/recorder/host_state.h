@@ -36,7 +36,8 @@ struct kymo_host_slot {
     uint32_t dispatched; /* its number with the dispatcher + 1; 0: it has none */
     int with_kernel;
     int switches_much;     /* and so has no event, but the timer beside it alone */
-    int is_refused;        /* by perf, which the recording is still to be told */
+    int is_refused;        /* by perf */
+    int is_by_tick;        /* has had samples by a tick; what ingest makes of it is settled */
     uint64_t seen_samples; /* at the last look, which may have been no check */
     uint32_t checks;
     uint64_t checked_samples;

@@ -33,10 +33,16 @@ kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *conf
     if (asked == KYMO_ENGINE_PERF && real_time)
         return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
                               "engine=perf takes no real-time signal: when the program's queue of "
-                              "signals is full, it would end the program; say engine=dispatch");
+                              "signals is full, it would end the program; say engine=timer");
+    /* One that comes from outside in the middle of an exec ends the new image, which has no handler
+     * yet. */
+    if (asked == KYMO_ENGINE_DISPATCH && real_time)
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                              "engine=dispatch takes no real-time signal: it would end a program "
+                              "that calls exec; say engine=timer");
     config->access = access;
-    const char *no_dispatch = NULL;
-    int can_dispatch = kymo_dispatch_probe(&no_dispatch);
+    const char *no_dispatch = "a real-time signal is for timers alone";
+    int can_dispatch = !real_time && kymo_dispatch_probe(&no_dispatch);
     if (asked == KYMO_ENGINE_DISPATCH && !can_dispatch && !kymo_watch_probe())
         return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
                               "engine=dispatch does not work here: this kernel does not tell who "
