@@ -11,8 +11,10 @@
  */
 #include "recorder/tree.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -221,12 +223,12 @@ static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
     return now_ns - image->replaced_ns >= FOLLOW_NS ? tell_replacement(image, now_ns) : KYMO_OK;
 }
 
-/* Where the kernel knows no pidfd: whether it is there still. */
+/* Where there was no pidfd to be had: whether it is there still. Not by /proc, for which there may
+ * be no descriptor either. */
 static int is_gone(const struct kymo_tree_image *image)
 {
-    uint64_t cpu_ns;
-    return image->end.fd < 0 && image->pid != image->tree->program &&
-           !kymo_task_cpu_ns(image->pid, image->pid, &cpu_ns);
+    return image->end.fd < 0 && image->pid != image->tree->program && kill(image->pid, 0) != 0 &&
+           errno == ESRCH;
 }
 
 kymo_err kymo_tree_round(kymo_tree *t)
