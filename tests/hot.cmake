@@ -84,3 +84,6 @@ add_test(NAME integration.seen.children.ways
 foreach(what failures large threads)
     kymo_seen_test(children.${what} "" children ${what})
 endforeach()
+
+kymo_looker(environment_changes)
+kymo_seen_test(environment_changes "" environment_changes)

@@ -5,6 +5,10 @@
  * A child of vfork runs here on its parent's stack and in its memory: nothing static is written,
  * and a mapping that an exec leaves behind stays in the parent for good. So also a large
  * environment goes on the stack where that is known to have room; the mapping is for what is left.
+ *
+ * Other threads set variables meanwhile: libc hands the array to the kernel, which counts and
+ * copies in one go. So it is measured, and copied within what was measured; one that has grown in
+ * between goes without us.
  */
 #include "capture/exec_pass.h"
 
@@ -23,7 +27,7 @@
 #define ATTACH KYMO_ATTACH_ENV "="
 
 enum {
-    ALWAYS_ON_STACK = 4096, /* bytes: some 400 variables */
+    ALWAYS_ON_STACK = 2048, /* bytes: some 200 variables */
     STACK_LEFT = 65536,     /* that a larger one must leave to exec itself and to handlers */
 };
 
@@ -45,36 +49,47 @@ static void refused(enum kymo_refusal_reason reason, const char *file)
     kymo_refusal_write(kymo_family.header, (int32_t)kymo_raw_getpid(), reason, file);
 }
 
-size_t kymo_exec_env_bytes(const char *file, enum kymo_exec_lookup lookup, char *const *envp)
+int kymo_exec_is_recordable(const char *file, enum kymo_exec_lookup lookup)
 {
     enum kymo_refusal_reason reason;
+    switch (kymo_exec_judge(file, lookup, &reason)) {
+    case KYMO_EXEC_RECORDABLE:
+        return 1;
+    case KYMO_EXEC_REFUSED:
+        refused(reason, file);
+        break;
+    case KYMO_EXEC_UNKNOWN:
+        break;
+    }
+    return 0;
+}
+
+/* What is ours of an environment, but for the array's entries. */
+static size_t own_bytes(void)
+{
+    return sizeof PRELOAD + strlen(kymo_family.library) + 1 + sizeof ATTACH +
+           strlen(kymo_family.attach_name) + sizeof KYMO_ATTACH_CHILD;
+}
+
+size_t kymo_exec_env_bytes(const char *file, char *const *envp)
+{
     size_t n = 0;
     size_t preload = 0;
     if (!file || !kymo_family_is_followed())
         return 0;
-    for (; envp && envp[n]; n++) {
+    for (const char *entry; envp && (entry = kymo_load_relaxed(&envp[n])); n++) {
         /* The program is a recorder itself, and this is for what it records. */
-        if (begins_with(envp[n], ATTACH, sizeof ATTACH - 1))
+        if (begins_with(entry, ATTACH, sizeof ATTACH - 1))
             return 0;
-        if (begins_with(envp[n], PRELOAD, sizeof PRELOAD - 1))
-            preload = strlen(envp[n] + sizeof PRELOAD - 1);
+        if (begins_with(entry, PRELOAD, sizeof PRELOAD - 1))
+            preload = strlen(entry + sizeof PRELOAD - 1);
     }
     if (is_behind_filter()) {
         kymo_refusal_write(kymo_family.header, (int32_t)kymo_family.header->pid,
                            KYMO_REFUSAL_FILTER, file);
         return 0;
     }
-    switch (kymo_exec_judge(file, lookup, &reason)) {
-    case KYMO_EXEC_RECORDABLE:
-        break;
-    case KYMO_EXEC_REFUSED:
-        refused(reason, file);
-        return 0;
-    case KYMO_EXEC_UNKNOWN:
-        return 0;
-    }
-    return (n + 3) * sizeof *envp + sizeof PRELOAD + strlen(kymo_family.library) + 1 + preload +
-           sizeof ATTACH + strlen(kymo_family.attach_name) + sizeof KYMO_ATTACH_CHILD;
+    return (n + 3) * sizeof *envp + own_bytes() + preload;
 }
 
 /* Appends text with its end; returns where that is. */
@@ -85,38 +100,43 @@ static char *put(char *to, const char *text)
     return to + len;
 }
 
-/* Which entry is the LD_PRELOAD that the loader takes, the last one; *n: of how many. n if there is
- * none. */
-static size_t find_preload(char *const *envp, size_t *n)
-{
-    size_t found = SIZE_MAX;
-    for (*n = 0; envp && envp[*n]; ++*n)
-        if (begins_with(envp[*n], PRELOAD, sizeof PRELOAD - 1))
-            found = *n;
-    return found != SIZE_MAX ? found : *n;
-}
-
+/* The one that the loader takes is the last. */
 char *kymo_exec_env_preload(char *const *envp)
 {
-    size_t n;
-    size_t theirs = find_preload(envp, &n);
-    return theirs < n ? envp[theirs] : NULL;
+    char *found = NULL;
+    for (char *entry; envp && (entry = kymo_load_relaxed(envp)); envp++)
+        if (begins_with(entry, PRELOAD, sizeof PRELOAD - 1))
+            found = entry;
+    return found;
 }
 
-char **kymo_exec_env_write(char *const *envp, void *memory)
+char **kymo_exec_env_write(char *const *envp, void *memory, size_t bytes)
 {
     char **env = memory;
-    size_t n;
-    size_t theirs = find_preload(envp, &n);
-    for (size_t i = 0; i < n; i++)
-        env[i] = envp[i];
+    size_t room = bytes - own_bytes();
+    size_t theirs = SIZE_MAX;
+    size_t n = 0;
+    /* Each entry is read once, and from here on the copy counts. */
+    for (char *entry; envp && (entry = kymo_load_relaxed(&envp[n])); n++) {
+        if ((n + 4) * sizeof *env > room)
+            return NULL;
+        env[n] = entry;
+        if (begins_with(entry, PRELOAD, sizeof PRELOAD - 1))
+            theirs = n;
+    }
+    const char *rest = theirs != SIZE_MAX ? env[theirs] + sizeof PRELOAD - 1 : "";
+    size_t rest_len = strlen(rest);
+    if ((n + 3) * sizeof *env + rest_len > room)
+        return NULL;
     char *attach = (char *)(env + n + 3);
     char *preload = put(put(put(attach, ATTACH), kymo_family.attach_name), KYMO_ATTACH_CHILD) + 1;
     char *end = put(put(preload, PRELOAD), kymo_family.library);
     /* Where the program has one, ours goes in its place and before what it names: taking it out
      * again leaves everything as and where it was. */
-    if (theirs < n) {
-        put(put(end, ":"), envp[theirs] + sizeof PRELOAD - 1);
+    if (theirs != SIZE_MAX) {
+        end = put(end, ":");
+        memcpy(end, rest, rest_len);
+        end[rest_len] = '\0';
         env[theirs] = preload;
     } else {
         env[n++] = preload;
@@ -135,12 +155,6 @@ static int stack_has(size_t bytes)
            here - t->stack.lo > (uint64_t)bytes + STACK_LEFT;
 }
 
-static KYMO_NOINLINE int call_on_stack(size_t bytes, char *const *envp, kymo_exec_call *call,
-                                       void *what)
-{
-    return call(what, kymo_exec_env_write(envp, alloca(bytes)));
-}
-
 /* Whether the call failed for what exec takes along. The kernel has a limit to that, and programs
  * that fill it to the last byte (xargs) know nothing of ours. */
 static int is_too_much(int result)
@@ -148,31 +162,61 @@ static int is_too_much(int result)
     return result == E2BIG || (result == -1 && errno == E2BIG);
 }
 
+struct pass {
+    const char *file;
+    enum kymo_exec_lookup lookup;
+    char *const *envp;
+    kymo_exec_call *call;
+    void *what;
+    int result;
+};
+
+/* The call with ours, in so much memory. Returns 0 if it is to be made without. The environment is
+ * copied before the file is looked at, which takes a hundred times as long. */
+static int is_done_in(void *memory, size_t bytes, struct pass *p)
+{
+    char **env = kymo_exec_env_write(p->envp, memory, bytes);
+    if (!env) {
+        refused(KYMO_REFUSAL_ENVIRONMENT, p->file);
+        return 0;
+    }
+    if (!kymo_exec_is_recordable(p->file, p->lookup))
+        return 0;
+    kymo_family_count();
+    p->result = p->call(p->what, env);
+    if (!is_too_much(p->result))
+        return 1;
+    refused(KYMO_REFUSAL_ENVIRONMENT, p->file);
+    return 0;
+}
+
+static KYMO_NOINLINE int is_done_on_stack(size_t bytes, struct pass *p)
+{
+    return is_done_in(alloca(bytes), bytes, p);
+}
+
+static int is_done_in_mapping(size_t bytes, struct pass *p)
+{
+    long map = kymo_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map < 0 && map > -4096) {
+        refused(KYMO_REFUSAL_ENVIRONMENT, p->file);
+        return 0;
+    }
+    int is_done = is_done_in((void *)map, bytes, p);
+    (void)kymo_syscall3(SYS_munmap, map, (long)bytes, 0);
+    return is_done;
+}
+
 int kymo_exec_pass(const char *file, enum kymo_exec_lookup lookup, char *const *envp,
                    kymo_exec_call *call, void *what)
 {
-    envp = kymo_spawn_hooks_program_env(envp);
-    size_t bytes = kymo_exec_env_bytes(file, lookup, envp);
-    if (bytes == 0)
-        return call(what, envp);
-    int result;
+    struct pass p = {file, lookup, kymo_spawn_hooks_program_env(envp), call, what, 0};
+    size_t bytes = kymo_exec_env_bytes(file, p.envp);
     int saved = errno;
-    kymo_family_count();
-    if (bytes <= ALWAYS_ON_STACK || stack_has(bytes)) {
-        result = call_on_stack(bytes, envp, call, what);
-    } else {
-        long map = kymo_syscall6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (map < 0 && map > -4096) {
-            refused(KYMO_REFUSAL_ENVIRONMENT, file);
-            return call(what, envp);
-        }
-        result = call(what, kymo_exec_env_write(envp, (void *)map));
-        (void)kymo_syscall3(SYS_munmap, map, (long)bytes, 0);
-    }
-    if (!is_too_much(result))
-        return result;
-    refused(KYMO_REFUSAL_ENVIRONMENT, file);
+    if (bytes > 0 && (bytes <= ALWAYS_ON_STACK || stack_has(bytes) ? is_done_on_stack(bytes, &p)
+                                                                   : is_done_in_mapping(bytes, &p)))
+        return p.result;
     errno = saved;
-    return call(what, envp);
+    return call(what, p.envp);
 }

@@ -26,11 +26,14 @@ typedef int kymo_exec_call(void *what, char *const *env);
 KYMO_SIGNAL_SAFE int kymo_exec_pass(const char *file, enum kymo_exec_lookup lookup,
                                     char *const *envp, kymo_exec_call *call, void *what);
 
-/* The same in two steps, for who needs the array to live longer: the bytes that it takes (0: the
- * program is not to get ours), and the array, written to as much aligned memory. */
-KYMO_SIGNAL_SAFE size_t kymo_exec_env_bytes(const char *file, enum kymo_exec_lookup lookup,
-                                            char *const *envp);
-KYMO_SIGNAL_SAFE char **kymo_exec_env_write(char *const *envp, void *memory);
+/* The same in steps, for who needs the array to live longer. Whether the program is to be recorded;
+ * one that cannot be is listed. */
+KYMO_SIGNAL_SAFE int kymo_exec_is_recordable(const char *file, enum kymo_exec_lookup lookup);
+/* The bytes that the array takes; 0: whatever the program is, it is not to get ours. */
+KYMO_SIGNAL_SAFE size_t kymo_exec_env_bytes(const char *file, char *const *envp);
+/* The array, written to so much aligned memory; NULL if another thread has made the environment
+ * larger since it was measured. */
+KYMO_SIGNAL_SAFE char **kymo_exec_env_write(char *const *envp, void *memory, size_t bytes);
 /* The entry that write puts another LD_PRELOAD in the place of; NULL: none. */
 KYMO_SIGNAL_SAFE char *kymo_exec_env_preload(char *const *envp);
 

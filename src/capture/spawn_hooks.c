@@ -211,10 +211,15 @@ static struct {
     size_t bytes;
 } swapped;
 
-/* An array with ours, or NULL. */
-static char **environment_with_ours(void)
+/* An array with ours, or NULL. The environment is taken after the look at the shell: a variable
+ * that is set between the copy and the moment when that stands there would be lost. */
+static char **environment_with_ours(char ***program)
 {
-    size_t bytes = kymo_exec_env_bytes(SHELL, KYMO_EXEC_PATH, environ);
+    if (kymo_exec_env_bytes(SHELL, kymo_load_relaxed(&environ)) == 0 ||
+        !kymo_exec_is_recordable(SHELL, KYMO_EXEC_PATH))
+        return NULL;
+    *program = kymo_load_relaxed(&environ);
+    size_t bytes = kymo_exec_env_bytes(SHELL, *program);
     if (bytes == 0)
         return NULL;
     if (bytes > swapped.bytes) {
@@ -225,7 +230,7 @@ static char **environment_with_ours(void)
         swapped.ours = (char **)map;
         swapped.bytes = bytes * 2;
     }
-    return kymo_exec_env_write(environ, swapped.ours);
+    return kymo_exec_env_write(*program, swapped.ours, swapped.bytes);
 }
 
 static int is_ours(const char *entry)
@@ -276,13 +281,15 @@ KYMO_HOOK FILE *popen(const char *command, const char *mode)
     if (!kymo_family_is_followed())
         return real(command, mode);
     lock(&swapped.lock);
-    char **env = environment_with_ours();
+    char **program = NULL;
+    char **env = environment_with_ours(&program);
     if (env) {
         kymo_family_count();
-        swapped.program = environ;
-        swapped.preload = kymo_exec_env_preload(environ);
+        swapped.program = program;
+        swapped.preload = kymo_exec_env_preload(program);
         kymo_store_release(&swapped.is_there, 1);
-        kymo_store_release(&environ, env);
+        /* Not in the place of one that another thread has put there meanwhile. */
+        (void)kymo_cas_acq_rel(&environ, &program, env);
     }
     uint64_t ignored = kymo_signal_ignore();
     uint64_t held = kymo_mask_settle();
