@@ -9,8 +9,9 @@
  * Signals:  not for handlers
  *
  * The drain numbers the stacks and modules that it finds in the session from 0; those from outside
- * are numbered from KYMO_WALL_FIRST on (those with the kernel's part from 0x80000000). A module may
- * so have two numbers; who reads the recording finds that they are the same.
+ * are numbered from KYMO_WALL_FIRST on (those with the kernel's part from 0x80000000), modules up
+ * to KYMO_JIT_FIRST_MODULE. A module may so have two numbers; who reads the recording finds that
+ * they are the same.
  */
 #ifndef KYMO_RECORDER_WALL_STACKS_H
 #define KYMO_RECORDER_WALL_STACKS_H

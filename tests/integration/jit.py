@@ -10,7 +10,8 @@ import pathlib
 import shutil
 import subprocess
 
-from kymotest import add_case, check, check_close, folder, main, perf_works, record, run, say, skip
+from kymotest import (WORKLOADS, add_case, check, check_close, folder, main, perf_works, record, run,
+                      say, skip)
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent / "workloads"
 # Samples that make three points more than three standard deviations.
@@ -78,6 +79,24 @@ def node(options, *arguments):
     return recording
 
 
+def node_wall():
+    """Wall time finds modules of its own, one more by a library that waits; V8's built-in code, which
+    is mapped twice, has its names all the same."""
+    cwd = folder()
+    (cwd / "load.js").write_text("""try { process.dlopen({exports: {}}, process.env.LIBRARY) }
+catch (error) { if (!/self-register/.test(error.message)) throw error }""")
+    recording = record([program("node"), "--perf-basic-prof", "--require", cwd / "load.js",
+                        SOURCES / "jit_shares.js", SECONDS], options=["--wall=10ms"], cwd=cwd,
+                       env=dict(os.environ, LIBRARY=str(WORKLOADS / "liblibrary_waits.so")))
+    check(recording.result.status == 0, recording.result.stderr)
+    for mode in ("cpu", "wall"):
+        report = recording.report("--mode", mode)
+        check_named(report, 0.98)
+    said = run([recording.kymo, "report", recording.path]).stderr
+    check("inconsistent" not in said, said)
+    check(report.inclusive_s("sleep_in_library") > 0, "the library was not seen to wait")
+
+
 def node_jitdump():
     recording = node(["--perf-prof"])
     lines = {f["line"] for f in recording.report("--by", "line").rows("light")}
@@ -112,6 +131,7 @@ def java():
 
 add_case("node_perf_map", node, ["--perf-basic-prof"])
 add_case("node_map_removed_at_exit", node, ["--perf-basic-prof"], "remove-map")
+add_case("node_wall", node_wall)
 add_case("node_jitdump", node_jitdump)
 add_case("php_perf_map", php, 16)
 add_case("php_jitdump", php, 32)

@@ -211,7 +211,7 @@ static void code_that_is_mapped_twice_is_told(void **state)
     char expected[512];
     /* 0x4000 of the file is 0x404000 of the module, 0x14000 of the ELF file. */
     snprintf(expected, sizeof expected,
-             "module 3221225472 process=3 start=%#llx end=%#llx bias=%#llx offset=0x4000 load=0 "
+             "module 3758096384 process=3 start=%#llx end=%#llx bias=%#llx offset=0x4000 load=0 "
              "main=0 build_id=01020304 path=\"%s\"\n",
              (unsigned long long)(uintptr_t)map, (unsigned long long)(uintptr_t)map + 8192,
              (unsigned long long)(uintptr_t)map - 0x14000, path);
