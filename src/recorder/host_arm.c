@@ -37,6 +37,7 @@
 #define FIRST_CHECK_SAMPLES 2u /* what costs most is to be seen soon */
 #define CHECK_NS 20000000u
 #define SHORT_RUN_NS 500000u
+#define DISPATCH_AGAIN_NS 100000000u
 
 void kymo_host_call_thread(const kymo_host *h, pid_t tid)
 {
@@ -284,6 +285,12 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
             a->is_by_tick = set_by_tick(
                 h, i, a->is_refused ? &h->config.tick_threads->refused : &(uint32_t){0});
         choose_event(h, i, now_ns);
+        /* One that could not be looked at, since it moved at each try. */
+        if (h->config.engine == KYMO_SESSION_DISPATCH && !a->dispatched &&
+            now_ns >= a->checked_ns + DISPATCH_AGAIN_NS) {
+            a->checked_ns = now_ns;
+            (void)dispatch(h, i);
+        }
     }
     return KYMO_OK;
 }

@@ -67,6 +67,7 @@ struct kymo_wall {
     int asks_running;                  /* for want of CPU samples */
     KYMO_VEC(struct thread *) drained; /* by the drain's number; NULL: ended */
     KYMO_VEC(struct thread *) strangers;
+    uint32_t alive;                /* of both */
     uint64_t now_ns;               /* this tick's */
     uint64_t ticks_ns[TICKS_KEPT]; /* by the round of watch */
     uint64_t flushed_ns;
@@ -280,6 +281,15 @@ static void on_seen(void *context, void *user, const struct kymo_watch_look *now
     w->err = look(w, t, now);
 }
 
+/* A thread whose figures moved at each try, or for which there was no descriptor, is tried again
+ * when runs are flushed; of one that is gone the drain tells. */
+static kymo_err watch(kymo_wall *w, struct thread *t)
+{
+    kymo_err err = kymo_watch_add(w->watch, t->memory.tid, t, &t->entry);
+    t->is_watched = err == KYMO_OK;
+    return err == KYMO_E_NOMEM ? err : KYMO_OK;
+}
+
 /* What lasts is written up to a tick before the last at which it surely did: by now the thread may
  * be gone, which the drain tells. */
 static kymo_err flush_runs(kymo_wall *w)
@@ -290,6 +300,8 @@ static kymo_err flush_runs(kymo_wall *w)
         if (!t)
             continue;
         KYMO_TRY(put_held(w, t));
+        if (!t->is_watched)
+            KYMO_TRY(watch(w, t));
         KYMO_TRY(kymo_wall_running_flush(&t->running, w->now_ns - FLUSH_NS, &t->sink));
         uint64_t unmoved = t->is_watched ? kymo_watch_unmoved_round(w->watch, t->entry) : 0;
         if (unmoved > 0) {
@@ -310,7 +322,7 @@ kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
     kymo_watch_round(w->watch, on_seen, w);
     if (kymo_watch_is_active(w->watch))
         kymo_wall_ticks_moved(&w->shared->ticks);
-    w->finder.looks += w->drained.len + w->strangers.len;
+    w->finder.looks += w->alive;
     if (w->err == KYMO_OK && now_ns - w->flushed_ns >= FLUSH_NS) {
         w->flushed_ns = now_ns;
         w->err = flush_runs(w);
@@ -333,12 +345,12 @@ static kymo_err add_thread(kymo_wall *w, uint32_t thread, pid_t tid, uint64_t st
         .memory = {.tid = tid, .call = -1},
         .sink = {put_running, t},
     };
-    kymo_err err = kymo_watch_add(w->watch, tid, t, &t->entry);
-    t->is_watched = err == KYMO_OK;
-    if (err == KYMO_E_NOMEM) {
+    kymo_err err = watch(w, t);
+    if (err != KYMO_OK) {
         free(t);
         return err;
     }
+    w->alive++;
     *out = t;
     return KYMO_OK;
 }
@@ -363,6 +375,7 @@ static kymo_err end_thread(kymo_wall *w, struct thread *t, uint64_t end_ns)
         kymo_watch_remove(w->watch, t->entry);
     kymo_wall_memory_deinit(&t->memory);
     free(t);
+    w->alive--;
     return err;
 }
 

@@ -385,9 +385,9 @@ kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *out)
                        .user = user};
     if (!look_at(w, &t, 0)) {
         int fd = open_file(w, tid, "schedstat");
-        int there = fd >= 0;
+        int there = fd >= 0 || errno == EMFILE || errno == ENFILE;
         close_files(&t);
-        if (there)
+        if (fd >= 0)
             close(fd);
         return there ? KYMO_E_IO : KYMO_E_NOT_FOUND;
     }
@@ -464,7 +464,10 @@ static void see(kymo_watch *w, uint32_t entry, double drawn, kymo_watch_seen *se
     t->looked = w->round;
     if (!look_at(w, t, drawn < 1)) {
         uint64_t run_ns, arrivals;
-        t->gone = (uint8_t)!read_schedstat(w, t, &run_ns, &arrivals);
+        errno = 0;
+        int is_read = read_schedstat(w, t, &run_ns, &arrivals);
+        /* Not for want of a descriptor. */
+        t->gone = (uint8_t)(!is_read && (errno == ENOENT || errno == ESRCH));
         return;
     }
     /* A copy: seen may look again. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -393,6 +394,46 @@ static void a_process(void **state)
     kymo_watch_destroy(w);
 }
 
+static void count_seen(void *context, void *user, const struct kymo_watch_look *look)
+{
+    (void)user;
+    (void)look;
+    ++*(unsigned *)context;
+}
+
+/* A thread that cannot be looked at for want of a descriptor has not gone. */
+static void no_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit usual, none, few;
+    uint32_t entry, other;
+    unsigned seen = 0;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(next >= 0);
+    close(next);
+    none = few = usual;
+    none.rlim_cur = (rlim_t)next;
+    few.rlim_cur = (rlim_t)next + 1;
+    set_thread(61, 100, 8, 'S', 5, 3);
+    set_thread(62, 100, 8, 'S', 5, 3);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    kymo_watch *w = make_watch(); /* it keeps none */
+    assert_int_equal(kymo_watch_add(w, 61, NULL, &entry), KYMO_OK);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    kymo_err err = kymo_watch_add(w, 62, NULL, &other);
+    for (int i = 0; i < 100; i++)
+        kymo_watch_round(w, count_seen, &seen);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(err, KYMO_E_IO);
+    assert_int_equal(seen, 0);
+    set_thread(61, 200, 9, 'S', 6, 3);
+    kymo_watch_round(w, count_seen, &seen);
+    assert_int_equal(seen, 1);
+    assert_int_equal(kymo_watch_add(w, 62, NULL, &other), KYMO_OK);
+    kymo_watch_destroy(w);
+}
+
 static void the_probe(void **state)
 {
     (void)state;
@@ -426,7 +467,7 @@ int main(void)
         cmocka_unit_test(places),         cmocka_unit_test(idle_threads),
         cmocka_unit_test(light_threads),  cmocka_unit_test(a_light_thread_at_work),
         cmocka_unit_test(looks_in_short), cmocka_unit_test(a_process),
-        cmocka_unit_test(the_probe),
+        cmocka_unit_test(no_descriptors), cmocka_unit_test(the_probe),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
