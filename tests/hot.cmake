@@ -87,3 +87,8 @@ endforeach()
 
 kymo_looker(environment_changes)
 kymo_seen_test(environment_changes "" environment_changes)
+
+# Files of the hot half, each alone: what it calls of others is in its test.
+kymo_unit_test(exec_target kymo_sys)
+target_sources(test_exec_target PRIVATE
+    ${CMAKE_SOURCE_DIR}/src/capture/exec_target.c ${CMAKE_SOURCE_DIR}/src/capture/family.c)

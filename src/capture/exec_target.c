@@ -215,7 +215,10 @@ static enum kymo_exec_verdict judge_in_path(const char *file, int shell_reads_te
     for (const char *dir = dirs;; dir++) {
         const char *end = strchrnul(dir, ':');
         size_t len = (size_t)(end - dir);
-        if (file_len > 0 && len + 1 + file_len < sizeof candidate) {
+        /* It may be there; then what a later folder has says nothing of it. */
+        if (len + 1 + file_len >= sizeof candidate)
+            return KYMO_EXEC_UNKNOWN;
+        if (file_len > 0) {
             /* An empty element is the current folder. */
             memcpy(candidate, dir, len);
             candidate[len] = '/';
