@@ -92,3 +92,13 @@ kymo_seen_test(environment_changes "" environment_changes)
 kymo_unit_test(exec_target kymo_sys)
 target_sources(test_exec_target PRIVATE
     ${CMAKE_SOURCE_DIR}/src/capture/exec_target.c ${CMAKE_SOURCE_DIR}/src/capture/family.c)
+kymo_unit_test(signal_move kymo_base Threads::Threads)
+target_sources(test_signal_move PRIVATE
+    ${CMAKE_SOURCE_DIR}/src/capture/signal_move.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c)
+# These hooks stand in front of functions that a sanitizer's runtime has its own of.
+if(NOT KYMO_SANITIZE)
+    kymo_unit_test(mask_hooks kymo_base Threads::Threads)
+    target_sources(test_mask_hooks PRIVATE
+        ${CMAKE_SOURCE_DIR}/src/capture/mask_hooks.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c)
+    target_link_libraries(test_mask_hooks PRIVATE ${CMAKE_DL_LIBS})
+endif()

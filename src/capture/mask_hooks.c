@@ -338,9 +338,12 @@ KYMO_HOOK int sigwait(const sigset_t *restrict set, int *restrict result)
     return 0;
 }
 
-/* The rest of a time limit that began at start_ns. */
+/* The rest of a time limit that began at start_ns. One that nanoseconds cannot count is for ever.
+ */
 static struct timespec rest_of(const struct timespec *limit, uint64_t start_ns)
 {
+    if (limit->tv_sec > INT64_MAX / 1000000000 - 1)
+        return *limit;
     uint64_t all_ns = (uint64_t)limit->tv_sec * 1000000000u + (uint64_t)limit->tv_nsec;
     uint64_t spent_ns = kymo_clock_ns(CLOCK_MONOTONIC) - start_ns;
     uint64_t rest_ns = spent_ns < all_ns ? all_ns - spent_ns : 0;
@@ -374,10 +377,15 @@ KYMO_HOOK int signalfd(int fd, const sigset_t *set, int flags)
 {
     signalfd_fn *real = KYMO_REAL(real_signalfd, signalfd_fn, "signalfd");
     struct kymo_process *p = concerned(set);
-    if (!p || !p->signal || !(bits_of(set) & KYMO_SIGNAL_BIT(p->signal)) || kymo_is_quiet(p) ||
-        !kymo_mask_is_of_all(bits_of(set)))
+    uint64_t asked = p ? bits_of(set) : 0;
+    int signo = p ? kymo_load_relaxed(&p->signal) : 0;
+    if (!signo || !(asked & KYMO_SIGNAL_BIT(signo)) || kymo_is_quiet(p) ||
+        !kymo_mask_is_of_all(asked))
         return real(fd, set, flags);
+    /* The descriptor has all the others: a later move to one of them would be seen there. */
+    uint64_t others = asked & ~KYMO_SIGNAL_BIT(signo);
+    kymo_signal_note_use(others);
     sigset_t without = *set;
-    set_bits(&without, bits_of(set) & ~KYMO_SIGNAL_BIT(p->signal));
+    set_bits(&without, others);
     return real(fd, &without, flags);
 }
