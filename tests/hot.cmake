@@ -101,4 +101,7 @@ if(NOT KYMO_SANITIZE)
     target_sources(test_mask_hooks PRIVATE
         ${CMAKE_SOURCE_DIR}/src/capture/mask_hooks.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c)
     target_link_libraries(test_mask_hooks PRIVATE ${CMAKE_DL_LIBS})
+    kymo_unit_test(signal_hooks kymo_base Threads::Threads)
+    target_sources(test_signal_hooks PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/signal_hooks.c)
+    target_link_libraries(test_signal_hooks PRIVATE ${CMAKE_DL_LIBS})
 endif()

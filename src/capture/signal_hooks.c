@@ -51,8 +51,12 @@ static int act(int signo, const struct sigaction *action, struct sigaction *old)
 {
     sigaction_fn *real = KYMO_REAL(real_sigaction, sigaction_fn, "sigaction");
     struct kymo_process *p = kymo_process_here();
-    int own = kymo_own_signal_find(signo);
     int handles = action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+    /* Before it is asked whether the signal is one of ours: from here on no other thread moves
+     * there, whose handler the real call would take away. */
+    if (handles && p && signo > 0 && signo < NSIG)
+        kymo_signal_leave(p, KYMO_SIGNAL_BIT(signo));
+    int own = kymo_own_signal_find(signo);
     if (own >= 0 && !p && kymo_fork_is_pending()) {
         /* Our handler waits in this child, and goes on to; unless the program wants the signal. */
         if (!handles) {
@@ -61,6 +65,8 @@ static int act(int signo, const struct sigaction *action, struct sigaction *old)
         }
         kymo_fork_attach_now();
         p = kymo_process_here();
+        if (p)
+            kymo_signal_leave(p, KYMO_SIGNAL_BIT(signo));
     }
     if (own < 0 || !p || !kymo_signal_process_is_own(p)) {
         int result = real(signo, action, old);
@@ -75,8 +81,6 @@ static int act(int signo, const struct sigaction *action, struct sigaction *old)
     if (action) {
         struct kymo_program_action now = kymo_program_action_of(action);
         struct kymo_signal_hold hold;
-        if (handles)
-            kymo_signal_leave(p, KYMO_SIGNAL_BIT(signo));
         kymo_signal_lock(p, &hold);
         before = kymo_program_action_get(own, NULL);
         kymo_program_action_set(own, &now);
