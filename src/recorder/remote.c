@@ -3,9 +3,10 @@
  * remote.c - see remote.h.
  *
  * Modules are found as the loader would: the mappings of a file that begin with its ELF header,
- * read from the process's memory, say where the rest lies. Their .eh_frame is read once for each
- * build-id and kept. It is taken from memory and not from the file: the file may have been
- * replaced, or be one that is not to be seen from here.
+ * read from the process's memory, say where the rest lies. A program that reads such a file maps it
+ * as it is, and what the headers promise is not there: so code must be where they say. Their
+ * .eh_frame is read once for each build-id and kept. It is taken from memory and not from the file:
+ * the file may have been replaced, or be one that is not to be seen from here.
  *
  * A walk reads a few KiB of the stack from the stack pointer up, and begins again with more when it
  * comes to their end: most stacks of waiting threads are short.
@@ -167,20 +168,44 @@ static void drop_module(struct module *m)
     free(m->public.path);
 }
 
-/* The module whose ELF header the mapping begins with; one that was known stays as it is. */
-static kymo_err take_module(kymo_remote *r, const struct kymo_remote_mapping *mapping)
+/* What may be a module: a mapping begins with its ELF header. path is NULL if there is none. */
+struct candidate {
+    struct module module;
+    struct kymo_address_range notes[KYMO_REMOTE_NOTES];
+    struct kymo_address_range frames; /* the segment that has them */
+};
+
+static kymo_err read_header(const kymo_remote *r, const struct kymo_remote_mapping *mapping,
+                            struct candidate *c)
 {
     unsigned char page[PAGE];
-    struct module m = {.public = {.number = UINT32_MAX}, .seen = 1};
-    struct kymo_address_range notes[KYMO_REMOTE_NOTES];
-    struct kymo_address_range segment;
     size_t have = read_memory(r->pid, mapping->start, page, sizeof page);
-    if (!kymo_remote_parse_headers(page, have, mapping->start, &m.public, notes, &segment))
+    drop_module(&c->module);
+    c->module = (struct module){.public = {.number = UINT32_MAX}, .seen = 1};
+    if (!kymo_remote_parse_headers(page, have, mapping->start, &c->module.public, c->notes,
+                                   &c->frames))
         return KYMO_OK;
+    c->module.public.path = strdup(mapping->path);
+    return c->module.public.path ? KYMO_OK : KYMO_E_NOMEM;
+}
+
+static int has_code_in(const struct candidate *c, const struct kymo_remote_mapping *mapping)
+{
+    const struct kymo_remote_module *m = &c->module.public;
+    return m->path && mapping->is_executable && m->text_start >= mapping->start &&
+           m->text_start < mapping->end;
+}
+
+/* It is one; one that was known stays as it is. */
+static kymo_err take_module(kymo_remote *r, struct candidate *c)
+{
+    unsigned char page[PAGE];
+    struct module m = c->module;
+    c->module.public.path = NULL;
     for (uint32_t i = 0; i < KYMO_REMOTE_NOTES && m.public.build_id_len == 0; i++) {
-        uint64_t size = notes[i].hi - notes[i].lo;
-        size =
-            read_memory(r->pid, notes[i].lo, page, size < sizeof page ? (size_t)size : sizeof page);
+        uint64_t size = c->notes[i].hi - c->notes[i].lo;
+        size = read_memory(r->pid, c->notes[i].lo, page,
+                           size < sizeof page ? (size_t)size : sizeof page);
         kymo_remote_parse_note(page, (size_t)size, &m.public);
     }
     for (size_t i = 0; i < r->modules.len; i++) {
@@ -189,20 +214,20 @@ static kymo_err take_module(kymo_remote *r, const struct kymo_remote_mapping *ma
             old->public.map_end == m.public.map_end && old->public.bias == m.public.bias &&
             old->public.build_id_len == m.public.build_id_len &&
             memcmp(old->public.build_id, m.public.build_id, m.public.build_id_len) == 0 &&
-            strcmp(old->public.path, mapping->path) == 0) {
+            strcmp(old->public.path, m.public.path) == 0) {
             old->seen = 1;
+            drop_module(&m);
             return KYMO_OK;
         }
     }
-    if (r->modules.len >= MODULES_MAX)
-        return KYMO_OK;
-    m.public.path = strdup(mapping->path);
-    if (!m.public.path)
-        return KYMO_E_NOMEM;
-    read_frames(r, &m, &segment);
-    kymo_err err = kymo_vec_push(&r->modules, m);
-    if (err != KYMO_OK)
-        drop_module(&m);
+    kymo_err err = KYMO_OK;
+    if (r->modules.len < MODULES_MAX) {
+        read_frames(r, &m, &c->frames);
+        err = kymo_vec_push(&r->modules, m);
+        if (err == KYMO_OK)
+            return KYMO_OK;
+    }
+    drop_module(&m);
     return err;
 }
 
@@ -251,13 +276,20 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
         return errno == EACCES || errno == EPERM ? KYMO_E_PERMISSION : KYMO_E_NOT_FOUND;
     for (size_t i = 0; i < r->modules.len; i++)
         r->modules.data[i].seen = 0;
+    struct candidate c = {0};
     kymo_err err = KYMO_OK;
     while (err == KYMO_OK && getline(&line, &cap, f) > 0) {
         struct kymo_remote_mapping mapping;
-        if (kymo_remote_parse_mapping(line, &mapping) && mapping.offset == 0 &&
+        if (!kymo_remote_parse_mapping(line, &mapping))
+            continue;
+        /* Linkers put a small file's code into the page of its header, which is so mapped twice. */
+        if (!has_code_in(&c, &mapping) && mapping.offset == 0 &&
             (mapping.inode != 0 || strcmp(mapping.path, "[vdso]") == 0))
-            err = take_module(r, &mapping);
+            err = read_header(r, &mapping, &c);
+        if (err == KYMO_OK && has_code_in(&c, &mapping))
+            err = take_module(r, &c);
     }
+    drop_module(&c.module);
     free(line);
     fclose(f);
     size_t kept = 0;

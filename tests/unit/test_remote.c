@@ -6,11 +6,13 @@
  */
 #include "recorder/remote.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -347,6 +349,90 @@ static int teardown(void **state)
     return 0;
 }
 
+/* ---- modules ---- */
+
+#define FAKE_PAGE 4096u
+
+/* A file of one page: headers, a segment of two pages and code at this address. */
+static int make_elf(uint64_t text)
+{
+    unsigned char page[FAKE_PAGE] = {0};
+    Elf64_Ehdr eh = {.e_phoff = sizeof eh, .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2};
+    Elf64_Phdr ph[2] = {
+        {.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = FAKE_PAGE, .p_memsz = 2 * FAKE_PAGE},
+        {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = text % FAKE_PAGE, .p_vaddr = text},
+    };
+    ph[1].p_filesz = ph[1].p_memsz = 16;
+    memcpy(eh.e_ident, ELFMAG, SELFMAG);
+    memcpy(page, &eh, sizeof eh);
+    memcpy(page + sizeof eh, ph, sizeof ph);
+    int fd = (int)syscall(SYS_memfd_create, "elf", 1u); /* MFD_CLOEXEC */
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, page, sizeof page), sizeof page);
+    return fd;
+}
+
+static unsigned char *reserve(size_t pages)
+{
+    unsigned char *at =
+        mmap(NULL, pages * FAKE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED);
+    return at;
+}
+
+static void map_at(unsigned char *at, int fd, int access)
+{
+    assert_true(mmap(at, FAKE_PAGE, access, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED);
+}
+
+static const struct kymo_remote_module *module_at(const unsigned char *at)
+{
+    return kymo_remote_module_at(remote, (uint64_t)(uintptr_t)at);
+}
+
+/* A file that is mapped to be read promises more than is there, and has no code. */
+static void a_file_that_is_read_is_no_module(void **state)
+{
+    (void)state;
+    int fd = make_elf(0x400);
+    unsigned char *at = reserve(4);
+    map_at(at, fd, PROT_READ);
+    map_at(at + FAKE_PAGE, fd, PROT_READ | PROT_EXEC);
+    uint64_t generation = kymo_remote_generation(remote);
+    assert_int_equal(kymo_remote_refresh(remote), KYMO_OK);
+    assert_null(module_at(at + 0x400));
+    const struct kymo_remote_module *m = module_at(at + FAKE_PAGE + 0x400);
+    assert_non_null(m);
+    assert_int_equal(m->bias, (uintptr_t)at + FAKE_PAGE);
+    munmap(at, FAKE_PAGE);
+    assert_int_equal(kymo_remote_refresh(remote), KYMO_OK);
+    assert_int_equal(kymo_remote_generation(remote), generation);
+    munmap(at + FAKE_PAGE, 3 * FAKE_PAGE);
+    assert_int_equal(kymo_remote_refresh(remote), KYMO_OK);
+    assert_int_equal(kymo_remote_generation(remote), generation + 1);
+    close(fd);
+}
+
+/* Headers and code are in one page of the file, as lld makes small ones, and so mapped twice. */
+static void code_in_the_page_of_the_headers(void **state)
+{
+    (void)state;
+    int fd = make_elf(FAKE_PAGE + 0x400);
+    unsigned char *at = reserve(4);
+    map_at(at, fd, PROT_READ);
+    map_at(at + FAKE_PAGE, fd, PROT_READ | PROT_EXEC);
+    map_at(at + 2 * FAKE_PAGE, fd, PROT_READ | PROT_WRITE);
+    assert_int_equal(kymo_remote_refresh(remote), KYMO_OK);
+    const struct kymo_remote_module *m = module_at(at + FAKE_PAGE + 0x400);
+    assert_non_null(m);
+    assert_int_equal(m->bias, (uintptr_t)at);
+    assert_null(module_at(at + 2 * FAKE_PAGE));
+    munmap(at, 4 * FAKE_PAGE);
+    assert_int_equal(kymo_remote_refresh(remote), KYMO_OK);
+    assert_null(module_at(at + FAKE_PAGE + 0x400));
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +442,8 @@ int main(void)
         cmocka_unit_test(the_first_instructions_tell_the_frame_pointer),
         cmocka_unit_test(no_stack_is_no_stack),
         cmocka_unit_test(unwind_information_is_shared_by_build_id),
+        cmocka_unit_test(a_file_that_is_read_is_no_module),
+        cmocka_unit_test(code_in_the_page_of_the_headers),
         cmocka_unit_test(calls_are_parsed),
         cmocka_unit_test(mappings_are_parsed),
     };
