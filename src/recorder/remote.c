@@ -244,7 +244,10 @@ static kymo_err make_view(kymo_remote *r)
 {
     if (r->modules.len > 1)
         qsort(r->modules.data, r->modules.len, sizeof *r->modules.data, compare_modules);
+    /* Whatever becomes of it: what it named before may have moved, or be no more. */
+    r->view.count = 0;
     r->outside.len = 0;
+    kymo_walker_new_generation(&r->walker);
     uint64_t end = 0;
     for (size_t i = 0; i < r->modules.len; i++) {
         struct module *m = &r->modules.data[i];
@@ -261,7 +264,6 @@ static kymo_err make_view(kymo_remote *r)
     }
     r->view.modules = r->outside.data;
     r->view.count = (uint32_t)r->outside.len;
-    kymo_walker_new_generation(&r->walker);
     return KYMO_OK;
 }
 
@@ -301,7 +303,8 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
     }
     r->generation += kept != r->modules.len;
     r->modules.len = kept;
-    return err == KYMO_OK ? make_view(r) : err;
+    kymo_err viewed = make_view(r);
+    return err != KYMO_OK ? err : viewed;
 }
 
 struct kymo_remote_module *kymo_remote_module_at(kymo_remote *r, uint64_t pc)
