@@ -30,6 +30,7 @@
 #define PAGE 4096u
 #define FRAMES_MAX (64ull << 20) /* bytes of unwind information of one module */
 #define STORE_MAX (256ull << 20) /* of all that is kept */
+#define OWN_MAX (128ull << 20)   /* of one process's modules that are not */
 #define MODULES_MAX 4096u
 #define RED_ZONE 128u
 #define STACK_FIRST (8u << 10)
@@ -61,6 +62,7 @@ struct kymo_remote {
     kymo_remote_store *store;
     pid_t pid;
     uint64_t generation;
+    uint64_t own_bytes;              /* of its modules */
     uint64_t program;                /* where it begins to run */
     KYMO_VEC(struct module) modules; /* sorted */
     KYMO_VEC(struct kymo_outside_module) outside;
@@ -148,7 +150,7 @@ static void read_frames(kymo_remote *r, struct module *m, const struct kymo_addr
     if (head[1] != 0x1b || distance < 0)
         lo = segment->lo;
     uint64_t size = segment->hi - lo;
-    if (size > FRAMES_MAX)
+    if (size > FRAMES_MAX || r->own_bytes + size > OWN_MAX)
         return;
     unsigned char *data = malloc((size_t)size);
     size_t have = data ? read_memory(r->pid, lo, data, (size_t)size) : 0;
@@ -160,10 +162,14 @@ static void read_frames(kymo_remote *r, struct module *m, const struct kymo_addr
     m->image = (struct kymo_cfi_image){data, have, lo};
     if (have == size && keep(r->store, m))
         m->own = NULL;
+    else
+        r->own_bytes += have;
 }
 
-static void drop_module(struct module *m)
+static void drop_module(kymo_remote *r, struct module *m)
 {
+    if (m->own)
+        r->own_bytes -= m->image.size;
     free(m->own);
     free(m->public.path);
 }
@@ -175,12 +181,12 @@ struct candidate {
     struct kymo_address_range frames; /* the segment that has them */
 };
 
-static kymo_err read_header(const kymo_remote *r, const struct kymo_remote_mapping *mapping,
+static kymo_err read_header(kymo_remote *r, const struct kymo_remote_mapping *mapping,
                             struct candidate *c)
 {
     unsigned char page[PAGE];
     size_t have = read_memory(r->pid, mapping->start, page, sizeof page);
-    drop_module(&c->module);
+    drop_module(r, &c->module);
     c->module = (struct module){.public = {.number = UINT32_MAX}, .seen = 1};
     if (!kymo_remote_parse_headers(page, have, mapping->start, &c->module.public, c->notes,
                                    &c->frames))
@@ -216,7 +222,7 @@ static kymo_err take_module(kymo_remote *r, struct candidate *c)
             memcmp(old->public.build_id, m.public.build_id, m.public.build_id_len) == 0 &&
             strcmp(old->public.path, m.public.path) == 0) {
             old->seen = 1;
-            drop_module(&m);
+            drop_module(r, &m);
             return KYMO_OK;
         }
     }
@@ -227,7 +233,7 @@ static kymo_err take_module(kymo_remote *r, struct candidate *c)
         if (err == KYMO_OK)
             return KYMO_OK;
     }
-    drop_module(&m);
+    drop_module(r, &m);
     return err;
 }
 
@@ -291,7 +297,7 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
         if (err == KYMO_OK && has_code_in(&c, &mapping))
             err = take_module(r, &c);
     }
-    drop_module(&c.module);
+    drop_module(r, &c.module);
     free(line);
     fclose(f);
     size_t kept = 0;
@@ -299,7 +305,7 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
         if (r->modules.data[i].seen || err != KYMO_OK)
             r->modules.data[kept++] = r->modules.data[i];
         else
-            drop_module(&r->modules.data[i]);
+            drop_module(r, &r->modules.data[i]);
     }
     r->generation += kept != r->modules.len;
     r->modules.len = kept;
@@ -410,7 +416,7 @@ void kymo_remote_destroy(kymo_remote *r)
     if (!r)
         return;
     for (size_t i = 0; i < r->modules.len; i++)
-        drop_module(&r->modules.data[i]);
+        drop_module(r, &r->modules.data[i]);
     kymo_vec_deinit(&r->modules);
     kymo_vec_deinit(&r->outside);
     free(r->stack);

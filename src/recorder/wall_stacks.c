@@ -7,6 +7,13 @@
 
 #include "recorder/task.h"
 
+/* Of stacks that are kept: some 100 MiB with their index. A program that waits at ever new depths
+ * of a recursion would fill the memory; so at a limit all are forgotten, and told anew when they
+ * come again. */
+#define PCS_MAX (8u << 20)
+#define STACKS_MAX (1u << 20)
+#define IDS_MAX (KYMO_EVENT_NONE - KYMO_WALL_FIRST)
+
 /* ---- what threads wait in ---- */
 
 /* Made when the build is configured, from <sys/syscall.h>: KYMO_CALL(name) for each. */
@@ -136,9 +143,17 @@ kymo_err kymo_wall_stacks_get(struct kymo_wall_stacks *s, const uint64_t *pcs, s
             return KYMO_OK;
         }
     }
+    if (s->next_stack == IDS_MAX) {
+        *id = KYMO_EVENT_NONE;
+        return KYMO_OK;
+    }
+    if (s->pcs.len + n > PCS_MAX || s->stacks.len == STACKS_MAX) {
+        kymo_index_deinit(&s->index);
+        s->stacks.len = s->pcs.len = 0;
+    }
     at = (uint32_t)s->stacks.len;
     struct kymo_wall_stack stack = {
-        .id = KYMO_WALL_FIRST + at,
+        .id = KYMO_WALL_FIRST + s->next_stack++,
         .first = (uint32_t)s->pcs.len,
         .n = (uint32_t)n,
         .flags = (uint32_t)walk->end,

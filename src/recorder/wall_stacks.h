@@ -55,7 +55,7 @@ struct kymo_wall_stacks {
     uint32_t process;
     kymo_remote *remote;
     kymo_jit_code *jit; /* told of what is outside every module; may be NULL */
-    uint32_t next_module;
+    uint32_t next_module, next_stack;
     KYMO_VEC(struct kymo_wall_stack) stacks;
     KYMO_VEC(uint64_t) pcs;
     KYMO_VEC(kymo_event_frame) frames; /* scratch */

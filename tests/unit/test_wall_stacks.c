@@ -187,6 +187,37 @@ static void errors_are_forwarded(void **state)
     kymo_wall_stacks_deinit(&s);
 }
 
+/* A program that waits at ever new depths does not fill the memory: numbers go on, and what is kept
+ * has a bound. */
+static void what_is_kept_is_bounded(void **state)
+{
+    (void)state;
+    enum { STACKS = 2100 };
+    struct kymo_wall_stacks s = open_stacks();
+    static uint64_t pcs[DEPTH]; /* in no module */
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < STACKS; i++) {
+        pcs[0] = i + 1;
+        uint32_t id = get(&s, pcs, DEPTH, KYMO_WALK_COMPLETE);
+        first = i == 0 ? id : first;
+        assert_int_equal(id, first + i);
+        assert_true(s.pcs.cap * sizeof(uint64_t) <= 100u << 20);
+    }
+    assert_int_equal(told.stacks, STACKS);
+    /* The last ones are known still, and one that was forgotten is told under another number. */
+    assert_int_equal(get(&s, pcs, DEPTH, KYMO_WALK_COMPLETE), first + STACKS - 1);
+    pcs[0] = 1;
+    assert_int_equal(get(&s, pcs, DEPTH, KYMO_WALK_COMPLETE), first + STACKS);
+    assert_int_equal(told.stacks, STACKS + 1);
+    /* Short ones, of which there may be many. */
+    for (uint32_t i = 0; i < 1100000; i++) {
+        pcs[0] = 1 + i;
+        assert_int_equal(get(&s, pcs, 1, KYMO_WALK_COMPLETE), first + STACKS + 1 + i);
+    }
+    assert_true(s.stacks.cap * sizeof *s.stacks.data <= 40u << 20);
+    kymo_wall_stacks_deinit(&s);
+}
+
 /* ---- what threads wait in ---- */
 
 static void calls_have_names(void **state)
@@ -246,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_module_is_told_once_and_before),
         cmocka_unit_test(numbers_of_modules_do_not_meet),
         cmocka_unit_test(errors_are_forwarded),
+        cmocka_unit_test(what_is_kept_is_bounded),
         cmocka_unit_test(calls_have_names),
     };
     return cmocka_run_group_tests(tests, open_store, close_store);
