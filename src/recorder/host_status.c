@@ -27,6 +27,8 @@ static kymo_err stop_sending(kymo_host *h, uint64_t now_ns)
                                "default, by a system call of its own: from then on it was not "
                                "sampled";
     h->signal_lost = h->out.deaf = 1;
+    if (h->out.wall)
+        kymo_wall_set_deaf(h->out.wall);
     for (uint32_t i = 0; i < h->slots_seen; i++)
         kymo_host_disarm(h, i);
     kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};

@@ -507,6 +507,11 @@ void kymo_wall_destroy(kymo_wall *w)
     free(w);
 }
 
+void kymo_wall_set_deaf(kymo_wall *w)
+{
+    w->finder.is_deaf = 1;
+}
+
 uint64_t kymo_wall_disturbed(const kymo_wall *w)
 {
     return w->finder.disturbed;

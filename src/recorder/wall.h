@@ -55,6 +55,9 @@ kymo_err kymo_wall_tick(kymo_wall *wall, uint64_t now_ns);
 KYMO_NODISCARD
 kymo_err kymo_wall_finish(kymo_wall *wall, uint64_t end_ns);
 
+/* The process has no handler of ours any more: from now on no thread is asked for its stack. */
+void kymo_wall_set_deaf(kymo_wall *wall);
+
 /* Calls that returned EINTR since their threads were asked for their stacks. */
 uint64_t kymo_wall_disturbed(const kymo_wall *wall);
 

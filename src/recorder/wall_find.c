@@ -133,7 +133,7 @@ void kymo_wall_ask(struct kymo_wall_finder *f, pid_t tid)
     siginfo_t info = {.si_signo = (int)kymo_load_relaxed(&f->session->signal_now),
                       .si_code = KYMO_ASK_CODE};
     /* Any other would be deadly, if an exec came first. */
-    if (info.si_signo != SIGURG && info.si_signo != SIGWINCH)
+    if (f->is_deaf || (info.si_signo != SIGURG && info.si_signo != SIGWINCH))
         return;
     info.si_pid = getpid();
     info.si_uid = getuid();
@@ -144,7 +144,7 @@ void kymo_wall_ask(struct kymo_wall_finder *f, pid_t tid)
 int kymo_wall_ask_unclear(struct kymo_wall_finder *f, const struct kymo_wall_memory *m)
 {
     uint64_t grace = f->stacks.remote ? ASK_GRACE : 0;
-    if (f->asks >= grace + f->looks / ASK_SHARE)
+    if (f->is_deaf || f->asks >= grace + f->looks / ASK_SHARE)
         return 0;
     f->asks++;
     kymo_wall_ask(f, m->tid);

@@ -124,6 +124,22 @@ static unsigned granted(const struct kymo_wall_memory *m, unsigned tries)
     return n;
 }
 
+/* Where our handler is gone, what we send may end up in the program's. */
+static void who_is_deaf_is_not_asked(void **state)
+{
+    (void)state;
+    struct kymo_wall_memory m = memory_of((pid_t)syscall(SYS_gettid));
+    siginfo_t info;
+    open_finder(64);
+    finder.looks = 100000;
+    assert_int_equal(granted(&m, 1), 1);
+    finder.is_deaf = 1;
+    assert_int_equal(granted(&m, 1), 0);
+    kymo_wall_ask(&finder, m.tid);
+    assert_int_equal(came(&info), 0);
+    kymo_wall_finder_deinit(&finder);
+}
+
 /* 16 for a process, and one more for each 1000 looks. */
 static void few_are_asked(void **state)
 {
@@ -371,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_asked_gets_a_signal),
+        cmocka_unit_test(who_is_deaf_is_not_asked),
         cmocka_unit_test(few_are_asked),
         cmocka_unit_test(where_an_answer_was_given),
         cmocka_unit_test(the_last_places_are_remembered),
