@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "recorder/jit_files.h"
 #include "recorder/jit_mappings.h"
@@ -116,18 +117,16 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+static int is_below(const void *hits, size_t i, const void *key)
+{
+    const uint64_t *hit = hits, *address = key;
+    return hit[i] < *address;
+}
+
 /* The first hit that is not below address. */
 static size_t lower_bound(const kymo_jit_code *jit, uint64_t address)
 {
-    size_t lo = 0;
-    for (size_t hi = jit->hits.len; lo < hi;) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (jit->hits.data[mid] < address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return kymo_search_count(jit->hits.data, jit->hits.len, is_below, &address);
 }
 
 static bool is_hit(void *user, uint64_t start, uint64_t size_bytes)

@@ -22,6 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "recorder/task.h"
 #include "unwind/module.h"
@@ -313,19 +314,18 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
     return err != KYMO_OK ? err : viewed;
 }
 
+static int ends_below(const void *modules, size_t i, const void *key)
+{
+    const struct module *m = modules;
+    const uint64_t *pc = key;
+    return m[i].public.map_end <= *pc;
+}
+
 struct kymo_remote_module *kymo_remote_module_at(kymo_remote *r, uint64_t pc)
 {
-    size_t lo = 0;
-    size_t hi = r->modules.len;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (r->modules.data[mid].public.map_end <= pc)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < r->modules.len && pc >= r->modules.data[lo].public.map_start
-               ? &r->modules.data[lo].public
+    size_t at = kymo_search_count(r->modules.data, r->modules.len, ends_below, &pc);
+    return at < r->modules.len && pc >= r->modules.data[at].public.map_start
+               ? &r->modules.data[at].public
                : NULL;
 }
 
