@@ -70,7 +70,7 @@ static int gains_privileges(int fd, const struct stat *st)
     long egid = kymo_syscall3(SYS_getegid, 0, 0, 0);
     int by_file = !((kymo_syscall3(SYS_fstatfs, fd, (long)(intptr_t)&fs, 0) == 0 &&
                      (unsigned long)fs.f_flags & ST_NOSUID) ||
-                    kymo_syscall4(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0) == 1);
+                    kymo_syscall6(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1);
     if (by_file && st->st_mode & S_ISUID)
         euid = (long)st->st_uid;
     if (by_file && (st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
