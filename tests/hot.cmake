@@ -105,3 +105,8 @@ if(NOT KYMO_SANITIZE)
     target_sources(test_signal_hooks PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/signal_hooks.c)
     target_link_libraries(test_signal_hooks PRIVATE ${CMAKE_DL_LIBS})
 endif()
+
+kymo_looker(own_environment)
+target_link_options(own_environment PRIVATE -static)
+kymo_looker(spawn_folder)
+kymo_seen_test(spawn_folder "" spawn_folder $<TARGET_FILE:own_environment>)

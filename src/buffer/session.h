@@ -199,7 +199,8 @@ _Static_assert(sizeof(struct kymo_block) == 64, "block header");
     X(ENVIRONMENT, "there is no room to pass its environment on")                                  \
     X(RECORDER, "the recorder cannot be reached from it (another network namespace, or too busy)") \
     X(FILTER, "it begins behind a seccomp filter, which may forbid what we do at the start")       \
-    X(LIMITS, "its limits leave no room for the session (address space or descriptors)")
+    X(LIMITS, "its limits leave no room for the session (address space or descriptors)")           \
+    X(FOLDER, "it is named relative to a folder that the process may not be in")
 
 enum kymo_refusal_reason {
 #define X(name, text) KYMO_REFUSAL_##name,

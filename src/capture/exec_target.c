@@ -206,6 +206,18 @@ static const char *search_path(void)
     return DEFAULT_PATH;
 }
 
+/* Whether some of it lie below the current folder, whichever that is. */
+static int search_is_relative(void)
+{
+    for (const char *dir = search_path();; dir++) {
+        if (*dir != '/')
+            return 1;
+        dir = strchrnul(dir, ':');
+        if (*dir == '\0')
+            return 0;
+    }
+}
+
 static enum kymo_exec_verdict judge_in_path(const char *file, int shell_reads_text,
                                             enum kymo_refusal_reason *reason)
 {
@@ -238,7 +250,15 @@ enum kymo_exec_verdict kymo_exec_judge(const char *file, enum kymo_exec_lookup l
                                        enum kymo_refusal_reason *reason)
 {
     int shell = lookup == KYMO_EXEC_PATH_SHELL || lookup == KYMO_EXEC_SEARCH_SHELL;
-    if ((lookup == KYMO_EXEC_SEARCH || lookup == KYMO_EXEC_SEARCH_SHELL) && !strchr(file, '/'))
+    int is_elsewhere = lookup == KYMO_EXEC_PATH_ELSEWHERE || lookup == KYMO_EXEC_SEARCH_ELSEWHERE;
+    int searches = (lookup == KYMO_EXEC_SEARCH || lookup == KYMO_EXEC_SEARCH_SHELL ||
+                    lookup == KYMO_EXEC_SEARCH_ELSEWHERE) &&
+                   !strchr(file, '/');
+    if (is_elsewhere && (searches ? search_is_relative() : file[0] != '/')) {
+        *reason = KYMO_REFUSAL_FOLDER;
+        return KYMO_EXEC_REFUSED;
+    }
+    if (searches)
         return judge_in_path(file, shell, reason);
     return judge_path(file, shell, reason);
 }

@@ -25,10 +25,12 @@ enum kymo_exec_verdict {
 
 /* How exec looks for the file. */
 enum kymo_exec_lookup {
-    KYMO_EXEC_PATH,         /* execve: a path as it is */
-    KYMO_EXEC_PATH_SHELL,   /* execvp with a slash: text without #! runs under the shell */
-    KYMO_EXEC_SEARCH,       /* posix_spawnp: in PATH */
-    KYMO_EXEC_SEARCH_SHELL, /* execvp: in PATH, and text without #! runs under the shell */
+    KYMO_EXEC_PATH,             /* execve: a path as it is */
+    KYMO_EXEC_PATH_SHELL,       /* execvp with a slash: text without #! runs under the shell */
+    KYMO_EXEC_SEARCH,           /* posix_spawnp: in PATH */
+    KYMO_EXEC_SEARCH_SHELL,     /* execvp: in PATH, and text without #! runs under the shell */
+    KYMO_EXEC_PATH_ELSEWHERE,   /* a path, seen from a folder that is not known */
+    KYMO_EXEC_SEARCH_ELSEWHERE, /* in PATH, likewise */
 };
 
 /* Judges what an exec of file would run. *reason is set with KYMO_EXEC_REFUSED. */

@@ -30,11 +30,15 @@
 
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
                      const posix_spawnattr_t *, char *const *, char *const *);
+typedef int add_path_fn(posix_spawn_file_actions_t *, const char *);
+typedef int add_descriptor_fn(posix_spawn_file_actions_t *, int);
 typedef int system_fn(const char *);
 typedef FILE *popen_fn(const char *, const char *);
 
 static spawn_fn *real_spawn;
 static spawn_fn *real_spawnp;
+static add_path_fn *real_addchdir;
+static add_descriptor_fn *real_addfchdir;
 static system_fn *real_system;
 static popen_fn *real_popen;
 
@@ -46,6 +50,50 @@ int kymo_spawn_hooks_init(void)
 }
 
 /* ---- posix_spawn ---- */
+
+/* Some file actions of this process go to another folder first. Which ones do is libc's to know: so
+ * from then on it may be any. */
+static uint32_t folders_change;
+
+static enum kymo_exec_lookup lookup_of(const posix_spawn_file_actions_t *actions, int searches)
+{
+    if (actions && kymo_load_relaxed(&folders_change))
+        return searches ? KYMO_EXEC_SEARCH_ELSEWHERE : KYMO_EXEC_PATH_ELSEWHERE;
+    return searches ? KYMO_EXEC_SEARCH : KYMO_EXEC_PATH;
+}
+
+/* POSIX's names for the same come with later versions of libc. */
+#define ALSO(function, name, type) \
+    KYMO_HOOK int function(posix_spawn_file_actions_t *actions, type where) __asm__(name)
+
+ALSO(kymo_hook_addchdir_np, "posix_spawn_file_actions_addchdir_np", const char *);
+ALSO(kymo_hook_addchdir, "posix_spawn_file_actions_addchdir", const char *);
+ALSO(kymo_hook_addfchdir_np, "posix_spawn_file_actions_addfchdir_np", int);
+ALSO(kymo_hook_addfchdir, "posix_spawn_file_actions_addfchdir", int);
+
+int kymo_hook_addchdir_np(posix_spawn_file_actions_t *actions, const char *path)
+{
+    kymo_store_relaxed(&folders_change, 1u);
+    return KYMO_REAL(real_addchdir, add_path_fn, "posix_spawn_file_actions_addchdir_np")(actions,
+                                                                                         path);
+}
+
+int kymo_hook_addchdir(posix_spawn_file_actions_t *actions, const char *path)
+{
+    return kymo_hook_addchdir_np(actions, path);
+}
+
+int kymo_hook_addfchdir_np(posix_spawn_file_actions_t *actions, int fd)
+{
+    kymo_store_relaxed(&folders_change, 1u);
+    return KYMO_REAL(real_addfchdir, add_descriptor_fn,
+                     "posix_spawn_file_actions_addfchdir_np")(actions, fd);
+}
+
+int kymo_hook_addfchdir(posix_spawn_file_actions_t *actions, int fd)
+{
+    return kymo_hook_addfchdir_np(actions, fd);
+}
 
 struct spawn {
     spawn_fn *real;
@@ -74,7 +122,7 @@ KYMO_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
 {
     struct spawn s = {
         KYMO_REAL(real_spawn, spawn_fn, "posix_spawn"), pid, path, actions, attributes, argv};
-    return kymo_exec_pass(path, KYMO_EXEC_PATH, envp, spawn, &s);
+    return kymo_exec_pass(path, lookup_of(actions, 0), envp, spawn, &s);
 }
 
 KYMO_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
@@ -84,7 +132,7 @@ KYMO_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 {
     struct spawn s = {
         KYMO_REAL(real_spawnp, spawn_fn, "posix_spawnp"), pid, file, actions, attributes, argv};
-    return kymo_exec_pass(file, KYMO_EXEC_SEARCH, envp, spawn, &s);
+    return kymo_exec_pass(file, lookup_of(actions, 1), envp, spawn, &s);
 }
 
 /* ---- system ---- */

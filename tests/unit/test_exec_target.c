@@ -444,6 +444,29 @@ static void a_folder_that_is_not_looked_in(void **state)
     free(saved);
 }
 
+/* A relative name means another file in another folder. */
+static void in_a_folder_that_is_not_known(void **state)
+{
+    (void)state;
+    const char *old = getenv("PATH");
+    char *saved = old ? strdup(old) : NULL;
+    static const char *const relative[] = {"", ".:/bin", "/bin:", "/bin::/nonexistent", "/bin:bin"};
+    assert_int_equal(judge("/bin/true", KYMO_EXEC_PATH_ELSEWHERE), KYMO_EXEC_RECORDABLE);
+    assert_int_equal(judge("/bin/true", KYMO_EXEC_SEARCH_ELSEWHERE), KYMO_EXEC_RECORDABLE);
+    assert_int_equal(judge("./true", KYMO_EXEC_PATH_ELSEWHERE), KYMO_EXEC_REFUSED);
+    assert_int_equal(judge("bin/true", KYMO_EXEC_SEARCH_ELSEWHERE), KYMO_EXEC_REFUSED);
+    assert_int_equal(setenv("PATH", "/nonexistent:/bin", 1), 0);
+    assert_int_equal(judge("true", KYMO_EXEC_SEARCH_ELSEWHERE), KYMO_EXEC_RECORDABLE);
+    assert_int_equal(judge("true", KYMO_EXEC_PATH_ELSEWHERE), KYMO_EXEC_REFUSED);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(relative); i++) {
+        assert_int_equal(setenv("PATH", relative[i], 1), 0);
+        assert_int_equal(judge("true", KYMO_EXEC_SEARCH_ELSEWHERE), KYMO_EXEC_REFUSED);
+    }
+    if (saved)
+        assert_int_equal(setenv("PATH", saved, 1), 0);
+    free(saved);
+}
+
 /* ---- privileges ---- */
 
 /* In a process of its own, which may change what it is. Returns its exit status. */
@@ -550,6 +573,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_not_preloaded),
         cmocka_unit_test(the_path_is_searched_as_libc_does),
         cmocka_unit_test(a_folder_that_is_not_looked_in),
+        cmocka_unit_test(in_a_folder_that_is_not_known),
         cmocka_unit_test(privileges),
     };
     return cmocka_run_group_tests(tests, set_up, remove_folder);
