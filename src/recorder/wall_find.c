@@ -25,6 +25,7 @@
 #include "recorder/descriptors.h"
 
 #define RETRY_NS 100000000u
+#define RETRY_MOST_NS 1600000000u
 #define DEPTH_MAX 4096u
 #define ASK_GRACE 16u
 #define ASK_SHARE 1000u
@@ -156,6 +157,18 @@ static int is_whole(const struct kymo_walk_result *result)
     return result->end == KYMO_WALK_COMPLETE || result->end == KYMO_WALK_DEPTH;
 }
 
+/* After a refresh that was for a place in no module. Code that a program makes never is in one: it
+ * is to be looked for ever more rarely, since the program cannot map while its mappings are read.
+ */
+static void set_retry(struct kymo_wall_finder *f, uint64_t now_ns, int has_helped)
+{
+    uint64_t next_ns = 2 * f->retry_after_ns;
+    if (has_helped || next_ns < RETRY_NS)
+        next_ns = RETRY_NS;
+    f->retry_after_ns = next_ns < RETRY_MOST_NS ? next_ns : RETRY_MOST_NS;
+    f->retry_ns = now_ns + f->retry_after_ns;
+}
+
 static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uint64_t now_ns,
                      struct kymo_wall_found *found)
 {
@@ -165,9 +178,9 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uin
     regs.gpr[KYMO_REG_RSP] = found->sp;
     size_t n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
     if (n > 0 && result.end == KYMO_WALK_NO_MODULE && now_ns >= f->retry_ns) {
-        f->retry_ns = now_ns + RETRY_NS;
         if (kymo_remote_refresh(remote) == KYMO_OK)
             n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
+        set_retry(f, now_ns, result.end != KYMO_WALK_NO_MODULE);
     }
     if (n > 0 && is_whole(&result))
         return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack);

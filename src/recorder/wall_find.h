@@ -35,6 +35,7 @@ struct kymo_wall_finder {
     uint64_t disturbed;
     uint64_t asks;
     uint64_t retry_ns; /* of reading the process's memory */
+    uint64_t retry_after_ns;
     uint32_t module_generation;
     int descriptor_limit;
     uint32_t depth;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -316,6 +317,50 @@ static void a_waiting_thread_is_found(void **state)
     kymo_remote_store_destroy(store);
 }
 
+/* read, as if a program had made it. */
+static void *wait_in_made_code(void *unused)
+{
+    static const unsigned char code[] = {0x31, 0xc0, 0x0f, 0x05, 0xc3}; /* xor, syscall, ret */
+    char byte;
+    void *at = mmap(NULL, sizeof code, PROT_READ | PROT_WRITE | PROT_EXEC,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return &other;
+    memcpy(at, code, sizeof code);
+    long (*made)(int, void *, size_t);
+    memcpy(&made, &at, sizeof made);
+    kymo_store_release(&other.tid, (uint32_t)syscall(SYS_gettid));
+    long n = made(other.pipe[0], &byte, 1);
+    munmap(at, sizeof code);
+    return n == 1 ? unused : &other;
+}
+
+/* What never is in a module is looked for ever more rarely, since the program waits meanwhile. */
+static void made_code_is_in_no_module(void **state)
+{
+    (void)state;
+    static const uint64_t after_ms[] = {100, 200, 400, 800, 1600, 1600, 1600};
+    pthread_t thread;
+    struct kymo_wall_found found;
+    open_finder(64);
+    assert_int_equal(kymo_remote_store_create(&finder.store), KYMO_OK);
+    assert_int_equal(kymo_wall_finder_begin(&finder, 1), KYMO_OK);
+    struct kymo_wall_memory m = memory_of(start(&thread, wait_in_made_code));
+    (void)find_until(&m, SYS_read);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(after_ms); i++) {
+        uint64_t now_ns = finder.retry_ns;
+        assert_int_equal(kymo_wall_find(&finder, &m, now_ns - 1, &found), KYMO_OK);
+        assert_int_equal(finder.retry_ns, now_ns);
+        assert_int_equal(kymo_wall_find(&finder, &m, now_ns, &found), KYMO_OK);
+        assert_int_equal(finder.retry_ns, now_ns + after_ms[i] * 1000000u);
+    }
+    stop(thread);
+    kymo_wall_memory_deinit(&m);
+    kymo_remote_store *store = finder.store;
+    kymo_wall_finder_deinit(&finder);
+    kymo_remote_store_destroy(store);
+}
+
 static void a_thread_that_runs_has_no_place(void **state)
 {
     (void)state;
@@ -392,6 +437,7 @@ int main(void)
         cmocka_unit_test(where_an_answer_was_given),
         cmocka_unit_test(the_last_places_are_remembered),
         cmocka_unit_test(a_waiting_thread_is_found),
+        cmocka_unit_test(made_code_is_in_no_module),
         cmocka_unit_test(a_thread_that_runs_has_no_place),
         cmocka_unit_test(a_thread_that_is_not_there),
         cmocka_unit_test(a_depth_that_cannot_be_is_bounded),
