@@ -17,13 +17,15 @@
 
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 
-static struct kymo_session session;
-static struct kymo_process process = {.session = &session};
+/* Not static: libc promises the compiler that what the hooks stand in front of calls nobody in this
+ * file. */
+struct kymo_session session;
+struct kymo_process process = {.session = &session};
 struct kymo_process *kymo_process_state = &process;
 uint32_t kymo_quiet_here;
 
 static sigaction_fn *kernel;
-static struct {
+struct {
     int move_to; /* by another thread, once the hook has asked about it */
     uint64_t own;
     uint64_t used;
