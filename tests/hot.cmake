@@ -110,3 +110,8 @@ kymo_looker(own_environment)
 target_link_options(own_environment PRIVATE -static)
 kymo_looker(spawn_folder)
 kymo_seen_test(spawn_folder "" spawn_folder $<TARGET_FILE:own_environment>)
+
+kymo_looker(vfork_filter)
+add_test(NAME integration.seen.vfork_filter.alone COMMAND vfork_filter)
+add_test(NAME integration.seen.vfork_filter
+    COMMAND record_run "" $<TARGET_FILE:vfork_filter> with)

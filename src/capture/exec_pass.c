@@ -40,8 +40,7 @@ static int begins_with(const char *text, const char *start, size_t len)
  * one that our hooks did not. */
 static int is_behind_filter(void)
 {
-    return kymo_load_relaxed(&kymo_quiet_here) ||
-           kymo_load_relaxed(&kymo_family.header->quiet) & KYMO_QUIET_CALLS;
+    return kymo_is_quiet_here() || kymo_load_relaxed(&kymo_family.header->quiet) & KYMO_QUIET_CALLS;
 }
 
 static void refused(enum kymo_refusal_reason reason, const char *file)

@@ -161,6 +161,9 @@ static void in_child(void)
 {
     kymo_spawn_hooks_after_fork();
     kymo_signal_after_fork();
+    /* Its parent is a child of vfork behind a filter, which binds this one, too. */
+    if (kymo_quiet_vfork && (long)kymo_quiet_vfork == kymo_syscall3(SYS_getppid, 0, 0, 0))
+        kymo_store_relaxed(&kymo_quiet_here, 1u);
     child.pending = 0;
     child.has_timer = 0;
     if (child.has_failed || !child.signal || !kymo_family_is_followed())

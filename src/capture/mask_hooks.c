@@ -95,7 +95,7 @@ void kymo_mask_open(uint64_t mask)
 /* What is held stays noted: a child of vfork does this in its parent's memory. */
 uint64_t kymo_mask_settle(void)
 {
-    uint64_t held = kymo_load_relaxed(&kymo_quiet_here) ? 0 : kymo_held_self;
+    uint64_t held = kymo_is_quiet_here() ? 0 : kymo_held_self;
     if (!held || settled_pid == kymo_raw_getpid())
         return 0;
     kymo_raw_change_mask(&held, 1);

@@ -55,7 +55,12 @@ static void become_quiet(uint32_t more)
         while (!kymo_cas_relaxed(&p->session->quiet, &quiet, quiet | more)) {
         }
     }
-    if (more & KYMO_QUIET_CALLS)
+    if (!(more & KYMO_QUIET_CALLS))
+        return;
+    /* A child of vfork has no filter set for its parent, in whose memory it is. */
+    if (p && !kymo_signal_process_is_own(p))
+        kymo_quiet_vfork = kymo_raw_getpid();
+    else
         kymo_store_relaxed(&kymo_quiet_here, 1u);
 }
 

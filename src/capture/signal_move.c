@@ -129,7 +129,7 @@ uint64_t kymo_signal_ignore(void)
     struct sigaction now;
     struct sigaction ignore = {.sa_flags = 0};
     uint64_t ignored = 0;
-    if (kymo_load_relaxed(&kymo_quiet_here))
+    if (kymo_is_quiet_here())
         return 0;
     ignore.sa_handler = SIG_IGN;
     for (int signo = 1; signo < NSIG; signo++) {

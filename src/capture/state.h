@@ -97,6 +97,9 @@ KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_capturing(void)
 /* Whether a seccomp filter has come since the start, which may kill whoever makes a system call
  * that the program itself does not make. */
 extern uint32_t kymo_quiet_here; /* the same of this process and of the children it forks */
+/* The pid of a child of vfork that set one for itself, on this thread and in its parent's memory.
+ */
+extern __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 KYMO_SIGNAL_SAFE static inline int kymo_is_quiet(const struct kymo_process *p)
 {
     return (kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_CALLS) != 0;
@@ -110,6 +113,13 @@ KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_process *p)
         kymo_add_relaxed(p->bell, 1u);
         kymo_raw_futex_wake(p->bell, 1);
     }
+}
+
+/* Whether the filter binds whoever asks. */
+KYMO_SIGNAL_SAFE static inline int kymo_is_quiet_here(void)
+{
+    return kymo_load_relaxed(&kymo_quiet_here) ||
+           (kymo_quiet_vfork && kymo_quiet_vfork == kymo_raw_getpid());
 }
 
 /* The clock for records, now. Where it may not be read, the recorder's last round, which is not

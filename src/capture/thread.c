@@ -14,6 +14,7 @@ __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 struct kymo_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 uint32_t kymo_quiet_here;
+__thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
 struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
 {

@@ -41,6 +41,7 @@ struct kymo_process process = {.session = &session};
 struct kymo_process *kymo_process_state;
 __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 uint32_t kymo_quiet_here;
+__thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
 struct {
     uint64_t left; /* what kymo_signal_leave was told */

@@ -23,6 +23,7 @@ struct kymo_session session;
 struct kymo_process process = {.session = &session};
 struct kymo_process *kymo_process_state = &process;
 uint32_t kymo_quiet_here;
+__thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
 static sigaction_fn *kernel;
 struct {

@@ -29,6 +29,7 @@
 static struct kymo_session session;
 static struct kymo_process process = {.session = &session};
 uint32_t kymo_quiet_here;
+__thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
 static struct {
     uint64_t opened; /* by kymo_mask_open */
