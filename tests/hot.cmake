@@ -115,3 +115,6 @@ kymo_looker(vfork_filter)
 add_test(NAME integration.seen.vfork_filter.alone COMMAND vfork_filter)
 add_test(NAME integration.seen.vfork_filter
     COMMAND record_run "" $<TARGET_FILE:vfork_filter> with)
+
+kymo_looker(bad_pointers)
+kymo_seen_test(bad_pointers "" bad_pointers)

@@ -8,6 +8,7 @@
  */
 #include "capture/seccomp_hooks.h"
 
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -105,17 +106,36 @@ void kymo_syscall_resolve(void)
         kymo_store_relaxed(&kymo_real_syscall, found);
 }
 
-/* A handler or a mask by number is not ours to change, but we can get out of its way. */
-static void leave_if_named(uint64_t mask)
+/* A handler or a mask by number is not ours to change, but we can get out of its way; NULL if we
+ * cannot. */
+static struct kymo_process *who_can_leave(void)
 {
     struct kymo_process *p = kymo_process_here();
-    int signo = p ? kymo_load_relaxed(&p->signal) : 0;
+    return p && !kymo_is_quiet(p) && !kymo_is_quiet_here() && kymo_signal_process_is_own(p) ? p
+                                                                                            : NULL;
+}
+
+static void leave_if_named(uint64_t mask, struct kymo_process *p)
+{
+    int signo = kymo_load_relaxed(&p->signal);
     if (signo && mask & KYMO_SIGNAL_BIT(signo))
         kymo_signal_leave(p, mask);
 }
 
+/* Returns 0 if there is nothing at address: the kernel says so to the program, which may be about
+ * to ask just that. It reads a mask before it finds that the rest makes no sense. */
+static int read_word(long address, uint64_t *word)
+{
+    if (kymo_syscall4(SYS_rt_sigprocmask, -1, address, 0, sizeof *word) != -EINVAL)
+        return 0;
+    memcpy(word, (const void *)(uintptr_t)address, sizeof *word);
+    return 1;
+}
+
 void kymo_syscall_look(long number, long a, long b, long c)
 {
+    struct kymo_process *p;
+    uint64_t word;
     if (number == SYS_prctl && a == PR_SET_SECCOMP && is_filter_by_prctl(b, c)) {
         become_quiet_for(b == SECCOMP_MODE_STRICT);
     } else if (number == SYS_prctl && a == PR_SET_TSC && b == PR_TSC_SIGSEGV) {
@@ -123,15 +143,13 @@ void kymo_syscall_look(long number, long a, long b, long c)
     } else if (number == SYS_seccomp && is_filter(a, b, c)) {
         become_quiet_for(a == SECCOMP_SET_MODE_STRICT);
     } else if (number == SYS_rt_sigaction && b != 0 && a > 0 && a < NSIG) {
-        uint64_t handler; /* the first word of the kernel's structure */
-        memcpy(&handler, (const void *)(uintptr_t)b, sizeof handler);
-        if (handler != (uint64_t)(uintptr_t)SIG_DFL && handler != (uint64_t)(uintptr_t)SIG_IGN)
-            leave_if_named(KYMO_SIGNAL_BIT(a));
+        /* The handler is the first word of the kernel's structure. */
+        if ((p = who_can_leave()) && read_word(b, &word) && word != (uint64_t)(uintptr_t)SIG_DFL &&
+            word != (uint64_t)(uintptr_t)SIG_IGN)
+            leave_if_named(KYMO_SIGNAL_BIT(a), p);
     } else if (number == SYS_rt_sigprocmask && a != SIG_UNBLOCK && b != 0) {
-        uint64_t mask;
-        memcpy(&mask, (const void *)(uintptr_t)b, sizeof mask);
-        if (!kymo_mask_is_of_all(mask))
-            leave_if_named(mask);
+        if ((p = who_can_leave()) && read_word(b, &word) && !kymo_mask_is_of_all(word))
+            leave_if_named(word, p);
     }
 }
 
