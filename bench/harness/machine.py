@@ -23,17 +23,25 @@ def package(name):
     return asked.stdout.strip() or "not installed"
 
 
+def git(root, *arguments):
+    asked = subprocess.run(["git", "-C", root, *arguments], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True)
+    return asked.stdout.strip()
+
+
 def describe(root):
     """What by its name, in the order of a page."""
     cpu = re.search(r"model name\s*:\s*(.*)", read("/proc/cpuinfo"))
     memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
     system = re.search(r'PRETTY_NAME="(.*)"', read("/etc/os-release"))
     virtual = "hypervisor" in read("/proc/cpuinfo")
-    commit = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"],
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    commit = git(root, "describe", "--always")
+    # What the runs themselves write does not count.
+    if git(root, "status", "--porcelain", "--", ".", ":!bench/results", ":!bench/RESULTS.md"):
+        commit += "-dirty"
     return dict([
         ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")),
-        ("Kymo", commit.stdout.strip() or "unknown"),
+        ("Kymo", commit or "unknown"),
         ("CPU", (cpu.group(1) if cpu else platform.machine()) + (" (virtual)" if virtual else "")),
         ("CPUs", str(os.cpu_count())),
         ("load average at start", f"{os.getloadavg()[0]:.2f}"),
