@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "has_library.h"
+
 enum { ANSWER_MAX = 4096, VARIABLES = 20000 };
 
 static char self[4096];
@@ -39,18 +41,6 @@ static void fail(const char *way, const char *format, ...)
 }
 
 /* ---- the child ---- */
-
-static int has_library(void)
-{
-    char line[4096];
-    int found = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (maps && fgets(line, sizeof line, maps))
-        found |= strstr(line, "libkymo-preload.so") != NULL;
-    if (maps)
-        fclose(maps);
-    return found;
-}
 
 /* Says what it sees: whether the library is there, its arguments, its environment. */
 static int show(int argc, char **argv)

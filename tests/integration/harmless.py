@@ -116,10 +116,8 @@ def rawaction():
         check_close("sum", report.total_s + unsampled, recording.cpu_s, 0.02 * recording.cpu_s)
 
 
-def seccomp(how):
-    """Behind a filter that kills for any other system call there are samples, and their weights add
-    up to the CPU time."""
-    command = [WORKLOADS / "hazards", "seccomp", how]
+def recordings_as_alone(command):
+    """By each engine, under none of which the program prints anything else, or ends otherwise."""
     plain = run(command)
     check(plain.status == 0, f"alone: status {plain.status}: {plain.stderr}")
     for engine in ENGINES:
@@ -127,6 +125,14 @@ def seccomp(how):
         result = recording.result
         check(result.status == 0 and result.stdout == plain.stdout,
               f"{engine}: status {result.status}, prints {result.stdout!r}: {result.stderr}")
+        yield engine, recording
+
+
+def seccomp(how):
+    """Behind a filter that kills for any other system call there are samples, and their weights add
+    up to the CPU time."""
+    command = [WORKLOADS / "hazards", "seccomp", how]
+    for engine, recording in recordings_as_alone(command):
         report = recording.report()
         behind = report.inclusive_s("burn_behind_filter")
         more = report.inclusive_s("burn_more_behind_filter")
@@ -155,13 +161,7 @@ def seccomp_raw():
     """The recorder notices a filter that no hook saw, and says so: the next one, which kills, finds
     handlers without system calls."""
     command = [WORKLOADS / "hazards", "seccomp", "raw"]
-    plain = run(command)
-    check(plain.status == 0, f"alone: status {plain.status}: {plain.stderr}")
-    for engine in ENGINES:
-        recording = record(command, engine=engine)
-        result = recording.result
-        check(result.status == 0 and result.stdout == plain.stdout,
-              f"{engine}: status {result.status}, prints {result.stdout!r}: {result.stderr}")
+    for engine, recording in recordings_as_alone(command):
         report = recording.report()
         behind = report.inclusive_s("burn_behind_filter")
         more = report.inclusive_s("burn_more_behind_filter")

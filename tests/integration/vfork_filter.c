@@ -14,17 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int has_library(void)
-{
-    char line[4096];
-    int found = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (maps && fgets(line, sizeof line, maps))
-        found |= strstr(line, "libkymo-preload.so") != NULL;
-    if (maps)
-        fclose(maps);
-    return found;
-}
+#include "has_library.h"
 
 static int ends_well(pid_t child)
 {

@@ -25,6 +25,7 @@
 #include "capture/on_signal.h"
 #include "capture/own_signals.h"
 #include "capture/signal_move.h"
+#include "own_process.h"
 #include "sys/raw.h"
 #include "unit.h"
 
@@ -98,46 +99,17 @@ void kymo_fork_attach_now(void)
 
 /* ---- cases ---- */
 
-#define EXPECT(condition)                                                           \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            _exit(1);                                                               \
-        }                                                                           \
-    } while (0)
-
-static void in_a_process(void (*body)(void))
+static void begin_case(void)
 {
     const struct kymo_program_action none = {.handler = SIG_DFL};
     const uint64_t nothing = 0;
-    int status = -1;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(60);
-        if (!kymo_mask_hooks_init())
-            _exit(2);
-        kymo_raw_set_mask(&nothing, NULL);
-        process.signal = SIGURG;
-        (void)kymo_own_signal_add(SIGURG, &none);
-        kymo_process_state = &process;
-        body();
-        _exit(0);
-    }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    if (!kymo_mask_hooks_init())
+        _exit(2);
+    kymo_raw_set_mask(&nothing, NULL);
+    process.signal = SIGURG;
+    (void)kymo_own_signal_add(SIGURG, &none);
+    kymo_process_state = &process;
 }
-
-#define CASE(name)                 \
-    static void name##_body(void); \
-    static void name(void **state) \
-    {                              \
-        (void)state;               \
-        in_a_process(name##_body); \
-    }                              \
-    static void name##_body(void)
 
 static sigset_t set_of(uint64_t mask)
 {

@@ -20,6 +20,7 @@
 #include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
 #include "capture/timer.h"
+#include "own_process.h"
 #include "sys/raw.h"
 #include "unit.h"
 
@@ -68,41 +69,13 @@ void kymo_timers_follow(struct kymo_process *p)
 
 /* ---- cases ---- */
 
-#define EXPECT(condition)                                                           \
-    do {                                                                            \
-        if (!(condition)) {                                                         \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            _exit(1);                                                               \
-        }                                                                           \
-    } while (0)
-
-static void in_a_process(void (*body)(void))
+static void begin_case(void)
 {
-    int status = -1;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        session.pid = (uint32_t)getpid();
-        session.engine = KYMO_SESSION_TIMER;
-        if (!kymo_signal_move_init())
-            _exit(2);
-        body();
-        _exit(0);
-    }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    session.pid = (uint32_t)getpid();
+    session.engine = KYMO_SESSION_TIMER;
+    if (!kymo_signal_move_init())
+        _exit(2);
 }
-
-#define CASE(name)                 \
-    static void name##_body(void); \
-    static void name(void **state) \
-    {                              \
-        (void)state;               \
-        in_a_process(name##_body); \
-    }                              \
-    static void name##_body(void)
 
 static void program_handler(int signo)
 {
