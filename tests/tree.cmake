@@ -2,3 +2,4 @@
 kymo_unit_test(tree kymo_recorder)
 kymo_unit_test(refusals kymo_recorder)
 kymo_unit_test(proc_file kymo_recorder)
+kymo_unit_test(task kymo_recorder)

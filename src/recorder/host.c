@@ -79,7 +79,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;
     h->out.kernel_stacks = config->kernel_stacks;
-    h->memory = -1;
+    h->memory = h->image = -1;
     err = kymo_session_plan(config->buffer_bytes, &h->plan);
     if (err != KYMO_OK) {
         kymo_error_set(detail, err, 0, "a buffer of %" PRIu64 " bytes: not from 1 MiB to 4 GiB",
@@ -129,6 +129,8 @@ void kymo_host_destroy(kymo_host *h)
         munmap(h->session, h->plan.total_bytes);
     if (h->memory >= 0)
         close(h->memory);
+    if (h->image >= 0)
+        close(h->image);
     kymo_pages_give(h->slots, h->plan.threads, sizeof *h->slots);
     kymo_session_events_deinit(&h->out);
     kymo_vec_deinit(&h->strangers);
@@ -164,6 +166,7 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->pid = h->out.pid = pid;
     h->out.process = process;
     h->out.main_cpu_before = main_cpu_before;
+    h->image = kymo_task_open_image(pid);
     (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
     kymo_host_note_filters(h);
     /* Without it generated code has no names. */
@@ -204,8 +207,9 @@ kymo_err kymo_host_round(kymo_host *h)
     hand_out_tables(h);
     /* Each time: what the process uses between an exec and its end, unnoticed, would be given to
      * the last stack of the image before. */
-    kymo_host_notice_exec(h);
-    if (now_ns >= h->next_scan_ns) {
+    int scans = now_ns >= h->next_scan_ns;
+    kymo_host_notice_exec(h, !scans);
+    if (scans) {
         h->next_scan_ns = now_ns + SCAN_NS;
         kymo_jit_code_look(h->out.jit, now_ns);
         if (!h->replaced && !h->foreign)

@@ -135,11 +135,16 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
     return err;
 }
 
-void kymo_host_notice_exec(kymo_host *h)
+void kymo_host_notice_exec(kymo_host *h, int quickly)
 {
     struct kymo_task_exe exe;
-    if (h->replaced || !kymo_task_executable(h->pid, &exe, h->replaced_by, sizeof h->replaced_by) ||
-        (exe.device == h->exe.device && exe.inode == h->exe.inode &&
+    if (h->replaced)
+        return;
+    /* Before the executable is looked at, which a process that has ended does not have any more. */
+    int lives = kymo_task_image_lives(h->image);
+    if ((quickly && lives && h->image >= 0) ||
+        !kymo_task_executable(h->pid, &exe, h->replaced_by, sizeof h->replaced_by) ||
+        (lives && exe.device == h->exe.device && exe.inode == h->exe.inode &&
          (exe.image == h->exe.image || !exe.image || !h->exe.image)))
         return;
     h->replaced = 1;

@@ -63,6 +63,7 @@ struct kymo_host {
     struct kymo_host_config config;
     pid_t pid;
     struct kymo_task_exe exe; /* what it ran when it attached */
+    int image;                /* the memory it ran in then; -1: not to be had */
     int replaced;             /* it has called exec since */
     char replaced_by[PATH_MAX];
     int foreign; /* its pid namespace is not ours */
@@ -127,7 +128,8 @@ void kymo_host_note_cpu(kymo_host *host);
 /* Looks for threads that nobody announced, for those that are gone, and for their names. */
 KYMO_NODISCARD
 kymo_err kymo_host_scan_tasks(kymo_host *host, uint64_t now_ns);
-/* Another program in the same process has no handler of ours, and nothing to be drained. */
-void kymo_host_notice_exec(kymo_host *host);
+/* Another program in the same process has no handler of ours, and nothing to be drained. Quickly:
+ * by the memory alone, which tells all but an exec beside a process that shares it. */
+void kymo_host_notice_exec(kymo_host *host, int quickly);
 
 #endif

@@ -63,7 +63,7 @@ kymo_err kymo_host_look_at_status(kymo_host *h, pid_t tid, uint64_t now_ns)
     if (h->signal == 0 || h->signal_lost || status.caught >> (h->signal - 1) & 1)
         return KYMO_OK;
     /* exec does that, too. */
-    kymo_host_notice_exec(h);
+    kymo_host_notice_exec(h, 0);
     return h->replaced ? KYMO_OK : stop_sending(h, now_ns);
 }
 

@@ -134,6 +134,26 @@ int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_
     return 1;
 }
 
+int kymo_task_open_image(pid_t pid)
+{
+    /* Of the process's memory, this one is short to read, and empty once the memory is gone. It has
+     * at least what preloads us. */
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int image = open(path, O_RDONLY | O_CLOEXEC);
+    if (kymo_task_image_lives(image))
+        return image;
+    close(image);
+    return -1;
+}
+
+int kymo_task_image_lives(int image)
+{
+    /* The file is of the memory that was the process's when it was opened. */
+    char first;
+    return image < 0 || pread(image, &first, 1, 0) != 0;
+}
+
 void kymo_task_entries(pid_t pid, uint64_t *program, uint64_t *loader)
 {
     char auxv[1024];

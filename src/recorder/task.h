@@ -45,6 +45,11 @@ struct kymo_task_exe {
     uint64_t image;
 };
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap);
+/* A descriptor of the memory that the process runs in now, to be closed; -1: none is to be had. */
+int kymo_task_open_image(pid_t pid);
+/* Whether that memory is still some process's. It is not after an exec, or the end; one call tells
+ * it. A process that shares its memory with it keeps it alive. -1 lives. */
+int kymo_task_image_lives(int image);
 /* Whether the kernel made the thread for itself (io_uring's workers): it never runs the program. */
 int kymo_task_is_kernel_made(pid_t pid, pid_t tid);
 /* The name of what is mapped at address: a path, or "[vdso]" and the like. */

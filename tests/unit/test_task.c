@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/task.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* A child that gives back a byte itself, and all that follow as `cat`. */
+struct child {
+    pid_t pid;
+    int in;
+    int out;
+};
+
+static struct child start(void)
+{
+    int in[2], out[2];
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    struct child c = {.pid = fork(), .in = in[1], .out = out[0]};
+    if (c.pid == 0) {
+        char byte;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (dup2(in[0], 0) == 0 && dup2(out[1], 1) == 1 && read(0, &byte, 1) == 1 &&
+            write(1, &byte, 1) == 1)
+            execl("/bin/cat", "cat", (char *)NULL);
+        _exit(1);
+    }
+    close(in[0]);
+    close(out[1]);
+    return c;
+}
+
+static void ask(const struct child *c, char what)
+{
+    char back;
+    assert_int_equal(write(c->in, &what, 1), 1);
+    assert_int_equal(read(c->out, &back, 1), 1);
+    assert_int_equal(back, what);
+}
+
+static void an_image_lives_until_exec_or_end(void **state)
+{
+    (void)state;
+    struct child c = start();
+    int forked = kymo_task_open_image(c.pid);
+    assert_true(forked >= 0);
+    assert_int_equal(kymo_task_image_lives(forked), 1);
+    ask(&c, 'a');
+    ask(&c, 'b'); /* cat does: the exec is behind it */
+    assert_int_equal(kymo_task_image_lives(forked), 0);
+
+    int cat = kymo_task_open_image(c.pid);
+    assert_int_equal(kymo_task_image_lives(cat), 1);
+    close(c.in);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)c.pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(kymo_task_image_lives(cat), 0); /* of a zombie */
+    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+    assert_int_equal(kymo_task_image_lives(cat), 0);
+    close(c.out);
+    close(forked);
+    close(cat);
+}
+
+static void what_cannot_be_known_lives(void **state)
+{
+    (void)state;
+    assert_int_equal(kymo_task_open_image(0), -1);
+    assert_int_equal(kymo_task_image_lives(-1), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_image_lives_until_exec_or_end),
+        cmocka_unit_test(what_cannot_be_known_lives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
