@@ -2,10 +2,11 @@
 /*
  * session.c - lays out and formats a session.
  *
- * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, the two depots
- * 6 MiB each, and the rest half to small blocks and half to large ones: 4 KiB blocks for a
- * thousand threads that do little, 64 KiB ones for the few that do much. Pages are touched only
- * as they are used, so the shares bound the memory and do not cost it.
+ * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, definitions 1.5 MiB,
+ * open scopes 2 MiB, counters 128 KiB, the two depots 6 MiB each, and the rest half to small blocks
+ * and half to large ones: 4 KiB blocks for a thousand threads that do little, 64 KiB ones for the
+ * few that do much. Pages are touched only as they are used, so the shares bound the memory and do
+ * not cost it.
  */
 #include "buffer/session.h"
 
@@ -41,6 +42,9 @@ kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan)
     p.threads = 128u * share;
     p.modules = 64u * share;
     p.module_slots = p.modules * 2;
+    p.definitions = 512u * share;
+    p.definition_bytes = 32768u * share;
+    p.counters = 8u * share;
     p.depot_bytes = page_up(p.total_bytes * 3 / 16);
     p.depot_slots = power_of_two_below(p.depot_bytes / 64 / sizeof(uint32_t));
     p.depot_words = (uint32_t)((p.depot_bytes - sizeof(struct kymo_depot_head) -
@@ -55,7 +59,17 @@ kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan)
     p.modules_at = page_up(p.threads_at + (uint64_t)p.threads * sizeof(struct kymo_thread_slot));
     p.module_index_at =
         page_up(p.modules_at + (uint64_t)p.modules * sizeof(struct kymo_module_entry));
-    p.depots_at = page_up(p.module_index_at + (uint64_t)p.module_slots * sizeof(uint32_t));
+    p.definition_index_at =
+        page_up(p.module_index_at + (uint64_t)p.module_slots * sizeof(uint32_t));
+    p.definitions_at =
+        page_up(p.definition_index_at + ((uint64_t)p.definitions + 1) * sizeof(uint32_t));
+    p.site_counts_at = page_up(p.definitions_at + p.definition_bytes);
+    p.scopes_at =
+        page_up(p.site_counts_at + ((uint64_t)p.definitions + 1) * sizeof(struct kymo_site_counts));
+    p.counters_at = page_up(p.scopes_at + (uint64_t)p.threads * KYMO_OPEN_SCOPES *
+                                              sizeof(struct kymo_open_scope));
+    p.depots_at = page_up(p.counters_at + (uint64_t)p.counters * KYMO_COUNTER_PARTS *
+                                              sizeof(struct kymo_counter_part));
     p.small_at = p.depots_at + 2 * p.depot_bytes;
     if (p.small_at + 2 * KYMO_LARGE_BLOCK_BYTES > p.total_bytes)
         return KYMO_E_RANGE;

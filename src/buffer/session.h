@@ -8,8 +8,9 @@
  * Memory:   one mapping of fixed size, made by the recorder; nothing in it is a pointer
  * Signals:  kymo_session_at* are safe
  *
- *   header | table entries | thread slots | modules | module index | depot A | depot B | small
- * blocks | large blocks
+ *   header | table entries | thread slots | modules | module index | definition index |
+ * definitions | counts of sites | open scopes | counters | depot A | depot B | small blocks |
+ * large blocks
  *
  * Both sides compute the offsets from the same sizes (kymo_session_plan), so a program that
  * scribbles over the header cannot lead the recorder astray: the recorder keeps its own copy of
@@ -27,7 +28,7 @@
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 4u
+#define KYMO_SESSION_LAYOUT 5u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -72,7 +73,11 @@ struct kymo_session_plan {
     uint32_t depot_slots;  /* hash buckets in each, a power of two */
     uint32_t small_blocks;
     uint32_t large_blocks;
-    uint64_t tables_at, threads_at, modules_at, module_index_at, depots_at, depot_bytes, small_at,
+    uint32_t definitions; /* numbers from 1 up to it */
+    uint32_t definition_bytes;
+    uint32_t counters;
+    uint64_t tables_at, threads_at, modules_at, module_index_at, definition_index_at,
+        definitions_at, site_counts_at, scopes_at, counters_at, depots_at, depot_bytes, small_at,
         large_at;
 };
 
@@ -126,6 +131,33 @@ struct kymo_thread_slot {
     uint64_t seen_cpu_ns; /* CPU time that /proc told, for a thread that may not ask; else 0 */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");
+
+/* A scope of a thread that has begun and not ended; the outermost first. */
+struct kymo_open_scope {
+    uint64_t start; /* on the session's clock */
+    uint32_t site;  /* 0: none; written last at its beginning, and at its end */
+    uint32_t reserved;
+};
+#define KYMO_OPEN_SCOPES \
+    32u /* of a thread; deeper ones are recorded when they end, or not at all */
+
+/* What became of a site's markers that are not in a block. Grown by any thread. */
+struct kymo_site_counts {
+    uint64_t lost;
+    uint64_t capped;
+    uint64_t cut;
+};
+
+/* A part of a counter. Threads share a counter's parts by their numbers, so that few meet in one.
+ */
+struct kymo_counter_part {
+    int64_t value;
+    uint64_t operations;
+    uint32_t definition; /* its number; release, in the first part only; 0: free */
+    uint32_t reserved[11];
+};
+#define KYMO_COUNTER_PARTS 8u
+_Static_assert(sizeof(struct kymo_counter_part) == 64, "a counter's part is a cache line");
 
 enum kymo_module_state { KYMO_MODULE_EMPTY = 0, KYMO_MODULE_FILLING = 1, KYMO_MODULE_READY = 2 };
 
@@ -250,6 +282,9 @@ struct kymo_session {
     /* CPU clock of the thread that calls exec, just before it does. The next image of the process
      * begins with it as its main thread's; stale if that exec failed. */
     uint64_t replaced_cpu_ns;
+    uint64_t definition_used __attribute__((aligned(64))); /* bytes of them that were claimed */
+    uint32_t definition_count;                             /* numbers that were given out */
+    uint32_t counter_count;
     uint32_t relatives;     /* counts forks, and programs that were started with us in their
                              * environment: there may be more of them than attach */
     uint32_t refusal_count; /* that were ever written, also by children of vfork */
@@ -266,6 +301,41 @@ struct kymo_session {
     uint32_t stopped;                                /* 1: capture no more */
     uint32_t signal_done; /* the last signal_now that all of its events follow */
 };
+
+/* See kymo_session_slot. A definition's place in definitions, in bytes + 1; 0: not there (yet). */
+static inline uint32_t *kymo_session_definition_index(struct kymo_session *s,
+                                                      const struct kymo_session_plan *plan)
+{
+    return (uint32_t *)(void *)((char *)s + plan->definition_index_at);
+}
+
+static inline void *kymo_session_definitions(struct kymo_session *s,
+                                             const struct kymo_session_plan *plan)
+{
+    return (char *)s + plan->definitions_at;
+}
+
+static inline struct kymo_site_counts *kymo_session_site_counts(
+    struct kymo_session *s, const struct kymo_session_plan *plan, uint32_t number)
+{
+    return (struct kymo_site_counts *)(void *)((char *)s + plan->site_counts_at) + number;
+}
+
+static inline struct kymo_open_scope *kymo_session_scopes(struct kymo_session *s,
+                                                          const struct kymo_session_plan *plan,
+                                                          uint32_t slot)
+{
+    return (struct kymo_open_scope *)(void *)((char *)s + plan->scopes_at) +
+           (size_t)slot * KYMO_OPEN_SCOPES;
+}
+
+static inline struct kymo_counter_part *kymo_session_counter(struct kymo_session *s,
+                                                             const struct kymo_session_plan *plan,
+                                                             uint32_t counter)
+{
+    return (struct kymo_counter_part *)(void *)((char *)s + plan->counters_at) +
+           (size_t)counter * KYMO_COUNTER_PARTS;
+}
 
 /* Lays out a session of about total_bytes (1 MiB to 4 GiB; else KYMO_E_RANGE). */
 KYMO_NODISCARD
