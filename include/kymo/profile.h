@@ -222,6 +222,117 @@ typedef struct kymo_frame {
     uint8_t named;       /* the address lies in a symbol's extent or a DWARF subprogram */
 } kymo_frame;
 
+/* ---- markers, counters, labels ---- */
+
+/* A value with its kind. */
+typedef enum kymo_value_kind {
+    KYMO_VALUE_NONE = 0, /* absent */
+    KYMO_VALUE_BOOL,     /* as.u64: 0 or 1 */
+    KYMO_VALUE_I64,
+    KYMO_VALUE_U64,
+    KYMO_VALUE_F64,
+    KYMO_VALUE_STRING,  /* as.string */
+    KYMO_VALUE_TIME,    /* as.u64: ns of CLOCK_MONOTONIC */
+    KYMO_VALUE_NS,      /* as.i64: a duration */
+    KYMO_VALUE_POINTER, /* as.u64 */
+    KYMO_VALUE_FLOW,    /* as.u64 */
+    KYMO_VALUE_LIST,    /* as.list: values of kymo_profile_values; of a table row by row */
+} kymo_value_kind;
+
+typedef struct kymo_value {
+    uint32_t kind; /* kymo_value_kind */
+    uint32_t reserved;
+    union {
+        int64_t i64;
+        uint64_t u64;
+        double f64;
+        uint32_t string;
+        struct {
+            uint32_t first;
+            uint32_t count;
+        } list;
+    } as;
+} kymo_value;
+
+/* A category of markers, beside those of code. */
+typedef struct kymo_marker_category {
+    uint32_t size;
+    uint32_t name;   /* string */
+    uint32_t parent; /* KYMO_NONE: it is no part of another */
+    uint32_t color;  /* enum kymo_mark_color of kymo/marker_abi.h */
+} kymo_marker_category;
+
+/* A field of a schema; format: enum kymo_mark_format, flags: enum kymo_mark_field_flags. */
+typedef struct kymo_schema_field {
+    uint32_t key;     /* string */
+    uint32_t label;   /* string */
+    uint32_t columns; /* string, of a table: "Name:string|Size:bytes"; 0 ("") */
+    uint16_t format;
+    uint16_t flags;
+} kymo_schema_field;
+
+typedef struct kymo_schema_row {
+    uint32_t label, value; /* strings */
+} kymo_schema_row;
+
+typedef struct kymo_schema_graph {
+    uint32_t key; /* string */
+    uint16_t kind, color;
+} kymo_schema_graph;
+
+/* What the markers of a type have, and how they are shown. Interned by content; another one of the
+ * same name is called "NAME (2)". */
+typedef struct kymo_schema {
+    uint32_t size;
+    uint32_t name; /* string, as the next six; 0 (""): none */
+    uint32_t chart, tooltip, table, description, color_key;
+    uint32_t show; /* enum kymo_mark_show */
+    uint32_t is_stack_based;
+    uint32_t field_count, row_count, graph_count;
+    const kymo_schema_field *fields;
+    const kymo_schema_row *rows;
+    const kymo_schema_graph *graphs;
+} kymo_schema;
+
+typedef enum kymo_marker_phase {
+    KYMO_MARKER_INSTANT = 0,
+    KYMO_MARKER_INTERVAL,
+    KYMO_MARKER_UNFINISHED, /* an interval without an end */
+    KYMO_MARKER_UNBEGUN,    /* an interval without a beginning: before the recording */
+} kymo_marker_phase;
+
+typedef struct kymo_marker {
+    uint64_t start_ns; /* of an instant, when it was */
+    uint64_t end_ns;   /* of an interval */
+    uint64_t owner;    /* 0: nobody's */
+    uint32_t thread;
+    uint32_t name; /* string */
+    uint32_t category;
+    uint32_t schema; /* KYMO_NONE: no fields */
+    uint32_t stack;  /* KYMO_NONE: none */
+    uint32_t labels; /* a set of labels, KYMO_NONE: none */
+    uint32_t track;  /* string: where it is drawn instead of in its thread; 0 (""): there */
+    uint32_t phase;  /* kymo_marker_phase */
+    uint32_t first_value, value_count; /* as many as its schema has fields; set by the profile */
+} kymo_marker;
+
+typedef struct kymo_counter {
+    uint32_t size;
+    uint32_t process;
+    uint32_t category;
+    uint32_t name, unit, description; /* strings */
+    uint32_t kind;                    /* enum kymo_mark_counter_kind */
+    uint32_t flags;                   /* enum kymo_mark_counter_flags */
+    uint32_t color;
+} kymo_counter;
+
+typedef struct kymo_counts {
+    uint32_t count;
+    const uint64_t *time_ns;
+    const int64_t *value; /* up to then; of a gauge: then */
+    const uint64_t *operations;
+} kymo_counts;
+
 typedef enum kymo_table {
     KYMO_TABLE_STRINGS,
     KYMO_TABLE_SOURCES,

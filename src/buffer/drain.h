@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "buffer/definition.h"
 #include "buffer/session.h"
 
 #define KYMO_NO_MODULE UINT32_MAX
@@ -58,6 +59,61 @@ struct kymo_drain_answer {
     struct kymo_record_answer record;
 };
 
+/* A marker as it lies in its record, checked: slots of texts lie within the payload. */
+struct kymo_drain_marker {
+    uint32_t thread; /* whose stream it was in */
+    uint32_t site;
+    uint32_t flags; /* enum kymo_mark_flags */
+    uint32_t stack; /* KYMO_NO_STACK: none */
+    uint64_t time_ns;
+    uint64_t start_ns;
+    uint64_t backtrace, track, owner, id;
+    uint32_t tid; /* of the thread that it is for; 0: the one of the stream */
+    uint32_t cells;
+    const char *name; /* name_bytes, not terminated; NULL: the site's */
+    uint32_t name_bytes;
+    uint32_t payload_bytes;
+    unsigned char *payload; /* a copy, which may be changed */
+};
+
+/* A counter's sum over all threads, and what was done. */
+struct kymo_drain_counter {
+    uint32_t counter;
+    int64_t value;
+    uint64_t operations;
+};
+
+struct kymo_drain_site_counts {
+    uint32_t site;
+    uint64_t lost, capped, cut;
+};
+
+struct kymo_drain_label {
+    uint32_t thread;
+    uint32_t change; /* enum kymo_label_change */
+    uint32_t depth;
+    uint64_t time_ns;
+    struct kymo_record_cell value; /* of a text its kind alone */
+    const char *key, *text;        /* not terminated; NULL: none */
+    uint32_t key_bytes, text_bytes;
+};
+
+/* As kymo_drain_sink, and with its context. */
+struct kymo_drain_mark_sink {
+    /* A definition comes before what refers to it; bytes: a copy, of definition->size_bytes with
+     * its head. */
+    kymo_err (*definition)(void *context, uint32_t number, const struct kymo_definition *definition,
+                           const void *bytes);
+    kymo_err (*marker)(void *context, const struct kymo_drain_marker *marker);
+    kymo_err (*backtrace)(void *context, uint64_t backtrace, uint32_t stack);
+    kymo_err (*label)(void *context, const struct kymo_drain_label *label);
+    /* Of a counter that is recorded at each change: value as in the record. */
+    kymo_err (*count)(void *context, uint32_t counter, uint64_t time_ns, int64_t value,
+                      uint64_t operations);
+    /* A scope that was open when its thread ended, or at the end; the outermost first. */
+    kymo_err (*open_scope)(void *context, uint32_t thread, uint32_t site, uint64_t start_ns);
+};
+
 /* Each callback may fail; the round then ends with its error. All pointers are valid during the
  * call only. */
 struct kymo_drain_sink {
@@ -71,6 +127,7 @@ struct kymo_drain_sink {
     kymo_err (*sample)(void *context, const struct kymo_drain_sample *sample);
     void *context;
     kymo_err (*answer)(void *context, const struct kymo_drain_answer *answer); /* may be NULL */
+    const struct kymo_drain_mark_sink *marks; /* NULL: markers are not wanted */
 };
 
 typedef struct kymo_drain kymo_drain;
@@ -104,6 +161,13 @@ uint32_t kymo_drain_slot_thread(const kymo_drain *drain, uint32_t slot);
 
 /* Losses by kind so far, those that the drain itself noticed included. */
 void kymo_drain_losses(const kymo_drain *drain, uint64_t lost[KYMO_LOSS_KINDS]);
+
+/* Counters as they are now, by index from 0; 0 behind the last one. Any may be asked for at any
+ * time. */
+int kymo_drain_counter(const kymo_drain *drain, uint32_t index, struct kymo_drain_counter *counter);
+/* The same of the sites that have lost, capped or cut anything. */
+int kymo_drain_site_counts(const kymo_drain *drain, uint32_t index,
+                           struct kymo_drain_site_counts *counts);
 
 /* Of the session's clock, by the anchors taken so far. */
 uint64_t kymo_drain_time_ns(const kymo_drain *drain, uint64_t clock);

@@ -235,6 +235,133 @@ typedef struct kymo_event_kernel_stack {
     const kymo_event_kernel_frame *frames; /* innermost first, without those of the caller */
 } kymo_event_kernel_stack;
 
+/* ---- markers, counters, labels: ids are unique in their process ---- */
+
+typedef struct kymo_event_marker_category {
+    uint32_t process;
+    uint32_t category;
+    uint32_t parent; /* KYMO_EVENT_NONE: it is no part of another */
+    uint32_t color;  /* enum kymo_mark_color of kymo/marker_abi.h, as all numbers below */
+    uint32_t flags;
+    const char *name;
+} kymo_event_marker_category;
+
+typedef struct kymo_event_marker_field {
+    const char *key;
+    const char *label; /* "" or NULL: the key */
+    uint32_t kind;
+    uint32_t format;
+    uint32_t flags;
+} kymo_event_marker_field;
+
+typedef struct kymo_event_marker_row {
+    const char *label;
+    const char *value;
+} kymo_event_marker_row;
+
+typedef struct kymo_event_marker_graph {
+    const char *key;
+    uint32_t kind;
+    uint32_t color;
+} kymo_event_marker_graph;
+
+/* What fields a marker has, and how it is shown. */
+typedef struct kymo_event_marker_type {
+    uint32_t process;
+    uint32_t type;
+    uint32_t show;
+    uint32_t is_stack_based;
+    uint32_t max_per_second;
+    uint32_t payload_bytes;
+    uint32_t field_count, row_count, graph_count;
+    uint32_t line;
+    const char *file; /* where it is declared */
+    const char *name, *chart, *tooltip, *table, *description, *color_key;
+    const kymo_event_marker_field *fields;
+    const kymo_event_marker_row *rows;
+    const kymo_event_marker_graph *graphs;
+} kymo_event_marker_type;
+
+/* A place in the program that makes markers. */
+typedef struct kymo_event_site {
+    uint32_t process;
+    uint32_t site;
+    uint32_t category;
+    uint32_t type; /* KYMO_EVENT_NONE: its markers have no fields, text or cells */
+    uint32_t kind;
+    uint32_t line;
+    uint64_t min_ns;
+    const char *name, *format, *file, *function;
+} kymo_event_site;
+
+/* A text, or a track, that markers name by its number. */
+typedef struct kymo_event_named {
+    uint32_t process;
+    uint32_t id;
+    const char *name;
+} kymo_event_named;
+
+typedef struct kymo_event_counter {
+    uint32_t process;
+    uint32_t counter;
+    uint32_t category;
+    uint32_t kind;
+    uint32_t flags;
+    uint32_t color;
+    const char *name, *unit, *description;
+} kymo_event_counter;
+
+/* One marker. The payload is as in the session (buffer/record.h), but that times in it are ns: the
+ * image of the type's C structure, with struct kymo_text_slot for texts; or so many cells; or the
+ * slot of one text. */
+typedef struct kymo_event_marker {
+    uint32_t thread;
+    uint32_t site;
+    uint32_t phase;    /* enum kymo_mark_phase */
+    uint32_t stack;    /* KYMO_EVENT_NONE: none */
+    uint64_t time_ns;  /* of an interval its end */
+    uint64_t start_ns; /* of an interval; else 0 */
+    uint64_t id;       /* of a begin and its end; 0: none */
+    uint64_t owner;    /* 0: none */
+    uint32_t track;    /* KYMO_EVENT_NONE: it is drawn in its thread */
+    uint32_t cells;    /* in the payload */
+    const char *name;  /* instead of the site's; NULL: that one */
+    const uint8_t *payload;
+    uint32_t payload_bytes;
+    uint32_t is_open; /* it was begun, and nothing has ended it: a scope when its thread ended */
+} kymo_event_marker;
+
+/* A value that a counter has at a time, of all its threads; operations: up to then. */
+typedef struct kymo_event_count {
+    uint32_t process;
+    uint32_t counter;
+    uint64_t time_ns;
+    int64_t value;
+    uint64_t operations;
+} kymo_event_count;
+
+/* What a thread's labels are from a time on: those below depth stay, the others are gone; change:
+ * enum kymo_label_change. */
+typedef struct kymo_event_label {
+    uint32_t thread;
+    uint32_t change;
+    uint32_t depth;
+    uint32_t kind; /* of the value, enum kymo_mark_kind: I64, U64, F64, PTR or TEXT; 0: none */
+    uint64_t time_ns;
+    uint64_t number; /* of a value that is no text: its bits */
+    const char *key;
+    const char *text;
+} kymo_event_label;
+
+/* Of one site, up to now; the last one counts. */
+typedef struct kymo_event_site_counts {
+    uint32_t process;
+    uint32_t site;
+    uint64_t lost;   /* for want of room */
+    uint64_t capped; /* above its type's limit */
+    uint64_t cut;    /* texts that were too long */
+} kymo_event_site_counts;
+
 /* How many records of a kind the process has lost up to now; the last one of a kind counts. */
 typedef struct kymo_event_loss {
     uint32_t process;
@@ -292,6 +419,16 @@ typedef struct kymo_event_handler {
     kymo_err (*code)(void *ctx, const kymo_event_code *event);
     kymo_err (*kernel_symbol)(void *ctx, const kymo_event_kernel_symbol *event);
     kymo_err (*kernel_stack)(void *ctx, const kymo_event_kernel_stack *event);
+    kymo_err (*marker_category)(void *ctx, const kymo_event_marker_category *event);
+    kymo_err (*marker_type)(void *ctx, const kymo_event_marker_type *event);
+    kymo_err (*site)(void *ctx, const kymo_event_site *event);
+    kymo_err (*literal)(void *ctx, const kymo_event_named *event);
+    kymo_err (*track)(void *ctx, const kymo_event_named *event);
+    kymo_err (*counter)(void *ctx, const kymo_event_counter *event);
+    kymo_err (*marker)(void *ctx, const kymo_event_marker *event);
+    kymo_err (*count)(void *ctx, const kymo_event_count *event);
+    kymo_err (*label)(void *ctx, const kymo_event_label *event);
+    kymo_err (*site_counts)(void *ctx, const kymo_event_site_counts *event);
     kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
     kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
     kymo_err (*note)(void *ctx, const kymo_event_note *event);

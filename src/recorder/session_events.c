@@ -239,8 +239,16 @@ static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
 
 struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
 {
-    return (struct kymo_drain_sink){on_thread_begin, on_thread_end, on_module, on_module_unload,
-                                    on_stack,        on_sample,     to,        on_answer};
+    return (struct kymo_drain_sink){
+        .thread_begin = on_thread_begin,
+        .thread_end = on_thread_end,
+        .module = on_module,
+        .module_unload = on_module_unload,
+        .stack = on_stack,
+        .sample = on_sample,
+        .context = to,
+        .answer = on_answer,
+    };
 }
 
 void kymo_session_events_deinit(struct kymo_session_events *to)
