@@ -92,6 +92,8 @@ kymo_seen_test(environment_changes "" environment_changes)
 kymo_unit_test(exec_target kymo_sys)
 target_sources(test_exec_target PRIVATE
     ${CMAKE_SOURCE_DIR}/src/capture/exec_target.c ${CMAKE_SOURCE_DIR}/src/capture/family.c)
+kymo_unit_test(mark_select)
+target_sources(test_mark_select PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/mark_select.c)
 kymo_unit_test(signal_move kymo_base Threads::Threads)
 target_sources(test_signal_move PRIVATE
     ${CMAKE_SOURCE_DIR}/src/capture/signal_move.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c)

@@ -34,6 +34,7 @@
 #define KYMO_LARGE_BLOCK_BYTES 65536u
 #define KYMO_BUILD_ID_MAX 32u
 #define KYMO_MODULE_PATH_MAX 384u
+#define KYMO_CONTROL_BYTES 512u
 
 /* si_code of the signals by which the recorder asks a thread for its stack (struct
  * kymo_record_answer); those with SI_QUEUE ask it to look into its slot. Both carry the cookie. */
@@ -300,6 +301,11 @@ struct kymo_session {
     uint32_t depot_epoch;                            /* depot (epoch & 1) takes new stacks */
     uint32_t stopped;                                /* 1: capture no more */
     uint32_t signal_done; /* the last signal_now that all of its events follow */
+    /* Which categories of markers are on: a list as capture/mark_select.h has them, that ends with
+     * a NUL. control_seq is odd while it is written, another even number afterwards, and then a
+     * thread is asked to look into its slot. */
+    uint32_t control_seq;
+    char control[KYMO_CONTROL_BYTES];
 };
 
 /* See kymo_session_slot. A definition's place in definitions, in bytes + 1; 0: not there (yet). */
