@@ -119,6 +119,18 @@ size_t kymo_utf8_copy(char *out, size_t cap, const char *text, size_t len)
     return written;
 }
 
+size_t kymo_utf8_encode(char out[4], uint32_t code)
+{
+    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        code = 0xfffd;
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = n; i-- > 1; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(lead[n] | code);
+    return n;
+}
+
 int kymo_str_starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -38,6 +38,9 @@ size_t kymo_utf8_valid_prefix(const char *text, size_t len);
  * replaced by U+FFFD; cut on a character boundary. Returns the length written. */
 size_t kymo_utf8_copy(char *out, size_t cap, const char *text, size_t len);
 
+/* The UTF-8 of a code point, which is U+FFFD for what is none; returns its length, 1 to 4. */
+size_t kymo_utf8_encode(char out[4], uint32_t code);
+
 int kymo_str_starts(const char *text, const char *prefix);
 int kymo_str_ends(const char *text, const char *suffix);
 

@@ -46,6 +46,32 @@ static void utf8_is_made_valid(void **state)
     assert_string_equal(out, "ab");
 }
 
+static void code_points_become_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t code;
+        const char *text;
+    } cases[] = {
+        {0x7f, "\x7f"},
+        {0x80, "\xc2\x80"},
+        {0x7ff, "\xdf\xbf"},
+        {0x800, "\xe0\xa0\x80"},
+        {0xffff, "\xef\xbf\xbf"},
+        {0x10000, "\xf0\x90\x80\x80"},
+        {0x10ffff, "\xf4\x8f\xbf\xbf"},
+        {0x110000, "\xef\xbf\xbd"}, /* what is no code point */
+        {0xd800, "\xef\xbf\xbd"},
+        {0xdfff, "\xef\xbf\xbd"},
+        {UINT32_MAX, "\xef\xbf\xbd"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[4];
+        assert_int_equal(kymo_utf8_encode(out, cases[i].code), strlen(cases[i].text));
+        assert_memory_equal(out, cases[i].text, strlen(cases[i].text));
+    }
+}
+
 static void numbers(void **state)
 {
     (void)state;
@@ -71,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(append_and_printf),
         cmocka_unit_test(utf8_is_made_valid),
+        cmocka_unit_test(code_points_become_utf8),
         cmocka_unit_test(numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
