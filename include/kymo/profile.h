@@ -56,6 +56,16 @@ typedef struct kymo_profile kymo_profile;
 #define KYMO_FRAME_LINES_MAX 1024u    /* inlined into one frame; deeper ones are refused */
 #define KYMO_STACKS_MAX (1u << 28)    /* nodes of the prefix tree */
 #define KYMO_SAMPLES_MAX (1ull << 30) /* of all threads */
+#define KYMO_MARKER_CATEGORIES_MAX (1u << 16)
+#define KYMO_SCHEMAS_MAX (1u << 16)
+#define KYMO_SCHEMA_FIELDS_MAX 256u  /* of one; so for its rows and its graphs */
+#define KYMO_MARKERS_MAX (1u << 28)  /* of all threads */
+#define KYMO_VALUES_MAX (1u << 30)   /* of all markers */
+#define KYMO_COUNTERS_MAX (1u << 16) /* of all processes */
+#define KYMO_COUNTS_MAX (1u << 28)   /* of all counters */
+#define KYMO_LABELS_MAX (1u << 26)   /* of all sets */
+#define KYMO_LABEL_SET_MAX 64u       /* in one set */
+#define KYMO_MARKER_LOSSES_MAX (1u << 16)
 #define KYMO_ARGS_MAX 4096u   /* of one command; what is left out is counted in the last one */
 #define KYMO_BUILD_ID_MAX 64u /* bytes */
 #define KYMO_LOST_MAX 64u     /* kinds of loss */
@@ -254,18 +264,20 @@ typedef struct kymo_value {
     } as;
 } kymo_value;
 
-/* A category of markers, beside those of code. */
+/* A category of markers, beside those of code. Interned by name and parent, which has no parent of
+ * its own: a part of a part is a part of the whole. */
 typedef struct kymo_marker_category {
     uint32_t size;
     uint32_t name;   /* string */
     uint32_t parent; /* KYMO_NONE: it is no part of another */
-    uint32_t color;  /* enum kymo_mark_color of kymo/marker_abi.h */
+    uint32_t color;  /* enum kymo_mark_color of kymo/marker_abi.h; of a part, its parent's */
 } kymo_marker_category;
 
-/* A field of a schema; format: enum kymo_mark_format, flags: enum kymo_mark_field_flags. */
+/* A field of a schema; format: enum kymo_mark_format, flags: enum kymo_mark_field_flags. A value
+ * says itself of what kind it is, and need not suit the format. */
 typedef struct kymo_schema_field {
-    uint32_t key;     /* string */
-    uint32_t label;   /* string */
+    uint32_t key;     /* string; no two of a schema are the same */
+    uint32_t label;   /* string; 0 (""): the key */
     uint32_t columns; /* string, of a table: "Name:string|Size:bytes"; 0 ("") */
     uint16_t format;
     uint16_t flags;
@@ -301,31 +313,52 @@ typedef enum kymo_marker_phase {
     KYMO_MARKER_UNBEGUN,    /* an interval without a beginning: before the recording */
 } kymo_marker_phase;
 
+/* start_ns and end_ns are different for whole intervals only: an instant and an unfinished interval
+ * have start_ns as both, an unbegun one end_ns. The profile sees to that. */
 typedef struct kymo_marker {
-    uint64_t start_ns; /* of an instant, when it was */
-    uint64_t end_ns;   /* of an interval */
-    uint64_t owner;    /* 0: nobody's */
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t owner; /* 0: nobody's */
     uint32_t thread;
-    uint32_t name; /* string */
-    uint32_t category;
-    uint32_t schema; /* KYMO_NONE: no fields */
-    uint32_t stack;  /* KYMO_NONE: none */
-    uint32_t labels; /* a set of labels, KYMO_NONE: none */
-    uint32_t track;  /* string: where it is drawn instead of in its thread; 0 (""): there */
-    uint32_t phase;  /* kymo_marker_phase */
+    uint32_t name;     /* string */
+    uint32_t category; /* KYMO_NONE: none */
+    uint32_t schema;   /* KYMO_NONE: no fields */
+    uint32_t stack;    /* KYMO_NONE: none */
+    uint32_t labels;   /* a set of labels, KYMO_NONE: none */
+    uint32_t track;    /* string: where it is drawn instead of in its thread; 0 (""): there */
+    uint32_t phase;    /* kymo_marker_phase */
     uint32_t first_value, value_count; /* as many as its schema has fields; set by the profile */
 } kymo_marker;
+
+/* What a thread carries for a while: the request it works on, and the like. */
+typedef struct kymo_label {
+    uint32_t key; /* string */
+    uint32_t reserved;
+    kymo_value value; /* a number, a pointer or a string */
+} kymo_label;
+
+/* Markers that are not in the profile, or are not whole, of a name, category and schema. */
+typedef struct kymo_marker_losses {
+    uint32_t size;
+    uint32_t name; /* string */
+    uint32_t category;
+    uint32_t schema;
+    uint64_t lost;   /* markers, for want of room */
+    uint64_t capped; /* markers above their type's limit */
+    uint64_t cut;    /* texts that were too long */
+} kymo_marker_losses;
 
 typedef struct kymo_counter {
     uint32_t size;
     uint32_t process;
-    uint32_t category;
+    uint32_t category;                /* of markers; KYMO_NONE: none */
     uint32_t name, unit, description; /* strings */
     uint32_t kind;                    /* enum kymo_mark_counter_kind */
     uint32_t flags;                   /* enum kymo_mark_counter_flags */
     uint32_t color;
 } kymo_counter;
 
+/* Columns, by time once the profile is finished. */
 typedef struct kymo_counts {
     uint32_t count;
     const uint64_t *time_ns;
@@ -343,6 +376,13 @@ typedef enum kymo_table {
     KYMO_TABLE_SYMBOLS,
     KYMO_TABLE_FRAMES,
     KYMO_TABLE_STACKS,
+    KYMO_TABLE_MARKER_CATEGORIES,
+    KYMO_TABLE_SCHEMAS,
+    KYMO_TABLE_MARKERS, /* of all threads */
+    KYMO_TABLE_MARKER_LOSSES,
+    KYMO_TABLE_VALUES,
+    KYMO_TABLE_COUNTERS,
+    KYMO_TABLE_LABEL_SETS,
     KYMO_TABLE_COUNT
 } kymo_table;
 
@@ -407,11 +447,42 @@ KYMO_API kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread
                                           uint32_t stack, uint64_t weight_ns, kymo_sample_kind kind,
                                           kymo_thread_state state);
 
-/* Sorts the samples of each thread by time (those of one time stay in the order of adding), the
- * threads by process and start, and makes sure that each process has exactly one main thread: the
- * one marked, else the one whose tid is the pid, else the earliest; a process without threads is
- * given one. Reading samples, and encoding, wants a finished profile. Adding a process, thread or
- * sample afterwards is allowed and needs another finish; adding names and lines does not. */
+/* Interned; the first one's colour counts. */
+KYMO_API kymo_err kymo_profile_add_marker_category(kymo_profile *profile,
+                                                   const kymo_marker_category *category,
+                                                   uint32_t *id);
+/* Interned by content. KYMO_E_INVALID for a key that is there twice. */
+KYMO_API kymo_err kymo_profile_add_schema(kymo_profile *profile, const kymo_schema *schema,
+                                          uint32_t *id);
+/* Values of a list, for as.list.first of a value. */
+KYMO_API kymo_err kymo_profile_add_values(kymo_profile *profile, const kymo_value *values,
+                                          uint32_t count, uint32_t *first);
+/* values: as many as its schema has fields; NULL: all absent. Markers may come in any order. */
+KYMO_API kymo_err kymo_profile_add_marker(kymo_profile *profile, const kymo_marker *marker,
+                                          const kymo_value *values);
+/* Adds to what there is of the same name, category and schema. */
+KYMO_API kymo_err kymo_profile_add_marker_losses(kymo_profile *profile,
+                                                 const kymo_marker_losses *losses);
+KYMO_API kymo_err kymo_profile_add_counter(kymo_profile *profile, const kymo_counter *counter,
+                                           uint32_t *id);
+/* What a counter was at a time, and the operations up to then. In any order. */
+KYMO_API kymo_err kymo_profile_add_count(kymo_profile *profile, uint32_t counter, uint64_t time_ns,
+                                         int64_t value, uint64_t operations);
+/* A set of labels, interned by content: of those of the same key the last one counts. *id is
+ * KYMO_NONE for an empty set. KYMO_E_TOO_BIG above KYMO_LABEL_SET_MAX. */
+KYMO_API kymo_err kymo_profile_add_label_set(kymo_profile *profile, const kymo_label *labels,
+                                             uint32_t count, uint32_t *id);
+/* The labels of one sample (KYMO_NONE: none), by its place in kymo_profile_samples. It keeps them
+ * when samples are sorted. */
+KYMO_API kymo_err kymo_profile_set_sample_labels(kymo_profile *profile, uint32_t thread,
+                                                 size_t sample, uint32_t labels);
+
+/* Sorts the samples, markers and counts of each thread and counter by time (those of one time stay
+ * in the order of adding; of markers, the longer one is first), the threads by process and start,
+ * and makes sure that each process has exactly one main thread: the one marked, else the one whose
+ * tid is the pid, else the earliest; a process without threads is given one. Reading samples, and
+ * encoding, wants a finished profile. Adding a process, thread or sample afterwards is allowed and
+ * needs another finish; adding names and lines does not. */
 KYMO_API kymo_err kymo_profile_finish(kymo_profile *profile);
 
 /* ---- reading ----------------------------------------------------------------------------------
@@ -464,6 +535,29 @@ typedef struct kymo_samples {
 KYMO_API kymo_samples kymo_profile_samples(const kymo_profile *profile, uint32_t thread);
 /* Of all threads. */
 KYMO_API uint64_t kymo_profile_sample_count(const kymo_profile *profile);
+
+/* The label sets of a thread's samples, as many as there are samples; NULL: none has any. */
+KYMO_API const uint32_t *kymo_profile_sample_labels(const kymo_profile *profile, uint32_t thread);
+
+/* The markers of one thread, those on tracks included, by start once the profile is finished. */
+typedef struct kymo_markers {
+    const kymo_marker *rows;
+    size_t count;
+} kymo_markers;
+KYMO_API kymo_markers kymo_profile_markers(const kymo_profile *profile, uint32_t thread);
+/* count values from first on; NULL if there are not that many. */
+KYMO_API const kymo_value *kymo_profile_values(const kymo_profile *profile, uint32_t first,
+                                               uint32_t count);
+KYMO_API const kymo_marker_category *kymo_profile_marker_category(const kymo_profile *profile,
+                                                                  uint32_t id);
+KYMO_API const kymo_schema *kymo_profile_schema(const kymo_profile *profile, uint32_t id);
+KYMO_API const kymo_marker_losses *kymo_profile_marker_losses(const kymo_profile *profile,
+                                                              uint32_t id);
+KYMO_API const kymo_counter *kymo_profile_counter(const kymo_profile *profile, uint32_t id);
+KYMO_API kymo_counts kymo_profile_counts(const kymo_profile *profile, uint32_t counter);
+/* The labels of a set, by key; *count is 0 (and the result may be NULL) for KYMO_NONE. */
+KYMO_API const kymo_label *kymo_profile_label_set(const kymo_profile *profile, uint32_t id,
+                                                  uint32_t *count);
 
 /* Threads in the order to show them: processes by start (the main one first), in each the main
  * thread first, then by start. As many entries as threads; NULL before finish. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code_apply.c - the stacks of samples get the names of generated code.
+ * code_apply.c - the stacks of samples and markers get the names of generated code.
  *
  * A stack is shared by all samples that hit the same addresses, whenever and in whichever process.
- * So each is translated for the process and the time of a sample, from the outermost frame in. What
+ * So each is translated for the process and the time of a sample, from the outermost frame in. A
+ * marker's is for the time of its record, which is its end. What
  * came out is remembered for each node with the times that it holds for: the samples of a thread
  * come by time, so nearly always the next one finds its stack done. Stacks without generated code
  * are left alone.
@@ -187,6 +188,16 @@ static kymo_err resolve_thread(struct apply *a, uint32_t process, kymo_sample_co
     return KYMO_OK;
 }
 
+static kymo_err resolve_markers(struct apply *a, uint32_t process, kymo_marker_rows *m)
+{
+    for (size_t i = 0; i < m->rows.len; i++) {
+        kymo_marker *row = &m->rows.data[i];
+        if (row->stack != KYMO_NONE && a->is_touched[row->stack])
+            KYMO_TRY(resolve(a, process, &row->stack, row->end_ns));
+    }
+    return KYMO_OK;
+}
+
 /* Whether there is any. */
 static int mark_touched(struct apply *a)
 {
@@ -202,13 +213,15 @@ static int mark_touched(struct apply *a)
 
 static kymo_err resolve_all(struct apply *a)
 {
-    a->most_work = (a->p->sample_count + a->count + 1) * WORK_PER_SAMPLE;
+    a->most_work = (a->p->sample_count + a->p->marker_count + a->count + 1) * WORK_PER_SAMPLE;
     a->done = calloc(a->count + 1, sizeof *a->done);
     if (!a->done)
         return KYMO_E_NOMEM;
     KYMO_TRY(collect_modules(a));
     for (uint32_t i = 0; i < a->p->threads.len; i++)
         KYMO_TRY(resolve_thread(a, a->p->threads.data[i].process, &a->p->samples.data[i]));
+    for (uint32_t i = 0; i < a->p->threads.len; i++)
+        KYMO_TRY(resolve_markers(a, a->p->threads.data[i].process, &a->p->markers.data[i]));
     return a->p->stack_frame.len > a->count ? kymo_profile_drop_unused_stacks(a->p) : KYMO_OK;
 }
 

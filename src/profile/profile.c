@@ -33,6 +33,21 @@ void kymo_profile_destroy(kymo_profile *profile)
     for (size_t i = 0; i < profile->samples.len; i++)
         kymo_sample_columns_deinit(&profile->samples.data[i]);
     kymo_vec_deinit(&profile->samples);
+    for (size_t i = 0; i < profile->markers.len; i++)
+        kymo_vec_deinit(&profile->markers.data[i].rows);
+    kymo_vec_deinit(&profile->markers);
+    for (size_t i = 0; i < profile->counts.len; i++)
+        kymo_count_columns_deinit(&profile->counts.data[i]);
+    kymo_vec_deinit(&profile->counts);
+    kymo_vec_deinit(&profile->counters);
+    kymo_vec_deinit(&profile->marker_categories);
+    kymo_vec_deinit(&profile->schemas);
+    kymo_vec_deinit(&profile->schema_asked);
+    kymo_vec_deinit(&profile->schema_names);
+    kymo_vec_deinit(&profile->values);
+    kymo_vec_deinit(&profile->marker_losses);
+    kymo_vec_deinit(&profile->labels);
+    kymo_vec_deinit(&profile->label_sets);
     kymo_vec_deinit(&profile->strings);
     kymo_vec_deinit(&profile->sources);
     kymo_vec_deinit(&profile->processes);
@@ -53,6 +68,11 @@ void kymo_profile_destroy(kymo_profile *profile)
     kymo_index_deinit(&profile->symbol_index);
     kymo_index_deinit(&profile->frame_index);
     kymo_index_deinit(&profile->stack_index);
+    kymo_index_deinit(&profile->marker_category_index);
+    kymo_index_deinit(&profile->schema_index);
+    kymo_index_deinit(&profile->schema_name_index);
+    kymo_index_deinit(&profile->marker_losses_index);
+    kymo_index_deinit(&profile->label_set_index);
     kymo_arena_deinit(&profile->arena);
     free(profile);
 }
@@ -63,6 +83,10 @@ kymo_err kymo_profile_finish(kymo_profile *profile)
         return KYMO_OK;
     for (size_t i = 0; i < profile->samples.len; i++)
         KYMO_TRY(kymo_sample_columns_sort(&profile->samples.data[i]));
+    for (size_t i = 0; i < profile->markers.len; i++)
+        KYMO_TRY(kymo_marker_rows_sort(&profile->markers.data[i]));
+    for (size_t i = 0; i < profile->counts.len; i++)
+        KYMO_TRY(kymo_count_columns_sort(&profile->counts.data[i]));
     KYMO_TRY(kymo_profile_settle_threads(profile));
     profile->finished = 1;
     return KYMO_OK;
@@ -98,6 +122,27 @@ uint32_t kymo_profile_count(const kymo_profile *profile, kymo_table table)
         break;
     case KYMO_TABLE_STACKS:
         n = profile->stack_frame.len;
+        break;
+    case KYMO_TABLE_MARKER_CATEGORIES:
+        n = profile->marker_categories.len;
+        break;
+    case KYMO_TABLE_SCHEMAS:
+        n = profile->schemas.len;
+        break;
+    case KYMO_TABLE_MARKERS:
+        n = profile->marker_count;
+        break;
+    case KYMO_TABLE_MARKER_LOSSES:
+        n = profile->marker_losses.len;
+        break;
+    case KYMO_TABLE_VALUES:
+        n = profile->values.len;
+        break;
+    case KYMO_TABLE_COUNTERS:
+        n = profile->counters.len;
+        break;
+    case KYMO_TABLE_LABEL_SETS:
+        n = profile->label_sets.len;
         break;
     case KYMO_TABLE_COUNT:
         break;

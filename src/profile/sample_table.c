@@ -22,6 +22,8 @@ static kymo_err grow(kymo_sample_columns *s)
     GROW(stack);
     GROW(kind);
     GROW(state);
+    if (s->labels)
+        GROW(labels);
 #undef GROW
     s->cap = cap;
     return KYMO_OK;
@@ -47,6 +49,8 @@ kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_
     s->stack[s->count] = stack;
     s->kind[s->count] = (uint8_t)kind;
     s->state[s->count] = (uint8_t)state;
+    if (s->labels)
+        s->labels[s->count] = KYMO_NONE;
     s->count++;
     profile->sample_count++;
     profile->finished = 0;
@@ -59,6 +63,30 @@ kymo_samples kymo_profile_samples(const kymo_profile *profile, uint32_t thread)
         return (kymo_samples){0};
     const kymo_sample_columns *s = &profile->samples.data[thread];
     return (kymo_samples){s->time_ns, s->weight_ns, s->stack, s->kind, s->state, s->count};
+}
+
+kymo_err kymo_profile_set_sample_labels(kymo_profile *profile, uint32_t thread, size_t sample,
+                                        uint32_t labels)
+{
+    if (thread >= profile->threads.len || sample >= profile->samples.data[thread].count ||
+        (labels != KYMO_NONE && labels >= profile->label_sets.len))
+        return KYMO_E_INVALID;
+    kymo_sample_columns *s = &profile->samples.data[thread];
+    if (!s->labels) {
+        if (labels == KYMO_NONE)
+            return KYMO_OK;
+        s->labels = malloc(s->cap * sizeof *s->labels);
+        if (!s->labels)
+            return KYMO_E_NOMEM;
+        memset(s->labels, 0xff, s->cap * sizeof *s->labels); /* KYMO_NONE */
+    }
+    s->labels[sample] = labels;
+    return KYMO_OK;
+}
+
+const uint32_t *kymo_profile_sample_labels(const kymo_profile *profile, uint32_t thread)
+{
+    return thread < profile->samples.len ? profile->samples.data[thread].labels : NULL;
 }
 
 uint64_t kymo_profile_sample_count(const kymo_profile *profile)
@@ -107,6 +135,8 @@ kymo_err kymo_sample_columns_sort(kymo_sample_columns *s)
     PERMUTE(stack);
     PERMUTE(kind);
     PERMUTE(state);
+    if (s->labels)
+        PERMUTE(labels);
     free(order);
     free(scratch);
     s->unsorted = 0;
@@ -167,4 +197,5 @@ void kymo_sample_columns_deinit(kymo_sample_columns *samples)
     free(samples->stack);
     free(samples->kind);
     free(samples->state);
+    free(samples->labels);
 }

@@ -30,9 +30,14 @@ kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t
     return KYMO_OK;
 }
 
-/* new_id: KYMO_NONE for all. Marks with 0 the stacks that samples have, and their callers. */
+/* new_id: KYMO_NONE for all. Marks with 0 the stacks that samples and markers have, and their
+ * callers. */
 static void mark_used(const kymo_profile *p, uint32_t *new_id)
 {
+    for (size_t i = 0; i < p->markers.len; i++)
+        for (size_t k = 0; k < p->markers.data[i].rows.len; k++)
+            if (p->markers.data[i].rows.data[k].stack != KYMO_NONE)
+                new_id[p->markers.data[i].rows.data[k].stack] = 0;
     for (size_t i = 0; i < p->samples.len; i++)
         for (size_t k = 0; k < p->samples.data[i].count; k++)
             if (p->samples.data[i].stack[k] != KYMO_NONE)
@@ -65,6 +70,11 @@ static kymo_err keep_marked(kymo_profile *p, uint32_t *new_id, const uint32_t *n
         for (size_t k = 0; k < p->samples.data[i].count; k++)
             if (p->samples.data[i].stack[k] != KYMO_NONE)
                 p->samples.data[i].stack[k] = new_id[p->samples.data[i].stack[k]];
+    for (size_t i = 0; i < p->markers.len; i++)
+        for (size_t k = 0; k < p->markers.data[i].rows.len; k++) {
+            uint32_t *stack = &p->markers.data[i].rows.data[k].stack;
+            *stack = *stack != KYMO_NONE ? new_id[*stack] : KYMO_NONE;
+        }
     return KYMO_OK;
 }
 

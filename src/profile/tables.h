@@ -39,10 +39,39 @@ typedef struct kymo_sample_columns {
     uint32_t *stack;
     uint8_t *kind;
     uint8_t *state;
+    uint32_t *labels; /* NULL: none has any */
     size_t count;
     size_t cap;
     int unsorted;
 } kymo_sample_columns;
+
+/* The markers of one thread. */
+typedef struct kymo_marker_rows {
+    KYMO_VEC(kymo_marker) rows;
+    int unsorted;
+} kymo_marker_rows;
+
+/* The counts of one counter. */
+typedef struct kymo_count_columns {
+    uint64_t *time_ns;
+    int64_t *value;
+    uint64_t *operations;
+    uint32_t count;
+    uint32_t cap;
+    int unsorted;
+} kymo_count_columns;
+
+/* A name that a schema is shown by. */
+typedef struct kymo_schema_name {
+    uint32_t string;
+    uint32_t next; /* what the next schema is told apart by that wants it, too */
+} kymo_schema_name;
+
+/* A set of labels: a range of them. */
+typedef struct kymo_label_set {
+    uint32_t first;
+    uint32_t count;
+} kymo_label_set;
 
 struct kymo_profile {
     kymo_arena arena;
@@ -78,6 +107,27 @@ struct kymo_profile {
     KYMO_VEC(uint32_t) stack_parent;
     kymo_index stack_index;
 
+    KYMO_VEC(kymo_marker_category) marker_categories;
+    kymo_index marker_category_index;
+    KYMO_VEC(kymo_schema) schemas;
+    KYMO_VEC(uint32_t) schema_asked; /* by schema: the name that it was added with */
+    kymo_index schema_index;         /* by content, and that name */
+    KYMO_VEC(kymo_schema_name) schema_names;
+    kymo_index schema_name_index;
+    KYMO_VEC(kymo_marker_rows) markers; /* by thread */
+    uint64_t marker_count;
+    KYMO_VEC(kymo_value) values;
+    KYMO_VEC(kymo_marker_losses) marker_losses;
+    kymo_index marker_losses_index;
+
+    KYMO_VEC(kymo_counter) counters;
+    KYMO_VEC(kymo_count_columns) counts; /* by counter */
+    uint64_t count_count;
+
+    KYMO_VEC(kymo_label) labels;
+    KYMO_VEC(kymo_label_set) label_sets;
+    kymo_index label_set_index;
+
     kymo_meta meta;
     kymo_quality quality;
     int finished;
@@ -97,8 +147,8 @@ kymo_err kymo_profile_copy_argv(kymo_profile *profile, const char *const *argv, 
 /* The part of a path after its last slash. */
 const char *kymo_path_base(const char *path);
 
-/* stack_table.c: takes out the stacks that no sample has, and the frames that no stack has; the
- * others get new ids, in the same order. */
+/* stack_table.c: takes out the stacks that no sample and no marker has, and the frames that no
+ * stack has; the others get new ids, in the same order. */
 KYMO_NODISCARD
 kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile);
 /* frame_table.c: the same of frames; map[id] is KYMO_NONE for those that go, and the new id of the
@@ -118,5 +168,13 @@ void kymo_sample_columns_share(kymo_sample_columns *samples, uint64_t sum_ns);
  * what it was. Sorted samples only. For ingest. */
 void kymo_sample_columns_even_out(kymo_sample_columns *samples, size_t window);
 void kymo_sample_columns_deinit(kymo_sample_columns *samples);
+/* marker_table.c and counter_table.c: the same. */
+KYMO_NODISCARD
+kymo_err kymo_marker_rows_sort(kymo_marker_rows *markers);
+KYMO_NODISCARD
+kymo_err kymo_count_columns_sort(kymo_count_columns *counts);
+void kymo_count_columns_deinit(kymo_count_columns *counts);
+/* value_table.c: whether the profile has what a value refers to. A list is no value of a list. */
+int kymo_profile_has_value(const kymo_profile *profile, const kymo_value *value);
 
 #endif

@@ -29,8 +29,10 @@ kymo_err kymo_profile_add_thread(kymo_profile *profile, const kymo_thread *threa
         return KYMO_E_TOO_BIG;
     KYMO_TRY(make_row(profile, thread, &row));
     KYMO_TRY(kymo_vec_reserve(&profile->samples, 1));
+    KYMO_TRY(kymo_vec_reserve(&profile->markers, 1));
     KYMO_TRY(kymo_vec_push(&profile->threads, row));
     profile->samples.data[profile->samples.len++] = (kymo_sample_columns){0};
+    profile->markers.data[profile->markers.len++] = (kymo_marker_rows){0};
     profile->finished = 0;
     *id = (uint32_t)profile->threads.len - 1;
     return KYMO_OK;
