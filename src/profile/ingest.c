@@ -20,6 +20,11 @@ kymo_err kymo_ingest_copy_text(kymo_ingest *in, const char *text, const char **o
     return *out != NULL ? KYMO_OK : KYMO_E_NOMEM;
 }
 
+kymo_err kymo_ingest_add_string(kymo_ingest *in, const char *text, uint32_t *string)
+{
+    return kymo_profile_add_string(in->profile, text, text ? strlen(text) : 0, string);
+}
+
 kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out)
 {
     kymo_ingest *in = calloc(1, sizeof *in);
@@ -27,6 +32,7 @@ kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out)
         return KYMO_E_NOMEM;
     in->profile = profile;
     in->main_process = KYMO_NONE;
+    kymo_ingest_marks_init(&in->marks);
     for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++) {
         in->paths[i].root = KYMO_NONE;
         in->paths[i].node = malloc(KYMO_EVENT_DEPTH_MAX * sizeof(uint32_t));
@@ -54,6 +60,7 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_vec_deinit(&in->wait_frames);
     kymo_code_map_deinit(&in->code);
     kymo_kernel_frames_deinit(&in->kernel);
+    kymo_ingest_marks_deinit(&in->marks);
     kymo_vec_deinit(&in->notes);
     kymo_vec_deinit(&in->images);
     for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++)
@@ -113,16 +120,21 @@ static kymo_err on_code(void *ctx, const kymo_event_code *e)
     return kymo_code_map_add(&in->code, in->profile, e);
 }
 
+kymo_err kymo_ingest_add_note(kymo_ingest *in, uint64_t time_ns, uint32_t process,
+                              uint32_t severity, const char *text)
+{
+    kymo_ingest_note note = {
+        .time_ns = time_ns,
+        .process = process == KYMO_EVENT_NONE ? KYMO_NONE : process,
+        .severity = severity,
+    };
+    KYMO_TRY(kymo_ingest_copy_text(in, text, &note.text));
+    return note.text == NULL ? KYMO_OK : kymo_vec_push(&in->notes, note);
+}
+
 static kymo_err on_note(void *ctx, const kymo_event_note *e)
 {
-    kymo_ingest *in = ctx;
-    kymo_ingest_note note = {
-        .time_ns = e->time_ns,
-        .process = e->process == KYMO_EVENT_NONE ? KYMO_NONE : e->process,
-        .severity = e->severity,
-    };
-    KYMO_TRY(kymo_ingest_copy_text(in, e->text, &note.text));
-    return note.text == NULL ? KYMO_OK : kymo_vec_push(&in->notes, note);
+    return kymo_ingest_add_note(ctx, e->time_ns, e->process, e->severity, e->text);
 }
 
 static kymo_err on_end(void *ctx, const kymo_event_end *e)
@@ -149,6 +161,16 @@ const kymo_event_handler kymo_ingest_handler = {
     .code = on_code,
     .kernel_symbol = kymo_ingest_on_kernel_symbol,
     .kernel_stack = kymo_ingest_on_kernel_stack,
+    .marker_category = kymo_ingest_on_marker_category,
+    .marker_type = kymo_ingest_on_marker_type,
+    .site = kymo_ingest_on_site,
+    .literal = kymo_ingest_on_literal,
+    .track = kymo_ingest_on_track,
+    .counter = kymo_ingest_on_counter,
+    .marker = kymo_ingest_on_marker,
+    .count = kymo_ingest_on_count,
+    .label = kymo_ingest_on_label,
+    .site_counts = kymo_ingest_on_site_counts,
     .loss = kymo_ingest_on_loss,
     .quality = kymo_ingest_on_quality,
     .note = on_note,

@@ -4,7 +4,7 @@
  *
  * Layer:    profile
  * Flow:     ingest.c (the recording) -> ingest_processes.c, ingest_modules.c -> ingest_stacks.c
- *           -> ingest_samples.c -> ingest_finish.c
+ *           -> ingest_samples.c, the files of ingest_marks.h -> ingest_finish.c
  * Threads:  the ingest's
  * Memory:   vectors, and texts in the ingest's arena; kymo_ingest_destroy frees all of it
  * Signals:  not for handlers
@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "profile/code_map.h"
 #include "profile/ingest.h"
+#include "profile/ingest_marks.h"
 #include "profile/kernel_frames.h"
 
 /* How a stack begins, seen from outside. */
@@ -92,6 +93,7 @@ struct kymo_ingest {
     struct kymo_ingest_path paths[KYMO_INGEST_ROOT_COUNT];
     kymo_code_map code;
     kymo_kernel_frames kernel;
+    struct kymo_ingest_marks marks;
     KYMO_VEC(kymo_ingest_note) notes;
     KYMO_VEC(kymo_ingest_image) images;
     uint32_t main_process; /* KYMO_NONE: not seen */
@@ -117,6 +119,10 @@ static inline void kymo_ingest_see_time(kymo_ingest *in, uint64_t time_ns)
 /* ingest.c: a copy that lives as long as the ingest; NULL for NULL and for "". */
 KYMO_NODISCARD
 kymo_err kymo_ingest_copy_text(kymo_ingest *in, const char *text, const char **out);
+
+/* A string of the profile; NULL is "". */
+KYMO_NODISCARD
+kymo_err kymo_ingest_add_string(kymo_ingest *in, const char *text, uint32_t *string);
 
 /* ingest_stacks.c: a frame that shows a name of ours. */
 KYMO_NODISCARD

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_labels.c - which labels a thread carried when a sample or a marker of it was made.
+ *
+ * Nothing of labels is in a sample or a marker: changes are records of their own, in the thread's
+ * stream, and the clock joins them. Changes of a thread are put in order, and each gives a state:
+ *
+ *   time   what was pushed               what was set
+ *   100    [user]                        -
+ *   150    [user] <- [request 1]         -
+ *   170    [user]                        -
+ *   180    [user]                        [phase]
+ *
+ * States share what they have in common, as nodes that name the one below. So a state is found for
+ * any time, by halving, in any order; and the set of its labels is made only when somebody has it,
+ * once. Labels that are set are not in scopes: they stay when what was pushed goes. Of those of one
+ * key the one counts that came last.
+ */
+#include "profile/ingest_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "buffer/record.h"
+#include "kymo/marker_abi.h"
+#include "profile/tables.h"
+
+#define NOT_MADE (KYMO_NONE - 1)     /* of a state's set of labels */
+#define LABEL_CHANGES_MAX (1u << 30) /* of one thread */
+/* What is pushed below that many others is not looked at: so deep go labels in a recursion, each
+ * of which hides the one below. */
+#define LOOK_DEEP 256u
+/* Set labels that hide older ones, before they are tidied up. */
+#define SET_NODES_MAX (2 * KYMO_LABEL_SET_MAX)
+
+struct node {
+    uint32_t below; /* KYMO_NONE: none */
+    uint32_t depth; /* of what was pushed; of what was set, how many are below */
+    uint32_t change;
+};
+
+struct label_state {
+    uint64_t time_ns; /* from then on */
+    uint32_t pushed;  /* nodes; KYMO_NONE: none */
+    uint32_t set;
+    uint32_t labels; /* NOT_MADE, or what it is in the profile */
+};
+
+struct timeline {
+    const struct kymo_ingest_label_change *changes; /* by time */
+    KYMO_VEC(struct node) nodes;
+    KYMO_VEC(struct label_state) states; /* as many as changes */
+};
+
+kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_label_change change = {
+        .time_ns = e->time_ns,
+        .bits = e->number,
+        .depth = e->depth,
+        .change = (uint16_t)e->change,
+        .kind = e->kind < KYMO_KIND_COUNT ? (uint16_t)e->kind : KYMO_KIND_NONE,
+    };
+    if (e->thread >= in->threads.len || e->change < KYMO_LABEL_PUSHED ||
+        e->change > KYMO_LABEL_WAS_SET)
+        return KYMO_E_INVALID;
+    if (e->change != KYMO_LABEL_POPPED) {
+        KYMO_TRY(kymo_ingest_add_string(in, e->key, &change.key));
+        KYMO_TRY(kymo_ingest_copy_text(in, e->text, &change.text));
+    }
+    while (in->marks.labels.len <= e->thread)
+        KYMO_TRY(kymo_vec_push(&in->marks.labels, (kymo_ingest_label_changes){0}));
+    kymo_ingest_label_changes *changes = &in->marks.labels.data[e->thread];
+    if (changes->len >= LABEL_CHANGES_MAX)
+        return KYMO_E_TOO_BIG;
+    change.order = (uint32_t)changes->len;
+    return kymo_vec_push(changes, change);
+}
+
+/* ---- states ---- */
+
+static kymo_err push_node(struct timeline *t, uint32_t below, uint32_t depth, uint32_t change,
+                          uint32_t *top)
+{
+    if (t->nodes.len >= NOT_MADE)
+        return KYMO_E_TOO_BIG;
+    KYMO_TRY(kymo_vec_push(&t->nodes, (struct node){below, depth, change}));
+    *top = (uint32_t)t->nodes.len - 1;
+    return KYMO_OK;
+}
+
+/* Labels that hide others of their key are kept, in their order. */
+static kymo_err tidy_up(struct timeline *t, uint32_t *set)
+{
+    uint32_t kept[KYMO_LABEL_SET_MAX];
+    uint32_t count = 0;
+    for (uint32_t n = *set; n != KYMO_NONE && count < KYMO_LABEL_SET_MAX;
+         n = t->nodes.data[n].below) {
+        uint32_t change = t->nodes.data[n].change;
+        uint32_t i = 0;
+        while (i < count && t->changes[kept[i]].key != t->changes[change].key)
+            i++;
+        if (i == count)
+            kept[count++] = change;
+    }
+    *set = KYMO_NONE;
+    for (uint32_t i = 0; i < count; i++)
+        KYMO_TRY(push_node(t, *set, i, kept[count - 1 - i], set));
+    return KYMO_OK;
+}
+
+static kymo_err apply(struct timeline *t, uint32_t number, struct label_state *state)
+{
+    const struct kymo_ingest_label_change *c = &t->changes[number];
+    while (state->pushed != KYMO_NONE && t->nodes.data[state->pushed].depth >= c->depth)
+        state->pushed = t->nodes.data[state->pushed].below;
+    if (c->change == KYMO_LABEL_PUSHED)
+        return push_node(t, state->pushed, c->depth, number, &state->pushed);
+    if (c->change != KYMO_LABEL_WAS_SET)
+        return KYMO_OK;
+    uint32_t below = state->set != KYMO_NONE ? t->nodes.data[state->set].depth + 1 : 0;
+    if (below == SET_NODES_MAX) {
+        KYMO_TRY(tidy_up(t, &state->set));
+        below = t->nodes.data[state->set].depth + 1;
+    }
+    return push_node(t, state->set, below, number, &state->set);
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct kymo_ingest_label_change *x = a;
+    const struct kymo_ingest_label_change *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* They nearly always are: only what a signal handler changed may come late. */
+static void sort_changes(kymo_ingest_label_changes *changes)
+{
+    for (size_t i = 1; i < changes->len; i++)
+        if (changes->data[i].time_ns < changes->data[i - 1].time_ns) {
+            qsort(changes->data, changes->len, sizeof *changes->data, compare_changes);
+            return;
+        }
+}
+
+static kymo_err make_timeline(struct timeline *t, kymo_ingest_label_changes *changes)
+{
+    struct label_state state = {0, KYMO_NONE, KYMO_NONE, NOT_MADE};
+    sort_changes(changes);
+    t->changes = changes->data;
+    KYMO_TRY(kymo_vec_reserve(&t->states, changes->len));
+    for (uint32_t i = 0; i < changes->len; i++) {
+        KYMO_TRY(apply(t, i, &state));
+        state.time_ns = changes->data[i].time_ns;
+        t->states.data[t->states.len++] = state;
+    }
+    return KYMO_OK;
+}
+
+/* ---- sets ---- */
+
+static kymo_err make_label(kymo_ingest *in, const struct kymo_ingest_label_change *c,
+                           kymo_label *label)
+{
+    *label = (kymo_label){.key = c->key, .value = {.as.u64 = c->bits}};
+    switch (c->kind) {
+    case KYMO_KIND_I64:
+        label->value.kind = KYMO_VALUE_I64;
+        return KYMO_OK;
+    case KYMO_KIND_U64:
+        label->value.kind = KYMO_VALUE_U64;
+        return KYMO_OK;
+    case KYMO_KIND_F64:
+        label->value.kind = KYMO_VALUE_F64;
+        return KYMO_OK;
+    case KYMO_KIND_PTR:
+        label->value.kind = KYMO_VALUE_POINTER;
+        return KYMO_OK;
+    case KYMO_KIND_STR:
+    case KYMO_KIND_TEXT:
+        label->value.kind = KYMO_VALUE_STRING;
+        return kymo_ingest_add_string(in, c->text, &label->value.as.string);
+    default:
+        return KYMO_OK; /* it is no more */
+    }
+}
+
+/* The change that counts, by key: the latest of those that were pushed and those that were set. */
+struct found {
+    uint32_t change[2 * KYMO_LABEL_SET_MAX];
+    uint32_t count;
+};
+
+static void look_at(const struct timeline *t, uint32_t top, uint32_t deep, struct found *found)
+{
+    uint32_t most = found->count + KYMO_LABEL_SET_MAX;
+    for (uint32_t n = top; n != KYMO_NONE && deep > 0; n = t->nodes.data[n].below, deep--) {
+        uint32_t change = t->nodes.data[n].change;
+        uint32_t i = 0;
+        while (i < found->count && t->changes[found->change[i]].key != t->changes[change].key)
+            i++;
+        if (i == found->count && found->count < most)
+            found->change[found->count++] = change;
+        else if (i < found->count && found->change[i] < change)
+            found->change[i] = change;
+    }
+}
+
+static kymo_err make_set(kymo_ingest *in, const struct timeline *t, struct label_state *state)
+{
+    struct found found = {.count = 0};
+    kymo_label labels[KYMO_LABEL_SET_MAX];
+    uint32_t count = 0;
+    look_at(t, state->pushed, LOOK_DEEP, &found);
+    look_at(t, state->set, SET_NODES_MAX, &found);
+    for (uint32_t i = 0; i < found.count && count < KYMO_LABEL_SET_MAX; i++) {
+        KYMO_TRY(make_label(in, &t->changes[found.change[i]], &labels[count]));
+        count += labels[count].value.kind != KYMO_VALUE_NONE;
+    }
+    return kymo_profile_add_label_set(in->profile, labels, count, &state->labels);
+}
+
+/* Whether state i begins at or before a time. */
+static int is_from(const void *rows, size_t i, const void *time_ns)
+{
+    const struct label_state *states = rows;
+    return states[i].time_ns <= *(const uint64_t *)time_ns;
+}
+
+static kymo_err labels_at(kymo_ingest *in, struct timeline *t, uint64_t time_ns, uint32_t *labels)
+{
+    size_t before = kymo_search_count(t->states.data, t->states.len, is_from, &time_ns);
+    *labels = KYMO_NONE;
+    if (before == 0)
+        return KYMO_OK;
+    struct label_state *state = &t->states.data[before - 1];
+    if (state->labels == NOT_MADE)
+        KYMO_TRY(make_set(in, t, state));
+    *labels = state->labels;
+    return KYMO_OK;
+}
+
+/* ---- who has them ---- */
+
+static kymo_err join_samples(kymo_ingest *in, uint32_t thread, struct timeline *t)
+{
+    kymo_samples samples = kymo_profile_samples(in->profile, thread);
+    uint32_t labels;
+    for (size_t i = 0; i < samples.count; i++) {
+        KYMO_TRY(labels_at(in, t, samples.time_ns[i], &labels));
+        KYMO_TRY(kymo_profile_set_sample_labels(in->profile, thread, i, labels));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err join_markers(kymo_ingest *in, uint32_t thread, struct timeline *t)
+{
+    kymo_marker_rows *markers = &in->profile->markers.data[thread];
+    for (size_t i = 0; i < markers->rows.len; i++)
+        KYMO_TRY(labels_at(in, t, markers->rows.data[i].end_ns, &markers->rows.data[i].labels));
+    return KYMO_OK;
+}
+
+static kymo_err join_halves(kymo_ingest *in, struct timeline *timelines, size_t count)
+{
+    for (size_t i = 0; i < in->marks.halves.len; i++) {
+        struct kymo_ingest_half *half = &in->marks.halves.data[i];
+        if (half->row.thread < count)
+            KYMO_TRY(
+                labels_at(in, &timelines[half->row.thread], half->label_ns, &half->row.labels));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err join_all(kymo_ingest *in, struct timeline *timelines, size_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        KYMO_TRY(make_timeline(&timelines[i], &in->marks.labels.data[i]));
+        if (timelines[i].states.len == 0)
+            continue;
+        KYMO_TRY(join_samples(in, i, &timelines[i]));
+        KYMO_TRY(join_markers(in, i, &timelines[i]));
+    }
+    return join_halves(in, timelines, count);
+}
+
+kymo_err kymo_ingest_join_labels(kymo_ingest *in)
+{
+    size_t count = in->marks.labels.len;
+    if (count == 0)
+        return KYMO_OK;
+    struct timeline *timelines = calloc(count, sizeof *timelines);
+    if (!timelines)
+        return KYMO_E_NOMEM;
+    kymo_err err = join_all(in, timelines, count);
+    for (size_t i = 0; i < count; i++) {
+        kymo_vec_deinit(&timelines[i].nodes);
+        kymo_vec_deinit(&timelines[i].states);
+    }
+    free(timelines);
+    return err;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_marks.h - what an ingest knows of markers, counters and labels between two events.
+ *
+ * Layer:    profile
+ * Flow:     ingest_types.c, ingest_untyped.c, ingest_sites.c -> ingest_payload.c (values)
+ *           -> ingest_markers.c (rows) -> ingest_labels.c (who carried what) -> ingest_finish.c
+ * Threads:  the ingest's
+ * Memory:   vectors, and texts in the ingest's arena; kymo_ingest_marks_deinit frees the vectors
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_PROFILE_INGEST_MARKS_H
+#define KYMO_PROFILE_INGEST_MARKS_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "profile/events.h"
+#include "profile/ingest.h"
+
+/* Where a value lies in a payload. */
+struct kymo_ingest_field {
+    uint32_t kind; /* enum kymo_mark_kind */
+    uint32_t at;   /* bytes from the payload's start */
+};
+
+struct kymo_ingest_type {
+    uint32_t schema; /* in the profile, as all ids below that have no other comment */
+    uint32_t first_field;
+    uint32_t field_count;
+};
+
+struct kymo_ingest_site {
+    uint32_t process;
+    uint32_t name;
+    uint32_t category;
+    uint32_t type;   /* of the recording; KYMO_NONE: none */
+    uint32_t schema; /* KYMO_NONE: its markers have no fields, or none of them came yet */
+    uint32_t kind;   /* enum kymo_mark_site_kind */
+    const char *format;
+    uint64_t lost, capped, cut;
+};
+
+/* One end of an interval. */
+struct kymo_ingest_half {
+    kymo_marker row;   /* start_ns and end_ns: when it is */
+    uint64_t id;       /* 0: the other end is not looked for */
+    uint64_t label_ns; /* when to look at the thread's labels */
+    uint32_t process;
+    uint32_t first_value; /* in half_values; as many as its schema has fields */
+    uint32_t is_end;
+};
+
+/* A thread's labels have changed. */
+struct kymo_ingest_label_change {
+    uint64_t time_ns;
+    uint64_t bits;    /* of a number */
+    const char *text; /* in the ingest's arena */
+    uint32_t key;
+    uint32_t depth;
+    uint32_t order;  /* of those of one time */
+    uint16_t change; /* enum kymo_label_change */
+    uint16_t kind;   /* enum kymo_mark_kind */
+};
+
+typedef KYMO_VEC(struct kymo_ingest_label_change) kymo_ingest_label_changes;
+
+/* kymo_ingest_marks_init makes one. */
+struct kymo_ingest_marks {
+    KYMO_VEC(uint32_t) categories; /* this and what follows: by number in the recording */
+    KYMO_VEC(struct kymo_ingest_type) types;
+    KYMO_VEC(struct kymo_ingest_site) sites;
+    KYMO_VEC(uint32_t) literals; /* strings */
+    KYMO_VEC(uint32_t) tracks;   /* strings */
+    KYMO_VEC(uint32_t) counters;
+    KYMO_VEC(kymo_ingest_label_changes) labels; /* by thread; short where the last have none */
+
+    KYMO_VEC(struct kymo_ingest_field) fields; /* of all types */
+    KYMO_VEC(kymo_value) values;               /* scratch: of a marker */
+    KYMO_VEC(kymo_value) cells;                /* scratch: of a value */
+    KYMO_VEC(struct kymo_ingest_half) halves;
+    KYMO_VEC(kymo_value) half_values;
+    uint32_t text_schema; /* of a text without a type; KYMO_NONE: not made yet */
+};
+
+void kymo_ingest_marks_init(struct kymo_ingest_marks *marks);
+void kymo_ingest_marks_deinit(struct kymo_ingest_marks *marks);
+
+/* ingest_payload.c: the values of a marker, as many as its schema has fields, into marks.values. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_read_payload(kymo_ingest *in, struct kymo_ingest_site *site,
+                                  const kymo_event_marker *e);
+
+#define KYMO_INGEST_KEY_MAX 64 /* bytes of a key that is not the program's own */
+/* ingest_types.c: a key that none of these fields has: the one asked for (may be NULL), or with a
+ * number behind it. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_make_key(kymo_ingest *in, const char *asked, const kymo_schema_field *fields,
+                              uint32_t count, uint32_t *key);
+
+/* ingest_untyped.c: the schema of a text; of values, which are named by the texts of their
+ * expressions with commas between. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_text_schema(kymo_ingest *in, uint32_t *schema);
+KYMO_NODISCARD
+kymo_err kymo_ingest_values_schema(kymo_ingest *in, const struct kymo_ingest_site *site,
+                                   const kymo_value *values, uint32_t count, uint32_t *schema);
+
+/* ingest_markers.c: ends of intervals find each other. Labels come first. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_join_halves(kymo_ingest *in);
+
+/* ingest_sites.c: what became of markers that are not there. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_note_losses(kymo_ingest *in);
+
+/* ingest_labels.c: the labels of all samples and markers that are in the profile, whose samples are
+ * sorted. Halves are given theirs, too. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_join_labels(kymo_ingest *in);
+
+/* ingest.c */
+KYMO_NODISCARD
+kymo_err kymo_ingest_add_note(kymo_ingest *in, uint64_t time_ns, uint32_t process,
+                              uint32_t severity, const char *text);
+
+/* Of kymo_ingest_handler; ctx is the ingest. */
+
+/* ingest_types.c */
+kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_category *e);
+kymo_err kymo_ingest_on_marker_type(void *ctx, const kymo_event_marker_type *e);
+/* ingest_sites.c */
+kymo_err kymo_ingest_on_site(void *ctx, const kymo_event_site *e);
+kymo_err kymo_ingest_on_literal(void *ctx, const kymo_event_named *e);
+kymo_err kymo_ingest_on_track(void *ctx, const kymo_event_named *e);
+kymo_err kymo_ingest_on_site_counts(void *ctx, const kymo_event_site_counts *e);
+kymo_err kymo_ingest_on_counter(void *ctx, const kymo_event_counter *e);
+kymo_err kymo_ingest_on_count(void *ctx, const kymo_event_count *e);
+/* ingest_markers.c */
+kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e);
+/* ingest_labels.c */
+kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_payload.c - what a marker carries becomes values.
+ *
+ * The payload is the image of a C structure (buffer/record.h): its fields are where C puts them,
+ * and texts and cells behind it, where slots say. What lies outside the payload is absent.
+ */
+#include "profile/ingest_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "buffer/record.h"
+#include "kymo/marker_abi.h"
+#include "profile/mark_format.h"
+
+/* Room for the mark of a cut. */
+#define TEXT_MAX (KYMO_STRING_MAX - sizeof KYMO_TEXT_CUT)
+
+struct payload {
+    const uint8_t *bytes;
+    size_t len;
+};
+
+/* ---- texts ---- */
+
+/* A text that was cut ends with a mark, and not within a character. */
+static kymo_err add_text(kymo_ingest *in, const char *text, size_t len, int is_cut,
+                         uint32_t *string)
+{
+    char marked[KYMO_STRING_MAX];
+    if (!is_cut && len <= KYMO_STRING_MAX)
+        return kymo_profile_add_string(in->profile, text, len, string);
+    if (len > TEXT_MAX)
+        len = TEXT_MAX;
+    size_t valid = kymo_utf8_valid_prefix(text, len);
+    if (len - valid < 4)
+        len = valid;
+    memcpy(marked, text, len);
+    memcpy(marked + len, KYMO_TEXT_CUT, sizeof KYMO_TEXT_CUT - 1);
+    return kymo_profile_add_string(in->profile, marked, len + sizeof KYMO_TEXT_CUT - 1, string);
+}
+
+static uint16_t load_unit(const uint8_t *at)
+{
+    uint16_t unit;
+    memcpy(&unit, at, sizeof unit);
+    return unit;
+}
+
+/* A half of a pair without the other half becomes U+FFFD. */
+static kymo_err add_utf16(kymo_ingest *in, const uint8_t *bytes, size_t len, int is_cut,
+                          uint32_t *string)
+{
+    char text[KYMO_STRING_MAX];
+    size_t written = 0;
+    size_t i = 0;
+    for (; i + 2 <= len && written + 4 <= TEXT_MAX; i += 2) {
+        uint32_t code = load_unit(bytes + i);
+        uint32_t second = i + 4 <= len ? load_unit(bytes + i + 2) : 0;
+        if (code >= 0xd800 && code < 0xdc00 && second >= 0xdc00 && second < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+            i += 2;
+        }
+        written += kymo_utf8_encode(text + written, code);
+    }
+    return add_text(in, text, written, is_cut || i + 2 <= len, string);
+}
+
+/* Where the bytes of a text are; 0: it is absent. */
+static int find_text(const struct payload *p, const struct kymo_text_slot *slot,
+                     const uint8_t **bytes)
+{
+    if (!(slot->flags & KYMO_TEXT_IS_THERE) || slot->flags & KYMO_TEXT_IS_LITERAL ||
+        slot->at > p->len || slot->len > p->len - slot->at)
+        return 0;
+    *bytes = p->bytes + slot->at;
+    return 1;
+}
+
+static kymo_err read_text(kymo_ingest *in, const struct payload *p,
+                          const struct kymo_text_slot *slot, kymo_value *value)
+{
+    const uint8_t *bytes;
+    int is_cut = (slot->flags & KYMO_TEXT_IS_CUT) != 0;
+    *value = (kymo_value){.kind = KYMO_VALUE_NONE};
+    if ((slot->flags & KYMO_TEXT_IS_THERE) && (slot->flags & KYMO_TEXT_IS_LITERAL) &&
+        slot->at < in->marks.literals.len) {
+        value->as.string = in->marks.literals.data[slot->at];
+    } else if (!find_text(p, slot, &bytes)) {
+        return KYMO_OK;
+    } else if (slot->flags & KYMO_TEXT_IS_UTF16) {
+        KYMO_TRY(add_utf16(in, bytes, slot->len, is_cut, &value->as.string));
+    } else {
+        KYMO_TRY(add_text(in, (const char *)bytes, slot->len, is_cut, &value->as.string));
+    }
+    value->kind = KYMO_VALUE_STRING;
+    return KYMO_OK;
+}
+
+/* ---- cells ---- */
+
+static struct kymo_record_cell load_cell(const struct payload *p, size_t at)
+{
+    struct kymo_record_cell cell;
+    memcpy(&cell, p->bytes + at, sizeof cell);
+    return cell;
+}
+
+static kymo_err read_cell(kymo_ingest *in, const struct payload *p,
+                          const struct kymo_record_cell *cell, kymo_value *value)
+{
+    struct kymo_text_slot slot;
+    *value = (kymo_value){.kind = KYMO_VALUE_NONE, .as.u64 = cell->value};
+    switch (cell->kind) {
+    case KYMO_KIND_I64:
+        value->kind = KYMO_VALUE_I64;
+        break;
+    case KYMO_KIND_U64:
+        value->kind = KYMO_VALUE_U64;
+        break;
+    case KYMO_KIND_F64:
+        value->kind = KYMO_VALUE_F64;
+        break;
+    case KYMO_KIND_PTR:
+        value->kind = KYMO_VALUE_POINTER;
+        break;
+    case KYMO_KIND_STR:
+    case KYMO_KIND_TEXT:
+        memcpy(&slot, &cell->value, sizeof slot);
+        return read_text(in, p, &slot, value);
+    default:
+        value->as.u64 = 0;
+        break;
+    }
+    return KYMO_OK;
+}
+
+/* So many cells from `at` on into scratch; those that lie in the payload. */
+static kymo_err read_cells(kymo_ingest *in, const struct payload *p, size_t at, size_t count)
+{
+    in->marks.cells.len = 0;
+    if (at > p->len)
+        return KYMO_OK;
+    if (count > (p->len - at) / sizeof(struct kymo_record_cell))
+        count = (p->len - at) / sizeof(struct kymo_record_cell);
+    for (size_t i = 0; i < count; i++, at += sizeof(struct kymo_record_cell)) {
+        struct kymo_record_cell cell = load_cell(p, at);
+        kymo_value value;
+        KYMO_TRY(read_cell(in, p, &cell, &value));
+        KYMO_TRY(kymo_vec_push(&in->marks.cells, value));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err read_list(kymo_ingest *in, const struct payload *p,
+                          const struct kymo_text_slot *slot, kymo_value *value)
+{
+    uint32_t first;
+    if (!(slot->flags & KYMO_TEXT_IS_THERE))
+        return KYMO_OK;
+    KYMO_TRY(read_cells(in, p, slot->at, slot->len));
+    uint32_t count = (uint32_t)in->marks.cells.len;
+    KYMO_TRY(kymo_profile_add_values(in->profile, in->marks.cells.data, count, &first));
+    *value = (kymo_value){.kind = KYMO_VALUE_LIST, .as.list = {first, count}};
+    return KYMO_OK;
+}
+
+/* ---- fields ---- */
+
+/* What C has in the image: as many bytes as the kind has, which lie in the payload. */
+union image {
+    uint8_t u8;
+    int8_t i8;
+    uint16_t u16;
+    int16_t i16;
+    uint32_t u32;
+    int32_t i32;
+    uint64_t u64;
+    int64_t i64;
+    float f32;
+    double f64;
+    struct kymo_text_slot slot;
+    uint64_t words[2];
+    uint8_t bytes[16];
+};
+
+static const uint8_t kind_bytes[KYMO_KIND_COUNT] = {
+#define X(name, NAME, type, size, align) [KYMO_KIND_##NAME] = size,
+    KYMO_MARK_KINDS(X)
+#undef X
+};
+
+#define VALUE(KIND, member, from)                      \
+    (kymo_value)                                       \
+    {                                                  \
+        .kind = KYMO_VALUE_##KIND, .as.member = (from) \
+    }
+
+/* A number, or what is as long as one. */
+static kymo_value read_number(uint32_t kind, const union image *image)
+{
+    static const kymo_value none = {.kind = KYMO_VALUE_NONE};
+    switch (kind) {
+    case KYMO_KIND_BOOL:
+        return VALUE(BOOL, u64, image->u8 != 0);
+    case KYMO_KIND_I8:
+        return VALUE(I64, i64, image->i8);
+    case KYMO_KIND_U8:
+        return VALUE(U64, u64, image->u8);
+    case KYMO_KIND_I16:
+        return VALUE(I64, i64, image->i16);
+    case KYMO_KIND_U16:
+        return VALUE(U64, u64, image->u16);
+    case KYMO_KIND_I32:
+        return VALUE(I64, i64, image->i32);
+    case KYMO_KIND_U32:
+        return VALUE(U64, u64, image->u32);
+    case KYMO_KIND_I64:
+        return VALUE(I64, i64, image->i64);
+    case KYMO_KIND_U64:
+        return VALUE(U64, u64, image->u64);
+    case KYMO_KIND_F32:
+        return VALUE(F64, f64, (double)image->f32);
+    case KYMO_KIND_F64:
+        return VALUE(F64, f64, image->f64);
+    case KYMO_KIND_TIME:
+        return image->u64 ? VALUE(TIME, u64, image->u64) : none;
+    case KYMO_KIND_NS:
+        return VALUE(NS, i64, image->i64);
+    case KYMO_KIND_PTR:
+        return VALUE(POINTER, u64, image->u64);
+    case KYMO_KIND_FLOW:
+        return image->u64 ? VALUE(FLOW, u64, image->u64) : none;
+    case KYMO_KIND_OPT_I64:
+        return image->words[1] ? VALUE(I64, i64, image->i64) : none;
+    case KYMO_KIND_OPT_U64:
+        return image->words[1] ? VALUE(U64, u64, image->u64) : none;
+    case KYMO_KIND_OPT_F64:
+        return image->words[1] ? VALUE(F64, f64, image->f64) : none;
+    default:
+        return none;
+    }
+}
+
+/* value: absent. */
+static kymo_err read_field(kymo_ingest *in, const struct payload *p,
+                           const struct kymo_ingest_field *field, kymo_value *value)
+{
+    union image image = {.words = {0}};
+    size_t size = kind_bytes[field->kind];
+    if (field->at > p->len || size > p->len - field->at)
+        return KYMO_OK;
+    memcpy(image.bytes, p->bytes + field->at, size);
+    switch (field->kind) {
+    case KYMO_KIND_LITERAL:
+    case KYMO_KIND_STR:
+    case KYMO_KIND_TEXT:
+    case KYMO_KIND_UTF16:
+        return read_text(in, p, &image.slot, value);
+    case KYMO_KIND_CELLS:
+        return read_list(in, p, &image.slot, value);
+    default:
+        *value = read_number(field->kind, &image);
+        return KYMO_OK;
+    }
+}
+
+static kymo_err read_image(kymo_ingest *in, const struct payload *p, uint32_t number)
+{
+    struct kymo_ingest_marks *m = &in->marks;
+    const struct kymo_ingest_type type = m->types.data[number];
+    for (uint32_t i = 0; i < type.field_count; i++) {
+        kymo_value value = {.kind = KYMO_VALUE_NONE};
+        KYMO_TRY(read_field(in, p, &m->fields.data[type.first_field + i], &value));
+        KYMO_TRY(kymo_vec_push(&m->values, value));
+    }
+    return KYMO_OK;
+}
+
+/* ---- what has no type ---- */
+
+static struct kymo_format_arg format_arg(const struct payload *p,
+                                         const struct kymo_record_cell *cell)
+{
+    struct kymo_format_arg arg = {.kind = KYMO_VALUE_NONE};
+    struct kymo_text_slot slot;
+    const uint8_t *bytes;
+    arg.as.u64 = cell->value;
+    if (cell->kind == KYMO_KIND_I64)
+        arg.kind = KYMO_VALUE_I64;
+    else if (cell->kind == KYMO_KIND_U64)
+        arg.kind = KYMO_VALUE_U64;
+    else if (cell->kind == KYMO_KIND_F64)
+        arg.kind = KYMO_VALUE_F64;
+    else if (cell->kind == KYMO_KIND_PTR)
+        arg.kind = KYMO_VALUE_POINTER;
+    memcpy(&slot, &cell->value, sizeof slot);
+    if ((cell->kind == KYMO_KIND_STR || cell->kind == KYMO_KIND_TEXT) &&
+        find_text(p, &slot, &bytes)) {
+        arg.kind = KYMO_VALUE_STRING;
+        arg.as.text = (const char *)bytes;
+        arg.len = slot.len;
+        arg.is_cut = (slot.flags & KYMO_TEXT_IS_CUT) != 0;
+    }
+    return arg;
+}
+
+static kymo_err read_format(kymo_ingest *in, const struct kymo_ingest_site *site,
+                            const struct payload *p, uint32_t cells)
+{
+    struct kymo_format_arg args[KYMO_FORMAT_ARGS_MAX];
+    char text[KYMO_STRING_MAX];
+    int is_cut;
+    kymo_value value = {.kind = KYMO_VALUE_STRING};
+    if (cells > p->len / sizeof(struct kymo_record_cell))
+        cells = (uint32_t)(p->len / sizeof(struct kymo_record_cell));
+    if (cells > KYMO_FORMAT_ARGS_MAX)
+        cells = KYMO_FORMAT_ARGS_MAX;
+    for (uint32_t i = 0; i < cells; i++) {
+        struct kymo_record_cell cell = load_cell(p, i * sizeof cell);
+        args[i] = format_arg(p, &cell);
+    }
+    size_t len =
+        kymo_mark_format(text, TEXT_MAX, site->format ? site->format : "", args, cells, &is_cut);
+    KYMO_TRY(add_text(in, text, len, is_cut, &value.as.string));
+    return kymo_vec_push(&in->marks.values, value);
+}
+
+/* Their first marker tells of what kinds the values are. */
+static kymo_err read_values(kymo_ingest *in, struct kymo_ingest_site *site, const struct payload *p,
+                            uint32_t cells)
+{
+    struct kymo_ingest_marks *m = &in->marks;
+    KYMO_TRY(read_cells(in, p, 0, cells));
+    if (site->schema == KYMO_NONE)
+        KYMO_TRY(kymo_ingest_values_schema(in, site, m->cells.data, (uint32_t)m->cells.len,
+                                           &site->schema));
+    uint32_t count = kymo_profile_schema(in->profile, site->schema)->field_count;
+    for (uint32_t i = 0; i < count; i++) {
+        kymo_value value = {.kind = KYMO_VALUE_NONE};
+        if (i < m->cells.len)
+            value = m->cells.data[i];
+        KYMO_TRY(kymo_vec_push(&m->values, value));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err read_lone_text(kymo_ingest *in, const struct payload *p)
+{
+    struct kymo_text_slot slot;
+    kymo_value value;
+    memcpy(&slot, p->bytes, sizeof slot);
+    KYMO_TRY(read_text(in, p, &slot, &value));
+    return kymo_vec_push(&in->marks.values, value);
+}
+
+kymo_err kymo_ingest_read_payload(kymo_ingest *in, struct kymo_ingest_site *site,
+                                  const kymo_event_marker *e)
+{
+    const struct payload p = {e->payload, e->payload ? e->payload_bytes : 0};
+    in->marks.values.len = 0;
+    if (site->type != KYMO_NONE)
+        return read_image(in, &p, site->type);
+    if (site->kind == KYMO_SITE_VALUES)
+        return read_values(in, site, &p, e->cells);
+    int is_format = site->kind == KYMO_SITE_FORMAT;
+    if (!is_format && p.len < sizeof(struct kymo_text_slot))
+        return KYMO_OK;
+    if (site->schema == KYMO_NONE)
+        KYMO_TRY(kymo_ingest_text_schema(in, &site->schema));
+    return is_format ? read_format(in, site, &p, e->cells) : read_lone_text(in, &p);
+}

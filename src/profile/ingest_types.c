@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_types.c - categories and types of markers become those of the profile.
+ *
+ * The program's own library refuses a type that makes no sense, where it is declared. What comes in
+ * a file may be anything, and is put right here, so that whoever writes a profile finds keys that
+ * are different, formats that can show their values, and labels that name only what is there.
+ */
+#include "profile/ingest_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "kymo/marker_abi.h"
+
+kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_category *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_marks *m = &in->marks;
+    kymo_marker_category row = {.size = sizeof row,
+                                .parent = KYMO_NONE,
+                                .color = e->color < KYMO_COLOR_COUNT ? e->color : 0};
+    uint32_t id;
+    if (e->category != m->categories.len || e->process >= in->processes.len ||
+        (e->parent != KYMO_EVENT_NONE && e->parent >= m->categories.len))
+        return KYMO_E_INVALID;
+    if (e->parent != KYMO_EVENT_NONE)
+        row.parent = m->categories.data[e->parent];
+    KYMO_TRY(kymo_ingest_add_string(in, e->name, &row.name));
+    KYMO_TRY(kymo_profile_add_marker_category(in->profile, &row, &id));
+    return kymo_vec_push(&m->categories, id);
+}
+
+/* ---- formats ---- */
+
+#define BIT(format) (1u << KYMO_FORMAT_##format)
+#define TEXTS                                                                               \
+    (BIT(URL) | BIT(FILE_PATH) | BIT(SANITIZED_STRING) | BIT(STRING) | BIT(UNIQUE_STRING) | \
+     BIT(PID) | BIT(TID))
+#define FLOWS (BIT(FLOW_ID) | BIT(TERMINATING_FLOW_ID))
+#define SPANS                                                                           \
+    (BIT(DURATION) | BIT(TIME) | BIT(SECONDS) | BIT(MILLISECONDS) | BIT(MICROSECONDS) | \
+     BIT(NANOSECONDS))
+#define WHOLE (BIT(STRING) | BIT(INTEGER) | BIT(DECIMAL) | BIT(HEXADECIMAL))
+#define NUMBERS (WHOLE | SPANS | BIT(BYTES) | BIT(PERCENTAGE) | BIT(PID) | BIT(TID))
+
+_Static_assert(KYMO_FORMAT_COUNT <= 32, "a format is a bit");
+
+/* The format that was asked for, if it can show such a value; else the kind's own. */
+static uint16_t format_of(uint32_t kind, uint32_t asked)
+{
+    uint32_t can = NUMBERS;
+    uint16_t own = KYMO_FORMAT_INTEGER;
+    switch (kind) {
+    case KYMO_KIND_F32:
+    case KYMO_KIND_F64:
+    case KYMO_KIND_OPT_F64:
+        own = KYMO_FORMAT_DECIMAL;
+        break;
+    case KYMO_KIND_U64:
+        can = NUMBERS | FLOWS;
+        break;
+    case KYMO_KIND_LITERAL:
+    case KYMO_KIND_STR:
+    case KYMO_KIND_TEXT:
+    case KYMO_KIND_UTF16:
+        can = TEXTS;
+        own = KYMO_FORMAT_STRING;
+        break;
+    case KYMO_KIND_TIME:
+        can = SPANS | WHOLE;
+        own = KYMO_FORMAT_TIME;
+        break;
+    case KYMO_KIND_NS:
+        can = SPANS | WHOLE;
+        own = KYMO_FORMAT_DURATION;
+        break;
+    case KYMO_KIND_PTR:
+        can = WHOLE | FLOWS;
+        own = KYMO_FORMAT_HEXADECIMAL;
+        break;
+    case KYMO_KIND_FLOW:
+        can = WHOLE | FLOWS;
+        own = KYMO_FORMAT_FLOW_ID;
+        break;
+    case KYMO_KIND_CELLS:
+        can = BIT(LIST) | BIT(TABLE);
+        own = KYMO_FORMAT_LIST;
+        break;
+    default:
+        break;
+    }
+    return asked < KYMO_FORMAT_COUNT && (can & 1u << asked) ? (uint16_t)asked : own;
+}
+
+static const struct {
+    uint8_t size_bytes, alignment;
+} kinds[KYMO_KIND_COUNT] = {
+#define X(name, NAME, type, size, align) [KYMO_KIND_##NAME] = {size, align},
+    KYMO_MARK_KINDS(X)
+#undef X
+};
+
+/* ---- fields ---- */
+
+kymo_err kymo_ingest_make_key(kymo_ingest *in, const char *asked, const kymo_schema_field *fields,
+                              uint32_t count, uint32_t *key)
+{
+    char text[KYMO_INGEST_KEY_MAX + 16];
+    KYMO_TRY(kymo_ingest_add_string(in, asked && *asked ? asked : "value", key));
+    for (uint32_t n = count + 1, i = 0; i < count; i++) {
+        if (fields[i].key != *key)
+            continue;
+        size_t len = kymo_utf8_copy(text, KYMO_INGEST_KEY_MAX, asked ? asked : "",
+                                    asked ? strlen(asked) : 0);
+        snprintf(text + len, sizeof text - len, "_%u", n++);
+        KYMO_TRY(kymo_ingest_add_string(in, text, key));
+        i = UINT32_MAX; /* from the first again: there may be one that has this, too */
+    }
+    return KYMO_OK;
+}
+
+/* "Rows|Name:string|Size:bytes" is the label of a table, and its columns. */
+static kymo_err split_label(kymo_ingest *in, const char *label, kymo_schema_field *field)
+{
+    const char *bar = label && field->format == KYMO_FORMAT_TABLE ? strchr(label, '|') : NULL;
+    if (!bar)
+        return kymo_ingest_add_string(in, label, &field->label);
+    KYMO_TRY(kymo_ingest_add_string(in, bar + 1, &field->columns));
+    return kymo_profile_add_string(in->profile, label, (size_t)(bar - label), &field->label);
+}
+
+static kymo_err make_fields(kymo_ingest *in, const kymo_event_marker_type *e,
+                            struct kymo_ingest_type *type, kymo_schema_field *fields)
+{
+    uint32_t at = 0;
+    type->first_field = (uint32_t)in->marks.fields.len;
+    type->field_count = e->field_count;
+    for (uint32_t i = 0; i < e->field_count; i++) {
+        const kymo_event_marker_field *f = &e->fields[i];
+        if (f->kind == KYMO_KIND_NONE || f->kind >= KYMO_KIND_COUNT)
+            return KYMO_E_INVALID;
+        fields[i] = (kymo_schema_field){.format = format_of(f->kind, f->format),
+                                        .flags = (uint16_t)f->flags};
+        KYMO_TRY(kymo_ingest_make_key(in, f->key, fields, i, &fields[i].key));
+        KYMO_TRY(split_label(in, f->label, &fields[i]));
+        uint32_t align = kinds[f->kind].alignment;
+        at = (at + align - 1) / align * align;
+        KYMO_TRY(kymo_vec_push(&in->marks.fields,
+                               (struct kymo_ingest_field){.kind = f->kind, .at = at}));
+        at += kinds[f->kind].size_bytes;
+    }
+    return KYMO_OK;
+}
+
+static int has_key(const kymo_ingest *in, const kymo_schema *schema, const char *key, size_t len)
+{
+    for (uint32_t i = 0; i < schema->field_count; i++)
+        if (kymo_profile_string_len(in->profile, schema->fields[i].key) == len &&
+            memcmp(kymo_profile_string(in->profile, schema->fields[i].key), key, len) == 0)
+            return 1;
+    return 0;
+}
+
+/* ---- labels ---- */
+
+/* Whether what a text has in braces is there: {marker.data.KEY}, {marker.data.KEY ? 'a' : 'b'}, or
+ * the name, start, end, duration or category of the marker itself. */
+static int is_label(const kymo_ingest *in, const kymo_schema *schema, const char *text)
+{
+    static const char data[] = "{marker.data.";
+    static const char *const known[] = {"{marker.name}", "{marker.start}", "{marker.end}",
+                                        "{marker.duration}", "{marker.category}"};
+    while ((text = strchr(text, '{')) != NULL) {
+        int is_known = 0;
+        if (kymo_str_starts(text, data)) {
+            const char *key = text + sizeof data - 1;
+            size_t len = strcspn(key, " ?}");
+            is_known = key[strcspn(key, "}")] != '\0' && has_key(in, schema, key, len);
+        }
+        for (size_t i = 0; i < KYMO_ARRAY_LEN(known); i++)
+            is_known |= kymo_str_starts(text, known[i]);
+        if (!is_known)
+            return 0;
+        text++;
+    }
+    return 1;
+}
+
+/* A label that names what is not there would show as an error, so the viewer's own is better. */
+static kymo_err add_label(kymo_ingest *in, const kymo_event_marker_type *e,
+                          const kymo_schema *schema, const char *text, uint32_t *label)
+{
+    char note[512];
+    *label = 0;
+    if (!text || is_label(in, schema, text))
+        return kymo_ingest_add_string(in, text, label);
+    snprintf(
+        note, sizeof note,
+        "markers \"%.100s\": the label \"%.200s\" names what they do not have, and is left out",
+        e->name ? e->name : "", text);
+    return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_WARNING, note);
+}
+
+static kymo_err add_texts(kymo_ingest *in, const kymo_event_marker_type *e, kymo_schema *schema)
+{
+    KYMO_TRY(kymo_ingest_add_string(in, e->name, &schema->name));
+    KYMO_TRY(kymo_ingest_add_string(in, e->description, &schema->description));
+    KYMO_TRY(add_label(in, e, schema, e->chart, &schema->chart));
+    KYMO_TRY(add_label(in, e, schema, e->tooltip, &schema->tooltip));
+    KYMO_TRY(add_label(in, e, schema, e->table, &schema->table));
+    if (e->color_key && has_key(in, schema, e->color_key, strlen(e->color_key)))
+        KYMO_TRY(kymo_ingest_add_string(in, e->color_key, &schema->color_key));
+    return KYMO_OK;
+}
+
+/* Graphs of fields that are there. */
+static kymo_err add_graphs(kymo_ingest *in, const kymo_event_marker_type *e, kymo_schema *schema,
+                           kymo_schema_graph *graphs)
+{
+    for (uint32_t i = 0; i < e->graph_count; i++) {
+        const kymo_event_marker_graph *g = &e->graphs[i];
+        if (!g->key || !has_key(in, schema, g->key, strlen(g->key)))
+            continue;
+        kymo_schema_graph *row = &graphs[schema->graph_count++];
+        row->kind = g->kind <= KYMO_GRAPH_LINE_FILLED ? (uint16_t)g->kind : KYMO_GRAPH_LINE;
+        row->color = g->color < KYMO_COLOR_COUNT ? (uint16_t)g->color : 0;
+        KYMO_TRY(kymo_ingest_add_string(in, g->key, &row->key));
+    }
+    schema->graphs = graphs;
+    return KYMO_OK;
+}
+
+/* Another type has the name. */
+static kymo_err note_other(kymo_ingest *in, const kymo_event_marker_type *e, uint32_t schema)
+{
+    char note[640];
+    uint32_t shown = kymo_profile_schema(in->profile, schema)->name;
+    if (strcmp(kymo_profile_string(in->profile, shown), e->name ? e->name : "") == 0)
+        return KYMO_OK;
+    snprintf(note, sizeof note,
+             "two types of markers are called \"%.100s\" and have other fields or labels: that of "
+             "%.200s:%u is shown as \"%.120s\"",
+             e->name ? e->name : "", e->file && *e->file ? e->file : "?", e->line,
+             kymo_profile_string(in->profile, shown));
+    return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_WARNING, note);
+}
+
+kymo_err kymo_ingest_on_marker_type(void *ctx, const kymo_event_marker_type *e)
+{
+    kymo_ingest *in = ctx;
+    kymo_schema_field fields[KYMO_SCHEMA_FIELDS_MAX];
+    kymo_schema_row rows[KYMO_SCHEMA_FIELDS_MAX];
+    kymo_schema_graph graphs[KYMO_SCHEMA_FIELDS_MAX];
+    kymo_schema schema = {.size = sizeof schema, .is_stack_based = e->is_stack_based};
+    struct kymo_ingest_type type;
+    if (e->type != in->marks.types.len || e->process >= in->processes.len)
+        return KYMO_E_INVALID;
+    if (e->field_count > KYMO_SCHEMA_FIELDS_MAX || e->row_count > KYMO_SCHEMA_FIELDS_MAX ||
+        e->graph_count > KYMO_SCHEMA_FIELDS_MAX)
+        return KYMO_E_TOO_BIG;
+    schema.show = e->show ? e->show : KYMO_SHOW_CHART | KYMO_SHOW_TABLE;
+    KYMO_TRY(make_fields(in, e, &type, fields));
+    schema.fields = fields;
+    schema.field_count = e->field_count;
+    KYMO_TRY(add_texts(in, e, &schema));
+    for (uint32_t i = 0; i < e->row_count; i++) {
+        KYMO_TRY(kymo_ingest_add_string(in, e->rows[i].label, &rows[i].label));
+        KYMO_TRY(kymo_ingest_add_string(in, e->rows[i].value, &rows[i].value));
+    }
+    schema.rows = rows;
+    schema.row_count = e->row_count;
+    KYMO_TRY(add_graphs(in, e, &schema, graphs));
+    uint32_t before = kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS);
+    KYMO_TRY(kymo_profile_add_schema(in->profile, &schema, &type.schema));
+    if (kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS) > before)
+        KYMO_TRY(note_other(in, e, type.schema));
+    return kymo_vec_push(&in->marks.types, type);
+}
