@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# The examples do what they are there for, with nobody recording: a client that checks every answer, and
+# both sides count the same bytes. With markers, and without a trace of them.
+foreach(server kvserver kvserver_without_markers)
+    add_test(NAME example.${server} COMMAND ${CMAKE_CURRENT_LIST_DIR}/examples/serve
+        $<TARGET_FILE:${server}> $<TARGET_FILE:kvload>)
+    set_tests_properties(example.${server} PROPERTIES TIMEOUT 60)
+endforeach()
