@@ -38,6 +38,12 @@ if(TARGET workload_inlines_rs)
     kymo_workload_test(inlines_rs "^area fbaa080016c220e0 checksum 97dc3720" ${kymo_workloads}/inlines_rs 10)
 endif()
 
+foreach(mode kinds options)
+    kymo_workload_test(marks.${mode} "\"markers\":.*]}" ${kymo_workloads}/marks ${mode})
+endforeach()
+kymo_workload_test(marks.threads "\"threads\":4,\"each\":100" ${kymo_workloads}/marks threads 100 4)
+kymo_workload_test(marks.plugins "\"early\":5,\"late\":5" ${kymo_workloads}/marks plugins 10)
+
 kymo_hazard_test(smallstack "^20 threads with 16 KiB of stack ended well")
 kymo_hazard_test(coroutine "^10000 switches between coroutines")
 kymo_hazard_test(longjmp "^1000 jumps, 100 of them out of a handler" 1000)
