@@ -47,6 +47,12 @@ const struct kymo_definition *kymo_definition_at(struct kymo_session *s,
     return (const void *)((const char *)kymo_session_definitions(s, plan) + (at - 1));
 }
 
+static int is_same(const struct kymo_definition *d, const struct kymo_definition *wanted)
+{
+    return d && d->hash == wanted->hash && d->kind == wanted->kind &&
+           d->size_bytes == wanted->size_bytes;
+}
+
 static uint32_t find(struct kymo_session *s, const struct kymo_session_plan *plan,
                      const struct kymo_definition_index *index,
                      const struct kymo_definition *wanted)
@@ -55,21 +61,26 @@ static uint32_t find(struct kymo_session *s, const struct kymo_session_plan *pla
         uint32_t number = kymo_load_acquire(&index->slots[(wanted->hash + i) & index->mask]);
         if (number == 0)
             return 0;
-        const struct kymo_definition *d = kymo_definition_at(s, plan, number);
-        if (d && d->hash == wanted->hash && d->kind == wanted->kind &&
-            d->size_bytes == wanted->size_bytes)
+        if (is_same(kymo_definition_at(s, plan, number), wanted))
             return number;
     }
     return 0;
 }
 
-static void remember(const struct kymo_definition_index *index, uint64_t hash, uint32_t number)
+/* The number by which it is found from now on: another thread's, if that has made the same one
+ * meanwhile, and was first. */
+static uint32_t remember(struct kymo_session *s, const struct kymo_session_plan *plan,
+                         const struct kymo_definition_index *index,
+                         const struct kymo_definition *made)
 {
     for (uint32_t i = 0; i < TRIES; i++) {
-        uint32_t free = 0;
-        if (kymo_cas_acq_rel(&index->slots[(hash + i) & index->mask], &free, number))
-            return;
+        uint32_t there = 0;
+        if (kymo_cas_acq_rel(&index->slots[(made->hash + i) & index->mask], &there, made->number))
+            break;
+        if (is_same(kymo_definition_at(s, plan, there), made))
+            return there;
     }
+    return made->number;
 }
 
 /* Bytes of the area, and a number for what lies in them; 0: there is no room. */
@@ -118,6 +129,5 @@ uint32_t kymo_definition_intern(struct kymo_session *s, const struct kymo_sessio
     say(&pen, what);
     /* Pairs with the acquires of kymo_definition_at and of the drain. */
     kymo_store_release(&kymo_session_definition_index(s, plan)[number], (uint32_t)at + 1);
-    remember(index, d.hash, number);
-    return number;
+    return remember(s, plan, index, &d);
 }

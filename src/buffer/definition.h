@@ -88,8 +88,8 @@ struct kymo_definition_index {
     uint32_t mask;   /* how many - 1, a power of two above the plan's definitions */
 };
 
-/* The number of a definition with this content, which is interned if there was none (two threads at
- * once may make two of it); 0 if there is no room. */
+/* The number of a definition with this content, which is interned if there was none; 0 if there is
+ * no room. Two threads at once get the same number, but may leave a second copy behind. */
 KYMO_SIGNAL_SAFE uint32_t kymo_definition_intern(struct kymo_session *session,
                                                  const struct kymo_session_plan *plan,
                                                  const struct kymo_definition_index *index,
