@@ -21,6 +21,7 @@
 #include "sys/pages.h"
 
 #define SCAN_NS 100000000u
+#define SCAN_MANY 128u /* threads; to list a thousand takes the kernel 1 to 2 ms */
 
 /* Tells the process of the row tables that there are for its modules by now. */
 static void hand_out_tables(kymo_host *h)
@@ -210,7 +211,7 @@ kymo_err kymo_host_round(kymo_host *h)
     int scans = now_ns >= h->next_scan_ns;
     kymo_host_notice_exec(h, !scans);
     if (scans) {
-        h->next_scan_ns = now_ns + SCAN_NS;
+        h->next_scan_ns = now_ns + SCAN_NS * (1 + h->listed / SCAN_MANY);
         kymo_jit_code_look(h->out.jit, now_ns);
         if (!h->replaced && !h->foreign)
             KYMO_TRY(kymo_host_scan_tasks(h, now_ns));

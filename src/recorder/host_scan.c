@@ -98,11 +98,13 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
         return KYMO_OK; /* it is ending */
     kymo_err err = KYMO_OK;
     h->scan++;
+    h->listed = 0;
     struct dirent *entry;
     while (err == KYMO_OK && (entry = readdir(dir))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid <= 0)
             continue;
+        h->listed++;
         uint32_t number = kymo_host_slot_of(h, tid);
         if (number == UINT32_MAX) {
             err = meet_stranger(h, tid);

@@ -80,6 +80,7 @@ struct kymo_host {
     uint64_t last_round_ns;
     int revive; /* the last round came very late */
     uint64_t scan;
+    uint32_t listed;  /* threads, by the last scan */
     int signal;       /* that samples arrive by; 0: there is none */
     int signal_lost;  /* our handler is gone: nothing is sent */
     uint32_t filters; /* seccomp's, when it attached */
