@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that nobody here wrote, under load, alone and under kymo record: what they serve in the same
-time, and whether anything at all went wrong. tests/servers has the servers and their clients."""
+"""Servers that nobody here wrote, under load: what they serve alone, under kymo record and under perf
+record, and whether anything at all went wrong. tests/servers has the servers and their clients.
+
+A session of half a minute under Kymo tells what goes wrong. What is served is told by many short ones
+in turn: this kind of figure differs by a tenth and more from one second to the next, and from one
+process to the next, so that an interval stands beside it, and one for the same server without anything
+held against itself."""
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -10,6 +16,10 @@ import sys
 from ..bench import percent, times
 from ..measure import Failed, interleave, median
 from ..results import Table
+
+LONG_S = 30
+SHORT_S = 5
+WARM_S = 2
 
 
 class Run:
@@ -21,6 +31,19 @@ class Run:
         self.errors = errors
         self.complaints = complaints
         self.quality = quality
+
+
+class Ratio:
+    """The median of pairs, and where it lies in 95 of 100 draws of so many pairs from them."""
+
+    def __init__(self, pairs):
+        draw = random.Random(1)
+        middles = sorted(median(draw.choices(pairs, k=len(pairs))) for _ in range(2000))
+        self.median = median(pairs)
+        self.low, self.high = middles[50], middles[-51]
+
+    def __str__(self):
+        return f"{self.median:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 def reachable_kymo(bench):
@@ -39,60 +62,75 @@ def settings(bench):
     return ["--cpu=1ms", *(["--wall=10ms"] if bench.has_wall() else [])]
 
 
-def session(bench, server, seconds, prefix, out):
+def perf_command(server):
+    """As its users run it who want stacks, at the same rate."""
+    return ["perf", "record", "-q", "-g", "-e", "cpu-clock", "-c", "1000000", "-o",
+            server.path("perf.data"), "--"]
+
+
+def session(bench, server, seconds, prefix, out=None):
+    """out: the recording that the prefix makes."""
     from servers.server import Broken, Session
     try:
         with Session(server, prefix) as running:
+            warm = server.load(WARM_S)
             load = server.load(seconds)
-            errors = load.errors + server.verify()
+            errors = warm.errors + load.errors + server.verify()
     except Broken as why:
         raise Failed(str(why)) from None
     if running.status != server.end_status:
         errors.append(f"status {running.status}")
     quality = None
-    if prefix:
+    if out:
         text = subprocess.run([bench.kymo, "report", "--json", out], check=True,
                               stdout=subprocess.PIPE).stdout
         quality = json.loads(text)["quality"]
         os.unlink(out)
-    cost_us = running.cpu_s * 1e6 / load.requests
+    cost_us = running.cpu_s * 1e6 / (warm.requests + load.requests)
     return Run(load.rate, cost_us, errors, running.complaints, quality)
 
 
-def measure(bench, kymo, kind, options, rounds, seconds):
-    """Pairs of sessions: alone and under Kymo."""
+def measure(bench, kymo, kind, options, rounds, short_s, long_s):
+    """Returns the short sessions by their way, and the long one under Kymo."""
     server = kind(bench.out("server-" + kind.name))
     server.prepare()
     out = str(server.path("server.kymo"))
-    ways = {"alone": [], "kymo": [kymo, "record", "-q", "-f", *options, "-o", out, "--"]}
-    session(bench, server, 1, [], out)  # fills caches and tables, and is not counted
-    return interleave(rounds, {
-        name: lambda _number, prefix=prefix: session(bench, server, seconds, prefix, out)
-        for name, prefix in ways.items()})
+    under_kymo = [kymo, "record", "-q", "-f", *options, "-o", out, "--"]
+    session(bench, server, 1, [])  # fills caches and tables, and is not counted
+    long = session(bench, server, long_s, under_kymo, out)
+    ways = {"alone": lambda _: session(bench, server, short_s, []),
+            "kymo": lambda _: session(bench, server, short_s, under_kymo, out)}
+    if shutil.which("perf"):
+        ways["perf"] = lambda _: session(bench, server, short_s, perf_command(server))
+    return interleave(rounds, ways), long
 
 
-def judge(bench, kind, runs, table):
-    alone, kymo = runs["alone"], runs["kymo"]
-    pairs = [k.rate / a.rate for a, k in zip(alone, kymo)]
+def judge(bench, kind, runs, long, table, shown):
+    alone, kymo, perf = runs["alone"], runs["kymo"], runs.get("perf")
+
+    def against(others, base, what=lambda run: run.rate):
+        return Ratio([what(o) / what(b) for o, b in zip(others, base)])
+
     usual = set().union(*(run.complaints for run in alone))
-    errors = [e for run in alone + kymo for e in run.errors]
-    errors += [line for run in kymo for line in run.complaints - usual]
+    errors = [e for run in [*alone, *kymo, long] for e in run.errors]
+    errors += [line for run in [*kymo, long] for line in run.complaints - usual]
     for error in errors:
         print(f"kymo: {kind.name}: {error}", file=sys.stderr)
-    samples = sum(run.quality["samples"] for run in kymo)
-    lost = sum(sum(run.quality["lost"].values()) for run in kymo)
-    disturbed = sum(run.quality.get("disturbed") or 0 for run in kymo)
-    complete = min((run.quality["stacks_complete"] for run in kymo if run.quality["samples"]),
-                   default=None)
-    ratio = median(pairs)
-    table.row(kind.name, kymo[0].quality["engine"], f"{median([r.rate for r in alone]):.0f}",
-              f"{median([r.rate for r in kymo]):.0f}", times(ratio),
-              f"{min(pairs):.3f} to {max(pairs):.3f}", f"{median([r.cost_us for r in alone]):.1f}",
-              times(median([k.cost_us / a.cost_us for a, k in zip(alone, kymo)])), len(errors),
-              samples, percent(complete), lost, disturbed)
+    samples = sum(run.quality["samples"] for run in [*kymo, long])
+    lost = sum(sum(run.quality["lost"].values()) for run in [*kymo, long])
+    disturbed = sum(run.quality.get("disturbed") or 0 for run in [*kymo, long])
+    complete = long.quality["stacks_complete"] if long.quality["samples"] else None
+    ratio = against(kymo, alone)
+    table.row(kind.name, f"{median([r.rate for r in alone]):.0f}", ratio,
+              against(perf, alone) if perf else "", against(alone[1:], alone),
+              f"{median([r.cost_us for r in alone]):.1f}",
+              against(kymo, alone, lambda run: run.cost_us),
+              against(perf, alone, lambda run: run.cost_us) if perf else "")
+    shown.row(kind.name, long.quality["engine"], len(errors), samples, percent(complete), lost,
+              disturbed)
     hold = bench.results.budget
-    hold(f"throughput of {kind.name} under Kymo", ratio, 0.97, times, at_least=True,
-         spread=max(pairs) - min(pairs))
+    hold(f"throughput of {kind.name} under Kymo", ratio.median, 0.97, times, at_least=True,
+         spread=ratio.high - ratio.low)
     hold(f"errors of {kind.name} and its clients", len(errors), 0, str)
     hold(f"records lost, {kind.name}", lost, 0, str)
     hold(f"calls disturbed in 1000 samples, {kind.name}", 1000 * disturbed / max(samples, 1), 1.0,
@@ -104,23 +142,31 @@ def judge(bench, kind, runs, table):
 def run(bench):
     sys.path.insert(0, os.path.join(bench.root, "tests"))
     import servers
-    rounds = bench.rounds(4)
-    seconds = 5 if bench.quick else 30
+    rounds = bench.rounds(8)
+    short_s, long_s = (2, 5) if bench.quick else (SHORT_S, LONG_S)
     options = settings(bench)
     kymo = reachable_kymo(bench)
     table = Table("Servers under load",
-                  f"Requests (PostgreSQL: transactions) a second of {rounds} pairs of {seconds} s, "
-                  f"alone and under `kymo record {' '.join(options)}`; the client runs on the same "
-                  f"{os.cpu_count()} CPUs. *Ratio*: the median of the pairs, with the least and the "
-                  "greatest. *CPU*: of all the server's processes for a request, start and end "
-                  "included; *with tool* counts Kymo's processes, too. *Errors*: of clients, in what servers answer, in their logs, and "
-                  "statuses. The compiled code of a JVM has no unwind tables; its stacks need not "
-                  "be complete.",
-                  ["", "engine", "alone", "kymo", "ratio", "pairs", "CPU us", "ratio with tool",
-                   "errors", "samples", "complete", "lost", "disturbed"])
+                  f"Requests (PostgreSQL: transactions) a second in {rounds} rounds of sessions of "
+                  f"{short_s} s, each with a server of its own that has been loaded for {WARM_S} s: "
+                  f"alone, under `kymo record {' '.join(options)}`, and under `perf record -g -e "
+                  "cpu-clock -c 1000000` (no wall time; stacks by frame pointers, which this code "
+                  f"mostly lacks). The client runs on the same {os.cpu_count()} CPUs. *kymo*, "
+                  "*perf*: the median of the rounds' ratios to alone, with its 95 % interval; *alone "
+                  "again*: each round's to the one before. *CPU*: of all the server's processes for a "
+                  "request, start and end included, and so are the profiler's.",
+                  ["", "alone", "kymo", "perf -g", "alone again", "CPU us", "kymo: CPU",
+                   "perf -g: CPU"])
+    shown = Table("Servers: what went wrong, and what was seen",
+                  f"Of the sessions above and one of {long_s} s; *complete*: stacks of that one. "
+                  "*Errors*: of clients, in what servers answer, in their logs, and statuses. The "
+                  "compiled code of a JVM has no unwind tables; its stacks need not be complete.",
+                  ["", "engine", "errors", "samples", "complete", "lost", "disturbed"])
     for name, kind in servers.KNOWN.items():
         if kind.missing():
             bench.results.absent(name, "not installed: " + ", ".join(kind.missing()))
             continue
-        judge(bench, kind, measure(bench, kymo, kind, options, rounds, seconds), table)
+        judge(bench, kind, *measure(bench, kymo, kind, options, rounds, short_s, long_s), table,
+              shown)
     bench.results.add(table)
+    bench.results.add(shown)
