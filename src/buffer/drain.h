@@ -59,7 +59,9 @@ struct kymo_drain_answer {
     struct kymo_record_answer record;
 };
 
-/* A marker as it lies in its record, checked: slots of texts lie within the payload. */
+/* A marker as it lies in its record, checked: its site is known, slots of texts and cells lie
+ * within the payload, and behind the C structure's image; literals, types and tracks are known;
+ * times are in ns. What made no sense is absent. */
 struct kymo_drain_marker {
     uint32_t thread; /* whose stream it was in */
     uint32_t site;
@@ -72,7 +74,8 @@ struct kymo_drain_marker {
     uint32_t cells;
     const char *name; /* name_bytes, not terminated; NULL: the site's */
     uint32_t name_bytes;
-    uint32_t payload_bytes;
+    uint32_t name_is_cut;
+    uint32_t payload_bytes; /* 0: none */
     unsigned char *payload; /* a copy, which may be changed */
 };
 
@@ -96,6 +99,7 @@ struct kymo_drain_label {
     struct kymo_record_cell value; /* of a text its kind alone */
     const char *key, *text;        /* not terminated; NULL: none */
     uint32_t key_bytes, text_bytes;
+    uint32_t text_is_cut;
 };
 
 /* As kymo_drain_sink, and with its context. */
@@ -162,10 +166,10 @@ uint32_t kymo_drain_slot_thread(const kymo_drain *drain, uint32_t slot);
 /* Losses by kind so far, those that the drain itself noticed included. */
 void kymo_drain_losses(const kymo_drain *drain, uint64_t lost[KYMO_LOSS_KINDS]);
 
-/* Counters as they are now, by index from 0; 0 behind the last one. Any may be asked for at any
- * time. */
+/* Counters as they are now, by index from 0; returns 0 behind the last one. counter->counter is 0
+ * where there is none yet that the sink has been told of. */
 int kymo_drain_counter(const kymo_drain *drain, uint32_t index, struct kymo_drain_counter *counter);
-/* The same of the sites that have lost, capped or cut anything. */
+/* The same of the sites that have lost, capped or cut anything: counts->site is 0 for others. */
 int kymo_drain_site_counts(const kymo_drain *drain, uint32_t index,
                            struct kymo_drain_site_counts *counts);
 

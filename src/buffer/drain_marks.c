@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drain_marks.c - the drain's records of markers, labels, counts and backtraces, and what lies
+ * beside the streams: open scopes, counters, counts of sites.
+ *
+ * A record is copied, then checked and handed on in the copy. What of a payload makes no sense is
+ * taken out of it and counted; the rest of the marker is as good. Texts and cells lie behind the
+ * image of the C structure, so that nothing that is changed in the one was checked in the other.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "buffer/drain_state.h"
+#include "kymo/marker_abi.h"
+
+#define HEAD_WORDS (sizeof(struct kymo_record) / sizeof(uint64_t))
+#define FLAGS_SHIFT 16
+#define SITE_MASK 0xffffu
+#define FLAG_BITS 11u /* of enum kymo_mark_flags; those from the third on have a word each */
+#define FIRST_WORD_FLAG 2u
+
+static kymo_err corrupt(kymo_drain *d)
+{
+    d->noticed[KYMO_LOSS_CORRUPT]++;
+    return KYMO_OK;
+}
+
+/* ---- payloads ---- */
+
+struct payload {
+    unsigned char *bytes;
+    uint32_t len;
+    uint32_t image_bytes; /* texts and cells begin behind them */
+};
+
+/* Whether a slot's bytes lie in the payload. Literals are told on the way. */
+static kymo_err check_slot(kymo_drain *d, const struct payload *p, const struct kymo_text_slot *s,
+                           uint32_t size_of_one, int *fits)
+{
+    const struct kymo_known_definition *literal;
+    *fits = 0;
+    if (s->flags & KYMO_TEXT_IS_LITERAL) {
+        KYMO_TRY(kymo_drain_find_definition(d, s->at, KYMO_DEFINE_LITERAL, &literal));
+        *fits = literal && size_of_one == 1;
+        return KYMO_OK;
+    }
+    uint32_t bytes = s->len * size_of_one;
+    *fits = s->at >= p->image_bytes && s->at <= p->len && bytes <= p->len - s->at &&
+            (size_of_one == 1 || s->at % sizeof(uint64_t) == 0);
+    return KYMO_OK;
+}
+
+/* The slot at `at` of the image; what makes no sense is absent afterwards. */
+static kymo_err fix_slot(kymo_drain *d, const struct payload *p, uint32_t at, uint32_t size_of_one,
+                         struct kymo_text_slot *slot)
+{
+    int fits = 0;
+    memcpy(slot, p->bytes + at, sizeof *slot);
+    if (slot->flags & KYMO_TEXT_IS_THERE) {
+        KYMO_TRY(check_slot(d, p, slot, size_of_one, &fits));
+        if (fits)
+            return KYMO_OK;
+        (void)corrupt(d);
+    }
+    memset(slot, 0, sizeof *slot);
+    memset(p->bytes + at, 0, sizeof *slot);
+    return KYMO_OK;
+}
+
+/* Cells from `at` on, which lie in the payload. */
+static kymo_err fix_cells(kymo_drain *d, const struct payload *p, uint32_t at, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++, at += (uint32_t)sizeof(struct kymo_record_cell)) {
+        struct kymo_record_cell cell;
+        struct kymo_text_slot slot;
+        memcpy(&cell, p->bytes + at, sizeof cell);
+        switch (cell.kind) {
+        case KYMO_KIND_NONE:
+        case KYMO_KIND_I64:
+        case KYMO_KIND_U64:
+        case KYMO_KIND_F64:
+        case KYMO_KIND_PTR:
+            break;
+        case KYMO_KIND_STR:
+        case KYMO_KIND_TEXT:
+            KYMO_TRY(
+                fix_slot(d, p, at + (uint32_t)offsetof(struct kymo_record_cell, value), 1, &slot));
+            break;
+        default:
+            memset(p->bytes + at, 0, sizeof cell);
+            (void)corrupt(d);
+            break;
+        }
+    }
+    return KYMO_OK;
+}
+
+static void convert_time(const kymo_drain *d, const struct payload *p, uint32_t at)
+{
+    uint64_t time;
+    memcpy(&time, p->bytes + at, sizeof time);
+    if (time)
+        time = kymo_drain_clock_any_ns(&d->clock, time);
+    memcpy(p->bytes + at, &time, sizeof time);
+}
+
+static kymo_err fix_field(kymo_drain *d, const struct payload *p,
+                          const struct kymo_known_field *field)
+{
+    struct kymo_text_slot slot;
+    switch (field->kind) {
+    case KYMO_KIND_TIME:
+        convert_time(d, p, field->at);
+        return KYMO_OK;
+    case KYMO_KIND_CELLS:
+        KYMO_TRY(fix_slot(d, p, field->at, sizeof(struct kymo_record_cell), &slot));
+        return fix_cells(d, p, slot.at, slot.len);
+    default:
+        return fix_slot(d, p, field->at, 1, &slot);
+    }
+}
+
+static int has_cells(const struct kymo_known_definition *site)
+{
+    return site->site_kind == KYMO_SITE_FORMAT || site->site_kind == KYMO_SITE_VALUES;
+}
+
+/* What the site's markers carry; a payload that is too short for it is none. */
+static kymo_err fix_payload(kymo_drain *d, const struct kymo_known_definition *site, uint32_t cells,
+                            struct payload *p)
+{
+    struct kymo_text_slot slot;
+    const struct kymo_drain_marks *m = &d->marks;
+    uint64_t cells_bytes = (uint64_t)cells * sizeof(struct kymo_record_cell);
+    const struct kymo_known_definition *type = site->type ? &m->known[site->type] : NULL;
+    int is_text = site->site_kind == KYMO_SITE_TEXT;
+    uint64_t image_bytes = has_cells(site) ? cells_bytes
+                           : is_text       ? sizeof slot
+                           : type          ? type->payload_bytes
+                                           : 0;
+    if (image_bytes == 0 || p->len == 0) {
+        p->len = 0;
+        return KYMO_OK;
+    }
+    if (image_bytes > p->len) {
+        p->len = 0;
+        return corrupt(d);
+    }
+    p->image_bytes = (uint32_t)image_bytes;
+    if (has_cells(site))
+        return fix_cells(d, p, 0, cells);
+    if (is_text)
+        return fix_slot(d, p, 0, 1, &slot);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        KYMO_TRY(fix_field(d, p, &m->fields.data[type->first_field + i]));
+    return KYMO_OK;
+}
+
+/* ---- records ---- */
+
+struct mark_words {
+    uint64_t of[FLAG_BITS]; /* by the bit of their flag */
+    unsigned char *payload;
+    uint32_t payload_bytes;
+};
+
+/* Returns 0 if there are fewer than the flags say. */
+static int split_mark(kymo_drain *d, uint32_t flags, uint32_t size, struct mark_words *words)
+{
+    uint32_t at = HEAD_WORDS;
+    memset(words, 0, sizeof *words);
+    for (uint32_t bit = FIRST_WORD_FLAG; bit < FLAG_BITS; bit++) {
+        if (!(flags >> bit & 1))
+            continue;
+        if (at == size / sizeof(uint64_t))
+            return 0;
+        words->of[bit] = d->marks.record[at++];
+    }
+    words->payload = (unsigned char *)(d->marks.record + at);
+    words->payload_bytes = size - at * (uint32_t)sizeof(uint64_t);
+    return 1;
+}
+
+static uint64_t word_of(const struct mark_words *words, uint32_t flag)
+{
+    return words->of[__builtin_ctz(flag)];
+}
+
+/* Where its name is, if it has one of its own: anywhere in what follows the words. */
+static kymo_err find_name(kymo_drain *d, const struct mark_words *words,
+                          struct kymo_drain_marker *marker)
+{
+    const struct payload all = {words->payload, words->payload_bytes, 0};
+    struct kymo_text_slot slot;
+    uint64_t word = word_of(words, KYMO_MARK_NAME);
+    int fits = 0;
+    memcpy(&slot, &word, sizeof slot);
+    if (!(slot.flags & KYMO_TEXT_IS_LITERAL))
+        KYMO_TRY(check_slot(d, &all, &slot, 1, &fits));
+    if (!fits)
+        return corrupt(d);
+    marker->name = (const char *)words->payload + slot.at;
+    marker->name_bytes = slot.len;
+    marker->name_is_cut = (slot.flags & KYMO_TEXT_IS_CUT) != 0;
+    return KYMO_OK;
+}
+
+static kymo_err read_options(kymo_drain *d, const struct mark_words *words,
+                             struct kymo_drain_marker *marker)
+{
+    const struct kymo_known_definition *track;
+    uint32_t flags = marker->flags;
+    if (flags & KYMO_MARK_STACK && (uint32_t)word_of(words, KYMO_MARK_STACK))
+        KYMO_TRY(
+            kymo_drain_read_stack(d, (uint32_t)word_of(words, KYMO_MARK_STACK), &marker->stack));
+    if (flags & KYMO_MARK_TRACK) {
+        marker->track = word_of(words, KYMO_MARK_TRACK);
+        KYMO_TRY(kymo_drain_find_definition(d, marker->track, KYMO_DEFINE_TRACK, &track));
+        if (!track) {
+            marker->track = 0;
+            (void)corrupt(d);
+        }
+    }
+    return flags & KYMO_MARK_NAME ? find_name(d, words, marker) : KYMO_OK;
+}
+
+static kymo_err read_marker(kymo_drain *d, uint32_t thread, const struct kymo_record *head)
+{
+    const struct kymo_known_definition *site;
+    struct mark_words words;
+    struct kymo_drain_marker marker = {
+        .thread = thread,
+        .site = head->stack & SITE_MASK,
+        .flags = head->stack >> FLAGS_SHIFT,
+        .stack = KYMO_NO_STACK,
+        .time_ns = kymo_drain_time_ns(d, head->clock),
+    };
+    KYMO_TRY(kymo_drain_find_definition(d, marker.site, KYMO_DEFINE_SITE, &site));
+    if (!site || marker.flags >> FLAG_BITS ||
+        !split_mark(d, marker.flags, head->size_bytes, &words))
+        return corrupt(d);
+    KYMO_TRY(read_options(d, &words, &marker));
+    if (marker.flags & KYMO_MARK_START)
+        marker.start_ns = kymo_drain_time_ns(d, word_of(&words, KYMO_MARK_START));
+    /* The clocks of two CPUs, or a program that says so. */
+    if (marker.start_ns > marker.time_ns)
+        marker.start_ns = marker.time_ns;
+    marker.backtrace = word_of(&words, KYMO_MARK_BACKTRACE);
+    marker.tid = (uint32_t)word_of(&words, KYMO_MARK_THREAD);
+    marker.owner = word_of(&words, KYMO_MARK_OWNER);
+    marker.id = word_of(&words, KYMO_MARK_ID);
+    struct payload payload = {words.payload, words.payload_bytes, 0};
+    uint64_t cells = word_of(&words, KYMO_MARK_CELLS);
+    if (has_cells(site))
+        marker.cells = cells > UINT16_MAX ? UINT16_MAX : (uint32_t)cells;
+    KYMO_TRY(fix_payload(d, site, marker.cells, &payload));
+    marker.payload = payload.bytes;
+    marker.payload_bytes = payload.len;
+    if (payload.len == 0)
+        marker.cells = 0;
+    const struct kymo_drain_mark_sink *sink = d->sink.marks;
+    return sink->marker ? sink->marker(d->sink.context, &marker) : KYMO_OK;
+}
+
+static kymo_err read_count(kymo_drain *d, const struct kymo_record_count *r)
+{
+    const struct kymo_drain_mark_sink *sink = d->sink.marks;
+    const struct kymo_known_definition *counter;
+    KYMO_TRY(kymo_drain_find_definition(d, r->head.stack, KYMO_DEFINE_COUNTER, &counter));
+    if (!counter)
+        return corrupt(d);
+    return sink->count ? sink->count(d->sink.context, r->head.stack,
+                                     kymo_drain_time_ns(d, r->head.clock), r->value, r->operations)
+                       : KYMO_OK;
+}
+
+/* Of a label that is not popped; returns 0 if it makes no sense. */
+static int read_label_value(const struct kymo_record_label *r, struct kymo_drain_label *label)
+{
+    uint32_t text_bytes = r->head.size_bytes - (uint32_t)sizeof *r;
+    const char *texts = (const char *)(r + 1);
+    struct kymo_text_slot slot;
+    label->key = texts;
+    label->key_bytes = r->key_bytes;
+    label->value = r->value;
+    if (r->key_bytes > text_bytes)
+        return 0;
+    switch (r->value.kind) {
+    case KYMO_KIND_I64:
+    case KYMO_KIND_U64:
+    case KYMO_KIND_F64:
+    case KYMO_KIND_PTR:
+        return 1;
+    case KYMO_KIND_NONE:
+        return r->head.stack == KYMO_LABEL_WAS_SET;
+    case KYMO_KIND_STR:
+    case KYMO_KIND_TEXT:
+        memcpy(&slot, &r->value.value, sizeof slot);
+        label->value = (struct kymo_record_cell){.kind = KYMO_KIND_TEXT};
+        label->text = (const char *)r + slot.at;
+        label->text_bytes = slot.len;
+        label->text_is_cut = (slot.flags & KYMO_TEXT_IS_CUT) != 0;
+        return slot.at >= sizeof *r && slot.at <= r->head.size_bytes &&
+               slot.len <= r->head.size_bytes - slot.at;
+    default:
+        return 0;
+    }
+}
+
+static kymo_err read_label(kymo_drain *d, uint32_t thread, const struct kymo_record_label *r)
+{
+    const struct kymo_drain_mark_sink *sink = d->sink.marks;
+    struct kymo_drain_label label = {
+        .thread = thread,
+        .change = r->head.stack,
+        .depth = r->depth,
+        .time_ns = kymo_drain_time_ns(d, r->head.clock),
+    };
+    if (label.change < KYMO_LABEL_PUSHED || label.change > KYMO_LABEL_WAS_SET)
+        return corrupt(d);
+    if (label.change != KYMO_LABEL_POPPED &&
+        (r->head.size_bytes < sizeof *r || !read_label_value(r, &label)))
+        return corrupt(d);
+    return sink->label ? sink->label(d->sink.context, &label) : KYMO_OK;
+}
+
+static kymo_err read_backtrace(kymo_drain *d, const struct kymo_record_backtrace *r)
+{
+    const struct kymo_drain_mark_sink *sink = d->sink.marks;
+    uint32_t stack;
+    KYMO_TRY(kymo_drain_read_stack(d, r->head.stack, &stack));
+    return sink->backtrace && stack != KYMO_NO_STACK
+               ? sink->backtrace(d->sink.context, r->backtrace, stack)
+               : KYMO_OK;
+}
+
+kymo_err kymo_drain_read_mark(kymo_drain *d, uint32_t thread, uint32_t kind, const char *at,
+                              uint32_t size)
+{
+    struct kymo_record *head = (struct kymo_record *)(void *)d->marks.record;
+    if (!d->sink.marks)
+        return KYMO_OK;
+    if (size > sizeof d->marks.record)
+        return corrupt(d);
+    memcpy(d->marks.record, at, size);
+    /* As they were when they were looked at. */
+    head->size_bytes = (uint16_t)size;
+    head->kind = (uint16_t)kind;
+    switch (kind) {
+    case KYMO_RECORD_MARKER:
+        return read_marker(d, thread, head);
+    case KYMO_RECORD_COUNT:
+        if (size == sizeof(struct kymo_record_count))
+            return read_count(d, (const void *)head);
+        break;
+    case KYMO_RECORD_LABEL:
+        /* What is popped has neither key nor value. */
+        if (size >= offsetof(struct kymo_record_label, value))
+            return read_label(d, thread, (const void *)head);
+        break;
+    case KYMO_RECORD_BACKTRACE:
+        if (size == sizeof(struct kymo_record_backtrace))
+            return read_backtrace(d, (const void *)head);
+        break;
+    default:
+        break;
+    }
+    return corrupt(d);
+}
+
+/* ---- beside the streams ---- */
+
+kymo_err kymo_drain_read_scopes(kymo_drain *d, uint32_t slot)
+{
+    const struct kymo_drain_mark_sink *sink = d->sink.marks;
+    const struct kymo_known_definition *known;
+    struct kymo_open_scope *scopes = kymo_session_scopes(d->session, &d->plan, slot);
+    /* A look at them makes their page. */
+    if (!sink || d->marks.highest == 0)
+        return KYMO_OK;
+    for (uint32_t i = 0; i < KYMO_OPEN_SCOPES; i++) {
+        /* Pairs with the release of a scope's beginning: its start is there. */
+        uint32_t site = kymo_load_acquire(&scopes[i].site);
+        uint64_t start = kymo_load_relaxed(&scopes[i].start);
+        if (site == 0)
+            continue;
+        /* Whoever has the slot next finds none open. */
+        kymo_store_relaxed(&scopes[i].site, 0u);
+        KYMO_TRY(kymo_drain_find_definition(d, site, KYMO_DEFINE_SITE, &known));
+        if (!known)
+            (void)corrupt(d);
+        else if (sink->open_scope)
+            KYMO_TRY(sink->open_scope(d->sink.context, d->slots[slot].thread, site,
+                                      kymo_drain_time_ns(d, start)));
+    }
+    return KYMO_OK;
+}
+
+int kymo_drain_counter(const kymo_drain *d, uint32_t index, struct kymo_drain_counter *counter)
+{
+    uint32_t count = kymo_load_acquire(&d->session->counter_count);
+    if (index >= d->plan.counters || index >= count)
+        return 0;
+    const struct kymo_counter_part *parts = kymo_session_counter(d->session, &d->plan, index);
+    /* Pairs with the release of who made it. */
+    uint32_t number = kymo_load_acquire(&parts->definition);
+    *counter = (struct kymo_drain_counter){0};
+    if (number == 0 || number > d->plan.definitions ||
+        d->marks.known[number].kind != KYMO_DEFINE_COUNTER)
+        return 1;
+    uint64_t sum = 0; /* unsigned: it may wrap */
+    int is_gauge = d->marks.known[number].counter_kind == KYMO_COUNTER_GAUGE;
+    for (uint32_t i = 0; i < KYMO_COUNTER_PARTS; i++) {
+        if (i == 0 || !is_gauge)
+            sum += (uint64_t)kymo_load_relaxed(&parts[i].value);
+        counter->operations += kymo_load_relaxed(&parts[i].operations);
+    }
+    counter->counter = number;
+    counter->value = (int64_t)sum;
+    return 1;
+}
+
+int kymo_drain_site_counts(const kymo_drain *d, uint32_t index,
+                           struct kymo_drain_site_counts *counts)
+{
+    uint32_t site = index + 1;
+    if (index >= d->marks.highest)
+        return 0;
+    *counts = (struct kymo_drain_site_counts){0};
+    if (d->marks.known[site].kind != KYMO_DEFINE_SITE)
+        return 1;
+    const struct kymo_site_counts *shared = kymo_session_site_counts(d->session, &d->plan, site);
+    counts->lost = kymo_load_relaxed(&shared->lost);
+    counts->capped = kymo_load_relaxed(&shared->capped);
+    counts->cut = kymo_load_relaxed(&shared->cut);
+    if (counts->lost | counts->capped | counts->cut)
+        counts->site = site;
+    return 1;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drain_state.h - what is kept of one session that is drained; for the files that drain.h is made
+ * of.
+ *
+ * Layer:    buffer (cold)
+ * Flow:     drain.c (rounds, slots, streams) -> drain_stacks.c (modules, stacks, the depots),
+ *           drain_marks.c (records of markers), drain_definitions.c (what those name)
+ * Threads:  one thread drains a session
+ * Memory:   owned by drain.c
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_BUFFER_DRAIN_STATE_H
+#define KYMO_BUFFER_DRAIN_STATE_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "buffer/drain.h"
+#include "buffer/drain_clock.h"
+
+struct kymo_stream_reader {
+    uint32_t block; /* number + 1; 0: none yet */
+    uint32_t pos;
+};
+
+struct kymo_slot_reader {
+    uint32_t generation;
+    uint32_t thread; /* dense number */
+    int open;
+    int is_main;
+    uint64_t weight_ns; /* of all samples that were read */
+    uint64_t unknown;   /* of them, those whose weight is not known */
+    struct kymo_stream_reader streams[KYMO_STREAMS];
+};
+
+struct kymo_known_module {
+    uint64_t map_start, map_end, bias;
+    uint32_t load_generation, unload_generation;
+    uint32_t number;
+    int known;
+    uint32_t unload_scan; /* the scan that noticed the unloading */
+};
+
+enum kymo_drain_rotation { ROTATE_IDLE, ROTATE_WAIT_PINS, ROTATE_LAST_ROUND };
+
+/* A field of a payload that is looked at before it is handed on. */
+struct kymo_known_field {
+    uint32_t at;
+    uint32_t kind; /* enum kymo_mark_kind */
+};
+
+/* What is kept of a definition that the sink was told of. */
+struct kymo_known_definition {
+    uint32_t kind;  /* enum kymo_definition_kind; 0: not known */
+    uint32_t unfit; /* 1: it makes no sense, and is not looked at again */
+    uint32_t site_kind;
+    uint32_t type;        /* of a site; 0: none */
+    uint32_t first_field; /* of a type, in fields */
+    uint32_t field_count;
+    uint32_t payload_bytes;
+    uint32_t counter_kind;
+};
+
+/* The largest record of a marker: a small block holds it. */
+#define KYMO_MARK_RECORD_MAX KYMO_SMALL_BLOCK_BYTES
+
+struct kymo_drain_marks {
+    struct kymo_known_definition *known; /* by number */
+    uint32_t seen;                       /* all up to this number are settled */
+    uint32_t highest;                    /* that is known */
+    uint64_t copied_bytes;               /* of definitions; not more than there are */
+    KYMO_VEC(struct kymo_known_field) fields;
+    uint64_t record[KYMO_MARK_RECORD_MAX / 8]; /* a copy of the one that is read */
+};
+
+struct kymo_drain {
+    struct kymo_session *session;
+    struct kymo_session_plan plan;
+    struct kymo_drain_sink sink;
+    struct kymo_slot_reader *slots;
+    uint32_t slots_seen;   /* of them were in use up to now; memory behind is not touched */
+    uint32_t *block_owner; /* slot * KYMO_STREAMS + stream, or UNOWNED */
+    struct kymo_known_module *modules;
+    uint32_t modules_scanned;
+    uint32_t module_changes; /* as of the last scan */
+    uint32_t scan;           /* number of the last scan */
+    uint32_t *numbers[2];    /* dense stack number + 1 by word offset */
+    uint32_t next_thread, next_module, next_stack;
+    uint32_t epoch;
+    enum kymo_drain_rotation rotation;
+    struct kymo_drain_clock clock;
+    uint64_t noticed[KYMO_LOSS_KINDS];
+    uint32_t blocks_left; /* that this round may still read to their end */
+    KYMO_VEC(struct kymo_drain_frame) frames;
+    struct kymo_drain_marks marks;
+};
+
+/* ---- drain.c ---- */
+
+/* How many slots were ever in use. */
+uint32_t kymo_drain_touched_slots(kymo_drain *d);
+
+/* ---- drain_stacks.c ---- */
+
+/* Tells of modules that came and went. */
+KYMO_NODISCARD
+kymo_err kymo_drain_scan_modules(kymo_drain *d);
+/* Everything published before the scan has been read: entries whose unloading it noticed may be
+ * revived. */
+void kymo_drain_release_modules(kymo_drain *d, uint32_t scan);
+/* The number of a stack by its id in the depot; the first time, it is handed on. KYMO_NO_STACK if
+ * it makes no sense. */
+KYMO_NODISCARD
+kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number);
+/* Called before the slots are read, so that ROTATE_LAST_ROUND means: a whole round of reading
+ * follows the moment at which nobody was left in the old epoch. */
+void kymo_drain_rotate_depot(kymo_drain *d);
+
+/* ---- drain_definitions.c ---- */
+
+/* Tells of all definitions that are published by now. */
+KYMO_NODISCARD
+kymo_err kymo_drain_scan_definitions(kymo_drain *d);
+/* The definition of this number, told now if it was not; *out is NULL if it is not there, makes no
+ * sense or is of another kind. */
+KYMO_NODISCARD
+kymo_err kymo_drain_find_definition(kymo_drain *d, uint64_t number, enum kymo_definition_kind kind,
+                                    const struct kymo_known_definition **out);
+
+/* ---- drain_marks.c ---- */
+
+/* A record at `at`, in memory that the program may write to, of one of the kinds of markers. */
+KYMO_NODISCARD
+kymo_err kymo_drain_read_mark(kymo_drain *d, uint32_t thread, uint32_t kind, const char *at,
+                              uint32_t size);
+/* The scopes that a slot's thread has left open; for its end. */
+KYMO_NODISCARD
+kymo_err kymo_drain_read_scopes(kymo_drain *d, uint32_t slot);
+
+#endif
