@@ -205,6 +205,7 @@ kymo_err kymo_host_round(kymo_host *h)
     h->last_round_ns = now_ns;
     KYMO_TRY(kymo_drain_round(h->drain));
     KYMO_TRY(kymo_session_events_flush(&h->out));
+    KYMO_TRY(kymo_mark_events_round(&h->out, h->drain, now_ns));
     hand_out_tables(h);
     /* Each time: what the process uses between an exec and its end, unnoticed, would be given to
      * the last stack of the image before. */
@@ -284,6 +285,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     kymo_host_stop(h);
     KYMO_TRY(kymo_drain_finish(h->drain, end_ns));
     KYMO_TRY(kymo_session_events_flush(&h->out));
+    KYMO_TRY(kymo_mark_events_finish(&h->out, h->drain, end_ns));
     if (h->out.wall)
         KYMO_TRY(kymo_wall_finish(h->out.wall, end_ns));
     const kymo_event_handler *events = h->config.events;

@@ -72,6 +72,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     kymo_task_name(to->pid, (pid_t)t->tid, name);
     kymo_event_thread e = {thread, to->process, (int32_t)t->tid, t->start_ns, name};
     KYMO_TRY(to->events->thread(to->context, &e));
+    kymo_mark_events_thread(to, t);
     return to->wall
                ? kymo_wall_thread_begin(to->wall, t->thread, thread, (pid_t)t->tid, t->start_ns)
                : KYMO_OK;
@@ -248,6 +249,7 @@ struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
         .sample = on_sample,
         .context = to,
         .answer = on_answer,
+        .marks = &kymo_mark_events_sink,
     };
 }
 
@@ -258,5 +260,6 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_jit_code_destroy(to->jit);
     kymo_vec_deinit(&to->tids);
     kymo_vec_deinit(&to->by_tick);
+    kymo_mark_events_deinit(&to->marks);
     free(to->frames);
 }

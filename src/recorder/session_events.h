@@ -19,6 +19,7 @@
 #include "buffer/drain.h"
 #include "profile/events.h"
 #include "recorder/jit_code.h"
+#include "recorder/mark_events.h"
 #include "recorder/row_tables.h"
 #include "recorder/wall.h"
 
@@ -68,6 +69,7 @@ struct kymo_session_events {
     uint32_t batch_drained; /* the drain's number of the same */
     kymo_event_frame *frames;
     uint32_t frames_cap;
+    struct kymo_mark_events marks;
 };
 
 /* What to give to kymo_drain_create. */

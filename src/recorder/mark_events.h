@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mark_events.h - turns the markers, labels and counters of a session into the events of a
+ * recording.
+ *
+ * Layer:    recorder
+ * Flow:     buffer/drain_marks.c -> [mark_events] -> recording writer
+ * Threads:  the recorder's one thread
+ * Memory:   the caller owns the structure, a part of struct kymo_session_events; deinit frees what
+ *           it points to
+ * Signals:  not for handlers
+ *
+ * A marker is written as it comes, with two exceptions. One that names a stack which another thread
+ * has taken may be read before that thread's record of the stack: it waits for the next round. And
+ * what is counted is added up in the order of time, not of threads: counts wait until all threads
+ * have been read up to a moment.
+ */
+#ifndef KYMO_RECORDER_MARK_EVENTS_H
+#define KYMO_RECORDER_MARK_EVENTS_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "buffer/drain.h"
+#include "profile/events.h"
+
+struct kymo_session_events;
+
+/* A name, key or text, with what shows that it was cut. */
+#define KYMO_MARK_EVENT_TEXT_MAX 1024u
+#define KYMO_MARK_EVENT_TEXT_ROOM (KYMO_MARK_EVENT_TEXT_MAX + 4u)
+
+/* Of those that were taken last. */
+#define KYMO_MARK_BACKTRACES 65536u
+/* Of markers that wait; what is above does without its stack. */
+#define KYMO_MARKS_WAITING_MAX 4096u
+
+struct kymo_mark_backtrace {
+    uint64_t backtrace;
+    uint32_t stack; /* + 1; 0: none */
+};
+
+struct kymo_waiting_mark {
+    struct kymo_waiting_mark *next;
+    kymo_event_marker event;
+    uint64_t backtrace;
+    uint32_t rounds;
+    unsigned char bytes[]; /* of its payload, then of its name */
+};
+
+/* A change that is not added to its counter yet. */
+struct kymo_waiting_count {
+    uint64_t time_ns;
+    uint64_t order; /* of those of the same time */
+    uint32_t counter;
+    int64_t value;
+    uint64_t operations;
+};
+
+struct kymo_mark_counter_sum {
+    uint32_t is_there;
+    uint32_t is_gauge;
+    uint32_t is_told;
+    int64_t value;
+    uint64_t operations;
+};
+
+struct kymo_mark_events {
+    struct kymo_mark_backtrace *backtraces; /* by number; NULL: none yet */
+    struct kymo_waiting_mark *waiting, **last_waiting;
+    uint32_t waiting_count;
+    KYMO_VEC(struct kymo_waiting_count) counts;
+    uint64_t count_order;
+    struct kymo_mark_counter_sum *sums; /* by the counter's number; NULL: none yet */
+    uint32_t main_thread;               /* the drain's number + 1; 0: not known */
+    uint32_t last_tid, last_thread;     /* of the last search; tid 0: none */
+    char name[KYMO_MARK_EVENT_TEXT_ROOM];
+    char text[KYMO_MARK_EVENT_TEXT_ROOM];
+};
+
+/* For a kymo_drain_sink whose context is a struct kymo_session_events. */
+extern const struct kymo_drain_mark_sink kymo_mark_events_sink;
+
+/* A thread that the drain has announced: markers may be for it. */
+void kymo_mark_events_thread(struct kymo_session_events *to, const struct kymo_drain_thread *t);
+/* After a round of the drain that began at round_ns: what has waited, and counters that changed. */
+KYMO_NODISCARD
+kymo_err kymo_mark_events_round(struct kymo_session_events *to, const kymo_drain *drain,
+                                uint64_t round_ns);
+/* After the last one: everything, and what became of each site's markers. */
+KYMO_NODISCARD
+kymo_err kymo_mark_events_finish(struct kymo_session_events *to, const kymo_drain *drain,
+                                 uint64_t end_ns);
+void kymo_mark_events_deinit(struct kymo_mark_events *m);
+
+#endif
