@@ -50,6 +50,7 @@ static int parse(int argc, char **argv, struct record *r)
     kymo_arg arg;
     kymo_error detail;
     const char *environment = getenv("KYMO_OPTIONS");
+    const char *markers = getenv("KYMO_MARKERS");
     kymo_args args = {.argv = argv + 1,
                       .argc = argc - 1,
                       .command = KYMO_IN_RECORD,
@@ -58,6 +59,10 @@ static int parse(int argc, char **argv, struct record *r)
     kymo_options_init(&r->options);
     if (environment && kymo_options_parse(&r->options, environment, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_RECORD, "KYMO_OPTIONS: %s", detail.message);
+    if (markers && markers[0] &&
+        kymo_options_set(&r->options, "markers", strlen("markers"), markers, strlen(markers),
+                         &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_RECORD, "KYMO_MARKERS: %s", detail.message);
     for (;;) {
         if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
             return kymo_usage_error(KYMO_IN_RECORD, "%s", detail.message);

@@ -65,6 +65,22 @@ const kymo_command kymo_commands[] = {
         .run = kymo_cmd_convert,
     },
     {
+        .name = "control",
+        .mask = KYMO_IN_CONTROL,
+        .summary = "change what a recording that runs takes in",
+        .arguments = "[-p PID] markers=LIST",
+        .description =
+            "Switches categories of markers and counters on and off in a program that is being\n"
+            "recorded; LIST is that of kymo record --markers, and replaces the one in force. It "
+            "is\n"
+            "for whoever started the recording, and for root. Without -p there must be one\n"
+            "recording only. Prints how many processes were told; the change is there as soon as\n"
+            "the process has run for a moment.",
+        .examples = "  kymo control markers=all:-net\n"
+                    "  kymo control -p 1234 markers=disk/read\n",
+        .run = kymo_cmd_control,
+    },
+    {
         .name = "doctor",
         .mask = KYMO_IN_DOCTOR,
         .summary = "say what works on this machine, and what to do about what does not",

@@ -24,6 +24,7 @@ enum {
     KYMO_IN_REPORT = 1u << 1,
     KYMO_IN_CONVERT = 1u << 2,
     KYMO_IN_DOCTOR = 1u << 3,
+    KYMO_IN_CONTROL = 1u << 4,
 };
 
 typedef enum kymo_switch_id {

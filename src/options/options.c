@@ -69,6 +69,11 @@ uint64_t kymo_options_get(const kymo_options *options, kymo_option_id id)
     return *(const uint64_t *)(const void *)((const char *)options + field_offset[id]);
 }
 
+const char *kymo_options_list(const kymo_options *options, kymo_option_id id)
+{
+    return options->lists[kymo_option_table[id].least];
+}
+
 void kymo_options_init(kymo_options *options)
 {
     memset(options, 0, sizeof *options);
@@ -178,6 +183,25 @@ static kymo_err parse_signal(const char *text, size_t len, uint64_t *out)
     return KYMO_OK;
 }
 
+/* "all:-net:disk/read". No commas, which end an option, and nothing that a message cannot show. */
+static int is_list(const char *text, size_t len)
+{
+    size_t word = 0; /* bytes of this one so far, without its minus */
+    int is_off = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < ' ' || c == 0x7f || c == ',' || (c == ':' && word == 0) ||
+            (c == '-' && word == 0 && is_off))
+            return 0;
+        if (c == ':')
+            word = 0;
+        else if (c != '-' || word > 0)
+            word++;
+        is_off = c == '-' && word == 0;
+    }
+    return word > 0;
+}
+
 static kymo_err parse_value(const kymo_option_info *info, const char *text, size_t len,
                             uint64_t *out)
 {
@@ -200,6 +224,13 @@ static kymo_err parse_value(const kymo_option_info *info, const char *text, size
         return parse_choice(info->choices, text, len, out);
     case KYMO_OPTION_TYPE_SIGNAL:
         return parse_signal(text, len, out);
+    case KYMO_OPTION_TYPE_LIST:
+        if (!is_list(text, len))
+            return KYMO_E_INVALID;
+        if (len > info->most)
+            return KYMO_E_RANGE;
+        *out = len;
+        return KYMO_OK;
     }
     if (value < info->least || value > info->most)
         return KYMO_E_RANGE;
@@ -220,6 +251,8 @@ static const char *form_of(kymo_option_type type)
         return "one of its words";
     case KYMO_OPTION_TYPE_SIGNAL:
         return "a signal that it may use";
+    case KYMO_OPTION_TYPE_LIST:
+        return "a list of names";
     }
     return "a value";
 }
@@ -273,6 +306,12 @@ kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_l
                                   kymo_option_format_range((kymo_option_id)id, range));
     }
     *field_of(options, (kymo_option_id)id) = parsed;
+    if (info->type == KYMO_OPTION_TYPE_LIST) {
+        char *list = options->lists[info->least];
+        memset(list, 0, sizeof options->lists[0]);
+        if (parsed)
+            memcpy(list, value, parsed);
+    }
     options->given |= 1ull << id;
     return KYMO_OK;
 }
@@ -339,6 +378,9 @@ const char *kymo_option_format_value(kymo_option_id id, uint64_t value,
         else
             snprintf(out, KYMO_OPTION_TEXT_MAX, "RTMAX-%d", SIGRTMAX - (int)value);
         break;
+    case KYMO_OPTION_TYPE_LIST:
+        snprintf(out, KYMO_OPTION_TEXT_MAX, "%s", info->value_name);
+        break;
     }
     return out;
 }
@@ -353,6 +395,10 @@ const char *kymo_option_format_range(kymo_option_id id, char out[KYMO_OPTION_TEX
     if (info->type == KYMO_OPTION_TYPE_SIGNAL) {
         snprintf(out, KYMO_OPTION_TEXT_MAX, "%s, URG, WINCH, RTMIN+n or RTMAX-n, n from 0 to %d",
                  info->word, SIGRTMAX - SIGRTMIN);
+        return out;
+    }
+    if (info->type == KYMO_OPTION_TYPE_LIST) {
+        snprintf(out, KYMO_OPTION_TEXT_MAX, "%s, or names with colons between", info->word);
         return out;
     }
     if (info->type != KYMO_OPTION_TYPE_CHOICE) {
@@ -386,10 +432,13 @@ size_t kymo_options_format(const kymo_options *options, char *out, size_t cap)
     for (int id = 0; id < (int)KYMO_OPTION_COUNT; id++) {
         if (!(options->given >> id & 1))
             continue;
-        kymo_option_format_value((kymo_option_id)id, kymo_options_get(options, (kymo_option_id)id),
-                                 value);
+        const kymo_option_info *info = &kymo_option_table[id];
+        uint64_t number = kymo_options_get(options, (kymo_option_id)id);
+        const char *text = info->type == KYMO_OPTION_TYPE_LIST && number
+                               ? options->lists[info->least]
+                               : kymo_option_format_value((kymo_option_id)id, number, value);
         int n = snprintf(len < cap ? out + len : NULL, len < cap ? cap - len : 0, "%s%s=%s",
-                         len ? "," : "", kymo_option_table[id].name, value);
+                         len ? "," : "", info->name, text);
         len += (size_t)n;
     }
     return len;

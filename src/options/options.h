@@ -24,6 +24,10 @@ enum {
     KYMO_ENGINE_TIMER,
 };
 
+/* How many options are lists, and the longest in bytes. */
+#define KYMO_OPTION_LISTS 1u
+#define KYMO_OPTION_LIST_MAX 511u
+
 typedef enum kymo_option_id {
 #define KYMO_OPTION(id, field, name, type, def, least, most, word, choices, value, flags, help) \
     KYMO_OPTION_##id,
@@ -40,6 +44,7 @@ typedef struct kymo_options {
 #include "options/options.def"
 #undef KYMO_OPTION
     uint64_t given;
+    char lists[KYMO_OPTION_LISTS][KYMO_OPTION_LIST_MAX + 1]; /* "": its word */
 } kymo_options;
 
 typedef enum kymo_option_type {
@@ -48,6 +53,7 @@ typedef enum kymo_option_type {
     KYMO_OPTION_TYPE_NUMBER,
     KYMO_OPTION_TYPE_CHOICE,
     KYMO_OPTION_TYPE_SIGNAL,
+    KYMO_OPTION_TYPE_LIST,
 } kymo_option_type;
 
 #define KYMO_OPTION_BARE 1u
@@ -72,7 +78,7 @@ extern const kymo_option_info kymo_option_table[KYMO_OPTION_COUNT];
 /* Room for any value, or any range, printed by the functions below. */
 #define KYMO_OPTION_TEXT_MAX 96
 /* Room for every option printed by kymo_options_format. */
-#define KYMO_OPTIONS_FORMAT_MAX 512
+#define KYMO_OPTIONS_FORMAT_MAX 1024
 
 /* Every option at its default, none given. */
 void kymo_options_init(kymo_options *options);
@@ -94,7 +100,8 @@ kymo_err kymo_options_parse(kymo_options *options, const char *list, kymo_error 
  * NUL, as far as cap reaches. Returns the length of the whole list, as snprintf does. */
 size_t kymo_options_format(const kymo_options *options, char *out, size_t cap);
 
-/* The value of one option as a user would write it: "1ms", "auto". Returns out. */
+/* The value of one option as a user would write it: "1ms", "auto"; of a list that is not its word
+ * what help calls it. Returns out. */
 const char *kymo_option_format_value(kymo_option_id id, uint64_t value,
                                      char out[KYMO_OPTION_TEXT_MAX]);
 /* What an option takes: "from 10us to 10s", "auto, or from 1m to 4g", "auto, perf, dispatch or
@@ -102,5 +109,7 @@ const char *kymo_option_format_value(kymo_option_id id, uint64_t value,
 const char *kymo_option_format_range(kymo_option_id id, char out[KYMO_OPTION_TEXT_MAX]);
 /* The value that options has for one option. */
 uint64_t kymo_options_get(const kymo_options *options, kymo_option_id id);
+/* The words of one that is a list; "" where its word stands. */
+const char *kymo_options_list(const kymo_options *options, kymo_option_id id);
 
 #endif

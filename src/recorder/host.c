@@ -48,6 +48,18 @@ static void hand_out_tables(kymo_host *h)
     }
 }
 
+static void write_control(struct kymo_session *s, const char *markers)
+{
+    size_t len = markers ? strnlen(markers, sizeof s->control - 1) : 0;
+    kymo_add_acq_rel(&s->control_seq, 1u);
+    kymo_fence_release();
+    if (len)
+        memcpy(s->control, markers, len);
+    memset(s->control + len, 0, sizeof s->control - len);
+    /* Pairs with the acquire in capture/mark_links.c: an even number is that of a whole list. */
+    kymo_add_acq_rel(&s->control_seq, 1u);
+}
+
 static void configure(struct kymo_session *s, const struct kymo_host_config *config)
 {
     s->clock_kind = config->clock;
@@ -56,6 +68,7 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->depth = config->depth;
     s->signal = s->signal_now = s->signal_done = (uint32_t)config->signal;
     s->flags = config->flags | (config->signal_fixed ? KYMO_SESSION_SIGNAL_FIXED : 0);
+    write_control(s, config->markers);
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;
     if (config->clock == KYMO_CLOCK_TSC) {
         /* Only for this limit a rough ratio is enough: 2^31 ticks a second. */
@@ -266,6 +279,15 @@ uint64_t kymo_host_main_cpu_ns(const kymo_host *h, uint64_t at_most_ns)
 int kymo_host_refusal(kymo_host *h, struct kymo_refusal *out, uint64_t *missed)
 {
     return kymo_refusal_read(h->session, &h->refusals_seen, out, missed);
+}
+
+int kymo_host_select(kymo_host *h, const char *markers)
+{
+    write_control(h->session, markers);
+    if (h->pid == 0 || h->replaced || !kymo_host_is_attached(h) || !kymo_host_may_send(h))
+        return 0;
+    kymo_host_call_thread(h, h->pid);
+    return 1;
 }
 
 int kymo_host_has_relatives(const kymo_host *h)

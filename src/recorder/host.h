@@ -49,6 +49,7 @@ struct kymo_host_config {
     const kymo_event_handler *events;         /* where what is drained goes */
     void *events_context;
     uint32_t flags;          /* enum kymo_session_flags */
+    const char *markers;     /* which categories are on, as capture/mark_select.h has it */
     kymo_row_tables *tables; /* NULL: none */
     kymo_wall_shared *wall;  /* NULL: no wall time */
     uint32_t *next_thread;   /* number of the recording's next thread */
@@ -103,6 +104,10 @@ const char *kymo_host_replaced_by(const kymo_host *host);
 uint64_t kymo_host_main_cpu_ns(const kymo_host *host, uint64_t at_most_ns);
 /* The next program that the process started without us; as kymo_refusal_read. */
 int kymo_host_refusal(kymo_host *host, struct kymo_refusal *out, uint64_t *missed);
+
+/* Which categories of markers are on from now on. Whether the process could be told: else it sees
+ * it when it takes its next block. */
+int kymo_host_select(kymo_host *host, const char *markers);
 
 /* Whether the process ever forked, or started a program that may attach. */
 int kymo_host_has_relatives(const kymo_host *host);

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "recorder/task.h"
 #include "recorder/tree_state.h"
 #include "sys/clock.h"
@@ -33,6 +34,20 @@
 
 static kymo_err on_ring(void *context);
 
+/* What `kymo control` asks for: of those who run, and of those who come. */
+static void select_markers(void *context, const char *markers, struct kymo_control_answer *answer)
+{
+    kymo_tree *t = context;
+    snprintf(t->markers, sizeof t->markers, "%s", markers);
+    if (t->first)
+        (void)kymo_host_select(t->first, markers);
+    for (size_t i = 0; i < t->images.len; i++) {
+        int told = kymo_host_select(t->images.data[i]->host, markers);
+        answer->told += told != 0;
+        answer->later += !told && t->images.data[i]->is_live;
+    }
+}
+
 kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out,
                           kymo_error *detail)
 {
@@ -44,6 +59,12 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->config.tick_threads = &t->tick_threads;
     t->next_process = 1; /* 0 is the program */
     t->server.listener = -1;
+    kymo_control_server_init(&t->control);
+    t->control.select = select_markers;
+    t->control.context = t;
+    if (config->markers)
+        snprintf(t->markers, sizeof t->markers, "%s", config->markers);
+    t->config.markers = t->markers;
     t->refusals.events = config->events;
     t->refusals.context = config->events_context;
     t->poller = kymo_poller_open();
@@ -52,6 +73,9 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
         err = kymo_attach_server_open(&t->server, detail);
     if (err == KYMO_OK)
         err = kymo_bell_open(&t->bell, detail);
+    /* Without a way to ask us things stay as they are. */
+    if (err == KYMO_OK && kymo_control_server_open(&t->control, t->poller) != KYMO_OK)
+        kymo_debug("nobody can control this recording: no socket for it");
     /* Without tables unwinding is slower, and as right. */
     if (err == KYMO_OK && kymo_row_tables_create(TABLES_BYTES, &t->config.tables) != KYMO_OK)
         t->config.tables = NULL;
@@ -92,6 +116,7 @@ void kymo_tree_destroy(kymo_tree *t)
     kymo_row_tables_destroy(t->config.tables);
     kymo_bell_close(t->bell);
     kymo_attach_server_close(&t->server);
+    kymo_control_server_close(&t->control);
     kymo_refusals_deinit(&t->refusals);
     if (t->poller >= 0)
         close(t->poller);
@@ -338,6 +363,7 @@ kymo_err kymo_tree_ended(kymo_tree *t, pid_t pid, const struct kymo_tree_ending 
 void kymo_tree_stop(kymo_tree *t)
 {
     t->stopped = 1;
+    kymo_control_server_close(&t->control);
     if (t->server.listener >= 0) {
         kymo_poller_remove(t->poller, &t->door);
         kymo_attach_server_close(&t->server);

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "recorder/attach_server.h"
 #include "recorder/bell.h"
+#include "recorder/control_server.h"
 #include "recorder/host.h"
 #include "recorder/poller.h"
 #include "recorder/refusals.h"
@@ -83,6 +84,8 @@ struct kymo_tree {
     KYMO_VEC(struct kymo_tree_image *) images;
     KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
+    struct kymo_control_server control;
+    char markers[KYMO_CONTROL_BYTES]; /* the list that is in force */
 };
 
 /* ---- tree_attach.c ---- */

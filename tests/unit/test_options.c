@@ -142,6 +142,50 @@ static void signals_by_name(void **state)
     assert_int_equal(o.signal_number, 0);
 }
 
+static void lists_of_names(void **state)
+{
+    static const char *const good[] = {"net",  "all:-net:disk/read", "-net", "a-b",
+                                       "-a--", "Lock wait:\xc3\xa9"};
+    static const char *const bad[] = {"",  ":",   "net:", ":net", "a::b",
+                                      "-", "a:-", "--a",  "a,b",  "a\nb"};
+    char text[KYMO_OPTIONS_FORMAT_MAX];
+    char longest[KYMO_OPTION_LIST_MAX + 1];
+    kymo_options o;
+    kymo_error e;
+    (void)state;
+    kymo_options_init(&o);
+    assert_string_equal(kymo_options_list(&o, KYMO_OPTION_MARKERS), "");
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(good); i++) {
+        assert_int_equal(set(&o, "markers", good[i], NULL), KYMO_OK);
+        assert_string_equal(kymo_options_list(&o, KYMO_OPTION_MARKERS), good[i]);
+        kymo_options again;
+        kymo_options_init(&again);
+        kymo_options_format(&o, text, sizeof text);
+        assert_int_equal(kymo_options_parse(&again, text, NULL), KYMO_OK);
+        assert_memory_equal(&o, &again, sizeof o);
+    }
+    kymo_options before = o;
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(bad); i++) {
+        assert_int_equal(set(&o, "markers", bad[i], &e), KYMO_E_INVALID);
+        assert_non_null(strstr(e.message, "all, or names with colons between"));
+    }
+    memset(longest, 'm', sizeof longest);
+    assert_int_equal(kymo_options_set(&o, "markers", 7, longest, KYMO_OPTION_LIST_MAX + 1, &e),
+                     KYMO_E_RANGE);
+    assert_int_equal(kymo_options_set(&o, "markers", 7, longest, KYMO_OPTION_LIST_MAX, &e),
+                     KYMO_OK);
+    assert_int_equal(strlen(kymo_options_list(&o, KYMO_OPTION_MARKERS)), KYMO_OPTION_LIST_MAX);
+    assert_int_equal(set(&o, "markers", before.lists[0], NULL), KYMO_OK);
+    assert_memory_equal(&o, &before, sizeof o);
+    assert_int_equal(set(&o, "markers", NULL, &e), KYMO_E_INVALID);
+    /* Its word is as if nobody had asked for anything. */
+    assert_int_equal(set(&o, "markers", "all", NULL), KYMO_OK);
+    assert_int_equal(o.markers, 0);
+    assert_string_equal(kymo_options_list(&o, KYMO_OPTION_MARKERS), "");
+    kymo_options_format(&o, text, sizeof text);
+    assert_string_equal(text, "markers=all");
+}
+
 static void bare_names(void **state)
 {
     (void)state;
@@ -211,7 +255,8 @@ static void format_round_trips(void **state)
         for (size_t v = 0; v < KYMO_ARRAY_LEN(values); v++) {
             kymo_options o;
             kymo_options_init(&o);
-            if (info->type == KYMO_OPTION_TYPE_CHOICE || info->type == KYMO_OPTION_TYPE_SIGNAL)
+            if (info->type == KYMO_OPTION_TYPE_CHOICE || info->type == KYMO_OPTION_TYPE_SIGNAL ||
+                info->type == KYMO_OPTION_TYPE_LIST)
                 values[v] = info->def;
             if (values[v] == 0 && !info->word)
                 values[v] = info->def;
@@ -249,6 +294,8 @@ static void format_is_bounded(void **state)
     o.buffer_bytes = (4ull << 30) - 1;
     o.duration_ns = 366ull * 86400 * 1000000000 - 1;
     o.signal_number = (uint64_t)SIGRTMIN;
+    o.markers = KYMO_OPTION_LIST_MAX;
+    memset(o.lists[0], 'm', KYMO_OPTION_LIST_MAX);
     char text[KYMO_OPTIONS_FORMAT_MAX];
     size_t len = kymo_options_format(&o, text, sizeof text);
     assert_true(len < sizeof text);
@@ -288,7 +335,7 @@ int main(void)
         cmocka_unit_test(signals_by_name),          cmocka_unit_test(bare_names),
         cmocka_unit_test(unknown_names_are_errors), cmocka_unit_test(lists_are_all_or_nothing),
         cmocka_unit_test(format_round_trips),       cmocka_unit_test(format_is_bounded),
-        cmocka_unit_test(ranges_read_well),
+        cmocka_unit_test(ranges_read_well),         cmocka_unit_test(lists_of_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Both ends of `kymo control`, and callers that are not to be served. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "recorder/control_server.h"
+#include "recorder/host.h"
+#include "recorder/tree.h"
+#include "sys/clock.h"
+#include "unit.h"
+
+#define NOBODY 65534
+
+struct scene {
+    int poller;
+    struct kymo_control_server server;
+    uint32_t asked;
+    char markers[KYMO_CONTROL_BYTES];
+    uint32_t done; /* by the client */
+};
+
+static void on_select(void *context, const char *markers, struct kymo_control_answer *answer)
+{
+    struct scene *s = context;
+    s->asked++;
+    strcpy(s->markers, markers);
+    answer->told = 3;
+    answer->later = 1;
+}
+
+static void set_up(struct scene *s)
+{
+    memset(s, 0, sizeof *s);
+    s->poller = kymo_poller_open();
+    assert_true(s->poller >= 0);
+    kymo_control_server_init(&s->server);
+    s->server.select = on_select;
+    s->server.context = s;
+    assert_int_equal(kymo_control_server_open(&s->server, s->poller), KYMO_OK);
+}
+
+static void tear_down(struct scene *s)
+{
+    kymo_control_server_close(&s->server);
+    kymo_control_server_close(&s->server);
+    close(s->poller);
+}
+
+static void serve(struct scene *s)
+{
+    assert_int_equal(kymo_poller_wait(s->poller, kymo_clock_ns(CLOCK_MONOTONIC) + 1000000, NULL),
+                     KYMO_OK);
+}
+
+struct client {
+    struct scene *scene;
+    pid_t pid;
+    const char *markers;
+    struct kymo_control_answer answer;
+    kymo_error detail;
+    kymo_err err;
+};
+
+static void *ask(void *argument)
+{
+    struct client *c = argument;
+    c->err = kymo_control_ask(c->pid, c->markers, &c->answer, &c->detail);
+    kymo_store_release(&c->scene->done, 1u);
+    return NULL;
+}
+
+static void run(struct scene *s, struct client *c)
+{
+    pthread_t thread;
+    c->scene = s;
+    s->done = 0;
+    assert_int_equal(pthread_create(&thread, NULL, ask, c), 0);
+    while (!kymo_load_acquire(&s->done))
+        serve(s);
+    pthread_join(thread, NULL);
+}
+
+static void what_is_asked_arrives_and_is_answered(void **state)
+{
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    struct client c = {.pid = getpid(), .markers = "all:-net"};
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_OK);
+    assert_string_equal(s.markers, "all:-net");
+    assert_int_equal(c.answer.told, 3);
+    assert_int_equal(c.answer.later, 1);
+    tear_down(&s);
+}
+
+/* A process is found by its recorder, which is above it. */
+static void a_child_finds_the_recorder_above_it(void **state)
+{
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct kymo_control_answer answer;
+        kymo_error detail;
+        _exit(kymo_control_ask(getpid(), "", &answer, &detail) == KYMO_OK ? 0 : 1);
+    }
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0)
+        serve(&s);
+    assert_int_equal(status, 0);
+    assert_int_equal(s.asked, 1);
+    assert_string_equal(s.markers, "");
+    tear_down(&s);
+}
+
+static void there_may_be_nobody_to_ask(void **state)
+{
+    struct kymo_control_answer answer;
+    kymo_error detail;
+    char text[KYMO_CONTROL_BYTES + 1];
+    (void)state;
+    assert_int_equal(kymo_control_ask(getpid(), "net", &answer, &detail), KYMO_E_NOT_FOUND);
+    assert_non_null(strstr(detail.message, "no recorder"));
+    memset(text, 'm', sizeof text);
+    text[KYMO_CONTROL_BYTES] = '\0';
+    assert_int_equal(kymo_control_ask(getpid(), text, &answer, &detail), KYMO_E_TOO_BIG);
+}
+
+static int call(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int len = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, KYMO_CONTROL_NAME "%d",
+                       (int)getpid());
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, size), 0);
+    return fd;
+}
+
+/* What is not a request ends the connection without a word; what is no list is refused. */
+static void nonsense_is_not_obeyed(void **state)
+{
+    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC};
+    struct kymo_control_answer answer;
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    const size_t lengths[] = {0, 1, sizeof request - 1};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(lengths); i++) {
+        int fd = call();
+        assert_int_equal(send(fd, &request, lengths[i], 0), lengths[i]);
+        serve(&s);
+        serve(&s);
+        assert_int_equal(recv(fd, &answer, sizeof answer, MSG_DONTWAIT), 0);
+        close(fd);
+    }
+    request.magic++;
+    int fd = call();
+    assert_int_equal(send(fd, &request, sizeof request, 0), sizeof request);
+    serve(&s);
+    serve(&s);
+    assert_int_equal(recv(fd, &answer, sizeof answer, MSG_DONTWAIT), 0);
+    close(fd);
+    request.magic--;
+    for (int i = 0; i < 2; i++) {
+        memset(request.markers, i ? '\n' : 'm', sizeof request.markers - (size_t)i);
+        fd = call();
+        assert_int_equal(send(fd, &request, sizeof request, 0), sizeof request);
+        serve(&s);
+        serve(&s);
+        assert_int_equal(recv(fd, &answer, sizeof answer, MSG_DONTWAIT), sizeof answer);
+        assert_int_equal(answer.error, KYMO_E_INVALID);
+        close(fd);
+        memset(request.markers, 0, sizeof request.markers);
+    }
+    assert_int_equal(s.asked, 0);
+    tear_down(&s);
+}
+
+/* Who says nothing has a place until others want it. */
+static void the_silent_keep_nobody_out(void **state)
+{
+    int silent[3 * KYMO_CONTROL_CALLERS];
+    char byte;
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(silent); i++) {
+        silent[i] = call();
+        serve(&s);
+    }
+    struct client c = {.pid = getpid(), .markers = "net"};
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_OK);
+    assert_int_equal(recv(silent[0], &byte, 1, MSG_DONTWAIT), 0);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(silent); i++)
+        close(silent[i]);
+    assert_int_equal(s.asked, 1);
+    tear_down(&s);
+}
+
+static void another_user_is_not_served(void **state)
+{
+    struct scene s;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    set_up(&s);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct kymo_control_answer answer;
+        kymo_error detail;
+        if (setresuid(NOBODY, NOBODY, NOBODY) != 0)
+            _exit(2);
+        _exit(kymo_control_ask(getppid(), "net", &answer, &detail) == KYMO_OK ? 0 : 1);
+    }
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0)
+        serve(&s);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_int_equal(s.asked, 0);
+    tear_down(&s);
+}
+
+/* ---- what is asked for, in sessions ---- */
+
+static const kymo_event_handler no_events;
+
+static struct kymo_host_config config_of(const char *markers)
+{
+    return (struct kymo_host_config){
+        .buffer_bytes = 1u << 20,
+        .period_ns = 1000000,
+        .depth = 64,
+        .signal = SIGURG,
+        .engine = KYMO_SESSION_TIMER,
+        .clock = KYMO_CLOCK_MONOTONIC,
+        .events = &no_events,
+        .markers = markers,
+    };
+}
+
+static void a_session_has_the_list_from_its_beginning(void **state)
+{
+    kymo_host *host;
+    char text[KYMO_CONTROL_BYTES + 1];
+    (void)state;
+    struct kymo_host_config config = config_of("all:-net");
+    assert_int_equal(kymo_host_create(&config, &host, NULL), KYMO_OK);
+    const struct kymo_session *s =
+        mmap(NULL, kymo_host_bytes(host), PROT_READ, MAP_SHARED, kymo_host_memory(host), 0);
+    assert_true((const void *)s != MAP_FAILED);
+    uint32_t before = s->control_seq;
+    assert_string_equal(s->control, "all:-net");
+    assert_int_equal(before % 2, 0);
+    /* No process has it yet that could be told. */
+    assert_int_equal(kymo_host_select(host, "net"), 0);
+    assert_string_equal(s->control, "net");
+    assert_int_equal(s->control_seq % 2, 0);
+    assert_int_not_equal(s->control_seq, before);
+    memset(text, 'm', sizeof text);
+    text[KYMO_CONTROL_BYTES] = '\0';
+    assert_int_equal(kymo_host_select(host, text), 0);
+    assert_int_equal(strlen(s->control), KYMO_CONTROL_BYTES - 1);
+    munmap((void *)(uintptr_t)s, kymo_host_bytes(host));
+    kymo_host_destroy(host);
+    config.markers = NULL;
+    assert_int_equal(kymo_host_create(&config, &host, NULL), KYMO_OK);
+    kymo_host_destroy(host);
+}
+
+struct tree_client {
+    struct kymo_control_answer answer;
+    kymo_err err;
+    uint32_t done;
+};
+
+static void *ask_tree(void *argument)
+{
+    struct tree_client *c = argument;
+    kymo_error detail;
+    c->err = kymo_control_ask(getpid(), "net", &c->answer, &detail);
+    kymo_store_release(&c->done, 1u);
+    return NULL;
+}
+
+static void a_recording_can_be_asked_until_it_ends(void **state)
+{
+    kymo_tree *tree;
+    pthread_t thread;
+    struct tree_client c = {.done = 0};
+    kymo_error detail;
+    (void)state;
+    struct kymo_host_config config = config_of("all");
+    assert_int_equal(kymo_tree_create(&config, &tree, &detail), KYMO_OK);
+    assert_int_equal(pthread_create(&thread, NULL, ask_tree, &c), 0);
+    while (!kymo_load_acquire(&c.done))
+        assert_int_equal(kymo_tree_wait(tree, kymo_clock_ns(CLOCK_MONOTONIC) + 1000000, NULL),
+                         KYMO_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(c.err, KYMO_OK);
+    assert_int_equal(c.answer.told, 0);
+    assert_int_equal(c.answer.later, 0);
+    kymo_tree_stop(tree);
+    assert_int_equal(kymo_control_ask(getpid(), "net", &c.answer, &detail), KYMO_E_NOT_FOUND);
+    kymo_tree_destroy(tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_asked_arrives_and_is_answered),
+        cmocka_unit_test(a_child_finds_the_recorder_above_it),
+        cmocka_unit_test(there_may_be_nobody_to_ask),
+        cmocka_unit_test(nonsense_is_not_obeyed),
+        cmocka_unit_test(the_silent_keep_nobody_out),
+        cmocka_unit_test(another_user_is_not_served),
+        cmocka_unit_test(a_session_has_the_list_from_its_beginning),
+        cmocka_unit_test(a_recording_can_be_asked_until_it_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
