@@ -3,12 +3,17 @@
 find_package(ZLIB REQUIRED)
 add_library(recording_helpers STATIC
     ${CMAKE_SOURCE_DIR}/tests/recording/event_text.c
+    ${CMAKE_SOURCE_DIR}/tests/recording/file_blocks.c
+    ${CMAKE_SOURCE_DIR}/tests/recording/sample_marks.c
     ${CMAKE_SOURCE_DIR}/tests/recording/sample_recording.c)
 target_include_directories(recording_helpers PUBLIC ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(recording_helpers PUBLIC kymo_recorder kymo_profile ZLIB::ZLIB)
 kymo_sanitize(recording_helpers)
 
 kymo_unit_test(recording recording_helpers)
+kymo_unit_test(recording_marks recording_helpers)
+kymo_unit_test(recording_payloads recording_helpers)
+kymo_unit_test(recording_rows recording_helpers)
 kymo_unit_test(ingest recording_helpers)
 kymo_unit_test(id_map recording_helpers)
 kymo_unit_test(load recording_helpers)

@@ -286,8 +286,8 @@ typedef struct kymo_event_marker_type {
 typedef struct kymo_event_site {
     uint32_t process;
     uint32_t site;
-    uint32_t category;
-    uint32_t type; /* KYMO_EVENT_NONE: its markers have no fields, text or cells */
+    uint32_t category; /* KYMO_EVENT_NONE: none */
+    uint32_t type;     /* KYMO_EVENT_NONE: its markers have no fields, text or cells */
     uint32_t kind;
     uint32_t line;
     uint64_t min_ns;
@@ -304,7 +304,7 @@ typedef struct kymo_event_named {
 typedef struct kymo_event_counter {
     uint32_t process;
     uint32_t counter;
-    uint32_t category;
+    uint32_t category; /* KYMO_EVENT_NONE: none */
     uint32_t kind;
     uint32_t flags;
     uint32_t color;
@@ -313,7 +313,8 @@ typedef struct kymo_event_counter {
 
 /* One marker. The payload is as in the session (buffer/record.h), but that times in it are ns: the
  * image of the type's C structure, with struct kymo_text_slot for texts; or so many cells; or the
- * slot of one text. */
+ * slot of one text; or nothing. From a reader it begins at a multiple of 8, and what its slots
+ * speak of lies within it; a literal's number is the one that its event had. */
 typedef struct kymo_event_marker {
     uint32_t thread;
     uint32_t site;

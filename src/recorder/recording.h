@@ -26,8 +26,8 @@
 typedef struct kymo_recording_writer kymo_recording_writer;
 
 enum {
-    /* zlib level 1 for blocks of stacks and samples. Without it only large blocks that are rare
-     * (images of modules) are compressed. Costs: see doc/format-kymo.md, "Compression". */
+    /* zlib level 1 for blocks of stacks, samples and markers. Without it only large blocks that are
+     * rare (images of modules) are compressed. Costs: see doc/format-kymo.md, "Compression". */
     KYMO_RECORDING_COMPRESS = 1,
 };
 
@@ -85,6 +85,29 @@ kymo_err kymo_recording_write_kernel_symbol(kymo_recording_writer *w,
 KYMO_NODISCARD
 kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
                                            const kymo_event_kernel_stack *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_marker_category(kymo_recording_writer *w,
+                                              const kymo_event_marker_category *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_marker_type(kymo_recording_writer *w,
+                                          const kymo_event_marker_type *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_site(kymo_recording_writer *w, const kymo_event_site *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_literal(kymo_recording_writer *w, const kymo_event_named *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_track(kymo_recording_writer *w, const kymo_event_named *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_counter(kymo_recording_writer *w, const kymo_event_counter *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_marker *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_label *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_site_counts(kymo_recording_writer *w,
+                                          const kymo_event_site_counts *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
 KYMO_NODISCARD

@@ -45,6 +45,7 @@ void kymo_decoder_deinit(kymo_decoder *d)
     kymo_vec_deinit(&d->code_lines);
     kymo_id_map_deinit(&d->kernel_symbols);
     kymo_vec_deinit(&d->kernel_frames);
+    kymo_decoder_marks_deinit(&d->marks);
     free(d->batch);
     free(d->frames);
     memset(d, 0, sizeof *d);
@@ -103,6 +104,26 @@ static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
         return kymo_decode_kernel_symbol(d, r);
     case KYMO_BLOCK_KERNEL_STACK:
         return kymo_decode_kernel_stack(d, r);
+    case KYMO_BLOCK_MARKER_CATEGORY:
+        return kymo_decode_marker_category(d, r);
+    case KYMO_BLOCK_MARKER_TYPE:
+        return kymo_decode_marker_type(d, r);
+    case KYMO_BLOCK_SITE:
+        return kymo_decode_site(d, r);
+    case KYMO_BLOCK_LITERAL:
+        return kymo_decode_literal(d, r);
+    case KYMO_BLOCK_TRACK:
+        return kymo_decode_track(d, r);
+    case KYMO_BLOCK_COUNTER:
+        return kymo_decode_counter(d, r);
+    case KYMO_BLOCK_SITE_COUNTS:
+        return kymo_decode_site_counts(d, r);
+    case KYMO_BLOCK_MARKERS:
+        return kymo_decode_markers(d, r);
+    case KYMO_BLOCK_COUNTS:
+        return kymo_decode_counts(d, r);
+    case KYMO_BLOCK_LABELS:
+        return kymo_decode_labels(d, r);
     }
     return KYMO_OK;
 }

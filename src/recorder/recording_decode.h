@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "recorder/id_map.h"
 #include "recorder/recording.h"
+#include "recorder/recording_decode_marks.h"
 
 #define KYMO_DECODER_BATCH 1024u /* samples */
 
@@ -33,6 +34,7 @@ typedef struct kymo_decoder {
     kymo_id_map waits;
     kymo_id_map kernel_symbols;
     KYMO_VEC(uint32_t) thread_process; /* by thread: number of its process */
+    struct kymo_decoder_marks marks;
 
     KYMO_VEC(const char *) args;                     /* scratch: argv of an event */
     KYMO_VEC(kymo_event_code_line) code_lines;       /* scratch: lines of an event */

@@ -78,5 +78,17 @@ kymo_err kymo_decode_kernel_stack(kymo_decoder *d, kymo_reader *r);
 /* recording_decode_samples.c */
 kymo_err kymo_decode_wait(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_samples(kymo_decoder *d, kymo_reader *r);
+/* recording_decode_marks.c */
+kymo_err kymo_decode_marker_category(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_marker_type(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_literal(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_track(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_site_counts(kymo_decoder *d, kymo_reader *r);
+/* recording_decode_rows.c */
+kymo_err kymo_decode_markers(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_counts(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_labels(kymo_decoder *d, kymo_reader *r);
 
 #endif

@@ -16,11 +16,13 @@
 #include <stdint.h>
 #include <zlib.h>
 
+#include "recorder/recording_format_marks.h"
+
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 1
+#define KYMO_FILE_MINOR 2
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_BLOCK_LENGTH_MAX (64u << 20)
@@ -54,9 +56,19 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(NOTE, 14)            \
     X(END, 15)             \
     X(WAIT, 16)            \
+    X(SITE, 32)            \
+    X(MARKERS, 33)         \
+    X(COUNTS, 34)          \
+    X(LABELS, 38)          \
     X(CODE, 39)            \
     X(KERNEL_SYMBOL, 40)   \
-    X(KERNEL_STACK, 41)
+    X(KERNEL_STACK, 41)    \
+    X(MARKER_TYPE, 42)     \
+    X(MARKER_CATEGORY, 43) \
+    X(LITERAL, 44)         \
+    X(COUNTER, 45)         \
+    X(TRACK, 46)           \
+    X(SITE_COUNTS, 47)
 
 enum kymo_block_type {
 #define X(name, number) KYMO_BLOCK_##name = number,
@@ -199,7 +211,7 @@ struct kymo_file_samples {
 };
 
 struct kymo_file_group {
-    uint32_t thread;
+    uint32_t thread; /* of counts: their process */
     uint32_t count;
 };
 
@@ -327,8 +339,7 @@ static_assert(sizeof(struct kymo_file_kernel_frame) == 8, "layout");
 /* Whether a reader that does not know the block still tells the truth without it. */
 static inline int kymo_block_is_skippable(enum kymo_block_type type)
 {
-    return type == KYMO_BLOCK_CODE || type == KYMO_BLOCK_WAIT || type == KYMO_BLOCK_KERNEL_SYMBOL ||
-           type == KYMO_BLOCK_KERNEL_STACK;
+    return type >= KYMO_BLOCK_WAIT; /* what version 1.0 does not have */
 }
 
 static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *header)

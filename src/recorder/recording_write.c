@@ -4,12 +4,13 @@
  *
  *   stack ──► pending stacks ──┐ (delta against the stack before)
  *   samples ► pending samples ─┤ (runs of one thread)
+ *   marker, count, label ──────┤ (pending rows of each)
  *                              ├─► block_out ──► fd
  *   any other event ───────────┘
  *
- * Pending stacks go out before pending samples, which refer to them. An event of another kind goes
- * straight to block_out, before what is pending: definitions may come early, and the format lets
- * ends come early, too.
+ * Pending stacks go out before pending samples and markers, which refer to them. An event of
+ * another kind goes straight to block_out, before what is pending: definitions may come early, and
+ * the format lets ends come early, too.
  *
  * Here is the writer itself; each family of blocks has a file (recording_write_*.c).
  */
@@ -26,6 +27,7 @@ kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_wri
     kymo_bytes_init(&w->event, KYMO_BLOCK_LENGTH_MAX);
     kymo_bytes_init(&w->stacks, KYMO_BLOCK_LENGTH_MAX);
     kymo_bytes_init(&w->samples, KYMO_BLOCK_LENGTH_MAX);
+    kymo_writer_init_rows(w);
     kymo_err err = kymo_block_out_init(&w->out, fd);
     if (err != KYMO_OK) {
         kymo_recording_writer_destroy(w);
@@ -43,15 +45,22 @@ void kymo_recording_writer_destroy(kymo_recording_writer *w)
     kymo_bytes_deinit(&w->event);
     kymo_bytes_deinit(&w->stacks);
     kymo_bytes_deinit(&w->samples);
+    kymo_writer_deinit_rows(w);
     kymo_vec_deinit(&w->last);
     free(w);
+}
+
+kymo_err kymo_writer_close_all(kymo_recording_writer *w)
+{
+    KYMO_TRY(kymo_writer_close_samples(w));
+    return kymo_writer_close_rows(w);
 }
 
 kymo_err kymo_recording_flush(kymo_recording_writer *w)
 {
     if (w->out.error.code != KYMO_OK)
         return w->out.error.code;
-    kymo_err err = kymo_writer_close_samples(w);
+    kymo_err err = kymo_writer_close_all(w);
     if (err == KYMO_OK)
         err = kymo_block_out_flush(&w->out);
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
@@ -71,11 +80,12 @@ uint64_t kymo_recording_bytes(const kymo_recording_writer *w)
 
 /* ---- the writer as a handler ----------------------------------------------------------------- */
 
-#define AS_HANDLER(name)                                                         \
-    static kymo_err on_##name(void *ctx, const kymo_event_##name *event)         \
+#define AS_HANDLER_OF(name, type)                                                \
+    static kymo_err on_##name(void *ctx, const type *event)                      \
     {                                                                            \
         return kymo_recording_write_##name((kymo_recording_writer *)ctx, event); \
     }
+#define AS_HANDLER(name) AS_HANDLER_OF(name, kymo_event_##name)
 AS_HANDLER(meta)
 AS_HANDLER(process)
 AS_HANDLER(process_end)
@@ -91,6 +101,16 @@ AS_HANDLER(samples)
 AS_HANDLER(code)
 AS_HANDLER(kernel_symbol)
 AS_HANDLER(kernel_stack)
+AS_HANDLER(marker_category)
+AS_HANDLER(marker_type)
+AS_HANDLER(site)
+AS_HANDLER_OF(literal, kymo_event_named)
+AS_HANDLER_OF(track, kymo_event_named)
+AS_HANDLER(counter)
+AS_HANDLER(marker)
+AS_HANDLER(count)
+AS_HANDLER(label)
+AS_HANDLER(site_counts)
 AS_HANDLER(loss)
 AS_HANDLER(quality)
 AS_HANDLER(note)
@@ -112,6 +132,16 @@ const kymo_event_handler kymo_recording_write_handler = {
     .code = on_code,
     .kernel_symbol = on_kernel_symbol,
     .kernel_stack = on_kernel_stack,
+    .marker_category = on_marker_category,
+    .marker_type = on_marker_type,
+    .site = on_site,
+    .literal = on_literal,
+    .track = on_track,
+    .counter = on_counter,
+    .marker = on_marker,
+    .count = on_count,
+    .label = on_label,
+    .site_counts = on_site_counts,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

@@ -23,6 +23,16 @@
 
 #define KYMO_PENDING_BYTES (64u << 10) /* a pending block is closed when it has so many */
 
+/* Rows of one kind: the payload of a block that is still open. Its head is filled when it closes.
+ */
+struct kymo_pending_rows {
+    enum kymo_block_type type;
+    kymo_bytes bytes;
+    uint32_t group_count;
+    size_t group_at;  /* offset of the open group */
+    uint64_t time_ns; /* of the last row */
+};
+
 struct kymo_recording_writer {
     kymo_block_out out;
     unsigned flags;
@@ -38,6 +48,7 @@ struct kymo_recording_writer {
     kymo_bytes samples;              /* pending payload of a SAMPLES block */
     uint32_t group_count;
     size_t group_at; /* offset of the open group in `samples` */
+    struct kymo_pending_rows markers, counts, labels;
 };
 
 /* What every event is asked first. */
@@ -56,12 +67,20 @@ void kymo_writer_put_args(kymo_recording_writer *w, uint32_t argc, const char *c
 KYMO_NODISCARD
 kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type, int compress);
 
-/* Puts out what is pending. Samples refer to stacks, so these come before them. */
+/* Puts out what is pending. Samples and markers refer to stacks, so these come before them. */
 /* recording_write_stacks.c */
 KYMO_NODISCARD
 kymo_err kymo_writer_close_stacks(kymo_recording_writer *w);
 /* recording_write_samples.c */
 KYMO_NODISCARD
 kymo_err kymo_writer_close_samples(kymo_recording_writer *w);
+/* recording_write_rows.c */
+void kymo_writer_init_rows(kymo_recording_writer *w);
+void kymo_writer_deinit_rows(kymo_recording_writer *w);
+KYMO_NODISCARD
+kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
+/* recording_write.c: all of the above. */
+KYMO_NODISCARD
+kymo_err kymo_writer_close_all(kymo_recording_writer *w);
 
 #endif

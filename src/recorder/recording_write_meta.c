@@ -85,7 +85,7 @@ kymo_err kymo_recording_write_note(kymo_recording_writer *w, const kymo_event_no
 kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
-    kymo_err err = kymo_writer_close_samples(w);
+    kymo_err err = kymo_writer_close_all(w);
     if (err != KYMO_OK)
         return kymo_block_out_fail(&w->out, err);
     struct kymo_file_end fixed = {

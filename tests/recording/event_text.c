@@ -212,6 +212,137 @@ static kymo_err on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e)
     return s->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
+/* ---- markers, counters, labels ---- */
+
+static kymo_err on_marker_category(void *ctx, const kymo_event_marker_category *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "marker_category %u process=%u color=%u flags=%#x", e->category, e->process,
+                    e->color, e->flags);
+    put_id(s, "parent", e->parent);
+    put_text(s, "name", e->name);
+    return done(s);
+}
+
+static kymo_err on_marker_type(void *ctx, const kymo_event_marker_type *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s,
+                    "marker_type %u process=%u show=%#x stack_based=%u max_per_second=%u "
+                    "payload=%u line=%u",
+                    e->type, e->process, e->show, e->is_stack_based, e->max_per_second,
+                    e->payload_bytes, e->line);
+    put_text(s, "file", e->file);
+    put_text(s, "name", e->name);
+    put_text(s, "chart", e->chart);
+    put_text(s, "tooltip", e->tooltip);
+    put_text(s, "table", e->table);
+    put_text(s, "description", e->description);
+    put_text(s, "color_key", e->color_key);
+    for (uint32_t i = 0; i < e->field_count; i++) {
+        const kymo_event_marker_field *f = &e->fields[i];
+        kymo_str_printf(s, "\n  field kind=%u format=%u flags=%#x", f->kind, f->format, f->flags);
+        put_text(s, "key", f->key);
+        put_text(s, "label", f->label);
+    }
+    for (uint32_t i = 0; i < e->row_count; i++) {
+        kymo_str_puts(s, "\n  row");
+        put_text(s, "label", e->rows[i].label);
+        put_text(s, "value", e->rows[i].value);
+    }
+    for (uint32_t i = 0; i < e->graph_count; i++) {
+        kymo_str_printf(s, "\n  graph kind=%u color=%u", e->graphs[i].kind, e->graphs[i].color);
+        put_text(s, "key", e->graphs[i].key);
+    }
+    return done(s);
+}
+
+static kymo_err on_site(void *ctx, const kymo_event_site *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "site %u process=%u category=%u kind=%u line=%u min=%" PRIu64, e->site,
+                    e->process, e->category, e->kind, e->line, e->min_ns);
+    put_id(s, "type", e->type);
+    put_text(s, "name", e->name);
+    put_text(s, "format", e->format);
+    put_text(s, "file", e->file);
+    put_text(s, "function", e->function);
+    return done(s);
+}
+
+static kymo_err put_named(kymo_str *s, const char *what, const kymo_event_named *e)
+{
+    kymo_str_printf(s, "%s %u process=%u", what, e->id, e->process);
+    put_text(s, "name", e->name);
+    return done(s);
+}
+
+static kymo_err on_literal(void *ctx, const kymo_event_named *e)
+{
+    return put_named(ctx, "literal", e);
+}
+
+static kymo_err on_track(void *ctx, const kymo_event_named *e)
+{
+    return put_named(ctx, "track", e);
+}
+
+static kymo_err on_counter(void *ctx, const kymo_event_counter *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "counter %u process=%u category=%u kind=%u flags=%#x color=%u", e->counter,
+                    e->process, e->category, e->kind, e->flags, e->color);
+    put_text(s, "name", e->name);
+    put_text(s, "unit", e->unit);
+    put_text(s, "description", e->description);
+    return done(s);
+}
+
+static kymo_err on_marker(void *ctx, const kymo_event_marker *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "marker thread=%u site=%u phase=%u time=%" PRIu64 " start=%" PRIu64,
+                    e->thread, e->site, e->phase, e->time_ns, e->start_ns);
+    put_id(s, "stack", e->stack);
+    put_id(s, "track", e->track);
+    kymo_str_printf(s, " id=%#" PRIx64 " owner=%#" PRIx64 " cells=%u%s", e->id, e->owner, e->cells,
+                    e->is_open ? " open" : "");
+    if (e->name)
+        put_text(s, "name", e->name);
+    for (uint32_t i = 0; i < e->payload_bytes; i++)
+        kymo_str_printf(s, "%s%02x", i % 32 == 0 ? "\n  " : i % 8 == 0 ? " " : "", e->payload[i]);
+    return done(s);
+}
+
+static kymo_err on_count(void *ctx, const kymo_event_count *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(
+        s, "count process=%u counter=%u time=%" PRIu64 " value=%" PRId64 " operations=%" PRIu64,
+        e->process, e->counter, e->time_ns, e->value, e->operations);
+    return done(s);
+}
+
+static kymo_err on_label(void *ctx, const kymo_event_label *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s,
+                    "label thread=%u change=%u depth=%u time=%" PRIu64 " kind=%u number=%#" PRIx64,
+                    e->thread, e->change, e->depth, e->time_ns, e->kind, e->number);
+    put_text(s, "key", e->key);
+    put_text(s, "text", e->text);
+    return done(s);
+}
+
+static kymo_err on_site_counts(void *ctx, const kymo_event_site_counts *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(
+        s, "site_counts process=%u site=%u lost=%" PRIu64 " capped=%" PRIu64 " cut=%" PRIu64,
+        e->process, e->site, e->lost, e->capped, e->cut);
+    return done(s);
+}
+
 static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
 {
     kymo_str *s = ctx;
@@ -262,6 +393,16 @@ const kymo_event_handler event_text_handler = {
     .code = on_code,
     .kernel_symbol = on_kernel_symbol,
     .kernel_stack = on_kernel_stack,
+    .marker_category = on_marker_category,
+    .marker_type = on_marker_type,
+    .site = on_site,
+    .literal = on_literal,
+    .track = on_track,
+    .counter = on_counter,
+    .marker = on_marker,
+    .count = on_count,
+    .label = on_label,
+    .site_counts = on_site_counts,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

@@ -17,6 +17,7 @@
 #include "recorder/recording.h"
 #include "recorder/recording_format.h"
 #include "recording/event_text.h"
+#include "recording/file_blocks.h"
 #include "recording/sample_recording.h"
 
 #define LIMIT (256u << 20)
@@ -112,19 +113,10 @@ static void a_pipe_is_read_like_a_file(void **state)
 /* ---- cut and flipped --------------------------------------------------------------------------
  */
 
-/* Where blocks begin, and the end. */
 static size_t block_starts(const kymo_bytes *file, size_t *starts, size_t cap)
 {
-    size_t n = 0;
-    size_t at = sizeof(struct kymo_file_header);
-    while (at < file->len && n < cap) {
-        struct kymo_block_header header;
-        starts[n++] = at;
-        memcpy(&header, file->data + at, sizeof header);
-        at += sizeof header + header.length;
-    }
-    assert_true(n < cap);
-    starts[n] = file->len;
+    size_t n = file_block_starts(file, starts, cap);
+    assert_true(n > 0);
     return n;
 }
 
@@ -232,15 +224,6 @@ static void a_changed_byte_is_noticed(void **state)
     flip_each_byte(KYMO_RECORDING_COMPRESS);
 }
 
-/* Puts the right checksum on the block at `at`. */
-static void seal(kymo_bytes *file, size_t at)
-{
-    struct kymo_block_header header;
-    memcpy(&header, file->data + at, sizeof header);
-    header.crc = kymo_block_crc(&header, file->data + at + sizeof header);
-    memcpy(file->data + at, &header, sizeof header);
-}
-
 /* The same with right checksums: what is impossible is dropped and counted, nothing else happens.
  */
 static void a_changed_byte_under_a_right_checksum_does_no_harm(void **state)
@@ -260,7 +243,7 @@ static void a_changed_byte_under_a_right_checksum_does_no_harm(void **state)
                 struct kymo_block_header header;
                 memcpy(&header, copy + starts[b], sizeof header);
                 if (header.length <= file.len - starts[b] - sizeof header)
-                    seal(&changed, starts[b]);
+                    file_block_seal(&changed, starts[b]);
                 kymo_err err =
                     kymo_recording_read_memory(copy, file.len, 0, &nobody, NULL, NULL, NULL);
                 assert_true(err == KYMO_OK || err == KYMO_E_VERSION || b == 0);
@@ -300,14 +283,7 @@ static void a_damaged_block_is_skipped(void **state)
 static void put_block(kymo_bytes *file, uint32_t type, uint32_t flags, const void *payload,
                       size_t len)
 {
-    size_t at = file->len;
-    static const unsigned char zeros[8];
-    struct kymo_block_header header = {
-        .type = type, .length = (uint32_t)((len + 7) / 8 * 8), .flags = flags};
-    assert_int_equal(kymo_bytes_append(file, &header, sizeof header), KYMO_OK);
-    assert_int_equal(kymo_bytes_append(file, payload, len), KYMO_OK);
-    assert_int_equal(kymo_bytes_append(file, zeros, (8 - len % 8) % 8), KYMO_OK);
-    seal(file, at);
+    assert_int_equal(file_block_put(file, type, flags, payload, len), KYMO_OK);
 }
 
 static kymo_err emit_start(const kymo_event_handler *h, void *ctx)
@@ -355,14 +331,14 @@ static void versions_are_told_apart(void **state)
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_OK);
     assert_int_equal(report.minor, 9);
     /* Blocks that this build does not know. */
-    put_block(&file, 33, KYMO_BLOCK_SKIPPABLE, "12345678", 8);
+    put_block(&file, 1000, KYMO_BLOCK_SKIPPABLE, "12345678", 8);
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_OK);
     assert_int_equal(report.damage.unknown_blocks, 1);
     put_block(&file, KYMO_BLOCK_NOTE, KYMO_BLOCK_SKIPPABLE | 64, "12345678", 8);
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_OK);
     assert_int_equal(report.damage.unknown_blocks, 2);
     uint64_t at = file.len;
-    put_block(&file, 33, 0, "12345678", 8);
+    put_block(&file, 1000, 0, "12345678", 8);
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_E_VERSION);
     assert_int_equal(detail.position, at);
     kymo_str_deinit(&text);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write_rows.c - blocks of markers, counts and labels: rows of LEB128 numbers, then texts
+ * and bytes.
+ *
+ *   event ──► row ──► pending rows of its kind ──► block_out
+ *                     in groups of one thread (counts: of one process)
+ *
+ * A scope without a payload is some 8 bytes of file. Each row begins with its length, so that a
+ * later version can append to it, and a reader can leave one out.
+ */
+#include "recorder/recording_write_event.h"
+
+#include <string.h>
+
+#include "buffer/record.h"
+#include "kymo/marker_abi.h"
+
+struct row {
+    unsigned char numbers[KYMO_FILE_MARK_NUMBERS_MAX * KYMO_FILE_MARK_NUMBER_BYTES];
+    size_t numbers_len;
+    const char *texts[2]; /* NULL: there is none */
+    const void *bytes;
+    size_t bytes_len;
+};
+
+static size_t encode_uleb(unsigned char *to, uint64_t value)
+{
+    size_t n = 0;
+    do {
+        to[n] = (unsigned char)(value & 0x7f);
+        value >>= 7;
+        if (value != 0)
+            to[n] |= 0x80;
+        n++;
+    } while (value != 0);
+    return n;
+}
+
+static void put_uleb(struct row *row, uint64_t value)
+{
+    row->numbers_len += encode_uleb(row->numbers + row->numbers_len, value);
+}
+
+static void put_sleb(struct row *row, int64_t value)
+{
+    for (;;) {
+        unsigned char byte = (unsigned char)((uint64_t)value & 0x7f);
+        value >>= 7;
+        int is_last = (value == 0 && !(byte & 0x40)) || (value == -1 && (byte & 0x40));
+        row->numbers[row->numbers_len++] = is_last ? byte : byte | 0x80;
+        if (is_last)
+            return;
+    }
+}
+
+/* From the row before, whichever group it is in. Modulo 2^64, so that every time can be told. */
+static void put_time(struct row *row, struct kymo_pending_rows *p, uint64_t time_ns)
+{
+    put_sleb(row, (int64_t)(time_ns - p->time_ns));
+    p->time_ns = time_ns;
+}
+
+static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p)
+{
+    if (p->group_count == 0)
+        return KYMO_OK;
+    struct kymo_file_rows head = {.head_bytes = sizeof head, .groups = p->group_count};
+    memcpy(p->bytes.data, &head, sizeof head);
+    kymo_err err =
+        kymo_block_out_put(&w->out, p->type, &p->bytes, w->flags & KYMO_RECORDING_COMPRESS);
+    kymo_bytes_clear(&p->bytes);
+    p->group_count = 0;
+    p->time_ns = 0;
+    return err;
+}
+
+void kymo_writer_init_rows(kymo_recording_writer *w)
+{
+    w->markers.type = KYMO_BLOCK_MARKERS;
+    w->counts.type = KYMO_BLOCK_COUNTS;
+    w->labels.type = KYMO_BLOCK_LABELS;
+    kymo_bytes_init(&w->markers.bytes, KYMO_BLOCK_LENGTH_MAX);
+    kymo_bytes_init(&w->counts.bytes, KYMO_BLOCK_LENGTH_MAX);
+    kymo_bytes_init(&w->labels.bytes, KYMO_BLOCK_LENGTH_MAX);
+}
+
+void kymo_writer_deinit_rows(kymo_recording_writer *w)
+{
+    kymo_bytes_deinit(&w->markers.bytes);
+    kymo_bytes_deinit(&w->counts.bytes);
+    kymo_bytes_deinit(&w->labels.bytes);
+}
+
+kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
+{
+    /* Stacks, which markers refer to, first. */
+    KYMO_TRY(kymo_writer_close_stacks(w));
+    KYMO_TRY(close_rows(w, &w->labels));
+    KYMO_TRY(close_rows(w, &w->markers));
+    return close_rows(w, &w->counts);
+}
+
+/* The group that the next row goes into. */
+static kymo_err open_group(struct kymo_pending_rows *p, uint32_t owner,
+                           struct kymo_file_group *group)
+{
+    static const struct kymo_file_rows no_head;
+    if (p->group_count == 0) {
+        kymo_bytes_clear(&p->bytes);
+        KYMO_TRY(kymo_bytes_append(&p->bytes, &no_head, sizeof no_head));
+    } else {
+        memcpy(group, p->bytes.data + p->group_at, sizeof *group);
+        if (group->thread == owner)
+            return KYMO_OK;
+    }
+    *group = (struct kymo_file_group){.thread = owner};
+    p->group_at = p->bytes.len;
+    KYMO_TRY(kymo_bytes_append(&p->bytes, group, sizeof *group));
+    p->group_count++;
+    return KYMO_OK;
+}
+
+static kymo_err append_row(struct kymo_pending_rows *p, uint32_t owner, const struct row *row,
+                           const size_t texts_len[2], size_t len)
+{
+    struct kymo_file_group group = {0};
+    unsigned char len_leb[KYMO_FILE_MARK_NUMBER_BYTES];
+    KYMO_TRY(open_group(p, owner, &group));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, len_leb, encode_uleb(len_leb, len)));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, row->numbers, row->numbers_len));
+    for (size_t i = 0; i < 2; i++)
+        KYMO_TRY(kymo_bytes_append(&p->bytes, row->texts[i], texts_len[i]));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, row->bytes, row->bytes_len));
+    group.count++;
+    memcpy(p->bytes.data + p->group_at, &group, sizeof group);
+    return KYMO_OK;
+}
+
+static kymo_err put_row(kymo_recording_writer *w, struct kymo_pending_rows *p, uint32_t owner,
+                        const struct row *row)
+{
+    size_t texts_len[2];
+    size_t len = row->numbers_len + row->bytes_len;
+    for (size_t i = 0; i < 2; i++) {
+        texts_len[i] = row->texts[i] ? strlen(row->texts[i]) + 1 : 0;
+        len += texts_len[i];
+    }
+    kymo_err err = append_row(p, owner, row, texts_len, len);
+    if (err == KYMO_OK && p->bytes.len >= KYMO_PENDING_BYTES)
+        err = kymo_writer_close_rows(w);
+    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+}
+
+static int is_too_long(const char *text)
+{
+    return text != NULL && strlen(text) > KYMO_FILE_MARK_TEXT_MAX;
+}
+
+kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_marker *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->payload_bytes > KYMO_FILE_PAYLOAD_MAX || e->phase > KYMO_FILE_MARKER_PHASE ||
+        is_too_long(e->name))
+        return KYMO_E_INVALID;
+    struct row row = {.texts = {e->name}, .bytes = e->payload, .bytes_len = e->payload_bytes};
+    put_uleb(&row, e->phase | (e->start_ns ? KYMO_FILE_MARKER_START : 0) |
+                       (e->payload_bytes ? KYMO_FILE_MARKER_PAYLOAD : 0) |
+                       (e->stack != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_STACK : 0) |
+                       (e->id ? KYMO_FILE_MARKER_ID : 0) | (e->cells ? KYMO_FILE_MARKER_CELLS : 0) |
+                       (e->owner ? KYMO_FILE_MARKER_OWNER : 0) |
+                       (e->track != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_TRACK : 0) |
+                       (e->name ? KYMO_FILE_MARKER_NAME : 0) |
+                       (e->is_open ? KYMO_FILE_MARKER_OPEN : 0));
+    put_uleb(&row, e->site);
+    put_time(&row, &w->markers, e->time_ns);
+    if (e->start_ns)
+        put_uleb(&row, e->time_ns - e->start_ns);
+    if (e->payload_bytes)
+        put_uleb(&row, e->payload_bytes);
+    if (e->stack != KYMO_EVENT_NONE)
+        put_uleb(&row, e->stack);
+    if (e->id)
+        put_uleb(&row, e->id);
+    if (e->cells)
+        put_uleb(&row, e->cells);
+    if (e->owner)
+        put_uleb(&row, e->owner);
+    if (e->track != KYMO_EVENT_NONE)
+        put_uleb(&row, e->track);
+    return put_row(w, &w->markers, e->thread, &row);
+}
+
+kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct row row = {.numbers_len = 0};
+    put_uleb(&row, e->counter);
+    put_time(&row, &w->counts, e->time_ns);
+    put_sleb(&row, e->value);
+    put_uleb(&row, e->operations);
+    return put_row(w, &w->counts, e->process, &row);
+}
+
+kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_label *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    int is_text = e->kind == KYMO_KIND_TEXT;
+    int is_number = e->kind != KYMO_KIND_NONE && !is_text;
+    const char *key = e->key && e->key[0] != '\0' ? e->key : NULL;
+    const char *text = is_text ? (e->text ? e->text : "") : NULL;
+    if (e->change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
+        return KYMO_E_INVALID;
+    struct row row = {.texts = {key, text}};
+    put_uleb(&row, e->change | (key ? KYMO_FILE_LABEL_KEY : 0) |
+                       (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
+                       (text ? KYMO_FILE_LABEL_TEXT : 0));
+    put_uleb(&row, e->depth);
+    put_time(&row, &w->labels, e->time_ns);
+    put_uleb(&row, e->kind);
+    if (is_number)
+        put_uleb(&row, e->number);
+    return put_row(w, &w->labels, e->thread, &row);
+}
