@@ -369,6 +369,14 @@ KYMO_MARK_KINDS(X)
     }
 #endif
 
+static inline struct kymo_mark_text kymo_mark_text_of_(const char *text)
+{
+    struct kymo_mark_text found = KYMO_ZERO_;
+    found.data = text;
+    found.len = text ? __builtin_strlen(text) : 0;
+    return found;
+}
+
 static inline struct kymo_mark_cell kymo_mark_cell_i64_(int64_t value)
 {
     struct kymo_mark_cell cell = KYMO_ZERO_;
@@ -520,7 +528,7 @@ static inline const struct kymo_mark_options *kymo_mark_options_at_(
     do {                                                                                 \
         if (KYMO_IS_ON(category)) {                                                      \
             KYMO_MARK_SITE_(kymo_site_, category, NULL, label, NULL, KYMO_SITE_TEXT, 0); \
-            const char *const kymo_text_ = (text_);                                      \
+            const struct kymo_mark_text kymo_text_ = kymo_mark_text_of_(text_);          \
             KYMO_MARK_CALL_(mark_with)(&kymo_site_, &kymo_text_, options);               \
         }                                                                                \
     } while (0)

@@ -335,8 +335,8 @@ struct kymo_mark_scope {
     uint64_t start;
     const void *payload; /* read at the end; NULL: none */
     const struct kymo_mark_options *options;
-    uint32_t depth;
-    uint32_t reserved;
+    uint32_t depth; /* the library's, as is epoch */
+    uint32_t epoch;
 };
 
 /* ---- counters ---- */

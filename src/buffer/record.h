@@ -28,14 +28,23 @@ enum kymo_record_kind {
 };
 
 /* Why something could not be recorded: the index of a loss counter. X(name, text). */
-#define KYMO_LOSS_LIST(X)                             \
-    X(SAMPLE_NO_BLOCK, "samples: buffer full")        \
-    X(STACK_FULL, "stacks: depot full")               \
-    X(MODULE_FULL, "modules: table full")             \
-    X(THREAD_FULL, "threads: table full")             \
-    X(RECORDER_GONE, "samples: recorder silent")      \
-    X(CORRUPT, "records: session memory overwritten") \
-    X(NO_TIMER, "threads: no timer to be had")
+#define KYMO_LOSS_LIST(X)                                \
+    X(SAMPLE_NO_BLOCK, "samples: buffer full")           \
+    X(STACK_FULL, "stacks: depot full")                  \
+    X(MODULE_FULL, "modules: table full")                \
+    X(THREAD_FULL, "threads: table full")                \
+    X(RECORDER_GONE, "samples: recorder silent")         \
+    X(CORRUPT, "records: session memory overwritten")    \
+    X(NO_TIMER, "threads: no timer to be had")           \
+    X(MARK_NO_BLOCK, "markers: buffer full")             \
+    X(MARK_BUSY, "markers: in the middle of two others") \
+    X(MARK_NO_THREAD, "markers: thread not known")       \
+    X(MARK_NO_SITE, "markers: no room for their names")  \
+    X(MARK_STACK, "markers: stack not taken")            \
+    X(DEFINITION_FULL, "names of markers: table full")   \
+    X(LABEL, "labels: buffer full")                      \
+    X(COUNT, "counters: buffer full")                    \
+    X(COUNTER_FULL, "counters: table full")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,
@@ -67,7 +76,8 @@ struct kymo_record_answer {
 
 /* A marker: its head's stack is the site's number (definition.h) in the low half, and flags above
  * it. Words follow for those flags that name one, in the order of the flags; then the payload,
- * which is the image of the type's C structure. Clocks are the session's. */
+ * which is the image of the type's C structure; of a site of kind TEXT the slot of that text.
+ * Clocks are the session's. */
 enum kymo_mark_flags {
     KYMO_MARK_PHASE = 3u << 0,     /* enum kymo_mark_phase */
     KYMO_MARK_START = 1u << 2,     /* a clock: it began there; the head's is its end */

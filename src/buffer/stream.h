@@ -4,9 +4,10 @@
  *
  * Layer:    buffer
  * Flow:     capture/ -> [stream of blocks] -> drain.c
- * Threads:  one writer at a time (the owning thread, or its handler), one drain
+ * Threads:  one writer at a time (the owning thread, or a handler on it), one drain
  * Memory:   blocks of the session; a writer never allocates anything else
- * Signals:  safe; a stream is never entered twice at once (the two streams of a thread see to it)
+ * Signals:  safe; a stream is never entered twice at once: whoever writes claims it
+ * (capture/claim.h)
  *
  * A stream is a chain of blocks. The writer fills the last one and publishes its head with one
  * release store a record; when a block is full it takes another, and links it before it writes
@@ -29,6 +30,7 @@ struct kymo_stream_writer {
     uint32_t room;            /* bytes of the block */
     uint32_t blocks;          /* taken so far */
     uint32_t kind;            /* enum kymo_stream_kind */
+    uint64_t claim;           /* who is in the middle of a record here; 0: nobody */
 };
 
 /* Room for a record of size_bytes (a multiple of 8, at most 4 KiB - 64), not yet published; NULL

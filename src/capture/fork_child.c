@@ -21,6 +21,7 @@
 #include "capture/connect.h"
 #include "capture/family.h"
 #include "capture/hook.h"
+#include "capture/mark.h"
 #include "capture/process.h"
 #include "capture/signal_move.h"
 #include "capture/spawn_hooks.h"
@@ -107,6 +108,7 @@ static KYMO_NOINLINE void attach(void)
     struct kymo_thread *t = kymo_thread_claim(p);
     if (t)
         kymo_thread_begin(p, t, kymo_thread_stack, KYMO_SLOT_MAIN);
+    kymo_mark_links_start();
     kymo_store_release(&a.session->attached, 1u);
     kymo_attach_finish(&a);
 }
@@ -161,6 +163,7 @@ static void in_child(void)
 {
     kymo_spawn_hooks_after_fork();
     kymo_signal_after_fork();
+    kymo_mark_links_after_fork();
     /* Its parent is a child of vfork behind a filter, which binds this one, too. */
     if (kymo_quiet_vfork && (long)kymo_quiet_vfork == kymo_syscall3(SYS_getppid, 0, 0, 0))
         kymo_store_relaxed(&kymo_quiet_here, 1u);

@@ -12,9 +12,8 @@
  * that clock, nor ask the kernel for anything else: the weight is 0, which says that it is not
  * known, and the CPU time since the last one that is known is shared by all such.
  *
- * The order in a sample matters: the depot is pinned before the walk, since the pin also tells the
- * dlclose hook that somebody may be reading unwind tables; new stacks register their modules
- * before they are stored; a record is published last.
+ * A sample goes to the thread's stream of signals, or to the other one where this signal has struck
+ * in the middle of a record (claim.h). It is published last, when its stack is stored.
  */
 #include "capture/on_signal.h"
 
@@ -22,14 +21,13 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/hash.h"
 #include "buffer/depot.h"
 #include "buffer/stream.h"
+#include "capture/claim.h"
 #include "capture/fork_child.h"
 #include "capture/mask_hooks.h"
-#include "capture/module.h"
 #include "capture/own_signals.h"
-#include "capture/tables.h"
+#include "capture/take_stack.h"
 #include "capture/thread.h"
 #include "capture/timer.h"
 #include "sys/clock.h"
@@ -41,22 +39,6 @@
 #define DISPATCH_CLOSEST 4u
 
 enum source { FROM_TIMER, FROM_PERF, FROM_DISPATCHER };
-
-/* Interns the stack in t->pcs; 0 when there is no room. */
-static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t epoch, uint32_t n,
-                       uint32_t generation, const struct kymo_walk_result *walk)
-{
-    struct kymo_stack_key key = {t->pcs, n, generation,
-                                 (uint32_t)walk->end | walk->notes << KYMO_STACK_NOTES_SHIFT};
-    uint32_t id = kymo_depot_find(p->session, &p->plan, epoch, &key);
-    if (id == 0) {
-        kymo_modules_note(p, t->pcs, n);
-        id = kymo_depot_insert(p->session, &p->plan, epoch, &key);
-        if (id == 0)
-            kymo_count_loss(p, KYMO_LOSS_STACK_FULL);
-    }
-    return id;
-}
 
 /* The timer beside a perf event is there for time in the kernel: while the event samples the thread
  * often enough, it has nothing to add. A signal of the dispatcher that came late, and so close
@@ -80,31 +62,11 @@ static int is_spare_quietly(const struct kymo_process *p, const struct kymo_thre
            kymo_load_relaxed(&t->slot->perf_fd) >= 0;
 }
 
-/* The stack, interned; the depot is pinned from here on. callers (may be NULL) gets a hash of all
- * its frames but the innermost. */
-static uint32_t take_stack(struct kymo_process *p, struct kymo_thread *t, const ucontext_t *context,
-                           uint64_t *callers)
+/* Room in a claimed stream; NULL: none, or none is free to be written to. */
+static void *reserve(struct kymo_process *p, struct kymo_thread *t, struct kymo_stream_writer *w,
+                     uint32_t size_bytes)
 {
-    if (kymo_unlikely(kymo_is_quiet(p)))
-        kymo_store_relaxed(&p->walker.probe_allowed, 0u);
-    uint32_t epoch = kymo_depot_enter(p->session, t->slot);
-    uint32_t generation = kymo_load_acquire(&p->session->module_generation);
-    if (kymo_unlikely(kymo_tables_are_new(p)))
-        kymo_tables_take(p);
-    /* Sequentially consistent, after the pin: either the dlclose hook sees that, or this sees it.
-     */
-    uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
-    struct kymo_walk_result walk;
-    kymo_regs_from_ucontext(&t->regs, context);
-    size_t n = kymo_unwind_walk(&p->walker, &t->regs, &t->stack, t->pcs, p->depth, options, &walk);
-    if (callers)
-        *callers = n > 1 ? kymo_hash_words(t->pcs + 1, n - 1, n) : 0;
-    for (uint32_t i = 0; i < walk.exact_count; i++)
-        if (walk.exact[i] < n)
-            t->pcs[walk.exact[i]] |= KYMO_PC_EXACT;
-    /* How a row was found is not part of a stack's identity. */
-    walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
-    return intern(p, t, epoch, (uint32_t)n, generation, &walk);
+    return w ? kymo_stream_reserve(w, p->session, &p->plan, t->number, size_bytes) : NULL;
 }
 
 static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread *t,
@@ -117,18 +79,21 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     if (quiet ? is_spare_quietly(p, t, source)
               : cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, source))
         return;
-    uint32_t stack = take_stack(p, t, context, NULL);
-    struct kymo_record_sample *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
-                                                       &p->plan, t->number, sizeof *r);
+    kymo_regs_from_ucontext(&t->regs, context);
+    uint32_t stack = kymo_stack_take(p, t, NULL);
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL);
+    struct kymo_record_sample *r = reserve(p, t, w, sizeof *r);
     if (kymo_likely(r != NULL)) {
         r->head = (struct kymo_record){clock, KYMO_RECORD_SAMPLE_CPU, sizeof *r, stack};
         r->weight_ns = cpu_ns - t->last_cpu_ns;
-        kymo_stream_publish(&t->streams[KYMO_STREAM_SIGNAL], sizeof *r);
+        kymo_stream_publish(w, sizeof *r);
         t->last_cpu_ns = cpu_ns;
         slot->samples++;
     } else {
         kymo_count_loss(p, KYMO_LOSS_SAMPLE_NO_BLOCK);
     }
+    if (kymo_likely(w != NULL))
+        kymo_claim_end(w);
     kymo_depot_leave(slot);
     if (!quiet)
         slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
@@ -142,9 +107,10 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_
     const greg_t *regs = context->uc_mcontext.gregs;
     uint64_t callers;
     uint64_t clock = kymo_process_clock(p);
-    uint32_t stack = take_stack(p, t, context, &callers);
-    struct kymo_record_answer *r = kymo_stream_reserve(&t->streams[KYMO_STREAM_SIGNAL], p->session,
-                                                       &p->plan, t->number, sizeof *r);
+    kymo_regs_from_ucontext(&t->regs, context);
+    uint32_t stack = kymo_stack_take(p, t, &callers);
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL);
+    struct kymo_record_answer *r = reserve(p, t, w, sizeof *r);
     if (r) {
         *r = (struct kymo_record_answer){
             .head = {clock, KYMO_RECORD_ANSWER, sizeof *r, stack},
@@ -157,8 +123,10 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_
             .r12_to_15 = {(uint64_t)regs[REG_R12], (uint64_t)regs[REG_R13], (uint64_t)regs[REG_R14],
                           (uint64_t)regs[REG_R15]},
         };
-        kymo_stream_publish(&t->streams[KYMO_STREAM_SIGNAL], sizeof *r);
+        kymo_stream_publish(w, sizeof *r);
     }
+    if (w)
+        kymo_claim_end(w);
     kymo_depot_leave(t->slot);
 }
 

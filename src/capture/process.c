@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/atomic.h"
+#include "sys/clock.h"
 #include "sys/raw.h"
 
 /* Where glibc keeps a thread's number, which debuggers are told: size in bits, count, offset. */
@@ -19,8 +21,14 @@ static uint64_t find_tid(void)
     return tid == kymo_raw_gettid() ? known[2] : 0;
 }
 
+/* Sessions that were taken in this memory: ordinary memory, so a forked child counts on. What
+ * markers' sites remember has 16 bits for it. */
+static uint32_t epochs;
+uint32_t kymo_process_last_clock;
+
 /* One mapping for all that must read as zeros in a forked child: the process, its threads, their
- * pcs and the pc cache. Address space only; pages are touched as threads are. */
+ * pcs, the pc cache, and what is known of definitions. Address space only; pages are touched as
+ * threads are. */
 struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
 {
     uint32_t depth = a->session->depth;
@@ -30,7 +38,11 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t);
     size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
     size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
-    size_t size = process + threads + cache + pcs;
+    size_t slots = (size_t)a->plan.definitions * 2; /* both are powers of two */
+    size_t known = ((size_t)a->plan.definitions + 1) * sizeof(struct kymo_mark_known);
+    size_t literals = KYMO_KNOWN_LITERALS * sizeof(uint64_t);
+    size_t marks = known + literals + slots * sizeof(uint32_t);
+    size_t size = process + threads + cache + pcs + marks;
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
@@ -44,6 +56,11 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     p->threads = (struct kymo_thread *)(void *)(map + process);
     struct kymo_row_slot *rows = (struct kymo_row_slot *)(void *)(map + process + threads);
     p->pcs = (uint64_t *)(void *)(map + process + threads + cache);
+    char *at = map + process + threads + cache + pcs;
+    p->known = (struct kymo_mark_known *)(void *)at;
+    p->literals = (uint64_t *)(void *)(at + known);
+    p->definitions = (struct kymo_definition_index){(uint32_t *)(void *)(at + known + literals),
+                                                    (uint32_t)slots - 1};
     if (kymo_walker_init(&p->walker, rows, KYMO_ROW_CACHE_SLOTS) != KYMO_OK) {
         munmap(map, size);
         return NULL;
@@ -68,6 +85,12 @@ void kymo_process_take(struct kymo_process *p, const struct kymo_attachment *a)
     p->cookie = s->cookie;
     p->heartbeat_limit = s->heartbeat_limit;
     p->base_cpu_ns = a->base_cpu_ns;
+    p->anchor_clock = kymo_clock_now(p->clock);
+    p->anchor_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    if (epochs <= UINT16_MAX)
+        epochs++;
+    p->mark_epoch = epochs <= UINT16_MAX ? epochs : 0;
+    kymo_store_relaxed(&kymo_process_last_clock, (uint32_t)p->clock + 1);
     p->bell = a->bell;
     p->table_area = a->tables ? kymo_session_tables(s, &a->plan) : NULL;
     p->tables = a->tables;

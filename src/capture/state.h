@@ -17,6 +17,7 @@
 
 #include "base/atomic.h"
 #include "base/attr.h"
+#include "buffer/definition.h"
 #include "buffer/session.h"
 #include "buffer/stream.h"
 #include "buffer/table_area.h"
@@ -28,14 +29,22 @@ struct kymo_thread {
     struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
     struct kymo_thread_slot *slot; /* in the session */
     uint64_t *pcs;                 /* process->depth of them, for the handler */
-    struct kymo_regs regs;         /* the same; not on the stack, which may be a small one */
     uint32_t number;               /* of the slot */
     uint32_t tid;
-    uint32_t closing; /* depth of our dlclose hook on this thread */
-    uint32_t exits;   /* rounds of thread-specific destructors seen */
+    /* process->mark_epoch << 16. 0: nothing can be marked, as in a forked child, whose copy of this
+     * is wiped. */
+    uint32_t mark_epoch;
+    uint32_t open_scopes;           /* that have begun and not ended */
+    struct kymo_open_scope *scopes; /* the outermost KYMO_OPEN_SCOPES of them, in the session */
+    uint32_t labels;                /* that are set, how deep */
+    uint32_t reserved;
+    uint64_t marks; /* that were recorded, by whoever was this thread before, too */
+    struct kymo_stream_writer streams[KYMO_STREAMS] __attribute__((aligned(64)));
+    struct kymo_regs regs; /* for the handler; not on the stack, which may be a small one */
+    uint32_t closing;      /* depth of our dlclose hook on this thread */
+    uint32_t exits;        /* rounds of thread-specific destructors seen */
     struct kymo_stack_bounds stack;
     uint64_t last_cpu_ns;
-    struct kymo_stream_writer streams[KYMO_STREAMS];
     int timer_failed;    /* once, and so not tried at each sample again */
     int32_t timer;       /* kernel id; valid while slot->timer_on */
     int timer_signal;    /* that it raises */
@@ -48,6 +57,15 @@ struct kymo_thread {
      * kept open, and are open already. */
     uint64_t first_open, first_held;
 };
+
+/* What this process knows of a definition beside its content. */
+struct kymo_mark_known {
+    uint64_t window; /* of a type: a second, and how many of its markers there were (mark_slow.c) */
+    uint32_t type;   /* of a site: its type's number */
+    uint32_t limit;  /* of a site: its type's max_per_second */
+};
+
+#define KYMO_KNOWN_LITERALS 512u /* a power of two */
 
 struct kymo_process {
     struct kymo_session *session; /* NULL: not capturing */
@@ -69,11 +87,20 @@ struct kymo_process {
     uint64_t tables_bytes;
     uint32_t tables_taken; /* entries of the area that were looked at */
     uint32_t tables_lock;  /* 1: somebody adds or drops a table */
+    uint32_t mark_epoch;   /* of the sessions of this memory, from 1 on; 0: there were too many */
+    uint32_t literal_generation;              /* of the modules, that literals are of */
+    struct kymo_definition_index definitions; /* what is in the session */
+    struct kymo_mark_known *known;            /* by number */
+    uint64_t *literals;                       /* KYMO_KNOWN_LITERALS: address << 16 | number */
+    uint64_t anchor_clock, anchor_ns; /* the same moment on the session's and the kernel's clock */
     struct kymo_walker walker;
 };
 
 /* Set once, by start. */
 extern struct kymo_process *kymo_process_state;
+/* The clock of the last session in this memory, its kind + 1; 0: there was none. A forked child has
+ * its parent's. */
+extern uint32_t kymo_process_last_clock;
 /* The calling thread; NULL before it is known, &kymo_thread_dead after it has ended. */
 extern __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 extern struct kymo_thread kymo_thread_dead;

@@ -67,6 +67,9 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         t->streams[k] = (struct kymo_stream_writer){.kind = k};
     t->process = p;
+    t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
+    t->open_scopes = t->labels = 0;
+    t->mark_epoch = p->mark_epoch << 16;
 
     slot->tid = t->tid;
     slot->generation++;

@@ -23,7 +23,9 @@
 #include "capture/exit_hooks.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
+#include "capture/hook.h"
 #include "capture/hooks.h"
+#include "capture/mark.h"
 #include "capture/mask_hooks.h"
 #include "capture/process.h"
 #include "capture/seccomp_hooks.h"
@@ -173,10 +175,19 @@ static const char *start(const char *name)
         kymo_hooks_watch_exit(t);
         kymo_thread_begin(p, t, main_stack(), KYMO_SLOT_MAIN);
     }
+    kymo_mark_links_start();
     kymo_store_release(&kymo_family.header, a.session);
     kymo_store_release(&a.session->attached, 1u);
     kymo_attach_finish(&a);
     return NULL;
+}
+
+KYMO_HOOK kymo_mark_attach_fn kymo_mark_attach;
+
+/* Found by whatever in this process has markers, also before our own constructor ran. */
+int kymo_mark_attach(struct kymo_mark_link *link)
+{
+    return kymo_mark_links_attach(link);
 }
 
 __attribute__((constructor)) static void on_load(int argc, char **argv, char **env)

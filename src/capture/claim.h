@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * claim.h - which of a thread's two streams one may write to, now.
+ *
+ * Layer:    capture
+ * Flow:     mark*.c, on_signal.c -> [claim] -> buffer/stream.h
+ * Threads:  the calling one's streams
+ * Signals:  safe; this is what makes them so
+ *
+ * A record may be interrupted by a signal whose handler makes records of its own, and that handler
+ * by ours. Each writer claims a stream for as long as its record is not whole, and takes the other
+ * one if the first is claimed. When both are, two records are unfinished below us: ours is dropped,
+ * and counted.
+ *
+ * A claim is the stack pointer of the one who made it. A function that siglongjmp has left claims
+ * nothing: what asks after it runs on the same stack no deeper than there, or on the thread's own
+ * stack, where nothing can be while a handler on another one is at work. Of two addresses on stacks
+ * that are not known nothing is believed.
+ */
+#ifndef KYMO_CAPTURE_CLAIM_H
+#define KYMO_CAPTURE_CLAIM_H
+
+#include "base/atomic.h"
+#include "base/attr.h"
+#include "capture/state.h"
+
+KYMO_INLINE uint64_t kymo_stack_pointer(void)
+{
+    uint64_t here;
+    __asm__ volatile("movq %%rsp, %0" : "=r"(here));
+    return here;
+}
+
+KYMO_SIGNAL_SAFE static inline int kymo_claim_is_void(const struct kymo_thread *t, uint64_t claim,
+                                                      uint64_t here)
+{
+    uint64_t size = t->stack.hi - t->stack.lo;
+    if (here - t->stack.lo >= size)
+        return 0;
+    return claim - t->stack.lo >= size || claim <= here;
+}
+
+/* The stream of this kind, or the other one; NULL if both are claimed. Always inlined: the claim is
+ * the caller's. */
+KYMO_SIGNAL_SAFE KYMO_INLINE struct kymo_stream_writer *kymo_claim(struct kymo_thread *t,
+                                                                   enum kymo_stream_kind kind)
+{
+    uint64_t here = kymo_stack_pointer();
+    struct kymo_stream_writer *w = &t->streams[kind];
+    if (kymo_unlikely(w->claim) && !kymo_claim_is_void(t, w->claim, here)) {
+        w = &t->streams[!kind];
+        if (w->claim && !kymo_claim_is_void(t, w->claim, here))
+            return NULL;
+    }
+    kymo_store_relaxed(&w->claim, here);
+    /* Before anything of the record: a handler that comes from here on sees the claim. */
+    kymo_signal_fence();
+    return w;
+}
+
+KYMO_SIGNAL_SAFE KYMO_INLINE void kymo_claim_end(struct kymo_stream_writer *w)
+{
+    kymo_signal_fence();
+    kymo_store_relaxed(&w->claim, 0u);
+}
+
+#endif

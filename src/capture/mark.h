@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mark.h - markers, counters and labels: from a place in the program to a record in its thread's
+ * stream.
+ *
+ * Layer:    capture
+ * Flow:     kymo/marker.h in the program -> [mark] -> buffer/stream.h, buffer/definition.h
+ * Threads:  any
+ * Memory:   blocks of the session; definitions on a site's first use; nothing of the program is
+ *           kept but what is static in an object whose link is attached
+ * Signals:  what is marked may be called from a handler, also from one that interrupts it
+ *
+ *   mark.c           what runs each time: a site and a thread that are known, a payload without
+ *                    texts, room in the block
+ *   mark_slow.c      everything else of a marker: options, first use, limits, a full block
+ *   mark_payload.c   the image of a payload, with its texts, lists and cells
+ *   mark_site.c      definitions: sites, types, categories, literals, tracks
+ *   mark_stack.c     stacks of markers
+ *   mark_clock.c     the clock of markers, and CLOCK_MONOTONIC
+ *   mark_links.c     attach and detach, categories on and off
+ *   mark_labels.c, mark_count.c, mark_register.c, mark_stats.c
+ *
+ * A site's id is epoch << 16 | number: the epoch is the session's among those that this memory has
+ * seen (a forked child's is another one), and a thread's state holds it, too, so one comparison
+ * tells that the site was never used, that this is a forked child, and that the thread is not known
+ * or has ended.
+ */
+#ifndef KYMO_CAPTURE_MARK_H
+#define KYMO_CAPTURE_MARK_H
+
+#include "buffer/definition.h"
+#include "capture/claim.h"
+#include "capture/state.h"
+#include "kymo/marker_abi.h"
+
+/* A text is cut at that, on a character's boundary; a record has room for several. */
+#define KYMO_MARK_TEXT_MAX 1024u
+#define KYMO_MARK_RECORD_MAX (KYMO_SMALL_BLOCK_BYTES - (uint32_t)sizeof(struct kymo_block))
+
+/* Why a site's markers go the slow way: bits of kymo_mark_site.slow. */
+enum kymo_mark_slow {
+    KYMO_MARK_BY_FIELD = 1u << 0, /* texts or cells, or bytes that are in no field */
+    KYMO_MARK_LIMITED = 1u << 1,  /* of a type with max_per_second */
+    KYMO_MARK_UNKNOWN = 1u << 2,  /* there was no room for its definition */
+};
+
+/* ---- the calls of struct kymo_mark_link and struct kymo_mark_calls ---- */
+
+KYMO_SIGNAL_SAFE void kymo_mark(struct kymo_mark_site *site, const void *payload);
+KYMO_SIGNAL_SAFE void kymo_mark_with(struct kymo_mark_site *site, const void *payload,
+                                     const struct kymo_mark_options *options);
+KYMO_SIGNAL_SAFE void kymo_mark_scope_begin(struct kymo_mark_scope *scope,
+                                            struct kymo_mark_site *site);
+KYMO_SIGNAL_SAFE void kymo_mark_scope_end(struct kymo_mark_scope *scope);
+KYMO_SIGNAL_SAFE void kymo_mark_cells(struct kymo_mark_site *site,
+                                      const struct kymo_mark_cell *cells, uint32_t count,
+                                      const struct kymo_mark_options *options);
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_interval(void);
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_stack(void);
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_track(const char *name, size_t len);
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_now(void);
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_to_ns(uint64_t clock);
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_from_ns(uint64_t monotonic_ns);
+/* mark_stats.c */
+int kymo_mark_stats(struct kymo_mark_stats *stats);
+/* mark_labels.c */
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *value);
+KYMO_SIGNAL_SAFE void kymo_mark_label_pop(uint32_t depth);
+KYMO_SIGNAL_SAFE void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value);
+/* mark_count.c */
+KYMO_SIGNAL_SAFE void kymo_mark_count(struct kymo_mark_counter *counter, int64_t value,
+                                      uint64_t operations);
+/* mark_register.c */
+int kymo_mark_type_register(const struct kymo_mark_type *type, const struct kymo_mark_type **out,
+                            char *why, size_t why_size);
+int kymo_mark_category_register(const struct kymo_mark_category *category,
+                                struct kymo_mark_category **out, char *why, size_t why_size);
+int kymo_mark_site_register(const struct kymo_mark_site *site, struct kymo_mark_site **out,
+                            char *why, size_t why_size);
+
+/* ---- mark_links.c ---- */
+
+/* Fills in the link's calls, and switches its categories. Not for handlers. */
+int kymo_mark_links_attach(struct kymo_mark_link *link);
+void kymo_mark_links_detach(struct kymo_mark_link *link);
+/* kymo_mark_calls.select. */
+int kymo_mark_links_select(const char *list);
+/* Switches all categories anew. */
+KYMO_SIGNAL_SAFE void kymo_mark_links_update(void);
+/* The process captures from here on: at start, and in a forked child that has attached. */
+KYMO_SIGNAL_SAFE void kymo_mark_links_start(void);
+/* Nobody listens, in this process: everything goes off. */
+KYMO_SIGNAL_SAFE void kymo_mark_links_off(void);
+/* Looks whether the recorder is still there, and whether it has asked for other categories. Called
+ * when a block is taken, and when the recorder asks a thread to look. */
+KYMO_SIGNAL_SAFE void kymo_mark_links_look(void);
+/* In a forked child, first of all: whoever held a lock is not here. */
+KYMO_SIGNAL_SAFE void kymo_mark_links_after_fork(void);
+
+/* ---- what the files of markers share ---- */
+
+/* mark_slow.c: the calling thread, ready to record: a forked child that waits attaches now, a
+ * thread that nobody knows takes a slot. NULL: nothing can be recorded; if that is for good,
+ * everything is off from here on. */
+KYMO_SIGNAL_SAFE struct kymo_thread *kymo_mark_thread(void);
+
+/* mark_slow.c: room for a record of size_bytes in this stream, which the caller has claimed (at
+ * most KYMO_MARK_RECORD_MAX, a multiple of 8); NULL: there is none. */
+KYMO_SIGNAL_SAFE void *kymo_mark_room(struct kymo_thread *thread, struct kymo_stream_writer *writer,
+                                      uint32_t size_bytes);
+
+/* Claims a stream and finds room in it; NULL: there is none, and nothing is claimed. Ends with
+ * kymo_mark_publish. */
+KYMO_SIGNAL_SAFE KYMO_INLINE void *kymo_mark_reserve(struct kymo_thread *t,
+                                                     struct kymo_stream_writer **writer,
+                                                     uint32_t size_bytes)
+{
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK);
+    if (kymo_unlikely(!w))
+        return NULL;
+    void *at = kymo_mark_room(t, w, size_bytes);
+    if (kymo_unlikely(!at))
+        kymo_claim_end(w);
+    *writer = w;
+    return at;
+}
+
+KYMO_SIGNAL_SAFE KYMO_INLINE void kymo_mark_publish(struct kymo_stream_writer *w,
+                                                    uint32_t size_bytes)
+{
+    kymo_stream_publish(w, size_bytes);
+    kymo_claim_end(w);
+}
+
+/* mark_payload.c: how many of len bytes of text fit into max: fewer where a character would be
+ * cut. */
+KYMO_SIGNAL_SAFE size_t kymo_mark_text_fit(const char *text, size_t len, size_t max);
+/* Bytes up to the NUL or up to max, whatever is less. */
+KYMO_SIGNAL_SAFE size_t kymo_mark_text_len(const char *text, size_t max);
+
+/* mark_site.c: the numbers of definitions in this session; 0: there is no room (counted). */
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_define(struct kymo_process *process,
+                                           enum kymo_definition_kind kind, kymo_definition_say *say,
+                                           const void *what);
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_category_define(struct kymo_process *process,
+                                                    const struct kymo_mark_category *category);
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_type_define(struct kymo_process *process,
+                                                const struct kymo_mark_type *type);
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_literal_define(struct kymo_process *process, const char *text);
+/* Learns a site; its number. 0: there is no room, and all its markers are lost. */
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_site_define(struct kymo_process *process,
+                                                struct kymo_mark_site *site);
+/* What is wrong with a type: one line; NULL: nothing. */
+KYMO_SIGNAL_SAFE const char *kymo_mark_type_fault(const struct kymo_mark_type *type);
+
+/* The site's number, if it is of this epoch; else 0. */
+KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_site_number(const struct kymo_mark_site *site,
+                                                              uint32_t mark_epoch)
+{
+    /* Pairs with the release of kymo_mark_site_define: words, slow and min_ticks are set. */
+    uint32_t number = kymo_load_acquire(&site->id) ^ mark_epoch;
+    return number - 1 < KYMO_DEFINITION_NUMBER_MAX ? number : 0;
+}
+
+/* mark_slow.c: the same as kymo_mark and kymo_mark_scope_end, without any of their conditions. */
+KYMO_SIGNAL_SAFE void kymo_mark_slowly(struct kymo_mark_site *site, const void *payload);
+KYMO_SIGNAL_SAFE void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, uint64_t end);
+
+/* mark_clock.c */
+/* How many ticks of the session's clock this is. */
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_ticks(const struct kymo_process *process, uint64_t ns);
+
+#endif

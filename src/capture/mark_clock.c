@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mark_clock.c - the clock of markers, for the program: see mark.h.
+ *
+ * Two clocks and no ratio that anybody could name: so a moment is told from now, by the ratio of
+ * both since the start. What happened a second ago is right to a few tens of nanoseconds then,
+ * whatever the ratio was before.
+ *
+ * A forked child has its parent's clock, also until it attaches: what the parent has read must mean
+ * the same there.
+ */
+#include "base/atomic.h"
+#include "capture/mark.h"
+#include "sys/clock.h"
+
+static uint64_t now_ns(void)
+{
+    return kymo_clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t kymo_mark_now(void)
+{
+    struct kymo_process *p = kymo_process_here();
+    if (kymo_likely(p != NULL))
+        return kymo_process_clock(p);
+    uint32_t kind = kymo_load_relaxed(&kymo_process_last_clock);
+    return kind ? kymo_clock_now((enum kymo_clock_kind)(kind - 1)) : now_ns();
+}
+
+/* a * b / c, 0 if that is no number. */
+static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
+{
+    return c ? (uint64_t)((double)a * ((double)b / (double)c)) : 0;
+}
+
+struct both {
+    uint64_t clock, ns;       /* now */
+    uint64_t clock_on, ns_on; /* since the start */
+};
+
+/* 0 if the session's clock is CLOCK_MONOTONIC. */
+static int look_at_both(const struct kymo_process *p, struct both *b)
+{
+    if (!p || p->clock == KYMO_CLOCK_MONOTONIC)
+        return 0;
+    b->clock = kymo_process_clock(p);
+    b->ns = now_ns();
+    b->clock_on = b->clock - p->anchor_clock;
+    b->ns_on = b->ns - p->anchor_ns;
+    return 1;
+}
+
+uint64_t kymo_mark_to_ns(uint64_t clock)
+{
+    struct both b;
+    if (!look_at_both(kymo_process_here(), &b))
+        return clock;
+    return clock <= b.clock ? b.ns - scale(b.clock - clock, b.ns_on, b.clock_on)
+                            : b.ns + scale(clock - b.clock, b.ns_on, b.clock_on);
+}
+
+uint64_t kymo_mark_from_ns(uint64_t monotonic_ns)
+{
+    struct both b;
+    if (!look_at_both(kymo_process_here(), &b))
+        return monotonic_ns;
+    return monotonic_ns <= b.ns ? b.clock - scale(b.ns - monotonic_ns, b.clock_on, b.ns_on)
+                                : b.clock + scale(monotonic_ns - b.ns, b.clock_on, b.ns_on);
+}
+
+uint64_t kymo_mark_ticks(const struct kymo_process *p, uint64_t ns)
+{
+    struct both b;
+    if (ns == 0 || !look_at_both(p, &b))
+        return ns;
+    return scale(ns, b.clock_on, b.ns_on);
+}

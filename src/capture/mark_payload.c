@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/mark_payload.h"
+
+#include <string.h>
+
+#include "capture/mark_field.h"
+
+#define UTF8_MORE 3u /* bytes behind a character's first, at most */
+
+size_t kymo_mark_text_len(const char *text, size_t max)
+{
+    return strnlen(text, max);
+}
+
+size_t kymo_mark_text_fit(const char *text, size_t len, size_t max)
+{
+    if (len <= max)
+        return len;
+    size_t fit = max;
+    for (uint32_t i = 0; i < UTF8_MORE && fit > 0 && ((unsigned char)text[fit] & 0xc0) == 0x80; i++)
+        fit--;
+    /* Bytes that are no characters have no boundaries. */
+    return ((unsigned char)text[fit] & 0xc0) == 0x80 ? max : fit;
+}
+
+/* Where the next bytes go; NULL: they are only counted. */
+static char *take(struct kymo_mark_pen *pen, uint32_t bytes)
+{
+    char *to = pen->to + pen->used;
+    pen->used += bytes;
+    return pen->used <= pen->room ? to : NULL;
+}
+
+static uint32_t left(const struct kymo_mark_pen *pen)
+{
+    return pen->used < pen->limit ? pen->limit - pen->used : 0;
+}
+
+static uint32_t text_room(const struct kymo_mark_pen *pen)
+{
+    uint32_t room = left(pen);
+    return room < KYMO_MARK_TEXT_MAX ? room : KYMO_MARK_TEXT_MAX;
+}
+
+static struct kymo_text_slot put(struct kymo_mark_pen *pen, const void *text, uint32_t bytes,
+                                 uint32_t flags)
+{
+    struct kymo_text_slot slot = {pen->used, (uint16_t)bytes,
+                                  (uint16_t)(flags | KYMO_TEXT_IS_THERE)};
+    char *to = take(pen, bytes);
+    if (to)
+        memcpy(to, text, bytes);
+    pen->cut += (flags & KYMO_TEXT_IS_CUT) != 0;
+    return slot;
+}
+
+struct kymo_text_slot kymo_mark_put_text(struct kymo_mark_pen *pen, const char *text, size_t len)
+{
+    if (!text)
+        return (struct kymo_text_slot){0};
+    size_t fit = kymo_mark_text_fit(text, len, text_room(pen));
+    return put(pen, text, (uint32_t)fit, fit < len ? KYMO_TEXT_IS_CUT : 0);
+}
+
+static struct kymo_text_slot put_string(struct kymo_mark_pen *pen, const char *text)
+{
+    /* One more than there is room for tells that it is longer. */
+    return kymo_mark_put_text(pen, text, text ? kymo_mark_text_len(text, text_room(pen) + 1) : 0);
+}
+
+static struct kymo_text_slot put_utf16(struct kymo_mark_pen *pen,
+                                       const struct kymo_mark_utf16 *text)
+{
+    if (!text->data)
+        return (struct kymo_text_slot){0};
+    size_t units = text_room(pen) / sizeof *text->data;
+    size_t fit = text->len < units ? text->len : units;
+    /* The first half of a pair is not left alone. */
+    if (fit < text->len && fit > 0 && (text->data[fit - 1] & 0xfc00) == 0xd800)
+        fit--;
+    return put(pen, text->data, (uint32_t)(fit * sizeof *text->data),
+               KYMO_TEXT_IS_UTF16 | (fit < text->len ? KYMO_TEXT_IS_CUT : 0));
+}
+
+static struct kymo_text_slot put_literal(struct kymo_mark_pen *pen, struct kymo_process *p,
+                                         const char *text)
+{
+    uint32_t number = text ? kymo_mark_literal_define(p, text) : 0;
+    if (number == 0)
+        return put_string(pen, text);
+    return (struct kymo_text_slot){number, 0, KYMO_TEXT_IS_THERE | KYMO_TEXT_IS_LITERAL};
+}
+
+/* ---- cells ---- */
+
+static struct kymo_record_cell put_cell(struct kymo_mark_pen *pen,
+                                        const struct kymo_mark_cell *cell)
+{
+    struct kymo_record_cell out = {.kind = cell->kind, .value = cell->as.u64};
+    struct kymo_text_slot slot;
+    switch (cell->kind) {
+    case KYMO_KIND_I64:
+    case KYMO_KIND_U64:
+    case KYMO_KIND_F64:
+    case KYMO_KIND_PTR:
+        return out;
+    case KYMO_KIND_STR:
+        slot = put_string(pen, cell->as.ptr);
+        break;
+    case KYMO_KIND_TEXT:
+        slot = kymo_mark_put_text(pen, cell->as.ptr, cell->len);
+        break;
+    default:
+        return (struct kymo_record_cell){0};
+    }
+    if (!(slot.flags & KYMO_TEXT_IS_THERE))
+        return (struct kymo_record_cell){0};
+    out.kind = KYMO_KIND_TEXT;
+    memcpy(&out.value, &slot, sizeof slot);
+    return out;
+}
+
+uint32_t kymo_mark_put_cells(struct kymo_mark_pen *pen, const struct kymo_mark_cell *cells,
+                             size_t count, uint32_t *at)
+{
+    struct kymo_record_cell out;
+    uint32_t pad = -pen->used & 7u;
+    char *to = take(pen, pad);
+    if (to && pad)
+        memset(to, 0, pad);
+    size_t room = left(pen) / sizeof out;
+    uint32_t n = (uint32_t)(count < room ? count : room);
+    *at = pen->used;
+    to = take(pen, n * (uint32_t)sizeof out);
+    for (uint32_t i = 0; i < n; i++) {
+        out = put_cell(pen, &cells[i]);
+        if (to)
+            memcpy(to + i * sizeof out, &out, sizeof out);
+    }
+    return n;
+}
+
+static struct kymo_text_slot put_list(struct kymo_mark_pen *pen,
+                                      const struct kymo_mark_cells *cells)
+{
+    struct kymo_text_slot slot = {0};
+    if (!cells->data)
+        return slot;
+    slot.len = (uint16_t)kymo_mark_put_cells(pen, cells->data, cells->count, &slot.at);
+    slot.flags = KYMO_TEXT_IS_THERE;
+    if (slot.len < cells->count) {
+        slot.flags |= KYMO_TEXT_IS_CUT;
+        pen->cut++;
+    }
+    return slot;
+}
+
+/* ---- images ---- */
+
+static struct kymo_text_slot put_slot(struct kymo_mark_pen *pen, struct kymo_process *p,
+                                      uint32_t kind, const void *from)
+{
+    union {
+        const char *str;
+        struct kymo_mark_text text;
+        struct kymo_mark_utf16 utf16;
+        struct kymo_mark_cells cells;
+    } as;
+    memcpy(&as, from, kymo_mark_kind_bytes(kind));
+    switch (kind) {
+    case KYMO_KIND_LITERAL:
+        return put_literal(pen, p, as.str);
+    case KYMO_KIND_STR:
+        return put_string(pen, as.str);
+    case KYMO_KIND_TEXT:
+        return kymo_mark_put_text(pen, as.text.data, as.text.len);
+    case KYMO_KIND_UTF16:
+        return put_utf16(pen, &as.utf16);
+    default:
+        return put_list(pen, &as.cells);
+    }
+}
+
+static void put_fields(struct kymo_mark_pen *pen, struct kymo_process *p,
+                       const struct kymo_mark_type *type, const char *from)
+{
+    struct kymo_mark_layout layout = KYMO_MARK_LAYOUT_BEGIN;
+    uint32_t bytes = (type->payload_bytes + 7) & ~7u;
+    char *to = take(pen, bytes);
+    if (to)
+        memset(to, 0, bytes);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        uint32_t kind = kymo_mark_field_at(type, i)->kind;
+        uint32_t at = kymo_mark_layout_next(&layout, kind);
+        if (kymo_mark_kind_is_slot(kind)) {
+            struct kymo_text_slot slot = put_slot(pen, p, kind, from + at);
+            if (to)
+                memcpy(to + at, &slot, sizeof slot);
+        } else if (to) {
+            memcpy(to + at, from + at, kymo_mark_kind_bytes(kind));
+        }
+    }
+}
+
+void kymo_mark_put_payload(struct kymo_mark_pen *pen, struct kymo_process *p,
+                           const struct kymo_mark_site *site, const void *payload)
+{
+    if (!payload)
+        return;
+    if (site->kind == KYMO_SITE_TEXT) {
+        struct kymo_mark_text text;
+        struct kymo_text_slot slot;
+        char *to = take(pen, sizeof slot);
+        memcpy(&text, payload, sizeof text);
+        slot = kymo_mark_put_text(pen, text.data, text.len);
+        if (to)
+            memcpy(to, &slot, sizeof slot);
+    } else if (site->slow & KYMO_MARK_BY_FIELD) {
+        put_fields(pen, p, site->type, payload);
+    } else {
+        char *to = take(pen, site->words * 8);
+        if (to)
+            memcpy(to, payload, (size_t)site->words * 8);
+    }
+}
