@@ -189,6 +189,33 @@ static void stacks_are_named_by_the_time_of_their_samples(void **state)
     kymo_profile_destroy(p);
 }
 
+static void stacks_of_markers_are_named_too(void **state)
+{
+    (void)state;
+    kymo_code_map map = {0};
+    kymo_profile *p = new_profile();
+    add_process(p, 1, 0);
+    add_thread(p, 0, 1, 0);
+    kymo_marker m = {.start_ns = 1 * SECOND,
+                     .end_ns = 10 * SECOND, /* when its record was made */
+                     .category = KYMO_NONE,
+                     .schema = KYMO_NONE,
+                     .stack = add_stack(p, KYMO_NONE, add_frame(p, KYMO_NONE, 0x20010)),
+                     .labels = KYMO_NONE,
+                     .phase = KYMO_MARKER_INTERVAL};
+    ok(kymo_profile_add_marker(p, &m, NULL));
+    m.stack = KYMO_NONE;
+    ok(kymo_profile_add_marker(p, &m, NULL));
+    ok(kymo_profile_finish(p));
+    add(&map, p, 0, 0x20000, 0x100, 5 * SECOND, 0, "made");
+    ok(kymo_code_map_apply(&map, p));
+    check_stack(p, kymo_profile_markers(p, 0).rows[0].stack, "made@:0");
+    assert_int_equal(kymo_profile_markers(p, 0).rows[1].stack, KYMO_NONE);
+    assert_int_equal(kymo_profile_count(p, KYMO_TABLE_STACKS), 1);
+    kymo_code_map_deinit(&map);
+    kymo_profile_destroy(p);
+}
+
 /* V8 maps its built-in code once more; the recorder tells of it when stacks are written already. */
 static void code_that_is_mapped_twice_is_its_modules(void **state)
 {
@@ -255,6 +282,7 @@ int main(void)
         cmocka_unit_test(the_last_entry_wins),
         cmocka_unit_test(impossible_code_is_refused),
         cmocka_unit_test(stacks_are_named_by_the_time_of_their_samples),
+        cmocka_unit_test(stacks_of_markers_are_named_too),
         cmocka_unit_test(code_that_is_mapped_twice_is_its_modules),
         cmocka_unit_test(a_hostile_recording_is_bounded),
     };
