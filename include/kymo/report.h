@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * report.h - sums up a profile: the functions, lines, files, modules, threads or processes that it
- * was spent in, and the tree of calls.
+ * was spent in, the tree of calls, and its markers and counters.
  *
  * Flow:     profile -> [report] -> your program, `kymo report`
  * Threads:  a report has one owner at a time
@@ -85,6 +85,67 @@ KYMO_API const kymo_report_row *kymo_report_rows(const kymo_report *report, size
 KYMO_API const kymo_report_node *kymo_report_nodes(const kymo_report *report, size_t *count);
 /* Every thread of the profile, in the order to show them. */
 KYMO_API const kymo_report_thread *kymo_report_threads(const kymo_report *report, size_t *count);
+
+/* ---- markers and counters ---- */
+
+typedef struct kymo_marker_report kymo_marker_report;
+
+/* What a row of markers stands for. */
+typedef enum kymo_marker_report_by {
+    KYMO_MARKERS_BY_NAME = 0, /* and category */
+    KYMO_MARKERS_BY_CATEGORY,
+    KYMO_MARKERS_BY_TYPE,
+    KYMO_MARKERS_BY_THREAD,
+    KYMO_MARKERS_BY_COUNT
+} kymo_marker_report_by;
+
+/* Of durations: bucket 0 is below 64 ns, bucket i from 2^(i+5) ns up to twice that, the last one
+ * all that is longer. */
+#define KYMO_HISTOGRAM_BUCKETS 32u
+#define KYMO_HISTOGRAM_FIRST_NS 64u
+
+typedef struct kymo_marker_row {
+    const char *name;     /* or type, category "A / B", thread "NAME (TID)" */
+    const char *category; /* by name: "A / B"; else, and where there is none, NULL */
+    uint64_t count;       /* all of them */
+    uint64_t intervals;   /* those of which both ends are known: all that follows is theirs */
+    uint64_t total_ns;
+    uint64_t min_ns;
+    uint64_t p50_ns; /* so many percent are not longer; exact */
+    uint64_t p95_ns;
+    uint64_t max_ns;
+    uint64_t histogram[KYMO_HISTOGRAM_BUCKETS];
+    uint64_t unfinished; /* intervals of which one end is not known */
+    uint64_t lost;   /* not recorded, for want of room; by thread not known: 0, as the next two */
+    uint64_t capped; /* not recorded, above the type's limit */
+    uint64_t cut;    /* texts that were too long */
+} kymo_marker_row;
+
+typedef struct kymo_counter_row {
+    uint32_t counter; /* id in the profile */
+    uint32_t count;   /* values that are known of it */
+    int64_t first;
+    int64_t last;
+    int64_t min;
+    int64_t max;
+    uint64_t operations;
+} kymo_counter_row;
+
+/* profile: finished. KYMO_E_INVALID for an unknown by, or a profile that is not finished;
+ * KYMO_E_NOMEM. */
+KYMO_API kymo_err kymo_marker_report_create(const kymo_profile *profile, kymo_marker_report_by by,
+                                            kymo_marker_report **out);
+/* NULL is allowed. */
+KYMO_API void kymo_marker_report_destroy(kymo_marker_report *report);
+/* Rows from the largest total to the smallest; of equal ones the one with more markers first, then
+ * by name. */
+KYMO_API const kymo_marker_row *kymo_marker_report_rows(const kymo_marker_report *report,
+                                                        size_t *count);
+/* The sum of all rows; its times are those of all intervals. name is "". */
+KYMO_API const kymo_marker_row *kymo_marker_report_all(const kymo_marker_report *report);
+/* Counters that have values, in the order of the profile. */
+KYMO_API const kymo_counter_row *kymo_marker_report_counters(const kymo_marker_report *report,
+                                                             size_t *count);
 
 #ifdef __cplusplus
 }

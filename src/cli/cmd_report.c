@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/report_markers.h"
 #include "cli/report_text.h"
 #include "cli/steps.h"
 #include "recorder/finish.h"
@@ -16,12 +17,15 @@ static const double tree_min_share = 0.005;
 
 struct report_request {
     const char *file;
+    const char *by_word; /* NULL: the first of those that there are */
     kymo_report_by by;
+    kymo_marker_report_by markers_by;
     size_t top;
     int top_given;
     int json;
     int tree;
     int quiet;
+    int markers; /* they are reported, not samples */
     kymo_sample_kind kind;
 };
 
@@ -29,15 +33,36 @@ struct report_request {
 static const char *const keys[] = {"function", "line", "file", "thread", "module", "process"};
 _Static_assert(KYMO_ARRAY_LEN(keys) == KYMO_BY_COUNT, "one word for each key");
 
-static int parse_by(const char *word, kymo_report_by *by)
+/* In the order of kymo_marker_report_by. */
+static const char *const marker_keys[] = {"name", "category", "type", "thread"};
+_Static_assert(KYMO_ARRAY_LEN(marker_keys) == KYMO_MARKERS_BY_COUNT, "one word for each key");
+
+static int find_word(const char *const *words, size_t count, const char *word)
 {
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(keys); i++) {
-        if (strcmp(keys[i], word) == 0) {
-            *by = (kymo_report_by)i;
-            return 1;
-        }
-    }
-    return 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* What rows may stand for depends on what is reported, which may come later on the line. */
+static int parse_by(struct report_request *request)
+{
+    const char *word = request->by_word;
+    if (!word)
+        return -1;
+    int at = request->markers ? find_word(marker_keys, KYMO_ARRAY_LEN(marker_keys), word)
+                              : find_word(keys, KYMO_ARRAY_LEN(keys), word);
+    if (at < 0)
+        return kymo_usage_error(KYMO_IN_REPORT, "--by: '%.40s' is unknown; it takes %s", word,
+                                request->markers
+                                    ? "name, category, type or thread"
+                                    : "function, line, file, thread, module or process");
+    if (request->markers)
+        request->markers_by = (kymo_marker_report_by)at;
+    else
+        request->by = (kymo_report_by)at;
+    return -1;
 }
 
 /* Returns -1 to go on, else an exit status. */
@@ -72,15 +97,14 @@ static int parse(int argc, char **argv, struct report_request *request)
             request->quiet = 1;
             break;
         case KYMO_SWITCH_MODE:
-            if (!kymo_mode_parse(arg.value, &request->kind))
-                return kymo_usage_error(KYMO_IN_REPORT, KYMO_MODE_UNKNOWN, arg.value);
+            request->markers = strcmp(arg.value, "markers") == 0;
+            if (!request->markers && !kymo_mode_parse(arg.value, &request->kind))
+                return kymo_usage_error(KYMO_IN_REPORT,
+                                        "--mode: '%.40s' is unknown; it takes cpu, wall or markers",
+                                        arg.value);
             break;
         case KYMO_SWITCH_BY:
-            if (!parse_by(arg.value, &request->by))
-                return kymo_usage_error(KYMO_IN_REPORT,
-                                        "--by: '%.40s' is unknown; it takes function, line, file, "
-                                        "thread, module or process",
-                                        arg.value);
+            request->by_word = arg.value;
             break;
         case KYMO_SWITCH_TOP:
             if (kymo_parse_u64(arg.value, strlen(arg.value), &top) != KYMO_OK || top > 1000000000)
@@ -95,6 +119,11 @@ static int parse(int argc, char **argv, struct report_request *request)
     }
     if (!request->file)
         return kymo_usage_error(KYMO_IN_REPORT, "which recording? name a .kymo file");
+    int status = parse_by(request);
+    if (status >= 0)
+        return status;
+    if (request->tree && request->markers)
+        return kymo_usage_error(KYMO_IN_REPORT, "markers have no tree: --tree goes without them");
     if (request->tree && (request->by == KYMO_BY_THREAD || request->by == KYMO_BY_PROCESS))
         return kymo_usage_error(KYMO_IN_REPORT,
                                 "%s do not call each other: --tree goes with --by function, line, "
@@ -104,34 +133,40 @@ static int parse(int argc, char **argv, struct report_request *request)
     return -1;
 }
 
-static void print_text(const struct report_request *request, const kymo_profile *profile,
-                       const kymo_report *report)
+static void print_head(const kymo_terminal *t, const kymo_profile *profile)
 {
-    kymo_terminal t = kymo_terminal_of(stdout);
     const kymo_meta *meta = kymo_profile_meta(profile);
     char cpu[32];
     char elapsed[32];
     uint64_t end_ns = meta->end_ns > meta->origin_monotonic_ns ? meta->end_ns : 0;
-    fputs("recorded: ", t.to);
+    fputs("recorded: ", t->to);
     for (uint32_t i = 0; i < meta->argc; i++) {
         if (i)
-            fputc(' ', t.to);
-        kymo_terminal_print(&t, meta->argv[i], 0, KYMO_CUT_END, 0);
+            fputc(' ', t->to);
+        kymo_terminal_print(t, meta->argv[i], 0, KYMO_CUT_END, 0);
     }
-    fprintf(t.to, "\n          %s of CPU time",
+    fprintf(t->to, "\n          %s of CPU time",
             kymo_format_duration(cpu, kymo_profile_cpu_ns(profile)));
     if (end_ns)
-        fprintf(t.to, " in %s", kymo_format_duration(elapsed, end_ns - meta->origin_monotonic_ns));
+        fprintf(t->to, " in %s", kymo_format_duration(elapsed, end_ns - meta->origin_monotonic_ns));
     uint32_t processes = kymo_profile_count(profile, KYMO_TABLE_PROCESSES);
     uint32_t threads = kymo_profile_count(profile, KYMO_TABLE_THREADS);
     if (processes > 1)
-        fprintf(t.to, ", %u processes", processes);
-    fprintf(t.to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
-    kymo_report_print_quality(&t, profile);
+        fprintf(t->to, ", %u processes", processes);
+    fprintf(t->to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
+    kymo_report_print_quality(t, profile);
+}
+
+static void print_text(const struct report_request *request, const kymo_profile *profile,
+                       const kymo_report *report)
+{
+    kymo_terminal t = kymo_terminal_of(stdout);
+    char total[32];
+    print_head(&t, profile);
     kymo_report_print_few(&t, profile, "warning: ");
     if (request->kind == KYMO_SAMPLE_WALL)
         fprintf(t.to, "below:    %s of wall time, the threads' added up\n",
-                kymo_format_duration(cpu, kymo_report_total(report)));
+                kymo_format_duration(total, kymo_report_total(report)));
     if (request->by == KYMO_BY_FUNCTION)
         kymo_report_print_unnamed(&t, report, "note:    ");
     fputc('\n', t.to);
@@ -142,6 +177,62 @@ static void print_text(const struct report_request *request, const kymo_profile 
         kymo_report_print_threads(&t, profile, report, request->top);
     else
         kymo_report_print_table(&t, report, request->by, request->top, " (--top 0 shows all)");
+}
+
+static kymo_err report_samples(const struct report_request *request, const kymo_profile *profile)
+{
+    kymo_report *report = NULL;
+    kymo_report_options options = {
+        .size = sizeof options, .by = request->by, .kind = request->kind};
+    kymo_err err = kymo_report_create(profile, &options, &report);
+    if (err == KYMO_OK && request->json) {
+        kymo_sink sink = kymo_stdout_sink();
+        err = kymo_report_write_json(profile, report, keys[request->by],
+                                     kymo_mode_name(request->kind),
+                                     request->top_given ? request->top : 0, request->tree, &sink);
+    } else if (err == KYMO_OK) {
+        print_text(request, profile, report);
+    }
+    kymo_report_destroy(report);
+    return err;
+}
+
+static void print_markers(const struct report_request *request, const kymo_profile *profile,
+                          const kymo_marker_report *markers)
+{
+    kymo_terminal t = kymo_terminal_of(stdout);
+    print_head(&t, profile);
+    kymo_report_print_marker_totals(&t, markers);
+    fputc('\n', t.to);
+    kymo_report_print_markers(&t, markers, marker_keys[request->markers_by], request->top);
+    kymo_report_print_counters(&t, profile, markers);
+}
+
+static kymo_err write_markers_json(const struct report_request *request,
+                                   const kymo_profile *profile, const kymo_marker_report *markers)
+{
+    kymo_report *report = NULL;
+    kymo_report_options options = {.size = sizeof options, .by = KYMO_BY_THREAD};
+    kymo_sink sink = kymo_stdout_sink();
+    kymo_err err = kymo_report_create(profile, &options, &report);
+    if (err == KYMO_OK)
+        err = kymo_report_write_markers_json(profile, report, markers,
+                                             marker_keys[request->markers_by],
+                                             request->top_given ? request->top : 0, &sink);
+    kymo_report_destroy(report);
+    return err;
+}
+
+static kymo_err report_markers(const struct report_request *request, const kymo_profile *profile)
+{
+    kymo_marker_report *markers = NULL;
+    kymo_err err = kymo_marker_report_create(profile, request->markers_by, &markers);
+    if (err == KYMO_OK && request->json)
+        err = write_markers_json(request, profile, markers);
+    else if (err == KYMO_OK)
+        print_markers(request, profile, markers);
+    kymo_marker_report_destroy(markers);
+    return err;
 }
 
 int kymo_cmd_report(int argc, char **argv)
@@ -156,26 +247,17 @@ int kymo_cmd_report(int argc, char **argv)
     if (status != KYMO_EXIT_OK)
         return status;
 
-    if (request.kind == KYMO_SAMPLE_WALL && !kymo_profile_meta(profile)->wall_period_ns) {
+    if (request.kind == KYMO_SAMPLE_WALL && !request.markers &&
+        !kymo_profile_meta(profile)->wall_period_ns) {
         fprintf(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n", request.file);
         kymo_profile_destroy(profile);
         return KYMO_EXIT_FAILED;
     }
 
-    kymo_report *report = NULL;
-    kymo_report_options options = {.size = sizeof options, .by = request.by, .kind = request.kind};
-    kymo_err err = kymo_report_create(profile, &options, &report);
-    if (err == KYMO_OK && request.json) {
-        kymo_sink sink = kymo_stdout_sink();
-        err =
-            kymo_report_write_json(profile, report, keys[request.by], kymo_mode_name(request.kind),
-                                   request.top_given ? request.top : 0, request.tree, &sink);
-    } else if (err == KYMO_OK) {
-        print_text(&request, profile, report);
-    }
+    kymo_err err =
+        request.markers ? report_markers(&request, profile) : report_samples(&request, profile);
     if (err != KYMO_OK)
         fprintf(stderr, "kymo: %s: %s\n", request.file, kymo_err_text(err));
-    kymo_report_destroy(report);
     kymo_profile_destroy(profile);
     int flushed = kymo_flush_output();
     return err != KYMO_OK ? KYMO_EXIT_FAILED : flushed;

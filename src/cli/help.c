@@ -48,6 +48,7 @@ const kymo_command kymo_commands[] = {
         .examples = "  kymo report run.kymo\n"
                     "  kymo report run.kymo --by thread\n"
                     "  kymo report run.kymo --tree --top 40\n"
+                    "  kymo report run.kymo --mode markers\n"
                     "  kymo report run.kymo --json | jq .quality\n",
         .run = kymo_cmd_report,
     },

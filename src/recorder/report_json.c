@@ -184,15 +184,10 @@ static uint64_t duration_ns(const kymo_profile *profile)
     return end_ns > meta->origin_monotonic_ns ? end_ns - meta->origin_monotonic_ns : 0;
 }
 
-kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
-                                const char *by, const char *mode, size_t top, int with_tree,
-                                kymo_sink *sink)
+void kymo_report_json_head(kymo_json *j, const kymo_profile *profile, const kymo_report *report,
+                           const char *by, const char *mode)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
-    kymo_json *j = malloc(sizeof *j);
-    if (!j)
-        return KYMO_E_NOMEM;
-    kymo_json_init(j, sink);
     kymo_json_begin_object(j);
     kymo_json_key_u64(j, "format", 1);
     key_command(j, meta->argc, meta->argv);
@@ -202,6 +197,17 @@ kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *
     write_threads(j, profile, report);
     kymo_json_key_cstr(j, "mode", mode);
     kymo_json_key_cstr(j, "by", by);
+}
+
+kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
+                                const char *by, const char *mode, size_t top, int with_tree,
+                                kymo_sink *sink)
+{
+    kymo_json *j = malloc(sizeof *j);
+    if (!j)
+        return KYMO_E_NOMEM;
+    kymo_json_init(j, sink);
+    kymo_report_json_head(j, profile, report, by, mode);
     write_functions(j, report, top);
     if (with_tree)
         write_tree(j, report, top);

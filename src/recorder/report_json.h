@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
+#include "encode/json.h"
 #include "kymo/report.h"
 
 /* Writes the object and a newline. by and mode: the words for what the rows stand for and for what
@@ -23,5 +24,16 @@ KYMO_NODISCARD
 kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
                                 const char *by, const char *mode, size_t top, int with_tree,
                                 kymo_sink *sink);
+
+/* The same of --mode markers: "markers", "counters" and "dropped" instead of "functions". report:
+ * for "threads". */
+KYMO_NODISCARD
+kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_report *report,
+                                        const kymo_marker_report *markers, const char *by,
+                                        size_t top, kymo_sink *sink);
+
+/* What both begin with: the object's brace, and its fields up to "by". */
+void kymo_report_json_head(kymo_json *json, const kymo_profile *profile, const kymo_report *report,
+                           const char *by, const char *mode);
 
 #endif
