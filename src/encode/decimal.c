@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encode/decimal.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A profile has four numbers for each sample, and printf takes 100 ns for one of them; this takes a
@@ -57,4 +59,23 @@ char *kymo_decimal_fixed(char *out, uint64_t value, unsigned digits)
         rest /= 10;
     }
     return out + digits + 1;
+}
+
+char *kymo_decimal_f64(char *out, double value)
+{
+    char text[64];
+    int len = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        len = snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    /* What is no part of a number is the locale's point, whose bytes follow a digit. */
+    for (int i = 0; i < len; i++) {
+        if (strchr("+-0123456789e", text[i]))
+            *out++ = text[i];
+        else if (out[-1] != '.')
+            *out++ = '.';
+    }
+    return out;
 }

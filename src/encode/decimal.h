@@ -20,6 +20,8 @@ char *kymo_decimal_i64(char *out, int64_t value);
 /* value / 10^digits (digits 0 to 18) without trailing zeros: (1500000, 6) is "1.5", (2000000, 6) is
  * "2". */
 char *kymo_decimal_fixed(char *out, uint64_t value, unsigned digits);
+/* The shortest text that is read back as this number, which must be finite. */
+char *kymo_decimal_f64(char *out, double value);
 /* Nanoseconds as milliseconds; every nanosecond is kept. */
 static inline char *kymo_decimal_ms(char *out, uint64_t ns)
 {

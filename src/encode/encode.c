@@ -78,11 +78,29 @@ kymo_err kymo_encoder_nomem(kymo_encoder *encoder)
     return kymo_error_set(encoder->detail, KYMO_E_NOMEM, 0, "out of memory");
 }
 
+/* Where meta does not say when the recording ended, the last marker or count does. Where it does,
+ * a marker that says it ends next year does not make the rest too small to be seen. */
+static uint64_t end_of_marks(const kymo_profile *profile)
+{
+    uint64_t end = 0;
+    for (uint32_t t = 0; t < profile->threads.len; t++) {
+        kymo_markers markers = kymo_profile_markers(profile, t);
+        for (size_t i = 0; i < markers.count; i++)
+            end = markers.rows[i].end_ns > end ? markers.rows[i].end_ns : end;
+    }
+    for (uint32_t c = 0; c < kymo_profile_count(profile, KYMO_TABLE_COUNTERS); c++) {
+        kymo_counts counts = kymo_profile_counts(profile, c);
+        if (counts.count && counts.time_ns[counts.count - 1] > end)
+            end = counts.time_ns[counts.count - 1];
+    }
+    return end;
+}
+
 void kymo_encoder_range(const kymo_profile *profile, uint64_t *start_ns, uint64_t *end_ns)
 {
     const kymo_meta *meta = &profile->meta;
     uint64_t start = kymo_since_origin(profile, meta->start_ns);
-    uint64_t end = kymo_since_origin(profile, meta->end_ns);
+    uint64_t end = kymo_since_origin(profile, meta->end_ns ? meta->end_ns : end_of_marks(profile));
     for (size_t i = 0; i < profile->samples.len; i++) {
         const kymo_sample_columns *s = &profile->samples.data[i];
         if (s->count == 0)

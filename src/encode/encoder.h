@@ -50,8 +50,8 @@ static inline uint64_t kymo_since_origin(const kymo_profile *profile, uint64_t t
     return time_ns > origin ? time_ns - origin : 0;
 }
 
-/* The span of the recording, since the profile's zero: what meta says, and in any case all samples.
- */
+/* The span of the recording, since the profile's zero: what meta says, and in any case all samples;
+ * where meta says no end, all markers and counts, too. */
 void kymo_encoder_range(const kymo_profile *profile, uint64_t *start_ns, uint64_t *end_ns);
 /* Whether any sample is of wall time. */
 int kymo_encoder_has_wall(const kymo_profile *profile);

@@ -3,8 +3,9 @@
  * firefox.c - the processed profile of the Firefox Profiler, version 66.
  *
  * The format is columns of JSON, so a table is written in as many passes as it has columns. What
- * the columns refer to each other by is numbered before (firefox_numbers.c); then come meta, libs,
- * the tables that all threads share, and the threads, in that order. The silent failures of the
+ * the columns refer to each other by is numbered before (firefox_numbers.c, firefox_fields.c,
+ * firefox_tracks.c); then come meta, libs, counters, the tables that all threads share, and the
+ * threads, in that order. The silent failures of the
  * front-end are listed in doc/encodings.md and looked for by tools/check-profile.
  */
 #include "encode/firefox.h"
@@ -14,15 +15,21 @@
 static kymo_err write_all(kymo_firefox *w)
 {
     KYMO_TRY(kymo_firefox_number(w));
+    KYMO_TRY(kymo_firefox_look_at_markers(w));
+    KYMO_TRY(kymo_firefox_number_categories(w));
+    KYMO_TRY(kymo_firefox_number_tracks(w));
     kymo_encoder_range(w->p, &w->start_ns, &w->end_ns);
     kymo_json_begin_object(w->json);
     kymo_firefox_meta(w);
     kymo_firefox_libs(w);
+    KYMO_TRY(kymo_firefox_counters(w));
     KYMO_TRY(kymo_firefox_shared(w));
     kymo_json_key(w->json, "threads");
     kymo_json_begin_array(w->json);
     for (size_t i = 0; i < w->p->thread_order.len; i++)
         KYMO_TRY(kymo_firefox_thread(w, w->p->thread_order.data[i]));
+    for (uint32_t i = 0; i < w->marks.tracks.len; i++)
+        KYMO_TRY(kymo_firefox_track_thread(w, i));
     kymo_json_end_array(w->json);
     kymo_json_end_object(w->json);
     return kymo_json_finish(w->json);
@@ -43,7 +50,8 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
                       .thread_weight = calloc(p->threads.len + 1, sizeof(uint64_t)),
                       .lacks_stacks = kymo_encoder_lacks_stacks(p)};
     kymo_err err = KYMO_E_NOMEM;
-    encoder->total = 4 * p->sample_count + 2 * p->stack_frame.len + 7 * p->frames.len;
+    encoder->total = 4 * p->sample_count + 2 * p->stack_frame.len + 7 * p->frames.len +
+                     7ull * kymo_profile_count(p, KYMO_TABLE_MARKERS);
     if (w.json && w.lib_of && w.function_of && w.frame_same && w.frame_first && w.stack_last &&
         w.pid_turn && w.thread_weight) {
         kymo_json_init(w.json, encoder->sink);
@@ -57,5 +65,6 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
     free(w.stack_last);
     free(w.pid_turn);
     free(w.thread_weight);
+    kymo_firefox_marks_deinit(&w.marks);
     return err;
 }

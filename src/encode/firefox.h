@@ -3,8 +3,9 @@
  * firefox.h - the parts of the Firefox format, and the numbers by which they refer to each other.
  *
  * Layer:    encode; above profile
- * Flow:     firefox_numbers.c -> [firefox] -> firefox_meta.c, firefox_libs.c, firefox_shared.c,
- *           firefox_threads.c -> firefox_samples.c
+ * Flow:     firefox_numbers.c, firefox_fields.c, firefox_tracks.c -> [firefox] ->
+ *           firefox_meta.c (firefox_schemas.c, firefox_extra.c), firefox_libs.c, firefox_shared.c,
+ *           firefox_threads.c -> firefox_samples.c, firefox_markers.c; firefox_counters.c
  * Threads:  one owner at a time
  * Memory:   owned by firefox.c
  * Signals:  not for handlers
@@ -13,6 +14,7 @@
 #define KYMO_ENCODE_FIREFOX_H
 
 #include "encode/encoder.h"
+#include "encode/firefox_marks.h"
 #include "encode/json.h"
 
 typedef struct kymo_firefox {
@@ -35,6 +37,7 @@ typedef struct kymo_firefox {
     uint32_t *pid_turn;      /* by process: how many images had its pid before */
     uint64_t *thread_weight; /* by thread: CPU time */
     int has_cpu;             /* there are CPU samples */
+    kymo_firefox_marks marks;
 } kymo_firefox;
 
 static inline uint32_t kymo_firefox_frame_file(const kymo_profile *p, const kymo_frame *f)
@@ -63,15 +66,20 @@ kymo_err kymo_firefox_number(kymo_firefox *w);
  * one can be stopped on the way, too. */
 /* firefox_meta.c */
 void kymo_firefox_meta(kymo_firefox *w);
+/* firefox_extra.c */
+void kymo_firefox_extra(kymo_firefox *w);
 /* firefox_libs.c */
 void kymo_firefox_libs(kymo_firefox *w);
 /* firefox_shared.c */
 KYMO_NODISCARD
 kymo_err kymo_firefox_shared(kymo_firefox *w);
 
-/* firefox_threads.c: an element of "threads". */
+/* firefox_threads.c: an element of "threads"; the track is one of w->marks.tracks. */
 KYMO_NODISCARD
 kymo_err kymo_firefox_thread(kymo_firefox *w, uint32_t thread);
+KYMO_NODISCARD
+kymo_err kymo_firefox_track_thread(kymo_firefox *w, uint32_t track);
+void kymo_firefox_key_pid(kymo_firefox *w, uint32_t process);
 /* firefox_samples.c: the key of a thread. */
 KYMO_NODISCARD
 kymo_err kymo_firefox_samples(kymo_firefox *w, uint32_t thread);

@@ -2,7 +2,6 @@
 #include "base/str.h"
 #include "encode/firefox.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,130 +12,7 @@ enum { PROCESSED_VERSION = 66, GECKO_VERSION = 24 };
 
 /* With more tracks than this, the viewer takes seconds to open; the others can be switched on in
  * it. */
-enum { VISIBLE_THREADS_MAX = 40 };
-
-/* In the order of kymo_category, without AUTO. The viewer's default is the first grey one. */
-static const struct {
-    const char *name;
-    const char *color;
-} categories[KYMO_CATEGORY_COUNT - 1] = {
-    [KYMO_CATEGORY_OTHER - 1] = {"Other", "grey"},
-    [KYMO_CATEGORY_PROGRAM - 1] = {"Program", "green"},
-    [KYMO_CATEGORY_LIBRARY - 1] = {"Library", "blue"},
-    [KYMO_CATEGORY_LIBC - 1] = {"C library", "lightblue"},
-    [KYMO_CATEGORY_GENERATED - 1] = {"Generated code", "purple"},
-    [KYMO_CATEGORY_KERNEL - 1] = {"Kernel", "orange"},
-    [KYMO_CATEGORY_WAITING - 1] = {"Waiting", "transparent"}, /* drawn as idle */
-    [KYMO_CATEGORY_JIT - 1] = {"JIT", "yellow"},
-};
-
-static void write_categories(kymo_json *j)
-{
-    kymo_json_key(j, "categories");
-    kymo_json_begin_array(j);
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(categories); i++) {
-        kymo_json_begin_object(j);
-        kymo_json_key_cstr(j, "name", categories[i].name);
-        kymo_json_key_cstr(j, "color", categories[i].color);
-        kymo_json_key(j, "subcategories");
-        kymo_json_begin_array(j);
-        kymo_json_cstr(j, "Other");
-        kymo_json_end_array(j);
-        kymo_json_end_object(j);
-    }
-    kymo_json_end_array(j);
-}
-
-/* ---- "extra": shown under Profile Info ---- */
-
-static void begin_entry(kymo_json *j, const char *label, const char *format)
-{
-    kymo_json_begin_object(j);
-    kymo_json_key_cstr(j, "label", label);
-    kymo_json_key_cstr(j, "format", format);
-    kymo_json_key(j, "value");
-}
-
-static void text_entry(kymo_json *j, const char *label, const char *text)
-{
-    if (!text || !*text)
-        return;
-    begin_entry(j, label, "string");
-    kymo_json_cstr(j, text);
-    kymo_json_end_object(j);
-}
-
-static void count_entry(kymo_json *j, const char *label, uint64_t count)
-{
-    begin_entry(j, label, "integer");
-    kymo_json_u64(j, count);
-    kymo_json_end_object(j);
-}
-
-static void time_entry(kymo_json *j, const char *label, uint64_t ns)
-{
-    begin_entry(j, label, "duration");
-    kymo_json_ms(j, ns);
-    kymo_json_end_object(j);
-}
-
-static void ratio_entry(kymo_json *j, const char *label, double ratio)
-{
-    if (isnan(ratio))
-        return;
-    double bounded = ratio < 0 ? 0 : ratio > 1000 ? 1000 : ratio;
-    begin_entry(j, label, "percentage");
-    kymo_json_fixed(j, (uint64_t)(bounded * 1e6 + 0.5), 6);
-    kymo_json_end_object(j);
-}
-
-static void begin_section(kymo_json *j, const char *label)
-{
-    kymo_json_begin_object(j);
-    kymo_json_key_cstr(j, "label", label);
-    kymo_json_key(j, "entries");
-    kymo_json_begin_array(j);
-}
-
-static void end_section(kymo_json *j)
-{
-    kymo_json_end_array(j);
-    kymo_json_end_object(j);
-}
-
-static void write_extra(kymo_json *j, const kymo_meta *meta, const kymo_quality *q)
-{
-    char text[64];
-    kymo_json_key(j, "extra");
-    kymo_json_begin_array(j);
-    begin_section(j, "Recording");
-    snprintf(text, sizeof text, "kymo %.50s", meta->version ? meta->version : "");
-    text_entry(j, "Recorded by", text);
-    text_entry(j, "Engine", meta->engine);
-    text_entry(j, "Host", meta->hostname);
-    text_entry(j, "System", meta->os);
-    text_entry(j, "Kernel", meta->kernel);
-    end_section(j);
-    begin_section(j, "Quality");
-    count_entry(j, "Samples", q->samples);
-    ratio_entry(j, "Weights of CPU time", q->achieved);
-    ratio_entry(j, "Distinct samples of those asked for", q->sampled_rate);
-    if (meta->wall_period_ns)
-        ratio_entry(j, "Wall time accounted for", q->wall_achieved);
-    ratio_entry(j, "Complete stacks", q->stacks_complete);
-    ratio_entry(j, "Symbolized frames", q->frames_symbolized);
-    time_entry(j, "CPU time not sampled", q->cpu_unsampled_ns);
-    count_entry(j, "System calls disturbed", q->disturbed);
-    time_entry(j, "Time in handlers", q->handler_ns);
-    for (uint32_t i = 0; i < q->lost_count; i++) {
-        char label[96];
-        size_t len = kymo_utf8_copy(text, sizeof text, q->lost[i].kind, strlen(q->lost[i].kind));
-        snprintf(label, sizeof label, "Lost: %.*s", (int)len, text);
-        count_entry(j, label, q->lost[i].count);
-    }
-    end_section(j);
-    kymo_json_end_array(j);
-}
+enum { VISIBLE_THREADS_MAX = 40, VISIBLE_TRACKS_MAX = 20 };
 
 /* ---- threads to show first ---- */
 
@@ -184,6 +60,8 @@ static void write_visible_threads(kymo_firefox *w)
     kymo_json_begin_array(j);
     for (size_t i = 0; i < count; i++)
         kymo_json_u64(j, list[i]);
+    for (size_t i = 0; i < w->marks.tracks.len && i < VISIBLE_TRACKS_MAX; i++)
+        kymo_json_u64(j, w->p->thread_order.len + i);
     kymo_json_end_array(j);
     free(list);
 }
@@ -279,11 +157,9 @@ void kymo_firefox_meta(kymo_firefox *w)
     write_arguments(j, meta);
     write_system(j, meta);
     write_sample_units(j);
-    write_categories(j);
-    kymo_json_key(j, "markerSchema");
-    kymo_json_begin_array(j);
-    kymo_json_end_array(j);
+    kymo_firefox_categories(w);
+    kymo_firefox_schemas(w);
     write_visible_threads(w);
-    write_extra(j, meta, &w->p->quality);
+    kymo_firefox_extra(w);
     kymo_json_end_object(j);
 }

@@ -11,7 +11,7 @@
 
 /* ---- small tables ---- */
 
-/* All strings of the profile under their own numbers, then the made-up names. */
+/* All strings of the profile under their own numbers, then the made-up names, then ids of flows. */
 static void write_strings(kymo_firefox *w)
 {
     char text[KYMO_STRING_MAX + 32];
@@ -23,6 +23,7 @@ static void write_strings(kymo_firefox *w)
             kymo_json_cstr(w->json, kymo_profile_frame_label(w->p, i, text, sizeof text));
     if (w->lacks_stacks)
         kymo_json_cstr(w->json, KYMO_NO_STACK_NAME);
+    kymo_firefox_put_flows(w);
     kymo_json_end_array(w->json);
 }
 

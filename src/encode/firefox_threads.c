@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_threads.c - a thread: whose it is, when it lived, and what it has rows of.
+ * firefox_threads.c - a thread: whose it is, when it lived, and what it has rows of. A track of the
+ * program's own is written as one, too.
  */
 #include "encode/firefox.h"
 
@@ -8,16 +9,6 @@
 
 #include "encode/decimal.h"
 #include "encode/json_table.h"
-
-static void write_no_markers(kymo_json *j)
-{
-    static const char *const columns[] = {"data",    "name",  "startTime",
-                                          "endTime", "phase", "category"};
-    kymo_json_begin_table(j, "markers");
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(columns); i++)
-        kymo_json_constant_column(j, columns[i], "null", 0);
-    kymo_json_end_table(j, 0);
-}
 
 static void key_time(kymo_firefox *w, const char *key, uint64_t time_ns)
 {
@@ -35,7 +26,7 @@ static void key_end_time(kymo_firefox *w, const char *key, uint64_t time_ns)
     }
 }
 
-static void key_pid(kymo_firefox *w, uint32_t process)
+void kymo_firefox_key_pid(kymo_firefox *w, uint32_t process)
 {
     char text[2 * KYMO_DECIMAL_MAX];
     char *end = kymo_decimal_i64(text, w->p->processes.data[process].pid);
@@ -72,30 +63,63 @@ static void key_process_name(kymo_firefox *w, const kymo_process *process)
     kymo_json_string(w->json, text, len);
 }
 
-kymo_err kymo_firefox_thread(kymo_firefox *w, uint32_t thread)
+/* What all threads of a process have; start and end are the thread's own. */
+static void begin_thread(kymo_firefox *w, uint32_t process, const char *name, uint64_t start_ns,
+                         uint64_t end_ns, int is_main)
 {
     kymo_json *j = w->json;
-    const kymo_thread *t = &w->p->threads.data[thread];
-    const kymo_process *process = &w->p->processes.data[t->process];
+    const kymo_process *p = &w->p->processes.data[process];
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "processType", "default");
-    key_time(w, "processStartupTime", process->start_ns);
-    key_end_time(w, "processShutdownTime", process->end_ns);
-    key_time(w, "registerTime", t->start_ns);
-    key_end_time(w, "unregisterTime", t->end_ns);
+    key_time(w, "processStartupTime", p->start_ns);
+    key_end_time(w, "processShutdownTime", p->end_ns);
+    key_time(w, "registerTime", start_ns);
+    key_end_time(w, "unregisterTime", end_ns);
     kymo_json_begin_column(j, "pausedRanges");
     kymo_json_end_array(j);
-    kymo_json_key_cstr(j, "name", t->name);
-    key_process_name(w, process);
+    kymo_json_key_cstr(j, "name", name);
+    key_process_name(w, p);
     kymo_json_key(j, "isMainThread");
-    kymo_json_bool(j, t->is_main != 0);
+    kymo_json_bool(j, is_main);
     kymo_json_key(j, "showMarkersInTimeline");
     kymo_json_bool(j, 1);
-    key_pid(w, t->process);
+    kymo_firefox_key_pid(w, process);
     kymo_json_key(j, "tid");
-    kymo_json_i64(j, t->tid);
+}
+
+kymo_err kymo_firefox_thread(kymo_firefox *w, uint32_t thread)
+{
+    const kymo_thread *t = &w->p->threads.data[thread];
+    begin_thread(w, t->process, t->name, t->start_ns, t->end_ns, t->is_main != 0);
+    kymo_json_i64(w->json, t->tid);
     KYMO_TRY(kymo_firefox_samples(w, thread));
-    write_no_markers(j);
-    kymo_json_end_object(j);
-    return j->err;
+    KYMO_TRY(kymo_firefox_thread_markers(w, thread));
+    kymo_json_end_object(w->json);
+    return w->json->err;
+}
+
+static void write_no_samples(kymo_json *j)
+{
+    static const char *const columns[] = {"stack", "timeDeltas", "weight", "threadCPUDelta"};
+    kymo_json_begin_table(j, "samples");
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(columns); i++)
+        kymo_json_constant_column(j, columns[i], "null", 0);
+    kymo_json_key_cstr(j, "weightType", "tracing-ms");
+    kymo_json_end_table(j, 0);
+}
+
+kymo_err kymo_firefox_track_thread(kymo_firefox *w, uint32_t track)
+{
+    const kymo_firefox_track *t = &w->marks.tracks.data[track];
+    const kymo_firefox_tracked *first = &w->marks.tracked.data[t->first];
+    const kymo_process *p = &w->p->processes.data[first->process];
+    char tid[sizeof "track:" + KYMO_DECIMAL_MAX] = "track:";
+    begin_thread(w, first->process, kymo_profile_string(w->p, first->track), p->start_ns, p->end_ns,
+                 0);
+    char *end = kymo_decimal_u64(tid + strlen(tid), (uint64_t)track + 1);
+    kymo_json_string(w->json, tid, (size_t)(end - tid));
+    write_no_samples(w->json);
+    KYMO_TRY(kymo_firefox_track_markers(w, t));
+    kymo_json_end_object(w->json);
+    return w->json->err;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encode/json.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "encode/decimal.h"
@@ -96,6 +97,13 @@ void kymo_json_key(kymo_json *json, const char *name)
     json->needs_comma = 0;
 }
 
+void kymo_json_string_was_key(kymo_json *json)
+{
+    *room(json, 1) = ':';
+    json->len++;
+    json->needs_comma = 0;
+}
+
 void kymo_json_null(kymo_json *json)
 {
     put_value(json, "null", 4);
@@ -121,10 +129,29 @@ void kymo_json_i64(kymo_json *json, int64_t value)
     json->len += (size_t)(kymo_decimal_i64(p, value) - p);
 }
 
+void kymo_json_f64(kymo_json *json, double value)
+{
+    if (!isfinite(value)) {
+        kymo_json_null(json);
+        return;
+    }
+    char *p = value_room(json, KYMO_DECIMAL_MAX);
+    json->len += (size_t)(kymo_decimal_f64(p, value) - p);
+}
+
 void kymo_json_fixed(kymo_json *json, uint64_t value, unsigned digits)
 {
     char *p = value_room(json, KYMO_DECIMAL_MAX);
     json->len += (size_t)(kymo_decimal_fixed(p, value, digits) - p);
+}
+
+void kymo_json_signed_fixed(kymo_json *json, int is_negative, uint64_t value, unsigned digits)
+{
+    char *p = value_room(json, KYMO_DECIMAL_MAX + 1);
+    char *end = p;
+    if (is_negative && value)
+        *end++ = '-';
+    json->len += (size_t)(kymo_decimal_fixed(end, value, digits) - p);
 }
 
 void kymo_json_ms(kymo_json *json, uint64_t ns)

@@ -38,14 +38,19 @@ void kymo_json_begin_array(kymo_json *json);
 void kymo_json_end_array(kymo_json *json);
 /* The name of the next value; a literal that needs no escapes. */
 void kymo_json_key(kymo_json *json, const char *name);
+/* The string before was such a name: for names of any text. */
+void kymo_json_string_was_key(kymo_json *json);
 
 void kymo_json_null(kymo_json *json);
 void kymo_json_bool(kymo_json *json, int value);
 void kymo_json_u64(kymo_json *json, uint64_t value);
 void kymo_json_i64(kymo_json *json, int64_t value);
+/* null for what is not finite, since JSON has no word for it. */
+void kymo_json_f64(kymo_json *json, double value);
 void kymo_json_ms(kymo_json *json, uint64_t ns);
 /* value / 10^digits */
 void kymo_json_fixed(kymo_json *json, uint64_t value, unsigned digits);
+void kymo_json_signed_fixed(kymo_json *json, int is_negative, uint64_t value, unsigned digits);
 void kymo_json_string(kymo_json *json, const char *text, size_t len);
 void kymo_json_cstr(kymo_json *json, const char *text);
 /* One string out of several calls. */

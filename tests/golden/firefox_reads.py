@@ -34,6 +34,8 @@ def main():
         try:
             load(command, path, env)
             look(query)
+            look_at_markers(query)
+            look_at_counters(query)
         finally:
             subprocess.run([*command, "stop", "--all"], env=env, capture_output=True, check=False)
     return 0
@@ -60,7 +62,7 @@ def same(value, expected, what):
 
 def look(query):
     info = query("profile", "info")
-    same(info["threadCount"], 6, "threads")
+    same(info["threadCount"], 8, "threads, and tracks, which are such")
     same([(p["pid"], p["name"]) for p in info["processes"]], [("100", "prog --name café \ufffd a\nb"), ("200", "child"), ("200.1", "child")],
          "processes")
     # The tracks' CPU time, from threadCPUDelta: all of it, also that of each thread's first sample.
@@ -83,6 +85,58 @@ def look(query):
     same(functions["Thing::Thing()"]["selfSamples"], 2.499999, "two clones as one function")
     same(functions["[no stack]"]["selfSamples"], 0.25, "samples without a stack")
     same(functions["libwork.so.1+0x1fff"]["selfSamples"], 1, "a frame without a name")
+
+
+def fields(query, marker):
+    """What the front-end shows in a marker's tooltip: by key, formatted."""
+    info = query("marker", "info", marker["handle"])
+    return {f["key"]: f["formattedValue"] for f in info["fields"]}, info
+
+
+def markers(query, thread):
+    list_ = query("thread", "markers", "--thread", f"t-{thread}", "--list", "--limit", "0")["flatMarkers"]
+    return {name: [m for m in list_ if m["name"] == name] for name in {m["name"] for m in list_}}
+
+
+def look_at_markers(query):
+    leader, worker, twin, child = (markers(query, thread) for thread in (0, 2, 3, 4))
+    empty, whole = leader["request"]
+    same((empty["duration"], empty["hasStack"], whole["category"]), (1, True, "Network"), "two requests")
+    seen, info = fields(query, whole)
+    same({k: seen[k] for k in ("status", "method", "request", "took", "asked", "limit", "subcategory", "owner", "labels")},
+         {"status": "200", "method": "GET", "request": "0000000000000abc", "took": "1.500ms", "asked": "2ms", "limit": "1.500s",
+          "subcategory": "DNS", "owner": "7", "labels": 'user=ann "a" request_id=17'}, "a request's fields")
+    same("url" in seen, False, "a hidden field")
+    same(info["tooltipLabel"], "request: done", "a label with a condition")
+    same(info["schema"]["description"], 'One request.\nSee: the "manual"\nUnit: bytes', "description and rows")
+    same([f["name"] for f in info["stack"]["frames"]],
+         ["Thing::Thing()", "std::vector<int>::at(unsigned long)", "loop", "main"], "a marker's stack")
+    same(fields(query, leader["magic"][0])[1]["tooltipLabel"], "a kind, -3.", "keys that mean something else")
+    same(fields(query, child["answered"][0])[0], {"request": "0000000000000abc"}, "the flow in another process")
+    # What JavaScript would round is text.
+    big, small = (fields(query, marker)[0] for marker in worker["exact"])
+    same((big["big"], big["hex"], big["at"], big["ratio"], big["owner_"]),
+         ("18446744073709551615", "-0x8000000000000000", "0xdeadbeef", "Infinity", "18446744073709551615"), "exact values")
+    same((small["big"], small["part"], small["micro"]), ("-1", "100%", "1.5\u03bcs"), "small values")
+    rows = fields(query, twin["rows"][0])[0]
+    same(rows["names"], "a, -2, 0.5, 1ms, (empty)", "a list")
+    # Ends that are not known, and labels of samples.
+    same([m["start"] for m in worker["job"]], [4.5, 9.5], "an interval without a beginning, and one without an end")
+    same([(m["start"], m["duration"]) for m in leader["job"]], [(0, 1.5)], "one that is drawn from the beginning")
+    same([(m["label"], m["start"], m["duration"]) for m in worker["request_id"]], [("17", 6.5, 1)], "a label of samples")
+    tracks = markers(query, 6), markers(query, 7)
+    same([[m["duration"] for m in track["decode"]] for track in tracks], [[59], [1, 1]], "tracks")
+
+
+def look_at_counters(query):
+    counters = {c["name"]: c for c in query("counter", "list")["counters"]}
+    same(set(counters), {"sent", "queue", "wild"}, "counters that have values")
+    sent = counters["sent"]
+    same((sent["unit"], sent["graphType"], sent["pid"], sent["mainThreadName"]), ("bytes", "line-accumulated", "100", "prog"),
+         "a counter")
+    same(sent["rangeSampleCount"], 3, "its rows")
+    same(sent["stats"][0]["value"], 8192, "its range")
+    same(counters["wild"]["pid"], "200", "the process of a counter")
 
 
 if __name__ == "__main__":

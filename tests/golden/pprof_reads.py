@@ -51,6 +51,12 @@ def main():
         has(counts, r"of 14 total")
         tags = pprof(path, "-tags")
         has(tags, r"^ *thread: Total")
+        has(tags, r"^ *user: Total")
+        # The program's own labels, also of the value 0, and one that has the name of one of ours.
+        for focus, total in (("request_id=17", "2500000ns"), ("user=ann", "2000000ns"), ("big=1844674407370955161[5]", "7ns"),
+                             ("label:thread=mine", "7ns"), ("at=0x10", "7ns")):
+            has(pprof(path, "-top", "-unit=ns", f"-tagfocus={focus}"), rf"accounting for {total},")
+        has(pprof(path, "-top", "-sample_index=samples", "-tagfocus=shard=0"), r"accounting for 1,")
         has(pprof(path, "-comments"), r"^engine: perf$")
         has(pprof(path, "-top", "-tagfocus=tid=103"), r"accounting for 3ms, 18\.46% of 16\.25ms total")
     return 0

@@ -71,6 +71,27 @@ static void strings_are_escaped(void **state)
           "\xf0\x9f\x99\x82\",\"a\\u0000b\",\"one\\\"\"]");
 }
 
+static void numbers_of_all_kinds(void **state)
+{
+    (void)state;
+    kymo_json_begin_object(&json);
+    kymo_json_string(&json, "a \"key\"", 7);
+    kymo_json_string_was_key(&json);
+    kymo_json_begin_array(&json);
+    kymo_json_f64(&json, 0.1);
+    kymo_json_f64(&json, -2);
+    kymo_json_f64(&json, 1e300);
+    kymo_json_f64(&json, (double)__builtin_inff());
+    kymo_json_f64(&json, (double)__builtin_nanf(""));
+    kymo_json_signed_fixed(&json, 1, 1500001, 6);
+    kymo_json_signed_fixed(&json, 1, UINT64_MAX, 0);
+    kymo_json_signed_fixed(&json, 1, 0, 0);
+    kymo_json_signed_fixed(&json, 0, 5, 1);
+    kymo_json_end_array(&json);
+    kymo_json_end_object(&json);
+    check("{\"a \\\"key\\\"\":[0.1,-2,1e+300,null,null,-1.500001,-18446744073709551615,0,0.5]}");
+}
+
 static void more_than_the_buffer(void **state)
 {
     (void)state;
@@ -124,8 +145,12 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, start, stop)
     const struct CMUnitTest tests[] = {
-        T(commas_come_by_themselves),       T(strings_are_escaped),   T(more_than_the_buffer),
-        T(numbers_fill_the_buffer_exactly), T(the_first_error_stays),
+        T(commas_come_by_themselves),
+        T(strings_are_escaped),
+        T(more_than_the_buffer),
+        T(numbers_of_all_kinds),
+        T(numbers_fill_the_buffer_exactly),
+        T(the_first_error_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

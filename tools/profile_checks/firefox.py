@@ -5,14 +5,16 @@ import math
 import re
 
 from .firefox_markers import RULES as MARKER_RULES
-from .firefox_markers import check_allocations, check_counters, check_markers, check_schemas
+from .firefox_markers import check_allocations, check_counters, check_markers
+from .firefox_schemas import RULES as SCHEMA_RULES
+from .firefox_schemas import check_schemas
 
 RULES = """utf8 json top version interval start-time process-type product stackwalk symbolicated range
 range-samples cpu-units sample-units categories grey subcategory color extra extra-format visible-threads libs
 breakpad-id code-id table-missing column-missing column-length column-type string-index source-index lib-index
 resource-index resource-type func-index func-distinct symbol-index frame-distinct category-index subcategory-index
 frame-index prefix inline-depth inline-parent threads thread-field thread-type pid tid main-thread process-same process-image times
-paused stack-index time-columns time-order weight-type weight cpu-delta""".split() + MARKER_RULES
+paused stack-index time-columns time-order weight-type weight cpu-delta""".split() + SCHEMA_RULES + MARKER_RULES
 
 VERSION = 66
 COLORS = """transparent purple green orange yellow lightblue blue brown magenta red lightred darkgrey

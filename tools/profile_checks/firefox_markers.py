@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers, counters and allocations of a Firefox processed profile."""
 import math
+import re
 
-RULES = """schema schema-distinct schema-format markers marker-column marker-length marker-name marker-category
-marker-phase marker-times marker-data marker-list marker-stack allocations counter counter-display counter-samples
-counter-main""".split()
+from . import firefox_schemas
+from .firefox_schemas import GRAPH_COLORS
 
-DISPLAYS = """marker-chart marker-table timeline-overview timeline-memory timeline-ipc timeline-fileio
-timeline-network stack-chart""".split()
-FORMATS = """url file-path sanitized-string string unique-string flow-id terminating-flow-id duration time seconds
-milliseconds microseconds nanoseconds bytes percentage integer decimal hexadecimal pid tid list""".split()
-GRAPH_COLORS = "blue green grey ink magenta orange purple red teal yellow".split()
+RULES = """markers marker-column marker-length marker-name marker-category marker-phase marker-times marker-order
+marker-data marker-schema marker-list marker-table marker-text marker-number marker-exact marker-string marker-flow
+marker-stack allocations counter counter-display counter-tooltip counter-samples counter-order counter-main
+counter-pid""".split()
+
 GRAPH_TYPES = ("line-accumulated", "line-rate")
+TOOLTIP_SOURCES = """count rate cpu-ratio accumulated count-range selection-total selection-rate
+committed-range-total sample-number""".split()
+TOOLTIP_UNITS = "bytes bytes-per-second percent number".split()
+EXACT_MAX = 2 ** 53
 
 
 def is_number(value):
@@ -20,28 +24,6 @@ def is_number(value):
 
 def is_index(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def check_schemas(schemas, faults):
-    if not isinstance(schemas, list):
-        faults.add("schema", "meta.markerSchema", "missing")
-        return
-    names = set()
-    for i, schema in enumerate(schemas):
-        where = f"meta.markerSchema[{i}]"
-        good = isinstance(schema, dict) and isinstance(schema.get("name"), str)
-        good = good and isinstance(schema.get("fields"), list) and isinstance(schema.get("display"), list)
-        if not faults.unless(good and all(d in DISPLAYS for d in schema["display"]), "schema", where,
-                             "not a name, known displays and fields"):
-            continue
-        faults.unless(schema["name"] not in names, "schema-distinct", where, "a name that was there before")
-        names.add(schema["name"])
-        for field in schema["fields"]:
-            format_ = field.get("format") if isinstance(field, dict) else None
-            table = isinstance(format_, dict) and format_.get("type") == "table"
-            faults.unless(isinstance(field, dict) and isinstance(field.get("key"), str)
-                          and (table or format_ in FORMATS), "schema-format", where,
-                          "a field without a key or a known format")
 
 
 def check_markers(profile, thread, sizes, thread_where, faults):
@@ -57,26 +39,17 @@ def check_markers(profile, thread, sizes, thread_where, faults):
     if not faults.unless(is_index(length) and all(len(markers[n]) == length for n in names), "marker-length",
                          where, "columns of different lengths"):
         return
-    schemas = profile["meta"].get("markerSchema")
-    lists = list_fields(schemas if isinstance(schemas, list) else [])
+    schemas = firefox_schemas.fields_by_name(profile["meta"].get("markerSchema"))
     categories = profile["meta"].get("categories") or []
+    strings = profile["shared"]["stringArray"]
     for i in range(length):
         row = {name: markers[name][i] for name in names}
-        check_marker(row, sizes, len(categories), lists, where, faults)
+        check_marker(row, sizes, len(categories), schemas, strings, where, faults)
+    starts = [t for t in markers["startTime"] if is_number(t)]
+    faults.unless(all(a <= b for a, b in zip(starts, starts[1:])), "marker-order", where, "not sorted by start")
 
 
-def list_fields(schemas):
-    """By schema: the fields that must hold arrays."""
-    result = {}
-    for schema in schemas:
-        if isinstance(schema, dict) and isinstance(schema.get("fields"), list):
-            result[schema.get("name")] = [
-                f["key"] for f in schema["fields"] if isinstance(f, dict) and "key" in f
-                and (f.get("format") == "list" or isinstance(f.get("format"), dict))]
-    return result
-
-
-def check_marker(row, sizes, categories, lists, where, faults):
+def check_marker(row, sizes, categories, schemas, strings, where, faults):
     faults.unless(is_index(row["name"]) and row["name"] < sizes["stringArray"], "marker-name", where,
                   "a name that is no string")
     faults.unless(is_index(row["category"]) and row["category"] < categories, "marker-category", where,
@@ -93,14 +66,40 @@ def check_marker(row, sizes, categories, lists, where, faults):
     if not faults.unless(isinstance(data, dict) and isinstance(data.get("type"), str), "marker-data", where,
                          "data that is not an object with a type"):
         return
-    for key in lists.get(data["type"], []):
-        faults.unless(isinstance(data.get(key, []), list), "marker-list", where, f"{key} is not an array")
+    if faults.unless(data["type"] in schemas, "marker-schema", where, "a type without a schema"):
+        for key, format_ in schemas[data["type"]].items():
+            if key in data:
+                check_value(data[key], format_, strings, f"{where} {data['type']}.{key}", faults)
     faults.unless("stack" not in data, "marker-stack", where, "a stack in Gecko's form, which is ignored")
     cause = data.get("cause")
     if cause is not None:
         stack = cause.get("stack", "") if isinstance(cause, dict) else ""
         faults.unless(stack is None or (is_index(stack) and stack < sizes["stackTable"]), "marker-stack", where,
                       "a cause that is no stack")
+
+
+def check_value(value, format_, strings, where, faults):
+    """A value of another type than its format's makes the viewer throw, or show nonsense."""
+    if isinstance(format_, dict):
+        width = len(format_.get("columns") or [])
+        good = isinstance(value, list) and all(isinstance(row, list) for row in value)
+        if not faults.unless(good and all(len(row) == width for row in value), "marker-table", where,
+                             f"not rows of {width} cells"):
+            return
+        for row in value:
+            for column, cell in zip(format_["columns"], row):
+                check_value(cell, column.get("type", "string"), strings, where, faults)
+    elif format_ == "list":
+        faults.unless(isinstance(value, list), "marker-list", where, "not an array")
+    elif format_ in firefox_schemas.INDEX_FORMATS:
+        if faults.unless(is_index(value) and value < len(strings), "marker-string", where, "no string") \
+                and format_ != "unique-string":
+            faults.unless(re.fullmatch("[0-9a-f]+", strings[value]), "marker-flow", where, "an id that is not hex")
+    elif format_ in firefox_schemas.TEXT_FORMATS:
+        faults.unless(isinstance(value, str), "marker-text", where, "not text")
+    elif faults.unless(is_number(value), "marker-number", where, "not a number"):
+        faults.unless(not isinstance(value, int) or abs(value) <= EXACT_MAX, "marker-exact", where,
+                      "an integer that JavaScript rounds")
 
 
 def check_allocations(thread, thread_where, faults):
@@ -123,22 +122,47 @@ def check_allocations(thread, thread_where, faults):
 
 
 def check_counters(profile, faults):
-    mains = {i for i, t in enumerate(profile["threads"]) if isinstance(t, dict)}
+    threads = profile["threads"]
     for i, counter in enumerate(profile.get("counters") or []):
         where = f"counters[{i}]"
         good = isinstance(counter, dict) and all(
             isinstance(counter.get(k), str) for k in ("name", "category", "description", "pid"))
         if not faults.unless(good, "counter", where, "a name, category, description or pid is missing"):
             continue
-        faults.unless(counter.get("mainThreadIndex") in mains, "counter-main", where, "no such thread")
-        display = counter.get("display")
-        faults.unless(isinstance(display, dict) and display.get("graphType") in GRAPH_TYPES
-                      and display.get("color") in GRAPH_COLORS and isinstance(display.get("label"), str)
-                      and isinstance(display.get("unit"), str) and isinstance(display.get("tooltipRows"), list),
-                      "counter-display", where, "no display: the front-end's whole page fails")
-        samples = counter.get("samples")
-        good = isinstance(samples, dict) and is_index(samples.get("length"))
-        columns = [v for v in samples.values() if isinstance(v, list)] if good else []
-        good = good and isinstance(samples.get("count"), list) and ("time" in samples) != ("timeDeltas" in samples)
-        faults.unless(good and all(len(c) == samples["length"] for c in columns), "counter-samples", where,
-                      "columns that are missing or of different lengths")
+        main = counter.get("mainThreadIndex")
+        good = is_index(main) and main < len(threads) and isinstance(threads[main], dict)
+        if faults.unless(good and threads[main].get("isMainThread") is True, "counter-main", where,
+                         "no such main thread"):
+            faults.unless(threads[main].get("pid") == counter["pid"], "counter-pid", where,
+                          "its main thread is of another process")
+        check_display(counter.get("display"), where, faults)
+        check_counts(counter.get("samples"), where, faults)
+
+
+def check_display(display, where, faults):
+    good = isinstance(display, dict) and display.get("graphType") in GRAPH_TYPES
+    good = good and display.get("color") in GRAPH_COLORS and isinstance(display.get("label"), str)
+    if not faults.unless(good and isinstance(display.get("unit"), str) and isinstance(display.get("tooltipRows"), list)
+                         and "markerSchemaLocation" in display and is_number(display.get("sortWeight")),
+                         "counter-display", where, "no display: the front-end's whole page fails"):
+        return
+    for row in display["tooltipRows"]:
+        good = isinstance(row, dict) and row.get("type") in ("separator", "value")
+        if good and row["type"] == "value":
+            format_ = row.get("format")
+            good = row.get("source") in TOOLTIP_SOURCES and isinstance(row.get("label"), str)
+            good = good and isinstance(format_, dict) and format_.get("unit") in TOOLTIP_UNITS
+        faults.unless(good, "counter-tooltip", where, "a row of an unknown source or unit")
+
+
+def check_counts(samples, where, faults):
+    good = isinstance(samples, dict) and is_index(samples.get("length"))
+    columns = [v for v in samples.values() if isinstance(v, list)] if good else []
+    good = good and isinstance(samples.get("count"), list) and ("time" in samples) != ("timeDeltas" in samples)
+    good = good and all(is_number(v) for column in columns for v in column)
+    if not faults.unless(good and all(len(c) == samples["length"] for c in columns), "counter-samples", where,
+                         "columns that are missing or of different lengths, or not of numbers"):
+        return
+    times = samples.get("time") or []
+    faults.unless(all(a <= b for a, b in zip(times, times[1:])) and all(d >= 0 for d in samples.get("timeDeltas", [])[1:]),
+                  "counter-order", where, "not sorted by time")

@@ -86,7 +86,7 @@ delete("extra", "meta", "extra", 0, "entries")
 delete("extra", "meta", "extra", 0, "entries", 0, "value")
 put("extra-format", "ratio", "meta", "extra", 1, "entries", 1, "format")
 put("extra-format", "99 %", "meta", "extra", 1, "entries", 1, "value")
-put("visible-threads", [6], "meta", "initialVisibleThreads")
+put("visible-threads", [100], "meta", "initialVisibleThreads")
 put("visible-threads", [0, 0], "meta", "initialSelectedThreads")
 delete("libs", "libs", 0, "path")
 put("breakpad-id", "00", "libs", 0, "breakpadId")
@@ -162,10 +162,6 @@ put("weight", -1, "threads", 0, "samples", "weight", 1)
 put("cpu-delta", -1, "threads", 0, "samples", "threadCPUDelta", 1)
 put("cpu-delta", 3, "threads", 0, "samples", "threadCPUDelta")
 delete("schema", "meta", "markerSchema")
-put("schema", [{"name": "a", "display": ["everywhere"], "fields": []}], "meta", "markerSchema")
-put("schema-distinct", [{"name": "a", "display": [], "fields": []}] * 2, "meta", "markerSchema")
-put("schema-format", [{"name": "a", "display": [], "fields": [{"key": "x", "format": "words"}]}], "meta",
-    "markerSchema")
 delete("markers", "threads", 0, "markers")
 delete("marker-column", "threads", 0, "markers", "phase")
 
@@ -209,22 +205,65 @@ def both_kinds_of_times(p):
     samples["time"] = samples["timeDeltas"]
 
 
-def with_marker(rule, **changes):
-    """A good marker of a good schema, but for the changes."""
+NOTE = {"name": "note", "display": ["marker-chart"], "chartLabel": "{marker.data.text} {marker.data.n ? 'a' : 'b'}",
+        "graphs": [{"key": "n", "type": "bar", "color": "blue"}], "colorField": "text",
+        "fields": [{"key": "list", "format": "list"}, {"key": "text", "format": "string"},
+                   {"key": "n", "format": "integer"}, {"key": "one", "format": "unique-string"},
+                   {"key": "flow", "format": "flow-id"}, {"key": "end", "format": "terminating-flow-id"},
+                   {"key": "rows", "format": {"type": "table", "columns": [
+                       {"label": "a", "type": "string"}, {"label": "b", "type": "bytes"}]}}]}
+NOTE_DATA = {"type": "note", "list": [1], "text": "words", "n": 1, "one": 1, "rows": [["x", 1], ["y", 2]],
+             "cause": {"stack": 0}}
+
+
+def with_schema(rule, **changes):
+    """A good schema, but for the changes."""
     def mutate(p):
-        p["meta"]["markerSchema"] = [{"name": "note", "display": ["marker-chart"],
-                                      "fields": [{"key": "list", "format": "list"}]}]
-        row = {"data": {"type": "note", "list": [1], "cause": {"stack": 0}}, "name": 1, "startTime": 1,
-               "endTime": 2, "phase": 1, "category": 0}
-        row.update(changes)
-        for key, value in row.items():
-            p["threads"][0]["markers"][key] = [value]
-        p["threads"][0]["markers"]["length"] = changes.get("length", 1)
-        p["threads"][0]["markers"].pop("extra", None)
+        p["meta"]["markerSchema"].append(NOTE | changes)
     FIREFOX.append((rule, mutate))
 
 
+with_schema(None)
+with_schema("schema", name=None)
+with_schema("schema", display=["everywhere"])
+with_schema("schema-distinct", name="HttpRequest")
+with_schema("schema-magic", name="Network")
+with_schema("schema-key", fields=NOTE["fields"] * 2)
+with_schema("schema-key", fields=NOTE["fields"] + [{"key": "cause", "format": "string"}])
+with_schema("schema-format", fields=[{"format": "string"}], chartLabel="", graphs=[], colorField=None)
+with_schema("schema-format", fields=NOTE["fields"] + [{"key": "t", "format": {"type": "table", "columns": []}}])
+with_schema("schema-format", fields=NOTE["fields"] + [{"key": "t", "format": {"type": "table", "columns": [
+    {"type": "words"}]}}])
+with_schema("schema-label", chartLabel="{marker.data.nobody}")
+with_schema("schema-label", tooltipLabel="{marker.data.nobody ? 'a' : 'b'}")
+with_schema("schema-label", tableLabel=3)
+with_schema("schema-graph", graphs=[{"key": "nobody", "type": "bar"}])
+with_schema("schema-graph", graphs=[{"key": "text", "type": "bar"}])
+with_schema("schema-graph", graphs=[{"key": "n", "type": "pie"}])
+with_schema("schema-graph", graphs=[{"key": "n", "type": "bar", "color": "lightblue"}])
+with_schema("schema-color", colorField="nobody")
+
+
+def with_marker(rule, count=1, **changes):
+    """A good marker of a good schema (or several in a row), but for the changes of the last one."""
+    def mutate(p):
+        strings = p["shared"]["stringArray"]
+        p["meta"]["markerSchema"].append(NOTE)
+        row = {"data": NOTE_DATA | {"flow": len(strings), "end": len(strings)}, "name": 1, "startTime": 1, "endTime": 2,
+               "phase": 1, "category": 0}
+        strings.append("0abc")
+        for key, value in row.items():
+            p["threads"][0]["markers"][key] = [value] * (count - 1) + [changes.get(key, value)]
+        p["threads"][0]["markers"]["length"] = changes.get("length", count)
+    FIREFOX.append((rule, mutate))
+
+
+def with_data(rule, **changes):
+    with_marker(rule, data=NOTE_DATA | changes)
+
+
 with_marker(None)
+with_marker(None, 2)
 with_marker("marker-length", length=2)
 with_marker("marker-name", name=10000)
 with_marker("marker-category", category=100)
@@ -232,10 +271,26 @@ with_marker("marker-category", category=None)
 with_marker("marker-phase", phase=4)
 with_marker("marker-times", endTime=None)
 with_marker("marker-times", startTime=3)
+with_marker("marker-order", 2, startTime=0)
 with_marker("marker-data", data={"list": []})
-with_marker("marker-list", data={"type": "note", "list": "a, b"})
-with_marker("marker-stack", data={"type": "note", "stack": {"samples": {}}})
-with_marker("marker-stack", data={"type": "note", "cause": {"stack": 10000}})
+with_data("marker-schema", type="nobody")
+with_data("marker-list", list="a, b")
+with_data("marker-table", rows="a")
+with_data("marker-table", rows=[1])
+with_data("marker-table", rows=[["x", 1], ["y"]])
+with_data("marker-number", rows=[["x", "1"]])
+with_data("marker-text", rows=[[1, 1]])
+with_data("marker-text", text=1)
+with_data("marker-number", n="1")
+with_data("marker-number", n=None)
+with_data("marker-exact", n=2 ** 53 + 1)
+with_data("marker-string", one=10000)
+with_data("marker-string", one="words")
+with_data("marker-string", flow="0abc")
+with_data("marker-flow", flow=1)
+with_data("marker-flow", end=1)
+with_data("marker-stack", stack={"samples": {}})
+with_data("marker-stack", cause={"stack": 10000})
 
 
 def with_table(rule, where, good, **changes):
@@ -264,10 +319,21 @@ with_table("allocations", "nativeAllocations", ALLOCATIONS, weight=[8, 8])
 with_table("allocations", "nativeAllocations", ALLOCATIONS, weightType="samples")
 with_table(None, "counters", COUNTER)
 with_table("counter", "counters", COUNTER, pid=100)
-with_table("counter-main", "counters", COUNTER, mainThreadIndex=6)
+with_table("counter-main", "counters", COUNTER, mainThreadIndex=100)
+with_table("counter-main", "counters", COUNTER, mainThreadIndex=1)
+with_table("counter-pid", "counters", COUNTER, pid="200")
 with_table("counter-display", "counters", COUNTER, display=None)
 with_table("counter-display", "counters", COUNTER, display={"graphType": "line"})
+with_table("counter-display", "counters", COUNTER, display=COUNTER["display"] | {"color": "brown"})
+with_table("counter-display", "counters", COUNTER, display=COUNTER["display"] | {"sortWeight": None})
+with_table("counter-tooltip", "counters", COUNTER, display=COUNTER["display"] | {"tooltipRows": [{"type": "row"}]})
+with_table("counter-tooltip", "counters", COUNTER, display=COUNTER["display"] | {"tooltipRows": [
+    {"type": "value", "source": "value", "label": "", "format": {"unit": "bytes"}}]})
+with_table("counter-tooltip", "counters", COUNTER, display=COUNTER["display"] | {"tooltipRows": [
+    {"type": "value", "source": "count", "label": "", "format": {"unit": "jobs"}}]})
 with_table("counter-samples", "counters", COUNTER, samples={"time": [1, 2], "count": [3], "length": 1})
+with_table("counter-samples", "counters", COUNTER, samples={"time": [1], "count": [None], "length": 1})
+with_table("counter-order", "counters", COUNTER, samples={"time": [2, 1], "count": [3, 4], "length": 2})
 
 # ---- pprof: a mutation changes lists of (field, value), where a message is such a list ----
 

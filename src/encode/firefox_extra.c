@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * firefox_extra.c - what the viewer shows under Profile Info: how far the recording is to be
+ * trusted, and what is missing of its markers.
+ */
+#include "base/str.h"
+#include "encode/firefox.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* More in one thread make the viewer slow. */
+    MANY_MARKERS = 300000,
+    /* More entries than anybody reads. */
+    LOSSES_MAX = 100,
+};
+
+static void begin_entry(kymo_json *j, const char *label, const char *format)
+{
+    kymo_json_begin_object(j);
+    kymo_json_key_cstr(j, "label", label);
+    kymo_json_key_cstr(j, "format", format);
+    kymo_json_key(j, "value");
+}
+
+static void text_entry(kymo_json *j, const char *label, const char *text)
+{
+    if (!text || !*text)
+        return;
+    begin_entry(j, label, "string");
+    kymo_json_cstr(j, text);
+    kymo_json_end_object(j);
+}
+
+static void count_entry(kymo_json *j, const char *label, uint64_t count)
+{
+    begin_entry(j, label, "integer");
+    kymo_json_u64(j, count);
+    kymo_json_end_object(j);
+}
+
+static void time_entry(kymo_json *j, const char *label, uint64_t ns)
+{
+    begin_entry(j, label, "duration");
+    kymo_json_ms(j, ns);
+    kymo_json_end_object(j);
+}
+
+static void ratio_entry(kymo_json *j, const char *label, double ratio)
+{
+    if (isnan(ratio))
+        return;
+    double bounded = ratio < 0 ? 0 : ratio > 1000 ? 1000 : ratio;
+    begin_entry(j, label, "percentage");
+    kymo_json_fixed(j, (uint64_t)(bounded * 1e6 + 0.5), 6);
+    kymo_json_end_object(j);
+}
+
+static void begin_section(kymo_json *j, const char *label)
+{
+    kymo_json_begin_object(j);
+    kymo_json_key_cstr(j, "label", label);
+    kymo_json_key(j, "entries");
+    kymo_json_begin_array(j);
+}
+
+static void end_section(kymo_json *j)
+{
+    kymo_json_end_array(j);
+    kymo_json_end_object(j);
+}
+
+/* What became of a type's markers: one entry for each thing that is missing. */
+static void losses_entries(kymo_firefox *w, const kymo_marker_losses *losses)
+{
+    const struct {
+        const char *what;
+        uint64_t count;
+    } kinds[] = {
+        {"not recorded, buffers full", losses->lost},
+        {"not recorded, above the type's limit", losses->capped},
+        {"texts cut", losses->cut},
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(kinds); i++) {
+        kymo_str label = {0};
+        if (kinds[i].count == 0)
+            continue;
+        kymo_str_printf(&label, "%s: %s", kymo_profile_string(w->p, losses->name), kinds[i].what);
+        count_entry(w->json, kymo_str_cstr(&label), kinds[i].count);
+        kymo_str_deinit(&label);
+    }
+}
+
+static void many_markers_entry(kymo_firefox *w, uint32_t thread, size_t count)
+{
+    const kymo_thread *t = &w->p->threads.data[thread];
+    kymo_str text = {0};
+    kymo_str_printf(&text, "%s (%" PRIi32 ") has %zu: the viewer may be slow", t->name, t->tid,
+                    count);
+    text_entry(w->json, "Very many markers", kymo_str_cstr(&text));
+    kymo_str_deinit(&text);
+}
+
+static void write_markers(kymo_firefox *w)
+{
+    kymo_json *j = w->json;
+    uint32_t losses = kymo_profile_count(w->p, KYMO_TABLE_MARKER_LOSSES);
+    uint32_t markers = kymo_profile_count(w->p, KYMO_TABLE_MARKERS);
+    if (markers == 0 && losses == 0)
+        return;
+    begin_section(j, "Markers");
+    count_entry(j, "Markers", markers);
+    for (uint32_t i = 0; i < losses && i < LOSSES_MAX; i++)
+        losses_entries(w, kymo_profile_marker_losses(w->p, i));
+    for (uint32_t i = 0; i < w->p->threads.len; i++) {
+        size_t count = kymo_profile_markers(w->p, i).count;
+        if (count > MANY_MARKERS)
+            many_markers_entry(w, i, count);
+    }
+    end_section(j);
+}
+
+void kymo_firefox_extra(kymo_firefox *w)
+{
+    kymo_json *j = w->json;
+    const kymo_meta *meta = &w->p->meta;
+    const kymo_quality *q = &w->p->quality;
+    char text[64];
+    kymo_json_key(j, "extra");
+    kymo_json_begin_array(j);
+    begin_section(j, "Recording");
+    snprintf(text, sizeof text, "kymo %.50s", meta->version ? meta->version : "");
+    text_entry(j, "Recorded by", text);
+    text_entry(j, "Engine", meta->engine);
+    text_entry(j, "Host", meta->hostname);
+    text_entry(j, "System", meta->os);
+    text_entry(j, "Kernel", meta->kernel);
+    end_section(j);
+    begin_section(j, "Quality");
+    count_entry(j, "Samples", q->samples);
+    ratio_entry(j, "Weights of CPU time", q->achieved);
+    ratio_entry(j, "Distinct samples of those asked for", q->sampled_rate);
+    if (meta->wall_period_ns)
+        ratio_entry(j, "Wall time accounted for", q->wall_achieved);
+    ratio_entry(j, "Complete stacks", q->stacks_complete);
+    ratio_entry(j, "Symbolized frames", q->frames_symbolized);
+    time_entry(j, "CPU time not sampled", q->cpu_unsampled_ns);
+    count_entry(j, "System calls disturbed", q->disturbed);
+    time_entry(j, "Time in handlers", q->handler_ns);
+    for (uint32_t i = 0; i < q->lost_count; i++) {
+        char label[96];
+        size_t len = kymo_utf8_copy(text, sizeof text, q->lost[i].kind, strlen(q->lost[i].kind));
+        snprintf(label, sizeof label, "Lost: %.*s", (int)len, text);
+        count_entry(j, label, q->lost[i].count);
+    }
+    end_section(j);
+    write_markers(w);
+    kymo_json_end_array(j);
+}
