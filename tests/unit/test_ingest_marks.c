@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest_marks_fixture.h"
 
+#include <stdlib.h>
+
 /* A type with one field of each kind. */
 struct everything {
     uint8_t is_on;
@@ -263,6 +265,45 @@ static void formats_and_values_of_cells(void **state)
     assert_true(values_of(m)[2].as.f64 == 0.5);
     assert_int_equal(values_of(marker_of(0, 2))[2].kind, KYMO_VALUE_NONE);
     assert_int_equal(marker_of(0, 3)->value_count, 3);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Payloads as long as they say and no longer, so that a sanitizer sees who reads beyond. */
+static void payloads_of_any_bytes_are_read_within_bounds(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    size_t sent = 0;
+    send(literal, (kymo_event_named){.id = 0, .name = "GET"});
+    add_type(0, "Everything", all_fields, ALL, sizeof(struct everything));
+    add_site(0, 0, KYMO_SITE_MARKER, "typed", NULL);
+    add_site(1, KYMO_EVENT_NONE, KYMO_SITE_TEXT, "text", NULL);
+    add_site(2, KYMO_EVENT_NONE, KYMO_SITE_FORMAT, "format", "%s %*.*d %c %f %2$s %n %p %u");
+    add_site(3, KYMO_EVENT_NONE, KYMO_SITE_VALUES, "values", "a, b, c");
+    for (; sent < 20000; sent++) {
+        size_t len = next_random(&random) % 400;
+        uint8_t *payload = malloc(len ? len : 1);
+        assert_non_null(payload);
+        for (size_t i = 0; i < len; i++) {
+            uint64_t bits = next_random(&random);
+            payload[i] = (uint8_t)(bits & 1 ? bits >> 1 & 15 : bits >> 1); /* small ones, too */
+        }
+        kymo_event_marker e = plain(0, sent % 4, next_random(&random) % 4, sent);
+        e.id = next_random(&random) % 4;
+        e.cells = (uint32_t)(next_random(&random) % 40);
+        e.is_open = next_random(&random) % 8 == 0;
+        e.payload = payload;
+        e.payload_bytes = (uint32_t)len;
+        send(marker, e);
+        free(payload);
+    }
+    finish();
+    assert_in_range(kymo_profile_count(profile, KYMO_TABLE_MARKERS), sent / 2, sent);
 }
 
 /* ---- types ---- */
@@ -587,6 +628,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_absent_or_outside_is_no_value, begin, end),
         cmocka_unit_test_setup_teardown(texts_are_valid_utf8, begin, end),
         cmocka_unit_test_setup_teardown(formats_and_values_of_cells, begin, end),
+        cmocka_unit_test_setup_teardown(payloads_of_any_bytes_are_read_within_bounds, begin, end),
         cmocka_unit_test_setup_teardown(types_of_a_name_merge_or_are_told_apart, begin, end),
         cmocka_unit_test_setup_teardown(types_are_put_right, begin, end),
         cmocka_unit_test_setup_teardown(a_marker_has_what_was_said, begin, end),
