@@ -1,18 +1,175 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mark_links.c - the executables and shared objects that have markers: see mark.h.
+ * mark_links.c - the executables and shared objects that have markers, and which of their
+ * categories are on: see mark.h.
+ *
+ * A category is on while this process is recorded, or is a forked child that may be yet, and the
+ * list in force wants it (mark_select.h): the recorder's, until the program makes one of its own,
+ * and again once the recorder has changed its list after that.
+ *
+ * Who switches. A handler may come in the middle of it, and another thread may want the same: so
+ * nobody waits for a lock. Whoever wants an update adds to `updates`, and whoever finds it 0 does
+ * the work, again until nobody has come meanwhile. An update sees all that was written before it
+ * was asked for.
+ *
+ * The links are a list through their own memory. Attaching and detaching hold a lock, which a
+ * handler never takes; it reads the list, and an object goes only after the updates that may have
+ * seen it are done.
+ *
+ * Lists are written to the one of two places that is not in force. A reader that is overtaken by
+ * two writers sees a mixture; the update that the second one asks for puts that right.
  */
-#include "base/atomic.h"
 #include "capture/mark.h"
 
-static struct kymo_mark_link *first;
+#include <string.h>
 
-static void count_nothing(struct kymo_mark_counter *counter, int64_t value, uint64_t operations)
+#include "base/atomic.h"
+#include "base/hash.h"
+#include "buffer/session.h"
+#include "capture/family.h"
+#include "capture/fork_child.h"
+#include "capture/mark_lock.h"
+#include "capture/mark_register.h"
+#include "capture/mark_select.h"
+#include "capture/state.h"
+
+/* With an update by another thread, which is short; one whose thread does not run for so long is
+ * risked, as is a walk by dlclose. */
+#define PATIENCE_YIELDS 10000
+
+static struct {
+    uint32_t lock;    /* held by attach, detach and select */
+    uint32_t updates; /* that are asked for and not done */
+    uint32_t turn;    /* odd while one is made */
+    struct kymo_mark_link *first;
+    uint32_t is_closed;    /* nothing can be recorded in this process, whoever listens */
+    uint32_t are_on;       /* as the last update has left them: some may be on */
+    uint32_t seen_control; /* and the recorder's list that it has seen */
+    uint32_t chosen;       /* 0: no list of the program's own; else its place in lists + 1 */
+    uint32_t chosen_epoch;
+    uint32_t chosen_control; /* the recorder's list that it was made after, in that epoch */
+    char lists[2][KYMO_CONTROL_BYTES];
+} links;
+
+/* ---- which ---- */
+
+/* A recorder that has died stops nothing: its silence says so. Where the clock may not be read,
+ * nobody knows. */
+static int is_listened_to(const struct kymo_process *p)
 {
-    (void)counter;
-    (void)value;
-    (void)operations;
+    if (kymo_load_relaxed(&links.is_closed))
+        return 0;
+    if (p)
+        return !kymo_load_relaxed(&p->session->stopped) && !kymo_family_is_silent(p->session);
+    return !kymo_load_relaxed(&kymo_quiet_here) && kymo_fork_is_pending();
 }
+
+/* Where the recorder's list is: in the session, or, of a forked child that has none yet, in its
+ * parent's first page. NULL: nowhere. */
+static const struct kymo_session *header_of(const struct kymo_process *p)
+{
+    return p ? p->session : kymo_load_acquire(&kymo_family.header);
+}
+
+static uint32_t control_of(const struct kymo_process *p)
+{
+    const struct kymo_session *header = header_of(p);
+    return header ? kymo_load_acquire(&header->control_seq) : 0;
+}
+
+/* The list in force: it ends with a NUL or after KYMO_CONTROL_BYTES. */
+static const char *list_in_force(const struct kymo_process *p, uint32_t control)
+{
+    const struct kymo_session *header = header_of(p);
+    uint32_t chosen = kymo_load_acquire(&links.chosen);
+    if (chosen && p && links.chosen_epoch != p->mark_epoch) {
+        /* A forked child has a session of its own, and what its parent chose. */
+        links.chosen_epoch = p->mark_epoch;
+        links.chosen_control = control;
+    } else if (chosen && links.chosen_control != control) {
+        kymo_store_relaxed(&links.chosen, 0u);
+        chosen = 0;
+    }
+    if (chosen)
+        return links.lists[chosen - 1];
+    return header ? header->control : "";
+}
+
+/* ---- switching ---- */
+
+/* A child that the program forks shares the page for as long as nobody writes to it. */
+static void store_if_new(uint32_t *to, uint32_t value)
+{
+    if (kymo_load_relaxed(to) != value)
+        kymo_store_relaxed(to, value);
+}
+
+static void switch_category(struct kymo_mark_category *c, const char *list)
+{
+    if (c && c->size >= sizeof *c)
+        store_if_new(&c->on, list && kymo_select_wants(list, KYMO_CONTROL_BYTES, c) ? 1 : 0);
+}
+
+static void switch_link(struct kymo_mark_link *link, const char *list)
+{
+    for (struct kymo_mark_category *const *c = link->categories; c < link->categories_end; c++)
+        switch_category(*c, list);
+    store_if_new(&link->on, list != NULL);
+}
+
+static void switch_all(void)
+{
+    const struct kymo_process *p = kymo_process_here();
+    uint32_t control = control_of(p);
+    const char *list = is_listened_to(p) ? list_in_force(p, control) : NULL;
+    for (struct kymo_mark_link *link = kymo_load_acquire(&links.first); link;
+         link = kymo_load_acquire(&link->next)) {
+        /* A forked child keeps its parent's numbers until it has its own. */
+        if (p && list)
+            kymo_store_relaxed(&link->flow_seed,
+                               kymo_hash_mix(p->session->cookie, p->session->pid));
+        switch_link(link, list);
+    }
+    struct kymo_mark_category *c = NULL;
+    while ((c = kymo_mark_registered_category(c)) != NULL)
+        switch_category(c, list);
+    kymo_store_relaxed(&links.are_on, list != NULL);
+    kymo_store_relaxed(&links.seen_control, control);
+}
+
+void kymo_mark_links_update(void)
+{
+    uint32_t asked = 1;
+    if (kymo_add_acq_rel(&links.updates, 1u) != 0)
+        return;
+    do {
+        kymo_add_acq_rel(&links.turn, 1u);
+        switch_all();
+        kymo_add_acq_rel(&links.turn, 1u);
+    } while (!kymo_cas_acq_rel(&links.updates, &asked, 0u));
+}
+
+void kymo_mark_links_start(void)
+{
+    kymo_store_relaxed(&links.is_closed, 0u);
+    kymo_mark_links_update();
+}
+
+void kymo_mark_links_off(void)
+{
+    kymo_store_relaxed(&links.is_closed, 1u);
+    kymo_mark_links_update();
+}
+
+void kymo_mark_links_look(void)
+{
+    const struct kymo_process *p = kymo_process_here();
+    if (is_listened_to(p) != (int)kymo_load_relaxed(&links.are_on) ||
+        control_of(p) != kymo_load_relaxed(&links.seen_control))
+        kymo_mark_links_update();
+}
+
+/* ---- the links ---- */
 
 static const struct kymo_mark_calls calls = {
     .size = sizeof calls,
@@ -24,68 +181,95 @@ static const struct kymo_mark_calls calls = {
     .cells = kymo_mark_cells,
     .interval = kymo_mark_interval,
     .stack = kymo_mark_stack,
+    .label_push = kymo_mark_label_push,
+    .label_pop = kymo_mark_label_pop,
+    .label_set = kymo_mark_label_set,
     .track = kymo_mark_track,
     .select = kymo_mark_links_select,
+    .type_register = kymo_mark_type_register,
+    .category_register = kymo_mark_category_register,
+    .site_register = kymo_mark_site_register,
+    .stats = kymo_mark_stats,
 };
 
-static void switch_all(uint32_t on)
+static void fill(struct kymo_mark_link *link)
 {
-    for (struct kymo_mark_link *link = first; link; link = link->next)
-        for (struct kymo_mark_category *const *c = link->categories; c < link->categories_end; c++)
-            kymo_store_relaxed(&(*c)->on, on);
+    link->calls = &calls;
+    link->mark = kymo_mark;
+    link->mark_with = kymo_mark_with;
+    link->scope_begin = kymo_mark_scope_begin;
+    link->scope_end = kymo_mark_scope_end;
+    link->count = kymo_mark_count;
 }
 
-void kymo_mark_links_update(void)
+/* The place where the link is named; NULL: it is not known. Locked. */
+static struct kymo_mark_link **find(const struct kymo_mark_link *link)
 {
-    switch_all(kymo_capturing() != NULL);
-}
-
-void kymo_mark_links_start(void)
-{
-    kymo_mark_links_update();
-}
-
-void kymo_mark_links_off(void)
-{
-    switch_all(0);
-}
-
-void kymo_mark_links_look(void)
-{
-    if (!kymo_capturing())
-        switch_all(0);
-}
-
-void kymo_mark_links_after_fork(void)
-{
-}
-
-int kymo_mark_links_select(const char *list)
-{
-    return list ? KYMO_OK : KYMO_E_INVALID;
+    for (struct kymo_mark_link **at = &links.first; *at; at = &(*at)->next)
+        if (*at == link)
+            return at;
+    return NULL;
 }
 
 int kymo_mark_links_attach(struct kymo_mark_link *link)
 {
     if (link->size < sizeof *link || link->abi != KYMO_MARK_ABI)
         return KYMO_E_VERSION;
-    link->calls = &calls;
-    link->mark = kymo_mark;
-    link->mark_with = kymo_mark_with;
-    link->scope_begin = kymo_mark_scope_begin;
-    link->scope_end = kymo_mark_scope_end;
-    link->count = count_nothing;
-    link->next = first;
-    first = link;
+    kymo_mark_lock(&links.lock);
+    if (!find(link)) {
+        fill(link);
+        link->next = links.first;
+        /* Pairs with the acquires of switch_all: the link is whole. */
+        kymo_store_release(&links.first, link);
+    }
+    kymo_mark_unlock(&links.lock);
     kymo_mark_links_update();
     return KYMO_OK;
 }
 
 void kymo_mark_links_detach(struct kymo_mark_link *link)
 {
-    for (struct kymo_mark_link **at = &first; *at; at = &(*at)->next)
-        if (*at == link) {
-            *at = link->next;
-            return;
+    kymo_mark_lock(&links.lock);
+    struct kymo_mark_link **at = find(link);
+    if (at) {
+        kymo_store_release(at, link->next);
+        /* Either an update sees that the link is gone, or this sees the update. */
+        kymo_fence_seqcst();
+        uint32_t turn = kymo_load_acquire(&links.turn);
+        for (int i = 0; i < PATIENCE_YIELDS; i++) {
+            if (turn % 2 == 0 || kymo_load_acquire(&links.turn) != turn)
+                break;
+            kymo_mark_yield();
         }
+        switch_link(link, NULL);
+    }
+    kymo_mark_unlock(&links.lock);
+}
+
+int kymo_mark_links_select(const char *list)
+{
+    size_t len = list ? strlen(list) : 0;
+    if (!list || !kymo_select_is_list(list, len))
+        return KYMO_E_INVALID;
+    if (len >= KYMO_CONTROL_BYTES)
+        return KYMO_E_TOO_BIG;
+    kymo_mark_lock(&links.lock);
+    const struct kymo_process *p = kymo_process_here();
+    uint32_t place = kymo_load_relaxed(&links.chosen) == 1 ? 1 : 0;
+    memcpy(links.lists[place], list, len + 1);
+    links.chosen_epoch = p ? p->mark_epoch : 0;
+    links.chosen_control = control_of(p);
+    /* Pairs with the acquire of list_in_force. */
+    kymo_store_release(&links.chosen, place + 1);
+    kymo_mark_unlock(&links.lock);
+    kymo_mark_links_update();
+    return KYMO_OK;
+}
+
+void kymo_mark_links_after_fork(void)
+{
+    kymo_store_relaxed(&links.lock, 0u);
+    kymo_store_relaxed(&links.updates, 0u);
+    kymo_store_relaxed(&links.turn, 0u);
+    kymo_mark_register_after_fork();
 }

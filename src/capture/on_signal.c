@@ -25,6 +25,7 @@
 #include "buffer/stream.h"
 #include "capture/claim.h"
 #include "capture/fork_child.h"
+#include "capture/mark.h"
 #include "capture/mask_hooks.h"
 #include "capture/own_signals.h"
 #include "capture/take_stack.h"
@@ -288,9 +289,11 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
     } else if (t == &kymo_thread_dead) {
         /* A last one that was on its way. */
     } else if (kymo_load_relaxed(&p->session->stopped)) {
+        kymo_mark_links_look();
         if (t && t->slot->timer_on && !quiet)
             kymo_timer_disarm(t);
     } else if (info->si_code == SI_QUEUE) {
+        kymo_mark_links_look();
         if (!quiet)
             answer_recorder(p, t);
     } else if (t && info->si_code == KYMO_ASK_CODE) {

@@ -28,7 +28,7 @@ static int is_text(const char *text)
 }
 
 /* What was said is answered, and the connection ends; so it does if it was nonsense. */
-static kymo_err hear(void *context)
+static kymo_err answer_caller(void *context)
 {
     struct kymo_control_caller *caller = context;
     struct kymo_control_request request;
@@ -68,7 +68,7 @@ static kymo_err open_door(void *context)
     }
     struct kymo_control_caller *caller = &server->callers[server->next++ % KYMO_CONTROL_CALLERS];
     drop(caller);
-    caller->source = (struct kymo_poll_source){fd, hear, caller};
+    caller->source = (struct kymo_poll_source){fd, answer_caller, caller};
     if (kymo_poller_add(server->poller, &caller->source) != KYMO_OK) {
         close(fd);
         caller->source.fd = -1;
