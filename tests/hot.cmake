@@ -120,3 +120,16 @@ add_test(NAME integration.seen.vfork_filter
 
 kymo_looker(bad_pointers)
 kymo_seen_test(bad_pointers "" bad_pointers)
+
+# Beside no other library it is nobody; beside the preloaded one it is that one.
+if(NOT KYMO_SANITIZE)
+    add_executable(linked_library ${CMAKE_SOURCE_DIR}/tests/integration/linked_library.c)
+    target_link_libraries(linked_library PRIVATE ${CMAKE_DL_LIBS})
+    add_dependencies(linked_library kymo-library kymo-preload)
+    foreach(how alone preloaded)
+        add_test(NAME integration.linked_library.${how}
+            COMMAND linked_library $<TARGET_FILE:kymo-library> ${how})
+    endforeach()
+    set_tests_properties(integration.linked_library.preloaded PROPERTIES
+        ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:kymo-preload>)
+endif()
