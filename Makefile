@@ -49,7 +49,7 @@ install: release
 
 format:
 	@tools/install-deps test
-	git ls-files -z '*.c' '*.h' '*.cc' ':!tests/checkers' | xargs -0 clang-format -i
+	git ls-files -z '*.c' '*.h' '*.cc' '*.hpp' ':!tests/checkers' | xargs -0 clang-format -i
 
 clean:
 	rm -rf build

@@ -17,9 +17,11 @@ KYMO_COUNTER_EACH_CHANGE(work_length, waiting, "Queue of work", GAUGE, NULL, ORA
 KYMO_COUNTER(journal_length, waiting, "Queue of the journal", GAUGE, NULL, YELLOW);
 
 const struct kymo_mark_literal kv_operation_names[KV_OPERATIONS] = {
-    {"get"}, {"set"}, {"del"}, {"scan"}, {"stop"}};
+    KYMO_LITERAL_INIT("get"), KYMO_LITERAL_INIT("set"), KYMO_LITERAL_INIT("del"),
+    KYMO_LITERAL_INIT("scan"), KYMO_LITERAL_INIT("stop")};
 const struct kymo_mark_literal kv_outcome_names[KV_OUTCOMES] = {
-    {"ok"}, {"new"}, {"none"}, {"failed"}};
+    KYMO_LITERAL_INIT("ok"), KYMO_LITERAL_INIT("new"), KYMO_LITERAL_INIT("none"),
+    KYMO_LITERAL_INIT("failed")};
 
 static atomic_ullong sent, answered;
 

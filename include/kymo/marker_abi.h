@@ -66,7 +66,10 @@ enum kymo_mark_format {
 /* Text that lives as long as its program or library is loaded: never copied in a marker, but once.
  */
 struct kymo_mark_literal {
-    const char *text; /* NUL-terminated; NULL: absent */
+    union {
+        const struct kymo_mark_no_text *no_text; /* so that no text is one by mistake */
+        const char *text;                        /* NUL-terminated; NULL: absent */
+    };
 };
 
 /* Text that is copied. It need not be valid UTF-8, nor end with a NUL. */
@@ -273,7 +276,7 @@ struct kymo_mark_category {
 enum kymo_mark_site_kind {
     KYMO_SITE_MARKER,
     KYMO_SITE_SCOPE,
-    KYMO_SITE_TEXT,   /* the payload is one struct kymo_mark_text */
+    KYMO_SITE_TEXT,   /* the payload is one struct kymo_mark_text; of markers and of scopes */
     KYMO_SITE_FORMAT, /* cells, and `format` */
     KYMO_SITE_VALUES, /* cells, and in `format` their names, with commas between */
 };
@@ -291,7 +294,7 @@ struct kymo_mark_site {
     const char *function;
     uint32_t line;
     uint32_t kind;   /* enum kymo_mark_site_kind */
-    uint64_t min_ns; /* a scope that is shorter is not recorded */
+    uint64_t min_ns; /* a scope that is shorter is not recorded; 0: none */
     uint32_t words;  /* of payload */
     uint32_t slow;   /* it has texts, or a limit */
     uint64_t min_ticks;
@@ -320,23 +323,31 @@ struct kymo_mark_options {
     uint32_t timing; /* enum kymo_mark_timing */
     uint64_t start;
     uint64_t end;
-    uint64_t id;     /* of the interval, for START and END */
-    uint64_t stack;  /* KYMO_STACK_NONE, KYMO_STACK_HERE, or one that was taken before */
-    uint64_t track;  /* where it is drawn instead of in a thread; 0: there */
-    uint64_t owner;  /* whose it is: a number of the program's own, 0: nobody's */
-    uint32_t thread; /* its number with the kernel, KYMO_THREAD_THIS, KYMO_THREAD_MAIN */
-    uint32_t name_len;
-    const char *name; /* instead of the site's; copied */
+    uint64_t id;       /* of the interval, for START and END */
+    uint64_t stack;    /* KYMO_STACK_NONE, KYMO_STACK_HERE, or one that was taken before */
+    uint64_t track;    /* where it is drawn instead of in a thread; 0: there */
+    uint64_t owner;    /* whose it is: a number of the program's own, 0: nobody's */
+    uint32_t thread;   /* its number with the kernel, KYMO_THREAD_THIS, KYMO_THREAD_MAIN */
+    uint32_t name_len; /* in bytes */
+    const char *name;  /* instead of the site's; copied; NULL: the site's */
 };
 
-/* A scope that is open, in the stack frame that it belongs to. */
+enum kymo_mark_scope_flags {
+    KYMO_SCOPE_IS_CANCELLED = 1, /* it ends, and is not recorded */
+};
+
+/* A scope that is open, in the stack frame that it belongs to. The program says payload and options
+ * before scope_begin, which says the rest, and may say another payload, and flags, until scope_end.
+ */
 struct kymo_mark_scope {
-    struct kymo_mark_site *site; /* NULL: it is not recorded */
+    struct kymo_mark_site *site; /* NULL: there is nothing to end */
     uint64_t start;
-    const void *payload; /* read at the end; NULL: none */
-    const struct kymo_mark_options *options;
-    uint32_t depth; /* the library's, as is epoch */
+    const void *payload;                     /* read at the end; NULL: none */
+    const struct kymo_mark_options *options; /* read at the end, but for its timing; NULL: none */
+    uint32_t depth;                          /* the library's, as is epoch */
     uint32_t epoch;
+    uint32_t flags; /* enum kymo_mark_scope_flags */
+    uint32_t reserved;
 };
 
 /* ---- counters ---- */
@@ -399,8 +410,9 @@ struct kymo_mark_calls {
     /* (signals) The stack of the caller, for options.stack of any thread's marker, as often as
      * wanted; KYMO_STACK_NONE where there is no room. */
     uint64_t (*stack)(void);
-    /* (signals) The thread's labels: push gives what pop is to be given; set replaces or adds, and
-     * removes with a NULL value. */
+    /* (signals) The thread's labels: push gives what pop is to be given, never 0 but where there
+     * was no room, and then there is nothing to pop; set replaces or adds, and removes with a NULL
+     * value. Keys are copied, too. */
     uint32_t (*label_push)(const char *key, const struct kymo_mark_cell *value);
     void (*label_pop)(uint32_t depth);
     void (*label_set)(const char *key, const struct kymo_mark_cell *value);
@@ -421,19 +433,27 @@ struct kymo_mark_calls {
     int (*stats)(struct kymo_mark_stats *stats);
 };
 
+enum kymo_mark_link_state {
+    KYMO_LINK_NEW,
+    KYMO_LINK_OPEN, /* it was handed over, if there was a library */
+    KYMO_LINK_CLOSED,
+};
+
 /* Where an executable or a shared object and the library meet: one for each, in its own memory. The
  * library fills in the calls, and switches the categories. */
 struct kymo_mark_link {
     uint32_t size;
     uint32_t abi;
-    uint32_t is_open; /* the object's own: it was handed over */
+    uint32_t is_open; /* enum kymo_mark_link_state; the object's own */
     uint32_t on;      /* somebody listens to something; relaxed */
     uint64_t flow_seed;
     struct kymo_mark_category *const *categories; /* the object's */
     struct kymo_mark_category *const *categories_end;
     struct kymo_mark_link *next; /* the library's */
     const struct kymo_mark_calls *calls;
-    /* (signals) A marker at this site; payload: of site->words words, or NULL. */
+    /* (signals) A marker at this site; payload: its type's payload_bytes up to the next whole word,
+     * zero between the fields and behind them; a struct kymo_mark_text (KYMO_SITE_TEXT); or NULL.
+     */
     void (*mark)(struct kymo_mark_site *site, const void *payload);
     void (*mark_with)(struct kymo_mark_site *site, const void *payload,
                       const struct kymo_mark_options *options);

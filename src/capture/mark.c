@@ -139,7 +139,7 @@ void kymo_mark_scope_end(struct kymo_mark_scope *scope)
     uint32_t number = kymo_mark_site_number(site, t->mark_epoch);
     uint64_t end = kymo_process_clock(t->process);
     close_scopes(t, scope->depth);
-    if (end - scope->start < site->min_ticks)
+    if (end - scope->start < site->min_ticks || scope->flags & KYMO_SCOPE_IS_CANCELLED)
         return;
     uint32_t words = scope->payload ? site->words : 0;
     uint32_t size_bytes = HEAD_BYTES + 8 + words * 8;

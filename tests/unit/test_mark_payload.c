@@ -299,7 +299,7 @@ static void records_that_cross_a_block_are_whole(void **state)
 
 static uint32_t literal_number(struct kymo_mark_site *site, const char *text, uint32_t nth)
 {
-    const struct kymo_mark_literal payload = {text};
+    const struct kymo_mark_literal payload = {{.text = text}};
     kymo_mark(site, &payload);
     struct mark m = mark_at(nth);
     return slot_at(&m, 0).at;

@@ -67,6 +67,20 @@ static void scopes_nest_and_deep_ones_are_not_shown_while_open(void **state)
     assert_int_equal(kymo_thread_self->open_scopes, 0);
 }
 
+static void a_cancelled_scope_ends_and_is_not_recorded(void **state)
+{
+    (void)state;
+    struct kymo_mark_site site = SITE("cancelled", .kind = KYMO_SITE_SCOPE);
+    struct kymo_mark_scope scope = {0};
+    kymo_mark_scope_begin(&scope, &site);
+    scope.flags = KYMO_SCOPE_IS_CANCELLED;
+    assert_int_not_equal(open_number(0), 0);
+    kymo_mark_scope_end(&scope);
+    assert_int_equal(open_number(0), 0);
+    assert_int_equal(kymo_thread_self->open_scopes, 0);
+    assert_int_equal(count_records(), 0);
+}
+
 static void a_short_scope_is_not_recorded(void **state)
 {
     (void)state;
@@ -165,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RECORDED(a_scope_is_one_record_made_at_its_end),
         RECORDED(scopes_nest_and_deep_ones_are_not_shown_while_open),
+        RECORDED(a_cancelled_scope_ends_and_is_not_recorded),
         RECORDED(a_short_scope_is_not_recorded),
         RECORDED(the_options_of_a_scope_are_used_but_for_its_times),
         RECORDED(what_a_longjmp_has_left_is_not_open),
