@@ -39,3 +39,4 @@ add_test(NAME integration.recording_large COMMAND recording_large)
 set_tests_properties(integration.recording_large PROPERTIES TIMEOUT 120)
 
 kymo_fuzz_target(recording kymo_recorder kymo_profile ZLIB::ZLIB)
+kymo_fuzz_target(marks recording_helpers)

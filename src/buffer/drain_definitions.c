@@ -133,7 +133,7 @@ static kymo_err look_into(kymo_drain *d, const struct kymo_definition *copy, uns
 {
     struct kymo_definition_reader r = kymo_definition_reader_of(copy);
     uint32_t len;
-    uint64_t named;
+    uint64_t named, kind;
     *fits = 1;
     switch ((enum kymo_definition_kind)copy->kind) {
     case KYMO_DEFINE_CATEGORY:
@@ -153,8 +153,9 @@ static kymo_err look_into(kymo_drain *d, const struct kymo_definition *copy, uns
         KYMO_TRY(find_named(d, copy->number, named, KYMO_DEFINE_CATEGORY, depth, fits));
         for (int i = 0; i < 3; i++)
             (void)kymo_definition_read_text(&r, &len);
-        known->counter_kind = (uint32_t)kymo_definition_read_word(&r);
-        *fits = *fits && known->counter_kind <= KYMO_COUNTER_GAUGE;
+        kind = kymo_definition_read_word(&r);
+        known->counter_kind = (uint32_t)kind;
+        *fits = *fits && kind <= KYMO_COUNTER_GAUGE;
         return KYMO_OK;
     default:
         return KYMO_OK;

@@ -89,8 +89,10 @@ static int compare_halves(const void *a, const void *b)
 
 static kymo_err add_half(kymo_ingest *in, const struct kymo_ingest_half *half)
 {
+    /* None of them may have any values; then there is nothing to point into. */
+    const kymo_value *values = in->marks.half_values.data;
     return kymo_profile_add_marker(in->profile, &half->row,
-                                   in->marks.half_values.data + half->first_value);
+                                   values ? values + half->first_value : NULL);
 }
 
 /* What the end says of the interval counts; what it does not say is as it was at the beginning. */

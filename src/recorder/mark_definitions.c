@@ -59,7 +59,8 @@ static void read_fields(struct telling *t, kymo_event_marker_field *fields, uint
     for (uint32_t i = 0; i < count; i++) {
         fields[i].key = text(t);
         fields[i].label = text(t);
-        uint32_t how = word(t);
+        /* As the drain has looked at it: what is above these bits does not count. */
+        uint32_t how = (uint32_t)kymo_definition_read_word(&t->from);
         uint32_t format = how >> 8 & 0xff;
         fields[i].kind = how & 0xff;
         fields[i].format = format < KYMO_FORMAT_COUNT ? format : KYMO_FORMAT_STRING;
