@@ -235,23 +235,31 @@ static kymo_err end_thread(kymo_drain *d, uint32_t number, uint64_t end_ns, uint
     return d->sink.thread_end(d->sink.context, &thread);
 }
 
-static kymo_err read_slot(kymo_drain *d, uint32_t number)
+/* Tells of the thread if it is there and new; *state: of its slot. */
+static kymo_err open_slot(kymo_drain *d, uint32_t number, uint32_t *state)
 {
     struct kymo_slot_reader *slot = &d->slots[number];
     struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, number);
     /* Pairs with the program's release: a live slot is filled, an exited one has written its
      * last record. */
-    uint32_t state = kymo_load_acquire(&shared->state);
+    *state = kymo_load_acquire(&shared->state);
+    if (slot->open || (*state != KYMO_SLOT_LIVE && *state != KYMO_SLOT_EXITED))
+        return KYMO_OK;
+    *slot = (struct kymo_slot_reader){.generation = kymo_load_relaxed(&shared->generation),
+                                      .thread = d->next_thread++,
+                                      .open = 1};
+    slot->is_main = (kymo_load_relaxed(&shared->flags) & KYMO_SLOT_MAIN) != 0;
+    struct kymo_drain_thread thread = describe(d, slot, shared);
+    return d->sink.thread_begin(d->sink.context, &thread);
+}
+
+static kymo_err read_slot(kymo_drain *d, uint32_t number)
+{
+    struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, number);
+    uint32_t state;
+    KYMO_TRY(open_slot(d, number, &state));
     if (state != KYMO_SLOT_LIVE && state != KYMO_SLOT_EXITED)
         return KYMO_OK;
-    if (!slot->open) {
-        *slot = (struct kymo_slot_reader){.generation = kymo_load_relaxed(&shared->generation),
-                                          .thread = d->next_thread++,
-                                          .open = 1};
-        slot->is_main = (kymo_load_relaxed(&shared->flags) & KYMO_SLOT_MAIN) != 0;
-        struct kymo_drain_thread thread = describe(d, slot, shared);
-        KYMO_TRY(d->sink.thread_begin(d->sink.context, &thread));
-    }
     /* Streams that share their blocks in a circle would each give us a lap of everything. */
     if (d->blocks_left == 0) {
         d->noticed[KYMO_LOSS_CORRUPT]++;
@@ -287,6 +295,9 @@ static kymo_err read_all(kymo_drain *d)
     uint32_t touched = kymo_drain_touched_slots(d);
     /* No honest program fills the whole buffer twice while it is read once. */
     d->blocks_left = 2 * kymo_session_blocks(&d->plan);
+    /* All threads first: a marker may be for one whose slot comes later. */
+    for (uint32_t i = 0, state; i < touched; i++)
+        KYMO_TRY(open_slot(d, i, &state));
     for (uint32_t i = 0; i < touched; i++)
         KYMO_TRY(read_slot(d, i));
     kymo_drain_release_modules(d, scan);

@@ -24,6 +24,7 @@ struct seen {
     uint32_t last_module;
     char last_name[16];
     uint64_t last_end_cpu;
+    uint64_t begins_before_samples;
 };
 
 static kymo_err on_begin(void *c, const struct kymo_drain_thread *t)
@@ -74,6 +75,8 @@ static kymo_err on_stack(void *c, uint32_t stack, uint32_t flags,
 static kymo_err on_sample(void *c, const struct kymo_drain_sample *p)
 {
     struct seen *s = c;
+    if (s->samples == 0)
+        s->begins_before_samples = s->begins;
     s->samples++;
     s->weight += p->weight_ns;
     if (p->thread < THREADS_MAX)
@@ -235,6 +238,24 @@ static void records_come_out_as_they_went_in(void **state)
 
 /* A library is closed and another one comes to lie at its place: stacks of before and after are
  * told apart by the generation under which they were taken. */
+/* What the first thread has recorded may name the second one. */
+static void threads_are_told_before_what_is_in_them(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(4u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer first = begin(&f, 42), second = begin(&f, 43);
+    uint64_t pc = 0x1004;
+    assert_true(write_sample(&first, &pc, 1, 10));
+    assert_true(write_sample(&second, &pc, 1, 10));
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(s.samples, 2);
+    assert_int_equal(s.begins_before_samples, 2);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
 static void an_address_used_again_is_not_confused(void **state)
 {
     (void)state;
@@ -476,6 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_come_out_with_their_registers),
         cmocka_unit_test(records_come_out_as_they_went_in),
+        cmocka_unit_test(threads_are_told_before_what_is_in_them),
         cmocka_unit_test(an_address_used_again_is_not_confused),
         cmocka_unit_test(an_address_used_again_between_rounds_is_not_confused),
         cmocka_unit_test(a_full_buffer_loses_the_newest_and_recovers),
