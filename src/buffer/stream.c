@@ -94,10 +94,3 @@ void *kymo_stream_reserve(struct kymo_stream_writer *w, struct kymo_session *s,
         return NULL;
     return (char *)w->block + w->used;
 }
-
-void kymo_stream_publish(struct kymo_stream_writer *w, uint32_t size_bytes)
-{
-    w->used += size_bytes;
-    /* Pairs with the drain's acquire: the record is whole before it is seen. */
-    kymo_store_release(&w->block->head, w->used);
-}

@@ -20,6 +20,7 @@
 
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/attr.h"
 #include "buffer/session.h"
 
@@ -41,7 +42,13 @@ KYMO_SIGNAL_SAFE void *kymo_stream_reserve(struct kymo_stream_writer *writer,
                                            uint32_t size_bytes);
 
 /* Publishes what the last reserve gave. */
-KYMO_SIGNAL_SAFE void kymo_stream_publish(struct kymo_stream_writer *writer, uint32_t size_bytes);
+KYMO_SIGNAL_SAFE static inline void kymo_stream_publish(struct kymo_stream_writer *writer,
+                                                        uint32_t size_bytes)
+{
+    writer->used += size_bytes;
+    /* Pairs with the drain's acquire: the record is whole before it is seen. */
+    kymo_store_release(&writer->block->head, writer->used);
+}
 
 /* Slots of threads and blocks, taken and given back. take returns number + 1, or 0. */
 KYMO_SIGNAL_SAFE uint32_t kymo_slot_take(struct kymo_session *session,

@@ -28,7 +28,6 @@
 struct kymo_thread {
     struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
     struct kymo_thread_slot *slot; /* in the session */
-    uint64_t *pcs;                 /* process->depth of them, for the handler */
     uint32_t number;               /* of the slot */
     uint32_t tid;
     /* process->mark_epoch << 16. 0: nothing can be marked, as in a forked child, whose copy of this
@@ -37,10 +36,12 @@ struct kymo_thread {
     uint32_t open_scopes;           /* that have begun and not ended */
     struct kymo_open_scope *scopes; /* the outermost KYMO_OPEN_SCOPES of them, in the session */
     uint32_t labels;                /* that are set, how deep */
-    uint32_t reserved;
+    /* 0 while the clock of records is the time-stamp counter, and may be read. */
+    const uint32_t *other_clock;
     uint64_t marks; /* that were recorded, by whoever was this thread before, too */
     struct kymo_stream_writer streams[KYMO_STREAMS] __attribute__((aligned(64)));
-    struct kymo_regs regs; /* for the handler; not on the stack, which may be a small one */
+    uint64_t *pcs;         /* process->depth of them, for the handler */
+    struct kymo_regs regs; /* the same; not on the stack, which may be a small one */
     uint32_t closing;      /* depth of our dlclose hook on this thread */
     uint32_t exits;        /* rounds of thread-specific destructors seen */
     struct kymo_stack_bounds stack;

@@ -37,6 +37,9 @@ void kymo_thread_unclaim(struct kymo_process *p, struct kymo_thread *t)
     kymo_slot_give(p->session, &p->plan, t->number);
 }
 
+/* Of sessions whose clock is another one. */
+static const uint32_t always = 1;
+
 /* The calling thread's number. Quiet: as glibc has noted it; 0: nobody knows. */
 static uint32_t own_tid(const struct kymo_process *p)
 {
@@ -69,6 +72,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     t->process = p;
     t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
     t->open_scopes = t->labels = 0;
+    t->other_clock = p->clock == KYMO_CLOCK_TSC ? &p->session->quiet : &always;
     t->mark_epoch = p->mark_epoch << 16;
 
     slot->tid = t->tid;

@@ -85,6 +85,7 @@ static inline void begin_thread(void)
 static void open_process(uint64_t bytes)
 {
     fixture = fixture_open(bytes);
+    fixture.session->clock_kind = KYMO_CLOCK_TSC;
     fixture.session->engine = KYMO_SESSION_TIMER;
     fixture.session->depth = 64;
     fixture.session->cookie = 77;

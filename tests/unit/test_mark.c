@@ -387,8 +387,10 @@ static void what_a_longjmp_has_left_claims_nothing(void **state)
     (void)state;
     struct kymo_thread *t = kymo_thread_self;
     struct kymo_mark_site site = SITE("after a longjmp");
-    uint64_t count = 0;
-    for (int both = 0; both < 2; both++) {
+    static volatile int both;
+    static uint64_t count;
+    count = 0;
+    for (both = 0; both < 2; both = both + 1) {
         if (sigsetjmp(outside, 1) == 0)
             claim_and_leave(t, both);
         assert_true(t->streams[KYMO_STREAM_TASK].claim != 0);
