@@ -8,16 +8,35 @@
 #include <stdatomic.h>
 
 #include "../workloads/workload.h"
+#include "kymo/marker.h"
 
 DEFINE_BURN(burn_beside, 103)
+
+KYMO_CATEGORY(scribbles, "Scribbles", RED);
+KYMO_COUNTER(written, scribbles, "Written", TOTAL, "numbers", RED);
+#define BURST(F) F(str, what, "What", STRING, 0) F(u64, writes, "Writes", INTEGER, 0)
+KYMO_TYPE(burst_of, "Burst", BURST, KYMO_ALL_LABELS(burst_of, "", what, ""));
+
+/* Whatever a program can record beside samples. */
+static void mark(uint64_t writes)
+{
+    KYMO_SCOPE(scribbles, "marking");
+    KYMO_LABEL_SCOPE("writes", writes);
+    KYMO_MARKER_T(scribbles, "burst", burst_of, .what = "over the session", .writes = writes);
+    KYMO_MARKER_TEXT(scribbles, "text", "a text of some length, to be cut or lost");
+    KYMO_MARKER_FMT(scribbles, "formatted", "%llu writes", (unsigned long long)writes);
+    KYMO_COUNT(written, 1);
+}
 
 static atomic_int stop;
 
 static void *work_beside(void *unused)
 {
     (void)unused;
-    while (!stop)
+    while (!stop) {
         burn_beside(SLICE);
+        mark(0);
+    }
     return NULL;
 }
 
@@ -67,6 +86,7 @@ int main(int argc, char **argv)
         }
         /* A burst at a time, so that something gets recorded in between. */
         burn_beside(SLICE);
+        mark(writes);
     }
     stop = 1;
     for (int i = 0; i < 2; i++)
