@@ -142,22 +142,19 @@ kymo_err kymo_control_ask(pid_t pid, const char *markers, struct kymo_control_an
     if (fd < 0)
         return KYMO_E_NOT_FOUND;
     kymo_err err = KYMO_OK;
-    if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request) {
-        err = kymo_error_set_errno(detail, "cannot ask the recorder");
-    } else {
-        ssize_t n = recv(fd, answer, sizeof *answer, 0);
-        if (n < 0)
-            err = kymo_error_set_errno(detail, "the recorder does not answer");
-        else if (n == 0)
-            err =
-                kymo_error_set(detail, KYMO_E_SYSTEM, 0,
-                               "the recorder hung up: it is another user's, or of another version");
-        else if (n != (ssize_t)sizeof *answer || answer->magic != KYMO_CONTROL_MAGIC)
-            err = kymo_error_set(detail, KYMO_E_VERSION, 0, "the recorder is of another version");
-        else if (answer->error != KYMO_OK)
-            err = kymo_error_set(detail, (kymo_err)answer->error, 0, "the recorder refuses: %s",
-                                 kymo_err_text((kymo_err)answer->error));
-    }
+    ssize_t n = -1;
+    if (send(fd, &request, sizeof request, MSG_NOSIGNAL) == (ssize_t)sizeof request)
+        n = recv(fd, answer, sizeof *answer, 0);
+    if (n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE)))
+        err = kymo_error_set(detail, KYMO_E_PERMISSION, 0,
+                             "the recorder hung up: it is another user's, or of another version");
+    else if (n < 0)
+        err = kymo_error_set_errno(detail, "the recorder does not answer");
+    else if (n != (ssize_t)sizeof *answer || answer->magic != KYMO_CONTROL_MAGIC)
+        err = kymo_error_set(detail, KYMO_E_VERSION, 0, "the recorder is of another version");
+    else if (answer->error != KYMO_OK)
+        err = kymo_error_set(detail, (kymo_err)answer->error, 0, "the recorder refuses: %s",
+                             kymo_err_text((kymo_err)answer->error));
     close(fd);
     return err;
 }
