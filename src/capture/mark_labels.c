@@ -69,8 +69,8 @@ static struct label prepare(const char *key, const struct kymo_mark_cell *value)
 }
 
 /* Whether the change was recorded. */
-static int say(struct kymo_thread *t, enum kymo_label_change change, uint32_t depth,
-               const struct label *l)
+static int write_change(struct kymo_thread *t, enum kymo_label_change change, uint32_t depth,
+                        const struct label *l)
 {
     struct kymo_stream_writer *w;
     uint32_t used = (uint32_t)sizeof(struct kymo_record_label) + l->key_bytes + l->text_bytes;
@@ -126,7 +126,7 @@ uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *valu
     }
     uint32_t depth = t->labels;
     set_depth(t, depth + 1);
-    if (say(t, KYMO_LABEL_PUSHED, depth, &l))
+    if (write_change(t, KYMO_LABEL_PUSHED, depth, &l))
         return depth + 1;
     set_depth(t, depth);
     return 0;
@@ -140,7 +140,7 @@ void kymo_mark_label_pop(uint32_t depth)
     if (!t || !t->mark_epoch || depth == 0 || depth > t->labels)
         return;
     set_depth(t, depth - 1);
-    (void)say(t, KYMO_LABEL_POPPED, depth - 1, &none);
+    (void)write_change(t, KYMO_LABEL_POPPED, depth - 1, &none);
 }
 
 void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
@@ -149,5 +149,5 @@ void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
     if (!t)
         return;
     struct label l = prepare(key, value);
-    (void)say(t, KYMO_LABEL_WAS_SET, t->labels, &l);
+    (void)write_change(t, KYMO_LABEL_WAS_SET, t->labels, &l);
 }

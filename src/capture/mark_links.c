@@ -16,8 +16,8 @@
  * handler never takes; it reads the list, and an object goes only after the updates that may have
  * seen it are done.
  *
- * Lists are written to the one of two places that is not in force. A reader that is overtaken by
- * two writers sees a mixture; the update that the second one asks for puts that right.
+ * The program's list is written to the one of two places that is not in force, once the update that
+ * may still read there is done.
  */
 #include "capture/mark.h"
 
@@ -82,11 +82,11 @@ static const char *list_in_force(const struct kymo_process *p, uint32_t control)
 {
     const struct kymo_session *header = header_of(p);
     uint32_t chosen = kymo_load_acquire(&links.chosen);
-    if (chosen && p && links.chosen_epoch != p->mark_epoch) {
+    if (chosen && p && kymo_load_relaxed(&links.chosen_epoch) != p->mark_epoch) {
         /* A forked child has a session of its own, and what its parent chose. */
-        links.chosen_epoch = p->mark_epoch;
-        links.chosen_control = control;
-    } else if (chosen && links.chosen_control != control) {
+        kymo_store_relaxed(&links.chosen_epoch, p->mark_epoch);
+        kymo_store_relaxed(&links.chosen_control, control);
+    } else if (chosen && kymo_load_relaxed(&links.chosen_control) != control) {
         kymo_store_relaxed(&links.chosen, 0u);
         chosen = 0;
     }
@@ -211,6 +211,19 @@ static struct kymo_mark_link **find(const struct kymo_mark_link *link)
     return NULL;
 }
 
+/* What was changed before is seen by every update that is made after this. */
+static void wait_for_update(void)
+{
+    /* Either an update sees the change, or this sees the update. */
+    kymo_fence_seqcst();
+    uint32_t turn = kymo_load_acquire(&links.turn);
+    for (int i = 0; i < PATIENCE_YIELDS; i++) {
+        if (turn % 2 == 0 || kymo_load_acquire(&links.turn) != turn)
+            break;
+        kymo_mark_yield();
+    }
+}
+
 int kymo_mark_links_attach(struct kymo_mark_link *link)
 {
     if (link->size < sizeof *link || link->abi != KYMO_MARK_ABI)
@@ -233,14 +246,7 @@ void kymo_mark_links_detach(struct kymo_mark_link *link)
     struct kymo_mark_link **at = find(link);
     if (at) {
         kymo_store_release(at, link->next);
-        /* Either an update sees that the link is gone, or this sees the update. */
-        kymo_fence_seqcst();
-        uint32_t turn = kymo_load_acquire(&links.turn);
-        for (int i = 0; i < PATIENCE_YIELDS; i++) {
-            if (turn % 2 == 0 || kymo_load_acquire(&links.turn) != turn)
-                break;
-            kymo_mark_yield();
-        }
+        wait_for_update();
         switch_link(link, NULL);
     }
     kymo_mark_unlock(&links.lock);
@@ -256,9 +262,10 @@ int kymo_mark_links_select(const char *list)
     kymo_mark_lock(&links.lock);
     const struct kymo_process *p = kymo_process_here();
     uint32_t place = kymo_load_relaxed(&links.chosen) == 1 ? 1 : 0;
+    wait_for_update();
     memcpy(links.lists[place], list, len + 1);
-    links.chosen_epoch = p ? p->mark_epoch : 0;
-    links.chosen_control = control_of(p);
+    kymo_store_relaxed(&links.chosen_epoch, p ? p->mark_epoch : 0);
+    kymo_store_relaxed(&links.chosen_control, control_of(p));
     /* Pairs with the acquire of list_in_force. */
     kymo_store_release(&links.chosen, place + 1);
     kymo_mark_unlock(&links.lock);

@@ -310,6 +310,7 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
             take_sample(p, t, context, from_perf ? FROM_PERF : FROM_TIMER);
         } else {
             kymo_count_loss(p, KYMO_LOSS_RECORDER_GONE);
+            kymo_mark_links_look();
             if (t->slot->timer_on && !quiet)
                 kymo_timer_disarm(t);
         }

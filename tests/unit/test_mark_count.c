@@ -189,7 +189,7 @@ static void each_change_may_be_a_record(void **state)
 static void without_a_cell_it_is_nothing_and_counted_once(void **state)
 {
     struct kymo_mark_counter some[64];
-    char names[64][8];
+    char names[64][16];
     (void)state;
     uint32_t cells = fixture.plan.counters;
     assert_true(cells < 62);
