@@ -43,7 +43,7 @@ kymo_err kymo_profile_add_values(kymo_profile *profile, const kymo_value *values
 
 const kymo_value *kymo_profile_values(const kymo_profile *profile, uint32_t first, uint32_t count)
 {
-    return first <= profile->values.len && count <= profile->values.len - first
-               ? profile->values.data + first
-               : NULL;
+    if (first > profile->values.len || count > profile->values.len - first)
+        return NULL;
+    return count > 0 ? profile->values.data + first : profile->values.data;
 }
