@@ -35,7 +35,7 @@ enum {
 struct client {
     pthread_t thread;
     const char *path;
-    uint64_t number;
+    uint64_t number, step;
     uint64_t requests;
     uint64_t sent, received, hits, wrong;
     uint32_t random;
@@ -173,8 +173,9 @@ static void *client_thread(void *argument)
 {
     struct client *client = argument;
     client->fd = connect_to(client->path);
-    for (uint64_t i = 1; i <= client->requests; i++)
-        ask(client, client->number << 32 | i);
+    /* Numbers that no other client has. */
+    for (uint64_t i = 0; i < client->requests; i++)
+        ask(client, i * client->step + client->number);
     close(client->fd);
     return NULL;
 }
@@ -203,6 +204,7 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < connections; i++) {
         clients[i].path = argv[1];
         clients[i].number = i + 1;
+        clients[i].step = connections;
         clients[i].random = (uint32_t)i * 2654435761u + 1;
         clients[i].requests = requests / connections + (i < requests % connections);
         if (pthread_create(&clients[i].thread, NULL, client_thread, &clients[i]) != 0)

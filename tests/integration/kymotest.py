@@ -293,6 +293,27 @@ class Frame:
             self.lib not in (None, "[vdso]", "[jit]") and self.lib[0] == "[")
 
 
+class Marker:
+    """A marker of a Firefox profile. phase: 0 instant, 1 interval, 2 and 3 only its start, or its end;
+    data: fields by their keys, with the strings that indices stand for; frames: of its cause."""
+
+    def __init__(self, thread, name, category, subcategory, phase, start_ns, end_ns, data, frames):
+        self.thread = thread
+        self.tid = int(thread["tid"]) if str(thread["tid"]).isdigit() else thread["tid"]
+        self.name = name
+        self.category = category
+        self.subcategory = subcategory
+        self.phase = phase
+        self.start_ns = start_ns  # CLOCK_MONOTONIC; None: not known
+        self.end_ns = end_ns
+        self.data = data
+        self.frames = frames
+
+    @property
+    def type(self):
+        return self.data.get("type")
+
+
 class Profile:
     """A Firefox processed profile, read by its format alone: nothing of our encoder's is here."""
 
@@ -334,6 +355,45 @@ class Profile:
 
     def all_samples(self):
         return [s for t in self.data["threads"] for s in self.samples(t)]
+
+    def markers(self, thread):
+        zero = int(self.data["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"])
+        strings = self.data["shared"]["stringArray"]
+        categories = self.data["meta"]["categories"]
+        schemas = {s["name"]: s for s in self.data["meta"]["markerSchema"]}
+
+        def monotonic(ms):
+            return None if ms is None else zero + round(ms * 1e6)
+
+        table, out = thread["markers"], []
+        for i in range(table["length"]):
+            data = dict(table["data"][i] or {})
+            for field in schemas.get(data.get("type"), {"fields": []})["fields"]:
+                if field["format"] in ("unique-string", "flow-id", "terminating-flow-id") and \
+                        data.get(field["key"]) is not None:
+                    data[field["key"]] = strings[data[field["key"]]]
+            stack = (data.get("cause") or {}).get("stack")
+            out.append(Marker(thread, strings[table["name"][i]], categories[table["category"][i]]["name"],
+                              data.get("subcategory", "Other"), table["phase"][i],
+                              monotonic(table["startTime"][i]), monotonic(table["endTime"][i]), data,
+                              self.stacks[stack] if stack is not None else ()))
+        return out
+
+    def all_markers(self):
+        return [m for t in self.data["threads"] for m in self.markers(t)]
+
+    def counter(self, name):
+        """(time, value) of all its samples, where value is the sum so far."""
+        found = [c for c in self.data.get("counters", []) if c["name"] == name]
+        if len(found) != 1:
+            return None
+        zero = int(self.data["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"])
+        samples, value, now, out = found[0]["samples"], 0, 0.0, []
+        for i in range(samples["length"]):
+            now = now + samples["timeDeltas"][i] if "timeDeltas" in samples else samples["time"][i]
+            value += samples["count"][i]
+            out.append((zero + now * 1e6, value))
+        return out
 
 
 # ---- cases ----

@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Markers, counters and labels: what a program says that it made is what the profile has, of every kind,
+from every place, and what is missing is counted.
+
+The truth is what tests/workloads/marks.c prints of itself; the profile is the Firefox file, read by its
+format alone.
+"""
+import collections
+import json
+import os
+import signal
+import time
+
+from kymotest import (BUILD, KYMO, WORKLOADS, Failed, Recording, Running, case, check, engines, folder, main, record,
+                      record_command, run, say)
+
+MARKS = WORKLOADS / "marks"
+EXAMPLES = BUILD / "examples"
+# Markers carry the clock of the processor; their times are made of it by the recorder.
+CLOCKS_NS = 50000
+
+
+def recorded(*arguments, options=(), period="10ms", status=0):
+    recording = record([MARKS, *arguments], options=options, period=period)
+    check(recording.result.status == status,
+          f"status {recording.result.status}: {recording.result.stderr}")
+    return recording, json.loads(recording.result.stdout)
+
+
+def by_name(markers):
+    found = collections.defaultdict(list)
+    for marker in markers:
+        found[marker.name].append(marker)
+    return found
+
+
+# ---- one of everything ----
+
+flows = {}
+
+
+def field_holds(kind, value, truth, profile):
+    if kind == "bool":
+        return value is truth or str(value).lower() == str(truth).lower()
+    if kind == "number":
+        return str(value) == truth or ("." in truth and float(value) == float(truth))
+    if kind == "ms":
+        return abs(float(value) - float(truth)) < 1e-9
+    if kind == "time":
+        zero = int(profile.data["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"])
+        return abs(zero + value * 1e6 - int(truth)) < CLOCKS_NS
+    if kind == "flow":
+        return flows.setdefault(truth, value) == value and list(flows.values()).count(value) == 1
+    if kind == "list":
+        return [str(v) for v in value] == truth
+    if kind == "table":
+        return [[str(v) for v in row] for row in value] == truth
+    return value == truth
+
+
+def compare(marker, truth, profile):
+    def holds(what, is_so):
+        check(is_so, f"{truth['name']}: {what}; the marker has {vars(marker)['data']}, phase "
+                     f"{marker.phase}, thread {marker.tid}, the truth is {truth}")
+
+    holds("category", marker.category == truth["category"])
+    holds("subcategory", marker.subcategory == truth.get("subcategory", "Other"))
+    if "phase" in truth:
+        holds("phase", marker.phase == truth["phase"])
+    if "type" in truth:
+        holds("type", marker.type == truth["type"])
+    for key, expected in truth.get("data", {}).items():
+        if expected is None:
+            holds(key, marker.data.get(key) is None)
+        else:
+            holds(key, key in marker.data and field_holds(*expected[:1], marker.data[key], expected[1],
+                                                          profile))
+    values = [str(v) for v in marker.data.values()]
+    if "text" in truth:
+        holds("text", truth["text"] in values)
+    for value in truth.get("values", []):
+        holds("value", value in values)
+    if "tid" in truth:
+        holds("tid", marker.tid == truth["tid"])
+    if "owner" in truth:
+        holds("owner", str(marker.data.get("owner")) == str(truth["owner"]))
+    if "track" in truth:
+        holds("track", marker.thread["name"] == truth["track"])
+    if "start" in truth:
+        holds("start", abs(marker.start_ns - truth["start"]) < CLOCKS_NS)
+    if "end" in truth:
+        holds("end", abs(marker.end_ns - truth["end"]) < CLOCKS_NS)
+    if "least_ns" in truth:
+        holds("duration", marker.end_ns - marker.start_ns >= truth["least_ns"])
+    if "function" in truth:
+        # What the header has inline stands where it was inlined.
+        names = [f.name for f in marker.frames if not f.in_kernel() and not f.name.startswith("kymo_")]
+        holds(f"stack {names}", names and names[-1] == truth["function"])
+
+
+def compare_all(mode):
+    recording, truth = recorded(mode)
+    profile = recording.firefox()
+    found = by_name(profile.all_markers())
+    for expected in truth["markers"]:
+        markers = found[expected["name"]]
+        count = expected.get("count", 1)
+        check(len(markers) == count, f"{len(markers)} markers are called {expected['name']}, not {count}")
+        for marker in markers:
+            compare(marker, expected, profile)
+    say(f"{len(truth['markers'])} markers are what they are said to be")
+    return profile
+
+
+@case
+def kinds():
+    profile = compare_all("kinds")
+    schemas = {s["name"]: s for s in profile.data["meta"]["markerSchema"]}
+    formats = {f["key"]: f["format"] for f in schemas["EveryFormat"]["fields"]}
+    for key, format_ in formats.items():
+        wanted = key.replace("_", "-")
+        if wanted == "table":
+            check([c["label"] for c in format_["columns"]] == ["Name", "Size"], f"columns {format_}")
+        elif wanted != "flow":
+            check(format_ == wanted, f"{key} is of format {format_}")
+    check(len(formats) == 22, f"{len(formats)} formats")
+    fields = {f["key"]: f for f in schemas["EveryFormat"]["fields"]}
+    check(fields["tid"].get("hidden") is True and not fields["url"].get("hidden"), "hidden fields")
+    check(fields["url"]["label"] == "URL" and fields["bytes"].get("label", "bytes") == "bytes", "labels")
+    every = schemas["EveryKind"]
+    check(every["display"] == ["marker-chart", "timeline-overview"], f"shown in {every['display']}")
+    check(every["chartLabel"] == "{marker.data.a_str}" and
+          every["tooltipLabel"] == "of {marker.data.a_str} and {marker.data.a_u64}" and
+          every["tableLabel"] == "{marker.name}: {marker.data.a_i8}", "labels of the type")
+    check("One of each kind." in every["description"] and "a workload" in every["description"], "rows")
+    check(every["graphs"] == [{"key": "a_u32", "type": "line", "color": "red"}], f"{every.get('graphs')}")
+    colors = {c["name"]: c["color"] for c in profile.data["meta"]["categories"]}
+    check(colors["Plain"] == "blue", f"colours {colors}")
+
+
+@case
+def options():
+    compare_all("options")
+
+
+@case
+def absent():
+    """Nothing is preloaded: the same program makes no markers, and nothing else is different."""
+    plain = run([MARKS, "kinds"])
+    recording, truth = recorded("kinds")
+    check(plain.status == 0, f"status {plain.status}")
+    check([m["name"] for m in json.loads(plain.stdout)["markers"]] == [m["name"] for m in truth["markers"]],
+          "it went another way")
+
+
+# ---- many ----
+
+def numbers_of(profile):
+    """stream to the numbers that are there, in the order of their times; each is whole."""
+    streams = collections.defaultdict(list)
+    for marker in sorted((m for m in profile.all_markers() if m.name == "numbered"),
+                         key=lambda m: m.start_ns):
+        stream, number = marker.data["stream"], marker.data["number"]
+        streams[stream].append((number, marker))
+    return streams
+
+
+def check_whole(streams, sizes):
+    for stream, size in sizes.items():
+        numbers = [number for number, _ in streams[stream]]
+        check(sorted(numbers) == list(range(size)),
+              f"of stream {stream} there are {len(numbers)} ({len(set(numbers))} different) of {size}")
+
+
+@case
+def threads():
+    recording, truth = recorded("threads", 20000, 8, options=["--buffer=64m"])
+    profile = recording.firefox()
+    streams = numbers_of(profile)
+    check_whole(streams, {i: truth["each"] for i in range(truth["threads"])})
+    for stream, marks in streams.items():
+        check(len({m.tid for _, m in marks}) == 1, f"stream {stream} is in several threads")
+        numbers = [number for number, _ in marks]
+        check(numbers == sorted(numbers), f"stream {stream} is out of order")
+        wrong = [n for n, m in marks
+                 if int(str(m.data["check"]), 0) != (stream << 32 | n) ^ 0x5A5A5A5A5A5A5A5A]
+        check(not wrong, f"stream {stream}: fields of {wrong[:5]} are wrong")
+    say(f"{sum(map(len, streams.values()))} markers of 8 threads, whole and in order")
+
+
+def losses(recording, name):
+    """Of the markers of this name: lost for want of room, above their limit, texts cut."""
+    report = recording.report("--mode", "markers").data
+    rows = [m for m in report["markers"] if m["name"] == name]
+    check(len(rows) == 1, f"{len(rows)} rows are called {name}")
+    return rows[0]
+
+
+@case
+def full():
+    """The recorder stands still and the buffer is small: what is not there is counted exactly."""
+    recording, truth = recorded("full", 30000, 8, options=["--buffer=1m"])
+    streams = numbers_of(recording.firefox())
+    there = sum(map(len, streams.values()))
+    lost = losses(recording, "numbered")["lost"]
+    say(f"{there} of {truth['threads'] * truth['each']} are there, {lost} are said to be lost")
+    check(lost > 0 and there > 0, "the buffer was not full")
+    check(there + lost == truth["threads"] * truth["each"], "the sum is another")
+    for stream, marks in streams.items():
+        numbers = [number for number, _ in marks]
+        check(len(set(numbers)) == len(numbers) and numbers == sorted(numbers), "doubles, or out of order")
+
+
+@case
+def capped():
+    recording, truth = recorded("capped", 5000)
+    there = len(by_name(recording.firefox().all_markers())["capped"])
+    row = losses(recording, "capped")
+    windows = truth["seconds"] + 2
+    say(f"{there} of {truth['made']} in {truth['seconds']} s, {row['capped']} above the limit")
+    check(there + row["capped"] + row["lost"] == truth["made"], "the sum is another")
+    check(100 <= there <= windows * truth["per_second"], "the limit does not hold")
+
+
+# ---- hard places ----
+
+@case
+def handlers():
+    recording, truth = recorded("handlers", 500, options=["--buffer=64m", "--cpu=1ms"])
+    profile = recording.firefox()
+    check_whole(numbers_of(profile), dict(enumerate(truth["streams"])))
+    found = by_name(profile.all_markers())
+    check(len(found["in handler"]) == len(found["handler's text"]) == truth["streams"][1],
+          "scopes or texts of the handler are missing")
+    check(len(found["in main"]) == truth["streams"][0], "scopes of the main thread are missing")
+
+
+@case
+def fork():
+    recording, truth = recorded("fork")
+    streams = numbers_of(recording.firefox())
+    check_whole(streams, dict(enumerate(truth["streams"])))
+    pids = {stream: {m.thread["pid"] for _, m in marks} for stream, marks in streams.items()}
+    check(all(len(p) == 1 for p in pids.values()) and len(set.union(*pids.values())) == 3,
+          f"processes {pids}")
+
+
+@case
+def plugins():
+    recording, truth = recorded("plugins", 200)
+    profile = recording.firefox()
+    found = by_name(profile.all_markers())
+    for name in ("early", "late"):
+        check(len(found[name]) == len(found[name + " scope"]) == truth[name], f"{len(found[name])} {name}")
+        for i, marker in enumerate(sorted(found[name], key=lambda m: m.start_ns)):
+            check(marker.data["literal"] == name + " literal" and marker.data["number"] == i,
+                  f"{name} {i} has {marker.data}")
+    schemas = [s["name"] for s in profile.data["meta"]["markerSchema"] if "OfPlugin" in s["name"]]
+    check(schemas == ["OfPlugin"], f"schemas {schemas}")
+    categories = [c["name"] for c in profile.data["meta"]["categories"] if c["name"] == "Plugin"]
+    check(len(categories) == 1, "the category is there several times")
+
+
+def check_open(profile, names):
+    found = by_name(profile.all_markers())
+    for name in names:
+        check(len(found[name]) == 1 and found[name][0].phase == 2,
+              f"{name}: {[m.phase for m in found[name]]}")
+    return found
+
+
+@case
+def killed():
+    recording, truth = recorded("killed", status=128 + signal.SIGKILL)
+    found = check_open(recording.firefox(), truth["open"])
+    starts = [found[name][0].start_ns for name in truth["open"]]
+    check(starts == sorted(starts) and starts[1] < truth["before"] + CLOCKS_NS, "they begin at other times")
+    check(found["second"][0].subcategory == "Part", "category of second")
+    check(found["ended"][0].phase == 1, "what had ended is unfinished")
+
+
+@case
+def thread_ends():
+    recording, truth = recorded("thread_ends")
+    found = check_open(recording.firefox(), truth["open"])
+    check(found["thread's"][0].tid == found["last words"][0].tid, "it is in another thread")
+
+
+@case
+def utf8():
+    recording, truth = recorded("utf8", 200)
+    profile = recording.firefox()  # which is JSON, read as UTF-8, to begin with
+    found = by_name(profile.all_markers())
+    check(len(found["random"]) == len(found["random format"]) == truth["each"], "markers are missing")
+    long = [v for v in found["long"][0].data.values() if str(v).startswith("x")]
+    check(long and long[0][1] == "\u00e4" and long[0].endswith("\u00e4\u2026"), f"cut to {long[0][-5:]!r}")
+    rows = {m["name"]: m for m in recording.report("--mode", "markers").data["markers"]}
+    cut = rows["random"]["cut"] + rows["random format"]["cut"] + rows["long"]["cut"]
+    say(f"{cut} texts are said to be cut")
+    check(cut == truth["each"] // 2 * 2 + 1, "not all cut texts are counted")
+
+
+# ---- on and off ----
+
+def names_of(recording):
+    return {m.name for m in recording.firefox().all_markers()}
+
+
+@case
+def select():
+    recording, truth = recorded("select")
+    check(truth["err"] == 0 and truth["refused"] < 0, f"{truth}")
+    names = names_of(recording)
+    check({"before", "still there", "after", "asked for"} <= names and "off" not in names, f"{names}")
+
+
+@case
+def before_the_run():
+    for how in ({"options": ["--markers=all:-Plain:Quiet"]}, {"env": {**os.environ,
+                                                                  "KYMO_MARKERS": "all:-Plain:Quiet"}}):
+        recording = record([MARKS, "kinds"], **how)
+        names = names_of(recording)
+        check("uncategorized" in names and "quiet" in names and "instant" not in names, f"{how}: {names}")
+    only = record([MARKS, "kinds"], options=["--markers=Plain/Part"])
+    check(names_of(only) == {"in a part"}, f"{names_of(only)}")
+    refused = run([KYMO, "record", "--markers=::", "--", "/bin/true"])
+    check(refused.status == 2 and "markers" in refused.stderr, f"{refused.status}: {refused.stderr}")
+
+
+@case
+def from_outside():
+    """Off and on again while the program runs."""
+    place = folder()
+    path, stop = place / "recording.kymo", place / "stop"
+    running = Running(record_command([MARKS, "until", stop], path, period="10ms"))
+
+    def tell(what):
+        out = run([KYMO, "control", "-p", running.process.pid, f"markers={what}"])
+        check(out.status == 0, f"kymo control: status {out.status}: {out.stderr}")
+        time.sleep(0.3)  # until it has looked, and has made some
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+    try:
+        deadline = time.monotonic() + 60
+        while run([KYMO, "control", "-p", running.process.pid, "markers=all"]).status != 0:
+            check(time.monotonic() < deadline, "nobody answers")
+            time.sleep(0.1)
+        begun = tell("all")
+        off = tell("all:-Hush")
+        before_on = tell("all:-Hush")
+        on = tell("all")
+        time.sleep(0.3)
+    finally:
+        stop.touch()
+        result = running.finish()
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    profile = Recording(path, result, KYMO).firefox()
+    times = sorted(m.start_ns for m in profile.all_markers() if m.name == "hush")
+    plain = [m for m in profile.all_markers() if m.name == "plain" and off < m.start_ns < before_on]
+    check(not [t for t in times if off < t < before_on], "markers of what was off")
+    check([t for t in times if t > on] and [t for t in times if t < begun], "none where it was on")
+    check(plain, "the others are off, too")
+
+
+# ---- counters and labels ----
+
+@case
+def counters():
+    recording, truth = recorded("counters", 10000, 8)
+    profile = recording.firefox()
+    for name, wanted in (("Total", truth["total"]), ("Balance", truth["balance"]),
+                         ("Level", truth["level"]), ("Steps", truth["steps"][-1])):
+        samples = profile.counter(name)
+        check(samples, f"there is no counter {name}")
+        say(f"{name}: {samples[-1][1]}, in truth {wanted}")
+        check(samples[-1][1] == wanted, f"{name} ends with another value")
+        check(samples == sorted(samples, key=lambda s: s[0]), f"{name} is out of order")
+    values = [value for _, value in profile.counter("Steps")]
+    check([v for v in values if v in truth["steps"]] == truth["steps"], f"steps {values}")
+    operations = next(c for c in profile.data["counters"] if c["name"] == "Total")["samples"]["number"]
+    check(sum(operations) == truth["operations"], f"{sum(operations)} operations")
+
+
+class Pprof:
+    """What go tool pprof says of a recording."""
+
+    def __init__(self, recording):
+        self.path = recording.path.with_suffix(".pb.gz")
+        out = run([KYMO, "convert", recording.path, "-q", "-f", "-o", self.path])
+        check(out.status == 0, f"kymo convert: {out.stderr}")
+
+    def cpu_ns(self, *focus):
+        out = run(["go", "tool", "pprof", "-top", "-unit=ns", "-nodefraction=0", *focus, self.path])
+        check(out.status == 0, f"pprof: {out.stderr}")
+        return sum(float(line.split()[0].rstrip("ns")) for line in out.stdout.splitlines()
+                   if line.strip() and line.split()[0].rstrip("ns").replace(".", "").isdigit())
+
+
+@case
+def labels():
+    """CPU time under each label is what the program measured."""
+    recording, truth = recorded("labels", 60, 2, period="1ms")
+    pprof = Pprof(recording)
+    for thread in truth["threads"]:
+        request = thread["request_id"]
+        for number, key in ((request, "in_request_ns"), (request + 1000, "nested_ns")):
+            found = pprof.cpu_ns(f"-tagfocus=request_id={number}:{number}")
+            share = found / thread[key]
+            say(f"request_id {number}: {found / 1e6:.1f} ms, in truth {thread[key] / 1e6:.1f} ms")
+            check(abs(share - 1) < 0.1, f"of request {number} {share:.3f} is there")
+    check(pprof.cpu_ns("-tagfocus=user=nested") > 0, "no sample has the label user")
+    markers = [m for m in recording.firefox().all_markers() if m.name == "labelled"]
+    check(len(markers) == 2 * truth["each"], f"{len(markers)} markers")
+    for marker in markers:
+        said = " ".join(str(v) for v in marker.data.values())
+        check("request_id" in said and "user" in said, f"labels of a marker: {marker.data}")
+
+
+# ---- the example ----
+
+@case
+def kvserver():
+    """A real server under load, with its client: flows, counters, labels, and samples beside them."""
+    place = folder()
+    script = f"{EXAMPLES}/kvserver {place}/socket & {EXAMPLES}/kvload {place}/socket 6000 8 && wait $!"
+    # The engine insists: workers sleep too often for samples of their own otherwise.
+    recording = record(["sh", "-c", script], options=["--buffer=64m"], engine=engines()[0], period="200us")
+    check(recording.result.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
+    said = [json.loads(line) for line in recording.result.stdout.splitlines()]
+    load = next(s for s in said if "hits" in s)
+    server = next(s for s in said if "hits" not in s)
+    check(load["wrong"] == 0 and load["hits"] > 0 and server["requests"] == load["requests"], f"{said}")
+    profile = recording.firefox()
+    markers = profile.all_markers()
+    found = by_name(markers)
+    requests = found["request"]
+    check(len(requests) == load["requests"], f"{len(requests)} requests of {load['requests']}")
+    check(all(m.phase == 1 for m in requests), "requests are unfinished")
+
+    flows_of = collections.defaultdict(list)
+    for marker in markers:
+        if marker.data.get("flow") is not None:
+            flows_of[marker.data["flow"]].append(marker)
+    for request in requests:
+        hops = flows_of[request.data["flow"]]
+        check(len(hops) >= 5 and len({(m.thread["pid"], m.tid) for m in hops}) >= 3,
+              f"request {request.data['id']} is in {[m.name for m in hops]}")
+    ids = {m.data["flow"]: m.data["id"] for m in requests}
+    check(len(ids) == load["requests"], "requests share a flow")
+    asked = found["ask"]
+    check(all(ids[m.data["flow"]] == m.data["id"] for m in asked) and
+          len(asked) == load["requests"] - 1, "the client's flows are others")
+
+    for name, wanted in (("Bytes received", load["sent"]), ("Bytes sent", load["received"]),
+                         ("Queue of work", 0), ("Queue of the journal", 0)):
+        samples = profile.counter(name)
+        check(samples and samples[-1][1] == wanted, f"{name} ends with {samples and samples[-1][1]}, "
+                                                    f"not {wanted}")
+    lengths = [value for _, value in profile.counter("Queue of work")]
+    check(min(lengths) >= 0 and max(lengths) > 0, f"queue between {min(lengths)} and {max(lengths)}")
+    pprof = Pprof(recording)
+    work = pprof.cpu_ns("-focus=^execute$")
+    known = pprof.cpu_ns("-focus=^execute$", f"-tagfocus=request_id=1:{1 << 62}")
+    say(f"{work / 1e6:.1f} ms in execute, {known / 1e6:.1f} ms of them with a request's number")
+    check(work > 0 and known / work > 0.97, "samples of the work do not know their request")
+    report = recording.report()
+    check(not report.lost(), f"lost {report.lost()}")
+    check(report.share("checksum") > 0, "there are no samples of the work")
+    say(f"{len(markers)} markers, {len(profile.all_samples())} samples, queue up to {max(lengths)}")
+
+
+main()
