@@ -40,6 +40,74 @@ static void walk_samples(const kymo_profile *profile, uint32_t thread)
     }
 }
 
+static void walk_value(const kymo_profile *profile, const kymo_value *value)
+{
+    require(value->kind <= KYMO_VALUE_LIST);
+    if (value->kind == KYMO_VALUE_STRING)
+        require(value->as.string < kymo_profile_count(profile, KYMO_TABLE_STRINGS));
+    if (value->kind != KYMO_VALUE_LIST)
+        return;
+    const kymo_value *list =
+        kymo_profile_values(profile, value->as.list.first, value->as.list.count);
+    require(list != NULL || value->as.list.count == 0);
+    for (uint32_t i = 0; i < value->as.list.count; i++)
+        require(list[i].kind != KYMO_VALUE_LIST);
+    for (uint32_t i = 0; i < value->as.list.count; i++)
+        walk_value(profile, &list[i]);
+}
+
+static void walk_labels(const kymo_profile *profile, uint32_t set)
+{
+    uint32_t count;
+    const kymo_label *labels = kymo_profile_label_set(profile, set, &count);
+    require(set == KYMO_NONE || set < kymo_profile_count(profile, KYMO_TABLE_LABEL_SETS));
+    for (uint32_t i = 0; i < count; i++) {
+        require(labels[i].key < kymo_profile_count(profile, KYMO_TABLE_STRINGS));
+        require(labels[i].value.kind != KYMO_VALUE_LIST);
+        walk_value(profile, &labels[i].value);
+    }
+}
+
+static void walk_markers(const kymo_profile *profile, uint32_t thread)
+{
+    kymo_markers markers = kymo_profile_markers(profile, thread);
+    const uint32_t *sample_labels = kymo_profile_sample_labels(profile, thread);
+    uint32_t strings = kymo_profile_count(profile, KYMO_TABLE_STRINGS);
+    for (size_t i = 0; i < markers.count; i++) {
+        const kymo_marker *m = &markers.rows[i];
+        require(i == 0 || m[-1].start_ns <= m->start_ns);
+        require(m->start_ns <= m->end_ns && m->phase <= KYMO_MARKER_UNBEGUN);
+        require(m->thread == thread && m->name < strings && m->track < strings);
+        require(m->category == KYMO_NONE ||
+                kymo_profile_marker_category(profile, m->category) != NULL);
+        require(m->stack == KYMO_NONE || m->stack < kymo_profile_stacks(profile).count);
+        walk_labels(profile, m->labels);
+        uint32_t fields = 0;
+        if (m->schema != KYMO_NONE)
+            fields = kymo_profile_schema(profile, m->schema)->field_count;
+        const kymo_value *values = kymo_profile_values(profile, m->first_value, m->value_count);
+        require(m->value_count == fields && (values != NULL || fields == 0));
+        for (uint32_t v = 0; v < fields; v++)
+            walk_value(profile, &values[v]);
+    }
+    if (sample_labels)
+        for (size_t i = 0; i < kymo_profile_samples(profile, thread).count; i++)
+            walk_labels(profile, sample_labels[i]);
+}
+
+static void walk_counters(const kymo_profile *profile)
+{
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_COUNTERS); i++) {
+        const kymo_counter *counter = kymo_profile_counter(profile, i);
+        kymo_counts counts = kymo_profile_counts(profile, i);
+        require(kymo_profile_process(profile, counter->process) != NULL);
+        require(counter->category == KYMO_NONE ||
+                kymo_profile_marker_category(profile, counter->category) != NULL);
+        for (uint32_t n = 1; n < counts.count; n++)
+            require(counts.time_ns[n - 1] <= counts.time_ns[n]);
+    }
+}
+
 static void load(const uint8_t *data, size_t len)
 {
     kymo_profile *profile = NULL;
@@ -58,7 +126,9 @@ static void load(const uint8_t *data, size_t len)
         require(kymo_profile_process(profile, t->process) != NULL);
         if (i == 0)
             walk_samples(profile, i);
+        walk_markers(profile, i);
     }
+    walk_counters(profile);
     for (uint32_t i = 0; i < info.image_count; i++)
         require(kymo_profile_module(profile, info.images[i].module) != NULL);
     kymo_recording_info_deinit(&info);
