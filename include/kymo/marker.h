@@ -287,7 +287,7 @@ static inline uint64_t kymo_track(const char *name)
     KYMO_SCOPE_(kymo_scope_of_##var, kymo_scope_end_of_##T, category, &kymo_type_##T, label, \
                 KYMO_SITE_SCOPE, &var, options, min_ns)
 /* The scope of that payload is not recorded. */
-#define KYMO_SCOPE_CANCEL(var) ((void)(kymo_scope_of_##var.flags |= KYMO_SCOPE_IS_CANCELLED))
+#define KYMO_SCOPE_CANCEL(var) kymo_scope_cancel_(kymo_scope_of_##var)
 
 /* ---- intervals that begin and end anywhere ---- */
 

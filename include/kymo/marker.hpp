@@ -242,20 +242,19 @@ class label {
 /* Made by KYMO_SCOPE_OBJECT. */
 class scope {
   public:
-    scope() : scope_(), text_()
+    scope() : open_(nullptr), text_()
     {
     }
     ~scope()
     {
-        kymo_scope_end_(&scope_);
+        kymo_scope_end_(&open_);
     }
     scope(const scope &) = delete;
     scope &operator=(const scope &) = delete;
 
     void begin(kymo_mark_site *site)
     {
-        scope_.payload = &text_;
-        KYMO_MARK_LINK_->scope_begin(&scope_, site);
+        open_ = kymo_scope_begin_(&scope_, site, &text_, nullptr, nullptr);
     }
     /* Its text, which is copied at its end, and has to stay until then. */
     void text(kymo_mark_text text)
@@ -272,11 +271,12 @@ class scope {
     }
     void cancel()
     {
-        scope_.flags |= KYMO_SCOPE_IS_CANCELLED;
+        kymo_scope_cancel_(open_);
     }
 
   private:
-    kymo_mark_scope scope_;
+    kymo_mark_scope scope_; /* while it is recorded */
+    kymo_mark_scope *open_; /* it, or NULL */
     kymo_mark_text text_;
 };
 

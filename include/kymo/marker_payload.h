@@ -85,32 +85,32 @@ KYMO_MARK_KINDS(X)
     KYMO_PAYLOAD(T, FIELDS);             \
     KYMO_TYPE_OF(T, label, __VA_ARGS__)
 
-#define KYMO_PAYLOAD(T, FIELDS)                                                             \
-    struct T {                                                                              \
-        FIELDS(KYMO_MEMBER_)                                                                \
-    } __attribute__((aligned(8)));                                                          \
-    enum {                                                                                  \
-        kymo_field_count_##T = 0 FIELDS(KYMO_PLUS_ONE_),                                    \
-        kymo_has_holes_##T = sizeof(struct T) != 0 FIELDS(KYMO_PLUS_SIZE_)                  \
-    };                                                                                      \
-    KYMO_INLINE_ const void *kymo_clean_##T(struct T *to, const struct T *from)             \
-    {                                                                                       \
-        if (!kymo_has_holes_##T)                                                            \
-            return from;                                                                    \
-        __builtin_memset(to, 0, sizeof *to);                                                \
-        FIELDS(KYMO_COPY_)                                                                  \
-        return to;                                                                          \
-    }                                                                                       \
-    /* Before the scope's own end, while the payload is there. */                           \
-    KYMO_INLINE_ void kymo_scope_end_of_##T(struct kymo_mark_scope *scope)                  \
-    {                                                                                       \
-        struct T kymo_clean_;                                                               \
-        if (__builtin_expect(scope->site != NULL, 0)) {                                     \
-            scope->payload =                                                                \
-                kymo_clean_##T(&kymo_clean_, KYMO_CAST_(const struct T *, scope->payload)); \
-            KYMO_MARK_LINK_->scope_end(scope);                                              \
-        }                                                                                   \
-    }                                                                                       \
+#define KYMO_PAYLOAD(T, FIELDS)                                                                \
+    struct T {                                                                                 \
+        FIELDS(KYMO_MEMBER_)                                                                   \
+    } __attribute__((aligned(8)));                                                             \
+    enum {                                                                                     \
+        kymo_field_count_##T = 0 FIELDS(KYMO_PLUS_ONE_),                                       \
+        kymo_has_holes_##T = sizeof(struct T) != 0 FIELDS(KYMO_PLUS_SIZE_)                     \
+    };                                                                                         \
+    KYMO_INLINE_ const void *kymo_clean_##T(struct T *to, const struct T *from)                \
+    {                                                                                          \
+        if (!kymo_has_holes_##T)                                                               \
+            return from;                                                                       \
+        __builtin_memset(to, 0, sizeof *to);                                                   \
+        FIELDS(KYMO_COPY_)                                                                     \
+        return to;                                                                             \
+    }                                                                                          \
+    /* Before the scope's own end, while the payload is there. */                              \
+    KYMO_INLINE_ void kymo_scope_end_of_##T(struct kymo_mark_scope *const *scope)              \
+    {                                                                                          \
+        struct T kymo_clean_;                                                                  \
+        if (__builtin_expect(*scope != NULL, 0)) {                                             \
+            (*scope)->payload =                                                                \
+                kymo_clean_##T(&kymo_clean_, KYMO_CAST_(const struct T *, (*scope)->payload)); \
+            KYMO_MARK_LINK_->scope_end(*scope);                                                \
+        }                                                                                      \
+    }                                                                                          \
     KYMO_CONSTANT_(struct kymo_mark_field, kymo_fields_##T, [], FIELDS(KYMO_FIELD_))
 
 #define KYMO_TYPE_OF(T, label, ...)                                                               \
@@ -210,7 +210,13 @@ KYMO_MARK_KINDS(X)
         }                        \
     }
 #ifdef __cplusplus
-#define KYMO_LITERAL_(text_) (kymo_mark_literal{{.text = text_}})
+#define KYMO_LITERAL_(text_) (kymo_literal_of_(text_))
+KYMO_INLINE_ struct kymo_mark_literal kymo_literal_of_(const char *text)
+{
+    struct kymo_mark_literal literal = KYMO_ZERO_;
+    literal.text = text;
+    return literal;
+}
 /* Text of so many bytes, or units, for fields of kinds text and utf16, and wherever markers take
  * text. */
 #define KYMO_TEXT(data_, len_) (kymo_mark_text{data_, len_})
@@ -397,47 +403,50 @@ KYMO_TEXT_OF_(struct kymo_mark_text text) {
 
 /* ---- scopes ---- */
 
-#ifndef KYMO_DISABLE
-#define KYMO_SCOPE_(var, end, category, type, label, kind, payload, options, min_ns)   \
-    KYMO_SITE_(KYMO_PASTE_(var, _site), category, type, label, NULL, kind, min_ns);    \
-    struct kymo_mark_options KYMO_PASTE_(var, _options);                               \
-    struct kymo_mark_scope var KYMO_CLEANUP_(end) = {NULL, 0, NULL, NULL, 0, 0, 0, 0}; \
-    KYMO_PARTLY_(if (kymo_mark_is_on_(&category)) kymo_scope_begin_(                   \
-        &var, &KYMO_PASTE_(var, _site), payload, options, &KYMO_PASTE_(var, _options)))
-#define KYMO_SCOPE_TEXT_(var, category, label, min_ns, options, text)                 \
-    struct kymo_mark_text KYMO_PASTE_(var, _text);                                    \
-    KYMO_SCOPE_(var, kymo_scope_end_, category, KYMO_NO_TYPE_, label, KYMO_SITE_TEXT, \
-                kymo_text_at_(&KYMO_PASTE_(var, _text), KYMO_TEXT_OF_(text)), options, min_ns)
-#else
-#define KYMO_SCOPE_(var, end, category, type, label, kind, payload, options, min_ns) \
-    struct kymo_mark_scope var KYMO_UNUSED_ = {NULL, 0, NULL, NULL, 0, 0, 0, 0};     \
-    if (0) {                                                                         \
-        KYMO_SITE_(kymo_site_, category, type, label, NULL, kind, min_ns);           \
-        KYMO_PARTLY_(kymo_scope_begin_(&var, &kymo_site_, payload, options, NULL))   \
-    }
+/* What has a cleanup is a pointer, NULL while the scope is not recorded: it stays in a register,
+ * and the scope itself is touched by nobody then. */
+#define KYMO_SCOPE_(var, end, category, type, label, kind, payload, options, min_ns)      \
+    struct kymo_mark_options KYMO_PASTE_(var, _options) KYMO_UNUSED_;                     \
+    struct kymo_mark_scope KYMO_PASTE_(var, _frame) KYMO_UNUSED_;                         \
+    struct kymo_mark_scope *var KYMO_CLEANUP_(end) = NULL;                                \
+    KYMO_PARTLY_(if (kymo_mark_is_on_(&category)) {                                       \
+        KYMO_SITE_(kymo_site_, category, type, label, NULL, kind, min_ns);                \
+        var = kymo_scope_begin_(&KYMO_PASTE_(var, _frame), &kymo_site_, payload, options, \
+                                &KYMO_PASTE_(var, _options));                             \
+    })                                                                                    \
+    KYMO_ASSERT_(sizeof(var) != 0)
 #define KYMO_SCOPE_TEXT_(var, category, label, min_ns, options, text)                 \
     struct kymo_mark_text KYMO_PASTE_(var, _text) KYMO_UNUSED_;                       \
     KYMO_SCOPE_(var, kymo_scope_end_, category, KYMO_NO_TYPE_, label, KYMO_SITE_TEXT, \
                 kymo_text_at_(&KYMO_PASTE_(var, _text), KYMO_TEXT_OF_(text)), options, min_ns)
-#endif
 
 /* Options are evaluated only here, and stay in `place`, beside the scope. */
-KYMO_INLINE_ void
+KYMO_INLINE_ struct kymo_mark_scope *
 kymo_scope_begin_(struct kymo_mark_scope *scope, struct kymo_mark_site *site, const void *payload,
                   const struct kymo_mark_options *options, struct kymo_mark_options *place)
 {
+    scope->site = NULL;
     scope->payload = payload;
+    scope->options = NULL;
+    scope->flags = 0;
     if (options) {
         *place = *options;
         scope->options = place;
     }
     KYMO_MARK_LINK_->scope_begin(scope, site);
+    return scope->site ? scope : NULL;
 }
 
-KYMO_INLINE_ void kymo_scope_end_(struct kymo_mark_scope *scope)
+KYMO_INLINE_ void kymo_scope_end_(struct kymo_mark_scope *const *scope)
 {
-    if (__builtin_expect(scope->site != NULL, 0))
-        KYMO_MARK_LINK_->scope_end(scope);
+    if (__builtin_expect(*scope != NULL, 0))
+        KYMO_MARK_LINK_->scope_end(*scope);
+}
+
+KYMO_INLINE_ void kymo_scope_cancel_(struct kymo_mark_scope *scope)
+{
+    if (__builtin_expect(scope != NULL, 0))
+        scope->flags |= KYMO_SCOPE_IS_CANCELLED;
 }
 
 /* Never called: the compiler checks its arguments. */

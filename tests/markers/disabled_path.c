@@ -28,3 +28,19 @@ ONE(format, KYMO_MARKER_FMT(net, "format", "%d %s", argument(3), text()))
 ONE(interval_end, KYMO_INTERVAL_END(net, "end", (uint64_t)argument(4)))
 ONE(count, KYMO_COUNT(sent, argument(5)))
 ONE(label, KYMO_LABEL_SET("key", argument(6)))
+
+/* The end of the block asks nothing, but a register at most. */
+void work(void);
+#define BLOCK(name, ...)      \
+    void one_##name(void);    \
+    void one_##name(void)     \
+    {                         \
+        __VA_ARGS__;          \
+        work();               \
+        __asm__ volatile(""); \
+    }
+
+BLOCK(scope, KYMO_SCOPE(net, "scope"))
+BLOCK(text_scope,
+      KYMO_SCOPE_TEXT_OPT(net, "text", KYMO_OPTIONS(.owner = (uint64_t)argument(7)), text()))
+BLOCK(label_scope, KYMO_LABEL_SCOPE("key", argument(8)))

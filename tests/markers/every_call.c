@@ -676,8 +676,28 @@ static void ready_types(void)
     }
 }
 
+/* What programs were compiled with stays as it is: a later version puts its own behind it. */
+static void structures_are_as_they_were(void)
+{
+    CHECK(sizeof(struct kymo_mark_literal) == 8 && sizeof(struct kymo_mark_text) == 16);
+    CHECK(sizeof(struct kymo_mark_cell) == 16 && offsetof(struct kymo_mark_cell, as) == 8);
+    CHECK(sizeof(struct kymo_mark_field) == 24 && offsetof(struct kymo_mark_field, kind) == 16);
+    CHECK(sizeof(struct kymo_mark_type) == 112 && offsetof(struct kymo_mark_type, chart) == 48);
+    CHECK(offsetof(struct kymo_mark_type, max_per_second) == 108);
+    CHECK(sizeof(struct kymo_mark_category) == 40 && offsetof(struct kymo_mark_category, on) == 4);
+    CHECK(sizeof(struct kymo_mark_site) == 88 && offsetof(struct kymo_mark_site, line) == 56);
+    CHECK(sizeof(struct kymo_mark_options) == 72 && offsetof(struct kymo_mark_options, name) == 64);
+    CHECK(sizeof(struct kymo_mark_scope) == 48 && offsetof(struct kymo_mark_scope, flags) == 40);
+    CHECK(sizeof(struct kymo_mark_counter) == 56);
+    CHECK(offsetof(struct kymo_mark_counter, kind) == 40);
+    CHECK(sizeof(struct kymo_mark_stats) == 40 && sizeof(struct kymo_mark_calls) == 136);
+    CHECK(offsetof(struct kymo_mark_calls, stats) == 128);
+    CHECK(sizeof(struct kymo_mark_link) == 96 && offsetof(struct kymo_mark_link, mark) == 56);
+}
+
 int main(void)
 {
+    structures_are_as_they_were();
     for (is_on = 0; is_on < 2; is_on++) {
         fake_switch(is_on);
 #ifndef KYMO_DISABLE
