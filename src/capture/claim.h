@@ -12,10 +12,11 @@
  * one if the first is claimed. When both are, two records are unfinished below us: ours is dropped,
  * and counted.
  *
- * A claim is the stack pointer of the one who made it. A function that siglongjmp has left claims
- * nothing: what asks after it runs on the same stack no deeper than there, or on the thread's own
- * stack, where nothing can be while a handler on another one is at work. Of two addresses on stacks
- * that are not known nothing is believed.
+ * A claim is where the frame begins of the function that the program called, or where the signal
+ * struck. A function that siglongjmp has left claims nothing: whoever asks after it was called from
+ * there or further up on the same stack, or on the thread's own stack, where nothing can be while a
+ * handler on another one is at work. Of two addresses on stacks that are not known nothing is
+ * believed.
  */
 #ifndef KYMO_CAPTURE_CLAIM_H
 #define KYMO_CAPTURE_CLAIM_H
@@ -24,12 +25,8 @@
 #include "base/attr.h"
 #include "capture/state.h"
 
-KYMO_INLINE uint64_t kymo_stack_pointer(void)
-{
-    uint64_t here;
-    __asm__ volatile("movq %%rsp, %0" : "=r"(here));
-    return here;
-}
+/* Where the frame of this function begins: the stack pointer of its caller. */
+#define KYMO_FRAME_BEGIN() ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
 KYMO_SIGNAL_SAFE static inline int kymo_claim_is_void(const struct kymo_thread *t, uint64_t claim,
                                                       uint64_t here)
@@ -40,12 +37,11 @@ KYMO_SIGNAL_SAFE static inline int kymo_claim_is_void(const struct kymo_thread *
     return claim - t->stack.lo >= size || claim <= here;
 }
 
-/* The stream of this kind, or the other one; NULL if both are claimed. Always inlined: the claim is
- * the caller's. */
-KYMO_SIGNAL_SAFE KYMO_INLINE struct kymo_stream_writer *kymo_claim(struct kymo_thread *t,
-                                                                   enum kymo_stream_kind kind)
+/* The stream of this kind, or the other one; NULL if both are claimed. */
+KYMO_SIGNAL_SAFE static inline struct kymo_stream_writer *kymo_claim(struct kymo_thread *t,
+                                                                     enum kymo_stream_kind kind,
+                                                                     uint64_t here)
 {
-    uint64_t here = kymo_stack_pointer();
     struct kymo_stream_writer *w = &t->streams[kind];
     if (kymo_unlikely(w->claim) && !kymo_claim_is_void(t, w->claim, here)) {
         w = &t->streams[!kind];

@@ -28,12 +28,13 @@ KYMO_INLINE uint32_t ready(const struct kymo_thread *t, const struct kymo_mark_s
 }
 
 /* The stream to write size_bytes to, claimed; NULL: the slow way. */
-KYMO_INLINE struct kymo_stream_writer *claim_room(struct kymo_thread *t, uint32_t size_bytes)
+KYMO_INLINE struct kymo_stream_writer *claim_room(struct kymo_thread *t, uint32_t size_bytes,
+                                                  uint64_t frame)
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_TASK];
     if (kymo_unlikely(w->claim))
         return NULL;
-    kymo_store_relaxed(&w->claim, kymo_stack_pointer());
+    kymo_store_relaxed(&w->claim, frame);
     kymo_signal_fence();
     if (kymo_likely(size_bytes <= w->room - w->used))
         return w;
@@ -68,8 +69,8 @@ void kymo_mark(struct kymo_mark_site *site, const void *payload)
     uint32_t words = payload ? site->words : 0;
     uint32_t size_bytes = HEAD_BYTES + words * 8;
     if (kymo_unlikely(number == 0) || kymo_unlikely(site->slow) ||
-        kymo_unlikely(!(w = claim_room(t, size_bytes)))) {
-        kymo_mark_slowly(site, payload);
+        kymo_unlikely(!(w = claim_room(t, size_bytes, KYMO_FRAME_BEGIN())))) {
+        kymo_mark_slowly(site, payload, KYMO_FRAME_BEGIN());
         return;
     }
     uint64_t *to = (uint64_t *)(void *)((char *)w->block + w->used);
@@ -93,9 +94,8 @@ static KYMO_NOINLINE int is_left(const struct kymo_thread *t, const struct kymo_
 }
 
 KYMO_INLINE void open_scope(struct kymo_thread *t, uint32_t number, struct kymo_mark_site *site,
-                            struct kymo_mark_scope *scope, uint64_t clock)
+                            struct kymo_mark_scope *scope, uint64_t clock, uint64_t here)
 {
-    uint64_t here = kymo_stack_pointer();
     uint32_t depth = t->open_scopes;
     while (kymo_unlikely(depth > 0 && depth <= KYMO_OPEN_SCOPES &&
                          t->scopes[depth - 1].frame <= (uint32_t)here &&
@@ -130,13 +130,14 @@ KYMO_INLINE void close_scopes(struct kymo_thread *t, uint32_t depth)
         kymo_store_relaxed(&t->scopes[--open].site, 0u);
 }
 
-static KYMO_NOINLINE void begin_slowly(struct kymo_mark_scope *scope, struct kymo_mark_site *site)
+static KYMO_NOINLINE void begin_slowly(struct kymo_mark_scope *scope, struct kymo_mark_site *site,
+                                       uint64_t frame)
 {
     struct kymo_thread *t = kymo_mark_thread();
     if (!t)
         return;
     uint32_t number = kymo_mark_site_define(t->process, site);
-    open_scope(t, number, site, scope, kymo_process_clock(t->process));
+    open_scope(t, number, site, scope, kymo_process_clock(t->process), frame);
 }
 
 void kymo_mark_scope_begin(struct kymo_mark_scope *scope, struct kymo_mark_site *site)
@@ -144,12 +145,13 @@ void kymo_mark_scope_begin(struct kymo_mark_scope *scope, struct kymo_mark_site 
     struct kymo_thread *t = kymo_thread_self;
     uint32_t number = ready(t, site);
     if (kymo_unlikely(number == 0))
-        begin_slowly(scope, site);
+        begin_slowly(scope, site, KYMO_FRAME_BEGIN());
     else
-        open_scope(t, number, site, scope, kymo_clock_tsc());
+        open_scope(t, number, site, scope, kymo_clock_tsc(), KYMO_FRAME_BEGIN());
 }
 
-static KYMO_NOINLINE void end_slowly(struct kymo_thread *t, struct kymo_mark_scope *scope)
+static KYMO_NOINLINE void end_slowly(struct kymo_thread *t, struct kymo_mark_scope *scope,
+                                     uint64_t frame)
 {
     /* A forked child ends the scopes that its parent began: those are its parent's. */
     if (!t || t->mark_epoch != scope->epoch || t->mark_epoch == 0)
@@ -157,7 +159,7 @@ static KYMO_NOINLINE void end_slowly(struct kymo_thread *t, struct kymo_mark_sco
     uint64_t end = kymo_process_clock(t->process);
     close_scopes(t, scope->depth);
     if (end - scope->start >= scope->site->min_ticks)
-        kymo_mark_scope_end_slowly(scope, end);
+        kymo_mark_scope_end_slowly(scope, end, frame);
 }
 
 void kymo_mark_scope_end(struct kymo_mark_scope *scope)
@@ -167,7 +169,7 @@ void kymo_mark_scope_end(struct kymo_mark_scope *scope)
     struct kymo_stream_writer *w;
     uint32_t number = ready(t, site);
     if (kymo_unlikely(number == 0) || kymo_unlikely(t->mark_epoch != scope->epoch)) {
-        end_slowly(t, scope);
+        end_slowly(t, scope, KYMO_FRAME_BEGIN());
         return;
     }
     uint64_t end = kymo_clock_tsc();
@@ -177,8 +179,8 @@ void kymo_mark_scope_end(struct kymo_mark_scope *scope)
     uint32_t words = scope->payload ? site->words : 0;
     uint32_t size_bytes = HEAD_BYTES + 8 + words * 8;
     if (kymo_unlikely(site->slow) || kymo_unlikely(scope->options != NULL) ||
-        kymo_unlikely(!(w = claim_room(t, size_bytes)))) {
-        kymo_mark_scope_end_slowly(scope, end);
+        kymo_unlikely(!(w = claim_room(t, size_bytes, KYMO_FRAME_BEGIN())))) {
+        kymo_mark_scope_end_slowly(scope, end, KYMO_FRAME_BEGIN());
         return;
     }
     uint64_t *to = (uint64_t *)(void *)((char *)w->block + w->used);

@@ -115,7 +115,7 @@ KYMO_SIGNAL_SAFE KYMO_INLINE void *kymo_mark_reserve(struct kymo_thread *t,
                                                      struct kymo_stream_writer **writer,
                                                      uint32_t size_bytes)
 {
-    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK);
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK, KYMO_FRAME_BEGIN());
     if (kymo_unlikely(!w))
         return NULL;
     void *at = kymo_mark_room(t, w, size_bytes);
@@ -162,9 +162,12 @@ KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_site_number(const struct kymo_
     return number - 1 < KYMO_DEFINITION_NUMBER_MAX ? number : 0;
 }
 
-/* mark_slow.c: the same as kymo_mark and kymo_mark_scope_end, without any of their conditions. */
-KYMO_SIGNAL_SAFE void kymo_mark_slowly(struct kymo_mark_site *site, const void *payload);
-KYMO_SIGNAL_SAFE void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, uint64_t end);
+/* mark_slow.c: the same as kymo_mark and kymo_mark_scope_end, without any of their conditions;
+ * frame: theirs. */
+KYMO_SIGNAL_SAFE void kymo_mark_slowly(struct kymo_mark_site *site, const void *payload,
+                                       uint64_t frame);
+KYMO_SIGNAL_SAFE void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, uint64_t end,
+                                                 uint64_t frame);
 
 /* mark_clock.c */
 /* How many ticks of the session's clock this is. */

@@ -29,6 +29,7 @@
 #define BLOCKS_A_RING 8u
 
 struct job {
+    uint64_t frame; /* of the function that the program called */
     struct kymo_thread *thread;
     struct kymo_mark_site *site;
     const void *payload;
@@ -216,7 +217,7 @@ static void record(struct job *job)
 {
     struct kymo_thread *t = job->thread;
     struct kymo_process *p = t->process;
-    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK);
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK, job->frame);
     if (!w) {
         lose(p, job->number, KYMO_LOSS_MARK_BUSY);
         return;
@@ -317,9 +318,9 @@ static void take_timing(struct job *job)
     }
 }
 
-void kymo_mark_slowly(struct kymo_mark_site *site, const void *payload)
+void kymo_mark_slowly(struct kymo_mark_site *site, const void *payload, uint64_t frame)
 {
-    struct job job = {.payload = payload};
+    struct job job = {.frame = frame, .payload = payload};
     if (!begin(&job, site))
         return;
     take_timing(&job);
@@ -334,7 +335,7 @@ void kymo_mark_with(struct kymo_mark_site *site, const void *payload,
         kymo_mark(site, payload);
         return;
     }
-    struct job job = {.payload = payload};
+    struct job job = {.frame = KYMO_FRAME_BEGIN(), .payload = payload};
     if (!begin(&job, site))
         return;
     take_options(&job, options);
@@ -345,7 +346,7 @@ void kymo_mark_with(struct kymo_mark_site *site, const void *payload,
 void kymo_mark_cells(struct kymo_mark_site *site, const struct kymo_mark_cell *cells,
                      uint32_t count, const struct kymo_mark_options *options)
 {
-    struct job job = {.cells = cells, .cell_count = count};
+    struct job job = {.frame = KYMO_FRAME_BEGIN(), .cells = cells, .cell_count = count};
     if (!begin(&job, site))
         return;
     take_options(&job, options);
@@ -353,9 +354,9 @@ void kymo_mark_cells(struct kymo_mark_site *site, const struct kymo_mark_cell *c
     make(&job);
 }
 
-void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, uint64_t end)
+void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, uint64_t end, uint64_t frame)
 {
-    struct job job = {.payload = scope->payload};
+    struct job job = {.frame = frame, .payload = scope->payload};
     if (!begin(&job, scope->site))
         return;
     take_options(&job, scope->options);

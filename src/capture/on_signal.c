@@ -63,6 +63,12 @@ static int is_spare_quietly(const struct kymo_process *p, const struct kymo_thre
            kymo_load_relaxed(&t->slot->perf_fd) >= 0;
 }
 
+/* Who claims a stream has a frame above this. */
+static uint64_t interrupted_at(const ucontext_t *context)
+{
+    return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+}
+
 /* Room in a claimed stream; NULL: none, or none is free to be written to. */
 static void *reserve(struct kymo_process *p, struct kymo_thread *t, struct kymo_stream_writer *w,
                      uint32_t size_bytes)
@@ -82,7 +88,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
         return;
     kymo_regs_from_ucontext(&t->regs, context);
     uint32_t stack = kymo_stack_take(p, t, NULL);
-    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL);
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, interrupted_at(context));
     struct kymo_record_sample *r = reserve(p, t, w, sizeof *r);
     if (kymo_likely(r != NULL)) {
         r->head = (struct kymo_record){clock, KYMO_RECORD_SAMPLE_CPU, sizeof *r, stack};
@@ -110,7 +116,7 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_
     uint64_t clock = kymo_process_clock(p);
     kymo_regs_from_ucontext(&t->regs, context);
     uint32_t stack = kymo_stack_take(p, t, &callers);
-    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL);
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, interrupted_at(context));
     struct kymo_record_answer *r = reserve(p, t, w, sizeof *r);
     if (r) {
         *r = (struct kymo_record_answer){

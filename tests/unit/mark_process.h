@@ -42,12 +42,12 @@ void kymo_timer_disarm(struct kymo_thread *t)
 
 void kymo_mark_links_off(void)
 {
-    seen.off++;
+    kymo_add_relaxed(&seen.off, 1);
 }
 
 void kymo_mark_links_look(void)
 {
-    seen.looked++;
+    kymo_add_relaxed(&seen.looked, 1);
 }
 
 void kymo_fork_attach_now(void)
