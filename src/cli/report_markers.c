@@ -15,6 +15,11 @@ static void put_count(FILE *to, const char **before, uint64_t count, const char 
     *before = ", ";
 }
 
+static void put_cut(FILE *to, const char **before, uint64_t count)
+{
+    put_count(to, before, count, count == 1 ? "text cut" : "texts cut");
+}
+
 void kymo_report_print_marker_totals(const kymo_terminal *t, const kymo_marker_report *report)
 {
     const kymo_marker_row *all = kymo_marker_report_all(report);
@@ -27,7 +32,7 @@ void kymo_report_print_marker_totals(const kymo_terminal *t, const kymo_marker_r
     put_count(t->to, &before, all->unfinished, "unfinished");
     put_count(t->to, &before, all->lost, "lost (buffers full)");
     put_count(t->to, &before, all->capped, "above their type's limit");
-    put_count(t->to, &before, all->cut, "texts cut");
+    put_cut(t->to, &before, all->cut);
     fputc('\n', t->to);
 }
 
@@ -85,7 +90,7 @@ static void print_row(const kymo_terminal *t, const kymo_marker_row *row, uint32
     put_count(t->to, &before, row->unfinished, "unfinished");
     put_count(t->to, &before, row->lost, "lost");
     put_count(t->to, &before, row->capped, "above the limit");
-    put_count(t->to, &before, row->cut, "texts cut");
+    put_cut(t->to, &before, row->cut);
     fprintf(t->to, "%s\n", kymo_terminal_reset(t));
 }
 

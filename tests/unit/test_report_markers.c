@@ -103,10 +103,10 @@ static void both_tables(void **state)
     assert_string_equal(
         text,
         "markers: 11 recorded, 1 unfinished, 5 lost (buffers full), 6 above their type's limit, 1 "
-        "texts cut\n"
+        "text cut\n"
         "   count      total        p50        p95        max  histogram  name\n"
         "      10      21 us     1.5 us       9 us       9 us  █  ▁       request  Network, 1 "
-        "unfinished, 5 lost, 6 above the limit, 1 texts cut\n"
+        "unfinished, 5 lost, 6 above the limit, 1 text cut\n"
         "       1          -          -          -          -             bell?  Network\n"
         "histograms: from 1.02 us up to 16.4 us, each column twice as long as the one before\n"
         "\n       first         last          min          max  operations  counter\n"
