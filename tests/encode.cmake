@@ -10,6 +10,9 @@ foreach(t decimal json proto gzip_sink atomic_file encode_wall firefox_marks)
     kymo_unit_test(${t} kymo_encode)
 endforeach()
 kymo_unit_test(encode kymo_encode kymo_fixed_profile)
+kymo_unit_test(encode_nomem kymo_encode kymo_fixed_profile)
+target_link_options(test_encode_nomem PRIVATE
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 # What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
 foreach(format firefox pprof collapsed)

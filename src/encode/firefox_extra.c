@@ -73,6 +73,13 @@ static void end_section(kymo_json *j)
     kymo_json_end_object(j);
 }
 
+/* A text that found no memory is no text to show. */
+static void note_failure(kymo_json *j, const kymo_str *text)
+{
+    if (text->failed && j->err == KYMO_OK)
+        j->err = KYMO_E_NOMEM;
+}
+
 /* What became of a type's markers: one entry for each thing that is missing. */
 static void losses_entries(kymo_firefox *w, const kymo_marker_losses *losses)
 {
@@ -90,6 +97,7 @@ static void losses_entries(kymo_firefox *w, const kymo_marker_losses *losses)
             continue;
         kymo_str_printf(&label, "%s: %s", kymo_profile_string(w->p, losses->name), kinds[i].what);
         count_entry(w->json, kymo_str_cstr(&label), kinds[i].count);
+        note_failure(w->json, &label);
         kymo_str_deinit(&label);
     }
 }
@@ -101,6 +109,7 @@ static void many_markers_entry(kymo_firefox *w, uint32_t thread, size_t count)
     kymo_str_printf(&text, "%s (%" PRIi32 ") has %zu: the viewer may be slow", t->name, t->tid,
                     count);
     text_entry(w->json, "Very many markers", kymo_str_cstr(&text));
+    note_failure(w->json, &text);
     kymo_str_deinit(&text);
 }
 

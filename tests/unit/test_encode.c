@@ -143,6 +143,46 @@ static void a_file_is_there_or_not(void **state)
     kymo_profile_destroy(p);
 }
 
+/* Where meta knows no end, the last marker or count is it; where it does, they do not move it. */
+static void the_range_ends_with_what_is_known(void **state)
+{
+    (void)state;
+    uint64_t start;
+    uint64_t end;
+    uint32_t id;
+    kymo_profile *p = NULL;
+    kymo_meta meta = {.size = sizeof meta, .origin_monotonic_ns = 100};
+    kymo_process process = {.size = sizeof process, .pid = 7};
+    kymo_thread thread = {.size = sizeof thread, .tid = 7};
+    kymo_marker m = {.start_ns = 200,
+                     .end_ns = 700,
+                     .category = KYMO_NONE,
+                     .schema = KYMO_NONE,
+                     .stack = KYMO_NONE,
+                     .labels = KYMO_NONE,
+                     .phase = KYMO_MARKER_INTERVAL};
+    kymo_counter counter = {.size = sizeof counter, .category = KYMO_NONE};
+    assert_int_equal(kymo_profile_create(&p), KYMO_OK);
+    assert_int_equal(kymo_profile_set_meta(p, &meta), KYMO_OK);
+    assert_int_equal(kymo_profile_add_process(p, &process, &id), KYMO_OK);
+    assert_int_equal(kymo_profile_add_thread(p, &thread, &id), KYMO_OK);
+    assert_int_equal(kymo_profile_add_marker(p, &m, NULL), KYMO_OK);
+    assert_int_equal(kymo_profile_finish(p), KYMO_OK);
+    kymo_encoder_range(p, &start, &end);
+    assert_int_equal(start, 0);
+    assert_int_equal(end, 600);
+    assert_int_equal(kymo_profile_add_counter(p, &counter, &id), KYMO_OK);
+    assert_int_equal(kymo_profile_add_count(p, id, 900, 1, 1), KYMO_OK);
+    assert_int_equal(kymo_profile_finish(p), KYMO_OK);
+    kymo_encoder_range(p, &start, &end);
+    assert_int_equal(end, 800);
+    meta.end_ns = 400;
+    assert_int_equal(kymo_profile_set_meta(p, &meta), KYMO_OK);
+    kymo_encoder_range(p, &start, &end);
+    assert_int_equal(end, 300);
+    kymo_profile_destroy(p);
+}
+
 static void an_empty_profile_can_be_written(void **state)
 {
     (void)state;
@@ -168,6 +208,7 @@ int main(void)
         cmocka_unit_test(errors_of_the_sink_come_through),
         cmocka_unit_test(progress_ends_at_one),
         cmocka_unit_test(a_file_is_there_or_not),
+        cmocka_unit_test(the_range_ends_with_what_is_known),
         cmocka_unit_test(an_empty_profile_can_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

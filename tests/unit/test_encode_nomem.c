@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every allocation of each encoder and report fails once, for a profile that has everything. What
+ * must come of it is KYMO_E_NOMEM; never a crash, nothing that leaks (the address sanitizer looks).
+ * The linker puts the functions below in front of malloc, calloc and realloc.
+ */
+#include "fixed_profile.h"
+#include "kymo/encode.h"
+#include "kymo/report.h"
+#include "unit.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static long until_failure = -1; /* -1: none is to fail */
+
+static bool fails(void)
+{
+    if (until_failure < 0)
+        return false;
+    return until_failure-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
+
+static kymo_err take(kymo_sink *sink, const void *data, size_t len)
+{
+    (void)sink;
+    (void)data;
+    (void)len;
+    return KYMO_OK;
+}
+
+static kymo_err encode(const kymo_profile *profile, size_t format)
+{
+    kymo_sink nowhere = {take};
+    return kymo_encode(profile, kymo_format_at(format), &nowhere, NULL, NULL);
+}
+
+static kymo_err sum_up(const kymo_profile *profile, size_t by)
+{
+    kymo_marker_report *report = NULL;
+    kymo_err err = kymo_marker_report_create(profile, (kymo_marker_report_by)by, &report);
+    kymo_marker_report_destroy(report);
+    return err;
+}
+
+/* Lets the first allocation fail, then the second, until none is left to fail. */
+static void fail_each(kymo_err (*run)(const kymo_profile *, size_t), size_t argument)
+{
+    kymo_profile *profile = fixed_profile();
+    long failed = 0;
+    for (;; failed++) {
+        until_failure = failed;
+        kymo_err err = run(profile, argument);
+        bool reached = until_failure < 0;
+        until_failure = -1;
+        if (!reached) {
+            assert_int_equal(err, KYMO_OK);
+            break;
+        }
+        assert_int_equal(err, KYMO_E_NOMEM);
+    }
+    assert_in_range(failed, 3, 9999);
+    kymo_profile_destroy(profile);
+}
+
+static void each_allocation_of_an_encoder(void **state)
+{
+    (void)state;
+    for (size_t i = 0; kymo_format_at(i); i++)
+        fail_each(encode, i);
+}
+
+static void each_allocation_of_a_report(void **state)
+{
+    (void)state;
+    for (size_t by = 0; by < KYMO_MARKERS_BY_COUNT; by++)
+        fail_each(sum_up, by);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation_of_an_encoder),
+        cmocka_unit_test(each_allocation_of_a_report),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
