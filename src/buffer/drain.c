@@ -95,7 +95,9 @@ static kymo_err read_sample(kymo_drain *d, struct kymo_slot_reader *slot, const 
 static kymo_err read_record(kymo_drain *d, struct kymo_slot_reader *slot, const char *at,
                             uint32_t size)
 {
-    uint32_t kind = kymo_load_relaxed(&((const struct kymo_record *)(const void *)at)->kind);
+    const struct kymo_record *head = (const struct kymo_record *)(const void *)at;
+    uint32_t kind = kymo_load_relaxed(&head->kind);
+    d->last_clock = kymo_load_relaxed(&head->clock);
     switch (kind) {
     case KYMO_RECORD_SAMPLE_CPU:
         if (size == sizeof(struct kymo_record_sample))
@@ -160,7 +162,9 @@ static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
     return KYMO_OK;
 }
 
-static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream)
+/* What is there. Of a thread that goes on (is_live), what was there when the round began, and the
+ * rest of that block: else one that writes as fast as we read would keep us from the others. */
+static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int is_live)
 {
     struct kymo_slot_reader *slot = &d->slots[number];
     struct kymo_stream_reader *reader = &slot->streams[stream];
@@ -178,8 +182,10 @@ static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream)
         struct kymo_block *block = kymo_session_block(d->session, &d->plan, reader->block - 1);
         /* The successor is read first: once there is one, the head that is read next is final. */
         uint32_t next = kymo_load_acquire(&block->next);
+        d->last_clock = 0;
         KYMO_TRY(read_block(d, slot, reader, block));
-        if (next == 0 || !own_block(d, next, owner))
+        int is_new = is_live && !d->is_last && d->last_clock > d->clock.now.clock;
+        if (next == 0 || is_new || !own_block(d, next, owner))
             return KYMO_OK;
         give_block(d, reader->block);
         d->blocks_left -= d->blocks_left > 0;
@@ -260,13 +266,8 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number)
     KYMO_TRY(open_slot(d, number, &state));
     if (state != KYMO_SLOT_LIVE && state != KYMO_SLOT_EXITED)
         return KYMO_OK;
-    /* Streams that share their blocks in a circle would each give us a lap of everything. */
-    if (d->blocks_left == 0) {
-        d->noticed[KYMO_LOSS_CORRUPT]++;
-        return KYMO_OK;
-    }
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
-        KYMO_TRY(read_stream(d, number, k));
+        KYMO_TRY(read_stream(d, number, k, state == KYMO_SLOT_LIVE));
     if (state == KYMO_SLOT_EXITED)
         return end_thread(d, number, kymo_drain_time_ns(d, kymo_load_relaxed(&shared->end_clock)),
                           kymo_load_relaxed(&shared->end_cpu_ns));
@@ -293,14 +294,19 @@ static kymo_err read_all(kymo_drain *d)
     uint32_t scan = d->scan;
     KYMO_TRY(kymo_drain_scan_definitions(d));
     uint32_t touched = kymo_drain_touched_slots(d);
-    /* No honest program fills the whole buffer twice while it is read once. */
+    /* Streams that share their blocks in a circle would each give us a lap of everything. A program
+     * that is merely fast may not be read to the end, either: the next round goes on there. */
     d->blocks_left = 2 * kymo_session_blocks(&d->plan);
     /* All threads first: a marker may be for one whose slot comes later. */
     for (uint32_t i = 0, state; i < touched; i++)
         KYMO_TRY(open_slot(d, i, &state));
-    for (uint32_t i = 0; i < touched; i++)
-        KYMO_TRY(read_slot(d, i));
-    kymo_drain_release_modules(d, scan);
+    uint32_t n = 0;
+    for (; n < touched && d->blocks_left > 0; n++)
+        KYMO_TRY(read_slot(d, (d->resume + n) % touched));
+    d->is_partial = n < touched;
+    d->resume = d->is_partial ? (d->resume + n) % touched : 0;
+    if (!d->is_partial)
+        kymo_drain_release_modules(d, scan);
     kymo_drain_clock_keep(&d->clock);
     return KYMO_OK;
 }
@@ -329,13 +335,14 @@ kymo_err kymo_drain_end_slot(kymo_drain *d, uint32_t number, uint64_t end_ns)
     if (number >= d->slots_seen || !d->slots[number].open)
         return KYMO_OK;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
-        KYMO_TRY(read_stream(d, number, k));
+        KYMO_TRY(read_stream(d, number, k, 0));
     return end_thread(d, number, end_ns, 0);
 }
 
 kymo_err kymo_drain_finish(kymo_drain *d, uint64_t end_ns)
 {
     kymo_store_release(&d->session->stopped, 1);
+    d->is_last = 1;
     KYMO_TRY(read_all(d));
     for (uint32_t i = 0; i < d->slots_seen; i++)
         if (d->slots[i].open)

@@ -193,6 +193,8 @@ void kymo_drain_rotate_depot(kymo_drain *d)
             d->rotation = ROTATE_LAST_ROUND;
         return;
     case ROTATE_LAST_ROUND:
+        if (d->is_partial)
+            return;
         clear_depot(d, (d->epoch - 1) & 1);
         d->rotation = ROTATE_IDLE;
         return;

@@ -92,6 +92,10 @@ struct kymo_drain {
     struct kymo_drain_clock clock;
     uint64_t noticed[KYMO_LOSS_KINDS];
     uint32_t blocks_left; /* that this round may still read to their end */
+    uint32_t resume;      /* the slot that the next round begins with */
+    int is_partial;       /* the last round did not come to all slots */
+    int is_last;          /* nothing is left for another round */
+    uint64_t last_clock;  /* of the record that was read last */
     KYMO_VEC(struct kymo_drain_frame) frames;
     struct kymo_drain_marks marks;
 };

@@ -279,6 +279,7 @@ struct kymo_session {
     uint32_t module_changes;                    /* counts what was published of entries */
     uint32_t slots_touched;                     /* high-water mark of claimed slots */
     uint32_t wake __attribute__((aligned(64))); /* counts the threads that began */
+    uint32_t filled; /* counts the times that a thread had filled several blocks since the last */
     uint64_t lost[KYMO_LOSS_KINDS] __attribute__((aligned(64)));
     /* CPU clock of the thread that calls exec, just before it does. The next image of the process
      * begins with it as its main thread's; stale if that exec failed. */

@@ -89,8 +89,10 @@ KYMO_NOINLINE void *kymo_mark_room(struct kymo_thread *t, struct kymo_stream_wri
             return NULL;
     }
     void *at = kymo_stream_reserve(w, p->session, &p->plan, t->number, size_bytes);
-    if (w->block != before && w->blocks % BLOCKS_A_RING == 0)
+    if (w->block != before && w->blocks % BLOCKS_A_RING == 0) {
+        kymo_add_relaxed(&p->session->filled, 1u);
         kymo_wake_recorder(p);
+    }
     return at;
 }
 

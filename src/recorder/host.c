@@ -21,7 +21,8 @@
 #include "sys/pages.h"
 
 #define SCAN_NS 100000000u
-#define SCAN_MANY 128u /* threads; to list a thousand takes the kernel 1 to 2 ms */
+#define DRAIN_NS 1000000u /* no program asks for more */
+#define SCAN_MANY 128u    /* threads; to list a thousand takes the kernel 1 to 2 ms */
 
 /* Tells the process of the row tables that there are for its modules by now. */
 static void hand_out_tables(kymo_host *h)
@@ -206,6 +207,16 @@ void kymo_host_stop(kymo_host *h)
         kymo_host_disarm(h, i);
 }
 
+/* What was recorded goes to the events. */
+static kymo_err drain(kymo_host *h, uint64_t now_ns)
+{
+    h->drained_ns = now_ns;
+    h->filled = kymo_load_relaxed(&h->session->filled);
+    KYMO_TRY(kymo_drain_round(h->drain));
+    KYMO_TRY(kymo_session_events_flush(&h->out));
+    return kymo_mark_events_round(&h->out, h->drain, now_ns);
+}
+
 kymo_err kymo_host_round(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
@@ -216,9 +227,7 @@ kymo_err kymo_host_round(kymo_host *h)
         kymo_host_revive_timers(h);
     h->revive = h->last_round_ns && now_ns - h->last_round_ns > KYMO_HOST_SILENCE_NS / 4;
     h->last_round_ns = now_ns;
-    KYMO_TRY(kymo_drain_round(h->drain));
-    KYMO_TRY(kymo_session_events_flush(&h->out));
-    KYMO_TRY(kymo_mark_events_round(&h->out, h->drain, now_ns));
+    KYMO_TRY(drain(h, now_ns));
     hand_out_tables(h);
     /* Each time: what the process uses between an exec and its end, unnoticed, would be given to
      * the last stack of the image before. */
@@ -249,8 +258,7 @@ kymo_err kymo_host_first_round(kymo_host *h)
     KYMO_TRY(kymo_host_answer(h));
     h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     h->next_scan_ns = h->last_round_ns + SCAN_NS;
-    KYMO_TRY(kymo_drain_round(h->drain));
-    return kymo_session_events_flush(&h->out);
+    return drain(h, h->last_round_ns);
 }
 
 int kymo_host_has_rung(const kymo_host *h)
@@ -260,8 +268,13 @@ int kymo_host_has_rung(const kymo_host *h)
 
 kymo_err kymo_host_answer(kymo_host *h)
 {
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     h->woken = kymo_load_acquire(&h->session->wake);
-    return h->replaced ? KYMO_OK : kymo_host_arm_threads(h, kymo_clock_ns(CLOCK_MONOTONIC));
+    if (!h->replaced)
+        KYMO_TRY(kymo_host_arm_threads(h, now_ns));
+    /* Threads that write faster than the buffer lasts until the next round. */
+    int is_filled = kymo_load_relaxed(&h->session->filled) != h->filled;
+    return is_filled && now_ns - h->drained_ns >= DRAIN_NS ? drain(h, now_ns) : KYMO_OK;
 }
 
 const char *kymo_host_replaced_by(const kymo_host *h)

@@ -92,7 +92,8 @@ KYMO_NODISCARD
 kymo_err kymo_host_tick(kymo_host *host, uint64_t now_ns);
 /* For a process in which nothing happens: it is to know that we live. */
 void kymo_host_beat(kymo_host *host);
-/* Whether threads have begun since the last round, and arming them at once. */
+/* Whether threads have begun since the last round, or filled many blocks; then they are armed, and
+ * read, at once. */
 int kymo_host_has_rung(const kymo_host *host);
 KYMO_NODISCARD
 kymo_err kymo_host_answer(kymo_host *host);

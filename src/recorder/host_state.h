@@ -86,6 +86,8 @@ struct kymo_host {
     uint32_t filters; /* seccomp's, when it attached */
     int said_wanted;  /* that the program wants the one the user gave */
     uint32_t woken;   /* the session's count of threads, as far as they were armed */
+    uint32_t filled;  /* and of filled blocks, as far as they were read */
+    uint64_t drained_ns;
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_event_quality quality; /* as it was said at the end */

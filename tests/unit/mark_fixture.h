@@ -146,6 +146,19 @@ static inline uint64_t mark_write(struct mark_writer *w, enum kymo_record_kind k
     return r->clock;
 }
 
+/* A marker without payload; 0: there is no room. */
+static inline uint32_t mark_try_write(struct mark_writer *w, uint32_t site)
+{
+    struct kymo_record *r =
+        kymo_stream_reserve(&w->stream, w->f->session, &w->f->plan, w->number, sizeof *r);
+    if (!r)
+        return 0;
+    *r = (struct kymo_record){kymo_clock_now(KYMO_CLOCK_MONOTONIC), KYMO_RECORD_MARKER, sizeof *r,
+                              site};
+    kymo_stream_publish(&w->stream, sizeof *r);
+    return 1;
+}
+
 static inline uint64_t mark_slot(uint32_t at, uint32_t len, uint32_t flags)
 {
     const struct kymo_text_slot slot = {at, (uint16_t)len, (uint16_t)flags};

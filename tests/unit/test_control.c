@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "mark_fixture.h"
 #include "recorder/control_server.h"
 #include "recorder/host.h"
 #include "recorder/tree.h"
@@ -283,6 +284,56 @@ static void a_session_has_the_list_from_its_beginning(void **state)
     kymo_host_destroy(host);
 }
 
+static uint32_t markers_told;
+
+static kymo_err on_thread(void *context, const kymo_event_thread *e)
+{
+    (void)context;
+    (void)e;
+    return KYMO_OK;
+}
+
+static kymo_err on_marker(void *context, const kymo_event_marker *e)
+{
+    (void)context;
+    (void)e;
+    markers_told++;
+    return KYMO_OK;
+}
+
+/* A thread that fills its blocks before the next round is due rings, and is read at once. */
+static void who_has_filled_blocks_is_read_at_once(void **state)
+{
+    static const kymo_event_handler events = {.thread = on_thread, .marker = on_marker};
+    struct fixture f;
+    uint32_t next_thread = 0;
+    kymo_host *host;
+    (void)state;
+    struct kymo_host_config config = config_of("");
+    config.events = &events;
+    config.next_thread = &next_thread;
+    config.tick_threads = &(struct kymo_tick_threads){0};
+    assert_int_equal(kymo_host_create(&config, &host, NULL), KYMO_OK);
+    assert_int_equal(kymo_session_plan(kymo_host_bytes(host), &f.plan), KYMO_OK);
+    f.session = mmap(NULL, f.plan.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                     kymo_host_memory(host), 0);
+    assert_true((void *)f.session != MAP_FAILED);
+    uint32_t site = mark_site(&f, mark_category(&f, "net", 0), 0, "plain", KYMO_SITE_MARKER);
+    struct mark_writer w = mark_thread(&f, 0, KYMO_SLOT_MAIN);
+    assert_int_equal(mark_try_write(&w, site), 1);
+    /* One that has begun, and no more. */
+    f.session->wake++;
+    assert_true(kymo_host_has_rung(host));
+    assert_int_equal(kymo_host_answer(host), KYMO_OK);
+    assert_int_equal(markers_told, 0);
+    f.session->wake++;
+    f.session->filled++;
+    assert_int_equal(kymo_host_answer(host), KYMO_OK);
+    assert_int_equal(markers_told, 1);
+    fixture_close(&f);
+    kymo_host_destroy(host);
+}
+
 struct tree_client {
     struct kymo_control_answer answer;
     kymo_err err;
@@ -330,6 +381,7 @@ int main(void)
         cmocka_unit_test(the_silent_keep_nobody_out),
         cmocka_unit_test(another_user_is_not_served),
         cmocka_unit_test(a_session_has_the_list_from_its_beginning),
+        cmocka_unit_test(who_has_filled_blocks_is_read_at_once),
         cmocka_unit_test(a_recording_can_be_asked_until_it_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,8 @@ struct seen {
     uint32_t scope_site[KYMO_OPEN_SCOPES];
     uint64_t scope_ns[KYMO_OPEN_SCOPES];
     kymo_err answer;
+    struct mark_writer *feed; /* writes on while it is read */
+    uint32_t fed;
 };
 
 static kymo_err on_begin(void *c, const struct kymo_drain_thread *t)
@@ -68,6 +70,8 @@ static kymo_err on_definition(void *c, uint32_t number, const struct kymo_defini
 static kymo_err on_marker(void *c, const struct kymo_drain_marker *m)
 {
     struct seen *s = c;
+    for (int i = 0; s->feed && i < 8; i++)
+        s->fed += mark_try_write(s->feed, m->site);
     struct seen_marker *to = &s->marker[s->markers++ % MARKERS_MAX];
     to->m = *m;
     assert_true(m->name_bytes < sizeof to->name);
@@ -795,6 +799,27 @@ static void whoever_wants_no_markers_hears_of_none(void **state)
     tear_down(&s);
 }
 
+/* It is read up to where it was when the round began, and not for ever. */
+static void a_thread_that_writes_as_fast_as_it_is_read_is_left_for_later(void **state)
+{
+    enum { AT_FIRST = 600, OF_A_LARGE_BLOCK = 4096 };
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    for (int i = 0; i < AT_FIRST; i++)
+        mark_write(&s.w, KYMO_RECORD_MARKER, s.site, NULL, 0);
+    s.seen.feed = &s.w;
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    s.seen.feed = NULL;
+    assert_true(s.seen.markers >= AT_FIRST);
+    assert_true(s.seen.markers <= AT_FIRST + OF_A_LARGE_BLOCK);
+    assert_true(s.seen.fed > OF_A_LARGE_BLOCK);
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    assert_int_equal(s.seen.markers, AT_FIRST + s.seen.fed);
+    assert_int_equal(corrupt(&s), 0);
+    tear_down(&s);
+}
+
 static void an_error_of_the_sink_ends_the_round(void **state)
 {
     struct scene s;
@@ -830,6 +855,7 @@ int main(void)
         cmocka_unit_test(a_definition_that_changes_is_as_it_was),
         cmocka_unit_test(noise_breaks_nothing),
         cmocka_unit_test(whoever_wants_no_markers_hears_of_none),
+        cmocka_unit_test(a_thread_that_writes_as_fast_as_it_is_read_is_left_for_later),
         cmocka_unit_test(an_error_of_the_sink_ends_the_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
