@@ -67,6 +67,8 @@ int kymo_mark_stats(struct kymo_mark_stats *stats);
 KYMO_SIGNAL_SAFE uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *value);
 KYMO_SIGNAL_SAFE void kymo_mark_label_pop(uint32_t depth);
 KYMO_SIGNAL_SAFE void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value);
+/* Says what of them is gone, if that is owed (kymo_thread.labels_owed). */
+KYMO_SIGNAL_SAFE void kymo_mark_labels_repay(struct kymo_thread *thread);
 /* mark_count.c */
 KYMO_SIGNAL_SAFE void kymo_mark_count(struct kymo_mark_counter *counter, int64_t value,
                                       uint64_t operations);

@@ -8,7 +8,8 @@
  *
  * Records say how deep the thread was, and what was deeper is gone: an inner scope that a longjmp
  * has left ends with the outer one. A push that finds no room does not count as one, and its scope
- * pops nothing; after a pop that finds none, the stale label goes with the next change.
+ * pops nothing. A pop that finds none is owed: the next change makes it good, or the next sample,
+ * so that a thread does not keep for ever what it had when the buffer was full.
  *
  * The depth changes before the record is made, in both directions: labels of a handler that comes
  * in between stand above those of the thread, and are gone when it returns.
@@ -76,10 +77,8 @@ static int write_change(struct kymo_thread *t, enum kymo_label_change change, ui
     uint32_t used = (uint32_t)sizeof(struct kymo_record_label) + l->key_bytes + l->text_bytes;
     uint32_t size_bytes = (used + 7) & ~7u;
     struct kymo_record_label *r = kymo_mark_reserve(t, &w, size_bytes);
-    if (!r) {
-        kymo_count_loss(t->process, KYMO_LOSS_LABEL);
+    if (!r)
         return 0;
-    }
     char *texts = (char *)(r + 1);
     /* Blocks are used again: what lies behind the last text is not to be recorded. */
     memset((char *)r + size_bytes - sizeof(uint64_t), 0, sizeof(uint64_t));
@@ -126,21 +125,38 @@ uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *valu
     }
     uint32_t depth = t->labels;
     set_depth(t, depth + 1);
-    if (write_change(t, KYMO_LABEL_PUSHED, depth, &l))
+    if (write_change(t, KYMO_LABEL_PUSHED, depth, &l)) {
+        kymo_store_relaxed(&t->labels_owed, 0u);
         return depth + 1;
+    }
+    kymo_count_loss(t->process, KYMO_LOSS_LABEL);
     set_depth(t, depth);
     return 0;
 }
 
-void kymo_mark_label_pop(uint32_t depth)
+/* Whether it was said that what is deeper is gone; else that is owed. */
+static int write_pop(struct kymo_thread *t, uint32_t depth)
 {
     static const struct label none;
+    int is_said = write_change(t, KYMO_LABEL_POPPED, depth, &none);
+    kymo_store_relaxed(&t->labels_owed, !is_said);
+    return is_said;
+}
+
+void kymo_mark_label_pop(uint32_t depth)
+{
     struct kymo_thread *t = kymo_thread_self;
     /* Deeper than anything: a scope that began in the parent of this forked child. */
     if (!t || !t->mark_epoch || depth == 0 || depth > t->labels)
         return;
     set_depth(t, depth - 1);
-    (void)write_change(t, KYMO_LABEL_POPPED, depth - 1, &none);
+    if (!write_pop(t, depth - 1))
+        kymo_count_loss(t->process, KYMO_LOSS_LABEL);
+}
+
+void kymo_mark_labels_repay(struct kymo_thread *t)
+{
+    (void)write_pop(t, t->labels);
 }
 
 void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
@@ -149,5 +165,6 @@ void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
     if (!t)
         return;
     struct label l = prepare(key, value);
-    (void)write_change(t, KYMO_LABEL_WAS_SET, t->labels, &l);
+    if (!write_change(t, KYMO_LABEL_WAS_SET, t->labels, &l))
+        kymo_count_loss(t->process, KYMO_LOSS_LABEL);
 }

@@ -102,6 +102,8 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     if (kymo_likely(w != NULL))
         kymo_claim_end(w);
     kymo_depot_leave(slot);
+    if (kymo_unlikely(t->labels_owed))
+        kymo_mark_labels_repay(t);
     if (!quiet)
         slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }

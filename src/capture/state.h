@@ -36,6 +36,7 @@ struct kymo_thread {
     uint32_t open_scopes;           /* that have begun and not ended */
     struct kymo_open_scope *scopes; /* the outermost KYMO_OPEN_SCOPES of them, in the session */
     uint32_t labels;                /* that are set, how deep */
+    uint32_t labels_owed;           /* 1: some are gone, and no record says so */
     /* 0 while the clock of records is the time-stamp counter, and may be read. */
     const uint32_t *other_clock;
     uint64_t marks; /* that were recorded, by whoever was this thread before, too */

@@ -71,7 +71,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
         t->streams[k] = (struct kymo_stream_writer){.kind = k};
     t->process = p;
     t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
-    t->open_scopes = t->labels = 0;
+    t->open_scopes = t->labels = t->labels_owed = 0;
     t->other_clock = p->clock == KYMO_CLOCK_TSC ? &p->session->quiet : &always;
     t->mark_epoch = p->mark_epoch << 16;
 
