@@ -111,6 +111,18 @@ static void a_type_that_is_none_is_lost_and_counted(void **state)
     wrong.payload_bytes = 24;
     assert_non_null(kymo_mark_type_fault(&wrong));
     assert_null(kymo_mark_type_fault(&pair_type));
+    /* A structure of small members is one of whole words all the same. */
+    static const struct kymo_mark_field small[] = {
+        {.key = "n", .kind = KYMO_KIND_U32, .format = KYMO_FORMAT_INTEGER}};
+    struct kymo_mark_type of_small = pair_type;
+    of_small.fields = small;
+    of_small.field_count = 1;
+    of_small.payload_bytes = 8;
+    assert_null(kymo_mark_type_fault(&of_small));
+    of_small.payload_bytes = 4;
+    assert_null(kymo_mark_type_fault(&of_small));
+    of_small.payload_bytes = 16;
+    assert_non_null(kymo_mark_type_fault(&of_small));
     struct kymo_mark_site site = SITE("wrong", .type = &wrong);
     const uint64_t payload[3] = {1, 2, 3};
     for (int i = 0; i < 3; i++)
