@@ -29,6 +29,7 @@
 
 enum {
     RING_BYTES = 4 << 20, /* stays in the last cache */
+    RECORD_MOST = 4096,   /* one that begins at its end may lie behind it */
     BATCH = 8192,
     BATCH_OF_STACKS = 256,
     WARM_UP_ROUNDS = 3,
@@ -47,7 +48,8 @@ static __thread struct ring ring;
 
 static void ring_open(void)
 {
-    ring.base = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ring.base = mmap(NULL, RING_BYTES + RECORD_MOST, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (ring.base == MAP_FAILED)
         exit(1);
     memset(ring.base, 1, RING_BYTES);
