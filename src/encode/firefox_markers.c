@@ -226,8 +226,7 @@ static void put_value(kymo_firefox *w, const kymo_schema_field *f, const kymo_fi
 
 static void put_fields(kymo_firefox *w, const kymo_marker *m, const kymo_schema *schema)
 {
-    const kymo_firefox_field *fields =
-        w->marks.fields.data + w->marks.schemas[m->schema].first_field;
+    const kymo_firefox_field *fields = kymo_firefox_fields_of(&w->marks, m->schema);
     const kymo_value *values = kymo_profile_values(w->p, m->first_value, m->value_count);
     for (uint32_t i = 0; values && i < m->value_count; i++) {
         if (values[i].kind == KYMO_VALUE_NONE)

@@ -74,6 +74,13 @@ typedef struct kymo_firefox_marks {
     char label_name[KYMO_FIREFOX_NAME_MAX];
 } kymo_firefox_marks;
 
+/* How the fields of a schema are written; NULL if there are no fields at all. */
+static inline const kymo_firefox_field *kymo_firefox_fields_of(const kymo_firefox_marks *marks,
+                                                               uint32_t schema)
+{
+    return marks->fields.len ? &marks->fields.data[marks->schemas[schema].first_field] : NULL;
+}
+
 /* A number as the format has it. */
 typedef struct kymo_firefox_numeric {
     uint64_t value; /* times 10^-digits */

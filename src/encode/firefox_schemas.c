@@ -442,7 +442,7 @@ static void put_schema(kymo_firefox *w, uint32_t id)
 {
     kymo_json *j = w->json;
     const kymo_schema *schema = kymo_profile_schema(w->p, id);
-    const kymo_firefox_field *fields = w->marks.fields.data + w->marks.schemas[id].first_field;
+    const kymo_firefox_field *fields = kymo_firefox_fields_of(&w->marks, id);
     const char *color_key = kymo_profile_string(w->p, schema->color_key);
     kymo_json_begin_object(j);
     kymo_json_key(j, "name");

@@ -183,6 +183,35 @@ static void the_range_ends_with_what_is_known(void **state)
     kymo_profile_destroy(p);
 }
 
+/* Types without fields, and so no field of any type: there is nothing to point into. */
+static void types_need_no_fields(void **state)
+{
+    (void)state;
+    uint32_t id;
+    kymo_bytes out;
+    kymo_profile *p = NULL;
+    kymo_process process = {.size = sizeof process, .pid = 7};
+    kymo_thread thread = {.size = sizeof thread, .tid = 7};
+    kymo_schema schema = {.size = sizeof schema};
+    kymo_marker m = {.category = KYMO_NONE, .stack = KYMO_NONE, .labels = KYMO_NONE};
+    assert_int_equal(kymo_profile_create(&p), KYMO_OK);
+    assert_int_equal(kymo_profile_add_string(p, "Empty", 5, &schema.name), KYMO_OK);
+    assert_int_equal(kymo_profile_add_schema(p, &schema, &m.schema), KYMO_OK);
+    assert_int_equal(kymo_profile_add_process(p, &process, &id), KYMO_OK);
+    assert_int_equal(kymo_profile_add_thread(p, &thread, &id), KYMO_OK);
+    assert_int_equal(kymo_profile_add_marker(p, &m, NULL), KYMO_OK);
+    assert_int_equal(kymo_profile_finish(p), KYMO_OK);
+    kymo_bytes_init(&out, 1 << 20);
+    assert_int_equal(kymo_encode(p, kymo_format_for_path("a.json"), &out.sink, NULL, NULL),
+                     KYMO_OK);
+    assert_int_equal(kymo_bytes_append(&out, "", 1), KYMO_OK);
+    assert_non_null(strstr((char *)out.data, "{\"name\":\"Empty\",\"display\":[\"marker-chart\","
+                                             "\"marker-table\"],\"fields\":[]}"));
+    assert_non_null(strstr((char *)out.data, "\"data\":[{\"type\":\"Empty\"}]"));
+    kymo_bytes_deinit(&out);
+    kymo_profile_destroy(p);
+}
+
 static void an_empty_profile_can_be_written(void **state)
 {
     (void)state;
@@ -209,6 +238,7 @@ int main(void)
         cmocka_unit_test(progress_ends_at_one),
         cmocka_unit_test(a_file_is_there_or_not),
         cmocka_unit_test(the_range_ends_with_what_is_known),
+        cmocka_unit_test(types_need_no_fields),
         cmocka_unit_test(an_empty_profile_can_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
