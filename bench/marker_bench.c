@@ -93,17 +93,17 @@ KYMO_COUNTER(counted, bench, "Counted", TOTAL, NULL, BLUE);
 
 static const char *volatile text = "/some/path/of/18.c";
 
-#define OPERATION(name, ...)                                             \
-    static __attribute__((noinline, noclone)) void do_##name(uint64_t i) \
-    {                                                                    \
-        (void)i;                                                         \
-        __asm__ volatile("");                                            \
-        __VA_ARGS__;                                                     \
-    }                                                                    \
-    static void run_##name(uint32_t n)                                   \
-    {                                                                    \
-        for (uint32_t i = 0; i < n; i++)                                 \
-            do_##name(i);                                                \
+#define OPERATION(name, ...)                                    \
+    static __attribute__((noinline)) void do_##name(uint64_t i) \
+    {                                                           \
+        (void)i;                                                \
+        __asm__ volatile("");                                   \
+        __VA_ARGS__;                                            \
+    }                                                           \
+    static void run_##name(uint32_t n)                          \
+    {                                                           \
+        for (uint32_t i = 0; i < n; i++)                        \
+            do_##name(i);                                       \
     }
 
 OPERATION(empty, )
