@@ -241,7 +241,8 @@ struct kymo_mark_type {
     const struct kymo_mark_field *fields;
     uint32_t field_count;
     uint32_t field_bytes;   /* of one, so that a later version's may be longer */
-    uint32_t payload_bytes; /* of the C structure */
+    uint32_t payload_bytes; /* of the C structure; if these are whole words, they are copied as they
+                             * are: what lies between and behind the fields has to be zero then */
     uint32_t show;          /* enum kymo_mark_show */
     /* Templates with {marker.name} and {marker.data.KEY}; NULL: the viewer's own. */
     const char *chart;
@@ -451,9 +452,8 @@ struct kymo_mark_link {
     struct kymo_mark_category *const *categories_end;
     struct kymo_mark_link *next; /* the library's */
     const struct kymo_mark_calls *calls;
-    /* (signals) A marker at this site; payload: its type's payload_bytes up to the next whole word,
-     * zero between the fields and behind them; a struct kymo_mark_text (KYMO_SITE_TEXT); or NULL.
-     */
+    /* (signals) A marker at this site; payload: its type's payload_bytes, a struct kymo_mark_text
+     * (KYMO_SITE_TEXT), or NULL. */
     void (*mark)(struct kymo_mark_site *site, const void *payload);
     void (*mark_with)(struct kymo_mark_site *site, const void *payload,
                       const struct kymo_mark_options *options);

@@ -68,10 +68,13 @@ KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_layout_next(struct kymo_mark_l
     return at;
 }
 
-/* The size of the structure. */
-KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_layout_end(const struct kymo_mark_layout *layout)
+/* Whether a structure of these fields has this size: as the compiler makes it, or in whole words,
+ * as marker.h has it made. */
+KYMO_SIGNAL_SAFE static inline int kymo_mark_layout_has(const struct kymo_mark_layout *layout,
+                                                        uint32_t bytes)
 {
-    return (layout->at + layout->alignment - 1) & ~(layout->alignment - 1);
+    uint32_t end = (layout->at + layout->alignment - 1) & ~(layout->alignment - 1);
+    return bytes == end || bytes == ((end + 7) & ~7u);
 }
 
 #define X(name, NAME, type, size, alignment)                                        \

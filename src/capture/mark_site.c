@@ -88,9 +88,7 @@ const char *kymo_mark_type_fault(const struct kymo_mark_type *type)
             return "a field has no known format";
         (void)kymo_mark_layout_next(&layout, field->kind);
     }
-    /* KYMO_TYPE makes whole words of a structure, whatever its members are. */
-    uint32_t end = kymo_mark_layout_end(&layout);
-    if (type->field_count && type->payload_bytes != end && type->payload_bytes != ((end + 7) & ~7u))
+    if (type->field_count && !kymo_mark_layout_has(&layout, type->payload_bytes))
         return "payload_bytes is not what the fields make";
     return NULL;
 }
@@ -181,17 +179,14 @@ static void say_site(struct kymo_definition_pen *pen, const void *what)
 static int is_copied_by_field(const struct kymo_mark_site *site)
 {
     const struct kymo_mark_type *type = site->type;
-    uint32_t bytes = 0;
     if (site->kind >= KYMO_SITE_TEXT)
         return 1;
-    for (uint32_t i = 0; type && i < type->field_count; i++) {
-        uint8_t kind = kymo_mark_field_at(type, i)->kind;
-        if (kymo_mark_kind_is_slot(kind))
+    for (uint32_t i = 0; type && i < type->field_count; i++)
+        if (kymo_mark_kind_is_slot(kymo_mark_field_at(type, i)->kind))
             return 1;
-        bytes += kymo_mark_kind_bytes(kind);
-    }
-    /* What lies between fields is whatever was on the program's stack: it is not to be recorded. */
-    return type && (bytes != type->payload_bytes || bytes % 8 != 0);
+    /* Whole words come with nothing between their fields. Of others, what lies there is whatever
+     * was on the program's stack: it is not to be recorded. */
+    return type && type->payload_bytes % 8 != 0;
 }
 
 uint32_t kymo_mark_site_define(struct kymo_process *p, struct kymo_mark_site *site)

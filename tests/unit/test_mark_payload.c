@@ -65,6 +65,31 @@ static void what_lies_between_fields_is_not_recorded(void **state)
     assert_memory_equal(m.rest, expected, sizeof expected);
 }
 
+struct small_words {
+    uint8_t a;
+    uint32_t b;
+    uint16_t c;
+} __attribute__((aligned(8)));
+
+static const struct kymo_mark_type words_type = TYPE(small_fields, struct small_words);
+
+static void whole_words_are_copied_as_they_are(void **state)
+{
+    (void)state;
+    struct kymo_mark_site site = SITE("words", .type = &words_type);
+    struct small_words words;
+    memset(&words, 0, sizeof words);
+    words.a = 1;
+    words.b = 2;
+    words.c = 3;
+    kymo_mark(&site, &words);
+    struct mark m = mark_at(0);
+    assert_int_equal(site.slow, 0);
+    assert_int_equal(site.words, 2);
+    assert_int_equal(m.rest_bytes, sizeof words);
+    assert_memory_equal(m.rest, &words, sizeof words);
+}
+
 #define X(name, NAME, type, size, alignment) type name##_;
 struct all {
     KYMO_MARK_KINDS(X)
@@ -387,6 +412,7 @@ int main(void)
 #define RECORDED(name) cmocka_unit_test_setup_teardown(name, open_small_process, close_process)
     const struct CMUnitTest tests[] = {
         RECORDED(what_lies_between_fields_is_not_recorded),
+        RECORDED(whole_words_are_copied_as_they_are),
         RECORDED(each_kind_is_where_the_compiler_has_it),
         RECORDED(what_is_absent_is_zero),
         RECORDED(a_text_is_a_slot_and_its_bytes),
