@@ -2,7 +2,7 @@
 /*
  * marker_bench.c ROUNDS [THREADS] - what one marker costs the thread that makes it, beside the bare
  * write of as many bytes to a ring of the thread's own, which is the floor; in ns of CPU time.
- * marker_bench.c count KIND N - N of one kind, for a tool that counts instructions.
+ * marker_count KIND N, of the same file - N of one kind in a session of its own, for callgrind.
  *
  * It is run under `kymo record`. Each kind is a function of its own that is called in a loop,
  * floors and an empty one alike, in batches that fit the session's buffer many times over; after
@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "kymo/marker.h"
+#include "marker_session.h"
 
 #if defined(__x86_64__)
 #define TICKS() __builtin_ia32_rdtsc()
@@ -282,6 +283,8 @@ static void print_results(void)
 
 static int count(const char *name, uint32_t n)
 {
+    if (!KYMO_IS_ON(bench))
+        return 1;
     ring_open();
     for (uint32_t k = 0; k < KINDS; k++) {
         if (strcmp(kinds[k].name, name) == 0) {
@@ -294,17 +297,18 @@ static int count(const char *name, uint32_t n)
 
 int main(int argc, char **argv)
 {
-    int is_counting = argc == 4 && strcmp(argv[1], "count") == 0;
+    if (marker_session_open)
+        return argc == 3 && marker_session_open(&kymo_mark_link_) == 0
+                   ? count(argv[1], (uint32_t)strtoul(argv[2], NULL, 10))
+                   : 2;
     if (!KYMO_IS_ON(bench) || KYMO_IS_ON(off)) {
         fprintf(stderr, "marker_bench: run me under kymo record\n");
         return 1;
     }
-    if (is_counting)
-        return count(argv[2], (uint32_t)strtoul(argv[3], NULL, 10));
     rounds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
     threads = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1;
     if (rounds == 0 || rounds > MOST_ROUNDS || threads == 0 || threads > MOST_THREADS) {
-        fprintf(stderr, "usage: marker_bench ROUNDS [THREADS] | count KIND N\n");
+        fprintf(stderr, "usage: marker_bench ROUNDS [THREADS]\n");
         return 2;
     }
     pthread_t others[MOST_THREADS];

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * marker_session.h - markers that are recorded in the process that makes them, and read by nobody.
+ */
+#ifndef KYMO_BENCH_MARKER_SESSION_H
+#define KYMO_BENCH_MARKER_SESSION_H
+
+#include "kymo/marker_abi.h"
+
+/* Attaches the link to it; 0 if all is well. It is in marker_count alone. */
+__attribute__((weak)) int marker_session_open(struct kymo_mark_link *link);
+
+#endif
