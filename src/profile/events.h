@@ -341,8 +341,8 @@ typedef struct kymo_event_count {
     uint64_t operations;
 } kymo_event_count;
 
-/* What a thread's labels are from a time on: those below depth stay, the others are gone; change:
- * enum kymo_label_change. */
+/* What a thread's labels are from a time on: of those that were pushed, the ones below depth stay,
+ * and the others are gone; change: enum kymo_label_change. */
 typedef struct kymo_event_label {
     uint32_t thread;
     uint32_t change;
