@@ -8,14 +8,17 @@ format alone.
 import collections
 import json
 import os
+import pathlib
 import signal
 import time
+from xml.etree import ElementTree
 
 from kymotest import (BUILD, KYMO, WORKLOADS, Failed, Recording, Running, case, check, engines, folder, main, record,
                       record_command, run, say)
 
 MARKS = WORKLOADS / "marks"
 EXAMPLES = BUILD / "examples"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Markers carry the clock of the processor; their times are made of it by the recorder.
 CLOCKS_NS = 50000
 
@@ -418,6 +421,16 @@ def labels():
 
 # ---- the example ----
 
+def check_chart(recording, names):
+    """tools/marker-chart draws a page that is well-formed, and has these texts."""
+    page = recording.path.with_suffix(".html")
+    out = run([ROOT / "tools" / "marker-chart", recording.path.with_suffix(".json"), page])
+    check(out.status == 0, f"marker-chart: {out.stderr}")
+    tree = ElementTree.fromstring(page.read_text().split("\n", 1)[1])
+    texts = " ".join("".join(e.itertext()) for e in tree.iter() if e.tag.endswith("text"))
+    check(all(name in texts for name in names), f"one of {names} is not on the page")
+
+
 @case
 def kvserver():
     """A real server under load, with its client: flows, counters, labels, and samples beside them."""
@@ -466,6 +479,7 @@ def kvserver():
     report = recording.report()
     check(not report.lost(), f"lost {report.lost()}")
     check(report.share("checksum") > 0, "there are no samples of the work")
+    check_chart(recording, {"request", "execute", "journaled", "ask", "Queue of work", "Connections"})
     say(f"{len(markers)} markers, {len(profile.all_samples())} samples, queue up to {max(lengths)}")
 
 

@@ -84,7 +84,7 @@ def our_table(bench, threads, lines):
         is_alone = line.floor == "empty"
         table.row(text, f"{line.ns:.2f}", f"{line.least:.2f}", f"{100 * line.spread:.0f} %",
                   "–" if is_alone else f"{floor.ns:.2f}",
-                  f"+{line.ns - empty:.2f} ns" if is_alone else ratio(line.ns / floor.ns))
+                  f"{line.ns - empty:+.2f} ns" if is_alone else ratio(line.ns / floor.ns))
     bench.results.add(table)
 
 
