@@ -2,46 +2,12 @@
 /*
  * Every allocation of each encoder and report fails once, for a profile that has everything. What
  * must come of it is KYMO_E_NOMEM; never a crash, nothing that leaks (the address sanitizer looks).
- * The linker puts the functions below in front of malloc, calloc and realloc.
  */
+#include "failing_allocation.h"
 #include "fixed_profile.h"
 #include "kymo/encode.h"
 #include "kymo/report.h"
 #include "unit.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long until_failure = -1; /* -1: none is to fail */
-
-static bool fails(void)
-{
-    if (until_failure < 0)
-        return false;
-    return until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
 
 static kymo_err take(kymo_sink *sink, const void *data, size_t len)
 {

@@ -1,49 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every allocation of a small recording with markers, counters and labels fails once. What must
- * come of it is KYMO_E_NOMEM; never a crash, nothing that leaks (the address sanitizer looks). The
- * linker puts the functions below in front of malloc, calloc and realloc.
+ * come of it is KYMO_E_NOMEM; never a crash, nothing that leaks (the address sanitizer looks).
  */
+#include "failing_allocation.h"
 #include "unit.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
 #include "profile/ingest.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long until_failure = -1; /* -1: none is to fail */
-
-static bool fails(void)
-{
-    if (until_failure < 0)
-        return false;
-    return until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
 
 #define SEND(what, ...)                                 \
     do {                                                \

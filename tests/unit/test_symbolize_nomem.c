@@ -2,40 +2,9 @@
 /*
  * Every allocation of opening and symbolizing a module fails once. What must come of it is an
  * error, or fewer names; never a crash, and nothing that leaks (the address sanitizer looks).
- * The linker puts the functions below in front of malloc, calloc and realloc.
  */
+#include "failing_allocation.h"
 #include "symbolize_fixture.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static long until_failure = -1; /* -1: none is to fail */
-
-static bool fails(void)
-{
-    if (until_failure < 0)
-        return false;
-    return until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
 
 /* Returns whether everything worked. */
 static bool run(const char *path, const uint64_t *addresses, size_t n)

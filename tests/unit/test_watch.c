@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/watch.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -364,11 +365,18 @@ static void a_process(void **state)
     struct seen s = {0};
     uint32_t entry;
     assert_int_equal(kymo_watch_create(NULL, child, &w), KYMO_OK);
-    /* Threads of a process that was just made have consecutive numbers, or nearly so. */
+    /* The kernel lists the main thread first. */
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)child);
+    DIR *tasks = opendir(path);
+    assert_non_null(tasks);
     uintptr_t n = 0;
-    for (pid_t tid = child; tid < child + 200 && n < 9; tid++)
-        if (kymo_watch_add(w, tid, (void *)n, &entry) == KYMO_OK)
+    for (struct dirent *task; (task = readdir(tasks));) {
+        pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
+        if (tid > 0 && kymo_watch_add(w, tid, (void *)n, &entry) == KYMO_OK)
             n++;
+    }
+    closedir(tasks);
     assert_int_equal(n, 9);
     /* Until it has been seen at work, it may as well have just been woken. */
     struct kymo_watch_look look = {0};
