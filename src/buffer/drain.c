@@ -162,6 +162,13 @@ static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
     return KYMO_OK;
 }
 
+/* Whether the last record that was read was made after the round began. A time that lies ahead is
+ * one that the program gave to a marker, and tells nothing. */
+static int is_new(const kymo_drain *d)
+{
+    return d->last_clock > d->cut_clock && d->last_clock <= kymo_clock_now(d->clock.kind);
+}
+
 /* What is there. Of a thread that goes on (is_live), what was there when the round began, and the
  * rest of that block: else one that writes as fast as we read would keep us from the others. */
 static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int is_live)
@@ -184,8 +191,7 @@ static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int
         uint32_t next = kymo_load_acquire(&block->next);
         d->last_clock = 0;
         KYMO_TRY(read_block(d, slot, reader, block));
-        int is_new = is_live && !d->is_last && d->last_clock > d->clock.now.clock;
-        if (next == 0 || is_new || !own_block(d, next, owner))
+        if (next == 0 || (is_live && !d->is_last && is_new(d)) || !own_block(d, next, owner))
             return KYMO_OK;
         give_block(d, reader->block);
         d->blocks_left -= d->blocks_left > 0;
@@ -293,6 +299,8 @@ static kymo_err read_all(kymo_drain *d)
     KYMO_TRY(kymo_drain_scan_modules(d));
     uint32_t scan = d->scan;
     KYMO_TRY(kymo_drain_scan_definitions(d));
+    /* What is older was there when the pins and the modules were looked at, and will be read. */
+    d->cut_clock = kymo_clock_now(d->clock.kind);
     uint32_t touched = kymo_drain_touched_slots(d);
     /* Streams that share their blocks in a circle would each give us a lap of everything. A program
      * that is merely fast may not be read to the end, either: the next round goes on there. */
@@ -334,8 +342,13 @@ kymo_err kymo_drain_end_slot(kymo_drain *d, uint32_t number, uint64_t end_ns)
 {
     if (number >= d->slots_seen || !d->slots[number].open)
         return KYMO_OK;
+    /* Out of what the last round has left to read: no more than a program that links blocks into
+     * circles uses up. */
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
-        KYMO_TRY(read_stream(d, number, k, 0));
+        if (d->blocks_left > 0)
+            KYMO_TRY(read_stream(d, number, k, 0));
+        else
+            d->noticed[KYMO_LOSS_CORRUPT]++;
     return end_thread(d, number, end_ns, 0);
 }
 

@@ -96,6 +96,7 @@ struct kymo_drain {
     int is_partial;       /* the last round did not come to all slots */
     int is_last;          /* nothing is left for another round */
     uint64_t last_clock;  /* of the record that was read last */
+    uint64_t cut_clock;   /* records of live threads that are younger are the next round's */
     KYMO_VEC(struct kymo_drain_frame) frames;
     struct kymo_drain_marks marks;
 };

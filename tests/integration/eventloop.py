@@ -43,8 +43,8 @@ def lateness(truth):
     return max(0.02, a / (a + b) - (a - LATE_S) / (a + b - LATE_S))
 
 
-def judge(way, recording):
-    """Returns what is wrong."""
+def judge(way, recording, seen):
+    """Returns what is wrong; seen: a list that the waits and those that saw EINTR are added to."""
     result = recording.result
     check(result.status == 0, f"status {result.status}: {result.stderr}")
     truth = json.loads(result.stdout)
@@ -70,7 +70,8 @@ def judge(way, recording):
     check(truth["calls"] >= LEAST_WAITS, "few waits: this machine is too busy to tell")
     wrong = [f"{way}: {name} is {value:.4f}, in truth {true:.4f}"
              for name, (value, true, tolerance) in figures.items() if abs(value - true) > tolerance]
-    if truth["eintr"] > max(1, truth["calls"] / 1000):
+    seen.append((truth["calls"], truth["eintr"]))
+    if truth["eintr"] > truth["calls"] * (0.001 + by_chance(0.001, truth["calls"])):
         wrong.append(f"{way}: {truth['eintr']} of {truth['calls']} waits saw EINTR")
     if report.lost():
         wrong.append(f"{way}: lost {report.lost()}")
@@ -84,13 +85,17 @@ def loops(engine, cpus, duty=19):
         skip(f"{engine} does not work here")
     # Those that run side by side leave half of the machine to others.
     together = max(1, min(len(WAYS), cpus * 50 // duty))
-    wrong = []
+    wrong, seen = [], []
     for i in range(0, len(WAYS), together):
-        wrong += side_by_side(WAYS[i:i + together], engine, cpus, duty)
+        wrong += side_by_side(WAYS[i:i + together], engine, cpus, duty, seen)
+    # Of a few hundred waits two are EINTR by chance; of all together, one more than one in 1000.
+    calls, eintr = (sum(column) for column in zip(*seen))
+    if eintr > calls / 1000 + 1:
+        wrong.append(f"{eintr} of {calls} waits saw EINTR")
     check(not wrong, "; ".join(wrong))
 
 
-def side_by_side(ways, engine, cpus, duty):
+def side_by_side(ways, engine, cpus, duty, seen):
     running = []
     for way in ways:
         path = folder() / "recording.kymo"
@@ -98,7 +103,7 @@ def side_by_side(ways, engine, cpus, duty):
         command = record_command([WORKLOADS / "eventloop", way, seconds, duty], path, engine=engine)
         running.append((path, Running(command, cpus=sorted(os.sched_getaffinity(0))[:cpus])))
     recordings = [Recording(path, r.finish(), tools_for(None)) for path, r in running]
-    return [what for way, recording in zip(ways, recordings) for what in judge(way, recording)]
+    return [what for way, recording in zip(ways, recordings) for what in judge(way, recording, seen)]
 
 
 for which in ("perf", "timer"):

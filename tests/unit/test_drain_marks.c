@@ -820,6 +820,26 @@ static void a_thread_that_writes_as_fast_as_it_is_read_is_left_for_later(void **
     tear_down(&s);
 }
 
+/* A program may give its markers times that are still to come. */
+static void times_ahead_do_not_end_a_round(void **state)
+{
+    enum { BLOCKS = 4, OF_A_BLOCK = KYMO_SMALL_BLOCK_BYTES / sizeof(struct kymo_record) };
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    for (unsigned i = 0; i < BLOCKS * OF_A_BLOCK; i++) {
+        struct kymo_record *r =
+            kymo_stream_reserve(&s.w.stream, s.f.session, &s.f.plan, s.w.number, sizeof *r);
+        assert_non_null(r);
+        *r = (struct kymo_record){kymo_clock_now(KYMO_CLOCK_MONOTONIC) + 3600000000000u,
+                                  KYMO_RECORD_MARKER, sizeof *r, s.site};
+        kymo_stream_publish(&s.w.stream, sizeof *r);
+    }
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    assert_int_equal(s.seen.markers, BLOCKS * OF_A_BLOCK);
+    tear_down(&s);
+}
+
 static void an_error_of_the_sink_ends_the_round(void **state)
 {
     struct scene s;
@@ -856,6 +876,7 @@ int main(void)
         cmocka_unit_test(noise_breaks_nothing),
         cmocka_unit_test(whoever_wants_no_markers_hears_of_none),
         cmocka_unit_test(a_thread_that_writes_as_fast_as_it_is_read_is_left_for_later),
+        cmocka_unit_test(times_ahead_do_not_end_a_round),
         cmocka_unit_test(an_error_of_the_sink_ends_the_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
