@@ -158,7 +158,7 @@ static KYMO_NOINLINE void end_slowly(struct kymo_thread *t, struct kymo_mark_sco
         return;
     uint64_t end = kymo_process_clock(t->process);
     close_scopes(t, scope->depth);
-    if (end - scope->start >= scope->site->min_ticks)
+    if (end - scope->start >= scope->site->min_ticks && !(scope->flags & KYMO_SCOPE_IS_CANCELLED))
         kymo_mark_scope_end_slowly(scope, end, frame);
 }
 
