@@ -90,6 +90,9 @@ static KYMO_NOINLINE int next_block(struct kymo_stream_writer *w, struct kymo_se
 void *kymo_stream_reserve(struct kymo_stream_writer *w, struct kymo_session *s,
                           const struct kymo_session_plan *plan, uint32_t slot, uint32_t size_bytes)
 {
+    /* No more than the smallest block has: a type of the program's may say anything. */
+    if (kymo_unlikely(size_bytes > KYMO_SMALL_BLOCK_BYTES - sizeof(struct kymo_block)))
+        return NULL;
     if (kymo_unlikely(!w->block || size_bytes > w->room - w->used) && !next_block(w, s, plan, slot))
         return NULL;
     return (char *)w->block + w->used;

@@ -223,7 +223,8 @@ static void put_fields(struct kymo_mark_pen *pen, struct kymo_process *p,
 void kymo_mark_put_payload(struct kymo_mark_pen *pen, struct kymo_process *p,
                            const struct kymo_mark_site *site, const void *payload)
 {
-    if (!payload)
+    /* Cells come by a call of their own. */
+    if (!payload || site->kind > KYMO_SITE_TEXT)
         return;
     if (site->kind == KYMO_SITE_TEXT) {
         struct kymo_mark_text text;

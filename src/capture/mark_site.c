@@ -78,6 +78,8 @@ const char *kymo_mark_type_fault(const struct kymo_mark_type *type)
         return "the type has no name";
     if (type->field_count > KYMO_DEFINITION_FIELDS_MAX)
         return "the type has more than 64 fields";
+    if (type->field_count && !type->fields)
+        return "the fields are not there";
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct kymo_mark_field *field = kymo_mark_field_at(type, i);
         if (!field->key)
@@ -88,7 +90,9 @@ const char *kymo_mark_type_fault(const struct kymo_mark_type *type)
             return "a field has no known format";
         (void)kymo_mark_layout_next(&layout, field->kind);
     }
-    if (type->field_count && !kymo_mark_layout_has(&layout, type->payload_bytes))
+    /* A structure of nothing has no size in C, and some in C++. */
+    if (type->field_count ? !kymo_mark_layout_has(&layout, type->payload_bytes)
+                          : type->payload_bytes > sizeof(uint64_t))
         return "payload_bytes is not what the fields make";
     return NULL;
 }

@@ -143,7 +143,8 @@ static int are_fields_faulty(const struct kymo_mark_type *type, struct kymo_mark
             return fault_of(out, "its kind cannot be shown in the format of the field", f->key);
         (void)kymo_mark_layout_next(&layout, f->kind);
     }
-    if (type->field_count > 0 && !kymo_mark_layout_has(&layout, type->payload_bytes))
+    if (type->field_count ? !kymo_mark_layout_has(&layout, type->payload_bytes)
+                          : type->payload_bytes > sizeof(uint64_t))
         return fault(out, "its payload is not as long as its fields are", NULL, 0);
     return 0;
 }

@@ -313,6 +313,8 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
     } else if (t) {
         int from_perf = info->si_code != SI_TIMER;
         if (!recorder_is_silent(p)) {
+            /* One that was silent is back: then so are markers. */
+            kymo_mark_links_look();
             if (!quiet)
                 match_timer(p, t, from_perf);
             take_sample(p, t, context, from_perf ? FROM_PERF : FROM_TIMER);

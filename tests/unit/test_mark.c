@@ -131,6 +131,29 @@ static void a_type_that_is_none_is_lost_and_counted(void **state)
     assert_int_equal(fixture.session->lost[KYMO_LOSS_MARK_NO_SITE], 3);
 }
 
+static void what_is_no_type_and_no_site_does_no_harm(void **state)
+{
+    (void)state;
+    struct kymo_mark_type empty = pair_type;
+    empty.field_count = 0;
+    for (int i = 0; i < 3; i++) {
+        static const uint32_t bytes[] = {24, 80000, UINT32_MAX - 7};
+        empty.payload_bytes = bytes[i];
+        assert_non_null(kymo_mark_type_fault(&empty));
+    }
+    struct kymo_mark_type nowhere = pair_type;
+    nowhere.fields = NULL;
+    assert_non_null(kymo_mark_type_fault(&nowhere));
+    /* Of cells and of no kind, called as if it had a payload. */
+    struct kymo_mark_site cells = SITE("cells", .kind = KYMO_SITE_FORMAT, .format = "%d");
+    struct kymo_mark_site unknown = SITE("unknown", .kind = 99);
+    const uint64_t payload[2] = {1, 2};
+    kymo_mark(&cells, payload);
+    kymo_mark(&unknown, payload);
+    assert_int_equal(count_records(), 2);
+    assert_int_equal(mark_at(1).rest_bytes, 0);
+}
+
 static void names_that_find_no_room_are_counted(void **state)
 {
     (void)state;
@@ -500,6 +523,7 @@ int main(void)
         RECORDED(the_same_content_is_the_same_site),
         RECORDED(a_part_of_a_category_names_it),
         RECORDED(a_type_that_is_none_is_lost_and_counted),
+        RECORDED(what_is_no_type_and_no_site_does_no_harm),
         RECORDED(names_that_find_no_room_are_counted),
         RECORDED(a_full_buffer_loses_exactly_what_it_says),
         RECORDED(nothing_is_written_once_the_recorder_has_stopped),
