@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "buffer/definition_read.h"
 #include "buffer/drain_state.h"
+#include "buffer/mark_field.h"
 #include "kymo/marker_abi.h"
 
 /* A marker names a site, that a category, that a parent. */
@@ -66,15 +67,9 @@ static kymo_err find_named(kymo_drain *d, uint32_t number, uint64_t wanted,
 static kymo_err lay_out(kymo_drain *d, struct kymo_definition_reader *r,
                         struct kymo_known_definition *known, int *fits)
 {
-    static const struct {
-        uint32_t size, alignment;
-    } kinds[KYMO_KIND_COUNT] = {
-#define X(name, NAME, type, size, alignment) [KYMO_KIND_##NAME] = {size, alignment},
-        KYMO_MARK_KINDS(X)
-#undef X
-    };
     struct kymo_drain_marks *m = &d->marks;
-    uint32_t len, end = 0;
+    struct kymo_mark_layout layout = KYMO_MARK_LAYOUT_BEGIN;
+    uint32_t len;
     for (int i = 0; i < 3; i++) /* show, is_stack_based, max_per_second */
         (void)kymo_definition_read_word(r);
     uint64_t payload_bytes = kymo_definition_read_word(r);
@@ -90,23 +85,13 @@ static kymo_err lay_out(kymo_drain *d, struct kymo_definition_reader *r,
         uint32_t kind = kymo_definition_read_word(r) & 0xff;
         if (kind == KYMO_KIND_NONE || kind >= KYMO_KIND_COUNT)
             return KYMO_OK;
-        uint32_t at = (end + kinds[kind].alignment - 1) & ~(kinds[kind].alignment - 1);
-        end = at + kinds[kind].size;
-        switch (kind) {
-        case KYMO_KIND_LITERAL:
-        case KYMO_KIND_STR:
-        case KYMO_KIND_TEXT:
-        case KYMO_KIND_UTF16:
-        case KYMO_KIND_CELLS:
-        case KYMO_KIND_TIME:
+        uint32_t at = kymo_mark_layout_next(&layout, kind);
+        if (kymo_mark_kind_is_slot(kind) || kind == KYMO_KIND_TIME) {
             KYMO_TRY(kymo_vec_push(&m->fields, (struct kymo_known_field){at, kind}));
             known->field_count++;
-            break;
-        default:
-            break;
         }
     }
-    *fits = payload_bytes >= end && payload_bytes <= KYMO_MARK_RECORD_MAX;
+    *fits = payload_bytes >= layout.at && payload_bytes <= KYMO_MARK_RECORD_MAX;
     known->payload_bytes = *fits ? (uint32_t)payload_bytes : 0;
     return KYMO_OK;
 }

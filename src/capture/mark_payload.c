@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "capture/mark_field.h"
+#include "buffer/mark_field.h"
 
 #define UTF8_MORE 3u /* bytes behind a character's first, at most */
 

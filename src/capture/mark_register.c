@@ -19,8 +19,8 @@
 
 #include "base/atomic.h"
 #include "buffer/definition.h"
+#include "buffer/mark_field.h"
 #include "capture/mark.h"
-#include "capture/mark_field.h"
 #include "capture/mark_lock.h"
 #include "capture/mark_type_check.h"
 

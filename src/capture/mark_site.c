@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "buffer/mark_field.h"
 #include "capture/mark.h"
-#include "capture/mark_field.h"
 
 #define NO_NUMBER UINT16_MAX /* in a site's id: there was no room */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "buffer/definition.h"
-#include "capture/mark_field.h"
+#include "buffer/mark_field.h"
 
 #define BIT(format) (1u << KYMO_FORMAT_##format)
 #define SPANS                                                                           \

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "buffer/mark_field.h"
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
 #include "profile/mark_format.h"
@@ -186,12 +187,6 @@ union image {
     uint8_t bytes[16];
 };
 
-static const uint8_t kind_bytes[KYMO_KIND_COUNT] = {
-#define X(name, NAME, type, size, align) [KYMO_KIND_##NAME] = size,
-    KYMO_MARK_KINDS(X)
-#undef X
-};
-
 #define VALUE(KIND, member, from)                      \
     (kymo_value)                                       \
     {                                                  \
@@ -249,7 +244,7 @@ static kymo_err read_field(kymo_ingest *in, const struct payload *p,
                            const struct kymo_ingest_field *field, kymo_value *value)
 {
     union image image = {.words = {0}};
-    size_t size = kind_bytes[field->kind];
+    size_t size = kymo_mark_kind_bytes(field->kind);
     if (field->at > p->len || size > p->len - field->at)
         return KYMO_OK;
     memcpy(image.bytes, p->bytes + field->at, size);

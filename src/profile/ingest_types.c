@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "buffer/mark_field.h"
 #include "kymo/marker_abi.h"
 
 kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_category *e)
@@ -94,14 +95,6 @@ static uint16_t format_of(uint32_t kind, uint32_t asked)
     return asked < KYMO_FORMAT_COUNT && (can & 1u << asked) ? (uint16_t)asked : own;
 }
 
-static const struct {
-    uint8_t size_bytes, alignment;
-} kinds[KYMO_KIND_COUNT] = {
-#define X(name, NAME, type, size, align) [KYMO_KIND_##NAME] = {size, align},
-    KYMO_MARK_KINDS(X)
-#undef X
-};
-
 /* ---- fields ---- */
 
 kymo_err kymo_ingest_make_key(kymo_ingest *in, const char *asked, const kymo_schema_field *fields,
@@ -134,7 +127,7 @@ static kymo_err split_label(kymo_ingest *in, const char *label, kymo_schema_fiel
 static kymo_err make_fields(kymo_ingest *in, const kymo_event_marker_type *e,
                             struct kymo_ingest_type *type, kymo_schema_field *fields)
 {
-    uint32_t at = 0;
+    struct kymo_mark_layout layout = KYMO_MARK_LAYOUT_BEGIN;
     type->first_field = (uint32_t)in->marks.fields.len;
     type->field_count = e->field_count;
     for (uint32_t i = 0; i < e->field_count; i++) {
@@ -145,11 +138,9 @@ static kymo_err make_fields(kymo_ingest *in, const kymo_event_marker_type *e,
                                         .flags = (uint16_t)f->flags};
         KYMO_TRY(kymo_ingest_make_key(in, f->key, fields, i, &fields[i].key));
         KYMO_TRY(split_label(in, f->label, &fields[i]));
-        uint32_t align = kinds[f->kind].alignment;
-        at = (at + align - 1) / align * align;
+        uint32_t at = kymo_mark_layout_next(&layout, f->kind);
         KYMO_TRY(kymo_vec_push(&in->marks.fields,
                                (struct kymo_ingest_field){.kind = f->kind, .at = at}));
-        at += kinds[f->kind].size_bytes;
     }
     return KYMO_OK;
 }

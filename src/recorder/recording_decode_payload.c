@@ -13,17 +13,10 @@
  */
 #include <string.h>
 
+#include "buffer/mark_field.h"
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
 #include "recorder/recording_decode_event.h"
-
-static const struct {
-    uint8_t size_bytes, alignment;
-} kinds[KYMO_KIND_COUNT] = {
-#define X(name, NAME, type, size, align) [KYMO_KIND_##NAME] = {size, align},
-    KYMO_MARK_KINDS(X)
-#undef X
-};
 
 void kymo_decoder_marks_deinit(struct kymo_decoder_marks *m)
 {
@@ -52,17 +45,15 @@ kymo_err kymo_decoder_add_layout(struct kymo_decoder_marks *m, const kymo_event_
                                  int *fits)
 {
     size_t first = m->slots.len;
-    uint32_t at = 0;
+    struct kymo_mark_layout all = KYMO_MARK_LAYOUT_BEGIN;
     for (uint32_t i = 0; i < e->field_count; i++) {
         uint32_t kind = e->fields[i].kind;
-        uint32_t align = kinds[kind].alignment;
-        at = (at + align - 1) / align * align;
-        if (is_text(kind) || kind == KYMO_KIND_CELLS)
-            KYMO_TRY(kymo_vec_push(
-                &m->slots, (struct kymo_decoder_slot){.at = at, .is_cells = !is_text(kind)}));
-        at += kinds[kind].size_bytes;
+        uint32_t at = kymo_mark_layout_next(&all, kind);
+        if (kymo_mark_kind_is_slot(kind))
+            KYMO_TRY(kymo_vec_push(&m->slots, (struct kymo_decoder_slot){
+                                                  .at = at, .is_cells = kind == KYMO_KIND_CELLS}));
     }
-    *fits = at <= e->payload_bytes && e->payload_bytes <= KYMO_FILE_PAYLOAD_MAX;
+    *fits = all.at <= e->payload_bytes && e->payload_bytes <= KYMO_FILE_PAYLOAD_MAX;
     if (!*fits) {
         m->slots.len = first;
         return KYMO_OK;

@@ -2,15 +2,15 @@
 /*
  * mark_field.h - where the fields of a type lie in its payload.
  *
- * Layer:    capture
- * Flow:     kymo/marker_abi.h -> [fields] -> mark_site.c, mark_payload.c
- * Signals:  safe
+ * Layer:    buffer (layout: read by both halves)
+ * Flow:     kymo/marker_abi.h -> [fields] -> capture/ that writes payloads, and drain, reader and
+ * ingest Signals:  safe
  *
  * A payload is a C structure whose members are the fields in their order, so offsets follow from
  * sizes and alignments, and nobody writes them down.
  */
-#ifndef KYMO_CAPTURE_MARK_FIELD_H
-#define KYMO_CAPTURE_MARK_FIELD_H
+#ifndef KYMO_BUFFER_MARK_FIELD_H
+#define KYMO_BUFFER_MARK_FIELD_H
 
 #include <stdint.h>
 
