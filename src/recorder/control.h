@@ -16,7 +16,9 @@
 #define KYMO_RECORDER_CONTROL_H
 
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "base/error.h"
 #include "buffer/session.h"
@@ -37,6 +39,9 @@ struct kymo_control_answer {
     uint32_t later; /* that cannot be told, and see it when they have filled a block */
     uint32_t reserved;
 };
+
+/* The address of that recorder's socket; its length. */
+socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address);
 
 /* Asks the recorder whose process id this is, or which records that process; 0: the only one that
  * the user runs. */

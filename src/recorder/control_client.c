@@ -22,17 +22,23 @@
 #define ANCESTORS_MAX 64
 #define FOUND_MAX 8u
 
+socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int len = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, KYMO_CONTROL_NAME "%d",
+                       (int)pid);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
 /* A connection to the socket of that process id, if that very process has it; -1: there is none.
  * Whose it is else is not to hear what we ask. */
 static int connect_to(pid_t pid)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
     struct ucred from = {0};
     socklen_t len = sizeof from;
     const struct timeval patience = {.tv_sec = ANSWER_SECONDS};
-    int n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, KYMO_CONTROL_NAME "%d",
-                     (int)pid);
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    socklen_t size = kymo_control_address(pid, &address);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;

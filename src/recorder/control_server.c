@@ -2,11 +2,8 @@
 #include "recorder/control_server.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static void drop(struct kymo_control_caller *caller)
@@ -88,11 +85,9 @@ void kymo_control_server_init(struct kymo_control_server *server)
 
 kymo_err kymo_control_server_open(struct kymo_control_server *server, int poller)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
+    socklen_t size = kymo_control_address(getpid(), &address);
     server->poller = poller;
-    int len = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, KYMO_CONTROL_NAME "%d",
-                       (int)getpid());
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     server->door = (struct kymo_poll_source){fd, open_door, server};
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, size) == 0 &&
