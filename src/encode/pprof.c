@@ -362,6 +362,7 @@ static kymo_err write_head(kymo_pprof *w)
     w->key_thread = kymo_pprof_cstr(w, "thread");
     w->key_tid = kymo_pprof_cstr(w, "tid");
     w->key_pid = kymo_pprof_cstr(w, "pid");
+    w->unit_count = kymo_pprof_cstr(w, "count");
     if (w->has_wall)
         w->key_wait = kymo_pprof_cstr(w, "wait");
     add_comments(w);

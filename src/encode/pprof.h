@@ -97,6 +97,7 @@ typedef struct kymo_pprof {
     struct kymo_pprof_values *values; /* by stack */
     int has_wall;                     /* there is a third value */
     uint32_t key_wait;
+    uint32_t unit_count; /* of numbers that the program gives: one that readers do not scale */
 } kymo_pprof;
 
 /* A top-level field is in `out`; passes it on when there is enough of it. */

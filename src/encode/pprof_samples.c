@@ -89,9 +89,9 @@ static void add_set_label(kymo_pprof *w, const kymo_label *label, kymo_proto *la
     }
     uint32_t text = number_text(w, value);
     int64_t number = text ? 0 : value->as.i64;
-    /* Readers take a label of neither text, number nor unit for none. The unit that they give one
-     * without is its key. */
-    add_label(w, labels, key, text, number, text == 0 && number == 0 ? key : 0);
+    /* Readers take a label of neither text, number nor unit for none, and guess the unit of one
+     * without from its key: they would scale "request" as bytes, and "day" as a time. */
+    add_label(w, labels, key, text, number, text ? 0 : w->unit_count);
 }
 
 /* What the program itself says of these samples: the same for a whole set, too. */

@@ -380,6 +380,8 @@ static void sample_labels(kymo_profile *p, const fixed_owners *of, uint32_t both
     const kymo_label id = label(p, "request_id", i64(17));
     const kymo_label shard = label(p, "shard", i64(0));
     const kymo_label wild[] = {label(p, "big", u64(UINT64_MAX)),
+                               label(p, "request", i64(2048)), /* readers guess units from keys */
+                               label(p, "day", i64(3)),
                                label(p, "empty", text(p, "")),
                                label(p, "at", of_kind(KYMO_VALUE_POINTER, 0x10)),
                                label(p, "ratio", f64(0.25)),

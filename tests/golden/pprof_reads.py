@@ -52,9 +52,11 @@ def main():
         tags = pprof(path, "-tags")
         has(tags, r"^ *thread: Total")
         has(tags, r"^ *user: Total")
+        has(tags, r"\): 2048$")  # as the program wrote them: not "2kB" and "3days"
+        has(tags, r"\): 3$")
         # The program's own labels, also of the value 0, and one that has the name of one of ours.
         for focus, total in (("request_id=17", "2500000ns"), ("user=ann", "2000000ns"), ("big=1844674407370955161[5]", "7ns"),
-                             ("label:thread=mine", "7ns"), ("at=0x10", "7ns")):
+                             ("label:thread=mine", "7ns"), ("at=0x10", "7ns"), ("request=2048", "7ns"), ("day=3", "7ns")):
             has(pprof(path, "-top", "-unit=ns", f"-tagfocus={focus}"), rf"accounting for {total},")
         has(pprof(path, "-top", "-sample_index=samples", "-tagfocus=shard=0"), r"accounting for 1,")
         has(pprof(path, "-comments"), r"^engine: perf$")
