@@ -182,6 +182,7 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
     KYMO_TRY(kymo_ingest_join_labels(in));
     KYMO_TRY(kymo_ingest_join_halves(in));
     KYMO_TRY(kymo_ingest_note_losses(in));
+    KYMO_TRY(kymo_ingest_note_left_out(in));
     KYMO_TRY(kymo_profile_finish(in->profile));
     return kymo_code_map_apply(&in->code, in->profile);
 }

@@ -67,14 +67,14 @@ kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e)
         e->change > KYMO_LABEL_WAS_SET)
         return KYMO_E_INVALID;
     if (e->change != KYMO_LABEL_POPPED) {
-        KYMO_TRY(kymo_ingest_add_string(in, e->key, &change.key));
+        KYMO_TRY(kymo_ingest_add_text(in, e->key, e->key ? strlen(e->key) : 0, &change.key));
         KYMO_TRY(kymo_ingest_copy_text(in, e->text, &change.text));
     }
     while (in->marks.labels.len <= e->thread)
         KYMO_TRY(kymo_vec_push(&in->marks.labels, (kymo_ingest_label_changes){0}));
     kymo_ingest_label_changes *changes = &in->marks.labels.data[e->thread];
     if (changes->len >= LABEL_CHANGES_MAX)
-        return KYMO_E_TOO_BIG;
+        return kymo_ingest_leave_out(in, KYMO_INGEST_LABELS, KYMO_E_TOO_BIG);
     change.order = (uint32_t)changes->len;
     return kymo_vec_push(changes, change);
 }
@@ -183,7 +183,8 @@ static kymo_err make_label(kymo_ingest *in, const struct kymo_ingest_label_chang
     case KYMO_KIND_STR:
     case KYMO_KIND_TEXT:
         label->value.kind = KYMO_VALUE_STRING;
-        return kymo_ingest_add_string(in, c->text, &label->value.as.string);
+        return kymo_ingest_add_text(in, c->text, c->text ? strlen(c->text) : 0,
+                                    &label->value.as.string);
     default:
         return KYMO_OK; /* it is no more */
     }
@@ -221,7 +222,10 @@ static kymo_err make_set(kymo_ingest *in, const struct timeline *t, struct label
         KYMO_TRY(make_label(in, &t->changes[found.change[i]], &labels[count]));
         count += labels[count].value.kind != KYMO_VALUE_NONE;
     }
-    return kymo_profile_add_label_set(in->profile, labels, count, &state->labels);
+    state->labels = KYMO_NONE;
+    return kymo_ingest_leave_out(
+        in, KYMO_INGEST_LABELS,
+        kymo_profile_add_label_set(in->profile, labels, count, &state->labels));
 }
 
 /* Whether state i begins at or before a time. */

@@ -11,6 +11,7 @@
 #include "profile/ingest_state.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "buffer/record.h"
 #include "profile/tables.h"
@@ -39,14 +40,9 @@ static kymo_err keep_half(kymo_ingest *in, const kymo_event_marker *e, const kym
     return kymo_vec_push(&m->halves, half);
 }
 
-kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e)
+static kymo_err add_marker(kymo_ingest *in, const kymo_event_marker *e)
 {
-    kymo_ingest *in = ctx;
     struct kymo_ingest_marks *m = &in->marks;
-    if (e->thread >= in->threads.len || e->site >= m->sites.len || e->phase > KYMO_PHASE_END ||
-        (e->stack != KYMO_EVENT_NONE && e->stack >= in->stacks.len) ||
-        (e->track != KYMO_EVENT_NONE && e->track >= m->tracks.len))
-        return KYMO_E_INVALID;
     struct kymo_ingest_site *site = &m->sites.data[e->site];
     KYMO_TRY(kymo_ingest_read_payload(in, site, e));
     kymo_marker row = {
@@ -63,11 +59,21 @@ kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e)
         .phase = e->phase == KYMO_PHASE_INTERVAL ? KYMO_MARKER_INTERVAL : KYMO_MARKER_INSTANT,
     };
     if (e->name)
-        KYMO_TRY(kymo_ingest_add_string(in, e->name, &row.name));
-    kymo_ingest_see_time(in, e->time_ns);
+        KYMO_TRY(kymo_ingest_add_text(in, e->name, strlen(e->name), &row.name));
     if (e->is_open || e->phase >= KYMO_PHASE_BEGIN)
         return keep_half(in, e, &row);
     return kymo_profile_add_marker(in->profile, &row, m->values.data);
+}
+
+kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e)
+{
+    kymo_ingest *in = ctx;
+    if (e->thread >= in->threads.len || e->site >= in->marks.sites.len ||
+        e->phase > KYMO_PHASE_END || (e->stack != KYMO_EVENT_NONE && e->stack >= in->stacks.len) ||
+        (e->track != KYMO_EVENT_NONE && e->track >= in->marks.tracks.len))
+        return KYMO_E_INVALID;
+    kymo_ingest_see_time(in, e->time_ns);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, add_marker(in, e));
 }
 
 /* ---- intervals ---- */
@@ -91,8 +97,9 @@ static kymo_err add_half(kymo_ingest *in, const struct kymo_ingest_half *half)
 {
     /* None of them may have any values; then there is nothing to point into. */
     const kymo_value *values = in->marks.half_values.data;
-    return kymo_profile_add_marker(in->profile, &half->row,
-                                   values ? values + half->first_value : NULL);
+    kymo_err err = kymo_profile_add_marker(in->profile, &half->row,
+                                           values ? values + half->first_value : NULL);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, err);
 }
 
 /* What the end says of the interval counts; what it does not say is as it was at the beginning. */
@@ -121,7 +128,8 @@ static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
             value = m->half_values.data[begin->first_value + i];
         KYMO_TRY(kymo_vec_push(&m->values, value));
     }
-    return kymo_profile_add_marker(in->profile, &row, m->values.data);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS,
+                                 kymo_profile_add_marker(in->profile, &row, m->values.data));
 }
 
 /* Takes the beginning of an end out of those that are open; NULL: it has none. */

@@ -65,6 +65,16 @@ struct kymo_ingest_label_change {
 
 typedef KYMO_VEC(struct kymo_ingest_label_change) kymo_ingest_label_changes;
 
+/* What a profile may have no room for. */
+enum kymo_ingest_left_out {
+    KYMO_INGEST_MARKERS,
+    KYMO_INGEST_TEXTS,
+    KYMO_INGEST_LABELS,
+    KYMO_INGEST_COUNTS,
+    KYMO_INGEST_DEFINITIONS,
+    KYMO_INGEST_LEFT_OUT_COUNT
+};
+
 /* kymo_ingest_marks_init makes one. */
 struct kymo_ingest_marks {
     KYMO_VEC(uint32_t) categories; /* this and what follows: by number in the recording */
@@ -80,6 +90,7 @@ struct kymo_ingest_marks {
     KYMO_VEC(kymo_value) cells;                /* scratch: of a value */
     KYMO_VEC(struct kymo_ingest_half) halves;
     KYMO_VEC(kymo_value) half_values;
+    uint64_t left_out[KYMO_INGEST_LEFT_OUT_COUNT];
     uint32_t text_schema; /* of a text without a type; KYMO_NONE: not made yet */
 };
 
@@ -109,6 +120,15 @@ kymo_err kymo_ingest_values_schema(kymo_ingest *in, const struct kymo_ingest_sit
 /* ingest_markers.c: ends of intervals find each other. Labels come first. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_join_halves(kymo_ingest *in);
+
+/* ingest_room.c: counts what there was no room for; every other error stays one. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_leave_out(kymo_ingest *in, enum kymo_ingest_left_out what, kymo_err err);
+/* A text that the program made. Where there is no room for it, one that says so. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_add_text(kymo_ingest *in, const char *text, size_t len, uint32_t *string);
+KYMO_NODISCARD
+kymo_err kymo_ingest_note_left_out(kymo_ingest *in);
 
 /* ingest_sites.c: what became of markers that are not there. */
 KYMO_NODISCARD

@@ -32,7 +32,7 @@ static kymo_err add_text(kymo_ingest *in, const char *text, size_t len, int is_c
 {
     char marked[KYMO_STRING_MAX];
     if (!is_cut && len <= KYMO_STRING_MAX)
-        return kymo_profile_add_string(in->profile, text, len, string);
+        return kymo_ingest_add_text(in, text, len, string);
     if (len > TEXT_MAX)
         len = TEXT_MAX;
     size_t valid = kymo_utf8_valid_prefix(text, len);
@@ -40,7 +40,7 @@ static kymo_err add_text(kymo_ingest *in, const char *text, size_t len, int is_c
         len = valid;
     memcpy(marked, text, len);
     memcpy(marked + len, KYMO_TEXT_CUT, sizeof KYMO_TEXT_CUT - 1);
-    return kymo_profile_add_string(in->profile, marked, len + sizeof KYMO_TEXT_CUT - 1, string);
+    return kymo_ingest_add_text(in, marked, len + sizeof KYMO_TEXT_CUT - 1, string);
 }
 
 static uint16_t load_unit(const uint8_t *at)

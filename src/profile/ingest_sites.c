@@ -48,6 +48,11 @@ static int find_category(const kymo_ingest *in, uint32_t number, uint32_t *id)
     return 1;
 }
 
+static kymo_err add_name(kymo_ingest *in, const char *name, uint32_t *string)
+{
+    return kymo_ingest_add_text(in, name, name ? strlen(name) : 0, string);
+}
+
 kymo_err kymo_ingest_on_site(void *ctx, const kymo_event_site *e)
 {
     kymo_ingest *in = ctx;
@@ -62,7 +67,7 @@ kymo_err kymo_ingest_on_site(void *ctx, const kymo_event_site *e)
         site.type = e->type;
         site.schema = m->types.data[e->type].schema;
     }
-    KYMO_TRY(kymo_ingest_add_string(in, e->name, &site.name));
+    KYMO_TRY(add_name(in, e->name, &site.name));
     KYMO_TRY(kymo_ingest_copy_text(in, e->format, &site.format));
     return kymo_vec_push(&m->sites, site);
 }
@@ -73,7 +78,7 @@ kymo_err kymo_ingest_on_literal(void *ctx, const kymo_event_named *e)
     uint32_t string;
     if (e->id != in->marks.literals.len)
         return KYMO_E_INVALID;
-    KYMO_TRY(kymo_ingest_add_string(in, e->name, &string));
+    KYMO_TRY(add_name(in, e->name, &string));
     return kymo_vec_push(&in->marks.literals, string);
 }
 
@@ -84,7 +89,7 @@ kymo_err kymo_ingest_on_track(void *ctx, const kymo_event_named *e)
     if (e->id != in->marks.tracks.len)
         return KYMO_E_INVALID;
     /* Without a name it would be no track. */
-    KYMO_TRY(kymo_ingest_add_string(in, e->name && *e->name ? e->name : "track", &string));
+    KYMO_TRY(add_name(in, e->name && *e->name ? e->name : "track", &string));
     return kymo_vec_push(&in->marks.tracks, string);
 }
 
@@ -100,14 +105,15 @@ kymo_err kymo_ingest_on_counter(void *ctx, const kymo_event_counter *e)
         .flags = e->flags,
         .color = e->color < KYMO_COLOR_COUNT ? e->color : 0,
     };
-    uint32_t id;
+    uint32_t id = KYMO_NONE;
     if (e->counter != in->marks.counters.len || e->kind > KYMO_COUNTER_GAUGE ||
         !find_category(in, e->category, &row.category))
         return KYMO_E_INVALID;
     KYMO_TRY(kymo_ingest_add_string(in, e->name, &row.name));
     KYMO_TRY(kymo_ingest_add_string(in, e->unit, &row.unit));
     KYMO_TRY(kymo_ingest_add_string(in, e->description, &row.description));
-    KYMO_TRY(kymo_profile_add_counter(in->profile, &row, &id));
+    KYMO_TRY(kymo_ingest_leave_out(in, KYMO_INGEST_DEFINITIONS,
+                                   kymo_profile_add_counter(in->profile, &row, &id)));
     return kymo_vec_push(&in->marks.counters, id);
 }
 
@@ -117,8 +123,11 @@ kymo_err kymo_ingest_on_count(void *ctx, const kymo_event_count *e)
     if (e->counter >= in->marks.counters.len)
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);
-    return kymo_profile_add_count(in->profile, in->marks.counters.data[e->counter], e->time_ns,
-                                  e->value, e->operations);
+    uint32_t counter = in->marks.counters.data[e->counter];
+    kymo_err err = KYMO_E_TOO_BIG;
+    if (counter != KYMO_NONE)
+        err = kymo_profile_add_count(in->profile, counter, e->time_ns, e->value, e->operations);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_COUNTS, err);
 }
 
 /* ---- losses ---- */
@@ -168,8 +177,11 @@ kymo_err kymo_ingest_note_losses(kymo_ingest *in)
                                   .lost = site->lost,
                                   .capped = site->capped,
                                   .cut = site->cut};
+        kymo_err err = KYMO_OK;
         if (row.lost || row.capped || row.cut)
-            KYMO_TRY(kymo_profile_add_marker_losses(in->profile, &row));
+            err = kymo_profile_add_marker_losses(in->profile, &row);
+        if (err != KYMO_OK && err != KYMO_E_TOO_BIG) /* the note on more names says it */
+            return err;
     }
     uint32_t count = kymo_profile_count(in->profile, KYMO_TABLE_MARKER_LOSSES);
     for (uint32_t i = 0; i < count && i < LOSS_NOTES_MAX; i++)

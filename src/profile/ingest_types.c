@@ -22,14 +22,15 @@ kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_categ
     kymo_marker_category row = {.size = sizeof row,
                                 .parent = KYMO_NONE,
                                 .color = e->color < KYMO_COLOR_COUNT ? e->color : 0};
-    uint32_t id;
+    uint32_t id = KYMO_NONE;
     if (e->category != m->categories.len || e->process >= in->processes.len ||
         (e->parent != KYMO_EVENT_NONE && e->parent >= m->categories.len))
         return KYMO_E_INVALID;
     if (e->parent != KYMO_EVENT_NONE)
         row.parent = m->categories.data[e->parent];
     KYMO_TRY(kymo_ingest_add_string(in, e->name, &row.name));
-    KYMO_TRY(kymo_profile_add_marker_category(in->profile, &row, &id));
+    KYMO_TRY(kymo_ingest_leave_out(in, KYMO_INGEST_DEFINITIONS,
+                                   kymo_profile_add_marker_category(in->profile, &row, &id)));
     return kymo_vec_push(&m->categories, id);
 }
 
@@ -238,21 +239,18 @@ static kymo_err note_other(kymo_ingest *in, const kymo_event_marker_type *e, uin
     return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_WARNING, note);
 }
 
-kymo_err kymo_ingest_on_marker_type(void *ctx, const kymo_event_marker_type *e)
+static kymo_err add_type(kymo_ingest *in, const kymo_event_marker_type *e,
+                         struct kymo_ingest_type *type)
 {
-    kymo_ingest *in = ctx;
     kymo_schema_field fields[KYMO_SCHEMA_FIELDS_MAX];
     kymo_schema_row rows[KYMO_SCHEMA_FIELDS_MAX];
     kymo_schema_graph graphs[KYMO_SCHEMA_FIELDS_MAX];
     kymo_schema schema = {.size = sizeof schema, .is_stack_based = e->is_stack_based};
-    struct kymo_ingest_type type;
-    if (e->type != in->marks.types.len || e->process >= in->processes.len)
-        return KYMO_E_INVALID;
     if (e->field_count > KYMO_SCHEMA_FIELDS_MAX || e->row_count > KYMO_SCHEMA_FIELDS_MAX ||
         e->graph_count > KYMO_SCHEMA_FIELDS_MAX)
         return KYMO_E_TOO_BIG;
     schema.show = e->show ? e->show : KYMO_SHOW_CHART | KYMO_SHOW_TABLE;
-    KYMO_TRY(make_fields(in, e, &type, fields));
+    KYMO_TRY(make_fields(in, e, type, fields));
     schema.fields = fields;
     schema.field_count = e->field_count;
     KYMO_TRY(add_texts(in, e, &schema));
@@ -264,8 +262,21 @@ kymo_err kymo_ingest_on_marker_type(void *ctx, const kymo_event_marker_type *e)
     schema.row_count = e->row_count;
     KYMO_TRY(add_graphs(in, e, &schema, graphs));
     uint32_t before = kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS);
-    KYMO_TRY(kymo_profile_add_schema(in->profile, &schema, &type.schema));
-    if (kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS) > before)
-        KYMO_TRY(note_other(in, e, type.schema));
+    KYMO_TRY(kymo_profile_add_schema(in->profile, &schema, &type->schema));
+    return kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS) > before
+               ? note_other(in, e, type->schema)
+               : KYMO_OK;
+}
+
+kymo_err kymo_ingest_on_marker_type(void *ctx, const kymo_event_marker_type *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_type type;
+    if (e->type != in->marks.types.len || e->process >= in->processes.len)
+        return KYMO_E_INVALID;
+    kymo_err err = add_type(in, e, &type);
+    if (err == KYMO_E_TOO_BIG)
+        type = (struct kymo_ingest_type){.schema = KYMO_NONE}; /* its markers have no values */
+    KYMO_TRY(kymo_ingest_leave_out(in, KYMO_INGEST_DEFINITIONS, err));
     return kymo_vec_push(&in->marks.types, type);
 }
