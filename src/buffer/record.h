@@ -44,7 +44,8 @@ enum kymo_record_kind {
     X(DEFINITION_FULL, "names of markers: table full")   \
     X(LABEL, "labels: buffer full")                      \
     X(COUNT, "counters: buffer full")                    \
-    X(COUNTER_FULL, "counters: table full")
+    X(COUNTER_FULL, "counters: table full")              \
+    X(LABEL_CUT, "labels: texts cut")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,

@@ -96,6 +96,8 @@ static int write_change(struct kymo_thread *t, enum kymo_label_change change, ui
         memcpy(texts + l->key_bytes, l->text, l->text_bytes);
     }
     kymo_mark_publish(w, size_bytes);
+    if (l->is_cut) /* labels have no site that could count it */
+        kymo_count_loss(t->process, KYMO_LOSS_LABEL_CUT);
     return 1;
 }
 

@@ -196,6 +196,8 @@ static void long_texts_are_cut_where_a_character_begins(void **state)
     (void)text_of(1, &len, &flags);
     assert_int_equal(len, KYMO_MARK_TEXT_MAX - 1);
     assert_int_equal(flags, KYMO_TEXT_IS_THERE | KYMO_TEXT_IS_CUT);
+    (void)push("k", string("short"));
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_LABEL_CUT], 2);
 }
 
 /* Blocks are used again: nothing of what lay there is in a record. */

@@ -143,9 +143,12 @@ static void every_format(void)
          "\"time\":[\"time\",\"%llu\"],\"bytes\":[\"number\",\"1536\"],"
          "\"percentage\":[\"number\",\"0.5\"],\"integer\":[\"number\",\"-7\"],"
          "\"decimal\":[\"number\",\"8.25\"],\"hexadecimal\":[\"number\",\"255\"],"
+         "\"seconds\":[\"ms\",\"3000\"],\"milliseconds\":[\"ms\",\"4\"],"
+         "\"microseconds\":[\"number\",\"5.0\"],\"nanoseconds\":[\"number\",\"6\"],"
+         "\"pid\":[\"number\",\"%d\"],\"tid\":[\"number\",\"%d\"],"
          "\"list\":[\"list\",[\"a\",\"b\"]],\"table\":[\"table\",[[\"one\",\"1\"],[\"two\",\"2\"]]]"
          "}}",
-         (unsigned long long)kymo_now_to_ns(now));
+         (unsigned long long)kymo_now_to_ns(now), (int)getpid(), (int)syscall(SYS_gettid));
 }
 
 static int leave_early(int early)
@@ -222,7 +225,11 @@ void marks_kinds(void)
     tell(PLAIN_NAME ",\"phase\":2}", "never ended");
     KYMO_MARKER(quiet, "quiet");
     tell("{\"name\":\"quiet\",\"category\":\"Quiet\",\"count\":0}");
-    printf("]}\n");
+    struct kymo_mark_stats stats = {0};
+    int err = kymo_markers_stats(&stats);
+    printf("],\"library\":%s,\"err\":%d,\"on\":%d,\"written\":%llu}\n",
+           err == KYMO_NO_LIBRARY ? "false" : "true", err, KYMO_IS_ON(plain),
+           (unsigned long long)stats.written);
 }
 
 /* ---- options ---- */
