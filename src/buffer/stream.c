@@ -93,7 +93,7 @@ void *kymo_stream_reserve(struct kymo_stream_writer *w, struct kymo_session *s,
     /* No more than the smallest block has: a type of the program's may say anything. */
     if (kymo_unlikely(size_bytes > KYMO_SMALL_BLOCK_BYTES - sizeof(struct kymo_block)))
         return NULL;
-    if (kymo_unlikely(!w->block || size_bytes > w->room - w->used) && !next_block(w, s, plan, slot))
+    if (kymo_unlikely(!w->block || w->used + size_bytes > w->room) && !next_block(w, s, plan, slot))
         return NULL;
     return (char *)w->block + w->used;
 }

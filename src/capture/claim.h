@@ -15,8 +15,9 @@
  * A claim is where the frame begins of the function that the program called, or where the signal
  * struck. A function that siglongjmp has left claims nothing: whoever asks after it was called from
  * there or further up on the same stack, or on the thread's own stack, where nothing can be while a
- * handler on another one is at work. Of two addresses on stacks that are not known nothing is
- * believed.
+ * handler on another one is at work. An alternate stack may be an array on the thread's own: what
+ * lies there is not the thread's own stack. Of two addresses on stacks that are not known nothing
+ * is believed.
  */
 #ifndef KYMO_CAPTURE_CLAIM_H
 #define KYMO_CAPTURE_CLAIM_H
@@ -28,13 +29,17 @@
 /* Where the frame of this function begins: the stack pointer of its caller. */
 #define KYMO_FRAME_BEGIN() ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
+/* Whether the thread itself, and no handler on a stack of its own, has a frame there. */
+KYMO_SIGNAL_SAFE static inline int kymo_stack_is_own(const struct kymo_thread *t, uint64_t at)
+{
+    return at - t->stack.lo < t->stack.hi - t->stack.lo &&
+           at - kymo_load_relaxed(&t->alternate.lo) >= kymo_load_relaxed(&t->alternate.bytes);
+}
+
 KYMO_SIGNAL_SAFE static inline int kymo_claim_is_void(const struct kymo_thread *t, uint64_t claim,
                                                       uint64_t here)
 {
-    uint64_t size = t->stack.hi - t->stack.lo;
-    if (here - t->stack.lo >= size)
-        return 0;
-    return claim - t->stack.lo >= size || claim <= here;
+    return kymo_stack_is_own(t, here) && (!kymo_stack_is_own(t, claim) || claim <= here);
 }
 
 /* The stream of this kind, or the other one; NULL if both are claimed. */

@@ -36,7 +36,8 @@ KYMO_INLINE struct kymo_stream_writer *claim_room(struct kymo_thread *t, uint32_
         return NULL;
     kymo_store_relaxed(&w->claim, frame);
     kymo_signal_fence();
-    if (kymo_likely(size_bytes <= w->room - w->used))
+    /* As a sum: whatever has happened to a stream, nothing is written behind its block. */
+    if (kymo_likely(w->used + size_bytes <= w->room))
         return w;
     kymo_claim_end(w);
     return NULL;
@@ -89,7 +90,7 @@ static KYMO_NOINLINE int is_left(const struct kymo_thread *t, const struct kymo_
 {
     uint64_t size = t->stack.hi - t->stack.lo;
     uint32_t there = open->frame;
-    return here - t->stack.lo < size && there - (uint32_t)t->stack.lo < size &&
+    return kymo_stack_is_own(t, here) && there - (uint32_t)t->stack.lo < size &&
            (there < (uint32_t)here || open->site == number);
 }
 

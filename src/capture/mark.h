@@ -67,8 +67,9 @@ int kymo_mark_stats(struct kymo_mark_stats *stats);
 KYMO_SIGNAL_SAFE uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *value);
 KYMO_SIGNAL_SAFE void kymo_mark_label_pop(uint32_t depth);
 KYMO_SIGNAL_SAFE void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value);
-/* Says what of them is gone, if that is owed (kymo_thread.labels_owed). */
-KYMO_SIGNAL_SAFE void kymo_mark_labels_repay(struct kymo_thread *thread);
+/* Says what of them is gone, if that is owed (kymo_thread.labels_owed). here: where the signal
+ * struck whose handler asks. */
+KYMO_SIGNAL_SAFE void kymo_mark_labels_repay(struct kymo_thread *thread, uint64_t here);
 /* mark_count.c */
 KYMO_SIGNAL_SAFE void kymo_mark_count(struct kymo_mark_counter *counter, int64_t value,
                                       uint64_t operations);
@@ -112,12 +113,12 @@ KYMO_SIGNAL_SAFE void *kymo_mark_room(struct kymo_thread *thread, struct kymo_st
                                       uint32_t size_bytes);
 
 /* Claims a stream and finds room in it; NULL: there is none, and nothing is claimed. Ends with
- * kymo_mark_publish. */
+ * kymo_mark_publish. here: as kymo_claim has it. */
 KYMO_SIGNAL_SAFE KYMO_INLINE void *kymo_mark_reserve(struct kymo_thread *t,
                                                      struct kymo_stream_writer **writer,
-                                                     uint32_t size_bytes)
+                                                     uint32_t size_bytes, uint64_t here)
 {
-    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK, KYMO_FRAME_BEGIN());
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK, here);
     if (kymo_unlikely(!w))
         return NULL;
     void *at = kymo_mark_room(t, w, size_bytes);

@@ -87,7 +87,7 @@ static KYMO_NOINLINE void record(struct kymo_thread *t, uint32_t number, int64_t
                                  uint64_t operations)
 {
     struct kymo_stream_writer *w;
-    struct kymo_record_count *r = kymo_mark_reserve(t, &w, sizeof *r);
+    struct kymo_record_count *r = kymo_mark_reserve(t, &w, sizeof *r, KYMO_FRAME_BEGIN());
     if (!r) {
         kymo_count_loss(t->process, KYMO_LOSS_COUNT);
         return;

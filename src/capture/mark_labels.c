@@ -70,13 +70,13 @@ static struct label prepare(const char *key, const struct kymo_mark_cell *value)
 }
 
 /* Whether the change was recorded. */
-static int write_change(struct kymo_thread *t, enum kymo_label_change change, uint32_t depth,
-                        const struct label *l)
+static int write_change(struct kymo_thread *t, uint64_t here, enum kymo_label_change change,
+                        uint32_t depth, const struct label *l)
 {
     struct kymo_stream_writer *w;
     uint32_t used = (uint32_t)sizeof(struct kymo_record_label) + l->key_bytes + l->text_bytes;
     uint32_t size_bytes = (used + 7) & ~7u;
-    struct kymo_record_label *r = kymo_mark_reserve(t, &w, size_bytes);
+    struct kymo_record_label *r = kymo_mark_reserve(t, &w, size_bytes, here);
     if (!r)
         return 0;
     char *texts = (char *)(r + 1);
@@ -127,7 +127,7 @@ uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *valu
     }
     uint32_t depth = t->labels;
     set_depth(t, depth + 1);
-    if (write_change(t, KYMO_LABEL_PUSHED, depth, &l)) {
+    if (write_change(t, KYMO_FRAME_BEGIN(), KYMO_LABEL_PUSHED, depth, &l)) {
         kymo_store_relaxed(&t->labels_owed, 0u);
         return depth + 1;
     }
@@ -137,10 +137,10 @@ uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *valu
 }
 
 /* Whether it was said that what is deeper is gone; else that is owed. */
-static int write_pop(struct kymo_thread *t, uint32_t depth)
+static int write_pop(struct kymo_thread *t, uint64_t here, uint32_t depth)
 {
     static const struct label none;
-    int is_said = write_change(t, KYMO_LABEL_POPPED, depth, &none);
+    int is_said = write_change(t, here, KYMO_LABEL_POPPED, depth, &none);
     kymo_store_relaxed(&t->labels_owed, !is_said);
     return is_said;
 }
@@ -152,13 +152,13 @@ void kymo_mark_label_pop(uint32_t depth)
     if (!t || !t->mark_epoch || depth == 0 || depth > t->labels)
         return;
     set_depth(t, depth - 1);
-    if (!write_pop(t, depth - 1))
+    if (!write_pop(t, KYMO_FRAME_BEGIN(), depth - 1))
         kymo_count_loss(t->process, KYMO_LOSS_LABEL);
 }
 
-void kymo_mark_labels_repay(struct kymo_thread *t)
+void kymo_mark_labels_repay(struct kymo_thread *t, uint64_t here)
 {
-    (void)write_pop(t, t->labels);
+    (void)write_pop(t, here, t->labels);
 }
 
 void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
@@ -167,6 +167,6 @@ void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
     if (!t)
         return;
     struct label l = prepare(key, value);
-    if (!write_change(t, KYMO_LABEL_WAS_SET, t->labels, &l))
+    if (!write_change(t, KYMO_FRAME_BEGIN(), KYMO_LABEL_WAS_SET, t->labels, &l))
         kymo_count_loss(t->process, KYMO_LOSS_LABEL);
 }

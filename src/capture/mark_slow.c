@@ -83,7 +83,7 @@ KYMO_NOINLINE void *kymo_mark_room(struct kymo_thread *t, struct kymo_stream_wri
 {
     struct kymo_process *p = t->process;
     struct kymo_block *before = w->block;
-    if (size_bytes > w->room - w->used) {
+    if (w->used + size_bytes > w->room) {
         kymo_mark_links_look();
         if (kymo_load_relaxed(&p->session->stopped))
             return NULL;
@@ -94,6 +94,12 @@ KYMO_NOINLINE void *kymo_mark_room(struct kymo_thread *t, struct kymo_stream_wri
         kymo_wake_recorder(p);
     }
     return at;
+}
+
+/* In the block that there is: never more than that, whatever has happened to the stream. */
+KYMO_INLINE uint32_t room_left(const struct kymo_stream_writer *w)
+{
+    return w->used < w->room ? w->room - w->used : 0;
 }
 
 static void lose(struct kymo_process *p, uint32_t number, enum kymo_loss_kind kind)
@@ -225,7 +231,7 @@ static void record(struct job *job)
         return;
     }
     uint32_t cut;
-    uint32_t room = w->block ? w->room - w->used : 0;
+    uint32_t room = room_left(w);
     uint32_t size_bytes =
         write_record(job, (char *)w->block + w->used, room, KYMO_MARK_RECORD_MAX, &cut);
     if (size_bytes > room) {
@@ -333,7 +339,7 @@ static int mark_fields(struct kymo_thread *t, struct kymo_mark_site *site, const
     kymo_store_relaxed(&w->claim, frame);
     kymo_signal_fence();
     uint32_t head_bytes = sizeof(struct kymo_record);
-    uint32_t room = w->room - w->used;
+    uint32_t room = room_left(w);
     uint64_t *to = (uint64_t *)(void *)((char *)w->block + w->used);
     uint64_t clock = kymo_clock_tsc();
     struct kymo_mark_pen pen = {(char *)to + head_bytes, room > head_bytes ? room - head_bytes : 0,

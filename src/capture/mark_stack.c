@@ -60,7 +60,8 @@ uint64_t kymo_mark_stack(void)
     struct kymo_process *p = t->process;
     uint64_t number = KYMO_STACK_NONE;
     kymo_mark_stack_begin(t, &hold);
-    struct kymo_record_backtrace *r = hold.id ? kymo_mark_reserve(t, &w, sizeof *r) : NULL;
+    struct kymo_record_backtrace *r =
+        hold.id ? kymo_mark_reserve(t, &w, sizeof *r, KYMO_FRAME_BEGIN()) : NULL;
     if (r) {
         number = next_number(p);
         r->head =

@@ -69,6 +69,13 @@ static uint64_t interrupted_at(const ucontext_t *context)
     return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
 }
 
+/* Labels that are gone, before the clock of what does not have them any more. */
+static void repay(struct kymo_thread *t, const ucontext_t *context)
+{
+    if (kymo_unlikely(t->labels_owed))
+        kymo_mark_labels_repay(t, interrupted_at(context));
+}
+
 /* Room in a claimed stream; NULL: none, or none is free to be written to. */
 static void *reserve(struct kymo_process *p, struct kymo_thread *t, struct kymo_stream_writer *w,
                      uint32_t size_bytes)
@@ -81,6 +88,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
 {
     struct kymo_thread_slot *slot = t->slot;
     int quiet = kymo_is_quiet(p);
+    repay(t, context);
     uint64_t clock = kymo_process_clock(p);
     uint64_t cpu_ns = quiet ? t->last_cpu_ns : kymo_clock_thread_cpu();
     if (quiet ? is_spare_quietly(p, t, source)
@@ -102,8 +110,6 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     if (kymo_likely(w != NULL))
         kymo_claim_end(w);
     kymo_depot_leave(slot);
-    if (kymo_unlikely(t->labels_owed))
-        kymo_mark_labels_repay(t);
     if (!quiet)
         slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }
@@ -115,6 +121,7 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_
 {
     const greg_t *regs = context->uc_mcontext.gregs;
     uint64_t callers;
+    repay(t, context);
     uint64_t clock = kymo_process_clock(p);
     kymo_regs_from_ucontext(&t->regs, context);
     uint32_t stack = kymo_stack_take(p, t, &callers);

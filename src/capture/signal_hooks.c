@@ -21,6 +21,7 @@
 #include "capture/on_signal.h"
 #include "capture/own_signals.h"
 #include "capture/signal_move.h"
+#include "capture/thread.h"
 
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 typedef int altstack_fn(const stack_t *, stack_t *);
@@ -228,5 +229,10 @@ KYMO_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
     if (p && stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < handler_needs() &&
         kymo_signal_on_alternate_stack() && kymo_signal_process_is_own(p))
         kymo_signal_off_alternate_stack(p);
-    return real(stack, old);
+    int result = real(stack, old);
+    /* A child of vfork has one of its own, and its parent's memory. */
+    if (result == 0 && stack && (!p || kymo_signal_process_is_own(p)))
+        kymo_thread_know_alternate((uint64_t)(uintptr_t)stack->ss_sp,
+                                   stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size);
+    return result;
 }

@@ -25,6 +25,11 @@
 #include "sys/raw.h"
 #include "unwind/unwind.h"
 
+/* What sigaltstack was told. */
+struct kymo_alternate_stack {
+    uint64_t lo, bytes; /* 0 bytes: there is none */
+};
+
 struct kymo_thread {
     struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
     struct kymo_thread_slot *slot; /* in the session */
@@ -46,6 +51,7 @@ struct kymo_thread {
     uint32_t closing;      /* depth of our dlclose hook on this thread */
     uint32_t exits;        /* rounds of thread-specific destructors seen */
     struct kymo_stack_bounds stack;
+    struct kymo_alternate_stack alternate; /* the program's; it may lie within stack */
     uint64_t last_cpu_ns;
     int timer_failed;    /* once, and so not tried at each sample again */
     int32_t timer;       /* kernel id; valid while slot->timer_on */
@@ -108,6 +114,8 @@ extern __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 extern struct kymo_thread kymo_thread_dead;
 /* The calling thread's own stack, as far as it is known. A forked child has its copy of it. */
 extern __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
+/* The same of its alternate stack, from before the thread is known. */
+extern __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
 
 /* The process if it has attached to a recorder, also after that stopped; NULL in a forked child. */
 KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_process_here(void)

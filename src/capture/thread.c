@@ -13,6 +13,7 @@ struct kymo_process *kymo_process_state;
 __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 struct kymo_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
+__thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
@@ -62,6 +63,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
         return;
     }
     t->stack = kymo_thread_stack = stack;
+    t->alternate = kymo_thread_alternate;
     t->closing = 0;
     t->exits = 0;
     /* The first sample's weight is all the CPU time since the thread began in this image. */
@@ -120,6 +122,20 @@ void kymo_thread_know_stack(struct kymo_thread *t, struct kymo_stack_bounds stac
     kymo_signal_fence();
     kymo_store_relaxed(&t->stack.hi, stack.hi);
     kymo_thread_stack = stack;
+}
+
+void kymo_thread_know_alternate(uint64_t lo, uint64_t bytes)
+{
+    struct kymo_thread *t = kymo_thread_self;
+    kymo_thread_alternate = (struct kymo_alternate_stack){lo, bytes};
+    if (!t || t == &kymo_thread_dead)
+        return;
+    /* A signal in between finds none. */
+    kymo_store_relaxed(&t->alternate.bytes, 0u);
+    kymo_signal_fence();
+    kymo_store_relaxed(&t->alternate.lo, lo);
+    kymo_signal_fence();
+    kymo_store_relaxed(&t->alternate.bytes, bytes);
 }
 
 void kymo_thread_end(struct kymo_thread *t)

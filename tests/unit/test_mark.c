@@ -455,6 +455,75 @@ static void claims_on_stacks_that_are_not_known_are_believed(void **state)
     assert_false(kymo_claim_is_void(&t, 0x1800, 0x1900));
 }
 
+/* The array may be a local one of main's: below it is what the handler has interrupted. */
+static void an_alternate_stack_on_the_own_one_is_another(void **state)
+{
+    (void)state;
+    struct kymo_thread t = {.stack = {0x1000, 0x2000}, .alternate = {0x1a00, 0x100}};
+    assert_false(kymo_claim_is_void(&t, 0x1800, 0x1a80)); /* entered */
+    assert_true(kymo_claim_is_void(&t, 0x1a80, 0x1800));  /* left */
+    assert_true(kymo_claim_is_void(&t, 0x1800, 0x1b00));
+    assert_true(kymo_claim_is_void(&t, 0x1800, 0x19ff));
+}
+
+static struct kymo_mark_site alternate_site = SITE("on an alternate stack");
+
+static void mark_on_alternate_stack(int number)
+{
+    (void)number;
+    kymo_mark(&alternate_site, NULL);
+}
+
+static void a_handler_on_a_local_alternate_stack_leaves_the_claim(void **state)
+{
+    (void)state;
+    char stack[64 * 1024];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack}, before;
+    struct sigaction action = {.sa_handler = mark_on_alternate_stack, .sa_flags = SA_ONSTACK};
+    struct kymo_thread *t = kymo_thread_self;
+    assert_int_equal(sigaltstack(&alternate, &before), 0);
+    kymo_thread_know_alternate((uint64_t)(uintptr_t)stack, sizeof stack);
+    assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+    /* As a function claims that this one calls: deeper than the array. */
+    uint64_t claim = (uint64_t)(uintptr_t)stack - 256;
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK, claim);
+    assert_int_equal(raise(SIGUSR1), 0);
+    assert_int_equal(w->claim, claim);
+    assert_null(w->block);
+    assert_non_null(t->streams[KYMO_STREAM_SIGNAL].block);
+    assert_int_equal(count_records(), 1);
+    kymo_claim_end(w);
+    assert_int_equal(sigaltstack(&before, NULL), 0);
+    kymo_thread_know_alternate(0, 0);
+}
+
+/* Also one that two have written to at once does no harm to others. */
+static void nothing_is_written_behind_a_block(void **state)
+{
+    (void)state;
+    struct kymo_mark_site plain = SITE("plain");
+    struct kymo_mark_site typed = SITE("typed", .type = &pair_type);
+    struct pair pair = {~0ull, ~0ull};
+    struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_TASK];
+    for (uint32_t which = 0; which < 4; which++) {
+        kymo_mark(&plain, NULL);
+        kymo_mark(&typed, &pair);
+        struct kymo_block *block = w->block;
+        w->used = w->room + 8;
+        struct kymo_mark_options options = {.size = sizeof options, .owner = ~0ull};
+        if (which == 0)
+            kymo_mark(&plain, NULL);
+        else if (which == 1)
+            kymo_mark(&typed, &pair);
+        else if (which == 2)
+            kymo_mark_with(&typed, &pair, &options);
+        else
+            kymo_mark_label_set("key", NULL);
+        assert_ptr_not_equal(w->block, block);
+        assert_true(w->used <= w->room);
+    }
+}
+
 /* ---- forked children ---- */
 
 static int in_child(int (*body)(void))
@@ -535,6 +604,9 @@ int main(void)
         RECORDED(a_handler_that_interrupts_a_marker_makes_its_own),
         RECORDED(what_a_longjmp_has_left_claims_nothing),
         RECORDED(claims_on_stacks_that_are_not_known_are_believed),
+        RECORDED(an_alternate_stack_on_the_own_one_is_another),
+        RECORDED(a_handler_on_a_local_alternate_stack_leaves_the_claim),
+        RECORDED(nothing_is_written_behind_a_block),
         RECORDED(a_child_that_is_not_recorded_switches_off),
         RECORDED(a_child_that_is_recorded_has_numbers_of_its_own),
     };

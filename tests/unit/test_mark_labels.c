@@ -239,11 +239,11 @@ static void what_finds_no_room_is_counted_and_not_popped(void **state)
     kymo_mark_label_pop(inner);
     assert_int_equal(*lost, 2);
     assert_int_equal(kymo_thread_self->labels_owed, 1);
-    kymo_mark_labels_repay(kymo_thread_self);
+    kymo_mark_labels_repay(kymo_thread_self, KYMO_FRAME_BEGIN());
     assert_int_equal(*lost, 2);
     assert_int_equal(kymo_thread_self->labels_owed, 1);
     buffer_is_full(0);
-    kymo_mark_labels_repay(kymo_thread_self);
+    kymo_mark_labels_repay(kymo_thread_self, KYMO_FRAME_BEGIN());
     assert_int_equal(kymo_thread_self->labels_owed, 0);
     expect_change(2, KYMO_LABEL_POPPED, 1);
     kymo_mark_label_pop(outer);

@@ -13,6 +13,7 @@
 #include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
 #include "capture/signal_move.h"
+#include "capture/thread.h"
 #include "unit.h"
 
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
@@ -125,6 +126,13 @@ void kymo_fork_attach_now(void)
 {
 }
 
+struct kymo_alternate_stack alternate;
+
+void kymo_thread_know_alternate(uint64_t lo, uint64_t bytes)
+{
+    alternate = (struct kymo_alternate_stack){lo, bytes};
+}
+
 /* ---- cases ---- */
 
 static void program_handler(int signo)
@@ -191,12 +199,31 @@ static void asking_uses_nothing(void **state)
     assert_true(now.used == before);
 }
 
+static void the_alternate_stack_is_known(void **state)
+{
+    char stack[64 * 1024];
+    stack_t some = {.ss_sp = stack, .ss_size = sizeof stack};
+    stack_t none = {.ss_flags = SS_DISABLE};
+    stack_t wrong = {.ss_sp = stack, .ss_size = 1};
+    (void)state;
+    assert_int_equal(sigaltstack(&some, NULL), 0);
+    assert_int_equal(alternate.lo, (uintptr_t)stack);
+    assert_int_equal(alternate.bytes, sizeof stack);
+    /* What the kernel refuses, and a question, change nothing. */
+    assert_int_equal(sigaltstack(&wrong, NULL), -1);
+    assert_int_equal(sigaltstack(NULL, &some), 0);
+    assert_int_equal(alternate.bytes, sizeof stack);
+    assert_int_equal(sigaltstack(&none, NULL), 0);
+    assert_int_equal(alternate.bytes, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nobody_moves_to_what_is_about_to_be_handled, begin),
         cmocka_unit_test_setup(ours_stays_in_front_of_its_own, begin),
         cmocka_unit_test_setup(asking_uses_nothing, begin),
+        cmocka_unit_test_setup(the_alternate_stack_is_known, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

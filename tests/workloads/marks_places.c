@@ -30,7 +30,7 @@ static void on_alarm(int number)
 
 void marks_handlers(uint32_t count)
 {
-    static char stack[64 * 1024];
+    char stack[64 * 1024]; /* on the own one, as many programs have it */
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
     must(sigaltstack(&alternate, NULL) == 0, "sigaltstack");
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART | SA_ONSTACK};
