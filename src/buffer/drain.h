@@ -69,6 +69,7 @@ struct kymo_drain_marker {
     uint32_t stack; /* KYMO_NO_STACK: none */
     uint64_t time_ns;
     uint64_t start_ns;
+    uint64_t made_ns; /* when it was recorded, whatever time it has */
     uint64_t backtrace, track, owner, id;
     uint32_t tid; /* of the thread that it is for; 0: the one of the stream */
     uint32_t cells;

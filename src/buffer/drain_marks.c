@@ -17,7 +17,7 @@
 #define HEAD_WORDS (sizeof(struct kymo_record) / sizeof(uint64_t))
 #define FLAGS_SHIFT 16
 #define SITE_MASK 0xffffu
-#define FLAG_BITS 11u /* of enum kymo_mark_flags; those from the third on have a word each */
+#define FLAG_BITS 12u /* of enum kymo_mark_flags; those from the third on have a word each */
 #define FIRST_WORD_FLAG 2u
 
 static kymo_err corrupt(kymo_drain *d)
@@ -246,6 +246,9 @@ static kymo_err read_marker(kymo_drain *d, uint32_t thread, const struct kymo_re
     /* The clocks of two CPUs, or a program that says so. */
     if (marker.start_ns > marker.time_ns)
         marker.start_ns = marker.time_ns;
+    marker.made_ns = marker.flags & KYMO_MARK_MADE
+                         ? kymo_drain_time_ns(d, word_of(&words, KYMO_MARK_MADE))
+                         : marker.time_ns;
     marker.backtrace = word_of(&words, KYMO_MARK_BACKTRACE);
     marker.tid = (uint32_t)word_of(&words, KYMO_MARK_THREAD);
     marker.owner = word_of(&words, KYMO_MARK_OWNER);

@@ -88,8 +88,9 @@ enum kymo_mark_flags {
     KYMO_MARK_TRACK = 1u << 6,     /* number of its track */
     KYMO_MARK_OWNER = 1u << 7,     /* a number of the program's own */
     KYMO_MARK_ID = 1u << 8,        /* of the interval */
-    KYMO_MARK_NAME = 1u << 9,      /* struct kymo_text_slot: instead of the site's */
-    KYMO_MARK_CELLS = 1u << 10,    /* how many: the payload is so many struct kymo_record_cell */
+    KYMO_MARK_MADE = 1u << 9,      /* a clock: the head's is the program's, it was made then */
+    KYMO_MARK_NAME = 1u << 10,     /* struct kymo_text_slot: instead of the site's */
+    KYMO_MARK_CELLS = 1u << 11,    /* how many: the payload is so many struct kymo_record_cell */
 };
 
 enum kymo_mark_phase {

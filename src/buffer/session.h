@@ -28,7 +28,7 @@
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 5u
+#define KYMO_SESSION_LAYOUT 6u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u

@@ -39,6 +39,7 @@ struct job {
     uint32_t flags;  /* enum kymo_mark_flags */
     uint32_t stack;  /* depot id */
     uint64_t clock, start;
+    uint64_t made; /* 0: at `clock` */
     struct kymo_mark_options options;
 };
 
@@ -176,6 +177,8 @@ static void make_head(struct head *head, struct job *job, uint32_t cells)
         add(head, job, KYMO_MARK_OWNER, o->owner);
     if ((job->flags & KYMO_MARK_PHASE) >= KYMO_PHASE_BEGIN)
         add(head, job, KYMO_MARK_ID, o->id);
+    if (job->made)
+        add(head, job, KYMO_MARK_MADE, job->made);
     if (o->name)
         add(head, job, KYMO_MARK_NAME, 0);
     if (job->cells)
@@ -324,6 +327,10 @@ static void take_timing(struct job *job)
     default:
         break;
     }
+    /* It is recorded now, whatever it tells of: nothing has happened that is still to come. */
+    if (job->clock > now)
+        job->clock = now;
+    job->made = job->clock == now ? 0 : now;
 }
 
 /* A marker that needs no more than a look at each of its fields, into the block that there is.

@@ -311,10 +311,12 @@ typedef struct kymo_event_counter {
     const char *name, *unit, *description;
 } kymo_event_counter;
 
-/* One marker. The payload is as in the session (buffer/record.h), but that times in it are ns: the
- * image of the type's C structure, with struct kymo_text_slot for texts; or so many cells; or the
- * slot of one text; or nothing. From a reader it begins at a multiple of 8, and what its slots
- * speak of lies within it; a literal's number is the one that its event had. */
+/* One marker. The labels that it has are those of the thread that made it, at the time when it made
+ * it: of its own thread at time_ns, unless made_ns says otherwise. The payload is as in the session
+ * (buffer/record.h), but that times in it are ns: the image of the type's C structure, with struct
+ * kymo_text_slot for texts; or so many cells; or the slot of one text; or nothing. From a reader it
+ * begins at a multiple of 8, and what its slots speak of lies within it; a literal's number is the
+ * one that its event had. */
 typedef struct kymo_event_marker {
     uint32_t thread;
     uint32_t site;
@@ -324,9 +326,12 @@ typedef struct kymo_event_marker {
     uint64_t start_ns; /* of an interval; else 0 */
     uint64_t id;       /* of a begin and its end; 0: none */
     uint64_t owner;    /* 0: none */
-    uint32_t track;    /* KYMO_EVENT_NONE: it is drawn in its thread */
-    uint32_t cells;    /* in the payload */
-    const char *name;  /* instead of the site's; NULL: that one */
+    uint64_t made_ns;  /* 0: at time_ns, by its thread */
+    uint32_t
+        maker; /* where made_ns is not 0: the thread that made it; KYMO_EVENT_NONE: not known */
+    uint32_t track;   /* KYMO_EVENT_NONE: it is drawn in its thread */
+    uint32_t cells;   /* in the payload */
+    const char *name; /* instead of the site's; NULL: that one */
     const uint8_t *payload;
     uint32_t payload_bytes;
     uint32_t is_open; /* it was begun, and nothing has ended it: a scope when its thread ended */

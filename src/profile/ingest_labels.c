@@ -269,13 +269,20 @@ static kymo_err join_markers(kymo_ingest *in, uint32_t thread, struct timeline *
     return KYMO_OK;
 }
 
-static kymo_err join_halves(kymo_ingest *in, struct timeline *timelines, size_t count)
+/* Of those whose maker need not be the thread that they are shown in. */
+static kymo_err join_makers(kymo_ingest *in, struct timeline *timelines, size_t count)
 {
     for (size_t i = 0; i < in->marks.halves.len; i++) {
         struct kymo_ingest_half *half = &in->marks.halves.data[i];
-        if (half->row.thread < count)
-            KYMO_TRY(
-                labels_at(in, &timelines[half->row.thread], half->label_ns, &half->row.labels));
+        if (half->maker < count)
+            KYMO_TRY(labels_at(in, &timelines[half->maker], half->label_ns, &half->row.labels));
+    }
+    for (size_t i = 0; i < in->marks.elsewhere.len; i++) {
+        const struct kymo_ingest_elsewhere *e = &in->marks.elsewhere.data[i];
+        uint32_t *labels = &in->profile->markers.data[e->thread].rows.data[e->row].labels;
+        *labels = KYMO_NONE;
+        if (e->maker < count)
+            KYMO_TRY(labels_at(in, &timelines[e->maker], e->made_ns, labels));
     }
     return KYMO_OK;
 }
@@ -289,7 +296,7 @@ static kymo_err join_all(kymo_ingest *in, struct timeline *timelines, size_t cou
         KYMO_TRY(join_samples(in, i, &timelines[i]));
         KYMO_TRY(join_markers(in, i, &timelines[i]));
     }
-    return join_halves(in, timelines, count);
+    return join_makers(in, timelines, count);
 }
 
 kymo_err kymo_ingest_join_labels(kymo_ingest *in)

@@ -25,7 +25,11 @@ static kymo_err keep_half(kymo_ingest *in, const kymo_event_marker *e, const kym
     struct kymo_ingest_half half = {
         .row = *row,
         .id = e->is_open ? 0 : e->id,
-        .label_ns = e->is_open ? UINT64_MAX : e->time_ns, /* what the thread had at last */
+        /* What is open has what the thread had at last. */
+        .label_ns = e->is_open   ? UINT64_MAX
+                    : e->made_ns ? e->made_ns
+                                 : e->time_ns,
+        .maker = e->made_ns ? e->maker : e->thread,
         .process = kymo_profile_thread(in->profile, e->thread)->process,
         .first_value = (uint32_t)m->half_values.len,
         .is_end = e->phase == KYMO_PHASE_END && !e->is_open,
@@ -38,6 +42,17 @@ static kymo_err keep_half(kymo_ingest *in, const kymo_event_marker *e, const kym
     for (size_t i = 0; i < m->values.len; i++)
         KYMO_TRY(kymo_vec_push(&m->half_values, m->values.data[i]));
     return kymo_vec_push(&m->halves, half);
+}
+
+static kymo_err add_row(kymo_ingest *in, const kymo_event_marker *e, const kymo_marker *row)
+{
+    struct kymo_ingest_marks *m = &in->marks;
+    KYMO_TRY(kymo_profile_add_marker(in->profile, row, m->values.data));
+    if (e->made_ns == 0)
+        return KYMO_OK;
+    size_t last = in->profile->markers.data[e->thread].rows.len - 1;
+    return kymo_vec_push(&m->elsewhere,
+                         ((struct kymo_ingest_elsewhere){e->made_ns, e->maker, e->thread, last}));
 }
 
 static kymo_err add_marker(kymo_ingest *in, const kymo_event_marker *e)
@@ -62,12 +77,14 @@ static kymo_err add_marker(kymo_ingest *in, const kymo_event_marker *e)
         KYMO_TRY(kymo_ingest_add_text(in, e->name, strlen(e->name), &row.name));
     if (e->is_open || e->phase >= KYMO_PHASE_BEGIN)
         return keep_half(in, e, &row);
-    return kymo_profile_add_marker(in->profile, &row, m->values.data);
+    return add_row(in, e, &row);
 }
 
 kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e)
 {
     kymo_ingest *in = ctx;
+    if (e->made_ns && e->maker != KYMO_EVENT_NONE && e->maker >= in->threads.len)
+        return KYMO_E_INVALID;
     if (e->thread >= in->threads.len || e->site >= in->marks.sites.len ||
         e->phase > KYMO_PHASE_END || (e->stack != KYMO_EVENT_NONE && e->stack >= in->stacks.len) ||
         (e->track != KYMO_EVENT_NONE && e->track >= in->marks.tracks.len))

@@ -45,10 +45,19 @@ struct kymo_ingest_site {
 struct kymo_ingest_half {
     kymo_marker row;   /* start_ns and end_ns: when it is */
     uint64_t id;       /* 0: the other end is not looked for */
-    uint64_t label_ns; /* when to look at the thread's labels */
+    uint64_t label_ns; /* when to look at the labels of its maker */
+    uint32_t maker;    /* KYMO_NONE: not known */
     uint32_t process;
     uint32_t first_value; /* in half_values; as many as its schema has fields */
     uint32_t is_end;
+};
+
+/* A marker that has the labels of another thread, or of another time, than it is shown with. */
+struct kymo_ingest_elsewhere {
+    uint64_t made_ns;
+    uint32_t maker; /* KYMO_NONE: not known */
+    uint32_t thread;
+    size_t row; /* of those of the thread */
 };
 
 /* A thread's labels have changed. */
@@ -90,6 +99,7 @@ struct kymo_ingest_marks {
     KYMO_VEC(kymo_value) cells;                /* scratch: of a value */
     KYMO_VEC(struct kymo_ingest_half) halves;
     KYMO_VEC(kymo_value) half_values;
+    KYMO_VEC(struct kymo_ingest_elsewhere) elsewhere;
     uint64_t left_out[KYMO_INGEST_LEFT_OUT_COUNT];
     uint32_t text_schema; /* of a text without a type; KYMO_NONE: not made yet */
 };

@@ -35,6 +35,7 @@ void kymo_ingest_marks_deinit(struct kymo_ingest_marks *m)
     kymo_vec_deinit(&m->cells);
     kymo_vec_deinit(&m->halves);
     kymo_vec_deinit(&m->half_values);
+    kymo_vec_deinit(&m->elsewhere);
 }
 
 static int find_category(const kymo_ingest *in, uint32_t number, uint32_t *id)

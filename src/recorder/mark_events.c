@@ -158,6 +158,7 @@ static kymo_err tell_waiting(struct kymo_session_events *to, uint32_t rounds)
 static kymo_err on_marker(void *context, const struct kymo_drain_marker *m)
 {
     struct kymo_session_events *to = context;
+    uint32_t maker = kymo_session_events_thread(to, m->thread);
     kymo_event_marker e = {
         .thread = thread_of(to, m),
         .site = m->site,
@@ -173,6 +174,10 @@ static kymo_err on_marker(void *context, const struct kymo_drain_marker *m)
     };
     if (e.phase == KYMO_PHASE_INTERVAL)
         e.start_ns = m->flags & KYMO_MARK_START ? m->start_ns : m->time_ns;
+    if (maker != e.thread || m->made_ns != m->time_ns) {
+        e.maker = maker;
+        e.made_ns = m->made_ns;
+    }
     if (m->name)
         e.name = terminate(to->marks.name, m->name, m->name_bytes, m->name_is_cut != 0);
     if (e.stack == KYMO_EVENT_NONE && m->backtrace) {

@@ -105,6 +105,11 @@ static kymo_event_marker read_marker(struct rows *rows, int *times_can_be)
     if (flags & KYMO_FILE_MARKER_NAME)
         e.name = kymo_read_text(r);
     e.payload = kymo_read_bytes(r, e.payload_bytes);
+    if (flags & KYMO_FILE_MARKER_MADE) {
+        e.maker = read_u32(r);
+        e.made_ns = e.time_ns + (uint64_t)kymo_read_sleb(r);
+        *times_can_be &= time_is_there(e.made_ns);
+    }
     return e;
 }
 
@@ -134,6 +139,8 @@ static kymo_err decode_marker(kymo_decoder *d, struct rows *rows)
         return kymo_decode_drop(&d->damage.values);
     find_or_leave_out(d, &d->stacks, process, &e.stack);
     find_or_leave_out(d, &d->marks.tracks, process, &e.track);
+    if (e.made_ns)
+        find_or_leave_out(d, &d->threads, 0, &e.maker);
     return KYMO_DELIVER(d, marker, &e);
 }
 

@@ -18,7 +18,7 @@
 #define KYMO_FILE_FIELDS_MAX 256u           /* of a type; so many rows and graphs as well */
 #define KYMO_FILE_PAYLOAD_MAX (64u << 10)   /* bytes, of a marker */
 #define KYMO_FILE_MARK_TEXT_MAX (64u << 10) /* bytes, of a text in a row */
-#define KYMO_FILE_MARK_NUMBERS_MAX 10u      /* in a row */
+#define KYMO_FILE_MARK_NUMBERS_MAX 10u      /* in a row, before its texts */
 #define KYMO_FILE_MARK_NUMBER_BYTES 10u     /* of one, as LEB128 */
 
 struct kymo_file_marker_category {
@@ -117,6 +117,7 @@ enum kymo_file_marker_flags {
     KYMO_FILE_MARKER_TRACK = 1 << 8,
     KYMO_FILE_MARKER_NAME = 1 << 9,
     KYMO_FILE_MARKER_OPEN = 1 << 10,
+    KYMO_FILE_MARKER_MADE = 1 << 11, /* since 1.3 */
 };
 
 /* The same of a label's row: how it changed, and what else the row has. */

@@ -16,12 +16,17 @@
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
 
+struct numbers {
+    unsigned char bytes[KYMO_FILE_MARK_NUMBERS_MAX * KYMO_FILE_MARK_NUMBER_BYTES];
+    size_t len;
+};
+
 struct row {
-    unsigned char numbers[KYMO_FILE_MARK_NUMBERS_MAX * KYMO_FILE_MARK_NUMBER_BYTES];
-    size_t numbers_len;
+    struct numbers numbers;
     const char *texts[2]; /* NULL: there is none */
     const void *bytes;
     size_t bytes_len;
+    struct numbers later; /* what later versions have put behind all that */
 };
 
 static size_t encode_uleb(unsigned char *to, uint64_t value)
@@ -37,27 +42,27 @@ static size_t encode_uleb(unsigned char *to, uint64_t value)
     return n;
 }
 
-static void put_uleb(struct row *row, uint64_t value)
+static void put_uleb(struct numbers *to, uint64_t value)
 {
-    row->numbers_len += encode_uleb(row->numbers + row->numbers_len, value);
+    to->len += encode_uleb(to->bytes + to->len, value);
 }
 
-static void put_sleb(struct row *row, int64_t value)
+static void put_sleb(struct numbers *to, int64_t value)
 {
     for (;;) {
         unsigned char byte = (unsigned char)((uint64_t)value & 0x7f);
         value >>= 7;
         int is_last = (value == 0 && !(byte & 0x40)) || (value == -1 && (byte & 0x40));
-        row->numbers[row->numbers_len++] = is_last ? byte : byte | 0x80;
+        to->bytes[to->len++] = is_last ? byte : byte | 0x80;
         if (is_last)
             return;
     }
 }
 
 /* From the row before, whichever group it is in. Modulo 2^64, so that every time can be told. */
-static void put_time(struct row *row, struct kymo_pending_rows *p, uint64_t time_ns)
+static void put_time(struct numbers *to, struct kymo_pending_rows *p, uint64_t time_ns)
 {
-    put_sleb(row, (int64_t)(time_ns - p->time_ns));
+    put_sleb(to, (int64_t)(time_ns - p->time_ns));
     p->time_ns = time_ns;
 }
 
@@ -128,10 +133,11 @@ static kymo_err append_row(struct kymo_pending_rows *p, uint32_t owner, const st
     unsigned char len_leb[KYMO_FILE_MARK_NUMBER_BYTES];
     KYMO_TRY(open_group(p, owner, &group));
     KYMO_TRY(kymo_bytes_append(&p->bytes, len_leb, encode_uleb(len_leb, len)));
-    KYMO_TRY(kymo_bytes_append(&p->bytes, row->numbers, row->numbers_len));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, row->numbers.bytes, row->numbers.len));
     for (size_t i = 0; i < 2; i++)
         KYMO_TRY(kymo_bytes_append(&p->bytes, row->texts[i], texts_len[i]));
     KYMO_TRY(kymo_bytes_append(&p->bytes, row->bytes, row->bytes_len));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, row->later.bytes, row->later.len));
     group.count++;
     memcpy(p->bytes.data + p->group_at, &group, sizeof group);
     return KYMO_OK;
@@ -141,7 +147,7 @@ static kymo_err put_row(kymo_recording_writer *w, struct kymo_pending_rows *p, u
                         const struct row *row)
 {
     size_t texts_len[2];
-    size_t len = row->numbers_len + row->bytes_len;
+    size_t len = row->numbers.len + row->bytes_len + row->later.len;
     for (size_t i = 0; i < 2; i++) {
         texts_len[i] = row->texts[i] ? strlen(row->texts[i]) + 1 : 0;
         len += texts_len[i];
@@ -164,41 +170,46 @@ kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_
         is_too_long(e->name))
         return KYMO_E_INVALID;
     struct row row = {.texts = {e->name}, .bytes = e->payload, .bytes_len = e->payload_bytes};
-    put_uleb(&row, e->phase | (e->start_ns ? KYMO_FILE_MARKER_START : 0) |
-                       (e->payload_bytes ? KYMO_FILE_MARKER_PAYLOAD : 0) |
-                       (e->stack != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_STACK : 0) |
-                       (e->id ? KYMO_FILE_MARKER_ID : 0) | (e->cells ? KYMO_FILE_MARKER_CELLS : 0) |
-                       (e->owner ? KYMO_FILE_MARKER_OWNER : 0) |
-                       (e->track != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_TRACK : 0) |
-                       (e->name ? KYMO_FILE_MARKER_NAME : 0) |
-                       (e->is_open ? KYMO_FILE_MARKER_OPEN : 0));
-    put_uleb(&row, e->site);
-    put_time(&row, &w->markers, e->time_ns);
+    put_uleb(&row.numbers,
+             e->phase | (e->start_ns ? KYMO_FILE_MARKER_START : 0) |
+                 (e->payload_bytes ? KYMO_FILE_MARKER_PAYLOAD : 0) |
+                 (e->stack != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_STACK : 0) |
+                 (e->id ? KYMO_FILE_MARKER_ID : 0) | (e->cells ? KYMO_FILE_MARKER_CELLS : 0) |
+                 (e->owner ? KYMO_FILE_MARKER_OWNER : 0) |
+                 (e->track != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_TRACK : 0) |
+                 (e->name ? KYMO_FILE_MARKER_NAME : 0) | (e->is_open ? KYMO_FILE_MARKER_OPEN : 0) |
+                 (e->made_ns ? KYMO_FILE_MARKER_MADE : 0));
+    put_uleb(&row.numbers, e->site);
+    put_time(&row.numbers, &w->markers, e->time_ns);
     if (e->start_ns)
-        put_uleb(&row, e->time_ns - e->start_ns);
+        put_uleb(&row.numbers, e->time_ns - e->start_ns);
     if (e->payload_bytes)
-        put_uleb(&row, e->payload_bytes);
+        put_uleb(&row.numbers, e->payload_bytes);
     if (e->stack != KYMO_EVENT_NONE)
-        put_uleb(&row, e->stack);
+        put_uleb(&row.numbers, e->stack);
     if (e->id)
-        put_uleb(&row, e->id);
+        put_uleb(&row.numbers, e->id);
     if (e->cells)
-        put_uleb(&row, e->cells);
+        put_uleb(&row.numbers, e->cells);
     if (e->owner)
-        put_uleb(&row, e->owner);
+        put_uleb(&row.numbers, e->owner);
     if (e->track != KYMO_EVENT_NONE)
-        put_uleb(&row, e->track);
+        put_uleb(&row.numbers, e->track);
+    if (e->made_ns) {
+        put_uleb(&row.later, e->maker);
+        put_sleb(&row.later, (int64_t)(e->made_ns - e->time_ns));
+    }
     return put_row(w, &w->markers, e->thread, &row);
 }
 
 kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
-    struct row row = {.numbers_len = 0};
-    put_uleb(&row, e->counter);
-    put_time(&row, &w->counts, e->time_ns);
-    put_sleb(&row, e->value);
-    put_uleb(&row, e->operations);
+    struct row row = {.bytes_len = 0};
+    put_uleb(&row.numbers, e->counter);
+    put_time(&row.numbers, &w->counts, e->time_ns);
+    put_sleb(&row.numbers, e->value);
+    put_uleb(&row.numbers, e->operations);
     return put_row(w, &w->counts, e->process, &row);
 }
 
@@ -212,13 +223,13 @@ kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_l
     if (e->change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
         return KYMO_E_INVALID;
     struct row row = {.texts = {key, text}};
-    put_uleb(&row, e->change | (key ? KYMO_FILE_LABEL_KEY : 0) |
-                       (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
-                       (text ? KYMO_FILE_LABEL_TEXT : 0));
-    put_uleb(&row, e->depth);
-    put_time(&row, &w->labels, e->time_ns);
-    put_uleb(&row, e->kind);
+    put_uleb(&row.numbers, e->change | (key ? KYMO_FILE_LABEL_KEY : 0) |
+                               (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
+                               (text ? KYMO_FILE_LABEL_TEXT : 0));
+    put_uleb(&row.numbers, e->depth);
+    put_time(&row.numbers, &w->labels, e->time_ns);
+    put_uleb(&row.numbers, e->kind);
     if (is_number)
-        put_uleb(&row, e->number);
+        put_uleb(&row.numbers, e->number);
     return put_row(w, &w->labels, e->thread, &row);
 }

@@ -431,6 +431,17 @@ def labels():
               for t in truth["threads"]]
     found = list(of_thread.values())
     check(len(found) == len(wanted) and all(w in found for w in wanted), f"labels of markers: {found}")
+    check_makers(recording, 2 * truth["each"])
+
+
+def check_makers(recording, each):
+    """Whatever thread and time a marker is shown with, its labels are those of its maker."""
+    for name in ("for main", "earlier"):
+        markers = [m for m in recording.firefox().all_markers() if m.name == name]
+        check(len(markers) == each, f"{len(markers)} of {name}")
+        for marker in markers:
+            request = f"request_id={int(marker.data['owner']) + 1000}"
+            check(request in marker.data["labels"].split(), f"{name}, not {request}: {marker.data}")
 
 
 # ---- the example ----

@@ -307,6 +307,10 @@ static kymo_err on_marker(void *ctx, const kymo_event_marker *e)
     put_id(s, "track", e->track);
     kymo_str_printf(s, " id=%#" PRIx64 " owner=%#" PRIx64 " cells=%u%s", e->id, e->owner, e->cells,
                     e->is_open ? " open" : "");
+    if (e->made_ns) {
+        put_id(s, "maker", e->maker);
+        kymo_str_printf(s, " made=%" PRIu64, e->made_ns);
+    }
     if (e->name)
         put_text(s, "name", e->name);
     for (uint32_t i = 0; i < e->payload_bytes; i++)

@@ -272,6 +272,22 @@ static kymo_err emit_markers(const kymo_event_handler *h, void *ctx)
          .track = NONE,
          .is_open = 1},
         {.thread = 3, .site = CHILD_SITE, .stack = 7, .time_ns = 1110000000, .track = NONE},
+        {.site = SAID,
+         .stack = NONE,
+         .time_ns = 1010008000,
+         .made_ns = 1010009000,
+         .maker = 1,
+         .track = NONE,
+         .name = "of another",
+         .payload = (const uint8_t *)&said,
+         .payload_bytes = 14},
+        {.site = SCOPE,
+         .phase = KYMO_PHASE_INTERVAL,
+         .stack = NONE,
+         .time_ns = 1010009500,
+         .start_ns = 1010000500,
+         .made_ns = 1010009400, /* before its time: a file may say so */
+         .track = NONE},
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(markers); i++)
         KYMO_TRY(h->marker(ctx, &markers[i]));

@@ -224,6 +224,7 @@ static void a_marker_without_options_is_an_instant(void **state)
     assert_int_equal(m->m.flags & KYMO_MARK_PHASE, KYMO_PHASE_INSTANT);
     assert_int_equal(m->m.stack, KYMO_NO_STACK);
     assert_int_equal(m->m.time_ns, clock);
+    assert_int_equal(m->m.made_ns, clock);
     assert_int_equal(m->m.payload_bytes, 0);
     assert_null(m->m.name);
     tear_down(&s);
@@ -242,15 +243,16 @@ static void each_option_has_its_word(void **state)
     kymo_depot_leave(s.w.slot);
     uint32_t flags = KYMO_PHASE_INTERVAL | KYMO_MARK_START | KYMO_MARK_STACK | KYMO_MARK_BACKTRACE |
                      KYMO_MARK_THREAD | KYMO_MARK_TRACK | KYMO_MARK_OWNER | KYMO_MARK_ID |
-                     KYMO_MARK_NAME;
+                     KYMO_MARK_MADE | KYMO_MARK_NAME;
     uint64_t start = kymo_clock_now(KYMO_CLOCK_MONOTONIC);
-    uint64_t words[] = {start, stack, 0xabc, 43, track, 0xdef, UINT64_MAX, 0, 0};
-    words[7] = mark_slot(0, 5, KYMO_TEXT_IS_THERE | KYMO_TEXT_IS_CUT);
-    memcpy(&words[8], "hello", 5);
+    uint64_t words[] = {start, stack, 0xabc, 43, track, 0xdef, UINT64_MAX, start, 0, 0};
+    words[8] = mark_slot(0, 5, KYMO_TEXT_IS_THERE | KYMO_TEXT_IS_CUT);
+    memcpy(&words[9], "hello", 5);
     mark_write(&s.w, KYMO_RECORD_MARKER, s.site | flags << 16, words, sizeof words);
     const struct seen_marker *m = only(&s);
     assert_int_equal(m->m.start_ns, start);
     assert_true(m->m.time_ns >= start);
+    assert_int_equal(m->m.made_ns, start);
     assert_int_equal(m->m.stack, 0);
     assert_int_equal(m->m.backtrace, 0xabc);
     assert_int_equal(m->m.tid, 43);
@@ -763,7 +765,7 @@ static void noise_breaks_nothing(void **state)
             }
             enum kymo_record_kind kind =
                 KYMO_RECORD_MARKER + (enum kymo_record_kind)((unsigned)rand_r(&seed) % 4);
-            uint32_t flags = (uint32_t)rand_r(&seed) % 2048 & ~(uint32_t)KYMO_MARK_STACK;
+            uint32_t flags = (uint32_t)rand_r(&seed) % 4096 & ~(uint32_t)KYMO_MARK_STACK;
             uint32_t stack = (uint32_t)rand_r(&seed) % 8 | flags << 16;
             mark_write(&s.w, kind, stack, words, (uint32_t)rand_r(&seed) % sizeof words);
         }

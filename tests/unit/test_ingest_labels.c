@@ -203,6 +203,44 @@ static void markers_have_those_of_their_record(void **state)
     }
 }
 
+/* Not those of the thread that it is shown in, nor those of the time that it tells of. */
+static void markers_have_those_of_their_maker(void **state)
+{
+    (void)state;
+    add_site(0, KYMO_EVENT_NONE, KYMO_SITE_MARKER, "m", NULL);
+    push(0, 100, 0, "request", 17);
+    pop(0, 200, 0);
+    push(0, 210, 0, "request", 18);
+    push(1, 100, 0, "request", 3);
+    kymo_event_marker e = plain(1, 0, KYMO_PHASE_INSTANT, 150);
+    e.made_ns = 150;
+    send(marker, e);
+    e = plain(0, 0, KYMO_PHASE_INSTANT, 151);
+    e.made_ns = 220;
+    send(marker, e);
+    e = plain(1, 0, KYMO_PHASE_INSTANT, 152);
+    e.made_ns = 205;
+    send(marker, e);
+    e = plain(1, 0, KYMO_PHASE_INSTANT, 153);
+    e.made_ns = 153;
+    e.maker = KYMO_EVENT_NONE;
+    send(marker, e);
+    /* The two ends of an interval. */
+    e = plain(1, 0, KYMO_PHASE_BEGIN, 154);
+    e.made_ns = 230;
+    e.id = 1;
+    send(marker, e);
+    e = plain(1, 0, KYMO_PHASE_END, 160);
+    e.id = 1;
+    send(marker, e);
+    send(marker, plain(1, 0, KYMO_PHASE_INSTANT, 155));
+    finish();
+    static const char *const expected[] = {"request=17", "", "", "request=18", "request=3"};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_string_equal(labels_of(marker_of(1, i)->labels), expected[i]);
+    assert_string_equal(labels_of(marker_of(0, 0)->labels), "request=18");
+}
+
 /* A server sets one label per request; a recursion pushes one at each level; a file claims
  * thousands of keys. None of it takes longer for being long. */
 static void many_changes(void **state)
@@ -237,6 +275,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lost_changes_do_no_lasting_harm, begin, end),
         cmocka_unit_test_setup_teardown(values_of_all_kinds, begin, end),
         cmocka_unit_test_setup_teardown(markers_have_those_of_their_record, begin, end),
+        cmocka_unit_test_setup_teardown(markers_have_those_of_their_maker, begin, end),
         cmocka_unit_test_setup_teardown(many_changes, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

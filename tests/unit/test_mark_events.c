@@ -104,6 +104,9 @@ static kymo_err tell_marker(void *c, const kymo_event_marker *e)
                     e->site, e->thread, e->phase, (int)e->stack, e->id, e->owner, (int)e->track,
                     e->payload_bytes, e->name ? ", " : "", e->name ? e->name : "",
                     e->is_open ? ", open" : "");
+    if (e->made_ns)
+        kymo_str_printf(&s->told, " made by %u%s\n", e->maker,
+                        e->made_ns == e->time_ns ? "" : " at another time");
     return KYMO_OK;
 }
 static kymo_err tell_count(void *c, const kymo_event_count *e)
@@ -267,11 +270,16 @@ static void markers_are_of_the_thread_that_they_are_for(void **state)
     write_marker(&s, &main, KYMO_MARK_THREAD, &to_other, 1);
     write_marker(&s, &main, KYMO_MARK_THREAD, &to_none, 1);
     write_marker(&s, &other, KYMO_MARK_THREAD, &to_main, 1);
+    write_marker(&s, &other, KYMO_MARK_MADE, &s.start_ns, 1);
     round_of(&s);
     expect(&s, "marker of 2, thread 10, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n"
                "marker of 2, thread 11, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n"
+               " made by 10\n"
                "marker of 2, thread 10, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n"
-               "marker of 2, thread 10, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n");
+               "marker of 2, thread 10, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n"
+               " made by 11\n"
+               "marker of 2, thread 11, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n"
+               " made by 11 at another time\n");
     /* The one that has the number now. */
     struct mark_writer same = mark_thread(&s.f, 101, 0);
     write_marker(&s, &same, 0, NULL, 0);
@@ -279,7 +287,8 @@ static void markers_are_of_the_thread_that_they_are_for(void **state)
     forget(&s);
     write_marker(&s, &main, KYMO_MARK_THREAD, &to_other, 1);
     round_of(&s);
-    expect(&s, "marker of 2, thread 12, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n");
+    expect(&s, "marker of 2, thread 12, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes\n"
+               " made by 10\n");
     close_scene(&s);
 }
 

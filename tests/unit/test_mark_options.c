@@ -22,6 +22,10 @@ static void each_timing_says_when(void **state)
     kymo_mark_with(&site, NULL, OPTIONS(.timing = KYMO_TIMING_START, .id = 8, .start = 100));
     kymo_mark_with(&site, NULL, OPTIONS(.timing = KYMO_TIMING_END, .id = 7));
     kymo_mark_with(&site, NULL, OPTIONS(.timing = KYMO_TIMING_END, .id = 8, .end = 200));
+    /* What is still to come has not been recorded: its time is now. */
+    kymo_mark_with(&site, NULL, OPTIONS(.timing = KYMO_TIMING_AT, .start = UINT64_MAX));
+    kymo_mark_with(&site, NULL,
+                   OPTIONS(.timing = KYMO_TIMING_INTERVAL, .start = 100, .end = UINT64_MAX));
     uint64_t after = kymo_mark_now();
     static const struct {
         uint32_t phase;
@@ -31,6 +35,7 @@ static void each_timing_says_when(void **state)
         {KYMO_PHASE_INTERVAL, 200, 100, 0}, {KYMO_PHASE_INTERVAL, 0, 100, 0},
         {KYMO_PHASE_BEGIN, 0, 0, 7},        {KYMO_PHASE_BEGIN, 100, 0, 8},
         {KYMO_PHASE_END, 0, 0, 7},          {KYMO_PHASE_END, 200, 0, 8},
+        {KYMO_PHASE_INSTANT, 0, 0, 0},      {KYMO_PHASE_INTERVAL, 0, 100, 0},
     };
     for (uint32_t i = 0; i < KYMO_ARRAY_LEN(expected); i++) {
         struct mark m = mark_at(i);
@@ -39,6 +44,12 @@ static void each_timing_says_when(void **state)
             assert_int_equal(m.head->clock, expected[i].clock);
         else
             assert_true(m.head->clock >= before && m.head->clock <= after);
+        /* When it was made is told where it is another time. */
+        assert_int_equal((m.flags & KYMO_MARK_MADE) != 0, expected[i].clock != 0);
+        if (expected[i].clock) {
+            uint64_t made = word_of(&m, KYMO_MARK_MADE);
+            assert_true(made >= before && made <= after);
+        }
         assert_int_equal((m.flags & KYMO_MARK_START) != 0, expected[i].start != 0);
         if (expected[i].start)
             assert_int_equal(word_of(&m, KYMO_MARK_START), expected[i].start);

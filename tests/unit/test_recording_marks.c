@@ -99,6 +99,8 @@ static kymo_err emit_large_markers(const kymo_event_handler *h, void *ctx)
         .start_ns = 1,
         .id = UINT64_MAX,
         .owner = UINT64_MAX,
+        .made_ns = 1,
+        .maker = ID(0),
         .track = ID(0),
         .name = long_text,
         .payload = long_payload,
@@ -382,7 +384,9 @@ static kymo_err emit_nonsense(const kymo_event_handler *h, void *ctx)
         {.thread = 9, .site = 5, .stack = NONE, .time_ns = 0, .track = NONE},
         {.thread = 9, .site = 5, .stack = NONE, .time_ns = late, .track = NONE},
         {.thread = 9, .site = 5, .stack = NONE, .time_ns = 5, .start_ns = 6, .track = NONE},
-        {.thread = 9, .site = 5, .stack = 1, .time_ns = 8, .track = 1}, /* is there without them */
+        {.thread = 9, .site = 5, .stack = NONE, .time_ns = 5, .made_ns = late, .track = NONE},
+        /* Is there without any of them. */
+        {.thread = 9, .site = 5, .stack = 1, .time_ns = 8, .made_ns = 9, .maker = 2, .track = 1},
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(markers); i++)
         KYMO_TRY(h->marker(ctx, &markers[i]));
@@ -408,14 +412,14 @@ static void what_cannot_be_is_dropped_and_counted(void **state)
     report = read_into(&file, &text);
     assert_string_equal(kymo_str_cstr(&text) + start_len,
                         "marker thread=0 site=0 phase=0 time=8 start=0 stack=none track=none"
-                        " id=0 owner=0 cells=0\n");
+                        " id=0 owner=0 cells=0 maker=none made=9\n");
     assert_int_equal(report.events, events + 1);
     assert_int_equal(report.damage.duplicates, 1 + 1 + 1 + 1);
-    /* category: 1; types: 4; site: 1; counter: 1; labels: 5; markers: 3; counts: 2 */
-    assert_int_equal(report.damage.values, 1 + 4 + 1 + 1 + 5 + 3 + 2);
+    /* category: 1; types: 4; site: 1; counter: 1; labels: 5; markers: 4; counts: 2 */
+    assert_int_equal(report.damage.values, 1 + 4 + 1 + 1 + 5 + 4 + 2);
     /* categories: 3; type: 1; sites: 3; track: 1; counter: 1; site counts: 2; label: 1; markers: 2
-     * and the stack and track of one; counts: 3 */
-    assert_int_equal(report.damage.references, 3 + 1 + 3 + 1 + 1 + 2 + 1 + 2 + 2 + 3);
+     * and the stack, track and maker of one; counts: 3 */
+    assert_int_equal(report.damage.references, 3 + 1 + 3 + 1 + 1 + 2 + 1 + 2 + 3 + 3);
     assert_int_equal(report.damage.blocks, 0);
     kymo_str_deinit(&text);
     kymo_bytes_deinit(&start);

@@ -109,12 +109,19 @@ static void *labelled(void *argument)
 {
     uint64_t *ns = argument, number = ns[0];
     for (uint32_t i = 0; i < count; i++) {
+        uint64_t before = kymo_now();
         KYMO_LABEL_SCOPE("request_id", number);
         ns[1] += burn_ns(burn_in_request, 2000000);
         {
             KYMO_LABEL_SCOPE("request_id", number + 1000);
             KYMO_LABEL_SCOPE("user", "nested");
             KYMO_MARKER(plain, "labelled");
+            /* Where and when they are shown, others hold. */
+            KYMO_MARKER_OPT(plain, "for main",
+                            KYMO_OPTIONS(.thread = KYMO_THREAD_MAIN, .owner = number));
+            KYMO_MARKER_OPT(
+                plain, "earlier",
+                KYMO_OPTIONS(.timing = KYMO_TIMING_AT, .start = before, .owner = number));
             ns[2] += burn_ns(burn_nested, 1000000);
         }
         KYMO_LABEL_SET("phase", i % 2 ? "odd" : "even");
