@@ -126,6 +126,13 @@ kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
         d->noticed[KYMO_LOSS_CORRUPT]++;
         return KYMO_OK;
     }
+    /* Honest entries lie beside each other; of those that lie across each other there may be as
+     * many as the depot has words. */
+    if (head.n + ENTRY_WORDS > depot.words - d->stack_words[which]) {
+        d->noticed[KYMO_LOSS_CORRUPT]++;
+        return KYMO_OK;
+    }
+    d->stack_words[which] += head.n + ENTRY_WORDS;
     d->frames.len = 0;
     KYMO_TRY(kymo_vec_reserve(&d->frames, head.n));
     /* Modules are registered before the stack that needs them, and may have come and gone since the
@@ -174,6 +181,7 @@ static void clear_depot(kymo_drain *d, uint32_t which)
     /* Frees the pages of the shared memory for both sides; they read as zeros afterwards. */
     if (madvise(base, d->plan.depot_bytes, MADV_REMOVE) != 0)
         memset(base, 0, d->plan.depot_bytes);
+    d->stack_words[which] = 0;
     memset(d->numbers[which], 0, d->plan.depot_words * sizeof *d->numbers[which]);
 }
 

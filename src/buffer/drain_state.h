@@ -86,6 +86,8 @@ struct kymo_drain {
     uint32_t module_changes; /* as of the last scan */
     uint32_t scan;           /* number of the last scan */
     uint32_t *numbers[2];    /* dense stack number + 1 by word offset */
+    uint32_t
+        stack_words[2]; /* of the depots, that stacks were read from; not more than there are */
     uint32_t next_thread, next_module, next_stack;
     uint32_t epoch;
     enum kymo_drain_rotation rotation;
