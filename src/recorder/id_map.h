@@ -4,7 +4,7 @@
  * numbers in the order of appearance.
  *
  * Layer:    recorder; above base
- * Flow:     recording_decode*.c
+ * Flow:     recording_decode*.c, mark_events.c
  * Threads:  one owner at a time
  * Memory:   from malloc, in proportion to the ids that were added
  * Signals:  not for handlers

@@ -34,34 +34,37 @@ static kymo_err on_definition(void *context, uint32_t number,
 
 /* ---- threads and texts ---- */
 
-void kymo_mark_events_thread(struct kymo_session_events *to, const struct kymo_drain_thread *t)
+kymo_err kymo_mark_events_thread(struct kymo_session_events *to, const struct kymo_drain_thread *t)
 {
+    struct kymo_mark_events *m = &to->marks;
+    uint32_t number;
     if (t->flags & KYMO_SLOT_MAIN)
-        to->marks.main_thread = t->thread + 1;
-    to->marks.last_tid = 0; /* its number may be one that was there before */
+        m->main_thread = t->thread + 1;
+    if (!kymo_id_map_find(&m->tids, 0, t->tid, &number)) {
+        KYMO_TRY(kymo_vec_push(&m->with_tid, t->thread));
+        kymo_err err = kymo_id_map_add(&m->tids, 0, t->tid, &number);
+        if (err != KYMO_OK)
+            m->with_tid.len--;
+        return err;
+    }
+    m->with_tid.data[number] = t->thread;
+    return KYMO_OK;
 }
 
 /* The drain's number of the thread that has this tid, or had it last. */
-static uint32_t find_thread(struct kymo_session_events *to, uint32_t tid)
+static uint32_t find_thread(struct kymo_mark_events *m, uint32_t tid)
 {
-    struct kymo_mark_events *m = &to->marks;
+    uint32_t number;
     if (tid == KYMO_THREAD_MAIN)
         return m->main_thread ? m->main_thread - 1 : NO_THREAD;
-    if (tid == m->last_tid)
-        return m->last_thread;
-    size_t i = to->tids.len;
-    while (i > 0 && (uint32_t)to->tids.data[i - 1] != tid)
-        i--;
-    m->last_tid = tid;
-    m->last_thread = i > 0 ? (uint32_t)(i - 1) : NO_THREAD;
-    return m->last_thread;
+    return kymo_id_map_find(&m->tids, 0, tid, &number) ? m->with_tid.data[number] : NO_THREAD;
 }
 
 /* The recording's number of the one that a marker is for: if that is not known, the one that made
  * it. */
 static uint32_t thread_of(struct kymo_session_events *to, const struct kymo_drain_marker *m)
 {
-    uint32_t drained = m->tid ? find_thread(to, m->tid) : NO_THREAD;
+    uint32_t drained = m->tid ? find_thread(&to->marks, m->tid) : NO_THREAD;
     return kymo_session_events_thread(to, drained == NO_THREAD ? m->thread : drained);
 }
 
@@ -342,5 +345,7 @@ void kymo_mark_events_deinit(struct kymo_mark_events *m)
     }
     kymo_pages_give(m->backtraces, KYMO_MARK_BACKTRACES, sizeof *m->backtraces);
     kymo_vec_deinit(&m->counts);
+    kymo_vec_deinit(&m->with_tid);
+    kymo_id_map_deinit(&m->tids);
     kymo_pages_give(m->sums, KYMO_DEFINITION_NUMBER_MAX + 1, sizeof *m->sums);
 }

@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "profile/events.h"
+#include "recorder/id_map.h"
 
 struct kymo_session_events;
 
@@ -73,7 +74,9 @@ struct kymo_mark_events {
     uint64_t count_order;
     struct kymo_mark_counter_sum *sums; /* by the counter's number; NULL: none yet */
     uint32_t main_thread;               /* the drain's number + 1; 0: not known */
-    uint32_t last_tid, last_thread;     /* of the last search; tid 0: none */
+    /* The threads that markers may be for: all that ever were. */
+    kymo_id_map tids;
+    KYMO_VEC(uint32_t) with_tid; /* by the number of the tid: the drain's of who had it last */
     char name[KYMO_MARK_EVENT_TEXT_ROOM];
     char text[KYMO_MARK_EVENT_TEXT_ROOM];
 };
@@ -82,7 +85,8 @@ struct kymo_mark_events {
 extern const struct kymo_drain_mark_sink kymo_mark_events_sink;
 
 /* A thread that the drain has announced: markers may be for it. */
-void kymo_mark_events_thread(struct kymo_session_events *to, const struct kymo_drain_thread *t);
+KYMO_NODISCARD
+kymo_err kymo_mark_events_thread(struct kymo_session_events *to, const struct kymo_drain_thread *t);
 /* After a round of the drain that began at round_ns: what has waited, and counters that changed. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_round(struct kymo_session_events *to, const kymo_drain *drain,

@@ -72,7 +72,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     kymo_task_name(to->pid, (pid_t)t->tid, name);
     kymo_event_thread e = {thread, to->process, (int32_t)t->tid, t->start_ns, name};
     KYMO_TRY(to->events->thread(to->context, &e));
-    kymo_mark_events_thread(to, t);
+    KYMO_TRY(kymo_mark_events_thread(to, t));
     return to->wall
                ? kymo_wall_thread_begin(to->wall, t->thread, thread, (pid_t)t->tid, t->start_ns)
                : KYMO_OK;

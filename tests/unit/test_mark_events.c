@@ -292,6 +292,40 @@ static void markers_are_of_the_thread_that_they_are_for(void **state)
     close_scene(&s);
 }
 
+/* CPU time of markers for these threads in turn. */
+static uint64_t cost_of(struct scene *s, const uint32_t tids[3])
+{
+    struct kymo_drain_sink sink = kymo_session_events_sink(&s->to);
+    uint64_t before_ns = kymo_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    for (uint32_t i = 0; i < 100000; i++) {
+        struct kymo_drain_marker m = {.site = s->site,
+                                      .stack = KYMO_NO_STACK,
+                                      .time_ns = 1,
+                                      .made_ns = 1,
+                                      .tid = tids[i % 3]};
+        assert_int_equal(sink.marks->marker(sink.context, &m), KYMO_OK);
+    }
+    return kymo_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
+}
+
+/* However many there ever were: a thread for each connection, and markers for some of them. */
+static void whose_a_marker_is_is_found_at_once(void **state)
+{
+    const uint32_t own[3] = {0}, others[3] = {1, 2, 100000};
+    struct scene s;
+    (void)state;
+    static const kymo_event_handler threads = {.thread = tell_thread};
+    open_scene(&s, &threads);
+    struct kymo_drain_sink sink = kymo_session_events_sink(&s.to);
+    for (uint32_t i = 0; i < 50000; i++) {
+        struct kymo_drain_thread t = {.thread = i, .tid = 1 + i % 40000};
+        assert_int_equal(sink.thread_begin(sink.context, &t), KYMO_OK);
+    }
+    uint64_t own_ns = cost_of(&s, own);
+    assert_true(cost_of(&s, others) < 20 * own_ns + 10000000);
+    close_scene(&s);
+}
+
 static void all_that_a_marker_has_arrives(void **state)
 {
     struct scene s;
@@ -517,6 +551,7 @@ int main(void)
         cmocka_unit_test(definitions_become_events),
         cmocka_unit_test(colours_and_formats_that_nobody_knows_are_plain),
         cmocka_unit_test(markers_are_of_the_thread_that_they_are_for),
+        cmocka_unit_test(whose_a_marker_is_is_found_at_once),
         cmocka_unit_test(all_that_a_marker_has_arrives),
         cmocka_unit_test(a_marker_waits_for_its_stack),
         cmocka_unit_test(markers_that_wait_are_bounded),
