@@ -9,7 +9,8 @@
  *
  * Where an image has slots follows from the kinds of its fields by C's rules. Slots are written to:
  * literals get other numbers, and what leads outside is made absent. So no two of them may share a
- * byte: cells lie behind the image, and behind the cells of the field before.
+ * byte: cells lie behind the image, and behind the cells of the field before. Texts are only read,
+ * but they become as many bytes of a profile, so together they are no longer than what is there.
  */
 #include <string.h>
 
@@ -73,6 +74,7 @@ struct payload {
     unsigned char *bytes;
     size_t len;
     size_t cells_from; /* the next cells begin there, or behind */
+    size_t text_left;  /* bytes that texts may still have */
 };
 
 static void make_absent(struct payload *p, size_t at, uint64_t *counter)
@@ -92,11 +94,14 @@ static void take_text(struct payload *p, size_t at)
             make_absent(p, at, &p->d->damage.references);
         else
             memcpy(p->bytes + at, &slot, sizeof slot);
-    } else if (slot.at > p->len || slot.len > p->len - slot.at) {
+    } else if (slot.at > p->len || slot.len > p->len - slot.at || slot.len > p->text_left) {
         make_absent(p, at, &p->d->damage.values);
+    } else {
+        p->text_left -= slot.len;
     }
 }
 
+/* They lie in the payload, from cells_from on. */
 static void take_cells(struct payload *p, size_t at, size_t count)
 {
     for (size_t i = 0; i < count; i++, at += sizeof(struct kymo_record_cell)) {
@@ -126,6 +131,7 @@ static int take_image(struct payload *p, const struct kymo_decoder_type *type)
     if (p->len < type->payload_bytes)
         return 0;
     p->cells_from = type->payload_bytes;
+    p->text_left = p->len - type->payload_bytes;
     for (uint32_t i = 0; i < type->slot_count; i++) {
         const struct kymo_decoder_slot *slot = &p->d->marks.slots.data[type->first_slot + i];
         if (slot->is_cells)
@@ -144,11 +150,13 @@ static int take_bytes(struct payload *p, const struct kymo_decoder_site *site, u
     case KYMO_SITE_VALUES:
         if (cells > p->len / sizeof(struct kymo_record_cell))
             return 0;
+        p->text_left = p->len - cells * sizeof(struct kymo_record_cell);
         take_cells(p, 0, cells);
         return 1;
     case KYMO_SITE_TEXT:
         if (cells > 0 || p->len < sizeof(struct kymo_text_slot))
             return 0;
+        p->text_left = p->len - sizeof(struct kymo_text_slot);
         take_text(p, 0);
         return 1;
     default:

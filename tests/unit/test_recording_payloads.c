@@ -129,7 +129,8 @@ static void texts_that_lead_outside_are_absent(void **state)
         int good;
     } texts[] = {
         {{96, 0, THERE}, 1},          {{95, 1, THERE}, 1},
-        {{0, 96, THERE}, 1},          {{UINT32_MAX, UINT16_MAX, 0}, 1}, /* not there anyway */
+        {{0, 48, THERE}, 1},          {{UINT32_MAX, UINT16_MAX, 0}, 1}, /* not there anyway */
+        {{48, 48, THERE}, 1},         {{0, 49, THERE}, 0},
         {{97, 0, THERE}, 0},          {{96, 1, THERE}, 0},
         {{0, 97, THERE}, 0},          {{UINT32_MAX, 1, THERE}, 0},
         {{90, UINT16_MAX, THERE}, 0},
@@ -147,6 +148,41 @@ static void texts_that_lead_outside_are_absent(void **state)
         else
             assert_int_equal(caught.image.text.flags, 0);
     }
+}
+
+/* They may lie over each other, which no program that we wrote makes: they become no more bytes
+ * than the payload has behind its image. */
+static void texts_are_together_no_longer_than_the_payload(void **state)
+{
+    (void)state;
+    uint64_t references, values;
+    want(8, sizeof wanted.image);
+    wanted.image.text = (struct kymo_text_slot){48, 46, THERE};
+    wanted.image.one = (struct kymo_text_slot){48, 3, THERE};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct kymo_text_slot slot = {50, (uint16_t)(i + 1), THERE};
+        wanted.image.cells[i].kind = KYMO_KIND_TEXT;
+        memcpy(&wanted.image.cells[i].value, &slot, sizeof slot);
+    }
+    struct caught caught = catch_payload(&references, &values);
+    assert_int_equal(caught.markers, 1);
+    assert_int_equal(values, 2); /* one byte was left, and two */
+    assert_int_equal(caught.image.cells[0].value != 0, 1);
+    assert_int_equal(caught.image.cells[1].value, 0);
+    assert_int_equal(caught.image.cells[2].value, 0);
+    /* Nor of a text alone, or of values. */
+    struct kymo_text_slot slot = {0, 16, THERE};
+    want(1, 16);
+    memcpy(&wanted.image, &slot, sizeof slot);
+    caught = catch_payload(&references, &values);
+    assert_int_equal(values, 1);
+    want(3, 16 + 8);
+    wanted.cells = 1;
+    slot.len = 9;
+    memcpy((char *)&wanted.image + 8, &slot, sizeof slot);
+    wanted.image.flag = KYMO_KIND_TEXT;
+    caught = catch_payload(&references, &values);
+    assert_int_equal(values, 1);
 }
 
 static void cells_share_no_byte_with_anything(void **state)
@@ -215,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(literals_get_the_numbers_of_the_reader),
         cmocka_unit_test(texts_that_lead_outside_are_absent),
+        cmocka_unit_test(texts_are_together_no_longer_than_the_payload),
         cmocka_unit_test(cells_share_no_byte_with_anything),
         cmocka_unit_test(a_payload_is_one_of_its_site),
     };
