@@ -327,7 +327,7 @@ typedef struct kymo_marker {
     uint32_t labels;   /* a set of labels, KYMO_NONE: none */
     uint32_t track;    /* string: where it is drawn instead of in its thread; 0 (""): there */
     uint32_t phase;    /* kymo_marker_phase */
-    uint32_t first_value, value_count; /* as many as its schema has fields; set by the profile */
+    uint32_t first_value, value_count; /* one for each field, or none; set by the profile */
 } kymo_marker;
 
 /* What a thread carries for a while: the request it works on, and the like. */

@@ -32,6 +32,7 @@ static kymo_err keep_half(kymo_ingest *in, const kymo_event_marker *e, const kym
         .maker = e->made_ns ? e->maker : e->thread,
         .process = kymo_profile_thread(in->profile, e->thread)->process,
         .first_value = (uint32_t)m->half_values.len,
+        .value_count = (uint32_t)m->values.len,
         .is_end = e->phase == KYMO_PHASE_END && !e->is_open,
     };
     if (m->half_values.len > KYMO_VALUES_MAX - m->values.len || m->halves.len >= KYMO_MARKERS_MAX)
@@ -47,7 +48,7 @@ static kymo_err keep_half(kymo_ingest *in, const kymo_event_marker *e, const kym
 static kymo_err add_row(kymo_ingest *in, const kymo_event_marker *e, const kymo_marker *row)
 {
     struct kymo_ingest_marks *m = &in->marks;
-    KYMO_TRY(kymo_profile_add_marker(in->profile, row, m->values.data));
+    KYMO_TRY(kymo_profile_add_marker(in->profile, row, m->values.len ? m->values.data : NULL));
     if (e->made_ns == 0)
         return KYMO_OK;
     size_t last = in->profile->markers.data[e->thread].rows.len - 1;
@@ -112,11 +113,17 @@ static int compare_halves(const void *a, const void *b)
 
 static kymo_err add_half(kymo_ingest *in, const struct kymo_ingest_half *half)
 {
-    /* None of them may have any values; then there is nothing to point into. */
-    const kymo_value *values = in->marks.half_values.data;
-    kymo_err err = kymo_profile_add_marker(in->profile, &half->row,
-                                           values ? values + half->first_value : NULL);
+    const kymo_value *values =
+        half->value_count ? in->marks.half_values.data + half->first_value : NULL;
+    kymo_err err = kymo_profile_add_marker(in->profile, &half->row, values);
     return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, err);
+}
+
+static kymo_value half_value(const struct kymo_ingest_marks *m, const struct kymo_ingest_half *half,
+                             uint32_t i)
+{
+    static const kymo_value none = {.kind = KYMO_VALUE_NONE};
+    return i < half->value_count ? m->half_values.data[half->first_value + i] : none;
 }
 
 /* What the end says of the interval counts; what it does not say is as it was at the beginning. */
@@ -126,9 +133,9 @@ static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
     struct kymo_ingest_marks *m = &in->marks;
     kymo_marker row = begin->row;
     const struct kymo_ingest_half *from = end->row.schema != KYMO_NONE ? end : begin;
-    uint32_t count = 0;
-    if (from->row.schema != KYMO_NONE)
-        count = kymo_profile_schema(in->profile, from->row.schema)->field_count;
+    uint32_t count = from->value_count;
+    if (begin->row.schema == from->row.schema && begin->value_count > count)
+        count = begin->value_count;
     row.phase = KYMO_MARKER_INTERVAL;
     row.end_ns = end->row.end_ns;
     row.schema = from->row.schema;
@@ -140,13 +147,13 @@ static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
         row.owner = end->row.owner;
     m->values.len = 0;
     for (uint32_t i = 0; i < count; i++) {
-        kymo_value value = m->half_values.data[from->first_value + i];
+        kymo_value value = half_value(m, from, i);
         if (value.kind == KYMO_VALUE_NONE && begin->row.schema == row.schema)
-            value = m->half_values.data[begin->first_value + i];
+            value = half_value(m, begin, i);
         KYMO_TRY(kymo_vec_push(&m->values, value));
     }
-    return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS,
-                                 kymo_profile_add_marker(in->profile, &row, m->values.data));
+    kymo_err err = kymo_profile_add_marker(in->profile, &row, count ? m->values.data : NULL);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, err);
 }
 
 /* Takes the beginning of an end out of those that are open; NULL: it has none. */

@@ -37,6 +37,7 @@ struct kymo_ingest_site {
     uint32_t type;   /* of the recording; KYMO_NONE: none */
     uint32_t schema; /* KYMO_NONE: its markers have no fields, or none of them came yet */
     uint32_t kind;   /* enum kymo_mark_site_kind */
+    uint32_t text;   /* of a format without arguments, a string; KYMO_NONE: not made yet */
     const char *format;
     uint64_t lost, capped, cut;
 };
@@ -48,7 +49,8 @@ struct kymo_ingest_half {
     uint64_t label_ns; /* when to look at the labels of its maker */
     uint32_t maker;    /* KYMO_NONE: not known */
     uint32_t process;
-    uint32_t first_value; /* in half_values; as many as its schema has fields */
+    uint32_t first_value; /* in half_values */
+    uint32_t value_count; /* as many as its schema has fields, or 0 */
     uint32_t is_end;
 };
 
@@ -107,7 +109,8 @@ struct kymo_ingest_marks {
 void kymo_ingest_marks_init(struct kymo_ingest_marks *marks);
 void kymo_ingest_marks_deinit(struct kymo_ingest_marks *marks);
 
-/* ingest_payload.c: the values of a marker, as many as its schema has fields, into marks.values. */
+/* ingest_payload.c: the values of a marker into marks.values: as many as its schema has fields, or
+ * none. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_read_payload(kymo_ingest *in, struct kymo_ingest_site *site,
                                   const kymo_event_marker *e);

@@ -18,6 +18,9 @@
 
 /* Room for the mark of a cut. */
 #define TEXT_MAX (KYMO_STRING_MAX - sizeof KYMO_TEXT_CUT)
+/* Bytes of a formatted text: about what a record can carry. A format may be long, and a row short.
+ */
+#define FORMATTED_MAX 4096u
 
 struct payload {
     const uint8_t *bytes;
@@ -302,13 +305,12 @@ static struct kymo_format_arg format_arg(const struct payload *p,
     return arg;
 }
 
-static kymo_err read_format(kymo_ingest *in, const struct kymo_ingest_site *site,
-                            const struct payload *p, uint32_t cells)
+static kymo_err format_text(kymo_ingest *in, const struct kymo_ingest_site *site,
+                            const struct payload *p, uint32_t cells, uint32_t *string)
 {
     struct kymo_format_arg args[KYMO_FORMAT_ARGS_MAX];
-    char text[KYMO_STRING_MAX];
+    char text[FORMATTED_MAX];
     int is_cut;
-    kymo_value value = {.kind = KYMO_VALUE_STRING};
     if (cells > p->len / sizeof(struct kymo_record_cell))
         cells = (uint32_t)(p->len / sizeof(struct kymo_record_cell));
     if (cells > KYMO_FORMAT_ARGS_MAX)
@@ -318,8 +320,21 @@ static kymo_err read_format(kymo_ingest *in, const struct kymo_ingest_site *site
         args[i] = format_arg(p, &cell);
     }
     size_t len =
-        kymo_mark_format(text, TEXT_MAX, site->format ? site->format : "", args, cells, &is_cut);
-    KYMO_TRY(add_text(in, text, len, is_cut, &value.as.string));
+        kymo_mark_format(text, sizeof text, site->format ? site->format : "", args, cells, &is_cut);
+    return add_text(in, text, len, is_cut, string);
+}
+
+static kymo_err read_format(kymo_ingest *in, struct kymo_ingest_site *site, const struct payload *p,
+                            uint32_t cells)
+{
+    kymo_value value = {.kind = KYMO_VALUE_STRING};
+    if (cells > 0) {
+        KYMO_TRY(format_text(in, site, p, cells, &value.as.string));
+    } else {
+        if (site->text == KYMO_NONE)
+            KYMO_TRY(format_text(in, site, p, 0, &site->text));
+        value.as.string = site->text;
+    }
     return kymo_vec_push(&in->marks.values, value);
 }
 
@@ -329,6 +344,8 @@ static kymo_err read_values(kymo_ingest *in, struct kymo_ingest_site *site, cons
 {
     struct kymo_ingest_marks *m = &in->marks;
     KYMO_TRY(read_cells(in, p, 0, cells));
+    if (m->cells.len == 0)
+        return KYMO_OK;
     if (site->schema == KYMO_NONE)
         KYMO_TRY(kymo_ingest_values_schema(in, site, m->cells.data, (uint32_t)m->cells.len,
                                            &site->schema));
@@ -357,7 +374,7 @@ kymo_err kymo_ingest_read_payload(kymo_ingest *in, struct kymo_ingest_site *site
     const struct payload p = {e->payload, e->payload ? e->payload_bytes : 0};
     in->marks.values.len = 0;
     if (site->type != KYMO_NONE)
-        return read_image(in, &p, site->type);
+        return p.len ? read_image(in, &p, site->type) : KYMO_OK;
     if (site->kind == KYMO_SITE_VALUES)
         return read_values(in, site, &p, e->cells);
     int is_format = site->kind == KYMO_SITE_FORMAT;

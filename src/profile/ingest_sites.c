@@ -58,8 +58,11 @@ kymo_err kymo_ingest_on_site(void *ctx, const kymo_event_site *e)
 {
     kymo_ingest *in = ctx;
     struct kymo_ingest_marks *m = &in->marks;
-    struct kymo_ingest_site site = {
-        .process = e->process, .type = KYMO_NONE, .schema = KYMO_NONE, .kind = e->kind};
+    struct kymo_ingest_site site = {.process = e->process,
+                                    .type = KYMO_NONE,
+                                    .schema = KYMO_NONE,
+                                    .text = KYMO_NONE,
+                                    .kind = e->kind};
     if (e->site != m->sites.len || e->process >= in->processes.len ||
         (e->type != KYMO_EVENT_NONE && e->type >= m->types.len) || e->kind > KYMO_SITE_VALUES ||
         !find_category(in, e->category, &site.category))

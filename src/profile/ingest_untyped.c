@@ -9,6 +9,9 @@
 #include "base/str.h"
 #include "kymo/marker_abi.h"
 
+/* Values of one marker. The macro takes 13; more are in a file that is made to be large. */
+#define EXPRESSIONS_MAX 32u
+
 kymo_err kymo_ingest_text_schema(kymo_ingest *in, uint32_t *schema)
 {
     kymo_schema_field field = {.format = KYMO_FORMAT_STRING, .flags = KYMO_FIELD_SEARCHABLE};
@@ -86,14 +89,14 @@ static uint16_t format_of_value(uint32_t kind)
 kymo_err kymo_ingest_values_schema(kymo_ingest *in, const struct kymo_ingest_site *site,
                                    const kymo_value *values, uint32_t count, uint32_t *schema)
 {
-    kymo_schema_field fields[KYMO_SCHEMA_FIELDS_MAX];
+    kymo_schema_field fields[EXPRESSIONS_MAX];
     kymo_schema s = {.size = sizeof s,
                      .name = site->name,
                      .show = KYMO_SHOW_CHART | KYMO_SHOW_TABLE,
                      .fields = fields};
     const char *text = site->format ? site->format : "";
     kymo_str label = {0};
-    s.field_count = count < KYMO_SCHEMA_FIELDS_MAX ? count : KYMO_SCHEMA_FIELDS_MAX;
+    s.field_count = count < EXPRESSIONS_MAX ? count : EXPRESSIONS_MAX;
     for (uint32_t i = 0; i < s.field_count; i++) {
         char key[KYMO_INGEST_KEY_MAX];
         text += strspn(text, ", ");

@@ -17,7 +17,7 @@ static int is_valid(const kymo_profile *p, const kymo_marker *m, const kymo_valu
         !is_id(m->stack, p->stack_frame.len) || !is_id(m->labels, p->label_sets.len) ||
         m->phase > KYMO_MARKER_UNBEGUN)
         return 0;
-    for (uint32_t i = 0; values && i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (!kymo_profile_has_value(p, &values[i]))
             return 0;
     return 1;
@@ -32,7 +32,8 @@ static int is_before(const kymo_marker *a, const kymo_marker *b)
 kymo_err kymo_profile_add_marker(kymo_profile *profile, const kymo_marker *marker,
                                  const kymo_value *values)
 {
-    uint32_t count = marker->schema < profile->schemas.len
+    /* Where all are absent none is kept: a type may have many fields, and markers little else. */
+    uint32_t count = values && marker->schema < profile->schemas.len
                          ? profile->schemas.data[marker->schema].field_count
                          : 0;
     kymo_marker row = *marker;
@@ -49,10 +50,8 @@ kymo_err kymo_profile_add_marker(kymo_profile *profile, const kymo_marker *marke
     row.value_count = count;
     KYMO_TRY(kymo_vec_reserve(&profile->values, count));
     KYMO_TRY(kymo_vec_push(&m->rows, row));
-    if (count > 0 && values)
+    if (count > 0)
         memcpy(profile->values.data + row.first_value, values, count * sizeof *values);
-    else if (count > 0)
-        memset(profile->values.data + row.first_value, 0, count * sizeof *values);
     profile->values.len += count;
     if (m->rows.len > 1)
         m->unsorted |= is_before(&row, &m->rows.data[m->rows.len - 2]);

@@ -89,8 +89,9 @@ static void walk_markers(const kymo_profile *profile, uint32_t thread)
         if (m->schema != KYMO_NONE)
             fields = kymo_profile_schema(profile, m->schema)->field_count;
         const kymo_value *values = kymo_profile_values(profile, m->first_value, m->value_count);
-        require(m->value_count == fields && (values != NULL || fields == 0));
-        for (uint32_t v = 0; v < fields; v++)
+        require((m->value_count == fields || m->value_count == 0) &&
+                (values != NULL || m->value_count == 0));
+        for (uint32_t v = 0; v < m->value_count; v++)
             walk_value(profile, &values[v]);
     }
     if (sample_labels)

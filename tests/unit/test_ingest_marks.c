@@ -173,8 +173,8 @@ static void what_is_absent_or_outside_is_no_value(void **state)
     image.cells[0] = (struct kymo_text_slot){sizeof image - 20, UINT16_MAX, KYMO_TEXT_IS_THERE};
     send(marker, e);
     finish();
-    for (uint32_t i = 0; i < ALL; i++)
-        assert_int_equal(values_of(marker_of(0, 0))[i].kind, KYMO_VALUE_NONE);
+    assert_int_equal(marker_of(0, 0)->schema, marker_of(0, 1)->schema);
+    assert_int_equal(marker_of(0, 0)->value_count, 0);
     for (size_t i = 1; i < 3; i++) {
         const kymo_value *v = values_of(marker_of(0, i)) - 1;
         static const uint32_t absent[] = {KYMO_KIND_LITERAL, KYMO_KIND_STR,     KYMO_KIND_TEXT,
@@ -187,6 +187,58 @@ static void what_is_absent_or_outside_is_no_value(void **state)
     }
     /* Of the cells, the one that lies in the payload. */
     assert_int_equal(values_of(marker_of(0, 2))[KYMO_KIND_CELLS - 1].as.list.count, 1);
+}
+
+/* A file of markers that have none of many fields is small; so is what becomes of it. */
+static void markers_without_values_cost_none(void **state)
+{
+    (void)state;
+    kymo_event_marker_field fields[KYMO_SCHEMA_FIELDS_MAX];
+    char keys[KYMO_SCHEMA_FIELDS_MAX][8];
+    for (uint32_t i = 0; i < KYMO_SCHEMA_FIELDS_MAX; i++) {
+        snprintf(keys[i], sizeof keys[i], "k%u", i);
+        fields[i] = (kymo_event_marker_field){.key = keys[i], .kind = KYMO_KIND_U8};
+    }
+    add_type(0, "Wide", fields, KYMO_SCHEMA_FIELDS_MAX, KYMO_SCHEMA_FIELDS_MAX);
+    add_site(0, 0, KYMO_SITE_MARKER, "wide", NULL);
+    add_site(1, KYMO_EVENT_NONE, KYMO_SITE_VALUES, "values", "a");
+    struct kymo_record_cell cells[KYMO_SCHEMA_FIELDS_MAX] = {{.kind = KYMO_KIND_U64}};
+    kymo_event_marker e = plain(2, 1, KYMO_PHASE_INSTANT, 1);
+    e.cells = KYMO_SCHEMA_FIELDS_MAX;
+    e.payload = (const uint8_t *)cells;
+    e.payload_bytes = sizeof cells;
+    send(marker, e);
+    for (uint32_t i = 0; i < 1000; i++) {
+        send(marker, plain(0, 0, KYMO_PHASE_INSTANT, i));
+        e = plain(1, 0, i % 2 ? KYMO_PHASE_END : KYMO_PHASE_BEGIN, i);
+        e.id = i / 2 + 1;
+        send(marker, e);
+        send(marker, plain(2, 1, KYMO_PHASE_INSTANT, 1 + i));
+    }
+    finish();
+    assert_int_equal(kymo_profile_markers(profile, 0).count, 1000);
+    assert_int_equal(kymo_profile_markers(profile, 1).count, 500);
+    assert_string_equal(text_of(kymo_profile_schema(profile, marker_of(0, 0)->schema)->name),
+                        "Wide");
+    assert_in_range(kymo_profile_count(profile, KYMO_TABLE_VALUES), 1, 32);
+}
+
+/* A row of a format may be short; its text is not longer than a record is. */
+static void formatted_text_is_cut(void **state)
+{
+    (void)state;
+    char format[KYMO_STRING_MAX];
+    memset(format, 'x', sizeof format);
+    memcpy(format + sizeof format - 3, "%d", 3);
+    add_site(0, KYMO_EVENT_NONE, KYMO_SITE_FORMAT, "long", format);
+    kymo_event_marker e = plain(0, 0, KYMO_PHASE_INSTANT, 1);
+    send(marker, e);
+    e.time_ns = 2;
+    send(marker, e);
+    finish();
+    size_t len = strlen(value_text(values_of(marker_of(0, 0))));
+    assert_in_range(len, 4000, 4100);
+    assert_int_equal(values_of(marker_of(0, 0))->as.string, values_of(marker_of(0, 1))->as.string);
 }
 
 static void texts_are_valid_utf8(void **state)
@@ -626,6 +678,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_kind_is_read, begin, end),
         cmocka_unit_test_setup_teardown(what_is_absent_or_outside_is_no_value, begin, end),
+        cmocka_unit_test_setup_teardown(markers_without_values_cost_none, begin, end),
+        cmocka_unit_test_setup_teardown(formatted_text_is_cut, begin, end),
         cmocka_unit_test_setup_teardown(texts_are_valid_utf8, begin, end),
         cmocka_unit_test_setup_teardown(formats_and_values_of_cells, begin, end),
         cmocka_unit_test_setup_teardown(payloads_of_any_bytes_are_read_within_bounds, begin, end),
