@@ -20,16 +20,16 @@ static kymo_err write_all(kymo_firefox *w)
     KYMO_TRY(kymo_firefox_number_tracks(w));
     kymo_encoder_range(w->p, &w->start_ns, &w->end_ns);
     kymo_json_begin_object(w->json);
-    kymo_firefox_meta(w);
-    kymo_firefox_libs(w);
-    KYMO_TRY(kymo_firefox_counters(w));
-    KYMO_TRY(kymo_firefox_shared(w));
+    kymo_firefox_put_meta(w);
+    kymo_firefox_put_libs(w);
+    KYMO_TRY(kymo_firefox_put_counters(w));
+    KYMO_TRY(kymo_firefox_put_shared(w));
     kymo_json_key(w->json, "threads");
     kymo_json_begin_array(w->json);
     for (size_t i = 0; i < w->p->thread_order.len; i++)
-        KYMO_TRY(kymo_firefox_thread(w, w->p->thread_order.data[i]));
+        KYMO_TRY(kymo_firefox_put_thread(w, w->p->thread_order.data[i]));
     for (uint32_t i = 0; i < w->marks.tracks.len; i++)
-        KYMO_TRY(kymo_firefox_track_thread(w, i));
+        KYMO_TRY(kymo_firefox_put_track_thread(w, i));
     kymo_json_end_array(w->json);
     kymo_json_end_object(w->json);
     return kymo_json_finish(w->json);

@@ -4,7 +4,8 @@
  *
  * Layer:    encode; above profile
  * Flow:     firefox_numbers.c, firefox_fields.c, firefox_tracks.c -> [firefox] ->
- *           firefox_meta.c (firefox_schemas.c, firefox_extra.c), firefox_libs.c, firefox_shared.c,
+ *           firefox_meta.c (firefox_categories.c, firefox_schemas.c,
+ *           firefox_extra.c), firefox_libs.c, firefox_shared.c,
  *           firefox_threads.c -> firefox_samples.c, firefox_markers.c; firefox_counters.c
  * Threads:  one owner at a time
  * Memory:   owned by firefox.c
@@ -65,23 +66,23 @@ kymo_err kymo_firefox_number(kymo_firefox *w);
 /* Each writes one key of the profile and its value. Errors of JSON stay in w->json; what returns
  * one can be stopped on the way, too. */
 /* firefox_meta.c */
-void kymo_firefox_meta(kymo_firefox *w);
+void kymo_firefox_put_meta(kymo_firefox *w);
 /* firefox_extra.c */
-void kymo_firefox_extra(kymo_firefox *w);
+void kymo_firefox_put_extra(kymo_firefox *w);
 /* firefox_libs.c */
-void kymo_firefox_libs(kymo_firefox *w);
+void kymo_firefox_put_libs(kymo_firefox *w);
 /* firefox_shared.c */
 KYMO_NODISCARD
-kymo_err kymo_firefox_shared(kymo_firefox *w);
+kymo_err kymo_firefox_put_shared(kymo_firefox *w);
 
 /* firefox_threads.c: an element of "threads"; the track is one of w->marks.tracks. */
 KYMO_NODISCARD
-kymo_err kymo_firefox_thread(kymo_firefox *w, uint32_t thread);
+kymo_err kymo_firefox_put_thread(kymo_firefox *w, uint32_t thread);
 KYMO_NODISCARD
-kymo_err kymo_firefox_track_thread(kymo_firefox *w, uint32_t track);
+kymo_err kymo_firefox_put_track_thread(kymo_firefox *w, uint32_t track);
 void kymo_firefox_key_pid(kymo_firefox *w, uint32_t process);
 /* firefox_samples.c: the key of a thread. */
 KYMO_NODISCARD
-kymo_err kymo_firefox_samples(kymo_firefox *w, uint32_t thread);
+kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread);
 
 #endif

@@ -142,7 +142,7 @@ static kymo_err put_counters(kymo_firefox *w, uint32_t count, const uint32_t *ma
     return w->json->err;
 }
 
-kymo_err kymo_firefox_counters(kymo_firefox *w)
+kymo_err kymo_firefox_put_counters(kymo_firefox *w)
 {
     uint32_t count = kymo_profile_count(w->p, KYMO_TABLE_COUNTERS);
     if (count == 0)

@@ -15,7 +15,7 @@ enum {
     /* More in one thread make the viewer slow. */
     MANY_MARKERS = 300000,
     /* More entries than anybody reads. */
-    LOSSES_MAX = 100,
+    ENTRIES_MAX = 100,
 };
 
 static void begin_entry(kymo_json *j, const char *label, const char *format)
@@ -102,15 +102,56 @@ static void losses_entries(kymo_firefox *w, const kymo_marker_losses *losses)
     }
 }
 
-static void many_markers_entry(kymo_firefox *w, uint32_t thread, size_t count)
+static void many_markers_entry(kymo_firefox *w, const char *name, int32_t tid, size_t count)
 {
-    const kymo_thread *t = &w->p->threads.data[thread];
     kymo_str text = {0};
-    kymo_str_printf(&text, "%s (%" PRIi32 ") has %zu: the viewer may be slow", t->name, t->tid,
-                    count);
+    if (count <= MANY_MARKERS)
+        return;
+    kymo_str_printf(&text, "%s (%" PRIi32 ") has %zu: the viewer may be slow", name, tid, count);
     text_entry(w->json, "Very many markers", kymo_str_cstr(&text));
     note_failure(w->json, &text);
     kymo_str_deinit(&text);
+}
+
+/* What is drawn in each thread, labels of samples included, and on each track. */
+static void many_markers_entries(kymo_firefox *w)
+{
+    for (uint32_t i = 0; i < w->p->threads.len; i++) {
+        const kymo_thread *t = &w->p->threads.data[i];
+        size_t count;
+        kymo_err err = kymo_firefox_count_thread_markers(w, i, &count);
+        if (err != KYMO_OK && w->json->err == KYMO_OK)
+            w->json->err = err;
+        many_markers_entry(w, t->name, t->tid, count);
+    }
+    for (size_t i = 0; i < w->marks.tracks.len; i++) {
+        const kymo_firefox_track *track = &w->marks.tracks.data[i];
+        const kymo_firefox_tracked *first = &w->marks.tracked.data[track->first];
+        many_markers_entry(w, kymo_profile_string(w->p, first->track),
+                           w->p->processes.data[first->process].pid, track->count);
+    }
+}
+
+/* A graph needs numbers: one value that is none takes it away from all. */
+static void missing_graphs_entries(kymo_firefox *w)
+{
+    unsigned entries = 0;
+    for (uint32_t id = 0; id < w->marks.schema_count; id++) {
+        const kymo_schema *schema = kymo_profile_schema(w->p, id);
+        for (uint32_t i = 0; i < schema->graph_count && entries < ENTRIES_MAX; i++) {
+            kymo_str text = {0};
+            uint32_t key = schema->graphs[i].key;
+            if (kymo_firefox_is_number(schema, kymo_firefox_fields_of(&w->marks, id), key))
+                continue;
+            kymo_str_printf(&text, "%s.%s: not all of its values are numbers that are exact here",
+                            kymo_profile_string(w->p, schema->name),
+                            kymo_profile_string(w->p, key));
+            text_entry(w->json, "Graph not drawn", kymo_str_cstr(&text));
+            note_failure(w->json, &text);
+            kymo_str_deinit(&text);
+            entries++;
+        }
+    }
 }
 
 static void write_markers(kymo_firefox *w)
@@ -118,21 +159,18 @@ static void write_markers(kymo_firefox *w)
     kymo_json *j = w->json;
     uint32_t losses = kymo_profile_count(w->p, KYMO_TABLE_MARKER_LOSSES);
     uint32_t markers = kymo_profile_count(w->p, KYMO_TABLE_MARKERS);
-    if (markers == 0 && losses == 0)
+    if (markers == 0 && losses == 0 && !w->marks.has_sample_labels)
         return;
     begin_section(j, "Markers");
     count_entry(j, "Markers", markers);
-    for (uint32_t i = 0; i < losses && i < LOSSES_MAX; i++)
+    for (uint32_t i = 0; i < losses && i < ENTRIES_MAX; i++)
         losses_entries(w, kymo_profile_marker_losses(w->p, i));
-    for (uint32_t i = 0; i < w->p->threads.len; i++) {
-        size_t count = kymo_profile_markers(w->p, i).count;
-        if (count > MANY_MARKERS)
-            many_markers_entry(w, i, count);
-    }
+    missing_graphs_entries(w);
+    many_markers_entries(w);
     end_section(j);
 }
 
-void kymo_firefox_extra(kymo_firefox *w)
+void kymo_firefox_put_extra(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     const kymo_meta *meta = &w->p->meta;

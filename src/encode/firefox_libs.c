@@ -34,7 +34,7 @@ static void write_code_id(kymo_json *j, const kymo_module *m)
     kymo_json_string(j, text, 2 * (size_t)m->build_id_len);
 }
 
-void kymo_firefox_libs(kymo_firefox *w)
+void kymo_firefox_put_libs(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     char id[33];

@@ -36,7 +36,7 @@ struct row {
 struct table {
     KYMO_VEC(struct row) rows;
     KYMO_VEC(struct label_run) runs;
-    uint64_t begin_ns; /* of the thread */
+    uint64_t begin_ns; /* of the thread; of a track, its process */
     int has_unfinished;
 };
 
@@ -231,31 +231,37 @@ static void put_fields(kymo_firefox *w, const kymo_marker *m, const kymo_schema 
     for (uint32_t i = 0; values && i < m->value_count; i++) {
         if (values[i].kind == KYMO_VALUE_NONE)
             continue;
-        kymo_firefox_put_key(w->json, w->p, schema->fields[i].key);
+        kymo_firefox_put_key(w->json, w->p, schema, schema->fields[i].key);
         kymo_json_string_was_key(w->json);
         put_value(w, &schema->fields[i], &fields[i], &values[i]);
     }
 }
 
+static void put_extra_key(kymo_firefox *w, const kymo_schema *schema, const char *base)
+{
+    kymo_firefox_put_extra_key(w->json, w->p, schema, base);
+    kymo_json_string_was_key(w->json);
+}
+
 static void put_extras(kymo_firefox *w, const kymo_marker *m, const kymo_schema *schema)
 {
     kymo_json *j = w->json;
-    char key[KYMO_FIREFOX_KEY_MAX];
     const kymo_marker_category *category = kymo_profile_marker_category(w->p, m->category);
-    if (category && category->parent != KYMO_NONE)
-        kymo_json_key_cstr(j, kymo_firefox_extra_key(w->p, schema, "subcategory", key),
-                           kymo_profile_string(w->p, category->name));
+    if (category && category->parent != KYMO_NONE) {
+        put_extra_key(w, schema, "subcategory");
+        kymo_json_cstr(j, kymo_profile_string(w->p, category->name));
+    }
     if (m->owner) {
         uint32_t flags = w->marks.schemas[schema ? m->schema : w->marks.schema_count].flags;
         kymo_value owner = {.kind = KYMO_VALUE_U64, .as.u64 = m->owner};
-        kymo_json_key(j, kymo_firefox_extra_key(w->p, schema, "owner", key));
+        put_extra_key(w, schema, "owner");
         if (flags & KYMO_FIREFOX_OWNER_IS_TEXT)
             put_text(w, &owner, KYMO_FORMAT_STRING);
         else
             kymo_json_u64(j, m->owner);
     }
     if (m->labels != KYMO_NONE) {
-        kymo_json_key(j, kymo_firefox_extra_key(w->p, schema, "labels", key));
+        put_extra_key(w, schema, "labels");
         kymo_firefox_put_labels(j, w->p, m->labels);
     }
     if (m->stack != KYMO_NONE) {
@@ -378,7 +384,19 @@ static void deinit_table(struct table *t)
     kymo_vec_deinit(&t->runs);
 }
 
-kymo_err kymo_firefox_thread_markers(kymo_firefox *w, uint32_t thread)
+kymo_err kymo_firefox_count_thread_markers(const kymo_firefox *w, uint32_t thread, size_t *count)
+{
+    struct table t = {0};
+    kymo_markers markers = kymo_profile_markers(w->p, thread);
+    kymo_err err = add_label_runs(w, thread, &t);
+    *count = t.rows.len;
+    for (size_t i = 0; i < markers.count; i++)
+        *count += markers.rows[i].track == 0;
+    deinit_table(&t);
+    return err;
+}
+
+kymo_err kymo_firefox_put_thread_markers(kymo_firefox *w, uint32_t thread)
 {
     struct table t = {.begin_ns = w->p->threads.data[thread].start_ns};
     kymo_markers markers = kymo_profile_markers(w->p, thread);
@@ -392,9 +410,10 @@ kymo_err kymo_firefox_thread_markers(kymo_firefox *w, uint32_t thread)
     return err;
 }
 
-kymo_err kymo_firefox_track_markers(kymo_firefox *w, const kymo_firefox_track *track)
+kymo_err kymo_firefox_put_track_markers(kymo_firefox *w, const kymo_firefox_track *track)
 {
-    struct table t = {0};
+    uint32_t process = w->marks.tracked.data[track->first].process;
+    struct table t = {.begin_ns = w->p->processes.data[process].start_ns};
     kymo_err err = KYMO_OK;
     for (size_t i = 0; err == KYMO_OK && i < track->count; i++) {
         const kymo_firefox_tracked *row = &w->marks.tracked.data[track->first + i];

@@ -3,8 +3,8 @@
  * firefox_marks.h - markers, counters and labels on their way into the Firefox format.
  *
  * Layer:    encode; above profile
- * Flow:     firefox_fields.c, firefox_tracks.c -> [firefox_marks] -> firefox_schemas.c,
- *           firefox_markers.c, firefox_counters.c
+ * Flow:     firefox_fields.c, firefox_tracks.c -> [firefox_marks] -> firefox_categories.c,
+ *           firefox_schemas.c, firefox_markers.c, firefox_counters.c
  * Threads:  one owner at a time
  * Memory:   owned by kymo_firefox; a few words per field, flow and marker on a track, and while a
  *           thread is written, five words for each of its markers
@@ -112,7 +112,7 @@ int kymo_firefox_next_column(const char **columns, kymo_firefox_column *out);
 /* The cell of a list, which is the value itself if that is no list. */
 uint32_t kymo_firefox_cells(const kymo_profile *profile, const kymo_value *value,
                             const kymo_value **cells);
-/* "key=value key=value" */
+/* "key=value key=value"; in quotes, with backslashes, where it could be read in two ways. */
 void kymo_firefox_put_labels(kymo_json *json, const kymo_profile *profile, uint32_t labels);
 
 /* firefox_fields.c: fills in what is above but categories and tracks; the flow's string. */
@@ -123,35 +123,43 @@ uint32_t kymo_firefox_flow_string(const kymo_firefox_marks *marks, uint64_t flow
 /* The last strings of the file. */
 void kymo_firefox_put_flows(struct kymo_firefox *w);
 
-/* firefox_schemas.c: the values of "categories" and "markerSchema". Numbering comes first. */
+/* firefox_categories.c: the value of "categories", which are numbered before. */
 KYMO_NODISCARD
 kymo_err kymo_firefox_number_categories(struct kymo_firefox *w);
-void kymo_firefox_categories(struct kymo_firefox *w);
-void kymo_firefox_schemas(struct kymo_firefox *w);
-/* The key of a field in the payload: never one that means something to the viewer. */
-void kymo_firefox_put_key(kymo_json *json, const kymo_profile *profile, uint32_t key);
-/* The same of a field that the schema (NULL: none) does not have: base, or base with underscores.
- */
-#define KYMO_FIREFOX_KEY_MAX 24
-const char *kymo_firefox_extra_key(const kymo_profile *profile, const kymo_schema *schema,
-                                   const char *base, char out[KYMO_FIREFOX_KEY_MAX]);
-/* A name that the viewer has no rules of its own for; another one, that no schema has. */
-void kymo_firefox_put_type(kymo_json *json, const kymo_profile *profile, uint32_t name);
+void kymo_firefox_put_categories(struct kymo_firefox *w);
 /* What a colour is called where graphs and counters have it. */
 const char *kymo_firefox_graph_color(uint32_t color);
+
+/* firefox_schemas.c: the value of "markerSchema". */
+void kymo_firefox_put_schemas(struct kymo_firefox *w);
+/* The key of a field in the payload: never one that means something to the viewer. */
+void kymo_firefox_put_key(kymo_json *json, const kymo_profile *profile, const kymo_schema *schema,
+                          uint32_t key);
+/* The same of a field that the schema (NULL: none) does not have: base, or base with underscores.
+ */
+void kymo_firefox_put_extra_key(kymo_json *json, const kymo_profile *profile,
+                                const kymo_schema *schema, const char *base);
+/* Whether the field of this key is written as numbers, which a graph needs. */
+int kymo_firefox_is_number(const kymo_schema *schema, const kymo_firefox_field *fields,
+                           uint32_t key);
+/* A name that the viewer has no rules of its own for; another one, that no schema has. */
+void kymo_firefox_put_type(kymo_json *json, const kymo_profile *profile, uint32_t name);
 
 /* firefox_tracks.c */
 KYMO_NODISCARD
 kymo_err kymo_firefox_number_tracks(struct kymo_firefox *w);
 
-/* firefox_markers.c: the key "markers" of a thread, and of a track. */
+/* firefox_markers.c: the key "markers" of a thread, and of a track; how many there are. */
 KYMO_NODISCARD
-kymo_err kymo_firefox_thread_markers(struct kymo_firefox *w, uint32_t thread);
+kymo_err kymo_firefox_count_thread_markers(const struct kymo_firefox *w, uint32_t thread,
+                                           size_t *count);
 KYMO_NODISCARD
-kymo_err kymo_firefox_track_markers(struct kymo_firefox *w, const kymo_firefox_track *track);
+kymo_err kymo_firefox_put_thread_markers(struct kymo_firefox *w, uint32_t thread);
+KYMO_NODISCARD
+kymo_err kymo_firefox_put_track_markers(struct kymo_firefox *w, const kymo_firefox_track *track);
 
 /* firefox_counters.c: the key "counters", if there are any. */
 KYMO_NODISCARD
-kymo_err kymo_firefox_counters(struct kymo_firefox *w);
+kymo_err kymo_firefox_put_counters(struct kymo_firefox *w);
 
 #endif

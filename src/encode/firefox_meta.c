@@ -127,7 +127,7 @@ static void write_sample_units(kymo_json *j)
     kymo_json_end_object(j);
 }
 
-void kymo_firefox_meta(kymo_firefox *w)
+void kymo_firefox_put_meta(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     const kymo_meta *meta = &w->p->meta;
@@ -157,9 +157,9 @@ void kymo_firefox_meta(kymo_firefox *w)
     write_arguments(j, meta);
     write_system(j, meta);
     write_sample_units(j);
-    kymo_firefox_categories(w);
-    kymo_firefox_schemas(w);
+    kymo_firefox_put_categories(w);
+    kymo_firefox_put_schemas(w);
     write_visible_threads(w);
-    kymo_firefox_extra(w);
+    kymo_firefox_put_extra(w);
     kymo_json_end_object(j);
 }

@@ -73,7 +73,7 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     return 1;
 }
 
-kymo_err kymo_firefox_samples(kymo_firefox *w, uint32_t thread)
+kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
 {
     kymo_json *j = w->json;
     const kymo_sample_columns *s = &w->p->samples.data[thread];

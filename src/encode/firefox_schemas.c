@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_schemas.c - the categories, and what the viewer knows of each type of markers.
+ * firefox_schemas.c - what the viewer knows of each type of markers.
  *
  * The viewer has rules of its own for some names of types, for some keys of a payload, and for
  * labels that name a key which the type does not have. A program's names are kept away from them:
- * such a type is called "NAME (program)", such a key has an underscore behind it, such a label is
+ * such a type is called "NAME (program)", such a key has underscores behind it, such a label is
  * left out.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "encode/firefox.h"
@@ -17,161 +16,6 @@ static const char *const format_names[KYMO_FORMAT_COUNT] = {[KYMO_FORMAT_NONE] =
                                                             KYMO_MARK_FORMATS(X)
 #undef X
 };
-
-/* ---- categories ---- */
-
-/* In the order of kymo_category, without AUTO. The viewer's default is the first grey one. */
-static const struct {
-    const char *name;
-    const char *color;
-} code_categories[KYMO_CATEGORY_COUNT - 1] = {
-    [KYMO_CATEGORY_OTHER - 1] = {"Other", "grey"},
-    [KYMO_CATEGORY_PROGRAM - 1] = {"Program", "green"},
-    [KYMO_CATEGORY_LIBRARY - 1] = {"Library", "blue"},
-    [KYMO_CATEGORY_LIBC - 1] = {"C library", "lightblue"},
-    [KYMO_CATEGORY_GENERATED - 1] = {"Generated code", "purple"},
-    [KYMO_CATEGORY_KERNEL - 1] = {"Kernel", "orange"},
-    [KYMO_CATEGORY_WAITING - 1] = {"Waiting", "transparent"}, /* drawn as idle */
-    [KYMO_CATEGORY_JIT - 1] = {"JIT", "yellow"},
-};
-
-/* Categories have two colours less than the rest of the API. */
-static const char *category_color(uint32_t color)
-{
-    static const char *const names[KYMO_COLOR_COUNT] = {
-#define X(name, text) [KYMO_COLOR_##name] = text,
-        KYMO_MARK_COLORS(X)
-#undef X
-    };
-    return color == KYMO_COLOR_INK    ? "darkgrey"
-           : color == KYMO_COLOR_TEAL ? "lightblue"
-           : color < KYMO_COLOR_COUNT ? names[color]
-                                      : "grey";
-}
-
-const char *kymo_firefox_graph_color(uint32_t color)
-{
-    switch (color) {
-    case KYMO_COLOR_TRANSPARENT:
-    case KYMO_COLOR_DARKGREY:
-        return "grey";
-    case KYMO_COLOR_LIGHTBLUE:
-        return "blue";
-    case KYMO_COLOR_BROWN:
-        return "orange";
-    case KYMO_COLOR_LIGHTRED:
-        return "red";
-    case KYMO_COLOR_INK:
-        return "ink";
-    case KYMO_COLOR_TEAL:
-        return "teal";
-    default:
-        return category_color(color);
-    }
-}
-
-/* "Other" of a program is the "Other" of code: one name, one category. */
-static uint32_t code_category(const char *name)
-{
-    for (uint32_t i = 0; i < KYMO_ARRAY_LEN(code_categories); i++)
-        if (strcmp(code_categories[i].name, name) == 0)
-            return i;
-    return KYMO_NONE;
-}
-
-kymo_err kymo_firefox_number_categories(kymo_firefox *w)
-{
-    uint32_t count = kymo_profile_count(w->p, KYMO_TABLE_MARKER_CATEGORIES);
-    uint32_t next = KYMO_ARRAY_LEN(code_categories);
-    w->marks.category_of = calloc((size_t)count + 1, sizeof *w->marks.category_of);
-    if (!w->marks.category_of)
-        return KYMO_E_NOMEM;
-    for (uint32_t i = 0; i < count; i++) {
-        const kymo_marker_category *c = kymo_profile_marker_category(w->p, i);
-        if (c->parent != KYMO_NONE)
-            continue;
-        uint32_t same = code_category(kymo_profile_string(w->p, c->name));
-        w->marks.category_of[i] = same != KYMO_NONE ? same : next++;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const kymo_marker_category *c = kymo_profile_marker_category(w->p, i);
-        if (c->parent != KYMO_NONE)
-            w->marks.category_of[i] = w->marks.category_of[c->parent];
-    }
-    return KYMO_OK;
-}
-
-/* A part knows its whole, so the parts of all wholes are sorted by it once. */
-struct part {
-    uint32_t category; /* of the file */
-    uint32_t name;
-};
-
-static int compare_categories(const void *a, const void *b)
-{
-    const struct part *x = a;
-    const struct part *y = b;
-    return (x->category > y->category) - (x->category < y->category);
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-    const struct part *x = a;
-    const struct part *y = b;
-    int categories = compare_categories(a, b);
-    return categories ? categories : (x->name > y->name) - (x->name < y->name);
-}
-
-static void put_category(kymo_firefox *w, uint32_t number, const char *name, const char *color,
-                         const struct part *parts, size_t part_count)
-{
-    kymo_json *j = w->json;
-    kymo_json_begin_object(j);
-    kymo_json_key_cstr(j, "name", name);
-    kymo_json_key_cstr(j, "color", color);
-    kymo_json_key(j, "subcategories");
-    kymo_json_begin_array(j);
-    kymo_json_cstr(j, "Other");
-    const struct part *p = part_count ? bsearch(&(struct part){number, 0}, parts, part_count,
-                                                sizeof *parts, compare_categories)
-                                      : NULL;
-    while (p && p > parts && p[-1].category == number)
-        p--;
-    for (; p && p < parts + part_count && p->category == number; p++)
-        kymo_json_cstr(j, kymo_profile_string(w->p, p->name));
-    kymo_json_end_array(j);
-    kymo_json_end_object(j);
-}
-
-void kymo_firefox_categories(kymo_firefox *w)
-{
-    uint32_t count = kymo_profile_count(w->p, KYMO_TABLE_MARKER_CATEGORIES);
-    struct part *parts = malloc(((size_t)count + 1) * sizeof *parts);
-    size_t part_count = 0;
-    if (!parts) {
-        w->json->err = KYMO_E_NOMEM;
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const kymo_marker_category *c = kymo_profile_marker_category(w->p, i);
-        if (c->parent != KYMO_NONE)
-            parts[part_count++] = (struct part){w->marks.category_of[i], c->name};
-    }
-    qsort(parts, part_count, sizeof *parts, compare_parts);
-    kymo_json_key(w->json, "categories");
-    kymo_json_begin_array(w->json);
-    for (uint32_t i = 0; i < KYMO_ARRAY_LEN(code_categories); i++)
-        put_category(w, i, code_categories[i].name, code_categories[i].color, parts, part_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const kymo_marker_category *c = kymo_profile_marker_category(w->p, i);
-        uint32_t number = w->marks.category_of[i];
-        if (c->parent == KYMO_NONE && number >= KYMO_ARRAY_LEN(code_categories))
-            put_category(w, number, kymo_profile_string(w->p, c->name), category_color(c->color),
-                         parts, part_count);
-    }
-    kymo_json_end_array(w->json);
-    free(parts);
-}
 
 /* ---- names and keys that mean something to the viewer ---- */
 
@@ -189,37 +33,59 @@ static int is_taken_key(const char *key, size_t len)
     return is_one_of(keys, KYMO_ARRAY_LEN(keys), key, len);
 }
 
-void kymo_firefox_put_key(kymo_json *json, const kymo_profile *profile, uint32_t key)
-{
-    const char *text = kymo_profile_string(profile, key);
-    size_t len = kymo_profile_string_len(profile, key);
-    kymo_json_string_begin(json);
-    kymo_json_string_part(json, text, len);
-    if (is_taken_key(text, len))
-        kymo_json_string_part(json, "_", 1);
-    kymo_json_string_end(json);
-}
-
-static int has_key(const kymo_profile *p, const kymo_schema *schema, const char *key, size_t len)
+/* Whether the schema has this key with so many underscores behind it. */
+static int has_key(const kymo_profile *p, const kymo_schema *schema, const char *key, size_t len,
+                   size_t underscores)
 {
     for (uint32_t i = 0; schema && i < schema->field_count; i++) {
         const char *text = kymo_profile_string(p, schema->fields[i].key);
-        if (strlen(text) == len && memcmp(text, key, len) == 0)
+        if (strlen(text) == len + underscores && memcmp(text, key, len) == 0 &&
+            strspn(text + len, "_") == underscores)
             return 1;
     }
     return 0;
 }
 
-const char *kymo_firefox_extra_key(const kymo_profile *profile, const kymo_schema *schema,
-                                   const char *base, char out[KYMO_FIREFOX_KEY_MAX])
+/* How many make a key of it that the schema does not have. */
+static size_t free_underscores(const kymo_profile *p, const kymo_schema *schema, const char *key,
+                               size_t len, size_t least)
 {
-    size_t len = strlen(base);
-    memcpy(out, base, len + 1);
-    while (len + 1 < KYMO_FIREFOX_KEY_MAX && has_key(profile, schema, out, len)) {
-        out[len++] = '_';
-        out[len] = '\0';
-    }
-    return out;
+    while (has_key(p, schema, key, len, least))
+        least++;
+    return least;
+}
+
+static void put_underscores(kymo_json *json, size_t count)
+{
+    for (; count > 0; count--)
+        kymo_json_string_part(json, "_", 1);
+}
+
+/* A key of a field, as a part of a string. */
+static void put_key_part(kymo_json *json, const kymo_profile *p, const kymo_schema *schema,
+                         const char *key, size_t len)
+{
+    kymo_json_string_part(json, key, len);
+    if (is_taken_key(key, len))
+        put_underscores(json, free_underscores(p, schema, key, len, 1));
+}
+
+void kymo_firefox_put_key(kymo_json *json, const kymo_profile *profile, const kymo_schema *schema,
+                          uint32_t key)
+{
+    kymo_json_string_begin(json);
+    put_key_part(json, profile, schema, kymo_profile_string(profile, key),
+                 kymo_profile_string_len(profile, key));
+    kymo_json_string_end(json);
+}
+
+void kymo_firefox_put_extra_key(kymo_json *json, const kymo_profile *profile,
+                                const kymo_schema *schema, const char *base)
+{
+    kymo_json_string_begin(json);
+    kymo_json_string_part(json, base, strlen(base));
+    put_underscores(json, free_underscores(profile, schema, base, strlen(base), 0));
+    kymo_json_string_end(json);
 }
 
 void kymo_firefox_put_type(kymo_json *json, const kymo_profile *profile, uint32_t name)
@@ -271,14 +137,13 @@ static void put_label(kymo_firefox *w, const kymo_schema *schema, const char *na
     if (*text == '\0')
         return;
     for (const char *key = text; (key = next_key(key, &len)); key += len)
-        if (!has_key(w->p, schema, key, len))
+        if (!has_key(w->p, schema, key, len, 0))
             return;
     kymo_json_key(j, name);
     kymo_json_string_begin(j);
     for (const char *key; (key = next_key(text, &len)); text = key + len) {
-        kymo_json_string_part(j, text, (size_t)(key + len - text));
-        if (is_taken_key(key, len))
-            kymo_json_string_part(j, "_", 1);
+        kymo_json_string_part(j, text, (size_t)(key - text));
+        put_key_part(j, w->p, schema, key, len);
     }
     kymo_json_string_part(j, text, strlen(text));
     kymo_json_string_end(j);
@@ -332,13 +197,14 @@ static void put_columns(kymo_firefox *w, const kymo_firefox_field *field, const 
     kymo_json_end_object(j);
 }
 
-static void put_field(kymo_firefox *w, const kymo_schema_field *f, const kymo_firefox_field *field)
+static void put_field(kymo_firefox *w, const kymo_schema *schema, const kymo_schema_field *f,
+                      const kymo_firefox_field *field)
 {
     kymo_json *j = w->json;
     uint32_t label = f->label ? f->label : f->key;
     kymo_json_begin_object(j);
     kymo_json_key(j, "key");
-    kymo_firefox_put_key(j, w->p, f->key);
+    kymo_firefox_put_key(j, w->p, schema, f->key);
     kymo_json_key(j, "label");
     kymo_json_string(j, kymo_profile_string(w->p, label), kymo_profile_string_len(w->p, label));
     kymo_json_key(j, "format");
@@ -356,9 +222,9 @@ static void put_field(kymo_firefox *w, const kymo_schema_field *f, const kymo_fi
 static void put_extra_field(kymo_firefox *w, const kymo_schema *schema, const char *base,
                             const char *label, const char *format)
 {
-    char key[KYMO_FIREFOX_KEY_MAX];
     kymo_json_begin_object(w->json);
-    kymo_json_key_cstr(w->json, "key", kymo_firefox_extra_key(w->p, schema, base, key));
+    kymo_json_key(w->json, "key");
+    kymo_firefox_put_extra_key(w->json, w->p, schema, base);
     kymo_json_key_cstr(w->json, "label", label);
     kymo_json_key_cstr(w->json, "format", format);
     kymo_json_end_object(w->json);
@@ -399,8 +265,8 @@ static void put_description(kymo_firefox *w, const kymo_schema *schema)
     kymo_json_string_end(j);
 }
 
-/* Whether the field of this key is written as numbers. */
-static int is_number(const kymo_schema *schema, const kymo_firefox_field *fields, uint32_t key)
+int kymo_firefox_is_number(const kymo_schema *schema, const kymo_firefox_field *fields,
+                           uint32_t key)
 {
     for (uint32_t i = 0; i < schema->field_count; i++)
         if (schema->fields[i].key == key)
@@ -420,7 +286,7 @@ static void put_graphs(kymo_firefox *w, const kymo_schema *schema, const kymo_fi
     int begun = 0;
     for (uint32_t i = 0; i < schema->graph_count; i++) {
         const kymo_schema_graph *g = &schema->graphs[i];
-        if (!is_number(schema, fields, g->key))
+        if (!kymo_firefox_is_number(schema, fields, g->key))
             continue;
         if (!begun) {
             kymo_json_key(j, "graphs");
@@ -429,7 +295,7 @@ static void put_graphs(kymo_firefox *w, const kymo_schema *schema, const kymo_fi
         }
         kymo_json_begin_object(j);
         kymo_json_key(j, "key");
-        kymo_firefox_put_key(j, w->p, g->key);
+        kymo_firefox_put_key(j, w->p, schema, g->key);
         kymo_json_key_cstr(j, "type", kinds[g->kind < KYMO_ARRAY_LEN(kinds) ? g->kind : 0]);
         kymo_json_key_cstr(j, "color", kymo_firefox_graph_color(g->color));
         kymo_json_end_object(j);
@@ -455,13 +321,13 @@ static void put_schema(kymo_firefox *w, uint32_t id)
     kymo_json_key(j, "fields");
     kymo_json_begin_array(j);
     for (uint32_t i = 0; i < schema->field_count; i++)
-        put_field(w, &schema->fields[i], &fields[i]);
+        put_field(w, schema, &schema->fields[i], &fields[i]);
     put_extra_fields(w, schema, w->marks.schemas[id].flags);
     kymo_json_end_array(j);
     put_graphs(w, schema, fields);
-    if (*color_key && has_key(w->p, schema, color_key, strlen(color_key))) {
+    if (*color_key && has_key(w->p, schema, color_key, strlen(color_key), 0)) {
         kymo_json_key(j, "colorField");
-        kymo_firefox_put_key(j, w->p, schema->color_key);
+        kymo_firefox_put_key(j, w->p, schema, schema->color_key);
     }
     if (schema->is_stack_based) {
         kymo_json_key(j, "isStackBased");
@@ -503,7 +369,7 @@ static void put_label_schema(kymo_firefox *w)
     kymo_json_end_object(j);
 }
 
-void kymo_firefox_schemas(kymo_firefox *w)
+void kymo_firefox_put_schemas(kymo_firefox *w)
 {
     kymo_json_key(w->json, "markerSchema");
     kymo_json_begin_array(w->json);

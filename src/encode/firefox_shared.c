@@ -315,7 +315,7 @@ static kymo_err write_stacks(kymo_firefox *w)
 
 /* ---- all of them ---- */
 
-kymo_err kymo_firefox_shared(kymo_firefox *w)
+kymo_err kymo_firefox_put_shared(kymo_firefox *w)
 {
     kymo_json_begin_table(w->json, "shared");
     write_strings(w);

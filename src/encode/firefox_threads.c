@@ -87,13 +87,13 @@ static void begin_thread(kymo_firefox *w, uint32_t process, const char *name, ui
     kymo_json_key(j, "tid");
 }
 
-kymo_err kymo_firefox_thread(kymo_firefox *w, uint32_t thread)
+kymo_err kymo_firefox_put_thread(kymo_firefox *w, uint32_t thread)
 {
     const kymo_thread *t = &w->p->threads.data[thread];
     begin_thread(w, t->process, t->name, t->start_ns, t->end_ns, t->is_main != 0);
     kymo_json_i64(w->json, t->tid);
-    KYMO_TRY(kymo_firefox_samples(w, thread));
-    KYMO_TRY(kymo_firefox_thread_markers(w, thread));
+    KYMO_TRY(kymo_firefox_put_samples(w, thread));
+    KYMO_TRY(kymo_firefox_put_thread_markers(w, thread));
     kymo_json_end_object(w->json);
     return w->json->err;
 }
@@ -108,7 +108,7 @@ static void write_no_samples(kymo_json *j)
     kymo_json_end_table(j, 0);
 }
 
-kymo_err kymo_firefox_track_thread(kymo_firefox *w, uint32_t track)
+kymo_err kymo_firefox_put_track_thread(kymo_firefox *w, uint32_t track)
 {
     const kymo_firefox_track *t = &w->marks.tracks.data[track];
     const kymo_firefox_tracked *first = &w->marks.tracked.data[t->first];
@@ -119,7 +119,7 @@ kymo_err kymo_firefox_track_thread(kymo_firefox *w, uint32_t track)
     char *end = kymo_decimal_u64(tid + strlen(tid), (uint64_t)track + 1);
     kymo_json_string(w->json, tid, (size_t)(end - tid));
     write_no_samples(w->json);
-    KYMO_TRY(kymo_firefox_track_markers(w, t));
+    KYMO_TRY(kymo_firefox_put_track_markers(w, t));
     kymo_json_end_object(w->json);
     return w->json->err;
 }

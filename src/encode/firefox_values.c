@@ -5,7 +5,7 @@
  * Durations and times are stored in milliseconds, whatever their format is called, but for
  * "microseconds" and "nanoseconds". A number without a unit is taken in the unit of its format, and
  * in milliseconds for "duration" and "time". What JavaScript would round is text: it has integers
- * up to 2^53.
+ * up to 2^53, which is 104 days in nanoseconds.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -68,12 +68,12 @@ int kymo_firefox_number_of(const kymo_profile *profile, const kymo_value *value,
     case KYMO_VALUE_TIME:
         out->value = kymo_since_origin(profile, value->as.u64);
         out->digits = digits_of(format);
-        return out->digits || out->value <= EXACT_MAX;
+        return out->value <= EXACT_MAX;
     case KYMO_VALUE_NS:
         out->is_negative = value->as.i64 < 0;
         out->value = magnitude(value->as.i64);
         out->digits = digits_of(format);
-        return out->digits || out->value <= EXACT_MAX;
+        return out->value <= EXACT_MAX;
     default:
         return 0;
     }
@@ -202,6 +202,28 @@ uint32_t kymo_firefox_cells(const kymo_profile *profile, const kymo_value *value
     return *cells ? value->as.list.count : 0;
 }
 
+/* In quotes if it could be taken for two, or for the end of it. */
+static void put_word(kymo_json *json, const char *text, size_t len)
+{
+    static const char special[] = " =\"\\";
+    int is_quoted = len == 0;
+    for (size_t i = 0; i < len && !is_quoted; i++)
+        is_quoted = memchr(special, text[i], sizeof special - 1) != NULL;
+    if (!is_quoted) {
+        kymo_json_string_part(json, text, len);
+        return;
+    }
+    kymo_json_string_part(json, "\"", 1);
+    for (size_t from = 0, end; from < len; from = end) {
+        for (end = from + 1; end < len && text[end] != '"' && text[end] != '\\';)
+            end++;
+        if (text[from] == '"' || text[from] == '\\')
+            kymo_json_string_part(json, "\\", 1);
+        kymo_json_string_part(json, text + from, end - from);
+    }
+    kymo_json_string_part(json, "\"", 1);
+}
+
 void kymo_firefox_put_labels(kymo_json *json, const kymo_profile *profile, uint32_t labels)
 {
     char buffer[KYMO_FIREFOX_TEXT_MAX];
@@ -214,10 +236,10 @@ void kymo_firefox_put_labels(kymo_json *json, const kymo_profile *profile, uint3
             kymo_firefox_text_of(profile, &label[i].value, KYMO_FORMAT_STRING, buffer, &len);
         if (i > 0)
             kymo_json_string_part(json, " ", 1);
-        kymo_json_string_part(json, kymo_profile_string(profile, label[i].key),
-                              kymo_profile_string_len(profile, label[i].key));
+        put_word(json, kymo_profile_string(profile, label[i].key),
+                 kymo_profile_string_len(profile, label[i].key));
         kymo_json_string_part(json, "=", 1);
-        kymo_json_string_part(json, text, len);
+        put_word(json, text, len);
     }
     kymo_json_string_end(json);
 }

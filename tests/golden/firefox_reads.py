@@ -105,7 +105,7 @@ def look_at_markers(query):
     seen, info = fields(query, whole)
     same({k: seen[k] for k in ("status", "method", "request", "took", "asked", "limit", "subcategory", "owner", "labels")},
          {"status": "200", "method": "GET", "request": "0000000000000abc", "took": "1.500ms", "asked": "2ms", "limit": "1.500s",
-          "subcategory": "DNS", "owner": "7", "labels": 'user=ann "a" request_id=17'}, "a request's fields")
+          "subcategory": "DNS", "owner": "7", "labels": 'user="ann \\"a\\"" request_id=17'}, "a request's fields")
     same("url" in seen, False, "a hidden field")
     same(info["tooltipLabel"], "request: done", "a label with a condition")
     same(info["schema"]["description"], 'One request.\nSee: the "manual"\nUnit: bytes', "description and rows")

@@ -148,7 +148,8 @@ static uint32_t request_schema(kymo_profile *p)
 static uint32_t magic_schema(kymo_profile *p)
 {
     const struct field fields[] = {{"type", KYMO_FORMAT_STRING, 0, NULL, NULL},
-                                   {"stack", KYMO_FORMAT_INTEGER, 0, "Stack", NULL}};
+                                   {"stack", KYMO_FORMAT_INTEGER, 0, "Stack", NULL},
+                                   {"type_", KYMO_FORMAT_STRING, 0, NULL, NULL}};
     uint32_t label = string(p, "a {marker.data.type}, {marker.data.stack}.");
     kymo_schema s = {
         .chart = label, .tooltip = label, .color_key = string(p, "type"), .is_stack_based = 1};
@@ -251,7 +252,7 @@ static void requests(kymo_profile *p, const fixed_owners *of, uint32_t labels)
                          .schema = magic_schema(p),
                          .stack = KYMO_NONE,
                          .labels = KYMO_NONE};
-    const kymo_value taken[] = {text(p, "kind"), i64(-3)};
+    const kymo_value taken[] = {text(p, "kind"), i64(-3), text(p, "other kind")};
     mark(p, of, magic, "magic", 5 * MS, 5 * MS, taken);
 }
 
@@ -329,6 +330,10 @@ static void plain(kymo_profile *p, const fixed_owners *of, uint32_t labels)
     mark(p, of, m, "decode", 6 * MS, 7 * MS, NULL);
     m.thread = of->other;
     mark(p, of, m, "decode", 11 * MS, 70 * MS, NULL); /* ends after the recording */
+    m.phase = KYMO_MARKER_UNFINISHED;
+    mark(p, of, m, "flush", 30 * MS, 30 * MS, NULL);
+    m.phase = KYMO_MARKER_UNBEGUN; /* begins with its process, since it could end the one above */
+    mark(p, of, m, "flush", 20 * MS, 20 * MS, NULL);
 }
 
 /* ---- counters ---- */

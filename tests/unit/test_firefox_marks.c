@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encode/firefox_marks.h"
+#include "encode/firefox.h"
 
 #include <math.h>
 #include <string.h>
@@ -97,7 +97,13 @@ static void times_are_in_the_unit_of_the_format(void **state)
     assert_string_equal(number(NS(1500001), KYMO_FORMAT_MICROSECONDS), "1500.001");
     assert_string_equal(number(NS(1500001), KYMO_FORMAT_NANOSECONDS), "1500001");
     assert_string_equal(number(NS(INT64_MIN), KYMO_FORMAT_NANOSECONDS), "");
-    assert_string_equal(number(NS(INT64_MIN), KYMO_FORMAT_DURATION), "-9223372036854.775808");
+    /* What JavaScript would round: 2^53 ns are 104 days. */
+    assert_string_equal(number(NS(1ll << 53), KYMO_FORMAT_DURATION), "9007199254.740992");
+    assert_string_equal(number(NS(-(1ll << 53) - 1), KYMO_FORMAT_DURATION), "");
+    assert_string_equal(number(NS((1ll << 53) + 1), KYMO_FORMAT_MICROSECONDS), "");
+    assert_string_equal(number(OF(TIME, (1ull << 53) + 1000), KYMO_FORMAT_TIME),
+                        "9007199254.740992");
+    assert_string_equal(number(OF(TIME, (1ull << 53) + 1001), KYMO_FORMAT_TIME), "");
     assert_string_equal(number(I64(2), KYMO_FORMAT_SECONDS), "2000");
     assert_string_equal(number(F64(1.5), KYMO_FORMAT_SECONDS), "1500");
     assert_string_equal(number(I64(2), KYMO_FORMAT_MILLISECONDS), "2");
@@ -155,14 +161,85 @@ static void columns_of_a_table(void **state)
     assert_false(kymo_firefox_next_column(&at, &c));
 }
 
+static kymo_label label(const char *key, kymo_value value)
+{
+    return (kymo_label){.key = add_string(p, key), .value = value};
+}
+
+static kymo_value string(const char *value)
+{
+    return OF(STRING, add_string(p, value));
+}
+
+static void labels_can_be_told_apart(void **state)
+{
+    const kymo_label labels[] = {label("a", string("b role=admin")),
+                                 label("empty", string("")),
+                                 label("my key", I64(-1)),
+                                 label("plain", string("x:y")),
+                                 label("quoted", string("\\ \"b\"")),
+                                 label("sum", string("1=1"))};
+    static kymo_json json;
+    kymo_bytes bytes;
+    uint32_t set;
+    (void)state;
+    ok(kymo_profile_add_label_set(p, labels, KYMO_ARRAY_LEN(labels), &set));
+    kymo_bytes_init(&bytes, 4096);
+    kymo_json_init(&json, &bytes.sink);
+    kymo_firefox_put_labels(&json, p, set);
+    ok(kymo_json_finish(&json));
+    static const char wanted[] =
+        "\"a=\\\"b role=admin\\\" empty=\\\"\\\" \\\"my key\\\"=-1 plain=x:y "
+        "quoted=\\\"\\\\\\\\ \\\\\\\"b\\\\\\\"\\\" sum=\\\"1=1\\\"\"";
+    assert_int_equal(bytes.len, sizeof wanted - 1);
+    assert_memory_equal(bytes.data, wanted, bytes.len);
+    kymo_bytes_deinit(&bytes);
+}
+
+static void add_markers(uint32_t thread, const char *track, uint32_t count)
+{
+    kymo_marker m = {.name = add_string(p, "m"),
+                     .track = add_string(p, track),
+                     .thread = thread,
+                     .category = KYMO_NONE,
+                     .schema = KYMO_NONE,
+                     .stack = KYMO_NONE,
+                     .labels = KYMO_NONE};
+    for (uint32_t i = 0; i < count; i++)
+        ok(kymo_profile_add_marker(p, &m, NULL));
+}
+
+/* What is on a track is not in its thread; labels of samples are markers there. */
+static void rows_of_a_thread_are_counted(void **state)
+{
+    kymo_firefox w = {.p = p};
+    size_t count;
+    (void)state;
+    uint32_t thread = add_thread(p, add_process(p, 1, 0), 1, 0);
+    add_markers(thread, "", 2);
+    add_markers(thread, "Track", 3);
+    ok(kymo_firefox_count_thread_markers(&w, thread, &count));
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < 4; i++) {
+        kymo_label one = label("request", I64(i / 2));
+        uint32_t set;
+        ok(kymo_profile_add_label_set(p, &one, 1, &set));
+        ok(kymo_profile_add_sample(p, thread, i, KYMO_NONE, 1, KYMO_SAMPLE_CPU,
+                                   KYMO_STATE_RUNNING));
+        ok(kymo_profile_set_sample_labels(p, thread, i, set));
+    }
+    ok(kymo_profile_finish(p));
+    ok(kymo_firefox_count_thread_markers(&w, thread, &count));
+    assert_int_equal(count, 4);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(numbers_are_exact_or_none),
-        T(times_are_in_the_unit_of_the_format),
-        T(every_value_has_a_text),
-        T(columns_of_a_table),
+        T(numbers_are_exact_or_none), T(times_are_in_the_unit_of_the_format),
+        T(every_value_has_a_text),    T(columns_of_a_table),
+        T(labels_can_be_told_apart),  T(rows_of_a_thread_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
