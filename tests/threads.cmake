@@ -6,7 +6,8 @@ set_tests_properties(integration.c11_threads PROPERTIES TIMEOUT 60 RUN_SERIAL TR
 
 find_package(Threads REQUIRED)
 kymo_unit_test(descriptors kymo_recorder)
-kymo_unit_test(watch kymo_recorder Threads::Threads)
+kymo_unit_test(watch kymo_recorder)
+kymo_unit_test(watch_live kymo_recorder Threads::Threads)
 kymo_unit_test(wall_running kymo_recorder)
 kymo_unit_test(wall_ticks kymo_recorder)
 # The file alone: who is on a CPU, the test says.

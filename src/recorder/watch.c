@@ -7,6 +7,15 @@
  * got on one has another arrival. Else status is read, too (some 7 us), and schedstat again: if
  * that has not moved in between, the three belong together.
  *
+ * Uncounted arrivals. The kernel counts each departure, but an arrival only of a thread that was
+ * ready to run when it left: one that is preempted between saying that it will sleep and doing so
+ * (while it reaps a child of which somebody read /proc, for one) comes back uncounted. Each time
+ * the difference of arrivals and departures is one less than before, for good. So a thread that is
+ * off its CPU is at a figure of its own, `off`; it is on one when it is above it. Any look may find
+ * the difference below: then it is `off`, or one above. What tells for sure: CPU time that grew
+ * without a departure is a thread that is on a CPU; who is asleep in two rounds and has not moved
+ * is on none. A thread that comes back uncounted is seen on its CPU with the kernel's next tick.
+ *
  * Preempted. A thread that is ready to run and off its CPU was either woken, and would find a
  * signal in its wait, or was preempted at work. It was the latter if it has not gone to sleep since
  * the look before, and left its CPU since then, or had been preempted at that look already.
@@ -61,7 +70,8 @@
  * between the two readings of the clock. */
 #define UNCLEAR_MOST 16u
 #define SNAPSHOT_TRIES 3
-#define PROBE_LOOKS 3
+#define SHORT_LOOKS 32u /* in a row; then the switches of a thread that sleeps are read, too */
+#define PROBE_STEPS 3
 #define PROBE_TRIES 20
 #define STATUS_MAX 8192u
 #define STAT_CPU 39 /* the field */
@@ -78,7 +88,9 @@ struct thread {
     uint32_t unchanged; /* rounds */
     uint64_t looked;    /* the last round that looked at it */
     struct kymo_watch_look last;
-    uint64_t asleep_ns; /* run_ns when it was last seen asleep; UINT64_MAX: it never was */
+    uint64_t asleep_ns;   /* run_ns when it was last seen asleep; UINT64_MAX: it never was */
+    int64_t off;          /* arrivals less departures while it is on no CPU, as far as is known */
+    uint32_t short_looks; /* since one that read its switches */
     /* From when on its use of CPU time is judged next. */
     uint64_t judged_round, judged_run_ns;
     uint64_t judge_at; /* the round */
@@ -244,9 +256,29 @@ int kymo_watch_cpu(const kymo_watch *w, uint32_t entry)
 
 /* ---- a look ---- */
 
+static int64_t difference_of(const struct kymo_watch_look *look)
+{
+    return (int64_t)(look->arrivals - look->voluntary - look->nonvoluntary);
+}
+
+static int is_switched(const struct thread *t, const struct kymo_watch_look *now)
+{
+    return now->voluntary != t->last.voluntary || now->nonvoluntary != t->last.nonvoluntary;
+}
+
+/* What a look that read everything tells of uncounted arrivals. */
+static void learn_off(struct thread *t, const struct kymo_watch_look *now)
+{
+    int64_t difference = difference_of(now);
+    if (difference < t->off)
+        t->off = difference;
+    if (t->known && now->run_ns > t->last.run_ns && !is_switched(t, now))
+        t->off = difference - 1;
+}
+
 static enum kymo_watch_place place_of(const struct thread *t, const struct kymo_watch_look *now)
 {
-    if (now->arrivals - now->voluntary - now->nonvoluntary == 1)
+    if (difference_of(now) > t->off)
         return KYMO_WATCH_ON;
     int worked_on =
         t->known && now->state == 'R' && now->voluntary == t->last.voluntary &&
@@ -254,40 +286,70 @@ static enum kymo_watch_place place_of(const struct thread *t, const struct kymo_
     return worked_on ? KYMO_WATCH_PREEMPTED : KYMO_WATCH_OFF;
 }
 
+/* All of it, as of one moment; *now has run_ns and arrivals. 0: nothing consistent was to be had.
+ */
+static int read_rest(struct kymo_watch *w, struct thread *t, struct kymo_watch_look *now)
+{
+    uint64_t run_ns, arrivals;
+    for (int i = 0; i <= SNAPSHOT_TRIES; i++) {
+        if (!read_status(w, t, now) || !read_schedstat(w, t, &run_ns, &arrivals))
+            return 0;
+        if (run_ns == now->run_ns && arrivals == now->arrivals)
+            return 1;
+        now->run_ns = run_ns;
+        now->arrivals = arrivals;
+    }
+    return 0;
+}
+
 /* in_short: a thread that sleeps keeps its switches of the look before. */
 static int look_at(struct kymo_watch *w, struct thread *t, int in_short)
 {
     struct kymo_watch_look now = {.changed = 1, .drawn = 1};
-    uint64_t run_ns, arrivals;
     if (!read_schedstat(w, t, &now.run_ns, &now.arrivals))
         return 0;
     if (t->known && now.run_ns == t->last.run_ns && now.arrivals == t->last.arrivals) {
         t->last.changed = 0;
         return 1;
     }
-    if ((in_short || w->in_short) && t->known && is_asleep(w, t, &now.state)) {
+    if ((in_short || w->in_short) && t->known && t->short_looks < SHORT_LOOKS &&
+        is_asleep(w, t, &now.state)) {
         now.voluntary = t->last.voluntary;
         now.nonvoluntary = t->last.nonvoluntary;
         t->asleep_ns = now.run_ns;
+        t->short_looks++;
         t->last = now;
         return 1;
     }
-    for (int i = 0;; i++) {
-        if (!read_status(w, t, &now) || !read_schedstat(w, t, &run_ns, &arrivals))
-            return 0;
-        if (run_ns == now.run_ns && arrivals == now.arrivals)
-            break;
-        if (i == SNAPSHOT_TRIES)
-            return 0;
-        now.run_ns = run_ns;
-        now.arrivals = arrivals;
-    }
+    if (!read_rest(w, t, &now))
+        return 0;
+    learn_off(t, &now);
     now.place = place_of(t, &now);
     if (now.place == KYMO_WATCH_OFF && now.state != 'R')
         t->asleep_ns = now.run_ns;
     now.awake_ns = t->asleep_ns == UINT64_MAX ? UINT64_MAX : now.run_ns - t->asleep_ns;
+    t->short_looks = 0;
     t->last = now;
     t->known = 1;
+    return 1;
+}
+
+/* A thread that seemed on its CPU and about to sleep in an earlier round, and has not moved since:
+ * if it still is as it was then, it sleeps. */
+static int look_whether_asleep(struct kymo_watch *w, struct thread *t)
+{
+    struct kymo_watch_look now = t->last;
+    if (!read_rest(w, t, &now))
+        return 0;
+    if (now.run_ns != t->last.run_ns || is_switched(t, &now))
+        return 1; /* the next look tells */
+    t->last.state = now.state;
+    if (now.state == 'R')
+        return 1;
+    t->off = difference_of(&now);
+    t->asleep_ns = now.run_ns;
+    t->last.awake_ns = 0;
+    t->last.place = KYMO_WATCH_OFF;
     return 1;
 }
 
@@ -462,7 +524,10 @@ static void see(kymo_watch *w, uint32_t entry, double drawn, kymo_watch_seen *se
         return;
     uint64_t unmoved_round = kymo_watch_unmoved_round(w, entry);
     t->looked = w->round;
-    if (!look_at(w, t, drawn < 1)) {
+    int is_seen = look_at(w, t, drawn < 1);
+    if (is_seen && !t->last.changed && t->last.place == KYMO_WATCH_ON && t->last.state != 'R')
+        is_seen = look_whether_asleep(w, t);
+    if (!is_seen) {
         uint64_t run_ns, arrivals;
         errno = 0;
         int is_read = read_schedstat(w, t, &run_ns, &arrivals);
@@ -644,31 +709,45 @@ int kymo_watch_is_active(const kymo_watch *w)
     return w->ran;
 }
 
+/* A step from one look to the next, with a sleep between them. */
+enum step { STEP_UNTOLD, STEP_COUNTED, STEP_WRONG };
+
+static enum step step_of(const struct kymo_watch_look *before, const struct kymo_watch_look *now)
+{
+    int64_t more = difference_of(now) - difference_of(before);
+    if (more > 0)
+        return STEP_WRONG;
+    /* We were not switched away, or our arrival is one that the kernel does not count. */
+    if (more < 0 || now->voluntary == before->voluntary || now->arrivals == before->arrivals)
+        return STEP_UNTOLD;
+    return STEP_COUNTED;
+}
+
 int kymo_watch_probe(void)
 {
     kymo_watch *w;
     uint32_t entry;
-    struct kymo_watch_look look;
+    struct kymo_watch_look before, now;
     if (kymo_watch_create(NULL, getpid(), &w) != KYMO_OK)
         return 0;
-    int holds = 0;
+    int counted = 0;
+    int is_wrong = 0;
     kymo_err err = KYMO_E_IO;
     for (int i = 0; err == KYMO_E_IO && i < PROBE_TRIES; i++)
         err = kymo_watch_add(w, (pid_t)syscall(SYS_gettid), NULL, &entry);
-    if (err == KYMO_OK) {
-        /* We are on a CPU whenever we look, also after we have slept. */
-        int looks = 0;
-        int on = 0;
-        for (int i = 0; looks < PROBE_LOOKS && i < PROBE_TRIES; i++) {
-            struct timespec t = {.tv_nsec = 50000};
-            (void)nanosleep(&t, NULL);
-            if (!kymo_watch_look(w, entry, &look))
-                continue; /* preempted at each try: a busy machine, or we are traced */
-            looks++;
-            on += look.place == KYMO_WATCH_ON;
-        }
-        holds = looks > 0 && on == looks;
+    /* We are on a CPU whenever we look, also after we have slept. */
+    int has_before = 0;
+    for (int i = 0; err == KYMO_OK && counted < PROBE_STEPS && i < PROBE_TRIES; i++) {
+        struct timespec t = {.tv_nsec = 50000};
+        (void)nanosleep(&t, NULL);
+        if (!kymo_watch_look(w, entry, &now))
+            continue; /* preempted at each try: a busy machine, or we are traced */
+        enum step step = has_before ? step_of(&before, &now) : STEP_UNTOLD;
+        counted += step == STEP_COUNTED;
+        is_wrong |= step == STEP_WRONG;
+        before = now;
+        has_before = 1;
     }
     kymo_watch_destroy(w);
-    return holds;
+    return counted > 0 && !is_wrong;
 }

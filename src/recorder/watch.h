@@ -10,10 +10,12 @@
  *
  *   create -> add ... -> round, look ... -> remove ... -> destroy
  *
- * On a CPU or not is exact: the kernel counts how often a thread got on a CPU (schedstat's third
- * figure) and how often it left one (status: voluntary and nonvoluntary switches), so their
- * difference is 1 while it is on one and 0 while it is not. kymo_watch_probe says whether this
- * kernel counts so.
+ * On a CPU or not: the kernel counts how often a thread got on a CPU (schedstat's third figure) and
+ * how often it left one (status: voluntary and nonvoluntary switches). Their difference is by one
+ * larger while it is on one. It begins at 0, but is not exact: a thread that was preempted on its
+ * way to sleep comes back without being counted. watch.c learns from its looks how many times that
+ * was; in the meantime, a tick of the kernel's at most, such a thread seems to be off its CPU.
+ * kymo_watch_probe says whether this kernel counts at all.
  */
 #ifndef KYMO_RECORDER_WATCH_H
 #define KYMO_RECORDER_WATCH_H
@@ -46,7 +48,7 @@ struct kymo_watch_look {
 
 typedef struct kymo_watch kymo_watch;
 
-/* Whether the figures add up on this kernel: for the calling thread, which is on a CPU. */
+/* Whether the kernel counts arrivals and departures: those of the calling thread. */
 int kymo_watch_probe(void);
 
 /* proc: where proc is mounted; NULL: /proc. */
