@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_markers.c - markers become rows of their thread; the ends of intervals find each other.
- *
- * An interval that begins and ends in two records has a number, which its ends share. They may be
- * of different threads, whose records come in any order; so ends are kept until all of them are
- * there, and are then taken by time. A number may be used again when its interval is over, and by
- * intervals of different names at once: an end is that of the latest beginning of its name, else of
- * the latest one.
+ * ingest_markers.c - markers become rows of their thread. One end of an interval waits for the
+ * other (ingest_intervals.c).
  */
 #include "profile/ingest_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "buffer/record.h"
 #include "profile/tables.h"
-
-/* Open intervals of one number that are looked at; more have it only in a file made to be slow. */
-#define OPEN_MAX 64u
 
 static kymo_err keep_half(kymo_ingest *in, const kymo_event_marker *e, const kymo_marker *row)
 {
@@ -92,132 +83,4 @@ kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e)
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);
     return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, add_marker(in, e));
-}
-
-/* ---- intervals ---- */
-
-static int compare_halves(const void *a, const void *b)
-{
-    const struct kymo_ingest_half *x = *(struct kymo_ingest_half *const *)a;
-    const struct kymo_ingest_half *y = *(struct kymo_ingest_half *const *)b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    if (x->row.start_ns != y->row.start_ns)
-        return x->row.start_ns < y->row.start_ns ? -1 : 1;
-    if (x->is_end != y->is_end)
-        return x->is_end ? 1 : -1;
-    return (x > y) - (x < y);
-}
-
-static kymo_err add_half(kymo_ingest *in, const struct kymo_ingest_half *half)
-{
-    const kymo_value *values =
-        half->value_count ? in->marks.half_values.data + half->first_value : NULL;
-    kymo_err err = kymo_profile_add_marker(in->profile, &half->row, values);
-    return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, err);
-}
-
-static kymo_value half_value(const struct kymo_ingest_marks *m, const struct kymo_ingest_half *half,
-                             uint32_t i)
-{
-    static const kymo_value none = {.kind = KYMO_VALUE_NONE};
-    return i < half->value_count ? m->half_values.data[half->first_value + i] : none;
-}
-
-/* What the end says of the interval counts; what it does not say is as it was at the beginning. */
-static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
-                          const struct kymo_ingest_half *end)
-{
-    struct kymo_ingest_marks *m = &in->marks;
-    kymo_marker row = begin->row;
-    const struct kymo_ingest_half *from = end->row.schema != KYMO_NONE ? end : begin;
-    uint32_t count = from->value_count;
-    if (begin->row.schema == from->row.schema && begin->value_count > count)
-        count = begin->value_count;
-    row.phase = KYMO_MARKER_INTERVAL;
-    row.end_ns = end->row.end_ns;
-    row.schema = from->row.schema;
-    if (row.stack == KYMO_NONE)
-        row.stack = end->row.stack;
-    if (row.track == 0)
-        row.track = end->row.track;
-    if (row.owner == 0)
-        row.owner = end->row.owner;
-    m->values.len = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        kymo_value value = half_value(m, from, i);
-        if (value.kind == KYMO_VALUE_NONE && begin->row.schema == row.schema)
-            value = half_value(m, begin, i);
-        KYMO_TRY(kymo_vec_push(&m->values, value));
-    }
-    kymo_err err = kymo_profile_add_marker(in->profile, &row, count ? m->values.data : NULL);
-    return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, err);
-}
-
-/* Takes the beginning of an end out of those that are open; NULL: it has none. */
-static const struct kymo_ingest_half *take_begin(const struct kymo_ingest_half **open,
-                                                 uint32_t *count,
-                                                 const struct kymo_ingest_half *end)
-{
-    uint32_t at = *count;
-    if (*count == 0)
-        return NULL;
-    while (at > 0 && open[at - 1]->row.name != end->row.name)
-        at--;
-    at = at ? at - 1 : *count - 1;
-    const struct kymo_ingest_half *begin = open[at];
-    for (--*count; at < *count; at++)
-        open[at] = open[at + 1];
-    return begin;
-}
-
-/* Halves of one process and number, by time. */
-static kymo_err join_group(kymo_ingest *in, struct kymo_ingest_half *const *halves, size_t count)
-{
-    const struct kymo_ingest_half *open[OPEN_MAX];
-    uint32_t open_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct kymo_ingest_half *half = halves[i];
-        if (half->is_end && half->id) {
-            const struct kymo_ingest_half *begin = take_begin(open, &open_count, half);
-            KYMO_TRY(begin ? add_whole(in, begin, half) : add_half(in, half));
-        } else if (half->id == 0 || open_count == OPEN_MAX) {
-            KYMO_TRY(add_half(in, half));
-        } else {
-            open[open_count++] = half;
-        }
-    }
-    for (uint32_t i = 0; i < open_count; i++)
-        KYMO_TRY(add_half(in, open[i]));
-    return KYMO_OK;
-}
-
-static kymo_err join_sorted(kymo_ingest *in, struct kymo_ingest_half *const *halves, size_t count)
-{
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count; end++)
-            if (halves[end]->id != halves[first]->id ||
-                halves[end]->process != halves[first]->process)
-                break;
-        KYMO_TRY(join_group(in, halves + first, end - first));
-    }
-    return KYMO_OK;
-}
-
-kymo_err kymo_ingest_join_halves(kymo_ingest *in)
-{
-    struct kymo_ingest_marks *m = &in->marks;
-    if (m->halves.len == 0)
-        return KYMO_OK;
-    struct kymo_ingest_half **sorted = malloc(m->halves.len * sizeof(*sorted));
-    if (!sorted)
-        return KYMO_E_NOMEM;
-    for (size_t i = 0; i < m->halves.len; i++)
-        sorted[i] = &m->halves.data[i];
-    qsort(sorted, m->halves.len, sizeof(*sorted), compare_halves);
-    kymo_err err = join_sorted(in, sorted, m->halves.len);
-    free(sorted);
-    return err;
 }

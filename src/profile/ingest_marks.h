@@ -4,7 +4,8 @@
  *
  * Layer:    profile
  * Flow:     ingest_types.c, ingest_untyped.c, ingest_sites.c -> ingest_payload.c (values)
- *           -> ingest_markers.c (rows) -> ingest_labels.c (who carried what) -> ingest_finish.c
+ *           -> ingest_markers.c (rows) -> ingest_labels.c (who carried what) -> ingest_intervals.c
+ *           -> ingest_finish.c
  * Threads:  the ingest's
  * Memory:   vectors, and texts in the ingest's arena; kymo_ingest_marks_deinit frees the vectors
  * Signals:  not for handlers
@@ -130,7 +131,7 @@ KYMO_NODISCARD
 kymo_err kymo_ingest_values_schema(kymo_ingest *in, const struct kymo_ingest_site *site,
                                    const kymo_value *values, uint32_t count, uint32_t *schema);
 
-/* ingest_markers.c: ends of intervals find each other. Labels come first. */
+/* ingest_intervals.c: ends of intervals find each other. Labels come first. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_join_halves(kymo_ingest *in);
 

@@ -61,6 +61,19 @@ static inline void add_site(uint32_t site, uint32_t type, uint32_t kind, const c
                    .site = site, .type = type, .kind = kind, .name = name, .format = format});
 }
 
+/* A type of a.c, line 7. */
+static inline void add_type(uint32_t type, const char *name, const kymo_event_marker_field *fields,
+                            uint32_t count, uint32_t payload_bytes)
+{
+    send(marker_type, (kymo_event_marker_type){.type = type,
+                                               .name = name,
+                                               .file = "a.c",
+                                               .line = 7,
+                                               .fields = fields,
+                                               .field_count = count,
+                                               .payload_bytes = payload_bytes});
+}
+
 /* A marker without anything. */
 static inline kymo_event_marker plain(uint32_t thread, uint32_t site, uint32_t phase,
                                       uint64_t time_ns)
@@ -83,6 +96,11 @@ static inline const kymo_marker *marker_of(uint32_t thread, size_t i)
     kymo_markers markers = kymo_profile_markers(profile, thread);
     assert_true(i < markers.count);
     return &markers.rows[i];
+}
+
+static inline const kymo_value *values_of(const kymo_marker *m)
+{
+    return kymo_profile_values(profile, m->first_value, m->value_count);
 }
 
 static inline const char *text_of(uint32_t string)

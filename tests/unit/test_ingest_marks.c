@@ -37,23 +37,6 @@ static const kymo_event_marker_field all_fields[] = {
 };
 #define ALL (KYMO_KIND_COUNT - 1u)
 
-static void add_type(uint32_t type, const char *name, const kymo_event_marker_field *fields,
-                     uint32_t count, uint32_t payload_bytes)
-{
-    send(marker_type, (kymo_event_marker_type){.type = type,
-                                               .name = name,
-                                               .file = "a.c",
-                                               .line = 7,
-                                               .fields = fields,
-                                               .field_count = count,
-                                               .payload_bytes = payload_bytes});
-}
-
-static const kymo_value *values_of(const kymo_marker *m)
-{
-    return kymo_profile_values(profile, m->first_value, m->value_count);
-}
-
 static const char *value_text(const kymo_value *v)
 {
     assert_int_equal(v->kind, KYMO_VALUE_STRING);
@@ -480,121 +463,6 @@ static void a_marker_has_what_was_said(void **state)
     assert_int_equal(kymo_profile_meta(profile)->end_ns, 200);
 }
 
-static void send_half(uint32_t thread, uint32_t site, uint32_t phase, uint64_t time_ns, uint64_t id)
-{
-    kymo_event_marker e = plain(thread, site, phase, time_ns);
-    e.id = id;
-    send(marker, e);
-}
-
-static void assert_row(uint32_t thread, size_t i, const char *name, uint64_t start_ns,
-                       uint64_t end_ns, uint32_t phase)
-{
-    const kymo_marker *m = marker_of(thread, i);
-    assert_string_equal(text_of(m->name), name);
-    assert_int_equal(m->start_ns, start_ns);
-    assert_int_equal(m->end_ns, end_ns);
-    assert_int_equal(m->phase, phase);
-}
-
-static void ends_find_their_beginnings(void **state)
-{
-    (void)state;
-    add_site(0, KYMO_EVENT_NONE, KYMO_SITE_MARKER, "job", NULL);
-    add_site(1, KYMO_EVENT_NONE, KYMO_SITE_MARKER, "part", NULL);
-    send_half(1, 0, KYMO_PHASE_END, 300, 7); /* drained before its beginning */
-    send_half(0, 0, KYMO_PHASE_BEGIN, 100, 7);
-    send_half(0, 0, KYMO_PHASE_BEGIN, 110, 8);
-    send_half(0, 0, KYMO_PHASE_END, 120, 8);
-    send_half(0, 0, KYMO_PHASE_BEGIN, 400, 7); /* the number is used again */
-    send_half(2, 0, KYMO_PHASE_END, 450, 7);
-    /* Of two names with one number: each end is its name's. */
-    send_half(0, 0, KYMO_PHASE_BEGIN, 500, 9);
-    send_half(0, 1, KYMO_PHASE_BEGIN, 510, 9);
-    send_half(0, 0, KYMO_PHASE_END, 520, 9);
-    send_half(0, 1, KYMO_PHASE_END, 530, 9);
-    /* An end of another name is that of the latest beginning. */
-    send_half(0, 0, KYMO_PHASE_BEGIN, 600, 10);
-    send_half(1, 1, KYMO_PHASE_END, 610, 10);
-    /* Numbers of another process are others. */
-    send_half(0, 0, KYMO_PHASE_BEGIN, 700, 11);
-    send_half(3, 0, KYMO_PHASE_END, 710, 11);
-    finish();
-    assert_row(0, 0, "job", 100, 300, KYMO_MARKER_INTERVAL);
-    assert_row(0, 1, "job", 110, 120, KYMO_MARKER_INTERVAL);
-    assert_row(0, 2, "job", 400, 450, KYMO_MARKER_INTERVAL);
-    assert_row(0, 3, "job", 500, 520, KYMO_MARKER_INTERVAL);
-    assert_row(0, 4, "part", 510, 530, KYMO_MARKER_INTERVAL);
-    assert_row(0, 5, "job", 600, 610, KYMO_MARKER_INTERVAL);
-    assert_row(0, 6, "job", 700, 700, KYMO_MARKER_UNFINISHED);
-    assert_row(3, 0, "job", 710, 710, KYMO_MARKER_UNBEGUN);
-    assert_int_equal(kymo_profile_count(profile, KYMO_TABLE_MARKERS), 8);
-}
-
-static void ends_without_the_other(void **state)
-{
-    (void)state;
-    add_site(0, KYMO_EVENT_NONE, KYMO_SITE_SCOPE, "scope", NULL);
-    kymo_event_marker e = plain(0, 0, KYMO_PHASE_INTERVAL, 900);
-    e.start_ns = 50;
-    e.is_open = 1;
-    send(marker, e);
-    send_half(0, 0, KYMO_PHASE_BEGIN, 100, 0); /* without a number */
-    send_half(0, 0, KYMO_PHASE_END, 200, 0);
-    send_half(1, 0, KYMO_PHASE_BEGIN, 100, 5);
-    send_half(1, 0, KYMO_PHASE_END, 90, 5); /* before it: another one's */
-    for (uint64_t i = 0; i < 200;
-         i++) /* more than are looked at are unfinished, and none is lost */
-        send_half(2, 0, KYMO_PHASE_BEGIN, 1000 + i, 6);
-    finish();
-    assert_row(0, 0, "scope", 50, 50, KYMO_MARKER_UNFINISHED);
-    assert_row(0, 1, "scope", 100, 100, KYMO_MARKER_UNFINISHED);
-    assert_row(0, 2, "scope", 200, 200, KYMO_MARKER_UNBEGUN);
-    assert_row(1, 0, "scope", 90, 90, KYMO_MARKER_UNBEGUN);
-    assert_row(1, 1, "scope", 100, 100, KYMO_MARKER_UNFINISHED);
-    assert_int_equal(kymo_profile_markers(profile, 2).count, 200);
-}
-
-static void an_interval_has_the_values_of_both_ends(void **state)
-{
-    (void)state;
-    static const kymo_event_marker_field fields[] = {
-        {"a", NULL, KYMO_KIND_OPT_U64, KYMO_FORMAT_INTEGER, 0},
-        {"b", NULL, KYMO_KIND_OPT_U64, KYMO_FORMAT_INTEGER, 0}};
-    const struct kymo_mark_opt_u64 at_begin[2] = {{1, 1}, {2, 1}};
-    const struct kymo_mark_opt_u64 at_end[2] = {{3, 1}, {0, 0}};
-    add_type(0, "Job", fields, 2, sizeof at_begin);
-    add_site(0, 0, KYMO_SITE_MARKER, "job", NULL);
-    add_site(1, KYMO_EVENT_NONE, KYMO_SITE_MARKER, "job", NULL);
-    send(track, (kymo_event_named){.id = 0, .name = "Jobs"});
-    kymo_event_marker e = plain(0, 0, KYMO_PHASE_BEGIN, 100);
-    e.id = 1;
-    e.payload = (const uint8_t *)at_begin;
-    e.payload_bytes = sizeof at_begin;
-    send(marker, e);
-    e = plain(1, 0, KYMO_PHASE_END, 200);
-    e.id = 1;
-    e.track = 0;
-    e.owner = 5;
-    e.payload = (const uint8_t *)at_end;
-    e.payload_bytes = sizeof at_end;
-    send(marker, e);
-    /* Only the end has a type. */
-    send_half(0, 1, KYMO_PHASE_BEGIN, 300, 2);
-    e.time_ns = 400;
-    e.id = 2;
-    send(marker, e);
-    finish();
-    const kymo_value *v = values_of(marker_of(0, 0));
-    assert_int_equal(v[0].as.u64, 3);
-    assert_int_equal(v[1].as.u64, 2);
-    assert_string_equal(text_of(marker_of(0, 0)->track), "Jobs");
-    assert_int_equal(marker_of(0, 0)->owner, 5);
-    v = values_of(marker_of(0, 1));
-    assert_int_equal(v[0].as.u64, 3);
-    assert_int_equal(v[1].kind, KYMO_VALUE_NONE);
-}
-
 /* ---- counters, losses ---- */
 
 static void counters_and_counts(void **state)
@@ -686,9 +554,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(types_of_a_name_merge_or_are_told_apart, begin, end),
         cmocka_unit_test_setup_teardown(types_are_put_right, begin, end),
         cmocka_unit_test_setup_teardown(a_marker_has_what_was_said, begin, end),
-        cmocka_unit_test_setup_teardown(ends_find_their_beginnings, begin, end),
-        cmocka_unit_test_setup_teardown(ends_without_the_other, begin, end),
-        cmocka_unit_test_setup_teardown(an_interval_has_the_values_of_both_ends, begin, end),
         cmocka_unit_test_setup_teardown(counters_and_counts, begin, end),
         cmocka_unit_test_setup_teardown(losses_are_told, begin, end),
         cmocka_unit_test_setup_teardown(unknown_ids_are_refused, begin, end),
