@@ -296,6 +296,7 @@ struct kymo_session {
     uint32_t signal_now __attribute__((aligned(64)));
     uint32_t signal_wanted; /* 1: the program wants the one that signal= gave; it has it */
     uint32_t quiet;         /* enum kymo_quiet */
+    uint32_t control_seen;  /* the control_seq of the list that its categories follow; release */
 
     /* Written by the recorder. */
     uint64_t heartbeat __attribute__((aligned(64))); /* clock of its last round */
@@ -303,8 +304,9 @@ struct kymo_session {
     uint32_t stopped;                                /* 1: capture no more */
     uint32_t signal_done; /* the last signal_now that all of its events follow */
     /* Which categories of markers are on: a list as capture/mark_select.h has them, that ends with
-     * a NUL. control_seq is odd while it is written, another even number afterwards, and then a
-     * thread is asked to look into its slot. */
+     * a NUL. control_seq is odd while it is written, another even number afterwards, and then the
+     * process is called: whichever of its threads has the signal looks, and says so in
+     * control_seen. */
     uint32_t control_seq;
     char control[KYMO_CONTROL_BYTES];
 };

@@ -111,6 +111,8 @@ static KYMO_NOINLINE void attach(void)
     kymo_mark_links_start();
     kymo_store_release(&a.session->attached, 1u);
     kymo_attach_finish(&a);
+    /* Whoever changed the list meanwhile could not call us yet. */
+    kymo_mark_links_look();
 }
 
 void kymo_fork_attach(void)

@@ -135,6 +135,9 @@ static void switch_all(void)
         switch_category(c, list);
     kymo_store_relaxed(&links.are_on, list != NULL);
     kymo_store_relaxed(&links.seen_control, control);
+    /* Pairs with the acquire in recorder/host.c: every category has its switch. */
+    if (p)
+        kymo_store_release(&p->session->control_seen, control);
 }
 
 void kymo_mark_links_update(void)

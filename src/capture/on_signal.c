@@ -302,7 +302,9 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
         if (quiet || !hold_back(signo, info, context))
             pass_on(signo, info, context, quiet);
     } else if (t == &kymo_thread_dead) {
-        /* A last one that was on its way. */
+        /* A last one that was on its way; or a call to the process, which any thread may get. */
+        if (info->si_code == SI_QUEUE)
+            kymo_mark_links_look();
     } else if (kymo_load_relaxed(&p->session->stopped)) {
         kymo_mark_links_look();
         if (t && t->slot->timer_on && !quiet)

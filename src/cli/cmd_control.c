@@ -28,8 +28,9 @@ static int ask(pid_t pid, const char *markers, int quiet)
         return KYMO_EXIT_OK;
     printf("%u process%s told", answer.told, answer.told == 1 ? "" : "es");
     if (answer.later)
-        printf(", %u that cannot be: with %s next full buffer", answer.later,
-               answer.later == 1 ? "its" : "their");
+        printf(", %u did not answer: %s when %s, or with %s next full buffer", answer.later,
+               answer.later == 1 ? "it switches" : "they switch",
+               answer.later == 1 ? "it runs" : "they run", answer.later == 1 ? "its" : "their");
     printf("\n");
     return kymo_flush_output();
 }

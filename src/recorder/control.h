@@ -35,8 +35,8 @@ struct kymo_control_request {
 struct kymo_control_answer {
     uint64_t magic;
     int32_t error;  /* kymo_err */
-    uint32_t told;  /* processes that were told at once */
-    uint32_t later; /* that cannot be told, and see it when they have filled a block */
+    uint32_t told;  /* processes whose categories follow the list */
+    uint32_t later; /* that have not said so yet */
     uint32_t reserved;
 };
 

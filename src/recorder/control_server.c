@@ -4,7 +4,13 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "sys/clock.h"
+
+/* A process that runs has done it within microseconds; one that stands still may never. */
+#define PATIENCE_NS 1000000000ull
 
 static void drop(struct kymo_control_caller *caller)
 {
@@ -13,6 +19,24 @@ static void drop(struct kymo_control_caller *caller)
     kymo_poller_remove(caller->server->poller, &caller->source);
     close(caller->source.fd);
     caller->source.fd = -1;
+    caller->deadline_ns = 0;
+}
+
+static void send_answer(const struct kymo_control_caller *caller,
+                        const struct kymo_control_answer *answer)
+{
+    (void)!send(caller->source.fd, answer, sizeof *answer, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* One that has asked, and may wait longer. */
+static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
+{
+    struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC};
+    caller->server->count(caller->server->context, &answer);
+    if (answer.later && now_ns < caller->deadline_ns)
+        return;
+    send_answer(caller, &answer);
+    drop(caller);
 }
 
 /* A list is words and nothing that ends a line of a log. */
@@ -24,24 +48,42 @@ static int is_text(const char *text)
     return 1;
 }
 
-/* What was said is answered, and the connection ends; so it does if it was nonsense. */
-static kymo_err answer_caller(void *context)
+/* What was said is done, and answered later; nonsense ends the connection, and so does whatever
+ * comes from one that has asked. */
+static kymo_err hear_caller(void *context)
 {
     struct kymo_control_caller *caller = context;
     struct kymo_control_request request;
-    struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC};
-    ssize_t n = recv(caller->source.fd, &request, sizeof request, MSG_DONTWAIT);
+    /* With the whole length of what is longer. */
+    ssize_t n = recv(caller->source.fd, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return KYMO_OK;
-    if (n == (ssize_t)sizeof request && request.magic == KYMO_CONTROL_MAGIC) {
-        if (memchr(request.markers, '\0', sizeof request.markers) && is_text(request.markers))
-            caller->server->select(caller->server->context, request.markers, &answer);
-        else
-            answer.error = KYMO_E_INVALID;
-        (void)!send(caller->source.fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n != (ssize_t)sizeof request || request.magic != KYMO_CONTROL_MAGIC ||
+        caller->deadline_ns != 0) {
+        drop(caller);
+        return KYMO_OK;
     }
-    drop(caller);
+    if (!memchr(request.markers, '\0', sizeof request.markers) || !is_text(request.markers)) {
+        const struct kymo_control_answer refusal = {KYMO_CONTROL_MAGIC, KYMO_E_INVALID, 0, 0, 0};
+        send_answer(caller, &refusal);
+        drop(caller);
+        return KYMO_OK;
+    }
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    caller->deadline_ns = now_ns + PATIENCE_NS;
+    caller->server->select(caller->server->context, request.markers);
+    answer_if_done(caller, now_ns);
     return KYMO_OK;
+}
+
+/* Its place is wanted: what it has said is obeyed and answered before. */
+static void send_away(struct kymo_control_caller *caller)
+{
+    if (caller->source.fd >= 0 && caller->deadline_ns == 0)
+        (void)hear_caller(caller);
+    if (caller->source.fd >= 0 && caller->deadline_ns != 0)
+        answer_if_done(caller, UINT64_MAX);
+    drop(caller);
 }
 
 /* Ourselves and root: whoever may trace the program anyway. */
@@ -57,6 +99,11 @@ static kymo_err open_door(void *context)
 {
     struct kymo_control_server *server = context;
     int fd = accept4(server->door.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        /* Who waits outside would wake us again and again. */
+        kymo_poller_remove(server->poller, &server->door);
+        server->door_is_shut = 1;
+    }
     if (fd < 0)
         return KYMO_OK;
     if (!is_welcome(fd)) {
@@ -64,8 +111,8 @@ static kymo_err open_door(void *context)
         return KYMO_OK;
     }
     struct kymo_control_caller *caller = &server->callers[server->next++ % KYMO_CONTROL_CALLERS];
-    drop(caller);
-    caller->source = (struct kymo_poll_source){fd, answer_caller, caller};
+    send_away(caller);
+    caller->source = (struct kymo_poll_source){fd, hear_caller, caller};
     if (kymo_poller_add(server->poller, &caller->source) != KYMO_OK) {
         close(fd);
         caller->source.fd = -1;
@@ -100,10 +147,19 @@ kymo_err kymo_control_server_open(struct kymo_control_server *server, int poller
     return err;
 }
 
+void kymo_control_server_round(struct kymo_control_server *server, uint64_t now_ns)
+{
+    if (server->door_is_shut && kymo_poller_add(server->poller, &server->door) == KYMO_OK)
+        server->door_is_shut = 0;
+    for (uint32_t i = 0; i < KYMO_CONTROL_CALLERS; i++)
+        if (server->callers[i].source.fd >= 0 && server->callers[i].deadline_ns != 0)
+            answer_if_done(&server->callers[i], now_ns);
+}
+
 void kymo_control_server_close(struct kymo_control_server *server)
 {
     for (uint32_t i = 0; i < KYMO_CONTROL_CALLERS; i++)
-        drop(&server->callers[i]);
+        send_away(&server->callers[i]);
     if (server->door.fd >= 0) {
         kymo_poller_remove(server->poller, &server->door);
         close(server->door.fd);

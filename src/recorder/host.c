@@ -49,16 +49,20 @@ static void hand_out_tables(kymo_host *h)
     }
 }
 
-static void write_control(struct kymo_session *s, const char *markers)
+/* The number is the host's own: what stands in the session the program may have written. */
+static void write_control(kymo_host *h, const char *markers)
 {
+    struct kymo_session *s = h->session;
     size_t len = markers ? strnlen(markers, sizeof s->control - 1) : 0;
-    kymo_add_acq_rel(&s->control_seq, 1u);
+    h->control_seq += 2;
+    h->control_called = 0;
+    kymo_store_relaxed(&s->control_seq, h->control_seq - 1);
     kymo_fence_release();
     if (len)
         memcpy(s->control, markers, len);
     memset(s->control + len, 0, sizeof s->control - len);
     /* Pairs with the acquire in capture/mark_links.c: an even number is that of a whole list. */
-    kymo_add_acq_rel(&s->control_seq, 1u);
+    kymo_store_release(&s->control_seq, h->control_seq);
 }
 
 static void configure(struct kymo_session *s, const struct kymo_host_config *config)
@@ -69,7 +73,6 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->depth = config->depth;
     s->signal = s->signal_now = s->signal_done = (uint32_t)config->signal;
     s->flags = config->flags | (config->signal_fixed ? KYMO_SESSION_SIGNAL_FIXED : 0);
-    write_control(s, config->markers);
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;
     if (config->clock == KYMO_CLOCK_TSC) {
         /* Only for this limit a rough ratio is enough: 2^31 ticks a second. */
@@ -118,6 +121,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->session = map;
     kymo_session_format(h->session, &h->plan);
     configure(h->session, config);
+    write_control(h, config->markers);
     struct kymo_drain_sink sink = kymo_session_events_sink(&h->out);
     err = kymo_drain_create(h->session, &h->plan, &sink, &h->drain);
     if (err != KYMO_OK) {
@@ -294,13 +298,21 @@ int kymo_host_refusal(kymo_host *h, struct kymo_refusal *out, uint64_t *missed)
     return kymo_refusal_read(h->session, &h->refusals_seen, out, missed);
 }
 
-int kymo_host_select(kymo_host *h, const char *markers)
+void kymo_host_select(kymo_host *h, const char *markers)
 {
-    write_control(h->session, markers);
-    if (h->pid == 0 || h->replaced || !kymo_host_is_attached(h) || !kymo_host_may_send(h))
-        return 0;
-    kymo_host_call_thread(h, h->pid);
-    return 1;
+    write_control(h, markers);
+}
+
+enum kymo_host_selected kymo_host_selected(kymo_host *h)
+{
+    if (h->replaced)
+        return KYMO_HOST_NEVER;
+    if (kymo_load_acquire(&h->session->control_seen) == h->control_seq)
+        return KYMO_HOST_TOLD;
+    /* Again, if it could not be (RLIMIT_SIGPENDING). One that attaches looks by itself. */
+    if (!h->control_called && h->pid && kymo_host_is_attached(h))
+        h->control_called = kymo_host_call_process(h);
+    return KYMO_HOST_LATER;
 }
 
 int kymo_host_has_relatives(const kymo_host *h)

@@ -26,7 +26,6 @@
 #include "recorder/wall.h"
 #include "sys/clock.h"
 
-/* What all sessions of a recording have in common. */
 /* Threads that the kernel's tick samples, although the engine is perf. */
 struct kymo_tick_threads {
     uint32_t switchers; /* since they switch often */
@@ -34,6 +33,7 @@ struct kymo_tick_threads {
     int error;          /* for which it refused the first */
 };
 
+/* What all sessions of a recording have in common. */
 struct kymo_host_config {
     uint64_t buffer_bytes;
     uint64_t period_ns;
@@ -106,9 +106,17 @@ uint64_t kymo_host_main_cpu_ns(const kymo_host *host, uint64_t at_most_ns);
 /* The next program that the process started without us; as kymo_refusal_read. */
 int kymo_host_refusal(kymo_host *host, struct kymo_refusal *out, uint64_t *missed);
 
-/* Which categories of markers are on from now on. Whether the process could be told: else it sees
- * it when it takes its next block. */
-int kymo_host_select(kymo_host *host, const char *markers);
+/* What has become of a list. */
+enum kymo_host_selected {
+    KYMO_HOST_TOLD,  /* the process says that its categories follow it */
+    KYMO_HOST_LATER, /* it does not say so yet: it looks when it runs, or takes its next block */
+    KYMO_HOST_NEVER, /* it runs another program, which is not recorded */
+};
+
+/* Which categories of markers are on from now on. */
+void kymo_host_select(kymo_host *host, const char *markers);
+/* To be asked after that, and again: it calls the process if that is not done. */
+enum kymo_host_selected kymo_host_selected(kymo_host *host);
 
 /* Whether the process ever forked, or started a program that may attach. */
 int kymo_host_has_relatives(const kymo_host *host);

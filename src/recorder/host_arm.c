@@ -39,15 +39,26 @@
 #define SHORT_RUN_NS 500000u
 #define DISPATCH_AGAIN_NS 100000000u
 
-void kymo_host_call_thread(const kymo_host *h, pid_t tid)
+static siginfo_t call_of(const kymo_host *h)
 {
-    if (!kymo_host_may_send(h))
-        return;
     siginfo_t info = {.si_signo = h->signal, .si_code = SI_QUEUE};
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = (void *)(uintptr_t)h->session->cookie;
-    (void)syscall(SYS_rt_tgsigqueueinfo, h->pid, tid, h->signal, &info);
+    return info;
+}
+
+void kymo_host_call_thread(const kymo_host *h, pid_t tid)
+{
+    siginfo_t info = call_of(h);
+    if (kymo_host_may_send(h))
+        (void)syscall(SYS_rt_tgsigqueueinfo, h->pid, tid, h->signal, &info);
+}
+
+int kymo_host_call_process(const kymo_host *h)
+{
+    siginfo_t info = call_of(h);
+    return kymo_host_may_send(h) && syscall(SYS_rt_sigqueueinfo, h->pid, h->signal, &info) == 0;
 }
 
 static void close_event(kymo_host *h, struct kymo_host_slot *a)

@@ -88,6 +88,8 @@ struct kymo_host {
     uint32_t woken;   /* the session's count of threads, as far as they were armed */
     uint32_t filled;  /* and of filled blocks, as far as they were read */
     uint64_t drained_ns;
+    uint32_t control_seq; /* of the list that was written last */
+    int control_called;   /* and the process was called for it */
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_event_quality quality; /* as it was said at the end */
@@ -104,6 +106,9 @@ void kymo_host_disarm(kymo_host *host, uint32_t slot);
 uint32_t kymo_host_slot_of(const kymo_host *host, pid_t tid);
 /* Sends a signal that carries our cookie to one thread: "look into your slot". */
 void kymo_host_call_thread(const kymo_host *host, pid_t tid);
+/* The same to the main thread or, if that has ended or blocks the signal, to any other. Returns
+ * whether it could be sent. */
+int kymo_host_call_process(const kymo_host *host);
 /* After a pause of ours (Ctrl-Z) that was long enough for threads to think that we are gone: those
  * that disarmed their timers get them back. One round later, so that all have seen us beat. */
 void kymo_host_revive_timers(kymo_host *host);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "options/options.h"
 #include "recorder/task.h"
 #include "recorder/tree_state.h"
 #include "sys/clock.h"
@@ -34,17 +35,27 @@
 
 static kymo_err on_ring(void *context);
 
+_Static_assert(KYMO_OPTION_LIST_MAX < KYMO_CONTROL_BYTES, "a list fits with its NUL");
+
 /* What `kymo control` asks for: of those who run, and of those who come. */
-static void select_markers(void *context, const char *markers, struct kymo_control_answer *answer)
+static void select_markers(void *context, const char *markers)
 {
     kymo_tree *t = context;
     snprintf(t->markers, sizeof t->markers, "%s", markers);
     if (t->first)
-        (void)kymo_host_select(t->first, markers);
+        kymo_host_select(t->first, markers);
+    for (size_t i = 0; i < t->images.len; i++)
+        kymo_host_select(t->images.data[i]->host, markers);
+}
+
+/* Those who are about to attach count as well: they have the list, or look once they are in. */
+static void count_selected(void *context, struct kymo_control_answer *answer)
+{
+    kymo_tree *t = context;
     for (size_t i = 0; i < t->images.len; i++) {
-        int told = kymo_host_select(t->images.data[i]->host, markers);
-        answer->told += told != 0;
-        answer->later += !told && t->images.data[i]->is_live;
+        enum kymo_host_selected selected = kymo_host_selected(t->images.data[i]->host);
+        answer->told += selected == KYMO_HOST_TOLD;
+        answer->later += selected == KYMO_HOST_LATER;
     }
 }
 
@@ -61,6 +72,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->server.listener = -1;
     kymo_control_server_init(&t->control);
     t->control.select = select_markers;
+    t->control.count = count_selected;
     t->control.context = t;
     if (config->markers)
         snprintf(t->markers, sizeof t->markers, "%s", config->markers);
@@ -266,6 +278,7 @@ kymo_err kymo_tree_round(kymo_tree *t)
             continue;
         KYMO_TRY(is_gone(image) ? kymo_tree_image_ended(image) : round_of(image, now_ns));
     }
+    kymo_control_server_round(&t->control, now_ns);
     return KYMO_OK;
 }
 

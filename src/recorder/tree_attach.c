@@ -14,6 +14,7 @@
  * before; from there on, the loader's work included, it is the new one's. The sum over all images
  * of a process is its clock.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,6 +344,11 @@ kymo_err kymo_tree_open_door(void *tree)
     struct kymo_attach_peer peer;
     struct kymo_attach_message m;
     int connection = kymo_attach_server_accept(&t->server, &peer);
+    if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
+        /* Who waits outside would wake us again and again. */
+        kymo_poller_remove(t->poller, &t->door);
+        t->door_is_shut = 1;
+    }
     if (connection < 0)
         return KYMO_OK;
     /* The library says HELLO at once: mostly it is here already. */
@@ -358,6 +364,8 @@ kymo_err kymo_tree_open_door(void *tree)
 
 kymo_err kymo_tree_drop_late(kymo_tree *t, uint64_t now_ns)
 {
+    if (t->door_is_shut && !t->stopped && kymo_poller_add(t->poller, &t->door) == KYMO_OK)
+        t->door_is_shut = 0;
     for (size_t i = t->callers.len; i-- > 0;)
         if (now_ns >= t->callers.data[i]->deadline_ns)
             kymo_tree_drop_caller(t, t->callers.data[i]);

@@ -64,6 +64,7 @@ struct kymo_tree {
     int poller;
     struct kymo_attach_server server;
     struct kymo_poll_source door; /* the server's socket */
+    int door_is_shut;             /* for want of descriptors, until the next round */
     struct kymo_poll_source ring; /* the bell's event */
     kymo_bell *bell;
     kymo_host *first; /* for the first image; NULL: it was given away */
@@ -93,7 +94,7 @@ struct kymo_tree {
 /* Somebody is at the door. context: the tree. */
 KYMO_NODISCARD
 kymo_err kymo_tree_open_door(void *tree);
-/* Those who have kept us waiting too long. */
+/* Those who have kept us waiting too long; and the door, if it had to be shut. */
 KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Both ends of `kymo control`, and callers that are not to be served. */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -25,17 +27,23 @@ struct scene {
     int poller;
     struct kymo_control_server server;
     uint32_t asked;
+    uint32_t later; /* processes that have not done it */
     char markers[KYMO_CONTROL_BYTES];
     uint32_t done; /* by the client */
 };
 
-static void on_select(void *context, const char *markers, struct kymo_control_answer *answer)
+static void on_select(void *context, const char *markers)
 {
     struct scene *s = context;
     s->asked++;
     strcpy(s->markers, markers);
-    answer->told = 3;
-    answer->later = 1;
+}
+
+static void on_count(void *context, struct kymo_control_answer *answer)
+{
+    const struct scene *s = context;
+    answer->told = 3 - s->later;
+    answer->later = s->later;
 }
 
 static void set_up(struct scene *s)
@@ -45,6 +53,7 @@ static void set_up(struct scene *s)
     assert_true(s->poller >= 0);
     kymo_control_server_init(&s->server);
     s->server.select = on_select;
+    s->server.count = on_count;
     s->server.context = s;
     assert_int_equal(kymo_control_server_open(&s->server, s->poller), KYMO_OK);
 }
@@ -100,7 +109,7 @@ static void what_is_asked_arrives_and_is_answered(void **state)
     assert_int_equal(c.err, KYMO_OK);
     assert_string_equal(s.markers, "all:-net");
     assert_int_equal(c.answer.told, 3);
-    assert_int_equal(c.answer.later, 1);
+    assert_int_equal(c.answer.later, 0);
     tear_down(&s);
 }
 
@@ -158,10 +167,13 @@ static void nonsense_is_not_obeyed(void **state)
     struct scene s;
     (void)state;
     set_up(&s);
-    const size_t lengths[] = {0, 1, sizeof request - 1};
+    /* The last one begins as a request does. */
+    char longer[sizeof request + 1] = "";
+    memcpy(longer, &request, sizeof request);
+    const size_t lengths[] = {0, 1, sizeof request - 1, sizeof longer};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(lengths); i++) {
         int fd = call();
-        assert_int_equal(send(fd, &request, lengths[i], 0), lengths[i]);
+        assert_int_equal(send(fd, longer, lengths[i], 0), lengths[i]);
         serve(&s);
         serve(&s);
         assert_int_equal(recv(fd, &answer, sizeof answer, MSG_DONTWAIT), 0);
@@ -209,6 +221,105 @@ static void the_silent_keep_nobody_out(void **state)
     for (size_t i = 0; i < KYMO_ARRAY_LEN(silent); i++)
         close(silent[i]);
     assert_int_equal(s.asked, 1);
+    tear_down(&s);
+}
+
+static int ask_for(const char *markers)
+{
+    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC};
+    int fd = call();
+    strcpy(request.markers, markers);
+    assert_int_equal(send(fd, &request, sizeof request, 0), sizeof request);
+    return fd;
+}
+
+static int is_answered(int fd, struct kymo_control_answer *answer)
+{
+    return recv(fd, answer, sizeof *answer, MSG_DONTWAIT) == (ssize_t)sizeof *answer;
+}
+
+/* Told is who says so, and the answer waits for it, though not for ever. */
+static void the_answer_comes_when_all_have_done_it(void **state)
+{
+    struct kymo_control_answer answer;
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    s.later = 2;
+    int fd = ask_for("net");
+    serve(&s);
+    kymo_control_server_round(&s.server, 1);
+    assert_int_equal(s.asked, 1);
+    assert_false(is_answered(fd, &answer));
+    s.later = 0;
+    kymo_control_server_round(&s.server, 1);
+    assert_true(is_answered(fd, &answer));
+    assert_int_equal(answer.error, KYMO_OK);
+    assert_int_equal(answer.told, 3);
+    close(fd);
+
+    s.later = 2;
+    fd = ask_for("net");
+    serve(&s);
+    assert_false(is_answered(fd, &answer));
+    kymo_control_server_round(&s.server, UINT64_MAX);
+    assert_true(is_answered(fd, &answer));
+    assert_int_equal(answer.told, 1);
+    assert_int_equal(answer.later, 2);
+    close(fd);
+    tear_down(&s);
+}
+
+/* Who waits for an answer has one before its place is another's, and at the end. */
+static void who_has_asked_is_answered(void **state)
+{
+    int others[KYMO_CONTROL_CALLERS];
+    struct kymo_control_answer answer;
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    s.later = 1;
+    int fd = ask_for("net");
+    serve(&s);
+    assert_false(is_answered(fd, &answer));
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(others); i++) {
+        others[i] = call();
+        serve(&s);
+    }
+    assert_true(is_answered(fd, &answer));
+    assert_int_equal(answer.later, 1);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(others); i++)
+        close(others[i]);
+    close(fd);
+    fd = ask_for("disk");
+    serve(&s);
+    tear_down(&s);
+    assert_true(is_answered(fd, &answer));
+    assert_int_equal(s.asked, 2);
+    close(fd);
+}
+
+/* Where no descriptor is to be had for who comes, nobody is woken for it without end. */
+static void who_cannot_be_let_in_waits_outside(void **state)
+{
+    struct kymo_control_answer answer;
+    struct rlimit before;
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    int fd = ask_for("net");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = (rlim_t)fd, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    serve(&s);
+    struct pollfd p = {.fd = s.poller, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, 0), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    kymo_control_server_round(&s.server, 1);
+    serve(&s);
+    assert_true(is_answered(fd, &answer));
+    assert_int_equal(s.asked, 1);
+    close(fd);
     tear_down(&s);
 }
 
@@ -269,19 +380,54 @@ static void a_session_has_the_list_from_its_beginning(void **state)
     assert_string_equal(s->control, "all:-net");
     assert_int_equal(before % 2, 0);
     /* No process has it yet that could be told. */
-    assert_int_equal(kymo_host_select(host, "net"), 0);
+    kymo_host_select(host, "net");
+    assert_int_equal(kymo_host_selected(host), KYMO_HOST_LATER);
     assert_string_equal(s->control, "net");
     assert_int_equal(s->control_seq % 2, 0);
     assert_int_not_equal(s->control_seq, before);
     memset(text, 'm', sizeof text);
     text[KYMO_CONTROL_BYTES] = '\0';
-    assert_int_equal(kymo_host_select(host, text), 0);
+    kymo_host_select(host, text);
     assert_int_equal(strlen(s->control), KYMO_CONTROL_BYTES - 1);
     munmap((void *)(uintptr_t)s, kymo_host_bytes(host));
     kymo_host_destroy(host);
     config.markers = NULL;
     assert_int_equal(kymo_host_create(&config, &host, NULL), KYMO_OK);
     kymo_host_destroy(host);
+}
+
+/* A signal that nobody gets, or that was sent and not acted upon, tells nobody. */
+static void who_does_not_say_so_is_not_told(void **state)
+{
+    kymo_host *host;
+    int status;
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    for (int i = 0; i < 2; i++) {
+        struct kymo_host_config config = config_of("");
+        assert_int_equal(kymo_host_create(&config, &host, NULL), KYMO_OK);
+        struct kymo_session *s = mmap(NULL, kymo_host_bytes(host), PROT_READ | PROT_WRITE,
+                                      MAP_SHARED, kymo_host_memory(host), 0);
+        assert_true((void *)s != MAP_FAILED);
+        s->attached = 1;
+        kymo_host_attached(host, i ? getpid() : child, 0, 0);
+        kymo_host_select(host, "net");
+        assert_int_equal(kymo_host_selected(host), KYMO_HOST_LATER);
+        s->control_seen = s->control_seq;
+        assert_int_equal(kymo_host_selected(host), KYMO_HOST_TOLD);
+        /* Whatever the program makes of the number: the next one is another. */
+        uint32_t before = s->control_seq;
+        s->control_seq = 0;
+        kymo_host_select(host, "");
+        assert_int_equal(s->control_seq, before + 2);
+        assert_int_equal(kymo_host_selected(host), KYMO_HOST_LATER);
+        munmap(s, kymo_host_bytes(host));
+        kymo_host_destroy(host);
+    }
 }
 
 static uint32_t markers_told;
@@ -379,8 +525,12 @@ int main(void)
         cmocka_unit_test(there_may_be_nobody_to_ask),
         cmocka_unit_test(nonsense_is_not_obeyed),
         cmocka_unit_test(the_silent_keep_nobody_out),
+        cmocka_unit_test(the_answer_comes_when_all_have_done_it),
+        cmocka_unit_test(who_has_asked_is_answered),
+        cmocka_unit_test(who_cannot_be_let_in_waits_outside),
         cmocka_unit_test(another_user_is_not_served),
         cmocka_unit_test(a_session_has_the_list_from_its_beginning),
+        cmocka_unit_test(who_does_not_say_so_is_not_told),
         cmocka_unit_test(who_has_filled_blocks_is_read_at_once),
         cmocka_unit_test(a_recording_can_be_asked_until_it_ends),
     };

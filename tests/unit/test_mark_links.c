@@ -280,8 +280,10 @@ CASE(the_recorder_changes_its_list)
     EXPECT_ON("....!");
     control("disk/read:run time");
     EXPECT_ON("....!");
+    EXPECT(session.control_seen == session.control_seq - 2);
     kymo_mark_links_look();
     EXPECT_ON("..rx!");
+    EXPECT(session.control_seen == session.control_seq);
 }
 
 CASE(the_last_one_who_chooses_counts)

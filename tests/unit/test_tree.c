@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "buffer/attach.h"
+#include "sys/clock.h"
 #include "unit.h"
 
 enum { SILENT = 100 };
@@ -229,6 +231,31 @@ static void who_says_nothing_keeps_nobody_out(void **state)
     kymo_tree_destroy(t);
 }
 
+/* Where no descriptor is to be had for who comes, nobody is woken for it without end. */
+static void who_cannot_be_let_in_waits_outside(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree();
+    struct rlimit before;
+    int fd = dial(t);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = (rlim_t)fd, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    serve(t);
+    uint64_t until_ns = kymo_clock_ns(CLOCK_MONOTONIC) + 20000000;
+    assert_int_equal(kymo_tree_wait(t, until_ns, NULL), KYMO_OK);
+    assert_true(kymo_clock_ns(CLOCK_MONOTONIC) >= until_ns);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(kymo_tree_round(t), KYMO_OK);
+    struct kymo_attach_message m = message(KYMO_ATTACH_HELLO);
+    unsigned descriptors;
+    say(fd, &m);
+    serve(t);
+    assert_int_equal(hear(fd, &descriptors).error, KYMO_OK);
+    close(fd);
+    kymo_tree_destroy(t);
+}
+
 static void what_makes_no_sense_is_turned_away(void **state)
 {
     (void)state;
@@ -295,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_follows_another),
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
+        cmocka_unit_test(who_cannot_be_let_in_waits_outside),
         cmocka_unit_test(what_makes_no_sense_is_turned_away),
         cmocka_unit_test(one_that_gives_up_leaves_nothing),
         cmocka_unit_test(a_stopped_tree_lets_nobody_in),
