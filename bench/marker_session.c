@@ -55,3 +55,8 @@ int marker_session_open(struct kymo_mark_link *link)
     kymo_thread_begin(p, t, own_stack(), 0);
     return kymo_mark_links_attach(link);
 }
+
+uint32_t marker_session_used(void)
+{
+    return kymo_thread_self->streams[KYMO_STREAM_TASK].used;
+}

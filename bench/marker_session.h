@@ -9,5 +9,7 @@
 
 /* Attaches the link to it; 0 if all is well. It is in marker_count alone. */
 __attribute__((weak)) int marker_session_open(struct kymo_mark_link *link);
+/* Bytes that the calling thread's markers have in the block that they are in. */
+__attribute__((weak)) uint32_t marker_session_used(void);
 
 #endif

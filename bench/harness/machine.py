@@ -37,7 +37,8 @@ def describe(root):
     virtual = "hypervisor" in read("/proc/cpuinfo")
     commit = git(root, "describe", "--always")
     # What the runs themselves write does not count.
-    if git(root, "status", "--porcelain", "--", ".", ":!bench/results", ":!bench/RESULTS.md"):
+    if git(root, "status", "--porcelain", "--", ".", ":!bench/results", ":!bench/RESULTS.md",
+           ":!README.md"):
         commit += "-dirty"
     return dict([
         ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")),

@@ -1,62 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ns per marker, beside the bare write to a ring in the same run: bench/marker_bench.c measures under
-`kymo record`. Instructions by callgrind, and LTTng-UST in the same way."""
-import os
+"""ns per marker, beside the bare write of as many bytes in the same run: bench/marker_bench.c measures
+under `kymo record`. Instructions by callgrind, and other libraries in the same loops."""
+import json
 import re
-import shutil
-import subprocess
 
+from ..marker_peers import KINDS as PEER_KINDS, ns_of, peers_table
+from ..markers import EMPTY, can_count, instructions, measured, times, write_readme
 from ..measure import Failed, run as run_program
 from ..results import Table
 
+# What it is, and the shape of its floor; None: it writes no record.
 KINDS = {
-    "disabled": "off: a typed marker whose category nobody wants",
-    "now": "kymo_now()",
-    "instant16": "instant, 16 bytes",
-    "instant32": "instant, typed, 2 numbers (32 bytes)",
-    "instant64": "instant, typed, 6 numbers (64 bytes)",
-    "typed": "instant, typed: number, bytes, literal, flow",
-    "text": "text of 18 bytes",
-    "numbers_text": "typed: 2 numbers and a text of 18 bytes",
-    "format": "formatted text, 3 arguments",
-    "scope": "scope",
-    "scope_typed": "scope with a payload",
-    "scope_short": "scope below its minimum duration",
-    "interval": "interval, begin and end by id",
-    "stack": "instant with the stack here",
-    "label": "label scope",
-    "counter": "counter",
+    "disabled": ("off: a typed marker whose category nobody wants", None),
+    "now": ("kymo_now()", None),
+    "instant16": ("instant", "ring"),
+    "instant32": ("instant, typed, 2 numbers", "ring"),
+    "instant64": ("instant, typed, 6 numbers", "ring"),
+    "typed": ("instant, typed: number, bytes, literal, flow", "ring"),
+    "text": ("text of 18 bytes", "text"),
+    "numbers_text": ("typed: 2 numbers and a text of 18 bytes", "text"),
+    "format": ("formatted text, 3 arguments", "ring"),
+    "scope": ("scope", "scope"),
+    "scope_typed": ("scope with a payload", "scope"),
+    "scope_short": ("scope below its minimum duration", None),
+    "interval": ("interval, begin and end by id", "pair"),
+    "stack": ("instant with the stack here", "ring"),
+    "label": ("label scope", "pair"),
+    "counter": ("counter, the same in all threads", None),
+    "own_counter": ("counter, another in each thread", None),
+    "gauge": ("gauge, the same in all threads", None),
+    "counter_each": ("counter, each change recorded", "ring"),
 }
-# Of the floor of the same run.
+# Of the warm floor of the same run.
 BUDGETS = {"instant32": 1.2, "scope": 1.2, "numbers_text": 1.2}
-COUNTED = 2000
 
 
-class Line:
-    def __init__(self, threads, kind, floor, ns, least, low, high):
-        self.threads, self.kind, self.floor = int(threads), kind, floor
-        self.ns, self.least = float(ns), float(least)
-        self.spread = (float(high) - float(low)) / self.ns if self.ns else 0
+def floors_of(bench):
+    """Kind to its floor: as many bytes as marker_count says that one writes, and their number."""
+    floors = {}
+    for kind, (_, shape) in KINDS.items():
+        told = run_program([bench.built("bench/marker_count"), "bytes", kind]).output
+        count = int(re.search(r"^bytes=(\d+)$", told, re.M).group(1))
+        if (count == 0) != (shape is None):
+            raise Failed(f"{kind} writes {count} bytes")
+        floors[kind] = (f"{shape}{count}" if shape else None, count)
+    return floors
 
 
-def record_command(bench, argv):
-    # A sample each ten seconds of CPU time: none in a batch.
-    return [bench.kymo, "record", "-q", "-f", "--cpu=10s", "--buffer=64m", "-o",
-            bench.out("markers.kymo"), "--", *argv]
+def names_of(floors):
+    return {name for name, _ in floors.values() if name}
 
 
-def measured(bench, threads):
-    """Of one run: kind to line."""
-    rounds = bench.rounds(31, 2)
-    argv = [bench.built("bench/marker_bench"), str(rounds), str(threads)]
-    output = run_program(record_command(bench, argv), timeout=600).output
-    found = re.findall(r"^marker threads=(\d) kind=(\S+) floor=(\S+) ns=([\d.]+) least=([\d.]+) "
-                       r"quartiles=([\d.]+)-([\d.]+)$", output, re.M)
-    lines = {line.kind: line for line in (Line(*fields) for fields in found)}
+def ours(bench, threads, floors):
+    """A sample each ten seconds of CPU time: none in a batch."""
+    recording = bench.out("markers.kymo")
+    lines, output = measured(bench, [bench.kymo, "record", "-q", "-f", "--cpu=10s", "--buffer=64m",
+                                     "-o", recording, "--", bench.built("bench/marker_bench")],
+                             threads, names_of(floors))
     if set(KINDS) - set(lines):
         raise Failed(f"marker_bench printed no {sorted(set(KINDS) - set(lines))}")
-    if not re.search(r"^marker stats=0 written=[1-9]\d* lost=0$", output, re.M):
+    if not re.search(r"^marker stats=0 made=([1-9]\d*) written=\1 lost=0$", output, re.M):
         raise Failed(f"markers were lost: {output.splitlines()[-1]}")
+    # Labels and counters, too: what is lost costs nothing.
+    lost = json.loads(run_program([bench.kymo, "report", "--json", recording]).output)["quality"]["lost"]
+    if lost:
+        raise Failed(f"records were lost: {lost}")
     bench.remove_outputs()
     return lines
 
@@ -65,119 +73,82 @@ def nanoseconds(ns):
     return f"{ns:.2f} ns"
 
 
-def ratio(value):
-    return f"{value:.2f}x"
-
-
-def our_table(bench, threads, lines):
-    empty = lines["empty"].ns
+def our_table(bench, threads, lines, floors):
+    empty = lines[EMPTY].ns
     table = Table(f"Markers, {threads} thread{'s' if threads > 1 else ''}",
                   "ns of the thread's CPU time for one, the call of the function that it stands in "
                   f"included (an empty one: {empty:.2f} ns); batches of 8192 in turn, the thread "
-                  "pinned, nothing lost; medians. The floor is the bare write of a record of about "
-                  "the same bytes, with a timestamp, to a ring of the thread's own (a scope: two "
-                  "timestamps), in the same run.",
-                  ["", "ns", "least", "middle half", "floor, ns", "ratio"])
-    for kind, text in KINDS.items():
+                  "pinned, nothing lost; medians. The floor is the bare write of as many bytes in as "
+                  "many records, with a timestamp each (a scope: two), to a ring of the thread's own, "
+                  "in the same run: warm, in lines that it has just written, or cold, in lines that "
+                  "are in no cache. What writes no record has what it costs more than the empty function.",
+                  ["", "bytes", "ns", "least", "middle half", "floor, warm", "cold", "ratio to warm",
+                   "to cold"])
+    for kind, (text, _) in KINDS.items():
         line = lines[kind]
-        floor = lines[line.floor]
-        is_alone = line.floor == "empty"
-        table.row(text, f"{line.ns:.2f}", f"{line.least:.2f}", f"{100 * line.spread:.0f} %",
-                  "–" if is_alone else f"{floor.ns:.2f}",
-                  f"{line.ns - empty:+.2f} ns" if is_alone else ratio(line.ns / floor.ns))
+        floor, count = floors[kind]
+        if floor:
+            warm, cold = (lines[f"{floor} {place}"].ns for place in ("warm", "cold"))
+            beside = [f"{warm:.2f}", f"{cold:.2f}", times(line.ns / warm), times(line.ns / cold)]
+        else:
+            beside = ["–", "–", f"{line.ns - empty:+.2f} ns", "–"]
+        table.row(text, count or "–", f"{line.ns:.2f}", f"{line.least:.2f}",
+                  f"{100 * line.spread:.0f} %", *beside)
     bench.results.add(table)
 
 
-def our_budgets(bench, lines):
+def our_budgets(bench, lines, floors):
     for kind, limit in BUDGETS.items():
-        line, floor = lines[kind], lines[lines[kind].floor]
-        bench.results.budget(f"marker: {KINDS[kind]}, to the bare write", line.ns / floor.ns, limit,
-                             ratio, spread=line.spread)
-    bench.results.budget("marker: disabled", lines["disabled"].ns - lines["empty"].ns, 0.5,
+        line, floor = lines[kind], lines[f"{floors[kind][0]} warm"]
+        bench.results.budget(f"marker: {KINDS[kind][0]}, to the bare write, warm", line.ns / floor.ns,
+                             limit, times, spread=line.spread)
+    bench.results.budget("marker: disabled", lines["disabled"].ns - lines[EMPTY].ns, 0.5,
                          nanoseconds, spread=lines["disabled"].spread)
 
 
-def instructions(bench):
-    """Of one marker: what twice as many have more, so that the start is not in it."""
-    if not shutil.which("valgrind"):
+def our_instructions(bench, floors):
+    """Kind or floor to its instructions; None: they cannot be counted here."""
+    if not can_count():
         bench.results.absent("instructions per marker", "valgrind is not installed")
-        return
-
-    program = bench.built("bench/marker_count")
-
-    def counted(kind, n):
-        out = bench.out("callgrind")
-        run_program(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", program, kind,
-                     str(n)])
-        with open(out) as f:
-            return int(re.search(r"^(?:summary|totals): (\d+)", f.read(), re.M).group(1))
-
+        return None
+    counted = instructions(bench, [bench.built("bench/marker_count")],
+                           [EMPTY, *KINDS, *sorted(names_of(floors))])
     table = Table("Instructions of a marker",
                   "By callgrind, in a session of the process's own that nobody reads; the call of "
                   "the function that it stands in and the loop included: what twice as many have "
                   "more than so many, divided by their number.",
-                  ["", "instructions"])
-    others = {"empty": "an empty function", "ring32": "bare write of 32 bytes",
-              "ring_text": "bare write of a text of 18 bytes", "ring_scope": "bare write of a scope"}
-    for kind, text in {**others, **KINDS}.items():
-        n = COUNTED if kind != "stack" else 100
-        table.row(text, f"{(counted(kind, 2 * n) - counted(kind, n)) / n:.1f}")
+                  ["", "instructions", "its floor"])
+    table.row("an empty function", f"{counted[EMPTY]:.0f}", "–")
+    for kind, (text, _) in KINDS.items():
+        floor = floors[kind][0]
+        table.row(text, f"{counted[kind]:.0f}", f"{counted[floor]:.0f}" if floor else "–")
     bench.results.add(table)
+    return counted
 
 
-def lttng(bench, ours):
-    program = os.path.join(bench.build, "bench/lttng_bench")
-    if not shutil.which("lttng") or not os.path.exists(program):
-        bench.results.absent("LTTng-UST", "not installed")
-        return
-    session = f"kymo-bench-{os.getpid()}"
-    environment = dict(os.environ, LTTNG_HOME=bench.scratch)
+def our_readme(bench, lines, floors, peers):
+    kinds = ["disabled", "instant32", "numbers_text", "scope"]
+    warm, text, scope = (lines[f"{floors[kind][0]} warm"].ns for kind in kinds[1:])
 
-    def ask(*argv):
-        done = subprocess.run(["lttng", "-n", *argv], env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
-        if done.returncode != 0:
-            raise Failed(f"lttng {argv[0]}: {done.stdout.strip()}")
+    def figures(values):
+        return " / ".join("–" if each is None else f"{max(each, 0):.1f}" if each < 1 else f"{each:.0f}"
+                          for each in values) + " ns"
 
-    daemon = subprocess.Popen(["lttng-sessiond", "--no-kernel", "--background", "--pidfile",
-                               bench.out("sessiond.pid")], env=environment,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    daemon.wait()
-    try:
-        ask("create", session, "--output", bench.out("lttng"))
-        ask("enable-channel", "-u", "events", "--overwrite", "--subbuf-size=1M", "--num-subbuf=8")
-        ask("enable-event", "-u", "kymo_bench:two_words", "-c", "events")
-        ask("enable-event", "-u", "kymo_bench:numbers_text", "-c", "events")
-        ask("start")
-        output = run_program([program, str(bench.rounds(31, 2))], env={"LTTNG_HOME": bench.scratch},
-                             cpus={min(os.sched_getaffinity(0))}).output
-    finally:
-        subprocess.run(["lttng", "-n", "destroy", session], env=environment,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(bench.out("sessiond.pid")) as f:
-            os.kill(int(f.read()), 15)
-    theirs = {kind: float(ns) for kind, ns in
-              re.findall(r"^lttng kind=(\S+) ns=([\d.]+)", output, re.M)}
-    table = Table("Markers beside LTTng-UST",
-                  "The same payloads in the same kind of loop; LTTng into a ring buffer that is "
-                  "overwritten (8 of 1 MiB for each CPU). ns of CPU time, medians.",
-                  ["", "Kymo, ns", "LTTng-UST, ns", "ratio to ours"])
-    for kind in ["disabled", "instant32", "numbers_text"]:
-        mine, other = ours[kind].ns, theirs[kind]
-        if kind == "disabled":
-            mine, other = mine - ours["empty"].ns, other - theirs["empty"]
-        table.row(KINDS[kind], f"{mine:.2f}", f"{other:.2f}",
-                  ratio(other / mine) if mine > 0.05 else "–")
-    bench.results.add(table)
+    others = [f"the bare write of as many bytes – / {warm:.0f} / {text:.0f} / {scope:.0f} ns",
+              *(f"{name} {figures(values)}" for name, values in peers.items())]
+    cells = ["a marker: off / two numbers / two numbers and a text / scope",
+             figures([ns_of(lines, kind) for kind in kinds]), "; ".join(others)]
+    print("README: | " + " | ".join(cells) + " |", flush=True)
+    if not bench.quick:
+        write_readme(bench.root, cells)
 
 
 def run(bench):
-    ours = measured(bench, 1)
-    our_table(bench, 1, ours)
-    our_budgets(bench, ours)
-    if len(os.sched_getaffinity(0)) > 1:
-        our_table(bench, 2, measured(bench, 2))
-    else:
-        bench.results.absent("markers, 2 threads", "there is one CPU")
-    lttng(bench, ours)
-    instructions(bench)
+    floors = floors_of(bench)
+    lines = ours(bench, 1, floors)
+    our_table(bench, 1, lines, floors)
+    our_budgets(bench, lines, floors)
+    our_table(bench, 2, ours(bench, 2, floors), floors)
+    counted = our_instructions(bench, floors)
+    peers = peers_table(bench, lines, counted, [floors[kind][0] for kind in PEER_KINDS[1:]])
+    our_readme(bench, lines, floors, peers)
