@@ -41,6 +41,7 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
     kymo_firefox w = {.encoder = encoder,
                       .p = p,
                       .json = malloc(sizeof(kymo_json)),
+                      .string_used = calloc(p->strings.len + 1, 1),
                       .lib_of = calloc(p->modules.len + 1, sizeof(uint32_t)),
                       .function_of = calloc(p->functions.len + 1, sizeof(uint32_t)),
                       .frame_same = calloc(p->frames.len + 1, sizeof(uint32_t)),
@@ -52,12 +53,13 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
     kymo_err err = KYMO_E_NOMEM;
     encoder->total = 4 * p->sample_count + 2 * p->stack_frame.len + 7 * p->frames.len +
                      7ull * kymo_profile_count(p, KYMO_TABLE_MARKERS);
-    if (w.json && w.lib_of && w.function_of && w.frame_same && w.frame_first && w.stack_last &&
-        w.pid_turn && w.thread_weight) {
+    if (w.json && w.string_used && w.lib_of && w.function_of && w.frame_same && w.frame_first &&
+        w.stack_last && w.pid_turn && w.thread_weight) {
         kymo_json_init(w.json, encoder->sink);
         err = write_all(&w);
     }
     free(w.json);
+    free(w.string_used);
     free(w.lib_of);
     free(w.function_of);
     free(w.frame_same);

@@ -33,7 +33,8 @@ typedef struct kymo_firefox {
     uint32_t *stack_last;   /* by stack: index in stackTable of its innermost function */
     uint32_t stack_count;
     int lacks_stacks;
-    uint64_t start_ns; /* of the recording, since the profile's zero */
+    uint8_t *string_used; /* by string: something refers to it by its number */
+    uint64_t start_ns;    /* of the recording, since the profile's zero */
     uint64_t end_ns;
     uint32_t *pid_turn;      /* by process: how many images had its pid before */
     uint64_t *thread_weight; /* by thread: CPU time */
@@ -49,7 +50,8 @@ static inline uint32_t kymo_firefox_frame_file(const kymo_profile *p, const kymo
 /* The address as the format can show it: relative to a lib, and exact as a JavaScript number. */
 static inline uint64_t kymo_firefox_shown_address(const kymo_frame *f)
 {
-    return f->module != KYMO_NONE && f->address <= 1ull << 53 ? f->address : KYMO_NO_ADDRESS;
+    return f->module != KYMO_NONE && f->address <= KYMO_FIREFOX_EXACT_MAX ? f->address
+                                                                          : KYMO_NO_ADDRESS;
 }
 
 /* How many frames of the format a frame is: its functions, or the one made up for it. */

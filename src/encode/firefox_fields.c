@@ -115,7 +115,9 @@ static kymo_err look_at_value(kymo_firefox *w, kymo_firefox_field *field,
     case KYMO_FORMAT_LIST:
         return KYMO_OK;
     case KYMO_FORMAT_UNIQUE_STRING:
-        if (value->kind != KYMO_VALUE_STRING)
+        if (value->kind == KYMO_VALUE_STRING)
+            w->string_used[value->as.string] = 1;
+        else
             field->format = KYMO_FORMAT_STRING;
         return KYMO_OK;
     case KYMO_FORMAT_FLOW_ID:
@@ -142,7 +144,7 @@ static uint32_t flags_of(const kymo_profile *p, const kymo_marker *m)
         flags |= KYMO_FIREFOX_HAS_PART;
     if (m->owner)
         flags |= KYMO_FIREFOX_HAS_OWNER;
-    if (m->owner > 1ull << 53)
+    if (m->owner > KYMO_FIREFOX_EXACT_MAX)
         flags |= KYMO_FIREFOX_OWNER_IS_TEXT;
     if (m->labels != KYMO_NONE)
         flags |= KYMO_FIREFOX_HAS_LABELS;
@@ -154,6 +156,7 @@ static kymo_err look_at_marker(kymo_firefox *w, const kymo_marker *m)
     const kymo_schema *schema = kymo_profile_schema(w->p, m->schema);
     kymo_firefox_schema *s = &w->marks.schemas[schema ? m->schema : w->marks.schema_count];
     s->flags |= flags_of(w->p, m);
+    w->string_used[m->name] = 1;
     if (!schema)
         return KYMO_OK;
     const kymo_value *values = kymo_profile_values(w->p, m->first_value, m->value_count);
@@ -183,6 +186,22 @@ static void choose_name(const kymo_firefox *w, const char *base, char out[KYMO_F
 
 /* ---- all of them ---- */
 
+/* Labels of samples become markers that are called by their keys. */
+static void use_label_keys(kymo_firefox *w, uint32_t thread)
+{
+    const uint32_t *sets = kymo_profile_sample_labels(w->p, thread);
+    size_t samples = kymo_profile_samples(w->p, thread).count;
+    w->marks.has_sample_labels |= sets != NULL;
+    for (size_t i = 0; sets && i < samples; i++) {
+        uint32_t count;
+        const kymo_label *label = kymo_profile_label_set(w->p, sets[i], &count);
+        if (i > 0 && sets[i] == sets[i - 1])
+            continue;
+        for (uint32_t k = 0; k < count; k++)
+            w->string_used[label[k].key] = 1;
+    }
+}
+
 kymo_err kymo_firefox_look_at_markers(kymo_firefox *w)
 {
     kymo_firefox_marks *marks = &w->marks;
@@ -196,7 +215,7 @@ kymo_err kymo_firefox_look_at_markers(kymo_firefox *w)
     choose_name(w, "Label", marks->label_name);
     for (uint32_t t = 0; t < w->p->threads.len; t++) {
         kymo_markers markers = kymo_profile_markers(w->p, t);
-        marks->has_sample_labels |= kymo_profile_sample_labels(w->p, t) != NULL;
+        use_label_keys(w, t);
         for (size_t i = 0; i < markers.count; i++)
             KYMO_TRY(look_at_marker(w, &markers.rows[i]));
         KYMO_TRY(kymo_encoder_step(w->encoder, markers.count));

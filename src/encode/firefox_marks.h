@@ -19,6 +19,9 @@
 
 struct kymo_firefox;
 
+/* JavaScript has the integers up to here. */
+#define KYMO_FIREFOX_EXACT_MAX (1ull << 53)
+
 /* More columns of a table than anybody reads; those beyond are not written. */
 #define KYMO_FIREFOX_COLUMNS_MAX 64u
 
@@ -107,6 +110,8 @@ void kymo_firefox_put_number(kymo_json *json, const kymo_firefox_numeric *number
 /* The value as text, in the profile or in buffer; *len is its length. */
 const char *kymo_firefox_text_of(const kymo_profile *profile, const kymo_value *value,
                                  uint32_t format, char buffer[KYMO_FIREFOX_TEXT_MAX], size_t *len);
+/* What the file calls a format; NONE is a string. */
+const char *kymo_firefox_format_name(uint32_t format);
 /* "Name:string|Size:bytes": takes one column from the front of *columns; 0 at the end. */
 int kymo_firefox_next_column(const char **columns, kymo_firefox_column *out);
 /* The cell of a list, which is the value itself if that is no list. */

@@ -162,6 +162,18 @@ static kymo_err number_pids(kymo_firefox *w)
     return KYMO_OK;
 }
 
+static void use_strings(kymo_firefox *w)
+{
+    for (size_t i = 0; i < w->p->functions.len; i++)
+        w->string_used[w->p->functions.data[i].name] = 1;
+    for (size_t i = 0; i < w->p->sources.len; i++)
+        w->string_used[w->p->sources.data[i]] = 1;
+    for (size_t i = 0; i < w->p->symbols.len; i++)
+        w->string_used[w->p->symbols.data[i].name] = 1;
+    for (size_t i = 0; i < w->p->modules.len; i++)
+        w->string_used[w->p->module_ids.data[i].name] = 1;
+}
+
 static void sum_threads(kymo_firefox *w)
 {
     for (size_t i = 0; i < w->p->threads.len; i++) {
@@ -181,6 +193,7 @@ kymo_err kymo_firefox_number(kymo_firefox *w)
     KYMO_TRY(number_frames(w));
     KYMO_TRY(number_stacks(w));
     KYMO_TRY(number_pids(w));
+    use_strings(w);
     sum_threads(w);
     return (uint64_t)w->function_count + w->unnamed_count < KYMO_NONE ? KYMO_OK : KYMO_E_TOO_BIG;
 }

@@ -11,12 +11,6 @@
 
 #include "encode/firefox.h"
 
-static const char *const format_names[KYMO_FORMAT_COUNT] = {[KYMO_FORMAT_NONE] = "string",
-#define X(name, text) [KYMO_FORMAT_##name] = text,
-                                                            KYMO_MARK_FORMATS(X)
-#undef X
-};
-
 /* ---- names and keys that mean something to the viewer ---- */
 
 static int is_one_of(const char *const *list, size_t count, const char *text, size_t len)
@@ -190,7 +184,7 @@ static void put_columns(kymo_firefox *w, const kymo_firefox_field *field, const 
             kymo_json_key(j, "label");
             kymo_json_string(j, column.label, column.len);
         }
-        kymo_json_key_cstr(j, "type", format_names[format]);
+        kymo_json_key_cstr(j, "type", kymo_firefox_format_name(format));
         kymo_json_end_object(j);
     }
     kymo_json_end_array(j);
@@ -211,7 +205,7 @@ static void put_field(kymo_firefox *w, const kymo_schema *schema, const kymo_sch
     if (field->format == KYMO_FORMAT_TABLE)
         put_columns(w, field, kymo_profile_string(w->p, f->columns));
     else
-        kymo_json_cstr(j, format_names[field->format]);
+        kymo_json_cstr(j, kymo_firefox_format_name(field->format));
     if (f->flags & KYMO_FIELD_HIDDEN) {
         kymo_json_key(j, "hidden");
         kymo_json_bool(j, 1);

@@ -11,13 +11,16 @@
 
 /* ---- small tables ---- */
 
-/* All strings of the profile under their own numbers, then the made-up names, then ids of flows. */
+/* All strings of the profile under their own numbers, then the made-up names, then ids of flows.
+ * One that nothing refers to is empty: texts of markers, which may be most of the file, stand where
+ * they are shown, and taking them away there takes them away. */
 static void write_strings(kymo_firefox *w)
 {
     char text[KYMO_STRING_MAX + 32];
     kymo_json_begin_column(w->json, "stringArray");
     for (size_t i = 0; i < w->p->strings.len; i++)
-        kymo_json_string(w->json, w->p->strings.data[i].data, w->p->strings.data[i].len);
+        kymo_json_string(w->json, w->p->strings.data[i].data,
+                         w->string_used[i] ? w->p->strings.data[i].len : 0);
     for (uint32_t i = 0; i < w->p->frames.len; i++)
         if (w->frame_same[i] == i && w->p->frames.data[i].line_count == 0)
             kymo_json_cstr(w->json, kymo_profile_frame_label(w->p, i, text, sizeof text));
@@ -69,7 +72,7 @@ static void write_symbols(kymo_firefox *w)
     kymo_json_end_array(j);
     kymo_json_begin_column(j, "address");
     for (size_t i = 0; i < n; i++)
-        put_address(j, s[i].address <= 1ull << 53 ? s[i].address : KYMO_NO_ADDRESS);
+        put_address(j, s[i].address <= KYMO_FIREFOX_EXACT_MAX ? s[i].address : KYMO_NO_ADDRESS);
     kymo_json_end_array(j);
     kymo_json_begin_column(j, "name");
     for (size_t i = 0; i < n; i++)
@@ -77,7 +80,7 @@ static void write_symbols(kymo_firefox *w)
     kymo_json_end_array(j);
     kymo_json_begin_column(j, "functionSize");
     for (size_t i = 0; i < n; i++)
-        if (s[i].size_bytes > 0 && s[i].size_bytes <= 1ull << 53)
+        if (s[i].size_bytes > 0 && s[i].size_bytes <= KYMO_FIREFOX_EXACT_MAX)
             kymo_json_u64(j, s[i].size_bytes);
         else
             kymo_json_null(j);

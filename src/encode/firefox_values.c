@@ -16,8 +16,6 @@
 #include "encode/encoder.h"
 #include "encode/firefox_marks.h"
 
-#define EXACT_MAX (1ull << 53)
-
 static int is_for_numbers(uint32_t format)
 {
     return (format >= KYMO_FORMAT_DURATION && format <= KYMO_FORMAT_HEXADECIMAL) ||
@@ -68,16 +66,16 @@ int kymo_firefox_number_of(const kymo_profile *profile, const kymo_value *value,
     case KYMO_VALUE_TIME:
         out->value = kymo_since_origin(profile, value->as.u64);
         out->digits = digits_of(format);
-        return out->value <= EXACT_MAX;
+        return out->value <= KYMO_FIREFOX_EXACT_MAX;
     case KYMO_VALUE_NS:
         out->is_negative = value->as.i64 < 0;
         out->value = magnitude(value->as.i64);
         out->digits = digits_of(format);
-        return out->value <= EXACT_MAX;
+        return out->value <= KYMO_FIREFOX_EXACT_MAX;
     default:
         return 0;
     }
-    if (out->value > EXACT_MAX / factor)
+    if (out->value > KYMO_FIREFOX_EXACT_MAX / factor)
         return 0;
     out->value *= factor;
     return 1;
@@ -157,15 +155,21 @@ const char *kymo_firefox_text_of(const kymo_profile *profile, const kymo_value *
     }
 }
 
+static const char *const format_names[KYMO_FORMAT_COUNT] = {[KYMO_FORMAT_NONE] = "string",
+#define X(name, text) [KYMO_FORMAT_##name] = text,
+                                                            KYMO_MARK_FORMATS(X)
+#undef X
+};
+
+const char *kymo_firefox_format_name(uint32_t format)
+{
+    return format_names[format];
+}
+
 static uint32_t format_named(const char *name, size_t len)
 {
-    static const char *const names[] = {"",
-#define X(upper, text) text,
-                                        KYMO_MARK_FORMATS(X)
-#undef X
-    };
     for (uint32_t i = 1; i < KYMO_FORMAT_COUNT; i++)
-        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
+        if (strlen(format_names[i]) == len && memcmp(format_names[i], name, len) == 0)
             return i;
     return KYMO_FORMAT_NONE;
 }

@@ -68,6 +68,8 @@ def produce(write_fixed, kind):
             subprocess.run([write_fixed, path + ".gz"], check=True)
             with gzip.open(path + ".gz") as file:
                 assert file.read() == data, ".json.gz is not the .json compressed"
+            # A field's text stands in its marker only: who takes it away there has taken it away.
+            assert data.count(b"http://h/") == 1, "a text is there twice"
     if kind == "pprof":
         return ("\n".join(dump(gzip.decompress(data))) + "\n").encode(), "fixed.pb.txt"
     return data, "fixed" + extension
