@@ -34,6 +34,14 @@ static kymo_value half_value(const struct kymo_ingest_marks *m, const struct kym
     return i < half->value_count ? m->half_values.data[half->first_value + i] : none;
 }
 
+/* Fields of two types do not fit into one marker: those of the beginning have one of their own. */
+static kymo_err add_beginning(kymo_ingest *in, const struct kymo_ingest_half *begin)
+{
+    struct kymo_ingest_half alone = *begin;
+    alone.row.phase = KYMO_MARKER_INSTANT;
+    return add_half(in, &alone);
+}
+
 /* What the end says of the interval counts; what it does not say is as it was at the beginning. */
 static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
                           const struct kymo_ingest_half *end)
@@ -44,6 +52,8 @@ static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
     uint32_t count = from->value_count;
     if (begin->row.schema == from->row.schema && begin->value_count > count)
         count = begin->value_count;
+    if (begin->row.schema != from->row.schema && begin->value_count > 0)
+        KYMO_TRY(add_beginning(in, begin));
     row.phase = KYMO_MARKER_INTERVAL;
     row.end_ns = end->row.end_ns;
     row.schema = from->row.schema;

@@ -190,7 +190,8 @@ kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r)
     if (!find_or_none(&m->categories, e.process, f.category, &e.category) ||
         !find_or_none(&m->types, e.process, f.type, &e.type))
         return kymo_decode_drop(&d->damage.references);
-    if (f.kind > KYMO_SITE_VALUES)
+    /* A payload is a type's image, or the text or cells that the kind is for. */
+    if (f.kind > KYMO_SITE_VALUES || (e.type != KYMO_EVENT_NONE && f.kind >= KYMO_SITE_TEXT))
         return kymo_decode_drop(&d->damage.values);
     KYMO_TRY(kymo_vec_push(&m->carried, (struct kymo_decoder_site){e.type, e.kind}));
     KYMO_TRY(kymo_id_map_add(&m->sites, e.process, f.site, &e.site));

@@ -148,6 +148,19 @@ static void an_interval_has_the_values_of_both_ends(void **state)
     e.time_ns = 400;
     e.id = 2;
     send(marker, e);
+    const uint64_t queued = 7;
+    const kymo_event_marker_field start = {"queued", NULL, KYMO_KIND_U64, KYMO_FORMAT_INTEGER, 0};
+    add_type(1, "Start", &start, 1, sizeof queued);
+    add_site(2, 1, KYMO_SITE_MARKER, "start", NULL);
+    e.time_ns = 600;
+    e.id = 3;
+    e.site = 0;
+    send(marker, e);
+    e = plain(0, 2, KYMO_PHASE_BEGIN, 500);
+    e.id = 3;
+    e.payload = (const uint8_t *)&queued;
+    e.payload_bytes = sizeof queued;
+    send(marker, e);
     finish();
     const kymo_value *v = values_of(marker_of(0, 0));
     assert_int_equal(v[0].as.u64, 3);
@@ -157,6 +170,11 @@ static void an_interval_has_the_values_of_both_ends(void **state)
     v = values_of(marker_of(0, 1));
     assert_int_equal(v[0].as.u64, 3);
     assert_int_equal(v[1].kind, KYMO_VALUE_NONE);
+    /* The beginning has another type: nothing of it is lost. */
+    assert_row(0, 2, "start", 500, 600, KYMO_MARKER_INTERVAL);
+    assert_int_equal(values_of(marker_of(0, 2))[0].as.u64, 3);
+    assert_row(0, 3, "start", 500, 500, KYMO_MARKER_INSTANT);
+    assert_int_equal(values_of(marker_of(0, 3))[0].as.u64, 7);
 }
 
 int main(void)

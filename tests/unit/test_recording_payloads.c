@@ -212,6 +212,41 @@ static void cells_share_no_byte_with_anything(void **state)
     }
 }
 
+static kymo_err emit_both(const kymo_event_handler *h, void *ctx)
+{
+    KYMO_TRY(few_marks_emit(h, ctx));
+    for (uint32_t kind = KYMO_SITE_MARKER; kind <= KYMO_SITE_VALUES; kind++)
+        KYMO_TRY(h->site(
+            ctx, &(kymo_event_site){
+                     .process = 7, .site = 20 + kind, .category = NONE, .type = 4, .kind = kind}));
+    return KYMO_OK;
+}
+
+static kymo_err count_site(void *ctx, const kymo_event_site *e)
+{
+    int *typed = ctx;
+    *typed += e->type != NONE && e->kind >= KYMO_SITE_TEXT;
+    return KYMO_OK;
+}
+
+/* Else it would be checked as the one, and read as the other. */
+static void a_site_has_a_type_or_a_kind_of_payload(void **state)
+{
+    (void)state;
+    int typed = 0;
+    kymo_recording_report report;
+    const kymo_event_handler counter = {.site = count_site};
+    kymo_bytes file;
+    kymo_bytes_init(&file, LIMIT);
+    assert_int_equal(recording_to_bytes(emit_both, 0, &file), KYMO_OK);
+    assert_int_equal(
+        kymo_recording_read_memory(file.data, file.len, 0, &counter, &typed, &report, NULL),
+        KYMO_OK);
+    assert_int_equal(typed, 0);
+    assert_int_equal(report.damage.values, KYMO_SITE_VALUES - KYMO_SITE_TEXT + 1);
+    kymo_bytes_deinit(&file);
+}
+
 static void a_payload_is_one_of_its_site(void **state)
 {
     (void)state;
@@ -253,6 +288,7 @@ int main(void)
         cmocka_unit_test(texts_that_lead_outside_are_absent),
         cmocka_unit_test(texts_are_together_no_longer_than_the_payload),
         cmocka_unit_test(cells_share_no_byte_with_anything),
+        cmocka_unit_test(a_site_has_a_type_or_a_kind_of_payload),
         cmocka_unit_test(a_payload_is_one_of_its_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
