@@ -25,6 +25,7 @@
 
 #include "base/atomic.h"
 #include "base/hash.h"
+#include "base/word_list.h"
 #include "buffer/session.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
@@ -258,7 +259,7 @@ void kymo_mark_links_detach(struct kymo_mark_link *link)
 int kymo_mark_links_select(const char *list)
 {
     size_t len = list ? strlen(list) : 0;
-    if (!list || !kymo_select_is_list(list, len))
+    if (!list || !kymo_word_list_is(list, len))
         return KYMO_E_INVALID;
     if (len >= KYMO_CONTROL_BYTES)
         return KYMO_E_TOO_BIG;

@@ -84,19 +84,6 @@ static int apply(const struct word *word, const struct kymo_mark_category *c, in
     return on;
 }
 
-int kymo_select_is_list(const char *list, size_t max)
-{
-    size_t at = 0;
-    struct word word;
-    if (max == 0 || list[0] == '\0')
-        return 1;
-    while (next_word(list, max, &at, &word)) {
-        if (word.len == 0 || word.text[0] == '-' || (word.is_off && is_word(&word, "none")))
-            return 0;
-    }
-    return 1;
-}
-
 int kymo_select_wants(const char *list, size_t max, const struct kymo_mark_category *category)
 {
     static const struct word all = {"all", 3, 0};

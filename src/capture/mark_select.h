@@ -25,10 +25,8 @@
 #include "base/attr.h"
 #include "kymo/marker_abi.h"
 
-/* Whether list, which ends with a NUL or after max bytes, is one. */
-int kymo_select_is_list(const char *list, size_t max);
-
-/* Whether it switches this category on. What is no word means nothing. */
+/* Whether the list, which ends with a NUL or after max bytes, switches this category on. What is no
+ * word (base/word_list.h) means nothing. */
 KYMO_SIGNAL_SAFE int kymo_select_wants(const char *list, size_t max,
                                        const struct kymo_mark_category *category);
 

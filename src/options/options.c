@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/word_list.h"
 #include "options/suggest.h"
 
 const kymo_option_info kymo_option_table[KYMO_OPTION_COUNT] = {
@@ -183,25 +184,6 @@ static kymo_err parse_signal(const char *text, size_t len, uint64_t *out)
     return KYMO_OK;
 }
 
-/* "all:-net:disk/read". No commas, which end an option, and nothing that a message cannot show. */
-static int is_list(const char *text, size_t len)
-{
-    size_t word = 0; /* bytes of this one so far, without its minus */
-    int is_off = 0;
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < ' ' || c == 0x7f || c == ',' || (c == ':' && word == 0) ||
-            (c == '-' && word == 0 && is_off))
-            return 0;
-        if (c == ':')
-            word = 0;
-        else if (c != '-' || word > 0)
-            word++;
-        is_off = c == '-' && word == 0;
-    }
-    return word > 0;
-}
-
 static kymo_err parse_value(const kymo_option_info *info, const char *text, size_t len,
                             uint64_t *out)
 {
@@ -225,7 +207,7 @@ static kymo_err parse_value(const kymo_option_info *info, const char *text, size
     case KYMO_OPTION_TYPE_SIGNAL:
         return parse_signal(text, len, out);
     case KYMO_OPTION_TYPE_LIST:
-        if (!is_list(text, len))
+        if (len == 0 || !kymo_word_list_is(text, len))
             return KYMO_E_INVALID;
         if (len > info->most)
             return KYMO_E_RANGE;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/word_list.h"
 #include "sys/clock.h"
 
 /* A process that runs has done it within microseconds; one that stands still may never. */
@@ -39,13 +40,10 @@ static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
     drop(caller);
 }
 
-/* A list is words and nothing that ends a line of a log. */
-static int is_text(const char *text)
+static int is_list(const struct kymo_control_request *request)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            return 0;
-    return 1;
+    size_t len = strnlen(request->markers, sizeof request->markers);
+    return len < sizeof request->markers && kymo_word_list_is(request->markers, len);
 }
 
 /* What was said is done, and answered later; nonsense ends the connection, and so does whatever
@@ -63,7 +61,7 @@ static kymo_err hear_caller(void *context)
         drop(caller);
         return KYMO_OK;
     }
-    if (!memchr(request.markers, '\0', sizeof request.markers) || !is_text(request.markers)) {
+    if (!is_list(&request)) {
         const struct kymo_control_answer refusal = {KYMO_CONTROL_MAGIC, KYMO_E_INVALID, 0, 0, 0};
         send_answer(caller, &refusal);
         drop(caller);

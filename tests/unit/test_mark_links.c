@@ -313,6 +313,8 @@ CASE(what_is_no_list_changes_nothing)
     start();
     EXPECT(kymo_mark_links_select("net") == KYMO_OK);
     EXPECT(kymo_mark_links_select("net:") == KYMO_E_INVALID);
+    EXPECT(kymo_mark_links_select("disk,net") == KYMO_E_INVALID);
+    EXPECT(kymo_mark_links_select("disk\n") == KYMO_E_INVALID);
     EXPECT(kymo_mark_links_select(NULL) == KYMO_E_INVALID);
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';

@@ -146,8 +146,8 @@ static void lists_of_names(void **state)
 {
     static const char *const good[] = {"net",  "all:-net:disk/read", "-net", "a-b",
                                        "-a--", "Lock wait:\xc3\xa9"};
-    static const char *const bad[] = {"",  ":",   "net:", ":net", "a::b",
-                                      "-", "a:-", "--a",  "a,b",  "a\nb"};
+    static const char *const bad[] = {"",    ":",   "net:", ":net", "a::b", "-",
+                                      "a:-", "--a", "a,b",  "a\nb", "-none"};
     char text[KYMO_OPTIONS_FORMAT_MAX];
     char longest[KYMO_OPTION_LIST_MAX + 1];
     kymo_options o;

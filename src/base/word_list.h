@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * word_list.h - the syntax of a list of names: "all:-net:disk/read".
+ *
+ * Layer:    base
+ * Threads:  any
+ * Memory:   none
+ * Signals:  safe
+ *
+ * One rule for whoever takes such a list from outside: the command line, the programs' API, the
+ * recorder's control socket. What the words mean is for capture/mark_select.h.
+ */
+#ifndef KYMO_BASE_WORD_LIST_H
+#define KYMO_BASE_WORD_LIST_H
+
+#include <stddef.h>
+
+/* Whether these bytes are words with colons between, each with one minus in front or none. No word
+ * is empty, nor "-none" (which nobody means), nor holds a comma, which ends an option, or what a
+ * line of a message cannot show. No bytes at all are a list, too. */
+int kymo_word_list_is(const char *text, size_t len);
+
+#endif
