@@ -14,11 +14,15 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "recorder/control.h"
+#include "sys/clock.h"
 
 #define ANSWER_SECONDS 5
+/* For all of them together: anybody may have made sockets of these names, and let callers wait. */
+#define CONNECT_NS 1000000000ull
 #define ANCESTORS_MAX 64
 #define FOUND_MAX 8u
 
@@ -30,9 +34,22 @@ socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
+/* Waits for a place until then; where that is over, takes one only if it is there at once. */
+static int connect_until(int fd, uint64_t deadline_ns, const struct sockaddr_un *address,
+                         socklen_t size)
+{
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    uint64_t left_us = now_ns < deadline_ns ? (deadline_ns - now_ns) / 1000 : 0;
+    struct timeval patience = {(time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000)};
+    if (left_us == 0)
+        patience.tv_usec = 1; /* 0 is for ever */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    return connect(fd, (const struct sockaddr *)address, size) == 0;
+}
+
 /* A connection to the socket of that process id, if that very process has it; -1: there is none.
  * Whose it is else is not to hear what we ask. */
-static int connect_to(pid_t pid)
+static int connect_to(pid_t pid, uint64_t deadline_ns)
 {
     struct sockaddr_un address;
     struct ucred from = {0};
@@ -43,8 +60,7 @@ static int connect_to(pid_t pid)
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (connect(fd, (const struct sockaddr *)&address, size) == 0 &&
+    if (connect_until(fd, deadline_ns, &address, size) &&
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &from, &len) == 0 && from.pid == pid &&
         (from.uid == geteuid() || from.uid == 0 || geteuid() == 0))
         return fd;
@@ -74,8 +90,9 @@ static pid_t parent_of(pid_t pid)
 static int find_ancestor(pid_t pid, kymo_error *detail)
 {
     pid_t at = pid;
+    uint64_t deadline_ns = kymo_clock_ns(CLOCK_MONOTONIC) + CONNECT_NS;
     for (int i = 0; i < ANCESTORS_MAX && at > 0; i++, at = parent_of(at)) {
-        int fd = connect_to(at);
+        int fd = connect_to(at, deadline_ns);
         if (fd >= 0)
             return fd;
     }
@@ -84,54 +101,62 @@ static int find_ancestor(pid_t pid, kymo_error *detail)
     return -1;
 }
 
-/* The process ids in the names of all sockets of recorders; how many. */
-static uint32_t list_recorders(pid_t found[FOUND_MAX])
+struct found {
+    pid_t pids[FOUND_MAX];
+    uint32_t n;
+    int fd; /* of the first; -1: none */
+};
+
+static int is_found(const struct found *found, pid_t pid)
+{
+    for (uint32_t i = 0; i < found->n; i++)
+        if (found->pids[i] == pid)
+            return 1;
+    return 0;
+}
+
+/* Those who may be asked, of all names of recorders' sockets: not the names are counted, which
+ * anybody may make. */
+static void find_recorders(struct found *found)
 {
     char line[512];
-    uint32_t n = 0;
+    uint64_t deadline_ns = kymo_clock_ns(CLOCK_MONOTONIC) + CONNECT_NS;
     FILE *f = fopen("/proc/net/unix", "re");
     if (!f)
-        return 0;
-    while (n < FOUND_MAX && fgets(line, sizeof line, f)) {
+        return;
+    while (found->n < FOUND_MAX && fgets(line, sizeof line, f)) {
         const char *at = strstr(line, " @" KYMO_CONTROL_NAME);
         pid_t pid = at ? (pid_t)strtol(at + 2 + strlen(KYMO_CONTROL_NAME), NULL, 10) : 0;
-        uint32_t i = 0;
-        while (i < n && found[i] != pid)
-            i++;
-        if (pid > 0 && i == n)
-            found[n++] = pid;
+        int fd = pid > 0 && !is_found(found, pid) ? connect_to(pid, deadline_ns) : -1;
+        if (fd < 0)
+            continue;
+        found->pids[found->n++] = pid;
+        if (found->fd < 0)
+            found->fd = fd;
+        else
+            close(fd);
     }
     fclose(f);
-    return n;
 }
 
 static int find_only(kymo_error *detail)
 {
-    pid_t found[FOUND_MAX];
+    struct found found = {.fd = -1};
     char several[FOUND_MAX * 12] = "";
-    int only = -1;
-    uint32_t answering = 0;
-    uint32_t n = list_recorders(found);
-    for (uint32_t i = 0; i < n; i++) {
-        int fd = connect_to(found[i]);
-        if (fd < 0)
-            continue;
+    find_recorders(&found);
+    if (found.n == 1)
+        return found.fd;
+    for (uint32_t i = 0; i < found.n; i++) {
         size_t len = strlen(several);
-        snprintf(several + len, sizeof several - len, "%s%d", answering ? ", " : "", (int)found[i]);
-        if (answering++)
-            close(fd);
-        else
-            only = fd;
+        snprintf(several + len, sizeof several - len, "%s%d", i ? ", " : "", (int)found.pids[i]);
     }
-    if (answering == 1)
-        return only;
-    if (only >= 0)
-        close(only);
-    if (answering)
+    if (found.n) {
+        close(found.fd);
         kymo_error_set(detail, KYMO_E_INVALID, 0, "several recorders run (%s): say which with -p",
                        several);
-    else
+    } else {
         kymo_error_set(detail, KYMO_E_NOT_FOUND, 0, "no recorder runs that may be asked");
+    }
     return -1;
 }
 

@@ -59,6 +59,18 @@ static void count_selected(void *context, struct kymo_control_answer *answer)
     }
 }
 
+/* Without a way to ask us things stay as they are, which is told: containers that share a network
+ * namespace have recorders of one process id, and anybody may have taken the name. */
+static kymo_err open_control(kymo_tree *t)
+{
+    static const char text[] = "kymo control cannot reach this recording: the name of its socket "
+                               "is taken, or there can be none";
+    if (kymo_control_server_open(&t->control, t->poller) == KYMO_OK || !t->config.events->note)
+        return KYMO_OK;
+    kymo_event_note e = {kymo_clock_ns(CLOCK_MONOTONIC), KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text};
+    return t->config.events->note(t->config.events_context, &e);
+}
+
 kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out,
                           kymo_error *detail)
 {
@@ -85,9 +97,8 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
         err = kymo_attach_server_open(&t->server, detail);
     if (err == KYMO_OK)
         err = kymo_bell_open(&t->bell, detail);
-    /* Without a way to ask us things stay as they are. */
-    if (err == KYMO_OK && kymo_control_server_open(&t->control, t->poller) != KYMO_OK)
-        kymo_debug("nobody can control this recording: no socket for it");
+    if (err == KYMO_OK)
+        err = open_control(t);
     /* Without tables unwinding is slower, and as right. */
     if (err == KYMO_OK && kymo_row_tables_create(TABLES_BYTES, &t->config.tables) != KYMO_OK)
         t->config.tables = NULL;

@@ -2,6 +2,7 @@
 /* Both ends of `kymo control`, and callers that are not to be served. */
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -187,8 +188,12 @@ static void nonsense_is_not_obeyed(void **state)
     assert_int_equal(recv(fd, &answer, sizeof answer, MSG_DONTWAIT), 0);
     close(fd);
     request.magic--;
-    for (int i = 0; i < 2; i++) {
-        memset(request.markers, i ? '\n' : 'm', sizeof request.markers - (size_t)i);
+    static const char *const no_lists[] = {NULL, "\n", "a::b", "a,b", "-none"};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(no_lists); i++) {
+        if (no_lists[i])
+            strcpy(request.markers, no_lists[i]);
+        else
+            memset(request.markers, 'm', sizeof request.markers);
         fd = call();
         assert_int_equal(send(fd, &request, sizeof request, 0), sizeof request);
         serve(&s);
@@ -348,6 +353,78 @@ static void another_user_is_not_served(void **state)
     tear_down(&s);
 }
 
+static int squat(pid_t pid)
+{
+    struct sockaddr_un address;
+    socklen_t size = kymo_control_address(pid, &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    return bind(fd, (const struct sockaddr *)&address, size) == 0 && listen(fd, 0) == 0 ? fd : -1;
+}
+
+/* Fills the queue of those who wait for that socket. */
+static void crowd(pid_t pid)
+{
+    struct sockaddr_un address;
+    socklen_t size = kymo_control_address(pid, &address);
+    int n = 0;
+    while (connect(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+                   (const struct sockaddr *)&address, size) == 0)
+        n++;
+    assert_true(n > 0);
+}
+
+/* In a network namespace of its own, where no other recorder is. */
+static void names_that_others_took_hide_nobody(void **state)
+{
+    enum { NAMES = 40 };
+    int squatters[NAMES];
+    struct scene s;
+    (void)state;
+    if (unshare(CLONE_NEWNET) != 0)
+        skip();
+    for (int i = 0; i < NAMES; i++) {
+        squatters[i] = squat(getpid() + 1 + i);
+        assert_true(squatters[i] >= 0);
+    }
+    set_up(&s);
+    struct client c = {.pid = 0, .markers = "net"};
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_OK);
+    assert_int_equal(s.asked, 1);
+    tear_down(&s);
+    for (int i = 0; i < NAMES; i++)
+        close(squatters[i]);
+}
+
+/* The ancestors' names are taken by somebody who lets nobody in: they are waited for once. */
+static void who_lets_callers_wait_holds_nobody_up(void **state)
+{
+    enum { GENERATIONS = 12, MOST_S = 8 };
+    struct kymo_control_answer answer;
+    kymo_error detail;
+    (void)state;
+    uint64_t begun_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < GENERATIONS; i++) {
+        int fd = squat(getpid());
+        assert_true(fd >= 0);
+        crowd(getpid());
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child > 0) {
+            int status = 0;
+            assert_int_equal(waitpid(child, &status, 0), child);
+            close(fd);
+            if (i > 0)
+                _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+            assert_int_equal(status, 0);
+            return;
+        }
+    }
+    if (kymo_control_ask(getpid(), "net", &answer, &detail) != KYMO_E_NOT_FOUND)
+        _exit(2);
+    _exit(kymo_clock_ns(CLOCK_MONOTONIC) - begun_ns < MOST_S * 1000000000ull ? 0 : 3);
+}
+
 /* ---- what is asked for, in sessions ---- */
 
 static const kymo_event_handler no_events;
@@ -428,6 +505,32 @@ static void who_does_not_say_so_is_not_told(void **state)
         munmap(s, kymo_host_bytes(host));
         kymo_host_destroy(host);
     }
+}
+
+static char note_told[256];
+
+static kymo_err on_note(void *context, const kymo_event_note *e)
+{
+    (void)context;
+    snprintf(note_told, sizeof note_told, "%s", e->text);
+    return KYMO_OK;
+}
+
+/* The name is taken: the recording goes on, and says that it cannot be asked. */
+static void a_recording_that_nobody_can_ask_says_so(void **state)
+{
+    static const kymo_event_handler events = {.note = on_note};
+    kymo_tree *tree;
+    kymo_error detail;
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    struct kymo_host_config config = config_of("");
+    config.events = &events;
+    assert_int_equal(kymo_tree_create(&config, &tree, &detail), KYMO_OK);
+    assert_non_null(strstr(note_told, "kymo control"));
+    kymo_tree_destroy(tree);
+    tear_down(&s);
 }
 
 static uint32_t markers_told;
@@ -529,8 +632,11 @@ int main(void)
         cmocka_unit_test(who_has_asked_is_answered),
         cmocka_unit_test(who_cannot_be_let_in_waits_outside),
         cmocka_unit_test(another_user_is_not_served),
+        cmocka_unit_test(names_that_others_took_hide_nobody),
+        cmocka_unit_test(who_lets_callers_wait_holds_nobody_up),
         cmocka_unit_test(a_session_has_the_list_from_its_beginning),
         cmocka_unit_test(who_does_not_say_so_is_not_told),
+        cmocka_unit_test(a_recording_that_nobody_can_ask_says_so),
         cmocka_unit_test(who_has_filled_blocks_is_read_at_once),
         cmocka_unit_test(a_recording_can_be_asked_until_it_ends),
     };
