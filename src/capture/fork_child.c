@@ -126,11 +126,10 @@ void kymo_fork_attach(void)
 
 void kymo_fork_attach_now(void)
 {
-    static const uint64_t every = UINT64_MAX;
     uint64_t mask;
     if (!kymo_fork_is_pending())
         return;
-    kymo_raw_set_mask(&every, &mask);
+    kymo_raw_block_all(&mask);
     kymo_fork_attach();
     kymo_raw_set_mask(&mask, NULL);
 }
@@ -179,6 +178,7 @@ static void in_child(void)
         return;
     }
     child.parent_pid = (int32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
+    kymo_mark_links_reseed();
     kymo_store_relaxed(&child.pending, kymo_raw_getpid());
     if (kymo_family.header->flags & KYMO_SESSION_WALL || !arm_timer())
         kymo_fork_attach_now();

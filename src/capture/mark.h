@@ -97,6 +97,9 @@ KYMO_SIGNAL_SAFE void kymo_mark_links_off(void);
 /* Looks whether the recorder is still there, and whether it has asked for other categories. Called
  * when a block is taken, and when the recorder asks a thread to look. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_look(void);
+/* In a forked child that may be recorded, before anything of it: its flows of pointers are not its
+ * parent's. */
+void kymo_mark_links_reseed(void);
 /* In a forked child, first of all: whoever held a lock is not here. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_after_fork(void);
 

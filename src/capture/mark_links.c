@@ -7,10 +7,10 @@
  * list in force wants it (mark_select.h): the recorder's, until the program makes one of its own,
  * and again once the recorder has changed its list after that.
  *
- * Who switches. A handler may come in the middle of it, and another thread may want the same: so
- * nobody waits for a lock. Whoever wants an update adds to `updates`, and whoever finds it 0 does
- * the work, again until nobody has come meanwhile. An update sees all that was written before it
- * was asked for.
+ * Who switches. Another thread may want the same, and where signals cannot be blocked, a handler
+ * that comes in the middle of it: so nobody waits for a lock. Whoever wants an update adds to
+ * `updates`, and whoever finds it 0 does the work, again until nobody has come meanwhile. An update
+ * sees all that was written before it was asked for.
  *
  * The links are a list through their own memory. Attaching and detaching hold a lock, which a
  * handler never takes; it reads the list, and an object goes only after the updates that may have
@@ -34,9 +34,9 @@
 #include "capture/mark_select.h"
 #include "capture/state.h"
 
-/* With an update by another thread, which is short; one whose thread does not run for so long is
- * risked, as is a walk by dlclose. */
-#define PATIENCE_YIELDS 10000
+/* With an update by another thread, which is short; one whose thread does not run for so long, a
+ * second or so, is risked, as is a walk by dlclose. */
+#define PATIENCE_WAITS 15000
 
 static struct {
     uint32_t lock;    /* held by attach, detach and select */
@@ -46,6 +46,7 @@ static struct {
     uint32_t is_closed;    /* nothing can be recorded in this process, whoever listens */
     uint32_t are_on;       /* as the last update has left them: some may be on */
     uint32_t seen_control; /* and the recorder's list that it has seen */
+    uint64_t seed;         /* of the flows of pointers; 0: this process was never recorded */
     uint32_t chosen;       /* 0: no list of the program's own; else its place in lists + 1 */
     uint32_t chosen_epoch;
     uint32_t chosen_control; /* the recorder's list that it was made after, in that epoch */
@@ -88,8 +89,9 @@ static const char *list_in_force(const struct kymo_process *p, uint32_t control)
         kymo_store_relaxed(&links.chosen_epoch, p->mark_epoch);
         kymo_store_relaxed(&links.chosen_control, control);
     } else if (chosen && kymo_load_relaxed(&links.chosen_control) != control) {
-        kymo_store_relaxed(&links.chosen, 0u);
-        chosen = 0;
+        /* Unless the program makes another one just now. */
+        if (kymo_cas_acq_rel(&links.chosen, &chosen, 0u))
+            chosen = 0;
     }
     if (chosen)
         return links.lists[chosen - 1];
@@ -111,8 +113,17 @@ static void switch_category(struct kymo_mark_category *c, const char *list)
         store_if_new(&c->on, list && kymo_select_wants(list, KYMO_CONTROL_BYTES, c) ? 1 : 0);
 }
 
+static void seed_link(struct kymo_mark_link *link)
+{
+    uint64_t seed = kymo_load_relaxed(&links.seed);
+    if (kymo_load_relaxed(&link->flow_seed) != seed)
+        kymo_store_relaxed(&link->flow_seed, seed);
+}
+
 static void switch_link(struct kymo_mark_link *link, const char *list)
 {
+    if (list)
+        seed_link(link);
     for (struct kymo_mark_category *const *c = link->categories; c < link->categories_end; c++)
         switch_category(*c, list);
     store_if_new(&link->on, list != NULL);
@@ -122,15 +133,16 @@ static void switch_all(void)
 {
     const struct kymo_process *p = kymo_process_here();
     uint32_t control = control_of(p);
-    const char *list = is_listened_to(p) ? list_in_force(p, control) : NULL;
-    for (struct kymo_mark_link *link = kymo_load_acquire(&links.first); link;
-         link = kymo_load_acquire(&link->next)) {
-        /* A forked child keeps its parent's numbers until it has its own. */
-        if (p && list)
-            kymo_store_relaxed(&link->flow_seed,
-                               kymo_hash_mix(p->session->cookie, p->session->pid));
-        switch_link(link, list);
+    const char *list = NULL;
+    if (is_listened_to(p)) {
+        /* Half a list: it stays as it was for these microseconds, and who looks then sees it. */
+        if (control % 2)
+            return;
+        list = list_in_force(p, control);
     }
+    for (struct kymo_mark_link *link = kymo_load_acquire(&links.first); link;
+         link = kymo_load_acquire(&link->next))
+        switch_link(link, list);
     struct kymo_mark_category *c = NULL;
     while ((c = kymo_mark_registered_category(c)) != NULL)
         switch_category(c, list);
@@ -144,17 +156,30 @@ static void switch_all(void)
 void kymo_mark_links_update(void)
 {
     uint32_t asked = 1;
-    if (kymo_add_acq_rel(&links.updates, 1u) != 0)
-        return;
-    do {
-        kymo_add_acq_rel(&links.turn, 1u);
-        switch_all();
-        kymo_add_acq_rel(&links.turn, 1u);
-    } while (!kymo_cas_acq_rel(&links.updates, &asked, 0u));
+    uint64_t mask;
+    int is_masked = !kymo_mark_is_quiet();
+    /* A handler that leaves by siglongjmp would leave an update that is never done. */
+    if (is_masked)
+        kymo_raw_block_all(&mask);
+    if (kymo_add_acq_rel(&links.updates, 1u) == 0) {
+        do {
+            kymo_add_acq_rel(&links.turn, 1u);
+            /* Pairs with that of wait_for_update. */
+            kymo_fence_seqcst();
+            switch_all();
+            kymo_add_acq_rel(&links.turn, 1u);
+        } while (!kymo_cas_acq_rel(&links.updates, &asked, 0u));
+    }
+    if (is_masked)
+        kymo_raw_set_mask(&mask, NULL);
 }
 
 void kymo_mark_links_start(void)
 {
+    const struct kymo_process *p = kymo_process_here();
+    /* A forked child has its own since the fork, and has given it away. */
+    if (p && kymo_load_relaxed(&links.seed) == 0)
+        kymo_store_relaxed(&links.seed, kymo_hash_mix(p->session->cookie, p->session->pid));
     kymo_store_relaxed(&links.is_closed, 0u);
     kymo_mark_links_update();
 }
@@ -221,20 +246,22 @@ static void wait_for_update(void)
     /* Either an update sees the change, or this sees the update. */
     kymo_fence_seqcst();
     uint32_t turn = kymo_load_acquire(&links.turn);
-    for (int i = 0; i < PATIENCE_YIELDS; i++) {
+    for (int i = 0; i < PATIENCE_WAITS; i++) {
         if (turn % 2 == 0 || kymo_load_acquire(&links.turn) != turn)
             break;
-        kymo_mark_yield();
+        kymo_mark_wait();
     }
 }
 
 int kymo_mark_links_attach(struct kymo_mark_link *link)
 {
-    if (link->size < sizeof *link || link->abi != KYMO_MARK_ABI)
+    if (!link || link->size < sizeof *link || link->abi != KYMO_MARK_ABI)
         return KYMO_E_VERSION;
     kymo_mark_lock(&links.lock);
-    if (!find(link)) {
+    /* Also where one was that is gone, and never said so. */
+    if (link->calls != &calls)
         fill(link);
+    if (!find(link)) {
         link->next = links.first;
         /* Pairs with the acquires of switch_all: the link is whole. */
         kymo_store_release(&links.first, link);
@@ -275,6 +302,19 @@ int kymo_mark_links_select(const char *list)
     kymo_mark_unlock(&links.lock);
     kymo_mark_links_update();
     return KYMO_OK;
+}
+
+void kymo_mark_links_reseed(void)
+{
+    const struct kymo_session *header = kymo_load_acquire(&kymo_family.header);
+    /* In pid namespaces of their own, all children may have the same pid. */
+    uint64_t clock = header ? kymo_clock_now((enum kymo_clock_kind)header->clock_kind) : 0;
+    uint64_t seed = kymo_hash_mix(kymo_load_relaxed(&links.seed), kymo_raw_getpid());
+    kymo_store_relaxed(&links.seed, kymo_hash_mix(seed, clock));
+    for (struct kymo_mark_link *link = kymo_load_acquire(&links.first); link;
+         link = kymo_load_acquire(&link->next))
+        if (kymo_load_relaxed(&link->on))
+            seed_link(link);
 }
 
 void kymo_mark_links_after_fork(void)

@@ -15,19 +15,27 @@
 #include "capture/state.h"
 #include "sys/raw.h"
 
-/* Lets another thread run, where a system call may be made. */
-static inline void kymo_mark_yield(void)
+/* Whether no system call may be made, here and now. */
+KYMO_SIGNAL_SAFE static inline int kymo_mark_is_quiet(void)
 {
     const struct kymo_process *p = kymo_process_here();
-    kymo_cpu_relax();
-    if (!(p ? kymo_is_quiet(p) : kymo_is_quiet_here()))
-        (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
+    return p ? kymo_is_quiet(p) : kymo_is_quiet_here();
+}
+
+/* Lets another thread run for some 20 us: one that is of a lesser priority, too. */
+static inline void kymo_mark_wait(void)
+{
+    if (!kymo_mark_is_quiet())
+        kymo_raw_wait_a_little();
+    else
+        for (int i = 0; i < 500; i++)
+            kymo_cpu_relax();
 }
 
 static inline void kymo_mark_lock(uint32_t *lock)
 {
     while (kymo_exchange_acq_rel(lock, 1u) != 0)
-        kymo_mark_yield();
+        kymo_mark_wait();
 }
 
 static inline void kymo_mark_unlock(uint32_t *lock)

@@ -45,15 +45,13 @@ struct job {
 
 /* ---- who may write, and where ---- */
 
-static const uint64_t every_signal = UINT64_MAX;
-
 /* No signal of ours may come in between, which would do the same. */
 static void adopt(struct kymo_process *p)
 {
     uint64_t mask;
     if (kymo_is_quiet(p))
         return;
-    kymo_raw_set_mask(&every_signal, &mask);
+    kymo_raw_block_all(&mask);
     if (!kymo_thread_self)
         kymo_thread_adopt(p);
     kymo_raw_set_mask(&mask, NULL);
@@ -84,16 +82,23 @@ KYMO_NOINLINE void *kymo_mark_room(struct kymo_thread *t, struct kymo_stream_wri
 {
     struct kymo_process *p = t->process;
     struct kymo_block *before = w->block;
-    if (w->used + size_bytes > w->room) {
+    uint64_t mask;
+    int is_full = w->used + size_bytes > w->room;
+    int is_masked = is_full && !kymo_is_quiet(p);
+    void *at = NULL;
+    /* A handler that leaves by siglongjmp would leave the chain of blocks half made. */
+    if (is_masked)
+        kymo_raw_block_all(&mask);
+    if (is_full)
         kymo_mark_links_look();
-        if (kymo_load_relaxed(&p->session->stopped))
-            return NULL;
-    }
-    void *at = kymo_stream_reserve(w, p->session, &p->plan, t->number, size_bytes);
+    if (!is_full || !kymo_load_relaxed(&p->session->stopped))
+        at = kymo_stream_reserve(w, p->session, &p->plan, t->number, size_bytes);
     if (w->block != before && w->blocks % BLOCKS_A_RING == 0) {
         kymo_add_relaxed(&p->session->filled, 1u);
         kymo_wake_recorder(p);
     }
+    if (is_masked)
+        kymo_raw_set_mask(&mask, NULL);
     return at;
 }
 

@@ -72,6 +72,13 @@ static inline void kymo_raw_set_mask(const uint64_t *mask, uint64_t *before)
                         sizeof *mask);
 }
 
+/* Blocks every signal for the calling thread, also those that libc keeps for itself. */
+static inline void kymo_raw_block_all(uint64_t *before)
+{
+    static const uint64_t every = UINT64_MAX;
+    kymo_raw_set_mask(&every, before);
+}
+
 static inline void kymo_raw_get_mask(uint64_t *mask)
 {
     (void)kymo_syscall4(SYS_rt_sigprocmask, 0, 0, (long)(intptr_t)mask, sizeof *mask);

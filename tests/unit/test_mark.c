@@ -441,6 +441,43 @@ static void what_a_longjmp_has_left_claims_nothing(void **state)
     assert_int_equal(counts_of(&site)->lost, 0);
 }
 
+static struct kymo_block *block_at_leaving;
+
+static void leave_marker(int number)
+{
+    (void)number;
+    block_at_leaving = kymo_thread_self->streams[KYMO_STREAM_TASK].block;
+    siglongjmp(outside, 1);
+}
+
+static void be_struck(void)
+{
+    (void)raise(SIGUSR1);
+}
+
+/* Before the chain of blocks is changed, or after, but not in between. */
+static void a_handler_that_leaves_does_so_with_the_next_block_there(void **state)
+{
+    (void)state;
+    struct kymo_mark_site site = SITE("left");
+    struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_TASK];
+    static volatile uint64_t made;
+    assert_true(signal(SIGUSR1, leave_marker) != SIG_ERR);
+    kymo_mark(&site, NULL);
+    for (made = 1; w->used + 16 <= w->room; made = made + 1)
+        kymo_mark(&site, NULL);
+    struct kymo_block *before = w->block;
+    seen.on_look = be_struck;
+    if (sigsetjmp(outside, 1) == 0) {
+        kymo_mark(&site, NULL);
+        fail_msg("not left");
+    }
+    assert_ptr_not_equal(block_at_leaving, before);
+    assert_ptr_equal(block_at_leaving, w->block);
+    kymo_mark(&site, NULL);
+    assert_int_equal(count_records(), made + 1);
+}
+
 static void claims_on_stacks_that_are_not_known_are_believed(void **state)
 {
     (void)state;
@@ -603,6 +640,7 @@ int main(void)
         RECORDED(a_claimed_stream_is_left_alone),
         RECORDED(a_handler_that_interrupts_a_marker_makes_its_own),
         RECORDED(what_a_longjmp_has_left_claims_nothing),
+        RECORDED(a_handler_that_leaves_does_so_with_the_next_block_there),
         RECORDED(claims_on_stacks_that_are_not_known_are_believed),
         RECORDED(an_alternate_stack_on_the_own_one_is_another),
         RECORDED(a_handler_on_a_local_alternate_stack_leaves_the_claim),

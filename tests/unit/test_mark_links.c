@@ -4,12 +4,17 @@
  * are here, and do nothing. The session has a header alone, which is all that is looked at.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/atomic.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
 #include "capture/mark.h"
+#include "capture/mark_lock.h"
 #include "capture/mark_register.h"
 #include "own_process.h"
 #include "unit.h"
@@ -253,10 +258,6 @@ CASE(nothing_is_on_until_somebody_records)
     start();
     EXPECT_ON("ndrx!");
     EXPECT(link_of.flow_seed != 0);
-    uint64_t seed = link_of.flow_seed;
-    session.pid = 6;
-    kymo_mark_links_start();
-    EXPECT(link_of.flow_seed != seed);
 }
 
 CASE(a_link_that_comes_later_is_as_the_others)
@@ -284,6 +285,27 @@ CASE(the_recorder_changes_its_list)
     kymo_mark_links_look();
     EXPECT_ON("..rx!");
     EXPECT(session.control_seen == session.control_seq);
+}
+
+/* The recorder is in the middle of writing it. */
+CASE(half_a_list_changes_nothing)
+{
+    control("net");
+    EXPECT(kymo_mark_links_attach(&link_of) == KYMO_OK);
+    start();
+    EXPECT(kymo_mark_links_select("disk") == KYMO_OK);
+    session.control_seq++;
+    strcpy(session.control, "no");
+    kymo_mark_links_look();
+    EXPECT_ON(".dr.!");
+    strcpy(session.control, "none");
+    session.control_seq++;
+    kymo_mark_links_look();
+    EXPECT_ON("....!");
+    session.control_seq++;
+    session.stopped = 1;
+    kymo_mark_links_look();
+    EXPECT_ON(".....");
 }
 
 CASE(the_last_one_who_chooses_counts)
@@ -379,6 +401,11 @@ CASE(a_forked_child_waits_with_what_its_parent_had)
     is_pending = 1;
     kymo_mark_links_after_fork();
     EXPECT(forks == 1);
+    kymo_mark_links_reseed();
+    /* Its own from the fork on: what it makes of a pointer then is the same when it has attached.
+     */
+    EXPECT(link_of.flow_seed != seed);
+    seed = link_of.flow_seed;
     kymo_mark_links_update();
     EXPECT_ON(".drx!");
     EXPECT(link_of.flow_seed == seed);
@@ -393,7 +420,7 @@ CASE(a_forked_child_waits_with_what_its_parent_had)
     is_pending = 0;
     kymo_mark_links_start();
     EXPECT_ON(".dr.!");
-    EXPECT(link_of.flow_seed != seed);
+    EXPECT(link_of.flow_seed == seed);
     other.control_seq += 2;
     kymo_mark_links_look();
     EXPECT_ON(".drx!");
@@ -457,10 +484,129 @@ CASE(a_handler_that_comes_in_between_is_heard)
     EXPECT_ON(".dr.!");
 }
 
+static sigjmp_buf outside;
+
+static void leave(int number)
+{
+    (void)number;
+    siglongjmp(outside, 1);
+}
+
+static void be_struck(void)
+{
+    (void)raise(SIGUSR1);
+}
+
+CASE(a_handler_that_leaves_does_so_after_an_update)
+{
+    EXPECT(kymo_mark_links_attach(&link_of) == KYMO_OK);
+    start();
+    EXPECT(signal(SIGUSR1, leave) != SIG_ERR);
+    control("net");
+    in_between = be_struck;
+    if (sigsetjmp(outside, 1) == 0) {
+        kymo_mark_links_look();
+        EXPECT(!"left");
+    }
+    EXPECT_ON("n...!");
+    control("none");
+    kymo_mark_links_look();
+    EXPECT_ON("....!");
+}
+
+/* A library whose memory was let go without a word, and is another's now. */
+CASE(a_link_in_the_place_of_another_gets_its_calls)
+{
+    EXPECT(kymo_mark_links_attach(&link_of) == KYMO_OK);
+    start();
+    link_of.calls = NULL;
+    link_of.mark = NULL;
+    link_of.on = 0;
+    EXPECT(kymo_mark_links_attach(&link_of) == KYMO_OK);
+    EXPECT(link_of.calls && link_of.mark == kymo_mark);
+    EXPECT_ON("ndrx!");
+    EXPECT(kymo_mark_links_attach(NULL) == KYMO_E_VERSION);
+}
+
 /* ---- threads ---- */
+
+static uint32_t lock;
+
+static void *hold_for_a_while(void *unused)
+{
+    (void)unused;
+    while (kymo_clock_thread_cpu() < 100000000u)
+        ;
+    kymo_mark_unlock(&lock);
+    return NULL;
+}
+
+static long sleeps_so_far(void)
+{
+    struct rusage usage;
+    EXPECT(getrusage(RUSAGE_THREAD, &usage) == 0);
+    return usage.ru_nvcsw;
+}
+
+/* One that only yields may be of a higher priority than the holder, on the same CPU. */
+CASE(who_waits_for_a_lock_sleeps)
+{
+    pthread_t holder;
+    kymo_mark_lock(&lock);
+    EXPECT(pthread_create(&holder, NULL, hold_for_a_while, NULL) == 0);
+    long before = sleeps_so_far();
+    kymo_mark_lock(&lock);
+    EXPECT(sleeps_so_far() - before >= 10);
+    EXPECT(pthread_join(holder, NULL) == 0);
+}
 
 enum { ROUNDS = 20000 };
 static int done;
+
+enum { CHOICES = 20000 };
+static uint32_t round_begun, round_ended;
+
+/* Both run at once, where there are CPUs for that. */
+static void wait_for(const uint32_t *round, uint32_t number)
+{
+    for (uint32_t turns = 0; kymo_load_acquire(round) != number; turns++) {
+        if (turns < 1000)
+            kymo_cpu_relax();
+        else
+            sched_yield();
+    }
+}
+
+static void *select_each_round(void *unused)
+{
+    (void)unused;
+    for (uint32_t i = 1; i <= CHOICES; i++) {
+        wait_for(&round_begun, i);
+        EXPECT(kymo_mark_links_select("net") == KYMO_OK);
+        kymo_store_release(&round_ended, i);
+    }
+    return NULL;
+}
+
+/* It comes after the recorder's, which another thread is about to look at. */
+CASE(a_choice_of_this_moment_is_kept)
+{
+    pthread_t selecter;
+    EXPECT(kymo_mark_links_attach(&link_of) == KYMO_OK);
+    start();
+    EXPECT(pthread_create(&selecter, NULL, select_each_round, NULL) == 0);
+    for (uint32_t i = 1; i <= CHOICES; i++) {
+        control("disk");
+        kymo_store_release(&round_begun, i);
+        for (uint32_t wait = i % 64; wait > 0; wait--)
+            kymo_signal_fence();
+        kymo_mark_links_look();
+        wait_for(&round_ended, i);
+        kymo_mark_links_look();
+        EXPECT_ON("n...!");
+    }
+    EXPECT(pthread_join(selecter, NULL) == 0);
+}
 
 static void *switch_on_and_off(void *unused)
 {
@@ -476,7 +622,7 @@ static void *switch_on_and_off(void *unused)
 static void *come_and_go(void *unused)
 {
     (void)unused;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < CHOICES; i++) {
         struct kymo_mark_category own = {.size = sizeof own, .name = "own"};
         struct kymo_mark_category *const one[] = {&own};
         struct kymo_mark_link mine = {.size = sizeof mine,
@@ -513,6 +659,7 @@ int main(void)
         cmocka_unit_test(nothing_is_on_until_somebody_records),
         cmocka_unit_test(a_link_that_comes_later_is_as_the_others),
         cmocka_unit_test(the_recorder_changes_its_list),
+        cmocka_unit_test(half_a_list_changes_nothing),
         cmocka_unit_test(the_last_one_who_chooses_counts),
         cmocka_unit_test(what_is_no_list_changes_nothing),
         cmocka_unit_test(a_program_may_choose_before_it_is_recorded),
@@ -522,6 +669,10 @@ int main(void)
         cmocka_unit_test(a_child_that_is_not_recorded_has_all_off),
         cmocka_unit_test(what_is_detached_is_off_and_left_alone),
         cmocka_unit_test(a_handler_that_comes_in_between_is_heard),
+        cmocka_unit_test(a_handler_that_leaves_does_so_after_an_update),
+        cmocka_unit_test(a_link_in_the_place_of_another_gets_its_calls),
+        cmocka_unit_test(who_waits_for_a_lock_sleeps),
+        cmocka_unit_test(a_choice_of_this_moment_is_kept),
         cmocka_unit_test(threads_attach_and_switch_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
