@@ -14,7 +14,8 @@
  * States share what they have in common, as nodes that name the one below. So a state is found for
  * any time, by halving, in any order; and the set of its labels is made only when somebody has it,
  * once. Labels that are set are not in scopes: they stay when what was pushed goes. Of those of one
- * key the one counts that came last.
+ * key the one counts that came last. So that a recursion hides no more than its own labels, each
+ * pushed node knows the next one below it that can be seen: one of a key that none above it has.
  */
 #include "profile/ingest_state.h"
 
@@ -28,8 +29,9 @@
 
 #define NOT_MADE (KYMO_NONE - 1)     /* of a state's set of labels */
 #define LABEL_CHANGES_MAX (1u << 30) /* of one thread */
-/* What is pushed below that many others is not looked at: so deep go labels in a recursion, each
- * of which hides the one below. */
+/* A recursion of so many keys is led past, however deep it is; of one of more keys that many labels
+ * are looked through. */
+#define LEAD_MAX 8u
 #define LOOK_DEEP 256u
 /* Set labels that hide older ones, before they are tidied up. */
 #define SET_NODES_MAX (2 * KYMO_LABEL_SET_MAX)
@@ -38,6 +40,7 @@ struct node {
     uint32_t below; /* KYMO_NONE: none */
     uint32_t depth; /* of what was pushed; of what was set, how many are below */
     uint32_t change;
+    uint32_t visible; /* the next one: of another key than those before it */
 };
 
 struct label_state {
@@ -81,33 +84,80 @@ kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e)
 
 /* ---- states ---- */
 
-static kymo_err push_node(struct timeline *t, uint32_t below, uint32_t depth, uint32_t change,
-                          uint32_t *top)
+static kymo_err push_node(struct timeline *t, struct node node, uint32_t *top)
 {
     if (t->nodes.len >= NOT_MADE)
         return KYMO_E_TOO_BIG;
-    KYMO_TRY(kymo_vec_push(&t->nodes, (struct node){below, depth, change}));
+    KYMO_TRY(kymo_vec_push(&t->nodes, node));
     *top = (uint32_t)t->nodes.len - 1;
     return KYMO_OK;
 }
 
-/* Labels that hide others of their key are kept, in their order. */
-static kymo_err tidy_up(struct timeline *t, uint32_t *set)
+static uint32_t key_of(const struct timeline *t, uint32_t node)
 {
-    uint32_t kept[KYMO_LABEL_SET_MAX];
-    uint32_t count = 0;
-    for (uint32_t n = *set; n != KYMO_NONE && count < KYMO_LABEL_SET_MAX;
-         n = t->nodes.data[n].below) {
-        uint32_t change = t->nodes.data[n].change;
-        uint32_t i = 0;
-        while (i < count && t->changes[kept[i]].key != t->changes[change].key)
-            i++;
-        if (i == count)
-            kept[count++] = change;
+    return t->changes[t->nodes.data[node].change].key;
+}
+
+/* The node that the key is seen by, among the first of them; KYMO_NONE: none. *count is how many
+ * lie before it, or were looked at. */
+static uint32_t find_visible(const struct timeline *t, uint32_t top, uint32_t key, uint32_t most,
+                             uint32_t *count)
+{
+    *count = 0;
+    while (top != KYMO_NONE && *count < most && key_of(t, top) != key) {
+        top = t->nodes.data[top].visible;
+        ++*count;
     }
-    *set = KYMO_NONE;
+    return *count < most ? top : KYMO_NONE;
+}
+
+/* A label that hides one further below has copies of what lies between, to lead past it. */
+static kymo_err push(struct timeline *t, uint32_t depth, uint32_t change, uint32_t *top)
+{
+    uint32_t between[LEAD_MAX];
+    uint32_t count;
+    uint32_t visible = *top;
+    uint32_t hidden = find_visible(t, *top, t->changes[change].key, LEAD_MAX, &count);
+    if (hidden != KYMO_NONE) {
+        for (uint32_t i = 0, n = *top; i < count; i++, n = t->nodes.data[n].visible)
+            between[i] = t->nodes.data[n].change;
+        visible = t->nodes.data[hidden].visible;
+        while (count-- > 0)
+            KYMO_TRY(push_node(t, (struct node){KYMO_NONE, 0, between[count], visible}, &visible));
+    }
+    return push_node(t, (struct node){*top, depth, change, visible}, top);
+}
+
+static kymo_err set_label(struct timeline *t, uint32_t change, uint32_t *top)
+{
+    uint32_t below = *top != KYMO_NONE ? t->nodes.data[*top].depth + 1 : 0;
+    return push_node(t, (struct node){*top, below, change, *top}, top);
+}
+
+/* Labels that hide others of their key are kept, in their order; so are keys that were cleared, as
+ * long as they hide what is pushed. */
+static kymo_err tidy_up(struct timeline *t, struct label_state *state)
+{
+    uint32_t seen[SET_NODES_MAX], kept[KYMO_LABEL_SET_MAX];
+    uint32_t seen_count = 0;
+    uint32_t count = 0;
+    uint32_t between;
+    for (uint32_t n = state->set; n != KYMO_NONE && count < KYMO_LABEL_SET_MAX;
+         n = t->nodes.data[n].below) {
+        uint32_t key = key_of(t, n);
+        uint32_t i = 0;
+        while (i < seen_count && seen[i] != key)
+            i++;
+        if (i < seen_count)
+            continue;
+        seen[seen_count++] = key;
+        if (t->changes[t->nodes.data[n].change].kind != KYMO_KIND_NONE ||
+            find_visible(t, state->pushed, key, LOOK_DEEP, &between) != KYMO_NONE)
+            kept[count++] = t->nodes.data[n].change;
+    }
+    state->set = KYMO_NONE;
     for (uint32_t i = 0; i < count; i++)
-        KYMO_TRY(push_node(t, *set, i, kept[count - 1 - i], set));
+        KYMO_TRY(set_label(t, kept[count - 1 - i], &state->set));
     return KYMO_OK;
 }
 
@@ -117,15 +167,12 @@ static kymo_err apply(struct timeline *t, uint32_t number, struct label_state *s
     while (state->pushed != KYMO_NONE && t->nodes.data[state->pushed].depth >= c->depth)
         state->pushed = t->nodes.data[state->pushed].below;
     if (c->change == KYMO_LABEL_PUSHED)
-        return push_node(t, state->pushed, c->depth, number, &state->pushed);
+        return push(t, c->depth, number, &state->pushed);
     if (c->change != KYMO_LABEL_WAS_SET)
         return KYMO_OK;
-    uint32_t below = state->set != KYMO_NONE ? t->nodes.data[state->set].depth + 1 : 0;
-    if (below == SET_NODES_MAX) {
-        KYMO_TRY(tidy_up(t, &state->set));
-        below = t->nodes.data[state->set].depth + 1;
-    }
-    return push_node(t, state->set, below, number, &state->set);
+    if (state->set != KYMO_NONE && t->nodes.data[state->set].depth + 1 == SET_NODES_MAX)
+        KYMO_TRY(tidy_up(t, state));
+    return set_label(t, number, &state->set);
 }
 
 static int compare_changes(const void *a, const void *b)
@@ -192,14 +239,15 @@ static kymo_err make_label(kymo_ingest *in, const struct kymo_ingest_label_chang
 
 /* The change that counts, by key: the latest of those that were pushed and those that were set. */
 struct found {
-    uint32_t change[2 * KYMO_LABEL_SET_MAX];
+    uint32_t change[KYMO_LABEL_SET_MAX + SET_NODES_MAX];
     uint32_t count;
 };
 
-static void look_at(const struct timeline *t, uint32_t top, uint32_t deep, struct found *found)
+/* So many nodes, and as many changes as make it so many in all. */
+static void look_at(const struct timeline *t, uint32_t top, uint32_t deep, uint32_t most,
+                    struct found *found)
 {
-    uint32_t most = found->count + KYMO_LABEL_SET_MAX;
-    for (uint32_t n = top; n != KYMO_NONE && deep > 0; n = t->nodes.data[n].below, deep--) {
+    for (uint32_t n = top; n != KYMO_NONE && deep > 0; n = t->nodes.data[n].visible, deep--) {
         uint32_t change = t->nodes.data[n].change;
         uint32_t i = 0;
         while (i < found->count && t->changes[found->change[i]].key != t->changes[change].key)
@@ -216,8 +264,8 @@ static kymo_err make_set(kymo_ingest *in, const struct timeline *t, struct label
     struct found found = {.count = 0};
     kymo_label labels[KYMO_LABEL_SET_MAX];
     uint32_t count = 0;
-    look_at(t, state->pushed, LOOK_DEEP, &found);
-    look_at(t, state->set, SET_NODES_MAX, &found);
+    look_at(t, state->pushed, LOOK_DEEP, KYMO_LABEL_SET_MAX, &found);
+    look_at(t, state->set, SET_NODES_MAX, KYMO_ARRAY_LEN(found.change), &found);
     for (uint32_t i = 0; i < found.count && count < KYMO_LABEL_SET_MAX; i++) {
         KYMO_TRY(make_label(in, &t->changes[found.change[i]], &labels[count]));
         count += labels[count].value.kind != KYMO_VALUE_NONE;

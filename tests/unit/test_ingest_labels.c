@@ -30,10 +30,11 @@ static void set(uint32_t thread, uint64_t time_ns, uint32_t depth, const char *k
     label(thread, time_ns, KYMO_LABEL_WAS_SET, depth, key, number);
 }
 
-static void clear(uint32_t thread, uint64_t time_ns, const char *key)
+static void clear(uint32_t thread, uint64_t time_ns, uint32_t depth, const char *key)
 {
     send(label, (kymo_event_label){.thread = thread,
                                    .change = KYMO_LABEL_WAS_SET,
+                                   .depth = depth,
                                    .kind = KYMO_KIND_NONE,
                                    .time_ns = time_ns,
                                    .key = key});
@@ -111,7 +112,7 @@ static void what_was_set_outlives_scopes(void **state)
     push(0, 130, 1, "a", 3);
     pop(0, 140, 1);
     pop(0, 150, 0);
-    clear(0, 160, "a");
+    clear(0, 160, 0, "a");
     set(0, 170, 0, "phase", 2);
     for (uint64_t t = 105; t <= 175; t += 10)
         sample(0, t);
@@ -266,6 +267,43 @@ static void many_changes(void **state)
     assert_int_equal(count, KYMO_LABEL_SET_MAX);
 }
 
+/* A label below a recursion of any depth is seen; so is one that was set before others came and
+ * went. */
+static void nothing_hides_other_keys(void **state)
+{
+    (void)state;
+    char key[16];
+    push(0, 50, 0, "request", 7);
+    for (uint32_t i = 1; i < 3000; i += 3) {
+        push(0, 100 + i, i, "visit", i);
+        push(0, 101 + i, i + 1, "node", i);
+        push(0, 102 + i, i + 2, "node", i + 1);
+    }
+    sample(0, 3105);
+    pop(0, 4000, 1000); /* within the 333rd visit */
+    sample(0, 4001);
+    pop(0, 4010, 1);
+    sample(0, 4011);
+    set(1, 10, 0, "tenant", 1);
+    push(1, 11, 0, "scope", 2);
+    clear(1, 12, 1, "scope");
+    for (uint32_t i = 0; i < 200; i++) {
+        snprintf(key, sizeof key, "key %u", (unsigned)i);
+        set(1, 100 + 2 * i, 1, key, i);
+        clear(1, 101 + 2 * i, 1, key);
+    }
+    sample(1, 1000);
+    for (uint32_t i = 0; i < 200; i++)
+        clear(2, 100 + i, 0, "nothing is set");
+    sample(2, 1000);
+    finish();
+    assert_string_equal(at(0, 3105), "request=7 visit=2998 node=2999");
+    assert_string_equal(at(0, 4001), "request=7 visit=997 node=998");
+    assert_string_equal(at(0, 4011), "request=7");
+    assert_string_equal(at(1, 1000), "tenant=1");
+    assert_string_equal(at(2, 1000), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +315,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(markers_have_those_of_their_record, begin, end),
         cmocka_unit_test_setup_teardown(markers_have_those_of_their_maker, begin, end),
         cmocka_unit_test_setup_teardown(many_changes, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_hides_other_keys, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
