@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "profile/events.h"
 #include "profile/ingest.h"
@@ -29,6 +30,13 @@ struct kymo_ingest_type {
     uint32_t schema; /* in the profile, as all ids below that have no other comment */
     uint32_t first_field;
     uint32_t field_count;
+};
+
+/* Types of one name and the same fields. */
+struct kymo_ingest_layout {
+    uint32_t name;
+    uint32_t schema; /* of the first of them */
+    int is_noted;    /* that another one would be shown otherwise */
 };
 
 struct kymo_ingest_site {
@@ -98,8 +106,10 @@ struct kymo_ingest_marks {
     KYMO_VEC(kymo_ingest_label_changes) labels; /* by thread; short where the last have none */
 
     KYMO_VEC(struct kymo_ingest_field) fields; /* of all types */
-    KYMO_VEC(kymo_value) values;               /* scratch: of a marker */
-    KYMO_VEC(kymo_value) cells;                /* scratch: of a value */
+    KYMO_VEC(struct kymo_ingest_layout) layouts;
+    kymo_index layout_index;     /* of `layouts`, by name and fields */
+    KYMO_VEC(kymo_value) values; /* scratch: of a marker */
+    KYMO_VEC(kymo_value) cells;  /* scratch: of a value */
     KYMO_VEC(struct kymo_ingest_half) halves;
     KYMO_VEC(kymo_value) half_values;
     KYMO_VEC(struct kymo_ingest_elsewhere) elsewhere;

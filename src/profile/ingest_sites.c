@@ -31,6 +31,8 @@ void kymo_ingest_marks_deinit(struct kymo_ingest_marks *m)
     kymo_vec_deinit(&m->tracks);
     kymo_vec_deinit(&m->counters);
     kymo_vec_deinit(&m->fields);
+    kymo_vec_deinit(&m->layouts);
+    kymo_index_deinit(&m->layout_index);
     kymo_vec_deinit(&m->values);
     kymo_vec_deinit(&m->cells);
     kymo_vec_deinit(&m->halves);

@@ -5,6 +5,10 @@
  * The program's own library refuses a type that makes no sense, where it is declared. What comes in
  * a file may be anything, and is put right here, so that whoever writes a profile finds keys that
  * are different, formats that can show their values, and labels that name only what is there.
+ *
+ * Two libraries may declare types of one name. With the same fields they are one type, which looks
+ * as it was declared first: a front-end knows a type by its name, and two versions of a plugin
+ * whose descriptions differ would have their markers apart. With other fields they are two.
  */
 #include "profile/ingest_state.h"
 
@@ -14,6 +18,7 @@
 #include "base/str.h"
 #include "buffer/mark_field.h"
 #include "kymo/marker_abi.h"
+#include "profile/tables.h"
 
 kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_category *e)
 {
@@ -224,6 +229,62 @@ static kymo_err add_graphs(kymo_ingest *in, const kymo_event_marker_type *e, kym
     return KYMO_OK;
 }
 
+/* ---- types of one name ---- */
+
+static uint64_t layout_hash(const kymo_schema *s)
+{
+    uint64_t words[2] = {s->name, s->field_count};
+    uint64_t hash = kymo_hash_words(words, 2, kymo_hash_secret());
+    for (uint32_t i = 0; i < s->field_count; i++) {
+        words[0] = (uint64_t)s->fields[i].key << 32 | s->fields[i].format;
+        words[1] = s->fields[i].columns;
+        hash = kymo_hash_words(words, 2, hash);
+    }
+    return hash;
+}
+
+static int same_fields(const kymo_schema *a, const kymo_schema *b)
+{
+    if (a->field_count != b->field_count)
+        return 0;
+    for (uint32_t i = 0; i < a->field_count; i++)
+        if (a->fields[i].key != b->fields[i].key || a->fields[i].format != b->fields[i].format ||
+            a->fields[i].columns != b->fields[i].columns)
+            return 0;
+    return 1;
+}
+
+static struct kymo_ingest_layout *find_layout(kymo_ingest *in, const kymo_schema *schema,
+                                              uint64_t hash)
+{
+    struct kymo_ingest_marks *m = &in->marks;
+    uint32_t found;
+    for (size_t probe = 0; kymo_index_find(&m->layout_index, hash, &probe, &found);) {
+        struct kymo_ingest_layout *layout = &m->layouts.data[found];
+        if (layout->name == schema->name &&
+            same_fields(kymo_profile_schema(in->profile, layout->schema), schema))
+            return layout;
+    }
+    return NULL;
+}
+
+/* It is shown as the first one was declared. */
+static kymo_err note_looks(kymo_ingest *in, const kymo_event_marker_type *e,
+                           const kymo_schema *schema, struct kymo_ingest_layout *first)
+{
+    char note[640];
+    if (first->is_noted ||
+        kymo_schema_is_same(kymo_profile_schema(in->profile, first->schema), schema))
+        return KYMO_OK;
+    first->is_noted = 1;
+    snprintf(
+        note, sizeof note,
+        "two types of markers are called \"%.100s\" and have the same fields: both are shown as "
+        "the first one was declared, and not as at %.200s:%u",
+        e->name ? e->name : "", e->file && *e->file ? e->file : "?", e->line);
+    return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_INFO, note);
+}
+
 /* Another type has the name. */
 static kymo_err note_other(kymo_ingest *in, const kymo_event_marker_type *e, uint32_t schema)
 {
@@ -231,12 +292,33 @@ static kymo_err note_other(kymo_ingest *in, const kymo_event_marker_type *e, uin
     uint32_t shown = kymo_profile_schema(in->profile, schema)->name;
     if (strcmp(kymo_profile_string(in->profile, shown), e->name ? e->name : "") == 0)
         return KYMO_OK;
-    snprintf(note, sizeof note,
-             "two types of markers are called \"%.100s\" and have other fields or labels: that of "
-             "%.200s:%u is shown as \"%.120s\"",
-             e->name ? e->name : "", e->file && *e->file ? e->file : "?", e->line,
-             kymo_profile_string(in->profile, shown));
+    snprintf(
+        note, sizeof note,
+        "two types of markers are called \"%.100s\" and have other fields: that of %.200s:%u is "
+        "shown as \"%.120s\"",
+        e->name ? e->name : "", e->file && *e->file ? e->file : "?", e->line,
+        kymo_profile_string(in->profile, shown));
     return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_WARNING, note);
+}
+
+static kymo_err intern_type(kymo_ingest *in, const kymo_event_marker_type *e,
+                            const kymo_schema *schema, uint32_t *id)
+{
+    struct kymo_ingest_marks *m = &in->marks;
+    uint64_t hash = layout_hash(schema);
+    struct kymo_ingest_layout *first = find_layout(in, schema, hash);
+    if (first) {
+        *id = first->schema;
+        return note_looks(in, e, schema, first);
+    }
+    uint32_t before = kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS);
+    KYMO_TRY(kymo_profile_add_schema(in->profile, schema, id));
+    KYMO_TRY(kymo_vec_reserve(&m->layouts, 1));
+    KYMO_TRY(kymo_index_put(&m->layout_index, hash, (uint32_t)m->layouts.len));
+    m->layouts.data[m->layouts.len++] =
+        (struct kymo_ingest_layout){.name = schema->name, .schema = *id};
+    return kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS) > before ? note_other(in, e, *id)
+                                                                        : KYMO_OK;
 }
 
 static kymo_err add_type(kymo_ingest *in, const kymo_event_marker_type *e,
@@ -245,7 +327,7 @@ static kymo_err add_type(kymo_ingest *in, const kymo_event_marker_type *e,
     kymo_schema_field fields[KYMO_SCHEMA_FIELDS_MAX];
     kymo_schema_row rows[KYMO_SCHEMA_FIELDS_MAX];
     kymo_schema_graph graphs[KYMO_SCHEMA_FIELDS_MAX];
-    kymo_schema schema = {.size = sizeof schema, .is_stack_based = e->is_stack_based};
+    kymo_schema schema = {.size = sizeof schema, .is_stack_based = e->is_stack_based != 0};
     if (e->field_count > KYMO_SCHEMA_FIELDS_MAX || e->row_count > KYMO_SCHEMA_FIELDS_MAX ||
         e->graph_count > KYMO_SCHEMA_FIELDS_MAX)
         return KYMO_E_TOO_BIG;
@@ -261,11 +343,7 @@ static kymo_err add_type(kymo_ingest *in, const kymo_event_marker_type *e,
     schema.rows = rows;
     schema.row_count = e->row_count;
     KYMO_TRY(add_graphs(in, e, &schema, graphs));
-    uint32_t before = kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS);
-    KYMO_TRY(kymo_profile_add_schema(in->profile, &schema, &type->schema));
-    return kymo_profile_count(in->profile, KYMO_TABLE_SCHEMAS) > before
-               ? note_other(in, e, type->schema)
-               : KYMO_OK;
+    return intern_type(in, e, &schema, &type->schema);
 }
 
 kymo_err kymo_ingest_on_marker_type(void *ctx, const kymo_event_marker_type *e)

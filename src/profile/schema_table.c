@@ -36,8 +36,7 @@ static int same_bytes(const void *a, const void *b, size_t len)
     return len == 0 || memcmp(a, b, len) == 0;
 }
 
-/* Whether they are the same but for the name. */
-static int same_content(const kymo_schema *a, const kymo_schema *b)
+int kymo_schema_is_same(const kymo_schema *a, const kymo_schema *b)
 {
     return a->chart == b->chart && a->tooltip == b->tooltip && a->table == b->table &&
            a->description == b->description && a->color_key == b->color_key && a->show == b->show &&
@@ -137,7 +136,7 @@ kymo_err kymo_profile_add_schema(kymo_profile *profile, const kymo_schema *schem
     uint64_t hash = schema_hash(&row);
     for (size_t probe = 0; kymo_index_find(&profile->schema_index, hash, &probe, &found);)
         if (profile->schema_asked.data[found] == row.name &&
-            same_content(&profile->schemas.data[found], &row)) {
+            kymo_schema_is_same(&profile->schemas.data[found], &row)) {
             *id = found;
             return KYMO_OK;
         }

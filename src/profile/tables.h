@@ -168,7 +168,9 @@ void kymo_sample_columns_share(kymo_sample_columns *samples, uint64_t sum_ns);
  * what it was. Sorted samples only. For ingest. */
 void kymo_sample_columns_even_out(kymo_sample_columns *samples, size_t window);
 void kymo_sample_columns_deinit(kymo_sample_columns *samples);
-/* marker_table.c and counter_table.c: the same. */
+/* schema_table.c: whether they are the same but for the name. */
+int kymo_schema_is_same(const kymo_schema *a, const kymo_schema *b);
+/* marker_table.c and counter_table.c: for finish and destroy. */
 KYMO_NODISCARD
 kymo_err kymo_marker_rows_sort(kymo_marker_rows *markers);
 KYMO_NODISCARD

@@ -108,6 +108,13 @@ static inline const char *text_of(uint32_t string)
     return kymo_profile_string(profile, string);
 }
 
+static inline const char *note(size_t i)
+{
+    kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
+    assert_true(i < extra.note_count);
+    return extra.notes[i].text;
+}
+
 /* The labels of a set: "key=value key=value", numbers in decimal. */
 static inline const char *labels_of(uint32_t set)
 {

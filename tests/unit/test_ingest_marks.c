@@ -43,13 +43,6 @@ static const char *value_text(const kymo_value *v)
     return text_of(v->as.string);
 }
 
-static const char *note(size_t i)
-{
-    kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
-    assert_true(i < extra.note_count);
-    return extra.notes[i].text;
-}
-
 /* ---- values ---- */
 
 static void each_kind_is_read(void **state)
@@ -341,91 +334,6 @@ static void payloads_of_any_bytes_are_read_within_bounds(void **state)
     assert_in_range(kymo_profile_count(profile, KYMO_TABLE_MARKERS), sent / 2, sent);
 }
 
-/* ---- types ---- */
-
-static void types_of_a_name_merge_or_are_told_apart(void **state)
-{
-    (void)state;
-    const kymo_event_marker_field one[] = {{"url", "URL", KYMO_KIND_STR, KYMO_FORMAT_URL, 0}};
-    const kymo_event_marker_field other[] = {{"url", "URL", KYMO_KIND_STR, KYMO_FORMAT_STRING, 0}};
-    add_type(0, "Request", one, 1, 8);
-    add_type(1, "Request", one, 1, 8);
-    add_type(2, "Request", other, 1, 8);
-    for (uint32_t i = 0; i < 3; i++) {
-        add_site(i, i, KYMO_SITE_MARKER, "request", NULL);
-        send(marker, plain(0, i, KYMO_PHASE_INSTANT, 100 + i));
-    }
-    finish();
-    assert_int_equal(marker_of(0, 0)->schema, marker_of(0, 1)->schema);
-    assert_int_not_equal(marker_of(0, 0)->schema, marker_of(0, 2)->schema);
-    assert_string_equal(text_of(kymo_profile_schema(profile, marker_of(0, 2)->schema)->name),
-                        "Request (2)");
-    assert_int_equal(kymo_ingest_get_extra(ingest).note_count, 1);
-    assert_non_null(strstr(note(0), "\"Request\""));
-    assert_non_null(strstr(note(0), "a.c:7"));
-    assert_non_null(strstr(note(0), "\"Request (2)\""));
-}
-
-static void types_are_put_right(void **state)
-{
-    (void)state;
-    const kymo_event_marker_field fields[] = {
-        {"a", NULL, KYMO_KIND_STR, KYMO_FORMAT_BYTES, 0},
-        {"a", "Again", KYMO_KIND_U32, KYMO_FORMAT_URL, KYMO_FIELD_HIDDEN},
-        {"", "No key", KYMO_KIND_FLOW, KYMO_FORMAT_TERMINATING_FLOW_ID, 0},
-        {"rows", "Rows|Name:string|Size:bytes", KYMO_KIND_CELLS, KYMO_FORMAT_TABLE, 0},
-        {"list", "A|B", KYMO_KIND_CELLS, 999, 0},
-        {"ns", NULL, KYMO_KIND_NS, KYMO_FORMAT_MICROSECONDS, 0},
-    };
-    const kymo_event_marker_row row = {"See", "the manual"};
-    const kymo_event_marker_graph graphs[] = {{"ns", KYMO_GRAPH_BAR, KYMO_COLOR_RED},
-                                              {"none", KYMO_GRAPH_BAR, KYMO_COLOR_RED},
-                                              {"a", 99, 99}};
-    send(marker_type,
-         (kymo_event_marker_type){.name = "T",
-                                  .show = 0,
-                                  .is_stack_based = 1,
-                                  .field_count = 6,
-                                  .row_count = 1,
-                                  .graph_count = 3,
-                                  .chart = "{marker.data.ns} {marker.data.rows ? 'a' : 'b'}",
-                                  .tooltip = "{marker.name} {marker.data.unknown}",
-                                  .table = "{marker.name",
-                                  .description = "What it is",
-                                  .color_key = "gone",
-                                  .fields = fields,
-                                  .rows = &row,
-                                  .graphs = graphs,
-                                  .payload_bytes = 64});
-    const kymo_schema *s = kymo_profile_schema(profile, 0);
-    assert_int_equal(s->show, KYMO_SHOW_CHART | KYMO_SHOW_TABLE);
-    assert_int_equal(s->is_stack_based, 1);
-    assert_int_equal(s->fields[0].format, KYMO_FORMAT_STRING);
-    assert_string_equal(text_of(s->fields[0].label), "");
-    assert_int_equal(s->fields[1].format, KYMO_FORMAT_INTEGER);
-    assert_int_equal(s->fields[1].flags, KYMO_FIELD_HIDDEN);
-    assert_string_equal(text_of(s->fields[1].key), "a_2");
-    assert_string_equal(text_of(s->fields[2].key), "value");
-    assert_int_equal(s->fields[2].format, KYMO_FORMAT_TERMINATING_FLOW_ID);
-    assert_string_equal(text_of(s->fields[3].label), "Rows");
-    assert_string_equal(text_of(s->fields[3].columns), "Name:string|Size:bytes");
-    assert_string_equal(text_of(s->fields[4].label), "A|B");
-    assert_int_equal(s->fields[4].format, KYMO_FORMAT_LIST);
-    assert_int_equal(s->fields[5].format, KYMO_FORMAT_MICROSECONDS);
-    assert_string_equal(text_of(s->chart), "{marker.data.ns} {marker.data.rows ? 'a' : 'b'}");
-    assert_string_equal(text_of(s->tooltip), "");
-    assert_string_equal(text_of(s->table), "");
-    assert_string_equal(text_of(s->description), "What it is");
-    assert_string_equal(text_of(s->color_key), "");
-    assert_string_equal(text_of(s->rows[0].value), "the manual");
-    assert_int_equal(s->graph_count, 2);
-    assert_string_equal(text_of(s->graphs[0].key), "ns");
-    assert_int_equal(s->graphs[0].color, KYMO_COLOR_RED);
-    assert_int_equal(s->graphs[1].kind, KYMO_GRAPH_LINE);
-    assert_int_equal(kymo_ingest_get_extra(ingest).note_count, 2);
-    assert_non_null(strstr(note(0), "unknown"));
-}
-
 /* ---- rows ---- */
 
 static void a_marker_has_what_was_said(void **state)
@@ -551,8 +459,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(texts_are_valid_utf8, begin, end),
         cmocka_unit_test_setup_teardown(formats_and_values_of_cells, begin, end),
         cmocka_unit_test_setup_teardown(payloads_of_any_bytes_are_read_within_bounds, begin, end),
-        cmocka_unit_test_setup_teardown(types_of_a_name_merge_or_are_told_apart, begin, end),
-        cmocka_unit_test_setup_teardown(types_are_put_right, begin, end),
         cmocka_unit_test_setup_teardown(a_marker_has_what_was_said, begin, end),
         cmocka_unit_test_setup_teardown(counters_and_counts, begin, end),
         cmocka_unit_test_setup_teardown(losses_are_told, begin, end),
