@@ -184,6 +184,22 @@ def pingpong():
     check_close("CPU seconds", report.total_s, recording.cpu_s, 0.01 * recording.cpu_s)
 
 
+@case
+def uncounted():
+    """A thread of which the kernel has not counted some arrivals on a CPU is seen there nonetheless.
+    Its children are not recorded: to attach to each would take longer than all the rest."""
+    recording = record([WORKLOADS / "uncounted"], engine="dispatch", options=["--children=no"])
+    report = recording.report()
+    truth, = lines(recording.result)
+    say(f"{truth['uncounted']} arrivals were not counted")
+    if report.quality["engine"] != "dispatch":
+        skip("the dispatcher does not work here")
+    if truth["uncounted"] <= 0:
+        skip("this kernel counted them all")
+    check_close("s in main", report.inclusive_s("main"), truth["burn_s"], 0.05 * truth["burn_s"])
+    check_close("achieved", report.quality["achieved"], 1, 0.1)
+
+
 def ending(way, status, functions):
     recording, report = record_workload("exits", way)
     check(recording.result.status == status, f"status {recording.result.status}, not {status}")
