@@ -13,9 +13,9 @@
  * On a CPU or not: the kernel counts how often a thread got on a CPU (schedstat's third figure) and
  * how often it left one (status: voluntary and nonvoluntary switches). Their difference is by one
  * larger while it is on one. It begins at 0, but is not exact: a thread that was preempted on its
- * way to sleep comes back without being counted. watch.c learns from its looks how many times that
- * was; in the meantime, a tick of the kernel's at most, such a thread seems to be off its CPU.
- * kymo_watch_probe says whether this kernel counts at all.
+ * way to sleep comes back without being counted. watch_look.c learns from looks how often that was;
+ * until then, up to the kernel's next tick, such a thread seems to be off its CPU. kymo_watch_probe
+ * says whether this kernel counts at all.
  */
 #ifndef KYMO_RECORDER_WATCH_H
 #define KYMO_RECORDER_WATCH_H
