@@ -357,6 +357,8 @@ kymo_err kymo_drain_finish(kymo_drain *d, uint64_t end_ns)
     kymo_store_release(&d->session->stopped, 1);
     d->is_last = 1;
     KYMO_TRY(read_all(d));
+    /* Only a program that links blocks into circles leaves more than one round reads. */
+    d->noticed[KYMO_LOSS_CORRUPT] += d->is_partial != 0;
     for (uint32_t i = 0; i < d->slots_seen; i++)
         if (d->slots[i].open)
             KYMO_TRY(end_thread(d, i, end_ns, 0));

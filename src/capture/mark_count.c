@@ -8,7 +8,8 @@
  * its value in the first part. Copies of a counter in several files, and one of a library that is
  * loaded anew, have the same content, and so the same number and the same cell.
  *
- * A counter whose every change is recorded has no cell: each change is a record.
+ * A counter whose every change is recorded has records. What found no room in the buffer is added
+ * to a cell all the same, so that its sum is right when the recorder has looked at that.
  */
 #include <string.h>
 
@@ -16,7 +17,8 @@
 #include "buffer/record.h"
 #include "capture/mark.h"
 
-#define NO_NUMBER UINT16_MAX /* in a counter's id: there was no room */
+#define NO_NUMBER UINT16_MAX   /* in a counter's id: there was no room */
+#define EACH_CHANGE (1u << 31) /* in a counter's cell: changes are records */
 
 struct counter_said {
     const struct kymo_mark_counter *counter;
@@ -57,7 +59,6 @@ static uint32_t find_cell(struct kymo_process *p, uint32_t number)
         }
         return i + 1;
     }
-    kymo_count_loss(p, KYMO_LOSS_COUNTER_FULL);
     return 0;
 }
 
@@ -72,10 +73,15 @@ static KYMO_NOINLINE uint32_t learn(struct kymo_process *p, struct kymo_mark_cou
     struct counter_said said = {c, kymo_mark_category_define(p, c->category)};
     if (said.category && c->size >= sizeof *c && c->name)
         number = kymo_mark_define(p, KYMO_DEFINE_COUNTER, say_counter, &said);
-    if (number && !(c->flags & KYMO_COUNTER_EACH)) {
+    int is_each = (c->flags & KYMO_COUNTER_EACH) != 0;
+    /* The next value of a gauge says all that was lost. */
+    if (number && !(is_each && c->kind == KYMO_COUNTER_GAUGE))
         cell = find_cell(p, number);
-        if (cell == 0)
-            number = 0;
+    if (is_each) {
+        cell |= EACH_CHANGE;
+    } else if (number && cell == 0) {
+        kymo_count_loss(p, KYMO_LOSS_COUNTER_FULL);
+        number = 0;
     }
     kymo_store_relaxed(&c->cell, cell);
     /* Pairs with the acquire of kymo_mark_count: the cell is there. */
@@ -83,13 +89,25 @@ static KYMO_NOINLINE uint32_t learn(struct kymo_process *p, struct kymo_mark_cou
     return number;
 }
 
-static KYMO_NOINLINE void record(struct kymo_thread *t, uint32_t number, int64_t value,
-                                 uint64_t operations)
+KYMO_INLINE void add_to_part(struct kymo_thread *t, uint32_t cell, int64_t value,
+                             uint64_t operations)
+{
+    struct kymo_process *p = t->process;
+    struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, cell - 1);
+    part += t->number % KYMO_COUNTER_PARTS;
+    kymo_add_relaxed(&part->value, value);
+    kymo_add_relaxed(&part->operations, operations);
+}
+
+static KYMO_NOINLINE void record(struct kymo_thread *t, uint32_t number, uint32_t cell,
+                                 int64_t value, uint64_t operations)
 {
     struct kymo_stream_writer *w;
     struct kymo_record_count *r = kymo_mark_reserve(t, &w, sizeof *r, KYMO_FRAME_BEGIN());
     if (!r) {
         kymo_count_loss(t->process, KYMO_LOSS_COUNT);
+        if (cell)
+            add_to_part(t, cell, value, operations);
         return;
     }
     r->head =
@@ -104,18 +122,15 @@ KYMO_INLINE void add(struct kymo_thread *t, const struct kymo_mark_counter *c, u
 {
     struct kymo_process *p = t->process;
     uint32_t cell = kymo_load_relaxed(&c->cell);
-    if (kymo_unlikely(cell == 0)) {
-        record(t, number, value, operations);
-        return;
-    }
-    struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, cell - 1);
-    if (c->kind == KYMO_COUNTER_GAUGE) {
+    if (kymo_unlikely(cell == 0 || cell & EACH_CHANGE)) {
+        record(t, number, cell & ~EACH_CHANGE, value, operations);
+    } else if (c->kind == KYMO_COUNTER_GAUGE) {
+        struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, cell - 1);
         kymo_store_relaxed(&part->value, value);
+        kymo_add_relaxed(&part->operations, operations);
     } else {
-        part += t->number % KYMO_COUNTER_PARTS;
-        kymo_add_relaxed(&part->value, value);
+        add_to_part(t, cell, value, operations);
     }
-    kymo_add_relaxed(&part->operations, operations);
 }
 
 static KYMO_NOINLINE void count_slowly(struct kymo_mark_counter *c, int64_t value,

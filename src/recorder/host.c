@@ -21,8 +21,9 @@
 #include "sys/pages.h"
 
 #define SCAN_NS 100000000u
-#define DRAIN_NS 1000000u /* no program asks for more */
-#define SCAN_MANY 128u    /* threads; to list a thousand takes the kernel 1 to 2 ms */
+#define TELL_NS 1000000000u /* between two looks at what was lost */
+#define DRAIN_NS 1000000u   /* no program asks for more */
+#define SCAN_MANY 128u      /* threads; to list a thousand takes the kernel 1 to 2 ms */
 
 /* Tells the process of the row tables that there are for its modules by now. */
 static void hand_out_tables(kymo_host *h)
@@ -221,6 +222,26 @@ static kymo_err drain(kymo_host *h, uint64_t now_ns)
     return kymo_mark_events_round(&h->out, h->drain, now_ns);
 }
 
+/* What has changed since the last time: a recorder that is killed has said what was lost. */
+static kymo_err tell_losses(kymo_host *h)
+{
+    uint64_t lost[KYMO_LOSS_KINDS];
+    static const char *const names[KYMO_LOSS_KINDS] = {
+#define X(name, text) text,
+        KYMO_LOSS_LIST(X)
+#undef X
+    };
+    kymo_drain_losses(h->drain, lost);
+    lost[KYMO_LOSS_MARK_STACK] += h->out.marks.stackless;
+    for (uint32_t i = 0; i < KYMO_LOSS_KINDS; i++) {
+        kymo_event_loss e = {h->out.process, i, lost[i], names[i]};
+        if (lost[i] != h->told_lost[i])
+            KYMO_TRY(h->config.events->loss(h->config.events_context, &e));
+        h->told_lost[i] = lost[i];
+    }
+    return KYMO_OK;
+}
+
 kymo_err kymo_host_round(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
@@ -239,6 +260,11 @@ kymo_err kymo_host_round(kymo_host *h)
     kymo_host_notice_exec(h, !scans);
     if (scans) {
         h->next_scan_ns = now_ns + SCAN_NS * (1 + h->listed / SCAN_MANY);
+        if (now_ns - h->told_lost_ns >= TELL_NS) {
+            h->told_lost_ns = now_ns;
+            KYMO_TRY(tell_losses(h));
+            KYMO_TRY(kymo_mark_events_tell_sites(&h->out, h->drain));
+        }
         kymo_jit_code_look(h->out.jit, now_ns);
         if (!h->replaced && !h->foreign)
             KYMO_TRY(kymo_host_scan_tasks(h, now_ns));
@@ -337,18 +363,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
         KYMO_TRY(kymo_wall_finish(h->out.wall, end_ns));
     const kymo_event_handler *events = h->config.events;
     KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
-    uint64_t lost[KYMO_LOSS_KINDS];
-    static const char *const names[KYMO_LOSS_KINDS] = {
-#define X(name, text) text,
-        KYMO_LOSS_LIST(X)
-#undef X
-    };
-    kymo_drain_losses(h->drain, lost);
-    for (uint32_t i = 0; i < KYMO_LOSS_KINDS; i++) {
-        kymo_event_loss e = {h->out.process, i, lost[i], names[i]};
-        if (lost[i])
-            KYMO_TRY(events->loss(h->config.events_context, &e));
-    }
+    KYMO_TRY(tell_losses(h));
     h->quality = (kymo_event_quality){
         .process = h->out.process,
         .samples = h->out.taken,

@@ -88,8 +88,10 @@ struct kymo_host {
     uint32_t woken;   /* the session's count of threads, as far as they were armed */
     uint32_t filled;  /* and of filled blocks, as far as they were read */
     uint64_t drained_ns;
-    uint32_t control_seq; /* of the list that was written last */
-    int control_called;   /* and the process was called for it */
+    uint32_t control_seq;                /* of the list that was written last */
+    int control_called;                  /* and the process was called for it */
+    uint64_t told_lost[KYMO_LOSS_KINDS]; /* as the recording has it */
+    uint64_t told_lost_ns;
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_event_quality quality; /* as it was said at the end */

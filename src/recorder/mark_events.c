@@ -28,7 +28,10 @@ static kymo_err on_definition(void *context, uint32_t number,
     if (!m->sums)
         return KYMO_E_NOMEM;
     m->sums[number] = (struct kymo_mark_counter_sum){
-        .is_there = 1, .is_gauge = counter.kind == KYMO_COUNTER_GAUGE};
+        .is_there = 1,
+        .is_gauge = counter.kind == KYMO_COUNTER_GAUGE,
+        .is_each = (counter.flags & KYMO_COUNTER_EACH) != 0,
+    };
     return KYMO_OK;
 }
 
@@ -147,6 +150,7 @@ static kymo_err tell_waiting(struct kymo_session_events *to, uint32_t rounds)
             at = &w->next;
             continue;
         }
+        m->stackless += w->event.stack == KYMO_EVENT_NONE;
         err = tell_marker(to, &w->event);
         *at = w->next;
         free(w);
@@ -187,6 +191,7 @@ static kymo_err on_marker(void *context, const struct kymo_drain_marker *m)
         e.stack = find_backtrace(&to->marks, m->backtrace);
         if (e.stack == KYMO_EVENT_NONE && to->marks.waiting_count < KYMO_MARKS_WAITING_MAX)
             return make_wait(&to->marks, &e, m->backtrace);
+        to->marks.stackless += e.stack == KYMO_EVENT_NONE;
     }
     return tell_marker(to, &e);
 }
@@ -248,6 +253,8 @@ static kymo_err tell_sum(const struct kymo_session_events *to, uint32_t counter,
     struct kymo_mark_counter_sum *sum = &to->marks.sums[counter];
     kymo_event_count e = {to->process, counter, time_ns, sum->value, sum->operations};
     sum->is_told = 1;
+    if (sum->told_ns < time_ns)
+        sum->told_ns = time_ns;
     return to->events->count ? to->events->count(to->context, &e) : KYMO_OK;
 }
 
@@ -278,25 +285,49 @@ static kymo_err tell_counts(struct kymo_session_events *to, uint64_t until_ns)
         uint64_t before = sum->is_gauge ? 0 : (uint64_t)sum->value;
         sum->value = (int64_t)(before + (uint64_t)c->value);
         sum->operations += c->operations;
-        err = tell_sum(to, c->counter, c->time_ns);
+        /* A thread may lose its CPU between its look at the clock and its record, which then comes
+         * a round late. What was told of a sum stays true; what a gauge is is of its own time. */
+        int is_late = !sum->is_gauge && c->time_ns < sum->told_ns;
+        err = tell_sum(to, c->counter, is_late ? sum->told_ns : c->time_ns);
     }
     m->counts.len -= told;
     memmove(m->counts.data, m->counts.data + told, m->counts.len * sizeof *m->counts.data);
     return err;
 }
 
-/* Those that are looked at; of the others each change was told. */
+/* What a counter has in its cell whose changes are records: those that found no room. */
+static int add_unrecorded(struct kymo_mark_counter_sum *sum, const struct kymo_drain_counter *now)
+{
+    if (now->value == sum->unrecorded && now->operations == sum->unrecorded_operations)
+        return 0;
+    uint64_t gained = (uint64_t)now->value - (uint64_t)sum->unrecorded;
+    sum->value = (int64_t)((uint64_t)sum->value + gained);
+    sum->operations += now->operations - sum->unrecorded_operations;
+    sum->unrecorded = now->value;
+    sum->unrecorded_operations = now->operations;
+    return 1;
+}
+
+static int has_changed(struct kymo_mark_counter_sum *sum, const struct kymo_drain_counter *now)
+{
+    if (sum->is_each)
+        return add_unrecorded(sum, now);
+    if (sum->is_told && sum->value == now->value && sum->operations == now->operations)
+        return 0;
+    sum->value = now->value;
+    sum->operations = now->operations;
+    return 1;
+}
+
+/* Those that are looked at; of the others each change was told, and what could not be is now. */
 static kymo_err tell_counters(struct kymo_session_events *to, const kymo_drain *drain,
                               uint64_t time_ns)
 {
     struct kymo_drain_counter now;
     for (uint32_t i = 0; kymo_drain_counter(drain, i, &now); i++) {
         struct kymo_mark_counter_sum *sum = now.counter ? find_sum(&to->marks, now.counter) : NULL;
-        if (!sum || (sum->is_told && sum->value == now.value && sum->operations == now.operations))
-            continue;
-        sum->value = now.value;
-        sum->operations = now.operations;
-        KYMO_TRY(tell_sum(to, now.counter, time_ns));
+        if (sum && has_changed(sum, &now))
+            KYMO_TRY(tell_sum(to, now.counter, time_ns));
     }
     return KYMO_OK;
 }
@@ -311,20 +342,34 @@ kymo_err kymo_mark_events_round(struct kymo_session_events *to, const kymo_drain
     return tell_counters(to, drain, round_ns);
 }
 
+kymo_err kymo_mark_events_tell_sites(struct kymo_session_events *to, const kymo_drain *drain)
+{
+    struct kymo_mark_events *m = &to->marks;
+    struct kymo_drain_site_counts now;
+    for (uint32_t i = 0; to->events->site_counts && kymo_drain_site_counts(drain, i, &now); i++) {
+        if (now.site == 0)
+            continue;
+        if (!m->told_sites)
+            m->told_sites = kymo_pages_take(KYMO_DEFINITION_NUMBER_MAX + 1, sizeof *m->told_sites);
+        if (!m->told_sites)
+            return KYMO_E_NOMEM;
+        struct kymo_drain_site_counts *told = &m->told_sites[now.site];
+        if (told->lost == now.lost && told->capped == now.capped && told->cut == now.cut)
+            continue;
+        *told = now;
+        kymo_event_site_counts e = {to->process, now.site, now.lost, now.capped, now.cut};
+        KYMO_TRY(to->events->site_counts(to->context, &e));
+    }
+    return KYMO_OK;
+}
+
 kymo_err kymo_mark_events_finish(struct kymo_session_events *to, const kymo_drain *drain,
                                  uint64_t end_ns)
 {
-    struct kymo_drain_site_counts counts;
     KYMO_TRY(tell_waiting(to, 0));
     KYMO_TRY(tell_counts(to, UINT64_MAX));
     KYMO_TRY(tell_counters(to, drain, end_ns));
-    for (uint32_t i = 0; kymo_drain_site_counts(drain, i, &counts); i++) {
-        kymo_event_site_counts e = {to->process, counts.site, counts.lost, counts.capped,
-                                    counts.cut};
-        if (counts.site && to->events->site_counts)
-            KYMO_TRY(to->events->site_counts(to->context, &e));
-    }
-    return KYMO_OK;
+    return kymo_mark_events_tell_sites(to, drain);
 }
 
 const struct kymo_drain_mark_sink kymo_mark_events_sink = {
@@ -348,4 +393,5 @@ void kymo_mark_events_deinit(struct kymo_mark_events *m)
     kymo_vec_deinit(&m->with_tid);
     kymo_id_map_deinit(&m->tids);
     kymo_pages_give(m->sums, KYMO_DEFINITION_NUMBER_MAX + 1, sizeof *m->sums);
+    kymo_pages_give(m->told_sites, KYMO_DEFINITION_NUMBER_MAX + 1, sizeof *m->told_sites);
 }

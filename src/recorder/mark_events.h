@@ -33,7 +33,8 @@ struct kymo_session_events;
 
 /* Of those that were taken last. */
 #define KYMO_MARK_BACKTRACES 65536u
-/* Of markers that wait; what is above does without its stack. */
+/* Of markers that wait; what is above does without its stack, and is
+ * counted, as is what has waited for nothing. */
 #define KYMO_MARKS_WAITING_MAX 4096u
 
 struct kymo_mark_backtrace {
@@ -61,19 +62,26 @@ struct kymo_waiting_count {
 struct kymo_mark_counter_sum {
     uint32_t is_there;
     uint32_t is_gauge;
+    uint32_t is_each; /* its changes are records */
     uint32_t is_told;
     int64_t value;
     uint64_t operations;
+    uint64_t told_ns; /* the latest time that it was told of */
+    /* Of one whose changes are records: those that found no room, as far as they are added. */
+    int64_t unrecorded;
+    uint64_t unrecorded_operations;
 };
 
 struct kymo_mark_events {
     struct kymo_mark_backtrace *backtraces; /* by number; NULL: none yet */
     struct kymo_waiting_mark *waiting, **last_waiting;
     uint32_t waiting_count;
+    uint64_t stackless; /* markers whose stack was not found */
     KYMO_VEC(struct kymo_waiting_count) counts;
     uint64_t count_order;
-    struct kymo_mark_counter_sum *sums; /* by the counter's number; NULL: none yet */
-    uint32_t main_thread;               /* the drain's number + 1; 0: not known */
+    struct kymo_mark_counter_sum *sums;        /* by the counter's number; NULL: none yet */
+    struct kymo_drain_site_counts *told_sites; /* by the site's number; NULL: none yet */
+    uint32_t main_thread;                      /* the drain's number + 1; 0: not known */
     /* The threads that markers may be for: all that ever were. */
     kymo_id_map tids;
     KYMO_VEC(uint32_t) with_tid; /* by the number of the tid: the drain's of who had it last */
@@ -91,6 +99,9 @@ kymo_err kymo_mark_events_thread(struct kymo_session_events *to, const struct ky
 KYMO_NODISCARD
 kymo_err kymo_mark_events_round(struct kymo_session_events *to, const kymo_drain *drain,
                                 uint64_t round_ns);
+/* What became of each site's markers, where that has changed. */
+KYMO_NODISCARD
+kymo_err kymo_mark_events_tell_sites(struct kymo_session_events *to, const kymo_drain *drain);
 /* After the last one: everything, and what became of each site's markers. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_finish(struct kymo_session_events *to, const kymo_drain *drain,

@@ -229,6 +229,26 @@ def capped():
     check(100 <= there <= windows * truth["per_second"], "the limit does not hold")
 
 
+@case
+def unfinished():
+    """What was lost is in the recording while it is made: a recorder that is killed has said it."""
+    where = folder()
+    running = Running(record_command([MARKS, "capped", "4000000000"], where / "r.kymo", period="10ms"))
+    capped = 0
+    for _ in range(600):
+        time.sleep(0.1)
+        kept = [f for f in where.iterdir() if ".kymo" in f.name and f.stat().st_size > 0]
+        if kept:
+            report = Recording(kept[0], None, KYMO).report("--mode", "markers").data
+            capped = sum(m["capped"] for m in report["markers"] if m["name"] == "capped")
+        if capped:
+            break
+    os.killpg(running.process.pid, signal.SIGKILL)
+    running.finish()
+    say(f"{capped} above the limit, before its end")
+    check(capped > 0, "in a minute nothing says that markers are missing")
+
+
 # ---- hard places ----
 
 @case
@@ -389,6 +409,12 @@ def counters():
     check(values == truth["steps"], f"steps {values}")
     operations = next(c for c in profile.data["counters"] if c["name"] == "Total")["samples"]["number"]
     check(sum(operations) == truth["operations"], f"{sum(operations)} operations")
+    # Where changes find no room, too, a sum is what was counted.
+    tight, told = recorded("counters", 100000, 8, options=["--buffer=1m"])
+    for profile, wanted in ((profile, truth["operations"]), (tight.firefox(), told["operations"])):
+        values = [value for _, value in profile.counter("Changes")]
+        say(f"{len(values)} changes of {wanted}")
+        check(values[-1] == wanted and values == sorted(values), f"changes end with {values[-1]}")
 
 
 class Pprof:

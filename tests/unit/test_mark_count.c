@@ -167,7 +167,6 @@ static void each_change_may_be_a_record(void **state)
     struct kymo_mark_counter queue = counter_of("queue", KYMO_COUNTER_GAUGE, KYMO_COUNTER_EACH);
     kymo_mark_count(&queue, 5, 1);
     kymo_mark_count(&queue, -6, 2);
-    assert_int_equal(queue.cell, 0);
     assert_int_equal(fixture.session->counter_count, 0);
     const struct kymo_record_count *r = (const void *)record_at(1);
     assert_int_equal(r->head.kind, KYMO_RECORD_COUNT);
@@ -184,6 +183,39 @@ static void each_change_may_be_a_record(void **state)
     assert_int_equal(fixture.session->lost[KYMO_LOSS_COUNT], 1);
     assert_int_equal(w->claim, 0);
     assert_int_equal(count_records(), 2);
+}
+
+/* The sum is right, whatever found no room. */
+static void what_could_not_be_recorded_is_added_to_a_cell(void **state)
+{
+    (void)state;
+    struct kymo_mark_counter sent = counter_of("sent", KYMO_COUNTER_TOTAL, KYMO_COUNTER_EACH);
+    kymo_mark_count(&sent, 5, 1);
+    assert_int_equal(count_records(), 1);
+    while (kymo_block_take(fixture.session, &fixture.plan, 0)) {
+    }
+    struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_TASK];
+    w->room = w->used;
+    kymo_mark_count(&sent, 7, 2);
+    kymo_mark_count(&sent, 8, 3);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_COUNT], 2);
+    assert_int_equal(fixture.session->counter_count, 1);
+    struct kymo_mark_counter cell = {.cell = 1};
+    assert_int_equal(value_of(&cell, -1), 15);
+    assert_int_equal(operations_of(&cell), 5);
+}
+
+/* Without a cell it is recorded all the same. */
+static void each_change_needs_no_cell(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < fixture.plan.counters; i++)
+        kymo_session_counter(fixture.session, &fixture.plan, i)->definition = UINT16_MAX;
+    struct kymo_mark_counter sent = counter_of("sent", KYMO_COUNTER_TOTAL, KYMO_COUNTER_EACH);
+    kymo_mark_count(&sent, 5, 1);
+    kymo_mark_count(&sent, 6, 1);
+    assert_int_equal(count_records(), 2);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_COUNTER_FULL], 0);
 }
 
 static void without_a_cell_it_is_nothing_and_counted_once(void **state)
@@ -268,6 +300,8 @@ int main(void)
         TEST(equal_counters_are_one),
         TEST(another_session_learns_it_anew),
         TEST(each_change_may_be_a_record),
+        TEST(what_could_not_be_recorded_is_added_to_a_cell),
+        TEST(each_change_needs_no_cell),
         TEST(without_a_cell_it_is_nothing_and_counted_once),
         TEST(a_thread_that_is_not_known_counts_nothing),
         TEST(nothing_is_lost_where_threads_meet),

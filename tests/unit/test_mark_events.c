@@ -405,9 +405,11 @@ static void markers_that_wait_are_bounded(void **state)
         write_marker(&s, &w, KYMO_MARK_BACKTRACE, &none, 1);
     assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
     assert_int_equal(s.to.marks.waiting_count, KYMO_MARKS_WAITING_MAX);
+    assert_int_equal(s.to.marks.stackless, 3);
     round_of(&s);
     round_of(&s);
     assert_int_equal(s.to.marks.waiting_count, 0);
+    assert_int_equal(s.to.marks.stackless, KYMO_MARKS_WAITING_MAX + 3);
     write_marker(&s, &w, KYMO_MARK_BACKTRACE, &none, 1);
     round_of(&s);
     assert_int_equal(s.to.marks.waiting_count, 1);
@@ -507,6 +509,76 @@ static void changes_are_added_up_in_time(void **state)
     close_scene(&s);
 }
 
+/* The thread had read the clock when it lost its CPU, and a round went by. */
+static void a_sum_that_was_told_stays_true(void **state)
+{
+    struct scene s;
+    (void)state;
+    open_scene(&s, &handler);
+    uint32_t up = mark_counter(&s.f, s.category, "up", KYMO_COUNTER_TOTAL, KYMO_COUNTER_EACH);
+    struct mark_writer first = mark_thread(&s.f, 100, KYMO_SLOT_MAIN);
+    struct mark_writer second = mark_thread(&s.f, 101, 0);
+    round_of(&s);
+    forget(&s);
+    struct kymo_record_count late = {
+        .head = {kymo_clock_now(KYMO_CLOCK_MONOTONIC), KYMO_RECORD_COUNT, sizeof late, up},
+        .value = 3,
+        .operations = 1};
+    mark_write(&first, KYMO_RECORD_COUNT, up, (uint64_t[2]){10, 1}, 16);
+    round_of(&s);
+    struct kymo_record_count *r =
+        kymo_stream_reserve(&second.stream, s.f.session, &s.f.plan, second.number, sizeof *r);
+    *r = late;
+    kymo_stream_publish(&second.stream, sizeof *r);
+    round_of(&s); /* tell_count holds the times to an order */
+    expect(&s, "count 3: 10 by 1\ncount 3: 13 by 2\n");
+    close_scene(&s);
+}
+
+static void changes_that_found_no_room_are_added_later(void **state)
+{
+    struct scene s;
+    (void)state;
+    open_scene(&s, &handler);
+    uint32_t up = mark_counter(&s.f, s.category, "up", KYMO_COUNTER_TOTAL, KYMO_COUNTER_EACH);
+    struct mark_writer w = mark_thread(&s.f, 100, KYMO_SLOT_MAIN);
+    struct kymo_counter_part *p = kymo_session_counter(s.f.session, &s.f.plan, 0);
+    p->definition = up;
+    s.f.session->counter_count = 1;
+    round_of(&s);
+    forget(&s);
+    mark_write(&w, KYMO_RECORD_COUNT, up, (uint64_t[2]){10, 1}, 16);
+    p[2].value = 5;
+    p[2].operations = 2;
+    round_of(&s);
+    round_of(&s);
+    expect(&s, "count 3: 10 by 1\ncount 3: 15 by 3\n");
+    mark_write(&w, KYMO_RECORD_COUNT, up, (uint64_t[2]){1, 1}, 16);
+    p[3].value = -5;
+    p[3].operations = 1;
+    finish(&s);
+    expect(&s, "thread 10 ends\ncount 3: 16 by 4\ncount 3: 11 by 5\n");
+    close_scene(&s);
+}
+
+static void what_became_of_a_site_is_told_when_it_changes(void **state)
+{
+    struct scene s;
+    (void)state;
+    open_scene(&s, &handler);
+    round_of(&s);
+    forget(&s);
+    struct kymo_site_counts *counts = kymo_session_site_counts(s.f.session, &s.f.plan, s.site);
+    *counts = (struct kymo_site_counts){1, 2, 3};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(kymo_mark_events_tell_sites(&s.to, s.d), KYMO_OK);
+    expect(&s, "site 2: 1 lost, 2 capped, 3 cut\n");
+    counts->lost = 7;
+    finish(&s);
+    expect(&s, "site 2: 7 lost, 2 capped, 3 cut\n");
+    close_scene(&s);
+}
+
 static void what_is_left_is_told_at_the_end(void **state)
 {
     struct scene s;
@@ -558,6 +630,9 @@ int main(void)
         cmocka_unit_test(labels_become_events),
         cmocka_unit_test(counters_are_told_when_they_change),
         cmocka_unit_test(changes_are_added_up_in_time),
+        cmocka_unit_test(a_sum_that_was_told_stays_true),
+        cmocka_unit_test(changes_that_found_no_room_are_added_later),
+        cmocka_unit_test(what_became_of_a_site_is_told_when_it_changes),
         cmocka_unit_test(what_is_left_is_told_at_the_end),
         cmocka_unit_test(whoever_wants_no_marks_is_told_of_none),
     };

@@ -20,6 +20,7 @@ KYMO_COUNTER(total, plain, "Total", TOTAL, "bytes", BLUE);
 KYMO_COUNTER(balance, plain, "Balance", DELTA, NULL, GREEN);
 KYMO_COUNTER(level, plain, "Level", GAUGE, NULL, RED);
 KYMO_COUNTER_EACH_CHANGE(steps, plain, "Steps", GAUGE, "steps", RED);
+KYMO_COUNTER_EACH_CHANGE(changes, plain, "Changes", TOTAL, NULL, TEAL);
 
 /* ---- threads: so many markers in so many threads, numbered ---- */
 
@@ -78,6 +79,7 @@ static void *count_up(void *unused)
     (void)unused;
     for (uint32_t i = 0; i < count; i++) {
         KYMO_COUNT(total, 3);
+        KYMO_COUNT(changes, 1);
         KYMO_COUNT_N(balance, i % 2 ? -2 : 1, 2);
     }
     return NULL;
