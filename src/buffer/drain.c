@@ -48,6 +48,11 @@ kymo_err kymo_drain_create(struct kymo_session *session, const struct kymo_sessi
     return KYMO_OK;
 }
 
+void kymo_drain_since(kymo_drain *d, uint64_t earliest_ns)
+{
+    kymo_drain_clock_since(&d->clock, earliest_ns);
+}
+
 void kymo_drain_destroy(kymo_drain *d)
 {
     if (!d)

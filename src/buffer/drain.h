@@ -142,6 +142,9 @@ KYMO_NODISCARD
 kymo_err kymo_drain_create(struct kymo_session *session, const struct kymo_session_plan *plan,
                            const struct kymo_drain_sink *sink, kymo_drain **out);
 void kymo_drain_destroy(kymo_drain *drain);
+/* Times from then on are taken as they are, though they lie before the session's beginning: a
+ * process may tell of what its parent began. */
+void kymo_drain_since(kymo_drain *drain, uint64_t earliest_ns);
 
 /* One round: everything published so far. Also moves the depot on when it fills, and beats. */
 KYMO_NODISCARD

@@ -30,6 +30,12 @@ void kymo_drain_clock_init(struct kymo_drain_clock *c, enum kymo_clock_kind kind
     c->first_ns = c->now.ns;
 }
 
+void kymo_drain_clock_since(struct kymo_drain_clock *c, uint64_t earliest_ns)
+{
+    if (earliest_ns < c->first_ns)
+        c->first_ns = earliest_ns;
+}
+
 void kymo_drain_clock_deinit(struct kymo_drain_clock *c)
 {
     kymo_vec_deinit(&c->anchors);

@@ -32,20 +32,23 @@ struct kymo_drain_anchor {
 struct kymo_drain_clock {
     enum kymo_clock_kind kind;
     double ns_per_tick; /* since the last one of anchors */
-    uint64_t first_ns;
+    uint64_t first_ns;  /* nothing happened before */
     struct kymo_drain_anchor now;
     struct kymo_drain_anchor last;
     KYMO_VEC(struct kymo_drain_anchor) anchors; /* before the last one; the oldest first */
 };
 
 void kymo_drain_clock_init(struct kymo_drain_clock *c, enum kymo_clock_kind kind);
+/* What happened before the session was made, but not before this, keeps its time. */
+void kymo_drain_clock_since(struct kymo_drain_clock *c, uint64_t earliest_ns);
 void kymo_drain_clock_deinit(struct kymo_drain_clock *c);
 
 /* At a round's beginning: a new anchor. At its end: what comes next lies behind it. */
 void kymo_drain_clock_take(struct kymo_drain_clock *c);
 void kymo_drain_clock_keep(struct kymo_drain_clock *c);
 
-/* Of something that happened: after the session was made, and not in the future. */
+/* Of something that happened: after the session was made, or what was said instead; and not in the
+ * future. */
 uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock);
 /* Of any time that the program speaks of. */
 uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock);

@@ -129,6 +129,8 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
         kymo_error_set(detail, err, 0, "no memory to drain a session");
         goto fail;
     }
+    if (config->earliest_ns)
+        kymo_drain_since(h->drain, config->earliest_ns);
     *out = h;
     return KYMO_OK;
 

@@ -45,6 +45,7 @@ struct kymo_host_config {
     int spares_switchers;         /* threads that switch often have no perf event */
     kymo_dispatch *dispatch;      /* also for threads that perf is not to be had for; NULL: none */
     enum kymo_clock_kind clock;
+    uint64_t earliest_ns;                     /* the recording's beginning; 0: the session's */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; the launcher's */
     const kymo_event_handler *events;         /* where what is drained goes */
     void *events_context;

@@ -162,6 +162,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
         err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
     if (err != KYMO_OK)
         return kymo_error_set(detail, err, 0, "%s: %s", l->asked->spool_path, kymo_err_text(err));
+    l->config.earliest_ns = l->start_ns;
     l->config.events = &kymo_recording_write_handler;
     l->config.events_context = l->writer;
     l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;

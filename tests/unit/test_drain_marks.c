@@ -289,6 +289,26 @@ static struct image honest_image(uint64_t due)
     return i;
 }
 
+/* A worker that was forked tells how long its job lay in its parent's queue. */
+static void what_began_before_the_session_keeps_its_time(void **state)
+{
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    uint64_t start = now_ns - 5000000, early = now_ns - 20000000;
+    kymo_drain_since(s.d, now_ns - 10000000);
+    kymo_drain_since(s.d, now_ns); /* it is no later for that */
+    uint32_t flags = KYMO_PHASE_INTERVAL | KYMO_MARK_START;
+    mark_write(&s.w, KYMO_RECORD_MARKER, s.site | flags << 16, &start, sizeof start);
+    mark_write(&s.w, KYMO_RECORD_MARKER, s.site | flags << 16, &early, sizeof early);
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    assert_int_equal(s.seen.markers, 2);
+    assert_int_equal(s.seen.marker[0].m.start_ns, start);
+    assert_int_equal(s.seen.marker[1].m.start_ns, now_ns - 10000000);
+    tear_down(&s);
+}
+
 static void a_payload_is_handed_on_with_times_in_ns(void **state)
 {
     struct scene s;
@@ -860,6 +880,7 @@ int main(void)
         cmocka_unit_test(a_hole_among_the_definitions_is_come_back_to),
         cmocka_unit_test(a_marker_without_options_is_an_instant),
         cmocka_unit_test(each_option_has_its_word),
+        cmocka_unit_test(what_began_before_the_session_keeps_its_time),
         cmocka_unit_test(a_payload_is_handed_on_with_times_in_ns),
         cmocka_unit_test(what_of_a_payload_makes_no_sense_is_absent),
         cmocka_unit_test(cells_are_bounded_as_texts_are),
