@@ -106,7 +106,8 @@ static kymo_err look_at_site(kymo_drain *d, uint32_t number, struct kymo_definit
         (void)kymo_definition_read_text(r, &len);
     (void)kymo_definition_read_word(r); /* line */
     uint64_t kind = kymo_definition_read_word(r);
-    *fits = kind <= KYMO_SITE_VALUES;
+    /* A payload is a type's, or one of the other kinds. */
+    *fits = kind < KYMO_SITE_TEXT || (kind <= KYMO_SITE_VALUES && type == 0);
     known->site_kind = (uint32_t)kind;
     known->type = (uint32_t)type;
     return type && *fits ? find_named(d, number, type, KYMO_DEFINE_TYPE, depth, fits) : KYMO_OK;

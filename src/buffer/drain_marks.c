@@ -6,6 +6,7 @@
  * A record is copied, then checked and handed on in the copy. What of a payload makes no sense is
  * taken out of it and counted; the rest of the marker is as good. Texts and cells lie behind the
  * image of the C structure, so that nothing that is changed in the one was checked in the other.
+ * Texts may lie across each other, but together they are no longer than what is there.
  */
 #include <stddef.h>
 #include <string.h>
@@ -32,10 +33,11 @@ struct payload {
     unsigned char *bytes;
     uint32_t len;
     uint32_t image_bytes; /* texts and cells begin behind them */
+    uint32_t texts_left;  /* bytes: a program has written each text once */
 };
 
 /* Whether a slot's bytes lie in the payload. Literals are told on the way. */
-static kymo_err check_slot(kymo_drain *d, const struct payload *p, const struct kymo_text_slot *s,
+static kymo_err check_slot(kymo_drain *d, struct payload *p, const struct kymo_text_slot *s,
                            uint32_t size_of_one, int *fits)
 {
     const struct kymo_known_definition *literal;
@@ -47,12 +49,14 @@ static kymo_err check_slot(kymo_drain *d, const struct payload *p, const struct 
     }
     uint32_t bytes = s->len * size_of_one;
     *fits = s->at >= p->image_bytes && s->at <= p->len && bytes <= p->len - s->at &&
-            (size_of_one == 1 || s->at % sizeof(uint64_t) == 0);
+            (size_of_one == 1 ? bytes <= p->texts_left : s->at % sizeof(uint64_t) == 0);
+    if (*fits && size_of_one == 1)
+        p->texts_left -= bytes;
     return KYMO_OK;
 }
 
 /* The slot at `at` of the image; what makes no sense is absent afterwards. */
-static kymo_err fix_slot(kymo_drain *d, const struct payload *p, uint32_t at, uint32_t size_of_one,
+static kymo_err fix_slot(kymo_drain *d, struct payload *p, uint32_t at, uint32_t size_of_one,
                          struct kymo_text_slot *slot)
 {
     int fits = 0;
@@ -69,7 +73,7 @@ static kymo_err fix_slot(kymo_drain *d, const struct payload *p, uint32_t at, ui
 }
 
 /* Cells from `at` on, which lie in the payload. */
-static kymo_err fix_cells(kymo_drain *d, const struct payload *p, uint32_t at, uint32_t count)
+static kymo_err fix_cells(kymo_drain *d, struct payload *p, uint32_t at, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++, at += (uint32_t)sizeof(struct kymo_record_cell)) {
         struct kymo_record_cell cell;
@@ -105,8 +109,7 @@ static void convert_time(const kymo_drain *d, const struct payload *p, uint32_t 
     memcpy(p->bytes + at, &time, sizeof time);
 }
 
-static kymo_err fix_field(kymo_drain *d, const struct payload *p,
-                          const struct kymo_known_field *field)
+static kymo_err fix_field(kymo_drain *d, struct payload *p, const struct kymo_known_field *field)
 {
     struct kymo_text_slot slot;
     switch (field->kind) {
@@ -148,6 +151,7 @@ static kymo_err fix_payload(kymo_drain *d, const struct kymo_known_definition *s
         return corrupt(d);
     }
     p->image_bytes = (uint32_t)image_bytes;
+    p->texts_left = p->len - p->image_bytes;
     if (has_cells(site))
         return fix_cells(d, p, 0, cells);
     if (is_text)
@@ -191,7 +195,7 @@ static uint64_t word_of(const struct mark_words *words, uint32_t flag)
 static kymo_err find_name(kymo_drain *d, const struct mark_words *words,
                           struct kymo_drain_marker *marker)
 {
-    const struct payload all = {words->payload, words->payload_bytes, 0};
+    struct payload all = {words->payload, words->payload_bytes, 0, words->payload_bytes};
     struct kymo_text_slot slot;
     uint64_t word = word_of(words, KYMO_MARK_NAME);
     int fits = 0;
@@ -253,7 +257,7 @@ static kymo_err read_marker(kymo_drain *d, uint32_t thread, const struct kymo_re
     marker.tid = (uint32_t)word_of(&words, KYMO_MARK_THREAD);
     marker.owner = word_of(&words, KYMO_MARK_OWNER);
     marker.id = word_of(&words, KYMO_MARK_ID);
-    struct payload payload = {words.payload, words.payload_bytes, 0};
+    struct payload payload = {words.payload, words.payload_bytes, 0, 0};
     uint64_t cells = word_of(&words, KYMO_MARK_CELLS);
     if (has_cells(site))
         marker.cells = cells > UINT16_MAX ? UINT16_MAX : (uint32_t)cells;
@@ -379,8 +383,10 @@ kymo_err kymo_drain_read_scopes(kymo_drain *d, uint32_t slot)
     const struct kymo_drain_mark_sink *sink = d->sink.marks;
     const struct kymo_known_definition *known;
     struct kymo_open_scope *scopes = kymo_session_scopes(d->session, &d->plan, slot);
-    /* A look at them makes their page. */
-    if (!sink || d->marks.highest == 0)
+    /* A look at them makes their page. The first definition may be one that this round has not
+     * seen.
+     */
+    if (!sink || kymo_load_acquire(&d->session->definition_count) == 0)
         return KYMO_OK;
     for (uint32_t i = 0; i < KYMO_OPEN_SCOPES; i++) {
         /* Pairs with the release of a scope's beginning: its start is there. */

@@ -32,12 +32,20 @@ struct seen {
     kymo_err answer;
     struct mark_writer *feed; /* writes on while it is read */
     uint32_t fed;
+    struct mark_writer *late; /* defines, opens a scope and ends when it is announced */
 };
 
 static kymo_err on_begin(void *c, const struct kymo_drain_thread *t)
 {
-    (void)c;
+    struct seen *s = c;
     (void)t;
+    if (s->late) {
+        struct fixture *f = s->late->f;
+        struct kymo_open_scope *scopes = kymo_session_scopes(f->session, &f->plan, s->late->number);
+        scopes[0].start = kymo_clock_now(KYMO_CLOCK_MONOTONIC);
+        scopes[0].site = mark_site(f, mark_category(f, "net", 0), 0, "late", KYMO_SITE_SCOPE);
+        mark_thread_end(s->late);
+    }
     return KYMO_OK;
 }
 static kymo_err on_end(void *c, const struct kymo_drain_thread *t)
@@ -620,6 +628,66 @@ static void scopes_that_are_open_are_told_before_their_thread_ends(void **state)
 
 /* ---- hostile ---- */
 
+/* Nothing was defined when the round looked at what is. */
+static void the_first_scope_of_all_is_told(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(1u << 20);
+    struct seen seen = {0};
+    struct kymo_drain_sink sink = {.thread_begin = on_begin,
+                                   .thread_end = on_end,
+                                   .stack = on_stack,
+                                   .context = &seen,
+                                   .marks = &marks};
+    kymo_drain *d;
+    assert_int_equal(kymo_drain_create(f.session, &f.plan, &sink, &d), KYMO_OK);
+    struct mark_writer w = mark_thread(&f, 42, KYMO_SLOT_MAIN);
+    seen.late = &w;
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(seen.ends, 1);
+    assert_int_equal(seen.scopes, 1);
+    assert_int_equal(kymo_session_scopes(f.session, &f.plan, w.number)[0].site, 0);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
+/* Each text once is all that a program writes. */
+static void texts_are_together_no_longer_than_the_payload(void **state)
+{
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    struct image image = honest_image(0);
+    const uint32_t behind = sizeof image - offsetof(struct image, cells);
+    image.url = mark_slot(offsetof(struct image, cells), behind - 3, KYMO_TEXT_IS_THERE);
+    mark_write(&s.w, KYMO_RECORD_MARKER, s.typed, &image, sizeof image);
+    image.url = mark_slot(offsetof(struct image, cells), behind - 4, KYMO_TEXT_IS_THERE);
+    mark_write(&s.w, KYMO_RECORD_MARKER, s.typed, &image, sizeof image);
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    assert_int_equal(s.seen.markers, 2);
+    const size_t cell = (offsetof(struct image, cells[1]) + 8) / 8;
+    assert_true(s.seen.marker[0].payload[cell] == 0);
+    assert_true(s.seen.marker[1].payload[cell] == image.cells[1].value);
+    assert_int_equal(corrupt(&s), 1);
+    tear_down(&s);
+}
+
+static void a_site_has_a_type_or_a_kind_of_payload(void **state)
+{
+    static const enum kymo_mark_site_kind kinds[] = {KYMO_SITE_TEXT, KYMO_SITE_FORMAT,
+                                                     KYMO_SITE_VALUES};
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    for (uint32_t i = 0; i < KYMO_ARRAY_LEN(kinds); i++)
+        (void)mark_site(&s.f, s.category, s.type, "both", kinds[i]);
+    (void)mark_site(&s.f, s.category, s.type, "scope", KYMO_SITE_SCOPE);
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    assert_int_equal(s.seen.definitions, 7);
+    assert_int_equal(corrupt(&s), 3);
+    tear_down(&s);
+}
+
 static void overlapping_definitions_cost_no_more_than_the_area(void **state)
 {
     struct scene s;
@@ -891,6 +959,9 @@ int main(void)
         cmocka_unit_test(counters_are_the_sums_of_their_parts),
         cmocka_unit_test(counts_are_told_of_sites_alone),
         cmocka_unit_test(scopes_that_are_open_are_told_before_their_thread_ends),
+        cmocka_unit_test(the_first_scope_of_all_is_told),
+        cmocka_unit_test(texts_are_together_no_longer_than_the_payload),
+        cmocka_unit_test(a_site_has_a_type_or_a_kind_of_payload),
         cmocka_unit_test(overlapping_definitions_cost_no_more_than_the_area),
         cmocka_unit_test(definitions_out_of_bounds_are_counted_once),
         cmocka_unit_test(what_names_itself_or_what_comes_later_is_refused),
