@@ -298,6 +298,12 @@ int kymo_host_has_rung(const kymo_host *h)
     return kymo_load_acquire(&h->session->wake) != h->woken;
 }
 
+uint64_t kymo_host_due_ns(const kymo_host *h)
+{
+    int is_filled = kymo_load_relaxed(&h->session->filled) != h->filled;
+    return is_filled ? h->drained_ns + DRAIN_NS : UINT64_MAX;
+}
+
 kymo_err kymo_host_answer(kymo_host *h)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
@@ -305,8 +311,7 @@ kymo_err kymo_host_answer(kymo_host *h)
     if (!h->replaced)
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
     /* Threads that write faster than the buffer lasts until the next round. */
-    int is_filled = kymo_load_relaxed(&h->session->filled) != h->filled;
-    return is_filled && now_ns - h->drained_ns >= DRAIN_NS ? drain(h, now_ns) : KYMO_OK;
+    return now_ns >= kymo_host_due_ns(h) ? drain(h, now_ns) : KYMO_OK;
 }
 
 const char *kymo_host_replaced_by(const kymo_host *h)

@@ -98,6 +98,9 @@ void kymo_host_beat(kymo_host *host);
 int kymo_host_has_rung(const kymo_host *host);
 KYMO_NODISCARD
 kymo_err kymo_host_answer(kymo_host *host);
+/* When blocks that were filled want another answer, since the last one was too short a while ago;
+ * UINT64_MAX: there are none. */
+uint64_t kymo_host_due_ns(const kymo_host *host);
 
 /* The path of what the process runs since a round found that it is another program, or "" */
 const char *kymo_host_replaced_by(const kymo_host *host);

@@ -215,7 +215,18 @@ static kymo_err on_ring(void *context)
 
 kymo_err kymo_tree_wait(kymo_tree *t, uint64_t until_ns, const sigset_t *mask)
 {
-    return kymo_poller_wait(t->poller, until_ns, mask);
+    for (size_t i = 0; i < t->images.len; i++) {
+        uint64_t due_ns =
+            t->images.data[i]->is_live ? kymo_host_due_ns(t->images.data[i]->host) : UINT64_MAX;
+        until_ns = due_ns < until_ns ? due_ns : until_ns;
+    }
+    KYMO_TRY(kymo_poller_wait(t->poller, until_ns, mask));
+    /* Those that rang when they had just been read, and so were left for later. */
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < t->images.len; i++)
+        if (t->images.data[i]->is_live && kymo_host_due_ns(t->images.data[i]->host) <= now_ns)
+            KYMO_TRY(kymo_host_answer(t->images.data[i]->host));
+    return KYMO_OK;
 }
 
 static int is_still(struct kymo_tree_image *image)

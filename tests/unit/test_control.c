@@ -579,6 +579,17 @@ static void who_has_filled_blocks_is_read_at_once(void **state)
     f.session->filled++;
     assert_int_equal(kymo_host_answer(host), KYMO_OK);
     assert_int_equal(markers_told, 1);
+    /* Another ring, at once: it is not forgotten. */
+    assert_true(kymo_host_due_ns(host) == UINT64_MAX);
+    assert_int_equal(mark_try_write(&w, site), 1);
+    f.session->filled++;
+    uint64_t due_ns = kymo_host_due_ns(host);
+    assert_true(due_ns != UINT64_MAX);
+    while (kymo_clock_ns(CLOCK_MONOTONIC) < due_ns) {
+    }
+    assert_int_equal(kymo_host_answer(host), KYMO_OK);
+    assert_int_equal(markers_told, 2);
+    assert_true(kymo_host_due_ns(host) == UINT64_MAX);
     fixture_close(&f);
     kymo_host_destroy(host);
 }
