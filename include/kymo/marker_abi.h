@@ -282,11 +282,16 @@ enum kymo_mark_site_kind {
     KYMO_SITE_VALUES, /* cells, and in `format` their names, with commas between */
 };
 
-/* A place in the program that makes markers. Statically allocated there; the library writes what
- * stands from `words` on, and `id`. */
+/* A place in the program that makes markers. Statically allocated there; the library writes `id`
+ * and what follows up to `texts`, which is all that most markers read of it: these lie in one line
+ * of the cache. */
 struct kymo_mark_site {
     uint32_t size;
-    uint32_t id; /* of this session, 0: not known there yet */
+    uint32_t id;    /* of this session, 0: not known there yet */
+    uint32_t words; /* of payload */
+    uint32_t slow;  /* it has texts, or a limit */
+    uint64_t min_ticks;
+    uint64_t texts; /* which words of its payload they are in */
     const struct kymo_mark_category *category;
     const struct kymo_mark_type *type; /* NULL: none */
     const char *name;
@@ -296,9 +301,6 @@ struct kymo_mark_site {
     uint32_t line;
     uint32_t kind;   /* enum kymo_mark_site_kind */
     uint64_t min_ns; /* a scope that is shorter is not recorded; 0: none */
-    uint32_t words;  /* of payload */
-    uint32_t slow;   /* it has texts, or a limit */
-    uint64_t min_ticks;
 };
 
 /* ---- markers ---- */

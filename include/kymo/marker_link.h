@@ -163,6 +163,10 @@ KYMO_INLINE_ uint32_t kymo_mark_load_(const struct kymo_mark_category *category)
 #define KYMO_SITE_(var, category, type, label, format, kind, min_ns)   \
     static struct kymo_mark_site var = {sizeof(struct kymo_mark_site), \
                                         0,                             \
+                                        0,                             \
+                                        0,                             \
+                                        0,                             \
+                                        0,                             \
                                         &category,                     \
                                         type,                          \
                                         "" label "",                   \
@@ -171,10 +175,7 @@ KYMO_INLINE_ uint32_t kymo_mark_load_(const struct kymo_mark_category *category)
                                         __func__,                      \
                                         __LINE__,                      \
                                         kind,                          \
-                                        min_ns,                        \
-                                        0,                             \
-                                        0,                             \
-                                        0}
+                                        min_ns}
 
 /* The counter asks its category directly: to go by its pointer would be a second load. */
 #define KYMO_COUNTER_(var, category, label, kind, unit, color, flags, description) \

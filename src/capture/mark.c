@@ -3,51 +3,18 @@
  * mark.c - what a marker costs each time it is made: see mark.h.
  *
  * Every function here does the whole work under conditions that nearly always hold, and hands over
- * to mark_slow.c where one does not. The conditions are few loads of two cache lines of the thread
- * and one of the site; the clock is the time-stamp counter, whatever else needs a call. Payload
- * words are copied as they are: nothing is formatted, nothing packed.
+ * to mark_quick.c where there are texts, and to mark_slow.c where one does not. The conditions are
+ * few loads of two cache lines of the thread and one of the site; the clock is the time-stamp
+ * counter, whatever else needs a call. Payload words are copied as they are: nothing is formatted,
+ * nothing packed.
  *
  * Whether the recorder is there, and what it listens to, is not asked: that is looked at when a
  * block is full.
  */
-#include "capture/mark.h"
-
 #include "base/atomic.h"
-#include "buffer/record.h"
+#include "capture/mark_quick.h"
 
 #define HEAD_BYTES ((uint32_t)sizeof(struct kymo_record))
-
-/* The site's number, if all is as it nearly always is; else 0. */
-KYMO_INLINE uint32_t ready(const struct kymo_thread *t, const struct kymo_mark_site *site)
-{
-    if (kymo_unlikely(!t))
-        return 0;
-    uint32_t number = kymo_mark_site_number(site, t->mark_epoch);
-    return kymo_unlikely(number == 0) || kymo_unlikely(kymo_load_relaxed(t->other_clock)) ? 0
-                                                                                          : number;
-}
-
-/* The stream to write size_bytes to, claimed; NULL: the slow way. */
-KYMO_INLINE struct kymo_stream_writer *claim_room(struct kymo_thread *t, uint32_t size_bytes,
-                                                  uint64_t frame)
-{
-    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_TASK];
-    if (kymo_unlikely(w->claim))
-        return NULL;
-    kymo_store_relaxed(&w->claim, frame);
-    kymo_signal_fence();
-    /* As a sum: whatever has happened to a stream, nothing is written behind its block. */
-    if (kymo_likely(w->used + size_bytes <= w->room))
-        return w;
-    kymo_claim_end(w);
-    return NULL;
-}
-
-KYMO_INLINE uint64_t head_of(uint32_t number, uint32_t flags, uint32_t size_bytes)
-{
-    return KYMO_RECORD_MARKER | (uint64_t)size_bytes << 16 | (uint64_t)number << 32 |
-           (uint64_t)flags << 48;
-}
 
 KYMO_INLINE void copy(uint64_t *to, const void *payload, uint32_t words)
 {
@@ -56,29 +23,31 @@ KYMO_INLINE void copy(uint64_t *to, const void *payload, uint32_t words)
         to[i] = from[i];
 }
 
-KYMO_INLINE void publish(struct kymo_thread *t, struct kymo_stream_writer *w, uint32_t size_bytes)
+/* A number that is known, and yet here: there are texts, or there is no room. */
+static KYMO_NOINLINE void mark_otherwise(struct kymo_mark_site *site, const void *payload,
+                                         uint32_t number, uint64_t frame)
 {
-    t->marks++;
-    kymo_mark_publish(w, size_bytes);
+    if (number == 0 || !site->slow || !kymo_mark_texts(site, payload, number, frame))
+        kymo_mark_slowly(site, payload, frame);
 }
 
 void kymo_mark(struct kymo_mark_site *site, const void *payload)
 {
     struct kymo_thread *t = kymo_thread_self;
     struct kymo_stream_writer *w;
-    uint32_t number = ready(t, site);
+    uint32_t number = kymo_mark_ready(t, site);
     uint32_t words = payload ? site->words : 0;
     uint32_t size_bytes = HEAD_BYTES + words * 8;
-    if (kymo_unlikely(number == 0) || kymo_unlikely(site->slow) ||
-        kymo_unlikely(!(w = claim_room(t, size_bytes, KYMO_FRAME_BEGIN())))) {
-        kymo_mark_slowly(site, payload, KYMO_FRAME_BEGIN());
+    if (kymo_unlikely(number == 0) || site->slow ||
+        kymo_unlikely(!(w = kymo_mark_claim_room(t, size_bytes, KYMO_FRAME_BEGIN())))) {
+        mark_otherwise(site, payload, number, KYMO_FRAME_BEGIN());
         return;
     }
     uint64_t *to = (uint64_t *)(void *)((char *)w->block + w->used);
     to[0] = kymo_clock_tsc();
-    to[1] = head_of(number, KYMO_PHASE_INSTANT, size_bytes);
+    to[1] = kymo_mark_head(number, KYMO_PHASE_INSTANT) | (uint64_t)size_bytes << 16;
     copy(to + 2, payload, words);
-    publish(t, w, size_bytes);
+    kymo_mark_done(t, w, size_bytes);
 }
 
 /* ---- scopes ---- */
@@ -135,8 +104,11 @@ static KYMO_NOINLINE void begin_slowly(struct kymo_mark_scope *scope, struct kym
                                        uint64_t frame)
 {
     struct kymo_thread *t = kymo_mark_thread();
-    if (!t)
+    if (!t) {
+        /* The one that this structure was of before is over. */
+        scope->site = NULL;
         return;
+    }
     uint32_t number = kymo_mark_site_define(t->process, site);
     open_scope(t, number, site, scope, kymo_process_clock(t->process), frame);
 }
@@ -144,7 +116,7 @@ static KYMO_NOINLINE void begin_slowly(struct kymo_mark_scope *scope, struct kym
 void kymo_mark_scope_begin(struct kymo_mark_scope *scope, struct kymo_mark_site *site)
 {
     struct kymo_thread *t = kymo_thread_self;
-    uint32_t number = ready(t, site);
+    uint32_t number = kymo_mark_ready(t, site);
     if (kymo_unlikely(number == 0))
         begin_slowly(scope, site, KYMO_FRAME_BEGIN());
     else
@@ -163,12 +135,19 @@ static KYMO_NOINLINE void end_slowly(struct kymo_thread *t, struct kymo_mark_sco
         kymo_mark_scope_end_slowly(scope, end, frame);
 }
 
+static KYMO_NOINLINE void end_otherwise(struct kymo_mark_scope *scope, uint32_t number,
+                                        uint64_t end, uint64_t frame)
+{
+    if (scope->options || !scope->site->slow || !kymo_mark_scope_texts(scope, number, end, frame))
+        kymo_mark_scope_end_slowly(scope, end, frame);
+}
+
 void kymo_mark_scope_end(struct kymo_mark_scope *scope)
 {
     struct kymo_mark_site *site = scope->site;
     struct kymo_thread *t = kymo_thread_self;
     struct kymo_stream_writer *w;
-    uint32_t number = ready(t, site);
+    uint32_t number = kymo_mark_ready(t, site);
     if (kymo_unlikely(number == 0) || kymo_unlikely(t->mark_epoch != scope->epoch)) {
         end_slowly(t, scope, KYMO_FRAME_BEGIN());
         return;
@@ -179,15 +158,16 @@ void kymo_mark_scope_end(struct kymo_mark_scope *scope)
         return;
     uint32_t words = scope->payload ? site->words : 0;
     uint32_t size_bytes = HEAD_BYTES + 8 + words * 8;
-    if (kymo_unlikely(site->slow) || kymo_unlikely(scope->options != NULL) ||
-        kymo_unlikely(!(w = claim_room(t, size_bytes, KYMO_FRAME_BEGIN())))) {
-        kymo_mark_scope_end_slowly(scope, end, KYMO_FRAME_BEGIN());
+    if (kymo_unlikely(scope->options != NULL) || site->slow ||
+        kymo_unlikely(!(w = kymo_mark_claim_room(t, size_bytes, KYMO_FRAME_BEGIN())))) {
+        end_otherwise(scope, number, end, KYMO_FRAME_BEGIN());
         return;
     }
     uint64_t *to = (uint64_t *)(void *)((char *)w->block + w->used);
     to[0] = end;
-    to[1] = head_of(number, KYMO_PHASE_INTERVAL | KYMO_MARK_START, size_bytes);
+    to[1] = kymo_mark_head(number, KYMO_PHASE_INTERVAL | KYMO_MARK_START) | (uint64_t)size_bytes
+                                                                                << 16;
     to[2] = scope->start;
     copy(to + 3, scope->payload, words);
-    publish(t, w, size_bytes);
+    kymo_mark_done(t, w, size_bytes);
 }

@@ -12,6 +12,7 @@
  *
  *   mark.c           what runs each time: a site and a thread that are known, a payload without
  *                    texts, room in the block
+ *   mark_quick.c     the same with texts, of cells, and of the ends of intervals
  *   mark_slow.c      everything else of a marker: options, first use, limits, a full block
  *   mark_payload.c   the image of a payload, with its texts, lists and cells
  *   mark_site.c      definitions: sites, types, categories, literals, tracks
@@ -28,6 +29,7 @@
 #ifndef KYMO_CAPTURE_MARK_H
 #define KYMO_CAPTURE_MARK_H
 
+#include "base/hash.h"
 #include "buffer/definition.h"
 #include "capture/claim.h"
 #include "capture/state.h"
@@ -39,10 +41,23 @@
 
 /* Why a site's markers go the slow way: bits of kymo_mark_site.slow. */
 enum kymo_mark_slow {
-    KYMO_MARK_BY_FIELD = 1u << 0, /* texts or cells, or bytes that are in no field */
+    KYMO_MARK_BY_FIELD = 1u << 0, /* lists, UTF-16 or many texts, or bytes that are in no field */
     KYMO_MARK_LIMITED = 1u << 1,  /* of a type with max_per_second */
-    KYMO_MARK_UNKNOWN = 1u << 2,  /* there was no room for its definition */
+    KYMO_MARK_TEXTS = 1u << 2,    /* texts, in words that are copied as they are but for those */
 };
+
+/* kymo_mark_site.texts: from the lowest bits on, for each text the kind of its place and the number
+ * of its first word. */
+enum kymo_mark_text_place {
+    KYMO_MARK_TEXT_LITERAL = 1, /* struct kymo_mark_literal */
+    KYMO_MARK_TEXT_STR = 2,     /* a pointer */
+    KYMO_MARK_TEXT_COUNTED = 3, /* struct kymo_mark_text; the second word of it is zero then */
+    KYMO_MARK_TEXT_ALONE = 4,   /* the same as the whole payload, which is one word then */
+    KYMO_MARK_TEXT_KIND = 7,    /* the bits of these */
+};
+#define KYMO_MARK_TEXT_KIND_BITS 3u
+#define KYMO_MARK_TEXT_WORD_MAX 127u /* of 64 fields of two words each */
+#define KYMO_MARK_TEXT_BITS 10u
 
 /* ---- the calls of struct kymo_mark_link and struct kymo_mark_calls ---- */
 
@@ -153,6 +168,32 @@ KYMO_SIGNAL_SAFE uint32_t kymo_mark_category_define(struct kymo_process *process
 KYMO_SIGNAL_SAFE uint32_t kymo_mark_type_define(struct kymo_process *process,
                                                 const struct kymo_mark_type *type);
 KYMO_SIGNAL_SAFE uint32_t kymo_mark_literal_define(struct kymo_process *process, const char *text);
+
+/* The two places that a literal may be known by. */
+KYMO_SIGNAL_SAFE static inline uint64_t *kymo_mark_literal_places(const struct kymo_process *p,
+                                                                  uint64_t address)
+{
+    return &p->literals[kymo_hash_mix(0, address) & (KYMO_KNOWN_LITERALS - 2)];
+}
+
+/* The number of a literal; 0: there is no room. */
+KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_literal(struct kymo_process *p, const char *text)
+{
+    uint64_t address = (uint64_t)(uintptr_t)text;
+    const uint64_t *places = kymo_mark_literal_places(p, address);
+    uint32_t generation = kymo_load_acquire(&p->session->module_generation);
+    /* Pairs with the release of kymo_mark_literal_define: nothing older is in the places. */
+    if (kymo_likely(kymo_load_acquire(&p->literal_generation) == generation) &&
+        kymo_likely(!kymo_load_relaxed(&p->closing))) {
+        uint64_t first = kymo_load_relaxed(&places[0]);
+        uint64_t second = kymo_load_relaxed(&places[1]);
+        if (kymo_likely(first >> 16 == address))
+            return (uint32_t)first & UINT16_MAX;
+        if (second >> 16 == address)
+            return (uint32_t)second & UINT16_MAX;
+    }
+    return kymo_mark_literal_define(p, text);
+}
 /* Learns a site; its number. 0: there is no room, and all its markers are lost. */
 KYMO_SIGNAL_SAFE uint32_t kymo_mark_site_define(struct kymo_process *process,
                                                 struct kymo_mark_site *site);

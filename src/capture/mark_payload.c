@@ -85,7 +85,7 @@ static struct kymo_text_slot put_utf16(struct kymo_mark_pen *pen,
 static struct kymo_text_slot put_literal(struct kymo_mark_pen *pen, struct kymo_process *p,
                                          const char *text)
 {
-    uint32_t number = text ? kymo_mark_literal_define(p, text) : 0;
+    uint32_t number = text ? kymo_mark_literal(p, text) : 0;
     if (number == 0)
         return put_string(pen, text);
     return (struct kymo_text_slot){number, 0, KYMO_TEXT_IS_THERE | KYMO_TEXT_IS_LITERAL};
@@ -234,7 +234,7 @@ void kymo_mark_put_payload(struct kymo_mark_pen *pen, struct kymo_process *p,
         slot = kymo_mark_put_text(pen, text.data, text.len);
         if (to)
             memcpy(to, &slot, sizeof slot);
-    } else if (site->slow & KYMO_MARK_BY_FIELD) {
+    } else if (site->slow & (KYMO_MARK_BY_FIELD | KYMO_MARK_TEXTS)) {
         put_fields(pen, p, site->type, payload);
     } else {
         char *to = take(pen, site->words * 8);

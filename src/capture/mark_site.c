@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "buffer/mark_field.h"
 #include "capture/mark.h"
 
@@ -180,17 +179,57 @@ static void say_site(struct kymo_definition_pen *pen, const void *what)
     kymo_definition_word(pen, s->site->min_ns);
 }
 
-static int is_copied_by_field(const struct kymo_mark_site *site)
+/* How payloads of this site are written. */
+struct manner {
+    uint32_t words, slow;
+    uint64_t texts;
+};
+
+static uint32_t text_place(uint32_t kind)
 {
-    const struct kymo_mark_type *type = site->type;
-    if (site->kind >= KYMO_SITE_TEXT)
-        return 1;
-    for (uint32_t i = 0; type && i < type->field_count; i++)
-        if (kymo_mark_kind_is_slot(kymo_mark_field_at(type, i)->kind))
-            return 1;
+    switch (kind) {
+    case KYMO_KIND_LITERAL:
+        return KYMO_MARK_TEXT_LITERAL;
+    case KYMO_KIND_STR:
+        return KYMO_MARK_TEXT_STR;
+    case KYMO_KIND_TEXT:
+        return KYMO_MARK_TEXT_COUNTED;
+    default:
+        return 0;
+    }
+}
+
+static struct manner manner_of_type(const struct kymo_mark_type *type)
+{
+    struct kymo_mark_layout layout = KYMO_MARK_LAYOUT_BEGIN;
+    struct manner m = {(type->payload_bytes + 7) / 8, 0, 0};
+    uint32_t shift = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        uint32_t kind = kymo_mark_field_at(type, i)->kind;
+        uint32_t at = kymo_mark_layout_next(&layout, kind);
+        uint64_t place = text_place(kind);
+        if (!kymo_mark_kind_is_slot(kind))
+            continue;
+        if (!place || shift + KYMO_MARK_TEXT_BITS > 64)
+            return (struct manner){m.words, KYMO_MARK_BY_FIELD, 0};
+        m.texts |= (place | at / 8 << KYMO_MARK_TEXT_KIND_BITS) << shift;
+        shift += KYMO_MARK_TEXT_BITS;
+    }
     /* Whole words come with nothing between their fields. Of others, what lies there is whatever
      * was on the program's stack: it is not to be recorded. */
-    return type && type->payload_bytes % 8 != 0;
+    if (type->payload_bytes % 8 != 0)
+        return (struct manner){m.words, KYMO_MARK_BY_FIELD, 0};
+    m.slow = m.texts ? KYMO_MARK_TEXTS : 0;
+    return m;
+}
+
+static struct manner manner_of(const struct kymo_mark_site *site)
+{
+    if (site->kind == KYMO_SITE_TEXT)
+        return (struct manner){1, KYMO_MARK_TEXTS, KYMO_MARK_TEXT_ALONE};
+    if (site->kind > KYMO_SITE_TEXT)
+        return (struct manner){0, KYMO_MARK_BY_FIELD, 0};
+    return site->type ? manner_of_type(site->type) : (struct manner){0};
 }
 
 uint32_t kymo_mark_site_define(struct kymo_process *p, struct kymo_mark_site *site)
@@ -207,16 +246,15 @@ uint32_t kymo_mark_site_define(struct kymo_process *p, struct kymo_mark_site *si
         if (said.category && (said.type || !type))
             number = kymo_mark_define(p, KYMO_DEFINE_SITE, say_site, &said);
     }
-    uint32_t slow = number == 0 ? KYMO_MARK_UNKNOWN : 0;
     if (number) {
         struct kymo_mark_known *known = &p->known[number];
+        struct manner m = manner_of(site);
         known->type = said.type;
         known->limit = type ? type->max_per_second : 0;
-        slow |= (is_copied_by_field(site) ? KYMO_MARK_BY_FIELD : 0) |
-                (known->limit ? KYMO_MARK_LIMITED : 0);
+        kymo_store_relaxed(&site->words, m.words);
+        kymo_store_relaxed(&site->texts, m.texts);
+        kymo_store_relaxed(&site->slow, m.slow | (known->limit ? KYMO_MARK_LIMITED : 0));
     }
-    kymo_store_relaxed(&site->words, type ? (type->payload_bytes + 7) / 8 : 0);
-    kymo_store_relaxed(&site->slow, slow);
     kymo_store_relaxed(&site->min_ticks, kymo_mark_ticks(p, site->min_ns));
     /* Pairs with the acquire of kymo_mark_site_number. */
     kymo_store_release(&site->id, epoch | (number ? number : NO_NUMBER));
@@ -236,24 +274,33 @@ static void say_named(struct kymo_definition_pen *pen, const void *what)
     kymo_definition_text(pen, n->text, n->len);
 }
 
+static void remember_literal(struct kymo_process *p, uint32_t generation, uint64_t address,
+                             uint32_t number)
+{
+    uint64_t *places = kymo_mark_literal_places(p, address);
+    /* Where both are taken, either goes: two that are used in turn stay. */
+    uint64_t *place = kymo_load_relaxed(&places[0]) == 0   ? &places[0]
+                      : kymo_load_relaxed(&places[1]) == 0 ? &places[1]
+                                                           : &places[address >> 4 & 1];
+    kymo_store_relaxed(place, address << 16 | number);
+    /* Another thread may have forgotten all of them since: then this one is of before that. */
+    if (kymo_load_acquire(&p->session->module_generation) != generation)
+        kymo_store_relaxed(place, 0u);
+}
+
 uint32_t kymo_mark_literal_define(struct kymo_process *p, const char *text)
 {
-    uint64_t address = (uint64_t)(uintptr_t)text;
-    uint64_t *slot = &p->literals[kymo_hash_mix(0, address) & (KYMO_KNOWN_LITERALS - 1)];
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     uint32_t is_closing = kymo_load_relaxed(&p->closing);
-    if (kymo_unlikely(kymo_load_relaxed(&p->literal_generation) != generation)) {
+    if (kymo_load_relaxed(&p->literal_generation) != generation) {
         for (uint32_t i = 0; i < KYMO_KNOWN_LITERALS; i++)
             kymo_store_relaxed(&p->literals[i], 0u);
         kymo_store_release(&p->literal_generation, generation);
     }
-    uint64_t known = kymo_load_relaxed(slot);
-    if (kymo_likely(known >> 16 == address && !is_closing))
-        return (uint32_t)known & UINT16_MAX;
     struct named n = {text, kymo_mark_text_len(text, KYMO_DEFINITION_TEXT_MAX + 1)};
     uint32_t number = kymo_mark_define(p, KYMO_DEFINE_LITERAL, say_named, &n);
     if (number && !is_closing)
-        kymo_store_relaxed(slot, address << 16 | number);
+        remember_literal(p, generation, (uint64_t)(uintptr_t)text, number);
     return number;
 }
 

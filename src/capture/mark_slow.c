@@ -19,6 +19,7 @@
 #include "capture/fork_child.h"
 #include "capture/mark.h"
 #include "capture/mark_payload.h"
+#include "capture/mark_quick.h"
 #include "capture/mark_stack.h"
 #include "capture/thread.h"
 #include "sys/clock.h"
@@ -338,76 +339,37 @@ static void take_timing(struct job *job)
     job->made = job->clock == now ? 0 : now;
 }
 
-/* A marker that needs no more than a look at each of its fields, into the block that there is.
- * Returns 0 if it needs more after all; then nothing was written. */
-static int mark_fields(struct kymo_thread *t, struct kymo_mark_site *site, const void *payload,
-                       uint64_t frame)
+static KYMO_NOINLINE void make_with(struct kymo_mark_site *site, const void *payload,
+                                    const struct kymo_mark_cell *cells, uint32_t count,
+                                    const struct kymo_mark_options *options, uint64_t frame)
 {
-    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_TASK];
-    uint32_t number = kymo_mark_site_number(site, t->mark_epoch);
-    if (number == 0 || site->slow != KYMO_MARK_BY_FIELD || kymo_load_relaxed(t->other_clock) ||
-        w->claim)
-        return 0;
-    kymo_store_relaxed(&w->claim, frame);
-    kymo_signal_fence();
-    uint32_t head_bytes = sizeof(struct kymo_record);
-    uint32_t room = room_left(w);
-    uint64_t *to = (uint64_t *)(void *)((char *)w->block + w->used);
-    uint64_t clock = kymo_clock_tsc();
-    struct kymo_mark_pen pen = {(char *)to + head_bytes, room > head_bytes ? room - head_bytes : 0,
-                                KYMO_MARK_RECORD_MAX - head_bytes, 0, 0};
-    kymo_mark_put_payload(&pen, t->process, site, payload);
-    uint32_t size_bytes = (head_bytes + pen.used + 7) & ~7u;
-    if (kymo_unlikely(size_bytes > room) || kymo_unlikely(pen.cut)) {
-        kymo_claim_end(w);
-        return 0;
-    }
-    for (uint32_t i = head_bytes + pen.used; i < size_bytes; i++)
-        ((char *)to)[i] = 0;
-    to[0] = clock;
-    to[1] = KYMO_RECORD_MARKER | (uint64_t)size_bytes << 16 | (uint64_t)number << 32;
-    t->marks++;
-    kymo_mark_publish(w, size_bytes);
-    return 1;
+    struct job job = {.frame = frame, .payload = payload, .cells = cells, .cell_count = count};
+    if (!begin(&job, site))
+        return;
+    take_options(&job, options);
+    take_timing(&job);
+    make(&job);
 }
 
 void kymo_mark_slowly(struct kymo_mark_site *site, const void *payload, uint64_t frame)
 {
-    struct kymo_thread *t = kymo_thread_self;
-    if (t && mark_fields(t, site, payload, frame))
-        return;
-    struct job job = {.frame = frame, .payload = payload};
-    if (!begin(&job, site))
-        return;
-    take_timing(&job);
-    if (passes_limit(&job))
-        record(&job);
+    make_with(site, payload, NULL, 0, NULL, frame);
 }
 
 void kymo_mark_with(struct kymo_mark_site *site, const void *payload,
                     const struct kymo_mark_options *options)
 {
-    if (!options) {
+    if (!options)
         kymo_mark(site, payload);
-        return;
-    }
-    struct job job = {.frame = KYMO_FRAME_BEGIN(), .payload = payload};
-    if (!begin(&job, site))
-        return;
-    take_options(&job, options);
-    take_timing(&job);
-    make(&job);
+    else if (!kymo_mark_end_of_interval(site, payload, options, KYMO_FRAME_BEGIN()))
+        make_with(site, payload, NULL, 0, options, KYMO_FRAME_BEGIN());
 }
 
 void kymo_mark_cells(struct kymo_mark_site *site, const struct kymo_mark_cell *cells,
                      uint32_t count, const struct kymo_mark_options *options)
 {
-    struct job job = {.frame = KYMO_FRAME_BEGIN(), .cells = cells, .cell_count = count};
-    if (!begin(&job, site))
-        return;
-    take_options(&job, options);
-    take_timing(&job);
-    make(&job);
+    if (options || !kymo_mark_plain_cells(site, cells, count, KYMO_FRAME_BEGIN()))
+        make_with(site, NULL, cells, count, options, KYMO_FRAME_BEGIN());
 }
 
 void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, uint64_t end, uint64_t frame)

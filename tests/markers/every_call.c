@@ -685,7 +685,7 @@ static void structures_are_as_they_were(void)
     CHECK(sizeof(struct kymo_mark_type) == 112 && offsetof(struct kymo_mark_type, chart) == 48);
     CHECK(offsetof(struct kymo_mark_type, max_per_second) == 108);
     CHECK(sizeof(struct kymo_mark_category) == 40 && offsetof(struct kymo_mark_category, on) == 4);
-    CHECK(sizeof(struct kymo_mark_site) == 88 && offsetof(struct kymo_mark_site, line) == 56);
+    CHECK(sizeof(struct kymo_mark_site) == 96 && offsetof(struct kymo_mark_site, line) == 80);
     CHECK(sizeof(struct kymo_mark_options) == 72 && offsetof(struct kymo_mark_options, name) == 64);
     CHECK(sizeof(struct kymo_mark_scope) == 48 && offsetof(struct kymo_mark_scope, flags) == 40);
     CHECK(sizeof(struct kymo_mark_counter) == 56);

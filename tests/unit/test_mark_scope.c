@@ -164,7 +164,8 @@ static void a_scope_that_nobody_records_is_none(void **state)
 {
     (void)state;
     struct kymo_mark_site site = SITE("nobody", .kind = KYMO_SITE_SCOPE);
-    struct kymo_mark_scope scope = {0};
+    /* A structure that was used before. */
+    struct kymo_mark_scope scope = {.site = &site};
     struct kymo_thread *self = kymo_thread_self;
     kymo_thread_self = &kymo_thread_dead;
     kymo_mark_scope_begin(&scope, &site);

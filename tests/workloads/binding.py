@@ -43,11 +43,11 @@ class Type(Sized):
 
 
 class Site(Sized):
-    _fields_ = [("size", c_uint32), ("id", c_uint32), ("category", POINTER(Category)),
+    _fields_ = [("size", c_uint32), ("id", c_uint32), ("words", c_uint32), ("slow", c_uint32),
+                ("min_ticks", c_uint64), ("texts", c_uint64), ("category", POINTER(Category)),
                 ("type", POINTER(Type)), ("name", c_char_p), ("format", c_char_p),
                 ("file", c_char_p), ("function", c_char_p), ("line", c_uint32), ("kind", c_uint32),
-                ("min_ns", c_uint64), ("words", c_uint32), ("slow", c_uint32),
-                ("min_ticks", c_uint64)]
+                ("min_ns", c_uint64)]
 
 
 class Counter(Sized):
