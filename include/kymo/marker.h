@@ -302,9 +302,24 @@ static inline uint64_t kymo_track(const char *name)
         uint64_t kymo_id_ = 0;                                                                 \
         if (kymo_mark_is_on_(&category)) {                                                     \
             KYMO_SITE_(kymo_site_, category, KYMO_NO_TYPE_, label, NULL, KYMO_SITE_MARKER, 0); \
-            KYMO_PARTLY_(kymo_id_ = kymo_interval_begin_(&kymo_site_, options))                \
+            KYMO_PARTLY_(kymo_id_ = kymo_interval_begin_(&kymo_site_, NULL, options))          \
         }                                                                                      \
         kymo_id_;                                                                              \
+    }))
+/* T: with a payload. What its end says in fields of the same type counts. */
+#define KYMO_INTERVAL_BEGIN_T(category, label, T, ...) \
+    KYMO_INTERVAL_BEGIN_T_(kymo_category_##category, label, T, KYMO_NO_OPTIONS, __VA_ARGS__)
+#define KYMO_INTERVAL_BEGIN_T_OPT(category, label, T, options, ...) \
+    KYMO_INTERVAL_BEGIN_T_(kymo_category_##category, label, T, options, __VA_ARGS__)
+#define KYMO_INTERVAL_BEGIN_T_(category, label, T, options, ...)                                \
+    (__extension__({                                                                            \
+        uint64_t kymo_id_ = 0;                                                                  \
+        if (kymo_mark_is_on_(&category)) {                                                      \
+            KYMO_SITE_(kymo_site_, category, &kymo_type_##T, label, NULL, KYMO_SITE_MARKER, 0); \
+            KYMO_MAKE_PAYLOAD_(T, __VA_ARGS__);                                                 \
+            KYMO_PARTLY_(kymo_id_ = kymo_interval_begin_(&kymo_site_, kymo_payload_, options))  \
+        }                                                                                       \
+        kymo_id_;                                                                               \
     }))
 /* Ends one that began at a place with the same category and name; T: with its payload. */
 #define KYMO_INTERVAL_END(category, label, id) \
@@ -331,7 +346,7 @@ static inline uint64_t kymo_track(const char *name)
         }                                                                                       \
     } while (0)
 
-static inline uint64_t kymo_interval_begin_(struct kymo_mark_site *site,
+static inline uint64_t kymo_interval_begin_(struct kymo_mark_site *site, const void *payload,
                                             const struct kymo_mark_options *asked)
 {
     struct kymo_mark_options options = KYMO_ZERO_;
@@ -341,7 +356,7 @@ static inline uint64_t kymo_interval_begin_(struct kymo_mark_site *site,
     options.timing = KYMO_TIMING_START;
     if (options.id == 0)
         options.id = KYMO_MARK_CALLS_->interval();
-    KYMO_MARK_LINK_->mark_with(site, NULL, &options);
+    KYMO_MARK_LINK_->mark_with(site, payload, &options);
     return options.id;
 }
 

@@ -344,12 +344,12 @@ class interval {
     kymo::scope var;                                                                          \
     if (KYMO_IS_ON(category))                                                                 \
     var.begin(&KYMO_PASTE_(var, _site))
-#define KYMO_INTERVAL_OBJECT(var, category, label)                                                 \
-    KYMO_SITE_(KYMO_PASTE_(var, _site), kymo_category_##category, KYMO_NO_TYPE_, label, NULL,      \
-               KYMO_SITE_MARKER, 0);                                                               \
-    kymo::interval var(&KYMO_PASTE_(var, _site),                                                   \
-                       KYMO_IS_ON(category) ? kymo_interval_begin_(&KYMO_PASTE_(var, _site), NULL) \
-                                            : 0)
+#define KYMO_INTERVAL_OBJECT(var, category, label)                                            \
+    KYMO_SITE_(KYMO_PASTE_(var, _site), kymo_category_##category, KYMO_NO_TYPE_, label, NULL, \
+               KYMO_SITE_MARKER, 0);                                                          \
+    kymo::interval var(                                                                       \
+        &KYMO_PASTE_(var, _site),                                                             \
+        KYMO_IS_ON(category) ? kymo_interval_begin_(&KYMO_PASTE_(var, _site), NULL, NULL) : 0)
 #else
 #define KYMO_SCOPE_OBJECT(var, category, label) \
     kymo::scope var;                            \

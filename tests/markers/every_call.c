@@ -557,7 +557,9 @@ static void intervals(void)
     KYMO_INTERVAL_END_OPT(net, "job", id, KYMO_OPTIONS(.end = u64(9)));
     KYMO_INTERVAL_END_T_OPT(net, "job", id, whole, KYMO_OPTIONS(.stack = KYMO_STACK_HERE), 1, 2, 3);
     KYMO_INTERVAL_END(net, "never begun", 0);
-    if (seen(6)) {
+    uint64_t typed = KYMO_INTERVAL_BEGIN_T(net, "job", small, .code = (uint16_t)number(8));
+    uint64_t both = KYMO_INTERVAL_BEGIN_T_OPT(net, "job", small, KYMO_OPTIONS(.owner = u64(5)), 9);
+    if (seen(8)) {
         CHECK(id != 0 && own == 4711 && is(&call[0], "mark_with", "job"));
         CHECK(call[0].options.timing == KYMO_TIMING_START && call[0].options.id == id);
         CHECK(call[0].options.size == sizeof call[0].options && call[0].options.start == 0);
@@ -566,8 +568,11 @@ static void intervals(void)
         CHECK(call[3].options.id == id && call[3].payload[0] == 3);
         CHECK(call[4].options.end == 9 && call[4].options.timing == KYMO_TIMING_END);
         CHECK(call[5].options.stack == KYMO_STACK_HERE && call[5].payload[8] == 3);
+        CHECK(call[6].options.id == typed && call[6].options.timing == KYMO_TIMING_START);
+        CHECK(call[6].payload[0] == 8 && call[7].payload[0] == 9);
+        CHECK(call[7].options.id == both && both != typed && call[7].options.owner == 5);
     } else {
-        CHECK(id == 0 && own == 0);
+        CHECK(id == 0 && own == 0 && typed == 0 && both == 0);
     }
 }
 
