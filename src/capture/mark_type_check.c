@@ -12,36 +12,7 @@
 
 #include "buffer/definition.h"
 #include "buffer/mark_field.h"
-
-#define BIT(format) (1u << KYMO_FORMAT_##format)
-#define SPANS                                                                           \
-    (BIT(DURATION) | BIT(TIME) | BIT(SECONDS) | BIT(MILLISECONDS) | BIT(MICROSECONDS) | \
-     BIT(NANOSECONDS))
-#define TEXTS                                                                               \
-    (BIT(URL) | BIT(FILE_PATH) | BIT(SANITIZED_STRING) | BIT(STRING) | BIT(UNIQUE_STRING) | \
-     BIT(PID) | BIT(TID))
-#define FLOWS (BIT(FLOW_ID) | BIT(TERMINATING_FLOW_ID))
-#define WHOLE (BIT(STRING) | BIT(INTEGER) | BIT(DECIMAL) | BIT(HEXADECIMAL))
-#define NUMBERS (WHOLE | SPANS | BIT(BYTES) | BIT(PERCENTAGE) | BIT(PID) | BIT(TID))
-#define CELLS (BIT(LIST) | BIT(TABLE))
-
-_Static_assert(KYMO_FORMAT_COUNT <= 32, "a format is a bit");
-
-/* By kind, the formats in which it can be shown. */
-static const uint32_t shown_as[KYMO_KIND_COUNT] = {
-    [KYMO_KIND_BOOL] = NUMBERS,        [KYMO_KIND_I8] = NUMBERS,
-    [KYMO_KIND_U8] = NUMBERS,          [KYMO_KIND_I16] = NUMBERS,
-    [KYMO_KIND_U16] = NUMBERS,         [KYMO_KIND_I32] = NUMBERS,
-    [KYMO_KIND_U32] = NUMBERS,         [KYMO_KIND_I64] = NUMBERS,
-    [KYMO_KIND_U64] = NUMBERS | FLOWS, [KYMO_KIND_F32] = NUMBERS,
-    [KYMO_KIND_F64] = NUMBERS,         [KYMO_KIND_LITERAL] = TEXTS,
-    [KYMO_KIND_STR] = TEXTS,           [KYMO_KIND_TEXT] = TEXTS,
-    [KYMO_KIND_UTF16] = TEXTS,         [KYMO_KIND_TIME] = SPANS | WHOLE,
-    [KYMO_KIND_NS] = SPANS | WHOLE,    [KYMO_KIND_PTR] = WHOLE | FLOWS,
-    [KYMO_KIND_FLOW] = WHOLE | FLOWS,  [KYMO_KIND_CELLS] = CELLS,
-    [KYMO_KIND_OPT_I64] = NUMBERS,     [KYMO_KIND_OPT_U64] = NUMBERS,
-    [KYMO_KIND_OPT_F64] = NUMBERS,
-};
+#include "buffer/mark_shown.h"
 
 static int fault(struct kymo_mark_fault *out, const char *what, const char *word, size_t len)
 {
@@ -139,7 +110,7 @@ static int are_fields_faulty(const struct kymo_mark_type *type, struct kymo_mark
             return fault_of(out, "two fields have the key", f->key);
         if (kymo_mark_kind_bytes(f->kind) == 0)
             return fault_of(out, "there is no such kind as that of the field", f->key);
-        if (f->format >= KYMO_FORMAT_COUNT || !(shown_as[f->kind] & 1u << f->format))
+        if (f->format >= KYMO_FORMAT_COUNT || !(kymo_mark_formats_of(f->kind) & 1u << f->format))
             return fault_of(out, "its kind cannot be shown in the format of the field", f->key);
         (void)kymo_mark_layout_next(&layout, f->kind);
     }
@@ -151,7 +122,7 @@ static int are_fields_faulty(const struct kymo_mark_type *type, struct kymo_mark
 
 static int is_number(uint32_t kind)
 {
-    return (shown_as[kind] & BIT(NANOSECONDS)) != 0;
+    return (kymo_mark_formats_of(kind) & KYMO_SHOWN_BIT(NANOSECONDS)) != 0;
 }
 
 static int are_graphs_faulty(const struct kymo_mark_type *type, struct kymo_mark_fault *out)
@@ -182,7 +153,7 @@ int kymo_mark_type_is_faulty(const struct kymo_mark_type *type, struct kymo_mark
         return 1;
     if (type->color_key) {
         const struct kymo_mark_field *f = find(type, type->color_key, strlen(type->color_key));
-        if (!f || !(shown_as[f->kind] & BIT(UNIQUE_STRING)))
+        if (!f || !(kymo_mark_formats_of(f->kind) & KYMO_SHOWN_BIT(UNIQUE_STRING)))
             return fault_of(out, "its colour is no field of text", type->color_key);
     }
     for (const struct kymo_mark_row *r = type->rows; r && r->label; r++)

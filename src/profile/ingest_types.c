@@ -17,6 +17,7 @@
 
 #include "base/str.h"
 #include "buffer/mark_field.h"
+#include "buffer/mark_shown.h"
 #include "kymo/marker_abi.h"
 #include "profile/tables.h"
 
@@ -41,64 +42,20 @@ kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_categ
 
 /* ---- formats ---- */
 
-#define BIT(format) (1u << KYMO_FORMAT_##format)
-#define TEXTS                                                                               \
-    (BIT(URL) | BIT(FILE_PATH) | BIT(SANITIZED_STRING) | BIT(STRING) | BIT(UNIQUE_STRING) | \
-     BIT(PID) | BIT(TID))
-#define FLOWS (BIT(FLOW_ID) | BIT(TERMINATING_FLOW_ID))
-#define SPANS                                                                           \
-    (BIT(DURATION) | BIT(TIME) | BIT(SECONDS) | BIT(MILLISECONDS) | BIT(MICROSECONDS) | \
-     BIT(NANOSECONDS))
-#define WHOLE (BIT(STRING) | BIT(INTEGER) | BIT(DECIMAL) | BIT(HEXADECIMAL))
-#define NUMBERS (WHOLE | SPANS | BIT(BYTES) | BIT(PERCENTAGE) | BIT(PID) | BIT(TID))
-
-_Static_assert(KYMO_FORMAT_COUNT <= 32, "a format is a bit");
-
 /* The format that was asked for, if it can show such a value; else the kind's own. */
 static uint16_t format_of(uint32_t kind, uint32_t asked)
 {
-    uint32_t can = NUMBERS;
-    uint16_t own = KYMO_FORMAT_INTEGER;
-    switch (kind) {
-    case KYMO_KIND_F32:
-    case KYMO_KIND_F64:
-    case KYMO_KIND_OPT_F64:
-        own = KYMO_FORMAT_DECIMAL;
-        break;
-    case KYMO_KIND_U64:
-        can = NUMBERS | FLOWS;
-        break;
-    case KYMO_KIND_LITERAL:
-    case KYMO_KIND_STR:
-    case KYMO_KIND_TEXT:
-    case KYMO_KIND_UTF16:
-        can = TEXTS;
-        own = KYMO_FORMAT_STRING;
-        break;
-    case KYMO_KIND_TIME:
-        can = SPANS | WHOLE;
-        own = KYMO_FORMAT_TIME;
-        break;
-    case KYMO_KIND_NS:
-        can = SPANS | WHOLE;
-        own = KYMO_FORMAT_DURATION;
-        break;
-    case KYMO_KIND_PTR:
-        can = WHOLE | FLOWS;
-        own = KYMO_FORMAT_HEXADECIMAL;
-        break;
-    case KYMO_KIND_FLOW:
-        can = WHOLE | FLOWS;
-        own = KYMO_FORMAT_FLOW_ID;
-        break;
-    case KYMO_KIND_CELLS:
-        can = BIT(LIST) | BIT(TABLE);
-        own = KYMO_FORMAT_LIST;
-        break;
-    default:
-        break;
-    }
-    return asked < KYMO_FORMAT_COUNT && (can & 1u << asked) ? (uint16_t)asked : own;
+    static const uint8_t own[KYMO_KIND_COUNT] = {
+        [KYMO_KIND_F32] = KYMO_FORMAT_DECIMAL,     [KYMO_KIND_F64] = KYMO_FORMAT_DECIMAL,
+        [KYMO_KIND_OPT_F64] = KYMO_FORMAT_DECIMAL, [KYMO_KIND_LITERAL] = KYMO_FORMAT_STRING,
+        [KYMO_KIND_STR] = KYMO_FORMAT_STRING,      [KYMO_KIND_TEXT] = KYMO_FORMAT_STRING,
+        [KYMO_KIND_UTF16] = KYMO_FORMAT_STRING,    [KYMO_KIND_TIME] = KYMO_FORMAT_TIME,
+        [KYMO_KIND_NS] = KYMO_FORMAT_DURATION,     [KYMO_KIND_PTR] = KYMO_FORMAT_HEXADECIMAL,
+        [KYMO_KIND_FLOW] = KYMO_FORMAT_FLOW_ID,    [KYMO_KIND_CELLS] = KYMO_FORMAT_LIST,
+    };
+    if (asked < KYMO_FORMAT_COUNT && (kymo_mark_formats_of(kind) & 1u << asked))
+        return (uint16_t)asked;
+    return own[kind] != KYMO_FORMAT_NONE ? own[kind] : KYMO_FORMAT_INTEGER;
 }
 
 /* ---- fields ---- */

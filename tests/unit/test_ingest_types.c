@@ -67,6 +67,8 @@ static void types_are_put_right(void **state)
         {"rows", "Rows|Name:string|Size:bytes", KYMO_KIND_CELLS, KYMO_FORMAT_TABLE, 0},
         {"list", "A|B", KYMO_KIND_CELLS, 999, 0},
         {"ns", NULL, KYMO_KIND_NS, KYMO_FORMAT_MICROSECONDS, 0},
+        {"trace", NULL, KYMO_KIND_U64, KYMO_FORMAT_FLOW_ID, 0}, /* which is no flow */
+        {"at", NULL, KYMO_KIND_PTR, KYMO_FORMAT_TERMINATING_FLOW_ID, 0},
     };
     const kymo_event_marker_row row = {"See", "the manual"};
     const kymo_event_marker_graph graphs[] = {{"ns", KYMO_GRAPH_BAR, KYMO_COLOR_RED},
@@ -76,7 +78,7 @@ static void types_are_put_right(void **state)
          (kymo_event_marker_type){.name = "T",
                                   .show = 0,
                                   .is_stack_based = 1,
-                                  .field_count = 6,
+                                  .field_count = 8,
                                   .row_count = 1,
                                   .graph_count = 3,
                                   .chart = "{marker.data.ns} {marker.data.rows ? 'a' : 'b'}",
@@ -103,6 +105,8 @@ static void types_are_put_right(void **state)
     assert_string_equal(text_of(s->fields[4].label), "A|B");
     assert_int_equal(s->fields[4].format, KYMO_FORMAT_LIST);
     assert_int_equal(s->fields[5].format, KYMO_FORMAT_MICROSECONDS);
+    assert_int_equal(s->fields[6].format, KYMO_FORMAT_INTEGER);
+    assert_int_equal(s->fields[7].format, KYMO_FORMAT_HEXADECIMAL);
     assert_string_equal(text_of(s->chart), "{marker.data.ns} {marker.data.rows ? 'a' : 'b'}");
     assert_string_equal(text_of(s->tooltip), "");
     assert_string_equal(text_of(s->table), "");

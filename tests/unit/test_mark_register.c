@@ -211,6 +211,10 @@ CASE(fields_are_what_the_payload_is)
     expect_refused(&b, "kv.py:9: type Request: its kind cannot be shown in the format of the "
                        "field: \"url\"");
     b = good();
+    b.fields[1].format = KYMO_FORMAT_FLOW_ID; /* a number is no flow */
+    expect_refused(&b, "kv.py:9: type Request: its kind cannot be shown in the format of the "
+                       "field: \"bytes\"");
+    b = good();
     b.fields[2].format = KYMO_FORMAT_COUNT;
     expect_refused(&b, "kv.py:9: type Request: its kind cannot be shown in the format of the "
                        "field: \"url\"");
