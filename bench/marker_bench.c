@@ -15,7 +15,6 @@
 
 enum {
     BATCH_OF_STACKS = 256,
-    DRAIN_NS = 30000000, /* the recorder looks every 20 ms */
 };
 
 KYMO_CATEGORY(bench, "Bench", BLUE);
@@ -99,7 +98,7 @@ static const struct loop_kind kinds[] = {
     LOOP_KIND_OF(counter_each, LOOP_BATCH, 0),
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
-static const struct loop_program program = {"kymo", kinds, KINDS, DRAIN_NS, NULL};
+static const struct loop_program program = {"kymo", kinds, KINDS, NULL};
 
 /* The second one of a kind: the first also says its names. */
 static int print_bytes(const char *name)

@@ -24,7 +24,6 @@ struct loop_program {
     const char *name;
     const struct loop_kind *kinds;
     uint32_t count;
-    uint32_t pause_ns;     /* before a batch, in which whoever reads empties the buffer */
     void (*prepare)(void); /* before a batch, not measured; or NULL */
 };
 

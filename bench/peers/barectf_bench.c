@@ -65,7 +65,7 @@ static const struct loop_kind kinds[] = {LOOP_KIND(instant32), LOOP_KIND(numbers
 
 int main(int argc, char **argv)
 {
-    static const struct loop_program program = {"barectf", kinds, 2, 30000000, prepare};
+    static const struct loop_program program = {"barectf", kinds, 2, prepare};
     prepare();
     return loop_main(&program, argc, argv);
 }

@@ -26,7 +26,7 @@ static const struct loop_kind kinds[] = {LOOP_KIND(instant32), LOOP_KIND(numbers
 
 int main(int argc, char **argv)
 {
-    static const struct loop_program program = {"trace_marker", kinds, 2, 30000000, NULL};
+    static const struct loop_program program = {"trace_marker", kinds, 2, NULL};
     marker = open("/sys/kernel/tracing/trace_marker", O_WRONLY | O_CLOEXEC);
     if (marker < 0)
         marker = open("/sys/kernel/debug/tracing/trace_marker", O_WRONLY | O_CLOEXEC);

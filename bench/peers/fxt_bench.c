@@ -27,7 +27,7 @@ static const struct loop_kind kinds[] = {LOOP_KIND(disabled), LOOP_KIND(instant3
 
 int main(int argc, char **argv)
 {
-    static const struct loop_program program = {"FxT", kinds, 3, 30000000, prepare};
+    static const struct loop_program program = {"FxT", kinds, 3, prepare};
     if (fut_setup(BUFFER_WORDS, 1, 0) < 0)
         return 1;
     return loop_main(&program, argc, argv);

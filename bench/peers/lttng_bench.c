@@ -19,6 +19,6 @@ static const struct loop_kind kinds[] = {LOOP_KIND(disabled), LOOP_KIND(instant3
 
 int main(int argc, char **argv)
 {
-    static const struct loop_program program = {"LTTng-UST", kinds, 3, 30000000, NULL};
+    static const struct loop_program program = {"LTTng-UST", kinds, 3, NULL};
     return loop_main(&program, argc, argv);
 }

@@ -104,7 +104,7 @@ static int attach_all(void)
 
 int main(int argc, char **argv)
 {
-    static struct loop_program program = {"sdt", kinds, 3, 30000000, NULL};
+    static struct loop_program program = {"sdt", kinds, 3, NULL};
     if (argc > 1 && strcmp(argv[1], "--attach") == 0) {
         program.name = "sdt-attached";
         if (attach_all() != 0) {
