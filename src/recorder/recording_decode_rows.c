@@ -135,8 +135,12 @@ static kymo_err decode_marker(kymo_decoder *d, struct rows *rows)
     if (!times_can_be || (e.name && strlen(e.name) > KYMO_FILE_MARK_TEXT_MAX))
         return kymo_decode_drop(&d->damage.values);
     KYMO_TRY(kymo_decoder_take_payload(d, process, e.site, &e, &fits));
-    if (!fits)
-        return kymo_decode_drop(&d->damage.values);
+    if (!fits) {
+        d->damage.values++;
+        e.payload = NULL;
+        e.payload_bytes = 0;
+        e.cells = 0;
+    }
     find_or_leave_out(d, &d->stacks, process, &e.stack);
     find_or_leave_out(d, &d->marks.tracks, process, &e.track);
     if (e.made_ns)
