@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+
 kymo_err kymo_ingest_copy_text(kymo_ingest *in, const char *text, const char **out)
 {
     *out = NULL;
@@ -18,6 +20,12 @@ kymo_err kymo_ingest_copy_text(kymo_ingest *in, const char *text, const char **o
         return KYMO_OK;
     *out = kymo_arena_strndup(&in->arena, text, strlen(text));
     return *out != NULL ? KYMO_OK : KYMO_E_NOMEM;
+}
+
+const char *kymo_ingest_quote(const char *text, char out[KYMO_INGEST_QUOTE])
+{
+    kymo_utf8_copy(out, KYMO_INGEST_QUOTE, text ? text : "", text ? strlen(text) : 0);
+    return out;
 }
 
 kymo_err kymo_ingest_add_string(kymo_ingest *in, const char *text, uint32_t *string)

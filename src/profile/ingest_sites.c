@@ -160,7 +160,9 @@ static void say(kymo_str *s, uint64_t count, const char *what)
 static kymo_err note_loss(kymo_ingest *in, const kymo_marker_losses *losses)
 {
     kymo_str s = {0};
-    kymo_str_printf(&s, "markers \"%.200s\":", kymo_profile_string(in->profile, losses->name));
+    char name[KYMO_INGEST_QUOTE];
+    kymo_str_printf(&s, "markers \"%s\":",
+                    kymo_ingest_quote(kymo_profile_string(in->profile, losses->name), name));
     say(&s, losses->lost, "lost for want of room");
     say(&s, losses->capped, "above the limit of their type");
     say(&s, losses->cut, losses->cut == 1 ? "text cut" : "texts cut");

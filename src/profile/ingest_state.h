@@ -120,6 +120,10 @@ static inline void kymo_ingest_see_time(kymo_ingest *in, uint64_t time_ns)
 KYMO_NODISCARD
 kymo_err kymo_ingest_copy_text(kymo_ingest *in, const char *text, const char **out);
 
+#define KYMO_INGEST_QUOTE 160 /* bytes */
+/* ingest.c: as much of a text as a note has room for, cut between characters; NULL is "". */
+const char *kymo_ingest_quote(const char *text, char out[KYMO_INGEST_QUOTE]);
+
 /* A string of the profile; NULL is "". */
 KYMO_NODISCARD
 kymo_err kymo_ingest_add_string(kymo_ingest *in, const char *text, uint32_t *string);

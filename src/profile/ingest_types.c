@@ -146,14 +146,13 @@ static int is_label(const kymo_ingest *in, const kymo_schema *schema, const char
 static kymo_err add_label(kymo_ingest *in, const kymo_event_marker_type *e,
                           const kymo_schema *schema, const char *text, uint32_t *label)
 {
-    char note[512];
+    char note[512], name[KYMO_INGEST_QUOTE], quoted[KYMO_INGEST_QUOTE];
     *label = 0;
     if (!text || is_label(in, schema, text))
         return kymo_ingest_add_string(in, text, label);
-    snprintf(
-        note, sizeof note,
-        "markers \"%.100s\": the label \"%.200s\" names what they do not have, and is left out",
-        e->name ? e->name : "", text);
+    snprintf(note, sizeof note,
+             "markers \"%s\": the label \"%s\" names what they do not have, and is left out",
+             kymo_ingest_quote(e->name, name), kymo_ingest_quote(text, quoted));
     return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_WARNING, note);
 }
 
@@ -229,32 +228,32 @@ static struct kymo_ingest_layout *find_layout(kymo_ingest *in, const kymo_schema
 static kymo_err note_looks(kymo_ingest *in, const kymo_event_marker_type *e,
                            const kymo_schema *schema, struct kymo_ingest_layout *first)
 {
-    char note[640];
+    char note[640], name[KYMO_INGEST_QUOTE], file[KYMO_INGEST_QUOTE];
     if (first->is_noted ||
         kymo_schema_is_same(kymo_profile_schema(in->profile, first->schema), schema))
         return KYMO_OK;
     first->is_noted = 1;
-    snprintf(
-        note, sizeof note,
-        "two types of markers are called \"%.100s\" and have the same fields: both are shown as "
-        "the first one was declared, and not as at %.200s:%u",
-        e->name ? e->name : "", e->file && *e->file ? e->file : "?", e->line);
+    snprintf(note, sizeof note,
+             "two types of markers are called \"%s\" and have the same fields: both are shown as "
+             "the first one was declared, and not as at %s:%u",
+             kymo_ingest_quote(e->name, name),
+             kymo_ingest_quote(e->file && *e->file ? e->file : "?", file), e->line);
     return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_INFO, note);
 }
 
 /* Another type has the name. */
 static kymo_err note_other(kymo_ingest *in, const kymo_event_marker_type *e, uint32_t schema)
 {
-    char note[640];
+    char note[640], name[KYMO_INGEST_QUOTE], file[KYMO_INGEST_QUOTE], other[KYMO_INGEST_QUOTE];
     uint32_t shown = kymo_profile_schema(in->profile, schema)->name;
-    if (strcmp(kymo_profile_string(in->profile, shown), e->name ? e->name : "") == 0)
+    if (shown == in->profile->schema_asked.data[schema])
         return KYMO_OK;
-    snprintf(
-        note, sizeof note,
-        "two types of markers are called \"%.100s\" and have other fields: that of %.200s:%u is "
-        "shown as \"%.120s\"",
-        e->name ? e->name : "", e->file && *e->file ? e->file : "?", e->line,
-        kymo_profile_string(in->profile, shown));
+    snprintf(note, sizeof note,
+             "two types of markers are called \"%s\" and have other fields: that of %s:%u is shown "
+             "as \"%s\"",
+             kymo_ingest_quote(e->name, name),
+             kymo_ingest_quote(e->file && *e->file ? e->file : "?", file), e->line,
+             kymo_ingest_quote(kymo_profile_string(in->profile, shown), other));
     return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_WARNING, note);
 }
 

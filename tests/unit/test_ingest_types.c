@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest_marks_fixture.h"
 
+#include "base/str.h"
+
 static void types_of_a_name_merge_or_are_told_apart(void **state)
 {
     (void)state;
@@ -55,6 +57,46 @@ static void types_that_only_look_different_are_one(void **state)
     assert_int_equal(extra.notes[0].severity, KYMO_NOTE_INFO);
     assert_non_null(strstr(note(0), "\"Request\""));
     assert_non_null(strstr(note(0), "plugin.c:12"));
+}
+
+/* Characters of three bytes, of which a note's room holds no whole number. */
+static void notes_quote_whole_characters(void **state)
+{
+    (void)state;
+    char name[601];
+    const kymo_event_marker_field one = {"a", NULL, KYMO_KIND_U8, KYMO_FORMAT_INTEGER, 0};
+    const kymo_event_marker_field other = {"b", NULL, KYMO_KIND_U8, KYMO_FORMAT_INTEGER, 0};
+    for (size_t i = 0; i < sizeof name; i++)
+        name[i] = "\xe2\x82\xac"[i % 3];
+    name[sizeof name - 1] = '\0';
+    for (uint32_t i = 0; i < 2; i++)
+        send(marker_type, (kymo_event_marker_type){.type = i,
+                                                   .name = name,
+                                                   .file = name,
+                                                   .line = 77,
+                                                   .tooltip = i ? "{" : NULL,
+                                                   .fields = i ? &other : &one,
+                                                   .field_count = 1,
+                                                   .payload_bytes = 1});
+    add_site(0, 0, KYMO_SITE_MARKER, name, NULL);
+    send(site_counts, (kymo_event_site_counts){.site = 0, .lost = 1});
+    finish();
+    assert_int_equal(kymo_ingest_get_extra(ingest).note_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(kymo_utf8_valid_prefix(note(i), strlen(note(i))), strlen(note(i)));
+    assert_non_null(strstr(note(1), ":77 is shown as")); /* none of it ran out of room */
+}
+
+/* A name that is put right is not another one. */
+static void a_name_of_bad_bytes_is_no_other(void **state)
+{
+    (void)state;
+    const kymo_event_marker_field one = {"a", NULL, KYMO_KIND_U8, KYMO_FORMAT_INTEGER, 0};
+    add_type(0, "bad \xff", &one, 1, 1);
+    add_type(1, "bad \xff", &one, 1, 1);
+    finish();
+    assert_int_equal(kymo_ingest_get_extra(ingest).note_count, 0);
+    assert_int_equal(kymo_profile_count(profile, KYMO_TABLE_SCHEMAS), 1);
 }
 
 static void types_are_put_right(void **state)
@@ -126,6 +168,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(types_of_a_name_merge_or_are_told_apart, begin, end),
         cmocka_unit_test_setup_teardown(types_that_only_look_different_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(notes_quote_whole_characters, begin, end),
+        cmocka_unit_test_setup_teardown(a_name_of_bad_bytes_is_no_other, begin, end),
         cmocka_unit_test_setup_teardown(types_are_put_right, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
