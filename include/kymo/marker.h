@@ -142,7 +142,7 @@ static inline uint64_t kymo_stack(void)
 static inline uint64_t kymo_track(const char *name)
 {
     const struct kymo_mark_calls *calls = KYMO_MARK_CALLS_;
-    return calls ? calls->track(name, __builtin_strlen(name)) : 0;
+    return calls && name ? calls->track(name, __builtin_strlen(name)) : 0;
 }
 
 /* ---- markers ---- */
@@ -166,7 +166,7 @@ static inline uint64_t kymo_track(const char *name)
         }                                                                                \
     } while (0)
 
-/* With a text, which is copied (up to some KiB, and cut where a character begins): a C string, or
+/* With a text, which is copied (up to 1 KiB, and cut where a character begins): a C string, or
  * KYMO_TEXT(data, len). */
 #define KYMO_MARKER_TEXT(category, label, text)                                          \
     do {                                                                                 \

@@ -137,7 +137,7 @@ _Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");
 struct kymo_open_scope {
     uint64_t start; /* on the session's clock */
     uint32_t site;  /* 0: none; written last at its beginning, and at its end */
-    uint32_t frame; /* the program's own: lower half of the stack pointer where it began */
+    uint32_t frame; /* the program's own: where in the thread's stack it began */
 };
 #define KYMO_OPEN_SCOPES \
     32u /* of a thread; deeper ones are recorded when they end, or not at all */

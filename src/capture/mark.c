@@ -57,18 +57,18 @@ void kymo_mark(struct kymo_mark_site *site, const void *payload)
 static KYMO_NOINLINE int is_left(const struct kymo_thread *t, const struct kymo_open_scope *open,
                                  uint32_t number, uint64_t here)
 {
-    uint64_t size = t->stack.hi - t->stack.lo;
-    uint32_t there = open->frame;
-    return kymo_stack_is_own(t, here) && there - (uint32_t)t->stack.lo < size &&
-           (there < (uint32_t)here || open->site == number);
+    uint32_t there = open->frame, mine = (uint32_t)(here - t->stack.lo);
+    return kymo_stack_is_own(t, here) && there < t->stack.hi - t->stack.lo &&
+           (there < mine || open->site == number);
 }
 
 KYMO_INLINE void open_scope(struct kymo_thread *t, uint32_t number, struct kymo_mark_site *site,
                             struct kymo_mark_scope *scope, uint64_t clock, uint64_t here)
 {
     uint32_t depth = t->open_scopes;
+    uint32_t frame = (uint32_t)(here - t->stack.lo);
     while (kymo_unlikely(depth > 0 && depth <= KYMO_OPEN_SCOPES &&
-                         t->scopes[depth - 1].frame <= (uint32_t)here &&
+                         t->scopes[depth - 1].frame <= frame &&
                          is_left(t, &t->scopes[depth - 1], number, here)))
         kymo_store_relaxed(&t->scopes[--depth].site, 0u);
     scope->site = site;
@@ -81,7 +81,7 @@ KYMO_INLINE void open_scope(struct kymo_thread *t, uint32_t number, struct kymo_
     if (kymo_likely(depth < KYMO_OPEN_SCOPES)) {
         struct kymo_open_scope *open = &t->scopes[depth];
         open->start = clock;
-        open->frame = (uint32_t)here;
+        open->frame = frame;
         /* Pairs with the drain's acquire: start is there. */
         kymo_store_release(&open->site, number);
     }

@@ -232,8 +232,20 @@ static struct manner manner_of(const struct kymo_mark_site *site)
     return site->type ? manner_of_type(site->type) : (struct manner){0};
 }
 
+/* Whether it is as long as it has to be, and of a kind that has such a type: there are programs
+ * that hand over sites which nobody has registered. */
+static int is_site(const struct kymo_mark_site *site)
+{
+    const struct kymo_mark_category *category = site->size < sizeof *site ? NULL : site->category;
+    return category && category->size >= sizeof *category && category->name &&
+           site->kind <= KYMO_SITE_VALUES && (!site->type || site->kind <= KYMO_SITE_SCOPE);
+}
+
 uint32_t kymo_mark_site_define(struct kymo_process *p, struct kymo_mark_site *site)
 {
+    /* Nothing is written to it: where that would be, there may be something else. */
+    if (kymo_unlikely(!is_site(site)))
+        return 0;
     const struct kymo_mark_type *type = site->type;
     uint32_t epoch = p->mark_epoch << 16;
     uint32_t number = kymo_mark_site_number(site, epoch);

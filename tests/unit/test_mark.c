@@ -146,12 +146,31 @@ static void what_is_no_type_and_no_site_does_no_harm(void **state)
     assert_non_null(kymo_mark_type_fault(&nowhere));
     /* Of cells and of no kind, called as if it had a payload. */
     struct kymo_mark_site cells = SITE("cells", .kind = KYMO_SITE_FORMAT, .format = "%d");
-    struct kymo_mark_site unknown = SITE("unknown", .kind = 99);
     const uint64_t payload[2] = {1, 2};
     kymo_mark(&cells, payload);
-    kymo_mark(&unknown, payload);
+    kymo_mark(&cells, payload);
     assert_int_equal(count_records(), 2);
     assert_int_equal(mark_at(1).rest_bytes, 0);
+    struct kymo_mark_category short_category = test_category;
+    short_category.size = 8;
+    struct kymo_mark_site none[] = {
+        SITE("kind", .kind = 99),
+        SITE("typed text", .kind = KYMO_SITE_TEXT, .type = &pair_type),
+        SITE("short category"),
+        SITE("no category"),
+        SITE("short"),
+    };
+    none[2].category = &short_category;
+    none[3].category = NULL;
+    none[4].size = 40;
+    for (uint32_t i = 0; i < KYMO_ARRAY_LEN(none); i++) {
+        struct kymo_mark_site before = none[i];
+        kymo_mark(&none[i], payload);
+        kymo_mark(&none[i], payload);
+        assert_memory_equal(&none[i], &before, sizeof before);
+    }
+    assert_int_equal(count_records(), 2);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_MARK_NO_SITE], 2 * KYMO_ARRAY_LEN(none));
 }
 
 static void names_that_find_no_room_are_counted(void **state)

@@ -158,6 +158,27 @@ static void what_a_longjmp_has_left_is_not_open(void **state)
     assert_int_equal(count_records(), 2);
 }
 
+/* Where a scope began is kept as a place in the stack: of addresses there is half, which is no
+ * order in a stack that lies across a multiple of 4 GiB. */
+static void a_scope_knows_its_place_in_the_stack(void **state)
+{
+    (void)state;
+    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_stack_bounds own = t->stack;
+    static struct kymo_mark_site site = SITE("outer", .kind = KYMO_SITE_SCOPE);
+    struct kymo_mark_scope outer = {0}, inner = {0};
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    t->stack = (struct kymo_stack_bounds){here - (1u << 20), here + (1u << 20)};
+    kymo_mark_scope_begin(&outer, &site);
+    uint32_t frame = t->scopes[0].frame;
+    assert_true(frame > (1u << 20) - 4096 && frame < (1u << 20) + 4096);
+    kymo_mark_scope_begin(&inner, &inner_site);
+    assert_int_equal(t->open_scopes, 2);
+    kymo_mark_scope_end(&inner);
+    kymo_mark_scope_end(&outer);
+    t->stack = own;
+}
+
 /* ---- where nobody listens ---- */
 
 static void a_scope_that_nobody_records_is_none(void **state)
@@ -188,6 +209,7 @@ int main(void)
         RECORDED(a_short_scope_is_not_recorded),
         RECORDED(the_options_of_a_scope_are_used_but_for_its_times),
         RECORDED(what_a_longjmp_has_left_is_not_open),
+        RECORDED(a_scope_knows_its_place_in_the_stack),
         RECORDED(a_scope_that_nobody_records_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
