@@ -29,5 +29,9 @@ add_test(NAME golden.firefox-reads
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/firefox_reads.py $<TARGET_FILE:write_fixed>
         ${CMAKE_SOURCE_DIR}/tools/firefox-loader ${CMAKE_SOURCE_DIR}/build/firefox-loader)
 set_tests_properties(golden.firefox-reads PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+# Which takes two seconds, and minutes where each name looks at each marker.
+add_test(NAME golden.chart
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/chart.py ${CMAKE_SOURCE_DIR}/tools/marker-chart)
+set_tests_properties(golden.chart PROPERTIES TIMEOUT 60)
 # The first time, new versions of go compile their pprof.
 set_tests_properties(golden.pprof-reads PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
