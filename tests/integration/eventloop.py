@@ -88,9 +88,10 @@ def loops(engine, cpus, duty=19):
     wrong, seen = [], []
     for i in range(0, len(WAYS), together):
         wrong += side_by_side(WAYS[i:i + together], engine, cpus, duty, seen)
-    # Of a few hundred waits two are EINTR by chance; of all together, one more than one in 1000.
+    # Of a few hundred waits two are EINTR by chance; of all together, two more than one in 1000. (With
+    # one in 3000, which the dispatcher is after, of 3000 waits 4 or more are once in 50 runs.)
     calls, eintr = (sum(column) for column in zip(*seen))
-    if eintr > calls / 1000 + 1:
+    if eintr > calls / 1000 + 2:
         wrong.append(f"{eintr} of {calls} waits saw EINTR")
     check(not wrong, "; ".join(wrong))
 
