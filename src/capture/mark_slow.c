@@ -356,13 +356,20 @@ void kymo_mark_slowly(struct kymo_mark_site *site, const void *payload, uint64_t
     make_with(site, payload, NULL, 0, NULL, frame);
 }
 
+static KYMO_NOINLINE void mark_with_options(struct kymo_mark_site *site, const void *payload,
+                                            const struct kymo_mark_options *options, uint64_t frame)
+{
+    if (!kymo_mark_end_of_interval(site, payload, options, frame))
+        make_with(site, payload, NULL, 0, options, frame);
+}
+
 void kymo_mark_with(struct kymo_mark_site *site, const void *payload,
                     const struct kymo_mark_options *options)
 {
-    if (!options)
+    if (options)
+        mark_with_options(site, payload, options, KYMO_FRAME_BEGIN());
+    else
         kymo_mark(site, payload);
-    else if (!kymo_mark_end_of_interval(site, payload, options, KYMO_FRAME_BEGIN()))
-        make_with(site, payload, NULL, 0, options, KYMO_FRAME_BEGIN());
 }
 
 void kymo_mark_cells(struct kymo_mark_site *site, const struct kymo_mark_cell *cells,
