@@ -43,9 +43,10 @@ enum kymo_record_kind {
     X(MARK_STACK, "markers: stack not taken")            \
     X(DEFINITION_FULL, "names of markers: table full")   \
     X(LABEL, "labels: buffer full")                      \
-    X(COUNT, "counters: buffer full")                    \
+    X(COUNT, "counters: changes not counted")            \
     X(COUNTER_FULL, "counters: table full")              \
-    X(LABEL_CUT, "labels: texts cut")
+    X(LABEL_CUT, "labels: texts cut")                    \
+    X(SAMPLE_BUSY, "samples: in the middle of two records")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,

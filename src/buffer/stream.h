@@ -53,6 +53,12 @@ KYMO_SIGNAL_SAFE static inline void kymo_stream_publish(struct kymo_stream_write
 /* Slots of threads and blocks, taken and given back. take returns number + 1, or 0. */
 KYMO_SIGNAL_SAFE uint32_t kymo_slot_take(struct kymo_session *session,
                                          const struct kymo_session_plan *plan);
+/* Whether there is one, just now. */
+KYMO_SIGNAL_SAFE static inline int kymo_slot_is_free(const struct kymo_session *session,
+                                                     const struct kymo_session_plan *plan)
+{
+    return (uint32_t)kymo_load_relaxed(&session->free_slots) - 1 < plan->threads;
+}
 KYMO_SIGNAL_SAFE void kymo_slot_give(struct kymo_session *session,
                                      const struct kymo_session_plan *plan, uint32_t slot);
 KYMO_SIGNAL_SAFE uint32_t kymo_block_take(struct kymo_session *session,

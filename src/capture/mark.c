@@ -126,6 +126,13 @@ void kymo_mark_scope_begin(struct kymo_mark_scope *scope, struct kymo_mark_site 
 static KYMO_NOINLINE void end_slowly(struct kymo_thread *t, struct kymo_mark_scope *scope,
                                      uint64_t frame)
 {
+    if (t == &kymo_thread_dead) {
+        /* Counted as lost, where the thread was of this session. */
+        const struct kymo_process *p = kymo_capturing();
+        if (p && p->mark_epoch << 16 == scope->epoch && !(scope->flags & KYMO_SCOPE_IS_CANCELLED))
+            kymo_mark_scope_end_slowly(scope, scope->start, frame);
+        return;
+    }
     /* A forked child ends the scopes that its parent began: those are its parent's. */
     if (!t || t->mark_epoch != scope->epoch || t->mark_epoch == 0)
         return;

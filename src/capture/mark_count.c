@@ -89,57 +89,67 @@ static KYMO_NOINLINE uint32_t learn(struct kymo_process *p, struct kymo_mark_cou
     return number;
 }
 
-KYMO_INLINE void add_to_part(struct kymo_thread *t, uint32_t cell, int64_t value,
+/* thread: of the one that counts, its number. */
+KYMO_INLINE void add_to_part(struct kymo_process *p, uint32_t cell, uint32_t thread, int64_t value,
                              uint64_t operations)
 {
-    struct kymo_process *p = t->process;
     struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, cell - 1);
-    part += t->number % KYMO_COUNTER_PARTS;
+    part += thread % KYMO_COUNTER_PARTS;
     kymo_add_relaxed(&part->value, value);
     kymo_add_relaxed(&part->operations, operations);
+}
+
+static void lose(struct kymo_process *p, uint32_t cell, int64_t value, uint64_t operations)
+{
+    kymo_count_loss(p, KYMO_LOSS_COUNT);
+    if (cell)
+        add_to_part(p, cell, 0, value, operations);
 }
 
 static KYMO_NOINLINE void record(struct kymo_thread *t, uint32_t number, uint32_t cell,
                                  int64_t value, uint64_t operations)
 {
+    struct kymo_process *p = t->process;
     struct kymo_stream_writer *w;
     struct kymo_record_count *r = kymo_mark_reserve(t, &w, sizeof *r, KYMO_FRAME_BEGIN());
     if (!r) {
-        kymo_count_loss(t->process, KYMO_LOSS_COUNT);
-        if (cell)
-            add_to_part(t, cell, value, operations);
+        lose(p, cell, value, operations);
         return;
     }
-    r->head =
-        (struct kymo_record){kymo_process_clock(t->process), KYMO_RECORD_COUNT, sizeof *r, number};
+    r->head = (struct kymo_record){kymo_process_clock(p), KYMO_RECORD_COUNT, sizeof *r, number};
     r->value = value;
     r->operations = operations;
     kymo_mark_publish(w, sizeof *r);
 }
 
-KYMO_INLINE void add(struct kymo_thread *t, const struct kymo_mark_counter *c, uint32_t number,
-                     int64_t value, uint64_t operations)
+KYMO_INLINE void add(struct kymo_process *p, const struct kymo_mark_counter *c, uint32_t cell,
+                     uint32_t thread, int64_t value, uint64_t operations)
 {
-    struct kymo_process *p = t->process;
-    uint32_t cell = kymo_load_relaxed(&c->cell);
-    if (kymo_unlikely(cell == 0 || cell & EACH_CHANGE)) {
-        record(t, number, cell & ~EACH_CHANGE, value, operations);
-    } else if (c->kind == KYMO_COUNTER_GAUGE) {
+    if (c->kind == KYMO_COUNTER_GAUGE) {
         struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, cell - 1);
         kymo_store_relaxed(&part->value, value);
         kymo_add_relaxed(&part->operations, operations);
     } else {
-        add_to_part(t, cell, value, operations);
+        add_to_part(p, cell, thread, value, operations);
     }
 }
 
+/* A cell needs no thread: what destructors of an ended one count is counted, too. */
 static KYMO_NOINLINE void count_slowly(struct kymo_mark_counter *c, int64_t value,
                                        uint64_t operations)
 {
     struct kymo_thread *t = kymo_mark_thread();
-    uint32_t number = t ? learn(t->process, c) : 0;
-    if (number)
-        add(t, c, number, value, operations);
+    struct kymo_process *p = t ? t->process : kymo_capturing();
+    if (!p || p->mark_epoch == 0)
+        return;
+    uint32_t number = learn(p, c);
+    uint32_t cell = number ? kymo_load_relaxed(&c->cell) : EACH_CHANGE;
+    if (!(cell & EACH_CHANGE))
+        add(p, c, cell, t ? t->number : 0, value, operations);
+    else if (number && t)
+        record(t, number, cell & ~EACH_CHANGE, value, operations);
+    else
+        lose(p, cell & ~EACH_CHANGE, value, operations);
 }
 
 void kymo_mark_count(struct kymo_mark_counter *c, int64_t value, uint64_t operations)
@@ -147,8 +157,14 @@ void kymo_mark_count(struct kymo_mark_counter *c, int64_t value, uint64_t operat
     struct kymo_thread *t = kymo_thread_self;
     /* As kymo_mark_site_number: of this session, and there was room for it. */
     uint32_t number = t ? kymo_load_acquire(&c->id) ^ t->mark_epoch : 0;
-    if (kymo_unlikely(number - 1 >= KYMO_DEFINITION_NUMBER_MAX))
+    if (kymo_unlikely(number - 1 >= KYMO_DEFINITION_NUMBER_MAX)) {
         count_slowly(c, value, operations);
+        return;
+    }
+    /* One that has a number has a cell, or the bit. */
+    uint32_t cell = kymo_load_relaxed(&c->cell);
+    if (kymo_unlikely(cell & EACH_CHANGE))
+        record(t, number, cell & ~EACH_CHANGE, value, operations);
     else
-        add(t, c, number, value, operations);
+        add(t->process, c, cell, t->number, value, operations);
 }

@@ -50,7 +50,9 @@ struct job {
 static void adopt(struct kymo_process *p)
 {
     uint64_t mask;
-    if (kymo_is_quiet(p))
+    /* Where all slots are taken, that is counted once for a thread that the recorder finds, and not
+     * for each of its markers. */
+    if (kymo_is_quiet(p) || !kymo_slot_is_free(p->session, &p->plan))
         return;
     kymo_raw_block_all(&mask);
     if (!kymo_thread_self)
@@ -247,7 +249,9 @@ static void record(struct job *job)
         char *to = kymo_mark_room(t, w, size_bytes);
         if (!to) {
             kymo_claim_end(w);
-            lose(p, job->number, KYMO_LOSS_MARK_NO_BLOCK);
+            /* Nobody wants what comes after the recording's end. */
+            if (!kymo_load_relaxed(&p->session->stopped))
+                lose(p, job->number, KYMO_LOSS_MARK_NO_BLOCK);
             return;
         }
         /* Texts may have changed meanwhile: no longer than this. */

@@ -105,7 +105,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
         t->last_cpu_ns = cpu_ns;
         slot->samples++;
     } else {
-        kymo_count_loss(p, KYMO_LOSS_SAMPLE_NO_BLOCK);
+        kymo_count_loss(p, w ? KYMO_LOSS_SAMPLE_NO_BLOCK : KYMO_LOSS_SAMPLE_BUSY);
     }
     if (kymo_likely(w != NULL))
         kymo_claim_end(w);

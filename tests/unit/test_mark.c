@@ -240,6 +240,7 @@ static void nothing_is_written_once_the_recorder_has_stopped(void **state)
     /* What is left of a block, and no more. */
     assert_true(kymo_thread_self->marks - before <= KYMO_SMALL_BLOCK_BYTES / 16);
     assert_true(seen.looked > 0);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_MARK_NO_BLOCK], 0);
 }
 
 static void a_limit_counts_what_is_above_it(void **state)
@@ -313,9 +314,10 @@ static void threads_do_not_meet(void **state)
     assert_int_equal(fixture.session->slots_touched, THREADS + 1);
 }
 
-static void *mark_once(void *argument)
+static void *mark_thrice(void *site)
 {
-    kymo_mark(argument, NULL);
+    for (int i = 0; i < 3; i++)
+        kymo_mark(site, NULL);
     return NULL;
 }
 
@@ -326,10 +328,13 @@ static void a_thread_without_a_slot_loses_its_markers(void **state)
     pthread_t thread;
     while (kymo_slot_take(fixture.session, &fixture.plan)) {
     }
-    assert_int_equal(pthread_create(&thread, NULL, mark_once, &site), 0);
+    uint64_t before = fixture.session->lost[KYMO_LOSS_THREAD_FULL];
+    assert_int_equal(pthread_create(&thread, NULL, mark_thrice, &site), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(counts_of(&site)->lost, 1);
-    assert_int_equal(fixture.session->lost[KYMO_LOSS_MARK_NO_THREAD], 1);
+    assert_int_equal(counts_of(&site)->lost, 3);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_MARK_NO_THREAD], 3);
+    /* That is about threads, not about markers. */
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_THREAD_FULL], before);
     assert_int_equal(seen.off, 0);
 }
 

@@ -239,14 +239,23 @@ static void without_a_cell_it_is_nothing_and_counted_once(void **state)
         assert_int_equal(value_of(&some[i], -1), 3);
 }
 
-static void a_thread_that_is_not_known_counts_nothing(void **state)
+/* Destructors of its data count what they free, and where every change is a record, what is missing
+ * is known. */
+static void an_ended_thread_counts_all_the_same(void **state)
 {
     (void)state;
     struct kymo_mark_counter sent = counter_of("sent", KYMO_COUNTER_TOTAL, 0);
+    struct kymo_mark_counter late = counter_of("late", KYMO_COUNTER_DELTA, 0);
+    struct kymo_mark_counter each = counter_of("each", KYMO_COUNTER_GAUGE, KYMO_COUNTER_EACH);
     kymo_mark_count(&sent, 1, 1);
     kymo_thread_self = &kymo_thread_dead;
-    kymo_mark_count(&sent, 1, 1);
-    assert_int_equal(value_of(&sent, -1), 1);
+    kymo_mark_count(&sent, 2, 1);
+    kymo_mark_count(&late, -5, 1);
+    assert_int_equal(value_of(&sent, -1), 3);
+    assert_int_equal(value_of(&late, -1), -5);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_COUNT], 0);
+    kymo_mark_count(&each, 1, 1);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_COUNT], 1);
 }
 
 /* ---- threads ---- */
@@ -303,7 +312,7 @@ int main(void)
         TEST(what_could_not_be_recorded_is_added_to_a_cell),
         TEST(each_change_needs_no_cell),
         TEST(without_a_cell_it_is_nothing_and_counted_once),
-        TEST(a_thread_that_is_not_known_counts_nothing),
+        TEST(an_ended_thread_counts_all_the_same),
         TEST(nothing_is_lost_where_threads_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,27 @@ static void a_scope_is_one_record_made_at_its_end(void **state)
     }
 }
 
+/* A destructor of the thread's data ends what its function began. */
+static void a_scope_that_an_ended_thread_ends_is_counted(void **state)
+{
+    (void)state;
+    struct kymo_mark_site site = SITE("too late", .kind = KYMO_SITE_SCOPE);
+    struct kymo_mark_scope scope = {.payload = NULL}, cancelled = scope, other = scope;
+    kymo_mark_scope_begin(&scope, &site);
+    kymo_mark_scope_begin(&cancelled, &site);
+    kymo_mark_scope_begin(&other, &site);
+    cancelled.flags = KYMO_SCOPE_IS_CANCELLED;
+    other.epoch++;
+    kymo_thread_self = &kymo_thread_dead;
+    kymo_mark_scope_end(&other);
+    kymo_mark_scope_end(&cancelled);
+    assert_int_equal(counts_of(&site)->lost, 0);
+    kymo_mark_scope_end(&scope);
+    assert_int_equal(counts_of(&site)->lost, 1);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_MARK_NO_THREAD], 1);
+    assert_int_equal(count_records(), 0);
+}
+
 static void scopes_nest_and_deep_ones_are_not_shown_while_open(void **state)
 {
     (void)state;
@@ -205,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RECORDED(a_scope_is_one_record_made_at_its_end),
         RECORDED(scopes_nest_and_deep_ones_are_not_shown_while_open),
+        RECORDED(a_scope_that_an_ended_thread_ends_is_counted),
         RECORDED(a_cancelled_scope_ends_and_is_not_recorded),
         RECORDED(a_short_scope_is_not_recorded),
         RECORDED(the_options_of_a_scope_are_used_but_for_its_times),
