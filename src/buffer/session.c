@@ -2,11 +2,20 @@
 /*
  * session.c - lays out and formats a session.
  *
- * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, definitions 1.5 MiB,
- * open scopes 2 MiB, counters 128 KiB, the two depots 6 MiB each, and the rest half to small blocks
- * and half to large ones: 4 KiB blocks for a thousand threads that do little, 64 KiB ones for the
- * few that do much. Pages are touched only as they are used, so the shares bound the memory and do
- * not cost it.
+ * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, definitions 1 MiB
+ * (and half of one for their numbers and counts), open scopes 2 MiB, counters 128 KiB, the two
+ * depots 6 MiB each, and the rest half to small blocks and half to large ones: 4 KiB blocks for a
+ * thousand threads that do little, 64 KiB ones for the few that do much. Pages are touched only as
+ * they are used, so the shares bound the memory and do not cost it.
+ */
+/*
+ * session.c - lays out and formats a session.
+ *
+ * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, definitions 1.5 MiB
+ * with what belongs to them, * open scopes 2 MiB, counters 128 KiB, the two depots 6 MiB each, and
+ * the rest half to small blocks and half to large ones: 4 KiB blocks for a thousand threads that do
+ * little, 64 KiB ones for the few that do much. Pages are touched only as they are used, so the
+ * shares bound the memory and do not cost it.
  */
 #include "buffer/session.h"
 
@@ -37,13 +46,14 @@ kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan)
     struct kymo_session_plan p = {.total_bytes = page_up(total_bytes)};
     /* 4096 slots and 2048 modules from 32 MiB on, fewer in proportion below. */
     uint32_t share = power_of_two_below(p.total_bytes >> 20);
+    /* Sites keep a definition's number in 16 bits, and one of them says that there is none. */
+    p.definitions = 512u * (share > 64 ? 64 : share);
+    p.definition_bytes = 32768u * share;
     if (share > 32)
         share = 32;
     p.threads = 128u * share;
     p.modules = 64u * share;
     p.module_slots = p.modules * 2;
-    p.definitions = 512u * share;
-    p.definition_bytes = 32768u * share;
     p.counters = 8u * share;
     p.depot_bytes = page_up(p.total_bytes * 3 / 16);
     p.depot_slots = power_of_two_below(p.depot_bytes / 64 / sizeof(uint32_t));

@@ -305,7 +305,7 @@ struct kymo_session {
     uint32_t signal_done; /* the last signal_now that all of its events follow */
     /* Which categories of markers are on: a list as capture/mark_select.h has them, that ends with
      * a NUL. control_seq is odd while it is written, another even number afterwards, and then the
-     * process is called: whichever of its threads has the signal looks, and says so in
+     * process is called: whichever of its threads takes the signal looks, and says so in
      * control_seen. */
     uint32_t control_seq;
     char control[KYMO_CONTROL_BYTES];

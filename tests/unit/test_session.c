@@ -40,6 +40,23 @@ static void default_size_has_room_for_a_thousand_threads(void **state)
     assert_true(p.small_blocks + p.large_blocks >= 1100);
 }
 
+/* With the session, as far as a site can tell their numbers. */
+static void definitions_grow_with_the_session(void **state)
+{
+    static const struct {
+        uint64_t megabytes;
+        uint32_t definitions;
+    } rows[] = {{1, 512}, {32, 16384}, {64, 32768}, {4096, 32768}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct kymo_session_plan p;
+        assert_int_equal(kymo_session_plan(rows[i].megabytes << 20, &p), KYMO_OK);
+        assert_int_equal(p.definitions, rows[i].definitions);
+        assert_int_equal(p.definition_bytes, rows[i].megabytes << 15);
+        assert_int_equal(p.threads, i == 0 ? 128 : 4096);
+    }
+}
+
 static void sizes_out_of_range_are_refused(void **state)
 {
     (void)state;
@@ -75,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_do_not_overlap),
         cmocka_unit_test(default_size_has_room_for_a_thousand_threads),
+        cmocka_unit_test(definitions_grow_with_the_session),
         cmocka_unit_test(sizes_out_of_range_are_refused),
         cmocka_unit_test(check_accepts_only_its_own),
     };
