@@ -207,11 +207,19 @@ int kymo_host_is_attached(const kymo_host *h)
     return kymo_load_acquire(&h->session->attached) != 0;
 }
 
-void kymo_host_stop(kymo_host *h)
+static void end_capture(kymo_host *h)
 {
     kymo_store_release(&h->session->stopped, 1u);
     for (uint32_t i = 0; i < h->slots_seen; i++)
         kymo_host_disarm(h, i);
+}
+
+void kymo_host_stop(kymo_host *h)
+{
+    end_capture(h);
+    /* Nothing else may ever reach it again, and its markers would go on for nobody. */
+    if (!h->replaced && h->pid && kymo_host_is_attached(h))
+        (void)kymo_host_call_process(h);
 }
 
 /* What was recorded goes to the events. */
@@ -362,7 +370,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
 {
     h->out.replaced = h->replaced && !is_followed;
     h->out.main_cpu_ns = main_cpu_ns;
-    kymo_host_stop(h);
+    end_capture(h);
     KYMO_TRY(kymo_drain_finish(h->drain, end_ns));
     KYMO_TRY(kymo_session_events_flush(&h->out));
     KYMO_TRY(kymo_mark_events_finish(&h->out, h->drain, end_ns));

@@ -125,7 +125,7 @@ enum kymo_host_selected kymo_host_selected(kymo_host *host);
 /* Whether the process ever forked, or started a program that may attach. */
 int kymo_host_has_relatives(const kymo_host *host);
 
-/* No more samples from now on. */
+/* No more samples or markers from now on; the process is called, to see it. */
 void kymo_host_stop(kymo_host *host);
 
 /* The last round; ends all threads, and writes losses and quality. main_cpu_ns: CPU clock of the
