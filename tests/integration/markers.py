@@ -13,8 +13,8 @@ import signal
 import time
 from xml.etree import ElementTree
 
-from kymotest import (BUILD, KYMO, WORKLOADS, Failed, Recording, Running, case, check, engines, folder, main, record,
-                      record_command, run, say)
+from kymotest import (BUILD, KYMO, WORKLOADS, Failed, case, check, engines, folder, main, record, record_command,
+                      run, say, skip)
 
 MARKS = WORKLOADS / "marks"
 EXAMPLES = BUILD / "examples"
@@ -330,6 +330,80 @@ def utf8():
     check(cut + labels == truth["cut"] and labels == truth["each"] // 2, "not all cut texts are counted")
 
 
+# ---- the edges ----
+
+@case
+def across_exec():
+    recording, truth = recorded("exec", 500)
+    profile = recording.firefox()
+    streams = numbers_of(profile)
+    check_whole(streams, dict(enumerate(truth["streams"])))
+    check(len({m.thread["pid"] for stream in streams.values() for _, m in stream}) <= 2,
+          "they are in more processes than there were images")
+    check_open(profile, truth["open"])
+
+
+@case
+def across_vfork():
+    """In its parent's memory a child of vfork is its parent's thread; behind its exec it is a process."""
+    recording, truth = recorded("vfork", 500)
+    streams = numbers_of(recording.firefox())
+    check_whole(streams, dict(enumerate(truth["streams"])))
+    numbers = [number for number, _ in streams[0]]
+    check(numbers == sorted(numbers), "the parent's are out of order")
+    check(len({m.tid for _, m in streams[0]}) == 1, "the parent's are in several threads")
+    check(streams[0][0][1].thread["pid"] != streams[1][0][1].thread["pid"], "both are in one process")
+
+
+@case
+def past_the_end():
+    """The recording ends, the program goes on: its categories are off at once, though nothing samples it,
+    and what there was before is there."""
+    place = folder()
+    recording = record([MARKS, "past_end", place / "said"], options=["--duration=500ms"], period="10s")
+    for _ in range(6000):
+        if (place / "said").exists():
+            break
+        time.sleep(0.01)
+    truth = json.loads((place / "said").read_text())
+    numbers = sorted(number for number, _ in numbers_of(recording.firefox())[0])
+    say(f"{len(numbers)} markers of {truth['made']}")
+    check(truth["on"] == 0, "its category stayed on")
+    check(numbers == list(range(len(numbers))) and numbers, "there are gaps")
+    check(truth["made"] - len(numbers) <= 100, "it went on making markers for nobody")
+
+
+@case
+def static_program():
+    """Beside one that is recorded, it runs as if nobody recorded; alone it is refused, with the reason."""
+    program = WORKLOADS / "marks_static"
+    if not program.exists():
+        skip("there is no static libc here")
+    recording = record(["sh", "-c", f"{program} && exit 0"])
+    check(recording.result.status == 0, f"{recording.result.status}: {recording.result.stderr}")
+    truth = json.loads(recording.result.stdout)
+    check(truth["on"] == 0 and truth["selected"] < 0, f"{truth}")
+    check(not recording.firefox().all_markers(), "there are markers")
+    out = run([KYMO, "report", recording.path, "--json"])
+    check("it is statically linked" in out.stderr, f"nobody says why it is not recorded: {out.stderr}")
+    refused = run(record_command([program], folder() / "recording.kymo"))
+    check("static" in refused.stderr, f"{refused.status}: {refused.stderr}")
+
+
+@case
+def many_places():
+    """More than a session has numbers for, or bytes: each is there under its own name, or counted."""
+    places = 70000
+    for megabytes, least, most in ((8, 500, 4096), (256, 32000, 32768)):
+        recording, _ = recorded("sites", places, options=[f"--buffer={megabytes}m"])
+        names = [m.name for m in recording.firefox().all_markers()]
+        lost = recording.report().lost()
+        say(f"{megabytes} MiB: {len(names)} of {places} are there; lost {lost}")
+        check(least <= len(names) <= most, "too few, or too many")
+        check(names == [f"place {i}" for i in range(len(names))], "they have other names")
+        check(len(names) + lost.get("markers: no room for their names", 0) == places, "the sum is another")
+
+
 # ---- on and off ----
 
 def names_of(recording):
@@ -355,41 +429,6 @@ def before_the_run():
     check(names_of(only) == {"in a part"}, f"{names_of(only)}")
     refused = run([KYMO, "record", "--markers=::", "--", "/bin/true"])
     check(refused.status == 2 and "markers" in refused.stderr, f"{refused.status}: {refused.stderr}")
-
-
-@case
-def from_outside():
-    """Off and on again while the program runs."""
-    place = folder()
-    path, stop = place / "recording.kymo", place / "stop"
-    running = Running(record_command([MARKS, "until", stop], path, period="10ms"))
-
-    def tell(what):
-        out = run([KYMO, "control", "-p", running.process.pid, f"markers={what}"])
-        check(out.status == 0, f"kymo control: status {out.status}: {out.stderr}")
-        time.sleep(0.3)  # until it has looked, and has made some
-        return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-
-    try:
-        deadline = time.monotonic() + 60
-        while run([KYMO, "control", "-p", running.process.pid, "markers=all"]).status != 0:
-            check(time.monotonic() < deadline, "nobody answers")
-            time.sleep(0.1)
-        begun = tell("all")
-        off = tell("all:-Hush")
-        before_on = tell("all:-Hush")
-        on = tell("all")
-        time.sleep(0.3)
-    finally:
-        stop.touch()
-        result = running.finish()
-    check(result.status == 0, f"status {result.status}: {result.stderr}")
-    profile = Recording(path, result, KYMO).firefox()
-    times = sorted(m.start_ns for m in profile.all_markers() if m.name == "hush")
-    plain = [m for m in profile.all_markers() if m.name == "plain" and off < m.start_ns < before_on]
-    check(not [t for t in times if off < t < before_on], "markers of what was off")
-    check([t for t in times if t > on] and [t for t in times if t < begun], "none where it was on")
-    check(plain, "the others are off, too")
 
 
 # ---- counters and labels ----

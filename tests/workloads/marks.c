@@ -242,6 +242,14 @@ static const struct mode {
     {"fork", marks_fork},    {"killed", marks_killed},   {"thread_ends", marks_thread_ends},
 };
 
+static const struct counted_mode {
+    const char *name;
+    void (*run)(uint32_t count);
+} counted[] = {
+    {"handlers", marks_handlers}, {"plugins", marks_plugins}, {"exec", marks_exec},
+    {"vfork", marks_vfork},       {"sites", marks_sites},
+};
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -249,17 +257,23 @@ int main(int argc, char **argv)
         mode_until(argv[2]);
         return 0;
     }
-    count = (uint32_t)number_argument(argc, argv, 2, count);
-    threads = (uint32_t)number_argument(argc, argv, 3, threads);
-    if (threads > MOST_THREADS)
-        threads = MOST_THREADS;
-    if (strcmp(name, "handlers") == 0) {
-        marks_handlers(count);
+    if (strcmp(name, "past_end") == 0 && argc > 2) {
+        marks_past_end(argv[2]);
         return 0;
     }
-    if (strcmp(name, "plugins") == 0) {
-        marks_plugins(count);
+    count = (uint32_t)number_argument(argc, argv, 2, count);
+    threads = (uint32_t)number_argument(argc, argv, 3, threads);
+    if (strcmp(name, "stream") == 0) {
+        marks_stream(count, threads);
         return 0;
+    }
+    if (threads > MOST_THREADS)
+        threads = MOST_THREADS;
+    for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+        if (strcmp(name, counted[i].name) == 0) {
+            counted[i].run(count);
+            return 0;
+        }
     }
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         if (strcmp(name, modes[i].name) == 0) {
