@@ -5,6 +5,7 @@
 
 #include "base/atomic.h"
 #include "base/hash.h"
+#include "base/text_fit.h"
 
 #define HEAD_WORDS (sizeof(struct kymo_definition) / sizeof(uint64_t))
 #define TRIES 64u /* of the index: a full neighbourhood is interned once more */
@@ -21,11 +22,7 @@ void kymo_definition_text(struct kymo_definition_pen *pen, const char *text, siz
 {
     if (!text)
         len = 0;
-    if (len > KYMO_DEFINITION_TEXT_MAX) {
-        len = KYMO_DEFINITION_TEXT_MAX;
-        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-            len--;
-    }
+    len = kymo_text_fit(text, len, KYMO_DEFINITION_TEXT_MAX);
     kymo_definition_word(pen, len);
     for (size_t at = 0; at < len; at += sizeof(uint64_t)) {
         uint64_t word = 0;

@@ -153,10 +153,7 @@ KYMO_SIGNAL_SAFE KYMO_INLINE void kymo_mark_publish(struct kymo_stream_writer *w
     kymo_claim_end(w);
 }
 
-/* mark_payload.c: how many of len bytes of text fit into max: fewer where a character would be
- * cut. */
-KYMO_SIGNAL_SAFE size_t kymo_mark_text_fit(const char *text, size_t len, size_t max);
-/* Bytes up to the NUL or up to max, whatever is less. */
+/* mark_payload.c: bytes up to the NUL or up to max, whatever is less. */
 KYMO_SIGNAL_SAFE size_t kymo_mark_text_len(const char *text, size_t max);
 
 /* mark_site.c: the numbers of definitions in this session; 0: there is no room (counted). */

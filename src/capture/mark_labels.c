@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/text_fit.h"
 #include "buffer/record.h"
 #include "capture/mark.h"
 
@@ -33,7 +34,7 @@ struct label {
 
 static uint32_t fit(const char *text, size_t len, uint32_t max)
 {
-    return (uint32_t)kymo_mark_text_fit(text, len, max);
+    return (uint32_t)kymo_text_fit(text, len, max);
 }
 
 static struct label prepare(const char *key, const struct kymo_mark_cell *value)

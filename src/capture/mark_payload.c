@@ -3,24 +3,12 @@
 
 #include <string.h>
 
+#include "base/text_fit.h"
 #include "buffer/mark_field.h"
-
-#define UTF8_MORE 3u /* bytes behind a character's first, at most */
 
 size_t kymo_mark_text_len(const char *text, size_t max)
 {
     return strnlen(text, max);
-}
-
-size_t kymo_mark_text_fit(const char *text, size_t len, size_t max)
-{
-    if (len <= max)
-        return len;
-    size_t fit = max;
-    for (uint32_t i = 0; i < UTF8_MORE && fit > 0 && ((unsigned char)text[fit] & 0xc0) == 0x80; i++)
-        fit--;
-    /* Bytes that are no characters have no boundaries. */
-    return ((unsigned char)text[fit] & 0xc0) == 0x80 ? max : fit;
 }
 
 /* Where the next bytes go; NULL: they are only counted. */
@@ -58,7 +46,7 @@ struct kymo_text_slot kymo_mark_put_text(struct kymo_mark_pen *pen, const char *
 {
     if (!text)
         return (struct kymo_text_slot){0};
-    size_t fit = kymo_mark_text_fit(text, len, text_room(pen));
+    size_t fit = kymo_text_fit(text, len, text_room(pen));
     return put(pen, text, (uint32_t)fit, fit < len ? KYMO_TEXT_IS_CUT : 0);
 }
 

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "base/atomic.h"
+#include "base/text_fit.h"
 #include "buffer/definition.h"
 #include "buffer/mark_field.h"
 #include "capture/mark.h"
@@ -87,7 +88,7 @@ static const char *copy_text(const char *text, int *failed)
     if (!text || *failed)
         return NULL;
     size_t len = kymo_mark_text_len(text, KYMO_DEFINITION_TEXT_MAX + 1);
-    len = kymo_mark_text_fit(text, len, KYMO_DEFINITION_TEXT_MAX);
+    len = kymo_text_fit(text, len, KYMO_DEFINITION_TEXT_MAX);
     char *to = take(len + 1);
     if (!to) {
         *failed = 1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_fit.h"
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
 #include "recorder/mark_definitions.h"
@@ -71,16 +72,14 @@ static uint32_t thread_of(struct kymo_session_events *to, const struct kymo_drai
     return kymo_session_events_thread(to, drained == NO_THREAD ? m->thread : drained);
 }
 
-/* Terminated; what was cut, or has to be here, ends with an ellipsis. */
+/* Terminated; what was cut, or has to be here, ends with an ellipsis. A recording's texts end at
+ * their first NUL. */
 static const char *terminate(char to[KYMO_MARK_EVENT_TEXT_ROOM], const char *text, uint32_t len,
                              int is_cut)
 {
-    if (len > KYMO_MARK_EVENT_TEXT_MAX) {
-        len = KYMO_MARK_EVENT_TEXT_MAX;
-        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-            len--;
-        is_cut = 1;
-    }
+    size_t fit = kymo_text_fit(text, strnlen(text, len), KYMO_MARK_EVENT_TEXT_MAX);
+    is_cut |= fit < len;
+    len = (uint32_t)fit;
     if (len > 0)
         memcpy(to, text, len);
     memcpy(to + len, is_cut ? "\xe2\x80\xa6" : "", is_cut ? sizeof "\xe2\x80\xa6" : 1);

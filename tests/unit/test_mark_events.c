@@ -445,6 +445,34 @@ static void labels_become_events(void **state)
     close_scene(&s);
 }
 
+static void names_that_no_recording_can_hold_are_cut(void **state)
+{
+    struct scene s;
+    struct {
+        uint64_t slot;
+        char text[1104];
+    } name;
+    (void)state;
+    open_scene(&s, &handler);
+    struct mark_writer w = mark_thread(&s.f, 100, KYMO_SLOT_MAIN);
+    round_of(&s);
+    forget(&s);
+    name.slot = mark_slot(0, 5, KYMO_TEXT_IS_THERE);
+    memcpy(name.text, "ab\0cd", 5);
+    mark_write(&w, KYMO_RECORD_MARKER, s.site | KYMO_MARK_NAME << 16, &name, 16);
+    round_of(&s);
+    expect(&s,
+           "marker of 2, thread 10, phase 0, stack -1, id 0, owner 0, track -1, 0 bytes, ab…\n");
+    /* Bytes that are no characters: there is no boundary to be found. */
+    name.slot = mark_slot(0, 1100, KYMO_TEXT_IS_THERE);
+    memset(name.text, 0x80, sizeof name.text);
+    mark_write(&w, KYMO_RECORD_MARKER, s.site | KYMO_MARK_NAME << 16, &name, sizeof name);
+    round_of(&s);
+    assert_non_null(s.told.data);
+    assert_true(strlen(kymo_str_cstr(&s.told)) > KYMO_MARK_EVENT_TEXT_MAX);
+    close_scene(&s);
+}
+
 static void counters_are_told_when_they_change(void **state)
 {
     struct scene s;
@@ -628,6 +656,7 @@ int main(void)
         cmocka_unit_test(a_marker_waits_for_its_stack),
         cmocka_unit_test(markers_that_wait_are_bounded),
         cmocka_unit_test(labels_become_events),
+        cmocka_unit_test(names_that_no_recording_can_hold_are_cut),
         cmocka_unit_test(counters_are_told_when_they_change),
         cmocka_unit_test(changes_are_added_up_in_time),
         cmocka_unit_test(a_sum_that_was_told_stays_true),

@@ -20,12 +20,6 @@ void kymo_mark_links_update(void)
     updates++;
 }
 
-size_t kymo_mark_text_fit(const char *text, size_t len, size_t max)
-{
-    (void)text;
-    return len < max ? len : max;
-}
-
 size_t kymo_mark_text_len(const char *text, size_t max)
 {
     return strnlen(text, max);
