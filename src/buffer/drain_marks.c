@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drain_marks.c - the drain's records of markers, labels, counts and backtraces, and what lies
- * beside the streams: open scopes, counters, counts of sites.
+ * drain_marks.c - the drain's records of markers, labels, counts and backtraces.
  *
  * A record is copied, then checked and handed on in the copy. What of a payload makes no sense is
  * taken out of it and counted; the rest of the marker is as good. Texts and cells lie behind the
@@ -109,18 +108,19 @@ static void convert_time(const kymo_drain *d, const struct payload *p, uint32_t 
     memcpy(p->bytes + at, &time, sizeof time);
 }
 
-static kymo_err fix_field(kymo_drain *d, struct payload *p, const struct kymo_known_field *field)
+/* A copy of the field: where it was may move, since literals are learnt on the way. */
+static kymo_err fix_field(kymo_drain *d, struct payload *p, struct kymo_known_field field)
 {
     struct kymo_text_slot slot;
-    switch (field->kind) {
+    switch (field.kind) {
     case KYMO_KIND_TIME:
-        convert_time(d, p, field->at);
+        convert_time(d, p, field.at);
         return KYMO_OK;
     case KYMO_KIND_CELLS:
-        KYMO_TRY(fix_slot(d, p, field->at, sizeof(struct kymo_record_cell), &slot));
+        KYMO_TRY(fix_slot(d, p, field.at, sizeof(struct kymo_record_cell), &slot));
         return fix_cells(d, p, slot.at, slot.len);
     default:
-        return fix_slot(d, p, field->at, 1, &slot);
+        return fix_slot(d, p, field.at, 1, &slot);
     }
 }
 
@@ -157,7 +157,7 @@ static kymo_err fix_payload(kymo_drain *d, const struct kymo_known_definition *s
     if (is_text)
         return fix_slot(d, p, 0, 1, &slot);
     for (uint32_t i = 0; i < type->field_count; i++)
-        KYMO_TRY(fix_field(d, p, &m->fields.data[type->first_field + i]));
+        KYMO_TRY(fix_field(d, p, m->fields.data[type->first_field + i]));
     return KYMO_OK;
 }
 
@@ -374,76 +374,4 @@ kymo_err kymo_drain_read_mark(kymo_drain *d, uint32_t thread, uint32_t kind, con
         break;
     }
     return corrupt(d);
-}
-
-/* ---- beside the streams ---- */
-
-kymo_err kymo_drain_read_scopes(kymo_drain *d, uint32_t slot)
-{
-    const struct kymo_drain_mark_sink *sink = d->sink.marks;
-    const struct kymo_known_definition *known;
-    struct kymo_open_scope *scopes = kymo_session_scopes(d->session, &d->plan, slot);
-    /* A look at them makes their page. The first definition may be one that this round has not
-     * seen.
-     */
-    if (!sink || kymo_load_acquire(&d->session->definition_count) == 0)
-        return KYMO_OK;
-    for (uint32_t i = 0; i < KYMO_OPEN_SCOPES; i++) {
-        /* Pairs with the release of a scope's beginning: its start is there. */
-        uint32_t site = kymo_load_acquire(&scopes[i].site);
-        uint64_t start = kymo_load_relaxed(&scopes[i].start);
-        if (site == 0)
-            continue;
-        /* Whoever has the slot next finds none open. */
-        kymo_store_relaxed(&scopes[i].site, 0u);
-        KYMO_TRY(kymo_drain_find_definition(d, site, KYMO_DEFINE_SITE, &known));
-        if (!known)
-            (void)corrupt(d);
-        else if (sink->open_scope)
-            KYMO_TRY(sink->open_scope(d->sink.context, d->slots[slot].thread, site,
-                                      kymo_drain_time_ns(d, start)));
-    }
-    return KYMO_OK;
-}
-
-int kymo_drain_counter(const kymo_drain *d, uint32_t index, struct kymo_drain_counter *counter)
-{
-    uint32_t count = kymo_load_acquire(&d->session->counter_count);
-    if (index >= d->plan.counters || index >= count)
-        return 0;
-    const struct kymo_counter_part *parts = kymo_session_counter(d->session, &d->plan, index);
-    /* Pairs with the release of who made it. */
-    uint32_t number = kymo_load_acquire(&parts->definition);
-    *counter = (struct kymo_drain_counter){0};
-    if (number == 0 || number > d->plan.definitions ||
-        d->marks.known[number].kind != KYMO_DEFINE_COUNTER)
-        return 1;
-    uint64_t sum = 0; /* unsigned: it may wrap */
-    int is_gauge = d->marks.known[number].counter_kind == KYMO_COUNTER_GAUGE;
-    for (uint32_t i = 0; i < KYMO_COUNTER_PARTS; i++) {
-        if (i == 0 || !is_gauge)
-            sum += (uint64_t)kymo_load_relaxed(&parts[i].value);
-        counter->operations += kymo_load_relaxed(&parts[i].operations);
-    }
-    counter->counter = number;
-    counter->value = (int64_t)sum;
-    return 1;
-}
-
-int kymo_drain_site_counts(const kymo_drain *d, uint32_t index,
-                           struct kymo_drain_site_counts *counts)
-{
-    uint32_t site = index + 1;
-    if (index >= d->marks.highest)
-        return 0;
-    *counts = (struct kymo_drain_site_counts){0};
-    if (d->marks.known[site].kind != KYMO_DEFINE_SITE)
-        return 1;
-    const struct kymo_site_counts *shared = kymo_session_site_counts(d->session, &d->plan, site);
-    counts->lost = kymo_load_relaxed(&shared->lost);
-    counts->capped = kymo_load_relaxed(&shared->capped);
-    counts->cut = kymo_load_relaxed(&shared->cut);
-    if (counts->lost | counts->capped | counts->cut)
-        counts->site = site;
-    return 1;
 }

@@ -5,7 +5,8 @@
  *
  * Layer:    buffer (cold)
  * Flow:     drain.c (rounds, slots, streams) -> drain_stacks.c (modules, stacks, the depots),
- *           drain_marks.c (records of markers), drain_definitions.c (what those name)
+ *           drain_marks.c (records of markers), drain_definitions.c (what those name),
+ *           drain_beside.c (scopes, counters)
  * Threads:  one thread drains a session
  * Memory:   owned by drain.c
  * Signals:  not for handlers
@@ -141,6 +142,9 @@ kymo_err kymo_drain_find_definition(kymo_drain *d, uint64_t number, enum kymo_de
 KYMO_NODISCARD
 kymo_err kymo_drain_read_mark(kymo_drain *d, uint32_t thread, uint32_t kind, const char *at,
                               uint32_t size);
+
+/* ---- drain_beside.c ---- */
+
 /* The scopes that a slot's thread has left open; for its end. */
 KYMO_NODISCARD
 kymo_err kymo_drain_read_scopes(kymo_drain *d, uint32_t slot);
