@@ -38,15 +38,32 @@ struct both {
     uint64_t clock_on, ns_on; /* since the start */
 };
 
+/* 0: nobody may know. Where the program has forbidden itself the counter, the kernel's page of the
+ * clock reads it all the same, and a system call does not. */
+static uint64_t now_ns_of(const struct kymo_process *p)
+{
+    uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
+    struct timespec t;
+    if (!(quiet & KYMO_QUIET_COUNTER))
+        return now_ns();
+    if (quiet & KYMO_QUIET_CALLS ||
+        kymo_syscall3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)(intptr_t)&t, 0) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* 0 if the session's clock is CLOCK_MONOTONIC. */
 static int look_at_both(const struct kymo_process *p, struct both *b)
 {
     if (!p || p->clock == KYMO_CLOCK_MONOTONIC)
         return 0;
     b->clock = kymo_process_clock(p);
-    b->ns = now_ns();
-    b->clock_on = b->clock - p->anchor_clock;
-    b->ns_on = b->ns - p->anchor_ns;
+    b->ns = now_ns_of(p);
+    /* 0 where neither says anything of the other: also before the recorder's next round, whose time
+     * is all that there is where the counter is forbidden. */
+    int is_known = b->ns > p->anchor_ns && b->clock > p->anchor_clock;
+    b->clock_on = is_known ? b->clock - p->anchor_clock : 0;
+    b->ns_on = is_known ? b->ns - p->anchor_ns : 0;
     return 1;
 }
 

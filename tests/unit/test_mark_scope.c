@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
+#include <sys/prctl.h>
 
 #include "mark_process.h"
 
@@ -41,6 +42,26 @@ static void a_scope_is_one_record_made_at_its_end(void **state)
         assert_true(scope.start >= before && m.head->clock >= scope.start);
         assert_memory_equal(m.rest, &payload, sizeof payload);
         assert_int_equal(m.rest_bytes, sizeof payload);
+    }
+}
+
+/* Reading the counter ends a program that has forbidden itself that; so would the kernel's page. */
+static void a_minimum_does_not_read_a_forbidden_counter(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t quiet = i ? KYMO_QUIET_COUNTER | KYMO_QUIET_CALLS : KYMO_QUIET_COUNTER;
+        struct kymo_mark_site site = SITE("minimum", .kind = KYMO_SITE_SCOPE, .min_ns = 1);
+        struct kymo_mark_scope scope = {.payload = NULL};
+        site.line = i;
+        fixture.session->quiet = quiet;
+        assert_int_equal(prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0), 0);
+        kymo_mark_scope_begin(&scope, &site);
+        kymo_mark_scope_end(&scope);
+        uint64_t ns = kymo_mark_to_ns(1000);
+        (void)kymo_mark_from_ns(ns);
+        assert_int_equal(prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0), 0);
+        fixture.session->quiet = 0;
     }
 }
 
@@ -227,6 +248,7 @@ int main(void)
         RECORDED(a_scope_is_one_record_made_at_its_end),
         RECORDED(scopes_nest_and_deep_ones_are_not_shown_while_open),
         RECORDED(a_scope_that_an_ended_thread_ends_is_counted),
+        RECORDED(a_minimum_does_not_read_a_forbidden_counter),
         RECORDED(a_cancelled_scope_ends_and_is_not_recorded),
         RECORDED(a_short_scope_is_not_recorded),
         RECORDED(the_options_of_a_scope_are_used_but_for_its_times),
