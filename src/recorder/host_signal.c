@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "capture/own_signals.h"
 #include "recorder/host_state.h"
 
 int kymo_host_may_send(const kymo_host *h)
@@ -62,6 +63,10 @@ kymo_err kymo_host_follow_signal(kymo_host *h, uint64_t now_ns)
     h->out.deaf = h->signal == 0;
     set_signal_of_events(h);
     kymo_store_release(&h->session->signal_done, now);
+    /* It moves a few times at most; one that writes over its session is not to fill the recording.
+     */
+    if (h->said_signals++ >= KYMO_OWN_SIGNALS)
+        return KYMO_OK;
     if (h->signal == 0)
         return say(h, now_ns, KYMO_NOTE_WARNING,
                    "the program uses every signal that samples could arrive by: from then on it "

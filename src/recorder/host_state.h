@@ -85,6 +85,7 @@ struct kymo_host {
     int signal_lost;  /* our handler is gone: nothing is sent */
     uint32_t filters; /* seccomp's, when it attached */
     int said_wanted;  /* that the program wants the one the user gave */
+    int said_signals; /* how often it was said which one it is now */
     uint32_t woken;   /* the session's count of threads, as far as they were armed */
     uint32_t filled;  /* and of filled blocks, as far as they were read */
     uint64_t drained_ns;

@@ -508,12 +508,37 @@ static void who_does_not_say_so_is_not_told(void **state)
 }
 
 static char note_told[256];
+static uint32_t notes_told;
 
 static kymo_err on_note(void *context, const kymo_event_note *e)
 {
     (void)context;
+    notes_told++;
     snprintf(note_told, sizeof note_told, "%s", e->text);
     return KYMO_OK;
+}
+
+/* A program that writes over its session is told of a few times, not in each round. */
+static void a_signal_that_never_rests_is_told_a_few_times(void **state)
+{
+    static const kymo_event_handler events = {.note = on_note};
+    kymo_host *host;
+    (void)state;
+    struct kymo_host_config config = config_of("");
+    config.events = &events;
+    config.tick_threads = &(struct kymo_tick_threads){0};
+    assert_int_equal(kymo_host_create(&config, &host, NULL), KYMO_OK);
+    struct kymo_session *s = mmap(NULL, kymo_host_bytes(host), PROT_READ | PROT_WRITE, MAP_SHARED,
+                                  kymo_host_memory(host), 0);
+    assert_true((void *)s != MAP_FAILED);
+    notes_told = 0;
+    for (int i = 0; i < 100; i++) {
+        s->signal_now = i % 2 ? SIGURG : SIGWINCH;
+        assert_int_equal(kymo_host_answer(host), KYMO_OK);
+    }
+    assert_true(notes_told > 0 && notes_told < 10);
+    munmap(s, kymo_host_bytes(host));
+    kymo_host_destroy(host);
 }
 
 /* The name is taken: the recording goes on, and says that it cannot be asked. */
@@ -648,6 +673,7 @@ int main(void)
         cmocka_unit_test(a_session_has_the_list_from_its_beginning),
         cmocka_unit_test(who_does_not_say_so_is_not_told),
         cmocka_unit_test(a_recording_that_nobody_can_ask_says_so),
+        cmocka_unit_test(a_signal_that_never_rests_is_told_a_few_times),
         cmocka_unit_test(who_has_filled_blocks_is_read_at_once),
         cmocka_unit_test(a_recording_can_be_asked_until_it_ends),
     };
