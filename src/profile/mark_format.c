@@ -5,8 +5,8 @@
  * A conversion is parsed into its parts, and numbers are given to snprintf by a specification that
  * is made anew of the parts: what the file says never becomes a format of libc's. Text is cut and
  * padded here, since libc would cut within a character. An integer is as wide as the length
- * modifier says, as it was when it was passed: "%x" of -1 has 8 digits. One that does not fit in an
- * int keeps its value though "l" is missing.
+ * modifier says, as it was when it was passed: "%x" of -1 has 8 digits. One that does not fit in 32
+ * bits keeps its value though "l" is missing.
  */
 #include "profile/mark_format.h"
 
