@@ -17,7 +17,7 @@
  * there or further up on the same stack, or on the thread's own stack, where nothing can be while a
  * handler on another one is at work. An alternate stack may be an array on the thread's own: what
  * lies there is not the thread's own stack. Of two addresses on stacks that are not known nothing
- * is believed.
+ * is believed: there two functions that were left claim both streams until the thread ends.
  */
 #ifndef KYMO_CAPTURE_CLAIM_H
 #define KYMO_CAPTURE_CLAIM_H
