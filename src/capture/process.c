@@ -26,6 +26,8 @@ static uint64_t find_tid(void)
 static uint32_t epochs;
 uint32_t kymo_process_last_clock;
 
+#define ANCHOR_TRIES 5
+
 /* One mapping for all that must read as zeros in a forked child: the process, its threads, their
  * pcs, the pc cache, and what is known of definitions. Address space only; pages are touched as
  * threads are. */
@@ -75,6 +77,23 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     return p;
 }
 
+/* The same moment on both clocks: of a few tries the one that was not interrupted, nor the first to
+ * touch the kernel's page. What is converted by it stands for the whole run. */
+static void take_anchor(struct kymo_process *p)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < ANCHOR_TRIES; i++) {
+        uint64_t before = kymo_clock_now(p->clock);
+        uint64_t ns = kymo_clock_ns(CLOCK_MONOTONIC);
+        uint64_t between = kymo_clock_now(p->clock) - before;
+        if (between >= least)
+            continue;
+        least = between;
+        p->anchor_clock = before + between / 2;
+        p->anchor_ns = ns;
+    }
+}
+
 void kymo_process_take(struct kymo_process *p, const struct kymo_attachment *a)
 {
     struct kymo_session *s = a->session;
@@ -85,8 +104,7 @@ void kymo_process_take(struct kymo_process *p, const struct kymo_attachment *a)
     p->cookie = s->cookie;
     p->heartbeat_limit = s->heartbeat_limit;
     p->base_cpu_ns = a->base_cpu_ns;
-    p->anchor_clock = kymo_clock_now(p->clock);
-    p->anchor_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    take_anchor(p);
     if (epochs <= UINT16_MAX)
         epochs++;
     p->mark_epoch = epochs <= UINT16_MAX ? epochs : 0;

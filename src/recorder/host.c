@@ -258,8 +258,12 @@ kymo_err kymo_host_round(kymo_host *h)
     if (!h->replaced)
         KYMO_TRY(kymo_host_arm_threads(h, now_ns));
     kymo_host_note_cpu(h);
-    if (h->revive && !h->foreign)
+    if (h->revive && !h->foreign) {
         kymo_host_revive_timers(h);
+        /* Its markers went off with them. A thread that sleeps is told by nothing else. */
+        if (kymo_host_is_attached(h))
+            (void)kymo_host_call_process(h);
+    }
     h->revive = h->last_round_ns && now_ns - h->last_round_ns > KYMO_HOST_SILENCE_NS / 4;
     h->last_round_ns = now_ns;
     KYMO_TRY(drain(h, now_ns));

@@ -24,6 +24,15 @@ def wait_until(what, holds):
     check(False, f"in a minute not {what}")
 
 
+def times_slept(pid):
+    """How often the process's threads have slept, all together."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status") as status:
+            total += int(re.search(r"\nvoluntary_ctxt_switches:\t(\d+)", status.read()).group(1))
+    return total
+
+
 class Recorded:
     """The workload under kymo, until end()."""
 
@@ -40,12 +49,7 @@ class Recorded:
         return os.pread(self.running.files[1].fileno(), 200, 0)
 
     def rounds(self):
-        """How often the program's threads have slept, all together."""
-        total = 0
-        for task in os.listdir(f"/proc/{self.pid}/task"):
-            with open(f"/proc/{self.pid}/task/{task}/status") as status:
-                total += int(re.search(r"\nvoluntary_ctxt_switches:\t(\d+)", status.read()).group(1))
-        return total
+        return times_slept(self.pid)
 
     def go_on(self):
         before = self.rounds()
@@ -152,6 +156,28 @@ def who_stands_still():
     check("hush" not in names_of(marks[-ROUNDS:]), "it did not follow")
 
 
+def after_a_silence():
+    """A recorder that stands still for more than five seconds finds nobody who makes markers. When it is
+    back they are on again, also where no samples ask whether it is."""
+    recorded = Recorded("--cpu=10s")
+    recorder = recorded.running.process.pid
+    recorded.go_on()
+    os.kill(recorder, signal.SIGSTOP)
+    time.sleep(7)
+    recorded.go_on()
+    os.kill(recorder, signal.SIGCONT)
+    slept = times_slept(recorder)
+    wait_until("rounds of the recorder", lambda: times_slept(recorder) > slept + 20)
+    recorded.go_on()
+    back_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    recorded.go_on()
+    marks = recorded.end()
+    pause = max(after[1] - before[1] for before, after in zip(marks, marks[1:]))
+    after = sum(ns > back_ns for _, ns in marks)
+    say(f"{len(marks)} markers, none for {pause / 1e9:.1f} s, {after} after that")
+    check(after >= ROUNDS // 2, "markers did not come back")
+
+
 def not_of_anybody():
     """Another user's recorder does not answer, nor is there one for a process that is not recorded."""
     if os.getuid() != 0:
@@ -175,6 +201,7 @@ def wrong_lists():
         check(result.status == 2 and "is not a list of names" in result.stderr, result.stderr)
 
 
-for function in (from_the_start, while_it_runs, without_main, who_stands_still, not_of_anybody, wrong_lists):
+for function in (from_the_start, while_it_runs, without_main, who_stands_still, after_a_silence,
+                 not_of_anybody, wrong_lists):
     add_case(function.__name__, function)
 main()
