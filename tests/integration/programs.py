@@ -8,7 +8,7 @@ import re
 import struct
 
 import known_programs
-from kymotest import (HZ, NOBODY, add_case, check, check_close, folder, main, perf_works, record,
+from kymotest import (HZ, NOBODY, add_case, by_chance, check, check_close, folder, main, perf_works, record,
                       run, say, skip)
 
 # The code that begins a process or a thread, in the program, in ld.so and in libc.
@@ -53,8 +53,11 @@ def check_stacks(report, profile):
     ends = sum(entries[s.frames[0]] for s in samples)
     odd = sorted(frame.name for frame, good in entries.items() if not good)
     say(f"{ends} of {len(samples)} stacks end in the entry" + (f", not: {odd[:5]}" if odd else ""))
-    check(ends >= 0.999 * len(samples), f"stacks that do not end in the entry but in {odd[:5]}")
-    check(report.quality["stacks_complete"] >= 0.999,
+    # A tick of 4 ms leaves a few hundred samples: one or two more of them than one in 1000 lie by chance in
+    # a library's assembly that has no unwind tables.
+    least = 0.999 - by_chance(0.001, len(samples)) - 1 / len(samples)
+    check(ends >= least * len(samples), f"stacks that do not end in the entry but in {odd[:5]}")
+    check(report.quality["stacks_complete"] >= least,
           f"stacks_complete is {report.quality['stacks_complete']}")
     check(report.quality["samples"] == len(samples),
           f"{report.quality['samples']} samples in the report, {len(samples)} in the other file")
