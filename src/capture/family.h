@@ -30,8 +30,9 @@ struct kymo_file_id {
 };
 
 struct kymo_family {
-    /* The session of this process, or of the nearest ancestor that has one: of that, its first page
-     * alone is there. NULL: children are none of our business. */
+    /* The session of this process, or of the nearest ancestor that has one: its first page alone,
+     * in a forked child at the address where its parent has it. NULL: children are none of our
+     * business. */
     struct kymo_session *header;
     char attach_name[KYMO_ATTACH_NAME_MAX + 1]; /* the recorder's socket */
     char library[PATH_MAX];                     /* our own file, as LD_PRELOAD names it */

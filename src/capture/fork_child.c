@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -77,6 +78,24 @@ static int fits(const struct kymo_attachment *a)
     return a->plan.total_bytes == original.plan.total_bytes && a->session->depth == original.depth;
 }
 
+/* The session's header takes the place of the ancestor's, at its very address: we may be in a
+ * handler, and code of ours below it (an exec that was refused) may hold that. So it is there once
+ * more; the place in the session is not for our own children. */
+static void replace_header(struct kymo_session *session)
+{
+    long bytes = (long)session->header_bytes;
+    long place = (long)(intptr_t)kymo_family.header;
+    if (kymo_syscall6(SYS_mremap, (long)(intptr_t)session, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                      place, 0) == place) {
+        (void)kymo_syscall3(SYS_madvise, (long)(intptr_t)session, bytes, MADV_DONTFORK);
+        return;
+    }
+    /* No room for one mapping more: what is written there is nobody's. */
+    (void)kymo_syscall6(SYS_mmap, place, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    kymo_store_release(&kymo_family.header, session);
+}
+
 static KYMO_NOINLINE void attach(void)
 {
     struct kymo_attachment a;
@@ -102,9 +121,7 @@ static KYMO_NOINLINE void attach(void)
     /* The handler is the parent's, in front of the same signal. */
     p->signal = child.signal;
     kymo_store_release(&a.session->signal_now, (uint32_t)child.signal);
-    struct kymo_session *before = kymo_family.header;
-    kymo_store_release(&kymo_family.header, a.session);
-    (void)kymo_syscall3(SYS_munmap, (long)(intptr_t)before, a.session->header_bytes, 0);
+    replace_header(a.session);
     struct kymo_thread *t = kymo_thread_claim(p);
     if (t)
         kymo_thread_begin(p, t, kymo_thread_stack, KYMO_SLOT_MAIN);

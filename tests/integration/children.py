@@ -70,6 +70,13 @@ for name in engines():
 
 
 @case
+def headers_stay_in_place():
+    """A child attaches in a handler; what that interrupted may use the ancestor's header."""
+    result = record([HERE / "fork_header"]).result
+    check(result.status == 0 and result.stdout == "", f"status {result.status}: {result.stdout}")
+
+
+@case
 def nothing_is_printed():
     """What children are given is for the library alone."""
     for argv in (["env", "-i", "env"], ["sh", "-c", "env -i /usr/bin/env"],
