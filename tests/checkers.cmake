@@ -5,6 +5,9 @@ set(kymo_tools ${CMAKE_SOURCE_DIR}/tools)
 add_test(NAME check.layers COMMAND ${kymo_tools}/check-layers)
 add_test(NAME check.format COMMAND ${kymo_tools}/check-format)
 add_test(NAME check.spdx COMMAND ${kymo_tools}/check-spdx)
+# A name that is missing would fail only where its line is reached.
+add_test(NAME check.python COMMAND pyflakes3 ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tools
+    ${CMAKE_SOURCE_DIR}/bench)
 # What is shipped: an unoptimized library has larger frames, a sanitized one has other symbols.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE MATCHES "^Rel" AND NOT KYMO_SANITIZE)
     add_test(NAME check.signal-path COMMAND ${kymo_tools}/check-signal-path ${CMAKE_BINARY_DIR})

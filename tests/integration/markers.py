@@ -13,8 +13,8 @@ import signal
 import time
 from xml.etree import ElementTree
 
-from kymotest import (BUILD, KYMO, WORKLOADS, Failed, case, check, engines, folder, main, record, record_command,
-                      run, say, skip)
+from kymotest import (BUILD, KYMO, WORKLOADS, Failed, Recording, Running, case, check, engines, folder, main,
+                      record, record_command, run, say, skip)
 
 MARKS = WORKLOADS / "marks"
 EXAMPLES = BUILD / "examples"

@@ -2,8 +2,8 @@
 """Programs that know where their time goes, and what Kymo says of them."""
 import json
 
-from kymotest import (KYMO, WORKLOADS, add_case, case, check, check_close, engines, main, record,
-                      run, say, skip)
+from kymotest import (WORKLOADS, add_case, case, check, check_close, engines, main, record, say,
+                      skip)
 
 ENGINE = engines()[0]
 

@@ -4,7 +4,6 @@ signalfd. On few rows, so that clients wait for each other's locks: a wake-up th
 transaction of a second (deadlock_timeout)."""
 import glob
 import re
-import shutil
 
 from .server import Broken, Load, Server
 
