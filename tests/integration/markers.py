@@ -13,7 +13,7 @@ import signal
 import time
 from xml.etree import ElementTree
 
-from kymotest import (BUILD, KYMO, WORKLOADS, Failed, Recording, Running, case, check, engines, folder, main,
+from kymotest import (BUILD, KYMO, WORKLOADS, Recording, Running, case, check, engines, folder, main,
                       record, record_command, run, say, skip)
 
 MARKS = WORKLOADS / "marks"
