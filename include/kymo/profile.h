@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "kymo/error.h"
+#include "kymo/profile_heap.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -133,7 +133,10 @@ struct kymo_drain_sink {
     void *context;
     kymo_err (*answer)(void *context, const struct kymo_drain_answer *answer); /* may be NULL */
     const struct kymo_drain_mark_sink *marks; /* NULL: markers are not wanted */
+    const struct kymo_drain_heap_sink *heap;  /* drain_heap.h; NULL: memory is not wanted */
 };
+
+struct kymo_drain_heap_sink;
 
 typedef struct kymo_drain kymo_drain;
 

@@ -25,28 +25,40 @@ enum kymo_record_kind {
     KYMO_RECORD_COUNT = 4,
     KYMO_RECORD_LABEL = 5,
     KYMO_RECORD_BACKTRACE = 6,
+    KYMO_RECORD_ALLOC = 7,
+    KYMO_RECORD_FREE = 8,
+    KYMO_RECORD_RESIZE = 9,
+    KYMO_RECORD_MAP = 10,
+    KYMO_RECORD_INHERIT = 11,
 };
 
 /* Why something could not be recorded: the index of a loss counter. X(name, text). */
-#define KYMO_LOSS_LIST(X)                                \
-    X(SAMPLE_NO_BLOCK, "samples: buffer full")           \
-    X(STACK_FULL, "stacks: depot full")                  \
-    X(MODULE_FULL, "modules: table full")                \
-    X(THREAD_FULL, "threads: table full")                \
-    X(RECORDER_GONE, "samples: recorder silent")         \
-    X(CORRUPT, "records: session memory overwritten")    \
-    X(NO_TIMER, "threads: no timer to be had")           \
-    X(MARK_NO_BLOCK, "markers: buffer full")             \
-    X(MARK_BUSY, "markers: in the middle of two others") \
-    X(MARK_NO_THREAD, "markers: thread not known")       \
-    X(MARK_NO_SITE, "markers: no room for their names")  \
-    X(MARK_STACK, "markers: stack not taken")            \
-    X(DEFINITION_FULL, "names of markers: table full")   \
-    X(LABEL, "labels: buffer full")                      \
-    X(COUNT, "counters: changes not counted")            \
-    X(COUNTER_FULL, "counters: table full")              \
-    X(LABEL_CUT, "labels: texts cut")                    \
-    X(SAMPLE_BUSY, "samples: in the middle of two records")
+#define KYMO_LOSS_LIST(X)                                     \
+    X(SAMPLE_NO_BLOCK, "samples: buffer full")                \
+    X(STACK_FULL, "stacks: depot full")                       \
+    X(MODULE_FULL, "modules: table full")                     \
+    X(THREAD_FULL, "threads: table full")                     \
+    X(RECORDER_GONE, "samples: recorder silent")              \
+    X(CORRUPT, "records: session memory overwritten")         \
+    X(NO_TIMER, "threads: no timer to be had")                \
+    X(MARK_NO_BLOCK, "markers: buffer full")                  \
+    X(MARK_BUSY, "markers: in the middle of two others")      \
+    X(MARK_NO_THREAD, "markers: thread not known")            \
+    X(MARK_NO_SITE, "markers: no room for their names")       \
+    X(MARK_STACK, "markers: stack not taken")                 \
+    X(DEFINITION_FULL, "names of markers: table full")        \
+    X(LABEL, "labels: buffer full")                           \
+    X(COUNT, "counters: changes not counted")                 \
+    X(COUNTER_FULL, "counters: table full")                   \
+    X(LABEL_CUT, "labels: texts cut")                         \
+    X(SAMPLE_BUSY, "samples: in the middle of two records")   \
+    X(ALLOC_NO_BLOCK, "allocations: buffer full")             \
+    X(ALLOC_TABLE, "allocations: table full")                 \
+    X(ALLOC_BUSY, "allocations: in the middle of two others") \
+    X(ALLOC_NO_THREAD, "allocations: thread not known")       \
+    X(ALLOC_EARLY, "allocations: before the start")           \
+    X(FREE, "frees: buffer full")                             \
+    X(MAP, "mappings: buffer full")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,
@@ -150,6 +162,83 @@ struct kymo_record_backtrace {
     uint64_t backtrace;      /* how they name it */
 };
 
+/* ---- memory: capture/alloc.h says what is recorded ---- */
+
+/* Whose function was called. What new[] and the like forward to malloc counts there alone. */
+enum kymo_alloc_family {
+    KYMO_ALLOC_MALLOC = 0, /* malloc, and what has no better name */
+    KYMO_ALLOC_CALLOC = 1,
+    KYMO_ALLOC_REALLOC = 2,
+    KYMO_ALLOC_ALIGNED = 3, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
+    KYMO_ALLOC_NEW = 4,
+    KYMO_ALLOC_NEW_ARRAY = 5,
+    KYMO_ALLOC_EXTENDED = 6, /* mallocx, mi_malloc, tc_malloc and their like */
+    KYMO_ALLOC_EARLY = 7,    /* before our start: its stack is the caller alone */
+    KYMO_ALLOC_FAMILIES,
+};
+
+/* A block that was drawn. Its id is unique in the process and in all that it was forked from:
+ * session's epoch (12 bits) | slot (12) | the thread's count of allocations (40). */
+struct kymo_record_alloc {
+    struct kymo_record head; /* stack: depot id */
+    uint64_t id;
+    uint64_t address;
+    uint64_t bytes;        /* as asked for */
+    uint32_t rate;         /* mean bytes between two draws when this one was made; 1: each is */
+    uint32_t slack_family; /* usable - asked bytes, at most KYMO_ALLOC_SLACK_MAX, << 8 | family */
+};
+#define KYMO_ALLOC_SLACK_MAX ((1u << 24) - 1)
+
+/* Written before the block is given back. */
+struct kymo_record_free {
+    struct kymo_record head; /* stack: lower half of this thread's count of allocations */
+    uint64_t id;
+};
+
+/* A block that was drawn before, or now, has another size and perhaps place. */
+struct kymo_record_resize {
+    struct kymo_record_alloc now; /* id: of the block as it was; a new one if it was not drawn */
+    uint64_t usable_before;       /* bytes; of a block that was not drawn before, too */
+    uint64_t was_drawn;           /* bit 0: before, bit 1: by this call */
+};
+
+enum kymo_map_op {
+    KYMO_MAP_MAP = 1,
+    KYMO_MAP_UNMAP = 2,
+    KYMO_MAP_MOVE = 3,   /* mremap: from before, bytes_before */
+    KYMO_MAP_BREAK = 4,  /* brk, sbrk: [address, + bytes) is new, or with bytes_before gone */
+    KYMO_MAP_SHARED = 5, /* shmat */
+};
+
+enum kymo_map_how {
+    KYMO_MAP_BY_ALLOCATOR = 1,
+    KYMO_MAP_OF_FILE = 2,
+    KYMO_MAP_IS_SHARED = 4,
+    KYMO_MAP_IS_STACK = 8, /* of a thread */
+};
+
+/* After mmap, before munmap. */
+struct kymo_record_map {
+    struct kymo_record head; /* stack: depot id; 0 of those that take away */
+    uint64_t address, bytes;
+    uint64_t before, bytes_before;
+    uint32_t op;  /* enum kymo_map_op */
+    uint32_t how; /* enum kymo_map_how */
+    uint64_t reserved;
+};
+
+/* In a forked child: this block of its parent's was there at the fork. */
+struct kymo_record_inherit {
+    struct kymo_record head;
+    uint64_t id;
+    uint64_t address;
+};
+
+_Static_assert(sizeof(struct kymo_record_alloc) == 48, "alloc record");
+_Static_assert(sizeof(struct kymo_record_free) == 24, "free record");
+_Static_assert(sizeof(struct kymo_record_resize) == 64, "resize record");
+_Static_assert(sizeof(struct kymo_record_map) == 64, "map record");
+_Static_assert(sizeof(struct kymo_record_inherit) == 32, "inherit record");
 _Static_assert(sizeof(struct kymo_text_slot) == 8, "text slot");
 _Static_assert(sizeof(struct kymo_record_cell) == 16, "cell");
 _Static_assert(sizeof(struct kymo_record_count) == 32, "count record");

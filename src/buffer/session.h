@@ -28,7 +28,7 @@
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 6u
+#define KYMO_SESSION_LAYOUT 7u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -118,12 +118,17 @@ struct kymo_thread_slot {
     uint32_t next_free; /* slot number + 1 */
     uint32_t timer_on;  /* 1: the thread armed a timer of its own */
     char name[16];      /* as the thread was called when it ended */
+    /* Exact, all that were ever asked for, as of the thread's last record of memory, and at its
+     * end. */
+    uint64_t alloc_count, alloc_bytes;
+    uint64_t stack_lo, stack_hi; /* of the thread; 0: not known */
 
     uint64_t samples __attribute__((aligned(64)));
     uint64_t handler_ns; /* CPU time spent in our handler */
     uint32_t depot_pin;  /* epoch in use + 1 while inside the handler, 0 outside */
     uint32_t answers;    /* signals of the dispatcher that arrived */
     uint64_t disturbed;  /* system calls that returned EINTR for a signal of ours */
+    uint32_t alloc_pin;  /* as depot_pin, while an allocation takes its stack */
 
     int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
     int32_t perf_fd_before;                       /* the same of the event before; -1 */
@@ -309,6 +314,29 @@ struct kymo_session {
      * control_seen. */
     uint32_t control_seq;
     char control[KYMO_CONTROL_BYTES];
+    /* Mean bytes between two allocations that are recorded; 1: each one is; 0: none. It may change:
+     * a thread's next draw is made with it. */
+    uint64_t alloc_rate;
+    uint64_t map_least; /* bytes of a mapping that is recorded */
+
+    /* Written by the program when it attaches. */
+    uint32_t allocator; /* enum kymo_allocator */
+    uint32_t reserved_allocator;
+    /* Where our own memory lies in the program: [lo, hi) each. */
+    struct {
+        uint64_t lo, hi;
+    } own[4];
+};
+
+/* Who answers malloc. */
+enum kymo_allocator {
+    KYMO_ALLOCATOR_UNKNOWN = 0, /* allocations are not recorded */
+    KYMO_ALLOCATOR_GLIBC = 1,
+    KYMO_ALLOCATOR_JEMALLOC = 2,
+    KYMO_ALLOCATOR_TCMALLOC = 3,
+    KYMO_ALLOCATOR_MIMALLOC = 4,
+    KYMO_ALLOCATOR_OTHER = 5,
+    KYMO_ALLOCATOR_PROGRAM = 6, /* the executable's own, which calls us never */
 };
 
 /* See kymo_session_slot. A definition's place in definitions, in bytes + 1; 0: not there (yet). */

@@ -214,6 +214,8 @@ static kymo_err parse_value(const kymo_option_info *info, const char *text, size
         *out = len;
         return KYMO_OK;
     }
+    if (value == 0 && (info->flags & KYMO_OPTION_ZERO_IS_LEAST))
+        value = info->least;
     if (value < info->least || value > info->most)
         return KYMO_E_RANGE;
     *out = value;
@@ -270,7 +272,7 @@ kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_l
                               near ? near : "", near ? "'?" : "");
     }
 
-    uint64_t parsed = info->flags >> 1 ? info->flags >> 1 : info->def;
+    uint64_t parsed = info->flags >> 2 ? info->flags >> 2 : info->def;
     char range[KYMO_OPTION_TEXT_MAX];
     if (!value && !(info->flags & KYMO_OPTION_BARE))
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "option %s needs a value: %s=%s, %s",

@@ -57,7 +57,8 @@ typedef enum kymo_option_type {
 } kymo_option_type;
 
 #define KYMO_OPTION_BARE 1u
-#define KYMO_OPTION_BARE_AS(value) ((uint64_t)(value) << 1 | KYMO_OPTION_BARE)
+#define KYMO_OPTION_BARE_AS(value) ((uint64_t)(value) << 2 | KYMO_OPTION_BARE)
+#define KYMO_OPTION_ZERO_IS_LEAST 2u
 
 /* One row, for help and for the check of the manual page. Static storage. */
 typedef struct kymo_option_info {

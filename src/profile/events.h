@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "profile/events_heap.h"
 
 #define KYMO_EVENT_NONE UINT32_MAX /* no process, no module, no stack */
 
@@ -435,6 +436,14 @@ typedef struct kymo_event_handler {
     kymo_err (*count)(void *ctx, const kymo_event_count *event);
     kymo_err (*label)(void *ctx, const kymo_event_label *event);
     kymo_err (*site_counts)(void *ctx, const kymo_event_site_counts *event);
+    kymo_err (*allocation)(void *ctx, const kymo_event_allocation *event);
+    kymo_err (*free)(void *ctx, const kymo_event_free *event);
+    kymo_err (*resize)(void *ctx, const kymo_event_resize *event);
+    kymo_err (*mapping)(void *ctx, const kymo_event_mapping *event);
+    kymo_err (*inherit)(void *ctx, const kymo_event_inherit *event);
+    kymo_err (*heap)(void *ctx, const kymo_event_heap *event);
+    kymo_err (*ledger)(void *ctx, const kymo_event_ledger *event);
+    kymo_err (*memory_info)(void *ctx, const kymo_event_memory_info *event);
     kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
     kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
     kymo_err (*note)(void *ctx, const kymo_event_note *event);
