@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alloc_table.h - the blocks that were drawn and live, by their addresses.
+ *
+ * Layer:    capture
+ * Flow:     alloc.c -> [table], which keeps the filter of alloc.h
+ * Threads:  any number at once, without locks; of one block only its owner speaks, as of malloc
+ * Memory:   256 KiB of .bss, and more levels as they are needed, up to 1.1 GiB; never given back. A
+ *           forked child has its copy. What another thread was just about to put when the process
+ *           forked is not in it.
+ * Signals:  safe
+ */
+#ifndef KYMO_CAPTURE_ALLOC_TABLE_H
+#define KYMO_CAPTURE_ALLOC_TABLE_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+
+/* address: not 0, and not in the table; id: not 0. may_map: system calls may be made. 0: there is
+ * no room. */
+KYMO_SIGNAL_SAFE int kymo_alloc_table_put(uint64_t address, uint64_t id, int may_map);
+
+/* Takes it out; its id, 0: it was not there. */
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_take(uint64_t address);
+
+/* Walks over all blocks that are there from first to last; begins at zeros. */
+struct kymo_alloc_cursor {
+    uint32_t level, slot;
+};
+/* The next one within so many slots: 1; 0: none is there, and the cursor moved on; -1: the end. */
+KYMO_SIGNAL_SAFE int kymo_alloc_table_next(struct kymo_alloc_cursor *cursor, uint32_t slots,
+                                           uint64_t *address, uint64_t *id);
+
+/* Where level n of the table lies; 0 bytes: it was not needed yet. */
+#define KYMO_ALLOC_LEVELS 4u
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_level(uint32_t level, uint64_t *bytes);
+
+#endif
