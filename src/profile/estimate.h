@@ -46,7 +46,12 @@ void kymo_estimate_merge(struct kymo_estimate *sum, const struct kymo_estimate *
 /* The interval of 95 % of a sum y of positive terms with variance v: as many draws as tell the
  * same, a = y^2/v + 1/2, taken for a gamma variable (Jeffreys' interval of a Poisson count, by
  * Wilson and Hilferty's cube root): (v/y) a (1 - 1/(9a) -+ 1.96/(3 sqrt(a)))^3. v of 0: low = high
- * = y. */
+ * = y.
+ *
+ * It holds the truth as often as it says where draws count for like amounts: bytes of any mixture
+ * of sizes (a draw of small blocks is worth `rate` bytes whatever they are), objects of like sizes.
+ * Objects of sizes that differ a hundredfold are another thing: most of them are small, and few or
+ * none of these are drawn, which nothing in the sample can tell. */
 void kymo_estimate_interval(double y, double v, double *low, double *high);
 
 #endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs are simulated whose blocks are all known, and drawn as a thread draws them: what the
+ * estimates say is compared with what there was, over a thousand runs of each.
+ */
+#include "profile/estimate.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define RUNS 1000
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+#define RATE (512 * KIB)
+
+static uint64_t state;
+
+static uint64_t next_bits(void)
+{
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return state * 0x2545f4914f6cdd1dull;
+}
+
+/* In (0, 1). */
+static double next_unit(void)
+{
+    return ((double)(next_bits() >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double next_draw(uint64_t rate)
+{
+    return -(double)rate * log(next_unit());
+}
+
+/* ---- one block ---- */
+
+static void each_one_is_exact(void **unused)
+{
+    (void)unused;
+    struct kymo_estimate sum = {0};
+    double low, high;
+    assert_true(kymo_estimate_chance(0, 1) == 1);
+    assert_true(kymo_estimate_weight(100, 1) == 1);
+    assert_true(kymo_estimate_resized(1, 300, 200, 1) == 1);
+    for (uint64_t i = 0; i < 10; i++)
+        kymo_estimate_add(&sum, 100 * i, kymo_estimate_weight(100 * i, 1));
+    assert_true(sum.objects == 10 && sum.bytes == 4500);
+    assert_true(sum.variance_objects == 0 && sum.variance_bytes == 0);
+    kymo_estimate_interval(sum.bytes, sum.variance_bytes, &low, &high);
+    assert_true(low == 4500 && high == 4500);
+}
+
+static void a_block_of_nothing_is_never_drawn(void **unused)
+{
+    (void)unused;
+    assert_true(kymo_estimate_chance(0, RATE) == 0);
+    assert_true(kymo_estimate_weight(0, RATE) == 0);
+    assert_true(kymo_estimate_resized(0, 0, 0, RATE) == 0);
+    assert_true(kymo_estimate_resized(7, 0, 0, RATE) == 7); /* one that shrank is still there */
+}
+
+static void small_blocks_stand_for_many(void **unused)
+{
+    (void)unused;
+    assert_true(fabs(kymo_estimate_weight(1, RATE) / ((double)RATE + 0.5) - 1) < 1e-9);
+    assert_true(fabs(kymo_estimate_weight(RATE, RATE) - 1 / (1 - exp(-1))) < 1e-12);
+    assert_true(kymo_estimate_weight(UINT64_MAX, RATE) == 1);
+    assert_true(kymo_estimate_weight(1000 * RATE, RATE) == 1);
+}
+
+static void intervals_are_finite_and_ordered(void **unused)
+{
+    (void)unused;
+    double low, high;
+    kymo_estimate_interval(0, 0, &low, &high);
+    assert_true(low == 0 && high == 0);
+    /* Of one draw: a gamma variable of 1.5 has 2.5 % below 0.108 and above 4.67. */
+    kymo_estimate_interval(1000, 1000.0 * 1000, &low, &high);
+    assert_true(low > 50 && low < 150 && high > 4500 && high < 5000);
+    /* More than one draw can leave unknown: what was made up, not what was drawn. */
+    kymo_estimate_interval(1, 1e30, &low, &high);
+    assert_true(low == 0 && high > 1 && isfinite(high));
+    /* Of many it is that of a normal variable. */
+    kymo_estimate_interval(1e9, 1e12, &low, &high);
+    assert_true(fabs((1e9 - low) / 1.96e6 - 1) < 0.01 && fabs((high - 1e9) / 1.96e6 - 1) < 0.01);
+}
+
+static void sums_of_parts_are_sums(void **unused)
+{
+    (void)unused;
+    struct kymo_estimate whole = {0}, parts[2] = {{0}};
+    for (uint64_t i = 1; i < 20; i++) {
+        kymo_estimate_add(&whole, i * KIB, 3.5);
+        kymo_estimate_add(&parts[i % 2], i * KIB, 3.5);
+    }
+    kymo_estimate_merge(&parts[0], &parts[1]);
+    assert_true(parts[0].objects == whole.objects && parts[0].bytes == whole.bytes);
+    assert_true(parts[0].variance_objects == whole.variance_objects);
+    assert_true(parts[0].variance_bytes == whole.variance_bytes);
+    assert_int_equal(parts[0].samples, 19);
+}
+
+/* ---- whole programs ---- */
+
+struct block {
+    uint64_t bytes;
+    uint64_t rate;
+};
+
+struct program {
+    struct block *blocks;
+    size_t count;
+    double bytes;
+};
+
+struct coverage {
+    int objects, bytes; /* runs whose interval holds the truth */
+    double sum;         /* of bytes that were estimated */
+};
+
+static int holds(double y, double v, double truth)
+{
+    double low, high;
+    kymo_estimate_interval(y, v, &low, &high);
+    assert_true(low <= y && y <= high);
+    return low <= truth && truth <= high;
+}
+
+static void add_blocks(struct program *p, size_t count, uint64_t bytes, uint64_t rate)
+{
+    p->blocks = realloc(p->blocks, (p->count + count) * sizeof *p->blocks);
+    assert_non_null(p->blocks);
+    for (size_t i = 0; i < count; i++)
+        p->blocks[p->count++] = (struct block){bytes, rate};
+    p->bytes += (double)count * (double)bytes;
+}
+
+/* As many of each power of two as of all others. */
+static void add_mixed(struct program *p, size_t count, double least, double powers)
+{
+    for (size_t i = 0; i < count; i++)
+        add_blocks(p, 1, (uint64_t)(least * exp2(powers * next_unit())), RATE);
+}
+
+static void run_once(const struct program *p, struct coverage *c)
+{
+    struct kymo_estimate sum = {0};
+    uint64_t rate = p->blocks[0].rate;
+    double until = next_draw(rate);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct block *b = &p->blocks[i];
+        until -= (double)b->bytes;
+        if (until >= 0)
+            continue;
+        kymo_estimate_add(&sum, b->bytes, kymo_estimate_weight(b->bytes, rate));
+        rate = b->rate; /* a thread learns of a new one at its next draw */
+        until = next_draw(rate);
+    }
+    c->bytes += holds(sum.bytes, sum.variance_bytes, p->bytes);
+    c->objects += holds(sum.objects, sum.variance_objects, (double)p->count);
+    c->sum += sum.bytes;
+}
+
+static struct coverage run_all(struct program *p, uint64_t seed)
+{
+    struct coverage c = {0};
+    state = seed;
+    for (int i = 0; i < RUNS; i++)
+        run_once(p, &c);
+    free(p->blocks);
+    print_message("%zu blocks, %.0f bytes: %d and %d of %d, mean %.4f\n", p->count, p->bytes,
+                  c.bytes, c.objects, RUNS, c.sum / RUNS / p->bytes);
+    return c;
+}
+
+static void assert_covered(struct program *p, uint64_t seed)
+{
+    struct coverage c = run_all(p, seed);
+    assert_in_range(c.bytes, 930, 970);
+    assert_in_range(c.objects, 930, 970);
+}
+
+static void intervals_hold_small_blocks(void **unused)
+{
+    (void)unused;
+    struct program few = {0}, some = {0}, many = {0};
+    add_blocks(&few, 4 * KIB, KIB, RATE); /* 8 draws */
+    assert_covered(&few, 1);
+    add_blocks(&some, 16 * KIB, KIB, RATE);
+    assert_covered(&some, 2);
+    add_blocks(&many, 64 * KIB, KIB, RATE);
+    assert_covered(&many, 3);
+}
+
+static void intervals_hold_large_blocks(void **unused)
+{
+    (void)unused;
+    struct program p = {0}, q = {0};
+    add_blocks(&p, 4096, 64 * KIB, RATE);
+    assert_covered(&p, 4);
+    /* Nearly every one is drawn: few are missing, so that there are few intervals, too. */
+    add_blocks(&q, 256, MIB, RATE);
+    assert_in_range(run_all(&q, 5).bytes, 915, 985);
+}
+
+static void intervals_hold_mixed_sizes(void **unused)
+{
+    (void)unused;
+    struct program many = {0}, few = {0}, one = {0}, small = {0};
+    state = 6;
+    add_mixed(&many, 4000, 64, 14); /* to 1 MiB */
+    add_mixed(&few, 160, 64, 14);
+    add_mixed(&small, 100000, 128, 4);
+    add_blocks(&one, 1, 2 * MIB, RATE);
+    add_blocks(&one, 64 * KIB, 256, RATE);
+    /* What small blocks there are beside large ones is seen in few draws, or in none: the number of
+     * objects is not to be had from them (estimate.h). */
+    assert_in_range(run_all(&many, 7).bytes, 930, 970);
+    assert_in_range(run_all(&few, 8).bytes, 930, 970);
+    assert_covered(&small, 9);
+    assert_in_range(run_all(&one, 16).bytes, 930, 970);
+}
+
+/* The rate is another one after half of the blocks, and again. */
+static void intervals_hold_when_the_rate_changes(void **unused)
+{
+    (void)unused;
+    struct program p = {0};
+    add_blocks(&p, 16 * KIB, KIB, RATE);
+    add_blocks(&p, 8 * KIB, KIB, 64 * KIB);
+    add_blocks(&p, 200, KIB, 1);
+    add_blocks(&p, 16 * KIB, KIB, 2 * RATE);
+    struct coverage c = run_all(&p, 17);
+    assert_in_range(c.bytes, 930, 970);
+    assert_true(fabs(c.sum / RUNS / p.bytes - 1) < 0.02);
+}
+
+/* ---- resizes ---- */
+
+struct chain {
+    const uint64_t *bytes;
+    size_t count;
+    double weight_sum, square_sum;
+};
+
+/* A block of a program that does much else: each draw is a new one. */
+static void resize_once(struct chain *c, const uint64_t *rates)
+{
+    double weight = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        uint64_t before = i ? c->bytes[i - 1] + 8 : 0; /* usable */
+        uint64_t grown = c->bytes[i] > before ? c->bytes[i] - before : 0;
+        int is_drawn = grown > 0 && next_unit() < kymo_estimate_chance(grown, rates[i]);
+        if (i == 0)
+            weight = is_drawn ? kymo_estimate_weight(c->bytes[0], rates[0]) : 0;
+        else if (weight > 0 || is_drawn)
+            weight = kymo_estimate_resized(weight, c->bytes[i], grown, rates[i]);
+    }
+    c->weight_sum += weight;
+    c->square_sum += weight * weight;
+}
+
+static void assert_unbiased(const uint64_t *bytes, size_t count, const uint64_t *rates,
+                            uint64_t seed)
+{
+    enum { BLOCKS = 400000 };
+    struct chain c = {.bytes = bytes, .count = count};
+    state = seed;
+    for (int i = 0; i < BLOCKS; i++)
+        resize_once(&c, rates);
+    double mean = c.weight_sum / BLOCKS;
+    double error = sqrt((c.square_sum / BLOCKS - mean * mean) / BLOCKS);
+    assert_true(fabs(mean - 1) < 4 * error + 1e-9);
+}
+
+static void resizes_stay_unbiased(void **unused)
+{
+    (void)unused;
+    static const uint64_t doubled[] = {4 * KIB,   8 * KIB,   16 * KIB,  32 * KIB, 64 * KIB,
+                                       128 * KIB, 256 * KIB, 512 * KIB, MIB,      2 * MIB};
+    static const uint64_t up_and_down[] = {64 * KIB, 8 * KIB, 200 * KIB, 100, 300 * KIB, KIB};
+    static const uint64_t by_little[] = {10000, 10004, 10008, 10030, 10031, 10060, 10100};
+    static const uint64_t same[10] = {RATE, RATE, RATE, RATE, RATE, RATE, RATE, RATE, RATE, RATE};
+    static const uint64_t changing[10] = {RATE,     64 * KIB, 4 * RATE, RATE, 8 * KIB,
+                                          4 * RATE, 64 * KIB, RATE,     RATE, 8 * RATE};
+    assert_unbiased(doubled, 10, same, 11);
+    assert_unbiased(doubled, 10, changing, 12);
+    assert_unbiased(up_and_down, 6, same, 13);
+    assert_unbiased(up_and_down, 6, changing, 14);
+    assert_unbiased(by_little, 7, same, 15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_one_is_exact),
+        cmocka_unit_test(a_block_of_nothing_is_never_drawn),
+        cmocka_unit_test(small_blocks_stand_for_many),
+        cmocka_unit_test(intervals_are_finite_and_ordered),
+        cmocka_unit_test(sums_of_parts_are_sums),
+        cmocka_unit_test(intervals_hold_small_blocks),
+        cmocka_unit_test(intervals_hold_large_blocks),
+        cmocka_unit_test(intervals_hold_mixed_sizes),
+        cmocka_unit_test(intervals_hold_when_the_rate_changes),
+        cmocka_unit_test(resizes_stay_unbiased),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
