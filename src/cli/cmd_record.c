@@ -145,7 +145,7 @@ static int check_before(struct record *r)
         return KYMO_EXIT_USAGE;
     }
 
-    if (kymo_paths_preload(r->preload, &detail) != KYMO_OK)
+    if (kymo_paths_preload(r->options.alloc_bytes != 0, r->preload, &detail) != KYMO_OK)
         return fail(detail.message, KYMO_EXIT_FAILED);
 
     /* Beside the first output, so that it can become it, or be found; a device has no place. */

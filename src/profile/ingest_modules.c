@@ -11,12 +11,14 @@
 
 #define SAME_PLACE_MAX 8 /* modules of one place that are looked at */
 
-/* libkymo-preload.so and libkymo.so, whatever version follows. */
+/* libkymo-preload.so, libkymo-preload-alloc.so and libkymo.so, whatever version follows. */
 static int is_ours(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
-    return strncmp(name, "libkymo-preload.so", 18) == 0 || strncmp(name, "libkymo.so", 10) == 0;
+    return strncmp(name, "libkymo-preload.so", 18) == 0 ||
+           strncmp(name, "libkymo-preload-alloc.so", 24) == 0 ||
+           strncmp(name, "libkymo.so", 10) == 0;
 }
 
 /* Whether `row` is the mapping of this event, announced twice: the same file at the same place, and

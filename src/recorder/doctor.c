@@ -98,7 +98,7 @@ static kymo_err check_trial(kymo_checks *checks)
     if (!check)
         return KYMO_E_NOMEM;
     kymo_options_init(&options);
-    if (kymo_paths_preload(preload, &detail) != KYMO_OK) {
+    if (kymo_paths_preload(0, preload, &detail) != KYMO_OK) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "not tried: there is no library to preload");
         return KYMO_OK;
     }

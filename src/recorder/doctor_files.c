@@ -16,14 +16,15 @@
 /* Below this a recording of some minutes may not fit. */
 #define SPACE_WANTED (256ull << 20)
 
-static kymo_err check_library(kymo_checks *checks)
+static kymo_err check_library(kymo_checks *checks, int alloc)
 {
-    kymo_check *check = kymo_checks_add(checks, "libkymo-preload.so");
+    kymo_check *check =
+        kymo_checks_add(checks, alloc ? "libkymo-preload-alloc.so" : "libkymo-preload.so");
     char path[PATH_MAX];
     kymo_error detail;
     if (!check)
         return KYMO_E_NOMEM;
-    if (kymo_paths_preload(path, &detail) == KYMO_OK) {
+    if (kymo_paths_preload(alloc, path, &detail) == KYMO_OK) {
         kymo_check_say(check, KYMO_CHECK_OK, "%.250s", path);
     } else {
         kymo_check_say(check, KYMO_CHECK_FAIL, "%s", detail.message);
@@ -112,7 +113,8 @@ kymo_err kymo_doctor_check_files(kymo_checks *checks)
 {
     char cwd[PATH_MAX];
     const char *temporary = getenv("TMPDIR");
-    KYMO_TRY(check_library(checks));
+    KYMO_TRY(check_library(checks, 0));
+    KYMO_TRY(check_library(checks, 1));
     KYMO_TRY(check_debug_files(checks));
     KYMO_TRY(check_space(checks, "space here", getcwd(cwd, sizeof cwd) ? cwd : "."));
     return check_space(checks, "space in TMPDIR", temporary && *temporary ? temporary : "/tmp");

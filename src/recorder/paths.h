@@ -14,11 +14,12 @@
 
 #include "base/error.h"
 
-/* The absolute path of libkymo-preload.so: what the environment's KYMO_PRELOAD names, else
- * LIBDIR/kymo/ of the prefix that kymo itself is installed in, else the build tree that it lies in.
- * KYMO_E_NOT_FOUND if there is none that can be read. */
+/* The absolute path of libkymo-preload.so, or with alloc of libkymo-preload-alloc.so: what the
+ * environment's KYMO_PRELOAD names or what lies beside that, else LIBDIR/kymo/ of the prefix that
+ * kymo itself is installed in, else the build tree that it lies in. KYMO_E_NOT_FOUND if there is
+ * none that can be read. */
 KYMO_NODISCARD
-kymo_err kymo_paths_preload(char out[PATH_MAX], kymo_error *detail);
+kymo_err kymo_paths_preload(int alloc, char out[PATH_MAX], kymo_error *detail);
 
 /* Whether path may stand in LD_PRELOAD, which the loader takes apart at spaces and colons. */
 int kymo_paths_preloadable(const char *path);

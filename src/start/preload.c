@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload.c - the constructor of libkymo-preload.so: from LD_PRELOAD to the first sample.
+ * preload.c - the constructor of libkymo-preload.so and libkymo-preload-alloc.so: from LD_PRELOAD
+ * to the first sample.
  *
  *   clean the environment -> attach -> map our own memory -> walker, handler, main thread -> GO
  *
@@ -37,7 +38,8 @@
 
 extern char **environ;
 
-#define LIBRARY "libkymo-preload.so"
+/* Either may be what was preloaded: the child of a program that somebody else records has both. */
+static const char *const libraries[] = {"libkymo-preload.so", "libkymo-preload-alloc.so"};
 #define PRELOAD "LD_PRELOAD="
 /* A recorder that does not answer must not hold the program up for ever. */
 #define PATIENCE_SECONDS 10
@@ -54,16 +56,25 @@ static void drop_variable(char **env, const char *name)
     *to = NULL;
 }
 
+static int is_ours(const char *path, size_t len)
+{
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        size_t ours = strlen(libraries[i]);
+        if (len >= ours && memcmp(path + len - ours, libraries[i], ours) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* The LD_PRELOAD whose first entry is our library; NULL if there is none. *len is that entry's. */
 static char **find_preload(char **env, size_t *len)
 {
-    size_t ours = sizeof LIBRARY - 1;
     for (; *env; env++) {
         if (strncmp(*env, PRELOAD, sizeof PRELOAD - 1) != 0)
             continue;
         const char *value = *env + sizeof PRELOAD - 1;
         *len = strcspn(value, ": ");
-        if (*len >= ours && memcmp(value + *len - ours, LIBRARY, ours) == 0)
+        if (is_ours(value, *len))
             return env;
     }
     return NULL;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alloc_next.h - the functions that would be called without us.
+ *
+ * Layer:    capture; in libkymo-preload-alloc.so alone
+ * Flow:     alloc_hooks.c, map_hooks.c -> [alloc_next] -> the program's allocator
+ * Threads:  found at the first call of any of them, when a process has one thread
+ * Memory:   none
+ * Signals:  safe
+ *
+ * Each pointer begins at a function that finds them all and then calls the right one. So a hook
+ * works from the first call of the process, which comes from the loader, before any constructor,
+ * and has nothing to test.
+ */
+#ifndef KYMO_CAPTURE_ALLOC_NEXT_H
+#define KYMO_CAPTURE_ALLOC_NEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "buffer/session.h"
+
+/* X(type of the result, name, parameters, arguments); free, which has no result, is on its own. */
+#define KYMO_NEXT_FUNCTIONS(X)                                                                \
+    X(void *, malloc, (size_t bytes), (bytes))                                                \
+    X(void *, calloc, (size_t count, size_t bytes), (count, bytes))                           \
+    X(void *, realloc, (void *block, size_t bytes), (block, bytes))                           \
+    X(void *, reallocarray, (void *block, size_t count, size_t bytes), (block, count, bytes)) \
+    X(int, posix_memalign, (void **block, size_t align, size_t bytes), (block, align, bytes)) \
+    X(void *, aligned_alloc, (size_t align, size_t bytes), (align, bytes))                    \
+    X(void *, memalign, (size_t align, size_t bytes), (align, bytes))                         \
+    X(void *, valloc, (size_t bytes), (bytes))                                                \
+    X(void *, pvalloc, (size_t bytes), (bytes))                                               \
+    X(size_t, malloc_usable_size, (void *block), (block))
+
+struct kymo_next {
+#define FIELD(result, name, parameters, arguments) result(*name) parameters;
+    KYMO_NEXT_FUNCTIONS(FIELD)
+#undef FIELD
+    void (*free)(void *block);
+};
+extern struct kymo_next kymo_next;
+
+/* Finds them all; again does no harm. */
+KYMO_SIGNAL_SAFE void kymo_alloc_next_find(void);
+
+/* Who answers malloc: by what else its library defines. */
+KYMO_SIGNAL_SAFE enum kymo_allocator kymo_alloc_next_allocator(void);
+
+#endif
