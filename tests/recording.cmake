@@ -3,7 +3,9 @@
 find_package(ZLIB REQUIRED)
 add_library(recording_helpers STATIC
     ${CMAKE_SOURCE_DIR}/tests/recording/event_text.c
+    ${CMAKE_SOURCE_DIR}/tests/recording/event_text_heap.c
     ${CMAKE_SOURCE_DIR}/tests/recording/file_blocks.c
+    ${CMAKE_SOURCE_DIR}/tests/recording/sample_heap.c
     ${CMAKE_SOURCE_DIR}/tests/recording/sample_marks.c
     ${CMAKE_SOURCE_DIR}/tests/recording/sample_recording.c)
 target_include_directories(recording_helpers PUBLIC ${CMAKE_SOURCE_DIR}/tests)
@@ -11,6 +13,7 @@ target_link_libraries(recording_helpers PUBLIC kymo_recorder kymo_profile ZLIB::
 kymo_sanitize(recording_helpers)
 
 kymo_unit_test(recording recording_helpers)
+kymo_unit_test(recording_heap recording_helpers)
 kymo_unit_test(recording_marks recording_helpers)
 kymo_unit_test(recording_payloads recording_helpers)
 kymo_unit_test(recording_rows recording_helpers)

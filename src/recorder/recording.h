@@ -109,6 +109,24 @@ KYMO_NODISCARD
 kymo_err kymo_recording_write_site_counts(kymo_recording_writer *w,
                                           const kymo_event_site_counts *event);
 KYMO_NODISCARD
+kymo_err kymo_recording_write_allocation(kymo_recording_writer *w,
+                                         const kymo_event_allocation *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_free(kymo_recording_writer *w, const kymo_event_free *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_resize(kymo_recording_writer *w, const kymo_event_resize *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_mapping(kymo_recording_writer *w, const kymo_event_mapping *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_inherit(kymo_recording_writer *w, const kymo_event_inherit *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_heap(kymo_recording_writer *w, const kymo_event_heap *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_ledger(kymo_recording_writer *w, const kymo_event_ledger *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_memory_info(kymo_recording_writer *w,
+                                          const kymo_event_memory_info *event);
+KYMO_NODISCARD
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event_quality *event);

@@ -124,6 +124,14 @@ static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
         return kymo_decode_counts(d, r);
     case KYMO_BLOCK_LABELS:
         return kymo_decode_labels(d, r);
+    case KYMO_BLOCK_MEMORY:
+        return kymo_decode_memory(d, r);
+    case KYMO_BLOCK_HEAP:
+        return kymo_decode_heap(d, r);
+    case KYMO_BLOCK_LEDGER:
+        return kymo_decode_ledger(d, r);
+    case KYMO_BLOCK_MEMORY_INFO:
+        return kymo_decode_memory_info(d, r);
     }
     return KYMO_OK;
 }

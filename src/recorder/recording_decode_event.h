@@ -90,5 +90,10 @@ kymo_err kymo_decode_site_counts(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_markers(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_counts(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_labels(kymo_decoder *d, kymo_reader *r);
+/* recording_decode_heap.c */
+kymo_err kymo_decode_memory(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_memory_info(kymo_decoder *d, kymo_reader *r);
 
 #endif

@@ -16,13 +16,14 @@
 #include <stdint.h>
 #include <zlib.h>
 
+#include "recorder/recording_format_heap.h"
 #include "recorder/recording_format_marks.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 3
+#define KYMO_FILE_MINOR 4
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_BLOCK_LENGTH_MAX (64u << 20)
@@ -59,6 +60,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(SITE, 32)            \
     X(MARKERS, 33)         \
     X(COUNTS, 34)          \
+    X(MEMORY, 35)          \
     X(LABELS, 38)          \
     X(CODE, 39)            \
     X(KERNEL_SYMBOL, 40)   \
@@ -68,7 +70,10 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(LITERAL, 44)         \
     X(COUNTER, 45)         \
     X(TRACK, 46)           \
-    X(SITE_COUNTS, 47)
+    X(SITE_COUNTS, 47)     \
+    X(HEAP, 48)            \
+    X(LEDGER, 49)          \
+    X(MEMORY_INFO, 50)
 
 enum kymo_block_type {
 #define X(name, number) KYMO_BLOCK_##name = number,

@@ -18,8 +18,8 @@
 #define KYMO_FILE_FIELDS_MAX 256u           /* of a type; so many rows and graphs as well */
 #define KYMO_FILE_PAYLOAD_MAX (64u << 10)   /* bytes, of a marker */
 #define KYMO_FILE_MARK_TEXT_MAX (64u << 10) /* bytes, of a text in a row */
-#define KYMO_FILE_MARK_NUMBERS_MAX 10u      /* in a row, before its texts */
-#define KYMO_FILE_MARK_NUMBER_BYTES 10u     /* of one, as LEB128 */
+#define KYMO_FILE_ROW_NUMBERS_MAX 12u       /* in a row, before its texts */
+#define KYMO_FILE_NUMBER_BYTES 10u          /* of one, as LEB128 */
 
 struct kymo_file_marker_category {
     uint32_t fixed_bytes;

@@ -5,10 +5,11 @@
  *   stack ──► pending stacks ──┐ (delta against the stack before)
  *   samples ► pending samples ─┤ (runs of one thread)
  *   marker, count, label ──────┤ (pending rows of each)
+ *   allocation, its end, ... ──┤ (pending rows of memory)
  *                              ├─► block_out ──► fd
  *   any other event ───────────┘
  *
- * Pending stacks go out before pending samples and markers, which refer to them. An event of
+ * Pending stacks go out before pending samples and rows, which refer to them. An event of
  * another kind goes straight to block_out, before what is pending: definitions may come early, and
  * the format lets ends come early, too.
  *
@@ -111,6 +112,14 @@ AS_HANDLER(marker)
 AS_HANDLER(count)
 AS_HANDLER(label)
 AS_HANDLER(site_counts)
+AS_HANDLER(allocation)
+AS_HANDLER(free)
+AS_HANDLER(resize)
+AS_HANDLER(mapping)
+AS_HANDLER(inherit)
+AS_HANDLER(heap)
+AS_HANDLER(ledger)
+AS_HANDLER(memory_info)
 AS_HANDLER(loss)
 AS_HANDLER(quality)
 AS_HANDLER(note)
@@ -142,6 +151,14 @@ const kymo_event_handler kymo_recording_write_handler = {
     .count = on_count,
     .label = on_label,
     .site_counts = on_site_counts,
+    .allocation = on_allocation,
+    .free = on_free,
+    .resize = on_resize,
+    .mapping = on_mapping,
+    .inherit = on_inherit,
+    .heap = on_heap,
+    .ledger = on_ledger,
+    .memory_info = on_memory_info,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

@@ -29,8 +29,10 @@ struct kymo_pending_rows {
     enum kymo_block_type type;
     kymo_bytes bytes;
     uint32_t group_count;
-    size_t group_at;  /* offset of the open group */
-    uint64_t time_ns; /* of the last row */
+    size_t group_at; /* offset of the open group */
+    /* Of the last row. */
+    uint64_t time_ns;
+    uint64_t id, address, count; /* of memory */
 };
 
 struct kymo_recording_writer {
@@ -48,7 +50,7 @@ struct kymo_recording_writer {
     kymo_bytes samples;              /* pending payload of a SAMPLES block */
     uint32_t group_count;
     size_t group_at; /* offset of the open group in `samples` */
-    struct kymo_pending_rows markers, counts, labels;
+    struct kymo_pending_rows markers, counts, labels, memory;
 };
 
 /* What every event is asked first. */

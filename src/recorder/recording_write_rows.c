@@ -9,25 +9,12 @@
  * A scope without a payload is some 8 bytes of file. Each row begins with its length, so that a
  * later version can append to it, and a reader can leave one out.
  */
-#include "recorder/recording_write_event.h"
+#include "recorder/recording_write_rows.h"
 
 #include <string.h>
 
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
-
-struct numbers {
-    unsigned char bytes[KYMO_FILE_MARK_NUMBERS_MAX * KYMO_FILE_MARK_NUMBER_BYTES];
-    size_t len;
-};
-
-struct row {
-    struct numbers numbers;
-    const char *texts[2]; /* NULL: there is none */
-    const void *bytes;
-    size_t bytes_len;
-    struct numbers later; /* what later versions have put behind all that */
-};
 
 static size_t encode_uleb(unsigned char *to, uint64_t value)
 {
@@ -42,12 +29,12 @@ static size_t encode_uleb(unsigned char *to, uint64_t value)
     return n;
 }
 
-static void put_uleb(struct numbers *to, uint64_t value)
+void kymo_row_put_uleb(struct kymo_row_numbers *to, uint64_t value)
 {
     to->len += encode_uleb(to->bytes + to->len, value);
 }
 
-static void put_sleb(struct numbers *to, int64_t value)
+void kymo_row_put_sleb(struct kymo_row_numbers *to, int64_t value)
 {
     for (;;) {
         unsigned char byte = (unsigned char)((uint64_t)value & 0x7f);
@@ -59,11 +46,10 @@ static void put_sleb(struct numbers *to, int64_t value)
     }
 }
 
-/* From the row before, whichever group it is in. Modulo 2^64, so that every time can be told. */
-static void put_time(struct numbers *to, struct kymo_pending_rows *p, uint64_t time_ns)
+void kymo_row_put_change(struct kymo_row_numbers *to, uint64_t *before, uint64_t value)
 {
-    put_sleb(to, (int64_t)(time_ns - p->time_ns));
-    p->time_ns = time_ns;
+    kymo_row_put_sleb(to, (int64_t)(value - *before));
+    *before = value;
 }
 
 static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p)
@@ -76,7 +62,7 @@ static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p
         kymo_block_out_put(&w->out, p->type, &p->bytes, w->flags & KYMO_RECORDING_COMPRESS);
     kymo_bytes_clear(&p->bytes);
     p->group_count = 0;
-    p->time_ns = 0;
+    p->time_ns = p->id = p->address = p->count = 0;
     return err;
 }
 
@@ -85,9 +71,11 @@ void kymo_writer_init_rows(kymo_recording_writer *w)
     w->markers.type = KYMO_BLOCK_MARKERS;
     w->counts.type = KYMO_BLOCK_COUNTS;
     w->labels.type = KYMO_BLOCK_LABELS;
+    w->memory.type = KYMO_BLOCK_MEMORY;
     kymo_bytes_init(&w->markers.bytes, KYMO_BLOCK_LENGTH_MAX);
     kymo_bytes_init(&w->counts.bytes, KYMO_BLOCK_LENGTH_MAX);
     kymo_bytes_init(&w->labels.bytes, KYMO_BLOCK_LENGTH_MAX);
+    kymo_bytes_init(&w->memory.bytes, KYMO_BLOCK_LENGTH_MAX);
 }
 
 void kymo_writer_deinit_rows(kymo_recording_writer *w)
@@ -95,15 +83,17 @@ void kymo_writer_deinit_rows(kymo_recording_writer *w)
     kymo_bytes_deinit(&w->markers.bytes);
     kymo_bytes_deinit(&w->counts.bytes);
     kymo_bytes_deinit(&w->labels.bytes);
+    kymo_bytes_deinit(&w->memory.bytes);
 }
 
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
 {
-    /* Stacks, which markers refer to, first. */
+    /* Stacks, which markers and allocations refer to, first. */
     KYMO_TRY(kymo_writer_close_stacks(w));
     KYMO_TRY(close_rows(w, &w->labels));
     KYMO_TRY(close_rows(w, &w->markers));
-    return close_rows(w, &w->counts);
+    KYMO_TRY(close_rows(w, &w->counts));
+    return close_rows(w, &w->memory);
 }
 
 /* The group that the next row goes into. */
@@ -126,11 +116,11 @@ static kymo_err open_group(struct kymo_pending_rows *p, uint32_t owner,
     return KYMO_OK;
 }
 
-static kymo_err append_row(struct kymo_pending_rows *p, uint32_t owner, const struct row *row,
+static kymo_err append_row(struct kymo_pending_rows *p, uint32_t owner, const struct kymo_row *row,
                            const size_t texts_len[2], size_t len)
 {
     struct kymo_file_group group = {0};
-    unsigned char len_leb[KYMO_FILE_MARK_NUMBER_BYTES];
+    unsigned char len_leb[KYMO_FILE_NUMBER_BYTES];
     KYMO_TRY(open_group(p, owner, &group));
     KYMO_TRY(kymo_bytes_append(&p->bytes, len_leb, encode_uleb(len_leb, len)));
     KYMO_TRY(kymo_bytes_append(&p->bytes, row->numbers.bytes, row->numbers.len));
@@ -143,8 +133,8 @@ static kymo_err append_row(struct kymo_pending_rows *p, uint32_t owner, const st
     return KYMO_OK;
 }
 
-static kymo_err put_row(kymo_recording_writer *w, struct kymo_pending_rows *p, uint32_t owner,
-                        const struct row *row)
+kymo_err kymo_writer_put_row(kymo_recording_writer *w, struct kymo_pending_rows *p, uint32_t owner,
+                             const struct kymo_row *row)
 {
     size_t texts_len[2];
     size_t len = row->numbers.len + row->bytes_len + row->later.len;
@@ -169,48 +159,49 @@ kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_
     if (e->payload_bytes > KYMO_FILE_PAYLOAD_MAX || e->phase > KYMO_FILE_MARKER_PHASE ||
         is_too_long(e->name))
         return KYMO_E_INVALID;
-    struct row row = {.texts = {e->name}, .bytes = e->payload, .bytes_len = e->payload_bytes};
-    put_uleb(&row.numbers,
-             e->phase | (e->start_ns ? KYMO_FILE_MARKER_START : 0) |
-                 (e->payload_bytes ? KYMO_FILE_MARKER_PAYLOAD : 0) |
-                 (e->stack != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_STACK : 0) |
-                 (e->id ? KYMO_FILE_MARKER_ID : 0) | (e->cells ? KYMO_FILE_MARKER_CELLS : 0) |
-                 (e->owner ? KYMO_FILE_MARKER_OWNER : 0) |
-                 (e->track != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_TRACK : 0) |
-                 (e->name ? KYMO_FILE_MARKER_NAME : 0) | (e->is_open ? KYMO_FILE_MARKER_OPEN : 0) |
-                 (e->made_ns ? KYMO_FILE_MARKER_MADE : 0));
-    put_uleb(&row.numbers, e->site);
-    put_time(&row.numbers, &w->markers, e->time_ns);
+    struct kymo_row row = {.texts = {e->name}, .bytes = e->payload, .bytes_len = e->payload_bytes};
+    kymo_row_put_uleb(&row.numbers, e->phase | (e->start_ns ? KYMO_FILE_MARKER_START : 0) |
+                                        (e->payload_bytes ? KYMO_FILE_MARKER_PAYLOAD : 0) |
+                                        (e->stack != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_STACK : 0) |
+                                        (e->id ? KYMO_FILE_MARKER_ID : 0) |
+                                        (e->cells ? KYMO_FILE_MARKER_CELLS : 0) |
+                                        (e->owner ? KYMO_FILE_MARKER_OWNER : 0) |
+                                        (e->track != KYMO_EVENT_NONE ? KYMO_FILE_MARKER_TRACK : 0) |
+                                        (e->name ? KYMO_FILE_MARKER_NAME : 0) |
+                                        (e->is_open ? KYMO_FILE_MARKER_OPEN : 0) |
+                                        (e->made_ns ? KYMO_FILE_MARKER_MADE : 0));
+    kymo_row_put_uleb(&row.numbers, e->site);
+    kymo_row_put_change(&row.numbers, &w->markers.time_ns, e->time_ns);
     if (e->start_ns)
-        put_uleb(&row.numbers, e->time_ns - e->start_ns);
+        kymo_row_put_uleb(&row.numbers, e->time_ns - e->start_ns);
     if (e->payload_bytes)
-        put_uleb(&row.numbers, e->payload_bytes);
+        kymo_row_put_uleb(&row.numbers, e->payload_bytes);
     if (e->stack != KYMO_EVENT_NONE)
-        put_uleb(&row.numbers, e->stack);
+        kymo_row_put_uleb(&row.numbers, e->stack);
     if (e->id)
-        put_uleb(&row.numbers, e->id);
+        kymo_row_put_uleb(&row.numbers, e->id);
     if (e->cells)
-        put_uleb(&row.numbers, e->cells);
+        kymo_row_put_uleb(&row.numbers, e->cells);
     if (e->owner)
-        put_uleb(&row.numbers, e->owner);
+        kymo_row_put_uleb(&row.numbers, e->owner);
     if (e->track != KYMO_EVENT_NONE)
-        put_uleb(&row.numbers, e->track);
+        kymo_row_put_uleb(&row.numbers, e->track);
     if (e->made_ns) {
-        put_uleb(&row.later, e->maker);
-        put_sleb(&row.later, (int64_t)(e->made_ns - e->time_ns));
+        kymo_row_put_uleb(&row.later, e->maker);
+        kymo_row_put_sleb(&row.later, (int64_t)(e->made_ns - e->time_ns));
     }
-    return put_row(w, &w->markers, e->thread, &row);
+    return kymo_writer_put_row(w, &w->markers, e->thread, &row);
 }
 
 kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
-    struct row row = {.bytes_len = 0};
-    put_uleb(&row.numbers, e->counter);
-    put_time(&row.numbers, &w->counts, e->time_ns);
-    put_sleb(&row.numbers, e->value);
-    put_uleb(&row.numbers, e->operations);
-    return put_row(w, &w->counts, e->process, &row);
+    struct kymo_row row = {.bytes_len = 0};
+    kymo_row_put_uleb(&row.numbers, e->counter);
+    kymo_row_put_change(&row.numbers, &w->counts.time_ns, e->time_ns);
+    kymo_row_put_sleb(&row.numbers, e->value);
+    kymo_row_put_uleb(&row.numbers, e->operations);
+    return kymo_writer_put_row(w, &w->counts, e->process, &row);
 }
 
 kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_label *e)
@@ -222,14 +213,14 @@ kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_l
     const char *text = is_text ? (e->text ? e->text : "") : NULL;
     if (e->change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
         return KYMO_E_INVALID;
-    struct row row = {.texts = {key, text}};
-    put_uleb(&row.numbers, e->change | (key ? KYMO_FILE_LABEL_KEY : 0) |
-                               (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
-                               (text ? KYMO_FILE_LABEL_TEXT : 0));
-    put_uleb(&row.numbers, e->depth);
-    put_time(&row.numbers, &w->labels, e->time_ns);
-    put_uleb(&row.numbers, e->kind);
+    struct kymo_row row = {.texts = {key, text}};
+    kymo_row_put_uleb(&row.numbers, e->change | (key ? KYMO_FILE_LABEL_KEY : 0) |
+                                        (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
+                                        (text ? KYMO_FILE_LABEL_TEXT : 0));
+    kymo_row_put_uleb(&row.numbers, e->depth);
+    kymo_row_put_change(&row.numbers, &w->labels.time_ns, e->time_ns);
+    kymo_row_put_uleb(&row.numbers, e->kind);
     if (is_number)
-        put_uleb(&row.numbers, e->number);
-    return put_row(w, &w->labels, e->thread, &row);
+        kymo_row_put_uleb(&row.numbers, e->number);
+    return kymo_writer_put_row(w, &w->labels, e->thread, &row);
 }

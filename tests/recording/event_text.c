@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "event_text_heap.h"
+
 static void put_text(kymo_str *s, const char *name, const char *text)
 {
     kymo_str_printf(s, " %s=\"", name);
@@ -407,6 +409,14 @@ const kymo_event_handler event_text_handler = {
     .count = on_count,
     .label = on_label,
     .site_counts = on_site_counts,
+    .allocation = event_text_allocation,
+    .free = event_text_free,
+    .resize = event_text_resize,
+    .mapping = event_text_mapping,
+    .inherit = event_text_inherit,
+    .heap = event_text_heap,
+    .ledger = event_text_ledger,
+    .memory_info = event_text_memory_info,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

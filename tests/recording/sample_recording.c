@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "recorder/recording.h"
+#include "sample_heap.h"
 #include "sample_marks.h"
 
 #define LEN(a) ((uint32_t)KYMO_ARRAY_LEN(a))
@@ -277,10 +278,12 @@ kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
     KYMO_TRY(emit_code(h, ctx));
     KYMO_TRY(emit_kernel_symbols(h, ctx));
     KYMO_TRY(sample_marks_define(h, ctx));
+    KYMO_TRY(sample_heap_define(h, ctx));
     KYMO_TRY(emit_stacks(h, ctx));
     KYMO_TRY(emit_kernel_stacks(h, ctx));
     KYMO_TRY(emit_samples(h, ctx));
     KYMO_TRY(sample_marks_emit(h, ctx));
+    KYMO_TRY(sample_heap_emit(h, ctx));
     return h->end(ctx, &(kymo_event_end){.end_ns = 2000000000, .clean = 1});
 }
 
