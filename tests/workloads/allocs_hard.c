@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * allocs_hard.c - memory where it is hard: children that free what they inherited, handlers that
+ * allocate and jump out, libraries that are unloaded, threads that free while they end, too little.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allocs.h"
+
+/* ---- fork, while other threads allocate ---- */
+
+enum { INHERITED = 100, FREED_BY_CHILD = 60, BY_CHILD = 10, BUSY_THREADS = 4 };
+
+DEFINE_SITE(site_parent)
+DEFINE_SITE(site_child)
+DEFINE_SITE(site_busy)
+DEFINE_BURN(burn_in_child, 21)
+
+static volatile int is_over;
+
+static void *allocate_until_over(void *unused)
+{
+    (void)unused;
+    while (!is_over) {
+        void *blocks[16];
+        for (size_t i = 0; i < 16; i++)
+            blocks[i] = site_busy(16 + 100 * i);
+        for (size_t i = 0; i < 16; i++)
+            free(blocks[i]);
+    }
+    return NULL;
+}
+
+/* A child's part: it frees its share of what it inherited, and leaves something behind. */
+static void do_part(void **blocks, int depth)
+{
+    burn_ns(burn_in_child, 5000000);
+    for (int i = 0; i < FREED_BY_CHILD / 2; i++)
+        free(blocks[depth * FREED_BY_CHILD / 2 + i]);
+    for (int i = 0; i < BY_CHILD; i++) {
+        void *block = site_child(1000);
+        HOLD(block, kept);
+    }
+}
+
+static void be_a_child(void **blocks)
+{
+    do_part(blocks, 0);
+    int status = 0;
+    pid_t child = fork();
+    must(child >= 0, "fork");
+    if (child == 0) {
+        do_part(blocks, 1);
+        exit(0);
+    }
+    must(waitpid(child, &status, 0) == child && status == 0, "grandchild");
+    exit(0);
+}
+
+void allocs_fork(uint32_t count)
+{
+    void *blocks[INHERITED];
+    struct tally all = {0};
+    for (size_t i = 0; i < INHERITED; i++) {
+        blocks[i] = site_parent(2000);
+        tally_add(&all, 2000);
+    }
+    pthread_t threads[BUSY_THREADS];
+    for (int i = 0; i < BUSY_THREADS; i++)
+        must(pthread_create(&threads[i], NULL, allocate_until_over, NULL) == 0, "pthread_create");
+    for (uint32_t i = 0; i < count; i++) {
+        pid_t child = fork();
+        must(child >= 0, "fork");
+        if (child == 0)
+            be_a_child(blocks);
+        int status;
+        must(waitpid(child, &status, 0) == child && status == 0, "child");
+    }
+    is_over = 1;
+    for (int i = 0; i < BUSY_THREADS; i++)
+        must(pthread_join(threads[i], NULL) == 0, "pthread_join");
+    tell("{\"children\":%u,\"by_child\":%d,\"left_in_child\":%d,\"left_in_grandchild\":%d,"
+         "\"sites\":{",
+         count, BY_CHILD, INHERITED - FREED_BY_CHILD / 2, INHERITED - FREED_BY_CHILD);
+    tell_site("site_parent", all, all);
+    tell("}}");
+}
+
+/* ---- handlers: only under an allocator that may be called in one (alloc_bump.c) ---- */
+
+DEFINE_SITE(site_handler)
+DEFINE_SITE(site_main)
+
+static volatile uint32_t handled;
+static sigjmp_buf out;
+static volatile sig_atomic_t can_jump;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    void *block = site_handler(4000);
+    void *other = site_handler(40);
+    free(block);
+    free(other);
+    handled++;
+    if (can_jump && handled % 8 == 0)
+        siglongjmp(out, 1);
+}
+
+void allocs_handlers(uint32_t count)
+{
+    must(dlsym(RTLD_DEFAULT, "alloc_bump_is_here") != NULL, "an allocator for handlers");
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    must(sigaction(SIGALRM, &action, NULL) == 0, "sigaction");
+    struct itimerval every = {{0, 200}, {0, 200}};
+    volatile uint64_t rounds = 0, jumps = 0;
+    if (sigsetjmp(out, 1))
+        jumps++;
+    else
+        must(setitimer(ITIMER_REAL, &every, NULL) == 0, "setitimer");
+    can_jump = 1;
+    while (handled < count) {
+        void *block = site_main(100);
+        block = realloc(block, 5000);
+        HOLD(block, resized);
+        free(block);
+        rounds++;
+    }
+    can_jump = 0;
+    must(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL) == 0, "setitimer");
+    tell("{\"handled\":%u,\"jumps\":%llu,\"rounds\":%llu}", handled, (unsigned long long)jumps,
+         (unsigned long long)rounds);
+}
+
+/* ---- plugins: two libraries take turns in memory, and what they asked for stays ---- */
+
+void allocs_plugins(uint32_t count)
+{
+    static const char *const files[] = {"/plugins/alloc_early.so", "/plugins/alloc_late.so"};
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+    must(n > 0, "readlink");
+    path[n] = '\0';
+    char *folder_end = strrchr(path, '/');
+    for (uint32_t i = 0; i < count; i++) {
+        strcpy(folder_end, files[i % 2]);
+        void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        must(plugin != NULL, "dlopen");
+        void *(*ask)(size_t);
+        *(void **)&ask = dlsym(plugin, "plugin_ask");
+        must(ask != NULL, "dlsym");
+        for (size_t k = 0; k < 10; k++)
+            must(ask(3000) != NULL, "malloc");
+        must(dlclose(plugin) == 0, "dlclose");
+    }
+    struct tally early = {10 * ((count + 1) / 2), 30000 * ((count + 1) / 2)};
+    struct tally late = {10 * (count / 2), 30000 * (count / 2)};
+    tell("{\"sites\":{");
+    tell_site("ask_early", early, early);
+    tell_site("ask_late", late, late);
+    tell("}}");
+}
+
+/* ---- destructors: a thread's last blocks are freed by what runs when it ends ---- */
+
+DEFINE_SITE(site_of_thread)
+
+static pthread_key_t key;
+
+static void free_it(void *block)
+{
+    free(block);
+}
+
+static void *leave_it(void *unused)
+{
+    (void)unused;
+    must(pthread_setspecific(key, site_of_thread(700)) == 0, "pthread_setspecific");
+    return NULL;
+}
+
+void allocs_destructors(uint32_t count)
+{
+    must(pthread_key_create(&key, free_it) == 0, "pthread_key_create");
+    struct tally all = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        pthread_t thread;
+        must(pthread_create(&thread, NULL, leave_it, NULL) == 0, "pthread_create");
+        must(pthread_join(thread, NULL) == 0, "pthread_join");
+        tally_add(&all, 700);
+    }
+    tell("{\"sites\":{");
+    tell_site("site_of_thread", all, (struct tally){0});
+    tell("}}");
+}
+
+/* ---- low: so much more address space than there is now, and every function until it fails ---- */
+
+void allocs_low(uint32_t mib)
+{
+    struct rlimit limit;
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    must(statm && fscanf(statm, "%lu", &pages) == 1 && fclose(statm) == 0, "statm");
+    must(getrlimit(RLIMIT_AS, &limit) == 0, "getrlimit");
+    limit.rlim_cur = pages * 4096 + ((rlim_t)mib << 20);
+    must(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit");
+    void **kept = NULL;
+    uint32_t blocks = 0, failed = 0;
+    size_t bytes = 1 << 20;
+    while (bytes >= 1 << 10) {
+        void **block = blocks % 2 ? malloc(bytes) : calloc(1, bytes);
+        if (!block) {
+            failed++;
+            void **grown = kept ? realloc(kept, (size_t)mib << 20) : NULL;
+            must(grown == NULL, "realloc above the limit");
+            bytes /= 2;
+            continue;
+        }
+        *block = kept;
+        kept = block;
+        blocks++;
+    }
+    while (kept) {
+        void **next = *kept;
+        free(kept);
+        kept = next;
+    }
+    void *again = malloc(1 << 20);
+    HOLD(again, again);
+    tell("{\"failed\":%u,\"again\":%d}", failed, again != NULL);
+}
