@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(t estimate)
+foreach(t estimate allocation_table mapping_table heap_table ledger_table)
     kymo_unit_test(${t} kymo_profile)
 endforeach()

@@ -384,6 +384,8 @@ typedef enum kymo_table {
     KYMO_TABLE_VALUES,
     KYMO_TABLE_COUNTERS,
     KYMO_TABLE_LABEL_SETS,
+    KYMO_TABLE_ALLOCATIONS, /* of all processes */
+    KYMO_TABLE_MAPPINGS,
     KYMO_TABLE_COUNT
 } kymo_table;
 

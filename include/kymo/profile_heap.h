@@ -62,8 +62,9 @@ typedef struct kymo_allocation {
     uint8_t was_resized;  /* 1: end_ns is that of a resize */
 } kymo_allocation;
 
-/* A mapping that the program made, from then to its end. Parts that were taken away before end
- * their row and begin others of what is left, with the same stack and time. */
+/* A mapping that the program made, from then to its end. One that was taken away in parts is as
+ * many rows of the same stack and time, each of the bytes that went together: at any time those
+ * that are there add up. */
 typedef struct kymo_mapping {
     uint64_t time_ns, end_ns;
     uint64_t address, bytes;
@@ -104,15 +105,15 @@ typedef struct kymo_memory_info {
     uint64_t value;
 } kymo_memory_info;
 
-/* Rows of a process in any order; kymo_profile_finish sorts them by time, and puts `previous`
- * right. *row (may be NULL): its place until then. */
+/* Rows of a process in any order, but that `previous` names one that was added before; finish
+ * sorts them by time, and puts `previous` right. *row (may be NULL): its place until then. */
 KYMO_API kymo_err kymo_profile_add_allocation(kymo_profile *profile, uint32_t process,
                                               const kymo_allocation *allocation, uint32_t *row);
 KYMO_API kymo_err kymo_profile_add_mapping(kymo_profile *profile, uint32_t process,
                                            const kymo_mapping *mapping);
 /* Replaces what was there for the process. */
 KYMO_API kymo_err kymo_profile_set_heap(kymo_profile *profile, const kymo_heap *heap);
-/* A line replaces one of the same process, line and name. */
+/* A line replaces one of the same process, line and name. low, high: both 0 where it is exact. */
 KYMO_API kymo_err kymo_profile_add_ledger(kymo_profile *profile, const kymo_ledger *ledger);
 KYMO_API kymo_err kymo_profile_add_memory_info(kymo_profile *profile, const kymo_memory_info *info);
 
@@ -123,7 +124,8 @@ KYMO_API const kymo_mapping *kymo_profile_mappings(const kymo_profile *profile, 
                                                    size_t *count);
 /* NULL: its memory was not recorded. */
 KYMO_API const kymo_heap *kymo_profile_heap(const kymo_profile *profile, uint32_t process);
-/* Lines of all processes, by process and line. */
+/* Lines of all processes, by process and line: the line as a whole, then its parts, the largest
+ * first. */
 KYMO_API const kymo_ledger *kymo_profile_ledger(const kymo_profile *profile, size_t *count);
 KYMO_API const kymo_memory_info *kymo_profile_memory_infos(const kymo_profile *profile,
                                                            size_t *count);

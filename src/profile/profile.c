@@ -26,6 +26,20 @@ kymo_err kymo_profile_create(kymo_profile **out)
     return KYMO_OK;
 }
 
+static void deinit_memory(kymo_profile *profile)
+{
+    for (size_t i = 0; i < profile->allocations.len; i++)
+        kymo_vec_deinit(&profile->allocations.data[i].rows);
+    kymo_vec_deinit(&profile->allocations);
+    for (size_t i = 0; i < profile->mappings.len; i++)
+        kymo_vec_deinit(&profile->mappings.data[i].rows);
+    kymo_vec_deinit(&profile->mappings);
+    kymo_vec_deinit(&profile->heaps);
+    kymo_vec_deinit(&profile->ledger);
+    kymo_index_deinit(&profile->ledger_index);
+    kymo_vec_deinit(&profile->memory_infos);
+}
+
 void kymo_profile_destroy(kymo_profile *profile)
 {
     if (!profile)
@@ -40,6 +54,7 @@ void kymo_profile_destroy(kymo_profile *profile)
         kymo_count_columns_deinit(&profile->counts.data[i]);
     kymo_vec_deinit(&profile->counts);
     kymo_vec_deinit(&profile->counters);
+    deinit_memory(profile);
     kymo_vec_deinit(&profile->marker_categories);
     kymo_vec_deinit(&profile->schemas);
     kymo_vec_deinit(&profile->schema_asked);
@@ -87,6 +102,11 @@ kymo_err kymo_profile_finish(kymo_profile *profile)
         KYMO_TRY(kymo_marker_rows_sort(&profile->markers.data[i]));
     for (size_t i = 0; i < profile->counts.len; i++)
         KYMO_TRY(kymo_count_columns_sort(&profile->counts.data[i]));
+    for (size_t i = 0; i < profile->allocations.len; i++)
+        KYMO_TRY(kymo_allocation_rows_sort(&profile->allocations.data[i]));
+    for (size_t i = 0; i < profile->mappings.len; i++)
+        kymo_mapping_rows_sort(&profile->mappings.data[i]);
+    KYMO_TRY(kymo_profile_sort_ledger(profile));
     KYMO_TRY(kymo_profile_settle_threads(profile));
     profile->finished = 1;
     return KYMO_OK;
@@ -143,6 +163,12 @@ uint32_t kymo_profile_count(const kymo_profile *profile, kymo_table table)
         break;
     case KYMO_TABLE_LABEL_SETS:
         n = profile->label_sets.len;
+        break;
+    case KYMO_TABLE_ALLOCATIONS:
+        n = profile->allocation_count;
+        break;
+    case KYMO_TABLE_MAPPINGS:
+        n = profile->mapping_count;
         break;
     case KYMO_TABLE_COUNT:
         break;

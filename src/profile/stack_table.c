@@ -30,10 +30,33 @@ kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t
     return KYMO_OK;
 }
 
-/* new_id: KYMO_NONE for all. Marks with 0 the stacks that samples and markers have, and their
- * callers. */
-static void mark_used(const kymo_profile *p, uint32_t *new_id)
+/* Those of memory: marked, or by their new ids. */
+static void walk_memory(kymo_profile *p, uint32_t *new_id, void (*visit)(uint32_t *, uint32_t *))
 {
+    for (size_t i = 0; i < p->allocations.len; i++)
+        for (size_t k = 0; k < p->allocations.data[i].rows.len; k++)
+            visit(&p->allocations.data[i].rows.data[k].stack, new_id);
+    for (size_t i = 0; i < p->mappings.len; i++)
+        for (size_t k = 0; k < p->mappings.data[i].rows.len; k++)
+            visit(&p->mappings.data[i].rows.data[k].stack, new_id);
+}
+
+static void mark_one(uint32_t *stack, uint32_t *new_id)
+{
+    if (*stack != KYMO_NONE)
+        new_id[*stack] = 0;
+}
+
+static void renumber_one(uint32_t *stack, uint32_t *new_id)
+{
+    if (*stack != KYMO_NONE)
+        *stack = new_id[*stack];
+}
+
+/* new_id: KYMO_NONE for all. Marks with 0 the stacks that anything has, and their callers. */
+static void mark_used(kymo_profile *p, uint32_t *new_id)
+{
+    walk_memory(p, new_id, mark_one);
     for (size_t i = 0; i < p->markers.len; i++)
         for (size_t k = 0; k < p->markers.data[i].rows.len; k++)
             if (p->markers.data[i].rows.data[k].stack != KYMO_NONE)
@@ -75,6 +98,7 @@ static kymo_err keep_marked(kymo_profile *p, uint32_t *new_id, const uint32_t *n
             uint32_t *stack = &p->markers.data[i].rows.data[k].stack;
             *stack = *stack != KYMO_NONE ? new_id[*stack] : KYMO_NONE;
         }
+    walk_memory(p, new_id, renumber_one);
     return KYMO_OK;
 }
 

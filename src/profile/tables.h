@@ -51,6 +51,16 @@ typedef struct kymo_marker_rows {
     int unsorted;
 } kymo_marker_rows;
 
+/* The blocks, and the mappings, of one process. */
+typedef struct kymo_allocation_rows {
+    KYMO_VEC(kymo_allocation) rows;
+    int unsorted;
+} kymo_allocation_rows;
+
+typedef struct kymo_mapping_rows {
+    KYMO_VEC(kymo_mapping) rows;
+} kymo_mapping_rows;
+
 /* The counts of one counter. */
 typedef struct kymo_count_columns {
     uint64_t *time_ns;
@@ -128,6 +138,16 @@ struct kymo_profile {
     KYMO_VEC(kymo_label_set) label_sets;
     kymo_index label_set_index;
 
+    /* By process; short where the last have none. */
+    KYMO_VEC(kymo_allocation_rows) allocations;
+    KYMO_VEC(kymo_mapping_rows) mappings;
+    KYMO_VEC(kymo_heap) heaps; /* size 0: not recorded */
+    uint64_t allocation_count;
+    uint64_t mapping_count;
+    KYMO_VEC(kymo_ledger) ledger;
+    kymo_index ledger_index; /* by process, line and name */
+    KYMO_VEC(kymo_memory_info) memory_infos;
+
     kymo_meta meta;
     kymo_quality quality;
     int finished;
@@ -147,8 +167,8 @@ kymo_err kymo_profile_copy_argv(kymo_profile *profile, const char *const *argv, 
 /* The part of a path after its last slash. */
 const char *kymo_path_base(const char *path);
 
-/* stack_table.c: takes out the stacks that no sample and no marker has, and the frames that no
- * stack has; the others get new ids, in the same order. */
+/* stack_table.c: takes out the stacks that no sample, marker, block or mapping has, and the frames
+ * that no stack has; the others get new ids, in the same order. */
 KYMO_NODISCARD
 kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile);
 /* frame_table.c: the same of frames; map[id] is KYMO_NONE for those that go, and the new id of the
@@ -176,6 +196,12 @@ kymo_err kymo_marker_rows_sort(kymo_marker_rows *markers);
 KYMO_NODISCARD
 kymo_err kymo_count_columns_sort(kymo_count_columns *counts);
 void kymo_count_columns_deinit(kymo_count_columns *counts);
+/* allocation_table.c, mapping_table.c, ledger_table.c: for finish. */
+KYMO_NODISCARD
+kymo_err kymo_allocation_rows_sort(kymo_allocation_rows *allocations);
+void kymo_mapping_rows_sort(kymo_mapping_rows *mappings);
+KYMO_NODISCARD
+kymo_err kymo_profile_sort_ledger(kymo_profile *profile);
 /* value_table.c: whether the profile has what a value refers to. A list is no value of a list. */
 int kymo_profile_has_value(const kymo_profile *profile, const kymo_value *value);
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/tables.h"
+
+#include <stdlib.h>
+
+static uint64_t hash_of(const kymo_ledger *l)
+{
+    uint64_t words[2] = {(uint64_t)l->process << 32 | l->line, l->name};
+    return kymo_hash_words(words, 2, kymo_hash_secret());
+}
+
+kymo_err kymo_profile_add_ledger(kymo_profile *profile, const kymo_ledger *ledger)
+{
+    uint64_t hash = hash_of(ledger);
+    uint32_t found;
+    if (ledger->size < sizeof *ledger || ledger->process >= profile->processes.len ||
+        ledger->name >= profile->strings.len || ledger->low > ledger->high)
+        return KYMO_E_INVALID;
+    for (size_t probe = 0; kymo_index_find(&profile->ledger_index, hash, &probe, &found);) {
+        kymo_ledger *row = &profile->ledger.data[found];
+        if (row->process == ledger->process && row->line == ledger->line &&
+            row->name == ledger->name) {
+            *row = *ledger;
+            row->size = sizeof *row;
+            profile->finished = 0; /* its place depends on its bytes */
+            return KYMO_OK;
+        }
+    }
+    if (profile->ledger.len >= KYMO_LEDGER_MAX)
+        return KYMO_E_TOO_BIG;
+    KYMO_TRY(kymo_vec_reserve(&profile->ledger, 1));
+    KYMO_TRY(kymo_index_put(&profile->ledger_index, hash, (uint32_t)profile->ledger.len));
+    profile->ledger.data[profile->ledger.len] = *ledger;
+    profile->ledger.data[profile->ledger.len++].size = sizeof *ledger;
+    profile->finished = 0;
+    return KYMO_OK;
+}
+
+const kymo_ledger *kymo_profile_ledger(const kymo_profile *profile, size_t *count)
+{
+    *count = profile->ledger.len;
+    return *count ? profile->ledger.data : NULL;
+}
+
+/* The line as a whole, and then its parts, the largest first. */
+static int compare_ledger(const void *a, const void *b)
+{
+    const kymo_ledger *x = a;
+    const kymo_ledger *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    if ((x->name == 0) != (y->name == 0))
+        return x->name == 0 ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+kymo_err kymo_profile_sort_ledger(kymo_profile *profile)
+{
+    if (profile->ledger.len < 2)
+        return KYMO_OK;
+    qsort(profile->ledger.data, profile->ledger.len, sizeof *profile->ledger.data, compare_ledger);
+    kymo_index_deinit(&profile->ledger_index);
+    for (size_t i = 0; i < profile->ledger.len; i++)
+        KYMO_TRY(
+            kymo_index_put(&profile->ledger_index, hash_of(&profile->ledger.data[i]), (uint32_t)i));
+    return KYMO_OK;
+}
