@@ -117,6 +117,12 @@ static kymo_err read_record(kymo_drain *d, struct kymo_slot_reader *slot, const 
     case KYMO_RECORD_LABEL:
     case KYMO_RECORD_BACKTRACE:
         return kymo_drain_read_mark(d, slot->thread, kind, at, size);
+    case KYMO_RECORD_ALLOC:
+    case KYMO_RECORD_FREE:
+    case KYMO_RECORD_RESIZE:
+    case KYMO_RECORD_MAP:
+    case KYMO_RECORD_INHERIT:
+        return kymo_drain_read_heap(d, slot->thread, kind, at, size);
     default:
         break;
     }
@@ -239,6 +245,7 @@ static kymo_err end_thread(kymo_drain *d, uint32_t number, uint64_t end_ns, uint
         thread.end_cpu_ns = kymo_load_relaxed(&shared->seen_cpu_ns);
     memcpy(thread.name, shared->name, sizeof thread.name - 1);
     KYMO_TRY(kymo_drain_read_scopes(d, number));
+    kymo_drain_end_heap(d, shared);
     slot->open = 0;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++) {
         if (slot->streams[k].block)

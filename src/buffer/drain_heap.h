@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "buffer/drain.h"
 
 struct kymo_drain_alloc {
     uint32_t thread; /* as in struct kymo_drain_sample */
@@ -49,5 +50,12 @@ struct kymo_drain_heap_sink {
     kymo_err (*inherit)(void *context, uint32_t thread, uint64_t time_ns, uint64_t id,
                         uint64_t address);
 };
+
+/* What the program's threads have asked for so far, whether it was drawn or not, as far as they
+ * told. */
+struct kymo_drain_heap_totals {
+    uint64_t count, bytes;
+};
+struct kymo_drain_heap_totals kymo_drain_heap_totals(const kymo_drain *drain);
 
 #endif

@@ -6,7 +6,7 @@
  * Layer:    buffer (cold)
  * Flow:     drain.c (rounds, slots, streams) -> drain_stacks.c (modules, stacks, the depots),
  *           drain_marks.c (records of markers), drain_definitions.c (what those name),
- *           drain_beside.c (scopes, counters)
+ *           drain_beside.c (scopes, counters), drain_heap.c (records of memory)
  * Threads:  one thread drains a session
  * Memory:   owned by drain.c
  * Signals:  not for handlers
@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "buffer/drain_clock.h"
+#include "buffer/drain_heap.h"
 
 struct kymo_stream_reader {
     uint32_t block; /* number + 1; 0: none yet */
@@ -102,6 +103,7 @@ struct kymo_drain {
     uint64_t cut_clock;   /* records of live threads that are younger are the next round's */
     KYMO_VEC(struct kymo_drain_frame) frames;
     struct kymo_drain_marks marks;
+    struct kymo_drain_heap_totals heap_ended; /* of threads that have ended */
 };
 
 /* ---- drain.c ---- */
@@ -142,6 +144,15 @@ kymo_err kymo_drain_find_definition(kymo_drain *d, uint64_t number, enum kymo_de
 KYMO_NODISCARD
 kymo_err kymo_drain_read_mark(kymo_drain *d, uint32_t thread, uint32_t kind, const char *at,
                               uint32_t size);
+
+/* ---- drain_heap.c ---- */
+
+/* The same of one of the kinds of memory. */
+KYMO_NODISCARD
+kymo_err kymo_drain_read_heap(kymo_drain *d, uint32_t thread, uint32_t kind, const char *at,
+                              uint32_t size);
+/* The slot's thread has ended. */
+void kymo_drain_end_heap(kymo_drain *d, const struct kymo_thread_slot *slot);
 
 /* ---- drain_beside.c ---- */
 

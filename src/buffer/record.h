@@ -188,6 +188,8 @@ struct kymo_record_alloc {
     uint32_t slack_family; /* usable - asked bytes, at most KYMO_ALLOC_SLACK_MAX, << 8 | family */
 };
 #define KYMO_ALLOC_SLACK_MAX ((1u << 24) - 1)
+#define KYMO_MEMORY_BYTES_MAX \
+    (1ull << 56) /* of a block or a mapping: there are no more addresses */
 
 /* Written before the block is given back. */
 struct kymo_record_free {
