@@ -13,6 +13,7 @@ target_link_libraries(recording_helpers PUBLIC kymo_recorder kymo_profile ZLIB::
 kymo_sanitize(recording_helpers)
 
 kymo_unit_test(recording recording_helpers)
+kymo_unit_test(heap_events recording_helpers)
 kymo_unit_test(recording_heap recording_helpers)
 kymo_unit_test(recording_marks recording_helpers)
 kymo_unit_test(recording_payloads recording_helpers)

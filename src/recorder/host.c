@@ -74,6 +74,8 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->depth = config->depth;
     s->signal = s->signal_now = s->signal_done = (uint32_t)config->signal;
     s->flags = config->flags | (config->signal_fixed ? KYMO_SESSION_SIGNAL_FIXED : 0);
+    s->alloc_rate = config->alloc_rate;
+    s->map_least = config->alloc_rate ? KYMO_HEAP_EVENTS_MAP_LEAST : UINT64_MAX;
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;
     if (config->clock == KYMO_CLOCK_TSC) {
         /* Only for this limit a rough ratio is enough: 2^31 ticks a second. */
@@ -98,6 +100,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;
     h->out.kernel_stacks = config->kernel_stacks;
+    h->out.heap.rate = config->alloc_rate;
     h->memory = h->image = -1;
     err = kymo_session_plan(config->buffer_bytes, &h->plan);
     if (err != KYMO_OK) {
@@ -278,6 +281,7 @@ kymo_err kymo_host_round(kymo_host *h)
             h->told_lost_ns = now_ns;
             KYMO_TRY(tell_losses(h));
             KYMO_TRY(kymo_mark_events_tell_sites(&h->out, h->drain));
+            KYMO_TRY(kymo_heap_events_tell(&h->out, h->drain, h->session));
         }
         kymo_jit_code_look(h->out.jit, now_ns);
         if (!h->replaced && !h->foreign)
@@ -383,6 +387,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     const kymo_event_handler *events = h->config.events;
     KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
     KYMO_TRY(tell_losses(h));
+    KYMO_TRY(kymo_heap_events_tell(&h->out, h->drain, h->session));
     h->quality = (kymo_event_quality){
         .process = h->out.process,
         .samples = h->out.taken,

@@ -50,6 +50,7 @@ struct kymo_host_config {
     const kymo_event_handler *events;         /* where what is drained goes */
     void *events_context;
     uint32_t flags;          /* enum kymo_session_flags */
+    uint64_t alloc_rate;     /* mean bytes between two allocations that are recorded; 0: none */
     const char *markers;     /* which categories are on, as capture/mark_select.h has it */
     kymo_row_tables *tables; /* NULL: none */
     kymo_wall_shared *wall;  /* NULL: no wall time */

@@ -145,6 +145,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     const kymo_options *o = l->asked->options;
     l->config.buffer_bytes = kymo_launch_choose_buffer(o->buffer_bytes);
     l->config.period_ns = o->cpu_period_ns;
+    l->config.alloc_rate = o->alloc_bytes;
     l->config.depth = (uint32_t)o->depth;
     l->config.signal_fixed = o->signal_number != 0;
     l->config.markers = kymo_options_list(o, KYMO_OPTION_MARKERS);

@@ -250,6 +250,7 @@ struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
         .context = to,
         .answer = on_answer,
         .marks = &kymo_mark_events_sink,
+        .heap = &kymo_heap_events_sink,
     };
 }
 

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "profile/events.h"
+#include "recorder/heap_events.h"
 #include "recorder/jit_code.h"
 #include "recorder/mark_events.h"
 #include "recorder/row_tables.h"
@@ -70,6 +71,7 @@ struct kymo_session_events {
     kymo_event_frame *frames;
     uint32_t frames_cap;
     struct kymo_mark_events marks;
+    struct kymo_heap_events heap; /* its rate is the caller's to set */
 };
 
 /* What to give to kymo_drain_create. */

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/heap_events.h"
+
+#include "base/atomic.h"
+#include "buffer/record.h"
+#include "recorder/recording_format.h"
+#include "recorder/session_events.h"
+
+static_assert(KYMO_MEMORY_BYTES_MAX <= KYMO_FILE_BYTES_MAX, "the file holds what the drain gives");
+
+static uint32_t stack_of(uint32_t stack)
+{
+    return stack == KYMO_NO_STACK ? KYMO_EVENT_NONE : stack;
+}
+
+static kymo_event_allocation allocation_of(const struct kymo_session_events *to,
+                                           const struct kymo_drain_alloc *a)
+{
+    return (kymo_event_allocation){
+        .thread = kymo_session_events_thread(to, a->thread),
+        .stack = stack_of(a->stack),
+        .time_ns = a->time_ns,
+        .id = a->id,
+        .address = a->address,
+        .bytes = a->bytes,
+        .rate = a->rate,
+        .slack = a->slack,
+        .family = a->family,
+    };
+}
+
+static kymo_err on_alloc(void *context, const struct kymo_drain_alloc *a)
+{
+    const struct kymo_session_events *to = context;
+    kymo_event_allocation e = allocation_of(to, a);
+    return to->events->allocation ? to->events->allocation(to->context, &e) : KYMO_OK;
+}
+
+static kymo_err on_free(void *context, uint32_t thread, uint64_t time_ns, uint64_t id,
+                        uint32_t count)
+{
+    const struct kymo_session_events *to = context;
+    kymo_event_free e = {kymo_session_events_thread(to, thread), count, time_ns, id};
+    return to->events->free ? to->events->free(to->context, &e) : KYMO_OK;
+}
+
+static kymo_err on_resize(void *context, const struct kymo_drain_alloc *now, uint64_t usable_before,
+                          uint32_t was_drawn)
+{
+    const struct kymo_session_events *to = context;
+    kymo_event_resize e = {
+        .now = allocation_of(to, now),
+        .usable_before = usable_before,
+        .was_drawn = was_drawn,
+    };
+    return to->events->resize ? to->events->resize(to->context, &e) : KYMO_OK;
+}
+
+static kymo_err on_map(void *context, const struct kymo_drain_map *m)
+{
+    const struct kymo_session_events *to = context;
+    kymo_event_mapping e = {
+        .thread = kymo_session_events_thread(to, m->thread),
+        .stack = stack_of(m->stack),
+        .time_ns = m->time_ns,
+        .address = m->address,
+        .bytes = m->bytes,
+        .before = m->before,
+        .bytes_before = m->bytes_before,
+        .op = m->op,
+        .how = m->how,
+    };
+    return to->events->mapping ? to->events->mapping(to->context, &e) : KYMO_OK;
+}
+
+static kymo_err on_inherit(void *context, uint32_t thread, uint64_t time_ns, uint64_t id,
+                           uint64_t address)
+{
+    const struct kymo_session_events *to = context;
+    kymo_event_inherit e = {
+        .thread = kymo_session_events_thread(to, thread),
+        .time_ns = time_ns,
+        .id = id,
+        .address = address,
+    };
+    return to->events->inherit ? to->events->inherit(to->context, &e) : KYMO_OK;
+}
+
+const struct kymo_drain_heap_sink kymo_heap_events_sink = {
+    .alloc = on_alloc,
+    .free = on_free,
+    .resize = on_resize,
+    .map = on_map,
+    .inherit = on_inherit,
+};
+
+static const char *what_is_not_seen(uint32_t allocator)
+{
+    switch (allocator) {
+    case KYMO_ALLOCATOR_UNKNOWN:
+        return "libkymo-preload-alloc.so is not in the process";
+    case KYMO_ALLOCATOR_PROGRAM:
+        return "the executable has a malloc of its own";
+    default:
+        return "";
+    }
+}
+
+kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain *drain,
+                               const struct kymo_session *session)
+{
+    struct kymo_heap_events *h = &to->heap;
+    struct kymo_drain_heap_totals now = kymo_drain_heap_totals(drain);
+    /* Of the program's writing. */
+    uint32_t allocator = kymo_load_relaxed(&session->allocator);
+    if (allocator > KYMO_ALLOCATOR_PROGRAM)
+        allocator = KYMO_ALLOCATOR_OTHER;
+    if (h->rate == 0 || !to->events->heap ||
+        (h->is_told && h->allocator == allocator && h->told.count == now.count &&
+         h->told.bytes == now.bytes))
+        return KYMO_OK;
+    h->is_told = 1;
+    h->told = now;
+    h->allocator = allocator;
+    kymo_event_heap e = {
+        .process = to->process,
+        .allocator = allocator,
+        .rate = h->rate,
+        .map_least = KYMO_HEAP_EVENTS_MAP_LEAST,
+        .count = now.count,
+        .bytes = now.bytes,
+        .not_seen = what_is_not_seen(allocator),
+    };
+    return to->events->heap(to->context, &e);
+}

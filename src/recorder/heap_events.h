@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * heap_events.h - turns the allocations and mappings of a session into the events of a recording.
+ *
+ * Layer:    recorder
+ * Flow:     buffer/drain.c -> session_events.c -> [heap_events] -> recording writer
+ * Threads:  the recorder's one thread
+ * Memory:   none of its own
+ * Signals:  not for handlers
+ *
+ * Every record becomes an event: what a free ends, and what that amounts to, is for the reader to
+ * find, who has all of it before him.
+ */
+#ifndef KYMO_RECORDER_HEAP_EVENTS_H
+#define KYMO_RECORDER_HEAP_EVENTS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "buffer/drain_heap.h"
+#include "buffer/session.h"
+
+/* Mappings of fewer bytes are not recorded: the allocators' own begin there. */
+#define KYMO_HEAP_EVENTS_MAP_LEAST (64u << 10)
+
+struct kymo_session_events;
+
+/* How a process's memory is recorded. */
+struct kymo_heap_events {
+    uint64_t rate; /* mean bytes between two draws; 0: its memory is not recorded */
+    struct kymo_drain_heap_totals told;
+    int is_told;
+    uint32_t allocator; /* as it was told */
+};
+
+/* Its context is a struct kymo_session_events. */
+extern const struct kymo_drain_heap_sink kymo_heap_events_sink;
+
+/* What is known of the process's memory as a whole, if that has changed. */
+KYMO_NODISCARD
+kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain *drain,
+                               const struct kymo_session *session);
+
+#endif
