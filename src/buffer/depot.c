@@ -105,13 +105,13 @@ uint32_t kymo_depot_insert(struct kymo_session *s, const struct kymo_session_pla
     return make_id(epoch, at);
 }
 
-uint32_t kymo_depot_enter(const struct kymo_session *s, struct kymo_thread_slot *slot)
+uint32_t kymo_depot_pin(const struct kymo_session *s, uint32_t *pin)
 {
     uint32_t epoch = kymo_load_relaxed(&s->depot_epoch);
     for (;;) {
         /* Sequentially consistent with the recorder, which moves the epoch on and then reads the
          * pins: either it sees this pin, or this thread sees the new epoch. */
-        kymo_store_seqcst(&slot->depot_pin, epoch + 1);
+        kymo_store_seqcst(pin, epoch + 1);
         uint32_t again = kymo_load_seqcst(&s->depot_epoch);
         if (again == epoch)
             return epoch;
@@ -119,7 +119,7 @@ uint32_t kymo_depot_enter(const struct kymo_session *s, struct kymo_thread_slot 
     }
 }
 
-void kymo_depot_leave(struct kymo_thread_slot *slot)
+void kymo_depot_unpin(uint32_t *pin)
 {
-    kymo_store_release(&slot->depot_pin, 0);
+    kymo_store_release(pin, 0);
 }

@@ -10,7 +10,7 @@
  *
  * Two depots alternate. Ids carry the epoch in which they were made; when the recorder has a
  * depot that fills, it moves the epoch on, waits until no handler is inside the old one
- * (depot_pin of each thread's slot), drains the records that refer to it, and clears it.
+ * (both pins of each thread's slot), drains the records that refer to it, and clears it.
  */
 #ifndef KYMO_BUFFER_DEPOT_H
 #define KYMO_BUFFER_DEPOT_H
@@ -61,9 +61,20 @@ KYMO_SIGNAL_SAFE uint32_t kymo_depot_insert(struct kymo_session *session,
                                             const struct kymo_session_plan *plan, uint32_t epoch,
                                             const struct kymo_stack_key *key);
 
-/* Pins the current epoch for this thread and returns it. */
-KYMO_SIGNAL_SAFE uint32_t kymo_depot_enter(const struct kymo_session *session,
-                                           struct kymo_thread_slot *slot);
-KYMO_SIGNAL_SAFE void kymo_depot_leave(struct kymo_thread_slot *slot);
+/* Pins the current epoch by one of a slot's pins and returns it. */
+KYMO_SIGNAL_SAFE uint32_t kymo_depot_pin(const struct kymo_session *session, uint32_t *pin);
+KYMO_SIGNAL_SAFE void kymo_depot_unpin(uint32_t *pin);
+
+/* The same by that of the thread's handler. */
+KYMO_SIGNAL_SAFE static inline uint32_t kymo_depot_enter(const struct kymo_session *session,
+                                                         struct kymo_thread_slot *slot)
+{
+    return kymo_depot_pin(session, &slot->depot_pin);
+}
+
+KYMO_SIGNAL_SAFE static inline void kymo_depot_leave(struct kymo_thread_slot *slot)
+{
+    kymo_depot_unpin(&slot->depot_pin);
+}
 
 #endif

@@ -169,7 +169,8 @@ static int epoch_is_pinned(kymo_drain *d, uint32_t epoch)
     for (uint32_t i = 0; i < touched; i++) {
         struct kymo_thread_slot *slot = kymo_session_slot(d->session, &d->plan, i);
         uint32_t state = kymo_load_acquire(&slot->state);
-        if (state == KYMO_SLOT_LIVE && kymo_load_seqcst(&slot->depot_pin) == epoch + 1)
+        if (state == KYMO_SLOT_LIVE && (kymo_load_seqcst(&slot->depot_pin) == epoch + 1 ||
+                                        kymo_load_seqcst(&slot->alloc_pin) == epoch + 1))
             return 1;
     }
     return 0;

@@ -36,6 +36,7 @@ struct slot {
 
 static struct slot first[1u << FIRST_BITS] __attribute__((aligned(64)));
 static struct slot *levels[KYMO_ALLOC_LEVELS] = {first};
+static uint32_t level_count = 1;
 uint8_t kymo_alloc_filter[KYMO_ALLOC_FILTER_BYTES];
 
 static uint32_t level_slots(uint32_t level)
@@ -84,8 +85,10 @@ static KYMO_NOINLINE struct slot *map_level(uint32_t level, int may_map)
     (void)kymo_syscall3(SYS_madvise, map, (long)level_bytes(level), MADV_DONTDUMP);
     struct slot *mine = (struct slot *)(intptr_t)map, *other = NULL;
     /* Pairs with the acquires of whoever uses it. */
-    if (kymo_cas_acq_rel(&levels[level], &other, mine))
+    if (kymo_cas_acq_rel(&levels[level], &other, mine)) {
+        kymo_add_relaxed(&level_count, 1u);
         return mine;
+    }
     (void)kymo_syscall3(SYS_munmap, map, (long)level_bytes(level), 0);
     return other;
 }
@@ -152,15 +155,16 @@ uint64_t kymo_alloc_table_take(uint64_t address)
     return id;
 }
 
-int kymo_alloc_table_next(struct kymo_alloc_cursor *at, uint32_t slots, uint64_t *address,
+int kymo_alloc_table_next(struct kymo_alloc_cursor *at, uint32_t *slots, uint64_t *address,
                           uint64_t *id)
 {
-    for (; slots > 0; slots--) {
+    while (*slots > 0) {
         struct slot *level =
             at->level < KYMO_ALLOC_LEVELS ? kymo_load_acquire(&levels[at->level]) : NULL;
         if (!level)
             return -1;
         struct slot *slot = &level[at->slot++];
+        --*slots;
         if (at->slot == level_slots(at->level))
             *at = (struct kymo_alloc_cursor){at->level + 1, 0};
         *id = kymo_load_acquire(&slot->id);
@@ -177,4 +181,9 @@ uint64_t kymo_alloc_table_level(uint32_t level, uint64_t *bytes)
     struct slot *at = kymo_load_acquire(&levels[level]);
     *bytes = at ? level_bytes(level) : 0;
     return (uint64_t)(uintptr_t)at;
+}
+
+uint32_t kymo_alloc_table_levels(void)
+{
+    return kymo_load_relaxed(&level_count);
 }

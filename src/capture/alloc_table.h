@@ -28,12 +28,15 @@ KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_take(uint64_t address);
 struct kymo_alloc_cursor {
     uint32_t level, slot;
 };
-/* The next one within so many slots: 1; 0: none is there, and the cursor moved on; -1: the end. */
-KYMO_SIGNAL_SAFE int kymo_alloc_table_next(struct kymo_alloc_cursor *cursor, uint32_t slots,
+/* The next one within so many slots, which are counted down: 1; 0: none is there, and the cursor
+ * has moved on; -1: the end. */
+KYMO_SIGNAL_SAFE int kymo_alloc_table_next(struct kymo_alloc_cursor *cursor, uint32_t *slots,
                                            uint64_t *address, uint64_t *id);
 
 /* Where level n of the table lies; 0 bytes: it was not needed yet. */
 #define KYMO_ALLOC_LEVELS 4u
 KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_level(uint32_t level, uint64_t *bytes);
+/* How many there are. */
+KYMO_SIGNAL_SAFE uint32_t kymo_alloc_table_levels(void);
 
 #endif

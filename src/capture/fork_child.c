@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "buffer/refusal.h"
+#include "capture/alloc.h"
 #include "capture/connect.h"
 #include "capture/family.h"
 #include "capture/hook.h"
@@ -125,6 +126,8 @@ static KYMO_NOINLINE void attach(void)
     struct kymo_thread *t = kymo_thread_claim(p);
     if (t)
         kymo_thread_begin(p, t, kymo_thread_stack, KYMO_SLOT_MAIN);
+    if (kymo_alloc_calls)
+        kymo_alloc_calls->forked(p);
     kymo_mark_links_start();
     kymo_store_release(&a.session->attached, 1u);
     kymo_attach_finish(&a);

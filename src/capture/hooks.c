@@ -164,7 +164,8 @@ static void wait_for_walks(struct kymo_process *p, const struct kymo_thread *sel
         if (self && slot == self->slot)
             continue;
         for (int spins = 0; spins < 1000; spins++) {
-            if (kymo_load_seqcst(&slot->depot_pin) == 0 ||
+            if ((kymo_load_seqcst(&slot->depot_pin) == 0 &&
+                 kymo_load_seqcst(&slot->alloc_pin) == 0) ||
                 kymo_load_relaxed(&slot->state) != KYMO_SLOT_LIVE)
                 break;
             if (!kymo_is_quiet(p))

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/atomic.h"
+#include "capture/alloc.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
@@ -37,7 +38,7 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     pthread_attr_t attributes;
     size_t stack = 0;
     size_t threads = a->plan.threads * sizeof(struct kymo_thread);
-    size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t);
+    size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t) * 2;
     size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
     size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
     size_t slots = (size_t)a->plan.definitions * 2; /* both are powers of two */
@@ -55,6 +56,7 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     }
     (void)madvise(map, size, MADV_DONTDUMP);
     struct kymo_process *p = (struct kymo_process *)(void *)map;
+    p->mapped_bytes = size;
     p->threads = (struct kymo_thread *)(void *)(map + process);
     struct kymo_row_slot *rows = (struct kymo_row_slot *)(void *)(map + process + threads);
     p->pcs = (uint64_t *)(void *)(map + process + threads + cache);
@@ -115,4 +117,6 @@ void kymo_process_take(struct kymo_process *p, const struct kymo_attachment *a)
     p->tables_bytes = a->tables_bytes;
     s->pid = kymo_raw_getpid();
     p->session = s;
+    if (kymo_alloc_calls)
+        kymo_alloc_calls->start(p);
 }

@@ -61,6 +61,11 @@ struct kymo_thread {
     void *start; /* a function; its type is known to the hook that set it */
     void *argument;
     uint64_t stack_bytes;
+    /* Of allocations (alloc.h), whose stacks are taken beside the handler's. */
+    uint64_t *alloc_pcs;
+    struct kymo_regs alloc_regs;
+    uint64_t alloc_frame; /* who is at it, as a claim says it; 0: nobody */
+    uint64_t alloc_count; /* that the slot's threads have made, all but the present one */
     /* Its first mask holds these, by its attributes or its creator's mask_hooks.h; they are to be
      * kept open, and are open already. */
     uint64_t first_open, first_held;
@@ -85,11 +90,12 @@ struct kymo_process {
     uint64_t cookie;
     uint64_t heartbeat_limit;
     uint64_t default_stack_bytes;
-    uint64_t tid_offset;  /* of the tid in glibc's control block of a thread; 0: not known */
-    uint64_t base_cpu_ns; /* CPU time of the main thread before this image */
+    uint64_t mapped_bytes; /* of this and all that lies behind it */
+    uint64_t tid_offset;   /* of the tid in glibc's control block of a thread; 0: not known */
+    uint64_t base_cpu_ns;  /* CPU time of the main thread before this image */
     uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
-    struct kymo_thread *threads;              /* plan.threads of them */
-    uint64_t *pcs;                            /* depth for each of them */
+    struct kymo_thread *threads; /* plan.threads of them */
+    uint64_t *pcs;               /* depth for each of them, and again for allocations */
     const struct kymo_table_area *table_area; /* in the session; NULL: no tables are to be had */
     const char *tables;                       /* the shared memory that it names places of */
     uint64_t tables_bytes;

@@ -15,15 +15,15 @@
 #include "capture/tables.h"
 #include "unwind/unwind.h"
 
-/* Interns the stack in t->pcs; 0 when there is no room. */
-static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t epoch, uint32_t n,
+/* Interns a stack; 0 when there is no room. */
+static uint32_t intern(struct kymo_process *p, const uint64_t *pcs, uint32_t epoch, uint32_t n,
                        uint32_t generation, const struct kymo_walk_result *walk)
 {
-    struct kymo_stack_key key = {t->pcs, n, generation,
+    struct kymo_stack_key key = {pcs, n, generation,
                                  (uint32_t)walk->end | walk->notes << KYMO_STACK_NOTES_SHIFT};
     uint32_t id = kymo_depot_find(p->session, &p->plan, epoch, &key);
     if (id == 0) {
-        kymo_modules_note(p, t->pcs, n);
+        kymo_modules_note(p, pcs, n);
         id = kymo_depot_insert(p->session, &p->plan, epoch, &key);
         if (id == 0)
             kymo_count_loss(p, KYMO_LOSS_STACK_FULL);
@@ -31,11 +31,13 @@ static uint32_t intern(struct kymo_process *p, struct kymo_thread *t, uint32_t e
     return id;
 }
 
-uint32_t kymo_stack_take(struct kymo_process *p, struct kymo_thread *t, uint64_t *callers)
+uint32_t kymo_stack_take_at(struct kymo_process *p, struct kymo_thread *t,
+                            const struct kymo_walk_place *place, uint64_t *callers)
 {
+    uint64_t *pcs = place->pcs;
     if (kymo_unlikely(kymo_is_quiet(p)))
         kymo_store_relaxed(&p->walker.probe_allowed, 0u);
-    uint32_t epoch = kymo_depot_enter(p->session, t->slot);
+    uint32_t epoch = kymo_depot_pin(p->session, place->pin);
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     if (kymo_unlikely(kymo_tables_are_new(p)))
         kymo_tables_take(p);
@@ -43,13 +45,24 @@ uint32_t kymo_stack_take(struct kymo_process *p, struct kymo_thread *t, uint64_t
      */
     uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
-    size_t n = kymo_unwind_walk(&p->walker, &t->regs, &t->stack, t->pcs, p->depth, options, &walk);
+    size_t n = kymo_unwind_walk(&p->walker, place->regs, &t->stack, pcs, p->depth, options, &walk);
     if (callers)
-        *callers = n > 1 ? kymo_hash_words(t->pcs + 1, n - 1, n) : 0;
+        *callers = n > 1 ? kymo_hash_words(pcs + 1, n - 1, n) : 0;
     for (uint32_t i = 0; i < walk.exact_count; i++)
         if (walk.exact[i] < n)
-            t->pcs[walk.exact[i]] |= KYMO_PC_EXACT;
+            pcs[walk.exact[i]] |= KYMO_PC_EXACT;
     /* How a row was found is not part of a stack's identity. */
     walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
-    return intern(p, t, epoch, (uint32_t)n, generation, &walk);
+    return intern(p, pcs, epoch, (uint32_t)n, generation, &walk);
+}
+
+uint32_t kymo_stack_take_caller(struct kymo_process *p, const struct kymo_walk_place *place,
+                                uint64_t caller)
+{
+    uint32_t epoch = kymo_depot_pin(p->session, place->pin);
+    uint32_t generation = kymo_load_acquire(&p->session->module_generation);
+    struct kymo_walk_result walk = {.end = KYMO_WALK_COMPLETE};
+    /* The first pc of a stack is no return address: within the call, then. */
+    place->pcs[0] = caller - 1;
+    return intern(p, place->pcs, epoch, 1, generation, &walk);
 }

@@ -5,11 +5,14 @@
 #include <sys/prctl.h>
 
 #include "base/atomic.h"
+#include "capture/alloc.h"
 #include "capture/timer.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
 struct kymo_process *kymo_process_state;
+/* Where allocations are not recorded. */
+__attribute__((weak)) const struct kymo_alloc_calls *const kymo_alloc_calls = NULL;
 __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 struct kymo_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
@@ -26,7 +29,8 @@ struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
     }
     struct kymo_thread *t = &p->threads[number - 1];
     t->number = number - 1;
-    t->pcs = p->pcs + (size_t)t->number * p->depth;
+    t->pcs = p->pcs + (size_t)t->number * 2 * p->depth;
+    t->alloc_pcs = t->pcs + p->depth;
     t->slot = kymo_session_slot(p->session, &p->plan, number - 1);
     kymo_store_relaxed(&t->slot->state, KYMO_SLOT_CLAIMED);
     return t;
@@ -66,6 +70,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     t->alternate = kymo_thread_alternate;
     t->closing = 0;
     t->exits = 0;
+    t->alloc_frame = 0;
     /* The first sample's weight is all the CPU time since the thread began in this image. */
     t->last_cpu_ns = flags & KYMO_SLOT_MAIN ? p->base_cpu_ns : 0;
     t->timer_failed = 0;
@@ -85,7 +90,10 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     slot->name[0] = '\0';
     slot->samples = slot->handler_ns = slot->disturbed = 0;
     slot->answers = 0;
-    slot->depot_pin = 0;
+    slot->depot_pin = slot->alloc_pin = 0;
+    slot->alloc_count = slot->alloc_bytes = 0;
+    slot->stack_lo = stack.lo;
+    slot->stack_hi = stack.hi;
     slot->timer_on = 0;
     slot->perf_fd = slot->perf_fd_before = -1;
     slot->perf_kernel = 0;
@@ -96,6 +104,8 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     kymo_thread_self = t;
     /* Pairs with the drain's acquire: a live slot is filled. */
     kymo_store_release(&slot->state, KYMO_SLOT_LIVE);
+    if (kymo_alloc_calls)
+        kymo_alloc_calls->thread_begin(t);
 
     /* Where perf or the dispatcher is the engine, the timer is all there is until the recorder has
      * armed the thread, which may live no longer. */
@@ -122,6 +132,8 @@ void kymo_thread_know_stack(struct kymo_thread *t, struct kymo_stack_bounds stac
     kymo_signal_fence();
     kymo_store_relaxed(&t->stack.hi, stack.hi);
     kymo_thread_stack = stack;
+    kymo_store_relaxed(&t->slot->stack_lo, stack.lo);
+    kymo_store_relaxed(&t->slot->stack_hi, stack.hi);
 }
 
 void kymo_thread_know_alternate(uint64_t lo, uint64_t bytes)
@@ -141,7 +153,9 @@ void kymo_thread_know_alternate(uint64_t lo, uint64_t bytes)
 void kymo_thread_end(struct kymo_thread *t)
 {
     struct kymo_process *p = t->process;
-    /* First of all no signal may find the thread any more. */
+    if (kymo_alloc_calls && p && p->session)
+        kymo_alloc_calls->thread_end(t);
+    /* From here on no signal finds the thread. */
     kymo_thread_self = &kymo_thread_dead;
     kymo_signal_fence();
     if (!p || !p->session)

@@ -21,7 +21,11 @@ static uint64_t count_all(uint64_t *ids)
     struct kymo_alloc_cursor cursor = {0, 0};
     uint64_t address, id, count = 0;
     int found;
-    while ((found = kymo_alloc_table_next(&cursor, 1000, &address, &id)) >= 0) {
+    for (;;) {
+        uint32_t slots = 1000;
+        found = kymo_alloc_table_next(&cursor, &slots, &address, &id);
+        if (found < 0)
+            break;
         count += found == 1;
         *ids += found == 1 ? id : 0;
     }

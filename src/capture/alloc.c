@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alloc.c - see alloc.h.
+ *
+ *   draw: is there a process that is recorded? -> the next draw -> a thread that can record
+ *   note: stack -> room for the record -> table -> publish
+ *
+ * The record's room comes before the table: a block that is in the table has a record, and so each
+ * free of one that is there is the end of something that was told.
+ */
+#include "capture/alloc.h"
+
+#include "base/hash.h"
+#include "capture/alloc_early.h"
+#include "capture/alloc_random.h"
+#include "capture/alloc_record.h"
+#include "capture/alloc_stack.h"
+#include "capture/alloc_table.h"
+#include "capture/family.h"
+#include "capture/fork_child.h"
+#include "capture/mark.h"
+
+/* Where nothing is recorded now, but may be later, a thread looks again after so many bytes. */
+#define LOOK_AGAIN_BYTES (16 << 20)
+/* Of the table, at each visit of a forked child, and at its first: all of the first level. */
+#define INHERIT_SLOTS 1024u
+#define INHERIT_SLOTS_AT_ONCE 16384u
+
+__thread struct kymo_alloc_self kymo_alloc_self KYMO_TLS_IE __attribute__((aligned(16)));
+
+/* What the hooks need not know of a thread's draws. A forked child has its parent's. */
+static __thread struct {
+    uint64_t given;  /* to `until`, so far: what was asked for is what of it is gone */
+    uint64_t random; /* 0: not seeded */
+    uint64_t before; /* `count` when the thread's record began */
+    uint64_t last;   /* number that a block of this thread got */
+    uint32_t epoch;  /* of the session that it began in; 0: none yet */
+    uint32_t rate;   /* of the draw that runs; 0: none was made */
+} own KYMO_TLS_IE;
+
+static uint32_t levels_told; /* of the table, to the session */
+static uint32_t was_started; /* 1: this process, or one that it was forked from, was recorded */
+
+static void set_until(int64_t bytes)
+{
+    own.given += (uint64_t)bytes - (uint64_t)kymo_alloc_self.until;
+    kymo_alloc_self.until = bytes;
+}
+
+static void stop_drawing(int64_t bytes)
+{
+    own.rate = 0;
+    set_until(bytes);
+}
+
+/* What the thread has asked for, as far as it is known now. */
+static void publish_totals(struct kymo_thread_slot *slot)
+{
+    kymo_store_relaxed(&slot->alloc_count, kymo_alloc_self.count - own.before);
+    kymo_store_relaxed(&slot->alloc_bytes, own.given - (uint64_t)kymo_alloc_self.until);
+}
+
+/* ---- draws ---- */
+
+static void seed(const struct kymo_process *p)
+{
+    uint64_t h = kymo_hash_mix(p->cookie, kymo_process_clock(p));
+    own.random = kymo_hash_mix(h, (uint64_t)(uintptr_t)&own) | 1;
+}
+
+/* Bytes to the next draw; -1: the next block, even one of 0 bytes. */
+static int64_t next_draw(const struct kymo_process *p, uint32_t rate)
+{
+    if (rate == 1)
+        return -1;
+    if (kymo_unlikely(own.random == 0))
+        seed(p);
+    return (int64_t)kymo_alloc_interval(&own.random, rate);
+}
+
+/* Nobody records: who may later? */
+static struct kymo_alloc_draw pass_unrecorded(void)
+{
+    struct kymo_alloc_draw draw = {0, 0};
+    if (kymo_load_relaxed(&was_started)) {
+        /* A thread that begins, and a child that attaches, sets it anew. */
+        stop_drawing(KYMO_ALLOC_NEVER);
+    } else {
+        stop_drawing(-1);
+        draw = (struct kymo_alloc_draw){1, 1};
+    }
+    return draw;
+}
+
+static KYMO_NOINLINE struct kymo_process *find_process(void)
+{
+    struct kymo_process *p = kymo_capturing();
+    if (!p && kymo_fork_is_pending()) {
+        kymo_fork_attach_now();
+        p = kymo_capturing();
+    }
+    return p && p->mark_epoch ? p : NULL;
+}
+
+/* One that is ready to record; NULL: none (counted). */
+static KYMO_NOINLINE struct kymo_thread *find_thread(struct kymo_process *p)
+{
+    struct kymo_thread *t = kymo_mark_thread();
+    if (!t)
+        kymo_count_loss(p, KYMO_LOSS_ALLOC_NO_THREAD);
+    return t;
+}
+
+struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
+{
+    struct kymo_alloc_draw draw = {0, 0};
+    struct kymo_process *p = find_process();
+    if (kymo_unlikely(!p))
+        return pass_unrecorded();
+    uint64_t rate = kymo_load_relaxed(&p->session->alloc_rate);
+    if (kymo_unlikely(rate == 0)) {
+        stop_drawing(LOOK_AGAIN_BYTES);
+        return draw;
+    }
+    if (rate > UINT32_MAX)
+        rate = UINT32_MAX;
+    if (kymo_likely(own.rate)) {
+        /* A handler that came in between may have had it. */
+        draw.is_drawn = kymo_alloc_self.until < 0;
+        draw.rate = own.rate;
+    } else {
+        draw.rate = (uint32_t)rate;
+        int64_t first = next_draw(p, draw.rate);
+        draw.is_drawn = first < 0 || (uint64_t)first < bytes;
+        if (!draw.is_drawn)
+            set_until(first - (int64_t)bytes);
+    }
+    own.rate = (uint32_t)rate;
+    if (!draw.is_drawn)
+        return draw;
+    set_until(next_draw(p, own.rate));
+    struct kymo_thread *t = kymo_alloc_thread();
+    if (kymo_unlikely(!t) && !(t = find_thread(p)))
+        draw.is_drawn = 0;
+    else if (kymo_unlikely(kymo_alloc_inherit_waits()))
+        kymo_alloc_inherit(t, INHERIT_SLOTS, here);
+    return draw;
+}
+
+/* ---- blocks ---- */
+
+/* Entered: so no handler gets the same one. What is drawn without a count of its own, as a block
+ * that is resized, gets one. */
+static uint64_t next_id(const struct kymo_thread *t)
+{
+    if (kymo_alloc_self.count <= own.last)
+        kymo_alloc_self.count = own.last + 1;
+    own.last = kymo_alloc_self.count;
+    return kymo_alloc_id_epoch(t->process) << KYMO_ALLOC_ID_EPOCH_SHIFT |
+           (uint64_t)t->number << KYMO_ALLOC_ID_SLOT_SHIFT |
+           (own.last & ((1ull << KYMO_ALLOC_ID_SLOT_SHIFT) - 1));
+}
+
+static uint32_t slack_of(size_t bytes, size_t usable, uint32_t family)
+{
+    size_t slack = usable > bytes ? usable - bytes : 0;
+    return (uint32_t)(slack < KYMO_ALLOC_SLACK_MAX ? slack : KYMO_ALLOC_SLACK_MAX) << 8 | family;
+}
+
+/* Where our own memory is. */
+static KYMO_NOINLINE void tell_levels(struct kymo_process *p)
+{
+    uint32_t levels = kymo_alloc_table_levels();
+    uint64_t bytes;
+    kymo_store_relaxed(&levels_told, levels);
+    /* The first one is in the library's own memory. */
+    for (uint32_t i = 1; i < levels; i++) {
+        p->session->own[i].lo = kymo_alloc_table_level(i, &bytes);
+        p->session->own[i].hi = p->session->own[i].lo + bytes;
+    }
+}
+
+/* Whoever is in the table under the address of a new block was given back in a way that nobody has
+ * seen. */
+static void evict(uint64_t address, uint64_t here)
+{
+    uint64_t other = 0;
+    if (kymo_unlikely(kymo_load_relaxed(kymo_alloc_filter_of(address))))
+        other = kymo_alloc_table_take(address);
+    if (kymo_unlikely(other))
+        kymo_alloc_end_block(other, here);
+}
+
+static int put(struct kymo_process *p, uint64_t address, uint64_t id)
+{
+    if (kymo_unlikely(!kymo_alloc_table_put(address, id, !kymo_is_quiet(p)))) {
+        kymo_count_loss(p, KYMO_LOSS_ALLOC_TABLE);
+        return 0;
+    }
+    if (kymo_unlikely(kymo_load_relaxed(&levels_told) != kymo_alloc_table_levels()))
+        tell_levels(p);
+    return 1;
+}
+
+/* No room: perhaps since nobody reads any more. */
+static KYMO_NOINLINE void look_for_recorder(const struct kymo_process *p)
+{
+    if (kymo_family_is_silent(p->session))
+        stop_drawing(LOOK_AGAIN_BYTES);
+}
+
+static void record(struct kymo_thread *t, const struct kymo_record_alloc *block, uint64_t here)
+{
+    struct kymo_stream_writer *w;
+    evict(block->address, here);
+    struct kymo_record_alloc *r =
+        kymo_alloc_reserve(t, &w, sizeof *r, KYMO_LOSS_ALLOC_NO_BLOCK, here);
+    if (kymo_unlikely(!r)) {
+        look_for_recorder(t->process);
+        return;
+    }
+    *r = *block;
+    r->head.clock = kymo_process_clock(t->process);
+    if (kymo_likely(put(t->process, block->address, block->id)))
+        kymo_mark_publish(w, sizeof *r);
+    else
+        kymo_claim_end(w);
+}
+
+/* Before the start, or where there is never one: then that many are enough. */
+static KYMO_NOINLINE void note_early(uint64_t address, size_t bytes, uint64_t here)
+{
+    /* Above the frame lies where the call returns to. */
+    uint64_t caller = ((const uint64_t *)(uintptr_t)here)[-1];
+    if (!kymo_alloc_early_note(address, bytes, caller))
+        stop_drawing(LOOK_AGAIN_BYTES);
+}
+
+void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, size_t usable,
+                     enum kymo_alloc_family family, uint64_t here)
+{
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    struct kymo_thread *t = kymo_alloc_thread();
+    if (kymo_unlikely(!t)) {
+        if (!kymo_load_relaxed(&was_started))
+            note_early(address, bytes, here);
+        return;
+    }
+    if (!kymo_alloc_enter(t, here))
+        return;
+    publish_totals(t->slot);
+    struct kymo_record_alloc r = {.id = next_id(t),
+                                  .address = address,
+                                  .bytes = bytes,
+                                  .rate = draw.rate,
+                                  .slack_family = slack_of(bytes, usable, family)};
+    r.head = (struct kymo_record){0, KYMO_RECORD_ALLOC, sizeof r, kymo_alloc_stack(t)};
+    record(t, &r, here);
+    kymo_alloc_leave(t);
+}
+
+void kymo_alloc_note_free(void *block, uint64_t here)
+{
+    uint64_t id = kymo_alloc_table_take((uint64_t)(uintptr_t)block);
+    if (id)
+        kymo_alloc_end_block(id, here);
+}
+
+/* ---- resizes ---- */
+
+uint64_t kymo_alloc_take_out(void *block)
+{
+    return kymo_alloc_table_take((uint64_t)(uintptr_t)block);
+}
+
+static void put_back(uint64_t address, uint64_t id, uint64_t here)
+{
+    const struct kymo_process *p = kymo_process_here();
+    if (kymo_alloc_table_put(address, id, p && !kymo_is_quiet(p)))
+        return;
+    /* Somebody has its place: its end would not be seen. */
+    kymo_alloc_end_block(id, here);
+}
+
+void kymo_alloc_put_back(void *block, uint64_t id)
+{
+    if (id)
+        put_back((uint64_t)(uintptr_t)block, id, KYMO_FRAME_BEGIN());
+}
+
+static KYMO_NOINLINE void resize_unrecorded(uint64_t address, uint64_t id, size_t bytes,
+                                            uint64_t here)
+{
+    if (!kymo_load_relaxed(&was_started)) {
+        if (id)
+            kymo_alloc_early_end(id);
+        note_early(address, bytes, here);
+    } else if (id) {
+        put_back(address, id, here);
+    }
+}
+
+/* With the rate that it could have been drawn by, whether it was or not. */
+static uint32_t rate_of(const struct kymo_process *p, struct kymo_alloc_draw draw)
+{
+    uint32_t rate = draw.rate ? draw.rate : own.rate;
+    return rate ? rate : (uint32_t)kymo_load_relaxed(&p->session->alloc_rate);
+}
+
+static void record_resize(struct kymo_thread *t, const struct kymo_record_resize *block,
+                          uint64_t here)
+{
+    struct kymo_stream_writer *w;
+    uint64_t was_known = block->was_drawn & 1;
+    evict(block->now.address, here);
+    struct kymo_record_resize *r =
+        kymo_alloc_reserve(t, &w, sizeof *r, KYMO_LOSS_ALLOC_NO_BLOCK, here);
+    if (kymo_unlikely(!r)) {
+        /* Its size is not right from here on; its end will be. */
+        if (was_known)
+            put_back(block->now.address, block->now.id, here);
+        look_for_recorder(t->process);
+        return;
+    }
+    *r = *block;
+    r->now.head.clock = kymo_process_clock(t->process);
+    if (kymo_likely(put(t->process, block->now.address, block->now.id))) {
+        kymo_mark_publish(w, sizeof *r);
+    } else {
+        kymo_claim_end(w);
+        if (was_known)
+            kymo_alloc_end_block(block->now.id, here);
+    }
+}
+
+void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *block, size_t bytes,
+                            size_t usable, size_t usable_before, uint64_t here)
+{
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    struct kymo_thread *t = kymo_alloc_thread();
+    if (kymo_unlikely(!t)) {
+        resize_unrecorded(address, id, bytes, here);
+        return;
+    }
+    if (!id && !draw.is_drawn)
+        return;
+    if (!kymo_alloc_enter(t, here)) {
+        if (id)
+            put_back(address, id, here);
+        return;
+    }
+    publish_totals(t->slot);
+    struct kymo_record_resize r = {
+        .now = {.id = id ? id : next_id(t),
+                .address = address,
+                .bytes = bytes,
+                .rate = rate_of(t->process, draw),
+                .slack_family = slack_of(bytes, usable, KYMO_ALLOC_REALLOC)},
+        .usable_before = usable_before,
+        .was_drawn = (id != 0) | (uint64_t)(draw.is_drawn != 0) << 1,
+    };
+    r.now.head = (struct kymo_record){0, KYMO_RECORD_RESIZE, sizeof r, kymo_alloc_stack(t)};
+    record_resize(t, &r, here);
+    kymo_alloc_leave(t);
+}
+
+/* ---- processes and threads ---- */
+
+static void start(struct kymo_process *p)
+{
+    kymo_store_relaxed(&was_started, 1u);
+    p->session->own[0].lo = (uint64_t)(uintptr_t)p;
+    p->session->own[0].hi = p->session->own[0].lo + p->mapped_bytes;
+    kymo_store_relaxed(&levels_told, 1u);
+}
+
+/* What was given before the start, as if it were now. */
+static void tell_early(struct kymo_thread *t, uint64_t here)
+{
+    struct kymo_alloc_early block;
+    struct kymo_walk_place place = kymo_alloc_place(t);
+    for (uint64_t id = 1; id <= KYMO_ALLOC_EARLY_BLOCKS; id++) {
+        struct kymo_stream_writer *w;
+        if (!kymo_alloc_early_take(id, &block))
+            continue;
+        uint32_t stack = kymo_stack_take_caller(t->process, &place, block.caller);
+        struct kymo_record_alloc *r =
+            kymo_alloc_reserve(t, &w, sizeof *r, KYMO_LOSS_ALLOC_EARLY, here);
+        if (r) {
+            *r = (struct kymo_record_alloc){
+                {kymo_process_clock(t->process), KYMO_RECORD_ALLOC, sizeof *r, stack},
+                id,
+                block.address,
+                block.bytes,
+                1,
+                KYMO_ALLOC_EARLY};
+            kymo_mark_publish(w, sizeof *r);
+        } else {
+            (void)kymo_alloc_table_take(block.address);
+        }
+        kymo_depot_unpin(place.pin);
+    }
+    kymo_add_relaxed(&t->process->session->lost[KYMO_LOSS_ALLOC_EARLY], kymo_alloc_early_lost());
+}
+
+static void thread_begin(struct kymo_thread *t)
+{
+    /* What a forked child's parent asked for is not the child's. */
+    if (own.epoch) {
+        own.before = kymo_alloc_self.count;
+        own.given = (uint64_t)kymo_alloc_self.until;
+    }
+    own.epoch = t->process->mark_epoch;
+    own.random = 0;
+    /* Numbers that the slot's threads before this one have had. */
+    own.before += t->alloc_count;
+    kymo_alloc_self.count += t->alloc_count;
+    stop_drawing(-1);
+    if (t->slot->flags & KYMO_SLOT_MAIN)
+        tell_early(t, KYMO_FRAME_BEGIN());
+}
+
+static void thread_end(struct kymo_thread *t)
+{
+    publish_totals(t->slot);
+    t->alloc_count = kymo_alloc_self.count;
+}
+
+static void forked(struct kymo_process *p)
+{
+    struct kymo_thread *t = kymo_alloc_thread();
+    (void)p;
+    kymo_alloc_inherit_begin();
+    if (t)
+        kymo_alloc_inherit(t, INHERIT_SLOTS_AT_ONCE, KYMO_FRAME_BEGIN());
+}
+
+static const struct kymo_alloc_calls calls = {start, thread_begin, thread_end, forked};
+const struct kymo_alloc_calls *const kymo_alloc_calls = &calls;

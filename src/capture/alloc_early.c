@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture/alloc_early.h"
+
+#include "base/atomic.h"
+#include "capture/alloc_table.h"
+
+static struct kymo_alloc_early blocks[KYMO_ALLOC_EARLY_BLOCKS];
+static uint32_t used;
+static uint64_t lost;
+
+int kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller)
+{
+    uint32_t at = kymo_load_relaxed(&used);
+    do {
+        if (at >= KYMO_ALLOC_EARLY_BLOCKS) {
+            kymo_add_relaxed(&lost, 1u);
+            return 0;
+        }
+    } while (!kymo_cas_relaxed(&used, &at, at + 1));
+    blocks[at].bytes = bytes;
+    blocks[at].caller = caller;
+    /* Pairs with the exchange of take. */
+    kymo_store_release(&blocks[at].address, address);
+    /* The first level has room for all of them, but perhaps not for this one. */
+    if (kymo_alloc_table_put(address, at + 1, 0))
+        return 1;
+    kymo_store_relaxed(&blocks[at].address, 0u);
+    kymo_add_relaxed(&lost, 1u);
+    return 0;
+}
+
+void kymo_alloc_early_end(uint64_t id)
+{
+    if (id - 1 < KYMO_ALLOC_EARLY_BLOCKS)
+        kymo_store_relaxed(&blocks[id - 1].address, 0u);
+}
+
+int kymo_alloc_early_take(uint64_t id, struct kymo_alloc_early *block)
+{
+    if (id - 1 >= KYMO_ALLOC_EARLY_BLOCKS)
+        return 0;
+    block->address = kymo_exchange_acq_rel(&blocks[id - 1].address, 0u);
+    block->bytes = blocks[id - 1].bytes;
+    block->caller = blocks[id - 1].caller;
+    return block->address != 0;
+}
+
+uint64_t kymo_alloc_early_lost(void)
+{
+    return kymo_exchange_acq_rel(&lost, 0u);
+}
