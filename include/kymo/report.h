@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * report.h - sums up a profile: the functions, lines, files, modules, threads or processes that it
- * was spent in, the tree of calls, and its markers and counters.
+ * was spent in, the tree of calls, its memory, and its markers and counters.
  *
  * Flow:     profile -> [report] -> your program, `kymo report`
  * Threads:  a report has one owner at a time
@@ -28,7 +28,9 @@ typedef enum kymo_report_by {
     KYMO_BY_THREAD,
     KYMO_BY_MODULE,
     KYMO_BY_PROCESS,
-    KYMO_BY_COUNT
+    KYMO_BY_COUNT,
+    KYMO_BY_SIZE =
+        16, /* of blocks of memory only: a row from each power of two bytes to the next */
 } kymo_report_by;
 
 typedef struct kymo_report_options {
@@ -85,6 +87,137 @@ KYMO_API const kymo_report_row *kymo_report_rows(const kymo_report *report, size
 KYMO_API const kymo_report_node *kymo_report_nodes(const kymo_report *report, size_t *count);
 /* Every thread of the profile, in the order to show them. */
 KYMO_API const kymo_report_thread *kymo_report_threads(const kymo_report *report, size_t *count);
+
+/* ---- memory ---- */
+
+typedef struct kymo_heap_report kymo_heap_report;
+
+/* Which blocks are summed up. A block that is resized has a row for each of its sizes; its stack is
+ * that of the call that asked for the present one, its age and life go back to its birth. */
+typedef enum kymo_heap_view {
+    KYMO_HEAP_ALLOC = 0, /* all that was asked for: a resize counts by what the block grew */
+    KYMO_HEAP_LIVE,      /* those that are there at a moment, or at the end of their process */
+    KYMO_HEAP_PEAK,      /* those that were there when the most bytes were */
+    KYMO_HEAP_LEAKS,     /* those at the end that are old enough, and no fork's inheritance */
+    KYMO_HEAP_LIFETIMES, /* those that were freed, with how long they lived */
+    KYMO_HEAP_TEMPORARY, /* those freed before their thread allocated much else */
+    KYMO_HEAP_MAPPED,    /* not blocks, but mappings, as LIVE; without the allocator's own */
+    KYMO_HEAP_VIEW_COUNT
+} kymo_heap_view;
+
+#define KYMO_HEAP_END UINT64_MAX  /* a moment: the end of each process */
+#define KYMO_HEAP_AUTO UINT64_MAX /* an age; see below */
+
+typedef struct kymo_heap_report_options {
+    uint32_t size;
+    uint32_t view; /* kymo_heap_view */
+    uint32_t by;   /* kymo_report_by, or KYMO_BY_SIZE */
+    /* Of TEMPORARY: a block freed by its own thread before that had allocated so many others; 0 is
+     * taken for 1: the next allocation comes after its end. */
+    uint32_t within;
+    uint64_t at_ns;      /* of LIVE, MAPPED: a time of CLOCK_MONOTONIC, or KYMO_HEAP_END */
+    uint64_t without_ns; /* of LIVE: blocks that are there at this time as well are left out; 0:
+                          * none are */
+    /* Of LEAKS. KYMO_HEAP_AUTO: 0 of a process that has ended (nobody will free them), a tenth of
+     * the recording of one that ran on. */
+    uint64_t min_age_ns;
+    uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
+    uint32_t reserved;
+} kymo_heap_report_options;
+
+/* What so many samples stand for, and the intervals that hold the truth with 95 %; where each
+ * allocation was recorded, these are the sums themselves. */
+typedef struct kymo_heap_sum {
+    double objects, objects_low, objects_high;
+    double bytes, bytes_low, bytes_high;
+    double objects_variance, bytes_variance; /* to be added where sums are */
+    uint64_t samples;
+} kymo_heap_sum;
+
+/* Lives: bucket i is from 2^i ns up to twice that; the first one from 0, the last one without end.
+ */
+#define KYMO_LIFETIME_BUCKETS 48u
+
+typedef struct kymo_heap_row {
+    const char *name; /* as in kymo_report_row; by size "64 bytes to 128 bytes" */
+    const char *file;
+    const char *module;
+    uint32_t line;
+    uint32_t reserved;
+    kymo_heap_sum self;
+    kymo_heap_sum total;
+    const double *lifetimes; /* of LIFETIMES: objects of self, by bucket; else NULL */
+} kymo_heap_row;
+
+typedef struct kymo_heap_node {
+    uint32_t row;
+    uint32_t depth;
+    kymo_heap_sum self;
+    kymo_heap_sum total;
+} kymo_heap_node;
+
+/* The whole. */
+typedef struct kymo_heap_totals {
+    uint32_t size;
+    uint32_t view;
+    kymo_heap_sum sum;       /* of what the view takes */
+    kymo_heap_sum allocated; /* of all that was asked for, whatever the view */
+    kymo_heap_sum young;     /* of LEAKS: what was left out for its age */
+    uint64_t at_ns;          /* the moment that is shown; KYMO_HEAP_END; of PEAK, when it was */
+    uint64_t min_age_ns;     /* of LEAKS: the largest that was asked of a process */
+    uint64_t lost;           /* records of allocations that are missing */
+    uint64_t lost_frees;     /* then some blocks seem to live that do not */
+    uint32_t is_partial;     /* 1: some are missing, and leaks may be others */
+    uint32_t recorded;       /* processes whose allocations were recorded */
+    uint64_t rate;           /* the largest of them; 1: every allocation */
+    const double *lifetimes; /* as of rows, of all of them */
+} kymo_heap_totals;
+
+/* profile: finished. options NULL: what lives at the end, by function. KYMO_E_INVALID as
+ * kymo_report_create; KYMO_E_NOMEM. */
+KYMO_API kymo_err kymo_heap_report_create(const kymo_profile *profile,
+                                          const kymo_heap_report_options *options,
+                                          kymo_heap_report **out);
+/* NULL is allowed. */
+KYMO_API void kymo_heap_report_destroy(kymo_heap_report *report);
+KYMO_API const kymo_heap_totals *kymo_heap_report_totals(const kymo_heap_report *report);
+/* Rows from the largest self to the smallest: by bytes, of LIFETIMES and TEMPORARY by objects; by
+ * size from the smallest blocks to the largest. */
+KYMO_API const kymo_heap_row *kymo_heap_report_rows(const kymo_heap_report *report, size_t *count);
+/* The tree, in the order to print it; of no nodes by thread, process or size. */
+KYMO_API const kymo_heap_node *kymo_heap_report_nodes(const kymo_heap_report *report,
+                                                      size_t *count);
+
+/* ---- growth ---- */
+
+typedef struct kymo_heap_diff kymo_heap_diff;
+
+/* One row of two reports that are compared. */
+typedef struct kymo_heap_diff_row {
+    const char *name;
+    const char *file;
+    const char *module;
+    uint32_t line;
+    uint32_t is_significant; /* 1: 0 is not between low and high */
+    double before, after;    /* bytes */
+    double change;           /* after - before */
+    double low, high;        /* of change, 95 % */
+    double objects;          /* change of objects */
+} kymo_heap_diff_row;
+
+/* Compares the bytes of rows' self. Both options are of LIVE, or both of ALLOC, PEAK or LEAKS, and
+ * by the same; the profiles may be the same one: of that, blocks that live at both moments are no
+ * source of error. The result borrows both profiles. Errors as kymo_heap_report_create. */
+KYMO_API kymo_err kymo_heap_diff_create(const kymo_profile *before,
+                                        const kymo_heap_report_options *before_options,
+                                        const kymo_profile *after,
+                                        const kymo_heap_report_options *after_options,
+                                        kymo_heap_diff **out);
+KYMO_API void kymo_heap_diff_destroy(kymo_heap_diff *diff);
+/* From the largest change, up or down, to the smallest. */
+KYMO_API const kymo_heap_diff_row *kymo_heap_diff_rows(const kymo_heap_diff *diff, size_t *count);
+/* The sum; its name is "". */
+KYMO_API const kymo_heap_diff_row *kymo_heap_diff_all(const kymo_heap_diff *diff);
 
 /* ---- markers and counters ---- */
 
