@@ -143,7 +143,7 @@ static void give_limit_back(unsigned which, const struct limit *limit)
 static kymo_err prepare(struct launch *l, kymo_error *detail)
 {
     const kymo_options *o = l->asked->options;
-    l->config.buffer_bytes = kymo_launch_choose_buffer(o->buffer_bytes);
+    l->config.buffer_bytes = kymo_launch_choose_buffer(o->buffer_bytes, o->alloc_bytes);
     l->config.period_ns = o->cpu_period_ns;
     l->config.alloc_rate = o->alloc_bytes;
     l->config.depth = (uint32_t)o->depth;

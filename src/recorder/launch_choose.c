@@ -16,6 +16,9 @@
 
 #define BUFFER_DEFAULT (32ull << 20)
 #define BUFFER_LEAST (4ull << 20)
+/* With a record for every few allocations. */
+#define BUFFER_OFTEN (256ull << 20)
+#define OFTEN_BYTES (4u << 10)
 
 kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *config,
                                    char reason[KYMO_REASON_MAX], kymo_error *detail)
@@ -74,7 +77,7 @@ kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *conf
 }
 
 /* 5 % of the memory that the cgroup may use, if that is less than the default. */
-uint64_t kymo_launch_choose_buffer(uint64_t asked)
+uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate)
 {
     if (asked)
         return asked;
@@ -102,5 +105,7 @@ uint64_t kymo_launch_choose_buffer(uint64_t asked)
     if (f)
         fclose(f);
     uint64_t share = limit / 20;
-    return share >= BUFFER_DEFAULT ? BUFFER_DEFAULT : share < BUFFER_LEAST ? BUFFER_LEAST : share;
+    /* A record for every few allocations fills faster than a busy recorder comes round. */
+    uint64_t most = alloc_rate && alloc_rate < OFTEN_BYTES ? BUFFER_OFTEN : BUFFER_DEFAULT;
+    return share >= most ? most : share < BUFFER_LEAST ? BUFFER_LEAST : share;
 }

@@ -27,8 +27,8 @@
 KYMO_NODISCARD
 kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *config,
                                    char reason[KYMO_REASON_MAX], kymo_error *detail);
-/* Bytes of a session; asked: 0 for what the memory allows. */
-uint64_t kymo_launch_choose_buffer(uint64_t asked);
+/* Bytes of a session; asked: 0 for what the memory allows, and that rate of allocations wants. */
+uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate);
 
 /* launch_events.c: what a recording says before anything has run. */
 
