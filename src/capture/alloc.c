@@ -38,6 +38,7 @@ static __thread struct {
     uint32_t rate;   /* of the draw that runs; 0: none was made */
 } own KYMO_TLS_IE;
 
+uint32_t kymo_alloc_allocator;
 static uint32_t levels_told; /* of the table, to the session */
 static uint32_t was_started; /* 1: this process, or one that it was forked from, was recorded */
 
@@ -369,6 +370,7 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
 static void start(struct kymo_process *p)
 {
     kymo_store_relaxed(&was_started, 1u);
+    kymo_store_relaxed(&p->session->allocator, kymo_alloc_allocator);
     p->session->own[0].lo = (uint64_t)(uintptr_t)p;
     p->session->own[0].hi = p->session->own[0].lo + p->mapped_bytes;
     kymo_store_relaxed(&levels_told, 1u);

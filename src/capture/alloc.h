@@ -79,6 +79,9 @@ KYMO_SIGNAL_SAFE void kymo_alloc_note_map(uint32_t op, uint32_t how, uint64_t ad
                                           uint64_t bytes, uint64_t before, uint64_t bytes_before,
                                           uint64_t here);
 
+/* enum kymo_allocator: who answers the hooks; they know before the start. */
+extern uint32_t kymo_alloc_allocator;
+
 /* Called where threads begin and end, and where a process starts, forks and stops, by the files
  * that both libraries have; NULL in the one without allocations. */
 struct kymo_thread;

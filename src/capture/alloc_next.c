@@ -10,6 +10,8 @@
  */
 #include "capture/alloc_next.h"
 
+#include <dlfcn.h>
+
 #include "base/atomic.h"
 #include "capture/next_symbol.h"
 
@@ -87,6 +89,34 @@ void kymo_alloc_next_find(void)
         kymo_store_relaxed(&kymo_next.free, (void (*)(void *))(uintptr_t)address);
 }
 
+uint64_t kymo_alloc_next_symbol(const char *name, int everywhere)
+{
+    const struct link_map *own = own_library();
+    const struct link_map *where;
+    struct kymo_symbol_table table;
+    uint64_t address = own ? find(own, name, &where) : 0;
+    for (const struct link_map *l = _r_debug.r_map; everywhere && l && l != own && !address;
+         l = l->l_next)
+        if (kymo_symbol_table_init(&table, l))
+            address = kymo_symbol_table_find(&table, name);
+    return address;
+}
+
+int kymo_alloc_next_is_program(const char *name)
+{
+    struct kymo_symbol_table table;
+    const struct link_map *program = _r_debug.r_map;
+    return program && kymo_symbol_table_init(&table, program) &&
+           kymo_symbol_table_find(&table, name) != 0;
+}
+
+int kymo_alloc_next_is_allocator(uint64_t address)
+{
+    struct dl_find_object object;
+    return malloc_library && _dl_find_object((void *)(uintptr_t)address, &object) == 0 &&
+           object.dlfo_link_map == malloc_library;
+}
+
 enum kymo_allocator kymo_alloc_next_allocator(void)
 {
     static const struct {
@@ -99,10 +129,7 @@ enum kymo_allocator kymo_alloc_next_allocator(void)
         {"gnu_get_libc_version", KYMO_ALLOCATOR_GLIBC},
     };
     struct kymo_symbol_table table;
-    /* The executable comes before us: a malloc of its own is what everybody calls. */
-    const struct link_map *program = _r_debug.r_map;
-    if (program && kymo_symbol_table_init(&table, program) &&
-        kymo_symbol_table_find(&table, "malloc"))
+    if (kymo_alloc_next_is_program("malloc"))
         return KYMO_ALLOCATOR_PROGRAM;
     if (!malloc_library)
         kymo_alloc_next_find();

@@ -40,10 +40,21 @@ struct kymo_next {
 #undef FIELD
     void (*free)(void *block);
 };
-extern struct kymo_next kymo_next;
+/* Hidden: a hook jumps by what is beside it, not by a table of addresses. */
+extern struct kymo_next kymo_next __attribute__((visibility("hidden")));
 
 /* Finds them all; again does no harm. */
 KYMO_SIGNAL_SAFE void kymo_alloc_next_find(void);
+
+/* The function of that name behind us; 0: there is none. With everywhere it is looked for in all
+ * that is loaded but us. */
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_next_symbol(const char *name, int everywhere);
+
+/* Whether the executable itself has it: it is what everybody else calls. */
+KYMO_SIGNAL_SAFE int kymo_alloc_next_is_program(const char *name);
+
+/* Whether the code at that address is of the library that malloc is in. */
+KYMO_SIGNAL_SAFE int kymo_alloc_next_is_allocator(uint64_t address);
 
 /* Who answers malloc: by what else its library defines. */
 KYMO_SIGNAL_SAFE enum kymo_allocator kymo_alloc_next_allocator(void);

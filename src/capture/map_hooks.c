@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * map_hooks.c - the functions that map memory and take mappings away.
+ *
+ * Layer:    capture; in libkymo-preload-alloc.so alone
+ * Flow:     the program's call -> [map_hooks] -> alloc.h
+ * Threads:  any
+ * Signals:  safe, as what they stand in front of
+ *
+ * The C library's own calls do not come by these symbols: neither its allocator's, nor the
+ * loader's, nor those for stacks of threads. Another allocator's do, and are told by where their
+ * caller is.
+ *
+ * What is taken away is recorded before: from then on another thread may be given the place.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "capture/alloc.h"
+#include "capture/alloc_next.h"
+#include "capture/claim.h"
+#include "capture/hook.h"
+
+#define PAGE 4096u
+
+typedef void *map_fn(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+typedef int unmap_fn(void *address, size_t bytes);
+typedef void *remap_fn(void *address, size_t before, size_t bytes, int flags, void *place);
+typedef int break_fn(void *address);
+typedef void *move_break_fn(intptr_t bytes);
+
+static map_fn *next_map;
+static unmap_fn *next_unmap;
+static remap_fn *next_remap;
+static break_fn *next_break;
+static move_break_fn *next_move_break;
+
+#define NEXT(variable, type, name)                                       \
+    ({                                                                   \
+        type *found_ = kymo_load_relaxed(&variable);                     \
+        if (kymo_unlikely(!found_)) {                                    \
+            found_ = (type *)(uintptr_t)kymo_alloc_next_symbol(name, 0); \
+            kymo_store_relaxed(&variable, found_);                       \
+        }                                                                \
+        found_;                                                          \
+    })
+
+/* While nobody loads a library; what other libraries map before this finds its own way. */
+__attribute__((constructor(101))) static void find_all(void)
+{
+    (void)NEXT(next_map, map_fn, "mmap");
+    (void)NEXT(next_unmap, unmap_fn, "munmap");
+    (void)NEXT(next_remap, remap_fn, "mremap");
+    (void)NEXT(next_break, break_fn, "brk");
+    (void)NEXT(next_move_break, move_break_fn, "sbrk");
+}
+
+static void note(uint32_t op, uint32_t how, const void *address, uint64_t bytes, const void *before,
+                 uint64_t bytes_before, const void *caller, uint64_t here)
+{
+    int saved = errno;
+    if (kymo_alloc_next_is_allocator((uintptr_t)caller))
+        how |= KYMO_MAP_BY_ALLOCATOR;
+    kymo_alloc_note_map(op, how, (uintptr_t)address, bytes, (uintptr_t)before, bytes_before, here);
+    errno = saved;
+}
+
+#define NOTE(op, how, address, bytes, before, bytes_before)                          \
+    note(op, how, address, bytes, before, bytes_before, __builtin_return_address(0), \
+         KYMO_FRAME_BEGIN())
+
+KYMO_HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    map_fn *next = NEXT(next_map, map_fn, "mmap");
+    void *made = next(address, bytes, protection, flags, fd, offset);
+    uint32_t how = (flags & MAP_ANONYMOUS ? 0 : KYMO_MAP_OF_FILE) |
+                   ((flags & MAP_TYPE) == MAP_PRIVATE ? 0 : KYMO_MAP_IS_SHARED);
+    if (made != MAP_FAILED)
+        NOTE(KYMO_MAP_MAP, how, made, bytes, NULL, 0);
+    return made;
+}
+
+KYMO_HOOK __typeof__(mmap) mmap64 __attribute__((alias("mmap")));
+
+KYMO_HOOK int munmap(void *address, size_t bytes)
+{
+    unmap_fn *next = NEXT(next_unmap, unmap_fn, "munmap");
+    /* What the kernel refuses is not gone. */
+    if ((uintptr_t)address % PAGE == 0 && bytes > 0 && bytes <= PTRDIFF_MAX)
+        NOTE(KYMO_MAP_UNMAP, 0, address, bytes, NULL, 0);
+    return next(address, bytes);
+}
+
+KYMO_HOOK void *mremap(void *address, size_t before, size_t bytes, int flags, ...)
+{
+    remap_fn *next = NEXT(next_remap, remap_fn, "mremap");
+    va_list arguments;
+    va_start(arguments, flags);
+    void *place = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    void *moved = next(address, before, bytes, flags, place);
+    if (moved == MAP_FAILED)
+        return moved;
+    /* From no bytes: a second look at a shared mapping; or the first one stays, empty. */
+    if (before == 0 || flags & MREMAP_DONTUNMAP)
+        NOTE(KYMO_MAP_MAP, before == 0 ? KYMO_MAP_IS_SHARED : 0, moved, bytes, NULL, 0);
+    else
+        NOTE(KYMO_MAP_MOVE, 0, moved, bytes, address, before);
+    return moved;
+}
+
+#define NOTE_BREAK(before, after)                                         \
+    do {                                                                  \
+        uintptr_t from_ = (uintptr_t)(before);                            \
+        uintptr_t to_ = (uintptr_t)(after);                               \
+        if (to_ > from_)                                                  \
+            NOTE(KYMO_MAP_BREAK, 0, (void *)from_, to_ - from_, NULL, 0); \
+        else if (to_ < from_)                                             \
+            NOTE(KYMO_MAP_BREAK, 0, (void *)to_, 0, NULL, from_ - to_);   \
+    } while (0)
+
+KYMO_HOOK int brk(void *address)
+{
+    break_fn *next = NEXT(next_break, break_fn, "brk");
+    char *before = NEXT(next_move_break, move_break_fn, "sbrk")(0);
+    int result = next(address);
+    if (result == 0)
+        NOTE_BREAK(before, address);
+    return result;
+}
+
+KYMO_HOOK void *sbrk(intptr_t bytes)
+{
+    move_break_fn *next = NEXT(next_move_break, move_break_fn, "sbrk");
+    char *before = next(bytes);
+    if (bytes != 0 && (intptr_t)before != -1)
+        NOTE_BREAK(before, before + bytes);
+    return before;
+}
