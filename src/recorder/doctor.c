@@ -22,7 +22,7 @@
 #include "recorder/finish.h"
 #include "recorder/launch.h"
 #include "recorder/paths.h"
-#include "recorder/proc_file.h"
+#include "sys/proc_file.h"
 
 kymo_check *kymo_checks_add(kymo_checks *checks, const char *name)
 {

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder/proc_file.h"
+#include "sys/proc_file.h"
 
 #define DEBUG_DIRS_MAX 4096 /* entries of ~/.debug/jit that are looked at */
 /* The start of a process is known in ticks, and the times of files are the kernel's coarse ones. */

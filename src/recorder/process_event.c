@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "recorder/proc_file.h"
 #include "sys/clock.h"
+#include "sys/proc_file.h"
 
 /* Of a command line; a longer one is cut. */
 #define COMMAND_BYTES_MAX (64u << 10)

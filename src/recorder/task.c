@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "recorder/proc_file.h"
+#include "sys/proc_file.h"
 
 static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/proc_file.h"
+#include "sys/proc_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,12 @@
 /*
  * proc_file.h - the whole text of a small file, as those of /proc are.
  *
- * Layer:    recorder
+ * Layer:    sys (cold half only)
  * Threads:  any
  * Signals:  not for handlers
  */
-#ifndef KYMO_RECORDER_PROC_FILE_H
-#define KYMO_RECORDER_PROC_FILE_H
+#ifndef KYMO_SYS_PROC_FILE_H
+#define KYMO_SYS_PROC_FILE_H
 
 #include <stddef.h>
 
