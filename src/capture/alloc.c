@@ -438,4 +438,4 @@ static void forked(struct kymo_process *p)
 }
 
 static const struct kymo_alloc_calls calls = {start, thread_begin, thread_end, forked};
-const struct kymo_alloc_calls *const kymo_alloc_calls = &calls;
+const struct kymo_alloc_calls *kymo_alloc_calls = &calls;

@@ -92,6 +92,6 @@ struct kymo_alloc_calls {
     void (*thread_end)(struct kymo_thread *thread);   /* by itself, while it can record */
     void (*forked)(struct kymo_process *process);     /* in a child that has attached */
 };
-extern const struct kymo_alloc_calls *const kymo_alloc_calls;
+extern const struct kymo_alloc_calls *kymo_alloc_calls;
 
 #endif

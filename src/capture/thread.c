@@ -11,8 +11,8 @@
 #include "sys/raw.h"
 
 struct kymo_process *kymo_process_state;
-/* Where allocations are not recorded. */
-__attribute__((weak)) const struct kymo_alloc_calls *const kymo_alloc_calls = NULL;
+/* Where allocations are not recorded; not const, or the compiler believes it here. */
+__attribute__((weak)) const struct kymo_alloc_calls *kymo_alloc_calls = NULL;
 __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
 struct kymo_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;

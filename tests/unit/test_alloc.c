@@ -174,9 +174,10 @@ static void a_sampled_thread_draws_as_often_as_its_bytes_say(void **state)
     assert_int_equal(all.allocs + lost(KYMO_LOSS_ALLOC_NO_BLOCK), drawn);
     const struct kymo_record_alloc *first = (const void *)record_at(0);
     assert_int_equal(first->rate, 4096);
-    kymo_alloc_calls->thread_end(kymo_thread_self);
-    assert_int_equal(kymo_thread_self->slot->alloc_count, BLOCKS);
-    assert_int_equal(kymo_thread_self->slot->alloc_bytes, BLOCKS * BYTES);
+    struct kymo_thread_slot *slot = kymo_thread_self->slot;
+    kymo_thread_end(kymo_thread_self);
+    assert_int_equal(slot->alloc_count, BLOCKS);
+    assert_int_equal(slot->alloc_bytes, BLOCKS * BYTES);
 }
 
 static void another_rate_is_taken_with_the_next_draw(void **state)
@@ -293,9 +294,7 @@ static void *end_and_give_back(void *argument)
 {
     begin_thread();
     (void)give(argument, 16);
-    kymo_alloc_calls->thread_end(kymo_thread_self);
-    kymo_store_release(&kymo_thread_self->slot->state, KYMO_SLOT_EXITED);
-    kymo_thread_self = &kymo_thread_dead;
+    kymo_thread_end(kymo_thread_self);
     take_back(argument);
     (void)give(block_at(77), 16);
     return NULL;
