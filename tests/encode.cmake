@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-add_library(kymo_fixed_profile STATIC golden/fixed_profile.c golden/fixed_marks.c)
+add_library(kymo_fixed_profile STATIC golden/fixed_profile.c golden/fixed_marks.c
+    golden/fixed_heap.c)
 target_include_directories(kymo_fixed_profile PUBLIC golden)
 target_link_libraries(kymo_fixed_profile PUBLIC kymo_profile)
 kymo_sanitize(kymo_fixed_profile)
 add_executable(write_fixed golden/write_fixed.c)
 target_link_libraries(write_fixed PRIVATE kymo_fixed_profile kymo_encode)
 kymo_sanitize(write_fixed)
-foreach(t decimal json proto gzip_sink atomic_file encode_wall firefox_marks)
+foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_heap firefox_marks)
     kymo_unit_test(${t} kymo_encode)
 endforeach()
 kymo_unit_test(encode kymo_encode kymo_fixed_profile)
@@ -15,7 +16,7 @@ target_link_options(test_encode_nomem PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 # What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
-foreach(format firefox pprof collapsed)
+foreach(format firefox pprof collapsed pprof-live collapsed-live)
     add_test(NAME golden.${format}
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden.py $<TARGET_FILE:write_fixed> ${format})
 endforeach()

@@ -38,6 +38,18 @@ KYMO_API const kymo_format *kymo_format_at(size_t index);
 /* The row whose extension the path ends in (the longest of several), NULL if none. */
 KYMO_API const kymo_format *kymo_format_for_path(const char *path);
 
+/* What of a profile a format shows that has room for one kind of thing (pprof, collapsed stacks).
+ */
+typedef enum kymo_encode_show {
+    KYMO_SHOW_AUTO = 0, /* time, if there are samples of it; else what lives */
+    KYMO_SHOW_TIME,
+    KYMO_SHOW_ALLOC, /* all allocations */
+    KYMO_SHOW_LIVE,  /* blocks that live at the end, or at at_ns */
+    KYMO_SHOW_PEAK,  /* when most bytes lived, in each process by itself */
+    KYMO_SHOW_LEAKS, /* blocks that live at the end and are older than min_age_ns */
+    KYMO_SHOW_COUNT
+} kymo_encode_show;
+
 typedef struct kymo_encode_options {
     uint32_t size;    /* sizeof(kymo_encode_options) */
     int32_t level;    /* of compression, 1 to 9; 0: the format's own choice */
@@ -47,6 +59,10 @@ typedef struct kymo_encode_options {
      * so far. Returning non-zero stops the encoder with KYMO_E_INTERRUPTED. */
     int (*progress)(void *progress_data, uint64_t bytes, double fraction);
     void *progress_data;
+    uint32_t show; /* kymo_encode_show */
+    uint32_t reserved;
+    uint64_t at_ns;      /* since the profile's zero; 0: the end */
+    uint64_t min_age_ns; /* 0: a tenth of the recording */
 } kymo_encode_options;
 
 /* Writes a finished profile in the format to the sink, compressed if the extension says so. options

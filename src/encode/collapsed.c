@@ -3,14 +3,16 @@
  * collapsed.c - one line for each distinct stack: "process;thread;outermost;...;innermost WEIGHT".
  *
  * The weight is CPU time (or wall time, if that is asked for) in nanoseconds: the sum over all
- * lines is the CPU time exactly, which a count of samples is not. Lines are distinct by what they
- * show. A profile's stacks differ by address, so they are first merged into a tree of names, with
- * inlined functions as nodes of their own; a thread's samples are then summed up by its nodes.
- * Threads of one name in processes of one name share lines, as they do in every tool that writes
- * this format.
+ * lines is the CPU time exactly, which a count of samples is not. Of the heap it is bytes. Lines
+ * are distinct by what they show. A profile's stacks differ by address, so they are first merged
+ * into a tree of names, with inlined functions as nodes of their own; a thread's samples are then
+ * summed up by its nodes. Threads of one name in processes of one name share lines, as they do in
+ * every tool that writes this format.
  */
 #include "base/str.h"
+#include "encode/collapsed_heap.h"
 #include "encode/encoder.h"
+#include "encode/heap_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@ struct collapsed {
     uint32_t *touched;
     uint64_t *weight; /* by node; the last entry is "no stack" */
     uint8_t *is_touched;
+    int is_heap; /* the weights are bytes of blocks */
+    kymo_collapsed_blocks blocks;
     uint32_t *order; /* threads, those that share lines next to each other */
     KYMO_VEC(uint32_t) path;
     kymo_bytes out;
@@ -172,21 +176,32 @@ static int compare_threads(const void *a, const void *b, void *profile)
     return order ? order : (x > y) - (x < y);
 }
 
+static void add_weight(struct collapsed *w, uint32_t stack, uint64_t weight, size_t *touched)
+{
+    uint32_t node = stack != KYMO_NONE ? w->stack_node[stack] : (uint32_t)w->node_name.len;
+    if (!w->is_touched[node]) {
+        w->is_touched[node] = 1;
+        w->touched[(*touched)++] = node;
+    }
+    w->weight[node] += weight;
+}
+
+static size_t sum_blocks(struct collapsed *w, uint32_t thread, size_t touched)
+{
+    for (size_t i = kymo_collapsed_first_block(&w->blocks, thread);
+         i < w->blocks.len && w->blocks.data[i].thread == thread; i++)
+        add_weight(w, w->blocks.data[i].stack, w->blocks.data[i].bytes, &touched);
+    return touched;
+}
+
 static size_t sum_thread(struct collapsed *w, uint32_t thread, size_t touched)
 {
     const kymo_sample_columns *s = &w->p->samples.data[thread];
     const kymo_encode_options *options = w->encoder->options;
     uint32_t kind = options ? options->kind : (uint32_t)KYMO_SAMPLE_CPU;
     for (size_t i = 0; i < s->count; i++) {
-        if (s->kind[i] != kind)
-            continue;
-        uint32_t node =
-            s->stack[i] != KYMO_NONE ? w->stack_node[s->stack[i]] : (uint32_t)w->node_name.len;
-        if (!w->is_touched[node]) {
-            w->is_touched[node] = 1;
-            w->touched[touched++] = node;
-        }
-        w->weight[node] += s->weight_ns[i];
+        if (s->kind[i] == kind)
+            add_weight(w, s->stack[i], s->weight_ns[i], &touched);
     }
     return touched;
 }
@@ -214,7 +229,7 @@ static kymo_err write_threads(struct collapsed *w)
     qsort_r(w->order, count, sizeof *w->order, compare_threads, (void *)w->p);
     for (size_t i = 0; i < count; i++) {
         uint32_t thread = w->order[i];
-        touched = sum_thread(w, thread, touched);
+        touched = w->is_heap ? sum_blocks(w, thread, touched) : sum_thread(w, thread, touched);
         KYMO_TRY(kymo_encoder_step(w->encoder, w->p->samples.data[thread].count));
         if (i + 1 == count || compare_names(w->p, thread, w->order[i + 1]) != 0) {
             KYMO_TRY(write_lines(w, thread, touched));
@@ -227,6 +242,8 @@ static kymo_err write_threads(struct collapsed *w)
 static kymo_err write_all(struct collapsed *w)
 {
     KYMO_TRY(make_tree(w));
+    if (w->is_heap)
+        KYMO_TRY(kymo_collapsed_find_blocks(w->encoder, &w->blocks));
     size_t nodes = w->node_name.len + 1;
     w->touched = malloc(nodes * sizeof *w->touched);
     w->weight = calloc(nodes, sizeof *w->weight);
@@ -241,6 +258,7 @@ kymo_err kymo_collapsed_write(kymo_encoder *encoder)
     const kymo_profile *p = encoder->profile;
     struct collapsed w = {.encoder = encoder,
                           .p = p,
+                          .is_heap = kymo_heap_shown(encoder) != KYMO_SHOW_TIME,
                           .stack_node = malloc((p->stack_frame.len + 1) * sizeof(uint32_t)),
                           .frame_label = malloc((p->frames.len + 1) * sizeof(uint32_t)),
                           .order = malloc((p->threads.len + 1) * sizeof(uint32_t))};
@@ -261,6 +279,7 @@ kymo_err kymo_collapsed_write(kymo_encoder *encoder)
     kymo_vec_deinit(&w.node_parent);
     kymo_vec_deinit(&w.labels);
     kymo_vec_deinit(&w.path);
+    kymo_vec_deinit(&w.blocks);
     kymo_index_deinit(&w.node_index);
     kymo_arena_deinit(&w.arena);
     kymo_bytes_deinit(&w.out);

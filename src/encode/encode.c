@@ -78,8 +78,8 @@ kymo_err kymo_encoder_nomem(kymo_encoder *encoder)
     return kymo_error_set(encoder->detail, KYMO_E_NOMEM, 0, "out of memory");
 }
 
-/* Where meta does not say when the recording ended, the last marker or count does. Where it does,
- * a marker that says it ends next year does not make the rest too small to be seen. */
+/* Where meta does not say when the recording ended, the last marker, count or block does. Where it
+ * does, a marker that says it ends next year does not make the rest too small to be seen. */
 static uint64_t end_of_marks(const kymo_profile *profile)
 {
     uint64_t end = 0;
@@ -92,6 +92,14 @@ static uint64_t end_of_marks(const kymo_profile *profile)
         kymo_counts counts = kymo_profile_counts(profile, c);
         if (counts.count && counts.time_ns[counts.count - 1] > end)
             end = counts.time_ns[counts.count - 1];
+    }
+    for (uint32_t i = 0; i < profile->processes.len; i++) {
+        size_t count;
+        const kymo_allocation *rows = kymo_profile_allocations(profile, i, &count);
+        for (size_t k = 0; k < count; k++) {
+            uint64_t last = rows[k].end_ns != KYMO_LIVES ? rows[k].end_ns : rows[k].time_ns;
+            end = last > end ? last : end;
+        }
     }
     return end;
 }
@@ -130,6 +138,13 @@ int kymo_encoder_lacks_stacks(const kymo_profile *profile)
         const kymo_sample_columns *s = &profile->samples.data[i];
         for (size_t k = 0; k < s->count; k++)
             if (s->stack[k] == KYMO_NONE)
+                return 1;
+    }
+    for (uint32_t i = 0; i < profile->processes.len; i++) {
+        size_t count;
+        const kymo_allocation *rows = kymo_profile_allocations(profile, i, &count);
+        for (size_t k = 0; k < count; k++)
+            if (rows[k].stack == KYMO_NONE)
                 return 1;
     }
     return 0;
@@ -175,7 +190,8 @@ kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format, kym
                             .options = options,
                             .bytes = &count.bytes};
     if (!row || (options && (options->size < sizeof *options ||
-                             options->kind >= (uint32_t)KYMO_SAMPLE_KIND_COUNT)))
+                             options->kind >= (uint32_t)KYMO_SAMPLE_KIND_COUNT ||
+                             options->show >= (uint32_t)KYMO_SHOW_COUNT)))
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "no such format, or options of no size");
     if (!profile->finished)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "the profile is not finished");

@@ -51,11 +51,11 @@ static inline uint64_t kymo_since_origin(const kymo_profile *profile, uint64_t t
 }
 
 /* The span of the recording, since the profile's zero: what meta says, and in any case all samples;
- * where meta says no end, all markers and counts, too. */
+ * where meta says no end, all markers, counts and blocks, too. */
 void kymo_encoder_range(const kymo_profile *profile, uint64_t *start_ns, uint64_t *end_ns);
 /* Whether any sample is of wall time. */
 int kymo_encoder_has_wall(const kymo_profile *profile);
-/* Whether any sample has no stack. */
+/* Whether any sample or block has no stack. */
 int kymo_encoder_lacks_stacks(const kymo_profile *profile);
 
 #endif

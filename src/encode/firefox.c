@@ -52,7 +52,8 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
                       .lacks_stacks = kymo_encoder_lacks_stacks(p)};
     kymo_err err = KYMO_E_NOMEM;
     encoder->total = 4 * p->sample_count + 2 * p->stack_frame.len + 7 * p->frames.len +
-                     7ull * kymo_profile_count(p, KYMO_TABLE_MARKERS);
+                     7ull * kymo_profile_count(p, KYMO_TABLE_MARKERS) +
+                     10ull * kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS);
     if (w.json && w.string_used && w.lib_of && w.function_of && w.frame_same && w.frame_first &&
         w.stack_last && w.pid_turn && w.thread_weight) {
         kymo_json_init(w.json, encoder->sink);

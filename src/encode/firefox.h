@@ -6,7 +6,8 @@
  * Flow:     firefox_numbers.c, firefox_fields.c, firefox_tracks.c -> [firefox] ->
  *           firefox_meta.c (firefox_categories.c, firefox_schemas.c,
  *           firefox_extra.c), firefox_libs.c, firefox_shared.c,
- *           firefox_threads.c -> firefox_samples.c, firefox_markers.c; firefox_counters.c
+ *           firefox_threads.c -> firefox_samples.c, firefox_markers.c, firefox_allocations.c;
+ *           firefox_counters.c -> firefox_heap_counters.c
  * Threads:  one owner at a time
  * Memory:   owned by firefox.c
  * Signals:  not for handlers

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encode/firefox.h"
+#include "encode/firefox_heap.h"
 #include "encode/json_table.h"
 
 static void begin_tooltip(kymo_json *j, const char *source, const char *unit, const char *label)
@@ -38,7 +38,7 @@ static void put_selection_tooltip(kymo_json *j, const char *source, const char *
     kymo_json_end_object(j);
 }
 
-static void put_tooltips(kymo_json *j, const kymo_counter *c, const char *unit)
+static void put_tooltips(kymo_json *j, const kymo_firefox_counter *c, const char *unit)
 {
     int is_bytes = strcmp(unit, "bytes") == 0;
     kymo_json_key(j, "tooltipRows");
@@ -56,27 +56,38 @@ static void put_tooltips(kymo_json *j, const kymo_counter *c, const char *unit)
     kymo_json_end_array(j);
 }
 
-static void put_display(kymo_firefox *w, const kymo_counter *c, uint32_t id)
+static void put_display(kymo_json *j, const kymo_firefox_counter *c)
 {
-    kymo_json *j = w->json;
-    const char *unit = kymo_profile_string(w->p, c->unit);
-    int is_bytes = strcmp(unit, "bytes") == 0;
-    int is_percent = strcmp(unit, "percent") == 0;
+    int is_bytes = strcmp(c->unit, "bytes") == 0;
+    int is_percent = strcmp(c->unit, "percent") == 0;
     kymo_json_key(j, "display");
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "graphType",
                        c->flags & KYMO_COUNTER_RATE ? "line-rate" : "line-accumulated");
-    kymo_json_key_cstr(j, "unit", unit);
+    kymo_json_key_cstr(j, "unit", c->unit);
     kymo_json_key_cstr(j, "color", kymo_firefox_graph_color(c->color));
     kymo_json_key(j, "markerSchemaLocation");
     if (is_bytes && !(c->flags & KYMO_COUNTER_RATE))
         kymo_json_cstr(j, "timeline-memory");
     else
         kymo_json_null(j);
-    kymo_json_key_u64(j, "sortWeight", id);
-    kymo_json_key_cstr(j, "label", kymo_profile_string(w->p, c->name));
+    kymo_json_key_u64(j, "sortWeight", c->order);
+    kymo_json_key_cstr(j, "label", c->name);
     put_tooltips(j, c, is_bytes ? "bytes" : is_percent ? "percent" : "number");
     kymo_json_end_object(j);
+}
+
+void kymo_firefox_begin_counter(kymo_firefox *w, const kymo_firefox_counter *c,
+                                uint32_t main_thread)
+{
+    kymo_json *j = w->json;
+    kymo_json_begin_object(j);
+    kymo_json_key_cstr(j, "name", c->name);
+    kymo_json_key_cstr(j, "category", c->category);
+    kymo_json_key_cstr(j, "description", c->description);
+    kymo_firefox_key_pid(w, c->process);
+    kymo_json_key_u64(j, "mainThreadIndex", main_thread);
+    put_display(j, c);
 }
 
 /* The difference of two values may be larger than either. */
@@ -115,20 +126,21 @@ static kymo_err put_samples(kymo_firefox *w, uint32_t id)
 
 static kymo_err put_counter(kymo_firefox *w, uint32_t id, const uint32_t *main_thread)
 {
-    kymo_json *j = w->json;
     const kymo_counter *c = kymo_profile_counter(w->p, id);
     const kymo_marker_category *category = kymo_profile_marker_category(w->p, c->category);
-    kymo_json_begin_object(j);
-    kymo_json_key_cstr(j, "name", kymo_profile_string(w->p, c->name));
-    kymo_json_key_cstr(j, "category",
-                       category ? kymo_profile_string(w->p, category->name) : "Other");
-    kymo_json_key_cstr(j, "description", kymo_profile_string(w->p, c->description));
-    kymo_firefox_key_pid(w, c->process);
-    kymo_json_key_u64(j, "mainThreadIndex", main_thread[c->process]);
-    put_display(w, c, id);
+    kymo_firefox_counter shown = {.name = kymo_profile_string(w->p, c->name),
+                                  .category = category ? kymo_profile_string(w->p, category->name)
+                                                       : "Other",
+                                  .description = kymo_profile_string(w->p, c->description),
+                                  .unit = kymo_profile_string(w->p, c->unit),
+                                  .process = c->process,
+                                  .flags = c->flags,
+                                  .color = c->color,
+                                  .order = id};
+    kymo_firefox_begin_counter(w, &shown, main_thread[c->process]);
     KYMO_TRY(put_samples(w, id));
-    kymo_json_end_object(j);
-    return j->err;
+    kymo_json_end_object(w->json);
+    return w->json->err;
 }
 
 static kymo_err put_counters(kymo_firefox *w, uint32_t count, const uint32_t *main_thread)
@@ -138,6 +150,7 @@ static kymo_err put_counters(kymo_firefox *w, uint32_t count, const uint32_t *ma
     for (uint32_t i = 0; i < count; i++)
         if (kymo_profile_counts(w->p, i).count > 0)
             KYMO_TRY(put_counter(w, i, main_thread));
+    KYMO_TRY(kymo_firefox_put_heap_counters(w, count, main_thread));
     kymo_json_end_array(w->json);
     return w->json->err;
 }
@@ -145,7 +158,7 @@ static kymo_err put_counters(kymo_firefox *w, uint32_t count, const uint32_t *ma
 kymo_err kymo_firefox_put_counters(kymo_firefox *w)
 {
     uint32_t count = kymo_profile_count(w->p, KYMO_TABLE_COUNTERS);
-    if (count == 0)
+    if (count == 0 && !kymo_firefox_has_heap(w->p))
         return KYMO_OK;
     /* By process: the place of its main thread in "threads". */
     uint32_t *main_thread = calloc(w->p->processes.len + 1, sizeof *main_thread);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * firefox_extra.c - what the viewer shows under Profile Info: how far the recording is to be
- * trusted, and what is missing of its markers.
+ * trusted, and what is missing of its markers and allocations.
  */
 #include "base/str.h"
-#include "encode/firefox.h"
+#include "encode/firefox_heap.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -170,6 +171,62 @@ static void write_markers(kymo_firefox *w)
     end_section(j);
 }
 
+/* ---- memory ---- */
+
+static KYMO_PRINTF(4, 5) void heap_entry(kymo_firefox *w, uint32_t process, const char *what,
+                                         const char *fmt, ...)
+{
+    const kymo_process *p = &w->p->processes.data[process];
+    kymo_str label = {0};
+    char text[256];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    text[kymo_utf8_valid_prefix(text, strlen(text))] = '\0';
+    kymo_str_printf(&label, "%s (%" PRIi32 "): %s", p->name, p->pid, what);
+    text_entry(w->json, kymo_str_cstr(&label), text);
+    note_failure(w->json, &label);
+    kymo_str_deinit(&label);
+}
+
+static void heap_entries(kymo_firefox *w, const kymo_heap *heap)
+{
+    uint32_t process = heap->process;
+    uint64_t least = kymo_firefox_thinned(w->p, process);
+    const char *not_seen = kymo_profile_string(w->p, heap->not_seen);
+    if (heap->rate == 1)
+        heap_entry(w, process, "recorded", "every allocation");
+    else if (heap->rate)
+        heap_entry(w, process, "recorded", "an allocation each %" PRIu64 " bytes, at random",
+                   heap->rate);
+    if (heap->lost || heap->lost_frees)
+        heap_entry(w, process, "lost", "%" PRIu64 " allocations, %" PRIu64 " frees", heap->lost,
+                   heap->lost_frees);
+    if (heap->is_partial)
+        heap_entry(w, process, "partial", "what lives is not to be trusted");
+    if (*not_seen)
+        heap_entry(w, process, "not seen", "%s", not_seen);
+    if (least)
+        heap_entry(w, process, "too many to show",
+                   "those below %" PRIu64 " bytes are drawn by chance", least);
+}
+
+static void write_memory(kymo_firefox *w)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < w->p->processes.len && shown < ENTRIES_MAX; i++) {
+        const kymo_heap *heap = kymo_profile_heap(w->p, i);
+        if (!heap)
+            continue;
+        if (shown++ == 0)
+            begin_section(w->json, "Memory");
+        heap_entries(w, heap);
+    }
+    if (shown)
+        end_section(w->json);
+}
+
 void kymo_firefox_put_extra(kymo_firefox *w)
 {
     kymo_json *j = w->json;
@@ -205,5 +262,6 @@ void kymo_firefox_put_extra(kymo_firefox *w)
     }
     end_section(j);
     write_markers(w);
+    write_memory(w);
     kymo_json_end_array(j);
 }

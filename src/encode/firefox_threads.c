@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "encode/decimal.h"
+#include "encode/firefox_heap.h"
 #include "encode/json_table.h"
 
 static void key_time(kymo_firefox *w, const char *key, uint64_t time_ns)
@@ -94,6 +95,8 @@ kymo_err kymo_firefox_put_thread(kymo_firefox *w, uint32_t thread)
     kymo_json_i64(w->json, t->tid);
     KYMO_TRY(kymo_firefox_put_samples(w, thread));
     KYMO_TRY(kymo_firefox_put_thread_markers(w, thread));
+    if (t->is_main)
+        KYMO_TRY(kymo_firefox_put_allocations(w, t->process));
     kymo_json_end_object(w->json);
     return w->json->err;
 }

@@ -17,6 +17,7 @@
  */
 #include "encode/pprof.h"
 #include "base/str.h"
+#include "encode/heap_view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -293,7 +294,7 @@ static kymo_err write_locations(kymo_pprof *w)
 
 /* ---- the whole ---- */
 
-static void add_value_type(kymo_pprof *w, unsigned field, const char *type, const char *unit)
+void kymo_pprof_value_type(kymo_pprof *w, unsigned field, const char *type, const char *unit)
 {
     kymo_proto_clear(&w->inner);
     kymo_proto_u64(&w->inner, KYMO_PPROF_VALUE_TYPE, kymo_pprof_cstr(w, type));
@@ -301,7 +302,7 @@ static void add_value_type(kymo_pprof *w, unsigned field, const char *type, cons
     kymo_proto_message(&w->out, field, &w->inner);
 }
 
-static KYMO_PRINTF(2, 3) void add_comment(kymo_pprof *w, const char *fmt, ...)
+void kymo_pprof_comment(kymo_pprof *w, const char *fmt, ...)
 {
     char text[512];
     char clean[sizeof text];
@@ -316,7 +317,7 @@ static KYMO_PRINTF(2, 3) void add_comment(kymo_pprof *w, const char *fmt, ...)
 static void add_ratio(kymo_pprof *w, const char *what, double ratio)
 {
     if (!isnan(ratio))
-        add_comment(w, "%s: %.4f", what, ratio);
+        kymo_pprof_comment(w, "%s: %.4f", what, ratio);
 }
 
 /* What the recording says of itself; `pprof -comments` shows it. */
@@ -324,22 +325,33 @@ static void add_comments(kymo_pprof *w)
 {
     const kymo_meta *meta = &w->p->meta;
     const kymo_quality *q = &w->p->quality;
-    add_comment(w, "recorded by: kymo %s", meta->version ? meta->version : "");
+    kymo_pprof_comment(w, "recorded by: kymo %s", meta->version ? meta->version : "");
     if (meta->engine)
-        add_comment(w, "engine: %s", meta->engine);
+        kymo_pprof_comment(w, "engine: %s", meta->engine);
     add_ratio(w, "achieved", q->achieved);
     add_ratio(w, "sampled rate", q->sampled_rate);
     if (w->has_wall) {
         add_ratio(w, "wall time accounted for", q->wall_achieved);
-        add_comment(w, "calls disturbed: %" PRIu64, q->disturbed);
+        kymo_pprof_comment(w, "calls disturbed: %" PRIu64, q->disturbed);
     }
     add_ratio(w, "stacks complete", q->stacks_complete);
     add_ratio(w, "frames symbolized", q->frames_symbolized);
     if (q->cpu_unsampled_ns)
-        add_comment(w, "cpu not sampled: %" PRIu64 " ns", q->cpu_unsampled_ns);
+        kymo_pprof_comment(w, "cpu not sampled: %" PRIu64 " ns", q->cpu_unsampled_ns);
     for (uint32_t i = 0; i < q->lost_count; i++)
         if (q->lost[i].count)
-            add_comment(w, "lost, %s: %" PRIu64, q->lost[i].kind, q->lost[i].count);
+            kymo_pprof_comment(w, "lost, %s: %" PRIu64, q->lost[i].kind, q->lost[i].count);
+}
+
+static void write_types(kymo_pprof *w)
+{
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "samples", "count");
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+    if (w->has_wall)
+        kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_PERIOD, w->p->meta.period_ns);
+    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, kymo_pprof_cstr(w, "cpu"));
 }
 
 static kymo_err write_head(kymo_pprof *w)
@@ -349,16 +361,13 @@ static kymo_err write_head(kymo_pprof *w)
     uint64_t end;
     kymo_encoder_range(w->p, &start, &end);
     new_string(w, "", 0); /* the format wants it at 0 */
-    add_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "samples", "count");
-    add_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-    if (w->has_wall)
-        add_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
-    add_value_type(w, KYMO_PPROF_PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_PERIOD, meta->period_ns);
+    if (w->is_heap)
+        kymo_pprof_heap_head(w);
+    else
+        write_types(w);
     kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_TIME_NANOS,
                    meta->origin_realtime_ns ? meta->origin_realtime_ns + start : 0);
     kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DURATION_NANOS, end - start);
-    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, kymo_pprof_cstr(w, "cpu"));
     w->key_thread = kymo_pprof_cstr(w, "thread");
     w->key_tid = kymo_pprof_cstr(w, "tid");
     w->key_pid = kymo_pprof_cstr(w, "pid");
@@ -366,6 +375,8 @@ static kymo_err write_head(kymo_pprof *w)
     if (w->has_wall)
         w->key_wait = kymo_pprof_cstr(w, "wait");
     add_comments(w);
+    if (w->is_heap)
+        KYMO_TRY(kymo_pprof_heap_comments(w));
     return kymo_pprof_pass_on(w);
 }
 
@@ -376,7 +387,7 @@ static kymo_err write_all(kymo_pprof *w)
     KYMO_TRY(write_mappings(w));
     KYMO_TRY(write_functions(w));
     KYMO_TRY(write_locations(w));
-    KYMO_TRY(kymo_pprof_samples(w));
+    KYMO_TRY(w->is_heap ? kymo_pprof_heap_samples(w) : kymo_pprof_samples(w));
     return kymo_proto_flush(&w->out, w->encoder->sink);
 }
 
@@ -391,9 +402,13 @@ kymo_err kymo_pprof_write(kymo_encoder *encoder)
                     .mapping_flags = calloc(p->modules.len + 1, 1),
                     .touched = malloc(stacks * sizeof(uint32_t)),
                     .values = calloc(stacks, sizeof(struct kymo_pprof_values)),
+                    .is_heap = kymo_heap_shown(encoder) != KYMO_SHOW_TIME,
                     .has_wall = kymo_encoder_has_wall(p)};
     kymo_err err = KYMO_E_NOMEM;
-    encoder->total = p->sample_count + p->functions.len + p->frames.len + p->stack_frame.len;
+    encoder->total = p->functions.len + p->frames.len;
+    encoder->total += w.is_heap ? kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS)
+                                : p->sample_count + p->stack_frame.len;
+    w.has_wall &= !w.is_heap;
     if (w.string_of && w.mapping_of && w.mapping_flags && w.touched && w.values)
         err = write_all(&w);
     free(w.string_of);

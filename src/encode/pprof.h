@@ -3,7 +3,7 @@
  * pprof.h - the parts of the pprof format, and what they share while one file is written.
  *
  * Layer:    encode; above profile
- * Flow:     pprof.c -> [pprof] -> pprof_samples.c
+ * Flow:     pprof.c -> [pprof] -> pprof_samples.c, pprof_heap.c
  * Threads:  one owner at a time
  * Memory:   owned by pprof.c
  * Signals:  not for handlers
@@ -96,6 +96,8 @@ typedef struct kymo_pprof {
     uint32_t *touched;                /* stacks that the samples at hand have */
     struct kymo_pprof_values *values; /* by stack */
     int has_wall;                     /* there is a third value */
+    int is_heap;                      /* blocks are shown, and no time */
+    uint32_t key_bytes;
     uint32_t key_wait;
     uint32_t unit_count; /* of numbers that the program gives: one that readers do not scale */
 } kymo_pprof;
@@ -108,6 +110,29 @@ kymo_err kymo_pprof_pass_on(kymo_pprof *w);
 uint32_t kymo_pprof_string(kymo_pprof *w, uint32_t string);
 uint32_t kymo_pprof_text(kymo_pprof *w, const char *text, size_t len);
 uint32_t kymo_pprof_cstr(kymo_pprof *w, const char *text);
+
+/* pprof.c: parts of the head. */
+void kymo_pprof_value_type(kymo_pprof *w, unsigned field, const char *type, const char *unit);
+KYMO_PRINTF(2, 3) void kymo_pprof_comment(kymo_pprof *w, const char *fmt, ...);
+
+/* pprof_samples.c: a label, in w->message or beside it: text, or a number and its unit. */
+void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t text,
+                      int64_t number, uint32_t unit);
+/* Those of a thread, alone in labels; those of a set of the program's, behind them. */
+void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *thread, kymo_proto *labels);
+void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels);
+/* The places of a stack (KYMO_NONE: none), into w->message. */
+void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack);
+/* w->message, with these labels behind it, is a sample. */
+KYMO_NODISCARD
+kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels);
+
+/* pprof_heap.c: types, period and default; what is to be known of the heap; the field "sample". */
+void kymo_pprof_heap_head(kymo_pprof *w);
+KYMO_NODISCARD
+kymo_err kymo_pprof_heap_comments(kymo_pprof *w);
+KYMO_NODISCARD
+kymo_err kymo_pprof_heap_samples(kymo_pprof *w);
 
 /* pprof_samples.c: the field "sample". */
 KYMO_NODISCARD

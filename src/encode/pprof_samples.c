@@ -16,7 +16,7 @@
 #include "encode/decimal.h"
 #include "encode/pprof.h"
 
-static void add_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t text,
+void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t text,
                       int64_t number, uint32_t unit)
 {
     kymo_proto_clear(&w->inner);
@@ -28,12 +28,12 @@ static void add_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t 
 }
 
 /* The labels of a thread's samples are the same for all of them: made once, copied into each. */
-static void make_labels(kymo_pprof *w, const kymo_thread *t, kymo_proto *labels)
+void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *t, kymo_proto *labels)
 {
     kymo_proto_clear(labels);
-    add_label(w, labels, w->key_thread, kymo_pprof_cstr(w, t->name), 0, 0);
-    add_label(w, labels, w->key_tid, 0, t->tid, 0);
-    add_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid, 0);
+    kymo_pprof_label(w, labels, w->key_thread, kymo_pprof_cstr(w, t->name), 0, 0);
+    kymo_pprof_label(w, labels, w->key_tid, 0, t->tid, 0);
+    kymo_pprof_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid, 0);
 }
 
 /* A number that the format's 64 bits cannot hold, or a pointer, is text; 0 for the others. */
@@ -64,10 +64,11 @@ static uint32_t number_text(kymo_pprof *w, const kymo_value *value)
 /* Those of our own, and what readers take for theirs, are not a program's to set. */
 static uint32_t key_of(kymo_pprof *w, uint32_t string)
 {
-    static const char *const taken[] = {"", "thread", "tid", "pid", "wait"};
+    static const char *const taken[] = {"", "thread", "tid", "pid", "wait", "bytes"};
+    size_t count = KYMO_ARRAY_LEN(taken) - !w->is_heap;
     const char *key = kymo_profile_string(w->p, string);
     int is_taken = kymo_str_starts(key, "pprof::");
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(taken); i++)
+    for (size_t i = 0; i < count; i++)
         is_taken |= strcmp(key, taken[i]) == 0;
     if (!is_taken)
         return kymo_pprof_string(w, string);
@@ -84,18 +85,18 @@ static void add_set_label(kymo_pprof *w, const kymo_label *label, kymo_proto *la
     uint32_t key = key_of(w, label->key);
     const kymo_value *value = &label->value;
     if (value->kind == KYMO_VALUE_STRING) {
-        add_label(w, labels, key, kymo_pprof_string(w, value->as.string), 0, 0);
+        kymo_pprof_label(w, labels, key, kymo_pprof_string(w, value->as.string), 0, 0);
         return;
     }
     uint32_t text = number_text(w, value);
     int64_t number = text ? 0 : value->as.i64;
     /* Readers take a label of neither text, number nor unit for none, and guess the unit of one
      * without from its key: they would scale "request" as bytes, and "day" as a time. */
-    add_label(w, labels, key, text, number, text ? 0 : w->unit_count);
+    kymo_pprof_label(w, labels, key, text, number, text ? 0 : w->unit_count);
 }
 
 /* What the program itself says of these samples: the same for a whole set, too. */
-static void add_set(kymo_pprof *w, uint32_t set, kymo_proto *labels)
+void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels)
 {
     uint32_t count;
     const kymo_label *label = kymo_profile_label_set(w->p, set, &count);
@@ -108,39 +109,49 @@ static void add_wait_label(kymo_pprof *w, uint32_t stack)
 {
     const kymo_frame *f = &w->p->frames.data[w->p->stack_frame.data[stack]];
     if (f->category == KYMO_CATEGORY_WAITING && f->line_count > 0)
-        add_label(w, &w->message, w->key_wait,
-                  kymo_pprof_string(
-                      w, w->p->functions.data[w->p->lines.data[f->first_line].function].name),
-                  0, 0);
+        kymo_pprof_label(
+            w, &w->message, w->key_wait,
+            kymo_pprof_string(w,
+                              w->p->functions.data[w->p->lines.data[f->first_line].function].name),
+            0, 0);
 }
 
-static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const struct kymo_pprof_values *values,
-                             const kymo_proto *labels)
+void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack)
 {
-    uint32_t leaf = stack;
     const uint32_t *frame = w->p->stack_frame.data;
     const uint32_t *parent = w->p->stack_parent.data;
-    kymo_proto_clear(&w->message);
     kymo_proto_clear(&w->inner);
     if (stack == KYMO_NONE)
         kymo_proto_varint(&w->inner, w->p->frames.len + 1);
     for (; stack != KYMO_NONE; stack = parent[stack])
         kymo_proto_varint(&w->inner, (uint64_t)frame[stack] + 1);
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_LOCATION, &w->inner);
-    kymo_proto_clear(&w->inner);
-    kymo_proto_varint(&w->inner, values->count);
-    kymo_proto_varint(&w->inner, values->cpu_ns);
-    if (w->has_wall)
-        kymo_proto_varint(&w->inner, values->wall_ns);
-    kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
-    if (w->has_wall && leaf != KYMO_NONE)
-        add_wait_label(w, leaf);
+}
+
+kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels)
+{
     w->message.failed |= labels->failed;
     kymo_proto_varint(&w->out, KYMO_PPROF_PROFILE_SAMPLE << 3 | 2);
     kymo_proto_varint(&w->out, w->message.len + labels->len);
     kymo_proto_raw(&w->out, &w->message);
     kymo_proto_raw(&w->out, labels);
     return kymo_pprof_pass_on(w);
+}
+
+static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const struct kymo_pprof_values *values,
+                             const kymo_proto *labels)
+{
+    kymo_proto_clear(&w->message);
+    kymo_pprof_put_stack(w, stack);
+    kymo_proto_clear(&w->inner);
+    kymo_proto_varint(&w->inner, values->count);
+    kymo_proto_varint(&w->inner, values->cpu_ns);
+    if (w->has_wall)
+        kymo_proto_varint(&w->inner, values->wall_ns);
+    kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
+    if (w->has_wall && stack != KYMO_NONE)
+        add_wait_label(w, stack);
+    return kymo_pprof_put_sample(w, labels);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -229,7 +240,7 @@ static kymo_err write_set(kymo_pprof *w, const kymo_sample_columns *s, const str
     size_t len = labels->len;
     for (size_t i = 0; i < count; i++)
         add_sample(w, s, places[i].sample, &touched);
-    add_set(w, places[0].set, labels);
+    kymo_pprof_set_labels(w, places[0].set, labels);
     KYMO_TRY(write_touched(w, touched, labels));
     labels->len = len; /* those of the thread stay */
     return kymo_encoder_step(w->encoder, count);
@@ -264,7 +275,7 @@ kymo_err kymo_pprof_samples(kymo_pprof *w)
         const uint32_t *sets = kymo_profile_sample_labels(w->p, thread);
         if (w->p->samples.data[thread].count == 0)
             continue;
-        make_labels(w, &w->p->threads.data[thread], &labels);
+        kymo_pprof_thread_labels(w, &w->p->threads.data[thread], &labels);
         err = sets ? write_sets(w, thread, sets, &labels) : write_thread(w, thread, &labels);
     }
     kymo_proto_deinit(&labels);

@@ -36,6 +36,7 @@ def main():
             look(query)
             look_at_markers(query)
             look_at_counters(query)
+            look_at_allocations(query)
         finally:
             subprocess.run([*command, "stop", "--all"], env=env, capture_output=True, check=False)
     return 0
@@ -129,7 +130,8 @@ def look_at_markers(query):
 
 
 def look_at_counters(query):
-    counters = {c["name"]: c for c in query("counter", "list")["counters"]}
+    list_ = query("counter", "list")["counters"]
+    counters = {c["name"]: c for c in list_ if c["category"] != "Memory"}
     same(set(counters), {"sent", "queue", "wild"}, "counters that have values")
     sent = counters["sent"]
     same((sent["unit"], sent["graphType"], sent["pid"], sent["mainThreadName"]), ("bytes", "line-accumulated", "100", "prog"),
@@ -137,6 +139,33 @@ def look_at_counters(query):
     same(sent["rangeSampleCount"], 3, "its rows")
     same(sent["stats"][0]["value"], 8192, "its range")
     same(counters["wild"]["pid"], "200", "the process of a counter")
+    memory = {(c["name"], c["pid"]): c for c in list_ if c["category"] == "Memory"}
+    same(set(memory), {("Heap", "100"), ("Mapped", "100"), ("Heap", "200")}, "counters of memory")
+    heap = memory["Heap", "100"]
+    same((heap["unit"], heap["graphType"], heap["rangeSampleCount"]), ("bytes", "line-accumulated", 12), "the heap's")
+    same(heap["stats"][0]["value"], 2629915, "its range")
+    same(memory["Mapped", "100"]["stats"][0]["value"], 196608, "the range of what is mapped")
+
+
+def bytes_of(query, strategy, thread):
+    """Bytes by function in one of the front-end's ways to sum up allocations."""
+    query("thread", "select", f"t-{thread}")
+    query("strategy", strategy)
+    list_ = query("thread", "functions", "--thread", f"t-{thread}", "--limit", "0")
+    same(list_["weightType"], "bytes", strategy)
+    return {f["name"]: f["selfSamples"] for f in list_["functions"] if f["selfSamples"]}
+
+
+def look_at_allocations(query):
+    thing, at = "Thing::Thing()", "std::vector<int>::at(unsigned long)"
+    same(bytes_of(query, "native-retained-allocations", 0), {thing: 1318720, at: 225, "[no stack]": 4000}, "what lives")
+    same(bytes_of(query, "native-retained-allocations", 4), {thing: 4000}, "what lives in the child")
+    same(bytes_of(query, "native-allocations", 0), {thing: 2638690, at: 1575, "[no stack]": 4000}, "all allocations")
+    same(bytes_of(query, "native-deallocations-memory", 0), {thing: -1319970, at: -1350}, "what was freed")
+    # To the 7th millisecond, at whose end one of the resizes is done.
+    query("zoom", "push", "0.0004,0.0065")
+    same(bytes_of(query, "native-retained-allocations", 0), {thing: 8250, at: 1350}, "what lived then")
+    query("zoom", "pop")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixed_profile.h"
 
-#include "fixed_marks.h"
+#include "fixed_heap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -264,14 +264,16 @@ kymo_profile *fixed_profile(void)
     sample(p, twin, 12 * MS, st_clone, 7);
     sample(p, other, 11 * MS, st_child, 4 * MS);
     sample(p, other, 60 * MS, st_child, 1); /* after what meta calls the end */
-    fixed_marks(p, &(fixed_owners){.origin_ns = ORIGIN,
-                                   .parent = parent,
-                                   .child = child,
-                                   .leader = leader,
-                                   .worker = worker,
-                                   .twin = twin,
-                                   .other = other,
-                                   .stack = st_thing});
+    fixed_owners owners = {.origin_ns = ORIGIN,
+                           .parent = parent,
+                           .child = child,
+                           .leader = leader,
+                           .worker = worker,
+                           .twin = twin,
+                           .other = other,
+                           .stack = st_thing};
+    fixed_marks(p, &owners);
+    fixed_heap(p, &owners, st_loop);
     must(kymo_profile_finish(p));
     return p;
 }

@@ -3,7 +3,7 @@
 """golden.py WRITE_FIXED FORMAT [--update] - compares what the fixed profile becomes with tests/golden/.
 
 FORMAT: firefox (its exact bytes), collapsed (likewise), pprof (its fields as text, since the bytes of a
-compressor may differ). --update writes the files anew; look at the difference before it is
+compressor may differ); pprof-live and collapsed-live: what lives of its heap. --update writes the files anew; look at the difference before it is
 committed: what readers see has changed.
 """
 import difflib
@@ -57,10 +57,12 @@ def dump(data, message="", indent=""):
 
 
 def produce(write_fixed, kind):
+    kind, _, show = kind.partition("-")
     extension = {"firefox": ".json", "collapsed": ".folded", "pprof": ".pb.gz"}[kind]
+    stem = f"fixed.{show}" if show else "fixed"
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "out" + extension)
-        subprocess.run([write_fixed, path], check=True)
+        subprocess.run([write_fixed, f"--show={show or 'auto'}", path], check=True)
         with open(path, "rb") as file:
             data = file.read()
         # A compressed file holds the same bytes.
@@ -71,8 +73,8 @@ def produce(write_fixed, kind):
             # A field's text stands in its marker only: who takes it away there has taken it away.
             assert data.count(b"http://h/") == 1, "a text is there twice"
     if kind == "pprof":
-        return ("\n".join(dump(gzip.decompress(data))) + "\n").encode(), "fixed.pb.txt"
-    return data, "fixed" + extension
+        return ("\n".join(dump(gzip.decompress(data))) + "\n").encode(), stem + ".pb.txt"
+    return data, stem + extension
 
 
 def main():

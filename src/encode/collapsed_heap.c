@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "encode/collapsed_heap.h"
+
+#include <stdlib.h>
+
+#include "encode/heap_view.h"
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const kymo_collapsed_block *x = a;
+    const kymo_collapsed_block *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static kymo_err find_in_process(const kymo_heap_view *view, double *sum,
+                                kymo_collapsed_blocks *blocks)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        kymo_heap_amount amount = {0};
+        kymo_heap_view_add(view, i, &amount);
+        uint64_t bytes = kymo_round_next(sum, view->show == KYMO_SHOW_ALLOC ? amount.alloc_bytes
+                                                                            : amount.live_bytes);
+        kymo_collapsed_block block = {view->rows[i].thread, view->rows[i].stack, bytes};
+        if (bytes > 0)
+            KYMO_TRY(kymo_vec_push(blocks, block));
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_collapsed_find_blocks(const kymo_encoder *encoder, kymo_collapsed_blocks *blocks)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < encoder->profile->processes.len; i++) {
+        kymo_heap_view view;
+        KYMO_TRY(kymo_heap_view_init(&view, encoder, i));
+        kymo_err err = find_in_process(&view, &sum, blocks);
+        kymo_heap_view_deinit(&view);
+        KYMO_TRY(err);
+    }
+    if (blocks->len > 1)
+        qsort(blocks->data, blocks->len, sizeof *blocks->data, compare_blocks);
+    return KYMO_OK;
+}
+
+size_t kymo_collapsed_first_block(const kymo_collapsed_blocks *blocks, uint32_t thread)
+{
+    size_t low = 0;
+    for (size_t high = blocks->len; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (blocks->data[middle].thread < thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof_heap.c - blocks of the heap, those of one thread, stack, set of labels and class of sizes
+ * as one sample.
+ *
+ * Types, their order and the default are those of Go's heap profiles, which servers know by name.
+ * Values are what was there and not what was drawn. The label "bytes" is the mean size of the
+ * blocks, of which there are four classes between each power of two and the next.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "encode/heap_view.h"
+#include "encode/pprof.h"
+#include "profile/estimate.h"
+
+/* What a sample is made of: blocks that differ in nothing of this. */
+struct key {
+    uint32_t thread;
+    uint32_t labels;
+    uint32_t stack;
+    uint32_t size_class;
+    uint32_t row;
+};
+
+/* What was written so far, before rounding, by value. */
+struct sums {
+    double value[4];
+};
+
+static uint32_t size_class(uint64_t bytes)
+{
+    if (bytes < 4)
+        return (uint32_t)bytes;
+    uint32_t log = 63 - (uint32_t)__builtin_clzll(bytes);
+    return log << 2 | (uint32_t)(bytes >> (log - 2) & 3);
+}
+
+static int same_set(const struct key *a, const struct key *b)
+{
+    return a->thread == b->thread && a->labels == b->labels;
+}
+
+static int same_sample(const struct key *a, const struct key *b)
+{
+    return same_set(a, b) && a->stack == b->stack && a->size_class == b->size_class;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct key *x = a;
+    const struct key *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->labels != y->labels)
+        return x->labels < y->labels ? -1 : 1;
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    if (x->size_class != y->size_class)
+        return x->size_class < y->size_class ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* ---- samples ---- */
+
+static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_heap_amount *amount,
+                             uint64_t mean_bytes, struct sums *sums, const kymo_proto *labels)
+{
+    const double values[] = {amount->alloc_objects, amount->alloc_bytes, amount->live_objects,
+                             amount->live_bytes};
+    uint64_t rounded[KYMO_ARRAY_LEN(values)];
+    uint64_t any = 0;
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++) {
+        rounded[i] = kymo_round_next(&sums->value[i], values[i]);
+        any |= rounded[i];
+    }
+    if (any == 0)
+        return KYMO_OK;
+    kymo_proto_clear(&w->message);
+    kymo_pprof_put_stack(w, key->stack);
+    kymo_proto_clear(&w->inner);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++)
+        kymo_proto_varint(&w->inner, rounded[i]);
+    kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
+    kymo_pprof_label(w, &w->message, w->key_bytes, 0, (int64_t)mean_bytes, w->key_bytes);
+    return kymo_pprof_put_sample(w, labels);
+}
+
+/* count keys of one sample. */
+static kymo_err add_sample(kymo_pprof *w, const kymo_heap_view *view, const struct key *keys,
+                           size_t count, struct sums *sums, const kymo_proto *labels)
+{
+    kymo_heap_amount amount = {0};
+    double weight = 0;
+    double bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const kymo_allocation *row = &view->rows[keys[i].row];
+        kymo_heap_view_add(view, keys[i].row, &amount);
+        weight += row->weight;
+        bytes += row->weight * (double)row->bytes;
+    }
+    KYMO_TRY(kymo_encoder_step(w->encoder, count));
+    return write_sample(w, keys, &amount, (uint64_t)(bytes / weight + 0.5), sums, labels);
+}
+
+static kymo_err add_samples(kymo_pprof *w, const kymo_heap_view *view, const struct key *keys,
+                            struct sums *sums, kymo_proto *labels)
+{
+    size_t thread_len = 0;
+    for (size_t first = 0, end; first < view->count; first = end) {
+        const struct key *key = &keys[first];
+        if (first == 0 || keys[first - 1].thread != key->thread) {
+            kymo_pprof_thread_labels(w, &w->p->threads.data[key->thread], labels);
+            thread_len = labels->len;
+        }
+        if (first == 0 || !same_set(key, &keys[first - 1])) {
+            labels->len = thread_len;
+            kymo_pprof_set_labels(w, key->labels, labels);
+        }
+        end = first + 1;
+        while (end < view->count && same_sample(key, &keys[end]))
+            end++;
+        KYMO_TRY(add_sample(w, view, key, end - first, sums, labels));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err add_process(kymo_pprof *w, const kymo_heap_view *view, struct sums *sums,
+                            kymo_proto *labels)
+{
+    struct key *keys = malloc((view->count + 1) * sizeof *keys);
+    if (!keys)
+        return KYMO_E_NOMEM;
+    for (size_t i = 0; i < view->count; i++)
+        keys[i] = (struct key){view->rows[i].thread, view->rows[i].labels, view->rows[i].stack,
+                               size_class(view->rows[i].bytes), (uint32_t)i};
+    qsort(keys, view->count, sizeof *keys, compare_keys);
+    kymo_err err = add_samples(w, view, keys, sums, labels);
+    free(keys);
+    return err;
+}
+
+kymo_err kymo_pprof_heap_samples(kymo_pprof *w)
+{
+    struct sums sums = {{0}};
+    kymo_proto labels = {0};
+    kymo_err err = KYMO_OK;
+    for (uint32_t i = 0; err == KYMO_OK && i < w->p->processes.len; i++) {
+        kymo_heap_view view;
+        err = kymo_heap_view_init(&view, w->encoder, i);
+        if (err != KYMO_OK)
+            break;
+        err = add_process(w, &view, &sums, &labels);
+        kymo_heap_view_deinit(&view);
+    }
+    kymo_proto_deinit(&labels);
+    return err;
+}
+
+/* ---- head ---- */
+
+void kymo_pprof_heap_head(kymo_pprof *w)
+{
+    uint64_t rate = 0;
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_PERIOD_TYPE, "space", "bytes");
+    for (uint32_t i = 0; i < w->p->processes.len; i++) {
+        const kymo_heap *heap = kymo_profile_heap(w->p, i);
+        if (heap && (rate == 0 || w->p->processes.data[i].is_main))
+            rate = heap->rate;
+    }
+    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_PERIOD, rate ? rate : 1);
+    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE,
+                   kymo_pprof_cstr(w, kymo_heap_shown(w->encoder) == KYMO_SHOW_ALLOC
+                                          ? "alloc_space"
+                                          : "inuse_space"));
+    w->key_bytes = kymo_pprof_cstr(w, "bytes");
+}
+
+static const char *meaning_of_inuse(uint32_t show)
+{
+    switch (show) {
+    case KYMO_SHOW_PEAK:
+        return "when most bytes lived";
+    case KYMO_SHOW_LEAKS:
+        return "old blocks that live at the end";
+    default:
+        return "blocks that live";
+    }
+}
+
+/* How far the estimate of what lives is to be trusted. */
+static void add_live(const kymo_heap_view *view, struct kymo_estimate *live)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        kymo_heap_amount amount = {0};
+        kymo_heap_view_add(view, i, &amount);
+        if (amount.live_objects > 0)
+            kymo_estimate_add(live, view->rows[i].bytes, view->rows[i].weight);
+    }
+}
+
+static void comment_peak(kymo_pprof *w, const kymo_heap_view *view, const kymo_process *p)
+{
+    if (view->peak_bytes > 0)
+        kymo_pprof_comment(w, "%.200s (%" PRIi32 "): peak of %.0f bytes after %.6f s", p->name,
+                           p->pid, view->peak_bytes,
+                           (double)kymo_since_origin(w->p, view->at_ns) / 1e9);
+}
+
+static void comment_heap(kymo_pprof *w, const kymo_heap *heap, const kymo_process *p)
+{
+    const char *not_seen = kymo_profile_string(w->p, heap->not_seen);
+    if (heap->count)
+        kymo_pprof_comment(
+            w, "%.200s (%" PRIi32 "): %" PRIu64 " allocations of %" PRIu64 " bytes in all", p->name,
+            p->pid, heap->count, heap->bytes);
+    if (heap->lost || heap->lost_frees)
+        kymo_pprof_comment(w,
+                           "%.200s (%" PRIi32 "): lost %" PRIu64 " allocations, %" PRIu64 " frees",
+                           p->name, p->pid, heap->lost, heap->lost_frees);
+    if (heap->is_partial)
+        kymo_pprof_comment(w, "%.200s (%" PRIi32 "): partial, what lives is not to be trusted",
+                           p->name, p->pid);
+    if (*not_seen)
+        kymo_pprof_comment(w, "%.100s (%" PRIi32 "): not seen: %.300s", p->name, p->pid, not_seen);
+}
+
+kymo_err kymo_pprof_heap_comments(kymo_pprof *w)
+{
+    struct kymo_estimate live = {0};
+    double low;
+    double high;
+    kymo_pprof_comment(w, "inuse: %s", meaning_of_inuse(kymo_heap_shown(w->encoder)));
+    for (uint32_t i = 0; i < w->p->processes.len; i++) {
+        kymo_heap_view view;
+        const kymo_heap *heap = kymo_profile_heap(w->p, i);
+        if (heap)
+            comment_heap(w, heap, &w->p->processes.data[i]);
+        KYMO_TRY(kymo_heap_view_init(&view, w->encoder, i));
+        add_live(&view, &live);
+        comment_peak(w, &view, &w->p->processes.data[i]);
+        kymo_heap_view_deinit(&view);
+    }
+    kymo_estimate_interval(live.bytes, live.variance_bytes, &low, &high);
+    kymo_pprof_comment(w, "inuse_space: %.0f bytes, 95 %%: %.0f to %.0f", live.bytes, low, high);
+    return KYMO_OK;
+}
