@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/heap_events.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/atomic.h"
 #include "buffer/record.h"
 #include "recorder/recording_format.h"
@@ -94,15 +97,32 @@ const struct kymo_drain_heap_sink kymo_heap_events_sink = {
     .inherit = on_inherit,
 };
 
-static const char *what_is_not_seen(uint32_t allocator)
+/* ---- the process as a whole ---- */
+
+void kymo_heap_events_module(struct kymo_heap_events *h, kymo_unseen *unseen, const char *path)
+{
+    const char *name = h->rate && unseen ? kymo_unseen_find(unseen, path) : NULL;
+    if (!name)
+        return;
+    const char *slash = strrchr(path, '/');
+    size_t room = sizeof h->not_seen - h->not_seen_len;
+    int len = snprintf(h->not_seen + h->not_seen_len, room, "%s%s of %s",
+                       h->not_seen_len ? ", " : "", name, slash ? slash + 1 : path);
+    if (len > 0 && (size_t)len < room)
+        h->not_seen_len += (uint32_t)len;
+    else
+        h->not_seen[h->not_seen_len] = '\0';
+}
+
+static const char *what_is_not_seen(const struct kymo_heap_events *h, uint32_t allocator)
 {
     switch (allocator) {
     case KYMO_ALLOCATOR_UNKNOWN:
         return "libkymo-preload-alloc.so is not in the process";
     case KYMO_ALLOCATOR_PROGRAM:
-        return "the executable has a malloc of its own";
+        return "malloc of the executable";
     default:
-        return "";
+        return h->not_seen;
     }
 }
 
@@ -116,11 +136,12 @@ kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain 
     if (allocator > KYMO_ALLOCATOR_PROGRAM)
         allocator = KYMO_ALLOCATOR_OTHER;
     if (h->rate == 0 || !to->events->heap ||
-        (h->is_told && h->allocator == allocator && h->told.count == now.count &&
-         h->told.bytes == now.bytes))
+        (h->is_told && h->allocator == allocator && h->told_len == h->not_seen_len &&
+         h->told.count == now.count && h->told.bytes == now.bytes))
         return KYMO_OK;
     h->is_told = 1;
     h->told = now;
+    h->told_len = h->not_seen_len;
     h->allocator = allocator;
     kymo_event_heap e = {
         .process = to->process,
@@ -129,7 +150,7 @@ kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain 
         .map_least = KYMO_HEAP_EVENTS_MAP_LEAST,
         .count = now.count,
         .bytes = now.bytes,
-        .not_seen = what_is_not_seen(allocator),
+        .not_seen = what_is_not_seen(h, allocator),
     };
     return to->events->heap(to->context, &e);
 }

@@ -19,9 +19,12 @@
 #include "base/error.h"
 #include "buffer/drain_heap.h"
 #include "buffer/session.h"
+#include "recorder/unseen.h"
 
 /* Mappings of fewer bytes are not recorded: the allocators' own begin there. */
 #define KYMO_HEAP_EVENTS_MAP_LEAST (64u << 10)
+
+#define KYMO_HEAP_EVENTS_TEXT 512u /* bytes */
 
 struct kymo_session_events;
 
@@ -31,11 +34,15 @@ struct kymo_heap_events {
     struct kymo_drain_heap_totals told;
     int is_told;
     uint32_t allocator; /* as it was told */
+    uint32_t not_seen_len, told_len;
+    char not_seen[KYMO_HEAP_EVENTS_TEXT]; /* modules that allocate past us */
 };
 
 /* Its context is a struct kymo_session_events. */
 extern const struct kymo_drain_heap_sink kymo_heap_events_sink;
 
+/* A module of the process: whether it allocates past us. */
+void kymo_heap_events_module(struct kymo_heap_events *heap, kymo_unseen *unseen, const char *path);
 /* What is known of the process's memory as a whole, if that has changed. */
 KYMO_NODISCARD
 kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain *drain,

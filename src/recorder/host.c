@@ -99,6 +99,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->out.context = config->events_context;
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;
+    h->out.unseen = config->unseen;
     h->out.kernel_stacks = config->kernel_stacks;
     h->out.heap.rate = config->alloc_rate;
     h->memory = h->image = -1;

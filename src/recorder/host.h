@@ -23,6 +23,7 @@
 #include "recorder/dispatch.h"
 #include "recorder/perf_event.h"
 #include "recorder/row_tables.h"
+#include "recorder/unseen.h"
 #include "recorder/wall.h"
 #include "sys/clock.h"
 
@@ -53,6 +54,7 @@ struct kymo_host_config {
     uint64_t alloc_rate;     /* mean bytes between two allocations that are recorded; 0: none */
     const char *markers;     /* which categories are on, as capture/mark_select.h has it */
     kymo_row_tables *tables; /* NULL: none */
+    kymo_unseen *unseen;     /* NULL: allocations are not recorded */
     kymo_wall_shared *wall;  /* NULL: no wall time */
     uint32_t *next_thread;   /* number of the recording's next thread */
     struct kymo_tick_threads *tick_threads;

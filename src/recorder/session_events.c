@@ -186,6 +186,7 @@ static kymo_err on_module(void *context, uint32_t module, const struct kymo_modu
     KYMO_TRY(to->events->module(to->context, &e));
     KYMO_TRY(kymo_jit_code_module(to->jit, &e));
     KYMO_TRY(want_table(to, entry, e.path));
+    kymo_heap_events_module(&to->heap, to->unseen, e.path);
     if (strcmp(e.path, "[vdso]") != 0)
         return KYMO_OK;
     /* The vDSO is no file. It is the same in every process of this kernel, so ours will do. */

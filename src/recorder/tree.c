@@ -102,6 +102,8 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     /* Without tables unwinding is slower, and as right. */
     if (err == KYMO_OK && kymo_row_tables_create(TABLES_BYTES, &t->config.tables) != KYMO_OK)
         t->config.tables = NULL;
+    if (err == KYMO_OK && config->alloc_rate && kymo_unseen_create(&t->config.unseen) != KYMO_OK)
+        err = kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the allocators of modules");
     if (err == KYMO_OK) {
         t->door = (struct kymo_poll_source){t->server.listener, kymo_tree_open_door, t};
         t->ring = (struct kymo_poll_source){kymo_bell_event(t->bell), on_ring, t};
@@ -137,6 +139,7 @@ void kymo_tree_destroy(kymo_tree *t)
     kymo_vec_deinit(&t->images);
     kymo_host_destroy(t->first);
     kymo_row_tables_destroy(t->config.tables);
+    kymo_unseen_destroy(t->config.unseen);
     kymo_bell_close(t->bell);
     kymo_attach_server_close(&t->server);
     kymo_control_server_close(&t->control);

@@ -16,6 +16,14 @@ struct scene {
     uint32_t next_thread;
 };
 
+/* As an allocator that is linked in under a prefix. */
+void *je_malloc(size_t bytes);
+void *je_malloc(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+
 static kymo_err no_thread(void *c, const kymo_event_thread *e)
 {
     (void)c;
@@ -162,6 +170,32 @@ static void the_heap_is_told_when_it_changed(void **state)
     close_scene(&s);
 }
 
+/* What is told of modules is bounded, and whole names. */
+static void modules_that_allocate_past_us_are_named(void **state)
+{
+    (void)state;
+    const kymo_event_handler events = quiet_threads(event_text_handler);
+    kymo_unseen *unseen;
+    struct scene s;
+    assert_int_equal(kymo_unseen_create(&unseen), KYMO_OK);
+    open_scene(&s, &events, 512);
+    s.f.session->allocator = KYMO_ALLOCATOR_GLIBC;
+    kymo_heap_events_module(&s.to.heap, unseen, "/proc/self/exe");
+    kymo_heap_events_module(&s.to.heap, unseen, "/nowhere/at/all");
+    kymo_heap_events_module(&s.to.heap, unseen, "[vdso]");
+    assert_int_equal(kymo_heap_events_tell(&s.to, s.d, s.f.session), KYMO_OK);
+    expect(&s, "heap process=5 allocator=1 rate=512 map_least=65536 count=0 bytes=0"
+               " not_seen=\"je_malloc of exe\"\n");
+    for (int i = 0; i < 100; i++)
+        kymo_heap_events_module(&s.to.heap, unseen, "/proc/self/exe");
+    assert_int_equal(kymo_heap_events_tell(&s.to, s.d, s.f.session), KYMO_OK);
+    size_t len = strlen(s.to.heap.not_seen);
+    assert_true(len < sizeof s.to.heap.not_seen && len > sizeof s.to.heap.not_seen - 20);
+    assert_string_equal(s.to.heap.not_seen + len - 6, "of exe");
+    close_scene(&s);
+    kymo_unseen_destroy(unseen);
+}
+
 static void without_a_rate_nothing_is_told_of_the_heap(void **state)
 {
     (void)state;
@@ -179,6 +213,7 @@ int main(void)
         cmocka_unit_test(records_become_events_of_the_recordings_threads),
         cmocka_unit_test(handlers_that_do_not_want_them_have_none),
         cmocka_unit_test(the_heap_is_told_when_it_changed),
+        cmocka_unit_test(modules_that_allocate_past_us_are_named),
         cmocka_unit_test(without_a_rate_nothing_is_told_of_the_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
