@@ -60,7 +60,7 @@ KYMO_SIGNAL_SAFE static inline void kymo_alloc_end(struct kymo_alloc_draw draw, 
                                                    uint64_t here)
 {
     if (draw.is_drawn && block)
-        kymo_alloc_note(draw, block, bytes, kymo_next.malloc_usable_size(block), family, here);
+        kymo_alloc_note(draw, block, bytes, kymo_alloc_usable(block), family, here);
 }
 
 #endif

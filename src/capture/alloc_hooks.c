@@ -127,8 +127,8 @@ static KYMO_NOINLINE void *realloc_slowly(void *block, size_t bytes, size_t usab
     if (!moved && id)
         kymo_alloc_put_back(block, id);
     if (moved && (id || draw.is_drawn))
-        kymo_alloc_note_resize(draw, id, moved, bytes, kymo_next.malloc_usable_size(moved),
-                               usable_before, here);
+        kymo_alloc_note_resize(draw, id, moved, bytes, kymo_alloc_usable(moved), usable_before,
+                               here);
     return moved;
 }
 
@@ -139,7 +139,7 @@ KYMO_HOOK void *realloc(void *block, size_t bytes)
                                         : realloc_new_slowly(bytes, KYMO_FRAME_BEGIN());
     if (kymo_unlikely(bytes == 0))
         return realloc_to_none(block, KYMO_FRAME_BEGIN());
-    size_t usable = kymo_next.malloc_usable_size(block);
+    size_t usable = kymo_alloc_usable(block);
     if (kymo_alloc_passes_bytes(bytes > usable ? bytes - usable : 0) &&
         kymo_alloc_free_passes(block))
         return kymo_next.realloc(block, bytes);

@@ -37,6 +37,7 @@ struct kymo_next kymo_next __attribute__((aligned(64))) = {
         .free = first_free,
 };
 
+__thread uint32_t kymo_alloc_asks KYMO_TLS_IE;
 static const struct link_map *malloc_library;
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));

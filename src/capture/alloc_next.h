@@ -43,6 +43,19 @@ struct kymo_next {
 /* Hidden: a hook jumps by what is beside it, not by a table of addresses. */
 extern struct kymo_next kymo_next __attribute__((visibility("hidden")));
 
+/* What a block can hold; 0: not known. Asking may allocate, the first time, and an operator of the
+ * program's own may come by malloc then: within itself the answer is not known. */
+extern __thread uint32_t kymo_alloc_asks KYMO_TLS_IE;
+KYMO_SIGNAL_SAFE static inline size_t kymo_alloc_usable(void *block)
+{
+    if (kymo_unlikely(kymo_alloc_asks))
+        return 0;
+    kymo_alloc_asks = 1;
+    size_t bytes = kymo_next.malloc_usable_size(block);
+    kymo_alloc_asks = 0;
+    return bytes;
+}
+
 /* Finds them all; again does no harm. */
 KYMO_SIGNAL_SAFE void kymo_alloc_next_find(void);
 

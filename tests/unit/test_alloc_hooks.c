@@ -301,6 +301,32 @@ static void realloc_keeps_who_it_was(void **state)
     assert_true(told.was_alive);
 }
 
+static size_t first_usable;
+
+/* As tcmalloc does the first time, and the operator of the program's own that it calls. */
+static size_t usable_by_allocating(void *block)
+{
+    void *volatile other = malloc(8);
+    first_usable = told.usable;
+    free(other);
+    return block ? 4711 : 0;
+}
+
+static void asking_what_a_block_holds_may_allocate(void **state)
+{
+    (void)state;
+    size_t (*usable)(void *) = kymo_next.malloc_usable_size;
+    kymo_next.malloc_usable_size = usable_by_allocating;
+    BEGIN();
+    void *volatile p = malloc(100);
+    END();
+    kymo_next.malloc_usable_size = usable;
+    assert_int_equal(told.notes, 2);
+    assert_int_equal(first_usable, 0);
+    assert_int_equal(told.usable, 4711);
+    free(p);
+}
+
 /* ---- operators: there are none behind this program, which is in C ---- */
 
 void *plain_new(size_t bytes) __asm__("_Znwm");
@@ -400,6 +426,7 @@ int main(void)
         cmocka_unit_test(what_fails_is_not_told_of),
         cmocka_unit_test(a_free_is_told_of_before),
         cmocka_unit_test(realloc_keeps_who_it_was),
+        cmocka_unit_test(asking_what_a_block_holds_may_allocate),
         cmocka_unit_test(operators_of_our_own_are_as_malloc),
         cmocka_unit_test(mappings_are_told_of),
         cmocka_unit_test(the_allocator_is_known),
