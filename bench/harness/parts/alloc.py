@@ -77,7 +77,7 @@ def ways(bench):
         known.append(Way("tcmalloc alone", env={"LD_PRELOAD": TCMALLOC}))
         known.append(Way("tcmalloc, a sample each 512 KiB", "tcmalloc alone",
                          env={"LD_PRELOAD": TCMALLOC, "TCMALLOC_SAMPLE_PARAMETER": "524288"}))
-        known.append(Way("gperftools' HEAPPROFILE", "tcmalloc alone", slow=10,
+        known.append(Way("gperftools' HEAPPROFILE", "tcmalloc alone", slow=50,
                          env={"LD_PRELOAD": TCMALLOC, "HEAPPROFILE": "OUT.heap"}))
     else:
         bench.results.absent("tcmalloc", f"{TCMALLOC} is not installed")
@@ -175,8 +175,10 @@ def real(bench):
     cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], stdout=subprocess.PIPE,
                              text=True).stdout.strip()
     if os.path.isabs(cc1plus):
-        known["g++ (cc1plus -O1)"] = ([cc1plus, "-quiet", "-O1", cplusplus(bench), "-o",
-                                       bench.out("source.s")], None, "cc1plus", {})
+        multiarch = subprocess.run(["gcc", "-print-multiarch"], stdout=subprocess.PIPE, text=True)
+        known["g++ (cc1plus -O1)"] = ([cc1plus, "-quiet", "-imultiarch", multiarch.stdout.strip(),
+                                       "-D_GNU_SOURCE", "-O1", cplusplus(bench),
+                                       "-o", bench.out("source.s")], None, "cc1plus", {})
 
     def once(before, argv, stdin, program, env):
         def call(_number):
