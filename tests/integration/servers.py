@@ -37,6 +37,8 @@ def works(name):
     judge(server, alone, rate_alone, [])
     if offers("--wall"):
         judge(server, alone, rate_alone, ["--wall=10ms"])
+    if offers("--alloc"):
+        judge(server, alone, rate_alone, ["--alloc"])
 
 
 def judge(server, alone, rate_alone, options):

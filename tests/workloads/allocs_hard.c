@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -23,12 +24,19 @@ DEFINE_SITE(site_child)
 DEFINE_SITE(site_busy)
 DEFINE_BURN(burn_in_child, 21)
 
+static volatile uint32_t forks;
 static volatile int is_over;
 
+/* So many rounds for each fork, and no more: every block is recorded. */
 static void *allocate_until_over(void *unused)
 {
     (void)unused;
-    while (!is_over) {
+    for (uint32_t rounds = 0; !is_over;) {
+        if (rounds >= forks * 100) {
+            sched_yield();
+            continue;
+        }
+        rounds++;
         void *blocks[16];
         for (size_t i = 0; i < 16; i++)
             blocks[i] = site_busy(16 + 100 * i);
@@ -76,6 +84,7 @@ void allocs_fork(uint32_t count)
     for (int i = 0; i < BUSY_THREADS; i++)
         must(pthread_create(&threads[i], NULL, allocate_until_over, NULL) == 0, "pthread_create");
     for (uint32_t i = 0; i < count; i++) {
+        forks = i + 1;
         pid_t child = fork();
         must(child >= 0, "fork");
         if (child == 0)

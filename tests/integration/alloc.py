@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations: what a program says that it asked for is what the recording has, of every function, thread
+and allocator, exactly where each one is recorded and within bounds where it is estimated; and a program
+does what it does alone.
+
+The truth is what tests/workloads/allocs.c prints of itself. What the recording has is read from the Firefox
+file, by its format alone, and from `kymo report`.
+"""
+import collections
+import json
+import os
+import pathlib
+import statistics
+
+from kymotest import (WORKLOADS, add_case, case, check, folder, main, record, record_command, run, say,
+                      skip)
+
+LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+             "mimalloc": "libmimalloc.so.2"}
+PLACE = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+EVERY = ["--alloc=0", "--buffer=64m"]
+# CPU samples are not looked at.
+PERIOD = "10ms"
+
+
+def workload(allocator=None):
+    """The program, linked with that allocator."""
+    path = WORKLOADS / ("allocs" if allocator is None else f"allocs_{allocator}")
+    if not path.exists():
+        skip(f"{path.name} is not built: the allocator is not installed")
+    return path
+
+
+def recorded(*arguments, allocator=None, options=EVERY, env=None):
+    recording = record([workload(allocator), *arguments], options=options, period=PERIOD, env=env)
+    check(recording.result.status == 0,
+          f"status {recording.result.status}: {recording.result.stderr}")
+    return recording, json.loads(recording.result.stdout)
+
+
+# ---- what the Firefox file has ----
+
+class Event:
+    """bytes: below 0 where a block goes."""
+
+    def __init__(self, process, time, bytes_, names, address, tid):
+        self.process = process
+        self.time = time
+        self.bytes = bytes_
+        self.names = names
+        self.address = address
+        self.tid = tid
+
+
+class Heap:
+    """All events of a recording's blocks, in the file's order."""
+
+    def __init__(self, recording):
+        profile = recording.firefox()
+        self.events = []
+        for thread in profile.data["threads"]:
+            table = thread.get("nativeAllocations")
+            if table is None:
+                continue
+            check(table["weightType"] == "bytes", f"weightType {table['weightType']}")
+            for i in range(table["length"]):
+                stack = table["stack"][i]
+                frames = profile.stacks[stack] if stack is not None and stack < len(profile.stacks) else ()
+                self.events.append(Event(thread["pid"], table["time"][i], table["weight"][i],
+                                         [f.name for f in frames], table["memoryAddress"][i],
+                                         table["threadId"][i]))
+
+    def of(self, site, process=None):
+        """Without exceptions that were thrown there."""
+        return [e for e in self.events
+                if site in e.names and (process is None or e.process == process)
+                and "__cxa_allocate_exception" not in e.names]
+
+    def processes(self):
+        return list(dict.fromkeys(e.process for e in self.events))
+
+    def sums(self, site, process=None):
+        """Blocks that came, their bytes; blocks that are left, their bytes."""
+        events = self.of(site, process)
+        came = [e.bytes for e in events if e.bytes > 0]
+        went = [e.bytes for e in events if e.bytes < 0]
+        return len(came), sum(came), len(came) - len(went), sum(came) + sum(went)
+
+    def live(self, site, process=None):
+        """Address to bytes."""
+        there = {}
+        for e in self.of(site, process):
+            if e.bytes > 0:
+                check(e.address not in there, f"{site}: {e.address:#x} is given twice")
+                there[e.address] = e.bytes
+            else:
+                check(there.pop(e.address, None) == -e.bytes,
+                      f"{site}: {e.address:#x} goes, and was not there")
+        return there
+
+
+def lost(recording):
+    return recording.report().lost()
+
+
+def check_exact(recording, truth, sites=None):
+    check(not lost(recording), f"lost: {lost(recording)}")
+    heap = Heap(recording)
+    for site, true in truth["sites"].items():
+        if sites is not None and site not in sites:
+            continue
+        objects, bytes_, live, live_bytes = heap.sums(site)
+        check((objects, bytes_, live, live_bytes) ==
+              (true["objects"], true["bytes"], true["live_objects"], true["live_bytes"]),
+              f"{site}: {objects} blocks of {bytes_} bytes, {live} of {live_bytes} left; in truth {true}")
+    say(f"{len(truth['sites'])} sites are exact, of {len(heap.events)} events")
+    return heap
+
+
+# ---- every function, every allocator ----
+
+def kinds(allocator):
+    # jemalloc and the tests' own have no pvalloc: glibc's block would be a stranger to them.
+    count = {"jemalloc": 8, "bump": 7}.get(allocator, 9)
+    check_exact(*recorded("kinds", count, allocator=allocator))
+
+
+def preloaded_kinds(allocator):
+    library = PLACE / LIBRARIES[allocator]
+    if not library.exists():
+        skip(f"{library} is not installed")
+    env = {**os.environ, "LD_PRELOAD": str(library)}
+    check_exact(*recorded("kinds", 8, env=env))
+
+
+def operators(allocator):
+    program = WORKLOADS / "allocs_new"
+    if not program.exists():
+        skip("there is no C++ compiler")
+    env = dict(os.environ)
+    if allocator:
+        if not (PLACE / LIBRARIES[allocator]).exists():
+            skip(f"{LIBRARIES[allocator]} is not installed")
+        env["LD_PRELOAD"] = str(PLACE / LIBRARIES[allocator])
+    is_calm = allocator == "mimalloc"  # whose operators abort, where others throw
+    recording = record([program, *(["calm"] if is_calm else [])], options=EVERY, period=PERIOD, env=env)
+    check(recording.result.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
+    truth = json.loads(recording.result.stdout)
+    failed = 0 if is_calm else 4
+    check(truth["thrown"] == failed and truth["null"] == failed,
+          f"{truth['thrown']} threw, {truth['null']} did not")
+    check_exact(recording, truth)
+
+
+def same_errors(allocator):
+    plain = run([workload(allocator), "errors"])
+    recording, _ = recorded("errors", allocator=allocator)
+    check(recording.result.stdout == plain.stdout,
+          f"alone {plain.stdout}, recorded {recording.result.stdout}")
+
+
+for name in (None, "jemalloc", "tcmalloc", "mimalloc", "bump"):
+    suffix = f".{name}" if name else ""
+    add_case(f"kinds{suffix}", kinds, name)
+    add_case(f"errors{suffix}", same_errors, name)
+for name in LIBRARIES:
+    add_case(f"kinds.preloaded.{name}", preloaded_kinds, name)
+for name in (None, *LIBRARIES):
+    add_case(f"operators.{name}" if name else "operators", operators, name)
+
+
+# ---- estimates ----
+
+@case
+def three_sites():
+    """256 MiB of 1 KiB, of 64 KiB and of 1 MiB, at 512 KiB: each within a tenth, by the median of nine."""
+    ratios = collections.defaultdict(list)
+    for _ in range(9):
+        recording, truth = recorded("three", 256, options=["--alloc"])
+        heap = Heap(recording)
+        for site, true in truth["sites"].items():
+            _, came, _, left = heap.sums(site)
+            ratios[site, "allocated"].append(came / true["bytes"])
+            ratios[site, "in use"].append(left / true["live_bytes"])
+    for (site, what), values in ratios.items():
+        middle = statistics.median(values)
+        say(f"{site}, {what}: {middle:.3f} of the truth ({min(values):.3f} to {max(values):.3f})")
+        check(abs(middle - 1) <= 0.1, f"{site}, {what}: the median is {middle:.3f} of the truth")
+
+
+# ---- threads ----
+
+@case
+def frees_all():
+    recording, truth = recorded("threads", 20000, 8)
+    check(truth["foreign"] > 0, "no block was freed by another thread")
+    heap = check_exact(recording, truth)
+    check(not heap.live("site_passing"), "blocks are left")
+    threads = len({e.tid for e in heap.of("site_passing") if e.bytes > 0})
+    check(threads == 8, f"{threads} threads asked for blocks")
+
+
+@case
+def leaks():
+    recording, truth = recorded("threads", 20000, 8, 1000)
+    heap = check_exact(recording, truth)
+    left = {**heap.live("site_passing"), **heap.live("site_leaking")}
+    check(left == {address: size for address, size in truth["leaks"]},
+          f"{len(left)} blocks are left, in truth {len(truth['leaks'])}")
+    say(f"{len(left)} blocks are left, each with its address and size")
+
+
+# ---- blocks that change their size ----
+
+@case
+def resize():
+    recording, truth = recorded("resize", 200)
+    check(not lost(recording), f"lost: {lost(recording)}")
+    heap = Heap(recording)
+    left = heap.sums("site_resized")
+    true = truth["sites"]["site_resized"]
+    check(left[2:] == (true["live_objects"], true["live_bytes"]),
+          f"{left[2]} blocks of {left[3]} bytes are left, in truth {true}")
+    first = heap.sums("site_first")
+    check(first[0] == truth["sites"]["site_first"]["objects"] and first[2] == 0,
+          f"of the first size {first[0]} came and {first[2]} are left")
+
+
+# ---- hard places ----
+
+@case
+def fork():
+    """Each child frees a part of what it inherited, its child another, while threads allocate."""
+    recording, truth = recorded("fork", 10)
+    heap = Heap(recording)
+    check(not lost(recording), f"lost: {lost(recording)}")
+    # A grandchild has what its parent asked for, too.
+    sums = collections.Counter((heap.sums("site_parent", p)[2], heap.sums("site_child", p)[2])
+                               for p in heap.processes())
+    say(f"(blocks left of the parent's, and of children's) in how many processes: {dict(sums)}")
+    check(sums == {(truth["sites"]["site_parent"]["live_objects"], 0): 1,
+                   (truth["left_in_child"], truth["by_child"]): truth["children"],
+                   (truth["left_in_grandchild"], 2 * truth["by_child"]): truth["children"]},
+          f"processes have {dict(sums)} of blocks")
+
+
+@case
+def handlers():
+    """Under an allocator that handlers may call: they allocate, and each eighth jumps out."""
+    recording, truth = recorded("handlers", 2000, allocator="bump")
+    heap = Heap(recording)
+    came, _, _, _ = heap.sums("site_handler")
+    missing = sum(lost(recording).values())
+    say(f"{truth['handled']} handlers, {truth['jumps']} jumps in {truth['rounds']} rounds: {came} of "
+        f"{2 * truth['handled']} blocks, lost {lost(recording)}")
+    check(came <= 2 * truth["handled"] <= came + missing, "blocks of handlers are missing, and not counted")
+
+
+@case
+def plugins():
+    """What a library asked for keeps its name when the library is gone, and another in its place."""
+    check_exact(*recorded("plugins", 100))
+
+
+@case
+def destructors():
+    check_exact(*recorded("destructors", 300))
+
+
+@case
+def low_memory():
+    """Under ulimit -v everything fails as it does alone, wherever the limit falls."""
+    for mib in range(8, 72, 8):
+        plain = run([workload(), "low", mib])
+        recording, _ = recorded("low", mib)
+        check(recording.result.stdout == plain.stdout and recording.result.stderr == plain.stderr,
+              f"{mib} MiB: alone {plain.stdout}, recorded {recording.result.stdout}")
+
+
+@case
+def maps():
+    recording, truth = recorded("maps")
+    check(truth["mapped"] > 0, "nothing was mapped")
+    check(not lost(recording), f"lost: {lost(recording)}")
+
+
+# ---- programs that nobody here wrote ----
+
+def program_works(argv, env=None, options=("--alloc",)):
+    env = {**os.environ, **(env or {})}
+    plain = run(argv, env=env)
+    recording = record(argv, options=options, period=PERIOD, env=env)
+    check(recording.result.status == plain.status,
+          f"status {recording.result.status}, alone {plain.status}: {recording.result.stderr}")
+    check(recording.result.stdout == plain.stdout, "it writes something else")
+    return recording
+
+
+def python(allocator):
+    script = "import json\nd = [json.loads(json.dumps({str(i): [i] * 9})) for i in range(20000)]\nprint(len(d))\n"
+    recording = program_works(["/usr/bin/python3", "-c", script], {"PYTHONMALLOC": allocator}, EVERY)
+    objects = [e for e in Heap(recording).events if e.bytes > 0]
+    say(f"PYTHONMALLOC={allocator}: {len(objects)} blocks")
+    # With malloc, each object is a block of its own.
+    check(len(objects) > (100000 if allocator == "malloc" else 1000), f"only {len(objects)} blocks")
+
+
+for name in ("pymalloc", "malloc"):
+    add_case(f"python.{name}", python, name)
+
+
+@case
+def python_tests():
+    """Python's own tests of json."""
+    if run(["/usr/bin/python3", "-c", "import test.test_json"]).status != 0:
+        skip("python's tests are not installed")
+    for name in ("pymalloc", "malloc"):
+        env = {**os.environ, "PYTHONMALLOC": name}
+        result = run([*record_command(["/usr/bin/python3", "-m", "test", "-q", "test_json"],
+                                      folder() / "recording.kymo", period=PERIOD, options=["--alloc"])], env=env)
+        check(result.status == 0, f"status {result.status}: {result.stdout[-500:]} {result.stderr[-500:]}")
+
+
+@case
+def programs():
+    sql = folder() / "input.sql"
+    sql.write_text("create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n "
+                   "where i < 100000) insert into t select i, 'row ' || i from n; create index x on t(b); "
+                   "select count(*), max(b) from t;")
+    source = folder() / "source.cc"
+    source.write_text("#include <map>\n#include <string>\n#include <iostream>\nint main() {\n"
+                      "std::map<std::string, int> m; for (int i = 0; i < 10000; i++) m[std::to_string(i)] = i;\n"
+                      "std::cout << m.size() << std::endl; }\n")
+    out = folder() / "program"
+    known = {"sqlite3": ["/usr/bin/sqlite3", ":memory:", f".read {sql}"],
+             "node": ["/usr/bin/node", "-e", "let a = []; for (let i = 0; i < 3e5; i++) a.push({i}); "
+                                             "console.log(a.length)"],
+             "perl": ["/usr/bin/perl", "-e", 'my %h; $h{"k$_"} = $_ for 1..50000; print scalar(keys %h), "\\n"'],
+             "g++": ["/usr/bin/g++", "-O1", "-o", out, source]}
+    for name, argv in known.items():
+        if not os.path.exists(argv[0]):
+            say(f"{name} is not installed")
+            continue
+        recording = program_works(argv)
+        blocks = sum(e.bytes > 0 for e in Heap(recording).events)
+        say(f"{name}: {blocks} samples")
+        check(blocks > 0, f"{name}: nothing was recorded")
+    if out.exists():
+        recording = program_works([out], options=EVERY)
+        blocks = sum(e.bytes > 0 for e in Heap(recording).events)
+        check(blocks >= 10000, f"the C++ program: {blocks} blocks")
+
+
+@case
+def without():
+    """Nobody asked for allocations: none are recorded."""
+    recording = record([workload(), "peak"], period=PERIOD)
+    check(not Heap(recording).events, "there are allocations")
+
+
+main()
