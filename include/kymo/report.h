@@ -163,6 +163,7 @@ typedef struct kymo_heap_totals {
     kymo_heap_sum sum;       /* of what the view takes */
     kymo_heap_sum allocated; /* of all that was asked for, whatever the view */
     kymo_heap_sum young;     /* of LEAKS: what was left out for its age */
+    kymo_heap_sum elsewhere; /* of LIFETIMES: freed by another thread than the one that asked */
     uint64_t at_ns;          /* the moment that is shown; KYMO_HEAP_END; of PEAK, when it was */
     uint64_t min_age_ns;     /* of LEAKS: the largest that was asked of a process */
     uint64_t lost;           /* records of allocations that are missing */

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/command.h"
+#include "cli/heap_request.h"
 #include "cli/progress.h"
+#include "cli/report_heap.h"
 #include "cli/report_markers.h"
 #include "cli/report_text.h"
 #include "cli/steps.h"
@@ -27,6 +28,7 @@ struct report_request {
     int quiet;
     int markers; /* they are reported, not samples */
     kymo_sample_kind kind;
+    struct kymo_heap_request heap; /* with a mode: it is reported, not samples */
 };
 
 /* In the order of kymo_report_by. */
@@ -49,7 +51,7 @@ static int find_word(const char *const *words, size_t count, const char *word)
 static int parse_by(struct report_request *request)
 {
     const char *word = request->by_word;
-    if (!word)
+    if (!word || request->heap.mode)
         return -1;
     int at = request->markers ? find_word(marker_keys, KYMO_ARRAY_LEN(marker_keys), word)
                               : find_word(keys, KYMO_ARRAY_LEN(keys), word);
@@ -72,6 +74,9 @@ static int parse(int argc, char **argv, struct report_request *request)
     kymo_arg arg;
     kymo_error detail;
     uint64_t top = TOP_DEFAULT;
+    int is_heap;
+    int status;
+    kymo_heap_request_init(&request->heap);
     for (;;) {
         if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
             return kymo_usage_error(KYMO_IN_REPORT, "%s", detail.message);
@@ -98,9 +103,12 @@ static int parse(int argc, char **argv, struct report_request *request)
             break;
         case KYMO_SWITCH_MODE:
             request->markers = strcmp(arg.value, "markers") == 0;
-            if (!request->markers && !kymo_mode_parse(arg.value, &request->kind))
+            if (!kymo_heap_request_mode(&request->heap, arg.value) && !request->markers &&
+                !kymo_mode_parse(arg.value, &request->kind))
                 return kymo_usage_error(KYMO_IN_REPORT,
-                                        "--mode: '%.40s' is unknown; it takes cpu, wall or markers",
+                                        "--mode: '%.40s' is unknown; it takes cpu, wall, markers, "
+                                        "alloc, live, peak, leaks, lifetimes, temporary, sizes, "
+                                        "mapped or memory",
                                         arg.value);
             break;
         case KYMO_SWITCH_BY:
@@ -114,21 +122,34 @@ static int parse(int argc, char **argv, struct report_request *request)
             request->top_given = 1;
             break;
         default:
-            return kymo_usage_error(KYMO_IN_REPORT, "option is not for report");
+            status = kymo_heap_request_switch(&request->heap, KYMO_IN_REPORT, &arg, &is_heap);
+            if (status >= 0)
+                return status;
+            if (!is_heap)
+                return kymo_usage_error(KYMO_IN_REPORT, "option is not for report");
         }
     }
     if (!request->file)
         return kymo_usage_error(KYMO_IN_REPORT, "which recording? name a .kymo file");
-    int status = parse_by(request);
+    status = parse_by(request);
+    if (status < 0)
+        status = kymo_heap_request_finish(&request->heap, KYMO_IN_REPORT, request->by_word);
     if (status >= 0)
         return status;
+    if (request->tree && request->heap.is_ledger)
+        return kymo_usage_error(KYMO_IN_REPORT, "the ledger has no tree: --tree goes without it");
+    if (request->heap.mode)
+        request->by = (kymo_report_by)request->heap.options.by;
     if (request->tree && request->markers)
         return kymo_usage_error(KYMO_IN_REPORT, "markers have no tree: --tree goes without them");
-    if (request->tree && (request->by == KYMO_BY_THREAD || request->by == KYMO_BY_PROCESS))
+    if (request->tree && (request->by == KYMO_BY_THREAD || request->by == KYMO_BY_PROCESS ||
+                          request->by == KYMO_BY_SIZE))
         return kymo_usage_error(KYMO_IN_REPORT,
                                 "%s do not call each other: --tree goes with --by function, line, "
                                 "file or module",
-                                request->by == KYMO_BY_THREAD ? "threads" : "processes");
+                                request->by == KYMO_BY_THREAD    ? "threads"
+                                : request->by == KYMO_BY_PROCESS ? "processes"
+                                                                 : "sizes");
     request->top = (size_t)top;
     return -1;
 }
@@ -235,6 +256,63 @@ static kymo_err report_markers(const struct report_request *request, const kymo_
     return err;
 }
 
+static void print_heap(const struct report_request *request, const kymo_profile *profile,
+                       const kymo_heap_report *heap)
+{
+    kymo_terminal t = kymo_terminal_of(stdout);
+    print_head(&t, profile);
+    kymo_report_print_heap_totals(&t, profile, heap);
+    fputc('\n', t.to);
+    if (request->tree)
+        kymo_report_print_heap_tree(&t, heap, request->top_given ? request->top : TREE_TOP_DEFAULT,
+                                    request->top_given && request->top == 0 ? 0 : tree_min_share);
+    else
+        kymo_report_print_heap(&t, heap, request->heap.options.by, request->top);
+}
+
+static kymo_err write_heap_json(const struct report_request *request, const kymo_profile *profile,
+                                const kymo_heap_report *heap)
+{
+    kymo_report *threads = NULL;
+    kymo_report_options options = {.size = sizeof options, .by = KYMO_BY_THREAD};
+    kymo_sink sink = kymo_stdout_sink();
+    kymo_err err = kymo_report_create(profile, &options, &threads);
+    if (err == KYMO_OK && !heap)
+        err = kymo_report_write_memory_json(profile, threads, &sink);
+    else if (err == KYMO_OK)
+        err = kymo_report_write_heap_json(profile, threads, heap, request->heap.by,
+                                          request->heap.mode, request->top_given ? request->top : 0,
+                                          request->tree, &sink);
+    kymo_report_destroy(threads);
+    return err;
+}
+
+static kymo_err report_ledger(const struct report_request *request, const kymo_profile *profile)
+{
+    if (request->json)
+        return write_heap_json(request, profile, NULL);
+    kymo_terminal t = kymo_terminal_of(stdout);
+    print_head(&t, profile);
+    fputc('\n', t.to);
+    kymo_report_print_ledger(&t, profile);
+    return KYMO_OK;
+}
+
+static kymo_err report_heap(const struct report_request *request, const kymo_profile *profile)
+{
+    kymo_heap_report *heap = NULL;
+    kymo_heap_report_options options = kymo_heap_request_options(&request->heap, profile);
+    if (request->heap.is_ledger)
+        return report_ledger(request, profile);
+    kymo_err err = kymo_heap_report_create(profile, &options, &heap);
+    if (err == KYMO_OK && request->json)
+        err = write_heap_json(request, profile, heap);
+    else if (err == KYMO_OK)
+        print_heap(request, profile, heap);
+    kymo_heap_report_destroy(heap);
+    return err;
+}
+
 int kymo_cmd_report(int argc, char **argv)
 {
     struct report_request request = {0};
@@ -247,15 +325,21 @@ int kymo_cmd_report(int argc, char **argv)
     if (status != KYMO_EXIT_OK)
         return status;
 
-    if (request.kind == KYMO_SAMPLE_WALL && !request.markers &&
+    if (request.heap.mode && !request.heap.is_ledger &&
+        !kymo_heap_was_recorded(profile, request.file)) {
+        kymo_profile_destroy(profile);
+        return KYMO_EXIT_FAILED;
+    }
+    if (request.kind == KYMO_SAMPLE_WALL && !request.markers && !request.heap.mode &&
         !kymo_profile_meta(profile)->wall_period_ns) {
         fprintf(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n", request.file);
         kymo_profile_destroy(profile);
         return KYMO_EXIT_FAILED;
     }
 
-    kymo_err err =
-        request.markers ? report_markers(&request, profile) : report_samples(&request, profile);
+    kymo_err err = request.heap.mode ? report_heap(&request, profile)
+                   : request.markers ? report_markers(&request, profile)
+                                     : report_samples(&request, profile);
     if (err != KYMO_OK)
         fprintf(stderr, "kymo: %s: %s\n", request.file, kymo_err_text(err));
     kymo_profile_destroy(profile);

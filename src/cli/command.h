@@ -53,6 +53,7 @@ int kymo_help_asked(unsigned command);
 
 int kymo_cmd_record(int argc, char **argv);
 int kymo_cmd_report(int argc, char **argv);
+int kymo_cmd_diff(int argc, char **argv);
 int kymo_cmd_convert(int argc, char **argv);
 int kymo_cmd_control(int argc, char **argv);
 int kymo_cmd_doctor(int argc, char **argv);

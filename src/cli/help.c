@@ -49,8 +49,23 @@ const kymo_command kymo_commands[] = {
                     "  kymo report run.kymo --by thread\n"
                     "  kymo report run.kymo --tree --top 40\n"
                     "  kymo report run.kymo --mode markers\n"
+                    "  kymo report run.kymo --mode live --at 10s\n"
                     "  kymo report run.kymo --json | jq .quality\n",
         .run = kymo_cmd_report,
+    },
+    {
+        .name = "diff",
+        .mask = KYMO_IN_DIFF,
+        .summary = "print how the heap grew between two moments, or two recordings",
+        .arguments = "[OPTION...] A.kymo[@TIME] B.kymo[@TIME]",
+        .description =
+            "Compares, function by function, the bytes that were there, at the end or so long "
+            "after\n"
+            "each recording's start: B less A. The recordings are of kymo record --alloc, and may\n"
+            "be the same one.",
+        .examples = "  kymo diff run.kymo@10s run.kymo@60s\n"
+                    "  kymo diff before.kymo after.kymo --mode peak\n",
+        .run = kymo_cmd_diff,
     },
     {
         .name = "convert",

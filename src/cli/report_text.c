@@ -58,9 +58,10 @@ static void tidy_path(char *path)
     *to = '\0';
 }
 
-static void where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *out)
+void kymo_report_where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *out)
 {
-    if (by == KYMO_BY_FILE || by == KYMO_BY_MODULE || by == KYMO_BY_THREAD || by == KYMO_BY_PROCESS)
+    if (by == KYMO_BY_FILE || by == KYMO_BY_MODULE || by == KYMO_BY_THREAD ||
+        by == KYMO_BY_PROCESS || by == KYMO_BY_SIZE)
         return;
     if (row->file) {
         kymo_str_puts(out, row->file);
@@ -75,7 +76,7 @@ static void where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *ou
     }
 }
 
-static const char *heading_of(kymo_report_by by)
+const char *kymo_report_heading_of(kymo_report_by by)
 {
     switch (by) {
     case KYMO_BY_LINE:
@@ -86,6 +87,10 @@ static const char *heading_of(kymo_report_by by)
         return "module";
     case KYMO_BY_PROCESS:
         return "process";
+    case KYMO_BY_THREAD:
+        return "thread";
+    case KYMO_BY_SIZE:
+        return "size";
     default:
         return "function";
     }
@@ -98,7 +103,7 @@ void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, 
     const kymo_report_row *rows = kymo_report_rows(report, &n);
     uint64_t total = kymo_report_total(report);
     size_t shown = top && top < n ? top : n;
-    size_t name_width = strlen(heading_of(by));
+    size_t name_width = strlen(kymo_report_heading_of(by));
     size_t where_width = 0;
 
     for (size_t i = 0; i < shown; i++) {
@@ -120,8 +125,8 @@ void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, 
         name_width = NAME_MAX_PIPED;
     }
 
-    fprintf(t->to, "%s  self   total        self  %s%s\n", kymo_terminal_dim(t), heading_of(by),
-            kymo_terminal_reset(t));
+    fprintf(t->to, "%s  self   total        self  %s%s\n", kymo_terminal_dim(t),
+            kymo_report_heading_of(by), kymo_terminal_reset(t));
     for (size_t i = 0; i < shown; i++) {
         char time[32];
         kymo_str where = {0};
@@ -129,7 +134,7 @@ void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, 
         fputc(' ', t->to);
         print_share(t, share(rows[i].total, total));
         fprintf(t->to, "  %10s  ", kymo_format_duration(time, rows[i].self));
-        where_of(&rows[i], by, &where);
+        kymo_report_where_of(&rows[i], by, &where);
         size_t cut = t->width ? name_width : 0;
         int is_path = by == KYMO_BY_FILE;
         kymo_terminal_print(t, rows[i].name, cut, is_path ? KYMO_CUT_START : KYMO_CUT_END, 0);

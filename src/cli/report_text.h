@@ -11,6 +11,7 @@
 #ifndef KYMO_CLI_REPORT_TEXT_H
 #define KYMO_CLI_REPORT_TEXT_H
 
+#include "base/str.h"
 #include "cli/terminal.h"
 #include "kymo/report.h"
 
@@ -40,6 +41,11 @@ void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile
  * function. before: what the line begins with. */
 void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_report *report,
                                const char *before);
+
+/* Where a row is in the source, or else in which file: nothing for rows that are no function. */
+void kymo_report_where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *out);
+/* The column's heading. */
+const char *kymo_report_heading_of(kymo_report_by by);
 
 /* CPU time of all processes, in nanoseconds. */
 uint64_t kymo_profile_cpu_ns(const kymo_profile *profile);

@@ -25,6 +25,7 @@ enum {
     KYMO_IN_CONVERT = 1u << 2,
     KYMO_IN_DOCTOR = 1u << 3,
     KYMO_IN_CONTROL = 1u << 4,
+    KYMO_IN_DIFF = 1u << 5,
 };
 
 typedef enum kymo_switch_id {

@@ -132,6 +132,15 @@ static kymo_err parse_scaled(const char *text, size_t len, const struct unit *un
     return KYMO_E_INVALID;
 }
 
+kymo_err kymo_parse_time(const char *text, size_t len, uint64_t *out_ns)
+{
+    if (text_is(text, len, "0")) {
+        *out_ns = 0;
+        return KYMO_OK;
+    }
+    return parse_scaled(text, len, time_units, KYMO_ARRAY_LEN(time_units), out_ns);
+}
+
 static kymo_err parse_choice(const char *choices, const char *text, size_t len, uint64_t *out)
 {
     uint64_t position = 0;

@@ -97,6 +97,10 @@ kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_l
 KYMO_NODISCARD
 kymo_err kymo_options_parse(kymo_options *options, const char *list, kymo_error *detail);
 
+/* A time with its unit, as TIME options have it: "250us", "1.5m"; and "0". In nanoseconds. */
+KYMO_NODISCARD
+kymo_err kymo_parse_time(const char *text, size_t len, uint64_t *out_ns);
+
 /* Writes the given options as a list that kymo_options_parse reads back to the same values, with a
  * NUL, as far as cap reaches. Returns the length of the whole list, as snprintf does. */
 size_t kymo_options_format(const kymo_options *options, char *out, size_t cap);

@@ -268,6 +268,7 @@ static void put_totals(kymo_heap_report *r)
     t->sum = with_intervals(&s->sum);
     t->allocated = with_intervals(&s->allocated);
     t->young = with_intervals(&s->young);
+    t->elsewhere = with_intervals(&s->elsewhere);
     t->at_ns = s->options.at_ns;
     t->min_age_ns = s->min_age_ns;
     for (uint32_t i = 0; i < kymo_profile_count(p, KYMO_TABLE_PROCESSES); i++) {

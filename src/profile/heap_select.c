@@ -90,6 +90,7 @@ static int take_block(const struct kymo_heap_selection *s, const struct kymo_hea
     item->size = row->bytes;
     item->life_ns =
         row->end_ns != KYMO_LIVES && row->end_ns > row->birth_ns ? row->end_ns - row->birth_ns : 0;
+    item->is_elsewhere = row->end_thread != KYMO_NONE && row->end_thread != row->thread;
     item->sum = (struct kymo_estimate){0};
     if (s->options.view == KYMO_HEAP_ALLOC)
         item->sum = growth_of(t, i);
@@ -109,6 +110,7 @@ static int take_mapping(const struct kymo_heap_selection *s, const struct kymo_h
     item->stack = row->stack;
     item->size = row->bytes;
     item->life_ns = 0;
+    item->is_elsewhere = 0;
     item->sum = (struct kymo_estimate){0};
     kymo_estimate_add(&item->sum, row->bytes, 1);
     return 1;
@@ -303,6 +305,8 @@ static void sum_up(struct kymo_heap_selection *s)
     }
     while (kymo_heap_select_next(s, &at, &item)) {
         kymo_estimate_merge(&s->sum, &item.sum);
+        if (s->options.view == KYMO_HEAP_LIFETIMES && item.is_elsewhere)
+            kymo_estimate_merge(&s->elsewhere, &item.sum);
         s->count++;
     }
 }

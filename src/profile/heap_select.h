@@ -36,6 +36,7 @@ struct kymo_heap_selection {
     struct kymo_estimate sum;       /* of it */
     struct kymo_estimate allocated; /* of all blocks */
     struct kymo_estimate young;     /* of leaks: left out for their age */
+    struct kymo_estimate elsewhere; /* of lifetimes: freed by another thread */
 };
 
 /* Where a walk is; begins as zeros. */
@@ -50,6 +51,7 @@ struct kymo_heap_item {
     uint32_t stack;   /* KYMO_NONE: none */
     uint64_t size;    /* bytes of one block */
     uint64_t life_ns; /* of a block that was freed */
+    int is_elsewhere; /* it was freed by another thread */
     struct kymo_estimate sum;
 };
 

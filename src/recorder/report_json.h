@@ -32,7 +32,25 @@ kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_
                                         const kymo_marker_report *markers, const char *by,
                                         size_t top, kymo_sink *sink);
 
-/* What both begin with: the object's brace, and its fields up to "by". */
+/* The same of memory: a view of the heap, or the ledger (--mode memory). */
+KYMO_NODISCARD
+kymo_err kymo_report_write_heap_json(const kymo_profile *profile, const kymo_report *report,
+                                     const kymo_heap_report *heap, const char *by, const char *mode,
+                                     size_t top, int with_tree, kymo_sink *sink);
+KYMO_NODISCARD
+kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
+                                       kymo_sink *sink);
+
+/* What `kymo diff --json` prints. */
+KYMO_NODISCARD
+kymo_err kymo_report_write_diff_json(const kymo_heap_diff *diff, const char *by, const char *mode,
+                                     size_t top, kymo_sink *sink);
+
+/* The word for a line of a ledger ("live"), and whether it is the sum of the others. */
+const char *kymo_ledger_line_word(uint32_t line);
+int kymo_ledger_line_is_sum(uint32_t line);
+
+/* What all of a recording begin with: the object's brace, and its fields up to "by". */
 void kymo_report_json_head(kymo_json *json, const kymo_profile *profile, const kymo_report *report,
                            const char *by, const char *mode);
 

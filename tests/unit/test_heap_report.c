@@ -286,6 +286,18 @@ static void lives_are_counted_by_their_logarithm(void **state)
     assert_null(rows(KYMO_HEAP_ALLOC, 2)[0].lifetimes);
 }
 
+static void freed_by_another_thread(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        kymo_allocation block = block_of(&h, IN_LOAD, 10, 1010, 1020);
+        block.end_thread = i == 2 ? KYMO_NONE : h.thread[i];
+        add_block(&h, &block);
+    }
+    rows(KYMO_HEAP_LIFETIMES, 2);
+    assert_sum(&totals()->elsewhere, 1, 10);
+}
+
 static void temporary_is_freed_before_its_thread_goes_on(void **state)
 {
     (void)state;
@@ -452,6 +464,7 @@ int main(void)
         T(a_resize_asks_for_what_it_grows_by),
         T(an_inheritance_is_neither_asked_for_nor_leaked),
         T(lives_are_counted_by_their_logarithm),
+        T(freed_by_another_thread),
         T(temporary_is_freed_before_its_thread_goes_on),
         T(by_size_thread_and_process),
         T(samples_have_intervals),

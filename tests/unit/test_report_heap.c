@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_heap.h"
+
+#include <stdlib.h>
+
+#include "heap_fixture.h"
+#include "profile/events_heap.h"
+
+static struct heap_profile h;
+static kymo_heap_report_options options;
+
+static int setup(void **state)
+{
+    (void)state;
+    h = new_heap_profile();
+    options = (kymo_heap_report_options){.size = sizeof options,
+                                         .view = KYMO_HEAP_LIVE,
+                                         .at_ns = KYMO_HEAP_END,
+                                         .min_age_ns = KYMO_HEAP_AUTO};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    kymo_profile_destroy(h.p);
+    return 0;
+}
+
+static void set_heap(uint64_t rate, uint64_t lost_frees, const char *not_seen)
+{
+    kymo_heap heap = {.size = sizeof heap,
+                      .process = h.process[0],
+                      .rate = rate,
+                      .lost = lost_frees ? 5 : 0,
+                      .lost_frees = lost_frees,
+                      .is_partial = lost_frees > 0,
+                      .not_seen = add_string(h.p, not_seen)};
+    ok(kymo_profile_set_heap(h.p, &heap));
+}
+
+/* All that is printed of the profile. */
+static void assert_printed(const char *expected)
+{
+    char *text;
+    size_t len;
+    kymo_heap_report *report;
+    FILE *to = open_memstream(&text, &len);
+    kymo_terminal t = {.to = to};
+    ok(kymo_profile_finish(h.p));
+    ok(kymo_heap_report_create(h.p, &options, &report));
+    kymo_report_print_heap_totals(&t, h.p, report);
+    kymo_report_print_heap(&t, report, options.by, 2);
+    if (options.by == KYMO_BY_FUNCTION)
+        kymo_report_print_heap_tree(&t, report, 2, 0);
+    kymo_heap_report_destroy(report);
+    fclose(to);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void every_allocation(void **state)
+{
+    (void)state;
+    set_heap(1, 0, "");
+    add_plain(&h, IN_LOAD, 4096, 1010, 1020);
+    add_plain(&h, IN_LOAD, 1024, 1010, KYMO_LIVES);
+    add_plain(&h, IN_PARSE, 512, 1010, KYMO_LIVES);
+    assert_printed("heap:     every allocation; asked for 5.5 KiB in 3 blocks\n"
+                   "below:    1.5 KiB in 2 blocks, there at the end\n"
+                   "  self   total        self        blocks  function\n"
+                   " 66.7 %  66.7 %     1.0 KiB           1  load  app\n"
+                   " 33.3 %  33.3 %       512 B           1  parse  app\n"
+                   "... and 1 more (--top 0 shows all)\n"
+                   " total       total      blocks  function\n"
+                   "100.0 %     1.5 KiB           2  main\n"
+                   " 66.7 %     1.0 KiB           1    load\n"
+                   "... and 1 more node (--top 0 shows all)\n");
+}
+
+static void samples_that_are_partial(void **state)
+{
+    (void)state;
+    set_heap(4096, 2, "libx.so (je_malloc)");
+    for (int i = 0; i < 100; i++) {
+        kymo_allocation block = block_of(&h, IN_LOAD, 1024, 1990, KYMO_LIVES);
+        block.weight = 4.5;
+        block.birth_ns = i < 50 ? 1010 : 1990;
+        add_block(&h, &block);
+    }
+    options.view = KYMO_HEAP_LEAKS;
+    assert_printed(
+        "heap:     a sample for each 4.0 KiB that is asked for, 100 of them; asked for 450 KiB (95 "
+        "%: 377 KiB to 533 KiB) in 450 blocks (95 %: 377 to 533)\n"
+        "warning: partial: 5 records of allocations lost, 2 of frees: some blocks seem to live "
+        "that do not (a larger --buffer keeps more)\n"
+        "warning: not seen in pid 7: libx.so (je_malloc)\n"
+        "below:    225 KiB (95 %: 175 KiB to 285 KiB) in 225 blocks (95 %: 174 to 286), there at "
+        "the end for at least 100 ns; left out as young: 225 KiB (--min-age=0 shows them)\n"
+        "  self   total        self  95 %                            blocks  function\n"
+        "100.0 % 100.0 %     225 KiB  175 KiB to 285 KiB               225  load  app\n"
+        "  0.0 % 100.0 %         0 B                                     0  main  app\n"
+        " total       total      blocks  function\n"
+        "100.0 %     225 KiB         225  main\n"
+        "100.0 %     225 KiB         225    load\n");
+}
+
+static void lives(void **state)
+{
+    (void)state;
+    set_heap(1, 0, "");
+    for (uint64_t i = 0; i < 10; i++) {
+        kymo_allocation block = block_of(&h, IN_LOAD, 10, 1010, 1010 + (1ull << i));
+        block.distance = 0;
+        block.end_thread = h.thread[i == 0];
+        add_block(&h, &block);
+    }
+    options.view = KYMO_HEAP_LIFETIMES;
+    assert_printed(
+        "heap:     every allocation; asked for 100 B in 10 blocks\n"
+        "below:    100 B in 10 blocks, freed, 1 of them by another thread than asked for them\n"
+        "  self   total        self        blocks  half below             function\n"
+        "100.0 % 100.0 %       100 B          10      32 ns  ██████████  load  app\n"
+        "  0.0 % 100.0 %         0 B           0          -              main  app\n"
+        "lives: each step of the curve is twice the one before, from 0 ns to 1.02 us\n"
+        " total       total      blocks  function\n"
+        "100.0 %       100 B          10  main\n"
+        "100.0 %       100 B          10    load\n");
+    options.view = KYMO_HEAP_TEMPORARY;
+    options.by = KYMO_BY_THREAD;
+    assert_printed("heap:     every allocation; asked for 100 B in 10 blocks\n"
+                   "below:    100 B in 10 blocks, freed at once: 100.0 % of all blocks\n"
+                   "  self   total        self        blocks  thread\n"
+                   "100.0 % 100.0 %       100 B          10  thread 7 (7)\n");
+}
+
+static void at_a_moment(void **state)
+{
+    (void)state;
+    set_heap(1, 0, "");
+    add_plain(&h, IN_LOAD, 100, 1010, 1020);
+    options.by = KYMO_BY_SIZE;
+    options.at_ns = 1015;
+    assert_printed("heap:     every allocation; asked for 100 B in 1 block\n"
+                   "below:    100 B in 1 block, there at 15 ns\n"
+                   "  self   total        self        blocks  size\n"
+                   "100.0 % 100.0 %       100 B           1  64 B to 128 B\n");
+    options.view = KYMO_HEAP_PEAK;
+    assert_printed("heap:     every allocation; asked for 100 B in 1 block\n"
+                   "below:    100 B in 1 block, there when most was: at 10 ns\n"
+                   "  self   total        self        blocks  size\n"
+                   "100.0 % 100.0 %       100 B           1  64 B to 128 B\n");
+    options.view = KYMO_HEAP_MAPPED;
+    assert_printed("heap:     every allocation; asked for 100 B in 1 block\n"
+                   "below:    0 B in 0 mappings, there at 15 ns\n");
+}
+
+static void growth(void **state)
+{
+    (void)state;
+    char *text;
+    size_t len;
+    kymo_heap_diff *diff;
+    FILE *to = open_memstream(&text, &len);
+    kymo_terminal t = {.to = to};
+    kymo_heap_report_options later = options;
+    for (int i = 0; i < 50; i++) {
+        kymo_allocation block = block_of(&h, IN_LOAD, 1000, 1500, KYMO_LIVES);
+        block.weight = 100;
+        add_block(&h, &block);
+    }
+    kymo_allocation block = block_of(&h, IN_PARSE, 1000, 1010, 1200);
+    block.weight = 100;
+    add_block(&h, &block);
+    add_plain(&h, IN_MAIN, 77, 1010, KYMO_LIVES);
+    options.at_ns = 1100;
+    later.at_ns = 1600;
+    ok(kymo_profile_finish(h.p));
+    ok(kymo_heap_diff_create(h.p, &options, h.p, &later, &diff));
+    kymo_report_print_heap_diff(&t, diff, KYMO_BY_FUNCTION, 0);
+    kymo_heap_diff_destroy(diff);
+    fclose(to);
+    assert_string_equal(
+        text, "98 KiB to 4.8 MiB: +4.7 MiB (95 %: 3.3 MiB to 6.0 MiB)\n"
+              "\n"
+              "    change  95 %                          before       after    function\n"
+              "   4.8 MiB  3.5 MiB to 6.1 MiB               0 B     4.8 MiB    load  app\n"
+              "   -98 KiB  -288 KiB to 93 KiB            98 KiB         0 B  ~ parse  app\n"
+              "~: 0 is in the interval, the change may be chance\n");
+    free(text);
+}
+
+static void ledger(uint32_t line, const char *name, int64_t bytes, uint64_t low, uint64_t high)
+{
+    kymo_ledger l = {.size = sizeof l,
+                     .process = h.process[0],
+                     .line = line,
+                     .name = add_string(h.p, name),
+                     .bytes = bytes,
+                     .low = low,
+                     .high = high,
+                     .time_ns = 1500};
+    ok(kymo_profile_add_ledger(h.p, &l));
+}
+
+static void the_ledger(void **state)
+{
+    (void)state;
+    char *text;
+    size_t len;
+    FILE *to = open_memstream(&text, &len);
+    kymo_terminal t = {.to = to};
+    kymo_memory_info info = {
+        .process = h.process[0], .key = add_string(h.p, "cgroup.memory.max"), .value = 1 << 30};
+    kymo_report_print_ledger(&t, h.p);
+    ledger(KYMO_LEDGER_LIVE, "", 8192, 4096, 9000);
+    ledger(KYMO_LEDGER_MAPPED, "", 4096, 0, 0);
+    ledger(KYMO_LEDGER_MAPPED, "open_cache", 4096, 0, 0);
+    ledger(KYMO_LEDGER_UNEXPLAINED, "", -2048, 0, 0);
+    ledger(KYMO_LEDGER_RSS, "", 10240, 0, 0);
+    ok(kymo_profile_add_memory_info(h.p, &info));
+    ok(kymo_profile_finish(h.p));
+    kymo_report_print_ledger(&t, h.p);
+    fclose(to);
+    assert_string_equal(
+        text, "no ledger: it takes kymo record --alloc, and a process that lives for a second\n"
+              "resident in pid 7 (7) at 500 ns\n"
+              "   8.0 KiB   80.0 %  live  95 %: 4.0 KiB to 8.8 KiB\n"
+              "   4.0 KiB   40.0 %  mapped\n"
+              "   4.0 KiB   40.0 %    mapped of open_cache\n"
+              "  -2.0 KiB  -20.0 %  unexplained\n"
+              "    10 KiB  100.0 %  rss\n"
+              "\n"
+              "               value  figure\n"
+              "          1073741824  cgroup.memory.max  pid 7\n");
+    free(text);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(every_allocation), T(samples_that_are_partial), T(lives), T(at_a_moment), T(growth),
+        T(the_ledger),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
