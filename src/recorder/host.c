@@ -151,6 +151,7 @@ void kymo_host_destroy(kymo_host *h)
         kymo_host_disarm(h, i);
     kymo_drain_destroy(h->drain);
     kymo_wall_destroy(h->out.wall);
+    kymo_telemetry_destroy(h->telemetry);
     if (h->session)
         munmap(h->session, h->plan.total_bytes);
     if (h->memory >= 0)
@@ -294,6 +295,26 @@ kymo_err kymo_host_round(kymo_host *h)
 kymo_err kymo_host_tick(kymo_host *h, uint64_t now_ns)
 {
     return h->out.wall && !h->replaced ? kymo_wall_tick(h->out.wall, now_ns) : KYMO_OK;
+}
+
+void kymo_host_watch_system(kymo_host *h, int is_program)
+{
+    const struct kymo_telemetry_config config = {
+        .events = h->config.events,
+        .context = h->config.events_context,
+        .period_ns = h->config.counters_period_ns,
+        .root = "",
+    };
+    /* Without memory for it the rest is as good. */
+    if (config.period_ns &&
+        kymo_telemetry_create(&config, h->pid, h->out.process, is_program,
+                              kymo_clock_ns(CLOCK_MONOTONIC), &h->telemetry) != KYMO_OK)
+        h->telemetry = NULL;
+}
+
+kymo_err kymo_host_look_at_system(kymo_host *h, uint64_t now_ns)
+{
+    return h->replaced ? KYMO_OK : kymo_telemetry_round(h->telemetry, now_ns);
 }
 
 void kymo_host_beat(kymo_host *h)

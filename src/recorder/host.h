@@ -46,6 +46,7 @@ struct kymo_host_config {
     int spares_switchers;         /* threads that switch often have no perf event */
     kymo_dispatch *dispatch;      /* also for threads that perf is not to be had for; NULL: none */
     enum kymo_clock_kind clock;
+    uint64_t counters_period_ns;              /* of telemetry; 0: none */
     uint64_t earliest_ns;                     /* the recording's beginning; 0: the session's */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; the launcher's */
     const kymo_event_handler *events;         /* where what is drained goes */
@@ -94,6 +95,12 @@ kymo_err kymo_host_first_round(kymo_host *host);
 /* A look at every thread, for wall time. */
 KYMO_NODISCARD
 kymo_err kymo_host_tick(kymo_host *host, uint64_t now_ns);
+/* From now on what the system says of the process is recorded. is_program: it is the one that the
+ * recorder started. After kymo_host_attached. */
+void kymo_host_watch_system(kymo_host *host, int is_program);
+/* What it says, if it is time to ask; also where no round is due. */
+KYMO_NODISCARD
+kymo_err kymo_host_look_at_system(kymo_host *host, uint64_t now_ns);
 /* For a process in which nothing happens: it is to know that we live. */
 void kymo_host_beat(kymo_host *host);
 /* Whether threads have begun since the last round, or filled many blocks; then they are armed, and

@@ -22,6 +22,7 @@
 #include "recorder/row_tables.h"
 #include "recorder/session_events.h"
 #include "recorder/task.h"
+#include "recorder/telemetry.h"
 
 /* Silence after which the program stops capturing: far longer than any pause of a recorder that
  * lives, short against what a dead one would cost. */
@@ -95,6 +96,7 @@ struct kymo_host {
     uint64_t told_lost_ns;
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
+    kymo_telemetry *telemetry;  /* NULL: none */
     kymo_event_quality quality; /* as it was said at the end */
 };
 

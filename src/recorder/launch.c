@@ -147,6 +147,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     l->config.period_ns = o->cpu_period_ns;
     l->config.alloc_rate = o->alloc_bytes;
     l->config.depth = (uint32_t)o->depth;
+    l->config.counters_period_ns = o->counters_period_ns;
     l->config.signal_fixed = o->signal_number != 0;
     l->config.markers = kymo_options_list(o, KYMO_OPTION_MARKERS);
     l->config.signal = o->signal_number ? (int)o->signal_number : SIGURG;

@@ -272,6 +272,7 @@ static kymo_err tell_replacement(struct kymo_tree_image *image, uint64_t now_ns)
 
 static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
 {
+    KYMO_TRY(kymo_host_look_at_system(image->host, now_ns));
     if (is_still(image)) {
         kymo_host_beat(image->host);
         return KYMO_OK;

@@ -38,7 +38,8 @@ def recorded():
     report = json.loads(run([KYMO, "report", "--json", "--mode", "markers", path]).stdout)
     rows = [(row["name"], row["category"], row["count"]) for row in report["markers"]]
     check(rows == [("request", "python", 200)], f"{rows}")
-    counters = [(row["name"], row["last"], row["operations"]) for row in report["counters"]]
+    counters = [(row["name"], row["last"], row["operations"]) for row in report["counters"]
+                if row["operations"]]  # the others are what the system says
     check(counters == [("Bytes", 199 * 200 // 2, 200)], f"{counters}")
 
 
