@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "capture/alloc_early.h"
+#include "capture/alloc_late.h"
 #include "capture/alloc_random.h"
 #include "capture/alloc_record.h"
 #include "capture/alloc_stack.h"
@@ -424,6 +425,8 @@ static void thread_begin(struct kymo_thread *t)
 
 static void thread_end(struct kymo_thread *t)
 {
+    if (kymo_alloc_late_waits())
+        kymo_alloc_repay(t, KYMO_FRAME_BEGIN());
     publish_totals(t->slot);
     t->alloc_count = kymo_alloc_self.count;
 }
@@ -431,7 +434,8 @@ static void thread_end(struct kymo_thread *t)
 static void forked(struct kymo_process *p)
 {
     struct kymo_thread *t = kymo_alloc_thread();
-    (void)p;
+    if (!kymo_load_relaxed(&p->session->alloc_rate))
+        return;
     kymo_alloc_inherit_begin();
     if (t)
         kymo_alloc_inherit(t, INHERIT_SLOTS_AT_ONCE, KYMO_FRAME_BEGIN());

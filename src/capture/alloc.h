@@ -89,8 +89,9 @@ struct kymo_process;
 struct kymo_alloc_calls {
     void (*start)(struct kymo_process *process);      /* attached: draws are made from now on */
     void (*thread_begin)(struct kymo_thread *thread); /* by the thread itself, ready to record */
-    void (*thread_end)(struct kymo_thread *thread);   /* by itself, while it can record */
-    void (*forked)(struct kymo_process *process);     /* in a child that has attached */
+    void (*thread_end)(
+        struct kymo_thread *thread); /* by itself, while it can record; again does no harm */
+    void (*forked)(struct kymo_process *process); /* in a child that has attached */
 };
 extern const struct kymo_alloc_calls *kymo_alloc_calls;
 

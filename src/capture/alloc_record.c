@@ -55,7 +55,7 @@ static void put_off(struct kymo_process *p, uint64_t id)
         kymo_count_loss(p, KYMO_LOSS_FREE);
 }
 
-static KYMO_NOINLINE void repay(struct kymo_thread *t, uint64_t here)
+KYMO_NOINLINE void kymo_alloc_repay(struct kymo_thread *t, uint64_t here)
 {
     uint64_t id;
     for (uint32_t i = 0; i < KYMO_ALLOC_LATE && (id = kymo_alloc_late_take()) != 0; i++) {
@@ -70,7 +70,7 @@ void *kymo_alloc_reserve(struct kymo_thread *t, struct kymo_stream_writer **writ
                          uint32_t size_bytes, enum kymo_loss_kind loss, uint64_t here)
 {
     if (kymo_unlikely(kymo_alloc_late_waits()))
-        repay(t, here);
+        kymo_alloc_repay(t, here);
     void *at = claim(t, writer, size_bytes, here);
     if (kymo_unlikely(!at))
         kymo_count_loss(t->process, loss);
@@ -92,7 +92,7 @@ void kymo_alloc_end_block(uint64_t id, uint64_t here)
         return;
     }
     if (kymo_unlikely(kymo_alloc_late_waits()))
-        repay(t, here);
+        kymo_alloc_repay(t, here);
     if (kymo_unlikely(!write_free(t, id, here)))
         put_off(t->process, id);
 }

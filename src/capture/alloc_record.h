@@ -39,6 +39,9 @@ KYMO_SIGNAL_SAFE void *kymo_alloc_reserve(struct kymo_thread *thread,
 /* A block that was recorded is given back. Nobody who can write: it is told later. */
 KYMO_SIGNAL_SAFE void kymo_alloc_end_block(uint64_t id, uint64_t here);
 
+/* Tells what waits. */
+KYMO_SIGNAL_SAFE void kymo_alloc_repay(struct kymo_thread *thread, uint64_t here);
+
 /* In a forked child that has attached: what it has of its parent's blocks is told from here on, so
  * many slots of the table at each call. */
 KYMO_SIGNAL_SAFE void kymo_alloc_inherit_begin(void);

@@ -39,6 +39,15 @@ KYMO_SIGNAL_SAFE static inline void kymo_alloc_leave(struct kymo_thread *t)
     kymo_store_relaxed(&t->alloc_frame, 0u);
 }
 
+/* A handler of ours, who interrupted the thread at `here`, finds it left by siglongjmp: nobody is
+ * to wait for its pin. */
+KYMO_SIGNAL_SAFE static inline void kymo_alloc_tidy(struct kymo_thread *t, uint64_t here)
+{
+    uint64_t claim = kymo_load_relaxed(&t->alloc_frame);
+    if (kymo_unlikely(claim) && kymo_claim_is_void(t, claim, here))
+        kymo_alloc_leave(t);
+}
+
 KYMO_SIGNAL_SAFE static inline struct kymo_walk_place kymo_alloc_place(struct kymo_thread *t)
 {
     return (struct kymo_walk_place){t->alloc_pcs, &t->alloc_regs, &t->slot->alloc_pin};

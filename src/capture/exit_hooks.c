@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "capture/alloc.h"
 #include "capture/hook.h"
 #include "capture/state.h"
 #include "sys/clock.h"
@@ -52,6 +53,8 @@ static void note_end(void)
     /* A child of vfork ends itself alone. */
     if (!p || kymo_is_quiet(p) || p->session->pid != kymo_raw_getpid())
         return;
+    if (kymo_alloc_calls && t && t->process)
+        kymo_alloc_calls->thread_end(t);
     if (t && t->slot)
         note_thread(t->slot);
     struct kymo_thread_slot *first = kymo_session_slot(p->session, &p->plan, 0);

@@ -23,6 +23,7 @@
 #include "base/atomic.h"
 #include "buffer/depot.h"
 #include "buffer/stream.h"
+#include "capture/alloc_stack.h"
 #include "capture/claim.h"
 #include "capture/fork_child.h"
 #include "capture/mark.h"
@@ -89,6 +90,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
     struct kymo_thread_slot *slot = t->slot;
     int quiet = kymo_is_quiet(p);
     repay(t, context);
+    kymo_alloc_tidy(t, interrupted_at(context));
     uint64_t clock = kymo_process_clock(p);
     uint64_t cpu_ns = quiet ? t->last_cpu_ns : kymo_clock_thread_cpu();
     if (quiet ? is_spare_quietly(p, t, source)

@@ -6,6 +6,7 @@
 #include "capture/alloc.h"
 #include "capture/alloc_early.h"
 #include "capture/alloc_record.h"
+#include "capture/alloc_stack.h"
 #include "capture/alloc_table.h"
 #include "mark_process.h"
 
@@ -290,6 +291,36 @@ static void inside_another_one_none_is_recorded_but_ends_are(void **state)
     assert_int_equal(kymo_thread_self->alloc_frame, 0);
 }
 
+static void a_place_that_was_left_is_tidied_by_the_next_sample(void **state)
+{
+    struct kymo_thread *t = kymo_thread_self;
+    uint64_t here = KYMO_FRAME_BEGIN();
+    (void)state;
+    t->alloc_frame = here - 512;
+    t->slot->alloc_pin = 1;
+    kymo_alloc_tidy(t, here - 1024); /* within */
+    assert_int_equal(t->slot->alloc_pin, 1);
+    kymo_alloc_tidy(t, here); /* it was called from here, and does not run */
+    assert_int_equal(t->slot->alloc_pin, 0);
+    assert_int_equal(t->alloc_frame, 0);
+}
+
+static void a_recorder_that_is_silent_is_looked_for_seldom(void **state)
+{
+    (void)state;
+    while (lost(KYMO_LOSS_ALLOC_NO_BLOCK) == 0)
+        (void)give(block_at(1), 16);
+    assert_true(kymo_alloc_self.until < 0);
+    fixture.session->heartbeat_limit = 1;
+    fixture.session->heartbeat = kymo_clock_tsc() - (1ull << 40);
+    (void)give(block_at(2), 16);
+    assert_true(kymo_alloc_self.until > 1 << 20);
+    fixture.session->heartbeat_limit = UINT64_MAX / 4;
+    for (int i = 0; i < 20; i++)
+        (void)give(block_at(2), 1 << 20);
+    assert_true(kymo_alloc_self.until < 0);
+}
+
 static void *end_and_give_back(void *argument)
 {
     begin_thread();
@@ -309,7 +340,7 @@ static void what_a_thread_gives_back_after_its_end_is_told_by_another(void **sta
     assert_int_equal(told().allocs, 1);
     assert_int_equal(told().frees, 0);
     assert_int_equal(lost(KYMO_LOSS_ALLOC_NO_THREAD), 1);
-    (void)give(block_at(6), 16);
+    kymo_alloc_calls->thread_end(kymo_thread_self); /* as at the end of the program */
     assert_int_equal(told().frees, 1);
 }
 
@@ -398,6 +429,8 @@ int main(void)
         TEST(a_resize_keeps_the_id, open_every),
         TEST(a_block_that_went_unseen_ends_when_its_address_is_given_again, open_every),
         TEST(inside_another_one_none_is_recorded_but_ends_are, open_every),
+        TEST(a_place_that_was_left_is_tidied_by_the_next_sample, open_every),
+        TEST(a_recorder_that_is_silent_is_looked_for_seldom, open_every),
         TEST(what_a_thread_gives_back_after_its_end_is_told_by_another, open_every),
         TEST(a_child_tells_what_it_has_of_its_parents, open_every),
         TEST(mappings_are_told_with_stacks_if_they_are_large, open_every),
