@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code_apply.c - the stacks of samples and markers get the names of generated code.
+ * code_apply.c - the stacks of samples, markers and memory get the names of generated code.
  *
  * A stack is shared by all samples that hit the same addresses, whenever and in whichever process.
  * So each is translated for the process and the time of a sample, from the outermost frame in. A
@@ -198,6 +198,23 @@ static kymo_err resolve_markers(struct apply *a, uint32_t process, kymo_marker_r
     return KYMO_OK;
 }
 
+static kymo_err resolve_memory(struct apply *a)
+{
+    for (uint32_t i = 0; i < a->p->allocations.len; i++)
+        for (size_t k = 0; k < a->p->allocations.data[i].rows.len; k++) {
+            kymo_allocation *row = &a->p->allocations.data[i].rows.data[k];
+            if (row->stack != KYMO_NONE && a->is_touched[row->stack])
+                KYMO_TRY(resolve(a, i, &row->stack, row->time_ns));
+        }
+    for (uint32_t i = 0; i < a->p->mappings.len; i++)
+        for (size_t k = 0; k < a->p->mappings.data[i].rows.len; k++) {
+            kymo_mapping *row = &a->p->mappings.data[i].rows.data[k];
+            if (row->stack != KYMO_NONE && a->is_touched[row->stack])
+                KYMO_TRY(resolve(a, i, &row->stack, row->time_ns));
+        }
+    return KYMO_OK;
+}
+
 /* Whether there is any. */
 static int mark_touched(struct apply *a)
 {
@@ -213,7 +230,9 @@ static int mark_touched(struct apply *a)
 
 static kymo_err resolve_all(struct apply *a)
 {
-    a->most_work = (a->p->sample_count + a->p->marker_count + a->count + 1) * WORK_PER_SAMPLE;
+    a->most_work = (a->p->sample_count + a->p->marker_count + a->p->allocation_count +
+                    a->p->mapping_count + a->count + 1) *
+                   WORK_PER_SAMPLE;
     a->done = calloc(a->count + 1, sizeof *a->done);
     if (!a->done)
         return KYMO_E_NOMEM;
@@ -222,6 +241,7 @@ static kymo_err resolve_all(struct apply *a)
         KYMO_TRY(resolve_thread(a, a->p->threads.data[i].process, &a->p->samples.data[i]));
     for (uint32_t i = 0; i < a->p->threads.len; i++)
         KYMO_TRY(resolve_markers(a, a->p->threads.data[i].process, &a->p->markers.data[i]));
+    KYMO_TRY(resolve_memory(a));
     return a->p->stack_frame.len > a->count ? kymo_profile_drop_unused_stacks(a->p) : KYMO_OK;
 }
 

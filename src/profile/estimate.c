@@ -27,7 +27,7 @@ double kymo_estimate_resized(double weight, uint64_t bytes, uint64_t grown, uint
         return weight;
     /* Nothing grows by more than it then is, so q / p is at most 1. */
     double share = kymo_estimate_chance(grown < bytes ? grown : bytes, rate) * alone;
-    return weight + (1 - weight) * share;
+    return weight * (1 - share) + share;
 }
 
 void kymo_estimate_add(struct kymo_estimate *sum, uint64_t bytes, double weight)

@@ -69,6 +69,7 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_code_map_deinit(&in->code);
     kymo_kernel_frames_deinit(&in->kernel);
     kymo_ingest_marks_deinit(&in->marks);
+    kymo_ingest_heap_deinit(&in->heap);
     kymo_vec_deinit(&in->notes);
     kymo_vec_deinit(&in->images);
     for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++)
@@ -179,6 +180,14 @@ const kymo_event_handler kymo_ingest_handler = {
     .count = kymo_ingest_on_count,
     .label = kymo_ingest_on_label,
     .site_counts = kymo_ingest_on_site_counts,
+    .allocation = kymo_ingest_on_allocation,
+    .free = kymo_ingest_on_free,
+    .resize = kymo_ingest_on_resize,
+    .mapping = kymo_ingest_on_mapping,
+    .inherit = kymo_ingest_on_inherit,
+    .heap = kymo_ingest_on_heap,
+    .ledger = kymo_ingest_on_ledger,
+    .memory_info = kymo_ingest_on_memory_info,
     .loss = kymo_ingest_on_loss,
     .quality = kymo_ingest_on_quality,
     .note = on_note,

@@ -179,6 +179,9 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
     for (uint32_t i = 0; i < in->processes.len; i++)
         KYMO_TRY(finish_process(in, i, &sums));
     KYMO_TRY(finish_quality(in, &sums));
+    KYMO_TRY(kymo_ingest_join_blocks(in));
+    KYMO_TRY(kymo_ingest_join_mappings(in));
+    KYMO_TRY(kymo_ingest_finish_memory(in));
     KYMO_TRY(kymo_ingest_join_labels(in));
     KYMO_TRY(kymo_ingest_join_halves(in));
     KYMO_TRY(kymo_ingest_note_losses(in));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_labels.c - which labels a thread carried when a sample or a marker of it was made.
+ * ingest_labels.c - which labels a thread carried when a sample, a marker or a block of it was
+ * made.
  *
  * Nothing of labels is in a sample or a marker: changes are records of their own, in the thread's
  * stream, and the clock joins them. Changes of a thread are put in order, and each gives a state:
@@ -335,6 +336,20 @@ static kymo_err join_makers(kymo_ingest *in, struct timeline *timelines, size_t 
     return KYMO_OK;
 }
 
+/* What only shrank has those that it had. */
+static kymo_err join_blocks(kymo_ingest *in, kymo_allocation_rows *blocks,
+                            struct timeline *timelines, size_t count)
+{
+    for (size_t i = 0; i < blocks->rows.len; i++) {
+        kymo_allocation *a = &blocks->rows.data[i];
+        if (a->previous != KYMO_NONE && a->bytes <= blocks->rows.data[a->previous].bytes)
+            a->labels = blocks->rows.data[a->previous].labels;
+        else if (!a->is_inherited && a->thread < count)
+            KYMO_TRY(labels_at(in, &timelines[a->thread], a->time_ns, &a->labels));
+    }
+    return KYMO_OK;
+}
+
 static kymo_err join_all(kymo_ingest *in, struct timeline *timelines, size_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -344,6 +359,8 @@ static kymo_err join_all(kymo_ingest *in, struct timeline *timelines, size_t cou
         KYMO_TRY(join_samples(in, i, &timelines[i]));
         KYMO_TRY(join_markers(in, i, &timelines[i]));
     }
+    for (size_t i = 0; i < in->profile->allocations.len; i++)
+        KYMO_TRY(join_blocks(in, &in->profile->allocations.data[i], timelines, count));
     return join_makers(in, timelines, count);
 }
 

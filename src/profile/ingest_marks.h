@@ -92,6 +92,9 @@ enum kymo_ingest_left_out {
     KYMO_INGEST_LABELS,
     KYMO_INGEST_COUNTS,
     KYMO_INGEST_DEFINITIONS,
+    KYMO_INGEST_ALLOCATIONS,
+    KYMO_INGEST_MAPPINGS,
+    KYMO_INGEST_MEMORY,
     KYMO_INGEST_LEFT_OUT_COUNT
 };
 
@@ -158,8 +161,8 @@ kymo_err kymo_ingest_note_left_out(kymo_ingest *in);
 KYMO_NODISCARD
 kymo_err kymo_ingest_note_losses(kymo_ingest *in);
 
-/* ingest_labels.c: the labels of all samples and markers that are in the profile, whose samples are
- * sorted. Halves are given theirs, too. */
+/* ingest_labels.c: the labels of all samples, markers and blocks that are in the profile, whose
+ * samples are sorted. Halves are given theirs, too. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_join_labels(kymo_ingest *in);
 

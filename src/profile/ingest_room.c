@@ -47,6 +47,9 @@ kymo_err kymo_ingest_note_left_out(kymo_ingest *in)
         [KYMO_INGEST_LABELS] = "changes and sets of labels",
         [KYMO_INGEST_COUNTS] = "values of counters",
         [KYMO_INGEST_DEFINITIONS] = "categories, types and counters",
+        [KYMO_INGEST_ALLOCATIONS] = "allocations",
+        [KYMO_INGEST_MAPPINGS] = "mappings",
+        [KYMO_INGEST_MEMORY] = "figures of memory",
     };
     for (size_t i = 0; i < KYMO_INGEST_LEFT_OUT_COUNT; i++) {
         char note[128];

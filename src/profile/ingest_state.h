@@ -4,7 +4,7 @@
  *
  * Layer:    profile
  * Flow:     ingest.c (the recording) -> ingest_processes.c, ingest_modules.c -> ingest_stacks.c
- *           -> ingest_samples.c, the files of ingest_marks.h -> ingest_finish.c
+ *           -> ingest_samples.c, the files of ingest_marks.h and ingest_heap.h -> ingest_finish.c
  * Threads:  the ingest's
  * Memory:   vectors, and texts in the ingest's arena; kymo_ingest_destroy frees all of it
  * Signals:  not for handlers
@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "profile/code_map.h"
 #include "profile/ingest.h"
+#include "profile/ingest_heap.h"
 #include "profile/ingest_marks.h"
 #include "profile/kernel_frames.h"
 
@@ -94,6 +95,7 @@ struct kymo_ingest {
     kymo_code_map code;
     kymo_kernel_frames kernel;
     struct kymo_ingest_marks marks;
+    struct kymo_ingest_heap heap;
     KYMO_VEC(kymo_ingest_note) notes;
     KYMO_VEC(kymo_ingest_image) images;
     uint32_t main_process; /* KYMO_NONE: not seen */

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_heap.c - allocations become rows, and what happens to a block later finds its row by id.
+ *
+ * Records of one thread come in order, those of several do not: a free may come before its
+ * allocation. An id is that of one block, from its birth to its end, whatever address it has; so
+ * an allocation becomes a row at once, and a free that knows its block ends it at once. What cannot
+ * be said yet waits for the end of the recording: frees of blocks that are not known, and all
+ * resizes, which are then taken by time. Each cuts the row that its block is by then: what comes
+ * after it, the end, too, is the new row's.
+ *
+ * A forked process has the blocks that its parent had. It says so block by block, and not at once;
+ * a free or a resize of a block that it has not mentioned yet says the same. The row of such a
+ * block is as its parent's was at the fork. Processes are finished in the order in which they
+ * began, so that a parent's rows are there.
+ */
+#include "profile/ingest_heap.h"
+
+#include <stdlib.h>
+
+#include "profile/estimate.h"
+#include "profile/ingest_state.h"
+#include "profile/tables.h"
+
+#define DRAWN_BEFORE 1u
+#define DRAWN_NOW 2u
+#define ANCESTORS_MAX 64u     /* that are asked for a block */
+#define RESIZES_BACK_MAX 4096 /* rows that are looked at for the one of a time */
+
+/* ---- rows ---- */
+
+static kymo_allocation *row_of(const kymo_ingest *in, uint32_t process, uint32_t row)
+{
+    return &in->profile->allocations.data[process].rows.data[row];
+}
+
+/* The first row of a block; KYMO_NONE: not known. */
+static uint32_t find_block(const kymo_ingest *in, uint32_t process, uint64_t id)
+{
+    uint32_t found;
+    if (process >= in->heap.processes.len)
+        return KYMO_NONE;
+    const struct kymo_ingest_memory *m = &in->heap.processes.data[process];
+    uint64_t hash = kymo_hash_words(&id, 1, kymo_hash_secret());
+    for (size_t probe = 0; kymo_index_find(&m->block_index, hash, &probe, &found);)
+        if (m->blocks.data[found].id == id)
+            return found;
+    return KYMO_NONE;
+}
+
+/* first: that of the same id, KYMO_NONE if it has none. All rows of the profile come from here, so
+ * that a row's number is its block's, too. */
+static kymo_err add_row(kymo_ingest *in, uint32_t process, uint64_t id, uint32_t first,
+                        const kymo_allocation *a, uint32_t *row)
+{
+    struct kymo_ingest_memory *m;
+    *row = KYMO_NONE;
+    KYMO_TRY(kymo_ingest_memory_of(in, process, &m));
+    KYMO_TRY(kymo_profile_add_allocation(in->profile, process, a, row));
+    KYMO_TRY(kymo_vec_push(&m->blocks, (struct kymo_ingest_block){.id = id, .last = *row}));
+    if (first == KYMO_NONE)
+        return kymo_index_put(&m->block_index, kymo_hash_words(&id, 1, kymo_hash_secret()), *row);
+    m->blocks.data[first].last = *row;
+    return KYMO_OK;
+}
+
+static uint32_t stack_of(const kymo_ingest *in, uint32_t stack)
+{
+    return stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[stack].id;
+}
+
+/* The last of all times means that there is none. */
+static uint64_t time_of(uint64_t time_ns)
+{
+    return time_ns < KYMO_LIVES ? time_ns : KYMO_LIVES - 1;
+}
+
+static kymo_allocation plain_row(const kymo_ingest *in, const kymo_event_allocation *e)
+{
+    return (kymo_allocation){
+        .time_ns = time_of(e->time_ns),
+        .end_ns = KYMO_LIVES,
+        .birth_ns = time_of(e->time_ns),
+        .address = e->address,
+        .bytes = e->bytes,
+        .weight = kymo_estimate_weight(e->bytes, e->rate),
+        .slack = e->slack,
+        .thread = e->thread,
+        .end_thread = KYMO_NONE,
+        .distance = UINT32_MAX,
+        .stack = stack_of(in, e->stack),
+        .labels = KYMO_NONE,
+        .previous = KYMO_NONE,
+        .family = e->family < KYMO_FAMILY_COUNT ? (uint16_t)e->family : KYMO_FAMILY_MALLOC,
+    };
+}
+
+static int is_valid(const kymo_ingest *in, const kymo_event_allocation *e)
+{
+    return e->thread < in->threads.len &&
+           (e->stack == KYMO_EVENT_NONE || e->stack < in->stacks.len);
+}
+
+static uint32_t process_of(const kymo_ingest *in, uint32_t thread)
+{
+    return in->profile->threads.data[thread].process;
+}
+
+static void end_row(kymo_allocation *row, uint64_t time_ns, uint32_t thread)
+{
+    row->end_ns = time_ns > row->time_ns ? time_of(time_ns) : row->time_ns;
+    row->end_thread = thread;
+}
+
+/* ---- as they come ---- */
+
+static kymo_err add_block(kymo_ingest *in, uint32_t process, const kymo_event_allocation *e)
+{
+    struct kymo_ingest_memory *m;
+    kymo_allocation a = plain_row(in, e);
+    uint32_t row;
+    KYMO_TRY(kymo_ingest_memory_of(in, process, &m));
+    if (e->rate > m->rate)
+        m->rate = e->rate;
+    if (!(a.weight > 0))
+        return KYMO_OK; /* nothing of no bytes is ever drawn */
+    uint32_t first = find_block(in, process, e->id);
+    if (first != KYMO_NONE) { /* an id is never given twice: what it was is not there any more */
+        kymo_allocation *old = row_of(in, process, m->blocks.data[first].last);
+        if (old->end_ns == KYMO_LIVES)
+            end_row(old, e->time_ns, KYMO_NONE);
+    }
+    return add_row(in, process, e->id, first, &a, &row);
+}
+
+kymo_err kymo_ingest_on_allocation(void *ctx, const kymo_event_allocation *e)
+{
+    kymo_ingest *in = ctx;
+    if (!is_valid(in, e))
+        return KYMO_E_INVALID;
+    kymo_ingest_see_time(in, e->time_ns);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS,
+                                 add_block(in, process_of(in, e->thread), e));
+}
+
+static void free_block(kymo_ingest *in, uint32_t process, uint32_t first, const kymo_event_free *e)
+{
+    uint32_t last = in->heap.processes.data[process].blocks.data[first].last;
+    kymo_allocation *row = row_of(in, process, last);
+    const kymo_allocation *born = row_of(in, process, first);
+    if (row->end_ns != KYMO_LIVES)
+        return;
+    end_row(row, e->time_ns, e->thread);
+    /* The lower half of an id is that of its thread's count. */
+    if (born->thread == e->thread && !born->is_inherited)
+        row->distance = e->count - (uint32_t)e->id;
+}
+
+kymo_err kymo_ingest_on_free(void *ctx, const kymo_event_free *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_memory *m;
+    if (e->thread >= in->threads.len)
+        return KYMO_E_INVALID;
+    uint32_t process = process_of(in, e->thread);
+    kymo_ingest_see_time(in, e->time_ns);
+    uint32_t first = find_block(in, process, e->id);
+    if (first != KYMO_NONE) {
+        free_block(in, process, first, e);
+        return KYMO_OK;
+    }
+    KYMO_TRY(kymo_ingest_memory_of(in, process, &m));
+    kymo_err err = kymo_ingest_keep_waiting(in);
+    if (err == KYMO_OK)
+        err = kymo_vec_push(&m->frees, *e);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, err);
+}
+
+kymo_err kymo_ingest_on_resize(void *ctx, const kymo_event_resize *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_memory *m;
+    if (!is_valid(in, &e->now))
+        return KYMO_E_INVALID;
+    /* Of a block that was not drawn before nothing is known: it begins here. */
+    if (!(e->was_drawn & DRAWN_BEFORE))
+        return kymo_ingest_on_allocation(in, &e->now);
+    kymo_ingest_see_time(in, e->now.time_ns);
+    KYMO_TRY(kymo_ingest_memory_of(in, process_of(in, e->now.thread), &m));
+    kymo_err err = kymo_ingest_keep_waiting(in);
+    if (err == KYMO_OK)
+        err = kymo_vec_push(&m->resizes, *e);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, err);
+}
+
+kymo_err kymo_ingest_on_inherit(void *ctx, const kymo_event_inherit *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_memory *m;
+    if (e->thread >= in->threads.len)
+        return KYMO_E_INVALID;
+    kymo_ingest_see_time(in, e->time_ns);
+    KYMO_TRY(kymo_ingest_memory_of(in, process_of(in, e->thread), &m));
+    kymo_err err = kymo_ingest_keep_waiting(in);
+    if (err == KYMO_OK)
+        err = kymo_vec_push(&m->inherits, *e);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, err);
+}
+
+/* ---- what a process was born with ---- */
+
+/* The process that this one was forked from: the latest of its parent's number. */
+static uint32_t parent_of(const kymo_ingest *in, uint32_t process)
+{
+    const kymo_process *rows = in->profile->processes.data;
+    uint32_t parent = KYMO_NONE;
+    for (uint32_t i = 0; i < process; i++)
+        if (rows[i].pid == rows[process].parent_pid && rows[i].start_ns <= rows[process].start_ns &&
+            (parent == KYMO_NONE || rows[i].start_ns >= rows[parent].start_ns))
+            parent = i;
+    return parent;
+}
+
+/* The row that a block was at a time, by its last one; of those with this address, if that is known
+ * (not 0) and one is. */
+static uint32_t row_at(const kymo_ingest *in, uint32_t process, uint32_t last, uint64_t time_ns,
+                       uint64_t address)
+{
+    uint32_t there = KYMO_NONE;
+    uint32_t row = last;
+    for (int i = 0; row != KYMO_NONE && i < RESIZES_BACK_MAX; i++) {
+        const kymo_allocation *a = row_of(in, process, row);
+        if (a->time_ns <= time_ns && there == KYMO_NONE)
+            there = row;
+        if (a->time_ns <= time_ns && a->address == address)
+            return row;
+        row = a->previous;
+    }
+    return there != KYMO_NONE ? there : last;
+}
+
+/* What a process knows when it looks for its ancestors' blocks. */
+struct lineage {
+    uint32_t ancestors[ANCESTORS_MAX];
+    uint32_t count;
+    int is_guess; /* its parent is not there: those that began before it, which only an address
+                   * tells apart */
+};
+
+static struct lineage lineage_of(const kymo_ingest *in, uint32_t process)
+{
+    struct lineage l = {.count = 0};
+    for (uint32_t p = parent_of(in, process); p != KYMO_NONE && l.count < ANCESTORS_MAX;
+         p = parent_of(in, p))
+        l.ancestors[l.count++] = p;
+    l.is_guess = l.count == 0;
+    for (uint32_t p = process; l.is_guess && p-- > 0 && l.count < ANCESTORS_MAX;)
+        l.ancestors[l.count++] = p;
+    return l;
+}
+
+/* The block's row in a process that was forked; address 0: not known. *first is KYMO_NONE where no
+ * ancestor knows it. */
+static kymo_err inherit(kymo_ingest *in, uint32_t process, const struct lineage *l, uint32_t thread,
+                        uint64_t time_ns, uint64_t id, uint64_t address, uint32_t *first)
+{
+    uint64_t fork_ns = in->profile->processes.data[process].start_ns;
+    *first = KYMO_NONE;
+    if (fork_ns == 0 || fork_ns > time_ns)
+        fork_ns = time_of(time_ns);
+    for (uint32_t i = 0; i < l->count; i++) {
+        uint32_t from = l->ancestors[i];
+        uint32_t found = find_block(in, from, id);
+        if (found == KYMO_NONE)
+            continue;
+        found = in->heap.processes.data[from].blocks.data[found].last;
+        kymo_allocation a = *row_of(in, from, row_at(in, from, found, fork_ns, address));
+        if (l->is_guess && a.address != address)
+            continue;
+        a.time_ns = fork_ns;
+        a.end_ns = KYMO_LIVES;
+        a.thread = thread;
+        a.end_thread = KYMO_NONE;
+        a.distance = UINT32_MAX;
+        a.previous = KYMO_NONE;
+        a.is_inherited = 1;
+        a.was_resized = 0;
+        return add_row(in, process, id, KYMO_NONE, &a, first);
+    }
+    return KYMO_OK;
+}
+
+static kymo_err inherit_all(kymo_ingest *in, uint32_t process)
+{
+    struct kymo_ingest_memory *m = &in->heap.processes.data[process];
+    uint32_t first;
+    if (m->inherits.len + m->resizes.len + m->frees.len == 0)
+        return KYMO_OK;
+    struct lineage l = lineage_of(in, process);
+    for (size_t i = 0; i < m->inherits.len; i++) {
+        const kymo_event_inherit *e = &m->inherits.data[i];
+        if (find_block(in, process, e->id) == KYMO_NONE)
+            KYMO_TRY(inherit(in, process, &l, e->thread, e->time_ns, e->id, e->address, &first));
+    }
+    if (l.is_guess)
+        return KYMO_OK;
+    for (size_t i = 0; i < m->resizes.len; i++) {
+        const kymo_event_allocation *e = &m->resizes.data[i].now;
+        if (find_block(in, process, e->id) == KYMO_NONE)
+            KYMO_TRY(inherit(in, process, &l, e->thread, e->time_ns, e->id, 0, &first));
+    }
+    for (size_t i = 0; i < m->frees.len; i++) {
+        const kymo_event_free *e = &m->frees.data[i];
+        if (find_block(in, process, e->id) == KYMO_NONE)
+            KYMO_TRY(inherit(in, process, &l, e->thread, e->time_ns, e->id, 0, &first));
+    }
+    return KYMO_OK;
+}
+
+/* ---- resizes ---- */
+
+static double weight_after(const kymo_event_resize *e, double weight)
+{
+    uint64_t grown = e->now.bytes > e->usable_before ? e->now.bytes - e->usable_before : 0;
+    if (e->now.rate <= 1 && (e->was_drawn & DRAWN_NOW))
+        return 1; /* each one is, whether it grew or not */
+    return kymo_estimate_resized(weight, e->now.bytes, grown, e->now.rate);
+}
+
+/* A block whose beginning was lost is drawn as if it had been made as large as it was. */
+static kymo_err add_resized(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
+{
+    kymo_allocation a = plain_row(in, &e->now);
+    uint32_t row;
+    a.weight = weight_after(e, kymo_estimate_weight(e->usable_before, e->now.rate));
+    return a.weight > 0 ? add_row(in, process, e->now.id, KYMO_NONE, &a, &row) : KYMO_OK;
+}
+
+static kymo_err resize(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
+{
+    uint32_t first = find_block(in, process, e->now.id);
+    uint32_t row;
+    if (first == KYMO_NONE)
+        return add_resized(in, process, e);
+    uint32_t last = in->heap.processes.data[process].blocks.data[first].last;
+    kymo_allocation old = *row_of(in, process, last);
+    kymo_allocation a = plain_row(in, &e->now);
+    if (a.time_ns < old.time_ns)
+        a.time_ns = old.time_ns;
+    if (a.time_ns > old.end_ns)
+        a.time_ns = old.end_ns;
+    a.end_ns = old.end_ns;
+    a.end_thread = old.end_thread;
+    a.distance = old.distance;
+    a.birth_ns = old.birth_ns;
+    a.weight = weight_after(e, old.weight);
+    a.previous = last;
+    /* It is whose call made it grow last. */
+    if (a.bytes <= old.bytes) {
+        a.thread = old.thread;
+        a.family = old.family;
+        a.is_inherited = old.is_inherited;
+    }
+    if (a.bytes <= old.bytes || a.stack == KYMO_NONE)
+        a.stack = old.stack;
+    KYMO_TRY(add_row(in, process, e->now.id, first, &a, &row));
+    kymo_allocation *before = row_of(in, process, last);
+    end_row(before, a.time_ns, e->now.thread);
+    before->distance = UINT32_MAX;
+    before->was_resized = 1;
+    return KYMO_OK;
+}
+
+struct order {
+    uint64_t time_ns;
+    size_t from;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct order *x = a;
+    const struct order *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+static kymo_err resize_all(kymo_ingest *in, uint32_t process)
+{
+    struct kymo_ingest_memory *m = &in->heap.processes.data[process];
+    size_t count = m->resizes.len;
+    kymo_err err = KYMO_OK;
+    if (count == 0)
+        return KYMO_OK;
+    struct order *order = malloc(count * sizeof *order);
+    if (!order)
+        return KYMO_E_NOMEM;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct order){m->resizes.data[i].now.time_ns, i};
+    qsort(order, count, sizeof *order, compare_order);
+    for (size_t i = 0; i < count && err == KYMO_OK; i++)
+        err = kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS,
+                                    resize(in, process, &m->resizes.data[order[i].from]));
+    free(order);
+    return err;
+}
+
+/* ---- the end ---- */
+
+static kymo_err join_process(kymo_ingest *in, uint32_t process)
+{
+    const struct kymo_ingest_memory *m = &in->heap.processes.data[process];
+    KYMO_TRY(kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, inherit_all(in, process)));
+    KYMO_TRY(resize_all(in, process));
+    for (size_t i = 0; i < m->frees.len; i++) {
+        uint32_t first = find_block(in, process, m->frees.data[i].id);
+        if (first != KYMO_NONE)
+            free_block(in, process, first, &m->frees.data[i]);
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_ingest_join_blocks(kymo_ingest *in)
+{
+    for (uint32_t i = 0; i < in->heap.processes.len; i++)
+        KYMO_TRY(join_process(in, i));
+    return KYMO_OK;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_memory.c - what is said of a process's memory as a whole, and how far its blocks are all
+ * that there were.
+ */
+#include "profile/ingest_heap.h"
+
+#include <string.h>
+
+#include "profile/ingest_state.h"
+
+/* As enum kymo_allocator counts them. */
+static const char *const allocators[] = {
+    "", "glibc", "jemalloc", "tcmalloc", "mimalloc", "another library", "the program's own",
+};
+
+kymo_err kymo_ingest_memory_of(kymo_ingest *in, uint32_t process,
+                               struct kymo_ingest_memory **memory)
+{
+    while (in->heap.processes.len <= process)
+        KYMO_TRY(kymo_vec_push(&in->heap.processes, (struct kymo_ingest_memory){.rate = 0}));
+    *memory = &in->heap.processes.data[process];
+    return KYMO_OK;
+}
+
+kymo_err kymo_ingest_keep_waiting(kymo_ingest *in)
+{
+    if (in->heap.waiting >= KYMO_ALLOCATIONS_MAX)
+        return KYMO_E_TOO_BIG;
+    in->heap.waiting++;
+    return KYMO_OK;
+}
+
+void kymo_ingest_heap_deinit(struct kymo_ingest_heap *heap)
+{
+    for (size_t i = 0; i < heap->processes.len; i++) {
+        struct kymo_ingest_memory *m = &heap->processes.data[i];
+        kymo_vec_deinit(&m->blocks);
+        kymo_index_deinit(&m->block_index);
+        kymo_vec_deinit(&m->resizes);
+        kymo_vec_deinit(&m->frees);
+        kymo_vec_deinit(&m->inherits);
+        kymo_vec_deinit(&m->mappings);
+        kymo_vec_deinit(&m->ledger);
+    }
+    kymo_vec_deinit(&heap->processes);
+}
+
+/* ---- as they come ---- */
+
+kymo_err kymo_ingest_on_heap(void *ctx, const kymo_event_heap *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_memory *m;
+    if (e->process >= in->processes.len)
+        return KYMO_E_INVALID;
+    KYMO_TRY(kymo_ingest_memory_of(in, e->process, &m));
+    kymo_heap heap = {
+        .size = sizeof heap,
+        .process = e->process,
+        .rate = e->rate,
+        .map_least = e->map_least,
+        .count = e->count,
+        .bytes = e->bytes,
+    };
+    if (e->allocator < KYMO_ARRAY_LEN(allocators))
+        KYMO_TRY(kymo_ingest_add_string(in, allocators[e->allocator], &heap.allocator));
+    KYMO_TRY(kymo_ingest_add_text(in, e->not_seen, e->not_seen ? strlen(e->not_seen) : 0,
+                                  &heap.not_seen));
+    m->heap = heap;
+    return KYMO_OK;
+}
+
+kymo_err kymo_ingest_on_ledger(void *ctx, const kymo_event_ledger *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_memory *m;
+    kymo_ledger line = {
+        .size = sizeof line,
+        .process = e->process,
+        .line = e->line,
+        .bytes = e->bytes,
+        .time_ns = e->time_ns,
+    };
+    if (e->process >= in->processes.len)
+        return KYMO_E_INVALID;
+    if (e->line == 0 || e->line >= KYMO_LEDGER_LINES)
+        return KYMO_OK; /* of a later version */
+    KYMO_TRY(kymo_ingest_memory_of(in, e->process, &m));
+    if (m->ledger.len > 0 && m->ledger.data[0].time_ns > e->time_ns)
+        return KYMO_OK;
+    if (m->ledger.len > 0 && m->ledger.data[0].time_ns < e->time_ns)
+        m->ledger.len = 0; /* a line that is not there any more is not there */
+    if (m->ledger.len >= KYMO_LEDGER_MAX)
+        return kymo_ingest_leave_out(in, KYMO_INGEST_MEMORY, KYMO_E_TOO_BIG);
+    if (e->low <= e->high) {
+        line.low = e->low;
+        line.high = e->high;
+    }
+    KYMO_TRY(kymo_ingest_add_text(in, e->name, e->name ? strlen(e->name) : 0, &line.name));
+    return kymo_vec_push(&m->ledger, line);
+}
+
+kymo_err kymo_ingest_on_memory_info(void *ctx, const kymo_event_memory_info *e)
+{
+    kymo_ingest *in = ctx;
+    kymo_memory_info info = {.process = e->process, .time_ns = e->time_ns, .value = e->value};
+    if (e->process >= in->processes.len)
+        return KYMO_E_INVALID;
+    KYMO_TRY(kymo_ingest_add_text(in, e->key, e->key ? strlen(e->key) : 0, &info.key));
+    return kymo_ingest_leave_out(in, KYMO_INGEST_MEMORY,
+                                 kymo_profile_add_memory_info(in->profile, &info));
+}
+
+/* ---- the end ---- */
+
+static int begins(const char *text, const char *with)
+{
+    return text && strncmp(text, with, strlen(with)) == 0;
+}
+
+/* By the names that buffer/record.h gives losses: numbers are a version's own. What is missing of
+ * records as a whole may be any of them. */
+static void count_losses(const kymo_ingest *in, kymo_heap *heap)
+{
+    const struct kymo_ingest_process *p = &in->processes.data[heap->process];
+    for (size_t i = 0; i < p->losses.len; i++) {
+        const struct kymo_ingest_loss *loss = &p->losses.data[i];
+        if (begins(loss->name, "allocations:"))
+            heap->lost = kymo_ingest_sum(heap->lost, loss->count);
+        else if (begins(loss->name, "frees:"))
+            heap->lost_frees = kymo_ingest_sum(heap->lost_frees, loss->count);
+        else if (begins(loss->name, "records:") && loss->count > 0)
+            heap->is_partial = 1;
+    }
+    if (heap->lost > 0 || heap->lost_frees > 0)
+        heap->is_partial = 1;
+}
+
+static kymo_err finish_process(kymo_ingest *in, uint32_t process)
+{
+    struct kymo_ingest_memory *m = &in->heap.processes.data[process];
+    if (m->heap.size == 0 && m->blocks.len > 0)
+        m->heap = (kymo_heap){.size = sizeof m->heap, .process = process};
+    if (m->heap.size != 0) {
+        if (m->heap.rate == 0)
+            m->heap.rate = m->rate;
+        count_losses(in, &m->heap);
+        m->heap.is_partial |= in->marks.left_out[KYMO_INGEST_ALLOCATIONS] > 0;
+        KYMO_TRY(kymo_profile_set_heap(in->profile, &m->heap));
+    }
+    for (size_t i = 0; i < m->ledger.len; i++)
+        KYMO_TRY(kymo_ingest_leave_out(in, KYMO_INGEST_MEMORY,
+                                       kymo_profile_add_ledger(in->profile, &m->ledger.data[i])));
+    return KYMO_OK;
+}
+
+kymo_err kymo_ingest_finish_memory(kymo_ingest *in)
+{
+    for (uint32_t i = 0; i < in->heap.processes.len; i++)
+        KYMO_TRY(finish_process(in, i));
+    return KYMO_OK;
+}
