@@ -41,13 +41,13 @@ KYMO_API const kymo_format *kymo_format_for_path(const char *path);
 /* What of a profile a format shows that has room for one kind of thing (pprof, collapsed stacks).
  */
 typedef enum kymo_encode_show {
-    KYMO_SHOW_AUTO = 0, /* time, if there are samples of it; else what lives */
-    KYMO_SHOW_TIME,
-    KYMO_SHOW_ALLOC, /* all allocations */
-    KYMO_SHOW_LIVE,  /* blocks that live at the end, or at at_ns */
-    KYMO_SHOW_PEAK,  /* when most bytes lived, in each process by itself */
-    KYMO_SHOW_LEAKS, /* blocks that live at the end and are older than min_age_ns */
-    KYMO_SHOW_COUNT
+    KYMO_ENCODE_AUTO = 0, /* time, if there are samples of it; else what lives */
+    KYMO_ENCODE_TIME,
+    KYMO_ENCODE_ALLOC, /* all allocations */
+    KYMO_ENCODE_LIVE,  /* blocks that live at the end, or at at_ns */
+    KYMO_ENCODE_PEAK,  /* when most bytes lived, in all processes together */
+    KYMO_ENCODE_LEAKS, /* as KYMO_HEAP_LEAKS of report.h has it */
+    KYMO_ENCODE_COUNT
 } kymo_encode_show;
 
 typedef struct kymo_encode_options {
@@ -62,7 +62,7 @@ typedef struct kymo_encode_options {
     uint32_t show; /* kymo_encode_show */
     uint32_t reserved;
     uint64_t at_ns;      /* since the profile's zero; 0: the end */
-    uint64_t min_age_ns; /* 0: a tenth of the recording */
+    uint64_t min_age_ns; /* of LEAKS; 0: as KYMO_HEAP_AUTO has it */
 } kymo_encode_options;
 
 /* Writes a finished profile in the format to the sink, compressed if the extension says so. options

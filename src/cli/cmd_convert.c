@@ -13,7 +13,7 @@ struct convert_request {
     size_t n_outputs;
     int force;
     int quiet;
-    kymo_sample_kind kind;
+    struct kymo_shown shown;
 };
 
 /* Returns -1 to go on, else an exit status. */
@@ -45,8 +45,11 @@ static int parse(int argc, char **argv, struct convert_request *request)
             request->quiet = 1;
             break;
         case KYMO_SWITCH_MODE:
-            if (!kymo_mode_parse(arg.value, &request->kind))
-                return kymo_usage_error(KYMO_IN_CONVERT, KYMO_MODE_UNKNOWN, arg.value);
+            if (!kymo_shown_parse(arg.value, &request->shown))
+                return kymo_usage_error(KYMO_IN_CONVERT,
+                                        "--mode: '%.40s' is unknown; it takes cpu, wall, alloc, "
+                                        "live, peak or leaks",
+                                        arg.value);
             break;
         case KYMO_SWITCH_OUTPUT:
             if (request->n_outputs == KYMO_OUTPUTS_MAX)
@@ -66,6 +69,14 @@ static int parse(int argc, char **argv, struct convert_request *request)
     if (request->n_outputs == 0)
         return kymo_usage_error(KYMO_IN_CONVERT, "into what? name a file by -o");
     return -1;
+}
+
+static int has_heap(const kymo_profile *profile)
+{
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++)
+        if (kymo_profile_heap(profile, i))
+            return 1;
+    return kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) > 0;
 }
 
 int kymo_cmd_convert(int argc, char **argv)
@@ -92,10 +103,16 @@ int kymo_cmd_convert(int argc, char **argv)
     status = kymo_load_recording(request.input, request.quiet, &profile);
     if (status != KYMO_EXIT_OK)
         return status;
+    if (request.shown.show > KYMO_ENCODE_TIME && !has_heap(profile)) {
+        fprintf(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n",
+                request.input);
+        kymo_profile_destroy(profile);
+        return KYMO_EXIT_FAILED;
+    }
     for (size_t i = 0; i < request.n_outputs; i++) {
         uint64_t bytes;
         char size[32];
-        int written = kymo_write_output(profile, &outputs[i], request.kind, request.quiet, &bytes);
+        int written = kymo_write_output(profile, &outputs[i], request.shown, request.quiet, &bytes);
         if (written != KYMO_EXIT_OK)
             status = written;
         else if (!request.quiet)

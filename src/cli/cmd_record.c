@@ -265,9 +265,10 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
             recording = output;
             continue;
         }
-        written = output->is_recording
-                      ? fail("only one output can be the recording itself", KYMO_EXIT_FAILED)
-                      : kymo_write_output(profile, output, KYMO_SAMPLE_CPU, r->quiet, &bytes);
+        written =
+            output->is_recording
+                ? fail("only one output can be the recording itself", KYMO_EXIT_FAILED)
+                : kymo_write_output(profile, output, (struct kymo_shown){0}, r->quiet, &bytes);
         if (written != KYMO_EXIT_OK) {
             status = written;
             continue;

@@ -76,15 +76,43 @@ const char *kymo_mode_name(kymo_sample_kind kind)
     return kind == KYMO_SAMPLE_WALL ? "wall" : "cpu";
 }
 
-int kymo_write_output(const kymo_profile *profile, const kymo_output *output, kymo_sample_kind kind,
-                      int quiet, uint64_t *bytes)
+int kymo_shown_parse(const char *word, struct kymo_shown *shown)
+{
+    static const char *const words[KYMO_ENCODE_COUNT] = {[KYMO_ENCODE_ALLOC] = "alloc",
+                                                         [KYMO_ENCODE_LIVE] = "live",
+                                                         [KYMO_ENCODE_PEAK] = "peak",
+                                                         [KYMO_ENCODE_LEAKS] = "leaks"};
+    for (int i = 0; i < KYMO_ENCODE_COUNT; i++)
+        if (words[i] && strcmp(words[i], word) == 0) {
+            shown->show = (kymo_encode_show)i;
+            return 1;
+        }
+    shown->show = KYMO_ENCODE_TIME;
+    return kymo_mode_parse(word, &shown->kind);
+}
+
+/* A file of time leaves out the memory that was recorded, too. */
+static void say_left_out(const kymo_profile *profile, const char *path)
+{
+    const kymo_format *format = kymo_format_for_path(path);
+    if (format && strcmp(format->name, "firefox") != 0 && kymo_profile_sample_count(profile) > 0 &&
+        kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) > 0)
+        fprintf(stderr,
+                "kymo: %s shows time; of memory, kymo convert --mode live makes one from a "
+                ".kymo file\n",
+                path);
+}
+
+int kymo_write_output(const kymo_profile *profile, const kymo_output *output,
+                      struct kymo_shown shown, int quiet, uint64_t *bytes)
 {
     kymo_progress bar;
     kymo_error detail = {0};
     struct stat st;
     kymo_encode_options options = {.size = sizeof options,
                                    .replace = output->force || output->is_special,
-                                   .kind = kind,
+                                   .kind = shown.kind,
+                                   .show = shown.show,
                                    .progress = on_encoded,
                                    .progress_data = &bar};
     kymo_progress_init(&bar, quiet);
@@ -93,6 +121,8 @@ int kymo_write_output(const kymo_profile *profile, const kymo_output *output, ky
     kymo_progress_end(&bar);
     if (err != KYMO_OK)
         return say_error(output->path, err, &detail);
+    if (!quiet && shown.show == KYMO_ENCODE_AUTO)
+        say_left_out(profile, output->path);
     *bytes = stat(output->path, &st) == 0 ? (uint64_t)st.st_size : 0;
     return KYMO_EXIT_OK;
 }

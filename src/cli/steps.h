@@ -14,6 +14,7 @@
 #include <signal.h>
 
 #include "cli/output.h"
+#include "kymo/encode.h"
 #include "kymo/profile.h"
 
 /* Reads a recording and its symbols. What is missing of it is said in one line, too. Returns an
@@ -26,11 +27,19 @@ extern volatile sig_atomic_t kymo_stop_asked;
 /* The words of --mode. Parsing returns 0 for a word that is none of them. */
 int kymo_mode_parse(const char *word, kymo_sample_kind *kind);
 const char *kymo_mode_name(kymo_sample_kind kind);
-#define KYMO_MODE_UNKNOWN "--mode: '%.40s' is unknown; it takes cpu or wall"
 
-/* Encodes a profile into output->path; kind: what a format shows that has one weight. On success
- * the size of the file is in *bytes. Returns an exit status; an error is printed in one line. */
-int kymo_write_output(const kymo_profile *profile, const kymo_output *output, kymo_sample_kind kind,
-                      int quiet, uint64_t *bytes);
+/* What a format shows that has one kind of thing only. */
+struct kymo_shown {
+    kymo_sample_kind kind; /* of time */
+    kymo_encode_show show;
+};
+
+/* The words of --mode where files are written: of time, and of memory. */
+int kymo_shown_parse(const char *word, struct kymo_shown *shown);
+
+/* Encodes a profile into output->path. On success the size of the file is in *bytes. Returns an
+ * exit status; an error is printed in one line. */
+int kymo_write_output(const kymo_profile *profile, const kymo_output *output,
+                      struct kymo_shown shown, int quiet, uint64_t *bytes);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "encode/collapsed_heap.h"
 #include "encode/encoder.h"
-#include "encode/heap_view.h"
+#include "encode/encoder_heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +258,7 @@ kymo_err kymo_collapsed_write(kymo_encoder *encoder)
     const kymo_profile *p = encoder->profile;
     struct collapsed w = {.encoder = encoder,
                           .p = p,
-                          .is_heap = kymo_heap_shown(encoder) != KYMO_SHOW_TIME,
+                          .is_heap = kymo_heap_shown(encoder) != KYMO_ENCODE_TIME,
                           .stack_node = malloc((p->stack_frame.len + 1) * sizeof(uint32_t)),
                           .frame_label = malloc((p->frames.len + 1) * sizeof(uint32_t)),
                           .order = malloc((p->threads.len + 1) * sizeof(uint32_t))};

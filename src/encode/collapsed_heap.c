@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "encode/heap_view.h"
+#include "encode/encoder_heap.h"
 
 static int compare_blocks(const void *a, const void *b)
 {
@@ -16,15 +16,16 @@ static int compare_blocks(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-static kymo_err find_in_process(const kymo_heap_view *view, double *sum,
+static kymo_err find_in_process(const kymo_encoder_heap *view, uint32_t process, double *sum,
                                 kymo_collapsed_blocks *blocks)
 {
-    for (size_t i = 0; i < view->count; i++) {
+    const struct kymo_heap_table *t = &view->selection.tables[process];
+    for (size_t i = 0; i < t->count; i++) {
         kymo_heap_amount amount = {0};
-        kymo_heap_view_add(view, i, &amount);
-        uint64_t bytes = kymo_round_next(sum, view->show == KYMO_SHOW_ALLOC ? amount.alloc_bytes
-                                                                            : amount.live_bytes);
-        kymo_collapsed_block block = {view->rows[i].thread, view->rows[i].stack, bytes};
+        kymo_encoder_heap_add(view, process, i, &amount);
+        uint64_t bytes = kymo_round_next(sum, view->show == KYMO_ENCODE_ALLOC ? amount.alloc_bytes
+                                                                              : amount.live_bytes);
+        kymo_collapsed_block block = {t->blocks[i].thread, t->blocks[i].stack, bytes};
         if (bytes > 0)
             KYMO_TRY(kymo_vec_push(blocks, block));
     }
@@ -33,17 +34,16 @@ static kymo_err find_in_process(const kymo_heap_view *view, double *sum,
 
 kymo_err kymo_collapsed_find_blocks(const kymo_encoder *encoder, kymo_collapsed_blocks *blocks)
 {
+    kymo_encoder_heap view;
     double sum = 0;
-    for (uint32_t i = 0; i < encoder->profile->processes.len; i++) {
-        kymo_heap_view view;
-        KYMO_TRY(kymo_heap_view_init(&view, encoder, i));
-        kymo_err err = find_in_process(&view, &sum, blocks);
-        kymo_heap_view_deinit(&view);
-        KYMO_TRY(err);
-    }
+    kymo_err err = KYMO_OK;
+    KYMO_TRY(kymo_encoder_heap_init(&view, encoder));
+    for (uint32_t i = 0; err == KYMO_OK && i < view.selection.n_tables; i++)
+        err = find_in_process(&view, i, &sum, blocks);
+    kymo_encoder_heap_deinit(&view);
     if (blocks->len > 1)
         qsort(blocks->data, blocks->len, sizeof *blocks->data, compare_blocks);
-    return KYMO_OK;
+    return err;
 }
 
 size_t kymo_collapsed_first_block(const kymo_collapsed_blocks *blocks, uint32_t thread)

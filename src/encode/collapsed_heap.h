@@ -3,7 +3,7 @@
  * collapsed_heap.h - the bytes of each thread's blocks, as collapsed stacks show them.
  *
  * Layer:    encode; above profile
- * Flow:     heap_view -> [collapsed_heap] -> collapsed.c
+ * Flow:     encoder_heap -> [collapsed_heap] -> collapsed.c
  * Threads:  one owner at a time
  * Memory:   16 bytes for each block that is shown
  * Signals:  not for handlers

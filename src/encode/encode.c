@@ -191,7 +191,7 @@ kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format, kym
                             .bytes = &count.bytes};
     if (!row || (options && (options->size < sizeof *options ||
                              options->kind >= (uint32_t)KYMO_SAMPLE_KIND_COUNT ||
-                             options->show >= (uint32_t)KYMO_SHOW_COUNT)))
+                             options->show >= (uint32_t)KYMO_ENCODE_COUNT)))
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "no such format, or options of no size");
     if (!profile->finished)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "the profile is not finished");

@@ -17,7 +17,6 @@
  */
 #include "encode/pprof.h"
 #include "base/str.h"
-#include "encode/heap_view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -361,7 +360,7 @@ static kymo_err write_head(kymo_pprof *w)
     uint64_t end;
     kymo_encoder_range(w->p, &start, &end);
     new_string(w, "", 0); /* the format wants it at 0 */
-    if (w->is_heap)
+    if (w->view)
         kymo_pprof_heap_head(w);
     else
         write_types(w);
@@ -375,8 +374,8 @@ static kymo_err write_head(kymo_pprof *w)
     if (w->has_wall)
         w->key_wait = kymo_pprof_cstr(w, "wait");
     add_comments(w);
-    if (w->is_heap)
-        KYMO_TRY(kymo_pprof_heap_comments(w));
+    if (w->view)
+        kymo_pprof_heap_comments(w);
     return kymo_pprof_pass_on(w);
 }
 
@@ -387,14 +386,25 @@ static kymo_err write_all(kymo_pprof *w)
     KYMO_TRY(write_mappings(w));
     KYMO_TRY(write_functions(w));
     KYMO_TRY(write_locations(w));
-    KYMO_TRY(w->is_heap ? kymo_pprof_heap_samples(w) : kymo_pprof_samples(w));
+    KYMO_TRY(w->view ? kymo_pprof_heap_samples(w) : kymo_pprof_samples(w));
     return kymo_proto_flush(&w->out, w->encoder->sink);
+}
+
+static kymo_err write_heap(kymo_pprof *w)
+{
+    kymo_encoder_heap view;
+    KYMO_TRY(kymo_encoder_heap_init(&view, w->encoder));
+    w->view = &view;
+    kymo_err err = write_all(w);
+    kymo_encoder_heap_deinit(&view);
+    return err;
 }
 
 kymo_err kymo_pprof_write(kymo_encoder *encoder)
 {
     const kymo_profile *p = encoder->profile;
     size_t stacks = p->stack_frame.len + 1;
+    int is_heap = kymo_heap_shown(encoder) != KYMO_ENCODE_TIME;
     kymo_pprof w = {.encoder = encoder,
                     .p = p,
                     .string_of = calloc(p->strings.len, sizeof(uint32_t)),
@@ -402,15 +412,13 @@ kymo_err kymo_pprof_write(kymo_encoder *encoder)
                     .mapping_flags = calloc(p->modules.len + 1, 1),
                     .touched = malloc(stacks * sizeof(uint32_t)),
                     .values = calloc(stacks, sizeof(struct kymo_pprof_values)),
-                    .is_heap = kymo_heap_shown(encoder) != KYMO_SHOW_TIME,
-                    .has_wall = kymo_encoder_has_wall(p)};
+                    .has_wall = !is_heap && kymo_encoder_has_wall(p)};
     kymo_err err = KYMO_E_NOMEM;
     encoder->total = p->functions.len + p->frames.len;
-    encoder->total += w.is_heap ? kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS)
-                                : p->sample_count + p->stack_frame.len;
-    w.has_wall &= !w.is_heap;
+    encoder->total += is_heap ? kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS)
+                              : p->sample_count + p->stack_frame.len;
     if (w.string_of && w.mapping_of && w.mapping_flags && w.touched && w.values)
-        err = write_all(&w);
+        err = is_heap ? write_heap(&w) : write_all(&w);
     free(w.string_of);
     free(w.mapping_of);
     free(w.mapping_flags);

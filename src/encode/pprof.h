@@ -11,7 +11,7 @@
 #ifndef KYMO_ENCODE_PPROF_H
 #define KYMO_ENCODE_PPROF_H
 
-#include "encode/encoder.h"
+#include "encode/encoder_heap.h"
 #include "encode/proto.h"
 
 /* Field numbers of profile.proto. */
@@ -96,7 +96,7 @@ typedef struct kymo_pprof {
     uint32_t *touched;                /* stacks that the samples at hand have */
     struct kymo_pprof_values *values; /* by stack */
     int has_wall;                     /* there is a third value */
-    int is_heap;                      /* blocks are shown, and no time */
+    kymo_encoder_heap *view;          /* blocks are shown; NULL: time */
     uint32_t key_bytes;
     uint32_t key_wait;
     uint32_t unit_count; /* of numbers that the program gives: one that readers do not scale */
@@ -129,8 +129,7 @@ kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels);
 
 /* pprof_heap.c: types, period and default; what is to be known of the heap; the field "sample". */
 void kymo_pprof_heap_head(kymo_pprof *w);
-KYMO_NODISCARD
-kymo_err kymo_pprof_heap_comments(kymo_pprof *w);
+void kymo_pprof_heap_comments(kymo_pprof *w);
 KYMO_NODISCARD
 kymo_err kymo_pprof_heap_samples(kymo_pprof *w);
 

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "encode/heap_view.h"
 #include "encode/pprof.h"
 #include "profile/estimate.h"
 
@@ -87,15 +86,16 @@ static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_he
 }
 
 /* count keys of one sample. */
-static kymo_err add_sample(kymo_pprof *w, const kymo_heap_view *view, const struct key *keys,
-                           size_t count, struct sums *sums, const kymo_proto *labels)
+static kymo_err add_sample(kymo_pprof *w, uint32_t process, const struct key *keys, size_t count,
+                           struct sums *sums, const kymo_proto *labels)
 {
+    const kymo_allocation *rows = w->view->selection.tables[process].blocks;
     kymo_heap_amount amount = {0};
     double weight = 0;
     double bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        const kymo_allocation *row = &view->rows[keys[i].row];
-        kymo_heap_view_add(view, keys[i].row, &amount);
+        const kymo_allocation *row = &rows[keys[i].row];
+        kymo_encoder_heap_add(w->view, process, keys[i].row, &amount);
         weight += row->weight;
         bytes += row->weight * (double)row->bytes;
     }
@@ -103,11 +103,11 @@ static kymo_err add_sample(kymo_pprof *w, const kymo_heap_view *view, const stru
     return write_sample(w, keys, &amount, (uint64_t)(bytes / weight + 0.5), sums, labels);
 }
 
-static kymo_err add_samples(kymo_pprof *w, const kymo_heap_view *view, const struct key *keys,
+static kymo_err add_samples(kymo_pprof *w, uint32_t process, const struct key *keys, size_t count,
                             struct sums *sums, kymo_proto *labels)
 {
     size_t thread_len = 0;
-    for (size_t first = 0, end; first < view->count; first = end) {
+    for (size_t first = 0, end; first < count; first = end) {
         const struct key *key = &keys[first];
         if (first == 0 || keys[first - 1].thread != key->thread) {
             kymo_pprof_thread_labels(w, &w->p->threads.data[key->thread], labels);
@@ -118,24 +118,24 @@ static kymo_err add_samples(kymo_pprof *w, const kymo_heap_view *view, const str
             kymo_pprof_set_labels(w, key->labels, labels);
         }
         end = first + 1;
-        while (end < view->count && same_sample(key, &keys[end]))
+        while (end < count && same_sample(key, &keys[end]))
             end++;
-        KYMO_TRY(add_sample(w, view, key, end - first, sums, labels));
+        KYMO_TRY(add_sample(w, process, key, end - first, sums, labels));
     }
     return KYMO_OK;
 }
 
-static kymo_err add_process(kymo_pprof *w, const kymo_heap_view *view, struct sums *sums,
-                            kymo_proto *labels)
+static kymo_err add_process(kymo_pprof *w, uint32_t process, struct sums *sums, kymo_proto *labels)
 {
-    struct key *keys = malloc((view->count + 1) * sizeof *keys);
+    const struct kymo_heap_table *t = &w->view->selection.tables[process];
+    struct key *keys = malloc((t->count + 1) * sizeof *keys);
     if (!keys)
         return KYMO_E_NOMEM;
-    for (size_t i = 0; i < view->count; i++)
-        keys[i] = (struct key){view->rows[i].thread, view->rows[i].labels, view->rows[i].stack,
-                               size_class(view->rows[i].bytes), (uint32_t)i};
-    qsort(keys, view->count, sizeof *keys, compare_keys);
-    kymo_err err = add_samples(w, view, keys, sums, labels);
+    for (size_t i = 0; i < t->count; i++)
+        keys[i] = (struct key){t->blocks[i].thread, t->blocks[i].labels, t->blocks[i].stack,
+                               size_class(t->blocks[i].bytes), (uint32_t)i};
+    qsort(keys, t->count, sizeof *keys, compare_keys);
+    kymo_err err = add_samples(w, process, keys, t->count, sums, labels);
     free(keys);
     return err;
 }
@@ -145,14 +145,8 @@ kymo_err kymo_pprof_heap_samples(kymo_pprof *w)
     struct sums sums = {{0}};
     kymo_proto labels = {0};
     kymo_err err = KYMO_OK;
-    for (uint32_t i = 0; err == KYMO_OK && i < w->p->processes.len; i++) {
-        kymo_heap_view view;
-        err = kymo_heap_view_init(&view, w->encoder, i);
-        if (err != KYMO_OK)
-            break;
-        err = add_process(w, &view, &sums, &labels);
-        kymo_heap_view_deinit(&view);
-    }
+    for (uint32_t i = 0; err == KYMO_OK && i < w->view->selection.n_tables; i++)
+        err = add_process(w, i, &sums, &labels);
     kymo_proto_deinit(&labels);
     return err;
 }
@@ -173,42 +167,22 @@ void kymo_pprof_heap_head(kymo_pprof *w)
             rate = heap->rate;
     }
     kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_PERIOD, rate ? rate : 1);
-    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE,
-                   kymo_pprof_cstr(w, kymo_heap_shown(w->encoder) == KYMO_SHOW_ALLOC
-                                          ? "alloc_space"
-                                          : "inuse_space"));
+    kymo_proto_u64(
+        &w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE,
+        kymo_pprof_cstr(w, w->view->show == KYMO_ENCODE_ALLOC ? "alloc_space" : "inuse_space"));
     w->key_bytes = kymo_pprof_cstr(w, "bytes");
 }
 
 static const char *meaning_of_inuse(uint32_t show)
 {
     switch (show) {
-    case KYMO_SHOW_PEAK:
+    case KYMO_ENCODE_PEAK:
         return "when most bytes lived";
-    case KYMO_SHOW_LEAKS:
+    case KYMO_ENCODE_LEAKS:
         return "old blocks that live at the end";
     default:
         return "blocks that live";
     }
-}
-
-/* How far the estimate of what lives is to be trusted. */
-static void add_live(const kymo_heap_view *view, struct kymo_estimate *live)
-{
-    for (size_t i = 0; i < view->count; i++) {
-        kymo_heap_amount amount = {0};
-        kymo_heap_view_add(view, i, &amount);
-        if (amount.live_objects > 0)
-            kymo_estimate_add(live, view->rows[i].bytes, view->rows[i].weight);
-    }
-}
-
-static void comment_peak(kymo_pprof *w, const kymo_heap_view *view, const kymo_process *p)
-{
-    if (view->peak_bytes > 0)
-        kymo_pprof_comment(w, "%.200s (%" PRIi32 "): peak of %.0f bytes after %.6f s", p->name,
-                           p->pid, view->peak_bytes,
-                           (double)kymo_since_origin(w->p, view->at_ns) / 1e9);
 }
 
 static void comment_heap(kymo_pprof *w, const kymo_heap *heap, const kymo_process *p)
@@ -229,23 +203,21 @@ static void comment_heap(kymo_pprof *w, const kymo_heap *heap, const kymo_proces
         kymo_pprof_comment(w, "%.100s (%" PRIi32 "): not seen: %.300s", p->name, p->pid, not_seen);
 }
 
-kymo_err kymo_pprof_heap_comments(kymo_pprof *w)
+/* What inuse is, and how far to trust it. */
+void kymo_pprof_heap_comments(kymo_pprof *w)
 {
-    struct kymo_estimate live = {0};
+    const struct kymo_heap_selection *s = &w->view->selection;
     double low;
     double high;
-    kymo_pprof_comment(w, "inuse: %s", meaning_of_inuse(kymo_heap_shown(w->encoder)));
-    for (uint32_t i = 0; i < w->p->processes.len; i++) {
-        kymo_heap_view view;
+    kymo_pprof_comment(w, "inuse: %s", meaning_of_inuse(w->view->show));
+    if (w->view->show == KYMO_ENCODE_PEAK)
+        kymo_pprof_comment(w, "peak: %.6f s after the start",
+                           (double)kymo_since_origin(w->p, s->options.at_ns) / 1e9);
+    kymo_estimate_interval(s->sum.bytes, s->sum.variance_bytes, &low, &high);
+    kymo_pprof_comment(w, "inuse_space: %.0f bytes, 95 %%: %.0f to %.0f", s->sum.bytes, low, high);
+    for (uint32_t i = 0; i < s->n_tables; i++) {
         const kymo_heap *heap = kymo_profile_heap(w->p, i);
         if (heap)
             comment_heap(w, heap, &w->p->processes.data[i]);
-        KYMO_TRY(kymo_heap_view_init(&view, w->encoder, i));
-        add_live(&view, &live);
-        comment_peak(w, &view, &w->p->processes.data[i]);
-        kymo_heap_view_deinit(&view);
     }
-    kymo_estimate_interval(live.bytes, live.variance_bytes, &low, &high);
-    kymo_pprof_comment(w, "inuse_space: %.0f bytes, 95 %%: %.0f to %.0f", live.bytes, low, high);
-    return KYMO_OK;
 }

@@ -65,7 +65,7 @@ static uint32_t number_text(kymo_pprof *w, const kymo_value *value)
 static uint32_t key_of(kymo_pprof *w, uint32_t string)
 {
     static const char *const taken[] = {"", "thread", "tid", "pid", "wait", "bytes"};
-    size_t count = KYMO_ARRAY_LEN(taken) - !w->is_heap;
+    size_t count = KYMO_ARRAY_LEN(taken) - !w->view;
     const char *key = kymo_profile_string(w->p, string);
     int is_taken = kymo_str_starts(key, "pprof::");
     for (size_t i = 0; i < count; i++)

@@ -131,6 +131,16 @@ int kymo_heap_select_next(const struct kymo_heap_selection *s, struct kymo_heap_
     return 0;
 }
 
+struct kymo_estimate kymo_heap_select_block(const struct kymo_heap_selection *s, uint32_t process,
+                                            size_t row, struct kymo_estimate *allocated)
+{
+    const struct kymo_heap_table *t = &s->tables[process];
+    struct kymo_heap_item item = {0};
+    *allocated = growth_of(t, row);
+    take_block(s, t, row, &item);
+    return item.sum;
+}
+
 /* ---- the peak ---- */
 
 struct change {

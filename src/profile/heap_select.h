@@ -64,4 +64,10 @@ void kymo_heap_select_deinit(struct kymo_heap_selection *selection);
 int kymo_heap_select_next(const struct kymo_heap_selection *selection,
                           struct kymo_heap_cursor *cursor, struct kymo_heap_item *item);
 
+/* What one block, by its place in its process's table, is in the view (nothing: it is not taken),
+ * and what it adds to all that was asked for. */
+struct kymo_estimate kymo_heap_select_block(const struct kymo_heap_selection *selection,
+                                            uint32_t process, size_t row,
+                                            struct kymo_estimate *allocated);
+
 #endif

@@ -80,28 +80,3 @@ int kymo_heap_walk_next(kymo_heap_walk *walk, kymo_heap_step *step)
     walk->next_birth++;
     return 1;
 }
-
-void kymo_heap_walk_peak(kymo_heap_walk *walk, uint64_t *time_ns, double *bytes)
-{
-    kymo_heap_step step;
-    double live = 0;
-    uint64_t now = 0;
-    *time_ns = 0;
-    *bytes = 0;
-    kymo_heap_walk_rewind(walk);
-    for (int more = 1; more;) {
-        more = kymo_heap_walk_next(walk, &step);
-        /* What comes and goes at one time is looked at together. */
-        if ((!more || step.time_ns != now) && live > *bytes) {
-            *bytes = live;
-            *time_ns = now;
-        }
-        if (!more)
-            break;
-        const kymo_allocation *row = &walk->rows[step.row];
-        double change = row->weight * (double)row->bytes;
-        live += step.is_end ? -change : change;
-        now = step.time_ns;
-    }
-    kymo_heap_walk_rewind(walk);
-}

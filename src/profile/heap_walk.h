@@ -3,7 +3,7 @@
  * heap_walk.h - the blocks of one process as they come and go, and what each of them counts for.
  *
  * Layer:    profile (cold half only); above base
- * Flow:     rows of kymo_allocation, by time -> [heap_walk] -> aggregate_heap.c, encode/
+ * Flow:     rows of kymo_allocation, by time -> [heap_walk] -> heap_select.c, encode/
  * Threads:  one owner at a time
  * Memory:   four bytes for each row that ends; the rows are the caller's, and stay as they are
  * Signals:  not for handlers
@@ -23,12 +23,6 @@
 #include "kymo/profile.h"
 
 /* ---- one row ---- */
-
-/* Whether it is there after everything that happened at this time. */
-static inline int kymo_allocation_lives_at(const kymo_allocation *row, uint64_t time_ns)
-{
-    return row->time_ns <= time_ns && (row->end_ns == KYMO_LIVES || row->end_ns > time_ns);
-}
 
 /* The row that it was before a resize; NULL: it begins a block. */
 static inline const kymo_allocation *kymo_allocation_before(const kymo_allocation *rows, size_t i)
@@ -76,9 +70,5 @@ void kymo_heap_walk_deinit(kymo_heap_walk *walk);
 void kymo_heap_walk_rewind(kymo_heap_walk *walk);
 /* 0: there is no more. */
 int kymo_heap_walk_next(kymo_heap_walk *walk, kymo_heap_step *step);
-
-/* When most bytes lived, the first time of several, and how many those were; 0 and 0 where nothing
- * ever did. Rewinds the walk before and after. */
-void kymo_heap_walk_peak(kymo_heap_walk *walk, uint64_t *time_ns, double *bytes);
 
 #endif

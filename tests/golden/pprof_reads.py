@@ -61,7 +61,32 @@ def main():
         has(pprof(path, "-top", "-sample_index=samples", "-tagfocus=shard=0"), r"accounting for 1,")
         has(pprof(path, "-comments"), r"^engine: perf$")
         has(pprof(path, "-top", "-tagfocus=tid=103"), r"accounting for 3ms, 18\.46% of 16\.25ms total")
+        look_at_heap(os.path.join(folder, "live.pb.gz"), os.path.join(folder, "peak.pb.gz"))
     return 0
+
+
+def look_at_heap(live, peak):
+    subprocess.run([sys.argv[1], "--show=live", live, "--show=peak", peak], check=True)
+    raw = pprof(live, "-raw")
+    has(raw, r"^PeriodType: space bytes$")
+    has(raw, r"^Period: 4096$")
+    has(raw, r"^alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes\[dflt\]$")
+    # Of one stack and thread, two classes of sizes; of one that was resized, one object, and what it grew by.
+    has(raw, r"^ +12 +12250 +4 +4000: 3 2 1 \n +thread:\[prog\]\n +bytes:\[1000 bytes\] pid:\[100\] tid:\[100\]$")
+    has(raw, r"^ +1 +1310720 +1 +1310720: 3 2 1 \n +thread:\[prog\]\n +bytes:\[1048576 bytes\]")
+    has(raw, r"^ +0 +900 +0 +0: 2 1 ")
+    has(raw, r"label:bytes:\[17 count\]")
+    top = pprof(live, "-top", "-unit=B", "-nodecount=100")
+    has(top, r"^Type: inuse_space$")
+    has(top, r"of 1326945B total")
+    has(pprof(live, "-top", "-unit=B", "-sample_index=alloc_space"), r"of 2643040B total")
+    has(pprof(live, "-top", "-unit=B", "-tagfocus=bytes=64kb:"), r"accounting for 1310720B, 98\.78%")
+    has(pprof(live, "-top", "-unit=B", "-tagfocus=pid=200"), r"accounting for 4000B,")
+    has(pprof(live, "-comments"), r"^prog \(100\): partial,")
+    has(pprof(live, "-comments"), r"^inuse_space: 1326945 bytes, 95 %: 509795 to 2883933$")
+    has(pprof(peak, "-comments"), r"^peak: 0\.010000 s after the start$")
+    # What two moments differ by.
+    has(pprof(peak, "-top", "-unit=B", "-base", live), r"^ *1314970B .* Thing::Thing\(\)$")
 
 
 if __name__ == "__main__":

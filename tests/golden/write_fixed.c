@@ -9,15 +9,15 @@
 #include "fixed_profile.h"
 #include "kymo/encode.h"
 
-static const char *const shows[KYMO_SHOW_COUNT] = {"auto", "time", "alloc",
-                                                   "live", "peak", "leaks"};
+static const char *const shows[KYMO_ENCODE_COUNT] = {"auto", "time", "alloc",
+                                                     "live", "peak", "leaks"};
 
 /* Whether it is an option, and not a file. */
 static int set_show(const char *word, kymo_encode_options *options)
 {
     if (strncmp(word, "--show=", 7) != 0)
         return 0;
-    for (uint32_t i = 0; i < KYMO_SHOW_COUNT; i++)
+    for (uint32_t i = 0; i < KYMO_ENCODE_COUNT; i++)
         if (strcmp(word + 7, shows[i]) == 0)
             options->show = i;
     return 1;

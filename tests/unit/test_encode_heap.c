@@ -3,8 +3,8 @@
  * Blocks of the heap in each format: what lives at the end, at a time, at the peak, what leaked,
  * what was allocated; rows of the Firefox table that begin and end in order; very many of them.
  */
+#include "encode/encoder_heap.h"
 #include "encode/firefox_heap.h"
-#include "encode/heap_view.h"
 #include "profile_fixture.h"
 
 #include <stdlib.h>
@@ -97,19 +97,19 @@ static void collapsed_shows_what_is_asked_for(void **state)
 #define LINES(in_f, in_g) "pid 1;thread 1;f " in_f "\npid 1;thread 1;g " in_g "\n"
     /* Without samples of time, what lives at the end. */
     assert_lines((kymo_encode_options){0}, LINES("1000", "250"));
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_LIVE}, LINES("1000", "250"));
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_LIVE, .at_ns = 22 * MS},
-                 LINES("1180", "2500"));
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_LIVE, .at_ns = 40 * MS},
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_LIVE}, LINES("1000", "250"));
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_LIVE, .at_ns = 22 * MS},
+                 LINES("1120", "2500"));
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_LIVE, .at_ns = 40 * MS},
                  LINES("1000", "180"));
-    /* At 22 ms 3680 live, at 25 ms, of a block that was resized, as many. */
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_PEAK}, LINES("1180", "2500"));
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_LEAKS}, LINES("1000", "180"));
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_LEAKS, .min_age_ns = 76 * MS},
+    /* At 22 ms, with the weight that the block had last. */
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_PEAK}, LINES("1120", "2500"));
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_LEAKS}, LINES("1000", "180"));
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_LEAKS, .min_age_ns = 76 * MS},
                  "pid 1;thread 1;f 1000\n");
     /* By the last weight of a block: 1000 + 60 * 2; 2500 + 70 + 30 * 2. */
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_ALLOC}, LINES("1120", "2630"));
-    assert_lines((kymo_encode_options){.show = KYMO_SHOW_TIME}, "");
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_ALLOC}, LINES("1120", "2630"));
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_TIME}, "");
 #undef LINES
 }
 
@@ -139,7 +139,7 @@ static void what_is_not_known_is_refused(void **state)
 {
     (void)state;
     kymo_bytes out;
-    kymo_encode_options options = {.size = sizeof options, .show = KYMO_SHOW_COUNT};
+    kymo_encode_options options = {.size = sizeof options, .show = KYMO_ENCODE_COUNT};
     kymo_bytes_init(&out, 1 << 20);
     assert_int_equal(
         kymo_encode(profile, kymo_format_for_path("x.folded"), &out.sink, &options, NULL),

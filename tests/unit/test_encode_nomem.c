@@ -22,8 +22,8 @@ static kymo_err encode(const kymo_profile *profile, size_t argument)
 {
     kymo_sink nowhere = {take};
     kymo_encode_options options = {.size = sizeof options,
-                                   .show = (uint32_t)(argument % KYMO_SHOW_COUNT)};
-    return kymo_encode(profile, kymo_format_at(argument / KYMO_SHOW_COUNT), &nowhere, &options,
+                                   .show = (uint32_t)(argument % KYMO_ENCODE_COUNT)};
+    return kymo_encode(profile, kymo_format_at(argument / KYMO_ENCODE_COUNT), &nowhere, &options,
                        NULL);
 }
 
@@ -58,7 +58,7 @@ static void fail_each(kymo_err (*run)(const kymo_profile *, size_t), size_t argu
 static void each_allocation_of_an_encoder(void **state)
 {
     (void)state;
-    for (size_t i = 0; kymo_format_at(i / KYMO_SHOW_COUNT); i++)
+    for (size_t i = 0; kymo_format_at(i / KYMO_ENCODE_COUNT); i++)
         fail_each(encode, i);
 }
 

@@ -355,7 +355,7 @@ def check_threads(profile, sizes, faults):
             main.setdefault(thread["pid"], []).append(thread.get("isMainThread") is True)
         check_samples(profile, thread, sizes, where, faults)
         check_markers(profile, thread, sizes, where, faults)
-        check_allocations(thread, where, faults)
+        check_allocations(profile, thread, sizes, where, faults)
     for pid, flags in main.items():
         faults.unless(sum(flags) == 1, "main-thread", f"pid {pid}", f"{sum(flags)} main threads")
     check_processes(threads, faults)

@@ -8,7 +8,7 @@ from .firefox_schemas import GRAPH_COLORS
 
 RULES = """markers marker-column marker-length marker-name marker-category marker-phase marker-times marker-order
 marker-data marker-schema marker-list marker-table marker-text marker-number marker-exact marker-string marker-flow
-marker-stack allocations counter counter-display counter-tooltip counter-samples counter-order counter-main
+marker-stack allocations alloc-main alloc-rows alloc-order alloc-range alloc-stack alloc-balance counter counter-display counter-tooltip counter-samples counter-order counter-main
 counter-pid""".split()
 
 GRAPH_TYPES = ("line-accumulated", "line-rate")
@@ -102,7 +102,7 @@ def check_value(value, format_, strings, where, faults):
                       "an integer that JavaScript rounds")
 
 
-def check_allocations(thread, thread_where, faults):
+def check_allocations(profile, thread, sizes, thread_where, faults):
     for name in ("nativeAllocations", "jsAllocations"):
         table = thread.get(name)
         where = f"{thread_where}.{name}"
@@ -116,9 +116,36 @@ def check_allocations(thread, thread_where, faults):
         needed = {"time", "weight", "stack"} | ({"memoryAddress", "threadId"} & set(columns))
         if "memoryAddress" in columns or "threadId" in columns:
             needed |= {"memoryAddress", "threadId"}
-        faults.unless(needed <= set(columns) and all(len(table[c]) == table["length"] for c in columns)
-                      and table.get("weightType") == "bytes", "allocations", where,
-                      "columns that are missing or of different lengths, or not bytes")
+        if faults.unless(needed <= set(columns) and all(len(table[c]) == table["length"] for c in columns)
+                         and table.get("weightType") == "bytes", "allocations", where,
+                         "columns that are missing or of different lengths, or not bytes"):
+            check_blocks(profile["meta"], thread, table, sizes, where, faults)
+
+
+def check_blocks(meta, thread, table, sizes, where, faults):
+    faults.unless(thread.get("isMainThread") is True, "alloc-main", where,
+                  "not in the main thread: ends are looked for in one table only")
+    whole = ("weight", "memoryAddress", "threadId")
+    numbers = [v for name in whole + ("time",) for v in table.get(name, [])]
+    if not faults.unless(all(map(is_number, numbers)) and 0 not in table["weight"]
+                         and all(isinstance(v, int) for name in whole for v in table.get(name, [])), "alloc-rows", where,
+                         "a row without a number, or of no bytes"):
+        return
+    times = table["time"]
+    faults.unless(all(a <= b for a, b in zip(times, times[1:])), "alloc-order", where, "not sorted by time")
+    start, end = meta.get("profilingStartTime"), meta.get("profilingEndTime")
+    if times and is_number(start) and is_number(end):
+        faults.unless(start - 1e-6 <= min(times) and max(times) <= end + 1e-6, "alloc-range", where,
+                      "a row is outside of the profiling range, and will not be shown")
+    faults.unless(all(s is None or (is_index(s) and s < sizes["stackTable"]) for s in table["stack"]), "alloc-stack",
+                  where, "a stack that there is not")
+    live = {}
+    for address, weight in zip(table.get("memoryAddress", []), table["weight"]):
+        if weight > 0:
+            live[address] = weight
+        elif not faults.unless(live.pop(address, None) == -weight, "alloc-balance", where,
+                               "an end of nothing, or of other bytes than its beginning's"):
+            return
 
 
 def check_counters(profile, faults):

@@ -4,7 +4,7 @@
 RULES = """pb-wire pb-field pb-string-zero pb-string-utf8 pb-string-index pb-sample-type pb-count-first
 pb-default-type pb-period pb-time pb-id pb-id-sequence pb-values pb-value-negative pb-location pb-mapping pb-function
 pb-name pb-range pb-address pb-label pb-label-key pb-label-prefix pb-has-functions pb-has-filenames pb-has-lines
-pb-has-inline pb-aggregate pb-system-name pb-empty-stack""".split()
+pb-has-inline pb-heap-types pb-heap-period pb-heap-bytes pb-aggregate pb-system-name pb-empty-stack""".split()
 
 # Each message: field number -> (name, kind). Kinds: u a number, s a string index, M a message, with * repeated.
 VALUE_TYPE = {1: ("type", "s"), 2: ("unit", "s")}
@@ -23,6 +23,10 @@ PROFILE = {1: ("sample_type", VALUE_TYPE), 2: ("sample", SAMPLE), 3: ("mapping",
            7: ("drop_frames", "s"), 8: ("keep_frames", "s"), 9: ("time_nanos", "u"),
            10: ("duration_nanos", "u"), 11: ("period_type", ("one", VALUE_TYPE)), 12: ("period", "u"),
            13: ("comment", "s*"), 14: ("default_sample_type", "s"), 15: ("doc_url", "s")}
+
+
+# Servers know heap profiles by these, in this order.
+HEAP_TYPES = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes")]
 
 
 class Bad(Exception):
@@ -169,6 +173,11 @@ class Checker:
         period = self.p["period_type"]
         faults.unless(period and all(self.value_type(period)) and signed(self.p["period"]) > 0, "pb-period", "period",
                       "no period or no type of it")
+        self.is_heap = bool({t for t, _ in types} & {t for t, _ in HEAP_TYPES})
+        if self.is_heap:
+            faults.unless(types == HEAP_TYPES, "pb-heap-types", "sample_type", "not those of a heap profile, in their order")
+            faults.unless(period and self.value_type(period) == ("space", "bytes"), "pb-heap-period", "period_type",
+                          "not space/bytes")
         faults.unless(signed(self.p["time_nanos"]) > 0 and signed(self.p["duration_nanos"]) > 0, "pb-time", "profile",
                       "no time or no duration")
 
@@ -221,6 +230,10 @@ class Checker:
                                "not a value for each type")
             self.faults.unless(all(signed(v) >= 0 for v in sample["value"]), "pb-value-negative", where, "below 0")
             labels = self.check_labels(sample["label"], where)
+            if self.is_heap:
+                sizes = [l for l in sample["label"] if self.strings[l["key"]] == "bytes"]
+                self.faults.unless(len(sizes) == 1 and not sizes[0]["str"] and self.strings[sizes[0]["num_unit"]] == "bytes",
+                                   "pb-heap-bytes", where, "no size of its blocks")
             key = (tuple(sample["location_id"]), labels)
             self.faults.unless(key not in seen, "pb-aggregate", where, "a stack and labels that were there before")
             seen.add(key)

@@ -317,6 +317,25 @@ with_table("allocations", "nativeAllocations", ALLOCATIONS, time=[], weight=[], 
 with_table("allocations", "nativeAllocations", ALLOCATIONS, threadId=None)
 with_table("allocations", "nativeAllocations", ALLOCATIONS, weight=[8, 8])
 with_table("allocations", "nativeAllocations", ALLOCATIONS, weightType="samples")
+with_table("alloc-rows", "nativeAllocations", ALLOCATIONS, weight=[0])
+with_table("alloc-rows", "nativeAllocations", ALLOCATIONS, weight=[1.5])
+with_table("alloc-rows", "nativeAllocations", ALLOCATIONS, memoryAddress=[None])
+with_table("alloc-range", "nativeAllocations", ALLOCATIONS, time=[1e9])
+with_table("alloc-stack", "nativeAllocations", ALLOCATIONS, stack=[10000])
+PAIR = {"time": [1, 2], "weight": [8, -8], "stack": [0, 0], "weightType": "bytes", "memoryAddress": [4096, 4096],
+        "threadId": [100, 102], "length": 2}
+with_table(None, "nativeAllocations", PAIR)
+with_table("alloc-order", "nativeAllocations", PAIR, time=[2, 1])
+with_table("alloc-balance", "nativeAllocations", PAIR, weight=[8, -9])
+with_table("alloc-balance", "nativeAllocations", PAIR, memoryAddress=[4096, 4097])
+with_table("alloc-balance", "nativeAllocations", PAIR, weight=[-8, 8])
+
+
+@firefox("alloc-main")
+def allocations_of_another_thread(p):
+    p["threads"][1]["nativeAllocations"] = copy.deepcopy(ALLOCATIONS)
+
+
 with_table(None, "counters", COUNTER)
 with_table("counter", "counters", COUNTER, pid=100)
 with_table("counter-main", "counters", COUNTER, mainThreadIndex=100)
@@ -533,6 +552,27 @@ BYTES = [
 ]
 
 
+# ---- the same of a heap profile ----
+
+
+def swap_types(p):
+    first, second = [i for i, f in enumerate(p) if f[0] == SAMPLE_TYPE][:2]
+    p[first], p[second] = p[second], p[first]
+
+
+def count_period(p):
+    set_field(p, 11, rows(p, SAMPLE_TYPE)[0])
+
+
+def drop_size(p):
+    sample = rows(p, SAMPLE)[0]
+    # It is the first of the labels.
+    sample.remove(next(f for f in sample if f[0] == 3))
+
+
+HEAP = [(None, lambda p: None), ("pb-heap-types", swap_types), ("pb-heap-period", count_period), ("pb-heap-bytes", drop_size)]
+
+
 def main():
     checker = load(sys.argv[1])
     failures, tested = [], set()
@@ -552,8 +592,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         names = ["a.json", "a.json.gz", "a.pb.gz", "a.folded"]
         paths = [os.path.join(folder, name) for name in names]
-        subprocess.run([sys.argv[2], *paths], check=True)
+        heap = os.path.join(folder, "heap.pb.gz")
+        subprocess.run([sys.argv[2], *paths, "--show=live", heap], check=True)
         good = {name: open(path, "rb").read() for name, path in zip(names, paths)}
+        good["heap.pb"] = gzip.decompress(open(heap, "rb").read())
         good["a.pb"], good["a.txt"] = gzip.decompress(good["a.pb.gz"]), b""
         # The program itself: its exit status and its words.
         run = subprocess.run([sys.argv[1], *paths], capture_output=True, text=True, check=False)
@@ -579,6 +621,10 @@ def main():
         profile = decode(good["a.pb"])
         mutate(profile)
         expect(rule, f"{mutate.__name__} {number}", "a.pb", encode(profile))
+    for number, (rule, mutate) in enumerate(HEAP):
+        profile = decode(good["heap.pb"])
+        mutate(profile)
+        expect(rule, f"heap {number}", "heap.pb", encode(profile))
     for number, (rule, name, mutate) in enumerate(BYTES):
         expect(rule, f"bytes {number}", name, mutate(good[name]))
 
@@ -586,7 +632,7 @@ def main():
         if rule not in tested:
             failures.append(f"no mutation breaks rule {rule}")
     print("\n".join(failures))
-    print(f"{len(FIREFOX) + len(PPROF) + len(BYTES)} mutations of {len(checker.rules())} rules,"
+    print(f"{len(FIREFOX) + len(PPROF) + len(HEAP) + len(BYTES)} mutations of {len(checker.rules())} rules,"
           f" {len(failures)} failures")
     return 1 if failures else 0
 
