@@ -6,3 +6,8 @@ foreach(server kvserver kvserver_without_markers)
         $<TARGET_FILE:${server}> $<TARGET_FILE:kvload>)
     set_tests_properties(example.${server} PROPERTIES TIMEOUT 60)
 endforeach()
+
+# A program's memory, scraped by Prometheus.
+add_test(NAME example.memory_server COMMAND ${CMAKE_CURRENT_LIST_DIR}/examples/scrape
+    $<TARGET_FILE:memory_server>)
+set_tests_properties(example.memory_server PROPERTIES TIMEOUT 150 SKIP_RETURN_CODE 77)
