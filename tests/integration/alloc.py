@@ -12,7 +12,7 @@ import os
 import pathlib
 import statistics
 
-from kymotest import (WORKLOADS, add_case, case, check, folder, main, record, record_command, run, say,
+from kymotest import (KYMO, WORKLOADS, add_case, case, check, folder, main, record, record_command, run, say,
                       skip)
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -349,6 +349,20 @@ def programs():
         recording = program_works([out], options=EVERY)
         blocks = sum(e.bytes > 0 for e in Heap(recording).events)
         check(blocks >= 10000, f"the C++ program: {blocks} blocks")
+
+
+@case
+def formats():
+    """Collapsed stacks have the same bytes: of all that was asked for, and of what is left."""
+    recording, truth = recorded("three", 1)
+    for mode, key in (("alloc", "bytes"), ("live", "live_bytes")):
+        path = f"{recording.path}.{mode}.folded"
+        run([KYMO, "convert", "-q", recording.path, "--mode", mode, "-o", path])
+        with open(path, encoding="utf-8") as file:
+            lines = [line.rsplit(" ", 1) for line in file]
+        for site, true in truth["sites"].items():
+            bytes_ = sum(int(weight) for stack, weight in lines if site in stack.split(";"))
+            check(bytes_ == true[key], f"{site}, {mode}: {bytes_} bytes, in truth {true[key]}")
 
 
 @case
