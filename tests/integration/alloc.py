@@ -351,6 +351,54 @@ def programs():
         check(blocks >= 10000, f"the C++ program: {blocks} blocks")
 
 
+# ---- kymo report ----
+
+def report_of(recording, mode, *arguments):
+    out = run([recording.kymo, "report", recording.path, "--json", "--top", "0", "--mode", mode, *arguments])
+    check(out.status == 0, f"kymo report: status {out.status}: {out.stderr}")
+    return json.loads(out.stdout)
+
+
+def rows(recording, mode, *arguments):
+    """Function to (blocks, bytes), and the whole report."""
+    data = report_of(recording, mode, *arguments)
+    return {f["name"]: (f["total"]["objects"], f["total"]["bytes"]) for f in data["functions"]}, data
+
+
+@case
+def peak():
+    """What is there at the end is not what is there when most is."""
+    recording, truth = recorded("peak", 1000)
+    true = {site: (t["objects"], t["bytes"]) for site, t in truth["sites"].items()}
+    for mode, sites in {"alloc": ["site_base", "site_peak", "site_later"], "peak": ["site_base", "site_peak"],
+                        "live": ["site_base", "site_later"], "leaks": ["site_base", "site_later"]}.items():
+        found, data = rows(recording, mode)
+        check({site: found[site] for site in found if site.startswith("site_")} ==
+              {site: true[site] for site in sites}, f"{mode}: {found}")
+        check(not data["partial"], f"{mode} is partial")
+    check(rows(recording, "peak")[1]["total"]["bytes"] >= truth["peak_bytes"], "the peak is too low")
+    heap, = report_of(recording, "live")["heaps"]
+    check(heap["count"] >= 3000 and heap["rate"] == 1 and heap["not_seen"] is None, f"{heap}")
+
+
+@case
+def temporary():
+    recording, truth = recorded("temporary", 1000)
+    true = truth["sites"]["site_at_once"]["objects"]
+    found, _ = rows(recording, "temporary")
+    check(found["site_at_once"][0] == true and "site_after_one" not in found, f"{found}")
+    found, _ = rows(recording, "temporary", "--within", "2")
+    check(found["site_at_once"][0] == found["site_after_one"][0] == true, f"within 2: {found}")
+
+
+@case
+def not_seen():
+    """A malloc of the program's own: nothing is recorded, and that is said."""
+    recording = record([WORKLOADS / "allocs_own"], options=EVERY, period=PERIOD)
+    heaps = report_of(recording, "live")["heaps"]
+    check(len(heaps) == 1 and "malloc" in (heaps[0]["not_seen"] or ""), f"{heaps}")
+
+
 @case
 def formats():
     """Collapsed stacks have the same bytes: of all that was asked for, and of what is left."""
