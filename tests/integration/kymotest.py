@@ -26,6 +26,7 @@ import traceback
 BUILD = pathlib.Path(os.environ["KYMO_BUILD"]).resolve()
 WORKLOADS = BUILD / "tests" / "workloads"
 PRELOAD = BUILD / "src" / "start" / "libkymo-preload.so"
+PRELOAD_ALLOC = BUILD / "src" / "start" / "libkymo-preload-alloc.so"
 KYMO = BUILD / "src" / "cli" / "kymo"
 NOBODY = 65534
 CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; it advances with the kernel's tick
@@ -144,9 +145,9 @@ def tools_for(user):
         return KYMO
     if user not in copies:
         root = folder()
-        for file in (KYMO, PRELOAD):
+        for file in (KYMO, PRELOAD, PRELOAD_ALLOC):
             place = root / "src" / file.parent.name
-            place.mkdir(parents=True)
+            place.mkdir(parents=True, exist_ok=True)
             shutil.copy2(file, place)
         copies[user] = root / "src" / KYMO.parent.name / KYMO.name
     return copies[user]
