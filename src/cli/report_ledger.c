@@ -70,8 +70,7 @@ void kymo_report_print_ledger(const kymo_terminal *t, const kymo_profile *profil
     uint64_t origin_ns = kymo_profile_meta(profile)->origin_monotonic_ns;
     char time[32];
     if (n == 0)
-        fputs("no ledger: it takes kymo record --alloc, and a process that lives for a second\n",
-              t->to);
+        fputs("no ledger in this recording: this version reads them, and makes none\n", t->to);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || lines[i].process != lines[i - 1].process) {
             const kymo_process *process = kymo_profile_process(profile, lines[i].process);
