@@ -30,7 +30,11 @@ static uint64_t cpu_ns(clockid_t clock)
 }
 
 /* Neither inlined nor a tail call. */
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
 #define KEPT __attribute__((noipa))
+#endif
 
 static KEPT void deeper(int depth, void (*run)(void *), void *argument)
 {
