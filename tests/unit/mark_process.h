@@ -48,9 +48,10 @@ void kymo_mark_links_off(void)
 
 void kymo_mark_links_look(void)
 {
-    void (*call)(void) = seen.on_look;
+    void (*call)(void) = kymo_load_relaxed(&seen.on_look);
     kymo_add_relaxed(&seen.looked, 1);
-    seen.on_look = NULL;
+    if (call)
+        kymo_store_relaxed(&seen.on_look, NULL);
     if (call)
         call();
 }
