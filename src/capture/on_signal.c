@@ -286,6 +286,20 @@ int kymo_signal_is_ours(const struct kymo_process *p, const struct kymo_thread *
            is_event_of(t, info->si_fd);
 }
 
+/* From here until leave the thread counts as one that may make system calls: pairs with the fence
+ * of the hooks that set filters, so either those see that, or this thread sees that it may not. */
+static void enter(struct kymo_thread *t)
+{
+    kymo_store_relaxed(&t->handling, 1u);
+    kymo_fence_seqcst();
+}
+
+static void leave(struct kymo_thread *t)
+{
+    if (t)
+        kymo_store_release(&t->handling, 0u);
+}
+
 void kymo_on_signal(int signo, siginfo_t *info, void *context)
 {
     int saved = errno;
@@ -296,12 +310,19 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
         return;
     }
     struct kymo_thread *t = kymo_thread_self;
+    struct kymo_thread *known = p && t != &kymo_thread_dead ? t : NULL;
+    if (known)
+        enter(known);
     int quiet = p && kymo_is_quiet(p);
-    if (p && t && t != &kymo_thread_dead && !is_own(t, context, quiet))
+    if (known && !is_own(t, context, quiet))
         t = &kymo_thread_dead;
 
     if (!p || !kymo_signal_is_ours(p, t, info)) {
-        if (quiet || !hold_back(signo, info, context))
+        int is_held = !quiet && hold_back(signo, info, context);
+        /* The program's handler may not return, and sets filters itself. */
+        leave(known);
+        known = NULL;
+        if (!is_held)
             pass_on(signo, info, context, quiet);
     } else if (t == &kymo_thread_dead) {
         /* A last one that was on its way; or a call to the process, which any thread may get. */
@@ -336,5 +357,6 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
                 kymo_timer_disarm(t);
         }
     }
+    leave(known);
     errno = saved;
 }

@@ -24,6 +24,8 @@
 #include "capture/state.h"
 #include "sys/raw.h"
 
+#define WAITS_MOST 5000u /* of 20 us and more each */
+
 typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
 typedef void any_fn(void);
 
@@ -42,6 +44,21 @@ int kymo_seccomp_hooks_init(void)
            kymo_real_syscall != kymo_syscall_resolve_first;
 }
 
+/* The filter may be for all threads: handlers that began before there was to be one make system
+ * calls yet. They take microseconds; one whose thread has no CPU is waited for, not for ever. */
+static void wait_for_handlers(struct kymo_process *p)
+{
+    uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
+    unsigned waits = 0;
+    if (touched > p->plan.threads)
+        touched = p->plan.threads;
+    kymo_fence_seqcst();
+    for (uint32_t i = 0; i < touched; i++)
+        while (&p->threads[i] != kymo_thread_self && kymo_load_acquire(&p->threads[i].handling) &&
+               waits++ < WAITS_MOST)
+            kymo_raw_wait_a_little();
+}
+
 /* more: enum kymo_quiet. */
 static void become_quiet(uint32_t more)
 {
@@ -55,6 +72,8 @@ static void become_quiet(uint32_t more)
         uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
         while (!kymo_cas_relaxed(&p->session->quiet, &quiet, quiet | more)) {
         }
+        if (!(quiet & KYMO_QUIET_CALLS))
+            wait_for_handlers(p);
     }
     if (!(more & KYMO_QUIET_CALLS))
         return;

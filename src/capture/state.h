@@ -50,6 +50,7 @@ struct kymo_thread {
     struct kymo_regs regs; /* the same; not on the stack, which may be a small one */
     uint32_t closing;      /* depth of our dlclose hook on this thread */
     uint32_t exits;        /* rounds of thread-specific destructors seen */
+    uint32_t handling;     /* 1: our handler is at work, and may make system calls */
     struct kymo_stack_bounds stack;
     struct kymo_alternate_stack alternate; /* the program's; it may lie within stack */
     uint64_t last_cpu_ns;
