@@ -6,6 +6,7 @@
  * was added before, so that a chain of resizes always has an end.
  */
 #include "profile/tables.h"
+#include "profile/time_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,27 +64,13 @@ const kymo_allocation *kymo_profile_allocations(const kymo_profile *profile, uin
     return *count ? profile->allocations.data[process].rows.data : NULL;
 }
 
-struct order {
-    uint64_t time_ns;
-    uint32_t from;
-};
-
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *x = a;
-    const struct order *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
-static void permute(kymo_allocation_rows *a, kymo_allocation *sorted, struct order *order,
+static void permute(kymo_allocation_rows *a, kymo_allocation *sorted, struct kymo_time_order *order,
                     uint32_t *place)
 {
     size_t count = a->rows.len;
     for (size_t i = 0; i < count; i++)
-        order[i] = (struct order){a->rows.data[i].time_ns, (uint32_t)i};
-    qsort(order, count, sizeof *order, compare_order);
+        order[i] = (struct kymo_time_order){a->rows.data[i].time_ns, i};
+    qsort(order, count, sizeof *order, kymo_time_order_compare);
     for (size_t i = 0; i < count; i++)
         place[order[i].from] = (uint32_t)i;
     for (size_t i = 0; i < count; i++) {
@@ -102,7 +89,7 @@ kymo_err kymo_allocation_rows_sort(kymo_allocation_rows *a)
     size_t count = a->rows.len;
     if (!a->unsorted)
         return KYMO_OK;
-    struct order *order = malloc(count * sizeof *order);
+    struct kymo_time_order *order = malloc(count * sizeof *order);
     uint32_t *place = malloc(count * sizeof *place);
     kymo_allocation *sorted = malloc(count * sizeof *sorted);
     kymo_err err = order && place && sorted ? KYMO_OK : KYMO_E_NOMEM;

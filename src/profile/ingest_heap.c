@@ -21,6 +21,7 @@
 #include "profile/estimate.h"
 #include "profile/ingest_state.h"
 #include "profile/tables.h"
+#include "profile/time_order.h"
 
 #define DRAWN_BEFORE 1u
 #define DRAWN_NOW 2u
@@ -371,20 +372,6 @@ static kymo_err resize(kymo_ingest *in, uint32_t process, const kymo_event_resiz
     return KYMO_OK;
 }
 
-struct order {
-    uint64_t time_ns;
-    size_t from;
-};
-
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *x = a;
-    const struct order *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
 static kymo_err resize_all(kymo_ingest *in, uint32_t process)
 {
     struct kymo_ingest_memory *m = &in->heap.processes.data[process];
@@ -392,12 +379,12 @@ static kymo_err resize_all(kymo_ingest *in, uint32_t process)
     kymo_err err = KYMO_OK;
     if (count == 0)
         return KYMO_OK;
-    struct order *order = malloc(count * sizeof *order);
+    struct kymo_time_order *order = malloc(count * sizeof *order);
     if (!order)
         return KYMO_E_NOMEM;
     for (size_t i = 0; i < count; i++)
-        order[i] = (struct order){m->resizes.data[i].now.time_ns, i};
-    qsort(order, count, sizeof *order, compare_order);
+        order[i] = (struct kymo_time_order){m->resizes.data[i].now.time_ns, i};
+    qsort(order, count, sizeof *order, kymo_time_order_compare);
     for (size_t i = 0; i < count && err == KYMO_OK; i++)
         err = kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS,
                                     resize(in, process, &m->resizes.data[order[i].from]));

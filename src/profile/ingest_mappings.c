@@ -20,6 +20,7 @@
 #include "buffer/record.h"
 #include "profile/ingest_state.h"
 #include "profile/tables.h"
+#include "profile/time_order.h"
 
 #define MOVES_MIN (1ull << 28) /* pieces, and so many for each record */
 #define MOVES_PER_RECORD 4096u
@@ -181,27 +182,13 @@ static kymo_err replay_one(struct replay *r, const kymo_event_mapping *e)
     }
 }
 
-struct order {
-    uint64_t time_ns;
-    size_t from;
-};
-
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *x = a;
-    const struct order *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
-static kymo_err replay_all(struct replay *r, const kymo_event_mapping *events, struct order *order,
-                           size_t count)
+static kymo_err replay_all(struct replay *r, const kymo_event_mapping *events,
+                           struct kymo_time_order *order, size_t count)
 {
     uint64_t most = MOVES_MIN + count * MOVES_PER_RECORD;
     for (size_t i = 0; i < count; i++)
-        order[i] = (struct order){events[i].time_ns, i};
-    qsort(order, count, sizeof *order, compare_order);
+        order[i] = (struct kymo_time_order){events[i].time_ns, i};
+    qsort(order, count, sizeof *order, kymo_time_order_compare);
     for (size_t i = 0; i < count; i++) {
         if (r->moves > most)
             KYMO_TRY(kymo_ingest_leave_out(r->in, KYMO_INGEST_MAPPINGS, KYMO_E_TOO_BIG));
@@ -222,7 +209,7 @@ kymo_err kymo_ingest_join_mappings(kymo_ingest *in)
         struct replay r = {.in = in, .process = i};
         if (m->mappings.len == 0)
             continue;
-        struct order *order = malloc(m->mappings.len * sizeof *order);
+        struct kymo_time_order *order = malloc(m->mappings.len * sizeof *order);
         kymo_err err =
             order ? replay_all(&r, m->mappings.data, order, m->mappings.len) : KYMO_E_NOMEM;
         kymo_vec_deinit(&r.there);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/tables.h"
+#include "profile/time_order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,20 +95,6 @@ uint64_t kymo_profile_sample_count(const kymo_profile *profile)
     return profile->sample_count;
 }
 
-struct order {
-    uint64_t time_ns;
-    size_t from;
-};
-
-static int compare_order(const void *a, const void *b)
-{
-    const struct order *x = a;
-    const struct order *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    return (x->from > y->from) - (x->from < y->from);
-}
-
 /* Puts a column into the new order, through scratch (8 bytes a sample). */
 #define PERMUTE(column)                                                                            \
     do {                                                                                           \
@@ -120,7 +107,7 @@ kymo_err kymo_sample_columns_sort(kymo_sample_columns *s)
 {
     if (!s->unsorted)
         return KYMO_OK;
-    struct order *order = malloc(s->count * sizeof *order);
+    struct kymo_time_order *order = malloc(s->count * sizeof *order);
     unsigned char *scratch = malloc(s->count * sizeof(uint64_t));
     if (!order || !scratch) {
         free(order);
@@ -128,8 +115,8 @@ kymo_err kymo_sample_columns_sort(kymo_sample_columns *s)
         return KYMO_E_NOMEM;
     }
     for (size_t i = 0; i < s->count; i++)
-        order[i] = (struct order){s->time_ns[i], i};
-    qsort(order, s->count, sizeof *order, compare_order);
+        order[i] = (struct kymo_time_order){s->time_ns[i], i};
+    qsort(order, s->count, sizeof *order, kymo_time_order_compare);
     PERMUTE(time_ns);
     PERMUTE(weight_ns);
     PERMUTE(stack);
