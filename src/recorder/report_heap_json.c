@@ -32,15 +32,6 @@ int kymo_ledger_line_is_sum(uint32_t line)
     return line == KYMO_LEDGER_RSS;
 }
 
-static void key_text_or_null(kymo_json *j, const char *key, const char *text)
-{
-    kymo_json_key(j, key);
-    if (text && *text)
-        kymo_json_cstr(j, text);
-    else
-        kymo_json_null(j);
-}
-
 /* Whole bytes: of estimates, too, which are not known to the byte. */
 static void key_bytes(kymo_json *j, const char *key, double bytes)
 {
@@ -109,14 +100,14 @@ static void write_lifetimes(kymo_json *j, const double *lives)
 static void write_place(kymo_json *j, const char *name, const char *file, uint32_t line,
                         const char *module)
 {
-    key_text_or_null(j, "name", name);
-    key_text_or_null(j, "file", file);
+    kymo_report_json_text(j, "name", name);
+    kymo_report_json_text(j, "file", file);
     kymo_json_key(j, "line");
     if (line)
         kymo_json_u64(j, line);
     else
         kymo_json_null(j);
-    key_text_or_null(j, "module", module);
+    kymo_report_json_text(j, "module", module);
 }
 
 static void write_heap(kymo_json *j, const kymo_profile *profile, uint32_t process)
@@ -134,8 +125,8 @@ static void write_heap(kymo_json *j, const kymo_profile *profile, uint32_t proce
     kymo_json_key_u64(j, "lost_frees", heap->lost_frees);
     kymo_json_key(j, "partial");
     kymo_json_bool(j, heap->is_partial != 0);
-    key_text_or_null(j, "allocator", kymo_profile_string(profile, heap->allocator));
-    key_text_or_null(j, "not_seen", kymo_profile_string(profile, heap->not_seen));
+    kymo_report_json_text(j, "allocator", kymo_profile_string(profile, heap->allocator));
+    kymo_report_json_text(j, "not_seen", kymo_profile_string(profile, heap->not_seen));
     kymo_json_end_object(j);
 }
 
@@ -242,7 +233,7 @@ kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_r
         kymo_json_i64(j, kymo_profile_process(profile, lines[i].process)->pid);
         key_moment(j, "at_s", profile, lines[i].time_ns);
         kymo_json_key_cstr(j, "line", kymo_ledger_line_word(lines[i].line));
-        key_text_or_null(j, "name", kymo_profile_string(profile, lines[i].name));
+        kymo_report_json_text(j, "name", kymo_profile_string(profile, lines[i].name));
         kymo_json_key(j, "bytes");
         kymo_json_i64(j, lines[i].bytes);
         int is_exact = lines[i].low == 0 && lines[i].high == 0;
@@ -259,7 +250,7 @@ kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_r
         kymo_json_key(j, "pid");
         kymo_json_i64(j, kymo_profile_process(profile, infos[i].process)->pid);
         key_moment(j, "at_s", profile, infos[i].time_ns);
-        key_text_or_null(j, "name", kymo_profile_string(profile, infos[i].key));
+        kymo_report_json_text(j, "name", kymo_profile_string(profile, infos[i].key));
         kymo_json_key_u64(j, "value", infos[i].value);
         kymo_json_end_object(j);
     }

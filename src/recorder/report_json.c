@@ -7,15 +7,6 @@
 
 #include "encode/json.h"
 
-static void key_string_or_null(kymo_json *j, const char *name, const char *text)
-{
-    kymo_json_key(j, name);
-    if (text && *text)
-        kymo_json_cstr(j, text);
-    else
-        kymo_json_null(j);
-}
-
 /* Six digits; null where it does not apply. A sum of weights may be a little more than the CPU
  * clock says: the ratio is what it is. */
 static void key_ratio(kymo_json *j, const char *name, double ratio)
@@ -64,7 +55,7 @@ static void write_quality(kymo_json *j, const kymo_profile *profile)
     const kymo_quality *q = kymo_profile_quality(profile);
     kymo_json_key(j, "quality");
     kymo_json_begin_object(j);
-    key_string_or_null(j, "engine", meta->engine);
+    kymo_report_json_text(j, "engine", meta->engine);
     kymo_json_key_u64(j, "period_ns", meta->period_ns);
     if (meta->wall_period_ns) {
         kymo_json_key_u64(j, "wall_period_ns", meta->wall_period_ns);
@@ -92,7 +83,7 @@ static void write_processes(kymo_json *j, const kymo_profile *profile)
         kymo_json_begin_object(j);
         kymo_json_key(j, "pid");
         kymo_json_i64(j, p->pid);
-        key_string_or_null(j, "name", p->name);
+        kymo_report_json_text(j, "name", p->name);
         key_command(j, p->argc, p->argv);
         key_seconds(j, "cpu_s", p->cpu_ns);
         kymo_json_end_object(j);
@@ -113,7 +104,7 @@ static void write_threads(kymo_json *j, const kymo_profile *profile, const kymo_
         kymo_json_i64(j, kymo_profile_process(profile, t->process)->pid);
         kymo_json_key(j, "tid");
         kymo_json_i64(j, t->tid);
-        key_string_or_null(j, "name", t->name);
+        kymo_report_json_text(j, "name", t->name);
         key_seconds(j, "cpu_s", t->cpu_ns);
         kymo_json_key_u64(j, "samples", threads[i].samples);
         key_ratio(j, "achieved", threads[i].achieved);
@@ -125,14 +116,14 @@ static void write_threads(kymo_json *j, const kymo_profile *profile, const kymo_
 
 static void write_row(kymo_json *j, const kymo_report_row *row)
 {
-    key_string_or_null(j, "name", row->name);
-    key_string_or_null(j, "file", row->file);
+    kymo_report_json_text(j, "name", row->name);
+    kymo_report_json_text(j, "file", row->file);
     kymo_json_key(j, "line");
     if (row->line)
         kymo_json_u64(j, row->line);
     else
         kymo_json_null(j);
-    key_string_or_null(j, "module", row->module);
+    kymo_report_json_text(j, "module", row->module);
 }
 
 static void write_functions(kymo_json *j, const kymo_report *report, size_t top)
@@ -182,6 +173,15 @@ static uint64_t duration_ns(const kymo_profile *profile)
                 end_ns = s.time_ns[i];
     }
     return end_ns > meta->origin_monotonic_ns ? end_ns - meta->origin_monotonic_ns : 0;
+}
+
+void kymo_report_json_text(kymo_json *j, const char *key, const char *text)
+{
+    kymo_json_key(j, key);
+    if (text && *text)
+        kymo_json_cstr(j, text);
+    else
+        kymo_json_null(j);
 }
 
 void kymo_report_json_head(kymo_json *j, const kymo_profile *profile, const kymo_report *report,

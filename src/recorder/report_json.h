@@ -53,5 +53,7 @@ int kymo_ledger_line_is_sum(uint32_t line);
 /* What all of a recording begin with: the object's brace, and its fields up to "by". */
 void kymo_report_json_head(kymo_json *json, const kymo_profile *profile, const kymo_report *report,
                            const char *by, const char *mode);
+/* A member that is null where there is no text. */
+void kymo_report_json_text(kymo_json *json, const char *key, const char *text);
 
 #endif

@@ -5,15 +5,6 @@
 #include "kymo/marker_abi.h"
 #include "recorder/report_json.h"
 
-static void key_text_or_null(kymo_json *j, const char *key, const char *text)
-{
-    kymo_json_key(j, key);
-    if (text && *text)
-        kymo_json_cstr(j, text);
-    else
-        kymo_json_null(j);
-}
-
 /* A time of intervals, of which there may be none. */
 static void key_time(kymo_json *j, const char *key, const kymo_marker_row *row, uint64_t ns)
 {
@@ -51,7 +42,7 @@ static void write_row(kymo_json *j, const kymo_marker_row *row)
 {
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "name", row->name);
-    key_text_or_null(j, "category", row->category);
+    kymo_report_json_text(j, "category", row->category);
     kymo_json_key_u64(j, "count", row->count);
     kymo_json_key_u64(j, "intervals", row->intervals);
     kymo_json_key_u64(j, "unfinished", row->unfinished);
@@ -77,8 +68,8 @@ static void write_counter(kymo_json *j, const kymo_profile *profile, const kymo_
     static const char *const keys[] = {"first", "last", "min", "max"};
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "name", kymo_profile_string(profile, c->name));
-    key_text_or_null(j, "unit", kymo_profile_string(profile, c->unit));
-    key_text_or_null(j, "kind", c->kind < KYMO_ARRAY_LEN(kinds) ? kinds[c->kind] : NULL);
+    kymo_report_json_text(j, "unit", kymo_profile_string(profile, c->unit));
+    kymo_report_json_text(j, "kind", c->kind < KYMO_ARRAY_LEN(kinds) ? kinds[c->kind] : NULL);
     kymo_json_key(j, "pid");
     kymo_json_i64(j, kymo_profile_process(profile, c->process)->pid);
     kymo_json_key_u64(j, "values", row->count);
