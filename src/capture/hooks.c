@@ -156,9 +156,7 @@ KYMO_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
  * thread that has the library on its stack while it is closed is the program's own fault. */
 static void wait_for_walks(struct kymo_process *p, const struct kymo_thread *self)
 {
-    uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
-    if (touched > p->plan.threads)
-        touched = p->plan.threads;
+    uint32_t touched = kymo_threads_touched(p);
     for (uint32_t i = 0; i < touched; i++) {
         struct kymo_thread_slot *slot = kymo_session_slot(p->session, &p->plan, i);
         if (self && slot == self->slot)

@@ -11,8 +11,8 @@
 static uint64_t count_written(const struct kymo_process *p)
 {
     uint64_t sum = 0;
-    uint32_t touched = kymo_load_relaxed(&p->session->slots_touched);
-    for (uint32_t i = 0; i < touched && i < p->plan.threads; i++)
+    uint32_t touched = kymo_threads_touched(p);
+    for (uint32_t i = 0; i < touched; i++)
         sum += kymo_load_relaxed(&p->threads[i].marks);
     return sum;
 }

@@ -48,10 +48,8 @@ int kymo_seccomp_hooks_init(void)
  * calls yet. They take microseconds; one whose thread has no CPU is waited for, not for ever. */
 static void wait_for_handlers(struct kymo_process *p)
 {
-    uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
+    uint32_t touched = kymo_threads_touched(p);
     unsigned waits = 0;
-    if (touched > p->plan.threads)
-        touched = p->plan.threads;
     kymo_fence_seqcst();
     for (uint32_t i = 0; i < touched; i++)
         while (&p->threads[i] != kymo_thread_self && kymo_load_acquire(&p->threads[i].handling) &&

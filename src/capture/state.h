@@ -138,6 +138,14 @@ KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_capturing(void)
     return p && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
 }
 
+/* How many of process->threads were ever anybody's. The session says so, which the program may
+ * write over: so never more than there are. */
+KYMO_SIGNAL_SAFE static inline uint32_t kymo_threads_touched(const struct kymo_process *p)
+{
+    uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
+    return touched < p->plan.threads ? touched : p->plan.threads;
+}
+
 /* Whether a seccomp filter has come since the start, which may kill whoever makes a system call
  * that the program itself does not make. */
 extern uint32_t kymo_quiet_here; /* the same of this process and of the children it forks */

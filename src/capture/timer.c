@@ -97,8 +97,8 @@ void kymo_timers_follow(struct kymo_process *p)
 {
     /* An event may not raise a real-time signal: then a timer takes its place. */
     int need_timer = kymo_load_relaxed(&p->signal) >= REAL_TIME;
-    uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
-    for (uint32_t i = 0; i < touched && i < p->plan.threads; i++) {
+    uint32_t touched = kymo_threads_touched(p);
+    for (uint32_t i = 0; i < touched; i++) {
         struct kymo_thread *t = &p->threads[i];
         if (!t->process || kymo_load_acquire(&t->slot->state) != KYMO_SLOT_LIVE)
             continue;
