@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fixed_heap.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fixed_must.h"
 
 #define MS 1000000ull
 #define LIVES UINT64_MAX
-
-/* A fixed profile that cannot be built is a bug of the test or of the profile. */
-#define must(expr)                                                                      \
-    do {                                                                                \
-        kymo_err err_ = (expr);                                                         \
-        if (err_ != KYMO_OK) {                                                          \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #expr, kymo_err_text(err_)); \
-            abort();                                                                    \
-        }                                                                               \
-    } while (0)
-
-static uint32_t string(kymo_profile *p, const char *text)
-{
-    uint32_t id;
-    must(kymo_profile_add_string(p, text, strlen(text), &id));
-    return id;
-}
 
 /* A row to be changed and added: of 1000 bytes, which stands for 4 blocks. */
 static kymo_allocation block(const fixed_owners *o, uint64_t time, uint64_t end, uint64_t address)

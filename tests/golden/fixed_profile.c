@@ -2,31 +2,12 @@
 #include "fixed_profile.h"
 
 #include "fixed_heap.h"
+#include "fixed_must.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ORIGIN 5000000000ull
 #define MS 1000000ull
-
-/* A fixed profile that cannot be built is a bug of the test or of the profile. */
-#define must(expr)                                                                      \
-    do {                                                                                \
-        kymo_err err_ = (expr);                                                         \
-        if (err_ != KYMO_OK) {                                                          \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #expr, kymo_err_text(err_)); \
-            abort();                                                                    \
-        }                                                                               \
-    } while (0)
-
-static uint32_t string(kymo_profile *p, const char *text)
-{
-    uint32_t id;
-    must(kymo_profile_add_string(p, text, strlen(text), &id));
-    return id;
-}
 
 static uint32_t source(kymo_profile *p, const char *path)
 {
