@@ -35,23 +35,23 @@ static kymo_err sum_up(const kymo_profile *profile, size_t by)
     return err;
 }
 
-/* Lets the first allocation fail, then the second, until none is left to fail. */
+struct work {
+    kymo_err (*run)(const kymo_profile *, size_t);
+    const kymo_profile *profile;
+    size_t argument;
+};
+
+static kymo_err run_work(void *context)
+{
+    const struct work *w = context;
+    return w->run(w->profile, w->argument);
+}
+
 static void fail_each(kymo_err (*run)(const kymo_profile *, size_t), size_t argument)
 {
     kymo_profile *profile = fixed_profile();
-    long failed = 0;
-    for (;; failed++) {
-        until_failure = failed;
-        kymo_err err = run(profile, argument);
-        bool reached = until_failure < 0;
-        until_failure = -1;
-        if (!reached) {
-            assert_int_equal(err, KYMO_OK);
-            break;
-        }
-        assert_int_equal(err, KYMO_E_NOMEM);
-    }
-    assert_in_range(failed, 3, 9999);
+    struct work work = {run, profile, argument};
+    assert_in_range(fail_each_allocation(run_work, &work), 3, 9999);
     kymo_profile_destroy(profile);
 }
 
