@@ -24,11 +24,12 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "buffer/allocator_words.h"
 #include "buffer/record.h"
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 7u
+#define KYMO_SESSION_LAYOUT 8u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -318,6 +319,8 @@ struct kymo_session {
      * a thread's next draw is made with it. */
     uint64_t alloc_rate;
     uint64_t map_least; /* bytes of a mapping that is recorded */
+    /* Counts the questions after what the allocator says of itself; 0: nobody has asked. */
+    uint32_t allocator_wanted;
 
     /* Written by the program when it attaches. */
     uint32_t allocator; /* enum kymo_allocator */
@@ -326,6 +329,7 @@ struct kymo_session {
     struct {
         uint64_t lo, hi;
     } own[4];
+    struct kymo_allocator_words allocator_words;
 };
 
 /* Who answers malloc. */
