@@ -13,6 +13,9 @@
 #include "sys/pages.h"
 
 #define UNOWNED UINT32_MAX
+/* That a round reads, or little more: some 50 ms. Nobody who waits for the recorder waits longer
+ * for each process that has written more. */
+#define ROUND_BYTES (8u << 20)
 
 uint64_t kymo_drain_time_ns(const kymo_drain *d, uint64_t clock)
 {
@@ -173,21 +176,35 @@ static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
     return KYMO_OK;
 }
 
-/* Whether the last record that was read was made after the round began. A time that lies ahead is
+/* Whether the last record that was read was made after the lap began. A time that lies ahead is
  * one that the program gave to a marker, and tells nothing. */
 static int is_new(const kymo_drain *d)
 {
-    return d->last_clock > d->cut_clock && d->last_clock <= kymo_clock_now(d->clock.kind);
+    return d->last_clock > d->lap.cut_clock && d->last_clock <= kymo_clock_now(d->clock.kind);
 }
 
-/* What is there. Of a thread that goes on (is_live), what was there when the round began, and the
- * rest of that block: else one that writes as fast as we read would keep us from the others. */
-static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int is_live)
+/* Nothing more in this round. */
+static int is_full(const kymo_drain *d)
+{
+    return d->bytes_left == 0 || d->blocks_left == 0;
+}
+
+static void spend(kymo_drain *d, uint32_t bytes)
+{
+    d->bytes_left -= bytes < d->bytes_left ? bytes : d->bytes_left;
+}
+
+/* What is there. Of a thread that goes on (is_live), what was there when the lap began, and the
+ * rest of that block: else one that writes as fast as we read would keep us from the others.
+ * Returns early, with *is_done 0, when the round is full; at least one block was read then. */
+static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int is_live,
+                            int *is_done)
 {
     struct kymo_slot_reader *slot = &d->slots[number];
     struct kymo_stream_reader *reader = &slot->streams[stream];
     struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, number);
     uint32_t owner = number * KYMO_STREAMS + stream;
+    *is_done = 1;
     if (reader->block == 0) {
         uint32_t first = kymo_load_acquire(&shared->streams[stream].first);
         if (first == 0 || !own_block(d, first, owner))
@@ -200,14 +217,20 @@ static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int
         struct kymo_block *block = kymo_session_block(d->session, &d->plan, reader->block - 1);
         /* The successor is read first: once there is one, the head that is read next is final. */
         uint32_t next = kymo_load_acquire(&block->next);
+        uint32_t before = reader->pos;
         d->last_clock = 0;
         KYMO_TRY(read_block(d, slot, reader, block));
+        spend(d, reader->pos - before);
         if (next == 0 || (is_live && !d->is_last && is_new(d)) || !own_block(d, next, owner))
             return KYMO_OK;
         give_block(d, reader->block);
         d->blocks_left -= d->blocks_left > 0;
         reader->block = next;
         reader->pos = sizeof(struct kymo_block);
+        if (is_full(d)) {
+            *is_done = 0;
+            return KYMO_OK;
+        }
     }
     return KYMO_OK;
 }
@@ -277,19 +300,25 @@ static kymo_err open_slot(kymo_drain *d, uint32_t number, uint32_t *state)
     return d->sink.thread_begin(d->sink.context, &thread);
 }
 
-static kymo_err read_slot(kymo_drain *d, uint32_t number)
+/* Its streams; a thread that has ended is told of once they are read to their end. */
+static kymo_err read_slot(kymo_drain *d, uint32_t number, int *is_done)
 {
+    struct kymo_slot_reader *slot = &d->slots[number];
     struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, number);
     uint32_t state;
+    *is_done = 1;
     KYMO_TRY(open_slot(d, number, &state));
     if (state != KYMO_SLOT_LIVE && state != KYMO_SLOT_EXITED)
         return KYMO_OK;
-    for (uint32_t k = 0; k < KYMO_STREAMS; k++)
-        KYMO_TRY(read_stream(d, number, k, state == KYMO_SLOT_LIVE));
-    if (state == KYMO_SLOT_EXITED)
-        return end_thread(d, number, kymo_drain_time_ns(d, kymo_load_relaxed(&shared->end_clock)),
-                          kymo_load_relaxed(&shared->end_cpu_ns));
-    return KYMO_OK;
+    int is_live = state == KYMO_SLOT_LIVE && !slot->gone_ns;
+    for (uint32_t k = 0; k < KYMO_STREAMS && *is_done; k++)
+        KYMO_TRY(read_stream(d, number, k, is_live, is_done));
+    if (is_live || !*is_done)
+        return KYMO_OK;
+    if (state == KYMO_SLOT_LIVE)
+        return end_thread(d, number, slot->gone_ns, 0);
+    return end_thread(d, number, kymo_drain_time_ns(d, kymo_load_relaxed(&shared->end_clock)),
+                      kymo_load_relaxed(&shared->end_cpu_ns));
 }
 
 uint32_t kymo_drain_touched_slots(kymo_drain *d)
@@ -302,31 +331,60 @@ uint32_t kymo_drain_touched_slots(kymo_drain *d)
     return d->slots_seen;
 }
 
-/* ---- rounds ---- */
+/* ---- rounds ----
+ *
+ * A lap reads all streams once, in as many rounds as that takes. */
 
-static kymo_err read_all(kymo_drain *d)
+static void begin_lap(kymo_drain *d, uint32_t scan)
 {
+    d->lap = (struct kymo_drain_lap){
+        .slots = kymo_drain_touched_slots(d),
+        .scan = scan,
+        /* What is older was there when the pins and the modules were looked at, and will be read.
+         */
+        .cut_clock = kymo_clock_now(d->clock.kind),
+    };
+}
+
+/* As far as the round goes. */
+static kymo_err read_lap(kymo_drain *d)
+{
+    struct kymo_drain_lap *lap = &d->lap;
+    uint32_t most = KYMO_STREAMS * kymo_session_blocks(&d->plan);
+    for (; lap->slot < lap->slots && !is_full(d); lap->slot++, lap->blocks = 0) {
+        uint32_t before = d->blocks_left;
+        int is_done;
+        KYMO_TRY(read_slot(d, lap->slot, &is_done));
+        lap->blocks += before - d->blocks_left;
+        /* Streams that are circles would keep us here for ever. */
+        if (!is_done && lap->blocks <= most)
+            break;
+    }
+    lap->goes_on = lap->slot < lap->slots;
+    if (!lap->goes_on)
+        kymo_drain_release_modules(d, lap->scan);
+    return KYMO_OK;
+}
+
+static kymo_err read_some(kymo_drain *d)
+{
+    int begins = !d->lap.goes_on || d->is_last;
     kymo_drain_clock_take(&d->clock);
-    kymo_drain_rotate_depot(d);
+    kymo_drain_rotate_depot(d, begins);
     KYMO_TRY(kymo_drain_scan_modules(d));
     uint32_t scan = d->scan;
     KYMO_TRY(kymo_drain_scan_definitions(d));
-    /* What is older was there when the pins and the modules were looked at, and will be read. */
-    d->cut_clock = kymo_clock_now(d->clock.kind);
+    if (begins)
+        begin_lap(d, scan);
     uint32_t touched = kymo_drain_touched_slots(d);
-    /* Streams that share their blocks in a circle would each give us a lap of everything. A program
-     * that is merely fast may not be read to the end, either: the next round goes on there. */
-    d->blocks_left = 2 * kymo_session_blocks(&d->plan);
     /* All threads first: a marker may be for one whose slot comes later. */
     for (uint32_t i = 0, state; i < touched; i++)
         KYMO_TRY(open_slot(d, i, &state));
-    uint32_t n = 0;
-    for (; n < touched && d->blocks_left > 0; n++)
-        KYMO_TRY(read_slot(d, (d->resume + n) % touched));
-    d->is_partial = n < touched;
-    d->resume = d->is_partial ? (d->resume + n) % touched : 0;
-    if (!d->is_partial)
-        kymo_drain_release_modules(d, scan);
+    d->bytes_left = d->is_last ? UINT64_MAX : ROUND_BYTES;
+    /* Streams that share their blocks in a circle would each give the last round a lap of
+     * everything. */
+    d->blocks_left = 2 * kymo_session_blocks(&d->plan);
+    KYMO_TRY(read_lap(d));
     kymo_drain_clock_keep(&d->clock);
     return KYMO_OK;
 }
@@ -339,7 +397,12 @@ void kymo_drain_beat(kymo_drain *d)
 kymo_err kymo_drain_round(kymo_drain *d)
 {
     kymo_drain_beat(d);
-    return read_all(d);
+    return read_some(d);
+}
+
+int kymo_drain_is_behind(const kymo_drain *d)
+{
+    return d->lap.goes_on;
 }
 
 uint64_t kymo_drain_main_weight(const kymo_drain *d)
@@ -352,28 +415,29 @@ uint64_t kymo_drain_main_weight(const kymo_drain *d)
 
 kymo_err kymo_drain_end_slot(kymo_drain *d, uint32_t number, uint64_t end_ns)
 {
+    int is_done;
     if (number >= d->slots_seen || !d->slots[number].open)
         return KYMO_OK;
-    /* Out of what the last round has left to read: no more than a program that links blocks into
-     * circles uses up. */
-    for (uint32_t k = 0; k < KYMO_STREAMS; k++)
-        if (d->blocks_left > 0)
-            KYMO_TRY(read_stream(d, number, k, 0));
-        else
-            d->noticed[KYMO_LOSS_CORRUPT]++;
-    return end_thread(d, number, end_ns, 0);
+    d->slots[number].gone_ns = end_ns ? end_ns : 1;
+    /* Out of what the last round has left to read. */
+    return read_slot(d, number, &is_done);
+}
+
+int kymo_drain_slot_is_gone(const kymo_drain *d, uint32_t number)
+{
+    return number < d->slots_seen && d->slots[number].open && d->slots[number].gone_ns;
 }
 
 kymo_err kymo_drain_finish(kymo_drain *d, uint64_t end_ns)
 {
     kymo_store_release(&d->session->stopped, 1);
     d->is_last = 1;
-    KYMO_TRY(read_all(d));
+    KYMO_TRY(read_some(d));
     /* Only a program that links blocks into circles leaves more than one round reads. */
-    d->noticed[KYMO_LOSS_CORRUPT] += d->is_partial != 0;
+    d->noticed[KYMO_LOSS_CORRUPT] += d->lap.goes_on != 0;
     for (uint32_t i = 0; i < d->slots_seen; i++)
         if (d->slots[i].open)
-            KYMO_TRY(end_thread(d, i, end_ns, 0));
+            KYMO_TRY(end_thread(d, i, d->slots[i].gone_ns ? d->slots[i].gone_ns : end_ns, 0));
     return KYMO_OK;
 }
 

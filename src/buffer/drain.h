@@ -149,9 +149,12 @@ void kymo_drain_destroy(kymo_drain *drain);
  * process may tell of what its parent began. */
 void kymo_drain_since(kymo_drain *drain, uint64_t earliest_ns);
 
-/* One round: everything published so far. Also moves the depot on when it fills, and beats. */
+/* One round: everything published so far, up to some 8 MiB: the next one goes on there. Also moves
+ * the depot on when it fills, and beats. */
 KYMO_NODISCARD
 kymo_err kymo_drain_round(kymo_drain *drain);
+/* Whether the last round left something that was there when it began. */
+int kymo_drain_is_behind(const kymo_drain *drain);
 
 /* Tells the program that we live; a round does so, too. */
 void kymo_drain_beat(kymo_drain *drain);
@@ -163,9 +166,12 @@ uint64_t kymo_drain_main_weight(const kymo_drain *drain);
 KYMO_NODISCARD
 kymo_err kymo_drain_finish(kymo_drain *drain, uint64_t end_ns);
 
-/* Ends the thread in a slot that its own exit hook did not end; its tid is gone. */
+/* Ends the thread in a slot that its own exit hook did not end; its tid is gone. Where much of it
+ * is not read yet, a later round does. */
 KYMO_NODISCARD
 kymo_err kymo_drain_end_slot(kymo_drain *drain, uint32_t slot, uint64_t end_ns);
+/* Whether that was said of the slot's thread. */
+int kymo_drain_slot_is_gone(const kymo_drain *drain, uint32_t slot);
 
 /* The dense number of the thread whose slot this is now; UINT32_MAX if nobody's. */
 uint32_t kymo_drain_slot_thread(const kymo_drain *drain, uint32_t slot);

@@ -9,7 +9,7 @@
  *
  * The depot is moved on when a quarter of it is used, so that the memory which the program's
  * threads touch stays small. The steps, over several rounds: (1) the epoch is moved on; new stacks
- * go to the other depot; (2) once no slot pins the old epoch, one more round drains every record
+ * go to the other depot; (2) once no slot pins the old epoch, one more lap drains every record
  * that can name it; (3) it is cleared, and its pages are given back.
  */
 #include <string.h>
@@ -186,7 +186,7 @@ static void clear_depot(kymo_drain *d, uint32_t which)
     memset(d->numbers[which], 0, d->plan.depot_words * sizeof *d->numbers[which]);
 }
 
-void kymo_drain_rotate_depot(kymo_drain *d)
+void kymo_drain_rotate_depot(kymo_drain *d, int begins)
 {
     struct kymo_depot depot = kymo_depot_at(d->session, &d->plan, d->epoch);
     switch (d->rotation) {
@@ -198,11 +198,11 @@ void kymo_drain_rotate_depot(kymo_drain *d)
         kymo_store_seqcst(&d->session->depot_epoch, d->epoch);
         return;
     case ROTATE_WAIT_PINS:
-        if (!epoch_is_pinned(d, d->epoch - 1))
-            d->rotation = ROTATE_LAST_ROUND;
+        if (begins && !epoch_is_pinned(d, d->epoch - 1))
+            d->rotation = ROTATE_LAST_LAP;
         return;
-    case ROTATE_LAST_ROUND:
-        if (d->is_partial)
+    case ROTATE_LAST_LAP:
+        if (d->lap.goes_on)
             return;
         clear_depot(d, (d->epoch - 1) & 1);
         d->rotation = ROTATE_IDLE;

@@ -31,6 +31,7 @@ struct kymo_slot_reader {
     uint32_t thread; /* dense number */
     int open;
     int is_main;
+    uint64_t gone_ns;   /* when it ended, whose end no hook saw; 0: it has not */
     uint64_t weight_ns; /* of all samples that were read */
     uint64_t unknown;   /* of them, those whose weight is not known */
     struct kymo_stream_reader streams[KYMO_STREAMS];
@@ -44,7 +45,7 @@ struct kymo_known_module {
     uint32_t unload_scan; /* the scan that noticed the unloading */
 };
 
-enum kymo_drain_rotation { ROTATE_IDLE, ROTATE_WAIT_PINS, ROTATE_LAST_ROUND };
+enum kymo_drain_rotation { ROTATE_IDLE, ROTATE_WAIT_PINS, ROTATE_LAST_LAP };
 
 /* A field of a payload that is looked at before it is handed on. */
 struct kymo_known_field {
@@ -76,6 +77,16 @@ struct kymo_drain_marks {
     uint64_t record[KYMO_MARK_RECORD_MAX / 8]; /* a copy of the one that is read */
 };
 
+/* One look at all streams, in one round or several. */
+struct kymo_drain_lap {
+    int goes_on;        /* what the next round begins with is the rest of it */
+    uint32_t slot;      /* the next one that is read */
+    uint32_t slots;     /* there were so many when it began */
+    uint32_t blocks;    /* of `slot`, that were read to their end */
+    uint32_t scan;      /* of the modules, just before it began */
+    uint64_t cut_clock; /* records of live threads that are younger are the next one's */
+};
+
 struct kymo_drain {
     struct kymo_session *session;
     struct kymo_session_plan plan;
@@ -95,12 +106,11 @@ struct kymo_drain {
     enum kymo_drain_rotation rotation;
     struct kymo_drain_clock clock;
     uint64_t noticed[KYMO_LOSS_KINDS];
-    uint32_t blocks_left; /* that this round may still read to their end */
-    uint32_t resume;      /* the slot that the next round begins with */
-    int is_partial;       /* the last round did not come to all slots */
+    uint64_t bytes_left;  /* that this round may still read, or a block more */
+    uint32_t blocks_left; /* and to their end */
     int is_last;          /* nothing is left for another round */
     uint64_t last_clock;  /* of the record that was read last */
-    uint64_t cut_clock;   /* records of live threads that are younger are the next round's */
+    struct kymo_drain_lap lap;
     KYMO_VEC(struct kymo_drain_frame) frames;
     struct kymo_drain_marks marks;
     struct kymo_drain_heap_totals heap_ended; /* of threads that have ended */
@@ -123,9 +133,9 @@ void kymo_drain_release_modules(kymo_drain *d, uint32_t scan);
  * it makes no sense. */
 KYMO_NODISCARD
 kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number);
-/* Called before the slots are read, so that ROTATE_LAST_ROUND means: a whole round of reading
- * follows the moment at which nobody was left in the old epoch. */
-void kymo_drain_rotate_depot(kymo_drain *d);
+/* Called before the slots are read, so that ROTATE_LAST_LAP means: a whole lap of reading follows
+ * the moment at which nobody was left in the old epoch. begins: a lap does. */
+void kymo_drain_rotate_depot(kymo_drain *d, int begins);
 
 /* ---- drain_definitions.c ---- */
 

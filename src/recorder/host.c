@@ -231,10 +231,16 @@ void kymo_host_stop(kymo_host *h)
 static kymo_err drain(kymo_host *h, uint64_t now_ns)
 {
     h->drained_ns = now_ns;
-    h->filled = kymo_load_relaxed(&h->session->filled);
+    /* Of those that it is behind with it may have read, and left, some. */
+    if (!kymo_drain_is_behind(h->drain)) {
+        h->filled = kymo_load_relaxed(&h->session->filled);
+        h->lap_ns = now_ns;
+    }
     KYMO_TRY(kymo_drain_round(h->drain));
     KYMO_TRY(kymo_session_events_flush(&h->out));
-    return kymo_mark_events_round(&h->out, h->drain, now_ns);
+    /* What waits for other threads waits until all were read. */
+    return kymo_drain_is_behind(h->drain) ? KYMO_OK
+                                          : kymo_mark_events_round(&h->out, h->drain, h->lap_ns);
 }
 
 /* What has changed since the last time: a recorder that is killed has said what was lost. */
@@ -271,7 +277,11 @@ kymo_err kymo_host_round(kymo_host *h)
     }
     h->revive = h->last_round_ns && now_ns - h->last_round_ns > KYMO_HOST_SILENCE_NS / 4;
     h->last_round_ns = now_ns;
-    KYMO_TRY(drain(h, now_ns));
+    /* What is behind has turns of its own. */
+    if (kymo_drain_is_behind(h->drain))
+        kymo_drain_beat(h->drain);
+    else
+        KYMO_TRY(drain(h, now_ns));
     hand_out_tables(h);
     /* Each time: what the process uses between an exec and its end, unnoticed, would be given to
      * the last stack of the image before. */
@@ -325,7 +335,7 @@ void kymo_host_beat(kymo_host *h)
 
 kymo_err kymo_host_first_round(kymo_host *h)
 {
-    KYMO_TRY(kymo_host_answer(h));
+    KYMO_TRY(kymo_host_hear(h));
     h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     h->next_scan_ns = h->last_round_ns + SCAN_NS;
     return drain(h, h->last_round_ns);
@@ -339,15 +349,26 @@ int kymo_host_has_rung(const kymo_host *h)
 uint64_t kymo_host_due_ns(const kymo_host *h)
 {
     int is_filled = kymo_load_relaxed(&h->session->filled) != h->filled;
+    if (kymo_drain_is_behind(h->drain))
+        return 0;
     return is_filled ? h->drained_ns + DRAIN_NS : UINT64_MAX;
+}
+
+int kymo_host_is_behind(const kymo_host *h)
+{
+    return kymo_drain_is_behind(h->drain);
+}
+
+kymo_err kymo_host_hear(kymo_host *h)
+{
+    h->woken = kymo_load_acquire(&h->session->wake);
+    return h->replaced ? KYMO_OK : kymo_host_arm_threads(h, kymo_clock_ns(CLOCK_MONOTONIC));
 }
 
 kymo_err kymo_host_answer(kymo_host *h)
 {
+    KYMO_TRY(kymo_host_hear(h));
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    h->woken = kymo_load_acquire(&h->session->wake);
-    if (!h->replaced)
-        KYMO_TRY(kymo_host_arm_threads(h, now_ns));
     /* Threads that write faster than the buffer lasts until the next round. */
     return now_ns >= kymo_host_due_ns(h) ? drain(h, now_ns) : KYMO_OK;
 }

@@ -106,11 +106,17 @@ void kymo_host_beat(kymo_host *host);
 /* Whether threads have begun since the last round, or filled many blocks; then they are armed, and
  * read, at once. */
 int kymo_host_has_rung(const kymo_host *host);
+/* Arms those that have begun. */
+KYMO_NODISCARD
+kymo_err kymo_host_hear(kymo_host *host);
+/* The same, and reads what is there if that is due: up to some 8 MiB. */
 KYMO_NODISCARD
 kymo_err kymo_host_answer(kymo_host *host);
-/* When blocks that were filled want another answer, since the last one was too short a while ago;
- * UINT64_MAX: there are none. */
+/* When blocks that were filled want another answer, since the last one was too short a while ago,
+ * or did not come to the end; UINT64_MAX: there are none. */
 uint64_t kymo_host_due_ns(const kymo_host *host);
+/* Whether the last answer did not come to the end. */
+int kymo_host_is_behind(const kymo_host *host);
 
 /* The path of what the process runs since a round found that it is another program, or "" */
 const char *kymo_host_replaced_by(const kymo_host *host);

@@ -272,7 +272,7 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
             kymo_host_disarm(h, i);
             a->open = 0;
         }
-        if (state != KYMO_SLOT_LIVE)
+        if (state != KYMO_SLOT_LIVE || kymo_drain_slot_is_gone(h->drain, i))
             continue;
         if (!a->open) {
             KYMO_TRY(end_former(h, (pid_t)kymo_load_relaxed(&slot->tid), now_ns));

@@ -95,7 +95,7 @@ extern const struct kymo_drain_mark_sink kymo_mark_events_sink;
 /* A thread that the drain has announced: markers may be for it. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_thread(struct kymo_session_events *to, const struct kymo_drain_thread *t);
-/* After a round of the drain that began at round_ns: what has waited, and counters that changed. */
+/* After a lap of the drain that began at round_ns: what has waited, and counters that changed. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_round(struct kymo_session_events *to, const kymo_drain *drain,
                                 uint64_t round_ns);

@@ -211,7 +211,26 @@ static kymo_err on_ring(void *context)
     for (size_t i = 0; i < t->images.len; i++) {
         struct kymo_tree_image *image = t->images.data[i];
         if (image->is_live && kymo_host_has_rung(image->host))
-            KYMO_TRY(kymo_host_answer(image->host));
+            KYMO_TRY(kymo_host_hear(image->host));
+    }
+    return KYMO_OK;
+}
+
+/* Reads those who have filled blocks. Whoever has more than one answer reads ends the turn, and
+ * comes last in the next one: somebody may be at the door, and others are to be read, too. */
+static kymo_err answer_due(kymo_tree *t)
+{
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    for (size_t i = 0; i < t->images.len; i++) {
+        size_t at = (t->turn + i) % t->images.len;
+        const struct kymo_tree_image *image = t->images.data[at];
+        if (!image->is_live || kymo_host_due_ns(image->host) > now_ns)
+            continue;
+        KYMO_TRY(kymo_host_answer(image->host));
+        if (kymo_host_is_behind(image->host)) {
+            t->turn = at + 1;
+            return KYMO_OK;
+        }
     }
     return KYMO_OK;
 }
@@ -224,12 +243,7 @@ kymo_err kymo_tree_wait(kymo_tree *t, uint64_t until_ns, const sigset_t *mask)
         until_ns = due_ns < until_ns ? due_ns : until_ns;
     }
     KYMO_TRY(kymo_poller_wait(t->poller, until_ns, mask));
-    /* Those that rang when they had just been read, and so were left for later. */
-    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    for (size_t i = 0; i < t->images.len; i++)
-        if (t->images.data[i]->is_live && kymo_host_due_ns(t->images.data[i]->host) <= now_ns)
-            KYMO_TRY(kymo_host_answer(t->images.data[i]->host));
-    return KYMO_OK;
+    return answer_due(t);
 }
 
 static int is_still(struct kymo_tree_image *image)

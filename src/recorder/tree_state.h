@@ -78,6 +78,7 @@ struct kymo_tree {
     uint32_t next_thread;
     struct kymo_tick_threads tick_threads;
     uint32_t recorded;
+    size_t turn;          /* of the images: who is read first */
     uint64_t turned_away; /* images for which there was no room */
     uint64_t cpu_ns;
     kymo_event_quality quality; /* of process 0, once its image has ended */

@@ -394,6 +394,120 @@ static void a_thread_that_lives_at_the_end_is_believed(void **state)
     fixture_close(&f);
 }
 
+/* Samples that fill so many bytes. */
+static uint64_t write_bytes(struct writer *w, uint64_t bytes, uint64_t pc)
+{
+    uint64_t n = bytes / sizeof(struct kymo_record_sample);
+    for (uint64_t i = 0; i < n; i++)
+        assert_true(write_sample(w, &pc, 1, 1));
+    return n;
+}
+
+/* Rounds until all is read that was there at first: how many. */
+static uint32_t rounds_of(kymo_drain *d)
+{
+    uint32_t rounds = 0;
+    do {
+        assert_int_equal(kymo_drain_round(d), KYMO_OK);
+        rounds++;
+    } while (kymo_drain_is_behind(d));
+    return rounds;
+}
+
+enum { ROUND_BYTES = 8 << 20 }; /* as drain.h says */
+
+/* Who writes much does not keep the recorder: others have their turn, nothing is read twice. */
+static void a_round_is_bounded(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(64u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer much = begin(&f, 1), little = begin(&f, 2);
+    uint64_t written = write_bytes(&much, 3 * ROUND_BYTES + ROUND_BYTES / 2, 1);
+    uint64_t more = write_bytes(&little, 2400, 2);
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_true(kymo_drain_is_behind(d));
+    assert_int_equal(s.begins, 2);
+    uint64_t bytes = s.samples * sizeof(struct kymo_record_sample);
+    assert_true(bytes >= ROUND_BYTES - KYMO_LARGE_BLOCK_BYTES);
+    assert_true(bytes <= ROUND_BYTES + KYMO_LARGE_BLOCK_BYTES);
+    assert_int_equal(rounds_of(d), 3);
+    assert_int_equal(s.weight_of[0], written);
+    assert_int_equal(s.weight_of[1], more);
+    assert_int_equal(rounds_of(d), 1);
+    assert_int_equal(s.samples, written + more);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
+/* Of a thread that has ended, however much it has left. */
+static void a_thread_is_ended_when_it_is_read_to_its_end(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(64u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer told = begin(&f, 1), gone = begin(&f, 2);
+    uint64_t written = write_bytes(&told, 2 * ROUND_BYTES, 1);
+    uint64_t more = write_bytes(&gone, 2 * ROUND_BYTES, 2);
+    end(&told);
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(s.ends, 0);
+    /* Its tid is gone, and no hook saw it go. */
+    assert_int_equal(kymo_drain_end_slot(d, gone.number, 7), KYMO_OK);
+    assert_true(kymo_drain_slot_is_gone(d, gone.number));
+    assert_int_equal(s.ends, 0);
+    (void)rounds_of(d);
+    assert_int_equal(s.ends, 2);
+    assert_int_equal(s.weight_of[0], written);
+    assert_int_equal(s.weight_of[1], more);
+    assert_false(kymo_drain_slot_is_gone(d, gone.number));
+    /* Both slots are free. */
+    uint32_t slots = 0;
+    while (kymo_slot_take(f.session, &f.plan))
+        slots++;
+    assert_int_equal(slots, f.plan.threads);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
+/* The old depot stays until a whole lap has read what may name it, in however many rounds. */
+static void the_depot_is_kept_for_a_whole_lap(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(64u << 20);
+    struct seen s = {0};
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer much = begin(&f, 1), late = begin(&f, 2);
+    uint64_t pcs[32] = {0};
+    uint64_t written = 0;
+    /* More than a quarter of the depot, read at once: it is moved on. */
+    for (uint64_t i = 0; i < f.plan.depot_words / 35 / 3; i++, written++) {
+        pcs[0] = i + 1;
+        assert_true(write_sample(&much, pcs, 32, 1));
+    }
+    /* A stack of the old epoch that nobody has asked for yet, behind much that comes before. */
+    written += write_bytes(&much, 3 * ROUND_BYTES, 1);
+    pcs[0] = UINT32_MAX;
+    assert_true(write_sample(&late, pcs, 32, 1));
+    uint32_t epoch = f.session->depot_epoch;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    assert_int_equal(f.session->depot_epoch, epoch + 1);
+    assert_true(kymo_drain_is_behind(d));
+    for (int i = 0; i < 4; i++)
+        (void)rounds_of(d);
+    assert_int_equal(s.weight_of[0], written);
+    assert_int_equal(s.weight_of[1], 1);
+    assert_int_equal(s.without_stack, 0);
+    /* And no longer. */
+    struct kymo_depot depot = kymo_depot_at(f.session, &f.plan, epoch);
+    assert_int_equal(depot.head->used_words, 0);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
 static void *write_many(void *argument)
 {
     struct fixture *f = argument;
@@ -500,6 +614,9 @@ int main(void)
         cmocka_unit_test(threads_are_told_before_what_is_in_them),
         cmocka_unit_test(an_address_used_again_is_not_confused),
         cmocka_unit_test(an_address_used_again_between_rounds_is_not_confused),
+        cmocka_unit_test(a_round_is_bounded),
+        cmocka_unit_test(a_thread_is_ended_when_it_is_read_to_its_end),
+        cmocka_unit_test(the_depot_is_kept_for_a_whole_lap),
         cmocka_unit_test(a_full_buffer_loses_the_newest_and_recovers),
         cmocka_unit_test(the_depot_rotates),
         cmocka_unit_test(a_thread_that_lives_at_the_end_is_believed),
