@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/report_heap.h"
 #include "cli/report_text.h"
 #include "cli/steps.h"
 #include "recorder/launch.h"
@@ -291,14 +292,15 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
     return status;
 }
 
-static void print_summary(const kymo_profile *profile)
+/* Returns whether it has to do with memory, too. */
+static int print_summary(const kymo_profile *profile)
 {
     kymo_terminal t = kymo_terminal_of(stderr);
     kymo_report *report = NULL;
     char cpu[32];
     char shown[32];
     if (kymo_report_create(profile, NULL, &report) != KYMO_OK)
-        return;
+        return 0;
     uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
     uint64_t shown_ns = kymo_report_total(report);
     kymo_format_duration(cpu, cpu_ns);
@@ -313,18 +315,20 @@ static void print_summary(const kymo_profile *profile)
         fprintf(stderr, "\nkymo: no sample was taken; the program used %s of CPU time\n", cpu);
     }
     kymo_report_print_waits(&t, profile, "kymo: ");
+    int has_heap = kymo_report_print_heap_summary(&t, profile, SUMMARY_ROWS / 2, "kymo: ");
     fputs("kymo: ", stderr);
     kymo_report_print_quality(&t, profile);
     kymo_report_print_few(&t, profile, "kymo: ");
     kymo_report_print_unnamed(&t, report, "kymo: ");
     kymo_report_destroy(report);
+    return has_heap;
 }
 
-static void print_next(const struct record *r)
+static void print_next(const struct record *r, int has_heap)
 {
     const char *path = r->outputs[0].path;
     if (kymo_str_ends(path, ".kymo"))
-        fprintf(stderr, "kymo: next: kymo report %s\n", path);
+        fprintf(stderr, "kymo: next: kymo report %s%s\n", has_heap ? "--mode live " : "", path);
     else if (kymo_str_ends(path, ".json") || kymo_str_ends(path, ".json.gz"))
         fprintf(stderr, "kymo: next: open %s at https://profiler.firefox.com\n", path);
     else if (kymo_str_ends(path, ".pb.gz"))
@@ -355,12 +359,13 @@ static int finish(struct record *r)
     if (wants_profile(r))
         status = kymo_load_recording(r->spool, r->quiet, &profile);
     if (status == KYMO_EXIT_OK) {
+        int has_heap = 0;
         finishing = 2;
         if (!r->quiet)
-            print_summary(profile);
+            has_heap = print_summary(profile);
         status = write_outputs(r, profile);
         if (status == KYMO_EXIT_OK && !r->quiet)
-            print_next(r);
+            print_next(r, has_heap);
     } else {
         keep_spool(r);
     }

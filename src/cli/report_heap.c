@@ -104,23 +104,24 @@ static void print_what(const kymo_terminal *t, const kymo_profile *profile,
 }
 
 static void print_missing(const kymo_terminal *t, const kymo_profile *profile,
-                          const kymo_heap_totals *all)
+                          const kymo_heap_totals *all, const char *lead)
 {
     if (all->is_partial)
         fprintf(t->to,
-                "warning: partial: %" PRIu64 " record%s of allocations lost, %" PRIu64
+                "%swarning: partial: %" PRIu64 " record%s of allocations lost, %" PRIu64
                 " of frees: some blocks seem to live that do not (a larger --buffer keeps more)\n",
-                all->lost, all->lost == 1 ? "" : "s", all->lost_frees);
+                lead, all->lost, all->lost == 1 ? "" : "s", all->lost_frees);
     else if (all->lost)
         fprintf(t->to,
-                "warning: %" PRIu64 " record%s of allocations lost: there was at least this\n",
-                all->lost, all->lost == 1 ? "" : "s");
+                "%swarning: %" PRIu64 " record%s of allocations lost: there was at least this\n",
+                lead, all->lost, all->lost == 1 ? "" : "s");
     for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++) {
         const kymo_heap *heap = kymo_profile_heap(profile, i);
         const char *not_seen = heap ? kymo_profile_string(profile, heap->not_seen) : "";
         if (!*not_seen)
             continue;
-        fprintf(t->to, "warning: not seen in pid %d: ", (int)kymo_profile_process(profile, i)->pid);
+        fprintf(t->to, "%swarning: not seen in pid %d: ", lead,
+                (int)kymo_profile_process(profile, i)->pid);
         kymo_terminal_print(t, not_seen, 0, KYMO_CUT_END, 0);
         fputc('\n', t->to);
     }
@@ -140,8 +141,44 @@ void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *p
     fputs("asked for ", t->to);
     print_sum(t, &all->allocated, "block");
     fputc('\n', t->to);
-    print_missing(t, profile, all);
+    print_missing(t, profile, all, "");
     print_what(t, profile, all);
+}
+
+static kymo_heap_report *report_of(const kymo_profile *profile, kymo_heap_view view)
+{
+    const kymo_heap_report_options options = {.size = sizeof options,
+                                              .view = view,
+                                              .by = KYMO_BY_FUNCTION,
+                                              .at_ns = KYMO_HEAP_END,
+                                              .min_age_ns = KYMO_HEAP_AUTO};
+    kymo_heap_report *report = NULL;
+    return kymo_heap_report_create(profile, &options, &report) == KYMO_OK ? report : NULL;
+}
+
+int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *profile, size_t top,
+                                   const char *lead)
+{
+    kymo_heap_report *peak = report_of(profile, KYMO_HEAP_PEAK);
+    kymo_heap_report *live = report_of(profile, KYMO_HEAP_LIVE);
+    int is_there = peak && live && kymo_heap_report_totals(peak)->recorded > 0;
+    if (is_there) {
+        const kymo_heap_totals *most = kymo_heap_report_totals(peak);
+        fprintf(t->to, "\n%smemory asked for: ", lead);
+        print_sum(t, &most->allocated, "block");
+        fprintf(t->to, "\n%smemory left at the end: ", lead);
+        print_sum(t, &kymo_heap_report_totals(live)->sum, "block");
+        fprintf(t->to, "\n%smemory at most, ", lead);
+        print_moment(t, profile, most->at_ns);
+        fputs(": ", t->to);
+        print_sum(t, &most->sum, "block");
+        fputs("; who asked for it:\n", t->to);
+        kymo_report_print_heap(t, peak, KYMO_BY_FUNCTION, top);
+        print_missing(t, profile, most, lead);
+    }
+    kymo_heap_report_destroy(peak);
+    kymo_heap_report_destroy(live);
+    return is_there;
 }
 
 /* ---- tables ---- */

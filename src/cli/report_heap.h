@@ -18,6 +18,10 @@
  * one line each. */
 void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *profile,
                                    const kymo_heap_report *report);
+/* What was asked for, what is left, and the first top rows of what there was at most; lead begins
+ * the lines around them. 0: no allocations were recorded, and nothing is printed. */
+int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *profile, size_t top,
+                                   const char *lead);
 /* The first top rows (0: all). */
 void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *report, uint32_t by,
                             size_t top);

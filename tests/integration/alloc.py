@@ -382,6 +382,19 @@ def peak():
 
 
 @case
+def summary():
+    """What record says at its end, without a report being asked for."""
+    recording = folder() / "recording.kymo"
+    said = run([KYMO, "record", *EVERY, "-o", recording, "--", workload(), "three", 1]).stderr
+    truth = json.loads(run([KYMO, "report", "--json", "--mode", "live", recording]).stdout)
+    live = "memory left at the end: "
+    check(live in said and f" in {truth['total']['objects']:.0f} blocks" in said.split(live)[1].splitlines()[0],
+          f"no sum: {said}")
+    for text in ("memory asked for: ", "memory at most, at ", "site_", f"kymo report --mode live {recording}"):
+        check(text in said, f"{text} is not said: {said}")
+
+
+@case
 def temporary():
     recording, truth = recorded("temporary", 1000)
     true = truth["sites"]["site_at_once"]["objects"]
