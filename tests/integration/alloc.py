@@ -12,7 +12,7 @@ import os
 import pathlib
 import statistics
 
-from kymotest import (KYMO, WORKLOADS, add_case, case, check, folder, main, record, record_command, run, say,
+from kymotest import (KYMO, WORKLOADS, add_case, case, check, folder, main, record, run, say,
                       skip)
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -307,18 +307,6 @@ def python(allocator):
 
 for name in ("pymalloc", "malloc"):
     add_case(f"python.{name}", python, name)
-
-
-@case
-def python_tests():
-    """Python's own tests of json."""
-    if run(["/usr/bin/python3", "-c", "import test.test_json"]).status != 0:
-        skip("python's tests are not installed")
-    for name in ("pymalloc", "malloc"):
-        env = {**os.environ, "PYTHONMALLOC": name}
-        result = run([*record_command(["/usr/bin/python3", "-m", "test", "-q", "test_json"],
-                                      folder() / "recording.kymo", period=PERIOD, options=["--alloc"])], env=env)
-        check(result.status == 0, f"status {result.status}: {result.stdout[-500:]} {result.stderr[-500:]}")
 
 
 @case
