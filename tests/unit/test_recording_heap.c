@@ -3,36 +3,15 @@
  * Blocks of memory in a recording: rows that count from each other, values that cannot be, blocks
  * that are broken or of a later version.
  */
-#include "unit.h"
+#include "recording_fixture.h"
 
 #include <string.h>
 
 #include "buffer/record.h"
-#include "recorder/recording.h"
 #include "recorder/recording_format.h"
-#include "recording/event_text.h"
 #include "recording/file_blocks.h"
-#include "recording/sample_recording.h"
 
-#define LIMIT (8u << 20)
 #define NONE KYMO_EVENT_NONE
-
-static kymo_bytes file_of(recording_emit emit)
-{
-    kymo_bytes file;
-    kymo_bytes_init(&file, LIMIT);
-    assert_int_equal(recording_to_bytes(emit, 0, &file), KYMO_OK);
-    return file;
-}
-
-static kymo_recording_report read_into(const kymo_bytes *file, kymo_str *text)
-{
-    kymo_recording_report report;
-    assert_int_equal(kymo_recording_read_memory(file->data, file->len, 0, &event_text_handler, text,
-                                                &report, NULL),
-                     KYMO_OK);
-    return report;
-}
 
 /* Process 7 with threads 9 and 10, and a stack 4: ids that a reader changes. */
 static kymo_err emit_start(const kymo_event_handler *h, void *ctx)

@@ -3,7 +3,7 @@
  * Markers, counters and labels in .kymo files: what goes in comes out, in few bytes, and what
  * refers to nothing does not.
  */
-#include "unit.h"
+#include "recording_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,33 +12,12 @@
 
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
-#include "recorder/recording.h"
 #include "recorder/recording_format.h"
-#include "recording/event_text.h"
 #include "recording/sample_marks.h"
-#include "recording/sample_recording.h"
 
-#define LIMIT (256u << 20)
 #define NONE KYMO_EVENT_NONE
 #define THERE KYMO_TEXT_IS_THERE
 #define LITERAL (KYMO_TEXT_IS_THERE | KYMO_TEXT_IS_LITERAL)
-
-static kymo_bytes file_of(recording_emit emit)
-{
-    kymo_bytes file;
-    kymo_bytes_init(&file, LIMIT);
-    assert_int_equal(recording_to_bytes(emit, 0, &file), KYMO_OK);
-    return file;
-}
-
-static kymo_recording_report read_into(const kymo_bytes *file, kymo_str *text)
-{
-    kymo_recording_report report;
-    assert_int_equal(kymo_recording_read_memory(file->data, file->len, 0, &event_text_handler, text,
-                                                &report, NULL),
-                     KYMO_OK);
-    return report;
-}
 
 /* ---- what goes in comes out -------------------------------------------------------------------
  */

@@ -3,7 +3,7 @@
  * Blocks of markers, counters and labels that are broken, or of another version: nothing that they
  * say of their sizes is believed, and what is good of them is read.
  */
-#include "unit.h"
+#include "recording_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +11,19 @@
 #include <unistd.h>
 
 #include "kymo/marker_abi.h"
-#include "recorder/recording.h"
 #include "recorder/recording_format.h"
-#include "recording/event_text.h"
 #include "recording/file_blocks.h"
 #include "recording/sample_marks.h"
-#include "recording/sample_recording.h"
 
-#define LIMIT (1u << 20)
 #define NONE KYMO_EVENT_NONE
 
 static const kymo_event_handler nobody;
-
-static kymo_bytes file_of(recording_emit emit)
-{
-    kymo_bytes file;
-    kymo_bytes_init(&file, LIMIT);
-    assert_int_equal(recording_to_bytes(emit, 0, &file), KYMO_OK);
-    return file;
-}
-
-static kymo_recording_report read_into(const kymo_bytes *file, kymo_str *text)
-{
-    kymo_recording_report report;
-    assert_int_equal(kymo_recording_read_memory(file->data, file->len, 0, &event_text_handler, text,
-                                                &report, NULL),
-                     KYMO_OK);
-    return report;
-}
 
 static uint64_t damaged_blocks(const kymo_bytes *start, uint32_t type, const void *payload,
                                size_t len, kymo_str *text)
 {
     kymo_bytes file;
-    kymo_bytes_init(&file, LIMIT);
+    kymo_bytes_init(&file, RECORDING_LIMIT);
     assert_int_equal(kymo_bytes_append(&file, start->data, start->len), KYMO_OK);
     assert_int_equal(file_block_put(&file, type, KYMO_BLOCK_SKIPPABLE, payload, len), KYMO_OK);
     kymo_recording_report report = read_into(&file, text);
@@ -162,7 +141,7 @@ static void older_readers_may_skip_it(void **state)
     kymo_bytes file;
     size_t starts[256];
     unsigned seen = 0;
-    kymo_bytes_init(&file, LIMIT);
+    kymo_bytes_init(&file, RECORDING_LIMIT);
     assert_int_equal(sample_recording_write(0, &file), KYMO_OK);
     size_t blocks = file_block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
     for (size_t i = 0; i < blocks; i++) {
@@ -201,7 +180,7 @@ static void what_later_versions_append_is_stepped_over(void **state)
     /* A format, a kind of graph and colours that this version does not know. */
     const uint32_t lists[] = {KYMO_KIND_U8, 1000, 5, 99, 1000, 1000, 99};
     kymo_bytes payload;
-    kymo_bytes_init(&payload, LIMIT);
+    kymo_bytes_init(&payload, RECORDING_LIMIT);
     assert_int_equal(kymo_bytes_append(&payload, &type, offsetof(__typeof__(type), texts) + 13),
                      KYMO_OK);
     assert_int_equal(kymo_bytes_append(&payload, lists, sizeof lists), KYMO_OK);
@@ -274,7 +253,7 @@ static void changed_bytes_give_what_can_be_copied(void **state)
     kymo_bytes file;
     size_t starts[256];
     uint64_t random = 1;
-    kymo_bytes_init(&file, LIMIT);
+    kymo_bytes_init(&file, RECORDING_LIMIT);
     assert_int_equal(sample_recording_write(0, &file), KYMO_OK);
     size_t blocks = file_block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
     unsigned char *copy = malloc(file.len);
