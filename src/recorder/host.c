@@ -365,6 +365,11 @@ kymo_err kymo_host_hear(kymo_host *h)
     return h->replaced ? KYMO_OK : kymo_host_arm_threads(h, kymo_clock_ns(CLOCK_MONOTONIC));
 }
 
+kymo_err kymo_host_read(kymo_host *h)
+{
+    return drain(h, kymo_clock_ns(CLOCK_MONOTONIC));
+}
+
 kymo_err kymo_host_answer(kymo_host *h)
 {
     KYMO_TRY(kymo_host_hear(h));

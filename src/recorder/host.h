@@ -112,6 +112,9 @@ kymo_err kymo_host_hear(kymo_host *host);
 /* The same, and reads what is there if that is due: up to some 8 MiB. */
 KYMO_NODISCARD
 kymo_err kymo_host_answer(kymo_host *host);
+/* Of a process that has ended: some more of what it has left. */
+KYMO_NODISCARD
+kymo_err kymo_host_read(kymo_host *host);
 /* When blocks that were filled want another answer, since the last one was too short a while ago,
  * or did not come to the end; UINT64_MAX: there are none. */
 uint64_t kymo_host_due_ns(const kymo_host *host);

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree.c - see tree.h: the images of a recording, their rounds and their ends.
+ * tree.c - see tree.h: the images of a recording, and their rounds.
  *
  * A process in which nothing happens (its CPU clock stands still) costs a look at that clock each
  * round, and nothing else.
- *
- * Ends. The program that was launched is our child: as a zombie it tells its clocks. Any other
- * process is its parent's to reap, which may be quicker than we are; then the last that is known of
- * its clock counts, and what its threads said at their ends.
  */
 #include "recorder/tree.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,6 +48,8 @@ static void count_selected(void *context, struct kymo_control_answer *answer)
 {
     kymo_tree *t = context;
     for (size_t i = 0; i < t->images.len; i++) {
+        if (t->images.data[i]->is_ending)
+            continue;
         enum kymo_host_selected selected = kymo_host_selected(t->images.data[i]->host);
         answer->told += selected == KYMO_HOST_TOLD;
         answer->later += selected == KYMO_HOST_LATER;
@@ -162,7 +159,10 @@ void kymo_tree_set_program(kymo_tree *t, pid_t pid, uint64_t start_ns)
 
 uint32_t kymo_tree_alive(const kymo_tree *t)
 {
-    return (uint32_t)(t->images.len + t->relatives.len);
+    size_t ending = 0;
+    for (size_t i = 0; i < t->images.len; i++)
+        ending += t->images.data[i]->is_ending != 0;
+    return (uint32_t)(t->images.len - ending + t->relatives.len);
 }
 
 const struct kymo_tick_threads *kymo_tree_tick_threads(const kymo_tree *t)
@@ -216,18 +216,26 @@ static kymo_err on_ring(void *context)
     return KYMO_OK;
 }
 
-/* Reads those who have filled blocks. Whoever has more than one answer reads ends the turn, and
- * comes last in the next one: somebody may be at the door, and others are to be read, too. */
+/* When it is to be read, beside the rounds. */
+static uint64_t due_ns(const struct kymo_tree_image *image)
+{
+    return image->is_ending ? 0 : image->is_live ? kymo_host_due_ns(image->host) : UINT64_MAX;
+}
+
+/* Reads those who have filled blocks, and those who have ended and left much. Whoever has more than
+ * one answer reads ends the turn, and comes last in the next one: somebody may be at the door, and
+ * others are to be read, too. */
 static kymo_err answer_due(kymo_tree *t)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < t->images.len; i++) {
         size_t at = (t->turn + i) % t->images.len;
-        const struct kymo_tree_image *image = t->images.data[at];
-        if (!image->is_live || kymo_host_due_ns(image->host) > now_ns)
+        struct kymo_tree_image *image = t->images.data[at];
+        if (due_ns(image) > now_ns)
             continue;
-        KYMO_TRY(kymo_host_answer(image->host));
-        if (kymo_host_is_behind(image->host)) {
+        int ends = image->is_ending;
+        KYMO_TRY(ends ? kymo_tree_go_on_ending(t, image) : kymo_host_answer(image->host));
+        if (ends || kymo_host_is_behind(image->host)) {
             t->turn = at + 1;
             return KYMO_OK;
         }
@@ -238,9 +246,8 @@ static kymo_err answer_due(kymo_tree *t)
 kymo_err kymo_tree_wait(kymo_tree *t, uint64_t until_ns, const sigset_t *mask)
 {
     for (size_t i = 0; i < t->images.len; i++) {
-        uint64_t due_ns =
-            t->images.data[i]->is_live ? kymo_host_due_ns(t->images.data[i]->host) : UINT64_MAX;
-        until_ns = due_ns < until_ns ? due_ns : until_ns;
+        uint64_t next_ns = due_ns(t->images.data[i]);
+        until_ns = next_ns < until_ns ? next_ns : until_ns;
     }
     KYMO_TRY(kymo_poller_wait(t->poller, until_ns, mask));
     return answer_due(t);
@@ -257,7 +264,7 @@ static int is_still(struct kymo_tree_image *image)
     return image->still_rounds > STILL_ROUNDS && !kymo_host_has_rung(image->host);
 }
 
-static kymo_err read_refusals(struct kymo_tree_image *image)
+kymo_err kymo_tree_read_refusals(struct kymo_tree_image *image)
 {
     struct kymo_refusal refusal;
     kymo_refusals *all = &image->tree->refusals;
@@ -270,7 +277,7 @@ static kymo_err read_refusals(struct kymo_tree_image *image)
     return KYMO_OK;
 }
 
-static kymo_err tell_replacement(struct kymo_tree_image *image, uint64_t now_ns)
+kymo_err kymo_tree_tell_replacement(struct kymo_tree_image *image, uint64_t now_ns)
 {
     const struct kymo_host_config *c = &image->tree->config;
     char text[PATH_MAX + 96];
@@ -292,12 +299,13 @@ static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
         return KYMO_OK;
     }
     KYMO_TRY(kymo_host_round(image->host));
-    KYMO_TRY(read_refusals(image));
+    KYMO_TRY(kymo_tree_read_refusals(image));
     if (kymo_host_replaced_by(image->host)[0] == '\0')
         return KYMO_OK;
     if (image->replaced_ns == 0)
         image->replaced_ns = now_ns;
-    return now_ns - image->replaced_ns >= FOLLOW_NS ? tell_replacement(image, now_ns) : KYMO_OK;
+    return now_ns - image->replaced_ns >= FOLLOW_NS ? kymo_tree_tell_replacement(image, now_ns)
+                                                    : KYMO_OK;
 }
 
 /* Where there was no pidfd to be had: whether it is there still. Not by /proc, for which there may
@@ -328,127 +336,4 @@ kymo_err kymo_tree_tick(kymo_tree *t, uint64_t now_ns)
         if (t->images.data[i]->is_live)
             KYMO_TRY(kymo_host_tick(t->images.data[i]->host, now_ns));
     return KYMO_OK;
-}
-
-/* ---- ends ---- */
-
-void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
-{
-    for (size_t i = 0; i < t->images.len; i++)
-        if (t->images.data[i] == image)
-            t->images.data[i] = t->images.data[--t->images.len];
-    if (image->answer.fd >= 0) {
-        kymo_poller_remove(t->poller, &image->answer);
-        close(image->answer.fd);
-    }
-    if (image->end.fd >= 0) {
-        if (image->is_live)
-            kymo_poller_remove(t->poller, &image->end);
-        close(image->end.fd);
-    }
-    kymo_host_destroy(image->host);
-    free(image);
-}
-
-static kymo_err finish_host(struct kymo_tree_image *image, uint64_t end_ns, uint64_t main_cpu_ns,
-                            int is_followed)
-{
-    KYMO_TRY(kymo_host_finish(image->host, end_ns, main_cpu_ns, is_followed));
-    if (image->process == 0)
-        image->tree->quality = kymo_host_quality(image->host);
-    return KYMO_OK;
-}
-
-kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
-                             const struct kymo_tree_ending *ending, int is_followed)
-{
-    const struct kymo_host_config *c = &t->config;
-    t->has_relatives |= kymo_host_has_relatives(image->host);
-    KYMO_TRY(read_refusals(image));
-    if (!is_followed && kymo_host_replaced_by(image->host)[0])
-        KYMO_TRY(tell_replacement(image, ending->end_ns));
-    KYMO_TRY(finish_host(image, ending->end_ns, ending->main_cpu_ns, is_followed));
-    /* What its threads said; more of it is in the clock, unless that ran on for another image. */
-    uint64_t cpu_ns = kymo_host_cpu_ns(image->host);
-    uint64_t clock_ns = is_followed ? 0 : ending->cpu_ns ? ending->cpu_ns : image->clock_ns;
-    if (clock_ns > image->cpu_before_ns + cpu_ns)
-        cpu_ns = clock_ns - image->cpu_before_ns;
-    uint64_t user_ns = ending->user_ns < cpu_ns ? ending->user_ns : cpu_ns;
-    kymo_event_process_end e = {
-        .process = image->process,
-        .wait_status = ending->wait_status,
-        .end_ns = ending->end_ns,
-        .user_ns = ending->user_ns ? user_ns : cpu_ns,
-        .system_ns = ending->user_ns ? cpu_ns - user_ns : 0,
-    };
-    t->cpu_ns += cpu_ns;
-    kymo_tree_drop_image(t, image);
-    return c->events->process_end(c->events_context, &e);
-}
-
-kymo_err kymo_tree_image_ended(void *context)
-{
-    struct kymo_tree_image *image = context;
-    struct kymo_tree_ending ending = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC), .wait_status = -1};
-    uint64_t system_ns = 0;
-    /* If its parent was not quicker. */
-    if (kymo_task_process_cpu_ns(image->pid, &ending.user_ns, &system_ns))
-        ending.cpu_ns = ending.user_ns + system_ns;
-    (void)kymo_task_cpu_ns(image->pid, image->pid, &ending.main_cpu_ns);
-    return kymo_tree_end_image(image->tree, image, &ending, 0);
-}
-
-kymo_err kymo_tree_ended(kymo_tree *t, pid_t pid, const struct kymo_tree_ending *ending,
-                         uint32_t *process)
-{
-    struct kymo_tree_image *image = kymo_tree_find(t, pid);
-    *process = UINT32_MAX;
-    if (!image)
-        return KYMO_OK;
-    if (!image->is_live) {
-        kymo_tree_drop_image(t, image);
-        return KYMO_OK;
-    }
-    *process = image->process;
-    return kymo_tree_end_image(t, image, ending, 0);
-}
-
-void kymo_tree_stop(kymo_tree *t)
-{
-    t->stopped = 1;
-    kymo_control_server_close(&t->control);
-    if (t->server.listener >= 0) {
-        kymo_poller_remove(t->poller, &t->door);
-        kymo_attach_server_close(&t->server);
-    }
-    for (size_t i = t->images.len; i-- > 0;) {
-        if (t->images.data[i]->is_live)
-            kymo_host_stop(t->images.data[i]->host);
-        else
-            kymo_tree_drop_image(t, t->images.data[i]);
-    }
-}
-
-kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
-{
-    kymo_tree_stop(t);
-    while (t->images.len > 0) {
-        struct kymo_tree_image *image = t->images.data[t->images.len - 1];
-        uint64_t main_cpu_ns = 0;
-        KYMO_TRY(read_refusals(image));
-        if (kymo_host_replaced_by(image->host)[0])
-            KYMO_TRY(tell_replacement(image, end_ns));
-        (void)kymo_task_cpu_ns(image->pid, image->pid, &main_cpu_ns);
-        KYMO_TRY(finish_host(image, end_ns, main_cpu_ns, 0));
-        kymo_tree_drop_image(t, image);
-    }
-    if (t->turned_away) {
-        char text[96];
-        snprintf(text, sizeof text,
-                 "%" PRIu64 " processes are not recorded: too many ran at the same time",
-                 t->turned_away);
-        kymo_event_note e = {end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text};
-        KYMO_TRY(t->config.events->note(t->config.events_context, &e));
-    }
-    return kymo_refusals_finish(&t->refusals);
 }

@@ -59,7 +59,8 @@ kymo_err kymo_tree_round(kymo_tree *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_tick(kymo_tree *tree, uint64_t now_ns);
 
-/* How many processes are there, those that are about to attach, or may, included. */
+/* How many processes are there, those that are about to attach, or may, included; not those that
+ * have ended and are being read. */
 uint32_t kymo_tree_alive(const kymo_tree *tree);
 /* Looks for processes that may attach yet: forked ones that have not done anything, started ones
  * that are not ready. They count as alive until they end. To be called when nobody else is. */
@@ -77,8 +78,8 @@ kymo_err kymo_tree_add_unsampled(kymo_tree *tree, uint64_t cpu_ns);
 /* The host of each live image, in no order, for i from 0 on; NULL behind the last. */
 kymo_host *kymo_tree_host(const kymo_tree *tree, uint32_t i);
 
-/* The process has ended, which the caller has learnt. *process is the number of its last image,
- * UINT32_MAX if it had none. */
+/* The process has ended, which the caller has learnt; what it has left is read in turns. *process
+ * is the number of its last image, UINT32_MAX if it had none. */
 KYMO_NODISCARD
 kymo_err kymo_tree_ended(kymo_tree *tree, pid_t pid, const struct kymo_tree_ending *ending,
                          uint32_t *process);

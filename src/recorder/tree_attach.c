@@ -220,6 +220,8 @@ static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message
     *main_ns = *process_ns = 0;
     if (!before)
         return KYMO_OK;
+    if (before->is_ending)
+        return kymo_tree_end_image(t, before, &before->ending, 0);
     if (!before->is_live) {
         kymo_tree_drop_image(t, before);
         return KYMO_OK;
@@ -372,7 +374,7 @@ kymo_err kymo_tree_drop_late(kymo_tree *t, uint64_t now_ns)
             kymo_tree_drop_caller(t, t->callers.data[i]);
     for (size_t i = t->images.len; i-- > 0;) {
         struct kymo_tree_image *image = t->images.data[i];
-        if (!image->is_live && now_ns >= image->deadline_ns)
+        if (!image->is_live && !image->is_ending && now_ns >= image->deadline_ns)
             kymo_tree_drop_image(t, image);
     }
     return KYMO_OK;

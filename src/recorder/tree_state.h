@@ -3,7 +3,7 @@
  * tree_state.h - what a tree consists of; for the files that tree.h is made of.
  *
  * Layer:    recorder
- * Flow:     tree_attach.c (an image comes) -> tree.c (rounds, an image goes)
+ * Flow:     tree_attach.c (an image comes) -> tree.c (rounds) -> tree_end.c (an image goes)
  * Threads:  the recorder's main thread
  * Memory:   an image and a caller each from malloc
  * Signals:  not for handlers
@@ -45,10 +45,13 @@ struct kymo_tree_image {
     kymo_host *host;
     pid_t pid;
     uint32_t process;
-    uint32_t start;    /* enum kymo_attach_start */
-    int is_foreign;    /* its pid namespace is not ours */
-    int is_live;       /* READY came: it has a number and is in the recording */
-    uint64_t start_ns; /* in the recording */
+    uint32_t start;     /* enum kymo_attach_start */
+    int is_foreign;     /* its pid namespace is not ours */
+    int is_live;        /* READY came: it has a number and is in the recording */
+    int is_ending;      /* it was, its process has ended, and it is not read to its end */
+    uint32_t laps_left; /* of such a one: over all that it has left */
+    struct kymo_tree_ending ending; /* the same */
+    uint64_t start_ns;              /* in the recording */
     uint64_t deadline_ns;
     uint64_t hello_cpu_ns;
     uint64_t main_before_ns; /* CPU clock of its main thread when it began */
@@ -109,10 +112,22 @@ void kymo_tree_forget_relatives(kymo_tree *tree, pid_t pid);
 
 /* The image of this process; NULL: none. */
 struct kymo_tree_image *kymo_tree_find(const kymo_tree *tree, pid_t pid);
+/* Which programs it has started without us. */
+KYMO_NODISCARD
+kymo_err kymo_tree_read_refusals(struct kymo_tree_image *image);
+/* That it runs another program, once. */
+KYMO_NODISCARD
+kymo_err kymo_tree_tell_replacement(struct kymo_tree_image *image, uint64_t now_ns);
+
+/* ---- tree_end.c ---- */
+
 /* Ends an image and frees it; followed: by the image that its process has attached now. */
 KYMO_NODISCARD
 kymo_err kymo_tree_end_image(kymo_tree *tree, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending, int is_followed);
+/* Reads some more of one whose process has ended; ends it if that was all. */
+KYMO_NODISCARD
+kymo_err kymo_tree_go_on_ending(kymo_tree *tree, struct kymo_tree_image *image);
 /* Frees one that never came to be in the recording, or is in it to the end. */
 void kymo_tree_drop_image(kymo_tree *tree, struct kymo_tree_image *image);
 /* The process of an image has ended. context: the image. */

@@ -11,7 +11,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "buffer/attach.h"
+#include "buffer/stream.h"
+#include "session_fixture.h"
 #include "sys/clock.h"
 #include "unit.h"
 
@@ -20,7 +23,7 @@ enum { SILENT = 100 };
 static struct {
     unsigned processes, ends, notes, qualities;
     uint32_t last_process, last_end;
-    uint64_t last_cpu_ns;
+    uint64_t last_cpu_ns, samples;
 } seen;
 
 static kymo_err on_process(void *context, const kymo_event_process *e)
@@ -59,14 +62,42 @@ static kymo_err on_quality(void *context, const kymo_event_quality *e)
     return KYMO_OK;
 }
 
-static const kymo_event_handler events = {
-    .process = on_process, .process_end = on_process_end, .note = on_note, .quality = on_quality};
+static kymo_err on_samples(void *context, const kymo_event_samples *e)
+{
+    (void)context;
+    seen.samples += e->count;
+    return KYMO_OK;
+}
 
-static kymo_tree *make_tree(void)
+static kymo_err on_thread(void *context, const kymo_event_thread *e)
+{
+    (void)context;
+    (void)e;
+    return KYMO_OK;
+}
+
+static kymo_err on_thread_end(void *context, const kymo_event_thread_end *e)
+{
+    (void)context;
+    (void)e;
+    return KYMO_OK;
+}
+
+static const kymo_event_handler events = {
+    .process = on_process,
+    .process_end = on_process_end,
+    .note = on_note,
+    .quality = on_quality,
+    .samples = on_samples,
+    .thread = on_thread,
+    .thread_end = on_thread_end,
+};
+
+static kymo_tree *make_tree_of(uint64_t buffer_bytes)
 {
     kymo_tree *t;
     const struct kymo_host_config config = {
-        .buffer_bytes = 2u << 20,
+        .buffer_bytes = buffer_bytes,
         .period_ns = 1000000,
         .depth = 64,
         .signal = SIGURG,
@@ -79,6 +110,11 @@ static kymo_tree *make_tree(void)
     assert_int_equal(kymo_tree_create(&config, &t, NULL), KYMO_OK);
     kymo_tree_set_program(t, getpid(), 1);
     return t;
+}
+
+static kymo_tree *make_tree(void)
+{
+    return make_tree_of(2u << 20);
 }
 
 /* Lets the tree serve whatever is there. */
@@ -115,8 +151,8 @@ static void say(int fd, const struct kymo_attach_message *m)
     assert_int_equal(send(fd, m, sizeof *m, MSG_NOSIGNAL), sizeof *m);
 }
 
-/* The answer, and how many descriptors came with it. */
-static struct kymo_attach_message hear(int fd, unsigned *descriptors)
+/* The answer, and how many descriptors came with it; *first: that one, if it is wanted. */
+static struct kymo_attach_message hear_all(int fd, unsigned *descriptors, int *first)
 {
     union {
         struct cmsghdr header;
@@ -135,9 +171,17 @@ static struct kymo_attach_message hear(int fd, unsigned *descriptors)
         *descriptors = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(fds, CMSG_DATA(c), *descriptors * sizeof(int));
         for (unsigned i = 0; i < *descriptors; i++)
-            close(fds[i]);
+            if (i == 0 && first)
+                *first = fds[i];
+            else
+                close(fds[i]);
     }
     return m;
+}
+
+static struct kymo_attach_message hear(int fd, unsigned *descriptors)
+{
+    return hear_all(fd, descriptors, NULL);
 }
 
 static int is_closed(int fd)
@@ -317,6 +361,111 @@ static void a_stopped_tree_lets_nobody_in(void **state)
     kymo_tree_destroy(t);
 }
 
+/* A process that writes much, in a session of this size. */
+struct flood {
+    struct fixture f;
+    uint32_t slot;
+    struct kymo_stream_writer stream;
+};
+
+static struct flood begin_flood(kymo_tree *t)
+{
+    struct flood w = {.stream = {.kind = KYMO_STREAM_TASK}};
+    unsigned descriptors;
+    int memory;
+    int fd = dial(t);
+    struct kymo_attach_message m = message(KYMO_ATTACH_HELLO);
+    say(fd, &m);
+    serve(t);
+    m = hear_all(fd, &descriptors, &memory);
+    void *map = mmap(NULL, m.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    assert_true(map != MAP_FAILED);
+    close(memory);
+    w.f.session = map;
+    assert_int_equal(kymo_session_check(map, m.size_bytes, &w.f.plan), KYMO_OK);
+    w.slot = kymo_slot_take(w.f.session, &w.f.plan) - 1;
+    struct kymo_thread_slot *slot = kymo_session_slot(w.f.session, &w.f.plan, w.slot);
+    slot->tid = (uint32_t)getpid();
+    slot->flags = KYMO_SLOT_MAIN;
+    kymo_store_release(&slot->state, KYMO_SLOT_LIVE);
+    get_ready(t, fd);
+    return w;
+}
+
+/* Samples that fill so many bytes. */
+static uint64_t write_flood(struct flood *w, uint64_t bytes)
+{
+    uint64_t n = bytes / sizeof(struct kymo_record_sample);
+    for (uint64_t i = 0; i < n; i++) {
+        struct kymo_record_sample *r =
+            kymo_stream_reserve(&w->stream, w->f.session, &w->f.plan, w->slot, sizeof *r);
+        assert_non_null(r);
+        *r = (struct kymo_record_sample){
+            .head = {kymo_clock_now(KYMO_CLOCK_MONOTONIC), KYMO_RECORD_SAMPLE_CPU, sizeof *r, 0},
+            .weight_ns = 1};
+        kymo_stream_publish(&w->stream, sizeof *r);
+    }
+    return n;
+}
+
+/* While what a process has left is read, others come in; and its end is told when all is read. */
+static void who_leaves_much_keeps_nobody_out(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree_of(64u << 20);
+    struct flood w = begin_flood(t);
+    uint64_t written = write_flood(&w, 16u << 20);
+    w.f.session->filled++;
+    while (seen.samples == 0)
+        assert_int_equal(kymo_tree_wait(t, UINT64_MAX, NULL), KYMO_OK);
+    uint64_t after_one = seen.samples;
+    assert_true(after_one > 0 && after_one < written);
+    /* Behind what the recorder has begun with. */
+    written += write_flood(&w, 24u << 20);
+    struct kymo_tree_ending ending = {.end_ns = 9, .wait_status = 0, .cpu_ns = written};
+    uint32_t process;
+    assert_int_equal(kymo_tree_ended(t, getpid(), &ending, &process), KYMO_OK);
+    assert_int_equal(process, 0);
+    assert_int_equal(seen.ends, 0);
+    assert_int_equal(kymo_tree_alive(t), 0);
+    int fd = dial(t);
+    assert_int_equal(kymo_tree_wait(t, 0, NULL), KYMO_OK);
+    assert_int_equal(seen.ends, 0);
+    struct kymo_attach_message m = message(KYMO_ATTACH_READY); /* makes no sense: it is looked at */
+    say(fd, &m);
+    assert_int_equal(kymo_tree_wait(t, 0, NULL), KYMO_OK);
+    assert_true(is_closed(fd));
+    assert_int_equal(seen.ends, 0);
+    close(fd);
+    for (int turns = 0; seen.ends == 0; turns++) {
+        assert_true(turns < 10);
+        assert_int_equal(kymo_tree_wait(t, UINT64_MAX, NULL), KYMO_OK);
+    }
+    assert_int_equal(seen.samples, written);
+    assert_int_equal(seen.last_end, 0);
+    assert_int_equal(seen.qualities, 1);
+    kymo_tree_destroy(t);
+    fixture_close(&w.f);
+}
+
+/* A recording that shall end has all that was written by then. */
+static void what_was_left_is_read_before_the_end(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree_of(64u << 20);
+    struct flood w = begin_flood(t);
+    uint64_t written = write_flood(&w, 24u << 20);
+    struct kymo_tree_ending ending = {.end_ns = 9, .wait_status = 0, .cpu_ns = 7};
+    uint32_t process;
+    assert_int_equal(kymo_tree_ended(t, getpid(), &ending, &process), KYMO_OK);
+    assert_int_equal(seen.ends, 0);
+    assert_int_equal(kymo_tree_finish(t, 10), KYMO_OK);
+    assert_int_equal(seen.ends, 1);
+    assert_int_equal(seen.samples, written);
+    kymo_tree_destroy(t);
+    fixture_close(&w.f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +474,8 @@ int main(void)
         cmocka_unit_test(who_cannot_be_let_in_waits_outside),
         cmocka_unit_test(what_makes_no_sense_is_turned_away),
         cmocka_unit_test(one_that_gives_up_leaves_nothing),
+        cmocka_unit_test(who_leaves_much_keeps_nobody_out),
+        cmocka_unit_test(what_was_left_is_read_before_the_end),
         cmocka_unit_test(a_stopped_tree_lets_nobody_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tree_end.c - how an image leaves a recording.
+ *
+ * The program that was launched is our child: as a zombie it tells its clocks. Any other process is
+ * its parent's to reap, which may be quicker than we are; then the last that is known of its clock
+ * counts, and what its threads said at their ends.
+ *
+ * A process that has ended may have left more than a round reads: then it is read in turn with
+ * those that live, and its end is told when it is read to its end.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/task.h"
+#include "recorder/tree_state.h"
+#include "sys/clock.h"
+
+void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
+{
+    for (size_t i = 0; i < t->images.len; i++)
+        if (t->images.data[i] == image)
+            t->images.data[i] = t->images.data[--t->images.len];
+    if (image->answer.fd >= 0) {
+        kymo_poller_remove(t->poller, &image->answer);
+        close(image->answer.fd);
+    }
+    if (image->end.fd >= 0) {
+        if (image->is_live)
+            kymo_poller_remove(t->poller, &image->end);
+        close(image->end.fd);
+    }
+    kymo_host_destroy(image->host);
+    free(image);
+}
+
+static kymo_err finish_host(struct kymo_tree_image *image, uint64_t end_ns, uint64_t main_cpu_ns,
+                            int is_followed)
+{
+    KYMO_TRY(kymo_host_finish(image->host, end_ns, main_cpu_ns, is_followed));
+    if (image->process == 0)
+        image->tree->quality = kymo_host_quality(image->host);
+    return KYMO_OK;
+}
+
+kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
+                             const struct kymo_tree_ending *ending, int is_followed)
+{
+    const struct kymo_host_config *c = &t->config;
+    t->has_relatives |= kymo_host_has_relatives(image->host);
+    KYMO_TRY(kymo_tree_read_refusals(image));
+    if (!is_followed && kymo_host_replaced_by(image->host)[0])
+        KYMO_TRY(kymo_tree_tell_replacement(image, ending->end_ns));
+    KYMO_TRY(finish_host(image, ending->end_ns, ending->main_cpu_ns, is_followed));
+    /* What its threads said; more of it is in the clock, unless that ran on for another image. */
+    uint64_t cpu_ns = kymo_host_cpu_ns(image->host);
+    uint64_t clock_ns = is_followed ? 0 : ending->cpu_ns ? ending->cpu_ns : image->clock_ns;
+    if (clock_ns > image->cpu_before_ns + cpu_ns)
+        cpu_ns = clock_ns - image->cpu_before_ns;
+    uint64_t user_ns = ending->user_ns < cpu_ns ? ending->user_ns : cpu_ns;
+    kymo_event_process_end e = {
+        .process = image->process,
+        .wait_status = ending->wait_status,
+        .end_ns = ending->end_ns,
+        .user_ns = ending->user_ns ? user_ns : cpu_ns,
+        .system_ns = ending->user_ns ? cpu_ns - user_ns : 0,
+    };
+    t->cpu_ns += cpu_ns;
+    kymo_tree_drop_image(t, image);
+    return c->events->process_end(c->events_context, &e);
+}
+
+kymo_err kymo_tree_go_on_ending(kymo_tree *t, struct kymo_tree_image *image)
+{
+    KYMO_TRY(kymo_host_read(image->host));
+    image->laps_left -= !kymo_host_is_behind(image->host);
+    return image->laps_left ? KYMO_OK : kymo_tree_end_image(t, image, &image->ending, 0);
+}
+
+/* Its process is gone: nobody writes any more, and its number may be another's soon. */
+static kymo_err begin_ending(kymo_tree *t, struct kymo_tree_image *image,
+                             const struct kymo_tree_ending *ending)
+{
+    if (image->end.fd >= 0) {
+        kymo_poller_remove(t->poller, &image->end);
+        close(image->end.fd);
+        image->end.fd = -1;
+    }
+    image->is_live = 0;
+    image->is_ending = 1;
+    /* One that had begun before leaves what was written meanwhile. */
+    image->laps_left = kymo_host_is_behind(image->host) ? 2 : 1;
+    image->ending = *ending;
+    return kymo_tree_go_on_ending(t, image);
+}
+
+kymo_err kymo_tree_image_ended(void *context)
+{
+    struct kymo_tree_image *image = context;
+    struct kymo_tree_ending ending = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC), .wait_status = -1};
+    uint64_t system_ns = 0;
+    /* If its parent was not quicker. */
+    if (kymo_task_process_cpu_ns(image->pid, &ending.user_ns, &system_ns))
+        ending.cpu_ns = ending.user_ns + system_ns;
+    (void)kymo_task_cpu_ns(image->pid, image->pid, &ending.main_cpu_ns);
+    return begin_ending(image->tree, image, &ending);
+}
+
+kymo_err kymo_tree_ended(kymo_tree *t, pid_t pid, const struct kymo_tree_ending *ending,
+                         uint32_t *process)
+{
+    struct kymo_tree_image *image = kymo_tree_find(t, pid);
+    *process = UINT32_MAX;
+    if (!image)
+        return KYMO_OK;
+    if (!image->is_live) {
+        kymo_tree_drop_image(t, image);
+        return KYMO_OK;
+    }
+    *process = image->process;
+    return begin_ending(t, image, ending);
+}
+
+void kymo_tree_stop(kymo_tree *t)
+{
+    t->stopped = 1;
+    kymo_control_server_close(&t->control);
+    if (t->server.listener >= 0) {
+        kymo_poller_remove(t->poller, &t->door);
+        kymo_attach_server_close(&t->server);
+    }
+    for (size_t i = t->images.len; i-- > 0;) {
+        if (t->images.data[i]->is_live)
+            kymo_host_stop(t->images.data[i]->host);
+        else if (!t->images.data[i]->is_ending)
+            kymo_tree_drop_image(t, t->images.data[i]);
+    }
+}
+
+kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
+{
+    kymo_tree_stop(t);
+    while (t->images.len > 0) {
+        struct kymo_tree_image *image = t->images.data[t->images.len - 1];
+        uint64_t main_cpu_ns = 0;
+        if (image->is_ending) {
+            KYMO_TRY(kymo_tree_end_image(t, image, &image->ending, 0));
+            continue;
+        }
+        KYMO_TRY(kymo_tree_read_refusals(image));
+        if (kymo_host_replaced_by(image->host)[0])
+            KYMO_TRY(kymo_tree_tell_replacement(image, end_ns));
+        (void)kymo_task_cpu_ns(image->pid, image->pid, &main_cpu_ns);
+        KYMO_TRY(finish_host(image, end_ns, main_cpu_ns, 0));
+        kymo_tree_drop_image(t, image);
+    }
+    if (t->turned_away) {
+        char text[96];
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " processes are not recorded: too many ran at the same time",
+                 t->turned_away);
+        kymo_event_note e = {end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text};
+        KYMO_TRY(t->config.events->note(t->config.events_context, &e));
+    }
+    return kymo_refusals_finish(&t->refusals);
+}
