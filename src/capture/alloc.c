@@ -17,6 +17,7 @@
 #include "capture/alloc_record.h"
 #include "capture/alloc_stack.h"
 #include "capture/alloc_table.h"
+#include "capture/alloc_words.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
 #include "capture/mark.h"
@@ -238,6 +239,15 @@ static KYMO_NOINLINE void note_early(uint64_t address, size_t bytes, uint64_t he
         stop_drawing(LOOK_AGAIN_BYTES);
 }
 
+/* The recorder has a question for the allocator. */
+static KYMO_NOINLINE void leave_and_answer(struct kymo_thread *t, uint64_t here, uint32_t stack)
+{
+    int may = kymo_alloc_words_may(t, here, stack);
+    kymo_alloc_leave(t);
+    if (may)
+        kymo_alloc_words_answer(t->process);
+}
+
 void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, size_t usable,
                      enum kymo_alloc_family family, uint64_t here)
 {
@@ -258,7 +268,10 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
                                   .slack_family = slack_of(bytes, usable, family)};
     r.head = (struct kymo_record){0, KYMO_RECORD_ALLOC, sizeof r, kymo_alloc_stack(t)};
     record(t, &r, here);
-    kymo_alloc_leave(t);
+    if (kymo_unlikely(kymo_alloc_words_wait(t->process->session)))
+        leave_and_answer(t, here, r.head.stack);
+    else
+        kymo_alloc_leave(t);
 }
 
 void kymo_alloc_note_free(void *block, uint64_t here)

@@ -141,3 +141,17 @@ enum kymo_allocator kymo_alloc_next_allocator(void)
             return known[i].allocator;
     return KYMO_ALLOCATOR_OTHER;
 }
+
+uint64_t kymo_alloc_next_words(enum kymo_allocator allocator)
+{
+    static const char *const names[KYMO_ALLOCATOR_PROGRAM + 1] = {
+        [KYMO_ALLOCATOR_GLIBC] = "mallinfo2",
+        [KYMO_ALLOCATOR_JEMALLOC] = "mallctl",
+        [KYMO_ALLOCATOR_TCMALLOC] = "MallocExtension_GetNumericProperty",
+        [KYMO_ALLOCATOR_MIMALLOC] = "mi_process_info",
+    };
+    struct kymo_symbol_table table;
+    return malloc_library && names[allocator] && kymo_symbol_table_init(&table, malloc_library)
+               ? kymo_symbol_table_find(&table, names[allocator])
+               : 0;
+}

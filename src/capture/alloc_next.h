@@ -72,4 +72,7 @@ KYMO_SIGNAL_SAFE int kymo_alloc_next_is_allocator(uint64_t address);
 /* Who answers malloc: by what else its library defines. */
 KYMO_SIGNAL_SAFE enum kymo_allocator kymo_alloc_next_allocator(void);
 
+/* The function by which that one speaks of itself (alloc_words.h); 0: it does not. */
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_next_words(enum kymo_allocator allocator);
+
 #endif

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #include "capture/alloc_count.h"
+#include "capture/alloc_words.h"
 #include "capture/hook.h"
 
 struct kymo_alloc_probe kymo_alloc_probed;
@@ -272,6 +273,8 @@ static int program_has_operators(void)
 __attribute__((constructor(101))) static void choose(void)
 {
     kymo_alloc_allocator = kymo_alloc_next_allocator();
+    kymo_alloc_words_from.allocator = kymo_alloc_allocator;
+    kymo_alloc_words_from.function = kymo_alloc_next_words(kymo_alloc_allocator);
     find_operators();
     /* Those of the executable may not be ready yet. */
     if (program_has_operators())

@@ -38,6 +38,7 @@ enum {
 typedef pid_t fork_fn(void);
 
 static fork_fn *real_fork;
+static uint32_t was_bare; /* 1: by _Fork */
 
 /* The process as it was at start, but for its session; walker and all. */
 static struct kymo_process original;
@@ -56,6 +57,11 @@ int kymo_fork_is_pending(void)
 {
     uint32_t pid = kymo_load_relaxed(&child.pending);
     return pid && pid == kymo_raw_getpid();
+}
+
+int kymo_fork_was_bare(void)
+{
+    return kymo_load_relaxed(&was_bare) != 0;
 }
 
 int kymo_fork_is_due(const siginfo_t *info)
@@ -209,8 +215,10 @@ KYMO_HOOK pid_t _Fork(void)
     fork_fn *real = KYMO_REAL(real_fork, fork_fn, "_Fork");
     before_fork();
     pid_t pid = real();
-    if (pid == 0)
+    if (pid == 0) {
+        kymo_store_relaxed(&was_bare, 1u);
         in_child();
+    }
     return pid;
 }
 

@@ -31,6 +31,9 @@ void kymo_fork_remember(const struct kymo_process *process);
 KYMO_SIGNAL_SAFE int kymo_fork_is_pending(void);
 /* Whether this signal is the timer's that ends the waiting. */
 KYMO_SIGNAL_SAFE int kymo_fork_is_due(const siginfo_t *info);
+/* Whether this process was made by _Fork, directly or before: what its libraries had locked may be
+ * locked for good. */
+KYMO_SIGNAL_SAFE int kymo_fork_was_bare(void);
 /* Attaches, if this is such a child; all signals are blocked. */
 KYMO_SIGNAL_SAFE void kymo_fork_attach(void);
 /* The same for hooks. */

@@ -322,9 +322,31 @@ void kymo_host_watch_system(kymo_host *h, int is_program)
         h->telemetry = NULL;
 }
 
+static int asks_allocator(const kymo_host *h)
+{
+    return h->out.heap.rate != 0 && h->config.counters_period_ns != 0;
+}
+
+static struct kymo_allocator_events_look allocator_look(const kymo_host *h)
+{
+    return (struct kymo_allocator_events_look){
+        .events = h->config.events,
+        .context = h->config.events_context,
+        .process = h->out.process,
+        .session = h->session,
+        .drain = h->drain,
+    };
+}
+
 kymo_err kymo_host_look_at_system(kymo_host *h, uint64_t now_ns)
 {
-    return h->replaced ? KYMO_OK : kymo_telemetry_round(h->telemetry, now_ns);
+    if (h->replaced)
+        return KYMO_OK;
+    if (asks_allocator(h)) {
+        struct kymo_allocator_events_look look = allocator_look(h);
+        KYMO_TRY(kymo_allocator_events_round(&h->allocator, &look, now_ns));
+    }
+    return kymo_telemetry_round(h->telemetry, now_ns);
 }
 
 void kymo_host_beat(kymo_host *h)
@@ -436,6 +458,10 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
     KYMO_TRY(tell_losses(h));
     KYMO_TRY(kymo_heap_events_tell(&h->out, h->drain, h->session));
+    if (asks_allocator(h)) {
+        struct kymo_allocator_events_look look = allocator_look(h);
+        KYMO_TRY(kymo_allocator_events_finish(&h->allocator, &look));
+    }
     h->quality = (kymo_event_quality){
         .process = h->out.process,
         .samples = h->out.taken,

@@ -18,6 +18,7 @@
 
 #include "base/vec.h"
 #include "buffer/drain.h"
+#include "recorder/allocator_events.h"
 #include "recorder/host.h"
 #include "recorder/row_tables.h"
 #include "recorder/session_events.h"
@@ -97,7 +98,8 @@ struct kymo_host {
     uint64_t told_lost_ns;
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
-    kymo_telemetry *telemetry;  /* NULL: none */
+    kymo_telemetry *telemetry; /* NULL: none */
+    struct kymo_allocator_events allocator;
     kymo_event_quality quality; /* as it was said at the end */
 };
 

@@ -17,6 +17,11 @@ int kymo_fork_is_pending(void)
     return is_pending;
 }
 
+int kymo_fork_was_bare(void)
+{
+    return 0;
+}
+
 /* Addresses of no memory at all: nobody looks there. */
 static void *block_at(uint64_t i)
 {

@@ -14,6 +14,7 @@
 
 #include "capture/alloc.h"
 #include "capture/alloc_next.h"
+#include "capture/alloc_words.h"
 #include "unit.h"
 
 /* ---- what alloc.c would be told ---- */
@@ -32,6 +33,7 @@ static uint64_t id_of_table;
 
 __thread struct kymo_alloc_self kymo_alloc_self KYMO_TLS_IE __attribute__((aligned(16)));
 uint32_t kymo_alloc_allocator;
+struct kymo_alloc_words_from kymo_alloc_words_from;
 uint8_t kymo_alloc_filter[KYMO_ALLOC_FILTER_BYTES];
 
 struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
@@ -415,6 +417,9 @@ static void the_allocator_is_known(void **state)
     assert_int_equal(kymo_alloc_next_is_allocator((uintptr_t)the_allocator_is_known), 0);
     /* Here the executable is what answers. */
     assert_int_equal(kymo_alloc_allocator, KYMO_ALLOCATOR_PROGRAM);
+    assert_int_equal(kymo_alloc_words_from.function, 0);
+    assert_true(kymo_alloc_next_words(KYMO_ALLOCATOR_GLIBC) == (uint64_t)(uintptr_t)mallinfo2);
+    assert_int_equal(kymo_alloc_next_words(KYMO_ALLOCATOR_JEMALLOC), 0);
 }
 
 int main(void)
