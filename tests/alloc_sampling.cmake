@@ -10,7 +10,7 @@ set(kymo_alloc_sources alloc.c alloc_map.c alloc_record.c alloc_early.c alloc_la
     mark.c mark_quick.c mark_slow.c mark_payload.c mark_site.c mark_stack.c mark_clock.c mark_count.c
     mark_labels.c mark_stats.c take_stack.c module.c tables.c process.c thread.c)
 list(TRANSFORM kymo_alloc_sources PREPEND ${CMAKE_SOURCE_DIR}/src/capture/)
-kymo_unit_test(alloc kymo_buffer kymo_unwind kymo_base Threads::Threads)
+kymo_unit_test(alloc kymo_buffer kymo_unwind kymo_base Threads::Threads m)
 target_sources(test_alloc PRIVATE ${kymo_alloc_sources})
 kymo_unit_test(alloc_words kymo_buffer kymo_unwind kymo_base Threads::Threads)
 target_sources(test_alloc_words PRIVATE ${kymo_alloc_sources})

@@ -22,7 +22,8 @@
 #include "capture/fork_child.h"
 #include "capture/mark.h"
 
-/* Where nothing is recorded now, but may be later, a thread looks again after so many bytes. */
+/* Where nothing is recorded now, but may be later, a thread looks again after so many bytes; so
+ * does one whose next draw is farther away, since the rate may have become another. */
 #define LOOK_AGAIN_BYTES (16 << 20)
 /* Of the table, at each visit of a forked child, and at its first: all of the first level. */
 #define INHERIT_SLOTS 1024u
@@ -36,6 +37,7 @@ static __thread struct {
     uint64_t random; /* 0: not seeded */
     uint64_t before; /* `count` when the thread's record began */
     uint64_t last;   /* number that a block of this thread got */
+    int64_t beyond;  /* bytes from `until` to the next draw, where that is farther away */
     uint32_t epoch;  /* of the session that it began in; 0: none yet */
     uint32_t rate;   /* of the draw that runs; 0: none was made */
 } own KYMO_TLS_IE;
@@ -50,9 +52,19 @@ static void set_until(int64_t bytes)
     kymo_alloc_self.until = bytes;
 }
 
+/* So many bytes to the next draw; negative: it is in this block, or in the next one of any size. */
+static void set_draw(int64_t bytes)
+{
+    int64_t beyond = bytes > LOOK_AGAIN_BYTES ? bytes - LOOK_AGAIN_BYTES : 0;
+    own.beyond = 0;
+    set_until(bytes - beyond);
+    own.beyond = beyond;
+}
+
 static void stop_drawing(int64_t bytes)
 {
     own.rate = 0;
+    own.beyond = 0;
     set_until(bytes);
 }
 
@@ -114,6 +126,25 @@ static KYMO_NOINLINE struct kymo_thread *find_thread(struct kymo_process *p)
     return t;
 }
 
+/* The draw that runs, in a block that reaches `until`. A rate that has become another holds from
+ * the next block on: this one is drawn as it was waited for, else the bytes before it would count
+ * for nothing. Where it is not drawn, what is left of the draw may be thrown away: draws have no
+ * memory.
+ */
+static struct kymo_alloc_draw run_draw(const struct kymo_process *p, uint32_t rate)
+{
+    struct kymo_alloc_draw draw = {0, own.rate};
+    if (kymo_unlikely(own.beyond))
+        set_draw(kymo_alloc_self.until + own.beyond);
+    /* A handler that came in between may have had it. */
+    draw.is_drawn = kymo_alloc_self.until < 0;
+    if (!draw.is_drawn && own.rate != rate) {
+        own.rate = rate;
+        set_draw(next_draw(p, rate));
+    }
+    return draw;
+}
+
 struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
 {
     struct kymo_alloc_draw draw = {0, 0};
@@ -128,20 +159,18 @@ struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
     if (rate > UINT32_MAX)
         rate = UINT32_MAX;
     if (kymo_likely(own.rate)) {
-        /* A handler that came in between may have had it. */
-        draw.is_drawn = kymo_alloc_self.until < 0;
-        draw.rate = own.rate;
+        draw = run_draw(p, (uint32_t)rate);
     } else {
-        draw.rate = (uint32_t)rate;
+        draw.rate = own.rate = (uint32_t)rate;
         int64_t first = next_draw(p, draw.rate);
         draw.is_drawn = first < 0 || (uint64_t)first < bytes;
         if (!draw.is_drawn)
-            set_until(first - (int64_t)bytes);
+            set_draw(first - (int64_t)bytes);
     }
-    own.rate = (uint32_t)rate;
     if (!draw.is_drawn)
         return draw;
-    set_until(next_draw(p, own.rate));
+    own.rate = (uint32_t)rate;
+    set_draw(next_draw(p, own.rate));
     struct kymo_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t) && !(t = find_thread(p)))
         draw.is_drawn = 0;

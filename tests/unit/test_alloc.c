@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -203,6 +204,52 @@ static void another_rate_is_taken_with_the_next_draw(void **state)
     for (int i = 0; i < 1000; i++)
         (void)give(block_at(4), 1024);
     assert_in_range(told().allocs, 3, 4);
+}
+
+/* Blocks of many sizes, of which each counts for 1 / p of its draw: the sum is what was asked for,
+ * whenever the rate becomes another one. */
+static void sums_are_right_while_the_rate_changes(void **state)
+{
+    (void)state;
+    static const uint64_t rates[] = {64 << 20, 256 << 10, 32 << 20, 1, 4 << 20};
+    static const size_t sizes[] = {100, 5000, 70000, 1 << 20, 20 << 20};
+    enum { BLOCKS = 400000 };
+    double asked = 0;
+    double counted = 0;
+    double variance = 0;
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        size_t bytes = sizes[(i * 2654435761u >> 16) % (i % 7 ? 3 : 5)];
+        if (i % 1009 == 0)
+            fixture.session->alloc_rate = rates[i / 1009 % KYMO_ARRAY_LEN(rates)];
+        asked += (double)bytes;
+        kymo_alloc_self.count++;
+        kymo_alloc_self.until -= (int64_t)bytes;
+        if (kymo_alloc_self.until >= 0)
+            continue;
+        struct kymo_alloc_draw draw = kymo_alloc_draw(bytes, KYMO_FRAME_BEGIN());
+        double p = draw.rate == 1 ? 1 : -expm1(-(double)bytes / draw.rate);
+        if (draw.is_drawn) {
+            counted += (double)bytes / p;
+            variance += (double)bytes * (double)bytes * (1 - p) / (p * p);
+        }
+    }
+    /* 6 standard errors, which are some thousandths. */
+    assert_true(sqrt(variance) < asked / 100);
+    assert_true(fabs(counted - asked) < 6 * sqrt(variance));
+    kymo_thread_end(kymo_thread_self);
+}
+
+/* A draw that is far away does not keep a thread from seeing that more is wanted now. */
+static void a_higher_rate_is_seen_soon(void **state)
+{
+    uint64_t n = 0;
+    (void)state;
+    fixture.session->alloc_rate = 1u << 30;
+    (void)give(block_at(1), 1 << 20);
+    fixture.session->alloc_rate = 1;
+    while (!give(block_at(2), 1 << 20))
+        n++;
+    assert_true(n <= 17);
 }
 
 static void without_room_no_block_is_in_the_table_and_ends_wait(void **state)
@@ -430,6 +477,8 @@ int main(void)
         TEST(every_block_is_told_from_its_beginning_to_its_end, open_every),
         TEST(a_sampled_thread_draws_as_often_as_its_bytes_say, open_sampled),
         TEST(another_rate_is_taken_with_the_next_draw, open_sampled),
+        TEST(sums_are_right_while_the_rate_changes, open_sampled),
+        TEST(a_higher_rate_is_seen_soon, open_sampled),
         TEST(without_room_no_block_is_in_the_table_and_ends_wait, open_every),
         TEST(a_resize_keeps_the_id, open_every),
         TEST(a_block_that_went_unseen_ends_when_its_address_is_given_again, open_every),
