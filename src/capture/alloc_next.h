@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/attr.h"
 #include "buffer/session.h"
 
@@ -62,6 +63,17 @@ KYMO_SIGNAL_SAFE void kymo_alloc_next_find(void);
 /* The function of that name behind us; 0: there is none. With everywhere it is looked for in all
  * that is loaded but us. */
 KYMO_SIGNAL_SAFE uint64_t kymo_alloc_next_symbol(const char *name, int everywhere);
+
+/* The same for a hook, which keeps it in a variable. */
+#define KYMO_NEXT(variable, type, name)                                  \
+    ({                                                                   \
+        type *found_ = kymo_load_relaxed(&variable);                     \
+        if (kymo_unlikely(!found_)) {                                    \
+            found_ = (type *)(uintptr_t)kymo_alloc_next_symbol(name, 0); \
+            kymo_store_relaxed(&variable, found_);                       \
+        }                                                                \
+        found_;                                                          \
+    })
 
 /* Whether the executable itself has it: it is what everybody else calls. */
 KYMO_SIGNAL_SAFE int kymo_alloc_next_is_program(const char *name);

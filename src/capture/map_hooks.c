@@ -38,24 +38,14 @@ static remap_fn *next_remap;
 static break_fn *next_break;
 static move_break_fn *next_move_break;
 
-#define NEXT(variable, type, name)                                       \
-    ({                                                                   \
-        type *found_ = kymo_load_relaxed(&variable);                     \
-        if (kymo_unlikely(!found_)) {                                    \
-            found_ = (type *)(uintptr_t)kymo_alloc_next_symbol(name, 0); \
-            kymo_store_relaxed(&variable, found_);                       \
-        }                                                                \
-        found_;                                                          \
-    })
-
 /* While nobody loads a library; what other libraries map before this finds its own way. */
 __attribute__((constructor(101))) static void find_all(void)
 {
-    (void)NEXT(next_map, map_fn, "mmap");
-    (void)NEXT(next_unmap, unmap_fn, "munmap");
-    (void)NEXT(next_remap, remap_fn, "mremap");
-    (void)NEXT(next_break, break_fn, "brk");
-    (void)NEXT(next_move_break, move_break_fn, "sbrk");
+    (void)KYMO_NEXT(next_map, map_fn, "mmap");
+    (void)KYMO_NEXT(next_unmap, unmap_fn, "munmap");
+    (void)KYMO_NEXT(next_remap, remap_fn, "mremap");
+    (void)KYMO_NEXT(next_break, break_fn, "brk");
+    (void)KYMO_NEXT(next_move_break, move_break_fn, "sbrk");
 }
 
 static void note(uint32_t op, uint32_t how, const void *address, uint64_t bytes, const void *before,
@@ -74,7 +64,7 @@ static void note(uint32_t op, uint32_t how, const void *address, uint64_t bytes,
 
 KYMO_HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    map_fn *next = NEXT(next_map, map_fn, "mmap");
+    map_fn *next = KYMO_NEXT(next_map, map_fn, "mmap");
     void *made = next(address, bytes, protection, flags, fd, offset);
     uint32_t how = (flags & MAP_ANONYMOUS ? 0 : KYMO_MAP_OF_FILE) |
                    ((flags & MAP_TYPE) == MAP_PRIVATE ? 0 : KYMO_MAP_IS_SHARED);
@@ -87,7 +77,7 @@ KYMO_HOOK __typeof__(mmap) mmap64 __attribute__((alias("mmap")));
 
 KYMO_HOOK int munmap(void *address, size_t bytes)
 {
-    unmap_fn *next = NEXT(next_unmap, unmap_fn, "munmap");
+    unmap_fn *next = KYMO_NEXT(next_unmap, unmap_fn, "munmap");
     /* What the kernel refuses is not gone. */
     if ((uintptr_t)address % PAGE == 0 && bytes > 0 && bytes <= PTRDIFF_MAX)
         NOTE(KYMO_MAP_UNMAP, 0, address, bytes, NULL, 0);
@@ -96,7 +86,7 @@ KYMO_HOOK int munmap(void *address, size_t bytes)
 
 KYMO_HOOK void *mremap(void *address, size_t before, size_t bytes, int flags, ...)
 {
-    remap_fn *next = NEXT(next_remap, remap_fn, "mremap");
+    remap_fn *next = KYMO_NEXT(next_remap, remap_fn, "mremap");
     va_list arguments;
     va_start(arguments, flags);
     void *place = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? va_arg(arguments, void *) : NULL;
@@ -124,8 +114,8 @@ KYMO_HOOK void *mremap(void *address, size_t before, size_t bytes, int flags, ..
 
 KYMO_HOOK int brk(void *address)
 {
-    break_fn *next = NEXT(next_break, break_fn, "brk");
-    char *before = NEXT(next_move_break, move_break_fn, "sbrk")(0);
+    break_fn *next = KYMO_NEXT(next_break, break_fn, "brk");
+    char *before = KYMO_NEXT(next_move_break, move_break_fn, "sbrk")(0);
     int result = next(address);
     if (result == 0)
         NOTE_BREAK(before, address);
@@ -134,7 +124,7 @@ KYMO_HOOK int brk(void *address)
 
 KYMO_HOOK void *sbrk(intptr_t bytes)
 {
-    move_break_fn *next = NEXT(next_move_break, move_break_fn, "sbrk");
+    move_break_fn *next = KYMO_NEXT(next_move_break, move_break_fn, "sbrk");
     char *before = next(bytes);
     if (bytes != 0 && (intptr_t)before != -1)
         NOTE_BREAK(before, before + bytes);

@@ -169,6 +169,33 @@ for name in (None, *LIBRARIES):
     add_case(f"operators.{name}" if name else "operators", operators, name)
 
 
+# ---- functions that allocators have beside those of the C library ----
+
+def extended(allocator, binding, mode):
+    """As exact as malloc, whenever the program's slots are filled; and the program says what it says alone."""
+    path = WORKLOADS / f"allocs_extended_{allocator}_{binding}"
+    if not path.exists():
+        skip(f"{path.name} is not built: the allocator is not installed")
+    plain = run([path, mode])
+    recording = record([path, mode], options=EVERY, period=PERIOD)
+    check(recording.result.status == plain.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
+    check(recording.result.stdout == plain.stdout, f"alone {plain.stdout}, recorded {recording.result.stdout}")
+    truth = json.loads(recording.result.stdout)
+    heap = check_exact(recording, truth)
+    for site, true in truth.get("left", {}).items():
+        left = heap.sums(site)[2:]
+        check(left == (true["live_objects"], true["live_bytes"]),
+              f"{site}: {left[0]} blocks of {left[1]} bytes are left, in truth {true}")
+    for site in truth["sites"]:
+        heap.live(site)
+
+
+for name in LIBRARIES:
+    for when in ("lazy", "now"):
+        for how in ("kinds", "resize", "loaded"):
+            add_case(f"extended.{name}.{when}.{how}", extended, name, when, how)
+
+
 # ---- estimates ----
 
 @case
