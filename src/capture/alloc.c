@@ -295,7 +295,7 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
                                   .bytes = bytes,
                                   .rate = draw.rate,
                                   .slack_family = slack_of(bytes, usable, family)};
-    r.head = (struct kymo_record){0, KYMO_RECORD_ALLOC, sizeof r, kymo_alloc_stack(t)};
+    r.head = (struct kymo_record){0, KYMO_RECORD_ALLOC, sizeof r, kymo_alloc_stack(t, here)};
     record(t, &r, here);
     if (kymo_unlikely(kymo_alloc_words_wait(t->process->session)))
         leave_and_answer(t, here, r.head.stack);
@@ -403,7 +403,7 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
         .usable_before = usable_before,
         .was_drawn = (id != 0) | (uint64_t)(draw.is_drawn != 0) << 1,
     };
-    r.now.head = (struct kymo_record){0, KYMO_RECORD_RESIZE, sizeof r, kymo_alloc_stack(t)};
+    r.now.head = (struct kymo_record){0, KYMO_RECORD_RESIZE, sizeof r, kymo_alloc_stack(t, here)};
     record_resize(t, &r, here);
     kymo_alloc_leave(t);
 }

@@ -30,7 +30,7 @@ void kymo_alloc_note_map(uint32_t op, uint32_t how, uint64_t address, uint64_t b
     /* A mapping without a stack is better than none. */
     int is_entered = !takes_away(op, bytes, bytes_before) && kymo_alloc_enter(t, here);
     if (is_entered)
-        stack = kymo_alloc_stack(t);
+        stack = kymo_alloc_stack(t, here);
     struct kymo_record_map *r = kymo_alloc_reserve(t, &w, sizeof *r, KYMO_LOSS_MAP, here);
     if (r) {
         *r = (struct kymo_record_map){

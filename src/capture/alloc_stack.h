@@ -53,12 +53,14 @@ KYMO_SIGNAL_SAFE static inline struct kymo_walk_place kymo_alloc_place(struct ky
     return (struct kymo_walk_place){t->alloc_pcs, &t->alloc_regs, &t->slot->alloc_pin};
 }
 
-/* Entered. The stack begins in the calling function, which is ours; 0: there is no room for it. */
-KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_alloc_stack(struct kymo_thread *t)
+/* Entered. The stack begins in the calling function, which is ours; 0: there is no room for it.
+ * here: where the frame of our hook begins. */
+KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_alloc_stack(struct kymo_thread *t, uint64_t here)
 {
     struct kymo_walk_place place = kymo_alloc_place(t);
     kymo_regs_here(&t->alloc_regs);
-    return kymo_stack_take_at(t->process, t, &place, NULL);
+    /* Above the frame lies where the call returns to. */
+    return kymo_stack_take_again(t->process, t, &place, ((const uint64_t *)(uintptr_t)here)[-1]);
 }
 
 #endif

@@ -30,8 +30,8 @@ uint32_t kymo_process_last_clock;
 #define ANCHOR_TRIES 5
 
 /* One mapping for all that must read as zeros in a forked child: the process, its threads, their
- * pcs, the pc cache, and what is known of definitions. Address space only; pages are touched as
- * threads are. */
+ * pcs, the pc cache, what is known of stacks that repeat, and what is known of definitions. Address
+ * space only; pages are touched as threads are. */
 struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
 {
     uint32_t depth = a->session->depth;
@@ -39,13 +39,14 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     size_t stack = 0;
     size_t threads = a->plan.threads * sizeof(struct kymo_thread);
     size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t) * 2;
+    size_t repeats = a->plan.threads * sizeof(struct kymo_stack_repeat) * KYMO_STACK_REPEATS;
     size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
     size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
     size_t slots = (size_t)a->plan.definitions * 2; /* both are powers of two */
     size_t known = ((size_t)a->plan.definitions + 1) * sizeof(struct kymo_mark_known);
     size_t literals = KYMO_KNOWN_LITERALS * sizeof(uint64_t);
     size_t marks = known + literals + slots * sizeof(uint32_t);
-    size_t size = process + threads + cache + pcs + marks;
+    size_t size = process + threads + cache + pcs + repeats + marks;
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
@@ -61,6 +62,8 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     struct kymo_row_slot *rows = (struct kymo_row_slot *)(void *)(map + process + threads);
     p->pcs = (uint64_t *)(void *)(map + process + threads + cache);
     char *at = map + process + threads + cache + pcs;
+    p->repeats = (struct kymo_stack_repeat *)(void *)at;
+    at += repeats;
     p->known = (struct kymo_mark_known *)(void *)at;
     p->literals = (uint64_t *)(void *)(at + known);
     p->definitions = (struct kymo_definition_index){(uint32_t *)(void *)(at + known + literals),

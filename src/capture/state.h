@@ -24,11 +24,22 @@
 #include "sys/clock.h"
 #include "sys/raw.h"
 #include "unwind/unwind.h"
+#include "unwind/walk_repeat.h"
 
 /* What sigaltstack was told. */
 struct kymo_alternate_stack {
     uint64_t lo, bytes; /* 0 bytes: there is none */
 };
+
+/* A stack that was taken, and how to know that it is the same again (take_stack.h). */
+struct kymo_stack_repeat {
+    struct kymo_walk_notes notes;
+    uint32_t id, epoch; /* of the depot */
+    uint32_t modules;   /* their generation */
+    uint32_t unfit;     /* id of one that cannot be noted */
+};
+
+#define KYMO_STACK_REPEATS 8u /* of a thread; a power of two */
 
 struct kymo_thread {
     struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
@@ -64,6 +75,7 @@ struct kymo_thread {
     uint64_t stack_bytes;
     /* Of allocations (alloc.h), whose stacks are taken beside the handler's. */
     uint64_t *alloc_pcs;
+    struct kymo_stack_repeat *repeats; /* KYMO_STACK_REPEATS of them */
     struct kymo_regs alloc_regs;
     uint64_t alloc_frame; /* who is at it, as a claim says it; 0: nobody */
     uint64_t alloc_count; /* that the slot's threads have made, all but the present one */
@@ -95,8 +107,9 @@ struct kymo_process {
     uint64_t tid_offset;   /* of the tid in glibc's control block of a thread; 0: not known */
     uint64_t base_cpu_ns;  /* CPU time of the main thread before this image */
     uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
-    struct kymo_thread *threads; /* plan.threads of them */
-    uint64_t *pcs;               /* depth for each of them, and again for allocations */
+    struct kymo_thread *threads;       /* plan.threads of them */
+    uint64_t *pcs;                     /* depth for each of them, and again for allocations */
+    struct kymo_stack_repeat *repeats; /* KYMO_STACK_REPEATS for each of them */
     const struct kymo_table_area *table_area; /* in the session; NULL: no tables are to be had */
     const char *tables;                       /* the shared memory that it names places of */
     uint64_t tables_bytes;

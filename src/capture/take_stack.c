@@ -31,13 +31,14 @@ static uint32_t intern(struct kymo_process *p, const uint64_t *pcs, uint32_t epo
     return id;
 }
 
-uint32_t kymo_stack_take_at(struct kymo_process *p, struct kymo_thread *t,
-                            const struct kymo_walk_place *place, uint64_t *callers)
+/* Pinned. complete: how many frames there are, if that is all and nothing else is to be said. */
+KYMO_INLINE uint32_t take(struct kymo_process *p, struct kymo_thread *t,
+                          const struct kymo_walk_place *place, uint32_t epoch, uint64_t *callers,
+                          uint32_t *complete)
 {
     uint64_t *pcs = place->pcs;
     if (kymo_unlikely(kymo_is_quiet(p)))
         kymo_store_relaxed(&p->walker.probe_allowed, 0u);
-    uint32_t epoch = kymo_depot_pin(p->session, place->pin);
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     if (kymo_unlikely(kymo_tables_are_new(p)))
         kymo_tables_take(p);
@@ -53,7 +54,56 @@ uint32_t kymo_stack_take_at(struct kymo_process *p, struct kymo_thread *t,
             pcs[walk.exact[i]] |= KYMO_PC_EXACT;
     /* How a row was found is not part of a stack's identity. */
     walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
+    *complete = walk.end == KYMO_WALK_COMPLETE && !walk.notes && !options ? (uint32_t)n : 0;
     return intern(p, pcs, epoch, (uint32_t)n, generation, &walk);
+}
+
+uint32_t kymo_stack_take_at(struct kymo_process *p, struct kymo_thread *t,
+                            const struct kymo_walk_place *place, uint64_t *callers)
+{
+    uint32_t complete;
+    return take(p, t, place, kymo_depot_pin(p->session, place->pin), callers, &complete);
+}
+
+/* Only a stack that came twice in a row is worth its notes. */
+static KYMO_NOINLINE uint32_t take_anew(struct kymo_process *p, struct kymo_thread *t,
+                                        const struct kymo_walk_place *place,
+                                        struct kymo_stack_repeat *last, uint32_t epoch,
+                                        uint32_t modules)
+{
+    struct kymo_regs *regs = place->regs;
+    uint64_t ip = regs->ip, sp = regs->gpr[KYMO_REG_RSP], fp = regs->gpr[KYMO_REG_RBP];
+    uint32_t n;
+    uint32_t id = take(p, t, place, epoch, NULL, &n);
+    int came_twice = id == last->id && epoch == last->epoch && modules == last->modules;
+    last->notes.count = 0;
+    kymo_signal_fence();
+    if (!came_twice) {
+        last->id = id;
+        last->epoch = epoch;
+        last->modules = modules;
+        last->unfit = 0;
+    } else if (id && id != last->unfit) {
+        regs->ip = ip;
+        regs->gpr[KYMO_REG_RSP] = sp;
+        regs->gpr[KYMO_REG_RBP] = fp;
+        if (!n || !kymo_walk_note(&p->walker, regs, &t->stack, place->pcs, n, &last->notes))
+            last->unfit = id;
+    }
+    return id;
+}
+
+uint32_t kymo_stack_take_again(struct kymo_process *p, struct kymo_thread *t,
+                               const struct kymo_walk_place *place, uint64_t caller)
+{
+    uint64_t which = kymo_hash_mix(caller, place->regs->gpr[KYMO_REG_RSP]);
+    struct kymo_stack_repeat *last = &t->repeats[which % KYMO_STACK_REPEATS];
+    uint32_t epoch = kymo_depot_pin(p->session, place->pin);
+    uint32_t modules = kymo_load_acquire(&p->session->module_generation);
+    if (kymo_likely(last->epoch == epoch && last->modules == modules) &&
+        kymo_walk_repeats(&p->walker, place->regs, &t->stack, &last->notes))
+        return last->id;
+    return take_anew(p, t, place, last, epoch, modules);
 }
 
 uint32_t kymo_stack_take_caller(struct kymo_process *p, const struct kymo_walk_place *place,

@@ -28,6 +28,13 @@ KYMO_SIGNAL_SAFE uint32_t kymo_stack_take_at(struct kymo_process *process,
                                              const struct kymo_walk_place *place,
                                              uint64_t *callers);
 
+/* The same, quicker where it is the stack that the caller's caller, which returns to `caller`, had
+ * before. */
+KYMO_SIGNAL_SAFE uint32_t kymo_stack_take_again(struct kymo_process *process,
+                                                struct kymo_thread *thread,
+                                                const struct kymo_walk_place *place,
+                                                uint64_t caller);
+
 /* The same of a stack of which no more is known than where it returns to. */
 KYMO_SIGNAL_SAFE uint32_t kymo_stack_take_caller(struct kymo_process *process,
                                                  const struct kymo_walk_place *place,

@@ -31,6 +31,7 @@ struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
     t->number = number - 1;
     t->pcs = p->pcs + (size_t)t->number * 2 * p->depth;
     t->alloc_pcs = t->pcs + p->depth;
+    t->repeats = p->repeats + (size_t)t->number * KYMO_STACK_REPEATS;
     t->slot = kymo_session_slot(p->session, &p->plan, number - 1);
     kymo_store_relaxed(&t->slot->state, KYMO_SLOT_CLAIMED);
     return t;
