@@ -34,7 +34,7 @@ static kymo_heap_sum with_intervals(const struct kymo_estimate *e)
                          .objects_variance = e->variance_objects,
                          .bytes_variance = e->variance_bytes,
                          .samples = e->samples};
-    kymo_estimate_interval(e->objects, e->variance_objects, &sum.objects_low, &sum.objects_high);
+    kymo_estimate_objects_interval(e, &sum.objects_low, &sum.objects_high);
     kymo_estimate_interval(e->bytes, e->variance_bytes, &sum.bytes_low, &sum.bytes_high);
     return sum;
 }

@@ -18,11 +18,18 @@
 
 #include <stdint.h>
 
-/* Sums over blocks: estimates, and the variances of them. */
+#define KYMO_ESTIMATE_CLASSES 20
+
+/* Sums over blocks: estimates, and the variances of them. Of objects by class, too: class i has the
+ * blocks that stand for 2^i of their like and more, but for less than 2^(i+1); not those that stand
+ * for themselves alone. */
 struct kymo_estimate {
     double objects, bytes;
     double variance_objects, variance_bytes;
     uint64_t samples;
+    uint64_t least_bytes; /* of a block in any class; 0: there is none */
+    float class_objects[KYMO_ESTIMATE_CLASSES];
+    float class_variance[KYMO_ESTIMATE_CLASSES];
 };
 
 /* The chance that a block of so many bytes is drawn; 1 for rate 1 (each one is). 0 bytes count as
@@ -41,6 +48,8 @@ double kymo_estimate_resized(double weight, uint64_t bytes, uint64_t grown, uint
 
 /* Adds one block. */
 void kymo_estimate_add(struct kymo_estimate *sum, uint64_t bytes, double weight);
+/* Adds what it is as an object alone: neither its bytes nor a sample. */
+void kymo_estimate_add_object(struct kymo_estimate *sum, uint64_t bytes, double weight);
 void kymo_estimate_merge(struct kymo_estimate *sum, const struct kymo_estimate *other);
 
 /* The interval of 95 % of a sum y of positive terms with variance v: as many draws as tell the
@@ -49,9 +58,20 @@ void kymo_estimate_merge(struct kymo_estimate *sum, const struct kymo_estimate *
  * = y.
  *
  * It holds the truth as often as it says where draws count for like amounts: bytes of any mixture
- * of sizes (a draw of small blocks is worth `rate` bytes whatever they are), objects of like sizes.
- * Objects of sizes that differ a hundredfold are another thing: most of them are small, and few or
- * none of these are drawn, which nothing in the sample can tell. */
+ * of sizes (a draw of small blocks is worth `rate` bytes whatever they are). */
 void kymo_estimate_interval(double y, double v, double *low, double *high);
+
+/* That of the objects. Where sizes differ a hundredfold, most objects may be small, and few or none
+ * of these drawn. So each class has an interval of its own, and deviations are added as squares
+ * (the method of variance estimates recovery: Zou and Donner, 2008). A class between those that
+ * were drawn, and up to three of smaller blocks where sizes are seen to differ by as much, may have
+ * had none by chance: 1.35 draws of it (Jeffreys' 90 % of a count of 0). The lower end is the mean
+ * of that and of the interval of the sum as above: one is too high, the other too low. Of like
+ * sizes both are the same.
+ *
+ * It holds the truth with 93 to 97 % in mixtures of sizes of all kinds
+ * (tests/unit/test_estimate.c). What it cannot know of is a kind of small blocks of which none was
+ * drawn while all that were drawn are alike. */
+void kymo_estimate_objects_interval(const struct kymo_estimate *sum, double *low, double *high);
 
 #endif

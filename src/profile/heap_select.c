@@ -71,9 +71,9 @@ static struct kymo_estimate growth_of(const struct kymo_heap_table *t, size_t i)
     struct kymo_estimate sum = {0};
     if (!objects && !bytes)
         return sum;
-    sum.objects = w * objects;
+    if (objects)
+        kymo_estimate_add_object(&sum, t->blocks[i].bytes, w);
     sum.bytes = w * (double)bytes;
-    sum.variance_objects = w * (w - 1) * objects;
     sum.variance_bytes = w * (w - 1) * (has * has - had * had);
     sum.samples = 1;
     return sum;

@@ -101,6 +101,9 @@ static void sums_of_parts_are_sums(void **unused)
     assert_true(parts[0].variance_objects == whole.variance_objects);
     assert_true(parts[0].variance_bytes == whole.variance_bytes);
     assert_int_equal(parts[0].samples, 19);
+    assert_int_equal(parts[0].least_bytes, KIB);
+    assert_memory_equal(parts[0].class_objects, whole.class_objects, sizeof whole.class_objects);
+    assert_memory_equal(parts[0].class_variance, whole.class_variance, sizeof whole.class_variance);
 }
 
 /* ---- whole programs ---- */
@@ -121,11 +124,19 @@ struct coverage {
     double sum;         /* of bytes that were estimated */
 };
 
-static int holds(double y, double v, double truth)
+static int holds_bytes(const struct kymo_estimate *sum, double truth)
 {
     double low, high;
-    kymo_estimate_interval(y, v, &low, &high);
-    assert_true(low <= y && y <= high);
+    kymo_estimate_interval(sum->bytes, sum->variance_bytes, &low, &high);
+    assert_true(low <= sum->bytes && sum->bytes <= high);
+    return low <= truth && truth <= high;
+}
+
+static int holds_objects(const struct kymo_estimate *sum, double truth)
+{
+    double low, high;
+    kymo_estimate_objects_interval(sum, &low, &high);
+    assert_true(low <= sum->objects && sum->objects <= high);
     return low <= truth && truth <= high;
 }
 
@@ -159,8 +170,8 @@ static void run_once(const struct program *p, struct coverage *c)
         rate = b->rate; /* a thread learns of a new one at its next draw */
         until = next_draw(rate);
     }
-    c->bytes += holds(sum.bytes, sum.variance_bytes, p->bytes);
-    c->objects += holds(sum.objects, sum.variance_objects, (double)p->count);
+    c->bytes += holds_bytes(&sum, p->bytes);
+    c->objects += holds_objects(&sum, (double)p->count);
     c->sum += sum.bytes;
 }
 
@@ -216,12 +227,69 @@ static void intervals_hold_mixed_sizes(void **unused)
     add_mixed(&small, 100000, 128, 4);
     add_blocks(&one, 1, 2 * MIB, RATE);
     add_blocks(&one, 64 * KIB, 256, RATE);
-    /* What small blocks there are beside large ones is seen in few draws, or in none: the number of
-     * objects is not to be had from them (estimate.h). */
-    assert_in_range(run_all(&many, 7).bytes, 930, 970);
-    assert_in_range(run_all(&few, 8).bytes, 930, 970);
-    assert_covered(&small, 9);
-    assert_in_range(run_all(&one, 16).bytes, 930, 970);
+    assert_covered(&many, 27);
+    /* 21 draws, of 14 powers of two: most kinds of blocks are in none of them. */
+    struct coverage c = run_all(&few, 8);
+    assert_in_range(c.bytes, 930, 970);
+    assert_in_range(c.objects, 840, 970);
+    assert_covered(&small, 30);
+    assert_covered(&one, 16);
+}
+
+/* The sum of six numbers between 0 and 1 is nearly normal, with a variance of a half. */
+static double next_normal(void)
+{
+    double sum = -3;
+    for (int i = 0; i < 6; i++)
+        sum += next_unit();
+    return sum * sqrt(2);
+}
+
+/* Objects: nearly all are small, and draws mostly of the large ones. */
+static void intervals_hold_sizes_that_differ_a_hundredfold(void **unused)
+{
+    (void)unused;
+    struct program two = {0}, three = {0}, normal = {0}, even = {0}, large = {0};
+    add_blocks(&two, 20000, KIB, RATE);
+    add_blocks(&two, 200, 100 * KIB, RATE);
+    assert_covered(&two, 21);
+    add_blocks(&three, 400000, 48, RATE);
+    add_blocks(&three, 40000, 480, RATE);
+    add_blocks(&three, 4000, 4800, RATE);
+    assert_covered(&three, 22);
+    state = 23;
+    for (int i = 0; i < 100000; i++)
+        add_blocks(&normal, 1, 1 + (uint64_t)(120 * exp(1.5 * next_normal())), RATE);
+    assert_covered(&normal, 24);
+    for (int i = 0; i < 20000; i++)
+        add_blocks(&even, 1, 16 + (uint64_t)(4080 * next_unit()), RATE);
+    assert_covered(&even, 25);
+    add_blocks(&large, 20000, 4 * KIB, RATE);
+    add_blocks(&large, 200, MIB, RATE);
+    assert_covered(&large, 26);
+}
+
+static void objects_of_like_sizes_have_the_interval_of_their_sum(void **unused)
+{
+    (void)unused;
+    struct kymo_estimate sum = {0};
+    double low, high, alone_low, alone_high;
+    for (int i = 0; i < 3; i++)
+        kymo_estimate_add(&sum, KIB, kymo_estimate_weight(KIB, RATE));
+    for (int i = 0; i < 100; i++)
+        kymo_estimate_add(&sum, 10, 1); /* known one by one */
+    kymo_estimate_objects_interval(&sum, &low, &high);
+    kymo_estimate_interval(sum.objects, sum.variance_objects, &alone_low, &alone_high);
+    assert_true(low == alone_low && high == alone_high);
+    /* One that is drawn of another kind tells that there may be still others. */
+    kymo_estimate_add(&sum, 100 * KIB, kymo_estimate_weight(100 * KIB, RATE));
+    kymo_estimate_objects_interval(&sum, &low, &high);
+    kymo_estimate_interval(sum.objects, sum.variance_objects, &alone_low, &alone_high);
+    assert_true(high > alone_high + kymo_estimate_weight(KIB, RATE));
+    /* What cannot be made up by blocks of any size stays finite. */
+    kymo_estimate_add(&sum, 1, 0x1p63);
+    kymo_estimate_objects_interval(&sum, &low, &high);
+    assert_true(low >= 0 && low <= sum.objects && high >= sum.objects && isfinite(high));
 }
 
 /* The rate is another one after half of the blocks, and again. */
@@ -304,6 +372,8 @@ int main(void)
         cmocka_unit_test(intervals_hold_small_blocks),
         cmocka_unit_test(intervals_hold_large_blocks),
         cmocka_unit_test(intervals_hold_mixed_sizes),
+        cmocka_unit_test(intervals_hold_sizes_that_differ_a_hundredfold),
+        cmocka_unit_test(objects_of_like_sizes_have_the_interval_of_their_sum),
         cmocka_unit_test(intervals_hold_when_the_rate_changes),
         cmocka_unit_test(resizes_stay_unbiased),
     };
