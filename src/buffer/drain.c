@@ -450,4 +450,6 @@ void kymo_drain_losses(const kymo_drain *d, uint64_t lost[KYMO_LOSS_KINDS])
 {
     for (int i = 0; i < KYMO_LOSS_KINDS; i++)
         lost[i] = kymo_load_relaxed(&d->session->lost[i]) + d->noticed[i];
+    if (d->is_last)
+        lost[KYMO_LOSS_FREE] += kymo_load_relaxed(&d->session->frees_late);
 }

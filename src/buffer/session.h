@@ -323,8 +323,8 @@ struct kymo_session {
     uint32_t allocator_wanted;
 
     /* Written by the program when it attaches. */
-    uint32_t allocator; /* enum kymo_allocator */
-    uint32_t reserved_allocator;
+    uint32_t allocator;  /* enum kymo_allocator */
+    uint32_t frees_late; /* that wait to be written; any thread's. At the end they are lost */
     /* Where our own memory lies in the program: [lo, hi) each. */
     struct {
         uint64_t lo, hi;

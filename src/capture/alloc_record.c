@@ -51,7 +51,9 @@ static int write_free(struct kymo_thread *t, uint64_t id, uint64_t here)
 
 static void put_off(struct kymo_process *p, uint64_t id)
 {
-    if (!kymo_alloc_late_put(id))
+    if (kymo_alloc_late_put(id))
+        kymo_add_relaxed(&p->session->frees_late, 1u);
+    else
         kymo_count_loss(p, KYMO_LOSS_FREE);
 }
 
@@ -59,6 +61,7 @@ KYMO_NOINLINE void kymo_alloc_repay(struct kymo_thread *t, uint64_t here)
 {
     uint64_t id;
     for (uint32_t i = 0; i < KYMO_ALLOC_LATE && (id = kymo_alloc_late_take()) != 0; i++) {
+        kymo_sub_relaxed(&t->process->session->frees_late, 1u);
         if (!write_free(t, id, here)) {
             put_off(t->process, id);
             return;

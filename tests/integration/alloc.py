@@ -409,6 +409,53 @@ def summary():
         check(text in said, f"{text} is not said: {said}")
 
 
+# ---- more than the recorder can read ----
+
+def lost_of(losses, what):
+    return sum(n for kind, n in losses.items() if kind.startswith(what + ":"))
+
+
+@case
+def flood():
+    """While two threads have left the recorder far more than it reads at once, children come: all of them are
+    in the recording, and every block is, or was counted as lost."""
+    recording, truth = recorded("flood", 20, options=["--alloc=0"])
+    found, data = rows(recording, "alloc")
+    losses = lost(recording)
+    true = truth["sites"]["site_flood"]["objects"]
+    say(f"{found['site_flood'][0]} of {true} blocks, lost {losses}")
+    check(len(data["processes"]) == 1 + truth["children"], f"{len(data['processes'])} processes are recorded")
+    check(found["site_flood_child"][0] == truth["sites"]["site_flood_child"]["objects"],
+          f"{found['site_flood_child'][0]} blocks of children, in truth {truth['sites']['site_flood_child']}")
+    check(found["site_flood"][0] <= true <= found["site_flood"][0] + lost_of(losses, "allocations"),
+          f"{found['site_flood'][0]} of {true} blocks, lost {losses}")
+    left, data = rows(recording, "live")
+    # A child keeps what the threads of its parent had at the fork.
+    most = truth["children"] * truth["at_a_time"] + lost_of(losses, "frees")
+    check(left.get("site_flood", (0, 0))[0] <= most, f"{left} are left, at most {most}, lost {losses}")
+    check(data["partial"] == (lost_of(losses, "frees") > 0), "partial, or not, without a reason")
+
+
+@case
+def small_buffer():
+    """Nobody reads while far more is written than the session holds: what is missing is counted, and that
+    leaks are partial is said."""
+    recording, truth = recorded("lost", 100000, options=["--alloc=0", "--buffer=1m"])
+    losses = lost(recording)
+    true = truth["sites"]["site_flood"]["objects"]
+    found, data = rows(recording, "leaks")
+    came = rows(recording, "alloc")[0]["site_flood"][0]
+    missing = lost_of(losses, "allocations")
+    left = found.get("site_flood", (0, 0))[0]
+    say(f"{came} of {true} blocks, {left} seem to be left, lost {losses}")
+    check(missing > 0 and lost_of(losses, "frees") > 0, f"nothing was lost: {losses}")
+    check(came <= true <= came + missing, f"{came} of {true} blocks, lost {losses}")
+    check(left <= lost_of(losses, "frees"), f"{left} blocks seem to be left, lost {losses}")
+    check(data["partial"], "leaks are not partial")
+    text = run([KYMO, "report", "--mode", "leaks", recording.path]).stdout
+    check("partial" in text, f"the report does not say so: {text}")
+
+
 @case
 def temporary():
     recording, truth = recorded("temporary", 1000)

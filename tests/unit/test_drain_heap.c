@@ -244,6 +244,24 @@ static void totals_are_those_of_all_threads(void **state)
     close_scene(&s);
 }
 
+/* The end of a block that waits for room may be written yet; at the end it is lost. */
+static void what_waits_at_the_end_is_lost(void **state)
+{
+    (void)state;
+    struct scene s;
+    uint64_t lost[KYMO_LOSS_KINDS];
+    open_scene(&s, &heap);
+    s.f.session->lost[KYMO_LOSS_FREE] = 2;
+    s.f.session->frees_late = 3;
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    kymo_drain_losses(s.d, lost);
+    assert_int_equal(lost[KYMO_LOSS_FREE], 2);
+    assert_int_equal(kymo_drain_finish(s.d, kymo_clock_ns(CLOCK_MONOTONIC)), KYMO_OK);
+    kymo_drain_losses(s.d, lost);
+    assert_int_equal(lost[KYMO_LOSS_FREE], 5);
+    close_scene(&s);
+}
+
 /* ---- hostile ---- */
 
 static void records_of_a_wrong_size_are_none(void **state)
@@ -332,6 +350,7 @@ int main(void)
         cmocka_unit_test(who_does_not_want_them_is_not_told),
         cmocka_unit_test(an_error_ends_the_round),
         cmocka_unit_test(totals_are_those_of_all_threads),
+        cmocka_unit_test(what_waits_at_the_end_is_lost),
         cmocka_unit_test(records_of_a_wrong_size_are_none),
         cmocka_unit_test(what_cannot_be_is_left_out),
         cmocka_unit_test(what_the_kernel_refuses_is_no_damage),

@@ -289,6 +289,8 @@ static const struct {
     {"fragments", 100000, allocs_fragments},
     {"resize", 1000, allocs_resize},
     {"fork", 10, allocs_fork},
+    {"flood", 20, allocs_flood},
+    {"lost", 100000, allocs_lost},
     {"handlers", 1000, allocs_handlers},
     {"plugins", 100, allocs_plugins},
     {"destructors", 500, allocs_destructors},

@@ -102,6 +102,102 @@ void allocs_fork(uint32_t count)
     tell("}}");
 }
 
+/* ---- a flood: more than the recorder reads at once, and children that come meanwhile ---- */
+
+enum { FLOOD_THREADS = 2, FLOOD_AT_ONCE = 1000000, FLOOD_A_FORK = 25000, AT_A_TIME = 16 };
+
+DEFINE_SITE(site_flood)
+DEFINE_SITE(site_flood_child)
+
+static volatile uint64_t allowed; /* blocks, for each thread */
+
+static void *flood(void *asked)
+{
+    uint64_t *objects = asked;
+    while (!is_over) {
+        if (*(volatile uint64_t *)objects >= allowed) {
+            sched_yield();
+            continue;
+        }
+        void *blocks[AT_A_TIME];
+        for (size_t i = 0; i < AT_A_TIME; i++)
+            blocks[i] = site_flood(64);
+        for (size_t i = 0; i < AT_A_TIME; i++)
+            free(blocks[i]);
+        __atomic_fetch_add(objects, AT_A_TIME, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* The recorder is our parent. While it is stopped, everything stays in the session. */
+static void stop_recorder(int stop)
+{
+    must(kill(getppid(), stop ? SIGSTOP : SIGCONT) == 0, "kill");
+}
+
+static void flood_child(void)
+{
+    burn_ns(burn_in_child, 5000000);
+    for (int i = 0; i < BY_CHILD; i++) {
+        void *block = site_flood_child(1000);
+        HOLD(block, kept);
+    }
+    exit(0);
+}
+
+void allocs_flood(uint32_t count)
+{
+    uint64_t objects[FLOOD_THREADS] = {0};
+    struct tally all = {0};
+    struct tally by_children = {(uint64_t)count * BY_CHILD, (uint64_t)count * BY_CHILD * 1000};
+    pthread_t threads[FLOOD_THREADS];
+    stop_recorder(1);
+    allowed = FLOOD_AT_ONCE;
+    for (int i = 0; i < FLOOD_THREADS; i++)
+        must(pthread_create(&threads[i], NULL, flood, &objects[i]) == 0, "pthread_create");
+    for (int i = 0; i < FLOOD_THREADS; i++)
+        while (__atomic_load_n(&objects[i], __ATOMIC_RELAXED) < FLOOD_AT_ONCE)
+            sched_yield();
+    stop_recorder(0);
+    for (uint32_t i = 0; i < count; i++) {
+        allowed += FLOOD_A_FORK;
+        pid_t child = fork();
+        must(child >= 0, "fork");
+        if (child == 0)
+            flood_child();
+        int status;
+        must(waitpid(child, &status, 0) == child && status == 0, "child");
+    }
+    is_over = 1;
+    for (int i = 0; i < FLOOD_THREADS; i++) {
+        must(pthread_join(threads[i], NULL) == 0, "pthread_join");
+        all.objects += objects[i];
+        all.bytes += objects[i] * 64;
+    }
+    tell("{\"children\":%u,\"at_a_time\":%d,\"sites\":{", count, FLOOD_THREADS * AT_A_TIME);
+    tell_site("site_flood", all, (struct tally){0});
+    tell_site("site_flood_child", by_children, by_children);
+    tell("}}");
+}
+
+/* More than a small session holds, while nobody reads: some of it is lost. */
+void allocs_lost(uint32_t count)
+{
+    struct tally all = {0};
+    void **blocks = pointers(count);
+    stop_recorder(1);
+    for (uint32_t i = 0; i < count; i++) {
+        blocks[i] = site_flood(64);
+        tally_add(&all, 64);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        free(blocks[i]);
+    stop_recorder(0);
+    tell("{\"sites\":{");
+    tell_site("site_flood", all, (struct tally){0});
+    tell("}}");
+}
+
 /* ---- handlers: only under an allocator that may be called in one (alloc_bump.c) ---- */
 
 DEFINE_SITE(site_handler)
