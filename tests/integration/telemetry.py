@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the system says of a recorded program, beside what the program knows itself."""
+"""What the system and its allocator say of a recorded program, beside what the program knows itself; and
+what Kymo takes of its memory.
+"""
 import json
+import os
+import pathlib
 
-from kymotest import KYMO, case, check, folder, main, record_command, run
+from kymotest import (BUILD, KYMO, add_case, case, check, folder, main, record, record_command, run,
+                      say, skip)
 
 MIB = 1 << 20
+LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+             "mimalloc": "libmimalloc.so.2"}
+PLACE = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+FIGURES = BUILD / "tests" / "integration" / "alloc_figures"
 # 64 MiB that are written, 40 descriptors, and a second of work: fifty rounds of the recorder.
 PROGRAM = ["/usr/bin/python3", "-c", """
 import os, time
@@ -39,6 +48,77 @@ def off():
     """Who wants none has none."""
     found = counters("--counters=off")
     check(found == {}, f"{found}")
+
+
+# ---- what the allocator says ----
+
+def within(name, value, low, high):
+    check(low <= value <= high, f"{name}: {value}, not {low:.0f} to {high:.0f}")
+
+
+def allocator(name):
+    """The program ends when its allocator was asked twice after all was as it says."""
+    env = dict(os.environ)
+    if name != "glibc":
+        if not (PLACE / LIBRARIES[name]).exists():
+            skip(f"{LIBRARIES[name]} is not installed")
+        env["LD_PRELOAD"] = str(PLACE / LIBRARIES[name])
+    recording = record([FIGURES, "heap"], options=["--alloc=4k"], period="10ms", env=env)
+    check(recording.result.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
+    truth = json.loads(recording.result.stdout)
+    report = json.loads(run([KYMO, "report", "--json", "--mode", "memory", recording.path]).stdout)
+    figures = {row["name"].partition(f"allocator.{name}_")[2]: row["value"]
+               for row in report["figures"] if row["name"].startswith("allocator.")}
+    check("" not in figures and figures, f"figures of another allocator: {report['figures']}")
+    profile = recording.firefox()
+    shown = {c["name"]: c for c in profile.data["counters"] if c["category"] == "Memory"}
+    last = {}
+    for counter in shown:
+        if counter.startswith("Allocator, "):
+            last[counter.removeprefix("Allocator, ")] = profile.counter(counter)[-1][1]
+    if name == "mimalloc":
+        check(set(last) == {"taken"}, f"{last}")
+        within("taken", figures["committed_bytes"], truth["live"], 32 * truth["live"])
+        return
+    check({"in blocks", "free", "taken", "fragmentation"} == set(last), f"{last}")
+    within("in blocks", figures["allocated_bytes"], truth["live"], 1.06 * truth["live"] + MIB)
+    within("taken", figures["mapped_bytes"], truth["live"] + truth["freed"], 4 * truth["live"])
+    within("free", last["free"], 0.9 * truth["freed"], truth["freed"] + 16 * MIB)
+    check(last["in blocks"] == figures["allocated_bytes"], f"{last}, {figures}")
+    within("fragmentation", last["fragmentation"], 30, 65)
+    if name == "glibc":
+        check(figures["allocated_bytes"] + figures["free_bytes"] == figures["mapped_bytes"], f"{figures}")
+        within("direct", figures["direct_bytes"], truth["direct"], truth["direct"] + 4 * MIB)
+        check(last["free"] == figures["free_bytes"] and last["taken"] == figures["mapped_bytes"], f"{last}")
+
+
+for which in ("glibc", *LIBRARIES):
+    add_case(f"allocator.{which}", allocator, which)
+
+
+@case
+def allocator_off():
+    """Who wants no counters is not asked; nor is who records no allocations."""
+    for options in (["--alloc", "--counters=off"], ["--counters"]):
+        recording = record([FIGURES, "footprint", "1", "16"], options=options, period="10ms")
+        check(recording.result.status == 0, f"status {recording.result.status}")
+        report = json.loads(run([KYMO, "report", "--json", "--mode", "memory", recording.path]).stdout)
+        check(report["figures"] == [], f"{options}: {report['figures']}")
+
+
+# ---- what Kymo takes ----
+
+@case
+def footprint():
+    """Resident pages of the library, of the session as the program has it, and of all else that is Kymo's in
+    the program: not more than 4 MiB by default, however many threads allocate."""
+    for threads in (1, 4, 16):
+        recording = record([FIGURES, "footprint", str(threads), "128"], options=["--alloc"])
+        check(recording.result.status == 0, f"status {recording.result.status}")
+        resident = json.loads(recording.result.stdout)
+        say(f"{threads} threads: {resident}")
+        check(min(resident["library"], resident["session"], resident["own"]) > 0, "it is not to be found")
+        check(sum(resident.values()) <= 4 * MIB, f"{threads} threads: {resident}")
 
 
 main()
