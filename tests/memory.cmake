@@ -8,6 +8,7 @@ kymo_unit_test(memory_smaps kymo_memory)
 kymo_unit_test(memory_write kymo_memory)
 kymo_unit_test(memory_snapshot kymo_memory Threads::Threads)
 kymo_unit_test(telemetry kymo_recorder)
+kymo_unit_test(resident kymo_recorder)
 kymo_unit_test(allocator_answer kymo_recorder)
 kymo_unit_test(allocator_events kymo_recorder)
 

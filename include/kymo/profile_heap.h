@@ -92,11 +92,18 @@ typedef struct kymo_ledger {
     uint32_t size;
     uint32_t process;
     uint32_t line; /* kymo_ledger_line of profile/events_heap.h */
-    uint32_t name; /* string; 0: the line as a whole */
+    uint32_t name; /* string; 0, and no stack: the line as a whole */
     int64_t bytes;
     uint64_t low, high; /* 0: exact */
     uint64_t time_ns;
+    uint32_t stack; /* whose part of the line it is; KYMO_NONE: it is not one of a stack */
+    uint32_t reserved;
 } kymo_ledger;
+
+static inline int kymo_ledger_is_whole(const kymo_ledger *line)
+{
+    return line->name == 0 && line->stack == 0xffffffffu;
+}
 
 typedef struct kymo_memory_info {
     uint32_t process;
@@ -113,7 +120,8 @@ KYMO_API kymo_err kymo_profile_add_mapping(kymo_profile *profile, uint32_t proce
                                            const kymo_mapping *mapping);
 /* Replaces what was there for the process. */
 KYMO_API kymo_err kymo_profile_set_heap(kymo_profile *profile, const kymo_heap *heap);
-/* A line replaces one of the same process, line and name. low, high: both 0 where it is exact. */
+/* A line replaces one of the same process, time, line, name and stack. low, high: both 0 where it
+ * is exact. */
 KYMO_API kymo_err kymo_profile_add_ledger(kymo_profile *profile, const kymo_ledger *ledger);
 KYMO_API kymo_err kymo_profile_add_memory_info(kymo_profile *profile, const kymo_memory_info *info);
 
@@ -124,8 +132,8 @@ KYMO_API const kymo_mapping *kymo_profile_mappings(const kymo_profile *profile, 
                                                    size_t *count);
 /* NULL: its memory was not recorded. */
 KYMO_API const kymo_heap *kymo_profile_heap(const kymo_profile *profile, uint32_t process);
-/* Lines of all processes, by process and line: the line as a whole, then its parts, the largest
- * first. */
+/* Lines of all processes, by process, time and line: the line as a whole, then its parts, the
+ * largest first. */
 KYMO_API const kymo_ledger *kymo_profile_ledger(const kymo_profile *profile, size_t *count);
 KYMO_API const kymo_memory_info *kymo_profile_memory_infos(const kymo_profile *profile,
                                                            size_t *count);

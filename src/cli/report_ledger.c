@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "cli/report_heap.h"
-#include "recorder/report_json.h"
+#include "recorder/ledger_lines.h"
 
 static void format(char out[40], int64_t bytes)
 {
@@ -13,35 +13,46 @@ static void format(char out[40], int64_t bytes)
     snprintf(out, 40, "%s%s", bytes < 0 ? "-" : "", kymo_format_bytes(text, size));
 }
 
-static void print_line(const kymo_terminal *t, const kymo_profile *profile, const kymo_ledger *line,
-                       int64_t whole)
+/* A hundredth of all: libraries are many. */
+static int is_shown(const struct kymo_ledger_shown *shown)
 {
-    char text[40];
-    char low[32];
-    char high[32];
-    const char *name = kymo_profile_string(profile, line->name);
-    format(text, line->bytes);
-    fprintf(t->to, "%10s  %5.1f %%  %s%s", text,
-            whole > 0 ? (double)line->bytes / (double)whole * 100 : 0, *name ? "  " : "",
-            kymo_ledger_line_word(line->line));
-    if (*name) {
-        fputs(" of ", t->to);
-        kymo_terminal_print(t, name, 0, KYMO_CUT_END, 0);
+    return *shown->name == '\0' || shown->bytes > shown->rss / 100;
+}
+
+static void print_line(const kymo_terminal *t, const struct kymo_ledger_shown *shown)
+{
+    char text[40], low[32], high[32];
+    const kymo_ledger *line = shown->row;
+    double share = shown->rss > 0 ? (double)shown->bytes / (double)shown->rss * 100 : 0;
+    format(text, shown->bytes);
+    fprintf(t->to, "%10s  %5.1f %%  ", text, share);
+    if (*shown->name) {
+        fprintf(t->to, "  %s of ", kymo_ledger_line_word(line->line));
+        kymo_terminal_print(t, shown->name, 0, KYMO_CUT_END, 0);
+    } else {
+        fprintf(t->to, "%-11s  %s%s%s", kymo_ledger_line_word(line->line), kymo_terminal_dim(t),
+                kymo_ledger_line_meaning(line->line), kymo_terminal_reset(t));
     }
     if (line->low || line->high)
-        fprintf(t->to, "  %s95 %%: %s to %s%s", kymo_terminal_dim(t),
+        fprintf(t->to, "; %s95 %%: %s to %s%s", kymo_terminal_dim(t),
                 kymo_format_bytes(low, line->low), kymo_format_bytes(high, line->high),
                 kymo_terminal_reset(t));
     fputc('\n', t->to);
 }
 
-static int64_t whole_of(const kymo_ledger *lines, size_t n, uint32_t process)
+static void print_head(const kymo_terminal *t, const kymo_profile *profile,
+                       const struct kymo_ledger_shown *shown)
 {
-    for (size_t i = 0; i < n; i++)
-        if (lines[i].process == process && kymo_ledger_line_is_sum(lines[i].line) &&
-            lines[i].name == 0)
-            return lines[i].bytes;
-    return 0;
+    const kymo_process *process = kymo_profile_process(profile, shown->row->process);
+    uint64_t origin_ns = kymo_profile_meta(profile)->origin_monotonic_ns;
+    uint64_t time_ns = shown->row->time_ns;
+    char time[32];
+    fprintf(t->to, "%s%s in ", kymo_terminal_bold(t),
+            shown->is_most ? "most resident" : "resident");
+    kymo_terminal_print(t, process->name, 0, KYMO_CUT_END, 0);
+    fprintf(t->to, " (%d) at %s%s\n", (int)process->pid,
+            kymo_format_duration(time, time_ns > origin_ns ? time_ns - origin_ns : 0),
+            kymo_terminal_reset(t));
 }
 
 static void print_infos(const kymo_terminal *t, const kymo_profile *profile)
@@ -65,23 +76,26 @@ static void print_infos(const kymo_terminal *t, const kymo_profile *profile)
 
 void kymo_report_print_ledger(const kymo_terminal *t, const kymo_profile *profile)
 {
-    size_t n;
-    const kymo_ledger *lines = kymo_profile_ledger(profile, &n);
-    uint64_t origin_ns = kymo_profile_meta(profile)->origin_monotonic_ns;
-    char time[32];
-    if (n == 0)
-        fputs("no ledger in this recording: this version reads them, and makes none\n", t->to);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || lines[i].process != lines[i - 1].process) {
-            const kymo_process *process = kymo_profile_process(profile, lines[i].process);
-            fprintf(t->to, "%s%sresident in ", i ? "\n" : "", kymo_terminal_bold(t));
-            kymo_terminal_print(t, process->name, 0, KYMO_CUT_END, 0);
-            fprintf(t->to, " (%d) at %s%s\n", (int)process->pid,
-                    kymo_format_duration(
-                        time, lines[i].time_ns > origin_ns ? lines[i].time_ns - origin_ns : 0),
-                    kymo_terminal_reset(t));
-        }
-        print_line(t, profile, &lines[i], whole_of(lines, n, lines[i].process));
+    struct kymo_ledger_lines lines;
+    if (kymo_ledger_lines_make(&lines, profile) != KYMO_OK) {
+        fputs("no memory for the ledger\n", t->to);
+        return;
     }
+    const struct kymo_ledger_shown *list = lines.list.data;
+    if (lines.list.len == 0)
+        fputs("no ledger in this recording: it is made where allocations are recorded "
+              "(kymo record --alloc), once a process has run for a moment\n",
+              t->to);
+    for (size_t i = 0; i < lines.list.len; i++) {
+        if (i == 0 || list[i].row->process != list[i - 1].row->process ||
+            list[i].row->time_ns != list[i - 1].row->time_ns) {
+            if (i > 0)
+                fputc('\n', t->to);
+            print_head(t, profile, &list[i]);
+        }
+        if (is_shown(&list[i]))
+            print_line(t, &list[i]);
+    }
+    kymo_ledger_lines_deinit(&lines);
     print_infos(t, profile);
 }

@@ -212,6 +212,11 @@ static kymo_err resolve_memory(struct apply *a)
             if (row->stack != KYMO_NONE && a->is_touched[row->stack])
                 KYMO_TRY(resolve(a, i, &row->stack, row->time_ns));
         }
+    for (size_t i = 0; i < a->p->ledger.len; i++) {
+        kymo_ledger *row = &a->p->ledger.data[i];
+        if (row->stack != KYMO_NONE && a->is_touched[row->stack])
+            KYMO_TRY(resolve(a, row->process, &row->stack, row->time_ns));
+    }
     return KYMO_OK;
 }
 

@@ -82,10 +82,19 @@ typedef enum kymo_ledger_line {
     KYMO_LEDGER_SYSTEM, /* vdso and the like */
     KYMO_LEDGER_UNEXPLAINED,
     KYMO_LEDGER_RSS, /* the sum of those above, as smaps has it */
+    KYMO_LEDGER_LINES_SHOWN,
+    /* What the reader makes the lines of blocks, mappings and the rest of. */
+    KYMO_LEDGER_PIECE = KYMO_LEDGER_LINES_SHOWN, /* memory of the process's own; low, high: where it
+                                                  * lies; name: "heap" if brk gave it */
+    KYMO_LEDGER_SAID_ALLOCATED, /* by the allocator; low: when, in ns. In blocks, with all they take
+                                 */
+    KYMO_LEDGER_SAID_FREE,
+    KYMO_LEDGER_SAID_OWN,   /* what it needs for itself */
+    KYMO_LEDGER_SAID_TAKEN, /* from the system, and not given back */
     KYMO_LEDGER_LINES,
 } kymo_ledger_line;
 
-/* One line of a process's ledger at a time; the last time counts. */
+/* One line of a process's ledger at a time. */
 typedef struct kymo_event_ledger {
     uint32_t process;
     uint32_t line; /* kymo_ledger_line */

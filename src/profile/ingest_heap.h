@@ -36,7 +36,7 @@ struct kymo_ingest_memory {
     KYMO_VEC(kymo_event_free) frees; /* whose block was not there yet */
     KYMO_VEC(kymo_event_inherit) inherits;
     KYMO_VEC(kymo_event_mapping) mappings;
-    KYMO_VEC(kymo_ledger) ledger; /* of one time */
+    KYMO_VEC(kymo_ledger) ledger; /* as they came */
     kymo_heap heap;               /* size 0: nothing was said */
     uint64_t rate;                /* the largest of its blocks; 0: none */
 };

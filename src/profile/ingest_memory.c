@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profile/ingest_state.h"
+#include "profile/ledger_make.h"
 
 /* As enum kymo_allocator counts them. */
 static const char *const allocators[] = {
@@ -79,6 +80,7 @@ kymo_err kymo_ingest_on_ledger(void *ctx, const kymo_event_ledger *e)
         .size = sizeof line,
         .process = e->process,
         .line = e->line,
+        .stack = KYMO_NONE,
         .bytes = e->bytes,
         .time_ns = e->time_ns,
     };
@@ -87,10 +89,6 @@ kymo_err kymo_ingest_on_ledger(void *ctx, const kymo_event_ledger *e)
     if (e->line == 0 || e->line >= KYMO_LEDGER_LINES)
         return KYMO_OK; /* of a later version */
     KYMO_TRY(kymo_ingest_memory_of(in, e->process, &m));
-    if (m->ledger.len > 0 && m->ledger.data[0].time_ns > e->time_ns)
-        return KYMO_OK;
-    if (m->ledger.len > 0 && m->ledger.data[0].time_ns < e->time_ns)
-        m->ledger.len = 0; /* a line that is not there any more is not there */
     if (m->ledger.len >= KYMO_LEDGER_MAX)
         return kymo_ingest_leave_out(in, KYMO_INGEST_MEMORY, KYMO_E_TOO_BIG);
     if (e->low <= e->high) {
@@ -149,10 +147,9 @@ static kymo_err finish_process(kymo_ingest *in, uint32_t process)
         m->heap.is_partial |= in->marks.left_out[KYMO_INGEST_ALLOCATIONS] > 0;
         KYMO_TRY(kymo_profile_set_heap(in->profile, &m->heap));
     }
-    for (size_t i = 0; i < m->ledger.len; i++)
-        KYMO_TRY(kymo_ingest_leave_out(in, KYMO_INGEST_MEMORY,
-                                       kymo_profile_add_ledger(in->profile, &m->ledger.data[i])));
-    return KYMO_OK;
+    return kymo_ingest_leave_out(
+        in, KYMO_INGEST_MEMORY,
+        kymo_ledger_make_all(in->profile, process, m->ledger.data, m->ledger.len));
 }
 
 kymo_err kymo_ingest_finish_memory(kymo_ingest *in)

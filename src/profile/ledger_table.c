@@ -5,8 +5,9 @@
 
 static uint64_t hash_of(const kymo_ledger *l)
 {
-    uint64_t words[2] = {(uint64_t)l->process << 32 | l->line, l->name};
-    return kymo_hash_words(words, 2, kymo_hash_secret());
+    uint64_t words[3] = {(uint64_t)l->process << 32 | l->line, (uint64_t)l->stack << 32 | l->name,
+                         l->time_ns};
+    return kymo_hash_words(words, 3, kymo_hash_secret());
 }
 
 kymo_err kymo_profile_add_ledger(kymo_profile *profile, const kymo_ledger *ledger)
@@ -14,12 +15,14 @@ kymo_err kymo_profile_add_ledger(kymo_profile *profile, const kymo_ledger *ledge
     uint64_t hash = hash_of(ledger);
     uint32_t found;
     if (ledger->size < sizeof *ledger || ledger->process >= profile->processes.len ||
-        ledger->name >= profile->strings.len || ledger->low > ledger->high)
+        ledger->name >= profile->strings.len || ledger->low > ledger->high ||
+        (ledger->stack != KYMO_NONE && ledger->stack >= profile->stack_frame.len))
         return KYMO_E_INVALID;
     for (size_t probe = 0; kymo_index_find(&profile->ledger_index, hash, &probe, &found);) {
         kymo_ledger *row = &profile->ledger.data[found];
         if (row->process == ledger->process && row->line == ledger->line &&
-            row->name == ledger->name) {
+            row->name == ledger->name && row->stack == ledger->stack &&
+            row->time_ns == ledger->time_ns) {
             *row = *ledger;
             row->size = sizeof *row;
             profile->finished = 0; /* its place depends on its bytes */
@@ -49,13 +52,17 @@ static int compare_ledger(const void *a, const void *b)
     const kymo_ledger *y = b;
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
     if (x->line != y->line)
         return x->line < y->line ? -1 : 1;
-    if ((x->name == 0) != (y->name == 0))
-        return x->name == 0 ? -1 : 1;
+    if (kymo_ledger_is_whole(x) != kymo_ledger_is_whole(y))
+        return kymo_ledger_is_whole(x) ? -1 : 1;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
-    return (x->name > y->name) - (x->name < y->name);
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
 kymo_err kymo_profile_sort_ledger(kymo_profile *profile)

@@ -39,6 +39,8 @@ static void walk_memory(kymo_profile *p, uint32_t *new_id, void (*visit)(uint32_
     for (size_t i = 0; i < p->mappings.len; i++)
         for (size_t k = 0; k < p->mappings.data[i].rows.len; k++)
             visit(&p->mappings.data[i].rows.data[k].stack, new_id);
+    for (size_t i = 0; i < p->ledger.len; i++)
+        visit(&p->ledger.data[i].stack, new_id);
 }
 
 static void mark_one(uint32_t *stack, uint32_t *new_id)

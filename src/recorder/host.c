@@ -22,8 +22,12 @@
 
 #define SCAN_NS 100000000u
 #define TELL_NS 1000000000u /* between two looks at what was lost */
-#define DRAIN_NS 1000000u   /* no program asks for more */
-#define SCAN_MANY 128u      /* threads; to list a thousand takes the kernel 1 to 2 ms */
+/* What is resident is looked at first: when the program has come so far, and when another process
+ * is none of those that end at once. */
+#define LEDGER_NS 50000000u
+#define LEDGER_YOUNG_NS 200000000u
+#define DRAIN_NS 1000000u /* no program asks for more */
+#define SCAN_MANY 128u    /* threads; to list a thousand takes the kernel 1 to 2 ms */
 
 /* Tells the process of the row tables that there are for its modules by now. */
 static void hand_out_tables(kymo_host *h)
@@ -152,6 +156,7 @@ void kymo_host_destroy(kymo_host *h)
     kymo_drain_destroy(h->drain);
     kymo_wall_destroy(h->out.wall);
     kymo_telemetry_destroy(h->telemetry);
+    kymo_ledger_destroy(h->ledger);
     if (h->session)
         munmap(h->session, h->plan.total_bytes);
     if (h->memory >= 0)
@@ -221,6 +226,8 @@ static void end_capture(kymo_host *h)
 
 void kymo_host_stop(kymo_host *h)
 {
+    if (!h->replaced)
+        kymo_ledger_look(h->ledger, kymo_clock_ns(CLOCK_MONOTONIC));
     end_capture(h);
     /* Nothing else may ever reach it again, and its markers would go on for nobody. */
     if (!h->replaced && h->pid && kymo_host_is_attached(h))
@@ -320,6 +327,18 @@ void kymo_host_watch_system(kymo_host *h, int is_program)
         kymo_telemetry_create(&config, h->pid, h->out.process, is_program,
                               kymo_clock_ns(CLOCK_MONOTONIC), &h->telemetry) != KYMO_OK)
         h->telemetry = NULL;
+    const struct kymo_ledger_config ledger = {
+        .events = h->config.events,
+        .context = h->config.events_context,
+        .session = h->session,
+        .plan = &h->plan,
+        .drain = h->drain,
+        .root = "",
+    };
+    uint64_t first_ns = kymo_clock_ns(CLOCK_MONOTONIC) + (is_program ? LEDGER_NS : LEDGER_YOUNG_NS);
+    if (h->config.alloc_rate &&
+        kymo_ledger_create(&ledger, h->pid, h->out.process, first_ns, &h->ledger) != KYMO_OK)
+        h->ledger = NULL;
 }
 
 static int asks_allocator(const kymo_host *h)
@@ -346,6 +365,7 @@ kymo_err kymo_host_look_at_system(kymo_host *h, uint64_t now_ns)
         struct kymo_allocator_events_look look = allocator_look(h);
         KYMO_TRY(kymo_allocator_events_round(&h->allocator, &look, now_ns));
     }
+    kymo_ledger_round(h->ledger, now_ns);
     return kymo_telemetry_round(h->telemetry, now_ns);
 }
 
@@ -462,6 +482,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
         struct kymo_allocator_events_look look = allocator_look(h);
         KYMO_TRY(kymo_allocator_events_finish(&h->allocator, &look));
     }
+    KYMO_TRY(kymo_ledger_finish(h->ledger));
     h->quality = (kymo_event_quality){
         .process = h->out.process,
         .samples = h->out.taken,

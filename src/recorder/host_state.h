@@ -20,6 +20,7 @@
 #include "buffer/drain.h"
 #include "recorder/allocator_events.h"
 #include "recorder/host.h"
+#include "recorder/ledger.h"
 #include "recorder/row_tables.h"
 #include "recorder/session_events.h"
 #include "recorder/task.h"
@@ -99,6 +100,7 @@ struct kymo_host {
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_telemetry *telemetry; /* NULL: none */
+    kymo_ledger_book *ledger;  /* NULL: none */
     struct kymo_allocator_events allocator;
     kymo_event_quality quality; /* as it was said at the end */
 };

@@ -3,34 +3,8 @@
 #include <stdlib.h>
 
 #include "base/attr.h"
-#include "profile/events_heap.h"
+#include "recorder/ledger_lines.h"
 #include "recorder/report_json.h"
-
-static const char *const ledger_words[KYMO_LEDGER_LINES] = {
-    [KYMO_LEDGER_LIVE] = "live",
-    [KYMO_LEDGER_SLACK] = "slack",
-    [KYMO_LEDGER_RETAINED] = "retained",
-    [KYMO_LEDGER_MAPPED] = "mapped",
-    [KYMO_LEDGER_STACKS] = "stacks",
-    [KYMO_LEDGER_FILES] = "files",
-    [KYMO_LEDGER_DATA] = "data",
-    [KYMO_LEDGER_SHARED] = "shared",
-    [KYMO_LEDGER_KYMO] = "kymo",
-    [KYMO_LEDGER_SYSTEM] = "system",
-    [KYMO_LEDGER_UNEXPLAINED] = "unexplained",
-    [KYMO_LEDGER_RSS] = "rss",
-};
-
-const char *kymo_ledger_line_word(uint32_t line)
-{
-    const char *word = line < KYMO_ARRAY_LEN(ledger_words) ? ledger_words[line] : NULL;
-    return word ? word : "other";
-}
-
-int kymo_ledger_line_is_sum(uint32_t line)
-{
-    return line == KYMO_LEDGER_RSS;
-}
 
 /* Whole bytes: of estimates, too, which are not known to the byte. */
 static void key_bytes(kymo_json *j, const char *key, double bytes)
@@ -214,34 +188,46 @@ kymo_err kymo_report_write_heap_json(const kymo_profile *profile, const kymo_rep
     return finish(j, sink);
 }
 
+static void write_ledger_line(kymo_json *j, const kymo_profile *profile,
+                              const struct kymo_ledger_shown *shown)
+{
+    const kymo_ledger *row = shown->row;
+    int is_exact = row->low == 0 && row->high == 0;
+    kymo_json_begin_object(j);
+    kymo_json_key(j, "pid");
+    kymo_json_i64(j, kymo_profile_process(profile, row->process)->pid);
+    key_moment(j, "at_s", profile, row->time_ns);
+    kymo_json_key(j, "last");
+    kymo_json_bool(j, !shown->is_most);
+    kymo_json_key_cstr(j, "line", kymo_ledger_line_word(row->line));
+    kymo_report_json_text(j, "name", shown->name);
+    kymo_json_key(j, "bytes");
+    kymo_json_i64(j, shown->bytes);
+    key_bytes(j, "bytes_low", is_exact ? (double)shown->bytes : (double)row->low);
+    key_bytes(j, "bytes_high", is_exact ? (double)shown->bytes : (double)row->high);
+    kymo_json_end_object(j);
+}
+
 kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
                                        kymo_sink *sink)
 {
     size_t n;
-    const kymo_ledger *lines = kymo_profile_ledger(profile, &n);
+    struct kymo_ledger_lines lines;
+    KYMO_TRY(kymo_ledger_lines_make(&lines, profile));
     kymo_json *j = malloc(sizeof *j);
-    if (!j)
+    if (!j) {
+        kymo_ledger_lines_deinit(&lines);
         return KYMO_E_NOMEM;
+    }
     kymo_json_init(j, sink);
     kymo_report_json_head(j, profile, report, "process", "memory");
     write_heaps(j, profile);
     kymo_json_key(j, "ledger");
     kymo_json_begin_array(j);
-    for (size_t i = 0; i < n; i++) {
-        kymo_json_begin_object(j);
-        kymo_json_key(j, "pid");
-        kymo_json_i64(j, kymo_profile_process(profile, lines[i].process)->pid);
-        key_moment(j, "at_s", profile, lines[i].time_ns);
-        kymo_json_key_cstr(j, "line", kymo_ledger_line_word(lines[i].line));
-        kymo_report_json_text(j, "name", kymo_profile_string(profile, lines[i].name));
-        kymo_json_key(j, "bytes");
-        kymo_json_i64(j, lines[i].bytes);
-        int is_exact = lines[i].low == 0 && lines[i].high == 0;
-        key_bytes(j, "bytes_low", is_exact ? (double)lines[i].bytes : (double)lines[i].low);
-        key_bytes(j, "bytes_high", is_exact ? (double)lines[i].bytes : (double)lines[i].high);
-        kymo_json_end_object(j);
-    }
+    for (size_t i = 0; i < lines.list.len; i++)
+        write_ledger_line(j, profile, &lines.list.data[i]);
     kymo_json_end_array(j);
+    kymo_ledger_lines_deinit(&lines);
     const kymo_memory_info *infos = kymo_profile_memory_infos(profile, &n);
     kymo_json_key(j, "figures");
     kymo_json_begin_array(j);

@@ -46,10 +46,6 @@ KYMO_NODISCARD
 kymo_err kymo_report_write_diff_json(const kymo_heap_diff *diff, const char *by, const char *mode,
                                      size_t top, kymo_sink *sink);
 
-/* The word for a line of a ledger ("live"), and whether it is the sum of the others. */
-const char *kymo_ledger_line_word(uint32_t line);
-int kymo_ledger_line_is_sum(uint32_t line);
-
 /* What all of a recording begin with: the object's brace, and its fields up to "by". */
 void kymo_report_json_head(kymo_json *json, const kymo_profile *profile, const kymo_report *report,
                            const char *by, const char *mode);

@@ -80,24 +80,23 @@ static void send_line(uint64_t time_ns, uint32_t line, const char *name, int64_t
                                      .name = name});
 }
 
-static void the_last_ledger_counts(void **state)
+static void each_moment_has_a_ledger(void **state)
 {
     (void)state;
     size_t count;
-    send_line(100, KYMO_LEDGER_MAPPED, "gone", 10);
-    send_line(100, KYMO_LEDGER_MAPPED, NULL, 10);
     send_line(200, KYMO_LEDGER_MAPPED, "f", 20);
     send_line(200, KYMO_LEDGER_MAPPED, "", 70);
     send_line(200, 0, "", 7);
     send_line(200, KYMO_LEDGER_LINES, "", 7);
-    send_line(150, KYMO_LEDGER_LIVE, "", 7); /* it comes too late */
+    send_line(150, KYMO_LEDGER_LIVE, NULL, 7); /* it comes late */
     finish();
     const kymo_ledger *l = kymo_profile_ledger(profile, &count);
-    assert_int_equal(count, 2);
-    assert_int_equal(l[0].bytes, 70);
-    assert_int_equal(l[0].high, 8);
-    assert_string_equal(text_of(l[1].name), "f");
-    assert_int_equal(l[1].high, 0); /* what is no interval is none */
+    assert_int_equal(count, 3);
+    assert_int_equal(l[0].bytes, 7);
+    assert_int_equal(l[1].bytes, 70);
+    assert_int_equal(l[1].high, 8);
+    assert_string_equal(text_of(l[2].name), "f");
+    assert_int_equal(l[2].high, 0); /* what is no interval is none */
 }
 
 static void figures_are_kept(void **state)
@@ -131,7 +130,7 @@ int main(void)
         TEST(the_last_heap_counts),
         TEST(a_lost_record_makes_it_partial),
         TEST(overwritten_records_may_be_any),
-        TEST(the_last_ledger_counts),
+        TEST(each_moment_has_a_ledger),
         TEST(figures_are_kept),
         TEST(unknown_processes_are_refused),
     };

@@ -4,6 +4,7 @@
 static void add(kymo_profile *p, uint32_t process, uint32_t line, const char *name, int64_t bytes)
 {
     kymo_ledger l = {.size = sizeof l,
+                     .stack = KYMO_NONE,
                      .process = process,
                      .line = line,
                      .name = add_string(p, name),
@@ -59,7 +60,7 @@ static void unknown_ids_are_refused(void **state)
     add_process(p, 10, 0);
     kymo_ledger wrong[4];
     for (size_t i = 0; i < 4; i++)
-        wrong[i] = (kymo_ledger){.size = sizeof wrong[0], .line = 1};
+        wrong[i] = (kymo_ledger){.size = sizeof wrong[0], .line = 1, .stack = KYMO_NONE};
     wrong[0].size = 4;
     wrong[1].process = 1;
     wrong[2].name = 99;

@@ -40,17 +40,17 @@ static int begin(void **state)
 
 #define TAIL \
     "Pss:                   8 kB\nAnonymousHugePages:    0 kB\nVmFlags: rd wr mr mw me ac sd \n"
-#define PROGRAM                                                                    \
+#define PROGRAM                                                                     \
     "55d0c0000000-55d0c0003000 r-xp 00001000 fd:01 393449       /usr/bin/a b (x)\n" \
-    "Size:                 12 kB\nRss:                   8 kB\n" TAIL              \
+    "Size:                 12 kB\nRss:                   8 kB\n" TAIL               \
     "Anonymous:             4 kB\nTHPeligible:    0\n"
-#define HEAP                                                                          \
+#define HEAP                                                                            \
     "55d0c1000000-55d0c1021000 rw-p 00000000 00:00 0                          [heap]\n" \
     "Size:                132 kB\nRss:                 100 kB\nAnonymous:           100 kB\n"
-#define SHARED                                                                         \
+#define SHARED                                                                            \
     "7f0000000000-7f0000400000 rw-s 00000000 00:01 2051             /memfd:a (deleted)\n" \
     "Rss:                4096 kB\nAnonymous:             0 kB\n"
-#define NAMELESS                                       \
+#define NAMELESS                                         \
     "7f1000000000-7f1000001000 rw-p 00000000 00:00 0 \n" \
     "Rss:                   4 kB\nAnonymous:             4 kB\n"
 

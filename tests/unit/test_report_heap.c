@@ -193,6 +193,7 @@ static void growth(void **state)
 static void ledger(uint32_t line, const char *name, int64_t bytes, uint64_t low, uint64_t high)
 {
     kymo_ledger l = {.size = sizeof l,
+                     .stack = KYMO_NONE,
                      .process = h.process[0],
                      .line = line,
                      .name = add_string(h.p, name),
@@ -200,6 +201,28 @@ static void ledger(uint32_t line, const char *name, int64_t bytes, uint64_t low,
                      .low = low,
                      .high = high,
                      .time_ns = 1500};
+    ok(kymo_profile_add_ledger(h.p, &l));
+}
+
+static void ledger_of_stack(int in, int64_t bytes)
+{
+    kymo_ledger l = {.size = sizeof l,
+                     .stack = h.stack[in],
+                     .process = h.process[0],
+                     .line = KYMO_LEDGER_MAPPED,
+                     .bytes = bytes,
+                     .time_ns = 1500};
+    ok(kymo_profile_add_ledger(h.p, &l));
+}
+
+static void earlier_ledger(int64_t rss)
+{
+    kymo_ledger l = {.size = sizeof l,
+                     .stack = KYMO_NONE,
+                     .process = h.process[0],
+                     .line = KYMO_LEDGER_RSS,
+                     .bytes = rss,
+                     .time_ns = 1400};
     ok(kymo_profile_add_ledger(h.p, &l));
 }
 
@@ -215,24 +238,33 @@ static void the_ledger(void **state)
     kymo_report_print_ledger(&t, h.p);
     ledger(KYMO_LEDGER_LIVE, "", 8192, 4096, 9000);
     ledger(KYMO_LEDGER_MAPPED, "", 4096, 0, 0);
-    ledger(KYMO_LEDGER_MAPPED, "open_cache", 4096, 0, 0);
+    ledger(KYMO_LEDGER_MAPPED, "small", 96, 0, 0); /* less than a hundredth is not shown */
+    ledger_of_stack(IN_LOAD, 3000);
+    ledger_of_stack(IN_PARSE_LOAD, 1000); /* the same function */
     ledger(KYMO_LEDGER_UNEXPLAINED, "", -2048, 0, 0);
     ledger(KYMO_LEDGER_RSS, "", 10240, 0, 0);
+    earlier_ledger(20480);
     ok(kymo_profile_add_memory_info(h.p, &info));
     ok(kymo_profile_finish(h.p));
     kymo_report_print_ledger(&t, h.p);
     fclose(to);
-    assert_string_equal(text,
-                        "no ledger in this recording: this version reads them, and makes none\n"
-                        "resident in pid 7 (7) at 500 ns\n"
-                        "   8.0 KiB   80.0 %  live  95 %: 4.0 KiB to 8.8 KiB\n"
-                        "   4.0 KiB   40.0 %  mapped\n"
-                        "   4.0 KiB   40.0 %    mapped of open_cache\n"
-                        "  -2.0 KiB  -20.0 %  unexplained\n"
-                        "    10 KiB  100.0 %  rss\n"
-                        "\n"
-                        "               value  figure\n"
-                        "          1073741824  cgroup.memory.max  pid 7\n");
+    assert_string_equal(
+        text, "no ledger in this recording: it is made where allocations are recorded (kymo "
+              "record --alloc), once a process has run for a moment\n"
+              "most resident in pid 7 (7) at 400 ns\n"
+              "    20 KiB  100.0 %  rss          all of it, as the kernel counts\n"
+              "\n"
+              "resident in pid 7 (7) at 500 ns\n"
+              "   8.0 KiB   80.0 %  live         in blocks that are not freed, as asked for; 95 %: "
+              "4.0 KiB to 8.8 KiB\n"
+              "   4.0 KiB   40.0 %  mapped       mapped by the program itself, past the "
+              "allocator\n"
+              "   3.9 KiB   39.1 %    mapped of load\n"
+              "  -2.0 KiB  -20.0 %  unexplained  none of the above\n"
+              "    10 KiB  100.0 %  rss          all of it, as the kernel counts\n"
+              "\n"
+              "               value  figure\n"
+              "          1073741824  cgroup.memory.max  pid 7\n");
     free(text);
 }
 

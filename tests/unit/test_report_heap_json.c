@@ -115,6 +115,7 @@ static void the_ledger(void **state)
 {
     (void)state;
     kymo_ledger l = {.size = sizeof l,
+                     .stack = KYMO_NONE,
                      .process = h.process[0],
                      .line = KYMO_LEDGER_UNEXPLAINED,
                      .bytes = -5,
@@ -135,9 +136,11 @@ static void the_ledger(void **state)
         "memory",
         "\"mode\":\"memory\",\"by\":\"process\",\"heaps\":[{\"pid\":7,\"rate\":1,\"count\":3,"
         "\"bytes\":130,\"lost\":2,\"lost_frees\":1,\"partial\":true,\"allocator\":\"glibc\",\"not_"
-        "seen\":null}],\"ledger\":[{\"pid\":7,\"at_s\":0.0000005,\"line\":\"live\",\"name\":\"x "
+        "seen\":null}],\"ledger\":[{\"pid\":7,\"at_s\":0.0000005,\"last\":true,\"line\":\"live\","
+        "\"name\":\"x "
         "\\\"y\\\"\",\"bytes\":100,\"bytes_low\":90,\"bytes_high\":120},{\"pid\":7,\"at_s\":0."
-        "0000005,\"line\":\"unexplained\",\"name\":null,\"bytes\":-5,\"bytes_low\":-5,\"bytes_"
+        "0000005,\"last\":true,\"line\":\"unexplained\",\"name\":null,\"bytes\":-5,\"bytes_low\":-"
+        "5,\"bytes_"
         "high\":-5}],\"figures\":[{\"pid\":7,\"at_s\":0.0000006,\"name\":\"cgroup.memory.max\","
         "\"value\":18446744073709551615}],\"unit\":\"bytes\"}\n");
 }

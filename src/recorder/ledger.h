@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ledger.h - looks at what a recorded process has resident, and puts down whose that is.
+ *
+ * Layer:    recorder
+ * Flow:     resident.c, the session, allocator_answer.c -> [ledger] -> recording writer
+ * Threads:  the recorder's one thread
+ * Memory:   its own: two looks, of at most some 20000 pieces each
+ * Signals:  not for handlers
+ *
+ * The kernel walks all pages of the process for a look, and holds up those of its threads that map
+ * memory meanwhile. So there is at most one a second, and at most a hundredth of a CPU is spent
+ * on them. The last one goes into the recording when the process has ended, and before it the
+ * one of the most resident memory, if that was more by a tenth.
+ */
+#ifndef KYMO_RECORDER_LEDGER_H
+#define KYMO_RECORDER_LEDGER_H
+
+#include <sys/types.h>
+
+#include "buffer/drain.h"
+#include "buffer/session.h"
+#include "profile/events.h"
+
+typedef struct kymo_ledger_book kymo_ledger_book;
+
+struct kymo_ledger_config {
+    const kymo_event_handler *events;
+    void *context;
+    struct kymo_session *session;
+    const struct kymo_session_plan *plan;
+    const kymo_drain *drain; /* for its clock */
+    const char *root;        /* what all paths begin with, "" but in tests */
+};
+
+/* process: its number in the recording. first_ns: when it is looked at first. */
+KYMO_NODISCARD
+kymo_err kymo_ledger_create(const struct kymo_ledger_config *config, pid_t pid, uint32_t process,
+                            uint64_t first_ns, kymo_ledger_book **out);
+/* NULL is none, here and below. */
+void kymo_ledger_destroy(kymo_ledger_book *book);
+/* Looks, if it is time to. What cannot be read, or kept, is left out. */
+void kymo_ledger_round(kymo_ledger_book *book, uint64_t now_ns);
+/* Looks now: the recording ends, and the process does not. */
+void kymo_ledger_look(kymo_ledger_book *book, uint64_t now_ns);
+/* Tells what was seen. */
+KYMO_NODISCARD
+kymo_err kymo_ledger_finish(kymo_ledger_book *book);
+
+#endif
