@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -23,6 +24,8 @@
 #include "capture/alloc_next.h"
 #include "capture/claim.h"
 #include "capture/hook.h"
+#include "capture/state.h"
+#include "sys/raw.h"
 
 #define PAGE 4096u
 
@@ -31,12 +34,16 @@ typedef int unmap_fn(void *address, size_t bytes);
 typedef void *remap_fn(void *address, size_t before, size_t bytes, int flags, void *place);
 typedef int break_fn(void *address);
 typedef void *move_break_fn(intptr_t bytes);
+typedef void *attach_fn(int id, const void *address, int flags);
+typedef int detach_fn(const void *address);
 
 static map_fn *next_map;
 static unmap_fn *next_unmap;
 static remap_fn *next_remap;
 static break_fn *next_break;
 static move_break_fn *next_move_break;
+static attach_fn *next_attach;
+static detach_fn *next_detach;
 
 /* While nobody loads a library; what other libraries map before this finds its own way. */
 __attribute__((constructor(101))) static void find_all(void)
@@ -46,6 +53,8 @@ __attribute__((constructor(101))) static void find_all(void)
     (void)KYMO_NEXT(next_remap, remap_fn, "mremap");
     (void)KYMO_NEXT(next_break, break_fn, "brk");
     (void)KYMO_NEXT(next_move_break, move_break_fn, "sbrk");
+    (void)KYMO_NEXT(next_attach, attach_fn, "shmat");
+    (void)KYMO_NEXT(next_detach, detach_fn, "shmdt");
 }
 
 static void note(uint32_t op, uint32_t how, const void *address, uint64_t bytes, const void *before,
@@ -129,4 +138,72 @@ KYMO_HOOK void *sbrk(intptr_t bytes)
     if (bytes != 0 && (intptr_t)before != -1)
         NOTE_BREAK(before, before + bytes);
     return before;
+}
+
+/* ---- shared memory of System V ---- */
+
+/* What is attached, as far as there is room: who detaches it does not say how much it was. */
+enum { SEGMENTS = 128 };
+static struct {
+    uint64_t address; /* 0: free */
+    uint64_t bytes;
+} segments[SEGMENTS];
+
+static void keep_segment(uint64_t address, uint64_t bytes)
+{
+    for (int i = 0; i < SEGMENTS; i++) {
+        uint64_t none = 0;
+        if (kymo_load_relaxed(&segments[i].address) == 0 &&
+            kymo_cas_acq_rel(&segments[i].address, &none, address)) {
+            kymo_store_release(&segments[i].bytes, bytes);
+            return;
+        }
+    }
+}
+
+/* 0: it is not known. */
+static uint64_t drop_segment(uint64_t address)
+{
+    for (int i = 0; i < SEGMENTS; i++) {
+        uint64_t other = address;
+        if (kymo_load_relaxed(&segments[i].address) != address)
+            continue;
+        uint64_t bytes = kymo_load_acquire(&segments[i].bytes);
+        if (kymo_cas_acq_rel(&segments[i].address, &other, 0u))
+            return bytes;
+    }
+    return 0;
+}
+
+/* 0: the kernel may not be asked, or does not tell. */
+static uint64_t segment_bytes(int id)
+{
+    struct shmid_ds about;
+    if (kymo_is_quiet_here() ||
+        kymo_syscall3(SYS_shmctl, id, IPC_STAT, (long)(intptr_t)&about) != 0)
+        return 0;
+    return (about.shm_segsz + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+KYMO_HOOK void *shmat(int id, const void *address, int flags)
+{
+    attach_fn *next = KYMO_NEXT(next_attach, attach_fn, "shmat");
+    void *made = next(id, address, flags);
+    uint64_t bytes = made == (void *)-1 ? 0 : segment_bytes(id);
+    if (bytes) {
+        /* Where SHM_REMAP has taken its place, nobody will detach the other. */
+        (void)drop_segment((uintptr_t)made);
+        keep_segment((uintptr_t)made, bytes);
+        NOTE(KYMO_MAP_SHARED, KYMO_MAP_IS_SHARED, made, bytes, NULL, 0);
+    }
+    return made;
+}
+
+KYMO_HOOK int shmdt(const void *address)
+{
+    detach_fn *next = KYMO_NEXT(next_detach, detach_fn, "shmdt");
+    uint64_t bytes = address ? drop_segment((uintptr_t)address) : 0;
+    if (bytes)
+        NOTE(KYMO_MAP_UNMAP, 0, address, bytes, NULL, 0);
+    return next(address);
 }

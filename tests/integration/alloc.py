@@ -117,6 +117,14 @@ def check_exact(recording, truth, sites=None):
     return heap
 
 
+def check_left(heap, truth):
+    """Of sites whose blocks are resized: what is left alone."""
+    for site, true in truth.get("left", {}).items():
+        left = heap.sums(site)[2:]
+        check(left == (true["live_objects"], true["live_bytes"]),
+              f"{site}: {left[0]} blocks of {left[1]} bytes are left, in truth {true}")
+
+
 # ---- every function, every allocator ----
 
 def kinds(allocator):
@@ -182,10 +190,7 @@ def extended(allocator, binding, mode):
     check(recording.result.stdout == plain.stdout, f"alone {plain.stdout}, recorded {recording.result.stdout}")
     truth = json.loads(recording.result.stdout)
     heap = check_exact(recording, truth)
-    for site, true in truth.get("left", {}).items():
-        left = heap.sums(site)[2:]
-        check(left == (true["live_objects"], true["live_bytes"]),
-              f"{site}: {left[0]} blocks of {left[1]} bytes are left, in truth {true}")
+    check_left(heap, truth)
     for site in truth["sites"]:
         heap.live(site)
 
@@ -302,6 +307,32 @@ def low_memory():
         recording, _ = recorded("low", mib)
         check(recording.result.stdout == plain.stdout and recording.result.stderr == plain.stderr,
               f"{mib} MiB: alone {plain.stdout}, recorded {recording.result.stdout}")
+
+
+@case
+def failing():
+    """Each Nth call finds no memory: the program sees what it sees alone, and what was given is recorded."""
+    for each in (1, 2, 3, 5, 7, 50):
+        plain = run([workload("bump"), "failing", each])
+        recording, truth = recorded("failing", each, allocator="bump")
+        check(recording.result.stdout == plain.stdout,
+              f"each {each}: alone {plain.stdout}, recorded {recording.result.stdout}")
+        check(truth["failed"] == len(truth["steps"]) // each, f"{truth['failed']} calls failed")
+        check_left(check_exact(recording, truth), truth)
+
+
+@case
+def coroutines():
+    """Blocks from stacks of the program's own, which go from thread to thread."""
+    check_exact(*recorded("coroutines"))
+
+
+@case
+def segments():
+    """Shared memory of System V: of a function, and gone when it is detached or replaced."""
+    recording, truth = recorded("segments")
+    found, _ = rows(recording, "mapped")
+    check(found.get("site_segment") == (2, truth["mapped"]), f"{found.get('site_segment')}, in truth {truth}")
 
 
 @case

@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "capture/alloc.h"
 #include "capture/alloc_next.h"
 #include "capture/alloc_words.h"
+#include "capture/state.h"
 #include "unit.h"
 
 /* ---- what alloc.c would be told ---- */
@@ -34,6 +36,8 @@ static uint64_t id_of_table;
 __thread struct kymo_alloc_self kymo_alloc_self KYMO_TLS_IE __attribute__((aligned(16)));
 uint32_t kymo_alloc_allocator;
 struct kymo_alloc_words_from kymo_alloc_words_from;
+uint32_t kymo_quiet_here;
+__thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 uint8_t kymo_alloc_filter[KYMO_ALLOC_FILTER_BYTES];
 
 struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
@@ -410,6 +414,33 @@ static void mappings_are_told_of(void **state)
     assert_int_equal(told.maps, 0);
 }
 
+/* Whole pages of it; of those who detach, the one that nobody attached is not told of. */
+static void segments_are_told_of(void **state)
+{
+    (void)state;
+    const size_t size = (1 << 20) + 100;
+    const size_t whole = (1 << 20) + 4096;
+    void *p;
+    int id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0600);
+    if (id < 0)
+        skip();
+    EXPECT_MAP(p = shmat(id, NULL, 0), KYMO_MAP_SHARED, KYMO_MAP_IS_SHARED, p, whole, NULL, 0);
+    assert_ptr_not_equal(p, (void *)-1);
+    assert_int_equal(shmctl(id, IPC_RMID, NULL), 0);
+    EXPECT_MAP(assert_int_equal(shmdt(p), 0), KYMO_MAP_UNMAP, 0, p, whole, NULL, 0);
+
+    BEGIN();
+    errno = 0;
+    int result = shmdt(p);
+    int error = errno;
+    p = shmat(-1, NULL, 0);
+    END();
+    assert_int_equal(result, -1);
+    assert_int_equal(error, EINVAL);
+    assert_ptr_equal(p, (void *)-1);
+    assert_int_equal(told.maps, 0);
+}
+
 static void the_allocator_is_known(void **state)
 {
     (void)state;
@@ -434,6 +465,7 @@ int main(void)
         cmocka_unit_test(asking_what_a_block_holds_may_allocate),
         cmocka_unit_test(operators_of_our_own_are_as_malloc),
         cmocka_unit_test(mappings_are_told_of),
+        cmocka_unit_test(segments_are_told_of),
         cmocka_unit_test(the_allocator_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

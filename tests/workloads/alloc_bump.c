@@ -4,7 +4,7 @@
  * atomic addition in a large mapping. A library that programs are linked with, or that is
  * preloaded; each call checks what arrives.
  *
- * BUMP_FAIL=N in the environment: each Nth allocation fails, counted over all threads.
+ * alloc_bump_fail(N): each Nth allocation fails, counted over all threads.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -20,8 +20,8 @@
 enum { HEADER = 16, GUARD = 0x62756d70 };
 #define SPACE_BYTES (16ull << 30) /* of addresses: what is not written takes no memory */
 
-extern char **environ;
 EXPORT int alloc_bump_is_here;
+EXPORT void alloc_bump_fail(uint64_t each);
 static char *space;
 static uint64_t used, asked;
 static uint64_t fail_each;
@@ -43,12 +43,6 @@ static char *space_get(void)
     if (!__atomic_compare_exchange_n(&space, &now, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         munmap(made, SPACE_BYTES);
         return now;
-    }
-    for (char **each = environ; each && *each; each++) {
-        if (strncmp(*each, "BUMP_FAIL=", 10) == 0) {
-            for (const char *digit = *each + 10; *digit; digit++)
-                fail_each = fail_each * 10 + (uint64_t)(*digit - '0');
-        }
     }
     return made;
 }
@@ -84,6 +78,13 @@ static struct header *header_of(void *block)
         abort();
     }
     return header;
+}
+
+/* Each so many allocations fail from here on, 0: none. Whoever asks for this counts from now. */
+EXPORT void alloc_bump_fail(uint64_t each)
+{
+    fail_each = each;
+    asked = 0;
 }
 
 EXPORT void *malloc(size_t bytes)

@@ -295,6 +295,7 @@ static const struct {
     {"plugins", 100, allocs_plugins},
     {"destructors", 500, allocs_destructors},
     {"low", 64, allocs_low},
+    {"failing", 5, allocs_failing},
 };
 
 int main(int argc, char **argv)
@@ -308,6 +309,10 @@ int main(int argc, char **argv)
         allocs_errors();
     } else if (strcmp(name, "maps") == 0) {
         allocs_maps();
+    } else if (strcmp(name, "coroutines") == 0) {
+        allocs_coroutines();
+    } else if (strcmp(name, "segments") == 0) {
+        allocs_segments();
     } else {
         size_t at = 0;
         while (at < sizeof(modes) / sizeof(*modes) && strcmp(name, modes[at].name) != 0)

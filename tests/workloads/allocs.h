@@ -57,5 +57,8 @@ void allocs_handlers(uint32_t count);    /* allocs_hard.c: handlers that allocat
 void allocs_plugins(uint32_t count);     /* allocs_hard.c: libraries that come and go */
 void allocs_destructors(uint32_t count); /* allocs_hard.c: threads' destructors free */
 void allocs_low(uint32_t mib);           /* allocs_hard.c: until malloc fails, under ulimit -v */
+void allocs_coroutines(void);            /* allocs_odd.c: stacks that are not the thread's */
+void allocs_failing(uint32_t each);      /* allocs_odd.c: each so many calls find no memory */
+void allocs_segments(void);              /* allocs_odd.c: shared memory of System V */
 
 #endif
