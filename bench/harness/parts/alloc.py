@@ -14,6 +14,8 @@ from .programs import programs
 LIBRARIES = "/usr/lib/x86_64-linux-gnu/"
 JEMALLOC = LIBRARIES + "libjemalloc.so.2"
 TCMALLOC = LIBRARIES + "libtcmalloc.so.4"
+# Pairs that alloc_bench measures at once.
+BATCH = 100000
 RATES = {"512 KiB": "512k", "4 KiB": "4k", "every one": "0"}
 # More than glibc alone of the same run: ns of a tight pair; times of the mix.
 TIGHT = {"512 KiB": 2, "4 KiB": 30, "every one": 200}
@@ -32,19 +34,31 @@ class Way:
         self.rate = rate
 
     def run(self, bench, mode, pairs):
-        pairs = max(pairs // self.slow, 100000)
+        pairs = max(pairs // self.slow // BATCH, 1) * BATCH
         before = [word.replace("OUT", bench.out("alloc")) for word in self.before]
         env = {key: value.replace("OUT", bench.out("alloc")) for key, value in self.env.items()}
         ran = run_program([*before, bench.built("bench/alloc_bench"), mode, str(pairs)], env=env)
         line = next(l for l in ran.output.splitlines() if l.startswith("{"))
         said = json.loads(line)
         said["tool_s"] = max(ran.cpu_s - said["ns"] * pairs / 1e9, 0) / pairs * 1e6
-        said["lost"] = None
+        said["lost"] = said["samples"] = None
         if self.rate:
-            text = run_program([bench.kymo, "report", "--json", bench.out("alloc.kymo")]).output
-            said["lost"] = sum(json.loads(text)["quality"]["lost"].values())
+            said["samples"], said["lost"] = recorded(bench, self.name, pairs)
         remove_all(bench)
         return said
+
+
+def recorded(bench, name, least):
+    """Samples and losses of the recording. That nothing is slower proves nothing where nothing was
+    recorded."""
+    text = run_program([bench.kymo, "report", "--json", "--mode", "alloc", "--top", "1",
+                        bench.out("alloc.kymo")]).output
+    said = json.loads(text)
+    count = sum(heap["count"] for heap in said["heaps"])
+    samples = said["allocated"]["samples"]
+    if count < least or samples == 0:
+        raise Failed(f"{name}: {count} allocations counted and {samples} recorded, of at least {least}")
+    return samples, sum(said["quality"]["lost"].values())
 
 
 def remove_all(bench):
@@ -64,7 +78,7 @@ def ways(bench):
     known = [Way("glibc alone")]
     known.append(Way("kymo record, no allocations", "glibc alone", record(bench)))
     known += [Way(f"kymo record --alloc, {name}", "glibc alone", record(bench, f"--alloc={value}"),
-                  rate=name) for name, value in RATES.items()]
+                  slow=4 if name == "every one" else 1, rate=name) for name, value in RATES.items()]
     if os.path.exists(JEMALLOC):
         known.append(Way("jemalloc alone", env={"LD_PRELOAD": JEMALLOC}))
         for lg in (19, 12):
@@ -87,7 +101,7 @@ def ways(bench):
     else:
         bench.results.absent("heaptrack", "not installed")
     if shutil.which("valgrind"):
-        known.append(Way("valgrind --tool=dhat", "glibc alone", slow=10,
+        known.append(Way("valgrind --tool=dhat", "glibc alone", slow=25,
                          before=["valgrind", "-q", "--tool=dhat", "--dhat-out-file=OUT.dhat"]))
     else:
         bench.results.absent("dhat", "valgrind is not installed")
@@ -101,7 +115,7 @@ def loop(bench, known, mode, pairs, title, how):
     table = Table(title, f"{how} Medians of {rounds} interleaved runs; *more* and the ratio are to the "
                   "way's own allocator alone. *Tool*: CPU time of everything else that the command "
                   "starts, and of starting the program, for a pair.",
-                  ["", "ns a pair", "spread", "more, ns", "ratio", "tool, ns", "peak, KiB", "lost"])
+                  ["", "ns a pair", "spread", "more, ns", "ratio", "tool, ns", "peak, KiB", "samples", "lost"])
     for way in known:
         ns = [r["ns"] for r in runs[way.name]]
         base = [r["ns"] for r in runs[way.base or way.name]]
@@ -110,6 +124,7 @@ def loop(bench, known, mode, pairs, title, how):
                   times(Ratio(ns, base).median) if way.base else "–",
                   f"{median([r['tool_s'] for r in runs[way.name]]) * 1e3:.1f}",
                   f"{median([r['peak_kib'] for r in runs[way.name]]):.0f}",
+                  "–" if way.rate is None else f"{median([r['samples'] for r in runs[way.name]]):.0f}",
                   "–" if way.rate is None else max(r["lost"] for r in runs[way.name]))
     bench.results.add(table)
     return runs
@@ -164,9 +179,8 @@ def cplusplus(bench):
     return path
 
 
-def real(bench):
-    """The program's own CPU time at the default rate."""
-    rounds = bench.rounds(9)
+def known_programs(bench):
+    """name: argv, file for standard input, the program's name as the kernel has it, environment."""
     known = {name: (argv, stdin, program, {}) for name, (argv, stdin, program) in programs(bench).items()
              if not name.startswith("cc1")}
     if "python3.11" in known:
@@ -179,33 +193,59 @@ def real(bench):
         known["g++ (cc1plus -O1)"] = ([cc1plus, "-quiet", "-imultiarch", multiarch.stdout.strip(),
                                        "-D_GNU_SOURCE", "-O1", cplusplus(bench),
                                        "-o", bench.out("source.s")], None, "cc1plus", {})
+    return known
 
-    def once(before, argv, stdin, program, env):
+
+def real(bench, tools, rounds, title, how):
+    """The programs' own CPU time under each of the tools (name: the words before the command); returns
+    program, tool: ratio."""
+    known = known_programs(bench)
+
+    def once(tool, before, argv, stdin, program, env):
         def call(_number):
             ran = run_program([*before, *argv], env=env, stdin=stdin, usage_of=program,
                               usage_library=bench.usage)
-            bench.remove_outputs()
+            ran.samples = None
+            if tool.startswith("--alloc"):
+                ran.samples, _ = recorded(bench, f"{program}, {tool}", 100)
+            remove_all(bench)
             return ran
         return call
 
-    tools = {"alone": [], "--alloc": record(bench, "--alloc")}
-    runs = interleave(rounds, {(name, tool): once(before, *known[name])
-                               for name in known for tool, before in tools.items()})
-    table = Table("Allocations: real programs",
-                  f"At the default rate, 512 KiB. The program's own CPU time, medians of {rounds} "
-                  "interleaved runs.", ["", "alone, s", "--alloc, s", "ratio", "fastest", "spread"])
+    ways = {"alone": [], **tools}
+    runs = interleave(rounds, {(name, tool): once(tool, before, *known[name])
+                               for name in known for tool, before in ways.items()})
+    table = Table(title, f"{how} The program's own CPU time, medians of {rounds} interleaved runs.",
+                  ["", "alone, s", "with, s", "ratio", "fastest", "spread", "samples"])
+    ratios = {}
     for name in known:
-        alone, ours = ([r.own_s for r in runs[name, tool]] for tool in tools)
-        if len({r.output for tool in tools for r in runs[name, tool]}) != 1:
-            raise Failed(f"{name} writes something else under kymo record --alloc")
-        ratio = Ratio(ours, alone)
-        table.row(name, f"{median(alone):.3f}", f"{median(ours):.3f}", times(ratio.median),
-                  times(ratio.fastest), percent(ratio.spread))
+        alone = [r.own_s for r in runs[name, "alone"]]
+        for tool in tools:
+            ours = runs[name, tool]
+            if any(r.output != runs[name, "alone"][0].output for r in ours) and tool != "heaptrack -r":
+                raise Failed(f"{name} writes something else under kymo record {tool}")
+            ratio = ratios[name, tool] = Ratio([r.own_s for r in ours], alone)
+            table.row(f"{name}, {tool}", f"{median(alone):.3f}",
+                      f"{median([r.own_s for r in ours]):.3f}", times(ratio.median),
+                      times(ratio.fastest), percent(ratio.spread),
+                      "–" if ours[0].samples is None else f"{median([r.samples for r in ours]):.0f}")
+    bench.results.add(table)
+    return ratios
+
+
+def real_programs(bench):
+    ratios = real(bench, {"--alloc": record(bench, "--alloc")}, bench.rounds(9),
+                  "Allocations: real programs", "At the default rate, 512 KiB.")
+    for (name, _), ratio in ratios.items():
         bench.results.budget(f"allocations at 512 KiB: {name}", ratio.median, 1.03, times,
                              spread=ratio.spread)
-    bench.results.add(table)
+    every = {"--alloc=0": record(bench, "--alloc=0")}
+    if shutil.which("heaptrack"):
+        every["heaptrack -r"] = ["heaptrack", "-r", "-o", bench.out("alloc.heaptrack")]
+    real(bench, every, bench.rounds(3), "Allocations: real programs, every allocation",
+         "What it takes to have each allocation with its stack.")
 
 
 def run(bench):
     loops(bench)
-    real(bench)
+    real_programs(bench)
