@@ -23,11 +23,13 @@
 #include "capture/alloc_next.h"
 #include "capture/claim.h"
 
-/* Takes so many bytes from the way to this thread's next draw. Returns whether they pass. */
+/* Takes so many bytes from the way to this thread's next draw. Returns whether they pass: sizes
+ * above PTRDIFF_MAX, which no allocator can give, do not, and kymo_alloc_begin gives them back. */
 KYMO_SIGNAL_SAFE KYMO_INLINE int kymo_alloc_passes_bytes(size_t bytes)
 {
-    kymo_alloc_self.until = (int64_t)((uint64_t)kymo_alloc_self.until - bytes);
-    return kymo_likely(kymo_alloc_self.until >= 0) != 0;
+    int64_t until = (int64_t)((uint64_t)kymo_alloc_self.until - bytes);
+    kymo_alloc_self.until = until;
+    return kymo_likely((until | (int64_t)bytes) >= 0) != 0;
 }
 
 /* The same for one more allocation. */
@@ -47,7 +49,7 @@ KYMO_SIGNAL_SAFE KYMO_INLINE int kymo_alloc_free_passes(const void *block)
 KYMO_SIGNAL_SAFE static inline struct kymo_alloc_draw kymo_alloc_begin(size_t bytes, uint64_t here)
 {
     if (kymo_unlikely(bytes > PTRDIFF_MAX)) {
-        /* No allocator has as many; they are not to count. */
+        /* They are not to count. */
         kymo_alloc_self.until = (int64_t)((uint64_t)kymo_alloc_self.until + bytes);
         return (struct kymo_alloc_draw){0, 0};
     }

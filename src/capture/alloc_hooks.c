@@ -13,9 +13,6 @@
  * What a block that grows takes from the way to the next draw is what it grows by beyond what it
  * could hold already: so the sum over a block's life is its size, whatever steps it came in. Where
  * the allocator does not say what it can hold, that is 0, and all estimates hold, too.
- *
- * Sizes that no allocator can give (above PTRDIFF_MAX) move `until` up by what they lack to 2^64:
- * -1 by one byte. That is not tested for in the way of all others.
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -120,7 +117,7 @@ static KYMO_NOINLINE void *realloc_slowly(void *block, size_t bytes, size_t usab
                                           uint64_t here)
 {
     struct kymo_alloc_draw draw = {0, 0};
-    if (kymo_alloc_self.until < 0 && bytes > usable_before)
+    if (bytes > usable_before && (kymo_alloc_self.until < 0 || bytes - usable_before > PTRDIFF_MAX))
         draw = kymo_alloc_begin(bytes - usable_before, here);
     uint64_t id = kymo_alloc_free_passes(block) ? 0 : kymo_alloc_take_out(block);
     void *moved = kymo_next.realloc(block, bytes);

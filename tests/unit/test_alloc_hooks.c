@@ -13,6 +13,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "capture/alloc.h"
 #include "capture/alloc_next.h"
 #include "capture/alloc_words.h"
@@ -205,16 +206,40 @@ static void what_fails_is_not_told_of(void **state)
     assert_int_equal(error, ENOMEM);
     assert_int_equal(told.notes, 0);
 
-    /* More than can be: it takes nothing. */
-    BEGIN();
-    draws_each = 0;
-    kymo_alloc_self.until = 10;
-    a = malloc(most + 1);
-    int64_t left = kymo_alloc_self.until;
-    END();
-    assert_null(a);
-    assert_int_equal(left, 10);
-    assert_int_equal(told.draws, 0);
+    /* The next one is drawn as if nothing had been. */
+    EXPECT_BLOCK(malloc(100), 100, KYMO_ALLOC_MALLOC);
+}
+
+/* More than can be: it takes nothing, wherever the next draw is, and in whatever function. */
+static void sizes_that_cannot_be_take_nothing(void **state)
+{
+    (void)state;
+    volatile size_t sizes[] = {(size_t)PTRDIFF_MAX + 1, (size_t)PTRDIFF_MAX + 1000000,
+                               SIZE_MAX - (1ull << 40), SIZE_MAX - 5000, SIZE_MAX};
+    static const int64_t untils[] = {-1, 0, 10, 1 << 20, KYMO_ALLOC_NEVER};
+    void *volatile kept = malloc(10);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(sizes); i++)
+        for (size_t k = 0; k < KYMO_ARRAY_LEN(untils); k++) {
+            void *volatile other = NULL;
+            BEGIN();
+            kymo_alloc_self.until = untils[k];
+            void *volatile a = malloc(sizes[i]);
+            void *volatile b = calloc(1, sizes[i]);
+            void *volatile c = aligned_alloc(64, sizes[i]);
+            void *volatile d = realloc(NULL, sizes[i]);
+            void *volatile e = realloc(kept, sizes[i]);
+            int failed = posix_memalign((void **)&other, 64, sizes[i]);
+            int64_t left = kymo_alloc_self.until;
+            END();
+            assert_true(!a && !b && !c && !d && !e && failed);
+            /* What is more than its block has may be what can be: that was a draw. */
+            if (told.draws == 0)
+                assert_int_equal(left, untils[k]);
+            else
+                assert_int_equal(i, 0);
+            assert_int_equal(told.notes, 0);
+        }
+    free(kept);
 }
 
 static void a_free_is_told_of_before(void **state)
@@ -460,6 +485,7 @@ int main(void)
         cmocka_unit_test(each_function_is_told_of),
         cmocka_unit_test(what_passes_is_only_taken_off),
         cmocka_unit_test(what_fails_is_not_told_of),
+        cmocka_unit_test(sizes_that_cannot_be_take_nothing),
         cmocka_unit_test(a_free_is_told_of_before),
         cmocka_unit_test(realloc_keeps_who_it_was),
         cmocka_unit_test(asking_what_a_block_holds_may_allocate),
