@@ -321,6 +321,7 @@ static kymo_err record(struct launch *l)
         if (tick_ns >= round_ns && tick_ns - round_ns < ROUND_NS / 2)
             round_ns = tick_ns;
         KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->waiting));
+        kymo_recording_hurry(l->writer, kymo_tree_is_behind(l->tree));
         now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
         if (l->config.wall && kymo_wall_due(l->config.wall, now_ns))
             KYMO_TRY(kymo_tree_tick(l->tree, now_ns));

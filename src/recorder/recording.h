@@ -27,7 +27,8 @@ typedef struct kymo_recording_writer kymo_recording_writer;
 
 enum {
     /* zlib level 1 for blocks of stacks, samples and markers. Without it only large blocks that are
-     * rare (images of modules) are compressed. Costs: see doc/format-kymo.md, "Compression". */
+     * rare (images of modules) are compressed, and those of memory (kymo_recording_hurry). Costs:
+     * see doc/format-kymo.md, "Compression". */
     KYMO_RECORDING_COMPRESS = 1,
 };
 
@@ -42,6 +43,9 @@ void kymo_recording_writer_destroy(kymo_recording_writer *writer);
 /* Everything that was written so far goes to fd (write(2), no fsync). */
 KYMO_NODISCARD
 kymo_err kymo_recording_flush(kymo_recording_writer *writer);
+/* Whether there is more to be written than time for it: then blocks of memory are written as they
+ * are. At first there is not. */
+void kymo_recording_hurry(kymo_recording_writer *writer, int hurries);
 /* The error that stays, KYMO_OK while there is none; *detail (may be NULL) is filled with it. */
 kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
 /* Bytes that have reached fd, for progress. */

@@ -57,6 +57,11 @@ kymo_err kymo_writer_close_all(kymo_recording_writer *w)
     return kymo_writer_close_rows(w);
 }
 
+void kymo_recording_hurry(kymo_recording_writer *w, int hurries)
+{
+    w->hurries = hurries;
+}
+
 kymo_err kymo_recording_flush(kymo_recording_writer *w)
 {
     if (w->out.error.code != KYMO_OK)

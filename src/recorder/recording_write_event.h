@@ -38,6 +38,7 @@ struct kymo_pending_rows {
 struct kymo_recording_writer {
     kymo_block_out out;
     unsigned flags;
+    int hurries; /* there is more to be written than time for it */
     int has_meta;
     int ended;
     size_t sample_bytes;  /* in the file: of 1.0, or with what wall samples need */

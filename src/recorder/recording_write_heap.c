@@ -50,7 +50,8 @@ kymo_err kymo_recording_write_allocation(kymo_recording_writer *w, const kymo_ev
     KYMO_TRY(kymo_writer_may_write(w));
     if (!allocation_can_be(e))
         return KYMO_E_INVALID;
-    struct kymo_row row = {.bytes_len = 0};
+    struct kymo_row row;
+    kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_ALLOCATION | stack_flag(e->stack), e->time_ns);
     put_block(w, &row, e);
     put_stack(&row, e->stack);
@@ -62,7 +63,8 @@ kymo_err kymo_recording_write_resize(kymo_recording_writer *w, const kymo_event_
     KYMO_TRY(kymo_writer_may_write(w));
     if (!allocation_can_be(&e->now) || e->usable_before > KYMO_FILE_BYTES_MAX)
         return KYMO_E_INVALID;
-    struct kymo_row row = {.bytes_len = 0};
+    struct kymo_row row;
+    kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_RESIZE | stack_flag(e->now.stack), e->now.time_ns);
     put_block(w, &row, &e->now);
     kymo_row_put_uleb(&row.numbers, e->usable_before);
@@ -76,7 +78,8 @@ kymo_err kymo_recording_write_free(kymo_recording_writer *w, const kymo_event_fr
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
         return KYMO_E_INVALID;
-    struct kymo_row row = {.bytes_len = 0};
+    struct kymo_row row;
+    kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_FREE, e->time_ns);
     kymo_row_put_change(&row.numbers, &w->memory.id, e->id);
     kymo_row_put_change(&row.numbers, &w->memory.count, e->count);
@@ -90,7 +93,8 @@ kymo_err kymo_recording_write_mapping(kymo_recording_writer *w, const kymo_event
         e->bytes_before > KYMO_FILE_BYTES_MAX || e->op < KYMO_MAP_MAP || e->op > KYMO_MAP_SHARED)
         return KYMO_E_INVALID;
     int has_before = (e->before | e->bytes_before) != 0;
-    struct kymo_row row = {.bytes_len = 0};
+    struct kymo_row row;
+    kymo_row_init(&row);
     begin_row(w, &row,
               KYMO_FILE_MEMORY_MAPPING | stack_flag(e->stack) |
                   (has_before ? KYMO_FILE_MEMORY_BEFORE : 0),
@@ -112,7 +116,8 @@ kymo_err kymo_recording_write_inherit(kymo_recording_writer *w, const kymo_event
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
         return KYMO_E_INVALID;
-    struct kymo_row row = {.bytes_len = 0};
+    struct kymo_row row;
+    kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_INHERIT, e->time_ns);
     kymo_row_put_change(&row.numbers, &w->memory.id, e->id);
     kymo_row_put_change(&row.numbers, &w->memory.address, e->address);

@@ -253,6 +253,14 @@ kymo_err kymo_tree_wait(kymo_tree *t, uint64_t until_ns, const sigset_t *mask)
     return answer_due(t);
 }
 
+int kymo_tree_is_behind(const kymo_tree *t)
+{
+    for (size_t i = 0; i < t->images.len; i++)
+        if (kymo_host_is_behind(t->images.data[i]->host))
+            return 1;
+    return 0;
+}
+
 static int is_still(struct kymo_tree_image *image)
 {
     uint64_t clock_ns;

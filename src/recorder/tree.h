@@ -51,6 +51,8 @@ void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
  * meanwhile: images that attach, threads that begin, processes that end. */
 KYMO_NODISCARD
 kymo_err kymo_tree_wait(kymo_tree *tree, uint64_t until_ns, const sigset_t *mask);
+/* Whether some image has written more than could be read so far. */
+int kymo_tree_is_behind(const kymo_tree *tree);
 /* One round of every image. */
 KYMO_NODISCARD
 kymo_err kymo_tree_round(kymo_tree *tree);
