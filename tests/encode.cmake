@@ -36,3 +36,4 @@ add_test(NAME golden.chart
 set_tests_properties(golden.chart PROPERTIES TIMEOUT 60)
 # The first time, new versions of go compile their pprof.
 set_tests_properties(golden.pprof-reads PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+kymo_fuzz_target(heap kymo_encode)

@@ -60,5 +60,5 @@ uint64_t kymo_round_next(double *sum, double value)
     double before = floor(*sum + 0.5);
     *sum += value;
     double now = floor(*sum + 0.5);
-    return now > before ? (uint64_t)(now - before) : 0;
+    return now > before ? (uint64_t)fmin(now - before, KYMO_ROUND_MAX) : 0;
 }

@@ -39,6 +39,8 @@ void kymo_encoder_heap_deinit(kymo_encoder_heap *view);
 void kymo_encoder_heap_add(const kymo_encoder_heap *view, uint32_t process, size_t row,
                            kymo_heap_amount *sum);
 
+#define KYMO_ROUND_MAX 0x1p62 /* what is written fits in 64 bits, sign included */
+
 /* Rounds so that what was rounded adds up to the rounded sum: *sum is what came before, value comes
  * on top of it. */
 uint64_t kymo_round_next(double *sum, double value);

@@ -47,10 +47,16 @@ static int next_slice(const kymo_firefox *w, kymo_heap_walk *walk, kymo_heap_ste
     return 1;
 }
 
+/* As far as a JSON reader can tell one number from the next. */
+static int64_t whole(double x)
+{
+    double most = (double)KYMO_FIREFOX_EXACT_MAX;
+    return llround(fmax(-most, fmin(x, most)));
+}
+
 static void put_rounded(kymo_json *j, double before, double now)
 {
-    long long change = llround(now) - llround(before);
-    kymo_json_i64(j, change);
+    kymo_json_i64(j, whole(now) - whole(before));
 }
 
 enum column { TIME, COUNT, NUMBER, COLUMNS };

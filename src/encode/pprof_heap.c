@@ -8,6 +8,7 @@
  * blocks, of which there are four classes between each power of two and the next.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "encode/pprof.h"
@@ -100,7 +101,8 @@ static kymo_err add_sample(kymo_pprof *w, uint32_t process, const struct key *ke
         bytes += row->weight * (double)row->bytes;
     }
     KYMO_TRY(kymo_encoder_step(w->encoder, count));
-    return write_sample(w, keys, &amount, (uint64_t)(bytes / weight + 0.5), sums, labels);
+    uint64_t mean = (uint64_t)fmin(bytes / weight + 0.5, KYMO_ROUND_MAX);
+    return write_sample(w, keys, &amount, mean, sums, labels);
 }
 
 static kymo_err add_samples(kymo_pprof *w, uint32_t process, const struct key *keys, size_t count,

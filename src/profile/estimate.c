@@ -102,8 +102,9 @@ void kymo_estimate_interval(double y, double v, double *low, double *high)
     double middle = 1 - 1 / (9 * draws);
     double half = NORMAL_975 / (3 * sqrt(draws));
     double scale = v / y * draws;
-    *low = middle > half ? scale * cube(middle - half) : 0;
-    *high = scale * cube(middle + half);
+    /* By rounding alone, an end may lie on y's other side. */
+    *low = middle > half ? fmin(scale * cube(middle - half), y) : 0;
+    *high = fmax(scale * cube(middle + half), y);
 }
 
 /* The last class that may have blocks; first, last: those of which there were draws. */

@@ -133,6 +133,12 @@ static void use(const kymo_profile *profile)
         require(kymo_marker_report_create(profile, (kymo_marker_report_by)by, &report) == KYMO_OK);
         kymo_marker_report_destroy(report);
     }
+    kymo_heap_report_options heap = {.size = sizeof heap, .at_ns = KYMO_HEAP_END};
+    for (; heap.view < KYMO_HEAP_VIEW_COUNT; heap.view++) {
+        kymo_heap_report *report = NULL;
+        require(kymo_heap_report_create(profile, &heap, &report) == KYMO_OK);
+        kymo_heap_report_destroy(report);
+    }
 }
 
 static void load(const uint8_t *data, size_t len)

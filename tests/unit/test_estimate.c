@@ -83,6 +83,9 @@ static void intervals_are_finite_and_ordered(void **unused)
     /* More than one draw can leave unknown: what was made up, not what was drawn. */
     kymo_estimate_interval(1, 1e30, &low, &high);
     assert_true(low == 0 && high > 1 && isfinite(high));
+    /* So many that the ends differ from it in the last digit only. */
+    kymo_estimate_interval(3.6269700016648166e+17, 1466.8207792441619, &low, &high);
+    assert_true(low <= 3.6269700016648166e+17 && high >= 3.6269700016648166e+17);
     /* Of many it is that of a normal variable. */
     kymo_estimate_interval(1e9, 1e12, &low, &high);
     assert_true(fabs((1e9 - low) / 1.96e6 - 1) < 0.01 && fabs((high - 1e9) / 1.96e6 - 1) < 0.01);
