@@ -10,10 +10,13 @@
 
 #define FIRST_PERIOD_NS 10000000u
 #define PERIOD_NS 1000000000u
-/* An answer that took as long is not asked for again before SLOW_PERIOD_NS. Nor is somebody waited
- * for longer who has taken a question and not answered: it may have been ended. */
+/* An answer that took as long is not asked for again before SLOW_PERIOD_NS, and never is more than
+ * a SLOW_SHARE of the time spent on them: glibc's walks over all free blocks. Nor is somebody
+ * waited for longer who has taken a question and not answered: it may have been ended. */
 #define SLOW_NS 1000000u
+#define SLOW_SHARE 1000u
 #define SLOW_PERIOD_NS 10000000000u
+#define SLOWEST_PERIOD_NS 600000000000u
 
 /* Shown beside sums: how much of what the allocator keeps for blocks is in none. */
 #define FRAGMENTATION SIZE_MAX
@@ -101,6 +104,13 @@ static uint64_t time_of(const struct kymo_allocator_events_look *look, uint64_t 
     return kymo_drain_time_ns(look->drain, clock);
 }
 
+static uint64_t pause_after(uint64_t took_ns)
+{
+    if (took_ns > SLOWEST_PERIOD_NS / SLOW_SHARE)
+        return SLOWEST_PERIOD_NS;
+    return took_ns > SLOW_PERIOD_NS / SLOW_SHARE ? took_ns * SLOW_SHARE : SLOW_PERIOD_NS;
+}
+
 /* Only an answer to the last question: however often the program writes there, there are no more
  * than questions. */
 static kymo_err read(struct kymo_allocator_events *a, const struct kymo_allocator_events_look *look)
@@ -112,8 +122,9 @@ static kymo_err read(struct kymo_allocator_events *a, const struct kymo_allocato
     uint64_t time_ns = time_of(look, answer.clock);
     a->last = answer;
     a->last_ns = time_ns > a->last_ns ? time_ns : a->last_ns;
-    if (time_ns - time_of(look, answer.clock - answer.took) > SLOW_NS)
-        a->next_ns = a->asked_ns + SLOW_PERIOD_NS;
+    uint64_t took_ns = time_ns - time_of(look, answer.clock - answer.took);
+    if (took_ns > SLOW_NS)
+        a->next_ns = a->asked_ns + pause_after(took_ns);
     return tell(a, look);
 }
 

@@ -5,8 +5,10 @@
  *
  *   heap                   gives back every second of many blocks, then goes on until the allocator
  *                          was asked twice more; prints what it has
- *   footprint THREADS MIB  each thread asks for so much, in blocks of many sizes and from many
- *                          places, and keeps a part; prints what is resident of Kymo's own memory
+ *   storm THREADS BLOCKS   each thread puts the question itself, before each of so many blocks,
+ * while the process forks; prints whether there were answers footprint THREADS MIB  each thread
+ * asks for so much, in blocks of many sizes and from many places, and keeps a part; prints what is
+ * resident of Kymo's own memory
  *
  * Exit status 1: it is not recorded, or nobody ever asks.
  */
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -70,6 +73,57 @@ static void heap(void)
     }
     printf("{\"live\":%d,\"freed\":%d,\"direct\":%d}\n", BLOCKS / 2 * BLOCK_BYTES + DIRECT_BYTES,
            BLOCKS / 2 * BLOCK_BYTES, DIRECT_BYTES);
+}
+
+/* ---- storm ---- */
+
+static struct kymo_session *asked;
+static uint32_t storm_blocks, running;
+
+static void *ask_and_allocate(void *argument)
+{
+    uint32_t random = (uint32_t)(uintptr_t)argument;
+    void *kept[64] = {NULL};
+    for (uint32_t i = 0; i < storm_blocks; i++) {
+        random = random * 1664525 + 1013904223;
+        void **place = &kept[random >> 26];
+        kymo_add_relaxed(&asked->allocator_wanted, 1u);
+        free(*place);
+        *place = malloc((random >> 8) % 5000);
+    }
+    for (size_t i = 0; i < 64; i++)
+        free(kept[i]);
+    kymo_sub_relaxed(&running, 1u);
+    return NULL;
+}
+
+static void fork_and_allocate(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        for (size_t i = 1; i < 2000; i++)
+            free(malloc(i));
+        _exit(0);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        exit(1);
+}
+
+static void storm(uintptr_t threads, uint32_t blocks)
+{
+    pthread_t id[64];
+    asked = (struct kymo_session *)(uintptr_t)find_session();
+    storm_blocks = blocks;
+    running = (uint32_t)threads;
+    for (uintptr_t i = 0; i < threads && i < 64; i++)
+        if (pthread_create(&id[i], NULL, ask_and_allocate, (void *)(i + 1)) != 0)
+            exit(1);
+    for (int children = 0; children == 0 || kymo_load_relaxed(&running) != 0; children++)
+        fork_and_allocate();
+    for (uintptr_t i = 0; i < threads && i < 64; i++)
+        (void)pthread_join(id[i], NULL);
+    printf("{\"answered\":%d}\n", kymo_load_relaxed(&asked->allocator_words.taken) != 0);
 }
 
 /* ---- footprint ---- */
@@ -169,6 +223,8 @@ int main(int argc, char **argv)
     alarm(PATIENCE_S);
     if (argc == 2 && strcmp(argv[1], "heap") == 0)
         heap();
+    else if (argc == 4 && strcmp(argv[1], "storm") == 0)
+        storm(strtoul(argv[2], NULL, 10), (uint32_t)strtoul(argv[3], NULL, 10));
     else if (argc == 4 && strcmp(argv[1], "footprint") == 0)
         footprint(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
     else

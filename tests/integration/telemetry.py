@@ -56,13 +56,18 @@ def within(name, value, low, high):
     check(low <= value <= high, f"{name}: {value}, not {low:.0f} to {high:.0f}")
 
 
-def allocator(name):
-    """The program ends when its allocator was asked twice after all was as it says."""
+def env_of(name):
     env = dict(os.environ)
     if name != "glibc":
         if not (PLACE / LIBRARIES[name]).exists():
             skip(f"{LIBRARIES[name]} is not installed")
         env["LD_PRELOAD"] = str(PLACE / LIBRARIES[name])
+    return env
+
+
+def allocator(name):
+    """The program ends when its allocator was asked twice after all was as it says."""
+    env = env_of(name)
     recording = record([FIGURES, "heap"], options=["--alloc=4k"], period="10ms", env=env)
     check(recording.result.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
     truth = json.loads(recording.result.stdout)
@@ -92,8 +97,17 @@ def allocator(name):
         check(last["free"] == figures["free_bytes"] and last["taken"] == figures["mapped_bytes"], f"{last}")
 
 
+def storm(name):
+    """Asked before each block, from four threads at once, while the process forks."""
+    recording = record([FIGURES, "storm", "4", "5000"], options=["--alloc=0", "--buffer=64m"],
+                       period="10ms", env=env_of(name))
+    check(recording.result.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
+    check(json.loads(recording.result.stdout) == {"answered": 1}, f"{recording.result.stdout}")
+
+
 for which in ("glibc", *LIBRARIES):
     add_case(f"allocator.{which}", allocator, which)
+    add_case(f"storm.{which}", storm, which)
 
 
 @case

@@ -172,6 +172,25 @@ static void who_is_slow_is_asked_seldom(void **state)
     assert_int_equal(wanted(), 3);
 }
 
+/* Never a thousandth of its time. */
+static void who_is_very_slow_is_asked_more_seldom_still(void **state)
+{
+    (void)state;
+    round_at(1 * SECOND);
+    answer(1, 1, 50 * MS);
+    round_at(2 * SECOND);
+    round_at(50 * SECOND);
+    assert_int_equal(wanted(), 1);
+    round_at(52 * SECOND);
+    assert_int_equal(wanted(), 2);
+    answer(1, 1, 100 * SECOND);
+    round_at(53 * SECOND);
+    round_at(651 * SECOND);
+    assert_int_equal(wanted(), 2);
+    round_at(653 * SECOND);
+    assert_int_equal(wanted(), 3);
+}
+
 /* Nobody allocates: the question waits. Somebody took it, and was never heard of: another one. */
 static void a_question_waits(void **state)
 {
@@ -222,6 +241,7 @@ int main(void)
         TEST(an_answer_is_told_once),
         TEST(questions_come_quickly_at_first),
         TEST(who_is_slow_is_asked_seldom),
+        TEST(who_is_very_slow_is_asked_more_seldom_still),
         TEST(a_question_waits),
         TEST(at_the_end_each_figure_has_its_own_name),
         TEST(without_an_answer_there_is_nothing_to_be_told),
