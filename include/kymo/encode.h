@@ -59,8 +59,8 @@ typedef struct kymo_encode_options {
      * so far. Returning non-zero stops the encoder with KYMO_E_INTERRUPTED. */
     int (*progress)(void *progress_data, uint64_t bytes, double fraction);
     void *progress_data;
-    uint32_t show; /* kymo_encode_show */
-    uint32_t reserved;
+    uint32_t show;       /* kymo_encode_show */
+    uint32_t process;    /* of the heap: id + 1 of that process alone; 0: of all */
     uint64_t at_ns;      /* since the profile's zero; 0: the end */
     uint64_t min_age_ns; /* of LEAKS; 0: as KYMO_HEAP_AUTO has it */
 } kymo_encode_options;

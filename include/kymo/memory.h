@@ -7,7 +7,8 @@
  * Memory:   takes some from malloc, gives all of it back
  * Signals:  not for handlers; not to be called by a malloc of the program's own
  *
- * Link with -lkymo. kymo_memory_snapshot needs no recorder.
+ * Link with -lkymo. kymo_memory_snapshot needs no recorder; kymo_heap_profile asks the one that
+ * records the program.
  */
 #ifndef KYMO_MEMORY_H
 #define KYMO_MEMORY_H
@@ -40,6 +41,20 @@ enum kymo_memory_parts {
 /* Writes a snapshot of this process. What cannot be read is left out, never guessed. KYMO_E_INVALID
  * for an unknown format or part; errors of the sink are passed on. */
 KYMO_API kymo_err kymo_memory_snapshot(kymo_memory_format format, uint32_t parts, kymo_sink *sink);
+
+typedef enum kymo_heap_profile_format {
+    KYMO_HEAP_PROFILE_PPROF = 0,     /* compressed; go tool pprof, Pyroscope, Parca */
+    KYMO_HEAP_PROFILE_COLLAPSED = 1, /* a line for each stack, with its bytes */
+    KYMO_HEAP_PROFILE_JSON = 2,      /* kymo report --mode live --json; doc/report-json.md */
+} kymo_heap_profile_format;
+
+/* Writes what of this process's heap lives now, by who asked for it. All that its threads had
+ * allocated and freed before the call is in it. The recorder makes the file from all that it has
+ * recorded so far, which may take seconds; the caller waits, other threads run on.
+ * KYMO_E_UNSUPPORTED: no recorder above this process records its allocations (kymo record --alloc);
+ * KYMO_E_PERMISSION: another user's does; KYMO_E_INVALID for an unknown format; errors of the sink
+ * are passed on. */
+KYMO_API kymo_err kymo_heap_profile(kymo_heap_profile_format format, kymo_sink *sink);
 
 #ifdef __cplusplus
 }

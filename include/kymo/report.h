@@ -122,7 +122,7 @@ typedef struct kymo_heap_report_options {
      * the recording of one that ran on. */
     uint64_t min_age_ns;
     uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
-    uint32_t reserved;
+    uint32_t process;          /* id + 1: of that process alone; 0: of all */
 } kymo_heap_report_options;
 
 /* What so many samples stand for, and the intervals that hold the truth with 95 %; where each

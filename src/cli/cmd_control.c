@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/str.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
-#include "recorder/control.h"
+#include "control/control.h"
+#include "kymo/encode.h"
 
 /* Returns 0 for what is no process id. */
 static pid_t parse_pid(const char *text)
@@ -16,15 +21,28 @@ static pid_t parse_pid(const char *text)
                : 0;
 }
 
-static int ask(pid_t pid, const char *markers, int quiet)
+/* What is asked, and where an answer that is a file goes. */
+struct control_request {
+    pid_t pid;
+    struct kymo_control_request request; /* what 0: nothing yet */
+    const char *output;
+    int force;
+    int quiet;
+};
+
+static int say_failed(const kymo_error *detail)
+{
+    fprintf(stderr, "kymo: %s\n", detail->message);
+    return KYMO_EXIT_FAILED;
+}
+
+static int tell(const struct control_request *asked)
 {
     struct kymo_control_answer answer;
     kymo_error detail = {0};
-    if (kymo_control_ask(pid, markers, &answer, &detail) != KYMO_OK) {
-        fprintf(stderr, "kymo: %s\n", detail.message);
-        return KYMO_EXIT_FAILED;
-    }
-    if (quiet)
+    if (kymo_control_ask(asked->pid, &asked->request, &answer, NULL, &detail) != KYMO_OK)
+        return say_failed(&detail);
+    if (asked->quiet)
         return KYMO_EXIT_OK;
     printf("%u process%s told", answer.told, answer.told == 1 ? "" : "es");
     if (answer.later)
@@ -35,40 +53,155 @@ static int ask(pid_t pid, const char *markers, int quiet)
     return kymo_flush_output();
 }
 
-int kymo_cmd_control(int argc, char **argv)
+/* ---- the heap ---- */
+
+static int copy(int from, FILE *to, uint64_t *bytes)
+{
+    char buffer[65536];
+    ssize_t n;
+    *bytes = 0;
+    while ((n = read(from, buffer, sizeof buffer)) > 0) {
+        *bytes += (uint64_t)n;
+        if (fwrite(buffer, 1, (size_t)n, to) != (size_t)n)
+            return 0;
+    }
+    return n == 0;
+}
+
+static int write_heap(const struct control_request *asked, const kymo_output *output, int heap)
+{
+    uint64_t bytes;
+    char size[32];
+    FILE *file = fopen(output->path, output->force || output->is_special ? "we" : "wxe");
+    int is_good = file && copy(heap, file, &bytes);
+    if (file && fclose(file) != 0)
+        is_good = 0;
+    if (!is_good) {
+        fprintf(stderr, "kymo: %s: %s\n", output->path, strerror(errno));
+        if (file && !output->is_special)
+            unlink(output->path);
+        return KYMO_EXIT_FAILED;
+    }
+    if (!asked->quiet)
+        fprintf(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
+    return KYMO_EXIT_OK;
+}
+
+static int ask_heap(struct control_request *asked)
+{
+    kymo_output output;
+    struct kymo_control_answer answer;
+    kymo_error detail = {0};
+    int heap = -1;
+    if (kymo_output_check_plain(&output, asked->output, asked->force, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
+    if (output.is_recording)
+        return kymo_usage_error(KYMO_IN_CONTROL, "%.150s: a heap is written as %s", asked->output,
+                                ".json, .json.gz, .pb.gz or .folded");
+    snprintf(asked->request.format, sizeof asked->request.format, "%s",
+             kymo_format_for_path(output.path)->extension);
+    asked->request.pid = asked->pid;
+    if (kymo_control_ask(asked->pid, &asked->request, &answer, &heap, &detail) != KYMO_OK)
+        return say_failed(&detail);
+    int status = write_heap(asked, &output, heap);
+    close(heap);
+    return status;
+}
+
+/* ---- arguments ---- */
+
+static int take_setting(struct control_request *asked, const char *setting)
+{
+    static const struct {
+        const char *name;
+        uint32_t what;
+    } settings[] = {{"markers", KYMO_CONTROL_MARKERS}, {"alloc", KYMO_CONTROL_ALLOC}};
+    kymo_options options;
+    kymo_error detail;
+    size_t len = strcspn(setting, "=");
+    kymo_options_init(&options);
+    for (size_t i = 0; setting[len] == '=' && i < KYMO_ARRAY_LEN(settings); i++) {
+        const char *value = setting + len + 1;
+        if (strlen(settings[i].name) != len || strncmp(settings[i].name, setting, len) != 0)
+            continue;
+        if (kymo_options_set(&options, setting, len, value, strlen(value), &detail) != KYMO_OK)
+            return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
+        asked->request.what = settings[i].what;
+        asked->request.rate = options.alloc_bytes;
+        snprintf(asked->request.markers, sizeof asked->request.markers, "%s",
+                 kymo_options_list(&options, KYMO_OPTION_MARKERS));
+        return -1;
+    }
+    return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not markers=LIST, alloc=SIZE or heap",
+                            setting);
+}
+
+static int take_switch(struct control_request *asked, const kymo_arg *arg)
+{
+    switch (arg->switch_id) {
+    case KYMO_SWITCH_HELP:
+        return kymo_help_asked(KYMO_IN_CONTROL);
+    case KYMO_SWITCH_QUIET:
+        asked->quiet = 1;
+        return -1;
+    case KYMO_SWITCH_FORCE:
+        asked->force = 1;
+        return -1;
+    case KYMO_SWITCH_OUTPUT:
+        asked->output = arg->value;
+        return -1;
+    default:
+        asked->pid = parse_pid(arg->value);
+        if (asked->pid == 0)
+            return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not a process id", arg->value);
+        return -1;
+    }
+}
+
+static int take_operand(struct control_request *asked, const char *operand)
+{
+    if (asked->request.what)
+        return kymo_usage_error(KYMO_IN_CONTROL, "one thing at a time: '%.60s' is a second",
+                                operand);
+    if (strcmp(operand, "heap") != 0)
+        return take_setting(asked, operand);
+    asked->request.what = KYMO_CONTROL_HEAP;
+    return -1;
+}
+
+/* Returns -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct control_request *asked)
 {
     kymo_arg arg;
     kymo_error detail;
-    kymo_options options;
-    pid_t pid = 0;
-    int quiet = 0;
-    int asked = 0;
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_CONTROL};
-    kymo_options_init(&options);
-    for (;;) {
+    int status = -1;
+    while (status < 0) {
         if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
             return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
         if (arg.kind == KYMO_ARG_END)
             break;
-        if (arg.kind == KYMO_ARG_OPERAND) {
-            if (strncmp(arg.value, "markers=", strlen("markers=")) != 0)
-                return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not markers=LIST", arg.value);
-            const char *list = arg.value + strlen("markers=");
-            if (kymo_options_set(&options, "markers", strlen("markers"), list, strlen(list),
-                                 &detail) != KYMO_OK)
-                return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
-            asked = 1;
-        } else if (arg.switch_id == KYMO_SWITCH_HELP) {
-            return kymo_help_asked(KYMO_IN_CONTROL);
-        } else if (arg.switch_id == KYMO_SWITCH_QUIET) {
-            quiet = 1;
-        } else if (arg.switch_id == KYMO_SWITCH_PID) {
-            pid = parse_pid(arg.value);
-            if (pid == 0)
-                return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not a process id", arg.value);
-        }
+        status = arg.kind == KYMO_ARG_OPERAND ? take_operand(asked, arg.value)
+                                              : take_switch(asked, &arg);
     }
-    if (!asked)
-        return kymo_usage_error(KYMO_IN_CONTROL, "what is to change? kymo control markers=LIST");
-    return ask(pid, kymo_options_list(&options, KYMO_OPTION_MARKERS), quiet);
+    if (status >= 0)
+        return status;
+    if (!asked->request.what)
+        return kymo_usage_error(KYMO_IN_CONTROL,
+                                "what is to change? kymo control markers=LIST, alloc=SIZE or heap");
+    int is_heap = asked->request.what == KYMO_CONTROL_HEAP;
+    if (is_heap && !asked->output)
+        return kymo_usage_error(KYMO_IN_CONTROL, "into what? name a file by -o");
+    if (!is_heap && asked->output)
+        return kymo_usage_error(KYMO_IN_CONTROL, "-o goes with heap");
+    return -1;
+}
+
+int kymo_cmd_control(int argc, char **argv)
+{
+    struct control_request asked = {0};
+    int status = parse(argc, argv, &asked);
+    if (status >= 0)
+        return status;
+    return asked.request.what == KYMO_CONTROL_HEAP ? ask_heap(&asked) : tell(&asked);
 }

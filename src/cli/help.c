@@ -84,16 +84,22 @@ const kymo_command kymo_commands[] = {
         .name = "control",
         .mask = KYMO_IN_CONTROL,
         .summary = "change what a recording that runs takes in",
-        .arguments = "[-p PID] markers=LIST",
+        .arguments = "[-p PID] markers=LIST | alloc=SIZE | heap -o FILE",
         .description =
-            "Switches categories of markers and counters on and off in a program that is being\n"
-            "recorded; LIST is that of kymo record --markers, and replaces the one in force. It "
-            "is\n"
-            "for whoever started the recording, and for root. Without -p there must be one\n"
-            "recording only. Prints how many processes were told; the change is there as soon as\n"
-            "the process has run for a moment.",
+            "markers= switches categories of markers and counters on and off in a program that is\n"
+            "being recorded; LIST is that of kymo record --markers, and replaces the one in "
+            "force.\n"
+            "alloc= changes how many allocations are recorded, of a recording that was started "
+            "with\n"
+            "--alloc; off records none. heap writes what lives now of a process's heap, or with "
+            "the\n"
+            "recorder's PID of all processes'. All are for whoever started the recording, and for\n"
+            "root. Without -p there must be one recording only. The first two print how many\n"
+            "processes were told; the change is there as soon as the process has run for a moment.",
         .examples = "  kymo control markers=all:-net\n"
-                    "  kymo control -p 1234 markers=disk/read\n",
+                    "  kymo control -p 1234 markers=disk/read\n"
+                    "  kymo control alloc=64k\n"
+                    "  kymo control -p 1234 heap -o now.pb.gz\n",
         .run = kymo_cmd_control,
     },
     {

@@ -36,6 +36,8 @@ kymo_err kymo_encoder_heap_init(kymo_encoder_heap *view, const kymo_encoder *enc
         options.at_ns = encoder->profile->meta.origin_monotonic_ns + asked->at_ns;
     if (asked && asked->min_age_ns)
         options.min_age_ns = asked->min_age_ns;
+    if (asked)
+        options.process = asked->process;
     return kymo_heap_select_init(&view->selection, encoder->profile, &options);
 }
 

@@ -62,7 +62,7 @@ typedef struct kymo_event_inherit {
 typedef struct kymo_event_heap {
     uint32_t process;
     uint32_t allocator;    /* enum kymo_allocator */
-    uint64_t rate;         /* asked for: mean bytes between two draws; 1: every one */
+    uint64_t rate;         /* the largest asked for: mean bytes between two draws; 1: every one */
     uint64_t map_least;    /* bytes of the least mapping that is recorded */
     uint64_t count, bytes; /* exact, of all allocations of its threads, as far as they told */
     const char *not_seen; /* a line of what allocates and cannot be recorded, by module; "": none */

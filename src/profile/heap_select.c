@@ -283,11 +283,18 @@ static kymo_err find_leaks(struct kymo_heap_selection *s, const kymo_profile *pr
 
 /* ---- the whole ---- */
 
+static int is_asked_for(const struct kymo_heap_selection *s, uint32_t process)
+{
+    return s->options.process == 0 || s->options.process == process + 1;
+}
+
 static kymo_err fill_table(struct kymo_heap_selection *s, const kymo_profile *profile, uint32_t p)
 {
     struct kymo_heap_table *t = &s->tables[p];
     const kymo_process *process = kymo_profile_process(profile, p);
     t->end_ns = process->end_ns ? process->end_ns : KYMO_LIVES;
+    if (!is_asked_for(s, p))
+        return KYMO_OK;
     t->blocks = kymo_profile_allocations(profile, p, &t->count);
     if (t->count == 0)
         return KYMO_OK;
@@ -311,7 +318,8 @@ static void sum_up(struct kymo_heap_selection *s)
     }
     for (uint32_t p = 0; s->options.view == KYMO_HEAP_MAPPED && p < s->n_tables; p++) {
         struct kymo_heap_table *t = &s->tables[p];
-        t->mappings = kymo_profile_mappings(s->profile, p, &t->count);
+        if (is_asked_for(s, p))
+            t->mappings = kymo_profile_mappings(s->profile, p, &t->count);
     }
     while (kymo_heap_select_next(s, &at, &item)) {
         kymo_estimate_merge(&s->sum, &item.sum);

@@ -12,6 +12,8 @@
 
 /* A process that runs has done it within microseconds; one that stands still may never. */
 #define PATIENCE_NS 1000000000ull
+/* What a program floods us with is read within that, or there is no end of it. */
+#define READING_NS 60000000000ull
 
 static void drop(struct kymo_control_caller *caller)
 {
@@ -23,20 +25,28 @@ static void drop(struct kymo_control_caller *caller)
     caller->deadline_ns = 0;
 }
 
-static void send_answer(const struct kymo_control_caller *caller,
-                        const struct kymo_control_answer *answer)
+static void refuse(struct kymo_control_caller *caller, kymo_err err)
 {
-    (void)!send(caller->source.fd, answer, sizeof *answer, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const struct kymo_control_answer refusal = {.magic = KYMO_CONTROL_MAGIC, .error = err};
+    (void)!kymo_control_send(caller->source.fd, &refusal, -1);
+    drop(caller);
 }
 
 /* One that has asked, and may wait longer. */
 static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
 {
+    const struct kymo_control_server *server = caller->server;
+    const struct kymo_control_request *request = &caller->request;
     struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC};
-    caller->server->count(caller->server->context, &answer);
-    if (answer.later && now_ns < caller->deadline_ns)
+    kymo_err err = server->count(server->context, request, caller->asked_ns, &answer);
+    if (err == KYMO_OK && answer.later && now_ns < caller->deadline_ns)
         return;
-    send_answer(caller, &answer);
+    if (err == KYMO_OK && request->what == KYMO_CONTROL_HEAP)
+        err = server->answer(server->context, request, caller->source.fd);
+    else if (err == KYMO_OK)
+        err = kymo_control_send(caller->source.fd, &answer, -1);
+    if (err != KYMO_OK)
+        refuse(caller, err);
     drop(caller);
 }
 
@@ -46,11 +56,27 @@ static int is_list(const struct kymo_control_request *request)
     return len < sizeof request->markers && kymo_word_list_is(request->markers, len);
 }
 
+static int is_well_formed(const struct kymo_control_request *request)
+{
+    switch (request->what) {
+    case KYMO_CONTROL_MARKERS:
+        return is_list(request);
+    case KYMO_CONTROL_ALLOC:
+        return request->rate <= KYMO_CONTROL_RATE_MAX;
+    case KYMO_CONTROL_HEAP:
+        return request->pid > 0 &&
+               strnlen(request->format, sizeof request->format) < sizeof request->format;
+    default:
+        return 0;
+    }
+}
+
 /* What was said is done, and answered later; nonsense ends the connection, and so does whatever
  * comes from one that has asked. */
 static kymo_err hear_caller(void *context)
 {
     struct kymo_control_caller *caller = context;
+    const struct kymo_control_server *server = caller->server;
     struct kymo_control_request request;
     /* With the whole length of what is longer. */
     ssize_t n = recv(caller->source.fd, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
@@ -61,16 +87,17 @@ static kymo_err hear_caller(void *context)
         drop(caller);
         return KYMO_OK;
     }
-    if (!is_list(&request)) {
-        const struct kymo_control_answer refusal = {KYMO_CONTROL_MAGIC, KYMO_E_INVALID, 0, 0, 0};
-        send_answer(caller, &refusal);
-        drop(caller);
+    kymo_err err =
+        is_well_formed(&request) ? server->obey(server->context, &request) : KYMO_E_INVALID;
+    if (err != KYMO_OK) {
+        refuse(caller, err);
         return KYMO_OK;
     }
-    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    caller->deadline_ns = now_ns + PATIENCE_NS;
-    caller->server->select(caller->server->context, request.markers);
-    answer_if_done(caller, now_ns);
+    caller->request = request;
+    caller->asked_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    caller->deadline_ns =
+        caller->asked_ns + (request.what == KYMO_CONTROL_HEAP ? READING_NS : PATIENCE_NS);
+    answer_if_done(caller, caller->asked_ns);
     return KYMO_OK;
 }
 

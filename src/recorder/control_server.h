@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * control_server.h - the recorder's end of control.h.
+ * control_server.h - the recorder's end of control/control.h.
  *
  * Layer:    recorder
- * Flow:     control_client.c <-> [control_server] -> tree.c
+ * Flow:     control_client.c <-> [control_server] -> tree_control.c
  * Threads:  the recorder's main thread
  * Memory:   the caller owns the structure, which must stay where it is while it is open
  * Signals:  not for handlers
@@ -14,7 +14,7 @@
 #ifndef KYMO_RECORDER_CONTROL_SERVER_H
 #define KYMO_RECORDER_CONTROL_SERVER_H
 
-#include "recorder/control.h"
+#include "control/control.h"
 #include "recorder/poller.h"
 
 #define KYMO_CONTROL_CALLERS 4u
@@ -24,7 +24,9 @@ struct kymo_control_server;
 struct kymo_control_caller {
     struct kymo_poll_source source; /* fd -1: nobody */
     struct kymo_control_server *server;
-    uint64_t deadline_ns; /* when it is answered at the latest; 0: it has not asked yet */
+    uint64_t asked_ns; /* when it asked, and when it is answered at the latest; 0: it has not */
+    uint64_t deadline_ns;
+    struct kymo_control_request request;
 };
 
 struct kymo_control_server {
@@ -33,17 +35,21 @@ struct kymo_control_server {
     int poller;
     uint32_t next; /* the caller whose place is given away next */
     struct kymo_control_caller callers[KYMO_CONTROL_CALLERS];
-    /* Does what is asked. */
-    void (*select)(void *context, const char *markers);
-    /* How far that has come: fills in told and later, which are 0. */
-    void (*count)(void *context, struct kymo_control_answer *answer);
+    /* Does what is asked, which is well formed; what is no error is answered later. */
+    kymo_err (*obey)(void *context, const struct kymo_control_request *request);
+    /* How far that has come: fills in told and later, which are 0. Asked for HEAP, later is what is
+     * still to be read of what was recorded before asked_ns. */
+    kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
+                      struct kymo_control_answer *answer);
+    /* HEAP, once that is done: somebody else answers on the connection, which stays ours. */
+    kymo_err (*answer)(void *context, const struct kymo_control_request *request, int connection);
     void *context;
 };
 
 /* One that is not open; closing it does nothing. */
 void kymo_control_server_init(struct kymo_control_server *server);
-/* The caller sets select, count and context before. An error means that nobody can ask us, and no
- * more. */
+/* The caller sets obey, count, answer and context before. An error means that nobody can ask us,
+ * and no more. */
 KYMO_NODISCARD
 kymo_err kymo_control_server_open(struct kymo_control_server *server, int poller);
 /* Answers those for whom all is done, or who have waited long enough. */

@@ -454,6 +454,25 @@ enum kymo_host_selected kymo_host_selected(kymo_host *h)
     return KYMO_HOST_LATER;
 }
 
+void kymo_host_set_alloc_rate(kymo_host *h, uint64_t rate)
+{
+    struct kymo_heap_events *heap = &h->out.heap;
+    h->config.alloc_rate = rate;
+    kymo_store_relaxed(&h->session->alloc_rate, rate);
+    if (rate)
+        kymo_store_relaxed(&h->session->map_least, (uint64_t)KYMO_HEAP_EVENTS_MAP_LEAST);
+    /* What is told is the largest: what it can have missed. */
+    if (rate > heap->rate) {
+        heap->rate = rate;
+        heap->is_told = 0;
+    }
+}
+
+int kymo_host_has_read(const kymo_host *h, uint64_t since_ns)
+{
+    return h->lap_ns >= since_ns && !kymo_drain_is_behind(h->drain);
+}
+
 int kymo_host_has_relatives(const kymo_host *h)
 {
     return kymo_load_relaxed(&h->session->relatives) != 0;

@@ -51,7 +51,9 @@ struct kymo_host_config {
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; the launcher's */
     const kymo_event_handler *events;         /* where what is drained goes */
     void *events_context;
-    uint32_t flags;          /* enum kymo_session_flags */
+    struct kymo_recording_writer *writer; /* that this ends in; NULL: in no file */
+    const char *spool_path;               /* of its file */
+    uint32_t flags;                       /* enum kymo_session_flags */
     uint64_t alloc_rate;     /* mean bytes between two allocations that are recorded; 0: none */
     const char *markers;     /* which categories are on, as capture/mark_select.h has it */
     kymo_row_tables *tables; /* NULL: none */
@@ -140,6 +142,12 @@ enum kymo_host_selected {
 void kymo_host_select(kymo_host *host, const char *markers);
 /* To be asked after that, and again: it calls the process if that is not done. */
 enum kymo_host_selected kymo_host_selected(kymo_host *host);
+
+/* Mean bytes between two allocations that are recorded from now on; 0: none are. */
+void kymo_host_set_alloc_rate(kymo_host *host, uint64_t rate);
+
+/* Whether all that was recorded before that moment has gone to the events. */
+int kymo_host_has_read(const kymo_host *host, uint64_t since_ns);
 
 /* Whether the process ever forked, or started a program that may attach. */
 int kymo_host_has_relatives(const kymo_host *host);

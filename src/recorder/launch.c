@@ -166,7 +166,8 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
         return kymo_error_set(detail, err, 0, "%s: %s", l->asked->spool_path, kymo_err_text(err));
     l->config.earliest_ns = l->start_ns;
     l->config.events = &kymo_recording_write_handler;
-    l->config.events_context = l->writer;
+    l->config.events_context = l->config.writer = l->writer;
+    l->config.spool_path = l->asked->spool_path;
     l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;
     if (l->config.engine == KYMO_SESSION_PERF && l->config.access == KYMO_PERF_KERNEL) {
         err = kymo_kernel_stacks_create(l->config.events, l->config.events_context,

@@ -30,32 +30,6 @@
 
 static kymo_err on_ring(void *context);
 
-_Static_assert(KYMO_OPTION_LIST_MAX < KYMO_CONTROL_BYTES, "a list fits with its NUL");
-
-/* What `kymo control` asks for: of those who run, and of those who come. */
-static void select_markers(void *context, const char *markers)
-{
-    kymo_tree *t = context;
-    snprintf(t->markers, sizeof t->markers, "%s", markers);
-    if (t->first)
-        kymo_host_select(t->first, markers);
-    for (size_t i = 0; i < t->images.len; i++)
-        kymo_host_select(t->images.data[i]->host, markers);
-}
-
-/* Those who are about to attach count as well: they have the list, or look once they are in. */
-static void count_selected(void *context, struct kymo_control_answer *answer)
-{
-    kymo_tree *t = context;
-    for (size_t i = 0; i < t->images.len; i++) {
-        if (t->images.data[i]->is_ending)
-            continue;
-        enum kymo_host_selected selected = kymo_host_selected(t->images.data[i]->host);
-        answer->told += selected == KYMO_HOST_TOLD;
-        answer->later += selected == KYMO_HOST_LATER;
-    }
-}
-
 /* Without a way to ask us things stay as they are, which is told: containers that share a network
  * namespace have recorders of one process id, and anybody may have taken the name. */
 static kymo_err open_control(kymo_tree *t)
@@ -79,10 +53,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->config.tick_threads = &t->tick_threads;
     t->next_process = 1; /* 0 is the program */
     t->server.listener = -1;
-    kymo_control_server_init(&t->control);
-    t->control.select = select_markers;
-    t->control.count = count_selected;
-    t->control.context = t;
+    kymo_tree_control_init(t);
     if (config->markers)
         snprintf(t->markers, sizeof t->markers, "%s", config->markers);
     t->config.markers = t->markers;
@@ -335,6 +306,7 @@ kymo_err kymo_tree_round(kymo_tree *t)
         KYMO_TRY(is_gone(image) ? kymo_tree_image_ended(image) : round_of(image, now_ns));
     }
     kymo_control_server_round(&t->control, now_ns);
+    kymo_heap_answers_reap(&t->heap_answers);
     return KYMO_OK;
 }
 

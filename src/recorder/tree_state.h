@@ -18,6 +18,7 @@
 #include "recorder/attach_server.h"
 #include "recorder/bell.h"
 #include "recorder/control_server.h"
+#include "recorder/heap_answer.h"
 #include "recorder/host.h"
 #include "recorder/poller.h"
 #include "recorder/refusals.h"
@@ -90,6 +91,7 @@ struct kymo_tree {
     KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
     struct kymo_control_server control;
+    struct kymo_heap_answers heap_answers;
     char markers[KYMO_CONTROL_BYTES]; /* the list that is in force */
 };
 
@@ -102,6 +104,11 @@ kymo_err kymo_tree_open_door(void *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
+
+/* ---- tree_control.c ---- */
+
+/* Sets what the control server does with what it is asked, which is not open yet. */
+void kymo_tree_control_init(kymo_tree *tree);
 
 /* ---- tree_relatives.c ---- */
 

@@ -23,28 +23,55 @@
 #include "unit.h"
 
 #define NOBODY 65534
+#define REFUSED 77 /* a rate */
 
 struct scene {
     int poller;
     struct kymo_control_server server;
     uint32_t asked;
+    uint32_t files; /* that were asked for */
     uint32_t later; /* processes that have not done it */
+    uint64_t rate;
     char markers[KYMO_CONTROL_BYTES];
     uint32_t done; /* by the client */
 };
 
-static void on_select(void *context, const char *markers)
+static kymo_err on_obey(void *context, const struct kymo_control_request *request)
 {
     struct scene *s = context;
     s->asked++;
-    strcpy(s->markers, markers);
+    s->rate = request->rate;
+    strcpy(s->markers, request->markers);
+    return request->rate == REFUSED ? KYMO_E_UNSUPPORTED : KYMO_OK;
 }
 
-static void on_count(void *context, struct kymo_control_answer *answer)
+static kymo_err on_count(void *context, const struct kymo_control_request *request,
+                         uint64_t asked_ns, struct kymo_control_answer *answer)
 {
     const struct scene *s = context;
+    assert_true(asked_ns > 0 && request->what > 0);
     answer->told = 3 - s->later;
     answer->later = s->later;
+    return KYMO_OK;
+}
+
+/* A file that says which process was asked for, or nothing. */
+static kymo_err on_answer(void *context, const struct kymo_control_request *request, int connection)
+{
+    const struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC};
+    struct scene *s = context;
+    s->files++;
+    if (strcmp(request->format, ".full") == 0)
+        return KYMO_E_FULL;
+    int fd = strcmp(request->format, ".none") ? memfd_create("test", MFD_CLOEXEC) : -1;
+    if (fd >= 0) {
+        assert_int_equal(write(fd, &request->pid, sizeof request->pid), sizeof request->pid);
+        assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    }
+    kymo_err err = kymo_control_send(connection, &answer, fd);
+    if (fd >= 0)
+        close(fd);
+    return err;
 }
 
 static void set_up(struct scene *s)
@@ -53,8 +80,9 @@ static void set_up(struct scene *s)
     s->poller = kymo_poller_open();
     assert_true(s->poller >= 0);
     kymo_control_server_init(&s->server);
-    s->server.select = on_select;
+    s->server.obey = on_obey;
     s->server.count = on_count;
+    s->server.answer = on_answer;
     s->server.context = s;
     assert_int_equal(kymo_control_server_open(&s->server, s->poller), KYMO_OK);
 }
@@ -76,15 +104,29 @@ struct client {
     struct scene *scene;
     pid_t pid;
     const char *markers;
+    struct kymo_control_request request;
     struct kymo_control_answer answer;
+    int file;
     kymo_error detail;
     kymo_err err;
 };
 
+static kymo_err ask_markers(pid_t pid, const char *markers, struct kymo_control_answer *answer,
+                            kymo_error *detail)
+{
+    struct kymo_control_request request = {.what = KYMO_CONTROL_MARKERS};
+    strcpy(request.markers, markers);
+    return kymo_control_ask(pid, &request, answer, NULL, detail);
+}
+
 static void *ask(void *argument)
 {
     struct client *c = argument;
-    c->err = kymo_control_ask(c->pid, c->markers, &c->answer, &c->detail);
+    c->file = -1;
+    if (c->markers)
+        c->err = ask_markers(c->pid, c->markers, &c->answer, &c->detail);
+    else
+        c->err = kymo_control_ask(c->pid, &c->request, &c->answer, &c->file, &c->detail);
     kymo_store_release(&c->scene->done, 1u);
     return NULL;
 }
@@ -114,6 +156,61 @@ static void what_is_asked_arrives_and_is_answered(void **state)
     tear_down(&s);
 }
 
+static void a_rate_is_asked_for_and_may_be_refused(void **state)
+{
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    struct client c = {.pid = getpid(), .request = {.what = KYMO_CONTROL_ALLOC, .rate = 65536}};
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_OK);
+    assert_int_equal(s.rate, 65536);
+    assert_int_equal(c.answer.told, 3);
+    assert_int_equal(c.file, -1);
+    c.request.rate = REFUSED;
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_E_UNSUPPORTED);
+    assert_non_null(strstr(c.detail.message, "--alloc"));
+    c.request.rate = KYMO_CONTROL_RATE_MAX + 1;
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_E_INVALID);
+    assert_int_equal(s.asked, 2);
+    c.request = (struct kymo_control_request){.what = 99};
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_E_INVALID);
+    assert_int_equal(s.asked, 2);
+    tear_down(&s);
+}
+
+static void a_heap_is_answered_with_a_file(void **state)
+{
+    struct scene s;
+    int32_t pid = 0;
+    (void)state;
+    set_up(&s);
+    struct client c = {.pid = getpid(),
+                       .request = {.what = KYMO_CONTROL_HEAP, .pid = 4711, .format = ".pb.gz"}};
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_OK);
+    assert_true(c.file >= 0);
+    assert_int_equal(read(c.file, &pid, sizeof pid), sizeof pid);
+    assert_int_equal(pid, 4711);
+    close(c.file);
+    strcpy(c.request.format, ".none");
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_E_IO);
+    strcpy(c.request.format, ".full");
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_E_FULL);
+    assert_int_equal(s.files, 3);
+    memset(c.request.format, 'x', sizeof c.request.format);
+    run(&s, &c);
+    assert_int_equal(c.err, KYMO_E_INVALID);
+    assert_int_equal(c.file, -1);
+    assert_int_equal(s.files, 3);
+    tear_down(&s);
+}
+
 /* A process is found by its recorder, which is above it. */
 static void a_child_finds_the_recorder_above_it(void **state)
 {
@@ -125,7 +222,7 @@ static void a_child_finds_the_recorder_above_it(void **state)
     if (child == 0) {
         struct kymo_control_answer answer;
         kymo_error detail;
-        _exit(kymo_control_ask(getpid(), "", &answer, &detail) == KYMO_OK ? 0 : 1);
+        _exit(ask_markers(getpid(), "", &answer, &detail) == KYMO_OK ? 0 : 1);
     }
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0)
@@ -140,13 +237,9 @@ static void there_may_be_nobody_to_ask(void **state)
 {
     struct kymo_control_answer answer;
     kymo_error detail;
-    char text[KYMO_CONTROL_BYTES + 1];
     (void)state;
-    assert_int_equal(kymo_control_ask(getpid(), "net", &answer, &detail), KYMO_E_NOT_FOUND);
+    assert_int_equal(ask_markers(getpid(), "net", &answer, &detail), KYMO_E_NOT_FOUND);
     assert_non_null(strstr(detail.message, "no recorder"));
-    memset(text, 'm', sizeof text);
-    text[KYMO_CONTROL_BYTES] = '\0';
-    assert_int_equal(kymo_control_ask(getpid(), text, &answer, &detail), KYMO_E_TOO_BIG);
 }
 
 static int call(void)
@@ -163,7 +256,8 @@ static int call(void)
 /* What is not a request ends the connection without a word; what is no list is refused. */
 static void nonsense_is_not_obeyed(void **state)
 {
-    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC};
+    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC,
+                                           .what = KYMO_CONTROL_MARKERS};
     struct kymo_control_answer answer;
     struct scene s;
     (void)state;
@@ -231,7 +325,8 @@ static void the_silent_keep_nobody_out(void **state)
 
 static int ask_for(const char *markers)
 {
-    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC};
+    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC,
+                                           .what = KYMO_CONTROL_MARKERS};
     int fd = call();
     strcpy(request.markers, markers);
     assert_int_equal(send(fd, &request, sizeof request, 0), sizeof request);
@@ -342,7 +437,7 @@ static void another_user_is_not_served(void **state)
         kymo_error detail;
         if (setresuid(NOBODY, NOBODY, NOBODY) != 0)
             _exit(2);
-        _exit(kymo_control_ask(getppid(), "net", &answer, &detail) == KYMO_OK ? 0 : 1);
+        _exit(ask_markers(getppid(), "net", &answer, &detail) == KYMO_OK ? 0 : 1);
     }
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0)
@@ -420,7 +515,7 @@ static void who_lets_callers_wait_holds_nobody_up(void **state)
             return;
         }
     }
-    if (kymo_control_ask(getpid(), "net", &answer, &detail) != KYMO_E_NOT_FOUND)
+    if (ask_markers(getpid(), "net", &answer, &detail) != KYMO_E_NOT_FOUND)
         _exit(2);
     _exit(kymo_clock_ns(CLOCK_MONOTONIC) - begun_ns < MOST_S * 1000000000ull ? 0 : 3);
 }
@@ -629,7 +724,7 @@ static void *ask_tree(void *argument)
 {
     struct tree_client *c = argument;
     kymo_error detail;
-    c->err = kymo_control_ask(getpid(), "net", &c->answer, &detail);
+    c->err = ask_markers(getpid(), "net", &c->answer, &detail);
     kymo_store_release(&c->done, 1u);
     return NULL;
 }
@@ -652,7 +747,7 @@ static void a_recording_can_be_asked_until_it_ends(void **state)
     assert_int_equal(c.answer.told, 0);
     assert_int_equal(c.answer.later, 0);
     kymo_tree_stop(tree);
-    assert_int_equal(kymo_control_ask(getpid(), "net", &c.answer, &detail), KYMO_E_NOT_FOUND);
+    assert_int_equal(ask_markers(getpid(), "net", &c.answer, &detail), KYMO_E_NOT_FOUND);
     kymo_tree_destroy(tree);
 }
 
@@ -660,6 +755,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_asked_arrives_and_is_answered),
+        cmocka_unit_test(a_rate_is_asked_for_and_may_be_refused),
+        cmocka_unit_test(a_heap_is_answered_with_a_file),
         cmocka_unit_test(a_child_finds_the_recorder_above_it),
         cmocka_unit_test(there_may_be_nobody_to_ask),
         cmocka_unit_test(nonsense_is_not_obeyed),

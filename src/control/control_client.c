@@ -5,6 +5,8 @@
  * A process is recorded by an ancestor of its, so the first one upwards that has such a socket is
  * the recorder; one that was left behind by its parent has to be named by its recorder.
  */
+#include "control/control.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -17,10 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder/control.h"
 #include "sys/clock.h"
 
 #define ANSWER_SECONDS 5
+/* A file of the heap is made of all that was recorded so far. */
+#define FILE_SECONDS 600
 /* For all of them together: anybody may have made sockets of these names, and let callers wait. */
 #define CONNECT_NS 1000000000ull
 #define ANCESTORS_MAX 64
@@ -160,22 +163,79 @@ static int find_only(kymo_error *detail)
     return -1;
 }
 
-kymo_err kymo_control_ask(pid_t pid, const char *markers, struct kymo_control_answer *answer,
-                          kymo_error *detail)
+/* ---- the request ---- */
+
+kymo_err kymo_control_send(int connection, const struct kymo_control_answer *answer, int file)
 {
-    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC};
-    size_t len = strlen(markers);
-    if (len >= sizeof request.markers)
-        return kymo_error_set(detail, KYMO_E_TOO_BIG, 0, "a list of more than %zu bytes",
-                              sizeof request.markers - 1);
-    memcpy(request.markers, markers, len);
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec part = {(void *)(uintptr_t)answer, sizeof *answer};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (file >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof file);
+        memcpy(CMSG_DATA(head), &file, sizeof file);
+    }
+    ssize_t n = sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return n == (ssize_t)sizeof *answer ? KYMO_OK : kymo_err_from_errno(errno);
+}
+
+static ssize_t receive(int fd, struct kymo_control_answer *answer, int *file)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec part = {answer, sizeof *answer};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+    do {
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
+    const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+        head->cmsg_len == CMSG_LEN(sizeof *file))
+        memcpy(file, CMSG_DATA(head), sizeof *file);
+    return n;
+}
+
+static kymo_err refused(const struct kymo_control_request *request, kymo_err err,
+                        kymo_error *detail)
+{
+    if (request->what == KYMO_CONTROL_MARKERS ||
+        (err != KYMO_E_UNSUPPORTED && err != KYMO_E_NOT_FOUND))
+        return kymo_error_set(detail, err, 0, "the recorder refuses: %s", kymo_err_text(err));
+    if (err == KYMO_E_NOT_FOUND)
+        return kymo_error_set(detail, err, 0, "process %d is not recorded", (int)request->pid);
+    return kymo_error_set(detail, err, 0,
+                          "allocations are not recorded there (kymo record --alloc)");
+}
+
+kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
+                          struct kymo_control_answer *answer, int *file, kymo_error *detail)
+{
+    struct kymo_control_request request = *asked;
+    const struct timeval patience = {.tv_sec = FILE_SECONDS};
+    int sent = -1;
+    kymo_err err = KYMO_OK;
+    ssize_t n = -1;
+    request.magic = KYMO_CONTROL_MAGIC;
     int fd = pid ? find_ancestor(pid, detail) : find_only(detail);
     if (fd < 0)
         return KYMO_E_NOT_FOUND;
-    kymo_err err = KYMO_OK;
-    ssize_t n = -1;
+    if (request.what == KYMO_CONTROL_HEAP)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (send(fd, &request, sizeof request, MSG_NOSIGNAL) == (ssize_t)sizeof request)
-        n = recv(fd, answer, sizeof *answer, 0);
+        n = receive(fd, answer, &sent);
     if (n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE)))
         err = kymo_error_set(detail, KYMO_E_PERMISSION, 0,
                              "the recorder hung up: it is another user's, or of another version");
@@ -184,8 +244,13 @@ kymo_err kymo_control_ask(pid_t pid, const char *markers, struct kymo_control_an
     else if (n != (ssize_t)sizeof *answer || answer->magic != KYMO_CONTROL_MAGIC)
         err = kymo_error_set(detail, KYMO_E_VERSION, 0, "the recorder is of another version");
     else if (answer->error != KYMO_OK)
-        err = kymo_error_set(detail, (kymo_err)answer->error, 0, "the recorder refuses: %s",
-                             kymo_err_text((kymo_err)answer->error));
+        err = refused(&request, (kymo_err)answer->error, detail);
+    else if (request.what == KYMO_CONTROL_HEAP && sent < 0)
+        err = kymo_error_set(detail, KYMO_E_IO, 0, "the recorder's file did not arrive");
     close(fd);
+    if (file && err == KYMO_OK)
+        *file = sent;
+    else if (sent >= 0)
+        close(sent);
     return err;
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * control.h - what a recorder that runs is asked, and what it answers.
+ *
+ * Layer:    control; above base and sys
+ * Flow:     cli/cmd_control.c, kymo/memory.h -> [control_client] <-> recorder/control_server.c
+ * Threads:  any; each call stands for itself
+ * Memory:   none
+ * Signals:  not for handlers
+ *
+ * One request and one answer on a SOCK_SEQPACKET connection. The recorder's socket is found by its
+ * process id, in the abstract namespace; anybody may have made one of that name, and anybody may
+ * connect, so both sides ask the kernel who the other one is.
+ */
+#ifndef KYMO_CONTROL_CONTROL_H
+#define KYMO_CONTROL_CONTROL_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "base/error.h"
+
+#define KYMO_CONTROL_MAGIC 0x6b796d6f63740002ull
+#define KYMO_CONTROL_NAME "kymo-control-" /* and the recorder's process id */
+#define KYMO_CONTROL_LIST_BYTES 512u
+#define KYMO_CONTROL_RATE_MAX (1ull << 30)
+
+enum kymo_control_what {
+    KYMO_CONTROL_MARKERS = 1, /* which categories of markers are on from now on */
+    KYMO_CONTROL_ALLOC,       /* mean bytes between two allocations that are recorded */
+    KYMO_CONTROL_HEAP,        /* what lives now, as a file */
+};
+
+/* The ending of a heap's file that is no encoder's: the object of `kymo report --json`. */
+#define KYMO_CONTROL_REPORT ".report"
+
+struct kymo_control_request {
+    uint64_t magic;
+    uint32_t what;   /* enum kymo_control_what */
+    int32_t pid;     /* of HEAP: whose; the recorder's own: all that it records */
+    uint64_t rate;   /* of ALLOC; 0: none are */
+    char format[16]; /* of HEAP: how such a file's name ends, with a NUL */
+    char markers[KYMO_CONTROL_LIST_BYTES]; /* ends with a NUL */
+};
+
+struct kymo_control_answer {
+    uint64_t magic;
+    int32_t error;  /* kymo_err */
+    uint32_t told;  /* processes that do as they were asked */
+    uint32_t later; /* that have not said so yet */
+    uint32_t reserved;
+};
+
+/* The address of that recorder's socket; its length. */
+socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address);
+
+/* Asks the recorder whose process id this is, or which records that process; 0: the only one that
+ * the user runs. request: its magic is set here. *file (NULL where nothing but HEAP is asked): the
+ * descriptor of what was asked for, which is the caller's, at its beginning. */
+KYMO_NODISCARD
+kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *request,
+                          struct kymo_control_answer *answer, int *file, kymo_error *detail);
+
+/* Both ends of an answer: with a descriptor, if file is not -1. */
+KYMO_NODISCARD
+kymo_err kymo_control_send(int connection, const struct kymo_control_answer *answer, int file);
+
+#endif

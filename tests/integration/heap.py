@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heap at moments of one's choosing: asked for by the program itself and from outside while it runs, at a
+time of a recording, and from one time to another.
+
+The program does with its heap what the test says, step by step, and tells the time after each; so what lives
+when is known to the byte.
+"""
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import threading
+import time
+
+from kymotest import BUILD, KYMO, PATIENCE_S, WORKLOADS, case, check, folder, main, record_command, run, say
+
+DUMP = BUILD / "tests" / "recording_dump"
+EVERY = ("--alloc=0", "--buffer=64m")
+# Between two steps, so that a time lies between them: markers and blocks are dated by the processor's clock,
+# which the recorder translates to within some 10 us.
+APART_S = 0.004
+PPROF, COLLAPSED, JSON = 0, 1, 2
+
+
+class Steps:
+    """The program, recorded; each call is a step."""
+
+    def __init__(self, options=EVERY, under_kymo=True):
+        self.where = folder()
+        self.path = self.where / "recording.kymo"
+        argv = [WORKLOADS / "heap_steps"]
+        if under_kymo:
+            argv = record_command(argv, self.path, period="10ms", options=options)
+        self.process = subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
+        self.watchdog = threading.Timer(PATIENCE_S, self.process.kill)
+        self.watchdog.start()
+        self.pid = None
+
+    def step(self, *words):
+        """The time when it was done, a while before the next one begins; and what the program said."""
+        self.process.stdin.write((" ".join(str(w) for w in words) + "\n").encode())
+        self.process.stdin.flush()
+        line = self.process.stdout.readline().split()
+        check(len(line) == 2, f"{words}: the program said {line}")
+        time.sleep(APART_S)
+        self.at_ns = int(line[0]) + int(APART_S / 2 * 1e9)
+        self.said = line[1].decode()
+        return self.at_ns
+
+    def do(self, *words):
+        self.step(*words)
+        check(self.said == "ok", f"{words}: {self.said}")
+        return self.at_ns
+
+    def profile(self, format_, name):
+        self.do("profile", format_, self.where / name)
+        return self.where / name
+
+    def program(self):
+        """Its process id: it is kymo's only child that is no answer to somebody."""
+        kymo = self.process.pid
+        children = pathlib.Path(f"/proc/{kymo}/task/{kymo}/children").read_text().split()
+        pids = [pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() == "heap_steps\n"]
+        check(len(pids) == 1, f"children: {children}")
+        return pids[0]
+
+    def end(self):
+        self.process.stdin.close()
+        check(self.process.wait() == 0, f"status {self.process.returncode}")
+        self.watchdog.cancel()
+        dump = subprocess.run([DUMP, self.path], capture_output=True, text=True, check=True).stdout
+        self.origin_ns = int(re.search(r"^meta start=(\d+)", dump)[1])
+        self.end_ns = int(re.search(r"^process_end 0 .*end=(\d+)", dump, re.M)[1])
+        return self.path
+
+    def since(self, at_ns):
+        """As an argument."""
+        return f"{at_ns - self.origin_ns}ns"
+
+
+def json_of(text):
+    return {f["name"]: (f["total"]["objects"], f["total"]["bytes"]) for f in json.loads(text)["functions"]
+            if f["name"].startswith("site_")}
+
+
+def report(path, *arguments):
+    out = run([KYMO, "report", path, "--json", "--top", "0", *arguments])
+    check(out.status == 0, f"kymo report: status {out.status}: {out.stderr}")
+    return out.stdout
+
+
+def rows(path, *arguments):
+    return json_of(report(path, *arguments))
+
+
+def folded(path):
+    sums = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        stack, _, weight = line.rpartition(" ")
+        for site in (f for f in stack.split(";") if f.startswith("site_")):
+            sums[site] = sums.get(site, 0) + int(weight)
+    return sums
+
+
+def bytes_of(sites):
+    return {site: bytes_ for site, (_, bytes_) in sites.items()}
+
+
+def check_same(what, found, true):
+    say(f"{what}: {found}")
+    check(found == true, f"{what}: {found}, in truth {true}")
+
+
+def pprof(path, *arguments):
+    if not shutil.which("go"):
+        return None
+    out = run(["go", "tool", "pprof", "-top", "-nodecount=100000", "-unit=B", *arguments, path],
+              env={**os.environ, "HOME": str(folder()), "PPROF_NO_BROWSER": "1"})
+    check(out.status == 0, f"pprof {arguments}: {out.stderr}")
+    sites = {}
+    for line in out.stdout.splitlines():
+        words = line.split()
+        if len(words) >= 6 and words[5].startswith("site_"):
+            sites[words[5]] = int(words[3].removesuffix("B"))
+    return sites
+
+
+# ---- while it runs ----
+
+@case
+def of_its_own():
+    """A program asks what lives, gives some of it back, asks again; what it asks with is not there any more."""
+    steps = Steps()
+    steps.do("give", "site_a", 1000, 100)
+    steps.do("give", "site_b", 10, 50000)
+    steps.do("free", "site_a", 400)
+    there = {"site_a": (600, 60000), "site_b": (10, 500000)}
+    check_same("JSON", json_of(steps.profile(JSON, "first.json").read_text()), there)
+    check_same("collapsed", folded(steps.profile(COLLAPSED, "first.folded")), bytes_of(there))
+    first = steps.profile(PPROF, "first.pb.gz")
+    check(gzip.decompress(first.read_bytes()), "there is nothing in the pprof file")
+    check_same("pprof", pprof(first) or bytes_of(there), bytes_of(there))
+    steps.do("free", "site_b", 10)
+    steps.do("thread", "helper", "site_c", 7, 1000)
+    there = {"site_a": (600, 60000), "site_c": (7, 7000)}
+    check_same("later", json_of(steps.profile(JSON, "second.json").read_text()), there)
+    steps.step("profile", 9, steps.where / "none")
+    check(steps.said == "KYMO_E_INVALID", f"an unknown format: {steps.said}")
+    check_same("at the end", rows(steps.end(), "--mode", "live"), there)
+
+
+@case
+def nobody_records():
+    steps = Steps(under_kymo=False)
+    steps.step("profile", JSON, steps.where / "none")
+    check(steps.said == "KYMO_E_UNSUPPORTED", f"without a recorder: {steps.said}")
+    steps.process.stdin.close()
+    check(steps.process.wait() == 0, "it did not end well")
+    steps.watchdog.cancel()
+    steps = Steps(options=())
+    steps.step("profile", JSON, steps.where / "none")
+    check(steps.said == "KYMO_E_UNSUPPORTED", f"without --alloc: {steps.said}")
+    for asked in ("heap", "alloc=4k"):
+        more = ["-o", steps.where / "none.folded"] if asked == "heap" else []
+        out = run([KYMO, "control", "-p", steps.process.pid, asked, *more])
+        check(out.status == 1 and "--alloc" in out.stderr, f"{asked}: {out.status}, {out.stderr}")
+    steps.end()
+
+
+@case
+def from_outside():
+    """kymo control writes what lives now, of the process or of all."""
+    steps = Steps()
+    steps.do("give", "site_a", 100, 1000)
+    kymo = [KYMO, "control", "-p"]
+    now = steps.where / "now.folded"
+    out = run([*kymo, steps.program(), "heap", "-o", now])
+    check(out.status == 0 and "wrote" in out.stderr, f"{out.status}: {out.stderr}")
+    check_same("of the process", folded(now), {"site_a": 100000})
+    steps.do("free", "site_a", 50)
+    out = run([*kymo, steps.process.pid, "heap", "-o", now])
+    check(out.status == 2 and "exists" in out.stderr, f"a second time: {out.status}: {out.stderr}")
+    out = run([*kymo, steps.process.pid, "-q", "heap", "-f", "-o", now])
+    check(out.status == 0 and out.stderr == "", f"{out.status}: {out.stderr}")
+    check_same("of all", folded(now), {"site_a": 50000})
+    out = run([*kymo, steps.process.pid, "heap", "-o", steps.where / "now.json"])
+    check(out.status == 0, out.stderr)
+    check("nativeAllocations" in (steps.where / "now.json").read_text(), "no blocks in the Firefox file")
+    for words, text in ((["heap"], "-o"), (["heap", "-o", "x.kymo"], "x.kymo"), (["heap", "alloc=1"], "second"),
+                        (["alloc=1", "-o", "x.folded"], "-o"), (["alloc=x"], "alloc"), ([], "what")):
+        out = run([*kymo, steps.process.pid, *words])
+        check(out.status == 2 and text in out.stderr, f"{words}: {out.status}, {out.stderr}")
+    steps.end()
+
+
+@case
+def another_rate():
+    """From the answer on, a thread that records each block follows; sums are right before and after."""
+    steps = Steps()
+
+    def control(setting):
+        out = run([KYMO, "control", "-p", steps.process.pid, setting])
+        check(out.stdout == "1 process told\n", f"{setting}: {out.stdout}{out.stderr}")
+
+    steps.do("give", "site_a", 1000, 1000)
+    control("alloc=off")
+    # The first one was drawn before.
+    steps.do("give", "site_b", 1000, 1000)
+    steps.do("free", "site_a", 500)
+    control("alloc=1")
+    # A thread that records nothing looks again after 16 MiB.
+    steps.do("give", "site_b", 20, 1 << 20)
+    steps.do("give", "site_c", 1000, 1000)
+    control("alloc=64k")
+    for _ in range(8):
+        steps.do("give", "site_c", 64, 1 << 20)
+    path = steps.end()
+    found = json.loads(report(path, "--mode", "live"))
+    sites = {f["name"]: f["total"] for f in found["functions"]}
+    check_same("before", (sites["site_a"]["objects"], sites["site_a"]["bytes"]), (500, 500000))
+    check(sites["site_b"]["objects"] <= 21, f"while it was off: {sites['site_b']}")
+    true = 1000 * 1000 + (512 << 20)
+    mean = sites["site_c"]["bytes"]
+    say(f"after: {mean:.0f} bytes, in truth {true}")
+    # Blocks of 16 times the rate are all there, but for one in nine millions.
+    check(abs(mean - true) < 3 << 20, f"after: {mean} bytes, in truth {true}")
+    check(found["heaps"][0]["rate"] == 65536, f"{found['heaps']}")
+
+
+# ---- at a time ----
+
+def story():
+    """A program whose heap is known at each of some times."""
+    steps = Steps()
+    times = {}
+    steps.do("give", "site_a", 100, 1000)
+    times["start"] = steps.do("map", 8 << 20)
+    steps.do("give", "site_b", 50, 10000)
+    times["peak"] = steps.do("thread", "helper", "site_c", 20, 2000)
+    steps.do("free", "site_b", 40)
+    times["after"] = steps.do("free", "site_a", 100)
+    steps.do("give", "site_a", 10, 77)
+    steps.end()
+    return steps, times
+
+
+HEAPS = {"start": {"site_a": (100, 100000)},
+         "peak": {"site_a": (100, 100000), "site_b": (50, 500000), "site_c": (20, 40000)},
+         "after": {"site_b": (10, 100000), "site_c": (20, 40000)},
+         "end": {"site_a": (10, 770), "site_b": (10, 100000), "site_c": (20, 40000)}}
+
+
+@case
+def at_times():
+    steps, times = story()
+    for name, at_ns in times.items():
+        check_same(name, rows(steps.path, "--mode", "live", "--at", steps.since(at_ns)), HEAPS[name])
+    check_same("end", rows(steps.path, "--mode", "live"), HEAPS["end"])
+    check_same("peak", rows(steps.path, "--mode", "peak"), HEAPS["peak"])
+    at_ns = json.loads(report(steps.path, "--mode", "peak"))["at_s"] * 1e9
+    check(times["start"] - steps.origin_ns < at_ns < times["peak"] - steps.origin_ns, f"the peak is at {at_ns} ns")
+
+
+@case
+def threads():
+    """A block belongs to the thread that asked for it, whoever frees it."""
+    steps = Steps()
+    steps.do("give", "site_a", 3, 100)
+    steps.do("thread", "first", "site_b", 30, 1000)
+    steps.do("thread", "second", "site_b", 50, 1000)
+    steps.do("free", "site_b", 40)
+    path = steps.end()
+    data = json.loads(report(path, "--mode", "live", "--by", "thread"))
+    found = {f["name"].split(" ")[0]: f["total"]["objects"] for f in data["functions"]}
+    check(found.get("second") == 40 and "first" not in found, f"live, by thread: {found}")
+    data = json.loads(report(path, "--mode", "alloc", "--by", "thread"))
+    found = {f["name"].split(" ")[0]: f["total"]["objects"] for f in data["functions"]}
+    check(found["first"] >= 30 and found["second"] >= 50, f"all, by thread: {found}")
+    data = json.loads(report(path, "--mode", "lifetimes"))
+    check_same("freed by another thread", data["elsewhere"]["objects"], 40)
+
+
+@case
+def leaks():
+    """Young blocks are left out by their age, or by their share."""
+    steps = Steps()
+    between_ns = steps.do("give", "site_a", 100, 10)
+    steps.do("give", "site_b", 300, 10)
+    path = steps.end()
+    check_same("all", rows(path, "--mode", "leaks"), {"site_a": (100, 1000), "site_b": (300, 3000)})
+    check_same("older ones", rows(path, "--mode", "leaks", "--min-age", f"{steps.end_ns - between_ns}ns"),
+               {"site_a": (100, 1000)})
+    found = rows(path, "--mode", "leaks", "--ignore-youngest", "70")
+    say(f"without the youngest 70 %: {found}")
+    # Of 400, and some that libc has.
+    check(found["site_a"] == (100, 1000) and found["site_b"][0] <= 20, f"{found}")
+
+
+@case
+def lifetimes():
+    """Some live for less than it takes to sleep a fifth of a second, others for longer."""
+    steps = Steps()
+    steps.do("give", "site_a", 60, 100)
+    time.sleep(0.2)
+    steps.do("free", "site_a", 60)
+    path = steps.end()
+    data = json.loads(report(path, "--mode", "lifetimes"))
+    site, = (f for f in data["functions"] if f["name"] == "site_a")
+    buckets = dict(site["lifetimes"])
+    say(f"site_a: {buckets}")
+    check(sum(buckets.values()) == 60 and min(buckets) >= 1 << 27, f"lives: {buckets}")
+
+
+@case
+def growth():
+    steps, times = story()
+    ends = [f"{steps.path}@{steps.since(times[name])}" for name in ("start", "after")]
+    out = run([KYMO, "diff", *ends, "--json", "--top", "0"])
+    check(out.status == 0, out.stderr)
+    found = {f["name"]: (f["before"], f["after"], f["change"]) for f in json.loads(out.stdout)["changes"]
+             if f["name"].startswith("site_")}
+    check_same("from start to after", found, {"site_a": (100000, 0, -100000), "site_b": (0, 100000, 100000),
+                                              "site_c": (0, 40000, 40000)})
+
+
+main()
