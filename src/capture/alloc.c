@@ -287,6 +287,7 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
             note_early(address, bytes, here);
         return;
     }
+    kymo_alloc_table_fetch(address);
     if (!kymo_alloc_enter(t, here))
         return;
     publish_totals(t->slot);
@@ -305,9 +306,15 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
 
 void kymo_alloc_note_free(void *block, uint64_t here)
 {
-    uint64_t id = kymo_alloc_table_take((uint64_t)(uintptr_t)block);
-    if (id)
-        kymo_alloc_end_block(id, here);
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    struct kymo_alloc_slot *slot;
+    uint64_t id = kymo_alloc_table_find(address, &slot);
+    if (!id)
+        return;
+    /* The record first: it can be made while the table is on its way from another cache, which what
+     * takes the block out has to wait for. */
+    kymo_alloc_end_block(id, here);
+    kymo_alloc_table_remove(address, slot);
 }
 
 /* ---- resizes ---- */

@@ -25,7 +25,7 @@
 #include "capture/alloc.h"
 #include "sys/raw.h"
 
-struct slot {
+struct kymo_alloc_slot {
     uint64_t address; /* 0: free */
     uint64_t id;      /* release; 0: not yet, or no more */
 };
@@ -34,8 +34,8 @@ struct slot {
 #define FIRST_BITS 14u /* of slots; each level has 16 times as many as the one before */
 #define LEVEL_BITS 4u
 
-static struct slot first[1u << FIRST_BITS] __attribute__((aligned(64)));
-static struct slot *levels[KYMO_ALLOC_LEVELS] = {first};
+static struct kymo_alloc_slot first[1u << FIRST_BITS] __attribute__((aligned(64)));
+static struct kymo_alloc_slot *levels[KYMO_ALLOC_LEVELS] = {first};
 static uint32_t level_count = 1;
 uint8_t kymo_alloc_filter[KYMO_ALLOC_FILTER_BYTES];
 
@@ -46,7 +46,7 @@ static uint32_t level_slots(uint32_t level)
 
 static size_t level_bytes(uint32_t level)
 {
-    return level_slots(level) * sizeof(struct slot);
+    return level_slots(level) * sizeof(struct kymo_alloc_slot);
 }
 
 /* ---- filter ---- */
@@ -72,7 +72,7 @@ static void filter_sub(uint64_t address)
 /* ---- levels ---- */
 
 /* NULL: there is no memory, or it may not be asked for. */
-static KYMO_NOINLINE struct slot *map_level(uint32_t level, int may_map)
+static KYMO_NOINLINE struct kymo_alloc_slot *map_level(uint32_t level, int may_map)
 {
     if (!may_map)
         return NULL;
@@ -83,7 +83,7 @@ static KYMO_NOINLINE struct slot *map_level(uint32_t level, int may_map)
     /* Buckets are strewn over it: a page that is large would be all of it at once. */
     (void)kymo_syscall3(SYS_madvise, map, (long)level_bytes(level), MADV_NOHUGEPAGE);
     (void)kymo_syscall3(SYS_madvise, map, (long)level_bytes(level), MADV_DONTDUMP);
-    struct slot *mine = (struct slot *)(intptr_t)map, *other = NULL;
+    struct kymo_alloc_slot *mine = (struct kymo_alloc_slot *)(intptr_t)map, *other = NULL;
     /* Pairs with the acquires of whoever uses it. */
     if (kymo_cas_acq_rel(&levels[level], &other, mine)) {
         kymo_add_relaxed(&level_count, 1u);
@@ -93,12 +93,13 @@ static KYMO_NOINLINE struct slot *map_level(uint32_t level, int may_map)
     return other;
 }
 
-static struct slot *bucket_of(struct slot *level, uint32_t number, uint64_t hash)
+static struct kymo_alloc_slot *bucket_of(struct kymo_alloc_slot *level, uint32_t number,
+                                         uint64_t hash)
 {
     return level + (hash & (level_slots(number) - 1) & ~(uint64_t)(BUCKET_SLOTS - 1));
 }
 
-static int put_into(struct slot *bucket, uint64_t address, uint64_t id)
+static int put_into(struct kymo_alloc_slot *bucket, uint64_t address, uint64_t id)
 {
     for (uint32_t i = 0; i < BUCKET_SLOTS; i++) {
         uint64_t none = 0;
@@ -117,7 +118,7 @@ int kymo_alloc_table_put(uint64_t address, uint64_t id, int may_map)
     uint64_t hash = kymo_hash_mix(0, address);
     filter_add(address);
     for (uint32_t i = 0; i < KYMO_ALLOC_LEVELS; i++) {
-        struct slot *level = kymo_load_acquire(&levels[i]);
+        struct kymo_alloc_slot *level = kymo_load_acquire(&levels[i]);
         if (kymo_unlikely(!level) && !(level = map_level(i, may_map)))
             break;
         if (put_into(bucket_of(level, i, hash), address, id))
@@ -127,14 +128,14 @@ int kymo_alloc_table_put(uint64_t address, uint64_t id, int may_map)
     return 0;
 }
 
-static struct slot *find(uint64_t address)
+static struct kymo_alloc_slot *find(uint64_t address)
 {
     uint64_t hash = kymo_hash_mix(0, address);
     for (uint32_t i = 0; i < KYMO_ALLOC_LEVELS; i++) {
-        struct slot *level = kymo_load_acquire(&levels[i]);
+        struct kymo_alloc_slot *level = kymo_load_acquire(&levels[i]);
         if (!level)
             break;
-        struct slot *bucket = bucket_of(level, i, hash);
+        struct kymo_alloc_slot *bucket = bucket_of(level, i, hash);
         for (uint32_t k = 0; k < BUCKET_SLOTS; k++)
             if (kymo_load_relaxed(&bucket[k].address) == address)
                 return &bucket[k];
@@ -142,28 +143,34 @@ static struct slot *find(uint64_t address)
     return NULL;
 }
 
-uint64_t kymo_alloc_table_take(uint64_t address)
+void kymo_alloc_table_fetch(uint64_t address)
 {
-    struct slot *slot = find(address);
-    if (!slot)
-        return 0;
-    uint64_t id = kymo_load_relaxed(&slot->id);
+    __builtin_prefetch(bucket_of(first, 0, kymo_hash_mix(0, address)), 1);
+}
+
+uint64_t kymo_alloc_table_find(uint64_t address, struct kymo_alloc_slot **slot)
+{
+    *slot = find(address);
+    return *slot ? kymo_load_relaxed(&(*slot)->id) : 0;
+}
+
+void kymo_alloc_table_remove(uint64_t address, struct kymo_alloc_slot *slot)
+{
     kymo_store_relaxed(&slot->id, 0u);
     /* Pairs with the compare-and-exchange of whoever puts another one here. */
     kymo_store_release(&slot->address, 0u);
     filter_sub(address);
-    return id;
 }
 
 int kymo_alloc_table_next(struct kymo_alloc_cursor *at, uint32_t *slots, uint64_t *address,
                           uint64_t *id)
 {
     while (*slots > 0) {
-        struct slot *level =
+        struct kymo_alloc_slot *level =
             at->level < KYMO_ALLOC_LEVELS ? kymo_load_acquire(&levels[at->level]) : NULL;
         if (!level)
             return -1;
-        struct slot *slot = &level[at->slot++];
+        struct kymo_alloc_slot *slot = &level[at->slot++];
         --*slots;
         if (at->slot == level_slots(at->level))
             *at = (struct kymo_alloc_cursor){at->level + 1, 0};
@@ -178,7 +185,7 @@ int kymo_alloc_table_next(struct kymo_alloc_cursor *at, uint32_t *slots, uint64_
 
 uint64_t kymo_alloc_table_level(uint32_t level, uint64_t *bytes)
 {
-    struct slot *at = kymo_load_acquire(&levels[level]);
+    struct kymo_alloc_slot *at = kymo_load_acquire(&levels[level]);
     *bytes = at ? level_bytes(level) : 0;
     return (uint64_t)(uintptr_t)at;
 }

@@ -21,8 +21,24 @@
  * no room. */
 KYMO_SIGNAL_SAFE int kymo_alloc_table_put(uint64_t address, uint64_t id, int may_map);
 
-/* Takes it out; its id, 0: it was not there. */
-KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_take(uint64_t address);
+/* It will be put soon: its place in the first level is fetched meanwhile. */
+KYMO_SIGNAL_SAFE void kymo_alloc_table_fetch(uint64_t address);
+
+/* Its id and where it is; 0: it is not there. */
+struct kymo_alloc_slot;
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_find(uint64_t address, struct kymo_alloc_slot **slot);
+/* Takes out what was found. Whoever found it needs not have waited for the table until here. */
+KYMO_SIGNAL_SAFE void kymo_alloc_table_remove(uint64_t address, struct kymo_alloc_slot *slot);
+
+/* Both: its id, 0: it was not there. */
+KYMO_SIGNAL_SAFE static inline uint64_t kymo_alloc_table_take(uint64_t address)
+{
+    struct kymo_alloc_slot *slot;
+    uint64_t id = kymo_alloc_table_find(address, &slot);
+    if (id)
+        kymo_alloc_table_remove(address, slot);
+    return id;
+}
 
 /* Walks over all blocks that are there from first to last; begins at zeros. */
 struct kymo_alloc_cursor {

@@ -440,6 +440,40 @@ static void mappings_are_told_with_stacks_if_they_are_large(void **state)
     assert_int_equal(kymo_thread_self->slot->alloc_pin, 0);
 }
 
+/* Not known to the compiler, which would make many calls of one in a loop. */
+static volatile uint32_t ten = 10;
+
+/* The id of the one stack of so many blocks, all from here; 0: there are several. */
+static KYMO_NOINLINE uint32_t give_many(uint32_t from, uint32_t blocks)
+{
+    for (uint32_t i = 0; i < blocks; i++)
+        assert_true(give(block_at(from + i), 16));
+    uint32_t stack = record_at(from)->stack;
+    for (uint32_t i = 1; i < blocks; i++)
+        if (record_at(from + i)->stack != stack)
+            return 0;
+    return stack;
+}
+
+static void a_stack_that_repeats_keeps_its_id_until_ids_or_modules_change(void **state)
+{
+    (void)state;
+    uint32_t noted = 0, ids[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        ids[i] = give_many(i * 10, ten);
+        assert_int_not_equal(ids[i], 0);
+        fixture.session->depot_epoch += i == 0;
+        fixture.session->module_generation += i == 1;
+    }
+    for (uint32_t i = 0; i < KYMO_STACK_REPEATS; i++)
+        noted += kymo_thread_self->repeats[i].notes.count != 0;
+    assert_int_not_equal(noted, 0);
+    /* Of another epoch, and another stack, as it is of other modules. */
+    assert_int_not_equal(ids[0] >> 24, ids[1] >> 24);
+    assert_int_equal(ids[1] >> 24, ids[2] >> 24);
+    assert_int_not_equal(ids[1], ids[2]);
+}
+
 /* The first of all: nothing was recorded yet in this process. */
 static void what_was_given_before_the_start_is_told_then(void **state)
 {
@@ -488,6 +522,7 @@ int main(void)
         TEST(what_a_thread_gives_back_after_its_end_is_told_by_another, open_every),
         TEST(a_child_tells_what_it_has_of_its_parents, open_every),
         TEST(mappings_are_told_with_stacks_if_they_are_large, open_every),
+        TEST(a_stack_that_repeats_keeps_its_id_until_ids_or_modules_change, open_every),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
