@@ -59,9 +59,20 @@ static kymo_err on_resize(void *context, const struct kymo_drain_alloc *now, uin
     return to->events->resize ? to->events->resize(to->context, &e) : KYMO_OK;
 }
 
+/* Of the process's own memory, what a mapping adds at most. */
+static uint64_t mapped_by(const struct kymo_drain_map *m)
+{
+    if (m->how & (KYMO_MAP_BY_ALLOCATOR | KYMO_MAP_OF_FILE | KYMO_MAP_IS_SHARED))
+        return 0;
+    if (m->op == KYMO_MAP_MOVE)
+        return m->bytes > m->bytes_before ? m->bytes - m->bytes_before : 0;
+    return m->op == KYMO_MAP_MAP || m->op == KYMO_MAP_BREAK ? m->bytes : 0;
+}
+
 static kymo_err on_map(void *context, const struct kymo_drain_map *m)
 {
-    const struct kymo_session_events *to = context;
+    struct kymo_session_events *to = context;
+    to->heap.mapped_bytes += mapped_by(m);
     kymo_event_mapping e = {
         .thread = kymo_session_events_thread(to, m->thread),
         .stack = stack_of(m->stack),
@@ -114,7 +125,30 @@ void kymo_heap_events_module(struct kymo_heap_events *h, kymo_unseen *unseen, co
         h->not_seen[h->not_seen_len] = '\0';
 }
 
-static const char *what_is_not_seen(const struct kymo_heap_events *h, uint32_t allocator)
+/* What an allocator's block takes beside what was asked for, at most, where that is small. */
+#define OVERHEAD_BYTES 64u
+#define MISSING_LEAST_BYTES (16u << 20)
+
+static uint64_t add_up(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+/* Memory that the process has, and far too little was ever asked for by what we see: something
+ * gives it that has no name. */
+static void balance(struct kymo_heap_events *h, struct kymo_drain_heap_totals totals,
+                    uint64_t maps_lost)
+{
+    uint64_t blocks =
+        totals.count > UINT64_MAX / OVERHEAD_BYTES ? UINT64_MAX : totals.count * OVERHEAD_BYTES;
+    uint64_t seen = add_up(add_up(blocks, totals.bytes), h->mapped_bytes);
+    h->missing_mib = 0;
+    if (maps_lost == 0 && h->own_bytes > MISSING_LEAST_BYTES && seen < h->own_bytes / 2)
+        h->missing_mib = (uint32_t)((h->own_bytes - seen) >> 20 & UINT32_MAX);
+}
+
+static const char *what_is_not_seen(const struct kymo_heap_events *h, uint32_t allocator,
+                                    char text[KYMO_HEAP_EVENTS_TEXT + 128])
 {
     switch (allocator) {
     case KYMO_ALLOCATOR_UNKNOWN:
@@ -122,8 +156,14 @@ static const char *what_is_not_seen(const struct kymo_heap_events *h, uint32_t a
     case KYMO_ALLOCATOR_PROGRAM:
         return "malloc of the executable";
     default:
-        return h->not_seen;
+        break;
     }
+    snprintf(text, KYMO_HEAP_EVENTS_TEXT + 128, "%s", h->not_seen);
+    if (h->missing_mib)
+        snprintf(text + h->not_seen_len, KYMO_HEAP_EVENTS_TEXT + 128 - h->not_seen_len,
+                 "%swhat gave %u MiB of memory that no function here asked for",
+                 h->not_seen_len ? ", " : "", h->missing_mib);
+    return text;
 }
 
 kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain *drain,
@@ -135,14 +175,18 @@ kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain 
     uint32_t allocator = kymo_load_relaxed(&session->allocator);
     if (allocator > KYMO_ALLOCATOR_PROGRAM)
         allocator = KYMO_ALLOCATOR_OTHER;
+    balance(h, now, kymo_load_relaxed(&session->lost[KYMO_LOSS_MAP]));
     if (h->rate == 0 || !to->events->heap ||
         (h->is_told && h->allocator == allocator && h->told_len == h->not_seen_len &&
-         h->told.count == now.count && h->told.bytes == now.bytes))
+         h->told_missing_mib == h->missing_mib && h->told.count == now.count &&
+         h->told.bytes == now.bytes))
         return KYMO_OK;
     h->is_told = 1;
     h->told = now;
     h->told_len = h->not_seen_len;
+    h->told_missing_mib = h->missing_mib;
     h->allocator = allocator;
+    char not_seen[KYMO_HEAP_EVENTS_TEXT + 128];
     kymo_event_heap e = {
         .process = to->process,
         .allocator = allocator,
@@ -150,7 +194,7 @@ kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain 
         .map_least = KYMO_HEAP_EVENTS_MAP_LEAST,
         .count = now.count,
         .bytes = now.bytes,
-        .not_seen = what_is_not_seen(h, allocator),
+        .not_seen = what_is_not_seen(h, allocator, not_seen),
     };
     return to->events->heap(to->context, &e);
 }

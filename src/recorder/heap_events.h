@@ -8,6 +8,9 @@
  * Memory:   none of its own
  * Signals:  not for handlers
  *
+ * What gives memory past every function that is known is told by the balance: far more of its own
+ * is resident than it was ever seen to ask for.
+ *
  * Every record becomes an event: what a free ends, and what that amounts to, is for the reader to
  * find, who has all of it before him.
  */
@@ -33,7 +36,10 @@ struct kymo_heap_events {
     uint64_t rate; /* mean bytes between two draws; 0: its memory is not recorded */
     struct kymo_drain_heap_totals told;
     int is_told;
-    uint32_t allocator; /* as it was told */
+    uint32_t allocator;                     /* as it was told */
+    uint64_t own_bytes;                     /* of its memory, resident: kymo_ledger_own_bytes */
+    uint64_t mapped_bytes;                  /* that the program mapped itself, so far */
+    uint32_t missing_mib, told_missing_mib; /* resident, and nobody was seen to ask for it */
     uint32_t not_seen_len, told_len;
     char not_seen[KYMO_HEAP_EVENTS_TEXT]; /* modules that allocate past us */
 };

@@ -251,6 +251,12 @@ static kymo_err drain(kymo_host *h, uint64_t now_ns)
 }
 
 /* What has changed since the last time: a recorder that is killed has said what was lost. */
+static kymo_err tell_heap(kymo_host *h)
+{
+    h->out.heap.own_bytes = kymo_ledger_own_bytes(h->ledger);
+    return kymo_heap_events_tell(&h->out, h->drain, h->session);
+}
+
 static kymo_err tell_losses(kymo_host *h)
 {
     uint64_t lost[KYMO_LOSS_KINDS];
@@ -300,7 +306,7 @@ kymo_err kymo_host_round(kymo_host *h)
             h->told_lost_ns = now_ns;
             KYMO_TRY(tell_losses(h));
             KYMO_TRY(kymo_mark_events_tell_sites(&h->out, h->drain));
-            KYMO_TRY(kymo_heap_events_tell(&h->out, h->drain, h->session));
+            KYMO_TRY(tell_heap(h));
         }
         kymo_jit_code_look(h->out.jit, now_ns);
         if (!h->replaced && !h->foreign)
@@ -314,7 +320,7 @@ kymo_err kymo_host_tick(kymo_host *h, uint64_t now_ns)
     return h->out.wall && !h->replaced ? kymo_wall_tick(h->out.wall, now_ns) : KYMO_OK;
 }
 
-void kymo_host_watch_system(kymo_host *h, int is_program)
+void kymo_host_watch_system(kymo_host *h, int is_program, int is_forked)
 {
     const struct kymo_telemetry_config config = {
         .events = h->config.events,
@@ -334,6 +340,7 @@ void kymo_host_watch_system(kymo_host *h, int is_program)
         .plan = &h->plan,
         .drain = h->drain,
         .root = "",
+        .has_past = is_forked,
     };
     uint64_t first_ns = kymo_clock_ns(CLOCK_MONOTONIC) + (is_program ? LEDGER_NS : LEDGER_YOUNG_NS);
     if (h->config.alloc_rate &&
@@ -496,7 +503,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     const kymo_event_handler *events = h->config.events;
     KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
     KYMO_TRY(tell_losses(h));
-    KYMO_TRY(kymo_heap_events_tell(&h->out, h->drain, h->session));
+    KYMO_TRY(tell_heap(h));
     if (asks_allocator(h)) {
         struct kymo_allocator_events_look look = allocator_look(h);
         KYMO_TRY(kymo_allocator_events_finish(&h->allocator, &look));

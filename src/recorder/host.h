@@ -98,8 +98,8 @@ kymo_err kymo_host_first_round(kymo_host *host);
 KYMO_NODISCARD
 kymo_err kymo_host_tick(kymo_host *host, uint64_t now_ns);
 /* From now on what the system says of the process is recorded. is_program: it is the one that the
- * recorder started. After kymo_host_attached. */
-void kymo_host_watch_system(kymo_host *host, int is_program);
+ * recorder started. is_forked: some of its memory is its parent's. After kymo_host_attached. */
+void kymo_host_watch_system(kymo_host *host, int is_program, int is_forked);
 /* What it says, if it is time to ask; also where no round is due. */
 KYMO_NODISCARD
 kymo_err kymo_host_look_at_system(kymo_host *host, uint64_t now_ns);

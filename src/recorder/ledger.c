@@ -33,6 +33,7 @@ struct kymo_ledger_book {
     uint64_t page_bytes;
     uint64_t step_ns, next_ns;
     struct look last, most;
+    uint64_t own_bytes, own_first;
     KYMO_VEC(struct kymo_resident_claim) claims;
     KYMO_VEC(struct kymo_resident_claim) old_stacks;
 };
@@ -167,6 +168,22 @@ static void hear_allocator(kymo_ledger_book *b, struct look *look)
     look->said = kymo_allocator_answer_sums(&answer);
 }
 
+static void note_own(struct kymo_ledger_book *b, const struct look *look)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < look->resident.pieces.len; i++)
+        bytes += look->resident.pieces.data[i].bytes;
+    if (b->last.time_ns == 0 && b->config.has_past)
+        b->own_first = bytes;
+    if (bytes > b->own_first && bytes - b->own_first > b->own_bytes)
+        b->own_bytes = bytes - b->own_first;
+}
+
+uint64_t kymo_ledger_own_bytes(const kymo_ledger_book *b)
+{
+    return b ? b->own_bytes : 0;
+}
+
 static uint64_t rss_of(const struct look *look)
 {
     return look->time_ns ? look->resident.lines[KYMO_LEDGER_RSS] : 0;
@@ -185,6 +202,7 @@ void kymo_ledger_look(kymo_ledger_book *b, uint64_t now_ns)
         return;
     }
     hear_allocator(b, &new);
+    note_own(b, &new);
     if (rss_of(&b->last) > rss_of(&b->most)) {
         kymo_resident_deinit(&b->most.resident);
         b->most = b->last;

@@ -31,6 +31,7 @@ struct kymo_ledger_config {
     const struct kymo_session_plan *plan;
     const kymo_drain *drain; /* for its clock */
     const char *root;        /* what all paths begin with, "" but in tests */
+    int has_past; /* some of its memory may be older than its session, as a forked child's */
 };
 
 /* process: its number in the recording. first_ns: when it is looked at first. */
@@ -43,6 +44,9 @@ void kymo_ledger_destroy(kymo_ledger_book *book);
 void kymo_ledger_round(kymo_ledger_book *book, uint64_t now_ns);
 /* Looks now: the recording ends, and the process does not. */
 void kymo_ledger_look(kymo_ledger_book *book, uint64_t now_ns);
+/* How much of its own memory it has had resident at most, without what is a thread's stack, of
+ * files or ours; of a process with a past, beyond what there was at the first look. */
+uint64_t kymo_ledger_own_bytes(const kymo_ledger_book *book);
 /* Tells what was seen. */
 KYMO_NODISCARD
 kymo_err kymo_ledger_finish(kymo_ledger_book *book);

@@ -131,7 +131,7 @@ static kymo_err take_in(struct kymo_tree_image *image)
     if (image->is_foreign)
         KYMO_TRY(tell_foreign(image));
     kymo_host_attached(image->host, image->pid, image->process, image->main_before_ns);
-    kymo_host_watch_system(image->host, image->pid == t->program);
+    kymo_host_watch_system(image->host, image->pid == t->program, image->start == KYMO_ATTACH_FORK);
     KYMO_TRY(kymo_host_first_round(image->host));
     if (image->end.fd >= 0)
         KYMO_TRY(kymo_poller_add(t->poller, &image->end));

@@ -12,7 +12,9 @@
  * jemalloc and its like are often linked into a program under a prefix: what it calls is in the
  * same file, and goes past every preloaded library. Nothing of it is recorded, and that must be
  * said: a heap without a leak would be a lie. A library that exports malloc is one that we stand in
- * front of, whatever else it has. Files without symbols tell nothing.
+ * front of, whatever else it has; so is one called malloc whose functions we know by other names.
+ * Files without symbols tell nothing: heap_events.h
+ * looks at the balance.
  */
 #ifndef KYMO_RECORDER_UNSEEN_H
 #define KYMO_RECORDER_UNSEEN_H

@@ -196,6 +196,51 @@ static void modules_that_allocate_past_us_are_named(void **state)
     kymo_unseen_destroy(unseen);
 }
 
+/* Far more resident than anybody was seen to ask for; until somebody is seen. */
+static void memory_that_nobody_asked_for_is_told_of(void **state)
+{
+    (void)state;
+    const kymo_event_handler events = quiet_threads(event_text_handler);
+    struct kymo_record_map m = {.address = 0x7000, .bytes = 9 << 20, .op = KYMO_MAP_MAP};
+    struct scene s;
+    open_scene(&s, &events, 512);
+    s.f.session->allocator = KYMO_ALLOCATOR_GLIBC;
+    s.to.heap.own_bytes = 16 << 20; /* that may be anything */
+    assert_int_equal(kymo_heap_events_tell(&s.to, s.d, s.f.session), KYMO_OK);
+    expect(&s, "heap process=5 allocator=1 rate=512 map_least=65536 count=0 bytes=0"
+               " not_seen=\"\"\n");
+    s.to.heap.own_bytes = 40 << 20;
+    assert_int_equal(kymo_heap_events_tell(&s.to, s.d, s.f.session), KYMO_OK);
+    assert_int_equal(kymo_heap_events_tell(&s.to, s.d, s.f.session), KYMO_OK);
+    expect(&s, "heap process=5 allocator=1 rate=512 map_least=65536 count=0 bytes=0"
+               " not_seen=\"what gave 40 MiB of memory that no function here asked for\"\n");
+
+    struct mark_writer w = mark_thread(&s.f, 1, KYMO_SLOT_MAIN);
+    WRITE(&w, KYMO_RECORD_MAP, 0, m);
+    m.how = KYMO_MAP_OF_FILE;
+    WRITE(&w, KYMO_RECORD_MAP, 0, m);
+    m.how = KYMO_MAP_BY_ALLOCATOR;
+    WRITE(&w, KYMO_RECORD_MAP, 0, m);
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    kymo_str_deinit(&s.told);
+    assert_int_equal(kymo_heap_events_tell(&s.to, s.d, s.f.session), KYMO_OK);
+    expect(&s, "heap process=5 allocator=1 rate=512 map_least=65536 count=0 bytes=0"
+               " not_seen=\"what gave 31 MiB of memory that no function here asked for\"\n");
+
+    m = (struct kymo_record_map){.address = 0x7000,
+                                 .bytes = 20 << 20,
+                                 .before = 0x7000,
+                                 .bytes_before = 9 << 20,
+                                 .op = KYMO_MAP_MOVE};
+    WRITE(&w, KYMO_RECORD_MAP, 0, m);
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    kymo_str_deinit(&s.told);
+    assert_int_equal(kymo_heap_events_tell(&s.to, s.d, s.f.session), KYMO_OK);
+    expect(&s, "heap process=5 allocator=1 rate=512 map_least=65536 count=0 bytes=0"
+               " not_seen=\"\"\n");
+    close_scene(&s);
+}
+
 static void without_a_rate_nothing_is_told_of_the_heap(void **state)
 {
     (void)state;
@@ -214,6 +259,7 @@ int main(void)
         cmocka_unit_test(handlers_that_do_not_want_them_have_none),
         cmocka_unit_test(the_heap_is_told_when_it_changed),
         cmocka_unit_test(modules_that_allocate_past_us_are_named),
+        cmocka_unit_test(memory_that_nobody_asked_for_is_told_of),
         cmocka_unit_test(without_a_rate_nothing_is_told_of_the_heap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

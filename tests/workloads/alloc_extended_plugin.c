@@ -15,6 +15,11 @@ void *tc_malloc(size_t bytes);
 void tc_free(void *block);
 #define ASK(bytes) tc_malloc(bytes)
 #define TAKE(block) tc_free(block)
+#elif defined(WITH_PREFIXED)
+void *je_malloc(size_t bytes);
+void je_free(void *block);
+#define ASK(bytes) je_malloc(bytes)
+#define TAKE(block) je_free(block)
 #else
 void *mi_malloc(size_t bytes);
 void mi_free(void *block);

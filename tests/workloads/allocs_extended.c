@@ -107,6 +107,29 @@ static KEPT size_t site_stays(void *block, size_t bytes, size_t more)
 }
 #endif
 
+#ifdef WITH_PREFIXED
+void *je_malloc(size_t bytes);
+void *je_calloc(size_t count, size_t bytes);
+void *je_realloc(void *block, size_t bytes);
+void *je_mallocx(size_t bytes, int flags);
+void je_dallocx(void *block, int flags);
+void je_free(void *block);
+GIVES(site_malloc, je_malloc(bytes))
+GIVES(site_calloc, je_calloc(bytes / 8, 8))
+GIVES(site_mallocx, je_mallocx(bytes, 0))
+TAKES(give_free, je_free(block))
+TAKES(give_dallocx, je_dallocx(block, 0))
+#define WAYS                                                    \
+    {"site_malloc", site_malloc}, {"site_calloc", site_calloc}, \
+    {                                                           \
+        "site_mallocx", site_mallocx                            \
+    }
+#define GIVEN give_free, give_dallocx
+GIVES(site_first, je_malloc(bytes))
+#define RESIZE(block, bytes) je_realloc(block, bytes)
+#define LAST(block) je_free(block)
+#endif
+
 #ifdef WITH_TCMALLOC
 void *tc_malloc(size_t bytes);
 void *tc_malloc_skip_new_handler(size_t bytes);
