@@ -508,6 +508,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
         struct kymo_allocator_events_look look = allocator_look(h);
         KYMO_TRY(kymo_allocator_events_finish(&h->allocator, &look));
     }
+    KYMO_TRY(kymo_telemetry_finish(h->telemetry));
     KYMO_TRY(kymo_ledger_finish(h->ledger));
     h->quality = (kymo_event_quality){
         .process = h->out.process,

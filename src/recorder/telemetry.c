@@ -54,6 +54,27 @@ static const struct track {
      "/proc/pressure/io, some"},
 };
 
+/* What hardly changes, or only grows: told once, as it was last. */
+static const struct info {
+    enum kymo_figure figure;
+    const char *key;
+} infos[] = {
+    {KYMO_FIGURE_RSS_PEAK, "process.rss_peak_bytes"},
+    {KYMO_FIGURE_SIZE, "process.virtual_bytes"},
+    {KYMO_FIGURE_SIZE_LIMIT, "process.virtual_limit_bytes"},
+    {KYMO_FIGURE_PAGE_TABLES, "process.page_tables_bytes"},
+    {KYMO_FIGURE_LOCKED, "process.locked_bytes"},
+    {KYMO_FIGURE_HUGETLB, "process.hugetlb_bytes"},
+    {KYMO_FIGURE_FDS_LIMIT, "process.fds_limit"},
+    {KYMO_FIGURE_OOM_SCORE, "process.oom_score"},
+    {KYMO_FIGURE_CGROUP_MAX, "cgroup.max_bytes"},
+    {KYMO_FIGURE_CGROUP_HIGH, "cgroup.high_bytes"},
+    {KYMO_FIGURE_CGROUP_PEAK, "cgroup.peak_bytes"},
+    {KYMO_FIGURE_CGROUP_LIMIT, "cgroup.limit_bytes"},
+    {KYMO_FIGURE_CGROUP_HEADROOM, "cgroup.headroom_bytes"},
+    {KYMO_FIGURE_CGROUP_SWAP_MAX, "cgroup.swap_max_bytes"},
+};
+
 #define CATEGORY KYMO_TELEMETRY_FIRST
 #define COUNTER_OF(track) (KYMO_TELEMETRY_FIRST + 1 + (uint32_t)(track))
 
@@ -76,6 +97,10 @@ struct kymo_telemetry {
     uint64_t before_ns; /* of the look before; 0: this is the first */
     struct kymo_figures before;
     struct kymo_figures now;
+    struct {
+        uint64_t time_ns; /* 0: never read */
+        int64_t value;
+    } infos[KYMO_ARRAY_LEN(infos)];
 };
 
 kymo_err kymo_telemetry_create(const struct kymo_telemetry_config *config, pid_t pid,
@@ -208,6 +233,17 @@ static kymo_err tell_track(kymo_telemetry *t, size_t i, uint64_t now_ns)
     return tell_count(t, i, now_ns, value);
 }
 
+/* The last look at a process may come after its end. */
+static void keep_infos(kymo_telemetry *t, uint64_t now_ns)
+{
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(infos); i++) {
+        if (!t->now.is_known[infos[i].figure])
+            continue;
+        t->infos[i].time_ns = now_ns;
+        t->infos[i].value = t->now.value[infos[i].figure];
+    }
+}
+
 kymo_err kymo_telemetry_round(kymo_telemetry *t, uint64_t now_ns)
 {
     if (!t || now_ns < t->next_ns)
@@ -216,9 +252,25 @@ kymo_err kymo_telemetry_round(kymo_telemetry *t, uint64_t now_ns)
     t->next_ns = now_ns + t->step_ns;
     t->step_ns *= 2;
     look(t);
+    keep_infos(t, now_ns);
     for (size_t i = 0; i < KYMO_ARRAY_LEN(tracks); i++)
         KYMO_TRY(tell_track(t, i, now_ns));
     t->before = t->now;
     t->before_ns = now_ns;
+    return KYMO_OK;
+}
+
+kymo_err kymo_telemetry_finish(kymo_telemetry *t)
+{
+    for (size_t i = 0; t && i < KYMO_ARRAY_LEN(infos); i++) {
+        kymo_event_memory_info e = {
+            .process = t->process,
+            .time_ns = t->infos[i].time_ns,
+            .value = t->infos[i].value > 0 ? (uint64_t)t->infos[i].value : 0,
+            .key = infos[i].key,
+        };
+        if (e.time_ns)
+            KYMO_TRY(t->config.events->memory_info(t->config.context, &e));
+    }
     return KYMO_OK;
 }

@@ -44,5 +44,8 @@ void kymo_telemetry_destroy(kymo_telemetry *telemetry);
 /* Reads and tells, if it is time to. */
 KYMO_NODISCARD
 kymo_err kymo_telemetry_round(kymo_telemetry *telemetry, uint64_t now_ns);
+/* The process has ended: limits, peaks and the like, as they were last. */
+KYMO_NODISCARD
+kymo_err kymo_telemetry_finish(kymo_telemetry *telemetry);
 
 #endif

@@ -5,6 +5,7 @@ what Kymo takes of its memory.
 import json
 import os
 import pathlib
+import resource
 
 from kymotest import (BUILD, KYMO, add_case, case, check, folder, main, record, record_command, run,
                       say, skip)
@@ -48,6 +49,20 @@ def off():
     """Who wants none has none."""
     found = counters("--counters=off")
     check(found == {}, f"{found}")
+
+
+@case
+def limits():
+    """What is no curve is told once: `report --mode memory` has it."""
+    path = folder() / "limits.kymo"
+    result = run(record_command(PROGRAM, path, options=("--counters",)), limits=[(resource.RLIMIT_NOFILE, 100)])
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    report = json.loads(run([KYMO, "report", "--json", "--mode", "memory", path]).stdout)
+    figures = {row["name"]: row["value"] for row in report["figures"]}
+    check(64 * MIB <= figures["process.rss_peak_bytes"] < 256 * MIB, f"{figures}")
+    check(figures["process.fds_limit"] == 100, f"{figures}")
+    shown = run([KYMO, "report", "--mode", "memory", path]).stdout
+    check("process.fds_limit" in shown, shown)
 
 
 # ---- what the allocator says ----
@@ -117,7 +132,8 @@ def allocator_off():
         recording = record([FIGURES, "footprint", "1", "16"], options=options, period="10ms")
         check(recording.result.status == 0, f"status {recording.result.status}")
         report = json.loads(run([KYMO, "report", "--json", "--mode", "memory", recording.path]).stdout)
-        check(report["figures"] == [], f"{options}: {report['figures']}")
+        asked = [row for row in report["figures"] if row["name"].startswith("allocator.")]
+        check(asked == [], f"{options}: {asked}")
 
 
 # ---- what Kymo takes ----

@@ -59,14 +59,33 @@ static kymo_err on_count(void *context, const kymo_event_count *e)
     return KYMO_E_INVALID;
 }
 
-static const kymo_event_handler events = {
-    .marker_category = on_category, .counter = on_counter, .count = on_count};
+static struct {
+    char key[40];
+    uint64_t value, time_ns;
+} infos[16];
+static int info_count;
+
+static kymo_err on_info(void *context, const kymo_event_memory_info *e)
+{
+    (void)context;
+    assert_int_equal(e->process, 3);
+    assert_true(info_count < 16);
+    snprintf(infos[info_count].key, sizeof infos[0].key, "%s", e->key);
+    infos[info_count].value = e->value;
+    infos[info_count++].time_ns = e->time_ns;
+    return KYMO_OK;
+}
+
+static const kymo_event_handler events = {.marker_category = on_category,
+                                          .counter = on_counter,
+                                          .count = on_count,
+                                          .memory_info = on_info};
 
 static kymo_telemetry *create(int is_program, uint64_t period_ns)
 {
     const struct kymo_telemetry_config config = {&events, NULL, period_ns, tree};
     kymo_telemetry *t = NULL;
-    told_count = categories = 0;
+    told_count = categories = info_count = 0;
     assert_int_equal(kymo_telemetry_create(&config, 7, 3, is_program, BEGIN, &t), KYMO_OK);
     return t;
 }
@@ -178,6 +197,32 @@ static void what_is_shared_is_the_programs(void **state)
     kymo_telemetry_destroy(t);
 }
 
+/* As they were when the process still had them. */
+static void limits_and_peaks_are_told_at_the_end(void **state)
+{
+    (void)state;
+    put_machine();
+    tree_put("/proc/7/status", "VmHWM: 20 kB\n");
+    kymo_telemetry *t = create(1, SECOND);
+    look(t, SECOND);
+    tree_put("/proc/7/status", "VmHWM: 24 kB\n");
+    look(t, 2 * SECOND);
+    assert_int_equal(info_count, 0);
+    tree_put("/proc/7/status", "");
+    look(t, 3 * SECOND);
+    assert_int_equal(kymo_telemetry_finish(t), KYMO_OK);
+    assert_int_equal(info_count, 4);
+    assert_string_equal(infos[0].key, "process.rss_peak_bytes");
+    assert_int_equal(infos[0].value, 24576);
+    assert_int_equal(infos[0].time_ns, 2 * SECOND);
+    assert_string_equal(infos[1].key, "cgroup.max_bytes");
+    assert_int_equal(infos[1].value, 900);
+    assert_int_equal(infos[1].time_ns, 3 * SECOND);
+    assert_string_equal(infos[3].key, "cgroup.headroom_bytes");
+    assert_int_equal(infos[3].value, 400);
+    kymo_telemetry_destroy(t);
+}
+
 static void a_process_that_is_gone_says_nothing(void **state)
 {
     (void)state;
@@ -186,7 +231,10 @@ static void a_process_that_is_gone_says_nothing(void **state)
     look(t, 2 * SECOND);
     assert_int_equal(told_count, 0);
     assert_int_equal(categories, 0);
+    assert_int_equal(kymo_telemetry_finish(t), KYMO_OK);
+    assert_int_equal(info_count, 0);
     kymo_telemetry_destroy(t);
+    assert_int_equal(kymo_telemetry_finish(NULL), KYMO_OK);
     look(NULL, SECOND);
     kymo_telemetry_destroy(NULL);
 }
@@ -195,9 +243,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, tree_begin, tree_end)
-        CASE(what_changes_has_its_track),
-        CASE(looks_come_quickly_at_first),
-        CASE(what_is_shared_is_the_programs),
+        CASE(what_changes_has_its_track),          CASE(looks_come_quickly_at_first),
+        CASE(what_is_shared_is_the_programs),      CASE(limits_and_peaks_are_told_at_the_end),
         CASE(a_process_that_is_gone_says_nothing),
 #undef CASE
     };
