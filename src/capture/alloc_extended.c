@@ -149,12 +149,8 @@ static struct kymo_alloc_draw draw_growth(const struct call *c, size_t bytes, si
     return kymo_alloc_begin(bytes - usable_before, c->here);
 }
 
-static KYMO_NOINLINE uintptr_t resize_slowly(const struct call *c, uintptr_t block, size_t bytes)
+static KYMO_NOINLINE uintptr_t resize_block(const struct call *c, uintptr_t block, size_t bytes)
 {
-    if (!block)
-        return resize_new(c, bytes);
-    if (bytes == 0)
-        return resize_to_none(c, block);
     size_t usable_before = usable(c, block);
     struct kymo_alloc_draw draw = draw_growth(c, bytes, usable_before);
     uint64_t id = kymo_alloc_free_passes((void *)block) ? 0 : kymo_alloc_take_out((void *)block);
@@ -168,6 +164,13 @@ static KYMO_NOINLINE uintptr_t resize_slowly(const struct call *c, uintptr_t blo
     else if (!now)
         kymo_alloc_put_back((void *)block, id);
     return result;
+}
+
+static KYMO_NOINLINE uintptr_t resize_slowly(const struct call *c, uintptr_t block, size_t bytes)
+{
+    if (!block)
+        return resize_new(c, bytes);
+    return bytes == 0 ? resize_to_none(c, block) : resize_block(c, block, bytes);
 }
 
 /* In its place, or not at all. Of xallocx, which says how much there is now, anything between size

@@ -197,14 +197,14 @@ fail:
     return err;
 }
 
-void kymo_attach_finish(struct kymo_attachment *a)
+void kymo_attach_finish(int socket)
 {
     struct kymo_attach_message m;
     int none[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
-    if (say(a->socket, KYMO_ATTACH_READY, NULL))
-        (void)hear(a->socket, KYMO_ATTACH_GO, &m, none);
+    if (say(socket, KYMO_ATTACH_READY, NULL))
+        (void)hear(socket, KYMO_ATTACH_GO, &m, none);
     close_all(none);
-    close_raw(a->socket);
+    close_raw(socket);
 }
 
 void kymo_attach_undo(struct kymo_attachment *a)

@@ -40,7 +40,7 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
                      const char **why);
 
 /* Says READY, waits for GO, closes the socket. */
-KYMO_SIGNAL_SAFE void kymo_attach_finish(struct kymo_attachment *attachment);
+KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket);
 
 /* The opposite of kymo_attach: unmaps everything, closes the socket. */
 KYMO_SIGNAL_SAFE void kymo_attach_undo(struct kymo_attachment *attachment);

@@ -103,7 +103,15 @@ static void replace_header(struct kymo_session *session)
     kymo_store_release(&kymo_family.header, session);
 }
 
-static KYMO_NOINLINE void attach(void)
+static KYMO_NOINLINE void tell_refusal(void)
+{
+    char name[16] = "";
+    (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)name, 0);
+    kymo_refusal_write(kymo_family.header, (int32_t)kymo_raw_getpid(), KYMO_REFUSAL_RECORDER, name);
+}
+
+/* The session, in the state's place and the header's; NULL: there is none. Its socket is open. */
+static KYMO_NOINLINE struct kymo_session *take_session(int *socket)
 {
     struct kymo_attachment a;
     struct kymo_attach_call call = {kymo_family.attach_name, KYMO_ATTACH_FORK, child.parent_pid,
@@ -115,28 +123,38 @@ static KYMO_NOINLINE void attach(void)
         kymo_attach_undo(&a);
         err = KYMO_E_UNSUPPORTED;
     }
-    if (err != KYMO_OK) {
-        char name[16] = "";
-        child.has_failed = 1;
-        (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)name, 0);
-        kymo_refusal_write(kymo_family.header, (int32_t)kymo_raw_getpid(), KYMO_REFUSAL_RECORDER,
-                           name);
-        return;
-    }
+    if (err != KYMO_OK)
+        return NULL;
     memcpy(p, &original, sizeof *p);
     kymo_process_take(p, &a);
     /* The handler is the parent's, in front of the same signal. */
     p->signal = child.signal;
     kymo_store_release(&a.session->signal_now, (uint32_t)child.signal);
     replace_header(a.session);
+    *socket = a.socket;
+    return a.session;
+}
+
+/* Below it a thread begins, deep in a handler's stack: what only attaching needs is gone by then.
+ */
+static KYMO_NOINLINE void attach(void)
+{
+    int socket;
+    struct kymo_session *session = take_session(&socket);
+    struct kymo_process *p = kymo_process_state;
+    if (!session) {
+        child.has_failed = 1;
+        tell_refusal();
+        return;
+    }
     struct kymo_thread *t = kymo_thread_claim(p);
     if (t)
         kymo_thread_begin(p, t, kymo_thread_stack, KYMO_SLOT_MAIN);
     if (kymo_alloc_calls)
         kymo_alloc_calls->forked(p);
     kymo_mark_links_start();
-    kymo_store_release(&a.session->attached, 1u);
-    kymo_attach_finish(&a);
+    kymo_store_release(&session->attached, 1u);
+    kymo_attach_finish(socket);
     /* Whoever changed the list meanwhile could not call us yet. */
     kymo_mark_links_look();
 }

@@ -189,7 +189,7 @@ static const char *start(const char *name)
     kymo_mark_links_start();
     kymo_store_release(&kymo_family.header, a.session);
     kymo_store_release(&a.session->attached, 1u);
-    kymo_attach_finish(&a);
+    kymo_attach_finish(a.socket);
     /* Whoever changed the list meanwhile could not call us yet. */
     kymo_mark_links_look();
     return NULL;
