@@ -28,6 +28,7 @@ struct collapsed {
     uint32_t *stack_node;       /* by stack */
     uint32_t *frame_label;      /* by frame without names: number of its label */
     KYMO_VEC(kymo_text) labels; /* "module+0xaddress" */
+    kymo_index label_index;
     kymo_arena arena;
     uint32_t *touched;
     uint64_t *weight; /* by node; the last entry is "no stack" */
@@ -56,17 +57,30 @@ static kymo_err add_node(struct collapsed *w, uint32_t parent, uint32_t name, ui
     return kymo_index_put(&w->node_index, hash, *node);
 }
 
+/* Frames of two processes may be the same place in the same file. */
+static kymo_err add_label(struct collapsed *w, const char *text, size_t len, uint32_t *label)
+{
+    uint64_t hash = kymo_hash_bytes(text, len, kymo_hash_secret());
+    for (size_t probe = 0; kymo_index_find(&w->label_index, hash, &probe, label);)
+        if (w->labels.data[*label].len == len &&
+            memcmp(w->labels.data[*label].data, text, len) == 0)
+            return KYMO_OK;
+    const char *copy = kymo_arena_strndup(&w->arena, text, len);
+    if (!copy)
+        return KYMO_E_NOMEM;
+    *label = (uint32_t)w->labels.len;
+    KYMO_TRY(kymo_vec_push(&w->labels, (kymo_text){copy, (uint32_t)len}));
+    return kymo_index_put(&w->label_index, hash, *label);
+}
+
 static kymo_err label_of(struct collapsed *w, uint32_t frame, uint32_t *name)
 {
     if (w->frame_label[frame] == KYMO_NONE) {
         char text[KYMO_STRING_MAX + 32];
+        uint32_t label;
         kymo_profile_frame_label(w->p, frame, text, sizeof text);
-        size_t len = strlen(text);
-        const char *copy = kymo_arena_strndup(&w->arena, text, len);
-        if (!copy)
-            return KYMO_E_NOMEM;
-        KYMO_TRY(kymo_vec_push(&w->labels, (kymo_text){copy, (uint32_t)len}));
-        w->frame_label[frame] = (uint32_t)w->labels.len - 1;
+        KYMO_TRY(add_label(w, text, strlen(text), &label));
+        w->frame_label[frame] = label;
     }
     *name = (uint32_t)w->p->strings.len + w->frame_label[frame];
     return KYMO_OK;
@@ -281,6 +295,7 @@ kymo_err kymo_collapsed_write(kymo_encoder *encoder)
     kymo_vec_deinit(&w.path);
     kymo_vec_deinit(&w.blocks);
     kymo_index_deinit(&w.node_index);
+    kymo_index_deinit(&w.label_index);
     kymo_arena_deinit(&w.arena);
     kymo_bytes_deinit(&w.out);
     return err;

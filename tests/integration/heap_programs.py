@@ -17,6 +17,7 @@ from servers.server import Session
 from kymotest import (KYMO, Recording, add_case, check, folder, main, record, record_command, run,
                       say, skip, tools_for)
 
+CHECK_PROFILE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check-profile"
 PYTHON = "/usr/bin/python3"
 PLACE = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -65,7 +66,22 @@ def check_heaps(recording, options, least, gone=None):
     else:
         check(lost == 0 and frees == 0, f"lost: {lost}, frees {frees}")
         check(total["samples"] > 0, "no block was drawn")
+    check_files(recording, total["bytes"])
     return data
+
+
+def check_files(recording, asked):
+    """pprof and collapsed stacks keep the rules of their formats (those of Pyroscope's and Parca's
+    importers included), and have as many bytes as the report."""
+    for mode, name in (("live", "live.pb.gz"), ("alloc", "alloc.folded")):
+        path = recording.path.with_name(name)
+        out = run([KYMO, "convert", "-q", "-f", recording.path, "--mode", mode, "-o", path])
+        check(out.status == 0, f"kymo convert: status {out.status}: {out.stderr}")
+        out = run([sys.executable, CHECK_PROFILE, path])
+        check(out.status == 0, f"{name}: {out.stdout[:1000]}{out.stderr[:1000]}")
+    with open(path, encoding="utf-8") as file:
+        written = sum(int(line.rpartition(" ")[2]) for line in file)
+    check(abs(written - asked) <= 1, f"the collapsed stacks have {written} bytes, the report {asked}")
 
 
 def masked(text, mask):

@@ -113,6 +113,22 @@ static void collapsed_shows_what_is_asked_for(void **state)
 #undef LINES
 }
 
+/* As a library that was loaded twice, or one of two processes. */
+static void collapsed_lines_are_distinct_by_what_they_show(void **state)
+{
+    (void)state;
+    kymo_profile_destroy(profile);
+    begin();
+    for (int i = 0; i < 2; i++) {
+        uint32_t module = add_module(profile, process, "/lib/plugin.so", i ? "new" : "old");
+        uint32_t stack = add_stack(profile, KYMO_NONE, add_frame(profile, module, 0x123));
+        add_block(10 * MS, KYMO_LIVES, 100, 1, stack, KYMO_NONE);
+    }
+    ok(kymo_profile_finish(profile));
+    assert_lines((kymo_encode_options){.show = KYMO_ENCODE_LIVE},
+                 "pid 1;thread 1;plugin.so+0x123 200\n");
+}
+
 static void assert_has(const kymo_bytes *text, const char *part)
 {
     if (!strstr((const char *)text->data, part))
@@ -197,6 +213,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(collapsed_shows_what_is_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(collapsed_lines_are_distinct_by_what_they_show, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(firefox_has_each_beginning_and_end, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_known_is_refused, setup, teardown),
         cmocka_unit_test(rounding_keeps_sums),
