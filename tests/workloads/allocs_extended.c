@@ -108,6 +108,7 @@ static KEPT size_t site_stays(void *block, size_t bytes, size_t more)
 #endif
 
 #ifdef WITH_PREFIXED
+int alloc_prefixed_is_last(void);
 void *je_malloc(size_t bytes);
 void *je_calloc(size_t count, size_t bytes);
 void *je_realloc(void *block, size_t bytes);
@@ -405,6 +406,9 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "";
 #ifdef WITH_MIMALLOC
     heap = mi_heap_new();
+#endif
+#ifdef WITH_PREFIXED
+    must(alloc_prefixed_is_last(), "dlsym: RTLD_NEXT");
 #endif
     if (strcmp(mode, "kinds") == 0) {
         kinds();
