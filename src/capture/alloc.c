@@ -268,13 +268,21 @@ static KYMO_NOINLINE void note_early(uint64_t address, size_t bytes, uint64_t he
         stop_drawing(LOOK_AGAIN_BYTES);
 }
 
-/* The recorder has a question for the allocator. */
 static KYMO_NOINLINE void leave_and_answer(struct kymo_thread *t, uint64_t here, uint32_t stack)
 {
     int may = kymo_alloc_words_may(t, here, stack);
     kymo_alloc_leave(t);
     if (may)
         kymo_alloc_words_answer(t->process);
+}
+
+/* Of the allocation with that stack; the recorder may have a question for the allocator. */
+static inline void leave(struct kymo_thread *t, uint64_t here, uint32_t stack)
+{
+    if (kymo_unlikely(kymo_alloc_words_wait(t->process->session)))
+        leave_and_answer(t, here, stack);
+    else
+        kymo_alloc_leave(t);
 }
 
 void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, size_t usable,
@@ -298,10 +306,7 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
                                   .slack_family = slack_of(bytes, usable, family)};
     r.head = (struct kymo_record){0, KYMO_RECORD_ALLOC, sizeof r, kymo_alloc_stack(t, here)};
     record(t, &r, here);
-    if (kymo_unlikely(kymo_alloc_words_wait(t->process->session)))
-        leave_and_answer(t, here, r.head.stack);
-    else
-        kymo_alloc_leave(t);
+    leave(t, here, r.head.stack);
 }
 
 void kymo_alloc_note_free(void *block, uint64_t here)
@@ -412,7 +417,7 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
     };
     r.now.head = (struct kymo_record){0, KYMO_RECORD_RESIZE, sizeof r, kymo_alloc_stack(t, here)};
     record_resize(t, &r, here);
-    kymo_alloc_leave(t);
+    leave(t, here, r.now.head.stack);
 }
 
 /* ---- processes and threads ---- */

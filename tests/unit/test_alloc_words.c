@@ -147,6 +147,16 @@ static void a_question_is_answered_once_by_who_comes_next(void **state)
     assert_int_equal(__builtin_popcountll(words()->known), 7);
 }
 
+static void who_only_resizes_answers_too(void **state)
+{
+    (void)state;
+    struct kymo_alloc_draw draw = {1, 1};
+    ask();
+    kymo_alloc_note_resize(draw, 0, (void *)(uintptr_t)0x10000, 128, 128, 64, KYMO_FRAME_BEGIN());
+    assert_int_equal(calls, 1);
+    assert_int_equal(words()->answered, 1);
+}
+
 static void an_allocator_that_says_nothing_is_not_asked(void **state)
 {
     (void)state;
@@ -267,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_question_is_answered_once_by_who_comes_next),
+        TEST(who_only_resizes_answers_too),
         TEST(an_allocator_that_says_nothing_is_not_asked),
         TEST(who_has_taken_a_question_is_not_asked_again),
         TEST(behind_a_filter_and_in_a_bare_child_nobody_asks),
