@@ -39,7 +39,9 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
     size_t stack = 0;
     size_t threads = a->plan.threads * sizeof(struct kymo_thread);
     size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t) * 2;
-    size_t repeats = a->plan.threads * sizeof(struct kymo_stack_repeat) * KYMO_STACK_REPEATS;
+    size_t repeats = kymo_alloc_calls
+                         ? a->plan.threads * sizeof(struct kymo_stack_repeat) * KYMO_STACK_REPEATS
+                         : 0;
     size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
     size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
     size_t slots = (size_t)a->plan.definitions * 2; /* both are powers of two */

@@ -109,7 +109,7 @@ struct kymo_process {
     uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
     struct kymo_thread *threads;       /* plan.threads of them */
     uint64_t *pcs;                     /* depth for each of them, and again for allocations */
-    struct kymo_stack_repeat *repeats; /* KYMO_STACK_REPEATS for each of them */
+    struct kymo_stack_repeat *repeats; /* KYMO_STACK_REPEATS each, where allocations are seen */
     const struct kymo_table_area *table_area; /* in the session; NULL: no tables are to be had */
     const char *tables;                       /* the shared memory that it names places of */
     uint64_t tables_bytes;

@@ -205,9 +205,9 @@ def real(bench, tools, rounds, title, how):
         def call(_number):
             ran = run_program([*before, *argv], env=env, stdin=stdin, usage_of=program,
                               usage_library=bench.usage)
-            ran.samples = None
+            ran.samples = ran.lost = None
             if tool.startswith("--alloc"):
-                ran.samples, _ = recorded(bench, f"{program}, {tool}", 100)
+                ran.samples, ran.lost = recorded(bench, f"{program}, {tool}", 100)
             remove_all(bench)
             return ran
         return call
@@ -216,7 +216,8 @@ def real(bench, tools, rounds, title, how):
     runs = interleave(rounds, {(name, tool): once(tool, before, *known[name])
                                for name in known for tool, before in ways.items()})
     table = Table(title, f"{how} The program's own CPU time, medians of {rounds} interleaved runs.",
-                  ["", "alone, s", "with, s", "ratio", "fastest", "spread", "samples"])
+                  ["", "alone, s", "with, s", "ratio", "fastest", "spread", "samples",
+                   "lost"])
     ratios = {}
     for name in known:
         alone = [r.own_s for r in runs[name, "alone"]]
@@ -228,7 +229,8 @@ def real(bench, tools, rounds, title, how):
             table.row(f"{name}, {tool}", f"{median(alone):.3f}",
                       f"{median([r.own_s for r in ours]):.3f}", times(ratio.median),
                       times(ratio.fastest), percent(ratio.spread),
-                      "–" if ours[0].samples is None else f"{median([r.samples for r in ours]):.0f}")
+                      "–" if ours[0].samples is None else f"{median([r.samples for r in ours]):.0f}",
+                      "–" if ours[0].samples is None else max(r.lost for r in ours))
     bench.results.add(table)
     return ratios
 
