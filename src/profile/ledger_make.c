@@ -25,6 +25,8 @@ enum { BY_ALLOCATOR = 1, OF_FILE = 2, IS_SHARED = 4 };
 /* And this much before each block. */
 #define GLIBC_HEADER_BYTES 8u
 #define PAGE_BYTES 4096u
+/* Of a growth that is estimated: what is beyond is hardly chance. */
+#define DEVIATIONS 3
 
 /* Memory of the process's own. */
 struct piece {
@@ -52,6 +54,13 @@ struct blocks {
     struct kymo_estimate resident; /* what was asked for, as far as it is there */
     double slack;                  /* and what these have beyond it */
     double all;                    /* both, there or not */
+};
+
+/* Blocks between the moment that the allocator spoke of and this one. */
+struct since {
+    double grown;    /* bytes in blocks, more than then */
+    double variance; /* of that */
+    double churn;    /* bytes in all blocks that came or went */
 };
 
 struct making {
@@ -232,6 +241,16 @@ static double resident_share(const struct making *m, const kymo_allocation *row,
     return fmin(at_least(there, 0) / (double)bytes, 1);
 }
 
+static double slack_of(const struct making *m, const kymo_allocation *row)
+{
+    return (double)row->slack + (m->is_glibc ? GLIBC_HEADER_BYTES : 0);
+}
+
+static int lives_at(const kymo_allocation *row, uint64_t time_ns)
+{
+    return row->time_ns <= time_ns && time_ns < row->end_ns;
+}
+
 static void add_block(struct making *m, struct blocks *sum, size_t i)
 {
     const kymo_allocation *row = &m->rows[i];
@@ -239,7 +258,7 @@ static void add_block(struct making *m, struct blocks *sum, size_t i)
     double w = m->weights[i];
     double share = resident_share(m, row, &area);
     double bytes = (double)row->bytes;
-    double slack = (double)row->slack + (m->is_glibc ? GLIBC_HEADER_BYTES : 0);
+    double slack = slack_of(m, row);
     sum->resident.bytes += w * bytes * share;
     sum->resident.variance_bytes += w * (w - 1) * bytes * share * bytes * share;
     sum->slack += w * slack * share;
@@ -248,12 +267,34 @@ static void add_block(struct making *m, struct blocks *sum, size_t i)
         m->areas.data[area].is_allocators = 1;
 }
 
-static struct blocks blocks_at(struct making *m, uint64_t time_ns)
+static struct blocks blocks_now(struct making *m)
 {
     struct blocks sum = {.slack = 0};
     for (size_t i = 0; i < m->row_count; i++)
-        if (m->rows[i].time_ns <= time_ns && time_ns < m->rows[i].end_ns)
+        if (lives_at(&m->rows[i], m->time_ns))
             add_block(m, &sum, i);
+    return sum;
+}
+
+static struct since blocks_since(const struct making *m)
+{
+    struct since sum = {.grown = 0};
+    uint64_t from_ns = m->said_ns < m->time_ns ? m->said_ns : m->time_ns;
+    uint64_t to_ns = m->said_ns < m->time_ns ? m->time_ns : m->said_ns;
+    for (size_t i = 0; m->said_ns && i < m->row_count; i++) {
+        const kymo_allocation *row = &m->rows[i];
+        double w = m->weights[i];
+        double bytes = (double)row->bytes + slack_of(m, row);
+        int is_there = lives_at(row, m->time_ns), was_there = lives_at(row, m->said_ns);
+        if (is_there != was_there) {
+            sum.grown += is_there ? w * bytes : -w * bytes;
+            sum.variance += w * (w - 1) * bytes * bytes;
+        }
+        if (row->time_ns > from_ns && row->time_ns <= to_ns)
+            sum.churn += w * bytes;
+        if (row->end_ns > from_ns && row->end_ns <= to_ns)
+            sum.churn += w * bytes;
+    }
     return sum;
 }
 
@@ -279,35 +320,44 @@ static int is_said(const struct making *m, uint32_t line)
 }
 
 /* Of memory that may be its: as much as it has taken from the system, or as its blocks need. */
-static double allocators_part(struct making *m, const struct blocks *now, double grown)
+static double allocators_part(struct making *m, const struct blocks *now, const struct since *since)
 {
     double all, sure;
     sum_areas(m, &all, &sure);
     double has = is_said(m, KYMO_LEDGER_SAID_TAKEN)
-                     ? m->given[KYMO_LEDGER_SAID_TAKEN] + at_least(grown, 0)
+                     ? m->given[KYMO_LEDGER_SAID_TAKEN] + since->churn
                      : m->high + now->slack;
     return fmin(all, at_least(sure, has));
 }
 
-/* heap: what the allocator has, resident. grown: how much more is in blocks than when it spoke. */
-static void split_heap(struct making *m, const struct blocks *now, double heap, double grown)
+/* What is in blocks and there, as the allocator said, less what they have beyond what was asked
+ * for. *least: at any rate so much. */
+static double said_live(const struct making *m, const struct blocks *now, const struct since *since,
+                        double *least)
+{
+    double absent = now->all - now->resident.bytes - now->slack;
+    double said = m->given[KYMO_LEDGER_SAID_ALLOCATED] + since->grown - absent - now->slack;
+    *least = said - DEVIATIONS * sqrt(since->variance);
+    return said;
+}
+
+/* heap: what the allocator has, resident. */
+static void split_heap(struct making *m, const struct blocks *now, const struct since *since,
+                       double heap)
 {
     double live = now->resident.bytes;
     double not_seen = 0;
     double room = at_least(heap - now->slack, 0);
     if (is_said(m, KYMO_LEDGER_SAID_ALLOCATED)) {
-        double absent = now->all - now->resident.bytes - now->slack;
-        double said = m->given[KYMO_LEDGER_SAID_ALLOCATED] + grown - absent - now->slack;
-        live = fmin(at_least(said, m->low), m->high);
-        not_seen = at_least(fmin(said, room) - live, 0);
+        double least;
+        live = fmin(at_least(said_live(m, now, since, &least), m->low), m->high);
+        not_seen = at_least(fmin(least, room) - live, 0);
     }
     live = at_least(fmin(live, room), m->low);
     double retained = at_least(room - live - not_seen, 0);
-    if (is_said(m, KYMO_LEDGER_SAID_FREE)) {
-        double kept = m->given[KYMO_LEDGER_SAID_FREE] + at_least(-grown, 0) +
-                      at_least(m->given[KYMO_LEDGER_SAID_OWN], 0);
-        retained = fmin(retained, kept);
-    }
+    if (is_said(m, KYMO_LEDGER_SAID_FREE))
+        retained = fmin(retained, m->given[KYMO_LEDGER_SAID_FREE] + since->churn +
+                                      at_least(m->given[KYMO_LEDGER_SAID_OWN], 0));
     m->lines[KYMO_LEDGER_LIVE] += live;
     m->lines[KYMO_LEDGER_SLACK] += now->slack;
     m->lines[KYMO_LEDGER_RETAINED] += retained;
@@ -315,11 +365,10 @@ static void split_heap(struct making *m, const struct blocks *now, double heap, 
 
 static void make_heap(struct making *m)
 {
-    struct blocks now = blocks_at(m, m->time_ns);
-    struct blocks then = m->said_ns ? blocks_at(m, m->said_ns) : now;
-    double grown = now.all - then.all;
+    struct blocks now = blocks_now(m);
+    struct since since = blocks_since(m);
     kymo_estimate_interval(now.resident.bytes, now.resident.variance_bytes, &m->low, &m->high);
-    split_heap(m, &now, allocators_part(m, &now, grown), grown);
+    split_heap(m, &now, &since, allocators_part(m, &now, &since));
 }
 
 /* ---- rows ---- */
