@@ -9,7 +9,9 @@
  * What to look at: while another thread is loading, its module is in the loader's list with slots
  * that are empty yet, and memory that the loader is about to protect. dlsym waits for whoever
  * loads; so if nothing was added from before such a call until the loader's list is held, all that
- * is in it is ready. While it is held nothing is added, nor unmapped.
+ * is in it is ready. While it is held nothing is added, nor unmapped. In a program whose threads
+ * load all the time that may never be; then the one library is looked at that dlsym is asked for,
+ * whose loading has ended, or nobody could ask.
  */
 #include "capture/alloc_patch.h"
 
@@ -29,6 +31,7 @@
 
 #define PAGE 4096u
 #define TRIES 3
+#define PATIENCE 1000 /* turns of others, while one of them looks */
 
 typedef void *symbol_fn(void *handle, const char *name);
 typedef void *version_fn(void *handle, const char *name, const char *version);
@@ -55,7 +58,10 @@ struct look {
     int has_changed;                                     /* since */
     uint32_t owners[KYMO_EXTENDED_FAMILY_COUNT];         /* modules with such functions */
     const ElfW(Dyn) * owner[KYMO_EXTENDED_FAMILY_COUNT]; /* the first of them */
+    const ElfW(Dyn) * only;                              /* the one to be patched; NULL: all */
+    int is_there[KYMO_EXTENDED_FAMILY_COUNT];            /* the owner, as far as was looked */
 };
+static struct look last; /* that was whole; of whoever looks */
 
 struct module {
     struct link_map map; /* as much of it as is asked for */
@@ -134,9 +140,9 @@ static kymo_extended_fn *hook_of(const struct look *look, const struct module *m
     for (uint32_t i = 0; i < kymo_extended_count; i++) {
         const struct kymo_extended_function *f = &kymo_extended_functions[i];
         uint64_t next = (uint64_t)(uintptr_t)*f->next;
+        int is_sure = look->owners[f->family] == 1 && (!look->only || look->is_there[f->family]);
         if (next && look->owner[f->family] && look->owner[f->family] != m->map.l_ld &&
-            (value == next || (is_open && look->owners[f->family] == 1)) &&
-            strcmp(f->name, name) == 0)
+            (value == next || (is_open && is_sure)) && strcmp(f->name, name) == 0)
             return f->hook;
     }
     return NULL;
@@ -214,10 +220,14 @@ static int patch_module(struct dl_phdr_info *info, size_t size, void *context)
     uint64_t calls_bytes = 0;
     uint64_t others_bytes = 0;
     (void)size;
-    if (info->dlpi_adds != look->loaded) {
+    if (!look->only && info->dlpi_adds != look->loaded) {
         look->has_changed = 1;
         return 1;
     }
+    for (uint32_t i = 0; i < KYMO_EXTENDED_FAMILY_COUNT; i++)
+        look->is_there[i] |= look->owner[i] == m.map.l_ld;
+    if (look->only && look->only != m.map.l_ld)
+        return 0;
     if (m.map.l_ld == _DYNAMIC || !kymo_symbol_table_init(&table, &m.map))
         return 0;
     for (const ElfW(Dyn) *d = m.map.l_ld; d->d_tag != DT_NULL; d++) {
@@ -259,25 +269,52 @@ static int look_once(void)
         is_needed |= look.owners[i] != 0;
     if (!look.has_changed && is_needed)
         (void)iterate(patch_module, &look);
-    if (!look.has_changed)
-        kymo_store_relaxed(&seen, look.loaded);
-    return !look.has_changed;
+    if (look.has_changed)
+        return 0;
+    last = look;
+    kymo_store_relaxed(&seen, look.loaded);
+    return 1;
 }
 
-void kymo_alloc_patch(void)
+static int is_library(const void *handle)
+{
+    return handle != RTLD_DEFAULT && handle != RTLD_NEXT;
+}
+
+static void look_at_one(const struct link_map *library)
+{
+    struct look look = last;
+    look.only = library->l_ld;
+    memset(look.is_there, 0, sizeof look.is_there);
+    (void)iterate(patch_module, &look);
+}
+
+/* Returns 0 where another thread looks for too long: it may wait for this one to have loaded. */
+static int begin_look(void)
+{
+    uint32_t self = kymo_raw_getpid();
+    for (int i = 0; i < PATIENCE; i++) {
+        uint32_t other = kymo_load_relaxed(&looker);
+        if (other != self && kymo_cas_acq_rel(&looker, &other, self))
+            return 1;
+        (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
+    }
+    return 0;
+}
+
+void kymo_alloc_patch(void *handle)
 {
     uint64_t loaded = 0;
+    int is_whole = 0;
     if (!iterate || !next_symbol || kymo_is_quiet_here())
         return;
     (void)iterate(count_loaded, &loaded);
-    if (loaded == kymo_load_relaxed(&seen))
+    if (loaded == kymo_load_relaxed(&seen) || !begin_look())
         return;
-    uint32_t self = kymo_raw_getpid();
-    uint32_t other = kymo_load_relaxed(&looker);
-    if (other == self || !kymo_cas_acq_rel(&looker, &other, self))
-        return;
-    for (int i = 0; i < TRIES && !look_once(); i++) {
-    }
+    for (int i = 0; i < TRIES && !is_whole; i++)
+        is_whole = look_once();
+    if (!is_whole && is_library(handle))
+        look_at_one(handle);
     kymo_store_release(&looker, 0u);
 }
 
@@ -286,19 +323,19 @@ __attribute__((constructor(101))) static void look_at_start(void)
     iterate = (iterate_fn *)(uintptr_t)kymo_alloc_next_symbol("dl_iterate_phdr", 0);
     (void)KYMO_NEXT(next_symbol, symbol_fn, "dlsym");
     (void)KYMO_NEXT(next_version, version_fn, "dlvsym");
-    kymo_alloc_patch();
+    kymo_alloc_patch(NULL);
 }
 
 /* Both end in a tail call: who the caller is decides where is searched. */
 KYMO_HOOK void *dlsym(void *restrict handle, const char *restrict name)
 {
-    kymo_alloc_patch();
+    kymo_alloc_patch(handle);
     return KYMO_NEXT(next_symbol, symbol_fn, "dlsym")(handle, name);
 }
 
 KYMO_HOOK void *dlvsym(void *restrict handle, const char *restrict name,
                        const char *restrict version)
 {
-    kymo_alloc_patch();
+    kymo_alloc_patch(handle);
     return KYMO_NEXT(next_version, version_fn, "dlvsym")(handle, name, version);
 }

@@ -15,7 +15,8 @@
 #ifndef KYMO_CAPTURE_ALLOC_PATCH_H
 #define KYMO_CAPTURE_ALLOC_PATCH_H
 
-/* Looks at what was loaded since the last time; again does no harm, and little work. */
-void kymo_alloc_patch(void);
+/* Looks at what was loaded since the last time; again does no harm, and little work. handle: what
+ * dlsym is asked for, of which all is to be known. */
+void kymo_alloc_patch(void *handle);
 
 #endif
