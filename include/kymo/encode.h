@@ -43,10 +43,12 @@ KYMO_API const kymo_format *kymo_format_for_path(const char *path);
 typedef enum kymo_encode_show {
     KYMO_ENCODE_AUTO = 0, /* time, if there are samples of it; else what lives */
     KYMO_ENCODE_TIME,
-    KYMO_ENCODE_ALLOC, /* all allocations */
-    KYMO_ENCODE_LIVE,  /* blocks that live at the end, or at at_ns */
-    KYMO_ENCODE_PEAK,  /* when most bytes lived, in all processes together */
-    KYMO_ENCODE_LEAKS, /* as KYMO_HEAP_LEAKS of report.h has it */
+    KYMO_ENCODE_ALLOC,  /* all allocations */
+    KYMO_ENCODE_LIVE,   /* blocks that live at the end, or at at_ns */
+    KYMO_ENCODE_PEAK,   /* when most bytes lived, in all processes together */
+    KYMO_ENCODE_LEAKS,  /* as KYMO_HEAP_LEAKS of report.h has it */
+    KYMO_ENCODE_MAPPED, /* not blocks, but large mappings of the program's own, as LIVE */
+    KYMO_ENCODE_GROWTH, /* what lives at at_ns, less what lived at from_ns; pprof alone */
     KYMO_ENCODE_COUNT
 } kymo_encode_show;
 
@@ -59,10 +61,13 @@ typedef struct kymo_encode_options {
      * so far. Returning non-zero stops the encoder with KYMO_E_INTERRUPTED. */
     int (*progress)(void *progress_data, uint64_t bytes, double fraction);
     void *progress_data;
-    uint32_t show;       /* kymo_encode_show */
-    uint32_t process;    /* of the heap: id + 1 of that process alone; 0: of all */
-    uint64_t at_ns;      /* since the profile's zero; 0: the end */
-    uint64_t min_age_ns; /* of LEAKS; 0: as KYMO_HEAP_AUTO has it */
+    uint32_t show;             /* kymo_encode_show */
+    uint32_t process;          /* of the heap: id + 1 of that process alone; 0: of all */
+    uint64_t at_ns;            /* since the profile's zero; 0: the end */
+    uint64_t from_ns;          /* of GROWTH: as at_ns */
+    uint64_t min_age_ns;       /* of LEAKS; 0: as KYMO_HEAP_AUTO has it */
+    uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
+    uint32_t reserved;
 } kymo_encode_options;
 
 /* Writes a finished profile in the format to the sink, compressed if the extension says so. options

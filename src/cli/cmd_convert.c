@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/heap_request.h"
 #include "cli/output.h"
 #include "cli/steps.h"
 
@@ -14,7 +15,37 @@ struct convert_request {
     int force;
     int quiet;
     struct kymo_shown shown;
+    struct kymo_heap_request heap;
 };
+
+/* Of memory, what report takes as well. */
+static int take_memory(struct convert_request *request, const kymo_arg *arg)
+{
+    int is_known;
+    int status = kymo_heap_request_switch(&request->heap, KYMO_IN_CONVERT, arg, &is_known);
+    if (status < 0 && !is_known)
+        return kymo_usage_error(KYMO_IN_CONVERT, "option is not for convert");
+    return status;
+}
+
+/* What does not go together is said. */
+static int finish_memory(struct convert_request *request)
+{
+    struct kymo_heap_request *heap = &request->heap;
+    struct kymo_shown *shown = &request->shown;
+    if (heap->has_at && shown->show != KYMO_ENCODE_LIVE && shown->show != KYMO_ENCODE_MAPPED)
+        return kymo_usage_error(KYMO_IN_CONVERT, "--at goes with --mode live or mapped");
+    if (heap->has_age && shown->show != KYMO_ENCODE_LEAKS)
+        return kymo_usage_error(KYMO_IN_CONVERT,
+                                "--min-age and --ignore-youngest go with --mode leaks");
+    /* 0 is the end there, and the age that is chosen: a nanosecond is as good. */
+    if (heap->has_at)
+        shown->at_ns = heap->options.at_ns ? heap->options.at_ns : 1;
+    if (heap->has_age && heap->options.min_age_ns != KYMO_HEAP_AUTO)
+        shown->min_age_ns = heap->options.min_age_ns ? heap->options.min_age_ns : 1;
+    shown->youngest_percent = heap->options.youngest_percent;
+    return -1;
+}
 
 /* Returns -1 to go on, else an exit status. */
 static int parse(int argc, char **argv, struct convert_request *request)
@@ -48,7 +79,7 @@ static int parse(int argc, char **argv, struct convert_request *request)
             if (!kymo_shown_parse(arg.value, &request->shown))
                 return kymo_usage_error(KYMO_IN_CONVERT,
                                         "--mode: '%.40s' is unknown; it takes cpu, wall, alloc, "
-                                        "live, peak or leaks",
+                                        "live, peak, leaks or mapped",
                                         arg.value);
             break;
         case KYMO_SWITCH_OUTPUT:
@@ -60,15 +91,18 @@ static int parse(int argc, char **argv, struct convert_request *request)
                     return kymo_usage_error(KYMO_IN_CONVERT, "'%.100s' is named twice", arg.value);
             request->outputs[request->n_outputs++] = arg.value;
             break;
-        default:
-            return kymo_usage_error(KYMO_IN_CONVERT, "option is not for convert");
+        default: {
+            int status = take_memory(request, &arg);
+            if (status >= 0)
+                return status;
+        }
         }
     }
     if (!request->input)
         return kymo_usage_error(KYMO_IN_CONVERT, "which recording? name a .kymo file");
     if (request->n_outputs == 0)
         return kymo_usage_error(KYMO_IN_CONVERT, "into what? name a file by -o");
-    return -1;
+    return finish_memory(request);
 }
 
 static int has_heap(const kymo_profile *profile)
@@ -84,6 +118,7 @@ int kymo_cmd_convert(int argc, char **argv)
     struct convert_request request = {0};
     static kymo_output outputs[KYMO_OUTPUTS_MAX];
     kymo_profile *profile = NULL;
+    kymo_heap_request_init(&request.heap);
     int status = parse(argc, argv, &request);
     if (status >= 0)
         return status;

@@ -17,6 +17,8 @@ struct diff_request {
     char *files[2];
     struct kymo_heap_request heap[2]; /* the first has what both are asked */
     uint64_t top;
+    const char *output;
+    int force;
     int json;
     int quiet;
 };
@@ -59,6 +61,12 @@ static int take_switch(struct diff_request *request, const kymo_arg *arg, const 
         return -1;
     case KYMO_SWITCH_QUIET:
         request->quiet = 1;
+        return -1;
+    case KYMO_SWITCH_OUTPUT:
+        request->output = arg->value;
+        return -1;
+    case KYMO_SWITCH_FORCE:
+        request->force = 1;
         return -1;
     case KYMO_SWITCH_BY:
         *by = arg->value;
@@ -124,6 +132,44 @@ static int is_same_file(const char *a, const char *b)
            (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
+/* Returns -1 to go on, else an exit status. */
+static int check_growth(const struct diff_request *request, int is_one)
+{
+    if (!is_one)
+        return kymo_usage_error(
+            KYMO_IN_DIFF, "-o is of one recording at two moments; for two, kymo convert --mode "
+                          "live -o FILE.pb.gz each, and go tool pprof -diff_base");
+    if (request->heap[0].options.view != KYMO_HEAP_LIVE || request->json)
+        return kymo_usage_error(KYMO_IN_DIFF, "-o goes with --mode live, and without --json");
+    return -1;
+}
+
+/* The difference as a file: the blocks of one recording, some of them to be taken off. */
+static int write_growth(const struct diff_request *request, const kymo_profile *profile)
+{
+    kymo_output output;
+    kymo_error detail;
+    char size[32];
+    uint64_t bytes;
+    struct kymo_shown shown = {.show = KYMO_ENCODE_GROWTH};
+    uint64_t *times[2] = {&shown.from_ns, &shown.at_ns};
+    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
+    if (output.is_recording || strcmp(kymo_format_for_path(output.path)->name, "pprof") != 0)
+        return kymo_usage_error(KYMO_IN_DIFF, "%.150s: growth is written as .pb.gz alone",
+                                request->output);
+    for (int i = 0; i < 2; i++) {
+        uint64_t at_ns = request->heap[i].options.at_ns;
+        *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
+    }
+    if (!kymo_heap_was_recorded(profile, request->files[0]))
+        return KYMO_EXIT_FAILED;
+    int status = kymo_write_output(profile, &output, shown, request->quiet, &bytes);
+    if (status == KYMO_EXIT_OK && !request->quiet)
+        fprintf(stderr, "kymo: wrote %s (%s)\n", output.path, kymo_format_bytes(size, bytes));
+    return status;
+}
+
 static int compare(const struct diff_request *request, const kymo_profile *const profiles[2])
 {
     kymo_heap_diff *diff = NULL;
@@ -157,12 +203,17 @@ int kymo_cmd_diff(int argc, char **argv)
     int status = parse(argc, argv, &request);
     if (status < 0) {
         is_one = is_same_file(request.files[0], request.files[1]);
+        status = request.output ? check_growth(&request, is_one) : -1;
+    }
+    if (status < 0) {
         status = kymo_load_recording(request.files[0], request.quiet, &profiles[0]);
         if (status == KYMO_EXIT_OK && is_one)
             profiles[1] = profiles[0];
         else if (status == KYMO_EXIT_OK)
             status = kymo_load_recording(request.files[1], request.quiet, &profiles[1]);
-        if (status == KYMO_EXIT_OK)
+        if (status == KYMO_EXIT_OK && request.output)
+            status = write_growth(&request, profiles[0]);
+        else if (status == KYMO_EXIT_OK)
             status = compare(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
     }
     if (!is_one)

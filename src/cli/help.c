@@ -62,8 +62,9 @@ const kymo_command kymo_commands[] = {
             "Compares, function by function, the bytes that were there, at the end or so long "
             "after\n"
             "each recording's start: B less A. The recordings are of kymo record --alloc, and may\n"
-            "be the same one.",
+            "be the same one; of that, -o writes the growth as a file for pprof.",
         .examples = "  kymo diff run.kymo@10s run.kymo@60s\n"
+                    "  kymo diff run.kymo@10s run.kymo@60s -o growth.pb.gz\n"
                     "  kymo diff before.kymo after.kymo --mode peak\n",
         .run = kymo_cmd_diff,
     },
@@ -77,7 +78,8 @@ const kymo_command kymo_commands[] = {
                        "  .pb.gz           pprof (go tool pprof)\n"
                        "  .folded          collapsed stacks (flame graph tools, speedscope)",
         .examples = "  kymo convert run.kymo -o run.pb.gz\n"
-                    "  kymo convert run.kymo -o run.json.gz -o run.folded\n",
+                    "  kymo convert run.kymo -o run.json.gz -o run.folded\n"
+                    "  kymo convert run.kymo --mode live --at 10s -o heap.pb.gz\n",
         .run = kymo_cmd_convert,
     },
     {

@@ -81,7 +81,8 @@ int kymo_shown_parse(const char *word, struct kymo_shown *shown)
     static const char *const words[KYMO_ENCODE_COUNT] = {[KYMO_ENCODE_ALLOC] = "alloc",
                                                          [KYMO_ENCODE_LIVE] = "live",
                                                          [KYMO_ENCODE_PEAK] = "peak",
-                                                         [KYMO_ENCODE_LEAKS] = "leaks"};
+                                                         [KYMO_ENCODE_LEAKS] = "leaks",
+                                                         [KYMO_ENCODE_MAPPED] = "mapped"};
     for (int i = 0; i < KYMO_ENCODE_COUNT; i++)
         if (words[i] && strcmp(words[i], word) == 0) {
             shown->show = (kymo_encode_show)i;
@@ -113,6 +114,10 @@ int kymo_write_output(const kymo_profile *profile, const kymo_output *output,
                                    .replace = output->force || output->is_special,
                                    .kind = shown.kind,
                                    .show = shown.show,
+                                   .at_ns = shown.at_ns,
+                                   .from_ns = shown.from_ns,
+                                   .min_age_ns = shown.min_age_ns,
+                                   .youngest_percent = shown.youngest_percent,
                                    .progress = on_encoded,
                                    .progress_data = &bar};
     kymo_progress_init(&bar, quiet);

@@ -32,6 +32,9 @@ const char *kymo_mode_name(kymo_sample_kind kind);
 struct kymo_shown {
     kymo_sample_kind kind; /* of time */
     kymo_encode_show show;
+    /* As of kymo_encode_options. */
+    uint64_t at_ns, from_ns, min_age_ns;
+    uint32_t youngest_percent;
 };
 
 /* The words of --mode where files are written: of time, and of memory. */

@@ -23,9 +23,10 @@ static kymo_err find_in_process(const kymo_encoder_heap *view, uint32_t process,
     for (size_t i = 0; i < t->count; i++) {
         kymo_heap_amount amount = {0};
         kymo_encoder_heap_add(view, process, i, &amount);
-        uint64_t bytes = kymo_round_next(sum, view->show == KYMO_ENCODE_ALLOC ? amount.alloc_bytes
-                                                                              : amount.live_bytes);
-        kymo_collapsed_block block = {t->blocks[i].thread, t->blocks[i].stack, bytes};
+        int64_t bytes = kymo_round_next(sum, view->show == KYMO_ENCODE_ALLOC ? amount.alloc_bytes
+                                                                             : amount.live_bytes);
+        kymo_encoder_block from = kymo_encoder_heap_block(view, process, i);
+        kymo_collapsed_block block = {from.thread, from.stack, (uint64_t)bytes};
         if (bytes > 0)
             KYMO_TRY(kymo_vec_push(blocks, block));
     }

@@ -146,6 +146,10 @@ int kymo_encoder_lacks_stacks(const kymo_profile *profile)
         for (size_t k = 0; k < count; k++)
             if (rows[k].stack == KYMO_NONE)
                 return 1;
+        const kymo_mapping *mappings = kymo_profile_mappings(profile, i, &count);
+        for (size_t k = 0; k < count; k++)
+            if (mappings[k].stack == KYMO_NONE)
+                return 1;
     }
     return 0;
 }
@@ -193,6 +197,8 @@ kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format, kym
                              options->kind >= (uint32_t)KYMO_SAMPLE_KIND_COUNT ||
                              options->show >= (uint32_t)KYMO_ENCODE_COUNT)))
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "no such format, or options of no size");
+    if (options && options->show == KYMO_ENCODE_GROWTH && row->write != kymo_pprof_write)
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0, "growth is written as .pb.gz alone");
     if (!profile->finished)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "the profile is not finished");
     int level = row->level && options && options->level ? options->level : row->level;

@@ -17,6 +17,8 @@
 
 typedef struct kymo_encoder_heap {
     struct kymo_heap_selection selection; /* of what lives */
+    struct kymo_heap_selection before;    /* of what is taken off, if has_before */
+    uint32_t has_before;
     uint32_t show;
 } kymo_encoder_heap;
 
@@ -27,6 +29,15 @@ typedef struct kymo_heap_amount {
     double live_objects;
     double live_bytes;
 } kymo_heap_amount;
+
+/* A block, or a mapping, as a format sees it. */
+typedef struct kymo_encoder_block {
+    uint32_t thread;
+    uint32_t stack;
+    uint32_t labels;
+    uint64_t bytes;
+    double weight;
+} kymo_encoder_block;
 
 /* What the encoder's options ask for: one of the heap, or of time. */
 uint32_t kymo_heap_shown(const kymo_encoder *encoder);
@@ -41,8 +52,11 @@ void kymo_encoder_heap_add(const kymo_encoder_heap *view, uint32_t process, size
 
 #define KYMO_ROUND_MAX 0x1p62 /* what is written fits in 64 bits, sign included */
 
+kymo_encoder_block kymo_encoder_heap_block(const kymo_encoder_heap *view, uint32_t process,
+                                           size_t row);
+
 /* Rounds so that what was rounded adds up to the rounded sum: *sum is what came before, value comes
  * on top of it. */
-uint64_t kymo_round_next(double *sum, double value);
+int64_t kymo_round_next(double *sum, double value);
 
 #endif

@@ -68,8 +68,8 @@ static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_he
 {
     const double values[] = {amount->alloc_objects, amount->alloc_bytes, amount->live_objects,
                              amount->live_bytes};
-    uint64_t rounded[KYMO_ARRAY_LEN(values)];
-    uint64_t any = 0;
+    int64_t rounded[KYMO_ARRAY_LEN(values)];
+    int64_t any = 0;
     for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++) {
         rounded[i] = kymo_round_next(&sums->value[i], values[i]);
         any |= rounded[i];
@@ -80,7 +80,7 @@ static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_he
     kymo_pprof_put_stack(w, key->stack);
     kymo_proto_clear(&w->inner);
     for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++)
-        kymo_proto_varint(&w->inner, rounded[i]);
+        kymo_proto_varint(&w->inner, (uint64_t)rounded[i]);
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
     kymo_pprof_label(w, &w->message, w->key_bytes, 0, (int64_t)mean_bytes, w->key_bytes);
     return kymo_pprof_put_sample(w, labels);
@@ -90,15 +90,14 @@ static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_he
 static kymo_err add_sample(kymo_pprof *w, uint32_t process, const struct key *keys, size_t count,
                            struct sums *sums, const kymo_proto *labels)
 {
-    const kymo_allocation *rows = w->view->selection.tables[process].blocks;
     kymo_heap_amount amount = {0};
     double weight = 0;
     double bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        const kymo_allocation *row = &rows[keys[i].row];
+        kymo_encoder_block block = kymo_encoder_heap_block(w->view, process, keys[i].row);
         kymo_encoder_heap_add(w->view, process, keys[i].row, &amount);
-        weight += row->weight;
-        bytes += row->weight * (double)row->bytes;
+        weight += block.weight;
+        bytes += block.weight * (double)block.bytes;
     }
     KYMO_TRY(kymo_encoder_step(w->encoder, count));
     uint64_t mean = (uint64_t)fmin(bytes / weight + 0.5, KYMO_ROUND_MAX);
@@ -119,6 +118,9 @@ static kymo_err add_samples(kymo_pprof *w, uint32_t process, const struct key *k
             labels->len = thread_len;
             kymo_pprof_set_labels(w, key->labels, labels);
         }
+        /* Perhaps no sample comes that would say so. */
+        if (labels->failed)
+            return KYMO_E_NOMEM;
         end = first + 1;
         while (end < count && same_sample(key, &keys[end]))
             end++;
@@ -133,9 +135,11 @@ static kymo_err add_process(kymo_pprof *w, uint32_t process, struct sums *sums, 
     struct key *keys = malloc((t->count + 1) * sizeof *keys);
     if (!keys)
         return KYMO_E_NOMEM;
-    for (size_t i = 0; i < t->count; i++)
-        keys[i] = (struct key){t->blocks[i].thread, t->blocks[i].labels, t->blocks[i].stack,
-                               size_class(t->blocks[i].bytes), (uint32_t)i};
+    for (size_t i = 0; i < t->count; i++) {
+        kymo_encoder_block block = kymo_encoder_heap_block(w->view, process, i);
+        keys[i] = (struct key){block.thread, block.labels, block.stack, size_class(block.bytes),
+                               (uint32_t)i};
+    }
     qsort(keys, t->count, sizeof *keys, compare_keys);
     kymo_err err = add_samples(w, process, keys, t->count, sums, labels);
     free(keys);
@@ -157,11 +161,14 @@ kymo_err kymo_pprof_heap_samples(kymo_pprof *w)
 
 void kymo_pprof_heap_head(kymo_pprof *w)
 {
+    static const char *const types[][4] = {
+        {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+        {"map_objects", "map_space", "mapped_objects", "mapped_space"}};
+    const char *const *names = types[w->view->show == KYMO_ENCODE_MAPPED];
     uint64_t rate = 0;
-    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
-    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
-    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
-    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(types[0]); i++)
+        kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, names[i],
+                              i % 2 ? "bytes" : "count");
     kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_PERIOD_TYPE, "space", "bytes");
     for (uint32_t i = 0; i < w->p->processes.len; i++) {
         const kymo_heap *heap = kymo_profile_heap(w->p, i);
@@ -169,9 +176,8 @@ void kymo_pprof_heap_head(kymo_pprof *w)
             rate = heap->rate;
     }
     kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_PERIOD, rate ? rate : 1);
-    kymo_proto_u64(
-        &w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE,
-        kymo_pprof_cstr(w, w->view->show == KYMO_ENCODE_ALLOC ? "alloc_space" : "inuse_space"));
+    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE,
+                   kymo_pprof_cstr(w, names[w->view->show == KYMO_ENCODE_ALLOC ? 1 : 3]));
     w->key_bytes = kymo_pprof_cstr(w, "bytes");
 }
 
@@ -182,6 +188,8 @@ static const char *meaning_of_inuse(uint32_t show)
         return "when most bytes lived";
     case KYMO_ENCODE_LEAKS:
         return "old blocks that live at the end";
+    case KYMO_ENCODE_GROWTH:
+        return "blocks that live, less those that lived before";
     default:
         return "blocks that live";
     }
@@ -211,10 +219,19 @@ void kymo_pprof_heap_comments(kymo_pprof *w)
     const struct kymo_heap_selection *s = &w->view->selection;
     double low;
     double high;
+    if (w->view->show == KYMO_ENCODE_MAPPED) {
+        kymo_pprof_comment(w, "large mappings of the program's own, which need not be resident");
+        return;
+    }
     kymo_pprof_comment(w, "inuse: %s", meaning_of_inuse(w->view->show));
     if (w->view->show == KYMO_ENCODE_PEAK)
         kymo_pprof_comment(w, "peak: %.6f s after the start",
                            (double)kymo_since_origin(w->p, s->options.at_ns) / 1e9);
+    if (s->options.view == KYMO_HEAP_LIVE && s->options.at_ns != KYMO_HEAP_END)
+        kymo_pprof_comment(w, "at: %.6f s after the start",
+                           (double)kymo_since_origin(w->p, s->options.at_ns) / 1e9);
+    if (w->view->has_before)
+        kymo_pprof_comment(w, "inuse_space before: %.0f bytes", w->view->before.sum.bytes);
     kymo_estimate_interval(s->sum.bytes, s->sum.variance_bytes, &low, &high);
     kymo_pprof_comment(w, "inuse_space: %.0f bytes, 95 %%: %.0f to %.0f", s->sum.bytes, low, high);
     for (uint32_t i = 0; i < s->n_tables; i++) {

@@ -141,6 +141,18 @@ struct kymo_estimate kymo_heap_select_block(const struct kymo_heap_selection *s,
     return item.sum;
 }
 
+struct kymo_estimate kymo_heap_select_mapping(const struct kymo_heap_selection *s, uint32_t process,
+                                              size_t row, struct kymo_estimate *mapped)
+{
+    const struct kymo_heap_table *t = &s->tables[process];
+    struct kymo_heap_item item = {0};
+    *mapped = (struct kymo_estimate){0};
+    if (!(t->mappings[row].how & 1))
+        kymo_estimate_add(mapped, t->mappings[row].bytes, 1);
+    take_mapping(s, t, row, &item);
+    return item.sum;
+}
+
 /* ---- the peak ---- */
 
 struct change {

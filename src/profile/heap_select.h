@@ -69,5 +69,9 @@ int kymo_heap_select_next(const struct kymo_heap_selection *selection,
 struct kymo_estimate kymo_heap_select_block(const struct kymo_heap_selection *selection,
                                             uint32_t process, size_t row,
                                             struct kymo_estimate *allocated);
+/* The same of one mapping, in the view of them. */
+struct kymo_estimate kymo_heap_select_mapping(const struct kymo_heap_selection *selection,
+                                              uint32_t process, size_t row,
+                                              struct kymo_estimate *mapped);
 
 #endif

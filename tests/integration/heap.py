@@ -7,7 +7,6 @@ when is known to the byte.
 """
 import gzip
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -15,7 +14,8 @@ import subprocess
 import threading
 import time
 
-from kymotest import BUILD, KYMO, PATIENCE_S, WORKLOADS, case, check, folder, main, record_command, run, say
+from kymotest import (BUILD, KYMO, PATIENCE_S, WORKLOADS, case, check, folder, main, record_command, run, say,
+                      skip)
 
 DUMP = BUILD / "tests" / "recording_dump"
 EVERY = ("--alloc=0", "--buffer=64m")
@@ -118,8 +118,7 @@ def check_same(what, found, true):
 def pprof(path, *arguments):
     if not shutil.which("go"):
         return None
-    out = run(["go", "tool", "pprof", "-top", "-nodecount=100000", "-unit=B", *arguments, path],
-              env={**os.environ, "HOME": str(folder()), "PPROF_NO_BROWSER": "1"})
+    out = run(["go", "tool", "pprof", "-top", "-nodecount=100000", "-unit=B", *arguments, path])
     check(out.status == 0, f"pprof {arguments}: {out.stderr}")
     sites = {}
     for line in out.stdout.splitlines():
@@ -325,6 +324,83 @@ def growth():
              if f["name"].startswith("site_")}
     check_same("from start to after", found, {"site_a": (100000, 0, -100000), "site_b": (0, 100000, 100000),
                                               "site_c": (0, 40000, 40000)})
+    path = steps.where / "growth.pb.gz"
+    out = run([KYMO, "diff", *ends, "-o", path])
+    check(out.status == 0 and "wrote" in out.stderr, out.stderr)
+    change = {site: bytes_ for site, (_, _, bytes_) in found.items()}
+    check_same("pprof", pprof(path) or change, change)
+    came = {"site_b": 500000, "site_c": 40000}
+    check_same("pprof, what came", pprof(path, "-sample_index=alloc_space") or came, came)
+    for more, text in (([path], "exists"), ([steps.where / "x.folded"], ".pb.gz"), ([path, "-f", "--json"], "json")):
+        out = run([KYMO, "diff", *ends, "-o", *more])
+        check(out.status == 2 and text in out.stderr, f"-o {more}: {out.status}, {out.stderr}")
+
+
+# ---- files ----
+
+def convert(steps, name, *arguments):
+    path = steps.where / name
+    out = run([KYMO, "convert", "-q", "-f", steps.path, "-o", path, *arguments])
+    check(out.status == 0, f"kymo convert {arguments}: {out.stderr}")
+    return path
+
+
+@case
+def files():
+    """A file shows what the report does, at any time."""
+    steps, times = story()
+    for name, at_ns in times.items():
+        at = ("--mode", "live", "--at", steps.since(at_ns))
+        true = bytes_of(HEAPS[name])
+        check_same(f"{name}, collapsed", folded(convert(steps, "at.folded", *at)), true)
+        path = convert(steps, "at.pb.gz", *at)
+        check_same(f"{name}, pprof", pprof(path) or true, true)
+    old = ("--mode", "leaks", "--min-age", f"{steps.end_ns - times['start']}ns")
+    check_same("old, collapsed", folded(convert(steps, "old.folded", *old)), {})
+    old = ("--mode", "leaks", "--min-age", f"{steps.end_ns - times['peak']}ns")
+    check_same("old, collapsed", folded(convert(steps, "old.folded", *old)),
+               {"site_b": 100000, "site_c": 40000})
+    young = ("--mode", "leaks", "--ignore-youngest", "100")
+    check_same("none", folded(convert(steps, "none.folded", *young)), {})
+    for arguments, text in ((["--mode", "peak", "--at", "1s"], "--at"), (["--mode", "live", "--min-age", "1s"], "leaks"),
+                            (["--within", "2"], "unknown option")):
+        out = run([KYMO, "convert", steps.path, "-o", steps.where / "x.folded", *arguments])
+        check(out.status == 2 and text in out.stderr, f"{arguments}: {out.status}, {out.stderr}")
+
+
+@case
+def mappings():
+    """Large mappings have files of their own."""
+    steps, times = story()
+    true = {"site_mapping": 8 << 20}
+    check_same("mapped", rows(steps.path, "--mode", "mapped"), {"site_mapping": (1, 8 << 20)})
+    check_same("collapsed", folded(convert(steps, "mapped.folded", "--mode", "mapped")), true)
+    path = convert(steps, "mapped.pb.gz", "--mode", "mapped")
+    check_same("pprof", pprof(path) or true, true)
+    before = convert(steps, "before.folded", "--mode", "mapped", "--at", "1ns")
+    check_same("before", folded(before), {})
+
+
+@case
+def pprof_reads():
+    """Every index of every file, and the label of sizes."""
+    if not shutil.which("go"):
+        skip("go is not installed")
+    steps, _ = story()
+    indexes = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+    asked = {"site_a": (110, 100770), "site_b": (50, 500000), "site_c": (20, 40000)}
+    shown = {"alloc": "end", "live": "end", "peak": "peak", "leaks": "end"}
+    for mode, name in shown.items():
+        path = convert(steps, f"{mode}.pb.gz", "--mode", mode)
+        for i, index in enumerate(indexes):
+            table = asked if i < 2 else HEAPS[name]
+            true = {site: pair[i % 2] for site, pair in table.items()}
+            found = {site: n for site, n in pprof(path, f"-sample_index={index}").items() if n}
+            check_same(f"{mode}, {index}", found, true)
+    path = convert(steps, "live.pb.gz", "--mode", "live")
+    check_same("of 5000 bytes and more", pprof(path, "-tagfocus=bytes=5kb:"), {"site_b": 100000})
+    check_same("of 70 to 80 bytes", pprof(path, "-tagfocus=bytes=70b:80b"), {"site_a": 770})
+    check_same("of the helper", pprof(path, "-tagfocus=thread=helper"), {"site_c": 40000})
 
 
 main()

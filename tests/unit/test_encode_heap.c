@@ -169,7 +169,7 @@ static void rounding_keeps_sums(void **state)
     double sum = 0;
     uint64_t rounded = 0;
     for (int i = 0; i < 1001; i++)
-        rounded += kymo_round_next(&sum, 0.3);
+        rounded += (uint64_t)kymo_round_next(&sum, 0.3);
     assert_int_equal(rounded, 300);
 }
 

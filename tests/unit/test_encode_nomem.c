@@ -3,6 +3,8 @@
  * Every allocation of each encoder and report fails once, for a profile that has everything. What
  * must come of it is KYMO_E_NOMEM; never a crash, nothing that leaks (the address sanitizer looks).
  */
+#include <string.h>
+
 #include "failing_allocation.h"
 #include "fixed_profile.h"
 #include "kymo/encode.h"
@@ -58,8 +60,11 @@ static void fail_each(kymo_err (*run)(const kymo_profile *, size_t), size_t argu
 static void each_allocation_of_an_encoder(void **state)
 {
     (void)state;
-    for (size_t i = 0; kymo_format_at(i / KYMO_ENCODE_COUNT); i++)
-        fail_each(encode, i);
+    for (size_t i = 0; kymo_format_at(i / KYMO_ENCODE_COUNT); i++) {
+        const char *format = kymo_format_at(i / KYMO_ENCODE_COUNT)->name;
+        if (i % KYMO_ENCODE_COUNT != KYMO_ENCODE_GROWTH || strcmp(format, "pprof") == 0)
+            fail_each(encode, i);
+    }
 }
 
 static void each_allocation_of_a_report(void **state)
