@@ -9,8 +9,8 @@
 #include "fixed_profile.h"
 #include "kymo/encode.h"
 
-static const char *const shows[KYMO_ENCODE_COUNT] = {"auto", "time", "alloc",
-                                                     "live", "peak", "leaks"};
+static const char *const shows[KYMO_ENCODE_COUNT] = {"auto", "time",  "alloc",  "live",
+                                                     "peak", "leaks", "mapped", "growth"};
 
 /* Whether it is an option, and not a file. */
 static int set_show(const char *word, kymo_encode_options *options)
