@@ -118,7 +118,7 @@ struct block {
 
 struct program {
     struct block *blocks;
-    size_t count;
+    size_t count, room;
     double bytes;
 };
 
@@ -145,8 +145,11 @@ static int holds_objects(const struct kymo_estimate *sum, double truth)
 
 static void add_blocks(struct program *p, size_t count, uint64_t bytes, uint64_t rate)
 {
-    p->blocks = realloc(p->blocks, (p->count + count) * sizeof *p->blocks);
-    assert_non_null(p->blocks);
+    if (p->count + count > p->room) {
+        p->room = (p->count + count) * 2;
+        p->blocks = realloc(p->blocks, p->room * sizeof *p->blocks);
+        assert_non_null(p->blocks);
+    }
     for (size_t i = 0; i < count; i++)
         p->blocks[p->count++] = (struct block){bytes, rate};
     p->bytes += (double)count * (double)bytes;
