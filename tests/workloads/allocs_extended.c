@@ -139,7 +139,6 @@ void *tc_realloc(void *block, size_t bytes);
 void tc_free(void *block);
 void tc_free_sized(void *block, size_t bytes);
 void tc_cfree(void *block);
-void cfree(void *block);
 void *tc_memalign(size_t align, size_t bytes);
 int tc_posix_memalign(void **block, size_t align, size_t bytes);
 void *tc_valloc(size_t bytes);
@@ -161,7 +160,6 @@ GIVES(site_newarray, tc_newarray(bytes))
 TAKES(give_free, tc_free(block))
 TAKES(give_sized, tc_delete_sized(block, bytes))
 TAKES(give_cfree, tc_cfree(block))
-TAKES(give_old, cfree(block))
 TAKES(give_delete, tc_delete(block))
 TAKES(give_deletearray, tc_deletearray(block))
 #define WAYS                                                                                  \
@@ -171,7 +169,7 @@ TAKES(give_deletearray, tc_deletearray(block))
     {                                                                                         \
         "site_newarray", site_newarray                                                        \
     }
-#define GIVEN give_free, give_cfree, give_old, give_delete, give_deletearray, give_sized
+#define GIVEN give_free, give_cfree, give_delete, give_deletearray, give_sized
 GIVES(site_first, tc_malloc(bytes))
 #define RESIZE(block, bytes) tc_realloc(block, bytes)
 #define LAST(block) tc_free(block)
@@ -201,7 +199,6 @@ void *mi_heap_realloc(mi_heap_t *heap, void *block, size_t bytes);
 void *mi_expand(void *block, size_t bytes);
 void mi_free(void *block);
 void mi_cfree(void *block);
-void cfree(void *block);
 void mi_free_size(void *block, size_t bytes);
 mi_heap_t *mi_heap_new(void);
 void mi_heap_destroy(mi_heap_t *heap);
@@ -224,7 +221,6 @@ GIVES(site_heap, mi_heap_malloc(heap, bytes))
 GIVES(site_heap_calloc, mi_heap_calloc(heap, bytes / 8, 8))
 TAKES(give_free, mi_free(block))
 TAKES(give_cfree, mi_cfree(block))
-TAKES(give_old, cfree(block))
 TAKES(give_size, mi_free_size(block, bytes))
 #define WAYS                                                                                  \
     {"site_malloc", site_malloc}, {"site_zalloc", site_zalloc}, {"site_calloc", site_calloc}, \
@@ -235,7 +231,7 @@ TAKES(give_size, mi_free_size(block, bytes))
     {                                                                                         \
         "site_heap_calloc", site_heap_calloc                                                  \
     }
-#define GIVEN give_free, give_cfree, give_old, give_size
+#define GIVEN give_free, give_cfree, give_size
 GIVES(site_first, mi_malloc(bytes))
 static KEPT void *resize_somehow(void *block, size_t bytes)
 {
