@@ -8,6 +8,7 @@
 #include "buffer/depot.h"
 #include "capture/claim.h"
 #include "capture/fork_child.h"
+#include "sys/raw.h"
 
 /* What these functions may need of the stack. */
 #define ROOM_BYTES (32u << 10)
@@ -156,12 +157,17 @@ void kymo_alloc_words_answer(struct kymo_process *p)
     uint32_t wanted = kymo_load_relaxed(&p->session->allocator_wanted);
     if (wanted == taken || !kymo_cas_acq_rel(&words->taken, &taken, wanted))
         return;
+    uint64_t mask;
     int saved = errno;
     uint64_t begin = kymo_process_clock(p);
     kymo_store_relaxed(&words->answered, 0u);
     kymo_fence_release();
     kymo_store_relaxed(&words->known, 0u);
+    /* A handler that came in between could ask for memory itself, or jump out, with the locks of
+     * all arenas held. */
+    kymo_raw_block_all(&mask);
     ask(words);
+    kymo_raw_set_mask(&mask, NULL);
     uint64_t end = kymo_process_clock(p);
     kymo_store_relaxed(&words->clock, end);
     kymo_store_relaxed(&words->took, end - begin);
