@@ -98,6 +98,9 @@ static int leave_recorder(int connection)
     sigset_t none;
     for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
         signal(handled[i], SIG_DFL);
+    /* Typed for the program. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setpriority(PRIO_PROCESS, 0, 0);

@@ -292,6 +292,15 @@ static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
     return now_ns >= s->end_ns || (l->has_ended && forward_signal);
 }
 
+/* Ctrl-C before the program's end was meant for the program. */
+static kymo_err reap_and_forgive(struct launch *l, struct stop *stop)
+{
+    KYMO_TRY(reap(l, 0));
+    if (l->has_ended)
+        stop->seen = interrupts;
+    return KYMO_OK;
+}
+
 /* Rounds until the program and all that it started have ended, or the recording shall. */
 static kymo_err record(struct launch *l)
 {
@@ -305,9 +314,9 @@ static kymo_err record(struct launch *l)
         forward(l);
         if (child_changed) {
             child_changed = 0;
-            KYMO_TRY(reap(l, 0));
-            if (l->has_ended)
-                stop.seen = interrupts; /* those were meant for the program */
+            /* Others are the recorder's own (heap_answer.h). */
+            if (!l->has_ended)
+                KYMO_TRY(reap_and_forgive(l, &stop));
         }
         if (l->has_ended && kymo_tree_alive(l->tree) == 0)
             KYMO_TRY(kymo_tree_look_for_more(l->tree));
@@ -452,7 +461,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     } else {
         /* Whatever went wrong with the recording, the program runs to its end, without us. */
         kymo_tree_stop(l.tree);
-        (void)!reap(&l, 1);
+        if (!l.has_ended)
+            (void)!reap(&l, 1);
         result->wait_status = l.ending.wait_status;
     }
     if (err != KYMO_OK) {

@@ -116,6 +116,10 @@ kymo_err kymo_tree_ended(kymo_tree *t, pid_t pid, const struct kymo_tree_ending 
     *process = UINT32_MAX;
     if (!image)
         return KYMO_OK;
+    if (image->is_ending) {
+        *process = image->process;
+        return KYMO_OK;
+    }
     if (!image->is_live) {
         kymo_tree_drop_image(t, image);
         return KYMO_OK;
