@@ -356,7 +356,7 @@ static KYMO_NOINLINE void resize_unrecorded(uint64_t address, uint64_t id, size_
     }
 }
 
-/* With the rate that it could have been drawn by, whether it was or not. */
+/* The rate that it could have been drawn by, whether it was or not; 0: none is drawn now. */
 static uint32_t rate_of(const struct kymo_process *p, struct kymo_alloc_draw draw)
 {
     uint32_t rate = draw.rate ? draw.rate : own.rate;
@@ -406,13 +406,15 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
         return;
     }
     publish_totals(t->slot);
+    uint32_t rate = rate_of(t->process, draw);
     struct kymo_record_resize r = {
         .now = {.id = id ? id : next_id(t),
                 .address = address,
                 .bytes = bytes,
-                .rate = rate_of(t->process, draw),
+                .rate = rate ? rate : UINT32_MAX,
                 .slack_family = slack_of(bytes, usable, KYMO_ALLOC_REALLOC)},
-        .usable_before = usable_before,
+        /* What cannot be drawn does not change the block's weight. */
+        .usable_before = rate ? usable_before : bytes,
         .was_drawn = (id != 0) | (uint64_t)(draw.is_drawn != 0) << 1,
     };
     r.now.head = (struct kymo_record){0, KYMO_RECORD_RESIZE, sizeof r, kymo_alloc_stack(t, here)};

@@ -13,14 +13,21 @@ static int takes_away(uint32_t op, uint64_t bytes, uint64_t bytes_before)
     return op == KYMO_MAP_UNMAP || (op == KYMO_MAP_BREAK && bytes == 0 && bytes_before);
 }
 
+static int is_new(uint32_t op, uint64_t bytes)
+{
+    return op == KYMO_MAP_MAP || op == KYMO_MAP_SHARED || (op == KYMO_MAP_BREAK && bytes > 0);
+}
+
 void kymo_alloc_note_map(uint32_t op, uint32_t how, uint64_t address, uint64_t bytes,
                          uint64_t before, uint64_t bytes_before, uint64_t here)
 {
     struct kymo_process *p = kymo_capturing();
     struct kymo_stream_writer *w;
     uint32_t stack = 0;
-    if (!p || !kymo_load_relaxed(&p->session->alloc_rate) ||
-        ((op == KYMO_MAP_MAP || op == KYMO_MAP_SHARED) && bytes < p->session->map_least))
+    uint64_t least = p ? kymo_load_relaxed(&p->session->map_least) : UINT64_MAX;
+    /* Nothing was ever recorded; or nothing is now, but what was may come to its end. */
+    if (least == UINT64_MAX || (is_new(op, bytes) && !kymo_load_relaxed(&p->session->alloc_rate)) ||
+        ((op == KYMO_MAP_MAP || op == KYMO_MAP_SHARED) && bytes < least))
         return;
     struct kymo_thread *t = kymo_mark_thread();
     if (!t) {

@@ -143,7 +143,8 @@ static void balance(struct kymo_heap_events *h, struct kymo_drain_heap_totals to
         totals.count > UINT64_MAX / OVERHEAD_BYTES ? UINT64_MAX : totals.count * OVERHEAD_BYTES;
     uint64_t seen = add_up(add_up(blocks, totals.bytes), h->mapped_bytes);
     h->missing_mib = 0;
-    if (maps_lost == 0 && h->own_bytes > MISSING_LEAST_BYTES && seen < h->own_bytes / 2)
+    if (!h->was_off && maps_lost == 0 && h->own_bytes > MISSING_LEAST_BYTES &&
+        seen < h->own_bytes / 2)
         h->missing_mib = (uint32_t)((h->own_bytes - seen) >> 20 & UINT32_MAX);
 }
 

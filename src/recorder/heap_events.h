@@ -36,6 +36,7 @@ struct kymo_heap_events {
     uint64_t rate; /* mean bytes between two draws; 0: its memory is not recorded */
     struct kymo_drain_heap_totals told;
     int is_told;
+    int was_off;                            /* for a while; what the process has may be from then */
     uint32_t allocator;                     /* as it was told */
     uint64_t own_bytes;                     /* of its memory, resident: kymo_ledger_own_bytes */
     uint64_t mapped_bytes;                  /* that the program mapped itself, so far */

@@ -244,6 +244,8 @@ static kymo_err drain(kymo_host *h, uint64_t now_ns)
         h->lap_ns = now_ns;
     }
     KYMO_TRY(kymo_drain_round(h->drain));
+    if (!kymo_drain_is_behind(h->drain))
+        h->read_ns = h->lap_ns;
     KYMO_TRY(kymo_session_events_flush(&h->out));
     /* What waits for other threads waits until all were read. */
     return kymo_drain_is_behind(h->drain) ? KYMO_OK
@@ -468,6 +470,7 @@ void kymo_host_set_alloc_rate(kymo_host *h, uint64_t rate)
     kymo_store_relaxed(&h->session->alloc_rate, rate);
     if (rate)
         kymo_store_relaxed(&h->session->map_least, (uint64_t)KYMO_HEAP_EVENTS_MAP_LEAST);
+    heap->was_off |= rate == 0 || heap->rate == 0;
     /* What is told is the largest: what it can have missed. */
     if (rate > heap->rate) {
         heap->rate = rate;
@@ -477,7 +480,7 @@ void kymo_host_set_alloc_rate(kymo_host *h, uint64_t rate)
 
 int kymo_host_has_read(const kymo_host *h, uint64_t since_ns)
 {
-    return h->lap_ns >= since_ns && !kymo_drain_is_behind(h->drain);
+    return h->read_ns >= since_ns;
 }
 
 int kymo_host_has_relatives(const kymo_host *h)

@@ -93,6 +93,7 @@ struct kymo_host {
     uint32_t filled;  /* and of filled blocks, as far as they were read */
     uint64_t drained_ns;
     uint64_t lap_ns;                     /* when the drain began to read all streams */
+    uint64_t read_ns;                    /* and when it last began, and has read them all since */
     uint32_t control_seq;                /* of the list that was written last */
     int control_called;                  /* and the process was called for it */
     uint64_t told_lost[KYMO_LOSS_KINDS]; /* as the recording has it */

@@ -28,10 +28,10 @@ PPROF, COLLAPSED, JSON = 0, 1, 2
 class Steps:
     """The program, recorded; each call is a step."""
 
-    def __init__(self, options=EVERY, under_kymo=True):
+    def __init__(self, options=EVERY, under_kymo=True, started_by=()):
         self.where = folder()
         self.path = self.where / "recording.kymo"
-        argv = [WORKLOADS / "heap_steps"]
+        argv = [*started_by, WORKLOADS / "heap_steps"]
         if under_kymo:
             argv = record_command(argv, self.path, period="10ms", options=options)
         self.process = subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -72,9 +72,9 @@ class Steps:
         self.process.stdin.close()
         check(self.process.wait() == 0, f"status {self.process.returncode}")
         self.watchdog.cancel()
-        dump = subprocess.run([DUMP, self.path], capture_output=True, text=True, check=True).stdout
-        self.origin_ns = int(re.search(r"^meta start=(\d+)", dump)[1])
-        self.end_ns = int(re.search(r"^process_end 0 .*end=(\d+)", dump, re.M)[1])
+        self.dump = subprocess.run([DUMP, self.path], capture_output=True, text=True, check=True).stdout
+        self.origin_ns = int(re.search(r"^meta start=(\d+)", self.dump)[1])
+        self.end_ns = int(re.search(r"^process_end 0 .*end=(\d+)", self.dump, re.M)[1])
         return self.path
 
     def since(self, at_ns):
@@ -197,6 +197,26 @@ def from_outside():
 
 
 @case
+def after_the_program():
+    """The program has ended, and what it started goes on: an answer that ends is not its end again."""
+    steps = Steps(started_by=("sh", "-c", 'exec 3<&0; "$0" <&3 & exit 0'))
+    steps.do("give", "site_a", 10, 100)
+    kymo = steps.process.pid
+    while "sh\n" in [pathlib.Path(f"/proc/{pid}/comm").read_text() for pid in
+                     pathlib.Path(f"/proc/{kymo}/task/{kymo}/children").read_text().split()]:
+        time.sleep(APART_S)
+    for i in range(2):
+        path = steps.where / f"{i}.folded"
+        out = run([KYMO, "control", "-p", kymo, "heap", "-o", path])
+        check(out.status == 0, f"status {out.status}: {out.stderr}")
+        check_same("what lives", folded(path), {"site_a": 1000})
+    asked_ns = steps.do("give", "site_a", 10, 100)
+    steps.end()
+    check(len(re.findall("^process_end 0 ", steps.dump, re.M)) == 1 and steps.end_ns < asked_ns,
+          "the program ended twice")
+
+
+@case
 def another_rate():
     """From the answer on, a thread that records each block follows; sums are right before and after."""
     steps = Steps()
@@ -206,10 +226,14 @@ def another_rate():
         check(out.stdout == "1 process told\n", f"{setting}: {out.stdout}{out.stderr}")
 
     steps.do("give", "site_a", 1000, 1000)
+    steps.do("map", 8 << 20)
     control("alloc=off")
     # The first one was drawn before.
     steps.do("give", "site_b", 1000, 1000)
     steps.do("free", "site_a", 500)
+    # What was recorded goes on to be.
+    steps.do("grow", "site_a", 100, 3000)
+    steps.do("unmap")
     control("alloc=1")
     # A thread that records nothing looks again after 16 MiB.
     steps.do("give", "site_b", 20, 1 << 20)
@@ -220,7 +244,10 @@ def another_rate():
     path = steps.end()
     found = json.loads(report(path, "--mode", "live"))
     sites = {f["name"]: f["total"] for f in found["functions"]}
-    check_same("before", (sites["site_a"]["objects"], sites["site_a"]["bytes"]), (500, 500000))
+    check_same("before", (sites["site_a"]["objects"], sites["site_a"]["bytes"]), (400, 400000))
+    check_same("grown", (sites["site_grown"]["objects"], sites["site_grown"]["bytes"]), (100, 300000))
+    check(not found["quality"]["lost"], f"lost: {found['quality']['lost']}")
+    check(rows(path, "--mode", "mapped") == {}, "the mapping is still there")
     check(sites["site_b"]["objects"] <= 21, f"while it was off: {sites['site_b']}")
     true = 1000 * 1000 + (512 << 20)
     mean = sites["site_c"]["bytes"]

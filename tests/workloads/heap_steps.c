@@ -5,8 +5,10 @@
  *
  *   give SITE COUNT BYTES           blocks from site_a, site_b or site_c
  *   free SITE COUNT                 the oldest ones of that site, by the main thread
+ *   grow SITE COUNT BYTES           the oldest ones of that site, by site_grown
  *   thread NAME SITE COUNT BYTES    as give, by a thread of that name, which then ends
  *   map BYTES                       a mapping, by site_mapping
+ *   unmap                           the last one
  *   profile FORMAT FILE             kymo_heap_profile, by its number
  *
  * Nothing but what is asked for is taken from malloc, until the profile's answer is read.
@@ -27,11 +29,22 @@ DEFINE_SITE(site_c)
 
 static KEPT void *site_mapping(size_t bytes)
 {
-    void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    HOLD(area, site_mapping);
-    must(area != MAP_FAILED, "mmap");
-    return area;
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    HOLD(mapped, site_mapping);
+    must(mapped != MAP_FAILED, "mmap");
+    return mapped;
 }
+
+static KEPT void *site_grown(void *block, size_t bytes)
+{
+    void *grown = realloc(block, bytes);
+    HOLD(grown, site_grown);
+    must(grown != NULL, "realloc");
+    return grown;
+}
+
+static void *area;
+static size_t area_bytes;
 
 static struct site {
     const char *name;
@@ -85,6 +98,13 @@ static void take_back(struct site *site, size_t count)
         give_back(site->blocks[site->first++]);
 }
 
+static void grow(struct site *site, size_t count, size_t bytes)
+{
+    must(site->first + count <= site->end, "too few blocks");
+    for (void **block = &site->blocks[site->first]; count-- > 0; block++)
+        *block = site_grown(*block, bytes);
+}
+
 struct file_sink {
     kymo_sink sink;
     int fd;
@@ -124,7 +144,12 @@ static const char *obey(const char *line)
         must(pthread_create(&thread, NULL, give_as, &wish) == 0, "pthread_create");
         must(pthread_join(thread, NULL) == 0, "pthread_join");
     } else if (sscanf(line, "map %zu", &bytes) == 1) {
-        (void)site_mapping(bytes);
+        area = site_mapping(bytes);
+        area_bytes = bytes;
+    } else if (strcmp(line, "unmap") == 0) {
+        must(munmap(area, area_bytes) == 0, "munmap");
+    } else if (sscanf(line, "grow %15s %zu %zu", site, &count, &bytes) == 3) {
+        grow(site_of(site), count, bytes);
     } else if (sscanf(line, "profile %u %511s", &format, path) == 2) {
         return profile(format, path);
     } else {
