@@ -342,6 +342,7 @@ void kymo_host_watch_system(kymo_host *h, int is_program, int is_forked)
         .plan = &h->plan,
         .drain = h->drain,
         .root = "",
+        .image = h->image,
         .has_past = is_forked,
     };
     uint64_t first_ns = kymo_clock_ns(CLOCK_MONOTONIC) + (is_program ? LEDGER_NS : LEDGER_YOUNG_NS);

@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "recorder/allocator_answer.h"
 #include "recorder/resident.h"
+#include "recorder/task.h"
 #include "sys/clock.h"
 
 #define FIRST_STEP_NS 50000000u
@@ -197,7 +198,8 @@ void kymo_ledger_look(kymo_ledger_book *b, uint64_t now_ns)
     struct look new = {.time_ns = now_ns};
     if (collect_claims(b) != KYMO_OK ||
         kymo_resident_look(&new.resident, b->config.root, b->name, b->claims.data, b->claims.len) !=
-            KYMO_OK) {
+            KYMO_OK ||
+        !kymo_task_image_lives(b->config.image)) { /* it may have been another one's */
         kymo_resident_deinit(&new.resident);
         return;
     }

@@ -5,7 +5,8 @@
  * Layer:    recorder
  * Flow:     resident.c, the session, allocator_answer.c -> [ledger] -> recording writer
  * Threads:  the recorder's one thread
- * Memory:   its own: two looks, of at most some 20000 pieces each
+ * Memory:   its own: two looks, each of KYMO_RESIDENT_PIECES_MAX pieces at most, and one more for
+ *           each area of the process's own, and each stack in one
  * Signals:  not for handlers
  *
  * The kernel walks all pages of the process for a look, and holds up those of its threads that map
@@ -31,6 +32,7 @@ struct kymo_ledger_config {
     const struct kymo_session_plan *plan;
     const kymo_drain *drain; /* for its clock */
     const char *root;        /* what all paths begin with, "" but in tests */
+    int image;    /* the memory that the process runs in, as kymo_task_open_image has it */
     int has_past; /* some of its memory may be older than its session, as a forked child's */
 };
 

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/resident.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "memory/pagemap.h"
+#include "recorder/remote.h"
 
 /* Where not all of an area is there, its pages are counted by so many bytes, or more of them where
  * there are very many. */
 #define GRANULE_BYTES (64ull << 10)
 /* 16 GiB; what is not there costs next to nothing. */
 #define PAGES_MAX (1ull << 22)
+/* Of a library's first area: its ELF headers are there. */
+#define HEADERS_BYTES 4096u
 
 static const char session_name[] = "/memfd:kymo"; /* and what we send with it */
 static const char library_name[] = "libkymo";
@@ -38,15 +45,43 @@ static int is_ours(const char *name)
            (slash && kymo_str_starts(slash + 1, library_name));
 }
 
-/* What a library's data ends with has no file: it is the area right behind it. */
+/* What a library's data ends with has no file: it is the area right behind it, or the beginning of
+ * that one, if the kernel put another mapping right behind the library. */
 static int is_data_of(const struct kymo_smaps_area *before, const struct kymo_smaps_area *a)
 {
     return before->inode != 0 && !before->is_shared && before->is_writable && a->is_writable &&
            before->hi == a->lo && a->name[0] == '\0';
 }
 
+/* Where the library whose areas came last ends, by its headers, which its first area has.
+ * UINT64_MAX: that is not known. */
+static uint64_t end_of_library(const struct kymo_resident *r)
+{
+    unsigned char page[HEADERS_BYTES];
+    struct kymo_remote_module module;
+    struct kymo_address_range notes[KYMO_REMOTE_NOTES], frame_segment;
+    ssize_t got =
+        r->file_lo > INT64_MAX ? -1 : pread(r->memory, page, sizeof page, (off_t)r->file_lo);
+    if (got <= 0 ||
+        !kymo_remote_parse_headers(page, (size_t)got, r->file_lo, &module, notes, &frame_segment))
+        return UINT64_MAX;
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t end = (module.map_end + page_bytes - 1) / page_bytes * page_bytes;
+    /* Else they are another's: the same library's, loaded twice. */
+    return end > r->before.lo ? end : UINT64_MAX;
+}
+
+/* Up to where the area is data of the library before it. */
+static uint64_t end_of_data(const struct kymo_resident *r, const struct kymo_smaps_area *a)
+{
+    if (!is_data_of(&r->before, a))
+        return a->lo;
+    uint64_t end = end_of_library(r);
+    return end < a->lo ? a->lo : end < a->hi ? end : a->hi;
+}
+
 /* 0: that is not to be seen from outside. */
-static uint32_t line_of(const struct kymo_resident *r, const struct kymo_smaps_area *a)
+static uint32_t line_of(const struct kymo_smaps_area *a)
 {
     if (is_ours(a->name))
         return KYMO_LEDGER_KYMO;
@@ -60,8 +95,6 @@ static uint32_t line_of(const struct kymo_resident *r, const struct kymo_smaps_a
         return KYMO_LEDGER_SYSTEM;
     if (a->is_shared)
         return KYMO_LEDGER_SHARED;
-    if (is_data_of(&r->before, a))
-        return r->before_line == KYMO_LEDGER_FILES ? KYMO_LEDGER_DATA : r->before_line;
     return 0;
 }
 
@@ -80,11 +113,33 @@ static kymo_err add_to(struct kymo_resident *r, uint32_t line, uint64_t bytes, c
                 : KYMO_E_NOMEM;
 }
 
+static kymo_err take_own(struct kymo_resident *r, const struct kymo_smaps_area *a)
+{
+    const struct kymo_smaps_area *before = &r->before;
+    struct kymo_resident_area area = {
+        .lo = a->lo,
+        .hi = a->hi,
+        .bytes = a->rss,
+        .data_hi = end_of_data(r, a),
+        .data_line = r->before_line == KYMO_LEDGER_FILES ? KYMO_LEDGER_DATA : r->before_line,
+        .is_heap = strcmp(a->name, "[heap]") == 0,
+        .has_guard = before->hi == a->lo && before->inode == 0 && !before->is_readable &&
+                     !before->is_writable,
+    };
+    if (area.data_hi < a->hi)
+        return kymo_vec_push(&r->areas, area);
+    r->lines[area.data_line] += a->rss;
+    return KYMO_OK;
+}
+
 static kymo_err take(void *context, const struct kymo_smaps_area *a)
 {
     struct kymo_resident *r = context;
-    uint32_t line = line_of(r, a);
+    uint32_t line = line_of(a);
     kymo_err err = KYMO_OK;
+    /* It has grown since, and the kernel lists it again. */
+    if (a->lo < r->before.hi)
+        return KYMO_OK;
     r->lines[KYMO_LEDGER_RSS] += a->rss;
     if (line == KYMO_LEDGER_FILES) {
         err = add_to(r, KYMO_LEDGER_FILES, a->rss - a->anonymous, a->name);
@@ -93,12 +148,11 @@ static kymo_err take(void *context, const struct kymo_smaps_area *a)
     } else if (line) {
         err = add_to(r, line, a->rss, line == KYMO_LEDGER_SHARED ? a->name : "");
     } else if (a->rss > 0) {
-        const struct kymo_smaps_area *before = &r->before;
-        int has_guard = before->hi == a->lo && before->inode == 0 && !before->is_readable &&
-                        !before->is_writable;
-        err = kymo_vec_push(&r->areas, (struct kymo_resident_area){a->lo, a->hi, a->rss,
-                                                                   strcmp(a->name, "[heap]") == 0,
-                                                                   (uint32_t)has_guard});
+        err = take_own(r, a);
+    }
+    if (a->inode != 0 && a->inode != r->file_inode) {
+        r->file_inode = a->inode;
+        r->file_lo = a->lo;
     }
     r->before = *a;
     r->before_line = line;
@@ -235,7 +289,8 @@ static kymo_err put_rest(struct cutting *c)
 static kymo_err cut_area(struct cutting *c, const struct kymo_resident_claim *claims, size_t count)
 {
     const struct kymo_resident_area *a = c->area;
-    uint64_t at = a->lo;
+    const struct kymo_resident_claim data = {a->lo, a->data_hi, a->data_line, 0};
+    uint64_t at = a->data_hi;
     c->left = a->bytes;
     c->first = c->to->pieces.len;
     const struct kymo_resident_claim *only =
@@ -244,14 +299,15 @@ static kymo_err cut_area(struct cutting *c, const struct kymo_resident_claim *cl
     size_t within = 0;
     while (within < count && claims[within].lo < a->hi)
         within++;
-    if (only || (within == 0 && a->bytes == a->hi - a->lo) ||
+    if (only || (within == 0 && a->data_hi == a->lo && a->bytes == a->hi - a->lo) ||
         !kymo_pagemap_may(c->pages, a->hi - a->lo))
         return give(c, only);
+    KYMO_TRY(cut(c, a->lo, a->data_hi, &data));
     for (size_t i = 0; i < within; i++) {
-        if (!applies(&claims[i], a))
-            continue;
-        uint64_t lo = claims[i].lo > a->lo ? claims[i].lo : a->lo;
+        uint64_t lo = claims[i].lo > at ? claims[i].lo : at;
         uint64_t hi = at_most(claims[i].hi, a->hi);
+        if (!applies(&claims[i], a) || lo >= hi)
+            continue;
         KYMO_TRY(cut(c, at, lo, NULL));
         KYMO_TRY(cut(c, lo, hi, &claims[i]));
         at = hi;
@@ -292,6 +348,14 @@ static void make_empty(struct kymo_resident *r)
     r->named.len = r->pieces.len = r->areas.len = 0;
     r->before = (struct kymo_smaps_area){.lo = 0};
     r->before_line = 0;
+    r->file_lo = r->file_inode = 0;
+}
+
+static int open_memory(const char *root, const char *process)
+{
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof path, "%s/proc/%s/mem", root, process);
+    return len < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
 kymo_err kymo_resident_look(struct kymo_resident *r, const char *root, const char *process,
@@ -299,7 +363,10 @@ kymo_err kymo_resident_look(struct kymo_resident *r, const char *root, const cha
 {
     struct kymo_pagemap pages;
     make_empty(r);
+    r->memory = open_memory(root, process);
     kymo_err err = kymo_smaps_read(root, process, take, r);
+    if (r->memory >= 0)
+        close(r->memory);
     if (err == KYMO_OK && r->lines[KYMO_LEDGER_RSS] == 0)
         err = KYMO_E_IO; /* a process that has ended has no memory */
     if (err == KYMO_OK) {

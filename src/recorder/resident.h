@@ -52,6 +52,8 @@ struct kymo_resident_piece {
 /* Memory of the process's own, while areas come. */
 struct kymo_resident_area {
     uint64_t lo, hi, bytes;
+    uint64_t data_hi; /* up to there it is the data of the library before it; lo: nothing is */
+    uint32_t data_line;
     uint32_t is_heap;
     uint32_t has_guard; /* nobody may read or write what lies before it */
 };
@@ -65,6 +67,8 @@ struct kymo_resident {
     KYMO_VEC(struct kymo_resident_area) areas;
     struct kymo_smaps_area before; /* the last one that came */
     uint32_t before_line;          /* 0: a piece's */
+    int memory;                    /* the process's own; -1: not to be read */
+    uint64_t file_lo, file_inode;  /* where the last file's areas begin */
 };
 
 /* claims: by address, without overlaps. *out is empty or an earlier result; after an error, it is

@@ -272,12 +272,13 @@ kymo_err kymo_tree_tell_replacement(struct kymo_tree_image *image, uint64_t now_
 
 static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
 {
-    KYMO_TRY(kymo_host_look_at_system(image->host, now_ns));
     if (is_still(image)) {
         kymo_host_beat(image->host);
-        return KYMO_OK;
+        return kymo_host_look_at_system(image->host, now_ns);
     }
     KYMO_TRY(kymo_host_round(image->host));
+    /* Behind it: it notices an exec, and what there is then is another image's. */
+    KYMO_TRY(kymo_host_look_at_system(image->host, now_ns));
     KYMO_TRY(kymo_tree_read_refusals(image));
     if (kymo_host_replaced_by(image->host)[0] == '\0')
         return KYMO_OK;

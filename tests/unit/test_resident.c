@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recorder/resident.h"
 
+#include <elf.h>
 #include <unistd.h>
 
 #include "base/attr.h"
@@ -60,6 +61,31 @@ static void put_pages(uint64_t from, uint64_t count, uint64_t step)
     assert_int_equal(fclose(file), 0);
 }
 
+/* A library that is mapped there, two pages of code and then its data. */
+static void put_library(uint64_t at, uint64_t data_bytes)
+{
+    char path[512];
+    Elf64_Ehdr eh = {.e_ident = ELFMAG, .e_phoff = sizeof eh, .e_phentsize = sizeof(Elf64_Phdr)};
+    Elf64_Phdr ph[2] = {
+        {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 2 * PAGE},
+        {.p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_vaddr = 2 * PAGE, .p_memsz = data_bytes}};
+    eh.e_phnum = 2;
+    tree_put("/proc/7/here", "");
+    snprintf(path, sizeof path, "%s/proc/7/mem", tree);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
+    assert_int_equal(fwrite(&eh, sizeof eh, 1, file), 1);
+    assert_int_equal(fwrite(ph, sizeof ph, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void add_library(uint64_t at)
+{
+    add_area(at, at + 2 * PAGE, "r-xp", 5, "/lib/x", 2 * PAGE, 0);
+    add_area(at + 2 * PAGE, at + 3 * PAGE, "rw-p", 5, "/lib/x", PAGE, PAGE);
+}
+
 static void look(const struct kymo_resident_claim *claims, size_t count)
 {
     put_files();
@@ -115,6 +141,47 @@ static void areas_tell_whose_they_are(void **state)
     assert_string_equal(r.named.data[1].name, "/x/base");
     assert_int_equal(r.named.data[2].line, KYMO_LEDGER_DATA);
     assert_string_equal(r.named.data[3].name, "/dev/zero (deleted)");
+}
+
+static void data_ends_where_its_library_does(void **state)
+{
+    (void)state;
+    /* It has two pages more of data, and no border to what lies behind them. */
+    const struct kymo_resident_claim stack = {MAP + GRANULE, MAP + 2 * GRANULE, KYMO_LEDGER_STACKS,
+                                              0};
+    put_library(MAP, 3 * PAGE - 100);
+    add_library(MAP);
+    add_area(MAP + 3 * PAGE, MAP + 3 * GRANULE, "rw-p", 0, "", 45 * PAGE, 45 * PAGE);
+    put_pages(MAP, 48, 1);
+    look(&stack, 1);
+    assert_int_equal(r.lines[KYMO_LEDGER_DATA], 3 * PAGE);
+    assert_int_equal(r.lines[KYMO_LEDGER_STACKS], 16 * PAGE);
+    assert_int_equal(r.pieces.len, 2);
+    expect_piece(0, MAP + 5 * PAGE, MAP + GRANULE, 11 * PAGE);
+    expect_piece(1, MAP + 2 * GRANULE, MAP + 3 * GRANULE, 16 * PAGE);
+}
+
+static void what_follows_a_library_need_not_be_its_data(void **state)
+{
+    (void)state;
+    put_library(MAP, PAGE);
+    add_library(MAP);
+    add_area(MAP + 3 * PAGE, MAP + 9 * PAGE, "rw-p", 0, "", 6 * PAGE, 6 * PAGE);
+    look(NULL, 0);
+    assert_int_equal(r.lines[KYMO_LEDGER_DATA], PAGE);
+    assert_int_equal(r.pieces.len, 1);
+    expect_piece(0, MAP + 3 * PAGE, MAP + 9 * PAGE, 6 * PAGE);
+}
+
+static void an_area_that_grew_counts_once(void **state)
+{
+    (void)state;
+    add_area(HEAP, HEAP + 4 * PAGE, "rw-p", 0, "[heap]", 4 * PAGE, 4 * PAGE);
+    add_area(HEAP, HEAP + 6 * PAGE, "rw-p", 0, "[heap]", 6 * PAGE, 6 * PAGE);
+    add_area(MAP, MAP + PAGE, "rw-p", 0, "", PAGE, PAGE);
+    look(NULL, 0);
+    assert_int_equal(r.lines[KYMO_LEDGER_RSS], 5 * PAGE);
+    assert_int_equal(r.pieces.len, 2);
 }
 
 static void only_the_largest_files_have_names(void **state)
@@ -242,6 +309,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(areas_tell_whose_they_are),
+        TEST(data_ends_where_its_library_does),
+        TEST(what_follows_a_library_need_not_be_its_data),
+        TEST(an_area_that_grew_counts_once),
         TEST(only_the_largest_files_have_names),
         TEST(a_piece_ends_where_pages_become_more_or_less),
         TEST(pages_of_zeros_are_not_there),
