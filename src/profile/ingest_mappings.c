@@ -24,6 +24,7 @@
 
 #define MOVES_MIN (1ull << 28) /* pieces, and so many for each record */
 #define MOVES_PER_RECORD 4096u
+#define PAGE_BYTES 4096u /* the smallest that there is */
 #define HOW_ALL (KYMO_MAP_BY_ALLOCATOR | KYMO_MAP_OF_FILE | KYMO_MAP_IS_SHARED | KYMO_MAP_IS_STACK)
 
 struct replay {
@@ -150,8 +151,21 @@ static kymo_err move(struct replay *r, const kymo_event_mapping *e, kymo_mapping
     return piece.bytes ? put(r, &piece) : KYMO_OK;
 }
 
+/* The kernel maps and takes away whole pages, whatever length it is told. */
+static uint64_t round_up(uint64_t bytes)
+{
+    return bytes > UINT64_MAX - PAGE_BYTES ? UINT64_MAX
+                                           : (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
 static kymo_err replay_one(struct replay *r, const kymo_event_mapping *e)
 {
+    kymo_event_mapping whole = *e;
+    if (e->op != KYMO_MAP_BREAK) {
+        whole.bytes = round_up(e->bytes);
+        whole.bytes_before = round_up(e->bytes_before);
+    }
+    e = &whole;
     kymo_mapping piece = {
         .time_ns = e->time_ns,
         .end_ns = KYMO_LIVES,

@@ -10,6 +10,7 @@
 #include "profile/estimate.h"
 #include "profile/events_heap.h"
 #include "profile/heap_walk.h"
+#include "profile/ledger_since.h"
 #include "profile/tables.h"
 
 /* A recorder tells of two moments; each of them is a walk over all blocks. */
@@ -25,8 +26,6 @@ enum { BY_ALLOCATOR = 1, OF_FILE = 2, IS_SHARED = 4 };
 /* And this much before each block. */
 #define GLIBC_HEADER_BYTES 8u
 #define PAGE_BYTES 4096u
-/* Of a growth that is estimated: what is beyond is hardly chance. */
-#define DEVIATIONS 3
 
 /* Memory of the process's own. */
 struct piece {
@@ -54,13 +53,6 @@ struct blocks {
     struct kymo_estimate resident; /* what was asked for, as far as it is there */
     double slack;                  /* and what these have beyond it */
     double all;                    /* both, there or not */
-};
-
-/* Blocks between the moment that the allocator spoke of and this one. */
-struct since {
-    double grown;    /* bytes in blocks, more than then */
-    double variance; /* of that */
-    double churn;    /* bytes in all blocks that came or went */
 };
 
 struct making {
@@ -241,14 +233,9 @@ static double resident_share(const struct making *m, const kymo_allocation *row,
     return fmin(at_least(there, 0) / (double)bytes, 1);
 }
 
-static double slack_of(const struct making *m, const kymo_allocation *row)
+static uint32_t header_bytes(const struct making *m)
 {
-    return (double)row->slack + (m->is_glibc ? GLIBC_HEADER_BYTES : 0);
-}
-
-static int lives_at(const kymo_allocation *row, uint64_t time_ns)
-{
-    return row->time_ns <= time_ns && time_ns < row->end_ns;
+    return m->is_glibc ? GLIBC_HEADER_BYTES : 0;
 }
 
 static void add_block(struct making *m, struct blocks *sum, size_t i)
@@ -258,7 +245,7 @@ static void add_block(struct making *m, struct blocks *sum, size_t i)
     double w = m->weights[i];
     double share = resident_share(m, row, &area);
     double bytes = (double)row->bytes;
-    double slack = slack_of(m, row);
+    double slack = (double)row->slack + header_bytes(m);
     sum->resident.bytes += w * bytes * share;
     sum->resident.variance_bytes += w * (w - 1) * bytes * share * bytes * share;
     sum->slack += w * slack * share;
@@ -271,30 +258,8 @@ static struct blocks blocks_now(struct making *m)
 {
     struct blocks sum = {.slack = 0};
     for (size_t i = 0; i < m->row_count; i++)
-        if (lives_at(&m->rows[i], m->time_ns))
+        if (kymo_ledger_lives_at(&m->rows[i], m->time_ns))
             add_block(m, &sum, i);
-    return sum;
-}
-
-static struct since blocks_since(const struct making *m)
-{
-    struct since sum = {.grown = 0};
-    uint64_t from_ns = m->said_ns < m->time_ns ? m->said_ns : m->time_ns;
-    uint64_t to_ns = m->said_ns < m->time_ns ? m->time_ns : m->said_ns;
-    for (size_t i = 0; m->said_ns && i < m->row_count; i++) {
-        const kymo_allocation *row = &m->rows[i];
-        double w = m->weights[i];
-        double bytes = (double)row->bytes + slack_of(m, row);
-        int is_there = lives_at(row, m->time_ns), was_there = lives_at(row, m->said_ns);
-        if (is_there != was_there) {
-            sum.grown += is_there ? w * bytes : -w * bytes;
-            sum.variance += w * (w - 1) * bytes * bytes;
-        }
-        if (row->time_ns > from_ns && row->time_ns <= to_ns)
-            sum.churn += w * bytes;
-        if (row->end_ns > from_ns && row->end_ns <= to_ns)
-            sum.churn += w * bytes;
-    }
     return sum;
 }
 
@@ -320,30 +285,30 @@ static int is_said(const struct making *m, uint32_t line)
 }
 
 /* Of memory that may be its: as much as it has taken from the system, or as its blocks need. */
-static double allocators_part(struct making *m, const struct blocks *now, const struct since *since)
+static double allocators_part(struct making *m, const struct blocks *now,
+                              const struct kymo_ledger_since *since)
 {
     double all, sure;
     sum_areas(m, &all, &sure);
-    double has = is_said(m, KYMO_LEDGER_SAID_TAKEN)
-                     ? m->given[KYMO_LEDGER_SAID_TAKEN] + since->churn
-                     : m->high + now->slack;
+    double has = is_said(m, KYMO_LEDGER_SAID_TAKEN) ? m->given[KYMO_LEDGER_SAID_TAKEN] + since->rise
+                                                    : m->high + now->slack;
     return fmin(all, at_least(sure, has));
 }
 
 /* What is in blocks and there, as the allocator said, less what they have beyond what was asked
  * for. *least: at any rate so much. */
-static double said_live(const struct making *m, const struct blocks *now, const struct since *since,
-                        double *least)
+static double said_live(const struct making *m, const struct blocks *now,
+                        const struct kymo_ledger_since *since, double *least)
 {
     double absent = now->all - now->resident.bytes - now->slack;
     double said = m->given[KYMO_LEDGER_SAID_ALLOCATED] + since->grown - absent - now->slack;
-    *least = said - DEVIATIONS * sqrt(since->variance);
+    *least = said - KYMO_LEDGER_DEVIATIONS * sqrt(since->variance);
     return said;
 }
 
 /* heap: what the allocator has, resident. */
-static void split_heap(struct making *m, const struct blocks *now, const struct since *since,
-                       double heap)
+static void split_heap(struct making *m, const struct blocks *now,
+                       const struct kymo_ledger_since *since, double heap)
 {
     double live = now->resident.bytes;
     double not_seen = 0;
@@ -356,19 +321,23 @@ static void split_heap(struct making *m, const struct blocks *now, const struct 
     live = at_least(fmin(live, room), m->low);
     double retained = at_least(room - live - not_seen, 0);
     if (is_said(m, KYMO_LEDGER_SAID_FREE))
-        retained = fmin(retained, m->given[KYMO_LEDGER_SAID_FREE] + since->churn +
+        retained = fmin(retained, m->given[KYMO_LEDGER_SAID_FREE] + since->fall +
                                       at_least(m->given[KYMO_LEDGER_SAID_OWN], 0));
     m->lines[KYMO_LEDGER_LIVE] += live;
     m->lines[KYMO_LEDGER_SLACK] += now->slack;
     m->lines[KYMO_LEDGER_RETAINED] += retained;
 }
 
-static void make_heap(struct making *m)
+static kymo_err make_heap(struct making *m)
 {
     struct blocks now = blocks_now(m);
-    struct since since = blocks_since(m);
+    struct kymo_ledger_since since = {.grown = 0};
+    if (m->said_ns)
+        KYMO_TRY(kymo_ledger_since_sum(m->rows, m->weights, m->row_count, header_bytes(m),
+                                       m->said_ns, m->time_ns, &since));
     kymo_estimate_interval(now.resident.bytes, now.resident.variance_bytes, &m->low, &m->high);
     split_heap(m, &now, &since, allocators_part(m, &now, &since));
+    return KYMO_OK;
 }
 
 /* ---- rows ---- */
@@ -434,7 +403,7 @@ static kymo_err make(struct making *m, const kymo_ledger *lines, size_t count)
         KYMO_TRY(take_line(m, &lines[i]));
     KYMO_TRY(take_mappings(m));
     sum_parts(m);
-    make_heap(m);
+    KYMO_TRY(make_heap(m));
     return put_all(m);
 }
 

@@ -124,6 +124,28 @@ static void moves_and_the_break(void **state)
     assert_int_equal(assert_row(6, 950, 1, 70, 0)->how, KYMO_MAP_IS_SHARED);
 }
 
+static void lengths_are_of_whole_pages(void **state)
+{
+    (void)state;
+    kymo_event_mapping e = map_of(KYMO_MAP_MAP, 10, 100, 25);
+    send(mapping, e);
+    e = map_of(KYMO_MAP_UNMAP, 20, 100, 0);
+    e.bytes = 24 * PAGE + 1;
+    send(mapping, e);
+    e = map_of(KYMO_MAP_MAP, 30, 200, 0);
+    e.bytes = 2 * PAGE - 1;
+    send(mapping, e);
+    e = map_of(KYMO_MAP_MOVE, 40, 300, 3);
+    e.before = 200 * PAGE;
+    e.bytes_before = PAGE + 1;
+    send(mapping, e);
+    finish();
+    assert_count(3);
+    assert_row(0, 100, 25, 10, 20);
+    assert_row(1, 200, 2, 30, 40);
+    assert_row(2, 300, 3, 40, 0);
+}
+
 static void what_cannot_be_mapped_is_not(void **state)
 {
     (void)state;
@@ -183,6 +205,7 @@ int main(void)
         TEST(what_is_mapped_over_is_gone),
         TEST(threads_come_in_any_order),
         TEST(moves_and_the_break),
+        TEST(lengths_are_of_whole_pages),
         TEST(what_cannot_be_mapped_is_not),
         TEST(what_is_there_is_what_was_there),
     };

@@ -249,6 +249,33 @@ static void what_the_allocator_said_is_carried_on(void **state)
     assert_int_equal(bytes_of(KYMO_LEDGER_UNEXPLAINED), 0);
 }
 
+/* A hundred blocks come and go, one after the other: the allocator needs one more at a time. */
+static void come_and_go(uint64_t from_ns, uint64_t said_ns)
+{
+    add_block_at(HEAP, 4000, 0, 1, 1100, KYMO_LIVES);
+    for (unsigned i = 0; i < 100; i++)
+        add_block_at(HEAP + 5000, 5000, 0, 1, from_ns + 2 * i, from_ns + 2 * i + 1);
+    add_piece(HEAP, 100000, 100000);
+    add_piece(MAP, 500000, 500000);
+    say(4000, 146000, 150000, said_ns);
+    make(600000);
+    assert_int_equal(bytes_of(KYMO_LEDGER_LIVE), 4000);
+    assert_int_equal(bytes_of(KYMO_LEDGER_RETAINED), 151000);
+    assert_int_equal(bytes_of(KYMO_LEDGER_UNEXPLAINED), 445000);
+}
+
+static void what_came_and_went_explains_nothing(void **state)
+{
+    (void)state;
+    come_and_go(1210, 1200);
+}
+
+static void nor_does_it_before_the_allocator_spoke(void **state)
+{
+    (void)state;
+    come_and_go(1510, 1800);
+}
+
 static void more_blocks_than_memory_are_a_negative_rest(void **state)
 {
     (void)state;
@@ -295,6 +322,8 @@ int main(void)
         T(blocks_that_were_not_seen_are_unexplained),
         T(what_nobody_keeps_is_unexplained),
         T(what_the_allocator_said_is_carried_on),
+        T(what_came_and_went_explains_nothing),
+        T(nor_does_it_before_the_allocator_spoke),
         T(more_blocks_than_memory_are_a_negative_rest),
         T(broken_pieces_are_none),
         T(there_are_not_many_moments),
