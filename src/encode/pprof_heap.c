@@ -233,7 +233,8 @@ void kymo_pprof_heap_comments(kymo_pprof *w)
     if (w->view->has_before)
         kymo_pprof_comment(w, "inuse_space before: %.0f bytes", w->view->before.sum.bytes);
     kymo_estimate_interval(s->sum.bytes, s->sum.variance_bytes, &low, &high);
-    kymo_pprof_comment(w, "inuse_space: %.0f bytes, 95 %%: %.0f to %.0f", s->sum.bytes, low, high);
+    kymo_pprof_comment(w, "inuse_space%s: %.0f bytes, 95 %%: %.0f to %.0f",
+                       w->view->has_before ? " after" : "", s->sum.bytes, low, high);
     for (uint32_t i = 0; i < s->n_tables; i++) {
         const kymo_heap *heap = kymo_profile_heap(w->p, i);
         if (heap)

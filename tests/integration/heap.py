@@ -356,6 +356,8 @@ def growth():
     check(out.status == 0 and "wrote" in out.stderr, out.stderr)
     change = {site: bytes_ for site, (_, _, bytes_) in found.items()}
     check_same("pprof", pprof(path) or change, change)
+    comments = gzip.decompress(path.read_bytes())
+    check(b"inuse_space before: " in comments and b"inuse_space after: " in comments, "which sums these are")
     came = {"site_b": 500000, "site_c": 40000}
     check_same("pprof, what came", pprof(path, "-sample_index=alloc_space") or came, came)
     for more, text in (([path], "exists"), ([steps.where / "x.folded"], ".pb.gz"), ([path, "-f", "--json"], "json")):
