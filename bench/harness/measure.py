@@ -73,10 +73,12 @@ def run(argv, env=None, stdin=None, usage_of=None, usage_library=None, cpus=None
                 if said["name"] == usage_of:
                     usage = said
         os.unlink(usage_path)
+    # Results are kept, and folders are this machine's own.
+    what = " ".join([os.path.basename(argv[0]), *argv[1:]])
     if child.returncode != 0:
-        raise Failed(f"{' '.join(argv)}: exit status {child.returncode}\n{errors[-2000:]}")
+        raise Failed(f"{what}: exit status {child.returncode}\n{errors[-2000:]}")
     if usage_of and not usage:
-        raise Failed(f"{' '.join(argv)}: {usage_of} did not say what it used")
+        raise Failed(f"{what}: {usage_of} did not say what it used")
     return Run(rusage, elapsed_s, output, usage)
 
 
