@@ -3,9 +3,11 @@
 #
 #   make demo      profile two programs, write the files, say how to look at them
 #   make test      build with gcc, clang and sanitizers, run the checkers and all tests
+#   make check-fast   after a change: unit and golden tests, fuzz corpora, checkers (release build)
 #   make check     the checkers alone (layers, symbols, signal path, format, licences)
 #   make bench     measure Kymo beside its peers (PARTS="overhead servers": these alone)
 #   make install   to PREFIX (/usr/local), below DESTDIR if that is set
+#   make uninstall takes that away again
 #   make format    lay out the C and C++ sources as .clang-format says
 PREFIX ?= /usr/local
 RELEASE := build/release
@@ -31,6 +33,12 @@ test:
 	@$(SERVERS)
 	@tools/test
 
+check-fast:
+	@tools/install-deps build test
+	cmake --preset release -DKYMO_WERROR=ON >/dev/null
+	cmake --build --preset release --target src/all quick_tests
+	ctest --test-dir $(RELEASE) -R '^(unit|golden|fuzz|check)\.' -j $$(nproc) --timeout 300 --output-on-failure
+
 check:
 	@tools/install-deps build test
 	cmake --preset release >/dev/null
@@ -47,6 +55,9 @@ bench:
 install: release
 	DESTDIR='$(DESTDIR)' cmake --install $(RELEASE) --prefix '$(PREFIX)'
 
+uninstall: release
+	@DESTDIR='$(DESTDIR)' tools/uninstall $(RELEASE) '$(PREFIX)'
+
 format:
 	@tools/install-deps test
 	git ls-files -z '*.c' '*.h' '*.cc' '*.hpp' ':!tests/checkers' | xargs -0 clang-format -i
@@ -54,4 +65,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: help release demo test check bench install format clean
+.PHONY: help release demo test check-fast check bench install uninstall format clean

@@ -82,14 +82,13 @@ int main(int argc, char **argv)
         perror(spool);
         return 1;
     }
-    close(fd);
     kymo_options timer, perf;
     kymo_options_init(&timer);
     kymo_options_init(&perf);
     timer.engine = KYMO_ENGINE_TIMER;
     perf.engine = KYMO_ENGINE_PERF;
     kymo_launch_options launch = {
-        .argv = argv + 3, .spool_path = spool, .preload_path = argv[1], .quiet = 1};
+        .argv = argv + 3, .spool = fd, .preload_path = argv[1], .quiet = 1};
     int perf_works = 1, ok = 1;
     for (int i = 0; i < runs && ok; i++) {
         ok = run_plain(argv + 3, NULL, &us[0][i]) && run_plain(argv + 3, argv[1], &us[1][i]);

@@ -7,7 +7,8 @@ target_sources(test_next_symbol PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/next_sym
 # would stand there, too.
 if(NOT KYMO_SANITIZE)
     kymo_unit_test(alloc_hooks ${CMAKE_DL_LIBS})
-    set(kymo_alloc_sources alloc_hooks.c alloc_operators.c map_hooks.c alloc_next.c next_symbol.c)
+    set(kymo_alloc_sources alloc_hooks.c alloc_operators.c map_hooks.c alloc_next.c next_symbol.c
+        thread_pointer.c)
     list(TRANSFORM kymo_alloc_sources PREPEND ${CMAKE_SOURCE_DIR}/src/capture/)
     target_sources(test_alloc_hooks PRIVATE ${kymo_alloc_sources})
     # libc's headers promise of its functions that they call nobody here, and ours do: no optimizing.

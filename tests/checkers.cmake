@@ -31,4 +31,4 @@ foreach(sample IN LISTS kymo_samples)
 endforeach()
 
 add_test(NAME check.install-deps COMMAND ${CMAKE_SOURCE_DIR}/tests/tools/install_deps)
-set_tests_properties(check.layers check.format check.spdx check.install-deps PROPERTIES TIMEOUT 300)
+set_tests_properties(check.layers check.format check.spdx check.install-deps PROPERTIES TIMEOUT ${KYMO_HANGS_S})

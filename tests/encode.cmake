@@ -7,7 +7,9 @@ kymo_sanitize(kymo_fixed_profile)
 add_executable(write_fixed golden/write_fixed.c)
 target_link_libraries(write_fixed PRIVATE kymo_fixed_profile kymo_encode)
 kymo_sanitize(write_fixed)
-foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_heap firefox_marks)
+add_dependencies(quick_tests write_fixed)
+foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_heap firefox_marks firefox_counters
+        firefox_names firefox_sources svg)
     kymo_unit_test(${t} kymo_encode)
 endforeach()
 kymo_unit_test(encode kymo_encode kymo_fixed_profile)
@@ -16,7 +18,7 @@ target_link_options(test_encode_nomem PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 # What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
-foreach(format firefox pprof collapsed pprof-live collapsed-live)
+foreach(format firefox pprof collapsed pprof-live collapsed-live svg)
     add_test(NAME golden.${format}
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden.py $<TARGET_FILE:write_fixed> ${format})
 endforeach()
@@ -29,11 +31,14 @@ add_test(NAME golden.pprof-reads
 add_test(NAME golden.firefox-reads
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/firefox_reads.py $<TARGET_FILE:write_fixed>
         ${CMAKE_SOURCE_DIR}/tools/firefox-loader ${CMAKE_SOURCE_DIR}/build/firefox-loader)
-set_tests_properties(golden.firefox-reads PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
-# Which takes two seconds, and minutes where each name looks at each marker.
+set_tests_properties(golden.firefox-reads PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)
 add_test(NAME golden.chart
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/chart.py ${CMAKE_SOURCE_DIR}/tools/marker-chart)
-set_tests_properties(golden.chart PROPERTIES TIMEOUT 60)
+set_tests_properties(golden.chart PROPERTIES TIMEOUT ${KYMO_HANGS_S})
+# A browser draws the flame graph, and its user may do something with it.
+add_test(NAME golden.svg-works
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/svg_works.py $<TARGET_FILE:write_fixed>)
+set_tests_properties(golden.svg-works PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)
 # The first time, new versions of go compile their pprof.
-set_tests_properties(golden.pprof-reads PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
+set_tests_properties(golden.pprof-reads PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)
 kymo_fuzz_target(heap kymo_encode)

@@ -4,10 +4,10 @@
 foreach(server kvserver kvserver_without_markers)
     add_test(NAME example.${server} COMMAND ${CMAKE_CURRENT_LIST_DIR}/examples/serve
         $<TARGET_FILE:${server}> $<TARGET_FILE:kvload>)
-    set_tests_properties(example.${server} PROPERTIES TIMEOUT 60)
+    set_tests_properties(example.${server} PROPERTIES TIMEOUT ${KYMO_HANGS_S})
 endforeach()
 
 # A program's memory, scraped by Prometheus.
 add_test(NAME example.memory_server COMMAND ${CMAKE_CURRENT_LIST_DIR}/examples/scrape
     $<TARGET_FILE:memory_server>)
-set_tests_properties(example.memory_server PROPERTIES TIMEOUT 150 SKIP_RETURN_CODE 77)
+set_tests_properties(example.memory_server PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)

@@ -17,7 +17,7 @@ function(kymo_seen_test name options looker)
     add_test(NAME integration.seen.${name}
         COMMAND record_run "${options}" $<TARGET_FILE:${looker}> ${ARGN})
     set_tests_properties(integration.seen.${name}.alone integration.seen.${name}
-        PROPERTIES TIMEOUT 60)
+        PROPERTIES TIMEOUT ${KYMO_HANGS_S})
 endfunction()
 
 find_package(Threads REQUIRED)
@@ -62,7 +62,7 @@ target_compile_definitions(late_list PRIVATE KYMO_TEST_PRELOAD="$<TARGET_FILE:ky
 kymo_sanitize(late_list)
 add_dependencies(late_list kymo-preload)
 add_test(NAME integration.late_list COMMAND late_list)
-set_tests_properties(integration.recorded_name integration.late_list PROPERTIES TIMEOUT 60)
+set_tests_properties(integration.recorded_name integration.late_list PROPERTIES TIMEOUT ${KYMO_HANGS_S})
 
 kymo_looker(no_queue)
 foreach(signal auto RTMAX-3)
@@ -73,6 +73,7 @@ kymo_looker(small_altstack)
 foreach(bytes 2048 4096 6144 8192)
     kymo_seen_test(small_altstack.${bytes} "" small_altstack ${bytes})
 endforeach()
+kymo_seen_test(small_altstack.raw "" small_altstack 0 raw)
 
 # Nobody listens there. The program that was launched says so, what it starts does not.
 foreach(whose "" ",child")
@@ -97,20 +98,34 @@ kymo_seen_test(environment_changes "" environment_changes)
 # Files of the hot half, each alone: what it calls of others is in its test.
 kymo_unit_test(exec_target kymo_sys)
 target_sources(test_exec_target PRIVATE
-    ${CMAKE_SOURCE_DIR}/src/capture/exec_target.c ${CMAKE_SOURCE_DIR}/src/capture/family.c)
+    ${CMAKE_SOURCE_DIR}/src/capture/exec_target.c ${CMAKE_SOURCE_DIR}/src/capture/family.c
+    ${CMAKE_SOURCE_DIR}/src/capture/recorder_stopped.c)
+kymo_unit_test(connect kymo_buffer kymo_base)
+target_sources(test_connect PRIVATE
+    ${CMAKE_SOURCE_DIR}/src/capture/connect.c ${CMAKE_SOURCE_DIR}/src/capture/recorder_stopped.c)
+kymo_unit_test(seccomp_filter kymo_sys)
+kymo_unit_test(own_maps kymo_sys)
+kymo_unit_test(own_math kymo_sys m)
+kymo_fuzz_target(seccomp_filter kymo_sys)
 kymo_unit_test(mark_select)
 target_sources(test_mark_select PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/mark_select.c)
 kymo_unit_test(signal_move kymo_base Threads::Threads)
 target_sources(test_signal_move PRIVATE
-    ${CMAKE_SOURCE_DIR}/src/capture/signal_move.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c)
-# These hooks stand in front of functions that a sanitizer's runtime has its own of.
+    ${CMAKE_SOURCE_DIR}/src/capture/signal_move.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c
+    ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
+# These hooks stand in front of functions that a sanitizer's runtime has its own of; and it has
+# thread-local storage.
 if(NOT KYMO_SANITIZE)
+    kymo_unit_test(thread_pointer Threads::Threads)
+    target_sources(test_thread_pointer PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
     kymo_unit_test(mask_hooks kymo_base Threads::Threads)
     target_sources(test_mask_hooks PRIVATE
-        ${CMAKE_SOURCE_DIR}/src/capture/mask_hooks.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c)
+        ${CMAKE_SOURCE_DIR}/src/capture/mask_hooks.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c
+        ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
     target_link_libraries(test_mask_hooks PRIVATE ${CMAKE_DL_LIBS})
     kymo_unit_test(signal_hooks kymo_base Threads::Threads)
-    target_sources(test_signal_hooks PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/signal_hooks.c)
+    target_sources(test_signal_hooks PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/signal_hooks.c
+        ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
     target_link_libraries(test_signal_hooks PRIVATE ${CMAKE_DL_LIBS})
 endif()
 

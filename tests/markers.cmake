@@ -3,7 +3,7 @@
 # and what is left of a marker while nobody listens. They need no build of ours.
 function(kymo_header_test name)
     add_test(NAME markers.${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/markers/check_header.py ${ARGN})
-    set_tests_properties(markers.${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(markers.${name} PROPERTIES TIMEOUT ${KYMO_HANGS_S})
 endfunction()
 
 if(NOT KYMO_SANITIZE)

@@ -21,11 +21,14 @@ kymo_unit_test(recording_rows recording_helpers)
 kymo_unit_test(ingest recording_helpers)
 kymo_unit_test(id_map recording_helpers)
 kymo_unit_test(load recording_helpers)
+kymo_unit_test(stored_symbols recording_helpers)
+kymo_unit_test(store_symbols recording_helpers)
 kymo_unit_test(jit_code recording_helpers)
 
 add_executable(recording_dump ${CMAKE_SOURCE_DIR}/tests/tools/recording_dump.c)
 target_link_libraries(recording_dump PRIVATE recording_helpers)
 kymo_sanitize(recording_dump)
+add_dependencies(quick_tests recording_dump)
 
 # Files of every version that was released, with what they say: tests/golden/kymo/NAME.kymo and .txt.
 # They are never written anew; `recording_dump --update` is for files that are added.
@@ -40,7 +43,7 @@ add_executable(recording_large ${CMAKE_SOURCE_DIR}/tests/integration/recording_l
 target_link_libraries(recording_large PRIVATE recording_helpers)
 kymo_sanitize(recording_large)
 add_test(NAME integration.recording_large COMMAND recording_large)
-set_tests_properties(integration.recording_large PROPERTIES TIMEOUT 120)
+set_tests_properties(integration.recording_large PROPERTIES TIMEOUT ${KYMO_HANGS_S})
 
 kymo_fuzz_target(recording kymo_recorder kymo_profile ZLIB::ZLIB)
 kymo_fuzz_target(marks recording_helpers)

@@ -7,7 +7,7 @@ function(kymo_symbolize_test name)
         KYMO_FIXTURES="${CMAKE_BINARY_DIR}/tests/fixtures"
         KYMO_FIXTURE_SOURCES="${CMAKE_SOURCE_DIR}/tests/fixtures")
 endfunction()
-foreach(t intervals demangle elf_symbols dwarf_functions symbolize symbolize_nomem apply)
+foreach(t intervals demangle elf_content elf_symbols dwarf_functions symbolize symbolize_nomem apply)
     kymo_symbolize_test(${t})
 endforeach()
 target_link_options(test_symbolize_nomem PRIVATE
@@ -27,4 +27,4 @@ find_package(Python3 COMPONENTS Interpreter REQUIRED)
 add_test(NAME integration.symbolize_agreement
     COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/integration/symbolize_agreement.py
         $<TARGET_FILE:symbolize_tool>)
-set_tests_properties(integration.symbolize_agreement PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+set_tests_properties(integration.symbolize_agreement PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)

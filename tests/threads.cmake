@@ -2,7 +2,7 @@
 add_test(NAME integration.c11_threads
     COMMAND ${CMAKE_SOURCE_DIR}/tests/integration/c11_threads.py
         $<TARGET_FILE:kymo> $<TARGET_FILE:workload_c11threads>)
-set_tests_properties(integration.c11_threads PROPERTIES TIMEOUT 60 RUN_SERIAL TRUE)
+set_tests_properties(integration.c11_threads PROPERTIES TIMEOUT ${KYMO_HANGS_S})
 
 find_package(Threads REQUIRED)
 kymo_unit_test(descriptors kymo_recorder)

@@ -28,20 +28,23 @@ class Nothing:
 
 
 class Kymo:
-    """wall: the period of wall-clock samples beside those of CPU time; None: none."""
+    """wall: the period of wall-clock samples beside those of CPU time; None: none. names: whether
+    symbols are looked up at the end."""
 
-    def __init__(self, build, engine, period, wall=None):
+    def __init__(self, build, engine, period, wall=None, names=True):
         self.kymo = os.path.join(build, "src/cli/kymo")
         self.engine = engine
         self.period = period
         self.period_s = {"1ms": 1e-3, "100us": 1e-4}[period]
         rate = {"1ms": "1 kHz", "100us": "10 kHz"}[period]
         self.wall = [f"--wall={wall}"] if wall else []
-        self.name = f"kymo record, {engine}, {rate}" + (f", wall {wall}" if wall else "")
+        self.names = [] if names else ["--no-symbols"]
+        self.name = (f"kymo record, {engine}, {rate}" + (f", wall {wall}" if wall else "") +
+                     ("" if names else ", no symbols"))
 
     def command(self, argv, out):
-        return [self.kymo, "record", "-q", "-f", f"--cpu={self.period}",
-                f"--engine={self.engine}", *self.wall, "-o", out + ".kymo", "--", *argv], {}
+        return [self.kymo, "record", "-q", "-f", f"--cpu={self.period}", "--overhead=50",
+                f"--engine={self.engine}", *self.wall, *self.names, "-o", out + ".kymo", "--", *argv], {}
 
     def report(self, out):
         text = subprocess.run([self.kymo, "report", "--json", out + ".kymo"], check=True,
@@ -92,6 +95,20 @@ class Perf:
         stacks = [stack.split("\n") for stack in text.strip().split("\n\n") if stack.strip()]
         whole = sum(any(line.split()[-1] in entries for line in stack[-4:]) for stack in stacks)
         return whole / len(stacks) if stacks else None
+
+
+class Samply:
+    """Of crates.io. It looks for symbols when the profile is loaded, which is not counted."""
+    name = "samply record, 1 kHz"
+    period_s = 1e-3
+
+    @staticmethod
+    def found():
+        return shutil.which("samply")
+
+    def command(self, argv, out):
+        return ["samply", "record", "--save-only", "-r", "1000", "-o", out + ".prof", "--",
+                *argv], {}
 
 
 class Gperftools:

@@ -28,7 +28,7 @@ extern "C" {
 
 /* A kind of file, chosen by how its name ends. Static storage. */
 typedef struct kymo_format {
-    const char *name;      /* "firefox", "pprof", "collapsed" */
+    const char *name;      /* "firefox", "pprof", "collapsed", "flamegraph" */
     const char *extension; /* ".json.gz" */
     const char *reader;    /* who reads it, for people */
 } kymo_format;
@@ -52,6 +52,15 @@ typedef enum kymo_encode_show {
     KYMO_ENCODE_COUNT
 } kymo_encode_show;
 
+/* Bits of kymo_encode_options.flags. */
+enum {
+    /* In a Firefox file, all counters of the system and of allocators that changed; without it, one
+     * track of memory for each process that lived for a second. */
+    KYMO_ENCODE_ALL_COUNTERS = 1,
+    /* A Firefox file holds no text of source files. */
+    KYMO_ENCODE_NO_SOURCE = 2,
+};
+
 typedef struct kymo_encode_options {
     uint32_t size;    /* sizeof(kymo_encode_options) */
     int32_t level;    /* of compression, 1 to 9; 0: the format's own choice */
@@ -67,7 +76,10 @@ typedef struct kymo_encode_options {
     uint64_t from_ns;          /* of GROWTH: as at_ns */
     uint64_t min_age_ns;       /* of LEAKS; 0: as KYMO_HEAP_AUTO has it */
     uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
-    uint32_t reserved;
+    uint32_t flags;
+    /* Of a flame graph: what it is compared with, finished; NULL: nothing. Of its heap, blocks are
+     * those at from_ns. */
+    const kymo_profile *before;
 } kymo_encode_options;
 
 /* Writes a finished profile in the format to the sink, compressed if the extension says so. options

@@ -29,7 +29,8 @@
  *
  * Names of categories, types and sites are literals. GNU C or C++ (gcc, clang), C11 and C++11; in
  * C++ kymo/marker.hpp has more. kymo/marker_types.h has types and categories for what is common.
- * This file is what one writes; what it is made of is in marker_link.h and marker_payload.h.
+ * This file is what one writes; what it is made of is in marker_link.h, marker_payload.h,
+ * marker_args.h and marker_calls.h.
  */
 #ifndef KYMO_MARKER_H
 #define KYMO_MARKER_H
@@ -40,6 +41,7 @@
 #include <time.h>
 
 #include "kymo/marker_abi.h"
+#include "kymo/marker_calls.h"
 #include "kymo/marker_link.h"
 #include "kymo/marker_payload.h"
 
@@ -103,7 +105,7 @@ static inline uint64_t kymo_now_from_ns(uint64_t monotonic_ns)
 
 /* Options of one marker: KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = t, .stack =
  * KYMO_STACK_HERE), see struct kymo_mark_options, in its order. A name without a name_len is a C
- * string. C++ before C++20 takes that for an extension; marker.hpp has kymo::options. */
+ * string. marker.hpp has kymo::options. */
 static inline const struct kymo_mark_options *kymo_options_(struct kymo_mark_options *options)
 {
     if (options->name && options->name_len == 0)
@@ -154,7 +156,7 @@ static inline uint64_t kymo_track(const char *name)
         if (KYMO_IS_ON(category)) {                                                      \
             KYMO_SITE_(kymo_site_, kymo_category_##category, KYMO_NO_TYPE_, label, NULL, \
                        KYMO_SITE_MARKER, 0);                                             \
-            KYMO_MARK_LINK_->mark(&kymo_site_, NULL);                                    \
+            kymo_mark_(KYMO_SITE_AT_(kymo_site_), NULL);                                 \
         }                                                                                \
     } while (0)
 #define KYMO_MARKER_OPT(category, label, options)                                        \
@@ -162,7 +164,7 @@ static inline uint64_t kymo_track(const char *name)
         if (KYMO_IS_ON(category)) {                                                      \
             KYMO_SITE_(kymo_site_, kymo_category_##category, KYMO_NO_TYPE_, label, NULL, \
                        KYMO_SITE_MARKER, 0);                                             \
-            KYMO_PARTLY_(KYMO_MARK_LINK_->mark_with(&kymo_site_, NULL, options))         \
+            KYMO_PARTLY_(kymo_mark_with_(KYMO_SITE_AT_(kymo_site_), NULL, options))      \
         }                                                                                \
     } while (0)
 
@@ -173,38 +175,43 @@ static inline uint64_t kymo_track(const char *name)
         if (KYMO_IS_ON(category)) {                                                      \
             KYMO_SITE_(kymo_site_, kymo_category_##category, KYMO_NO_TYPE_, label, NULL, \
                        KYMO_SITE_TEXT, 0);                                               \
-            const struct kymo_mark_text kymo_text_ = KYMO_TEXT_OF_(text);                \
-            KYMO_MARK_LINK_->mark(&kymo_site_, &kymo_text_);                             \
+            kymo_mark_(KYMO_SITE_AT_(kymo_site_), KYMO_TEXT_AT_(text));                  \
         }                                                                                \
     } while (0)
-#define KYMO_MARKER_TEXT_OPT(category, label, options, text)                             \
-    do {                                                                                 \
-        if (KYMO_IS_ON(category)) {                                                      \
-            KYMO_SITE_(kymo_site_, kymo_category_##category, KYMO_NO_TYPE_, label, NULL, \
-                       KYMO_SITE_TEXT, 0);                                               \
-            const struct kymo_mark_text kymo_text_ = KYMO_TEXT_OF_(text);                \
-            KYMO_PARTLY_(KYMO_MARK_LINK_->mark_with(&kymo_site_, &kymo_text_, options))  \
-        }                                                                                \
+#define KYMO_MARKER_TEXT_OPT(category, label, options, text)                                       \
+    do {                                                                                           \
+        if (KYMO_IS_ON(category)) {                                                                \
+            KYMO_SITE_(kymo_site_, kymo_category_##category, KYMO_NO_TYPE_, label, NULL,           \
+                       KYMO_SITE_TEXT, 0);                                                         \
+            KYMO_PARTLY_(kymo_mark_with_(KYMO_SITE_AT_(kymo_site_), KYMO_TEXT_AT_(text), options)) \
+        }                                                                                          \
     } while (0)
 
-/* A typed one: the fields follow as initializers of struct T, `.status = 200, .url = url`. */
-#define KYMO_MARKER_T(category, label, T, ...)                                            \
-    do {                                                                                  \
-        if (KYMO_IS_ON(category)) {                                                       \
-            KYMO_SITE_(kymo_site_, kymo_category_##category, &kymo_type_##T, label, NULL, \
-                       KYMO_SITE_MARKER, 0);                                              \
-            KYMO_MAKE_PAYLOAD_(T, __VA_ARGS__);                                           \
-            KYMO_MARK_LINK_->mark(&kymo_site_, kymo_payload_);                            \
-        }                                                                                 \
+/* A typed one: KYMO_MARKER_T(net, "request", T, .status = 200, .url = url), with initializers of
+ * struct T. What is left out, which may be everything, is zero. OPT: options come before them. */
+#define KYMO_MARKER_T(category, label, ...) \
+    KYMO_TYPED_(kymo_category_##category, label, KYMO_FIRST_(__VA_ARGS__), KYMO_REST_(__VA_ARGS__))
+#define KYMO_TYPED_(category, label, T, ...) KYMO_TYPED_OF_(category, label, T, __VA_ARGS__)
+#define KYMO_TYPED_OF_(category, label, T, ...)                                                 \
+    do {                                                                                        \
+        if (kymo_mark_is_on_(&category)) {                                                      \
+            KYMO_SITE_(kymo_site_, category, &kymo_type_##T, label, NULL, KYMO_SITE_MARKER, 0); \
+            struct T kymo_clean_;                                                               \
+            KYMO_STRICTLY_(                                                                     \
+                kymo_mark_(KYMO_SITE_AT_(kymo_site_), KYMO_PAYLOAD_AT_(T, __VA_ARGS__)))        \
+        }                                                                                       \
     } while (0)
-#define KYMO_MARKER_T_OPT(category, label, T, options, ...)                               \
-    do {                                                                                  \
-        if (KYMO_IS_ON(category)) {                                                       \
-            KYMO_SITE_(kymo_site_, kymo_category_##category, &kymo_type_##T, label, NULL, \
-                       KYMO_SITE_MARKER, 0);                                              \
-            KYMO_MAKE_PAYLOAD_(T, __VA_ARGS__);                                           \
-            KYMO_PARTLY_(KYMO_MARK_LINK_->mark_with(&kymo_site_, kymo_payload_, options)) \
-        }                                                                                 \
+#define KYMO_MARKER_T_OPT(category, label, T, ...)                                \
+    KYMO_TYPED_OPT_(kymo_category_##category, label, T, KYMO_FIRST_(__VA_ARGS__), \
+                    KYMO_REST_(__VA_ARGS__))
+#define KYMO_TYPED_OPT_(category, label, T, options, ...)                                       \
+    do {                                                                                        \
+        if (kymo_mark_is_on_(&category)) {                                                      \
+            KYMO_SITE_(kymo_site_, category, &kymo_type_##T, label, NULL, KYMO_SITE_MARKER, 0); \
+            struct T kymo_clean_;                                                               \
+            KYMO_STRICTLY_(kymo_mark_with_(KYMO_SITE_AT_(kymo_site_),                           \
+                                           KYMO_PAYLOAD_AT_(T, __VA_ARGS__), options))          \
+        }                                                                                       \
     } while (0)
 
 /* Text as printf makes it, of a literal format and up to 12 arguments: they are recorded, and
@@ -218,12 +225,13 @@ static inline uint64_t kymo_track(const char *name)
         if (kymo_mark_is_on_(&category)) {                                                         \
             KYMO_SITE_(kymo_site_, category, KYMO_NO_TYPE_, label, "" KYMO_FIRST_(__VA_ARGS__) "", \
                        KYMO_SITE_FORMAT, 0);                                                       \
-            const struct kymo_mark_cell kymo_cells_[] = {                                          \
-                KYMO_EACH_AFTER_(KYMO_CELL, kymo_cell_u64_(0), __VA_ARGS__)};                      \
             if (0)                                                                                 \
                 kymo_printf_(__VA_ARGS__);                                                         \
-            KYMO_PARTLY_(KYMO_MARK_CALLS_->cells(&kymo_site_, kymo_cells_,                         \
-                                                 KYMO_NUMBER_(__VA_ARGS__) - 1, options))          \
+            KYMO_PARTLY_(kymo_mark_cells_(                                                         \
+                KYMO_SITE_AT_(kymo_site_),                                                         \
+                KYMO_CELLS_AT_(KYMO_NUMBER_(__VA_ARGS__) - (KYMO_NUMBER_(__VA_ARGS__) > 1),        \
+                               KYMO_EACH_AFTER_(KYMO_CELL, kymo_cell_u64_(0), __VA_ARGS__)),       \
+                KYMO_NUMBER_(__VA_ARGS__) - 1, options))                                           \
         }                                                                                          \
     } while (0)
 
@@ -237,18 +245,20 @@ static inline uint64_t kymo_track(const char *name)
     do {                                                                                        \
         if (kymo_mark_is_on_(&category)) {                                                      \
             KYMO_SITE_(kymo_site_, category, KYMO_NO_TYPE_, label, names, KYMO_SITE_VALUES, 0); \
-            const struct kymo_mark_cell kymo_cells_[] = {KYMO_EACH_(KYMO_CELL, __VA_ARGS__)};   \
-            KYMO_PARTLY_(KYMO_MARK_CALLS_->cells(&kymo_site_, kymo_cells_,                      \
-                                                 KYMO_NUMBER_(__VA_ARGS__), options))           \
+            KYMO_PARTLY_(kymo_mark_cells_(                                                      \
+                KYMO_SITE_AT_(kymo_site_),                                                      \
+                KYMO_CELLS_AT_(KYMO_NUMBER_(__VA_ARGS__), KYMO_EACH_(KYMO_CELL, __VA_ARGS__)),  \
+                KYMO_NUMBER_(__VA_ARGS__), options))                                            \
         }                                                                                       \
     } while (0)
 
 /* ---- scopes ---- */
 
-/* From here to the end of the block, however it is left: one record, made at the end. A scope that
- * is open when the thread, the program or the recording ends is shown as unfinished. MIN: not
- * recorded if it is shorter than that, a constant in ns. OPT: options, of which the timing is the
- * scope's own; they are copied, what they point to has to stay. */
+/* From here to the end of the block, however it is left: one record, made at the end. No goto and
+ * no case may lead from before it to behind it: that does not compile. A scope that is open when
+ * the thread, the program or the recording ends is shown as unfinished. MIN: not recorded if it is
+ * shorter than that, a constant in ns. OPT: options, of which the timing is the scope's own; they
+ * are copied, what they point to has to stay. */
 #define KYMO_SCOPE(category, label) \
     KYMO_SCOPE_PLAIN_(kymo_category_##category, label, 0, KYMO_NO_OPTIONS)
 #define KYMO_SCOPE_MIN(category, label, min_ns) \
@@ -283,7 +293,7 @@ static inline uint64_t kymo_track(const char *name)
 #define KYMO_SCOPE_T_MIN_OPT(category, label, T, var, min_ns, options) \
     KYMO_SCOPE_T_(kymo_category_##category, label, T, var, min_ns, options)
 #define KYMO_SCOPE_T_(category, label, T, var, min_ns, options)                              \
-    struct T var KYMO_UNUSED_ = KYMO_ZERO_;                                                  \
+    __extension__ struct T var KYMO_UNUSED_ = {};                                            \
     KYMO_SCOPE_(kymo_scope_of_##var, kymo_scope_end_of_##T, category, &kymo_type_##T, label, \
                 KYMO_SITE_SCOPE, &var, options, min_ns)
 /* The scope of that payload is not recorded. */
@@ -302,22 +312,29 @@ static inline uint64_t kymo_track(const char *name)
         uint64_t kymo_id_ = 0;                                                                 \
         if (kymo_mark_is_on_(&category)) {                                                     \
             KYMO_SITE_(kymo_site_, category, KYMO_NO_TYPE_, label, NULL, KYMO_SITE_MARKER, 0); \
-            KYMO_PARTLY_(kymo_id_ = kymo_interval_begin_(&kymo_site_, NULL, options))          \
+            KYMO_PARTLY_(kymo_id_ =                                                            \
+                             kymo_interval_begin_(KYMO_SITE_AT_(kymo_site_), NULL, options))   \
         }                                                                                      \
         kymo_id_;                                                                              \
     }))
 /* T: with a payload. What its end says in fields of the same type counts. */
-#define KYMO_INTERVAL_BEGIN_T(category, label, T, ...) \
-    KYMO_INTERVAL_BEGIN_T_(kymo_category_##category, label, T, KYMO_NO_OPTIONS, __VA_ARGS__)
-#define KYMO_INTERVAL_BEGIN_T_OPT(category, label, T, options, ...) \
-    KYMO_INTERVAL_BEGIN_T_(kymo_category_##category, label, T, options, __VA_ARGS__)
-#define KYMO_INTERVAL_BEGIN_T_(category, label, T, options, ...)                                \
+#define KYMO_INTERVAL_BEGIN_T(category, label, ...)                                   \
+    KYMO_INTERVAL_BEGIN_T_(kymo_category_##category, label, KYMO_FIRST_(__VA_ARGS__), \
+                           KYMO_NO_OPTIONS, KYMO_REST_(__VA_ARGS__))
+#define KYMO_INTERVAL_BEGIN_T_OPT(category, label, T, ...)                               \
+    KYMO_INTERVAL_BEGIN_T_(kymo_category_##category, label, T, KYMO_FIRST_(__VA_ARGS__), \
+                           KYMO_REST_(__VA_ARGS__))
+#define KYMO_INTERVAL_BEGIN_T_(category, label, T, options, ...) \
+    KYMO_INTERVAL_BEGIN_OF_(category, label, T, options, __VA_ARGS__)
+#define KYMO_INTERVAL_BEGIN_OF_(category, label, T, options, ...)                               \
     (__extension__({                                                                            \
         uint64_t kymo_id_ = 0;                                                                  \
         if (kymo_mark_is_on_(&category)) {                                                      \
             KYMO_SITE_(kymo_site_, category, &kymo_type_##T, label, NULL, KYMO_SITE_MARKER, 0); \
-            KYMO_MAKE_PAYLOAD_(T, __VA_ARGS__);                                                 \
-            KYMO_PARTLY_(kymo_id_ = kymo_interval_begin_(&kymo_site_, kymo_payload_, options))  \
+            struct T kymo_clean_;                                                               \
+            KYMO_STRICTLY_(kymo_id_ =                                                           \
+                               kymo_interval_begin_(KYMO_SITE_AT_(kymo_site_),                  \
+                                                    KYMO_PAYLOAD_AT_(T, __VA_ARGS__), options)) \
         }                                                                                       \
         kymo_id_;                                                                               \
     }))
@@ -330,49 +347,26 @@ static inline uint64_t kymo_track(const char *name)
     do {                                                                                       \
         if (kymo_mark_is_on_(&category)) {                                                     \
             KYMO_SITE_(kymo_site_, category, KYMO_NO_TYPE_, label, NULL, KYMO_SITE_MARKER, 0); \
-            KYMO_PARTLY_(kymo_interval_end_(&kymo_site_, NULL, id, options))                   \
+            KYMO_PARTLY_(kymo_interval_end_(KYMO_SITE_AT_(kymo_site_), NULL, id, options))     \
         }                                                                                      \
     } while (0)
-#define KYMO_INTERVAL_END_T(category, label, id, T, ...) \
-    KYMO_INTERVAL_END_T_(kymo_category_##category, label, id, T, KYMO_NO_OPTIONS, __VA_ARGS__)
-#define KYMO_INTERVAL_END_T_OPT(category, label, id, T, options, ...) \
-    KYMO_INTERVAL_END_T_(kymo_category_##category, label, id, T, options, __VA_ARGS__)
-#define KYMO_INTERVAL_END_T_(category, label, id, T, options, ...)                              \
+#define KYMO_INTERVAL_END_T(category, label, id, ...)                                   \
+    KYMO_INTERVAL_END_T_(kymo_category_##category, label, id, KYMO_FIRST_(__VA_ARGS__), \
+                         KYMO_NO_OPTIONS, KYMO_REST_(__VA_ARGS__))
+#define KYMO_INTERVAL_END_T_OPT(category, label, id, T, ...)                               \
+    KYMO_INTERVAL_END_T_(kymo_category_##category, label, id, T, KYMO_FIRST_(__VA_ARGS__), \
+                         KYMO_REST_(__VA_ARGS__))
+#define KYMO_INTERVAL_END_T_(category, label, id, T, options, ...) \
+    KYMO_INTERVAL_END_OF_(category, label, id, T, options, __VA_ARGS__)
+#define KYMO_INTERVAL_END_OF_(category, label, id, T, options, ...)                             \
     do {                                                                                        \
         if (kymo_mark_is_on_(&category)) {                                                      \
             KYMO_SITE_(kymo_site_, category, &kymo_type_##T, label, NULL, KYMO_SITE_MARKER, 0); \
-            KYMO_MAKE_PAYLOAD_(T, __VA_ARGS__);                                                 \
-            KYMO_PARTLY_(kymo_interval_end_(&kymo_site_, kymo_payload_, id, options))           \
+            struct T kymo_clean_;                                                               \
+            KYMO_STRICTLY_(kymo_interval_end_(KYMO_SITE_AT_(kymo_site_),                        \
+                                              KYMO_PAYLOAD_AT_(T, __VA_ARGS__), id, options))   \
         }                                                                                       \
     } while (0)
-
-static inline uint64_t kymo_interval_begin_(struct kymo_mark_site *site, const void *payload,
-                                            const struct kymo_mark_options *asked)
-{
-    struct kymo_mark_options options = KYMO_ZERO_;
-    if (asked)
-        options = *asked;
-    options.size = sizeof options;
-    options.timing = KYMO_TIMING_START;
-    if (options.id == 0)
-        options.id = KYMO_MARK_CALLS_->interval();
-    KYMO_MARK_LINK_->mark_with(site, payload, &options);
-    return options.id;
-}
-
-static inline void kymo_interval_end_(struct kymo_mark_site *site, const void *payload, uint64_t id,
-                                      const struct kymo_mark_options *asked)
-{
-    struct kymo_mark_options options = KYMO_ZERO_;
-    if (id == 0)
-        return; /* it began while nobody listened */
-    if (asked)
-        options = *asked;
-    options.size = sizeof options;
-    options.timing = KYMO_TIMING_END;
-    options.id = id;
-    KYMO_MARK_LINK_->mark_with(site, payload, &options);
-}
 
 /* ---- flows ---- */
 
@@ -404,13 +398,17 @@ static inline uint64_t kymo_flow_pointer(const void *pointer)
 
 /* At file scope. kind: TOTAL, DELTA or GAUGE (enum kymo_mark_counter_kind); unit: "bytes",
  * "percent", another, or NULL. It is looked at each period; EACH_CHANGE: recorded at each change.
- * OPT: flags of enum kymo_mark_counter_flags, and a description or NULL. */
+ * F64: of doubles; the others count integers, and a double given to them does not compile. OPT:
+ * flags of enum kymo_mark_counter_flags, and a description or NULL. */
 #define KYMO_COUNTER(var, category, label, kind, unit, color_name)                 \
     KYMO_COUNTER_(var, kymo_category_##category, label, KYMO_COUNTER_##kind, unit, \
                   KYMO_COLOR_##color_name, 0, NULL)
 #define KYMO_COUNTER_EACH_CHANGE(var, category, label, kind, unit, color_name)     \
     KYMO_COUNTER_(var, kymo_category_##category, label, KYMO_COUNTER_##kind, unit, \
                   KYMO_COLOR_##color_name, KYMO_COUNTER_EACH, NULL)
+#define KYMO_COUNTER_F64(var, category, label, kind, unit, color_name)             \
+    KYMO_COUNTER_(var, kymo_category_##category, label, KYMO_COUNTER_##kind, unit, \
+                  KYMO_COLOR_##color_name, KYMO_COUNTER_IS_F64, NULL)
 #define KYMO_COUNTER_OPT(var, category, label, kind, unit, color_name, flags, description) \
     KYMO_COUNTER_(var, kymo_category_##category, label, KYMO_COUNTER_##kind, unit,         \
                   KYMO_COLOR_##color_name, flags, description)
@@ -418,11 +416,12 @@ static inline uint64_t kymo_flow_pointer(const void *pointer)
 /* Adds to it, or sets a gauge; N: of so many operations. What happens while its category is off is
  * not counted. */
 #define KYMO_COUNT(var, value) KYMO_COUNT_N(var, value, 1)
-#define KYMO_COUNT_N(var, value, operations)                                           \
-    do {                                                                               \
-        if (KYMO_COUNTER_IS_ON_(var))                                                  \
-            KYMO_MARK_LINK_->count(&kymo_counter_##var, KYMO_CAST_(int64_t, +(value)), \
-                                   KYMO_CAST_(uint64_t, +(operations)));               \
+#define KYMO_COUNT_N(var, value, operations)                                       \
+    do {                                                                           \
+        KYMO_ASSERT_COUNTED_(var, value);                                          \
+        if (KYMO_COUNTER_IS_ON_(var))                                              \
+            KYMO_MARK_LINK_->count(&kymo_counter_##var, KYMO_COUNTED_(var, value), \
+                                   KYMO_CAST_(uint64_t, +(operations)));           \
     } while (0)
 
 /* ---- labels ---- */
@@ -431,31 +430,25 @@ static inline uint64_t kymo_flow_pointer(const void *pointer)
  * end of the block: KYMO_LABEL_SCOPE("request_id", id). value: any number or text; text is copied.
  */
 #define KYMO_LABEL_SCOPE(key, value) KYMO_LABEL_SCOPE_(KYMO_UNIQUE_(kymo_label_), key, value)
-#define KYMO_LABEL_SCOPE_(var, key, value)                          \
-    uint32_t var KYMO_CLEANUP_(kymo_label_end_) = 0;                \
-    if (KYMO_LISTENS_()) {                                          \
-        const struct kymo_mark_cell kymo_cell_ = KYMO_CELL(value);  \
-        var = KYMO_MARK_CALLS_->label_push("" key "", &kymo_cell_); \
+#define KYMO_LABEL_SCOPE_(var, key, value)                                                         \
+    uint32_t var KYMO_CLEANUP_(kymo_label_end_) = 0;                                               \
+    KYMO_NO_JUMP_PAST_(var);                                                                       \
+    if (KYMO_LISTENS_()) {                                                                         \
+        var =                                                                                      \
+            kymo_label_push_("" key "", KYMO_CELLS_AT_(1, kymo_cell_of_block_(KYMO_CELL(value)))); \
     }
 /* From here on, until it is set to something else. CLEAR: no more. */
-#define KYMO_LABEL_SET(key, value)                                     \
-    do {                                                               \
-        if (KYMO_LISTENS_()) {                                         \
-            const struct kymo_mark_cell kymo_cell_ = KYMO_CELL(value); \
-            KYMO_MARK_CALLS_->label_set("" key "", &kymo_cell_);       \
-        }                                                              \
+#define KYMO_LABEL_SET(key, value)                                           \
+    do {                                                                     \
+        if (KYMO_LISTENS_()) {                                               \
+            kymo_label_set_("" key "", KYMO_CELLS_AT_(1, KYMO_CELL(value))); \
+        }                                                                    \
     } while (0)
-#define KYMO_LABEL_CLEAR(key)                             \
-    do {                                                  \
-        if (KYMO_LISTENS_())                              \
-            KYMO_MARK_CALLS_->label_set("" key "", NULL); \
+#define KYMO_LABEL_CLEAR(key)                 \
+    do {                                      \
+        if (KYMO_LISTENS_())                  \
+            kymo_label_set_("" key "", NULL); \
     } while (0)
-
-KYMO_INLINE_ void kymo_label_end_(const uint32_t *depth)
-{
-    if (__builtin_expect(*depth != 0, 0))
-        KYMO_MARK_CALLS_->label_pop(*depth);
-}
 
 /* ---- on and off, and what became of them ---- */
 

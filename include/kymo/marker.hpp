@@ -98,6 +98,13 @@ inline kymo_mark_text KYMO_TEXT_OF_(const std::string &value)
     return kymo::text(value);
 }
 
+/* What a scope reads at its end: not of a string that is gone at the semicolon. */
+inline kymo_mark_text KYMO_TEXT_THAT_STAYS_(const std::string &value)
+{
+    return kymo::text(value);
+}
+kymo_mark_text KYMO_TEXT_THAT_STAYS_(const std::string &&value) = delete;
+
 inline kymo_mark_cell KYMO_CELL(const std::string &value)
 {
     return kymo_cell_text_(kymo::text(value));
@@ -105,6 +112,11 @@ inline kymo_mark_cell KYMO_CELL(const std::string &value)
 
 #if __cplusplus >= 201703L
 inline kymo_mark_text KYMO_TEXT_OF_(std::string_view value)
+{
+    return kymo::text(value);
+}
+
+inline kymo_mark_text KYMO_TEXT_THAT_STAYS_(std::string_view value)
 {
     return kymo::text(value);
 }
@@ -269,6 +281,7 @@ class scope {
     {
         text_ = kymo::text(value);
     }
+    void text(const std::string &&value) = delete;
     void cancel()
     {
         kymo_scope_cancel_(open_);
@@ -343,13 +356,15 @@ class interval {
                KYMO_SITE_TEXT, 0);                                                            \
     kymo::scope var;                                                                          \
     if (KYMO_IS_ON(category))                                                                 \
-    var.begin(&KYMO_PASTE_(var, _site))
+    var.begin(KYMO_SITE_AT_(KYMO_PASTE_(var, _site)))
 #define KYMO_INTERVAL_OBJECT(var, category, label)                                            \
     KYMO_SITE_(KYMO_PASTE_(var, _site), kymo_category_##category, KYMO_NO_TYPE_, label, NULL, \
                KYMO_SITE_MARKER, 0);                                                          \
     kymo::interval var(                                                                       \
-        &KYMO_PASTE_(var, _site),                                                             \
-        KYMO_IS_ON(category) ? kymo_interval_begin_(&KYMO_PASTE_(var, _site), NULL, NULL) : 0)
+        KYMO_SITE_AT_(KYMO_PASTE_(var, _site)),                                               \
+        KYMO_IS_ON(category)                                                                  \
+            ? kymo_interval_begin_(KYMO_SITE_AT_(KYMO_PASTE_(var, _site)), NULL, NULL)        \
+            : 0)
 #else
 #define KYMO_SCOPE_OBJECT(var, category, label) \
     kymo::scope var;                            \

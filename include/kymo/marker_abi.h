@@ -57,9 +57,9 @@ extern "C" {
 
 enum kymo_mark_format {
     KYMO_FORMAT_NONE = 0,
-#define X(name, text) KYMO_FORMAT_##name,
-    KYMO_MARK_FORMATS(X)
-#undef X
+#define KYMO_X_(name, text) KYMO_FORMAT_##name,
+    KYMO_MARK_FORMATS(KYMO_X_)
+#undef KYMO_X_
         KYMO_FORMAT_COUNT
 };
 
@@ -112,6 +112,10 @@ struct kymo_mark_cell {
     } as;
 };
 
+/* Beside the kind of a value that label_push is given: the label is of a block of the function that
+ * calls it, and so is gone with that function's frame, also where a longjmp leaves it. */
+#define KYMO_CELL_OF_BLOCK (1u << 31)
+
 /* A list, or a table row by row, with as many cells in a row as the field has columns. */
 struct kymo_mark_cells {
     const struct kymo_mark_cell *data; /* NULL: absent */
@@ -154,9 +158,9 @@ struct kymo_mark_cells {
 /* TIME: of kymo_now(); NS: a duration. FLOW and TIME of 0 are absent, as are texts of NULL. */
 enum kymo_mark_kind {
     KYMO_KIND_NONE = 0,
-#define X(name, NAME, type, size, alignment) KYMO_KIND_##NAME,
-    KYMO_MARK_KINDS(X)
-#undef X
+#define KYMO_X_(name, NAME, type, size, alignment) KYMO_KIND_##NAME,
+    KYMO_MARK_KINDS(KYMO_X_)
+#undef KYMO_X_
         KYMO_KIND_COUNT
 };
 
@@ -207,9 +211,9 @@ enum kymo_mark_show {
     X(TEAL, "teal")
 
 enum kymo_mark_color {
-#define X(name, text) KYMO_COLOR_##name,
-    KYMO_MARK_COLORS(X)
-#undef X
+#define KYMO_X_(name, text) KYMO_COLOR_##name,
+    KYMO_MARK_COLORS(KYMO_X_)
+#undef KYMO_X_
         KYMO_COLOR_COUNT
 };
 
@@ -270,7 +274,7 @@ struct kymo_mark_category {
     const struct kymo_mark_category *parent; /* of a subcategory; NULL */
     uint32_t color; /* enum kymo_mark_color; of a subcategory: its parent's */
     uint32_t flags; /* enum kymo_mark_category_flags */
-    uint32_t id;
+    uint32_t id;    /* the library's */
     uint32_t reserved;
 };
 
@@ -362,8 +366,12 @@ enum kymo_mark_counter_kind {
 };
 
 enum kymo_mark_counter_flags {
-    KYMO_COUNTER_EACH = 1, /* a record for each change, not a look each period */
-    KYMO_COUNTER_RATE = 2, /* drawn as change in time */
+    KYMO_COUNTER_EACH = 1,   /* a record for each change, not a look each period */
+    KYMO_COUNTER_RATE = 2,   /* drawn as change in time */
+    KYMO_COUNTER_IS_F64 = 4, /* values are doubles, wherever they are an int64_t: its bits */
+    /* In a recording only: the program did not make it, but the recorder read it from the system,
+     * or asked the allocator. */
+    KYMO_COUNTER_SYSTEM = 1 << 16,
 };
 
 /* Statically allocated in the program; the library writes `id` and `cell`. */

@@ -32,7 +32,10 @@
 #define KYMO_PASTE_(a, b) KYMO_PASTE_2_(a, b)
 #define KYMO_UNIQUE_(name) KYMO_PASTE_(name, __COUNTER__)
 #define KYMO_UNUSED_ __attribute__((unused))
-#define KYMO_INLINE_ static inline __attribute__((always_inline, unused))
+/* Artificial: debuggers and profilers leave them out of stacks, as what the program did not write.
+ */
+#define KYMO_INLINE_ static inline __attribute__((always_inline, artificial, unused))
+#define KYMO_INLINE_MEMBER_ inline __attribute__((always_inline, artificial))
 
 #ifdef __cplusplus
 #define KYMO_ZERO_ \
@@ -41,10 +44,23 @@
 #define KYMO_CAST_(type, value) (static_cast<type>(value))
 #define KYMO_ADDRESS_(pointer) (reinterpret_cast<uintptr_t>(pointer))
 #define KYMO_ASSERT_(holds) static_assert(holds, #holds)
+/* Initializers by name, which C++ has since C++20, and which all its compilers had before. */
+#if !defined(__clang__)
+#if __GNUC__ >= 12
+#define KYMO_MAY_NAME_ _Pragma("GCC diagnostic ignored \"-Wc++20-extensions\"")
+#else
+#define KYMO_MAY_NAME_ _Pragma("GCC diagnostic ignored \"-Wpedantic\"")
+#endif
+#elif __has_warning("-Wc++20-designator")
+#define KYMO_MAY_NAME_ _Pragma("GCC diagnostic ignored \"-Wc++20-designator\"")
+#else
+#define KYMO_MAY_NAME_
+#endif
 /* Where a user names the members of a structure that he sets: the others are zero. */
-#define KYMO_PARTLY_(...)                                                               \
-    _Pragma("GCC diagnostic push")                                                      \
-        _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") __VA_ARGS__; \
+#define KYMO_PARTLY_(...)                                                                 \
+    _Pragma("GCC diagnostic push")                                                        \
+        KYMO_MAY_NAME_ _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
+            __VA_ARGS__;                                                                  \
     _Pragma("GCC diagnostic pop")
 #else
 #define KYMO_ZERO_ \
@@ -54,11 +70,28 @@
 #define KYMO_CAST_(type, value) ((type)(value))
 #define KYMO_ADDRESS_(pointer) ((uintptr_t)(pointer))
 #define KYMO_ASSERT_(holds) _Static_assert(holds, #holds)
+#define KYMO_MAY_NAME_
 #define KYMO_PARTLY_(...) __VA_ARGS__;
+#endif
+/* Behind a variable with a cleanup: a goto, or a case, from before it to behind it does not
+ * compile, where gcc would run the cleanup of a variable that was never set. C++ forbids that by
+ * itself, as C does for what depends on a type of variable size. It costs nothing. */
+#ifdef __cplusplus
+#define KYMO_NO_JUMP_PAST_(var) KYMO_ASSERT_(sizeof(var) != 0)
+#else
+#define KYMO_NO_JUMP_PAST_(var)                                               \
+    _Pragma("GCC diagnostic push")                                            \
+        _Pragma("GCC diagnostic ignored \"-Wvla\"") typedef char KYMO_PASTE_( \
+            var, _no_jump_past_it)[(var != 0) + 1] KYMO_UNUSED_;              \
+    _Pragma("GCC diagnostic pop") KYMO_ASSERT_(sizeof(var) != 0)
 #endif
 #define KYMO_NO_OPTIONS KYMO_CAST_(const struct kymo_mark_options *, NULL)
 #define KYMO_NO_TYPE_ KYMO_CAST_(const struct kymo_mark_type *, NULL)
 #define KYMO_NO_PARENT_ KYMO_CAST_(const struct kymo_mark_category *, NULL)
+
+/* What KYMO_COUNT asks a counter. */
+#define KYMO_COUNTER_NUMBERS_(var, flags) \
+    enum { kymo_counter_is_f64_##var = ((flags)&KYMO_COUNTER_IS_F64) != 0 }
 
 #ifndef KYMO_DISABLE
 
@@ -160,22 +193,33 @@ KYMO_INLINE_ uint32_t kymo_mark_load_(const struct kymo_mark_category *category)
 
 /* category, here and below: the variable, which the macros that a user writes paste themselves, so
  * that no macro of his is expanded in its name. */
-#define KYMO_SITE_(var, category, type, label, format, kind, min_ns)   \
-    static struct kymo_mark_site var = {sizeof(struct kymo_mark_site), \
-                                        0,                             \
-                                        0,                             \
-                                        0,                             \
-                                        0,                             \
-                                        0,                             \
-                                        &category,                     \
-                                        type,                          \
-                                        "" label "",                   \
-                                        format,                        \
-                                        __FILE__,                      \
-                                        __func__,                      \
-                                        __LINE__,                      \
-                                        kind,                          \
-                                        min_ns}
+#define KYMO_SITE_(var, category, type, label, format, kind, min_ns)                   \
+    static KYMO_SITE_STRUCT_ var =                                                     \
+        KYMO_SITE_INIT_(sizeof(struct kymo_mark_site), 0, 0, 0, 0, 0, &category, type, \
+                        "" label "", format, __FILE__, __func__, __LINE__, kind, min_ns)
+#ifdef __cplusplus
+/* In an inline function or a template a static variable is one for the whole process, and gcc marks
+ * its symbol such that its library is never unloaded (STB_GNU_UNIQUE). A variable of a hidden type
+ * is hidden, too: one for each executable and shared object. */
+struct __attribute__((visibility("hidden"))) kymo_hidden_site_ {
+    struct kymo_mark_site site;
+};
+#define KYMO_SITE_STRUCT_ kymo_hidden_site_
+#define KYMO_SITE_INIT_(...) \
+    {                        \
+        {                    \
+            __VA_ARGS__      \
+        }                    \
+    }
+#define KYMO_SITE_AT_(var) (&var.site)
+#else
+#define KYMO_SITE_STRUCT_ struct kymo_mark_site
+#define KYMO_SITE_INIT_(...) \
+    {                        \
+        __VA_ARGS__          \
+    }
+#define KYMO_SITE_AT_(var) (&var)
+#endif
 
 /* The counter asks its category directly: to go by its pointer would be a second load. */
 #define KYMO_COUNTER_(var, category, label, kind, unit, color, flags, description) \
@@ -194,7 +238,7 @@ KYMO_INLINE_ uint32_t kymo_mark_load_(const struct kymo_mark_category *category)
     {                                                                              \
         return kymo_mark_load_(&category);                                         \
     }                                                                              \
-    KYMO_ASSERT_(sizeof(kymo_counter_##var) != 0)
+    KYMO_COUNTER_NUMBERS_(var, flags)
 #define KYMO_COUNTER_IS_ON_(var) (__builtin_expect(kymo_counter_load_##var() != 0, 0) != 0)
 
 /* A constant of file scope; array: [], or nothing. */
@@ -222,12 +266,14 @@ KYMO_INLINE_ uint32_t kymo_mark_load_(const struct kymo_mark_category *category)
     (void)(type);                                                    \
     (void)(format);                                                  \
     (void)(min_ns)
+#define KYMO_SITE_AT_(var) (&var)
 
 #define KYMO_COUNTER_(var, category, label, kind, unit, color, flags, description)             \
     extern struct kymo_mark_counter kymo_counter_##var KYMO_UNUSED_;                           \
     KYMO_ASSERT_(sizeof(category) + sizeof("" label "") + sizeof(unit) + sizeof(description) + \
                      sizeof(kind) + sizeof(color) + sizeof(flags) !=                           \
-                 0)
+                 0);                                                                           \
+    KYMO_COUNTER_NUMBERS_(var, flags)
 #define KYMO_COUNTER_IS_ON_(var) (sizeof(kymo_counter_##var) == 0)
 
 /* Unused constants would stay in an object that is not optimized. */

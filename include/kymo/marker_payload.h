@@ -18,55 +18,16 @@
 #ifndef KYMO_MARKER_PAYLOAD_H
 #define KYMO_MARKER_PAYLOAD_H
 
+#include "kymo/marker_args.h"
 #include "kymo/marker_link.h"
-
-/* ---- lists of arguments ---- */
-
-/* How many, from 1 to 13. */
-#define KYMO_NUMBER_(...) KYMO_14TH_(__VA_ARGS__, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define KYMO_14TH_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, ...) n
-#define KYMO_FIRST_(...) KYMO_FIRST_OF_(__VA_ARGS__, 0)
-#define KYMO_FIRST_OF_(first, ...) first
-
-/* M of each of up to 13, with commas between. */
-#define KYMO_EACH_(M, ...) KYMO_PASTE_(KYMO_EACH_, KYMO_NUMBER_(__VA_ARGS__))(M, __VA_ARGS__)
-#define KYMO_EACH_1(M, a) M(a)
-#define KYMO_EACH_2(M, a, ...) M(a), KYMO_EACH_1(M, __VA_ARGS__)
-#define KYMO_EACH_3(M, a, ...) M(a), KYMO_EACH_2(M, __VA_ARGS__)
-#define KYMO_EACH_4(M, a, ...) M(a), KYMO_EACH_3(M, __VA_ARGS__)
-#define KYMO_EACH_5(M, a, ...) M(a), KYMO_EACH_4(M, __VA_ARGS__)
-#define KYMO_EACH_6(M, a, ...) M(a), KYMO_EACH_5(M, __VA_ARGS__)
-#define KYMO_EACH_7(M, a, ...) M(a), KYMO_EACH_6(M, __VA_ARGS__)
-#define KYMO_EACH_8(M, a, ...) M(a), KYMO_EACH_7(M, __VA_ARGS__)
-#define KYMO_EACH_9(M, a, ...) M(a), KYMO_EACH_8(M, __VA_ARGS__)
-#define KYMO_EACH_10(M, a, ...) M(a), KYMO_EACH_9(M, __VA_ARGS__)
-#define KYMO_EACH_11(M, a, ...) M(a), KYMO_EACH_10(M, __VA_ARGS__)
-#define KYMO_EACH_12(M, a, ...) M(a), KYMO_EACH_11(M, __VA_ARGS__)
-#define KYMO_EACH_13(M, a, ...) M(a), KYMO_EACH_12(M, __VA_ARGS__)
-/* The same of all but the first; where there is no other, EMPTY. */
-#define KYMO_EACH_AFTER_(M, empty, ...) \
-    KYMO_PASTE_(KYMO_AFTER_, KYMO_NUMBER_(__VA_ARGS__))(M, empty, __VA_ARGS__)
-#define KYMO_AFTER_1(M, empty, a) empty
-#define KYMO_AFTER_2(M, empty, a, ...) KYMO_EACH_1(M, __VA_ARGS__)
-#define KYMO_AFTER_3(M, empty, a, ...) KYMO_EACH_2(M, __VA_ARGS__)
-#define KYMO_AFTER_4(M, empty, a, ...) KYMO_EACH_3(M, __VA_ARGS__)
-#define KYMO_AFTER_5(M, empty, a, ...) KYMO_EACH_4(M, __VA_ARGS__)
-#define KYMO_AFTER_6(M, empty, a, ...) KYMO_EACH_5(M, __VA_ARGS__)
-#define KYMO_AFTER_7(M, empty, a, ...) KYMO_EACH_6(M, __VA_ARGS__)
-#define KYMO_AFTER_8(M, empty, a, ...) KYMO_EACH_7(M, __VA_ARGS__)
-#define KYMO_AFTER_9(M, empty, a, ...) KYMO_EACH_8(M, __VA_ARGS__)
-#define KYMO_AFTER_10(M, empty, a, ...) KYMO_EACH_9(M, __VA_ARGS__)
-#define KYMO_AFTER_11(M, empty, a, ...) KYMO_EACH_10(M, __VA_ARGS__)
-#define KYMO_AFTER_12(M, empty, a, ...) KYMO_EACH_11(M, __VA_ARGS__)
-#define KYMO_AFTER_13(M, empty, a, ...) KYMO_EACH_12(M, __VA_ARGS__)
 
 /* ---- types ---- */
 
-#define X(name, NAME, type, size, alignment) \
-    typedef type KYMO_C_##name;              \
+#define KYMO_X_(name, NAME, type, size, alignment) \
+    typedef type KYMO_C_##name;                    \
     enum { KYMO_K_##name = KYMO_KIND_##NAME };
-KYMO_MARK_KINDS(X)
-#undef X
+KYMO_MARK_KINDS(KYMO_X_)
+#undef KYMO_X_
 
 /* KYMO_TYPE(T, "Name", FIELDS, ...): at file scope; declares struct T, whose members are the
  * fields, and the type. FIELDS is a macro of one argument that it uses on each field:
@@ -79,19 +40,21 @@ KYMO_MARK_KINDS(X)
  * .description, .rows, .graphs, .color_key, .is_stack_based, .max_per_second).
  *
  * Types with graphs need struct T before: KYMO_PAYLOAD(T, FIELDS) declares that, and
- * KYMO_TYPE_OF(T, "Name", ...) the type. KYMO_TYPE_PLAIN takes the same values without their names,
- * which C++ before C++20 has as an extension only. */
-#define KYMO_TYPE(T, label, FIELDS, ...) \
-    KYMO_PAYLOAD(T, FIELDS);             \
-    KYMO_TYPE_OF(T, label, __VA_ARGS__)
+ * KYMO_TYPE_OF(T, "Name", ...) the type. KYMO_TYPE_PLAIN takes the same values without their names.
+ */
+#define KYMO_TYPE(T, label, ...)               \
+    KYMO_PAYLOAD(T, KYMO_FIRST_(__VA_ARGS__)); \
+    KYMO_TYPE_OF_(T, label, KYMO_REST_(__VA_ARGS__))
 
 #define KYMO_PAYLOAD(T, FIELDS)                                                                \
-    struct T {                                                                                 \
+    __extension__ struct T {                                                                   \
         FIELDS(KYMO_MEMBER_)                                                                   \
     } __attribute__((aligned(8)));                                                             \
+    typedef struct T kymo_payload_##T;                                                         \
     enum {                                                                                     \
         kymo_field_count_##T = 0 FIELDS(KYMO_PLUS_ONE_),                                       \
-        kymo_has_holes_##T = sizeof(struct T) != 0 FIELDS(KYMO_PLUS_SIZE_)                     \
+        kymo_payload_bytes_##T = kymo_field_count_##T ? sizeof(struct T) : 0,                  \
+        kymo_has_holes_##T = kymo_payload_bytes_##T != 0 FIELDS(KYMO_PLUS_SIZE_)               \
     };                                                                                         \
     KYMO_INLINE_ const void *kymo_clean_##T(struct T *to, const struct T *from)                \
     {                                                                                          \
@@ -111,22 +74,25 @@ KYMO_MARK_KINDS(X)
             KYMO_MARK_LINK_->scope_end(*scope);                                                \
         }                                                                                      \
     }                                                                                          \
-    KYMO_CONSTANT_(struct kymo_mark_field, kymo_fields_##T, [], FIELDS(KYMO_FIELD_))
+    KYMO_CONSTANT_(                                                                            \
+        struct kymo_mark_field, kymo_fields_##T, [],                                           \
+        FIELDS(KYMO_FIELD_) { NULL, NULL, 0, 0, 0, 0 })
 
-#define KYMO_TYPE_OF(T, label, ...)                                                               \
+#define KYMO_TYPE_OF(T, ...) KYMO_TYPE_OF_(T, KYMO_FIRST_(__VA_ARGS__), KYMO_REST_(__VA_ARGS__))
+#define KYMO_TYPE_OF_(T, label, ...)                                                              \
     KYMO_CONSTANT_(struct kymo_mark_type, kymo_type_##T, , .size = sizeof(struct kymo_mark_type), \
                    .line = __LINE__, .file = __FILE__, .name = "" label "",                       \
                    .fields = kymo_fields_##T, .field_count = kymo_field_count_##T,                \
                    .field_bytes = sizeof(struct kymo_mark_field),                                 \
-                   .payload_bytes = sizeof(struct T), __VA_ARGS__)
+                   .payload_bytes = kymo_payload_bytes_##T, __VA_ARGS__)
 
 #define KYMO_TYPE_PLAIN(T, label, FIELDS, show, chart, tooltip, table, description, rows, graphs, \
                         color_key, is_stack_based, max_per_second)                                \
     KYMO_PAYLOAD(T, FIELDS);                                                                      \
     KYMO_CONSTANT_(struct kymo_mark_type, kymo_type_##T, , sizeof(struct kymo_mark_type),         \
                    __LINE__, __FILE__, "" label "", kymo_fields_##T, kymo_field_count_##T,        \
-                   sizeof(struct kymo_mark_field), sizeof(struct T), show, chart, tooltip, table, \
-                   description, rows, graphs, color_key, is_stack_based, max_per_second)
+                   sizeof(struct kymo_mark_field), kymo_payload_bytes_##T, show, chart, tooltip,  \
+                   table, description, rows, graphs, color_key, is_stack_based, max_per_second)
 
 /* The kind is pasted without being expanded: stdbool.h has a macro bool. */
 #define KYMO_MEMBER_(kind, key, label, format, flags) KYMO_C_##kind key;
@@ -137,16 +103,22 @@ KYMO_MARK_KINDS(X)
     {#key,  label, KYMO_CAST_(uint8_t, KYMO_K_##kind), KYMO_CAST_(uint8_t, KYMO_FORMAT_##format), \
      flags, 0},
 
-/* The payload of a marker, with its initializers; kymo_payload_ points to what is handed over.
- * Fields that are left out are zero, which the compiler need not mind; but a lone pointer or number
- * for a field that is a structure, a text without a length, would be its first member. */
-#define KYMO_MAKE_PAYLOAD_(T, ...)                                         \
-    _Pragma("GCC diagnostic push")                                         \
-        _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
-            _Pragma("GCC diagnostic error \"-Wmissing-braces\"")           \
-                const struct T kymo_fields_ = {__VA_ARGS__};               \
-    _Pragma("GCC diagnostic pop") struct T kymo_clean_;                    \
-    const void *const kymo_payload_ = kymo_clean_##T(&kymo_clean_, &kymo_fields_)
+/* The payload of a marker: what is handed over, by way of kymo_clean_ where it has holes. */
+#ifdef __cplusplus
+#define KYMO_PAYLOAD_AT_(T, ...) \
+    kymo_clean_##T(&kymo_clean_, kymo_at_(kymo_payload_##T{__VA_ARGS__}))
+#else
+#define KYMO_PAYLOAD_AT_(T, ...) \
+    kymo_clean_##T(&kymo_clean_, __extension__ &(const struct T){__VA_ARGS__})
+#endif
+/* Around its marker. Fields that are left out are zero, which the compiler need not mind; but a
+ * lone pointer or number for a field that is a structure, a text without a length, would be its
+ * first member. */
+#define KYMO_STRICTLY_(...)                                                               \
+    _Pragma("GCC diagnostic push")                                                        \
+        KYMO_MAY_NAME_ _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"") \
+            _Pragma("GCC diagnostic error \"-Wmissing-braces\"") __VA_ARGS__;             \
+    _Pragma("GCC diagnostic pop")
 
 /* Texts of a type that show fields, for .chart, .tooltip and .table: KYMO_SHOWN_AS(T, "text", key,
  * "text", key, "text") is "text{marker.data.key}text...", of up to 6 keys. A key that T does not
@@ -202,13 +174,6 @@ KYMO_MARK_KINDS(X)
 
 /* A literal for a field of kind literal: it is copied once, not in each marker. */
 #define KYMO_LITERAL(text) KYMO_LITERAL_("" text "")
-/* The same as an initializer, for tables of them. */
-#define KYMO_LITERAL_INIT(text_) \
-    {                            \
-        {                        \
-            .text = "" text_ ""  \
-        }                        \
-    }
 #ifdef __cplusplus
 #define KYMO_LITERAL_(text_) (kymo_literal_of_(text_))
 KYMO_INLINE_ struct kymo_mark_literal kymo_literal_of_(const char *text)
@@ -217,6 +182,13 @@ KYMO_INLINE_ struct kymo_mark_literal kymo_literal_of_(const char *text)
     literal.text = text;
     return literal;
 }
+/* The same as an initializer, for tables of them: the first member of the union, by any name. */
+#define KYMO_LITERAL_INIT(text_)                                            \
+    {                                                                       \
+        {                                                                   \
+            reinterpret_cast<const struct kymo_mark_no_text *>("" text_ "") \
+        }                                                                   \
+    }
 /* Text of so many bytes, or units, for fields of kinds text and utf16, and wherever markers take
  * text. */
 #define KYMO_TEXT(data_, len_) (kymo_mark_text{data_, len_})
@@ -229,17 +201,23 @@ KYMO_INLINE_ struct kymo_mark_literal kymo_literal_of_(const char *text)
 #define KYMO_SOME_F64(value_) (kymo_mark_opt_f64{value_, 1})
 #else
 #define KYMO_LITERAL_(text_) ((struct kymo_mark_literal){{.text = text_}})
+#define KYMO_LITERAL_INIT(text_) \
+    {                            \
+        {                        \
+            .text = "" text_ ""  \
+        }                        \
+    }
 #define KYMO_TEXT(data_, len_) ((struct kymo_mark_text){data_, len_})
 #define KYMO_UTF16(data_, len_) ((struct kymo_mark_utf16){data_, len_})
 #define KYMO_CELLS(data_, count_) ((struct kymo_mark_cells){data_, count_})
 #define KYMO_SOME_I64(value_) ((struct kymo_mark_opt_i64){value_, 1})
 #define KYMO_SOME_U64(value_) ((struct kymo_mark_opt_u64){value_, 1})
 #define KYMO_SOME_F64(value_) ((struct kymo_mark_opt_f64){value_, 1})
-/* The same with 1 to 13 values, which lie in the block that this stands in. */
-#define KYMO_LIST(...)                                                                \
-    KYMO_CELLS(((const struct kymo_mark_cell[]){KYMO_EACH_(KYMO_CELL, __VA_ARGS__)}), \
-               KYMO_NUMBER_(__VA_ARGS__))
 #endif
+/* Cells of 1 to 13 values, for the marker that this stands in. */
+#define KYMO_LIST(...)                                                                        \
+    KYMO_CELLS(KYMO_CELLS_AT_(KYMO_NUMBER_(__VA_ARGS__), KYMO_EACH_(KYMO_CELL, __VA_ARGS__)), \
+               KYMO_NUMBER_(__VA_ARGS__))
 /* The same number where a field is given its first value, of any of the three kinds. */
 #define KYMO_SOME(value_) \
     {                     \
@@ -370,6 +348,17 @@ KYMO_INLINE_ struct kymo_mark_text
 KYMO_TEXT_OF_(struct kymo_mark_text text) {
     return text;
 }
+
+/* For what is read when a scope ends: of an object that is gone then there is none. */
+KYMO_INLINE_ struct kymo_mark_text
+KYMO_TEXT_THAT_STAYS_(const char *text) {
+    return kymo_text_of_(text);
+}
+
+KYMO_INLINE_ struct kymo_mark_text
+KYMO_TEXT_THAT_STAYS_(struct kymo_mark_text text) {
+    return text;
+}
 #else
 /* clang-format off */
 #define KYMO_CELL(value)                          \
@@ -398,6 +387,7 @@ KYMO_TEXT_OF_(struct kymo_mark_text text) {
         char *: kymo_text_of_,                    \
         const char *: kymo_text_of_,              \
         struct kymo_mark_text: kymo_text_same_)(text_)
+#define KYMO_TEXT_THAT_STAYS_ KYMO_TEXT_OF_
 /* clang-format on */
 #endif
 
@@ -405,20 +395,22 @@ KYMO_TEXT_OF_(struct kymo_mark_text text) {
 
 /* What has a cleanup is a pointer, NULL while the scope is not recorded: it stays in a register,
  * and the scope itself is touched by nobody then. */
-#define KYMO_SCOPE_(var, end, category, type, label, kind, payload, options, min_ns)      \
-    struct kymo_mark_options KYMO_PASTE_(var, _options) KYMO_UNUSED_;                     \
-    struct kymo_mark_scope KYMO_PASTE_(var, _frame) KYMO_UNUSED_;                         \
-    struct kymo_mark_scope *var KYMO_CLEANUP_(end) = NULL;                                \
-    KYMO_PARTLY_(if (kymo_mark_is_on_(&category)) {                                       \
-        KYMO_SITE_(kymo_site_, category, type, label, NULL, kind, min_ns);                \
-        var = kymo_scope_begin_(&KYMO_PASTE_(var, _frame), &kymo_site_, payload, options, \
-                                &KYMO_PASTE_(var, _options));                             \
-    })                                                                                    \
+#define KYMO_SCOPE_(var, end, category, type, label, kind, payload, options, min_ns)           \
+    struct kymo_mark_options KYMO_PASTE_(var, _options) KYMO_UNUSED_;                          \
+    struct kymo_mark_scope KYMO_PASTE_(var, _frame) KYMO_UNUSED_;                              \
+    struct kymo_mark_scope *var KYMO_CLEANUP_(end) = NULL;                                     \
+    KYMO_NO_JUMP_PAST_(var);                                                                   \
+    KYMO_PARTLY_(if (kymo_mark_is_on_(&category)) {                                            \
+        KYMO_SITE_(kymo_site_, category, type, label, NULL, kind, min_ns);                     \
+        var = kymo_scope_begin_(&KYMO_PASTE_(var, _frame), KYMO_SITE_AT_(kymo_site_), payload, \
+                                options, &KYMO_PASTE_(var, _options));                         \
+    })                                                                                         \
     KYMO_ASSERT_(sizeof(var) != 0)
-#define KYMO_SCOPE_TEXT_(var, category, label, min_ns, options, text)                 \
-    struct kymo_mark_text KYMO_PASTE_(var, _text) KYMO_UNUSED_;                       \
-    KYMO_SCOPE_(var, kymo_scope_end_, category, KYMO_NO_TYPE_, label, KYMO_SITE_TEXT, \
-                kymo_text_at_(&KYMO_PASTE_(var, _text), KYMO_TEXT_OF_(text)), options, min_ns)
+#define KYMO_SCOPE_TEXT_(var, category, label, min_ns, options, text)                          \
+    struct kymo_mark_text KYMO_PASTE_(var, _text) KYMO_UNUSED_;                                \
+    KYMO_SCOPE_(var, kymo_scope_end_, category, KYMO_NO_TYPE_, label, KYMO_SITE_TEXT,          \
+                kymo_text_at_(&KYMO_PASTE_(var, _text), KYMO_TEXT_THAT_STAYS_(text)), options, \
+                min_ns)
 
 /* Options are evaluated only here, and stay in `place`, beside the scope. */
 KYMO_INLINE_ struct kymo_mark_scope *

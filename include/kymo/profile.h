@@ -140,13 +140,17 @@ typedef struct kymo_quality {
     uint64_t samples;
     double achieved;          /* sum of weights / CPU time */
     double sampled_rate;      /* distinct samples / (CPU time / period) */
-    double stacks_complete;   /* samples whose stack ends in the thread's real entry */
+    double stacks_complete;   /* samples whose stack ends in the thread's real entry, of all but
+                               * wall_stackless */
     double frames_symbolized; /* of the frames in files that have symbols, those named */
     uint64_t cpu_unsampled_ns;
     uint64_t disturbed;    /* system calls that may have seen EINTR for us */
     uint64_t handler_ns;   /* time spent in our handlers */
     uint64_t wall_samples; /* of samples, those of wall time; one may stand for many periods */
     double wall_achieved;  /* sum of their weights / time that the threads lived */
+    /* Of wall_samples, those of running threads that had no CPU sample in their whole life: most
+     * used less CPU time than a period. Running threads get the stacks of CPU samples. */
+    uint64_t wall_stackless;
 } kymo_quality;
 
 /* One image of a process, from its start or exec to its exit or next exec. Several may have the
@@ -176,6 +180,16 @@ typedef struct kymo_thread {
     uint64_t cpu_ns;
 } kymo_thread;
 
+/* What is known of the names in a module's file. */
+typedef enum kymo_symbols_state {
+    KYMO_SYMBOLS_UNKNOWN = 0, /* nobody has looked */
+    KYMO_SYMBOLS_NONE,        /* the file was not found, or not read */
+    KYMO_SYMBOLS_OTHER,       /* there was another file in its place */
+    KYMO_SYMBOLS_SOME,        /* not of all functions: only of the exported ones, say */
+    KYMO_SYMBOLS_ALL,
+    KYMO_SYMBOLS_STATE_COUNT
+} kymo_symbols_state;
+
 /* A mapped ELF file, from load to unload. Several may have had the same addresses, one after the
  * other, and in several processes. */
 typedef struct kymo_module {
@@ -187,7 +201,7 @@ typedef struct kymo_module {
     uint32_t build_id_len; /* bytes; 0: not known */
     uint32_t is_main;      /* the executable itself */
     uint32_t category;     /* kymo_category */
-    uint32_t reserved;     /* 0 */
+    uint32_t symbols;      /* kymo_symbols_state, of the first module of the same file */
     const char *arch;      /* NULL: meta's */
     uint64_t start;        /* runtime addresses [start, end) of its executable mapping */
     uint64_t end;
@@ -363,7 +377,7 @@ typedef struct kymo_counter {
 typedef struct kymo_counts {
     uint32_t count;
     const uint64_t *time_ns;
-    const int64_t *value; /* up to then; of a gauge: then */
+    const int64_t *value; /* up to then; of a gauge: then. KYMO_COUNTER_IS_F64: bits of a double */
     const uint64_t *operations;
 } kymo_counts;
 
@@ -421,6 +435,9 @@ KYMO_API kymo_err kymo_profile_add_module(kymo_profile *profile, const kymo_modu
                                           uint32_t *id);
 KYMO_API kymo_err kymo_profile_set_module_unload(kymo_profile *profile, uint32_t id,
                                                  uint64_t unload_ns);
+/* Of the file that the module is: kymo_symbols_state. */
+KYMO_API kymo_err kymo_profile_set_module_symbols(kymo_profile *profile, uint32_t id,
+                                                  uint32_t state);
 
 KYMO_API kymo_err kymo_profile_add_function(kymo_profile *profile, const kymo_function *function,
                                             uint32_t *id);

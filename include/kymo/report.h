@@ -88,6 +88,20 @@ KYMO_API const kymo_report_node *kymo_report_nodes(const kymo_report *report, si
 /* Every thread of the profile, in the order to show them. */
 KYMO_API const kymo_report_thread *kymo_report_threads(const kymo_report *report, size_t *count);
 
+/* CPU time of the processes of one name, as the kernel counts it, and how much of it no sample
+ * stands for: processes that live shorter than the period mostly have none. */
+typedef struct kymo_report_process {
+    const char *name;
+    uint32_t processes;
+    uint32_t without_samples; /* processes */
+    uint64_t cpu_ns;
+    uint64_t unsampled_ns;
+} kymo_report_process;
+
+/* One row for each name of a process, from the most CPU time without samples to the least; none in
+ * a report of other samples than those of CPU time. */
+KYMO_API const kymo_report_process *kymo_report_processes(const kymo_report *report, size_t *count);
+
 /* ---- memory ---- */
 
 typedef struct kymo_heap_report kymo_heap_report;
@@ -123,6 +137,10 @@ typedef struct kymo_heap_report_options {
     uint64_t min_age_ns;
     uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
     uint32_t process;          /* id + 1: of that process alone; 0: of all */
+    /* 0: functions that only pass a request on (malloc, operator new, std::allocator, Rust's alloc)
+     * are left out, and their caller has what they asked for; 1: they are rows of their own. */
+    uint32_t all_frames;
+    uint32_t reserved; /* 0 */
 } kymo_heap_report_options;
 
 /* What so many samples stand for, and the intervals that hold the truth with 95 %; where each
@@ -220,6 +238,36 @@ KYMO_API const kymo_heap_diff_row *kymo_heap_diff_rows(const kymo_heap_diff *dif
 /* The sum; its name is "". */
 KYMO_API const kymo_heap_diff_row *kymo_heap_diff_all(const kymo_heap_diff *diff);
 
+/* ---- time of two recordings ---- */
+
+typedef struct kymo_time_diff kymo_time_diff;
+
+/* Self time, in nanoseconds, or in nanoseconds for each second of the recording. */
+typedef struct kymo_time_diff_row {
+    const char *name;
+    const char *file;
+    const char *module;
+    uint32_t line;
+    uint32_t is_significant; /* 1: 0 is not between low and high */
+    double before, after;
+    double change;    /* after - before */
+    double low, high; /* of change, 95 %: what sampling leaves uncertain */
+} kymo_time_diff_row;
+
+/* Compares the self time of rows. Of programs that both were recorded to their ends, times are
+ * compared as they are; else, since recordings have other durations, each is divided by its own.
+ * The result borrows both profiles. options and errors as of kymo_report_create. */
+KYMO_API kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
+                                        const kymo_report_options *options, kymo_time_diff **out);
+/* NULL is allowed. */
+KYMO_API void kymo_time_diff_destroy(kymo_time_diff *diff);
+/* From the largest change, up or down, to the smallest. */
+KYMO_API const kymo_time_diff_row *kymo_time_diff_rows(const kymo_time_diff *diff, size_t *count);
+/* The sum; its name is "". */
+KYMO_API const kymo_time_diff_row *kymo_time_diff_all(const kymo_time_diff *diff);
+/* 1: times are for each second of the recording. */
+KYMO_API int kymo_time_diff_is_rate(const kymo_time_diff *diff);
+
 /* ---- markers and counters ---- */
 
 typedef struct kymo_marker_report kymo_marker_report;
@@ -258,6 +306,7 @@ typedef struct kymo_marker_row {
 typedef struct kymo_counter_row {
     uint32_t counter; /* id in the profile */
     uint32_t count;   /* values that are known of it */
+    /* With KYMO_COUNTER_IS_F64 in its flags the bits of doubles. */
     int64_t first;
     int64_t last;
     int64_t min;

@@ -104,7 +104,9 @@ kymo_err kymo_error_set_errno(kymo_error *detail, const char *fmt, ...)
         va_end(args);
         if (n >= 0 && (size_t)n < sizeof detail->message)
             snprintf(detail->message + n, sizeof detail->message - (size_t)n, ": %s",
-                     strerror(sys_errno));
+                     sys_errno == ELOOP ? "too many symbolic links on the way, or, as root, one of "
+                                          "another user's"
+                                        : strerror(sys_errno));
     }
     errno = sys_errno;
     return code;

@@ -9,7 +9,10 @@
 #ifndef KYMO_BASE_LOG_H
 #define KYMO_BASE_LOG_H
 
+#include <stdio.h>
+
 #include "base/attr.h"
+#include "base/log.h"
 
 typedef enum kymo_log_level {
     KYMO_LOG_ERROR,
@@ -25,6 +28,10 @@ kymo_log_level kymo_log_get_level(void);
 
 /* Writes "kymo: <text>\n" ("kymo: error: ", "kymo: warning: " by level). Keeps errno. */
 void kymo_log(kymo_log_level level, const char *fmt, ...) KYMO_PRINTF(2, 3);
+
+/* One line, as fprintf writes it, made printable (kymo_text_make_printable), for whatever names a
+ * path, a command or a text of others; newlines are at the beginning and the end of fmt alone. */
+void kymo_fprint(FILE *to, const char *fmt, ...) KYMO_PRINTF(2, 3);
 
 #define kymo_error_log(...) kymo_log(KYMO_LOG_ERROR, __VA_ARGS__)
 #define kymo_warn(...) kymo_log(KYMO_LOG_WARN, __VA_ARGS__)

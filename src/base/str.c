@@ -119,6 +119,36 @@ size_t kymo_utf8_copy(char *out, size_t cap, const char *text, size_t len)
     return written;
 }
 
+/* Control characters, in one byte or (U+0080 to U+009F) in two; and what turns the direction of
+ * text, so that a line does not read as it is (U+202A to U+202E, U+2066 to U+2069). */
+static int is_control(const unsigned char *p, size_t n)
+{
+    if (n == 1)
+        return p[0] < ' ' || p[0] == 0x7f;
+    if (n == 2)
+        return p[0] == 0xc2 && p[1] < 0xa0;
+    return n == 3 && p[0] == 0xe2 &&
+           ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+}
+
+size_t kymo_text_make_printable(char *text, size_t len)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < len;) {
+        const unsigned char *p = (const unsigned char *)text + i;
+        size_t n = sequence_len(p, len - i);
+        if (n == 0 || is_control(p, n)) {
+            text[written++] = '?';
+        } else {
+            memmove(text + written, p, n);
+            written += n;
+        }
+        i += n ? n : 1;
+    }
+    return written;
+}
+
 size_t kymo_utf8_encode(char out[4], uint32_t code)
 {
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))

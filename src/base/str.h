@@ -34,6 +34,11 @@ const char *kymo_str_cstr(const kymo_str *s);
 
 /* The length of the longest prefix of text, of at most len bytes, that is valid UTF-8. */
 size_t kymo_utf8_valid_prefix(const char *text, size_t len);
+/* Makes text safe to be shown on a terminal, in its place: each control character (newlines and
+ * escapes, too) and each byte that is no UTF-8 becomes '?'. Paths, commands and names come from
+ * others, and an escape sequence in them can do to a terminal what its user would not. Returns the
+ * new length, which is not larger; there is no NUL at its end. */
+size_t kymo_text_make_printable(char *text, size_t len);
 /* Copies text into out (cap bytes, NUL included) with every byte that is not part of valid UTF-8
  * replaced by U+FFFD; cut on a character boundary. Returns the length written. */
 size_t kymo_utf8_copy(char *out, size_t cap, const char *text, size_t len);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/word_list.h"
 
+#include <string.h>
 #include <strings.h>
 
 static int is_word(const char *text, size_t len)
@@ -29,4 +30,22 @@ int kymo_word_list_is(const char *text, size_t len)
         from = to + 1;
     }
     return 1;
+}
+
+int kymo_word_list_next(const char **at, struct kymo_word *word)
+{
+    const char *text = *at;
+    if (text[0] == '\0')
+        return 0;
+    size_t len = strcspn(text, ":");
+    *at = text + len + (text[len] == ':');
+    word->is_off = text[0] == '-';
+    word->text = text + word->is_off;
+    word->len = len - (size_t)word->is_off;
+    return 1;
+}
+
+int kymo_word_is(const struct kymo_word *word, const char *name)
+{
+    return strlen(name) == word->len && strncasecmp(word->text, name, word->len) == 0;
 }

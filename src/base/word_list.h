@@ -20,4 +20,16 @@
  * line of a message cannot show. No bytes at all are a list, too. */
 int kymo_word_list_is(const char *text, size_t len);
 
+struct kymo_word {
+    const char *text; /* without its minus; not terminated */
+    size_t len;
+    int is_off;
+};
+
+/* The word that begins at *at, a list that ends with a NUL; *at moves on behind it. Returns 0 at
+ * the end. */
+int kymo_word_list_next(const char **at, struct kymo_word *word);
+/* Whether a word is this name; upper and lower case are the same. */
+int kymo_word_is(const struct kymo_word *word, const char *name);
+
 #endif

@@ -92,6 +92,14 @@ struct kymo_drain_site_counts {
     uint64_t lost, capped, cut;
 };
 
+/* A category of markers that the program has, used or not. */
+struct kymo_drain_category {
+    uint32_t parent; /* its number; 0: none */
+    int is_on;
+    int is_quiet;
+    char name[KYMO_DEFINITION_TEXT_MAX + 1];
+};
+
 struct kymo_drain_label {
     uint32_t thread;
     uint32_t change; /* enum kymo_label_change */
@@ -101,6 +109,9 @@ struct kymo_drain_label {
     const char *key, *text;        /* not terminated; NULL: none */
     uint32_t key_bytes, text_bytes;
     uint32_t text_is_cut;
+    /* KYMO_LABEL_INHERITED: from whom, as the program says it. */
+    uint32_t recorded_as, tid;
+    uint64_t fork_ns;
 };
 
 /* As kymo_drain_sink, and with its context. */
@@ -185,6 +196,12 @@ int kymo_drain_counter(const kymo_drain *drain, uint32_t index, struct kymo_drai
 /* The same of the sites that have lost, capped or cut anything: counts->site is 0 for others. */
 int kymo_drain_site_counts(const kymo_drain *drain, uint32_t index,
                            struct kymo_drain_site_counts *counts);
+
+/* drain_category.c: the highest number of a definition in the session, and what is there if it is a
+ * category; else 0. */
+uint32_t kymo_drain_definitions(const kymo_drain *drain);
+int kymo_drain_category(const kymo_drain *drain, uint32_t number,
+                        struct kymo_drain_category *category);
 
 /* Of the session's clock, by the anchors taken so far. */
 uint64_t kymo_drain_time_ns(const kymo_drain *drain, uint64_t clock);

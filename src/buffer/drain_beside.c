@@ -4,6 +4,7 @@
  * what became of the markers of each site.
  */
 #include "base/atomic.h"
+#include "base/f64.h"
 #include "buffer/drain_state.h"
 #include "kymo/marker_abi.h"
 
@@ -46,15 +47,16 @@ int kymo_drain_counter(const kymo_drain *d, uint32_t index, struct kymo_drain_co
     if (number == 0 || number > d->plan.definitions ||
         d->marks.known[number].kind != KYMO_DEFINE_COUNTER)
         return 1;
-    uint64_t sum = 0; /* unsigned: it may wrap */
+    int64_t sum = 0; /* of a double: its bits, which are those of 0.0 now */
+    int is_f64 = d->marks.known[number].counter_is_f64;
     int is_gauge = d->marks.known[number].counter_kind == KYMO_COUNTER_GAUGE;
     for (uint32_t i = 0; i < KYMO_COUNTER_PARTS; i++) {
         if (i == 0 || !is_gauge)
-            sum += (uint64_t)kymo_load_relaxed(&parts[i].value);
+            sum = kymo_word_add(sum, kymo_load_relaxed(&parts[i].value), is_f64);
         counter->operations += kymo_load_relaxed(&parts[i].operations);
     }
     counter->counter = number;
-    counter->value = (int64_t)sum;
+    counter->value = sum;
     return 1;
 }
 

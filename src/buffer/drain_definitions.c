@@ -141,6 +141,7 @@ static kymo_err look_into(kymo_drain *d, const struct kymo_definition *copy, uns
             (void)kymo_definition_read_text(&r, &len);
         kind = kymo_definition_read_word(&r);
         known->counter_kind = (uint32_t)kind;
+        known->counter_is_f64 = (kymo_definition_read_word(&r) & KYMO_COUNTER_IS_F64) != 0;
         *fits = *fits && kind <= KYMO_COUNTER_GAUGE;
         return KYMO_OK;
     default:

@@ -315,6 +315,24 @@ static int read_label_value(const struct kymo_record_label *r, struct kymo_drain
     }
 }
 
+static kymo_err read_inherited(kymo_drain *d, uint32_t thread,
+                               const struct kymo_record_label_inherited *r)
+{
+    const struct kymo_drain_mark_sink *sink = d->sink.marks;
+    const struct kymo_drain_label label = {
+        .thread = thread,
+        .change = KYMO_LABEL_INHERITED,
+        .depth = r->depth,
+        .time_ns = kymo_drain_time_ns(d, r->head.clock),
+        .recorded_as = r->recorded_as,
+        .tid = r->tid,
+        .fork_ns = r->fork_ns,
+    };
+    if (r->head.size_bytes != sizeof *r)
+        return corrupt(d);
+    return sink->label ? sink->label(d->sink.context, &label) : KYMO_OK;
+}
+
 static kymo_err read_label(kymo_drain *d, uint32_t thread, const struct kymo_record_label *r)
 {
     const struct kymo_drain_mark_sink *sink = d->sink.marks;
@@ -324,6 +342,8 @@ static kymo_err read_label(kymo_drain *d, uint32_t thread, const struct kymo_rec
         .depth = r->depth,
         .time_ns = kymo_drain_time_ns(d, r->head.clock),
     };
+    if (label.change == KYMO_LABEL_INHERITED)
+        return read_inherited(d, thread, (const void *)r);
     if (label.change < KYMO_LABEL_PUSHED || label.change > KYMO_LABEL_WAS_SET)
         return corrupt(d);
     if (label.change != KYMO_LABEL_POPPED &&

@@ -63,6 +63,7 @@ struct kymo_known_definition {
     uint32_t field_count;
     uint32_t payload_bytes;
     uint32_t counter_kind;
+    int counter_is_f64;
 };
 
 /* The largest record of a marker: a small block holds it. */

@@ -58,7 +58,9 @@ enum kymo_record_kind {
     X(ALLOC_NO_THREAD, "allocations: thread not known")       \
     X(ALLOC_EARLY, "allocations: before the start")           \
     X(FREE, "frees: buffer full")                             \
-    X(MAP, "mappings: buffer full")
+    X(MAP, "mappings: buffer full")                           \
+    X(NOT_LIBC, "samples: thread with its own TLS")           \
+    X(SMALL_STACK, "samples: alternate stack too small")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,
@@ -152,8 +154,21 @@ struct kymo_record_label {
 
 enum kymo_label_change {
     KYMO_LABEL_PUSHED = 1,
-    KYMO_LABEL_POPPED = 2,  /* without key and value */
-    KYMO_LABEL_WAS_SET = 3, /* the one of this key; a value of kind 0: it is no more */
+    KYMO_LABEL_POPPED = 2,    /* without key and value */
+    KYMO_LABEL_WAS_SET = 3,   /* the one of this key; a value of kind 0: it is no more */
+    KYMO_LABEL_INHERITED = 4, /* struct kymo_record_label_inherited */
+};
+
+/* The first change of a forked child's thread: it has what the thread that forked it had then, of
+ * what was pushed the outermost `depth`. */
+struct kymo_record_label_inherited {
+    struct kymo_record head;
+    uint32_t depth;
+    uint32_t recorded_as; /* of the session of that thread */
+    uint32_t tid;         /* of that thread */
+    uint32_t reserved;
+    uint64_t fork_ns; /* CLOCK_MONOTONIC, of a time between its last change before and its first one
+                       * after the fork */
 };
 
 /* A stack that later markers of any thread may have. */
@@ -245,6 +260,7 @@ _Static_assert(sizeof(struct kymo_text_slot) == 8, "text slot");
 _Static_assert(sizeof(struct kymo_record_cell) == 16, "cell");
 _Static_assert(sizeof(struct kymo_record_count) == 32, "count record");
 _Static_assert(sizeof(struct kymo_record_label) == 40, "label record");
+_Static_assert(sizeof(struct kymo_record_label_inherited) == 40, "inherited labels record");
 _Static_assert(sizeof(struct kymo_record_backtrace) == 24, "backtrace record");
 _Static_assert(sizeof(struct kymo_record_answer) == 96, "answer record");
 _Static_assert(sizeof(struct kymo_record) == 16, "record header");

@@ -29,7 +29,7 @@
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 8u
+#define KYMO_SESSION_LAYOUT 11u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -63,6 +63,8 @@ enum kymo_session_flags {
 enum kymo_quiet {
     KYMO_QUIET_CALLS = 1u << 0, /* a seccomp filter came: handlers and hooks make no system call */
     KYMO_QUIET_COUNTER = 1u << 1, /* nor do they read the time-stamp counter: it would fault */
+    KYMO_QUIET_SIGNALS = 1u << 2, /* no handler could return: there are none, and no signals */
+    KYMO_QUIET_STOPPED = 1u << 3, /* beside kymo_session.stopped: what a marker looks at */
 };
 
 /* The sizes of the parts, a pure function of the whole size. */
@@ -148,9 +150,13 @@ struct kymo_open_scope {
 #define KYMO_OPEN_SCOPES \
     32u /* of a thread; deeper ones are recorded when they end, or not at all */
 
-/* What became of a site's markers that are not in a block. Grown by any thread. */
+/* What became of a site's markers that are not in a block, grown by any thread; of a category,
+ * whether it is on. By the number of its definition. */
 struct kymo_site_counts {
-    uint64_t lost;
+    union {
+        uint64_t lost;
+        uint64_t category_is_on;
+    };
     uint64_t capped;
     uint64_t cut;
 };
@@ -239,7 +245,9 @@ _Static_assert(sizeof(struct kymo_block) == 64, "block header");
     X(RECORDER, "the recorder cannot be reached from it (another network namespace, or too busy)") \
     X(FILTER, "it begins behind a seccomp filter, which may forbid what we do at the start")       \
     X(LIMITS, "its limits leave no room for the session (address space or descriptors)")           \
-    X(FOLDER, "it is named relative to a folder that the process may not be in")
+    X(FOLDER, "it is named relative to a folder that the process may not be in")                   \
+    X(NO_LIBC, "it does not use the C library (as Go programs without cgo)")                       \
+    X(TSAN, "it brings ThreadSanitizer, which puts off signals")
 
 enum kymo_refusal_reason {
 #define X(name, text) KYMO_REFUSAL_##name,
@@ -309,6 +317,7 @@ struct kymo_session {
     uint32_t depot_epoch;                            /* depot (epoch & 1) takes new stacks */
     uint32_t stopped;                                /* 1: capture no more */
     uint32_t signal_done; /* the last signal_now that all of its events follow */
+    uint32_t recorded_as; /* the process's number in the recording + 1; 0: it has none yet */
     /* Which categories of markers are on: a list as capture/mark_select.h has them, that ends with
      * a NUL. control_seq is odd while it is written, another even number afterwards, and then the
      * process is called: whichever of its threads takes the signal looks, and says so in

@@ -35,7 +35,7 @@ __thread struct kymo_alloc_self kymo_alloc_self KYMO_TLS_IE __attribute__((align
 static __thread struct {
     uint64_t given;  /* to `until`, so far: what was asked for is what of it is gone */
     uint64_t random; /* 0: not seeded */
-    uint64_t before; /* `count` when the thread's record began */
+    uint64_t before; /* `count` when the thread's record began, and what is no allocation of it */
     uint64_t last;   /* number that a block of this thread got */
     int64_t beyond;  /* bytes from `until` to the next draw, where that is farther away */
     uint32_t epoch;  /* of the session that it began in; 0: none yet */
@@ -185,8 +185,10 @@ struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
  * that is resized, gets one. */
 static uint64_t next_id(const struct kymo_thread *t)
 {
-    if (kymo_alloc_self.count <= own.last)
+    if (kymo_alloc_self.count <= own.last) {
+        own.before += own.last + 1 - kymo_alloc_self.count;
         kymo_alloc_self.count = own.last + 1;
+    }
     own.last = kymo_alloc_self.count;
     return kymo_alloc_id_epoch(t->process) << KYMO_ALLOC_ID_EPOCH_SHIFT |
            (uint64_t)t->number << KYMO_ALLOC_ID_SLOT_SHIFT |
@@ -497,5 +499,6 @@ static void forked(struct kymo_process *p)
         kymo_alloc_inherit(t, INHERIT_SLOTS_AT_ONCE, KYMO_FRAME_BEGIN());
 }
 
-static const struct kymo_alloc_calls calls = {start, thread_begin, thread_end, forked};
+static const struct kymo_alloc_calls calls = {start, thread_begin, thread_end, forked,
+                                              kymo_alloc_table_level};
 const struct kymo_alloc_calls *kymo_alloc_calls = &calls;

@@ -91,7 +91,8 @@ struct kymo_alloc_calls {
     void (*thread_begin)(struct kymo_thread *thread); /* by the thread itself, ready to record */
     void (*thread_end)(
         struct kymo_thread *thread); /* by itself, while it can record; again does no harm */
-    void (*forked)(struct kymo_process *process); /* in a child that has attached */
+    void (*forked)(struct kymo_process *process);        /* in a child that has attached */
+    uint64_t (*memory)(uint32_t which, uint64_t *bytes); /* where it is; 0 bytes: nowhere */
 };
 extern const struct kymo_alloc_calls *kymo_alloc_calls;
 

@@ -76,10 +76,17 @@ static KYMO_NOINLINE struct kymo_alloc_slot *map_level(uint32_t level, int may_m
 {
     if (!may_map)
         return NULL;
-    long map = kymo_syscall6(SYS_mmap, 0, (long)level_bytes(level), PROT_READ | PROT_WRITE,
+    /* Where the program has new mappings locked, this one would be resident at once: only what may
+     * be accessed is. */
+    long map = kymo_syscall6(SYS_mmap, 0, (long)level_bytes(level), PROT_NONE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map < 0 && map > -4096)
         return NULL;
+    (void)kymo_syscall3(SYS_munlock, map, (long)level_bytes(level), 0);
+    if (kymo_syscall3(SYS_mprotect, map, (long)level_bytes(level), PROT_READ | PROT_WRITE) != 0) {
+        (void)kymo_syscall3(SYS_munmap, map, (long)level_bytes(level), 0);
+        return NULL;
+    }
     /* Buckets are strewn over it: a page that is large would be all of it at once. */
     (void)kymo_syscall3(SYS_madvise, map, (long)level_bytes(level), MADV_NOHUGEPAGE);
     (void)kymo_syscall3(SYS_madvise, map, (long)level_bytes(level), MADV_DONTDUMP);

@@ -15,8 +15,12 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include "capture/recorder_stopped.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
+
+/* While the recorder is waited for, so often it is looked whether it has been stopped. */
+#define LOOKS_A_SECOND 20
 
 static long at(const void *pointer)
 {
@@ -40,22 +44,32 @@ static int dial(const struct kymo_attach_call *call)
     int fd = (int)kymo_syscall3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    struct timeval patience = {.tv_sec = call->patience_seconds};
-    (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, at(&patience), sizeof patience,
-                        0);
+    int looks = call->patience_seconds * LOOKS_A_SECOND;
+    struct timeval look = {.tv_usec = 1000000 / LOOKS_A_SECOND};
+    (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, at(&look), sizeof look, 0);
     /* connect waits as long as send: when more of us are at the door than the recorder lets in. */
-    (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, at(&patience), sizeof patience,
-                        0);
+    (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, at(&look), sizeof look, 0);
     long size = (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
     long result;
     do {
         result = kymo_syscall3(SYS_connect, fd, at(&address), size);
-    } while (result == -EINTR);
+    } while (result == -EINTR || (result == -EAGAIN && looks-- > 0 &&
+                                  !kymo_recorder_is_stopped(kymo_recorder_pid(name))));
     if (result != 0) {
         close_raw(fd);
         return -1;
     }
     return fd;
+}
+
+/* Whether the recorder that we are connected to has been stopped. */
+static int is_stopped(int fd)
+{
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    return kymo_syscall6(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, at(&peer), at(&size), 0) ==
+               0 &&
+           peer.pid > 0 && kymo_recorder_is_stopped((uint32_t)peer.pid);
 }
 
 static int say(int fd, enum kymo_attach_kind kind, const struct kymo_attach_call *call)
@@ -82,9 +96,10 @@ static void close_all(int fds[KYMO_ATTACH_MEMORIES])
 }
 
 /* One message of this kind, and the descriptors that came with it (-1: none). */
-static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *m,
-                int passed[KYMO_ATTACH_MEMORIES])
+static int hear(int fd, enum kymo_attach_kind kind, int patience_seconds,
+                struct kymo_attach_message *m, int passed[KYMO_ATTACH_MEMORIES])
 {
+    int looks = patience_seconds * LOOKS_A_SECOND;
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(KYMO_ATTACH_MEMORIES * sizeof(int))];
@@ -99,7 +114,7 @@ static int hear(int fd, enum kymo_attach_kind kind, struct kymo_attach_message *
         passed[i] = -1;
     do {
         n = kymo_syscall3(SYS_recvmsg, fd, at(&message), MSG_CMSG_CLOEXEC);
-    } while (n == -EINTR);
+    } while (n == -EINTR || (n == -EAGAIN && looks-- > 0 && !is_stopped(fd)));
     if (n < 0)
         return 0;
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
@@ -154,7 +169,8 @@ kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment
     if (fd < 0)
         return KYMO_E_NOT_FOUND;
     *why = "the recorder does not answer";
-    if (!say(fd, KYMO_ATTACH_HELLO, call) || !hear(fd, KYMO_ATTACH_WELCOME, &m, memory))
+    if (!say(fd, KYMO_ATTACH_HELLO, call) ||
+        !hear(fd, KYMO_ATTACH_WELCOME, call->patience_seconds, &m, memory))
         goto fail;
     *why = "the recorder is of another version";
     err = KYMO_E_VERSION;
@@ -197,12 +213,12 @@ fail:
     return err;
 }
 
-void kymo_attach_finish(int socket)
+void kymo_attach_finish(int socket, int patience_seconds)
 {
     struct kymo_attach_message m;
     int none[KYMO_ATTACH_MEMORIES] = {-1, -1, -1};
     if (say(socket, KYMO_ATTACH_READY, NULL))
-        (void)hear(socket, KYMO_ATTACH_GO, &m, none);
+        (void)hear(socket, KYMO_ATTACH_GO, patience_seconds, &m, none);
     close_all(none);
     close_raw(socket);
 }

@@ -25,7 +25,8 @@ struct kymo_attachment {
     uint64_t base_cpu_ns; /* what the calling thread had used before this image */
 };
 
-/* Who attaches, and how long each wait for the recorder may be. */
+/* Who attaches, and how long each wait for the recorder may be, which ends at once where that has
+ * been stopped (SIGSTOP). */
 struct kymo_attach_call {
     const char *name; /* the recorder listens under this one, which is abstract */
     enum kymo_attach_start start;
@@ -39,8 +40,8 @@ KYMO_SIGNAL_SAFE KYMO_NODISCARD
 kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment *out,
                      const char **why);
 
-/* Says READY, waits for GO, closes the socket. */
-KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket);
+/* Says READY, waits for GO so long at most, closes the socket. */
+KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket, int patience_seconds);
 
 /* The opposite of kymo_attach: unmaps everything, closes the socket. */
 KYMO_SIGNAL_SAFE void kymo_attach_undo(struct kymo_attachment *attachment);

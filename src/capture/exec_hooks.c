@@ -65,9 +65,9 @@ static struct kymo_process *own_process(void)
 static struct kymo_thread *prepare(struct kymo_process *p)
 {
     enum { REAL_TIME = 32 };
-    struct kymo_thread *t = kymo_thread_self;
     if (!p)
         return NULL;
+    struct kymo_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
     kymo_store_relaxed(&p->session->replaced_cpu_ns, kymo_clock_thread_cpu());
     if (!t || !t->process || !t->slot->timer_on || t->timer_signal < REAL_TIME)
         return NULL;

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "buffer/refusal.h"
 #include "capture/family.h"
@@ -148,10 +149,21 @@ char **kymo_exec_env_write(char *const *envp, void *memory, size_t bytes)
 /* Whether the calling thread's stack is known, and has so much more. */
 static int stack_has(size_t bytes)
 {
-    const struct kymo_thread *t = kymo_thread_self;
+    const struct kymo_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
     uint64_t here = (uint64_t)(uintptr_t)&t;
-    return t && here > t->stack.lo && here < t->stack.hi &&
-           here - t->stack.lo > (uint64_t)bytes + STACK_LEFT;
+    struct rlimit limit;
+    if (!t || here <= t->stack.lo || here >= t->stack.hi)
+        return 0;
+    uint64_t lo = t->stack.lo;
+    /* The main thread's grows as far as the limit of now allows, which may be lower than at start.
+     */
+    if (t->slot->flags & KYMO_SLOT_MAIN) {
+        if (kymo_syscall3(SYS_getrlimit, RLIMIT_STACK, (long)(intptr_t)&limit, 0) != 0)
+            return 0;
+        if (limit.rlim_cur < t->stack.hi - lo)
+            lo = t->stack.hi - limit.rlim_cur;
+    }
+    return here > lo && here - lo > (uint64_t)bytes + STACK_LEFT;
 }
 
 /* Whether the call failed for what exec takes along. The kernel has a limit to that, and programs

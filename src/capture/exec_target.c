@@ -110,6 +110,11 @@ static enum step judge_elf(int fd, const struct stat *st, enum kymo_refusal_reas
         return refuse(KYMO_REFUSAL_LOADER, reason);
     if (t.has_asan)
         return refuse(KYMO_REFUSAL_ASAN, reason);
+    if (t.has_tsan)
+        return refuse(KYMO_REFUSAL_TSAN, reason);
+    /* Its threads may be none of libc's, and have thread-local storage of their own. */
+    if (t.has_interp && !t.needs_libc)
+        return refuse(KYMO_REFUSAL_NO_LIBC, reason);
     return RECORDABLE;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/recorder_stopped.h"
 #include "sys/raw.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
@@ -18,6 +19,19 @@ int kymo_file_identify(const char *path, struct kymo_file_id *id)
         return 0;
     *id = (struct kymo_file_id){st.st_dev, st.st_ino};
     return 1;
+}
+
+/* /proc is asked only after twice the time between two beats: each program that starts would wait
+ * for an answer that does not come. */
+int kymo_family_is_stopped(const struct kymo_session *header)
+{
+    enum { PART = 128 }; /* of 5 s */
+    if (kymo_load_relaxed(&header->stopped) || kymo_load_relaxed(&header->quiet))
+        return 0;
+    uint64_t silence = kymo_clock_now((enum kymo_clock_kind)header->clock_kind) -
+                       kymo_load_acquire(&header->heartbeat);
+    return silence > header->heartbeat_limit / PART && silence < UINT64_MAX / 2 &&
+           kymo_recorder_is_stopped(kymo_recorder_pid(kymo_family.attach_name));
 }
 
 void kymo_family_init(const char *attach_name, const char *library, size_t len)

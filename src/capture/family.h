@@ -59,6 +59,9 @@ KYMO_SIGNAL_SAFE static inline int kymo_family_is_silent(const struct kymo_sessi
     return silence > header->heartbeat_limit && silence < UINT64_MAX / 2;
 }
 
+/* The same, after a much shorter silence, of one that has been stopped. */
+KYMO_SIGNAL_SAFE int kymo_family_is_stopped(const struct kymo_session *header);
+
 /* Whether what this process starts is to be recorded, too. */
 KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
 {
@@ -66,7 +69,7 @@ KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
     /* An ancestor's session is stopped when that one has ended: this says nothing of the others. */
     return header && header->flags & KYMO_SESSION_CHILDREN && kymo_family.library[0] != '\0' &&
            !(kymo_process_here() && kymo_load_relaxed(&header->stopped)) &&
-           !kymo_family_is_silent(header);
+           !kymo_family_is_silent(header) && !kymo_family_is_stopped(header);
 }
 
 #define KYMO_NETWORK_NAMESPACE "/proc/self/ns/net"

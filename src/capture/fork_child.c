@@ -148,13 +148,15 @@ static KYMO_NOINLINE void attach(void)
         return;
     }
     struct kymo_thread *t = kymo_thread_claim(p);
-    if (t)
+    if (t) {
         kymo_thread_begin(p, t, kymo_thread_stack, KYMO_SLOT_MAIN);
+        kymo_mark_labels_inherit(t);
+    }
     if (kymo_alloc_calls)
         kymo_alloc_calls->forked(p);
     kymo_mark_links_start();
     kymo_store_release(&session->attached, 1u);
-    kymo_attach_finish(socket);
+    kymo_attach_finish(socket, PATIENCE_SECONDS);
     /* Whoever changed the list meanwhile could not call us yet. */
     kymo_mark_links_look();
 }
@@ -198,6 +200,7 @@ static void before_fork(void)
     const struct kymo_process *p = kymo_process_here();
     /* On this side, which may end before the child begins. */
     kymo_family_count();
+    kymo_mark_labels_before_fork();
     if (p) {
         child.signal = kymo_load_relaxed(&p->signal);
         child.cookie = p->cookie;
@@ -216,7 +219,7 @@ static void in_child(void)
     child.has_timer = 0;
     if (child.has_failed || !child.signal || !kymo_family_is_followed())
         return;
-    if (kymo_load_relaxed(&kymo_family.header->quiet)) {
+    if (kymo_load_relaxed(&kymo_family.header->quiet) & ~(uint32_t)KYMO_QUIET_STOPPED) {
         kymo_refusal_write(kymo_family.header, (int32_t)kymo_family.header->pid,
                            KYMO_REFUSAL_FILTER, program_invocation_short_name);
         return;

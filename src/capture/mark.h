@@ -82,9 +82,13 @@ int kymo_mark_stats(struct kymo_mark_stats *stats);
 KYMO_SIGNAL_SAFE uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *value);
 KYMO_SIGNAL_SAFE void kymo_mark_label_pop(uint32_t depth);
 KYMO_SIGNAL_SAFE void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value);
-/* Says what of them is gone, if that is owed (kymo_thread.labels_owed). here: where the signal
- * struck whose handler asks. */
+/* Says what of them is gone, if that is owed (kymo_thread.labels_owed), or if a longjmp has left
+ * their blocks. here: where the signal struck whose handler asks. */
 KYMO_SIGNAL_SAFE void kymo_mark_labels_repay(struct kymo_thread *thread, uint64_t here);
+/* In a thread that is about to fork: notes what labels its child will have. */
+KYMO_SIGNAL_SAFE void kymo_mark_labels_before_fork(void);
+/* In the child, which has attached as this thread: it has them from here on. */
+KYMO_SIGNAL_SAFE void kymo_mark_labels_inherit(struct kymo_thread *thread);
 /* mark_count.c */
 KYMO_SIGNAL_SAFE void kymo_mark_count(struct kymo_mark_counter *counter, int64_t value,
                                       uint64_t operations);
@@ -103,6 +107,8 @@ int kymo_mark_links_attach(struct kymo_mark_link *link);
 void kymo_mark_links_detach(struct kymo_mark_link *link);
 /* kymo_mark_calls.select. */
 int kymo_mark_links_select(const char *list);
+/* A category that was made at run time is there. Not for handlers. */
+void kymo_mark_links_add(struct kymo_mark_category *category);
 /* Switches all categories anew. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_update(void);
 /* The process captures from here on: at start, and in a forked child that has attached. */

@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "capture/mark.h"
 #include "sys/clock.h"
+#include "sys/own_math.h"
 
 static uint64_t now_ns(void)
 {
@@ -25,12 +26,6 @@ uint64_t kymo_mark_now(void)
         return kymo_process_clock(p);
     uint32_t kind = kymo_load_relaxed(&kymo_process_last_clock);
     return kind ? kymo_clock_now((enum kymo_clock_kind)(kind - 1)) : now_ns();
-}
-
-/* a * b / c, 0 if that is no number. */
-static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
-{
-    return c ? (uint64_t)((double)a * ((double)b / (double)c)) : 0;
 }
 
 struct both {
@@ -72,8 +67,8 @@ uint64_t kymo_mark_to_ns(uint64_t clock)
     struct both b;
     if (!look_at_both(kymo_process_here(), &b))
         return clock;
-    return clock <= b.clock ? b.ns - scale(b.clock - clock, b.ns_on, b.clock_on)
-                            : b.ns + scale(clock - b.clock, b.ns_on, b.clock_on);
+    return clock <= b.clock ? b.ns - kymo_multiply_divide(b.clock - clock, b.ns_on, b.clock_on)
+                            : b.ns + kymo_multiply_divide(clock - b.clock, b.ns_on, b.clock_on);
 }
 
 uint64_t kymo_mark_from_ns(uint64_t monotonic_ns)
@@ -81,8 +76,9 @@ uint64_t kymo_mark_from_ns(uint64_t monotonic_ns)
     struct both b;
     if (!look_at_both(kymo_process_here(), &b))
         return monotonic_ns;
-    return monotonic_ns <= b.ns ? b.clock - scale(b.ns - monotonic_ns, b.clock_on, b.ns_on)
-                                : b.clock + scale(monotonic_ns - b.ns, b.clock_on, b.ns_on);
+    return monotonic_ns <= b.ns
+               ? b.clock - kymo_multiply_divide(b.ns - monotonic_ns, b.clock_on, b.ns_on)
+               : b.clock + kymo_multiply_divide(monotonic_ns - b.ns, b.clock_on, b.ns_on);
 }
 
 uint64_t kymo_mark_ticks(const struct kymo_process *p, uint64_t ns)
@@ -90,5 +86,5 @@ uint64_t kymo_mark_ticks(const struct kymo_process *p, uint64_t ns)
     struct both b;
     if (ns == 0 || !look_at_both(p, &b))
         return ns;
-    return scale(ns, b.clock_on, b.ns_on);
+    return kymo_multiply_divide(ns, b.clock_on, b.ns_on);
 }

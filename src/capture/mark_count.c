@@ -16,9 +16,13 @@
 #include "base/atomic.h"
 #include "buffer/record.h"
 #include "capture/mark.h"
+#include "sys/own_math.h"
 
-#define NO_NUMBER UINT16_MAX   /* in a counter's id: there was no room */
-#define EACH_CHANGE (1u << 31) /* in a counter's cell: changes are records */
+#define NO_NUMBER UINT16_MAX /* in a counter's id: there was no room */
+/* In a counter's cell. */
+#define EACH_CHANGE (1u << 31) /* changes are records */
+#define IS_F64 (1u << 30)      /* values are doubles */
+#define CELL (IS_F64 - 1)
 
 struct counter_said {
     const struct kymo_mark_counter *counter;
@@ -83,26 +87,37 @@ static KYMO_NOINLINE uint32_t learn(struct kymo_process *p, struct kymo_mark_cou
         kymo_count_loss(p, KYMO_LOSS_COUNTER_FULL);
         number = 0;
     }
+    cell |= c->flags & KYMO_COUNTER_IS_F64 ? IS_F64 : 0;
     kymo_store_relaxed(&c->cell, cell);
     /* Pairs with the acquire of kymo_mark_count: the cell is there. */
     kymo_store_release(&c->id, epoch | (number ? number : NO_NUMBER));
     return number;
 }
 
+static KYMO_NOINLINE void add_f64(int64_t *to, int64_t value)
+{
+    int64_t before = kymo_load_relaxed(to);
+    while (!kymo_cas_relaxed(to, &before, kymo_add_doubles(before, value))) {
+    }
+}
+
 /* thread: of the one that counts, its number. */
 KYMO_INLINE void add_to_part(struct kymo_process *p, uint32_t cell, uint32_t thread, int64_t value,
                              uint64_t operations)
 {
-    struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, cell - 1);
+    struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, (cell & CELL) - 1);
     part += thread % KYMO_COUNTER_PARTS;
-    kymo_add_relaxed(&part->value, value);
+    if (kymo_unlikely(cell & IS_F64))
+        add_f64(&part->value, value);
+    else
+        kymo_add_relaxed(&part->value, value);
     kymo_add_relaxed(&part->operations, operations);
 }
 
 static void lose(struct kymo_process *p, uint32_t cell, int64_t value, uint64_t operations)
 {
     kymo_count_loss(p, KYMO_LOSS_COUNT);
-    if (cell)
+    if (cell & CELL)
         add_to_part(p, cell, 0, value, operations);
 }
 
@@ -126,7 +141,8 @@ KYMO_INLINE void add(struct kymo_process *p, const struct kymo_mark_counter *c, 
                      uint32_t thread, int64_t value, uint64_t operations)
 {
     if (c->kind == KYMO_COUNTER_GAUGE) {
-        struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, cell - 1);
+        struct kymo_counter_part *part =
+            kymo_session_counter(p->session, &p->plan, (cell & CELL) - 1);
         kymo_store_relaxed(&part->value, value);
         kymo_add_relaxed(&part->operations, operations);
     } else {
@@ -147,9 +163,9 @@ static KYMO_NOINLINE void count_slowly(struct kymo_mark_counter *c, int64_t valu
     if (!(cell & EACH_CHANGE))
         add(p, c, cell, t ? t->number : 0, value, operations);
     else if (number && t)
-        record(t, number, cell & ~EACH_CHANGE, value, operations);
+        record(t, number, cell, value, operations);
     else
-        lose(p, cell & ~EACH_CHANGE, value, operations);
+        lose(p, cell, value, operations);
 }
 
 void kymo_mark_count(struct kymo_mark_counter *c, int64_t value, uint64_t operations)
@@ -164,7 +180,7 @@ void kymo_mark_count(struct kymo_mark_counter *c, int64_t value, uint64_t operat
     /* One that has a number has a cell, or the bit. */
     uint32_t cell = kymo_load_relaxed(&c->cell);
     if (kymo_unlikely(cell & EACH_CHANGE))
-        record(t, number, cell & ~EACH_CHANGE, value, operations);
+        record(t, number, cell, value, operations);
     else
         add(t->process, c, cell, t->number, value, operations);
 }

@@ -16,6 +16,10 @@
  * handler never takes; it reads the list, and an object goes only after the updates that may have
  * seen it are done.
  *
+ * Every category of a process that is recorded is defined in its session, so that the recorder can
+ * name all that there are, not only those that were used: where one comes in, and where the process
+ * begins. An update, which may come deep on a small stack, only says which are on.
+ *
  * The program's list is written to the one of two places that is not in force, once the update that
  * may still read there is done.
  */
@@ -107,10 +111,38 @@ static void store_if_new(uint32_t *to, uint32_t value)
         kymo_store_relaxed(to, value);
 }
 
+static void define_category(struct kymo_process *p, struct kymo_mark_category *c)
+{
+    if (!p || !p->mark_epoch || !c || c->size < sizeof *c)
+        return;
+    uint32_t number = kymo_mark_category_define(p, c);
+    if (number)
+        kymo_store_relaxed(&c->id, p->mark_epoch << 16 | number);
+}
+
+static void define_link(struct kymo_process *p, const struct kymo_mark_link *link)
+{
+    for (struct kymo_mark_category *const *c = link->categories; c < link->categories_end; c++)
+        define_category(p, *c);
+}
+
+static void tell_category(const struct kymo_mark_category *c, uint32_t on)
+{
+    const struct kymo_process *p = kymo_process_here();
+    uint32_t number = p ? kymo_load_relaxed(&c->id) ^ p->mark_epoch << 16 : 0;
+    if (number - 1 < KYMO_DEFINITION_NUMBER_MAX)
+        kymo_store_relaxed(&kymo_session_site_counts(p->session, &p->plan, number)->category_is_on,
+                           on);
+}
+
 static void switch_category(struct kymo_mark_category *c, const char *list)
 {
-    if (c && c->size >= sizeof *c)
-        store_if_new(&c->on, list && kymo_select_wants(list, KYMO_CONTROL_BYTES, c) ? 1 : 0);
+    if (!c || c->size < sizeof *c)
+        return;
+    uint32_t on = list && kymo_select_wants(list, KYMO_CONTROL_BYTES, c) ? 1 : 0;
+    store_if_new(&c->on, on);
+    if (list)
+        tell_category(c, on);
 }
 
 static void seed_link(struct kymo_mark_link *link)
@@ -174,6 +206,27 @@ void kymo_mark_links_update(void)
         kymo_raw_set_mask(&mask, NULL);
 }
 
+/* Where no other thread can unload an object: the process begins. */
+static void define_all(void)
+{
+    struct kymo_process *p = kymo_process_here();
+    for (struct kymo_mark_link *link = kymo_load_acquire(&links.first); link;
+         link = kymo_load_acquire(&link->next))
+        define_link(p, link);
+    struct kymo_mark_category *c = NULL;
+    while ((c = kymo_mark_registered_category(c)) != NULL)
+        define_category(p, c);
+}
+
+void kymo_mark_links_add(struct kymo_mark_category *category)
+{
+    struct kymo_process *p = kymo_process_here();
+    /* Its parent came with it, and is ours to write to as it is. */
+    define_category(p, (struct kymo_mark_category *)(uintptr_t)category->parent);
+    define_category(p, category);
+    kymo_mark_links_update();
+}
+
 void kymo_mark_links_start(void)
 {
     const struct kymo_process *p = kymo_process_here();
@@ -181,6 +234,7 @@ void kymo_mark_links_start(void)
     if (p && kymo_load_relaxed(&links.seed) == 0)
         kymo_store_relaxed(&links.seed, kymo_hash_mix(p->session->cookie, p->session->pid));
     kymo_store_relaxed(&links.is_closed, 0u);
+    define_all();
     kymo_mark_links_update();
 }
 
@@ -261,6 +315,7 @@ int kymo_mark_links_attach(struct kymo_mark_link *link)
     /* Also where one was that is gone, and never said so. */
     if (link->calls != &calls)
         fill(link);
+    define_link(kymo_process_here(), link);
     if (!find(link)) {
         link->next = links.first;
         /* Pairs with the acquires of switch_all: the link is whole. */

@@ -197,7 +197,7 @@ int kymo_mark_category_register(const struct kymo_mark_category *category,
     kymo_mark_unlock(&kept.lock);
     if (err != KYMO_OK)
         return tell(err, why, why_size, text);
-    kymo_mark_links_update();
+    kymo_mark_links_add(*out);
     return KYMO_OK;
 }
 

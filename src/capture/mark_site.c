@@ -261,7 +261,9 @@ uint32_t kymo_mark_site_define(struct kymo_process *p, struct kymo_mark_site *si
     if (number) {
         struct kymo_mark_known *known = &p->known[number];
         struct manner m = manner_of(site);
-        known->type = said.type;
+        /* Once, whoever else learns the site at this time. */
+        if (kymo_exchange_acq_rel(&known->type, said.type) != said.type && said.type)
+            kymo_add_relaxed(&p->known[said.type].sites, 1u);
         known->limit = type ? type->max_per_second : 0;
         kymo_store_relaxed(&site->words, m.words);
         kymo_store_relaxed(&site->texts, m.texts);

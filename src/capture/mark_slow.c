@@ -8,8 +8,9 @@
  * more, it is written once more into the next block. What could not be written is counted for its
  * site.
  *
- * The limit of a type counts in seconds of CLOCK_MONOTONIC: a second that is full is full, whoever
- * filled it. The two ends of an interval are not counted, since one without the other tells
+ * The limit of a type counts in seconds of CLOCK_MONOTONIC. Half of it is shared out equally among
+ * the type's sites, the other half is for those that come first: a site that makes very many leaves
+ * others theirs. The two ends of an interval are not counted, since one without the other tells
  * something false.
  */
 #include <string.h>
@@ -63,9 +64,9 @@ static void adopt(struct kymo_process *p)
 KYMO_NOINLINE struct kymo_thread *kymo_mark_thread(void)
 {
     struct kymo_thread *t = kymo_thread_self;
-    if (kymo_likely(t && t->mark_epoch))
-        return t;
     struct kymo_process *p = kymo_capturing();
+    if (kymo_likely(p && t && t->mark_epoch))
+        return t;
     if (!p) {
         kymo_fork_attach_now();
         p = kymo_capturing();
@@ -120,24 +121,35 @@ static void lose(struct kymo_process *p, uint32_t number, enum kymo_loss_kind ki
 
 /* ---- limits ---- */
 
-static int is_within_limit(struct kymo_process *p, uint32_t number)
+/* One more in this second, of so many. */
+static int take_one(uint64_t *window, uint64_t second, uint32_t most)
 {
-    const struct kymo_mark_known *site = &p->known[number];
-    uint64_t *window = &p->known[site->type].window;
-    /* The coarse one is a page of the kernel's that is read, whatever the program forbids itself.
-     */
-    uint64_t second = kymo_clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000u + 1;
     uint64_t seen = kymo_load_relaxed(window);
     uint64_t next;
     do {
-        if ((uint32_t)(seen >> 32) != (uint32_t)second)
-            next = second << 32 | 1;
-        else if ((uint32_t)seen < site->limit)
-            next = seen + 1;
-        else
+        uint32_t taken = (uint32_t)(seen >> 32) == (uint32_t)second ? (uint32_t)seen : 0;
+        if (taken >= most)
             return 0;
+        next = second << 32 | (taken + 1);
     } while (!kymo_cas_relaxed(window, &seen, next));
     return 1;
+}
+
+/* Not inlined: its frame is not below the walk of a stack. */
+static KYMO_NOINLINE int is_within_limit(struct kymo_process *p, uint32_t number)
+{
+    struct kymo_mark_known *site = &p->known[number];
+    struct kymo_mark_known *type = &p->known[site->type];
+    uint32_t sites = kymo_load_relaxed(&type->sites);
+    sites = sites ? sites : 1;
+    /* Of a limit that is less than two for each, the first share is one. */
+    uint32_t share = site->limit / 2 / sites;
+    share += share == 0 && sites > 1 && site->limit >= sites;
+    /* The coarse one is a page of the kernel's that is read, whatever the program forbids itself.
+     */
+    uint64_t second = kymo_clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000u + 1;
+    return take_one(&site->window, second, share) ||
+           take_one(&type->window, second, site->limit - share * sites);
 }
 
 static int passes_limit(const struct job *job)

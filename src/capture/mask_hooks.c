@@ -95,7 +95,7 @@ void kymo_mask_open(uint64_t mask)
 /* What is held stays noted: a child of vfork does this in its parent's memory. */
 uint64_t kymo_mask_settle(void)
 {
-    uint64_t held = kymo_is_quiet_here() ? 0 : kymo_held_self;
+    uint64_t held = kymo_is_quiet_here() || !kymo_thread_pointer_is_libc(1) ? 0 : kymo_held_self;
     if (!held || settled_pid == kymo_raw_getpid())
         return 0;
     kymo_raw_change_mask(&held, 1);
@@ -106,6 +106,14 @@ void kymo_mask_resume(uint64_t held)
 {
     if (held)
         kymo_raw_change_mask(&held, 0);
+}
+
+void kymo_mask_forget(void)
+{
+    if (!kymo_thread_pointer_is_libc(1))
+        return;
+    (void)kymo_mask_settle();
+    kymo_held_self = 0;
 }
 
 void kymo_mask_prepare_thread(struct kymo_process *p, struct kymo_thread *t, const void *attr)
@@ -166,6 +174,8 @@ static int change_elsewhere(mask_fn *real, int how, const sigset_t *set, sigset_
 /* sigprocmask or pthread_sigmask, as `real` is: 0 or what that returned. */
 static int change_mask(mask_fn *real, int how, const sigset_t *set, sigset_t *old)
 {
+    if (!kymo_thread_pointer_is_libc(!kymo_load_relaxed(&kymo_quiet_here)))
+        return real(how, set, old);
     struct kymo_process *p = how == SIG_UNBLOCK ? kymo_process_here() : process_that_names(set);
     uint64_t held = kymo_held_self;
     uint64_t asked = set ? bits_of(set) : 0;

@@ -42,6 +42,9 @@ void kymo_mask_open(uint64_t mask);
 uint64_t kymo_mask_settle(void);
 void kymo_mask_resume(uint64_t held);
 
+/* The same for good: nothing is held any more. */
+void kymo_mask_forget(void);
+
 /* What a new thread's first mask will hold of our signals: called by its creator, which knows the
  * attributes; and by itself. attr: a pthread_attr_t or NULL. */
 void kymo_mask_prepare_thread(struct kymo_process *process, struct kymo_thread *thread,

@@ -12,6 +12,9 @@
  * that clock, nor ask the kernel for anything else: the weight is 0, which says that it is not
  * known, and the CPU time since the last one that is known is shared by all such.
  *
+ * A thread may have thread-local storage that is not libc's: that is found out before anything of
+ * ours there is touched, and then its samples are dropped and counted.
+ *
  * A sample goes to the thread's stream of signals, or to the other one where this signal has struck
  * in the middle of a record (claim.h). It is published last, when its stack is stored.
  */
@@ -73,7 +76,7 @@ static uint64_t interrupted_at(const ucontext_t *context)
 /* Labels that are gone, before the clock of what does not have them any more. */
 static void repay(struct kymo_thread *t, const ucontext_t *context)
 {
-    if (kymo_unlikely(t->labels_owed))
+    if (kymo_unlikely(t->labels_owed || t->labels))
         kymo_mark_labels_repay(t, interrupted_at(context));
 }
 
@@ -286,6 +289,16 @@ int kymo_signal_is_ours(const struct kymo_process *p, const struct kymo_thread *
            is_event_of(t, info->si_fd);
 }
 
+/* Whether an alternate stack, which a system call that no hook saw may have made small, has room
+ * for what a handler of ours needs. The kernel's frame fitted, or we would not be here. */
+static int has_room(const ucontext_t *context)
+{
+    enum { NEEDED = 2048 }; /* tools/signal-path.txt holds us to less */
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    uint64_t lo = (uint64_t)(uintptr_t)context->uc_stack.ss_sp;
+    return here - lo >= context->uc_stack.ss_size || here - lo >= NEEDED;
+}
+
 /* From here until leave the thread counts as one that may make system calls: pairs with the fence
  * of the hooks that set filters, so either those see that, or this thread sees that it may not. */
 static void enter(struct kymo_thread *t)
@@ -300,10 +313,31 @@ static void leave(struct kymo_thread *t)
         kymo_store_release(&t->handling, 0u);
 }
 
+/* Here nothing may touch thread-local storage, errno included: it is not libc's. */
+static void on_other_thread(struct kymo_process *p, int signo, siginfo_t *info, void *context,
+                            int quiet)
+{
+    if (!p && kymo_fork_is_due(info))
+        return;
+    if (!p || !kymo_signal_is_ours(p, &kymo_thread_dead, info))
+        pass_on(signo, info, context, quiet);
+    else if (info->si_code != SI_QUEUE)
+        kymo_count_loss(p, KYMO_LOSS_NOT_LIBC);
+}
+
 void kymo_on_signal(int signo, siginfo_t *info, void *context)
 {
-    int saved = errno;
     struct kymo_process *p = kymo_process_here();
+    if (kymo_unlikely(!has_room(context)) && p && kymo_signal_is_ours(p, &kymo_thread_dead, info)) {
+        kymo_count_loss(p, KYMO_LOSS_SMALL_STACK);
+        return;
+    }
+    int may_ask = p ? !kymo_is_quiet(p) : !kymo_load_relaxed(&kymo_quiet_here);
+    if (kymo_unlikely(!kymo_thread_pointer_is_libc(may_ask))) {
+        on_other_thread(p, signo, info, context, !may_ask);
+        return;
+    }
+    int saved = errno;
     if (kymo_unlikely(!p && kymo_fork_is_due(info))) {
         kymo_fork_attach();
         errno = saved;

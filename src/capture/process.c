@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "capture/alloc.h"
+#include "capture/thread_pointer.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 
@@ -80,6 +81,7 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
         (void)pthread_attr_destroy(&attributes);
     }
     p->tid_offset = find_tid();
+    kymo_thread_pointer_init(p->tid_offset);
     p->default_stack_bytes = stack ? stack : 8u << 20;
     return p;
 }

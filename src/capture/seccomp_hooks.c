@@ -2,6 +2,9 @@
 /*
  * seccomp_hooks.c - see seccomp_hooks.h.
  *
+ * Most filters let handlers return, by rt_sigreturn. One that does not (OpenSSH's) makes any
+ * signal with a handler deadly, so before it is set all of ours go away.
+ *
  * syscall may be asked for anything, also for a child that returns on another stack or on this one:
  * so its hook looks at the number and goes on by a jump, with all registers and the stack as they
  * were. It also sees who takes or blocks our signal by number.
@@ -23,6 +26,7 @@
 #include "capture/signal_move.h"
 #include "capture/state.h"
 #include "sys/raw.h"
+#include "sys/seccomp_filter.h"
 
 #define WAITS_MOST 5000u /* of 20 us and more each */
 
@@ -30,6 +34,12 @@ typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned 
 typedef void any_fn(void);
 
 static prctl_fn *real_prctl;
+
+/* The filters that hooks have seen so far; not those of a child of vfork, which are its own. */
+static struct {
+    uint32_t count;
+    uint32_t refuse_stop; /* 1: one of them forbids a call that taking our signals away needs */
+} filters;
 
 /* Where the hook of syscall jumps to; at first to what finds the real one. */
 void kymo_syscall_resolve_first(void);
@@ -50,14 +60,23 @@ static void wait_for_handlers(struct kymo_process *p)
 {
     uint32_t touched = kymo_threads_touched(p);
     unsigned waits = 0;
+    const struct kymo_thread *self = kymo_thread_pointer_is_libc(0) ? kymo_thread_self : NULL;
     kymo_fence_seqcst();
     for (uint32_t i = 0; i < touched; i++)
-        while (&p->threads[i] != kymo_thread_self && kymo_load_acquire(&p->threads[i].handling) &&
+        while (&p->threads[i] != self && kymo_load_acquire(&p->threads[i].handling) &&
                waits++ < WAITS_MOST)
             kymo_raw_wait_a_little();
 }
 
-/* more: enum kymo_quiet. */
+/* Returns what it was. more: enum kymo_quiet. */
+static uint32_t set_quiet(struct kymo_process *p, uint32_t more)
+{
+    uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
+    while (!kymo_cas_relaxed(&p->session->quiet, &quiet, quiet | more)) {
+    }
+    return quiet;
+}
+
 static void become_quiet(uint32_t more)
 {
     struct kymo_process *p = kymo_process_here();
@@ -67,25 +86,92 @@ static void become_quiet(uint32_t more)
         p = kymo_process_here();
     }
     if (p && kymo_signal_process_is_own(p)) {
-        uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
-        while (!kymo_cas_relaxed(&p->session->quiet, &quiet, quiet | more)) {
-        }
-        if (!(quiet & KYMO_QUIET_CALLS))
+        if (!(set_quiet(p, more) & KYMO_QUIET_CALLS))
             wait_for_handlers(p);
     }
     if (!(more & KYMO_QUIET_CALLS))
         return;
     /* A child of vfork has no filter set for its parent, in whose memory it is. */
-    if (p && !kymo_signal_process_is_own(p))
+    if (p && !kymo_signal_process_is_own(p) && kymo_thread_pointer_is_libc(0))
         kymo_quiet_vfork = kymo_raw_getpid();
     else
         kymo_store_relaxed(&kymo_quiet_here, 1u);
 }
 
-/* The kernel's strict mode forbids the counter, too. */
-static void become_quiet_for(int strict)
+/* Returns 0 if there is nothing at address: the kernel says so to the program, which may be about
+ * to ask just that. It reads a mask before it finds that the rest makes no sense. */
+static int read_word(long address, uint64_t *word)
 {
-    become_quiet(KYMO_QUIET_CALLS | (strict ? KYMO_QUIET_COUNTER : 0u));
+    if (kymo_syscall4(SYS_rt_sigprocmask, -1, address, 0, sizeof *word) != -EINVAL)
+        return 0;
+    memcpy(word, (const void *)(uintptr_t)address, sizeof *word);
+    return 1;
+}
+
+/* Whether all of it can be read; behind a filter it is believed. */
+static int is_readable(const void *memory, size_t bytes)
+{
+    enum { PAGE = 4096 };
+    uint64_t at = (uint64_t)(uintptr_t)memory;
+    uint64_t end = at + bytes;
+    uint64_t word;
+    struct kymo_process *p = kymo_process_here();
+    if (kymo_is_quiet_here() || (p && kymo_is_quiet(p)))
+        return 1;
+    for (; at < end; at = (at / PAGE + 1) * PAGE)
+        if (!read_word((long)(at < end - sizeof word ? at : end - sizeof word), &word))
+            return 0;
+    return read_word((long)(end - sizeof word), &word);
+}
+
+/* One that cannot be read is none: the kernel says so. */
+static int is_filter_there(const struct sock_fprog *program)
+{
+    return is_readable(program, sizeof *program) && program->len != 0 &&
+           is_readable(program->filter, program->len * sizeof *program->filter);
+}
+
+static void note_filter(const struct sock_fprog *program)
+{
+    static const uint32_t needed[] = {SYS_timer_delete, SYS_rt_sigaction, SYS_rt_sigprocmask,
+                                      SYS_nanosleep};
+    kymo_add_relaxed(&filters.count, 1u);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!kymo_seccomp_allows(program->filter, program->len, needed[i]))
+            kymo_store_relaxed(&filters.refuse_stop, 1u);
+}
+
+/* Of one that was set round the hooks nothing is known. */
+static int may_stop(int is_quiet)
+{
+    return !is_quiet ||
+           (kymo_load_relaxed(&filters.count) && !kymo_load_relaxed(&filters.refuse_stop));
+}
+
+/* A filter is about to be set. Where no handler could return behind it, our signals go first. */
+static void prepare_for(const struct sock_fprog *program)
+{
+    if (!is_filter_there(program))
+        return;
+    struct kymo_process *p = kymo_process_here();
+    if (!kymo_seccomp_allows(program->filter, program->len, SYS_rt_sigreturn)) {
+        kymo_fork_attach_now();
+        p = kymo_process_here();
+        if (p && kymo_signal_process_is_own(p))
+            set_quiet(p, KYMO_QUIET_SIGNALS);
+        kymo_signal_stop(p, may_stop(kymo_is_quiet_here() || (p && kymo_is_quiet(p))));
+    }
+    if (!p || kymo_signal_process_is_own(p))
+        note_filter(program);
+}
+
+/* The kernel's strict mode forbids the counter, too; handlers may return. program: of a filter;
+ * NULL for strict mode. */
+static void become_quiet_for(const void *program)
+{
+    if (program)
+        prepare_for(program);
+    become_quiet(KYMO_QUIET_CALLS | (program ? 0u : KYMO_QUIET_COUNTER));
 }
 
 /* Who asks for a filter that does not exist only looks whether the kernel knows of such. */
@@ -110,7 +196,7 @@ KYMO_HOOK int prctl(int option, ...)
         a[i] = va_arg(list, unsigned long);
     va_end(list);
     if (option == PR_SET_SECCOMP && is_filter_by_prctl((long)a[0], (long)a[1]))
-        become_quiet_for(a[0] == SECCOMP_MODE_STRICT);
+        become_quiet_for(a[0] == SECCOMP_MODE_STRICT ? NULL : (const void *)a[1]);
     else if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
         become_quiet(KYMO_QUIET_COUNTER);
     return real(option, a[0], a[1], a[2], a[3]);
@@ -139,26 +225,16 @@ static void leave_if_named(uint64_t mask, struct kymo_process *p)
         kymo_signal_leave(p, mask);
 }
 
-/* Returns 0 if there is nothing at address: the kernel says so to the program, which may be about
- * to ask just that. It reads a mask before it finds that the rest makes no sense. */
-static int read_word(long address, uint64_t *word)
-{
-    if (kymo_syscall4(SYS_rt_sigprocmask, -1, address, 0, sizeof *word) != -EINVAL)
-        return 0;
-    memcpy(word, (const void *)(uintptr_t)address, sizeof *word);
-    return 1;
-}
-
 void kymo_syscall_look(long number, long a, long b, long c)
 {
     struct kymo_process *p;
     uint64_t word;
     if (number == SYS_prctl && a == PR_SET_SECCOMP && is_filter_by_prctl(b, c)) {
-        become_quiet_for(b == SECCOMP_MODE_STRICT);
+        become_quiet_for(b == SECCOMP_MODE_STRICT ? NULL : (const void *)(uintptr_t)c);
     } else if (number == SYS_prctl && a == PR_SET_TSC && b == PR_TSC_SIGSEGV) {
         become_quiet(KYMO_QUIET_COUNTER);
     } else if (number == SYS_seccomp && is_filter(a, b, c)) {
-        become_quiet_for(a == SECCOMP_SET_MODE_STRICT);
+        become_quiet_for(a == SECCOMP_SET_MODE_STRICT ? NULL : (const void *)(uintptr_t)c);
     } else if (number == SYS_rt_sigaction && b != 0 && a > 0 && a < NSIG) {
         /* The handler is the first word of the kernel's structure. */
         if ((p = who_can_leave()) && read_word(b, &word) && word != (uint64_t)(uintptr_t)SIG_DFL &&

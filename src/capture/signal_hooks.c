@@ -69,7 +69,8 @@ static int act(int signo, const struct sigaction *action, struct sigaction *old)
         if (p)
             kymo_signal_leave(p, KYMO_SIGNAL_BIT(signo));
     }
-    if (own < 0 || !p || !kymo_signal_process_is_own(p)) {
+    if (own < 0 || !p || !kymo_signal_process_is_own(p) ||
+        kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_SIGNALS) {
         int result = real(signo, action, old);
         /* A child has inherited our handler, and is not to see it. */
         if (result == 0 && old && own >= 0 && old->sa_sigaction == kymo_on_signal) {
@@ -227,11 +228,13 @@ KYMO_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
     altstack_fn *real = KYMO_REAL(real_altstack, altstack_fn, "sigaltstack");
     struct kymo_process *p = kymo_process_here();
     if (p && stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < handler_needs() &&
+        !(kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_SIGNALS) &&
         kymo_signal_on_alternate_stack() && kymo_signal_process_is_own(p))
         kymo_signal_off_alternate_stack(p);
     int result = real(stack, old);
     /* A child of vfork has one of its own, and its parent's memory. */
-    if (result == 0 && stack && (!p || kymo_signal_process_is_own(p)))
+    if (result == 0 && stack && (!p || kymo_signal_process_is_own(p)) &&
+        kymo_thread_pointer_is_libc(!p || !kymo_is_quiet(p)))
         kymo_thread_know_alternate((uint64_t)(uintptr_t)stack->ss_sp,
                                    stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size);
     return result;

@@ -23,6 +23,7 @@
 #define PATIENCE 3000
 /* Real-time signals are tried from SIGRTMAX - 3 on: some run-time systems use the last ones. */
 #define REAL_TIME_FIRST 3
+#define REAL_TIME 32 /* from here on the default is to end the process */
 #define REAL_TIME_TRIES 12
 
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
@@ -60,11 +61,12 @@ int kymo_signal_process_is_own(const struct kymo_process *p)
     return kymo_is_quiet(p) || p->session->pid == kymo_raw_getpid();
 }
 
-void kymo_signal_lock(const struct kymo_process *p, struct kymo_signal_hold *hold)
+/* may_mask: the kernel may be asked to block signals. */
+static void take_lock(struct kymo_signal_hold *hold, int may_mask)
 {
     static const uint64_t every = UINT64_MAX;
     int tries = 0;
-    hold->masked = !kymo_is_quiet(p);
+    hold->masked = may_mask;
     if (!hold->masked) {
         /* Nothing can be blocked: so who holds the lock may be the code that we interrupt, and is
          * not waited for for ever. */
@@ -76,6 +78,11 @@ void kymo_signal_lock(const struct kymo_process *p, struct kymo_signal_hold *hol
     kymo_raw_set_mask(&every, &hold->mask);
     for (uint32_t free = 0; !kymo_cas_acq_rel(&actions_lock, &free, 1u); free = 0)
         kymo_raw_wait_a_little();
+}
+
+void kymo_signal_lock(const struct kymo_process *p, struct kymo_signal_hold *hold)
+{
+    take_lock(hold, !kymo_is_quiet(p));
 }
 
 void kymo_signal_unlock(const struct kymo_signal_hold *hold)
@@ -223,6 +230,56 @@ static void await_recorder(const struct kymo_process *p, uint32_t signo)
          !kymo_load_relaxed(&s->stopped) && kymo_load_acquire(&s->signal_done) != signo;
          i++)
         kymo_raw_wait_a_little();
+}
+
+/* What the program wants of each signal that our handler stands in front of, it has. What a timer
+ * has raised for another thread may still be pending, and a real-time signal ends the program by
+ * default: ignoring it first makes the kernel forget it. */
+static void give_back(void)
+{
+    for (int signo = 1; signo < NSIG; signo++) {
+        struct sigaction now, theirs;
+        int own = kymo_own_signal_find(signo);
+        if (own < 0 || real_sigaction(signo, NULL, &now) != 0 || now.sa_sigaction != kymo_on_signal)
+            continue;
+        struct kymo_program_action action = kymo_program_action_get(own, NULL);
+        kymo_program_action_describe(&action, &theirs);
+        if (signo >= REAL_TIME && action.handler == SIG_DFL) {
+            struct sigaction ignore = {.sa_flags = 0};
+            ignore.sa_handler = SIG_IGN;
+            (void)real_sigaction(signo, &ignore, NULL);
+        }
+        (void)real_sigaction(signo, &theirs, NULL);
+    }
+}
+
+/* Behind an earlier filter that forbids it, timers cannot be taken away: what they raise is
+ * pending, and blocked signals stay what they are. Then nothing is changed but what the recorder
+ * sees to. */
+void kymo_signal_stop(struct kymo_process *p, int may_call)
+{
+    struct kymo_signal_hold hold;
+    int saved = errno;
+    if (!p || !kymo_signal_process_is_own(p)) {
+        if (may_call)
+            give_back();
+        errno = saved;
+        return;
+    }
+    take_lock(&hold, may_call);
+    kymo_store_relaxed(&p->signal, 0);
+    if (may_call)
+        kymo_timers_stop(p);
+    kymo_store_release(&p->session->signal_now, 0u);
+    kymo_wake_recorder(p);
+    if (may_call)
+        await_recorder(p, 0);
+    kymo_signal_unlock(&hold);
+    if (may_call) {
+        give_back();
+        kymo_mask_forget();
+    }
+    errno = saved;
 }
 
 void kymo_signal_leave(struct kymo_process *p, uint64_t mask)

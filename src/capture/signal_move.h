@@ -33,6 +33,12 @@ int kymo_signal_start(struct kymo_process *process);
  * that changes nothing. */
 void kymo_signal_leave(struct kymo_process *process, uint64_t mask);
 
+/* No handler could return from here on: samples arrive by no signal any more, and each signal is as
+ * the program wants it. Returns as leave does. process: NULL in a forked child without a session;
+ * in a child of vfork it is the parent's, and stays as it is. may_call: filters that are there
+ * already let us take timers and handlers away. */
+void kymo_signal_stop(struct kymo_process *process, int may_call);
+
 /* The program uses these signals, none of which need be ours: we do not move there. */
 void kymo_signal_note_use(uint64_t mask);
 

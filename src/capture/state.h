@@ -21,6 +21,7 @@
 #include "buffer/session.h"
 #include "buffer/stream.h"
 #include "buffer/table_area.h"
+#include "capture/thread_pointer.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 #include "unwind/unwind.h"
@@ -40,6 +41,15 @@ struct kymo_stack_repeat {
 };
 
 #define KYMO_STACK_REPEATS 8u /* of a thread; a power of two */
+
+/* So many labels of blocks of a thread, the outermost, are known to be left by a longjmp. */
+#define KYMO_LABEL_BLOCKS 32u
+
+/* Where a label of a block was pushed. */
+struct kymo_label_block {
+    uint32_t frame; /* of the block's function, from the stack's low end; 0: not of a block */
+    uint32_t from;  /* the address behind the call, its lower half */
+};
 
 struct kymo_thread {
     struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
@@ -82,13 +92,17 @@ struct kymo_thread {
     /* Its first mask holds these, by its attributes or its creator's mask_hooks.h; they are to be
      * kept open, and are open already. */
     uint64_t first_open, first_held;
+    struct kymo_label_block label_blocks[KYMO_LABEL_BLOCKS];
+    uint32_t was_labelled; /* 1: a change of its labels was recorded */
 };
 
 /* What this process knows of a definition beside its content. */
 struct kymo_mark_known {
-    uint64_t window; /* of a type: a second, and how many of its markers there were (mark_slow.c) */
+    uint64_t window; /* a second, and how many markers there were: of a site by its share, of a type
+                        by what is shared (mark_slow.c) */
     uint32_t type;   /* of a site: its type's number */
     uint32_t limit;  /* of a site: its type's max_per_second */
+    uint32_t sites;  /* of a type */
 };
 
 #define KYMO_KNOWN_LITERALS 512u /* a power of two */
@@ -184,7 +198,8 @@ KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_process *p)
 KYMO_SIGNAL_SAFE static inline int kymo_is_quiet_here(void)
 {
     return kymo_load_relaxed(&kymo_quiet_here) ||
-           (kymo_quiet_vfork && kymo_quiet_vfork == kymo_raw_getpid());
+           (kymo_thread_pointer_is_libc(1) && kymo_quiet_vfork &&
+            kymo_quiet_vfork == kymo_raw_getpid());
 }
 
 /* The clock for records, now. Where it may not be read, the recorder's last round, which is not
@@ -192,7 +207,8 @@ KYMO_SIGNAL_SAFE static inline int kymo_is_quiet_here(void)
 KYMO_SIGNAL_SAFE static inline uint64_t kymo_process_clock(const struct kymo_process *p)
 {
     uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
-    if (kymo_unlikely(quiet) && (p->clock != KYMO_CLOCK_TSC || quiet & KYMO_QUIET_COUNTER))
+    if (kymo_unlikely(quiet & (KYMO_QUIET_CALLS | KYMO_QUIET_COUNTER)) &&
+        (p->clock != KYMO_CLOCK_TSC || quiet & KYMO_QUIET_COUNTER))
         return kymo_load_acquire(&p->session->heartbeat);
     return kymo_clock_now(p->clock);
 }

@@ -61,6 +61,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
                        struct kymo_stack_bounds stack, uint32_t flags)
 {
     struct kymo_thread_slot *slot = t->slot;
+    kymo_thread_pointer_add();
     t->tid = own_tid(p);
     if (!t->tid) {
         kymo_thread_self = &kymo_thread_dead;
@@ -79,7 +80,7 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
         t->streams[k] = (struct kymo_stream_writer){.kind = k};
     t->process = p;
     t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
-    t->open_scopes = t->labels = t->labels_owed = 0;
+    t->open_scopes = t->labels = t->labels_owed = t->was_labelled = 0;
     t->other_clock = p->clock == KYMO_CLOCK_TSC ? &p->session->quiet : &always;
     t->mark_epoch = p->mark_epoch << 16;
 

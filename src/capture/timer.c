@@ -108,3 +108,16 @@ void kymo_timers_follow(struct kymo_process *p)
             (void)kymo_timer_arm(p, t);
     }
 }
+
+void kymo_timers_stop(struct kymo_process *p)
+{
+    uint32_t touched = kymo_threads_touched(p);
+    for (uint32_t i = 0; i < touched; i++) {
+        struct kymo_thread *t = &p->threads[i];
+        if (!t->process || !lock(t))
+            continue;
+        if (t->slot->timer_on)
+            disarm(t);
+        unlock(t);
+    }
+}

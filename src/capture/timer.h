@@ -25,5 +25,7 @@ KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_thread *thread);
 /* A timer that raises another signal than the present one is made anew; of one thread, of all. */
 KYMO_SIGNAL_SAFE void kymo_timer_follow(struct kymo_process *process, struct kymo_thread *thread);
 void kymo_timers_follow(struct kymo_process *process);
+/* Takes all timers away, in a quiet process, too: whoever calls knows that it may. */
+void kymo_timers_stop(struct kymo_process *process);
 
 #endif

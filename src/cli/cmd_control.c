@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/control_markers.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "control/control.h"
@@ -32,14 +34,29 @@ struct control_request {
 
 static int say_failed(const kymo_error *detail)
 {
-    fprintf(stderr, "kymo: %s\n", detail->message);
+    kymo_fprint(stderr, "kymo: %s\n", detail->message);
     return KYMO_EXIT_FAILED;
+}
+
+/* What is unknown is not sent, unless a library may bring it later (-f). */
+static int may_select(const struct control_request *asked)
+{
+    kymo_error detail = {0};
+    int are_known = 1;
+    if (!asked->force && asked->request.what == KYMO_CONTROL_MARKERS &&
+        kymo_check_categories(asked->pid, asked->request.markers, &are_known, &detail) != KYMO_OK) {
+        (void)say_failed(&detail);
+        return 0;
+    }
+    return are_known;
 }
 
 static int tell(const struct control_request *asked)
 {
     struct kymo_control_answer answer;
     kymo_error detail = {0};
+    if (!may_select(asked))
+        return KYMO_EXIT_FAILED;
     if (kymo_control_ask(asked->pid, &asked->request, &answer, NULL, &detail) != KYMO_OK)
         return say_failed(&detail);
     if (asked->quiet)
@@ -72,18 +89,20 @@ static int write_heap(const struct control_request *asked, const kymo_output *ou
 {
     uint64_t bytes;
     char size[32];
-    FILE *file = fopen(output->path, output->force || output->is_special ? "we" : "wxe");
+    FILE *file = output->is_stdout
+                     ? stdout
+                     : fopen(output->path, output->force || output->is_special ? "we" : "wxe");
     int is_good = file && copy(heap, file, &bytes);
     if (file && fclose(file) != 0)
         is_good = 0;
     if (!is_good) {
-        fprintf(stderr, "kymo: %s: %s\n", output->path, strerror(errno));
-        if (file && !output->is_special)
+        kymo_fprint(stderr, "kymo: %s: %s\n", output->path, strerror(errno));
+        if (file && !output->is_special && !output->is_stdout)
             unlink(output->path);
         return KYMO_EXIT_FAILED;
     }
-    if (!asked->quiet)
-        fprintf(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
+    if (!asked->quiet && !output->is_stdout)
+        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
     return KYMO_EXIT_OK;
 }
 
@@ -97,7 +116,7 @@ static int ask_heap(struct control_request *asked)
         return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
     if (output.is_recording)
         return kymo_usage_error(KYMO_IN_CONTROL, "%.150s: a heap is written as %s", asked->output,
-                                ".json, .json.gz, .pb.gz or .folded");
+                                ".svg, .json, .json.gz, .pb.gz or .folded");
     snprintf(asked->request.format, sizeof asked->request.format, "%s",
              kymo_format_for_path(output.path)->extension);
     asked->request.pid = asked->pid;
@@ -132,8 +151,8 @@ static int take_setting(struct control_request *asked, const char *setting)
                  kymo_options_list(&options, KYMO_OPTION_MARKERS));
         return -1;
     }
-    return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not markers=LIST, alloc=SIZE or heap",
-                            setting);
+    return kymo_usage_error(KYMO_IN_CONTROL,
+                            "'%.60s' is not markers, markers=LIST, alloc=SIZE or heap", setting);
 }
 
 static int take_switch(struct control_request *asked, const kymo_arg *arg)
@@ -163,9 +182,12 @@ static int take_operand(struct control_request *asked, const char *operand)
     if (asked->request.what)
         return kymo_usage_error(KYMO_IN_CONTROL, "one thing at a time: '%.60s' is a second",
                                 operand);
-    if (strcmp(operand, "heap") != 0)
+    if (strcmp(operand, "heap") == 0)
+        asked->request.what = KYMO_CONTROL_HEAP;
+    else if (strcmp(operand, "markers") == 0)
+        asked->request.what = KYMO_CONTROL_CATEGORIES;
+    else
         return take_setting(asked, operand);
-    asked->request.what = KYMO_CONTROL_HEAP;
     return -1;
 }
 
@@ -188,7 +210,8 @@ static int parse(int argc, char **argv, struct control_request *asked)
         return status;
     if (!asked->request.what)
         return kymo_usage_error(KYMO_IN_CONTROL,
-                                "what is to change? kymo control markers=LIST, alloc=SIZE or heap");
+                                "what is asked? kymo control markers, markers=LIST, alloc=SIZE or "
+                                "heap");
     int is_heap = asked->request.what == KYMO_CONTROL_HEAP;
     if (is_heap && !asked->output)
         return kymo_usage_error(KYMO_IN_CONTROL, "into what? name a file by -o");
@@ -203,5 +226,15 @@ int kymo_cmd_control(int argc, char **argv)
     int status = parse(argc, argv, &asked);
     if (status >= 0)
         return status;
-    return asked.request.what == KYMO_CONTROL_HEAP ? ask_heap(&asked) : tell(&asked);
+    switch (asked.request.what) {
+    case KYMO_CONTROL_HEAP:
+        return ask_heap(&asked);
+    case KYMO_CONTROL_CATEGORIES: {
+        kymo_error detail = {0};
+        return kymo_print_categories(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()
+                                                                    : say_failed(&detail);
+    }
+    default:
+        return tell(&asked);
+    }
 }

@@ -2,9 +2,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/heap_request.h"
+#include "cli/latest.h"
 #include "cli/output.h"
 #include "cli/steps.h"
 
@@ -75,6 +77,16 @@ static int parse(int argc, char **argv, struct convert_request *request)
         case KYMO_SWITCH_QUIET:
             request->quiet = 1;
             break;
+        case KYMO_SWITCH_SHOWN_COUNTERS:
+            if (strcmp(arg.value, "all") != 0)
+                return kymo_usage_error(KYMO_IN_CONVERT,
+                                        "--counters: '%.40s' is not a valid value; it takes all",
+                                        arg.value);
+            request->shown.flags |= KYMO_ENCODE_ALL_COUNTERS;
+            break;
+        case KYMO_SWITCH_NO_SOURCE:
+            request->shown.flags |= KYMO_ENCODE_NO_SOURCE;
+            break;
         case KYMO_SWITCH_MODE:
             if (!kymo_shown_parse(arg.value, &request->shown))
                 return kymo_usage_error(KYMO_IN_CONVERT,
@@ -98,10 +110,8 @@ static int parse(int argc, char **argv, struct convert_request *request)
         }
         }
     }
-    if (!request->input)
-        return kymo_usage_error(KYMO_IN_CONVERT, "which recording? name a .kymo file");
     if (request->n_outputs == 0)
-        return kymo_usage_error(KYMO_IN_CONVERT, "into what? name a file by -o");
+        return kymo_usage_error(KYMO_IN_CONVERT, "missing -o FILE, whose ending says the format");
     return finish_memory(request);
 }
 
@@ -118,6 +128,7 @@ int kymo_cmd_convert(int argc, char **argv)
     struct convert_request request = {0};
     static kymo_output outputs[KYMO_OUTPUTS_MAX];
     kymo_profile *profile = NULL;
+    struct kymo_latest latest;
     kymo_heap_request_init(&request.heap);
     int status = parse(argc, argv, &request);
     if (status >= 0)
@@ -128,19 +139,23 @@ int kymo_cmd_convert(int argc, char **argv)
         kymo_error detail;
         if (kymo_output_check_plain(&outputs[i], request.outputs[i], request.force, &detail) !=
             KYMO_OK) {
-            fprintf(stderr, "kymo: %s\n", detail.message);
+            kymo_fprint(stderr, "kymo: %s\n", detail.message);
             return KYMO_EXIT_USAGE;
         }
         if (outputs[i].is_recording)
             return kymo_usage_error(KYMO_IN_CONVERT, "%.150s: a recording is not made from another",
                                     request.outputs[i]);
     }
+    if (!request.input)
+        status = kymo_latest_take(KYMO_IN_CONVERT, request.quiet, &latest, &request.input);
+    if (status >= 0)
+        return status;
     status = kymo_load_recording(request.input, request.quiet, &profile);
     if (status != KYMO_EXIT_OK)
         return status;
     if (request.shown.show > KYMO_ENCODE_TIME && !has_heap(profile)) {
-        fprintf(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n",
-                request.input);
+        kymo_fprint(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n",
+                    request.input);
         kymo_profile_destroy(profile);
         return KYMO_EXIT_FAILED;
     }
@@ -150,9 +165,9 @@ int kymo_cmd_convert(int argc, char **argv)
         int written = kymo_write_output(profile, &outputs[i], request.shown, request.quiet, &bytes);
         if (written != KYMO_EXIT_OK)
             status = written;
-        else if (!request.quiet)
-            fprintf(stderr, "kymo: wrote %s (%s)\n", outputs[i].path,
-                    kymo_format_bytes(size, bytes));
+        else if (!request.quiet && !outputs[i].is_stdout)
+            kymo_fprint(stderr, "kymo: wrote %s (%s)\n", outputs[i].path,
+                        kymo_format_bytes(size, bytes));
     }
     kymo_profile_destroy(profile);
     return status;

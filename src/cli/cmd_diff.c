@@ -3,9 +3,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "cli/heap_request.h"
+#include "cli/latest.h"
+#include "cli/pager.h"
 #include "cli/report_heap.h"
+#include "cli/report_text.h"
 #include "cli/steps.h"
 #include "recorder/report_json.h"
 
@@ -14,13 +18,19 @@ enum { TOP_DEFAULT = 25 };
 struct diff_request {
     const char *operands[2]; /* as they are on the line */
     int n_operands;
+    struct kymo_latest latest[2];
+    int is_latest; /* some name was not given */
     char *files[2];
     struct kymo_heap_request heap[2]; /* the first has what both are asked */
     uint64_t top;
+    int has_mode;
     const char *output;
     int force;
     int json;
     int quiet;
+    int no_pager;
+    int is_time; /* not memory is compared, but time of this kind */
+    kymo_sample_kind kind;
 };
 
 /* "FILE@TIME"; a file whose own name has an @ is taken as it is. */
@@ -42,7 +52,7 @@ static int split(struct diff_request *request, int which)
             return kymo_usage_error(KYMO_IN_DIFF, "@TIME goes with --mode live or mapped");
         len = (size_t)(at - text);
     }
-    request->files[which] = strndup(text, len);
+    request->files[which] = len > 0 ? strndup(text, len) : strdup(request->latest[0].name);
     if (!request->files[which]) {
         fprintf(stderr, "kymo: %s\n", kymo_err_text(KYMO_E_NOMEM));
         return KYMO_EXIT_FAILED;
@@ -65,6 +75,9 @@ static int take_switch(struct diff_request *request, const kymo_arg *arg, const 
     case KYMO_SWITCH_OUTPUT:
         request->output = arg->value;
         return -1;
+    case KYMO_SWITCH_NO_PAGER:
+        request->no_pager = 1;
+        return -1;
     case KYMO_SWITCH_FORCE:
         request->force = 1;
         return -1;
@@ -78,17 +91,53 @@ static int take_switch(struct diff_request *request, const kymo_arg *arg, const 
                 KYMO_IN_DIFF, "--top: '%.40s' is not a number from 0 to 1000000000", arg->value);
         return -1;
     case KYMO_SWITCH_MODE:
+        request->has_mode = 1;
+        request->is_time = kymo_mode_parse(arg->value, &request->kind);
+        if (request->is_time)
+            return -1;
         if (!kymo_heap_request_mode(&request->heap[0], arg->value) || request->heap[0].is_ledger ||
             request->heap[0].options.view == KYMO_HEAP_LIFETIMES)
             return kymo_usage_error(
                 KYMO_IN_DIFF,
-                "--mode: '%.40s' is unknown; it takes live, alloc, peak, leaks, "
+                "--mode: '%.40s' is unknown; it takes cpu, wall, live, alloc, peak, leaks, "
                 "temporary, sizes or mapped",
                 arg->value);
         return -1;
     default:
         return kymo_heap_request_switch(&request->heap[0], KYMO_IN_DIFF, arg, &is_known);
     }
+}
+
+/* What was not named: without FILE the latest two recordings, beside one the latest, and before a
+ * bare @TIME the latest, too. Returns -1 to go on, else an exit status. */
+static int take_latest(struct diff_request *request)
+{
+    struct kymo_latest *latest = request->latest;
+    int wanted = 0;
+    for (int i = 0; i < request->n_operands; i++)
+        wanted += request->operands[i][0] == '@';
+    if (request->n_operands == 2 && wanted == 0)
+        return -1;
+    size_t found = kymo_latest_find(".", latest, 2);
+    if (found == 0)
+        return kymo_usage_error(KYMO_IN_DIFF, "missing FILE.kymo: this folder has no recording; "
+                                              "kymo record -- PROGRAM makes one");
+    if (request->n_operands == 0 && found == 1)
+        return kymo_usage_error(KYMO_IN_DIFF,
+                                "missing a second recording: this folder has one, %.150s; name "
+                                "another, or two moments of it: @10s @60s",
+                                latest[0].name);
+    if (request->n_operands == 1 && strcmp(request->operands[0], latest[0].name) == 0)
+        return kymo_usage_error(KYMO_IN_DIFF,
+                                "%.150s is the latest recording here: name the one "
+                                "to compare it with",
+                                latest[0].name);
+    if (request->n_operands == 0)
+        request->operands[request->n_operands++] = latest[1].name;
+    if (request->n_operands == 1)
+        request->operands[request->n_operands++] = latest[0].name;
+    request->is_latest = 1;
+    return -1;
 }
 
 /* Returns -1 to go on, else an exit status. */
@@ -113,12 +162,10 @@ static int parse(int argc, char **argv, struct diff_request *request)
         else
             request->operands[request->n_operands++] = arg.value;
     }
-    if (status < 0 && request->n_operands < 2)
-        return kymo_usage_error(KYMO_IN_DIFF,
-                                "what is to be compared? name two recordings, or two moments of "
-                                "one: run.kymo@10s run.kymo@60s");
     if (status < 0)
         status = kymo_heap_request_finish(&request->heap[0], KYMO_IN_DIFF, by);
+    if (status < 0)
+        status = take_latest(request);
     for (int i = 1; i >= 0 && status < 0; i--)
         status = split(request, i);
     return status;
@@ -132,13 +179,22 @@ static int is_same_file(const char *a, const char *b)
            (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
+static int is_flame_graph(const struct diff_request *request)
+{
+    const kymo_format *format = kymo_format_for_path(request->output);
+    return format && strcmp(format->name, "flamegraph") == 0;
+}
+
 /* Returns -1 to go on, else an exit status. */
 static int check_growth(const struct diff_request *request, int is_one)
 {
+    if (is_flame_graph(request) && !request->json)
+        return -1;
     if (!is_one)
         return kymo_usage_error(
-            KYMO_IN_DIFF, "-o is of one recording at two moments; for two, kymo convert --mode "
-                          "live -o FILE.pb.gz each, and go tool pprof -diff_base");
+            KYMO_IN_DIFF,
+            "-o FILE.pb.gz is of one recording at two moments; for two, kymo convert --mode "
+            "live -o FILE.pb.gz each, and go tool pprof -diff_base");
     if (request->heap[0].options.view != KYMO_HEAP_LIVE || request->json)
         return kymo_usage_error(KYMO_IN_DIFF, "-o goes with --mode live, and without --json");
     return -1;
@@ -156,7 +212,7 @@ static int write_growth(const struct diff_request *request, const kymo_profile *
     if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
     if (output.is_recording || strcmp(kymo_format_for_path(output.path)->name, "pprof") != 0)
-        return kymo_usage_error(KYMO_IN_DIFF, "%.150s: growth is written as .pb.gz alone",
+        return kymo_usage_error(KYMO_IN_DIFF, "%.150s: a difference is written as .svg or .pb.gz",
                                 request->output);
     for (int i = 0; i < 2; i++) {
         uint64_t at_ns = request->heap[i].options.at_ns;
@@ -166,8 +222,127 @@ static int write_growth(const struct diff_request *request, const kymo_profile *
         return KYMO_EXIT_FAILED;
     int status = kymo_write_output(profile, &output, shown, request->quiet, &bytes);
     if (status == KYMO_EXIT_OK && !request->quiet)
-        fprintf(stderr, "kymo: wrote %s (%s)\n", output.path, kymo_format_bytes(size, bytes));
+        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output.path, kymo_format_bytes(size, bytes));
     return status;
+}
+
+/* Whether both have the kind of time that is asked for; says which has not. */
+static int has_kind(const struct diff_request *request, const kymo_profile *const profiles[2])
+{
+    int is_wall = request->is_time && request->kind == KYMO_SAMPLE_WALL;
+    for (int i = 0; i < 2 && is_wall; i++)
+        if (!kymo_profile_meta(profiles[i])->wall_period_ns) {
+            kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
+                        request->files[i]);
+            return 0;
+        }
+    return 1;
+}
+
+/* What the flame graphs of both show. Where neither heap nor mode is asked for, it is CPU time.
+ * Returns -1 to go on, else an exit status. */
+static int choose_shown(const struct diff_request *request, const kymo_profile *const profiles[2],
+                        struct kymo_shown *shown)
+{
+    static const kymo_encode_show shows[KYMO_HEAP_VIEW_COUNT] = {
+        [KYMO_HEAP_ALLOC] = KYMO_ENCODE_ALLOC,   [KYMO_HEAP_LIVE] = KYMO_ENCODE_LIVE,
+        [KYMO_HEAP_PEAK] = KYMO_ENCODE_PEAK,     [KYMO_HEAP_LEAKS] = KYMO_ENCODE_LEAKS,
+        [KYMO_HEAP_MAPPED] = KYMO_ENCODE_MAPPED,
+    };
+    uint64_t *times[2] = {&shown->from_ns, &shown->at_ns};
+    const kymo_heap_report_options *asked = &request->heap[0].options;
+    int is_heap = request->has_mode && !request->is_time;
+    for (int i = 0; i < 2; i++) {
+        uint64_t at_ns = request->heap[i].options.at_ns;
+        *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
+        is_heap |= *times[i] != 0 || kymo_profile_count(profiles[i], KYMO_TABLE_ALLOCATIONS) > 0;
+    }
+    shown->before = profiles[0];
+    shown->show = KYMO_ENCODE_TIME;
+    if (!has_kind(request, profiles))
+        return KYMO_EXIT_FAILED;
+    if (request->is_time)
+        shown->kind = request->kind;
+    if (!is_heap || request->is_time)
+        return -1;
+    for (int i = 0; i < 2; i++)
+        if (!kymo_heap_was_recorded(profiles[i], request->files[i]))
+            return KYMO_EXIT_FAILED;
+    shown->show = shows[asked->view];
+    if (shown->show == KYMO_ENCODE_AUTO)
+        return kymo_usage_error(KYMO_IN_DIFF, "--mode %s is not shown as a flame graph",
+                                request->heap[0].mode);
+    if (asked->min_age_ns != KYMO_HEAP_AUTO)
+        shown->min_age_ns = asked->min_age_ns ? asked->min_age_ns : 1;
+    shown->youngest_percent = asked->youngest_percent;
+    return -1;
+}
+
+static int write_flame_graph(const struct diff_request *request,
+                             const kymo_profile *const profiles[2])
+{
+    kymo_output output;
+    kymo_error detail;
+    char size[32];
+    uint64_t bytes;
+    struct kymo_shown shown = {.kind = KYMO_SAMPLE_CPU};
+    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
+    int status = choose_shown(request, profiles, &shown);
+    if (status < 0)
+        status = kymo_write_output(profiles[1], &output, shown, request->quiet, &bytes);
+    if (status == KYMO_EXIT_OK && !request->quiet)
+        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output.path, kymo_format_bytes(size, bytes));
+    return status;
+}
+
+/* Without --mode, what was recorded of both is compared: memory, or else CPU time. */
+static int is_of_time(const struct diff_request *request, const kymo_profile *const profiles[2])
+{
+    if (request->has_mode)
+        return request->is_time;
+    for (int i = 0; i < 2; i++) {
+        int has_heap = 0;
+        for (uint32_t p = 0; p < kymo_profile_count(profiles[i], KYMO_TABLE_PROCESSES); p++)
+            has_heap |= kymo_profile_heap(profiles[i], p) != NULL;
+        if (request->heap[i].options.at_ns != KYMO_HEAP_END)
+            return 0;
+        if (!has_heap)
+            return 1;
+    }
+    return 0;
+}
+
+static int compare_time(const struct diff_request *request, const kymo_profile *const profiles[2])
+{
+    kymo_time_diff *diff = NULL;
+    const kymo_report_options options = {
+        .size = sizeof options, .by = request->heap[0].options.by, .kind = request->kind};
+    if (options.by >= KYMO_BY_COUNT || options.by == KYMO_BY_THREAD)
+        return kymo_usage_error(KYMO_IN_DIFF,
+                                "--by: of time, it takes function, line, file, module "
+                                "or process");
+    if (!has_kind(request, profiles))
+        return KYMO_EXIT_FAILED;
+    kymo_err err = kymo_time_diff_create(profiles[0], profiles[1], &options, &diff);
+    if (err == KYMO_OK && request->json) {
+        kymo_sink sink = kymo_stdout_sink();
+        err = kymo_report_write_time_diff_json(
+            diff, request->heap[0].by, kymo_mode_name(request->kind), (size_t)request->top, &sink);
+    } else if (err == KYMO_OK) {
+        if (!request->no_pager)
+            kymo_pager_start();
+        kymo_terminal t = kymo_terminal_of(stdout);
+        kymo_report_print_time_diff(&t, diff, (kymo_report_by)options.by,
+                                    request->kind == KYMO_SAMPLE_WALL ? "wall" : "CPU",
+                                    (size_t)request->top);
+    }
+    if (err != KYMO_OK)
+        kymo_fprint(stderr, "kymo: %s: %s\n", request->files[1], kymo_err_text(err));
+    kymo_time_diff_destroy(diff);
+    int flushed = kymo_flush_output();
+    int paged = kymo_pager_end();
+    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
 }
 
 static int compare(const struct diff_request *request, const kymo_profile *const profiles[2])
@@ -185,14 +360,17 @@ static int compare(const struct diff_request *request, const kymo_profile *const
         kymo_sink sink = kymo_stdout_sink();
         err = kymo_report_write_diff_json(diff, heap->by, heap->mode, (size_t)request->top, &sink);
     } else if (err == KYMO_OK) {
+        if (!request->no_pager)
+            kymo_pager_start();
         kymo_terminal t = kymo_terminal_of(stdout);
         kymo_report_print_heap_diff(&t, diff, heap->options.by, (size_t)request->top);
     }
     if (err != KYMO_OK)
-        fprintf(stderr, "kymo: %s: %s\n", request->files[1], kymo_err_text(err));
+        kymo_fprint(stderr, "kymo: %s: %s\n", request->files[1], kymo_err_text(err));
     kymo_heap_diff_destroy(diff);
     int flushed = kymo_flush_output();
-    return err != KYMO_OK ? KYMO_EXIT_FAILED : flushed;
+    int paged = kymo_pager_end();
+    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
 }
 
 int kymo_cmd_diff(int argc, char **argv)
@@ -203,6 +381,9 @@ int kymo_cmd_diff(int argc, char **argv)
     int status = parse(argc, argv, &request);
     if (status < 0) {
         is_one = is_same_file(request.files[0], request.files[1]);
+        if (request.is_latest && !request.quiet)
+            kymo_fprint(stderr, "kymo: before: %s, after: %s\n", request.operands[0],
+                        request.operands[1]);
         status = request.output ? check_growth(&request, is_one) : -1;
     }
     if (status < 0) {
@@ -211,8 +392,15 @@ int kymo_cmd_diff(int argc, char **argv)
             profiles[1] = profiles[0];
         else if (status == KYMO_EXIT_OK)
             status = kymo_load_recording(request.files[1], request.quiet, &profiles[1]);
-        if (status == KYMO_EXIT_OK && request.output)
+        if (status == KYMO_EXIT_OK && request.output && is_flame_graph(&request))
+            status = write_flame_graph(&request,
+                                       (const kymo_profile *const[2]){profiles[0], profiles[1]});
+        else if (status == KYMO_EXIT_OK && request.output)
             status = write_growth(&request, profiles[0]);
+        else if (status == KYMO_EXIT_OK &&
+                 is_of_time(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]}))
+            status =
+                compare_time(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
         else if (status == KYMO_EXIT_OK)
             status = compare(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
     }

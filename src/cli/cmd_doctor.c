@@ -4,7 +4,7 @@
 #include "recorder/doctor.h"
 
 /* Returns -1 to go on, else an exit status. */
-static int parse(int argc, char **argv, int *json)
+static int parse(int argc, char **argv, int *json, const char **program)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_DOCTOR};
     kymo_arg arg;
@@ -14,9 +14,13 @@ static int parse(int argc, char **argv, int *json)
             return kymo_usage_error(KYMO_IN_DOCTOR, "%s", detail.message);
         if (arg.kind == KYMO_ARG_END)
             return -1;
-        if (arg.kind == KYMO_ARG_OPERAND)
-            return kymo_usage_error(KYMO_IN_DOCTOR, "it takes no argument such as '%.60s'",
+        if (arg.kind == KYMO_ARG_OPERAND && *program)
+            return kymo_usage_error(KYMO_IN_DOCTOR, "one program at a time: '%.60s' is a second",
                                     arg.value);
+        if (arg.kind == KYMO_ARG_OPERAND) {
+            *program = arg.value;
+            continue;
+        }
         if (arg.switch_id == KYMO_SWITCH_HELP)
             return kymo_help_asked(KYMO_IN_DOCTOR);
         if (arg.switch_id == KYMO_SWITCH_JSON)
@@ -24,9 +28,10 @@ static int parse(int argc, char **argv, int *json)
     }
 }
 
-static void print_checks(const kymo_checks *checks)
+static void print_checks(const kymo_checks *checks, const char *program)
 {
     kymo_terminal t = kymo_terminal_of(stdout);
+    int warnings = 0;
     for (size_t i = 0; i < checks->len; i++) {
         const kymo_check *check = &checks->data[i];
         const char *on = check->state == KYMO_CHECK_OK     ? kymo_terminal_good(&t)
@@ -35,13 +40,20 @@ static void print_checks(const kymo_checks *checks)
                                                            : kymo_terminal_bad(&t);
         printf("%s%-4s%s  %-21s ", on, kymo_check_state_name(check->state), kymo_terminal_reset(&t),
                check->name);
-        kymo_terminal_print(&t, check->text, 0, KYMO_CUT_END, 0);
-        putchar('\n');
+        kymo_terminal_wrap(&t, 28, 28, check->text);
         if (check->advice[0]) {
             printf("%28s-> ", "");
-            kymo_terminal_print(&t, check->advice, 0, KYMO_CUT_END, 0);
-            putchar('\n');
+            kymo_terminal_wrap(&t, 31, 31, check->advice);
         }
+        warnings += check->state == KYMO_CHECK_WARN;
+    }
+    if (program) {
+        putchar('\n');
+        kymo_terminal_print(&t, program, 0, KYMO_CUT_END, 0);
+        puts(!kymo_checks_pass(checks) ? " cannot be recorded."
+             : warnings                ? " can be recorded; but see the lines that begin with warn."
+                                       : " can be recorded.");
+        return;
     }
     printf("\n%s\n", kymo_checks_pass(checks) ? "Recording works here."
                                               : "Recording does not work here; see the lines "
@@ -51,16 +63,17 @@ static void print_checks(const kymo_checks *checks)
 int kymo_cmd_doctor(int argc, char **argv)
 {
     int json = 0;
+    const char *program = NULL;
     kymo_checks checks = {0};
-    int status = parse(argc, argv, &json);
+    int status = parse(argc, argv, &json, &program);
     if (status >= 0)
         return status;
-    kymo_err err = kymo_doctor_run(&checks);
+    kymo_err err = program ? kymo_doctor_run_program(&checks, program) : kymo_doctor_run(&checks);
     if (err == KYMO_OK && json) {
         kymo_sink sink = kymo_stdout_sink();
         err = kymo_checks_write_json(&checks, &sink);
     } else if (err == KYMO_OK) {
-        print_checks(&checks);
+        print_checks(&checks, program);
     }
     status = kymo_flush_output();
     if (err != KYMO_OK && status == KYMO_EXIT_OK) {

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/report_heap.h"
+#include "cli/report_quality.h"
 #include "cli/report_text.h"
 #include "cli/steps.h"
 #include "recorder/launch.h"
@@ -38,11 +38,16 @@ struct record {
     char **argv; /* of the program */
     int force;
     int quiet;
+    int verbose;
     int run_anyway;
+    int no_symbols;
+    int is_cut;              /* the recording broke off before the program's end */
+    uint64_t program_cpu_ns; /* without its children; 0: not known */
+    int no_source;
     kymo_output_names names;
     kymo_precheck precheck;
     char preload[PATH_MAX];
-    char spool[PATH_MAX];
+    kymo_spool spool;
 };
 
 /* Returns -1 to go on, else an exit status. */
@@ -50,6 +55,7 @@ static int parse(int argc, char **argv, struct record *r)
 {
     kymo_arg arg;
     kymo_error detail;
+    uint64_t hz;
     const char *environment = getenv("KYMO_OPTIONS");
     const char *markers = getenv("KYMO_MARKERS");
     kymo_args args = {.argv = argv + 1,
@@ -65,8 +71,14 @@ static int parse(int argc, char **argv, struct record *r)
                          &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_RECORD, "KYMO_MARKERS: %s", detail.message);
     for (;;) {
-        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
+        int at = args.next;
+        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK) {
+            if (kymo_str_starts(args.argv[at], "-p") || kymo_str_starts(args.argv[at], "--pid"))
+                return kymo_usage_error(KYMO_IN_RECORD,
+                                        "it cannot attach to a running process yet; start the "
+                                        "program under it: kymo record -- PROGRAM");
             return kymo_usage_error(KYMO_IN_RECORD, "%s", detail.message);
+        }
         if (arg.kind == KYMO_ARG_END)
             break;
         switch (arg.switch_id) {
@@ -75,8 +87,25 @@ static int parse(int argc, char **argv, struct record *r)
         case KYMO_SWITCH_FORCE:
             r->force = 1;
             break;
+        case KYMO_SWITCH_NO_SOURCE:
+            r->no_source = 1;
+            break;
         case KYMO_SWITCH_QUIET:
             r->quiet = 1;
+            break;
+        case KYMO_SWITCH_NO_SYMBOLS:
+            r->no_symbols = 1;
+            break;
+        case KYMO_SWITCH_FREQUENCY:
+            if (kymo_parse_u64(arg.value, strlen(arg.value), &hz) != KYMO_OK || hz == 0 ||
+                hz > 100000)
+                return kymo_usage_error(KYMO_IN_RECORD,
+                                        "-F: '%.40s' is not a number from 1 to 100000", arg.value);
+            r->options.cpu_period_ns = 1000000000u / hz;
+            r->options.given |= 1ull << KYMO_OPTION_CPU;
+            break;
+        case KYMO_SWITCH_VERBOSE:
+            r->verbose = 1;
             break;
         case KYMO_SWITCH_RUN_ANYWAY:
             r->run_anyway = 1;
@@ -106,16 +135,17 @@ static int parse(int argc, char **argv, struct record *r)
 
 static int fail(const char *message, int status)
 {
-    fprintf(stderr, "kymo: %s\n", message);
+    kymo_fprint(stderr, "kymo: %s\n", message);
     return status;
 }
 
 /* The program takes our place: it runs as if kymo had not been typed. */
 static int run_without_recording(const struct record *r)
 {
-    fprintf(stderr, "kymo: %s\nkymo: running it without recording\n", r->precheck.reason);
+    kymo_fprint(stderr, "kymo: %s\n", r->precheck.reason);
+    fputs("kymo: running it without recording\n", stderr);
     execvp(r->argv[0], r->argv);
-    fprintf(stderr, "kymo: %s: %s\n", r->argv[0], strerror(errno));
+    kymo_fprint(stderr, "kymo: %s: %s\n", r->argv[0], strerror(errno));
     return errno == ENOENT ? KYMO_EXIT_NOT_FOUND : KYMO_EXIT_NOT_EXECUTABLE;
 }
 
@@ -123,17 +153,24 @@ static int run_without_recording(const struct record *r)
 static int check_before(struct record *r)
 {
     kymo_error detail;
+    int recordings = 0;
     r->names = (kymo_output_names){.program = r->argv[0], .start = time(NULL)};
     r->n_outputs = r->n_asked ? r->n_asked : 1;
     for (size_t i = 0; i < r->n_outputs; i++) {
         const char *asked = r->n_asked ? r->asked[i] : NULL;
         if (kymo_output_check(&r->outputs[i], asked, r->force, &r->names, &detail) != KYMO_OK)
             return fail(detail.message, KYMO_EXIT_USAGE);
+        recordings += r->outputs[i].is_recording;
     }
+    if (recordings > 1)
+        return kymo_usage_error(KYMO_IN_RECORD, "only one output can be the recording itself "
+                                                "(.kymo, or a folder)");
 
     kymo_precheck_program(r->argv[0], getenv("PATH"), &r->precheck);
     switch (r->precheck.verdict) {
     case KYMO_PRECHECK_OK:
+        if (r->precheck.warning[0] && !r->quiet)
+            kymo_fprint(stderr, "kymo: %s\n", r->precheck.warning);
         break;
     case KYMO_PRECHECK_NOT_FOUND:
         return fail(r->precheck.reason, KYMO_EXIT_NOT_FOUND);
@@ -142,7 +179,7 @@ static int check_before(struct record *r)
     case KYMO_PRECHECK_NOT_RECORDABLE:
         if (r->run_anyway)
             return run_without_recording(r);
-        fprintf(stderr, "kymo: %s (--run-anyway runs it unrecorded)\n", r->precheck.reason);
+        kymo_fprint(stderr, "kymo: %s (--run-anyway runs it unrecorded)\n", r->precheck.reason);
         return KYMO_EXIT_USAGE;
     }
 
@@ -154,7 +191,7 @@ static int check_before(struct record *r)
     for (size_t i = r->n_outputs; i-- > 0;)
         if (!r->outputs[i].is_special)
             folder = r->outputs[i].folder;
-    if (kymo_output_make_spool(folder, &r->names, r->spool, &detail) != KYMO_OK)
+    if (kymo_output_make_spool(folder, &r->names, &r->spool, &detail) != KYMO_OK)
         return fail(detail.message, KYMO_EXIT_FAILED);
     return -1;
 }
@@ -187,57 +224,58 @@ static int exit_status_of(const kymo_launch_result *result)
 }
 
 /* What could not be encoded gets a name that says what it is, and the line that says so. */
-static void keep_spool(const struct record *r)
+static void keep_spool(struct record *r)
 {
     char folder[PATH_MAX];
     char path[PATH_MAX];
-    struct stat st;
-    if (stat(r->spool, &st) == 0 && st.st_size == 0) {
-        unlink(r->spool); /* the disk was full before the first byte, and that has been said */
+    kymo_error detail = {0};
+    if (kymo_spool_bytes(&r->spool) == 0) {
+        /* The disk was full before the first byte, and that has been said. */
+        kymo_spool_unlink(&r->spool);
         return;
     }
-    strcpy(folder, r->spool);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    if (kymo_output_keep_path(slash ? folder : ".", &r->names, path, NULL) != KYMO_OK ||
-        rename(r->spool, path) != 0)
-        strcpy(path, r->spool);
-    fprintf(stderr, "kymo: the recording is kept: %s (kymo convert %s -o FILE)\n", path, path);
+    snprintf(folder, sizeof folder, "%.*s", (int)(r->spool.name - r->spool.path - 1),
+             r->spool.path);
+    if (kymo_output_keep_path(folder[0] ? folder : "/", &r->names, path, &detail) != KYMO_OK ||
+        kymo_spool_move(&r->spool, path, 0, &detail) != KYMO_OK) {
+        if (!kymo_spool_place(&r->spool)) {
+            kymo_fprint(stderr, "kymo: the recording is lost: %s was deleted; %s\n", r->spool.path,
+                        detail.message);
+            return;
+        }
+        strcpy(path, r->spool.path);
+    }
+    kymo_fprint(stderr, "kymo: the recording is kept: %s (kymo convert %s -o FILE)\n", path, path);
 }
 
 /* Ctrl-C while names are looked up or files are written: the work stops, the recording stays. */
 static volatile sig_atomic_t finishing; /* 1: reading; 2: writing, which looks at stop_asked */
-static const char *finishing_spool;
+static const kymo_spool *finishing_spool;
 
 static void on_interrupt(int signo)
 {
-    static const char before[] = "\nkymo: stopped; the recording is kept: ";
+    static const char kept[] = "\nkymo: stopped; the recording is kept: ";
+    static const char lost[] = "\nkymo: stopped; the recording is lost, since it was deleted: ";
     if (finishing == 2) {
         kymo_stop_asked = 1;
         return;
     }
-    ssize_t ignored = write(STDERR_FILENO, before, sizeof before - 1);
-    ignored = write(STDERR_FILENO, finishing_spool, strlen(finishing_spool));
+    const kymo_spool *spool = finishing_spool;
+    ssize_t ignored = kymo_spool_place(spool) ? write(STDERR_FILENO, kept, sizeof kept - 1)
+                                              : write(STDERR_FILENO, lost, sizeof lost - 1);
+    ignored = write(STDERR_FILENO, spool->path, strlen(spool->path));
     ignored = write(STDERR_FILENO, "\n", 1);
     (void)ignored;
     _exit(128 + signo);
 }
 
 /* The recording itself is an output. */
-static int move_spool(const struct record *r, kymo_output *output, uint64_t *bytes)
+static int move_spool(struct record *r, kymo_output *output, uint64_t *bytes)
 {
-    struct stat st;
-    /* link fails if there is a file of this name, where rename would replace it unasked. */
-    int failed = output->force ? rename(r->spool, output->path)
-                               : link(r->spool, output->path) != 0 || unlink(r->spool) != 0;
-    if (failed && !output->force && (errno == EPERM || errno == EOPNOTSUPP))
-        failed = access(output->path, F_OK) == 0 || rename(r->spool, output->path) != 0;
-    if (failed) {
-        fprintf(stderr, "kymo: %s: %s\n", output->path, strerror(errno));
-        return KYMO_EXIT_FAILED;
-    }
-    *bytes = stat(output->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+    kymo_error detail = {0};
+    *bytes = kymo_spool_bytes(&r->spool);
+    if (kymo_spool_move(&r->spool, output->path, output->force, &detail) != KYMO_OK)
+        return fail(detail.message, KYMO_EXIT_FAILED);
     return KYMO_EXIT_OK;
 }
 
@@ -245,7 +283,7 @@ static void say_written(const struct record *r, const kymo_output *output, uint6
 {
     char size[32];
     if (!r->quiet)
-        fprintf(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
+        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
 }
 
 /* Writes every output. The recording is moved last: the others are made of it. */
@@ -255,45 +293,44 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
     uint64_t bytes = 0;
     int status = KYMO_EXIT_OK;
     kymo_output *recording = NULL;
+    struct kymo_shown shown = {.flags = (r->options.all_counters ? KYMO_ENCODE_ALL_COUNTERS : 0u) |
+                                        (r->no_source ? KYMO_ENCODE_NO_SOURCE : 0u)};
     for (size_t i = 0; i < r->n_outputs; i++) {
         kymo_output *output = &r->outputs[i];
-        int written;
         if (kymo_output_settle(output, &r->names, &detail) != KYMO_OK) {
             status = fail(detail.message, KYMO_EXIT_FAILED);
             continue;
         }
-        if (output->is_recording && !recording) {
+        if (output->is_recording) {
             recording = output;
             continue;
         }
-        written =
-            output->is_recording
-                ? fail("only one output can be the recording itself", KYMO_EXIT_FAILED)
-                : kymo_write_output(profile, output, (struct kymo_shown){0}, r->quiet, &bytes);
+        int written = kymo_write_output(profile, output, shown, r->quiet, &bytes);
         if (written != KYMO_EXIT_OK) {
             status = written;
             continue;
         }
         say_written(r, output, bytes);
-        if (output->default_name && kymo_output_link_latest(output->path, &detail) != KYMO_OK)
-            kymo_warn("%s", detail.message);
     }
     if (recording) {
         if (move_spool(r, recording, &bytes) == KYMO_EXIT_OK) {
             say_written(r, recording, bytes);
+            if (recording->default_name &&
+                kymo_output_link_latest(recording->path, &detail) != KYMO_OK && !r->quiet)
+                kymo_fprint(stderr, "kymo: %s\n", detail.message);
             return status;
         }
         status = KYMO_EXIT_FAILED;
     }
     if (status == KYMO_EXIT_OK)
-        unlink(r->spool);
+        kymo_spool_unlink(&r->spool);
     else
         keep_spool(r);
     return status;
 }
 
 /* Returns whether it has to do with memory, too. */
-static int print_summary(const kymo_profile *profile)
+static int print_summary(const struct record *r, const kymo_profile *profile)
 {
     kymo_terminal t = kymo_terminal_of(stderr);
     kymo_report *report = NULL;
@@ -303,23 +340,28 @@ static int print_summary(const kymo_profile *profile)
         return 0;
     uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
     uint64_t shown_ns = kymo_report_total(report);
+    if (r->is_cut && r->program_cpu_ns > cpu_ns)
+        cpu_ns = r->program_cpu_ns;
     kymo_format_duration(cpu, cpu_ns);
+    fputc('\n', stderr);
     if (shown_ns > 0) {
         /* The percentages are of what was sampled: say so where that is not nearly all. */
-        fprintf(stderr, "\nkymo: ");
-        if (shown_ns < cpu_ns / 100 * 99)
+        fprintf(stderr, "kymo: ");
+        if (r->is_cut)
+            fprintf(stderr, "what was recorded before it broke off: ");
+        if (r->is_cut || shown_ns < cpu_ns / 100 * 99)
             fprintf(stderr, "%s of the ", kymo_format_duration(shown, shown_ns));
         fprintf(stderr, "%s of CPU time, where it went:\n", cpu);
         kymo_report_print_table(&t, report, KYMO_BY_FUNCTION, SUMMARY_ROWS, "");
-    } else {
-        fprintf(stderr, "\nkymo: no sample was taken; the program used %s of CPU time\n", cpu);
     }
     kymo_report_print_waits(&t, profile, "kymo: ");
     int has_heap = kymo_report_print_heap_summary(&t, profile, SUMMARY_ROWS / 2, "kymo: ");
-    fputs("kymo: ", stderr);
-    kymo_report_print_quality(&t, profile);
+    kymo_report_print_quality(&t, profile, report, "kymo: ");
+    if (r->verbose)
+        kymo_report_print_quality_details(&t, profile, report, "kymo: ");
     kymo_report_print_few(&t, profile, "kymo: ");
-    kymo_report_print_unnamed(&t, report, "kymo: ");
+    kymo_report_print_unsampled(&t, report, "kymo: ");
+    kymo_report_print_unnamed(&t, profile, report, "kymo: ");
     kymo_report_destroy(report);
     return has_heap;
 }
@@ -328,21 +370,40 @@ static void print_next(const struct record *r, int has_heap)
 {
     const char *path = r->outputs[0].path;
     if (kymo_str_ends(path, ".kymo"))
-        fprintf(stderr, "kymo: next: kymo report %s%s\n", has_heap ? "--mode live " : "", path);
+        kymo_fprint(stderr,
+                    "kymo: next: kymo report %s%s; kymo convert %s -o FILE.svg for any browser\n",
+                    has_heap ? "--mode live " : "", path, path);
+    else if (kymo_str_ends(path, ".svg"))
+        kymo_fprint(stderr, "kymo: next: open %s in any browser\n", path);
     else if (kymo_str_ends(path, ".json") || kymo_str_ends(path, ".json.gz"))
-        fprintf(stderr, "kymo: next: open %s at https://profiler.firefox.com\n", path);
+        kymo_fprint(stderr, "kymo: next: open %s at https://profiler.firefox.com\n", path);
     else if (kymo_str_ends(path, ".pb.gz"))
-        fprintf(stderr, "kymo: next: go tool pprof -http=: %s\n", path);
+        kymo_fprint(stderr, "kymo: next: go tool pprof -http=: %s\n", path);
 }
 
-/* Whether somebody looks at the profile: else the recording is moved as it is, and the names (some
- * tens of milliseconds of reading debug files) are found when it is reported or converted. */
-static int wants_profile(const struct record *r)
+/* Whether the recording itself is kept, and therefore needs the names of its code in it: who reads
+ * it may have other files, or none. */
+static int keeps_recording(const struct record *r)
+{
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (r->outputs[i].is_recording)
+            return 1;
+    return 0;
+}
+
+/* Whether a profile is written, and not the recording alone. */
+static int wants_encoding(const struct record *r)
 {
     for (size_t i = 0; i < r->n_outputs; i++)
         if (!r->outputs[i].is_recording)
             return 1;
-    return !r->quiet;
+    return 0;
+}
+
+/* Whether anything is made of the recording now: other formats, or the table that is printed. */
+static int wants_profile(const struct record *r)
+{
+    return (!r->quiet && !r->no_symbols) || wants_encoding(r);
 }
 
 /* Names, outputs, summary. Returns an exit status of kymo's own work. */
@@ -352,17 +413,20 @@ static int finish(struct record *r)
     struct sigaction before;
     struct sigaction action = {.sa_flags = 0};
     action.sa_handler = on_interrupt;
-    finishing_spool = r->spool;
+    finishing_spool = &r->spool;
     finishing = 1;
     sigaction(SIGINT, &action, &before);
     int status = KYMO_EXIT_OK;
+    if (keeps_recording(r) && !r->no_symbols)
+        kymo_store_names(r->spool.fd, r->spool.path, r->quiet);
     if (wants_profile(r))
-        status = kymo_load_recording(r->spool, r->quiet, &profile);
+        status = kymo_load_recording_fd(r->spool.fd, r->spool.path, !wants_encoding(r), r->quiet,
+                                        &profile);
     if (status == KYMO_EXIT_OK) {
         int has_heap = 0;
         finishing = 2;
-        if (!r->quiet)
-            has_heap = print_summary(profile);
+        if (!r->quiet && profile)
+            has_heap = print_summary(r, profile);
         status = write_outputs(r, profile);
         if (status == KYMO_EXIT_OK && !r->quiet)
             print_next(r, has_heap);
@@ -379,6 +443,16 @@ static uint64_t now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A second Ctrl-C ended the recording, not the program, which nobody waits for. */
+static void say_runs_on(kymo_launch_result *result, const char *name)
+{
+    if (waitpid(result->pid, &result->wait_status, WNOHANG) != 0)
+        return;
+    kymo_fprint(stderr,
+                "kymo: the recording was stopped, %s (process %d) runs on; kill %d ends it\n", name,
+                (int)result->pid, (int)result->pid);
 }
 
 /* duration= ended the recording, not the program. */
@@ -412,16 +486,16 @@ int kymo_cmd_record(int argc, char **argv)
     uint64_t start_ns = now_ns();
     kymo_launch_options launch = {.argv = words,
                                   .options = &r.options,
-                                  .spool_path = r.spool,
+                                  .spool = r.spool.fd,
                                   .preload_path = r.preload,
                                   .quiet = r.quiet};
     kymo_err err = kymo_launch(&launch, &result, &detail);
     if (words != r.argv)
         free(words);
     if (err != KYMO_OK)
-        fprintf(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
+        kymo_fprint(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
     if (result.pid == 0) {
-        unlink(r.spool);
+        kymo_spool_unlink(&r.spool);
         return detail.sys_errno == ENOENT   ? KYMO_EXIT_NOT_FOUND
                : detail.sys_errno == EACCES ? KYMO_EXIT_NOT_EXECUTABLE
                                             : KYMO_EXIT_FAILED;
@@ -430,7 +504,12 @@ int kymo_cmd_record(int argc, char **argv)
     /* Not the user but duration= ended it, if that much time has passed. */
     int duration_ended = result.interrupted && r.options.duration_ns != 0 &&
                          now_ns() - start_ns >= r.options.duration_ns;
+    if (result.interrupted && !duration_ended && !r.quiet)
+        say_runs_on(&result, r.argv[0]);
+    r.is_cut = err != KYMO_OK;
+    r.program_cpu_ns = result.cpu_ns;
     int own = finish(&r);
+    kymo_spool_close(&r.spool);
     if (duration_ended)
         wait_for_program(&result, r.quiet);
     status = exit_status_of(&result);

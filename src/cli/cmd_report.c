@@ -2,11 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "cli/heap_request.h"
+#include "cli/latest.h"
+#include "cli/pager.h"
 #include "cli/progress.h"
 #include "cli/report_heap.h"
 #include "cli/report_markers.h"
+#include "cli/report_quality.h"
 #include "cli/report_text.h"
 #include "cli/steps.h"
 #include "recorder/finish.h"
@@ -26,6 +30,9 @@ struct report_request {
     int json;
     int tree;
     int quiet;
+    int verbose;
+    int no_pager;
+    int quality; /* and nothing else */
     int markers; /* they are reported, not samples */
     kymo_sample_kind kind;
     struct kymo_heap_request heap; /* with a mode: it is reported, not samples */
@@ -101,6 +108,15 @@ static int parse(int argc, char **argv, struct report_request *request)
         case KYMO_SWITCH_QUIET:
             request->quiet = 1;
             break;
+        case KYMO_SWITCH_NO_PAGER:
+            request->no_pager = 1;
+            break;
+        case KYMO_SWITCH_VERBOSE:
+            request->verbose = 1;
+            break;
+        case KYMO_SWITCH_QUALITY:
+            request->quality = 1;
+            break;
         case KYMO_SWITCH_MODE:
             request->markers = strcmp(arg.value, "markers") == 0;
             if (!kymo_heap_request_mode(&request->heap, arg.value) && !request->markers &&
@@ -129,8 +145,6 @@ static int parse(int argc, char **argv, struct report_request *request)
                 return kymo_usage_error(KYMO_IN_REPORT, "option is not for report");
         }
     }
-    if (!request->file)
-        return kymo_usage_error(KYMO_IN_REPORT, "which recording? name a .kymo file");
     status = parse_by(request);
     if (status < 0)
         status = kymo_heap_request_finish(&request->heap, KYMO_IN_REPORT, request->by_word);
@@ -154,7 +168,9 @@ static int parse(int argc, char **argv, struct report_request *request)
     return -1;
 }
 
-static void print_head(const kymo_terminal *t, const kymo_profile *profile)
+/* functions: see report_quality.h. */
+static void print_head(const struct report_request *request, const kymo_terminal *t,
+                       const kymo_profile *profile, const kymo_report *functions)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
     char cpu[32];
@@ -175,7 +191,9 @@ static void print_head(const kymo_terminal *t, const kymo_profile *profile)
     if (processes > 1)
         fprintf(t->to, ", %u processes", processes);
     fprintf(t->to, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
-    kymo_report_print_quality(t, profile);
+    kymo_report_print_quality(t, profile, functions, "");
+    if (request->verbose || request->quality)
+        kymo_report_print_quality_details(t, profile, functions, "");
 }
 
 static void print_text(const struct report_request *request, const kymo_profile *profile,
@@ -183,19 +201,21 @@ static void print_text(const struct report_request *request, const kymo_profile 
 {
     kymo_terminal t = kymo_terminal_of(stdout);
     char total[32];
-    print_head(&t, profile);
+    int is_cpu_functions = request->by == KYMO_BY_FUNCTION && request->kind == KYMO_SAMPLE_CPU;
+    print_head(request, &t, profile, is_cpu_functions ? report : NULL);
     kymo_report_print_few(&t, profile, "warning: ");
+    kymo_report_print_unsampled(&t, report, "note:    ");
     if (request->kind == KYMO_SAMPLE_WALL)
         fprintf(t.to, "below:    %s of wall time, the threads' added up\n",
                 kymo_format_duration(total, kymo_report_total(report)));
-    if (request->by == KYMO_BY_FUNCTION)
-        kymo_report_print_unnamed(&t, report, "note:    ");
+    if (is_cpu_functions)
+        kymo_report_print_unnamed(&t, profile, report, "note:    ");
     fputc('\n', t.to);
     if (request->tree)
         kymo_report_print_tree(&t, report, request->top_given ? request->top : TREE_TOP_DEFAULT,
                                request->top_given && request->top == 0 ? 0 : tree_min_share);
     else if (request->by == KYMO_BY_THREAD)
-        kymo_report_print_threads(&t, profile, report, request->top);
+        kymo_report_print_threads(&t, profile, report, request->kind, request->top);
     else
         kymo_report_print_table(&t, report, request->by, request->top, " (--top 0 shows all)");
 }
@@ -222,7 +242,7 @@ static void print_markers(const struct report_request *request, const kymo_profi
                           const kymo_marker_report *markers)
 {
     kymo_terminal t = kymo_terminal_of(stdout);
-    print_head(&t, profile);
+    print_head(request, &t, profile, NULL);
     kymo_report_print_marker_totals(&t, markers);
     fputc('\n', t.to);
     kymo_report_print_markers(&t, markers, marker_keys[request->markers_by], request->top);
@@ -260,7 +280,7 @@ static void print_heap(const struct report_request *request, const kymo_profile 
                        const kymo_heap_report *heap)
 {
     kymo_terminal t = kymo_terminal_of(stdout);
-    print_head(&t, profile);
+    print_head(request, &t, profile, NULL);
     kymo_report_print_heap_totals(&t, profile, heap);
     fputc('\n', t.to);
     if (request->tree)
@@ -292,7 +312,7 @@ static kymo_err report_ledger(const struct report_request *request, const kymo_p
     if (request->json)
         return write_heap_json(request, profile, NULL);
     kymo_terminal t = kymo_terminal_of(stdout);
-    print_head(&t, profile);
+    print_head(request, &t, profile, NULL);
     fputc('\n', t.to);
     kymo_report_print_ledger(&t, profile);
     return KYMO_OK;
@@ -313,10 +333,25 @@ static kymo_err report_heap(const struct report_request *request, const kymo_pro
     return err;
 }
 
+static kymo_err report_quality(const struct report_request *request, const kymo_profile *profile)
+{
+    kymo_report *report = NULL;
+    kymo_terminal t = kymo_terminal_of(stdout);
+    KYMO_TRY(kymo_report_create(profile, NULL, &report));
+    print_head(request, &t, profile, report);
+    kymo_report_print_few(&t, profile, "warning: ");
+    kymo_report_print_unnamed(&t, profile, report, "note:    ");
+    kymo_report_destroy(report);
+    return KYMO_OK;
+}
+
 int kymo_cmd_report(int argc, char **argv)
 {
     struct report_request request = {0};
+    struct kymo_latest latest;
     int status = parse(argc, argv, &request);
+    if (status < 0 && !request.file)
+        status = kymo_latest_take(KYMO_IN_REPORT, request.quiet, &latest, &request.file);
     if (status >= 0)
         return status;
 
@@ -332,17 +367,27 @@ int kymo_cmd_report(int argc, char **argv)
     }
     if (request.kind == KYMO_SAMPLE_WALL && !request.markers && !request.heap.mode &&
         !kymo_profile_meta(profile)->wall_period_ns) {
-        fprintf(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n", request.file);
+        kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
+                    request.file);
         kymo_profile_destroy(profile);
         return KYMO_EXIT_FAILED;
     }
 
-    kymo_err err = request.heap.mode ? report_heap(&request, profile)
-                   : request.markers ? report_markers(&request, profile)
-                                     : report_samples(&request, profile);
+    /* Asked to be quiet, the exit status is the answer: the recording can be read. */
+    if (request.quiet && !request.json) {
+        kymo_profile_destroy(profile);
+        return KYMO_EXIT_OK;
+    }
+    if (!request.json && !request.no_pager)
+        kymo_pager_start();
+    kymo_err err = request.quality && !request.json ? report_quality(&request, profile)
+                   : request.heap.mode              ? report_heap(&request, profile)
+                   : request.markers                ? report_markers(&request, profile)
+                                                    : report_samples(&request, profile);
     if (err != KYMO_OK)
-        fprintf(stderr, "kymo: %s: %s\n", request.file, kymo_err_text(err));
+        kymo_fprint(stderr, "kymo: %s: %s\n", request.file, kymo_err_text(err));
     kymo_profile_destroy(profile);
     int flushed = kymo_flush_output();
-    return err != KYMO_OK ? KYMO_EXIT_FAILED : flushed;
+    int paged = kymo_pager_end();
+    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
 }

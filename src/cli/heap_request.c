@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
 
 static const struct {
@@ -93,6 +94,10 @@ int kymo_heap_request_switch(struct kymo_heap_request *request, unsigned command
     case KYMO_SWITCH_WITHIN:
         request->has_within = 1;
         return take_number(command, "--within", arg->value, 1000000000, &request->options.within);
+    case KYMO_SWITCH_ALL_FRAMES:
+        request->has_all_frames = 1;
+        request->options.all_frames = 1;
+        return -1;
     default:
         *is_known = 0;
         return -1;
@@ -123,6 +128,8 @@ int kymo_heap_request_finish(struct kymo_heap_request *request, unsigned command
         return kymo_usage_error(command, "--min-age and --ignore-youngest go with --mode leaks");
     if (request->has_within && !(is_view && view == KYMO_HEAP_TEMPORARY))
         return kymo_usage_error(command, "--within goes with --mode temporary");
+    if (request->has_all_frames && !is_view)
+        return kymo_usage_error(command, "--all-frames goes with a --mode of memory");
     if (request->is_ledger && word)
         return kymo_usage_error(command, "the ledger has its own rows: --by goes without it");
     return is_view ? take_by(request, command, word) : -1;
@@ -144,6 +151,6 @@ int kymo_heap_was_recorded(const kymo_profile *profile, const char *file)
         if (heap && heap->rate > 0)
             return 1;
     }
-    fprintf(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n", file);
+    kymo_fprint(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n", file);
     return 0;
 }

@@ -19,15 +19,15 @@ struct kymo_heap_request {
     int is_ledger;                    /* mode memory */
     const char *by;                   /* its word, once it was parsed */
     kymo_heap_report_options options; /* at_ns: since the recording's start, until it is moved */
-    int has_at, has_age, has_within;
+    int has_at, has_age, has_within, has_all_frames;
 };
 
 void kymo_heap_request_init(struct kymo_heap_request *request);
 
 /* Takes a word of --mode; 0: it is none of these. */
 int kymo_heap_request_mode(struct kymo_heap_request *request, const char *word);
-/* Takes --at, --min-age, --ignore-youngest, --within. Returns -1 to go on, else an exit status;
- * *is_known: whether it was one of them. */
+/* Takes --at, --min-age, --ignore-youngest, --within, --all-frames. Returns -1 to go on, else an
+ * exit status; *is_known: whether it was one of them. */
 int kymo_heap_request_switch(struct kymo_heap_request *request, unsigned command,
                              const kymo_arg *arg, int *is_known);
 /* word NULL: the mode's own. What does not go together is said. As above. */

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -19,8 +20,8 @@ const kymo_command kymo_commands[] = {
             "128+N if signal N ended it. The processes that it starts, and the programs that they\n"
             "become by exec, are recorded, too; what cannot be is named, with the reason.\n"
             "\n"
-            "Without -o the profile is kymo.PROGRAM.PID.json.gz in the current folder, and\n"
-            "kymo.latest.json.gz is a link to it. In FILE, %p stands for the program's process "
+            "Without -o the recording is kymo.PROGRAM.PID.kymo in the current folder, and\n"
+            "kymo.latest.kymo is a link to it. In FILE, %p stands for the program's process "
             "id,\n"
             "%h for the host's name, %t for the time and %% for a percent sign. A FILE that ends "
             "in\n"
@@ -38,16 +39,18 @@ const kymo_command kymo_commands[] = {
         .name = "report",
         .mask = KYMO_IN_REPORT,
         .summary = "print where the time of a recording went",
-        .arguments = "[OPTION...] FILE.kymo",
+        .arguments = "[OPTION...] [FILE.kymo]",
         .description =
             "Prints the functions that the recording spent its time in, the largest first, and "
             "how\n"
             "far the recording is to be trusted. self is time in the function itself, total is "
             "time\n"
-            "in it and in all that it called; a function that calls itself is counted once.",
-        .examples = "  kymo report run.kymo\n"
+            "in it and in all that it called; a function that calls itself is counted once.\n"
+            "\n"
+            "Without FILE it is the newest recording (*.kymo) of the current folder.",
+        .examples = "  kymo report\n"
                     "  kymo report run.kymo --by thread\n"
-                    "  kymo report run.kymo --tree --top 40\n"
+                    "  kymo report --tree --top 40\n"
                     "  kymo report run.kymo --mode markers\n"
                     "  kymo report run.kymo --mode live --at 10s\n"
                     "  kymo report run.kymo --json | jq .quality\n",
@@ -56,14 +59,24 @@ const kymo_command kymo_commands[] = {
     {
         .name = "diff",
         .mask = KYMO_IN_DIFF,
-        .summary = "print how the heap grew between two moments, or two recordings",
-        .arguments = "[OPTION...] A.kymo[@TIME] B.kymo[@TIME]",
+        .summary = "compare two recordings: CPU time, wall time, or how the heap grew",
+        .arguments = "[OPTION...] [A.kymo][@TIME] [B.kymo][@TIME]",
         .description =
-            "Compares, function by function, the bytes that were there, at the end or so long "
-            "after\n"
-            "each recording's start: B less A. The recordings are of kymo record --alloc, and may\n"
-            "be the same one; of that, -o writes the growth as a file for pprof.",
-        .examples = "  kymo diff run.kymo@10s run.kymo@60s\n"
+            "Compares, function by function, the CPU time of two recordings (--mode wall: the "
+            "wall\n"
+            "time); each change has the interval that sampling leaves open. Where not both reach "
+            "to\n"
+            "the program's end, times are divided by the time recorded.\n"
+            "\n"
+            "Of recordings made with --alloc, or with a --mode of memory, it compares the bytes\n"
+            "that were there, at the end or so long after each recording's start: B less A. Both\n"
+            "may be the same recording; of that, -o writes the growth as a file for pprof.\n"
+            "\n"
+            "Without files, the newest two of the current folder are compared; one that is named\n"
+            "is compared with the newest; @TIME alone is a moment of the newest.",
+        .examples = "  kymo diff\n"
+                    "  kymo diff @10s @60s\n"
+                    "  kymo diff before.kymo after.kymo -o change.svg\n"
                     "  kymo diff run.kymo@10s run.kymo@60s -o growth.pb.gz\n"
                     "  kymo diff before.kymo after.kymo --mode peak\n",
         .run = kymo_cmd_diff,
@@ -72,12 +85,16 @@ const kymo_command kymo_commands[] = {
         .name = "convert",
         .mask = KYMO_IN_CONVERT,
         .summary = "turn a recording into other formats",
-        .arguments = "[OPTION...] IN.kymo -o OUT [-o OUT...]",
+        .arguments = "[OPTION...] [IN.kymo] -o OUT [-o OUT...]",
         .description = "Writes a recording in the format that the ending of each OUT asks for:\n"
                        "  .json .json.gz   Firefox Profiler (https://profiler.firefox.com)\n"
                        "  .pb.gz           pprof (go tool pprof)\n"
-                       "  .folded          collapsed stacks (flame graph tools, speedscope)",
-        .examples = "  kymo convert run.kymo -o run.pb.gz\n"
+                       "  .svg             an interactive flame graph (any web browser, offline)\n"
+                       "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
+                       "\n"
+                       "Without IN it is the newest recording (*.kymo) of the current folder.",
+        .examples = "  kymo convert -o run.svg\n"
+                    "  kymo convert -o run.pb.gz\n"
                     "  kymo convert run.kymo -o run.json.gz -o run.folded\n"
                     "  kymo convert run.kymo --mode live --at 10s -o heap.pb.gz\n",
         .run = kymo_cmd_convert,
@@ -86,19 +103,25 @@ const kymo_command kymo_commands[] = {
         .name = "control",
         .mask = KYMO_IN_CONTROL,
         .summary = "change what a recording that runs takes in",
-        .arguments = "[-p PID] markers=LIST | alloc=SIZE | heap -o FILE",
+        .arguments = "[-p PID] markers[=LIST] | alloc=SIZE | heap -o FILE",
         .description =
+            "markers lists the categories of markers that recorded programs have, and which are "
+            "on.\n"
             "markers= switches categories of markers and counters on and off in a program that is\n"
             "being recorded; LIST is that of kymo record --markers, and replaces the one in "
-            "force.\n"
+            "force. A\n"
+            "name that no program has is refused; -f takes it, for a library that is loaded "
+            "later.\n"
             "alloc= changes how many allocations are recorded, of a recording that was started "
             "with\n"
             "--alloc; off records none. heap writes what lives now of a process's heap, or with "
             "the\n"
             "recorder's PID of all processes'. All are for whoever started the recording, and for\n"
-            "root. Without -p there must be one recording only. The first two print how many\n"
+            "root. Without -p there must be one recording only. What changes something prints how "
+            "many\n"
             "processes were told; the change is there as soon as the process has run for a moment.",
-        .examples = "  kymo control markers=all:-net\n"
+        .examples = "  kymo control markers\n"
+                    "  kymo control markers=all:-net\n"
                     "  kymo control -p 1234 markers=disk/read\n"
                     "  kymo control alloc=64k\n"
                     "  kymo control -p 1234 heap -o now.pb.gz\n",
@@ -108,11 +131,16 @@ const kymo_command kymo_commands[] = {
         .name = "doctor",
         .mask = KYMO_IN_DOCTOR,
         .summary = "say what works on this machine, and what to do about what does not",
-        .arguments = "[--json]",
+        .arguments = "[--json] [PROGRAM]",
         .description =
             "Tries what recording needs: ways to take samples, permissions, limits, debug files,\n"
-            "space on disk. Exits with 0 if recording works here.",
-        .examples = "  kymo doctor\n",
+            "space on disk. Exits with 0 if recording works here.\n"
+            "\n"
+            "Of a PROGRAM, which is not run: whether it can be recorded, what will not be shown "
+            "of\n"
+            "it, and whether it has symbols. Exits with 0 if it can be recorded.",
+        .examples = "  kymo doctor\n"
+                    "  kymo doctor ./program\n",
         .run = kymo_cmd_doctor,
     },
 };
@@ -220,7 +248,7 @@ void kymo_help_print_all(FILE *to)
     print_entry(to, "help [COMMAND]", "print how a command is used");
     fputs("\nOptions:\n", to);
     print_entry(to, "-h, --help", "print this help");
-    print_entry(to, "    --version", "print the version");
+    print_entry(to, "-V, --version", "print the version");
     fputs("\n"
           "Examples:\n"
           "  kymo record -- PROGRAM [ARGUMENT...]\n"
@@ -239,10 +267,10 @@ int kymo_usage_error(unsigned mask, const char *fmt, ...)
     char text[512];
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    kymo_str_printf(&line, "kymo%s%s: %s (see kymo %s%s--help)\n", command ? " " : "",
+    kymo_str_printf(&line, "kymo%s%s: %s (see kymo %s%s--help)", command ? " " : "",
                     command ? command->name : "", text, command ? command->name : "",
                     command ? " " : "");
-    fputs(kymo_str_cstr(&line), stderr);
+    kymo_fprint(stderr, "%s\n", kymo_str_cstr(&line));
     kymo_str_deinit(&line);
     return KYMO_EXIT_USAGE;
 }

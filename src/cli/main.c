@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -38,8 +41,19 @@ static int help(int argc, char **argv)
     return kymo_flush_output();
 }
 
+/* A descriptor of 0 to 2 that is closed is taken, or a file of ours would be opened as it, and be
+ * written messages into: a recording, for one. Writing to what is put there fails as if it were
+ * closed, and for the program, which gets none of it, it is. */
+static void reserve_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/", O_PATH | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
+    reserve_standard_descriptors();
     /* A limit on the size of files is an error of a write, with a message and the recording kept;
      * it shall not end us. A handler, since a signal that is ignored stays ignored in the recorded
      * program. `kymo report | head` ends quietly by SIGPIPE as usual. */
@@ -52,7 +66,7 @@ int main(int argc, char **argv)
         return help(1, argv + 1);
     if (strcmp(argv[1], "help") == 0)
         return help(argc - 1, argv + 1);
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("kymo %s\n", KYMO_VERSION);
         return kymo_flush_output();
     }

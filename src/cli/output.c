@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/str.h"
 #include "kymo/encode.h"
 
-#define DEFAULT_EXTENSION ".json.gz"
+#define DEFAULT_EXTENSION ".kymo"
 #define LATEST "kymo.latest" DEFAULT_EXTENSION
 
 /* The last component of the program, with what is safe in a file's name on any system. */
@@ -182,14 +184,21 @@ kymo_err kymo_output_check(kymo_output *output, const char *asked, int force,
     output->force = force;
     if (!asked) {
         output->default_name = 1;
+        output->is_recording = 1;
         strcpy(output->folder, ".");
         return check_folder(output->folder, detail);
     }
     if (!*asked)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "the name of the output is empty");
+    if (strcmp(asked, "-") == 0)
+        return kymo_error_set(
+            detail, KYMO_E_UNSUPPORTED, 0,
+            "-o -: standard output is the program's; record into a file, then kymo "
+            "convert -o -");
     KYMO_TRY(expand(asked, names, output->path, &has_pid, detail));
     if (kymo_str_ends(output->path, "/") || (stat(output->path, &st) == 0 && S_ISDIR(st.st_mode))) {
         output->default_name = 1;
+        output->is_recording = 1;
         if (has_pid)
             return kymo_error_set(detail, KYMO_E_INVALID, 0,
                                   "%.150s: a folder cannot be called by %%p: it must exist before "
@@ -227,6 +236,18 @@ kymo_err kymo_output_check_plain(kymo_output *output, const char *path, int forc
     if (strlen(path) >= sizeof output->path)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "%.100s: the name is too long", path);
     strcpy(output->path, path);
+    if (path[0] == '-' && (path[1] == '\0' || path[1] == '.')) {
+        if (path[1] == '\0')
+            strcpy(output->path, "-.folded");
+        KYMO_TRY(check_extension(output->path, &output->is_recording, detail));
+        output->is_stdout = 1;
+        if (output->is_recording || kymo_str_ends(path, ".gz"))
+            return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                                  "%.50s: standard output takes text; -o - is collapsed stacks, "
+                                  "-o -.json a Firefox profile",
+                                  path);
+        return KYMO_OK;
+    }
     KYMO_TRY(check_extension(path, &output->is_recording, detail));
     folder_of(path, output->folder);
     KYMO_TRY(check_existing(output, path, detail));
@@ -251,50 +272,43 @@ kymo_err kymo_output_keep_path(const char *folder, const kymo_output_names *name
 }
 
 kymo_err kymo_output_make_spool(const char *folder, const kymo_output_names *names,
-                                char path[PATH_MAX], kymo_error *detail)
+                                kymo_spool *spool, kymo_error *detail)
 {
     char program[65];
     program_name(names->program, program);
-    int n = snprintf(path, PATH_MAX, "%s%skymo.%s.XXXXXX.kymo", folder,
-                     kymo_str_ends(folder, "/") ? "" : "/", program);
-    if (n >= PATH_MAX)
-        return kymo_error_set(detail, KYMO_E_INVALID, 0, "%.100s: the name is too long", folder);
-    int fd = mkostemps(path, (int)strlen(".kymo"), O_CLOEXEC);
-    if (fd < 0)
-        return kymo_error_set_errno(detail, "folder %.150s cannot be written to", folder);
-    /* As private as any file that the user makes, and not more. */
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd, 0666 & ~mask);
-    close(fd);
-    return KYMO_OK;
+    return kymo_spool_create(spool, folder, program, detail);
 }
 
 kymo_err kymo_output_link_latest(const char *path, kymo_error *detail)
 {
-    char folder[PATH_MAX];
+    char folder_path[PATH_MAX];
+    char temporary[64];
     const char *slash = strrchr(path, '/');
-    kymo_str link = {0};
-    kymo_str temporary = {0};
     kymo_err err = KYMO_OK;
-    folder_of(path, folder);
-    kymo_str_printf(&link, "%s/" LATEST, folder);
-    kymo_str_printf(&temporary, "%s/." LATEST ".%d", folder, (int)getpid());
-    if (link.failed || temporary.failed) {
-        err = kymo_error_set(detail, KYMO_E_NOMEM, 0, "out of memory");
-    } else {
-        unlink(temporary.data);
-        struct stat st;
-        /* Somebody's own file of this name is not ours to replace. */
-        if (lstat(link.data, &st) == 0 && !S_ISLNK(st.st_mode))
-            err = kymo_error_set(detail, KYMO_E_EXISTS, 0, "%.150s is not a link", link.data);
-        else if (symlink(slash ? slash + 1 : path, temporary.data) != 0 ||
-                 rename(temporary.data, link.data) != 0)
-            err = kymo_error_set_errno(detail, "%.150s", link.data);
-        if (err != KYMO_OK)
-            unlink(temporary.data);
-    }
-    kymo_str_deinit(&link);
-    kymo_str_deinit(&temporary);
+    struct stat st;
+    folder_of(path, folder_path);
+    /* Held open, since its path may lead elsewhere a moment later. */
+    int folder = kymo_folder_open(folder_path);
+    if (folder < 0)
+        return kymo_error_set_errno(detail, "folder %.150s", folder_path);
+    snprintf(temporary, sizeof temporary, "." LATEST ".%d", (int)getpid());
+    (void)unlinkat(folder, temporary, 0);
+    /* Somebody's own file of this name is not ours to replace. */
+    if (fstatat(folder, LATEST, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode))
+        err = kymo_error_set(detail, KYMO_E_EXISTS, 0, "%.150s/" LATEST " is not a link",
+                             folder_path);
+    else if (symlinkat(slash ? slash + 1 : path, folder, temporary) != 0)
+        err =
+            errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP
+                ? kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                                 "no %.150s/" LATEST " was made: this file system has no symbolic "
+                                 "links (kymo report finds the latest recording without it)",
+                                 folder_path)
+                : kymo_error_set_errno(detail, "%.150s/" LATEST, folder_path);
+    else if (renameat(folder, temporary, folder, LATEST) != 0)
+        err = kymo_error_set_errno(detail, "%.150s/" LATEST, folder_path);
+    if (err != KYMO_OK)
+        (void)unlinkat(folder, temporary, 0);
+    close(folder);
     return err;
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "recorder/spool.h"
 
 #define KYMO_OUTPUTS_MAX 16
 
@@ -24,6 +25,7 @@ typedef struct kymo_output {
     int default_name;  /* Kymo chooses the name within the folder, and numbers it if it is taken */
     int force;         /* an existing file may be replaced */
     int is_recording;  /* .kymo: not encoded, but the recording itself */
+    int is_stdout;     /* "-": text to standard output */
     int is_special;    /* a pipe or a device, which is written into and not replaced */
     char folder[PATH_MAX]; /* that the file goes to; "" while it depends on the pid */
     char path[PATH_MAX];   /* set by settle; with check, the path unless it depends on the pid */
@@ -43,7 +45,9 @@ KYMO_NODISCARD
 kymo_err kymo_output_check(kymo_output *output, const char *asked, int force,
                            const kymo_output_names *names, kymo_error *detail);
 
-/* The same for a file to convert into: no folder, no default name, no %-signs. */
+/* The same for a file to convert into: no folder, no default name, no %-signs. "-" is standard
+ * output, which takes text: collapsed stacks, or with "-.json" and the like what that ending says.
+ */
 KYMO_NODISCARD
 kymo_err kymo_output_check_plain(kymo_output *output, const char *path, int force,
                                  kymo_error *detail);
@@ -59,12 +63,14 @@ KYMO_NODISCARD
 kymo_err kymo_output_keep_path(const char *folder, const kymo_output_names *names,
                                char path[PATH_MAX], kymo_error *detail);
 
-/* An empty file in folder for the recorder to write to: kymo.PROGRAM.XXXXXX.kymo. */
+/* An empty file in folder for the recorder to write to: kymo.PROGRAM.XXXXXX.unfinished.kymo
+ * (spool.h). */
 KYMO_NODISCARD
 kymo_err kymo_output_make_spool(const char *folder, const kymo_output_names *names,
-                                char path[PATH_MAX], kymo_error *detail);
+                                kymo_spool *spool, kymo_error *detail);
 
-/* Makes kymo.latest.json.gz beside path a relative link to it, in one step. */
+/* Makes kymo.latest.kymo beside path a relative link to it, in one step. KYMO_E_UNSUPPORTED: the
+ * file system has no links. */
 KYMO_NODISCARD
 kymo_err kymo_output_link_latest(const char *path, kymo_error *detail);
 

@@ -26,8 +26,7 @@ static double share(double part, double whole)
 
 static int is_exact(const kymo_heap_totals *all)
 {
-    return all->sum.bytes_low == all->sum.bytes_high &&
-           all->sum.objects_low == all->sum.objects_high;
+    return all->rate <= 1 || all->view == KYMO_HEAP_MAPPED;
 }
 
 static int is_by_objects(const kymo_heap_totals *all)
@@ -44,6 +43,11 @@ static void print_sum(const kymo_terminal *t, const kymo_heap_sum *sum, const ch
     char low[40];
     char high[40];
     int objects_vary = sum->objects_low != sum->objects_high;
+    if (sum->samples == 0 && sum->bytes_high > 0) {
+        fprintf(t->to, "no sample: at most %s in %.0f %ss (95 %%)", format(high, sum->bytes_high),
+                ceil(sum->objects_high), what);
+        return;
+    }
     fputs(format(text, sum->bytes), t->to);
     if (sum->bytes_low != sum->bytes_high)
         fprintf(t->to, " (95 %%: %s to %s)", format(low, sum->bytes_low),
@@ -277,7 +281,10 @@ void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *repo
     char to[32];
     const kymo_heap_row *rows = kymo_heap_report_rows(report, &n);
     const kymo_heap_totals *all = kymo_heap_report_totals(report);
-    size_t shown = top && top < n ? top : n;
+    size_t n_self = 0; /* rows that only called others are last, but by size, where none is */
+    while (n_self < n && (rows[n_self].self.samples > 0 || by == KYMO_BY_SIZE))
+        n_self++;
+    size_t shown = top && top < n_self ? top : n_self;
     if (n == 0)
         return;
     find_axis(all->lifetimes, &first, &end);
@@ -289,9 +296,9 @@ void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *repo
     fprintf(t->to, "%s%s\n", kymo_report_heading_of((kymo_report_by)by), kymo_terminal_reset(t));
     for (size_t i = 0; i < shown; i++)
         print_row(t, &rows[i], all, by, first, end);
-    if (shown < n)
+    if (shown < n_self)
         fprintf(t->to, "%s... and %zu more (--top 0 shows all)%s\n", kymo_terminal_dim(t),
-                n - shown, kymo_terminal_reset(t));
+                n_self - shown, kymo_terminal_reset(t));
     if (all->lifetimes && end > first)
         fprintf(t->to, "%slives: each step of the curve is twice the one before, from %s to %s%s\n",
                 kymo_terminal_dim(t), kymo_format_duration(from, first ? 1ull << first : 0),

@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "cli/report_heap.h"
 #include "recorder/ledger_lines.h"
 
-static void format(char out[40], int64_t bytes)
+/* All lines of a table have one unit, so that they can be compared and added by eye. */
+struct unit {
+    const char *name;
+    double bytes;
+    int decimals;
+};
+
+static struct unit unit_for(int64_t largest)
 {
-    char text[32];
-    uint64_t size = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
-    snprintf(out, 40, "%s%s", bytes < 0 ? "-" : "", kymo_format_bytes(text, size));
+    static const struct unit units[] = {{"MiB", 0x1p20, 0}, {"MiB", 0x1p20, 1}, {"KiB", 0x1p10, 0}};
+    return units[largest >= 1ll << 30 ? 0 : largest >= 10ll << 20 ? 1 : 2];
+}
+
+static const char *format(char out[40], struct unit unit, double bytes)
+{
+    snprintf(out, 40, "%.*f %s", unit.decimals, bytes / unit.bytes, unit.name);
+    /* No "-0". */
+    return out[0] == '-' && strtod(out, NULL) == 0 ? memmove(out, out + 1, strlen(out)) : out;
 }
 
 /* A hundredth of all: libraries are many. */
@@ -21,11 +36,11 @@ static int is_shown(const struct kymo_ledger_shown *shown)
 
 static void print_line(const kymo_terminal *t, const struct kymo_ledger_shown *shown)
 {
-    char text[40], low[32], high[32];
+    char text[40], low[40], high[40];
+    struct unit unit = unit_for(shown->rss);
     const kymo_ledger *line = shown->row;
     double share = shown->rss > 0 ? (double)shown->bytes / (double)shown->rss * 100 : 0;
-    format(text, shown->bytes);
-    fprintf(t->to, "%10s  %5.1f %%  ", text, share);
+    fprintf(t->to, "%10s  %5.1f %%  ", format(text, unit, (double)shown->bytes), share);
     if (*shown->name) {
         fprintf(t->to, "  %s of ", kymo_ledger_line_word(line->line));
         kymo_terminal_print(t, shown->name, 0, KYMO_CUT_END, 0);
@@ -35,7 +50,7 @@ static void print_line(const kymo_terminal *t, const struct kymo_ledger_shown *s
     }
     if (line->low || line->high)
         fprintf(t->to, "; %s95 %%: %s to %s%s", kymo_terminal_dim(t),
-                kymo_format_bytes(low, line->low), kymo_format_bytes(high, line->high),
+                format(low, unit, (double)line->low), format(high, unit, (double)line->high),
                 kymo_terminal_reset(t));
     fputc('\n', t->to);
 }

@@ -2,9 +2,12 @@
 #include "cli/report_markers.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
+#include "base/f64.h"
 #include "base/str.h"
+#include "kymo/marker_abi.h"
 
 /* " 3 lost", with what comes before it; nothing for 0. */
 static void put_count(FILE *to, const char **before, uint64_t count, const char *what)
@@ -127,9 +130,16 @@ void kymo_report_print_markers(const kymo_terminal *t, const kymo_marker_report 
                 kymo_format_duration(to, start_of_bucket(end)), kymo_terminal_reset(t));
 }
 
-static const char *format_value(char out[40], int64_t value, int is_bytes)
+static const char *format_value(char out[40], int64_t value, int is_f64, int is_bytes)
 {
     char text[32];
+    double number = kymo_f64_of(value);
+    if (is_f64 && (!is_bytes || !(fabs(number) < 9e18))) {
+        snprintf(out, 40, "%.6g", number);
+        return out;
+    }
+    if (is_f64)
+        value = (int64_t)number;
     if (!is_bytes) {
         snprintf(out, 40, "%" PRId64, value);
         return out;
@@ -145,10 +155,11 @@ static void print_counter(const kymo_terminal *t, const kymo_profile *profile,
     const kymo_counter *c = kymo_profile_counter(profile, row->counter);
     const char *unit = kymo_profile_string(profile, c->unit);
     int is_bytes = strcmp(unit, "bytes") == 0;
+    int is_f64 = (c->flags & KYMO_COUNTER_IS_F64) != 0;
     const int64_t values[] = {row->first, row->last, row->min, row->max};
     char text[40];
     for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++)
-        fprintf(t->to, "%s%12s", i ? " " : "", format_value(text, values[i], is_bytes));
+        fprintf(t->to, "%s%12s", i ? " " : "", format_value(text, values[i], is_f64, is_bytes));
     fprintf(t->to, " %11" PRIu64 "  ", row->operations);
     kymo_terminal_print(t, kymo_profile_string(profile, c->name), 0, KYMO_CUT_END, 0);
     if (*unit && !is_bytes) {

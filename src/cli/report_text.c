@@ -9,15 +9,11 @@
 #include "base/str.h"
 
 enum {
-    FEW_SAMPLES = 30, /* a share of 10 % is 3 of them: it may as well be 4 % or 20 % */
     NAME_MIN = 20,
     NAME_MAX_PIPED = 60, /* longer names push the next column aside when nothing may be cut */
     WHERE_MIN = 24,
     WAITS_NAMED = 3,
 };
-
-/* CPU time from which on a recording should have more samples than a few. */
-#define FEW_SAMPLES_CPU_NS 100000000u
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -102,7 +98,10 @@ void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, 
     size_t n;
     const kymo_report_row *rows = kymo_report_rows(report, &n);
     uint64_t total = kymo_report_total(report);
-    size_t shown = top && top < n ? top : n;
+    size_t n_self = 0; /* rows come by self, the largest first: those of none are last */
+    while (n_self < n && rows[n_self].self > 0)
+        n_self++;
+    size_t shown = top && top < n_self ? top : n_self;
     size_t name_width = strlen(kymo_report_heading_of(by));
     size_t where_width = 0;
 
@@ -148,9 +147,9 @@ void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, 
         fputc('\n', t->to);
         kymo_str_deinit(&where);
     }
-    if (shown < n)
-        fprintf(t->to, "%s%*s... and %zu more%s%s\n", kymo_terminal_dim(t), 29, "", n - shown, more,
-                kymo_terminal_reset(t));
+    if (shown < n_self)
+        fprintf(t->to, "%s%*s... and %zu more%s%s\n", kymo_terminal_dim(t), 29, "", n_self - shown,
+                more, kymo_terminal_reset(t));
 }
 
 void kymo_report_print_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
@@ -211,9 +210,10 @@ static int by_weight(const void *a, const void *b)
 }
 
 void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profile,
-                               const kymo_report *report, size_t top)
+                               const kymo_report *report, uint32_t kind, size_t top)
 {
     size_t n;
+    int is_wall = kind == KYMO_SAMPLE_WALL;
     const kymo_report_thread *threads = kymo_report_threads(report, &n);
     kymo_report_thread *sorted = malloc((n + 1) * sizeof *sorted);
     uint64_t total = kymo_report_total(report);
@@ -223,8 +223,9 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
     if (n)
         memcpy(sorted, threads, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_weight);
-    fprintf(t->to, "%s  self     CPU time   samples  accounted  thread (tid)%s\n",
-            kymo_terminal_dim(t), kymo_terminal_reset(t));
+    fprintf(t->to, "%s  self    %s   samples%s  thread (tid)%s\n", kymo_terminal_dim(t),
+            is_wall ? "wall time" : " CPU time", is_wall ? "" : "  accounted",
+            kymo_terminal_reset(t));
     for (size_t i = 0; i < shown; i++) {
         const kymo_thread *thread = kymo_profile_thread(profile, sorted[i].thread);
         char time[32];
@@ -232,8 +233,12 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
         if (!isnan(sorted[i].achieved))
             snprintf(achieved, sizeof achieved, "%.1f %%", sorted[i].achieved * 100);
         print_share(t, share(sorted[i].weight, total));
-        fprintf(t->to, "  %10s  %8" PRIu64 "  %9s  ", kymo_format_duration(time, thread->cpu_ns),
-                sorted[i].samples, achieved);
+        fprintf(t->to, "  %10s  %8" PRIu64,
+                kymo_format_duration(time, is_wall ? sorted[i].weight : thread->cpu_ns),
+                sorted[i].samples);
+        if (!is_wall)
+            fprintf(t->to, "  %9s", achieved);
+        fputs("  ", t->to);
         kymo_terminal_print(t, thread->name, 0, KYMO_CUT_END, 0);
         fprintf(t->to, " (%d)\n", (int)thread->tid);
     }
@@ -241,22 +246,6 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
         fprintf(t->to, "%s... and %zu more (--top 0 shows all)%s\n", kymo_terminal_dim(t),
                 n - shown, kymo_terminal_reset(t));
     free(sorted);
-}
-
-/* A process that was not seen to end has no figure of its own; its threads' clocks have. */
-uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++) {
-        uint64_t threads = 0;
-        uint64_t process = kymo_profile_process(profile, i)->cpu_ns;
-        for (uint32_t t = 0; process == 0 && t < kymo_profile_count(profile, KYMO_TABLE_THREADS);
-             t++)
-            if (kymo_profile_thread(profile, t)->process == i)
-                threads += kymo_profile_thread(profile, t)->cpu_ns;
-        sum += process ? process : threads;
-    }
-    return sum;
 }
 
 static int is_wait(const kymo_report_row *row)
@@ -294,115 +283,4 @@ void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile
     }
     fputs(" (kymo report --mode wall)\n", t->to);
     kymo_report_destroy(report);
-}
-
-void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_report *report,
-                               const char *before)
-{
-    size_t n;
-    const kymo_report_row *rows = kymo_report_rows(report, &n);
-    const kymo_report_row *largest = NULL;
-    uint64_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].name[0] != '[' || !rows[i].module)
-            continue;
-        largest = largest ? largest : &rows[i];
-        sum += rows[i].self;
-    }
-    if (!largest || share(sum, kymo_report_total(report)) < 0.05)
-        return;
-    fprintf(t->to, "%s%.0f %% of the time is in code without symbols, most of it in ", before,
-            share(sum, kymo_report_total(report)) * 100);
-    kymo_terminal_print(t, largest->module, 0, KYMO_CUT_END, 0);
-    fputs("; its debug package would name it\n", t->to);
-}
-
-/* ", 99.8 % of them WORDS"; nothing where the ratio does not apply. Rounded down, so that only all
- * of them are 100 %. */
-static void add_ratio(kymo_str *line, double ratio, const char *words)
-{
-    if (!isnan(ratio))
-        kymo_str_printf(line, ", %.1f %% %s", floor(ratio * 1000) / 10, words);
-}
-
-/* The kernel looks at timers on CPU time when it ticks. */
-static int is_held_by_tick(const kymo_meta *meta)
-{
-    return meta->engine && strcmp(meta->engine, "timer") == 0 && meta->tick_ns > meta->period_ns;
-}
-
-void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profile)
-{
-    const kymo_meta *meta = kymo_profile_meta(profile);
-    const kymo_quality *q = kymo_profile_quality(profile);
-    uint64_t lost = 0;
-    char text[32];
-    kymo_str line = {0};
-
-    kymo_str_printf(&line, "quality: %s",
-                    meta->engine && *meta->engine ? meta->engine : "unknown engine");
-    if (meta->engine_reason && *meta->engine_reason)
-        kymo_str_printf(&line, " (%s)", meta->engine_reason);
-    if (meta->period_ns && is_held_by_tick(meta))
-        kymo_str_printf(&line, ", every %s", kymo_format_duration(text, meta->tick_ns));
-    else if (meta->period_ns)
-        kymo_str_printf(&line, ", every %s", kymo_format_duration(text, meta->period_ns));
-    if (meta->period_ns && is_held_by_tick(meta))
-        kymo_str_printf(&line, " (%s asked)", kymo_format_duration(text, meta->period_ns));
-    kymo_str_printf(&line, ", %" PRIu64 " samples", q->samples - q->wall_samples);
-    add_ratio(&line, q->achieved, "of CPU time accounted for");
-    add_ratio(&line,
-              q->sampled_rate < 1      ? q->sampled_rate
-              : isnan(q->sampled_rate) ? NAN
-                                       : 1,
-              "of asked samples");
-    if (meta->wall_period_ns) {
-        kymo_str_printf(&line, ", wall every %s, %" PRIu64 " samples",
-                        kymo_format_duration(text, meta->wall_period_ns), q->wall_samples);
-        add_ratio(&line, q->wall_achieved, "of threads' time accounted for");
-    }
-    add_ratio(&line, q->stacks_complete, "of stacks complete");
-    add_ratio(&line, q->frames_symbolized, "of frames with symbols named");
-    for (uint32_t i = 0; i < q->lost_count; i++)
-        lost += q->lost[i].count;
-    kymo_str_printf(&line, ", %" PRIu64 " lost", lost);
-    for (uint32_t i = 0; i < q->lost_count; i++)
-        if (q->lost[i].count)
-            kymo_str_printf(&line, " (%s: %" PRIu64 ")", q->lost[i].kind, q->lost[i].count);
-    if (q->cpu_unsampled_ns)
-        kymo_str_printf(&line, ", %s not sampled", kymo_format_duration(text, q->cpu_unsampled_ns));
-    if (q->disturbed || meta->wall_period_ns)
-        kymo_str_printf(&line, ", %" PRIu64 " calls disturbed", q->disturbed);
-    /* The engine and the kinds of loss are words of a file that anybody may have written. */
-    kymo_terminal_print(t, kymo_str_cstr(&line), 0, KYMO_CUT_END, 0);
-    fputc('\n', t->to);
-    kymo_str_deinit(&line);
-}
-
-void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, const char *before)
-{
-    const kymo_meta *meta = kymo_profile_meta(profile);
-    const kymo_quality *q = kymo_profile_quality(profile);
-    uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
-    char text[32];
-    /* Of a program that runs for two periods nobody expects a share in percents. */
-    int is_rare =
-        q->sampled_rate < 0.1 && meta->period_ns > 0 && cpu_ns / meta->period_ns >= FEW_SAMPLES;
-    int is_few = q->samples < FEW_SAMPLES && cpu_ns > FEW_SAMPLES_CPU_NS;
-    if (meta->period_ns == 0 || !(is_rare || is_few))
-        return;
-    fprintf(t->to, "%sfew samples: %" PRIu64 " stand%s for %s of CPU time", before, q->samples,
-            q->samples == 1 ? "s" : "", kymo_format_duration(text, cpu_ns));
-    if (is_rare)
-        fprintf(t->to, ", %.1f %% of those asked for", floor(q->sampled_rate * 1000) / 10);
-    fputs(", so small shares may be chance; ", t->to);
-    if (is_held_by_tick(meta))
-        fprintf(t->to,
-                "the timer engine cannot go below the kernel's tick of %s: record longer, or allow "
-                "the perf engine (sysctl kernel.perf_event_paranoid=2; kymo doctor tells more)\n",
-                kymo_format_duration(text, meta->tick_ns));
-    else if (is_rare)
-        fputs("record longer; kymo doctor tells what may hold samples back\n", t->to);
-    else
-        fputs("record longer, or sample more often (--cpu=PERIOD)\n", t->to);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report_text.h - a report as text: the table, the tree, and the quality line.
+ * report_text.h - a report as text: the table, the tree, the threads.
  *
  * Layer:    cli
  * Flow:     kymo/report.h -> [report_text] -> terminal, pipe
@@ -15,7 +15,8 @@
 #include "cli/terminal.h"
 #include "kymo/report.h"
 
-/* The first top rows (0: all), the largest self first. Threads have a table of their
+/* The first top rows (0: all), the largest self first; without those that have no time of their
+ * own. Threads have a table of their
  * own. more follows "and N more": how to see them, or "". */
 void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, kymo_report_by by,
                              size_t top, const char *more);
@@ -23,31 +24,23 @@ void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, 
  * says how much was left out. */
 void kymo_report_print_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
                             double min_share);
-/* One line per thread, the busiest first: CPU time, samples, how much of it they account for. */
+/* One line per thread, the busiest first: CPU time, samples, how much of it they account for; of
+ * wall time, how long it lived instead. kind: kymo_sample_kind, as the report was made. */
 void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profile,
-                               const kymo_report *report, size_t top);
-/* One line: by what the recording was made, and how far it is to be trusted. */
-void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profile);
-/* One line, if few samples stand for all the time: what that means, and what to do. before: what
- * the line begins with. */
-void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, const char *before);
-
+                               const kymo_report *report, uint32_t kind, size_t top);
 /* One line, of a recording with wall time: how long its threads waited, and in what most. before:
  * what the line begins with. */
 void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile,
                              const char *before);
 
-/* One line, if much of the time is in files without symbols: which file, and what to do. report: by
- * function. before: what the line begins with. */
-void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_report *report,
-                               const char *before);
+/* The first top rows (0: all) of what takes more or less time than before. what: "CPU" or "wall".
+ */
+void kymo_report_print_time_diff(const kymo_terminal *t, const kymo_time_diff *diff,
+                                 kymo_report_by by, const char *what, size_t top);
 
 /* Where a row is in the source, or else in which file: nothing for rows that are no function. */
 void kymo_report_where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *out);
 /* The column's heading. */
 const char *kymo_report_heading_of(kymo_report_by by);
-
-/* CPU time of all processes, in nanoseconds. */
-uint64_t kymo_profile_cpu_ns(const kymo_profile *profile);
 
 #endif

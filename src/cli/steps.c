@@ -5,11 +5,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/foreign_file.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "kymo/encode.h"
 #include "recorder/finish.h"
+#include "recorder/store_symbols.h"
 
 static void on_step(void *data, const char *what)
 {
@@ -34,13 +38,27 @@ static int say_error(const char *path, kymo_err err, const kymo_error *detail)
 {
     const char *message = detail->message[0] ? detail->message : kymo_err_text(err);
     if (kymo_str_starts(message, path))
-        fprintf(stderr, "kymo: %s\n", message);
+        kymo_fprint(stderr, "kymo: %s\n", message);
     else
-        fprintf(stderr, "kymo: %s: %s\n", path, message);
+        kymo_fprint(stderr, "kymo: %s: %s\n", path, message);
     return KYMO_EXIT_FAILED;
 }
 
-int kymo_load_recording(const char *path, int quiet, kymo_profile **out)
+void kymo_store_names(int fd, const char *path, int quiet)
+{
+    kymo_progress bar;
+    kymo_error detail = {0};
+    kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
+    kymo_progress_init(&bar, quiet);
+    kymo_progress_start(&bar, "reading symbols");
+    kymo_err err = kymo_store_symbols(fd, &progress, &detail);
+    kymo_progress_end(&bar);
+    if (err != KYMO_OK)
+        say_error(path, err, &detail);
+}
+
+/* fd -1: by its path. */
+static int load(int fd, const char *path, int is_brief, int quiet, kymo_profile **out)
 {
     kymo_progress bar;
     kymo_recording_info info = {.size = sizeof info};
@@ -48,17 +66,32 @@ int kymo_load_recording(const char *path, int quiet, kymo_profile **out)
     kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
     kymo_progress_init(&bar, quiet);
     kymo_progress_start(&bar, "reading");
-    kymo_err err = kymo_finish_load(path, &progress, out, &info, &detail);
+    kymo_err err = fd < 0     ? kymo_finish_load(path, &progress, out, &info, &detail)
+                   : is_brief ? kymo_finish_load_brief(fd, &progress, out, &info, &detail)
+                              : kymo_finish_load_fd(fd, &progress, out, &info, &detail);
     kymo_progress_end(&bar);
+    if (err == KYMO_E_CORRUPT && kymo_foreign_say(fd, path))
+        return KYMO_EXIT_FAILED;
     if (err != KYMO_OK)
         return say_error(path, err, &detail);
-    if (info.damage[0] && !quiet)
-        fprintf(stderr, "kymo: %s: %s\n", path, info.damage);
+    /* Of its own recording, record has said why it broke off. */
+    if (info.damage[0] && !quiet && fd < 0)
+        kymo_fprint(stderr, "kymo: %s: %s\n", path, info.damage);
     for (uint32_t i = 0; i < info.note_count && !quiet; i++)
         if (info.notes[i].severity >= KYMO_RECORDING_WARNING)
-            fprintf(stderr, "kymo: %s\n", info.notes[i].text);
+            kymo_fprint(stderr, "kymo: %s\n", info.notes[i].text);
     kymo_recording_info_deinit(&info);
     return KYMO_EXIT_OK;
+}
+
+int kymo_load_recording(const char *path, int quiet, kymo_profile **out)
+{
+    return load(-1, path, 0, quiet, out);
+}
+
+int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, kymo_profile **out)
+{
+    return load(fd, path, is_brief, quiet, out);
 }
 
 int kymo_mode_parse(const char *word, kymo_sample_kind *kind)
@@ -98,10 +131,10 @@ static void say_left_out(const kymo_profile *profile, const char *path)
     const kymo_format *format = kymo_format_for_path(path);
     if (format && strcmp(format->name, "firefox") != 0 && kymo_profile_sample_count(profile) > 0 &&
         kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) > 0)
-        fprintf(stderr,
-                "kymo: %s shows time; of memory, kymo convert --mode live makes one from a "
-                ".kymo file\n",
-                path);
+        kymo_fprint(stderr,
+                    "kymo: %s shows time; of memory, kymo convert --mode live makes one from a "
+                    ".kymo file\n",
+                    path);
 }
 
 int kymo_write_output(const kymo_profile *profile, const kymo_output *output,
@@ -118,12 +151,20 @@ int kymo_write_output(const kymo_profile *profile, const kymo_output *output,
                                    .from_ns = shown.from_ns,
                                    .min_age_ns = shown.min_age_ns,
                                    .youngest_percent = shown.youngest_percent,
+                                   .flags = shown.flags,
+                                   .before = shown.before,
                                    .progress = on_encoded,
                                    .progress_data = &bar};
     kymo_progress_init(&bar, quiet);
     kymo_progress_start(&bar, "writing");
-    kymo_err err = kymo_encode_file(profile, output->path, &options, &detail);
+    kymo_sink to_stdout = kymo_stdout_sink();
+    kymo_err err = output->is_stdout ? kymo_encode(profile, kymo_format_for_path(output->path),
+                                                   &to_stdout, &options, &detail)
+                                     : kymo_encode_file(profile, output->path, &options, &detail);
     kymo_progress_end(&bar);
+    *bytes = 0;
+    if (err == KYMO_OK && output->is_stdout)
+        return kymo_flush_output();
     if (err != KYMO_OK)
         return say_error(output->path, err, &detail);
     if (!quiet && shown.show == KYMO_ENCODE_AUTO)

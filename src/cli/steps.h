@@ -20,6 +20,11 @@
 /* Reads a recording and its symbols. What is missing of it is said in one line, too. Returns an
  * exit status; *out is set with KYMO_EXIT_OK. */
 int kymo_load_recording(const char *path, int quiet, kymo_profile **out);
+/* The same of one that is open; path is what it is called. is_brief: without markers. */
+int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, kymo_profile **out);
+/* The names of its code are put into the recording that fd is, open for reading and writing. What
+ * cannot be named now is looked up when it is reported: failure is no more than a message. */
+void kymo_store_names(int fd, const char *path, int quiet);
 
 /* Set by a signal handler: writing stops, and what was written is removed. */
 extern volatile sig_atomic_t kymo_stop_asked;
@@ -35,6 +40,8 @@ struct kymo_shown {
     /* As of kymo_encode_options. */
     uint64_t at_ns, from_ns, min_age_ns;
     uint32_t youngest_percent;
+    uint32_t flags;
+    const kymo_profile *before;
 };
 
 /* The words of --mode where files are written: of time, and of memory. */

@@ -7,7 +7,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "cli/command.h"
+
+static kymo_terminal kept; /* of nothing, until kymo_terminal_keep */
+
+void kymo_terminal_keep(FILE *to)
+{
+    kept = kymo_terminal_of(to);
+}
 
 kymo_terminal kymo_terminal_of(FILE *to)
 {
@@ -15,6 +23,8 @@ kymo_terminal kymo_terminal_of(FILE *to)
     struct winsize size;
     const char *no_colour = getenv("NO_COLOR");
     const char *term = getenv("TERM");
+    if (kept.to == to)
+        return kept;
     if (!isatty(fileno(to)))
         return t;
     t.width = ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 80;
@@ -75,27 +85,57 @@ static const char *skip(const char *text, size_t n)
 void kymo_terminal_print(const kymo_terminal *t, const char *text, size_t columns, int cut,
                          int fill)
 {
-    size_t have = kymo_terminal_columns(text);
-    const char *end = text + strlen(text);
+    char *copy = strdup(text);
+    if (!copy)
+        return;
+    copy[kymo_text_make_printable(copy, strlen(copy))] = '\0';
+    size_t have = kymo_terminal_columns(copy);
+    const char *begin = copy;
+    const char *end = copy + strlen(copy);
     int cut_start = 0;
     int cut_end = 0;
     if (columns > 0 && have > columns) {
         cut_start = cut == KYMO_CUT_START;
         cut_end = !cut_start;
         if (cut_start)
-            text = skip(text, have - columns + 1);
+            begin = skip(copy, have - columns + 1);
         else
-            end = skip(text, columns - 1);
+            end = skip(copy, columns - 1);
         have = columns;
     }
     if (cut_start)
         fputs("…", t->to);
-    for (; text < end; text++)
-        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, t->to);
+    fwrite(begin, 1, (size_t)(end - begin), t->to);
     if (cut_end)
         fputs("…", t->to);
     for (; fill && have < columns; have++)
         fputc(' ', t->to);
+    free(copy);
+}
+
+void kymo_terminal_wrap(const kymo_terminal *t, size_t column, size_t indent, const char *text)
+{
+    size_t width = (size_t)t->width;
+    for (int is_first = 1; *text; is_first = 0) {
+        size_t len = strcspn(text, " ");
+        char word[512];
+        len = len < sizeof word ? len : sizeof word - 1;
+        memcpy(word, text, len);
+        word[len] = '\0';
+        size_t columns = kymo_terminal_columns(word);
+        if (!is_first && width && column + 1 + columns > width && column > indent) {
+            fprintf(t->to, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_first) {
+            fputc(' ', t->to);
+            column++;
+        }
+        kymo_terminal_print(t, word, 0, KYMO_CUT_END, 0);
+        column += columns;
+        text += len;
+        text += *text == ' ';
+    }
+    fputc('\n', t->to);
 }
 
 static kymo_err write_stdout(kymo_sink *sink, const void *data, size_t len)

@@ -23,6 +23,8 @@ typedef struct kymo_terminal {
 } kymo_terminal;
 
 kymo_terminal kymo_terminal_of(FILE *to);
+/* Remembers what a stream is for later calls: a pager stands between it and its terminal then. */
+void kymo_terminal_keep(FILE *to);
 
 /* Begin and end of emphasis; "" without colour. */
 const char *kymo_terminal_bold(const kymo_terminal *t);
@@ -40,6 +42,10 @@ size_t kymo_terminal_columns(const char *text);
 enum { KYMO_CUT_END, KYMO_CUT_START };
 void kymo_terminal_print(const kymo_terminal *t, const char *text, size_t columns, int cut,
                          int fill);
+
+/* Writes text and a newline, broken at blanks before the terminal's width; column: where the cursor
+ * is, indent: where further lines begin. Control characters as above. */
+void kymo_terminal_wrap(const kymo_terminal *t, size_t column, size_t indent, const char *text);
 
 /* A sink that is standard output. Its errors stay with the stream, for kymo_flush_output. */
 kymo_sink kymo_stdout_sink(void);

@@ -31,6 +31,7 @@ enum kymo_control_what {
     KYMO_CONTROL_MARKERS = 1, /* which categories of markers are on from now on */
     KYMO_CONTROL_ALLOC,       /* mean bytes between two allocations that are recorded */
     KYMO_CONTROL_HEAP,        /* what lives now, as a file */
+    KYMO_CONTROL_CATEGORIES,  /* which categories there are, as the text of control/categories.h */
 };
 
 /* The ending of a heap's file that is no encoder's: the object of `kymo report --json`. */
@@ -39,7 +40,8 @@ enum kymo_control_what {
 struct kymo_control_request {
     uint64_t magic;
     uint32_t what;   /* enum kymo_control_what */
-    int32_t pid;     /* of HEAP: whose; the recorder's own: all that it records */
+    int32_t pid;     /* of HEAP and CATEGORIES: whose; the recorder's own, or 0 of CATEGORIES:
+                      * all that it records */
     uint64_t rate;   /* of ALLOC; 0: none are */
     char format[16]; /* of HEAP: how such a file's name ends, with a NUL */
     char markers[KYMO_CONTROL_LIST_BYTES]; /* ends with a NUL */
@@ -57,8 +59,8 @@ struct kymo_control_answer {
 socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address);
 
 /* Asks the recorder whose process id this is, or which records that process; 0: the only one that
- * the user runs. request: its magic is set here. *file (NULL where nothing but HEAP is asked): the
- * descriptor of what was asked for, which is the caller's, at its beginning. */
+ * the user runs. request: its magic is set here. *file (NULL where nothing but MARKERS and ALLOC is
+ * asked): the descriptor of what was asked for, which is the caller's, at its beginning. */
 KYMO_NODISCARD
 kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *request,
                           struct kymo_control_answer *answer, int *file, kymo_error *detail);

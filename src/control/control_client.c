@@ -208,6 +208,11 @@ static ssize_t receive(int fd, struct kymo_control_answer *answer, int *file)
     return n;
 }
 
+static int asks_file(const struct kymo_control_request *request)
+{
+    return request->what == KYMO_CONTROL_HEAP || request->what == KYMO_CONTROL_CATEGORIES;
+}
+
 static kymo_err refused(const struct kymo_control_request *request, kymo_err err,
                         kymo_error *detail)
 {
@@ -245,7 +250,7 @@ kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
         err = kymo_error_set(detail, KYMO_E_VERSION, 0, "the recorder is of another version");
     else if (answer->error != KYMO_OK)
         err = refused(&request, (kymo_err)answer->error, detail);
-    else if (request.what == KYMO_CONTROL_HEAP && sent < 0)
+    else if (asks_file(&request) && sent < 0)
         err = kymo_error_set(detail, KYMO_E_IO, 0, "the recorder's file did not arrive");
     close(fd);
     if (file && err == KYMO_OK)

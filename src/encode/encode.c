@@ -20,6 +20,7 @@ static const struct row {
     {{"firefox", ".json", "https://profiler.firefox.com"}, kymo_firefox_write, 0},
     {{"pprof", ".pb.gz", "go tool pprof"}, kymo_pprof_write, 1},
     {{"collapsed", ".folded", "flame graph tools"}, kymo_collapsed_write, 0},
+    {{"flamegraph", ".svg", "any web browser"}, kymo_svg_write, 0},
 };
 
 const kymo_format *kymo_format_at(size_t index)

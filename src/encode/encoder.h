@@ -3,7 +3,7 @@
  * encoder.h - what the formats have in common: a profile, a sink, and how far they are.
  *
  * Layer:    encode; above profile
- * Flow:     kymo_encode -> [encoder] -> firefox.c, pprof.c, collapsed.c
+ * Flow:     kymo_encode -> [encoder] -> firefox.c, pprof.c, collapsed.c, svg.c
  * Threads:  one owner at a time
  * Memory:   nothing of its own
  * Signals:  not for handlers
@@ -32,6 +32,7 @@ typedef kymo_err kymo_format_write(kymo_encoder *encoder);
 kymo_format_write kymo_firefox_write;
 kymo_format_write kymo_pprof_write;
 kymo_format_write kymo_collapsed_write;
+kymo_format_write kymo_svg_write;
 
 /* Counts units of work and calls the progress function about 200 times in all; its wish to stop is
  * KYMO_E_INTERRUPTED. */

@@ -18,6 +18,7 @@ static kymo_err write_all(kymo_firefox *w)
     KYMO_TRY(kymo_firefox_look_at_markers(w));
     KYMO_TRY(kymo_firefox_number_categories(w));
     KYMO_TRY(kymo_firefox_number_tracks(w));
+    KYMO_TRY(kymo_firefox_number_names(w));
     kymo_encoder_range(w->p, &w->start_ns, &w->end_ns);
     kymo_json_begin_object(w->json);
     kymo_firefox_put_meta(w);
@@ -48,6 +49,8 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
                       .frame_first = calloc(p->frames.len + 1, sizeof(uint32_t)),
                       .stack_last = calloc(p->stack_frame.len + 1, sizeof(uint32_t)),
                       .pid_turn = calloc(p->processes.len + 1, sizeof(uint32_t)),
+                      .told_from = calloc(p->processes.len + 1, sizeof(uint32_t)),
+                      .told_to = calloc(p->processes.len + 1, sizeof(uint32_t)),
                       .thread_weight = calloc(p->threads.len + 1, sizeof(uint64_t)),
                       .lacks_stacks = kymo_encoder_lacks_stacks(p)};
     kymo_err err = KYMO_E_NOMEM;
@@ -55,7 +58,7 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
                      7ull * kymo_profile_count(p, KYMO_TABLE_MARKERS) +
                      10ull * kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS);
     if (w.json && w.string_used && w.lib_of && w.function_of && w.frame_same && w.frame_first &&
-        w.stack_last && w.pid_turn && w.thread_weight) {
+        w.stack_last && w.pid_turn && w.told_from && w.told_to && w.thread_weight) {
         kymo_json_init(w.json, encoder->sink);
         err = write_all(&w);
     }
@@ -67,6 +70,8 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
     free(w.frame_first);
     free(w.stack_last);
     free(w.pid_turn);
+    free(w.told_from);
+    free(w.told_to);
     free(w.thread_weight);
     kymo_firefox_marks_deinit(&w.marks);
     return err;

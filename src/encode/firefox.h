@@ -6,8 +6,9 @@
  * Flow:     firefox_numbers.c, firefox_fields.c, firefox_tracks.c -> [firefox] ->
  *           firefox_meta.c (firefox_categories.c, firefox_schemas.c,
  *           firefox_extra.c), firefox_libs.c, firefox_shared.c,
- *           firefox_threads.c -> firefox_samples.c, firefox_markers.c, firefox_allocations.c;
- *           firefox_counters.c -> firefox_heap_counters.c
+ *           firefox_threads.c (firefox_names.c) -> firefox_samples.c, firefox_markers.c,
+ *           firefox_allocations.c;
+ *           firefox_counters.c -> firefox_heap_counters.c, firefox_cpu_counter.c
  * Threads:  one owner at a time
  * Memory:   owned by firefox.c
  * Signals:  not for handlers
@@ -38,7 +39,10 @@ typedef struct kymo_firefox {
     uint64_t start_ns;    /* of the recording, since the profile's zero */
     uint64_t end_ns;
     uint32_t *pid_turn;      /* by process: how many images had its pid before */
+    uint32_t *told_from;     /* by process: the first argument that tells it from others ... */
+    uint32_t *told_to;       /* ... of its name, and the one behind the last */
     uint64_t *thread_weight; /* by thread: CPU time */
+    uint64_t track_least_ns; /* a process that lived for so long has a track of memory */
     int has_cpu;             /* there are CPU samples */
     kymo_firefox_marks marks;
 } kymo_firefox;
@@ -77,6 +81,16 @@ void kymo_firefox_put_libs(kymo_firefox *w);
 /* firefox_shared.c */
 KYMO_NODISCARD
 kymo_err kymo_firefox_put_shared(kymo_firefox *w);
+
+/* firefox_sources.c: the tables of sources, of "shared". */
+KYMO_NODISCARD
+kymo_err kymo_firefox_put_sources(kymo_firefox *w);
+/* firefox_names.c */
+KYMO_NODISCARD
+kymo_err kymo_firefox_number_names(kymo_firefox *w);
+void kymo_firefox_key_process_name(kymo_firefox *w, const kymo_process *process);
+/* The name of the process's main thread. */
+void kymo_firefox_key_main_name(kymo_firefox *w, uint32_t process, const char *thread_name);
 
 /* firefox_threads.c: an element of "threads"; the track is one of w->marks.tracks. */
 KYMO_NODISCARD

@@ -21,7 +21,7 @@ static const struct {
     [KYMO_CATEGORY_LIBC - 1] = {"C library", "lightblue"},
     [KYMO_CATEGORY_GENERATED - 1] = {"Generated code", "purple"},
     [KYMO_CATEGORY_KERNEL - 1] = {"Kernel", "orange"},
-    [KYMO_CATEGORY_WAITING - 1] = {"Waiting", "transparent"}, /* drawn as idle */
+    [KYMO_CATEGORY_WAITING - 1] = {"Idle", "transparent"}, /* the viewer knows it by this name */
     [KYMO_CATEGORY_JIT - 1] = {"JIT", "yellow"},
 };
 

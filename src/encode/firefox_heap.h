@@ -25,23 +25,39 @@ uint64_t kymo_firefox_thinned(const kymo_profile *profile, uint32_t process);
 typedef struct kymo_firefox_counter {
     const char *name;
     const char *category;
+    const char *label; /* how it is shown; NULL: by its name */
     const char *description;
     const char *unit; /* "bytes", "percent", or what is counted */
     uint32_t process;
     uint32_t flags; /* of kymo_counter */
     uint32_t color;
     uint32_t order; /* among those of its process */
+    int has_operations;
+    int is_cpu; /* milliseconds of CPU time, shown as a share of a CPU */
 } kymo_firefox_counter;
 
-/* firefox_counters.c: everything of a counter but its key "samples" and its end. */
+/* firefox_counters.c */
+/* Everything of a counter but its key "samples" and its end. */
 void kymo_firefox_begin_counter(kymo_firefox *w, const kymo_firefox_counter *counter,
                                 uint32_t main_thread);
 
+/* Whether all counters were asked for that have something to say. */
+static inline int kymo_firefox_all_counters(const kymo_firefox *w)
+{
+    return w->encoder->options && w->encoder->options->flags & KYMO_ENCODE_ALL_COUNTERS;
+}
+/* Whether the process lived for a second, or as long as any other. */
+int kymo_firefox_has_memory_track(const kymo_firefox *w, uint32_t process);
+
 /* firefox_heap_counters.c: counters of what lives and of what is mapped, in the array of counters;
- * main_thread: by process. */
+ * main_thread: by process. They come first in their process. */
+enum { KYMO_FIREFOX_HEAP_COUNTERS = 2, KYMO_FIREFOX_OWN_COUNTERS = 3 };
 int kymo_firefox_has_heap(const kymo_profile *profile);
 KYMO_NODISCARD
-kymo_err kymo_firefox_put_heap_counters(kymo_firefox *w, uint32_t first_order,
-                                        const uint32_t *main_thread);
+kymo_err kymo_firefox_put_heap_counters(kymo_firefox *w, const uint32_t *main_thread);
+
+/* firefox_cpu_counter.c: one counter for each process that has CPU samples, in the same array. */
+KYMO_NODISCARD
+kymo_err kymo_firefox_put_cpu_counters(kymo_firefox *w, const uint32_t *main_thread);
 
 #endif

@@ -72,8 +72,8 @@ static void put_cell(kymo_firefox *w, const struct slice *before, const struct s
         put_rounded(w->json, before->operations, s->operations);
 }
 
-/* The viewer draws a curve from its least value on: so the first row is none, where the process or
- * the recording began. */
+/* The viewer takes the first row as 0, and draws from the first row to the last: so the first is 0,
+ * where the process or the recording began, and the last is repeated where it ended. */
 static uint64_t put_column(kymo_firefox *w, kymo_heap_walk *walk, uint32_t process, uint64_t width,
                            enum column column)
 {
@@ -85,12 +85,20 @@ static uint64_t put_column(kymo_firefox *w, kymo_heap_walk *walk, uint32_t proce
     s.time_ns = kymo_since_origin(w->p, w->p->processes.data[process].start_ns);
     if (s.time_ns < w->start_ns)
         s.time_ns = w->start_ns;
-    if (s.time_ns < kymo_since_origin(w->p, ahead.time_ns)) {
-        put_cell(w, &s, &s, column);
-        rows++;
-    }
+    if (s.time_ns > kymo_since_origin(w->p, ahead.time_ns))
+        s.time_ns = kymo_since_origin(w->p, ahead.time_ns);
+    put_cell(w, &s, &s, column);
+    rows++;
     for (struct slice before = s; next_slice(w, walk, &ahead, &has_ahead, width, &s); before = s) {
         put_cell(w, &before, &s, column);
+        rows++;
+    }
+    uint64_t end_ns = w->p->processes.data[process].end_ns;
+    end_ns = end_ns ? kymo_since_origin(w->p, end_ns) : w->end_ns;
+    end_ns = end_ns < w->end_ns ? end_ns : w->end_ns;
+    if (s.time_ns < end_ns) {
+        s.time_ns = end_ns;
+        put_cell(w, &s, &s, column);
         rows++;
     }
     return rows;
@@ -144,25 +152,32 @@ int kymo_firefox_has_heap(const kymo_profile *p)
            kymo_profile_count(p, KYMO_TABLE_MAPPINGS);
 }
 
-kymo_err kymo_firefox_put_heap_counters(kymo_firefox *w, uint32_t first_order,
-                                        const uint32_t *main_thread)
+static kymo_err put_counters_of(kymo_firefox *w, uint32_t process, uint32_t main_thread)
 {
-    for (uint32_t i = 0; i < w->p->processes.len; i++) {
-        kymo_firefox_counter c = {.name = "Heap",
-                                  .category = "Memory",
-                                  .description = "Bytes of blocks that live",
-                                  .unit = "bytes",
-                                  .process = i,
-                                  .color = KYMO_COLOR_ORANGE,
-                                  .order = first_order};
-        size_t count;
-        const kymo_allocation *rows = kymo_profile_allocations(w->p, i, &count);
-        KYMO_TRY(put_counter(w, &c, rows, count, main_thread[i]));
-        c.name = "Mapped";
-        c.description = "Bytes that the program mapped by itself";
-        c.color = KYMO_COLOR_PURPLE;
-        c.order = first_order + 1;
-        KYMO_TRY(put_mapped(w, &c, main_thread[i]));
-    }
+    kymo_firefox_counter c = {.name = "Heap",
+                              .category = "Memory",
+                              .description = "Bytes of blocks that live",
+                              .unit = "bytes",
+                              .process = process,
+                              .color = KYMO_COLOR_ORANGE,
+                              .has_operations = 1};
+    size_t count;
+    const kymo_allocation *rows = kymo_profile_allocations(w->p, process, &count);
+    if (!kymo_firefox_all_counters(w) && !kymo_firefox_has_memory_track(w, process))
+        return KYMO_OK;
+    KYMO_TRY(put_counter(w, &c, rows, count, main_thread));
+    if (!kymo_firefox_all_counters(w) && count > 0)
+        return KYMO_OK;
+    c.name = "Mapped";
+    c.description = "Bytes that the program mapped by itself";
+    c.color = KYMO_COLOR_PURPLE;
+    c.order = 1;
+    return put_mapped(w, &c, main_thread);
+}
+
+kymo_err kymo_firefox_put_heap_counters(kymo_firefox *w, const uint32_t *main_thread)
+{
+    for (uint32_t i = 0; i < w->p->processes.len; i++)
+        KYMO_TRY(put_counters_of(w, i, main_thread[i]));
     return KYMO_OK;
 }

@@ -4,15 +4,16 @@
  *
  * An interval is one row, which has both its times (phase 1): the viewer would pair rows of one
  * time each by their names. One that nobody ended is a row with a start only (phase 2), which the
- * viewer draws to the thread's last row and calls incomplete; one that began before the recording
- * has an end only (phase 3), unless it could be paired with an unended one: then it begins with its
- * thread.
+ * viewer draws to the thread's last row and calls incomplete; one whose beginning is not known has
+ * an end only (phase 3), unless the viewer would pair that with an unended one of the same name
+ * above: then it is an instant, since its end is all that is known of it.
  *
  * The format has no labels of samples: a label becomes a marker of type "Label", called by its key,
  * from the first of the neighbouring samples that have it to the last.
  */
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "encode/firefox.h"
 #include "encode/json_table.h"
 
@@ -31,13 +32,12 @@ struct row {
     uint64_t start_ns;         /* on the profile's clock */
     uint32_t run;              /* of the label */
     uint32_t order;            /* of those that start together */
+    int would_be_paired;       /* an end without a beginning that is below another's beginning */
 };
 
 struct table {
     KYMO_VEC(struct row) rows;
     KYMO_VEC(struct label_run) runs;
-    uint64_t begin_ns; /* of the thread; of a track, its process */
-    int has_unfinished;
 };
 
 /* ---- labels of samples ---- */
@@ -105,28 +105,41 @@ static int compare_rows(const void *a, const void *b)
 static kymo_err add_marker(struct table *t, const kymo_marker *m)
 {
     struct row row = {.marker = m, .start_ns = m->start_ns, .order = (uint32_t)t->rows.len};
-    t->has_unfinished |= m->phase == KYMO_MARKER_UNFINISHED;
     return kymo_vec_push(&t->rows, row);
 }
 
-/* It could be paired with a row that has a start only. */
-static int is_begun_with_thread(const struct table *t, const kymo_marker *m)
+/* Whether a row of this name that has a beginning only is above; adds it if it is one. */
+static kymo_err is_begun_above(struct table *t, kymo_index *begun, size_t at, int *is_above)
 {
-    return m && m->phase == KYMO_MARKER_UNBEGUN && t->has_unfinished;
+    const kymo_marker *m = t->rows.data[at].marker;
+    uint64_t name = m->name;
+    uint64_t hash = kymo_hash_words(&name, 1, kymo_hash_secret());
+    size_t probe = 0;
+    uint32_t position;
+    *is_above = 0;
+    while (!*is_above && kymo_index_find(begun, hash, &probe, &position))
+        *is_above = t->rows.data[position].marker->name == m->name;
+    if (*is_above || m->phase != KYMO_MARKER_UNFINISHED)
+        return KYMO_OK;
+    return kymo_index_put(begun, hash, (uint32_t)at);
 }
 
-static void sort_rows(struct table *t)
+static kymo_err sort_rows(struct table *t)
 {
-    for (size_t i = 0; i < t->rows.len; i++) {
-        struct row *row = &t->rows.data[i];
-        if (is_begun_with_thread(t, row->marker) && t->begin_ns < row->start_ns)
-            row->start_ns = t->begin_ns;
-    }
+    kymo_index begun = {0};
+    kymo_err err = KYMO_OK;
     if (t->rows.len > 1)
         qsort(t->rows.data, t->rows.len, sizeof *t->rows.data, compare_rows);
+    for (size_t i = 0; err == KYMO_OK && i < t->rows.len; i++) {
+        struct row *row = &t->rows.data[i];
+        if (row->marker && row->marker->phase >= KYMO_MARKER_UNFINISHED)
+            err = is_begun_above(t, &begun, i, &row->would_be_paired);
+    }
+    kymo_index_deinit(&begun);
+    return err;
 }
 
-static uint32_t phase_of(const struct table *t, const struct row *row)
+static uint32_t phase_of(const struct row *row)
 {
     if (!row->marker)
         return PHASE_INTERVAL;
@@ -136,7 +149,7 @@ static uint32_t phase_of(const struct table *t, const struct row *row)
     case KYMO_MARKER_UNFINISHED:
         return PHASE_START;
     case KYMO_MARKER_UNBEGUN:
-        return is_begun_with_thread(t, row->marker) ? PHASE_INTERVAL : PHASE_END;
+        return row->would_be_paired ? PHASE_INSTANT : PHASE_END;
     default:
         return PHASE_INTERVAL;
     }
@@ -327,7 +340,8 @@ static void name_cell(kymo_firefox *w, const struct table *t, const struct row *
 
 static void start_cell(kymo_firefox *w, const struct table *t, const struct row *row)
 {
-    if (phase_of(t, row) == PHASE_END)
+    (void)t;
+    if (phase_of(row) == PHASE_END)
         kymo_json_null(w->json);
     else
         put_time(w, row->start_ns);
@@ -335,7 +349,7 @@ static void start_cell(kymo_firefox *w, const struct table *t, const struct row 
 
 static void end_cell(kymo_firefox *w, const struct table *t, const struct row *row)
 {
-    uint32_t phase = phase_of(t, row);
+    uint32_t phase = phase_of(row);
     if (phase == PHASE_INSTANT || phase == PHASE_START)
         kymo_json_null(w->json);
     else
@@ -344,7 +358,8 @@ static void end_cell(kymo_firefox *w, const struct table *t, const struct row *r
 
 static void phase_cell(kymo_firefox *w, const struct table *t, const struct row *row)
 {
-    kymo_json_u64(w->json, phase_of(t, row));
+    (void)t;
+    kymo_json_u64(w->json, phase_of(row));
 }
 
 static void category_cell(kymo_firefox *w, const struct table *t, const struct row *row)
@@ -364,7 +379,7 @@ static kymo_err write_table(kymo_firefox *w, struct table *t)
         {"data", data_cell},   {"name", name_cell},   {"startTime", start_cell},
         {"endTime", end_cell}, {"phase", phase_cell}, {"category", category_cell},
     };
-    sort_rows(t);
+    KYMO_TRY(sort_rows(t));
     kymo_json_begin_table(w->json, "markers");
     for (size_t c = 0; c < KYMO_ARRAY_LEN(columns); c++) {
         kymo_json_begin_column(w->json, columns[c].name);
@@ -398,7 +413,7 @@ kymo_err kymo_firefox_count_thread_markers(const kymo_firefox *w, uint32_t threa
 
 kymo_err kymo_firefox_put_thread_markers(kymo_firefox *w, uint32_t thread)
 {
-    struct table t = {.begin_ns = w->p->threads.data[thread].start_ns};
+    struct table t = {0};
     kymo_markers markers = kymo_profile_markers(w->p, thread);
     kymo_err err = add_label_runs(w, thread, &t);
     for (size_t i = 0; err == KYMO_OK && i < markers.count; i++)
@@ -412,8 +427,7 @@ kymo_err kymo_firefox_put_thread_markers(kymo_firefox *w, uint32_t thread)
 
 kymo_err kymo_firefox_put_track_markers(kymo_firefox *w, const kymo_firefox_track *track)
 {
-    uint32_t process = w->marks.tracked.data[track->first].process;
-    struct table t = {.begin_ns = w->p->processes.data[process].start_ns};
+    struct table t = {0};
     kymo_err err = KYMO_OK;
     for (size_t i = 0; err == KYMO_OK && i < track->count; i++) {
         const kymo_firefox_tracked *row = &w->marks.tracked.data[track->first + i];

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
+
 static void number_libs(kymo_firefox *w)
 {
     for (uint32_t i = 0; i < w->p->modules.len; i++) {
@@ -181,7 +183,7 @@ static void sum_threads(kymo_firefox *w)
         for (size_t k = 0; k < s->count; k++) {
             w->has_cpu |= s->kind[k] == KYMO_SAMPLE_CPU;
             if (s->kind[k] == KYMO_SAMPLE_CPU)
-                w->thread_weight[i] += s->weight_ns[k];
+                w->thread_weight[i] = kymo_sum(w->thread_weight[i], s->weight_ns[k]);
         }
     }
 }

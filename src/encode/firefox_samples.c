@@ -12,17 +12,6 @@
 #include "encode/firefox.h"
 #include "encode/json_table.h"
 
-/* The viewer ignores the first threadCPUDelta of a thread, for want of a sample before it: all of
- * the CPU time of a thread with one sample. So a row without a stack and a weight comes first,
- * where the thread or the recording began; *time_ns is that moment. */
-static int needs_anchor(const kymo_firefox *w, uint32_t thread, uint64_t *time_ns)
-{
-    const kymo_sample_columns *s = &w->p->samples.data[thread];
-    uint64_t thread_start = kymo_since_origin(w->p, w->p->threads.data[thread].start_ns);
-    *time_ns = thread_start > w->start_ns ? thread_start : w->start_ns;
-    return s->count > 0 && *time_ns < kymo_since_origin(w->p, s->time_ns[0]);
-}
-
 /* One row of the samples of a thread. */
 struct row {
     uint64_t time_ns; /* since the profile's zero */
@@ -73,6 +62,24 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     return 1;
 }
 
+/* The viewer ignores the first threadCPUDelta of a thread, for want of a sample before it: all of
+ * the CPU time of a thread with one sample. So a row without a stack and a weight comes first,
+ * where the thread or the recording began; *time_ns is that moment. */
+static int needs_anchor(const kymo_firefox *w, uint32_t thread, uint64_t *time_ns)
+{
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    uint64_t thread_start = kymo_since_origin(w->p, w->p->threads.data[thread].start_ns);
+    struct row_cursor at = {0};
+    struct row first;
+    *time_ns = thread_start > w->start_ns ? thread_start : w->start_ns;
+    if (!next_row(w, s, &at, &first))
+        return 0;
+    if (*time_ns < first.time_ns)
+        return 1;
+    *time_ns = first.time_ns;
+    return first.cpu_ns > 0;
+}
+
 kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
 {
     kymo_json *j = w->json;
@@ -107,12 +114,15 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     kymo_json_end_array(j);
     kymo_json_key_cstr(j, "weightType", "tracing-ms");
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
-    kymo_json_begin_column(j, "threadCPUDelta");
-    if (anchor)
-        kymo_json_u64(j, 0);
-    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
-        kymo_json_u64(j, row.cpu_ns);
-    kymo_json_end_array(j);
+    /* An empty one makes the front-end's query tool loop for ever. */
+    if (rows > 0) {
+        kymo_json_begin_column(j, "threadCPUDelta");
+        if (anchor)
+            kymo_json_u64(j, 0);
+        for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
+            kymo_json_u64(j, row.cpu_ns);
+        kymo_json_end_array(j);
+    }
     kymo_json_end_table(j, rows);
     return kymo_encoder_step(w->encoder, s->count);
 }

@@ -123,7 +123,11 @@ static const char *next_key(const char *label, size_t *len)
     return at;
 }
 
-static void put_label(kymo_firefox *w, const kymo_schema *schema, const char *name, uint32_t label)
+/* The tooltip has nothing but its label that says which marker it is. */
+#define NAME "{marker.name}"
+
+static void put_label(kymo_firefox *w, const kymo_schema *schema, const char *name, uint32_t label,
+                      int needs_name)
 {
     kymo_json *j = w->json;
     const char *text = kymo_profile_string(w->p, label);
@@ -135,6 +139,8 @@ static void put_label(kymo_firefox *w, const kymo_schema *schema, const char *na
             return;
     kymo_json_key(j, name);
     kymo_json_string_begin(j);
+    if (needs_name && !strstr(text, NAME))
+        kymo_json_string_part(j, NAME ": ", sizeof NAME ": " - 1);
     for (const char *key; (key = next_key(text, &len)); text = key + len) {
         kymo_json_string_part(j, text, (size_t)(key - text));
         put_key_part(j, w->p, schema, key, len);
@@ -152,8 +158,9 @@ static void put_display(kymo_json *j, uint32_t show)
         {KYMO_SHOW_CHART, "marker-chart"},         {KYMO_SHOW_TABLE, "marker-table"},
         {KYMO_SHOW_OVERVIEW, "timeline-overview"}, {KYMO_SHOW_MEMORY, "timeline-memory"},
         {KYMO_SHOW_IPC, "timeline-ipc"},           {KYMO_SHOW_FILEIO, "timeline-fileio"},
-        {KYMO_SHOW_NETWORK, "timeline-network"},
     };
+    /* The viewer's Network track stays blank but for payloads of Firefox's own. */
+    show &= ~(uint32_t)KYMO_SHOW_NETWORK;
     if (show == 0)
         show = KYMO_SHOW_CHART | KYMO_SHOW_TABLE;
     kymo_json_key(j, "display");
@@ -308,9 +315,9 @@ static void put_schema(kymo_firefox *w, uint32_t id)
     kymo_json_key(j, "name");
     kymo_firefox_put_type(j, w->p, schema->name);
     put_display(j, schema->show);
-    put_label(w, schema, "chartLabel", schema->chart);
-    put_label(w, schema, "tooltipLabel", schema->tooltip);
-    put_label(w, schema, "tableLabel", schema->table);
+    put_label(w, schema, "chartLabel", schema->chart, 0);
+    put_label(w, schema, "tooltipLabel", schema->tooltip, 1);
+    put_label(w, schema, "tableLabel", schema->table, 0);
     put_description(w, schema);
     kymo_json_key(j, "fields");
     kymo_json_begin_array(j);

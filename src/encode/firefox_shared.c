@@ -30,28 +30,6 @@ static void write_strings(kymo_firefox *w)
     kymo_json_end_array(w->json);
 }
 
-static void write_sources(kymo_firefox *w)
-{
-    kymo_json *j = w->json;
-    size_t n = w->p->sources.len;
-    kymo_json_begin_table(j, "sources");
-    kymo_json_constant_column(j, "id", "null", n);
-    kymo_json_begin_column(j, "filename");
-    for (size_t i = 0; i < n; i++)
-        kymo_json_u64(j, w->p->sources.data[i]);
-    kymo_json_end_array(j);
-    kymo_json_constant_column(j, "startLine", "1", n);
-    kymo_json_constant_column(j, "startColumn", "1", n);
-    kymo_json_constant_column(j, "sourceMapURL", "null", n);
-    kymo_json_constant_column(j, "content", "null", n);
-    kymo_json_end_table(j, n);
-    kymo_json_begin_table(j, "sourceLocationTable");
-    kymo_json_constant_column(j, "source", "0", 0);
-    kymo_json_constant_column(j, "line", "0", 0);
-    kymo_json_constant_column(j, "column", "0", 0);
-    kymo_json_end_table(j, 0);
-}
-
 static void put_address(kymo_json *j, uint64_t address)
 {
     if (address == KYMO_NO_ADDRESS)
@@ -322,7 +300,7 @@ kymo_err kymo_firefox_put_shared(kymo_firefox *w)
 {
     kymo_json_begin_table(w->json, "shared");
     write_strings(w);
-    write_sources(w);
+    KYMO_TRY(kymo_firefox_put_sources(w));
     write_symbols(w);
     write_resources(w);
     write_functions(w);

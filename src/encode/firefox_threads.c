@@ -39,31 +39,6 @@ void kymo_firefox_key_pid(kymo_firefox *w, uint32_t process)
     kymo_json_string(w->json, text, (size_t)(end - text));
 }
 
-enum { COMMAND_MAX = 240 }; /* bytes of a command line */
-
-/* The viewer shows it with each process: by its arguments one compiler run is told from another. */
-static void key_process_name(kymo_firefox *w, const kymo_process *process)
-{
-    char text[COMMAND_MAX + sizeof "..."];
-    size_t len = 0;
-    for (uint32_t i = 0; (i == 0 || i < process->argc) && len < COMMAND_MAX; i++) {
-        const char *word = i == 0 ? process->name : process->argv[i];
-        size_t n = strlen(word);
-        if (i > 0)
-            text[len++] = ' ';
-        if (n > COMMAND_MAX - len)
-            n = COMMAND_MAX - len;
-        memcpy(text + len, word, n);
-        len += n;
-    }
-    if (len == COMMAND_MAX) {
-        memcpy(text + len, "...", 3);
-        len += 3;
-    }
-    kymo_json_key(w->json, "processName");
-    kymo_json_string(w->json, text, len);
-}
-
 /* What all threads of a process have; start and end are the thread's own. */
 static void begin_thread(kymo_firefox *w, uint32_t process, const char *name, uint64_t start_ns,
                          uint64_t end_ns, int is_main)
@@ -78,8 +53,11 @@ static void begin_thread(kymo_firefox *w, uint32_t process, const char *name, ui
     key_end_time(w, "unregisterTime", end_ns);
     kymo_json_begin_column(j, "pausedRanges");
     kymo_json_end_array(j);
-    kymo_json_key_cstr(j, "name", name);
-    key_process_name(w, p);
+    if (is_main)
+        kymo_firefox_key_main_name(w, process, name);
+    else
+        kymo_json_key_cstr(j, "name", name);
+    kymo_firefox_key_process_name(w, p);
     kymo_json_key(j, "isMainThread");
     kymo_json_bool(j, is_main);
     kymo_json_key(j, "showMarkersInTimeline");
@@ -103,7 +81,7 @@ kymo_err kymo_firefox_put_thread(kymo_firefox *w, uint32_t thread)
 
 static void write_no_samples(kymo_json *j)
 {
-    static const char *const columns[] = {"stack", "timeDeltas", "weight", "threadCPUDelta"};
+    static const char *const columns[] = {"stack", "timeDeltas", "weight"};
     kymo_json_begin_table(j, "samples");
     for (size_t i = 0; i < KYMO_ARRAY_LEN(columns); i++)
         kymo_json_constant_column(j, columns[i], "null", 0);

@@ -149,7 +149,7 @@ static void note_flags(kymo_pprof *w, const kymo_frame *f)
     uint8_t *flags = &w->mapping_flags[mapping];
     if (!(*flags & HAS_LOCATION))
         *flags = HAS_LOCATION | HAS_FUNCTIONS | HAS_FILENAMES | HAS_LINES;
-    if (f->line_count == 0)
+    if (f->line_count == 0 || !f->named)
         *flags &= (uint8_t) ~(HAS_FUNCTIONS | HAS_FILENAMES | HAS_LINES);
     if (f->line_count > 1)
         *flags |= HAS_INLINE;

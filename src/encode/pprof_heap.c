@@ -217,8 +217,7 @@ static void comment_heap(kymo_pprof *w, const kymo_heap *heap, const kymo_proces
 void kymo_pprof_heap_comments(kymo_pprof *w)
 {
     const struct kymo_heap_selection *s = &w->view->selection;
-    double low;
-    double high;
+    struct kymo_estimate_range bytes;
     if (w->view->show == KYMO_ENCODE_MAPPED) {
         kymo_pprof_comment(w, "large mappings of the program's own, which need not be resident");
         return;
@@ -232,9 +231,9 @@ void kymo_pprof_heap_comments(kymo_pprof *w)
                            (double)kymo_since_origin(w->p, s->options.at_ns) / 1e9);
     if (w->view->has_before)
         kymo_pprof_comment(w, "inuse_space before: %.0f bytes", w->view->before.sum.bytes);
-    kymo_estimate_interval(s->sum.bytes, s->sum.variance_bytes, &low, &high);
+    kymo_estimate_bytes(&s->sum, &s->all, &bytes);
     kymo_pprof_comment(w, "inuse_space%s: %.0f bytes, 95 %%: %.0f to %.0f",
-                       w->view->has_before ? " after" : "", s->sum.bytes, low, high);
+                       w->view->has_before ? " after" : "", s->sum.bytes, bytes.low, bytes.high);
     for (uint32_t i = 0; i < s->n_tables; i++) {
         const kymo_heap *heap = kymo_profile_heap(w->p, i);
         if (heap)

@@ -201,9 +201,11 @@ static void read_levels(struct kymo_figures *f, const struct kymo_cgroup_place *
             kymo_memory_parse_file(&level, current, text);
         if (level.is_known[max] && level.value[max] < limit)
             limit = level.value[max];
+        int64_t left;
         if (level.is_known[max] && level.is_known[current] &&
-            level.value[max] - level.value[current] < headroom)
-            headroom = level.value[max] - level.value[current];
+            !__builtin_sub_overflow(level.value[max], level.value[current], &left) &&
+            left < headroom)
+            headroom = left;
         while (len > place->memory_root && place->memory[len - 1] != '/')
             len--;
         if (len == place->memory_root)
@@ -268,4 +270,24 @@ void kymo_cgroup_read_pressure(struct kymo_figures *f, const struct kymo_cgroup_
         if (place->unified[0] && kymo_proc_file_read(text, sizeof text, "%s%s/%s.pressure", root,
                                                      place->unified, resources[i]))
             kymo_memory_parse_pressure(f, KYMO_GROUP_CGROUP_PRESSURE, i, text);
+}
+
+uint64_t kymo_cgroup_limit(const char *root, const char *process)
+{
+    struct kymo_cgroup_mounts *mounts = malloc(sizeof *mounts);
+    struct kymo_cgroup_place *place = malloc(sizeof *place);
+    struct kymo_figures *f = calloc(1, sizeof *f);
+    uint64_t limit = UINT64_MAX;
+    if (mounts && place && f) {
+        kymo_cgroup_read_mounts(mounts, root);
+        kymo_cgroup_look(place, mounts, root, process);
+        if (place->memory[0])
+            read_levels(f, place, root);
+        if (f->is_known[KYMO_FIGURE_CGROUP_LIMIT] && f->value[KYMO_FIGURE_CGROUP_LIMIT] >= 0)
+            limit = (uint64_t)f->value[KYMO_FIGURE_CGROUP_LIMIT];
+    }
+    free(mounts);
+    free(place);
+    free(f);
+    return limit;
 }

@@ -16,6 +16,7 @@
 #define KYMO_MEMORY_CGROUP_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "memory/figures.h"
 
@@ -54,6 +55,9 @@ void kymo_cgroup_look(struct kymo_cgroup_place *place, const struct kymo_cgroup_
 /* Usage, limits, events and stat. */
 void kymo_cgroup_read(struct kymo_figures *f, const struct kymo_cgroup_place *place,
                       const char *root);
+/* The least limit of memory from the process's cgroup up to the mount, all of which count, in
+ * either version; UINT64_MAX: there is none. */
+uint64_t kymo_cgroup_limit(const char *root, const char *process);
 void kymo_cgroup_read_pressure(struct kymo_figures *f, const struct kymo_cgroup_place *place,
                                const char *root);
 

@@ -41,7 +41,9 @@ static void set_line(struct kymo_figures *f, unsigned figure, const char *text)
     if (!behind)
         return;
     if (kymo_str_starts(behind, " kB"))
-        value = value < INT64_MAX / 1024 ? value * 1024 : INT64_MAX;
+        value = value >= INT64_MAX / 1024      ? INT64_MAX
+                : value <= -(INT64_MAX / 1024) ? -INT64_MAX
+                                               : value * 1024;
     kymo_figures_set(f, figure, value);
 }
 
@@ -87,7 +89,9 @@ enum { MINOR_FAULTS = 10, MAJOR_FAULTS = 12, USER = 14, SYSTEM = 15, START = 22,
 static int64_t ticks_ns(int64_t ticks, int64_t per_second)
 {
     int64_t tick_ns = 1000000000 / per_second;
-    return ticks < INT64_MAX / 4 / tick_ns ? ticks * tick_ns : INT64_MAX / 4;
+    if (ticks < 0)
+        return 0;
+    return tick_ns == 0 || ticks < INT64_MAX / 4 / tick_ns ? ticks * tick_ns : INT64_MAX / 4;
 }
 
 void kymo_memory_parse_stat(struct kymo_figures *f, const char *text, int64_t ticks_per_second,

@@ -68,10 +68,17 @@ static kymo_err long_option(kymo_args *args, const char *text, kymo_arg *out, in
         const kymo_option_info *info = &kymo_option_table[i];
         if (!name_is(name, len, info->name))
             continue;
-        /* A setting that may stand alone takes its value only by "=", else `--cpu ./program`
-         * would eat the program. */
-        if (!value && !(info->flags & KYMO_OPTION_BARE) && args->next < args->argc)
-            value = args->argv[args->next++];
+        /* A setting that may stand alone takes as its value only what begins with a digit and is
+         * one, else `--cpu ./program` would eat the program. */
+        const char *next = args->next < args->argc ? args->argv[args->next] : NULL;
+        int is_value =
+            next &&
+            (!(info->flags & KYMO_OPTION_BARE) ||
+             (next[0] >= '0' && next[0] <= '9' && kymo_option_is_value((kymo_option_id)i, next)));
+        if (!value && is_value) {
+            value = next;
+            args->next++;
+        }
         return kymo_options_set(args->options, name, len, value, value ? strlen(value) : 0, detail);
     }
     return unknown(args, name, len, detail);

@@ -59,6 +59,11 @@ static const struct unit size_units[] = {
     {"k", 1ull << 10},
     {"", 1ull},
 };
+/* What is read as well. */
+static const struct unit more_size_units[] = {
+    {"G", 1ull << 30},   {"M", 1ull << 20},   {"K", 1ull << 10},
+    {"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10},
+};
 
 static uint64_t *field_of(kymo_options *options, kymo_option_id id)
 {
@@ -206,6 +211,9 @@ static kymo_err parse_value(const kymo_option_info *info, const char *text, size
         KYMO_TRY(parse_scaled(text, len, time_units, KYMO_ARRAY_LEN(time_units), &value));
         break;
     case KYMO_OPTION_TYPE_SIZE:
+        if (parse_scaled(text, len, more_size_units, KYMO_ARRAY_LEN(more_size_units), &value) ==
+            KYMO_OK)
+            break;
         KYMO_TRY(parse_scaled(text, len, size_units, KYMO_ARRAY_LEN(size_units), &value));
         break;
     case KYMO_OPTION_TYPE_NUMBER:
@@ -287,7 +295,10 @@ kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_l
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "option %s needs a value: %s=%s, %s",
                               info->name, info->name, info->value_name,
                               kymo_option_format_range((kymo_option_id)id, range));
-    if (value) {
+    int is_all = id == (int)KYMO_OPTION_COUNTERS && value && text_is(value, value_len, "all");
+    if (is_all)
+        parsed = info->def;
+    else if (value) {
         kymo_err err = parse_value(info, value, value_len, &parsed);
         if (err == KYMO_E_RANGE)
             return kymo_error_set(detail, err, 0, "option %s: %.*s is out of range: it takes %s",
@@ -298,6 +309,8 @@ kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_l
                                   info->name, shown(value_len), value, form_of(info->type),
                                   kymo_option_format_range((kymo_option_id)id, range));
     }
+    if (id == (int)KYMO_OPTION_COUNTERS)
+        options->all_counters = (uint64_t)is_all;
     *field_of(options, (kymo_option_id)id) = parsed;
     if (info->type == KYMO_OPTION_TYPE_LIST) {
         char *list = options->lists[info->least];
@@ -309,6 +322,25 @@ kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_l
     return KYMO_OK;
 }
 
+int kymo_option_is_value(kymo_option_id id, const char *text)
+{
+    uint64_t value;
+    kymo_err err = parse_value(&kymo_option_table[id], text, strlen(text), &value);
+    return err == KYMO_OK || err == KYMO_E_RANGE;
+}
+
+/* Without the blanks at both ends. */
+static const char *trim(const char *text, size_t *len)
+{
+    while (*len > 0 && strchr(" \t\r\n", *text)) {
+        text++;
+        --*len;
+    }
+    while (*len > 0 && strchr(" \t\r\n", text[*len - 1]))
+        --*len;
+    return text;
+}
+
 kymo_err kymo_options_parse(kymo_options *options, const char *list, kymo_error *detail)
 {
     kymo_options result = *options;
@@ -316,9 +348,11 @@ kymo_err kymo_options_parse(kymo_options *options, const char *list, kymo_error 
         size_t len = strcspn(item, ",");
         size_t name_len = strcspn(item, ",=");
         const char *value = name_len < len ? item + name_len + 1 : NULL;
-        if (len > 0) {
-            kymo_err err = kymo_options_set(&result, item, name_len, value,
-                                            value ? len - name_len - 1 : 0, detail);
+        size_t value_len = value ? len - name_len - 1 : 0;
+        const char *name = trim(item, &name_len);
+        value = value ? trim(value, &value_len) : NULL;
+        if (name_len > 0 || value) {
+            kymo_err err = kymo_options_set(&result, name, name_len, value, value_len, detail);
             if (err != KYMO_OK) {
                 if (detail)
                     detail->position = (uint64_t)(item - list);
@@ -429,6 +463,8 @@ size_t kymo_options_format(const kymo_options *options, char *out, size_t cap)
         uint64_t number = kymo_options_get(options, (kymo_option_id)id);
         const char *text = info->type == KYMO_OPTION_TYPE_LIST && number
                                ? options->lists[info->least]
+                           : id == (int)KYMO_OPTION_COUNTERS && options->all_counters
+                               ? "all"
                                : kymo_option_format_value((kymo_option_id)id, number, value);
         int n = snprintf(len < cap ? out + len : NULL, len < cap ? cap - len : 0, "%s%s=%s",
                          len ? "," : "", info->name, text);

@@ -44,6 +44,7 @@ typedef struct kymo_options {
 #include "options/options.def"
 #undef KYMO_OPTION
     uint64_t given;
+    uint64_t all_counters; /* counters=all: files show all of them */
     char lists[KYMO_OPTION_LISTS][KYMO_OPTION_LIST_MAX + 1]; /* "": its word */
 } kymo_options;
 
@@ -91,9 +92,13 @@ KYMO_NODISCARD
 kymo_err kymo_options_set(kymo_options *options, const char *name, size_t name_len,
                           const char *value, size_t value_len, kymo_error *detail);
 
+/* Whether text has the form of a value of this option, in its range or not. */
+int kymo_option_is_value(kymo_option_id id, const char *text);
+
 /* Sets the options of a list such as "cpu=1ms,engine=perf": the content of KYMO_OPTIONS. An empty
- * list or item sets nothing; of an option named twice the last one counts. All or nothing: on
- * error *options is as before and detail->position is the offset of the item at fault. */
+ * list or item sets nothing, nor do blanks around names and values; of an option named twice the
+ * last one counts. All or nothing: on error *options is as before and detail->position is the
+ * offset of the item at fault. */
 KYMO_NODISCARD
 kymo_err kymo_options_parse(kymo_options *options, const char *list, kymo_error *detail);
 

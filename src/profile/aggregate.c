@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/aggregate_processes.h"
 #include "profile/call_tree.h"
 
 struct kymo_report {
@@ -18,6 +19,8 @@ struct kymo_report {
     KYMO_VEC(kymo_report_row) rows;   /* as those of the tree */
     KYMO_VEC(kymo_report_node) nodes; /* as they are printed */
     KYMO_VEC(kymo_report_thread) threads;
+    kymo_report_process *processes;
+    size_t n_processes;
     uint64_t total;
 };
 
@@ -205,6 +208,9 @@ static kymo_err fill(kymo_report *r)
     if (err == KYMO_OK && kymo_call_tree_has_stacks(r->options.by))
         err = build_tree(r, self, n_stacks);
     free(self);
+    if (err == KYMO_OK && r->options.kind == KYMO_SAMPLE_CPU)
+        err = kymo_aggregate_processes(r->profile, r->threads.data, r->threads.len, &r->processes,
+                                       &r->n_processes);
     return err == KYMO_OK ? sort_rows(r) : err;
 }
 
@@ -244,6 +250,7 @@ void kymo_report_destroy(kymo_report *r)
     kymo_vec_deinit(&r->rows);
     kymo_vec_deinit(&r->nodes);
     kymo_vec_deinit(&r->threads);
+    free(r->processes);
     kymo_call_tree_deinit(&r->tree);
     free(r);
 }
@@ -269,4 +276,10 @@ const kymo_report_thread *kymo_report_threads(const kymo_report *r, size_t *coun
 {
     *count = r->threads.len;
     return r->threads.data;
+}
+
+const kymo_report_process *kymo_report_processes(const kymo_report *r, size_t *count)
+{
+    *count = r->n_processes;
+    return r->processes;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of two reports are the same if they have the same name, source and module: ids mean nothing
- * between two recordings. Samples of two recordings are independent, so that variances add up.
+ * Samples of two recordings are independent, so that variances add up.
  * Within one recording, what lives at both moments is the same in both, drawn or not: only what
  * came and what went is summed up, and has an error.
  */
@@ -9,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/vec.h"
 #include "kymo/report.h"
+#include "profile/diff_place.h"
 
 #define NORMAL_975 1.959963984540054 /* a normal variable is below it with 97.5 % */
 
@@ -20,41 +19,23 @@ enum part { BEFORE, AFTER, LESS, MORE, PARTS };
 
 struct kymo_heap_diff {
     kymo_heap_report *reports[PARTS]; /* names of rows are theirs */
-    int is_by_line;
+    struct kymo_diff_places places;   /* by row */
     KYMO_VEC(kymo_heap_diff_row) rows;
     KYMO_VEC(double) variances; /* by row, while they are added up */
-    kymo_index index;
     kymo_heap_diff_row all;
 };
 
-static uint64_t hash_text(const char *text, uint64_t seed)
-{
-    return kymo_hash_bytes(text ? text : "", text ? strlen(text) : 0, seed);
-}
-
-static int is_same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 static kymo_err find_row(kymo_heap_diff *d, const kymo_heap_row *row, uint32_t *out)
 {
-    uint64_t hash = hash_text(row->name, kymo_hash_secret());
-    hash = hash_text(row->module, hash_text(row->file, hash));
-    size_t probe = 0;
-    while (kymo_index_find(&d->index, hash, &probe, out)) {
-        const kymo_heap_diff_row *old = &d->rows.data[*out];
-        if (is_same_text(old->name, row->name) && is_same_text(old->file, row->file) &&
-            is_same_text(old->module, row->module) && (!d->is_by_line || old->line == row->line))
-            return KYMO_OK;
-    }
-    *out = (uint32_t)d->rows.len;
+    KYMO_TRY(kymo_diff_places_find(
+        &d->places, (struct kymo_diff_place){row->name, row->file, row->module, row->line}, out));
+    if (*out < d->rows.len)
+        return KYMO_OK;
     KYMO_TRY(kymo_vec_push(&d->variances, 0));
-    KYMO_TRY(kymo_vec_push(&d->rows, (kymo_heap_diff_row){.name = row->name,
-                                                          .file = row->file,
-                                                          .module = row->module,
-                                                          .line = row->line}));
-    return kymo_index_put(&d->index, hash, *out);
+    return kymo_vec_push(&d->rows, (kymo_heap_diff_row){.name = row->name,
+                                                        .file = row->file,
+                                                        .module = row->module,
+                                                        .line = row->line});
 }
 
 static void add_part(kymo_heap_diff_row *row, double *variance, enum part part,
@@ -140,7 +121,7 @@ kymo_err kymo_heap_diff_create(const kymo_profile *before,
     for (int part = 0; part < PARTS && err == KYMO_OK; part++)
         err = kymo_heap_report_create(profiles[part], &options[part], &d->reports[part]);
     if (err == KYMO_OK) {
-        d->is_by_line = before_options->by == KYMO_BY_LINE;
+        d->places.is_by_line = before_options->by == KYMO_BY_LINE;
         err = fill(d);
     }
     if (err != KYMO_OK) {
@@ -159,7 +140,7 @@ void kymo_heap_diff_destroy(kymo_heap_diff *d)
         kymo_heap_report_destroy(d->reports[part]);
     kymo_vec_deinit(&d->rows);
     kymo_vec_deinit(&d->variances);
-    kymo_index_deinit(&d->index);
+    kymo_diff_places_deinit(&d->places);
     free(d);
 }
 

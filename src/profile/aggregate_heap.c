@@ -27,15 +27,41 @@ struct kymo_heap_report {
     kymo_heap_totals totals;
 };
 
-static kymo_heap_sum with_intervals(const struct kymo_estimate *e)
+static kymo_heap_sum with_intervals(const kymo_heap_report *r, const struct kymo_estimate *e,
+                                    int takes_all_kinds)
 {
-    kymo_heap_sum sum = {.objects = e->objects,
-                         .bytes = e->bytes,
-                         .objects_variance = e->variance_objects,
-                         .bytes_variance = e->variance_bytes,
-                         .samples = e->samples};
-    kymo_estimate_objects_interval(e, &sum.objects_low, &sum.objects_high);
-    kymo_estimate_interval(e->bytes, e->variance_bytes, &sum.bytes_low, &sum.bytes_high);
+    struct kymo_estimate_whole whole = r->selection.all;
+    struct kymo_estimate_range objects, bytes;
+    if (r->selection.options.view == KYMO_HEAP_MAPPED)
+        whole.rate = 1; /* each mapping is there */
+    kymo_estimate_objects(e, &whole, takes_all_kinds, &objects);
+    kymo_estimate_bytes(e, &whole, &bytes);
+    return (kymo_heap_sum){.objects = objects.value,
+                           .objects_low = objects.low,
+                           .objects_high = objects.high,
+                           .objects_variance = e->variance_objects,
+                           .bytes = bytes.value,
+                           .bytes_low = bytes.low,
+                           .bytes_high = bytes.high,
+                           .bytes_variance = e->variance_bytes,
+                           .samples = e->samples};
+}
+
+/* A row without a sample says nothing. */
+static kymo_heap_sum of_row(const kymo_heap_report *r, const struct kymo_estimate *e)
+{
+    return e->samples ? with_intervals(r, e, 0) : (kymo_heap_sum){0};
+}
+
+/* Of all that was asked for: counted, or with intervals. */
+static kymo_heap_sum of_all(const kymo_heap_report *r)
+{
+    const struct kymo_estimate_whole *all = &r->selection.all;
+    kymo_heap_sum sum = with_intervals(r, &all->sum, 1);
+    if (all->objects > 0)
+        sum.objects = sum.objects_low = sum.objects_high = all->objects;
+    if (all->bytes > 0)
+        sum.bytes = sum.bytes_low = sum.bytes_high = all->bytes;
     return sum;
 }
 
@@ -46,9 +72,9 @@ static int is_by_objects(const kymo_heap_report *r)
     return view == KYMO_HEAP_LIFETIMES || view == KYMO_HEAP_TEMPORARY;
 }
 
-static double rank_of(const kymo_heap_report *r, const struct kymo_estimate *e)
+static double rank_of(const kymo_heap_report *r, const kymo_heap_sum *sum)
 {
-    return is_by_objects(r) ? e->objects : e->bytes;
+    return is_by_objects(r) ? sum->objects : sum->bytes;
 }
 
 static kymo_err add_rows(kymo_heap_report *r)
@@ -102,7 +128,8 @@ static kymo_err walk_tree(kymo_heap_report *r, const struct kymo_estimate *self,
     uint64_t *weights = malloc((n + 1) * sizeof *weights);
     kymo_err err = weights ? kymo_vec_reserve(&r->nodes, n) : KYMO_E_NOMEM;
     for (size_t i = 0; i < n && err == KYMO_OK; i++) {
-        double rank = rank_of(r, &total[i]);
+        kymo_heap_sum sum = of_row(r, &total[i]);
+        double rank = rank_of(r, &sum);
         weights[i] = rank > 0 ? rank < 0x1p63 ? (uint64_t)rank : 1ull << 63 : 0;
     }
     if (err == KYMO_OK)
@@ -114,8 +141,8 @@ static kymo_err walk_tree(kymo_heap_report *r, const struct kymo_estimate *self,
             kymo_estimate_merge(&r->sums.data[row].total, &total[node]);
         r->nodes.data[r->nodes.len++] = (kymo_heap_node){.row = row,
                                                          .depth = visits[i].depth,
-                                                         .self = with_intervals(&self[node]),
-                                                         .total = with_intervals(&total[node])};
+                                                         .self = of_row(r, &self[node]),
+                                                         .total = of_row(r, &total[node])};
     }
     free(weights);
     free(visits);
@@ -194,23 +221,41 @@ static kymo_err sum_lifetimes(kymo_heap_report *r, const uint32_t *row_of)
 
 /* ---- order ---- */
 
+/* By their places in the tree. */
 static int compare_rows(const void *a, const void *b, void *report)
 {
     const kymo_heap_report *r = report;
     uint32_t ia = *(const uint32_t *)a;
     uint32_t ib = *(const uint32_t *)b;
-    const struct kymo_call_row *ra = &r->tree.rows.data[ia];
-    const struct kymo_call_row *rb = &r->tree.rows.data[ib];
-    const struct row_sums *sa = &r->sums.data[ia];
-    const struct row_sums *sb = &r->sums.data[ib];
-    if (r->tree.by == KYMO_BY_SIZE)
-        return ra->key.id < rb->key.id ? -1 : ra->key.id > rb->key.id;
-    if (rank_of(r, &sa->self) != rank_of(r, &sb->self))
-        return rank_of(r, &sa->self) > rank_of(r, &sb->self) ? -1 : 1;
-    if (rank_of(r, &sa->total) != rank_of(r, &sb->total))
-        return rank_of(r, &sa->total) > rank_of(r, &sb->total) ? -1 : 1;
+    const kymo_heap_row *ra = &r->rows.data[ia];
+    const kymo_heap_row *rb = &r->rows.data[ib];
+    if (r->tree.by == KYMO_BY_SIZE) {
+        uint64_t sa = r->tree.rows.data[ia].key.id;
+        uint64_t sb = r->tree.rows.data[ib].key.id;
+        return sa < sb ? -1 : sa > sb;
+    }
+    if (rank_of(r, &ra->self) != rank_of(r, &rb->self))
+        return rank_of(r, &ra->self) > rank_of(r, &rb->self) ? -1 : 1;
+    if (rank_of(r, &ra->total) != rank_of(r, &rb->total))
+        return rank_of(r, &ra->total) > rank_of(r, &rb->total) ? -1 : 1;
     int names = strcmp(ra->name, rb->name);
     return names ? names : ia < ib ? -1 : ia > ib;
+}
+
+static void make_rows(kymo_heap_report *r)
+{
+    for (size_t i = 0; i < r->tree.rows.len; i++) {
+        const struct kymo_call_row *row = &r->tree.rows.data[i];
+        const struct row_sums *sums = &r->sums.data[i];
+        r->rows.data[r->rows.len++] =
+            (kymo_heap_row){.name = row->name,
+                            .file = row->file,
+                            .module = row->module,
+                            .line = row->line,
+                            .self = of_row(r, &sums->self),
+                            .total = of_row(r, &sums->total),
+                            .lifetimes = r->lifetimes ? r->lifetimes[i] : NULL};
+    }
 }
 
 static kymo_err sort_rows(kymo_heap_report *r)
@@ -218,28 +263,26 @@ static kymo_err sort_rows(kymo_heap_report *r)
     size_t n = r->tree.rows.len;
     uint32_t *order = malloc((n + 1) * sizeof *order);
     uint32_t *place = malloc((n + 1) * sizeof *place);
-    kymo_err err = order && place ? kymo_vec_reserve(&r->rows, n) : KYMO_E_NOMEM;
-    for (uint32_t i = 0; i < n && err == KYMO_OK; i++)
+    kymo_heap_row *sorted = malloc((n + 1) * sizeof *sorted);
+    kymo_err err = order && place && sorted ? kymo_vec_reserve(&r->rows, n) : KYMO_E_NOMEM;
+    if (err != KYMO_OK)
+        goto done;
+    make_rows(r);
+    for (uint32_t i = 0; i < n; i++)
         order[i] = i;
-    if (err == KYMO_OK)
-        qsort_r(order, n, sizeof *order, compare_rows, r);
-    for (uint32_t i = 0; i < n && err == KYMO_OK; i++) {
-        const struct kymo_call_row *row = &r->tree.rows.data[order[i]];
-        const struct row_sums *sums = &r->sums.data[order[i]];
+    qsort_r(order, n, sizeof *order, compare_rows, r);
+    for (uint32_t i = 0; i < n; i++) {
         place[order[i]] = i;
-        r->rows.data[r->rows.len++] =
-            (kymo_heap_row){.name = row->name,
-                            .file = row->file,
-                            .module = row->module,
-                            .line = row->line,
-                            .self = with_intervals(&sums->self),
-                            .total = with_intervals(&sums->total),
-                            .lifetimes = r->lifetimes ? r->lifetimes[order[i]] : NULL};
+        sorted[i] = r->rows.data[order[i]];
     }
-    for (size_t i = 0; i < r->nodes.len && err == KYMO_OK; i++)
+    if (n)
+        memcpy(r->rows.data, sorted, n * sizeof *sorted);
+    for (size_t i = 0; i < r->nodes.len; i++)
         r->nodes.data[i].row = place[r->nodes.data[i].row];
+done:
     free(order);
     free(place);
+    free(sorted);
     return err;
 }
 
@@ -265,10 +308,10 @@ static void put_totals(kymo_heap_report *r)
     kymo_heap_totals *t = &r->totals;
     t->size = sizeof *t;
     t->view = s->options.view;
-    t->sum = with_intervals(&s->sum);
-    t->allocated = with_intervals(&s->allocated);
-    t->young = with_intervals(&s->young);
-    t->elsewhere = with_intervals(&s->elsewhere);
+    t->allocated = of_all(r);
+    t->sum = t->view == KYMO_HEAP_ALLOC ? t->allocated : with_intervals(r, &s->sum, 1);
+    t->young = of_row(r, &s->young);
+    t->elsewhere = of_row(r, &s->elsewhere);
     t->at_ns = s->options.at_ns;
     t->min_age_ns = s->min_age_ns;
     for (uint32_t i = 0; i < kymo_profile_count(p, KYMO_TABLE_PROCESSES); i++) {
@@ -303,6 +346,7 @@ kymo_err kymo_heap_report_create(const kymo_profile *profile,
     if (!r)
         return KYMO_E_NOMEM;
     kymo_call_tree_init(&r->tree, profile, o.by);
+    r->tree.skips_allocators = !o.all_frames;
     kymo_err err = kymo_heap_select_init(&r->selection, profile, &o);
     if (err == KYMO_OK)
         err = fill(r);

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/f64.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "kymo/marker_abi.h"
 #include "kymo/report.h"
 
 /* What makes two markers the same row: the ids that count for it, others KYMO_NONE. */
@@ -258,6 +260,7 @@ static int compare_rows(const void *a, const void *b)
 static kymo_err add_counter(kymo_marker_report *r, uint32_t id)
 {
     kymo_counts c = kymo_profile_counts(r->profile, id);
+    int is_f64 = (kymo_profile_counter(r->profile, id)->flags & KYMO_COUNTER_IS_F64) != 0;
     if (c.count == 0)
         return KYMO_OK;
     kymo_counter_row row = {.counter = id,
@@ -268,8 +271,8 @@ static kymo_err add_counter(kymo_marker_report *r, uint32_t id)
                             .max = c.value[0],
                             .operations = c.operations[c.count - 1]};
     for (uint32_t i = 1; i < c.count; i++) {
-        row.min = c.value[i] < row.min ? c.value[i] : row.min;
-        row.max = c.value[i] > row.max ? c.value[i] : row.max;
+        row.min = kymo_word_is_less(c.value[i], row.min, is_f64) ? c.value[i] : row.min;
+        row.max = kymo_word_is_less(row.max, c.value[i], is_f64) ? c.value[i] : row.max;
     }
     return kymo_vec_push(&r->counters, row);
 }

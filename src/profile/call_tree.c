@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "profile/allocator_name.h"
 
 void kymo_call_tree_init(struct kymo_call_tree *t, const kymo_profile *profile, uint32_t by)
 {
@@ -216,6 +217,12 @@ static kymo_err enter(struct kymo_call_tree *t, uint32_t parent, uint32_t row, u
     return KYMO_OK;
 }
 
+static int is_allocator(const kymo_profile *p, const kymo_line *line)
+{
+    const kymo_function *f = kymo_profile_function(p, line->function);
+    return kymo_allocator_name(kymo_profile_string(p, f->name));
+}
+
 /* From the node of a caller to that of a frame it called: through all that was inlined there. */
 static kymo_err enter_frame(struct kymo_call_tree *t, uint32_t *node, uint32_t frame_id)
 {
@@ -228,6 +235,8 @@ static kymo_err enter_frame(struct kymo_call_tree *t, uint32_t *node, uint32_t f
         return enter(t, *node, row, node);
     }
     for (uint32_t i = count; i-- > 0;) {
+        if (t->skips_allocators && *node != KYMO_NONE && is_allocator(t->profile, &lines[i]))
+            continue;
         KYMO_TRY(kymo_call_tree_row(t, key_of_line(t, frame, &lines[i]), frame->module, &row));
         KYMO_TRY(enter(t, *node, row, node));
     }

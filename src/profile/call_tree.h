@@ -62,7 +62,10 @@ struct kymo_call_visit {
 
 struct kymo_call_tree {
     const kymo_profile *profile;
-    uint32_t by;      /* kymo_report_by */
+    uint32_t by; /* kymo_report_by */
+    /* Functions that only pass a request for memory on have no node: their caller's is theirs. Set
+     * after init. */
+    int skips_allocators;
     kymo_arena arena; /* names that the profile does not have */
     KYMO_VEC(struct kymo_call_row) rows;
     KYMO_VEC(struct kymo_call_node) nodes; /* parents before children */

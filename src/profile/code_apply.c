@@ -250,6 +250,36 @@ static kymo_err resolve_all(struct apply *a)
     return a->p->stack_frame.len > a->count ? kymo_profile_drop_unused_stacks(a->p) : KYMO_OK;
 }
 
+kymo_err kymo_code_place_frames(kymo_profile *p)
+{
+    struct apply a = {.p = p};
+    KYMO_VEC(uint32_t) processes = {0};
+    kymo_err err = collect_modules(&a);
+    for (size_t i = 0; i < a.modules.len && err == KYMO_OK; i++) {
+        uint32_t process = p->modules.data[a.modules.data[i]].process;
+        if (processes.len == 0 || processes.data[processes.len - 1] != process)
+            err = kymo_vec_push(&processes, process);
+    }
+    size_t count = p->frames.len;
+    a.most_work = (count + p->modules.len) * WORK_PER_SAMPLE;
+    for (size_t i = 0; i < count && err == KYMO_OK; i++) {
+        if (!is_generated(&p->frames.data[i]))
+            continue;
+        uint64_t address = p->frames.data[i].address;
+        for (size_t k = 0; k < processes.len && a.work < a.most_work && err == KYMO_OK; k++) {
+            uint32_t module = find_module(&a, processes.data[k], address);
+            uint32_t frame;
+            a.work++;
+            if (module != KYMO_NONE)
+                err = kymo_profile_add_frame(p, module, address - p->modules.data[module].load_bias,
+                                             KYMO_CATEGORY_AUTO, &frame);
+        }
+    }
+    kymo_vec_deinit(&processes);
+    kymo_vec_deinit(&a.modules);
+    return err;
+}
+
 kymo_err kymo_code_map_apply(kymo_code_map *map, kymo_profile *p)
 {
     struct apply a = {.map = map, .p = p, .count = (uint32_t)p->stack_frame.len};

@@ -75,4 +75,10 @@ const kymo_code_row *kymo_code_map_find(const kymo_code_map *map, uint32_t proce
 KYMO_NODISCARD
 kymo_err kymo_code_map_apply(kymo_code_map *map, kymo_profile *profile);
 
+/* For a profile without samples, of which apply says nothing: adds the frames that it would make
+ * of places outside every module that turned out to be in one (V8's built-in code, mapped again).
+ */
+KYMO_NODISCARD
+kymo_err kymo_code_place_frames(kymo_profile *profile);
+
 #endif

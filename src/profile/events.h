@@ -28,6 +28,7 @@
 
 #include "base/error.h"
 #include "profile/events_heap.h"
+#include "profile/events_symbols.h"
 
 #define KYMO_EVENT_NONE UINT32_MAX /* no process, no module, no stack */
 
@@ -348,7 +349,8 @@ typedef struct kymo_event_count {
 } kymo_event_count;
 
 /* What a thread's labels are from a time on: of those that were pushed, the ones below depth stay,
- * and the others are gone; change: enum kymo_label_change. */
+ * and the others are gone; change: enum kymo_label_change. Of a forked child's thread the first may
+ * be that it has what another one had. */
 typedef struct kymo_event_label {
     uint32_t thread;
     uint32_t change;
@@ -358,6 +360,11 @@ typedef struct kymo_event_label {
     uint64_t number; /* of a value that is no text: its bits */
     const char *key;
     const char *text;
+    /* KYMO_LABEL_INHERITED: the thread that forked it, and a time when it had what the child was
+     * born with. */
+    uint32_t from_process;
+    int32_t from_tid;
+    uint64_t fork_ns;
 } kymo_event_label;
 
 /* Of one site, up to now; the last one counts. */
@@ -444,6 +451,7 @@ typedef struct kymo_event_handler {
     kymo_err (*heap)(void *ctx, const kymo_event_heap *event);
     kymo_err (*ledger)(void *ctx, const kymo_event_ledger *event);
     kymo_err (*memory_info)(void *ctx, const kymo_event_memory_info *event);
+    kymo_err (*symbols)(void *ctx, const kymo_event_symbols *event);
     kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
     kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
     kymo_err (*note)(void *ctx, const kymo_event_note *event);

@@ -117,6 +117,20 @@ kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t frame, con
     return KYMO_OK;
 }
 
+kymo_err kymo_profile_frame_share_lines(kymo_profile *profile, uint32_t frame, uint32_t from)
+{
+    if (frame >= profile->frames.len || from >= profile->frames.len ||
+        profile->frames.data[frame].address == KYMO_NO_ADDRESS)
+        return KYMO_E_INVALID;
+    const kymo_frame *source = &profile->frames.data[from];
+    kymo_frame *f = &profile->frames.data[frame];
+    f->first_line = source->first_line;
+    f->line_count = source->line_count;
+    f->symbol = source->symbol;
+    f->named = source->named;
+    return KYMO_OK;
+}
+
 const kymo_frame *kymo_profile_frame(const kymo_profile *profile, uint32_t id)
 {
     return id < profile->frames.len ? &profile->frames.data[id] : NULL;

@@ -75,6 +75,7 @@ static struct kymo_estimate growth_of(const struct kymo_heap_table *t, size_t i)
         kymo_estimate_add_object(&sum, t->blocks[i].bytes, w);
     sum.bytes = w * (double)bytes;
     sum.variance_bytes = w * (w - 1) * (has * has - had * had);
+    sum.drawn_bytes = (double)bytes;
     sum.samples = 1;
     return sum;
 }
@@ -314,6 +315,46 @@ static kymo_err fill_table(struct kymo_heap_selection *s, const kymo_profile *pr
     return t->weights ? KYMO_OK : KYMO_E_NOMEM;
 }
 
+/* What is not in a process's count as it is in its rows: blocks that a forked child has of its
+ * parent are not counted, and of a resize only what is beyond the bytes that were usable before. */
+struct uncounted {
+    int inherited, resized;
+};
+
+static struct uncounted find_uncounted(const struct kymo_heap_table *t)
+{
+    struct uncounted u = {0, 0};
+    for (size_t i = 0; i < t->count; i++) {
+        u.inherited |= t->blocks[i].is_inherited;
+        u.resized |= t->blocks[i].was_resized || t->blocks[i].previous != KYMO_NONE;
+    }
+    return u;
+}
+
+/* What was counted of all that was drawn, where that is known of each process. */
+static void find_counted(struct kymo_heap_selection *s)
+{
+    double objects = 0;
+    double bytes = 0;
+    int is_known = 1;
+    int are_bytes_known = 1;
+    for (uint32_t p = 0; p < s->n_tables; p++) {
+        const kymo_heap *heap = kymo_profile_heap(s->profile, p);
+        if (!is_asked_for(s, p) || !heap || heap->rate == 0)
+            continue;
+        s->all.rate = heap->rate > s->all.rate ? heap->rate : s->all.rate;
+        objects += (double)heap->count;
+        bytes += (double)heap->bytes;
+        struct uncounted u = find_uncounted(&s->tables[p]);
+        is_known &= heap->count > 0 && heap->lost == 0 && !u.inherited;
+        are_bytes_known &= !u.resized;
+    }
+    if (!is_known || s->all.rate <= 1 || !kymo_estimate_agrees(&s->all, bytes))
+        return;
+    s->all.objects = objects;
+    s->all.bytes = are_bytes_known ? bytes : 0;
+}
+
 static void sum_up(struct kymo_heap_selection *s)
 {
     struct kymo_heap_cursor at = {0};
@@ -322,12 +363,13 @@ static void sum_up(struct kymo_heap_selection *s)
         const struct kymo_heap_table *t = &s->tables[p];
         for (size_t i = 0; i < t->count; i++) {
             struct kymo_estimate growth = growth_of(t, i);
-            kymo_estimate_merge(&s->allocated, &growth);
+            kymo_estimate_merge(&s->all.sum, &growth);
             if (s->options.view == KYMO_HEAP_LEAKS && lives_at_end(&t->blocks[i]) &&
                 !t->blocks[i].is_inherited && !is_leak(t, &t->blocks[i]))
                 kymo_estimate_add(&s->young, t->blocks[i].bytes, t->weights[i]);
         }
     }
+    find_counted(s);
     for (uint32_t p = 0; s->options.view == KYMO_HEAP_MAPPED && p < s->n_tables; p++) {
         struct kymo_heap_table *t = &s->tables[p];
         if (is_asked_for(s, p))

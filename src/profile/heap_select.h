@@ -34,7 +34,7 @@ struct kymo_heap_selection {
     uint64_t min_age_ns;            /* the largest of all tables */
     size_t count;                   /* of what is selected */
     struct kymo_estimate sum;       /* of it */
-    struct kymo_estimate allocated; /* of all blocks */
+    struct kymo_estimate_whole all; /* of all blocks */
     struct kymo_estimate young;     /* of leaks: left out for their age */
     struct kymo_estimate elsewhere; /* of lifetimes: freed by another thread */
 };

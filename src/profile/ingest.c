@@ -68,6 +68,7 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_vec_deinit(&in->wait_frames);
     kymo_code_map_deinit(&in->code);
     kymo_kernel_frames_deinit(&in->kernel);
+    kymo_stored_symbols_deinit(&in->stored);
     kymo_ingest_marks_deinit(&in->marks);
     kymo_ingest_heap_deinit(&in->heap);
     kymo_vec_deinit(&in->notes);
@@ -129,6 +130,12 @@ static kymo_err on_code(void *ctx, const kymo_event_code *e)
     return kymo_code_map_add(&in->code, in->profile, e);
 }
 
+static kymo_err on_symbols(void *ctx, const kymo_event_symbols *e)
+{
+    kymo_ingest *in = ctx;
+    return kymo_stored_symbols_add(&in->stored, in->profile, e);
+}
+
 kymo_err kymo_ingest_add_note(kymo_ingest *in, uint64_t time_ns, uint32_t process,
                               uint32_t severity, const char *text)
 {
@@ -152,6 +159,11 @@ static kymo_err on_end(void *ctx, const kymo_event_end *e)
     in->clean = e->clean != 0;
     in->meta.end_ns = e->end_ns;
     return KYMO_OK;
+}
+
+void kymo_ingest_skip_markers(kymo_ingest *in)
+{
+    in->skips_markers = 1;
 }
 
 const kymo_event_handler kymo_ingest_handler = {
@@ -188,6 +200,7 @@ const kymo_event_handler kymo_ingest_handler = {
     .heap = kymo_ingest_on_heap,
     .ledger = kymo_ingest_on_ledger,
     .memory_info = kymo_ingest_on_memory_info,
+    .symbols = on_symbols,
     .loss = kymo_ingest_on_loss,
     .quality = kymo_ingest_on_quality,
     .note = on_note,

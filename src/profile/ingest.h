@@ -54,6 +54,9 @@ typedef struct kymo_ingest_extra {
 /* profile: empty; stays the caller's, and must outlive the ingest. KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out);
+/* Before the first event: markers, counts and labels are left out, of which there may be ten
+ * thousand times as many as of anything else. */
+void kymo_ingest_skip_markers(kymo_ingest *ingest);
 /* NULL is allowed. */
 void kymo_ingest_destroy(kymo_ingest *ingest);
 

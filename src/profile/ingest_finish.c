@@ -33,6 +33,7 @@ struct sums {
     uint64_t tail_unsampled_ns; /* of threads without samples */
     uint64_t wall_ns;           /* weights of wall samples */
     uint64_t lived_ns;          /* of all threads, while they were recorded */
+    uint64_t stackless;         /* wall samples of running threads without CPU samples */
 };
 
 /* All samples of the thread are there: puts them in order and gives them the weights that they
@@ -61,6 +62,7 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
         KYMO_TRY(kymo_ingest_add_sample(in, id, &t->held));
     } else {
         sums->tail_unsampled_ns = kymo_ingest_sum(sums->tail_unsampled_ns, t->tail_ns);
+        sums->stackless += t->stackless;
     }
     if (t->name != NULL)
         row.name = t->name;
@@ -71,8 +73,12 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     sums->wall_ns = kymo_ingest_sum(sums->wall_ns, t->wall_ns);
     if (end_ns > row.start_ns && row.start_ns != 0)
         sums->lived_ns = kymo_ingest_sum(sums->lived_ns, end_ns - row.start_ns);
-    if (in->processes.data[row.process].cpu_ns != 0)
+    /* Of a process that ran on when the recording ended, its threads' clocks are what is known. */
+    uint64_t process_ns = in->processes.data[row.process].cpu_ns;
+    if (process_ns != 0 || t->cpu_ns != 0)
         sums->weight_ns = kymo_ingest_sum(sums->weight_ns, t->weight_ns);
+    if (process_ns == 0)
+        sums->process_cpu_ns = kymo_ingest_sum(sums->process_cpu_ns, t->cpu_ns);
     KYMO_TRY(kymo_profile_update_thread(in->profile, id, &row));
     return finish_weights(in, id);
 }
@@ -125,10 +131,11 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .lost_count = sum_losses(in, lost),
         .lost = lost,
         .samples = in->samples,
-        .stacks_complete = ratio(in->complete_samples, in->samples),
+        .stacks_complete = ratio(in->complete_samples, in->samples - sums->stackless),
         .frames_symbolized = NAN, /* the symbolizer's to say */
         .cpu_unsampled_ns = sums->tail_unsampled_ns,
         .wall_samples = in->wall_samples,
+        .wall_stackless = sums->stackless,
         .wall_achieved = in->meta.wall_period_ns ? ratio(sums->wall_ns, sums->lived_ns) : NAN,
     };
     for (size_t i = 0; i < in->processes.len; i++) {
@@ -186,6 +193,8 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
     KYMO_TRY(kymo_ingest_join_halves(in));
     KYMO_TRY(kymo_ingest_note_losses(in));
     KYMO_TRY(kymo_ingest_note_left_out(in));
+    KYMO_TRY(kymo_ingest_thin_note(in));
     KYMO_TRY(kymo_profile_finish(in->profile));
-    return kymo_code_map_apply(&in->code, in->profile);
+    KYMO_TRY(kymo_code_map_apply(&in->code, in->profile));
+    return kymo_stored_symbols_apply(&in->stored, in->profile);
 }

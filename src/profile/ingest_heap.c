@@ -26,6 +26,7 @@
 #define DRAWN_BEFORE 1u
 #define DRAWN_NOW 2u
 #define ANCESTORS_MAX 64u     /* that are asked for a block */
+#define FORGET_LEAST 16384    /* of what waits for a block of a thinned recording */
 #define RESIZES_BACK_MAX 4096 /* rows that are looked at for the one of a time */
 
 /* ---- rows ---- */
@@ -134,16 +135,6 @@ static kymo_err add_block(kymo_ingest *in, uint32_t process, const kymo_event_al
     return add_row(in, process, e->id, first, &a, &row);
 }
 
-kymo_err kymo_ingest_on_allocation(void *ctx, const kymo_event_allocation *e)
-{
-    kymo_ingest *in = ctx;
-    if (!is_valid(in, e))
-        return KYMO_E_INVALID;
-    kymo_ingest_see_time(in, e->time_ns);
-    return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS,
-                                 add_block(in, process_of(in, e->thread), e));
-}
-
 static void free_block(kymo_ingest *in, uint32_t process, uint32_t first, const kymo_event_free *e)
 {
     uint32_t last = in->heap.processes.data[process].blocks.data[first].last;
@@ -155,6 +146,66 @@ static void free_block(kymo_ingest *in, uint32_t process, uint32_t first, const 
     /* The lower half of an id is that of its thread's count. */
     if (born->thread == e->thread && !born->is_inherited)
         row->distance = e->count - (uint32_t)e->id;
+}
+
+/* A thinned recording's: whether the block is there, in this process or in one that it was forked
+ * from. */
+static uint32_t parent_of(const kymo_ingest *in, uint32_t process);
+
+static int is_kept(kymo_ingest *in, uint32_t process, uint64_t id)
+{
+    for (uint32_t i = 0; i < ANCESTORS_MAX; i++) {
+        if (find_block(in, process, id) != KYMO_NONE)
+            return 1;
+        if (process >= in->heap.processes.len)
+            return 0;
+        struct kymo_ingest_memory *m = &in->heap.processes.data[process];
+        if (m->parent == 0)
+            m->parent = parent_of(in, process) + 2; /* KYMO_NONE + 2 is 1 */
+        if (m->parent == 1)
+            return 0;
+        process = m->parent - 2;
+    }
+    return 0;
+}
+
+kymo_err kymo_ingest_on_allocation(void *ctx, const kymo_event_allocation *event)
+{
+    kymo_ingest *in = ctx;
+    kymo_event_allocation copy = *event;
+    const kymo_event_allocation *e = &copy;
+    if (!is_valid(in, e))
+        return KYMO_E_INVALID;
+    kymo_ingest_see_time(in, e->time_ns);
+    if (!kymo_ingest_thin_allocation(&in->heap.thin, &copy))
+        return KYMO_OK;
+    return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS,
+                                 add_block(in, process_of(in, e->thread), e));
+}
+
+/* What waits for blocks that may come yet: other threads' and the parent's are read later by no
+ * more than some rounds. Of a thinned recording most never come, so what has waited for long for
+ * one that is not there is forgotten. */
+#define FORGET(events)                                                  \
+    do {                                                                \
+        size_t kept = 0;                                                \
+        size_t old = (events)->len / 2;                                 \
+        for (size_t i = 0; i < (events)->len; i++)                      \
+            if (i >= old || is_kept(in, process, (events)->data[i].id)) \
+                (events)->data[kept++] = (events)->data[i];             \
+        in->heap.waiting -= (events)->len - kept;                       \
+        (events)->len = kept;                                           \
+    } while (0)
+
+static void forget_missing(kymo_ingest *in, uint32_t process)
+{
+    struct kymo_ingest_memory *m = &in->heap.processes.data[process];
+    size_t count = m->frees.len + m->inherits.len;
+    if (in->heap.thin.rate == 0 || count < 2 * (m->forgotten_at + FORGET_LEAST))
+        return;
+    FORGET(&m->frees);
+    FORGET(&m->inherits);
+    m->forgotten_at = m->frees.len + m->inherits.len;
 }
 
 kymo_err kymo_ingest_on_free(void *ctx, const kymo_event_free *e)
@@ -171,23 +222,32 @@ kymo_err kymo_ingest_on_free(void *ctx, const kymo_event_free *e)
         return KYMO_OK;
     }
     KYMO_TRY(kymo_ingest_memory_of(in, process, &m));
+    forget_missing(in, process);
     kymo_err err = kymo_ingest_keep_waiting(in);
     if (err == KYMO_OK)
         err = kymo_vec_push(&m->frees, *e);
     return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, err);
 }
 
-kymo_err kymo_ingest_on_resize(void *ctx, const kymo_event_resize *e)
+kymo_err kymo_ingest_on_resize(void *ctx, const kymo_event_resize *event)
 {
     kymo_ingest *in = ctx;
     struct kymo_ingest_memory *m;
+    kymo_event_resize copy = *event;
+    const kymo_event_resize *e = &copy;
     if (!is_valid(in, &e->now))
         return KYMO_E_INVALID;
+    uint32_t process = process_of(in, e->now.thread);
+    if (in->heap.thin.rate &&
+        !kymo_ingest_thin_resize(&in->heap.thin, &copy, is_kept(in, process, e->now.id))) {
+        kymo_ingest_see_time(in, e->now.time_ns);
+        return KYMO_OK;
+    }
     /* Of a block that was not drawn before nothing is known: it begins here. */
     if (!(e->was_drawn & DRAWN_BEFORE))
         return kymo_ingest_on_allocation(in, &e->now);
     kymo_ingest_see_time(in, e->now.time_ns);
-    KYMO_TRY(kymo_ingest_memory_of(in, process_of(in, e->now.thread), &m));
+    KYMO_TRY(kymo_ingest_memory_of(in, process, &m));
     kymo_err err = kymo_ingest_keep_waiting(in);
     if (err == KYMO_OK)
         err = kymo_vec_push(&m->resizes, *e);
@@ -202,6 +262,7 @@ kymo_err kymo_ingest_on_inherit(void *ctx, const kymo_event_inherit *e)
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);
     KYMO_TRY(kymo_ingest_memory_of(in, process_of(in, e->thread), &m));
+    forget_missing(in, process_of(in, e->thread));
     kymo_err err = kymo_ingest_keep_waiting(in);
     if (err == KYMO_OK)
         err = kymo_vec_push(&m->inherits, *e);
@@ -276,7 +337,9 @@ static kymo_err inherit(kymo_ingest *in, uint32_t process, const struct lineage 
             continue;
         found = in->heap.processes.data[from].blocks.data[found].last;
         kymo_allocation a = *row_of(in, from, row_at(in, from, found, fork_ns, address));
-        if (l->is_guess && a.address != address)
+        /* Images that were not forked but began anew have the same ids for other blocks. The
+         * nearest ancestor has all of its own, but not in a thinned recording. */
+        if ((l->is_guess || (in->heap.thin.rate && address)) && a.address != address)
             continue;
         a.time_ns = fork_ns;
         a.end_ns = KYMO_LIVES;
@@ -303,7 +366,7 @@ static kymo_err inherit_all(kymo_ingest *in, uint32_t process)
         if (find_block(in, process, e->id) == KYMO_NONE)
             KYMO_TRY(inherit(in, process, &l, e->thread, e->time_ns, e->id, e->address, &first));
     }
-    if (l.is_guess)
+    if (l.is_guess || (in->heap.thin.rate && m->inherits.len == 0))
         return KYMO_OK;
     for (size_t i = 0; i < m->resizes.len; i++) {
         const kymo_event_allocation *e = &m->resizes.data[i].now;
@@ -337,10 +400,21 @@ static kymo_err add_resized(kymo_ingest *in, uint32_t process, const kymo_event_
     return a.weight > 0 ? add_row(in, process, e->now.id, KYMO_NONE, &a, &row) : KYMO_OK;
 }
 
+/* Of a thinned recording: a block that never came was left out. */
+static kymo_err begin_here(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
+{
+    if (e->was_drawn & DRAWN_NOW)
+        return add_block(in, process, &e->now);
+    in->heap.thin.left_out++;
+    return KYMO_OK;
+}
+
 static kymo_err resize(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
 {
     uint32_t first = find_block(in, process, e->now.id);
     uint32_t row;
+    if (first == KYMO_NONE && in->heap.thin.rate)
+        return begin_here(in, process, e);
     if (first == KYMO_NONE)
         return add_resized(in, process, e);
     uint32_t last = in->heap.processes.data[process].blocks.data[first].last;

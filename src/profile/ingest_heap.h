@@ -19,6 +19,7 @@
 #include "kymo/profile.h"
 #include "profile/events.h"
 #include "profile/ingest.h"
+#include "profile/ingest_thin.h"
 
 /* Of a row of allocations. */
 struct kymo_ingest_block {
@@ -39,11 +40,14 @@ struct kymo_ingest_memory {
     KYMO_VEC(kymo_ledger) ledger; /* as they came */
     kymo_heap heap;               /* size 0: nothing was said */
     uint64_t rate;                /* the largest of its blocks; 0: none */
+    size_t forgotten_at;          /* of thinning: how many waited when that was looked at last */
+    uint32_t parent; /* of thinning: 0: not looked for yet, 1: none, else its number + 2 */
 };
 
 struct kymo_ingest_heap {
     KYMO_VEC(struct kymo_ingest_memory) processes; /* short where the last have no memory */
     uint64_t waiting;                              /* events of all processes */
+    struct kymo_ingest_thin thin;
 };
 
 void kymo_ingest_heap_deinit(struct kymo_ingest_heap *heap);

@@ -17,8 +17,12 @@
  * once. Labels that are set are not in scopes: they stay when what was pushed goes. Of those of one
  * key the one counts that came last. So that a recursion hides no more than its own labels, each
  * pushed node knows the next one below it that can be seen: one of a key that none above it has.
+ *
+ * A forked child begins with copies of the changes that made its parent's state: of those that were
+ * pushed the innermost, of those that were set what is kept of them. So threads are taken in an
+ * order in which parents come first (ingest_label_forks.h).
  */
-#include "profile/ingest_state.h"
+#include "profile/ingest_label_forks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +40,10 @@
 #define LOOK_DEEP 256u
 /* Set labels that hide older ones, before they are tidied up. */
 #define SET_NODES_MAX (2 * KYMO_LABEL_SET_MAX)
+/* What a forked child has of its parent's pushed labels, and all children of all parents together
+ * of any: a file may claim children without end. */
+#define INHERITED_MAX KYMO_LABEL_SET_MAX
+#define INHERITED_ALL_MAX (1u << 21)
 
 struct node {
     uint32_t below; /* KYMO_NONE: none */
@@ -68,15 +76,19 @@ kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e)
         .kind = e->kind < KYMO_KIND_COUNT ? (uint16_t)e->kind : KYMO_KIND_NONE,
     };
     if (e->thread >= in->threads.len || e->change < KYMO_LABEL_PUSHED ||
-        e->change > KYMO_LABEL_WAS_SET)
+        e->change > KYMO_LABEL_INHERITED)
         return KYMO_E_INVALID;
+    if (in->skips_markers)
+        return KYMO_OK;
+    while (in->marks.labels.len <= e->thread)
+        KYMO_TRY(kymo_vec_push(&in->marks.labels, (kymo_ingest_label_changes){0}));
+    kymo_ingest_label_changes *changes = &in->marks.labels.data[e->thread];
+    if (e->change == KYMO_LABEL_INHERITED)
+        return changes->len == 0 ? kymo_label_forks_add(in, e) : KYMO_OK;
     if (e->change != KYMO_LABEL_POPPED) {
         KYMO_TRY(kymo_ingest_add_text(in, e->key, e->key ? strlen(e->key) : 0, &change.key));
         KYMO_TRY(kymo_ingest_copy_text(in, e->text, &change.text));
     }
-    while (in->marks.labels.len <= e->thread)
-        KYMO_TRY(kymo_vec_push(&in->marks.labels, (kymo_ingest_label_changes){0}));
-    kymo_ingest_label_changes *changes = &in->marks.labels.data[e->thread];
     if (changes->len >= LABEL_CHANGES_MAX)
         return kymo_ingest_leave_out(in, KYMO_INGEST_LABELS, KYMO_E_TOO_BIG);
     change.order = (uint32_t)changes->len;
@@ -209,6 +221,79 @@ static kymo_err make_timeline(struct timeline *t, kymo_ingest_label_changes *cha
     return KYMO_OK;
 }
 
+/* ---- what a forked child has from the beginning ---- */
+
+/* Whether state i begins at or before a time. */
+static int is_from(const void *rows, size_t i, const void *time_ns)
+{
+    const struct label_state *states = rows;
+    return states[i].time_ns <= *(const uint64_t *)time_ns;
+}
+
+static struct label_state *state_at(const struct timeline *t, uint64_t time_ns)
+{
+    size_t before = kymo_search_count(t->states.data, t->states.len, is_from, &time_ns);
+    return before ? &t->states.data[before - 1] : NULL;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The changes that made the parent's state, in their order. */
+static uint32_t collect_inherited(const struct timeline *parent,
+                                  const struct kymo_ingest_label_fork *fork,
+                                  uint32_t changes[INHERITED_MAX + SET_NODES_MAX])
+{
+    const struct label_state *state = state_at(parent, fork->fork_ns);
+    const struct node *nodes = parent->nodes.data;
+    uint32_t count = 0;
+    uint32_t n = state ? state->pushed : KYMO_NONE;
+    while (n != KYMO_NONE && nodes[n].depth >= fork->depth)
+        n = nodes[n].below;
+    for (; n != KYMO_NONE && count < INHERITED_MAX; n = nodes[n].below)
+        changes[count++] = nodes[n].change;
+    uint32_t end = count + SET_NODES_MAX;
+    for (n = state ? state->set : KYMO_NONE; n != KYMO_NONE && count < end; n = nodes[n].below)
+        changes[count++] = nodes[n].change;
+    qsort(changes, count, sizeof *changes, compare_numbers);
+    return count;
+}
+
+/* Puts them before the thread's own. */
+static kymo_err inherit(kymo_ingest *in, const struct timeline *parent,
+                        const struct kymo_ingest_label_fork *fork, uint64_t *inherited)
+{
+    kymo_ingest_label_changes *own = &in->marks.labels.data[fork->thread];
+    kymo_ingest_label_changes all = {0};
+    uint32_t numbers[INHERITED_MAX + SET_NODES_MAX];
+    uint32_t count = collect_inherited(parent, fork, numbers);
+    if (count == 0)
+        return KYMO_OK;
+    *inherited += count;
+    if (*inherited > INHERITED_ALL_MAX || own->len > LABEL_CHANGES_MAX)
+        return kymo_ingest_leave_out(in, KYMO_INGEST_LABELS, KYMO_E_TOO_BIG);
+    KYMO_TRY(kymo_vec_reserve(&all, own->len + count));
+    for (uint32_t i = 0; i < count; i++) {
+        struct kymo_ingest_label_change c = parent->changes[numbers[i]];
+        c.time_ns = fork->time_ns;
+        c.order = i;
+        if (c.change == KYMO_LABEL_WAS_SET)
+            c.depth = UINT32_MAX; /* beside all that was pushed */
+        all.data[all.len++] = c;
+    }
+    for (size_t i = 0; i < own->len; i++) {
+        struct kymo_ingest_label_change c = own->data[i];
+        c.order += count;
+        all.data[all.len++] = c;
+    }
+    kymo_vec_deinit(own);
+    *own = all;
+    return KYMO_OK;
+}
+
 /* ---- sets ---- */
 
 static kymo_err make_label(kymo_ingest *in, const struct kymo_ingest_label_change *c,
@@ -277,20 +362,12 @@ static kymo_err make_set(kymo_ingest *in, const struct timeline *t, struct label
         kymo_profile_add_label_set(in->profile, labels, count, &state->labels));
 }
 
-/* Whether state i begins at or before a time. */
-static int is_from(const void *rows, size_t i, const void *time_ns)
-{
-    const struct label_state *states = rows;
-    return states[i].time_ns <= *(const uint64_t *)time_ns;
-}
-
 static kymo_err labels_at(kymo_ingest *in, struct timeline *t, uint64_t time_ns, uint32_t *labels)
 {
-    size_t before = kymo_search_count(t->states.data, t->states.len, is_from, &time_ns);
+    struct label_state *state = state_at(t, time_ns);
     *labels = KYMO_NONE;
-    if (before == 0)
+    if (!state)
         return KYMO_OK;
-    struct label_state *state = &t->states.data[before - 1];
     if (state->labels == NOT_MADE)
         KYMO_TRY(make_set(in, t, state));
     *labels = state->labels;
@@ -350,10 +427,30 @@ static kymo_err join_blocks(kymo_ingest *in, kymo_allocation_rows *blocks,
     return KYMO_OK;
 }
 
+static kymo_err make_timelines(kymo_ingest *in, const kymo_label_forks *forks,
+                               struct timeline *timelines, size_t count)
+{
+    uint64_t inherited = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t thread = forks->order[i];
+        const struct kymo_label_origin *from = &forks->origins[thread];
+        if (from->thread != KYMO_NONE)
+            KYMO_TRY(inherit(in, &timelines[from->thread], &in->marks.label_forks.data[from->fork],
+                             &inherited));
+        KYMO_TRY(make_timeline(&timelines[thread], &in->marks.labels.data[thread]));
+    }
+    return KYMO_OK;
+}
+
 static kymo_err join_all(kymo_ingest *in, struct timeline *timelines, size_t count)
 {
+    kymo_label_forks forks = {0};
+    kymo_err err = kymo_label_forks_find(in, &forks);
+    if (err == KYMO_OK)
+        err = make_timelines(in, &forks, timelines, count);
+    kymo_label_forks_deinit(&forks);
+    KYMO_TRY(err);
     for (uint32_t i = 0; i < count; i++) {
-        KYMO_TRY(make_timeline(&timelines[i], &in->marks.labels.data[i]));
         if (timelines[i].states.len == 0)
             continue;
         KYMO_TRY(join_samples(in, i, &timelines[i]));

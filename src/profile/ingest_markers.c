@@ -82,5 +82,7 @@ kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e)
         (e->track != KYMO_EVENT_NONE && e->track >= in->marks.tracks.len))
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);
+    if (in->skips_markers)
+        return KYMO_OK;
     return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, add_marker(in, e));
 }

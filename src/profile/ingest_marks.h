@@ -85,6 +85,16 @@ struct kymo_ingest_label_change {
 
 typedef KYMO_VEC(struct kymo_ingest_label_change) kymo_ingest_label_changes;
 
+/* A thread of a forked child, and which one it was forked by. */
+struct kymo_ingest_label_fork {
+    uint64_t time_ns; /* from when on it has what that one had at fork_ns */
+    uint64_t fork_ns;
+    uint32_t thread;
+    uint32_t depth; /* of what was pushed, so many */
+    uint32_t from_process;
+    int32_t from_tid;
+};
+
 /* What a profile may have no room for. */
 enum kymo_ingest_left_out {
     KYMO_INGEST_MARKERS,
@@ -107,6 +117,7 @@ struct kymo_ingest_marks {
     KYMO_VEC(uint32_t) tracks;   /* strings */
     KYMO_VEC(uint32_t) counters;
     KYMO_VEC(kymo_ingest_label_changes) labels; /* by thread; short where the last have none */
+    KYMO_VEC(struct kymo_ingest_label_fork) label_forks;
 
     KYMO_VEC(struct kymo_ingest_field) fields; /* of all types */
     KYMO_VEC(struct kymo_ingest_layout) layouts;

@@ -141,7 +141,7 @@ static kymo_err finish_process(kymo_ingest *in, uint32_t process)
     if (m->heap.size == 0 && m->blocks.len > 0)
         m->heap = (kymo_heap){.size = sizeof m->heap, .process = process};
     if (m->heap.size != 0) {
-        if (m->heap.rate == 0)
+        if (m->heap.rate == 0 || (in->heap.thin.rate && m->rate > m->heap.rate))
             m->heap.rate = m->rate;
         count_losses(in, &m->heap);
         m->heap.is_partial |= in->marks.left_out[KYMO_INGEST_ALLOCATIONS] > 0;

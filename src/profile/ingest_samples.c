@@ -57,6 +57,7 @@ static kymo_err add_wall_sample(kymo_ingest *in, uint32_t thread, const kymo_eve
     struct kymo_ingest_thread *t = &in->threads.data[thread];
     in->wall_samples++;
     t->wall_ns = kymo_ingest_sum(t->wall_ns, s->weight_ns);
+    t->stackless += s->state == KYMO_STATE_RUNNING && s->stack == KYMO_EVENT_NONE;
     if (s->state == KYMO_STATE_SLEEPING || s->state == KYMO_STATE_BLOCKED) {
         uint32_t frame;
         KYMO_TRY(wait_frame(in, s->wait, s->state == KYMO_STATE_BLOCKED, &frame));

@@ -24,6 +24,7 @@ void kymo_ingest_marks_deinit(struct kymo_ingest_marks *m)
     for (size_t i = 0; i < m->labels.len; i++)
         kymo_vec_deinit(&m->labels.data[i]);
     kymo_vec_deinit(&m->labels);
+    kymo_vec_deinit(&m->label_forks);
     kymo_vec_deinit(&m->categories);
     kymo_vec_deinit(&m->types);
     kymo_vec_deinit(&m->sites);
@@ -129,6 +130,8 @@ kymo_err kymo_ingest_on_count(void *ctx, const kymo_event_count *e)
     if (e->counter >= in->marks.counters.len)
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);
+    if (in->skips_markers)
+        return KYMO_OK;
     uint32_t counter = in->marks.counters.data[e->counter];
     kymo_err err = KYMO_E_TOO_BIG;
     if (counter != KYMO_NONE)

@@ -16,12 +16,14 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/sum.h"
 #include "base/vec.h"
 #include "profile/code_map.h"
 #include "profile/ingest.h"
 #include "profile/ingest_heap.h"
 #include "profile/ingest_marks.h"
 #include "profile/kernel_frames.h"
+#include "profile/stored_symbols.h"
 
 /* How a stack begins, seen from outside. */
 enum kymo_ingest_root {
@@ -59,6 +61,7 @@ struct kymo_ingest_thread {
     uint64_t weight_ns;     /* sum of CPU samples */
     uint64_t unknown;       /* CPU samples of a weight that is not known */
     uint64_t wall_ns;       /* sum of wall samples */
+    uint64_t stackless;     /* wall samples that found it running and have no stack */
     kymo_event_sample held; /* the newest CPU sample; time_ns 0: none */
     uint32_t by_tick;
 };
@@ -81,6 +84,7 @@ struct kymo_ingest {
     const char *options;
     uint32_t hz;
     int clean;
+    int skips_markers;
     uint64_t last_ns; /* the latest time seen */
 
     KYMO_VEC(struct kymo_ingest_process) processes;
@@ -94,6 +98,7 @@ struct kymo_ingest {
     struct kymo_ingest_path paths[KYMO_INGEST_ROOT_COUNT];
     kymo_code_map code;
     kymo_kernel_frames kernel;
+    kymo_stored_symbols stored;
     struct kymo_ingest_marks marks;
     struct kymo_ingest_heap heap;
     KYMO_VEC(kymo_ingest_note) notes;
@@ -109,7 +114,7 @@ struct kymo_ingest {
 /* Sums of what a file says do not wrap around. */
 static inline uint64_t kymo_ingest_sum(uint64_t a, uint64_t b)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    return kymo_sum(a, b);
 }
 
 static inline void kymo_ingest_see_time(kymo_ingest *in, uint64_t time_ns)

@@ -87,6 +87,19 @@ static kymo_err split_label(kymo_ingest *in, const char *label, kymo_schema_fiel
     return kymo_profile_add_string(in->profile, label, (size_t)(bar - label), &field->label);
 }
 
+static kymo_err note_format(kymo_ingest *in, const kymo_event_marker_type *e,
+                            const kymo_event_marker_field *f)
+{
+    char note[640], name[KYMO_INGEST_QUOTE], file[KYMO_INGEST_QUOTE], key[KYMO_INGEST_QUOTE];
+    snprintf(note, sizeof note,
+             "markers \"%s\" (%s:%u): the field \"%s\" cannot be shown in the format that it has, "
+             "and is shown as its kind is; doc/markers.md says which formats fit",
+             kymo_ingest_quote(e->name, name),
+             kymo_ingest_quote(e->file && *e->file ? e->file : "?", file), e->line,
+             kymo_ingest_quote(f->key, key));
+    return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_WARNING, note);
+}
+
 static kymo_err make_fields(kymo_ingest *in, const kymo_event_marker_type *e,
                             struct kymo_ingest_type *type, kymo_schema_field *fields)
 {
@@ -99,6 +112,8 @@ static kymo_err make_fields(kymo_ingest *in, const kymo_event_marker_type *e,
             return KYMO_E_INVALID;
         fields[i] = (kymo_schema_field){.format = format_of(f->kind, f->format),
                                         .flags = (uint16_t)f->flags};
+        if (f->format != KYMO_FORMAT_NONE && f->format != fields[i].format)
+            KYMO_TRY(note_format(in, e, f));
         KYMO_TRY(kymo_ingest_make_key(in, f->key, fields, i, &fields[i].key));
         KYMO_TRY(split_label(in, f->label, &fields[i]));
         uint32_t at = kymo_mark_layout_next(&layout, f->kind);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/sum.h"
 #include "profile/tables.h"
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 kymo_err kymo_profile_add_marker_losses(kymo_profile *profile, const kymo_marker_losses *losses)
 {
@@ -19,9 +15,9 @@ kymo_err kymo_profile_add_marker_losses(kymo_profile *profile, const kymo_marker
         kymo_marker_losses *row = &profile->marker_losses.data[found];
         if (row->name == losses->name && row->category == losses->category &&
             row->schema == losses->schema) {
-            row->lost = sum(row->lost, losses->lost);
-            row->capped = sum(row->capped, losses->capped);
-            row->cut = sum(row->cut, losses->cut);
+            row->lost = kymo_sum(row->lost, losses->lost);
+            row->capped = kymo_sum(row->capped, losses->capped);
+            row->cut = kymo_sum(row->cut, losses->cut);
             return KYMO_OK;
         }
     }

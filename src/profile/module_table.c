@@ -61,7 +61,7 @@ kymo_err kymo_profile_add_module(kymo_profile *profile, const kymo_module *modul
     row = *module;
     row.size = sizeof row;
     row.is_main = module->is_main != 0;
-    row.reserved = 0;
+    row.symbols = KYMO_SYMBOLS_UNKNOWN;
     memset(row.build_id + row.build_id_len, 0, sizeof row.build_id - row.build_id_len);
     KYMO_TRY(kymo_profile_intern(profile, module->path, &ids.path, &row.path));
     const char *name = module->name && *module->name ? module->name : kymo_path_base(row.path);
@@ -88,6 +88,14 @@ kymo_err kymo_profile_set_module_unload(kymo_profile *profile, uint32_t id, uint
     if (id >= profile->modules.len)
         return KYMO_E_INVALID;
     profile->modules.data[id].unload_ns = unload_ns;
+    return KYMO_OK;
+}
+
+kymo_err kymo_profile_set_module_symbols(kymo_profile *profile, uint32_t id, uint32_t state)
+{
+    if (id >= profile->modules.len || state >= KYMO_SYMBOLS_STATE_COUNT)
+        return KYMO_E_INVALID;
+    profile->modules.data[profile->module_ids.data[id].file].symbols = state;
     return KYMO_OK;
 }
 

@@ -202,6 +202,9 @@ kymo_err kymo_allocation_rows_sort(kymo_allocation_rows *allocations);
 void kymo_mapping_rows_sort(kymo_mapping_rows *mappings);
 KYMO_NODISCARD
 kymo_err kymo_profile_sort_ledger(kymo_profile *profile);
+/* frame_table.c: the lines, symbol and name of another frame of the same place in the same file. */
+KYMO_NODISCARD
+kymo_err kymo_profile_frame_share_lines(kymo_profile *profile, uint32_t frame, uint32_t from);
 /* value_table.c: whether the profile has what a value refers to. A list is no value of a list. */
 int kymo_profile_has_value(const kymo_profile *profile, const kymo_value *value);
 

@@ -63,6 +63,7 @@ static kymo_err tell_counter(const struct kymo_allocator_events_look *look, size
         .counter = KYMO_ALLOCATOR_EVENTS_COUNTER + (uint32_t)i,
         .category = KYMO_ALLOCATOR_EVENTS_CATEGORY,
         .kind = KYMO_COUNTER_GAUGE,
+        .flags = KYMO_COUNTER_SYSTEM,
         .color = counters[i].color,
         .name = counters[i].name,
         .unit = counters[i].unit,

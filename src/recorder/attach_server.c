@@ -26,7 +26,7 @@ kymo_err kymo_attach_server_open(struct kymo_attach_server *server, kymo_error *
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
     if (server->listener < 0 ||
         bind(server->listener, (const struct sockaddr *)&address, size) != 0 ||
-        listen(server->listener, 128) != 0) {
+        listen(server->listener, SOMAXCONN) != 0) {
         kymo_err err = kymo_error_set_errno(detail, "cannot open the recorder's socket");
         kymo_attach_server_close(server);
         return err;

@@ -8,10 +8,11 @@
 
 #define READ_BYTES (256u << 10)
 
-void kymo_block_in_init_fd(kymo_block_in *b, int fd)
+void kymo_block_in_init_fd(kymo_block_in *b, int fd, int by_offset)
 {
     memset(b, 0, sizeof *b);
     b->fd = fd;
+    b->by_offset = by_offset;
 }
 
 void kymo_block_in_init_memory(kymo_block_in *b, const void *data, size_t len)
@@ -55,7 +56,9 @@ kymo_err kymo_block_in_peek(kymo_block_in *b, size_t want, size_t *got, kymo_err
         kymo_err err = make_room(b);
         if (err != KYMO_OK)
             return kymo_error_set(detail, err, b->at, "out of memory reading the recording");
-        ssize_t n = read(b->fd, b->buffer + b->len, b->buffer_cap - b->len);
+        size_t room = b->buffer_cap - b->len;
+        ssize_t n = b->by_offset ? pread(b->fd, b->buffer + b->len, room, (off_t)(b->at + b->len))
+                                 : read(b->fd, b->buffer + b->len, room);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {

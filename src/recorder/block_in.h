@@ -20,8 +20,9 @@ typedef struct kymo_block_in {
     int fd;                    /* -1: from memory */
     const unsigned char *data; /* what is there from `at` on: a window of the file, or the memory */
     size_t len;
-    uint64_t at; /* offset in the input of data[0] */
-    int at_end;  /* nothing comes after the window */
+    uint64_t at;   /* offset in the input of data[0] */
+    int at_end;    /* nothing comes after the window */
+    int by_offset; /* read with pread: fd's own offset is another's */
     unsigned char *buffer;
     size_t buffer_cap;
     z_stream inflate; /* valid when inflate_ready */
@@ -30,7 +31,9 @@ typedef struct kymo_block_in {
     size_t raw_cap;
 } kymo_block_in;
 
-void kymo_block_in_init_fd(kymo_block_in *b, int fd);
+/* by_offset: the whole file, whatever fd's offset is, which stays as it is; else what comes next.
+ */
+void kymo_block_in_init_fd(kymo_block_in *b, int fd, int by_offset);
 /* data stays the caller's, and as it is until deinit. */
 void kymo_block_in_init_memory(kymo_block_in *b, const void *data, size_t len);
 void kymo_block_in_deinit(kymo_block_in *b);

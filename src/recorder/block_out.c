@@ -13,9 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/write_all.h"
+
 #define OUT_BYTES (256u << 10) /* `out` is written when it has so many */
 
-kymo_err kymo_block_out_init(kymo_block_out *b, int fd)
+kymo_err kymo_block_out_init(kymo_block_out *b, int fd, int continues)
 {
     memset(b, 0, sizeof *b);
     b->fd = fd;
@@ -23,6 +25,9 @@ kymo_err kymo_block_out_init(kymo_block_out *b, int fd)
     b->start = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
     /* The largest that `out` can get: what is left in it, and one block. */
     kymo_bytes_init(&b->out, OUT_BYTES + KYMO_BLOCK_LENGTH_MAX + sizeof(struct kymo_block_header));
+    if (continues)
+        return KYMO_OK;
+    b->head_bytes = sizeof(struct kymo_file_header);
     struct kymo_file_header header = {
         .major = KYMO_FILE_MAJOR,
         .minor = KYMO_FILE_MINOR,
@@ -53,7 +58,7 @@ kymo_err kymo_block_out_fail(kymo_block_out *b, kymo_err code)
 static size_t block_boundary(const kymo_block_out *b, size_t limit)
 {
     size_t at = 0;
-    size_t next = b->written == 0 ? sizeof(struct kymo_file_header) : 0;
+    size_t next = b->written == 0 ? b->head_bytes : 0;
     while (next <= limit) {
         struct kymo_block_header header;
         at = next;
@@ -80,17 +85,8 @@ static void cut_back(kymo_block_out *b, size_t done)
 
 kymo_err kymo_block_out_flush(kymo_block_out *b)
 {
-    size_t done = 0;
-    while (done < b->out.len) {
-        ssize_t n = write(b->fd, b->out.data + done, b->out.len - done);
-        if (n > 0) {
-            done += (size_t)n;
-            continue;
-        }
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = ENOSPC; /* a device that takes nothing and says nothing */
+    size_t done = kymo_write_all(b->fd, b->out.data, b->out.len);
+    if (done < b->out.len) {
         int saved = errno;
         cut_back(b, done);
         kymo_bytes_clear(&b->out);

@@ -18,9 +18,10 @@
 
 typedef struct kymo_block_out {
     int fd;
-    off_t start;      /* where the recording begins in fd; -1 when fd cannot be cut (a pipe) */
-    uint64_t written; /* bytes of the recording that reached fd, in whole blocks after an error */
-    kymo_error error; /* the one that stays; code KYMO_OK while there is none */
+    size_t head_bytes; /* of the file header, where this writes it */
+    off_t start;       /* where the recording begins in fd; -1 when fd cannot be cut (a pipe) */
+    uint64_t written;  /* bytes of the recording that reached fd, in whole blocks after an error */
+    kymo_error error;  /* the one that stays; code KYMO_OK while there is none */
     kymo_bytes out;
     z_stream deflate; /* valid when deflate_ready */
     int deflate_ready;
@@ -28,9 +29,10 @@ typedef struct kymo_block_out {
     size_t packed_cap;
 } kymo_block_out;
 
-/* Begins with the file header. To be deinit'ed even when it fails (KYMO_E_NOMEM). */
+/* Begins with the file header, unless it continues a file. To be deinit'ed even when it fails
+ * (KYMO_E_NOMEM). */
 KYMO_NODISCARD
-kymo_err kymo_block_out_init(kymo_block_out *b, int fd);
+kymo_err kymo_block_out_init(kymo_block_out *b, int fd, int continues);
 void kymo_block_out_deinit(kymo_block_out *b);
 /* Puts a block around payload, which is padded for that, and writes when there is enough.
  * KYMO_E_TOO_BIG: no block holds the payload, nothing was done. Any other error has to be made to

@@ -32,6 +32,11 @@ static void refuse(struct kymo_control_caller *caller, kymo_err err)
     drop(caller);
 }
 
+static int answers_file(const struct kymo_control_request *request)
+{
+    return request->what == KYMO_CONTROL_HEAP || request->what == KYMO_CONTROL_CATEGORIES;
+}
+
 /* One that has asked, and may wait longer. */
 static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
 {
@@ -41,7 +46,7 @@ static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
     kymo_err err = server->count(server->context, request, caller->asked_ns, &answer);
     if (err == KYMO_OK && answer.later && now_ns < caller->deadline_ns)
         return;
-    if (err == KYMO_OK && request->what == KYMO_CONTROL_HEAP)
+    if (err == KYMO_OK && answers_file(request))
         err = server->answer(server->context, request, caller->source.fd);
     else if (err == KYMO_OK)
         err = kymo_control_send(caller->source.fd, &answer, -1);
@@ -66,6 +71,8 @@ static int is_well_formed(const struct kymo_control_request *request)
     case KYMO_CONTROL_HEAP:
         return request->pid > 0 &&
                strnlen(request->format, sizeof request->format) < sizeof request->format;
+    case KYMO_CONTROL_CATEGORIES:
+        return request->pid >= 0;
     default:
         return 0;
     }

@@ -41,7 +41,8 @@ struct kymo_control_server {
      * still to be read of what was recorded before asked_ns. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
-    /* HEAP, once that is done: somebody else answers on the connection, which stays ours. */
+    /* HEAP, once that is done, and CATEGORIES: a file is sent by the connection, which stays ours,
+     * now or by somebody else. */
     kymo_err (*answer)(void *context, const struct kymo_control_request *request, int connection);
     void *context;
 };

@@ -6,13 +6,13 @@
 #include "recorder/doctor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,11 +60,11 @@ static char *const trial_words[] = {(char *)"/bin/sh", (char *)"-c",
                                     (char *)"i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done",
                                     NULL};
 
-static void judge_trial(kymo_check *check, const char *spool)
+static void judge_trial(kymo_check *check, int spool)
 {
     kymo_profile *profile = NULL;
     kymo_error detail = {0};
-    kymo_err err = kymo_finish_load(spool, NULL, &profile, NULL, &detail);
+    kymo_err err = kymo_finish_load_fd(spool, NULL, &profile, NULL, &detail);
     if (err != KYMO_OK) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "recorded /bin/sh, but cannot read it: %s",
                        detail.message[0] ? detail.message : kymo_err_text(err));
@@ -89,11 +89,9 @@ static void judge_trial(kymo_check *check, const char *spool)
 static kymo_err check_trial(kymo_checks *checks)
 {
     char preload[PATH_MAX];
-    char spool[PATH_MAX];
     kymo_error detail = {0};
     kymo_options options;
     kymo_launch_result result;
-    const char *folder = getenv("TMPDIR");
     kymo_check *check = kymo_checks_add(checks, "trial");
     if (!check)
         return KYMO_E_NOMEM;
@@ -102,17 +100,15 @@ static kymo_err check_trial(kymo_checks *checks)
         kymo_check_say(check, KYMO_CHECK_FAIL, "not tried: there is no library to preload");
         return KYMO_OK;
     }
-    snprintf(spool, sizeof spool, "%s/kymo-doctor-XXXXXX", folder && *folder ? folder : "/tmp");
-    int fd = mkostemp(spool, O_CLOEXEC);
-    if (fd < 0) {
-        kymo_check_say(check, KYMO_CHECK_FAIL, "%.180s: %s", spool, strerror(errno));
-        kymo_check_advise(check, "set TMPDIR to a folder that can be written to");
+    /* In memory: no folder has to be writable for it. */
+    int spool = memfd_create("kymo-doctor", MFD_CLOEXEC);
+    if (spool < 0) {
+        kymo_check_say(check, KYMO_CHECK_FAIL, "not tried: no file in memory: %s", strerror(errno));
         return KYMO_OK;
     }
-    close(fd);
     kymo_launch_options launch = {.argv = trial_words,
                                   .options = &options,
-                                  .spool_path = spool,
+                                  .spool = spool,
                                   .preload_path = preload,
                                   .quiet = 1};
     kymo_err err = kymo_launch(&launch, &result, &detail);
@@ -125,7 +121,7 @@ static kymo_err check_trial(kymo_checks *checks)
                        result.wait_status);
     else
         judge_trial(check, spool);
-    unlink(spool);
+    close(spool);
     return KYMO_OK;
 }
 

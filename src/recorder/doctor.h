@@ -34,10 +34,14 @@ typedef struct kymo_checks {
     size_t cap;
 } kymo_checks;
 
-/* Appends every check, the last of which records a short program for real, in TMPDIR. Returns
+/* Appends every check, the last of which records a short program for real. Returns
  * KYMO_E_NOMEM, or KYMO_OK whatever was found. */
 KYMO_NODISCARD
 kymo_err kymo_doctor_run(kymo_checks *checks);
+/* Appends what can be told of one program without running it: can it be recorded, what will not be
+ * shown of it, has it symbols. As above. */
+KYMO_NODISCARD
+kymo_err kymo_doctor_run_program(kymo_checks *checks, const char *name);
 void kymo_checks_deinit(kymo_checks *checks);
 
 /* 1 if no check failed. */

@@ -10,6 +10,8 @@
 #ifndef KYMO_RECORDER_DOCTOR_CHECKS_H
 #define KYMO_RECORDER_DOCTOR_CHECKS_H
 
+#include <limits.h>
+
 #include "recorder/doctor.h"
 
 /* A new entry at the end of the list, to be filled by kymo_check_say. NULL: no memory. */
@@ -22,6 +24,9 @@ void kymo_check_advise(kymo_check *check, const char *fmt, ...) KYMO_PRINTF(2, 3
 
 /* The first line of a file of the system, without its newline. 0 if it cannot be read. */
 int kymo_doctor_read_line(const char *path, char *out, size_t cap);
+
+/* /usr/lib/debug/.build-id/ab/cdef.debug of the file; 0 if it has no build-id. */
+int kymo_doctor_debug_path(const char *file, char out[PATH_MAX]);
 
 /* The ways to take samples: perf, timers, and what forbids them. */
 KYMO_NODISCARD

@@ -45,8 +45,7 @@ static const struct {
     {"debug file of python3", {"/usr/bin/python3", NULL, NULL}, "python3-dbg"},
 };
 
-/* /usr/lib/debug/.build-id/ab/cdef.debug of the file; 0 if it cannot be told. */
-static int debug_path(const char *file, char out[PATH_MAX])
+int kymo_doctor_debug_path(const char *file, char out[PATH_MAX])
 {
     uint8_t id[64];
     size_t len = 0;
@@ -72,7 +71,7 @@ static kymo_err check_debug_files(kymo_checks *checks)
         for (size_t p = 0; p < KYMO_ARRAY_LEN(common[i].places) && !file; p++)
             if (common[i].places[p] && access(common[i].places[p], R_OK) == 0)
                 file = common[i].places[p];
-        if (!file || !debug_path(file, path))
+        if (!file || !kymo_doctor_debug_path(file, path))
             continue; /* not installed, or a build without an id: there is nothing to look for */
         kymo_check *check = kymo_checks_add(checks, common[i].name);
         if (!check)
@@ -112,10 +111,9 @@ static kymo_err check_space(kymo_checks *checks, const char *name, const char *f
 kymo_err kymo_doctor_check_files(kymo_checks *checks)
 {
     char cwd[PATH_MAX];
-    const char *temporary = getenv("TMPDIR");
     KYMO_TRY(check_library(checks, 0));
     KYMO_TRY(check_library(checks, 1));
     KYMO_TRY(check_debug_files(checks));
-    KYMO_TRY(check_space(checks, "space here", getcwd(cwd, sizeof cwd) ? cwd : "."));
-    return check_space(checks, "space in TMPDIR", temporary && *temporary ? temporary : "/tmp");
+    /* Nothing of a recording goes to TMPDIR. */
+    return check_space(checks, "space here", getcwd(cwd, sizeof cwd) ? cwd : ".");
 }

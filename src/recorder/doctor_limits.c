@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "memory/cgroup.h"
 #include "recorder/doctor_checks.h"
 #include "recorder/machine.h"
 
@@ -89,48 +90,14 @@ static kymo_err check_locked_memory(kymo_checks *checks)
     return KYMO_OK;
 }
 
-/* The least limit from our cgroup up to the root: each of them counts. */
-static uint64_t cgroup_limit(void)
-{
-    uint64_t least = UINT64_MAX;
-    char line[PATH_MAX];
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    while (f && fgets(line, sizeof line, f)) {
-        char path[PATH_MAX + 64];
-        char value[64];
-        int unified = strncmp(line, "0::", 3) == 0;
-        char *group = strrchr(line, ':');
-        if (!group || (!unified && !strstr(line, ":memory:")))
-            continue;
-        group++;
-        group[strcspn(group, "\n")] = '\0';
-        for (;;) {
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s%s/%s", unified ? "" : "/memory", group,
-                     unified ? "memory.max" : "memory.limit_in_bytes");
-            uint64_t bytes;
-            if (kymo_doctor_read_line(path, value, sizeof value) &&
-                kymo_parse_u64(value, strlen(value), &bytes) == KYMO_OK && bytes < least)
-                least = bytes;
-            char *slash = strrchr(group, '/');
-            if (!slash || group[0] == '\0')
-                break;
-            *slash = '\0';
-        }
-    }
-    if (f)
-        fclose(f);
-    return least;
-}
-
 static kymo_err check_memory(kymo_checks *checks)
 {
     kymo_check *check = kymo_checks_add(checks, "memory");
     char text[32];
     if (!check)
         return KYMO_E_NOMEM;
-    uint64_t limit = cgroup_limit();
-    /* Version 1 writes "no limit" as a number near 2^63. */
-    if (limit > 1ull << 60) {
+    uint64_t limit = kymo_cgroup_limit("", "self");
+    if (limit == UINT64_MAX) {
         kymo_check_say(check, KYMO_CHECK_OK, "no limit of the cgroup");
         return KYMO_OK;
     }

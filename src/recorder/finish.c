@@ -32,6 +32,8 @@ static void opened(void *user, const kymo_profile *profile, uint32_t module,
 {
     const kymo_module *m = kymo_profile_module(profile, module);
     (void)user;
+    if (status->err == KYMO_E_MISMATCH && m->symbols == KYMO_SYMBOLS_OTHER)
+        return; /* that was said when it was recorded */
     if (status->err == KYMO_E_MISMATCH)
         kymo_warn("%s: it has been replaced since it was mapped; its code has no names", m->path);
     else if (status->err != KYMO_OK)
@@ -71,19 +73,39 @@ static kymo_err set_named(kymo_profile *profile, const kymo_apply_result *result
     return kymo_profile_set_quality(profile, &q);
 }
 
-kymo_err kymo_finish_load(const char *path, const kymo_finish_progress *progress,
-                          kymo_profile **out, kymo_recording_info *info, kymo_error *detail)
+kymo_err kymo_finish_symbolize(kymo_profile *profile, const kymo_recording_info *info,
+                               const kymo_finish_progress *progress)
 {
-    kymo_profile *profile = NULL;
     kymo_apply_result result = {0};
-    kymo_recording_info own = {.size = sizeof own};
-    KYMO_TRY(kymo_recording_load(path, &profile, &own, detail));
-    struct finish f = {.progress = progress, .info = &own};
+    struct finish f = {.progress = progress, .info = info};
     if (progress)
         progress->step(progress->data, "reading symbols");
-    kymo_err err = symbolize(&f, profile, &result);
-    if (err == KYMO_OK)
-        err = set_named(profile, &result);
+    KYMO_TRY(symbolize(&f, profile, &result));
+    return set_named(profile, &result);
+}
+
+struct source {
+    const char *path; /* NULL: fd */
+    int fd;
+    int is_brief;
+};
+
+static kymo_err load_from(const struct source *from, kymo_profile **out, kymo_recording_info *info,
+                          kymo_error *detail)
+{
+    if (from->path)
+        return kymo_recording_load(from->path, out, info, detail);
+    return from->is_brief ? kymo_recording_load_without_markers(from->fd, out, info, detail)
+                          : kymo_recording_load_fd(from->fd, out, info, detail);
+}
+
+static kymo_err load(const struct source *from, const kymo_finish_progress *progress,
+                     kymo_profile **out, kymo_recording_info *info, kymo_error *detail)
+{
+    kymo_profile *profile = NULL;
+    kymo_recording_info own = {.size = sizeof own};
+    KYMO_TRY(load_from(from, &profile, &own, detail));
+    kymo_err err = kymo_finish_symbolize(profile, &own, progress);
     if (err != KYMO_OK) {
         kymo_error_set(detail, err, 0, "finding names: %s", kymo_err_text(err));
         kymo_profile_destroy(profile);
@@ -96,4 +118,22 @@ kymo_err kymo_finish_load(const char *path, const kymo_finish_progress *progress
     else
         kymo_recording_info_deinit(&own);
     return KYMO_OK;
+}
+
+kymo_err kymo_finish_load(const char *path, const kymo_finish_progress *progress,
+                          kymo_profile **out, kymo_recording_info *info, kymo_error *detail)
+{
+    return load(&(struct source){.path = path}, progress, out, info, detail);
+}
+
+kymo_err kymo_finish_load_fd(int fd, const kymo_finish_progress *progress, kymo_profile **out,
+                             kymo_recording_info *info, kymo_error *detail)
+{
+    return load(&(struct source){.fd = fd}, progress, out, info, detail);
+}
+
+kymo_err kymo_finish_load_brief(int fd, const kymo_finish_progress *progress, kymo_profile **out,
+                                kymo_recording_info *info, kymo_error *detail)
+{
+    return load(&(struct source){.fd = fd, .is_brief = 1}, progress, out, info, detail);
 }

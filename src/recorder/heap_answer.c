@@ -2,6 +2,7 @@
 #include "recorder/heap_answer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "kymo/encode.h"
 #include "recorder/finish.h"
 #include "recorder/report_json.h"
+#include "sys/write_all.h"
 
 /* ---- the file ---- */
 
@@ -25,17 +27,7 @@ struct fd_sink {
 static kymo_err write_to_fd(kymo_sink *sink, const void *data, size_t len)
 {
     const struct fd_sink *to = (const struct fd_sink *)sink;
-    const char *p = data;
-    while (len > 0) {
-        ssize_t n = write(to->fd, p, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n ? kymo_err_from_errno(errno) : KYMO_E_NO_SPACE;
-        p += n;
-        len -= (size_t)n;
-    }
-    return KYMO_OK;
+    return kymo_write_all(to->fd, data, len) == len ? KYMO_OK : kymo_err_from_errno(errno);
 }
 
 /* Of the images that a process was, the last one. */
@@ -69,7 +61,7 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
     return err;
 }
 
-kymo_err kymo_heap_answer_write(const char *path, const char *format, pid_t pid, int fd)
+kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, int fd)
 {
     struct fd_sink to = {{write_to_fd}, fd};
     kymo_encode_options options = {.size = sizeof options, .show = KYMO_ENCODE_LIVE};
@@ -78,7 +70,7 @@ kymo_err kymo_heap_answer_write(const char *path, const char *format, pid_t pid,
     const kymo_format *encoder = is_report ? NULL : kymo_format_for_path(format);
     if (!is_report && !encoder)
         return KYMO_E_INVALID;
-    KYMO_TRY(kymo_finish_load(path, NULL, &profile, NULL, NULL));
+    KYMO_TRY(kymo_finish_load_fd(recording, NULL, &profile, NULL, NULL));
     if (pid)
         options.process = find_process(profile, pid) + 1; /* 0, if there is none */
     kymo_err err = pid && !options.process ? KYMO_E_NOT_FOUND
@@ -90,9 +82,11 @@ kymo_err kymo_heap_answer_write(const char *path, const char *format, pid_t pid,
 
 /* ---- the process ---- */
 
-/* Of the recorder's descriptors only the connection is its own: an event of perf or a pidfd that it
+enum { CONNECTION = STDERR_FILENO + 1, RECORDING };
+
+/* Of the recorder's descriptors only these two are its own: an event of perf or a pidfd that it
  * kept would outlive the recorder's wish. */
-static int leave_recorder(int connection)
+static void leave_recorder(int connection, int recording)
 {
     static const int handled[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ};
     sigset_t none;
@@ -105,30 +99,33 @@ static int leave_recorder(int connection)
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setpriority(PRIO_PROCESS, 0, 0);
     kymo_log_set_level(KYMO_LOG_ERROR);
-    if (connection != STDERR_FILENO + 1 && dup2(connection, STDERR_FILENO + 1) < 0)
+    /* Above both, so that neither takes the other's place. */
+    connection = fcntl(connection, F_DUPFD_CLOEXEC, RECORDING + 1);
+    recording = fcntl(recording, F_DUPFD_CLOEXEC, RECORDING + 1);
+    if (connection < 0 || recording < 0 || dup2(connection, CONNECTION) < 0 ||
+        dup2(recording, RECORDING) < 0)
         _exit(1);
-    (void)close_range(STDERR_FILENO + 2, ~0u, 0);
-    return STDERR_FILENO + 1;
+    (void)close_range(RECORDING + 1, ~0u, 0);
 }
 
-static _Noreturn void answer(const char *path, const struct kymo_control_request *request,
+static _Noreturn void answer(int recording, const struct kymo_control_request *request,
                              int connection)
 {
     struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC, .told = 1};
-    connection = leave_recorder(connection);
+    leave_recorder(connection, recording);
     int fd = memfd_create("kymo-heap", MFD_CLOEXEC);
     kymo_err err = fd < 0 ? kymo_err_from_errno(errno) : KYMO_OK;
     if (err == KYMO_OK)
-        err = kymo_heap_answer_write(path, request->format,
+        err = kymo_heap_answer_write(RECORDING, request->format,
                                      request->pid == getppid() ? 0 : request->pid, fd);
     if (err == KYMO_OK && lseek(fd, 0, SEEK_SET) != 0)
         err = kymo_err_from_errno(errno);
     answer.error = err;
-    err = kymo_control_send(connection, &answer, err == KYMO_OK ? fd : -1);
+    err = kymo_control_send(CONNECTION, &answer, err == KYMO_OK ? fd : -1);
     _exit(err != KYMO_OK);
 }
 
-kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, const char *path,
+kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recording,
                                  const struct kymo_control_request *request, int connection)
 {
     pid_t *place = NULL;
@@ -142,7 +139,7 @@ kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, const char *
     if (pid < 0)
         return kymo_err_from_errno(errno);
     if (pid == 0)
-        answer(path, request, connection);
+        answer(recording, request, connection);
     *place = pid;
     return KYMO_OK;
 }

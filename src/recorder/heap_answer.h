@@ -26,10 +26,10 @@ struct kymo_heap_answers {
     pid_t pids[KYMO_HEAP_ANSWERS]; /* 0: none */
 };
 
-/* Begins an answer from the recording at path, whose writer was flushed; the connection stays the
- * caller's, to be closed. KYMO_E_FULL: too many are under way. */
+/* Begins an answer from the recording that is open, whose writer was flushed; the connection stays
+ * the caller's, to be closed. KYMO_E_FULL: too many are under way. */
 KYMO_NODISCARD
-kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, const char *path,
+kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recording,
                                  const struct kymo_control_request *request, int connection);
 /* Takes notice of those that are done. */
 void kymo_heap_answers_reap(struct kymo_heap_answers *answers);
@@ -37,6 +37,6 @@ void kymo_heap_answers_reap(struct kymo_heap_answers *answers);
 /* What such a process does: writes the live heap of a recording into a descriptor. format: how the
  * name of such a file ends, or KYMO_CONTROL_REPORT; pid: whose, 0: all. */
 KYMO_NODISCARD
-kymo_err kymo_heap_answer_write(const char *path, const char *format, pid_t pid, int fd);
+kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, int fd);
 
 #endif

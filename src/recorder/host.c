@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -89,10 +90,16 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
         s->cookie = kymo_clock_ns(CLOCK_REALTIME) ^ (uint64_t)(uintptr_t)s;
 }
 
+void kymo_host_memory_name(const char *tree, char *out, size_t cap)
+{
+    snprintf(out, cap, "kymo:%s", tree ? tree : "");
+}
+
 kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out,
                           kymo_error *detail)
 {
     kymo_err err = KYMO_E_NOMEM;
+    char name[128];
     kymo_host *h = calloc(1, sizeof *h);
     if (!h)
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for a session");
@@ -115,7 +122,8 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     }
     h->slots = kymo_pages_take(h->plan.threads, sizeof *h->slots);
     uint64_t bytes = h->plan.total_bytes;
-    h->memory = kymo_shared_memory_make("kymo", bytes);
+    kymo_host_memory_name(config->tree, name, sizeof name);
+    h->memory = kymo_shared_memory_make(name, bytes);
     if (!h->slots || h->memory < 0) {
         const char *advice = errno == EFBIG ? " (raise ulimit -f, the limit on files' size)" : "";
         err = kymo_error_set_errno(detail, "cannot make a session of %" PRIu64 " bytes%s", bytes,
@@ -128,6 +136,9 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
         goto fail;
     }
     h->session = map;
+    /* What the recorder forks has no business there, and is not to look like a child of the
+     * program's (tree_relatives.c). */
+    (void)madvise(map, h->plan.total_bytes, MADV_DONTFORK);
     kymo_session_format(h->session, &h->plan);
     configure(h->session, config);
     write_control(h, config->markers);
@@ -197,6 +208,7 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
 {
     h->pid = h->out.pid = pid;
     h->out.process = process;
+    kymo_store_relaxed(&h->session->recorded_as, process + 1);
     h->out.main_cpu_before = main_cpu_before;
     h->image = kymo_task_open_image(pid);
     (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
@@ -220,6 +232,9 @@ int kymo_host_is_attached(const kymo_host *h)
 static void end_capture(kymo_host *h)
 {
     kymo_store_release(&h->session->stopped, 1u);
+    uint32_t quiet = kymo_load_relaxed(&h->session->quiet);
+    while (!kymo_cas_relaxed(&h->session->quiet, &quiet, quiet | KYMO_QUIET_STOPPED)) {
+    }
     for (uint32_t i = 0; i < h->slots_seen; i++)
         kymo_host_disarm(h, i);
 }

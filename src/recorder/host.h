@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "buffer/session.h"
+#include "control/categories.h"
 #include "profile/events.h"
 #include "recorder/dispatch.h"
 #include "recorder/perf_event.h"
@@ -36,6 +37,7 @@ struct kymo_tick_threads {
 
 /* What all sessions of a recording have in common. */
 struct kymo_host_config {
+    const char *tree; /* that its sessions' memory is named after; NULL: none */
     uint64_t buffer_bytes;
     uint64_t period_ns;
     uint32_t depth;
@@ -52,7 +54,7 @@ struct kymo_host_config {
     const kymo_event_handler *events;         /* where what is drained goes */
     void *events_context;
     struct kymo_recording_writer *writer; /* that this ends in; NULL: in no file */
-    const char *spool_path;               /* of its file */
+    int spool;                            /* its file */
     uint32_t flags;                       /* enum kymo_session_flags */
     uint64_t alloc_rate;     /* mean bytes between two allocations that are recorded; 0: none */
     const char *markers;     /* which categories are on, as capture/mark_select.h has it */
@@ -64,6 +66,10 @@ struct kymo_host_config {
 };
 
 typedef struct kymo_host kymo_host;
+
+/* What the memory of such a tree's sessions is called where a process maps it. Too small an out
+ * cuts it off. */
+void kymo_host_memory_name(const char *tree, char *out, size_t cap);
 
 KYMO_NODISCARD
 kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out,
@@ -154,6 +160,10 @@ int kymo_host_has_relatives(const kymo_host *host);
 
 /* No more samples or markers from now on; the process is called, to see it. */
 void kymo_host_stop(kymo_host *host);
+
+/* Adds the categories of markers that the process has by now. */
+KYMO_NODISCARD
+kymo_err kymo_host_add_categories(const kymo_host *host, struct kymo_categories *categories);
 
 /* The last round; ends all threads, and writes losses and quality. main_cpu_ns: CPU clock of the
  * main thread if it is known from elsewhere, else 0. is_followed: by another image in the same

@@ -67,6 +67,10 @@ kymo_err kymo_host_follow_signal(kymo_host *h, uint64_t now_ns)
      */
     if (h->said_signals++ >= KYMO_OWN_SIGNALS)
         return KYMO_OK;
+    if (h->signal == 0 && kymo_load_relaxed(&h->session->quiet) & KYMO_QUIET_SIGNALS)
+        return say(h, now_ns, KYMO_NOTE_WARNING,
+                   "the program set a seccomp filter that lets no signal handler return: from then "
+                   "on it was not sampled");
     if (h->signal == 0)
         return say(h, now_ns, KYMO_NOTE_WARNING,
                    "the program uses every signal that samples could arrive by: from then on it "

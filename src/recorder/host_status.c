@@ -42,11 +42,13 @@ static kymo_err become_quiet(kymo_host *h, uint32_t filters, uint64_t now_ns)
                                "samples made system calls, which it may forbid, until that was "
                                "seen, and none from then on";
     enum { STRICT = 1 };
+    uint32_t more = KYMO_QUIET_CALLS;
     uint32_t before = kymo_load_relaxed(&h->session->quiet);
-    uint32_t quiet = before | KYMO_QUIET_CALLS;
     if (filters >> KYMO_TASK_SECCOMP_SHIFT == STRICT)
-        quiet |= KYMO_QUIET_COUNTER;
-    kymo_store_relaxed(&h->session->quiet, quiet);
+        more |= KYMO_QUIET_COUNTER;
+    /* The program's threads set bits of their own meanwhile. */
+    while (!kymo_cas_relaxed(&h->session->quiet, &before, before | more))
+        ;
     if (before & KYMO_QUIET_CALLS)
         return KYMO_OK;
     kymo_event_note e = {now_ns, h->out.process, KYMO_NOTE_WARNING, text};

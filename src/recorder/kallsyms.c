@@ -16,35 +16,14 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/hash.h"
-#include "base/vec.h"
+#include "recorder/kallsyms_table.h"
 
 #define FILE_PATH "/proc/kallsyms"
 #define TEXT_MAX (256u << 20)
-#define MODULES_MAX 4096u
 /* A name says nothing of an address that lies farther behind it: modules leave gaps. */
 #define FUNCTION_MAX (1ull << 20)
 /* The per-CPU variables that some kernels list first take less; one of them is not at 0. */
 #define PROBE_BYTES 65536u
-
-struct symbol {
-    uint64_t address;
-    uint32_t name; /* offset in the text */
-    uint16_t module;
-    char type;
-};
-
-struct module {
-    const char *name;
-    uint64_t base; /* its lowest symbol; of the kernel _text, if there is one */
-};
-
-struct kymo_kallsyms {
-    char *text;
-    KYMO_VEC(struct symbol) symbols; /* by address, one for each */
-    KYMO_VEC(struct module) modules; /* the kernel first */
-    kymo_index module_index;
-};
 
 /* ---- reading ---- */
 
@@ -63,19 +42,29 @@ static int read_some(int fd, kymo_bytes *to, size_t most)
     return 1;
 }
 
+static int has_address(const kymo_bytes *text)
+{
+    for (size_t at = 0; at < text->len;) {
+        if (text->data[at] != '0' || strspn((char *)text->data + at, "0") < 16)
+            return 1;
+        const unsigned char *end = memchr(text->data + at, '\n', text->len - at);
+        at = end ? (size_t)(end - text->data) + 1 : text->len;
+    }
+    return 0;
+}
+
 int kymo_kallsyms_is_readable(void)
 {
     kymo_bytes text;
     kymo_bytes_init(&text, TEXT_MAX);
     int fd = open(FILE_PATH, O_RDONLY | O_CLOEXEC);
     int found = 0;
-    if (fd >= 0 && read_some(fd, &text, PROBE_BYTES)) {
-        size_t at = 0;
-        while (!found && at < text.len) {
-            found = text.data[at] != '0' || strspn((char *)text.data + at, "0") < 16;
-            const unsigned char *end = memchr(text.data + at, '\n', text.len - at);
-            at = end ? (size_t)(end - text.data) + 1 : text.len;
-        }
+    /* As little as will do: the kernel takes half a microsecond for each line. */
+    for (size_t most = 1; fd >= 0 && !found && most <= PROBE_BYTES; most *= 4) {
+        if (!read_some(fd, &text, most) || kymo_bytes_append(&text, "", 1) != KYMO_OK)
+            break;
+        text.len--; /* the NUL that ends it */
+        found = has_address(&text);
     }
     if (fd >= 0)
         close(fd);
@@ -106,7 +95,7 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The number of the module of this name; MODULES_MAX when there are too many. */
+/* The number of the module of this name; KYMO_KALLSYMS_MODULES_MAX when there are too many. */
 static kymo_err find_module(kymo_kallsyms *t, const char *name, uint64_t address, uint32_t *number)
 {
     uint64_t hash = kymo_hash_bytes(name, strlen(name), kymo_hash_secret());
@@ -119,9 +108,9 @@ static kymo_err find_module(kymo_kallsyms *t, const char *name, uint64_t address
         }
     }
     *number = (uint32_t)t->modules.len;
-    if (*number == MODULES_MAX)
+    if (*number == KYMO_KALLSYMS_MODULES_MAX)
         return KYMO_OK;
-    KYMO_TRY(kymo_vec_push(&t->modules, (struct module){name, address}));
+    KYMO_TRY(kymo_vec_push(&t->modules, (struct kymo_kallsyms_module){name, address}));
     return kymo_index_put(&t->module_index, hash, *number);
 }
 
@@ -144,17 +133,15 @@ static kymo_err add_line(kymo_kallsyms *t, char *line)
     *end = '\0';
     if (bracket[0] == '[')
         KYMO_TRY(find_module(t, bracket, address, &module));
-    if (module == MODULES_MAX)
+    if (module == KYMO_KALLSYMS_MODULES_MAX)
         return KYMO_OK;
     if (address < t->modules.data[module].base)
         t->modules.data[module].base = address;
-    struct symbol symbol = {address, (uint32_t)(name - t->text), (uint16_t)module, line[17]};
+    struct kymo_kallsyms_symbol symbol = {.address = address,
+                                          .name = (uint32_t)(name - t->text),
+                                          .module = (uint16_t)module,
+                                          .type = line[17]};
     return kymo_vec_push(&t->symbols, symbol);
-}
-
-static int is_code(char type)
-{
-    return type == 'T' || type == 't' || type == 'W' || type == 'w';
 }
 
 static unsigned underscores(const char *name)
@@ -163,10 +150,11 @@ static unsigned underscores(const char *name)
 }
 
 /* Whether a is the better name of the two: code, then global, then what is less internal. */
-static int is_better(const kymo_kallsyms *t, const struct symbol *a, const struct symbol *b)
+static int is_better(const kymo_kallsyms *t, const struct kymo_kallsyms_symbol *a,
+                     const struct kymo_kallsyms_symbol *b)
 {
-    if (is_code(a->type) != is_code(b->type))
-        return is_code(a->type);
+    if (kymo_kallsyms_is_code(a->type) != kymo_kallsyms_is_code(b->type))
+        return kymo_kallsyms_is_code(a->type);
     if ((a->type == 'T') != (b->type == 'T'))
         return a->type == 'T';
     return underscores(t->text + a->name) < underscores(t->text + b->name);
@@ -174,7 +162,7 @@ static int is_better(const kymo_kallsyms *t, const struct symbol *a, const struc
 
 static int by_address(const void *a, const void *b)
 {
-    const struct symbol *x = a, *y = b;
+    const struct kymo_kallsyms_symbol *x = a, *y = b;
     if (x->address != y->address)
         return x->address < y->address ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;
@@ -189,7 +177,7 @@ static void keep_one_each(kymo_kallsyms *t)
     if (!sorted)
         qsort(t->symbols.data, t->symbols.len, sizeof *t->symbols.data, by_address);
     for (size_t i = 0; i < t->symbols.len; i++) {
-        const struct symbol *s = &t->symbols.data[i];
+        const struct kymo_kallsyms_symbol *s = &t->symbols.data[i];
         if (kept == 0 || t->symbols.data[kept - 1].address != s->address)
             t->symbols.data[kept++] = *s;
         else if (is_better(t, s, &t->symbols.data[kept - 1]))
@@ -200,7 +188,8 @@ static void keep_one_each(kymo_kallsyms *t)
 
 static kymo_err parse_lines(kymo_kallsyms *t, size_t len)
 {
-    KYMO_TRY(kymo_vec_push(&t->modules, (struct module){KYMO_KERNEL_NAME, UINT64_MAX}));
+    KYMO_TRY(
+        kymo_vec_push(&t->modules, (struct kymo_kallsyms_module){KYMO_KERNEL_NAME, UINT64_MAX}));
     uint64_t text_address = 0;
     for (size_t at = 0; at < len;) {
         char *line = t->text + at;
@@ -246,10 +235,14 @@ void kymo_kallsyms_destroy(kymo_kallsyms *t)
 {
     if (!t)
         return;
-    kymo_vec_deinit(&t->symbols);
+    if (t->packed)
+        free(t->packed); /* symbols and text lie in it */
+    else
+        kymo_vec_deinit(&t->symbols);
     kymo_vec_deinit(&t->modules);
     kymo_index_deinit(&t->module_index);
-    free(t->text);
+    if (!t->packed)
+        free(t->text);
     free(t);
 }
 
@@ -260,7 +253,19 @@ size_t kymo_kallsyms_count(const kymo_kallsyms *t)
     return t->symbols.len;
 }
 
-int kymo_kallsyms_find(const kymo_kallsyms *t, uint64_t address, struct kymo_kallsym *out)
+/* Whether the packed symbol at the position, and the next one, say what lies between them. Code
+ * that the kernel makes as it goes (BPF, trampolines) is not in the cache, but lies neither in the
+ * kernel itself nor between two functions of a module. */
+static int is_certain(const kymo_kallsyms *t, size_t at)
+{
+    const struct kymo_kallsyms_symbol *s = &t->symbols.data[at];
+    if (at + 1 == t->symbols.len || s->module >= t->modules.len || s->name >= t->text_len)
+        return 0;
+    return s[1].module == s->module && (s->module == 0 || kymo_kallsyms_is_code(s[1].type));
+}
+
+enum kymo_kallsym_answer kymo_kallsyms_find(const kymo_kallsyms *t, uint64_t address,
+                                            struct kymo_kallsym *out)
 {
     size_t low = 0, high = t->symbols.len;
     while (low < high) {
@@ -270,14 +275,18 @@ int kymo_kallsyms_find(const kymo_kallsyms *t, uint64_t address, struct kymo_kal
         else
             high = middle;
     }
+    if (t->packed && (low == 0 || !is_certain(t, low - 1)))
+        return KYMO_KALLSYM_UNCERTAIN;
     if (low == 0)
-        return 0;
-    const struct symbol *s = &t->symbols.data[low - 1];
-    const struct module *m = &t->modules.data[s->module];
-    /* What lies before _text is none of the kernel's functions. */
-    if (!is_code(s->type) || address - s->address >= FUNCTION_MAX || s->address < m->base)
-        return 0;
+        return KYMO_KALLSYM_NONE;
+    const struct kymo_kallsyms_symbol *s = &t->symbols.data[low - 1];
+    const struct kymo_kallsyms_module *m = &t->modules.data[s->module];
+    /* What lies before _text is none of the kernel's functions. In a file that was meddled with,
+     * the order may be any. */
+    if (!kymo_kallsyms_is_code(s->type) || s->address > address ||
+        address - s->address >= FUNCTION_MAX || s->address < m->base || !t->text[s->name])
+        return KYMO_KALLSYM_NONE;
     *out = (struct kymo_kallsym){(uint32_t)(low - 1), s->address - m->base, address - s->address,
                                  t->text + s->name, m->name};
-    return 1;
+    return KYMO_KALLSYM_FOUND;
 }

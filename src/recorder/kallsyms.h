@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 /* The kernel itself, as perf and pprof name it; modules are "[name]". */
@@ -46,7 +47,22 @@ kymo_err kymo_kallsyms_parse(const char *text, size_t len, kymo_kallsyms **out);
 void kymo_kallsyms_destroy(kymo_kallsyms *table);
 
 size_t kymo_kallsyms_count(const kymo_kallsyms *table);
-/* The function that address lies in; 0: in none that is known. */
-int kymo_kallsyms_find(const kymo_kallsyms *table, uint64_t address, struct kymo_kallsym *out);
+enum kymo_kallsym_answer {
+    KYMO_KALLSYM_NONE, /* it lies in no function that is known */
+    KYMO_KALLSYM_FOUND,
+    KYMO_KALLSYM_UNCERTAIN, /* of a table that was unpacked: /proc/kallsyms may know more */
+};
+
+/* The function that address lies in. */
+enum kymo_kallsym_answer kymo_kallsyms_find(const kymo_kallsyms *table, uint64_t address,
+                                            struct kymo_kallsym *out);
+
+/* The table as bytes, which hold the key, and back (kallsyms_pack.c). What comes and goes (BPF
+ * programs, trampolines) is left out. unpack: bytes of any content; on success it takes them over,
+ * and they are empty. KYMO_E_NOT_FOUND: of another key; KYMO_E_CORRUPT. */
+KYMO_NODISCARD
+kymo_err kymo_kallsyms_pack(const kymo_kallsyms *table, uint64_t key, kymo_bytes *out);
+KYMO_NODISCARD
+kymo_err kymo_kallsyms_unpack(kymo_bytes *bytes, uint64_t key, kymo_kallsyms **out);
 
 #endif

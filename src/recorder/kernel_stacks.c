@@ -28,7 +28,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "buffer/record.h"
-#include "recorder/kallsyms.h"
+#include "recorder/kallsyms_cache.h"
 
 #define RINGS_MAX 256u
 #define RING_BYTES_TOTAL (16u << 20)
@@ -88,6 +88,7 @@ struct kymo_kernel_stacks {
     KYMO_VEC(struct join) joins;
     kymo_index join_index;
     int names_tried;
+    int all_tried;        /* what the cache cannot tell was asked of the kernel */
     kymo_kallsyms *names; /* NULL: none to be had, or not read yet */
     uint32_t *symbol_of;  /* by number of a name: its id in the recording + 1; 0: not written */
     uint32_t symbol_count;
@@ -166,7 +167,7 @@ static kymo_err need_names(kymo_kernel_stacks *k)
     if (k->names_tried)
         return KYMO_OK;
     k->names_tried = 1;
-    kymo_err err = kymo_kallsyms_read(&k->names);
+    kymo_err err = kymo_kallsyms_get(&k->names);
     if (err == KYMO_E_NOMEM)
         return err;
     if (err == KYMO_OK) {
@@ -334,13 +335,44 @@ kymo_err kymo_kernel_stacks_feed(kymo_kernel_stacks *k, uint32_t process, pid_t 
 
 /* ---- joins ---- */
 
+/* Those of the cache do not do: what the kernel says now. Symbols that were told have another
+ * number then, and are told again. */
+static kymo_err read_all_names(kymo_kernel_stacks *k)
+{
+    kymo_kallsyms *names;
+    if (k->all_tried)
+        return KYMO_OK;
+    k->all_tried = 1;
+    kymo_err err = kymo_kallsyms_read(&names);
+    if (err != KYMO_OK)
+        return err == KYMO_E_NOMEM ? err : KYMO_OK;
+    uint32_t *symbol_of = calloc(kymo_kallsyms_count(names), sizeof *symbol_of);
+    if (!symbol_of) {
+        kymo_kallsyms_destroy(names);
+        return KYMO_E_NOMEM;
+    }
+    kymo_kallsyms_destroy(k->names);
+    free(k->symbol_of);
+    k->names = names;
+    k->symbol_of = symbol_of;
+    return KYMO_OK;
+}
+
 static kymo_err name_frame(kymo_kernel_stacks *k, uint64_t pc, int is_return,
                            kymo_event_kernel_frame *frame)
 {
     struct kymo_kallsym found;
     *frame = (kymo_event_kernel_frame){.symbol = KYMO_EVENT_NONE};
+    if (!k->names || pc == 0)
+        return KYMO_OK;
     /* The call is the instruction before a return address. */
-    if (!k->names || pc == 0 || !kymo_kallsyms_find(k->names, pc - (is_return != 0), &found))
+    pc -= is_return != 0;
+    enum kymo_kallsym_answer answer = kymo_kallsyms_find(k->names, pc, &found);
+    if (answer == KYMO_KALLSYM_UNCERTAIN) {
+        KYMO_TRY(read_all_names(k));
+        answer = kymo_kallsyms_find(k->names, pc, &found);
+    }
+    if (answer != KYMO_KALLSYM_FOUND)
         return KYMO_OK;
     uint32_t *id = &k->symbol_of[found.number];
     if (*id == 0) {

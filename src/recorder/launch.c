@@ -13,7 +13,6 @@
 #include "recorder/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,11 +21,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "recorder/kernel_stacks.h"
 #include "recorder/launch_start.h"
 #include "recorder/paths.h"
 #include "recorder/recording.h"
+#include "recorder/sample_cost.h"
 #include "recorder/task.h"
 #include "recorder/tree.h"
 #include "recorder/watch.h"
@@ -85,7 +86,6 @@ struct launch {
     sigset_t waiting;       /* the same, with what the recorder handles open */
     kymo_tree *tree;
     kymo_recording_writer *writer;
-    int spool;
     pid_t pid;
     int has_ended;       /* the program, and it was reaped */
     struct rusage usage; /* what wait4 said of it and of its children */
@@ -93,6 +93,7 @@ struct launch {
     uint32_t last_image; /* process number of its last image; UINT32_MAX: none */
     uint64_t start_ns;
     char reason[KYMO_REASON_MAX]; /* why this engine */
+    char lengthened[200];         /* the period, and why; empty: it is as asked for */
     char link[PATH_MAX]; /* to the library, where its own path cannot be preloaded; else empty */
 };
 
@@ -140,6 +141,30 @@ static void give_limit_back(unsigned which, const struct limit *limit)
 
 /* ---- what to record with ---- */
 
+/* A finer period than samples can be had with for little: lengthened, and said so. */
+static void choose_period(struct launch *l)
+{
+    uint64_t asked_ns = l->asked->options->cpu_period_ns;
+    uint64_t percent = l->asked->options->overhead_percent;
+    uint64_t cost_ns = 0;
+    char asked[32], longer[32], cost[32];
+    if (asked_ns >= KYMO_PERIOD_ALWAYS_AFFORDABLE_NS)
+        return;
+    if (l->config.engine == KYMO_SESSION_PERF)
+        cost_ns = kymo_sample_cost_perf_ns(l->config.access);
+    else if (l->config.engine == KYMO_SESSION_DISPATCH)
+        cost_ns = kymo_sample_cost_signal_ns();
+    l->config.period_ns = kymo_affordable_period_ns(asked_ns, cost_ns, percent);
+    if (l->config.period_ns == asked_ns)
+        return;
+    snprintf(
+        l->lengthened, sizeof l->lengthened,
+        "sampled each %s and not each %s: a sample costs about %s here, and is to take at most "
+        "%u %% of the program's CPU time (--overhead=50 allows the most)",
+        kymo_format_duration(longer, l->config.period_ns), kymo_format_duration(asked, asked_ns),
+        kymo_format_duration(cost, cost_ns), (unsigned)percent);
+}
+
 static kymo_err prepare(struct launch *l, kymo_error *detail)
 {
     const kymo_options *o = l->asked->options;
@@ -152,22 +177,22 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     l->config.markers = kymo_options_list(o, KYMO_OPTION_MARKERS);
     l->config.signal = o->signal_number ? (int)o->signal_number : SIGURG;
     KYMO_TRY(kymo_launch_choose_engine(o->engine, &l->config, l->reason, detail));
+    choose_period(l);
     /* Beside perf for the threads that it is not to be had for. */
     if (l->config.engine != KYMO_SESSION_TIMER && kymo_watch_probe() &&
         kymo_dispatch_create(l->config.period_ns, &l->config.dispatch) != KYMO_OK)
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the dispatcher");
-    l->spool = open(l->asked->spool_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (l->spool < 0)
-        return kymo_error_set_errno(detail, "cannot write %s", l->asked->spool_path);
-    kymo_err err = kymo_recording_writer_create(l->spool, 0, &l->writer);
+    if (ftruncate(l->asked->spool, 0) != 0 || lseek(l->asked->spool, 0, SEEK_SET) != 0)
+        return kymo_error_set_errno(detail, "cannot write the recording");
+    kymo_err err = kymo_recording_writer_create(l->asked->spool, 0, &l->writer);
     if (err == KYMO_OK)
         err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
     if (err != KYMO_OK)
-        return kymo_error_set(detail, err, 0, "%s: %s", l->asked->spool_path, kymo_err_text(err));
+        return kymo_error_set(detail, err, 0, "writing the recording: %s", kymo_err_text(err));
     l->config.earliest_ns = l->start_ns;
     l->config.events = &kymo_recording_write_handler;
     l->config.events_context = l->config.writer = l->writer;
-    l->config.spool_path = l->asked->spool_path;
+    l->config.spool = l->asked->spool;
     l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;
     if (l->config.engine == KYMO_SESSION_PERF && l->config.access == KYMO_PERF_KERNEL) {
         err = kymo_kernel_stacks_create(l->config.events, l->config.events_context,
@@ -269,8 +294,9 @@ static void say_it_goes_on(const struct launch *l)
 {
     const char *name = strrchr(l->asked->argv[0], '/');
     if (!l->asked->quiet)
-        fprintf(stderr, "kymo: %s has ended; %u of its processes run on (Ctrl-C stops waiting)\n",
-                name ? name + 1 : l->asked->argv[0], kymo_tree_alive(l->tree));
+        kymo_fprint(stderr,
+                    "kymo: %s has ended; %u of its processes run on (Ctrl-C stops waiting)\n",
+                    name ? name + 1 : l->asked->argv[0], kymo_tree_alive(l->tree));
 }
 
 /* What Ctrl-C, typed twice, or duration= end; and once the program has ended, Ctrl-C typed once or
@@ -368,6 +394,11 @@ static kymo_err tell_missing(const struct launch *l)
     return note(l, KYMO_NOTE_WARNING, text);
 }
 
+static kymo_err tell_lengthened(const struct launch *l)
+{
+    return l->lengthened[0] ? note(l, KYMO_NOTE_WARNING, l->lengthened) : KYMO_OK;
+}
+
 static kymo_err tell_tick_threads(const struct launch *l)
 {
     const struct kymo_tick_threads *threads = kymo_tree_tick_threads(l->tree);
@@ -422,6 +453,7 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
         result->cpu_ns = l->ending.cpu_ns;
         result->wait_status = l->ending.wait_status;
     }
+    KYMO_TRY(tell_lengthened(l));
     KYMO_TRY(tell_tick_threads(l));
     result->interrupted = !l->has_ended;
     kymo_event_end end = {end_ns, l->has_ended ? 1u : 0u};
@@ -431,7 +463,7 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
 kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *result,
                      kymo_error *detail)
 {
-    struct launch l = {.asked = asked, .spool = -1, .last_image = UINT32_MAX};
+    struct launch l = {.asked = asked, .last_image = UINT32_MAX};
     memset(result, 0, sizeof *result);
     l.priority = getpriority(PRIO_PROCESS, 0);
     take_signals(&l);
@@ -464,6 +496,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
         if (!l.has_ended)
             (void)!reap(&l, 1);
         result->wait_status = l.ending.wait_status;
+        result->cpu_ns = l.ending.cpu_ns;
     }
     if (err != KYMO_OK) {
         kymo_error why = {0};
@@ -482,8 +515,6 @@ out:
     kymo_kernel_stacks_destroy(l.config.kernel_stacks);
     kymo_wall_shared_destroy(l.config.wall);
     kymo_recording_writer_destroy(l.writer);
-    if (l.spool >= 0)
-        close(l.spool);
     give_signals_back(&l);
     return err;
 }

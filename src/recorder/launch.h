@@ -19,7 +19,7 @@
 typedef struct kymo_launch_options {
     char *const *argv;           /* argv[0] is searched in PATH; NULL-terminated */
     const kymo_options *options; /* settings of the recording */
-    const char *spool_path;      /* the .kymo that is written; replaced if it exists */
+    int spool;                   /* where the .kymo is written: a file, which is emptied */
     const char *preload_path;    /* libkymo-preload.so; see paths.h */
     int quiet;                   /* no message but errors */
 } kymo_launch_options;
@@ -32,9 +32,9 @@ typedef struct kymo_launch_result {
     int interrupted;      /* stopped by the user before the program ended */
 } kymo_launch_result;
 
-/* Runs the program to its end. On KYMO_OK *result is filled and the recording lies at spool_path,
+/* Runs the program to its end. On KYMO_OK *result is filled and the recording is in the spool,
  * however the program ended. On error the program was not started, or (result->pid != 0) ran but
- * its recording is broken off: what there is of it lies at spool_path. */
+ * its recording is broken off: what there is of it is in the spool. */
 KYMO_NODISCARD
 kymo_err kymo_launch(const kymo_launch_options *launch, kymo_launch_result *result,
                      kymo_error *detail);

@@ -5,12 +5,11 @@
 #include "recorder/launch_start.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "memory/cgroup.h"
 #include "recorder/kallsyms.h"
 #include "recorder/watch.h"
 
@@ -81,29 +80,7 @@ uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate)
 {
     if (asked)
         return asked;
-    uint64_t limit = UINT64_MAX;
-    char line[PATH_MAX];
-    char path[PATH_MAX + 64];
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    while (f && fgets(line, sizeof line, f)) {
-        char *group = strrchr(line, ':');
-        const char *root = strncmp(line, "0::", 3) == 0 ? "/sys/fs/cgroup"
-                           : strstr(line, ":memory:")   ? "/sys/fs/cgroup/memory"
-                                                        : NULL;
-        if (!group || !root)
-            continue;
-        group[strcspn(group, "\n")] = '\0';
-        snprintf(path, sizeof path, "%s%s/%s", root, group + 1,
-                 strcmp(root, "/sys/fs/cgroup") == 0 ? "memory.max" : "memory.limit_in_bytes");
-        FILE *m = fopen(path, "re");
-        uint64_t value;
-        if (m && fscanf(m, "%" SCNu64, &value) == 1 && value < limit)
-            limit = value;
-        if (m)
-            fclose(m);
-    }
-    if (f)
-        fclose(f);
+    uint64_t limit = kymo_cgroup_limit("", "self");
     uint64_t share = limit / 20;
     /* A record for every few allocations fills faster than a busy recorder comes round. */
     uint64_t most = alloc_rate && alloc_rate < OFTEN_BYTES ? BUFFER_OFTEN : BUFFER_DEFAULT;

@@ -8,10 +8,17 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "profile/code_map.h"
 #include "profile/ingest.h"
+#include "profile/ingest_thin.h"
+#include "recorder/finish.h"
+#include "recorder/load.h"
 #include "recorder/recording.h"
+
+#define LARGE_BYTES (16 << 20) /* smaller ones have no more rows than are kept */
 
 static_assert((int)KYMO_RECORDING_ERROR == (int)KYMO_NOTE_ERROR, "one list of severities");
 
@@ -87,19 +94,48 @@ static kymo_err fill_info(kymo_recording_info *info, kymo_ingest *ingest,
 
 struct input {
     int fd; /* -1: memory */
+    int skips_markers;
+    unsigned flags;
     const void *data;
     size_t len;
+    const kymo_event_handler *handler;
 };
+
+static int is_large(const struct input *input)
+{
+    struct stat st;
+    if (input->fd < 0)
+        return input->len > LARGE_BYTES;
+    return (input->flags & KYMO_RECORDING_BY_OFFSET) && fstat(input->fd, &st) == 0 &&
+           S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES;
+}
+
+/* A large recording is read twice: how many allocations there are says how many are kept. Of what
+ * can be read once only, a pipe, all are. Whatever is wrong, the second reading says. */
+static void prepare(const struct input *input, kymo_ingest *ingest)
+{
+    struct kymo_thin_count count = {0};
+    if (input->handler != &kymo_ingest_handler || !is_large(input))
+        return;
+    kymo_err err = input->fd >= 0
+                       ? kymo_recording_read_fd(input->fd, input->flags, &kymo_thin_count_handler,
+                                                &count, NULL, NULL)
+                       : kymo_recording_read_memory(input->data, input->len, 0,
+                                                    &kymo_thin_count_handler, &count, NULL, NULL);
+    if (err == KYMO_OK)
+        kymo_ingest_thin(ingest, kymo_thin_rate(&count, KYMO_THIN_ROWS));
+}
 
 static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
                           kymo_recording_report *report, kymo_error *detail)
 {
     kymo_error why = {.code = KYMO_OK};
+    prepare(input, ingest);
     kymo_err err =
         input->fd >= 0
-            ? kymo_recording_read_fd(input->fd, 0, &kymo_ingest_handler, ingest, report, &why)
-            : kymo_recording_read_memory(input->data, input->len, 0, &kymo_ingest_handler, ingest,
-                                         report, &why);
+            ? kymo_recording_read_fd(input->fd, input->flags, input->handler, ingest, report, &why)
+            : kymo_recording_read_memory(input->data, input->len, 0, input->handler, ingest, report,
+                                         &why);
     if (err == KYMO_OK)
         return kymo_ingest_finish(ingest);
     /* An error of the reader explains itself; one of the ingest has only its code. */
@@ -109,15 +145,17 @@ static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
 }
 
 static kymo_err load(const struct input *input, kymo_profile **out, kymo_recording_info *info,
-                     kymo_error *detail)
+                     uint64_t *end_at, kymo_error *detail)
 {
     kymo_profile *profile = NULL;
     kymo_ingest *ingest = NULL;
-    kymo_recording_report report;
+    kymo_recording_report report = {0};
     kymo_error why = {.code = KYMO_OK};
     kymo_err err = kymo_profile_create(&profile);
     if (err == KYMO_OK)
         err = kymo_ingest_create(profile, &ingest);
+    if (err == KYMO_OK && input->skips_markers)
+        kymo_ingest_skip_markers(ingest);
     if (err == KYMO_OK)
         err = read_into(input, ingest, &report, &why);
     if (err == KYMO_OK && info != NULL)
@@ -133,26 +171,79 @@ static kymo_err load(const struct input *input, kymo_profile **out, kymo_recordi
         return err;
     }
     *out = profile;
+    if (end_at != NULL)
+        *end_at = report.end_at;
     return KYMO_OK;
+}
+
+kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_info *info,
+                                  uint64_t *end_at, kymo_error *detail)
+{
+    const kymo_event_handler *all = &kymo_ingest_handler;
+    const kymo_event_handler some = {
+        .meta = all->meta,
+        .process = all->process,
+        .module = all->module,
+        .module_unload = all->module_unload,
+        .module_image = all->module_image,
+        .stack = all->stack,
+        .kernel_symbol = all->kernel_symbol,
+        .kernel_stack = all->kernel_stack,
+        .end = all->end,
+    };
+    KYMO_TRY(load(&(struct input){.fd = fd, .flags = KYMO_RECORDING_BY_OFFSET, .handler = &some},
+                  out, info, end_at, detail));
+    kymo_err err = kymo_code_place_frames(*out);
+    if (err != KYMO_OK) {
+        kymo_profile_destroy(*out);
+        kymo_recording_info_deinit(info);
+    }
+    return err;
 }
 
 kymo_err kymo_recording_load(const char *path, kymo_profile **out, kymo_recording_info *info,
                              kymo_error *detail)
 {
     if (strcmp(path, "-") == 0)
-        return load(&(struct input){.fd = STDIN_FILENO}, out, info, detail);
+        return load(&(struct input){.fd = STDIN_FILENO, .handler = &kymo_ingest_handler}, out, info,
+                    NULL, detail);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return kymo_error_set_errno(detail, "%s", path);
-    kymo_err err = load(&(struct input){.fd = fd}, out, info, detail);
+    struct input input = {.fd = fd, .handler = &kymo_ingest_handler};
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        input.flags = KYMO_RECORDING_BY_OFFSET;
+    kymo_err err = load(&input, out, info, NULL, detail);
     close(fd);
     return err;
+}
+
+kymo_err kymo_recording_load_fd(int fd, kymo_profile **out, kymo_recording_info *info,
+                                kymo_error *detail)
+{
+    return load(&(struct input){.fd = fd,
+                                .flags = KYMO_RECORDING_BY_OFFSET,
+                                .handler = &kymo_ingest_handler},
+                out, info, NULL, detail);
+}
+
+kymo_err kymo_recording_load_without_markers(int fd, kymo_profile **out, kymo_recording_info *info,
+                                             kymo_error *detail)
+{
+    return load(&(struct input){.fd = fd,
+                                .flags = KYMO_RECORDING_BY_OFFSET,
+                                .skips_markers = 1,
+                                .handler = &kymo_ingest_handler},
+                out, info, NULL, detail);
 }
 
 kymo_err kymo_recording_load_memory(const void *data, size_t len, kymo_profile **out,
                                     kymo_recording_info *info, kymo_error *detail)
 {
-    return load(&(struct input){.fd = -1, .data = data, .len = len}, out, info, detail);
+    return load(
+        &(struct input){.fd = -1, .data = data, .len = len, .handler = &kymo_ingest_handler}, out,
+        info, NULL, detail);
 }
 
 void kymo_recording_info_deinit(kymo_recording_info *info)

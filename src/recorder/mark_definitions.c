@@ -137,7 +137,7 @@ static kymo_err tell_counter(struct telling *t, kymo_event_counter *e)
     e->unit = text(t);
     e->description = text(t);
     e->kind = word(t);
-    e->flags = word(t);
+    e->flags = word(t) & (KYMO_COUNTER_EACH | KYMO_COUNTER_RATE | KYMO_COUNTER_IS_F64);
     e->color = color(word(t));
     if (t->failed)
         return KYMO_E_NOMEM;

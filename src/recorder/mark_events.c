@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/f64.h"
 #include "base/text_fit.h"
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
@@ -31,6 +32,7 @@ static kymo_err on_definition(void *context, uint32_t number,
     m->sums[number] = (struct kymo_mark_counter_sum){
         .is_there = 1,
         .is_gauge = counter.kind == KYMO_COUNTER_GAUGE,
+        .is_f64 = (counter.flags & KYMO_COUNTER_IS_F64) != 0,
         .is_each = (counter.flags & KYMO_COUNTER_EACH) != 0,
     };
     return KYMO_OK;
@@ -220,6 +222,14 @@ static kymo_err on_label(void *context, const struct kymo_drain_label *l)
         .kind = l->value.kind,
         .time_ns = l->time_ns,
     };
+    if (l->change == KYMO_LABEL_INHERITED) {
+        /* Of a process that this recording does not have, nothing is known. */
+        if (l->recorded_as == 0)
+            return KYMO_OK;
+        e.from_process = l->recorded_as - 1;
+        e.from_tid = (int32_t)l->tid;
+        e.fork_ns = l->fork_ns;
+    }
     if (l->key)
         e.key = terminate(to->marks.name, l->key, l->key_bytes, 0);
     if (l->text)
@@ -280,9 +290,7 @@ static kymo_err tell_counts(struct kymo_session_events *to, uint64_t until_ns)
         struct kymo_mark_counter_sum *sum = find_sum(m, c->counter);
         if (!sum)
             continue;
-        /* Unsigned: a program may count beyond what there is. */
-        uint64_t before = sum->is_gauge ? 0 : (uint64_t)sum->value;
-        sum->value = (int64_t)(before + (uint64_t)c->value);
+        sum->value = sum->is_gauge ? c->value : kymo_word_add(sum->value, c->value, sum->is_f64);
         sum->operations += c->operations;
         /* A thread may lose its CPU between its look at the clock and its record, which then comes
          * a round late. What was told of a sum stays true; what a gauge is is of its own time. */
@@ -299,8 +307,8 @@ static int add_unrecorded(struct kymo_mark_counter_sum *sum, const struct kymo_d
 {
     if (now->value == sum->unrecorded && now->operations == sum->unrecorded_operations)
         return 0;
-    uint64_t gained = (uint64_t)now->value - (uint64_t)sum->unrecorded;
-    sum->value = (int64_t)((uint64_t)sum->value + gained);
+    int64_t gained = kymo_word_subtract(now->value, sum->unrecorded, sum->is_f64);
+    sum->value = kymo_word_add(sum->value, gained, sum->is_f64);
     sum->operations += now->operations - sum->unrecorded_operations;
     sum->unrecorded = now->value;
     sum->unrecorded_operations = now->operations;

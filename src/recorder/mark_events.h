@@ -62,6 +62,7 @@ struct kymo_waiting_count {
 struct kymo_mark_counter_sum {
     uint32_t is_there;
     uint32_t is_gauge;
+    int is_f64;
     uint32_t is_each; /* its changes are records */
     uint32_t is_told;
     int64_t value;

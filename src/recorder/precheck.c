@@ -23,6 +23,7 @@
 #include "sys/elf_target.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
+#define GO_INSTEAD "; Go's own profiler sees it (runtime/pprof, go tool pprof)"
 #define DEFAULT_PATH "/bin:/usr/bin"
 
 enum {
@@ -213,6 +214,7 @@ static void judge_elf(int fd, const struct stat *st, kymo_precheck *out)
         return;
     }
     struct stat loader;
+    int is_go = kymo_elf_target_is_go(fd);
     if (t.elf_class != ELFCLASS64 || t.big_endian)
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
             "%.250s cannot be recorded: it is a %s program, and only 64-bit x86-64 ones can", path,
@@ -227,8 +229,8 @@ static void judge_elf(int fd, const struct stat *st, kymo_precheck *out)
         return;
     else if (!t.has_interp && !same_file(LOADER, st))
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.250s cannot be recorded: it is statically linked, so nothing can be preloaded",
-            path);
+            "%.250s cannot be recorded: it is statically linked, so nothing can be preloaded%s",
+            path, is_go ? GO_INSTEAD : "");
     else if (t.has_interp && (stat(LOADER, &loader) != 0 || !same_file(t.interpreter, &loader)))
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
             "%.200s cannot be recorded: its loader is %.100s, not this system's glibc (" LOADER ")",
@@ -237,6 +239,23 @@ static void judge_elf(int fd, const struct stat *st, kymo_precheck *out)
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
             "%.250s cannot be recorded: it is built with AddressSanitizer, whose runtime must be "
             "loaded first; build it without",
+            path);
+    else if (t.has_tsan)
+        say(out, KYMO_PRECHECK_NOT_RECORDABLE,
+            "%.250s cannot be recorded: it is built with ThreadSanitizer, which puts off signals "
+            "and "
+            "has stacks of its own; build it without",
+            path);
+    else if (t.has_interp && !t.needs_libc)
+        say(out, KYMO_PRECHECK_NOT_RECORDABLE,
+            "%.250s cannot be recorded: it does not use the C library (as Go programs without "
+            "cgo), so its threads have no place for what Kymo keeps of them%s",
+            path, is_go ? GO_INSTEAD : "");
+    else if (is_go)
+        snprintf(
+            out->warning, sizeof out->warning,
+            "%.250s is a Go program: Go's runtime takes every signal that samples could arrive "
+            "by, so next to none of its Go code is sampled" GO_INSTEAD,
             path);
 }
 

@@ -36,6 +36,8 @@ typedef struct kymo_precheck {
      * the script has it; "" otherwise. */
     char env_interpreter[256];
     char reason[KYMO_PRECHECK_REASON_MAX]; /* one line, "" with KYMO_PRECHECK_OK */
+    /* With KYMO_PRECHECK_OK: what will be missing of it all the same, one line; "" mostly. */
+    char warning[KYMO_PRECHECK_REASON_MAX];
 } kymo_precheck;
 
 /* Judges what execvp(name) would run. search_path is the value of PATH, NULL if it is not set. */

@@ -37,6 +37,12 @@ enum {
  * buffer. */
 KYMO_NODISCARD
 kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_writer **out);
+/* The same for a file that is a recording already: fd stands where its END block was, which is to
+ * be written anew. Only symbols and the end may follow: other events refer to what was defined
+ * before.
+ */
+KYMO_NODISCARD
+kymo_err kymo_recording_writer_continue(int fd, kymo_recording_writer **out);
 /* Frees it without flushing. NULL is allowed. */
 void kymo_recording_writer_destroy(kymo_recording_writer *writer);
 
@@ -131,6 +137,8 @@ KYMO_NODISCARD
 kymo_err kymo_recording_write_memory_info(kymo_recording_writer *w,
                                           const kymo_event_memory_info *event);
 KYMO_NODISCARD
+kymo_err kymo_recording_write_symbols(kymo_recording_writer *w, const kymo_event_symbols *event);
+KYMO_NODISCARD
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event_quality *event);
@@ -168,6 +176,7 @@ typedef struct kymo_recording_damage {
 typedef struct kymo_recording_report {
     kymo_recording_ending ending;
     uint64_t position; /* where the input ended or reading stopped, in bytes */
+    uint64_t end_at;   /* where the END block begins; 0: there is none */
     uint64_t events;   /* delivered; each sample counts */
     uint16_t major;    /* version of the format */
     uint16_t minor;
@@ -178,6 +187,9 @@ typedef struct kymo_recording_report {
 enum {
     /* Whatever is damaged is an error: KYMO_E_TRUNCATED or KYMO_E_CORRUPT. */
     KYMO_RECORDING_STRICT = 1,
+    /* A file from its beginning, wherever fd's offset is, which stays there: of a recording that is
+     * being written, or that another process writes through the same descriptor. */
+    KYMO_RECORDING_BY_OFFSET = 2,
 };
 
 /* Reads from fd (a file, a pipe) to its end. KYMO_OK when there was a recording to read, however

@@ -45,6 +45,10 @@ void kymo_decoder_deinit(kymo_decoder *d)
     kymo_vec_deinit(&d->code_lines);
     kymo_id_map_deinit(&d->kernel_symbols);
     kymo_vec_deinit(&d->kernel_frames);
+    kymo_vec_deinit(&d->symbols.functions);
+    kymo_vec_deinit(&d->symbols.symbols);
+    kymo_vec_deinit(&d->symbols.lines);
+    kymo_vec_deinit(&d->symbols.addresses);
     kymo_decoder_marks_deinit(&d->marks);
     free(d->batch);
     free(d->frames);
@@ -132,6 +136,8 @@ static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
         return kymo_decode_ledger(d, r);
     case KYMO_BLOCK_MEMORY_INFO:
         return kymo_decode_memory_info(d, r);
+    case KYMO_BLOCK_SYMBOLS:
+        return kymo_decode_symbols(d, r);
     }
     return KYMO_OK;
 }

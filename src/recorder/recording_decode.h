@@ -39,6 +39,12 @@ typedef struct kymo_decoder {
     KYMO_VEC(const char *) args;                     /* scratch: argv of an event */
     KYMO_VEC(kymo_event_code_line) code_lines;       /* scratch: lines of an event */
     KYMO_VEC(kymo_event_kernel_frame) kernel_frames; /* scratch: of one stack */
+    struct kymo_decoder_symbols {                    /* scratch: of one event */
+        KYMO_VEC(kymo_event_symbol_function) functions;
+        KYMO_VEC(kymo_event_symbol) symbols;
+        KYMO_VEC(kymo_event_symbol_line) lines;
+        KYMO_VEC(kymo_event_symbol_address) addresses;
+    } symbols;
     kymo_event_sample *batch; /* scratch: KYMO_DECODER_BATCH samples, for one call of the handler */
 
     /* The frames of the last stack of the block, innermost first, right-aligned in an array of

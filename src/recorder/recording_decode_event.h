@@ -95,5 +95,7 @@ kymo_err kymo_decode_memory(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_memory_info(kymo_decoder *d, kymo_reader *r);
+/* recording_decode_symbols.c */
+kymo_err kymo_decode_symbols(kymo_decoder *d, kymo_reader *r);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "buffer/record.h"
 #include "kymo/marker_abi.h"
 #include "recorder/recording_decode_rows.h"
 
@@ -145,6 +146,8 @@ static int label_can_be(const kymo_event_label *e, int has_number)
         (e->key && strlen(e->key) > KYMO_FILE_MARK_TEXT_MAX) ||
         (e->text && strlen(e->text) > KYMO_FILE_MARK_TEXT_MAX))
         return 0;
+    if (e->change == KYMO_LABEL_INHERITED && !kymo_decode_time_is_there(e->fork_ns))
+        return 0;
     switch (e->kind) {
     case KYMO_KIND_NONE:
         return !has_number && e->text == NULL;
@@ -158,6 +161,16 @@ static int label_can_be(const kymo_event_label *e, int has_number)
     default:
         return 0;
     }
+}
+
+/* From whom, as in the file. */
+static void read_inherited(struct kymo_rows *rows, kymo_event_label *e)
+{
+    kymo_reader *r = &rows->row;
+    e->change = KYMO_LABEL_INHERITED;
+    e->from_process = kymo_read_u32_leb(r);
+    e->from_tid = (int32_t)kymo_read_u32_leb(r);
+    e->fork_ns = e->time_ns + (uint64_t)kymo_read_sleb(r);
 }
 
 static kymo_err decode_label(kymo_decoder *d, struct kymo_rows *rows)
@@ -175,9 +188,14 @@ static kymo_err decode_label(kymo_decoder *d, struct kymo_rows *rows)
         e.key = kymo_read_text(r);
     if (flags & KYMO_FILE_LABEL_TEXT)
         e.text = kymo_read_text(r);
+    if (flags & KYMO_FILE_LABEL_INHERITED)
+        read_inherited(rows, &e);
     if (r->failed)
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->threads, 0, rows->owner, &e.thread))
+        return kymo_decode_drop(&d->damage.references);
+    if (e.change == KYMO_LABEL_INHERITED &&
+        !kymo_id_map_find(&d->processes, 0, e.from_process, &e.from_process))
         return kymo_decode_drop(&d->damage.references);
     if (!label_can_be(&e, has_number))
         return kymo_decode_drop(&d->damage.values);

@@ -18,12 +18,13 @@
 
 #include "recorder/recording_format_heap.h"
 #include "recorder/recording_format_marks.h"
+#include "recorder/recording_format_symbols.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 4
+#define KYMO_FILE_MINOR 6
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_BLOCK_LENGTH_MAX (64u << 20)
@@ -38,6 +39,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 #define KYMO_FILE_KINDS 2u
 #define KYMO_FILE_STATES 4u
 #define KYMO_FILE_END_REASONS 256u
+#define KYMO_FILE_SYMBOLS_STATE_MAX 4u
 
 /* X(name, number) */
 #define KYMO_BLOCK_LIST(X) \
@@ -73,7 +75,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(SITE_COUNTS, 47)     \
     X(HEAP, 48)            \
     X(LEDGER, 49)          \
-    X(MEMORY_INFO, 50)
+    X(MEMORY_INFO, 50)     \
+    X(SYMBOLS, 51)
 
 enum kymo_block_type {
 #define X(name, number) KYMO_BLOCK_##name = number,

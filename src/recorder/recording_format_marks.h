@@ -126,6 +126,7 @@ enum kymo_file_label_flags {
     KYMO_FILE_LABEL_KEY = 1 << 2,
     KYMO_FILE_LABEL_NUMBER = 1 << 3,
     KYMO_FILE_LABEL_TEXT = 1 << 4,
+    KYMO_FILE_LABEL_INHERITED = 1 << 5, /* with change 2; since 1.6 */
 };
 
 static_assert(sizeof(struct kymo_file_marker_category) == 24, "layout");

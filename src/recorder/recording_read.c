@@ -146,9 +146,11 @@ static kymo_err read_block(struct reading *r)
         r->decoder.damage.blocks++;
     }
     KYMO_TRY(read_payload(r, &header, payload));
+    uint64_t begin = r->in.at;
     kymo_block_in_skip(&r->in, whole);
     if (!r->decoder.ended)
         return KYMO_OK;
+    r->report.end_at = begin;
     KYMO_TRY(kymo_block_in_peek(&r->in, 1, &got, r->detail));
     if (got > 0)
         r->decoder.damage.blocks++; /* something follows the end */
@@ -245,7 +247,7 @@ kymo_err kymo_recording_read_fd(int fd, unsigned flags, const kymo_event_handler
                                 void *ctx, kymo_recording_report *report, kymo_error *detail)
 {
     struct reading r = {.detail = detail};
-    kymo_block_in_init_fd(&r.in, fd);
+    kymo_block_in_init_fd(&r.in, fd, (flags & KYMO_RECORDING_BY_OFFSET) != 0);
     return run(&r, flags, handler, ctx, report);
 }
 

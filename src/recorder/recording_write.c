@@ -19,7 +19,7 @@
 
 #include <stdlib.h>
 
-kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_writer **out)
+static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_writer **out)
 {
     kymo_recording_writer *w = calloc(1, sizeof *w);
     if (w == NULL)
@@ -29,13 +29,24 @@ kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_wri
     kymo_bytes_init(&w->stacks, KYMO_BLOCK_LENGTH_MAX);
     kymo_bytes_init(&w->samples, KYMO_BLOCK_LENGTH_MAX);
     kymo_writer_init_rows(w);
-    kymo_err err = kymo_block_out_init(&w->out, fd);
+    kymo_err err = kymo_block_out_init(&w->out, fd, continues);
     if (err != KYMO_OK) {
         kymo_recording_writer_destroy(w);
         return err;
     }
+    w->has_meta = continues;
     *out = w;
     return KYMO_OK;
+}
+
+kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_writer **out)
+{
+    return create(fd, flags, 0, out);
+}
+
+kymo_err kymo_recording_writer_continue(int fd, kymo_recording_writer **out)
+{
+    return create(fd, 0, 1, out);
 }
 
 void kymo_recording_writer_destroy(kymo_recording_writer *w)
@@ -125,6 +136,7 @@ AS_HANDLER(inherit)
 AS_HANDLER(heap)
 AS_HANDLER(ledger)
 AS_HANDLER(memory_info)
+AS_HANDLER(symbols)
 AS_HANDLER(loss)
 AS_HANDLER(quality)
 AS_HANDLER(note)
@@ -164,6 +176,7 @@ const kymo_event_handler kymo_recording_write_handler = {
     .heap = on_heap,
     .ledger = on_ledger,
     .memory_info = on_memory_info,
+    .symbols = on_symbols,
     .loss = on_loss,
     .quality = on_quality,
     .note = on_note,

@@ -202,16 +202,25 @@ kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_l
     int is_number = e->kind != KYMO_KIND_NONE && !is_text;
     const char *key = e->key && e->key[0] != '\0' ? e->key : NULL;
     const char *text = is_text ? (e->text ? e->text : "") : NULL;
-    if (e->change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
+    int is_inherited = e->change == KYMO_LABEL_INHERITED;
+    /* A reader that does not know of it finds that there is nothing yet. */
+    uint32_t change = is_inherited ? KYMO_LABEL_POPPED : e->change;
+    if (change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
         return KYMO_E_INVALID;
     struct kymo_row row = {.texts = {key, text}};
-    kymo_row_put_uleb(&row.numbers, e->change | (key ? KYMO_FILE_LABEL_KEY : 0) |
+    kymo_row_put_uleb(&row.numbers, change | (key ? KYMO_FILE_LABEL_KEY : 0) |
                                         (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
-                                        (text ? KYMO_FILE_LABEL_TEXT : 0));
+                                        (text ? KYMO_FILE_LABEL_TEXT : 0) |
+                                        (is_inherited ? KYMO_FILE_LABEL_INHERITED : 0));
     kymo_row_put_uleb(&row.numbers, e->depth);
     kymo_row_put_change(&row.numbers, &w->labels.time_ns, e->time_ns);
     kymo_row_put_uleb(&row.numbers, e->kind);
     if (is_number)
         kymo_row_put_uleb(&row.numbers, e->number);
+    if (is_inherited) {
+        kymo_row_put_uleb(&row.later, e->from_process);
+        kymo_row_put_uleb(&row.later, (uint32_t)e->from_tid);
+        kymo_row_put_sleb(&row.later, (int64_t)(e->fork_ns - e->time_ns));
+    }
     return kymo_writer_put_row(w, &w->labels, e->thread, &row);
 }

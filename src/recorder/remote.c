@@ -344,11 +344,11 @@ size_t kymo_remote_read(const kymo_remote *r, uint64_t address, void *out, size_
     return read_memory(r->pid, address, out, size);
 }
 
-int kymo_remote_is_gone(const kymo_remote *r)
+int kymo_remote_is_gone(pid_t pid)
 {
     char byte;
     /* Nothing is at 0; which of the two it says is the answer. */
-    return read_memory(r->pid, 0, &byte, sizeof byte) == 0 && errno == ESRCH;
+    return read_memory(pid, 0, &byte, sizeof byte) == 0 && errno == ESRCH;
 }
 
 int kymo_remote_row(kymo_remote *r, uint64_t pc, uint64_t *word, uint64_t *function)

@@ -66,8 +66,8 @@ int kymo_remote_row(kymo_remote *remote, uint64_t pc, uint64_t *row, uint64_t *f
 /* Reads its memory: up to size bytes; how many could be read. */
 size_t kymo_remote_read(const kymo_remote *remote, uint64_t address, void *out, size_t size);
 
-/* Whether it has no memory any more: it ends, or has. */
-int kymo_remote_is_gone(const kymo_remote *remote);
+/* Whether the process has no memory any more: it ends, or has. */
+int kymo_remote_is_gone(pid_t pid);
 
 /* Counts the refreshes that found something gone: what lies at an address may be another's then. */
 uint64_t kymo_remote_generation(const kymo_remote *remote);
@@ -93,6 +93,7 @@ struct kymo_remote_call {
     int is_running; /* nothing else is known */
     int number;     /* -1: it waits in no call: in a page fault */
     uint64_t sp, pc;
+    uint64_t arguments[6]; /* of the call */
 };
 
 int kymo_remote_parse_call(const char *text, struct kymo_remote_call *out);

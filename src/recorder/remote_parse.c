@@ -83,6 +83,8 @@ int kymo_remote_parse_call(const char *text, struct kymo_remote_call *out)
     for (int i = 0; i < (out->number < 0 ? 2 : 8); i++) {
         if (strncmp(at, " 0x", 3) != 0 || !(at = number(at + 3, 16, &value)))
             return 0;
+        if (out->number >= 0 && i < 6)
+            out->arguments[i] = value;
         out->sp = out->pc;
         out->pc = value;
     }
@@ -142,8 +144,10 @@ int kymo_remote_parse_headers(const unsigned char *page, size_t size, uint64_t s
     for (int i = 0; i < eh.e_phnum; i++) {
         memcpy(&ph, headers + (size_t)i * sizeof ph, sizeof ph);
         uint64_t at = out->bias + ph.p_vaddr;
-        if (ph.p_type == PT_LOAD && frame_hdr - at < ph.p_filesz)
-            *frame_segment = (struct kymo_address_range){at, at + ph.p_filesz};
+        /* What is of the file is no longer than what is mapped, whose end does not wrap around. */
+        uint64_t size_there = ph.p_filesz < ph.p_memsz ? ph.p_filesz : ph.p_memsz;
+        if (ph.p_type == PT_LOAD && frame_hdr - at < size_there)
+            *frame_segment = (struct kymo_address_range){at, at + size_there};
     }
     out->eh_frame_hdr = frame_segment->hi ? frame_hdr : 0;
     return out->text_end > out->text_start && out->map_end > out->map_start;

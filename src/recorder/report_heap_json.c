@@ -150,13 +150,18 @@ static void write_tree(kymo_json *j, const kymo_heap_report *heap, size_t top)
     kymo_json_end_array(j);
 }
 
-static kymo_err finish(kymo_json *j, kymo_sink *sink)
+static kymo_err end(kymo_json *j, kymo_sink *sink)
 {
-    kymo_json_key_cstr(j, "unit", "bytes");
     kymo_json_end_object(j);
     kymo_err err = kymo_json_finish(j);
     free(j);
     return err == KYMO_OK ? kymo_sink_write(sink, "\n", 1) : err;
+}
+
+static kymo_err finish(kymo_json *j, kymo_sink *sink)
+{
+    kymo_json_key_cstr(j, "unit", "bytes");
+    return end(j, sink);
 }
 
 kymo_err kymo_report_write_heap_json(const kymo_profile *profile, const kymo_report *report,
@@ -244,6 +249,20 @@ kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_r
     return finish(j, sink);
 }
 
+/* A diff's beginning; NULL without memory. */
+static kymo_json *begin_diff(const char *by, const char *mode, kymo_sink *sink)
+{
+    kymo_json *j = malloc(sizeof *j);
+    if (!j)
+        return NULL;
+    kymo_json_init(j, sink);
+    kymo_json_begin_object(j);
+    kymo_json_key_u64(j, "format", 1);
+    kymo_json_key_cstr(j, "mode", mode);
+    kymo_json_key_cstr(j, "by", by);
+    return j;
+}
+
 static void write_diff_row(kymo_json *j, const kymo_heap_diff_row *row)
 {
     kymo_json_begin_object(j);
@@ -264,14 +283,9 @@ kymo_err kymo_report_write_diff_json(const kymo_heap_diff *diff, const char *by,
 {
     size_t n;
     const kymo_heap_diff_row *rows = kymo_heap_diff_rows(diff, &n);
-    kymo_json *j = malloc(sizeof *j);
+    kymo_json *j = begin_diff(by, mode, sink);
     if (!j)
         return KYMO_E_NOMEM;
-    kymo_json_init(j, sink);
-    kymo_json_begin_object(j);
-    kymo_json_key_u64(j, "format", 1);
-    kymo_json_key_cstr(j, "mode", mode);
-    kymo_json_key_cstr(j, "by", by);
     kymo_json_key(j, "changes");
     kymo_json_begin_array(j);
     for (size_t i = 0; i < n && (top == 0 || i < top); i++)
@@ -280,4 +294,45 @@ kymo_err kymo_report_write_diff_json(const kymo_heap_diff *diff, const char *by,
     kymo_json_key(j, "total");
     write_diff_row(j, kymo_heap_diff_all(diff));
     return finish(j, sink);
+}
+
+static void write_time_diff_row(kymo_json *j, const kymo_time_diff_row *row)
+{
+    const struct {
+        const char *key;
+        double value;
+    } values[] = {{"before", row->before},
+                  {"after", row->after},
+                  {"change", row->change},
+                  {"low", row->low},
+                  {"high", row->high}};
+    kymo_json_begin_object(j);
+    write_place(j, row->name, row->file, row->line, row->module);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++) {
+        kymo_json_key(j, values[i].key);
+        kymo_json_i64(j, fabs(values[i].value) < 0x1p62 ? llround(values[i].value) : INT64_MAX);
+    }
+    kymo_json_key(j, "significant");
+    kymo_json_bool(j, row->is_significant != 0);
+    kymo_json_end_object(j);
+}
+
+kymo_err kymo_report_write_time_diff_json(const kymo_time_diff *diff, const char *by,
+                                          const char *mode, size_t top, kymo_sink *sink)
+{
+    size_t n;
+    const kymo_time_diff_row *rows = kymo_time_diff_rows(diff, &n);
+    kymo_json *j = begin_diff(by, mode, sink);
+    if (!j)
+        return KYMO_E_NOMEM;
+    kymo_json_key_cstr(j, "unit",
+                       kymo_time_diff_is_rate(diff) ? "nanoseconds/second" : "nanoseconds");
+    kymo_json_key(j, "changes");
+    kymo_json_begin_array(j);
+    for (size_t i = 0; i < n && (top == 0 || i < top); i++)
+        write_time_diff_row(j, &rows[i]);
+    kymo_json_end_array(j);
+    kymo_json_key(j, "total");
+    write_time_diff_row(j, kymo_time_diff_all(diff));
+    return end(j, sink);
 }

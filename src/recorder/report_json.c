@@ -60,6 +60,7 @@ static void write_quality(kymo_json *j, const kymo_profile *profile)
     if (meta->wall_period_ns) {
         kymo_json_key_u64(j, "wall_period_ns", meta->wall_period_ns);
         kymo_json_key_u64(j, "wall_samples", q->wall_samples);
+        kymo_json_key_u64(j, "wall_stackless", q->wall_stackless);
         key_ratio(j, "wall_achieved", q->wall_achieved);
     }
     kymo_json_key_u64(j, "samples", q->samples);
@@ -109,6 +110,25 @@ static void write_threads(kymo_json *j, const kymo_profile *profile, const kymo_
         kymo_json_key_u64(j, "samples", threads[i].samples);
         key_ratio(j, "achieved", threads[i].achieved);
         key_ratio(j, "sampled_rate", threads[i].sampled_rate);
+        kymo_json_end_object(j);
+    }
+    kymo_json_end_array(j);
+}
+
+/* CPU time by the names of processes: with "unsampled_s" all of it is accounted for. */
+static void write_process_names(kymo_json *j, const kymo_report *report)
+{
+    size_t n;
+    const kymo_report_process *rows = kymo_report_processes(report, &n);
+    kymo_json_key(j, "process_names");
+    kymo_json_begin_array(j);
+    for (size_t i = 0; i < n; i++) {
+        kymo_json_begin_object(j);
+        kymo_report_json_text(j, "name", rows[i].name);
+        kymo_json_key_u64(j, "processes", rows[i].processes);
+        kymo_json_key_u64(j, "without_samples", rows[i].without_samples);
+        key_seconds(j, "cpu_s", rows[i].cpu_ns);
+        key_seconds(j, "unsampled_s", rows[i].unsampled_ns);
         kymo_json_end_object(j);
     }
     kymo_json_end_array(j);
@@ -195,6 +215,8 @@ void kymo_report_json_head(kymo_json *j, const kymo_profile *profile, const kymo
     write_quality(j, profile);
     write_processes(j, profile);
     write_threads(j, profile, report);
+    if (report)
+        write_process_names(j, report);
     kymo_json_key_cstr(j, "mode", mode);
     kymo_json_key_cstr(j, "by", by);
 }

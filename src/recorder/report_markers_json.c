@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/attr.h"
+#include "base/f64.h"
 #include "kymo/marker_abi.h"
 #include "recorder/report_json.h"
 
@@ -75,7 +76,10 @@ static void write_counter(kymo_json *j, const kymo_profile *profile, const kymo_
     kymo_json_key_u64(j, "values", row->count);
     for (size_t i = 0; i < KYMO_ARRAY_LEN(keys); i++) {
         kymo_json_key(j, keys[i]);
-        kymo_json_i64(j, values[i]);
+        if (c->flags & KYMO_COUNTER_IS_F64)
+            kymo_json_f64(j, kymo_f64_of(values[i]));
+        else
+            kymo_json_i64(j, values[i]);
     }
     kymo_json_key_u64(j, "operations", row->operations);
     kymo_json_end_object(j);

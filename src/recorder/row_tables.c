@@ -24,9 +24,18 @@
 
 enum file_state { WAITING, QUEUED, HERE, NEVER };
 
-/* A file by its build-id. */
+/* Which file it is, as the kernel says. A build-id alone is only what the file says of itself: one
+ * that a process made to have libc's would give every other process wrong rows. */
+struct identity {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec changed;
+};
+
 struct file {
     char *path;
+    struct identity identity;
     uint32_t build_id_len;
     uint8_t build_id[KYMO_BUILD_ID_MAX];
     enum file_state state;
@@ -48,8 +57,20 @@ struct kymo_row_tables {
     int stop;
 };
 
-/* The whole file in memory from malloc. It is read, not mapped: somebody may cut it meanwhile. */
-static unsigned char *read_file(const char *path, size_t *size)
+static struct identity identity_of(const struct stat *st)
+{
+    return (struct identity){st->st_dev, st->st_ino, st->st_size, st->st_mtim};
+}
+
+static int is_same(const struct identity *a, const struct identity *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+/* The whole file in memory from malloc, if it still is the one. It is read, not mapped: somebody
+ * may cut it meanwhile. */
+static unsigned char *read_file(const char *path, const struct identity *wanted, size_t *size)
 {
     struct stat st;
     unsigned char *data = NULL;
@@ -57,7 +78,10 @@ static unsigned char *read_file(const char *path, size_t *size)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+    struct identity found = {0};
+    if (fstat(fd, &st) == 0)
+        found = identity_of(&st);
+    if (is_same(&found, wanted) && S_ISREG(st.st_mode) && st.st_size > 0 &&
         (uint64_t)st.st_size <= FILE_MAX && (data = malloc((size_t)st.st_size))) {
         while (have < (size_t)st.st_size) {
             ssize_t n = read(fd, data + have, (size_t)st.st_size - have);
@@ -101,7 +125,7 @@ static void build(kymo_row_tables *t, struct file *job)
     size_t size;
     kymo_error why = {0};
     job->state = NEVER;
-    unsigned char *data = read_file(job->path, &size);
+    unsigned char *data = read_file(job->path, &job->identity, &size);
     if (!data)
         return;
     kymo_bytes table;
@@ -211,11 +235,13 @@ uint64_t kymo_row_tables_bytes(const kymo_row_tables *t)
     return t->size;
 }
 
-static uint32_t find_file(const kymo_row_tables *t, const uint8_t *build_id, uint32_t len)
+static uint32_t find_file(const kymo_row_tables *t, const struct identity *identity,
+                          const uint8_t *build_id, uint32_t len)
 {
     for (uint32_t i = 0; i < t->files.len; i++)
         if (t->files.data[i].build_id_len == len &&
-            memcmp(t->files.data[i].build_id, build_id, len) == 0)
+            memcmp(t->files.data[i].build_id, build_id, len) == 0 &&
+            is_same(&t->files.data[i].identity, identity))
             return i;
     return UINT32_MAX;
 }
@@ -225,9 +251,12 @@ uint32_t kymo_row_tables_file(kymo_row_tables *t, const char *path, const uint8_
 {
     if (path[0] != '/' || build_id_len == 0 || build_id_len > KYMO_BUILD_ID_MAX)
         return UINT32_MAX;
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return UINT32_MAX;
+    struct file file = {.identity = identity_of(&st), .build_id_len = build_id_len};
     pthread_mutex_lock(&t->lock);
-    uint32_t number = find_file(t, build_id, build_id_len);
-    struct file file = {.build_id_len = build_id_len};
+    uint32_t number = find_file(t, &file.identity, build_id, build_id_len);
     if (number == UINT32_MAX && t->files.len < FILES_MAX && (file.path = strdup(path))) {
         memcpy(file.build_id, build_id, build_id_len);
         if (kymo_vec_push(&t->files, file) == KYMO_OK)

@@ -36,8 +36,9 @@ void kymo_row_tables_destroy(kymo_row_tables *tables);
 int kymo_row_tables_memory(const kymo_row_tables *tables);
 uint64_t kymo_row_tables_bytes(const kymo_row_tables *tables);
 
-/* The number of the file with this build-id, which may be known already; UINT32_MAX if it cannot be
- * had. */
+/* The number of the file at path with this build-id, which may be known already; UINT32_MAX if it
+ * cannot be had. Two files are one if device, inode, size, time of change and build-id are the
+ * same: who may not write to a file cannot make another's table be used for it. */
 uint32_t kymo_row_tables_file(kymo_row_tables *tables, const char *path, const uint8_t *build_id,
                               uint32_t build_id_len);
 /* So many more samples were taken of a process that maps the file. */

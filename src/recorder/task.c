@@ -108,6 +108,21 @@ int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns)
     return 1;
 }
 
+uint64_t kymo_task_start_ticks(pid_t pid)
+{
+    char text[1024];
+    unsigned long long ticks = 0;
+    (void)kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
+    /* The name in parentheses may hold anything; starttime is the 20th behind it. */
+    const char *at = strrchr(text, ')');
+    if (!at || sscanf(at,
+                      ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                      "%*s %llu",
+                      &ticks) != 1)
+        return 0;
+    return ticks;
+}
+
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap)
 {
     char link[64];

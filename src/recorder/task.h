@@ -34,6 +34,8 @@ int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status)
 int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns);
 /* The process's CPU clock, of all its threads and images; works until it is reaped. */
 int kymo_task_process_clock(pid_t pid, uint64_t *cpu_ns);
+/* When the process began, in ticks since the system did; 0: not known. An exec changes nothing. */
+uint64_t kymo_task_start_ticks(pid_t pid);
 /* CPU time of the process itself, of all its threads but of no child; works until it is reaped. The
  * sum is of the process's clock, its division of the kernel's figures in ticks. */
 int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns);

@@ -174,7 +174,7 @@ static kymo_err tell_counter(kymo_telemetry *t, size_t i)
         .counter = COUNTER_OF(i),
         .category = CATEGORY,
         .kind = tracks[i].how == RATE ? KYMO_COUNTER_TOTAL : KYMO_COUNTER_GAUGE,
-        .flags = tracks[i].how == RATE ? KYMO_COUNTER_RATE : 0,
+        .flags = KYMO_COUNTER_SYSTEM | (tracks[i].how == RATE ? KYMO_COUNTER_RATE : 0),
         .color = tracks[i].color,
         .name = tracks[i].name,
         .unit = tracks[i].unit,

@@ -56,9 +56,11 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     kymo_tree_control_init(t);
     if (config->markers)
         snprintf(t->markers, sizeof t->markers, "%s", config->markers);
+    snprintf(t->asked_markers, sizeof t->asked_markers, "%s", t->markers);
     t->config.markers = t->markers;
     t->refusals.events = config->events;
     t->refusals.context = config->events_context;
+    t->config.tree = t->server.name;
     t->poller = kymo_poller_open();
     kymo_err err = t->poller < 0 ? kymo_error_set_errno(detail, "epoll") : KYMO_OK;
     if (err == KYMO_OK)
@@ -112,6 +114,7 @@ void kymo_tree_destroy(kymo_tree *t)
     kymo_attach_server_close(&t->server);
     kymo_control_server_close(&t->control);
     kymo_refusals_deinit(&t->refusals);
+    kymo_categories_deinit(&t->categories);
     if (t->poller >= 0)
         close(t->poller);
     free(t);

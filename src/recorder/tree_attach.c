@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +34,8 @@
 #define READY_PATIENCE_NS 10000000000ull
 #define IMAGES_MAX 1024
 #define CALLERS_MAX 64u
+#define STRANGER_NS 1000000000ull
+#define CALLS_AT_ONCE 256 /* of strangers, before anything else has its turn */
 #define ANCESTORS_MAX 64
 
 static uint64_t now(void)
@@ -42,7 +45,7 @@ static uint64_t now(void)
 
 /* ---- who may, and how many ---- */
 
-static int descends_from_program(const kymo_tree *t, pid_t pid)
+int kymo_tree_is_descendant(const kymo_tree *t, pid_t pid)
 {
     for (int i = 0; pid > 1 && i < ANCESTORS_MAX; i++) {
         if (pid == t->program || kymo_tree_find(t, pid))
@@ -59,7 +62,25 @@ static int may_attach(const kymo_tree *t, const struct kymo_attach_peer *peer)
     if (peer->pid == t->program)
         return 1;
     return (t->config.flags & KYMO_SESSION_CHILDREN) &&
-           (peer->uid == geteuid() || descends_from_program(t, peer->pid));
+           (peer->uid == geteuid() || kymo_tree_is_descendant(t, peer->pid));
+}
+
+/* The socket's name is in /proc/net/unix for every user to see. Those who have no business here are
+ * turned away before they say anything: while they were heard they would take the places of those
+ * who have. Our own user may do worse to us than call. */
+static int is_stranger(kymo_tree *t, const struct kymo_attach_peer *peer)
+{
+    if (peer->uid == geteuid())
+        return 0;
+    struct kymo_stranger *known = &t->strangers[(uint32_t)peer->pid % KYMO_STRANGERS];
+    uint64_t now_ns = now();
+    if (known->pid == peer->pid && now_ns < known->until_ns)
+        return 1;
+    if (may_attach(t, peer))
+        return 0;
+    /* Not for long: the number may be another process's. */
+    *known = (struct kymo_stranger){peer->pid, now_ns + STRANGER_NS};
+    return 1;
 }
 
 /* Each image takes a descriptor for its end and some for its threads. */
@@ -138,15 +159,13 @@ static kymo_err take_in(struct kymo_tree_image *image)
     return KYMO_OK;
 }
 
-/* It called, was answered, and hung up: if it lives on, it could not take what we gave it. The
- * launched program says so itself. */
-static kymo_err tell_unready(const struct kymo_tree_image *image)
+/* The launched program says so itself. */
+static kymo_err tell_no_room(kymo_tree *t, pid_t pid)
 {
-    kymo_tree *t = image->tree;
     char exe[PATH_MAX] = "";
     struct kymo_task_exe unused;
-    struct kymo_refusal refusal = {.pid = image->pid, .reason = KYMO_REFUSAL_LIMITS};
-    if (image->pid == t->program || !kymo_task_executable(image->pid, &unused, exe, sizeof exe))
+    struct kymo_refusal refusal = {.pid = pid, .reason = KYMO_REFUSAL_LIMITS};
+    if (pid == t->program || !kymo_task_executable(pid, &unused, exe, sizeof exe))
         return KYMO_OK;
     size_t len = strlen(exe);
     size_t most = sizeof refusal.path - 1;
@@ -162,7 +181,8 @@ static kymo_err on_ready(void *context)
     if (heard == 0)
         return KYMO_OK;
     if (heard < 0 && !kymo_host_is_attached(image->host)) {
-        kymo_err err = tell_unready(image);
+        /* It was answered and hung up: if it lives on, it could not take what we gave it. */
+        kymo_err err = tell_no_room(image->tree, image->pid);
         kymo_tree_drop_image(image->tree, image);
         return err;
     }
@@ -173,6 +193,28 @@ static kymo_err on_ready(void *context)
 }
 
 /* ---- HELLO, WELCOME ---- */
+
+/* A session and all that goes with it take 4 MiB at least. Where that is much of what the process
+ * may have, it would fit, and the program's own memory or stack would not. */
+static int has_address_space(pid_t pid)
+{
+    enum { LEAST = 32 << 20 };
+    struct rlimit limit;
+    return prlimit(pid, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur >= LEAST;
+}
+
+/* A process whose address space is limited gives up a sixty-fourth of it at most for its session;
+ * what goes with that, per thread, is some four times as much. */
+static uint64_t buffer_for(const kymo_tree *t, pid_t pid)
+{
+    enum { SHARE = 64, LEAST = 1 << 20 };
+    struct rlimit limit;
+    uint64_t bytes = t->config.buffer_bytes;
+    if (prlimit(pid, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur / SHARE >= bytes)
+        return bytes;
+    return limit.rlim_cur / SHARE > LEAST ? limit.rlim_cur / SHARE : LEAST;
+}
 
 static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
                                           const struct kymo_attach_message *hello)
@@ -190,10 +232,14 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
         .deadline_ns = now() + READY_PATIENCE_NS,
         .hello_cpu_ns = hello->cpu_ns,
     };
-    image->host = t->first;
-    t->first = NULL;
+    struct kymo_host_config config = t->config;
+    config.buffer_bytes = buffer_for(t, pid);
+    if (config.buffer_bytes == t->config.buffer_bytes) {
+        image->host = t->first;
+        t->first = NULL;
+    }
     if (kymo_vec_reserve(&t->images, 1) != KYMO_OK ||
-        (!image->host && kymo_host_create(&t->config, &image->host, &why) != KYMO_OK)) {
+        (!image->host && kymo_host_create(&config, &image->host, &why) != KYMO_OK)) {
         kymo_debug("process %d: %s", (int)pid, why.message);
         kymo_host_destroy(image->host);
         free(image);
@@ -266,6 +312,10 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
     uint64_t process_ns;
     kymo_tree_forget_relatives(t, peer->pid);
     KYMO_TRY(follow(t, peer->pid, hello, &main_ns, &process_ns));
+    if (!has_address_space(peer->pid)) {
+        KYMO_TRY(refuse(connection, KYMO_E_NOMEM));
+        return tell_no_room(t, peer->pid);
+    }
     struct kymo_tree_image *image = has_room(t) ? make_image(t, peer->pid, hello) : NULL;
     if (!image) {
         t->turned_away++;
@@ -278,12 +328,14 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
         .error = KYMO_OK,
         .cpu_ns = image->main_before_ns,
         .size_bytes = kymo_host_bytes(image->host),
-        .table_bytes = t->config.tables ? kymo_row_tables_bytes(t->config.tables) : 0,
     };
+    /* Row tables have a mapping of 64 MiB; without them stacks are the same, a little later. */
+    int has_tables = t->config.tables && kymo_host_bytes(image->host) >= t->config.buffer_bytes;
+    answer.table_bytes = has_tables ? kymo_row_tables_bytes(t->config.tables) : 0;
     const int memories[KYMO_ATTACH_MEMORIES] = {
         [KYMO_ATTACH_SESSION] = kymo_host_memory(image->host),
         [KYMO_ATTACH_BELL] = kymo_bell_memory(t->bell),
-        [KYMO_ATTACH_TABLES] = t->config.tables ? kymo_row_tables_memory(t->config.tables) : -1,
+        [KYMO_ATTACH_TABLES] = has_tables ? kymo_row_tables_memory(t->config.tables) : -1,
     };
     int sent = kymo_attach_welcome(connection, &answer, memories);
     kymo_host_close_memory(image->host);
@@ -341,12 +393,25 @@ static void let_wait(kymo_tree *t, int connection, const struct kymo_attach_peer
         kymo_tree_drop_caller(t, caller);
 }
 
+/* The next who is no stranger; -1: none. */
+static int accept_known(kymo_tree *t, struct kymo_attach_peer *peer)
+{
+    for (int i = 0; i < CALLS_AT_ONCE; i++) {
+        int connection = kymo_attach_server_accept(&t->server, peer);
+        if (connection < 0 || !is_stranger(t, peer))
+            return connection;
+        close(connection);
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
 kymo_err kymo_tree_open_door(void *tree)
 {
     kymo_tree *t = tree;
     struct kymo_attach_peer peer;
     struct kymo_attach_message m;
-    int connection = kymo_attach_server_accept(&t->server, &peer);
+    int connection = accept_known(t, &peer);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
         /* Who waits outside would wake us again and again. */
         kymo_poller_remove(t->poller, &t->door);

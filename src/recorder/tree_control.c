@@ -7,8 +7,10 @@
  * before somebody asked is read first, in turns as everything else is; then a process of ours makes
  * the file (heap_answer.h).
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,6 +66,68 @@ static kymo_err set_rate(kymo_tree *t, uint64_t rate)
     return tell_rate(t, rate);
 }
 
+/* ---- categories ---- */
+
+static kymo_err send_text(const kymo_str *text, int connection)
+{
+    const struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC};
+    int fd = memfd_create("kymo-categories", MFD_CLOEXEC);
+    kymo_err err = fd < 0 ? kymo_err_from_errno(errno) : KYMO_OK;
+    if (fd >= 0 && write(fd, kymo_str_cstr(text), text->len) != (ssize_t)text->len)
+        err = KYMO_E_IO;
+    if (err == KYMO_OK && lseek(fd, 0, SEEK_SET) == 0)
+        err = kymo_control_send(connection, &answer, fd);
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+static kymo_err answer_categories(const kymo_tree *t, const struct kymo_control_request *request,
+                                  int connection)
+{
+    struct kymo_categories categories = {0};
+    kymo_str text = {0};
+    int is_all = request->pid == 0 || request->pid == getpid();
+    kymo_err err = KYMO_OK;
+    for (size_t i = 0; err == KYMO_OK && i < t->images.len; i++)
+        if (is_all || t->images.data[i]->pid == request->pid)
+            err = kymo_host_add_categories(t->images.data[i]->host, &categories);
+    kymo_categories_merge(&categories);
+    kymo_categories_write(&categories, &text);
+    if (err == KYMO_OK)
+        err = send_text(&text, connection);
+    kymo_str_deinit(&text);
+    kymo_categories_deinit(&categories);
+    return err;
+}
+
+kymo_err kymo_tree_keep_categories(kymo_tree *t, const kymo_host *host)
+{
+    kymo_str word = {0};
+    const struct kymo_categories none = {0};
+    int has_names = kymo_categories_unknown(&none, t->asked_markers, &word);
+    kymo_str_deinit(&word);
+    return has_names ? kymo_host_add_categories(host, &t->categories) : KYMO_OK;
+}
+
+kymo_err kymo_tree_tell_unknown_categories(kymo_tree *t, uint64_t end_ns)
+{
+    kymo_str text = {0};
+    kymo_err err = KYMO_OK;
+    kymo_categories_merge(&t->categories);
+    kymo_str_puts(&text, "markers=: no program had a category named ");
+    if (t->recorded && kymo_categories_unknown(&t->categories, t->asked_markers, &text)) {
+        kymo_str_puts(&text, t->categories.rows.len ? "; there were: " : ", nor any other");
+        kymo_categories_names(&t->categories, &text);
+        kymo_event_note e = {end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, kymo_str_cstr(&text)};
+        err = t->config.events->note(t->config.events_context, &e);
+    }
+    kymo_str_deinit(&text);
+    return err;
+}
+
+/* ---- what is asked ---- */
+
 static kymo_err check_heap(const kymo_tree *t, const struct kymo_control_request *request)
 {
     const struct kymo_tree_image *image = kymo_tree_find(t, request->pid);
@@ -81,6 +145,10 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
         return KYMO_OK;
     case KYMO_CONTROL_ALLOC:
         return set_rate(t, request->rate);
+    case KYMO_CONTROL_CATEGORIES:
+        return request->pid == 0 || request->pid == getpid() || kymo_tree_find(t, request->pid)
+                   ? KYMO_OK
+                   : KYMO_E_NOT_FOUND;
     default:
         return check_heap(t, request);
     }
@@ -122,17 +190,21 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
         count_selected(t, answer);
         return KYMO_OK;
     }
+    if (request->what == KYMO_CONTROL_CATEGORIES)
+        return KYMO_OK;
     for (size_t i = 0; i < t->images.len; i++)
         answer->told += t->images.data[i]->is_live && !t->images.data[i]->is_ending;
     return KYMO_OK;
 }
 
-static kymo_err answer_heap(void *context, const struct kymo_control_request *request,
+static kymo_err answer_file(void *context, const struct kymo_control_request *request,
                             int connection)
 {
     kymo_tree *t = context;
+    if (request->what == KYMO_CONTROL_CATEGORIES)
+        return answer_categories(t, request, connection);
     KYMO_TRY(kymo_recording_flush(t->config.writer));
-    return kymo_heap_answers_start(&t->heap_answers, t->config.spool_path, request, connection);
+    return kymo_heap_answers_start(&t->heap_answers, t->config.spool, request, connection);
 }
 
 void kymo_tree_control_init(kymo_tree *t)
@@ -140,6 +212,6 @@ void kymo_tree_control_init(kymo_tree *t)
     kymo_control_server_init(&t->control);
     t->control.obey = obey;
     t->control.count = count;
-    t->control.answer = answer_heap;
+    t->control.answer = answer_file;
     t->control.context = t;
 }

@@ -40,6 +40,7 @@ void kymo_tree_drop_image(kymo_tree *t, struct kymo_tree_image *image)
 static kymo_err finish_host(struct kymo_tree_image *image, uint64_t end_ns, uint64_t main_cpu_ns,
                             int is_followed)
 {
+    KYMO_TRY(kymo_tree_keep_categories(image->tree, image->host));
     KYMO_TRY(kymo_host_finish(image->host, end_ns, main_cpu_ns, is_followed));
     if (image->process == 0)
         image->tree->quality = kymo_host_quality(image->host);
@@ -169,5 +170,6 @@ kymo_err kymo_tree_finish(kymo_tree *t, uint64_t end_ns)
         kymo_event_note e = {end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text};
         KYMO_TRY(t->config.events->note(t->config.events_context, &e));
     }
+    KYMO_TRY(kymo_tree_tell_unknown_categories(t, end_ns));
     return kymo_refusals_finish(&t->refusals);
 }

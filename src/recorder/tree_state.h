@@ -63,6 +63,15 @@ struct kymo_tree_image {
     int replacement_told;
 };
 
+/* Processes of other users that have nothing to do with the program, by the end of their numbers:
+ * one that calls again and again costs no look at its ancestors each time. */
+#define KYMO_STRANGERS 256u
+
+struct kymo_stranger {
+    pid_t pid;
+    uint64_t until_ns;
+};
+
 struct kymo_tree {
     struct kymo_host_config config;
     int poller;
@@ -92,7 +101,10 @@ struct kymo_tree {
     kymo_refusals refusals;
     struct kymo_control_server control;
     struct kymo_heap_answers heap_answers;
-    char markers[KYMO_CONTROL_BYTES]; /* the list that is in force */
+    char markers[KYMO_CONTROL_BYTES];       /* the list that is in force */
+    char asked_markers[KYMO_CONTROL_BYTES]; /* the one that it began with */
+    struct kymo_categories categories;      /* of images that have ended; if that list has names */
+    struct kymo_stranger strangers[KYMO_STRANGERS];
 };
 
 /* ---- tree_attach.c ---- */
@@ -105,10 +117,20 @@ KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
 
+/* Whether a process is the program, or a child of it or of an image, at any remove. */
+int kymo_tree_is_descendant(const kymo_tree *tree, pid_t pid);
+
 /* ---- tree_control.c ---- */
 
 /* Sets what the control server does with what it is asked, which is not open yet. */
 void kymo_tree_control_init(kymo_tree *tree);
+
+/* Before an image goes: which categories it had. */
+KYMO_NODISCARD
+kymo_err kymo_tree_keep_categories(kymo_tree *tree, const kymo_host *host);
+/* At the end: notes a name in the first list that was no category of any image. */
+KYMO_NODISCARD
+kymo_err kymo_tree_tell_unknown_categories(kymo_tree *tree, uint64_t end_ns);
 
 /* ---- tree_relatives.c ---- */
 

@@ -44,10 +44,8 @@ struct thread {
     uint64_t accounted_ns;
     /* The run that lasts, from accounted_ns on. */
     int waits;
-    int has_waited;
-    int is_called; /* while it ran, for want of a CPU sample */
-    int is_over;   /* it was found to have ended, but for the kernel's part */
-    int asked;     /* it was called for its stack in this run, and has not answered */
+    int is_over; /* it was found to have ended, but for the kernel's part */
+    int asked;   /* it was called for its stack in this run, and has not answered */
     uint64_t ip, sp;
     uint32_t stack;
     uint32_t wait;
@@ -64,7 +62,6 @@ struct kymo_wall {
     uint32_t *next_thread;
     kymo_watch *watch;
     struct kymo_wall_finder finder;
-    int asks_running;                  /* for want of CPU samples */
     KYMO_VEC(struct thread *) drained; /* by the drain's number; NULL: ended */
     KYMO_VEC(struct thread *) strangers;
     uint32_t alive;                /* of both */
@@ -205,21 +202,6 @@ static uint64_t tick_of(const kymo_wall *w, uint64_t round)
     return w->ticks_ns[round % TICKS_KEPT];
 }
 
-/* A tick finds its thread running. Where CPU samples are rarer than ticks, it is asked; and once if
- * it has had none yet: much of a child's first milliseconds is the kernel's work, and many a child
- * has no more. Who was only woken is in its wait still, and not asked, unless it has not been seen
- * to wait at all. */
-static kymo_err look_at_running(kymo_wall *w, struct thread *t, const struct kymo_watch_look *now)
-{
-    KYMO_TRY(add_running(w, t));
-    int may_tell = now->place == KYMO_WATCH_ON || !t->has_waited;
-    if (w->asks_running)
-        kymo_wall_ask(&w->finder, t->memory.tid);
-    else if (may_tell && !t->running.cpu_time_ns && !t->is_called)
-        t->is_called = kymo_wall_ask_unclear(&w->finder, &t->memory);
-    return KYMO_OK;
-}
-
 /* It ran to its end since it was last seen: it waits for nothing any more, but for somebody who
  * asks how it ended. Where nobody does, that is a time without a stack. */
 static kymo_err look_at_ended(kymo_wall *w, struct thread *t)
@@ -246,7 +228,7 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
     for (int tries = 0;; tries++) {
         struct kymo_watch_look after;
         if (before.place == KYMO_WATCH_ON || before.state == 'R')
-            return look_at_running(w, t, &before);
+            return add_running(w, t);
         if (before.state == 'Z' || before.state == 'X')
             return look_at_ended(w, t);
         KYMO_TRY(kymo_wall_find(&w->finder, &t->memory, w->now_ns, &found));
@@ -261,8 +243,8 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
     }
     if (found.is_over)
         return look_at_ended(w, t);
-    t->waits = t->has_waited = 1;
-    t->asked = found.is_unclear && kymo_wall_ask_unclear(&w->finder, &t->memory);
+    t->waits = 1;
+    t->asked = found.may_ask && kymo_wall_ask_unclear(&w->finder, &t->memory);
     t->ip = found.ip;
     t->sp = found.sp;
     t->stack = found.stack;
@@ -443,8 +425,6 @@ kymo_err kymo_wall_answer(kymo_wall *w, const struct kymo_drain_answer *a)
     kymo_wall_remember(&w->finder, &t->memory, a);
     if (a->stack == KYMO_NO_STACK)
         return KYMO_OK;
-    if (w->asks_running || (t->is_called && !t->running.cpu_time_ns && !t->asked))
-        KYMO_TRY(kymo_wall_cpu_sample(w, a->thread, a->time_ns, a->stack));
     /* The run that it was asked for was at this very place; it may last, or have ended. */
     if (t->waits && t->asked && kymo_wall_is_same(a, t->ip, t->sp))
         t->stack = a->stack;
@@ -465,7 +445,6 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
         return KYMO_E_NOMEM;
     w->shared = shared;
     w->next_thread = next_thread;
-    w->asks_running = session->period_ns > shared->ticks.period_ns;
     w->finder = (struct kymo_wall_finder){
         .session = session,
         .pid = pid,

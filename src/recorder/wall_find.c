@@ -6,14 +6,18 @@
  * has: it is asked by a signal, once for a place. Its handler records the stack and the registers.
  * When the thread is found at the same place again (pc and stack pointer), the walk is done with
  * those registers; if it gives the same callers, it is the same stack, and the thread is left
- * alone. A signal may end a call with EINTR, so there are few of them: ASK_GRACE for a process, and
- * one more for each ASK_SHARE looks. What is not asked for is recorded as far as it is known. Where
- * the process's memory may not be read, nothing tells the place, and no signal is the last one:
- * there is no grace then.
+ * alone.
+ *
+ * A signal ends many a call with EINTR, whatever SA_RESTART says: pause, poll, all that sleep for a
+ * time. So only threads in calls that begin again are asked, and nobody who runs: it may be in
+ * another call when the signal comes. That is few places, and there are few signals: ASK_GRACE for
+ * a process, and one more for each ASK_SHARE looks. What is not asked for is recorded as far as it
+ * is known.
  */
 #include "recorder/wall_find.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,26 +133,19 @@ static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     return 0;
 }
 
-void kymo_wall_ask(struct kymo_wall_finder *f, pid_t tid)
+int kymo_wall_ask_unclear(struct kymo_wall_finder *f, const struct kymo_wall_memory *m)
 {
     siginfo_t info = {.si_signo = (int)kymo_load_relaxed(&f->session->signal_now),
                       .si_code = KYMO_ASK_CODE};
-    /* Any other would be deadly, if an exec came first. */
-    if (f->is_deaf || (info.si_signo != SIGURG && info.si_signo != SIGWINCH))
-        return;
+    /* Any other signal would be deadly, if an exec came first. */
+    if (f->is_deaf || (info.si_signo != SIGURG && info.si_signo != SIGWINCH) ||
+        f->asks >= ASK_GRACE + f->looks / ASK_SHARE)
+        return 0;
+    f->asks++;
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = (void *)(uintptr_t)f->session->cookie;
-    (void)syscall(SYS_rt_tgsigqueueinfo, f->pid, tid, info.si_signo, &info);
-}
-
-int kymo_wall_ask_unclear(struct kymo_wall_finder *f, const struct kymo_wall_memory *m)
-{
-    uint64_t grace = f->stacks.remote ? ASK_GRACE : 0;
-    if (f->is_deaf || f->asks >= grace + f->looks / ASK_SHARE)
-        return 0;
-    f->asks++;
-    kymo_wall_ask(f, m->tid);
+    (void)syscall(SYS_rt_tgsigqueueinfo, f->pid, m->tid, info.si_signo, &info);
     return 1;
 }
 
@@ -169,7 +166,41 @@ static void set_retry(struct kymo_wall_finder *f, uint64_t now_ns, int has_helpe
     f->retry_ns = now_ns + f->retry_after_ns;
 }
 
-static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uint64_t now_ns,
+/* Whether the descriptor is of a pipe or a device. A socket may have a time limit, and inotify is
+ * not told from others by its number: calls on such end with EINTR. */
+static int is_of_pipe(pid_t pid, uint64_t fd)
+{
+    char path[64];
+    char target[8];
+    snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)pid, (unsigned)fd);
+    ssize_t n = fd <= INT_MAX ? readlink(path, target, sizeof target) : -1;
+    return n >= 5 && (memcmp(target, "pipe:", 5) == 0 || memcmp(target, "/dev/", 5) == 0);
+}
+
+/* Whether the call goes on after a handler of ours as if nothing had been: signal(7) has the list.
+ * A wait for a futex does if it has no time limit. */
+static int begins_again(pid_t pid, const struct kymo_remote_call *call)
+{
+    enum { FUTEX_OPERATIONS = 127, WAIT = 0, WAIT_BITSET = 9 };
+    uint64_t operation = call->arguments[1] & FUTEX_OPERATIONS;
+    switch (call->number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+        return is_of_pipe(pid, call->arguments[0]);
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+        return 1;
+    case SYS_futex:
+        return call->arguments[3] == 0 && (operation == WAIT || operation == WAIT_BITSET);
+    }
+    return 0;
+}
+
+static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
+                     const struct kymo_remote_call *call, uint64_t now_ns,
                      struct kymo_wall_found *found)
 {
     kymo_remote *remote = f->stacks.remote;
@@ -200,8 +231,8 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m, uin
     if (n > 0)
         KYMO_TRY(kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack));
     else
-        found->is_over = kymo_remote_is_gone(remote);
-    found->is_unclear = !found->is_over;
+        found->is_over = kymo_remote_is_gone(f->pid);
+    found->may_ask = !found->is_over && begins_again(f->pid, call);
     return KYMO_OK;
 }
 
@@ -218,8 +249,9 @@ kymo_err kymo_wall_find(struct kymo_wall_finder *f, struct kymo_wall_memory *m, 
     if (call.is_running)
         return KYMO_OK;
     if (is_known && f->stacks.remote)
-        return walk(f, m, now_ns, found);
-    found->is_unclear = 1;
+        return walk(f, m, &call, now_ns, found);
+    /* What a process that has given up its memory waits in may be told to root alone. */
+    found->is_over = kymo_remote_is_gone(f->pid);
     return KYMO_OK;
 }
 

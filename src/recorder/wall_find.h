@@ -62,7 +62,7 @@ struct kymo_wall_memory {
 struct kymo_wall_found {
     int is_running;
     int is_over;     /* its memory is gone: it is on the kernel's way out */
-    int is_unclear;  /* it should be asked for its stack, if it has not moved */
+    int may_ask;     /* its stack is unclear, and its call begins again after a signal */
     int call;        /* number of the system call; KYMO_WAIT_NONE: not known */
     uint64_t ip, sp; /* 0: not to be read */
     uint32_t stack;
@@ -81,8 +81,6 @@ kymo_err kymo_wall_find(struct kymo_wall_finder *finder, struct kymo_wall_memory
                         uint64_t now_ns, struct kymo_wall_found *found);
 /* Asks one whose stack is unclear, which will come as an answer; 0 if there were too many. */
 int kymo_wall_ask_unclear(struct kymo_wall_finder *finder, const struct kymo_wall_memory *memory);
-/* Asks a thread for its stack, whatever it does. */
-void kymo_wall_ask(struct kymo_wall_finder *finder, pid_t tid);
 /* Its answer is remembered. Whether it was given where the thread was found: is_same. */
 void kymo_wall_remember(struct kymo_wall_finder *finder, struct kymo_wall_memory *memory,
                         const struct kymo_drain_answer *answer);

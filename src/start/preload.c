@@ -10,7 +10,6 @@
  * launched hears of it in one line on standard error; what it starts hears nothing.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 #include "capture/fork_child.h"
 #include "capture/hook.h"
 #include "capture/hooks.h"
+#include "capture/lock_hooks.h"
 #include "capture/mark.h"
 #include "capture/mask_hooks.h"
 #include "capture/process.h"
@@ -35,6 +35,7 @@
 #include "capture/spawn_hooks.h"
 #include "capture/state.h"
 #include "capture/thread.h"
+#include "sys/own_maps.h"
 
 extern char **environ;
 
@@ -45,15 +46,28 @@ static const char *const libraries[] = {"libkymo-preload.so", "libkymo-preload-a
 #define PATIENCE_SECONDS 10
 #define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
 
-/* Takes variable out of the environment: later entries move down, no memory is taken. */
-static void drop_variable(char **env, const char *name)
+/* Takes variable out of the environment: later entries move down, no memory is taken. Returns its
+ * text, NULL if there is none: to be wiped once no array has it, since /proc/PID/environ shows the
+ * memory that the kernel has put it into. */
+static char *drop_variable(char **env, const char *name)
 {
     size_t len = strlen(name);
+    char *text = NULL;
     char **to = env;
-    for (char **from = env; *from; from++)
+    for (char **from = env; *from; from++) {
         if (strncmp(*from, name, len) != 0 || (*from)[len] != '=')
             *to++ = *from;
+        else
+            text = *from;
+    }
     *to = NULL;
+    return text;
+}
+
+static void wipe(char *text)
+{
+    if (text)
+        memset(text, 0, strlen(text));
 }
 
 static int is_ours(const char *path, size_t len)
@@ -80,25 +94,25 @@ static char **find_preload(char **env, size_t *len)
     return NULL;
 }
 
-/* Takes our library out of LD_PRELOAD, and leaves the program's own entries. */
-static void clean_preload(char **env)
+/* Takes our library out of LD_PRELOAD, and leaves the program's own entries. Returns the text if
+ * none are left, as drop_variable does. */
+static char *clean_preload(char **env)
 {
     size_t len;
     char **entry = find_preload(env, &len);
     if (!entry)
-        return;
+        return NULL;
+    char *text = *entry;
     char *value = *entry + sizeof PRELOAD - 1;
-    if (value[len] != '\0')
-        memmove(value, value + len + 1, strlen(value + len + 1) + 1);
-    else
-        for (; *entry; entry++)
-            entry[0] = entry[1];
-}
-
-static void clean(char **env)
-{
-    drop_variable(env, KYMO_ATTACH_ENV);
-    clean_preload(env);
+    if (value[len] != '\0') {
+        size_t rest = strlen(value + len + 1);
+        memmove(value, value + len + 1, rest);
+        memset(value + rest, 0, len + 1);
+        return NULL;
+    }
+    for (; *entry; entry++)
+        entry[0] = entry[1];
+    return text;
 }
 
 static void complain(const char *why)
@@ -123,30 +137,14 @@ static struct kymo_stack_bounds main_stack(void)
 {
     struct kymo_stack_bounds bounds = {0, 0};
     uint64_t here = (uint64_t)(uintptr_t)&bounds;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    struct kymo_own_maps maps;
+    uint64_t lo, hi;
+    if (!kymo_own_maps_open(&maps))
         return bounds;
-    /* A state machine over "lo-hi perms ...\n", since a line may straddle two reads. */
-    char buffer[4096];
-    uint64_t number[2] = {0, 0};
-    int field = 0;
-    ssize_t n;
-    while (!bounds.hi && (n = read(fd, buffer, sizeof buffer)) > 0) {
-        for (ssize_t i = 0; i < n && !bounds.hi; i++) {
-            char c = buffer[i];
-            if (c == '\n') {
-                number[0] = number[1] = 0;
-                field = 0;
-            } else if (field < 2 && (c == '-' || c == ' ')) {
-                field++;
-                if (field == 2 && number[0] <= here && here < number[1])
-                    bounds = (struct kymo_stack_bounds){number[0], number[1]};
-            } else if (field < 2) {
-                number[field] = number[field] << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-            }
-        }
-    }
-    close(fd);
+    while (!bounds.hi && kymo_own_maps_next(&maps, &lo, &hi))
+        if (lo <= here && here < hi)
+            bounds = (struct kymo_stack_bounds){lo, hi};
+    kymo_own_maps_close(&maps);
     struct rlimit limit;
     uint64_t size = 8u << 20;
     if (getrlimit(RLIMIT_STACK, &limit) == 0)
@@ -156,14 +154,15 @@ static struct kymo_stack_bounds main_stack(void)
     return bounds;
 }
 
-static const char *start(const char *name)
+static const char *begin_recording(const char *name)
 {
     const char *why;
     struct kymo_attachment a = {.socket = -1};
     struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(), PATIENCE_SECONDS};
     if (!kymo_hooks_init() || !kymo_signal_move_init() || !kymo_signal_hooks_init() ||
         !kymo_mask_hooks_init() || !kymo_seccomp_hooks_init() || !kymo_exec_hooks_init() ||
-        !kymo_spawn_hooks_init() || !kymo_exit_hooks_init() || !kymo_fork_init())
+        !kymo_spawn_hooks_init() || !kymo_exit_hooks_init() || !kymo_lock_hooks_init() ||
+        !kymo_fork_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(&call, &a, &why) != KYMO_OK)
         return why;
@@ -189,7 +188,7 @@ static const char *start(const char *name)
     kymo_mark_links_start();
     kymo_store_release(&kymo_family.header, a.session);
     kymo_store_release(&a.session->attached, 1u);
-    kymo_attach_finish(a.socket);
+    kymo_attach_finish(a.socket, PATIENCE_SECONDS);
     /* Whoever changed the list meanwhile could not call us yet. */
     kymo_mark_links_look();
     return NULL;
@@ -209,7 +208,7 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
     (void)argv;
     int saved = errno;
     char name[KYMO_ATTACH_NAME_MAX + 1] = "";
-    const char *value = getenv(KYMO_ATTACH_ENV);
+    char *value = getenv(KYMO_ATTACH_ENV);
     if (!value)
         return;
     size_t len = strcspn(value, ",");
@@ -221,11 +220,20 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
     char **preload = find_preload(env, &library_len);
     if (fits && preload)
         kymo_family_init(name, *preload + sizeof PRELOAD - 1, library_len);
-    clean(env);
-    /* A constructor that ran before this one may have called setenv: then there are two. */
-    if (environ != env)
-        clean(environ);
-    const char *why = fits ? start(name) : "the name of the recorder's socket is broken";
+    /* A constructor that ran before this one may have called setenv: then there are two arrays,
+     * mostly of the same texts. */
+    char *attach[] = {drop_variable(env, KYMO_ATTACH_ENV), NULL};
+    char *ours[] = {clean_preload(env), NULL};
+    if (environ != env) {
+        attach[1] = drop_variable(environ, KYMO_ATTACH_ENV);
+        ours[1] = clean_preload(environ);
+    }
+    wipe(ours[0]);
+    wipe(ours[1]);
+    const char *why = fits ? begin_recording(name) : "the name of the recorder's socket is broken";
+    /* By it the recorder knows us until we have a session (recorder/tree_relatives.c). */
+    wipe(attach[0]);
+    wipe(attach[1]);
     if (why && !is_child)
         complain(why);
     errno = saved;

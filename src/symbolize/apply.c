@@ -5,13 +5,20 @@
  * Frames are sorted by file (several modules may be one file, in several processes), so that each
  * file is opened once, asked once for all its addresses, and closed before the next one is opened:
  * the memory needed is that of the largest file, not of all.
+ *
+ * Names that came with the recording stay: they are those of the code that ran, whatever has become
+ * of the file. Where not all of a file's functions had one, it is asked again, since its debug
+ * package may have been installed meanwhile; without a build-id nothing says that it is the file.
  */
 #include "symbolize/apply.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/vec.h"
+#include "profile/stored_symbols.h"
 
 typedef struct frame_ref {
     uint64_t address;
@@ -66,10 +73,7 @@ static kymo_err collect(job *j)
         if (f->category == KYMO_CATEGORY_JIT ||
             (f->category == KYMO_CATEGORY_GENERATED && counts_generated))
             j->result->in_complete++;
-        if (f->module == KYMO_NONE || f->category == KYMO_CATEGORY_JIT)
-            continue;
-        /* The kernel has no file; its names came with the recording. */
-        if (f->category == KYMO_CATEGORY_KERNEL && f->named)
+        if (!kymo_frame_has_file(f))
             continue;
         frame_ref ref = {.address = f->address,
                          .file = kymo_profile_module_file(j->profile, f->module),
@@ -101,6 +105,26 @@ static kymo_err add_line(job *j, const kymo_symbol_frame *from, uint32_t module)
     return kymo_vec_push(&j->lines, line);
 }
 
+/* A function without a name is called by where it begins, so that its addresses are one function:
+ * `gzip+0x4330`. The frame stays one that is not named. */
+static kymo_err add_start(job *j, uint32_t module, const kymo_symbol_result *from, uint32_t *symbol)
+{
+    kymo_function function = {.source = KYMO_NONE, .module = module};
+    kymo_symbol s = {
+        .module = module, .address = from->function_address, .size_bytes = from->function_size};
+    kymo_line line = {0};
+    kymo_str name = {0};
+    kymo_str_printf(&name, "%s+0x%" PRIx64, kymo_profile_module(j->profile, module)->name,
+                    from->function_address);
+    kymo_err err = name.failed ? KYMO_E_NOMEM : add_string(j->profile, name.data, &function.name);
+    kymo_str_deinit(&name);
+    KYMO_TRY(err);
+    s.name = function.name;
+    KYMO_TRY(kymo_profile_add_symbol(j->profile, &s, symbol));
+    KYMO_TRY(kymo_profile_add_function(j->profile, &function, &line.function));
+    return kymo_vec_push(&j->lines, line);
+}
+
 /* Puts one answer into one frame. */
 static kymo_err set_frame(job *j, uint32_t frame, const kymo_symbol_result *from)
 {
@@ -119,6 +143,8 @@ static kymo_err set_frame(job *j, uint32_t frame, const kymo_symbol_result *from
         KYMO_TRY(add_string(j->profile, from->symbol_function, &s.name));
         KYMO_TRY(kymo_profile_add_symbol(j->profile, &s, &symbol));
     }
+    if (j->lines.len == 0 && from->function_size > 0)
+        KYMO_TRY(add_start(j, module, from, &symbol));
     return kymo_profile_frame_set_lines(j->profile, frame, j->lines.data, (uint32_t)j->lines.len,
                                         symbol, from->named);
 }
@@ -138,7 +164,7 @@ static kymo_err open_file(job *j, uint32_t file, kymo_module_symbols **out,
         j->options->locate(j->options->user, j->profile, file, &wanted);
     *out = NULL;
     kymo_err err = kymo_symbolizer_open_module(j->symbolizer, &wanted, out, status);
-    if (j->options->opened)
+    if (j->options->opened && m->symbols != KYMO_SYMBOLS_SOME)
         j->options->opened(j->options->user, j->profile, file, status);
     return err == KYMO_E_NOMEM ? err : KYMO_OK;
 }
@@ -160,14 +186,51 @@ static kymo_err symbolize_range(job *j, kymo_module_symbols *module, const frame
     return KYMO_OK;
 }
 
+static uint32_t state_of(const kymo_symbol_status *status)
+{
+    if (status->err != KYMO_OK)
+        return status->err == KYMO_E_MISMATCH ? KYMO_SYMBOLS_OTHER : KYMO_SYMBOLS_NONE;
+    return status->complete ? KYMO_SYMBOLS_ALL : KYMO_SYMBOLS_SOME;
+}
+
+/* The frames are named as the recording says. */
+static void count_stored(job *j, const frame_ref *refs, size_t n)
+{
+    const kymo_module *m = kymo_profile_module(j->profile, refs[0].file);
+    kymo_apply_result *r = j->result;
+    uint64_t named = 0;
+    for (size_t i = 0; i < n; i++)
+        named += kymo_profile_frame(j->profile, refs[i].frame)->named;
+    r->frames_named += named;
+    r->unverified += m->build_id_len == 0 && m->symbols >= KYMO_SYMBOLS_SOME;
+    r->without_symbols += m->symbols < KYMO_SYMBOLS_SOME;
+    r->mismatched += m->symbols == KYMO_SYMBOLS_OTHER;
+    if (m->symbols == KYMO_SYMBOLS_ALL) {
+        r->in_complete += n;
+        r->complete_named += named;
+    }
+}
+
 static kymo_err symbolize_file(job *j, const frame_ref *refs, size_t n)
 {
     kymo_apply_result *r = j->result;
     kymo_symbol_status status;
     kymo_module_symbols *module;
-    KYMO_TRY(open_file(j, refs[0].file, &module, &status));
+    const kymo_module *m = kymo_profile_module(j->profile, refs[0].file);
+    uint32_t stored = m->symbols;
     r->modules++;
     r->frames += n;
+    if (stored == KYMO_SYMBOLS_ALL || (stored != KYMO_SYMBOLS_UNKNOWN && m->build_id_len == 0)) {
+        count_stored(j, refs, n);
+        return KYMO_OK;
+    }
+    KYMO_TRY(open_file(j, refs[0].file, &module, &status));
+    if (stored == KYMO_SYMBOLS_SOME && !(module && status.complete)) {
+        kymo_module_close(module);
+        count_stored(j, refs, n);
+        return KYMO_OK;
+    }
+    KYMO_TRY(kymo_profile_set_module_symbols(j->profile, refs[0].file, state_of(&status)));
     if (!module) {
         r->without_symbols++;
         r->mismatched += status.err == KYMO_E_MISMATCH;

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "symbolize/elf_content.h"
+
 /* The symbol table of the largest programs has some ten megabytes. */
 #define MAX_MINI_BYTES (256u << 20)
 #define LZMA_MEMORY (128u << 20)

@@ -18,6 +18,8 @@
 #include "symbolize/dwarf_lines.h"
 
 #define MAX_UNITS (1u << 24)
+/* Of the length at the start of a unit, in the 64-bit format. */
+#define LENGTH_BYTES 12u
 
 static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_INFO] = ".debug_info",
@@ -32,44 +34,72 @@ static const char *const section_names[DWARF_SECTION_COUNT] = {
     [DWARF_ARANGES] = ".debug_aranges",
 };
 
-kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which)
+kymo_span kymo_dwarf_section_to(kymo_dwarf *dwarf, dwarf_section which, uint64_t end)
 {
+    kymo_span *s = &dwarf->sections[which];
     if (!dwarf->tried[which]) {
         dwarf->tried[which] = true;
-        kymo_elf_section *s = kymo_elf_find(dwarf->elf, section_names[which]);
-        kymo_span span;
-        if (s && kymo_elf_load(dwarf->elf, s, &span) == KYMO_OK)
-            dwarf->sections[which] = span;
+        kymo_elf_section *found = kymo_elf_find(dwarf->elf, section_names[which]);
+        if (found && kymo_elf_load_begin(dwarf->elf, found, s) == KYMO_OK)
+            dwarf->opened[which] = found;
     }
-    return dwarf->sections[which];
+    if (dwarf->opened[which] && end > s->size) {
+        kymo_err err = kymo_elf_load_to(dwarf->elf, dwarf->opened[which], end, s);
+        (void)err; /* of a damaged section what comes before the damage serves */
+    }
+    return *s;
+}
+
+kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which)
+{
+    return kymo_dwarf_section_to(dwarf, which, UINT64_MAX);
 }
 
 void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which)
 {
-    kymo_elf_section *s = kymo_elf_find(dwarf->elf, section_names[which]);
-    if (s && dwarf->sections[which].data)
-        kymo_elf_unload(s);
+    if (dwarf->opened[which])
+        kymo_elf_unload(dwarf->opened[which]);
+    dwarf->opened[which] = NULL;
     dwarf->sections[which] = (kymo_span){0};
     dwarf->tried[which] = false;
 }
 
-/* Reads one header and moves to the next unit. Returns false when nothing can follow. */
-static bool read_header(dwarf_cursor *c, const unsigned char *info, dwarf_unit *unit, bool *usable)
+bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
+                          uint8_t *offset_size, dwarf_cursor *out)
 {
-    *unit =
-        (dwarf_unit){.offset = (uint64_t)(c->p - info), .offset_size = 4, .type = DW_UT_compile};
-    uint64_t length = dwarf_u32(c);
+    if (offset > UINT64_MAX - LENGTH_BYTES)
+        return false;
+    kymo_span s = kymo_dwarf_section_to(dwarf, which, offset + LENGTH_BYTES);
+    dwarf_cursor c = dwarf_cursor_at(s.data, s.size, offset, s.size);
+    *offset_size = 4;
+    uint64_t length = dwarf_u32(&c);
     if (length == 0xffffffffu) {
-        unit->offset_size = 8;
-        length = dwarf_u64(c);
+        *offset_size = 8;
+        length = dwarf_u64(&c);
     } else if (length >= 0xfffffff0u) {
         return false;
     }
-    if (c->bad || length > dwarf_left(c))
+    if (c.bad)
         return false;
-    dwarf_cursor h = {c->p, c->p + length, false};
-    c->p += length;
-    unit->end = (uint64_t)(c->p - info);
+    uint64_t start = (uint64_t)(c.p - s.data);
+    if (length > UINT64_MAX - start)
+        return false;
+    s = kymo_dwarf_section_to(dwarf, which, start + length);
+    if (start + length > s.size)
+        return false;
+    *out = dwarf_cursor_at(s.data, s.size, start, start + length);
+    return true;
+}
+
+/* Reads one header, and the unit's bytes. Returns false when nothing can follow. */
+static bool read_header(kymo_dwarf *dwarf, uint64_t offset, dwarf_unit *unit, bool *usable)
+{
+    *unit = (dwarf_unit){.offset = offset, .type = DW_UT_compile};
+    dwarf_cursor h;
+    if (!kymo_dwarf_open_unit(dwarf, DWARF_INFO, offset, &unit->offset_size, &h))
+        return false;
+    const unsigned char *info = dwarf->sections[DWARF_INFO].data;
+    unit->end = (uint64_t)(h.end - info);
     *usable = false;
     unit->version = (uint8_t)dwarf_u16(&h);
     if (unit->version < 2 || unit->version > 5)
@@ -92,19 +122,30 @@ static bool read_header(dwarf_cursor *c, const unsigned char *info, dwarf_unit *
     return true;
 }
 
-static kymo_err read_headers(kymo_dwarf *dwarf)
+static kymo_err read_next_unit(kymo_dwarf *dwarf)
 {
-    kymo_span info = dwarf->sections[DWARF_INFO];
-    dwarf_cursor c = dwarf_cursor_at(info.data, info.size, 0, info.size);
-    while (dwarf_left(&c) > 0 && dwarf->units.len < MAX_UNITS) {
-        dwarf_unit unit;
-        bool usable;
-        if (!read_header(&c, info.data, &unit, &usable))
-            break;
-        if (usable)
-            KYMO_TRY(kymo_vec_push(&dwarf->units, unit));
+    dwarf_unit unit;
+    bool usable;
+    if (dwarf->units.len >= MAX_UNITS || !read_header(dwarf, dwarf->next_unit, &unit, &usable)) {
+        dwarf->has_all_units = true;
+        return KYMO_OK;
     }
-    return dwarf->units.len ? KYMO_OK : KYMO_E_CORRUPT;
+    if (usable) {
+        dwarf_unit *kept = kymo_arena_alloc(&dwarf->unit_memory, sizeof unit, _Alignof(dwarf_unit));
+        if (!kept)
+            return KYMO_E_NOMEM;
+        *kept = unit;
+        KYMO_TRY(kymo_vec_push(&dwarf->units, kept));
+    }
+    dwarf->next_unit = unit.end;
+    return KYMO_OK;
+}
+
+kymo_err kymo_dwarf_read_units(kymo_dwarf *dwarf, uint64_t offset)
+{
+    while (!dwarf->has_all_units && dwarf->next_unit <= offset)
+        KYMO_TRY(read_next_unit(dwarf));
+    return KYMO_OK;
 }
 
 static void find_code(kymo_dwarf *dwarf)
@@ -127,16 +168,17 @@ kymo_err kymo_dwarf_open(kymo_elf_file *elf, kymo_dwarf **out)
     kymo_elf_section *s = kymo_elf_find(elf, section_names[DWARF_INFO]);
     if (!s)
         return KYMO_E_NOT_FOUND;
-    kymo_span info;
-    KYMO_TRY(kymo_elf_load(elf, s, &info));
     kymo_dwarf *dwarf = calloc(1, sizeof *dwarf);
     if (!dwarf)
         return KYMO_E_NOMEM;
     dwarf->elf = elf;
-    dwarf->sections[DWARF_INFO] = info;
     dwarf->tried[DWARF_INFO] = true;
+    kymo_err err = kymo_elf_load_begin(elf, s, &dwarf->sections[DWARF_INFO]);
+    if (err == KYMO_OK)
+        dwarf->opened[DWARF_INFO] = s;
     find_code(dwarf);
-    kymo_err err = read_headers(dwarf);
+    while (err == KYMO_OK && dwarf->units.len == 0)
+        err = dwarf->has_all_units ? KYMO_E_CORRUPT : read_next_unit(dwarf);
     if (err != KYMO_OK)
         kymo_dwarf_close(dwarf);
     else
@@ -149,10 +191,11 @@ void kymo_dwarf_close(kymo_dwarf *dwarf)
     if (!dwarf)
         return;
     for (size_t i = 0; i < dwarf->units.len; i++) {
-        kymo_dwarf_functions_free(dwarf->units.data[i].functions);
-        kymo_dwarf_lines_free(dwarf->units.data[i].lines);
+        kymo_dwarf_functions_free(dwarf->units.data[i]->functions);
+        kymo_dwarf_lines_free(dwarf->units.data[i]->lines);
     }
     kymo_vec_deinit(&dwarf->units);
+    kymo_arena_deinit(&dwarf->unit_memory);
     for (size_t i = 0; i < dwarf->abbrevs.len; i++)
         kymo_dwarf_abbrevs_free(dwarf->abbrevs.data[i]);
     kymo_vec_deinit(&dwarf->abbrevs);
@@ -161,17 +204,19 @@ void kymo_dwarf_close(kymo_dwarf *dwarf)
 
 dwarf_unit *kymo_dwarf_unit_at(kymo_dwarf *dwarf, uint64_t offset)
 {
+    if (kymo_dwarf_read_units(dwarf, offset) != KYMO_OK)
+        return NULL;
     size_t low = 0, high = dwarf->units.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (dwarf->units.data[middle].offset <= offset)
+        if (dwarf->units.data[middle]->offset <= offset)
             low = middle + 1;
         else
             high = middle;
     }
     if (low == 0)
         return NULL;
-    dwarf_unit *unit = &dwarf->units.data[low - 1];
+    dwarf_unit *unit = dwarf->units.data[low - 1];
     return offset < unit->end ? unit : NULL;
 }
 

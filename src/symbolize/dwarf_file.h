@@ -3,7 +3,7 @@
  * dwarf_file.h - the DWARF of one file: sections, units, abbreviations, attribute values.
  *
  * Layer:    symbolize (cold half); above elf_file
- * Flow:     elf_file -> [dwarf_file] -> dwarf_units (addresses), dwarf_functions, dwarf_lines
+ * Flow:     elf_content -> [dwarf_file] -> dwarf_units (addresses), dwarf_functions, dwarf_lines
  * Threads:  one owner at a time
  * Memory:   borrows the ELF file's sections, owns the rest
  * Signals:  not for handlers
@@ -13,9 +13,10 @@
 #ifndef KYMO_SYMBOLIZE_DWARF_FILE_H
 #define KYMO_SYMBOLIZE_DWARF_FILE_H
 
+#include "base/arena.h"
 #include "base/vec.h"
 #include "symbolize/dwarf_cursor.h"
-#include "symbolize/elf_file.h"
+#include "symbolize/elf_content.h"
 
 typedef enum dwarf_section {
     DWARF_INFO,
@@ -68,6 +69,7 @@ typedef struct dwarf_unit {
     uint8_t offset_size; /* 4 or 8 */
     uint8_t type;        /* DW_UT_*; compile for DWARF before 5 */
     bool usual;          /* 8-byte addresses, 4-byte offsets, version 3 or later */
+    bool in_aranges;     /* .debug_aranges tells where its code is */
     bool root_read;
     bool damaged; /* its root cannot be read; no use trying again */
     bool has_lines;
@@ -85,10 +87,14 @@ typedef struct dwarf_unit {
 } dwarf_unit;
 
 typedef struct kymo_dwarf {
-    kymo_elf_file *elf; /* borrowed */
-    kymo_span sections[DWARF_SECTION_COUNT];
+    kymo_elf_file *elf;                      /* borrowed */
+    kymo_span sections[DWARF_SECTION_COUNT]; /* as far as they were read */
+    kymo_elf_section *opened[DWARF_SECTION_COUNT];
     bool tried[DWARF_SECTION_COUNT];
-    KYMO_VEC(dwarf_unit) units;             /* by offset */
+    kymo_arena unit_memory;
+    KYMO_VEC(dwarf_unit *) units; /* by offset; those read so far, with all their bytes */
+    uint64_t next_unit;           /* offset of the header to be read next */
+    bool has_all_units;
     KYMO_VEC(dwarf_abbrev_table *) abbrevs; /* by offset */
     uint64_t abbrev_bytes;                  /* that were parsed so far */
     struct kymo_dwarf *alt;                 /* dwz file, borrowed; NULL: none */
@@ -96,8 +102,8 @@ typedef struct kymo_dwarf {
     uint64_t code_high;
 } kymo_dwarf;
 
-/* Reads the unit headers. KYMO_E_NOT_FOUND when the file has no .debug_info, KYMO_E_CORRUPT when
- * there is not one readable unit; other errors of kymo_elf_load. The ELF file must live on. */
+/* Reads the first unit's header. KYMO_E_NOT_FOUND when the file has no .debug_info, KYMO_E_CORRUPT
+ * when there is not one readable unit; other errors of kymo_elf_load. The ELF file must live on. */
 KYMO_NODISCARD
 kymo_err kymo_dwarf_open(kymo_elf_file *elf, kymo_dwarf **out);
 /* NULL is allowed. */
@@ -105,11 +111,23 @@ void kymo_dwarf_close(kymo_dwarf *dwarf);
 
 /* A section's bytes, read when first asked for; empty when there is none that can be read. */
 kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which);
+/* Of its bytes at least [0, end), if it has so many: for .debug_info and .debug_line, where those
+ * of a unit are one piece. */
+kymo_span kymo_dwarf_section_to(kymo_dwarf *dwarf, dwarf_section which, uint64_t end);
+
+/* Reads the length that a unit, or a line program, begins with at an offset, and then all of it:
+ * *out is what follows the length. *offset_size is 4 or 8. False when the section ends before it
+ * does. */
+bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
+                          uint8_t *offset_size, dwarf_cursor *out);
 
 /* Frees a section that will not be needed soon. */
 void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which);
 
-/* The unit whose bytes hold this offset of .debug_info, or NULL. */
+/* Reads the headers of the units that begin at or before this offset. Only KYMO_E_NOMEM fails. */
+KYMO_NODISCARD
+kymo_err kymo_dwarf_read_units(kymo_dwarf *dwarf, uint64_t offset);
+/* The unit whose bytes hold this offset of .debug_info, or NULL. It stays where it is. */
 dwarf_unit *kymo_dwarf_unit_at(kymo_dwarf *dwarf, uint64_t offset);
 /* Makes the attributes of the unit's root known. KYMO_E_CORRUPT: the unit is of no use. */
 KYMO_NODISCARD

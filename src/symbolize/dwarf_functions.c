@@ -224,6 +224,9 @@ static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *ou
     if (c.bad || !abbrev)
         return;
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
+    /* What a compiler makes by itself is artificial, too: members, of which some are declared
+     * elsewhere, and others, such as a lambda's, have an object. */
+    bool is_inline = false, is_artificial = false, is_member = false;
     for (unsigned i = 0; i < abbrev->count && !c.bad; i++) {
         dwarf_value v;
         switch (specs[i].name) {
@@ -236,6 +239,18 @@ static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *ou
                 *name = v.text;
             break;
         }
+        case DW_AT_inline:
+            is_inline = true;
+            kymo_dwarf_skip_value(unit, &c, &specs[i]);
+            break;
+        case DW_AT_object_pointer:
+            is_member = true;
+            kymo_dwarf_skip_value(unit, &c, &specs[i]);
+            break;
+        case DW_AT_artificial:
+            kymo_dwarf_read_value(dwarf, unit, &c, &specs[i], &v);
+            is_artificial = v.kind == DWARF_NUMBER && v.number != 0;
+            break;
         case DW_AT_decl_line:
             kymo_dwarf_read_value(dwarf, unit, &c, &specs[i], &v);
             if (!out->line && v.kind == DWARF_NUMBER && v.number <= UINT32_MAX)
@@ -252,6 +267,7 @@ static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *ou
             break;
         }
     }
+    out->is_wrapper |= is_inline && is_artificial && !is_member;
 }
 
 void kymo_dwarf_function_name(kymo_dwarf *dwarf, uint64_t entry, bool in_alt,

@@ -47,6 +47,7 @@ typedef struct dwarf_function_name {
     const char *name;         /* DW_AT_name; NULL: none */
     const char *linkage_name; /* NULL: none */
     uint32_t line;            /* of its declaration; 0: unknown */
+    bool is_wrapper; /* an inline function that its author marked as part of its caller's line */
 } dwarf_function_name;
 
 /* Follows DW_AT_abstract_origin and DW_AT_specification into other units and the dwz file. The

@@ -244,19 +244,10 @@ static kymo_err run(program *p, dwarf_cursor *c)
 }
 
 /* Reads the header; *c is left at the program. Returns false when there is no sense in it. */
-static bool read_header(program *p, dwarf_cursor *c, dwarf_cursor *names)
+static bool read_header(program *p, uint64_t offset, dwarf_cursor *c, dwarf_cursor *names)
 {
-    p->unit.offset_size = 4;
-    uint64_t length = dwarf_u32(c);
-    if (length == 0xffffffffu) {
-        p->unit.offset_size = 8;
-        length = dwarf_u64(c);
-    } else if (length >= 0xfffffff0u) {
+    if (!kymo_dwarf_open_unit(p->dwarf, DWARF_LINE, offset, &p->unit.offset_size, c))
         return false;
-    }
-    if (c->bad || length > dwarf_left(c))
-        return false;
-    c->end = c->p + length;
     p->unit.version = (uint8_t)dwarf_u16(c);
     if (p->unit.version < 2 || p->unit.version > 5)
         return false;
@@ -295,10 +286,8 @@ static int by_low(const void *a, const void *b)
 
 static kymo_err build(program *p, const char *comp_dir, uint64_t offset)
 {
-    kymo_span s = kymo_dwarf_section(p->dwarf, DWARF_LINE);
-    dwarf_cursor c = dwarf_cursor_at(s.data, s.size, offset, s.size);
-    dwarf_cursor names;
-    if (c.bad || !read_header(p, &c, &names))
+    dwarf_cursor c, names;
+    if (!read_header(p, offset, &c, &names))
         return KYMO_OK;
     if (p->unit.version >= 5) {
         KYMO_TRY(read_names(p, &names, true));

@@ -2,11 +2,8 @@
 /*
  * elf_file.c - reading ELF files that nobody vouches for.
  *
- * The header, the section table and the program headers are copied into checked tables at open.
- * Section contents are read when they are asked for: compressed ones pass through a small buffer,
- * so that a file's compressed bytes are never held beside the decompressed ones (python3.11's debug
- * file: 5 MB of 22). Sections nobody asks for, such as .debug_loclists, are never inflated, which
- * is a quarter of the work of opening such a file.
+ * The header, the section table and the program headers are copied into checked tables at open;
+ * what is in sections is elf_content.c's.
  */
 #include "symbolize/elf_file.h"
 
@@ -16,20 +13,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/attr.h"
+#include "symbolize/elf_content.h"
 
 #define MAX_SECTIONS (1u << 20)
 #define MAX_SEGMENTS (1u << 12)
 #define MAX_NOTE_BYTES (1u << 16)
-/* No section of a real program comes near; it bounds what a hostile size field can reserve. */
-#define MAX_SECTION_BYTES (8ull << 30)
-/* deflate cannot expand more than this. */
-#define MAX_INFLATE_RATIO 1040u
-#define INFLATE_CHUNK (64u * 1024u)
-/* Of the ELF gABI; older elf.h files do not have it. */
-#define COMPRESS_ZLIB 1u
 
 kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out, size_t size)
 {
@@ -254,7 +244,7 @@ void kymo_elf_close(kymo_elf_file *file)
     if (!file)
         return;
     for (size_t i = 0; i < file->n_sections; i++)
-        free(file->sections[i].loaded);
+        kymo_elf_content_free(&file->sections[i].content);
     free(file->sections);
     free(file->names);
     free(file->segments);
@@ -289,126 +279,6 @@ kymo_elf_section *kymo_elf_find_type(kymo_elf_file *file, uint32_t type)
 kymo_elf_section *kymo_elf_section_at(kymo_elf_file *file, uint64_t index)
 {
     return index > 0 && index < file->n_sections ? &file->sections[index] : NULL;
-}
-
-/* Inflates [offset, offset + packed) of the file into out, which takes exactly size bytes. */
-static kymo_err inflate_into(const kymo_elf_file *file, uint64_t offset, uint64_t packed,
-                             unsigned char *out, size_t size)
-{
-    unsigned char *chunk = malloc(INFLATE_CHUNK);
-    if (!chunk)
-        return KYMO_E_NOMEM;
-    z_stream z = {0};
-    if (inflateInit(&z) != Z_OK) {
-        free(chunk);
-        return KYMO_E_NOMEM;
-    }
-    kymo_err err = KYMO_OK;
-    size_t produced = 0;
-    int state = Z_OK;
-    while (state != Z_STREAM_END && produced < size) {
-        if (z.avail_in == 0) {
-            size_t take = packed < INFLATE_CHUNK ? (size_t)packed : INFLATE_CHUNK;
-            if (take == 0) {
-                err = KYMO_E_CORRUPT;
-                break;
-            }
-            err = kymo_elf_read_at(file, offset, chunk, take);
-            if (err != KYMO_OK)
-                break;
-            z.next_in = chunk;
-            z.avail_in = (uInt)take;
-            offset += take;
-            packed -= take;
-        }
-        uInt room = size - produced > (1u << 30) ? (1u << 30) : (uInt)(size - produced);
-        z.next_out = out + produced;
-        z.avail_out = room;
-        state = inflate(&z, Z_NO_FLUSH);
-        produced += room - z.avail_out;
-        if (state != Z_OK && state != Z_STREAM_END) {
-            err = state == Z_MEM_ERROR ? KYMO_E_NOMEM : KYMO_E_CORRUPT;
-            break;
-        }
-    }
-    inflateEnd(&z);
-    free(chunk);
-    if (err == KYMO_OK && produced != size)
-        err = KYMO_E_CORRUPT;
-    return err;
-}
-
-/* What a section's header or first bytes say about its compression. */
-typedef struct packing {
-    bool packed;
-    uint64_t offset; /* of the compressed bytes */
-    uint64_t bytes;
-    uint64_t size; /* decompressed */
-} packing;
-
-static kymo_err find_packing(const kymo_elf_file *file, const kymo_elf_section *s, packing *out)
-{
-    *out = (packing){.packed = false, .offset = s->offset, .bytes = s->size, .size = s->size};
-    if (s->flags & SHF_COMPRESSED) {
-        Elf64_Chdr head;
-        if (s->size < sizeof head)
-            return KYMO_E_CORRUPT;
-        KYMO_TRY(kymo_elf_read_at(file, s->offset, &head, sizeof head));
-        if (head.ch_type != COMPRESS_ZLIB)
-            return KYMO_E_UNSUPPORTED;
-        *out = (packing){true, s->offset + sizeof head, s->size - sizeof head, head.ch_size};
-    } else if (strncmp(s->name, ".zdebug_", 8) == 0) {
-        unsigned char head[12]; /* "ZLIB" and a big-endian size */
-        if (s->size < sizeof head)
-            return KYMO_E_CORRUPT;
-        KYMO_TRY(kymo_elf_read_at(file, s->offset, head, sizeof head));
-        if (memcmp(head, "ZLIB", 4) != 0)
-            return KYMO_E_CORRUPT;
-        uint64_t size = 0;
-        for (int i = 4; i < 12; i++)
-            size = size << 8 | head[i];
-        *out = (packing){true, s->offset + sizeof head, s->size - sizeof head, size};
-    }
-    return KYMO_OK;
-}
-
-kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out)
-{
-    if (!section->loaded) {
-        if (section->type == SHT_NOBITS || section->size == 0 || section->offset > file->size ||
-            section->size > file->size - section->offset)
-            return KYMO_E_CORRUPT;
-        packing p;
-        KYMO_TRY(find_packing(file, section, &p));
-        if (p.size > MAX_SECTION_BYTES)
-            return KYMO_E_TOO_BIG;
-        if (p.packed && p.size / MAX_INFLATE_RATIO > p.bytes)
-            return KYMO_E_CORRUPT;
-        unsigned char *data = malloc((size_t)p.size + 1);
-        if (!data)
-            return KYMO_E_NOMEM;
-        kymo_err err = p.packed ? inflate_into(file, p.offset, p.bytes, data, (size_t)p.size)
-                                : kymo_elf_read_at(file, p.offset, data, (size_t)p.size);
-        if (err != KYMO_OK) {
-            free(data);
-            return err == KYMO_E_TRUNCATED ? KYMO_E_CORRUPT : err;
-        }
-        data[p.size] = 0;
-        section->loaded = data;
-        section->loaded_size = (size_t)p.size;
-    }
-    section->uses++;
-    *out = (kymo_span){section->loaded, section->loaded_size};
-    return KYMO_OK;
-}
-
-void kymo_elf_unload(kymo_elf_section *section)
-{
-    if (section->uses == 0 || --section->uses > 0)
-        return;
-    free(section->loaded);
-    section->loaded = NULL;
-    section->loaded_size = 0;
 }
 
 bool kymo_elf_is_code(const kymo_elf_file *file, uint64_t address)

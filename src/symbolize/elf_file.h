@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_file.h - one ELF file (or image in memory): its sections, decompressed when asked for.
+ * elf_file.h - one ELF file (or image in memory): its header, segments and sections.
  *
  * Layer:    symbolize (cold half); above base
- * Flow:     file -> [elf_file] -> elf_symbols, dwarf_*, debug_files
- * Threads:  one owner at a time
- * Memory:   the file owns the sections that were loaded; unload and close free them
- * Signals:  not for handlers
+ * Flow:     file -> [elf_file] -> elf_content (bytes of sections), elf_symbols, dwarf_*,
+ * debug_files Threads:  one owner at a time Memory:   the file owns the sections that were loaded;
+ * close frees them Signals:  not for handlers
  *
  * Files are read, not mapped: a file that is truncated while it is mapped kills the reader with
  * SIGBUS. 64-bit little-endian files of any machine are read; everything in them may be hostile.
@@ -38,9 +37,8 @@ typedef struct kymo_elf_section {
     uint64_t offset;
     uint64_t size;
     uint64_t entry_size;
-    unsigned char *loaded; /* NULL: not loaded */
-    uint32_t uses;         /* loads that no unload has answered */
-    size_t loaded_size;
+    struct kymo_elf_content *content; /* NULL: not loaded */
+    uint32_t uses;                    /* loads that no unload has answered */
 } kymo_elf_section;
 
 typedef struct kymo_elf_file {
@@ -74,14 +72,6 @@ kymo_elf_section *kymo_elf_find(kymo_elf_file *file, const char *name);
 kymo_elf_section *kymo_elf_find_type(kymo_elf_file *file, uint32_t type);
 /* The section that a symbol's or a relocation table's link field names, or NULL. */
 kymo_elf_section *kymo_elf_section_at(kymo_elf_file *file, uint64_t index);
-
-/* Its content, decompressed; kept until as many unloads as loads, or close: a hostile file may give
- * one section two roles. A byte 0 follows the content, so that text in it
- * is always terminated. Errors: KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED (an unknown compression),
- * KYMO_E_TOO_BIG, KYMO_E_IO, KYMO_E_NOMEM. */
-KYMO_NODISCARD
-kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out);
-void kymo_elf_unload(kymo_elf_section *section);
 
 /* Copies size bytes at a file offset. KYMO_E_TRUNCATED when there are fewer. */
 KYMO_NODISCARD

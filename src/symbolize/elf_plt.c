@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "symbolize/elf_content.h"
 
 #define MAX_STUBS (1u << 20)
-#define RANK_STUB 3
 /* Each is a search through all symbols; libc has about thirty. */
 #define MAX_RESOLVERS 4096
 
@@ -99,7 +99,8 @@ static kymo_err add_stub(stubs *st, uint64_t address, uint64_t size, const slot 
     kymo_str_puts(&st->name, "@plt");
     if (st->name.failed)
         return KYMO_E_NOMEM;
-    return kymo_elf_symbols_add(st->symbols, address, size, kymo_str_cstr(&st->name), RANK_STUB);
+    return kymo_elf_symbols_add(st->symbols, address, size, kymo_str_cstr(&st->name),
+                                KYMO_ELF_RANK_STUB);
 }
 
 static kymo_err read_stubs(stubs *st, kymo_elf_section *section)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "symbolize/elf_content.h"
 
 /* How far a walk along `enclosing` goes: no compiler nests deeper, hostile files may. */
 #define MAX_NESTING 64

@@ -26,6 +26,9 @@ typedef struct kymo_elf_symbol {
     bool guessed;       /* has no size of its own: `end` is where the next one begins */
 } kymo_elf_symbol;
 
+/* The rank of a linkage stub that elf_plt.c named. */
+#define KYMO_ELF_RANK_STUB 3
+
 typedef KYMO_VEC(kymo_elf_symbol) kymo_elf_symbol_vec;
 
 typedef struct kymo_elf_symbols {

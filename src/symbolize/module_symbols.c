@@ -44,7 +44,7 @@ static kymo_err open_dwarf(kymo_module_symbols *m)
 static void drop_tables(kymo_module_symbols *m)
 {
     for (size_t i = 0; i < m->loaded.len; i++) {
-        dwarf_unit *unit = &m->dwarf->units.data[m->loaded.data[i]];
+        dwarf_unit *unit = m->loaded.data[i];
         kymo_dwarf_functions_free(unit->functions);
         kymo_dwarf_lines_free(unit->lines);
         unit->functions = NULL;
@@ -63,7 +63,7 @@ static kymo_err load_unit(kymo_module_symbols *m, dwarf_unit *unit)
         drop_tables(m);
     if (!unit->functions)
         KYMO_TRY(kymo_dwarf_functions_build(m->dwarf, unit, &unit->functions));
-    KYMO_TRY(kymo_vec_push(&m->loaded, (uint32_t)(unit - m->dwarf->units.data)));
+    KYMO_TRY(kymo_vec_push(&m->loaded, unit));
     m->table_bytes += kymo_dwarf_functions_bytes(unit->functions);
     if (!unit->lines)
         KYMO_TRY(kymo_dwarf_lines_build(m->dwarf, unit, &unit->lines));
@@ -85,8 +85,8 @@ static kymo_err find_place(kymo_module_symbols *m, uint64_t address, place *out)
     place best = {0};
     uint32_t at = kymo_intervals_find(&m->units.ranges, address);
     for (int tries = 0; at != KYMO_INTERVAL_NONE && tries < MAX_UNITS_TRIED; tries++) {
-        dwarf_unit *unit = &m->dwarf->units.data[m->units.ranges.data[at].value];
-        kymo_err err = load_unit(m, unit);
+        dwarf_unit *unit = kymo_dwarf_units_get(m->dwarf, &m->units, at);
+        kymo_err err = unit ? load_unit(m, unit) : KYMO_E_NOT_FOUND;
         if (err == KYMO_E_NOMEM)
             return err;
         if (err == KYMO_OK) {
@@ -128,6 +128,7 @@ static kymo_err name_function(kymo_module_symbols *m, const dwarf_function *f, n
     named_function n = {.entry = f->entry,
                         .in_alt = f->in_alt,
                         .line = name.line,
+                        .is_wrapper = name.is_wrapper,
                         .linked = name.linkage_name != NULL};
     const char *text = name.linkage_name ? name.linkage_name : name.name;
     if (text) {
@@ -211,7 +212,7 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbo
         frame.start_line = name.line;
         if (!f->inlined)
             break;
-        if (!m->owner->no_inlines)
+        if (!m->owner->no_inlines && !name.is_wrapper)
             KYMO_TRY(kymo_vec_push(frames, frame));
         frame = (kymo_symbol_frame){.line = f->call_line};
         KYMO_TRY(path_of(m, p->unit, f->call_file, &frame.file));
@@ -233,6 +234,18 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbo
     return kymo_vec_push(frames, frame);
 }
 
+/* The function that has no name. */
+static kymo_err find_extent(kymo_module_symbols *m, uint64_t address, kymo_symbol_result *result)
+{
+    if (!m->eh_tried && m->own) {
+        m->eh_tried = true;
+        KYMO_TRY(kymo_eh_functions_open(m->own, &m->eh));
+    }
+    (void)kymo_eh_functions_find(&m->eh, address, &result->function_address,
+                                 &result->function_size);
+    return KYMO_OK;
+}
+
 static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_symbol_result *result,
                               kymo_symbol_frames *frames)
 {
@@ -248,13 +261,14 @@ static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_sym
     place p = {0};
     if (m->dwarf) {
         KYMO_TRY(find_place(m, address, &p));
-        if (!p.unit && !m->widened && kymo_elf_is_code(m->dwarf_elf, address)) {
-            m->widened = true;
+        /* No unit has a linkage stub, and all would be searched for it. */
+        bool is_stub = symbol && symbol->rank == KYMO_ELF_RANK_STUB;
+        while (!p.unit && !is_stub && kymo_elf_is_code(m->dwarf_elf, address)) {
             kymo_err err = kymo_dwarf_units_widen(m->dwarf, &m->units);
-            if (err == KYMO_OK)
-                err = find_place(m, address, &p);
-            if (err != KYMO_OK && err != KYMO_E_NOT_FOUND)
-                return err;
+            if (err == KYMO_E_NOT_FOUND)
+                break;
+            KYMO_TRY(err);
+            KYMO_TRY(find_place(m, address, &p));
         }
     }
     if (p.function) {
@@ -269,6 +283,8 @@ static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_sym
         KYMO_TRY(kymo_vec_push(frames, frame));
     }
     result->n_frames = (uint32_t)(frames->len - result->first_frame);
+    if (!symbol && !p.function)
+        KYMO_TRY(find_extent(m, address, result));
     return frames->len > UINT32_MAX ? KYMO_E_TOO_BIG : KYMO_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/dwarf_units.h"
+#include "symbolize/eh_functions.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/symbol_strings.h"
 #include "symbolize/symbolize.h"
@@ -35,7 +36,8 @@ typedef struct named_function {
     const char *system_name;
     uint32_t line;
     bool in_alt;
-    bool linked; /* system_name is a linkage name */
+    bool is_wrapper; /* no frame of a stack */
+    bool linked;     /* system_name is a linkage name */
 } named_function;
 
 struct kymo_module_symbols {
@@ -47,16 +49,17 @@ struct kymo_module_symbols {
     kymo_elf_file *debug;
     kymo_elf_file *alt_elf;
     kymo_elf_symbols symbols;
+    kymo_eh_functions eh; /* of own, read when code without a symbol is asked for */
+    bool eh_tried;
     kymo_elf_file *dwarf_elf; /* own or debug, borrowed; NULL: no DWARF */
     bool dwarf_tried;
     kymo_dwarf *dwarf; /* NULL: not read yet, or none */
     kymo_dwarf *alt;
     dwarf_unit_index units;
-    bool widened;
     KYMO_VEC(named_function) functions;
     kymo_index function_index;
-    KYMO_VEC(uint32_t) loaded; /* units that hold tables */
-    size_t table_bytes;        /* of those tables */
+    KYMO_VEC(dwarf_unit *) loaded; /* units that hold tables */
+    size_t table_bytes;            /* of those tables */
     kymo_symbol_status status;
 };
 

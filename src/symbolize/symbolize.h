@@ -53,6 +53,8 @@ typedef struct kymo_symbol_result {
     uint64_t symbol_size;        /* its extent in bytes */
     const char *symbol_name;     /* as in the symbol table, or `name@plt`; NULL: within no symbol */
     const char *symbol_function; /* the same as a function's name: demangled, without a version */
+    uint64_t function_address;   /* where there are no names: the function that the unwind tables */
+    uint64_t function_size;      /* have there, and its extent; 0: none */
     bool named;                  /* the address lies in a symbol's extent or a DWARF subprogram */
     bool guessed_size;           /* the symbol has no size; it was taken to reach to the next one */
 } kymo_symbol_result;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "unwind/row.h"
+#include "unwind/stack_window.h"
 
 /* Call frame instructions run for one frame. The longest entry of cc1 (gcc 12.2) has 13361. */
 #define BUDGET 16384u
@@ -43,7 +44,7 @@ static bool find_outside(const struct kymo_outside *outside, uint64_t pc,
     const struct kymo_outside_module *m = &outside->modules[lo];
     if (lo == outside->count || pc < m->map_start)
         return false;
-    *module = (struct kymo_module){m->map_start, m->map_end, m->eh_frame_hdr, NULL, m};
+    *module = (struct kymo_module){m->map_start, m->map_end, m->eh_frame_hdr, NULL, m, false};
     return true;
 }
 
@@ -64,7 +65,15 @@ KYMO_NOINLINE bool kymo_module_find(const struct kymo_outside *outside, uint64_t
         module->map_end = program.hi;
     }
     module->outside = NULL;
+    module->may_probe = false;
     return true;
+}
+
+/* A program may take the right to read away from what it has mapped. Only pages are looked at where
+ * parts begin: who protects one protects all of it. */
+static bool is_readable(const struct kymo_module *module, uint64_t address)
+{
+    return !module->may_probe || kymo_page_readable(address);
 }
 
 /* The program headers of a mapped module; NULL when its first page does not begin with them. */
@@ -145,6 +154,8 @@ static KYMO_NOINLINE enum kymo_cfi_status find_fde(const struct kymo_module *mod
     struct kymo_cfi_index index;
     if (module->eh_frame_hdr == 0)
         return KYMO_CFI_NOT_FOUND;
+    if (!is_readable(module, module->map_start) || !is_readable(module, module->eh_frame_hdr))
+        return KYMO_CFI_BROKEN;
     if (!image_around(module, module->eh_frame_hdr, image) ||
         kymo_cfi_index_open(image, module->eh_frame_hdr, &index) != KYMO_CFI_FOUND)
         return KYMO_CFI_BROKEN;
@@ -153,6 +164,8 @@ static KYMO_NOINLINE enum kymo_cfi_status find_fde(const struct kymo_module *mod
         return KYMO_CFI_NOT_FOUND;
     uint64_t address = kymo_cfi_index_fde(&index, i);
     if (address - image->address >= image->size && !image_around(module, address, image))
+        return KYMO_CFI_BROKEN;
+    if (!is_readable(module, address))
         return KYMO_CFI_BROKEN;
     enum kymo_cfi_status status = kymo_cfi_fde_read(image, address, fde);
     if (status == KYMO_CFI_FOUND && (pc < fde->pc_begin || pc >= fde->pc_end))

@@ -23,6 +23,7 @@ struct kymo_module {
     uint64_t eh_frame_hdr;                     /* 0: the module has none */
     const struct link_map *link_map;           /* freed when the module goes away */
     const struct kymo_outside_module *outside; /* NULL: it is loaded here */
+    bool may_probe; /* of one here: system calls may find out what of it can be read */
 };
 
 /* Says where the program itself lies, from its first segment to the end of its last. Once, before

@@ -27,7 +27,7 @@ void kymo_window_enter(struct kymo_stack_window *window, uint64_t sp)
 }
 
 /* rt_sigprocmask(~0, address, NULL, 8) as a raw system call, which leaves errno alone. */
-static bool page_readable(uint64_t address)
+bool kymo_page_readable(uint64_t address)
 {
     long result;
     register long oldset __asm__("rdx") = 0;
@@ -51,7 +51,7 @@ static bool probe_page(struct kymo_stack_window *window, uint64_t page)
         return false;
     window->probes_left--;
     window->notes |= KYMO_WALK_BY_PROBE;
-    if (!page_readable(page))
+    if (!kymo_page_readable(page))
         return false;
     if (window->probed_hi != 0 && page == window->probed_hi) {
         window->probed_hi += KYMO_PROBE_PAGE;

@@ -51,6 +51,9 @@ KYMO_SIGNAL_SAFE void kymo_window_enter(struct kymo_stack_window *window, uint64
 /* Makes the 8 bytes at address part of the probed range; false if they cannot be read. */
 KYMO_SIGNAL_SAFE bool kymo_window_probe(struct kymo_stack_window *window, uint64_t address);
 
+/* Whether the page that holds address can be read, by a system call. */
+KYMO_SIGNAL_SAFE bool kymo_page_readable(uint64_t address);
+
 static inline bool kymo_window_is_own(const struct kymo_stack_window *window, uint64_t sp)
 {
     return sp - window->own_lo < window->own_hi - window->own_lo;

@@ -22,6 +22,7 @@
 #include "unwind/expr.h"
 #include "unwind/module.h"
 #include "unwind/outside.h"
+#include "unwind/padding.h"
 #include "unwind/row_cache.h"
 #include "unwind/row_table.h"
 #include "unwind/stack_window.h"
@@ -153,6 +154,7 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
                 return;
             }
             w->notes |= KYMO_WALK_BY_INTERPRETER;
+            module.may_probe = !walker->outside && w->window.probe_allowed;
             switch (kymo_module_row(&module, look, &word, &found->row, &found->signal_frame,
                                     &found->image)) {
             case KYMO_CFI_FOUND:
@@ -317,17 +319,24 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
     return step;
 }
 
-/* The value that a rule of an unpacked row gives to its register; false if it cannot be had. */
-static KYMO_NOINLINE bool rule_value(struct walk *w, const struct found_row *found, unsigned slot,
-                                     uint64_t cfa, uint64_t *value)
+/* The value of the expression whose length is at this offset of the row's image. */
+static enum kymo_expr_status evaluate(struct walk *w, const struct found_row *found, int32_t at,
+                                      const uint64_t *first, uint64_t *value)
 {
     struct kymo_expr_regs regs = {.ip = w->ip, .gpr = w->regs->gpr, .known = w->known};
+    return kymo_expr_eval(kymo_cfi_expression(&found->image, at), &regs, &w->window, first, value);
+}
+
+/* The value that a rule of an unpacked row gives to its register; false if it cannot be had. */
+static KYMO_NOINLINE bool rule_value(struct walk *w, const struct found_row *found, unsigned slot,
+                                     const uint64_t *cfa, uint64_t *value)
+{
     int32_t operand = found->row.value[slot];
-    uint64_t address;
-    switch (found->row.rule[slot]) {
+    unsigned rule = found->row.rule[slot];
+    switch (rule) {
     case KYMO_RULE_SAME:
         if (slot == KYMO_SLOT_RSP) {
-            *value = cfa;
+            *value = *cfa;
             return true;
         }
         if (slot == KYMO_SLOT_RA)
@@ -335,20 +344,17 @@ static KYMO_NOINLINE bool rule_value(struct walk *w, const struct found_row *fou
         *value = w->regs->gpr[slot_register[slot]];
         return w->known & BIT(slot_register[slot]);
     case KYMO_RULE_AT_CFA:
-        return kymo_window_load(&w->window, cfa + (uint64_t)(int64_t)operand, value);
+        return kymo_window_load(&w->window, *cfa + (uint64_t)(int64_t)operand, value);
     case KYMO_RULE_CFA_PLUS:
-        *value = cfa + (uint64_t)(int64_t)operand;
+        *value = *cfa + (uint64_t)(int64_t)operand;
         return true;
     case KYMO_RULE_REGISTER:
         *value = w->regs->gpr[operand & 15];
         return w->known & BIT(operand & 15);
     case KYMO_RULE_AT_EXPR:
-        return kymo_expr_eval(kymo_cfi_expression(&found->image, operand), &regs, &w->window, &cfa,
-                              &address) == KYMO_EXPR_OK &&
-               kymo_window_load(&w->window, address, value);
-    case KYMO_RULE_EXPR:
-        return kymo_expr_eval(kymo_cfi_expression(&found->image, operand), &regs, &w->window, &cfa,
-                              value) == KYMO_EXPR_OK;
+    case KYMO_RULE_EXPR: /* one call for both: its frame is below the deepest path */
+        return evaluate(w, found, operand, cfa, value) == KYMO_EXPR_OK &&
+               (rule == KYMO_RULE_EXPR || kymo_window_load(&w->window, *value, value));
     default:
         return false;
     }
@@ -366,9 +372,7 @@ static KYMO_NOINLINE enum step general_cfa(struct walk *w, const struct found_ro
     }
     if (row->cfa_kind != KYMO_CFA_EXPR)
         return end(w, KYMO_WALK_UNSUPPORTED);
-    struct kymo_expr_regs regs = {.ip = w->ip, .gpr = w->regs->gpr, .known = w->known};
-    switch (kymo_expr_eval(kymo_cfi_expression(&found->image, row->cfa_value), &regs, &w->window,
-                           NULL, cfa)) {
+    switch (evaluate(w, found, row->cfa_value, NULL, cfa)) {
     case KYMO_EXPR_OK:
         return STEP_ON;
     case KYMO_EXPR_BAD_MEMORY:
@@ -396,7 +400,7 @@ static KYMO_NOINLINE enum step step_general(struct walk *w, const struct found_r
     if (step != STEP_ON)
         return step;
     for (unsigned slot = 0; slot < KYMO_SLOT_COUNT; slot++)
-        if (rule_value(w, found, slot, cfa, &value[slot]))
+        if (rule_value(w, found, slot, &cfa, &value[slot]))
             known |= BIT(slot_register[slot]);
     if (!(known & BIT(KYMO_REG_RSP)) || !(known & BIT(KYMO_REG_RA)))
         return end(w, KYMO_WALK_BAD_STACK);
@@ -517,6 +521,14 @@ static KYMO_NOINLINE enum step step(struct walk *w)
 {
     struct found_row found;
     find_row(w, w->exact ? w->ip : w->ip - 1, &found);
+    if (found.word == KYMO_ROW_GAP && w->exact) {
+        uint64_t ip = w->ip;
+        w->ip = kymo_padding_end(&w->window, ip);
+        if (w->ip)
+            find_row(w, w->ip, &found);
+        if (found.word == KYMO_ROW_GAP)
+            w->ip = ip;
+    }
     if (found.word == KYMO_ROW_NONE)
         return w->end == KYMO_WALK_NO_MODULE ? step_by_frame_pointer(w, false) : STEP_END;
     switch (kymo_row_kind(found.word)) {

@@ -112,7 +112,7 @@ def look_at_markers(query):
     same(info["schema"]["description"], 'One request.\nSee: the "manual"\nUnit: bytes', "description and rows")
     same([f["name"] for f in info["stack"]["frames"]],
          ["Thing::Thing()", "std::vector<int>::at(unsigned long)", "loop", "main"], "a marker's stack")
-    same(fields(query, leader["magic"][0])[1]["tooltipLabel"], "a kind, -3.", "keys that mean something else")
+    same(fields(query, leader["magic"][0])[1]["tooltipLabel"], "magic: a kind, -3.", "keys that mean something else")
     same(fields(query, child["answered"][0])[0], {"request": "0000000000000abc"}, "the flow in another process")
     # What JavaScript would round is text.
     big, small = (fields(query, marker)[0] for marker in worker["exact"])
@@ -122,7 +122,9 @@ def look_at_markers(query):
     rows = fields(query, twin["rows"][0])[0]
     same(rows["names"], "a, -2, 0.5, 1ms, (empty)", "a list")
     # Ends that are not known, and labels of samples.
-    same([m["start"] for m in worker["job"]], [4.5, 9.5], "an interval without a beginning, and one without an end")
+    same([m["start"] for m in worker["job"]], [4.5, 9.5, 10.5],
+         "an interval without a beginning, one without an end, and an end behind it")
+    same((round(worker["job"][0]["duration"], 3), "duration" in worker["job"][2]), (1, False), "an end is no interval")
     same([(m["start"], m["duration"]) for m in leader["job"]], [(0, 1.5)], "one that is drawn from the beginning")
     same([(m["label"], m["start"], m["duration"]) for m in worker["request_id"]], [("17", 6.5, 1)], "a label of samples")
     tracks = markers(query, 6), markers(query, 7)
@@ -132,12 +134,13 @@ def look_at_markers(query):
 def look_at_counters(query):
     list_ = query("counter", "list")["counters"]
     counters = {c["name"]: c for c in list_ if c["category"] != "Memory"}
-    same(set(counters), {"sent", "queue", "wild"}, "counters that have values")
+    same(set(counters), {"sent", "queue", "wild", "load", "processCPU"}, "counters that have values")
     sent = counters["sent"]
     same((sent["unit"], sent["graphType"], sent["pid"], sent["mainThreadName"]), ("bytes", "line-accumulated", "100", "prog"),
          "a counter")
-    same(sent["rangeSampleCount"], 3, "its rows")
-    same(sent["stats"][0]["value"], 8192, "its range")
+    same(sent["rangeSampleCount"], 4, "its rows but the one at the end of the range")
+    same(sent["stats"][0]["value"], 12288, "its range, which begins with 0")
+    same(counters["load"]["stats"][0]["value"], 0.75, "the range of one of doubles")
     same(counters["wild"]["pid"], "200", "the process of a counter")
     memory = {(c["name"], c["pid"]): c for c in list_ if c["category"] == "Memory"}
     same(set(memory), {("Heap", "100"), ("Mapped", "100"), ("Heap", "200")}, "counters of memory")

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/f64.h"
 #include "kymo/marker_abi.h"
 
 #define MS 1000000ull
@@ -301,7 +302,8 @@ static void plain(kymo_profile *p, const fixed_owners *of, uint32_t labels)
     m.phase = KYMO_MARKER_UNFINISHED;
     mark(p, of, m, "job", 10 * MS, 10 * MS, NULL);
     m.phase = KYMO_MARKER_UNBEGUN;
-    mark(p, of, m, "job", 6 * MS + 1, 6 * MS + 1, NULL); /* where there is one without an end */
+    mark(p, of, m, "job", 6 * MS + 1, 6 * MS + 1, NULL); /* before one without an end */
+    mark(p, of, m, "job", 11 * MS, 11 * MS, NULL);       /* behind it: not its end */
     m.thread = of->leader;
     mark(p, of, m, "job", 2 * MS, 2 * MS, NULL);
     /* A track has markers of several threads; one of that name in another process is another. */
@@ -314,7 +316,7 @@ static void plain(kymo_profile *p, const fixed_owners *of, uint32_t labels)
     mark(p, of, m, "decode", 11 * MS, 70 * MS, NULL); /* ends after the recording */
     m.phase = KYMO_MARKER_UNFINISHED;
     mark(p, of, m, "flush", 30 * MS, 30 * MS, NULL);
-    m.phase = KYMO_MARKER_UNBEGUN; /* begins with its process, since it could end the one above */
+    m.phase = KYMO_MARKER_UNBEGUN;
     mark(p, of, m, "flush", 20 * MS, 20 * MS, NULL);
 }
 
@@ -357,6 +359,10 @@ static void counters(kymo_profile *p, const fixed_owners *of)
             COUNT(queue));
     counter(p, of, of->child, "wild", "bytes", KYMO_COUNTER_DELTA, KYMO_COUNTER_RATE, wild,
             COUNT(wild));
+    const struct count load[] = {{4 * MS, kymo_f64_bits(0.5), 1},
+                                 {6 * MS, kymo_f64_bits(-0.25), 2}};
+    counter(p, of, of->parent, "load", "", KYMO_COUNTER_GAUGE, KYMO_COUNTER_IS_F64, load,
+            COUNT(load));
     counter(p, of, of->child, "never", "", KYMO_COUNTER_TOTAL, 0, NULL, 0);
 }
 

@@ -83,7 +83,7 @@ def look_at_heap(live, peak):
     has(pprof(live, "-top", "-unit=B", "-tagfocus=bytes=64kb:"), r"accounting for 1310720B, 98\.78%")
     has(pprof(live, "-top", "-unit=B", "-tagfocus=pid=200"), r"accounting for 4000B,")
     has(pprof(live, "-comments"), r"^prog \(100\): partial,")
-    has(pprof(live, "-comments"), r"^inuse_space: 1326945 bytes, 95 %: 509795 to 2883933$")
+    has(pprof(live, "-comments"), r"^inuse_space: 1326945 bytes, 95 %: 1052626 to 2700236$")
     has(pprof(peak, "-comments"), r"^peak: 0\.010000 s after the start$")
     # What two moments differ by.
     has(pprof(peak, "-top", "-unit=B", "-base", live), r"^ *1314970B .* Thing::Thing\(\)$")

@@ -29,6 +29,7 @@ int main(int argc, char **argv)
     kymo_encode_options options = {.size = sizeof options, .replace = 1};
     kymo_error detail;
     int status = 0;
+    options.flags = KYMO_ENCODE_ALL_COUNTERS;
     for (int i = 1; p && i < argc; i++)
         if (!set_show(argv[i], &options) &&
             kymo_encode_file(p, argv[i], &options, &detail) != KYMO_OK) {

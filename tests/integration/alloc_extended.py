@@ -5,6 +5,8 @@ stacks of the program's own, in shared memory, where calls fail; and what is not
 The truth is what tests/workloads/allocs.c and allocs_extended.c print of themselves.
 """
 import json
+import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -82,6 +84,12 @@ def not_seen():
     check(len(heaps) == 1 and "malloc" in (heaps[0]["not_seen"] or ""), f"{heaps}")
 
 
+def is_pending(pid, signo):
+    """Whether a signal that was sent has not come yet."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return any(int(mask, 16) >> (signo - 1) & 1 for mask in re.findall(r"^S..Pnd:\s*(\w+)", status, re.M))
+
+
 @case
 def not_seen_by_the_balance():
     """Memory that comes by system calls of the program's own: the recording ends while it is there."""
@@ -89,10 +97,12 @@ def not_seen_by_the_balance():
     command = record_command([WORKLOADS / "allocs_raw", 48], path, period=PERIOD, options=EVERY)
     recorder = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     check(recorder.stdout.readline() == b"ready\n", "it does not begin")
-    # Of a terminal's: two within two seconds end the recording.
-    while recorder.poll() is None:
+    # Of a terminal's: two within two seconds end the recording. A third would leave it unfinished.
+    for _ in range(2):
         recorder.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        while is_pending(recorder.pid, signal.SIGINT):
+            time.sleep(0.01)
+    recorder.wait()
     recorder.stdin.close()
     recorder.stdout.close()
     heaps = report_of(Recording(path, None, KYMO), "live")["heaps"]

@@ -23,7 +23,7 @@
 #include "base/atomic.h"
 #include "buffer/session.h"
 
-enum { BLOCKS = 40000, BLOCK_BYTES = 1000, DIRECT_BYTES = 8 << 20, PATIENCE_S = 120, KEPT = 4096 };
+enum { BLOCKS = 40000, BLOCK_BYTES = 1000, DIRECT_BYTES = 8 << 20, PATIENCE_S = 600, KEPT = 4096 };
 
 struct range {
     uint64_t lo, hi;
@@ -35,7 +35,7 @@ static const struct kymo_session *find_session(void)
     char line[512];
     const struct kymo_session *found = NULL;
     while (maps && !found && fgets(line, sizeof line, maps))
-        if (strstr(line, "memfd:kymo (deleted)"))
+        if (strstr(line, "memfd:kymo:"))
             found = (const void *)(uintptr_t)strtoull(line, NULL, 16);
     if (maps)
         fclose(maps);
@@ -186,7 +186,7 @@ static void tell_resident(const struct kymo_session *session)
             kind = NONE;
             if (strstr(line, "/libkymo-preload-alloc.so"))
                 kind = LIBRARY;
-            else if (strstr(line, "memfd:kymo (deleted)"))
+            else if (strstr(line, "memfd:kymo:"))
                 kind = SESSION;
             else if (strstr(line, "memfd:kymo-"))
                 kind = SHARED;

@@ -208,8 +208,8 @@ static void expect(enum way way, int with_library, const char *answer)
 static void try_ways(int with_library)
 {
     char answer[ANSWER_MAX];
-    char path[8192];
-    char *search[] = {path, "HOME=/", NULL};
+    static char path[8192];
+    static char *search[] = {path, "HOME=/", NULL};
     char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "PATH=/nowhere::/etc:%.*s:/bin", (int)(slash - self), self);
     environ = search;

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from as_alone import check_accounted, check_sampled
 from kymotest import (BUILD, KYMO, NOBODY, WALL, add_case, case, check, engines, folder, main,
                       offers, record, record_command, run, say, skip)
 
@@ -93,8 +94,8 @@ def an_exec_that_fails(*options):
                        options=options)
     check(recording.result.status == 0, f"status {recording.result.status}")
     report = recording.report()
-    say(f"{report.total_s:.3f} s of {recording.cpu_s:.3f} s")
-    check(report.total_s > 0.9 * recording.cpu_s - 0.01, "the rest was not sampled")
+    check_accounted(report, recording)
+    check_sampled(report)
 
 
 add_case("an_exec_that_fails", an_exec_that_fails)
@@ -137,6 +138,7 @@ def refused():
     for command, user, why in (("/sbin/ldconfig --version", None, "statically linked"),
                                ("unshare -r -n /bin/echo there", None, "cannot be reached"),
                                ("mount --version", NOBODY, "gains privileges")):
+        user = user if os.geteuid() == 0 else None
         plain = run(["sh", "-c", command + "; true"], user=user)
         check(plain.status == 0 and plain.stdout, f"{command}: {plain.stderr}")
         recording = record(["sh", "-c", command + "; true"], user=user)
@@ -149,16 +151,28 @@ def refused():
 
 @case
 def no_room():
-    """A child whose limits are too small for a session works on without us, and is listed."""
+    """A child whose limits are too small for a session works on without us, and is listed; none has
+    so little left by a session that it cannot work."""
     work = "i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done; echo $i; exit 3"
-    for limit in ("-v 40000", "-n 4"):
-        recording = record(["sh", "-c", f"ulimit {limit}; sh -c '{work}'; exit $?"])
+
+    def command(limit):
+        return ["sh", "-c", f"ulimit {limit}; sh -c '{work}'; exit $?"]
+
+    # Down to twice what sh itself needs.
+    sizes = [60000]
+    while run(command(f"-v {sizes[-1] * 9 // 20}")).status == 3:
+        sizes.append(sizes[-1] * 9 // 10)
+    check(sizes[-1] < 30000, f"sh does not run with less than {sizes[-1] // 2} KiB")
+    for limit in [f"-v {size}" for size in sizes] + ["-n 4"]:
+        recording = record(command(limit))
         result = recording.result
         check((result.status, result.stdout, result.stderr) == (3, "50000\n", ""),
-              f"status {result.status}, {result.stdout!r} {result.stderr!r}")
+              f"ulimit {limit}: status {result.status}, {result.stdout!r} {result.stderr!r}")
         told = notes(recording)
         say(f"ulimit {limit}: {told.splitlines()[0] if told else None}")
-        check("sh, which is not recorded: its limits leave no room" in told, told)
+        if limit == "-n 4" or int(limit[3:]) < 30000:
+            check("sh, which is not recorded: its limits leave no room" in told,
+                  f"ulimit {limit}: {told}")
 
 
 CHANGED_ROOT = """
@@ -315,7 +329,7 @@ def the_end_of_a_grandchild():
     check(len(found) == 2, f"{[p['name'] for p in found]}")
     # One starts the other and waits; that one burns a millisecond.
     times = sorted(p["cpu_s"] for p in found)
-    check(times[0] > 0.0002 and times[1] > 0.001, f"{times}")
+    check(times[0] > 0 and times[1] > 0.001, f"{times}")
 
 
 @case
@@ -342,7 +356,8 @@ def the_recorder_dies():
     took = time.monotonic() - started
     say(f"40 children took {took:.1f} s")
     check(rest == "done\n", rest)
-    check(took < 15, f"{took:.1f} s: each waited")
+    # Each would wait for 10 s.
+    check(took < 200, f"{took:.1f} s: each waited")
 
 
 @case
@@ -350,7 +365,7 @@ def the_recorder_is_stopped():
     """One child waits for it as long as a child does, and the others do not wait at all."""
     path = folder() / "recording.kymo"
     program = "import os, sys\nprint(os.getpid(), flush=True)\nsys.stdin.read()\n" \
-        "for i in range(5): assert os.system('exit 3') == 768\nprint('done')"
+        "for i in range(20): assert os.system('exit 3') == 768\nprint('done')"
     kymo = subprocess.Popen([str(a) for a in record_command([PYTHON, "-c", program], path)],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     kymo.stdout.readline()
@@ -361,9 +376,10 @@ def the_recorder_is_stopped():
     took = time.monotonic() - started
     kymo.send_signal(signal.SIGCONT)
     kymo.wait()
-    say(f"5 children took {took:.1f} s")
+    say(f"20 children took {took:.1f} s")
     check(rest == "done\n", rest)
-    check(took < 35, f"{took:.1f} s: each waited")
+    # One that waits takes 10 s, all of them 200.
+    check(took < 120, f"{took:.1f} s: each waited")
 
 
 main()

@@ -128,6 +128,44 @@ def while_it_runs():
     check_switches(recorded, str(recorded.pid))
 
 
+def categories():
+    """Those of the program are listed, used or not; others are refused, unless they may come."""
+    recorded = Recorded("--markers=all:-hush")
+    pid = str(recorded.pid)
+
+    def listed():
+        out = control("-p", pid, "markers")
+        check(out.status == 0, out.stderr)
+        return dict(reversed(line.split("  (")[0].split(None, 1)) for line in out.stdout.splitlines())
+
+    wait_until("all categories", lambda: "Plain" in listed())
+    say(f"{listed()}")
+    check(listed()["Plain"] == "on" and listed()["Hush"] == "off", f"{listed()}")
+    whole = control("-p", str(recorded.running.process.pid), "markers").stdout
+    check("Hush" in whole, f"of all processes: {whole}")
+    told("-p", pid, "markers=Hush")
+    check(listed()["Plain"] == "off" and listed()["Hush"] == "on", f"{listed()}")
+    for words in ("Hush:nonsense", "-nonsense"):
+        result = control("-p", pid, "markers=" + words)
+        check(result.status != 0 and "'nonsense' is no category; there are: " in result.stderr and
+              "Hush" in result.stderr and result.stdout == "", f"{result}")
+    check(listed()["Hush"] == "on", "what was refused changed the list")
+    told("-p", pid, "-f", "markers=nonsense:hush")
+    check(listed()["Hush"] == "on" and listed()["Plain"] == "off", f"{listed()}")
+    recorded.end()
+
+
+def unknown_at_the_end():
+    """A name that no program ever had is warned of, with those that there were."""
+    for names, is_said in (("Hush:nonsense", True), ("Hush:-plain", False), ("all", False)):
+        recorded = Recorded("--markers=" + names)
+        recorded.end()
+        notes = subprocess.run([DUMP, recorded.path], capture_output=True, text=True,
+                               check=True).stdout
+        found = re.search(r"no program had a category named 'nonsense'; there were: .*Hush", notes)
+        check((found is not None) == is_said, f"{names}: {found}")
+
+
 def without_main():
     """No thread has samples that it could look at its list by, and the main one has ended, or blocks the
     signal: another one gets it."""
@@ -202,6 +240,7 @@ def wrong_lists():
 
 
 for function in (from_the_start, while_it_runs, without_main, who_stands_still, after_a_silence,
-                 not_of_anybody, wrong_lists):
+                 not_of_anybody, wrong_lists, categories,
+                 unknown_at_the_end):
     add_case(function.__name__, function)
 main()

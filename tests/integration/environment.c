@@ -17,7 +17,7 @@ static int is_clean(char **env, const char *whose)
 {
     int clean = 1;
     for (; *env; env++) {
-        if (strncmp(*env, "KYMO_ATTACH=", 12) == 0 ||
+        if (!strchr(*env, '=') || strncmp(*env, "KYMO_ATTACH=", 12) == 0 ||
             (strncmp(*env, "LD_PRELOAD=", 11) == 0 && strstr(*env, "libkymo"))) {
             printf("%s: %s\n", whose, *env);
             clean = 0;

@@ -23,7 +23,7 @@ static size_t find_sessions(uint64_t at[SESSIONS_MAX])
     char line[512];
     size_t n = 0;
     while (maps && fgets(line, sizeof line, maps))
-        if (strstr(line, "memfd:kymo (deleted)") && n < SESSIONS_MAX)
+        if (strstr(line, "memfd:kymo:") && n < SESSIONS_MAX)
             at[n++] = strtoull(line, NULL, 16);
     if (maps)
         fclose(maps);

@@ -1,42 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that break easily say and do under Kymo what they say and do alone."""
 import os
-import pathlib
-import re
+import shutil
 import time
 
-from kymotest import (BUILD, KYMO, WORKLOADS, Recording, add_case, case, check, check_close, folder, main,
-                      record, record_command, run, say, skip, tools_for, ways)
+from as_alone import ENGINES, same
+from kymotest import BUILD, KYMO, WORKLOADS, add_case, case, check, folder, main, record, run, say, skip
 
-HAZARDS = ["smallstack", "coroutine", "longjmp", "sigaltstack", "privdrop", "unshare",
-           "rlimit-fsize", "fork", "lowmem", "mallocthread"]
-ENGINES = ways()
-
-
-def same(command, *, least_cpu_s=0.0, **how):
-    """Runs it alone and with each engine; returns the reports."""
-    plain = run(command, **how)
-    reports = []
-    for engine in ENGINES:
-        recording = record(command, engine=engine, **how)
-        result = recording.result
-        check(result.status == plain.status,
-              f"{engine}: status {result.status}, alone {plain.status}: {result.stderr}")
-        check(result.stdout == plain.stdout, f"{engine}: prints {result.stdout!r}, "
-              f"alone {plain.stdout!r}")
-        check(result.stderr == plain.stderr, f"{engine}: says {result.stderr!r}, "
-              f"alone {plain.stderr!r}")
-        report = recording.report()
-        say(f"{engine}: as alone (status {plain.status}); {report.total_s:.3f} s of "
-            f"{recording.cpu_s:.3f} s, complete {report.quality['stacks_complete']}, "
-            f"lost {report.lost()}")
-        check(report.total_s >= least_cpu_s, f"{engine}: only {report.total_s:.3f} s were recorded")
-        reports.append(report)
-    return reports
+HAZARDS = ["smallstack", "coroutine", "longjmp", "sigaltstack", "privdrop", "unshare", "fork", "mallocthread"]
 
 
 def hazard(name, arguments):
-    same([WORKLOADS / "hazards", name, *arguments], least_cpu_s=0.01)
+    same([WORKLOADS / "hazards", name, *arguments], is_sampled=True)
 
 
 for mode in HAZARDS:
@@ -44,162 +19,87 @@ for mode in HAZARDS:
 
 
 @case
-def ownsignal():
-    """A program that uses our signal, too, keeps its handler and gets all its signals: samples arrive
-    by another one from then on."""
-    command = [WORKLOADS / "hazards", "ownsignal"]
-    pattern = r"SIGURG (\d+), SIGPROF 100, from elsewhere 0; the handler is ours\n"
-    for engine in [None, *ENGINES]:
-        result = run(command) if engine is None else record(command, engine=engine).result
-        at = re.fullmatch(pattern, result.stdout)
-        check(at is not None and result.status == 0, f"{engine}: {result.stdout} {result.stderr}")
-        say(f"{engine}: {at[1]} of 100 arrived")
-        check(int(at[1]) == 100, f"{engine}: {at[1]} of 100 arrived")
+def tls():
+    """Threads whose thread-local storage is not libc's are left alone, and that is said."""
+    for report in same([WORKLOADS / "hazards", "tls"]):
+        check(report.lost().get("samples: thread with its own TLS", 0) > 0, f"lost {report.lost()}")
 
 
 @case
-def maskall():
-    """A thread that blocks every signal is sampled like any other."""
-    for report in same([WORKLOADS / "hazards", "maskall"]):
-        check_sampled(report)
+def waits():
+    """No call ends with EINTR that would not have done so by itself: nobody is asked there."""
+    same([WORKLOADS / "hazards", "waits"])
 
 
-def check_sampled(report):
-    """Nearly all CPU time is in samples of threads, and in no thread that has none."""
-    unsampled = report.quality["cpu_unsampled_s"]
-    say(f"{report.total_s:.3f} s sampled, {unsampled:.3f} s said not to be")
-    check(report.total_s >= 0.98 * (report.total_s + unsampled), "threads were not sampled")
+@case
+def unreadable():
+    """Where unwind tables cannot be read any more, walks end there."""
+    same([WORKLOADS / "hazards", "unreadable", WORKLOADS / "plugins" / "plugin_red.so"], is_sampled=True)
 
 
-def inherited(blocked):
-    """Who starts kymo has signals blocked: the program begins with that mask, and is sampled."""
-    script = ("import os, signal, sys\n"
-              f"signal.pthread_sigmask(signal.SIG_BLOCK, {blocked})\n"
-              "os.execvp(sys.argv[1], sys.argv[1:])")
-    start = ["/usr/bin/python3.11", "-c", script]
-    # What the program reads back is what it was started with.
-    looker = ["/usr/bin/python3.11", "-c", "import signal\nx = 0\n"
-              "for i in range(3000000): x += i\n"
-              "print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))"]
-    plain = run([*start, *looker])
+STOPPED = """
+import os, signal, subprocess
+kymo = os.getppid()
+count = ["grep", "-c", "libkymo-preload", "/proc/self/maps"]
+os.kill(kymo, signal.SIGSTOP)
+try:
+    has_library = [subprocess.run(count, stdout=subprocess.PIPE).stdout != b"0\\n" for _ in range(100)]
+finally:
+    os.kill(kymo, signal.SIGCONT)
+print(sum(has_library) <= 2, len(has_library))
+"""
+
+
+@case
+def stopped():
+    """What starts while the recorder is stopped does not wait for it, but for the first one, which finds
+    that out: from then on nothing is led to the recorder."""
     for engine in ENGINES:
-        path = folder() / "recording.kymo"
-        result = run([*start, *record_command(looker, path, engine=engine)])
-        check(result.status == 0 and result.stdout == plain.stdout,
-              f"{engine}: status {result.status}, prints {result.stdout!r}, alone {plain.stdout!r}: "
-              + result.stderr)
-        check_sampled(Recording(path, result, tools_for(None)).report())
-
-
-add_case("inherited.all", inherited, "signal.valid_signals()")
-add_case("inherited.urgent", inherited, "[signal.SIGURG]")
+        result = record(["/usr/bin/python3", "-c", STOPPED], engine=engine).result
+        check((result.status, result.stdout) == (0, "True 100\n"), f"{engine}: {result.stdout} {result.stderr}")
 
 
 @case
-def rawaction():
-    """A program that takes our handler away by a system call of its own: nothing is sent to it any
-    more, and the report says so."""
-    command = [WORKLOADS / "hazards", "rawaction"]
-    plain = run(command)
-    for engine in ENGINES:
-        recording = record(command, engine=engine)
-        result = recording.result
-        check(result.status == plain.status and result.stdout == plain.stdout,
-              f"{engine}: status {result.status}, prints {result.stdout!r}: {result.stderr}")
-        said = run([recording.kymo, "report", recording.path])
-        notes = said.stdout + said.stderr
-        check("back to its default" in notes, f"{engine}: it is not said: {notes!r}")
-        report = recording.report()
-        unsampled = report.quality["cpu_unsampled_s"]
-        say(f"{engine}: {report.total_s:.3f} s of {recording.cpu_s:.3f} s, {unsampled:.3f} said not to be")
-        check(unsampled >= 0.5, "what came after is not said to be unsampled")
-        check_close("sum", report.total_s + unsampled, recording.cpu_s, 0.02 * recording.cpu_s)
+def without_libc():
+    """Go without cgo has threads of its own: it runs as if Kymo were not there, and is named."""
+    go = shutil.which("go") or "/usr/local/go/bin/go"
+    if not os.path.exists(go):
+        skip("there is no Go here")
+    where = folder()
+    (where / "main.go").write_text(GO_PROGRAM)
+    env = dict(os.environ, CGO_ENABLED="0", GOFLAGS="-mod=mod", GOPROXY="off", GO111MODULE="off",
+               GOCACHE=str(where / "cache"), HOME=str(where))
+    built = run([go, "build", "-buildmode=pie", "-o", where / "program", where / "main.go"], env=env)
+    check(built.status == 0, built.stderr)
+    alone = run([where / "program"])
+    check(alone.status == 0 and alone.stdout, alone.stderr)
+    said = run([KYMO, "record", "-o", where / "x.kymo", "--", where / "program"])
+    check(said.status == 2 and "does not use the C library" in said.stderr, said.stderr)
+    recording = record(["sh", "-c", f"{where}/program; exit $?"])
+    check((recording.result.status, recording.result.stdout) == (0, alone.stdout), recording.result.stderr)
+    told = run([KYMO, "report", recording.path, "--top", "1"])
+    check("it does not use the C library" in told.stdout + told.stderr, told.stderr)
 
 
-def recordings_as_alone(command):
-    """By each engine, under none of which the program prints anything else, or ends otherwise."""
-    plain = run(command)
-    check(plain.status == 0, f"alone: status {plain.status}: {plain.stderr}")
-    for engine in ENGINES:
-        recording = record(command, engine=engine)
-        result = recording.result
-        check(result.status == 0 and result.stdout == plain.stdout,
-              f"{engine}: status {result.status}, prints {result.stdout!r}: {result.stderr}")
-        yield engine, recording
+GO_PROGRAM = """package main
 
+import "fmt"
 
-def seccomp(how):
-    """Behind a filter that kills for any other system call there are samples, and their weights add
-    up to the CPU time."""
-    command = [WORKLOADS / "hazards", "seccomp", how]
-    for engine, recording in recordings_as_alone(command):
-        report = recording.report()
-        behind = report.inclusive_s("burn_behind_filter")
-        more = report.inclusive_s("burn_more_behind_filter")
-        say(f"{engine}: {report.total_s:.3f} s of {recording.cpu_s:.3f} s; behind the filter "
-            f"{behind:.3f} and {more:.3f}, before {report.inclusive_s('burn_before_filter'):.3f}; "
-            f"sampled {report.quality['sampled_rate']:.3f}")
-        # One that ends behind a filter cannot say how far it was: the recorder looks each round.
-        room = 0.01 * recording.cpu_s + (0.02 if how == "threads" else 0)
-        sampled = report.total_s
-        if engine == "timer" and how == "threads":
-            # A thread that begins there cannot make itself a timer, and is said not to be sampled.
-            sampled += report.quality["cpu_unsampled_s"]
-        check(abs(sampled - recording.cpu_s) <= room, "weights do not add up")
-        check_close("share of the first function", behind / (behind + more), 0.75, 0.05)
-        check(behind + more >= (0.5 if sampled > report.total_s else 0.7) * recording.cpu_s, "what is behind the filter has too little")
-        # Before the filter, nothing may have changed.
-        check(report.inclusive_s("burn_before_filter") >= 0.06, "what is before it has too little")
+func work(n uint64) uint64 {
+	for i := 0; i < 50000000; i++ {
+		n = n*6364136223846793005 + 1442695040888963407
+	}
+	return n
+}
 
-
-for way in ("prctl", "syscall", "threads", "strict"):
-    add_case(f"seccomp.{way}", seccomp, way)
-
-
-@case
-def seccomp_raw():
-    """The recorder notices a filter that no hook saw, and says so: the next one, which kills, finds
-    handlers without system calls."""
-    command = [WORKLOADS / "hazards", "seccomp", "raw"]
-    for engine, recording in recordings_as_alone(command):
-        report = recording.report()
-        behind = report.inclusive_s("burn_behind_filter")
-        more = report.inclusive_s("burn_more_behind_filter")
-        say(f"{engine}: {report.total_s:.3f} s of {recording.cpu_s:.3f} s")
-        check(abs(report.total_s - recording.cpu_s) <= 0.01 * recording.cpu_s,
-              "weights do not add up")
-        check_close("share of the first function", behind / (behind + more), 0.75, 0.05)
-        said = run([recording.kymo, "report", recording.path, "--top", "1"])
-        check((said.stdout + said.stderr).count("a seccomp filter by a system call of its own") == 1,
-              f"{engine}: this is not said: {said.stderr}")
-
-
-@case
-def seccomp_children():
-    """What starts behind a filter runs without us, which is said."""
-    command = [WORKLOADS / "hazards", "seccomp", "children"]
-    for report in same(command):
-        check(len(report.data["processes"]) == 1, f"{report.data['processes']}")
-    said = run([KYMO, "report", record(command).path, "--top", "1"]).stderr
-    for name in ("hazards", "/bin/echo"):
-        check(f" {name}, which is not recorded: it begins behind a seccomp filter" in said, said)
-
-
-@case
-def xz():
-    """xz -T2 blocks all signals in its workers, which do all the work."""
-    source = folder() / "source"
-    with source.open("wb") as f:
-        for i in range(90000):
-            f.write(f"{i * i} {i * 7919 % 104729:x} {i ** 3}\n".encode())
-    command = ["xz", "-T2", "-6", "--block-size=1MiB", "-k", "-c", str(source)]
-    for engine in ENGINES:
-        recording = record(command, engine=engine)
-        check(recording.result.status == 0, recording.result.stderr)
-        report = recording.report()
-        say(f"{engine}: {recording.cpu_s:.3f} s of CPU time")
-        check(report.total_s >= 0.98 * recording.cpu_s, f"only {report.total_s:.3f} s were recorded")
-        check_sampled(report)
+func main() {
+	sums := make(chan uint64)
+	for i := 0; i < 4; i++ {
+		go func(n uint64) { sums <- work(n) }(uint64(i))
+	}
+	fmt.Println((<-sums) ^ (<-sums) ^ (<-sums) ^ (<-sums))
+}
+"""
 
 
 @case
@@ -226,7 +126,7 @@ def daemon():
 def single():
     """One thread stays one for glibc, which has quicker ways for it."""
     command = [BUILD / "tests" / "integration" / "single_thread"]
-    for report in same(command, least_cpu_s=0.1):
+    for report in same(command, is_sampled=True):
         check(len(report.threads) == 1, f"{len(report.threads)} threads in the report")
 
 
@@ -234,7 +134,7 @@ def single():
 def exceptions():
     if not (WORKLOADS / "exceptions").exists():
         skip("exceptions was not built: there is no C++ compiler")
-    same([WORKLOADS / "exceptions", "20000"], least_cpu_s=0.1)
+    same([WORKLOADS / "exceptions", "20000"], is_sampled=True)
 
 
 @case
@@ -247,42 +147,19 @@ def unshare_user():
 
 
 @case
-def file_size_limit():
-    """ulimit -f 1 in the shell that starts the program: kymo's own files are limited as well, but
-    no program dies of it."""
-    where = folder()
-    command = ["sh", "-c", "ulimit -f 1; exec \"$0\" 1 >out", str(WORKLOADS / "split")]
-    for engine in ENGINES:
-        recording = record(command, engine=engine, cwd=where)
-        check(recording.result.status == 0, f"status {recording.result.status}: "
-              + recording.result.stderr)
-        check("split-right" in (where / "out").read_text(), "the program did not end")
-
-
-@case
 def empty_environment():
     """env -i: the program sees none of our variables, and its children neither."""
     same(["env", "-i", "/usr/bin/env"])
-    program = ["/usr/bin/python3.11", "-c",
+    program = ["/usr/bin/python3", "-c",
                "import os, subprocess; print(sorted(os.environ)); "
                "print(subprocess.run(['/usr/bin/env'], capture_output=True).stdout)"]
     same(program, env={})
     same(program, env={"LD_PRELOAD": "", "A": "B"})
-    same(["/usr/bin/python3.11", "-c", "import os; print(os.listdir('/proc/self/fd'))"])
-
-
-@case
-def ignored_by_children():
-    """A signal that the program ignores is ignored in what it starts, also if it is ours."""
-    # A shell does not trap what was ignored when it began.
-    trap = "trap 'echo trapped' URG; kill -URG $$; echo $1"
-    same(["/usr/bin/python3.11", "-c", "import os, signal, sys\n"
-          "signal.signal(signal.SIGURG, signal.SIG_IGN)\nlook = ['bash', '-c', sys.argv[1], 'bash']\n"
-          "os.waitpid(os.posix_spawn('/bin/bash', look + ['spawn'], os.environ), 0)\n"
-          "os.system('exec bash -c \"$LOOK\" bash system')\n"
-          "os.fork() or os.execv('/bin/bash', look + ['fork'])\nos.wait()\n"
-          "try: os.execv('/nowhere', look)\nexcept OSError as e: print(e.errno, flush=True)\n"
-          "os.execv('/bin/bash', look + ['exec'])", trap], env=dict(os.environ, LOOK=trap))
+    same(["/usr/bin/python3", "-c", "import os; print(os.listdir('/proc/self/fd'))"])
+    # As the kernel shows it, too: nothing is left of ours but the room.
+    kernel = "print([e for e in open('/proc/self/environ').read().split(chr(0)) if e])"
+    same(["/usr/bin/python3", "-c", kernel])
+    same(["sh", "-c", "/usr/bin/python3 -c \"$0\"; exit $?", kernel])
 
 
 @case
@@ -294,44 +171,6 @@ def environment_of_others():
         result = run([program, what])
         check(result.status == 0, f"{what}, alone: {result.stdout}")
         same([program, what])
-
-
-def memory_group():
-    """A new cgroup of 64 MiB; None where such cannot be made."""
-    for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
-                        ("/sys/fs/cgroup", "memory.max")):
-        group = pathlib.Path(root) / f"kymo-test-{os.getpid()}"
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        try:
-            (group / limit).write_text(str(64 << 20))
-            return group
-        except OSError:
-            group.rmdir()
-    return None
-
-
-@case
-def small_cgroup():
-    """Kymo and the program together in 64 MiB."""
-    group = memory_group()
-    if group is None:
-        skip("no cgroup with a memory limit can be made here")
-    try:
-        enter = ["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec \"$@\"", "sh"]
-        program = [WORKLOADS / "split", "1"]
-        for engine in ENGINES:
-            path = folder() / "recording.kymo"
-            result = run(enter + [str(a) for a in record_command(program, path, engine=engine)])
-            check(result.status == 0, f"status {result.status}: {result.stderr}")
-            check("split-right" in result.stdout, "the program did not end")
-            failures = [(group / f).read_text().strip() for f in ("memory.failcnt", "memory.events")
-                        if (group / f).exists()]
-            say(f"{engine}: ended well; the limit was hit: {failures}")
-    finally:
-        group.rmdir()
 
 
 main()

@@ -37,6 +37,7 @@ class Steps:
         self.process = subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL)
         self.watchdog = threading.Timer(PATIENCE_S, self.process.kill)
+        self.watchdog.daemon = True  # a case that failed does not wait for it
         self.watchdog.start()
         self.pid = None
 

@@ -4,6 +4,7 @@ it does alone, whatever allocator it has, and the recording accounts for the blo
 with --alloc=0, those that are recorded and those that are counted as lost are what the threads counted.
 """
 import json
+import math
 import os
 import pathlib
 import re
@@ -13,15 +14,15 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import servers
-from servers.server import Session
-from kymotest import (KYMO, Recording, add_case, check, folder, main, record, record_command, run,
+from servers.server import Broken, Session
+from kymotest import (KYMO, MIMALLOC, Recording, add_case, check, folder, main, record, record_command, run,
                       say, skip, tools_for)
 
 CHECK_PROFILE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check-profile"
 PYTHON = "/usr/bin/python3"
 PLACE = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
-             "mimalloc": "libmimalloc.so.2"}
+             "mimalloc": MIMALLOC}
 SAMPLES = ("--alloc",)
 EVERY = ("--alloc=0",)
 # CPU samples are not looked at.
@@ -66,13 +67,14 @@ def check_heaps(recording, options, least, gone=None):
     else:
         check(lost == 0 and frees == 0, f"lost: {lost}, frees {frees}")
         check(total["samples"] > 0, "no block was drawn")
-    check_files(recording, total["bytes"])
+    check_files(recording, total["bytes"], max(heap["rate"] for heap in heaps))
     return data
 
 
-def check_files(recording, asked):
+def check_files(recording, asked, rate):
     """pprof and collapsed stacks keep the rules of their formats (those of Pyroscope's and Parca's
-    importers included), and have as many bytes as the report."""
+    importers included), and have as many bytes as the report. Of samples, and above two million rows, they have what the draws tell:
+    the report has what was counted, which is within six standard errors."""
     for mode, name in (("live", "live.pb.gz"), ("alloc", "alloc.folded")):
         path = recording.path.with_name(name)
         out = run([KYMO, "convert", "-q", "-f", recording.path, "--mode", mode, "-o", path])
@@ -81,7 +83,8 @@ def check_files(recording, asked):
         check(out.status == 0, f"{name}: {out.stdout[:1000]}{out.stderr[:1000]}")
     with open(path, encoding="utf-8") as file:
         written = sum(int(line.rpartition(" ")[2]) for line in file)
-    check(abs(written - asked) <= 1, f"the collapsed stacks have {written} bytes, the report {asked}")
+    allowed = 1 if rate <= 1 else 6 * math.sqrt(rate * asked) + rate
+    check(abs(written - asked) <= allowed, f"the collapsed stacks have {written} bytes, the report {asked}")
 
 
 def masked(text, mask):
@@ -115,21 +118,20 @@ def have_module(name, package):
         skip(f"{package} is not installed")
 
 
-# How long it took, and how busy the machine is.
-TEST_TIMES = r"[0-9.]+ ?(?:ms|sec|min|s)\b|0:\d\d:\d\d(?: load avg: [0-9.]+)?|test_python_\w+"
+# How long it took.
+TEST_TIMES = r"in [0-9.]+s\b"
 
 
 def json_tests(allocator, options, library):
     """Python's own test of json."""
-    have_module("test.test_json", "libpython3.11-testsuite")
+    have_module("test.test_json", "Python's libpython3.X-testsuite")
     env = {**preloading(library), "PYTHONMALLOC": allocator, "PYTHONHASHSEED": "1"}
-    unchanged([PYTHON, "-m", "test", "-v", "test_json"], options, 10000 if allocator == "pymalloc" else 1000000,
+    unchanged([PYTHON, "-m", "unittest", "-v", "test.test_json"], options, 10000 if allocator == "pymalloc" else 1000000,
               env=env, mask=TEST_TIMES)
 
 
-for options, word in ((SAMPLES, "samples"), (EVERY, "every")):
-    for allocator in ("pymalloc", "malloc"):
-        add_case(f"json_tests.{allocator}.{word}", json_tests, allocator, options, None)
+for allocator in ("pymalloc", "malloc"):
+    add_case(f"json_tests.{allocator}", json_tests, allocator, EVERY, None)
 for library in LIBRARIES:
     add_case(f"json_tests.{library}", json_tests, "malloc", SAMPLES, library)
 
@@ -188,8 +190,7 @@ def greenlets(options, allocator):
     unchanged([PYTHON, "-c", GREENLETS], options, 2400, env={"PYTHONMALLOC": allocator})
 
 
-for options, word in ((SAMPLES, "samples"), (EVERY, "every")):
-    add_case(f"extension.{word}", extension, options, None)
+add_case("extension.glibc", extension, EVERY, None)
 for library in LIBRARIES:
     add_case(f"extension.{library}", extension, EVERY, library)
 for allocator in ("pymalloc", "malloc"):
@@ -240,8 +241,7 @@ def make_test(options):
     check(len(data["heaps"]) >= 15, f"only {len(data['heaps'])} processes")
 
 
-for options, word in ((SAMPLES, "samples"), (EVERY, "every")):
-    add_case(f"make_test.{word}", make_test, options)
+add_case("make_test", make_test, EVERY)
 
 
 # ---- programs with another allocator than they are used to ----
@@ -310,7 +310,12 @@ def server_works(name, library, options):
     under = ["/usr/bin/env", *preload]
     server = kind(folder() / name)
     server.prepare()
-    alone = loaded(server, 1, under)
+    try:
+        alone = loaded(server, 1, under)
+    except Broken as error:
+        if not library:
+            raise
+        skip(f"{name} does not run with {library} even alone: {str(error)[:200]}")
     path = folder() / "recording.kymo"
     user = server.user.pw_uid if server.user else None
     session = loaded(server, 1, record_command([], path, options=options, user=user, period=PERIOD, under=under))
@@ -321,9 +326,9 @@ def server_works(name, library, options):
     check_heaps(Recording(path, None, tools_for(None)), options, 1000, GONE_OF_POSTGRES if name == "postgres" else None)
 
 
+# Samples with their own allocators: integration.servers.
 for name in ("redis", "postgres", "node"):
     add_case(f"server.{name}.every", server_works, name, None, EVERY)
-    add_case(f"server.{name}.samples", server_works, name, None, SAMPLES)
 add_case("server.postgres.jemalloc", server_works, "postgres", "jemalloc", SAMPLES)
 add_case("server.redis.tcmalloc", server_works, "redis", "tcmalloc", SAMPLES)
 add_case("server.redis.mimalloc", server_works, "redis", "mimalloc", SAMPLES)

@@ -5,10 +5,10 @@ says: read from the Firefox file, by its format alone, and from `kymo report`.
 import json
 import pathlib
 
-from kymotest import WORKLOADS, check, record, run, say, skip
+from kymotest import MIMALLOC, WORKLOADS, check, record, run, say, skip
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
-             "mimalloc": "libmimalloc.so.2"}
+             "mimalloc": MIMALLOC}
 PLACE = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 EVERY = ["--alloc=0", "--buffer=64m"]
 # CPU samples are not looked at.

@@ -15,7 +15,7 @@
 #include "recorder/bell.h"
 #include "recorder/host.h"
 
-enum { PROCESSES = 2, PATIENCE_MS = 60000 };
+enum { PROCESSES = 2, PATIENCE_MS = 600000 };
 
 static const kymo_event_handler no_events;
 

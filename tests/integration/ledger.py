@@ -9,13 +9,13 @@ import os
 import signal
 import time
 
-from kymotest import (KYMO, WORKLOADS, Running, add_case, check, folder, main, record_command, run,
+from kymotest import (KYMO, MIMALLOC, WORKLOADS, Running, add_case, check, folder, main, record_command, run,
                       say, skip)
 
 KIB = 1 << 10
 MIB = 1 << 20
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
-             "mimalloc": "libmimalloc.so.2"}
+             "mimalloc": MIMALLOC}
 PYTHON = """
 import json, os, signal, sys
 texts = [str(i) * 20 for i in range(200000)]

@@ -3,6 +3,7 @@
 
 Each with perf at 1 kHz, and with timers as a user who may do nothing special.
 """
+import math
 import os
 import re
 import struct
@@ -117,7 +118,9 @@ def profile_program(name, engine, user):
         check(rate >= 0.98 * (1 - START_S / recording.cpu_s), "too few samples")
         check(abs(quality["sampled_rate"] - min(rate, 1)) < 0.01, "the report says another rate")
     else:
-        check(rate >= 0.90, "too few samples for the tick")
+        # On a busy machine ticks fall into a program by chance.
+        expected = recording.cpu_s / period_s
+        check(quality["samples"] >= 0.95 * expected - 4 * math.sqrt(expected), "too few samples for the tick")
     profile = recording.firefox()
     check_names(report, profile)
     check_stacks(report, profile)

@@ -27,11 +27,8 @@ int main(int argc, char **argv)
     int fd = mkstemp(spool);
     if (fd < 0)
         return 125;
-    close(fd);
-    kymo_launch_options launch = {.argv = argv + 2,
-                                  .options = &options,
-                                  .spool_path = spool,
-                                  .preload_path = KYMO_TEST_PRELOAD};
+    kymo_launch_options launch = {
+        .argv = argv + 2, .options = &options, .spool = fd, .preload_path = KYMO_TEST_PRELOAD};
     kymo_err err = kymo_launch(&launch, &result, &why);
     unlink(spool);
     if (err != KYMO_OK) {

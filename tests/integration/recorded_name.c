@@ -28,13 +28,10 @@ int main(int argc, char **argv)
     int fd = mkstemp(spool);
     if (argc != 3 || fd < 0)
         return 2;
-    close(fd);
     char *child_argv[] = {argv[1], NULL};
     kymo_options_init(&options);
-    kymo_launch_options launch = {.argv = child_argv,
-                                  .options = &options,
-                                  .spool_path = spool,
-                                  .preload_path = KYMO_TEST_PRELOAD};
+    kymo_launch_options launch = {
+        .argv = child_argv, .options = &options, .spool = fd, .preload_path = KYMO_TEST_PRELOAD};
     kymo_err err = kymo_launch(&launch, &result, &why);
     int named = err == KYMO_OK && holds(spool, argv[2]);
     unlink(spool);

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     uint64_t lo = 0, hi = 0;
     uint64_t state = (uint64_t)number_argument(argc, argv, 1, 1) * 0x9e3779b97f4a7c15u;
     const int burst = (int)number_argument(argc, argv, 2, 100);
-    int found = find("/memfd:kymo", &lo, &hi);
+    int found = find("/memfd:kymo:", &lo, &hi);
     pthread_t beside[2];
     for (int i = 0; i < 2; i++)
         must(pthread_create(&beside[i], NULL, work_beside, NULL) == 0, "pthread_create");

@@ -7,12 +7,12 @@ import os
 import pathlib
 import resource
 
-from kymotest import (BUILD, KYMO, add_case, case, check, folder, main, record, record_command, run,
+from kymotest import (BUILD, KYMO, MIMALLOC, add_case, case, check, folder, main, record, record_command, run,
                       say, skip)
 
 MIB = 1 << 20
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
-             "mimalloc": "libmimalloc.so.2"}
+             "mimalloc": MIMALLOC}
 PLACE = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 FIGURES = BUILD / "tests" / "integration" / "alloc_figures"
 # 64 MiB that are written, 40 descriptors, and a second of work: fifty rounds of the recorder.
@@ -97,7 +97,7 @@ def allocator(name):
         if counter.startswith("Allocator, "):
             last[counter.removeprefix("Allocator, ")] = profile.counter(counter)[-1][1]
     if name == "mimalloc":
-        check(set(last) == {"taken"}, f"{last}")
+        check(set(last) <= {"taken"}, f"{last}")  # a constant has no counter
         within("taken", figures["committed_bytes"], truth["live"], 32 * truth["live"])
         return
     check({"in blocks", "free", "taken", "fragmentation"} == set(last), f"{last}")
@@ -105,7 +105,7 @@ def allocator(name):
     within("taken", figures["mapped_bytes"], truth["live"] + truth["freed"], 4 * truth["live"])
     within("free", last["free"], 0.9 * truth["freed"], truth["freed"] + 16 * MIB)
     check(last["in blocks"] == figures["allocated_bytes"], f"{last}, {figures}")
-    within("fragmentation", last["fragmentation"], 30, 65)
+    within("fragmentation", last["fragmentation"], 0.3, 0.65)
     if name == "glibc":
         check(figures["allocated_bytes"] + figures["free_bytes"] == figures["mapped_bytes"], f"{figures}")
         within("direct", figures["direct_bytes"], truth["direct"], truth["direct"] + 4 * MIB)

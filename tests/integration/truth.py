@@ -2,8 +2,8 @@
 """Programs that know where their time goes, and what Kymo says of them."""
 import json
 
-from kymotest import (WORKLOADS, add_case, case, check, check_close, engines, main, record, say,
-                      skip)
+from kymotest import (HZ, WORKLOADS, add_case, as_many, by_chance, case, check, check_close, check_complete, engines,
+                      main, record, say, skip)
 
 ENGINE = engines()[0]
 
@@ -17,6 +17,11 @@ def record_workload(*command):
     report = recording.report()
     check(not report.lost(), f"lost: {report.lost()}")
     return recording, report
+
+
+def period_s(report):
+    """The CPU time that one sample stands for, on average."""
+    return report.total_s / max(report.quality["samples"], 1)
 
 
 @case
@@ -33,41 +38,44 @@ def split():
                     truth["cpu_s"], 0.01 * truth["cpu_s"])
         weights = {name: sum(s.cpu_ns for s in samples if s.function() == name)
                    for name in ("burn_sixty", "burn_thirty", "burn_ten")}
+        enough = as_many(s.cpu_ns for s in samples)
         for name, weight in weights.items():
             check_close(f"{truth['thread']}: {name}", weight / sum(weights.values()), truth[name],
-                        0.02)
+                        max(0.02, by_chance(truth[name], enough)))
 
 
 @case
 def phases():
     """The function changes every 20 ms: each change is seen, between two samples that lie on the
-    right sides of it and no more than 2 ms of CPU time apart."""
+    right sides of it and no more than 2 ms of CPU time apart. In a gap nobody can be sampled: for a
+    virtual CPU that was taken away the kernel counts CPU time in which nothing ran."""
     if ENGINE != "perf":
         skip("changes of 2 ms are not for timers")
     recording, _ = record_workload("phases", "100")
     samples = [s for s in recording.firefox().all_samples()
                if any(f.name.startswith("phase_") for f in s.frames)]
     truth = lines(recording.result)
-    at = 0
-    widths = []
+    at, expected = 0, 0
+    narrow = 0
     for i, phase in enumerate(truth):
         own = []
         while at < len(samples) and samples[at].function() == phase["phase"]:
             own.append(samples[at])
             at += 1
         check(own, f"phase {i} ({phase['phase']}) was not seen")
-        # A virtual CPU that was taken away for some of it has that time in one sample.
-        check(len(own) >= 5, f"only {len(own)} samples in phase {i}")
+        possible = (phase["cpu_ns"] - phase["gaps_ns"]) / 1e6
+        expected += possible
+        check(len(own) >= 0.75 * possible - 2, f"only {len(own)} samples in phase {i}, of {possible:.1f}")
         early, late = phase["start_ns"] - own[0].time_ns, own[-1].time_ns - phase["end_ns"]
         check(early <= 2e6 and late <= 2e6, f"phase {i}: {early} ns too early, {late} ns too late")
         if i > 0:
             # The weight of a phase's first sample goes back to the last of the phase before.
-            widths.append(own[0].cpu_ns)
+            narrow += own[0].cpu_ns <= 2e6 + truth[i - 1]["gaps_ns"] + phase["gaps_ns"]
     check(at == len(samples), f"{len(samples) - at} samples after the last phase")
-    check(len(samples) >= 0.9 * 20 * len(truth), f"only {len(samples)} samples in all")
-    widest = sorted(widths)[-len(widths) // 20]
-    say(f"{len(truth)} phases, 95 % of the changes between samples at most {widest / 1e6:.3f} ms apart")
-    check(widest <= 2e6, f"changes lie between samples {widest} ns apart")
+    say(f"{len(truth)} phases, {narrow} changes between samples at most 2 ms apart; {len(samples)} samples of "
+        f"{expected:.0f}, gaps of {sum(p['gaps_ns'] for p in truth) / 1e6:.1f} ms")
+    check(len(samples) >= 0.9 * expected, f"only {len(samples)} samples in all, of {expected:.0f}")
+    check(narrow >= 0.95 * (len(truth) - 1), f"only {narrow} changes lie between samples 2 ms apart")
 
 
 def outermost_first(frames, names):
@@ -101,28 +109,29 @@ def inlining(program, chains, inlined):
     check(not wrong, "; ".join(wrong))
 
 
+# Each loops in the function inlined deepest, and all loops wait for multiplications: on every processor each
+# has about as many samples as the others, and not just one instruction to have them at.
 # What debug information calls the functions of an unnamed namespace and of a lambda, and with it
 # addr2line, is their bare name.
 add_case(
     "inlines", inlining, "inlines",
     [(["main", "unsigned long geometry::total_area<geometry::Round>",
-       "geometry::Shape<geometry::Round>::area() const", "geometry::polish(unsigned long"], 0.2),
+       "geometry::Shape<geometry::Round>::area() const", "geometry::polish(unsigned long"], 0.1),
      (["main", "unsigned long geometry::total_area<geometry::Square>",
-       "geometry::Shape<geometry::Square>::area() const", "geometry::polish(unsigned long"], 0.2),
-     # A few instructions of a loop: how many samples find them is the processor's to say.
-     (["main", "text::checksum(", "operator()", "rotate"], 0.004),
-     (["main", "careful(unsigned long)", "risky(unsigned long)"], 0.05)],
+       "geometry::Shape<geometry::Square>::area() const", "geometry::polish(unsigned long"], 0.1),
+     (["main", "text::checksum(", "operator()", "rotate"], 0.1),
+     (["main", "careful(unsigned long)", "risky(unsigned long)"], 0.03)],
     {"geometry::Shape<geometry::Round>::area() const": 1, "geometry::polish(unsigned long, int)": 1,
      "rotate": 2, "unsigned long geometry::total_area<geometry::Round>": 0})
 add_case(
     "inlines_rs", inlining, "inlines_rs",
     [(["inlines::main", "inlines::geometry::total_area",
        "<inlines::geometry::Round as inlines::geometry::Shape>::area",
-       "inlines::geometry::polish"], 0.02),
+       "inlines::geometry::polish"], 0.1),
      (["inlines::main", "inlines::geometry::total_area",
        "<inlines::geometry::Square as inlines::geometry::Shape>::area",
-       "inlines::geometry::polish"], 0.02),
-     (["inlines::main", "inlines::text::checksum", "inlines::text::mix"], 0.2)],
+       "inlines::geometry::polish"], 0.1),
+     (["inlines::main", "inlines::text::checksum", "inlines::text::mix"], 0.1)],
     {"inlines::geometry::polish": 1, "inlines::text::mix": 1,
      "inlines::text::checksum::{{closure}}": 1})
 
@@ -130,26 +139,30 @@ add_case(
 @case
 def manythreads():
     """1000 threads that live, and 1000 a second that do not for long: nothing is lost. What a
-    thread uses in the kernel once its last line has run (some 10 us) is in the process's time."""
+    thread uses in the kernel once its last line has run is in the process's time alone."""
     recording, report = record_workload("manythreads")
     truth = lines(recording.result)[0]
     threads = truth["live"] + truth["short"] + 1
     unsampled = report.quality["cpu_unsampled_s"]
+    kernel_s = recording.cpu_s - truth["cpu_live"] - truth["cpu_short"] - truth["cpu_main"]
     say(f"{len(report.threads)} threads, {report.total_s:.3f} s sampled, {unsampled:.3f} s said "
-        "not to be")
+        f"not to be, {kernel_s:.3f} s behind the last lines of threads")
     check(len(report.threads) == threads, f"{len(report.threads)} threads of {threads}")
     check_close("CPU seconds, sampled or known not to be", report.total_s + unsampled,
-                recording.cpu_s, 0.01 * recording.cpu_s + 20e-6 * threads)
+                recording.cpu_s, 0.01 * recording.cpu_s + max(kernel_s, 0))
 
 
 @case
 def dlopenloop():
-    """Two plugins take turns at the same addresses; they load by the RUNPATH of their caller."""
+    """Two plugins take turns at the same addresses; they load by the RUNPATH of their caller. One works for
+    twice as long as the other: names that are mixed up show."""
     recording, report = record_workload("dlopenloop", "1000")
     check(recording.result.status == 0, recording.result.stderr)
     truth = lines(recording.result)[0]
     for name in ("plugin_red", "plugin_blue"):
-        check_close(f"seconds in {name}", report.inclusive_s(name), truth[name], 0.02 * recording.cpu_s)
+        share = truth[name] / recording.cpu_s
+        check_close(f"share of {name}", report.inclusive_s(name) / recording.cpu_s, share,
+                    max(0.02, by_chance(share, report.quality["samples"])))
 
 
 @case
@@ -157,9 +170,10 @@ def holes():
     """The kernel maps a program with holes where the linker left them: it is one file all the same."""
     recording, report = record_workload("holes", "2", "1")
     say(f"complete {report.quality['stacks_complete']}, {report.quality['samples']} samples")
-    check(report.quality["stacks_complete"] >= 0.999, "stacks end in the first function")
-    check_close("seconds in burn_busy", report.inclusive_s("burn_busy"), recording.cpu_s,
-                0.02 * recording.cpu_s)
+    check_complete(report)
+    truth = lines(recording.result)[0]["burn_busy"]
+    check_close("seconds in burn_busy", report.inclusive_s("burn_busy"), truth,
+                0.02 * truth + 2 * period_s(report))
 
 
 @case
@@ -173,15 +187,20 @@ def pingpong():
     check(recording.result.status == 0, recording.result.stderr)
     truth = lines(recording.result)[0]
     rates = {t["name"]: t["sampled_rate"] for t in report.threads}
-    say(f"sampled rates {rates}")
-    check(max(rates["ping"], rates["pong"]) < 0.7, "they were not left to the tick")
-    check(rates["steady"] > 0.9, "a busy thread was")
-    long, short = (report.inclusive_s(name) for name in ("burn_long", "burn_short"))
-    check_close("burn_long, of the two", long / (long + short),
-                truth["burn_long"] / (truth["burn_long"] + truth["burn_short"]), 0.04)
-    # Each slice of it ends with a reading of the clock.
+    say(f"sampled rates {rates}, {HZ} ticks a second")
+    # At 1000 ticks a second both have the same rate.
+    between = (1 + HZ / 1000) / 2
+    if between < 0.9:
+        check(max(rates["ping"], rates["pong"]) < between, "they were not left to the tick")
+        check(rates["steady"] > between, "a busy thread was")
+    weights = {name: [s.cpu_ns for s in recording.firefox().all_samples() if s.function() == name]
+               for name in ("burn_long", "burn_short")}
+    long, short = (sum(of) for of in weights.values())
+    share = truth["burn_long"] / (truth["burn_long"] + truth["burn_short"])
+    check_close("burn_long, of the two", long / (long + short), share,
+                0.02 + by_chance(share, as_many(weights["burn_long"] + weights["burn_short"])))
     check_close("seconds in burn_steady", report.inclusive_s("burn_steady"), truth["burn_steady"],
-                0.04)
+                0.05 * truth["burn_steady"] + 0.002)
     check_close("CPU seconds", report.total_s, recording.cpu_s, 0.01 * recording.cpu_s)
 
 
@@ -204,12 +223,14 @@ def uncounted():
 
 
 def ending(way, status, functions):
+    """A function's first sample stands for what came before it, too, and what comes after its last one is in none."""
     recording, report = record_workload("exits", way)
     check(recording.result.status == status, f"status {recording.result.status}, not {status}")
+    truths = {line["function"]: line for line in map(json.loads, recording.result.stdout.splitlines()[:len(functions)])}
     for name in functions:
-        seconds = report.inclusive_s(name)
-        say(f"{name}: {seconds:.3f} s of 0.3 s and a little more")
-        check(0.29 <= seconds <= 0.35, f"{name} has {seconds:.3f} s")
+        truth = truths[name]
+        check_close(f"seconds in {name}", report.inclusive_s(name), truth["burnt"],
+                    0.02 * truth["burnt"] + truth["began"] + 2 * period_s(report))
 
 
 BEFORE = ["burn_before_the_end"]
@@ -221,18 +242,19 @@ add_case("exits.pthread_exit", ending, "pthread_exit", 0, BEFORE + ["burn_after_
 
 @case
 def another_image():
-    """What a process uses before an exec is the first image's, what comes after the second's."""
-    count = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; exec \"$0\" return"
+    """What a process uses before an exec is the first image's, what comes after the second's. The program knows
+    its CPU time before the exec, and when the next main begins."""
     for engine in engines():
-        recording = record(["sh", "-c", count, WORKLOADS / "exits"], engine=engine)
+        recording = record([WORKLOADS / "exits", "again"], engine=engine)
         report = recording.report()
+        before, after = lines(recording.result)
         first, second = [p["cpu_s"] for p in report.data["processes"]]
-        say(f"{engine}: {first:.3f} s, then {second:.3f} s, {report.total_s:.3f} s sampled")
-        check(0.29 < second < 0.35, f"the second image used {second} s, not 0.3 s")
-        check_close("s together", first + second, recording.cpu_s,
-                    0.01 * recording.cpu_s + 0.002)
-        check_close("s sampled", report.total_s, recording.cpu_s,
-                    0.02 * recording.cpu_s + 0.002)
+        say(f"{engine}: {first:.3f} s, then {second:.3f} s, {report.total_s:.3f} s sampled; the exec was between "
+            f"{before['now']:.3f} and {after['began']:.3f} s")
+        slack = 0.01 * recording.cpu_s + 0.002
+        check(before["now"] - slack <= first <= after["began"] + slack, f"the first image used {first} s")
+        check_close("s together", first + second, recording.cpu_s, slack)
+        check_close("s sampled", report.total_s, recording.cpu_s, slack + 2 * period_s(report))
 
 
 @case
@@ -242,9 +264,10 @@ def children():
     for engine in engines():
         recording = record(["sh", "-c", count, WORKLOADS / "exits"], engine=engine)
         report = recording.report()
+        truth, = lines(recording.result)
         own, child = [p["cpu_s"] for p in report.data["processes"]]
         say(f"{engine}: {own:.3f} s of its own, of {recording.cpu_s:.3f} s")
-        check(0.29 < child < 0.35, f"the child used {child} s, not 0.3 s")
+        check_close("s of the child", child, truth["now"], 0.05 * truth["now"] + 0.002)
         check_close("s together", own + child, recording.cpu_s,
                     0.01 * recording.cpu_s + 0.002)
         check_close("achieved", report.quality["achieved"], 1, 0.02)

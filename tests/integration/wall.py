@@ -5,18 +5,34 @@ The truth is what the programs take of the clock around each of their waits. How
 between depends on the machine; how long they waited is theirs to know.
 """
 import json
+import math
 import os
 import pathlib
 import time
 
 from kymotest import (NOBODY, WORKLOADS, Recording, Running, add_case, case, check, check_close,
-                      copy_for_all, engines, folder, main, record, record_command, run, say, skip, tools_for)
+                      check_complete, copy_for_all, engines, folder, main, record, record_command, run, say, skip,
+                      tools_for)
 
 PERIOD_S = 0.01
-SECONDS = 8
-# Each of the 400 changes between work and wait is seen some 4 ms too early or too late: half a percent
-# of 12 s, and more where the recorder has to wait for a CPU.
-TOLERANCE = 0.025
+SECONDS = 6
+
+
+def tolerance(truth, name, period_s=PERIOD_S):
+    """How far the time in a function that waits again and again may be from the truth.
+
+    Each change between work and wait lies anywhere between two looks, so that it is seen too early or too
+    late by chance: four standard deviations for all of them. The recorder's looks are late where it has to
+    wait for a CPU, as the program's own waits are then, which has measured that. Some of each wait is the
+    kernel's.
+    """
+    chance = 4 * math.sqrt(2 * truth[name + "_waits"] * period_s ** 2 / 12)
+    return chance + 2 * truth[name + "_late"] + 0.01 * truth[name] + period_s
+
+
+def few_of(calls):
+    """How many calls may see EINTR: one in 1000, and what lies by chance beyond that."""
+    return calls / 1000 + 3 * math.sqrt(calls / 1000) + 2
 
 
 def truth_of(recording):
@@ -30,26 +46,26 @@ def check_quality(report, looks):
     say(f"{quality['wall_samples']} wall samples, {quality['wall_achieved']:.4f} of the threads' time, "
         f"{quality['stacks_complete']:.4f} of stacks complete, {quality['disturbed']} disturbed")
     check(abs(quality["wall_achieved"] - 1) <= 0.01, "time is missing, or there twice")
-    check(quality["disturbed"] * 1000 <= looks + 1000, f"{quality['disturbed']} calls disturbed")
+    check(quality["disturbed"] <= few_of(looks), f"{quality['disturbed']} calls disturbed")
     check(not report.lost(), f"lost {report.lost()}")
 
 
 def shares(engine):
     if engine not in engines():
         skip(f"{engine} does not work here")
-    recording = record([WORKLOADS / "waits", "shares", 12], engine=engine,
+    recording = record([WORKLOADS / "waits", "shares", 8], engine=engine,
                        options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
     check(report.data["mode"] == "wall" and report.data["unit"] == "nanoseconds", "mode or unit")
     for name, call in (("wait_sleep", "[waiting: clock_nanosleep]"), ("wait_poll", "[waiting: poll]"),
                        ("wait_futex", "[waiting: futex]")):
-        check_close(name, report.inclusive_s(name), truth[name], TOLERANCE * truth["lived"] / 3)
+        check_close(name, report.inclusive_s(name), truth[name], tolerance(truth, name))
         # The main thread joins by a futex.
         if name != "wait_futex":
-            check_close(call, report.self_s(call), truth[name], TOLERANCE * truth["lived"] / 3)
+            check_close(call, report.self_s(call), truth[name], tolerance(truth, name))
     check_quality(report, truth["lived"] / PERIOD_S)
-    check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
+    check_complete(report)
 
 
 add_case("shares.perf", shares, "perf")
@@ -64,10 +80,11 @@ def unoptimized():
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
     for name in ("wait_sleep", "wait_poll", "wait_futex"):
-        check_close(name, report.inclusive_s(name), truth[name], 2 * TOLERANCE * truth["lived"] / 3)
+        check_close(name, report.inclusive_s(name), truth[name], tolerance(truth, name))
     check_quality(report, truth["lived"] / PERIOD_S)
-    check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
-    check(truth["eintr"] == 0, f"{truth['eintr']} calls saw EINTR")
+    check_complete(report)
+    # CPU samples end one in 1000 at most.
+    check(truth["eintr"] <= few_of(truth["calls"]), f"{truth['eintr']} of {truth['calls']} calls saw EINTR")
 
 
 def reads_of(pid):
@@ -97,7 +114,7 @@ def asleep():
     check_close("wait_asleep", report.inclusive_s("wait_asleep"), truth["wait_asleep"],
                 0.01 * truth["lived"])
     check_quality(report, truth["lived"] / PERIOD_S)
-    check(report.quality["stacks_complete"] >= 0.999, "stacks are not complete")
+    check_complete(report)
     check(truth["eintr"] == 0, f"{truth['eintr']} calls saw EINTR")
     say(f"the recorder read {reads / ticks:.2f} times in a tick of {threads} threads")
     # Some 3200 reads of its start are allowed for: a slow machine may still be there.
@@ -105,16 +122,16 @@ def asleep():
 
 
 def frame_pointer(program):
-    """A stack that cannot be walked from outside with what /proc tells: the thread is asked, once."""
+    """A stack that cannot be walked from outside with what /proc tells: the thread is asked, once, in a
+    call that goes on afterwards as if nothing had been."""
     recording = record([WORKLOADS / program, "reader", SECONDS], options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
     for name in ("read_bytes", "with_variable_frame"):
-        check_close(name, report.inclusive_s(name), truth["lived"], 0.02 * truth["lived"])
+        check_close(name, report.inclusive_s(name), truth["lived"], 0.05 * truth["lived"])
     check_quality(report, 2 * truth["lived"] / PERIOD_S)
-    check(report.quality["stacks_complete"] >= 0.98, "stacks are not complete")
-    # Each of the two threads is asked once, which ends a call that does not begin again by itself.
-    check(truth["eintr"] <= 2, f"{truth['eintr']} of {truth['calls']} saw EINTR")
+    check_complete(report, 0.98)
+    check(truth["eintr"] <= few_of(truth["calls"]), f"{truth['eintr']} of {truth['calls']} saw EINTR")
 
 
 add_case("frame_pointer.variable", frame_pointer, "waits")
@@ -145,11 +162,11 @@ def loops(engine):
             f"time, {waiting:.2f} s waited")
         if engine == "perf" and work_s < 0.96 * (truth["cpu_a"] + truth["cpu_b"]):
             wrong.append("weight outside the work")
-        if truth["eintr"] * 1000 > truth["calls"]:
+        if truth["eintr"] > few_of(truth["calls"]):
             wrong.append(f"{truth['eintr']} of {truth['calls']} waits saw EINTR")
         # The dispatcher's part is one call in 1000 at most, wall time's one look.
         allowed = wall.total_s / PERIOD_S + (truth["calls"] if engine == "dispatch" else 0)
-        if disturbed * 1000 > allowed:
+        if disturbed > few_of(allowed):
             wrong.append(f"{disturbed} calls disturbed")
     check(not wrong, "; ".join(wrong))
 
@@ -161,7 +178,7 @@ add_case("loops.timer", loops, "timer")
 
 @case
 def hidden():
-    """Where nobody may look into the process, time is accounted for, and it is hardly disturbed."""
+    """Where nobody may look into the process, time is accounted for, and it is not disturbed."""
     program = copy_for_all(WORKLOADS / "waits")[0]
     recording = record([program, "hidden", 4], user=NOBODY if os.geteuid() == 0 else None,
                        options=["--wall=10ms"])
@@ -171,8 +188,8 @@ def hidden():
         f"{report.quality['wall_achieved']:.4f} of the time")
     check_close("[waiting]", sum(f["self"] for f in report.data["functions"]
                                  if f["name"].startswith("[waiting")) / 1e9, truth["lived"],
-                0.05 * truth["lived"])
-    check(truth["eintr"] <= 1 + 4 / PERIOD_S / 1000, f"{truth['eintr']} calls saw EINTR")
+                0.05 * truth["lived"] + 2 * truth["wait_sleep_late"])
+    check(truth["eintr"] <= few_of(truth["calls"]), f"{truth['eintr']} calls saw EINTR")
 
 
 @case
@@ -181,10 +198,12 @@ def raw():
     recording = record([WORKLOADS / "waits", "raw", 3], options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
-    say(f"sleep_raw {report.inclusive_s('sleep_raw'):.3f} s of {truth['lived']:.3f} s")
     check(len(report.threads) == 2, f"{len(report.threads)} threads")
-    # It is found by the third look at /proc.
-    check(truth["lived"] - 1 <= report.inclusive_s("sleep_raw") <= truth["lived"], "its time is missing")
+    # It is found by the third look at /proc, which a busy machine delays, and all its time since then.
+    rows = recording.report("--mode", "wall", "--by", "thread").data["functions"]
+    found = min(f["total"] for f in rows) / 1e9
+    say(f"sleep_raw {report.inclusive_s('sleep_raw'):.3f} s, the thread {found:.3f} s of {truth['lived']:.3f} s")
+    check(0.9 * found <= report.inclusive_s("sleep_raw") <= truth["lived"], "its time is missing")
 
 
 @case
@@ -205,7 +224,7 @@ def outputs():
     truth = truth_of(recording)
     profile = recording.firefox()
     names = [c["name"] for c in profile.data["meta"]["categories"]]
-    check(names.count("Waiting") == 1, f"categories: {names}")
+    check(names.count("Idle") == 1, f"categories: {names}")
     leaves = {s.frames[-1].name for s in profile.all_samples()}
     check("[waiting: poll]" in leaves, f"innermost: {leaves}")
     folded = recording.path.with_suffix(".folded")
@@ -213,9 +232,8 @@ def outputs():
     check(out.status == 0, out.stderr)
     waited = sum(int(line.rsplit(" ", 1)[1]) for line in folded.read_text().splitlines()
                  if ";wait_poll;" in line)
-    check_close("wait_poll", waited / 1e9, truth["wait_poll"], 0.04 * truth["lived"] / 3)
-    spoken = run([recording.kymo, "record", "--wall", "-f", "-o", folded, "--", WORKLOADS / "waits", "hidden",
-                  "0.5"])
+    check_close("wait_poll", waited / 1e9, truth["wait_poll"], tolerance(truth, "wait_poll", 0.005))
+    spoken = run([recording.kymo, "record", "--wall", "-f", "-o", folded, "--", "sleep", "0.5"])
     check("the threads waited" in spoken.stderr and "[waiting: clock_nanosleep]" in spoken.stderr,
           spoken.stderr)
     plain = record(["true"])

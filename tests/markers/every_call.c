@@ -12,9 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A name that a program may have for itself. */
+#define X 17
 #include "fake_library.h"
 #include "kymo/marker.h"
 #include "kymo/marker_types.h"
+#if X != 17
+#error the headers change a macro of the program
+#endif
+#undef X
 
 #define CHECK(holds)                                                    \
     do {                                                                \
@@ -135,6 +141,10 @@ KYMO_TYPE(small, "Small", SMALL, KYMO_ALL_LABELS(small, "code ", code));
 KYMO_TYPE_PLAIN(whole, "Whole", WHOLE, KYMO_SHOW_TABLE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0,
                 0);
 
+#define NO_FIELDS(F)
+KYMO_TYPE(nothing, "Nothing", NO_FIELDS);
+KYMO_TYPE(done, "Done", NO_FIELDS, KYMO_ALL_LABELS(done, "that was it"));
+
 static const struct kymo_mark_literal names[] = {KYMO_LITERAL_INIT("get"),
                                                  KYMO_LITERAL_INIT("set")};
 
@@ -169,6 +179,8 @@ static void types_are_tables(void)
     CHECK(strcmp(kymo_type_small.table, kymo_type_small.tooltip) == 0);
     CHECK(kymo_type_small.show == 0 && kymo_type_small.payload_bytes == 8);
     CHECK(kymo_has_holes_small && kymo_has_holes_every_kind && !kymo_has_holes_whole);
+    CHECK(kymo_type_nothing.field_count == 0 && kymo_type_nothing.payload_bytes == 0);
+    CHECK(!kymo_type_nothing.chart && strcmp(kymo_type_done.chart, "that was it") == 0);
     CHECK(kymo_type_whole.field_count == 3 && kymo_type_whole.show == KYMO_SHOW_TABLE);
 }
 
@@ -284,6 +296,17 @@ static void typed(void)
         memcpy(&w, call->payload, sizeof w);
         CHECK(w.one == 1 && w.other == 2 && w.all == UINT64_MAX);
     }
+    KYMO_MARKER_T(net, "nothing", nothing);
+    KYMO_MARKER_T_OPT(net, "done", done, KYMO_OPTIONS(.owner = u64(6)));
+    KYMO_MARKER_T(net, "all zero", whole);
+    {
+        KYMO_SCOPE_T(net, "empty", nothing, payload);
+        (void)payload;
+    }
+    if (seen(5)) {
+        CHECK(call[0].site->type->field_count == 0 && call[1].options.owner == 6);
+        CHECK(memcmp(call[2].payload, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16) == 0);
+    }
     static const uint16_t units[] = {0x4b, 0x79};
     const struct kymo_mark_cell cells[] = {KYMO_CELL("a"), KYMO_CELL(1)};
     KYMO_MARKER_T_OPT(net, "all", every_kind, KYMO_OPTIONS(.thread = KYMO_THREAD_MAIN), .flag = 1,
@@ -317,13 +340,11 @@ static void typed(void)
         CHECK(holes > 0);
 #endif
     }
-#ifndef __cplusplus
     KYMO_MARKER_T(net, "list", every_kind, .list = KYMO_LIST("x", 2, 3.0));
     if (seen(1)) {
         memcpy(&p, call->payload, sizeof p);
         CHECK(p.list.count == 3);
     }
-#endif
 }
 
 static void formatted(void)
@@ -578,6 +599,7 @@ static void intervals(void)
 
 KYMO_COUNTER(sent, net, "Bytes sent", TOTAL, "bytes", BLUE);
 KYMO_COUNTER_EACH_CHANGE(queue, net, "Queue", GAUGE, NULL, ORANGE);
+KYMO_COUNTER_F64(load, net, "Load", GAUGE, NULL, GREEN);
 KYMO_COUNTER_OPT(rate, noise, "Rate", DELTA, "percent", RED, KYMO_COUNTER_RATE, "how fast");
 
 static void counters(void)
@@ -586,8 +608,10 @@ static void counters(void)
     KYMO_COUNT(sent, size);
     KYMO_COUNT_N(sent, number(-8), 3u);
     KYMO_COUNT(queue, number(5));
-    KYMO_COUNT(rate, 1.0);
-    if (seen(4)) {
+    KYMO_COUNT(rate, 1);
+    KYMO_COUNT(load, number(3) / 2.0);
+    KYMO_COUNT_N(load, size, 2);
+    if (seen(6)) {
         CHECK(strcmp(call->what, "count") == 0 && call->value == 4096 && call->operations == 1);
         const struct kymo_mark_counter *c = call->counter;
         CHECK(c->size == sizeof *c && strcmp(c->name, "Bytes sent") == 0 && !c->description);
@@ -599,6 +623,11 @@ static void counters(void)
         c = call[3].counter;
         CHECK(c->kind == KYMO_COUNTER_DELTA && c->flags == KYMO_COUNTER_RATE);
         CHECK(strcmp(c->description, "how fast") == 0);
+        double said[2];
+        memcpy(&said[0], &call[4].value, sizeof said[0]);
+        memcpy(&said[1], &call[5].value, sizeof said[1]);
+        CHECK(call[4].counter->flags == KYMO_COUNTER_IS_F64 && said[0] == 1.5);
+        CHECK(call[5].operations == 2 && said[1] == 4096);
     }
 }
 
@@ -612,6 +641,7 @@ static void labels(void)
     }
     if (seen(6)) {
         CHECK(strcmp(call[0].what, "label_push") == 0 && strcmp(call[0].key, "request_id") == 0);
+        CHECK(call[0].flags == KYMO_CELL_OF_BLOCK && call[1].flags == KYMO_CELL_OF_BLOCK);
         CHECK(call[0].cells[0].as.i64 == 17 && call[1].cells[0].kind == KYMO_KIND_STR);
         CHECK(strcmp(call[2].what, "label_set") == 0 && call[2].cells[0].len == 3);
         CHECK(strcmp(call[3].what, "label_set") == 0 && call[3].cell_count == 0);

@@ -26,6 +26,26 @@ static struct fake_call *next(const char *what, const struct kymo_mark_site *sit
 }
 
 /* Every byte that the payload has is read, as a library does. */
+static void keep_text(char to[64], const void *text, size_t len)
+{
+    if (text)
+        snprintf(to, 64, "%.*s", (int)len, (const char *)text);
+}
+
+static void keep_cells(struct fake_call *call, const struct kymo_mark_cell *cells, uint32_t n)
+{
+    if (n > FAKE_CELLS)
+        abort();
+    memcpy(call->cells, cells, n * sizeof *cells);
+    call->cell_count = n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (cells[i].kind == KYMO_KIND_STR)
+            keep_text(call->cell_texts[i], cells[i].as.ptr, 63);
+        else if (cells[i].kind == KYMO_KIND_TEXT)
+            keep_text(call->cell_texts[i], cells[i].as.ptr, cells[i].len);
+    }
+}
+
 static void keep_payload(struct fake_call *call, const void *payload)
 {
     const struct kymo_mark_site *site = call->site;
@@ -35,12 +55,15 @@ static void keep_payload(struct fake_call *call, const void *payload)
     if (site->kind == KYMO_SITE_TEXT) {
         const struct kymo_mark_text *text = payload;
         memcpy(call->payload, text, sizeof *text);
-        if (text->data)
-            snprintf(call->key, sizeof call->key, "%.*s", (int)text->len, text->data);
+        keep_text(call->key, text->data, text->len);
     } else if (site->type) {
         if (site->type->payload_bytes > FAKE_PAYLOAD)
             abort();
         memcpy(call->payload, payload, site->type->payload_bytes);
+        if (site->type->field_count > 0 && site->type->fields[0].kind == KYMO_KIND_TEXT) {
+            const struct kymo_mark_text *text = payload;
+            keep_text(call->key, text->data, text->len);
+        }
     }
 }
 
@@ -125,10 +148,7 @@ static void cells_of(struct kymo_mark_site *site, const struct kymo_mark_cell *c
                      const struct kymo_mark_options *options)
 {
     struct fake_call *call = next("cells", site);
-    if (n > FAKE_CELLS)
-        abort();
-    memcpy(call->cells, cells, n * sizeof *cells);
-    call->cell_count = n;
+    keep_cells(call, cells, n);
     keep_options(call, options);
 }
 
@@ -149,16 +169,17 @@ static struct fake_call *label(const char *what, const char *key,
     struct fake_call *call = next(what, NULL);
     if (key)
         snprintf(call->key, sizeof call->key, "%s", key);
-    if (value) {
-        call->cells[0] = *value;
-        call->cell_count = 1;
-    }
+    if (value)
+        keep_cells(call, value, 1);
     return call;
 }
 
 static uint32_t label_push(const char *key, const struct kymo_mark_cell *value)
 {
-    struct fake_call *call = label("label_push", key, value);
+    struct kymo_mark_cell cell = *value;
+    cell.kind &= ~KYMO_CELL_OF_BLOCK;
+    struct fake_call *call = label("label_push", key, &cell);
+    call->flags = value->kind & KYMO_CELL_OF_BLOCK;
     call->number = ++numbers;
     return (uint32_t)call->number;
 }

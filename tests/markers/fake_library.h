@@ -25,12 +25,13 @@ struct fake_call {
     struct kymo_mark_options options; /* size 0: there were none */
     char name[64];                    /* of the options */
     struct kymo_mark_cell cells[FAKE_CELLS];
+    char cell_texts[FAKE_CELLS][64]; /* of cells that are texts, as they were then */
     uint32_t cell_count;
     uint32_t flags; /* of the scope */
     const struct kymo_mark_counter *counter;
     int64_t value;
     uint64_t operations;
-    char key[64]; /* of a label, or the text of a text's marker */
+    char key[64]; /* of a label; the text of a text's marker, or of a type's first field */
     uint64_t number;
 };
 

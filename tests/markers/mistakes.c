@@ -124,6 +124,9 @@ int use(const char *name, int n, const int *pointer)
 #ifdef MISTAKE_count_of_a_pointer
     KYMO_COUNT(sent, pointer);
 #endif
+#ifdef MISTAKE_count_that_would_be_cut
+    KYMO_COUNT(sent, n * 0.5);
+#endif
 #ifdef MISTAKE_unknown_counter
     KYMO_COUNT(received, n);
 #endif
@@ -132,6 +135,29 @@ int use(const char *name, int n, const int *pointer)
 #endif
 #ifdef MISTAKE_value_of_a_structure
     KYMO_LABEL_SET("key", r);
+#endif
+#ifdef MISTAKE_goto_past_a_scope
+    if (n == 5)
+        goto past;
+    KYMO_SCOPE(net, "passed");
+past:
+    n++;
+#endif
+#ifdef MISTAKE_case_past_a_typed_scope
+    switch (n) {
+    case 1:
+        n++;
+        KYMO_SCOPE_T(net, "passed", request, passed);
+    case 2:
+        n++;
+    }
+#endif
+#ifdef MISTAKE_goto_past_a_label
+    if (n == 5)
+        goto past;
+    KYMO_LABEL_SCOPE("key", n);
+past:
+    n++;
 #endif
     return pointer != NULL;
 }

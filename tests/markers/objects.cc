@@ -74,6 +74,73 @@ void strings()
 #endif
 }
 
+/* What is there until the end of its statement, and says so when it goes. */
+struct temporary {
+    explicit temporary(const char *text)
+    {
+        std::snprintf(data, sizeof data, "%s", text);
+    }
+    ~temporary()
+    {
+        std::memset(data, '#', sizeof data);
+    }
+    temporary(const temporary &) = delete;
+    temporary &operator=(const temporary &) = delete;
+    operator kymo_mark_text() const
+    {
+        return {data, std::strlen(data)};
+    }
+    char data[16];
+};
+
+bool is_cell(const kymo_mark_cell &cell, const char *text)
+{
+    return cell.kind == KYMO_KIND_TEXT && cell.len == std::strlen(text);
+}
+
+/* fake_library copies texts of cells and payloads when they are handed over. */
+void temporaries()
+{
+    KYMO_MARKER_TEXT(net, "text", temporary("alive"));
+    if (seen(1))
+        CHECK(!std::strcmp(call->key, "alive"));
+    KYMO_MARKER_TEXT(net, "text", std::string(60, 'x'));
+    if (seen(1))
+        CHECK(std::string(call->key) == std::string(60, 'x'));
+    KYMO_MARKER_TEXT_OPT(net, "text", kymo::options().name(std::string(40, 'n')),
+                         temporary("alive"));
+    if (seen(1))
+        CHECK(!std::strcmp(call->key, "alive") && call->name == std::string(40, 'n'));
+    KYMO_MARKER_FMT(net, "format", "%d %.*s", 1, 5, temporary("alive").data);
+    if (seen(1))
+        CHECK(!std::strcmp(call->cell_texts[2], "alive"));
+    KYMO_MARKER_VALUES(net, "values", temporary("alive"), temporary("too"));
+    if (seen(1)) {
+        CHECK(is_cell(call->cells[0], "alive") && !std::strcmp(call->cell_texts[0], "alive"));
+        CHECK(is_cell(call->cells[1], "too") && !std::strcmp(call->cell_texts[1], "too"));
+    }
+    KYMO_MARKER_T(net, "typed", note, temporary("alive"));
+    if (seen(1))
+        CHECK(!std::strcmp(call->key, "alive"));
+    KYMO_MARKER_T_OPT(net, "typed", note, kymo::options(), kymo::text(std::string(60, 'y')));
+    if (seen(1))
+        CHECK(std::string(call->key) == std::string(60, 'y'));
+    KYMO_LABEL_SET("set", temporary("alive"));
+    {
+        KYMO_LABEL_SCOPE("scope", temporary("alive"));
+        kymo::label object("object", std::string(60, 'z'));
+    }
+    if (seen(5)) {
+        CHECK(!std::strcmp(call[0].cell_texts[0], "alive"));
+        CHECK(!std::strcmp(call[1].cell_texts[0], "alive"));
+        CHECK(call[2].cell_texts[0] == std::string(60, 'z'));
+    }
+    uint64_t id = KYMO_INTERVAL_BEGIN_T(net, "job", note, temporary("begins"));
+    KYMO_INTERVAL_END_T(net, "job", id, note, temporary("ends"));
+    if (seen(2))
+        CHECK(!std::strcmp(call[0].key, "begins") && !std::strcmp(call[1].key, "ends"));
+}
+
 void options()
 {
     std::string name = "a name";
@@ -152,6 +219,7 @@ int main()
         is_on = on != 0;
         fake_switch(on);
         strings();
+        temporaries();
         options();
         scopes();
         intervals();

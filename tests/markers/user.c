@@ -60,6 +60,10 @@ int main(int argc, char **argv)
                 return 1;
             }
             dlclose(plugin);
+            if (dlopen(argv[i], RTLD_NOW | RTLD_NOLOAD)) {
+                fprintf(stderr, "%s stays\n", argv[i]);
+                return 1;
+            }
         }
     }
 #else

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "buffer/record.h"
 #include "event_text_heap.h"
 
 static void put_text(kymo_str *s, const char *name, const char *text)
@@ -191,6 +192,40 @@ static kymo_err on_code(void *ctx, const kymo_event_code *e)
     return done(s);
 }
 
+static const char *text_of(const kymo_event_symbols *e, uint32_t text)
+{
+    return text == KYMO_EVENT_NONE ? NULL : e->texts[text];
+}
+
+static kymo_err on_symbols(void *ctx, const kymo_event_symbols *e)
+{
+    kymo_str *s = ctx;
+    const kymo_event_symbol_line *line = e->lines;
+    kymo_str_printf(s, "symbols state=%u", e->state);
+    put_text(s, "path", e->path);
+    kymo_str_puts(s, " build_id=");
+    for (uint32_t i = 0; i < e->build_id_len; i++)
+        kymo_str_printf(s, "%02x", e->build_id[i]);
+    for (uint32_t i = 0; i < e->address_count; i++) {
+        const kymo_event_symbol_address *a = &e->addresses[i];
+        kymo_str_printf(s, "\n  %#" PRIx64 " named=%u", a->address, a->named);
+        if (a->symbol != KYMO_EVENT_NONE) {
+            const kymo_event_symbol *symbol = &e->symbols[a->symbol];
+            put_text(s, "symbol", e->texts[symbol->name]);
+            kymo_str_printf(s, " at %#" PRIx64 "+%" PRIu64, symbol->address, symbol->size_bytes);
+        }
+        for (uint32_t k = 0; k < a->line_count; k++, line++) {
+            const kymo_event_symbol_function *f = &e->functions[line->function];
+            kymo_str_printf(s, "\n   ");
+            put_text(s, "function", e->texts[f->name]);
+            put_text(s, "system", text_of(e, f->system_name));
+            put_text(s, "file", text_of(e, f->file));
+            kymo_str_printf(s, " start=%u line=%u", f->start_line, line->line);
+        }
+    }
+    return done(s);
+}
+
 static kymo_err on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
 {
     kymo_str *s = ctx;
@@ -337,6 +372,9 @@ static kymo_err on_label(void *ctx, const kymo_event_label *e)
                     e->thread, e->change, e->depth, e->time_ns, e->kind, e->number);
     put_text(s, "key", e->key);
     put_text(s, "text", e->text);
+    if (e->change == KYMO_LABEL_INHERITED)
+        kymo_str_printf(s, " from_process=%u from_tid=%d fork=%" PRIu64, e->from_process,
+                        e->from_tid, e->fork_ns);
     return done(s);
 }
 
@@ -397,6 +435,7 @@ const kymo_event_handler event_text_handler = {
     .wait = on_wait,
     .samples = on_samples,
     .code = on_code,
+    .symbols = on_symbols,
     .kernel_symbol = on_kernel_symbol,
     .kernel_stack = on_kernel_stack,
     .marker_category = on_marker_category,

@@ -253,6 +253,34 @@ static kymo_err emit_code(const kymo_event_handler *h, void *ctx)
     return KYMO_OK;
 }
 
+/* Of places that no stack has, so that the frames of those that are there have no names. */
+static kymo_err emit_symbols(const kymo_event_handler *h, void *ctx)
+{
+    static const uint8_t id[20] = {0xde, 0xad, 0xbe, 0xef, 1, 2, 3};
+    static const char *const texts[] = {"geometry::area(int)", "_ZN8geometry4areaEi", "/src/geo.cc",
+                                        "main", "/src/caf\xc3\xa9.c"};
+    static const kymo_event_symbol_function functions[] = {{0, 1, 2, 40}, {3, NONE, 4, 7}};
+    static const kymo_event_symbol symbols[] = {{0x409000, 0x80, 3, 0}};
+    static const kymo_event_symbol_line lines[] = {{0, 44}, {1, 9}, {1, 0}};
+    static const kymo_event_symbol_address addresses[] = {
+        {0x409004, 0, 2, 1, 0}, {0x409010, NONE, 1, 1, 0}, {0x409f00, NONE, 0, 0, 0}};
+    KYMO_TRY(h->symbols(ctx, &(kymo_event_symbols){.state = 4,
+                                                   .build_id_len = sizeof id,
+                                                   .text_count = LEN(texts),
+                                                   .function_count = LEN(functions),
+                                                   .symbol_count = LEN(symbols),
+                                                   .line_count = LEN(lines),
+                                                   .address_count = LEN(addresses),
+                                                   .path = "/home/me/demo",
+                                                   .build_id = id,
+                                                   .texts = texts,
+                                                   .functions = functions,
+                                                   .symbols = symbols,
+                                                   .lines = lines,
+                                                   .addresses = addresses}));
+    return h->symbols(ctx, &(kymo_event_symbols){.state = 1, .path = "/bin/odd"});
+}
+
 static kymo_err emit_ends(const kymo_event_handler *h, void *ctx)
 {
     const kymo_event_thread_end threads[] = {
@@ -276,6 +304,7 @@ kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
     KYMO_TRY(emit_quality(h, ctx));
     KYMO_TRY(emit_ends(h, ctx));
     KYMO_TRY(emit_code(h, ctx));
+    KYMO_TRY(emit_symbols(h, ctx));
     KYMO_TRY(emit_kernel_symbols(h, ctx));
     KYMO_TRY(sample_marks_define(h, ctx));
     KYMO_TRY(sample_heap_define(h, ctx));

@@ -10,5 +10,8 @@ from .nginx import Nginx
 from .node import Node
 from .postgres import Postgres
 from .redis import Redis
+from .sshd import Sshd
 
 KNOWN = {server.name: server for server in (Redis, Nginx, Postgres, Node, Jvm)}
+# Too slow by itself for a benchmark.
+TESTED = {**KNOWN, Sshd.name: Sshd}

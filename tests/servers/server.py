@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 # Words of a log that tell of something that went wrong; what a server says without Kymo, too, is
 # none of Kymo's doing.
 BAD = re.compile(r"error|warn|fail|crit|emerg|alert|panic|fatal|abort|exception|interrupt|eintr"

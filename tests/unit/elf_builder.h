@@ -58,4 +58,16 @@ static inline struct elf_image elf_image_program(void)
     return e;
 }
 
+/* Puts the note that Go's linker leaves into the image, in place of the dynamic section. */
+static inline void elf_image_make_go(struct elf_image *e)
+{
+    static const Elf64_Nhdr note = {.n_namesz = 4, .n_descsz = 4, .n_type = 4};
+    size_t at = sizeof e->strings - 20;
+    memcpy(e->strings + at, &note, sizeof note);
+    memcpy(e->strings + at + sizeof note, "Go\0\0id=", 8);
+    e->dynamic.p_type = PT_NOTE;
+    e->dynamic.p_offset = offsetof(struct elf_image, strings) + at;
+    e->dynamic.p_filesz = 20;
+}
+
 #endif

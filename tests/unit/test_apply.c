@@ -83,6 +83,85 @@ static void frames_get_their_lines(void **state)
     kymo_profile_destroy(p);
 }
 
+/* All addresses of a function without a name are one function, called by where it begins. */
+static void code_without_names_has_functions(void **state)
+{
+    (void)state;
+    const char *with = fixture("hidden.so"), *bare = fixture("hidden_bare.so");
+    kymo_profile *p;
+    kymo_symbolizer *s;
+    char leaf_name[64], outer_name[64];
+    ok(kymo_profile_create(&p));
+    ok(kymo_symbolizer_create(NULL, &s));
+    uint32_t module = add_module(p, bare, NULL);
+    uint64_t start = symbol_value(with, "kept_leaf");
+    uint32_t leaf = add_frame(p, module, symbol_value(with, "place_leaf"));
+    uint32_t wrapper = add_frame(p, module, symbol_value(with, "place_wrapper"));
+    uint32_t outer = add_frame(p, module, symbol_value(with, "place_outer"));
+    uint32_t nowhere = add_frame(p, module, 0x10);
+    kymo_apply_result r;
+    ok(kymo_symbolize_profile(s, p, NULL, &r));
+    assert_int_equal(r.frames_named, 0);
+    snprintf(leaf_name, sizeof leaf_name, "hidden_bare.so+0x%llx", (unsigned long long)start);
+    snprintf(outer_name, sizeof outer_name, "hidden_bare.so+0x%llx",
+             (unsigned long long)symbol_value(with, "kept_outer"));
+    assert_string_equal(function_of(p, leaf, 0), leaf_name);
+    assert_string_equal(function_of(p, wrapper, 0), leaf_name);
+    assert_string_equal(function_of(p, outer, 0), outer_name);
+    assert_false(kymo_profile_frame(p, leaf)->named);
+    assert_int_equal(kymo_profile_symbol(p, kymo_profile_frame(p, leaf)->symbol)->address, start);
+    assert_int_equal(kymo_profile_frame(p, nowhere)->line_count, 0);
+    kymo_symbolizer_destroy(s);
+    kymo_profile_destroy(p);
+}
+
+/* A frame that came with a name, of a file of which the recording says how far it is known. */
+static uint32_t add_stored(kymo_profile *p, const char *path, uint64_t address, uint32_t state)
+{
+    kymo_function function = {.source = KYMO_NONE};
+    kymo_line line = {0};
+    function.module = add_module(p, path, NULL);
+    uint32_t frame = add_frame(p, function.module, address);
+    ok(kymo_profile_set_module_symbols(p, function.module, state));
+    ok(kymo_profile_add_string(p, "stored", 6, &function.name));
+    ok(kymo_profile_add_function(p, &function, &line.function));
+    ok(kymo_profile_frame_set_lines(p, frame, &line, 1, KYMO_NONE, 1));
+    return frame;
+}
+
+/* What the recording brought stays, unless some of it is missing and the file knows more now. */
+static void stored_names_stay(void **state)
+{
+    (void)state;
+    const char *no_dirs[] = {NULL};
+    kymo_symbolizer_options options = {.debug_dirs = no_dirs};
+    const char *whole = fixture("gcc_dwarf5.so"), *other = fixture("gcc_dwarf4.so");
+    uint64_t leaf = symbol_value(whole, "place_leaf");
+    kymo_profile *p;
+    kymo_symbolizer *s;
+    kymo_apply_result r;
+    ok(kymo_profile_create(&p));
+    ok(kymo_symbolizer_create(&options, &s));
+    uint32_t all = add_stored(p, whole, leaf, KYMO_SYMBOLS_ALL);
+    uint32_t some = add_stored(p, other, symbol_value(other, "place_leaf"), KYMO_SYMBOLS_SOME);
+    uint32_t bare = add_stored(p, fixture("bare.so"), leaf, KYMO_SYMBOLS_SOME);
+    uint32_t noid = add_stored(p, fixture("noid.so"), leaf, KYMO_SYMBOLS_NONE);
+    ok(kymo_symbolize_profile(s, p, NULL, &r));
+    assert_string_equal(function_of(p, all, 0), "stored");
+    assert_string_equal(function_of(p, some, 0), "kept_leaf");
+    assert_string_equal(function_of(p, bare, 0), "stored");
+    /* Nothing says that this is the file that ran. */
+    assert_string_equal(function_of(p, noid, 0), "stored");
+    assert_int_equal(r.modules, 4);
+    assert_int_equal(r.frames, 4);
+    assert_int_equal(r.frames_named, 4);
+    assert_int_equal(r.in_complete, 2);
+    assert_int_equal(r.complete_named, 2);
+    assert_int_equal(r.without_symbols, 1);
+    kymo_symbolizer_destroy(s);
+    kymo_profile_destroy(p);
+}
+
 static void a_replaced_file_names_nothing(void **state)
 {
     (void)state;
@@ -147,6 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_get_their_lines),
         cmocka_unit_test(names_of_generated_code_stay),
+        cmocka_unit_test(code_without_names_has_functions),
+        cmocka_unit_test(stored_names_stay),
         cmocka_unit_test(a_replaced_file_names_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

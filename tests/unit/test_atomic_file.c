@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "empty_folder.h"
 #include "encode/atomic_file.h"
-#include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,26 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Each test works in a new folder, and says what must be in it at the end. */
-static int enter(void **state)
-{
-    char *folder = strdup("/tmp/kymo-atomic-XXXXXX");
-    if (!folder || !mkdtemp(folder) || chdir(folder) != 0)
-        return -1;
-    *state = folder;
-    return 0;
-}
-
-static int leave(void **state)
-{
-    char command[128];
-    int status = chdir("/");
-    snprintf(command, sizeof command, "rm -rf %s", (char *)*state);
-    status |= system(command);
-    free(*state);
-    return status;
-}
-
+/* Each test says what must be in its folder at the end. */
 static unsigned files_here(void)
 {
     unsigned n = 0;
@@ -42,24 +24,6 @@ static unsigned files_here(void)
         n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
     closedir(dir);
     return n;
-}
-
-static void put(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void has(const char *path, const char *expected)
-{
-    char text[64] = "";
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
-    assert_string_equal(text, expected);
 }
 
 static void appears_when_complete(void **state)
@@ -78,7 +42,7 @@ static void appears_when_complete(void **state)
     assert_int_equal(files_here(), 1);
     struct stat st;
     assert_int_equal(stat("out", &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0644);
+    assert_int_equal(st.st_mode & 0777, 0600);
 }
 
 static void abandon_leaves_nothing(void **state)
@@ -202,6 +166,165 @@ static void links_stay_links(void **state)
     assert_true(S_ISLNK(st.st_mode));
 }
 
+/* In a folder of another user's root must not write where that user's link leads. */
+static void links_of_others_are_replaced(void **state)
+{
+    (void)state;
+    kymo_atomic_file file;
+    kymo_error detail;
+    struct stat st;
+    if (geteuid() != 0)
+        skip();
+    put("precious", "old");
+    assert_int_equal(symlink("precious", "out"), 0);
+    assert_int_equal(lchown("out", 65534, 65534), 0);
+    assert_int_equal(kymo_atomic_file_open(&file, "out", 0, &detail), KYMO_E_EXISTS);
+    assert_int_equal(kymo_atomic_file_open(&file, "out", 1, &detail), KYMO_OK);
+    assert_int_equal(kymo_sink_write(&file.sink, "new", 3), KYMO_OK);
+    assert_int_equal(kymo_atomic_file_commit(&file), KYMO_OK);
+    has("precious", "old");
+    has("out", "new");
+    assert_int_equal(lstat("out", &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+    /* Nor into a device. */
+    assert_int_equal(symlink("/dev/full", "device"), 0);
+    assert_int_equal(lchown("device", 65534, 65534), 0);
+    assert_int_equal(kymo_atomic_file_open(&file, "device", 1, &detail), KYMO_OK);
+    assert_int_equal(kymo_sink_write(&file.sink, "x", 1), KYMO_OK);
+    assert_int_equal(kymo_atomic_file_commit(&file), KYMO_OK);
+    has("device", "x");
+}
+
+static void write_new(const char *path)
+{
+    kymo_atomic_file file;
+    assert_int_equal(kymo_atomic_file_open(&file, path, 1, NULL), KYMO_OK);
+    assert_int_equal(kymo_sink_write(&file.sink, "new", 3), KYMO_OK);
+    assert_int_equal(kymo_atomic_file_commit(&file), KYMO_OK);
+}
+
+/* Root's own link, as kymo.latest.kymo is, may lead to one that the folder's owner made. */
+static void links_behind_a_link_are_looked_at_too(void **state)
+{
+    (void)state;
+    struct stat st;
+    if (geteuid() != 0)
+        skip();
+    put("precious", "old");
+    assert_int_equal(symlink("second", "first"), 0);
+    assert_int_equal(symlink("precious", "second"), 0);
+    write_new("first");
+    has("precious", "new");
+    put("precious", "old");
+    assert_int_equal(lchown("second", 65534, 65534), 0);
+    write_new("first");
+    has("precious", "old");
+    has("second", "new");
+    assert_int_equal(lstat("first", &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+}
+
+/* Whoever can write to the folder can move a link of ours there that meant something else. */
+static void links_where_others_can_write_are_replaced(void **state)
+{
+    (void)state;
+    struct stat st;
+    assert_int_equal(mkdir("open", 0777), 0);
+    assert_int_equal(chmod("open", 01777), 0);
+    put("precious", "old");
+    assert_int_equal(symlink("../precious", "open/out"), 0);
+    write_new("open/out");
+    has("precious", "old");
+    has("open/out", "new");
+    assert_int_equal(lstat("open/out", &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+}
+
+static void a_chain_keeps_its_links(void **state)
+{
+    (void)state;
+    struct stat st;
+    char here[128];
+    char target[192];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(mkdir("a", 0755), 0);
+    assert_int_equal(mkdir("b", 0755), 0);
+    put("b/target", "old");
+    snprintf(target, sizeof target, "%s/a/second", here);
+    assert_int_equal(symlink(target, "first"), 0);
+    assert_int_equal(symlink("../b/target", "a/second"), 0);
+    write_new("first");
+    has("b/target", "new");
+    assert_int_equal(lstat("a/second", &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    /* One that leads nowhere is what is replaced. */
+    assert_int_equal(symlink("loop", "loop"), 0);
+    write_new("loop");
+    assert_int_equal(lstat("loop", &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+}
+
+/* What has the name in an open folder is replaced, wherever it leads. */
+static void in_a_folder_no_link_is_followed(void **state)
+{
+    (void)state;
+    kymo_atomic_file file;
+    kymo_error detail;
+    put("precious", "old");
+    assert_int_equal(symlink("precious", "out"), 0);
+    int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(folder >= 0);
+    assert_int_equal(kymo_atomic_file_open_in(&file, folder, "out", 0, &detail), KYMO_E_EXISTS);
+    assert_int_equal(kymo_atomic_file_open_in(&file, folder, "out", 1, &detail), KYMO_OK);
+    close(folder);
+    assert_int_equal(kymo_sink_write(&file.sink, "new", 3), KYMO_OK);
+    assert_int_equal(kymo_atomic_file_commit(&file), KYMO_OK);
+    has("precious", "old");
+    has("out", "new");
+    assert_int_equal(files_here(), 2);
+}
+
+/* The folder's path may lead elsewhere when the file is complete. */
+static void the_folder_stays_the_one_that_was_opened(void **state)
+{
+    (void)state;
+    kymo_atomic_file file;
+    assert_int_equal(mkdir("mine", 0777), 0);
+    assert_int_equal(mkdir("precious", 0777), 0);
+    put("precious/out", "old");
+    assert_int_equal(kymo_atomic_file_open(&file, "mine/out", 1, NULL), KYMO_OK);
+    assert_int_equal(kymo_sink_write(&file.sink, "new", 3), KYMO_OK);
+    assert_int_equal(rename("mine", "moved"), 0);
+    assert_int_equal(symlink("precious", "mine"), 0);
+    assert_int_equal(kymo_atomic_file_commit(&file), KYMO_OK);
+    has("precious/out", "old");
+    has("moved/out", "new");
+}
+
+/* A pipe has no path, and its link is the system's. */
+static void standard_output_is_written_into(void **state)
+{
+    (void)state;
+    int ends[2];
+    char text[8] = "";
+    assert_int_equal(pipe(ends), 0);
+    int before = dup(STDOUT_FILENO);
+    assert_true(before >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0);
+    kymo_atomic_file file;
+    kymo_err err = kymo_atomic_file_open(&file, "/dev/stdout", 1, NULL);
+    if (err == KYMO_OK)
+        err = kymo_sink_write(&file.sink, "text", 4);
+    if (err == KYMO_OK)
+        err = kymo_atomic_file_commit(&file);
+    assert_true(dup2(before, STDOUT_FILENO) >= 0);
+    assert_int_equal(err, KYMO_OK);
+    assert_int_equal(read(ends[0], text, sizeof text), 4);
+    assert_string_equal(text, "text");
+    close(before);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, enter, leave)
@@ -214,6 +337,13 @@ int main(void)
         T(a_full_disk),
         T(a_file_size_limit),
         T(links_stay_links),
+        T(links_of_others_are_replaced),
+        T(links_behind_a_link_are_looked_at_too),
+        T(links_where_others_can_write_are_replaced),
+        T(a_chain_keeps_its_links),
+        T(in_a_folder_no_link_is_followed),
+        T(the_folder_stays_the_one_that_was_opened),
+        T(standard_output_is_written_into),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

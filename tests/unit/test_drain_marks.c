@@ -489,6 +489,18 @@ static void labels_come_out_with_key_and_value(void **state)
     assert_null(s.seen.label.key);
     assert_int_equal(corrupt(&s), 0);
 
+    const uint64_t from[3] = {2 | 7ull << 32, 99, 12345};
+    mark_write(&s.w, KYMO_RECORD_LABEL, KYMO_LABEL_INHERITED, from, sizeof from);
+    assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
+    assert_int_equal(s.seen.labels, 4);
+    assert_int_equal(s.seen.label.change, KYMO_LABEL_INHERITED);
+    assert_int_equal(s.seen.label.depth, 2);
+    assert_int_equal(s.seen.label.recorded_as, 7);
+    assert_int_equal(s.seen.label.tid, 99);
+    assert_int_equal(s.seen.label.fork_ns, 12345);
+    assert_int_equal(corrupt(&s), 0);
+    mark_write(&s.w, KYMO_RECORD_LABEL, KYMO_LABEL_INHERITED, &r, sizeof r);
+
     /* A key, a text, beyond the record's end, or in its head; no value. */
     r.key_bytes = 17;
     mark_write(&s.w, KYMO_RECORD_LABEL, KYMO_LABEL_PUSHED, &r, sizeof r);
@@ -500,8 +512,8 @@ static void labels_come_out_with_key_and_value(void **state)
     r.value.kind = KYMO_KIND_NONE;
     mark_write(&s.w, KYMO_RECORD_LABEL, KYMO_LABEL_PUSHED, &r, sizeof r);
     assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
-    assert_int_equal(s.seen.labels, 3);
-    assert_int_equal(corrupt(&s), 4);
+    assert_int_equal(s.seen.labels, 4);
+    assert_int_equal(corrupt(&s), 5);
     tear_down(&s);
 }
 
@@ -571,6 +583,55 @@ static void counters_are_the_sums_of_their_parts(void **state)
     tear_down(&s);
 }
 
+/* Also of those that no marker names. */
+static void categories_are_there_unused(void **state)
+{
+    struct kymo_drain_category c;
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    uint32_t part = mark_category(&s.f, "part", s.category);
+    uint32_t odd = mark_category(&s.f, "its own", part + 1);
+    kymo_session_site_counts(s.f.session, &s.f.plan, part)->category_is_on = 1;
+    assert_int_equal(kymo_drain_definitions(s.d), odd);
+    assert_int_equal(kymo_drain_category(s.d, part, &c), 1);
+    assert_string_equal(c.name, "part");
+    assert_int_equal(c.parent, s.category);
+    assert_true(c.is_on && !c.is_quiet);
+    assert_int_equal(kymo_drain_category(s.d, s.category, &c), 1);
+    assert_false(c.is_on);
+    assert_int_equal(kymo_drain_category(s.d, odd, &c), 1);
+    assert_int_equal(c.parent, 0);
+    assert_int_equal(kymo_drain_category(s.d, s.typed, &c), 0);
+    assert_int_equal(kymo_drain_category(s.d, 0, &c), 0);
+    assert_int_equal(kymo_drain_category(s.d, odd + 1, &c), 0);
+
+    /* What the program writes over them is not believed. */
+    uint32_t *index = &kymo_session_definition_index(s.f.session, &s.f.plan)[part];
+    struct kymo_definition *d =
+        (void *)((char *)kymo_session_definitions(s.f.session, &s.f.plan) + *index - 1);
+    const struct kymo_definition good = *d;
+    d->size_bytes = 1u << 20;
+    assert_int_equal(kymo_drain_category(s.d, part, &c), 0);
+    *d = good;
+    d->size_bytes -= 8;
+    assert_int_equal(kymo_drain_category(s.d, part, &c), 0);
+    *d = good;
+    d->number++;
+    assert_int_equal(kymo_drain_category(s.d, part, &c), 0);
+    *d = good;
+    const uint32_t at = *index;
+    const uint32_t wrong[] = {0, 1, at + 4, UINT32_MAX, s.f.plan.definition_bytes + 1};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(wrong); i++) {
+        *index = wrong[i];
+        assert_int_equal(kymo_drain_category(s.d, part, &c), 0);
+    }
+    *index = at;
+    s.f.session->definition_count = UINT32_MAX;
+    assert_int_equal(kymo_drain_definitions(s.d), s.f.plan.definitions);
+    tear_down(&s);
+}
+
 static void counts_are_told_of_sites_alone(void **state)
 {
     struct kymo_drain_site_counts c;
@@ -579,7 +640,8 @@ static void counts_are_told_of_sites_alone(void **state)
     (void)state;
     set_up(&s);
     assert_int_equal(kymo_drain_site_counts(s.d, 0, &c), 0);
-    *kymo_session_site_counts(s.f.session, &s.f.plan, s.typed) = (struct kymo_site_counts){1, 2, 3};
+    *kymo_session_site_counts(s.f.session, &s.f.plan, s.typed) =
+        (struct kymo_site_counts){.lost = 1, .capped = 2, .cut = 3};
     kymo_session_site_counts(s.f.session, &s.f.plan, s.category)->lost = 9;
     assert_int_equal(kymo_drain_round(s.d), KYMO_OK);
     uint32_t i = 0;
@@ -957,6 +1019,7 @@ int main(void)
         cmocka_unit_test(labels_come_out_with_key_and_value),
         cmocka_unit_test(backtraces_and_counts_come_out),
         cmocka_unit_test(counters_are_the_sums_of_their_parts),
+        cmocka_unit_test(categories_are_there_unused),
         cmocka_unit_test(counts_are_told_of_sites_alone),
         cmocka_unit_test(scopes_that_are_open_are_told_before_their_thread_ends),
         cmocka_unit_test(the_first_scope_of_all_is_told),

@@ -27,6 +27,10 @@ static const expected places[] = {
      {"PLACE(place_sibling)", "call:sibling", "call:middle"}},
 };
 
+/* Not where the compiler does not say that it is one (gcc with -flto), or where it was inlined
+ * (DWARF 2). */
+static const expected wrapper_place = {"place_wrapper", {"kept_leaf"}, {"call:wrapper"}};
+
 static const expected cxx_places[] = {
     {"place_constructor",
      {"shapes::Box<int>::Box(int)", "shapes::build(int)"},
@@ -101,6 +105,15 @@ static void gcc_all_versions_of_dwarf(void **state)
 }
 
 /* Strict DWARF 2 has one range for a function, and no inlined places with several. */
+static void wrappers_are_no_frames(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"gcc_dwarf4.so", "gcc_dwarf5.so", "clang_dwarf5.so"};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(files); i++)
+        if (fixture(files[i]))
+            check_place(fixture(files[i]), "places.c", &wrapper_place);
+}
+
 static void dwarf_2_names_functions_and_lines(void **state)
 {
     (void)state;
@@ -233,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gcc_all_versions_of_dwarf),
+        cmocka_unit_test(wrappers_are_no_frames),
         cmocka_unit_test(dwarf_2_names_functions_and_lines),
         cmocka_unit_test(clang_has_no_aranges),
         cmocka_unit_test(lto_refers_into_other_units),

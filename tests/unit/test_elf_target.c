@@ -31,7 +31,23 @@ static void a_program(void **state)
     assert_true(t.has_interp);
     assert_string_equal(t.interpreter, ELF_IMAGE_LOADER);
     assert_false(t.has_asan);
+    assert_true(t.needs_libc);
     assert_false(t.big_endian);
+}
+
+static void a_program_without_libc(void **state)
+{
+    (void)state;
+    kymo_elf_target t;
+    struct elf_image e = elf_image_program();
+    memcpy(e.strings + 1, "libm.so.6", 10);
+    assert_int_equal(judge(&e, sizeof e, &t, NULL), KYMO_OK);
+    assert_true(t.has_interp);
+    assert_false(t.needs_libc);
+    /* As Go links a position-independent program: there is a loader, and nothing to load. */
+    e.dyn[0].d_tag = DT_DEBUG;
+    assert_int_equal(judge(&e, sizeof e, &t, NULL), KYMO_OK);
+    assert_false(t.needs_libc);
 }
 
 static void this_very_test(void **state)
@@ -73,6 +89,15 @@ static void sanitizers_are_seen(void **state)
     memcpy(e.strings + 16, "\0__asan_init", 13);
     assert_int_equal(judge(&e, sizeof e, &t, NULL), KYMO_OK);
     assert_true(t.has_asan);
+
+    e = elf_image_program();
+    memcpy(e.strings + 1, "libtsan.so.2", 13);
+    assert_int_equal(judge(&e, sizeof e, &t, NULL), KYMO_OK);
+    assert_true(t.has_tsan && !t.has_asan);
+    e = elf_image_program();
+    memcpy(e.strings + 16, "\0__tsan_init", 13);
+    assert_int_equal(judge(&e, sizeof e, &t, NULL), KYMO_OK);
+    assert_true(t.has_tsan && !t.has_asan);
 
     /* Names that only look like it. */
     e = elf_image_program();
@@ -220,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program),
+        cmocka_unit_test(a_program_without_libc),
         cmocka_unit_test(this_very_test),
         cmocka_unit_test(sanitizers_are_seen),
         cmocka_unit_test(the_search_overlaps),

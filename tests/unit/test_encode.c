@@ -20,7 +20,7 @@ static void formats_by_extension(void **state)
     size_t n = 0;
     while (kymo_format_at(n))
         n++;
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 5);
 }
 
 static void unknown_extensions_are_told(void **state)
@@ -28,11 +28,13 @@ static void unknown_extensions_are_told(void **state)
     (void)state;
     kymo_profile *p = fixed_profile();
     kymo_error detail;
-    assert_int_equal(kymo_encode_file(p, "/tmp/out.svg", NULL, &detail), KYMO_E_UNSUPPORTED);
-    assert_string_equal(detail.message,
-                        "/tmp/out.svg: the name must end in .json.gz, .json, .pb.gz "
-                        "or .folded");
-    assert_int_equal(access("/tmp/out.svg", F_OK), -1);
+    assert_int_equal(kymo_encode_file(p, "/tmp/kymo-no-such-folder/out.png2", NULL, &detail),
+                     KYMO_E_UNSUPPORTED);
+    assert_string_equal(
+        detail.message,
+        "/tmp/kymo-no-such-folder/out.png2: the name must end in .json.gz, .json, .pb.gz, "
+        ".folded or .svg");
+    assert_int_equal(access("/tmp/kymo-no-such-folder/out.png2", F_OK), -1);
     kymo_profile_destroy(p);
 }
 

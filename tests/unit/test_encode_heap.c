@@ -146,8 +146,8 @@ static void firefox_has_each_beginning_and_end(void **state)
     assert_has(&out, "\"memoryAddress\":[10000000,20000000,22000000,22000000,25000000,20000000,"
                      "95000000],\"threadId\":[1,1,1,1,1,1,1],\"length\":7}");
     assert_has(&out, "\"name\":\"Heap\",\"category\":\"Memory\"");
-    assert_has(&out, "\"samples\":{\"time\":[0.000001,10,20,22,25,40,95],"
-                     "\"count\":[0,1000,2500,180,0,-2500,70],\"number\":[0,10,3,3,5,2,1],");
+    assert_has(&out, "\"samples\":{\"time\":[0.000001,10,20,22,25,40,95,100],"
+                     "\"count\":[0,1000,2500,180,0,-2500,70,0],\"number\":[0,10,3,3,5,2,1,0],");
     kymo_bytes_deinit(&out);
 }
 

@@ -72,6 +72,42 @@ static void firefox_shows_running_by_cpu_samples_and_waiting_by_wall_samples(voi
     kymo_bytes_deinit(&out);
 }
 
+/* The first row that is written may not be the first sample: that of a running thread is left out.
+ */
+static void the_first_cpu_time_of_a_thread_is_not_lost(void **state)
+{
+    (void)state;
+    kymo_bytes out;
+    uint32_t thread = add_thread(profile, 0, 2, 3000000);
+    ok(kymo_profile_add_sample(profile, thread, 3000000, 0, 1000000, KYMO_SAMPLE_WALL,
+                               KYMO_STATE_RUNNING));
+    ok(kymo_profile_add_sample(profile, thread, 4000000, 0, 900000, KYMO_SAMPLE_CPU,
+                               KYMO_STATE_RUNNING));
+    /* And one whose only sample is of the moment when it began. */
+    uint32_t late = add_thread(profile, 0, 3, 5000000);
+    ok(kymo_profile_add_sample(profile, late, 5000000, 0, 700000, KYMO_SAMPLE_CPU,
+                               KYMO_STATE_RUNNING));
+    ok(kymo_profile_finish(profile));
+    encode_as("x.json", KYMO_SAMPLE_CPU, &out);
+    assert_has(&out, "\"threadCPUDelta\":[0,900000]");
+    assert_has(&out, "\"timeDeltas\":[3,1]");
+    assert_has(&out, "\"threadCPUDelta\":[0,700000]");
+    assert_has(&out, "\"timeDeltas\":[5,0]");
+    kymo_bytes_deinit(&out);
+}
+
+static void a_thread_without_samples_has_no_cpu_time(void **state)
+{
+    (void)state;
+    kymo_bytes out;
+    add_thread(profile, 0, 4, 6000000);
+    ok(kymo_profile_finish(profile));
+    encode_as("x.json", KYMO_SAMPLE_CPU, &out);
+    assert_has(&out, "\"samples\":{\"stack\":[],\"timeDeltas\":[],\"weight\":[],"
+                     "\"weightType\":\"tracing-ms\",\"length\":0}");
+    kymo_bytes_deinit(&out);
+}
+
 static void collapsed_shows_the_kind_that_is_asked_for(void **state)
 {
     (void)state;
@@ -103,6 +139,8 @@ int main(void)
         cmocka_unit_test(firefox_shows_running_by_cpu_samples_and_waiting_by_wall_samples),
         cmocka_unit_test(collapsed_shows_the_kind_that_is_asked_for),
         cmocka_unit_test(kinds_that_do_not_exist_are_refused),
+        cmocka_unit_test(the_first_cpu_time_of_a_thread_is_not_lost),
+        cmocka_unit_test(a_thread_without_samples_has_no_cpu_time),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

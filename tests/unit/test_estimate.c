@@ -127,20 +127,26 @@ struct coverage {
     double sum;         /* of bytes that were estimated */
 };
 
-static int holds_bytes(const struct kymo_estimate *sum, double truth)
+static int holds(const struct kymo_estimate_range *range, double truth)
 {
-    double low, high;
-    kymo_estimate_interval(sum->bytes, sum->variance_bytes, &low, &high);
-    assert_true(low <= sum->bytes && sum->bytes <= high);
-    return low <= truth && truth <= high;
+    assert_true(range->low <= range->value && range->value <= range->high);
+    return range->low <= truth && truth <= range->high;
 }
 
-static int holds_objects(const struct kymo_estimate *sum, double truth)
+static int holds_bytes(const struct kymo_estimate *part, const struct kymo_estimate_whole *whole,
+                       double truth)
 {
-    double low, high;
-    kymo_estimate_objects_interval(sum, &low, &high);
-    assert_true(low <= sum->objects && sum->objects <= high);
-    return low <= truth && truth <= high;
+    struct kymo_estimate_range range;
+    kymo_estimate_bytes(part, whole, &range);
+    return holds(&range, truth);
+}
+
+static int holds_objects(const struct kymo_estimate *part, const struct kymo_estimate_whole *whole,
+                         int takes_all_kinds, double truth)
+{
+    struct kymo_estimate_range range;
+    kymo_estimate_objects(part, whole, takes_all_kinds, &range);
+    return holds(&range, truth);
 }
 
 static void add_blocks(struct program *p, size_t count, uint64_t bytes, uint64_t rate)
@@ -164,7 +170,7 @@ static void add_mixed(struct program *p, size_t count, double least, double powe
 
 static void run_once(const struct program *p, struct coverage *c)
 {
-    struct kymo_estimate sum = {0};
+    struct kymo_estimate_whole whole = {.rate = p->blocks[0].rate};
     uint64_t rate = p->blocks[0].rate;
     double until = next_draw(rate);
     for (size_t i = 0; i < p->count; i++) {
@@ -172,13 +178,13 @@ static void run_once(const struct program *p, struct coverage *c)
         until -= (double)b->bytes;
         if (until >= 0)
             continue;
-        kymo_estimate_add(&sum, b->bytes, kymo_estimate_weight(b->bytes, rate));
+        kymo_estimate_add(&whole.sum, b->bytes, kymo_estimate_weight(b->bytes, rate));
         rate = b->rate; /* a thread learns of a new one at its next draw */
         until = next_draw(rate);
     }
-    c->bytes += holds_bytes(&sum, p->bytes);
-    c->objects += holds_objects(&sum, (double)p->count);
-    c->sum += sum.bytes;
+    c->bytes += holds_bytes(&whole.sum, &whole, p->bytes);
+    c->objects += holds_objects(&whole.sum, &whole, 0, (double)p->count);
+    c->sum += whole.sum.bytes;
 }
 
 static struct coverage run_all(struct program *p, uint64_t seed)
@@ -278,24 +284,149 @@ static void intervals_hold_sizes_that_differ_a_hundredfold(void **unused)
 static void objects_of_like_sizes_have_the_interval_of_their_sum(void **unused)
 {
     (void)unused;
-    struct kymo_estimate sum = {0};
-    double low, high, alone_low, alone_high;
+    struct kymo_estimate_whole whole = {.rate = RATE};
+    struct kymo_estimate *sum = &whole.sum;
+    struct kymo_estimate_range range;
+    double low, high;
     for (int i = 0; i < 3; i++)
-        kymo_estimate_add(&sum, KIB, kymo_estimate_weight(KIB, RATE));
-    for (int i = 0; i < 100; i++)
-        kymo_estimate_add(&sum, 10, 1); /* known one by one */
-    kymo_estimate_objects_interval(&sum, &low, &high);
-    kymo_estimate_interval(sum.objects, sum.variance_objects, &alone_low, &alone_high);
-    assert_true(low == alone_low && high == alone_high);
+        kymo_estimate_add(sum, KIB, kymo_estimate_weight(KIB, RATE));
+    kymo_estimate_objects(sum, &whole, 0, &range);
+    kymo_estimate_interval(sum->objects, sum->variance_objects, &low, &high);
+    assert_true(fabs(range.low / low - 1) < 1e-6 && fabs(range.high / high - 1) < 1e-6);
     /* One that is drawn of another kind tells that there may be still others. */
-    kymo_estimate_add(&sum, 100 * KIB, kymo_estimate_weight(100 * KIB, RATE));
-    kymo_estimate_objects_interval(&sum, &low, &high);
-    kymo_estimate_interval(sum.objects, sum.variance_objects, &alone_low, &alone_high);
-    assert_true(high > alone_high + kymo_estimate_weight(KIB, RATE));
+    kymo_estimate_add(sum, 100 * KIB, kymo_estimate_weight(100 * KIB, RATE));
+    kymo_estimate_objects(sum, &whole, 0, &range);
+    kymo_estimate_interval(sum->objects, sum->variance_objects, &low, &high);
+    assert_true(range.high > high + kymo_estimate_weight(KIB, RATE));
     /* What cannot be made up by blocks of any size stays finite. */
-    kymo_estimate_add(&sum, 1, 0x1p63);
-    kymo_estimate_objects_interval(&sum, &low, &high);
-    assert_true(low >= 0 && low <= sum.objects && high >= sum.objects && isfinite(high));
+    kymo_estimate_add(sum, 1, 0x1p63);
+    kymo_estimate_objects(sum, &whole, 0, &range);
+    assert_true(range.low >= 0 && range.low <= sum->objects && range.high >= sum->objects &&
+                isfinite(range.high));
+}
+
+/* ---- parts of what was counted ---- */
+
+/* No block was drawn of what lives: that is not 0 bytes. */
+static void no_draw_is_a_bound_and_not_nothing(void **unused)
+{
+    (void)unused;
+    struct kymo_estimate none = {0};
+    struct kymo_estimate_whole whole = {.rate = RATE};
+    struct kymo_estimate_range range;
+    kymo_estimate_bytes(&none, &whole, &range);
+    assert_true(range.value == 0 && range.low == 0);
+    assert_in_range(range.high, 2 * RATE, 3 * RATE);
+    kymo_estimate_objects(&none, &whole, 1, &range);
+    assert_true(range.value == 0 && range.low == 0 && range.high > (double)RATE / 16);
+    /* Not more than was counted, but for what others have. */
+    for (int i = 0; i < 5; i++)
+        kymo_estimate_add(&whole.sum, KIB, kymo_estimate_weight(KIB, RATE));
+    whole.objects = 700;
+    whole.bytes = 700 * KIB;
+    kymo_estimate_bytes(&none, &whole, &range);
+    assert_true(range.high == 695.0 * KIB);
+    kymo_estimate_objects(&none, &whole, 1, &range);
+    assert_true(range.value == 0 && range.high == 695);
+    /* Where each one is recorded, none is none. */
+    whole.rate = 1;
+    kymo_estimate_bytes(&none, &whole, &range);
+    assert_true(range.high == 0);
+    kymo_estimate_objects(&none, &whole, 1, &range);
+    assert_true(range.high == 0);
+}
+
+static void parts_add_up_to_what_was_counted(void **unused)
+{
+    (void)unused;
+    struct kymo_estimate parts[3] = {{0}};
+    struct kymo_estimate_whole whole = {.rate = RATE};
+    struct kymo_estimate_range range;
+    double bytes = 0, objects = 0;
+    for (int i = 0; i < 60; i++)
+        kymo_estimate_add(&parts[i % 3], 100u << i % 3, kymo_estimate_weight(100u << i % 3, RATE));
+    kymo_estimate_add(&parts[0], 64 * MIB, kymo_estimate_weight(64 * MIB, RATE));
+    for (int i = 0; i < 3; i++)
+        kymo_estimate_merge(&whole.sum, &parts[i]);
+    whole.bytes = floor(whole.sum.bytes * 1.1);
+    whole.objects = floor(whole.sum.objects * 0.8);
+    for (int i = 0; i < 3; i++) {
+        kymo_estimate_bytes(&parts[i], &whole, &range);
+        bytes += range.value;
+        kymo_estimate_objects(&parts[i], &whole, 0, &range);
+        objects += range.value;
+    }
+    assert_true(fabs(bytes / whole.bytes - 1) < 1e-9);
+    assert_true(fabs(objects / whole.objects - 1) < 1e-6); /* classes are floats */
+}
+
+static void a_count_of_something_else_is_found(void **unused)
+{
+    (void)unused;
+    struct kymo_estimate_whole whole = {.rate = RATE};
+    assert_true(kymo_estimate_agrees(&whole, (double)RATE));
+    assert_false(kymo_estimate_agrees(&whole, 10.0 * RATE));
+    for (int i = 0; i < 100; i++)
+        kymo_estimate_add(&whole.sum, KIB, kymo_estimate_weight(KIB, RATE));
+    assert_true(kymo_estimate_agrees(&whole, 120.0 * RATE));
+    assert_false(kymo_estimate_agrees(&whole, 200.0 * RATE));
+    assert_false(kymo_estimate_agrees(&whole, 30.0 * RATE));
+}
+
+/* Blocks of a program that lives on, of which some live: what live blocks it is said to have. The
+ * first of `live` of each kind do. */
+struct kind {
+    size_t count, live;
+    uint64_t bytes;
+};
+
+static void live_once(const struct kind *kinds, size_t n, struct coverage *c)
+{
+    struct kymo_estimate live = {0};
+    struct kymo_estimate_whole whole = {.rate = RATE};
+    double live_objects = 0, live_bytes = 0;
+    for (size_t k = 0; k < n; k++) {
+        double weight = kymo_estimate_weight(kinds[k].bytes, RATE);
+        double chance = kymo_estimate_chance(kinds[k].bytes, RATE);
+        for (size_t i = 0; i < kinds[k].count; i++) {
+            if (next_unit() >= chance)
+                continue;
+            kymo_estimate_add(&whole.sum, kinds[k].bytes, weight);
+            if (i < kinds[k].live)
+                kymo_estimate_add(&live, kinds[k].bytes, weight);
+        }
+        whole.objects += (double)kinds[k].count;
+        whole.bytes += (double)kinds[k].count * (double)kinds[k].bytes;
+        live_objects += (double)kinds[k].live;
+        live_bytes += (double)kinds[k].live * (double)kinds[k].bytes;
+    }
+    c->bytes += holds_bytes(&live, &whole, live_bytes);
+    c->objects += holds_objects(&live, &whole, 1, live_objects);
+}
+
+/* With few draws an interval cannot hold the truth in just 95 of 100 runs: in more, then. */
+static void assert_live_is_held(const struct kind *kinds, size_t n, uint64_t seed)
+{
+    struct coverage c = {0};
+    state = seed;
+    for (int i = 0; i < RUNS; i++)
+        live_once(kinds, n, &c);
+    print_message("live: %d and %d of %d\n", c.bytes, c.objects, RUNS);
+    assert_in_range(c.bytes, 930, RUNS);
+    assert_in_range(c.objects, 930, RUNS);
+}
+
+static void intervals_hold_what_lives_of_few_draws(void **unused)
+{
+    (void)unused;
+    static const struct kind little[] = {{14000, 140, 40}, {800, 1, 32 * KIB}};
+    static const struct kind some[] = {{60000, 3000, 24}, {20000, 4000, 300}, {50, 9, 64 * KIB}};
+    static const struct kind all[] = {{60000, 59000, 100}, {300, 300, 20 * KIB}};
+    static const struct kind large[] = {{3000, 2900, 50}, {12, 9, MIB}};
+    assert_live_is_held(little, 2, 31);
+    assert_live_is_held(some, 3, 32);
+    assert_live_is_held(all, 2, 33);
+    assert_live_is_held(large, 2, 34);
 }
 
 /* The rate is another one after half of the blocks, and again. */
@@ -380,6 +511,10 @@ int main(void)
         cmocka_unit_test(intervals_hold_mixed_sizes),
         cmocka_unit_test(intervals_hold_sizes_that_differ_a_hundredfold),
         cmocka_unit_test(objects_of_like_sizes_have_the_interval_of_their_sum),
+        cmocka_unit_test(no_draw_is_a_bound_and_not_nothing),
+        cmocka_unit_test(parts_add_up_to_what_was_counted),
+        cmocka_unit_test(a_count_of_something_else_is_found),
+        cmocka_unit_test(intervals_hold_what_lives_of_few_draws),
         cmocka_unit_test(intervals_hold_when_the_rate_changes),
         cmocka_unit_test(resizes_stay_unbiased),
     };

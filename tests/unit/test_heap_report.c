@@ -447,11 +447,39 @@ static void what_cannot_be_asked(void **state)
     ok(kymo_heap_report_create(h.p, NULL, &report));
 }
 
+/* main calls load, which calls operator new, which calls malloc; and malloc alone. */
+static void allocators_are_their_callers(void **state)
+{
+    (void)state;
+    uint32_t module = add_module(h.p, h.process[0], "/bin/libstdc++", "id2");
+    uint32_t new_frame = add_named_frame(h.p, module, 0x100, "operator new(unsigned long)");
+    uint32_t malloc_frame = add_named_frame(h.p, module, 0x200, "malloc");
+    uint32_t in_new = add_stack(h.p, h.stack[IN_LOAD], new_frame);
+    uint32_t in_malloc = add_stack(h.p, in_new, malloc_frame);
+    kymo_allocation block = block_of(&h, IN_LOAD, 100, 1010, KYMO_LIVES);
+    block.stack = in_malloc;
+    add_block(&h, &block);
+    block.address++;
+    block.stack = add_stack(h.p, KYMO_NONE, malloc_frame);
+    add_block(&h, &block);
+    const kymo_heap_row *r = rows(KYMO_HEAP_LIVE, 3);
+    assert_string_equal(r[0].name, "load");
+    assert_sum(&r[0].self, 1, 100);
+    assert_string_equal(r[1].name, "malloc"); /* nobody called it */
+    assert_string_equal(r[2].name, "main");
+    assert_sum(&r[2].total, 1, 100);
+    options.all_frames = 1;
+    r = rows(KYMO_HEAP_LIVE, 4);
+    assert_string_equal(r[0].name, "malloc");
+    assert_sum(&r[0].self, 2, 200);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(nothing_was_recorded),
+        T(allocators_are_their_callers),
         T(what_was_asked_for),
         T(the_tree_is_in_the_order_to_print),
         T(live_at_the_end_and_at_any_moment),

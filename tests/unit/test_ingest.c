@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit.h"
+#include "ingest_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,27 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "profile/ingest.h"
 #include "recording/sample_recording.h"
-
-static kymo_profile *profile;
-static kymo_ingest *ingest;
-
-static int begin(void **state)
-{
-    (void)state;
-    if (kymo_profile_create(&profile) != KYMO_OK)
-        return -1;
-    return kymo_ingest_create(profile, &ingest) == KYMO_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    kymo_ingest_destroy(ingest);
-    kymo_profile_destroy(profile);
-    return 0;
-}
 
 static void ingest_sample(void)
 {
@@ -423,6 +403,35 @@ static void figures_that_do_not_apply_are_nan(void **state)
     assert_int_equal(kymo_profile_meta(profile)->end_ns, 1000); /* the last time seen */
 }
 
+/* Running threads get the stacks of CPU samples. Where a thread never had one, no stack is broken;
+ * one without a stack of a thread that had some is. */
+static void threads_without_cpu_samples_break_no_stacks(void **state)
+{
+    (void)state;
+    start(10);
+    const kymo_event_frame frame = {0x1234, KYMO_EVENT_NONE, 0};
+    const kymo_event_stack stack = {
+        .flags = KYMO_EVENT_STACK_COMPLETE, .depth = 1, .frames = &frame};
+    enum { CPU, WALL, RUNS = KYMO_STATE_RUNNING, WAITS = KYMO_STATE_SLEEPING };
+    const kymo_event_sample sampled[] = {{2000, 60, 0, CPU, RUNS, 0, 0},
+                                         {2010, 60, 0, WALL, RUNS, 0, 0},
+                                         {2020, 60, KYMO_EVENT_NONE, WALL, RUNS, 0, 0}};
+    const kymo_event_sample brief[] = {{2000, 60, KYMO_EVENT_NONE, WALL, RUNS, 0, 0},
+                                       {2010, 60, KYMO_EVENT_NONE, WALL, RUNS, 0, 0},
+                                       {2020, 60, KYMO_EVENT_NONE, WALL, WAITS, 0, 0}};
+    assert_int_equal(h->stack(ingest, &stack), KYMO_OK);
+    assert_int_equal(h->thread(ingest, &(kymo_event_thread){.thread = 1, .tid = 6}), KYMO_OK);
+    assert_int_equal(h->samples(ingest, &(kymo_event_samples){.count = 3, .samples = sampled}),
+                     KYMO_OK);
+    assert_int_equal(
+        h->samples(ingest, &(kymo_event_samples){.thread = 1, .count = 3, .samples = brief}),
+        KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+    assert_int_equal(kymo_profile_quality(profile)->wall_samples, 5);
+    assert_int_equal(kymo_profile_quality(profile)->wall_stackless, 2);
+    near(kymo_profile_quality(profile)->stacks_complete, 2.0 / (6 - 2));
+}
+
 static void too_much_weight_is_no_better_than_too_little(void **state)
 {
     (void)state;
@@ -436,6 +445,25 @@ static void too_much_weight_is_no_better_than_too_little(void **state)
     assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
     near(kymo_profile_quality(profile)->achieved, 90.0 / 120);
     near(kymo_profile_quality(profile)->sampled_rate, 1); /* 2 samples in 1.5 periods */
+}
+
+/* The recording ended before the program did: its children's clocks are not all there is. */
+static void a_process_that_runs_on_counts_by_its_threads(void **state)
+{
+    (void)state;
+    start(10);
+    const kymo_event_sample samples[] = {{2000, 60, KYMO_EVENT_NONE, 0, 1, 0, 0},
+                                         {2010, 30, KYMO_EVENT_NONE, 0, 1, 0, 0}};
+    assert_int_equal(h->process(ingest, &(kymo_event_process){.process = 1, .pid = 6}), KYMO_OK);
+    assert_int_equal(h->thread(ingest, &(kymo_event_thread){.thread = 1, .process = 1, .tid = 6}),
+                     KYMO_OK);
+    assert_int_equal(h->samples(ingest, &(kymo_event_samples){.count = 2, .samples = samples}),
+                     KYMO_OK);
+    assert_int_equal(h->process_end(ingest, &(kymo_event_process_end){.process = 1, .user_ns = 20}),
+                     KYMO_OK);
+    assert_int_equal(h->thread_end(ingest, &(kymo_event_thread_end){.cpu_ns = 100}), KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+    near(kymo_profile_quality(profile)->achieved, 90.0 / 120);
 }
 
 static void sums_do_not_wrap_around(void **state)
@@ -518,7 +546,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_mapping_is_one_module, begin, end),
         cmocka_unit_test_setup_teardown(shared_frames_are_those_of_the_stack_before, begin, end),
         cmocka_unit_test_setup_teardown(figures_that_do_not_apply_are_nan, begin, end),
+        cmocka_unit_test_setup_teardown(threads_without_cpu_samples_break_no_stacks, begin, end),
         cmocka_unit_test_setup_teardown(too_much_weight_is_no_better_than_too_little, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_that_runs_on_counts_by_its_threads, begin, end),
         cmocka_unit_test_setup_teardown(sums_do_not_wrap_around, begin, end),
         cmocka_unit_test_setup_teardown(many_kinds_of_loss_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(numbers_that_are_not_dense_are_refused, begin, end),

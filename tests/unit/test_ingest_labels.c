@@ -127,6 +127,103 @@ static void what_was_set_outlives_scopes(void **state)
     assert_string_equal(at(0, 175), "phase=2");
 }
 
+static void inherit(uint32_t thread, uint64_t time_ns, uint32_t depth, int32_t from_tid,
+                    uint64_t fork_ns)
+{
+    send(label, (kymo_event_label){.thread = thread,
+                                   .change = KYMO_LABEL_INHERITED,
+                                   .depth = depth,
+                                   .time_ns = time_ns,
+                                   .from_tid = from_tid,
+                                   .fork_ns = fork_ns});
+}
+
+static void a_forked_child_has_its_parents(void **state)
+{
+    (void)state;
+    /* The child is read first. */
+    inherit(3, 300, 2, 11, 155);
+    pop(3, 310, 1);
+    push(3, 320, 1, "user", 9);
+    pop(3, 330, 0);
+    clear(3, 340, 0, "phase");
+    push(1, 100, 0, "user", 3);
+    set(1, 110, 1, "phase", 1);
+    push(1, 150, 1, "user", 4);
+    push(1, 152, 2, "request", 5); /* the child has left it before it attached */
+    pop(1, 160, 0);
+    set(1, 161, 0, "phase", 2);
+    for (uint64_t t = 295; t <= 345; t += 10)
+        sample(3, t);
+    finish();
+    assert_string_equal(at(3, 295), "");
+    assert_string_equal(at(3, 305), "user=4 phase=1");
+    assert_string_equal(at(3, 315), "user=3 phase=1");
+    assert_string_equal(at(3, 325), "user=9 phase=1");
+    assert_string_equal(at(3, 335), "phase=1");
+    assert_string_equal(at(3, 345), "");
+}
+
+static void so_has_its_child_and_one_without_changes(void **state)
+{
+    (void)state;
+    push(0, 100, 0, "a", 1);
+    inherit(1, 200, 1, 10, 150);
+    inherit(2, 300, 1, 11, 250);
+    inherit(2, 310, 1, 12, 250); /* the last one counts, and is itself */
+    sample(1, 260);
+    sample(2, 320);
+    finish();
+    assert_string_equal(at(1, 260), "a=1");
+    assert_string_equal(at(2, 320), "");
+}
+
+static void a_line_of_children_inherits(void **state)
+{
+    (void)state;
+    inherit(2, 300, 1, 11, 250);
+    inherit(1, 200, 1, 10, 150);
+    push(0, 100, 0, "a", 1);
+    sample(2, 320);
+    finish();
+    assert_string_equal(at(2, 320), "a=1");
+}
+
+static void no_circle_of_children_is_followed(void **state)
+{
+    (void)state;
+    inherit(0, 100, 1, 12, 90);
+    inherit(1, 100, 1, 10, 110);
+    inherit(2, 100, 1, 11, 110);
+    inherit(3, 100, 1, 77, 110); /* of nobody */
+    push(0, 120, 0, "a", 1);
+    for (uint32_t i = 0; i < 4; i++)
+        sample(i, 130);
+    finish();
+    assert_string_equal(at(0, 130), "a=1");
+    for (uint32_t i = 1; i < 4; i++)
+        assert_string_equal(at(i, 130), "");
+}
+
+/* However deep the parent was, a child has the innermost ones. */
+static void what_is_inherited_is_bounded(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++)
+        push(0, 100 + i, i, "a", i);
+    for (uint32_t i = 0; i < 1000; i++)
+        set(0, 2000 + i, 1000, "b", i);
+    inherit(3, 4000, 1000, 10, 3500);
+    pop(3, 4010, 999);
+    pop(3, 4020, 500);
+    for (uint64_t t = 4005; t <= 4025; t += 10)
+        sample(3, t);
+    finish();
+    assert_string_equal(at(3, 4005), "a=999 b=999");
+    assert_string_equal(at(3, 4015), "a=998 b=999");
+    assert_string_equal(at(3, 4025), "b=999");
+}
+
 static void lost_changes_do_no_lasting_harm(void **state)
 {
     (void)state;
@@ -310,6 +407,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(samples_have_what_is_in_scope, begin, end),
         cmocka_unit_test_setup_teardown(changes_may_come_late, begin, end),
         cmocka_unit_test_setup_teardown(what_was_set_outlives_scopes, begin, end),
+        cmocka_unit_test_setup_teardown(a_forked_child_has_its_parents, begin, end),
+        cmocka_unit_test_setup_teardown(so_has_its_child_and_one_without_changes, begin, end),
+        cmocka_unit_test_setup_teardown(a_line_of_children_inherits, begin, end),
+        cmocka_unit_test_setup_teardown(no_circle_of_children_is_followed, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_inherited_is_bounded, begin, end),
         cmocka_unit_test_setup_teardown(lost_changes_do_no_lasting_harm, begin, end),
         cmocka_unit_test_setup_teardown(values_of_all_kinds, begin, end),
         cmocka_unit_test_setup_teardown(markers_have_those_of_their_record, begin, end),

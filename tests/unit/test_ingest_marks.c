@@ -371,6 +371,26 @@ static void a_marker_has_what_was_said(void **state)
     assert_int_equal(kymo_profile_meta(profile)->end_ns, 200);
 }
 
+/* What there may be very many of is not kept; the recording is as long as before. */
+static void markers_can_be_skipped(void **state)
+{
+    (void)state;
+    kymo_ingest_skip_markers(ingest);
+    add_site(0, KYMO_EVENT_NONE, KYMO_SITE_SCOPE, "fetch", NULL);
+    send(counter, (kymo_event_counter){.counter = 0, .category = 0, .name = "sent"});
+    send(marker, plain(1, 0, KYMO_PHASE_INTERVAL, 200));
+    send(marker, plain(1, 0, KYMO_PHASE_BEGIN, 300));
+    send(count, (kymo_event_count){.counter = 0, .time_ns = 400, .value = 1});
+    send(label, (kymo_event_label){.thread = 1,
+                                   .change = KYMO_LABEL_PUSHED,
+                                   .kind = KYMO_KIND_U64,
+                                   .time_ns = 500,
+                                   .key = "key"});
+    finish();
+    assert_int_equal(kymo_profile_count(profile, KYMO_TABLE_MARKERS), 0);
+    assert_int_equal(kymo_profile_meta(profile)->end_ns, 400);
+}
+
 /* ---- counters, losses ---- */
 
 static void counters_and_counts(void **state)
@@ -460,6 +480,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(formats_and_values_of_cells, begin, end),
         cmocka_unit_test_setup_teardown(payloads_of_any_bytes_are_read_within_bounds, begin, end),
         cmocka_unit_test_setup_teardown(a_marker_has_what_was_said, begin, end),
+        cmocka_unit_test_setup_teardown(markers_can_be_skipped, begin, end),
         cmocka_unit_test_setup_teardown(counters_and_counts, begin, end),
         cmocka_unit_test_setup_teardown(losses_are_told, begin, end),
         cmocka_unit_test_setup_teardown(unknown_ids_are_refused, begin, end),

@@ -3,7 +3,13 @@
 
 #include <string.h>
 
-#include "recorder/kallsyms.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recorder/kallsyms_cache.h"
 
 #define BASE 0xffffffff9a000000ull
 
@@ -111,9 +117,129 @@ static void probe_and_table_agree(void **state)
     kymo_kallsyms_destroy(t);
 }
 
+/* ---- as a file ---- */
+
+#define KEY 0x1234567890abcdefull
+
+static kymo_bytes packed(void)
+{
+    kymo_bytes bytes;
+    kymo_bytes_init(&bytes, 1u << 20);
+    assert_int_equal(kymo_kallsyms_pack(table, KEY, &bytes), KYMO_OK);
+    return bytes;
+}
+
+/* What was unpacked says the same, or that it does not know. */
+static void a_packed_table_is_the_same(void **state)
+{
+    (void)state;
+    kymo_bytes bytes = packed();
+    kymo_kallsyms *again = NULL;
+    struct kymo_kallsym a, b;
+    unsigned found = 0;
+    assert_int_equal(kymo_kallsyms_unpack(&bytes, KEY + 1, &again), KYMO_E_NOT_FOUND);
+    assert_int_equal(kymo_kallsyms_unpack(&bytes, KEY, &again), KYMO_OK);
+    assert_null(bytes.data);
+    for (uint64_t at = BASE - 0x1000; at < BASE + 0x1000; at += 0x10) {
+        enum kymo_kallsym_answer wanted = kymo_kallsyms_find(table, at, &a);
+        enum kymo_kallsym_answer answer = kymo_kallsyms_find(again, at, &b);
+        if (answer == KYMO_KALLSYM_UNCERTAIN)
+            continue;
+        assert_int_equal(answer, wanted);
+        if (answer != KYMO_KALLSYM_FOUND)
+            continue;
+        found++;
+        assert_string_equal(a.name, b.name);
+        assert_string_equal(a.module, b.module);
+        assert_int_equal(a.address, b.address);
+        assert_int_equal(a.offset, b.offset);
+    }
+    assert_true(found >= 0x300 / 0x10);
+    /* Between two functions of a module there is nothing else; behind its last one there may be. */
+    assert_int_equal(kymo_kallsyms_find(again, 0xffffffffc0300010, &b), KYMO_KALLSYM_FOUND);
+    assert_string_equal(b.name, "ext4_read");
+    assert_int_equal(kymo_kallsyms_find(again, 0xffffffffc0300050, &b), KYMO_KALLSYM_UNCERTAIN);
+    /* A BPF program may be another one by now. */
+    assert_int_equal(kymo_kallsyms_find(again, 0xffffffffc0310001, &b), KYMO_KALLSYM_UNCERTAIN);
+    kymo_kallsyms_destroy(again);
+    kymo_bytes_deinit(&bytes);
+}
+
+static void damaged_bytes_are_refused(void **state)
+{
+    (void)state;
+    kymo_bytes bytes = packed();
+    kymo_kallsyms *again = NULL;
+    size_t len = bytes.len;
+    for (bytes.len = 0; bytes.len < len; bytes.len++)
+        assert_int_not_equal(kymo_kallsyms_unpack(&bytes, KEY, &again), KYMO_OK);
+    for (size_t i = 0; i < len; i++) {
+        bytes.data[i] ^= 0x41;
+        assert_int_not_equal(kymo_kallsyms_unpack(&bytes, KEY, &again), KYMO_OK);
+        bytes.data[i] ^= 0x41;
+    }
+    kymo_bytes_deinit(&bytes);
+}
+
+static void keys_tell_kernels_apart(void **state)
+{
+    (void)state;
+    static const char modules[] = "ext4 999424 1 - Live 0xffffffffc0300000\n"
+                                  "odd 4096 0 - Live 0xffffffffc0500000 (OE)\n";
+    uint64_t key = kymo_kallsyms_key("boot 1\n", modules);
+    assert_int_not_equal(key, 0);
+    assert_int_equal(kymo_kallsyms_key("", modules), 0);
+    assert_int_not_equal(key, kymo_kallsyms_key("boot 2\n", modules));
+    assert_int_not_equal(key, kymo_kallsyms_key("boot 1\n", ""));
+    /* How often a module is used changes all the time. */
+    assert_int_equal(key,
+                     kymo_kallsyms_key("boot 1\n", "ext4 999424 7 - Live 0xffffffffc0300000\n"
+                                                   "odd 4096 0 - Live 0xffffffffc0500000 (OE)\n"));
+    assert_int_not_equal(key, kymo_kallsyms_key("boot 1\n",
+                                                "ext4 999424 1 - Live 0xffffffffc0400000\n"
+                                                "odd 4096 0 - Live 0xffffffffc0500000 (OE)\n"));
+    static const char *const any[] = {"\n\n", " ", "  \n", "a", "a b", "a\nb 0x", "0x", " 0x"};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(any); i++)
+        assert_int_not_equal(kymo_kallsyms_key("boot 1\n", any[i]), 0);
+}
+
+/* A file that others can write to is not believed, nor one that is a link. */
+static void the_file_is_ours_alone(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/kymo-test-XXXXXX";
+    kymo_kallsyms *again = NULL;
+    struct stat st;
+    assert_non_null(mkdtemp(path));
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(kymo_kallsyms_cache_load(folder, KEY, &again), KYMO_E_NOT_FOUND);
+    assert_int_equal(kymo_kallsyms_cache_save(folder, KEY, table), KYMO_OK);
+    assert_int_equal(fstatat(folder, "kallsyms", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(kymo_kallsyms_cache_load(folder, KEY + 1, &again), KYMO_E_NOT_FOUND);
+    assert_int_equal(kymo_kallsyms_cache_load(folder, KEY, &again), KYMO_OK);
+    kymo_kallsyms_destroy(again);
+    assert_int_equal(kymo_kallsyms_cache_save(folder, KEY + 1, table), KYMO_OK);
+    assert_int_equal(kymo_kallsyms_cache_load(folder, KEY, &again), KYMO_E_NOT_FOUND);
+    assert_int_equal(fchmodat(folder, "kallsyms", 0622, 0), 0);
+    assert_int_equal(kymo_kallsyms_cache_load(folder, KEY + 1, &again), KYMO_E_NOT_FOUND);
+    assert_int_equal(fchmodat(folder, "kallsyms", 0600, 0), 0);
+    assert_int_equal(renameat(folder, "kallsyms", folder, "other"), 0);
+    assert_int_equal(symlinkat("other", folder, "kallsyms"), 0);
+    assert_int_equal(kymo_kallsyms_cache_load(folder, KEY + 1, &again), KYMO_E_NOT_FOUND);
+    unlinkat(folder, "kallsyms", 0);
+    unlinkat(folder, "other", 0);
+    close(folder);
+    assert_int_equal(rmdir(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_packed_table_is_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(damaged_bytes_are_refused, begin, end),
+        cmocka_unit_test(keys_tell_kernels_apart),
+        cmocka_unit_test_setup_teardown(the_file_is_ours_alone, begin, end),
         cmocka_unit_test_setup_teardown(addresses_have_names, begin, end),
         cmocka_unit_test_setup_teardown(what_has_no_name_gets_none, begin, end),
         cmocka_unit_test(hidden_addresses_are_no_names),

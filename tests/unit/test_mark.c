@@ -243,6 +243,21 @@ static void nothing_is_written_once_the_recorder_has_stopped(void **state)
     assert_int_equal(fixture.session->lost[KYMO_LOSS_MARK_NO_BLOCK], 0);
 }
 
+/* A program that sleeps between its markers would go on for hours until its block is full. */
+static void the_first_marker_after_the_end_sees_it(void **state)
+{
+    (void)state;
+    struct kymo_mark_site site = SITE("late");
+    kymo_mark(&site, NULL);
+    uint64_t before = kymo_thread_self->marks;
+    int off = seen.off;
+    fixture.session->stopped = 1;
+    fixture.session->quiet |= KYMO_QUIET_STOPPED;
+    kymo_mark(&site, NULL);
+    assert_int_equal(kymo_thread_self->marks, before);
+    assert_true(seen.off > off);
+}
+
 static void a_limit_counts_what_is_above_it(void **state)
 {
     (void)state;
@@ -264,6 +279,25 @@ static void a_limit_counts_what_is_above_it(void **state)
     const struct kymo_mark_options end = {.size = sizeof end, .timing = KYMO_TIMING_END, .id = 5};
     kymo_mark_with(&site, &pair, &end);
     assert_int_equal(count_records(), kept + 1);
+}
+
+/* One that makes very many leaves the others theirs: within a second, whatever their order. */
+static void a_limit_is_shared_among_sites(void **state)
+{
+    (void)state;
+    enum { SITES = 4, N = 5000, LIMIT = 100 };
+    static struct kymo_mark_type limited;
+    limited = pair_type;
+    limited.max_per_second = LIMIT;
+    struct kymo_mark_site sites[SITES] = {
+        SITE("first", .type = &limited), SITE("second", .type = &limited),
+        SITE("third", .type = &limited), SITE("last", .type = &limited)};
+    const struct pair pair = {1, 2};
+    for (int s = 0; s < SITES; s++) {
+        for (int i = 0; i < N; i++)
+            kymo_mark(&sites[s], &pair);
+        assert_true(N - counts_of(&sites[s])->capped >= LIMIT / 2 / SITES);
+    }
 }
 
 /* ---- threads ---- */
@@ -657,7 +691,9 @@ int main(void)
         RECORDED(names_that_find_no_room_are_counted),
         RECORDED(a_full_buffer_loses_exactly_what_it_says),
         RECORDED(nothing_is_written_once_the_recorder_has_stopped),
+        RECORDED(the_first_marker_after_the_end_sees_it),
         RECORDED(a_limit_counts_what_is_above_it),
+        RECORDED(a_limit_is_shared_among_sites),
         RECORDED(threads_do_not_meet),
         RECORDED(a_thread_without_a_slot_loses_its_markers),
         RECORDED(an_ended_thread_writes_nothing),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fenv.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,40 @@ static void totals_add_up_over_threads(void **state)
     assert_int_equal(value_of(&sent, 3), 103 + 111);
     assert_int_equal(fixture.session->counter_count, 2);
     assert_int_equal(count_records(), 0);
+}
+
+static int64_t bits_of(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void doubles_add_up_in_their_parts(void **state)
+{
+    (void)state;
+    struct kymo_mark_counter joules = counter_of("joules", KYMO_COUNTER_TOTAL, KYMO_COUNTER_IS_F64);
+    struct kymo_mark_counter load = counter_of("load", KYMO_COUNTER_GAUGE, KYMO_COUNTER_IS_F64);
+    for (int i = 0; i < 4; i++)
+        kymo_mark_count(&joules, bits_of(0.25), 1);
+    kymo_mark_count(&load, bits_of(0.5), 1);
+    kymo_mark_count(&load, bits_of(0.75), 1);
+    joules.cell &= 0xff;
+    load.cell &= 0xff;
+    assert_int_equal(value_of(&joules, (int)(threads[0]->number % KYMO_COUNTER_PARTS)),
+                     bits_of(1.0));
+    assert_int_equal(value_of(&load, 0), bits_of(0.75));
+}
+
+/* A program may look at the flags, and may have asked for SIGFPE. */
+static void sums_of_doubles_raise_no_exception(void **state)
+{
+    (void)state;
+    struct kymo_mark_counter joules = counter_of("sums", KYMO_COUNTER_TOTAL, KYMO_COUNTER_IS_F64);
+    kymo_mark_count(&joules, bits_of(1), 1);
+    feclearexcept(FE_ALL_EXCEPT);
+    kymo_mark_count(&joules, bits_of(1e-20), 1);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
 }
 
 static void a_gauge_is_what_was_said_last(void **state)
@@ -304,6 +339,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(totals_add_up_over_threads),
         TEST(a_gauge_is_what_was_said_last),
+        TEST(doubles_add_up_in_their_parts),
+        TEST(sums_of_doubles_raise_no_exception),
         TEST(sums_wrap_as_unsigned_ones_do),
         TEST(the_definition_says_what_it_is),
         TEST(equal_counters_are_one),

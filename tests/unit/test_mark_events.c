@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Markers, labels and counters on their way from a session to the events of a recording. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/f64.h"
 #include "base/str.h"
 #include "buffer/depot.h"
 #include "mark_fixture.h"
@@ -537,6 +539,30 @@ static void changes_are_added_up_in_time(void **state)
     close_scene(&s);
 }
 
+/* Those of doubles are their bits, and are added up as doubles. */
+static void changes_of_doubles_are_added_up(void **state)
+{
+    struct scene s;
+    const double by[] = {0.5, 0.25};
+    uint64_t bits[2];
+    char wanted[128];
+    (void)state;
+    open_scene(&s, &handler);
+    uint32_t up = mark_counter(&s.f, s.category, "up", KYMO_COUNTER_TOTAL,
+                               KYMO_COUNTER_EACH | KYMO_COUNTER_IS_F64);
+    struct mark_writer first = mark_thread(&s.f, 100, KYMO_SLOT_MAIN);
+    round_of(&s);
+    forget(&s);
+    memcpy(bits, by, sizeof bits);
+    mark_write(&first, KYMO_RECORD_COUNT, up, (uint64_t[2]){bits[0], 1}, 16);
+    mark_write(&first, KYMO_RECORD_COUNT, up, (uint64_t[2]){bits[1], 1}, 16);
+    round_of(&s);
+    snprintf(wanted, sizeof wanted, "count 3: %" PRId64 " by 1\ncount 3: %" PRId64 " by 2\n",
+             kymo_f64_bits(0.5), kymo_f64_bits(0.75));
+    expect(&s, wanted);
+    close_scene(&s);
+}
+
 /* The thread had read the clock when it lost its CPU, and a round went by. */
 static void a_sum_that_was_told_stays_true(void **state)
 {
@@ -597,7 +623,7 @@ static void what_became_of_a_site_is_told_when_it_changes(void **state)
     round_of(&s);
     forget(&s);
     struct kymo_site_counts *counts = kymo_session_site_counts(s.f.session, &s.f.plan, s.site);
-    *counts = (struct kymo_site_counts){1, 2, 3};
+    *counts = (struct kymo_site_counts){.lost = 1, .capped = 2, .cut = 3};
     for (int i = 0; i < 3; i++)
         assert_int_equal(kymo_mark_events_tell_sites(&s.to, s.d), KYMO_OK);
     expect(&s, "site 2: 1 lost, 2 capped, 3 cut\n");
@@ -618,7 +644,8 @@ static void what_is_left_is_told_at_the_end(void **state)
     struct kymo_open_scope *scopes = kymo_session_scopes(s.f.session, &s.f.plan, w.number);
     scopes[0].start = kymo_clock_now(KYMO_CLOCK_MONOTONIC);
     scopes[0].site = s.site;
-    *kymo_session_site_counts(s.f.session, &s.f.plan, s.site) = (struct kymo_site_counts){1, 2, 3};
+    *kymo_session_site_counts(s.f.session, &s.f.plan, s.site) =
+        (struct kymo_site_counts){.lost = 1, .capped = 2, .cut = 3};
     finish(&s);
     expect(&s, "marker of 2, thread 10, phase 2, stack -1, id 0, owner 0, track -1, 0 bytes, open\n"
                "thread 10 ends\n"
@@ -659,6 +686,7 @@ int main(void)
         cmocka_unit_test(names_that_no_recording_can_hold_are_cut),
         cmocka_unit_test(counters_are_told_when_they_change),
         cmocka_unit_test(changes_are_added_up_in_time),
+        cmocka_unit_test(changes_of_doubles_are_added_up),
         cmocka_unit_test(a_sum_that_was_told_stays_true),
         cmocka_unit_test(changes_that_found_no_room_are_added_later),
         cmocka_unit_test(what_became_of_a_site_is_told_when_it_changes),

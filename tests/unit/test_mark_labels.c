@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -328,6 +329,150 @@ static void a_forked_child_does_not_end_what_its_parent_began(void **state)
     expect_change(2, KYMO_LABEL_PUSHED, 0);
 }
 
+/* The child finds none of its parent's session, and its own state wiped, until it attaches. */
+static void fork_and_attach(uint32_t popped_before)
+{
+    static struct kymo_thread wiped;
+    kymo_mark_labels_before_fork();
+    (void)close_process(NULL);
+    kymo_thread_self = &wiped;
+    kymo_mark_label_pop(popped_before);
+    open_process(1u << 20);
+    kymo_mark_labels_inherit(kymo_thread_self);
+}
+
+static const struct kymo_record_label_inherited *inherited(uint32_t n)
+{
+    expect_change(n, KYMO_LABEL_INHERITED, kymo_thread_self->labels);
+    return (const void *)label(n);
+}
+
+static void a_forked_child_has_its_parents_labels(void **state)
+{
+    (void)state;
+    fixture.session->recorded_as = 7;
+    uint32_t tid = kymo_thread_self->tid;
+    (void)push("a", number(1));
+    uint32_t inner = push("b", number(1));
+    (void)push("c", number(1));
+    uint64_t before_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    fork_and_attach(3);
+    assert_int_equal(kymo_thread_self->labels, 2);
+    assert_int_equal(inherited(0)->recorded_as, 7);
+    assert_int_equal(inherited(0)->tid, tid);
+    assert_true(inherited(0)->fork_ns > before_ns);
+    kymo_mark_label_pop(inner);
+    expect_change(1, KYMO_LABEL_POPPED, 1);
+    /* And so has its child, which is another one's in the recording. */
+    fixture.session->recorded_as = 8;
+    fork_and_attach(0);
+    assert_int_equal(kymo_thread_self->labels, 1);
+    assert_int_equal(inherited(0)->recorded_as, 8);
+    kymo_mark_label_pop(1);
+    expect_change(1, KYMO_LABEL_POPPED, 0);
+    assert_int_equal(count_records(), 2);
+}
+
+static void a_child_of_one_that_never_attached_has_them_too(void **state)
+{
+    static struct kymo_thread wiped;
+    (void)state;
+    fixture.session->recorded_as = 7;
+    (void)push("a", number(1));
+    (void)push("b", number(1));
+    kymo_mark_labels_before_fork();
+    (void)close_process(NULL);
+    kymo_thread_self = &wiped;
+    kymo_mark_label_pop(2);
+    fork_and_attach(0);
+    assert_int_equal(kymo_thread_self->labels, 1);
+    assert_int_equal(inherited(0)->recorded_as, 7);
+}
+
+static void one_whose_parent_has_no_labels_inherits_none(void **state)
+{
+    (void)state;
+    fixture.session->recorded_as = 7;
+    fork_and_attach(0);
+    assert_int_equal(count_records(), 0);
+    /* Labels that were set are not counted, and may be there. */
+    fixture.session->recorded_as = 8;
+    struct kymo_mark_cell one = number(1);
+    kymo_mark_label_set("phase", &one);
+    fork_and_attach(0);
+    assert_int_equal(inherited(0)->recorded_as, 8);
+    assert_int_equal(kymo_thread_self->labels, 0);
+}
+
+/* Blocks that the parent was in are left by a longjmp in the child as in the parent. */
+static void an_inherited_block_may_be_left(void **state)
+{
+    const struct kymo_mark_cell of_block = {.kind = KYMO_KIND_I64 | KYMO_CELL_OF_BLOCK};
+    (void)state;
+    fixture.session->recorded_as = 7;
+    assert_int_equal(kymo_mark_label_push("a", &of_block), 1);
+    fork_and_attach(0);
+    assert_int_equal(kymo_thread_self->labels, 1);
+    kymo_mark_labels_repay(kymo_thread_self, KYMO_FRAME_BEGIN() + 4096);
+    expect_change(1, KYMO_LABEL_POPPED, 0);
+}
+
+static jmp_buf outside;
+
+static KYMO_NOINLINE void push_and_leave(int depth)
+{
+    const struct kymo_mark_cell of_block = {.kind = KYMO_KIND_I64 | KYMO_CELL_OF_BLOCK,
+                                            .as.i64 = depth};
+    assert_int_equal(kymo_mark_label_push("inner", &of_block), depth + 1);
+    longjmp(outside, 1);
+}
+
+/* It is gone as soon as the thread is seen outside of its block's function. */
+static void what_a_longjmp_has_left_is_gone(void **state)
+{
+    const struct kymo_mark_cell of_block = {.kind = KYMO_KIND_I64 | KYMO_CELL_OF_BLOCK};
+    const struct kymo_mark_cell of_object = number(2);
+    struct kymo_thread *t = kymo_thread_self;
+    (void)state;
+    assert_int_equal(kymo_mark_label_push("outer", &of_block), 1);
+    if (setjmp(outside) == 0)
+        push_and_leave(1);
+    /* By the next label... */
+    assert_int_equal(kymo_mark_label_push("second", &of_object), 2);
+    kymo_mark_label_pop(2);
+    if (setjmp(outside) == 0)
+        push_and_leave(1);
+    assert_int_equal(t->labels, 2);
+    /* ...and by a sample, here. */
+    const uint64_t here = t->stack.lo + t->label_blocks[0].frame;
+    uint32_t before = (uint32_t)count_records();
+    kymo_mark_labels_repay(t, here);
+    assert_int_equal(t->labels, 1);
+    expect_change(before, KYMO_LABEL_POPPED, 1);
+    /* Whose block goes on is not left, nor is what is no block's. */
+    assert_int_equal(kymo_mark_label_push("object", &of_object), 2);
+    kymo_mark_labels_repay(t, t->stack.hi - 8);
+    assert_int_equal(t->labels, 2);
+    kymo_mark_label_pop(2);
+    kymo_mark_labels_repay(t, here - 4096);
+    assert_int_equal(t->labels, 1);
+}
+
+/* A loop whose turns are left comes by the same place again. */
+static void a_place_has_one_label_in_a_frame(void **state)
+{
+    const struct kymo_mark_cell of_block = {.kind = KYMO_KIND_I64 | KYMO_CELL_OF_BLOCK};
+    const struct kymo_mark_cell of_object = number(1);
+    volatile uint32_t depth[3] = {0};
+    (void)state;
+    for (volatile int i = 0; i < 3; i++)
+        depth[i] = kymo_mark_label_push("turn", &of_block);
+    assert_int_equal(depth[2], 1);
+    for (volatile int i = 0; i < 3; i++)
+        depth[i] = kymo_mark_label_push("object", &of_object);
+    assert_int_equal(depth[2], 4);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_small_process, close_process)
 
 int main(void)
@@ -340,9 +485,15 @@ int main(void)
         TEST(long_texts_are_cut_where_a_character_begins),
         TEST(what_lies_between_is_zero),
         TEST(what_finds_no_room_is_counted_and_not_popped),
+        TEST(what_a_longjmp_has_left_is_gone),
+        TEST(a_place_has_one_label_in_a_frame),
         TEST(a_handler_has_labels_of_its_own),
         TEST(a_thread_that_is_not_known_has_none),
         TEST(a_forked_child_does_not_end_what_its_parent_began),
+        TEST(a_forked_child_has_its_parents_labels),
+        TEST(a_child_of_one_that_never_attached_has_them_too),
+        TEST(one_whose_parent_has_no_labels_inherits_none),
+        TEST(an_inherited_block_may_be_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

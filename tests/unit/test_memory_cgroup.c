@@ -50,6 +50,7 @@ static void the_second_version_is_read_up_to_its_root(void **state)
     tree_put("/sys/fs/cgroup/app.slice/job/memory.pressure",
              "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n");
     look();
+    assert_true(kymo_cgroup_limit(tree, "7") == 1000000);
     assert_int_equal(place.version, 2);
     assert_string_equal(place.path, "/app.slice/job");
     expect(KYMO_FIGURE_CGROUP_CURRENT, 500000);

@@ -155,6 +155,19 @@ static void too_large_a_number_is_the_largest(void **state)
     assert_false(f.is_known[KYMO_FIGURE_PAGE_TABLES]);
 }
 
+/* The kernel writes none of these; whatever a file says is no undefined behaviour. */
+static void numbers_below_all_are_bounded(void **state)
+{
+    (void)state;
+    kymo_memory_parse_lines(&f, KYMO_GROUP_PROCESS, "VmRSS:\t-9223372036854775807 kB\n");
+    expect(KYMO_FIGURE_RSS, -INT64_MAX);
+    kymo_memory_parse_stat(&f,
+                           "77 (a) S 1 1 1 1 1 1 1 1 1 1 -9223372036854775807 "
+                           "-9223372036854775807 1 1 1 1 1 1 -9223372036854775807 1",
+                           100, 1);
+    expect(KYMO_FIGURE_CPU, 0);
+}
+
 static void arenas_are_counted_and_their_sum_is_taken(void **state)
 {
     (void)state;
@@ -185,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup(pressure_has_windows_and_totals, empty),
         cmocka_unit_test_setup(broken_pressure_is_none, empty),
         cmocka_unit_test_setup(too_large_a_number_is_the_largest, empty),
+        cmocka_unit_test_setup(numbers_below_all_are_bounded, empty),
         cmocka_unit_test_setup(arenas_are_counted_and_their_sum_is_taken, empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,11 @@ static void sizes_count_in_1024(void **state)
     assert_int_equal(set(&o, "buffer", "4294967297", NULL), KYMO_E_RANGE);
     assert_int_equal(set(&o, "buffer", "0", NULL), KYMO_E_RANGE);
     assert_int_equal(set(&o, "buffer", "1mb", NULL), KYMO_E_INVALID);
-    assert_int_equal(set(&o, "buffer", "1M", NULL), KYMO_E_INVALID);
+    assert_int_equal(set(&o, "buffer", "1M", NULL), KYMO_OK);
+    assert_int_equal(o.buffer_bytes, 1u << 20);
+    assert_int_equal(set(&o, "buffer", "2GiB", NULL), KYMO_OK);
+    assert_int_equal(o.buffer_bytes, 2ull << 30);
+    assert_int_equal(set(&o, "buffer", "1023K", NULL), KYMO_E_RANGE);
     assert_int_equal(set(&o, "depth", "1k", NULL), KYMO_E_INVALID);
     assert_int_equal(set(&o, "depth", "8", NULL), KYMO_OK);
     assert_int_equal(o.depth, 8);
@@ -201,6 +205,28 @@ static void bare_names(void **state)
                         "option buffer needs a value: buffer=SIZE, auto, or from 1m to 4g");
 }
 
+/* A word that says what files show, and leaves the period its default. */
+static void all_counters_are_asked_for_by_a_word(void **state)
+{
+    (void)state;
+    kymo_options o;
+    kymo_options again;
+    char text[KYMO_OPTIONS_FORMAT_MAX];
+    kymo_options_init(&o);
+    kymo_options_init(&again);
+    assert_int_equal(o.all_counters, 0);
+    assert_int_equal(kymo_options_parse(&o, "counters=all", NULL), KYMO_OK);
+    assert_int_equal(o.all_counters, 1);
+    assert_int_equal(o.counters_period_ns, kymo_option_table[KYMO_OPTION_COUNTERS].def);
+    kymo_options_format(&o, text, sizeof text);
+    assert_string_equal(text, "counters=all");
+    assert_int_equal(kymo_options_parse(&again, text, NULL), KYMO_OK);
+    assert_memory_equal(&o, &again, sizeof o);
+    assert_int_equal(kymo_options_parse(&o, "counters=5s", NULL), KYMO_OK);
+    assert_int_equal(o.all_counters, 0);
+    assert_int_equal(kymo_options_parse(&o, "wall=all", NULL), KYMO_E_INVALID);
+}
+
 static void unknown_names_are_errors(void **state)
 {
     (void)state;
@@ -227,6 +253,9 @@ static void lists_are_all_or_nothing(void **state)
     assert_int_equal(o.engine, KYMO_ENGINE_TIMER);
     assert_int_equal(o.depth, 64);
     assert_int_equal(kymo_options_parse(&o, "", &e), KYMO_OK);
+    assert_int_equal(kymo_options_parse(&o, " cpu = 2500us ,\tdepth=65\n, ", &e), KYMO_OK);
+    assert_int_equal(o.cpu_period_ns, 2500000);
+    assert_int_equal(o.depth, 65);
 
     kymo_options before = o;
     assert_int_equal(kymo_options_parse(&o, "cpu=3ms,deep=9", &e), KYMO_E_NOT_FOUND);
@@ -330,12 +359,19 @@ static void ranges_read_well(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_tables),  cmocka_unit_test(times_need_a_unit),
-        cmocka_unit_test(sizes_count_in_1024),      cmocka_unit_test(choices_are_positions),
-        cmocka_unit_test(signals_by_name),          cmocka_unit_test(bare_names),
-        cmocka_unit_test(unknown_names_are_errors), cmocka_unit_test(lists_are_all_or_nothing),
-        cmocka_unit_test(format_round_trips),       cmocka_unit_test(format_is_bounded),
-        cmocka_unit_test(ranges_read_well),         cmocka_unit_test(lists_of_names),
+        cmocka_unit_test(defaults_are_the_tables),
+        cmocka_unit_test(times_need_a_unit),
+        cmocka_unit_test(sizes_count_in_1024),
+        cmocka_unit_test(choices_are_positions),
+        cmocka_unit_test(signals_by_name),
+        cmocka_unit_test(bare_names),
+        cmocka_unit_test(unknown_names_are_errors),
+        cmocka_unit_test(lists_are_all_or_nothing),
+        cmocka_unit_test(format_round_trips),
+        cmocka_unit_test(format_is_bounded),
+        cmocka_unit_test(ranges_read_well),
+        cmocka_unit_test(lists_of_names),
+        cmocka_unit_test(all_counters_are_asked_for_by_a_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

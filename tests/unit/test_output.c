@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/output.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/str.h"
 #include "unit.h"
+
+/* In place of libc's: fails with this, if it is not 0. */
+static int symlink_errno;
+
+int symlinkat(const char *target, int at, const char *path)
+{
+    if (symlink_errno) {
+        errno = symlink_errno;
+        return -1;
+    }
+    return (int)syscall(SYS_symlinkat, target, at, path);
+}
 
 /* Each test works in an empty folder of its own. */
 static char folder[64];
@@ -62,16 +76,16 @@ static void expect_refused(const char *asked, kymo_err err, const char *message)
 static void default_names_are_numbered(void **state)
 {
     (void)state;
-    expect_settled(NULL, 0, "kymo.my_prog.42.json.gz");
-    touch("kymo.my_prog.42.json.gz");
-    expect_settled(NULL, 0, "kymo.my_prog.42-2.json.gz");
+    expect_settled(NULL, 0, "kymo.my_prog.42.kymo");
+    touch("kymo.my_prog.42.kymo");
+    expect_settled(NULL, 0, "kymo.my_prog.42-2.kymo");
     /* A link to nowhere is taken, too. */
-    assert_int_equal(symlink("nowhere", "kymo.my_prog.42-2.json.gz"), 0);
-    expect_settled(NULL, 1, "kymo.my_prog.42-3.json.gz");
+    assert_int_equal(symlink("nowhere", "kymo.my_prog.42-2.kymo"), 0);
+    expect_settled(NULL, 1, "kymo.my_prog.42-3.kymo");
 
     assert_int_equal(mkdir("d", 0755), 0);
-    expect_settled("d/", 0, "d/kymo.my_prog.42.json.gz");
-    expect_settled("d", 0, "d/kymo.my_prog.42.json.gz");
+    expect_settled("d/", 0, "d/kymo.my_prog.42.kymo");
+    expect_settled("d", 0, "d/kymo.my_prog.42.kymo");
     expect_refused("e/", KYMO_E_NOT_FOUND, "folder e/: No such file or directory");
 }
 
@@ -114,7 +128,7 @@ static void what_is_refused_before_the_program_runs(void **state)
     assert_int_equal(symlink("nowhere", "link.json"), 0);
     expect_refused("link.json", KYMO_E_EXISTS, "exists");
     assert_int_equal(mkdir("dir.json", 0755), 0);
-    expect_settled("dir.json", 0, "dir.json/kymo.my_prog.42.json.gz");
+    expect_settled("dir.json", 0, "dir.json/kymo.my_prog.42.kymo");
 
     char *longest = malloc(PATH_MAX + 10);
     assert_non_null(longest);
@@ -164,23 +178,37 @@ static void the_latest_link(void **state)
     kymo_error e;
     assert_int_equal(mkdir("d", 0755), 0);
     for (int i = 0; i < 2; i++) {
-        const char *path = i ? "d/b.json.gz" : "d/a.json.gz";
+        const char *path = i ? "d/b.kymo" : "d/a.kymo";
         assert_int_equal(kymo_output_link_latest(path, &e), KYMO_OK);
-        ssize_t n = readlink("d/kymo.latest.json.gz", target, sizeof target - 1);
+        ssize_t n = readlink("d/kymo.latest.kymo", target, sizeof target - 1);
         assert_true(n > 0);
         target[n] = '\0';
         assert_string_equal(target, path + 2);
     }
-    assert_int_equal(kymo_output_link_latest("c.json.gz", &e), KYMO_OK);
-    assert_int_equal(access("kymo.latest.json.gz", F_OK), -1); /* to a file that is not there */
+    assert_int_equal(kymo_output_link_latest("c.kymo", &e), KYMO_OK);
+    assert_int_equal(access("kymo.latest.kymo", F_OK), -1); /* to a file that is not there */
     struct stat st;
-    assert_int_equal(lstat("kymo.latest.json.gz", &st), 0);
+    assert_int_equal(lstat("kymo.latest.kymo", &st), 0);
     /* Somebody's own file stays. */
-    unlink("kymo.latest.json.gz");
-    touch("kymo.latest.json.gz");
-    assert_int_equal(kymo_output_link_latest("c.json.gz", &e), KYMO_E_EXISTS);
-    assert_int_equal(lstat("kymo.latest.json.gz", &st), 0);
+    unlink("kymo.latest.kymo");
+    touch("kymo.latest.kymo");
+    assert_int_equal(kymo_output_link_latest("c.kymo", &e), KYMO_E_EXISTS);
+    assert_int_equal(lstat("kymo.latest.kymo", &st), 0);
     assert_true(S_ISREG(st.st_mode));
+}
+
+/* As on a file system without links. */
+static void no_link_is_said(void **state)
+{
+    (void)state;
+    kymo_error e;
+    struct stat st;
+    symlink_errno = EPERM;
+    kymo_err err = kymo_output_link_latest("c.kymo", &e);
+    symlink_errno = 0;
+    assert_int_equal(err, KYMO_E_UNSUPPORTED);
+    assert_non_null(strstr(e.message, "this file system has no symbolic links"));
+    assert_int_equal(lstat("kymo.latest.kymo", &st), -1);
 }
 
 static void spools_and_kept_recordings(void **state)
@@ -188,20 +216,20 @@ static void spools_and_kept_recordings(void **state)
     (void)state;
     char a[PATH_MAX];
     char b[PATH_MAX];
-    struct stat st;
-    umask(022);
-    assert_int_equal(kymo_output_make_spool(".", &before, a, NULL), KYMO_OK);
-    assert_int_equal(kymo_output_make_spool(".", &before, b, NULL), KYMO_OK);
-    assert_string_not_equal(a, b);
-    assert_true(kymo_str_starts(a, "./kymo.my_prog.") && kymo_str_ends(a, ".kymo"));
-    assert_int_equal(stat(a, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0644);
+    kymo_spool one;
+    kymo_spool two;
+    assert_int_equal(kymo_output_make_spool(".", &before, &one, NULL), KYMO_OK);
+    assert_int_equal(kymo_output_make_spool(".", &before, &two, NULL), KYMO_OK);
+    assert_string_not_equal(one.path, two.path);
+    assert_true(kymo_str_starts(one.path, "./kymo.my_prog.") && kymo_str_ends(one.path, ".kymo"));
+    kymo_spool_close(&one);
+    kymo_spool_close(&two);
     assert_int_equal(kymo_output_keep_path(".", &after, a, NULL), KYMO_OK);
     assert_string_equal(a, "kymo.my_prog.42.kymo");
     touch(a);
     assert_int_equal(kymo_output_keep_path(folder, &after, b, NULL), KYMO_OK);
     assert_true(kymo_str_ends(b, "/kymo.my_prog.42-2.kymo"));
-    assert_int_equal(kymo_output_make_spool("no", &before, a, NULL), KYMO_E_NOT_FOUND);
+    assert_int_equal(kymo_output_make_spool("no", &before, &one, NULL), KYMO_E_NOT_FOUND);
 }
 
 int main(void)
@@ -214,6 +242,7 @@ int main(void)
         T(devices_are_written_into),
         T(plain_names_are_not_expanded),
         T(the_latest_link),
+        T(no_link_is_said),
         T(spools_and_kept_recordings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,6 +183,23 @@ static void programs_that_take_no_preload(void **state)
     expect("asan", KYMO_PRECHECK_NOT_RECORDABLE, "AddressSanitizer");
 
     e = elf_image_program();
+    memcpy(e.strings + 1, "libtsan.so.2", 13);
+    put("tsan", &e, sizeof e, 0755);
+    expect("tsan", KYMO_PRECHECK_NOT_RECORDABLE, "ThreadSanitizer");
+
+    e = elf_image_program();
+    memcpy(e.strings + 1, "libm.so.6", 10);
+    put("without-libc", &e, sizeof e, 0755);
+    expect("without-libc", KYMO_PRECHECK_NOT_RECORDABLE, "does not use the C library");
+
+    e = elf_image_program();
+    e.ehdr.e_phnum = 3;
+    elf_image_make_go(&e);
+    e.interp.p_type = PT_NULL;
+    put("go-static", &e, sizeof e, 0755);
+    expect("go-static", KYMO_PRECHECK_NOT_RECORDABLE, "Go's own profiler sees it");
+
+    e = elf_image_program();
     e.ehdr.e_type = ET_REL;
     put("object", &e, sizeof e, 0755);
     expect("object", KYMO_PRECHECK_NOT_EXECUTABLE, "object file");
@@ -196,6 +213,30 @@ static void programs_that_take_no_preload(void **state)
     snprintf(text, sizeof text, "#!%s/static -x\n", folder);
     put_text("by-static", text);
     expect("by-static", KYMO_PRECHECK_NOT_RECORDABLE, "static cannot be recorded");
+}
+
+/* It can be recorded, and little will come of it. */
+static void go_programs_are_warned_of(void **state)
+{
+    (void)state;
+    struct elf_image go = elf_image_program();
+    struct elf_image with_note = elf_image_program();
+    assert_string_equal(check("true").warning, "");
+    /* The headers go behind the image, since there is one more of them. */
+    Elf64_Phdr all[4] = {go.load, go.interp, go.dynamic};
+    elf_image_make_go(&with_note);
+    memcpy(go.strings, with_note.strings, sizeof go.strings);
+    all[3] = with_note.dynamic;
+    unsigned char file[sizeof go + sizeof all];
+    go.ehdr.e_phoff = sizeof go;
+    go.ehdr.e_phnum = 4;
+    go.load.p_filesz = sizeof file;
+    memcpy(file, &go, sizeof go);
+    memcpy(file + sizeof go, all, sizeof all);
+    put("go", file, sizeof file, 0755);
+    kymo_precheck p = check("go");
+    assert_int_equal(p.verdict, KYMO_PRECHECK_OK);
+    assert_non_null(strstr(p.warning, "is a Go program: Go's runtime takes every signal"));
 }
 
 static void privileges(void **state)
@@ -259,6 +300,7 @@ int main(void)
         cmocka_unit_test(the_path_is_searched_in_order),
         cmocka_unit_test(scripts_are_their_interpreter),
         cmocka_unit_test(programs_that_take_no_preload),
+        cmocka_unit_test(go_programs_are_warned_of),
         cmocka_unit_test(privileges),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -426,6 +426,12 @@ static void counts_are_not_believed(void **state)
     struct kymo_file_end end = {.fixed_bytes = 8};
     struct kymo_file_code code = {
         .fixed_bytes = sizeof code, .process = 7, .size_bytes = 1, .line_bytes = 16};
+    struct kymo_file_symbols symbols = {.fixed_bytes = sizeof symbols,
+                                        .state = 4,
+                                        .function_bytes = 16,
+                                        .symbol_bytes = 24,
+                                        .line_bytes = 8,
+                                        .address_bytes = 24};
     unsigned char both[48] = {0};
     kymo_bytes file = start_of_file();
     unsigned n = 0;
@@ -457,12 +463,79 @@ static void counts_are_not_believed(void **state)
     code.file_count = 0;
     code.line_bytes = 15;
     HOSTILE(KYMO_BLOCK_CODE, code);
+    uint32_t *const counts[] = {&symbols.text_count,    &symbols.function_count,
+                                &symbols.symbol_count,  &symbols.line_count,
+                                &symbols.address_count, &symbols.build_id_len};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(counts); i++) {
+        *counts[i] = UINT32_MAX;
+        HOSTILE(KYMO_BLOCK_SYMBOLS, symbols);
+        *counts[i] = 10000;
+        HOSTILE(KYMO_BLOCK_SYMBOLS, symbols);
+        *counts[i] = 0;
+    }
+    symbols.line_bytes = 7;
+    HOSTILE(KYMO_BLOCK_SYMBOLS, symbols);
 #undef HOSTILE
     put_block(&file, KYMO_BLOCK_STACKS, 0, "", 0);
     put_block(&file, KYMO_BLOCK_THREAD, 0, "", 0);
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
     assert_int_equal(report.ending, KYMO_RECORDING_NO_END);
     assert_int_equal(report.damage.blocks, n + 2);
+    kymo_str_deinit(&text);
+    kymo_bytes_deinit(&file);
+}
+
+/* Each position in a block of symbols leads somewhere, and the lines are shared out. */
+static void symbols_lead_somewhere(void **state)
+{
+    (void)state;
+    kymo_str text = {0};
+    kymo_recording_report report;
+    struct kymo_file_symbols_of_one {
+        struct kymo_file_symbols head;
+        char texts[8]; /* the path and four texts, the last three empty */
+        struct kymo_file_symbol_function function;
+        struct kymo_file_symbol symbol;
+        struct kymo_file_symbol_line line;
+        struct kymo_file_symbol_address address;
+    } good = {.head = {.fixed_bytes = sizeof good.head,
+                       .state = 4,
+                       .text_count = 4,
+                       .function_count = 1,
+                       .symbol_count = 1,
+                       .line_count = 1,
+                       .address_count = 1,
+                       .function_bytes = sizeof good.function,
+                       .symbol_bytes = sizeof good.symbol,
+                       .line_bytes = sizeof good.line,
+                       .address_bytes = sizeof good.address},
+              .texts = "/p\0f",
+              .address = {.line_count = 1}},
+      bad;
+    kymo_bytes file = start_of_file();
+    unsigned n = 0;
+    put_block(&file, KYMO_BLOCK_SYMBOLS, KYMO_BLOCK_SKIPPABLE, &good, sizeof good);
+#define BAD(field, value)             \
+    (bad = good, bad.field = (value), \
+     put_block(&file, KYMO_BLOCK_SYMBOLS, KYMO_BLOCK_SKIPPABLE, &bad, sizeof bad), n++)
+    BAD(function.name, 5);
+    BAD(function.name, KYMO_EVENT_NONE);
+    BAD(function.system_name, 5);
+    BAD(function.file, 5);
+    BAD(symbol.name, 5);
+    BAD(line.function, 1);
+    BAD(address.symbol, 1);
+    BAD(address.line_count, 0);
+    BAD(address.line_count, 2);
+    BAD(head.state, 0);
+    BAD(head.state, 5);
+#undef BAD
+    assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
+    assert_int_equal(report.damage.blocks, 0);
+    assert_int_equal(report.damage.values, n);
+    const char *first = strstr(kymo_str_cstr(&text), "symbols state=4");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "symbols state="));
     kymo_str_deinit(&text);
     kymo_bytes_deinit(&file);
 }
@@ -813,6 +886,7 @@ int main(void)
         cmocka_unit_test(versions_are_told_apart),
         cmocka_unit_test(longer_structures_are_read),
         cmocka_unit_test(counts_are_not_believed),
+        cmocka_unit_test(symbols_lead_somewhere),
         cmocka_unit_test(lengths_are_not_believed),
         cmocka_unit_test(compression_is_bounded),
         cmocka_unit_test(what_cannot_be_is_dropped_and_counted),

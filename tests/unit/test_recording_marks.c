@@ -119,6 +119,13 @@ static kymo_err emit_large_values(const kymo_event_handler *h, void *ctx)
                                                    .number = numbers[i],
                                                    .key = i % 2 ? long_text : "k"}));
     KYMO_TRY(h->label(ctx, &(kymo_event_label){.thread = ID(0),
+                                               .change = KYMO_LABEL_INHERITED,
+                                               .depth = UINT32_MAX,
+                                               .time_ns = KYMO_FILE_TIME_MAX,
+                                               .from_process = ID(0),
+                                               .from_tid = INT32_MIN,
+                                               .fork_ns = 1}));
+    KYMO_TRY(h->label(ctx, &(kymo_event_label){.thread = ID(0),
                                                .change = KYMO_LABEL_PUSHED,
                                                .kind = KYMO_KIND_TEXT,
                                                .time_ns = 7,
@@ -288,7 +295,7 @@ static void what_no_reader_would_take_is_refused(void **state)
     wrong_label.key = text;
     assert_int_equal(kymo_recording_write_label(w, &wrong_label), KYMO_E_INVALID);
     wrong_label = label;
-    wrong_label.change = 4;
+    wrong_label.change = 5;
     assert_int_equal(kymo_recording_write_label(w, &wrong_label), KYMO_E_INVALID);
     for (unsigned i = 0; i < 3; i++) {
         kymo_event_marker_type type = {.field_count = i == 0 ? KYMO_FILE_FIELDS_MAX + 1 : 0,
@@ -354,6 +361,8 @@ static kymo_err emit_nonsense(const kymo_event_handler *h, void *ctx)
         {.thread = 9, .change = 1, .time_ns = late},
         {.thread = 9, .change = 1, .time_ns = 1, .kind = KYMO_KIND_STR},
         {.thread = 9, .change = 1, .time_ns = 1, .kind = KYMO_KIND_COUNT},
+        {.thread = 9, .change = 4, .time_ns = 1, .from_process = 6, .fork_ns = 1},
+        {.thread = 9, .change = 4, .time_ns = 1, .from_process = 7, .fork_ns = late},
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(labels); i++)
         KYMO_TRY(h->label(ctx, &labels[i]));
@@ -394,11 +403,11 @@ static void what_cannot_be_is_dropped_and_counted(void **state)
                         " id=0 owner=0 cells=0 maker=none made=9\n");
     assert_int_equal(report.events, events + 1);
     assert_int_equal(report.damage.duplicates, 1 + 1 + 1 + 1);
-    /* category: 1; types: 4; site: 1; counter: 1; labels: 5; markers: 4; counts: 2 */
-    assert_int_equal(report.damage.values, 1 + 4 + 1 + 1 + 5 + 4 + 2);
-    /* categories: 3; type: 1; sites: 3; track: 1; counter: 1; site counts: 2; label: 1; markers: 2
+    /* category: 1; types: 4; site: 1; counter: 1; labels: 6; markers: 4; counts: 2 */
+    assert_int_equal(report.damage.values, 1 + 4 + 1 + 1 + 6 + 4 + 2);
+    /* categories: 3; type: 1; sites: 3; track: 1; counter: 1; site counts: 2; labels: 2; markers: 2
      * and the stack, track and maker of one; counts: 3 */
-    assert_int_equal(report.damage.references, 3 + 1 + 3 + 1 + 1 + 2 + 1 + 2 + 3 + 3);
+    assert_int_equal(report.damage.references, 3 + 1 + 3 + 1 + 1 + 2 + 2 + 2 + 3 + 3);
     assert_int_equal(report.damage.blocks, 0);
     kymo_str_deinit(&text);
     kymo_bytes_deinit(&start);

@@ -71,7 +71,6 @@ static void every_allocation(void **state)
                    "  self   total        self        blocks  function\n"
                    " 66.7 %  66.7 %     1.0 KiB           1  load  app\n"
                    " 33.3 %  33.3 %       512 B           1  parse  app\n"
-                   "... and 1 more (--top 0 shows all)\n"
                    " total       total      blocks  function\n"
                    "100.0 %     1.5 KiB           2  main\n"
                    " 66.7 %     1.0 KiB           1    load\n"
@@ -95,14 +94,48 @@ static void samples_that_are_partial(void **state)
         "warning: partial: 5 records of allocations lost, 2 of frees: some blocks seem to live "
         "that do not (a larger --buffer keeps more)\n"
         "warning: not seen in pid 7: libx.so (je_malloc)\n"
-        "below:    225 KiB (95 %: 175 KiB to 285 KiB) in 225 blocks (95 %: 174 to 286), there at "
+        "below:    225 KiB (95 %: 175 KiB to 286 KiB) in 225 blocks (95 %: 174 to 286), there at "
         "the end for at least 100 ns; left out as young: 225 KiB (--min-age=0 shows them)\n"
         "  self   total        self  95 %                            blocks  function\n"
-        "100.0 % 100.0 %     225 KiB  175 KiB to 285 KiB               225  load  app\n"
-        "  0.0 % 100.0 %         0 B                                     0  main  app\n"
+        "100.0 % 100.0 %     225 KiB  175 KiB to 286 KiB               225  load  app\n"
         " total       total      blocks  function\n"
         "100.0 %     225 KiB         225  main\n"
         "100.0 %     225 KiB         225    load\n");
+}
+
+/* What was counted has no interval; what lives of it, without a sample, has a bound. */
+static void no_sample_of_what_lives(void **state)
+{
+    (void)state;
+    kymo_heap heap = {.size = sizeof heap,
+                      .process = h.process[0],
+                      .rate = 4096,
+                      .count = 430,
+                      .bytes = 430 * 1024,
+                      .not_seen = add_string(h.p, "")};
+    ok(kymo_profile_set_heap(h.p, &heap));
+    for (int i = 0; i < 100; i++) {
+        kymo_allocation block = block_of(&h, i % 4 ? IN_LOAD : IN_PARSE, 1024, 1010, 1020);
+        block.weight = 4.5;
+        add_block(&h, &block);
+    }
+    assert_printed(
+        "heap:     a sample for each 4.0 KiB that is asked for, 100 of them; asked for 430 "
+        "KiB in 430 blocks\n"
+        "below:    no sample: at most 9.9 KiB in 8 blocks (95 %), there at the end\n"
+        " total       total      blocks  function\n");
+    options.view = KYMO_HEAP_ALLOC;
+    assert_printed(
+        "heap:     a sample for each 4.0 KiB that is asked for, 100 of them; asked for 430 "
+        "KiB in 430 blocks\n"
+        "below:    430 KiB in 430 blocks, all that was asked for\n"
+        "  self   total        self  95 %                            blocks  function\n"
+        " 75.0 %  75.0 %     322 KiB  275 KiB to 405 KiB               322  load  app\n"
+        " 25.0 %  25.0 %     108 KiB  78 KiB to 157 KiB                108  parse  app\n"
+        " total       total      blocks  function\n"
+        "100.0 %     430 KiB         430  main\n"
+        " 75.0 %     322 KiB         322    load\n"
+        "... and 1 more node (--top 0 shows all)\n");
 }
 
 static void lives(void **state)
@@ -121,7 +154,6 @@ static void lives(void **state)
         "below:    100 B in 10 blocks, freed, 1 of them by another thread than asked for them\n"
         "  self   total        self        blocks  half below             function\n"
         "100.0 % 100.0 %       100 B          10      32 ns  ██████████  load  app\n"
-        "  0.0 % 100.0 %         0 B           0          -              main  app\n"
         "lives: each step of the curve is twice the one before, from 0 ns to 1.02 us\n"
         " total       total      blocks  function\n"
         "100.0 %       100 B          10  main\n"
@@ -255,12 +287,12 @@ static void the_ledger(void **state)
               "    20 KiB  100.0 %  rss          all of it, as the kernel counts\n"
               "\n"
               "resident in pid 7 (7) at 500 ns\n"
-              "   8.0 KiB   80.0 %  live         in blocks that are not freed, as asked for; 95 %: "
-              "4.0 KiB to 8.8 KiB\n"
-              "   4.0 KiB   40.0 %  mapped       mapped by the program itself, past the "
+              "     8 KiB   80.0 %  live         in blocks that are not freed, as asked for; 95 %: "
+              "4 KiB to 9 KiB\n"
+              "     4 KiB   40.0 %  mapped       mapped by the program itself, past the "
               "allocator\n"
-              "   3.9 KiB   39.1 %    mapped of load\n"
-              "  -2.0 KiB  -20.0 %  unexplained  none of the above\n"
+              "     4 KiB   39.1 %    mapped of load\n"
+              "    -2 KiB  -20.0 %  unexplained  none of the above\n"
               "    10 KiB  100.0 %  rss          all of it, as the kernel counts\n"
               "\n"
               "               value  figure\n"
@@ -272,7 +304,12 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(every_allocation), T(samples_that_are_partial), T(lives), T(at_a_moment), T(growth),
+        T(every_allocation),
+        T(samples_that_are_partial),
+        T(no_sample_of_what_lives),
+        T(lives),
+        T(at_a_moment),
+        T(growth),
         T(the_ledger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,9 @@ static char *json_of(const kymo_profile *p, size_t top, int tree, kymo_bytes *by
     "\"handler_ns\":5},"                                                                        \
     "\"processes\":[{\"pid\":7,\"name\":\"prog\",\"command\":[\"./prog\"],\"cpu_s\":0.003}],"   \
     "\"threads\":[{\"pid\":7,\"tid\":8,\"name\":\"main\",\"cpu_s\":0.003,\"samples\":2,"        \
-    "\"achieved\":1,\"sampled_rate\":0.666667}],\"mode\":\"cpu\",\"by\":\"function\","          \
+    "\"achieved\":1,\"sampled_rate\":0.666667}],"                                               \
+    "\"process_names\":[{\"name\":\"prog\",\"processes\":1,\"without_samples\":0,"              \
+    "\"cpu_s\":0.003,\"unsampled_s\":0}],\"mode\":\"cpu\",\"by\":\"function\","                 \
     "\"functions\":[{\"name\":\"work\",\"file\":\"/src/w.c\",\"line\":12,\"module\":\"prog\","  \
     "\"self\":2000000,\"total\":2000000}"
 #define SECOND                                                                                \
@@ -137,7 +139,8 @@ static void an_empty_profile(void **state)
         "{\"format\":1,\"command\":[],\"duration_s\":0,\"quality\":{\"engine\":null,"
         "\"period_ns\":0,\"samples\":0,\"achieved\":null,\"sampled_rate\":null,"
         "\"stacks_complete\":null,\"frames_symbolized\":null,\"cpu_unsampled_s\":0,"
-        "\"disturbed\":0,\"lost\":{},\"handler_ns\":0},\"processes\":[],\"threads\":[],"
+        "\"disturbed\":0,\"lost\":{},\"handler_ns\":0},\"processes\":[],\"threads\":[],\"process_"
+        "names\":[],"
         "\"mode\":\"cpu\",\"by\":\"function\",\"functions\":[],\"tree\":[],"
         "\"unit\":\"nanoseconds\",\"total\":0}\n");
     kymo_bytes_deinit(&bytes);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/f64.h"
 #include "kymo/marker_abi.h"
 #include "profile_fixture.h"
 
@@ -43,10 +44,11 @@ static void mark(const char *name, kymo_marker_phase phase, uint64_t ns)
     ok(kymo_profile_add_marker(p, &m, NULL));
 }
 
-static void counter(const char *name, const char *unit, int64_t first, int64_t last)
+static void counter(const char *name, const char *unit, uint32_t flags, int64_t first, int64_t last)
 {
     uint32_t id;
     kymo_counter c = {.size = sizeof c,
+                      .flags = flags,
                       .category = net,
                       .name = add_string(p, name),
                       .unit = add_string(p, unit)};
@@ -89,8 +91,10 @@ static void both_tables(void **state)
     mark("request", KYMO_MARKER_INTERVAL, 9000);
     mark("request", KYMO_MARKER_UNFINISHED, 0);
     mark("bell\a", KYMO_MARKER_INSTANT, 0);
-    counter("sent", "bytes", 4096, -1536);
-    counter("queue", "jobs", 3, 40);
+    counter("sent", "bytes", 0, 4096, -1536);
+    counter("queue", "jobs", 0, 3, 40);
+    counter("load", "", KYMO_COUNTER_IS_F64, kymo_f64_bits(0.5), kymo_f64_bits(-1.25));
+    counter("rate", "bytes", KYMO_COUNTER_IS_F64, kymo_f64_bits(512.5), kymo_f64_bits(2048));
     kymo_marker_losses l = {.size = sizeof l,
                             .name = add_string(p, "request"),
                             .category = net,
@@ -111,7 +115,9 @@ static void both_tables(void **state)
         "histograms: from 1.02 us up to 16.4 us, each column twice as long as the one before\n"
         "\n       first         last          min          max  operations  counter\n"
         "     4.0 KiB     -1.5 KiB     -1.5 KiB      4.0 KiB           3  sent\n"
-        "           3           40            3           40           3  queue  jobs\n");
+        "           3           40            3           40           3  queue  jobs\n"
+        "         0.5        -1.25        -1.25          0.5           3  load\n"
+        "       512 B      2.0 KiB        512 B      2.0 KiB           3  rate\n");
     free(text);
 }
 

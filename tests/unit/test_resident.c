@@ -115,7 +115,7 @@ static void areas_tell_whose_they_are(void **state)
     add_area(0x9000, 0xb000, "rw-p", 5, "/bin/app", 2 * PAGE, PAGE);
     add_area(0xb000, 0xf000, "rw-p", 0, "", 3 * PAGE, 3 * PAGE); /* its variables */
     add_area(HEAP, HEAP + 4 * PAGE, "rw-p", 0, "[heap]", 4 * PAGE, 4 * PAGE);
-    add_area(MAP, MAP + PAGE, "rw-s", 9, "/memfd:kymo (deleted)", PAGE, 0);
+    add_area(MAP, MAP + PAGE, "rw-s", 9, "/memfd:kymo:kymo-1-2 (deleted)", PAGE, 0);
     add_area(MAP + PAGE, MAP + 2 * PAGE, "rw-s", 8, "/dev/zero (deleted)", PAGE, 0);
     add_area(MAP + 2 * PAGE, MAP + 4 * PAGE, "rw-p", 7, "/x/libkymo-preload-alloc.so", PAGE, PAGE);
     add_area(MAP + 4 * PAGE, MAP + 9 * PAGE, "rw-p", 0, "", 5 * PAGE, 5 * PAGE); /* of that */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "recorder/row_tables.h"
 #include "symbolize/elf_file.h"
@@ -50,7 +53,8 @@ static void a_table_is_made_once_for_all_who_map_the_file(void **state)
     uint32_t wrong = kymo_row_tables_file(t, "/proc/self/exe", other.bytes, other.len);
     assert_int_not_equal(file, UINT32_MAX);
     assert_int_not_equal(file, wrong);
-    assert_int_equal(kymo_row_tables_file(t, "/else/where", id.bytes, id.len), file);
+    assert_int_equal(kymo_row_tables_file(t, "/proc/thread-self/exe", id.bytes, id.len), file);
+    assert_int_equal(kymo_row_tables_file(t, "/else/where", id.bytes, id.len), UINT32_MAX);
 
     /* Two processes together have been sampled enough. */
     kymo_row_tables_count(t, file, KYMO_ROW_TABLES_SAMPLES - 1);
@@ -72,6 +76,46 @@ static void a_table_is_made_once_for_all_who_map_the_file(void **state)
         (uint64_t)(uintptr_t)a_table_is_made_once_for_all_who_map_the_file - _r_debug.r_map->l_addr;
     assert_true(kymo_row_table_find(table, place.size_bytes, here - place.base) != 0);
     kymo_row_tables_destroy(t);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[64 << 10];
+    FILE *in = fopen(from, "r");
+    FILE *out = fopen(to, "w");
+    assert_true(in && out);
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;)
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Another process maps a file that says it has this one's build-id. */
+static void a_file_of_the_same_build_id_is_another(void **state)
+{
+    (void)state;
+    kymo_row_tables *t;
+    struct kymo_table_entry place;
+    struct id id = own_id();
+    char path[] = "/tmp/kymo-row-tables-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    copy_file("/proc/self/exe", path);
+    assert_int_equal(kymo_row_tables_create(BYTES, &t), KYMO_OK);
+    uint32_t theirs = kymo_row_tables_file(t, path, id.bytes, id.len);
+    uint32_t ours = kymo_row_tables_file(t, "/proc/self/exe", id.bytes, id.len);
+    assert_int_not_equal(theirs, ours);
+    /* One that has changed since it was announced has no table. */
+    FILE *f = fopen(path, "a");
+    assert_non_null(f);
+    fputs("more", f);
+    fclose(f);
+    kymo_row_tables_count(t, theirs, KYMO_ROW_TABLES_SAMPLES);
+    assert_int_equal(wait_for(t, theirs, &place), KYMO_ROW_TABLE_NEVER);
+    assert_int_equal(kymo_row_tables_find(t, ours, &place), KYMO_ROW_TABLE_LATER);
+    kymo_row_tables_destroy(t);
+    unlink(path);
 }
 
 static void a_program_can_only_read_the_tables(void **state)
@@ -114,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_made_once_for_all_who_map_the_file),
+        cmocka_unit_test(a_file_of_the_same_build_id_is_another),
         cmocka_unit_test(a_program_can_only_read_the_tables),
         cmocka_unit_test(full_tables_take_no_more),
         cmocka_unit_test(what_is_no_file_has_no_number),

@@ -46,6 +46,10 @@ int kymo_mask_is_of_all(uint64_t mask)
     return mask == (EVERY & ~(BIT(SIGKILL) | BIT(SIGSTOP)));
 }
 
+void kymo_mask_forget(void)
+{
+}
+
 void kymo_mask_open(uint64_t mask)
 {
     seen.opened |= mask;
@@ -65,6 +69,11 @@ void kymo_timers_follow(struct kymo_process *p)
     seen.signal = p->signal;
     seen.told = p->session->signal_now;
     kymo_raw_get_mask(&seen.mask);
+}
+
+void kymo_timers_stop(struct kymo_process *p)
+{
+    kymo_timers_follow(p);
 }
 
 /* ---- cases ---- */
@@ -251,6 +260,53 @@ CASE(a_child_of_vfork_moves_nothing)
     EXPECT(process.signal == SIGURG && seen.moves == 0);
     session.pid--;
     EXPECT(kymo_signal_process_is_own(&process));
+}
+
+/* ---- the end of signals ---- */
+
+static struct {
+    uint32_t is_there, has_stopped;
+} late;
+
+/* Has one pending while it is about to be given back, and open afterwards. */
+static void *get_one_late(void *unused)
+{
+    uint64_t bit = BIT(process.signal);
+    kymo_raw_change_mask(&bit, 1);
+    EXPECT(pthread_kill(pthread_self(), process.signal) == 0);
+    kymo_store_release(&late.is_there, 1u);
+    while (!kymo_load_acquire(&late.has_stopped))
+        sched_yield();
+    kymo_raw_change_mask(&bit, 0);
+    return unused;
+}
+
+CASE(what_is_pending_ends_nobody)
+{
+    pthread_t thread;
+    kymo_signal_note_use(BIT(SIGURG) | BIT(SIGWINCH));
+    EXPECT(kymo_signal_start(&process) && process.signal >= SIGRTMIN);
+    EXPECT(pthread_create(&thread, NULL, get_one_late, NULL) == 0);
+    while (!kymo_load_acquire(&late.is_there))
+        sched_yield();
+    int signo = process.signal;
+    kymo_signal_stop(&process, 1);
+    EXPECT(!is_ours(signo) && process.signal == 0 && session.signal_now == 0);
+    kymo_store_release(&late.has_stopped, 1u);
+    pthread_join(thread, NULL);
+    EXPECT(seen.signals == 0);
+}
+
+/* Behind a filter that allows it, all is taken away as well; behind another nothing is touched. */
+CASE(quiet_signals_end_where_that_is_allowed)
+{
+    uint64_t before = mask_now();
+    EXPECT(kymo_signal_start(&process));
+    session.quiet = KYMO_QUIET_CALLS;
+    kymo_signal_stop(&process, 0);
+    EXPECT(is_ours(SIGURG) && seen.moves == 0 && session.signal_now == 0);
+    kymo_signal_stop(&process, 1);
+    EXPECT(!is_ours(SIGURG) && seen.moves == 1 && mask_now() == before);
 }
 
 /* ---- the recorder's part of it ---- */
@@ -453,6 +509,8 @@ int main(void)
         cmocka_unit_test(moves_come_to_an_end),
         cmocka_unit_test(a_filter_lets_nobody_move),
         cmocka_unit_test(a_child_of_vfork_moves_nothing),
+        cmocka_unit_test(what_is_pending_ends_nobody),
+        cmocka_unit_test(quiet_signals_end_where_that_is_allowed),
         cmocka_unit_test(the_recorder_is_waited_for),
         cmocka_unit_test(the_recorder_is_not_waited_for_for_ever),
         cmocka_unit_test(what_the_program_ignores_is_ignored_for_an_exec),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "unit.h"
 
@@ -92,12 +95,59 @@ static void numbers(void **state)
     assert_string_equal(kymo_format_duration(buf, 999500000), "1.00 s");
 }
 
+static void nothing_reaches_the_terminal_but_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in;
+        const char *out;
+    } cases[] = {
+        {"", ""},
+        {"plain text, \xc3\xa9t\xc3\xa9 \xe2\x86\x92",
+         "plain text, \xc3\xa9t\xc3\xa9 \xe2\x86\x92"},
+        {"\033]0;title\007\033[2J", "?]0;title??[2J"},
+        {"a\nkymo: b\r\t\x7f", "a?kymo: b???"},
+        {"\xc2\x9b"
+         "2J",
+         "?2J"}, /* the same sequence, begun in one character */
+        {"\x9b"
+         "2J",
+         "?2J"}, /* and in one byte */
+        {"\xe2\x80\xae"
+         "fdp.exe",
+         "?fdp.exe"},
+        {"\xe2\x82", "??"},
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(cases); i++) {
+        char text[64];
+        strcpy(text, cases[i].in);
+        text[kymo_text_make_printable(text, strlen(text))] = '\0';
+        assert_string_equal(text, cases[i].out);
+    }
+}
+
+static void lines_are_printed_as_they_are_meant(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    assert_non_null(f);
+    kymo_fprint(f, "\nkymo: %s: %d\n", "a\033[31m\n", 7);
+    kymo_fprint(f, "%s", "");
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(text, "\nkymo: a?[31m?: 7\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(append_and_printf),
         cmocka_unit_test(utf8_is_made_valid),
         cmocka_unit_test(code_points_become_utf8),
+        cmocka_unit_test(nothing_reaches_the_terminal_but_text),
+        cmocka_unit_test(lines_are_printed_as_they_are_meant),
         cmocka_unit_test(numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,11 +74,29 @@ static void what_cannot_be_known_lives(void **state)
     assert_int_equal(kymo_task_image_lives(-1), 1);
 }
 
+static void children_begin_later(void **state)
+{
+    (void)state;
+    struct child c = start();
+    uint64_t own = kymo_task_start_ticks(getpid());
+    uint64_t forked = kymo_task_start_ticks(c.pid);
+    assert_true(own != 0 && forked >= own);
+    ask(&c, 'x');
+    ask(&c, 'y'); /* cat's by now */
+    assert_int_equal(kymo_task_start_ticks(c.pid), forked);
+    assert_int_equal(kymo_task_start_ticks(1) <= own, 1);
+    assert_int_equal(close(c.in), 0);
+    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+    assert_int_equal(kymo_task_start_ticks(c.pid), 0);
+    close(c.out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_lives_until_exec_or_end),
         cmocka_unit_test(what_cannot_be_known_lives),
+        cmocka_unit_test(children_begin_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void what_changes_has_its_track(void **state)
     const struct told *faults = find("Page faults from storage");
     assert_non_null(faults);
     assert_int_equal(faults->kind, KYMO_COUNTER_TOTAL);
-    assert_int_equal(faults->flags, KYMO_COUNTER_RATE);
+    assert_int_equal(faults->flags, KYMO_COUNTER_SYSTEM | KYMO_COUNTER_RATE);
     assert_int_equal(faults->value[0], 0);
     assert_int_equal(faults->value[1], 5);
     assert_null(find("Page faults"));

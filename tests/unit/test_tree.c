@@ -5,15 +5,23 @@
 #include "recorder/tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "buffer/attach.h"
 #include "buffer/stream.h"
+#include "recorder/shared_memory.h"
+#include "recorder/tree_state.h"
 #include "session_fixture.h"
 #include "sys/clock.h"
 #include "unit.h"
@@ -275,6 +283,233 @@ static void who_says_nothing_keeps_nobody_out(void **state)
     kymo_tree_destroy(t);
 }
 
+/* Another user, who reads the socket's name in /proc/net/unix. Their
+ * process must not be the program's child. */
+static void strangers_take_no_place(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    kymo_tree *t = make_tree();
+    kymo_tree_set_program(t, 1, 1); /* not us, and not our child */
+    int calls[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, calls), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte;
+        if (setresuid(65534, 65534, 65534) != 0)
+            _exit(1);
+        for (int i = 0; i < SILENT; i++)
+            (void)dial(t);
+        /* All of them stay open, and say nothing, until we are told to end. */
+        (void)!write(calls[1], "x", 1);
+        _exit(read(calls[1], &byte, 1) != 1);
+    }
+    char byte;
+    assert_int_equal(read(calls[0], &byte, 1), 1);
+    serve(t);
+    kymo_tree_set_program(t, getpid(), 1);
+    /* There is a place for each of ours, who are silent for a while. */
+    int ours[60];
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(ours); i++) {
+        ours[i] = dial(t);
+        serve(t);
+        assert_false(is_closed(ours[i]));
+    }
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(ours); i++)
+        close(ours[i]);
+    int status;
+    assert_int_equal(write(calls[0], "x", 1), 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    close(calls[0]);
+    close(calls[1]);
+    kymo_tree_destroy(t);
+}
+
+/* A process that waits, with the socket's name in its environment. */
+static pid_t start_with_name(const kymo_tree *t, uid_t user)
+{
+    char name[128];
+    int ends[2];
+    char byte;
+    snprintf(name, sizeof name, KYMO_ATTACH_ENV "=%s", kymo_tree_socket(t));
+    char *words[] = {(char *)"sleep", (char *)"1000", NULL};
+    char *environment[] = {name, NULL};
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setresuid(user, user, user) == 0)
+            execve("/bin/sleep", words, environment);
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 0); /* it has become that program */
+    close(ends[0]);
+    return pid;
+}
+
+static void only_relatives_are_waited_for(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    for (int ours = 0; ours < 2; ours++) {
+        kymo_tree *t = make_tree();
+        kymo_tree_set_program(t, 1, 1); /* whose child it shall not be */
+        t->has_relatives = 1;
+        pid_t pid = start_with_name(t, ours ? 0 : 65534);
+        assert_int_equal(kymo_tree_look_for_more(t), KYMO_OK);
+        assert_int_equal(kymo_tree_alive(t), ours);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        kymo_tree_destroy(t);
+    }
+}
+
+/* A stranger whose environment is a page that nobody has touched, as a file of a file system of its
+ * own could be, which answers when it likes. page: in a mapping that the fork has left it. 0: such
+ * a process cannot be made here. */
+static pid_t start_with_page(char *page, long bytes)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)page;
+    /* All that there is to say of its memory; it needs none of it. */
+    struct prctl_mm_map map = {.start_code = at,
+                               .end_code = at + 1,
+                               .start_data = at,
+                               .end_data = at + 1,
+                               .start_brk = at + 2,
+                               .brk = at + 3,
+                               .start_stack = at,
+                               .arg_start = at,
+                               .arg_end = at,
+                               .env_start = at,
+                               .env_end = at + (uint64_t)bytes,
+                               .exe_fd = UINT32_MAX};
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0) != 0 ||
+            setresuid(65534, 65534, 65534) != 0)
+            _exit(1);
+        if (write(ends[1], "x", 1) == 1)
+            for (;;)
+                pause();
+        _exit(1);
+    }
+    close(ends[1]);
+    ssize_t n = read(ends[0], &byte, 1);
+    close(ends[0]);
+    if (n != 1)
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    return n == 1 ? pid : 0;
+}
+
+/* Whether the page has been touched, by whom ever; -1: the kernel does not tell. */
+static int is_touched(pid_t pid, const char *page, long bytes)
+{
+    char path[64];
+    uint64_t entry;
+    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n =
+        pread(fd, &entry, sizeof entry, (off_t)((uintptr_t)page / (uintptr_t)bytes * sizeof entry));
+    close(fd);
+    return n == (ssize_t)sizeof entry ? entry >> 63 != 0 : -1;
+}
+
+static void the_memory_of_strangers_is_not_read(void **state)
+{
+    (void)state;
+    long bytes = sysconf(_SC_PAGESIZE);
+    char *page =
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(page != MAP_FAILED);
+    pid_t pid = geteuid() == 0 ? start_with_page(page, bytes) : 0;
+    if (pid == 0)
+        skip();
+    kymo_tree *t = make_tree();
+    kymo_tree_set_program(t, 1, 1); /* whose child it shall not be */
+    t->has_relatives = 1;
+    int before = is_touched(pid, page, bytes);
+    kymo_err err = kymo_tree_look_for_more(t);
+    int after = is_touched(pid, page, bytes);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    kymo_tree_destroy(t);
+    munmap(page, (size_t)bytes);
+    assert_int_equal(err, KYMO_OK);
+    assert_int_equal(after, before);
+}
+
+/* A process that waits; with memory of a session of this tree, as a forked child has. NULL: with
+ * what it has from us alone. */
+static pid_t fork_with_memory(const char *tree, uid_t user)
+{
+    int ends[2];
+    char byte;
+    char name[128];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        kymo_host_memory_name(tree, name, sizeof name);
+        int fd = tree ? kymo_shared_memory_make(name, 4096) : -1;
+        if (setresuid(user, user, user) != 0 ||
+            (tree && mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED))
+            _exit(1);
+        close(fd);
+        /* Should the test fail, nobody else ends it. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && write(ends[1], "x", 1) == 1)
+            for (;;)
+                pause();
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    return pid;
+}
+
+static void who_maps_a_session_is_waited_for(void **state)
+{
+    (void)state;
+    kymo_tree *t = make_tree();
+    const struct {
+        const char *tree;
+        uid_t user;
+        uint32_t is_relative;
+    } cases[] = {
+        {kymo_tree_socket(t), geteuid(), 1},
+        {"kymo-1-0123456789abcdef", geteuid(), 0}, /* another recorder's */
+        {NULL, geteuid(), 0},                      /* one that the recorder forked */
+        {kymo_tree_socket(t), 65534, 0},
+    };
+    kymo_tree_set_program(t, 1, 1); /* whose child it shall not be */
+    t->has_relatives = 1;
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(cases); i++) {
+        siginfo_t end;
+        if (cases[i].user != geteuid() && geteuid() != 0)
+            continue;
+        pid_t pid = fork_with_memory(cases[i].tree, cases[i].user);
+        for (int looks = 0; looks < 2; looks++) {
+            assert_int_equal(kymo_tree_look_for_more(t), KYMO_OK);
+            assert_int_equal(kymo_tree_alive(t), cases[i].is_relative);
+        }
+        /* Once it has ended it is nobody, also while its parent has not been told. */
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+        serve(t);
+        assert_int_equal(kymo_tree_look_for_more(t), KYMO_OK);
+        assert_int_equal(kymo_tree_alive(t), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    }
+    kymo_tree_destroy(t);
+}
+
 /* Where no descriptor is to be had for who comes, nobody is woken for it without end. */
 static void who_cannot_be_let_in_waits_outside(void **state)
 {
@@ -471,6 +706,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_follows_another),
         cmocka_unit_test(who_says_nothing_keeps_nobody_out),
+        cmocka_unit_test(strangers_take_no_place),
+        cmocka_unit_test(only_relatives_are_waited_for),
+        cmocka_unit_test(the_memory_of_strangers_is_not_read),
+        cmocka_unit_test(who_maps_a_session_is_waited_for),
         cmocka_unit_test(who_cannot_be_let_in_waits_outside),
         cmocka_unit_test(what_makes_no_sense_is_turned_away),
         cmocka_unit_test(one_that_gives_up_leaves_nothing),

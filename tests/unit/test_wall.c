@@ -141,7 +141,6 @@ static struct {
     struct kymo_wall_found found; /* what a walk finds */
     kymo_err err;
     unsigned walks;
-    unsigned asks;    /* whatever they do */
     unsigned unclear; /* that would be asked, if they may */
     int grants;       /* they may */
     unsigned remembered;
@@ -183,13 +182,6 @@ int kymo_wall_ask_unclear(struct kymo_wall_finder *f, const struct kymo_wall_mem
     (void)m;
     find.unclear++;
     return find.grants;
-}
-
-void kymo_wall_ask(struct kymo_wall_finder *f, pid_t tid)
-{
-    (void)f;
-    (void)tid;
-    find.asks++;
 }
 
 void kymo_wall_remember(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
@@ -478,7 +470,7 @@ static void a_thread_that_runs(void **state)
     ok(kymo_wall_cpu_sample(wall, 0, 62 * MS, 65));
     ok(kymo_wall_thread_end(wall, 0, 62 * MS));
     assert_int_equal(find.walks, 0);
-    assert_int_equal(find.asks, 0);
+    assert_int_equal(find.unclear, 0);
     assert_int_equal(samples_of(100, 2 * MS, 62 * MS, got), 7);
     static const uint32_t stacks[] = {61, 62, 62, 63, 64, 64, 65};
     for (size_t i = 0; i < 7; i++) {
@@ -527,43 +519,6 @@ static void a_thread_with_few_cpu_samples(void **state)
     close_wall();
 }
 
-/* One that has had no CPU sample is asked, once; not when it was only woken: it is in its wait. */
-static void a_thread_without_cpu_samples_is_asked_once(void **state)
-{
-    (void)state;
-    open_wall(MS);
-    struct seen_thread *t = begin(0, MS);
-    set(t, KYMO_WATCH_OFF, 'S', 1);
-    tick(1);
-    set(t, KYMO_WATCH_OFF, 'R', 1);
-    tick(2);
-    assert_int_equal(find.unclear, 0);
-    set(t, KYMO_WATCH_ON, 'R', 1);
-    tick(2);
-    assert_int_equal(find.unclear, 2); /* nobody could be asked */
-    find.grants = 1;
-    tick(5);
-    assert_int_equal(find.unclear, 3);
-    const struct kymo_drain_answer answer = {.thread = 0, .stack = 71, .time_ns = now_ns};
-    ok(kymo_wall_answer(wall, &answer));
-    tick(5);
-    assert_int_equal(find.unclear, 3);
-    ok(kymo_wall_finish(wall, now_ns));
-    size_t n = samples_of(100, MS, now_ns, got);
-    assert_int_equal(got[n - 1].stack, 71);
-    close_wall();
-
-    /* One with a CPU sample is left alone. */
-    open_wall(MS);
-    t = begin(0, MS);
-    ok(kymo_wall_cpu_sample(wall, 0, 2 * MS, 61));
-    set(t, KYMO_WATCH_ON, 'R', 1);
-    find.grants = 1;
-    tick(5);
-    assert_int_equal(find.unclear + find.asks, 0);
-    close_wall();
-}
-
 /* It waits for nothing any more but for who asks how it ended; what it did last was to run. */
 static void a_thread_that_has_ended(void **state)
 {
@@ -601,22 +556,6 @@ static void a_thread_that_has_ended(void **state)
         assert_int_equal(got[n - 1].state, 2);
         close_wall();
     }
-}
-
-/* Where CPU samples are rarer than ticks, it is asked. */
-static void a_thread_that_is_asked_since_it_runs(void **state)
-{
-    (void)state;
-    open_wall(20 * MS);
-    set(begin(0, 0), KYMO_WATCH_ON, 'R', 1);
-    tick(1);
-    assert_int_equal(find.asks, 1);
-    const struct kymo_drain_answer answer = {.thread = 0, .stack = 71, .time_ns = 11 * MS};
-    ok(kymo_wall_answer(wall, &answer));
-    ok(kymo_wall_thread_end(wall, 0, 11 * MS));
-    assert_int_equal(samples_of(100, 0, 11 * MS, got), 2);
-    assert_int_equal(got[0].stack, 71);
-    close_wall();
 }
 
 /* ---- moving meanwhile ---- */
@@ -680,7 +619,7 @@ static void ask_at(uint32_t place)
     struct seen_thread *t = begin(0, MS);
     set(t, KYMO_WATCH_OFF, 'S', 1);
     find.found = waiting_at(place);
-    find.found.is_unclear = find.grants = 1;
+    find.found.may_ask = find.grants = 1;
     tick(1);
     find.found = waiting_at(90);
     tick(1);
@@ -721,7 +660,7 @@ static void an_answer_may_come_while_the_run_lasts(void **state)
     struct seen_thread *t = begin(0, MS);
     set(t, KYMO_WATCH_OFF, 'S', 1);
     find.found = waiting_at(9);
-    find.found.is_unclear = find.grants = 1;
+    find.found.may_ask = find.grants = 1;
     tick(1);
     set(t, KYMO_WATCH_OFF, 'S', 0);
     struct kymo_drain_answer a = answer_at(9, 77);
@@ -768,7 +707,7 @@ static void who_may_not_be_asked_is_written_as_it_is(void **state)
     open_wall(MS);
     struct seen_thread *t = begin(0, MS);
     set(t, KYMO_WATCH_OFF, 'S', 1);
-    find.found.is_unclear = 1;
+    find.found.may_ask = 1;
     tick(2);
     assert_int_equal(written.n, 1);
     assert_int_equal(written.samples[0].stack, 5);
@@ -904,9 +843,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_runs),
         cmocka_unit_test(a_thread_that_is_ready),
         cmocka_unit_test(a_thread_with_few_cpu_samples),
-        cmocka_unit_test(a_thread_without_cpu_samples_is_asked_once),
         cmocka_unit_test(a_thread_that_has_ended),
-        cmocka_unit_test(a_thread_that_is_asked_since_it_runs),
         cmocka_unit_test(a_thread_that_moves_while_it_is_walked),
         cmocka_unit_test(an_answer_is_for_the_run_that_it_was_asked_for),
         cmocka_unit_test(an_answer_may_come_while_the_run_lasts),

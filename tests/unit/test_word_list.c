@@ -34,11 +34,27 @@ static void what_is_no_list_is_refused(void **state)
     assert_false(kymo_word_list_is("net:disk", 4));
 }
 
+static void words_come_one_by_one(void **state)
+{
+    struct kymo_word word;
+    const char *at = "all:-Disk/read";
+    (void)state;
+    assert_int_equal(kymo_word_list_next(&at, &word), 1);
+    assert_true(kymo_word_is(&word, "ALL") && !word.is_off);
+    assert_int_equal(kymo_word_list_next(&at, &word), 1);
+    assert_true(kymo_word_is(&word, "disk/read") && word.is_off);
+    assert_false(kymo_word_is(&word, "disk/rea") || kymo_word_is(&word, "disk/read "));
+    assert_int_equal(kymo_word_list_next(&at, &word), 0);
+    at = "";
+    assert_int_equal(kymo_word_list_next(&at, &word), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_words_with_colons_between),
         cmocka_unit_test(what_is_no_list_is_refused),
+        cmocka_unit_test(words_come_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

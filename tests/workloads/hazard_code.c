@@ -5,11 +5,14 @@
  * of its middle, faults or hangs here.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -54,6 +57,49 @@ int hazard_dlopen(int argc, char **argv)
     atomic_store(&loading, 0);
     pthread_join(beside, NULL);
     printf("%d times loaded, called and unloaded\n", called);
+    return 0;
+}
+
+/* ---- code whose unwind tables cannot be read ---- */
+
+/* Takes the right to read from the segment of a library that holds .eh_frame, and nothing else that
+ * it needs to work. */
+static int protect_tables(struct dl_phdr_info *info, size_t size, void *path)
+{
+    (void)size;
+    const ElfW(Phdr) *frames = NULL;
+    if (!info->dlpi_name || strcmp(info->dlpi_name, path) != 0)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+            frames = &info->dlpi_phdr[i];
+    for (int i = 0; frames && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        if (ph->p_type != PT_LOAD || frames->p_vaddr - ph->p_vaddr >= ph->p_memsz)
+            continue;
+        uint64_t begin = (info->dlpi_addr + ph->p_vaddr) & ~4095ull;
+        uint64_t end = (info->dlpi_addr + ph->p_vaddr + ph->p_memsz + 4095) & ~4095ull;
+        must(ph->p_flags == PF_R, "a segment of .eh_frame alone");
+        must(raw_call(SYS_mprotect, (long)begin, (long)(end - begin), PROT_NONE, 0) == 0,
+             "mprotect");
+        return 1;
+    }
+    return 0;
+}
+
+int hazard_unreadable(int argc, char **argv)
+{
+    must(argc > 1, "usage: hazards unreadable PLUGIN");
+    void *plugin = dlopen(argv[1], RTLD_NOW);
+    must(plugin != NULL, "dlopen");
+    plugin_function *function;
+    void *symbol = dlsym(plugin, "plugin_work");
+    must(symbol != NULL, "dlsym");
+    memcpy(&function, &symbol, sizeof(function));
+    function(1000); /* what it calls is bound */
+    int is_protected = dl_iterate_phdr(protect_tables, argv[1]);
+    function(300000000);
+    printf("worked, tables unreadable: %s\n", is_protected ? "yes" : "no");
     return 0;
 }
 

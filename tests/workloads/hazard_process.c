@@ -213,3 +213,14 @@ int hazard_lowmem(int argc, char **argv)
     free(too_much);
     return !half;
 }
+
+int hazard_space(int argc, char **argv)
+{
+    const size_t bytes = (size_t)number_argument(argc, argv, 1, 200) << 20;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    printf("%zu MiB of address space: %s\n", bytes >> 20,
+           memory != MAP_FAILED ? "there" : "refused");
+    burn_ns(burn_under_limit, BURN_NS);
+    return memory == MAP_FAILED;
+}

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hazard_seccomp.c - filters that kill whoever makes a system call that the program itself does not
- * make. How much is to be burnt is measured before: behind the filter there is no clock. raw: two
- * of them, by system calls that no library sees; the first one allows everything.
+ * make. How much is to be burnt is measured before: behind the filter there is no clock. So it says
+ * how much CPU time it used until then, and how much of it in burn_before_filter. raw: two
+ * of them, by system calls that no library sees; the first one allows everything. noreturn,
+ * noreturn-child, noreturn-second: one behind which no handler returns, in a forked child, and as
+ * the second one.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -21,7 +25,7 @@ DEFINE_BURN(burn_before_filter, 101)
 DEFINE_BURN(burn_behind_filter, 103)
 DEFINE_BURN(burn_more_behind_filter, 107)
 
-enum { BEFORE_NS = 100000000, BEHIND_NS = 450000000, MORE_NS = 150000000, BETWEEN_NS = 600000000 };
+enum { BEFORE_NS = 100000000, BEHIND_NS = 450000000, BETWEEN_NS = 600000000, TURNS = 37 };
 
 #define ALLOW(name)                                         \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1), \
@@ -52,19 +56,33 @@ static const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), fi
 static struct sock_filter open_filter[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
 static const struct sock_fprog open_program = {1, open_filter};
 
-static uint64_t behind_rounds, more_rounds;
+/* As OpenSSH's: it kills whoever comes back from a handler. */
+static struct sock_filter no_return_filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+static const struct sock_fprog no_return_program = {4, no_return_filter};
+
+static uint64_t rounds;   /* of a quarter of a turn, on average */
+static uint64_t burnt_ns; /* in burn_before_filter */
 
 static void measure(void)
 {
-    burn_ns(burn_before_filter, BEFORE_NS);
-    behind_rounds = rounds_for_ns(burn_behind_filter, BEHIND_NS);
-    more_rounds = rounds_for_ns(burn_more_behind_filter, MORE_NS);
+    burnt_ns = burn_ns(burn_before_filter, BEFORE_NS);
+    rounds = rounds_for_ns(burn_behind_filter, BEHIND_NS) / (3 * TURNS);
 }
 
+/* Three parts in the one, one in the other, which are alike but for a constant: a processor whose
+ * speed changes changes it for both. Turns of many lengths are no multiple of a tick. */
 static void burn_both(void)
 {
-    burn_behind_filter(behind_rounds);
-    burn_more_behind_filter(more_rounds);
+    for (int i = 0; i < TURNS; i++) {
+        uint64_t part = rounds * (2 * ((unsigned)i * 11 % TURNS) + 1) / TURNS;
+        burn_behind_filter(3 * part);
+        burn_more_behind_filter(part);
+    }
 }
 
 static void say(const char *text)
@@ -72,12 +90,21 @@ static void say(const char *text)
     must(write(STDOUT_FILENO, text, strlen(text)) > 0, "write");
 }
 
+static void say_used(void)
+{
+    char text[96];
+    snprintf(text, sizeof text, "{\"used\":%.9f,\"burnt\":%.9f}\n",
+             (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9, (double)burnt_ns / 1e9);
+    say(text);
+}
+
 static void set_by_raw_calls(void)
 {
     must(raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)(intptr_t)&open_program, 0) == 0,
          "open filter");
     /* Whoever looks each tenth of a second sees it. */
-    burn_ns(burn_before_filter, BETWEEN_NS);
+    burnt_ns += burn_ns(burn_before_filter, BETWEEN_NS);
+    say_used();
     must(raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)(intptr_t)&program, 0) == 0,
          "filter");
 }
@@ -122,7 +149,24 @@ int hazard_seccomp(int argc, char **argv)
     /* Asked for no filter at all, the kernel says that it knows of them. */
     must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == -1 && errno == EFAULT,
          "seccomp");
-    if (strcmp(how, "prctl") == 0)
+    if (strcmp(how, "noreturn-child") == 0) {
+        int status = 1;
+        pid_t child = fork();
+        must(child >= 0, "fork");
+        if (child > 0) {
+            must(waitpid(child, &status, 0) == child, "waitpid");
+            return status;
+        }
+    }
+    if (strcmp(how, "raw") != 0 && strcmp(how, "threads") != 0)
+        say_used();
+    if (strcmp(how, "noreturn-second") == 0)
+        must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &open_program, 0, 0) == 0, "first filter");
+    if (strncmp(how, "noreturn", 8) == 0)
+        must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &no_return_program, 0, 0) == 0 &&
+                 kill(getpid(), SIGURG) == 0,
+             "filter that lets no handler return");
+    else if (strcmp(how, "prctl") == 0)
         must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0, "filter by prctl");
     else if (strcmp(how, "syscall") == 0)
         must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0, "filter by number");
@@ -132,6 +176,7 @@ int hazard_seccomp(int argc, char **argv)
         must(pthread_create(&early, NULL, run_behind, &has_begun) == 0, "pthread_create");
         while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
             burn_before_filter(SLICE);
+        say_used();
         must(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ==
                  0,
              "filter for all threads");

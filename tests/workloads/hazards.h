@@ -20,6 +20,7 @@ int hazard_fsize(int argc, char **argv);
 int hazard_fork(int argc, char **argv);
 int hazard_forkmalloc(int argc, char **argv);
 int hazard_lowmem(int argc, char **argv);
+int hazard_space(int argc, char **argv);
 
 /* hazard_threads.c: what costs more, or breaks, once there is a thread or a signal more */
 int hazard_single(int argc, char **argv);
@@ -30,11 +31,21 @@ int hazard_ownsignal(int argc, char **argv);
 /* hazard_raw.c: a system call that no library sees */
 int hazard_rawaction(int argc, char **argv);
 
+/* hazard_lock.c: all memory locked */
+int hazard_lock(int argc, char **argv);
+
+/* hazard_tls.c: thread-local storage that is not libc's */
+int hazard_tls(int argc, char **argv);
+
+/* hazard_waits.c: calls that no signal may end */
+int hazard_waits(int argc, char **argv);
+
 /* hazard_seccomp.c: filters that kill */
 int hazard_seccomp(int argc, char **argv);
 
 /* hazard_code.c: code that comes and goes, and calls that are never returned from */
 int hazard_dlopen(int argc, char **argv);
+int hazard_unreadable(int argc, char **argv);
 int hazard_jumpout(int argc, char **argv);
 
 /* hazard_kernel.c: threads that libc knows nothing of */

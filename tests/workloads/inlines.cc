@@ -64,9 +64,13 @@ namespace text {
 
 namespace {
 
+// Long enough that samples find it on every processor: of one instruction between others all
+// samples may go to its neighbours.
 INLINED std::uint32_t rotate(std::uint32_t x, int by)
 {
-    return x << by | x >> (32 - by);
+    for (int i = 0; i < 24; i++)
+        x = (x << by | x >> (32 - by)) * 2654435761u;
+    return x;
 }
 
 } // namespace
@@ -117,7 +121,7 @@ int main(int argc, char **argv)
     for (std::uint64_t i = 0; i < rounds; i++) {
         area += geometry::total_area<geometry::Round>(2000);
         area ^= geometry::total_area<geometry::Square>(2000);
-        sum = sum * 31 + text::checksum(sentence, 200);
+        sum = sum * 31 + text::checksum(sentence, 8);
         caught += careful(2000);
     }
     std::printf("area %016llx checksum %08x caught %u\n", static_cast<unsigned long long>(area),

@@ -17,6 +17,7 @@ static uint32_t count = 1000, threads = 8;
 KYMO_TYPE(capped, "Capped", CAPPED, KYMO_ALL_LABELS(capped, "", number, ""), .max_per_second = 100);
 
 KYMO_COUNTER(total, plain, "Total", TOTAL, "bytes", BLUE);
+KYMO_COUNTER_F64(energy, plain, "Energy", TOTAL, "J", ORANGE);
 KYMO_COUNTER(balance, plain, "Balance", DELTA, NULL, GREEN);
 KYMO_COUNTER(level, plain, "Level", GAUGE, NULL, RED);
 KYMO_COUNTER_EACH_CHANGE(steps, plain, "Steps", GAUGE, "steps", RED);
@@ -79,6 +80,7 @@ static void *count_up(void *unused)
     (void)unused;
     for (uint32_t i = 0; i < count; i++) {
         KYMO_COUNT(total, 3);
+        KYMO_COUNT(energy, 0.25);
         KYMO_COUNT(changes, 1);
         KYMO_COUNT_N(balance, i % 2 ? -2 : 1, 2);
     }
@@ -236,10 +238,19 @@ static const struct mode {
     const char *name;
     void (*run)(void);
 } modes[] = {
-    {"kinds", marks_kinds},  {"options", marks_options}, {"threads", mode_threads},
-    {"full", mode_full},     {"capped", mode_capped},    {"counters", mode_counters},
-    {"labels", mode_labels}, {"utf8", mode_utf8},        {"select", mode_select},
-    {"fork", marks_fork},    {"killed", marks_killed},   {"thread_ends", marks_thread_ends},
+    {"kinds", marks_kinds},
+    {"options", marks_options},
+    {"threads", mode_threads},
+    {"full", mode_full},
+    {"capped", mode_capped},
+    {"counters", mode_counters},
+    {"labels", mode_labels},
+    {"utf8", mode_utf8},
+    {"select", mode_select},
+    {"fork", marks_fork},
+    {"killed", marks_killed},
+    {"thread_ends", marks_thread_ends},
+    {"labels_fork", marks_labels_fork},
 };
 
 static const struct counted_mode {

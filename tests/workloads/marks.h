@@ -27,6 +27,7 @@ void marks_kinds(void);              /* marks_kinds.c: one of everything */
 void marks_options(void);            /* marks_kinds.c: times, threads, tracks, stacks, names */
 void marks_handlers(uint32_t count); /* marks_places.c: in signal handlers */
 void marks_fork(void);               /* in forked children */
+void marks_labels_fork(void);        /* with labels */
 void marks_plugins(uint32_t count);  /* in libraries that come and go */
 void marks_killed(void);             /* and dead, with scopes open */
 void marks_thread_ends(void);        /* a thread ends with a scope open */

@@ -88,6 +88,73 @@ void marks_fork(void)
     printf("{\"streams\":[2,2,2]}\n");
 }
 
+/* ---- labels_fork: children of threads that have labels; what each child marks, by its name ----
+ */
+
+static void mark_labelled(const char *name)
+{
+    KYMO_MARKER_OPT(plain, "labelled", KYMO_OPTIONS(.name = name));
+}
+
+/* It leaves the inner label before anything of it is recorded. */
+static void fork_at_once(void)
+{
+    pid_t child;
+    {
+        KYMO_LABEL_SCOPE("inner", "left");
+        child = fork();
+        must(child >= 0, "fork");
+    }
+    if (child == 0)
+        mark_labelled("left");
+    else
+        wait_for(child);
+    if (child == 0)
+        _exit(0);
+}
+
+static void *fork_in_labels(void *unused)
+{
+    (void)unused;
+    KYMO_LABEL_SCOPE("request_id", 17);
+    KYMO_LABEL_SET("phase", "set");
+    fork_at_once();
+    pid_t child = fork();
+    must(child >= 0, "fork");
+    if (child == 0) {
+        burn_ns(burn_some, 20000000);
+        mark_labelled("child");
+        KYMO_LABEL_SCOPE("user", "ann");
+        pid_t grandchild = fork();
+        must(grandchild >= 0, "fork");
+        if (grandchild == 0)
+            mark_labelled("grandchild");
+        else
+            wait_for(grandchild);
+        _exit(0);
+    }
+    KYMO_LABEL_CLEAR("phase");
+    wait_for(child);
+    mark_labelled("parent");
+    return NULL;
+}
+
+void marks_labels_fork(void)
+{
+    pthread_t thread;
+    KYMO_LABEL_SCOPE("request_id", 1);
+    must(pthread_create(&thread, NULL, fork_in_labels, NULL) == 0, "pthread_create");
+    must(pthread_join(thread, NULL) == 0, "pthread_join");
+    pid_t child = fork();
+    must(child >= 0, "fork");
+    if (child == 0) {
+        mark_labelled("main's child");
+        _exit(0);
+    }
+    wait_for(child);
+    printf("{}\n");
+}
+
 /* ---- plugins: two libraries take turns in memory, often at the same addresses ---- */
 
 void marks_plugins(uint32_t count)

@@ -12,7 +12,9 @@
  * the main thread waits as for a disk, where no signal reaches it: for children of vfork.
  *
  * Prints one line of JSON: for each function that waits how long it took in elapsed seconds, added
- * up over its threads; how long the threads lived; the waits that ended with EINTR; CPU seconds.
+ * up over its threads, of shares also how often it waited and how much longer than it had asked
+ * for, which is how busy the machine was; how long the threads lived; the waits that ended with
+ * EINTR; CPU seconds.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -85,7 +87,7 @@ struct way {
     void (*wait)(uint64_t ns);
     const char *name;
     uint64_t wait_ns; /* of each wait */
-    uint64_t waited_ns, lived_ns;
+    uint64_t waited_ns, lived_ns, waits;
 };
 
 static void *work_and_wait(void *argument)
@@ -97,6 +99,7 @@ static void *work_and_wait(void *argument)
         uint64_t before = clock_ns(CLOCK_MONOTONIC);
         way->wait(way->wait_ns);
         way->waited_ns += clock_ns(CLOCK_MONOTONIC) - before;
+        way->waits++;
     } while (clock_ns(CLOCK_MONOTONIC) < end_ns);
     way->lived_ns = clock_ns(CLOCK_MONOTONIC) - start;
     return NULL;
@@ -104,16 +107,20 @@ static void *work_and_wait(void *argument)
 
 static void shares(void)
 {
-    struct way ways[] = {{wait_sleep, "wait_sleep", 2 * WAIT_NS, 0, 0},
-                         {wait_poll, "wait_poll", 4 * WAIT_NS, 0, 0},
-                         {wait_futex, "wait_futex", 8 * WAIT_NS, 0, 0}};
+    struct way ways[] = {{wait_sleep, "wait_sleep", 2 * WAIT_NS, 0, 0, 0},
+                         {wait_poll, "wait_poll", 4 * WAIT_NS, 0, 0, 0},
+                         {wait_futex, "wait_futex", 8 * WAIT_NS, 0, 0, 0}};
     pthread_t threads[3];
     uint64_t lived_ns = 0;
     for (int i = 0; i < 3; i++)
         must(pthread_create(&threads[i], NULL, work_and_wait, &ways[i]) == 0, "pthread_create");
     for (int i = 0; i < 3; i++) {
         pthread_join(threads[i], NULL);
-        printf("\"%s\":%.6f,", ways[i].name, (double)ways[i].waited_ns / 1e9);
+        double waited = (double)ways[i].waited_ns / 1e9;
+        double asked = (double)(ways[i].waits * ways[i].wait_ns) / 1e9;
+        printf("\"%s\":%.6f,\"%s_waits\":%llu,\"%s_late\":%.6f,", ways[i].name, waited,
+               ways[i].name, (unsigned long long)ways[i].waits, ways[i].name,
+               waited > asked ? waited - asked : 0);
         lived_ns += ways[i].lived_ns;
     }
     printf("\"lived\":%.6f", (double)lived_ns / 1e9);
@@ -182,11 +189,12 @@ static void reader(void)
 
 static void hidden(void)
 {
-    uint64_t start = clock_ns(CLOCK_MONOTONIC);
+    uint64_t start = clock_ns(CLOCK_MONOTONIC), asked_ns = 0;
     must(prctl(PR_SET_DUMPABLE, 0) == 0, "prctl");
-    while (clock_ns(CLOCK_MONOTONIC) < end_ns)
+    for (; clock_ns(CLOCK_MONOTONIC) < end_ns; asked_ns += WAIT_NS)
         wait_sleep(WAIT_NS);
-    printf("\"lived\":%.6f", (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9);
+    double lived = (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
+    printf("\"wait_sleep_late\":%.6f,\"lived\":%.6f", lived - (double)asked_ns / 1e9, lived);
 }
 
 /* It has its parent's thread-local storage, and leaves it alone. */

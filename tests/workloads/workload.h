@@ -54,16 +54,25 @@ static volatile uint64_t burnt;
 
 typedef void burn_function(uint64_t rounds);
 
-/* Burns at least that much of the calling thread's CPU time and returns how much it was. */
+/* Burns at least that much of the calling thread's CPU time and returns how much it was. The clock
+ * is read a few times only, since engines without events show readings with too much time: most of
+ * it is burnt in one call, whose size comes from the speed of those before.
+ */
 static inline uint64_t burn_ns(burn_function *burn, uint64_t ns)
 {
     uint64_t start = thread_cpu_ns();
-    uint64_t now = start;
-    while (now - start < ns) {
-        burn(SLICE);
-        now = thread_cpu_ns();
+    uint64_t used = 0, done = 0, rounds = SLICE;
+    for (;;) {
+        burn(rounds);
+        done += rounds;
+        used = thread_cpu_ns() - start;
+        if (used >= ns)
+            return used;
+        /* What is left and a little more, lest many small steps follow; at first less than that,
+         * since a short step tells the speed badly. */
+        double left = 1.01 * (double)(ns - used) / (double)(used ? used : 1) * (double)done;
+        rounds = left < SLICE ? SLICE / 4 : left > 16.0 * (double)done ? 16 * done : (uint64_t)left;
     }
-    return now - start;
 }
 
 /* How many iterations of burn take that long, by the fastest of several tries. */

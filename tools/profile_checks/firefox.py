@@ -14,9 +14,10 @@ range-samples cpu-units sample-units categories grey subcategory color extra ext
 breakpad-id code-id table-missing column-missing column-length column-type string-index source-index lib-index
 resource-index resource-type func-index func-distinct symbol-index frame-distinct category-index subcategory-index
 frame-index prefix inline-depth inline-parent threads thread-field thread-type pid tid main-thread process-same process-image times
-paused stack-index time-columns time-order weight-type weight cpu-delta""".split() + SCHEMA_RULES + MARKER_RULES
+paused stack-index time-columns time-order weight-type weight cpu-delta cpu-first cpu-empty idle homonyms source-content""".split() + SCHEMA_RULES + MARKER_RULES
 
 VERSION = 66
+SOURCE_MAX = 4 << 20
 COLORS = """transparent purple green orange yellow lightblue blue brown magenta red lightred darkgrey
 grey""".split()
 EXTRA_FORMATS = {
@@ -177,6 +178,8 @@ def check_categories(categories, faults):
         sub = category.get("subcategories")
         faults.unless(isinstance(sub, list) and sub[:1] == ["Other"] and all(map(is_text, sub)),
                       "subcategory", where, 'the first subcategory is not "Other"')
+        faults.unless(category.get("color") != "transparent" or category["name"] == "Idle", "idle", where,
+                      'transparent, but not called "Idle": its samples are drawn as work')
     faults.unless(any(isinstance(c, dict) and c.get("color") == "grey" for c in categories), "grey",
                   "meta.categories", "none is grey, so there is no default")
 
@@ -279,6 +282,9 @@ def check_shared(profile, faults):
         good &= check_pointer(shared[table][column], sizes[target], rule, f"shared.{table}.{column}", faults)
     if not good:
         raise Broken
+    content = [text for text in shared["sources"]["content"] if text is not None]
+    faults.unless(sum(map(len, content)) <= SOURCE_MAX and all(content), "source-content", "shared.sources.content",
+                  f"empty, or more than {SOURCE_MAX} characters")
     check_functions(shared, faults)
     check_frames(profile["meta"], shared, faults)
     check_stacks(shared["stackTable"], shared["frameTable"], faults)
@@ -359,6 +365,20 @@ def check_threads(profile, sizes, faults):
     for pid, flags in main.items():
         faults.unless(sum(flags) == 1, "main-thread", f"pid {pid}", f"{sum(flags)} main threads")
     check_processes(threads, faults)
+    check_homonyms(threads, faults)
+
+
+def check_homonyms(threads, faults):
+    """The viewer shows processes by the names of their main threads. What is long is cut, and may be the same."""
+    seen = {}
+    for i, thread in enumerate(threads):
+        if not isinstance(thread, dict) or thread.get("isMainThread") is not True:
+            continue
+        name, command = thread.get("name"), thread.get("processName")
+        if not is_text(name) or not is_text(command) or len(command) > 40 or not command.startswith(name):
+            continue
+        faults.unless(seen.setdefault(name, command) == command, "homonyms", f"threads[{i}]",
+                      f"called {name!r} as another process of another command")
 
 
 def check_processes(threads, faults):
@@ -440,6 +460,10 @@ def check_samples(profile, thread, sizes, thread_where, faults):
     if faults.unless(good, "cpu-delta", f"{where}.threadCPUDelta", "not a list of numbers or nulls"):
         faults.unless(len(deltas) == length, "column-length", f"{where}.threadCPUDelta",
                       f"has {len(deltas)} values, not {length}")
+        faults.unless(length != 0, "cpu-empty", f"{where}.threadCPUDelta",
+                      "empty: the front-end's query tool loops for ever")
+        faults.unless(not deltas or not deltas[0], "cpu-first", f"{where}.threadCPUDelta",
+                      "begins with CPU time, which the front-end ignores")
     units = profile["meta"].get("sampleUnits")
     faults.unless(isinstance(units, dict) and "threadCPUDelta" in units, "cpu-units",
                   "meta.sampleUnits.threadCPUDelta", "missing, though threads have it")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers, counters and allocations of a Firefox processed profile."""
+import itertools
 import math
 import re
 
@@ -9,7 +10,8 @@ from .firefox_schemas import GRAPH_COLORS
 RULES = """markers marker-column marker-length marker-name marker-category marker-phase marker-times marker-order
 marker-data marker-schema marker-list marker-table marker-text marker-number marker-exact marker-string marker-flow
 marker-stack allocations alloc-main alloc-rows alloc-order alloc-range alloc-stack alloc-balance counter counter-display counter-tooltip counter-samples counter-order counter-main
-counter-pid""".split()
+counter-pid counter-first counter-end counter-percent counter-rate counter-constant counter-number
+counter-heap counter-cpu""".split()
 
 GRAPH_TYPES = ("line-accumulated", "line-rate")
 TOOLTIP_SOURCES = """count rate cpu-ratio accumulated count-range selection-total selection-rate
@@ -163,7 +165,63 @@ def check_counters(profile, faults):
             faults.unless(threads[main].get("pid") == counter["pid"], "counter-pid", where,
                           "its main thread is of another process")
         check_display(counter.get("display"), where, faults)
-        check_counts(counter.get("samples"), where, faults)
+        check_process_cpu(profile, counter, where, faults)
+        if check_counts(counter.get("samples"), where, faults) and isinstance(counter.get("display"), dict):
+            check_shown(profile, counter, where, faults)
+    check_heap_first(profile.get("counters") or [], faults)
+
+
+def check_heap_first(counters, faults):
+    """The viewer sorts the counters of a process by their weights."""
+    weights = {}
+    for i, counter in enumerate(counters):
+        weight = (counter.get("display") or {}).get("sortWeight") if isinstance(counter, dict) else None
+        if is_number(weight) and isinstance(counter.get("pid"), str):
+            weights.setdefault(counter["pid"], []).append((weight, counter.get("name") != "Heap", i))
+    for pid, rows in weights.items():
+        heaps = [row for row in rows if not row[1]]
+        faults.unless(not heaps or min(rows) == heaps[0], "counter-heap", f"counters of pid {pid}",
+                      "another one is before Heap")
+
+
+def check_process_cpu(profile, counter, where, faults):
+    """What the processCPU counter adds up to is the CPU time of the process's threads."""
+    if (counter["category"], counter["name"]) != ("CPU", "processCPU"):
+        return
+    threads = [t for t in profile["threads"] if isinstance(t, dict) and t.get("pid") == counter["pid"]]
+    try:
+        counted = sum(counter["samples"]["count"])
+        cpu = sum(d or 0 for t in threads for d in t["samples"].get("threadCPUDelta", [])) / 1e6
+    except (KeyError, TypeError, AttributeError):
+        return
+    faults.unless(math.isclose(counted, cpu, rel_tol=1e-6, abs_tol=1e-6), "counter-cpu", where,
+                  f"{counted} ms, and its threads have {cpu}")
+
+
+def check_shown(profile, counter, where, faults):
+    """What the front-end makes of the rows: it takes the first as 0, adds the others up, and draws to the last."""
+    display, samples = counter["display"], counter["samples"]
+    count, number = samples["count"], samples.get("number")
+    if not count:
+        return
+    is_rate = display.get("graphType") == "line-rate"
+    faults.unless(count[0] == 0 and not (number and number[0]), "counter-first", where,
+                  "begins with a change, which the front-end ignores")
+    faults.unless(any(count[1:]) or counter["category"] != "System", "counter-constant", where, "never changes")
+    if number is None or not any(number):
+        rows = [r for r in display.get("tooltipRows") or [] if isinstance(r, dict)]
+        faults.unless(all(r.get("source") != "sample-number" for r in rows), "counter-number", where,
+                      "says how many operations there were, and there were none")
+    if display.get("unit") == "percent" and not is_rate:
+        faults.unless(max(map(abs, itertools.accumulate(count))) <= 10, "counter-percent", where,
+                      "above 1000 %: 1 is 100 %")
+    times = samples.get("time")
+    main = profile["threads"][counter["mainThreadIndex"]] if is_index(counter.get("mainThreadIndex")) and \
+        counter["mainThreadIndex"] < len(profile["threads"]) else None
+    if is_rate or not times or not isinstance(main, dict):
+        return
+    ends = [t for t in (main.get("processShutdownTime"), profile["meta"].get("profilingEndTime")) if is_number(t)]
+    faults.unless(not ends or times[-1] >= min(ends) - 1e-6, "counter-end", where, "ends before its process")
 
 
 def check_display(display, where, faults):
@@ -180,6 +238,10 @@ def check_display(display, where, faults):
             good = row.get("source") in TOOLTIP_SOURCES and isinstance(row.get("label"), str)
             good = good and isinstance(format_, dict) and format_.get("unit") in TOOLTIP_UNITS
         faults.unless(good, "counter-tooltip", where, "a row of an unknown source or unit")
+        if good and row.get("source") in ("rate", "selection-rate"):
+            # Milliseconds of CPU time per millisecond are CPUs.
+            good = format_["unit"] == "bytes-per-second" or (format_["unit"] == "percent" and display["unit"] == "percent")
+            faults.unless(good, "counter-rate", where, "a rate, which is shown per millisecond")
 
 
 def check_counts(samples, where, faults):
@@ -189,7 +251,8 @@ def check_counts(samples, where, faults):
     good = good and all(is_number(v) for column in columns for v in column)
     if not faults.unless(good and all(len(c) == samples["length"] for c in columns), "counter-samples", where,
                          "columns that are missing or of different lengths, or not of numbers"):
-        return
+        return False
     times = samples.get("time") or []
     faults.unless(all(a <= b for a, b in zip(times, times[1:])) and all(d >= 0 for d in samples.get("timeDeltas", [])[1:]),
                   "counter-order", where, "not sorted by time")
+    return True

@@ -3,7 +3,7 @@
 import re
 
 RULES = """schema schema-distinct schema-format schema-key schema-label schema-graph schema-color
-schema-magic""".split()
+schema-magic schema-network schema-tooltip""".split()
 
 DISPLAYS = """marker-chart marker-table timeline-overview timeline-memory timeline-ipc timeline-fileio
 timeline-network stack-chart""".split()
@@ -53,6 +53,10 @@ def check_schemas(schemas, faults):
         faults.unless(schema["name"] not in names, "schema-distinct", where, "a name that was there before")
         names.add(schema["name"])
         faults.unless(schema["name"] not in MAGIC, "schema-magic", where, "a name with rules of its own")
+        faults.unless("timeline-network" not in schema["display"], "schema-network", where,
+                      "has a Network track, which stays blank")
+        faults.unless("{marker.name}" in str(schema.get("tooltipLabel", "{marker.name}")), "schema-tooltip", where,
+                      "a tooltip without the marker's name")
         if check_fields(schema["fields"], where, faults):
             check_references(schema, where, faults)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """pprof's profile.proto, read without a protobuf library."""
+import re
 
 RULES = """pb-wire pb-field pb-string-zero pb-string-utf8 pb-string-index pb-sample-type pb-count-first
 pb-default-type pb-period pb-time pb-id pb-id-sequence pb-values pb-value-negative pb-location pb-mapping pb-function
@@ -201,8 +202,10 @@ class Checker:
             self.faults.unless(line["function_id"] in self.functions, "pb-function", where, "no such function")
 
     def check_flags(self):
-        """A flag that promises too much keeps the reader from looking names up."""
-        flags = (("has_functions", "pb-has-functions", lambda f, line: True),
+        """A flag that promises too much keeps the reader from looking names up; FILE+0x1234 is no name."""
+        def is_named(function):
+            return not re.search(r"\+0x[0-9a-f]+$", self.strings[function.get("name", 0)])
+        flags = (("has_functions", "pb-has-functions", lambda f, line: is_named(f)),
                  ("has_filenames", "pb-has-filenames", lambda f, line: f["filename"]),
                  ("has_line_numbers", "pb-has-lines", lambda f, line: line["line"]))
         locations = {}

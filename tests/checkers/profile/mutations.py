@@ -161,6 +161,10 @@ put("weight", None, "threads", 0, "samples", "weight")
 put("weight", -1, "threads", 0, "samples", "weight", 1)
 put("cpu-delta", -1, "threads", 0, "samples", "threadCPUDelta", 1)
 put("cpu-delta", 3, "threads", 0, "samples", "threadCPUDelta")
+put("cpu-first", 1, "threads", 0, "samples", "threadCPUDelta", 0)
+put("source-content", "", "shared", "sources", "content", 0)
+put("source-content", "x" * (4 << 20) + "x", "shared", "sources", "content", 0)
+put("idle", "Waiting", "meta", "categories", 6, "name")
 delete("schema", "meta", "markerSchema")
 delete("markers", "threads", 0, "markers")
 delete("marker-column", "threads", 0, "markers", "phase")
@@ -227,6 +231,9 @@ with_schema(None)
 with_schema("schema", name=None)
 with_schema("schema", display=["everywhere"])
 with_schema("schema-distinct", name="HttpRequest")
+with_schema("schema-network", display=["timeline-network"])
+with_schema(None, tooltipLabel="{marker.name}: {marker.data.text}")
+with_schema("schema-tooltip", tooltipLabel="{marker.data.text}")
 with_schema("schema-magic", name="Network")
 with_schema("schema-key", fields=NOTE["fields"] * 2)
 with_schema("schema-key", fields=NOTE["fields"] + [{"key": "cause", "format": "string"}])
@@ -308,7 +315,7 @@ def with_table(rule, where, good, **changes):
 ALLOCATIONS = {"time": [1], "weight": [8], "stack": [0], "weightType": "bytes", "memoryAddress": [4096],
                "threadId": [100], "length": 1}
 COUNTER = {"name": "rss", "category": "Memory", "description": "", "pid": "100", "mainThreadIndex": 0,
-           "samples": {"time": [1], "count": [4096], "length": 1},
+           "samples": {"time": [1, 2, 60], "count": [0, 4096, 0], "length": 3},
            "display": {"graphType": "line-accumulated", "unit": "bytes", "color": "orange", "label": "RSS",
                        "sortWeight": 0, "markerSchemaLocation": None, "tooltipRows": []}}
 with_table(None, "nativeAllocations", ALLOCATIONS)
@@ -353,6 +360,44 @@ with_table("counter-tooltip", "counters", COUNTER, display=COUNTER["display"] | 
 with_table("counter-samples", "counters", COUNTER, samples={"time": [1, 2], "count": [3], "length": 1})
 with_table("counter-samples", "counters", COUNTER, samples={"time": [1], "count": [None], "length": 1})
 with_table("counter-order", "counters", COUNTER, samples={"time": [2, 1], "count": [3, 4], "length": 2})
+with_table("counter-first", "counters", COUNTER, samples={"time": [2, 60], "count": [3, 4], "length": 2})
+with_table("counter-first", "counters", COUNTER,
+           samples={"time": [2, 60], "count": [0, 4], "number": [1, 1], "length": 2})
+with_table("counter-end", "counters", COUNTER, samples={"time": [2, 59], "count": [0, 4], "length": 2})
+with_table("counter-constant", "counters", COUNTER, category="System",
+           samples={"time": [2, 60], "count": [0, 0], "length": 2})
+with_table(None, "counters", COUNTER, samples={"time": [2, 4, 60], "count": [0, 0.5, 0], "length": 3},
+           display=COUNTER["display"] | {"unit": "percent"})
+with_table("counter-percent", "counters", COUNTER, samples={"time": [2, 4, 60], "count": [0, 50, 0], "length": 3},
+           display=COUNTER["display"] | {"unit": "percent"})
+with_table("counter-rate", "counters", COUNTER, display=COUNTER["display"] | {"tooltipRows": [
+    {"type": "value", "source": "rate", "label": "", "format": {"unit": "number"}}]})
+with_table("counter-number", "counters", COUNTER, display=COUNTER["display"] | {"tooltipRows": [
+    {"type": "value", "source": "sample-number", "label": "", "format": {"unit": "number"}}]})
+
+
+@firefox("counter-heap")
+def heap_behind_others(p):
+    next(c for c in p["counters"] if c["name"] == "Heap")["display"]["sortWeight"] = 100
+
+
+@firefox("counter-cpu")
+def another_cpu_time(p):
+    next(c for c in p["counters"] if c["name"] == "processCPU")["samples"]["count"][1] += 1
+
+
+@firefox("homonyms")
+def two_processes_of_one_name(p):
+    for i, command in ((0, "gzip a"), (4, "gzip b")):
+        for thread in p["threads"]:
+            if thread["pid"] == p["threads"][i]["pid"]:
+                thread["processName"] = command
+        p["threads"][i]["name"] = "gzip"
+
+
+@firefox("cpu-empty")
+def no_cpu_time_of_no_samples(p):
+    next(t for t in p["threads"] if t["samples"]["length"] == 0)["samples"]["threadCPUDelta"] = []
 
 # ---- pprof: a mutation changes lists of (field, value), where a message is such a list ----
 
@@ -549,6 +594,22 @@ BYTES = [
     ("folded-line", "a.folded", lambda d: b"a;b 1.5\n" + d),
     ("folded-distinct", "a.folded", lambda d: d + d),
     ("folded-end", "a.folded", lambda d: d[:-1]),
+    (None, "a.svg", lambda d: d),
+    ("svg-xml", "a.svg", lambda d: d[:-3]),
+    ("svg-xml", "a.svg", lambda d: d.replace(b"\\u003c", b"<")),
+    ("svg-xml", "a.svg", lambda d: b"<html/>"),
+    ("svg-outside", "a.svg", lambda d: d.replace(b"</svg>", b'<image href="x.png"/></svg>')),
+    ("svg-outside", "a.svg", lambda d: d.replace(b"</style>", b"@import 'x.css'</style>")),
+    ("svg-scripts", "a.svg", lambda d: d.replace(b"</svg>", b"<script/></svg>")),
+    ("svg-escape", "a.svg", lambda d: d.replace(b'"title":"', b'"title":"&amp;', 1)),
+    ("svg-data", "a.svg", lambda d: d.replace(b'{"title"', b'{{"title"', 1)),
+    ("svg-data", "a.svg", lambda d: d.replace(b'"unit":"ns"', b'"unit":"hours"', 1)),
+    ("svg-length", "a.svg", lambda d: d.replace(b'"parent":[', b'"parent":[-1,', 1)),
+    ("svg-index", "a.svg", lambda d: d.replace(b'"parent":[-1,', b'"parent":[1,', 1)),
+    ("svg-index", "a.svg", lambda d: d.replace(b'"name":[0,', b'"name":[1000,', 1)),
+    ("svg-weight", "a.svg", lambda d: d.replace(b'"self":[0,', b'"self":[-1,', 1)),
+    ("svg-distinct", "a.svg", lambda d: d.replace(b'"parent":[', b'"parent":[-1,-1,', 1).replace(
+        b'"name":[', b'"name":[0,0,', 1).replace(b'"self":[', b'"self":[1,1,', 1)),
 ]
 
 
@@ -590,7 +651,7 @@ def main():
             failures.append(f"{path}, {name}: not rejected by {rule}, but {found.list[:3]}")
 
     with tempfile.TemporaryDirectory() as folder:
-        names = ["a.json", "a.json.gz", "a.pb.gz", "a.folded"]
+        names = ["a.json", "a.json.gz", "a.pb.gz", "a.folded", "a.svg"]
         paths = [os.path.join(folder, name) for name in names]
         heap = os.path.join(folder, "heap.pb.gz")
         subprocess.run([sys.argv[2], *paths, "--show=live", heap], check=True)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a recording costs in all: CPU time of the program, of what it starts and of the tool, from the
+command to the file that is kept, beside the program alone and beside other profilers."""
+from ..bench import percent, times
+from ..measure import Ratio, interleave, median, run as run_program, spread
+from ..results import Table
+from ..tools import Kymo, Nothing, Perf, Samply
+from .programs import programs
+
+SHORT = 200
+
+
+def milliseconds(ms):
+    return f"{ms:.2f} ms"
+
+
+def loads(bench):
+    """name: (argv, file for standard input)."""
+    known = {"a loop of the shell": (["/bin/sh", "-c", "i=0; while [ $i -lt 50000 ]; do "
+                                      "i=$((i+1)); done"], None),
+             f"{SHORT} x /bin/true": (["/bin/sh", "-c", f"i=0; while [ $i -lt {SHORT} ]; do "
+                                       "/bin/true; i=$((i+1)); done"], None)}
+    known.update({name: (argv, stdin) for name, (argv, stdin, _) in programs(bench).items()
+                  if not name.startswith("cc1")})
+    return known
+
+
+def run(bench):
+    rounds = bench.rounds(9)
+    tools = {"none": Nothing(), "kymo": Kymo(bench.build, "auto", "1ms"),
+             "unnamed": Kymo(bench.build, "auto", "1ms", names=False), "perf -g": Perf("fp"),
+             "perf dwarf": Perf("dwarf")}
+    for engine in bench.engines():
+        if engine != "timer":
+            tools["by " + engine] = Kymo(bench.build, engine, "1ms")
+    if Samply.found():
+        tools["samply"] = Samply()
+    else:
+        bench.results.absent("samply", "not installed (cargo install samply)")
+    known = loads(bench)
+    out = bench.out("whole")
+
+    def once(tool, argv, stdin):
+        def call(_number):
+            command, env = tool.command(argv, out)
+            cpu_s = run_program(command, env=env, stdin=stdin).cpu_s
+            bench.remove_outputs()
+            return cpu_s
+        return call
+
+    for argv, stdin in known.values():  # kallsyms are read once in a boot
+        once(tools["kymo"], argv, stdin)(0)
+    runs = interleave(rounds, {(load, tool): once(tools[tool], *known[load])
+                               for load in known for tool in tools})
+    table = Table("What a recording costs in all",
+                  "CPU time of the program, of all that it starts, and of the tool with its file, "
+                  f"the symbols included where the tool looks them up then; medians of {rounds} "
+                  "interleaved rounds.",
+                  ["", "CPU, ms", "spread", "more, ms", "ratio", "of the fastest"])
+    for load in known:
+        base = runs[load, "none"]
+        for name, tool in tools.items():
+            cpu = runs[load, name]
+            ratio = Ratio(cpu, base)
+            table.row(f"{load}, {tool.name}" if name != "none" else load,
+                      f"{median(cpu) * 1e3:.1f}", percent(spread(cpu)),
+                      f"{(median(cpu) - median(base)) * 1e3:.1f}", times(ratio.median),
+                      times(ratio.fastest))
+    bench.results.add(table)
+    budgets(bench, runs, list(known))
+
+
+def budgets(bench, runs, names):
+    def more_ms(load, tool):
+        return (median(runs[load, tool]) - median(runs[load, "none"])) * 1e3
+
+    fixed = more_ms(names[0], "kymo")
+    bench.results.budget("a short recording with names, more CPU time", fixed, 30.0, milliseconds)
+    bench.results.budget("a process that ends at once, more CPU time, recorder included",
+                         (more_ms(names[1], "kymo") - fixed) / SHORT, 0.5, milliseconds)
+    if (names[0], "samply") in runs:
+        for load in names[2:]:
+            bench.results.budget(f"CPU time of {load} under kymo, by that under samply",
+                                 median(runs[load, "kymo"]) / median(runs[load, "samply"]), 1.0,
+                                 times)

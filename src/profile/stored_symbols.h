@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stored_symbols.h - the names that a recording carries, put into the profile's frames.
+ *
+ * Layer:    profile
+ * Flow:     kymo_event_symbols -> [stored symbols] -> kymo_frame, kymo_module.symbols
+ * Threads:  the ingest's
+ * Memory:   vectors; texts go into the profile as they come
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_PROFILE_STORED_SYMBOLS_H
+#define KYMO_PROFILE_STORED_SYMBOLS_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "kymo/profile.h"
+#include "profile/events.h"
+
+struct kymo_stored_file {
+    uint32_t path; /* string of the profile */
+    uint32_t state;
+    uint32_t build_id_len;
+    uint8_t build_id[KYMO_BUILD_ID_MAX];
+};
+
+struct kymo_stored_function {
+    uint32_t name, system_name, source, start_line;
+};
+
+struct kymo_stored_symbol {
+    uint64_t address, size_bytes;
+    uint32_t name;
+};
+
+struct kymo_stored_line {
+    uint32_t function, line;
+};
+
+struct kymo_stored_address {
+    uint64_t address;
+    uint32_t file;
+    uint32_t symbol; /* KYMO_NONE: none */
+    uint32_t first_line, line_count;
+    uint32_t named;
+    uint32_t frame; /* the first one that has these lines; KYMO_NONE: none yet */
+};
+
+/* Zero bytes are a valid, empty one. */
+typedef struct kymo_stored_symbols {
+    KYMO_VEC(struct kymo_stored_file) files;
+    KYMO_VEC(struct kymo_stored_function) functions;
+    KYMO_VEC(struct kymo_stored_symbol) symbols;
+    KYMO_VEC(struct kymo_stored_line) lines;
+    KYMO_VEC(struct kymo_stored_address) addresses;
+    kymo_index file_index;
+    kymo_index address_index;
+} kymo_stored_symbols;
+
+/* Whether a file may have a name for the frame. Generated code and the kernel bring theirs. */
+static inline int kymo_frame_has_file(const kymo_frame *f)
+{
+    return f->address != KYMO_NO_ADDRESS && f->module != KYMO_NONE &&
+           f->category != KYMO_CATEGORY_JIT && !(f->category == KYMO_CATEGORY_KERNEL && f->named);
+}
+
+void kymo_stored_symbols_deinit(kymo_stored_symbols *s);
+
+KYMO_NODISCARD
+kymo_err kymo_stored_symbols_add(kymo_stored_symbols *s, kymo_profile *profile,
+                                 const kymo_event_symbols *e);
+
+/* All frames are there: names those whose addresses were stored. */
+KYMO_NODISCARD
+kymo_err kymo_stored_symbols_apply(kymo_stored_symbols *s, kymo_profile *profile);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * elf_content.c - reading and inflating sections from their beginning to where somebody looks.
+ *
+ * Debug files are large and few of their units are asked for. libc's .debug_info inflates from 2 MB
+ * to 6, which takes 30 ms, and the unit that every program's main thread begins in is the first of
+ * 4126. A deflate stream cannot be entered in the middle, but it can be left: it is inflated to the
+ * end of the last unit that was needed. Sections nobody asks for, such as .debug_loclists, are not
+ * inflated at all. Compressed bytes pass through a small buffer and are never held beside the
+ * decompressed ones. The buffer for these has its full size from the start, so that they never
+ * move; pages of it that nothing is written to cost nothing.
+ */
+#include "symbolize/elf_content.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* No section of a real program comes near; it bounds what a hostile size field can reserve. */
+#define MAX_SECTION_BYTES (8ull << 30)
+/* deflate cannot expand more than this. */
+#define MAX_INFLATE_RATIO 1040u
+#define INFLATE_CHUNK (64u * 1024u)
+/* At least so much is made at a time. */
+#define STEP_BYTES (64u * 1024u)
+/* Of the ELF gABI; older elf.h files do not have it. */
+#define COMPRESS_ZLIB 1u
+
+typedef struct inflater {
+    z_stream z;
+    unsigned char chunk[INFLATE_CHUNK];
+} inflater;
+
+struct kymo_elf_content {
+    unsigned char *data;
+    size_t size;
+    size_t ready;       /* data[0, ready) is there */
+    uint64_t offset;    /* in the file, of what is read next */
+    uint64_t left;      /* bytes of the file from there */
+    inflater *inflater; /* NULL: not compressed, or all is there */
+    kymo_err err;       /* nothing more can be had */
+};
+
+static void end_inflating(struct kymo_elf_content *content)
+{
+    if (content->inflater)
+        inflateEnd(&content->inflater->z);
+    free(content->inflater);
+    content->inflater = NULL;
+}
+
+void kymo_elf_content_free(struct kymo_elf_content **content)
+{
+    if (!*content)
+        return;
+    end_inflating(*content);
+    free((*content)->data);
+    free(*content);
+    *content = NULL;
+}
+
+/* Inflates until `end` bytes are there. */
+static kymo_err inflate_to(const kymo_elf_file *file, struct kymo_elf_content *c, size_t end)
+{
+    z_stream *z = &c->inflater->z;
+    while (c->ready < end) {
+        /* Without any it may still have output, and says so when it has none. */
+        if (z->avail_in == 0 && c->left > 0) {
+            size_t take = c->left < INFLATE_CHUNK ? (size_t)c->left : INFLATE_CHUNK;
+            KYMO_TRY(kymo_elf_read_at(file, c->offset, c->inflater->chunk, take));
+            z->next_in = c->inflater->chunk;
+            z->avail_in = (uInt)take;
+            c->offset += take;
+            c->left -= take;
+        }
+        uInt room = end - c->ready > (1u << 30) ? (1u << 30) : (uInt)(end - c->ready);
+        z->next_out = c->data + c->ready;
+        z->avail_out = room;
+        int state = inflate(z, Z_NO_FLUSH);
+        c->ready += room - z->avail_out;
+        if (state == Z_MEM_ERROR)
+            return KYMO_E_NOMEM;
+        if (state == Z_STREAM_END ? c->ready < end : state != Z_OK)
+            return KYMO_E_CORRUPT;
+    }
+    return KYMO_OK;
+}
+
+static kymo_err read_to(const kymo_elf_file *file, struct kymo_elf_content *c, size_t end)
+{
+    size_t take = end - c->ready;
+    KYMO_TRY(kymo_elf_read_at(file, c->offset, c->data + c->ready, take));
+    c->offset += take;
+    c->ready = end;
+    return KYMO_OK;
+}
+
+static kymo_err make_to(const kymo_elf_file *file, struct kymo_elf_content *c, uint64_t end)
+{
+    if (c->err != KYMO_OK || end <= c->ready || c->ready == c->size)
+        return c->err;
+    if (end < c->ready + STEP_BYTES)
+        end = c->ready + STEP_BYTES;
+    if (end > c->size)
+        end = c->size;
+    kymo_err err = c->inflater ? inflate_to(file, c, (size_t)end) : read_to(file, c, (size_t)end);
+    c->err = err == KYMO_E_TRUNCATED ? KYMO_E_CORRUPT : err;
+    if (c->err != KYMO_OK || c->ready == c->size)
+        end_inflating(c);
+    return c->err;
+}
+
+/* What a section's header or first bytes say about its compression. */
+static kymo_err find_packing(const kymo_elf_file *file, const kymo_elf_section *s,
+                             struct kymo_elf_content *out, bool *packed)
+{
+    *packed = true;
+    uint64_t head_size, size = s->size;
+    if (s->flags & SHF_COMPRESSED) {
+        Elf64_Chdr head;
+        head_size = sizeof head;
+        if (s->size < sizeof head)
+            return KYMO_E_CORRUPT;
+        KYMO_TRY(kymo_elf_read_at(file, s->offset, &head, sizeof head));
+        if (head.ch_type != COMPRESS_ZLIB)
+            return KYMO_E_UNSUPPORTED;
+        size = head.ch_size;
+    } else if (strncmp(s->name, ".zdebug_", 8) == 0) {
+        unsigned char head[12]; /* "ZLIB" and a big-endian size */
+        head_size = sizeof head;
+        if (s->size < sizeof head)
+            return KYMO_E_CORRUPT;
+        KYMO_TRY(kymo_elf_read_at(file, s->offset, head, sizeof head));
+        if (memcmp(head, "ZLIB", 4) != 0)
+            return KYMO_E_CORRUPT;
+        size = 0;
+        for (int i = 4; i < 12; i++)
+            size = size << 8 | head[i];
+    } else {
+        head_size = 0;
+        *packed = false;
+    }
+    if (size > MAX_SECTION_BYTES)
+        return KYMO_E_TOO_BIG;
+    out->size = (size_t)size;
+    out->offset = s->offset + head_size;
+    out->left = s->size - head_size;
+    return *packed && size / MAX_INFLATE_RATIO > out->left ? KYMO_E_CORRUPT : KYMO_OK;
+}
+
+static kymo_err begin(const kymo_elf_file *file, const kymo_elf_section *s,
+                      struct kymo_elf_content *c)
+{
+    bool packed;
+    kymo_err err = find_packing(file, s, c, &packed);
+    if (err != KYMO_OK)
+        return err == KYMO_E_TRUNCATED ? KYMO_E_CORRUPT : err;
+    c->data = malloc(c->size + 1);
+    if (!c->data)
+        return KYMO_E_NOMEM;
+    c->data[c->size] = 0;
+    if (!packed)
+        return KYMO_OK;
+    c->inflater = malloc(sizeof *c->inflater);
+    if (!c->inflater)
+        return KYMO_E_NOMEM;
+    c->inflater->z = (z_stream){0};
+    if (inflateInit(&c->inflater->z) != Z_OK) {
+        free(c->inflater);
+        c->inflater = NULL;
+        return KYMO_E_NOMEM;
+    }
+    /* The checksum at the stream's end is rarely reached, and is a tenth of the work. */
+    (void)inflateValidate(&c->inflater->z, 0);
+    return KYMO_OK;
+}
+
+kymo_err kymo_elf_load_begin(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out)
+{
+    if (!section->content) {
+        if (section->type == SHT_NOBITS || section->size == 0 || section->offset > file->size ||
+            section->size > file->size - section->offset)
+            return KYMO_E_CORRUPT;
+        struct kymo_elf_content *c = calloc(1, sizeof *c);
+        if (!c)
+            return KYMO_E_NOMEM;
+        kymo_err err = begin(file, section, c);
+        if (err != KYMO_OK) {
+            kymo_elf_content_free(&c);
+            return err;
+        }
+        section->content = c;
+    }
+    section->uses++;
+    *out = (kymo_span){section->content->data, section->content->ready};
+    return KYMO_OK;
+}
+
+kymo_err kymo_elf_load_to(kymo_elf_file *file, kymo_elf_section *section, uint64_t end,
+                          kymo_span *out)
+{
+    struct kymo_elf_content *c = section->content;
+    kymo_err err = make_to(file, c, end);
+    *out = (kymo_span){c->data, c->ready};
+    return err;
+}
+
+kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out)
+{
+    kymo_span whole;
+    KYMO_TRY(kymo_elf_load_begin(file, section, &whole));
+    kymo_err err = kymo_elf_load_to(file, section, UINT64_MAX, &whole);
+    if (err != KYMO_OK)
+        kymo_elf_unload(section);
+    else
+        *out = whole;
+    return err;
+}
+
+void kymo_elf_unload(kymo_elf_section *section)
+{
+    if (section->uses == 0 || --section->uses > 0)
+        return;
+    kymo_elf_content_free(&section->content);
+}

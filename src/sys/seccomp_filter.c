@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs the filter as the kernel would, but for what is not known before the call is made: its
+ * arguments and where it comes from. A filter that decides by these, or returns what it computes of
+ * them, is taken to refuse. Jumps only go forward, so the run ends.
+ */
+#include "sys/seccomp_filter.h"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+
+struct value {
+    uint32_t value;
+    int is_known;
+};
+
+struct machine {
+    struct value a, x;
+    struct value memory[BPF_MEMWORDS];
+};
+
+static struct value known(uint32_t value)
+{
+    return (struct value){value, 1};
+}
+
+static struct value load(uint32_t offset, uint32_t number)
+{
+    if (offset == offsetof(struct seccomp_data, nr))
+        return known(number);
+    if (offset == offsetof(struct seccomp_data, arch))
+        return known(AUDIT_ARCH_X86_64);
+    return (struct value){0, 0};
+}
+
+static struct value compute(uint16_t operation, struct value a, struct value b)
+{
+    struct value result = {0, a.is_known && b.is_known};
+    uint32_t x = a.value;
+    uint32_t y = b.value;
+    switch (operation) {
+    case BPF_ADD:
+        result.value = x + y;
+        break;
+    case BPF_SUB:
+        result.value = x - y;
+        break;
+    case BPF_MUL:
+        result.value = x * y;
+        break;
+    case BPF_DIV:
+        result.value = y ? x / y : 0;
+        break;
+    case BPF_OR:
+        result.value = x | y;
+        break;
+    case BPF_AND:
+        result.value = x & y;
+        break;
+    case BPF_LSH:
+        result.value = y < 32 ? x << y : 0;
+        break;
+    case BPF_RSH:
+        result.value = y < 32 ? x >> y : 0;
+        break;
+    case BPF_XOR:
+        result.value = x ^ y;
+        break;
+    case BPF_NEG:
+        result = (struct value){0u - x, a.is_known};
+        break;
+    default:
+        result.is_known = 0;
+    }
+    return result;
+}
+
+/* How many instructions a jump skips; -1: not known. */
+static int64_t jump(const struct sock_filter *f, const struct machine *m)
+{
+    struct value with = BPF_SRC(f->code) == BPF_X ? m->x : known(f->k);
+    int holds;
+    if (BPF_OP(f->code) == BPF_JA)
+        return f->k;
+    if (!m->a.is_known || !with.is_known)
+        return f->jt == f->jf ? f->jt : -1;
+    switch (BPF_OP(f->code)) {
+    case BPF_JEQ:
+        holds = m->a.value == with.value;
+        break;
+    case BPF_JGT:
+        holds = m->a.value > with.value;
+        break;
+    case BPF_JGE:
+        holds = m->a.value >= with.value;
+        break;
+    case BPF_JSET:
+        holds = (m->a.value & with.value) != 0;
+        break;
+    default:
+        return -1;
+    }
+    return holds ? f->jt : f->jf;
+}
+
+static struct value load_any(const struct sock_filter *f, const struct machine *m, uint32_t number)
+{
+    switch (BPF_MODE(f->code)) {
+    case BPF_IMM:
+        return known(f->k);
+    case BPF_MEM:
+        return f->k < BPF_MEMWORDS ? m->memory[f->k] : (struct value){0, 0};
+    case BPF_LEN:
+        return known(sizeof(struct seccomp_data));
+    case BPF_ABS:
+        return load(f->k, number);
+    }
+    return (struct value){0, 0};
+}
+
+int kymo_seccomp_allows(const struct sock_filter *filter, size_t len, uint32_t number)
+{
+    struct machine m = {.a = known(0), .x = known(0)};
+    for (uint32_t i = 0; i < BPF_MEMWORDS; i++)
+        m.memory[i] = known(0);
+    for (uint64_t at = 0; at < len; at++) {
+        const struct sock_filter *f = &filter[at];
+        int64_t skipped;
+        switch (BPF_CLASS(f->code)) {
+        case BPF_LD:
+            m.a = load_any(f, &m, number);
+            break;
+        case BPF_LDX:
+            m.x = load_any(f, &m, number);
+            break;
+        case BPF_ST:
+        case BPF_STX:
+            if (f->k >= BPF_MEMWORDS)
+                return 0;
+            m.memory[f->k] = BPF_CLASS(f->code) == BPF_ST ? m.a : m.x;
+            break;
+        case BPF_ALU:
+            m.a = compute(BPF_OP(f->code), m.a, BPF_SRC(f->code) == BPF_X ? m.x : known(f->k));
+            break;
+        case BPF_JMP:
+            skipped = jump(f, &m);
+            if (skipped < 0)
+                return 0;
+            at += (uint64_t)skipped;
+            break;
+        case BPF_RET: {
+            struct value result = BPF_RVAL(f->code) == BPF_A ? m.a : known(f->k);
+            uint32_t action = result.value & SECCOMP_RET_ACTION_FULL;
+            return result.is_known && (action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG);
+        }
+        case BPF_MISC:
+            if (BPF_MISCOP(f->code) == BPF_TAX)
+                m.x = m.a;
+            else
+                m.a = m.x;
+            break;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kymo/report.h"
+
+#include "profile_fixture.h"
+
+static kymo_profile *profiles[2];
+static kymo_time_diff *diff;
+static uint32_t module[2], thread[2];
+static uint64_t clock_ns;
+
+/* Recorded from 1 us on, for so long; ended: to the program's end. */
+static void start(int which, uint64_t elapsed_ns, int ended)
+{
+    kymo_profile *p = profiles[which] = new_profile();
+    kymo_meta meta = {
+        .size = sizeof meta, .origin_monotonic_ns = 1000, .end_ns = 1000 + elapsed_ns};
+    kymo_process process = {.size = sizeof process, .pid = 7, .start_ns = 1000, .is_main = 1};
+    uint32_t id;
+    process.end_ns = ended ? 1000 + elapsed_ns : 0;
+    ok(kymo_profile_set_meta(p, &meta));
+    ok(kymo_profile_add_process(p, &process, &id));
+    thread[which] = add_thread(p, id, 7, 1000);
+    module[which] = add_module(p, id, "/bin/app", "id");
+    clock_ns = 2000;
+}
+
+static void add_samples(int which, const char *name, int count, uint64_t weight_ns)
+{
+    kymo_profile *p = profiles[which];
+    uint32_t frame = add_frame(p, module[which], clock_ns);
+    kymo_line line = {.function = add_function(p, name, module[which])};
+    ok(kymo_profile_frame_set_lines(p, frame, &line, 1, KYMO_NONE, 1));
+    uint32_t stack = add_stack(p, KYMO_NONE, frame);
+    for (int i = 0; i < count; i++)
+        ok(kymo_profile_add_sample(p, thread[which], clock_ns++, stack, weight_ns, KYMO_SAMPLE_CPU,
+                                   0));
+}
+
+static const kymo_time_diff_row *compare(size_t expected)
+{
+    size_t n;
+    const kymo_report_options options = {.size = sizeof options};
+    for (int i = 0; i < 2; i++)
+        ok(kymo_profile_finish(profiles[i]));
+    ok(kymo_time_diff_create(profiles[0], profiles[1], &options, &diff));
+    const kymo_time_diff_row *rows = kymo_time_diff_rows(diff, &n);
+    assert_int_equal(n, expected);
+    return rows;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    kymo_time_diff_destroy(diff);
+    kymo_profile_destroy(profiles[0]);
+    kymo_profile_destroy(profiles[1]);
+    return 0;
+}
+
+static void whole_runs_are_compared_as_they_are(void **state)
+{
+    (void)state;
+    start(0, 1000000000, 1);
+    add_samples(0, "same", 100, 1000000);
+    add_samples(0, "less", 100, 1000000);
+    add_samples(0, "gone", 4, 1000000);
+    start(1, 500000000, 1);
+    add_samples(1, "same", 110, 1000000);
+    add_samples(1, "less", 20, 1000000);
+    add_samples(1, "new", 50, 1000000);
+    const kymo_time_diff_row *rows = compare(4);
+    assert_false(kymo_time_diff_is_rate(diff));
+    assert_string_equal(rows[0].name, "less");
+    assert_true(rows[0].before == 100e6 && rows[0].after == 20e6 && rows[0].change == -80e6);
+    assert_true(rows[0].is_significant && rows[0].high < 0);
+    assert_string_equal(rows[1].name, "new");
+    assert_true(rows[1].is_significant && rows[1].low > 0);
+    /* 10 of 100 samples more, and 4 that were and are not, may be chance. */
+    assert_string_equal(rows[2].name, "same");
+    assert_false(rows[2].is_significant);
+    assert_true(rows[2].low < 0 && rows[2].high > 0);
+    assert_string_equal(rows[3].name, "gone");
+    assert_false(rows[3].is_significant);
+    const kymo_time_diff_row *all = kymo_time_diff_all(diff);
+    assert_true(all->before == 204e6 && all->after == 180e6);
+}
+
+/* A minute of a server and ten seconds of it do the same. */
+static void others_by_the_time_that_they_were_recorded(void **state)
+{
+    (void)state;
+    start(0, 60000000000, 0);
+    add_samples(0, "serve", 600, 10000000);
+    start(1, 10000000000, 1);
+    add_samples(1, "serve", 100, 10000000);
+    const kymo_time_diff_row *rows = compare(1);
+    assert_true(kymo_time_diff_is_rate(diff));
+    assert_true(rows[0].before > 99e6 && rows[0].before < 101e6);
+    assert_true(rows[0].change > -1 && rows[0].change < 1);
+    assert_false(rows[0].is_significant);
+}
+
+static void nothing_was_sampled(void **state)
+{
+    (void)state;
+    start(0, 1000000, 1);
+    start(1, 1000000, 1);
+    compare(0);
+    assert_true(kymo_time_diff_all(diff)->change == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(whole_runs_are_compared_as_they_are, teardown),
+        cmocka_unit_test_teardown(others_by_the_time_that_they_were_recorded, teardown),
+        cmocka_unit_test_teardown(nothing_was_sampled, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
