@@ -15,7 +15,7 @@
 #define KYMO_RECORDER_DESCRIPTORS_H
 
 enum kymo_descriptor_use {
-    KYMO_DESCRIPTORS_IMAGES = 2, /* eighths of RLIMIT_NOFILE */
+    KYMO_DESCRIPTORS_IMAGES = 3, /* eighths of RLIMIT_NOFILE */
     KYMO_DESCRIPTORS_CALLS = 4,
     KYMO_DESCRIPTORS_WATCH = 6,
     KYMO_DESCRIPTORS_EVENTS = 7,
@@ -23,5 +23,9 @@ enum kymo_descriptor_use {
 
 /* The number from which on a descriptor of this use is to be closed again. */
 int kymo_descriptors_for(enum kymo_descriptor_use use);
+/* fd; or -1 and EMFILE, with fd closed, where this use may not have it. A negative one stays. */
+int kymo_descriptors_keep(int fd, enum kymo_descriptor_use use);
+/* Whether fewer than count are free. fd: any that is open. */
+int kymo_descriptors_run_short(int fd, int count);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/atomic.h"
 #include "buffer/refusal.h"
+#include "recorder/descriptors.h"
 #include "recorder/host_state.h"
 #include "recorder/shared_memory.h"
 #include "sys/clock.h"
@@ -210,7 +211,7 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->out.process = process;
     kymo_store_relaxed(&h->session->recorded_as, process + 1);
     h->out.main_cpu_before = main_cpu_before;
-    h->image = kymo_task_open_image(pid);
+    h->image = kymo_descriptors_keep(kymo_task_open_image(pid), KYMO_DESCRIPTORS_IMAGES);
     (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
     kymo_host_note_filters(h);
     /* Without it generated code has no names. */

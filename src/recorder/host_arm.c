@@ -136,12 +136,8 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     if (!kymo_host_may_send(h))
         return;
     int tells_chains;
-    int fd = open_event(h, a->tid, with_kernel, &tells_chains);
-    if (fd >= kymo_descriptors_for(KYMO_DESCRIPTORS_EVENTS)) {
-        close(fd);
-        fd = -1;
-        errno = EMFILE;
-    }
+    int fd = kymo_descriptors_keep(open_event(h, a->tid, with_kernel, &tells_chains),
+                                   KYMO_DESCRIPTORS_EVENTS);
     if (fd < 0) {
         /* Descriptors are used up, or the program dropped to a user that is not ours: what there
          * is stays; a thread without anything goes to the dispatcher, or takes a timer. */

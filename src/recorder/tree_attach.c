@@ -32,11 +32,12 @@
 
 #define HELLO_PATIENCE_NS 1000000000ull
 #define READY_PATIENCE_NS 10000000000ull
-#define IMAGES_MAX 1024
+#define IMAGES_MAX 8192
 #define CALLERS_MAX 64u
 #define STRANGER_NS 1000000000ull
 #define CALLS_AT_ONCE 256 /* of strangers, before anything else has its turn */
 #define ANCESTORS_MAX 64
+#define DESCRIPTORS_AT_THE_DOOR 4 /* connection, session, and a file of /proc at a time */
 
 static uint64_t now(void)
 {
@@ -81,13 +82,6 @@ static int is_stranger(kymo_tree *t, const struct kymo_attach_peer *peer)
     /* Not for long: the number may be another process's. */
     *known = (struct kymo_stranger){peer->pid, now_ns + STRANGER_NS};
     return 1;
-}
-
-/* Each image takes a descriptor for its end and some for its threads. */
-static int has_room(const kymo_tree *t)
-{
-    int most = kymo_descriptors_for(KYMO_DESCRIPTORS_IMAGES);
-    return t->images.len < (size_t)(most < IMAGES_MAX ? most : IMAGES_MAX);
 }
 
 /* ---- READY, GO ---- */
@@ -246,9 +240,10 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
         return NULL;
     }
     /* The caller waits for our answer, so that this is its process, and no later one's number. The
-     * program's end its parent hears of: us. */
+     * program's end its parent hears of: us. Where there is none, each round looks (tree.c). */
     if (pid != t->program)
-        image->end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+        image->end.fd =
+            kymo_descriptors_keep((int)syscall(SYS_pidfd_open, pid, 0), KYMO_DESCRIPTORS_IMAGES);
     /* In a pid namespace of its own it knows its threads by numbers that are not ours. */
     if (hello->pid != pid) {
         kymo_host_set_foreign(image->host);
@@ -316,7 +311,8 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
         KYMO_TRY(refuse(connection, KYMO_E_NOMEM));
         return tell_no_room(t, peer->pid);
     }
-    struct kymo_tree_image *image = has_room(t) ? make_image(t, peer->pid, hello) : NULL;
+    struct kymo_tree_image *image =
+        t->images.len < IMAGES_MAX ? make_image(t, peer->pid, hello) : NULL;
     if (!image) {
         t->turned_away++;
         return refuse(connection, KYMO_E_NOMEM);
@@ -393,9 +389,14 @@ static void let_wait(kymo_tree *t, int connection, const struct kymo_attach_peer
         kymo_tree_drop_caller(t, caller);
 }
 
-/* The next who is no stranger; -1: none. */
+/* The next who is no stranger; -1: none. A connection is not taken where there would be no
+ * descriptors for its session. */
 static int accept_known(kymo_tree *t, struct kymo_attach_peer *peer)
 {
+    if (kymo_descriptors_run_short(t->poller, DESCRIPTORS_AT_THE_DOOR)) {
+        errno = EMFILE;
+        return -1;
+    }
     for (int i = 0; i < CALLS_AT_ONCE; i++) {
         int connection = kymo_attach_server_accept(&t->server, peer);
         if (connection < 0 || !is_stranger(t, peer))

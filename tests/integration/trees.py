@@ -235,7 +235,38 @@ def gone_before_looked_at(engine):
     check(not nameless, f"functions of no file: {nameless}")
 
 
-for function in (family, namespace, tracks, alone, outlives, late, late_forked, stopped, build,
+MANY = """
+import os, subprocess, sys
+begun, begins = os.pipe()
+goes_on, go = os.pipe()
+work = 'echo; read x; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+children = [subprocess.Popen(['/bin/sh', '-c', work], stdin=goes_on, stdout=begins) for _ in range(int(sys.argv[1]))]
+left = len(children)
+while left:
+    left -= len(os.read(begun, left))
+os.close(goes_on)
+os.close(go)
+print(all(child.wait() == 0 for child in children))
+"""
+
+
+def many(engine):
+    """More processes at once than the recorder has descriptors for: all are in the recording."""
+    count = 100
+    under = ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]
+    recording = record(["/usr/bin/python3", "-c", MANY, str(count)], engine=engine, under=under)
+    check((recording.result.status, recording.result.stdout) == (0, "True\n"), recording.result.stderr)
+    report = recording.report()
+    told = run([KYMO, "report", recording.path, "--top", "1"]).stderr
+    check(len(report.data["processes"]) == count + 1, f"{len(report.data['processes'])} processes; {told}")
+    check("not recorded" not in told, told)
+    check(report.lost() == {}, report.lost())
+    children = [p for p in report.data["processes"] if p["command"][0] != "/usr/bin/python3"]
+    say(f"{engine}: {report.total_s:.3f} s sampled of {recording.cpu_s:.3f} s")
+    check(all(p["cpu_s"] > 0 for p in children), "a child's CPU time is not known")
+
+
+for function in (family, namespace, tracks, alone, many, outlives, late, late_forked, stopped, build,
                  killed, gone_before_looked_at):
     for engine_name in engines():
         add_case(f"{function.__name__}.{engine_name}", function, engine_name)
