@@ -464,6 +464,24 @@ static inline int kymo_markers_select(const char *list)
     return calls ? calls->select(list) : KYMO_NO_LIBRARY;
 }
 
+/* Has fn called when the recording of this process begins (1) and stops (0), and at once if it is
+ * recorded now. Each executable and shared object has one fn: a second replaces it, NULL removes
+ * it; a library that is unloaded is told 0 before. What fn may do: see kymo_recording_fn. Returns
+ * KYMO_NO_LIBRARY, and calls nothing, where there is no library. Not for handlers. */
+static inline int kymo_on_recording(kymo_recording_fn *fn, void *context)
+{
+#ifndef KYMO_DISABLE
+    const struct kymo_mark_calls *calls = KYMO_MARK_CALLS_;
+    if (calls) {
+        calls->on_recording(KYMO_MARK_LINK_, fn, context);
+        return 0;
+    }
+#endif
+    (void)fn;
+    (void)context;
+    return KYMO_NO_LIBRARY;
+}
+
 /* What became of this process's markers so far. Returns a kymo_err. Not for handlers. */
 static inline int kymo_markers_stats(struct kymo_mark_stats *stats)
 {

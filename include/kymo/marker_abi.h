@@ -392,6 +392,11 @@ struct kymo_mark_counter {
 
 struct kymo_mark_link;
 
+/* Is told that this process is recorded from now on (1), or no longer (0). Called with all signals
+ * blocked, in any thread, also inside a signal handler: it may do what a handler may, and calls
+ * nothing of Kymo. */
+typedef void kymo_recording_fn(void *context, int is_recorded);
+
 /* What became of this process's markers so far. */
 struct kymo_mark_stats {
     uint32_t size;
@@ -442,6 +447,8 @@ struct kymo_mark_calls {
     int (*site_register)(const struct kymo_mark_site *site, struct kymo_mark_site **out, char *why,
                          size_t why_size);
     int (*stats)(struct kymo_mark_stats *stats);
+    /* Sets what the link's object is told of the recording by; NULL: nothing. */
+    void (*on_recording)(struct kymo_mark_link *link, kymo_recording_fn *fn, void *context);
 };
 
 enum kymo_mark_link_state {
@@ -472,6 +479,10 @@ struct kymo_mark_link {
     void (*scope_end)(struct kymo_mark_scope *scope);
     /* (signals) */
     void (*count)(struct kymo_mark_counter *counter, int64_t value, uint64_t operations);
+    /* Set by calls->on_recording. */
+    kymo_recording_fn *recording_fn;
+    void *recording_context;
+    uint32_t recording_told; /* what it was called with last */
 };
 
 /* The one function that a library exports, found by its name. Returns 0, or a kymo_err when the

@@ -114,7 +114,10 @@ __attribute__((weak, visibility("hidden"))) struct kymo_mark_link kymo_mark_link
     NULL,
     NULL,
     NULL,
-    NULL};
+    NULL,
+    NULL,
+    NULL,
+    0};
 
 /* What libc has of them: a static program has none, and no library of Kymo. */
 extern void *kymo_mark_dlsym_(void *handle, const char *name) __asm__("dlsym")

@@ -107,6 +107,9 @@ int kymo_mark_links_attach(struct kymo_mark_link *link);
 void kymo_mark_links_detach(struct kymo_mark_link *link);
 /* kymo_mark_calls.select. */
 int kymo_mark_links_select(const char *list);
+/* kymo_mark_calls.on_recording. */
+void kymo_mark_links_on_recording(struct kymo_mark_link *link, kymo_recording_fn *fn,
+                                  void *context);
 /* A category that was made at run time is there. Not for handlers. */
 void kymo_mark_links_add(struct kymo_mark_category *category);
 /* Switches all categories anew. */

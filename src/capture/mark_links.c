@@ -152,6 +152,15 @@ static void seed_link(struct kymo_mark_link *link)
         kymo_store_relaxed(&link->flow_seed, seed);
 }
 
+static void tell_link(struct kymo_mark_link *link, uint32_t is_recorded)
+{
+    kymo_recording_fn *fn = kymo_load_acquire(&link->recording_fn);
+    if (!fn || kymo_load_relaxed(&link->recording_told) == is_recorded)
+        return;
+    kymo_store_relaxed(&link->recording_told, is_recorded);
+    fn(link->recording_context, (int)is_recorded);
+}
+
 static void switch_link(struct kymo_mark_link *link, const char *list)
 {
     if (list)
@@ -159,6 +168,7 @@ static void switch_link(struct kymo_mark_link *link, const char *list)
     for (struct kymo_mark_category *const *c = link->categories; c < link->categories_end; c++)
         switch_category(*c, list);
     store_if_new(&link->on, list != NULL);
+    tell_link(link, list != NULL);
 }
 
 static void switch_all(void)
@@ -273,6 +283,7 @@ static const struct kymo_mark_calls calls = {
     .category_register = kymo_mark_category_register,
     .site_register = kymo_mark_site_register,
     .stats = kymo_mark_stats,
+    .on_recording = kymo_mark_links_on_recording,
 };
 
 static void fill(struct kymo_mark_link *link)
@@ -357,6 +368,19 @@ int kymo_mark_links_select(const char *list)
     kymo_mark_unlock(&links.lock);
     kymo_mark_links_update();
     return KYMO_OK;
+}
+
+void kymo_mark_links_on_recording(struct kymo_mark_link *link, kymo_recording_fn *fn, void *context)
+{
+    kymo_mark_lock(&links.lock);
+    kymo_store_release(&link->recording_fn, NULL);
+    wait_for_update();
+    link->recording_context = context;
+    kymo_store_relaxed(&link->recording_told, 0u);
+    /* Pairs with the acquire of tell_link. */
+    kymo_store_release(&link->recording_fn, fn);
+    kymo_mark_unlock(&links.lock);
+    kymo_mark_links_update();
 }
 
 void kymo_mark_links_reseed(void)

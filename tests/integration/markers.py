@@ -290,8 +290,8 @@ def labels_fork():
     check(found.get("parent") == {"request_id=17"}, f"labels {found}")
     check(found.get("main's child") == {"request_id=1"}, f"labels {found}")
     # The child's samples have them, too: some 20 ms.
-    pprof = Pprof(recording)
-    inner = pprof.cpu_ns("-tagfocus=phase=set", "-focus=burn_some")
+    inner, _ = Pprof(recording).sums(
+        lambda functions, labels: "burn_some" in functions and labels.get("phase") == "set")
     check(inner > 0, "no sample of the child has the label")
 
 
@@ -392,6 +392,7 @@ def past_the_end():
     numbers = sorted(number for number, _ in numbers_of(recording.firefox())[0])
     say(f"{len(numbers)} markers of {truth['made']}")
     check(truth["on"] == 0, "its category stayed on")
+    check((truth["begun"], truth["stopped"]) == (1, 1), f"it was told otherwise: {truth}")
     check(numbers == list(range(len(numbers))) and numbers, "there are gaps")
     check(truth["made"] - len(numbers) <= 100, "it went on making markers for nobody")
 

@@ -661,6 +661,27 @@ static void flows(void)
 #endif
 }
 
+static void note_recording(void *context, int is_recorded)
+{
+    *(int *)context += is_recorded;
+}
+
+static void recording_begins(void)
+{
+    unsigned count;
+    int recorded = 0;
+    int status = kymo_on_recording(note_recording, &recorded);
+    call = fake_calls(&count);
+#ifndef KYMO_DISABLE
+    CHECK(status == 0 && recorded == 1 && count == 1 && strcmp(call->key, "set") == 0);
+    CHECK(kymo_on_recording(NULL, NULL) == 0 && recorded == 1);
+    call = fake_calls(&count);
+    CHECK(count == 1 && strcmp(call->key, "gone") == 0);
+#else
+    CHECK(status == KYMO_NO_LIBRARY && recorded == 0 && count == 0);
+#endif
+}
+
 static void clock_and_calls(void)
 {
     unsigned count;
@@ -725,9 +746,9 @@ static void structures_are_as_they_were(void)
     CHECK(sizeof(struct kymo_mark_scope) == 48 && offsetof(struct kymo_mark_scope, flags) == 40);
     CHECK(sizeof(struct kymo_mark_counter) == 56);
     CHECK(offsetof(struct kymo_mark_counter, kind) == 40);
-    CHECK(sizeof(struct kymo_mark_stats) == 40 && sizeof(struct kymo_mark_calls) == 136);
+    CHECK(sizeof(struct kymo_mark_stats) == 40 && sizeof(struct kymo_mark_calls) == 144);
     CHECK(offsetof(struct kymo_mark_calls, stats) == 128);
-    CHECK(sizeof(struct kymo_mark_link) == 96 && offsetof(struct kymo_mark_link, mark) == 56);
+    CHECK(sizeof(struct kymo_mark_link) == 120 && offsetof(struct kymo_mark_link, mark) == 56);
 }
 
 int main(void)
@@ -756,6 +777,7 @@ int main(void)
         counters();
         labels();
         flows();
+        recording_begins();
         clock_and_calls();
         ready_types();
     }

@@ -214,6 +214,14 @@ static int stats(struct kymo_mark_stats *stats)
     return 0;
 }
 
+static void on_recording(struct kymo_mark_link *link, kymo_recording_fn *fn, void *context)
+{
+    (void)link;
+    if (fn)
+        fn(context, 1);
+    label("on_recording", fn ? "set" : "gone", NULL);
+}
+
 static const struct kymo_mark_calls table = {
     .size = sizeof table,
     .abi = KYMO_MARK_ABI,
@@ -230,6 +238,7 @@ static const struct kymo_mark_calls table = {
     .track = track,
     .select = select_list,
     .stats = stats,
+    .on_recording = on_recording,
 };
 
 static void switch_link(struct kymo_mark_link *link, int on)

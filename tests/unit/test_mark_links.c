@@ -290,6 +290,45 @@ CASE(a_link_that_comes_later_is_as_the_others)
     EXPECT(kymo_mark_links_attach(&link_of) == KYMO_OK && link_of.next == NULL);
 }
 
+static char told[8];
+
+static void note_recording(void *context, int is_recorded)
+{
+    size_t len = strlen(told);
+    EXPECT(context == &session && len + 1 < sizeof told);
+    told[len] = is_recorded ? '1' : '0';
+}
+
+CASE(an_object_is_told_when_its_recording_begins_and_stops)
+{
+    EXPECT(kymo_mark_links_attach(&link_of) == KYMO_OK);
+    link_of.calls->on_recording(&link_of, note_recording, &session);
+    EXPECT(strcmp(told, "") == 0);
+    start();
+    EXPECT(strcmp(told, "1") == 0);
+    /* Other categories are no other recording. */
+    control("none");
+    kymo_mark_links_look();
+    EXPECT(strcmp(told, "1") == 0);
+    session.stopped = 1;
+    kymo_mark_links_look();
+    EXPECT(strcmp(told, "10") == 0);
+    session.stopped = 0;
+    kymo_mark_links_look();
+    EXPECT(strcmp(told, "101") == 0);
+    /* Who comes while there is one is told at once, and again if it comes anew. */
+    link_of.calls->on_recording(&link_of, note_recording, &session);
+    EXPECT(strcmp(told, "1011") == 0);
+    link_of.calls->on_recording(&link_of, NULL, NULL);
+    session.stopped = 1;
+    kymo_mark_links_look();
+    EXPECT(strcmp(told, "1011") == 0);
+    session.stopped = 0;
+    link_of.calls->on_recording(&link_of, note_recording, &session);
+    kymo_mark_links_detach(&link_of);
+    EXPECT(strcmp(told, "101110") == 0);
+}
+
 CASE(the_recorder_changes_its_list)
 {
     control("net");
@@ -687,6 +726,7 @@ int main(void)
         cmocka_unit_test(a_link_gets_its_calls),
         cmocka_unit_test(nothing_is_on_until_somebody_records),
         cmocka_unit_test(a_link_that_comes_later_is_as_the_others),
+        cmocka_unit_test(an_object_is_told_when_its_recording_begins_and_stops),
         cmocka_unit_test(the_recorder_changes_its_list),
         cmocka_unit_test(half_a_list_changes_nothing),
         cmocka_unit_test(the_last_one_who_chooses_counts),

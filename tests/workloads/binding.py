@@ -71,7 +71,7 @@ class Calls(Structure):
                                       "stack", "label_push", "label_pop", "label_set", "track")] + [
         ("select", CFUNCTYPE(c_int, c_char_p)), ("type_register", register(Type)),
         ("category_register", register(Category)), ("site_register", register(Site)),
-        ("stats", CFUNCTYPE(c_int, POINTER(Stats)))]
+        ("stats", CFUNCTYPE(c_int, POINTER(Stats))), ("on_recording", c_void_p)]
 
 
 class Link(Sized):
@@ -80,7 +80,8 @@ class Link(Sized):
                 ("next", c_void_p), ("calls", POINTER(Calls)),
                 ("mark", CFUNCTYPE(None, POINTER(Site), c_void_p))] + [
         (name, c_void_p) for name in ("mark_with", "scope_begin", "scope_end")] + [
-        ("count", CFUNCTYPE(None, POINTER(Counter), c_int64, c_uint64))]
+        ("count", CFUNCTYPE(None, POINTER(Counter), c_int64, c_uint64)), ("recording_fn", c_void_p),
+        ("recording_context", c_void_p), ("recording_told", c_uint32)]
 
 
 class Request(Structure):

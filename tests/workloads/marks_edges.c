@@ -63,10 +63,17 @@ void marks_vfork(uint32_t count)
 
 /* ---- past the end: until nobody listens any more; then PATH has how many there were ---- */
 
+static void count_recordings(void *context, int is_recorded)
+{
+    __atomic_fetch_add((uint32_t *)context + !is_recorded, 1, __ATOMIC_RELAXED);
+}
+
 void marks_past_end(const char *path)
 {
     enum { MOST = 20000 };
+    static uint32_t told[2]; /* that it begins, that it stops */
     uint32_t made = 0;
+    must(kymo_on_recording(count_recordings, told) == 0, "kymo_on_recording");
     while (KYMO_IS_ON(plain) && made < MOST) {
         number(0, made, made + 1);
         made++;
@@ -74,7 +81,8 @@ void marks_past_end(const char *path)
     }
     char text[64], part[4096];
     snprintf(part, sizeof(part), "%s.part", path);
-    int len = snprintf(text, sizeof(text), "{\"made\":%u,\"on\":%d}\n", made, KYMO_IS_ON(plain));
+    int len = snprintf(text, sizeof(text), "{\"made\":%u,\"on\":%d,\"begun\":%u,\"stopped\":%u}\n",
+                       made, KYMO_IS_ON(plain), told[0], told[1]);
     FILE *file = fopen(part, "w");
     must(file && fwrite(text, 1, (size_t)len, file) == (size_t)len && fclose(file) == 0, part);
     must(rename(part, path) == 0, path);
