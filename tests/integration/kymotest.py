@@ -104,6 +104,7 @@ class Running:
             self.argv, stdin=self.files[0], stdout=self.files[1], stderr=self.files[2],
             env=env, cwd=cwd, preexec_fn=prepare, start_new_session=True)
         self.watchdog = threading.Timer(PATIENCE_S, self.kill)
+        self.watchdog.daemon = True  # a case that fails before finish() does not hold up the others
         self.watchdog.start()
 
     def kill(self):
