@@ -151,6 +151,15 @@ typedef struct kymo_quality {
     /* Of wall_samples, those of running threads that had no CPU sample in their whole life: most
      * used less CPU time than a period. Running threads get the stacks of CPU samples. */
     uint64_t wall_stackless;
+    /* A flight recorder (ring=SIZE) keeps the newest samples, markers and values of counters. The
+     * ratios above are of the time that those kept stand for. */
+    uint64_t ring_bytes;      /* 0: everything was kept */
+    uint64_t dropped_samples; /* of CPU time */
+    uint64_t dropped_ns;      /* CPU time that they stood for */
+    uint64_t dropped_wall_samples;
+    uint64_t dropped_wall_ns;
+    uint64_t dropped_markers;
+    uint64_t dropped_counts; /* values of counters */
 } kymo_quality;
 
 /* One image of a process, from its start or exec to its exit or next exec. Several may have the
@@ -178,6 +187,7 @@ typedef struct kymo_thread {
     uint64_t start_ns; /* 0: before the recording */
     uint64_t end_ns;   /* 0: alive at the end */
     uint64_t cpu_ns;
+    uint64_t dropped_ns; /* of cpu_ns: of samples that a flight recorder dropped */
 } kymo_thread;
 
 /* What is known of the names in a module's file. */

@@ -67,8 +67,8 @@ typedef struct kymo_report_thread {
     uint32_t thread;     /* id in the profile */
     uint64_t samples;    /* of the kind that is counted */
     uint64_t weight;     /* their sum, in nanoseconds */
-    double achieved;     /* weight / CPU time of the thread */
-    double sampled_rate; /* samples / (CPU time / period) */
+    double achieved;     /* weight / CPU time of the thread, without what was dropped of it */
+    double sampled_rate; /* samples / (that CPU time / period) */
 } kymo_report_thread;
 
 /* profile: finished. options NULL: CPU samples by function. KYMO_E_INVALID for an unknown by or

@@ -127,6 +127,10 @@ static int parse(int argc, char **argv, struct record *r)
     if (!r->argv[0])
         return kymo_usage_error(KYMO_IN_RECORD,
                                 "which program? kymo record -- PROGRAM [ARGUMENT...]");
+    if (r->options.ring_bytes && r->options.alloc_bytes)
+        return kymo_usage_error(
+            KYMO_IN_RECORD, "--ring and --alloc exclude each other: what is on the heap is known "
+                            "from its whole history, which a ring does not keep");
     static const kymo_log_level levels[] = {KYMO_LOG_ERROR, KYMO_LOG_WARN, KYMO_LOG_INFO,
                                             KYMO_LOG_DEBUG};
     kymo_log_set_level(levels[r->options.log_level]);

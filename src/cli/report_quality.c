@@ -3,7 +3,8 @@
  * The verdict is the worst of what is judged: samples taken, CPU time that they account for,
  * stacks, names, losses. The limits are where reading a report begins to need care, not a standard:
  * with a tenth of the samples missing shares are still right, with half of them missing they may
- * not be. Every figure of one line is of the same whole, the CPU time that the kernel reports.
+ * not be. Every figure of one line is of the same whole, the CPU time that the kernel
+ * reports; of a flight recorder, less that of dropped samples, which has a line of its own.
  */
 #include "cli/report_quality.h"
 
@@ -16,6 +17,7 @@
 enum {
     FEW_SAMPLES = 30, /* a share of 10 % is 3 of them: it may as well be 4 % or 20 % */
     NAMES_SHOWN = 6,
+    INDENT = 9, /* of what comes behind "quality: " */
 };
 
 /* CPU time without samples that is named. */
@@ -56,6 +58,14 @@ uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
     return sum;
 }
 
+/* CPU time that the samples kept should stand for. */
+static uint64_t kept_cpu_ns(const kymo_profile *profile)
+{
+    uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
+    uint64_t dropped_ns = kymo_profile_quality(profile)->dropped_ns;
+    return cpu_ns > dropped_ns ? cpu_ns - dropped_ns : 0;
+}
+
 int kymo_report_is_unnamed(const kymo_report_row *row)
 {
     if (row->name[0] == '[')
@@ -90,9 +100,8 @@ static struct figures figures_of(const kymo_profile *profile, const kymo_report 
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
     const kymo_quality *q = kymo_profile_quality(profile);
-    struct figures f = {.samples = q->samples - q->wall_samples,
-                        .cpu_ns = kymo_profile_cpu_ns(profile),
-                        .named = NAN};
+    struct figures f = {
+        .samples = q->samples - q->wall_samples, .cpu_ns = kept_cpu_ns(profile), .named = NAN};
     kymo_report *own = NULL;
     uint64_t period_ns = is_held_by_tick(meta) ? meta->tick_ns : meta->period_ns;
     if (period_ns)
@@ -173,6 +182,35 @@ static void print_line(const kymo_terminal *t, const char *before, const kymo_st
     kymo_terminal_wrap(t, strlen(before), strlen(before) + indent, kymo_str_cstr(line));
 }
 
+static void add_dropped(kymo_str *line, uint64_t count, const char *what, const char *time,
+                        uint64_t time_ns)
+{
+    char text[32];
+    if (count == 0)
+        return;
+    kymo_str_printf(line, "%s%" PRIu64 " older %s%s", line->len > INDENT ? ", " : "", count, what,
+                    count == 1 ? "" : "s");
+    if (time)
+        kymo_str_printf(line, " (%s of %s time)", kymo_format_duration(text, time_ns), time);
+}
+
+static void print_ring(const kymo_terminal *t, const kymo_quality *q, const char *before)
+{
+    char text[32];
+    kymo_str line = {0};
+    kymo_str_puts(&line, "ring:    ");
+    add_dropped(&line, q->dropped_samples, "sample", "CPU", q->dropped_ns);
+    add_dropped(&line, q->dropped_wall_samples, "wall sample", "wall", q->dropped_wall_ns);
+    add_dropped(&line, q->dropped_markers, "marker", NULL, 0);
+    add_dropped(&line, q->dropped_counts, "counter value", NULL, 0);
+    if (line.len > INDENT) {
+        kymo_str_printf(&line, " dropped to keep the newest %s",
+                        kymo_format_bytes(text, q->ring_bytes));
+        print_line(t, before, &line, INDENT);
+    }
+    kymo_str_deinit(&line);
+}
+
 void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profile,
                                const kymo_report *report, const char *before)
 {
@@ -196,8 +234,9 @@ void kymo_report_print_quality(const kymo_terminal *t, const kymo_profile *profi
     }
     if (f.lost)
         kymo_str_printf(&line, ", %" PRIu64 " lost", f.lost);
-    print_line(t, before, &line, 9);
+    print_line(t, before, &line, INDENT);
     kymo_str_deinit(&line);
+    print_ring(t, q, before);
 }
 
 /* ---- details ---- */
@@ -258,7 +297,6 @@ static void add_lost(kymo_str *line, const kymo_quality *q, uint64_t lost)
 void kymo_report_print_quality_details(const kymo_terminal *t, const kymo_profile *profile,
                                        const kymo_report *report, const char *before)
 {
-    enum { INDENT = 9 };
     const kymo_meta *meta = kymo_profile_meta(profile);
     const kymo_quality *q = kymo_profile_quality(profile);
     struct figures f = figures_of(profile, report);
@@ -306,7 +344,7 @@ void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, 
     const kymo_meta *meta = kymo_profile_meta(profile);
     const kymo_quality *q = kymo_profile_quality(profile);
     uint64_t samples = q->samples - q->wall_samples;
-    uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
+    uint64_t cpu_ns = kept_cpu_ns(profile);
     double rate = cpu_ns && meta->period_ns
                       ? (double)samples / ((double)cpu_ns / (double)meta->period_ns)
                       : 1;

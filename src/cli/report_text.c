@@ -270,9 +270,10 @@ void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile
     for (size_t i = 0; i < n; i++)
         if (is_wait(&rows[i]))
             waited += rows[i].self;
-    fprintf(t->to, "%sthe threads waited %s of the %s that they lived", before,
+    fprintf(t->to, "%sthe threads waited %s of the %s that %s", before,
             kymo_format_duration(time, waited),
-            kymo_format_duration(all, kymo_report_total(report)));
+            kymo_format_duration(all, kymo_report_total(report)),
+            kymo_profile_quality(profile)->dropped_wall_ns ? "were kept" : "they lived");
     /* The largest come first. */
     for (size_t i = 0; i < n && named < WAITS_NAMED; i++) {
         if (!is_wait(&rows[i]))

@@ -254,6 +254,14 @@ void kymo_firefox_put_extra(kymo_firefox *w)
     time_entry(j, "CPU time not sampled", q->cpu_unsampled_ns);
     count_entry(j, "System calls disturbed", q->disturbed);
     time_entry(j, "Time in handlers", q->handler_ns);
+    if (q->ring_bytes) {
+        count_entry(j, "Bytes of newest samples and markers kept", q->ring_bytes);
+        count_entry(j, "Older samples dropped", q->dropped_samples);
+        time_entry(j, "CPU time of these", q->dropped_ns);
+        count_entry(j, "Older wall samples dropped", q->dropped_wall_samples);
+        count_entry(j, "Older markers dropped", q->dropped_markers);
+        count_entry(j, "Older counter values dropped", q->dropped_counts);
+    }
     for (uint32_t i = 0; i < q->lost_count; i++) {
         char label[96];
         size_t len = kymo_utf8_copy(text, sizeof text, q->lost[i].kind, strlen(q->lost[i].kind));

@@ -32,7 +32,9 @@ struct row {
     uint64_t start_ns;         /* on the profile's clock */
     uint32_t run;              /* of the label */
     uint32_t order;            /* of those that start together */
-    int would_be_paired;       /* an end without a beginning that is below another's beginning */
+    /* An end without a beginning: below another's beginning the viewer would pair them, and after
+     * what a flight recorder dropped its own is one that was not kept. */
+    int is_lone_end;
 };
 
 struct table {
@@ -124,7 +126,7 @@ static kymo_err is_begun_above(struct table *t, kymo_index *begun, size_t at, in
     return kymo_index_put(begun, hash, (uint32_t)at);
 }
 
-static kymo_err sort_rows(struct table *t)
+static kymo_err sort_rows(struct table *t, int dropped)
 {
     kymo_index begun = {0};
     kymo_err err = KYMO_OK;
@@ -133,7 +135,8 @@ static kymo_err sort_rows(struct table *t)
     for (size_t i = 0; err == KYMO_OK && i < t->rows.len; i++) {
         struct row *row = &t->rows.data[i];
         if (row->marker && row->marker->phase >= KYMO_MARKER_UNFINISHED)
-            err = is_begun_above(t, &begun, i, &row->would_be_paired);
+            err = is_begun_above(t, &begun, i, &row->is_lone_end);
+        row->is_lone_end |= dropped;
     }
     kymo_index_deinit(&begun);
     return err;
@@ -149,7 +152,7 @@ static uint32_t phase_of(const struct row *row)
     case KYMO_MARKER_UNFINISHED:
         return PHASE_START;
     case KYMO_MARKER_UNBEGUN:
-        return row->would_be_paired ? PHASE_INSTANT : PHASE_END;
+        return row->is_lone_end ? PHASE_INSTANT : PHASE_END;
     default:
         return PHASE_INTERVAL;
     }
@@ -379,7 +382,7 @@ static kymo_err write_table(kymo_firefox *w, struct table *t)
         {"data", data_cell},   {"name", name_cell},   {"startTime", start_cell},
         {"endTime", end_cell}, {"phase", phase_cell}, {"category", category_cell},
     };
-    KYMO_TRY(sort_rows(t));
+    KYMO_TRY(sort_rows(t, w->p->quality.dropped_markers > 0));
     kymo_json_begin_table(w->json, "markers");
     for (size_t c = 0; c < KYMO_ARRAY_LEN(columns); c++) {
         kymo_json_begin_column(w->json, columns[c].name);

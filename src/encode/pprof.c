@@ -337,6 +337,12 @@ static void add_comments(kymo_pprof *w)
     add_ratio(w, "frames symbolized", q->frames_symbolized);
     if (q->cpu_unsampled_ns)
         kymo_pprof_comment(w, "cpu not sampled: %" PRIu64 " ns", q->cpu_unsampled_ns);
+    if (q->dropped_samples || q->dropped_wall_samples)
+        kymo_pprof_comment(w,
+                           "dropped to keep the newest %" PRIu64 " bytes: %" PRIu64
+                           " samples (%" PRIu64 " ns), %" PRIu64 " wall samples",
+                           q->ring_bytes, q->dropped_samples, q->dropped_ns,
+                           q->dropped_wall_samples);
     for (uint32_t i = 0; i < q->lost_count; i++)
         if (q->lost[i].count)
             kymo_pprof_comment(w, "lost, %s: %" PRIu64, q->lost[i].kind, q->lost[i].count);

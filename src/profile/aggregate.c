@@ -71,7 +71,8 @@ static kymo_err sum_samples(kymo_report *r, uint64_t *self, uint32_t n_stacks)
             t.weight = add(t.weight, s.weight_ns[k]);
             t.samples++;
         }
-        double cpu_ns = (double)kymo_profile_thread(p, order[i])->cpu_ns;
+        const kymo_thread *thread = kymo_profile_thread(p, order[i]);
+        double cpu_ns = (double)thread->cpu_ns - (double)thread->dropped_ns;
         int applies = cpu_ns > 0 && r->options.kind == KYMO_SAMPLE_CPU;
         t.achieved = applies ? (double)t.weight / cpu_ns : (double)__builtin_nanf("");
         t.sampled_rate = applies && period_ns > 0 ? (double)t.samples * period_ns / cpu_ns

@@ -24,7 +24,7 @@ static int compare_unsampled(const void *a, const void *b)
     return strcmp(pa->name, pb->name);
 }
 
-/* Sums of threads, by process. */
+/* Sums of threads, by process. What a flight recorder dropped was sampled. */
 struct sums {
     uint64_t cpu_ns, sampled_ns;
 };
@@ -75,7 +75,7 @@ kymo_err kymo_aggregate_processes(const kymo_profile *profile, const kymo_report
         const kymo_thread *t = kymo_profile_thread(profile, threads[i].thread);
         struct sums *of = &sums[t->process];
         of->cpu_ns = add(of->cpu_ns, t->cpu_ns);
-        of->sampled_ns = add(of->sampled_ns, threads[i].weight);
+        of->sampled_ns = add(of->sampled_ns, add(threads[i].weight, t->dropped_ns));
     }
     for (uint32_t i = 0; i < n; i++)
         fill_row(profile, i, &sums[i], &rows[i]);

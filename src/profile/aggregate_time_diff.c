@@ -92,21 +92,31 @@ static kymo_err fill(kymo_time_diff *d)
     return KYMO_OK;
 }
 
-/* Whether the program was recorded to its end. */
+/* Whether the program was recorded to its end, and all of it kept. */
 static int is_whole(const kymo_profile *profile)
 {
+    if (kymo_profile_quality(profile)->dropped_samples)
+        return 0;
     for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++)
         if (kymo_profile_process(profile, i)->is_main)
             return kymo_profile_process(profile, i)->end_ns != 0;
     return 0;
 }
 
+/* Of a flight recorder, from its oldest sample. */
 static double elapsed_ns(const kymo_profile *profile)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
-    return meta->end_ns > meta->origin_monotonic_ns
-               ? (double)(meta->end_ns - meta->origin_monotonic_ns)
-               : 0;
+    uint64_t from_ns = meta->origin_monotonic_ns;
+    if (kymo_profile_quality(profile)->dropped_samples) {
+        from_ns = meta->end_ns;
+        for (uint32_t t = 0; t < kymo_profile_count(profile, KYMO_TABLE_THREADS); t++) {
+            kymo_samples s = kymo_profile_samples(profile, t);
+            if (s.count && s.time_ns[0] < from_ns)
+                from_ns = s.time_ns[0];
+        }
+    }
+    return meta->end_ns > from_ns ? (double)(meta->end_ns - from_ns) : 0;
 }
 
 static double weight_of(const kymo_report *report)

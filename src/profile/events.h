@@ -401,6 +401,19 @@ typedef enum kymo_event_severity {
     KYMO_NOTE_ERROR = 2,
 } kymo_event_severity;
 
+/* What the ring of a flight recorder (ring=SIZE) dropped of a thread, by the recording's end. */
+typedef struct kymo_event_dropped {
+    uint32_t thread;     /* KYMO_EVENT_NONE: what belongs to no thread; it is always told */
+    uint64_t ring_bytes; /* the most that the ring held */
+    uint64_t samples;    /* of CPU time */
+    uint64_t weight_ns;  /* of these */
+    uint64_t unknown;    /* of these, samples of a weight that is not known */
+    uint64_t wall_samples;
+    uint64_t wall_ns;
+    uint64_t markers;
+    uint64_t counts; /* values of counters */
+} kymo_event_dropped;
+
 /* Something that a person should know: "child 123 not recorded: statically linked". */
 typedef struct kymo_event_note {
     uint64_t time_ns;
@@ -454,6 +467,7 @@ typedef struct kymo_event_handler {
     kymo_err (*symbols)(void *ctx, const kymo_event_symbols *event);
     kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
     kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
+    kymo_err (*dropped)(void *ctx, const kymo_event_dropped *event);
     kymo_err (*note)(void *ctx, const kymo_event_note *event);
     kymo_err (*end)(void *ctx, const kymo_event_end *event);
 } kymo_event_handler;

@@ -203,6 +203,7 @@ const kymo_event_handler kymo_ingest_handler = {
     .symbols = on_symbols,
     .loss = kymo_ingest_on_loss,
     .quality = kymo_ingest_on_quality,
+    .dropped = kymo_ingest_on_dropped,
     .note = on_note,
     .end = on_end,
 };

@@ -8,6 +8,9 @@
  * weight of 0, which is not known (the thread could not look at its clock), the tail is theirs, in
  * equal shares: it is what the thread used since the last weight that is known.
  *
+ * What a flight recorder dropped of a thread is a part of its CPU time, too: of samples without a
+ * weight it takes its share of the tail along. All ratios are of the rest.
+ *
  * The timer engine samples at the kernel's tick whoever runs then, and the dispatch engine at ticks
  * of its own, so each of their samples stands for the same time, and the CPU time since the last
  * one says nothing of where it went: in a loop that sleeps, what was used since the work before the
@@ -33,6 +36,7 @@ struct sums {
     uint64_t tail_unsampled_ns; /* of threads without samples */
     uint64_t wall_ns;           /* weights of wall samples */
     uint64_t lived_ns;          /* of all threads, while they were recorded */
+    uint64_t dropped_ns;        /* CPU time of samples that a flight recorder dropped */
     uint64_t stackless;         /* wall samples of running threads without CPU samples */
 };
 
@@ -51,10 +55,31 @@ static kymo_err finish_weights(kymo_ingest *in, uint32_t id)
     return KYMO_OK;
 }
 
+static uint64_t less(uint64_t whole, uint64_t part)
+{
+    return whole > part ? whole - part : 0;
+}
+
+/* CPU time of the samples that a flight recorder dropped: their weights, and their part of the
+ * tail, which is taken from it. */
+static uint64_t take_dropped(struct kymo_ingest_thread *t)
+{
+    uint64_t unknown = kymo_ingest_sum(t->unknown, t->dropped.unknown);
+    uint64_t part_ns = 0;
+    if (unknown)
+        part_ns = (uint64_t)((unsigned __int128)t->tail_ns * t->dropped.unknown / unknown);
+    else if (t->held.time_ns == 0 && t->dropped.samples)
+        part_ns = t->tail_ns;
+    t->tail_ns -= part_ns;
+    return kymo_ingest_sum(t->dropped.weight_ns, part_ns);
+}
+
 static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
 {
     struct kymo_ingest_thread *t = &in->threads.data[id];
     kymo_thread row = *kymo_profile_thread(in->profile, id);
+    row.dropped_ns = take_dropped(t);
+    sums->dropped_ns = kymo_ingest_sum(sums->dropped_ns, row.dropped_ns);
     if (t->held.time_ns != 0) {
         if (t->unknown == 0)
             t->held.weight_ns = kymo_ingest_sum(t->held.weight_ns, t->tail_ns);
@@ -62,12 +87,12 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
         KYMO_TRY(kymo_ingest_add_sample(in, id, &t->held));
     } else {
         sums->tail_unsampled_ns = kymo_ingest_sum(sums->tail_unsampled_ns, t->tail_ns);
-        sums->stackless += t->stackless;
+        sums->stackless += t->dropped.samples ? 0 : t->stackless;
     }
     if (t->name != NULL)
         row.name = t->name;
     row.end_ns = t->end_ns;
-    row.cpu_ns = t->cpu_ns != 0 ? t->cpu_ns : t->weight_ns;
+    row.cpu_ns = t->cpu_ns != 0 ? t->cpu_ns : kymo_ingest_sum(t->weight_ns, row.dropped_ns);
     sums->thread_cpu_ns = kymo_ingest_sum(sums->thread_cpu_ns, row.cpu_ns);
     uint64_t end_ns = row.end_ns ? row.end_ns : in->meta.end_ns;
     sums->wall_ns = kymo_ingest_sum(sums->wall_ns, t->wall_ns);
@@ -136,7 +161,16 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .cpu_unsampled_ns = sums->tail_unsampled_ns,
         .wall_samples = in->wall_samples,
         .wall_stackless = sums->stackless,
-        .wall_achieved = in->meta.wall_period_ns ? ratio(sums->wall_ns, sums->lived_ns) : NAN,
+        .wall_achieved = in->meta.wall_period_ns
+                             ? ratio(sums->wall_ns, less(sums->lived_ns, in->dropped.wall_ns))
+                             : NAN,
+        .ring_bytes = in->dropped.ring_bytes,
+        .dropped_samples = in->dropped.samples,
+        .dropped_ns = sums->dropped_ns,
+        .dropped_wall_samples = in->dropped.wall_samples,
+        .dropped_wall_ns = in->dropped.wall_ns,
+        .dropped_markers = in->dropped.markers,
+        .dropped_counts = in->dropped.counts,
     };
     for (size_t i = 0; i < in->processes.len; i++) {
         const kymo_event_quality *p = &in->processes.data[i].quality;
@@ -146,14 +180,16 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
     }
     /* Weights that exceed the CPU time are as wrong as weights that fall short of it, so the ratio
      * is of the smaller to the larger. */
-    int over = sums->weight_ns > sums->process_cpu_ns;
-    q.achieved = sums->process_cpu_ns == 0 ? NAN
-                 : over                    ? ratio(sums->process_cpu_ns, sums->weight_ns)
-                                           : ratio(sums->weight_ns, sums->process_cpu_ns);
+    uint64_t cpu_ns = less(sums->process_cpu_ns, sums->dropped_ns);
+    uint64_t thread_cpu_ns = less(sums->thread_cpu_ns, sums->dropped_ns);
+    int over = sums->weight_ns > cpu_ns;
+    q.achieved = cpu_ns == 0 ? NAN
+                 : over      ? ratio(cpu_ns, sums->weight_ns)
+                             : ratio(sums->weight_ns, cpu_ns);
     q.sampled_rate = NAN;
-    if (in->meta.period_ns != 0 && sums->thread_cpu_ns != 0) {
+    if (in->meta.period_ns != 0 && thread_cpu_ns != 0) {
         /* More samples than asked for are no better than all of them. */
-        double asked = (double)sums->thread_cpu_ns / (double)in->meta.period_ns;
+        double asked = (double)thread_cpu_ns / (double)in->meta.period_ns;
         double taken = (double)in->cpu_samples;
         q.sampled_rate = taken < asked ? taken / asked : 1;
     }

@@ -115,3 +115,20 @@ kymo_err kymo_ingest_on_quality(void *ctx, const kymo_event_quality *e)
     in->processes.data[e->process].quality = *e;
     return KYMO_OK;
 }
+
+kymo_err kymo_ingest_on_dropped(void *ctx, const kymo_event_dropped *e)
+{
+    kymo_ingest *in = ctx;
+    kymo_event_dropped *sum = &in->dropped;
+    if (e->thread != KYMO_EVENT_NONE && e->thread >= in->threads.len)
+        return KYMO_E_INVALID;
+    if (e->thread != KYMO_EVENT_NONE)
+        in->threads.data[e->thread].dropped = *e;
+    sum->ring_bytes = e->ring_bytes;
+    sum->samples = kymo_ingest_sum(sum->samples, e->samples);
+    sum->wall_samples = kymo_ingest_sum(sum->wall_samples, e->wall_samples);
+    sum->wall_ns = kymo_ingest_sum(sum->wall_ns, e->wall_ns);
+    sum->markers = kymo_ingest_sum(sum->markers, e->markers);
+    sum->counts = kymo_ingest_sum(sum->counts, e->counts);
+    return KYMO_OK;
+}

@@ -63,6 +63,7 @@ struct kymo_ingest_thread {
     uint64_t wall_ns;       /* sum of wall samples */
     uint64_t stackless;     /* wall samples that found it running and have no stack */
     kymo_event_sample held; /* the newest CPU sample; time_ns 0: none */
+    kymo_event_dropped dropped;
     uint32_t by_tick;
 };
 
@@ -105,6 +106,7 @@ struct kymo_ingest {
     KYMO_VEC(kymo_ingest_image) images;
     uint32_t main_process; /* KYMO_NONE: not seen */
 
+    kymo_event_dropped dropped; /* of all threads, and of none */
     uint64_t cpu_samples;
     uint64_t wall_samples;
     uint64_t samples;
@@ -154,6 +156,7 @@ kymo_err kymo_ingest_on_thread_name(void *ctx, const kymo_event_thread_name *e);
 kymo_err kymo_ingest_on_thread_end(void *ctx, const kymo_event_thread_end *e);
 kymo_err kymo_ingest_on_loss(void *ctx, const kymo_event_loss *e);
 kymo_err kymo_ingest_on_quality(void *ctx, const kymo_event_quality *e);
+kymo_err kymo_ingest_on_dropped(void *ctx, const kymo_event_dropped *e);
 /* ingest_modules.c */
 kymo_err kymo_ingest_on_module(void *ctx, const kymo_event_module *e);
 kymo_err kymo_ingest_on_module_unload(void *ctx, const kymo_event_module_unload *e);

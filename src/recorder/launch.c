@@ -185,6 +185,8 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     if (ftruncate(l->asked->spool, 0) != 0 || lseek(l->asked->spool, 0, SEEK_SET) != 0)
         return kymo_error_set_errno(detail, "cannot write the recording");
     kymo_err err = kymo_recording_writer_create(l->asked->spool, 0, &l->writer);
+    if (err == KYMO_OK && o->ring_bytes)
+        kymo_recording_keep_newest(l->writer, o->ring_bytes);
     if (err == KYMO_OK)
         err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
     if (err != KYMO_OK)
@@ -493,6 +495,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     } else {
         /* Whatever went wrong with the recording, the program runs to its end, without us. */
         kymo_tree_stop(l.tree);
+        if (kymo_recording_write_kept(l.writer) == KYMO_OK)
+            (void)!kymo_recording_flush(l.writer);
         if (!l.has_ended)
             (void)!reap(&l, 1);
         result->wait_status = l.ending.wait_status;

@@ -52,6 +52,13 @@ kymo_err kymo_recording_flush(kymo_recording_writer *writer);
 /* Whether there is more to be written than time for it: then blocks of memory are written as they
  * are. At first there is not. */
 void kymo_recording_hurry(kymo_recording_writer *writer, int hurries);
+/* A flight recorder: of samples, markers and values of counters only the newest are kept, at most
+ * most_bytes of them, in memory until the end. To be called before the first of them. */
+void kymo_recording_keep_newest(kymo_recording_writer *writer, uint64_t most_bytes);
+/* Writes what is kept in memory, and what was dropped; from then on everything is kept, in the
+ * file. Without kymo_recording_keep_newest it does nothing. The end does it, too. */
+KYMO_NODISCARD
+kymo_err kymo_recording_write_kept(kymo_recording_writer *writer);
 /* The error that stays, KYMO_OK while there is none; *detail (may be NULL) is filled with it. */
 kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
 /* Bytes that have reached fd, for progress. */
@@ -142,6 +149,8 @@ KYMO_NODISCARD
 kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event_quality *event);
+KYMO_NODISCARD
+kymo_err kymo_recording_write_dropped(kymo_recording_writer *w, const kymo_event_dropped *event);
 KYMO_NODISCARD
 kymo_err kymo_recording_write_note(kymo_recording_writer *w, const kymo_event_note *event);
 KYMO_NODISCARD

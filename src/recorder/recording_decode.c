@@ -98,6 +98,8 @@ static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
         return kymo_decode_loss(d, r);
     case KYMO_BLOCK_QUALITY:
         return kymo_decode_quality(d, r);
+    case KYMO_BLOCK_DROPPED:
+        return kymo_decode_dropped(d, r);
     case KYMO_BLOCK_NOTE:
         return kymo_decode_note(d, r);
     case KYMO_BLOCK_END:

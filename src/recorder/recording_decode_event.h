@@ -58,6 +58,7 @@ kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc);
 kymo_err kymo_decode_meta(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_loss(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_quality(kymo_decoder *d, kymo_reader *r);
+kymo_err kymo_decode_dropped(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_note(kymo_decoder *d, kymo_reader *r);
 kymo_err kymo_decode_end(kymo_decoder *d, kymo_reader *r);
 /* recording_decode_processes.c */

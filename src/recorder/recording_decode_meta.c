@@ -72,6 +72,29 @@ kymo_err kymo_decode_quality(kymo_decoder *d, kymo_reader *r)
     return KYMO_DELIVER(d, quality, &e);
 }
 
+kymo_err kymo_decode_dropped(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_dropped f;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_dropped e = {
+        .thread = KYMO_EVENT_NONE,
+        .ring_bytes = f.ring_bytes,
+        .samples = f.samples,
+        .weight_ns = f.weight_ns,
+        .unknown = f.unknown,
+        .wall_samples = f.wall_samples,
+        .wall_ns = f.wall_ns,
+        .markers = f.markers,
+        .counts = f.counts,
+    };
+    if (f.thread != KYMO_EVENT_NONE && !kymo_id_map_find(&d->threads, 0, f.thread, &e.thread))
+        return kymo_decode_drop(&d->damage.references);
+    if (f.ring_bytes == 0 || f.unknown > f.samples)
+        return kymo_decode_drop(&d->damage.values);
+    return KYMO_DELIVER(d, dropped, &e);
+}
+
 kymo_err kymo_decode_note(kymo_decoder *d, kymo_reader *r)
 {
     struct kymo_file_note f;

@@ -24,7 +24,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 6
+#define KYMO_FILE_MINOR 7
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_BLOCK_LENGTH_MAX (64u << 20)
@@ -76,7 +76,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(HEAP, 48)            \
     X(LEDGER, 49)          \
     X(MEMORY_INFO, 50)     \
-    X(SYMBOLS, 51)
+    X(SYMBOLS, 51)         \
+    X(DROPPED, 52)
 
 enum kymo_block_type {
 #define X(name, number) KYMO_BLOCK_##name = number,
@@ -260,6 +261,19 @@ struct kymo_file_quality {
     uint64_t cpu_unsampled_ns;
 };
 
+struct kymo_file_dropped {
+    uint32_t fixed_bytes;
+    uint32_t thread;
+    uint64_t ring_bytes;
+    uint64_t samples;
+    uint64_t weight_ns;
+    uint64_t unknown;
+    uint64_t wall_samples;
+    uint64_t wall_ns;
+    uint64_t markers;
+    uint64_t counts;
+};
+
 struct kymo_file_note {
     uint32_t fixed_bytes;
     uint32_t process;
@@ -336,6 +350,7 @@ static_assert(KYMO_FILE_META_BYTES == 56, "layout");
 static_assert(KYMO_FILE_SAMPLE_BYTES == 24, "layout");
 static_assert(sizeof(struct kymo_file_loss) == 24, "layout");
 static_assert(sizeof(struct kymo_file_quality) == 40, "layout");
+static_assert(sizeof(struct kymo_file_dropped) == 72, "layout");
 static_assert(sizeof(struct kymo_file_note) == 24, "layout");
 static_assert(sizeof(struct kymo_file_code) == 56, "layout");
 static_assert(sizeof(struct kymo_file_code_line) == 16, "layout");

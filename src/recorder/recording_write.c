@@ -9,6 +9,9 @@
  *                              ├─► block_out ──► fd
  *   any other event ───────────┘
  *
+ * In a flight recorder (kymo_recording_keep_newest) blocks of samples, markers and counts go to
+ * recording_ring.c instead, and from there to block_out at the end.
+ *
  * Pending stacks go out before pending samples and rows, which refer to them. An event of
  * another kind goes straight to block_out, before what is pending: definitions may come early, and
  * the format lets ends come early, too.
@@ -28,6 +31,7 @@ static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_wri
     kymo_bytes_init(&w->event, KYMO_BLOCK_LENGTH_MAX);
     kymo_bytes_init(&w->stacks, KYMO_BLOCK_LENGTH_MAX);
     kymo_bytes_init(&w->samples, KYMO_BLOCK_LENGTH_MAX);
+    w->pending_bytes = KYMO_PENDING_BYTES;
     kymo_writer_init_rows(w);
     kymo_err err = kymo_block_out_init(&w->out, fd, continues);
     if (err != KYMO_OK) {
@@ -58,6 +62,7 @@ void kymo_recording_writer_destroy(kymo_recording_writer *w)
     kymo_bytes_deinit(&w->stacks);
     kymo_bytes_deinit(&w->samples);
     kymo_writer_deinit_rows(w);
+    kymo_ring_deinit(&w->ring);
     kymo_vec_deinit(&w->last);
     free(w);
 }
@@ -73,11 +78,52 @@ void kymo_recording_hurry(kymo_recording_writer *w, int hurries)
     w->hurries = hurries;
 }
 
+kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
+                               kymo_bytes *payload, int compress)
+{
+    if (w->ring.most_bytes && kymo_ring_takes(type))
+        return kymo_ring_put(&w->ring, type, payload);
+    return kymo_block_out_put(&w->out, type, payload, compress);
+}
+
+void kymo_recording_keep_newest(kymo_recording_writer *w, uint64_t most_bytes)
+{
+    kymo_ring_init(&w->ring, most_bytes);
+    /* Blocks are dropped whole: a sixteenth of what is kept is the most that goes at once. */
+    if (most_bytes / 16 < KYMO_PENDING_BYTES)
+        w->pending_bytes = most_bytes / 16;
+}
+
+static kymo_err write_kept(kymo_recording_writer *w)
+{
+    struct kymo_recording_ring *ring = &w->ring;
+    KYMO_TRY(kymo_writer_close_all(w));
+    ring->rest.ring_bytes = ring->most_bytes;
+    ring->most_bytes = 0; /* what comes now goes to the file */
+    for (const struct kymo_ring_block *b; (b = ring->oldest) != NULL; kymo_ring_pop(ring)) {
+        kymo_bytes_clear(&w->event);
+        KYMO_TRY(kymo_bytes_append(&w->event, b->payload, b->len));
+        KYMO_TRY(kymo_block_out_put(&w->out, b->type, &w->event, 0));
+    }
+    for (size_t i = 0; i < ring->threads.len; i++)
+        if (ring->threads.data[i].ring_bytes)
+            KYMO_TRY(kymo_recording_write_dropped(w, &ring->threads.data[i]));
+    return kymo_recording_write_dropped(w, &ring->rest);
+}
+
+kymo_err kymo_recording_write_kept(kymo_recording_writer *w)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    kymo_err err = w->ring.most_bytes ? write_kept(w) : KYMO_OK;
+    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+}
+
 kymo_err kymo_recording_flush(kymo_recording_writer *w)
 {
     if (w->out.error.code != KYMO_OK)
         return w->out.error.code;
-    kymo_err err = kymo_writer_close_all(w);
+    /* What goes into the ring can wait. */
+    kymo_err err = w->ring.most_bytes ? kymo_writer_close_definitions(w) : kymo_writer_close_all(w);
     if (err == KYMO_OK)
         err = kymo_block_out_flush(&w->out);
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
@@ -139,6 +185,7 @@ AS_HANDLER(memory_info)
 AS_HANDLER(symbols)
 AS_HANDLER(loss)
 AS_HANDLER(quality)
+AS_HANDLER(dropped)
 AS_HANDLER(note)
 AS_HANDLER(end)
 
@@ -179,6 +226,7 @@ const kymo_event_handler kymo_recording_write_handler = {
     .symbols = on_symbols,
     .loss = on_loss,
     .quality = on_quality,
+    .dropped = on_dropped,
     .note = on_note,
     .end = on_end,
 };

@@ -20,8 +20,9 @@
 #include "base/vec.h"
 #include "recorder/block_out.h"
 #include "recorder/recording.h"
+#include "recorder/recording_ring.h"
 
-#define KYMO_PENDING_BYTES (64u << 10) /* a pending block is closed when it has so many */
+#define KYMO_PENDING_BYTES (64u << 10) /* a pending block has at most so many, and one event */
 
 /* Rows of one kind: the payload of a block that is still open. Its head is filled when it closes.
  */
@@ -37,6 +38,8 @@ struct kymo_pending_rows {
 
 struct kymo_recording_writer {
     kymo_block_out out;
+    struct kymo_recording_ring ring;
+    size_t pending_bytes; /* a pending block of samples or rows is closed when it has so many */
     unsigned flags;
     int hurries; /* there is more to be written than time for it */
     int has_meta;
@@ -82,6 +85,13 @@ void kymo_writer_init_rows(kymo_recording_writer *w);
 void kymo_writer_deinit_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
+/* Stacks and labels alone, which no ring drops. */
+KYMO_NODISCARD
+kymo_err kymo_writer_close_definitions(kymo_recording_writer *w);
+/* recording_write.c: a block of samples or rows goes to the file, or into the ring. */
+KYMO_NODISCARD
+kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
+                               kymo_bytes *payload, int compress);
 /* recording_write.c: all of the above. */
 KYMO_NODISCARD
 kymo_err kymo_writer_close_all(kymo_recording_writer *w);

@@ -68,6 +68,25 @@ kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event
     return kymo_writer_finish(w, KYMO_BLOCK_QUALITY, 0);
 }
 
+kymo_err kymo_recording_write_dropped(kymo_recording_writer *w, const kymo_event_dropped *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_dropped fixed = {
+        .fixed_bytes = sizeof fixed,
+        .thread = e->thread,
+        .ring_bytes = e->ring_bytes,
+        .samples = e->samples,
+        .weight_ns = e->weight_ns,
+        .unknown = e->unknown,
+        .wall_samples = e->wall_samples,
+        .wall_ns = e->wall_ns,
+        .markers = e->markers,
+        .counts = e->counts,
+    };
+    kymo_writer_begin(w, &fixed);
+    return kymo_writer_finish(w, KYMO_BLOCK_DROPPED, 0);
+}
+
 kymo_err kymo_recording_write_note(kymo_recording_writer *w, const kymo_event_note *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
@@ -84,7 +103,7 @@ kymo_err kymo_recording_write_note(kymo_recording_writer *w, const kymo_event_no
 
 kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end *e)
 {
-    KYMO_TRY(kymo_writer_may_write(w));
+    KYMO_TRY(kymo_recording_write_kept(w));
     kymo_err err = kymo_writer_close_all(w);
     if (err != KYMO_OK)
         return kymo_block_out_fail(&w->out, err);

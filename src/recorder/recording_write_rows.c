@@ -45,7 +45,7 @@ static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p
         return KYMO_OK;
     struct kymo_file_rows head = {.head_bytes = sizeof head, .groups = p->group_count};
     memcpy(p->bytes.data, &head, sizeof head);
-    kymo_err err = kymo_block_out_put(&w->out, p->type, &p->bytes, is_packed(w, p));
+    kymo_err err = kymo_writer_put_block(w, p->type, &p->bytes, is_packed(w, p));
     kymo_bytes_clear(&p->bytes);
     p->group_count = 0;
     p->time_ns = p->id = p->address = p->count = 0;
@@ -72,11 +72,16 @@ void kymo_writer_deinit_rows(kymo_recording_writer *w)
     kymo_bytes_deinit(&w->memory.bytes);
 }
 
-kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
+kymo_err kymo_writer_close_definitions(kymo_recording_writer *w)
 {
     /* Stacks, which markers and allocations refer to, first. */
     KYMO_TRY(kymo_writer_close_stacks(w));
-    KYMO_TRY(close_rows(w, &w->labels));
+    return close_rows(w, &w->labels);
+}
+
+kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
+{
+    KYMO_TRY(kymo_writer_close_definitions(w));
     KYMO_TRY(close_rows(w, &w->markers));
     KYMO_TRY(close_rows(w, &w->counts));
     return close_rows(w, &w->memory);
@@ -134,7 +139,7 @@ kymo_err kymo_writer_put_row(kymo_recording_writer *w, struct kymo_pending_rows 
         len += texts_len[i];
     }
     kymo_err err = append_row(p, owner, row, texts_len, len);
-    if (err == KYMO_OK && p->bytes.len >= KYMO_PENDING_BYTES)
+    if (err == KYMO_OK && p->bytes.len >= w->pending_bytes)
         err = kymo_writer_close_rows(w);
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
 }

@@ -20,8 +20,8 @@ kymo_err kymo_writer_close_samples(kymo_recording_writer *w)
         .groups = w->group_count,
     };
     memcpy(w->samples.data, &head, sizeof head);
-    kymo_err err = kymo_block_out_put(&w->out, KYMO_BLOCK_SAMPLES, &w->samples,
-                                      w->flags & KYMO_RECORDING_COMPRESS);
+    kymo_err err = kymo_writer_put_block(w, KYMO_BLOCK_SAMPLES, &w->samples,
+                                         w->flags & KYMO_RECORDING_COMPRESS);
     kymo_bytes_clear(&w->samples);
     w->group_count = 0;
     return err;
@@ -58,11 +58,11 @@ static kymo_err append_samples(kymo_recording_writer *w, uint32_t thread,
 kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event_samples *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
-    const uint32_t step = KYMO_PENDING_BYTES / sizeof *e->samples;
+    const uint32_t step = (uint32_t)(w->pending_bytes / sizeof *e->samples) + 1;
     for (uint32_t done = 0; done < e->count;) {
         uint32_t n = e->count - done < step ? e->count - done : step;
         kymo_err err = append_samples(w, e->thread, e->samples + done, n);
-        if (err == KYMO_OK && w->samples.len >= KYMO_PENDING_BYTES)
+        if (err == KYMO_OK && w->samples.len >= w->pending_bytes)
             err = kymo_writer_close_samples(w);
         if (err != KYMO_OK)
             return kymo_block_out_fail(&w->out, err);

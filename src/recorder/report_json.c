@@ -49,6 +49,20 @@ static void write_lost(kymo_json *j, const kymo_quality *q)
     kymo_json_end_object(j);
 }
 
+static void write_ring(kymo_json *j, const kymo_quality *q)
+{
+    kymo_json_key(j, "ring");
+    kymo_json_begin_object(j);
+    kymo_json_key_u64(j, "bytes", q->ring_bytes);
+    kymo_json_key_u64(j, "dropped_samples", q->dropped_samples);
+    key_seconds(j, "dropped_cpu_s", q->dropped_ns);
+    kymo_json_key_u64(j, "dropped_wall_samples", q->dropped_wall_samples);
+    key_seconds(j, "dropped_wall_s", q->dropped_wall_ns);
+    kymo_json_key_u64(j, "dropped_markers", q->dropped_markers);
+    kymo_json_key_u64(j, "dropped_counter_values", q->dropped_counts);
+    kymo_json_end_object(j);
+}
+
 static void write_quality(kymo_json *j, const kymo_profile *profile)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
@@ -71,6 +85,8 @@ static void write_quality(kymo_json *j, const kymo_profile *profile)
     key_seconds(j, "cpu_unsampled_s", q->cpu_unsampled_ns);
     kymo_json_key_u64(j, "disturbed", q->disturbed);
     write_lost(j, q);
+    if (q->ring_bytes)
+        write_ring(j, q);
     kymo_json_key_u64(j, "handler_ns", q->handler_ns);
     kymo_json_end_object(j);
 }
@@ -107,6 +123,8 @@ static void write_threads(kymo_json *j, const kymo_profile *profile, const kymo_
         kymo_json_i64(j, t->tid);
         kymo_report_json_text(j, "name", t->name);
         key_seconds(j, "cpu_s", t->cpu_ns);
+        if (t->dropped_ns)
+            key_seconds(j, "dropped_s", t->dropped_ns);
         kymo_json_key_u64(j, "samples", threads[i].samples);
         key_ratio(j, "achieved", threads[i].achieved);
         key_ratio(j, "sampled_rate", threads[i].sampled_rate);

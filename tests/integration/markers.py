@@ -224,6 +224,28 @@ def full():
 
 
 @case
+def ring():
+    """A flight recorder: the last markers are there, the first are not, and the sum is exact."""
+    recording, truth = recorded("ring", 20000, options=["--buffer=64m", "--ring=64k"])
+    profile = recording.firefox()
+    numbers = [number for number, _ in numbers_of(profile)[0]]
+    report = recording.report("--mode", "markers").data
+    kept, dropped = report["count"], report["quality"]["ring"]
+    lost = losses(recording, "numbered")["lost"]
+    say(f"{len(numbers)} of {truth['each']} are there, from {numbers[0]} on; {dropped}")
+    check(report["quality"]["ring"]["bytes"] == 65536, "the ring has another size")
+    # Its beginning was dropped, its end was not: it is no interval, from whatever time.
+    whole = by_name(profile.all_markers())["whole run"]
+    check([m.phase for m in whole] == [0], f"phases of the interval: {[m.phase for m in whole]}")
+    check(kept == len(numbers) + 1, f"{kept} markers are reported")
+    check(kept + dropped["dropped_markers"] + lost == truth["each"] + 2, "the sum is another")
+    check(0 < numbers[0] and numbers[-1] == truth["each"] - 1, "these are not the newest")
+    check(lost or numbers == list(range(numbers[0], truth["each"])), "there are holes")
+    text = run([KYMO, "report", recording.path, "--mode", "markers"])
+    check(f"{dropped['dropped_markers']} older markers" in text.stdout, f"it is not said:\n{text.stdout}")
+
+
+@case
 def capped():
     recording, truth = recorded("capped", 5000)
     there = len(by_name(recording.firefox().all_markers())["capped"])

@@ -405,6 +405,20 @@ static kymo_err on_quality(void *ctx, const kymo_event_quality *e)
     return done(s);
 }
 
+static kymo_err on_dropped(void *ctx, const kymo_event_dropped *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_puts(s, "dropped");
+    put_id(s, "thread", e->thread);
+    kymo_str_printf(s,
+                    " ring=%" PRIu64 " samples=%" PRIu64 " weight=%" PRIu64 " unknown=%" PRIu64
+                    " wall_samples=%" PRIu64 " wall=%" PRIu64 " markers=%" PRIu64
+                    " counts=%" PRIu64,
+                    e->ring_bytes, e->samples, e->weight_ns, e->unknown, e->wall_samples,
+                    e->wall_ns, e->markers, e->counts);
+    return done(s);
+}
+
 static kymo_err on_note(void *ctx, const kymo_event_note *e)
 {
     kymo_str *s = ctx;
@@ -458,6 +472,7 @@ const kymo_event_handler event_text_handler = {
     .memory_info = event_text_memory_info,
     .loss = on_loss,
     .quality = on_quality,
+    .dropped = on_dropped,
     .note = on_note,
     .end = on_end,
 };

@@ -296,6 +296,19 @@ static kymo_err emit_ends(const kymo_event_handler *h, void *ctx)
                                                          .system_ns = 257900000});
 }
 
+/* Of a thread whose CPU time nobody knows, so that no figure of the sample depends on it. */
+static kymo_err emit_dropped(const kymo_event_handler *h, void *ctx)
+{
+    KYMO_TRY(h->dropped(ctx, &(kymo_event_dropped){.thread = 3,
+                                                   .ring_bytes = 1 << 20,
+                                                   .samples = 2,
+                                                   .unknown = 2,
+                                                   .wall_samples = 3,
+                                                   .markers = 4}));
+    return h->dropped(ctx,
+                      &(kymo_event_dropped){.thread = NONE, .ring_bytes = 1 << 20, .counts = 5});
+}
+
 kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
 {
     KYMO_TRY(emit_processes(h, ctx));
@@ -303,6 +316,7 @@ kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
     KYMO_TRY(emit_threads(h, ctx));
     KYMO_TRY(emit_quality(h, ctx));
     KYMO_TRY(emit_ends(h, ctx));
+    KYMO_TRY(emit_dropped(h, ctx));
     KYMO_TRY(emit_code(h, ctx));
     KYMO_TRY(emit_symbols(h, ctx));
     KYMO_TRY(emit_kernel_symbols(h, ctx));

@@ -466,6 +466,57 @@ static void a_process_that_runs_on_counts_by_its_threads(void **state)
     near(kymo_profile_quality(profile)->achieved, 90.0 / 120);
 }
 
+static void send_samples(uint32_t thread, const kymo_event_sample *samples, uint32_t count)
+{
+    assert_int_equal(h->samples(ingest, &(kymo_event_samples){thread, count, samples}), KYMO_OK);
+}
+
+/* What a flight recorder dropped is no lack of samples, whether their weights were known or not. */
+static void dropped_samples_are_no_lack_of_samples(void **state)
+{
+    (void)state;
+    enum { KNOWN, UNKNOWN, GONE };
+    start(10);
+    const kymo_event_sample known = {2000, 10, KYMO_EVENT_NONE, 0, 1, 0, 0};
+    const kymo_event_sample unknown = {2000, 0, KYMO_EVENT_NONE, 0, 1, 0, 0};
+    const kymo_event_dropped dropped[] = {
+        {.thread = KNOWN, .ring_bytes = 99, .samples = 7, .weight_ns = 70, .markers = 2},
+        {.thread = UNKNOWN, .ring_bytes = 99, .samples = 3, .unknown = 3},
+        {.thread = GONE, .ring_bytes = 99, .samples = 1, .weight_ns = 10},
+        {.thread = KYMO_EVENT_NONE, .ring_bytes = 99, .counts = 5},
+    };
+    for (uint32_t i = UNKNOWN; i <= GONE; i++)
+        assert_int_equal(
+            h->thread(ingest, &(kymo_event_thread){.thread = i, .tid = 6 + (int32_t)i}), KYMO_OK);
+    send_samples(KNOWN, &known, 1);
+    send_samples(UNKNOWN, &unknown, 1);
+    for (uint32_t i = KNOWN; i <= GONE; i++) {
+        const kymo_event_thread_end end_of[] = {
+            [KNOWN] = {.cpu_ns = 85, .cpu_tail_ns = 5},
+            [UNKNOWN] = {.thread = UNKNOWN, .cpu_ns = 40, .cpu_tail_ns = 40},
+            [GONE] = {.thread = GONE, .cpu_ns = 14, .cpu_tail_ns = 4}};
+        assert_int_equal(h->thread_end(ingest, &end_of[i]), KYMO_OK);
+    }
+    assert_int_equal(h->process_end(ingest, &(kymo_event_process_end){.user_ns = 139}), KYMO_OK);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(dropped); i++)
+        assert_int_equal(h->dropped(ingest, &dropped[i]), KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+    const kymo_quality *q = kymo_profile_quality(profile);
+    assert_int_equal(kymo_profile_samples(profile, KNOWN).weight_ns[0], 15);
+    assert_int_equal(kymo_profile_samples(profile, UNKNOWN).weight_ns[0], 10);
+    assert_int_equal(kymo_profile_thread(profile, KNOWN)->dropped_ns, 70);
+    assert_int_equal(kymo_profile_thread(profile, UNKNOWN)->dropped_ns, 30);
+    assert_int_equal(kymo_profile_thread(profile, GONE)->dropped_ns, 14);
+    assert_int_equal(q->ring_bytes, 99);
+    assert_int_equal(q->dropped_samples, 11);
+    assert_int_equal(q->dropped_ns, 70 + 30 + 14);
+    assert_int_equal(q->dropped_markers, 2);
+    assert_int_equal(q->dropped_counts, 5);
+    assert_int_equal(q->cpu_unsampled_ns, 0);
+    near(q->achieved, 1);
+    near(q->sampled_rate, 2 / 2.5);
+}
+
 static void sums_do_not_wrap_around(void **state)
 {
     (void)state;
@@ -549,6 +600,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_without_cpu_samples_break_no_stacks, begin, end),
         cmocka_unit_test_setup_teardown(too_much_weight_is_no_better_than_too_little, begin, end),
         cmocka_unit_test_setup_teardown(a_process_that_runs_on_counts_by_its_threads, begin, end),
+        cmocka_unit_test_setup_teardown(dropped_samples_are_no_lack_of_samples, begin, end),
         cmocka_unit_test_setup_teardown(sums_do_not_wrap_around, begin, end),
         cmocka_unit_test_setup_teardown(many_kinds_of_loss_are_bounded, begin, end),
         cmocka_unit_test_setup_teardown(numbers_that_are_not_dense_are_refused, begin, end),

@@ -127,6 +127,29 @@ static void the_whole_object(void **state)
     kymo_profile_destroy(p);
 }
 
+static void what_a_ring_dropped(void **state)
+{
+    (void)state;
+    kymo_bytes bytes;
+    kymo_profile *p = small_profile();
+    kymo_quality q = *kymo_profile_quality(p);
+    q.ring_bytes = 65536;
+    q.dropped_samples = 3;
+    q.dropped_ns = 2500000;
+    q.dropped_wall_samples = 1;
+    q.dropped_wall_ns = 10000000;
+    q.dropped_markers = 4;
+    q.dropped_counts = 5;
+    OK(kymo_profile_set_quality(p, &q));
+    assert_non_null(strstr(json_of(p, 0, 0, &bytes),
+                           "\"ring\":{\"bytes\":65536,\"dropped_samples\":3,"
+                           "\"dropped_cpu_s\":0.0025,\"dropped_wall_samples\":1,"
+                           "\"dropped_wall_s\":0.01,\"dropped_markers\":4,"
+                           "\"dropped_counter_values\":5}"));
+    kymo_bytes_deinit(&bytes);
+    kymo_profile_destroy(p);
+}
+
 static void an_empty_profile(void **state)
 {
     (void)state;
@@ -167,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_object),
+        cmocka_unit_test(what_a_ring_dropped),
         cmocka_unit_test(an_empty_profile),
         cmocka_unit_test(errors_come_back),
     };

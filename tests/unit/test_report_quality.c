@@ -142,6 +142,30 @@ static void half_of_the_samples_is_poor(void **state)
     expect("quality: poor: 400 of 1000 expected samples, function names for all CPU time\n");
 }
 
+/* What a flight recorder dropped is said, and is not judged. */
+static void dropped_samples_are_not_missing(void **state)
+{
+    (void)state;
+    size_t n;
+    kymo_quality q = plain(100);
+    kymo_thread t = *kymo_profile_thread(profile, thread);
+    t.cpu_ns = 1000 * MS;
+    t.dropped_ns = 900 * MS;
+    OK(kymo_profile_update_thread(profile, thread, &t));
+    q.ring_bytes = 64 << 20;
+    q.dropped_samples = 900;
+    q.dropped_ns = 900 * MS;
+    q.dropped_markers = 1;
+    add("/opt/prog", "work", 100 * MS);
+    finish("perf", MS, 0, 1000 * MS, &q);
+    expect("quality: good: all 100 expected samples, function names for all CPU time\n"
+           "ring:    900 older samples (900 ms of CPU time), 1 older marker dropped to keep the "
+           "newest 64 MiB\n");
+    assert_int_equal(kymo_report_processes(report, &n)->unsampled_ns, 0);
+    assert_int_equal(kymo_report_processes(report, &n)->without_samples, 0);
+    assert_true(kymo_report_threads(report, &n)->achieved == 1);
+}
+
 /* One sample of 1.6 ms is no rate of 61 %. */
 static void of_a_short_program_there_is_no_share(void **state)
 {
@@ -468,6 +492,7 @@ int main(void)
         T(a_good_recording),
         T(what_is_missing_is_in_the_verdict),
         T(half_of_the_samples_is_poor),
+        T(dropped_samples_are_not_missing),
         T(of_a_short_program_there_is_no_share),
         T(no_sample_at_all),
         T(lines_fit_the_terminal),

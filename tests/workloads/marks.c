@@ -52,7 +52,18 @@ static void mode_threads(void)
     printf("{\"threads\":%u,\"each\":%u}\n", threads, count);
 }
 
-/* ---- full: the same, while the recorder, which is our parent, stands still ---- */
+/* ---- ring: in one thread, within an interval that is longer than a flight recorder keeps ---- */
+
+static void mode_ring(void)
+{
+    uint32_t stream = 0;
+    uint64_t id = KYMO_INTERVAL_BEGIN(plain, "whole run");
+    number_all(&stream);
+    KYMO_INTERVAL_END(plain, "whole run", id);
+    printf("{\"each\":%u}\n", count);
+}
+
+/* ---- full: as threads, while the recorder, which is our parent, stands still ---- */
 
 static void mode_full(void)
 {
@@ -241,6 +252,7 @@ static const struct mode {
     {"kinds", marks_kinds},
     {"options", marks_options},
     {"threads", mode_threads},
+    {"ring", mode_ring},
     {"full", mode_full},
     {"capped", mode_capped},
     {"counters", mode_counters},
