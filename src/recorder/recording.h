@@ -53,7 +53,8 @@ kymo_err kymo_recording_flush(kymo_recording_writer *writer);
  * are. At first there is not. */
 void kymo_recording_hurry(kymo_recording_writer *writer, int hurries);
 /* A flight recorder: of samples, markers and values of counters only the newest are kept, at most
- * most_bytes of them, in memory until the end. To be called before the first of them. */
+ * most_bytes of them, in memory until the end, and with them the labels that they have. To be
+ * called before the first of them. */
 void kymo_recording_keep_newest(kymo_recording_writer *writer, uint64_t most_bytes);
 /* Writes what is kept in memory, and what was dropped; from then on everything is kept, in the
  * file. Without kymo_recording_keep_newest it does nothing. The end does it, too. */

@@ -173,24 +173,32 @@ static void read_inherited(struct kymo_rows *rows, kymo_event_label *e)
     e->fork_ns = e->time_ns + (uint64_t)kymo_read_sleb(r);
 }
 
-static kymo_err decode_label(kymo_decoder *d, struct kymo_rows *rows)
+void kymo_read_label(struct kymo_rows *rows, kymo_event_label *e, int *has_number)
 {
     kymo_reader *r = &rows->row;
     uint64_t flags = kymo_read_uleb(r);
-    int has_number = (flags & KYMO_FILE_LABEL_NUMBER) != 0;
-    kymo_event_label e = {.change = (uint32_t)(flags & KYMO_FILE_LABEL_CHANGE)};
-    e.depth = kymo_read_u32_leb(r);
-    e.time_ns = kymo_read_change(rows, &rows->time_ns);
-    e.kind = kymo_read_u32_leb(r);
-    if (has_number)
-        e.number = kymo_read_uleb(r);
+    *has_number = (flags & KYMO_FILE_LABEL_NUMBER) != 0;
+    *e = (kymo_event_label){.thread = rows->owner,
+                            .change = (uint32_t)(flags & KYMO_FILE_LABEL_CHANGE)};
+    e->depth = kymo_read_u32_leb(r);
+    e->time_ns = kymo_read_change(rows, &rows->time_ns);
+    e->kind = kymo_read_u32_leb(r);
+    if (*has_number)
+        e->number = kymo_read_uleb(r);
     if (flags & KYMO_FILE_LABEL_KEY)
-        e.key = kymo_read_text(r);
+        e->key = kymo_read_text(r);
     if (flags & KYMO_FILE_LABEL_TEXT)
-        e.text = kymo_read_text(r);
+        e->text = kymo_read_text(r);
     if (flags & KYMO_FILE_LABEL_INHERITED)
-        read_inherited(rows, &e);
-    if (r->failed)
+        read_inherited(rows, e);
+}
+
+static kymo_err decode_label(kymo_decoder *d, struct kymo_rows *rows)
+{
+    int has_number;
+    kymo_event_label e;
+    kymo_read_label(rows, &e, &has_number);
+    if (rows->row.failed)
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->threads, 0, rows->owner, &e.thread))
         return kymo_decode_drop(&d->damage.references);

@@ -31,6 +31,9 @@ typedef kymo_err kymo_decode_row(kymo_decoder *d, struct kymo_rows *rows);
 KYMO_NODISCARD
 kymo_err kymo_decode_rows(kymo_decoder *d, kymo_reader *r, kymo_decode_row *decode);
 
+/* A row of labels, as it is in the file. Whether it has a number goes to *has_number. */
+void kymo_read_label(struct kymo_rows *rows, kymo_event_label *e, int *has_number);
+
 /* A number above 2^32 - 1 sets r->failed. */
 static inline uint32_t kymo_read_u32_leb(kymo_reader *r)
 {

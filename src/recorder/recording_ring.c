@@ -4,12 +4,14 @@
  *
  * A block is complete in itself, but for what is defined outside, and definitions are never
  * dropped. So whole blocks go, and what they held is counted from their payloads when they do:
- * nothing is kept beside them.
+ * nothing is kept beside them. Labels that still hold are kept (recording_labels.h).
  */
 #include "recorder/recording_ring.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "recorder/recording_decode_rows.h"
 
 void kymo_ring_init(struct kymo_recording_ring *ring, uint64_t most_bytes)
 {
@@ -21,6 +23,7 @@ void kymo_ring_deinit(struct kymo_recording_ring *ring)
     while (ring->oldest)
         kymo_ring_pop(ring);
     kymo_vec_deinit(&ring->threads);
+    kymo_kept_labels_deinit(&ring->labels);
 }
 
 void kymo_ring_pop(struct kymo_recording_ring *ring)
@@ -62,26 +65,40 @@ static kymo_err find_thread(struct kymo_recording_ring *ring, uint32_t thread,
     return KYMO_OK;
 }
 
-/* Blocks of all three types are groups of one owner. */
+static kymo_err take_label(struct kymo_recording_ring *ring, struct kymo_rows *rows)
+{
+    int has_number;
+    kymo_event_label e;
+    kymo_read_label(rows, &e, &has_number);
+    return kymo_kept_labels_take(&ring->labels, &e);
+}
+
+/* Blocks of all these types are groups of one owner. */
 static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_block_type type,
                               const void *payload, size_t len)
 {
     struct kymo_file_samples head; /* of rows, its size and groups lie alike */
+    struct kymo_rows rows = {.owner = 0};
     kymo_reader r = kymo_reader_of(payload, len);
     memcpy(&head, kymo_read_bytes(&r, sizeof head), sizeof head);
     for (uint32_t i = 0; i < head.groups; i++) {
         kymo_event_dropped *to = &ring->rest;
-        uint32_t owner = kymo_read_u32(&r);
+        rows.owner = kymo_read_u32(&r);
         uint32_t count = kymo_read_u32(&r);
-        if (type != KYMO_BLOCK_COUNTS)
-            KYMO_TRY(find_thread(ring, owner, &to));
+        if (type == KYMO_BLOCK_SAMPLES || type == KYMO_BLOCK_MARKERS)
+            KYMO_TRY(find_thread(ring, rows.owner, &to));
         if (type == KYMO_BLOCK_SAMPLES) {
             count_samples(to, &r, count, head.sample_bytes);
             continue;
         }
-        *(type == KYMO_BLOCK_MARKERS ? &to->markers : &to->counts) += count;
-        for (uint32_t n = 0; n < count; n++)
-            kymo_read_bytes(&r, kymo_read_uleb(&r));
+        to->markers += type == KYMO_BLOCK_MARKERS ? count : 0;
+        to->counts += type == KYMO_BLOCK_COUNTS ? count : 0;
+        for (uint32_t n = 0; n < count; n++) {
+            uint64_t bytes = kymo_read_uleb(&r);
+            rows.row = kymo_reader_of(kymo_read_bytes(&r, bytes), bytes);
+            if (type == KYMO_BLOCK_LABELS)
+                KYMO_TRY(take_label(ring, &rows));
+        }
     }
     return KYMO_OK;
 }

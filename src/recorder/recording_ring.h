@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_ring.h - the newest blocks of samples, markers and counts, of a flight recorder.
+ * recording_ring.h - the newest blocks of samples, markers, counts and labels.
  *
  * Layer:    recorder
  * Flow:     recording_write_*.c -> [ring] -> recording_write.c, at the end -> block_out
@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "profile/events.h"
 #include "recorder/recording_format.h"
+#include "recorder/recording_labels.h"
 
 struct kymo_ring_block {
     struct kymo_ring_block *next; /* the next newer one */
@@ -32,6 +33,7 @@ struct kymo_recording_ring {
     struct kymo_ring_block *oldest, *newest;
     KYMO_VEC(kymo_event_dropped) threads; /* by thread; ring_bytes 0: nothing was dropped */
     kymo_event_dropped rest;              /* of no thread */
+    struct kymo_kept_labels labels;       /* that hold where what is kept begins */
 };
 
 void kymo_ring_init(struct kymo_recording_ring *ring, uint64_t most_bytes);
@@ -39,7 +41,8 @@ void kymo_ring_deinit(struct kymo_recording_ring *ring);
 /* Whether blocks of this type go into a ring. */
 static inline int kymo_ring_takes(enum kymo_block_type type)
 {
-    return type == KYMO_BLOCK_SAMPLES || type == KYMO_BLOCK_MARKERS || type == KYMO_BLOCK_COUNTS;
+    return type == KYMO_BLOCK_SAMPLES || type == KYMO_BLOCK_MARKERS || type == KYMO_BLOCK_COUNTS ||
+           type == KYMO_BLOCK_LABELS;
 }
 /* Copies the payload of a block as the writer makes it; drops as many of the oldest as it needs the
  * room of, and counts what they held. One that is larger than the ring is itself dropped.

@@ -9,8 +9,8 @@
  *                              ├─► block_out ──► fd
  *   any other event ───────────┘
  *
- * In a flight recorder (kymo_recording_keep_newest) blocks of samples, markers and counts go to
- * recording_ring.c instead, and from there to block_out at the end.
+ * In a flight recorder (kymo_recording_keep_newest) blocks of samples, markers, counts and labels
+ * go to recording_ring.c instead, and from there to block_out at the end.
  *
  * Pending stacks go out before pending samples and rows, which refer to them. An event of
  * another kind goes straight to block_out, before what is pending: definitions may come early, and
@@ -100,6 +100,8 @@ static kymo_err write_kept(kymo_recording_writer *w)
     KYMO_TRY(kymo_writer_close_all(w));
     ring->rest.ring_bytes = ring->most_bytes;
     ring->most_bytes = 0; /* what comes now goes to the file */
+    KYMO_TRY(kymo_kept_labels_send(&ring->labels, &kymo_recording_write_handler, w));
+    KYMO_TRY(kymo_writer_close_rows(w));
     for (const struct kymo_ring_block *b; (b = ring->oldest) != NULL; kymo_ring_pop(ring)) {
         kymo_bytes_clear(&w->event);
         KYMO_TRY(kymo_bytes_append(&w->event, b->payload, b->len));
@@ -123,7 +125,7 @@ kymo_err kymo_recording_flush(kymo_recording_writer *w)
     if (w->out.error.code != KYMO_OK)
         return w->out.error.code;
     /* What goes into the ring can wait. */
-    kymo_err err = w->ring.most_bytes ? kymo_writer_close_definitions(w) : kymo_writer_close_all(w);
+    kymo_err err = w->ring.most_bytes ? kymo_writer_close_stacks(w) : kymo_writer_close_all(w);
     if (err == KYMO_OK)
         err = kymo_block_out_flush(&w->out);
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);

@@ -85,9 +85,6 @@ void kymo_writer_init_rows(kymo_recording_writer *w);
 void kymo_writer_deinit_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
-/* Stacks and labels alone, which no ring drops. */
-KYMO_NODISCARD
-kymo_err kymo_writer_close_definitions(kymo_recording_writer *w);
 /* recording_write.c: a block of samples or rows goes to the file, or into the ring. */
 KYMO_NODISCARD
 kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,

@@ -72,18 +72,17 @@ void kymo_writer_deinit_rows(kymo_recording_writer *w)
     kymo_bytes_deinit(&w->memory.bytes);
 }
 
-kymo_err kymo_writer_close_definitions(kymo_recording_writer *w)
-{
-    /* Stacks, which markers and allocations refer to, first. */
-    KYMO_TRY(kymo_writer_close_stacks(w));
-    return close_rows(w, &w->labels);
-}
-
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
 {
-    KYMO_TRY(kymo_writer_close_definitions(w));
+    int has_ring = w->ring.most_bytes != 0;
+    /* Stacks, which markers and allocations refer to, first. */
+    KYMO_TRY(kymo_writer_close_stacks(w));
+    /* A ring drops what comes first: labels not before what has them. */
+    KYMO_TRY(has_ring ? kymo_writer_close_samples(w) : close_rows(w, &w->labels));
     KYMO_TRY(close_rows(w, &w->markers));
     KYMO_TRY(close_rows(w, &w->counts));
+    if (has_ring)
+        KYMO_TRY(close_rows(w, &w->labels));
     return close_rows(w, &w->memory);
 }
 

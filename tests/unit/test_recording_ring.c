@@ -6,11 +6,16 @@
 #include "failing_allocation.h"
 #include "recording_fixture.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/str.h"
+#include "buffer/record.h"
+#include "kymo/marker_abi.h"
 
 #define OK(call) assert_int_equal((call), KYMO_OK)
 #define ROOM (64u << 10)
@@ -21,7 +26,8 @@ struct seen {
     uint64_t wall_samples, wall_ns;
     uint64_t markers, first_marker, last_marker;
     uint64_t counts, first_count;
-    uint64_t stacks, labels, tellings;
+    uint64_t stacks, tellings;
+    kymo_str labels;               /* in the order of the file */
     kymo_event_dropped dropped[3]; /* of each thread, and the rest */
 };
 
@@ -65,10 +71,19 @@ static kymo_err see_stack(void *ctx, const kymo_event_stack *e)
     return e->depth == 1 ? KYMO_OK : KYMO_E_INVALID;
 }
 
+/* Pushed ones with a plus, set ones with a colon. */
 static kymo_err see_label(void *ctx, const kymo_event_label *e)
 {
-    ((struct seen *)ctx)->labels++;
-    return e->key ? KYMO_OK : KYMO_E_INVALID;
+    struct seen *s = ctx;
+    if (e->change == KYMO_LABEL_POPPED)
+        return KYMO_OK;
+    if (e->change == KYMO_LABEL_INHERITED)
+        kymo_str_printf(&s->labels, "%u from %d: %u ", e->thread, e->from_tid, e->depth);
+    else
+        kymo_str_printf(&s->labels, "%u%c%s=%s%" PRIu64 " ", e->thread,
+                        e->change == KYMO_LABEL_PUSHED ? '+' : ':', e->key, e->text ? e->text : "",
+                        e->number);
+    return KYMO_OK;
 }
 
 static kymo_err see_dropped(void *ctx, const kymo_event_dropped *e)
@@ -119,8 +134,6 @@ static kymo_err write_rows(kymo_recording_writer *w, uint64_t n)
         WRITE(marker,
               {.time_ns = i, .stack = KYMO_EVENT_NONE, .track = KYMO_EVENT_NONE, .phase = 0});
         WRITE(count, {.time_ns = i, .value = (int64_t)i});
-        if (i % 1000 == 0)
-            WRITE(label, {.thread = 0, .change = 1, .time_ns = i, .key = "k"});
     }
     return KYMO_OK;
 }
@@ -154,7 +167,6 @@ static void check(const struct seen *s, uint64_t n)
     assert_int_equal(s->dropped[1].wall_samples, 0);
     assert_int_equal(s->markers + s->dropped[0].markers, n);
     assert_int_equal(s->counts + s->dropped[2].counts, n);
-    assert_int_equal(s->labels, n / 1000);
     assert_int_equal(s->stacks, 1);
 }
 
@@ -243,6 +255,62 @@ static void a_ring_smaller_than_a_block(void **state)
     close(fd);
 }
 
+/* A request has a label, which goes with it; what the thread has for longer stays, though the
+ * change to it is long gone. */
+static kymo_err write_labels(kymo_recording_writer *w, uint64_t n)
+{
+#define TEXT .kind = KYMO_KIND_TEXT, .text
+#define NUMBER .kind = KYMO_KIND_U64, .number
+#define LABEL(who, what, deep, when, ...) \
+    WRITE(                                \
+        label,                            \
+        {.thread = who, .change = KYMO_LABEL_##what, .depth = deep, .time_ns = when, __VA_ARGS__})
+    LABEL(1, INHERITED, 3, 1, .from_tid = 1, .fork_ns = 1);
+    LABEL(0, PUSHED, 0, 1, .key = "role", TEXT = "worker");
+    LABEL(0, WAS_SET, 1, 1, .key = "phase", TEXT = "start");
+    LABEL(0, WAS_SET, 1, 1, .key = "phase", TEXT = "run");
+    LABEL(0, WAS_SET, 1, 1, .key = "shard", NUMBER = 7);
+    LABEL(1, PUSHED, 1, 1, .key = "own", NUMBER = 8);
+    for (uint64_t i = 1; i <= n; i++) {
+        LABEL(0, PUSHED, 1, i, .key = "request", NUMBER = i);
+        LABEL(0, PUSHED, 2, i, .key = "step", NUMBER = i);
+        LABEL(0, POPPED, 1, i, .key = NULL);
+    }
+    LABEL(0, PUSHED, 1, n, .key = "last", NUMBER = 9);
+    return KYMO_OK;
+}
+
+static void labels_that_hold_are_kept(void **state)
+{
+    (void)state;
+    static const uint64_t rooms[] = {40, ROOM};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(rooms); i++) {
+        struct seen s;
+        kymo_recording_report report;
+        kymo_recording_writer *w;
+        int fd = memfd_create("ring", MFD_CLOEXEC);
+        OK(begin(fd, rooms[i], &w));
+        OK(write_labels(w, 10000));
+        OK(kymo_recording_write_end(w, &(kymo_event_end){.end_ns = 20000}));
+        kymo_recording_writer_destroy(w);
+        read_back(fd, &s, &report);
+        assert_string_equal(report.text, "");
+        if (rooms[i] == 40) { /* all changes were dropped */
+            assert_string_equal(s.labels.data, "0+role=worker0 0:phase=run0 0:shard=7 0+last=9 "
+                                               "1 from 1: 1 1+own=8 ");
+        } else {
+            const char *first = "0+role=worker0 0:phase=run0 0:shard=7 ";
+            const char *last = " 0+request=10000 0+step=10000 0+last=9 ";
+            assert_memory_equal(s.labels.data, first, strlen(first));
+            assert_non_null(strstr(s.labels.data, "1 from 1: 1 1+own=8 0+"));
+            assert_string_equal(s.labels.data + s.labels.len - strlen(last), last);
+            assert_null(strstr(s.labels.data, "request=1 "));
+        }
+        kymo_str_deinit(&s.labels);
+        close(fd);
+    }
+}
+
 static kymo_err write_all_of_it(void *context)
 {
     kymo_recording_writer *w = NULL;
@@ -251,6 +319,8 @@ static kymo_err write_all_of_it(void *context)
     kymo_err err = begin(fd, 4096, &w);
     if (err == KYMO_OK)
         err = write_rows(w, 2000);
+    if (err == KYMO_OK)
+        err = write_labels(w, 500);
     if (err == KYMO_OK)
         err = kymo_recording_write_end(w, &(kymo_event_end){.end_ns = 2001});
     kymo_recording_writer_destroy(w);
@@ -267,9 +337,8 @@ static void each_allocation_fails_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_is_kept),
-        cmocka_unit_test(what_has_room_is_all_kept),
-        cmocka_unit_test(a_ring_smaller_than_a_block),
+        cmocka_unit_test(the_newest_is_kept),          cmocka_unit_test(what_has_room_is_all_kept),
+        cmocka_unit_test(a_ring_smaller_than_a_block), cmocka_unit_test(labels_that_hold_are_kept),
         cmocka_unit_test(each_allocation_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
