@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/launch.h"
+#include "launch/launch.h"
 
 #define SPOOL "/tmp/kymo-start-bench-XXXXXX"
 

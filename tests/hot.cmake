@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a program sees of being recorded: programs that look, run by a recorder without a command line.
 add_executable(record_run ${CMAKE_SOURCE_DIR}/tests/integration/record_run.c)
-target_link_libraries(record_run PRIVATE kymo_recorder)
+target_link_libraries(record_run PRIVATE kymo_launch)
 target_compile_definitions(record_run PRIVATE KYMO_TEST_PRELOAD="$<TARGET_FILE:kymo-preload>")
 kymo_sanitize(record_run)
 add_dependencies(record_run kymo-preload)
@@ -50,7 +50,7 @@ kymo_seen_test(left_alone.exec "" left_alone exec)
 kymo_unit_test(drain_hostile kymo_buffer)
 
 add_executable(recorded_name ${CMAKE_SOURCE_DIR}/tests/integration/recorded_name.c)
-target_link_libraries(recorded_name PRIVATE kymo_recorder)
+target_link_libraries(recorded_name PRIVATE kymo_launch)
 target_compile_definitions(recorded_name PRIVATE KYMO_TEST_PRELOAD="$<TARGET_FILE:kymo-preload>")
 kymo_sanitize(recorded_name)
 add_dependencies(recorded_name kymo-preload)

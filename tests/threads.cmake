@@ -12,4 +12,4 @@ kymo_unit_test(wall_running kymo_recorder)
 kymo_unit_test(wall_ticks kymo_recorder)
 # The file alone: who is on a CPU, the test says.
 kymo_unit_test(dispatch kymo_base Threads::Threads)
-target_sources(test_dispatch PRIVATE ${CMAKE_SOURCE_DIR}/src/recorder/dispatch.c)
+target_sources(test_dispatch PRIVATE ${CMAKE_SOURCE_DIR}/src/observe/dispatch.c)

@@ -8,5 +8,5 @@ kymo_unit_test(wall_find kymo_recorder kymo_unwind)
 kymo_unit_test(wall_stacks kymo_recorder kymo_unwind ${CMAKE_DL_LIBS})
 # The file, and what it counts with: who moved and where threads wait, the test says.
 kymo_unit_test(wall kymo_base)
-target_sources(test_wall PRIVATE ${CMAKE_SOURCE_DIR}/src/recorder/wall.c
-    ${CMAKE_SOURCE_DIR}/src/recorder/wall_running.c ${CMAKE_SOURCE_DIR}/src/recorder/wall_ticks.c)
+target_sources(test_wall PRIVATE ${CMAKE_SOURCE_DIR}/src/observe/wall.c
+    ${CMAKE_SOURCE_DIR}/src/observe/wall_running.c ${CMAKE_SOURCE_DIR}/src/observe/wall_ticks.c)

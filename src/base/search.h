@@ -3,7 +3,7 @@
  * search.h - finds a place in sorted rows, whatever they are.
  *
  * Layer:    base
- * Flow:     profile/code_map.c, code_apply.c, recorder/remote.c, jit_code.c -> [search]
+ * Flow:     profile/code_map.c, code_apply.c, observe/remote.c, jit_code.c -> [search]
  * Threads:  any; it only reads
  * Memory:   none
  * Signals:  as safe as the test

@@ -8,7 +8,7 @@
  * Memory:   some 5 KiB of stack, nothing else; one descriptor for as long as it looks
  * Signals:  safe: raw system calls
  *
- * The recorder asks the same questions of the program that it starts (recorder/precheck.h) to
+ * The recorder asks the same questions of the program that it starts (launch/precheck.h) to
  * explain the answer to a user; here they are asked in the program, many times a second.
  */
 #ifndef KYMO_CAPTURE_EXEC_TARGET_H

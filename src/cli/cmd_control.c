@@ -9,9 +9,9 @@
 #include "cli/command.h"
 #include "cli/control_markers.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "control/control.h"
 #include "kymo/encode.h"
+#include "views/terminal.h"
 
 /* Returns 0 for what is no process id. */
 static pid_t parse_pid(const char *text)

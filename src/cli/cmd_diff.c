@@ -8,10 +8,10 @@
 #include "cli/heap_request.h"
 #include "cli/latest.h"
 #include "cli/pager.h"
-#include "cli/report_heap.h"
-#include "cli/report_text.h"
 #include "cli/steps.h"
-#include "recorder/report_json.h"
+#include "views/report_heap.h"
+#include "views/report_json.h"
+#include "views/report_text.h"
 
 enum { TOP_DEFAULT = 25 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
-#include "cli/terminal.h"
-#include "recorder/doctor.h"
+#include "doctor/doctor.h"
+#include "views/terminal.h"
 
 /* Returns -1 to go on, else an exit status. */
 static int parse(int argc, char **argv, int *json, const char **program)

@@ -19,13 +19,13 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/report_heap.h"
-#include "cli/report_quality.h"
-#include "cli/report_text.h"
 #include "cli/steps.h"
-#include "recorder/launch.h"
-#include "recorder/paths.h"
-#include "recorder/precheck.h"
+#include "launch/launch.h"
+#include "launch/paths.h"
+#include "launch/precheck.h"
+#include "views/report_heap.h"
+#include "views/report_quality.h"
+#include "views/report_text.h"
 
 enum { SUMMARY_ROWS = 10 };
 

@@ -8,13 +8,13 @@
 #include "cli/latest.h"
 #include "cli/pager.h"
 #include "cli/progress.h"
-#include "cli/report_heap.h"
-#include "cli/report_markers.h"
-#include "cli/report_quality.h"
-#include "cli/report_text.h"
 #include "cli/steps.h"
-#include "recorder/finish.h"
-#include "recorder/report_json.h"
+#include "symbolize/finish.h"
+#include "views/report_heap.h"
+#include "views/report_json.h"
+#include "views/report_markers.h"
+#include "views/report_quality.h"
+#include "views/report_text.h"
 
 enum { TOP_DEFAULT = 25, TREE_TOP_DEFAULT = 100 };
 /* What is smaller is noise in a tree; --top 0 shows it all the same. */

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
+#include "views/terminal.h"
 
 const kymo_command kymo_commands[] = {
     {

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/terminal.h"
 #include "options/suggest.h"
+#include "views/terminal.h"
 
 static int unknown_command(const char *name)
 {

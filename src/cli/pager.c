@@ -15,8 +15,8 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
-#include "recorder/precheck.h"
+#include "launch/precheck.h"
+#include "views/terminal.h"
 
 static pid_t pager;
 

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "cli/terminal.h"
+#include "views/terminal.h"
 
 typedef struct kymo_progress {
     kymo_terminal terminal;

@@ -10,10 +10,10 @@
 #include "cli/command.h"
 #include "cli/foreign_file.h"
 #include "cli/progress.h"
-#include "cli/terminal.h"
 #include "kymo/encode.h"
-#include "recorder/finish.h"
-#include "recorder/store_symbols.h"
+#include "symbolize/finish.h"
+#include "symbolize/store_symbols.h"
+#include "views/terminal.h"
 
 static void on_step(void *data, const char *what)
 {

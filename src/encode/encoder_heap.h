@@ -13,7 +13,7 @@
 #define KYMO_ENCODE_ENCODER_HEAP_H
 
 #include "encode/encoder.h"
-#include "profile/heap_select.h"
+#include "views/heap_select.h"
 
 typedef struct kymo_encoder_heap {
     struct kymo_heap_selection selection; /* of what lives */

@@ -11,7 +11,7 @@
 #ifndef KYMO_ENCODE_JSON_TABLE_H
 #define KYMO_ENCODE_JSON_TABLE_H
 
-#include "encode/json.h"
+#include "base/json.h"
 
 /* As the value of this key. */
 void kymo_json_begin_table(kymo_json *json, const char *name);

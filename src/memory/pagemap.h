@@ -3,7 +3,7 @@
  * pagemap.h - which pages of an address space are in memory.
  *
  * Layer:    memory
- * Flow:     /proc/PID/pagemap -> [pagemap] -> recorder/resident.c
+ * Flow:     /proc/PID/pagemap -> [pagemap] -> observe/resident.c
  * Threads:  one owner at a time
  * Memory:   in the structure
  * Signals:  not for handlers

@@ -18,7 +18,7 @@
 
 #include "base/vec.h"
 #include "kymo/profile.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 #define KYMO_CODE_MODULE "[jit]"
 

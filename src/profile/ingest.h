@@ -3,7 +3,7 @@
  * ingest.h - events of a recording become the tables of a profile.
  *
  * Layer:    profile; above base
- * Flow:     recorder/recording_read.c (or a drain) -> events.h -> [ingest] -> kymo/profile.h
+ * Flow:     recording/recording_read.c (or a drain) -> events.h -> [ingest] -> kymo/profile.h
  * Threads:  one owner at a time
  * Memory:   an ingest owns what it needs on the way; the profile is the caller's
  * Signals:  not for handlers
@@ -19,7 +19,7 @@
 #define KYMO_PROFILE_INGEST_H
 
 #include "kymo/profile.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 typedef struct kymo_ingest kymo_ingest;
 

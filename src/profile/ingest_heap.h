@@ -17,9 +17,9 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "kymo/profile.h"
-#include "profile/events.h"
 #include "profile/ingest.h"
 #include "profile/ingest_thin.h"
+#include "recording/events.h"
 
 /* Of a row of allocations. */
 struct kymo_ingest_block {

@@ -17,8 +17,8 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
-#include "profile/events.h"
 #include "profile/ingest.h"
+#include "recording/events.h"
 
 /* Where a value lies in a payload. */
 struct kymo_ingest_field {

@@ -4,7 +4,7 @@
  * at a larger rate.
  *
  * Layer:    profile
- * Flow:     recorder/load.c: a first reading -> [count] -> a rate -> ingest_heap.c of the second
+ * Flow:     symbolize/load.c: a first reading -> [count] -> a rate -> ingest_heap.c of the second
  * Threads:  the ingest's
  * Memory:   none
  * Signals:  not for handlers
@@ -20,8 +20,8 @@
 
 #include <stdint.h>
 
-#include "profile/events.h"
 #include "profile/ingest.h"
+#include "recording/events.h"
 
 #define KYMO_THIN_ROWS 2000000u
 

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "kymo/profile.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 /* A module of the kernel, or the kernel. */
 struct kymo_kernel_module {

@@ -8,10 +8,10 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "profile/estimate.h"
-#include "profile/events_heap.h"
 #include "profile/heap_walk.h"
 #include "profile/ledger_since.h"
 #include "profile/tables.h"
+#include "recording/events_heap.h"
 
 /* A recorder tells of two moments; each of them is a walk over all blocks. */
 #define MOMENTS_MAX 8u

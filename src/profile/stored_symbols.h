@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "kymo/profile.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 struct kymo_stored_file {
     uint32_t path; /* string of the profile */

@@ -18,9 +18,9 @@
 #define KYMO_RECORDER_ALLOCATOR_EVENTS_H
 
 #include "buffer/drain.h"
-#include "profile/events.h"
+#include "observe/telemetry.h"
 #include "recorder/allocator_answer.h"
-#include "recorder/telemetry.h"
+#include "recording/events.h"
 
 /* Beside those of telemetry.h. */
 #define KYMO_ALLOCATOR_EVENTS_CATEGORY (KYMO_TELEMETRY_FIRST + 1)

@@ -13,9 +13,9 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "kymo/encode.h"
-#include "recorder/finish.h"
-#include "recorder/report_json.h"
+#include "symbolize/finish.h"
 #include "sys/write_all.h"
+#include "views/report_json.h"
 
 /* ---- the file ---- */
 

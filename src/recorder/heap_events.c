@@ -6,8 +6,8 @@
 
 #include "base/atomic.h"
 #include "buffer/record.h"
-#include "recorder/recording_format.h"
 #include "recorder/session_events.h"
+#include "recording/recording_format.h"
 
 static_assert(KYMO_MEMORY_BYTES_MAX <= KYMO_FILE_BYTES_MAX, "the file holds what the drain gives");
 

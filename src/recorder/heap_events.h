@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "buffer/drain_heap.h"
 #include "buffer/session.h"
-#include "recorder/unseen.h"
+#include "observe/unseen.h"
 
 /* Mappings of fewer bytes are not recorded: the allocators' own begin there. */
 #define KYMO_HEAP_EVENTS_MAP_LEAST (64u << 10)

@@ -16,7 +16,7 @@
 
 #include "base/atomic.h"
 #include "buffer/refusal.h"
-#include "recorder/descriptors.h"
+#include "observe/descriptors.h"
 #include "recorder/host_state.h"
 #include "recorder/shared_memory.h"
 #include "sys/clock.h"

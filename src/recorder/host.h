@@ -20,12 +20,12 @@
 #include "base/error.h"
 #include "buffer/session.h"
 #include "control/categories.h"
-#include "profile/events.h"
-#include "recorder/dispatch.h"
-#include "recorder/perf_event.h"
+#include "observe/dispatch.h"
+#include "observe/perf_event.h"
+#include "observe/unseen.h"
+#include "observe/wall.h"
 #include "recorder/row_tables.h"
-#include "recorder/unseen.h"
-#include "recorder/wall.h"
+#include "recording/events.h"
 #include "sys/clock.h"
 
 /* Threads that the kernel's tick samples, although the engine is perf. */

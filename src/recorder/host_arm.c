@@ -28,9 +28,9 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "recorder/descriptors.h"
+#include "observe/descriptors.h"
+#include "observe/kernel_stacks.h"
 #include "recorder/host_state.h"
-#include "recorder/kernel_stacks.h"
 #include "sys/clock.h"
 
 #define CHECK_SAMPLES 16u

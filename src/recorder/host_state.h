@@ -18,13 +18,13 @@
 
 #include "base/vec.h"
 #include "buffer/drain.h"
+#include "observe/task.h"
+#include "observe/telemetry.h"
 #include "recorder/allocator_events.h"
 #include "recorder/host.h"
 #include "recorder/ledger.h"
 #include "recorder/row_tables.h"
 #include "recorder/session_events.h"
-#include "recorder/task.h"
-#include "recorder/telemetry.h"
 
 /* Silence after which the program stops capturing: far longer than any pause of a recorder that
  * lives, short against what a dead one would cost. */

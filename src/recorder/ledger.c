@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "observe/resident.h"
+#include "observe/task.h"
 #include "recorder/allocator_answer.h"
-#include "recorder/resident.h"
-#include "recorder/task.h"
 #include "sys/clock.h"
 
 #define FIRST_STEP_NS 50000000u

@@ -21,7 +21,7 @@
 
 #include "buffer/drain.h"
 #include "buffer/session.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 typedef struct kymo_ledger_book kymo_ledger_book;
 

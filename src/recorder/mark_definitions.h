@@ -12,7 +12,7 @@
 #define KYMO_RECORDER_MARK_DEFINITIONS_H
 
 #include "buffer/definition.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 /* A definition that the drain has checked. Ids of the events are the definitions' numbers.
  * *counter is filled for those. */

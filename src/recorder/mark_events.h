@@ -20,10 +20,10 @@
 
 #include <stdint.h>
 
+#include "base/id_map.h"
 #include "base/vec.h"
 #include "buffer/drain.h"
-#include "profile/events.h"
-#include "recorder/id_map.h"
+#include "recording/events.h"
 
 struct kymo_session_events;
 

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 /* Writes the event of process `number`, which is pid now. */
 KYMO_NODISCARD

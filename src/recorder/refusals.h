@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "buffer/session.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 struct kymo_refused {
     uint32_t reason;

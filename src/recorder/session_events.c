@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/kernel_stacks.h"
-#include "recorder/task.h"
+#include "observe/kernel_stacks.h"
+#include "observe/task.h"
 #include "unwind/unwind.h"
 
 kymo_err kymo_session_events_flush(struct kymo_session_events *to)

@@ -17,12 +17,12 @@
 
 #include "base/vec.h"
 #include "buffer/drain.h"
-#include "profile/events.h"
+#include "observe/wall.h"
 #include "recorder/heap_events.h"
-#include "recorder/jit_code.h"
 #include "recorder/mark_events.h"
 #include "recorder/row_tables.h"
-#include "recorder/wall.h"
+#include "recording/events.h"
+#include "symbolize/jit_code.h"
 
 #define KYMO_SAMPLE_BATCH 256u
 

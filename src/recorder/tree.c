@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "observe/task.h"
 #include "options/options.h"
-#include "recorder/task.h"
 #include "recorder/tree_state.h"
 #include "sys/clock.h"
 

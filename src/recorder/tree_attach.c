@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "recorder/descriptors.h"
+#include "observe/descriptors.h"
+#include "observe/task.h"
 #include "recorder/process_event.h"
-#include "recorder/task.h"
 #include "recorder/tree_state.h"
 #include "sys/clock.h"
 

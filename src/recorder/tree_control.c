@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "options/options.h"
-#include "recorder/recording.h"
 #include "recorder/tree_state.h"
+#include "recording/recording.h"
 #include "sys/clock.h"
 
 _Static_assert(KYMO_OPTION_LIST_MAX < KYMO_CONTROL_BYTES, "a list fits with its NUL");

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorder/task.h"
+#include "observe/task.h"
 #include "recorder/tree_state.h"
 #include "sys/clock.h"
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "buffer/attach.h"
-#include "recorder/task.h"
+#include "observe/task.h"
 #include "recorder/tree_state.h"
 #include "sys/proc_file.h"
 

@@ -3,7 +3,7 @@
  * code_file.h - what a program wrote of the code that it made: perf maps and jitdumps.
  *
  * Layer:    symbolize (cold half); above base
- * Flow:     /tmp/perf-PID.map, jit-PID.dump -> [perf_map.c, jitdump.c] -> recorder/jit_code.c
+ * Flow:     /tmp/perf-PID.map, jit-PID.dump -> [perf_map.c, jitdump.c] -> symbolize/jit_code.c
  * Threads:  one owner at a time
  * Memory:   entries are the caller's; names stay in the file until they are asked for
  * Signals:  not for handlers
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 #define KYMO_CODE_NAME_MAX 4096u         /* bytes of a name; the rest is left out */
 #define KYMO_CODE_ENTRIES_MAX (1u << 20) /* of one file; reading ends there */

@@ -3,7 +3,7 @@
  * elf_target.h - what an executable is, as far as it decides whether we can be preloaded into it.
  *
  * Layer:    sys; above base
- * Flow:     file -> [elf_target] -> recorder/precheck.c, capture/exec_target.c
+ * Flow:     file -> [elf_target] -> launch/precheck.c, capture/exec_target.c
  * Threads:  any
  * Memory:   never allocates; reads with pread, 2 KiB at a time, so that a file of any size, or one
  *           that shrinks while it is read, costs nothing but time linear in its dynamic strings

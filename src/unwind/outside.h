@@ -3,7 +3,7 @@
  * outside.h - what a walk of another process's stack reads instead of its own memory.
  *
  * Layer:    unwind; above base
- * Flow:     recorder/remote.c: a copy of the stack, unwind information -> [outside] -> unwind.c
+ * Flow:     observe/remote.c: a copy of the stack, unwind information -> [outside] -> unwind.c
  * Threads:  one walk at a time
  * Memory:   borrows everything
  * Signals:  not used by handlers, whose walker has none

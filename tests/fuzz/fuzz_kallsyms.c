@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/kallsyms.h"
+#include "observe/kallsyms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "recorder/kallsyms.h"
+#include "observe/kallsyms.h"
 
 #define HEADER_BYTES 40u
 #define KEY_AT 8u

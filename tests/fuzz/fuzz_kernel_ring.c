@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/kernel_ring.h"
+#include "observe/kernel_ring.h"
 
 #define BYTES 4096u
 

@@ -17,8 +17,8 @@
 #include "buffer/definition.h"
 #include "buffer/drain.h"
 #include "buffer/stream.h"
-#include "recorder/recording.h"
 #include "recorder/session_events.h"
+#include "recording/recording.h"
 #include "unit/session_fixture.h"
 
 #define SESSION_BYTES (1u << 20)

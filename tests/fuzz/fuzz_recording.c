@@ -17,8 +17,8 @@
 #include "kymo/encode.h"
 #include "kymo/recording.h"
 #include "kymo/report.h"
-#include "recorder/recording.h"
-#include "recorder/recording_format.h"
+#include "recording/recording.h"
+#include "recording/recording_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

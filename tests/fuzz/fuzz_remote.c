@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/remote.h"
+#include "observe/remote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/launch.h"
+#include "launch/launch.h"
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/launch.h"
+#include "launch/launch.h"
 
 static int holds(const char *path, const char *what)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "kymo/recording.h"
-#include "recorder/recording.h"
+#include "recording/recording.h"
 
 enum {
     THREADS = 200,

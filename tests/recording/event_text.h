@@ -8,7 +8,7 @@
 #define KYMO_TESTS_EVENT_TEXT_H
 
 #include "base/str.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 extern const kymo_event_handler event_text_handler;
 

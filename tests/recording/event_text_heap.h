@@ -5,7 +5,7 @@
 #ifndef KYMO_TESTS_EVENT_TEXT_HEAP_H
 #define KYMO_TESTS_EVENT_TEXT_HEAP_H
 
-#include "profile/events.h"
+#include "recording/events.h"
 
 /* Into a kymo_str. */
 kymo_err event_text_allocation(void *ctx, const kymo_event_allocation *e);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "recorder/recording_format.h"
+#include "recording/recording_format.h"
 
 void file_block_seal(kymo_bytes *file, size_t at)
 {

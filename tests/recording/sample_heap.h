@@ -5,7 +5,7 @@
 #ifndef KYMO_TESTS_SAMPLE_HEAP_H
 #define KYMO_TESTS_SAMPLE_HEAP_H
 
-#include "profile/events.h"
+#include "recording/events.h"
 
 /* Of processes; what has to come before stacks, for a reader to give it back in the same order. */
 kymo_err sample_heap_define(const kymo_event_handler *handler, void *ctx);

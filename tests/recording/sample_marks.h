@@ -6,7 +6,7 @@
 #ifndef KYMO_TESTS_SAMPLE_MARKS_H
 #define KYMO_TESTS_SAMPLE_MARKS_H
 
-#include "profile/events.h"
+#include "recording/events.h"
 
 /* What has to come before stacks and samples, for a reader to give it back in the same order. */
 kymo_err sample_marks_define(const kymo_event_handler *handler, void *ctx);

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recorder/recording.h"
+#include "recording/recording.h"
 #include "sample_heap.h"
 #include "sample_marks.h"
 

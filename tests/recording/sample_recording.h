@@ -6,7 +6,7 @@
 #define KYMO_TESTS_SAMPLE_RECORDING_H
 
 #include "base/bytes.h"
-#include "profile/events.h"
+#include "recording/events.h"
 
 /* Gives all events to the handler. The order is one in which a reader gives them back, so that the
  * text of what was written equals the text of what is read. */

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/recording.h"
 #include "recording/event_text.h"
+#include "recording/recording.h"
 #include "recording/sample_recording.h"
 
 static int die(const char *what, const char *why)

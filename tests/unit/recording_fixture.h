@@ -3,8 +3,8 @@
 #ifndef KYMO_TESTS_RECORDING_FIXTURE_H
 #define KYMO_TESTS_RECORDING_FIXTURE_H
 
-#include "recorder/recording.h"
 #include "recording/event_text.h"
+#include "recording/recording.h"
 #include "recording/sample_recording.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/allocator_name.h"
+#include "views/allocator_name.h"
 
 #include "unit.h"
 

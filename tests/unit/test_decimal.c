@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encode/decimal.h"
+#include "base/decimal.h"
 #include "unit.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "recorder/descriptors.h"
+#include "observe/descriptors.h"
 
 static const enum kymo_descriptor_use uses[] = {KYMO_DESCRIPTORS_IMAGES, KYMO_DESCRIPTORS_CALLS,
                                                 KYMO_DESCRIPTORS_WATCH, KYMO_DESCRIPTORS_EVENTS};

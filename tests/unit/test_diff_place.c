@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "profile/diff_place.h"
+#include "views/diff_place.h"
 
 #include "unit.h"
 

@@ -5,7 +5,7 @@
  * come to this very thread, which holds them blocked and takes them one by one: so nothing here
  * depends on how long anything takes.
  */
-#include "recorder/dispatch.h"
+#include "observe/dispatch.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 #include "base/atomic.h"
 #include "base/hash.h"
-#include "recorder/watch.h"
+#include "observe/watch.h"
 #include "unit.h"
 
 #define PERIOD 100000u

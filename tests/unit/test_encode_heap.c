@@ -4,7 +4,7 @@
  * what was allocated; rows of the Firefox table that begin and end in order; very many of them.
  */
 #include "encode/encoder_heap.h"
-#include "encode/firefox_heap.h"
+#include "encode/firefox/firefox_heap.h"
 #include "profile_fixture.h"
 
 #include <stdlib.h>

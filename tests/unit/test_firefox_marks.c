@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encode/firefox.h"
+#include "encode/firefox/firefox.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/id_map.h"
+#include "base/id_map.h"
 #include "unit.h"
 
 /* The number of the id that test `i` adds: scopes with dense, sparse and backward ids. */

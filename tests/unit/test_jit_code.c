@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
-#include "recorder/jit_code.h"
 #include "recording/event_text.h"
+#include "symbolize/jit_code.h"
 #include "sys/clock.h"
 
 static char map_path[64];

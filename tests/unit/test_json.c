@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encode/json.h"
+#include "base/json.h"
 #include "unit.h"
 
 #include <stdlib.h>

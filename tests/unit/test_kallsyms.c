@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/kallsyms_cache.h"
+#include "observe/kallsyms_cache.h"
 
 #define BASE 0xffffffff9a000000ull
 

@@ -8,8 +8,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "recorder/kernel_ring.h"
-#include "recorder/perf_event.h"
+#include "observe/kernel_ring.h"
+#include "observe/perf_event.h"
 #include "sys/clock.h"
 
 #define BYTES 4096u

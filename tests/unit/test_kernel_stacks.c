@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "recorder/kallsyms.h"
-#include "recorder/kernel_stacks.h"
+#include "observe/kallsyms.h"
+#include "observe/kernel_stacks.h"
 #include "recording/event_text.h"
 
 #define TID 42

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory a session gets. */
-#include "recorder/launch_start.h"
+#include "launch/launch_start.h"
 #include "unit.h"
 
 #define MIB (1ull << 20)

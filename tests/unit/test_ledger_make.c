@@ -4,7 +4,7 @@
 #include "base/attr.h"
 #include "heap_fixture.h"
 #include "profile/estimate.h"
-#include "profile/events_heap.h"
+#include "recording/events_heap.h"
 
 #define KIB 1024ull
 #define HEAP 0x10000000ull

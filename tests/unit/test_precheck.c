@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/precheck.h"
+#include "launch/precheck.h"
 
 #include <errno.h>
 #include <stdio.h>

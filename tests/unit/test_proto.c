@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encode/proto.h"
+#include "encode/pprof/proto.h"
 #include "unit.h"
 
 #include <stdlib.h>

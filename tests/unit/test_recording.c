@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/recording.h"
-#include "recorder/recording_format.h"
 #include "recording/event_text.h"
 #include "recording/file_blocks.h"
+#include "recording/recording.h"
+#include "recording/recording_format.h"
 #include "recording/sample_recording.h"
 
 #define LIMIT (256u << 20)

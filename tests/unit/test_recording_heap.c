@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "buffer/record.h"
-#include "recorder/recording_format.h"
 #include "recording/file_blocks.h"
+#include "recording/recording_format.h"
 
 #define NONE KYMO_EVENT_NONE
 

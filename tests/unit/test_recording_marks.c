@@ -12,7 +12,7 @@
 
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
-#include "recorder/recording_format.h"
+#include "recording/recording_format.h"
 #include "recording/sample_marks.h"
 
 #define NONE KYMO_EVENT_NONE

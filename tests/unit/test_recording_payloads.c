@@ -8,7 +8,7 @@
 
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
-#include "recorder/recording.h"
+#include "recording/recording.h"
 #include "recording/sample_marks.h"
 #include "recording/sample_recording.h"
 

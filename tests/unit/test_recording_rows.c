@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "kymo/marker_abi.h"
-#include "recorder/recording_format.h"
 #include "recording/file_blocks.h"
+#include "recording/recording_format.h"
 #include "recording/sample_marks.h"
 
 #define NONE KYMO_EVENT_NONE

@@ -4,7 +4,7 @@
  * it were another's, its stack is the same. The file is compiled without frame pointers, as most
  * programs are.
  */
-#include "recorder/remote.h"
+#include "observe/remote.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "recorder/frame_base.h"
+#include "observe/frame_base.h"
 #include "unit.h"
 
 #define DEPTH 64u

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report_heap.h"
+#include "views/report_heap.h"
 
 #include <stdlib.h>
 
 #include "heap_fixture.h"
-#include "profile/events_heap.h"
+#include "recording/events_heap.h"
 
 static struct heap_profile h;
 static kymo_heap_report_options options;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/report_json.h"
+#include "views/report_json.h"
 
 #include "heap_fixture.h"
-#include "profile/events_heap.h"
+#include "recording/events_heap.h"
 
 static struct heap_profile h;
 static kymo_heap_report_options options;

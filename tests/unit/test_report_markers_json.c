@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/report_json.h"
+#include "views/report_json.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report_quality.h"
+#include "views/report_quality.h"
 
 #include <math.h>
 #include <stdlib.h>

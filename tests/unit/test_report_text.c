@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/report_text.h"
+#include "views/report_text.h"
 
 #include <stdlib.h>
 #include <string.h>

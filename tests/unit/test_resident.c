@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/resident.h"
+#include "observe/resident.h"
 
 #include <elf.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/runtimes.h"
+#include "views/runtimes.h"
 
 #include <string.h>
 

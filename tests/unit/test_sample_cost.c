@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/sample_cost.h"
+#include "launch/sample_cost.h"
 
 #include <signal.h>
 #include <string.h>

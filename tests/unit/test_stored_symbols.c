@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "recorder/symbol_events.h"
 #include "recording/event_text.h"
+#include "symbolize/symbol_events.h"
 
 static const uint8_t id[] = {1, 2, 3, 4};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/task.h"
+#include "observe/task.h"
 
 #include <fcntl.h>
 #include <signal.h>

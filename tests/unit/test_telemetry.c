@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/telemetry.h"
+#include "observe/telemetry.h"
 
 #include "kymo/marker_abi.h"
 #include "memory_tree.h"

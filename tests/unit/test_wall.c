@@ -4,15 +4,15 @@
  * told by this file, in place of watch.c and wall_find.c; time is what the tests say. (Stacks for
  * running ticks, and when ticks come, are test_wall_running.c's and test_wall_ticks.c's.)
  */
-#include "recorder/wall.h"
+#include "observe/wall.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/remote.h"
-#include "recorder/task.h"
-#include "recorder/wall_find.h"
-#include "recorder/watch.h"
+#include "observe/remote.h"
+#include "observe/task.h"
+#include "observe/wall_find.h"
+#include "observe/watch.h"
 #include "unit.h"
 
 #define MS 1000000ull

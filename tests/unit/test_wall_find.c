@@ -3,7 +3,7 @@
  * Where threads of this very process wait, and how few of them are asked. Stacks walked from
  * outside are test_remote.c's.
  */
-#include "recorder/wall_find.h"
+#include "observe/wall_find.h"
 
 #include <fcntl.h>
 #include <poll.h>

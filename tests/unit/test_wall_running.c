@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/wall_running.h"
+#include "observe/wall_running.h"
 
 #include <string.h>
 

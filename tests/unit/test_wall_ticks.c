@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/wall_ticks.h"
+#include "observe/wall_ticks.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/watch.h"
+#include "observe/watch.h"
 
 #include <fcntl.h>
 #include <stdio.h>

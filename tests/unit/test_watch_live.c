@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.h on processes that there are; test_watch.c has what the kernel would write. */
-#include "recorder/watch.h"
+#include "observe/watch.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encode/json.h"
+#include "profile/tables.h"

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "doctor/doctor_checks.h"
+#include "observe/dispatch.h"
+#include "observe/kallsyms.h"
+#include "observe/perf_event.h"
+
+/* A number from a file of the system, fallback if there is none. */
+static long read_number(const char *path, long fallback)
+{
+    char line[64];
+    return kymo_doctor_read_line(path, line, sizeof line) ? strtol(line, NULL, 10) : fallback;
+}
+
+/* What a line of /proc/self/status says after its colon; "" if there is no such line. */
+static void read_status(const char *field, char *out, size_t cap)
+{
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "re");
+    out[0] = '\0';
+    while (f && fgets(line, sizeof line, f)) {
+        size_t n = strlen(field);
+        if (strncmp(line, field, n) == 0 && line[n] == ':') {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(out, cap, "%s", line + n + 1 + strspn(line + n + 1, " \t"));
+        }
+    }
+    if (f)
+        fclose(f);
+}
+
+/* perf_event_open on a child, which is what the recorder does: as itself it may be allowed more.
+ * Returns 0, or errno. */
+static int try_child(int with_kernel)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return errno;
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        close(ends[1]);
+        ssize_t n = read(ends[0], &byte, 1); /* until the parent closes its end */
+        _exit(n < 0);
+    }
+    int err = child < 0 ? errno : 0;
+    close(ends[0]);
+    if (child > 0) {
+        int fd = kymo_perf_open(child, 1000000, SIGURG, with_kernel);
+        err = fd < 0 ? errno : 0;
+        if (fd >= 0)
+            close(fd);
+    }
+    close(ends[1]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return err;
+}
+
+static void advise_on_perf(kymo_check *check, int err, long paranoid)
+{
+    char seccomp[16];
+    read_status("Seccomp", seccomp, sizeof seccomp);
+    if (err == ENOSYS)
+        kymo_check_advise(check, "this kernel has no perf events; the timer engine needs none");
+    else if (seccomp[0] == '2' && paranoid <= 2)
+        kymo_check_advise(check, "a seccomp filter forbids it: in a container, run it with "
+                                 "--cap-add PERFMON, or allow perf_event_open in its profile");
+    else
+        kymo_check_advise(check,
+                          "as root: sysctl kernel.perf_event_paranoid=%d, or give kymo the "
+                          "capability: setcap cap_perfmon+ep $(command -v kymo)",
+                          paranoid > 2 ? 2 : 1);
+}
+
+static kymo_err check_perf(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "engine perf");
+    if (!check)
+        return KYMO_E_NOMEM;
+    long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", 2);
+    long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate", 100000);
+    int self_errno;
+    int with_kernel = try_child(1);
+    int without_kernel = with_kernel ? try_child(0) : 0;
+    enum kymo_perf_access self = kymo_perf_probe(&self_errno);
+    if (with_kernel == 0) {
+        kymo_check_say(check, KYMO_CHECK_OK,
+                       "samples at any period down to %ld us, in the kernel too (paranoid %ld)",
+                       rate > 0 ? 1000000 / rate : 0, paranoid);
+    } else if (without_kernel == 0) {
+        kymo_check_say(check, KYMO_CHECK_OK,
+                       "samples at any period down to %ld us; time in system calls is counted with "
+                       "the next sample (paranoid %ld)",
+                       rate > 0 ? 1000000 / rate : 0, paranoid);
+        kymo_check_advise(check, "to sample inside system calls, as root: sysctl "
+                                 "kernel.perf_event_paranoid=1");
+    } else {
+        kymo_check_say(check, KYMO_CHECK_WARN, "not permitted: %s (paranoid %ld%s)",
+                       strerror(without_kernel), paranoid,
+                       self != KYMO_PERF_NONE ? "; on ourselves it is" : "");
+        advise_on_perf(check, without_kernel, paranoid);
+    }
+    return KYMO_OK;
+}
+
+static kymo_err check_kernel_stacks(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "kernel stacks");
+    int why;
+    if (!check)
+        return KYMO_E_NOMEM;
+    if (kymo_perf_probe(&why) != KYMO_PERF_KERNEL) {
+        kymo_check_say(check, KYMO_CHECK_INFO, "none: they need perf events in the kernel");
+    } else if (!kymo_kallsyms_is_readable()) {
+        kymo_check_say(check, KYMO_CHECK_INFO, "without names: /proc/kallsyms hides them");
+        kymo_check_advise(check,
+                          "as root: sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1, "
+                          "or give kymo cap_syslog, too");
+    } else {
+        kymo_check_say(check, KYMO_CHECK_OK, "with names, for threads that do not sleep");
+    }
+    return KYMO_OK;
+}
+
+static kymo_err check_dispatch(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "engine dispatch");
+    const char *why;
+    if (!check)
+        return KYMO_E_NOMEM;
+    if (kymo_dispatch_probe(&why))
+        kymo_check_say(check, KYMO_CHECK_OK, "samples at any period, and needs no permission");
+    else
+        kymo_check_say(check, KYMO_CHECK_INFO, "not chosen by itself: %s", why);
+    return KYMO_OK;
+}
+
+static kymo_err check_timer(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "engine timer");
+    if (!check)
+        return KYMO_E_NOMEM;
+    struct sigevent event = {.sigev_notify = SIGEV_NONE};
+    struct timespec tick = {0};
+    timer_t timer;
+    /* The coarse clock moves once a tick, whatever CONFIG_HZ is. */
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0) {
+        kymo_check_say(check, KYMO_CHECK_WARN, "timers on CPU time do not work: %s",
+                       strerror(errno));
+        return KYMO_OK;
+    }
+    timer_delete(timer);
+    kymo_check_say(check, KYMO_CHECK_OK, "samples no closer than %.3g ms of CPU time (HZ=%ld)",
+                   (double)tick.tv_nsec / 1e6, tick.tv_nsec ? 1000000000 / tick.tv_nsec : 0);
+    return KYMO_OK;
+}
+
+/* Every timer takes one entry of the user's queue of signals. */
+static kymo_err check_pending(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "pending signals");
+    struct rlimit limit;
+    char used[64];
+    if (!check)
+        return KYMO_E_NOMEM;
+    read_status("SigQ", used, sizeof used);
+    if (getrlimit(RLIMIT_SIGPENDING, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        kymo_check_say(check, KYMO_CHECK_OK, "no limit");
+        return KYMO_OK;
+    }
+    rlim_t taken = (rlim_t)strtoul(used, NULL, 10);
+    rlim_t left = limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
+    kymo_check_say(check, left < 64 ? KYMO_CHECK_WARN : KYMO_CHECK_OK,
+                   "%lu left: the timer engine takes one for each thread", (unsigned long)left);
+    if (left < 64)
+        kymo_check_advise(check, "raise it: ulimit -i 4096");
+    return KYMO_OK;
+}
+
+static kymo_err check_seccomp(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "seccomp");
+    char mode[16];
+    if (!check)
+        return KYMO_E_NOMEM;
+    read_status("Seccomp", mode, sizeof mode);
+    int filtered = mode[0] == '2';
+    kymo_check_say(check, filtered ? KYMO_CHECK_INFO : KYMO_CHECK_OK, "%s",
+                   filtered ? "a filter is at work here, as in most containers" : "no filter");
+    return KYMO_OK;
+}
+
+static kymo_err check_ptrace(kymo_checks *checks)
+{
+    kymo_check *check = kymo_checks_add(checks, "ptrace");
+    if (!check)
+        return KYMO_E_NOMEM;
+    long scope = read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
+    kymo_check_say(check, scope >= 2 ? KYMO_CHECK_INFO : KYMO_CHECK_OK, "%s (yama %ld)",
+                   scope == 0   ? "not restricted"
+                   : scope == 1 ? "a parent may look at its child, and that is what kymo is"
+                                : "restricted: engine perf may be refused",
+                   scope);
+    return KYMO_OK;
+}
+
+kymo_err kymo_doctor_check_engines(kymo_checks *checks)
+{
+    KYMO_TRY(check_perf(checks));
+    KYMO_TRY(check_kernel_stacks(checks));
+    KYMO_TRY(check_dispatch(checks));
+    KYMO_TRY(check_timer(checks));
+    KYMO_TRY(check_pending(checks));
+    KYMO_TRY(check_seccomp(checks));
+    return check_ptrace(checks);
+}

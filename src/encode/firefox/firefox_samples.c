@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * firefox_samples.c - the rows of a thread's samples.
+ *
+ * A sample's weight is the CPU time since the thread's last sample, in milliseconds ("tracing-ms"),
+ * so that the call tree adds up to the CPU time; threadCPUDelta, in nanoseconds, draws the tracks.
+ * Of wall samples those of waiting threads are rows, too, with the time that was waited as their
+ * weight; running threads have their CPU samples. Where a wait ends there is a row without a
+ * weight, so that the CPU time after it is drawn after it. Times are written as differences
+ * (timeDeltas), which are shorter.
+ */
+#include "encode/firefox/firefox.h"
+#include "encode/json_table.h"
+
+/* One row of the samples of a thread. */
+struct row {
+    uint64_t time_ns; /* since the profile's zero */
+    uint64_t weight_ns;
+    uint64_t cpu_ns;
+    uint32_t stack;
+};
+
+/* Where the next row comes from: a sample, or the end of the one before it. */
+struct row_cursor {
+    size_t next;
+    uint64_t wait_end_ns; /* 0: the last row was no wait */
+    uint32_t wait_stack;
+};
+
+static int is_wait(const kymo_sample_columns *s, size_t i)
+{
+    return s->kind[i] == KYMO_SAMPLE_WALL && s->state[i] != KYMO_STATE_RUNNING;
+}
+
+static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct row_cursor *c,
+                    struct row *row)
+{
+    while (c->next < s->count && s->kind[c->next] == KYMO_SAMPLE_WALL && !is_wait(s, c->next) &&
+           w->has_cpu)
+        c->next++;
+    uint64_t time_ns =
+        c->next < s->count ? kymo_since_origin(w->p, s->time_ns[c->next]) : w->end_ns;
+    uint64_t ended_ns = c->wait_end_ns;
+    c->wait_end_ns = 0;
+    if (ended_ns && ended_ns < time_ns) {
+        *row = (struct row){.time_ns = ended_ns, .stack = c->wait_stack};
+        return 1;
+    }
+    if (c->next == s->count)
+        return 0;
+    size_t i = c->next++;
+    *row = (struct row){
+        .time_ns = time_ns,
+        .weight_ns = s->weight_ns[i],
+        .cpu_ns = s->kind[i] == KYMO_SAMPLE_CPU ? s->weight_ns[i] : 0,
+        .stack = s->stack[i] != KYMO_NONE ? w->stack_last[s->stack[i]] : w->stack_count,
+    };
+    if (is_wait(s, i)) {
+        c->wait_end_ns = time_ns + s->weight_ns[i];
+        c->wait_stack = row->stack;
+    }
+    return 1;
+}
+
+/* The viewer ignores the first threadCPUDelta of a thread, for want of a sample before it: all of
+ * the CPU time of a thread with one sample. So a row without a stack and a weight comes first,
+ * where the thread or the recording began; *time_ns is that moment. */
+static int needs_anchor(const kymo_firefox *w, uint32_t thread, uint64_t *time_ns)
+{
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    uint64_t thread_start = kymo_since_origin(w->p, w->p->threads.data[thread].start_ns);
+    struct row_cursor at = {0};
+    struct row first;
+    *time_ns = thread_start > w->start_ns ? thread_start : w->start_ns;
+    if (!next_row(w, s, &at, &first))
+        return 0;
+    if (*time_ns < first.time_ns)
+        return 1;
+    *time_ns = first.time_ns;
+    return first.cpu_ns > 0;
+}
+
+kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
+{
+    kymo_json *j = w->json;
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    uint64_t before;
+    int anchor = needs_anchor(w, thread, &before);
+    uint64_t rows = anchor != 0;
+    struct row row;
+    struct row_cursor at;
+    kymo_json_begin_table(j, "samples");
+    kymo_json_begin_column(j, "stack");
+    if (anchor)
+        kymo_json_null(j);
+    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row); rows++)
+        kymo_json_u64(j, row.stack);
+    kymo_json_end_array(j);
+    KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
+    kymo_json_begin_column(j, "timeDeltas");
+    if (anchor)
+        kymo_json_ms(j, before);
+    else
+        before = 0;
+    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row); before = row.time_ns)
+        kymo_json_ms(j, row.time_ns - before);
+    kymo_json_end_array(j);
+    KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
+    kymo_json_begin_column(j, "weight");
+    if (anchor)
+        kymo_json_u64(j, 0);
+    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
+        kymo_json_ms(j, row.weight_ns);
+    kymo_json_end_array(j);
+    kymo_json_key_cstr(j, "weightType", "tracing-ms");
+    KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
+    /* An empty one makes the front-end's query tool loop for ever. */
+    if (rows > 0) {
+        kymo_json_begin_column(j, "threadCPUDelta");
+        if (anchor)
+            kymo_json_u64(j, 0);
+        for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
+            kymo_json_u64(j, row.cpu_ns);
+        kymo_json_end_array(j);
+    }
+    kymo_json_end_table(j, rows);
+    return kymo_encoder_step(w->encoder, s->count);
+}

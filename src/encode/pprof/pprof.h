@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof.h - the parts of the pprof format, and what they share while one file is written.
+ *
+ * Layer:    encode; above profile
+ * Flow:     pprof.c -> [pprof] -> pprof_samples.c, pprof_heap.c
+ * Threads:  one owner at a time
+ * Memory:   owned by pprof.c
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_ENCODE_PPROF_PPROF_H
+#define KYMO_ENCODE_PPROF_PPROF_H
+
+#include "encode/encoder_heap.h"
+#include "encode/pprof/proto.h"
+
+/* Field numbers of profile.proto. */
+enum {
+    KYMO_PPROF_PROFILE_SAMPLE_TYPE = 1,
+    KYMO_PPROF_PROFILE_SAMPLE = 2,
+    KYMO_PPROF_PROFILE_MAPPING = 3,
+    KYMO_PPROF_PROFILE_LOCATION = 4,
+    KYMO_PPROF_PROFILE_FUNCTION = 5,
+    KYMO_PPROF_PROFILE_STRING = 6,
+    KYMO_PPROF_PROFILE_TIME_NANOS = 9,
+    KYMO_PPROF_PROFILE_DURATION_NANOS = 10,
+    KYMO_PPROF_PROFILE_PERIOD_TYPE = 11,
+    KYMO_PPROF_PROFILE_PERIOD = 12,
+    KYMO_PPROF_PROFILE_COMMENT = 13,
+    KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+    KYMO_PPROF_VALUE_TYPE = 1,
+    KYMO_PPROF_VALUE_UNIT = 2,
+    KYMO_PPROF_SAMPLE_LOCATION = 1,
+    KYMO_PPROF_SAMPLE_VALUE = 2,
+    KYMO_PPROF_SAMPLE_LABEL = 3,
+    KYMO_PPROF_LABEL_KEY = 1,
+    KYMO_PPROF_LABEL_STR = 2,
+    KYMO_PPROF_LABEL_NUM = 3,
+    KYMO_PPROF_LABEL_UNIT = 4,
+    KYMO_PPROF_MAPPING_ID = 1,
+    KYMO_PPROF_MAPPING_START = 2,
+    KYMO_PPROF_MAPPING_LIMIT = 3,
+    KYMO_PPROF_MAPPING_OFFSET = 4,
+    KYMO_PPROF_MAPPING_FILENAME = 5,
+    KYMO_PPROF_MAPPING_BUILD_ID = 6,
+    KYMO_PPROF_MAPPING_HAS_FUNCTIONS = 7,
+    KYMO_PPROF_MAPPING_HAS_FILENAMES = 8,
+    KYMO_PPROF_MAPPING_HAS_LINE_NUMBERS = 9,
+    KYMO_PPROF_MAPPING_HAS_INLINE_FRAMES = 10,
+    KYMO_PPROF_LOCATION_ID = 1,
+    KYMO_PPROF_LOCATION_MAPPING = 2,
+    KYMO_PPROF_LOCATION_ADDRESS = 3,
+    KYMO_PPROF_LOCATION_LINE = 4,
+    KYMO_PPROF_LINE_FUNCTION = 1,
+    KYMO_PPROF_LINE_LINE = 2,
+    KYMO_PPROF_LINE_COLUMN = 3,
+    KYMO_PPROF_FUNCTION_ID = 1,
+    KYMO_PPROF_FUNCTION_NAME = 2,
+    KYMO_PPROF_FUNCTION_SYSTEM_NAME = 3,
+    KYMO_PPROF_FUNCTION_FILENAME = 4,
+    KYMO_PPROF_FUNCTION_START_LINE = 5,
+};
+
+/* A string that the profile does not have. */
+struct kymo_pprof_made {
+    kymo_text text;
+    uint32_t number;
+};
+
+/* What the samples of one thread, stack and set of labels add up to. */
+struct kymo_pprof_values {
+    uint64_t count; /* of CPU samples */
+    uint64_t cpu_ns;
+    uint64_t wall_ns;
+    uint32_t touched;
+};
+
+typedef struct kymo_pprof {
+    kymo_encoder *encoder;
+    const kymo_profile *p;
+    kymo_proto out; /* whole fields, on their way to the sink */
+    kymo_proto message;
+    kymo_proto inner;
+    uint32_t string_count; /* written so far */
+    KYMO_VEC(struct kymo_pprof_made) made;
+    kymo_index made_index;
+    kymo_arena arena;    /* their text */
+    uint32_t key_thread; /* their numbers */
+    uint32_t key_tid;
+    uint32_t key_pid;
+    uint32_t *string_of;    /* by string of the profile: number in the file; 0: not yet */
+    uint32_t *mapping_of;   /* by module: number in the file, from 1 */
+    uint8_t *mapping_flags; /* by that number */
+    uint32_t mapping_count;
+    uint64_t function_count;          /* written so far, from 1 */
+    uint32_t *touched;                /* stacks that the samples at hand have */
+    struct kymo_pprof_values *values; /* by stack */
+    int has_wall;                     /* there is a third value */
+    kymo_encoder_heap *view;          /* blocks are shown; NULL: time */
+    uint32_t key_bytes;
+    uint32_t key_wait;
+    uint32_t unit_count; /* of numbers that the program gives: one that readers do not scale */
+} kymo_pprof;
+
+/* A top-level field is in `out`; passes it on when there is enough of it. */
+KYMO_NODISCARD
+kymo_err kymo_pprof_pass_on(kymo_pprof *w);
+/* The number of a string, which is written when it is first asked for: only while `out` holds whole
+ * fields. Of one of the profile; and of any text, which the profile may have, too. */
+uint32_t kymo_pprof_string(kymo_pprof *w, uint32_t string);
+uint32_t kymo_pprof_text(kymo_pprof *w, const char *text, size_t len);
+uint32_t kymo_pprof_cstr(kymo_pprof *w, const char *text);
+
+/* pprof.c: parts of the head. */
+void kymo_pprof_value_type(kymo_pprof *w, unsigned field, const char *type, const char *unit);
+KYMO_PRINTF(2, 3) void kymo_pprof_comment(kymo_pprof *w, const char *fmt, ...);
+
+/* pprof_samples.c: a label, in w->message or beside it: text, or a number and its unit. */
+void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t text,
+                      int64_t number, uint32_t unit);
+/* Those of a thread, alone in labels; those of a set of the program's, behind them. */
+void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *thread, kymo_proto *labels);
+void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels);
+/* The places of a stack (KYMO_NONE: none), into w->message. */
+void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack);
+/* w->message, with these labels behind it, is a sample. */
+KYMO_NODISCARD
+kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels);
+
+/* pprof_heap.c: types, period and default; what is to be known of the heap; the field "sample". */
+void kymo_pprof_heap_head(kymo_pprof *w);
+void kymo_pprof_heap_comments(kymo_pprof *w);
+KYMO_NODISCARD
+kymo_err kymo_pprof_heap_samples(kymo_pprof *w);
+
+/* pprof_samples.c: the field "sample". */
+KYMO_NODISCARD
+kymo_err kymo_pprof_samples(kymo_pprof *w);
+
+#endif

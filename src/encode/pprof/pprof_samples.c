@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pprof_samples.c - samples, those of one thread, stack and set of labels as one.
+ *
+ * Samples are summed up set by set in columns by stack, which costs no hashing. A thread that works
+ * on one request after the other has as many sets as requests, each with a few samples: their
+ * places are sorted by set, and what a set costs depends on its own samples only.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/str.h"
+#include "encode/pprof/pprof.h"
+
+void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t text,
+                      int64_t number, uint32_t unit)
+{
+    kymo_proto_clear(&w->inner);
+    kymo_proto_u64(&w->inner, KYMO_PPROF_LABEL_KEY, key);
+    kymo_proto_u64(&w->inner, KYMO_PPROF_LABEL_STR, text);
+    kymo_proto_u64(&w->inner, KYMO_PPROF_LABEL_NUM, (uint64_t)number);
+    kymo_proto_u64(&w->inner, KYMO_PPROF_LABEL_UNIT, unit);
+    kymo_proto_message(labels, KYMO_PPROF_SAMPLE_LABEL, &w->inner);
+}
+
+/* The labels of a thread's samples are the same for all of them: made once, copied into each. */
+void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *t, kymo_proto *labels)
+{
+    kymo_proto_clear(labels);
+    kymo_pprof_label(w, labels, w->key_thread, kymo_pprof_cstr(w, t->name), 0, 0);
+    kymo_pprof_label(w, labels, w->key_tid, 0, t->tid, 0);
+    kymo_pprof_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid, 0);
+}
+
+/* A number that the format's 64 bits cannot hold, or a pointer, is text; 0 for the others. */
+static uint32_t number_text(kymo_pprof *w, const kymo_value *value)
+{
+    char text[32];
+    switch (value->kind) {
+    case KYMO_VALUE_F64:
+        if (isfinite(value->as.f64))
+            *kymo_decimal_f64(text, value->as.f64) = '\0';
+        else
+            snprintf(text, sizeof text, "%g", value->as.f64);
+        break;
+    case KYMO_VALUE_POINTER:
+        snprintf(text, sizeof text, "0x%" PRIx64, value->as.u64);
+        break;
+    case KYMO_VALUE_FLOW:
+        snprintf(text, sizeof text, "%016" PRIx64, value->as.u64);
+        break;
+    default:
+        if (value->as.u64 <= INT64_MAX || value->kind != KYMO_VALUE_U64)
+            return 0;
+        *kymo_decimal_u64(text, value->as.u64) = '\0';
+    }
+    return kymo_pprof_cstr(w, text);
+}
+
+/* Those of our own, and what readers take for theirs, are not a program's to set. */
+static uint32_t key_of(kymo_pprof *w, uint32_t string)
+{
+    static const char *const taken[] = {"", "thread", "tid", "pid", "wait", "bytes"};
+    size_t count = KYMO_ARRAY_LEN(taken) - !w->view;
+    const char *key = kymo_profile_string(w->p, string);
+    int is_taken = kymo_str_starts(key, "pprof::");
+    for (size_t i = 0; i < count; i++)
+        is_taken |= strcmp(key, taken[i]) == 0;
+    if (!is_taken)
+        return kymo_pprof_string(w, string);
+    kymo_str other = {0};
+    kymo_str_printf(&other, "label:%s", key);
+    w->out.failed |= other.failed;
+    uint32_t number = kymo_pprof_cstr(w, kymo_str_cstr(&other));
+    kymo_str_deinit(&other);
+    return number;
+}
+
+static void add_set_label(kymo_pprof *w, const kymo_label *label, kymo_proto *labels)
+{
+    uint32_t key = key_of(w, label->key);
+    const kymo_value *value = &label->value;
+    if (value->kind == KYMO_VALUE_STRING) {
+        kymo_pprof_label(w, labels, key, kymo_pprof_string(w, value->as.string), 0, 0);
+        return;
+    }
+    uint32_t text = number_text(w, value);
+    int64_t number = text ? 0 : value->as.i64;
+    /* Readers take a label of neither text, number nor unit for none, and guess the unit of one
+     * without from its key: they would scale "request" as bytes, and "day" as a time. */
+    kymo_pprof_label(w, labels, key, text, number, text ? 0 : w->unit_count);
+}
+
+/* What the program itself says of these samples: the same for a whole set, too. */
+void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels)
+{
+    uint32_t count;
+    const kymo_label *label = kymo_profile_label_set(w->p, set, &count);
+    for (uint32_t i = 0; i < count; i++)
+        add_set_label(w, &label[i], labels);
+}
+
+/* The label of a stack that ends in what its thread waits in. */
+static void add_wait_label(kymo_pprof *w, uint32_t stack)
+{
+    const kymo_frame *f = &w->p->frames.data[w->p->stack_frame.data[stack]];
+    if (f->category == KYMO_CATEGORY_WAITING && f->line_count > 0)
+        kymo_pprof_label(
+            w, &w->message, w->key_wait,
+            kymo_pprof_string(w,
+                              w->p->functions.data[w->p->lines.data[f->first_line].function].name),
+            0, 0);
+}
+
+void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack)
+{
+    const uint32_t *frame = w->p->stack_frame.data;
+    const uint32_t *parent = w->p->stack_parent.data;
+    kymo_proto_clear(&w->inner);
+    if (stack == KYMO_NONE)
+        kymo_proto_varint(&w->inner, w->p->frames.len + 1);
+    for (; stack != KYMO_NONE; stack = parent[stack])
+        kymo_proto_varint(&w->inner, (uint64_t)frame[stack] + 1);
+    kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_LOCATION, &w->inner);
+}
+
+kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels)
+{
+    w->message.failed |= labels->failed;
+    kymo_proto_varint(&w->out, KYMO_PPROF_PROFILE_SAMPLE << 3 | 2);
+    kymo_proto_varint(&w->out, w->message.len + labels->len);
+    kymo_proto_raw(&w->out, &w->message);
+    kymo_proto_raw(&w->out, labels);
+    return kymo_pprof_pass_on(w);
+}
+
+static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const struct kymo_pprof_values *values,
+                             const kymo_proto *labels)
+{
+    kymo_proto_clear(&w->message);
+    kymo_pprof_put_stack(w, stack);
+    kymo_proto_clear(&w->inner);
+    kymo_proto_varint(&w->inner, values->count);
+    kymo_proto_varint(&w->inner, values->cpu_ns);
+    if (w->has_wall)
+        kymo_proto_varint(&w->inner, values->wall_ns);
+    kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
+    if (w->has_wall && stack != KYMO_NONE)
+        add_wait_label(w, stack);
+    return kymo_pprof_put_sample(w, labels);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Stacks made one after the other mostly share their callers, so in the order of their ids the
+ * compressor finds more to copy, which saves more time than sorting takes. */
+static void sort_touched(kymo_pprof *w, size_t touched)
+{
+    size_t all = w->p->stack_frame.len + 1;
+    if (touched < all / 16) {
+        qsort(w->touched, touched, sizeof *w->touched, compare_ids);
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < all; i++)
+        if (w->values[i].touched)
+            w->touched[n++] = (uint32_t)i;
+}
+
+static void add_sample(kymo_pprof *w, const kymo_sample_columns *s, size_t i, size_t *touched)
+{
+    /* The last entry of the columns by stack stands for "no stack". */
+    uint32_t none = (uint32_t)w->p->stack_frame.len;
+    uint32_t stack = s->stack[i] != KYMO_NONE ? s->stack[i] : none;
+    struct kymo_pprof_values *v = &w->values[stack];
+    if (!v->touched)
+        w->touched[(*touched)++] = stack;
+    v->touched = 1;
+    if (s->kind[i] == KYMO_SAMPLE_CPU) {
+        v->count++;
+        v->cpu_ns += s->weight_ns[i];
+    } else {
+        v->wall_ns += s->weight_ns[i];
+    }
+}
+
+static kymo_err write_touched(kymo_pprof *w, size_t touched, const kymo_proto *labels)
+{
+    uint32_t none = (uint32_t)w->p->stack_frame.len;
+    sort_touched(w, touched);
+    for (size_t i = 0; i < touched; i++) {
+        uint32_t stack = w->touched[i];
+        KYMO_TRY(write_sample(w, stack != none ? stack : KYMO_NONE, &w->values[stack], labels));
+        w->values[stack] = (struct kymo_pprof_values){0};
+        KYMO_TRY(kymo_encoder_step(w->encoder, 1));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err write_thread(kymo_pprof *w, uint32_t thread, const kymo_proto *labels)
+{
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    size_t touched = 0;
+    for (size_t i = 0; i < s->count; i++)
+        add_sample(w, s, i, &touched);
+    KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
+    return write_touched(w, touched, labels);
+}
+
+/* ---- threads with labels of their own ---- */
+
+struct place {
+    uint32_t set;
+    size_t sample;
+};
+
+/* What has no labels comes last. */
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a;
+    const struct place *y = b;
+    if (x->set != y->set)
+        return x->set < y->set ? -1 : 1;
+    return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+static kymo_err write_set(kymo_pprof *w, const kymo_sample_columns *s, const struct place *places,
+                          size_t count, kymo_proto *labels)
+{
+    size_t touched = 0;
+    size_t len = labels->len;
+    for (size_t i = 0; i < count; i++)
+        add_sample(w, s, places[i].sample, &touched);
+    kymo_pprof_set_labels(w, places[0].set, labels);
+    KYMO_TRY(write_touched(w, touched, labels));
+    labels->len = len; /* those of the thread stay */
+    return kymo_encoder_step(w->encoder, count);
+}
+
+static kymo_err write_sets(kymo_pprof *w, uint32_t thread, const uint32_t *sets, kymo_proto *labels)
+{
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    struct place *places = malloc(s->count * sizeof *places);
+    kymo_err err = KYMO_OK;
+    if (!places)
+        return KYMO_E_NOMEM;
+    for (size_t i = 0; i < s->count; i++)
+        places[i] = (struct place){sets[i], i};
+    qsort(places, s->count, sizeof *places, compare_places);
+    for (size_t first = 0, end; err == KYMO_OK && first < s->count; first = end) {
+        end = first + 1;
+        while (end < s->count && places[end].set == places[first].set)
+            end++;
+        err = write_set(w, s, places + first, end - first, labels);
+    }
+    free(places);
+    return err;
+}
+
+kymo_err kymo_pprof_samples(kymo_pprof *w)
+{
+    kymo_proto labels = {0};
+    kymo_err err = KYMO_OK;
+    for (size_t i = 0; err == KYMO_OK && i < w->p->thread_order.len; i++) {
+        uint32_t thread = w->p->thread_order.data[i];
+        const uint32_t *sets = kymo_profile_sample_labels(w->p, thread);
+        if (w->p->samples.data[thread].count == 0)
+            continue;
+        kymo_pprof_thread_labels(w, &w->p->threads.data[thread], &labels);
+        err = sets ? write_sets(w, thread, sets, &labels) : write_thread(w, thread, &labels);
+    }
+    kymo_proto_deinit(&labels);
+    return err;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * svg_tree.h - the call trees of a flame graph, as small as they can be shown.
+ *
+ * Layer:    encode; above profile
+ * Flow:     samples, blocks -> [svg_tree] -> svg.c
+ * Threads:  one owner at a time
+ * Memory:   its own; borrows texts from the profiles that were added
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_ENCODE_SVG_SVG_TREE_H
+#define KYMO_ENCODE_SVG_SVG_TREE_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "encode/encoder.h"
+
+struct kymo_svg_name {
+    const char *text;
+    uint32_t module;
+};
+
+/* The threads of one name, in processes of one name. */
+struct kymo_svg_root {
+    const char *process;
+    const char *thread;
+};
+
+struct kymo_svg_node {
+    int32_t parent; /* -1 - i: outermost in root i */
+    uint32_t name;
+    uint64_t self[2]; /* of the profile, and of the one that it is compared with */
+};
+
+struct kymo_svg_tree {
+    kymo_arena arena;
+    KYMO_VEC(const char *) modules; /* the first one is "" */
+    KYMO_VEC(struct kymo_svg_name) names;
+    KYMO_VEC(struct kymo_svg_root) roots;
+    KYMO_VEC(struct kymo_svg_node) nodes; /* parents first */
+    kymo_index module_index;
+    kymo_index name_index;
+    kymo_index root_index;
+    kymo_index node_index;
+    uint64_t least; /* after prune: what weighs less has no node of its own */
+};
+
+void kymo_svg_tree_init(struct kymo_svg_tree *tree);
+void kymo_svg_tree_deinit(struct kymo_svg_tree *tree);
+
+/* Adds what the encoder's options ask for of its profile. which: 0, or 1 for the profile that the
+ * first one is compared with. */
+KYMO_NODISCARD
+kymo_err kymo_svg_tree_add(struct kymo_svg_tree *tree, kymo_encoder *encoder, int which);
+
+/* Sums up what is too small or too deep to be seen, below its caller; afterwards nothing can be
+ * added. */
+KYMO_NODISCARD
+kymo_err kymo_svg_tree_prune(struct kymo_svg_tree *tree);
+
+#endif

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.c - see launch.h.
+ *
+ *   what to record with, spool, socket, start of the program (launch_start.h)
+ *   -> what attaches is recorded, in rounds (tree.h)
+ *   -> the program ends -> whatever it started ends -> end of the recording
+ *
+ * One thread does it all. Signals (the program ended, Ctrl-C) are let in while it waits. The
+ * program's end is seen while it is still a zombie, so that its CPU clocks can be read, and it is
+ * reaped at once: nobody is to find a zombie where there would be none without us.
+ */
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "launch/launch_start.h"
+#include "launch/paths.h"
+#include "launch/sample_cost.h"
+#include "observe/kernel_stacks.h"
+#include "observe/task.h"
+#include "observe/watch.h"
+#include "recorder/tree.h"
+#include "recording/recording.h"
+#include "sys/clock.h"
+
+#define RECORDER_PRIORITY (-10)
+#define ROUND_NS 20000000u
+#define SECOND_INTERRUPT_NS 2000000000ull
+/* Below this, rounding of the kernel's figures and children alike are not worth a line. */
+#define CHILDREN_NOTED_NS 1000000u
+
+static volatile sig_atomic_t child_changed;
+static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t forward_signal;
+
+static void on_child(int signo)
+{
+    (void)signo;
+    child_changed = 1;
+}
+
+static void on_interrupt(int signo)
+{
+    (void)signo;
+    interrupts = interrupts + 1;
+}
+
+static void on_forward(int signo)
+{
+    forward_signal = signo;
+}
+
+/* What the recorder handles itself while it runs, and what stood there before. */
+static const struct {
+    int signo;
+    void (*handler)(int);
+} handled[] = {
+    {SIGCHLD, on_child},  {SIGINT, on_interrupt}, {SIGQUIT, SIG_IGN}, {SIGTERM, on_forward},
+    {SIGHUP, on_forward}, {SIGPIPE, SIG_IGN},     {SIGXFSZ, SIG_IGN},
+};
+
+/* A limit as the recorder was given it, and as the program gets it. */
+struct limit {
+    struct rlimit given;
+    int is_known;
+};
+
+struct launch {
+    const kymo_launch_options *asked;
+    struct kymo_host_config config;
+    struct sigaction before[KYMO_ARRAY_LEN(handled)];
+    struct limit files;     /* how many may be open */
+    struct limit file_size; /* a session is a file in memory, and counts */
+    int priority;           /* as it was */
+    sigset_t signals;       /* the mask as it was */
+    sigset_t waiting;       /* the same, with what the recorder handles open */
+    kymo_tree *tree;
+    kymo_recording_writer *writer;
+    pid_t pid;
+    int has_ended;       /* the program, and it was reaped */
+    struct rusage usage; /* what wait4 said of it and of its children */
+    struct kymo_tree_ending ending;
+    uint32_t last_image; /* process number of its last image; UINT32_MAX: none */
+    uint64_t start_ns;
+    char reason[KYMO_REASON_MAX]; /* why this engine */
+    char lengthened[200];         /* the period, and why; empty: it is as asked for */
+    char link[PATH_MAX]; /* to the library, where its own path cannot be preloaded; else empty */
+};
+
+/* They are let in while the recorder waits, so that none comes just before a wait. */
+static void take_signals(struct launch *l)
+{
+    sigset_t ours;
+    sigemptyset(&ours);
+    child_changed = interrupts = forward_signal = 0;
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++) {
+        struct sigaction action = {.sa_flags = 0};
+        action.sa_handler = handled[i].handler;
+        sigaction(handled[i].signo, &action, &l->before[i]);
+        sigaddset(&ours, handled[i].signo);
+    }
+    sigprocmask(SIG_BLOCK, &ours, &l->signals);
+    /* Who started us may have blocked them: the program gets that mask, we want to hear. */
+    l->waiting = l->signals;
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
+        sigdelset(&l->waiting, handled[i].signo);
+}
+
+static void give_signals_back(const struct launch *l)
+{
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
+        sigaction(handled[i].signo, &l->before[i], NULL);
+    sigprocmask(SIG_SETMASK, &l->signals, NULL);
+}
+
+/* The recorder takes what it may; nothing where that fails. */
+static void raise_limit(unsigned which, struct limit *limit)
+{
+    limit->is_known = getrlimit(which, &limit->given) == 0;
+    if (limit->is_known) {
+        struct rlimit all = {limit->given.rlim_max, limit->given.rlim_max};
+        (void)setrlimit(which, &all);
+    }
+}
+
+static void give_limit_back(unsigned which, const struct limit *limit)
+{
+    if (limit->is_known)
+        (void)setrlimit(which, &limit->given);
+}
+
+/* ---- what to record with ---- */
+
+/* A finer period than samples can be had with for little: lengthened, and said so. */
+static void choose_period(struct launch *l)
+{
+    uint64_t asked_ns = l->asked->options->cpu_period_ns;
+    uint64_t percent = l->asked->options->overhead_percent;
+    uint64_t cost_ns = 0;
+    char asked[32], longer[32], cost[32];
+    if (asked_ns >= KYMO_PERIOD_ALWAYS_AFFORDABLE_NS)
+        return;
+    if (l->config.engine == KYMO_SESSION_PERF)
+        cost_ns = kymo_sample_cost_perf_ns(l->config.access);
+    else if (l->config.engine == KYMO_SESSION_DISPATCH)
+        cost_ns = kymo_sample_cost_signal_ns();
+    l->config.period_ns = kymo_affordable_period_ns(asked_ns, cost_ns, percent);
+    if (l->config.period_ns == asked_ns)
+        return;
+    snprintf(
+        l->lengthened, sizeof l->lengthened,
+        "sampled each %s and not each %s: a sample costs about %s here, and is to take at most "
+        "%u %% of the program's CPU time (--overhead=50 allows the most)",
+        kymo_format_duration(longer, l->config.period_ns), kymo_format_duration(asked, asked_ns),
+        kymo_format_duration(cost, cost_ns), (unsigned)percent);
+}
+
+static kymo_err prepare(struct launch *l, kymo_error *detail)
+{
+    const kymo_options *o = l->asked->options;
+    l->config.buffer_bytes = kymo_launch_choose_buffer(o->buffer_bytes, o->alloc_bytes);
+    l->config.period_ns = o->cpu_period_ns;
+    l->config.alloc_rate = o->alloc_bytes;
+    l->config.depth = (uint32_t)o->depth;
+    l->config.counters_period_ns = o->counters_period_ns;
+    l->config.signal_fixed = o->signal_number != 0;
+    l->config.markers = kymo_options_list(o, KYMO_OPTION_MARKERS);
+    l->config.signal = o->signal_number ? (int)o->signal_number : SIGURG;
+    KYMO_TRY(kymo_launch_choose_engine(o->engine, &l->config, l->reason, detail));
+    choose_period(l);
+    /* Beside perf for the threads that it is not to be had for. */
+    if (l->config.engine != KYMO_SESSION_TIMER && kymo_watch_probe() &&
+        kymo_dispatch_create(l->config.period_ns, &l->config.dispatch) != KYMO_OK)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the dispatcher");
+    if (ftruncate(l->asked->spool, 0) != 0 || lseek(l->asked->spool, 0, SEEK_SET) != 0)
+        return kymo_error_set_errno(detail, "cannot write the recording");
+    kymo_err err = kymo_recording_writer_create(l->asked->spool, 0, &l->writer);
+    if (err == KYMO_OK && o->ring_bytes)
+        kymo_recording_keep_newest(l->writer, o->ring_bytes);
+    if (err == KYMO_OK)
+        err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
+    if (err != KYMO_OK)
+        return kymo_error_set(detail, err, 0, "writing the recording: %s", kymo_err_text(err));
+    l->config.earliest_ns = l->start_ns;
+    l->config.events = &kymo_recording_write_handler;
+    l->config.events_context = l->config.writer = l->writer;
+    l->config.spool = l->asked->spool;
+    l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;
+    if (l->config.engine == KYMO_SESSION_PERF && l->config.access == KYMO_PERF_KERNEL) {
+        err = kymo_kernel_stacks_create(l->config.events, l->config.events_context,
+                                        l->config.period_ns, &l->config.kernel_stacks);
+        if (err != KYMO_OK)
+            return kymo_error_set(detail, err, 0, "no memory for the kernel's stacks");
+    }
+    if (o->wall_period_ns) {
+        l->config.flags |= KYMO_SESSION_WALL;
+        if (kymo_wall_shared_create(o->wall_period_ns, l->config.events, l->writer,
+                                    &l->config.wall) != KYMO_OK)
+            return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for wall time");
+    }
+    return kymo_tree_create(&l->config, &l->tree, detail);
+}
+
+/* ---- the program ---- */
+
+/* The program begins as if it had been started without us. */
+static void restore_for_program(const void *context)
+{
+    const struct launch *l = context;
+    give_signals_back(l);
+    give_limit_back(RLIMIT_FSIZE, &l->file_size);
+}
+
+static kymo_err start_program(struct launch *l, kymo_error *detail)
+{
+    struct kymo_launch_program program = {
+        .argv = l->asked->argv,
+        .preload = l->link[0] ? l->link : l->asked->preload_path,
+        .socket = kymo_tree_socket(l->tree),
+        .restore = restore_for_program,
+        .context = l,
+    };
+    return kymo_launch_start_program(&program, &l->pid, detail);
+}
+
+static kymo_err note(const struct launch *l, kymo_event_severity severity, const char *text)
+{
+    kymo_event_note e = {kymo_clock_ns(CLOCK_MONOTONIC), 0, severity, text};
+    return kymo_recording_write_note(l->writer, &e);
+}
+
+/* What the recorder learns of the program's threads, and most engines need, is there. */
+static kymo_err tell_blindness(const struct launch *l)
+{
+    if (access("/proc/self/task", X_OK) == 0)
+        return KYMO_OK;
+    return note(l, KYMO_NOTE_WARNING,
+                "/proc is not mounted: threads are sampled with the kernel's tick, and processes "
+                "that the program starts may be missing");
+}
+
+static void forward(const struct launch *l)
+{
+    int signo = forward_signal;
+    if (signo && !l->has_ended) {
+        forward_signal = 0;
+        kill(l->pid, signo);
+    }
+}
+
+static uint64_t in_ns(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
+}
+
+/* Reaps the program if it has ended: first its own clocks are read, which are gone with it. block:
+ * waits for it. */
+static kymo_err reap(struct launch *l, int block)
+{
+    siginfo_t info = {0};
+    int how = block ? 0 : WNOHANG;
+    int gone;
+    do {
+        forward(l);
+        gone = waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOWAIT | how);
+    } while (gone < 0 && errno == EINTR);
+    if (gone == 0 && info.si_pid != l->pid)
+        return KYMO_OK;
+    uint64_t system_ns = 0;
+    l->ending.end_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    if (kymo_task_process_cpu_ns(l->pid, &l->ending.user_ns, &system_ns))
+        l->ending.cpu_ns = l->ending.user_ns + system_ns;
+    (void)kymo_task_cpu_ns(l->pid, l->pid, &l->ending.main_cpu_ns);
+    while (wait4(l->pid, &l->ending.wait_status, 0, &l->usage) < 0 && errno == EINTR)
+        ;
+    l->has_ended = 1;
+    if (l->ending.cpu_ns == 0) {
+        l->ending.user_ns = in_ns(l->usage.ru_utime);
+        l->ending.cpu_ns = l->ending.user_ns + in_ns(l->usage.ru_stime);
+    }
+    return kymo_tree_ended(l->tree, l->pid, &l->ending, &l->last_image);
+}
+
+/* Says that the program has ended, and its processes have not. */
+static void say_it_goes_on(const struct launch *l)
+{
+    const char *name = strrchr(l->asked->argv[0], '/');
+    if (!l->asked->quiet)
+        kymo_fprint(stderr,
+                    "kymo: %s has ended; %u of its processes run on (Ctrl-C stops waiting)\n",
+                    name ? name + 1 : l->asked->argv[0], kymo_tree_alive(l->tree));
+}
+
+/* What Ctrl-C, typed twice, or duration= end; and once the program has ended, Ctrl-C typed once or
+ * a signal that would have been the program's. */
+struct stop {
+    uint64_t end_ns;
+    uint64_t first_ns;
+    sig_atomic_t seen;
+};
+
+static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
+{
+    if (interrupts != s->seen) {
+        if (l->has_ended || (s->seen && now_ns - s->first_ns < SECOND_INTERRUPT_NS))
+            return 1;
+        s->seen = interrupts;
+        s->first_ns = now_ns;
+    }
+    return now_ns >= s->end_ns || (l->has_ended && forward_signal);
+}
+
+/* Ctrl-C before the program's end was meant for the program. */
+static kymo_err reap_and_forgive(struct launch *l, struct stop *stop)
+{
+    KYMO_TRY(reap(l, 0));
+    if (l->has_ended)
+        stop->seen = interrupts;
+    return KYMO_OK;
+}
+
+/* Rounds until the program and all that it started have ended, or the recording shall. */
+static kymo_err record(struct launch *l)
+{
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    uint64_t round_ns = now_ns + ROUND_NS;
+    struct stop stop = {.end_ns = UINT64_MAX};
+    int said = 0;
+    if (l->asked->options->duration_ns)
+        stop.end_ns = now_ns + l->asked->options->duration_ns;
+    while (!shall_stop(l, &stop, now_ns)) {
+        forward(l);
+        if (child_changed) {
+            child_changed = 0;
+            /* Others are the recorder's own (heap_answer.h). */
+            if (!l->has_ended)
+                KYMO_TRY(reap_and_forgive(l, &stop));
+        }
+        if (l->has_ended && kymo_tree_alive(l->tree) == 0)
+            KYMO_TRY(kymo_tree_look_for_more(l->tree));
+        if (l->has_ended && kymo_tree_alive(l->tree) == 0)
+            break;
+        if (l->has_ended && !said) {
+            said = 1;
+            say_it_goes_on(l);
+        }
+        uint64_t tick_ns = l->config.wall ? kymo_wall_next_ns(l->config.wall) : UINT64_MAX;
+        /* One wake-up serves both where they are close to each other. */
+        if (tick_ns >= round_ns && tick_ns - round_ns < ROUND_NS / 2)
+            round_ns = tick_ns;
+        KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->waiting));
+        kymo_recording_hurry(l->writer, kymo_tree_is_behind(l->tree));
+        now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+        if (l->config.wall && kymo_wall_due(l->config.wall, now_ns))
+            KYMO_TRY(kymo_tree_tick(l->tree, now_ns));
+        if (now_ns < round_ns)
+            continue;
+        round_ns = now_ns + ROUND_NS;
+        KYMO_TRY(kymo_tree_round(l->tree));
+        KYMO_TRY(kymo_recording_flush(l->writer));
+    }
+    return KYMO_OK;
+}
+
+/* wait4 adds what the children used that somebody waited for. What is in none of the recorded
+ * processes counts as not sampled if it should have been recorded, and is told if it is not little.
+ */
+static kymo_err tell_missing(const struct launch *l)
+{
+    uint64_t all_ns = in_ns(l->usage.ru_utime) + in_ns(l->usage.ru_stime);
+    uint64_t recorded_ns = kymo_tree_cpu_ns(l->tree);
+    uint64_t missing_ns = all_ns > recorded_ns ? all_ns - recorded_ns : 0;
+    int asked = l->asked->options->children != 0;
+    char used[32];
+    char text[192];
+    if (asked && kymo_tree_recorded(l->tree))
+        KYMO_TRY(kymo_tree_add_unsampled(l->tree, missing_ns));
+    if (missing_ns < CHILDREN_NOTED_NS || (asked && missing_ns < all_ns / 100))
+        return KYMO_OK;
+    snprintf(text, sizeof text,
+             asked ? "%s of CPU time is in no recorded process: children that ended before they "
+                     "were recorded, or cannot be, and the kernel's work at each end"
+                   : "child processes of the program used %s of CPU time: they are not recorded "
+                     "(children=no)",
+             kymo_format_duration(used, missing_ns));
+    return note(l, KYMO_NOTE_WARNING, text);
+}
+
+static kymo_err tell_lengthened(const struct launch *l)
+{
+    return l->lengthened[0] ? note(l, KYMO_NOTE_WARNING, l->lengthened) : KYMO_OK;
+}
+
+static kymo_err tell_tick_threads(const struct launch *l)
+{
+    const struct kymo_tick_threads *threads = kymo_tree_tick_threads(l->tree);
+    uint32_t n = threads->switchers;
+    char text[192];
+    if (n > 0) {
+        snprintf(text, sizeof text,
+                 n == 1 ? "a thread that switches often was sampled with the kernel's tick, since "
+                          "perf would slow it down (engine=perf insists)"
+                        : "%u threads that switch often were sampled with the kernel's tick, since "
+                          "perf would slow them down (engine=perf insists)",
+                 n);
+        KYMO_TRY(note(l, KYMO_NOTE_WARNING, text));
+    }
+    n = threads->refused;
+    if (n == 0)
+        return KYMO_OK;
+    snprintf(text, sizeof text,
+             "%u thread%s sampled with the kernel's tick, since perf refused: %s%s", n,
+             n == 1 ? " was" : "s were", strerror(threads->error),
+             threads->error == EMFILE ? " (ulimit -n)" : "");
+    return note(l, KYMO_NOTE_WARNING, text);
+}
+
+/* The event of a program that attached nothing to be ended with. */
+static kymo_err end_program(const struct launch *l)
+{
+    kymo_event_process_end e = {
+        .process = 0,
+        .wait_status = l->ending.wait_status,
+        .end_ns = l->ending.end_ns,
+        .user_ns = l->ending.user_ns,
+        .system_ns = l->ending.cpu_ns - l->ending.user_ns,
+    };
+    return kymo_recording_write_process_end(l->writer, &e);
+}
+
+/* Ends the recording; the program runs on if it has not ended. */
+static kymo_err finish(struct launch *l, kymo_launch_result *result)
+{
+    uint64_t end_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    KYMO_TRY(kymo_tree_finish(l->tree, end_ns));
+    KYMO_TRY(kymo_kernel_stacks_finish(l->config.kernel_stacks, 0));
+    if (kymo_tree_recorded(l->tree) == 0)
+        KYMO_TRY(note(l, KYMO_NOTE_WARNING,
+                      "nothing was recorded: the program did not load libkymo-preload.so, or ended "
+                      "before it did"));
+    if (l->has_ended) {
+        if (l->last_image == UINT32_MAX)
+            KYMO_TRY(end_program(l));
+        KYMO_TRY(tell_missing(l));
+        result->cpu_ns = l->ending.cpu_ns;
+        result->wait_status = l->ending.wait_status;
+    }
+    KYMO_TRY(tell_lengthened(l));
+    KYMO_TRY(tell_tick_threads(l));
+    result->interrupted = !l->has_ended;
+    kymo_event_end end = {end_ns, l->has_ended ? 1u : 0u};
+    return kymo_recording_write_end(l->writer, &end);
+}
+
+kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *result,
+                     kymo_error *detail)
+{
+    struct launch l = {.asked = asked, .last_image = UINT32_MAX};
+    memset(result, 0, sizeof *result);
+    l.priority = getpriority(PRIO_PROCESS, 0);
+    take_signals(&l);
+    raise_limit(RLIMIT_FSIZE, &l.file_size);
+    kymo_err err = prepare(&l, detail);
+    if (err == KYMO_OK && !kymo_paths_preloadable(asked->preload_path))
+        err = kymo_paths_link(asked->preload_path, l.link, detail);
+    if (err == KYMO_OK)
+        err = start_program(&l, detail);
+    if (err != KYMO_OK)
+        goto out;
+    result->pid = l.pid;
+
+    /* Where that is permitted, the recorder goes before what it records: it is asked for little,
+     * and a thread that begins on a machine without an idle CPU waits for it to be armed. */
+    (void)setpriority(PRIO_PROCESS, 0, RECORDER_PRIORITY);
+    /* A descriptor for each of its threads; the program itself keeps the limit it was given. */
+    raise_limit(RLIMIT_NOFILE, &l.files);
+    kymo_tree_set_program(l.tree, l.pid, l.start_ns);
+    err = kymo_launch_write_process(l.writer, asked, l.pid, l.start_ns);
+    if (err == KYMO_OK)
+        err = tell_blindness(&l);
+    if (err == KYMO_OK)
+        err = record(&l);
+    if (err == KYMO_OK) {
+        err = finish(&l, result);
+    } else {
+        /* Whatever went wrong with the recording, the program runs to its end, without us. */
+        kymo_tree_stop(l.tree);
+        if (kymo_recording_write_kept(l.writer) == KYMO_OK)
+            (void)!kymo_recording_flush(l.writer);
+        if (!l.has_ended)
+            (void)!reap(&l, 1);
+        result->wait_status = l.ending.wait_status;
+        result->cpu_ns = l.ending.cpu_ns;
+    }
+    if (err != KYMO_OK) {
+        kymo_error why = {0};
+        (void)kymo_recording_error(l.writer, &why);
+        kymo_error_set(detail, err, 0, "the recording broke off: %s",
+                       why.message[0] ? why.message : kymo_err_text(err));
+    }
+    result->spool_bytes = kymo_recording_bytes(l.writer);
+    give_limit_back(RLIMIT_NOFILE, &l.files);
+    (void)setpriority(PRIO_PROCESS, 0, l.priority);
+out:
+    give_limit_back(RLIMIT_FSIZE, &l.file_size);
+    kymo_paths_unlink(l.link);
+    kymo_tree_destroy(l.tree);
+    kymo_dispatch_destroy(l.config.dispatch);
+    kymo_kernel_stacks_destroy(l.config.kernel_stacks);
+    kymo_wall_shared_destroy(l.config.wall);
+    kymo_recording_writer_destroy(l.writer);
+    give_signals_back(&l);
+    return err;
+}

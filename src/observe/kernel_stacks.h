@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel_stacks.h - puts what the kernel did on top of the stacks that the handlers walked.
+ *
+ * Layer:    observe
+ * Flow:     perf events -> kernel_ring.c -> [kernel_stacks] -> session_events.c -> recording
+ * Threads:  the recorder's main thread
+ * Memory:   owns the rings, what was read of them, and the kernel's names; each has its limit
+ * Signals:  not for handlers
+ *
+ * One for a recording, for the threads of all its processes.
+ */
+#ifndef KYMO_OBSERVE_KERNEL_STACKS_H
+#define KYMO_OBSERVE_KERNEL_STACKS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "observe/kernel_ring.h"
+#include "recording/events.h"
+
+typedef struct kymo_kernel_stacks kymo_kernel_stacks;
+
+/* Symbols and stacks are written to events; both outlive it. */
+KYMO_NODISCARD
+kymo_err kymo_kernel_stacks_create(const kymo_event_handler *events, void *context,
+                                   uint64_t period_ns, kymo_kernel_stacks **out);
+/* NULL is allowed, also below: then nothing happens, and samples stay as they are. */
+void kymo_kernel_stacks_destroy(kymo_kernel_stacks *stacks);
+
+/* Whether one more event may have a ring. */
+int kymo_kernel_stacks_have_room(const kymo_kernel_stacks *stacks);
+/* Listens to an event of this thread from now on; where there is no ring for it, the thread's
+ * samples stay as they are. To be called before the event is enabled. */
+void kymo_kernel_stacks_open(kymo_kernel_stacks *stacks, uint32_t process, pid_t tid, int fd,
+                             uint64_t now_ns);
+/* The event is about to be closed: takes what is left in its ring, which keeps it alive. */
+void kymo_kernel_stacks_close(kymo_kernel_stacks *stacks, uint32_t process, pid_t tid);
+/* The thread has ended, and all its samples were split. */
+void kymo_kernel_stacks_forget(kymo_kernel_stacks *stacks, uint32_t process, pid_t tid);
+
+/* Takes a sample of the thread. */
+typedef kymo_err (*kymo_sample_emit)(void *context, const kymo_event_sample *sample);
+
+/* Gives the sample on as one for each interrupt since the thread's last sample, at its time, with
+ * an equal share of the weight and the kernel's part on top of its stack; as it is, if nothing is
+ * known of an interrupt. Samples of a thread must come in the order of time. */
+KYMO_NODISCARD
+kymo_err kymo_kernel_stacks_split(kymo_kernel_stacks *stacks, uint32_t process, pid_t tid,
+                                  const kymo_event_sample *sample, kymo_sample_emit emit,
+                                  void *context);
+
+/* At the end of the recording: says how many interrupts could not be told of, for want of room in a
+ * ring or in our memory, as losses of this process. */
+KYMO_NODISCARD
+kymo_err kymo_kernel_stacks_finish(kymo_kernel_stacks *stacks, uint32_t process);
+
+/* As if this interrupt had been read for the thread, which then needs no event; for the tests. */
+KYMO_NODISCARD
+kymo_err kymo_kernel_stacks_feed(kymo_kernel_stacks *stacks, uint32_t process, pid_t tid,
+                                 const struct kymo_kernel_record *record);
+
+#endif

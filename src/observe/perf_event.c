@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "observe/perf_event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What an event tells beside its signal. */
+enum tells { TELLS_NOTHING, TELLS_CHAINS };
+
+static int open_task_clock(pid_t tid, uint64_t period_ns, int with_kernel, enum tells tells)
+{
+    struct perf_event_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_TASK_CLOCK;
+    attr.sample_period = period_ns;
+    attr.disabled = 1;
+    attr.exclude_kernel = !with_kernel;
+    attr.exclude_hv = 1;
+    attr.wakeup_events = 1;
+    if (tells == TELLS_CHAINS) {
+        /* The user's part is walked by the handler: here it would be by frame pointers. */
+        attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN;
+        attr.exclude_callchain_user = 1;
+        attr.use_clockid = 1;
+        attr.clockid = CLOCK_MONOTONIC;
+    }
+    /* After an exec the signal would be ignored, but its interrupts would go on. */
+    attr.remove_on_exec = 1;
+    long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0 && errno == EINVAL) { /* before Linux 5.13 */
+        attr.remove_on_exec = 0;
+        fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+    return (int)fd;
+}
+
+enum kymo_perf_access kymo_perf_probe(int *sys_errno)
+{
+    int fd = open_task_clock(0, 1000000, 1, TELLS_NOTHING);
+    *sys_errno = 0;
+    if (fd >= 0) {
+        close(fd);
+        return KYMO_PERF_KERNEL;
+    }
+    *sys_errno = errno;
+    fd = open_task_clock(0, 1000000, 0, TELLS_NOTHING);
+    if (fd >= 0) {
+        close(fd);
+        return KYMO_PERF_USER;
+    }
+    *sys_errno = errno;
+    return KYMO_PERF_NONE;
+}
+
+static int send_signal(int fd, pid_t tid, int signo)
+{
+    if (fd < 0)
+        return -1;
+    struct f_owner_ex owner = {F_OWNER_TID, tid};
+    if (fcntl(fd, F_SETOWN_EX, &owner) != 0 || fcntl(fd, F_SETSIG, signo) != 0 ||
+        fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel)
+{
+    return send_signal(open_task_clock(tid, period_ns, with_kernel, TELLS_NOTHING), tid, signo);
+}
+
+int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo)
+{
+    return send_signal(open_task_clock(tid, period_ns, 1, TELLS_CHAINS), tid, signo);
+}
+
+int kymo_perf_enable(int fd)
+{
+    return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+}

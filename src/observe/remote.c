@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * remote.c - see remote.h.
+ *
+ * Modules are found as the loader would: the mappings of a file that begin with its ELF header,
+ * read from the process's memory, say where the rest lies. A program that reads such a file maps it
+ * as it is, and what the headers promise is not there: so code must be where they say. Their
+ * .eh_frame is read once for each build-id and kept. It is taken from memory and not from the file:
+ * the file may have been replaced, or be one that is not to be seen from here.
+ *
+ * A walk reads a few KiB of the stack from the stack pointer up, and begins again with more when it
+ * comes to their end: most stacks of waiting threads are short.
+ */
+#include "observe/remote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/search.h"
+#include "base/vec.h"
+#include "observe/task.h"
+#include "unwind/module.h"
+#include "unwind/outside.h"
+
+#define PAGE 4096u
+#define FRAMES_MAX (64ull << 20) /* bytes of unwind information of one module */
+#define STORE_MAX (256ull << 20) /* of all that is kept */
+#define OWN_MAX (128ull << 20)   /* of one process's modules that are not */
+#define MODULES_MAX 4096u
+#define RED_ZONE 128u
+#define STACK_FIRST (8u << 10)
+#define STACK_MAX (1u << 20)
+#define CACHE_SLOTS 1024u
+
+/* The unwind information of one build-id: bytes of the file's virtual addresses from vaddr on. */
+struct stored {
+    uint8_t build_id[KYMO_REMOTE_BUILD_ID_MAX];
+    uint32_t build_id_len;
+    uint64_t vaddr;
+    size_t size;
+    unsigned char *data;
+};
+
+struct kymo_remote_store {
+    KYMO_VEC(struct stored) entries;
+    uint64_t bytes;
+};
+
+struct module {
+    struct kymo_remote_module public;
+    struct kymo_cfi_image image;
+    unsigned char *own; /* its data, where the store does not have it */
+    int seen;           /* by the refresh at hand */
+};
+
+struct kymo_remote {
+    kymo_remote_store *store;
+    pid_t pid;
+    uint64_t generation;
+    uint64_t own_bytes;              /* of its modules */
+    uint64_t program;                /* where it begins to run */
+    KYMO_VEC(struct module) modules; /* sorted */
+    KYMO_VEC(struct kymo_outside_module) outside;
+    struct kymo_outside view;
+    unsigned char *stack;
+    size_t stack_bytes;
+    struct kymo_row_slot *cache;
+    struct kymo_walker walker;
+};
+
+/* ---- memory ---- */
+
+/* Up to size bytes; how many could be read. */
+static size_t read_memory(pid_t pid, uint64_t address, void *out, size_t size)
+{
+    struct iovec here = {out, size};
+    struct iovec there = {(void *)(uintptr_t)address, size};
+    ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    return n > 0 ? (size_t)n : 0;
+}
+
+kymo_err kymo_remote_store_create(kymo_remote_store **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? KYMO_OK : KYMO_E_NOMEM;
+}
+
+void kymo_remote_store_destroy(kymo_remote_store *store)
+{
+    if (!store)
+        return;
+    for (size_t i = 0; i < store->entries.len; i++)
+        free(store->entries.data[i].data);
+    kymo_vec_deinit(&store->entries);
+    free(store);
+}
+
+static const struct stored *find_stored(const kymo_remote_store *store,
+                                        const struct kymo_remote_module *m)
+{
+    for (size_t i = 0; m->build_id_len > 0 && i < store->entries.len; i++) {
+        const struct stored *s = &store->entries.data[i];
+        if (s->build_id_len == m->build_id_len &&
+            memcmp(s->build_id, m->build_id, m->build_id_len) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+/* Gives the bytes to the store, if it has room and can tell them from others. */
+static int keep(kymo_remote_store *store, const struct module *m)
+{
+    struct stored s = {.build_id_len = m->public.build_id_len,
+                       .vaddr = m->image.address - m->public.bias,
+                       .size = m->image.size,
+                       .data = m->own};
+    if (s.build_id_len == 0 || store->bytes + s.size > STORE_MAX)
+        return 0;
+    memcpy(s.build_id, m->public.build_id, s.build_id_len);
+    if (kymo_vec_push(&store->entries, s) != KYMO_OK)
+        return 0;
+    store->bytes += s.size;
+    return 1;
+}
+
+/* ---- modules ---- */
+
+/* Reads .eh_frame_hdr and what follows it in its segment, .eh_frame included; linkers put it
+ * behind. Where it lies before, everything from the segment's start is taken. */
+static void read_frames(kymo_remote *r, struct module *m, const struct kymo_address_range *segment)
+{
+    const struct stored *stored = find_stored(r->store, &m->public);
+    if (stored) {
+        m->image =
+            (struct kymo_cfi_image){stored->data, stored->size, stored->vaddr + m->public.bias};
+        return;
+    }
+    unsigned char head[8];
+    uint64_t lo = m->public.eh_frame_hdr;
+    int32_t distance = 0;
+    if (lo == 0 || read_memory(r->pid, lo, head, sizeof head) != sizeof head)
+        return;
+    memcpy(&distance, head + 4, sizeof distance);
+    /* 0x1b: from where it stands, four bytes, signed. */
+    if (head[1] != 0x1b || distance < 0)
+        lo = segment->lo;
+    uint64_t size = segment->hi - lo;
+    if (size > FRAMES_MAX || r->own_bytes + size > OWN_MAX)
+        return;
+    unsigned char *data = malloc((size_t)size);
+    size_t have = data ? read_memory(r->pid, lo, data, (size_t)size) : 0;
+    if (have == 0) {
+        free(data);
+        return;
+    }
+    m->own = data;
+    m->image = (struct kymo_cfi_image){data, have, lo};
+    if (have == size && keep(r->store, m))
+        m->own = NULL;
+    else
+        r->own_bytes += have;
+}
+
+static void drop_module(kymo_remote *r, struct module *m)
+{
+    if (m->own)
+        r->own_bytes -= m->image.size;
+    free(m->own);
+    free(m->public.path);
+}
+
+/* What may be a module: a mapping begins with its ELF header. path is NULL if there is none. */
+struct candidate {
+    struct module module;
+    struct kymo_address_range notes[KYMO_REMOTE_NOTES];
+    struct kymo_address_range frames; /* the segment that has them */
+};
+
+static kymo_err read_header(kymo_remote *r, const struct kymo_remote_mapping *mapping,
+                            struct candidate *c)
+{
+    unsigned char page[PAGE];
+    size_t have = read_memory(r->pid, mapping->start, page, sizeof page);
+    drop_module(r, &c->module);
+    c->module = (struct module){.public = {.number = UINT32_MAX}, .seen = 1};
+    if (!kymo_remote_parse_headers(page, have, mapping->start, &c->module.public, c->notes,
+                                   &c->frames))
+        return KYMO_OK;
+    c->module.public.path = strdup(mapping->path);
+    return c->module.public.path ? KYMO_OK : KYMO_E_NOMEM;
+}
+
+static int has_code_in(const struct candidate *c, const struct kymo_remote_mapping *mapping)
+{
+    const struct kymo_remote_module *m = &c->module.public;
+    return m->path && mapping->is_executable && m->text_start >= mapping->start &&
+           m->text_start < mapping->end;
+}
+
+/* It is one; one that was known stays as it is. */
+static kymo_err take_module(kymo_remote *r, struct candidate *c)
+{
+    unsigned char page[PAGE];
+    struct module m = c->module;
+    c->module.public.path = NULL;
+    for (uint32_t i = 0; i < KYMO_REMOTE_NOTES && m.public.build_id_len == 0; i++) {
+        uint64_t size = c->notes[i].hi - c->notes[i].lo;
+        size = read_memory(r->pid, c->notes[i].lo, page,
+                           size < sizeof page ? (size_t)size : sizeof page);
+        kymo_remote_parse_note(page, (size_t)size, &m.public);
+    }
+    for (size_t i = 0; i < r->modules.len; i++) {
+        struct module *old = &r->modules.data[i];
+        if (old->public.map_start == m.public.map_start &&
+            old->public.map_end == m.public.map_end && old->public.bias == m.public.bias &&
+            old->public.build_id_len == m.public.build_id_len &&
+            memcmp(old->public.build_id, m.public.build_id, m.public.build_id_len) == 0 &&
+            strcmp(old->public.path, m.public.path) == 0) {
+            old->seen = 1;
+            drop_module(r, &m);
+            return KYMO_OK;
+        }
+    }
+    kymo_err err = KYMO_OK;
+    if (r->modules.len < MODULES_MAX) {
+        read_frames(r, &m, &c->frames);
+        err = kymo_vec_push(&r->modules, m);
+        if (err == KYMO_OK)
+            return KYMO_OK;
+    }
+    drop_module(r, &m);
+    return err;
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+    const struct module *x = a;
+    const struct module *y = b;
+    return x->public.map_start < y->public.map_start ? -1
+                                                     : x->public.map_start > y->public.map_start;
+}
+
+/* What the walk sees: no two modules at one place. */
+static kymo_err make_view(kymo_remote *r)
+{
+    if (r->modules.len > 1)
+        qsort(r->modules.data, r->modules.len, sizeof *r->modules.data, compare_modules);
+    /* Whatever becomes of it: what it named before may have moved, or be no more. */
+    r->view.count = 0;
+    r->outside.len = 0;
+    kymo_walker_new_generation(&r->walker);
+    uint64_t end = 0;
+    for (size_t i = 0; i < r->modules.len; i++) {
+        struct module *m = &r->modules.data[i];
+        if (m->public.map_start < end)
+            continue;
+        end = m->public.map_end;
+        KYMO_TRY(kymo_vec_push(&r->outside, (struct kymo_outside_module){
+                                                .map_start = m->public.map_start,
+                                                .map_end = m->public.map_end,
+                                                .eh_frame_hdr = m->public.eh_frame_hdr,
+                                                .images = &m->image,
+                                                .image_count = m->image.size > 0,
+                                            }));
+    }
+    r->view.modules = r->outside.data;
+    r->view.count = (uint32_t)r->outside.len;
+    return KYMO_OK;
+}
+
+kymo_err kymo_remote_refresh(kymo_remote *r)
+{
+    char path[32];
+    char *line = NULL;
+    size_t cap = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)r->pid);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return errno == EACCES || errno == EPERM ? KYMO_E_PERMISSION : KYMO_E_NOT_FOUND;
+    for (size_t i = 0; i < r->modules.len; i++)
+        r->modules.data[i].seen = 0;
+    struct candidate c = {0};
+    kymo_err err = KYMO_OK;
+    while (err == KYMO_OK && getline(&line, &cap, f) > 0) {
+        struct kymo_remote_mapping mapping;
+        if (!kymo_remote_parse_mapping(line, &mapping))
+            continue;
+        /* Linkers put a small file's code into the page of its header, which is so mapped twice. */
+        if (!has_code_in(&c, &mapping) && mapping.offset == 0 &&
+            (mapping.inode != 0 || strcmp(mapping.path, "[vdso]") == 0))
+            err = read_header(r, &mapping, &c);
+        if (err == KYMO_OK && has_code_in(&c, &mapping))
+            err = take_module(r, &c);
+    }
+    drop_module(r, &c.module);
+    free(line);
+    fclose(f);
+    size_t kept = 0;
+    for (size_t i = 0; i < r->modules.len; i++) {
+        if (r->modules.data[i].seen || err != KYMO_OK)
+            r->modules.data[kept++] = r->modules.data[i];
+        else
+            drop_module(r, &r->modules.data[i]);
+    }
+    r->generation += kept != r->modules.len;
+    r->modules.len = kept;
+    kymo_err viewed = make_view(r);
+    return err != KYMO_OK ? err : viewed;
+}
+
+static int ends_below(const void *modules, size_t i, const void *key)
+{
+    const struct module *m = modules;
+    const uint64_t *pc = key;
+    return m[i].public.map_end <= *pc;
+}
+
+struct kymo_remote_module *kymo_remote_module_at(kymo_remote *r, uint64_t pc)
+{
+    size_t at = kymo_search_count(r->modules.data, r->modules.len, ends_below, &pc);
+    return at < r->modules.len && pc >= r->modules.data[at].public.map_start
+               ? &r->modules.data[at].public
+               : NULL;
+}
+
+uint64_t kymo_remote_generation(const kymo_remote *r)
+{
+    return r->generation;
+}
+
+int kymo_remote_is_program(const kymo_remote *r, const struct kymo_remote_module *m)
+{
+    return r->program >= m->text_start && r->program < m->text_end;
+}
+
+size_t kymo_remote_read(const kymo_remote *r, uint64_t address, void *out, size_t size)
+{
+    return read_memory(r->pid, address, out, size);
+}
+
+int kymo_remote_is_gone(pid_t pid)
+{
+    char byte;
+    /* Nothing is at 0; which of the two it says is the answer. */
+    return read_memory(pid, 0, &byte, sizeof byte) == 0 && errno == ESRCH;
+}
+
+int kymo_remote_row(kymo_remote *r, uint64_t pc, uint64_t *word, uint64_t *function)
+{
+    struct kymo_module module;
+    struct kymo_cfi_index index;
+    struct kymo_cfi_fde fde;
+    struct kymo_cfi_row row;
+    struct kymo_cfi_image image;
+    bool signal_frame;
+    if (!kymo_module_find(&r->view, pc, &module) ||
+        kymo_module_row(&module, pc, word, &row, &signal_frame, &image) != KYMO_CFI_FOUND ||
+        kymo_cfi_index_open(&image, module.eh_frame_hdr, &index) != KYMO_CFI_FOUND)
+        return 0;
+    /* The row was found by the same steps. */
+    uint32_t i = kymo_cfi_index_search(&index, pc);
+    if (i == index.count ||
+        kymo_cfi_fde_read(&image, kymo_cfi_index_fde(&index, i), &fde) != KYMO_CFI_FOUND)
+        return 0;
+    *function = fde.pc_begin;
+    return 1;
+}
+
+/* ---- life ---- */
+
+/* Where the program and its loader begin, which have no caller. */
+static void find_entries(kymo_remote *r)
+{
+    uint64_t program = 0;
+    uint64_t loader = 0;
+    uint64_t entry = 0;
+    kymo_task_entries(r->pid, &program, &loader);
+    if (loader && read_memory(r->pid, loader + 24, &entry, sizeof entry) != sizeof entry)
+        loader = 0;
+    r->program = program;
+    kymo_walker_set_entries(&r->walker, program, loader ? loader + entry : 0);
+}
+
+kymo_err kymo_remote_create(kymo_remote_store *store, pid_t pid, kymo_remote **out)
+{
+    kymo_remote *r = calloc(1, sizeof *r);
+    if (!r)
+        return KYMO_E_NOMEM;
+    r->store = store;
+    r->pid = pid;
+    r->cache = calloc(CACHE_SLOTS, sizeof *r->cache);
+    kymo_err err = r->cache ? kymo_walker_init(&r->walker, r->cache, CACHE_SLOTS) : KYMO_E_NOMEM;
+    if (err == KYMO_OK) {
+        r->walker.outside = &r->view;
+        find_entries(r);
+        err = kymo_remote_refresh(r);
+    }
+    if (err == KYMO_OK && r->modules.len == 0)
+        err = KYMO_E_PERMISSION;
+    if (err != KYMO_OK) {
+        kymo_remote_destroy(r);
+        return err;
+    }
+    *out = r;
+    return KYMO_OK;
+}
+
+void kymo_remote_destroy(kymo_remote *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->modules.len; i++)
+        drop_module(r, &r->modules.data[i]);
+    kymo_vec_deinit(&r->modules);
+    kymo_vec_deinit(&r->outside);
+    free(r->stack);
+    free(r->cache);
+    free(r);
+}
+
+/* ---- walks ---- */
+
+/* Copies size bytes of the stack, or what there is of them; 0 if there is nothing. */
+static size_t copy_stack(kymo_remote *r, uint64_t lo, size_t size)
+{
+    if (size > r->stack_bytes) {
+        unsigned char *grown = realloc(r->stack, size);
+        if (!grown)
+            return 0;
+        r->stack = grown;
+        r->stack_bytes = size;
+    }
+    return read_memory(r->pid, lo, r->stack, size);
+}
+
+size_t kymo_remote_walk(kymo_remote *r, const struct kymo_regs *regs, uint32_t known, uint64_t *pcs,
+                        size_t max, struct kymo_walk_result *result)
+{
+    uint64_t sp = regs->gpr[KYMO_REG_RSP];
+    uint64_t lo = sp - RED_ZONE;
+    size_t n = 0;
+    for (size_t size = STACK_FIRST; size <= STACK_MAX; size *= 8) {
+        size_t have = copy_stack(r, lo, size);
+        if (have == 0 && size == STACK_FIRST) {
+            /* The red zone may reach into the page below, which need not be there. */
+            lo = sp;
+            have = copy_stack(r, lo, size);
+        }
+        if (have == 0)
+            return 0;
+        struct kymo_regs scratch = *regs;
+        r->view.known = known;
+        r->view.copy = r->stack;
+        r->view.lo = lo;
+        r->view.hi = lo + have;
+        n = kymo_unwind_walk(&r->walker, &scratch, NULL, pcs, max, 0, result);
+        if (result->end != KYMO_WALK_BAD_STACK || result->missing < lo || have < size)
+            break;
+    }
+    return n;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * remote_parse.c - what remote.c reads of another process: lines of /proc, ELF headers, notes.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "observe/remote.h"
+
+/* Digits of a base up to 16 into *out; what follows them, NULL if there are none or too many. */
+static const char *number(const char *at, unsigned base, uint64_t *out)
+{
+    uint64_t value = 0;
+    const char *begin = at;
+    for (;; at++) {
+        char c = *at;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                : 16;
+        if (digit >= base)
+            break;
+        if (__builtin_mul_overflow(value, base, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return NULL;
+    }
+    *out = value;
+    return at > begin ? at : NULL;
+}
+
+static const char *after(const char *at, char c)
+{
+    return at && *at == c ? at + 1 : NULL;
+}
+
+int kymo_remote_parse_mapping(char *line, struct kymo_remote_mapping *out)
+{
+    static const char deleted[] = " (deleted)";
+    uint64_t ignored;
+    const char *at = number(line, 16, &out->start);
+    at = after(at, '-');
+    at = at ? number(at, 16, &out->end) : NULL;
+    at = after(at, ' ');
+    if (!at || strlen(at) < 5 || at[4] != ' ')
+        return 0;
+    out->is_executable = at[2] == 'x';
+    at = number(at + 5, 16, &out->offset);
+    at = after(at, ' ');
+    at = at ? number(at, 16, &ignored) : NULL;
+    at = after(at, ':');
+    at = at ? number(at, 16, &ignored) : NULL;
+    at = after(at, ' ');
+    at = at ? number(at, 10, &out->inode) : NULL;
+    if (!at || out->end <= out->start)
+        return 0;
+    char *path = line + (at - line);
+    path += strspn(path, " ");
+    path[strcspn(path, "\n")] = '\0';
+    size_t len = strlen(path);
+    if (len > sizeof deleted && strcmp(path + len - (sizeof deleted - 1), deleted) == 0)
+        path[len - (sizeof deleted - 1)] = '\0';
+    out->path = path;
+    return 1;
+}
+
+int kymo_remote_parse_call(const char *text, struct kymo_remote_call *out)
+{
+    uint64_t value;
+    *out = (struct kymo_remote_call){.number = -1};
+    if (strncmp(text, "running", 7) == 0) {
+        out->is_running = 1;
+        return 1;
+    }
+    const char *at = text;
+    if (strncmp(at, "-1", 2) == 0) {
+        at += 2;
+    } else {
+        at = number(at, 10, &value);
+        if (!at || value > INT_MAX)
+            return 0;
+        out->number = (int)value;
+    }
+    /* A call has six arguments before the two that matter; a page fault has none. */
+    for (int i = 0; i < (out->number < 0 ? 2 : 8); i++) {
+        if (strncmp(at, " 0x", 3) != 0 || !(at = number(at + 3, 16, &value)))
+            return 0;
+        if (out->number >= 0 && i < 6)
+            out->arguments[i] = value;
+        out->sp = out->pc;
+        out->pc = value;
+    }
+    return *at == '\n' || *at == '\0';
+}
+
+int kymo_remote_parse_headers(const unsigned char *page, size_t size, uint64_t start,
+                              struct kymo_remote_module *out,
+                              struct kymo_address_range notes[KYMO_REMOTE_NOTES],
+                              struct kymo_address_range *frame_segment)
+{
+    Elf64_Ehdr eh;
+    Elf64_Phdr ph;
+    uint64_t frame_hdr = 0;
+    int has_base = 0;
+    uint32_t n_notes = 0;
+    memset(notes, 0, KYMO_REMOTE_NOTES * sizeof *notes);
+    *frame_segment = (struct kymo_address_range){0, 0};
+    if (size < sizeof eh)
+        return 0;
+    memcpy(&eh, page, sizeof eh);
+    if (memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 || eh.e_phentsize != sizeof ph ||
+        eh.e_phoff > size || eh.e_phnum > (size - eh.e_phoff) / sizeof ph)
+        return 0;
+    const unsigned char *headers = page + eh.e_phoff;
+    for (int i = 0; i < eh.e_phnum && !has_base; i++) {
+        memcpy(&ph, headers + (size_t)i * sizeof ph, sizeof ph);
+        if (ph.p_type == PT_LOAD && ph.p_offset == 0) {
+            out->bias = start - ph.p_vaddr;
+            has_base = 1;
+        }
+    }
+    if (!has_base)
+        return 0;
+    out->map_start = UINT64_MAX;
+    out->map_end = out->text_start = out->text_end = 0;
+    for (int i = 0; i < eh.e_phnum; i++) {
+        memcpy(&ph, headers + (size_t)i * sizeof ph, sizeof ph);
+        uint64_t at = out->bias + ph.p_vaddr;
+        uint64_t end = at + ph.p_memsz;
+        if (end < at)
+            return 0;
+        if (ph.p_type == PT_NOTE && n_notes < KYMO_REMOTE_NOTES) {
+            notes[n_notes++] = (struct kymo_address_range){at, end};
+        } else if (ph.p_type == PT_GNU_EH_FRAME) {
+            frame_hdr = at;
+        } else if (ph.p_type == PT_LOAD) {
+            out->map_start = at < out->map_start ? at : out->map_start;
+            out->map_end = end > out->map_end ? end : out->map_end;
+            if (ph.p_flags & PF_X && out->text_end == 0) {
+                out->text_start = at;
+                out->text_end = end;
+                out->text_offset = ph.p_offset;
+            }
+        }
+    }
+    for (int i = 0; i < eh.e_phnum; i++) {
+        memcpy(&ph, headers + (size_t)i * sizeof ph, sizeof ph);
+        uint64_t at = out->bias + ph.p_vaddr;
+        /* What is of the file is no longer than what is mapped, whose end does not wrap around. */
+        uint64_t size_there = ph.p_filesz < ph.p_memsz ? ph.p_filesz : ph.p_memsz;
+        if (ph.p_type == PT_LOAD && frame_hdr - at < size_there)
+            *frame_segment = (struct kymo_address_range){at, at + size_there};
+    }
+    out->eh_frame_hdr = frame_segment->hi ? frame_hdr : 0;
+    return out->text_end > out->text_start && out->map_end > out->map_start;
+}
+
+void kymo_remote_parse_note(const unsigned char *note, size_t size, struct kymo_remote_module *out)
+{
+    Elf64_Nhdr n;
+    while (size >= sizeof n) {
+        memcpy(&n, note, sizeof n);
+        uint64_t name = ((uint64_t)n.n_namesz + 3) & ~3ull;
+        uint64_t desc = ((uint64_t)n.n_descsz + 3) & ~3ull;
+        uint64_t whole = sizeof n + name + desc;
+        if (whole > size)
+            return;
+        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
+            memcmp(note + sizeof n, "GNU", 4) == 0 && n.n_descsz <= KYMO_REMOTE_BUILD_ID_MAX) {
+            memcpy(out->build_id, note + sizeof n + name, n.n_descsz);
+            out->build_id_len = n.n_descsz;
+            return;
+        }
+        note += whole;
+        size -= (size_t)whole;
+    }
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "observe/task.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "sys/proc_file.h"
+
+static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
+{
+    return kymo_proc_file_read(out, cap, "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
+}
+
+int kymo_task_name(pid_t pid, pid_t tid, char name[16])
+{
+    char text[32];
+    if (!read_task(pid, tid, "comm", text, sizeof text))
+        return 0;
+    size_t len = strcspn(text, "\n");
+    if (len > 15)
+        len = 15;
+    memcpy(name, text, len);
+    name[len] = '\0';
+    return 1;
+}
+
+int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count)
+{
+    static const char key[] = "\nvoluntary_ctxt_switches:";
+    char text[4096];
+    if (!read_task(pid, tid, "status", text, sizeof text))
+        return 0;
+    const char *at = strstr(text, key);
+    if (!at)
+        return 0;
+    *count = strtoull(at + sizeof key - 1, NULL, 10);
+    return 1;
+}
+
+/* The value of a line of `status`, 0 where there is none. */
+static uint64_t number_of(const char *text, const char *key, int base)
+{
+    const char *at = strstr(text, key);
+    return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status)
+{
+    char text[4096];
+    if (!read_task(pid, tid, "status", text, sizeof text))
+        return 0;
+    const char *state = strstr(text, "\nState:\t");
+    status->is_dead = !state || state[8] == 'Z' || state[8] == 'X';
+    status->caught = number_of(text, "\nSigCgt:", 16);
+    status->filters = (uint32_t)(number_of(text, "\nSeccomp:", 10) << KYMO_TASK_SECCOMP_SHIFT) +
+                      (uint32_t)number_of(text, "\nSeccomp_filters:", 10);
+    return 1;
+}
+
+int kymo_task_cpu_ns(pid_t pid, pid_t tid, uint64_t *cpu_ns)
+{
+    char text[96];
+    if (!read_task(pid, tid, "schedstat", text, sizeof text))
+        return 0;
+    *cpu_ns = strtoull(text, NULL, 10);
+    return 1;
+}
+
+int kymo_task_process_clock(pid_t pid, uint64_t *cpu_ns)
+{
+    /* As clock_getcpuclockid makes it, without asking the kernel twice. */
+    clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2u);
+    struct timespec t;
+    if (clock_gettime(clock, &t) != 0)
+        return 0;
+    *cpu_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return 1;
+}
+
+int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns)
+{
+    uint64_t sum_ns;
+    if (!kymo_task_process_clock(pid, &sum_ns))
+        return 0;
+
+    /* The name in parentheses may hold anything; utime and stime are the 12th and 13th behind it.
+     */
+    char text[1024];
+    (void)kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
+    const char *at = strrchr(text, ')');
+    unsigned long user = 0;
+    unsigned long system = 0;
+    if (!at ||
+        sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu", &user, &system) != 2)
+        return 0;
+    double share = user + system ? (double)system / (double)(user + system) : 0;
+    *system_ns = (uint64_t)((double)sum_ns * share);
+    *user_ns = sum_ns - *system_ns;
+    return 1;
+}
+
+uint64_t kymo_task_start_ticks(pid_t pid)
+{
+    char text[1024];
+    unsigned long long ticks = 0;
+    (void)kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
+    /* The name in parentheses may hold anything; starttime is the 20th behind it. */
+    const char *at = strrchr(text, ')');
+    if (!at || sscanf(at,
+                      ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                      "%*s %llu",
+                      &ticks) != 1)
+        return 0;
+    return ticks;
+}
+
+int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap)
+{
+    char link[64];
+    struct stat st;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    if (stat(link, &st) != 0)
+        return 0;
+    exe->device = st.st_dev;
+    exe->inode = st.st_ino;
+    exe->image = 0;
+    /* What the kernel told the image at its start: random bytes' place, the loader's, the vDSO's.
+     */
+    char auxv[1024];
+    size_t len = read_task(pid, pid, "auxv", auxv, sizeof auxv);
+    for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, auxv + i, sizeof word);
+        exe->image = kymo_hash_mix(exe->image, word);
+    }
+    if (path) {
+        ssize_t n = readlink(link, path, cap - 1);
+        path[n > 0 ? n : 0] = '\0';
+    }
+    return 1;
+}
+
+int kymo_task_open_image(pid_t pid)
+{
+    /* Of the process's memory, this one is short to read, and empty once the memory is gone. It has
+     * at least what preloads us. */
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int image = open(path, O_RDONLY | O_CLOEXEC);
+    if (kymo_task_image_lives(image))
+        return image;
+    close(image);
+    return -1;
+}
+
+int kymo_task_image_lives(int image)
+{
+    /* The file is of the memory that was the process's when it was opened. */
+    char first;
+    return image < 0 || pread(image, &first, 1, 0) != 0;
+}
+
+void kymo_task_entries(pid_t pid, uint64_t *program, uint64_t *loader)
+{
+    char auxv[1024];
+    size_t len = read_task(pid, pid, "auxv", auxv, sizeof auxv);
+    *program = *loader = 0;
+    for (size_t i = 0; i + 2 * sizeof(uint64_t) <= len; i += 2 * sizeof(uint64_t)) {
+        uint64_t pair[2];
+        memcpy(pair, auxv + i, sizeof pair);
+        if (pair[0] == AT_ENTRY)
+            *program = pair[1];
+        else if (pair[0] == AT_BASE)
+            *loader = pair[1];
+    }
+}
+
+int kymo_task_is_kernel_made(pid_t pid, pid_t tid)
+{
+    enum { IO_WORKER = 0x10, USER_WORKER = 0x4000, KERNEL_THREAD = 0x200000 };
+    char text[1024];
+    unsigned flags = 0;
+    if (!read_task(pid, tid, "stat", text, sizeof text))
+        return 0;
+    /* The name, which may hold anything, ends at the last parenthesis. */
+    const char *at = strrchr(text, ')');
+    if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+        return 0;
+    return (flags & (IO_WORKER | USER_WORKER | KERNEL_THREAD)) != 0;
+}
+
+int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap)
+{
+    char line[5000];
+    snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
+    FILE *f = fopen(line, "re");
+    if (!f)
+        return 0;
+    int found = 0;
+    while (!found && fgets(line, sizeof line, f)) {
+        uint64_t lo;
+        uint64_t hi;
+        int at = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &lo, &hi, &at) != 2 ||
+            address < lo || address >= hi)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        size_t len = strlen(line + at);
+        static const char deleted[] = " (deleted)";
+        if (len > sizeof deleted && strcmp(line + at + len - (sizeof deleted - 1), deleted) == 0)
+            len -= sizeof deleted - 1;
+        if (at == 0 || len == 0 || len >= cap)
+            break;
+        memcpy(path, line + at, len);
+        path[len] = '\0';
+        found = 1;
+    }
+    fclose(f);
+    return found;
+}
+
+const void *kymo_task_vdso(uint32_t *len)
+{
+    const Elf64_Ehdr *eh = (const void *)getauxval(AT_SYSINFO_EHDR);
+    if (!eh)
+        return NULL;
+    /* Its section headers lie at its end, and are mapped with it. */
+    uint64_t end = eh->e_shoff + (uint64_t)eh->e_shnum * eh->e_shentsize;
+    if (end < sizeof *eh || end > 1u << 20)
+        return NULL;
+    *len = (uint32_t)end;
+    return eh;
+}

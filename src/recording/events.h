@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.h - what a recording says, one structure per thing it can say.
+ *
+ * Layer:    recording
+ * Flow:     recorder/ (drain) -> [events] -> recording/recording_write.c -> .kymo
+ *           .kymo -> recording/recording_read.c -> [events] -> ingest.c -> profile tables
+ * Threads:  plain data
+ * Memory:   every pointer is borrowed for the call that it is given to
+ * Signals:  not for handlers
+ *
+ * The same structures go into the writer and come out of the reader. Their encoding, and what each
+ * block may rely on, is doc/format-kymo.md.
+ *
+ * Ids are chosen by the one who writes: process and thread ids are unique in the recording, module
+ * and stack ids within their process. Count them from 0, they index nothing but tables. The reader
+ * renumbers: ids that come out of it are dense from 0 over the whole recording, in the order of
+ * appearance, and every id that an event refers to was announced before.
+ *
+ * Times are CLOCK_MONOTONIC in nanoseconds, 0 where they are not known. Text is NUL-terminated
+ * bytes of any encoding; NULL is the same as "" and means not known.
+ */
+#ifndef KYMO_RECORDING_EVENTS_H
+#define KYMO_RECORDING_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "recording/events_heap.h"
+#include "recording/events_symbols.h"
+
+#define KYMO_EVENT_NONE UINT32_MAX /* no process, no module, no stack */
+
+/* The first event of every recording. */
+typedef struct kymo_event_meta {
+    uint64_t start_ns;          /* when recording began */
+    uint64_t start_realtime_ns; /* the same moment in ns since 1970 */
+    uint64_t period_ns;         /* asked for between two samples of a thread; 0: not sampled */
+    uint64_t wall_period_ns;    /* the same of wall samples; 0: there are none */
+    uint64_t memory_bytes;
+    uint32_t logical_cpus;
+    uint32_t physical_cpus;
+    uint32_t hz;               /* ticks of the kernel a second (CONFIG_HZ); 0: not known */
+    const char *host;          /* node name */
+    const char *os;            /* "Debian GNU/Linux 12 (bookworm)" */
+    const char *kernel;        /* "Linux 6.1.0-18-amd64" */
+    const char *arch;          /* "x86_64" */
+    const char *cpu_name;      /* "model name" of /proc/cpuinfo */
+    const char *version;       /* of Kymo */
+    const char *engine;        /* "perf", "dispatch", "timer" */
+    const char *engine_reason; /* why that one, one line */
+    const char *options;       /* as of KYMO_OPTIONS: "cpu=1ms,..." */
+    uint32_t argc;
+    const char *const *argv; /* the recorded command */
+} kymo_event_meta;
+
+/* A process image: from its start or exec to its exit or next exec. */
+typedef struct kymo_event_process {
+    uint32_t process;
+    int32_t pid;
+    int32_t parent_pid; /* 0: not known */
+    uint32_t is_main;   /* the one that was asked for; at most one */
+    uint64_t start_ns;
+    const char *name;
+    const char *exe; /* path of its executable */
+    uint32_t argc;
+    const char *const *argv;
+} kymo_event_process;
+
+/* When it is not known how a process ended, there is no such event. */
+typedef struct kymo_event_process_end {
+    uint32_t process;
+    int32_t wait_status; /* as wait(2) gives it; -1: not known */
+    uint64_t end_ns;
+    uint64_t user_ns; /* of wait4; both 0: not known */
+    uint64_t system_ns;
+} kymo_event_process_end;
+
+typedef struct kymo_event_thread {
+    uint32_t thread;
+    uint32_t process;
+    int32_t tid;
+    uint64_t start_ns;
+    const char *name;
+} kymo_event_thread;
+
+/* The last one of a thread names it. */
+typedef struct kymo_event_thread_name {
+    uint32_t thread;
+    uint64_t time_ns;
+    const char *name;
+} kymo_event_thread_name;
+
+typedef struct kymo_event_thread_end {
+    uint32_t thread;
+    uint64_t end_ns;      /* 0: it was alive when the recording ended */
+    uint64_t cpu_ns;      /* its CPU clock, whole life; 0: not known */
+    uint64_t cpu_tail_ns; /* of cpu_ns: used after its last sample, or all if it had none */
+    uint32_t by_tick;     /* 1: samples of it came with the kernel's tick, whatever the engine */
+} kymo_event_thread_end;
+
+typedef struct kymo_event_module {
+    uint32_t module;
+    uint32_t process;
+    uint64_t start; /* runtime addresses [start, end) of its executable mappings */
+    uint64_t end;
+    uint64_t load_bias;   /* runtime address - ELF vaddr; wraps around */
+    uint64_t file_offset; /* of start in the file */
+    uint64_t load_ns;
+    const char *path; /* as mapped; "[vdso]" and the like for what is no file */
+    const uint8_t *build_id;
+    uint32_t build_id_len; /* bytes, 0 to 64 */
+    uint32_t is_main;      /* the executable of its process */
+} kymo_event_module;
+
+typedef struct kymo_event_module_unload {
+    uint32_t module;
+    uint32_t process;
+    uint64_t time_ns;
+} kymo_event_module_unload;
+
+/* The bytes of a module that is no file: the vDSO. At most KYMO_EVENT_IMAGE_MAX. */
+#define KYMO_EVENT_IMAGE_MAX (1u << 20)
+typedef struct kymo_event_module_image {
+    uint32_t module;
+    uint32_t process;
+    const uint8_t *bytes;
+    uint32_t len;
+} kymo_event_module_image;
+
+/* address is a return address: the call lies before it, and ingest looks up address - 1. Set it for
+ * every frame but the innermost one of an interrupted thread, and the one that a signal frame was
+ * delivered to. */
+#define KYMO_EVENT_FRAME_RETURN 1u
+
+typedef struct kymo_event_frame {
+    uint64_t address; /* in a module: ELF vaddr (pc - load_bias); else the pc itself */
+    uint32_t module;  /* KYMO_EVENT_NONE: outside every module */
+    uint32_t flags;   /* KYMO_EVENT_FRAME_* */
+} kymo_event_frame;
+
+#define KYMO_EVENT_STACK_COMPLETE 1u      /* ends in the thread's real entry */
+#define KYMO_EVENT_STACK_FRAME_POINTER 2u /* some step was made by frame pointer */
+#define KYMO_EVENT_STACK_TRUNCATED 4u     /* deeper than the limit of depth */
+
+/* The deepest stack that a recording holds. */
+#define KYMO_EVENT_DEPTH_MAX 32768u
+
+typedef struct kymo_event_stack {
+    uint32_t process;
+    uint32_t stack;
+    uint32_t flags; /* KYMO_EVENT_STACK_* */
+    uint32_t end;   /* how the walk ended, as the unwinder numbers it; below 256 */
+    uint32_t depth;
+    /* From a reader: how many of the outermost frames are those of the stack event before this one
+     * (whose modules and addresses are the same). The writer finds them itself and ignores it. */
+    uint32_t shared;
+    const kymo_event_frame *frames; /* depth entries, innermost first */
+} kymo_event_stack;
+
+/* What a thread waits in: a system call by its name ("futex"), or "stopped". */
+typedef struct kymo_event_wait {
+    uint32_t wait; /* unique in the recording, not 0 */
+    const char *name;
+} kymo_event_wait;
+
+/* A CPU sample stands for the time before it, a wall sample for the time from it on. */
+typedef struct kymo_event_sample {
+    uint64_t time_ns;
+    uint64_t weight_ns;
+    uint32_t stack; /* KYMO_EVENT_NONE: not known */
+    uint16_t kind;  /* kymo_sample_kind of kymo/profile.h: 0 CPU, 1 wall */
+    uint16_t state; /* kymo_thread_state: 0 unknown, 1 running, 2 sleeping, 3 blocked */
+    uint32_t wait;  /* of kymo_event_wait; 0: not known, or it does not wait. Not written where META
+                     * has no wall_period_ns */
+    uint32_t reserved;
+} kymo_event_sample;
+
+/* Samples of one thread, in any order. */
+typedef struct kymo_event_samples {
+    uint32_t thread;
+    uint32_t count;
+    const kymo_event_sample *samples;
+} kymo_event_samples;
+
+/* Where the instructions from `offset` on come from; valid up to the next offset. */
+typedef struct kymo_event_code_line {
+    uint32_t offset; /* bytes from the start of the code */
+    uint32_t line;
+    uint32_t column; /* 0: not known */
+    uint32_t file;   /* index in files */
+} kymo_event_code_line;
+
+/* The most that one piece of code has of lines, and of files. */
+#define KYMO_EVENT_CODE_LINES_MAX 65536u
+#define KYMO_EVENT_CODE_FILES_MAX 4096u
+
+/* A piece of code outside every module, as the program that made it named it (a perf map, a
+ * jitdump). Of those that cover an address, the one counts that was made last, but not after the
+ * sample; of those made at the same time the last event. */
+typedef struct kymo_event_code {
+    uint32_t process;
+    uint32_t line_count; /* at most KYMO_EVENT_CODE_LINES_MAX */
+    uint32_t file_count; /* at most KYMO_EVENT_CODE_FILES_MAX */
+    uint64_t start;      /* runtime addresses [start, start + size_bytes), not empty */
+    uint64_t size_bytes;
+    uint64_t from_ns; /* when it was made; 0: not known, valid from the beginning */
+    uint64_t to_ns;   /* when it was moved away; 0: never */
+    const char *name; /* as its maker wrote it */
+    const char *const *files;
+    const kymo_event_code_line *lines;
+} kymo_event_code;
+
+/* A function of the kernel, or of a module of it. Symbol ids are unique in the recording. */
+typedef struct kymo_event_kernel_symbol {
+    uint32_t symbol;
+    uint64_t address; /* from where the kernel, or the module, begins */
+    const char *name;
+    const char *module; /* "[kernel.kallsyms]", "[ext4]" */
+} kymo_event_kernel_symbol;
+
+/* The deepest part of a stack that lies in the kernel. */
+#define KYMO_EVENT_KERNEL_DEPTH_MAX 1024u
+
+typedef struct kymo_event_kernel_frame {
+    uint32_t symbol; /* KYMO_EVENT_NONE: somewhere in the kernel */
+    uint32_t offset; /* in the symbol, of the instruction that ran or called */
+} kymo_event_kernel_frame;
+
+/* One more stack of a process: what the kernel did for one that was announced before. */
+typedef struct kymo_event_kernel_stack {
+    uint32_t process;
+    uint32_t stack;  /* its id, among those of kymo_event_stack */
+    uint32_t caller; /* the stack that it stands on; KYMO_EVENT_NONE: not known */
+    uint32_t depth;  /* 1 to KYMO_EVENT_KERNEL_DEPTH_MAX */
+    const kymo_event_kernel_frame *frames; /* innermost first, without those of the caller */
+} kymo_event_kernel_stack;
+
+/* ---- markers, counters, labels: ids are unique in their process ---- */
+
+typedef struct kymo_event_marker_category {
+    uint32_t process;
+    uint32_t category;
+    uint32_t parent; /* KYMO_EVENT_NONE: it is no part of another */
+    uint32_t color;  /* enum kymo_mark_color of kymo/marker_abi.h, as all numbers below */
+    uint32_t flags;
+    const char *name;
+} kymo_event_marker_category;
+
+typedef struct kymo_event_marker_field {
+    const char *key;
+    const char *label; /* "" or NULL: the key */
+    uint32_t kind;
+    uint32_t format;
+    uint32_t flags;
+} kymo_event_marker_field;
+
+typedef struct kymo_event_marker_row {
+    const char *label;
+    const char *value;
+} kymo_event_marker_row;
+
+typedef struct kymo_event_marker_graph {
+    const char *key;
+    uint32_t kind;
+    uint32_t color;
+} kymo_event_marker_graph;
+
+/* What fields a marker has, and how it is shown. */
+typedef struct kymo_event_marker_type {
+    uint32_t process;
+    uint32_t type;
+    uint32_t show;
+    uint32_t is_stack_based;
+    uint32_t max_per_second;
+    uint32_t payload_bytes;
+    uint32_t field_count, row_count, graph_count;
+    uint32_t line;
+    const char *file; /* where it is declared */
+    const char *name, *chart, *tooltip, *table, *description, *color_key;
+    const kymo_event_marker_field *fields;
+    const kymo_event_marker_row *rows;
+    const kymo_event_marker_graph *graphs;
+} kymo_event_marker_type;
+
+/* A place in the program that makes markers. */
+typedef struct kymo_event_site {
+    uint32_t process;
+    uint32_t site;
+    uint32_t category; /* KYMO_EVENT_NONE: none */
+    uint32_t type;     /* KYMO_EVENT_NONE: its markers have no fields, text or cells */
+    uint32_t kind;
+    uint32_t line;
+    uint64_t min_ns;
+    const char *name, *format, *file, *function;
+} kymo_event_site;
+
+/* A text, or a track, that markers name by its number. */
+typedef struct kymo_event_named {
+    uint32_t process;
+    uint32_t id;
+    const char *name;
+} kymo_event_named;
+
+typedef struct kymo_event_counter {
+    uint32_t process;
+    uint32_t counter;
+    uint32_t category; /* KYMO_EVENT_NONE: none */
+    uint32_t kind;
+    uint32_t flags;
+    uint32_t color;
+    const char *name, *unit, *description;
+} kymo_event_counter;
+
+/* One marker. The labels that it has are those of the thread that made it, at the time when it made
+ * it: of its own thread at time_ns, unless made_ns says otherwise. The payload is as in the session
+ * (buffer/record.h), but that times in it are ns: the image of the type's C structure, with struct
+ * kymo_text_slot for texts; or so many cells; or the slot of one text; or nothing. From a reader it
+ * begins at a multiple of 8, and what its slots speak of lies within it; a literal's number is the
+ * one that its event had. */
+typedef struct kymo_event_marker {
+    uint32_t thread;
+    uint32_t site;
+    uint32_t phase;    /* enum kymo_mark_phase */
+    uint32_t stack;    /* KYMO_EVENT_NONE: none */
+    uint64_t time_ns;  /* of an interval its end */
+    uint64_t start_ns; /* of an interval; else 0 */
+    uint64_t id;       /* of a begin and its end; 0: none */
+    uint64_t owner;    /* 0: none */
+    uint64_t made_ns;  /* 0: at time_ns, by its thread */
+    uint32_t
+        maker; /* where made_ns is not 0: the thread that made it; KYMO_EVENT_NONE: not known */
+    uint32_t track;   /* KYMO_EVENT_NONE: it is drawn in its thread */
+    uint32_t cells;   /* in the payload */
+    const char *name; /* instead of the site's; NULL: that one */
+    const uint8_t *payload;
+    uint32_t payload_bytes;
+    uint32_t is_open; /* it was begun, and nothing has ended it: a scope when its thread ended */
+} kymo_event_marker;
+
+/* A value that a counter has at a time, of all its threads; operations: up to then. */
+typedef struct kymo_event_count {
+    uint32_t process;
+    uint32_t counter;
+    uint64_t time_ns;
+    int64_t value;
+    uint64_t operations;
+} kymo_event_count;
+
+/* What a thread's labels are from a time on: of those that were pushed, the ones below depth stay,
+ * and the others are gone; change: enum kymo_label_change. Of a forked child's thread the first may
+ * be that it has what another one had. */
+typedef struct kymo_event_label {
+    uint32_t thread;
+    uint32_t change;
+    uint32_t depth;
+    uint32_t kind; /* of the value, enum kymo_mark_kind: I64, U64, F64, PTR or TEXT; 0: none */
+    uint64_t time_ns;
+    uint64_t number; /* of a value that is no text: its bits */
+    const char *key;
+    const char *text;
+    /* KYMO_LABEL_INHERITED: the thread that forked it, and a time when it had what the child was
+     * born with. */
+    uint32_t from_process;
+    int32_t from_tid;
+    uint64_t fork_ns;
+} kymo_event_label;
+
+/* Of one site, up to now; the last one counts. */
+typedef struct kymo_event_site_counts {
+    uint32_t process;
+    uint32_t site;
+    uint64_t lost;   /* for want of room */
+    uint64_t capped; /* above its type's limit */
+    uint64_t cut;    /* texts that were too long */
+} kymo_event_site_counts;
+
+/* How many records of a kind the process has lost up to now; the last one of a kind counts. */
+typedef struct kymo_event_loss {
+    uint32_t process;
+    uint32_t kind; /* a number that stays the same for a kind within its process */
+    uint64_t count;
+    const char *name; /* "no block", "depot full", ... */
+} kymo_event_loss;
+
+/* What the capture in a process says of itself, up to now; the last one counts. What can be
+ * computed from the samples is not here. */
+typedef struct kymo_event_quality {
+    uint32_t process;
+    uint64_t samples;          /* that the handlers took, lost ones included */
+    uint64_t handler_ns;       /* time spent in our handlers */
+    uint64_t disturbed;        /* system calls that may have seen EINTR for us */
+    uint64_t cpu_unsampled_ns; /* CPU time of threads that the engine could not sample; the tails of
+                                  kymo_event_thread_end are not in it */
+} kymo_event_quality;
+
+typedef enum kymo_event_severity {
+    KYMO_NOTE_INFO = 0,
+    KYMO_NOTE_WARNING = 1,
+    KYMO_NOTE_ERROR = 2,
+} kymo_event_severity;
+
+/* What the ring of a flight recorder (ring=SIZE) dropped of a thread, by the recording's end. */
+typedef struct kymo_event_dropped {
+    uint32_t thread;     /* KYMO_EVENT_NONE: what belongs to no thread; it is always told */
+    uint64_t ring_bytes; /* the most that the ring held */
+    uint64_t samples;    /* of CPU time */
+    uint64_t weight_ns;  /* of these */
+    uint64_t unknown;    /* of these, samples of a weight that is not known */
+    uint64_t wall_samples;
+    uint64_t wall_ns;
+    uint64_t markers;
+    uint64_t counts; /* values of counters */
+} kymo_event_dropped;
+
+/* Something that a person should know: "child 123 not recorded: statically linked". */
+typedef struct kymo_event_note {
+    uint64_t time_ns;
+    uint32_t process; /* KYMO_EVENT_NONE: of the whole recording */
+    uint32_t severity;
+    const char *text;
+} kymo_event_note;
+
+/* The last event of a recording that was finished. */
+typedef struct kymo_event_end {
+    uint64_t end_ns;
+    uint32_t clean; /* 0: the recorder was stopped before the program had ended */
+} kymo_event_end;
+
+/* Who takes the events. A NULL member means that nobody wants this kind. A function that returns an
+ * error stops the reader, which forwards it. */
+typedef struct kymo_event_handler {
+    kymo_err (*meta)(void *ctx, const kymo_event_meta *event);
+    kymo_err (*process)(void *ctx, const kymo_event_process *event);
+    kymo_err (*process_end)(void *ctx, const kymo_event_process_end *event);
+    kymo_err (*thread)(void *ctx, const kymo_event_thread *event);
+    kymo_err (*thread_name)(void *ctx, const kymo_event_thread_name *event);
+    kymo_err (*thread_end)(void *ctx, const kymo_event_thread_end *event);
+    kymo_err (*module)(void *ctx, const kymo_event_module *event);
+    kymo_err (*module_unload)(void *ctx, const kymo_event_module_unload *event);
+    kymo_err (*module_image)(void *ctx, const kymo_event_module_image *event);
+    kymo_err (*stack)(void *ctx, const kymo_event_stack *event);
+    kymo_err (*wait)(void *ctx, const kymo_event_wait *event);
+    kymo_err (*samples)(void *ctx, const kymo_event_samples *event);
+    kymo_err (*code)(void *ctx, const kymo_event_code *event);
+    kymo_err (*kernel_symbol)(void *ctx, const kymo_event_kernel_symbol *event);
+    kymo_err (*kernel_stack)(void *ctx, const kymo_event_kernel_stack *event);
+    kymo_err (*marker_category)(void *ctx, const kymo_event_marker_category *event);
+    kymo_err (*marker_type)(void *ctx, const kymo_event_marker_type *event);
+    kymo_err (*site)(void *ctx, const kymo_event_site *event);
+    kymo_err (*literal)(void *ctx, const kymo_event_named *event);
+    kymo_err (*track)(void *ctx, const kymo_event_named *event);
+    kymo_err (*counter)(void *ctx, const kymo_event_counter *event);
+    kymo_err (*marker)(void *ctx, const kymo_event_marker *event);
+    kymo_err (*count)(void *ctx, const kymo_event_count *event);
+    kymo_err (*label)(void *ctx, const kymo_event_label *event);
+    kymo_err (*site_counts)(void *ctx, const kymo_event_site_counts *event);
+    kymo_err (*allocation)(void *ctx, const kymo_event_allocation *event);
+    kymo_err (*free)(void *ctx, const kymo_event_free *event);
+    kymo_err (*resize)(void *ctx, const kymo_event_resize *event);
+    kymo_err (*mapping)(void *ctx, const kymo_event_mapping *event);
+    kymo_err (*inherit)(void *ctx, const kymo_event_inherit *event);
+    kymo_err (*heap)(void *ctx, const kymo_event_heap *event);
+    kymo_err (*ledger)(void *ctx, const kymo_event_ledger *event);
+    kymo_err (*memory_info)(void *ctx, const kymo_event_memory_info *event);
+    kymo_err (*symbols)(void *ctx, const kymo_event_symbols *event);
+    kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
+    kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
+    kymo_err (*dropped)(void *ctx, const kymo_event_dropped *event);
+    kymo_err (*note)(void *ctx, const kymo_event_note *event);
+    kymo_err (*end)(void *ctx, const kymo_event_end *event);
+} kymo_event_handler;
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_decode_heap.c - blocks of what became of memory.
+ *
+ * Ids of blocks are the program's and are handed on as they are: whoever matches frees to
+ * allocations must expect any.
+ */
+#include "buffer/record.h"
+#include "recording/recording_decode_rows.h"
+
+/* What is common to all rows, then what there is of this kind. Ids as in the file. */
+struct memory_row {
+    uint32_t what;
+    int values_can_be;
+    kymo_event_resize block; /* of an allocation, too */
+    kymo_event_free free;
+    kymo_event_mapping mapping;
+    kymo_event_inherit inherit;
+};
+
+static void read_block(struct kymo_rows *rows, struct memory_row *m)
+{
+    kymo_event_allocation *e = &m->block.now;
+    e->id = kymo_read_change(rows, &rows->id);
+    e->address = kymo_read_change(rows, &rows->address);
+    e->bytes = kymo_read_uleb(&rows->row);
+    e->rate = kymo_read_uleb(&rows->row);
+    e->slack = kymo_read_u32_leb(&rows->row);
+    e->family = kymo_read_u32_leb(&rows->row);
+    if (m->what == KYMO_FILE_MEMORY_RESIZE) {
+        m->block.usable_before = kymo_read_uleb(&rows->row);
+        m->block.was_drawn = kymo_read_u32_leb(&rows->row);
+    }
+    m->values_can_be &= e->bytes <= KYMO_FILE_BYTES_MAX && e->rate != 0 &&
+                        e->rate <= KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES &&
+                        m->block.usable_before <= KYMO_FILE_BYTES_MAX;
+}
+
+static void read_mapping(struct kymo_rows *rows, struct memory_row *m, uint64_t flags)
+{
+    kymo_event_mapping *e = &m->mapping;
+    e->op = kymo_read_u32_leb(&rows->row);
+    e->how = kymo_read_u32_leb(&rows->row);
+    e->address = kymo_read_change(rows, &rows->address);
+    e->bytes = kymo_read_uleb(&rows->row);
+    if (flags & KYMO_FILE_MEMORY_BEFORE) {
+        e->before = kymo_read_uleb(&rows->row);
+        e->bytes_before = kymo_read_uleb(&rows->row);
+    }
+    m->values_can_be &= e->bytes <= KYMO_FILE_BYTES_MAX && e->bytes_before <= KYMO_FILE_BYTES_MAX &&
+                        e->op >= KYMO_MAP_MAP && e->op <= KYMO_MAP_SHARED;
+}
+
+static void read_row(struct kymo_rows *rows, struct memory_row *m)
+{
+    uint64_t flags = kymo_read_uleb(&rows->row);
+    uint64_t time_ns = kymo_read_change(rows, &rows->time_ns);
+    uint32_t stack = KYMO_EVENT_NONE;
+    m->what = (uint32_t)(flags & KYMO_FILE_MEMORY_WHAT);
+    m->values_can_be = kymo_decode_time_is_there(time_ns);
+    switch (m->what) {
+    case KYMO_FILE_MEMORY_ALLOCATION:
+    case KYMO_FILE_MEMORY_RESIZE:
+        read_block(rows, m);
+        break;
+    case KYMO_FILE_MEMORY_FREE:
+        m->free.id = kymo_read_change(rows, &rows->id);
+        m->free.count = (uint32_t)kymo_read_change(rows, &rows->count);
+        break;
+    case KYMO_FILE_MEMORY_MAPPING:
+        read_mapping(rows, m, flags);
+        break;
+    case KYMO_FILE_MEMORY_INHERIT:
+        m->inherit.id = kymo_read_change(rows, &rows->id);
+        m->inherit.address = kymo_read_change(rows, &rows->address);
+        break;
+    default:
+        m->values_can_be = 0;
+        break;
+    }
+    if (flags & KYMO_FILE_MEMORY_STACK)
+        stack = kymo_read_u32_leb(&rows->row);
+    m->block.now.stack = m->mapping.stack = stack;
+    m->block.now.time_ns = m->free.time_ns = m->mapping.time_ns = m->inherit.time_ns = time_ns;
+}
+
+static kymo_err decode_memory(kymo_decoder *d, struct kymo_rows *rows)
+{
+    struct memory_row m = {.what = 0};
+    uint32_t thread;
+    read_row(rows, &m);
+    if (rows->row.failed)
+        return kymo_decode_malformed(d);
+    if (!kymo_id_map_find(&d->threads, 0, rows->owner, &thread))
+        return kymo_decode_drop(&d->damage.references);
+    if (!m.values_can_be)
+        return kymo_decode_drop(&d->damage.values);
+    uint32_t process = d->thread_process.data[thread];
+    m.block.now.thread = m.free.thread = m.mapping.thread = m.inherit.thread = thread;
+    switch (m.what) {
+    case KYMO_FILE_MEMORY_ALLOCATION:
+        kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.block.now.stack);
+        return KYMO_DELIVER(d, allocation, &m.block.now);
+    case KYMO_FILE_MEMORY_RESIZE:
+        kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.block.now.stack);
+        return KYMO_DELIVER(d, resize, &m.block);
+    case KYMO_FILE_MEMORY_FREE:
+        return KYMO_DELIVER(d, free, &m.free);
+    case KYMO_FILE_MEMORY_MAPPING:
+        kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.mapping.stack);
+        return KYMO_DELIVER(d, mapping, &m.mapping);
+    default:
+        return KYMO_DELIVER(d, inherit, &m.inherit);
+    }
+}
+
+kymo_err kymo_decode_memory(kymo_decoder *d, kymo_reader *r)
+{
+    return kymo_decode_rows(d, r, decode_memory);
+}
+
+/* ---- of a process as a whole ---- */
+
+kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_heap f;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_heap e = {
+        .allocator = f.allocator,
+        .rate = f.rate,
+        .map_least = f.map_least,
+        .count = f.count,
+        .bytes = f.bytes,
+    };
+    e.not_seen = kymo_read_text(r);
+    if (r->failed)
+        return kymo_decode_malformed(d);
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+        return kymo_decode_drop(&d->damage.references);
+    if (f.rate > KYMO_FILE_BYTES_MAX || f.map_least > KYMO_FILE_BYTES_MAX)
+        return kymo_decode_drop(&d->damage.values);
+    return KYMO_DELIVER(d, heap, &e);
+}
+
+kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_ledger f;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_ledger e = {
+        .line = f.line,
+        .time_ns = f.time_ns,
+        .bytes = f.bytes,
+        .low = f.low,
+        .high = f.high,
+    };
+    e.name = kymo_read_text(r);
+    if (r->failed)
+        return kymo_decode_malformed(d);
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+        return kymo_decode_drop(&d->damage.references);
+    /* A line that this reader does not know belongs to no sum that it makes. */
+    int64_t most = (int64_t)KYMO_FILE_BYTES_MAX;
+    if (f.line == 0 || f.line >= KYMO_LEDGER_LINES || !kymo_decode_time_is_there(f.time_ns) ||
+        f.bytes > most || f.bytes < -most || f.low > KYMO_FILE_BYTES_MAX ||
+        f.high > KYMO_FILE_BYTES_MAX)
+        return kymo_decode_drop(&d->damage.values);
+    return KYMO_DELIVER(d, ledger, &e);
+}
+
+kymo_err kymo_decode_memory_info(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_memory_info f;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_memory_info e = {.time_ns = f.time_ns, .value = f.value};
+    e.key = kymo_read_text(r);
+    if (r->failed)
+        return kymo_decode_malformed(d);
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+        return kymo_decode_drop(&d->damage.references);
+    if (!kymo_decode_time_is_there(f.time_ns) || e.key[0] == '\0')
+        return kymo_decode_drop(&d->damage.values);
+    return KYMO_DELIVER(d, memory_info, &e);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_decode_marks.c - blocks of what markers refer to: categories, types, sites, texts,
+ * tracks, counters; and what became of a site's markers.
+ *
+ * Numbers of kymo/marker_abi.h that decide what a payload is (kinds) must be known. Those that only
+ * say how something looks may be of a later version: a colour is then the first one, a format that
+ * of plain text.
+ */
+#include <string.h>
+
+#include "kymo/marker_abi.h"
+#include "recording/recording_decode_event.h"
+
+/* Returns 1 for none, too, and then leaves *number as it is. */
+static int find_or_none(kymo_id_map *map, uint32_t process, uint32_t id, uint32_t *number)
+{
+    return id == KYMO_EVENT_NONE || kymo_id_map_find(map, process, id, number);
+}
+
+/* Who announces something: its process is known, its id is new and not none. 0: counted. */
+static int may_announce(kymo_decoder *d, kymo_id_map *map, uint32_t file_process, uint32_t id,
+                        uint32_t *process)
+{
+    uint32_t number;
+    if (!kymo_id_map_find(&d->processes, 0, file_process, process))
+        d->damage.references++;
+    else if (kymo_id_map_find(map, *process, id, &number))
+        d->damage.duplicates++;
+    else if (id == KYMO_EVENT_NONE)
+        d->damage.values++;
+    else
+        return 1;
+    return 0;
+}
+
+static uint32_t known_color(uint32_t color)
+{
+    return color < KYMO_COLOR_COUNT ? color : 0;
+}
+
+kymo_err kymo_decode_marker_category(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_marker_category f;
+    kymo_id_map *map = &d->marks.categories;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_marker_category e = {
+        .parent = KYMO_EVENT_NONE,
+        .color = known_color(f.color),
+        .flags = f.flags,
+        .name = kymo_read_text(r),
+    };
+    if (r->failed)
+        return kymo_decode_malformed(d);
+    if (!may_announce(d, map, f.process, f.category, &e.process))
+        return KYMO_OK;
+    if (!find_or_none(map, e.process, f.parent, &e.parent))
+        return kymo_decode_drop(&d->damage.references);
+    KYMO_TRY(kymo_id_map_add(map, e.process, f.category, &e.category));
+    return KYMO_DELIVER(d, marker_category, &e);
+}
+
+/* ---- types ---- */
+
+/* Texts and lists of a type into scratch; each list's count was looked at. */
+static kymo_err read_type_lists(kymo_decoder *d, kymo_reader *r,
+                                const struct kymo_file_marker_type *f)
+{
+    struct kymo_decoder_marks *m = &d->marks;
+    m->fields.len = m->rows.len = m->graphs.len = 0;
+    KYMO_TRY(kymo_vec_reserve(&m->fields, f->field_count));
+    KYMO_TRY(kymo_vec_reserve(&m->rows, f->row_count));
+    KYMO_TRY(kymo_vec_reserve(&m->graphs, f->graph_count));
+    for (uint32_t i = 0; i < f->field_count; i++) {
+        kymo_event_marker_field field = {.key = kymo_read_text(r)};
+        field.label = kymo_read_text(r);
+        m->fields.data[m->fields.len++] = field;
+    }
+    for (uint32_t i = 0; i < f->row_count; i++) {
+        kymo_event_marker_row row = {.label = kymo_read_text(r)};
+        row.value = kymo_read_text(r);
+        m->rows.data[m->rows.len++] = row;
+    }
+    for (uint32_t i = 0; i < f->graph_count; i++)
+        m->graphs.data[m->graphs.len++] = (kymo_event_marker_graph){.key = kymo_read_text(r)};
+    const unsigned char *fields = kymo_read_bytes(r, (size_t)f->field_count * f->field_bytes);
+    const unsigned char *graphs = kymo_read_bytes(r, (size_t)f->graph_count * f->graph_bytes);
+    if (r->failed)
+        return KYMO_OK;
+    for (uint32_t i = 0; i < f->field_count; i++, fields += f->field_bytes) {
+        struct kymo_file_marker_field field;
+        memcpy(&field, fields, sizeof field);
+        m->fields.data[i].kind = field.kind;
+        m->fields.data[i].format =
+            field.format < KYMO_FORMAT_COUNT ? field.format : KYMO_FORMAT_STRING;
+        m->fields.data[i].flags = field.flags;
+    }
+    for (uint32_t i = 0; i < f->graph_count; i++, graphs += f->graph_bytes) {
+        struct kymo_file_marker_graph graph;
+        memcpy(&graph, graphs, sizeof graph);
+        m->graphs.data[i].kind =
+            graph.kind <= KYMO_GRAPH_LINE_FILLED ? graph.kind : KYMO_GRAPH_LINE;
+        m->graphs.data[i].color = known_color(graph.color);
+    }
+    return KYMO_OK;
+}
+
+static int kinds_are_known(const kymo_event_marker_type *e)
+{
+    for (uint32_t i = 0; i < e->field_count; i++)
+        if (e->fields[i].kind == KYMO_KIND_NONE || e->fields[i].kind >= KYMO_KIND_COUNT)
+            return 0;
+    return 1;
+}
+
+static kymo_err announce_type(kymo_decoder *d, const struct kymo_file_marker_type *f,
+                              kymo_event_marker_type *e)
+{
+    struct kymo_decoder_marks *m = &d->marks;
+    int fits;
+    if (!may_announce(d, &m->types, f->process, f->type, &e->process))
+        return KYMO_OK;
+    if (!kinds_are_known(e))
+        return kymo_decode_drop(&d->damage.values);
+    KYMO_TRY(kymo_decoder_add_layout(m, e, &fits));
+    if (!fits)
+        return kymo_decode_drop(&d->damage.values);
+    KYMO_TRY(kymo_id_map_add(&m->types, e->process, f->type, &e->type));
+    return KYMO_DELIVER(d, marker_type, e);
+}
+
+kymo_err kymo_decode_marker_type(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_marker_type f;
+    if (!kymo_read_fixed(r, &f, sizeof f) || f.field_count > KYMO_FILE_FIELDS_MAX ||
+        f.row_count > KYMO_FILE_FIELDS_MAX || f.graph_count > KYMO_FILE_FIELDS_MAX ||
+        f.field_bytes < sizeof(struct kymo_file_marker_field) ||
+        f.graph_bytes < sizeof(struct kymo_file_marker_graph))
+        return kymo_decode_malformed(d);
+    kymo_event_marker_type e = {
+        .show = f.show,
+        .is_stack_based = f.is_stack_based,
+        .max_per_second = f.max_per_second,
+        .payload_bytes = f.payload_bytes,
+        .field_count = f.field_count,
+        .row_count = f.row_count,
+        .graph_count = f.graph_count,
+        .line = f.line,
+    };
+    e.name = kymo_read_text(r);
+    e.chart = kymo_read_text(r);
+    e.tooltip = kymo_read_text(r);
+    e.table = kymo_read_text(r);
+    e.description = kymo_read_text(r);
+    e.color_key = kymo_read_text(r);
+    e.file = kymo_read_text(r);
+    KYMO_TRY(read_type_lists(d, r, &f));
+    if (r->failed)
+        return kymo_decode_malformed(d);
+    e.fields = d->marks.fields.data;
+    e.rows = d->marks.rows.data;
+    e.graphs = d->marks.graphs.data;
+    return announce_type(d, &f, &e);
+}
+
+/* ---- sites, texts, tracks, counters ---- */
+
+kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_site f;
+    struct kymo_decoder_marks *m = &d->marks;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_site e = {
+        .category = KYMO_EVENT_NONE,
+        .type = KYMO_EVENT_NONE,
+        .kind = f.kind,
+        .line = f.line,
+        .min_ns = f.min_ns,
+    };
+    e.name = kymo_read_text(r);
+    e.format = kymo_read_text(r);
+    e.file = kymo_read_text(r);
+    e.function = kymo_read_text(r);
+    if (r->failed)
+        return kymo_decode_malformed(d);
+    if (!may_announce(d, &m->sites, f.process, f.site, &e.process))
+        return KYMO_OK;
+    if (!find_or_none(&m->categories, e.process, f.category, &e.category) ||
+        !find_or_none(&m->types, e.process, f.type, &e.type))
+        return kymo_decode_drop(&d->damage.references);
+    /* A payload is a type's image, or the text or cells that the kind is for. */
+    if (f.kind > KYMO_SITE_VALUES || (e.type != KYMO_EVENT_NONE && f.kind >= KYMO_SITE_TEXT))
+        return kymo_decode_drop(&d->damage.values);
+    KYMO_TRY(kymo_vec_push(&m->carried, (struct kymo_decoder_site){e.type, e.kind}));
+    KYMO_TRY(kymo_id_map_add(&m->sites, e.process, f.site, &e.site));
+    return KYMO_DELIVER(d, site, &e);
+}
+
+/* 0: there is nothing to deliver. */
+static int read_named(kymo_decoder *d, kymo_reader *r, kymo_id_map *map, kymo_event_named *e,
+                      uint32_t *file_id)
+{
+    struct kymo_file_named f;
+    if (!kymo_read_fixed(r, &f, sizeof f)) {
+        d->malformed = 1;
+        return 0;
+    }
+    e->name = kymo_read_text(r);
+    *file_id = f.id;
+    d->malformed = r->failed;
+    return !r->failed && may_announce(d, map, f.process, f.id, &e->process);
+}
+
+kymo_err kymo_decode_literal(kymo_decoder *d, kymo_reader *r)
+{
+    kymo_event_named e;
+    uint32_t id;
+    if (!read_named(d, r, &d->marks.literals, &e, &id))
+        return KYMO_OK;
+    KYMO_TRY(kymo_id_map_add(&d->marks.literals, e.process, id, &e.id));
+    return KYMO_DELIVER(d, literal, &e);
+}
+
+kymo_err kymo_decode_track(kymo_decoder *d, kymo_reader *r)
+{
+    kymo_event_named e;
+    uint32_t id;
+    if (!read_named(d, r, &d->marks.tracks, &e, &id))
+        return KYMO_OK;
+    KYMO_TRY(kymo_id_map_add(&d->marks.tracks, e.process, id, &e.id));
+    return KYMO_DELIVER(d, track, &e);
+}
+
+kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_counter f;
+    struct kymo_decoder_marks *m = &d->marks;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_counter e = {
+        .category = KYMO_EVENT_NONE,
+        .kind = f.kind,
+        .flags = f.flags,
+        .color = known_color(f.color),
+    };
+    e.name = kymo_read_text(r);
+    e.unit = kymo_read_text(r);
+    e.description = kymo_read_text(r);
+    if (r->failed)
+        return kymo_decode_malformed(d);
+    if (!may_announce(d, &m->counters, f.process, f.counter, &e.process))
+        return KYMO_OK;
+    if (!find_or_none(&m->categories, e.process, f.category, &e.category))
+        return kymo_decode_drop(&d->damage.references);
+    if (f.kind > KYMO_COUNTER_GAUGE)
+        return kymo_decode_drop(&d->damage.values);
+    KYMO_TRY(kymo_id_map_add(&m->counters, e.process, f.counter, &e.counter));
+    return KYMO_DELIVER(d, counter, &e);
+}
+
+kymo_err kymo_decode_site_counts(kymo_decoder *d, kymo_reader *r)
+{
+    struct kymo_file_site_counts f;
+    if (!kymo_read_fixed(r, &f, sizeof f))
+        return kymo_decode_malformed(d);
+    kymo_event_site_counts e = {.lost = f.lost, .capped = f.capped, .cut = f.cut};
+    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process) ||
+        !kymo_id_map_find(&d->marks.sites, e.process, f.site, &e.site))
+        return kymo_decode_drop(&d->damage.references);
+    return KYMO_DELIVER(d, site_counts, &e);
+}

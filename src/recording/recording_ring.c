@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_ring.c - see recording_ring.h.
+ *
+ * A block is complete in itself, but for what is defined outside, and definitions are never
+ * dropped. So whole blocks go, and what they held is counted from their payloads when they do:
+ * nothing is kept beside them. Labels that still hold are kept (recording_labels.h).
+ */
+#include "recording/recording_ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording/recording_decode_rows.h"
+
+void kymo_ring_init(struct kymo_recording_ring *ring, uint64_t most_bytes)
+{
+    *ring = (struct kymo_recording_ring){.most_bytes = most_bytes, .rest.thread = KYMO_EVENT_NONE};
+}
+
+void kymo_ring_deinit(struct kymo_recording_ring *ring)
+{
+    while (ring->oldest)
+        kymo_ring_pop(ring);
+    kymo_vec_deinit(&ring->threads);
+    kymo_kept_labels_deinit(&ring->labels);
+}
+
+void kymo_ring_pop(struct kymo_recording_ring *ring)
+{
+    struct kymo_ring_block *block = ring->oldest;
+    ring->oldest = block->next;
+    ring->bytes -= sizeof *block + block->len;
+    free(block);
+}
+
+/* ---- what is dropped ---- */
+
+static void count_samples(kymo_event_dropped *to, kymo_reader *r, uint32_t count,
+                          size_t sample_bytes)
+{
+    struct kymo_file_sample s = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(&s, kymo_read_bytes(r, sample_bytes), KYMO_FILE_SAMPLE_BYTES);
+        if (s.kind != 0) {
+            to->wall_samples++;
+            to->wall_ns += s.weight_ns;
+            continue;
+        }
+        to->samples++;
+        to->weight_ns += s.weight_ns;
+        to->unknown += s.weight_ns == 0;
+    }
+}
+
+static kymo_err find_thread(struct kymo_recording_ring *ring, uint32_t thread,
+                            kymo_event_dropped **out)
+{
+    const kymo_event_dropped none = {.ring_bytes = 0};
+    while (ring->threads.len <= thread)
+        KYMO_TRY(kymo_vec_push(&ring->threads, none));
+    *out = &ring->threads.data[thread];
+    (*out)->thread = thread;
+    (*out)->ring_bytes = ring->most_bytes;
+    return KYMO_OK;
+}
+
+static kymo_err take_label(struct kymo_recording_ring *ring, struct kymo_rows *rows)
+{
+    int has_number;
+    kymo_event_label e;
+    kymo_read_label(rows, &e, &has_number);
+    return kymo_kept_labels_take(&ring->labels, &e);
+}
+
+/* Blocks of all these types are groups of one owner. */
+static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_block_type type,
+                              const void *payload, size_t len)
+{
+    struct kymo_file_samples head; /* of rows, its size and groups lie alike */
+    struct kymo_rows rows = {.owner = 0};
+    kymo_reader r = kymo_reader_of(payload, len);
+    memcpy(&head, kymo_read_bytes(&r, sizeof head), sizeof head);
+    for (uint32_t i = 0; i < head.groups; i++) {
+        kymo_event_dropped *to = &ring->rest;
+        rows.owner = kymo_read_u32(&r);
+        uint32_t count = kymo_read_u32(&r);
+        if (type == KYMO_BLOCK_SAMPLES || type == KYMO_BLOCK_MARKERS)
+            KYMO_TRY(find_thread(ring, rows.owner, &to));
+        if (type == KYMO_BLOCK_SAMPLES) {
+            count_samples(to, &r, count, head.sample_bytes);
+            continue;
+        }
+        to->markers += type == KYMO_BLOCK_MARKERS ? count : 0;
+        to->counts += type == KYMO_BLOCK_COUNTS ? count : 0;
+        for (uint32_t n = 0; n < count; n++) {
+            uint64_t bytes = kymo_read_uleb(&r);
+            rows.row = kymo_reader_of(kymo_read_bytes(&r, bytes), bytes);
+            if (type == KYMO_BLOCK_LABELS)
+                KYMO_TRY(take_label(ring, &rows));
+        }
+    }
+    return KYMO_OK;
+}
+
+/* ---- what is kept ---- */
+
+kymo_err kymo_ring_put(struct kymo_recording_ring *ring, enum kymo_block_type type,
+                       const kymo_bytes *payload)
+{
+    size_t size = sizeof(struct kymo_ring_block) + payload->len;
+    if (size > ring->most_bytes)
+        return count_dropped(ring, type, payload->data, payload->len);
+    while (ring->bytes + size > ring->most_bytes) {
+        const struct kymo_ring_block *oldest = ring->oldest;
+        KYMO_TRY(count_dropped(ring, oldest->type, oldest->payload, oldest->len));
+        kymo_ring_pop(ring);
+    }
+    struct kymo_ring_block *block = malloc(size);
+    if (!block)
+        return KYMO_E_NOMEM;
+    block->next = NULL;
+    block->type = type;
+    block->len = payload->len;
+    memcpy(block->payload, payload->data, payload->len);
+    *(ring->oldest ? &ring->newest->next : &ring->oldest) = block;
+    ring->newest = block;
+    ring->bytes += size;
+    return KYMO_OK;
+}

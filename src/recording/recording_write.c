@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write.c - events become the payloads of blocks.
+ *
+ *   stack ──► pending stacks ──┐ (delta against the stack before)
+ *   samples ► pending samples ─┤ (runs of one thread)
+ *   marker, count, label ──────┤ (pending rows of each)
+ *   allocation, its end, ... ──┤ (pending rows of memory)
+ *                              ├─► block_out ──► fd
+ *   any other event ───────────┘
+ *
+ * In a flight recorder (kymo_recording_keep_newest) blocks of samples, markers, counts and labels
+ * go to recording_ring.c instead, and from there to block_out at the end.
+ *
+ * Pending stacks go out before pending samples and rows, which refer to them. An event of
+ * another kind goes straight to block_out, before what is pending: definitions may come early, and
+ * the format lets ends come early, too.
+ *
+ * Here is the writer itself; each family of blocks has a file (recording_write_*.c).
+ */
+#include "recording/recording_write_event.h"
+
+#include <stdlib.h>
+
+static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_writer **out)
+{
+    kymo_recording_writer *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return KYMO_E_NOMEM;
+    w->flags = flags;
+    kymo_bytes_init(&w->event, KYMO_BLOCK_LENGTH_MAX);
+    kymo_bytes_init(&w->stacks, KYMO_BLOCK_LENGTH_MAX);
+    kymo_bytes_init(&w->samples, KYMO_BLOCK_LENGTH_MAX);
+    w->pending_bytes = KYMO_PENDING_BYTES;
+    kymo_writer_init_rows(w);
+    kymo_err err = kymo_block_out_init(&w->out, fd, continues);
+    if (err != KYMO_OK) {
+        kymo_recording_writer_destroy(w);
+        return err;
+    }
+    w->has_meta = continues;
+    *out = w;
+    return KYMO_OK;
+}
+
+kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_writer **out)
+{
+    return create(fd, flags, 0, out);
+}
+
+kymo_err kymo_recording_writer_continue(int fd, kymo_recording_writer **out)
+{
+    return create(fd, 0, 1, out);
+}
+
+void kymo_recording_writer_destroy(kymo_recording_writer *w)
+{
+    if (w == NULL)
+        return;
+    kymo_block_out_deinit(&w->out);
+    kymo_bytes_deinit(&w->event);
+    kymo_bytes_deinit(&w->stacks);
+    kymo_bytes_deinit(&w->samples);
+    kymo_writer_deinit_rows(w);
+    kymo_ring_deinit(&w->ring);
+    kymo_vec_deinit(&w->last);
+    free(w);
+}
+
+kymo_err kymo_writer_close_all(kymo_recording_writer *w)
+{
+    KYMO_TRY(kymo_writer_close_samples(w));
+    return kymo_writer_close_rows(w);
+}
+
+void kymo_recording_hurry(kymo_recording_writer *w, int hurries)
+{
+    w->hurries = hurries;
+}
+
+kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
+                               kymo_bytes *payload, int compress)
+{
+    if (w->ring.most_bytes && kymo_ring_takes(type))
+        return kymo_ring_put(&w->ring, type, payload);
+    return kymo_block_out_put(&w->out, type, payload, compress);
+}
+
+void kymo_recording_keep_newest(kymo_recording_writer *w, uint64_t most_bytes)
+{
+    kymo_ring_init(&w->ring, most_bytes);
+    /* Blocks are dropped whole: a sixteenth of what is kept is the most that goes at once. */
+    if (most_bytes / 16 < KYMO_PENDING_BYTES)
+        w->pending_bytes = most_bytes / 16;
+}
+
+static kymo_err write_kept(kymo_recording_writer *w)
+{
+    struct kymo_recording_ring *ring = &w->ring;
+    KYMO_TRY(kymo_writer_close_all(w));
+    ring->rest.ring_bytes = ring->most_bytes;
+    ring->most_bytes = 0; /* what comes now goes to the file */
+    KYMO_TRY(kymo_kept_labels_send(&ring->labels, &kymo_recording_write_handler, w));
+    KYMO_TRY(kymo_writer_close_rows(w));
+    for (const struct kymo_ring_block *b; (b = ring->oldest) != NULL; kymo_ring_pop(ring)) {
+        kymo_bytes_clear(&w->event);
+        KYMO_TRY(kymo_bytes_append(&w->event, b->payload, b->len));
+        KYMO_TRY(kymo_block_out_put(&w->out, b->type, &w->event, 0));
+    }
+    for (size_t i = 0; i < ring->threads.len; i++)
+        if (ring->threads.data[i].ring_bytes)
+            KYMO_TRY(kymo_recording_write_dropped(w, &ring->threads.data[i]));
+    return kymo_recording_write_dropped(w, &ring->rest);
+}
+
+kymo_err kymo_recording_write_kept(kymo_recording_writer *w)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    kymo_err err = w->ring.most_bytes ? write_kept(w) : KYMO_OK;
+    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+}
+
+kymo_err kymo_recording_flush(kymo_recording_writer *w)
+{
+    if (w->out.error.code != KYMO_OK)
+        return w->out.error.code;
+    /* What goes into the ring can wait. */
+    kymo_err err = w->ring.most_bytes ? kymo_writer_close_stacks(w) : kymo_writer_close_all(w);
+    if (err == KYMO_OK)
+        err = kymo_block_out_flush(&w->out);
+    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+}
+
+kymo_err kymo_recording_error(const kymo_recording_writer *w, kymo_error *detail)
+{
+    if (w->out.error.code != KYMO_OK && detail != NULL)
+        *detail = w->out.error;
+    return w->out.error.code;
+}
+
+uint64_t kymo_recording_bytes(const kymo_recording_writer *w)
+{
+    return w->out.written;
+}
+
+/* ---- the writer as a handler ----------------------------------------------------------------- */
+
+#define AS_HANDLER_OF(name, type)                                                \
+    static kymo_err on_##name(void *ctx, const type *event)                      \
+    {                                                                            \
+        return kymo_recording_write_##name((kymo_recording_writer *)ctx, event); \
+    }
+#define AS_HANDLER(name) AS_HANDLER_OF(name, kymo_event_##name)
+AS_HANDLER(meta)
+AS_HANDLER(process)
+AS_HANDLER(process_end)
+AS_HANDLER(thread)
+AS_HANDLER(thread_name)
+AS_HANDLER(thread_end)
+AS_HANDLER(module)
+AS_HANDLER(module_unload)
+AS_HANDLER(module_image)
+AS_HANDLER(stack)
+AS_HANDLER(wait)
+AS_HANDLER(samples)
+AS_HANDLER(code)
+AS_HANDLER(kernel_symbol)
+AS_HANDLER(kernel_stack)
+AS_HANDLER(marker_category)
+AS_HANDLER(marker_type)
+AS_HANDLER(site)
+AS_HANDLER_OF(literal, kymo_event_named)
+AS_HANDLER_OF(track, kymo_event_named)
+AS_HANDLER(counter)
+AS_HANDLER(marker)
+AS_HANDLER(count)
+AS_HANDLER(label)
+AS_HANDLER(site_counts)
+AS_HANDLER(allocation)
+AS_HANDLER(free)
+AS_HANDLER(resize)
+AS_HANDLER(mapping)
+AS_HANDLER(inherit)
+AS_HANDLER(heap)
+AS_HANDLER(ledger)
+AS_HANDLER(memory_info)
+AS_HANDLER(symbols)
+AS_HANDLER(loss)
+AS_HANDLER(quality)
+AS_HANDLER(dropped)
+AS_HANDLER(note)
+AS_HANDLER(end)
+
+const kymo_event_handler kymo_recording_write_handler = {
+    .meta = on_meta,
+    .process = on_process,
+    .process_end = on_process_end,
+    .thread = on_thread,
+    .thread_name = on_thread_name,
+    .thread_end = on_thread_end,
+    .module = on_module,
+    .module_unload = on_module_unload,
+    .module_image = on_module_image,
+    .stack = on_stack,
+    .wait = on_wait,
+    .samples = on_samples,
+    .code = on_code,
+    .kernel_symbol = on_kernel_symbol,
+    .kernel_stack = on_kernel_stack,
+    .marker_category = on_marker_category,
+    .marker_type = on_marker_type,
+    .site = on_site,
+    .literal = on_literal,
+    .track = on_track,
+    .counter = on_counter,
+    .marker = on_marker,
+    .count = on_count,
+    .label = on_label,
+    .site_counts = on_site_counts,
+    .allocation = on_allocation,
+    .free = on_free,
+    .resize = on_resize,
+    .mapping = on_mapping,
+    .inherit = on_inherit,
+    .heap = on_heap,
+    .ledger = on_ledger,
+    .memory_info = on_memory_info,
+    .symbols = on_symbols,
+    .loss = on_loss,
+    .quality = on_quality,
+    .dropped = on_dropped,
+    .note = on_note,
+    .end = on_end,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write_event.h - the state of a writer, and how each event is written.
+ *
+ * Layer:    recording
+ * Flow:     recording_write_*.c (events of one family) -> [event] -> block_out
+ * Threads:  the writer's
+ * Memory:   the writer's
+ * Signals:  not for handlers
+ *
+ * Each event is written by may_write, begin, put_..., finish. It is put together in w->event; an
+ * error on the way is kept in w->event_error and looked at once, in finish.
+ */
+#ifndef KYMO_RECORDING_RECORDING_WRITE_EVENT_H
+#define KYMO_RECORDING_RECORDING_WRITE_EVENT_H
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/vec.h"
+#include "recording/block_out.h"
+#include "recording/recording.h"
+#include "recording/recording_ring.h"
+
+#define KYMO_PENDING_BYTES (64u << 10) /* a pending block has at most so many, and one event */
+
+/* Rows of one kind: the payload of a block that is still open. Its head is filled when it closes.
+ */
+struct kymo_pending_rows {
+    enum kymo_block_type type;
+    kymo_bytes bytes;
+    uint32_t group_count;
+    size_t group_at; /* offset of the open group */
+    /* Of the last row. */
+    uint64_t time_ns;
+    uint64_t id, address, count; /* of memory */
+};
+
+struct kymo_recording_writer {
+    kymo_block_out out;
+    struct kymo_recording_ring ring;
+    size_t pending_bytes; /* a pending block of samples or rows is closed when it has so many */
+    unsigned flags;
+    int hurries; /* there is more to be written than time for it */
+    int has_meta;
+    int ended;
+    size_t sample_bytes;  /* in the file: of 1.0, or with what wall samples need */
+    kymo_bytes event;     /* scratch: the payload of the event being written */
+    kymo_err event_error; /* while it was put together */
+    kymo_bytes stacks;    /* pending payload of a STACKS block; its head is filled when it closes */
+    uint32_t stack_count;
+    uint32_t stack_process;
+    KYMO_VEC(kymo_event_frame) last; /* frames of the last pending stack */
+    kymo_bytes samples;              /* pending payload of a SAMPLES block */
+    uint32_t group_count;
+    size_t group_at; /* offset of the open group in `samples` */
+    struct kymo_pending_rows markers, counts, labels, memory;
+};
+
+/* What every event is asked first. */
+KYMO_NODISCARD
+kymo_err kymo_writer_may_write(const kymo_recording_writer *w);
+/* fixed begins with its fixed_bytes. */
+void kymo_writer_begin(kymo_recording_writer *w, const void *fixed);
+void kymo_writer_put_bytes(kymo_recording_writer *w, const void *data, size_t len);
+/* With its NUL; NULL is "". */
+void kymo_writer_put_text(kymo_recording_writer *w, const char *text);
+/* How many of argc arguments the file holds. */
+uint32_t kymo_writer_stored_args(uint32_t argc);
+/* A command of more arguments than the format allows says so in its last one. */
+void kymo_writer_put_args(kymo_recording_writer *w, uint32_t argc, const char *const *argv);
+/* KYMO_E_INVALID: it fits into no block; any other error stays. */
+KYMO_NODISCARD
+kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type, int compress);
+
+/* Puts out what is pending. Samples and markers refer to stacks, so these come before them. */
+/* recording_write_stacks.c */
+KYMO_NODISCARD
+kymo_err kymo_writer_close_stacks(kymo_recording_writer *w);
+/* recording_write_samples.c */
+KYMO_NODISCARD
+kymo_err kymo_writer_close_samples(kymo_recording_writer *w);
+/* recording_write_rows.c */
+void kymo_writer_init_rows(kymo_recording_writer *w);
+void kymo_writer_deinit_rows(kymo_recording_writer *w);
+KYMO_NODISCARD
+kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
+/* recording_write.c: a block of samples or rows goes to the file, or into the ring. */
+KYMO_NODISCARD
+kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
+                               kymo_bytes *payload, int compress);
+/* recording_write.c: all of the above. */
+KYMO_NODISCARD
+kymo_err kymo_writer_close_all(kymo_recording_writer *w);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write_heap.c - blocks of what became of memory: rows of allocations, frees, resizes and
+ * mappings, in groups of one thread; and what is known of a process's memory as a whole.
+ *
+ * An allocation is some 16 bytes of file, and its end 7: ids, addresses and counts are told as
+ * differences from the row before.
+ */
+#include "buffer/record.h"
+#include "recording/recording_write_rows.h"
+
+/* What no reader would accept is refused before anything is put: rows behind count from it. */
+static int allocation_can_be(const kymo_event_allocation *e)
+{
+    return e->time_ns != 0 && e->time_ns <= KYMO_FILE_TIME_MAX && e->bytes <= KYMO_FILE_BYTES_MAX &&
+           e->rate != 0 && e->rate <= KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES;
+}
+
+static void begin_row(kymo_recording_writer *w, struct kymo_row *row, uint32_t flags,
+                      uint64_t time_ns)
+{
+    kymo_row_put_uleb(&row->numbers, flags);
+    kymo_row_put_change(&row->numbers, &w->memory.time_ns, time_ns);
+}
+
+static uint32_t stack_flag(uint32_t stack)
+{
+    return stack != KYMO_EVENT_NONE ? KYMO_FILE_MEMORY_STACK : 0;
+}
+
+static void put_stack(struct kymo_row *row, uint32_t stack)
+{
+    if (stack != KYMO_EVENT_NONE)
+        kymo_row_put_uleb(&row->numbers, stack);
+}
+
+static void put_block(kymo_recording_writer *w, struct kymo_row *row,
+                      const kymo_event_allocation *e)
+{
+    kymo_row_put_change(&row->numbers, &w->memory.id, e->id);
+    kymo_row_put_change(&row->numbers, &w->memory.address, e->address);
+    kymo_row_put_uleb(&row->numbers, e->bytes);
+    kymo_row_put_uleb(&row->numbers, e->rate);
+    kymo_row_put_uleb(&row->numbers, e->slack);
+    kymo_row_put_uleb(&row->numbers, e->family);
+}
+
+kymo_err kymo_recording_write_allocation(kymo_recording_writer *w, const kymo_event_allocation *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (!allocation_can_be(e))
+        return KYMO_E_INVALID;
+    struct kymo_row row;
+    kymo_row_init(&row);
+    begin_row(w, &row, KYMO_FILE_MEMORY_ALLOCATION | stack_flag(e->stack), e->time_ns);
+    put_block(w, &row, e);
+    put_stack(&row, e->stack);
+    return kymo_writer_put_row(w, &w->memory, e->thread, &row);
+}
+
+kymo_err kymo_recording_write_resize(kymo_recording_writer *w, const kymo_event_resize *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (!allocation_can_be(&e->now) || e->usable_before > KYMO_FILE_BYTES_MAX)
+        return KYMO_E_INVALID;
+    struct kymo_row row;
+    kymo_row_init(&row);
+    begin_row(w, &row, KYMO_FILE_MEMORY_RESIZE | stack_flag(e->now.stack), e->now.time_ns);
+    put_block(w, &row, &e->now);
+    kymo_row_put_uleb(&row.numbers, e->usable_before);
+    kymo_row_put_uleb(&row.numbers, e->was_drawn);
+    put_stack(&row, e->now.stack);
+    return kymo_writer_put_row(w, &w->memory, e->now.thread, &row);
+}
+
+kymo_err kymo_recording_write_free(kymo_recording_writer *w, const kymo_event_free *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
+        return KYMO_E_INVALID;
+    struct kymo_row row;
+    kymo_row_init(&row);
+    begin_row(w, &row, KYMO_FILE_MEMORY_FREE, e->time_ns);
+    kymo_row_put_change(&row.numbers, &w->memory.id, e->id);
+    kymo_row_put_change(&row.numbers, &w->memory.count, e->count);
+    return kymo_writer_put_row(w, &w->memory, e->thread, &row);
+}
+
+kymo_err kymo_recording_write_mapping(kymo_recording_writer *w, const kymo_event_mapping *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX || e->bytes > KYMO_FILE_BYTES_MAX ||
+        e->bytes_before > KYMO_FILE_BYTES_MAX || e->op < KYMO_MAP_MAP || e->op > KYMO_MAP_SHARED)
+        return KYMO_E_INVALID;
+    int has_before = (e->before | e->bytes_before) != 0;
+    struct kymo_row row;
+    kymo_row_init(&row);
+    begin_row(w, &row,
+              KYMO_FILE_MEMORY_MAPPING | stack_flag(e->stack) |
+                  (has_before ? KYMO_FILE_MEMORY_BEFORE : 0),
+              e->time_ns);
+    kymo_row_put_uleb(&row.numbers, e->op);
+    kymo_row_put_uleb(&row.numbers, e->how);
+    kymo_row_put_change(&row.numbers, &w->memory.address, e->address);
+    kymo_row_put_uleb(&row.numbers, e->bytes);
+    if (has_before) {
+        kymo_row_put_uleb(&row.numbers, e->before);
+        kymo_row_put_uleb(&row.numbers, e->bytes_before);
+    }
+    put_stack(&row, e->stack);
+    return kymo_writer_put_row(w, &w->memory, e->thread, &row);
+}
+
+kymo_err kymo_recording_write_inherit(kymo_recording_writer *w, const kymo_event_inherit *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
+        return KYMO_E_INVALID;
+    struct kymo_row row;
+    kymo_row_init(&row);
+    begin_row(w, &row, KYMO_FILE_MEMORY_INHERIT, e->time_ns);
+    kymo_row_put_change(&row.numbers, &w->memory.id, e->id);
+    kymo_row_put_change(&row.numbers, &w->memory.address, e->address);
+    return kymo_writer_put_row(w, &w->memory, e->thread, &row);
+}
+
+/* ---- of a process as a whole ---- */
+
+kymo_err kymo_recording_write_heap(kymo_recording_writer *w, const kymo_event_heap *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_heap fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .allocator = e->allocator,
+        .rate = e->rate,
+        .map_least = e->map_least,
+        .count = e->count,
+        .bytes = e->bytes,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->not_seen);
+    return kymo_writer_finish(w, KYMO_BLOCK_HEAP, 0);
+}
+
+kymo_err kymo_recording_write_ledger(kymo_recording_writer *w, const kymo_event_ledger *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_ledger fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .line = e->line,
+        .time_ns = e->time_ns,
+        .bytes = e->bytes,
+        .low = e->low,
+        .high = e->high,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->name);
+    return kymo_writer_finish(w, KYMO_BLOCK_LEDGER, 0);
+}
+
+kymo_err kymo_recording_write_memory_info(kymo_recording_writer *w, const kymo_event_memory_info *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_memory_info fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .time_ns = e->time_ns,
+        .value = e->value,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->key);
+    return kymo_writer_finish(w, KYMO_BLOCK_MEMORY_INFO, 0);
+}

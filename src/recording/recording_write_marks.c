@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write_marks.c - blocks of what markers refer to: categories, types, sites, texts,
+ * tracks, counters; and what became of a site's markers.
+ *
+ * There are few of them, so each is a block of its own, and is out before any pending row can refer
+ * to it.
+ */
+#include "recording/recording_write_event.h"
+
+kymo_err kymo_recording_write_marker_category(kymo_recording_writer *w,
+                                              const kymo_event_marker_category *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_marker_category fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .category = e->category,
+        .parent = e->parent,
+        .color = e->color,
+        .flags = e->flags,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->name);
+    return kymo_writer_finish(w, KYMO_BLOCK_MARKER_CATEGORY, 0);
+}
+
+/* Texts first, all of them, then what is of one size. */
+static void put_type_lists(kymo_recording_writer *w, const kymo_event_marker_type *e)
+{
+    for (uint32_t i = 0; i < e->field_count; i++) {
+        kymo_writer_put_text(w, e->fields[i].key);
+        kymo_writer_put_text(w, e->fields[i].label);
+    }
+    for (uint32_t i = 0; i < e->row_count; i++) {
+        kymo_writer_put_text(w, e->rows[i].label);
+        kymo_writer_put_text(w, e->rows[i].value);
+    }
+    for (uint32_t i = 0; i < e->graph_count; i++)
+        kymo_writer_put_text(w, e->graphs[i].key);
+    for (uint32_t i = 0; i < e->field_count; i++) {
+        struct kymo_file_marker_field field = {
+            .kind = e->fields[i].kind,
+            .format = e->fields[i].format,
+            .flags = e->fields[i].flags,
+        };
+        kymo_writer_put_bytes(w, &field, sizeof field);
+    }
+    for (uint32_t i = 0; i < e->graph_count; i++) {
+        struct kymo_file_marker_graph graph = {e->graphs[i].kind, e->graphs[i].color};
+        kymo_writer_put_bytes(w, &graph, sizeof graph);
+    }
+}
+
+kymo_err kymo_recording_write_marker_type(kymo_recording_writer *w, const kymo_event_marker_type *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->field_count > KYMO_FILE_FIELDS_MAX || e->row_count > KYMO_FILE_FIELDS_MAX ||
+        e->graph_count > KYMO_FILE_FIELDS_MAX)
+        return KYMO_E_INVALID;
+    struct kymo_file_marker_type fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .type = e->type,
+        .show = e->show,
+        .is_stack_based = e->is_stack_based,
+        .max_per_second = e->max_per_second,
+        .payload_bytes = e->payload_bytes,
+        .line = e->line,
+        .field_count = e->field_count,
+        .row_count = e->row_count,
+        .graph_count = e->graph_count,
+        .field_bytes = sizeof(struct kymo_file_marker_field),
+        .graph_bytes = sizeof(struct kymo_file_marker_graph),
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->name);
+    kymo_writer_put_text(w, e->chart);
+    kymo_writer_put_text(w, e->tooltip);
+    kymo_writer_put_text(w, e->table);
+    kymo_writer_put_text(w, e->description);
+    kymo_writer_put_text(w, e->color_key);
+    kymo_writer_put_text(w, e->file);
+    put_type_lists(w, e);
+    return kymo_writer_finish(w, KYMO_BLOCK_MARKER_TYPE, 0);
+}
+
+kymo_err kymo_recording_write_site(kymo_recording_writer *w, const kymo_event_site *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_site fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .site = e->site,
+        .category = e->category,
+        .type = e->type,
+        .kind = e->kind,
+        .line = e->line,
+        .min_ns = e->min_ns,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->name);
+    kymo_writer_put_text(w, e->format);
+    kymo_writer_put_text(w, e->file);
+    kymo_writer_put_text(w, e->function);
+    return kymo_writer_finish(w, KYMO_BLOCK_SITE, 0);
+}
+
+static kymo_err write_named(kymo_recording_writer *w, enum kymo_block_type type,
+                            const kymo_event_named *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_named fixed = {.fixed_bytes = sizeof fixed, e->process, e->id, 0};
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->name);
+    return kymo_writer_finish(w, type, 0);
+}
+
+kymo_err kymo_recording_write_literal(kymo_recording_writer *w, const kymo_event_named *e)
+{
+    return write_named(w, KYMO_BLOCK_LITERAL, e);
+}
+
+kymo_err kymo_recording_write_track(kymo_recording_writer *w, const kymo_event_named *e)
+{
+    return write_named(w, KYMO_BLOCK_TRACK, e);
+}
+
+kymo_err kymo_recording_write_counter(kymo_recording_writer *w, const kymo_event_counter *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_counter fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .counter = e->counter,
+        .category = e->category,
+        .kind = e->kind,
+        .flags = e->flags,
+        .color = e->color,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->name);
+    kymo_writer_put_text(w, e->unit);
+    kymo_writer_put_text(w, e->description);
+    return kymo_writer_finish(w, KYMO_BLOCK_COUNTER, 0);
+}
+
+kymo_err kymo_recording_write_site_counts(kymo_recording_writer *w, const kymo_event_site_counts *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_site_counts fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .site = e->site,
+        .lost = e->lost,
+        .capped = e->capped,
+        .cut = e->cut,
+    };
+    kymo_writer_begin(w, &fixed);
+    return kymo_writer_finish(w, KYMO_BLOCK_SITE_COUNTS, 0);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write_modules.c - blocks of what code lay where: modules, their images, generated code.
+ */
+#include "recording/recording_write_event.h"
+
+#include <assert.h>
+
+#define IMAGE_COMPRESS_BYTES 4096u
+
+kymo_err kymo_recording_write_module(kymo_recording_writer *w, const kymo_event_module *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->build_id_len > KYMO_FILE_BUILD_ID_MAX || e->start >= e->end)
+        return KYMO_E_INVALID;
+    struct kymo_file_module fixed = {
+        .fixed_bytes = sizeof fixed,
+        .module = e->module,
+        .process = e->process,
+        .is_main = e->is_main,
+        .start = e->start,
+        .end = e->end,
+        .load_bias = e->load_bias,
+        .file_offset = e->file_offset,
+        .load_ns = e->load_ns,
+        .build_id_len = e->build_id_len,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->path);
+    kymo_writer_put_bytes(w, e->build_id, e->build_id_len);
+    return kymo_writer_finish(w, KYMO_BLOCK_MODULE, 0);
+}
+
+kymo_err kymo_recording_write_module_unload(kymo_recording_writer *w,
+                                            const kymo_event_module_unload *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    struct kymo_file_module_unload fixed = {
+        .fixed_bytes = sizeof fixed,
+        .module = e->module,
+        .process = e->process,
+        .time_ns = e->time_ns,
+    };
+    kymo_writer_begin(w, &fixed);
+    return kymo_writer_finish(w, KYMO_BLOCK_MODULE_UNLOAD, 0);
+}
+
+kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
+                                           const kymo_event_module_image *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->len > KYMO_EVENT_IMAGE_MAX)
+        return KYMO_E_INVALID;
+    struct kymo_file_module_image fixed = {
+        .fixed_bytes = sizeof fixed,
+        .module = e->module,
+        .process = e->process,
+        .len = e->len,
+    };
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_bytes(w, e->bytes, e->len);
+    return kymo_writer_finish(w, KYMO_BLOCK_MODULE_IMAGE, e->len >= IMAGE_COMPRESS_BYTES);
+}
+
+kymo_err kymo_recording_write_code(kymo_recording_writer *w, const kymo_event_code *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (e->size_bytes == 0 || e->start > UINT64_MAX - e->size_bytes ||
+        e->line_count > KYMO_EVENT_CODE_LINES_MAX || e->file_count > KYMO_EVENT_CODE_FILES_MAX)
+        return KYMO_E_INVALID;
+    struct kymo_file_code fixed = {
+        .fixed_bytes = sizeof fixed,
+        .process = e->process,
+        .start = e->start,
+        .size_bytes = e->size_bytes,
+        .from_ns = e->from_ns,
+        .to_ns = e->to_ns,
+        .file_count = e->file_count,
+        .line_count = e->line_count,
+        .line_bytes = sizeof(struct kymo_file_code_line),
+    };
+    static_assert(sizeof *e->lines == sizeof(struct kymo_file_code_line), "layout");
+    kymo_writer_begin(w, &fixed);
+    kymo_writer_put_text(w, e->name);
+    for (uint32_t i = 0; i < e->file_count; i++)
+        kymo_writer_put_text(w, e->files[i]);
+    kymo_writer_put_bytes(w, e->lines, e->line_count * sizeof *e->lines);
+    return kymo_writer_finish(w, KYMO_BLOCK_CODE, 0);
+}

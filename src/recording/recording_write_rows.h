@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write_rows.h - how a row of a block is put together.
+ *
+ * Layer:    recording
+ * Flow:     recording_write_rows.c, recording_write_heap.c -> block_out
+ * Threads:  the writer's
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_RECORDING_RECORDING_WRITE_ROWS_H
+#define KYMO_RECORDING_RECORDING_WRITE_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recording/recording_write_event.h"
+
+struct kymo_row_numbers {
+    unsigned char bytes[KYMO_FILE_ROW_NUMBERS_MAX * KYMO_FILE_NUMBER_BYTES];
+    size_t len;
+};
+
+struct kymo_row {
+    const char *texts[2]; /* NULL: there is none */
+    const void *bytes;
+    size_t bytes_len;
+    struct kymo_row_numbers numbers;
+    struct kymo_row_numbers later; /* what later versions have put behind all that */
+};
+
+/* Empty. The numbers' bytes are left as they are: they would be most of the work for a row of
+ * memory, of which there may be millions a second. */
+static inline void kymo_row_init(struct kymo_row *row)
+{
+    row->texts[0] = row->texts[1] = NULL;
+    row->bytes = NULL;
+    row->bytes_len = row->numbers.len = row->later.len = 0;
+}
+
+static inline void kymo_row_put_uleb(struct kymo_row_numbers *to, uint64_t value)
+{
+    size_t at = to->len;
+    for (; value > 0x7f; value >>= 7)
+        to->bytes[at++] = (unsigned char)(value | 0x80);
+    to->bytes[at++] = (unsigned char)value;
+    to->len = at;
+}
+
+static inline void kymo_row_put_sleb(struct kymo_row_numbers *to, int64_t value)
+{
+    size_t at = to->len;
+    for (; value < -64 || value > 63; value >>= 7)
+        to->bytes[at++] = (unsigned char)((uint64_t)value | 0x80);
+    to->bytes[at++] = (unsigned char)((uint64_t)value & 0x7f);
+    to->len = at;
+}
+
+/* The difference from *before, which is the row before's, whichever group that is in; then the
+ * value is there. Modulo 2^64, so that every one can be told. */
+static inline void kymo_row_put_change(struct kymo_row_numbers *to, uint64_t *before,
+                                       uint64_t value)
+{
+    kymo_row_put_sleb(to, (int64_t)(value - *before));
+    *before = value;
+}
+
+/* The row goes into the group of its owner. */
+KYMO_NODISCARD
+kymo_err kymo_writer_put_row(kymo_recording_writer *w, struct kymo_pending_rows *rows,
+                             uint32_t owner, const struct kymo_row *row);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolize/jit_mappings.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODULES_MAX 4096
+#define MAPPINGS_MAX 4096
+
+void kymo_jit_mappings_deinit(struct kymo_jit_mappings *m)
+{
+    for (size_t i = 0; i < m->modules.len; i++) {
+        free((void *)(uintptr_t)m->modules.data[i].path);
+        free((void *)(uintptr_t)m->modules.data[i].build_id);
+    }
+    kymo_vec_deinit(&m->modules);
+    kymo_vec_deinit(&m->mappings);
+}
+
+kymo_err kymo_jit_mappings_module(struct kymo_jit_mappings *m, const kymo_event_module *module)
+{
+    kymo_event_module copy = *module;
+    if (module->path[0] != '/' || m->modules.len >= MODULES_MAX)
+        return KYMO_OK;
+    uint8_t *build_id = malloc(module->build_id_len + 1u);
+    char *path = strdup(module->path);
+    if (build_id && module->build_id_len)
+        memcpy(build_id, module->build_id, module->build_id_len);
+    copy.build_id = build_id;
+    copy.path = path;
+    kymo_err err = build_id && path ? kymo_vec_push(&m->modules, copy) : KYMO_E_NOMEM;
+    if (err != KYMO_OK) {
+        free(build_id);
+        free(path);
+    }
+    return err;
+}
+
+static int is_known(const struct kymo_jit_mappings *m, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < m->mappings.len; i++)
+        if (m->mappings.data[i].start == start && m->mappings.data[i].end == end)
+            return 1;
+    return 0;
+}
+
+static void take_mapping(struct kymo_jit_mappings *m, uint64_t start, uint64_t end, uint64_t offset,
+                         const char *path)
+{
+    size_t of = SIZE_MAX;
+    for (size_t i = 0; i < m->modules.len; i++) {
+        const kymo_event_module *module = &m->modules.data[i];
+        if (start < module->end && module->start < end)
+            return; /* where its loader put it */
+        if (strcmp(module->path, path) == 0)
+            of = i;
+    }
+    if (of != SIZE_MAX && m->mappings.len < MAPPINGS_MAX && !is_known(m, start, end))
+        (void)kymo_vec_push(&m->mappings, (struct kymo_jit_mapping){start, end, offset, of});
+}
+
+void kymo_jit_mappings_look(struct kymo_jit_mappings *m, pid_t pid)
+{
+    char line[PATH_MAX + 128];
+    snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(line, "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        uint64_t start;
+        uint64_t end;
+        uint64_t offset;
+        char access[5];
+        int at = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &start, &end, access,
+                   &offset, &at) != 4 ||
+            at == 0 || access[2] != 'x' || line[at] != '/' || start >= end)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        take_mapping(m, start, end, offset, line + at);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+void kymo_jit_mappings_get(const struct kymo_jit_mappings *m, size_t mapping,
+                           kymo_event_module *out)
+{
+    const struct kymo_jit_mapping *at = &m->mappings.data[mapping];
+    *out = m->modules.data[at->module];
+    /* The same byte of the file has the same address in the ELF file. */
+    uint64_t address = out->start - out->load_bias + (at->offset - out->file_offset);
+    out->load_bias = at->start - address;
+    out->start = at->start;
+    out->end = at->end;
+    out->file_offset = at->offset;
+    out->load_ns = 0;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * load.c - a recording in a file or in memory becomes a profile.
+ */
+#include "kymo/recording.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profile/code_map.h"
+#include "profile/ingest.h"
+#include "profile/ingest_thin.h"
+#include "recording/recording.h"
+#include "symbolize/finish.h"
+#include "symbolize/load.h"
+
+#define LARGE_BYTES (16 << 20) /* smaller ones have no more rows than are kept */
+
+static_assert((int)KYMO_RECORDING_ERROR == (int)KYMO_NOTE_ERROR, "one list of severities");
+
+/* The arrays of an info; texts and images stay in the ingest that they came with. */
+struct owner {
+    kymo_ingest *ingest;
+    kymo_recording_note *notes;
+    kymo_recording_image *images;
+};
+
+static void owner_destroy(struct owner *owner)
+{
+    if (owner == NULL)
+        return;
+    kymo_ingest_destroy(owner->ingest);
+    free(owner->notes);
+    free(owner->images);
+    free(owner);
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* On success info owns the ingest. */
+static kymo_err fill_info(kymo_recording_info *info, kymo_ingest *ingest,
+                          const kymo_recording_report *report)
+{
+    kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
+    if (info->size < sizeof *info)
+        return KYMO_E_INVALID;
+    if (extra.note_count > UINT32_MAX || extra.image_count > UINT32_MAX)
+        return KYMO_E_TOO_BIG;
+    struct owner *owner = calloc(1, sizeof *owner);
+    if (owner == NULL)
+        return KYMO_E_NOMEM;
+    owner->notes = calloc(extra.note_count + 1, sizeof *owner->notes);
+    owner->images = calloc(extra.image_count + 1, sizeof *owner->images);
+    if (owner->notes == NULL || owner->images == NULL) {
+        owner_destroy(owner);
+        return KYMO_E_NOMEM;
+    }
+    owner->ingest = ingest;
+    for (size_t i = 0; i < extra.note_count; i++) {
+        const kymo_ingest_note *n = &extra.notes[i];
+        owner->notes[i] = (kymo_recording_note){n->time_ns, n->process, n->severity, n->text};
+    }
+    for (size_t i = 0; i < extra.image_count; i++) {
+        const kymo_ingest_image *image = &extra.images[i];
+        owner->images[i] = (kymo_recording_image){image->module, image->len, image->bytes};
+    }
+    *info = (kymo_recording_info){
+        .size = sizeof *info,
+        .major = report->major,
+        .minor = report->minor,
+        .whole = report->ending == KYMO_RECORDING_ENDED && report->text[0] == '\0',
+        .clean = (uint32_t)extra.clean,
+        .size_bytes = report->position,
+        .hz = extra.hz,
+        .note_count = (uint32_t)extra.note_count,
+        .image_count = (uint32_t)extra.image_count,
+        .engine_reason = text_or_empty(extra.engine_reason),
+        .options = text_or_empty(extra.options),
+        .notes = owner->notes,
+        .images = owner->images,
+        .owner = owner,
+    };
+    static_assert(sizeof info->damage == sizeof report->text, "one line in both");
+    memcpy(info->damage, report->text, sizeof info->damage);
+    return KYMO_OK;
+}
+
+struct input {
+    int fd; /* -1: memory */
+    int skips_markers;
+    unsigned flags;
+    const void *data;
+    size_t len;
+    const kymo_event_handler *handler;
+};
+
+static int is_large(const struct input *input)
+{
+    struct stat st;
+    if (input->fd < 0)
+        return input->len > LARGE_BYTES;
+    return (input->flags & KYMO_RECORDING_BY_OFFSET) && fstat(input->fd, &st) == 0 &&
+           S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES;
+}
+
+/* A large recording is read twice: how many allocations there are says how many are kept. Of what
+ * can be read once only, a pipe, all are. Whatever is wrong, the second reading says. */
+static void prepare(const struct input *input, kymo_ingest *ingest)
+{
+    struct kymo_thin_count count = {0};
+    if (input->handler != &kymo_ingest_handler || !is_large(input))
+        return;
+    kymo_err err = input->fd >= 0
+                       ? kymo_recording_read_fd(input->fd, input->flags, &kymo_thin_count_handler,
+                                                &count, NULL, NULL)
+                       : kymo_recording_read_memory(input->data, input->len, 0,
+                                                    &kymo_thin_count_handler, &count, NULL, NULL);
+    if (err == KYMO_OK)
+        kymo_ingest_thin(ingest, kymo_thin_rate(&count, KYMO_THIN_ROWS));
+}
+
+static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
+                          kymo_recording_report *report, kymo_error *detail)
+{
+    kymo_error why = {.code = KYMO_OK};
+    prepare(input, ingest);
+    kymo_err err =
+        input->fd >= 0
+            ? kymo_recording_read_fd(input->fd, input->flags, input->handler, ingest, report, &why)
+            : kymo_recording_read_memory(input->data, input->len, 0, input->handler, ingest, report,
+                                         &why);
+    if (err == KYMO_OK)
+        return kymo_ingest_finish(ingest);
+    /* An error of the reader explains itself; one of the ingest has only its code. */
+    if (why.code == err && detail != NULL)
+        *detail = why;
+    return err;
+}
+
+static kymo_err load(const struct input *input, kymo_profile **out, kymo_recording_info *info,
+                     uint64_t *end_at, kymo_error *detail)
+{
+    kymo_profile *profile = NULL;
+    kymo_ingest *ingest = NULL;
+    kymo_recording_report report = {0};
+    kymo_error why = {.code = KYMO_OK};
+    kymo_err err = kymo_profile_create(&profile);
+    if (err == KYMO_OK)
+        err = kymo_ingest_create(profile, &ingest);
+    if (err == KYMO_OK && input->skips_markers)
+        kymo_ingest_skip_markers(ingest);
+    if (err == KYMO_OK)
+        err = read_into(input, ingest, &report, &why);
+    if (err == KYMO_OK && info != NULL)
+        err = fill_info(info, ingest, &report);
+    if (err != KYMO_OK || info == NULL)
+        kymo_ingest_destroy(ingest);
+    if (err != KYMO_OK) {
+        kymo_profile_destroy(profile);
+        if (why.code != err)
+            return kymo_error_set(detail, err, 0, "loading the recording: %s", kymo_err_text(err));
+        if (detail != NULL)
+            *detail = why;
+        return err;
+    }
+    *out = profile;
+    if (end_at != NULL)
+        *end_at = report.end_at;
+    return KYMO_OK;
+}
+
+kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_info *info,
+                                  uint64_t *end_at, kymo_error *detail)
+{
+    const kymo_event_handler *all = &kymo_ingest_handler;
+    const kymo_event_handler some = {
+        .meta = all->meta,
+        .process = all->process,
+        .module = all->module,
+        .module_unload = all->module_unload,
+        .module_image = all->module_image,
+        .stack = all->stack,
+        .kernel_symbol = all->kernel_symbol,
+        .kernel_stack = all->kernel_stack,
+        .end = all->end,
+    };
+    KYMO_TRY(load(&(struct input){.fd = fd, .flags = KYMO_RECORDING_BY_OFFSET, .handler = &some},
+                  out, info, end_at, detail));
+    kymo_err err = kymo_code_place_frames(*out);
+    if (err != KYMO_OK) {
+        kymo_profile_destroy(*out);
+        kymo_recording_info_deinit(info);
+    }
+    return err;
+}
+
+kymo_err kymo_recording_load(const char *path, kymo_profile **out, kymo_recording_info *info,
+                             kymo_error *detail)
+{
+    if (strcmp(path, "-") == 0)
+        return load(&(struct input){.fd = STDIN_FILENO, .handler = &kymo_ingest_handler}, out, info,
+                    NULL, detail);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kymo_error_set_errno(detail, "%s", path);
+    struct input input = {.fd = fd, .handler = &kymo_ingest_handler};
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        input.flags = KYMO_RECORDING_BY_OFFSET;
+    kymo_err err = load(&input, out, info, NULL, detail);
+    close(fd);
+    return err;
+}
+
+kymo_err kymo_recording_load_fd(int fd, kymo_profile **out, kymo_recording_info *info,
+                                kymo_error *detail)
+{
+    return load(&(struct input){.fd = fd,
+                                .flags = KYMO_RECORDING_BY_OFFSET,
+                                .handler = &kymo_ingest_handler},
+                out, info, NULL, detail);
+}
+
+kymo_err kymo_recording_load_without_markers(int fd, kymo_profile **out, kymo_recording_info *info,
+                                             kymo_error *detail)
+{
+    return load(&(struct input){.fd = fd,
+                                .flags = KYMO_RECORDING_BY_OFFSET,
+                                .skips_markers = 1,
+                                .handler = &kymo_ingest_handler},
+                out, info, NULL, detail);
+}
+
+kymo_err kymo_recording_load_memory(const void *data, size_t len, kymo_profile **out,
+                                    kymo_recording_info *info, kymo_error *detail)
+{
+    return load(
+        &(struct input){.fd = -1, .data = data, .len = len, .handler = &kymo_ingest_handler}, out,
+        info, NULL, detail);
+}
+
+void kymo_recording_info_deinit(kymo_recording_info *info)
+{
+    owner_destroy(info->owner);
+    memset(info, 0, sizeof *info);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store_symbols.c - see store_symbols.h.
+ *
+ *   before   ... | samples | END
+ *   after    ... | samples | SYMBOLS | SYMBOLS | END
+ *
+ * The END block is kept, written over, and written again as it was. Whoever kills the recorder in
+ * between leaves a recording without an END, or with half a block: every sample is there, and it is
+ * symbolized when it is read.
+ */
+#include "symbolize/store_symbols.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "recording/recording.h"
+#include "symbolize/load.h"
+#include "symbolize/symbol_events.h"
+#include "sys/write_all.h"
+
+/* An END block takes 32 bytes; a later version may make it longer. */
+#define END_BYTES_MAX 4096u
+
+struct end_block {
+    unsigned char bytes[END_BYTES_MAX];
+    size_t len;
+    off_t at;
+};
+
+static int read_end(int fd, struct end_block *end)
+{
+    for (size_t done = 0; done < end->len;) {
+        ssize_t n = pread(fd, end->bytes + done, end->len - done, end->at + (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return 0;
+        done += (size_t)n;
+    }
+    return 1;
+}
+
+static int write_end(int fd, const struct end_block *end)
+{
+    return kymo_write_all(fd, end->bytes, end->len) == end->len;
+}
+
+static kymo_err write_blocks(int fd, const kymo_profile *profile, const struct end_block *end,
+                             kymo_error *detail)
+{
+    kymo_recording_writer *writer;
+    if (lseek(fd, end->at, SEEK_SET) < 0)
+        return kymo_error_set_errno(detail, "writing the recording");
+    KYMO_TRY(kymo_recording_writer_continue(fd, &writer));
+    kymo_err err = kymo_symbol_events_send(profile, &kymo_recording_write_handler, writer);
+    if (err == KYMO_OK)
+        err = kymo_recording_flush(writer);
+    (void)kymo_recording_error(writer, detail);
+    kymo_recording_writer_destroy(writer);
+    if (err == KYMO_OK && !write_end(fd, end))
+        err = kymo_error_set_errno(detail, "writing the recording");
+    return err;
+}
+
+/* The place where the END was, with it and nothing behind it. */
+static void restore(int fd, const struct end_block *end)
+{
+    if (ftruncate(fd, end->at) == 0 && lseek(fd, end->at, SEEK_SET) >= 0)
+        (void)write_end(fd, end);
+}
+
+static kymo_err write_all(int fd, const kymo_profile *profile, const struct end_block *end,
+                          kymo_error *detail)
+{
+    sigset_t wait, before;
+    struct rlimit limit = {0};
+    /* A soft limit on files is the program's; the spool grew beyond it, too. */
+    int is_limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != limit.rlim_max;
+    if (is_limited)
+        (void)!setrlimit(RLIMIT_FSIZE, &(struct rlimit){limit.rlim_max, limit.rlim_max});
+    sigemptyset(&wait);
+    sigaddset(&wait, SIGINT);
+    sigaddset(&wait, SIGTERM);
+    sigaddset(&wait, SIGHUP);
+    sigprocmask(SIG_BLOCK, &wait, &before);
+    kymo_err err = write_blocks(fd, profile, end, detail);
+    if (err != KYMO_OK)
+        restore(fd, end);
+    if (is_limited)
+        (void)!setrlimit(RLIMIT_FSIZE, &limit);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return err;
+}
+
+kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_error *detail)
+{
+    kymo_profile *profile;
+    kymo_recording_info info = {.size = sizeof info};
+    uint64_t end_at;
+    struct end_block end;
+    KYMO_TRY(kymo_recording_load_code(fd, &profile, &info, &end_at, detail));
+    end.at = (off_t)end_at;
+    end.len = (size_t)(info.size_bytes - end_at);
+    kymo_err err = KYMO_OK;
+    if (info.whole && end_at != 0 && end.len <= sizeof end.bytes && read_end(fd, &end)) {
+        err = kymo_finish_symbolize(profile, &info, progress);
+        if (err == KYMO_OK)
+            err = write_all(fd, profile, &end, detail);
+    }
+    kymo_profile_destroy(profile);
+    kymo_recording_info_deinit(&info);
+    return err;
+}

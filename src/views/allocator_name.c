@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "views/allocator_name.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* Whole names, without their parameters. */
+static const char *const names[] = {
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "memalign",
+    "aligned_alloc",
+    "valloc",
+    "pvalloc",
+    "posix_memalign",
+    "__libc_malloc",
+    "__libc_calloc",
+    "__libc_realloc",
+    "__libc_memalign",
+    "__GI___libc_malloc",
+    "__rust_alloc",
+    "__rust_alloc_zeroed",
+    "__rust_realloc",
+    "__rdl_alloc",
+    "__rdl_alloc_zeroed",
+    "__rdl_realloc",
+};
+
+/* Beginnings of names: of C++'s templates, and of Rust's crate alloc with all that is in it. */
+static const char *const beginnings[] = {
+    "operator new",
+    "std::allocator<",
+    "std::allocator_traits<",
+    "std::__new_allocator<",
+    "__gnu_cxx::new_allocator<",
+    "__gnu_cxx::__alloc_traits<",
+    "alloc::",
+    "<alloc::",
+};
+
+int kymo_allocator_name(const char *name)
+{
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(beginnings); i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return 1;
+    size_t len = strcspn(name, "(@");
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(names); i++)
+        if (strlen(names[i]) == len && memcmp(name, names[i], len) == 0)
+            return 1;
+    return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_tree.h - the stacks of a profile as a tree whose nodes are rows: functions, lines, files,
+ * modules; and rows that are no stacks: threads, processes.
+ *
+ * Layer:    views
+ * Flow:     stacks -> [call_tree] -> aggregate.c, aggregate_heap.c
+ * Threads:  one owner at a time
+ * Memory:   borrows its profile; owns rows, nodes and names
+ * Signals:  not for handlers
+ *
+ * It has no weights: those who sum something up keep an array of them by node. A node comes after
+ * its parent, so that one pass backwards carries weights up.
+ */
+#ifndef KYMO_VIEWS_CALL_TREE_H
+#define KYMO_VIEWS_CALL_TREE_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "kymo/report.h"
+
+/* What makes two frames, or threads, the same row. */
+enum kymo_row_tag {
+    KYMO_ROW_FUNCTION,
+    KYMO_ROW_LINE,
+    KYMO_ROW_SOURCE,
+    KYMO_ROW_MODULE,
+    KYMO_ROW_GENERATED,
+    KYMO_ROW_THREAD,
+    KYMO_ROW_PROCESS,
+    KYMO_ROW_SIZE, /* id: a class of sizes, the number of bits of one */
+    KYMO_ROW_NONE
+};
+
+struct kymo_row_key {
+    enum kymo_row_tag tag;
+    uint32_t id;
+    uint32_t line;
+};
+
+struct kymo_call_row {
+    struct kymo_row_key key;
+    const char *name; /* the rest as in kymo_report_row */
+    const char *file;
+    const char *module;
+    uint32_t line;
+};
+
+struct kymo_call_node {
+    uint32_t parent; /* KYMO_NONE: called by nobody */
+    uint32_t row;
+};
+
+/* One step of a walk over the tree in the order to print it. */
+struct kymo_call_visit {
+    uint32_t node;
+    uint32_t depth;
+    /* A node of the same row is above: whoever sums up rows has counted this one with it. */
+    uint32_t is_repeated;
+};
+
+struct kymo_call_tree {
+    const kymo_profile *profile;
+    uint32_t by; /* kymo_report_by */
+    /* Functions that only pass a request for memory on have no node: their caller's is theirs. Set
+     * after init. */
+    int skips_allocators;
+    kymo_arena arena; /* names that the profile does not have */
+    KYMO_VEC(struct kymo_call_row) rows;
+    KYMO_VEC(struct kymo_call_node) nodes; /* parents before children */
+    kymo_index row_index;
+    kymo_index node_index;
+};
+
+void kymo_call_tree_init(struct kymo_call_tree *tree, const kymo_profile *profile, uint32_t by);
+/* Frees all but the names of rows. */
+void kymo_call_tree_drop(struct kymo_call_tree *tree);
+void kymo_call_tree_deinit(struct kymo_call_tree *tree);
+
+/* Whether rows of this kind are parts of stacks. */
+int kymo_call_tree_has_stacks(uint32_t by);
+
+/* The row of a key; made if it is new. module: where it was seen first, or KYMO_NONE. */
+KYMO_NODISCARD
+kymo_err kymo_call_tree_row(struct kymo_call_tree *tree, struct kymo_row_key key, uint32_t module,
+                            uint32_t *row);
+
+/* Processes of one name share a row: a build has hundreds of them. */
+struct kymo_row_key kymo_row_key_of_process(const kymo_profile *profile, uint32_t process);
+
+/* Puts the stacks that are wanted into the tree, and all that called them. wanted: one entry for
+ * each stack, and one more for "no stack"; callers are marked in it. node_of, of as many entries,
+ * is set to the nodes of those that are wanted. */
+KYMO_NODISCARD
+kymo_err kymo_call_tree_fold(struct kymo_call_tree *tree, uint8_t *wanted, uint32_t *node_of);
+
+/* All nodes in the order to print them: a node before its children, children from the largest
+ * weight to the smallest; of equal ones the first seen first. weights: by node, with all that it
+ * called. *visits: to be freed, as many as there are nodes. */
+KYMO_NODISCARD
+kymo_err kymo_call_tree_walk(const struct kymo_call_tree *tree, const uint64_t *weights,
+                             struct kymo_call_visit **visits);
+
+#endif

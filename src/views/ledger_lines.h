@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ledger_lines.h - the lines of a ledger as they are shown: parts that are stacks have the name of
+ * the function that is innermost there, and those of one function are one.
+ *
+ * Layer:    views
+ * Flow:     kymo/profile.h -> [ledger_lines] -> report_heap_json.c, views/report_ledger.c
+ * Threads:  any; it only reads
+ * Memory:   kymo_ledger_lines_deinit frees it
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_VIEWS_LEDGER_LINES_H
+#define KYMO_VIEWS_LEDGER_LINES_H
+
+#include "base/vec.h"
+#include "kymo/profile.h"
+
+struct kymo_ledger_shown {
+    const kymo_ledger *row;
+    int64_t bytes;
+    int64_t rss;    /* the sum that it is a part of; 0: not known */
+    int is_most;    /* there is a later ledger of this process, and it has less */
+    char name[256]; /* "": the line as a whole */
+};
+
+struct kymo_ledger_lines {
+    KYMO_VEC(struct kymo_ledger_shown) list;
+};
+
+/* By process, time and line, the whole of a line before its parts, these by their size. */
+KYMO_NODISCARD
+kymo_err kymo_ledger_lines_make(struct kymo_ledger_lines *lines, const kymo_profile *profile);
+void kymo_ledger_lines_deinit(struct kymo_ledger_lines *lines);
+
+/* The word for a line ("live"), and in some more what it is. */
+const char *kymo_ledger_line_word(uint32_t line);
+const char *kymo_ledger_line_meaning(uint32_t line);
+/* Whether it is the sum of the others. */
+int kymo_ledger_line_is_sum(uint32_t line);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report_json.h - a report as the JSON object that doc/report-json.md describes.
+ *
+ * Layer:    views; above profile, encode (its JSON writer)
+ * Flow:     kymo/report.h -> [report_json] -> sink
+ * Threads:  any, one per sink
+ * Memory:   none but the sink's
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_VIEWS_REPORT_JSON_H
+#define KYMO_VIEWS_REPORT_JSON_H
+
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "base/json.h"
+#include "kymo/report.h"
+
+/* Writes the object and a newline. by and mode: the words for what the rows stand for and for what
+ * is counted; top: how many rows go into "functions", 0 for all; with_tree: "tree" is written, too.
+ */
+KYMO_NODISCARD
+kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
+                                const char *by, const char *mode, size_t top, int with_tree,
+                                kymo_sink *sink);
+
+/* The same of --mode markers: "markers", "counters" and "dropped" instead of "functions". report:
+ * for "threads". */
+KYMO_NODISCARD
+kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_report *report,
+                                        const kymo_marker_report *markers, const char *by,
+                                        size_t top, kymo_sink *sink);
+
+/* The same of memory: a view of the heap, or the ledger (--mode memory). */
+KYMO_NODISCARD
+kymo_err kymo_report_write_heap_json(const kymo_profile *profile, const kymo_report *report,
+                                     const kymo_heap_report *heap, const char *by, const char *mode,
+                                     size_t top, int with_tree, kymo_sink *sink);
+KYMO_NODISCARD
+kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
+                                       kymo_sink *sink);
+
+/* What `kymo diff --json` prints of time. */
+KYMO_NODISCARD
+kymo_err kymo_report_write_time_diff_json(const kymo_time_diff *diff, const char *by,
+                                          const char *mode, size_t top, kymo_sink *sink);
+/* What `kymo diff --json` prints. */
+KYMO_NODISCARD
+kymo_err kymo_report_write_diff_json(const kymo_heap_diff *diff, const char *by, const char *mode,
+                                     size_t top, kymo_sink *sink);
+
+/* What all of a recording begin with: the object's brace, and its fields up to "by". */
+void kymo_report_json_head(kymo_json *json, const kymo_profile *profile, const kymo_report *report,
+                           const char *by, const char *mode);
+/* A member that is null where there is no text. */
+void kymo_report_json_text(kymo_json *json, const char *key, const char *text);
+
+#endif
