@@ -81,7 +81,7 @@ void kymo_ingest_destroy(kymo_ingest *in)
 
 /* ---- the recording ---- */
 
-static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
+kymo_err kymo_ingest_on_meta(void *ctx, const kymo_event_meta *e)
 {
     kymo_ingest *in = ctx;
     const char **argv =
@@ -124,13 +124,13 @@ static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
     return kymo_profile_set_meta(in->profile, &in->meta);
 }
 
-static kymo_err on_code(void *ctx, const kymo_event_code *e)
+kymo_err kymo_ingest_on_code(void *ctx, const kymo_event_code *e)
 {
     kymo_ingest *in = ctx;
     return kymo_code_map_add(&in->code, in->profile, e);
 }
 
-static kymo_err on_symbols(void *ctx, const kymo_event_symbols *e)
+kymo_err kymo_ingest_on_symbols(void *ctx, const kymo_event_symbols *e)
 {
     kymo_ingest *in = ctx;
     return kymo_stored_symbols_add(&in->stored, in->profile, e);
@@ -148,12 +148,12 @@ kymo_err kymo_ingest_add_note(kymo_ingest *in, uint64_t time_ns, uint32_t proces
     return note.text == NULL ? KYMO_OK : kymo_vec_push(&in->notes, note);
 }
 
-static kymo_err on_note(void *ctx, const kymo_event_note *e)
+kymo_err kymo_ingest_on_note(void *ctx, const kymo_event_note *e)
 {
     return kymo_ingest_add_note(ctx, e->time_ns, e->process, e->severity, e->text);
 }
 
-static kymo_err on_end(void *ctx, const kymo_event_end *e)
+kymo_err kymo_ingest_on_end(void *ctx, const kymo_event_end *e)
 {
     kymo_ingest *in = ctx;
     in->clean = e->clean != 0;
@@ -167,45 +167,9 @@ void kymo_ingest_skip_markers(kymo_ingest *in)
 }
 
 const kymo_event_handler kymo_ingest_handler = {
-    .meta = on_meta,
-    .process = kymo_ingest_on_process,
-    .process_end = kymo_ingest_on_process_end,
-    .thread = kymo_ingest_on_thread,
-    .thread_name = kymo_ingest_on_thread_name,
-    .thread_end = kymo_ingest_on_thread_end,
-    .module = kymo_ingest_on_module,
-    .module_unload = kymo_ingest_on_module_unload,
-    .module_image = kymo_ingest_on_module_image,
-    .stack = kymo_ingest_on_stack,
-    .wait = kymo_ingest_on_wait,
-    .samples = kymo_ingest_on_samples,
-    .code = on_code,
-    .kernel_symbol = kymo_ingest_on_kernel_symbol,
-    .kernel_stack = kymo_ingest_on_kernel_stack,
-    .marker_category = kymo_ingest_on_marker_category,
-    .marker_type = kymo_ingest_on_marker_type,
-    .site = kymo_ingest_on_site,
-    .literal = kymo_ingest_on_literal,
-    .track = kymo_ingest_on_track,
-    .counter = kymo_ingest_on_counter,
-    .marker = kymo_ingest_on_marker,
-    .count = kymo_ingest_on_count,
-    .label = kymo_ingest_on_label,
-    .site_counts = kymo_ingest_on_site_counts,
-    .allocation = kymo_ingest_on_allocation,
-    .free = kymo_ingest_on_free,
-    .resize = kymo_ingest_on_resize,
-    .mapping = kymo_ingest_on_mapping,
-    .inherit = kymo_ingest_on_inherit,
-    .heap = kymo_ingest_on_heap,
-    .ledger = kymo_ingest_on_ledger,
-    .memory_info = kymo_ingest_on_memory_info,
-    .symbols = on_symbols,
-    .loss = kymo_ingest_on_loss,
-    .quality = kymo_ingest_on_quality,
-    .dropped = kymo_ingest_on_dropped,
-    .note = on_note,
-    .end = on_end,
+#define X(name, type) .name = kymo_ingest_on_##name,
+    KYMO_EVENT_LIST(X)
+#undef X
 };
 
 kymo_ingest_extra kymo_ingest_get_extra(const kymo_ingest *in)

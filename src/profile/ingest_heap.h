@@ -69,18 +69,4 @@ kymo_err kymo_ingest_join_mappings(kymo_ingest *in);
 KYMO_NODISCARD
 kymo_err kymo_ingest_finish_memory(kymo_ingest *in);
 
-/* Of kymo_ingest_handler; ctx is the ingest. */
-
-/* ingest_heap.c */
-kymo_err kymo_ingest_on_allocation(void *ctx, const kymo_event_allocation *e);
-kymo_err kymo_ingest_on_free(void *ctx, const kymo_event_free *e);
-kymo_err kymo_ingest_on_resize(void *ctx, const kymo_event_resize *e);
-kymo_err kymo_ingest_on_inherit(void *ctx, const kymo_event_inherit *e);
-/* ingest_mappings.c */
-kymo_err kymo_ingest_on_mapping(void *ctx, const kymo_event_mapping *e);
-/* ingest_memory.c */
-kymo_err kymo_ingest_on_heap(void *ctx, const kymo_event_heap *e);
-kymo_err kymo_ingest_on_ledger(void *ctx, const kymo_event_ledger *e);
-kymo_err kymo_ingest_on_memory_info(void *ctx, const kymo_event_memory_info *e);
-
 #endif

@@ -182,21 +182,4 @@ KYMO_NODISCARD
 kymo_err kymo_ingest_add_note(kymo_ingest *in, uint64_t time_ns, uint32_t process,
                               uint32_t severity, const char *text);
 
-/* Of kymo_ingest_handler; ctx is the ingest. */
-
-/* ingest_types.c */
-kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_category *e);
-kymo_err kymo_ingest_on_marker_type(void *ctx, const kymo_event_marker_type *e);
-/* ingest_sites.c */
-kymo_err kymo_ingest_on_site(void *ctx, const kymo_event_site *e);
-kymo_err kymo_ingest_on_literal(void *ctx, const kymo_event_named *e);
-kymo_err kymo_ingest_on_track(void *ctx, const kymo_event_named *e);
-kymo_err kymo_ingest_on_site_counts(void *ctx, const kymo_event_site_counts *e);
-kymo_err kymo_ingest_on_counter(void *ctx, const kymo_event_counter *e);
-kymo_err kymo_ingest_on_count(void *ctx, const kymo_event_count *e);
-/* ingest_markers.c */
-kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e);
-/* ingest_labels.c */
-kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e);
-
 #endif

@@ -146,27 +146,9 @@ kymo_err kymo_ingest_make_label(kymo_ingest *in, const char *name, kymo_category
 KYMO_NODISCARD
 kymo_err kymo_ingest_add_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s);
 
-/* The functions of kymo_ingest_handler that are not in ingest.c; ctx is the ingest. */
-
-/* ingest_processes.c */
-kymo_err kymo_ingest_on_process(void *ctx, const kymo_event_process *e);
-kymo_err kymo_ingest_on_process_end(void *ctx, const kymo_event_process_end *e);
-kymo_err kymo_ingest_on_thread(void *ctx, const kymo_event_thread *e);
-kymo_err kymo_ingest_on_thread_name(void *ctx, const kymo_event_thread_name *e);
-kymo_err kymo_ingest_on_thread_end(void *ctx, const kymo_event_thread_end *e);
-kymo_err kymo_ingest_on_loss(void *ctx, const kymo_event_loss *e);
-kymo_err kymo_ingest_on_quality(void *ctx, const kymo_event_quality *e);
-kymo_err kymo_ingest_on_dropped(void *ctx, const kymo_event_dropped *e);
-/* ingest_modules.c */
-kymo_err kymo_ingest_on_module(void *ctx, const kymo_event_module *e);
-kymo_err kymo_ingest_on_module_unload(void *ctx, const kymo_event_module_unload *e);
-kymo_err kymo_ingest_on_module_image(void *ctx, const kymo_event_module_image *e);
-/* ingest_stacks.c */
-kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e);
-kymo_err kymo_ingest_on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e);
-kymo_err kymo_ingest_on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e);
-/* ingest_samples.c */
-kymo_err kymo_ingest_on_wait(void *ctx, const kymo_event_wait *e);
-kymo_err kymo_ingest_on_samples(void *ctx, const kymo_event_samples *e);
+/* The functions of kymo_ingest_handler, one per event; ctx is the ingest. */
+#define X(name, type) kymo_err kymo_ingest_on_##name(void *ctx, const kymo_event_##type *e);
+KYMO_EVENT_LIST(X)
+#undef X
 
 #endif

@@ -428,48 +428,56 @@ typedef struct kymo_event_end {
     uint32_t clean; /* 0: the recorder was stopped before the program had ended */
 } kymo_event_end;
 
-/* Who takes the events. A NULL member means that nobody wants this kind. A function that returns an
- * error stops the reader, which forwards it. */
+/* Every event: X(NAME, TYPE), its structure being kymo_event_TYPE. The handler, the writer, the
+ * ingest and the text dump of the tests are made of this list; an event that is missing in one of
+ * them does not compile or link. */
+#define KYMO_EVENT_LIST(X)              \
+    X(meta, meta)                       \
+    X(process, process)                 \
+    X(process_end, process_end)         \
+    X(thread, thread)                   \
+    X(thread_name, thread_name)         \
+    X(thread_end, thread_end)           \
+    X(module, module)                   \
+    X(module_unload, module_unload)     \
+    X(module_image, module_image)       \
+    X(stack, stack)                     \
+    X(wait, wait)                       \
+    X(samples, samples)                 \
+    X(code, code)                       \
+    X(kernel_symbol, kernel_symbol)     \
+    X(kernel_stack, kernel_stack)       \
+    X(marker_category, marker_category) \
+    X(marker_type, marker_type)         \
+    X(site, site)                       \
+    X(literal, named)                   \
+    X(track, named)                     \
+    X(counter, counter)                 \
+    X(marker, marker)                   \
+    X(count, count)                     \
+    X(label, label)                     \
+    X(site_counts, site_counts)         \
+    X(allocation, allocation)           \
+    X(free, free)                       \
+    X(resize, resize)                   \
+    X(mapping, mapping)                 \
+    X(inherit, inherit)                 \
+    X(heap, heap)                       \
+    X(ledger, ledger)                   \
+    X(memory_info, memory_info)         \
+    X(symbols, symbols)                 \
+    X(loss, loss)                       \
+    X(quality, quality)                 \
+    X(dropped, dropped)                 \
+    X(note, note)                       \
+    X(end, end)
+
+/* Who takes the events. A NULL member means that this kind is not wanted. A function that returns
+ * an error stops the reader, which forwards it. */
 typedef struct kymo_event_handler {
-    kymo_err (*meta)(void *ctx, const kymo_event_meta *event);
-    kymo_err (*process)(void *ctx, const kymo_event_process *event);
-    kymo_err (*process_end)(void *ctx, const kymo_event_process_end *event);
-    kymo_err (*thread)(void *ctx, const kymo_event_thread *event);
-    kymo_err (*thread_name)(void *ctx, const kymo_event_thread_name *event);
-    kymo_err (*thread_end)(void *ctx, const kymo_event_thread_end *event);
-    kymo_err (*module)(void *ctx, const kymo_event_module *event);
-    kymo_err (*module_unload)(void *ctx, const kymo_event_module_unload *event);
-    kymo_err (*module_image)(void *ctx, const kymo_event_module_image *event);
-    kymo_err (*stack)(void *ctx, const kymo_event_stack *event);
-    kymo_err (*wait)(void *ctx, const kymo_event_wait *event);
-    kymo_err (*samples)(void *ctx, const kymo_event_samples *event);
-    kymo_err (*code)(void *ctx, const kymo_event_code *event);
-    kymo_err (*kernel_symbol)(void *ctx, const kymo_event_kernel_symbol *event);
-    kymo_err (*kernel_stack)(void *ctx, const kymo_event_kernel_stack *event);
-    kymo_err (*marker_category)(void *ctx, const kymo_event_marker_category *event);
-    kymo_err (*marker_type)(void *ctx, const kymo_event_marker_type *event);
-    kymo_err (*site)(void *ctx, const kymo_event_site *event);
-    kymo_err (*literal)(void *ctx, const kymo_event_named *event);
-    kymo_err (*track)(void *ctx, const kymo_event_named *event);
-    kymo_err (*counter)(void *ctx, const kymo_event_counter *event);
-    kymo_err (*marker)(void *ctx, const kymo_event_marker *event);
-    kymo_err (*count)(void *ctx, const kymo_event_count *event);
-    kymo_err (*label)(void *ctx, const kymo_event_label *event);
-    kymo_err (*site_counts)(void *ctx, const kymo_event_site_counts *event);
-    kymo_err (*allocation)(void *ctx, const kymo_event_allocation *event);
-    kymo_err (*free)(void *ctx, const kymo_event_free *event);
-    kymo_err (*resize)(void *ctx, const kymo_event_resize *event);
-    kymo_err (*mapping)(void *ctx, const kymo_event_mapping *event);
-    kymo_err (*inherit)(void *ctx, const kymo_event_inherit *event);
-    kymo_err (*heap)(void *ctx, const kymo_event_heap *event);
-    kymo_err (*ledger)(void *ctx, const kymo_event_ledger *event);
-    kymo_err (*memory_info)(void *ctx, const kymo_event_memory_info *event);
-    kymo_err (*symbols)(void *ctx, const kymo_event_symbols *event);
-    kymo_err (*loss)(void *ctx, const kymo_event_loss *event);
-    kymo_err (*quality)(void *ctx, const kymo_event_quality *event);
-    kymo_err (*dropped)(void *ctx, const kymo_event_dropped *event);
-    kymo_err (*note)(void *ctx, const kymo_event_note *event);
-    kymo_err (*end)(void *ctx, const kymo_event_end *event);
+#define X(name, type) kymo_err (*name)(void *ctx, const kymo_event_##type *event);
+    KYMO_EVENT_LIST(X)
+#undef X
 } kymo_event_handler;
 
 #endif

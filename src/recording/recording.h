@@ -65,97 +65,13 @@ kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *d
 /* Bytes that have reached fd, for progress. */
 uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);
 
-/* One function per event. meta is the first, end the last; end flushes. */
-KYMO_NODISCARD
-kymo_err kymo_recording_write_meta(kymo_recording_writer *w, const kymo_event_meta *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_process(kymo_recording_writer *w, const kymo_event_process *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_process_end(kymo_recording_writer *w,
-                                          const kymo_event_process_end *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_thread(kymo_recording_writer *w, const kymo_event_thread *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_thread_name(kymo_recording_writer *w,
-                                          const kymo_event_thread_name *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_thread_end(kymo_recording_writer *w,
-                                         const kymo_event_thread_end *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_module(kymo_recording_writer *w, const kymo_event_module *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_module_unload(kymo_recording_writer *w,
-                                            const kymo_event_module_unload *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
-                                           const kymo_event_module_image *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_stack *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_wait(kymo_recording_writer *w, const kymo_event_wait *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event_samples *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_code(kymo_recording_writer *w, const kymo_event_code *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_kernel_symbol(kymo_recording_writer *w,
-                                            const kymo_event_kernel_symbol *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
-                                           const kymo_event_kernel_stack *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_marker_category(kymo_recording_writer *w,
-                                              const kymo_event_marker_category *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_marker_type(kymo_recording_writer *w,
-                                          const kymo_event_marker_type *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_site(kymo_recording_writer *w, const kymo_event_site *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_literal(kymo_recording_writer *w, const kymo_event_named *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_track(kymo_recording_writer *w, const kymo_event_named *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_counter(kymo_recording_writer *w, const kymo_event_counter *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_marker *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_label *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_site_counts(kymo_recording_writer *w,
-                                          const kymo_event_site_counts *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_allocation(kymo_recording_writer *w,
-                                         const kymo_event_allocation *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_free(kymo_recording_writer *w, const kymo_event_free *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_resize(kymo_recording_writer *w, const kymo_event_resize *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_mapping(kymo_recording_writer *w, const kymo_event_mapping *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_inherit(kymo_recording_writer *w, const kymo_event_inherit *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_heap(kymo_recording_writer *w, const kymo_event_heap *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_ledger(kymo_recording_writer *w, const kymo_event_ledger *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_memory_info(kymo_recording_writer *w,
-                                          const kymo_event_memory_info *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_symbols(kymo_recording_writer *w, const kymo_event_symbols *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_loss(kymo_recording_writer *w, const kymo_event_loss *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_quality(kymo_recording_writer *w, const kymo_event_quality *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_dropped(kymo_recording_writer *w, const kymo_event_dropped *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_note(kymo_recording_writer *w, const kymo_event_note *event);
-KYMO_NODISCARD
-kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end *event);
+/* One function per event: kymo_recording_write_meta(writer, event) and so on. meta is the first,
+ * end the last; end flushes. */
+#define X(name, type) \
+    KYMO_NODISCARD    \
+    kymo_err kymo_recording_write_##name(kymo_recording_writer *w, const kymo_event_##type *event);
+KYMO_EVENT_LIST(X)
+#undef X
 
 /* The same functions as a handler, ctx being the writer: a drain that speaks to a
  * kymo_event_handler can record, or ingest without a file; a reader can copy. */

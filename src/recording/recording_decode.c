@@ -58,7 +58,7 @@ void kymo_decoder_deinit(kymo_decoder *d)
 int kymo_decoder_knows(uint32_t type)
 {
     switch (type) {
-#define X(name, number) case KYMO_BLOCK_##name:
+#define X(name, number, decoder) case KYMO_BLOCK_##name:
         KYMO_BLOCK_LIST(X)
 #undef X
         return 1;
@@ -70,76 +70,11 @@ int kymo_decoder_knows(uint32_t type)
 static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
 {
     switch ((enum kymo_block_type)type) {
-    case KYMO_BLOCK_META:
-        return kymo_decode_meta(d, r);
-    case KYMO_BLOCK_PROCESS:
-        return kymo_decode_process(d, r);
-    case KYMO_BLOCK_PROCESS_END:
-        return kymo_decode_process_end(d, r);
-    case KYMO_BLOCK_THREAD:
-        return kymo_decode_thread(d, r);
-    case KYMO_BLOCK_THREAD_NAME:
-        return kymo_decode_thread_name(d, r);
-    case KYMO_BLOCK_THREAD_END:
-        return kymo_decode_thread_end(d, r);
-    case KYMO_BLOCK_MODULE:
-        return kymo_decode_module(d, r);
-    case KYMO_BLOCK_MODULE_UNLOAD:
-        return kymo_decode_module_unload(d, r);
-    case KYMO_BLOCK_MODULE_IMAGE:
-        return kymo_decode_module_image(d, r);
-    case KYMO_BLOCK_STACKS:
-        return kymo_decode_stacks(d, r);
-    case KYMO_BLOCK_WAIT:
-        return kymo_decode_wait(d, r);
-    case KYMO_BLOCK_SAMPLES:
-        return kymo_decode_samples(d, r);
-    case KYMO_BLOCK_LOSS:
-        return kymo_decode_loss(d, r);
-    case KYMO_BLOCK_QUALITY:
-        return kymo_decode_quality(d, r);
-    case KYMO_BLOCK_DROPPED:
-        return kymo_decode_dropped(d, r);
-    case KYMO_BLOCK_NOTE:
-        return kymo_decode_note(d, r);
-    case KYMO_BLOCK_END:
-        return kymo_decode_end(d, r);
-    case KYMO_BLOCK_CODE:
-        return kymo_decode_code(d, r);
-    case KYMO_BLOCK_KERNEL_SYMBOL:
-        return kymo_decode_kernel_symbol(d, r);
-    case KYMO_BLOCK_KERNEL_STACK:
-        return kymo_decode_kernel_stack(d, r);
-    case KYMO_BLOCK_MARKER_CATEGORY:
-        return kymo_decode_marker_category(d, r);
-    case KYMO_BLOCK_MARKER_TYPE:
-        return kymo_decode_marker_type(d, r);
-    case KYMO_BLOCK_SITE:
-        return kymo_decode_site(d, r);
-    case KYMO_BLOCK_LITERAL:
-        return kymo_decode_literal(d, r);
-    case KYMO_BLOCK_TRACK:
-        return kymo_decode_track(d, r);
-    case KYMO_BLOCK_COUNTER:
-        return kymo_decode_counter(d, r);
-    case KYMO_BLOCK_SITE_COUNTS:
-        return kymo_decode_site_counts(d, r);
-    case KYMO_BLOCK_MARKERS:
-        return kymo_decode_markers(d, r);
-    case KYMO_BLOCK_COUNTS:
-        return kymo_decode_counts(d, r);
-    case KYMO_BLOCK_LABELS:
-        return kymo_decode_labels(d, r);
-    case KYMO_BLOCK_MEMORY:
-        return kymo_decode_memory(d, r);
-    case KYMO_BLOCK_HEAP:
-        return kymo_decode_heap(d, r);
-    case KYMO_BLOCK_LEDGER:
-        return kymo_decode_ledger(d, r);
-    case KYMO_BLOCK_MEMORY_INFO:
-        return kymo_decode_memory_info(d, r);
-    case KYMO_BLOCK_SYMBOLS:
-        return kymo_decode_symbols(d, r);
+#define X(name, number, decoder) \
+    case KYMO_BLOCK_##name:      \
+        return kymo_decode_##decoder(d, r);
+        KYMO_BLOCK_LIST(X)
+#undef X
     }
     return KYMO_OK;
 }

@@ -54,49 +54,9 @@ const char *kymo_read_text(kymo_reader *r);
 KYMO_NODISCARD
 kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc);
 
-/* recording_decode_meta.c */
-kymo_err kymo_decode_meta(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_loss(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_quality(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_dropped(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_note(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_end(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_processes.c */
-kymo_err kymo_decode_process(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_process_end(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_thread(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_thread_name(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_thread_end(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_modules.c */
-kymo_err kymo_decode_module(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_module_unload(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_module_image(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_code(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_stacks.c */
-kymo_err kymo_decode_stacks(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_kernel_symbol(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_kernel_stack(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_samples.c */
-kymo_err kymo_decode_wait(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_samples(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_marks.c */
-kymo_err kymo_decode_marker_category(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_marker_type(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_literal(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_track(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_site_counts(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_rows.c */
-kymo_err kymo_decode_markers(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_counts(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_labels(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_heap.c */
-kymo_err kymo_decode_memory(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r);
-kymo_err kymo_decode_memory_info(kymo_decoder *d, kymo_reader *r);
-/* recording_decode_symbols.c */
-kymo_err kymo_decode_symbols(kymo_decoder *d, kymo_reader *r);
+/* One function per block. */
+#define X(name, number, decoder) kymo_err kymo_decode_##decoder(kymo_decoder *d, kymo_reader *r);
+KYMO_BLOCK_LIST(X)
+#undef X
 
 #endif

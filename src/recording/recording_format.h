@@ -41,46 +41,46 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 #define KYMO_FILE_END_REASONS 256u
 #define KYMO_FILE_SYMBOLS_STATE_MAX 4u
 
-/* X(name, number) */
-#define KYMO_BLOCK_LIST(X) \
-    X(META, 1)             \
-    X(PROCESS, 2)          \
-    X(PROCESS_END, 3)      \
-    X(THREAD, 4)           \
-    X(THREAD_NAME, 5)      \
-    X(THREAD_END, 6)       \
-    X(MODULE, 7)           \
-    X(MODULE_UNLOAD, 8)    \
-    X(MODULE_IMAGE, 9)     \
-    X(STACKS, 10)          \
-    X(SAMPLES, 11)         \
-    X(LOSS, 12)            \
-    X(QUALITY, 13)         \
-    X(NOTE, 14)            \
-    X(END, 15)             \
-    X(WAIT, 16)            \
-    X(SITE, 32)            \
-    X(MARKERS, 33)         \
-    X(COUNTS, 34)          \
-    X(MEMORY, 35)          \
-    X(LABELS, 38)          \
-    X(CODE, 39)            \
-    X(KERNEL_SYMBOL, 40)   \
-    X(KERNEL_STACK, 41)    \
-    X(MARKER_TYPE, 42)     \
-    X(MARKER_CATEGORY, 43) \
-    X(LITERAL, 44)         \
-    X(COUNTER, 45)         \
-    X(TRACK, 46)           \
-    X(SITE_COUNTS, 47)     \
-    X(HEAP, 48)            \
-    X(LEDGER, 49)          \
-    X(MEMORY_INFO, 50)     \
-    X(SYMBOLS, 51)         \
-    X(DROPPED, 52)
+/* Every block: X(NAME, number in the file, decoder), the decoder being kymo_decode_DECODER. */
+#define KYMO_BLOCK_LIST(X)                  \
+    X(META, 1, meta)                        \
+    X(PROCESS, 2, process)                  \
+    X(PROCESS_END, 3, process_end)          \
+    X(THREAD, 4, thread)                    \
+    X(THREAD_NAME, 5, thread_name)          \
+    X(THREAD_END, 6, thread_end)            \
+    X(MODULE, 7, module)                    \
+    X(MODULE_UNLOAD, 8, module_unload)      \
+    X(MODULE_IMAGE, 9, module_image)        \
+    X(STACKS, 10, stacks)                   \
+    X(SAMPLES, 11, samples)                 \
+    X(LOSS, 12, loss)                       \
+    X(QUALITY, 13, quality)                 \
+    X(NOTE, 14, note)                       \
+    X(END, 15, end)                         \
+    X(WAIT, 16, wait)                       \
+    X(SITE, 32, site)                       \
+    X(MARKERS, 33, markers)                 \
+    X(COUNTS, 34, counts)                   \
+    X(MEMORY, 35, memory)                   \
+    X(LABELS, 38, labels)                   \
+    X(CODE, 39, code)                       \
+    X(KERNEL_SYMBOL, 40, kernel_symbol)     \
+    X(KERNEL_STACK, 41, kernel_stack)       \
+    X(MARKER_TYPE, 42, marker_type)         \
+    X(MARKER_CATEGORY, 43, marker_category) \
+    X(LITERAL, 44, literal)                 \
+    X(COUNTER, 45, counter)                 \
+    X(TRACK, 46, track)                     \
+    X(SITE_COUNTS, 47, site_counts)         \
+    X(HEAP, 48, heap)                       \
+    X(LEDGER, 49, ledger)                   \
+    X(MEMORY_INFO, 50, memory_info)         \
+    X(SYMBOLS, 51, symbols)                 \
+    X(DROPPED, 52, dropped)
 
 enum kymo_block_type {
-#define X(name, number) KYMO_BLOCK_##name = number,
+#define X(name, number, decoder) KYMO_BLOCK_##name = number,
     KYMO_BLOCK_LIST(X)
 #undef X
 };

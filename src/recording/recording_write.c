@@ -145,90 +145,16 @@ uint64_t kymo_recording_bytes(const kymo_recording_writer *w)
 
 /* ---- the writer as a handler ----------------------------------------------------------------- */
 
-#define AS_HANDLER_OF(name, type)                                                \
-    static kymo_err on_##name(void *ctx, const type *event)                      \
+#define X(name, type)                                                            \
+    static kymo_err on_##name(void *ctx, const kymo_event_##type *event)         \
     {                                                                            \
         return kymo_recording_write_##name((kymo_recording_writer *)ctx, event); \
     }
-#define AS_HANDLER(name) AS_HANDLER_OF(name, kymo_event_##name)
-AS_HANDLER(meta)
-AS_HANDLER(process)
-AS_HANDLER(process_end)
-AS_HANDLER(thread)
-AS_HANDLER(thread_name)
-AS_HANDLER(thread_end)
-AS_HANDLER(module)
-AS_HANDLER(module_unload)
-AS_HANDLER(module_image)
-AS_HANDLER(stack)
-AS_HANDLER(wait)
-AS_HANDLER(samples)
-AS_HANDLER(code)
-AS_HANDLER(kernel_symbol)
-AS_HANDLER(kernel_stack)
-AS_HANDLER(marker_category)
-AS_HANDLER(marker_type)
-AS_HANDLER(site)
-AS_HANDLER_OF(literal, kymo_event_named)
-AS_HANDLER_OF(track, kymo_event_named)
-AS_HANDLER(counter)
-AS_HANDLER(marker)
-AS_HANDLER(count)
-AS_HANDLER(label)
-AS_HANDLER(site_counts)
-AS_HANDLER(allocation)
-AS_HANDLER(free)
-AS_HANDLER(resize)
-AS_HANDLER(mapping)
-AS_HANDLER(inherit)
-AS_HANDLER(heap)
-AS_HANDLER(ledger)
-AS_HANDLER(memory_info)
-AS_HANDLER(symbols)
-AS_HANDLER(loss)
-AS_HANDLER(quality)
-AS_HANDLER(dropped)
-AS_HANDLER(note)
-AS_HANDLER(end)
+KYMO_EVENT_LIST(X)
+#undef X
 
 const kymo_event_handler kymo_recording_write_handler = {
-    .meta = on_meta,
-    .process = on_process,
-    .process_end = on_process_end,
-    .thread = on_thread,
-    .thread_name = on_thread_name,
-    .thread_end = on_thread_end,
-    .module = on_module,
-    .module_unload = on_module_unload,
-    .module_image = on_module_image,
-    .stack = on_stack,
-    .wait = on_wait,
-    .samples = on_samples,
-    .code = on_code,
-    .kernel_symbol = on_kernel_symbol,
-    .kernel_stack = on_kernel_stack,
-    .marker_category = on_marker_category,
-    .marker_type = on_marker_type,
-    .site = on_site,
-    .literal = on_literal,
-    .track = on_track,
-    .counter = on_counter,
-    .marker = on_marker,
-    .count = on_count,
-    .label = on_label,
-    .site_counts = on_site_counts,
-    .allocation = on_allocation,
-    .free = on_free,
-    .resize = on_resize,
-    .mapping = on_mapping,
-    .inherit = on_inherit,
-    .heap = on_heap,
-    .ledger = on_ledger,
-    .memory_info = on_memory_info,
-    .symbols = on_symbols,
-    .loss = on_loss,
-    .quality = on_quality,
-    .dropped = on_dropped,
-    .note = on_note,
-    .end = on_end,
+#define X(name, type) .name = on_##name,
+    KYMO_EVENT_LIST(X)
+#undef X
 };

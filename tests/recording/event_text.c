@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "buffer/record.h"
-#include "event_text_heap.h"
 
 static void put_text(kymo_str *s, const char *name, const char *text)
 {
@@ -38,7 +37,7 @@ static kymo_err done(kymo_str *s)
     return s->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
-static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
+kymo_err event_text_meta(void *ctx, const kymo_event_meta *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s,
@@ -61,7 +60,7 @@ static kymo_err on_meta(void *ctx, const kymo_event_meta *e)
     return done(s);
 }
 
-static kymo_err on_process(void *ctx, const kymo_event_process *e)
+kymo_err event_text_process(void *ctx, const kymo_event_process *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "process %u pid=%d parent=%d main=%u start=%" PRIu64, e->process, e->pid,
@@ -72,7 +71,7 @@ static kymo_err on_process(void *ctx, const kymo_event_process *e)
     return done(s);
 }
 
-static kymo_err on_process_end(void *ctx, const kymo_event_process_end *e)
+kymo_err event_text_process_end(void *ctx, const kymo_event_process_end *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "process_end %u status=%d end=%" PRIu64 " user=%" PRIu64 " system=%" PRIu64,
@@ -80,7 +79,7 @@ static kymo_err on_process_end(void *ctx, const kymo_event_process_end *e)
     return done(s);
 }
 
-static kymo_err on_thread(void *ctx, const kymo_event_thread *e)
+kymo_err event_text_thread(void *ctx, const kymo_event_thread *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "thread %u process=%u tid=%d start=%" PRIu64, e->thread, e->process, e->tid,
@@ -89,7 +88,7 @@ static kymo_err on_thread(void *ctx, const kymo_event_thread *e)
     return done(s);
 }
 
-static kymo_err on_thread_name(void *ctx, const kymo_event_thread_name *e)
+kymo_err event_text_thread_name(void *ctx, const kymo_event_thread_name *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "thread_name %u time=%" PRIu64, e->thread, e->time_ns);
@@ -97,7 +96,7 @@ static kymo_err on_thread_name(void *ctx, const kymo_event_thread_name *e)
     return done(s);
 }
 
-static kymo_err on_thread_end(void *ctx, const kymo_event_thread_end *e)
+kymo_err event_text_thread_end(void *ctx, const kymo_event_thread_end *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "thread_end %u end=%" PRIu64 " cpu=%" PRIu64 " tail=%" PRIu64, e->thread,
@@ -107,7 +106,7 @@ static kymo_err on_thread_end(void *ctx, const kymo_event_thread_end *e)
     return done(s);
 }
 
-static kymo_err on_module(void *ctx, const kymo_event_module *e)
+kymo_err event_text_module(void *ctx, const kymo_event_module *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s,
@@ -121,7 +120,7 @@ static kymo_err on_module(void *ctx, const kymo_event_module *e)
     return done(s);
 }
 
-static kymo_err on_module_unload(void *ctx, const kymo_event_module_unload *e)
+kymo_err event_text_module_unload(void *ctx, const kymo_event_module_unload *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "module_unload %u process=%u time=%" PRIu64, e->module, e->process,
@@ -129,7 +128,7 @@ static kymo_err on_module_unload(void *ctx, const kymo_event_module_unload *e)
     return done(s);
 }
 
-static kymo_err on_module_image(void *ctx, const kymo_event_module_image *e)
+kymo_err event_text_module_image(void *ctx, const kymo_event_module_image *e)
 {
     kymo_str *s = ctx;
     uint32_t sum = 0;
@@ -141,7 +140,7 @@ static kymo_err on_module_image(void *ctx, const kymo_event_module_image *e)
 }
 
 /* `shared` is not told: how stacks are cut into blocks is the writer's business. */
-static kymo_err on_stack(void *ctx, const kymo_event_stack *e)
+kymo_err event_text_stack(void *ctx, const kymo_event_stack *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "stack %u process=%u depth=%u flags=%#x end=%u\n", e->stack, e->process,
@@ -155,7 +154,7 @@ static kymo_err on_stack(void *ctx, const kymo_event_stack *e)
     return s->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
-static kymo_err on_samples(void *ctx, const kymo_event_samples *e)
+kymo_err event_text_samples(void *ctx, const kymo_event_samples *e)
 {
     kymo_str *s = ctx;
     for (uint32_t i = 0; i < e->count; i++) {
@@ -170,7 +169,7 @@ static kymo_err on_samples(void *ctx, const kymo_event_samples *e)
     return s->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
-static kymo_err on_wait(void *ctx, const kymo_event_wait *e)
+kymo_err event_text_wait(void *ctx, const kymo_event_wait *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "wait %u", e->wait);
@@ -178,7 +177,7 @@ static kymo_err on_wait(void *ctx, const kymo_event_wait *e)
     return done(s);
 }
 
-static kymo_err on_code(void *ctx, const kymo_event_code *e)
+kymo_err event_text_code(void *ctx, const kymo_event_code *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(
@@ -197,7 +196,7 @@ static const char *text_of(const kymo_event_symbols *e, uint32_t text)
     return text == KYMO_EVENT_NONE ? NULL : e->texts[text];
 }
 
-static kymo_err on_symbols(void *ctx, const kymo_event_symbols *e)
+kymo_err event_text_symbols(void *ctx, const kymo_event_symbols *e)
 {
     kymo_str *s = ctx;
     const kymo_event_symbol_line *line = e->lines;
@@ -226,7 +225,7 @@ static kymo_err on_symbols(void *ctx, const kymo_event_symbols *e)
     return done(s);
 }
 
-static kymo_err on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
+kymo_err event_text_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "kernel_symbol %u address=%#" PRIx64, e->symbol, e->address);
@@ -235,7 +234,7 @@ static kymo_err on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
     return done(s);
 }
 
-static kymo_err on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e)
+kymo_err event_text_kernel_stack(void *ctx, const kymo_event_kernel_stack *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "kernel_stack %u process=%u depth=%u", e->stack, e->process, e->depth);
@@ -251,7 +250,7 @@ static kymo_err on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e)
 
 /* ---- markers, counters, labels ---- */
 
-static kymo_err on_marker_category(void *ctx, const kymo_event_marker_category *e)
+kymo_err event_text_marker_category(void *ctx, const kymo_event_marker_category *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "marker_category %u process=%u color=%u flags=%#x", e->category, e->process,
@@ -261,7 +260,7 @@ static kymo_err on_marker_category(void *ctx, const kymo_event_marker_category *
     return done(s);
 }
 
-static kymo_err on_marker_type(void *ctx, const kymo_event_marker_type *e)
+kymo_err event_text_marker_type(void *ctx, const kymo_event_marker_type *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s,
@@ -294,7 +293,7 @@ static kymo_err on_marker_type(void *ctx, const kymo_event_marker_type *e)
     return done(s);
 }
 
-static kymo_err on_site(void *ctx, const kymo_event_site *e)
+kymo_err event_text_site(void *ctx, const kymo_event_site *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "site %u process=%u category=%u kind=%u line=%u min=%" PRIu64, e->site,
@@ -314,17 +313,17 @@ static kymo_err put_named(kymo_str *s, const char *what, const kymo_event_named 
     return done(s);
 }
 
-static kymo_err on_literal(void *ctx, const kymo_event_named *e)
+kymo_err event_text_literal(void *ctx, const kymo_event_named *e)
 {
     return put_named(ctx, "literal", e);
 }
 
-static kymo_err on_track(void *ctx, const kymo_event_named *e)
+kymo_err event_text_track(void *ctx, const kymo_event_named *e)
 {
     return put_named(ctx, "track", e);
 }
 
-static kymo_err on_counter(void *ctx, const kymo_event_counter *e)
+kymo_err event_text_counter(void *ctx, const kymo_event_counter *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "counter %u process=%u category=%u kind=%u flags=%#x color=%u", e->counter,
@@ -335,7 +334,7 @@ static kymo_err on_counter(void *ctx, const kymo_event_counter *e)
     return done(s);
 }
 
-static kymo_err on_marker(void *ctx, const kymo_event_marker *e)
+kymo_err event_text_marker(void *ctx, const kymo_event_marker *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "marker thread=%u site=%u phase=%u time=%" PRIu64 " start=%" PRIu64,
@@ -355,7 +354,7 @@ static kymo_err on_marker(void *ctx, const kymo_event_marker *e)
     return done(s);
 }
 
-static kymo_err on_count(void *ctx, const kymo_event_count *e)
+kymo_err event_text_count(void *ctx, const kymo_event_count *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(
@@ -364,7 +363,7 @@ static kymo_err on_count(void *ctx, const kymo_event_count *e)
     return done(s);
 }
 
-static kymo_err on_label(void *ctx, const kymo_event_label *e)
+kymo_err event_text_label(void *ctx, const kymo_event_label *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s,
@@ -378,7 +377,7 @@ static kymo_err on_label(void *ctx, const kymo_event_label *e)
     return done(s);
 }
 
-static kymo_err on_site_counts(void *ctx, const kymo_event_site_counts *e)
+kymo_err event_text_site_counts(void *ctx, const kymo_event_site_counts *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(
@@ -387,7 +386,7 @@ static kymo_err on_site_counts(void *ctx, const kymo_event_site_counts *e)
     return done(s);
 }
 
-static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
+kymo_err event_text_loss(void *ctx, const kymo_event_loss *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "loss process=%u kind=%u count=%" PRIu64, e->process, e->kind, e->count);
@@ -395,7 +394,7 @@ static kymo_err on_loss(void *ctx, const kymo_event_loss *e)
     return done(s);
 }
 
-static kymo_err on_quality(void *ctx, const kymo_event_quality *e)
+kymo_err event_text_quality(void *ctx, const kymo_event_quality *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s,
@@ -405,7 +404,7 @@ static kymo_err on_quality(void *ctx, const kymo_event_quality *e)
     return done(s);
 }
 
-static kymo_err on_dropped(void *ctx, const kymo_event_dropped *e)
+kymo_err event_text_dropped(void *ctx, const kymo_event_dropped *e)
 {
     kymo_str *s = ctx;
     kymo_str_puts(s, "dropped");
@@ -419,7 +418,7 @@ static kymo_err on_dropped(void *ctx, const kymo_event_dropped *e)
     return done(s);
 }
 
-static kymo_err on_note(void *ctx, const kymo_event_note *e)
+kymo_err event_text_note(void *ctx, const kymo_event_note *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "note time=%" PRIu64 " severity=%u", e->time_ns, e->severity);
@@ -428,7 +427,7 @@ static kymo_err on_note(void *ctx, const kymo_event_note *e)
     return done(s);
 }
 
-static kymo_err on_end(void *ctx, const kymo_event_end *e)
+kymo_err event_text_end(void *ctx, const kymo_event_end *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "end time=%" PRIu64 " clean=%u", e->end_ns, e->clean);
@@ -436,43 +435,7 @@ static kymo_err on_end(void *ctx, const kymo_event_end *e)
 }
 
 const kymo_event_handler event_text_handler = {
-    .meta = on_meta,
-    .process = on_process,
-    .process_end = on_process_end,
-    .thread = on_thread,
-    .thread_name = on_thread_name,
-    .thread_end = on_thread_end,
-    .module = on_module,
-    .module_unload = on_module_unload,
-    .module_image = on_module_image,
-    .stack = on_stack,
-    .wait = on_wait,
-    .samples = on_samples,
-    .code = on_code,
-    .symbols = on_symbols,
-    .kernel_symbol = on_kernel_symbol,
-    .kernel_stack = on_kernel_stack,
-    .marker_category = on_marker_category,
-    .marker_type = on_marker_type,
-    .site = on_site,
-    .literal = on_literal,
-    .track = on_track,
-    .counter = on_counter,
-    .marker = on_marker,
-    .count = on_count,
-    .label = on_label,
-    .site_counts = on_site_counts,
-    .allocation = event_text_allocation,
-    .free = event_text_free,
-    .resize = event_text_resize,
-    .mapping = event_text_mapping,
-    .inherit = event_text_inherit,
-    .heap = event_text_heap,
-    .ledger = event_text_ledger,
-    .memory_info = event_text_memory_info,
-    .loss = on_loss,
-    .quality = on_quality,
-    .dropped = on_dropped,
-    .note = on_note,
-    .end = on_end,
+#define X(name, type) .name = event_text_##name,
+    KYMO_EVENT_LIST(X)
+#undef X
 };

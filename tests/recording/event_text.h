@@ -12,4 +12,9 @@
 
 extern const kymo_event_handler event_text_handler;
 
+/* Its functions, one per event. */
+#define X(name, type) kymo_err event_text_##name(void *ctx, const kymo_event_##type *e);
+KYMO_EVENT_LIST(X)
+#undef X
+
 #endif

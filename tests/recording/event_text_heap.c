@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "event_text_heap.h"
+#include "event_text.h"
 
 #include <inttypes.h>
 
