@@ -44,12 +44,12 @@ int marker_session_open(struct kymo_mark_link *link)
     a.session->depth = 64;
     a.session->cookie = 1;
     a.session->heartbeat_limit = UINT64_MAX / 4;
-    struct kymo_process *p = kymo_process_map(&a);
+    struct kymo_capture_process *p = kymo_process_map(&a);
     if (!p)
         return -1;
     kymo_process_take(p, &a);
     kymo_process_state = p;
-    struct kymo_thread *t = kymo_thread_claim(p);
+    struct kymo_capture_thread *t = kymo_thread_claim(p);
     if (!t)
         return -1;
     kymo_thread_begin(p, t, own_stack(), 0);

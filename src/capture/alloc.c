@@ -77,14 +77,14 @@ static void publish_totals(struct kymo_thread_slot *slot)
 
 /* ---- draws ---- */
 
-static void seed(const struct kymo_process *p)
+static void seed(const struct kymo_capture_process *p)
 {
     uint64_t h = kymo_hash_mix(p->cookie, kymo_process_clock(p));
     own.random = kymo_hash_mix(h, (uint64_t)(uintptr_t)&own) | 1;
 }
 
 /* Bytes to the next draw; -1: the next block, even one of 0 bytes. */
-static int64_t next_draw(const struct kymo_process *p, uint32_t rate)
+static int64_t next_draw(const struct kymo_capture_process *p, uint32_t rate)
 {
     if (rate == 1)
         return -1;
@@ -107,9 +107,9 @@ static struct kymo_alloc_draw pass_unrecorded(void)
     return draw;
 }
 
-static KYMO_NOINLINE struct kymo_process *find_process(void)
+static KYMO_NOINLINE struct kymo_capture_process *find_process(void)
 {
-    struct kymo_process *p = kymo_capturing();
+    struct kymo_capture_process *p = kymo_capturing();
     if (!p && kymo_fork_is_pending()) {
         kymo_fork_attach_now();
         p = kymo_capturing();
@@ -118,9 +118,9 @@ static KYMO_NOINLINE struct kymo_process *find_process(void)
 }
 
 /* One that is ready to record; NULL: none (counted). */
-static KYMO_NOINLINE struct kymo_thread *find_thread(struct kymo_process *p)
+static KYMO_NOINLINE struct kymo_capture_thread *find_thread(struct kymo_capture_process *p)
 {
-    struct kymo_thread *t = kymo_mark_thread();
+    struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t)
         kymo_count_loss(p, KYMO_LOSS_ALLOC_NO_THREAD);
     return t;
@@ -131,7 +131,7 @@ static KYMO_NOINLINE struct kymo_thread *find_thread(struct kymo_process *p)
  * for nothing. Where it is not drawn, what is left of the draw may be thrown away: draws have no
  * memory.
  */
-static struct kymo_alloc_draw run_draw(const struct kymo_process *p, uint32_t rate)
+static struct kymo_alloc_draw run_draw(const struct kymo_capture_process *p, uint32_t rate)
 {
     struct kymo_alloc_draw draw = {0, own.rate};
     if (kymo_unlikely(own.beyond))
@@ -148,7 +148,7 @@ static struct kymo_alloc_draw run_draw(const struct kymo_process *p, uint32_t ra
 struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
 {
     struct kymo_alloc_draw draw = {0, 0};
-    struct kymo_process *p = find_process();
+    struct kymo_capture_process *p = find_process();
     if (kymo_unlikely(!p))
         return pass_unrecorded();
     uint64_t rate = kymo_load_relaxed(&p->session->alloc_rate);
@@ -171,7 +171,7 @@ struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
         return draw;
     own.rate = (uint32_t)rate;
     set_draw(next_draw(p, own.rate));
-    struct kymo_thread *t = kymo_alloc_thread();
+    struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t) && !(t = find_thread(p)))
         draw.is_drawn = 0;
     else if (kymo_unlikely(kymo_alloc_inherit_waits()))
@@ -183,7 +183,7 @@ struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
 
 /* Entered: so no handler gets the same one. What is drawn without a count of its own, as a block
  * that is resized, gets one. */
-static uint64_t next_id(const struct kymo_thread *t)
+static uint64_t next_id(const struct kymo_capture_thread *t)
 {
     if (kymo_alloc_self.count <= own.last) {
         own.before += own.last + 1 - kymo_alloc_self.count;
@@ -202,7 +202,7 @@ static uint32_t slack_of(size_t bytes, size_t usable, uint32_t family)
 }
 
 /* Where our own memory is. */
-static KYMO_NOINLINE void tell_levels(struct kymo_process *p)
+static KYMO_NOINLINE void tell_levels(struct kymo_capture_process *p)
 {
     uint32_t levels = kymo_alloc_table_levels();
     uint64_t bytes;
@@ -225,7 +225,7 @@ static void evict(uint64_t address, uint64_t here)
         kymo_alloc_end_block(other, here);
 }
 
-static int put(struct kymo_process *p, uint64_t address, uint64_t id)
+static int put(struct kymo_capture_process *p, uint64_t address, uint64_t id)
 {
     if (kymo_unlikely(!kymo_alloc_table_put(address, id, !kymo_is_quiet(p)))) {
         kymo_count_loss(p, KYMO_LOSS_ALLOC_TABLE);
@@ -237,13 +237,14 @@ static int put(struct kymo_process *p, uint64_t address, uint64_t id)
 }
 
 /* No room: perhaps since nobody reads any more. */
-static KYMO_NOINLINE void look_for_recorder(const struct kymo_process *p)
+static KYMO_NOINLINE void look_for_recorder(const struct kymo_capture_process *p)
 {
     if (kymo_family_is_silent(p->session))
         stop_drawing(LOOK_AGAIN_BYTES);
 }
 
-static void record(struct kymo_thread *t, const struct kymo_record_alloc *block, uint64_t here)
+static void record(struct kymo_capture_thread *t, const struct kymo_record_alloc *block,
+                   uint64_t here)
 {
     struct kymo_stream_writer *w;
     evict(block->address, here);
@@ -270,7 +271,8 @@ static KYMO_NOINLINE void note_early(uint64_t address, size_t bytes, uint64_t he
         stop_drawing(LOOK_AGAIN_BYTES);
 }
 
-static KYMO_NOINLINE void leave_and_answer(struct kymo_thread *t, uint64_t here, uint32_t stack)
+static KYMO_NOINLINE void leave_and_answer(struct kymo_capture_thread *t, uint64_t here,
+                                           uint32_t stack)
 {
     int may = kymo_alloc_words_may(t, here, stack);
     kymo_alloc_leave(t);
@@ -279,7 +281,7 @@ static KYMO_NOINLINE void leave_and_answer(struct kymo_thread *t, uint64_t here,
 }
 
 /* Of the allocation with that stack; the recorder may have a question for the allocator. */
-static inline void leave(struct kymo_thread *t, uint64_t here, uint32_t stack)
+static inline void leave(struct kymo_capture_thread *t, uint64_t here, uint32_t stack)
 {
     if (kymo_unlikely(kymo_alloc_words_wait(t->process->session)))
         leave_and_answer(t, here, stack);
@@ -291,7 +293,7 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
                      enum kymo_alloc_family family, uint64_t here)
 {
     uint64_t address = (uint64_t)(uintptr_t)block;
-    struct kymo_thread *t = kymo_alloc_thread();
+    struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t)) {
         if (!kymo_load_relaxed(&was_started))
             note_early(address, bytes, here);
@@ -333,7 +335,7 @@ uint64_t kymo_alloc_take_out(void *block)
 
 static void put_back(uint64_t address, uint64_t id, uint64_t here)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     if (kymo_alloc_table_put(address, id, p && !kymo_is_quiet(p)))
         return;
     /* Somebody has its place: its end would not be seen. */
@@ -359,13 +361,13 @@ static KYMO_NOINLINE void resize_unrecorded(uint64_t address, uint64_t id, size_
 }
 
 /* The rate that it could have been drawn by, whether it was or not; 0: none is drawn now. */
-static uint32_t rate_of(const struct kymo_process *p, struct kymo_alloc_draw draw)
+static uint32_t rate_of(const struct kymo_capture_process *p, struct kymo_alloc_draw draw)
 {
     uint32_t rate = draw.rate ? draw.rate : own.rate;
     return rate ? rate : (uint32_t)kymo_load_relaxed(&p->session->alloc_rate);
 }
 
-static void record_resize(struct kymo_thread *t, const struct kymo_record_resize *block,
+static void record_resize(struct kymo_capture_thread *t, const struct kymo_record_resize *block,
                           uint64_t here)
 {
     struct kymo_stream_writer *w;
@@ -395,7 +397,7 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
                             size_t usable, size_t usable_before, uint64_t here)
 {
     uint64_t address = (uint64_t)(uintptr_t)block;
-    struct kymo_thread *t = kymo_alloc_thread();
+    struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t)) {
         resize_unrecorded(address, id, bytes, here);
         return;
@@ -426,7 +428,7 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
 
 /* ---- processes and threads ---- */
 
-static void start(struct kymo_process *p)
+static void start(struct kymo_capture_process *p)
 {
     kymo_store_relaxed(&was_started, 1u);
     kymo_store_relaxed(&p->session->allocator, kymo_alloc_allocator);
@@ -436,7 +438,7 @@ static void start(struct kymo_process *p)
 }
 
 /* What was given before the start, as if it were now. */
-static void tell_early(struct kymo_thread *t, uint64_t here)
+static void tell_early(struct kymo_capture_thread *t, uint64_t here)
 {
     struct kymo_alloc_early block;
     struct kymo_walk_place place = kymo_alloc_place(t);
@@ -464,7 +466,7 @@ static void tell_early(struct kymo_thread *t, uint64_t here)
     kymo_add_relaxed(&t->process->session->lost[KYMO_LOSS_ALLOC_EARLY], kymo_alloc_early_lost());
 }
 
-static void thread_begin(struct kymo_thread *t)
+static void thread_begin(struct kymo_capture_thread *t)
 {
     /* What a forked child's parent asked for is not the child's. */
     if (own.epoch) {
@@ -481,7 +483,7 @@ static void thread_begin(struct kymo_thread *t)
         tell_early(t, KYMO_FRAME_BEGIN());
 }
 
-static void thread_end(struct kymo_thread *t)
+static void thread_end(struct kymo_capture_thread *t)
 {
     if (kymo_alloc_late_waits())
         kymo_alloc_repay(t, KYMO_FRAME_BEGIN());
@@ -489,9 +491,9 @@ static void thread_end(struct kymo_thread *t)
     t->alloc_count = kymo_alloc_self.count;
 }
 
-static void forked(struct kymo_process *p)
+static void forked(struct kymo_capture_process *p)
 {
-    struct kymo_thread *t = kymo_alloc_thread();
+    struct kymo_capture_thread *t = kymo_alloc_thread();
     if (!kymo_load_relaxed(&p->session->alloc_rate))
         return;
     kymo_alloc_inherit_begin();

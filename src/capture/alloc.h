@@ -84,15 +84,16 @@ extern uint32_t kymo_alloc_allocator;
 
 /* Called where threads begin and end, and where a process starts, forks and stops, by the files
  * that both libraries have; NULL in the one without allocations. */
-struct kymo_thread;
-struct kymo_process;
+struct kymo_capture_thread;
+struct kymo_capture_process;
 struct kymo_alloc_calls {
-    void (*start)(struct kymo_process *process);      /* attached: draws are made from now on */
-    void (*thread_begin)(struct kymo_thread *thread); /* by the thread itself, ready to record */
-    void (*thread_end)(
-        struct kymo_thread *thread); /* by itself, while it can record; again does no harm */
-    void (*forked)(struct kymo_process *process);        /* in a child that has attached */
-    uint64_t (*memory)(uint32_t which, uint64_t *bytes); /* where it is; 0 bytes: nowhere */
+    void (*start)(struct kymo_capture_process *process); /* attached: draws are made from now on */
+    void (*thread_begin)(
+        struct kymo_capture_thread *thread); /* by the thread itself, ready to record */
+    void (*thread_end)(struct kymo_capture_thread
+                           *thread); /* by itself, while it can record; again does no harm */
+    void (*forked)(struct kymo_capture_process *process); /* in a child that has attached */
+    uint64_t (*memory)(uint32_t which, uint64_t *bytes);  /* where it is; 0 bytes: nowhere */
 };
 extern const struct kymo_alloc_calls *kymo_alloc_calls;
 

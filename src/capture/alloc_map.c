@@ -21,7 +21,7 @@ static int is_new(uint32_t op, uint64_t bytes)
 void kymo_alloc_note_map(uint32_t op, uint32_t how, uint64_t address, uint64_t bytes,
                          uint64_t before, uint64_t bytes_before, uint64_t here)
 {
-    struct kymo_process *p = kymo_capturing();
+    struct kymo_capture_process *p = kymo_capturing();
     struct kymo_stream_writer *w;
     uint32_t stack = 0;
     uint64_t least = p ? kymo_load_relaxed(&p->session->map_least) : UINT64_MAX;
@@ -29,7 +29,7 @@ void kymo_alloc_note_map(uint32_t op, uint32_t how, uint64_t address, uint64_t b
     if (least == UINT64_MAX || (is_new(op, bytes) && !kymo_load_relaxed(&p->session->alloc_rate)) ||
         ((op == KYMO_MAP_MAP || op == KYMO_MAP_SHARED) && bytes < least))
         return;
-    struct kymo_thread *t = kymo_mark_thread();
+    struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t) {
         kymo_count_loss(p, KYMO_LOSS_MAP);
         return;

@@ -20,8 +20,8 @@
 
 /* ---- room ---- */
 
-static void *claim(struct kymo_thread *t, struct kymo_stream_writer **writer, uint32_t size_bytes,
-                   uint64_t here)
+static void *claim(struct kymo_capture_thread *t, struct kymo_stream_writer **writer,
+                   uint32_t size_bytes, uint64_t here)
 {
     struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK, here);
     *writer = w;
@@ -36,7 +36,7 @@ static void *claim(struct kymo_thread *t, struct kymo_stream_writer **writer, ui
     return at;
 }
 
-static int write_free(struct kymo_thread *t, uint64_t id, uint64_t here)
+static int write_free(struct kymo_capture_thread *t, uint64_t id, uint64_t here)
 {
     struct kymo_stream_writer *w;
     struct kymo_record_free *r = claim(t, &w, sizeof *r, here);
@@ -49,7 +49,7 @@ static int write_free(struct kymo_thread *t, uint64_t id, uint64_t here)
     return 1;
 }
 
-static void put_off(struct kymo_process *p, uint64_t id)
+static void put_off(struct kymo_capture_process *p, uint64_t id)
 {
     if (kymo_alloc_late_put(id))
         kymo_add_relaxed(&p->session->frees_late, 1u);
@@ -57,7 +57,7 @@ static void put_off(struct kymo_process *p, uint64_t id)
         kymo_count_loss(p, KYMO_LOSS_FREE);
 }
 
-KYMO_NOINLINE void kymo_alloc_repay(struct kymo_thread *t, uint64_t here)
+KYMO_NOINLINE void kymo_alloc_repay(struct kymo_capture_thread *t, uint64_t here)
 {
     uint64_t id;
     for (uint32_t i = 0; i < KYMO_ALLOC_LATE && (id = kymo_alloc_late_take()) != 0; i++) {
@@ -69,7 +69,7 @@ KYMO_NOINLINE void kymo_alloc_repay(struct kymo_thread *t, uint64_t here)
     }
 }
 
-void *kymo_alloc_reserve(struct kymo_thread *t, struct kymo_stream_writer **writer,
+void *kymo_alloc_reserve(struct kymo_capture_thread *t, struct kymo_stream_writer **writer,
                          uint32_t size_bytes, enum kymo_loss_kind loss, uint64_t here)
 {
     if (kymo_unlikely(kymo_alloc_late_waits()))
@@ -84,9 +84,9 @@ void *kymo_alloc_reserve(struct kymo_thread *t, struct kymo_stream_writer **writ
 
 void kymo_alloc_end_block(uint64_t id, uint64_t here)
 {
-    struct kymo_thread *t = kymo_alloc_thread();
+    struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t)) {
-        struct kymo_process *p = kymo_capturing();
+        struct kymo_capture_process *p = kymo_capturing();
         /* Of a forked child without a session of its own nobody knows that it has the block. */
         if (p)
             put_off(p, id);
@@ -122,7 +122,7 @@ int kymo_alloc_inherit_waits(void)
 }
 
 /* Returns 0 if there is no room now. */
-static int tell(struct kymo_thread *t, uint64_t address, uint64_t id, uint64_t here)
+static int tell(struct kymo_capture_thread *t, uint64_t address, uint64_t id, uint64_t here)
 {
     struct kymo_stream_writer *w;
     struct kymo_record_inherit *r = claim(t, &w, sizeof *r, here);
@@ -136,7 +136,7 @@ static int tell(struct kymo_thread *t, uint64_t address, uint64_t id, uint64_t h
     return 1;
 }
 
-static void tell_some(struct kymo_thread *t, uint32_t slots, uint64_t here)
+static void tell_some(struct kymo_capture_thread *t, uint32_t slots, uint64_t here)
 {
     uint64_t epoch = kymo_alloc_id_epoch(t->process);
     uint64_t address, id;
@@ -155,7 +155,7 @@ static void tell_some(struct kymo_thread *t, uint32_t slots, uint64_t here)
     }
 }
 
-void kymo_alloc_inherit(struct kymo_thread *t, uint32_t slots, uint64_t here)
+void kymo_alloc_inherit(struct kymo_capture_thread *t, uint32_t slots, uint64_t here)
 {
     int is_masked = !kymo_is_quiet(t->process);
     uint64_t mask;

@@ -15,9 +15,9 @@
 #include "capture/state.h"
 
 /* The calling thread, if it can record; it is not asked whether there is a recorder. */
-KYMO_SIGNAL_SAFE static inline struct kymo_thread *kymo_alloc_thread(void)
+KYMO_SIGNAL_SAFE static inline struct kymo_capture_thread *kymo_alloc_thread(void)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     return kymo_likely(t && t->mark_epoch) ? t : NULL;
 }
 
@@ -25,14 +25,14 @@ KYMO_SIGNAL_SAFE static inline struct kymo_thread *kymo_alloc_thread(void)
 #define KYMO_ALLOC_ID_SLOT_SHIFT 40
 #define KYMO_ALLOC_ID_EPOCH_SHIFT 52
 
-KYMO_SIGNAL_SAFE static inline uint64_t kymo_alloc_id_epoch(const struct kymo_process *p)
+KYMO_SIGNAL_SAFE static inline uint64_t kymo_alloc_id_epoch(const struct kymo_capture_process *p)
 {
     return p->mark_epoch & 0xfff;
 }
 
 /* Claims a stream and finds room for a record in it; NULL: there is none (counted), and nothing is
  * claimed. Ends with kymo_mark_publish. What waits to be told is told before. */
-KYMO_SIGNAL_SAFE void *kymo_alloc_reserve(struct kymo_thread *thread,
+KYMO_SIGNAL_SAFE void *kymo_alloc_reserve(struct kymo_capture_thread *thread,
                                           struct kymo_stream_writer **writer, uint32_t size_bytes,
                                           enum kymo_loss_kind loss, uint64_t here);
 
@@ -40,12 +40,13 @@ KYMO_SIGNAL_SAFE void *kymo_alloc_reserve(struct kymo_thread *thread,
 KYMO_SIGNAL_SAFE void kymo_alloc_end_block(uint64_t id, uint64_t here);
 
 /* Tells what waits. */
-KYMO_SIGNAL_SAFE void kymo_alloc_repay(struct kymo_thread *thread, uint64_t here);
+KYMO_SIGNAL_SAFE void kymo_alloc_repay(struct kymo_capture_thread *thread, uint64_t here);
 
 /* In a forked child that has attached: what it has of its parent's blocks is told from here on, so
  * many slots of the table at each call. */
 KYMO_SIGNAL_SAFE void kymo_alloc_inherit_begin(void);
 KYMO_SIGNAL_SAFE int kymo_alloc_inherit_waits(void);
-KYMO_SIGNAL_SAFE void kymo_alloc_inherit(struct kymo_thread *thread, uint32_t slots, uint64_t here);
+KYMO_SIGNAL_SAFE void kymo_alloc_inherit(struct kymo_capture_thread *thread, uint32_t slots,
+                                         uint64_t here);
 
 #endif

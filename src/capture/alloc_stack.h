@@ -20,7 +20,7 @@
 #include "capture/take_stack.h"
 
 /* 0: somebody below us is at it (counted). */
-KYMO_SIGNAL_SAFE static inline int kymo_alloc_enter(struct kymo_thread *t, uint64_t here)
+KYMO_SIGNAL_SAFE static inline int kymo_alloc_enter(struct kymo_capture_thread *t, uint64_t here)
 {
     if (kymo_unlikely(t->alloc_frame) && !kymo_claim_is_void(t, t->alloc_frame, here)) {
         kymo_count_loss(t->process, KYMO_LOSS_ALLOC_BUSY);
@@ -32,7 +32,7 @@ KYMO_SIGNAL_SAFE static inline int kymo_alloc_enter(struct kymo_thread *t, uint6
 }
 
 /* Once the record that has the stack is published. */
-KYMO_SIGNAL_SAFE static inline void kymo_alloc_leave(struct kymo_thread *t)
+KYMO_SIGNAL_SAFE static inline void kymo_alloc_leave(struct kymo_capture_thread *t)
 {
     kymo_depot_unpin(&t->slot->alloc_pin);
     kymo_signal_fence();
@@ -41,21 +41,22 @@ KYMO_SIGNAL_SAFE static inline void kymo_alloc_leave(struct kymo_thread *t)
 
 /* A handler of ours, who interrupted the thread at `here`, finds it left by siglongjmp: nobody is
  * to wait for its pin. */
-KYMO_SIGNAL_SAFE static inline void kymo_alloc_tidy(struct kymo_thread *t, uint64_t here)
+KYMO_SIGNAL_SAFE static inline void kymo_alloc_tidy(struct kymo_capture_thread *t, uint64_t here)
 {
     uint64_t claim = kymo_load_relaxed(&t->alloc_frame);
     if (kymo_unlikely(claim) && kymo_claim_is_void(t, claim, here))
         kymo_alloc_leave(t);
 }
 
-KYMO_SIGNAL_SAFE static inline struct kymo_walk_place kymo_alloc_place(struct kymo_thread *t)
+KYMO_SIGNAL_SAFE static inline struct kymo_walk_place kymo_alloc_place(
+    struct kymo_capture_thread *t)
 {
     return (struct kymo_walk_place){t->alloc_pcs, &t->alloc_regs, &t->slot->alloc_pin};
 }
 
 /* Entered. The stack begins in the calling function, which is ours; 0: there is no room for it.
  * here: where the frame of our hook begins. */
-KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_alloc_stack(struct kymo_thread *t, uint64_t here)
+KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_alloc_stack(struct kymo_capture_thread *t, uint64_t here)
 {
     struct kymo_walk_place place = kymo_alloc_place(t);
     kymo_regs_here(&t->alloc_regs);

@@ -18,14 +18,14 @@ struct kymo_alloc_words_from kymo_alloc_words_from;
 /* ---- who may ask ---- */
 
 /* How the walk of a stack went. */
-static uint32_t notes_of(const struct kymo_process *p, uint32_t stack)
+static uint32_t notes_of(const struct kymo_capture_process *p, uint32_t stack)
 {
     struct kymo_depot depot = kymo_depot_at(p->session, &p->plan, kymo_depot_id_epoch(stack) & 1);
     const struct kymo_depot_entry *entry = (const void *)(depot.arena + kymo_depot_id_word(stack));
     return entry->flags >> KYMO_STACK_NOTES_SHIFT;
 }
 
-int kymo_alloc_words_may(const struct kymo_thread *t, uint64_t here, uint32_t stack)
+int kymo_alloc_words_may(const struct kymo_capture_thread *t, uint64_t here, uint32_t stack)
 {
     return kymo_alloc_words_from.function && stack && !kymo_is_quiet(t->process) &&
            !kymo_fork_was_bare() && kymo_stack_is_own(t, here) &&
@@ -150,7 +150,7 @@ static void ask(struct kymo_allocator_words *words)
     }
 }
 
-void kymo_alloc_words_answer(struct kymo_process *p)
+void kymo_alloc_words_answer(struct kymo_capture_process *p)
 {
     struct kymo_allocator_words *words = &p->session->allocator_words;
     uint32_t taken = kymo_load_relaxed(&words->taken);

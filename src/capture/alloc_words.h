@@ -40,10 +40,10 @@ KYMO_SIGNAL_SAFE static inline int kymo_alloc_words_wait(const struct kymo_sessi
 
 /* Whether the calling thread may ask: with nothing of its own begun and not ended. here: where the
  * frame of the hook begins; stack: of the allocation, in the depot that is still pinned. */
-KYMO_SIGNAL_SAFE int kymo_alloc_words_may(const struct kymo_thread *thread, uint64_t here,
+KYMO_SIGNAL_SAFE int kymo_alloc_words_may(const struct kymo_capture_thread *thread, uint64_t here,
                                           uint32_t stack);
 
 /* Asks, and writes down what is said. Keeps errno. */
-KYMO_SIGNAL_SAFE void kymo_alloc_words_answer(struct kymo_process *process);
+KYMO_SIGNAL_SAFE void kymo_alloc_words_answer(struct kymo_capture_process *process);
 
 #endif

@@ -30,20 +30,21 @@
 #define KYMO_FRAME_BEGIN() ((uint64_t)(uintptr_t)__builtin_dwarf_cfa())
 
 /* Whether the thread itself, and no handler on a stack of its own, has a frame there. */
-KYMO_SIGNAL_SAFE static inline int kymo_stack_is_own(const struct kymo_thread *t, uint64_t at)
+KYMO_SIGNAL_SAFE static inline int kymo_stack_is_own(const struct kymo_capture_thread *t,
+                                                     uint64_t at)
 {
     return at - t->stack.lo < t->stack.hi - t->stack.lo &&
            at - kymo_load_relaxed(&t->alternate.lo) >= kymo_load_relaxed(&t->alternate.bytes);
 }
 
-KYMO_SIGNAL_SAFE static inline int kymo_claim_is_void(const struct kymo_thread *t, uint64_t claim,
-                                                      uint64_t here)
+KYMO_SIGNAL_SAFE static inline int kymo_claim_is_void(const struct kymo_capture_thread *t,
+                                                      uint64_t claim, uint64_t here)
 {
     return kymo_stack_is_own(t, here) && (!kymo_stack_is_own(t, claim) || claim <= here);
 }
 
 /* The stream of this kind, or the other one; NULL if both are claimed. */
-KYMO_SIGNAL_SAFE static inline struct kymo_stream_writer *kymo_claim(struct kymo_thread *t,
+KYMO_SIGNAL_SAFE static inline struct kymo_stream_writer *kymo_claim(struct kymo_capture_thread *t,
                                                                      enum kymo_stream_kind kind,
                                                                      uint64_t here)
 {

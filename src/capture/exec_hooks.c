@@ -53,21 +53,21 @@ struct exec {
 
 /* The process, if it is the one whose session this is. A child of vfork is not: it has a clock and
  * timers of its own. */
-static struct kymo_process *own_process(void)
+static struct kymo_capture_process *own_process(void)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     return p && !kymo_is_quiet(p) && p->session->pid == kymo_raw_getpid() ? p : NULL;
 }
 
 /* Just before the real call: what the thread has used so far belongs to this image. A real-time
  * signal ends a program that does not handle it, and a timer may raise one in the middle of an
  * exec: so such a timer goes first. Returns the thread whose timer that was. */
-static struct kymo_thread *prepare(struct kymo_process *p)
+static struct kymo_capture_thread *prepare(struct kymo_capture_process *p)
 {
     enum { REAL_TIME = 32 };
     if (!p)
         return NULL;
-    struct kymo_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
+    struct kymo_capture_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
     kymo_store_relaxed(&p->session->replaced_cpu_ns, kymo_clock_thread_cpu());
     if (!t || !t->process || !t->slot->timer_on || t->timer_signal < REAL_TIME)
         return NULL;
@@ -79,8 +79,8 @@ static int execute(void *what, char *const *env)
 {
     const struct exec *e = what;
     int result;
-    struct kymo_process *p = own_process();
-    struct kymo_thread *disarmed = prepare(p);
+    struct kymo_capture_process *p = own_process();
+    struct kymo_capture_thread *disarmed = prepare(p);
     uint64_t ignored = kymo_signal_ignore();
     uint64_t held = kymo_mask_settle();
     if (e->by_name)

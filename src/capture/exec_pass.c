@@ -149,7 +149,7 @@ char **kymo_exec_env_write(char *const *envp, void *memory, size_t bytes)
 /* Whether the calling thread's stack is known, and has so much more. */
 static int stack_has(size_t bytes)
 {
-    const struct kymo_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
+    const struct kymo_capture_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
     uint64_t here = (uint64_t)(uintptr_t)&t;
     struct rlimit limit;
     if (!t || here <= t->stack.lo || here >= t->stack.hi)

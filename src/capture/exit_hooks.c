@@ -48,11 +48,11 @@ static void note_thread(struct kymo_thread_slot *slot)
 
 static void note_end(void)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     /* A child of vfork ends itself alone. */
     if (!p || kymo_is_quiet(p) || p->session->pid != kymo_raw_getpid())
         return;
-    struct kymo_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
+    struct kymo_capture_thread *t = kymo_thread_pointer_is_libc(1) ? kymo_thread_self : NULL;
     if (kymo_alloc_calls && t && t->process)
         kymo_alloc_calls->thread_end(t);
     if (t && t->slot)

@@ -41,7 +41,7 @@ static fork_fn *real_fork;
 static uint32_t was_bare; /* 1: by _Fork */
 
 /* The process as it was at start, but for its session; walker and all. */
-static struct kymo_process original;
+static struct kymo_capture_process original;
 
 static struct {
     uint32_t pending; /* the pid of a child that has not attached yet, and may; else 0 */
@@ -117,7 +117,7 @@ static KYMO_NOINLINE struct kymo_session *take_session(int *socket)
     struct kymo_attach_call call = {kymo_family.attach_name, KYMO_ATTACH_FORK, child.parent_pid,
                                     PATIENCE_SECONDS};
     const char *why;
-    struct kymo_process *p = kymo_process_state;
+    struct kymo_capture_process *p = kymo_process_state;
     kymo_err err = kymo_attach(&call, &a, &why);
     if (err == KYMO_OK && !fits(&a)) {
         kymo_attach_undo(&a);
@@ -141,13 +141,13 @@ static KYMO_NOINLINE void attach(void)
 {
     int socket;
     struct kymo_session *session = take_session(&socket);
-    struct kymo_process *p = kymo_process_state;
+    struct kymo_capture_process *p = kymo_process_state;
     if (!session) {
         child.has_failed = 1;
         tell_refusal();
         return;
     }
-    struct kymo_thread *t = kymo_thread_claim(p);
+    struct kymo_capture_thread *t = kymo_thread_claim(p);
     if (t) {
         kymo_thread_begin(p, t, kymo_thread_stack, KYMO_SLOT_MAIN);
         kymo_mark_labels_inherit(t);
@@ -197,7 +197,7 @@ static int arm_timer(void)
 
 static void before_fork(void)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     /* On this side, which may end before the child begins. */
     kymo_family_count();
     kymo_mark_labels_before_fork();
@@ -249,7 +249,7 @@ int kymo_fork_init(void)
            pthread_atfork(before_fork, NULL, in_child) == 0;
 }
 
-void kymo_fork_remember(const struct kymo_process *p)
+void kymo_fork_remember(const struct kymo_capture_process *p)
 {
     memcpy(&original, p, sizeof original);
     original.session = NULL;

@@ -25,7 +25,7 @@
 int kymo_fork_init(void);
 /* Keeps what a child needs to set up the wiped state again. process has taken its session. Start
  * only. */
-void kymo_fork_remember(const struct kymo_process *process);
+void kymo_fork_remember(const struct kymo_capture_process *process);
 
 /* Whether this is a child that may attach yet. */
 KYMO_SIGNAL_SAFE int kymo_fork_is_pending(void);

@@ -32,7 +32,7 @@ static void on_thread_exit(void *thread)
 {
     (void)thread;
     /* Not what the key holds: in a forked child that is the parent's. */
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     if (!t || t == &kymo_thread_dead)
         return;
     /* Destructors of the program's own keys may use CPU time after this one: ask to be called
@@ -51,7 +51,7 @@ int kymo_hooks_init(void)
     return pthread_key_create(&exit_key, on_thread_exit) == 0;
 }
 
-void kymo_hooks_watch_exit(struct kymo_thread *thread)
+void kymo_hooks_watch_exit(struct kymo_capture_thread *thread)
 {
     (void)pthread_setspecific(exit_key, thread);
 }
@@ -59,10 +59,10 @@ void kymo_hooks_watch_exit(struct kymo_thread *thread)
 /* ---- threads ---- */
 
 /* A slot for the thread that is about to be made, and what it is to run; NULL: none. */
-static struct kymo_thread *prepare(struct kymo_process *p, const pthread_attr_t *attr, void *start,
-                                   void *argument)
+static struct kymo_capture_thread *prepare(struct kymo_capture_process *p,
+                                           const pthread_attr_t *attr, void *start, void *argument)
 {
-    struct kymo_thread *t = kymo_thread_claim(p);
+    struct kymo_capture_thread *t = kymo_thread_claim(p);
     if (!t)
         return NULL;
     size_t stack_bytes = 0;
@@ -76,9 +76,9 @@ static struct kymo_thread *prepare(struct kymo_process *p, const pthread_attr_t 
 }
 
 /* The first thing that a new thread does. */
-static void begin(struct kymo_thread *t)
+static void begin(struct kymo_capture_thread *t)
 {
-    struct kymo_process *p = kymo_capturing();
+    struct kymo_capture_process *p = kymo_capturing();
     if (!p)
         return;
     kymo_mask_begin_thread(p, t);
@@ -86,7 +86,7 @@ static void begin(struct kymo_thread *t)
     uint64_t top = (uint64_t)(uintptr_t)__builtin_thread_pointer();
     uint64_t size = t->stack_bytes;
     struct kymo_stack_bounds stack = {top > size ? top - size : 0, top};
-    struct kymo_thread *met = NULL;
+    struct kymo_capture_thread *met = NULL;
     /* From here on the recorder's call finds the thread taken. */
     if (kymo_cas_relaxed(&kymo_thread_self, &met, &kymo_thread_dead)) {
         kymo_hooks_watch_exit(t);
@@ -102,7 +102,7 @@ static void begin(struct kymo_thread *t)
 /* Both end in a tail call, and leave no frame in the thread's stacks (a test looks). */
 static void *thread_main(void *argument)
 {
-    struct kymo_thread *t = argument;
+    struct kymo_capture_thread *t = argument;
     void *(*start)(void *) = (void *(*)(void *))t->start;
     void *start_argument = t->argument;
     begin(t);
@@ -111,7 +111,7 @@ static void *thread_main(void *argument)
 
 static int c11_thread_main(void *argument)
 {
-    struct kymo_thread *t = argument;
+    struct kymo_capture_thread *t = argument;
     thrd_start_t start = (thrd_start_t)t->start;
     void *start_argument = t->argument;
     begin(t);
@@ -123,8 +123,8 @@ KYMO_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 {
     create_fn *create = KYMO_REAL(real_create, create_fn, "pthread_create");
     kymo_fork_attach_now();
-    struct kymo_process *p = kymo_capturing();
-    struct kymo_thread *t = p ? prepare(p, attr, (void *)start, argument) : NULL;
+    struct kymo_capture_process *p = kymo_capturing();
+    struct kymo_capture_thread *t = p ? prepare(p, attr, (void *)start, argument) : NULL;
     if (!t)
         return create(thread, attr, start, argument);
     int result = create(thread, attr, thread_main, t);
@@ -138,8 +138,8 @@ KYMO_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
     c11_create_fn *create = KYMO_REAL(real_c11_create, c11_create_fn, "thrd_create");
     kymo_fork_attach_now();
-    struct kymo_process *p = kymo_capturing();
-    struct kymo_thread *t = p ? prepare(p, NULL, (void *)start, argument) : NULL;
+    struct kymo_capture_process *p = kymo_capturing();
+    struct kymo_capture_thread *t = p ? prepare(p, NULL, (void *)start, argument) : NULL;
     if (!t)
         return create(thread, start, argument);
     int result = create(thread, c11_thread_main, t);
@@ -154,7 +154,7 @@ KYMO_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
  * may be reading the unwind tables of the library that is about to be unmapped. A handler takes
  * microseconds; one whose thread is not scheduled is waited for a little, then risked, since a
  * thread that has the library on its stack while it is closed is the program's own fault. */
-static void wait_for_walks(struct kymo_process *p, const struct kymo_thread *self)
+static void wait_for_walks(struct kymo_capture_process *p, const struct kymo_capture_thread *self)
 {
     uint32_t touched = kymo_threads_touched(p);
     for (uint32_t i = 0; i < touched; i++) {
@@ -175,10 +175,10 @@ static void wait_for_walks(struct kymo_process *p, const struct kymo_thread *sel
 KYMO_HOOK int dlclose(void *handle)
 {
     close_fn *real = KYMO_REAL(real_close, close_fn, "dlclose");
-    struct kymo_process *p = kymo_capturing();
+    struct kymo_capture_process *p = kymo_capturing();
     if (!p)
         return real(handle);
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     if (t == &kymo_thread_dead)
         t = NULL;
     if (t)

@@ -21,6 +21,6 @@
 int kymo_hooks_init(void);
 
 /* Arranges that kymo_thread_end runs when the calling thread ends. Not for handlers. */
-void kymo_hooks_watch_exit(struct kymo_thread *thread);
+void kymo_hooks_watch_exit(struct kymo_capture_thread *thread);
 
 #endif

@@ -58,7 +58,7 @@ static void own_add(struct own *own, const void *map, uint64_t bytes)
         own->ranges[own->count++] = (struct range){lo, (lo + bytes + PAGE - 1) & ~(PAGE - 1ull)};
 }
 
-static void own_find(const struct kymo_process *p, struct own *own)
+static void own_find(const struct kymo_capture_process *p, struct own *own)
 {
     own->count = 0;
     own_add(own, __ehdr_start, (uint64_t)((uintptr_t)_end - (uintptr_t)__ehdr_start));
@@ -139,7 +139,7 @@ static int set_future(int flags)
 }
 
 /* 0 or an error, as the kernel's; -1: what is mapped cannot be read. */
-static int lock_present(const struct kymo_process *p, int flags)
+static int lock_present(const struct kymo_capture_process *p, int flags)
 {
     struct own own;
     struct rlimit limit;
@@ -169,7 +169,7 @@ KYMO_HOOK int mlockall(int flags)
 {
     lock_fn *real = KYMO_REAL(real_mlockall, lock_fn, "mlockall");
     kymo_fork_attach_now();
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     if (p && flags & MCL_CURRENT && !(flags & ~KNOWN_FLAGS) && !kymo_is_quiet_here() &&
         !kymo_is_quiet(p) && kymo_signal_process_is_own(p)) {
         int error = lock_present(p, flags);

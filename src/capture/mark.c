@@ -33,7 +33,7 @@ static KYMO_NOINLINE void mark_otherwise(struct kymo_mark_site *site, const void
 
 void kymo_mark(struct kymo_mark_site *site, const void *payload)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     struct kymo_stream_writer *w;
     uint32_t number = kymo_mark_ready(t, site);
     uint32_t words = payload ? site->words : 0;
@@ -54,16 +54,17 @@ void kymo_mark(struct kymo_mark_site *site, const void *payload)
 
 /* Whether a longjmp has left the innermost scope, since another one opens from here: that was
  * deeper on the thread's own stack, or is the same one again. */
-static KYMO_NOINLINE int is_left(const struct kymo_thread *t, const struct kymo_open_scope *open,
-                                 uint32_t number, uint64_t here)
+static KYMO_NOINLINE int is_left(const struct kymo_capture_thread *t,
+                                 const struct kymo_open_scope *open, uint32_t number, uint64_t here)
 {
     uint32_t there = open->frame, mine = (uint32_t)(here - t->stack.lo);
     return kymo_stack_is_own(t, here) && there < t->stack.hi - t->stack.lo &&
            (there < mine || open->site == number);
 }
 
-KYMO_INLINE void open_scope(struct kymo_thread *t, uint32_t number, struct kymo_mark_site *site,
-                            struct kymo_mark_scope *scope, uint64_t clock, uint64_t here)
+KYMO_INLINE void open_scope(struct kymo_capture_thread *t, uint32_t number,
+                            struct kymo_mark_site *site, struct kymo_mark_scope *scope,
+                            uint64_t clock, uint64_t here)
 {
     uint32_t depth = t->open_scopes;
     uint32_t frame = (uint32_t)(here - t->stack.lo);
@@ -88,7 +89,7 @@ KYMO_INLINE void open_scope(struct kymo_thread *t, uint32_t number, struct kymo_
 }
 
 /* The inner ones that a longjmp has left end with it. */
-KYMO_INLINE void close_scopes(struct kymo_thread *t, uint32_t depth)
+KYMO_INLINE void close_scopes(struct kymo_capture_thread *t, uint32_t depth)
 {
     uint32_t open = t->open_scopes;
     if (kymo_unlikely(open <= depth))
@@ -103,7 +104,7 @@ KYMO_INLINE void close_scopes(struct kymo_thread *t, uint32_t depth)
 static KYMO_NOINLINE void begin_slowly(struct kymo_mark_scope *scope, struct kymo_mark_site *site,
                                        uint64_t frame)
 {
-    struct kymo_thread *t = kymo_mark_thread();
+    struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t) {
         /* The one that this structure was of before is over. */
         scope->site = NULL;
@@ -115,7 +116,7 @@ static KYMO_NOINLINE void begin_slowly(struct kymo_mark_scope *scope, struct kym
 
 void kymo_mark_scope_begin(struct kymo_mark_scope *scope, struct kymo_mark_site *site)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     uint32_t number = kymo_mark_ready(t, site);
     if (kymo_unlikely(number == 0))
         begin_slowly(scope, site, KYMO_FRAME_BEGIN());
@@ -123,12 +124,12 @@ void kymo_mark_scope_begin(struct kymo_mark_scope *scope, struct kymo_mark_site 
         open_scope(t, number, site, scope, kymo_clock_tsc(), KYMO_FRAME_BEGIN());
 }
 
-static KYMO_NOINLINE void end_slowly(struct kymo_thread *t, struct kymo_mark_scope *scope,
+static KYMO_NOINLINE void end_slowly(struct kymo_capture_thread *t, struct kymo_mark_scope *scope,
                                      uint64_t frame)
 {
     if (t == &kymo_thread_dead) {
         /* Counted as lost, where the thread was of this session. */
-        const struct kymo_process *p = kymo_capturing();
+        const struct kymo_capture_process *p = kymo_capturing();
         if (p && p->mark_epoch << 16 == scope->epoch && !(scope->flags & KYMO_SCOPE_IS_CANCELLED))
             kymo_mark_scope_end_slowly(scope, scope->start, frame);
         return;
@@ -152,7 +153,7 @@ static KYMO_NOINLINE void end_otherwise(struct kymo_mark_scope *scope, uint32_t 
 void kymo_mark_scope_end(struct kymo_mark_scope *scope)
 {
     struct kymo_mark_site *site = scope->site;
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     struct kymo_stream_writer *w;
     uint32_t number = kymo_mark_ready(t, site);
     if (kymo_unlikely(number == 0) || kymo_unlikely(t->mark_epoch != scope->epoch)) {

@@ -84,11 +84,11 @@ KYMO_SIGNAL_SAFE void kymo_mark_label_pop(uint32_t depth);
 KYMO_SIGNAL_SAFE void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value);
 /* Says what of them is gone, if that is owed (kymo_thread.labels_owed), or if a longjmp has left
  * their blocks. here: where the signal struck whose handler asks. */
-KYMO_SIGNAL_SAFE void kymo_mark_labels_repay(struct kymo_thread *thread, uint64_t here);
+KYMO_SIGNAL_SAFE void kymo_mark_labels_repay(struct kymo_capture_thread *thread, uint64_t here);
 /* In a thread that is about to fork: notes what labels its child will have. */
 KYMO_SIGNAL_SAFE void kymo_mark_labels_before_fork(void);
 /* In the child, which has attached as this thread: it has them from here on. */
-KYMO_SIGNAL_SAFE void kymo_mark_labels_inherit(struct kymo_thread *thread);
+KYMO_SIGNAL_SAFE void kymo_mark_labels_inherit(struct kymo_capture_thread *thread);
 /* mark_count.c */
 KYMO_SIGNAL_SAFE void kymo_mark_count(struct kymo_mark_counter *counter, int64_t value,
                                       uint64_t operations);
@@ -132,16 +132,16 @@ KYMO_SIGNAL_SAFE void kymo_mark_links_after_fork(void);
 /* mark_slow.c: the calling thread, ready to record: a forked child that waits attaches now, a
  * thread that nobody knows takes a slot. NULL: nothing can be recorded; if that is for good,
  * everything is off from here on. */
-KYMO_SIGNAL_SAFE struct kymo_thread *kymo_mark_thread(void);
+KYMO_SIGNAL_SAFE struct kymo_capture_thread *kymo_mark_thread(void);
 
 /* mark_slow.c: room for a record of size_bytes in this stream, which the caller has claimed (at
  * most KYMO_MARK_RECORD_MAX, a multiple of 8); NULL: there is none. */
-KYMO_SIGNAL_SAFE void *kymo_mark_room(struct kymo_thread *thread, struct kymo_stream_writer *writer,
-                                      uint32_t size_bytes);
+KYMO_SIGNAL_SAFE void *kymo_mark_room(struct kymo_capture_thread *thread,
+                                      struct kymo_stream_writer *writer, uint32_t size_bytes);
 
 /* Claims a stream and finds room in it; NULL: there is none, and nothing is claimed. Ends with
  * kymo_mark_publish. here: as kymo_claim has it. */
-KYMO_SIGNAL_SAFE KYMO_INLINE void *kymo_mark_reserve(struct kymo_thread *t,
+KYMO_SIGNAL_SAFE KYMO_INLINE void *kymo_mark_reserve(struct kymo_capture_thread *t,
                                                      struct kymo_stream_writer **writer,
                                                      uint32_t size_bytes, uint64_t here)
 {
@@ -166,24 +166,26 @@ KYMO_SIGNAL_SAFE KYMO_INLINE void kymo_mark_publish(struct kymo_stream_writer *w
 KYMO_SIGNAL_SAFE size_t kymo_mark_text_len(const char *text, size_t max);
 
 /* mark_site.c: the numbers of definitions in this session; 0: there is no room (counted). */
-KYMO_SIGNAL_SAFE uint32_t kymo_mark_define(struct kymo_process *process,
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_define(struct kymo_capture_process *process,
                                            enum kymo_definition_kind kind, kymo_definition_say *say,
                                            const void *what);
-KYMO_SIGNAL_SAFE uint32_t kymo_mark_category_define(struct kymo_process *process,
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_category_define(struct kymo_capture_process *process,
                                                     const struct kymo_mark_category *category);
-KYMO_SIGNAL_SAFE uint32_t kymo_mark_type_define(struct kymo_process *process,
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_type_define(struct kymo_capture_process *process,
                                                 const struct kymo_mark_type *type);
-KYMO_SIGNAL_SAFE uint32_t kymo_mark_literal_define(struct kymo_process *process, const char *text);
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_literal_define(struct kymo_capture_process *process,
+                                                   const char *text);
 
 /* The two places that a literal may be known by. */
-KYMO_SIGNAL_SAFE static inline uint64_t *kymo_mark_literal_places(const struct kymo_process *p,
-                                                                  uint64_t address)
+KYMO_SIGNAL_SAFE static inline uint64_t *kymo_mark_literal_places(
+    const struct kymo_capture_process *p, uint64_t address)
 {
     return &p->literals[kymo_hash_mix(0, address) & (KYMO_KNOWN_LITERALS - 2)];
 }
 
 /* The number of a literal; 0: there is no room. */
-KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_literal(struct kymo_process *p, const char *text)
+KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_literal(struct kymo_capture_process *p,
+                                                          const char *text)
 {
     uint64_t address = (uint64_t)(uintptr_t)text;
     const uint64_t *places = kymo_mark_literal_places(p, address);
@@ -201,7 +203,7 @@ KYMO_SIGNAL_SAFE static inline uint32_t kymo_mark_literal(struct kymo_process *p
     return kymo_mark_literal_define(p, text);
 }
 /* Learns a site; its number. 0: there is no room, and all its markers are lost. */
-KYMO_SIGNAL_SAFE uint32_t kymo_mark_site_define(struct kymo_process *process,
+KYMO_SIGNAL_SAFE uint32_t kymo_mark_site_define(struct kymo_capture_process *process,
                                                 struct kymo_mark_site *site);
 /* What is wrong with a type: one line; NULL: nothing. */
 KYMO_SIGNAL_SAFE const char *kymo_mark_type_fault(const struct kymo_mark_type *type);
@@ -224,6 +226,6 @@ KYMO_SIGNAL_SAFE void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, 
 
 /* mark_clock.c */
 /* How many ticks of the session's clock this is. */
-KYMO_SIGNAL_SAFE uint64_t kymo_mark_ticks(const struct kymo_process *process, uint64_t ns);
+KYMO_SIGNAL_SAFE uint64_t kymo_mark_ticks(const struct kymo_capture_process *process, uint64_t ns);
 
 #endif

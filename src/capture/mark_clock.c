@@ -21,7 +21,7 @@ static uint64_t now_ns(void)
 
 uint64_t kymo_mark_now(void)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     if (kymo_likely(p != NULL))
         return kymo_process_clock(p);
     uint32_t kind = kymo_load_relaxed(&kymo_process_last_clock);
@@ -35,7 +35,7 @@ struct both {
 
 /* 0: nobody may know. Where the program has forbidden itself the counter, the kernel's page of the
  * clock reads it all the same, and a system call does not. */
-static uint64_t now_ns_of(const struct kymo_process *p)
+static uint64_t now_ns_of(const struct kymo_capture_process *p)
 {
     uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
     struct timespec t;
@@ -48,7 +48,7 @@ static uint64_t now_ns_of(const struct kymo_process *p)
 }
 
 /* 0 if the session's clock is CLOCK_MONOTONIC. */
-static int look_at_both(const struct kymo_process *p, struct both *b)
+static int look_at_both(const struct kymo_capture_process *p, struct both *b)
 {
     if (!p || p->clock == KYMO_CLOCK_MONOTONIC)
         return 0;
@@ -81,7 +81,7 @@ uint64_t kymo_mark_from_ns(uint64_t monotonic_ns)
                : b.clock + kymo_multiply_divide(monotonic_ns - b.ns, b.clock_on, b.ns_on);
 }
 
-uint64_t kymo_mark_ticks(const struct kymo_process *p, uint64_t ns)
+uint64_t kymo_mark_ticks(const struct kymo_capture_process *p, uint64_t ns)
 {
     struct both b;
     if (ns == 0 || !look_at_both(p, &b))

@@ -49,7 +49,7 @@ static void say_counter(struct kymo_definition_pen *pen, const void *what)
 }
 
 /* The cell of the counter with this number, + 1; 0: all are in use. */
-static uint32_t find_cell(struct kymo_process *p, uint32_t number)
+static uint32_t find_cell(struct kymo_capture_process *p, uint32_t number)
 {
     struct kymo_session *s = p->session;
     for (uint32_t i = 0; i < p->plan.counters; i++) {
@@ -67,7 +67,7 @@ static uint32_t find_cell(struct kymo_process *p, uint32_t number)
 }
 
 /* The counter's number in this session; 0: there is no room for it. */
-static KYMO_NOINLINE uint32_t learn(struct kymo_process *p, struct kymo_mark_counter *c)
+static KYMO_NOINLINE uint32_t learn(struct kymo_capture_process *p, struct kymo_mark_counter *c)
 {
     uint32_t epoch = p->mark_epoch << 16;
     uint32_t number = 0;
@@ -102,8 +102,8 @@ static KYMO_NOINLINE void add_f64(int64_t *to, int64_t value)
 }
 
 /* thread: of the one that counts, its number. */
-KYMO_INLINE void add_to_part(struct kymo_process *p, uint32_t cell, uint32_t thread, int64_t value,
-                             uint64_t operations)
+KYMO_INLINE void add_to_part(struct kymo_capture_process *p, uint32_t cell, uint32_t thread,
+                             int64_t value, uint64_t operations)
 {
     struct kymo_counter_part *part = kymo_session_counter(p->session, &p->plan, (cell & CELL) - 1);
     part += thread % KYMO_COUNTER_PARTS;
@@ -114,17 +114,17 @@ KYMO_INLINE void add_to_part(struct kymo_process *p, uint32_t cell, uint32_t thr
     kymo_add_relaxed(&part->operations, operations);
 }
 
-static void lose(struct kymo_process *p, uint32_t cell, int64_t value, uint64_t operations)
+static void lose(struct kymo_capture_process *p, uint32_t cell, int64_t value, uint64_t operations)
 {
     kymo_count_loss(p, KYMO_LOSS_COUNT);
     if (cell & CELL)
         add_to_part(p, cell, 0, value, operations);
 }
 
-static KYMO_NOINLINE void record(struct kymo_thread *t, uint32_t number, uint32_t cell,
+static KYMO_NOINLINE void record(struct kymo_capture_thread *t, uint32_t number, uint32_t cell,
                                  int64_t value, uint64_t operations)
 {
-    struct kymo_process *p = t->process;
+    struct kymo_capture_process *p = t->process;
     struct kymo_stream_writer *w;
     struct kymo_record_count *r = kymo_mark_reserve(t, &w, sizeof *r, KYMO_FRAME_BEGIN());
     if (!r) {
@@ -137,8 +137,8 @@ static KYMO_NOINLINE void record(struct kymo_thread *t, uint32_t number, uint32_
     kymo_mark_publish(w, sizeof *r);
 }
 
-KYMO_INLINE void add(struct kymo_process *p, const struct kymo_mark_counter *c, uint32_t cell,
-                     uint32_t thread, int64_t value, uint64_t operations)
+KYMO_INLINE void add(struct kymo_capture_process *p, const struct kymo_mark_counter *c,
+                     uint32_t cell, uint32_t thread, int64_t value, uint64_t operations)
 {
     if (c->kind == KYMO_COUNTER_GAUGE) {
         struct kymo_counter_part *part =
@@ -154,8 +154,8 @@ KYMO_INLINE void add(struct kymo_process *p, const struct kymo_mark_counter *c, 
 static KYMO_NOINLINE void count_slowly(struct kymo_mark_counter *c, int64_t value,
                                        uint64_t operations)
 {
-    struct kymo_thread *t = kymo_mark_thread();
-    struct kymo_process *p = t ? t->process : kymo_capturing();
+    struct kymo_capture_thread *t = kymo_mark_thread();
+    struct kymo_capture_process *p = t ? t->process : kymo_capturing();
     if (!p || p->mark_epoch == 0)
         return;
     uint32_t number = learn(p, c);
@@ -170,7 +170,7 @@ static KYMO_NOINLINE void count_slowly(struct kymo_mark_counter *c, int64_t valu
 
 void kymo_mark_count(struct kymo_mark_counter *c, int64_t value, uint64_t operations)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     /* As kymo_mark_site_number: of this session, and there was room for it. */
     uint32_t number = t ? kymo_load_acquire(&c->id) ^ t->mark_epoch : 0;
     if (kymo_unlikely(number - 1 >= KYMO_DEFINITION_NUMBER_MAX)) {

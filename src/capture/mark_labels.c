@@ -99,7 +99,7 @@ static struct label prepare(const char *key, const struct kymo_mark_cell *value)
 }
 
 /* Whether the change was recorded. */
-static int write_change(struct kymo_thread *t, uint64_t here, enum kymo_label_change change,
+static int write_change(struct kymo_capture_thread *t, uint64_t here, enum kymo_label_change change,
                         uint32_t depth, const struct label *l)
 {
     struct kymo_stream_writer *w;
@@ -132,13 +132,13 @@ static int write_change(struct kymo_thread *t, uint64_t here, enum kymo_label_ch
 }
 
 /* The calling thread, if it is ready to record; may make it so. */
-KYMO_INLINE struct kymo_thread *here(void)
+KYMO_INLINE struct kymo_capture_thread *here(void)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     return kymo_likely(t && t->mark_epoch) ? t : kymo_mark_thread();
 }
 
-static void set_depth(struct kymo_thread *t, uint32_t depth)
+static void set_depth(struct kymo_capture_thread *t, uint32_t depth)
 {
     kymo_store_relaxed(&t->labels, depth);
     kymo_signal_fence();
@@ -146,7 +146,7 @@ static void set_depth(struct kymo_thread *t, uint32_t depth)
 
 /* How many labels are left of the thread's when it is at `here`; from: where it pushes another one
  * in that very frame, 0: nowhere. */
-static uint32_t labels_at(const struct kymo_thread *t, uint64_t here, uint64_t from)
+static uint32_t labels_at(const struct kymo_capture_thread *t, uint64_t here, uint64_t from)
 {
     uint32_t depth = t->labels;
     uint32_t frame = (uint32_t)(here - t->stack.lo);
@@ -162,7 +162,7 @@ static uint32_t labels_at(const struct kymo_thread *t, uint64_t here, uint64_t f
     return depth;
 }
 
-static void remember_block(struct kymo_thread *t, uint32_t depth,
+static void remember_block(struct kymo_capture_thread *t, uint32_t depth,
                            const struct kymo_mark_cell *value, struct caller caller)
 {
     int is_block = value && value->kind & KYMO_CELL_OF_BLOCK &&
@@ -174,7 +174,7 @@ static void remember_block(struct kymo_thread *t, uint32_t depth,
 
 uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *value)
 {
-    struct kymo_thread *t = here();
+    struct kymo_capture_thread *t = here();
     if (!t)
         return 0;
     struct label l = prepare(key, value);
@@ -203,7 +203,7 @@ uint32_t kymo_mark_label_push(const char *key, const struct kymo_mark_cell *valu
 }
 
 /* Whether it was said that what is deeper is gone; else that is owed. */
-static int write_pop(struct kymo_thread *t, uint64_t here, uint32_t depth)
+static int write_pop(struct kymo_capture_thread *t, uint64_t here, uint32_t depth)
 {
     static const struct label none;
     int is_said = write_change(t, here, KYMO_LABEL_POPPED, depth, &none);
@@ -213,7 +213,7 @@ static int write_pop(struct kymo_thread *t, uint64_t here, uint32_t depth)
 
 void kymo_mark_label_pop(uint32_t depth)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     if (t && !t->mark_epoch && depth > 0 && depth <= at_fork.depth)
         at_fork.depth = depth - 1;
     /* Deeper than anything: a scope of which this forked child knows nothing. */
@@ -224,7 +224,7 @@ void kymo_mark_label_pop(uint32_t depth)
         kymo_count_loss(t->process, KYMO_LOSS_LABEL);
 }
 
-void kymo_mark_labels_repay(struct kymo_thread *t, uint64_t here)
+void kymo_mark_labels_repay(struct kymo_capture_thread *t, uint64_t here)
 {
     uint32_t depth = labels_at(t, here, 0);
     if (depth == t->labels && !t->labels_owed)
@@ -235,7 +235,7 @@ void kymo_mark_labels_repay(struct kymo_thread *t, uint64_t here)
 
 void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
 {
-    struct kymo_thread *t = here();
+    struct kymo_capture_thread *t = here();
     if (!t)
         return;
     struct label l = prepare(key, value);
@@ -248,8 +248,8 @@ void kymo_mark_label_set(const char *key, const struct kymo_mark_cell *value)
 
 void kymo_mark_labels_before_fork(void)
 {
-    const struct kymo_thread *t = kymo_thread_self;
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_thread *t = kymo_thread_self;
+    const struct kymo_capture_process *p = kymo_process_here();
     /* A forked child that has not attached yet hands on what it would have. */
     if (!p)
         return;
@@ -264,7 +264,7 @@ void kymo_mark_labels_before_fork(void)
     memcpy(at_fork.blocks, t->label_blocks, sizeof at_fork.blocks);
 }
 
-void kymo_mark_labels_inherit(struct kymo_thread *t)
+void kymo_mark_labels_inherit(struct kymo_capture_thread *t)
 {
     struct kymo_stream_writer *w;
     if (!at_fork.recorded_as || !t->mark_epoch)

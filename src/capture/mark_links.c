@@ -61,7 +61,7 @@ static struct {
 
 /* A recorder that has died stops nothing: its silence says so. Where the clock may not be read,
  * nobody knows. */
-static int is_listened_to(const struct kymo_process *p)
+static int is_listened_to(const struct kymo_capture_process *p)
 {
     if (kymo_load_relaxed(&links.is_closed))
         return 0;
@@ -72,19 +72,19 @@ static int is_listened_to(const struct kymo_process *p)
 
 /* Where the recorder's list is: in the session, or, of a forked child that has none yet, in its
  * parent's first page. NULL: nowhere. */
-static const struct kymo_session *header_of(const struct kymo_process *p)
+static const struct kymo_session *header_of(const struct kymo_capture_process *p)
 {
     return p ? p->session : kymo_load_acquire(&kymo_family.header);
 }
 
-static uint32_t control_of(const struct kymo_process *p)
+static uint32_t control_of(const struct kymo_capture_process *p)
 {
     const struct kymo_session *header = header_of(p);
     return header ? kymo_load_acquire(&header->control_seq) : 0;
 }
 
 /* The list in force: it ends with a NUL or after KYMO_CONTROL_BYTES. */
-static const char *list_in_force(const struct kymo_process *p, uint32_t control)
+static const char *list_in_force(const struct kymo_capture_process *p, uint32_t control)
 {
     const struct kymo_session *header = header_of(p);
     uint32_t chosen = kymo_load_acquire(&links.chosen);
@@ -111,7 +111,7 @@ static void store_if_new(uint32_t *to, uint32_t value)
         kymo_store_relaxed(to, value);
 }
 
-static void define_category(struct kymo_process *p, struct kymo_mark_category *c)
+static void define_category(struct kymo_capture_process *p, struct kymo_mark_category *c)
 {
     if (!p || !p->mark_epoch || !c || c->size < sizeof *c)
         return;
@@ -120,7 +120,7 @@ static void define_category(struct kymo_process *p, struct kymo_mark_category *c
         kymo_store_relaxed(&c->id, p->mark_epoch << 16 | number);
 }
 
-static void define_link(struct kymo_process *p, const struct kymo_mark_link *link)
+static void define_link(struct kymo_capture_process *p, const struct kymo_mark_link *link)
 {
     for (struct kymo_mark_category *const *c = link->categories; c < link->categories_end; c++)
         define_category(p, *c);
@@ -128,7 +128,7 @@ static void define_link(struct kymo_process *p, const struct kymo_mark_link *lin
 
 static void tell_category(const struct kymo_mark_category *c, uint32_t on)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     uint32_t number = p ? kymo_load_relaxed(&c->id) ^ p->mark_epoch << 16 : 0;
     if (number - 1 < KYMO_DEFINITION_NUMBER_MAX)
         kymo_store_relaxed(&kymo_session_site_counts(p->session, &p->plan, number)->category_is_on,
@@ -173,7 +173,7 @@ static void switch_link(struct kymo_mark_link *link, const char *list)
 
 static void switch_all(void)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     uint32_t control = control_of(p);
     const char *list = NULL;
     if (is_listened_to(p)) {
@@ -219,7 +219,7 @@ void kymo_mark_links_update(void)
 /* Where no other thread can unload an object: the process begins. */
 static void define_all(void)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     for (struct kymo_mark_link *link = kymo_load_acquire(&links.first); link;
          link = kymo_load_acquire(&link->next))
         define_link(p, link);
@@ -230,7 +230,7 @@ static void define_all(void)
 
 void kymo_mark_links_add(struct kymo_mark_category *category)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     /* Its parent came with it, and is ours to write to as it is. */
     define_category(p, (struct kymo_mark_category *)(uintptr_t)category->parent);
     define_category(p, category);
@@ -239,7 +239,7 @@ void kymo_mark_links_add(struct kymo_mark_category *category)
 
 void kymo_mark_links_start(void)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     /* A forked child has its own since the fork, and has given it away. */
     if (p && kymo_load_relaxed(&links.seed) == 0)
         kymo_store_relaxed(&links.seed, kymo_hash_mix(p->session->cookie, p->session->pid));
@@ -256,7 +256,7 @@ void kymo_mark_links_off(void)
 
 void kymo_mark_links_look(void)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     if (is_listened_to(p) != (int)kymo_load_relaxed(&links.are_on) ||
         control_of(p) != kymo_load_relaxed(&links.seen_control))
         kymo_mark_links_update();
@@ -357,7 +357,7 @@ int kymo_mark_links_select(const char *list)
     if (len >= KYMO_CONTROL_BYTES)
         return KYMO_E_TOO_BIG;
     kymo_mark_lock(&links.lock);
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     uint32_t place = kymo_load_relaxed(&links.chosen) == 1 ? 1 : 0;
     wait_for_update();
     memcpy(links.lists[place], list, len + 1);

@@ -18,7 +18,7 @@
 /* Whether no system call may be made, here and now. */
 KYMO_SIGNAL_SAFE static inline int kymo_mark_is_quiet(void)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     return p ? kymo_is_quiet(p) : kymo_is_quiet_here();
 }
 

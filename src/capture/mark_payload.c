@@ -70,7 +70,7 @@ static struct kymo_text_slot put_utf16(struct kymo_mark_pen *pen,
                KYMO_TEXT_IS_UTF16 | (fit < text->len ? KYMO_TEXT_IS_CUT : 0));
 }
 
-static struct kymo_text_slot put_literal(struct kymo_mark_pen *pen, struct kymo_process *p,
+static struct kymo_text_slot put_literal(struct kymo_mark_pen *pen, struct kymo_capture_process *p,
                                          const char *text)
 {
     uint32_t number = text ? kymo_mark_literal(p, text) : 0;
@@ -146,7 +146,7 @@ static struct kymo_text_slot put_list(struct kymo_mark_pen *pen,
 /* ---- images ---- */
 
 /* A payload has the alignment of its fields. */
-static struct kymo_text_slot put_slot(struct kymo_mark_pen *pen, struct kymo_process *p,
+static struct kymo_text_slot put_slot(struct kymo_mark_pen *pen, struct kymo_capture_process *p,
                                       uint32_t kind, const void *from)
 {
     const struct kymo_mark_text *text = from;
@@ -186,7 +186,7 @@ KYMO_INLINE void copy_number(char *to, const char *from, uint32_t bytes)
     }
 }
 
-static void put_fields(struct kymo_mark_pen *pen, struct kymo_process *p,
+static void put_fields(struct kymo_mark_pen *pen, struct kymo_capture_process *p,
                        const struct kymo_mark_type *type, const char *from)
 {
     struct kymo_mark_layout layout = KYMO_MARK_LAYOUT_BEGIN;
@@ -208,7 +208,7 @@ static void put_fields(struct kymo_mark_pen *pen, struct kymo_process *p,
     }
 }
 
-void kymo_mark_put_payload(struct kymo_mark_pen *pen, struct kymo_process *p,
+void kymo_mark_put_payload(struct kymo_mark_pen *pen, struct kymo_capture_process *p,
                            const struct kymo_mark_site *site, const void *payload)
 {
     /* Cells come by a call of their own. */

@@ -34,7 +34,8 @@ KYMO_SIGNAL_SAFE uint32_t kymo_mark_put_cells(struct kymo_mark_pen *pen,
                                               const struct kymo_mark_cell *cells, size_t count,
                                               uint32_t *at);
 /* The payload of this site's kind and type: by its fields, or as it is. */
-KYMO_SIGNAL_SAFE void kymo_mark_put_payload(struct kymo_mark_pen *pen, struct kymo_process *process,
+KYMO_SIGNAL_SAFE void kymo_mark_put_payload(struct kymo_mark_pen *pen,
+                                            struct kymo_capture_process *process,
                                             const struct kymo_mark_site *site, const void *payload);
 
 #endif

@@ -68,14 +68,14 @@ KYMO_INLINE size_t length(const char *text)
 }
 
 /* 0: it is absent, or there is no room for it. */
-KYMO_INLINE uint64_t literal_slot(struct kymo_process *p, const char *text)
+KYMO_INLINE uint64_t literal_slot(struct kymo_capture_process *p, const char *text)
 {
     uint32_t number = text ? kymo_mark_literal(p, text) : 0;
     return number ? slot_word(number, 0, KYMO_TEXT_IS_LITERAL) : 0;
 }
 
 /* The texts of a payload, behind its image; returns their end, or NULL if one does not fit. */
-static char *put_texts(struct kymo_process *p, uint64_t texts, const uint64_t *from,
+static char *put_texts(struct kymo_capture_process *p, uint64_t texts, const uint64_t *from,
                        uint64_t *image, char *at, const char *end)
 {
     do {
@@ -101,8 +101,9 @@ static char *put_texts(struct kymo_process *p, uint64_t texts, const uint64_t *f
     return at;
 }
 
-static KYMO_NOINLINE char *put_fields(struct kymo_process *p, const struct kymo_mark_site *site,
-                                      const void *payload, uint64_t *image, const char *end)
+static KYMO_NOINLINE char *put_fields(struct kymo_capture_process *p,
+                                      const struct kymo_mark_site *site, const void *payload,
+                                      uint64_t *image, const char *end)
 {
     uint32_t room = (uint32_t)(end - (const char *)image);
     struct kymo_mark_pen pen = {(char *)image, room, room, 0, 0};
@@ -144,7 +145,7 @@ KYMO_INLINE const char *end_of_room(const struct kymo_stream_writer *w, const ch
 }
 
 /* The record reaches to `end`; NULL: it did not fit. */
-KYMO_INLINE int publish(struct kymo_thread *t, struct kymo_stream_writer *w, uint64_t *to,
+KYMO_INLINE int publish(struct kymo_capture_thread *t, struct kymo_stream_writer *w, uint64_t *to,
                         char *end, uint64_t clock, uint64_t head)
 {
     static const uint64_t zero;
@@ -165,7 +166,7 @@ KYMO_INLINE int write_quickly(const struct kymo_mark_site *site, const void *pay
                               uint64_t frame, uint64_t head, uint64_t clock, uint32_t more_words,
                               uint64_t more)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     uint32_t words = payload ? site->words : 0;
     const uint64_t *from = payload;
     struct kymo_stream_writer *w =
@@ -222,7 +223,7 @@ int kymo_mark_end_of_interval(const struct kymo_mark_site *site, const void *pay
 int kymo_mark_plain_cells(const struct kymo_mark_site *site, const struct kymo_mark_cell *cells,
                           uint32_t count, uint64_t frame)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     uint32_t number = kymo_mark_ready(t, site);
     if (kymo_unlikely(number == 0) || kymo_unlikely(site->slow & KYMO_MARK_LIMITED) ||
         kymo_unlikely(count > KYMO_MARK_RECORD_MAX / sizeof(struct kymo_record_cell) - 2))

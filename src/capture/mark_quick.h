@@ -15,7 +15,7 @@
 #include "capture/mark.h"
 
 /* The site's number, if its thread and it are known and the clock is the usual one; else 0. */
-KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_mark_ready(const struct kymo_thread *t,
+KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_mark_ready(const struct kymo_capture_thread *t,
                                                       const struct kymo_mark_site *site)
 {
     if (kymo_unlikely(!t))
@@ -26,9 +26,8 @@ KYMO_SIGNAL_SAFE KYMO_INLINE uint32_t kymo_mark_ready(const struct kymo_thread *
 }
 
 /* The stream to write size_bytes to, claimed; NULL: the slow way. */
-KYMO_SIGNAL_SAFE KYMO_INLINE struct kymo_stream_writer *kymo_mark_claim_room(struct kymo_thread *t,
-                                                                             uint32_t size_bytes,
-                                                                             uint64_t frame)
+KYMO_SIGNAL_SAFE KYMO_INLINE struct kymo_stream_writer *kymo_mark_claim_room(
+    struct kymo_capture_thread *t, uint32_t size_bytes, uint64_t frame)
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_TASK];
     if (kymo_unlikely(w->claim))
@@ -48,7 +47,7 @@ KYMO_SIGNAL_SAFE KYMO_INLINE uint64_t kymo_mark_head(uint32_t number, uint32_t f
     return KYMO_RECORD_MARKER | (uint64_t)number << 32 | (uint64_t)flags << 48;
 }
 
-KYMO_SIGNAL_SAFE KYMO_INLINE void kymo_mark_done(struct kymo_thread *t,
+KYMO_SIGNAL_SAFE KYMO_INLINE void kymo_mark_done(struct kymo_capture_thread *t,
                                                  struct kymo_stream_writer *w, uint32_t size_bytes)
 {
     t->marks++;

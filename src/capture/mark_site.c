@@ -17,7 +17,7 @@
 
 #define NO_NUMBER UINT16_MAX /* in a site's id: there was no room */
 
-uint32_t kymo_mark_define(struct kymo_process *p, enum kymo_definition_kind kind,
+uint32_t kymo_mark_define(struct kymo_capture_process *p, enum kymo_definition_kind kind,
                           kymo_definition_say *say, const void *what)
 {
     uint32_t number =
@@ -50,7 +50,7 @@ static void say_category(struct kymo_definition_pen *pen, const void *what)
     kymo_definition_word(pen, c->category->flags);
 }
 
-uint32_t kymo_mark_category_define(struct kymo_process *p,
+uint32_t kymo_mark_category_define(struct kymo_capture_process *p,
                                    const struct kymo_mark_category *category)
 {
     struct category_said said = {category, 0};
@@ -153,7 +153,7 @@ static void say_type(struct kymo_definition_pen *pen, const void *what)
     say_graphs(pen, type->graphs);
 }
 
-uint32_t kymo_mark_type_define(struct kymo_process *p, const struct kymo_mark_type *type)
+uint32_t kymo_mark_type_define(struct kymo_capture_process *p, const struct kymo_mark_type *type)
 {
     return kymo_mark_define(p, KYMO_DEFINE_TYPE, say_type, type);
 }
@@ -241,7 +241,7 @@ static int is_site(const struct kymo_mark_site *site)
            site->kind <= KYMO_SITE_VALUES && (!site->type || site->kind <= KYMO_SITE_SCOPE);
 }
 
-uint32_t kymo_mark_site_define(struct kymo_process *p, struct kymo_mark_site *site)
+uint32_t kymo_mark_site_define(struct kymo_capture_process *p, struct kymo_mark_site *site)
 {
     /* Nothing is written to it: where that would be, there may be something else. */
     if (kymo_unlikely(!is_site(site)))
@@ -288,7 +288,7 @@ static void say_named(struct kymo_definition_pen *pen, const void *what)
     kymo_definition_text(pen, n->text, n->len);
 }
 
-static void remember_literal(struct kymo_process *p, uint32_t generation, uint64_t address,
+static void remember_literal(struct kymo_capture_process *p, uint32_t generation, uint64_t address,
                              uint32_t number)
 {
     uint64_t *places = kymo_mark_literal_places(p, address);
@@ -302,7 +302,7 @@ static void remember_literal(struct kymo_process *p, uint32_t generation, uint64
         kymo_store_relaxed(place, 0u);
 }
 
-uint32_t kymo_mark_literal_define(struct kymo_process *p, const char *text)
+uint32_t kymo_mark_literal_define(struct kymo_capture_process *p, const char *text)
 {
     uint32_t generation = kymo_load_acquire(&p->session->module_generation);
     uint32_t is_closing = kymo_load_relaxed(&p->closing);
@@ -320,7 +320,7 @@ uint32_t kymo_mark_literal_define(struct kymo_process *p, const char *text)
 
 uint64_t kymo_mark_track(const char *name, size_t len)
 {
-    struct kymo_thread *t = kymo_mark_thread();
+    struct kymo_capture_thread *t = kymo_mark_thread();
     struct named n = {name, len};
     if (!t || !name)
         return 0;

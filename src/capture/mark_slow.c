@@ -32,7 +32,7 @@
 
 struct job {
     uint64_t frame; /* of the function that the program called */
-    struct kymo_thread *thread;
+    struct kymo_capture_thread *thread;
     struct kymo_mark_site *site;
     const void *payload;
     const struct kymo_mark_cell *cells;
@@ -48,7 +48,7 @@ struct job {
 /* ---- who may write, and where ---- */
 
 /* No signal of ours may come in between, which would do the same. */
-static void adopt(struct kymo_process *p)
+static void adopt(struct kymo_capture_process *p)
 {
     uint64_t mask;
     /* Where all slots are taken, that is counted once for a thread that the recorder finds, and not
@@ -61,10 +61,10 @@ static void adopt(struct kymo_process *p)
     kymo_raw_set_mask(&mask, NULL);
 }
 
-KYMO_NOINLINE struct kymo_thread *kymo_mark_thread(void)
+KYMO_NOINLINE struct kymo_capture_thread *kymo_mark_thread(void)
 {
-    struct kymo_thread *t = kymo_thread_self;
-    struct kymo_process *p = kymo_capturing();
+    struct kymo_capture_thread *t = kymo_thread_self;
+    struct kymo_capture_process *p = kymo_capturing();
     if (kymo_likely(p && t && t->mark_epoch))
         return t;
     if (!p) {
@@ -81,10 +81,10 @@ KYMO_NOINLINE struct kymo_thread *kymo_mark_thread(void)
     return t && t->mark_epoch ? t : NULL;
 }
 
-KYMO_NOINLINE void *kymo_mark_room(struct kymo_thread *t, struct kymo_stream_writer *w,
+KYMO_NOINLINE void *kymo_mark_room(struct kymo_capture_thread *t, struct kymo_stream_writer *w,
                                    uint32_t size_bytes)
 {
-    struct kymo_process *p = t->process;
+    struct kymo_capture_process *p = t->process;
     struct kymo_block *before = w->block;
     uint64_t mask;
     int is_full = w->used + size_bytes > w->room;
@@ -112,7 +112,7 @@ KYMO_INLINE uint32_t room_left(const struct kymo_stream_writer *w)
     return w->used < w->room ? w->room - w->used : 0;
 }
 
-static void lose(struct kymo_process *p, uint32_t number, enum kymo_loss_kind kind)
+static void lose(struct kymo_capture_process *p, uint32_t number, enum kymo_loss_kind kind)
 {
     kymo_count_loss(p, kind);
     if (number)
@@ -136,7 +136,7 @@ static int take_one(uint64_t *window, uint64_t second, uint32_t most)
 }
 
 /* Not inlined: its frame is not below the walk of a stack. */
-static KYMO_NOINLINE int is_within_limit(struct kymo_process *p, uint32_t number)
+static KYMO_NOINLINE int is_within_limit(struct kymo_capture_process *p, uint32_t number)
 {
     struct kymo_mark_known *site = &p->known[number];
     struct kymo_mark_known *type = &p->known[site->type];
@@ -154,7 +154,7 @@ static KYMO_NOINLINE int is_within_limit(struct kymo_process *p, uint32_t number
 
 static int passes_limit(const struct job *job)
 {
-    struct kymo_process *p = job->thread->process;
+    struct kymo_capture_process *p = job->thread->process;
     uint32_t phase = job->flags & KYMO_MARK_PHASE;
     if (!(job->site->slow & KYMO_MARK_LIMITED) || phase == KYMO_PHASE_BEGIN ||
         phase == KYMO_PHASE_END || is_within_limit(p, job->number))
@@ -213,7 +213,7 @@ static KYMO_NOINLINE uint32_t write_record(struct job *job, char *to, uint32_t r
                                            uint32_t *cut)
 {
     const struct kymo_mark_options *o = &job->options;
-    struct kymo_process *p = job->thread->process;
+    struct kymo_capture_process *p = job->thread->process;
     struct head head;
     make_head(&head, job, 0);
     uint32_t head_bytes = head.count * 8;
@@ -246,8 +246,8 @@ static KYMO_NOINLINE uint32_t write_record(struct job *job, char *to, uint32_t r
 
 static void record(struct job *job)
 {
-    struct kymo_thread *t = job->thread;
-    struct kymo_process *p = t->process;
+    struct kymo_capture_thread *t = job->thread;
+    struct kymo_capture_process *p = t->process;
     struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_TASK, job->frame);
     if (!w) {
         lose(p, job->number, KYMO_LOSS_MARK_BUSY);
@@ -297,8 +297,8 @@ static void make(struct job *job)
 /* 0: it cannot be recorded, and that is counted where it can be. */
 static int begin(struct job *job, struct kymo_mark_site *site)
 {
-    struct kymo_thread *t = kymo_mark_thread();
-    struct kymo_process *p = t ? t->process : kymo_capturing();
+    struct kymo_capture_thread *t = kymo_mark_thread();
+    struct kymo_capture_process *p = t ? t->process : kymo_capturing();
     if (!p || p->mark_epoch == 0)
         return 0;
     job->site = site;

@@ -20,10 +20,11 @@
 
 #define EPOCH_SHIFT 48
 
-KYMO_NOINLINE void kymo_mark_stack_begin(struct kymo_thread *t, struct kymo_mark_stack_hold *hold)
+KYMO_NOINLINE void kymo_mark_stack_begin(struct kymo_capture_thread *t,
+                                         struct kymo_mark_stack_hold *hold)
 {
     static const uint64_t every = UINT64_MAX;
-    struct kymo_process *p = t->process;
+    struct kymo_capture_process *p = t->process;
     *hold = (struct kymo_mark_stack_hold){0};
     if (kymo_is_quiet(p))
         return;
@@ -33,7 +34,7 @@ KYMO_NOINLINE void kymo_mark_stack_begin(struct kymo_thread *t, struct kymo_mark
     hold->id = kymo_stack_take(p, t, NULL);
 }
 
-KYMO_NOINLINE void kymo_mark_stack_end(struct kymo_thread *t,
+KYMO_NOINLINE void kymo_mark_stack_end(struct kymo_capture_thread *t,
                                        const struct kymo_mark_stack_hold *hold)
 {
     if (!hold->held)
@@ -43,7 +44,7 @@ KYMO_NOINLINE void kymo_mark_stack_end(struct kymo_thread *t,
 }
 
 /* The process's number for the next one, 0 excluded; it says of which session it is. */
-static uint64_t next_number(const struct kymo_process *p)
+static uint64_t next_number(const struct kymo_capture_process *p)
 {
     static uint64_t last;
     uint64_t number = kymo_add_relaxed(&last, 1u) + 1;
@@ -52,12 +53,12 @@ static uint64_t next_number(const struct kymo_process *p)
 
 uint64_t kymo_mark_stack(void)
 {
-    struct kymo_thread *t = kymo_mark_thread();
+    struct kymo_capture_thread *t = kymo_mark_thread();
     struct kymo_mark_stack_hold hold;
     struct kymo_stream_writer *w;
     if (!t)
         return KYMO_STACK_NONE;
-    struct kymo_process *p = t->process;
+    struct kymo_capture_process *p = t->process;
     uint64_t number = KYMO_STACK_NONE;
     kymo_mark_stack_begin(t, &hold);
     struct kymo_record_backtrace *r =

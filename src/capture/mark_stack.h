@@ -19,9 +19,9 @@ struct kymo_mark_stack_hold {
 };
 
 /* The caller's stack. No signal comes, and the id is good, until the end. */
-KYMO_SIGNAL_SAFE void kymo_mark_stack_begin(struct kymo_thread *thread,
+KYMO_SIGNAL_SAFE void kymo_mark_stack_begin(struct kymo_capture_thread *thread,
                                             struct kymo_mark_stack_hold *hold);
-KYMO_SIGNAL_SAFE void kymo_mark_stack_end(struct kymo_thread *thread,
+KYMO_SIGNAL_SAFE void kymo_mark_stack_end(struct kymo_capture_thread *thread,
                                           const struct kymo_mark_stack_hold *hold);
 
 #endif

@@ -8,7 +8,7 @@
 #include "capture/mark.h"
 
 /* A thread's count goes on when another thread takes its place. */
-static uint64_t count_written(const struct kymo_process *p)
+static uint64_t count_written(const struct kymo_capture_process *p)
 {
     uint64_t sum = 0;
     uint32_t touched = kymo_threads_touched(p);
@@ -19,7 +19,7 @@ static uint64_t count_written(const struct kymo_process *p)
 
 int kymo_mark_stats(struct kymo_mark_stats *stats)
 {
-    const struct kymo_process *p = kymo_process_here();
+    const struct kymo_capture_process *p = kymo_process_here();
     if (!stats || stats->size < sizeof *stats)
         return KYMO_E_INVALID;
     if (!p)

@@ -116,7 +116,8 @@ void kymo_mask_forget(void)
     kymo_held_self = 0;
 }
 
-void kymo_mask_prepare_thread(struct kymo_process *p, struct kymo_thread *t, const void *attr)
+void kymo_mask_prepare_thread(struct kymo_capture_process *p, struct kymo_capture_thread *t,
+                              const void *attr)
 {
     sigset_t set;
     int signo = kymo_load_relaxed(&p->signal);
@@ -132,7 +133,7 @@ void kymo_mask_prepare_thread(struct kymo_process *p, struct kymo_thread *t, con
     }
 }
 
-void kymo_mask_begin_thread(struct kymo_process *p, const struct kymo_thread *t)
+void kymo_mask_begin_thread(struct kymo_capture_process *p, const struct kymo_capture_thread *t)
 {
     kymo_held_self = t->first_held;
     if (!kymo_is_quiet(p))
@@ -143,9 +144,9 @@ void kymo_mask_begin_thread(struct kymo_process *p, const struct kymo_thread *t)
 
 /* The process, if it is captured. A forked child that is not yet, and blocks or asks for the signal
  * that would tell it to begin, would never hear it: it begins now. */
-static struct kymo_process *process_that_names(const sigset_t *set)
+static struct kymo_capture_process *process_that_names(const sigset_t *set)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     if (!p && set && bits_of(set) & kymo_own_signal_mask() && !kymo_mask_is_of_all(bits_of(set)) &&
         kymo_fork_is_pending()) {
         kymo_fork_attach_now();
@@ -176,7 +177,8 @@ static int change_mask(mask_fn *real, int how, const sigset_t *set, sigset_t *ol
 {
     if (!kymo_thread_pointer_is_libc(!kymo_load_relaxed(&kymo_quiet_here)))
         return real(how, set, old);
-    struct kymo_process *p = how == SIG_UNBLOCK ? kymo_process_here() : process_that_names(set);
+    struct kymo_capture_process *p =
+        how == SIG_UNBLOCK ? kymo_process_here() : process_that_names(set);
     uint64_t held = kymo_held_self;
     uint64_t asked = set ? bits_of(set) : 0;
     if (!p) {
@@ -288,9 +290,9 @@ KYMO_HOOK int sigrelse(int signo)
 
 /* Whether a wait for these needs a look at each signal, since one may be ours. A program that names
  * our signal gets it. */
-static struct kymo_process *concerned(const sigset_t *set)
+static struct kymo_capture_process *concerned(const sigset_t *set)
 {
-    struct kymo_process *p = process_that_names(set);
+    struct kymo_capture_process *p = process_that_names(set);
     if (!p || !set)
         return NULL;
     if (!kymo_mask_is_of_all(bits_of(set)))
@@ -305,7 +307,7 @@ static struct kymo_process *concerned(const sigset_t *set)
 
 /* What a wait returned is the program's; 0: it was one of ours. A program that gets one of its own
  * under our number uses it. */
-static int is_for_program(struct kymo_process *p, int signo, siginfo_t *info)
+static int is_for_program(struct kymo_capture_process *p, int signo, siginfo_t *info)
 {
     if (kymo_own_signal_find(signo) < 0)
         return 1;
@@ -318,7 +320,7 @@ static int is_for_program(struct kymo_process *p, int signo, siginfo_t *info)
 KYMO_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
     wait_info_fn *real = KYMO_REAL(real_sigwaitinfo, wait_info_fn, "sigwaitinfo");
-    struct kymo_process *p = concerned(set);
+    struct kymo_capture_process *p = concerned(set);
     siginfo_t mine;
     int signo;
     if (!p)
@@ -364,7 +366,7 @@ KYMO_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
                            const struct timespec *restrict limit)
 {
     timed_wait_fn *real = KYMO_REAL(real_sigtimedwait, timed_wait_fn, "sigtimedwait");
-    struct kymo_process *p = concerned(set);
+    struct kymo_capture_process *p = concerned(set);
     siginfo_t mine;
     if (!p)
         return real(set, info, limit);
@@ -386,7 +388,7 @@ KYMO_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
 KYMO_HOOK int signalfd(int fd, const sigset_t *set, int flags)
 {
     signalfd_fn *real = KYMO_REAL(real_signalfd, signalfd_fn, "signalfd");
-    struct kymo_process *p = concerned(set);
+    struct kymo_capture_process *p = concerned(set);
     uint64_t asked = p ? bits_of(set) : 0;
     int signo = p ? kymo_load_relaxed(&p->signal) : 0;
     if (!signo || !(asked & KYMO_SIGNAL_BIT(signo)) || kymo_is_quiet(p) ||

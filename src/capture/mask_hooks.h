@@ -47,8 +47,9 @@ void kymo_mask_forget(void);
 
 /* What a new thread's first mask will hold of our signals: called by its creator, which knows the
  * attributes; and by itself. attr: a pthread_attr_t or NULL. */
-void kymo_mask_prepare_thread(struct kymo_process *process, struct kymo_thread *thread,
-                              const void *attr);
-void kymo_mask_begin_thread(struct kymo_process *process, const struct kymo_thread *thread);
+void kymo_mask_prepare_thread(struct kymo_capture_process *process,
+                              struct kymo_capture_thread *thread, const void *attr);
+void kymo_mask_begin_thread(struct kymo_capture_process *process,
+                            const struct kymo_capture_thread *thread);
 
 #endif

@@ -74,8 +74,8 @@ static void read_headers(struct kymo_module_entry *e)
     }
 }
 
-static void describe(struct kymo_process *p, struct kymo_module_entry *e,
-                     const struct kymo_module *found)
+static void describe(struct kymo_capture_process *p, struct kymo_module_entry *e,
+                     const struct kymo_unwind_module *found)
 {
     const struct link_map *map = found->link_map;
     memset((char *)e + sizeof e->state, 0, sizeof *e - sizeof e->state);
@@ -107,8 +107,8 @@ static int same_file(const struct kymo_module_entry *a, const struct kymo_module
 
 /* A new entry, described but not yet visible; *number is its number + 1. NULL: the table is full.
  */
-static struct kymo_module_entry *new_entry(struct kymo_process *p, const struct kymo_module *found,
-                                           uint32_t *number)
+static struct kymo_module_entry *new_entry(struct kymo_capture_process *p,
+                                           const struct kymo_unwind_module *found, uint32_t *number)
 {
     struct kymo_session *s = p->session;
     *number = kymo_add_relaxed(&s->module_count, 1u) + 1;
@@ -125,7 +125,7 @@ static struct kymo_module_entry *new_entry(struct kymo_process *p, const struct 
 
 /* Takes the last new entry back, if nobody made another one meanwhile, and unless it was published
  * before the race for its place in the index was lost. */
-static void drop_entry(struct kymo_process *p, const struct kymo_module_entry *mine,
+static void drop_entry(struct kymo_capture_process *p, const struct kymo_module_entry *mine,
                        uint32_t number)
 {
     uint32_t count = number;
@@ -133,7 +133,7 @@ static void drop_entry(struct kymo_process *p, const struct kymo_module_entry *m
         (void)kymo_cas_relaxed(&p->session->module_count, &count, number - 1);
 }
 
-static void note_object(struct kymo_process *p, const struct kymo_module *found)
+static void note_object(struct kymo_capture_process *p, const struct kymo_unwind_module *found)
 {
     const uint32_t mask = p->plan.module_slots - 1;
     uint32_t *index = kymo_session_module_index(p->session, &p->plan);
@@ -178,13 +178,13 @@ static void note_object(struct kymo_process *p, const struct kymo_module *found)
     }
 }
 
-void kymo_modules_note(struct kymo_process *p, const uint64_t *pcs, uint32_t n)
+void kymo_modules_note(struct kymo_capture_process *p, const uint64_t *pcs, uint32_t n)
 {
     uint64_t lo = 0;
     uint64_t hi = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t pc = i == 0 || pcs[i] & KYMO_PC_EXACT ? pcs[i] & ~KYMO_PC_EXACT : pcs[i] - 1;
-        struct kymo_module found;
+        struct kymo_unwind_module found;
         if ((pc >= lo && pc < hi) || !kymo_module_find(NULL, pc, &found))
             continue;
         lo = found.map_start;
@@ -193,7 +193,7 @@ void kymo_modules_note(struct kymo_process *p, const uint64_t *pcs, uint32_t n)
     }
 }
 
-void kymo_modules_after_close(struct kymo_process *p)
+void kymo_modules_after_close(struct kymo_capture_process *p)
 {
     struct kymo_session *s = p->session;
     uint32_t generation = kymo_add_acq_rel(&s->module_generation, 1u) + 1;
@@ -202,7 +202,7 @@ void kymo_modules_after_close(struct kymo_process *p)
         count = p->plan.modules;
     for (uint32_t i = 0; i < count; i++) {
         struct kymo_module_entry *e = kymo_session_module(s, &p->plan, i);
-        struct kymo_module found;
+        struct kymo_unwind_module found;
         if (kymo_load_acquire(&e->state) != KYMO_MODULE_READY ||
             kymo_load_relaxed(&e->unload_generation) != 0)
             continue;

@@ -15,11 +15,11 @@
 
 /* Registers the module of each pc that is not registered yet. pcs[0] is a pc, the others are
  * return addresses. */
-KYMO_SIGNAL_SAFE void kymo_modules_note(struct kymo_process *process, const uint64_t *pcs,
+KYMO_SIGNAL_SAFE void kymo_modules_note(struct kymo_capture_process *process, const uint64_t *pcs,
                                         uint32_t n);
 
 /* After a dlclose: moves the module generation on, and marks what is no longer mapped. Not for
  * handlers. */
-void kymo_modules_after_close(struct kymo_process *process);
+void kymo_modules_after_close(struct kymo_capture_process *process);
 
 #endif

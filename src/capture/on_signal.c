@@ -48,8 +48,8 @@ enum source { FROM_TIMER, FROM_PERF, FROM_DISPATCHER };
 /* The timer beside a perf event is there for time in the kernel: while the event samples the thread
  * often enough, it has nothing to add. A signal of the dispatcher that came late, and so close
  * before the next one or behind the last, shows the same moment twice. */
-static int is_spare(const struct kymo_process *p, const struct kymo_thread *t, uint64_t cpu_ns,
-                    enum source source)
+static int is_spare(const struct kymo_capture_process *p, const struct kymo_capture_thread *t,
+                    uint64_t cpu_ns, enum source source)
 {
     uint64_t period_ns = p->session->period_ns;
     if (source == FROM_DISPATCHER)
@@ -60,8 +60,8 @@ static int is_spare(const struct kymo_process *p, const struct kymo_thread *t, u
 }
 
 /* Without a look at the clock: the timer is spare beside any event. */
-static int is_spare_quietly(const struct kymo_process *p, const struct kymo_thread *t,
-                            enum source source)
+static int is_spare_quietly(const struct kymo_capture_process *p,
+                            const struct kymo_capture_thread *t, enum source source)
 {
     return source == FROM_TIMER && p->session->engine == KYMO_SESSION_PERF &&
            kymo_load_relaxed(&t->slot->perf_fd) >= 0;
@@ -74,20 +74,20 @@ static uint64_t interrupted_at(const ucontext_t *context)
 }
 
 /* Labels that are gone, before the clock of what does not have them any more. */
-static void repay(struct kymo_thread *t, const ucontext_t *context)
+static void repay(struct kymo_capture_thread *t, const ucontext_t *context)
 {
     if (kymo_unlikely(t->labels_owed || t->labels))
         kymo_mark_labels_repay(t, interrupted_at(context));
 }
 
 /* Room in a claimed stream; NULL: none, or none is free to be written to. */
-static void *reserve(struct kymo_process *p, struct kymo_thread *t, struct kymo_stream_writer *w,
-                     uint32_t size_bytes)
+static void *reserve(struct kymo_capture_process *p, struct kymo_capture_thread *t,
+                     struct kymo_stream_writer *w, uint32_t size_bytes)
 {
     return w ? kymo_stream_reserve(w, p->session, &p->plan, t->number, size_bytes) : NULL;
 }
 
-static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread *t,
+static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                                       const ucontext_t *context, enum source source)
 {
     struct kymo_thread_slot *slot = t->slot;
@@ -121,7 +121,8 @@ static KYMO_NOINLINE void take_sample(struct kymo_process *p, struct kymo_thread
 
 /* The recorder asks for the stack of a thread that waits. A system call that ended with EINTR is
  * known by the registers as the syscall instruction leaves them. */
-static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_thread *t,
+static KYMO_NOINLINE void answer_with_stack(struct kymo_capture_process *p,
+                                            struct kymo_capture_thread *t,
                                             const ucontext_t *context)
 {
     const greg_t *regs = context->uc_mcontext.gregs;
@@ -153,7 +154,8 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_process *p, struct kymo_
 
 /* A timer beside an event without the kernel, none beside one with it; always by the present
  * signal. */
-static void match_timer(struct kymo_process *p, struct kymo_thread *t, int from_perf)
+static void match_timer(struct kymo_capture_process *p, struct kymo_capture_thread *t,
+                        int from_perf)
 {
     if (!from_perf) {
         if (t->timer_signal != kymo_load_relaxed(&p->signal))
@@ -171,7 +173,7 @@ static void match_timer(struct kymo_process *p, struct kymo_thread *t, int from_
 
 /* The dispatcher has found the thread, which needs its timer no more. A system call that ended with
  * EINTR is known by the registers as the syscall instruction leaves them. */
-static void note_dispatch(struct kymo_thread *t, const ucontext_t *context, int quiet)
+static void note_dispatch(struct kymo_capture_thread *t, const ucontext_t *context, int quiet)
 {
     const greg_t *regs = context->uc_mcontext.gregs;
     if (regs[REG_RAX] == -EINTR && regs[REG_RCX] == regs[REG_RIP])
@@ -184,7 +186,7 @@ static void note_dispatch(struct kymo_thread *t, const ucontext_t *context, int 
 
 /* The recorder beats many times a second while it lives. When it is gone, sampling on is work for
  * nobody, and the session would only fill. */
-static int recorder_is_silent(struct kymo_process *p)
+static int recorder_is_silent(struct kymo_capture_process *p)
 {
     uint64_t silence = kymo_process_clock(p) - kymo_load_acquire(&p->session->heartbeat);
     /* A beat of another CPU may be a few ticks ahead of this one's counter: not silence. */
@@ -193,7 +195,7 @@ static int recorder_is_silent(struct kymo_process *p)
 
 /* The recorder found this thread in /proc and nothing of it in the session, or it could not arm
  * perf for it. */
-static void answer_recorder(struct kymo_process *p, struct kymo_thread *t)
+static void answer_recorder(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     if (!t)
         kymo_thread_adopt(p);
@@ -266,20 +268,20 @@ static int hold_back(int signo, siginfo_t *info, void *context)
 
 /* A raw clone without a TLS of its own runs with its parent's: what it finds there is not about
  * itself. Its stack tells it from its parent without a system call, where bounds are known. */
-static int is_own(const struct kymo_thread *t, const ucontext_t *context, int quiet)
+static int is_own(const struct kymo_capture_thread *t, const ucontext_t *context, int quiet)
 {
     uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
     return quiet || (sp >= t->stack.lo && sp < t->stack.hi) || t->tid == kymo_raw_gettid();
 }
 
 /* Also of an event that was replaced: its last signal may come after that. */
-static int is_event_of(const struct kymo_thread *t, int fd)
+static int is_event_of(const struct kymo_capture_thread *t, int fd)
 {
     return t == &kymo_thread_dead || fd == kymo_load_relaxed(&t->slot->perf_fd) ||
            fd == kymo_load_relaxed(&t->slot->perf_fd_before);
 }
 
-int kymo_signal_is_ours(const struct kymo_process *p, const struct kymo_thread *t,
+int kymo_signal_is_ours(const struct kymo_capture_process *p, const struct kymo_capture_thread *t,
                         const siginfo_t *info)
 {
     if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE || info->si_code == KYMO_ASK_CODE ||
@@ -301,21 +303,21 @@ static int has_room(const ucontext_t *context)
 
 /* From here until leave the thread counts as one that may make system calls: pairs with the fence
  * of the hooks that set filters, so either those see that, or this thread sees that it may not. */
-static void enter(struct kymo_thread *t)
+static void enter(struct kymo_capture_thread *t)
 {
     kymo_store_relaxed(&t->handling, 1u);
     kymo_fence_seqcst();
 }
 
-static void leave(struct kymo_thread *t)
+static void leave(struct kymo_capture_thread *t)
 {
     if (t)
         kymo_store_release(&t->handling, 0u);
 }
 
 /* Here nothing may touch thread-local storage, errno included: it is not libc's. */
-static void on_other_thread(struct kymo_process *p, int signo, siginfo_t *info, void *context,
-                            int quiet)
+static void on_other_thread(struct kymo_capture_process *p, int signo, siginfo_t *info,
+                            void *context, int quiet)
 {
     if (!p && kymo_fork_is_due(info))
         return;
@@ -327,7 +329,7 @@ static void on_other_thread(struct kymo_process *p, int signo, siginfo_t *info, 
 
 void kymo_on_signal(int signo, siginfo_t *info, void *context)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     if (kymo_unlikely(!has_room(context)) && p && kymo_signal_is_ours(p, &kymo_thread_dead, info)) {
         kymo_count_loss(p, KYMO_LOSS_SMALL_STACK);
         return;
@@ -343,8 +345,8 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
         errno = saved;
         return;
     }
-    struct kymo_thread *t = kymo_thread_self;
-    struct kymo_thread *known = p && t != &kymo_thread_dead ? t : NULL;
+    struct kymo_capture_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *known = p && t != &kymo_thread_dead ? t : NULL;
     if (known)
         enter(known);
     int quiet = p && kymo_is_quiet(p);

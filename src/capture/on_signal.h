@@ -18,7 +18,8 @@
 KYMO_SIGNAL_SAFE void kymo_on_signal(int signo, siginfo_t *info, void *context);
 
 /* Whether a signal is of our sending, by what it carries. thread: the calling one's, or NULL. */
-KYMO_SIGNAL_SAFE int kymo_signal_is_ours(const struct kymo_process *process,
-                                         const struct kymo_thread *thread, const siginfo_t *info);
+KYMO_SIGNAL_SAFE int kymo_signal_is_ours(const struct kymo_capture_process *process,
+                                         const struct kymo_capture_thread *thread,
+                                         const siginfo_t *info);
 
 #endif

@@ -33,18 +33,18 @@ uint32_t kymo_process_last_clock;
 /* One mapping for all that must read as zeros in a forked child: the process, its threads, their
  * pcs, the pc cache, what is known of stacks that repeat, and what is known of definitions. Address
  * space only; pages are touched as threads are. */
-struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
+struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
 {
     uint32_t depth = a->session->depth;
     pthread_attr_t attributes;
     size_t stack = 0;
-    size_t threads = a->plan.threads * sizeof(struct kymo_thread);
+    size_t threads = a->plan.threads * sizeof(struct kymo_capture_thread);
     size_t pcs = (size_t)a->plan.threads * depth * sizeof(uint64_t) * 2;
     size_t repeats = kymo_alloc_calls
                          ? a->plan.threads * sizeof(struct kymo_stack_repeat) * KYMO_STACK_REPEATS
                          : 0;
     size_t cache = KYMO_ROW_CACHE_SLOTS * sizeof(struct kymo_row_slot);
-    size_t process = (sizeof(struct kymo_process) + 63) & ~(size_t)63;
+    size_t process = (sizeof(struct kymo_capture_process) + 63) & ~(size_t)63;
     size_t slots = (size_t)a->plan.definitions * 2; /* both are powers of two */
     size_t known = ((size_t)a->plan.definitions + 1) * sizeof(struct kymo_mark_known);
     size_t literals = KYMO_KNOWN_LITERALS * sizeof(uint64_t);
@@ -59,9 +59,9 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
         return NULL;
     }
     (void)madvise(map, size, MADV_DONTDUMP);
-    struct kymo_process *p = (struct kymo_process *)(void *)map;
+    struct kymo_capture_process *p = (struct kymo_capture_process *)(void *)map;
     p->mapped_bytes = size;
-    p->threads = (struct kymo_thread *)(void *)(map + process);
+    p->threads = (struct kymo_capture_thread *)(void *)(map + process);
     struct kymo_row_slot *rows = (struct kymo_row_slot *)(void *)(map + process + threads);
     p->pcs = (uint64_t *)(void *)(map + process + threads + cache);
     char *at = map + process + threads + cache + pcs;
@@ -88,7 +88,7 @@ struct kymo_process *kymo_process_map(const struct kymo_attachment *a)
 
 /* The same moment on both clocks: of a few tries the one that was not interrupted, nor the first to
  * touch the kernel's page. What is converted by it stands for the whole run. */
-static void take_anchor(struct kymo_process *p)
+static void take_anchor(struct kymo_capture_process *p)
 {
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < ANCHOR_TRIES; i++) {
@@ -103,7 +103,7 @@ static void take_anchor(struct kymo_process *p)
     }
 }
 
-void kymo_process_take(struct kymo_process *p, const struct kymo_attachment *a)
+void kymo_process_take(struct kymo_capture_process *p, const struct kymo_attachment *a)
 {
     struct kymo_session *s = a->session;
     p->plan = a->plan;

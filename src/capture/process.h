@@ -16,10 +16,10 @@
 
 /* Maps the state for sessions of this plan and depth, and sets what no session says. NULL: no
  * address space. */
-struct kymo_process *kymo_process_map(const struct kymo_attachment *attachment);
+struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *attachment);
 
 /* Sets what the session says; from here on the process captures. */
-KYMO_SIGNAL_SAFE void kymo_process_take(struct kymo_process *process,
+KYMO_SIGNAL_SAFE void kymo_process_take(struct kymo_capture_process *process,
                                         const struct kymo_attachment *attachment);
 
 #endif

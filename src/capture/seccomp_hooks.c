@@ -56,11 +56,12 @@ int kymo_seccomp_hooks_init(void)
 
 /* The filter may be for all threads: handlers that began before there was to be one make system
  * calls yet. They take microseconds; one whose thread has no CPU is waited for, not for ever. */
-static void wait_for_handlers(struct kymo_process *p)
+static void wait_for_handlers(struct kymo_capture_process *p)
 {
     uint32_t touched = kymo_threads_touched(p);
     unsigned waits = 0;
-    const struct kymo_thread *self = kymo_thread_pointer_is_libc(0) ? kymo_thread_self : NULL;
+    const struct kymo_capture_thread *self =
+        kymo_thread_pointer_is_libc(0) ? kymo_thread_self : NULL;
     kymo_fence_seqcst();
     for (uint32_t i = 0; i < touched; i++)
         while (&p->threads[i] != self && kymo_load_acquire(&p->threads[i].handling) &&
@@ -69,7 +70,7 @@ static void wait_for_handlers(struct kymo_process *p)
 }
 
 /* Returns what it was. more: enum kymo_quiet. */
-static uint32_t set_quiet(struct kymo_process *p, uint32_t more)
+static uint32_t set_quiet(struct kymo_capture_process *p, uint32_t more)
 {
     uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
     while (!kymo_cas_relaxed(&p->session->quiet, &quiet, quiet | more)) {
@@ -79,7 +80,7 @@ static uint32_t set_quiet(struct kymo_process *p, uint32_t more)
 
 static void become_quiet(uint32_t more)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     /* A forked child that has not attached yet could not do so any more. */
     if (!p && more & KYMO_QUIET_CALLS && !kymo_load_relaxed(&kymo_quiet_here)) {
         kymo_fork_attach_now();
@@ -115,7 +116,7 @@ static int is_readable(const void *memory, size_t bytes)
     uint64_t at = (uint64_t)(uintptr_t)memory;
     uint64_t end = at + bytes;
     uint64_t word;
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     if (kymo_is_quiet_here() || (p && kymo_is_quiet(p)))
         return 1;
     for (; at < end; at = (at / PAGE + 1) * PAGE)
@@ -153,7 +154,7 @@ static void prepare_for(const struct sock_fprog *program)
 {
     if (!is_filter_there(program))
         return;
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     if (!kymo_seccomp_allows(program->filter, program->len, SYS_rt_sigreturn)) {
         kymo_fork_attach_now();
         p = kymo_process_here();
@@ -211,14 +212,14 @@ void kymo_syscall_resolve(void)
 
 /* A handler or a mask by number is not ours to change, but we can get out of its way; NULL if we
  * cannot. */
-static struct kymo_process *who_can_leave(void)
+static struct kymo_capture_process *who_can_leave(void)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     return p && !kymo_is_quiet(p) && !kymo_is_quiet_here() && kymo_signal_process_is_own(p) ? p
                                                                                             : NULL;
 }
 
-static void leave_if_named(uint64_t mask, struct kymo_process *p)
+static void leave_if_named(uint64_t mask, struct kymo_capture_process *p)
 {
     int signo = kymo_load_relaxed(&p->signal);
     if (signo && mask & KYMO_SIGNAL_BIT(signo))
@@ -227,7 +228,7 @@ static void leave_if_named(uint64_t mask, struct kymo_process *p)
 
 void kymo_syscall_look(long number, long a, long b, long c)
 {
-    struct kymo_process *p;
+    struct kymo_capture_process *p;
     uint64_t word;
     if (number == SYS_prctl && a == PR_SET_SECCOMP && is_filter_by_prctl(b, c)) {
         become_quiet_for(b == SECCOMP_MODE_STRICT ? NULL : (const void *)(uintptr_t)c);

@@ -51,7 +51,7 @@ static void change_kept(int own, const struct sigaction *action, struct sigactio
 static int act(int signo, const struct sigaction *action, struct sigaction *old)
 {
     sigaction_fn *real = KYMO_REAL(real_sigaction, sigaction_fn, "sigaction");
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     int handles = action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
     /* Before it is asked whether the signal is one of ours: from here on no other thread moves
      * there, whose handler the real call would take away. */
@@ -226,7 +226,7 @@ static size_t handler_needs(void)
 KYMO_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 {
     altstack_fn *real = KYMO_REAL(real_altstack, altstack_fn, "sigaltstack");
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     if (p && stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < handler_needs() &&
         !(kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_SIGNALS) &&
         kymo_signal_on_alternate_stack() && kymo_signal_process_is_own(p))

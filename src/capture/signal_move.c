@@ -56,7 +56,7 @@ void kymo_program_action_describe(const struct kymo_program_action *from, struct
     memcpy(&to->sa_mask, &from->mask, sizeof from->mask);
 }
 
-int kymo_signal_process_is_own(const struct kymo_process *p)
+int kymo_signal_process_is_own(const struct kymo_capture_process *p)
 {
     return kymo_is_quiet(p) || p->session->pid == kymo_raw_getpid();
 }
@@ -80,7 +80,7 @@ static void take_lock(struct kymo_signal_hold *hold, int may_mask)
         kymo_raw_wait_a_little();
 }
 
-void kymo_signal_lock(const struct kymo_process *p, struct kymo_signal_hold *hold)
+void kymo_signal_lock(const struct kymo_capture_process *p, struct kymo_signal_hold *hold)
 {
     take_lock(hold, !kymo_is_quiet(p));
 }
@@ -115,7 +115,7 @@ int kymo_signal_on_alternate_stack(void)
     return kymo_load_relaxed(&on_stack) != 0;
 }
 
-void kymo_signal_off_alternate_stack(struct kymo_process *p)
+void kymo_signal_off_alternate_stack(struct kymo_capture_process *p)
 {
     struct kymo_signal_hold hold;
     kymo_signal_lock(p, &hold);
@@ -194,7 +194,7 @@ static int take_next(void)
     return 0;
 }
 
-int kymo_signal_start(struct kymo_process *p)
+int kymo_signal_start(struct kymo_capture_process *p)
 {
     struct kymo_session *s = p->session;
     uint64_t blocked;
@@ -222,7 +222,7 @@ int kymo_signal_start(struct kymo_process *p)
 
 /* Waits until the recorder's events have the signal, and none of them is pending for this thread,
  * which the kernel sees to when signals are unblocked again. */
-static void await_recorder(const struct kymo_process *p, uint32_t signo)
+static void await_recorder(const struct kymo_capture_process *p, uint32_t signo)
 {
     const struct kymo_session *s = p->session;
     for (int i = 0;
@@ -256,7 +256,7 @@ static void give_back(void)
 /* Behind an earlier filter that forbids it, timers cannot be taken away: what they raise is
  * pending, and blocked signals stay what they are. Then nothing is changed but what the recorder
  * sees to. */
-void kymo_signal_stop(struct kymo_process *p, int may_call)
+void kymo_signal_stop(struct kymo_capture_process *p, int may_call)
 {
     struct kymo_signal_hold hold;
     int saved = errno;
@@ -282,7 +282,7 @@ void kymo_signal_stop(struct kymo_process *p, int may_call)
     errno = saved;
 }
 
-void kymo_signal_leave(struct kymo_process *p, uint64_t mask)
+void kymo_signal_leave(struct kymo_capture_process *p, uint64_t mask)
 {
     struct kymo_session *s = p->session;
     struct kymo_signal_hold hold;

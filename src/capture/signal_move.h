@@ -26,18 +26,18 @@
 int kymo_signal_move_init(void);
 /* Chooses the first signal and installs our handler for it. Returns 0 if there is none to be had.
  * Start only, on the main thread. */
-int kymo_signal_start(struct kymo_process *process);
+int kymo_signal_start(struct kymo_capture_process *process);
 
 /* The program uses these signals itself: samples do not arrive by one of them from now on. Returns
  * when none of ours is on its way to the calling thread any more. A system call or two if
  * that changes nothing. */
-void kymo_signal_leave(struct kymo_process *process, uint64_t mask);
+void kymo_signal_leave(struct kymo_capture_process *process, uint64_t mask);
 
 /* No handler could return from here on: samples arrive by no signal any more, and each signal is as
  * the program wants it. Returns as leave does. process: NULL in a forked child without a session;
  * in a child of vfork it is the parent's, and stays as it is. may_call: filters that are there
  * already let us take timers and handlers away. */
-void kymo_signal_stop(struct kymo_process *process, int may_call);
+void kymo_signal_stop(struct kymo_capture_process *process, int may_call);
 
 /* The program uses these signals, none of which need be ours: we do not move there. */
 void kymo_signal_note_use(uint64_t mask);
@@ -45,7 +45,7 @@ void kymo_signal_note_use(uint64_t mask);
 /* Our handler for a signal of which the program wants this. Returns 0 on failure. */
 int kymo_signal_install(int signo, const struct kymo_program_action *program);
 /* No more on alternate stacks: one is too small. */
-void kymo_signal_off_alternate_stack(struct kymo_process *process);
+void kymo_signal_off_alternate_stack(struct kymo_capture_process *process);
 /* Whether our handler runs on alternate stacks. */
 int kymo_signal_on_alternate_stack(void);
 
@@ -60,7 +60,7 @@ void kymo_program_action_describe(const struct kymo_program_action *from, struct
 
 /* Whether this process is the one whose session this is: a child of vfork runs in the same memory
  * under another pid, and what it does with signals is for itself alone. */
-int kymo_signal_process_is_own(const struct kymo_process *process);
+int kymo_signal_process_is_own(const struct kymo_capture_process *process);
 
 /* Whoever changes an action holds this lock. It may happen in a handler: so all signals are blocked
  * meanwhile. */
@@ -68,7 +68,7 @@ struct kymo_signal_hold {
     uint64_t mask; /* as it was */
     int masked;    /* 0: quiet, nothing was blocked */
 };
-void kymo_signal_lock(const struct kymo_process *process, struct kymo_signal_hold *hold);
+void kymo_signal_lock(const struct kymo_capture_process *process, struct kymo_signal_hold *hold);
 void kymo_signal_unlock(const struct kymo_signal_hold *hold);
 /* In a forked child: whoever held it is not here. Safe in handlers. */
 void kymo_signal_after_fork(void);

@@ -51,10 +51,10 @@ struct kymo_label_block {
     uint32_t from;  /* the address behind the call, its lower half */
 };
 
-struct kymo_thread {
-    struct kymo_process *process;  /* NULL: not capturing (forked child, thread has ended) */
-    struct kymo_thread_slot *slot; /* in the session */
-    uint32_t number;               /* of the slot */
+struct kymo_capture_thread {
+    struct kymo_capture_process *process; /* NULL: not capturing (forked child, thread has ended) */
+    struct kymo_thread_slot *slot;        /* in the session */
+    uint32_t number;                      /* of the slot */
     uint32_t tid;
     /* process->mark_epoch << 16. 0: nothing can be marked, as in a forked child, whose copy of this
      * is wiped. */
@@ -107,7 +107,7 @@ struct kymo_mark_known {
 
 #define KYMO_KNOWN_LITERALS 512u /* a power of two */
 
-struct kymo_process {
+struct kymo_capture_process {
     struct kymo_session *session; /* NULL: not capturing */
     struct kymo_session_plan plan;
     enum kymo_clock_kind clock;
@@ -121,9 +121,9 @@ struct kymo_process {
     uint64_t tid_offset;   /* of the tid in glibc's control block of a thread; 0: not known */
     uint64_t base_cpu_ns;  /* CPU time of the main thread before this image */
     uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
-    struct kymo_thread *threads;       /* plan.threads of them */
-    uint64_t *pcs;                     /* depth for each of them, and again for allocations */
-    struct kymo_stack_repeat *repeats; /* KYMO_STACK_REPEATS each, where allocations are seen */
+    struct kymo_capture_thread *threads; /* plan.threads of them */
+    uint64_t *pcs;                       /* depth for each of them, and again for allocations */
+    struct kymo_stack_repeat *repeats;   /* KYMO_STACK_REPEATS each, where allocations are seen */
     const struct kymo_table_area *table_area; /* in the session; NULL: no tables are to be had */
     const char *tables;                       /* the shared memory that it names places of */
     uint64_t tables_bytes;
@@ -139,35 +139,35 @@ struct kymo_process {
 };
 
 /* Set once, by start. */
-extern struct kymo_process *kymo_process_state;
+extern struct kymo_capture_process *kymo_process_state;
 /* The clock of the last session in this memory, its kind + 1; 0: there was none. A forked child has
  * its parent's. */
 extern uint32_t kymo_process_last_clock;
 /* The calling thread; NULL before it is known, &kymo_thread_dead after it has ended. */
-extern __thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
-extern struct kymo_thread kymo_thread_dead;
+extern __thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
+extern struct kymo_capture_thread kymo_thread_dead;
 /* The calling thread's own stack, as far as it is known. A forked child has its copy of it. */
 extern __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 /* The same of its alternate stack, from before the thread is known. */
 extern __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
 
 /* The process if it has attached to a recorder, also after that stopped; NULL in a forked child. */
-KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_process_here(void)
+KYMO_SIGNAL_SAFE static inline struct kymo_capture_process *kymo_process_here(void)
 {
-    struct kymo_process *p = kymo_load_acquire(&kymo_process_state);
+    struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
     return p && p->session ? p : NULL;
 }
 
 /* The process if it is capturing, else NULL. */
-KYMO_SIGNAL_SAFE static inline struct kymo_process *kymo_capturing(void)
+KYMO_SIGNAL_SAFE static inline struct kymo_capture_process *kymo_capturing(void)
 {
-    struct kymo_process *p = kymo_process_here();
+    struct kymo_capture_process *p = kymo_process_here();
     return p && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
 }
 
 /* How many of process->threads were ever anybody's. The session says so, which the program may
  * write over: so never more than there are. */
-KYMO_SIGNAL_SAFE static inline uint32_t kymo_threads_touched(const struct kymo_process *p)
+KYMO_SIGNAL_SAFE static inline uint32_t kymo_threads_touched(const struct kymo_capture_process *p)
 {
     uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
     return touched < p->plan.threads ? touched : p->plan.threads;
@@ -179,13 +179,13 @@ extern uint32_t kymo_quiet_here; /* the same of this process and of the children
 /* The pid of a child of vfork that set one for itself, on this thread and in its parent's memory.
  */
 extern __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
-KYMO_SIGNAL_SAFE static inline int kymo_is_quiet(const struct kymo_process *p)
+KYMO_SIGNAL_SAFE static inline int kymo_is_quiet(const struct kymo_capture_process *p)
 {
     return (kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_CALLS) != 0;
 }
 
 /* There is something in this session that the recorder should look at now. */
-KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_process *p)
+KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_capture_process *p)
 {
     kymo_add_relaxed(&p->session->wake, 1u);
     if (p->bell && !kymo_is_quiet(p)) {
@@ -204,7 +204,7 @@ KYMO_SIGNAL_SAFE static inline int kymo_is_quiet_here(void)
 
 /* The clock for records, now. Where it may not be read, the recorder's last round, which is not
  * long ago: quiet, only the counter is sure to need no system call. */
-KYMO_SIGNAL_SAFE static inline uint64_t kymo_process_clock(const struct kymo_process *p)
+KYMO_SIGNAL_SAFE static inline uint64_t kymo_process_clock(const struct kymo_capture_process *p)
 {
     uint32_t quiet = kymo_load_relaxed(&p->session->quiet);
     if (kymo_unlikely(quiet & (KYMO_QUIET_CALLS | KYMO_QUIET_COUNTER)) &&
@@ -213,7 +213,7 @@ KYMO_SIGNAL_SAFE static inline uint64_t kymo_process_clock(const struct kymo_pro
     return kymo_clock_now(p->clock);
 }
 
-KYMO_SIGNAL_SAFE static inline void kymo_count_loss(struct kymo_process *p,
+KYMO_SIGNAL_SAFE static inline void kymo_count_loss(struct kymo_capture_process *p,
                                                     enum kymo_loss_kind kind)
 {
     kymo_add_relaxed(&p->session->lost[kind], 1u);

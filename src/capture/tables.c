@@ -7,28 +7,28 @@
 #include "sys/raw.h"
 #include "unwind/module.h"
 
-static int try_lock(struct kymo_process *p)
+static int try_lock(struct kymo_capture_process *p)
 {
     uint32_t expected = 0;
     return kymo_cas_acq_rel(&p->tables_lock, &expected, 1u);
 }
 
-static void unlock(struct kymo_process *p)
+static void unlock(struct kymo_capture_process *p)
 {
     kymo_store_release(&p->tables_lock, 0u);
 }
 
 /* A library may have been closed, and another one mapped at its place, while the recorder made the
  * table: so the loader is asked whether this one is there still. */
-static int holds(const struct kymo_process *p, const struct kymo_table_entry *e)
+static int holds(const struct kymo_capture_process *p, const struct kymo_table_entry *e)
 {
-    struct kymo_module found;
+    struct kymo_unwind_module found;
     return e->at < p->tables_bytes && e->size_bytes <= p->tables_bytes - e->at &&
            kymo_module_find(NULL, e->map_start, &found) && found.map_start == e->map_start &&
            found.map_end == e->map_end && found.link_map && found.link_map->l_addr == e->bias;
 }
 
-void kymo_tables_take(struct kymo_process *p)
+void kymo_tables_take(struct kymo_capture_process *p)
 {
     if (!try_lock(p))
         return;
@@ -48,7 +48,7 @@ void kymo_tables_take(struct kymo_process *p)
     unlock(p);
 }
 
-void kymo_tables_drop(struct kymo_process *p, uint64_t start, uint64_t end)
+void kymo_tables_drop(struct kymo_capture_process *p, uint64_t start, uint64_t end)
 {
     /* Whoever holds the lock is a handler on another thread, and done in microseconds. */
     while (!try_lock(p))

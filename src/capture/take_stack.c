@@ -16,8 +16,8 @@
 #include "unwind/unwind.h"
 
 /* Interns a stack; 0 when there is no room. */
-static uint32_t intern(struct kymo_process *p, const uint64_t *pcs, uint32_t epoch, uint32_t n,
-                       uint32_t generation, const struct kymo_walk_result *walk)
+static uint32_t intern(struct kymo_capture_process *p, const uint64_t *pcs, uint32_t epoch,
+                       uint32_t n, uint32_t generation, const struct kymo_walk_result *walk)
 {
     struct kymo_stack_key key = {pcs, n, generation,
                                  (uint32_t)walk->end | walk->notes << KYMO_STACK_NOTES_SHIFT};
@@ -32,7 +32,7 @@ static uint32_t intern(struct kymo_process *p, const uint64_t *pcs, uint32_t epo
 }
 
 /* Pinned. complete: how many frames there are, if that is all and nothing else is to be said. */
-KYMO_INLINE uint32_t take(struct kymo_process *p, struct kymo_thread *t,
+KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                           const struct kymo_walk_place *place, uint32_t epoch, uint64_t *callers,
                           uint32_t *complete)
 {
@@ -58,7 +58,7 @@ KYMO_INLINE uint32_t take(struct kymo_process *p, struct kymo_thread *t,
     return intern(p, pcs, epoch, (uint32_t)n, generation, &walk);
 }
 
-uint32_t kymo_stack_take_at(struct kymo_process *p, struct kymo_thread *t,
+uint32_t kymo_stack_take_at(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                             const struct kymo_walk_place *place, uint64_t *callers)
 {
     uint32_t complete;
@@ -66,7 +66,8 @@ uint32_t kymo_stack_take_at(struct kymo_process *p, struct kymo_thread *t,
 }
 
 /* Only a stack that came twice in a row is worth its notes. */
-static KYMO_NOINLINE uint32_t take_anew(struct kymo_process *p, struct kymo_thread *t,
+static KYMO_NOINLINE uint32_t take_anew(struct kymo_capture_process *p,
+                                        struct kymo_capture_thread *t,
                                         const struct kymo_walk_place *place,
                                         struct kymo_stack_repeat *last, uint32_t epoch,
                                         uint32_t modules)
@@ -93,7 +94,7 @@ static KYMO_NOINLINE uint32_t take_anew(struct kymo_process *p, struct kymo_thre
     return id;
 }
 
-uint32_t kymo_stack_take_again(struct kymo_process *p, struct kymo_thread *t,
+uint32_t kymo_stack_take_again(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                                const struct kymo_walk_place *place, uint64_t caller)
 {
     uint64_t which = kymo_hash_mix(caller, place->regs->gpr[KYMO_REG_RSP]);
@@ -106,7 +107,7 @@ uint32_t kymo_stack_take_again(struct kymo_process *p, struct kymo_thread *t,
     return take_anew(p, t, place, last, epoch, modules);
 }
 
-uint32_t kymo_stack_take_caller(struct kymo_process *p, const struct kymo_walk_place *place,
+uint32_t kymo_stack_take_caller(struct kymo_capture_process *p, const struct kymo_walk_place *place,
                                 uint64_t caller)
 {
     uint32_t epoch = kymo_depot_pin(p->session, place->pin);

@@ -10,24 +10,24 @@
 #include "sys/clock.h"
 #include "sys/raw.h"
 
-struct kymo_process *kymo_process_state;
+struct kymo_capture_process *kymo_process_state;
 /* Where allocations are not recorded; not const, or the compiler believes it here. */
 __attribute__((weak)) const struct kymo_alloc_calls *kymo_alloc_calls = NULL;
-__thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
-struct kymo_thread kymo_thread_dead;
+__thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
+struct kymo_capture_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
-struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
+struct kymo_capture_thread *kymo_thread_claim(struct kymo_capture_process *p)
 {
     uint32_t number = kymo_slot_take(p->session, &p->plan);
     if (number == 0) {
         kymo_count_loss(p, KYMO_LOSS_THREAD_FULL);
         return NULL;
     }
-    struct kymo_thread *t = &p->threads[number - 1];
+    struct kymo_capture_thread *t = &p->threads[number - 1];
     t->number = number - 1;
     t->pcs = p->pcs + (size_t)t->number * 2 * p->depth;
     t->alloc_pcs = t->pcs + p->depth;
@@ -37,7 +37,7 @@ struct kymo_thread *kymo_thread_claim(struct kymo_process *p)
     return t;
 }
 
-void kymo_thread_unclaim(struct kymo_process *p, struct kymo_thread *t)
+void kymo_thread_unclaim(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     kymo_store_release(&t->slot->state, KYMO_SLOT_FREE);
     kymo_slot_give(p->session, &p->plan, t->number);
@@ -47,7 +47,7 @@ void kymo_thread_unclaim(struct kymo_process *p, struct kymo_thread *t)
 static const uint32_t always = 1;
 
 /* The calling thread's number. Quiet: as glibc has noted it; 0: nobody knows. */
-static uint32_t own_tid(const struct kymo_process *p)
+static uint32_t own_tid(const struct kymo_capture_process *p)
 {
     if (!kymo_is_quiet(p))
         return kymo_raw_gettid();
@@ -57,7 +57,7 @@ static uint32_t own_tid(const struct kymo_process *p)
     return tid;
 }
 
-void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
+void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                        struct kymo_stack_bounds stack, uint32_t flags)
 {
     struct kymo_thread_slot *slot = t->slot;
@@ -120,14 +120,14 @@ void kymo_thread_begin(struct kymo_process *p, struct kymo_thread *t,
     }
 }
 
-void kymo_thread_adopt(struct kymo_process *p)
+void kymo_thread_adopt(struct kymo_capture_process *p)
 {
-    struct kymo_thread *t = kymo_thread_claim(p);
+    struct kymo_capture_thread *t = kymo_thread_claim(p);
     if (t)
         kymo_thread_begin(p, t, (struct kymo_stack_bounds){0, 0}, KYMO_SLOT_ADOPTED);
 }
 
-void kymo_thread_know_stack(struct kymo_thread *t, struct kymo_stack_bounds stack)
+void kymo_thread_know_stack(struct kymo_capture_thread *t, struct kymo_stack_bounds stack)
 {
     /* A signal between the two finds an empty range, as before. */
     kymo_store_relaxed(&t->stack.lo, stack.lo);
@@ -140,7 +140,7 @@ void kymo_thread_know_stack(struct kymo_thread *t, struct kymo_stack_bounds stac
 
 void kymo_thread_know_alternate(uint64_t lo, uint64_t bytes)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     kymo_thread_alternate = (struct kymo_alternate_stack){lo, bytes};
     if (!t || t == &kymo_thread_dead)
         return;
@@ -152,9 +152,9 @@ void kymo_thread_know_alternate(uint64_t lo, uint64_t bytes)
     kymo_store_relaxed(&t->alternate.bytes, bytes);
 }
 
-void kymo_thread_end(struct kymo_thread *t)
+void kymo_thread_end(struct kymo_capture_thread *t)
 {
-    struct kymo_process *p = t->process;
+    struct kymo_capture_process *p = t->process;
     if (kymo_alloc_calls && p && p->session)
         kymo_alloc_calls->thread_end(t);
     /* From here on no signal finds the thread. */

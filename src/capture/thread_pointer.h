@@ -17,7 +17,7 @@
 
 #include "base/attr.h"
 
-/* At start, on a thread of libc's. tid_offset: as struct kymo_process has it. */
+/* At start, on a thread of libc's. tid_offset: as struct kymo_capture_process has it. */
 void kymo_thread_pointer_init(uint64_t tid_offset);
 
 /* The calling thread is libc's, as its beginning in a hook says; behind a filter nothing else could

@@ -12,13 +12,13 @@
 #define REAL_TIME 32
 
 /* Whoever finds it taken leaves the timer to who has it. */
-static int lock(struct kymo_thread *t)
+static int lock(struct kymo_capture_thread *t)
 {
     uint32_t free = 0;
     return kymo_cas_acq_rel(&t->timer_lock, &free, 1u);
 }
 
-static void unlock(struct kymo_thread *t)
+static void unlock(struct kymo_capture_thread *t)
 {
     kymo_store_release(&t->timer_lock, 0u);
 }
@@ -30,7 +30,7 @@ static long cpu_clock_of(uint32_t tid)
     return (long)(int)(~tid << 3 | PER_THREAD | SCHEDULER);
 }
 
-static int arm(struct kymo_process *p, struct kymo_thread *t)
+static int arm(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     int signo = kymo_load_relaxed(&p->signal);
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signo};
@@ -58,13 +58,13 @@ static int arm(struct kymo_process *p, struct kymo_thread *t)
     return 1;
 }
 
-static void disarm(struct kymo_thread *t)
+static void disarm(struct kymo_capture_thread *t)
 {
     (void)kymo_syscall3(SYS_timer_delete, t->timer, 0, 0);
     t->slot->timer_on = 0;
 }
 
-int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
+int kymo_timer_arm(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     if (kymo_is_quiet(p) || !lock(t))
         return 0;
@@ -73,7 +73,7 @@ int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
     return armed;
 }
 
-void kymo_timer_disarm(struct kymo_thread *t)
+void kymo_timer_disarm(struct kymo_capture_thread *t)
 {
     if (kymo_is_quiet(t->process) || !lock(t))
         return;
@@ -82,7 +82,7 @@ void kymo_timer_disarm(struct kymo_thread *t)
     unlock(t);
 }
 
-void kymo_timer_follow(struct kymo_process *p, struct kymo_thread *t)
+void kymo_timer_follow(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     if (kymo_is_quiet(p) || !lock(t))
         return;
@@ -93,13 +93,13 @@ void kymo_timer_follow(struct kymo_process *p, struct kymo_thread *t)
     unlock(t);
 }
 
-void kymo_timers_follow(struct kymo_process *p)
+void kymo_timers_follow(struct kymo_capture_process *p)
 {
     /* An event may not raise a real-time signal: then a timer takes its place. */
     int need_timer = kymo_load_relaxed(&p->signal) >= REAL_TIME;
     uint32_t touched = kymo_threads_touched(p);
     for (uint32_t i = 0; i < touched; i++) {
-        struct kymo_thread *t = &p->threads[i];
+        struct kymo_capture_thread *t = &p->threads[i];
         if (!t->process || kymo_load_acquire(&t->slot->state) != KYMO_SLOT_LIVE)
             continue;
         if (t->slot->timer_on)
@@ -109,11 +109,11 @@ void kymo_timers_follow(struct kymo_process *p)
     }
 }
 
-void kymo_timers_stop(struct kymo_process *p)
+void kymo_timers_stop(struct kymo_capture_process *p)
 {
     uint32_t touched = kymo_threads_touched(p);
     for (uint32_t i = 0; i < touched; i++) {
-        struct kymo_thread *t = &p->threads[i];
+        struct kymo_capture_thread *t = &p->threads[i];
         if (!t->process || !lock(t))
             continue;
         if (t->slot->timer_on)

@@ -20,12 +20,14 @@
 
 /* Returns whether it worked, which slot->timer_on then says, too. RLIMIT_SIGPENDING bounds the
  * number of timers. */
-KYMO_SIGNAL_SAFE int kymo_timer_arm(struct kymo_process *process, struct kymo_thread *thread);
-KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_thread *thread);
+KYMO_SIGNAL_SAFE int kymo_timer_arm(struct kymo_capture_process *process,
+                                    struct kymo_capture_thread *thread);
+KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_capture_thread *thread);
 /* A timer that raises another signal than the present one is made anew; of one thread, of all. */
-KYMO_SIGNAL_SAFE void kymo_timer_follow(struct kymo_process *process, struct kymo_thread *thread);
-void kymo_timers_follow(struct kymo_process *process);
+KYMO_SIGNAL_SAFE void kymo_timer_follow(struct kymo_capture_process *process,
+                                        struct kymo_capture_thread *thread);
+void kymo_timers_follow(struct kymo_capture_process *process);
 /* Takes all timers away, in a quiet process, too: whoever calls knows that it may. */
-void kymo_timers_stop(struct kymo_process *process);
+void kymo_timers_stop(struct kymo_capture_process *process);
 
 #endif

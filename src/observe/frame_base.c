@@ -180,7 +180,7 @@ static int find_above(kymo_remote *remote, uint64_t slot, uint64_t function, uin
 }
 
 int kymo_frame_base_guess(struct kymo_frame_bases *b, kymo_remote *remote,
-                          const struct kymo_frame *frame, uint64_t *rbp)
+                          const struct kymo_remote_frame *frame, uint64_t *rbp)
 {
     uint64_t row, begin, return_address;
     uint64_t above = 0;
@@ -210,7 +210,7 @@ int kymo_frame_base_guess(struct kymo_frame_bases *b, kymo_remote *remote,
 }
 
 void kymo_frame_base_learn(struct kymo_frame_bases *b, kymo_remote *remote,
-                           const struct kymo_frame *frame, uint64_t rbp)
+                           const struct kymo_remote_frame *frame, uint64_t rbp)
 {
     struct kymo_frame_base entry = {
         .key = key_of(remote, frame->pc), .distance = rbp - frame->sp, .source = BY_ANSWER};

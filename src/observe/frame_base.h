@@ -40,16 +40,16 @@ struct kymo_frame_bases {
 void kymo_frame_bases_deinit(struct kymo_frame_bases *bases);
 
 /* A frame whose CFA counts from rbp: its pc (one less for a return address), its stack pointer. */
-struct kymo_frame {
+struct kymo_remote_frame {
     uint64_t pc, sp;
 };
 
 /* Returns 0 if its rbp is not to be told. */
 int kymo_frame_base_guess(struct kymo_frame_bases *bases, kymo_remote *remote,
-                          const struct kymo_frame *frame, uint64_t *rbp);
+                          const struct kymo_remote_frame *frame, uint64_t *rbp);
 /* A thread had this rbp there. */
 void kymo_frame_base_learn(struct kymo_frame_bases *bases, kymo_remote *remote,
-                           const struct kymo_frame *frame, uint64_t rbp);
+                           const struct kymo_remote_frame *frame, uint64_t rbp);
 
 /* For tests: the distance that the first instructions of a function say, which saves that many
  * registers besides rbp. Returns 0 if they set no frame pointer. */

@@ -353,7 +353,7 @@ int kymo_remote_is_gone(pid_t pid)
 
 int kymo_remote_row(kymo_remote *r, uint64_t pc, uint64_t *word, uint64_t *function)
 {
-    struct kymo_module module;
+    struct kymo_unwind_module module;
     struct kymo_cfi_index index;
     struct kymo_cfi_fde fde;
     struct kymo_cfi_row row;

@@ -112,7 +112,7 @@ static uint64_t hash_callers(const uint64_t *pcs, size_t n)
 /* The stack of a place where the thread was asked before, if it is the same one. What was missing
  * there is then known for all threads. */
 static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
-                      const struct kymo_frame *lacks_rbp, struct kymo_wall_found *found)
+                      const struct kymo_remote_frame *lacks_rbp, struct kymo_wall_found *found)
 {
     for (uint32_t i = 0; i < KYMO_WALL_PLACES; i++) {
         const struct kymo_wall_place *p = &m->places[i];
@@ -215,9 +215,9 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     }
     if (n > 0 && is_whole(&result))
         return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack);
-    struct kymo_frame last = {0};
+    struct kymo_remote_frame last = {0};
     if (n > 0 && result.end == KYMO_WALK_UNSUPPORTED)
-        last = (struct kymo_frame){f->pcs[n - 1] - (n > 1), result.missing};
+        last = (struct kymo_remote_frame){f->pcs[n - 1] - (n > 1), result.missing};
     if (last.pc && kymo_frame_base_guess(f->bases, remote, &last, &regs.gpr[KYMO_REG_RBP])) {
         /* No frame below has changed it, so it is that of the innermost one. */
         n = kymo_remote_walk(remote, &regs, RSP_ALONE | 1u << KYMO_REG_RBP, f->pcs, f->depth,

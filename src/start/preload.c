@@ -166,7 +166,7 @@ static const char *begin_recording(const char *name)
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(&call, &a, &why) != KYMO_OK)
         return why;
-    struct kymo_process *p = kymo_process_map(&a);
+    struct kymo_capture_process *p = kymo_process_map(&a);
     if (!p) {
         kymo_attach_undo(&a);
         return "no address space for Kymo's own tables";
@@ -180,7 +180,7 @@ static const char *begin_recording(const char *name)
     }
     /* Pairs with the acquire in kymo_capturing: everything above is in place. */
     kymo_store_release(&kymo_process_state, p);
-    struct kymo_thread *t = kymo_thread_claim(p);
+    struct kymo_capture_thread *t = kymo_thread_claim(p);
     if (t) {
         kymo_hooks_watch_exit(t);
         kymo_thread_begin(p, t, main_stack(), KYMO_SLOT_MAIN);

@@ -18,18 +18,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct kymo_span {
+struct kymo_byte_span {
     const uint8_t *at;
     const uint8_t *end;
     bool bad;
 };
 
-static inline size_t kymo_span_left(const struct kymo_span *s)
+static inline size_t kymo_span_left(const struct kymo_byte_span *s)
 {
     return (size_t)(s->end - s->at);
 }
 
-static inline const uint8_t *kymo_span_take(struct kymo_span *s, uint64_t n)
+static inline const uint8_t *kymo_span_take(struct kymo_byte_span *s, uint64_t n)
 {
     const uint8_t *at = s->at;
     if (n > kymo_span_left(s)) {
@@ -42,7 +42,7 @@ static inline const uint8_t *kymo_span_take(struct kymo_span *s, uint64_t n)
 }
 
 /* Little-endian, 1 to 8 bytes, zero-extended. */
-static inline uint64_t kymo_span_uint(struct kymo_span *s, unsigned bytes)
+static inline uint64_t kymo_span_uint(struct kymo_byte_span *s, unsigned bytes)
 {
     const uint8_t *p = kymo_span_take(s, bytes);
     uint64_t value = 0;
@@ -51,7 +51,7 @@ static inline uint64_t kymo_span_uint(struct kymo_span *s, unsigned bytes)
     return value;
 }
 
-static inline uint8_t kymo_span_u8(struct kymo_span *s)
+static inline uint8_t kymo_span_u8(struct kymo_byte_span *s)
 {
     if (s->at == s->end) {
         s->bad = true;
@@ -61,14 +61,14 @@ static inline uint8_t kymo_span_u8(struct kymo_span *s)
 }
 
 /* The same, sign-extended. */
-static inline int64_t kymo_span_int(struct kymo_span *s, unsigned bytes)
+static inline int64_t kymo_span_int(struct kymo_byte_span *s, unsigned bytes)
 {
     unsigned unused_bits = 64 - 8 * bytes;
     return (int64_t)(kymo_span_uint(s, bytes) << unused_bits) >> unused_bits;
 }
 
 /* LEB128; bits beyond 64 are dropped, the number of bytes is bounded by the span. */
-static inline uint64_t kymo_span_uleb(struct kymo_span *s)
+static inline uint64_t kymo_span_uleb(struct kymo_byte_span *s)
 {
     uint64_t value = 0;
     unsigned shift = 0;
@@ -82,7 +82,7 @@ static inline uint64_t kymo_span_uleb(struct kymo_span *s)
     return value;
 }
 
-static inline int64_t kymo_span_sleb(struct kymo_span *s)
+static inline int64_t kymo_span_sleb(struct kymo_byte_span *s)
 {
     uint64_t value = 0;
     unsigned shift = 0;

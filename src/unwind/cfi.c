@@ -59,22 +59,23 @@ enum { /* DW_CFA_* */
        CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-static struct kymo_span image_span(const struct kymo_cfi_image *image, uint64_t begin, uint64_t end)
+static struct kymo_byte_span image_span(const struct kymo_cfi_image *image, uint64_t begin,
+                                        uint64_t end)
 {
-    struct kymo_span s = {.at = image->data, .end = image->data, .bad = true};
+    struct kymo_byte_span s = {.at = image->data, .end = image->data, .bad = true};
     if (begin <= end && end <= image->size)
-        s = (struct kymo_span){.at = image->data + begin, .end = image->data + end};
+        s = (struct kymo_byte_span){.at = image->data + begin, .end = image->data + end};
     return s;
 }
 
-static uint32_t span_offset(const struct kymo_cfi_image *image, const struct kymo_span *s)
+static uint32_t span_offset(const struct kymo_cfi_image *image, const struct kymo_byte_span *s)
 {
     return (uint32_t)(s->at - image->data);
 }
 
 /* A pointer as DW_EH_PE_* says; sets bad for what is not supported. Pointers through memory
  * (indirect) occur only for personality routines, which are skipped. */
-static uint64_t span_encoded(struct kymo_span *s, const struct kymo_cfi_image *image,
+static uint64_t span_encoded(struct kymo_byte_span *s, const struct kymo_cfi_image *image,
                              uint8_t encoding, uint64_t data_base)
 {
     uint64_t position = image->address + span_offset(image, s);
@@ -123,7 +124,7 @@ static uint64_t span_encoded(struct kymo_span *s, const struct kymo_cfi_image *i
 enum kymo_cfi_status kymo_cfi_index_open(const struct kymo_cfi_image *image, uint64_t hdr_address,
                                          struct kymo_cfi_index *index)
 {
-    struct kymo_span s = image_span(image, hdr_address - image->address, image->size);
+    struct kymo_byte_span s = image_span(image, hdr_address - image->address, image->size);
     uint8_t version = kymo_span_u8(&s);
     uint8_t frame_encoding = kymo_span_u8(&s);
     uint8_t count_encoding = kymo_span_u8(&s);
@@ -157,9 +158,9 @@ uint32_t kymo_cfi_index_search(const struct kymo_cfi_index *index, uint64_t pc)
 }
 
 /* The span of the entry (CIE or FDE) at this image offset, without its length field. */
-static struct kymo_span entry_span(const struct kymo_cfi_image *image, uint64_t offset)
+static struct kymo_byte_span entry_span(const struct kymo_cfi_image *image, uint64_t offset)
 {
-    struct kymo_span s = image_span(image, offset, image->size);
+    struct kymo_byte_span s = image_span(image, offset, image->size);
     uint64_t length = kymo_span_uint(&s, 4);
     /* 0 ends a section; 0xffffffff begins a 64-bit entry, which no linker writes into .eh_frame. */
     if (length == 0 || length == 0xffffffffu || length > kymo_span_left(&s))
@@ -170,7 +171,7 @@ static struct kymo_span entry_span(const struct kymo_cfi_image *image, uint64_t 
 }
 
 /* Reads the CIE's augmentation ("zRS", say); s is behind the return address column. */
-static enum kymo_cfi_status read_augmentation(struct kymo_span *s, struct kymo_span text,
+static enum kymo_cfi_status read_augmentation(struct kymo_byte_span *s, struct kymo_byte_span text,
                                               const struct kymo_cfi_image *image,
                                               struct kymo_cfi_fde *fde, bool *has_length)
 {
@@ -180,7 +181,7 @@ static enum kymo_cfi_status read_augmentation(struct kymo_span *s, struct kymo_s
     uint64_t length = kymo_span_uleb(s);
     if (s->bad || length > kymo_span_left(s))
         return KYMO_CFI_BROKEN;
-    struct kymo_span data = {.at = s->at, .end = s->at + length};
+    struct kymo_byte_span data = {.at = s->at, .end = s->at + length};
     s->at += length;
     for (const uint8_t *c = text.at + 1; c < text.end; c++) {
         switch (*c) {
@@ -208,10 +209,10 @@ static enum kymo_cfi_status read_augmentation(struct kymo_span *s, struct kymo_s
 static enum kymo_cfi_status read_cie(const struct kymo_cfi_image *image, uint64_t offset,
                                      struct kymo_cfi_fde *fde, bool *has_length)
 {
-    struct kymo_span s = entry_span(image, offset);
+    struct kymo_byte_span s = entry_span(image, offset);
     uint64_t id = kymo_span_uint(&s, 4);
     uint8_t version = kymo_span_u8(&s);
-    struct kymo_span text = {.at = s.at, .end = s.at};
+    struct kymo_byte_span text = {.at = s.at, .end = s.at};
     while (kymo_span_u8(&s) != 0)
         text.end = s.at;
     uint64_t code_align = kymo_span_uleb(&s);
@@ -234,7 +235,7 @@ enum kymo_cfi_status kymo_cfi_fde_read(const struct kymo_cfi_image *image, uint6
                                        struct kymo_cfi_fde *fde)
 {
     uint64_t offset = address - image->address;
-    struct kymo_span s = entry_span(image, offset);
+    struct kymo_byte_span s = entry_span(image, offset);
     uint64_t cie_distance = kymo_span_uint(&s, 4); /* from this field back to the CIE */
     bool has_length = false;
     if (s.bad || cie_distance == 0 || cie_distance > offset + 4 ||
@@ -290,7 +291,7 @@ static int64_t unsigned_offset(uint64_t value)
 }
 
 /* Reads over an expression and gives the image offset of its length. */
-static int64_t take_expression(struct kymo_span *s, const struct kymo_cfi_image *image)
+static int64_t take_expression(struct kymo_byte_span *s, const struct kymo_cfi_image *image)
 {
     uint32_t offset = span_offset(image, s);
     uint64_t length = kymo_span_uleb(s);
@@ -299,7 +300,7 @@ static int64_t take_expression(struct kymo_span *s, const struct kymo_cfi_image 
 }
 
 /* Runs one instruction that changes the row. */
-static void change_row(struct kymo_cfi_cursor *c, struct kymo_span *s, uint8_t op)
+static void change_row(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint8_t op)
 {
     const struct kymo_cfi_fde *fde = c->fde;
     struct kymo_cfi_row *row = c->row;
@@ -414,7 +415,7 @@ static void change_row(struct kymo_cfi_cursor *c, struct kymo_span *s, uint8_t o
 }
 
 /* The location that an advancing instruction leads to; *pc unchanged for any other. */
-static bool advance(struct kymo_cfi_cursor *c, struct kymo_span *s, uint8_t op, uint64_t *pc)
+static bool advance(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint8_t op, uint64_t *pc)
 {
     uint64_t delta;
     if ((op & 0xc0) == CFA_ADVANCE_LOC) {
@@ -457,7 +458,7 @@ enum kymo_cfi_status kymo_cfi_begin(struct kymo_cfi_cursor *c, const struct kymo
     c->row = row;
     *row = (struct kymo_cfi_row){0};
     c->initial = *row;
-    struct kymo_span s = image_span(image, fde->cie_insns, fde->cie_insns_end);
+    struct kymo_byte_span s = image_span(image, fde->cie_insns, fde->cie_insns_end);
     while (s.at < s.end) {
         uint8_t op = kymo_span_u8(&s);
         if (c->budget-- == 0) {
@@ -476,7 +477,7 @@ enum kymo_cfi_status kymo_cfi_begin(struct kymo_cfi_cursor *c, const struct kymo
 
 enum kymo_cfi_status kymo_cfi_seek(struct kymo_cfi_cursor *c, uint64_t pc)
 {
-    struct kymo_span s = image_span(c->image, c->at, c->fde->insns_end);
+    struct kymo_byte_span s = image_span(c->image, c->at, c->fde->insns_end);
     if (pc >= c->fde->pc_end)
         return KYMO_CFI_NOT_FOUND;
     c->begin = c->end;
@@ -508,12 +509,12 @@ enum kymo_cfi_status kymo_cfi_seek(struct kymo_cfi_cursor *c, uint64_t pc)
     return KYMO_CFI_FOUND;
 }
 
-struct kymo_span kymo_cfi_expression(const struct kymo_cfi_image *image, int32_t offset)
+struct kymo_byte_span kymo_cfi_expression(const struct kymo_cfi_image *image, int32_t offset)
 {
-    struct kymo_span s = image_span(image, (uint64_t)(int64_t)offset, image->size);
+    struct kymo_byte_span s = image_span(image, (uint64_t)(int64_t)offset, image->size);
     uint64_t length = kymo_span_uleb(&s);
     if (s.bad || length > kymo_span_left(&s))
-        return (struct kymo_span){.at = image->data, .end = image->data, .bad = true};
+        return (struct kymo_byte_span){.at = image->data, .end = image->data, .bad = true};
     s.end = s.at + length;
     return s;
 }

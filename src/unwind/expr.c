@@ -194,7 +194,8 @@ static void push_register(struct machine *m, const struct kymo_expr_regs *regs, 
 }
 
 /* Moves within the expression, which begins at begin. */
-static void jump(struct machine *m, struct kymo_span *s, const uint8_t *begin, int64_t distance)
+static void jump(struct machine *m, struct kymo_byte_span *s, const uint8_t *begin,
+                 int64_t distance)
 {
     if (distance < begin - s->at || distance > s->end - s->at)
         fail(m, KYMO_EXPR_UNSUPPORTED);
@@ -247,7 +248,7 @@ static void run_stack_operation(struct machine *m, uint8_t op)
     }
 }
 
-enum kymo_expr_status kymo_expr_eval(struct kymo_span s, const struct kymo_expr_regs *regs,
+enum kymo_expr_status kymo_expr_eval(struct kymo_byte_span s, const struct kymo_expr_regs *regs,
                                      struct kymo_stack_window *window, const uint64_t *first,
                                      uint64_t *value)
 {

@@ -30,7 +30,7 @@ enum kymo_expr_status {
 
 /* Evaluates s with `first` (not NULL: pushed before it begins, the CFA) and puts the top of the
  * stack into *value. */
-KYMO_SIGNAL_SAFE enum kymo_expr_status kymo_expr_eval(struct kymo_span s,
+KYMO_SIGNAL_SAFE enum kymo_expr_status kymo_expr_eval(struct kymo_byte_span s,
                                                       const struct kymo_expr_regs *regs,
                                                       struct kymo_stack_window *window,
                                                       const uint64_t *first, uint64_t *value);

@@ -30,7 +30,7 @@ void kymo_module_program(uint64_t lo, uint64_t hi)
 }
 
 static bool find_outside(const struct kymo_outside *outside, uint64_t pc,
-                         struct kymo_module *module)
+                         struct kymo_unwind_module *module)
 {
     uint32_t lo = 0;
     uint32_t hi = outside->count;
@@ -44,12 +44,13 @@ static bool find_outside(const struct kymo_outside *outside, uint64_t pc,
     const struct kymo_outside_module *m = &outside->modules[lo];
     if (lo == outside->count || pc < m->map_start)
         return false;
-    *module = (struct kymo_module){m->map_start, m->map_end, m->eh_frame_hdr, NULL, m, false};
+    *module =
+        (struct kymo_unwind_module){m->map_start, m->map_end, m->eh_frame_hdr, NULL, m, false};
     return true;
 }
 
 KYMO_NOINLINE bool kymo_module_find(const struct kymo_outside *outside, uint64_t pc,
-                                    struct kymo_module *module)
+                                    struct kymo_unwind_module *module)
 {
     struct dl_find_object found;
     if (outside)
@@ -71,13 +72,13 @@ KYMO_NOINLINE bool kymo_module_find(const struct kymo_outside *outside, uint64_t
 
 /* A program may take the right to read away from what it has mapped. Only pages are looked at where
  * parts begin: who protects one protects all of it. */
-static bool is_readable(const struct kymo_module *module, uint64_t address)
+static bool is_readable(const struct kymo_unwind_module *module, uint64_t address)
 {
     return !module->may_probe || kymo_page_readable(address);
 }
 
 /* The program headers of a mapped module; NULL when its first page does not begin with them. */
-static const Elf64_Phdr *program_headers(const struct kymo_module *module, unsigned *count)
+static const Elf64_Phdr *program_headers(const struct kymo_unwind_module *module, unsigned *count)
 {
     const Elf64_Ehdr *ehdr = (const Elf64_Ehdr *)(uintptr_t)module->map_start;
     if (module->map_end - module->map_start < 4096 || memcmp(ehdr->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -90,7 +91,7 @@ static const Elf64_Phdr *program_headers(const struct kymo_module *module, unsig
 
 /* The part of the module around address that may be read: its segment, since there may be holes
  * between segments. A module whose headers are not mapped is taken as a whole. */
-static bool image_around(const struct kymo_module *module, uint64_t address,
+static bool image_around(const struct kymo_unwind_module *module, uint64_t address,
                          struct kymo_cfi_image *image)
 {
     uint64_t lo = module->map_start;
@@ -147,8 +148,8 @@ static KYMO_NOINLINE enum kymo_cfi_status seek_row(const struct kymo_cfi_image *
     return status;
 }
 
-static KYMO_NOINLINE enum kymo_cfi_status find_fde(const struct kymo_module *module, uint64_t pc,
-                                                   struct kymo_cfi_image *image,
+static KYMO_NOINLINE enum kymo_cfi_status find_fde(const struct kymo_unwind_module *module,
+                                                   uint64_t pc, struct kymo_cfi_image *image,
                                                    struct kymo_cfi_fde *fde)
 {
     struct kymo_cfi_index index;
@@ -173,8 +174,8 @@ static KYMO_NOINLINE enum kymo_cfi_status find_fde(const struct kymo_module *mod
     return status;
 }
 
-enum kymo_cfi_status kymo_module_row(const struct kymo_module *module, uint64_t pc, uint64_t *word,
-                                     struct kymo_cfi_row *row, bool *signal_frame,
+enum kymo_cfi_status kymo_module_row(const struct kymo_unwind_module *module, uint64_t pc,
+                                     uint64_t *word, struct kymo_cfi_row *row, bool *signal_frame,
                                      struct kymo_cfi_image *image)
 {
     struct kymo_cfi_fde fde;

@@ -17,7 +17,7 @@
 
 struct link_map;
 
-struct kymo_module {
+struct kymo_unwind_module {
     uint64_t map_start; /* of all its segments, also where there are holes between them */
     uint64_t map_end;
     uint64_t eh_frame_hdr;                     /* 0: the module has none */
@@ -32,14 +32,14 @@ void kymo_module_program(uint64_t lo, uint64_t hi);
 
 /* False if no module is loaded at pc: here, or, if outside is not NULL, there. */
 KYMO_SIGNAL_SAFE bool kymo_module_find(const struct kymo_outside *outside, uint64_t pc,
-                                       struct kymo_module *module);
+                                       struct kymo_unwind_module *module);
 
 /* Interprets the module's .eh_frame for pc. FOUND: *word is the packed row; if that is
  * KYMO_ROW_INTERPRET, row, image and signal_frame hold it unpacked. NOT_FOUND: the module says
  * nothing about this pc. */
-KYMO_SIGNAL_SAFE enum kymo_cfi_status kymo_module_row(const struct kymo_module *module, uint64_t pc,
-                                                      uint64_t *word, struct kymo_cfi_row *row,
-                                                      bool *signal_frame,
+KYMO_SIGNAL_SAFE enum kymo_cfi_status kymo_module_row(const struct kymo_unwind_module *module,
+                                                      uint64_t pc, uint64_t *word,
+                                                      struct kymo_cfi_row *row, bool *signal_frame,
                                                       struct kymo_cfi_image *image);
 
 #endif

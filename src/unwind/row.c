@@ -17,7 +17,7 @@ static bool fits(int64_t value, unsigned bits)
 }
 
 /* breg N: offset and nothing else; false for any other expression. */
-static bool register_expression(struct kymo_span s, unsigned *reg, int64_t *offset)
+static bool register_expression(struct kymo_byte_span s, unsigned *reg, int64_t *offset)
 {
     uint8_t op = kymo_span_u8(&s);
     *reg = (unsigned)(op - OP_BREG0);
@@ -26,7 +26,7 @@ static bool register_expression(struct kymo_span s, unsigned *reg, int64_t *offs
 }
 
 /* *(register + at) + add */
-static bool deref_expression(struct kymo_span s, unsigned *reg, int64_t *at, int64_t *add)
+static bool deref_expression(struct kymo_byte_span s, unsigned *reg, int64_t *at, int64_t *add)
 {
     uint8_t op = kymo_span_u8(&s);
     *reg = (unsigned)(op - OP_BREG0);
@@ -44,7 +44,7 @@ static bool deref_expression(struct kymo_span s, unsigned *reg, int64_t *at, int
 }
 
 /* rsp + 8 + ((pc & 15) >= N ? 8 : 0), as binutils writes it for .plt; N is 0 if it is not that. */
-static unsigned plt_expression(struct kymo_span s)
+static unsigned plt_expression(struct kymo_byte_span s)
 {
     static const uint8_t head[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
     static const uint8_t tail[] = {0x2a, 0x33, 0x24, 0x22};
@@ -110,7 +110,7 @@ static bool pack_cfa(const struct kymo_cfi_row *row, const struct kymo_cfi_image
     }
     if (row->cfa_kind != KYMO_CFA_EXPR)
         return false;
-    struct kymo_span expression = kymo_cfi_expression(image, row->cfa_value);
+    struct kymo_byte_span expression = kymo_cfi_expression(image, row->cfa_value);
     if (deref_expression(expression, &reg, &at, &add)) {
         if (at % 8 != 0 || add % 8 != 0 || !fits(at / 8, 12) || !fits(add / 8, 8))
             return false;

@@ -141,7 +141,7 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
     if (word == KYMO_ROW_NONE) {
         word = kymo_row_at_pc(kymo_row_sanitize(row_from_tables(walker, look)), look);
         if (word == KYMO_ROW_NONE || word == KYMO_ROW_INTERPRET) {
-            struct kymo_module module;
+            struct kymo_unwind_module module;
             if (!kymo_module_find(walker->outside, look, &module)) {
                 w->end = KYMO_WALK_NO_MODULE;
                 found->word = KYMO_ROW_NONE;
@@ -442,7 +442,7 @@ static bool is_indirect_call(const uint8_t before[8])
 static bool can_return_to(struct walk *w, uint64_t ip)
 {
     struct kymo_stack_window *window = &w->window;
-    struct kymo_module module;
+    struct kymo_unwind_module module;
     uint64_t word;
     if (window->is_copy || !window->probe_allowed ||
         window->probes_left < KYMO_PROBES_PER_WALK / 2 || kymo_module_find(NULL, ip - 1, &module))

@@ -89,7 +89,7 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
     walker->coroutine_entry = find_coroutine_entry();
     /* The first call through the procedure linkage table may run the loader's resolver, which is
      * not for handlers. */
-    struct kymo_module module;
+    struct kymo_unwind_module module;
     dl_iterate_phdr(note_program, NULL);
     (void)kymo_module_find(NULL, (uint64_t)(uintptr_t)&kymo_walker_init, &module);
     return KYMO_OK;

@@ -29,14 +29,14 @@ static struct {
 
 static void open_process(uint64_t bytes);
 
-int kymo_timer_arm(struct kymo_process *p, struct kymo_thread *t)
+int kymo_timer_arm(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     (void)p;
     (void)t;
     return 1;
 }
 
-void kymo_timer_disarm(struct kymo_thread *t)
+void kymo_timer_disarm(struct kymo_capture_thread *t)
 {
     (void)t;
 }
@@ -80,8 +80,8 @@ static inline struct kymo_stack_bounds own_stack(void)
 
 static inline void begin_thread(void)
 {
-    struct kymo_process *p = kymo_process_state;
-    struct kymo_thread *t = kymo_thread_claim(p);
+    struct kymo_capture_process *p = kymo_process_state;
+    struct kymo_capture_thread *t = kymo_thread_claim(p);
     if (!t)
         __builtin_trap();
     kymo_thread_begin(p, t, own_stack(), 0);
@@ -97,7 +97,7 @@ static void open_process(uint64_t bytes)
     fixture.session->cookie = 77;
     fixture.session->heartbeat_limit = UINT64_MAX / 4;
     struct kymo_attachment a = {.session = fixture.session, .plan = fixture.plan};
-    struct kymo_process *p = kymo_process_map(&a);
+    struct kymo_capture_process *p = kymo_process_map(&a);
     if (!p)
         __builtin_trap();
     kymo_process_take(p, &a);

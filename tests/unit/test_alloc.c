@@ -345,7 +345,7 @@ static void inside_another_one_none_is_recorded_but_ends_are(void **state)
 
 static void a_place_that_was_left_is_tidied_by_the_next_sample(void **state)
 {
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     uint64_t here = KYMO_FRAME_BEGIN();
     (void)state;
     t->alloc_frame = here - 512;

@@ -376,7 +376,7 @@ static void an_ended_thread_writes_nothing(void **state)
 {
     (void)state;
     struct kymo_mark_site site = SITE("after the end");
-    struct kymo_thread *self = kymo_thread_self;
+    struct kymo_capture_thread *self = kymo_thread_self;
     kymo_thread_self = &kymo_thread_dead;
     kymo_mark(&site, NULL);
     kymo_mark(&site, NULL);
@@ -390,7 +390,7 @@ static void an_ended_thread_writes_nothing(void **state)
 static void a_claimed_stream_is_left_alone(void **state)
 {
     (void)state;
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     struct kymo_mark_site site = SITE("in a handler");
     uint64_t count = 0;
     struct kymo_stream_writer *first = kymo_claim(t, KYMO_STREAM_TASK, KYMO_FRAME_BEGIN());
@@ -464,7 +464,7 @@ static void a_handler_that_interrupts_a_marker_makes_its_own(void **state)
 
 static sigjmp_buf outside;
 
-static __attribute__((noinline)) void claim_and_leave(struct kymo_thread *t, int both)
+static __attribute__((noinline)) void claim_and_leave(struct kymo_capture_thread *t, int both)
 {
     volatile char deeper[512];
     deeper[0] = deeper[511] = 0;
@@ -478,7 +478,7 @@ static __attribute__((noinline)) void claim_and_leave(struct kymo_thread *t, int
 static void what_a_longjmp_has_left_claims_nothing(void **state)
 {
     (void)state;
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     struct kymo_mark_site site = SITE("after a longjmp");
     static volatile int both;
     static uint64_t count;
@@ -539,7 +539,7 @@ static void a_handler_that_leaves_does_so_with_the_next_block_there(void **state
 static void claims_on_stacks_that_are_not_known_are_believed(void **state)
 {
     (void)state;
-    struct kymo_thread t = {.stack = {0x1000, 0x2000}};
+    struct kymo_capture_thread t = {.stack = {0x1000, 0x2000}};
     assert_true(kymo_claim_is_void(&t, 0x1800, 0x1900)); /* deeper than there */
     assert_true(kymo_claim_is_void(&t, 0x1800, 0x1800));
     assert_false(kymo_claim_is_void(&t, 0x1900, 0x1800)); /* called from there */
@@ -554,7 +554,7 @@ static void claims_on_stacks_that_are_not_known_are_believed(void **state)
 static void an_alternate_stack_on_the_own_one_is_another(void **state)
 {
     (void)state;
-    struct kymo_thread t = {.stack = {0x1000, 0x2000}, .alternate = {0x1a00, 0x100}};
+    struct kymo_capture_thread t = {.stack = {0x1000, 0x2000}, .alternate = {0x1a00, 0x100}};
     assert_false(kymo_claim_is_void(&t, 0x1800, 0x1a80)); /* entered */
     assert_true(kymo_claim_is_void(&t, 0x1a80, 0x1800));  /* left */
     assert_true(kymo_claim_is_void(&t, 0x1800, 0x1b00));
@@ -575,7 +575,7 @@ static void a_handler_on_a_local_alternate_stack_leaves_the_claim(void **state)
     char stack[64 * 1024];
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack}, before;
     struct sigaction action = {.sa_handler = mark_on_alternate_stack, .sa_flags = SA_ONSTACK};
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     assert_int_equal(sigaltstack(&alternate, &before), 0);
     kymo_thread_know_alternate((uint64_t)(uintptr_t)stack, sizeof stack);
     assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);

@@ -10,7 +10,7 @@
 
 #define THREADS 16
 
-static struct kymo_thread *threads[THREADS];
+static struct kymo_capture_thread *threads[THREADS];
 
 static int open_threads(void **state)
 {

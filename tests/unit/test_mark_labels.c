@@ -305,7 +305,7 @@ static void a_handler_has_labels_of_its_own(void **state)
 static void a_thread_that_is_not_known_has_none(void **state)
 {
     struct kymo_mark_cell value = number(1);
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     (void)state;
     uint32_t outer = push("a", number(1));
     kymo_thread_self = &kymo_thread_dead;
@@ -332,7 +332,7 @@ static void a_forked_child_does_not_end_what_its_parent_began(void **state)
 /* The child finds none of its parent's session, and its own state wiped, until it attaches. */
 static void fork_and_attach(uint32_t popped_before)
 {
-    static struct kymo_thread wiped;
+    static struct kymo_capture_thread wiped;
     kymo_mark_labels_before_fork();
     (void)close_process(NULL);
     kymo_thread_self = &wiped;
@@ -375,7 +375,7 @@ static void a_forked_child_has_its_parents_labels(void **state)
 
 static void a_child_of_one_that_never_attached_has_them_too(void **state)
 {
-    static struct kymo_thread wiped;
+    static struct kymo_capture_thread wiped;
     (void)state;
     fixture.session->recorded_as = 7;
     (void)push("a", number(1));
@@ -432,7 +432,7 @@ static void what_a_longjmp_has_left_is_gone(void **state)
 {
     const struct kymo_mark_cell of_block = {.kind = KYMO_KIND_I64 | KYMO_CELL_OF_BLOCK};
     const struct kymo_mark_cell of_object = number(2);
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     (void)state;
     assert_int_equal(kymo_mark_label_push("outer", &of_block), 1);
     if (setjmp(outside) == 0)

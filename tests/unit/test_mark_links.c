@@ -21,9 +21,9 @@
 
 /* ---- what mark_links.c asks of others ---- */
 
-struct kymo_process *kymo_process_state;
-__thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
-struct kymo_thread kymo_thread_dead;
+struct kymo_capture_process *kymo_process_state;
+__thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
+struct kymo_capture_thread kymo_thread_dead;
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 struct kymo_family kymo_family;
@@ -57,7 +57,7 @@ void kymo_mark_register_after_fork(void)
 static const struct kymo_mark_category *defined[8];
 static uint32_t defined_count;
 
-uint32_t kymo_mark_category_define(struct kymo_process *p,
+uint32_t kymo_mark_category_define(struct kymo_capture_process *p,
                                    const struct kymo_mark_category *category)
 {
     (void)p;
@@ -196,7 +196,7 @@ int kymo_mark_site_register(const struct kymo_mark_site *site, struct kymo_mark_
 /* ---- a program ---- */
 
 static struct kymo_session session;
-static struct kymo_process process = {.mark_epoch = 1};
+static struct kymo_capture_process process = {.mark_epoch = 1};
 
 static struct kymo_mark_category net = {.size = sizeof net, .name = "net"};
 static struct kymo_mark_category disk = {.size = sizeof disk, .name = "disk"};

@@ -72,7 +72,7 @@ static void numbers_of_intervals_are_never_the_same(void **state)
 static void the_clock_is_monotonic_and_back(void **state)
 {
     (void)state;
-    struct kymo_process *p = kymo_process_state;
+    struct kymo_capture_process *p = kymo_process_state;
     /* The counter, where there is one, as if a session had it. */
     p->clock = KYMO_CLOCK_TSC;
     p->anchor_clock = kymo_clock_tsc();

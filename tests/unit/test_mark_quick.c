@@ -179,7 +179,7 @@ static void literals_that_meet_stay_known(void **state)
 {
     (void)state;
     static char text[1 << 16];
-    struct kymo_process *p = kymo_process_state;
+    struct kymo_capture_process *p = kymo_process_state;
     const char *one = text, *two = NULL;
     for (size_t i = 16; !two && i < sizeof text; i++)
         if (kymo_mark_literal_places(p, (uint64_t)(uintptr_t)(text + i)) ==

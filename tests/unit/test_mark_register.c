@@ -10,7 +10,7 @@
 
 /* ---- what mark_register.c asks of others ---- */
 
-struct kymo_process *kymo_process_state;
+struct kymo_capture_process *kymo_process_state;
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 static int updates;

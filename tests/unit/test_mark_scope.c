@@ -205,7 +205,7 @@ static void what_a_longjmp_has_left_is_not_open(void **state)
 static void a_scope_knows_its_place_in_the_stack(void **state)
 {
     (void)state;
-    struct kymo_thread *t = kymo_thread_self;
+    struct kymo_capture_thread *t = kymo_thread_self;
     struct kymo_stack_bounds own = t->stack;
     static struct kymo_mark_site site = SITE("outer", .kind = KYMO_SITE_SCOPE);
     struct kymo_mark_scope outer = {0}, inner = {0};
@@ -229,7 +229,7 @@ static void a_scope_that_nobody_records_is_none(void **state)
     struct kymo_mark_site site = SITE("nobody", .kind = KYMO_SITE_SCOPE);
     /* A structure that was used before. */
     struct kymo_mark_scope scope = {.site = &site};
-    struct kymo_thread *self = kymo_thread_self;
+    struct kymo_capture_thread *self = kymo_thread_self;
     kymo_thread_self = &kymo_thread_dead;
     kymo_mark_scope_begin(&scope, &site);
     assert_null(scope.site);

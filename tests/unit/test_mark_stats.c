@@ -34,7 +34,7 @@ static void they_are_of_the_whole_process(void **state)
 static void without_a_session_there_are_none(void **state)
 {
     struct kymo_mark_stats stats = {.size = sizeof stats - 1};
-    struct kymo_process *process = kymo_process_state;
+    struct kymo_capture_process *process = kymo_process_state;
     (void)state;
     assert_int_equal(kymo_mark_stats(&stats), KYMO_E_INVALID);
     assert_int_equal(kymo_mark_stats(NULL), KYMO_E_INVALID);

@@ -38,9 +38,9 @@
 /* Not static: libc promises the compiler that what the hooks stand in front of calls nobody in this
  * file. */
 struct kymo_session session;
-struct kymo_process process = {.session = &session};
-struct kymo_process *kymo_process_state;
-__thread struct kymo_thread *kymo_thread_self KYMO_TLS_IE;
+struct kymo_capture_process process = {.session = &session};
+struct kymo_capture_process *kymo_process_state;
+__thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
@@ -59,7 +59,7 @@ void kymo_signal_note_use(uint64_t mask)
 }
 
 /* Moves to SIGWINCH, and from there nowhere. */
-void kymo_signal_leave(struct kymo_process *p, uint64_t mask)
+void kymo_signal_leave(struct kymo_capture_process *p, uint64_t mask)
 {
     seen.left |= mask;
     seen.leaves++;
@@ -71,13 +71,13 @@ void kymo_signal_leave(struct kymo_process *p, uint64_t mask)
     }
 }
 
-int kymo_signal_process_is_own(const struct kymo_process *p)
+int kymo_signal_process_is_own(const struct kymo_capture_process *p)
 {
     (void)p;
     return !seen.is_foreign;
 }
 
-int kymo_signal_is_ours(const struct kymo_process *p, const struct kymo_thread *t,
+int kymo_signal_is_ours(const struct kymo_capture_process *p, const struct kymo_capture_thread *t,
                         const siginfo_t *info)
 {
     (void)p;
@@ -362,7 +362,7 @@ CASE(a_new_image_has_the_mask_in_truth)
 
 CASE(a_new_thread_holds_what_its_creator_holds)
 {
-    struct kymo_thread t = {.first_open = 1, .first_held = 1};
+    struct kymo_capture_thread t = {.first_open = 1, .first_held = 1};
     (void)change(SIG_SETMASK, EVERY);
     kymo_mask_prepare_thread(&process, &t, NULL);
     EXPECT(t.first_held == BIT(SIGURG) && t.first_open == 0);
@@ -373,7 +373,7 @@ CASE(a_new_thread_holds_what_its_creator_holds)
 
 CASE(a_new_thread_has_the_mask_of_its_attributes)
 {
-    struct kymo_thread t = {0};
+    struct kymo_capture_thread t = {0};
     pthread_attr_t attr;
     sigset_t all = set_of(EVERY), some = set_of(BIT(SIGUSR1)), ours = set_of(BIT(SIGURG));
     uint64_t every = EVERY;

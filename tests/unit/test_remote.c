@@ -211,7 +211,7 @@ static void a_frame_pointer_that_a_thread_told_is_told_to_others(void **state)
         struct kymo_regs regs = regs_of(&call);
         size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
         assert_int_equal(result.end, KYMO_WALK_UNSUPPORTED);
-        struct kymo_frame frame = {pcs[n - 1] - 1, result.missing};
+        struct kymo_remote_frame frame = {pcs[n - 1] - 1, result.missing};
         assert_int_equal(kymo_frame_base_guess(&bases, remote, &frame, &rbp), i == 1);
         if (i == 1)
             assert_int_equal(rbp, waiter.regs.gpr[KYMO_REG_RBP]);

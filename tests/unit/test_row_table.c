@@ -72,7 +72,7 @@ static int on_module(struct dl_phdr_info *info, size_t size, void *data)
 /* What the handler's interpreter says. */
 static uint64_t interpreted_row(uint64_t pc)
 {
-    struct kymo_module module;
+    struct kymo_unwind_module module;
     struct kymo_cfi_row row;
     struct kymo_cfi_image image;
     bool signal_frame;

@@ -21,8 +21,8 @@ typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 /* Not static: libc promises the compiler that what the hooks stand in front of calls nobody in this
  * file. */
 struct kymo_session session;
-struct kymo_process process = {.session = &session};
-struct kymo_process *kymo_process_state = &process;
+struct kymo_capture_process process = {.session = &session};
+struct kymo_capture_process *kymo_process_state = &process;
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
@@ -84,19 +84,19 @@ void kymo_program_action_describe(const struct kymo_program_action *from, struct
     to->sa_handler = from->handler;
 }
 
-void kymo_signal_leave(struct kymo_process *p, uint64_t mask)
+void kymo_signal_leave(struct kymo_capture_process *p, uint64_t mask)
 {
     (void)p;
     now.used |= mask;
 }
 
-int kymo_signal_process_is_own(const struct kymo_process *p)
+int kymo_signal_process_is_own(const struct kymo_capture_process *p)
 {
     (void)p;
     return 1;
 }
 
-void kymo_signal_lock(const struct kymo_process *p, struct kymo_signal_hold *hold)
+void kymo_signal_lock(const struct kymo_capture_process *p, struct kymo_signal_hold *hold)
 {
     (void)p;
     (void)hold;
@@ -112,7 +112,7 @@ int kymo_signal_on_alternate_stack(void)
     return 0;
 }
 
-void kymo_signal_off_alternate_stack(struct kymo_process *p)
+void kymo_signal_off_alternate_stack(struct kymo_capture_process *p)
 {
     (void)p;
 }

@@ -28,7 +28,7 @@
 #define BIT(signo) KYMO_SIGNAL_BIT(signo)
 
 static struct kymo_session session;
-static struct kymo_process process = {.session = &session};
+static struct kymo_capture_process process = {.session = &session};
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
 
@@ -63,7 +63,7 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
     seen.signals++;
 }
 
-void kymo_timers_follow(struct kymo_process *p)
+void kymo_timers_follow(struct kymo_capture_process *p)
 {
     seen.moves++;
     seen.signal = p->signal;
@@ -71,7 +71,7 @@ void kymo_timers_follow(struct kymo_process *p)
     kymo_raw_get_mask(&seen.mask);
 }
 
-void kymo_timers_stop(struct kymo_process *p)
+void kymo_timers_stop(struct kymo_capture_process *p)
 {
     kymo_timers_follow(p);
 }
