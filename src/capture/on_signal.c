@@ -27,6 +27,7 @@
 #include "buffer/depot.h"
 #include "buffer/stream.h"
 #include "capture/alloc_stack.h"
+#include "capture/arch/x86_64.h"
 #include "capture/claim.h"
 #include "capture/fork_child.h"
 #include "capture/mark.h"
@@ -67,17 +68,11 @@ static int is_spare_quietly(const struct kymo_capture_process *p,
            kymo_load_relaxed(&t->slot->perf_fd) >= 0;
 }
 
-/* Who claims a stream has a frame above this. */
-static uint64_t interrupted_at(const ucontext_t *context)
-{
-    return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-}
-
 /* Labels that are gone, before the clock of what does not have them any more. */
 static void repay(struct kymo_capture_thread *t, const ucontext_t *context)
 {
     if (kymo_unlikely(t->labels_owed || t->labels))
-        kymo_mark_labels_repay(t, interrupted_at(context));
+        kymo_mark_labels_repay(t, kymo_context_sp(context));
 }
 
 /* Room in a claimed stream; NULL: none, or none is free to be written to. */
@@ -93,7 +88,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
     struct kymo_thread_slot *slot = t->slot;
     int quiet = kymo_is_quiet(p);
     repay(t, context);
-    kymo_alloc_tidy(t, interrupted_at(context));
+    kymo_alloc_tidy(t, kymo_context_sp(context));
     uint64_t clock = kymo_process_clock(p);
     uint64_t cpu_ns = quiet ? t->last_cpu_ns : kymo_clock_thread_cpu();
     if (quiet ? is_spare_quietly(p, t, source)
@@ -101,7 +96,7 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
         return;
     kymo_regs_from_ucontext(&t->regs, context);
     uint32_t stack = kymo_stack_take(p, t, NULL);
-    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, interrupted_at(context));
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, kymo_context_sp(context));
     struct kymo_record_sample *r = reserve(p, t, w, sizeof *r);
     if (kymo_likely(r != NULL)) {
         r->head = (struct kymo_record){clock, KYMO_RECORD_SAMPLE_CPU, sizeof *r, stack};
@@ -119,32 +114,24 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
         slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }
 
-/* The recorder asks for the stack of a thread that waits. A system call that ended with EINTR is
- * known by the registers as the syscall instruction leaves them. */
+/* The recorder asks for the stack of a thread that waits. */
 static KYMO_NOINLINE void answer_with_stack(struct kymo_capture_process *p,
                                             struct kymo_capture_thread *t,
                                             const ucontext_t *context)
 {
-    const greg_t *regs = context->uc_mcontext.gregs;
     uint64_t callers;
     repay(t, context);
     uint64_t clock = kymo_process_clock(p);
     kymo_regs_from_ucontext(&t->regs, context);
     uint32_t stack = kymo_stack_take(p, t, &callers);
-    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, interrupted_at(context));
+    struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, kymo_context_sp(context));
     struct kymo_record_answer *r = reserve(p, t, w, sizeof *r);
     if (r) {
         *r = (struct kymo_record_answer){
             .head = {clock, KYMO_RECORD_ANSWER, sizeof *r, stack},
             .callers = callers,
-            .is_disturbed = regs[REG_RAX] == -EINTR && regs[REG_RCX] == regs[REG_RIP],
-            .ip = (uint64_t)regs[REG_RIP],
-            .rsp = (uint64_t)regs[REG_RSP],
-            .rbp = (uint64_t)regs[REG_RBP],
-            .rbx = (uint64_t)regs[REG_RBX],
-            .r12_to_15 = {(uint64_t)regs[REG_R12], (uint64_t)regs[REG_R13], (uint64_t)regs[REG_R14],
-                          (uint64_t)regs[REG_R15]},
         };
+        kymo_context_answer(context, r);
         kymo_stream_publish(w, sizeof *r);
     }
     if (w)
@@ -171,12 +158,10 @@ static void match_timer(struct kymo_capture_process *p, struct kymo_capture_thre
         kymo_timer_disarm(t);
 }
 
-/* The dispatcher has found the thread, which needs its timer no more. A system call that ended with
- * EINTR is known by the registers as the syscall instruction leaves them. */
+/* The dispatcher has found the thread, which needs its timer no more. */
 static void note_dispatch(struct kymo_capture_thread *t, const ucontext_t *context, int quiet)
 {
-    const greg_t *regs = context->uc_mcontext.gregs;
-    if (regs[REG_RAX] == -EINTR && regs[REG_RCX] == regs[REG_RIP])
+    if (kymo_context_was_interrupted(context))
         kymo_store_relaxed(&t->slot->disturbed, t->slot->disturbed + 1);
     if (t->slot->timer_on && !kymo_load_relaxed(&t->slot->ask_timer) && !quiet)
         kymo_timer_disarm(t);
@@ -270,7 +255,7 @@ static int hold_back(int signo, siginfo_t *info, void *context)
  * itself. Its stack tells it from its parent without a system call, where bounds are known. */
 static int is_own(const struct kymo_capture_thread *t, const ucontext_t *context, int quiet)
 {
-    uint64_t sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+    uint64_t sp = kymo_context_sp(context);
     return quiet || (sp >= t->stack.lo && sp < t->stack.hi) || t->tid == kymo_raw_gettid();
 }
 

@@ -73,7 +73,7 @@ static KYMO_NOINLINE uint32_t take_anew(struct kymo_capture_process *p,
                                         uint32_t modules)
 {
     struct kymo_regs *regs = place->regs;
-    uint64_t ip = regs->ip, sp = regs->gpr[KYMO_REG_RSP], fp = regs->gpr[KYMO_REG_RBP];
+    uint64_t ip = regs->ip, sp = regs->gpr[KYMO_REG_SP], fp = regs->gpr[KYMO_REG_FP];
     uint32_t n;
     uint32_t id = take(p, t, place, epoch, NULL, &n);
     int came_twice = id == last->id && epoch == last->epoch && modules == last->modules;
@@ -86,8 +86,8 @@ static KYMO_NOINLINE uint32_t take_anew(struct kymo_capture_process *p,
         last->unfit = 0;
     } else if (id && id != last->unfit) {
         regs->ip = ip;
-        regs->gpr[KYMO_REG_RSP] = sp;
-        regs->gpr[KYMO_REG_RBP] = fp;
+        regs->gpr[KYMO_REG_SP] = sp;
+        regs->gpr[KYMO_REG_FP] = fp;
         if (!n || !kymo_walk_note(&p->walker, regs, &t->stack, place->pcs, n, &last->notes))
             last->unfit = id;
     }
@@ -97,7 +97,7 @@ static KYMO_NOINLINE uint32_t take_anew(struct kymo_capture_process *p,
 uint32_t kymo_stack_take_again(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                                const struct kymo_walk_place *place, uint64_t caller)
 {
-    uint64_t which = kymo_hash_mix(caller, place->regs->gpr[KYMO_REG_RSP]);
+    uint64_t which = kymo_hash_mix(caller, place->regs->gpr[KYMO_REG_SP]);
     struct kymo_stack_repeat *last = &t->repeats[which % KYMO_STACK_REPEATS];
     uint32_t epoch = kymo_depot_pin(p->session, place->pin);
     uint32_t modules = kymo_load_acquire(&p->session->module_generation);

@@ -442,7 +442,7 @@ static size_t copy_stack(kymo_remote *r, uint64_t lo, size_t size)
 size_t kymo_remote_walk(kymo_remote *r, const struct kymo_regs *regs, uint32_t known, uint64_t *pcs,
                         size_t max, struct kymo_walk_result *result)
 {
-    uint64_t sp = regs->gpr[KYMO_REG_RSP];
+    uint64_t sp = regs->gpr[KYMO_REG_SP];
     uint64_t lo = sp - RED_ZONE;
     size_t n = 0;
     for (size_t size = STACK_FIRST; size <= STACK_MAX; size *= 8) {

@@ -33,11 +33,10 @@
 #define DEPTH_MAX 4096u
 #define ASK_GRACE 16u
 #define ASK_SHARE 1000u
-#define RSP_ALONE (1u << KYMO_REG_RSP)
+#define RSP_ALONE (1u << KYMO_REG_SP)
 /* What a system call leaves as it was, and a handler records. */
-#define CALL_KEEPS                                                                          \
-    (RSP_ALONE | 1u << KYMO_REG_RBP | 1u << KYMO_REG_RBX | 1u << 12 | 1u << 13 | 1u << 14 | \
-     1u << 15)
+#define CALL_KEEPS \
+    (RSP_ALONE | 1u << KYMO_REG_FP | 1u << KYMO_REG_RBX | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
 
 kymo_err kymo_wall_finder_init(struct kymo_wall_finder *f)
 {
@@ -118,7 +117,7 @@ static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
         const struct kymo_wall_place *p = &m->places[i];
         struct kymo_walk_result walk;
         struct kymo_regs regs = p->regs;
-        if (!p->is_known || !is_there(p->regs.ip, p->regs.gpr[KYMO_REG_RSP], found->ip, found->sp))
+        if (!p->is_known || !is_there(p->regs.ip, p->regs.gpr[KYMO_REG_SP], found->ip, found->sp))
             continue;
         regs.ip = found->ip;
         size_t n = kymo_remote_walk(f->stacks.remote, &regs, CALL_KEEPS, f->pcs, f->depth, &walk);
@@ -126,7 +125,7 @@ static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
             found->stack = p->stack;
             if (lacks_rbp->pc)
                 kymo_frame_base_learn(f->bases, f->stacks.remote, lacks_rbp,
-                                      p->regs.gpr[KYMO_REG_RBP]);
+                                      p->regs.gpr[KYMO_REG_FP]);
             return 1;
         }
     }
@@ -206,7 +205,7 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     kymo_remote *remote = f->stacks.remote;
     struct kymo_walk_result result;
     struct kymo_regs regs = {.ip = found->ip};
-    regs.gpr[KYMO_REG_RSP] = found->sp;
+    regs.gpr[KYMO_REG_SP] = found->sp;
     size_t n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
     if (n > 0 && result.end == KYMO_WALK_NO_MODULE && now_ns >= f->retry_ns) {
         if (kymo_remote_refresh(remote) == KYMO_OK)
@@ -218,9 +217,9 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     struct kymo_remote_frame last = {0};
     if (n > 0 && result.end == KYMO_WALK_UNSUPPORTED)
         last = (struct kymo_remote_frame){f->pcs[n - 1] - (n > 1), result.missing};
-    if (last.pc && kymo_frame_base_guess(f->bases, remote, &last, &regs.gpr[KYMO_REG_RBP])) {
+    if (last.pc && kymo_frame_base_guess(f->bases, remote, &last, &regs.gpr[KYMO_REG_FP])) {
         /* No frame below has changed it, so it is that of the innermost one. */
-        n = kymo_remote_walk(remote, &regs, RSP_ALONE | 1u << KYMO_REG_RBP, f->pcs, f->depth,
+        n = kymo_remote_walk(remote, &regs, RSP_ALONE | 1u << KYMO_REG_FP, f->pcs, f->depth,
                              &result);
         if (n > 0 && is_whole(&result))
             return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack);
@@ -264,8 +263,8 @@ void kymo_wall_remember(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     *p = (struct kymo_wall_place){
         .callers = r->callers, .stack = a->stack, .is_known = a->stack != KYMO_NO_STACK};
     p->regs.ip = r->ip;
-    p->regs.gpr[KYMO_REG_RSP] = r->rsp;
-    p->regs.gpr[KYMO_REG_RBP] = r->rbp;
+    p->regs.gpr[KYMO_REG_SP] = r->rsp;
+    p->regs.gpr[KYMO_REG_FP] = r->rbp;
     p->regs.gpr[KYMO_REG_RBX] = r->rbx;
     memcpy(&p->regs.gpr[12], r->r12_to_15, sizeof r->r12_to_15);
 }

@@ -30,14 +30,11 @@
 #define STACK_SWITCHES 8u
 /* A frame that is found by its frame pointer alone is not larger than that. */
 #define FRAME_MAX (1u << 20)
-/* Below this there is no code; above, no user address. */
-#define LOWEST_CODE 0x1000ull
-#define HIGHEST_CODE 0x7fffffffffffull
 
 #define BIT(reg) (1u << (reg))
-#define KNOWN_ALL 0xffffu
-#define KNOWN_FAST (BIT(KYMO_REG_RSP) | BIT(KYMO_REG_RBP))
-#define KNOWN_ACROSS_CALLS (KNOWN_FAST | BIT(KYMO_REG_RBX) | BIT(12) | BIT(13) | BIT(14) | BIT(15))
+#define KNOWN_ALL KYMO_REGS_ALL
+#define KNOWN_FAST (BIT(KYMO_REG_SP) | BIT(KYMO_REG_FP))
+#define KNOWN_ACROSS_CALLS KYMO_REGS_ACROSS_CALLS
 /* A callee may change these, and says nothing of it. They are taken for unchanged: only assembly
  * counts a CFA from one across a call, and does so since it knows that its callee leaves it alone
  * (libcrypto's AES-GCM keeps its caller's rsp in rax). */
@@ -183,8 +180,8 @@ static KYMO_NOINLINE void find_row(struct walk *w, uint64_t look, struct found_r
 static void sync_regs(struct walk *w)
 {
     w->regs->ip = w->ip;
-    w->regs->gpr[KYMO_REG_RSP] = w->sp;
-    w->regs->gpr[KYMO_REG_RBP] = w->fp;
+    w->regs->gpr[KYMO_REG_SP] = w->sp;
+    w->regs->gpr[KYMO_REG_FP] = w->fp;
 }
 
 /* May the walk go on at this stack pointer? Notes it if that is another stack. */
@@ -228,22 +225,20 @@ static enum step register_missing(struct walk *w, unsigned reg)
 
 static KYMO_NOINLINE enum step step_signal(struct walk *w)
 {
-    /* The ucontext at sp: gregs begin at 40, in the kernel's order; see kymo_regs_from_ucontext. */
-    static const uint8_t greg_of[16] = {13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7};
-    uint64_t gregs = w->sp + 40;
     uint64_t ip;
-    if (!kymo_window_load(&w->window, gregs + 8 * 16, &ip))
+    if (!kymo_window_load(&w->window, w->sp + KYMO_SIGNAL_FRAME_IP, &ip))
         return end(w, KYMO_WALK_BAD_STACK);
-    for (int i = 0; i < 16; i++)
-        if (!kymo_window_load(&w->window, gregs + 8ull * greg_of[i], &w->regs->gpr[i]))
+    uint64_t frame = w->sp;
+    for (unsigned i = 0; i < KYMO_ARRAY_LEN(w->regs->gpr); i++)
+        if (!kymo_window_load(&w->window, frame + KYMO_SIGNAL_FRAME_GPR(i), &w->regs->gpr[i]))
             return end(w, KYMO_WALK_BAD_STACK);
     /* The interrupted stack pointer may be any value; if it is not aligned, the frame itself is
      * still true, and the walk ends when it is used. */
     w->exact = true;
-    if (!move_to(w, w->regs->gpr[KYMO_REG_RSP] & ~7ull, true))
+    if (!move_to(w, w->regs->gpr[KYMO_REG_SP] & ~7ull, true))
         return end(w, KYMO_WALK_BAD_STACK);
-    w->sp = w->regs->gpr[KYMO_REG_RSP];
-    w->fp = w->regs->gpr[KYMO_REG_RBP];
+    w->sp = w->regs->gpr[KYMO_REG_SP];
+    w->fp = w->regs->gpr[KYMO_REG_FP];
     w->regs->ip = ip;
     w->known = KNOWN_ALL;
     w->full = false;
@@ -256,12 +251,12 @@ static KYMO_NOINLINE enum step step_signal(struct walk *w)
 static enum step packed_cfa(struct walk *w, uint64_t row, uint64_t *cfa)
 {
     unsigned kind = kymo_row_kind(row);
-    unsigned reg = kind == KYMO_ROW_KIND_RSP   ? KYMO_REG_RSP
-                   : kind == KYMO_ROW_KIND_RBP ? KYMO_REG_RBP
+    unsigned reg = kind == KYMO_ROW_KIND_RSP   ? KYMO_REG_SP
+                   : kind == KYMO_ROW_KIND_RBP ? KYMO_REG_FP
                                                : kymo_row_register(row);
     if (!(w->known & BIT(reg)))
         return register_missing(w, reg);
-    uint64_t value = reg == KYMO_REG_RSP ? w->sp : reg == KYMO_REG_RBP ? w->fp : w->regs->gpr[reg];
+    uint64_t value = reg == KYMO_REG_SP ? w->sp : reg == KYMO_REG_FP ? w->fp : w->regs->gpr[reg];
     if (kind == KYMO_ROW_KIND_DEREF) {
         if (!kymo_window_load(&w->window, value + kymo_row_deref_at(row), &value))
             return end(w, KYMO_WALK_BAD_STACK);
@@ -285,8 +280,8 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
         /* Registers saved below rbp: gcc's frames with realigned stacks. Its epilogue forgets to
          * say that `leave` has restored rbp (gcc 12, in the last two instructions), which then no
          * longer points into the frame. */
-        if (!(w->known & BIT(KYMO_REG_RBP)))
-            return register_missing(w, KYMO_REG_RBP);
+        if (!(w->known & BIT(KYMO_REG_FP)))
+            return register_missing(w, KYMO_REG_FP);
         base = w->fp + 8;
         restored = kymo_row_kind(row) != KYMO_ROW_KIND_DEREF && (w->fp < w->sp || w->fp >= cfa);
     }
@@ -402,9 +397,9 @@ static KYMO_NOINLINE enum step step_general(struct walk *w, const struct found_r
     for (unsigned slot = 0; slot < KYMO_SLOT_COUNT; slot++)
         if (rule_value(w, found, slot, &cfa, &value[slot]))
             known |= BIT(slot_register[slot]);
-    if (!(known & BIT(KYMO_REG_RSP)) || !(known & BIT(KYMO_REG_RA)))
+    if (!(known & BIT(KYMO_REG_SP)) || !(known & BIT(KYMO_REG_RA)))
         return end(w, KYMO_WALK_BAD_STACK);
-    bool by_rsp = row->cfa_kind == KYMO_CFA_REGISTER && row->cfa_register == KYMO_REG_RSP &&
+    bool by_rsp = row->cfa_kind == KYMO_CFA_REGISTER && row->cfa_register == KYMO_REG_SP &&
                   row->rule[KYMO_SLOT_RSP] == KYMO_RULE_SAME;
     if (!move_to(w, value[KYMO_SLOT_RSP], !by_rsp))
         return end(w, KYMO_WALK_BAD_STACK);
@@ -412,7 +407,7 @@ static KYMO_NOINLINE enum step step_general(struct walk *w, const struct found_r
         w->regs->gpr[slot_register[slot]] = value[slot];
     w->known = (known & KNOWN_ACROSS_CALLS) | (w->known & KNOWN_BY_TRUST);
     w->sp = value[KYMO_SLOT_RSP];
-    w->fp = known & BIT(KYMO_REG_RBP) ? value[KYMO_SLOT_RBP] : 0;
+    w->fp = known & BIT(KYMO_REG_FP) ? value[KYMO_SLOT_RBP] : 0;
     w->exact = found->signal_frame;
     step = arrive(w, value[KYMO_SLOT_RA]);
     sync_regs(w);
@@ -427,18 +422,9 @@ static bool in_entry_code(const struct kymo_walker *walker, uint64_t pc)
     return false;
 }
 
-/* Does an FF /2 of any length end with these bytes? */
-static bool is_indirect_call(const uint8_t before[8])
-{
-    for (unsigned length = 2; length <= 7; length++)
-        if (before[8 - length] == 0xff && (before[9 - length] & 0x38) == 0x10)
-            return true;
-    return false;
-}
-
-/* Is ip, of no module, a place to return to: does an E8 with its distance end there, or an FF /2 of
- * any length? Within a module a JIT's own assembly has places to return to that no call made. True,
- * too, where the code cannot be read: nothing speaks against ip then. */
+/* Is ip, of no module, a place to return to: does a call end there? Within a module a JIT's own
+ * assembly has places to return to that no call made. True, too, where the code cannot be read:
+ * nothing speaks against ip then. */
 static bool can_return_to(struct walk *w, uint64_t ip)
 {
     struct kymo_stack_window *window = &w->window;
@@ -447,36 +433,34 @@ static bool can_return_to(struct walk *w, uint64_t ip)
     if (window->is_copy || !window->probe_allowed ||
         window->probes_left < KYMO_PROBES_PER_WALK / 2 || kymo_module_find(NULL, ip - 1, &module))
         return true;
-    if (!kymo_window_load(window, ip - 8, &word))
+    if (!kymo_window_load(window, ip - sizeof word, &word))
         return false;
-    uint8_t before[8];
+    uint8_t before[KYMO_CALL_BYTES];
     memcpy(before, &word, sizeof before);
-    return before[8 - 5] == 0xe8 || is_indirect_call(before);
+    return kymo_ends_with_call(before);
 }
 
 /* What compilers' start files bring into each library (__do_global_dtors_aux and its like) has no
  * rows, and is where the pages of a library that nobody used are missed when the process ends. It
- * is known by how it begins: endbr64, for calls through a pointer, and a byte that is compared. Up
- * to there nothing is on the stack but the way back, behind such a call. */
+ * is known by how it begins. Up to there nothing is on the stack but the way back, behind a call
+ * through a pointer. */
 static KYMO_NOINLINE enum step step_from_entry(struct walk *w)
 {
-    static const uint8_t begins[6] = {0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d};
-    static const uint8_t starts[3] = {0, 4, 11}; /* of its instructions */
     struct kymo_stack_window *window = &w->window;
     bool at_start = false;
     uint64_t word;
     uint64_t ip;
     if (!w->exact || window->is_copy || !window->probe_allowed)
         return STEP_END;
-    for (unsigned i = 0; i < KYMO_ARRAY_LEN(starts) && !at_start; i++)
-        at_start = kymo_window_load(window, w->ip - starts[i], &word) &&
-                   memcmp(&word, begins, starts[i] > 4 ? sizeof begins : 4) == 0;
-    if (!at_start || !kymo_window_load(window, w->sp, &ip) || ip <= LOWEST_CODE ||
-        ip > HIGHEST_CODE || !kymo_window_load(window, ip - sizeof word, &word))
+    for (unsigned i = 0; i < KYMO_ARRAY_LEN(kymo_start_code_at) && !at_start; i++)
+        at_start = kymo_window_load(window, w->ip - kymo_start_code_at[i], &word) &&
+                   kymo_is_start_code(&word, kymo_start_code_at[i]);
+    if (!at_start || !kymo_window_load(window, w->sp, &ip) || ip <= KYMO_CODE_LOWEST ||
+        ip > KYMO_CODE_HIGHEST || !kymo_window_load(window, ip - sizeof word, &word))
         return STEP_END;
-    uint8_t before[8];
+    uint8_t before[KYMO_CALL_BYTES];
     memcpy(before, &word, sizeof before);
-    if (!is_indirect_call(before))
+    if (!kymo_ends_with_indirect_call(before))
         return STEP_END;
     w->sp += sizeof ip;
     w->ip = ip;
@@ -495,16 +479,15 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap
     uint64_t ip;
     if (in_entry_code(w->walker, w->ip))
         return end(w, KYMO_WALK_COMPLETE);
-    if (!(w->known & BIT(KYMO_REG_RBP)) || (w->fp & 7) || w->fp < w->sp ||
-        w->fp - w->sp > FRAME_MAX)
+    if (!(w->known & BIT(KYMO_REG_FP)) || (w->fp & 7) || w->fp < w->sp || w->fp - w->sp > FRAME_MAX)
         return STEP_END;
     /* Not to another stack: a coroutine may still have the frame pointer of the one that made it.
      */
     if (kymo_window_is_own(&w->window, w->sp) != kymo_window_is_own(&w->window, w->fp))
         return STEP_END;
     if (!kymo_window_load(&w->window, w->fp, &fp) ||
-        !kymo_window_load(&w->window, w->fp + 8, &ip) || ip <= LOWEST_CODE || ip > HIGHEST_CODE ||
-        (in_gap && !can_return_to(w, ip)))
+        !kymo_window_load(&w->window, w->fp + 8, &ip) || ip <= KYMO_CODE_LOWEST ||
+        ip > KYMO_CODE_HIGHEST || (in_gap && !can_return_to(w, ip)))
         return STEP_END;
     w->notes |= KYMO_WALK_BY_FRAME_POINTER;
     w->sp = w->fp + 16;
@@ -642,8 +625,8 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
         .walker = walker,
         .regs = regs,
         .ip = regs->ip,
-        .sp = regs->gpr[KYMO_REG_RSP],
-        .fp = regs->gpr[KYMO_REG_RBP],
+        .sp = regs->gpr[KYMO_REG_SP],
+        .fp = regs->gpr[KYMO_REG_FP],
         .generation_key = kymo_generation_key(kymo_load_acquire(&walker->generation)),
         .known = known,
         .options = options,
@@ -665,7 +648,7 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
     size_t checkpoint = 0; /* frames before the last point where all registers were known */
     size_t n = 0;
     for (;;) {
-        bool fast = !w.full && (w.known & BIT(KYMO_REG_RBP)) && walker->cache &&
+        bool fast = !w.full && (w.known & BIT(KYMO_REG_FP)) && walker->cache &&
                     kymo_window_is_own(&w.window, w.sp) && (w.sp & 7) == 0;
         if (fast) {
             n = walk_fast(&w, pcs, n, max);
@@ -697,8 +680,8 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
             w.exact = true;
             w.known = known;
             w.ip = regs->ip;
-            w.sp = regs->gpr[KYMO_REG_RSP];
-            w.fp = regs->gpr[KYMO_REG_RBP];
+            w.sp = regs->gpr[KYMO_REG_SP];
+            w.fp = regs->gpr[KYMO_REG_FP];
         }
     }
     result->end = w.end;

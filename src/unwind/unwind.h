@@ -21,26 +21,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <ucontext.h>
 
 #include "base/atomic.h"
 #include "base/error.h"
-
-/* Registers by their DWARF numbers. */
-enum {
-    KYMO_REG_RBX = 3,
-    KYMO_REG_RBP = 6,
-    KYMO_REG_RSP = 7,
-    KYMO_REG_R10 = 10,
-    KYMO_REG_R12 = 12,
-    KYMO_REG_R15 = 15,
-    KYMO_REG_RA = 16,
-};
-
-struct kymo_regs {
-    uint64_t ip;
-    uint64_t gpr[16]; /* by DWARF number */
-};
+#include "unwind/arch/x86_64.h" /* a second architecture is a second file */
 
 /* A thread's own stack [lo, hi); 0, 0 when it is not known. */
 struct kymo_stack_bounds {
@@ -185,46 +169,5 @@ KYMO_SIGNAL_SAFE size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo
 
 /* A word for an end, as in reports: "complete", "no row", ... */
 const char *kymo_walk_end_name(enum kymo_walk_end end);
-
-KYMO_SIGNAL_SAFE static inline void kymo_regs_from_ucontext(struct kymo_regs *regs,
-                                                            const ucontext_t *uc)
-{
-    const greg_t *g = uc->uc_mcontext.gregs;
-    regs->ip = (uint64_t)g[REG_RIP];
-    regs->gpr[0] = (uint64_t)g[REG_RAX];
-    regs->gpr[1] = (uint64_t)g[REG_RDX];
-    regs->gpr[2] = (uint64_t)g[REG_RCX];
-    regs->gpr[3] = (uint64_t)g[REG_RBX];
-    regs->gpr[4] = (uint64_t)g[REG_RSI];
-    regs->gpr[5] = (uint64_t)g[REG_RDI];
-    regs->gpr[6] = (uint64_t)g[REG_RBP];
-    regs->gpr[7] = (uint64_t)g[REG_RSP];
-    for (int i = 0; i < 8; i++)
-        regs->gpr[8 + i] = (uint64_t)g[REG_R8 + i];
-}
-
-/* The registers of the caller of this, inlined: the walk begins in the function that uses it. */
-KYMO_SIGNAL_SAFE static inline __attribute__((always_inline)) void kymo_regs_here(
-    struct kymo_regs *regs)
-{
-    /* What a callee may change. One by one: all at once is a string instruction, which takes longer
-     * to begin than this takes. */
-    regs->gpr[0] = regs->gpr[1] = regs->gpr[2] = regs->gpr[4] = regs->gpr[5] = 0;
-    regs->gpr[8] = regs->gpr[9] = regs->gpr[10] = regs->gpr[11] = 0;
-    __asm__ volatile("leaq 0(%%rip), %%rax\n\t"
-                     "movq %%rax, %0\n\t"
-                     "movq %%rsp, %1\n\t"
-                     "movq %%rbp, %2\n\t"
-                     "movq %%rbx, %3\n\t"
-                     "movq %%r12, %4\n\t"
-                     "movq %%r13, %5\n\t"
-                     "movq %%r14, %6\n\t"
-                     "movq %%r15, %7"
-                     : "=m"(regs->ip), "=m"(regs->gpr[7]), "=m"(regs->gpr[6]), "=m"(regs->gpr[3]),
-                       "=m"(regs->gpr[12]), "=m"(regs->gpr[13]), "=m"(regs->gpr[14]),
-                       "=m"(regs->gpr[15])
-                     :
-                     : "rax");
-}
 
 #endif

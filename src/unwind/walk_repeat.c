@@ -84,11 +84,11 @@ int kymo_walk_note(struct kymo_walker *walker, const struct kymo_regs *regs,
                    const struct kymo_stack_bounds *stack, const uint64_t *pcs, size_t n,
                    struct kymo_walk_notes *notes)
 {
-    uint64_t sp = regs->gpr[KYMO_REG_RSP];
+    uint64_t sp = regs->gpr[KYMO_REG_SP];
     struct noting w = {.notes = notes,
                        .ip = regs->ip,
                        .sp = sp,
-                       .fp = regs->gpr[KYMO_REG_RBP],
+                       .fp = regs->gpr[KYMO_REG_FP],
                        .lo = sp,
                        .hi = stack->hi};
     notes->count = 0;

@@ -54,9 +54,9 @@ __attribute__((no_sanitize("address"))) KYMO_SIGNAL_SAFE static inline int kymo_
     const struct kymo_stack_bounds *stack, const struct kymo_walk_notes *notes)
 {
     uint32_t count = notes->count;
-    if (count == 0 || notes->sp != regs->gpr[KYMO_REG_RSP] || notes->ip != regs->ip ||
+    if (count == 0 || notes->sp != regs->gpr[KYMO_REG_SP] || notes->ip != regs->ip ||
         notes->stack_hi != stack->hi ||
-        (notes->fp_is_counted && notes->fp != regs->gpr[KYMO_REG_RBP]) ||
+        (notes->fp_is_counted && notes->fp != regs->gpr[KYMO_REG_FP]) ||
         notes->generation != kymo_load_acquire(&walker->generation))
         return 0;
     for (uint32_t i = 0; i < count; i++)

@@ -32,7 +32,9 @@ static struct kymo_address_range find_coroutine_entry(void)
     context.uc_stack.ss_sp = stack;
     context.uc_stack.ss_size = sizeof stack;
     makecontext(&context, coroutine_main, 0);
-    uint64_t sp = (uint64_t)context.uc_mcontext.gregs[REG_RSP];
+    struct kymo_regs regs;
+    kymo_regs_from_ucontext(&regs, &context);
+    uint64_t sp = regs.gpr[KYMO_REG_SP];
     uint64_t lo = (uint64_t)(uintptr_t)stack;
     if (sp < lo || sp > lo + sizeof stack - 8 || sp % 8 != 0)
         return (struct kymo_address_range){0, 0};

@@ -140,7 +140,7 @@ static void stop(pthread_t thread)
 static struct kymo_regs regs_of(const struct kymo_remote_call *call)
 {
     struct kymo_regs regs = {.ip = call->pc};
-    regs.gpr[KYMO_REG_RSP] = call->sp;
+    regs.gpr[KYMO_REG_SP] = call->sp;
     return regs;
 }
 
@@ -163,7 +163,7 @@ static void a_waiting_thread_has_the_same_stack_from_outside(void **state)
     struct kymo_walk_result result;
     struct kymo_remote_call call = start(&thread, 0);
     struct kymo_regs regs = regs_of(&call);
-    size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+    size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_SP), pcs, DEPTH, &result);
     assert_int_equal(result.end, KYMO_WALK_COMPLETE);
     assert_same_callers(pcs, n);
     struct kymo_remote_module *m = kymo_remote_module_at(remote, pcs[0]);
@@ -182,13 +182,13 @@ static void a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known(void **state
     struct kymo_walk_result result;
     struct kymo_remote_call call = start(&thread, 1);
     struct kymo_regs regs = regs_of(&call);
-    size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+    size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_SP), pcs, DEPTH, &result);
     assert_int_equal(result.end, KYMO_WALK_UNSUPPORTED);
     assert_true(n < waiter.n + 1);
     /* wait_in_read called read with the registers that it had. */
     memcpy(regs.gpr, waiter.regs.gpr, sizeof regs.gpr);
-    regs.gpr[KYMO_REG_RSP] = call.sp;
-    n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP) | BIT(KYMO_REG_RBP), pcs, DEPTH, &result);
+    regs.gpr[KYMO_REG_SP] = call.sp;
+    n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_SP) | BIT(KYMO_REG_FP), pcs, DEPTH, &result);
     assert_int_equal(result.end, KYMO_WALK_COMPLETE);
     assert_same_callers(pcs, n);
     stop(thread);
@@ -209,13 +209,13 @@ static void a_frame_pointer_that_a_thread_told_is_told_to_others(void **state)
         waiter_bytes = sizes[i];
         struct kymo_remote_call call = start(&thread, 1);
         struct kymo_regs regs = regs_of(&call);
-        size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+        size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_SP), pcs, DEPTH, &result);
         assert_int_equal(result.end, KYMO_WALK_UNSUPPORTED);
         struct kymo_remote_frame frame = {pcs[n - 1] - 1, result.missing};
         assert_int_equal(kymo_frame_base_guess(&bases, remote, &frame, &rbp), i == 1);
         if (i == 1)
-            assert_int_equal(rbp, waiter.regs.gpr[KYMO_REG_RBP]);
-        kymo_frame_base_learn(&bases, remote, &frame, waiter.regs.gpr[KYMO_REG_RBP]);
+            assert_int_equal(rbp, waiter.regs.gpr[KYMO_REG_FP]);
+        kymo_frame_base_learn(&bases, remote, &frame, waiter.regs.gpr[KYMO_REG_FP]);
         stop(thread);
     }
     kymo_frame_bases_deinit(&bases);
@@ -260,8 +260,8 @@ static void no_stack_is_no_stack(void **state)
     uint64_t pcs[DEPTH];
     struct kymo_walk_result result;
     struct kymo_regs regs = {.ip = 1};
-    regs.gpr[KYMO_REG_RSP] = 0x1000;
-    assert_int_equal(kymo_remote_walk(remote, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result), 0);
+    regs.gpr[KYMO_REG_SP] = 0x1000;
+    assert_int_equal(kymo_remote_walk(remote, &regs, BIT(KYMO_REG_SP), pcs, DEPTH, &result), 0);
     assert_null(kymo_remote_module_at(remote, 1));
 }
 
@@ -276,7 +276,7 @@ static void unwind_information_is_shared_by_build_id(void **state)
     struct kymo_walk_result result;
     struct kymo_remote_call call = start(&thread, 0);
     struct kymo_regs regs = regs_of(&call);
-    size_t n = kymo_remote_walk(other, &regs, BIT(KYMO_REG_RSP), pcs, DEPTH, &result);
+    size_t n = kymo_remote_walk(other, &regs, BIT(KYMO_REG_SP), pcs, DEPTH, &result);
     assert_int_equal(result.end, KYMO_WALK_COMPLETE);
     assert_same_callers(pcs, n);
     stop(thread);

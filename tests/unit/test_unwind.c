@@ -380,8 +380,8 @@ static __attribute__((noinline)) void walk_at_entry(void)
     struct kymo_stack_bounds bounds = help_bounds();
     struct kymo_regs regs;
     kymo_regs_here(&regs);
-    regs.gpr[KYMO_REG_RSP] = (uint64_t)(uintptr_t)__builtin_dwarf_cfa() - 8;
-    regs.gpr[KYMO_REG_RBP] = 1;
+    regs.gpr[KYMO_REG_SP] = (uint64_t)(uintptr_t)__builtin_dwarf_cfa() - 8;
+    regs.gpr[KYMO_REG_FP] = 1;
     regs.ip = (uint64_t)(uintptr_t)gap_at_entry + entry_offset;
     walked = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
     sink++;
@@ -420,7 +420,7 @@ static void loader_entry_is_the_end(void **state)
                                        (uint64_t)(uintptr_t)(stack + 8)};
     struct kymo_regs regs = {.ip = start + 48};
     (void)state;
-    regs.gpr[KYMO_REG_RSP] = bounds.lo;
+    regs.gpr[KYMO_REG_SP] = bounds.lo;
     assert_int_equal(kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, 8, 0, &result), 1);
     assert_int_equal(result.end, KYMO_WALK_COMPLETE);
 }
@@ -463,7 +463,7 @@ static void null_pc(void **state)
     (void)state;
     kymo_regs_here(&regs);
     regs.ip = 0;
-    regs.gpr[KYMO_REG_RBP] = 1;
+    regs.gpr[KYMO_REG_FP] = 1;
     assert_int_equal(kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, 8, 0, &result), 1);
     assert_int_equal(result.end, KYMO_WALK_NO_MODULE);
 }

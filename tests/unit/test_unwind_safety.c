@@ -75,7 +75,7 @@ static void walk_once(bool known_bounds)
     for (int i = 0; i < 16; i++)
         regs.gpr[i] = plausible();
     if (random_word() % 4)
-        regs.gpr[KYMO_REG_RSP] = lo + (random_word() % STACK_BYTES & ~7ull);
+        regs.gpr[KYMO_REG_SP] = lo + (random_word() % STACK_BYTES & ~7ull);
     uint64_t pc = regs.ip;
     size_t max = random_word() % 4 ? 300 : random_word() % 300;
     size_t n = kymo_unwind_walk(&help_walker, &regs, known_bounds ? &bounds : NULL, pcs, max,
@@ -141,7 +141,7 @@ static void garbage_rows(void **state)
         for (int i = 0; i < 16; i++)
             regs.gpr[i] = plausible();
         regs.ip = plausible();
-        regs.gpr[KYMO_REG_RSP] = lo + (random_word() % STACK_BYTES & ~7ull);
+        regs.gpr[KYMO_REG_SP] = lo + (random_word() % STACK_BYTES & ~7ull);
         uint64_t key = kymo_generation_key(help_walker.generation);
         /* Rows for the sampled pc and for words of the stack, which become return addresses. */
         for (int i = 0; i < 64; i++) {
@@ -173,8 +173,8 @@ static void top_of_stack(void **state)
         for (int i = 0; i < 16; i++)
             regs.gpr[i] = plausible();
         regs.ip = code[random_word() % codes] + random_word() % 1024;
-        regs.gpr[KYMO_REG_RSP] = bounds.hi - 8 * (random_word() % 6);
-        regs.gpr[KYMO_REG_RBP] = bounds.hi - 8 * (random_word() % 6);
+        regs.gpr[KYMO_REG_SP] = bounds.hi - 8 * (random_word() % 6);
+        regs.gpr[KYMO_REG_FP] = bounds.hi - 8 * (random_word() % 6);
         size_t n = kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, 300, 0, &result);
         assert_true(n >= 1);
     }

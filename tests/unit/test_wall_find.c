@@ -198,8 +198,8 @@ static void the_last_places_are_remembered(void **state)
         const struct kymo_wall_place *p = &m.places[i];
         uint64_t n = p->regs.ip / 0x1000;
         assert_true(n > KYMO_WALL_PLACES + 1);
-        assert_int_equal(p->regs.gpr[KYMO_REG_RSP], 0x2000 * n);
-        assert_int_equal(p->regs.gpr[KYMO_REG_RBP], 3 * n);
+        assert_int_equal(p->regs.gpr[KYMO_REG_SP], 0x2000 * n);
+        assert_int_equal(p->regs.gpr[KYMO_REG_FP], 3 * n);
         assert_int_equal(p->regs.gpr[KYMO_REG_R15], 15 * n);
         assert_true(p->is_known);
         last += n == 2 * KYMO_WALL_PLACES + 1;
