@@ -210,7 +210,7 @@ static int parse(int argc, char **argv, struct control_request *asked)
         return status;
     if (!asked->request.what)
         return kymo_usage_error(KYMO_IN_CONTROL,
-                                "what is asked? kymo control markers, markers=LIST, alloc=SIZE or "
+                                "missing request: markers, markers=LIST, alloc=SIZE or "
                                 "heap");
     int is_heap = asked->request.what == KYMO_CONTROL_HEAP;
     if (is_heap && !asked->output)

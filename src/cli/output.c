@@ -144,9 +144,9 @@ static kymo_err check_extension(const char *path, int *is_recording, kymo_error 
     kymo_str list = {0};
     for (size_t i = 0; kymo_format_at(i); i++)
         kymo_str_printf(&list, " %s", kymo_format_at(i)->extension);
-    kymo_err err = kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
-                                  "%.120s: its ending stands for no format; there are%s .kymo",
-                                  path, kymo_str_cstr(&list));
+    kymo_err err =
+        kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0, "%.120s: unknown format; use%s or .kymo",
+                       path, kymo_str_cstr(&list));
     kymo_str_deinit(&list);
     return err;
 }

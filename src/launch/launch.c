@@ -245,7 +245,7 @@ static kymo_err tell_blindness(const struct launch *l)
     if (access("/proc/self/task", X_OK) == 0)
         return KYMO_OK;
     return note(l, KYMO_NOTE_WARNING,
-                "/proc is not mounted: threads are sampled with the kernel's tick, and processes "
+                "/proc is not mounted: threads are sampled at the kernel tick, and processes "
                 "that the program starts may be missing");
 }
 
@@ -408,9 +408,9 @@ static kymo_err tell_tick_threads(const struct launch *l)
     char text[192];
     if (n > 0) {
         snprintf(text, sizeof text,
-                 n == 1 ? "a thread that switches often was sampled with the kernel's tick, since "
+                 n == 1 ? "a thread that switches often was sampled at the kernel tick, since "
                           "perf would slow it down (engine=perf insists)"
-                        : "%u threads that switch often were sampled with the kernel's tick, since "
+                        : "%u threads that switch often were sampled at the kernel tick, since "
                           "perf would slow them down (engine=perf insists)",
                  n);
         KYMO_TRY(note(l, KYMO_NOTE_WARNING, text));
@@ -418,9 +418,8 @@ static kymo_err tell_tick_threads(const struct launch *l)
     n = threads->refused;
     if (n == 0)
         return KYMO_OK;
-    snprintf(text, sizeof text,
-             "%u thread%s sampled with the kernel's tick, since perf refused: %s%s", n,
-             n == 1 ? " was" : "s were", strerror(threads->error),
+    snprintf(text, sizeof text, "%u thread%s sampled at the kernel tick, since perf refused: %s%s",
+             n, n == 1 ? " was" : "s were", strerror(threads->error),
              threads->error == EMFILE ? " (ulimit -n)" : "");
     return note(l, KYMO_NOTE_WARNING, text);
 }

@@ -249,7 +249,7 @@ static const char *form_of(kymo_option_type type)
     case KYMO_OPTION_TYPE_NUMBER:
         return "a whole number";
     case KYMO_OPTION_TYPE_CHOICE:
-        return "one of its words";
+        return "one of its values";
     case KYMO_OPTION_TYPE_SIGNAL:
         return "a signal that it may use";
     case KYMO_OPTION_TYPE_LIST:

@@ -162,8 +162,8 @@ static const char *what_is_not_seen(const struct kymo_heap_events *h, uint32_t a
     snprintf(text, KYMO_HEAP_EVENTS_TEXT + 128, "%s", h->not_seen);
     if (h->missing_mib)
         snprintf(text + h->not_seen_len, KYMO_HEAP_EVENTS_TEXT + 128 - h->not_seen_len,
-                 "%swhat gave %u MiB of memory that no function here asked for",
-                 h->not_seen_len ? ", " : "", h->missing_mib);
+                 "%s%u MiB from allocators that Kymo cannot hook", h->not_seen_len ? ", " : "",
+                 h->missing_mib);
     return text;
 }
 

@@ -84,7 +84,7 @@ kymo_err kymo_host_follow_signal(kymo_host *h, uint64_t now_ns)
     else
         snprintf(text, sizeof text,
                  "the program uses SIGURG and SIGWINCH: from then on SIGRTMAX-%d carries samples, "
-                 "which only the kernel's tick raises",
+                 "sampled at the kernel tick only",
                  SIGRTMAX - h->signal);
     return say(h, now_ns, name ? KYMO_NOTE_INFO : KYMO_NOTE_WARNING, text);
 }

@@ -123,7 +123,7 @@ static kymo_err tell_foreign(const struct kymo_tree_image *image)
     t->foreign_told = 1;
     kymo_event_note e = {now(), image->process, KYMO_NOTE_WARNING,
                          "processes in a pid namespace of their own are sampled by timers: not "
-                         "finer than the kernel's tick"};
+                         "finer than the kernel tick"};
     return t->config.events->note(t->config.events_context, &e);
 }
 

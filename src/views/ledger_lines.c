@@ -11,9 +11,9 @@
 static const struct {
     const char *word, *meaning;
 } texts[KYMO_LEDGER_LINES_SHOWN] = {
-    [KYMO_LEDGER_LIVE] = {"live", "in blocks that are not freed, as asked for"},
-    [KYMO_LEDGER_SLACK] = {"slack", "in these blocks, beyond what was asked for"},
-    [KYMO_LEDGER_RETAINED] = {"retained", "freed, or never used, and kept by the allocator"},
+    [KYMO_LEDGER_LIVE] = {"live", "live allocations, as requested"},
+    [KYMO_LEDGER_SLACK] = {"slack", "the allocator's rounding of live allocations"},
+    [KYMO_LEDGER_RETAINED] = {"retained", "kept by the allocator: freed, or never used"},
     [KYMO_LEDGER_MAPPED] = {"mapped", "mapped by the program itself, past the allocator"},
     [KYMO_LEDGER_STACKS] = {"stacks", "of threads, and kept for the next ones"},
     [KYMO_LEDGER_FILES] = {"files", "code and data of files, as they are on disk"},

@@ -62,7 +62,7 @@ static void print_moment(const kymo_terminal *t, const kymo_profile *profile, ui
     char text[32];
     uint64_t origin_ns = kymo_profile_meta(profile)->origin_monotonic_ns;
     if (at_ns == KYMO_HEAP_END)
-        fputs("at the end", t->to);
+        fputs("at exit", t->to);
     else
         fprintf(t->to, "at %s",
                 kymo_format_duration(text, at_ns > origin_ns ? at_ns - origin_ns : 0));
@@ -76,14 +76,14 @@ static void print_what(const kymo_terminal *t, const kymo_profile *profile,
     print_sum(t, &all->sum, all->view == KYMO_HEAP_MAPPED ? "mapping" : "block");
     switch (all->view) {
     case KYMO_HEAP_ALLOC:
-        fputs(", all that was asked for", t->to);
+        fputs(", everything allocated", t->to);
         break;
     case KYMO_HEAP_PEAK:
-        fputs(", there when most was: ", t->to);
+        fputs(", live at the peak: ", t->to);
         print_moment(t, profile, all->at_ns);
         break;
     case KYMO_HEAP_LEAKS:
-        fputs(", there at the end", t->to);
+        fputs(", live at exit", t->to);
         if (all->min_age_ns)
             fprintf(t->to, " for at least %s", kymo_format_duration(text, all->min_age_ns));
         if (all->young.samples)
@@ -93,7 +93,7 @@ static void print_what(const kymo_terminal *t, const kymo_profile *profile,
     case KYMO_HEAP_LIFETIMES:
         fputs(", freed", t->to);
         if (all->elsewhere.samples)
-            fprintf(t->to, ", %.0f of them by another thread than asked for them",
+            fprintf(t->to, ", %.0f of them by another thread than the one that allocated them",
                     all->elsewhere.objects);
         break;
     case KYMO_HEAP_TEMPORARY:
@@ -101,7 +101,7 @@ static void print_what(const kymo_terminal *t, const kymo_profile *profile,
                 share(all->sum.objects, all->allocated.objects));
         break;
     default:
-        fputs(", there ", t->to);
+        fputs(", live ", t->to);
         print_moment(t, profile, all->at_ns);
     }
     fputc('\n', t->to);
@@ -138,11 +138,11 @@ void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *p
     char rate[32];
     fputs("heap:     ", t->to);
     if (all->rate > 1)
-        fprintf(t->to, "a sample for each %s that is asked for, %" PRIu64 " of them; ",
+        fprintf(t->to, "one sample per %s allocated on average, %" PRIu64 " of them; ",
                 kymo_format_bytes(rate, all->rate), all->allocated.samples);
     else
         fputs("every allocation; ", t->to);
-    fputs("asked for ", t->to);
+    fputs("allocated ", t->to);
     print_sum(t, &all->allocated, "block");
     fputc('\n', t->to);
     print_missing(t, profile, all, "");
@@ -168,15 +168,15 @@ int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *p
     int is_there = peak && live && kymo_heap_report_totals(peak)->recorded > 0;
     if (is_there) {
         const kymo_heap_totals *most = kymo_heap_report_totals(peak);
-        fprintf(t->to, "\n%smemory asked for: ", lead);
+        fprintf(t->to, "\n%sallocated: ", lead);
         print_sum(t, &most->allocated, "block");
-        fprintf(t->to, "\n%smemory left at the end: ", lead);
+        fprintf(t->to, "\n%slive at exit: ", lead);
         print_sum(t, &kymo_heap_report_totals(live)->sum, "block");
-        fprintf(t->to, "\n%smemory at most, ", lead);
+        fprintf(t->to, "\n%speak heap ", lead);
         print_moment(t, profile, most->at_ns);
         fputs(": ", t->to);
         print_sum(t, &most->sum, "block");
-        fputs("; who asked for it:\n", t->to);
+        fputs(", by allocating function:\n", t->to);
         kymo_report_print_heap(t, peak, KYMO_BY_FUNCTION, top);
         print_missing(t, profile, most, lead);
     }
@@ -292,7 +292,7 @@ void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *repo
             is_exact(all) ? "" : "  95 %                    ",
             all->view == KYMO_HEAP_MAPPED ? "mappings" : "  blocks");
     if (all->lifetimes)
-        fprintf(t->to, "half below  %*s", (int)(end - first) + 1, "");
+        fprintf(t->to, "median      %*s", (int)(end - first) + 1, "");
     fprintf(t->to, "%s%s\n", kymo_report_heading_of((kymo_report_by)by), kymo_terminal_reset(t));
     for (size_t i = 0; i < shown; i++)
         print_row(t, &rows[i], all, by, first, end);

@@ -249,7 +249,7 @@ static void add_engine(kymo_str *line, const kymo_meta *meta)
         kymo_str_printf(line, " (%s)", meta->engine_reason);
     if (meta->period_ns && is_held_by_tick(meta)) {
         kymo_str_printf(line, ", every %s", kymo_format_duration(text, meta->tick_ns));
-        kymo_str_printf(line, " (%s requested; the kernel's tick is no finer)",
+        kymo_str_printf(line, " (%s requested; the kernel tick is no finer)",
                         kymo_format_duration(text, meta->period_ns));
     } else if (meta->period_ns) {
         kymo_str_printf(line, ", every %s", kymo_format_duration(text, meta->period_ns));
@@ -363,7 +363,8 @@ void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, 
     if (is_held_by_tick(meta))
         kymo_str_printf(
             &line,
-            "the timer engine cannot go below the kernel's tick of %s: record longer, or allow "
+            "the timer engine cannot sample more often than the kernel tick of %s: record longer, "
+            "or allow "
             "the perf engine (sysctl kernel.perf_event_paranoid=2; kymo doctor tells more)",
             kymo_format_duration(text, meta->tick_ns));
     else if (is_rare)

@@ -262,10 +262,10 @@ def summary():
     recording = folder() / "recording.kymo"
     said = run([KYMO, "record", *EVERY, "-o", recording, "--", workload(), "three", 1]).stderr
     truth = json.loads(run([KYMO, "report", "--json", "--mode", "live", recording]).stdout)
-    live = "memory left at the end: "
+    live = "live at exit: "
     check(live in said and f" in {truth['total']['objects']:.0f} blocks" in said.split(live)[1].splitlines()[0],
           f"no sum: {said}")
-    for text in ("memory asked for: ", "memory at most, at ", "site_", f"kymo report --mode live {recording}"):
+    for text in ("allocated: ", "peak heap at ", "site_", f"kymo report --mode live {recording}"):
         check(text in said, f"{text} is not said: {said}")
 
 

@@ -109,7 +109,7 @@ def profile_program(name, engine, user):
     check(quality["engine"] == engine, f"the engine is {quality['engine']}")
     check(not report.lost(), f"lost: {report.lost()}")
     check_close("CPU seconds", report.total_s, recording.cpu_s, 0.01 * recording.cpu_s)
-    # Without privilege a timer is no finer than the kernel's tick.
+    # Without privilege a timer is no finer than the kernel tick.
     period_s = 0.001 if engine == "perf" else max(0.001, 1 / HZ)
     rate = quality["samples"] * period_s / recording.cpu_s
     say(f"{quality['samples']} samples, {rate:.4f} of one each {period_s * 1e3:g} ms of CPU time; "

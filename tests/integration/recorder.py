@@ -147,7 +147,7 @@ def few_descriptors():
                        under=["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh"])
     check(recording.result.status == 0, recording.result.stderr)
     told = run([KYMO, "report", recording.path, "--top", "1"]).stderr
-    said = re.search(r"(\d+) threads were sampled with the kernel's tick, since perf refused: "
+    said = re.search(r"(\d+) threads were sampled at the kernel tick, since perf refused: "
                      r"Too many open files \(ulimit -n\)", told)
     check(said, f"it is not said: {told}")
     check(0 < int(said[1]) < threads, said[0])

@@ -118,7 +118,7 @@ static void what_is_refused_before_the_program_runs(void **state)
 {
     (void)state;
     expect_refused("", KYMO_E_INVALID, "empty");
-    expect_refused("x", KYMO_E_UNSUPPORTED, "x: its ending stands for no format; there are .json");
+    expect_refused("x", KYMO_E_UNSUPPORTED, "x: unknown format; use .json");
     expect_refused("x.jsn", KYMO_E_UNSUPPORTED, ".kymo");
     expect_refused("no/x.json", KYMO_E_NOT_FOUND, "folder no: No such file or directory");
     touch("there.json");

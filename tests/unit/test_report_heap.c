@@ -66,8 +66,8 @@ static void every_allocation(void **state)
     add_plain(&h, IN_LOAD, 4096, 1010, 1020);
     add_plain(&h, IN_LOAD, 1024, 1010, KYMO_LIVES);
     add_plain(&h, IN_PARSE, 512, 1010, KYMO_LIVES);
-    assert_printed("heap:     every allocation; asked for 5.5 KiB in 3 blocks\n"
-                   "below:    1.5 KiB in 2 blocks, there at the end\n"
+    assert_printed("heap:     every allocation; allocated 5.5 KiB in 3 blocks\n"
+                   "below:    1.5 KiB in 2 blocks, live at exit\n"
                    "  self   total        self        blocks  function\n"
                    " 66.7 %  66.7 %     1.0 KiB           1  load  app\n"
                    " 33.3 %  33.3 %       512 B           1  parse  app\n"
@@ -89,13 +89,13 @@ static void samples_that_are_partial(void **state)
     }
     options.view = KYMO_HEAP_LEAKS;
     assert_printed(
-        "heap:     a sample for each 4.0 KiB that is asked for, 100 of them; asked for 450 KiB (95 "
+        "heap:     one sample per 4.0 KiB allocated on average, 100 of them; allocated 450 KiB (95 "
         "%: 377 KiB to 533 KiB) in 450 blocks (95 %: 377 to 533)\n"
         "warning: partial: 5 records of allocations lost, 2 of frees: some blocks seem to live "
         "that do not (a larger --buffer keeps more)\n"
         "warning: not seen in pid 7: libx.so (je_malloc)\n"
-        "below:    225 KiB (95 %: 175 KiB to 286 KiB) in 225 blocks (95 %: 174 to 286), there at "
-        "the end for at least 100 ns; left out as young: 225 KiB (--min-age=0 shows them)\n"
+        "below:    225 KiB (95 %: 175 KiB to 286 KiB) in 225 blocks (95 %: 174 to 286), live at "
+        "exit for at least 100 ns; left out as young: 225 KiB (--min-age=0 shows them)\n"
         "  self   total        self  95 %                            blocks  function\n"
         "100.0 % 100.0 %     225 KiB  175 KiB to 286 KiB               225  load  app\n"
         " total       total      blocks  function\n"
@@ -120,15 +120,15 @@ static void no_sample_of_what_lives(void **state)
         add_block(&h, &block);
     }
     assert_printed(
-        "heap:     a sample for each 4.0 KiB that is asked for, 100 of them; asked for 430 "
+        "heap:     one sample per 4.0 KiB allocated on average, 100 of them; allocated 430 "
         "KiB in 430 blocks\n"
-        "below:    no sample: at most 9.9 KiB in 8 blocks (95 %), there at the end\n"
+        "below:    no sample: at most 9.9 KiB in 8 blocks (95 %), live at exit\n"
         " total       total      blocks  function\n");
     options.view = KYMO_HEAP_ALLOC;
     assert_printed(
-        "heap:     a sample for each 4.0 KiB that is asked for, 100 of them; asked for 430 "
+        "heap:     one sample per 4.0 KiB allocated on average, 100 of them; allocated 430 "
         "KiB in 430 blocks\n"
-        "below:    430 KiB in 430 blocks, all that was asked for\n"
+        "below:    430 KiB in 430 blocks, everything allocated\n"
         "  self   total        self  95 %                            blocks  function\n"
         " 75.0 %  75.0 %     322 KiB  275 KiB to 405 KiB               322  load  app\n"
         " 25.0 %  25.0 %     108 KiB  78 KiB to 157 KiB                108  parse  app\n"
@@ -149,18 +149,18 @@ static void lives(void **state)
         add_block(&h, &block);
     }
     options.view = KYMO_HEAP_LIFETIMES;
-    assert_printed(
-        "heap:     every allocation; asked for 100 B in 10 blocks\n"
-        "below:    100 B in 10 blocks, freed, 1 of them by another thread than asked for them\n"
-        "  self   total        self        blocks  half below             function\n"
-        "100.0 % 100.0 %       100 B          10      32 ns  ██████████  load  app\n"
-        "lives: each step of the curve is twice the one before, from 0 ns to 1.02 us\n"
-        " total       total      blocks  function\n"
-        "100.0 %       100 B          10  main\n"
-        "100.0 %       100 B          10    load\n");
+    assert_printed("heap:     every allocation; allocated 100 B in 10 blocks\n"
+                   "below:    100 B in 10 blocks, freed, 1 of them by another thread than the one "
+                   "that allocated them\n"
+                   "  self   total        self        blocks  median                 function\n"
+                   "100.0 % 100.0 %       100 B          10      32 ns  ██████████  load  app\n"
+                   "lives: each step of the curve is twice the one before, from 0 ns to 1.02 us\n"
+                   " total       total      blocks  function\n"
+                   "100.0 %       100 B          10  main\n"
+                   "100.0 %       100 B          10    load\n");
     options.view = KYMO_HEAP_TEMPORARY;
     options.by = KYMO_BY_THREAD;
-    assert_printed("heap:     every allocation; asked for 100 B in 10 blocks\n"
+    assert_printed("heap:     every allocation; allocated 100 B in 10 blocks\n"
                    "below:    100 B in 10 blocks, freed at once: 100.0 % of all blocks\n"
                    "  self   total        self        blocks  thread\n"
                    "100.0 % 100.0 %       100 B          10  thread 7 (7)\n");
@@ -173,18 +173,18 @@ static void at_a_moment(void **state)
     add_plain(&h, IN_LOAD, 100, 1010, 1020);
     options.by = KYMO_BY_SIZE;
     options.at_ns = 1015;
-    assert_printed("heap:     every allocation; asked for 100 B in 1 block\n"
-                   "below:    100 B in 1 block, there at 15 ns\n"
+    assert_printed("heap:     every allocation; allocated 100 B in 1 block\n"
+                   "below:    100 B in 1 block, live at 15 ns\n"
                    "  self   total        self        blocks  size\n"
                    "100.0 % 100.0 %       100 B           1  64 B to 128 B\n");
     options.view = KYMO_HEAP_PEAK;
-    assert_printed("heap:     every allocation; asked for 100 B in 1 block\n"
-                   "below:    100 B in 1 block, there when most was: at 10 ns\n"
+    assert_printed("heap:     every allocation; allocated 100 B in 1 block\n"
+                   "below:    100 B in 1 block, live at the peak: at 10 ns\n"
                    "  self   total        self        blocks  size\n"
                    "100.0 % 100.0 %       100 B           1  64 B to 128 B\n");
     options.view = KYMO_HEAP_MAPPED;
-    assert_printed("heap:     every allocation; asked for 100 B in 1 block\n"
-                   "below:    0 B in 0 mappings, there at 15 ns\n");
+    assert_printed("heap:     every allocation; allocated 100 B in 1 block\n"
+                   "below:    0 B in 0 mappings, live at 15 ns\n");
 }
 
 static void growth(void **state)
@@ -287,7 +287,7 @@ static void the_ledger(void **state)
               "    20 KiB  100.0 %  rss          all of it, as the kernel counts\n"
               "\n"
               "resident in pid 7 (7) at 500 ns\n"
-              "     8 KiB   80.0 %  live         in blocks that are not freed, as asked for; 95 %: "
+              "     8 KiB   80.0 %  live         live allocations, as requested; 95 %: "
               "4 KiB to 9 KiB\n"
               "     4 KiB   40.0 %  mapped       mapped by the program itself, past the "
               "allocator\n"

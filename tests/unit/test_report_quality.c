@@ -272,8 +272,8 @@ static void the_tick_is_the_period_of_timers(void **state)
     finish("timer", MS, 4 * MS, 1000 * MS, &q);
     expect("quality: good: all 250 expected samples, function names for all CPU time\n");
     TEXT_OF(text, 0, kymo_report_print_quality_details(&t, profile, report, ""));
-    assert_non_null(strstr(
-        text, "engine:  timer, every 4 ms (1 ms requested; the kernel's tick is no finer)\n"));
+    assert_non_null(
+        strstr(text, "engine:  timer, every 4 ms (1 ms requested; the kernel tick is no finer)\n"));
     free(text);
 }
 
@@ -288,7 +288,8 @@ static void few_samples(void **state)
     } cases[] = {
         {"timer", MS, 4 * MS, 29, 0, 116 * MS,
          "! few samples: 29 stand for 116 ms of CPU time, so small shares may be chance; the timer "
-         "engine cannot go below the kernel's tick of 4 ms: record longer, or allow the perf "
+         "engine cannot sample more often than the kernel tick of 4 ms: record longer, or allow "
+         "the perf "
          "engine (sysctl kernel.perf_event_paranoid=2; kymo doctor tells more)\n"},
         {"perf", MS, 4 * MS, 50, 0, 1000 * MS,
          "! few samples: 50 stand for 1.00 s of CPU time, 5.0 % of those requested, so small "

@@ -246,13 +246,13 @@ void kymo_firefox_put_extra(kymo_firefox *w)
     begin_section(j, "Quality");
     count_entry(j, "Samples", q->samples);
     ratio_entry(j, "Weights of CPU time", q->achieved);
-    ratio_entry(j, "Distinct samples of those asked for", q->sampled_rate);
+    ratio_entry(j, "Distinct samples of those requested", q->sampled_rate);
     if (meta->wall_period_ns)
         ratio_entry(j, "Wall time accounted for", q->wall_achieved);
     ratio_entry(j, "Complete stacks", q->stacks_complete);
     ratio_entry(j, "Symbolized frames", q->frames_symbolized);
     time_entry(j, "CPU time not sampled", q->cpu_unsampled_ns);
-    count_entry(j, "System calls disturbed", q->disturbed);
+    count_entry(j, "System calls interrupted (EINTR)", q->disturbed);
     time_entry(j, "Time in handlers", q->handler_ns);
     if (q->ring_bytes) {
         count_entry(j, "Bytes of newest samples and markers kept", q->ring_bytes);

@@ -331,7 +331,7 @@ static void add_comments(kymo_pprof *w)
     add_ratio(w, "sampled rate", q->sampled_rate);
     if (w->has_wall) {
         add_ratio(w, "wall time accounted for", q->wall_achieved);
-        kymo_pprof_comment(w, "calls disturbed: %" PRIu64, q->disturbed);
+        kymo_pprof_comment(w, "system calls interrupted (EINTR): %" PRIu64, q->disturbed);
     }
     add_ratio(w, "stacks complete", q->stacks_complete);
     add_ratio(w, "frames symbolized", q->frames_symbolized);
