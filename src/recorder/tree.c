@@ -25,8 +25,9 @@
 /* Rounds for which a process is looked at on after its clock stopped: four scans of /proc, so that
  * threads that nobody announced are found, called, and known if they do not answer. */
 #define STILL_ROUNDS 24u
-/* An image that is to follow attaches within milliseconds; else it is another program's. */
-#define FOLLOW_NS 1000000000ull
+/* An image that is to follow attaches within milliseconds, or on a machine under load within the 10
+ * seconds that the library waits; else it is another program's. */
+#define FOLLOW_NS 15000000000ull
 
 static kymo_err on_ring(void *context);
 

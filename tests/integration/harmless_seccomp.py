@@ -6,7 +6,7 @@ import re
 
 from as_alone import check_accounted, recordings_as_alone, same
 from kymotest import (KYMO, WORKLOADS, add_case, as_many, by_chance, case, check, check_close, main, record,
-                      run, say)
+                      run, say, tried_again)
 
 # What it used until it was behind the filter: it cannot ask there.
 USED = re.compile(r"^\{.*\}\n", re.M)
@@ -47,6 +47,7 @@ def check_behind(engine, recording, truth):
                     0.02 + by_chance(0.75, as_many(behind + more)))
 
 
+@tried_again
 def seccomp(how):
     """Behind a filter that kills for any other system call there are samples."""
     for engine, recording, truth in recordings_behind(how):
@@ -58,6 +59,7 @@ for way in ("prctl", "syscall", "threads", "strict"):
 
 
 @case
+@tried_again
 def seccomp_no_return():
     """Behind a filter that kills whoever returns from a handler, no signal of ours comes any more; that
     is said, and how much CPU time it was."""
@@ -78,6 +80,7 @@ def seccomp_no_return():
 
 
 @case
+@tried_again
 def seccomp_raw():
     """The recorder notices a filter that no hook saw, and says so: the next one, which kills, finds
     handlers without system calls."""
