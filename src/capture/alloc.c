@@ -93,7 +93,8 @@ static int64_t next_draw(const struct kymo_capture_process *p, uint32_t rate)
     return (int64_t)kymo_alloc_interval(&own.random, rate);
 }
 
-/* Nobody records: who may later? */
+/* The process is not recorded. After its start the thread stops drawing; before it every allocation
+ * is drawn (alloc_early.h). */
 static struct kymo_alloc_draw pass_unrecorded(void)
 {
     struct kymo_alloc_draw draw = {0, 0};
@@ -214,8 +215,8 @@ static KYMO_NOINLINE void tell_levels(struct kymo_capture_process *p)
     }
 }
 
-/* Whoever is in the table under the address of a new block was given back in a way that nobody has
- * seen. */
+/* An old entry in the table under the address of a new block: the old block was freed in a way that
+ * our hooks did not see. */
 static void evict(uint64_t address, uint64_t here)
 {
     uint64_t other = 0;
@@ -236,7 +237,7 @@ static int put(struct kymo_capture_process *p, uint64_t address, uint64_t id)
     return 1;
 }
 
-/* No room: perhaps since nobody reads any more. */
+/* There is no room, perhaps because the recorder no longer reads. */
 static KYMO_NOINLINE void look_for_recorder(const struct kymo_capture_process *p)
 {
     if (kymo_family_is_silent(p->session))
@@ -338,7 +339,7 @@ static void put_back(uint64_t address, uint64_t id, uint64_t here)
     const struct kymo_capture_process *p = kymo_process_here();
     if (kymo_alloc_table_put(address, id, p && !kymo_is_quiet(p)))
         return;
-    /* Somebody has its place: its end would not be seen. */
+    /* Another block has its place in the table: the end of this one would not be seen. */
     kymo_alloc_end_block(id, here);
 }
 

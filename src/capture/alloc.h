@@ -33,7 +33,7 @@ struct kymo_alloc_self {
 };
 extern __thread struct kymo_alloc_self kymo_alloc_self KYMO_TLS_IE __attribute__((aligned(16)));
 
-/* until, where nobody records: as good as never. */
+/* `until` where no recorder listens: as good as never. */
 #define KYMO_ALLOC_NEVER (INT64_MAX / 2)
 
 /* How many blocks that were drawn begin in a granule of 64 bytes, modulo 64 MiB; 255: that or more,

@@ -4,7 +4,7 @@
  * constructors of other libraries.
  *
  * Layer:    capture
- * Flow:     alloc.c -> [early] -> alloc.c, once there is somebody to tell
+ * Flow:     alloc.c -> [early] -> alloc.c, once there is a recorder
  * Threads:  any
  * Memory:   48 KiB of .bss
  * Signals:  safe

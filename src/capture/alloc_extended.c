@@ -5,9 +5,9 @@
  * What is counted, and when, is as in alloc_hooks.c. mimalloc's C++ functions throw: nothing is
  * held while the allocator is at work.
  *
- * mi_heap_destroy gives back blocks that nobody names. mimalloc itself tells which, before: where
- * it says only where a place for a block begins, the block may lie anywhere in it, for its
- * alignment.
+ * mi_heap_destroy frees all allocations of a heap; its caller passes none of their addresses. So
+ * mimalloc is asked for them before the call. It may give only the start of the place that holds an
+ * allocation. The allocation may then lie anywhere in that place, for its alignment.
  */
 #include "capture/alloc_extended.h"
 

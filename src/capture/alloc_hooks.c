@@ -143,8 +143,9 @@ KYMO_HOOK void *realloc(void *block, size_t bytes)
     return realloc_slowly(block, bytes, usable, KYMO_FRAME_BEGIN());
 }
 
-/* What it is, in every allocator. The one of the C library calls realloc by its symbol; others have
- * a way of their own, which nobody would see. */
+/* Does the same as in every allocator: checks the product and calls realloc. The C library's
+ * reallocarray calls realloc by its symbol. Other allocators do it internally, which our hooks
+ * would not see. */
 KYMO_HOOK void *reallocarray(void *block, size_t count, size_t bytes)
 {
     size_t all;

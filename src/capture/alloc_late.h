@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc_late.h - blocks that were given back when that could not be written down: there was no
- * room, or the thread's record has ended. Whoever writes next writes it for them.
+ * alloc_late.h - keeps frees that could not be recorded when they happened: there was no room, or
+ * the thread's record has ended. The next thread that writes a record writes them, too.
  *
  * Layer:    capture
  * Flow:     alloc_record.c -> [late] -> alloc_record.c

@@ -3,10 +3,11 @@
  * alloc_operators.c - see alloc_operators.h.
  *
  * Who gives memory to `new`? In most programs libstdc++, which calls malloc by its symbol: that is
- * ours and counts, and the operator is only handed on. Allocators have operators of their own that
- * call nobody, or for some forms one of the C functions, or that only when there is no memory. So
- * each one is tried once, before the program begins, and what the C functions did not see of it is
- * counted here. Until then, and where the executable has operators of its own, all are handed on.
+ * ours and counts, and the operator is only handed on. Other allocators bring their own operators.
+ * Some of these call no C function; some call one for certain forms, or only when memory runs out.
+ * So each operator is tried once, before the program begins, and what our C functions did not see
+ * of it is counted here. Until then, and where the executable defines operators itself, all calls
+ * are only handed on.
  *
  * A program in C has no operators to hand on to; but what it loads later may be written in C++ and
  * finds ours. These do what the language asks for. When there is no memory, which is for the
@@ -14,8 +15,8 @@
  *
  * An exception may pass any of these functions: they hold nothing meanwhile.
  *
- * All have one type here, that of the operator with the most parameters. What the caller did not
- * pass is a register that nobody reads.
+ * All have one type here, that of the operator with the most parameters. A parameter that the
+ * caller did not pass is a register that the operator does not read.
  */
 #include "capture/alloc_operators.h"
 

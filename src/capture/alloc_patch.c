@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc_patch.c - lets the calls of functions that nobody else may export come to us.
+ * alloc_patch.c - leads calls of functions that only the allocator may export to our hooks.
  *
  * Layer:    capture; in libkymo-preload-alloc.so alone
  * Flow:     start -> [alloc_patch] -> alloc_extended.c
@@ -8,9 +8,9 @@
  * Memory:   the tables of addresses of the program's modules
  * Signals:  not for handlers
  *
- * A module that calls mallocx has a slot with its address, which the loader fills. Ours is put
- * there where the slot holds, or will be given, what the allocator defines; a weak name that nobody
- * defines stays 0, and a program that asks for one by dlsym has the allocator's own.
+ * A module that calls mallocx has a slot with its address, which the loader fills. Our address is
+ * put there if the slot holds, or will be given, what the allocator defines. A weak name that no
+ * library defines stays 0. A program that looks one up by dlsym gets the allocator's function.
  *
  * Looked is once, before the program begins. What it loads later is left alone: only dlsym could
  * tell of that in time, and it would have to wait there for a lock of the loader's that it does not

@@ -87,7 +87,7 @@ void kymo_alloc_end_block(uint64_t id, uint64_t here)
     struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t)) {
         struct kymo_capture_process *p = kymo_capturing();
-        /* Of a forked child without a session of its own nobody knows that it has the block. */
+        /* A forked child that has no session yet is not recorded as having the block. */
         if (p)
             put_off(p, id);
         else
@@ -104,7 +104,7 @@ void kymo_alloc_end_block(uint64_t id, uint64_t here)
 
 static struct {
     uint32_t waits; /* some of the table was not told yet */
-    uint32_t lock;  /* 1: somebody tells; nobody waits for that */
+    uint32_t lock;  /* 1: a thread tells; no other one waits for it */
     struct kymo_alloc_cursor at;
 } inherited;
 

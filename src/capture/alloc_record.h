@@ -36,7 +36,8 @@ KYMO_SIGNAL_SAFE void *kymo_alloc_reserve(struct kymo_capture_thread *thread,
                                           struct kymo_stream_writer **writer, uint32_t size_bytes,
                                           enum kymo_loss_kind loss, uint64_t here);
 
-/* A block that was recorded is given back. Nobody who can write: it is told later. */
+/* A block that was recorded is freed. If the calling thread cannot write the record, it is written
+ * later. */
 KYMO_SIGNAL_SAFE void kymo_alloc_end_block(uint64_t id, uint64_t here);
 
 /* Tells what waits. */

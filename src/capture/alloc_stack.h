@@ -19,7 +19,7 @@
 #include "capture/claim.h"
 #include "capture/take_stack.h"
 
-/* 0: somebody below us is at it (counted). */
+/* 0: a function below us on the stack has entered and not left (counted). */
 KYMO_SIGNAL_SAFE static inline int kymo_alloc_enter(struct kymo_capture_thread *t, uint64_t here)
 {
     if (kymo_unlikely(t->alloc_frame) && !kymo_claim_is_void(t, t->alloc_frame, here)) {
@@ -39,8 +39,8 @@ KYMO_SIGNAL_SAFE static inline void kymo_alloc_leave(struct kymo_capture_thread 
     kymo_store_relaxed(&t->alloc_frame, 0u);
 }
 
-/* A handler of ours, who interrupted the thread at `here`, finds it left by siglongjmp: nobody is
- * to wait for its pin. */
+/* A handler of ours interrupted the thread at `here`. If siglongjmp has left the hook that had
+ * entered, this leaves in its place: no thread is to wait for its pin. */
 KYMO_SIGNAL_SAFE static inline void kymo_alloc_tidy(struct kymo_capture_thread *t, uint64_t here)
 {
     uint64_t claim = kymo_load_relaxed(&t->alloc_frame);

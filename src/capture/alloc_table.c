@@ -9,11 +9,12 @@
  * At one block per 512 KiB, 1 GiB of heap are 2048 blocks, an eighth of the first level: of its
  * buckets one in 10^5 is full. Half full, as with 4 GiB, one in fifty is.
  *
- * A slot is claimed by its address, from 0 by compare-and-exchange, and has its id afterwards; it
- * is let go in the opposite order. An address without an id is nobody's, as for whom the process
- * forked in between.
+ * A slot is claimed by a compare-and-exchange of its address from 0, and gets its id afterwards; it
+ * is released in the opposite order. An address without an id belongs to no allocation: a child
+ * that was forked in between finds one.
  *
- * The filter counts before a block is put and after it was taken: whoever frees it sees it counted.
+ * The filter counts a block before it is put and until after it was taken, so a thread that frees
+ * the block sees it counted.
  */
 #include "capture/alloc_table.h"
 
@@ -91,7 +92,7 @@ static KYMO_NOINLINE struct kymo_alloc_slot *map_level(uint32_t level, int may_m
     (void)kymo_syscall3(SYS_madvise, map, (long)level_bytes(level), MADV_NOHUGEPAGE);
     (void)kymo_syscall3(SYS_madvise, map, (long)level_bytes(level), MADV_DONTDUMP);
     struct kymo_alloc_slot *mine = (struct kymo_alloc_slot *)(intptr_t)map, *other = NULL;
-    /* Pairs with the acquires of whoever uses it. */
+    /* Pairs with the acquires of the threads that use the level. */
     if (kymo_cas_acq_rel(&levels[level], &other, mine)) {
         kymo_add_relaxed(&level_count, 1u);
         return mine;
@@ -164,7 +165,7 @@ uint64_t kymo_alloc_table_find(uint64_t address, struct kymo_alloc_slot **slot)
 void kymo_alloc_table_remove(uint64_t address, struct kymo_alloc_slot *slot)
 {
     kymo_store_relaxed(&slot->id, 0u);
-    /* Pairs with the compare-and-exchange of whoever puts another one here. */
+    /* Pairs with the compare-and-exchange of the thread that puts another address here. */
     kymo_store_release(&slot->address, 0u);
     filter_sub(address);
 }

@@ -27,7 +27,8 @@ KYMO_SIGNAL_SAFE void kymo_alloc_table_fetch(uint64_t address);
 /* Its id and where it is; 0: it is not there. */
 struct kymo_alloc_slot;
 KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_find(uint64_t address, struct kymo_alloc_slot **slot);
-/* Takes out what was found. Whoever found it needs not have waited for the table until here. */
+/* Takes out what was found. The caller of find need not wait for the table's memory before this
+ * call. */
 KYMO_SIGNAL_SAFE void kymo_alloc_table_remove(uint64_t address, struct kymo_alloc_slot *slot);
 
 /* Both: its id, 0: it was not there. */

@@ -8,12 +8,13 @@
  * Memory:   the session's header
  * Signals:  reached from malloc, so from handlers, which are turned away
  *
- * mallinfo2 and the like take the allocator's locks, those of all its arenas. They are asked where
- * the program itself has called malloc, and after the allocator has answered that: whoever may call
- * malloc there may call them. But a handler that interrupted malloc in a process of one thread gets
- * away with a malloc of its own, most of the time, and would not with these: on a stack that a
- * signal has interrupted nobody asks, nor on one that is not the thread's own, nor behind a seccomp
- * filter, nor in a child of _Fork, whose parent's threads may have held any of the locks.
+ * mallinfo2 and the like take the allocator's locks, those of all its arenas. So they are called
+ * only where the program itself has just called malloc, after the allocator has returned: a thread
+ * that may call malloc there may call them. There are exceptions. In a process of one thread, a
+ * handler that interrupts malloc may call malloc and mostly survives; with these functions it would
+ * not. So they are not called with a signal's frame on the stack, on a stack that is not the
+ * thread's own, or behind a seccomp filter. Nor are they called in a child of _Fork: its parent's
+ * threads may have held any of the locks.
  */
 #ifndef KYMO_CAPTURE_ALLOC_WORDS_H
 #define KYMO_CAPTURE_ALLOC_WORDS_H

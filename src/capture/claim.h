@@ -12,12 +12,14 @@
  * one if the first is claimed. When both are, two records are unfinished below us: ours is dropped,
  * and counted.
  *
- * A claim is where the frame begins of the function that the program called, or where the signal
- * struck. A function that siglongjmp has left claims nothing: whoever asks after it was called from
- * there or further up on the same stack, or on the thread's own stack, where nothing can be while a
- * handler on another one is at work. An alternate stack may be an array on the thread's own: what
- * lies there is not the thread's own stack. Of two addresses on stacks that are not known nothing
- * is believed: there two functions that were left claim both streams until the thread ends.
+ * A claim is a stack address: where the frame of the function that the program called begins, or
+ * where the signal interrupted. A claim is void if siglongjmp has left that function. The next
+ * writer sees this in one of two ways. It was called from the claim's address or further up on the
+ * same stack. Or it is on the thread's own stack and the claim is on another one: a handler there
+ * would keep the thread from running here. An alternate stack may be an array on the thread's own
+ * stack; addresses in it do not count as the thread's own stack. From two addresses on unknown
+ * stacks nothing is concluded: two functions that were left there claim both streams until the
+ * thread ends.
  */
 #ifndef KYMO_CAPTURE_CLAIM_H
 #define KYMO_CAPTURE_CLAIM_H

@@ -20,7 +20,7 @@
 enum kymo_exec_verdict {
     KYMO_EXEC_RECORDABLE,
     KYMO_EXEC_REFUSED, /* it would run, but not with us in it */
-    KYMO_EXEC_UNKNOWN, /* it will not run, or nobody but the kernel knows how: leave it alone */
+    KYMO_EXEC_UNKNOWN, /* it will not run, or only the kernel knows how: leave it alone */
 };
 
 /* How exec looks for the file. */

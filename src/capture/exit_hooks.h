@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exit_hooks.h - what a process says when it ends of its own accord.
+ * exit_hooks.h - what a process records when it ends by exit, _exit, _Exit or quick_exit.
  *
  * Layer:    capture
  * Flow:     [exit_hooks] -> slots in the session -> buffer/drain.c
  * Threads:  any thread of the program, also a forked child's and a child of vfork
  * Signals:  safe, as _exit is
  *
- * The recorder is the parent of the launched program only: what anybody else has used in all, it
- * cannot ask once that one's parent has waited for it.
+ * The recorder is the parent of the launched program only. For any other process it cannot ask for
+ * the total usage once that process's parent has waited for it.
  */
 #ifndef KYMO_CAPTURE_EXIT_HOOKS_H
 #define KYMO_CAPTURE_EXIT_HOOKS_H

@@ -47,8 +47,9 @@ extern struct kymo_family kymo_family;
  * of it; one that is not absolute means another file elsewhere, and is not handed on. */
 void kymo_family_init(const char *attach_name, const char *library, size_t len);
 
-/* A recorder that is there, but stopped: each program that is started would wait for it. A session
- * that has ended says nothing of that, and where the clock may not be read, nobody knows. */
+/* Whether the recorder exists but is stopped: each program that is started would wait for it.
+ * Returns 0 if the session has ended, which says nothing of that, or if the clock may not be read.
+ */
 KYMO_SIGNAL_SAFE static inline int kymo_family_is_silent(const struct kymo_session *header)
 {
     if (kymo_load_relaxed(&header->stopped) || kymo_load_relaxed(&header->quiet))

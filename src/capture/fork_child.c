@@ -2,9 +2,9 @@
 /*
  * fork_child.c - see fork_child.h.
  *
- * libc calls us in the child of everything that it makes of fork (daemon, forkpty), in a place
- * where other libraries may not have put their locks in order yet: so raw system calls only. _Fork
- * calls nobody, and is hooked.
+ * libc calls us in the child of each function that it builds on fork (daemon, forkpty). At that
+ * point other libraries may not have put their locks in order yet, so only raw system calls are
+ * made. _Fork calls no fork handlers, so it is hooked.
  *
  * What is static here is a copy in a forked child. A child of vfork finds its parent's, and must
  * not attach in its place: so the pid is compared.
@@ -97,7 +97,8 @@ static void replace_header(struct kymo_session *session)
         (void)kymo_syscall3(SYS_madvise, (long)(intptr_t)session, bytes, MADV_DONTFORK);
         return;
     }
-    /* No room for one mapping more: what is written there is nobody's. */
+    /* No room for one mapping more: what is written here goes to private memory and is not
+     * recorded. */
     (void)kymo_syscall6(SYS_mmap, place, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     kymo_store_release(&kymo_family.header, session);
@@ -157,7 +158,7 @@ static KYMO_NOINLINE void attach(void)
     kymo_mark_links_start();
     kymo_store_release(&session->attached, 1u);
     kymo_attach_finish(socket, PATIENCE_SECONDS);
-    /* Whoever changed the list meanwhile could not call us yet. */
+    /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
     kymo_mark_links_look();
 }
 

@@ -44,7 +44,8 @@ static move_break_fn *next_move_break;
 static attach_fn *next_attach;
 static detach_fn *next_detach;
 
-/* While nobody loads a library; what other libraries map before this finds its own way. */
+/* Runs while no library is being loaded. If other libraries map memory before this, the hooks find
+ * the real functions themselves. */
 __attribute__((constructor(101))) static void find_all(void)
 {
     (void)KYMO_NEXT(next_map, map_fn, "mmap");
@@ -192,7 +193,7 @@ KYMO_HOOK void *shmat(int id, const void *address, int flags)
     void *made = next(id, address, flags);
     uint64_t bytes = made == (void *)-1 ? 0 : segment_bytes(id);
     if (bytes) {
-        /* Where SHM_REMAP has taken its place, nobody will detach the other. */
+        /* If SHM_REMAP has replaced a segment here, that one will not be detached any more. */
         (void)drop_segment((uintptr_t)made);
         keep_segment((uintptr_t)made, bytes);
         NOTE(KYMO_MAP_SHARED, KYMO_MAP_IS_SHARED, made, bytes, NULL, 0);

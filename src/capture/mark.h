@@ -116,7 +116,7 @@ void kymo_mark_links_add(struct kymo_mark_category *category);
 KYMO_SIGNAL_SAFE void kymo_mark_links_update(void);
 /* The process captures from here on: at start, and in a forked child that has attached. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_start(void);
-/* Nobody listens, in this process: everything goes off. */
+/* No recorder listens to this process any more: switches all categories off. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_off(void);
 /* Looks whether the recorder is still there, and whether it has asked for other categories. Called
  * when a block is taken, and when the recorder asks a thread to look. */
@@ -124,14 +124,15 @@ KYMO_SIGNAL_SAFE void kymo_mark_links_look(void);
 /* In a forked child that may be recorded, before anything of it: its flows of pointers are not its
  * parent's. */
 void kymo_mark_links_reseed(void);
-/* In a forked child, first of all: whoever held a lock is not here. */
+/* In a forked child, first of all: releases the lock, since the thread that held it does not exist
+ * in the child. */
 KYMO_SIGNAL_SAFE void kymo_mark_links_after_fork(void);
 
 /* ---- what the files of markers share ---- */
 
-/* mark_slow.c: the calling thread, ready to record: a forked child that waits attaches now, a
- * thread that nobody knows takes a slot. NULL: nothing can be recorded; if that is for good,
- * everything is off from here on. */
+/* mark_slow.c: the calling thread, ready to record. A forked child that has not attached yet
+ * attaches now; a thread without a slot takes one. NULL: nothing can be recorded; if that is for
+ * good, all categories are off from here on. */
 KYMO_SIGNAL_SAFE struct kymo_capture_thread *kymo_mark_thread(void);
 
 /* mark_slow.c: room for a record of size_bytes in this stream, which the caller has claimed (at

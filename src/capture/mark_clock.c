@@ -2,9 +2,9 @@
 /*
  * mark_clock.c - the clock of markers, for the program: see mark.h.
  *
- * Two clocks and no ratio that anybody could name: so a moment is told from now, by the ratio of
- * both since the start. What happened a second ago is right to a few tens of nanoseconds then,
- * whatever the ratio was before.
+ * There are two clocks, and their exact ratio is not known. So a moment is computed back from now,
+ * by the ratio of both clocks since the start. What happened a second ago is right to a few tens of
+ * nanoseconds then, whatever the ratio was before.
  *
  * A forked child has its parent's clock, also until it attaches: what the parent has read must mean
  * the same there.
@@ -33,8 +33,8 @@ struct both {
     uint64_t clock_on, ns_on; /* since the start */
 };
 
-/* 0: nobody may know. Where the program has forbidden itself the counter, the kernel's page of the
- * clock reads it all the same, and a system call does not. */
+/* 0: no clock may be read. Where the program has forbidden itself the time-stamp counter, the vDSO
+ * would read it all the same; a system call does not. */
 static uint64_t now_ns_of(const struct kymo_capture_process *p)
 {
     uint32_t quiet = kymo_load_relaxed(&p->session->quiet);

@@ -3,8 +3,8 @@
  * mark_labels.c - the labels of a thread: see mark.h.
  *
  * A change of a thread's labels is a record in its stream. Samples, markers and allocations say
- * nothing of labels: whoever reads the recording puts them together by the clock. So the sampling
- * handler reads nothing, and a label costs nothing but when it changes.
+ * nothing of labels: the reader of the recording joins them by time. So the sampling handler reads
+ * nothing, and a label costs nothing but when it changes.
  *
  * Records say how deep the thread was, and what was deeper is gone: an inner scope that a longjmp
  * has left ends with the outer one. It ends before that where the thread is seen further up on its
@@ -18,10 +18,10 @@
  * The depth changes before the record is made, in both directions: labels of a handler that comes
  * in between stand above those of the thread, and are gone when it returns.
  *
- * A forked child has its parent's labels. What they are is only in the recording, so its first
- * record names the thread that forked it, and when; whoever reads the recording looks there. Until
- * it attaches, the child has no record to write to, and notes which of them it has popped. The note
- * is the thread's own: several may fork at once.
+ * A forked child has its parent's labels. What they are is only in the recording. So the child's
+ * first record names the thread that forked it, and when; the reader of the recording looks there.
+ * Until it attaches, the child has no record to write to, and notes which of them it has popped.
+ * The note is the thread's own: several may fork at once.
  */
 #include <string.h>
 

@@ -7,10 +7,10 @@
  * list in force wants it (mark_select.h): the recorder's, until the program makes one of its own,
  * and again once the recorder has changed its list after that.
  *
- * Who switches. Another thread may want the same, and where signals cannot be blocked, a handler
- * that comes in the middle of it: so nobody waits for a lock. Whoever wants an update adds to
- * `updates`, and whoever finds it 0 does the work, again until nobody has come meanwhile. An update
- * sees all that was written before it was asked for.
+ * Who switches. Another thread may want an update at the same time. Where signals cannot be
+ * blocked, so may a handler that interrupts one. So no thread waits for a lock. A thread that wants
+ * an update adds to `updates`. The one that finds it 0 does the work, and repeats it until no other
+ * request has come meanwhile. An update sees all that was written before it was asked for.
  *
  * The links are a list through their own memory. Attaching and detaching hold a lock, which a
  * handler never takes; it reads the list, and an object goes only after the updates that may have
@@ -47,7 +47,7 @@ static struct {
     uint32_t updates; /* that are asked for and not done */
     uint32_t turn;    /* odd while one is made */
     struct kymo_mark_link *first;
-    uint32_t is_closed;    /* nothing can be recorded in this process, whoever listens */
+    uint32_t is_closed;    /* nothing can be recorded in this process, even if a recorder listens */
     uint32_t are_on;       /* as the last update has left them: some may be on */
     uint32_t seen_control; /* and the recorder's list that it has seen */
     uint64_t seed;         /* of the flows of pointers; 0: this process was never recorded */
@@ -59,8 +59,8 @@ static struct {
 
 /* ---- which ---- */
 
-/* A recorder that has died stops nothing: its silence says so. Where the clock may not be read,
- * nobody knows. */
+/* A recorder that has died cannot say that it stopped: only its silence shows it. Where the clock
+ * may not be read, the silence is not known. */
 static int is_listened_to(const struct kymo_capture_process *p)
 {
     if (kymo_load_relaxed(&links.is_closed))
@@ -104,7 +104,8 @@ static const char *list_in_force(const struct kymo_capture_process *p, uint32_t 
 
 /* ---- switching ---- */
 
-/* A child that the program forks shares the page for as long as nobody writes to it. */
+/* Writes only a new value: a forked child shares the page with its parent until one of them writes
+ * to it. */
 static void store_if_new(uint32_t *to, uint32_t value)
 {
     if (kymo_load_relaxed(to) != value)

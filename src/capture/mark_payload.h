@@ -7,9 +7,9 @@
  * Threads:  any
  * Signals:  safe
  *
- * A pen writes what fits into its room, and counts what all would need: whoever finds that it was
- * not enough makes room and writes once more. Texts are made shorter where a record would be longer
- * than it may be.
+ * A pen writes what fits into its room, and counts the bytes that everything would need. If the
+ * room was too small, the caller makes room and writes once more. Texts are made shorter where a
+ * record would be longer than it may be.
  */
 #ifndef KYMO_CAPTURE_MARK_PAYLOAD_H
 #define KYMO_CAPTURE_MARK_PAYLOAD_H

@@ -2,9 +2,9 @@
 /*
  * mark_quick.c - see mark_quick.h.
  *
- * The image of a payload is copied word by word; then each text is put behind it, and its slot over
- * the word that pointed to it. Nobody reads the block there before the record is published, and
- * whoever publishes has written all of it: no address of the program gets out.
+ * The image of a payload is copied word by word. Then each text is put behind it, and its slot
+ * replaces the word that pointed to it. The recorder does not read the record before it is
+ * published, and all slots are written by then: no address of the program gets out.
  *
  * What does not fit, a text that has to be cut and a literal for which there is no room are the
  * slow way's: it writes the whole marker again.

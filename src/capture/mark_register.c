@@ -4,8 +4,9 @@
  *
  * What is registered is copied with all that it points to, and the copy is what a static one is in
  * a C program: sites write to it, sessions learn it on its first use. The same content is the same
- * copy. A type is the same one if its name and its fields are: how it is shown is what the first
- * one said. One with other fields is another type, which whoever registers it is told.
+ * copy. A type is the same one if its name and its fields are the same. How it is shown is what the
+ * first registration said. A type with other fields is another type, and the caller that registers
+ * it is told so.
  *
  * Memory comes from mappings, since the program's malloc is not ours to call. Nothing is ever given
  * back: a program has a few hundred of these. One that makes them without end is stopped at
@@ -30,7 +31,7 @@
 #define LEVELS 2u /* a category, and a part of it */
 
 struct category_node {
-    struct kymo_mark_category category; /* first: whoever has it has the node */
+    struct kymo_mark_category category; /* first: a pointer to it is one to the node */
     struct category_node *next;
 };
 
@@ -44,8 +45,8 @@ struct site_node {
     struct site_node *next;
 };
 
-/* A mapping begins with it. A forked child may have it from the middle of take: what is used is one
- * word, and at worst some bytes of it are nobody's. */
+/* A mapping begins with it. A process may fork in the middle of take, and the child then has this
+ * state. `used` is one word, so at worst some bytes of the chunk stay unused. */
 struct chunk {
     size_t bytes;
     size_t used;

@@ -232,8 +232,8 @@ static struct manner manner_of(const struct kymo_mark_site *site)
     return site->type ? manner_of_type(site->type) : (struct manner){0};
 }
 
-/* Whether it is as long as it has to be, and of a kind that has such a type: there are programs
- * that hand over sites which nobody has registered. */
+/* Whether the site is as long as it has to be, and its kind fits its type. Some programs pass sites
+ * that they have not registered. */
 static int is_site(const struct kymo_mark_site *site)
 {
     const struct kymo_mark_category *category = site->size < sizeof *site ? NULL : site->category;
@@ -261,7 +261,7 @@ uint32_t kymo_mark_site_define(struct kymo_capture_process *p, struct kymo_mark_
     if (number) {
         struct kymo_mark_known *known = &p->known[number];
         struct manner m = manner_of(site);
-        /* Once, whoever else learns the site at this time. */
+        /* Counted once, even if another thread defines the site at the same time. */
         if (kymo_exchange_acq_rel(&known->type, said.type) != said.type && said.type)
             kymo_add_relaxed(&p->known[said.type].sites, 1u);
         known->limit = type ? type->max_per_second : 0;

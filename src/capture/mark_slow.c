@@ -261,7 +261,7 @@ static void record(struct job *job)
         char *to = kymo_mark_room(t, w, size_bytes);
         if (!to) {
             kymo_claim_end(w);
-            /* Nobody wants what comes after the recording's end. */
+            /* A marker after the end of the recording is not a loss. */
             if (!kymo_load_relaxed(&p->session->stopped))
                 lose(p, job->number, KYMO_LOSS_MARK_NO_BLOCK);
             return;

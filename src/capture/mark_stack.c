@@ -6,8 +6,8 @@
  * handler's. So a marker that wants a stack blocks all signals for as long as it uses them: two
  * system calls, beside a walk of some microseconds. Where a filter forbids those there is no stack.
  *
- * A stack for later is a record of its own, made at once: ids of the depot are of an epoch, which
- * may have passed when somebody uses it.
+ * A stack for later use is a separate record, written at once. Ids of the depot hold for one epoch,
+ * which may be over when a marker uses the stack.
  */
 #include "capture/mark_stack.h"
 

@@ -75,8 +75,9 @@ static int count_bits(uint64_t bits)
     return n;
 }
 
-/* Whoever means all signals begins with sigfillset, or counts up to 31; whoever means some adds
- * them one by one. Two thirds of the old signals, or half of the real-time ones. */
+/* A program that means all signals begins with sigfillset, or counts up to 31; one that means some
+ * adds them one by one. A mask counts as "all" from two thirds of the standard signals, or half of
+ * the real-time ones. */
 int kymo_mask_is_of_all(uint64_t mask)
 {
     enum { OLD = 31, MOST_OLD = 20, MOST_REAL_TIME = 16 };
@@ -383,8 +384,8 @@ KYMO_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
     return signo;
 }
 
-/* A descriptor for all signals has none for ours, which stay open: whoever reads from it would find
- * one that is just about to be delivered. */
+/* A descriptor for all signals does not get ours, which stay unblocked: a read from it would take
+ * one of ours that is just about to be delivered. */
 KYMO_HOOK int signalfd(int fd, const sigset_t *set, int flags)
 {
     signalfd_fn *real = KYMO_REAL(real_signalfd, signalfd_fn, "signalfd");

@@ -123,8 +123,8 @@ static struct kymo_module_entry *new_entry(struct kymo_capture_process *p,
     return e;
 }
 
-/* Takes the last new entry back, if nobody made another one meanwhile, and unless it was published
- * before the race for its place in the index was lost. */
+/* Takes the last new entry back, if no other thread made one meanwhile. An entry stays if it was
+ * published before the race for its place in the index was lost. */
 static void drop_entry(struct kymo_capture_process *p, const struct kymo_module_entry *mine,
                        uint32_t number)
 {

@@ -169,8 +169,8 @@ static void note_dispatch(struct kymo_capture_thread *t, const ucontext_t *conte
     kymo_store_release(&t->slot->answers, t->slot->answers + 1);
 }
 
-/* The recorder beats many times a second while it lives. When it is gone, sampling on is work for
- * nobody, and the session would only fill. */
+/* The recorder updates its heartbeat many times a second while it lives. When it is gone, no
+ * process reads the samples, and the session would only fill. */
 static int recorder_is_silent(struct kymo_capture_process *p)
 {
     uint64_t silence = kymo_process_clock(p) - kymo_load_acquire(&p->session->heartbeat);
@@ -188,7 +188,7 @@ static void answer_recorder(struct kymo_capture_process *p, struct kymo_capture_
         kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
 }
 
-/* What the kernel does with a real-time signal that nobody handles: ends the process by it. */
+/* Does what the kernel does with a real-time signal that has no handler: ends the process by it. */
 static KYMO_NOINLINE void die_of(int signo)
 {
     struct {
@@ -360,7 +360,7 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
     } else if (t && info->si_code == KYMO_ASK_CODE) {
         answer_with_stack(p, t, context);
     } else if (t && info->si_code == KYMO_DISPATCH_CODE) {
-        /* Whoever sends them is not silent. */
+        /* The recorder sends these, so it is not silent. */
         note_dispatch(t, context, quiet);
         take_sample(p, t, context, FROM_DISPATCHER);
     } else if (t) {

@@ -42,7 +42,7 @@ int kymo_own_signal_add(int signo, const struct kymo_program_action *action);
 KYMO_SIGNAL_SAFE struct kymo_program_action kymo_program_action_get(int own, uint32_t *which);
 /* Makes another one the present one. One writer at a time. */
 KYMO_SIGNAL_SAFE void kymo_program_action_set(int own, const struct kymo_program_action *action);
-/* SA_RESETHAND: the handler becomes SIG_DFL; 0 if somebody else did that before. */
+/* SA_RESETHAND: the handler becomes SIG_DFL; 0 if another thread did that before. */
 KYMO_SIGNAL_SAFE int kymo_program_action_reset(int own, uint32_t which, void (*handler)(int));
 
 #endif

@@ -15,8 +15,8 @@
 
 #include "base/attr.h"
 
-/* The recorder's number, which the name of its socket has (recorder/attach_server.c); 0: another
- * name. In another pid namespace it is another process's, or nobody's. */
+/* The recorder's process id, which is part of the name of its socket (recorder/attach_server.c); 0:
+ * the name has none. In another pid namespace it is the id of another process, or of none. */
 KYMO_SIGNAL_SAFE uint32_t kymo_recorder_pid(const char *attach_name);
 
 /* As /proc says it; 0 where that says nothing. */

@@ -169,7 +169,8 @@ void kymo_signal_note_use(uint64_t mask)
     }
 }
 
-/* Puts our handler in front of a signal that nobody uses; 0 if somebody does. */
+/* Installs our handler for a signal that the program does not use; returns 0 if the program uses
+ * it. */
 static int take(int signo)
 {
     struct sigaction theirs;

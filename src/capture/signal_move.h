@@ -9,10 +9,10 @@
  *
  *   SIGURG -> SIGWINCH -> a real-time signal -> none
  *
- * The first two are ignored where nobody handles them, so one of ours that is still on its way when
- * the handler is gone (exec) does no harm. A real-time one is deadly then, and what the kernel
- * makes of one that it cannot queue, SIGIO, is, too: such a signal is for timers alone, which exec
- * takes away and which have their place in the queue.
+ * The first two are ignored by default, so one of ours that is still pending when the handler is
+ * gone (exec) does no harm. A real-time signal then kills the process. So does SIGIO, which the
+ * kernel sends instead of a real-time signal that it cannot queue. Such a signal is therefore used
+ * for timers only: exec deletes timers, and each has its place in the queue.
  */
 #ifndef KYMO_CAPTURE_SIGNAL_MOVE_H
 #define KYMO_CAPTURE_SIGNAL_MOVE_H
@@ -24,8 +24,8 @@
 
 /* Finds the real sigaction. Returns 0 if there is none. Start only. */
 int kymo_signal_move_init(void);
-/* Chooses the first signal and installs our handler for it. Returns 0 if there is none to be had.
- * Start only, on the main thread. */
+/* Chooses the first signal and installs our handler for it. Returns 0 if no signal is free. Start
+ * only, on the main thread. */
 int kymo_signal_start(struct kymo_capture_process *process);
 
 /* The program uses these signals itself: samples do not arrive by one of them from now on. Returns
@@ -62,15 +62,16 @@ void kymo_program_action_describe(const struct kymo_program_action *from, struct
  * under another pid, and what it does with signals is for itself alone. */
 int kymo_signal_process_is_own(const struct kymo_capture_process *process);
 
-/* Whoever changes an action holds this lock. It may happen in a handler: so all signals are blocked
- * meanwhile. */
+/* A thread that changes an action holds this lock. An action may be changed in a handler, so all
+ * signals are blocked meanwhile. */
 struct kymo_signal_hold {
     uint64_t mask; /* as it was */
     int masked;    /* 0: quiet, nothing was blocked */
 };
 void kymo_signal_lock(const struct kymo_capture_process *process, struct kymo_signal_hold *hold);
 void kymo_signal_unlock(const struct kymo_signal_hold *hold);
-/* In a forked child: whoever held it is not here. Safe in handlers. */
+/* In a forked child: releases the lock, since the thread that held it does not exist there. Safe in
+ * handlers. */
 void kymo_signal_after_fork(void);
 
 #endif

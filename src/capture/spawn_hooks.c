@@ -2,10 +2,11 @@
 /*
  * spawn_hooks.c - the functions by which a process starts another program beside itself.
  *
- * posix_spawn takes the environment, and so the one with ours. system and popen pass `environ`, out
- * of anybody's reach. system is done anew, after POSIX, since the real one would have to find a
- * changed `environ` for as long as the command runs. popen returns once the shell has started, and
- * its streams cannot be made outside libc: for that moment `environ` points to an array with ours.
+ * posix_spawn takes the environment as an argument, so the hook passes one with our variables.
+ * system and popen pass `environ` themselves, which a hook cannot replace. So system is implemented
+ * here, after POSIX: the real one would need a changed `environ` for as long as the command runs.
+ * popen returns once the shell has started, and its streams cannot be made outside libc: for that
+ * moment `environ` points to an array with ours.
  */
 #include "capture/spawn_hooks.h"
 

@@ -18,7 +18,8 @@ int kymo_spawn_hooks_init(void);
  */
 KYMO_SIGNAL_SAFE char *const *kymo_spawn_hooks_program_env(char *const *env);
 
-/* In a forked child: whoever was in the middle of a popen is not here. Safe in handlers. */
+/* In a forked child: undoes a popen that another thread was in the middle of, since that thread
+ * does not exist there. Safe in handlers. */
 void kymo_spawn_hooks_after_fork(void);
 
 #endif

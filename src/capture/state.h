@@ -65,7 +65,7 @@ struct kymo_capture_thread {
     uint32_t labels_owed;           /* 1: some are gone, and no record says so */
     /* 0 while the clock of records is the time-stamp counter, and may be read. */
     const uint32_t *other_clock;
-    uint64_t marks; /* that were recorded, by whoever was this thread before, too */
+    uint64_t marks; /* that were recorded, also by earlier threads in this slot */
     struct kymo_stream_writer streams[KYMO_STREAMS] __attribute__((aligned(64)));
     uint64_t *pcs;         /* process->depth of them, for the handler */
     struct kymo_regs regs; /* the same; not on the stack, which may be a small one */
@@ -78,7 +78,7 @@ struct kymo_capture_thread {
     int timer_failed;    /* once, and so not tried at each sample again */
     int32_t timer;       /* kernel id; valid while slot->timer_on */
     int timer_signal;    /* that it raises */
-    uint32_t timer_lock; /* 1: somebody makes it or takes it away; nobody waits for that */
+    uint32_t timer_lock; /* 1: it is being made or deleted; no thread waits for that */
     /* What pthread_create or thrd_create was asked to run. */
     void *start; /* a function; its type is known to the hook that set it */
     void *argument;
@@ -87,7 +87,7 @@ struct kymo_capture_thread {
     uint64_t *alloc_pcs;
     struct kymo_stack_repeat *repeats; /* KYMO_STACK_REPEATS of them */
     struct kymo_regs alloc_regs;
-    uint64_t alloc_frame; /* who is at it, as a claim says it; 0: nobody */
+    uint64_t alloc_frame; /* of the hook that has entered, as in a claim; 0: none has */
     uint64_t alloc_count; /* that the slot's threads have made, all but the present one */
     /* Its first mask holds these, by its attributes or its creator's mask_hooks.h; they are to be
      * kept open, and are open already. */
@@ -124,11 +124,11 @@ struct kymo_capture_process {
     struct kymo_capture_thread *threads; /* plan.threads of them */
     uint64_t *pcs;                       /* depth for each of them, and again for allocations */
     struct kymo_stack_repeat *repeats;   /* KYMO_STACK_REPEATS each, where allocations are seen */
-    const struct kymo_table_area *table_area; /* in the session; NULL: no tables are to be had */
+    const struct kymo_table_area *table_area; /* in the session; NULL: there are no tables */
     const char *tables;                       /* the shared memory that it names places of */
     uint64_t tables_bytes;
     uint32_t tables_taken; /* entries of the area that were looked at */
-    uint32_t tables_lock;  /* 1: somebody adds or drops a table */
+    uint32_t tables_lock;  /* 1: a thread adds or drops a table */
     uint32_t mark_epoch;   /* of the sessions of this memory, from 1 on; 0: there were too many */
     uint32_t literal_generation;              /* of the modules, that literals are of */
     struct kymo_definition_index definitions; /* what is in the session */
@@ -165,16 +165,16 @@ KYMO_SIGNAL_SAFE static inline struct kymo_capture_process *kymo_capturing(void)
     return p && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
 }
 
-/* How many of process->threads were ever anybody's. The session says so, which the program may
- * write over: so never more than there are. */
+/* How many of process->threads were ever in use. The count is in the session, which the program may
+ * overwrite: so it is limited to the number that exists. */
 KYMO_SIGNAL_SAFE static inline uint32_t kymo_threads_touched(const struct kymo_capture_process *p)
 {
     uint32_t touched = kymo_load_acquire(&p->session->slots_touched);
     return touched < p->plan.threads ? touched : p->plan.threads;
 }
 
-/* Whether a seccomp filter has come since the start, which may kill whoever makes a system call
- * that the program itself does not make. */
+/* Whether a seccomp filter was installed since the start. It may kill a thread that makes a system
+ * call which the program itself does not make. */
 extern uint32_t kymo_quiet_here; /* the same of this process and of the children it forks */
 /* The pid of a child of vfork that set one for itself, on this thread and in its parent's memory.
  */
@@ -194,7 +194,7 @@ KYMO_SIGNAL_SAFE static inline void kymo_wake_recorder(struct kymo_capture_proce
     }
 }
 
-/* Whether the filter binds whoever asks. */
+/* Whether the filter applies to the calling process. */
 KYMO_SIGNAL_SAFE static inline int kymo_is_quiet_here(void)
 {
     return kymo_load_relaxed(&kymo_quiet_here) ||

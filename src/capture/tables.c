@@ -50,7 +50,7 @@ void kymo_tables_take(struct kymo_capture_process *p)
 
 void kymo_tables_drop(struct kymo_capture_process *p, uint64_t start, uint64_t end)
 {
-    /* Whoever holds the lock is a handler on another thread, and done in microseconds. */
+    /* The lock is held by a handler on another thread, which is done in microseconds. */
     while (!try_lock(p))
         kymo_raw_wait_a_little();
     kymo_walker_table_drop(&p->walker, (struct kymo_address_range){start, end});

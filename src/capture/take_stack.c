@@ -3,7 +3,7 @@
  * take_stack.c - see take_stack.h.
  *
  * The order matters: the depot is pinned before the walk, since the pin also tells the dlclose hook
- * that somebody may be reading unwind tables; a new stack registers its modules before it is
+ * that a thread may be reading unwind tables; a new stack registers its modules before it is
  * stored.
  */
 #include "capture/take_stack.h"

@@ -46,7 +46,8 @@ void kymo_thread_unclaim(struct kymo_capture_process *p, struct kymo_capture_thr
 /* Of sessions whose clock is another one. */
 static const uint32_t always = 1;
 
-/* The calling thread's number. Quiet: as glibc has noted it; 0: nobody knows. */
+/* The calling thread's number. In a quiet process it is the one that glibc has noted; 0: it is not
+ * known. */
 static uint32_t own_tid(const struct kymo_capture_process *p)
 {
     if (!kymo_is_quiet(p))

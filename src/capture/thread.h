@@ -27,7 +27,8 @@ KYMO_SIGNAL_SAFE void kymo_thread_begin(struct kymo_capture_process *process,
 KYMO_SIGNAL_SAFE void kymo_thread_adopt(struct kymo_capture_process *process);
 /* The bounds of the calling thread's stack, which was adopted without. Not for handlers. */
 void kymo_thread_know_stack(struct kymo_capture_thread *thread, struct kymo_stack_bounds stack);
-/* What sigaltstack was told on the calling thread, whoever it is. 0 bytes: there is none. */
+/* What sigaltstack was told on the calling thread, whether or not that thread is known to us. 0
+ * bytes: there is none. */
 void kymo_thread_know_alternate(uint64_t lo, uint64_t bytes);
 /* The thread is about to end: disarms, says how much CPU time it used, gives the slot up. */
 void kymo_thread_end(struct kymo_capture_thread *thread);

@@ -3,12 +3,13 @@
  * thread_pointer.h - whether the calling thread's thread-local storage is libc's.
  *
  * Layer:    capture
- * Flow:     on_signal.c, hooks -> [thread_pointer] -> before the first access to a __thread
- * variable Threads:  any, also those that libc knows nothing of Signals:  safe, but for init
+ * Flow:     on_signal.c, hooks -> [thread_pointer] -> before the first use of a __thread variable
+ * Threads:  any, also those that libc knows nothing of
+ * Signals:  safe, but for init
  *
  * A thread may run with an FS base that is not libc's: a raw clone with CLONE_SETTLS, a runtime
- * that brings its own threads, code that calls arch_prctl(ARCH_SET_FS). There a __thread variable
- * of ours lies in memory that is somebody else's, or nowhere.
+ * that brings its own threads, code that calls arch_prctl(ARCH_SET_FS). On such a thread the
+ * address of a __thread variable of ours belongs to other data, or is not mapped.
  */
 #ifndef KYMO_CAPTURE_THREAD_POINTER_H
 #define KYMO_CAPTURE_THREAD_POINTER_H

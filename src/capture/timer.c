@@ -11,7 +11,7 @@
 
 #define REAL_TIME 32
 
-/* Whoever finds it taken leaves the timer to who has it. */
+/* A caller that finds the lock taken leaves the timer to its holder. */
 static int lock(struct kymo_capture_thread *t)
 {
     uint32_t free = 0;

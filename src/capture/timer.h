@@ -27,7 +27,7 @@ KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_capture_thread *thread);
 KYMO_SIGNAL_SAFE void kymo_timer_follow(struct kymo_capture_process *process,
                                         struct kymo_capture_thread *thread);
 void kymo_timers_follow(struct kymo_capture_process *process);
-/* Takes all timers away, in a quiet process, too: whoever calls knows that it may. */
+/* Deletes all timers, also in a quiet process: the caller knows that it may make system calls. */
 void kymo_timers_stop(struct kymo_capture_process *process);
 
 #endif
