@@ -11,8 +11,8 @@
 #define FIRST_PERIOD_NS 10000000u
 #define PERIOD_NS 1000000000u
 /* An answer that took as long is not asked for again before SLOW_PERIOD_NS, and never is more than
- * a SLOW_SHARE of the time spent on them: glibc's walks over all free blocks. Nor is somebody
- * waited for longer who has taken a question and not answered: it may have been ended. */
+ * a SLOW_SHARE of the time spent on them: glibc's walks over all free blocks. Nor does the recorder
+ * wait longer for a thread that has taken a question and not answered: it may have been ended. */
 #define SLOW_NS 1000000u
 #define SLOW_SHARE 1000u
 #define SLOW_PERIOD_NS 10000000000u

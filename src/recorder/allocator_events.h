@@ -10,9 +10,9 @@
  *
  * The first questions come quickly, so that a short program has an answer, too; then one each
  * second, and rarer where an answer kept the program for more than a millisecond.
- * A question that nobody takes waits: the program allocates nothing, and nothing has changed. What
- * the allocator says is told as sums that all allocators have, in counters; and at the end each
- * figure by its own name, as it was last.
+ * A question waits until a thread takes it. If none does, the program allocates nothing, and
+ * nothing has changed. What the allocator says is told as sums that all allocators have, in
+ * counters; and at the end each figure by its own name, as it was last.
  */
 #ifndef KYMO_RECORDER_ALLOCATOR_EVENTS_H
 #define KYMO_RECORDER_ALLOCATOR_EVENTS_H

@@ -10,7 +10,7 @@
  * Signals:  not for handlers
  *
  * Programs keep no descriptor of ours, so they wake by futex; the recorder waits for descriptors
- * besides. Whoever rings without end is heard every KYMO_BELL_PAUSE_NS.
+ * besides. A process that rings without end is heard every KYMO_BELL_PAUSE_NS.
  */
 #ifndef KYMO_RECORDER_BELL_H
 #define KYMO_RECORDER_BELL_H

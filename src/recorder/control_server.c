@@ -118,7 +118,7 @@ static void send_away(struct kymo_control_caller *caller)
     drop(caller);
 }
 
-/* Ourselves and root: whoever may trace the program anyway. */
+/* Our own user and root, who may trace the program anyway. */
 static int is_welcome(int fd)
 {
     struct ucred from = {0};

@@ -22,7 +22,7 @@
 struct kymo_control_server;
 
 struct kymo_control_caller {
-    struct kymo_poll_source source; /* fd -1: nobody */
+    struct kymo_poll_source source; /* fd -1: no caller */
     struct kymo_control_server *server;
     uint64_t asked_ns; /* when it asked, and when it is answered at the latest; 0: it has not */
     uint64_t deadline_ns;
@@ -41,16 +41,16 @@ struct kymo_control_server {
      * still to be read of what was recorded before asked_ns. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
-    /* HEAP, once that is done, and CATEGORIES: a file is sent by the connection, which stays ours,
-     * now or by somebody else. */
+    /* HEAP, once that is done, and CATEGORIES: a file is sent by the connection, which stays ours.
+     * It is sent now, or later by another process. */
     kymo_err (*answer)(void *context, const struct kymo_control_request *request, int connection);
     void *context;
 };
 
 /* One that is not open; closing it does nothing. */
 void kymo_control_server_init(struct kymo_control_server *server);
-/* The caller sets obey, count, answer and context before. An error means that nobody can ask us,
- * and no more. */
+/* The caller sets obey, count, answer and context before. An error means only that no process can
+ * send requests. */
 KYMO_NODISCARD
 kymo_err kymo_control_server_open(struct kymo_control_server *server, int poller);
 /* Answers those for whom all is done, or who have waited long enough. */

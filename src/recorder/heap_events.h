@@ -40,7 +40,7 @@ struct kymo_heap_events {
     uint32_t allocator;                     /* as it was told */
     uint64_t own_bytes;                     /* of its memory, resident: kymo_ledger_own_bytes */
     uint64_t mapped_bytes;                  /* that the program mapped itself, so far */
-    uint32_t missing_mib, told_missing_mib; /* resident, and nobody was seen to ask for it */
+    uint32_t missing_mib, told_missing_mib; /* resident, and no hook saw its allocation */
     uint32_t not_seen_len, told_len;
     char not_seen[KYMO_HEAP_EVENTS_TEXT]; /* modules that allocate past us */
 };

@@ -244,7 +244,8 @@ void kymo_host_stop(kymo_host *h)
     if (!h->replaced)
         kymo_ledger_look(h->ledger, kymo_clock_ns(CLOCK_MONOTONIC));
     end_capture(h);
-    /* Nothing else may ever reach it again, and its markers would go on for nobody. */
+    /* Without this signal the process may never learn of the end, and its markers would go on
+     * without a recorder. */
     if (!h->replaced && h->pid && kymo_host_is_attached(h))
         (void)kymo_host_call_process(h);
 }

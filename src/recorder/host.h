@@ -46,7 +46,7 @@ struct kymo_host_config {
     enum kymo_session_engine engine;
     enum kymo_perf_access access; /* of the perf engine */
     int spares_switchers;         /* threads that switch often have no perf event */
-    kymo_dispatch *dispatch;      /* also for threads that perf is not to be had for; NULL: none */
+    kymo_dispatch *dispatch;      /* also for threads that cannot have a perf event; NULL: none */
     enum kymo_clock_kind clock;
     uint64_t counters_period_ns;              /* of telemetry; 0: none */
     uint64_t earliest_ns;                     /* the recording's beginning; 0: the session's */
@@ -94,7 +94,7 @@ void kymo_host_attached(kymo_host *host, pid_t pid, uint32_t process, uint64_t m
 int kymo_host_is_attached(const kymo_host *host);
 
 /* One round: what was recorded goes to the events; threads that began are armed, those that ended
- * are disarmed; every tenth of a second /proc is asked for threads that nobody announced. */
+ * are disarmed; every tenth of a second /proc is asked for threads that no hook announced. */
 KYMO_NODISCARD
 kymo_err kymo_host_round(kymo_host *host);
 /* The first one, while the process waits for us: what can wait does. */

@@ -113,7 +113,7 @@ static int dispatch(kymo_host *h, uint32_t number)
     return 1;
 }
 
-/* With the kernel's part of stacks where that is to be had, and without where not. */
+/* With the kernel's part of stacks where the system allows that, and else without. */
 static int open_event(kymo_host *h, pid_t tid, int with_kernel, int *tells_chains)
 {
     const struct kymo_host_config *c = &h->config;
@@ -236,7 +236,8 @@ uint32_t kymo_host_slot_of(const kymo_host *h, pid_t tid)
     return UINT32_MAX;
 }
 
-/* The tid of a thread that begins is free: whoever had it has ended, though no hook saw it. */
+/* The kernel gives a new thread only a free tid: the thread that had it before has ended, though no
+ * hook saw that. */
 static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
 {
     uint32_t number = kymo_host_slot_of(h, tid);

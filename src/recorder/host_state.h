@@ -58,7 +58,7 @@ struct kymo_host_slot {
 struct kymo_host_stranger {
     pid_t tid;
     uint32_t calls; /* that it did not answer */
-    int told;       /* to whoever looks at threads without a slot, too */
+    int told;       /* also to the wall clock's watch of threads without a slot */
     uint64_t scan;
 };
 
@@ -66,7 +66,7 @@ struct kymo_host {
     struct kymo_host_config config;
     pid_t pid;
     struct kymo_task_exe exe; /* what it ran when it attached */
-    int image;                /* the memory it ran in then; -1: not to be had */
+    int image;                /* the memory it ran in then; -1: not known */
     int replaced;             /* it has called exec since */
     char replaced_by[PATH_MAX];
     int foreign; /* its pid namespace is not ours */
@@ -144,7 +144,7 @@ void kymo_host_note_cpu(kymo_host *host);
 
 /* ---- host_scan.c ---- */
 
-/* Looks for threads that nobody announced, for those that are gone, and for their names. */
+/* Looks for threads that no hook announced, for those that are gone, and for their names. */
 KYMO_NODISCARD
 kymo_err kymo_host_scan_tasks(kymo_host *host, uint64_t now_ns);
 /* Another program in the same process has no handler of ours, and nothing to be drained. Quickly:

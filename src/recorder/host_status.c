@@ -35,7 +35,7 @@ static kymo_err stop_sending(kymo_host *h, uint64_t now_ns)
     return h->config.events->note(h->config.events_context, &e);
 }
 
-/* Whoever set the filter by libc's functions was seen doing so. */
+/* A filter that was set by libc's functions was seen by our hooks. */
 static kymo_err become_quiet(kymo_host *h, uint32_t filters, uint64_t now_ns)
 {
     static const char text[] = "the program set a seccomp filter by a system call of its own: "

@@ -68,8 +68,8 @@ static int is_same(const struct identity *a, const struct identity *b)
            a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* The whole file in memory from malloc, if it still is the one. It is read, not mapped: somebody
- * may cut it meanwhile. */
+/* The whole file in memory from malloc, if it still is the wanted one. It is read, not mapped:
+ * another process may truncate it meanwhile. */
 static unsigned char *read_file(const char *path, const struct identity *wanted, size_t *size)
 {
     struct stat st;
@@ -192,8 +192,8 @@ kymo_err kymo_row_tables_create(uint64_t size_bytes, kymo_row_tables **out)
                     ? MAP_FAILED
                     : mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->memory, 0);
     t->map = map == MAP_FAILED ? NULL : map;
-    /* From here on nobody can map it to write: what one process could overwrite would lead the
-     * others astray. Linux before 5.1 does not know this seal. */
+    /* From here on no process can map it for writing: one process could otherwise change the tables
+     * that all others use. Linux before 5.1 does not know this seal. */
     if (!t->map || fcntl(t->memory, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
         kymo_row_tables_destroy(t);
         return KYMO_E_SYSTEM;

@@ -42,7 +42,7 @@ struct kymo_session_events {
     kymo_wall *wall;           /* NULL: none; told of threads and samples */
     uint32_t *next_thread;     /* number of the recording's next thread; shared by its sessions */
     kymo_row_tables *tables;   /* NULL: none */
-    kymo_unseen *unseen;       /* NULL: nobody asks for it */
+    kymo_unseen *unseen;       /* NULL: not requested */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
     uint64_t main_cpu_before; /* what it had used before this image */

@@ -23,7 +23,7 @@
 
 #define TABLES_BYTES (64ull << 20)
 /* Rounds for which a process is looked at on after its clock stopped: four scans of /proc, so that
- * threads that nobody announced are found, called, and known if they do not answer. */
+ * threads that no hook announced are found and signalled, and are noted if they do not answer. */
 #define STILL_ROUNDS 24u
 /* An image that is to follow attaches within milliseconds, or on a machine under load within the 10
  * seconds that the library waits; else it is another program's. */
@@ -31,8 +31,9 @@
 
 static kymo_err on_ring(void *context);
 
-/* Without a way to ask us things stay as they are, which is told: containers that share a network
- * namespace have recorders of one process id, and anybody may have taken the name. */
+/* Without this socket `kymo control` cannot change anything, and a note says so. Recorders in
+ * containers that share a network namespace may have the same process id. Any other process may
+ * have taken the name, too. */
 static kymo_err open_control(kymo_tree *t)
 {
     static const char text[] = "kymo control cannot reach this recording: the name of its socket "
@@ -197,9 +198,9 @@ static uint64_t due_ns(const struct kymo_tree_image *image)
     return image->is_ending ? 0 : image->is_live ? kymo_host_due_ns(image->host) : UINT64_MAX;
 }
 
-/* Reads those who have filled blocks, and those who have ended and left much. Whoever has more than
- * one answer reads ends the turn, and comes last in the next one: somebody may be at the door, and
- * others are to be read, too. */
+/* Reads images that have filled blocks, and ended images that have left much. An image with more
+ * data than one answer reads ends the turn, and is read last in the next one. A process may be
+ * waiting to attach, and other images must be read, too. */
 static kymo_err answer_due(kymo_tree *t)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
@@ -292,8 +293,8 @@ static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
                                                     : KYMO_OK;
 }
 
-/* Where there was no pidfd to be had: whether it is there still. Not by /proc, for which there may
- * be no descriptor either. */
+/* For an image without a pidfd: whether its process is gone. /proc is not asked, as it needs a
+ * descriptor, and there may be none left. */
 static int is_gone(const struct kymo_tree_image *image)
 {
     return image->end.fd < 0 && image->pid != image->tree->program && kill(image->pid, 0) != 0 &&

@@ -10,9 +10,9 @@
  *
  *   create -> program -> wait, round, wait, round ... -> finish -> destroy
  *
- * An image is what a process runs between a fork or exec and its end or next exec. Whoever knows
- * the name of our socket (it is in the environment of what we started) and runs as our user, or
- * descends from the program, may attach one, at any time.
+ * An image is what a process runs between a fork or exec and its end or next exec. A process may
+ * attach an image at any time if it knows the name of our socket, which is in the environment of
+ * the program that we started. It must also run as our user, or descend from the program.
  */
 #ifndef KYMO_RECORDER_TREE_H
 #define KYMO_RECORDER_TREE_H
@@ -65,7 +65,8 @@ kymo_err kymo_tree_tick(kymo_tree *tree, uint64_t now_ns);
  * have ended and are being read. */
 uint32_t kymo_tree_alive(const kymo_tree *tree);
 /* Looks for processes that may attach yet: forked ones that have not done anything, started ones
- * that are not ready. They count as alive until they end. To be called when nobody else is. */
+ * that are not ready. They count as alive until they end. To be called when no other process is
+ * alive. */
 KYMO_NODISCARD
 kymo_err kymo_tree_look_for_more(kymo_tree *tree);
 /* Threads of the perf engine that were sampled by the tick alone. */

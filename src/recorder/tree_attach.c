@@ -5,9 +5,10 @@
  *   connection -> HELLO -> may it? is there room? -> a host -> WELCOME -> READY -> its first round,
  *   which arms the main thread -> GO
  *
- * Nobody is waited for: a connection that says nothing is dropped after some time, and meanwhile
- * everything else goes on. An image that comes from a process that has one already has replaced it,
- * by exec; so has one whose process got the number of a process whose end we have not seen yet.
+ * The recorder never blocks on a connection: one that sends nothing is dropped after some time, and
+ * meanwhile everything else goes on. An image that comes from a process that has one already has
+ * replaced it, by exec; so has one whose process got the number of a process whose end we have not
+ * seen yet.
  *
  * CPU time. The clocks of a process and of its main thread run on through exec. What the main
  * thread had used just before the exec, which the hook has written down, belongs to the image
@@ -274,7 +275,7 @@ static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message
     struct kymo_task_exe unused;
     (void)kymo_task_executable(pid, &unused, exe, sizeof exe);
     const char *between = kymo_host_replaced_by(before->host);
-    /* What ran between the two, if it is another program, is nobody's. */
+    /* CPU time of another program that ran between the two belongs to neither image. */
     int is_followed = between[0] == '\0' || strcmp(between, exe) == 0;
     ending.main_cpu_ns =
         is_followed ? kymo_host_main_cpu_ns(before->host, hello->cpu_ns) : hello->cpu_ns;

@@ -2,10 +2,10 @@
 /*
  * tree_control.c - does what a recorder is asked while it runs, to all processes of its tree.
  *
- * Categories and rates hold for those who run, and for those who come. A rate is read by each
- * thread when it draws next, so a process follows at once. Of the heap, whatever was recorded
- * before somebody asked is read first, in turns as everything else is; then a process of ours makes
- * the file (heap_answer.h).
+ * Categories and rates hold for running processes and for those that attach later. A rate is read
+ * by each thread when it draws next, so a process follows at once. For the heap, everything that
+ * was recorded before the request is read first, in turns like everything else. Then a process of
+ * ours makes the file (heap_answer.h).
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -81,7 +81,8 @@ kymo_err kymo_tree_go_on_ending(kymo_tree *t, struct kymo_tree_image *image)
     return image->laps_left ? KYMO_OK : kymo_tree_end_image(t, image, &image->ending, 0);
 }
 
-/* Its process is gone: nobody writes any more, and its number may be another's soon. */
+/* Its process is gone: it writes no more records, and the kernel may soon give its pid to another
+ * process. */
 static kymo_err begin_ending(kymo_tree *t, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending)
 {

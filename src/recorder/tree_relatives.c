@@ -112,10 +112,11 @@ struct signs {
     char mapping[160];
 };
 
-/* Another user's must be of the program's family, too: the name is public (/proc/net/unix), and
- * whoever has it in an environment, or so called memory, would keep the recording from its end.
- * Their memory is not read before that is known: it may be a file of a file system of theirs, which
- * need not answer. The recorder itself maps a session that nobody has taken yet. */
+/* A process of another user must descend from the program, too. The name of the socket is public
+ * (/proc/net/unix): any process with that name in its environment, or in the name of its memory,
+ * would keep the recording from its end. The memory of such a process is not read before its
+ * descent is known: it may be a file of that user's file system, which need not answer. The
+ * recorder itself maps a session that no process has taken yet. */
 static int is_relative(const kymo_tree *t, pid_t pid, const struct signs *signs, char *buffer)
 {
     return pid != getpid() && kymo_task_start_ticks(pid) >= signs->since_ticks &&

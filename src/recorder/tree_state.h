@@ -109,7 +109,7 @@ struct kymo_tree {
 
 /* ---- tree_attach.c ---- */
 
-/* Somebody is at the door. context: the tree. */
+/* A process has connected to the socket. tree: the kymo_tree, as the context of the poll source. */
 KYMO_NODISCARD
 kymo_err kymo_tree_open_door(void *tree);
 /* Those who have kept us waiting too long; and the door, if it had to be shut. */
