@@ -3,8 +3,8 @@
  * dispatch.c - see dispatch.h.
  *
  * Ticks. One falls at random into each period, at a time that is set beforehand: neither lateness
- * nor the program's rhythm moves it. Each thread that is at work at that moment gets a signal, so
- * samples are spread evenly over CPU time, whoever slept in between. (A thread is not asked whether
+ * nor the program's rhythm moves it. Each thread that runs at that moment gets a signal, so samples
+ * are spread evenly over CPU time, even if threads slept in between. (A thread is not asked whether
  * a period of its CPU time is over: then the one that oversleeps its turn would be sampled in the
  * first thing it does after its sleep.) The handler weighs samples by the CPU clock; ingest evens
  * the weights out among neighbours, since the time from one random moment to the next says nothing
@@ -108,14 +108,14 @@ struct kymo_dispatch {
     uint32_t stop; /* a futex */
     uint64_t random;
     /* Of this tick. */
-    int owed;      /* somebody is to be looked at once more */
+    int owed;      /* a thread is to be looked at once more */
     int is_second; /* this is that look */
     double lot;    /* 0 to 1: a share larger than this is drawn */
     int64_t lag_ns;
     /* On whose CPU we stay, and who is next: one of those that were seen since. */
     struct target *followed, *next;
     uint32_t seen;
-    uint32_t alone; /* times that nobody was next */
+    uint32_t alone; /* times that no thread was next */
 };
 
 static uint64_t next_random(kymo_dispatch *d)
@@ -318,7 +318,7 @@ static void ask_for_short_slices(void)
 /* The CPU to stay on; -1: any. */
 static int follow_next(kymo_dispatch *d)
 {
-    /* Where nobody ran, the last one may be next, too. */
+    /* If no other thread ran, the last one may be followed again. */
     if (d->next || ++d->alone >= REST_TICKS / FOLLOW_TICKS) {
         d->followed = d->next;
         d->alone = 0;
@@ -469,8 +469,8 @@ static kymo_err add(kymo_dispatch *d, struct target *t, uint32_t *number)
         at++;
     if (at == d->targets.len)
         KYMO_TRY(kymo_vec_push(&d->targets, (struct target *)NULL));
-    /* Whoever had this number before is an image that the process no longer runs: its signals are
-     * not known to the new one's handler. */
+    /* An earlier target with this tid is of an image that the process no longer runs. The new
+     * image's handler does not know its signals. */
     for (size_t i = 0; i < d->targets.len; i++)
         if (d->targets.data[i] && d->targets.data[i]->thread.pid == t->thread.pid &&
             d->targets.data[i]->thread.tid == t->thread.tid)

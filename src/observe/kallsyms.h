@@ -8,8 +8,9 @@
  * Memory:   owns the text it was given; names point into it
  * Signals:  not for handlers
  *
- * The kernel lies at another address after each start of the machine (KASLR), and where it lies is
- * nobody's business: what comes out of here is relative to where the kernel, or the module, begins.
+ * The kernel lies at another address after each start of the machine (KASLR), and that address must
+ * stay secret: the addresses returned here are relative to the beginning of the kernel, or of the
+ * module.
  */
 #ifndef KYMO_OBSERVE_KALLSYMS_H
 #define KYMO_OBSERVE_KALLSYMS_H
@@ -33,7 +34,7 @@ struct kymo_kallsym {
     const char *module; /* KYMO_KERNEL_NAME or "[name]" */
 };
 
-/* Whether names are to be had: they are not where kptr_restrict hides the addresses. Reads the
+/* Whether names can be read: they cannot where kptr_restrict hides the addresses. Reads the
  * beginning of the file only. */
 int kymo_kallsyms_is_readable(void);
 

@@ -2,9 +2,10 @@
 /*
  * kallsyms_cache.c - see kallsyms_cache.h.
  *
- * The folder is $XDG_CACHE_HOME/kymo or ~/.cache/kymo, else kymo-UID in $TMPDIR or /tmp. It counts
- * only if it is ours and nobody else may write to it, and so the file in it. A program run by sudo
- * may have another user's HOME: then there is no cache, rather than root's files in that folder.
+ * The folder is $XDG_CACHE_HOME/kymo or ~/.cache/kymo, else kymo-UID in $TMPDIR or /tmp. It is used
+ * only if it belongs to our user and no other user may write to it; the same holds for the file in
+ * it. A program run by sudo may have another user's HOME: then there is no cache, rather than
+ * root's files in that folder.
  *
  * Where the kernel hides addresses nothing is written, and what was written before is not looked
  * at: kymo_kallsyms_is_readable is asked first, each time.

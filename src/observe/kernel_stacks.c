@@ -89,7 +89,7 @@ struct kymo_kernel_stacks {
     kymo_index join_index;
     int names_tried;
     int all_tried;        /* what the cache cannot tell was asked of the kernel */
-    kymo_kallsyms *names; /* NULL: none to be had, or not read yet */
+    kymo_kallsyms *names; /* NULL: not readable, or not read yet */
     uint32_t *symbol_of;  /* by number of a name: its id in the recording + 1; 0: not written */
     uint32_t symbol_count;
 };

@@ -218,7 +218,7 @@ struct cutting {
     size_t first;  /* piece of this area */
 };
 
-/* A part of the area that nobody claims. */
+/* A part of the area that no claim covers. */
 static kymo_err put_piece(struct cutting *c, uint64_t lo, uint64_t hi, uint64_t bytes)
 {
     struct kymo_resident *r = c->to;
@@ -240,7 +240,7 @@ static uint64_t at_most(uint64_t value, uint64_t limit)
     return value < limit ? value : limit;
 }
 
-/* claim: NULL, it is nobody's. */
+/* claim: NULL if no claim covers this part. */
 static kymo_err cut(struct cutting *c, uint64_t lo, uint64_t hi,
                     const struct kymo_resident_claim *claim)
 {

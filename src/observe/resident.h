@@ -55,7 +55,7 @@ struct kymo_resident_area {
     uint64_t data_hi; /* up to there it is the data of the library before it; lo: nothing is */
     uint32_t data_line;
     uint32_t is_heap;
-    uint32_t has_guard; /* nobody may read or write what lies before it */
+    uint32_t has_guard; /* the pages before it can be neither read nor written */
 };
 
 struct kymo_resident {

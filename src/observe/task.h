@@ -47,7 +47,8 @@ struct kymo_task_exe {
     uint64_t image;
 };
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap);
-/* A descriptor of the memory that the process runs in now, to be closed; -1: none is to be had. */
+/* A descriptor of the memory that the process runs in now, to be closed by the caller; -1: it
+ * cannot be opened. */
 int kymo_task_open_image(pid_t pid);
 /* Whether that memory is still some process's. It is not after an exec, or the end; one call tells
  * it. A process that shares its memory with it keeps it alive. -1 lives. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unseen.h - which modules of a process allocate with functions of their own, that nobody can stand
- * in front of.
+ * unseen.h - which modules of a process allocate with functions that are inside the module, where
+ * no hook can be put.
  *
  * Layer:    observe
  * Flow:     session_events.c (a module) -> [unseen] -> heap_events.c (what is not seen)

@@ -202,8 +202,8 @@ static uint64_t tick_of(const kymo_wall *w, uint64_t round)
     return w->ticks_ns[round % TICKS_KEPT];
 }
 
-/* It ran to its end since it was last seen: it waits for nothing any more, but for somebody who
- * asks how it ended. Where nobody does, that is a time without a stack. */
+/* It ran to its end since it was last seen: it waits only to be reaped by its parent. Until then,
+ * that is a time without a stack. */
 static kymo_err look_at_ended(kymo_wall *w, struct thread *t)
 {
     KYMO_TRY(add_running(w, t));
@@ -289,7 +289,7 @@ static kymo_err flush_runs(kymo_wall *w)
         if (unmoved > 0) {
             uint64_t from_ns = t->accounted_ns;
             KYMO_TRY(close_wait(w, t, tick_of(w, unmoved - 1)));
-            /* Nobody has asked for a long time. */
+            /* The parent has not reaped it for a long time. */
             t->is_over &= t->accounted_ns == from_ns;
         }
     }

@@ -9,10 +9,10 @@
  * alone.
  *
  * A signal ends many a call with EINTR, whatever SA_RESTART says: pause, poll, all that sleep for a
- * time. So only threads in calls that begin again are asked, and nobody who runs: it may be in
- * another call when the signal comes. That is few places, and there are few signals: ASK_GRACE for
- * a process, and one more for each ASK_SHARE looks. What is not asked for is recorded as far as it
- * is known.
+ * time. So only threads in calls that begin again are asked. A running thread is not asked: it may
+ * be in another call when the signal comes. That is few places, and there are few signals:
+ * ASK_GRACE for a process, and one more for each ASK_SHARE looks. What is not asked for is recorded
+ * as far as it is known.
  */
 #include "observe/wall_find.h"
 

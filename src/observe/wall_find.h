@@ -30,7 +30,7 @@ struct kymo_wall_finder {
     struct kymo_frame_bases *bases;
     struct kymo_wall_stacks stacks; /* its events, context and process */
 
-    int is_deaf;    /* the process has no handler of ours any more: nobody is asked */
+    int is_deaf;    /* the process has no handler of ours any more: no thread is asked */
     uint64_t looks; /* threads times ticks: what the number of signals is held to */
     uint64_t disturbed;
     uint64_t asks;

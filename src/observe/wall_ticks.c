@@ -3,8 +3,8 @@
 
 #include "base/hash.h"
 
-/* Where nobody has run for so long, ticks come half as often: a wake-up is most of what they cost.
- */
+/* When no thread has run for so many ticks, ticks come half as often: most of their cost is the
+ * wake-up. */
 #define STILL_TICKS 64u
 
 void kymo_wall_ticks_init(struct kymo_wall_ticks *t, uint64_t period_ns, uint64_t seed)

@@ -6,7 +6,7 @@
  * is the sum of its threads' run_ns, dead ones included, to the nanosecond; so what all others used
  * is that less the active ones' run_ns. While this stays the same, none of them ran. Reading that
  * clock costs the kernel some 8 ns for each thread, so with many it is read less often. When
- * somebody else ran, the idle ones are looked at, SWEEP of them in a round. (Threads that are not
+ * another thread ran, the idle ones are looked at, SWEEP of them in a round. (Threads that are not
  * in the table or have ended count as others, too: one sweep for nothing, and they are known.)
  *
  * Light threads, where lots are drawn. Many that run often and for a short time only would cost a
@@ -392,7 +392,7 @@ void kymo_watch_round(kymo_watch *w, kymo_watch_seen *seen, void *context)
         look_at_light(w, seen, context);
     if (use_clock) {
         w->skip = (uint32_t)(idle->len / THREADS_PER_CLOCK);
-        /* Nothing moves where nobody is active: one reading tells. */
+        /* With no active thread the sum does not change in between: one reading is enough. */
         if (active->len + w->lists[LIGHT].len == 0)
             after = before;
         else if (w->has_clock && !clock_of(w, &after))

@@ -4,7 +4,7 @@
  *
  * Layer:    observe
  * Flow:     /proc/PID/task/TID/{schedstat,status,stat} -> [watch] -> dispatch.c, wall.c
- * Threads:  one at a time; whoever needs it in two threads makes two
+ * Threads:  one at a time; a caller that needs it in two threads makes two
  * Memory:   its own table; two or three descriptors for each thread while there are enough of them
  * Signals:  not for handlers
  *
@@ -60,8 +60,8 @@ void kymo_watch_destroy(kymo_watch *watch);
  * looks at some only, chosen by lot, and may take voluntary and nonvoluntary of one that sleeps
  * from an earlier look. round_ns: from one round to the next. */
 void kymo_watch_draw_lots(kymo_watch *watch, uint64_t round_ns, uint64_t seed);
-/* From now on: whoever looks does not need voluntary and nonvoluntary of a thread that sleeps, nor
- * whether a preempted one was at work, and looks again before it believes what it found. */
+/* From now on the caller does not need voluntary and nonvoluntary of a sleeping thread, nor whether
+ * a preempted one was at work. It looks again before it relies on what it found. */
 void kymo_watch_in_short(kymo_watch *watch);
 /* For some rounds this thread is looked at in each. */
 void kymo_watch_attend(kymo_watch *watch, uint32_t entry);

@@ -9,12 +9,13 @@
  *
  * Uncounted arrivals. The kernel counts each departure, but an arrival only of a thread that was
  * ready to run when it left: one that is preempted between saying that it will sleep and doing so
- * (while it reaps a child of which somebody read /proc, for one) comes back uncounted. Each time
- * the difference of arrivals and departures is one less than before, for good. So a thread that is
- * off its CPU is at a figure of its own, `off`; it is on one when it is above it. Any look may find
- * the difference below: then it is `off`, or one above. What tells for sure: CPU time that grew
- * without a departure is a thread that is on a CPU; who is asleep in two rounds and has not moved
- * is on none. A thread that comes back uncounted is seen on its CPU with the kernel's next tick.
+ * (for example while it reaps a child whose /proc files another process read) comes back uncounted.
+ * Each time the difference of arrivals and departures is one less than before, for good. So a
+ * thread that is off its CPU is at a figure of its own, `off`; it is on one when it is above it.
+ * Any look may find the difference below: then it is `off`, or one above. What tells for sure: CPU
+ * time that grew without a departure is a thread that is on a CPU; who is asleep in two rounds and
+ * has not moved is on none. A thread that comes back uncounted is seen on its CPU with the kernel's
+ * next tick.
  *
  * Preempted. A thread that is ready to run and off its CPU was either woken, and would find a
  * signal in its wait, or was preempted at work. It was the latter if it has not gone to sleep since
