@@ -52,7 +52,7 @@ enum kymo_allocator_word {
 
 /* Written by the program. */
 struct kymo_allocator_words {
-    uint32_t taken;    /* the last question that somebody took */
+    uint32_t taken;    /* the last question that a thread took */
     uint32_t answered; /* the one that all that follows answers; 0 while it changes; release */
     uint64_t clock;    /* of the session, when the answer was complete */
     uint64_t took;     /* in units of that clock */

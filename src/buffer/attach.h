@@ -10,7 +10,7 @@
  *               of the session, of the page that holds the recorder's bell (a futex's word), and
  *               of the row tables of the whole recording, which can only be read
  *   library  -> READY once handler and main thread are in place
- *   recorder -> GO once the main thread's perf event is armed (or is not to be had)
+ *   recorder -> GO once the main thread's perf event is armed (or cannot be opened)
  *
  * Then both close: nothing of ours stays open in the program.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * definition_read.h - reads the words and texts of a definition that somebody else has written.
+ * definition_read.h - reads the words and texts of a definition that the program has written.
  *
  * Layer:    buffer (cold)
  * Flow:     drain_definitions.c, recorder/mark_events.c

@@ -13,8 +13,8 @@
 #include "sys/pages.h"
 
 #define UNOWNED UINT32_MAX
-/* That a round reads, or little more: some 50 ms. Nobody who waits for the recorder waits longer
- * for each process that has written more. */
+/* The bytes that a round reads, or little more: some 50 ms. A process that has written more delays
+ * the programs that wait for the recorder no longer than this. */
 #define ROUND_BYTES (8u << 20)
 
 uint64_t kymo_drain_time_ns(const kymo_drain *d, uint64_t clock)
@@ -276,7 +276,7 @@ static kymo_err end_thread(kymo_drain *d, uint32_t number, uint64_t end_ns, uint
         slot->streams[k] = (struct kymo_stream_reader){0, 0};
         kymo_store_relaxed(&shared->streams[k].first, 0);
     }
-    /* Pairs with the acquire of a pop: whoever claims the slot next sees it cleared. */
+    /* Pairs with the acquire of a pop: the thread that claims the slot next sees it cleared. */
     kymo_store_release(&shared->state, KYMO_SLOT_FREE);
     kymo_slot_give(d->session, &d->plan, number);
     return d->sink.thread_end(d->sink.context, &thread);

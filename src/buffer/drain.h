@@ -184,7 +184,7 @@ kymo_err kymo_drain_end_slot(kymo_drain *drain, uint32_t slot, uint64_t end_ns);
 /* Whether that was said of the slot's thread. */
 int kymo_drain_slot_is_gone(const kymo_drain *drain, uint32_t slot);
 
-/* The dense number of the thread whose slot this is now; UINT32_MAX if nobody's. */
+/* The dense number of the thread whose slot this is now; UINT32_MAX if it has none. */
 uint32_t kymo_drain_slot_thread(const kymo_drain *drain, uint32_t slot);
 
 /* Losses by kind so far, those that the drain itself noticed included. */

@@ -23,7 +23,7 @@ kymo_err kymo_drain_read_scopes(kymo_drain *d, uint32_t slot)
         uint64_t start = kymo_load_relaxed(&scopes[i].start);
         if (site == 0)
             continue;
-        /* Whoever has the slot next finds none open. */
+        /* The next thread in this slot finds no open scope. */
         kymo_store_relaxed(&scopes[i].site, 0u);
         KYMO_TRY(kymo_drain_find_definition(d, site, KYMO_DEFINE_SITE, &known));
         if (!known)

@@ -2,8 +2,8 @@
 /*
  * drain_category.c - which categories of markers a program has, whether or not a record names them.
  *
- * Looked at when somebody asks, and at the end. Nothing of it is kept: what is read here of the
- * session is copied, and judged in the copy.
+ * Categories are read when `kymo control` asks for them, and at the end. Nothing is kept from one
+ * time to the next: what is read from the session is copied, and checked in the copy.
  */
 #include <string.h>
 

@@ -48,7 +48,7 @@ kymo_err kymo_drain_scan_modules(kymo_drain *d)
             memcpy(&copy, shared, sizeof copy);
             if (copy.map_start >= copy.map_end || copy.build_id_len > KYMO_BUILD_ID_MAX ||
                 copy.path_len >= KYMO_MODULE_PATH_MAX) {
-                /* Nobody hears of it, no address is in it, and it is looked at again. */
+                /* It is not handed on, no address lies in it, and it is looked at again later. */
                 d->noticed[KYMO_LOSS_CORRUPT]++;
                 *m = (struct kymo_known_module){.unload_generation = UINT32_MAX, .known = 1};
                 continue;

@@ -135,7 +135,7 @@ void kymo_drain_release_modules(kymo_drain *d, uint32_t scan);
 KYMO_NODISCARD
 kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number);
 /* Called before the slots are read, so that ROTATE_LAST_LAP means: a whole lap of reading follows
- * the moment at which nobody was left in the old epoch. begins: a lap does. */
+ * the moment at which no thread was left in the old epoch. begins: a lap does. */
 void kymo_drain_rotate_depot(kymo_drain *d, int begins);
 
 /* ---- drain_definitions.c ---- */

@@ -3,11 +3,11 @@
  * mark_field.h - where the fields of a type lie in its payload.
  *
  * Layer:    buffer (layout: read by both halves)
- * Flow:     kymo/marker_abi.h -> [fields] -> capture/ that writes payloads, and drain, reader and
- * ingest Signals:  safe
+ * Flow:     kymo/marker_abi.h -> [fields] -> capture/ that writes payloads; drain, reader, ingest
+ * Signals:  safe
  *
  * A payload is a C structure whose members are the fields in their order, so offsets follow from
- * sizes and alignments, and nobody writes them down.
+ * sizes and alignments and are not stored.
  */
 #ifndef KYMO_BUFFER_MARK_FIELD_H
 #define KYMO_BUFFER_MARK_FIELD_H

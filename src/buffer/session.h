@@ -136,7 +136,7 @@ struct kymo_thread_slot {
     int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
     int32_t perf_fd_before;                       /* the same of the event before; -1 */
     uint32_t perf_kernel;                         /* 1: the event counts in the kernel, too */
-    uint32_t ask_timer;                           /* 1: arm a timer, perf is not to be had */
+    uint32_t ask_timer;                           /* 1: arm a timer, as perf cannot be used */
     uint64_t seen_cpu_ns; /* CPU time that /proc told, for a thread that may not ask; else 0 */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct kymo_thread_slot) == 256, "thread slot");
@@ -328,7 +328,7 @@ struct kymo_session {
      * a thread's next draw is made with it. */
     uint64_t alloc_rate;
     uint64_t map_least; /* bytes of a mapping that is recorded */
-    /* Counts the questions after what the allocator says of itself; 0: nobody has asked. */
+    /* Counts the recorder's questions about the allocator's own figures; 0: none was asked yet. */
     uint32_t allocator_wanted;
 
     /* Written by the program when it attaches. */

@@ -6,7 +6,7 @@
  * Flow:     capture/ -> [stream of blocks] -> drain.c
  * Threads:  one writer at a time (the owning thread, or a handler on it), one drain
  * Memory:   blocks of the session; a writer never allocates anything else
- * Signals:  safe; a stream is never entered twice at once: whoever writes claims it
+ * Signals:  safe; a stream is never entered twice at once: each writer claims it
  * (capture/claim.h)
  *
  * A stream is a chain of blocks. The writer fills the last one and publishes its head with one
@@ -31,7 +31,7 @@ struct kymo_stream_writer {
     uint32_t room;            /* bytes of the block */
     uint32_t blocks;          /* taken so far */
     uint32_t kind;            /* enum kymo_stream_kind */
-    uint64_t claim;           /* who is in the middle of a record here; 0: nobody */
+    uint64_t claim;           /* who is in the middle of a record here; 0: none */
 };
 
 /* Room for a record of size_bytes (a multiple of 8, at most 4 KiB - 64), not yet published; NULL
