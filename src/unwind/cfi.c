@@ -199,7 +199,7 @@ static enum kymo_cfi_status read_augmentation(struct kymo_byte_span *s, struct k
         case 'S':
             fde->signal_frame = true;
             break;
-        default: /* what an unknown letter means, and how long its data is, nobody can say */
+        default: /* the meaning of an unknown letter is not known, nor how long its data is */
             return KYMO_CFI_BROKEN;
         }
     }

@@ -440,10 +440,10 @@ static bool can_return_to(struct walk *w, uint64_t ip)
     return kymo_ends_with_call(before);
 }
 
-/* What compilers' start files bring into each library (__do_global_dtors_aux and its like) has no
- * rows, and is where the pages of a library that nobody used are missed when the process ends. It
- * is known by how it begins. Up to there nothing is on the stack but the way back, behind a call
- * through a pointer. */
+/* The functions that compilers' start files add to each library (such as __do_global_dtors_aux)
+ * have no rows. At the end of the process they cause the page faults of a library that was never
+ * used. Such a function is known by how it begins. Up to there nothing is on the stack but the way
+ * back, behind a call through a pointer. */
 static KYMO_NOINLINE enum step step_from_entry(struct walk *w)
 {
     struct kymo_stack_window *window = &w->window;

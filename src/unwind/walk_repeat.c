@@ -92,7 +92,7 @@ int kymo_walk_note(struct kymo_walker *walker, const struct kymo_regs *regs,
                        .lo = sp,
                        .hi = stack->hi};
     notes->count = 0;
-    /* Whoever comes in between and does not come back leaves none. */
+    /* If a handler interrupts here and does not return, no notes are left behind. */
     kymo_signal_fence();
     if (!walker->cache || (sp & 7) || sp < stack->lo || sp >= stack->hi)
         return 0;
