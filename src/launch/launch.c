@@ -8,7 +8,7 @@
  *
  * One thread does it all. Signals (the program ended, Ctrl-C) are let in while it waits. The
  * program's end is seen while it is still a zombie, so that its CPU clocks can be read, and it is
- * reaped at once: nobody is to find a zombie where there would be none without us.
+ * reaped at once: no process should see a zombie that would not exist without us.
  */
 #include "launch/launch.h"
 
@@ -178,7 +178,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     l->config.signal = o->signal_number ? (int)o->signal_number : SIGURG;
     KYMO_TRY(kymo_launch_choose_engine(o->engine, &l->config, l->reason, detail));
     choose_period(l);
-    /* Beside perf for the threads that it is not to be had for. */
+    /* The dispatcher serves the threads that cannot have a perf event. */
     if (l->config.engine != KYMO_SESSION_TIMER && kymo_watch_probe() &&
         kymo_dispatch_create(l->config.period_ns, &l->config.dispatch) != KYMO_OK)
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the dispatcher");
@@ -372,9 +372,9 @@ static kymo_err record(struct launch *l)
     return KYMO_OK;
 }
 
-/* wait4 adds what the children used that somebody waited for. What is in none of the recorded
- * processes counts as not sampled if it should have been recorded, and is told if it is not little.
- */
+/* wait4 includes the CPU time of children that were waited for. Time that belongs to no recorded
+ * process counts as not sampled if it should have been recorded. A note tells of it unless it is
+ * little. */
 static kymo_err tell_missing(const struct launch *l)
 {
     uint64_t all_ns = in_ns(l->usage.ru_utime) + in_ns(l->usage.ru_stime);

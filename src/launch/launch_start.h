@@ -20,7 +20,7 @@
 
 #define KYMO_REASON_MAX 160 /* bytes of the text that says why this engine */
 
-/* launch_choose.c: what is to be had of what was asked for. */
+/* launch_choose.c: which of the requested features the system allows. */
 
 /* asked: an engine of options.h. Fills in config's engine, access and spares_switchers; config's
  * signal is set before. KYMO_E_UNSUPPORTED, or why perf events cannot be had. */

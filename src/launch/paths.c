@@ -49,7 +49,7 @@ kymo_err kymo_paths_link(const char *library, char link[PATH_MAX], kymo_error *d
     if (!mkdtemp(made))
         return kymo_error_set_errno(detail, "a link to %.60s in %.60s", name, folder);
     snprintf(link, PATH_MAX, "%.*s/%s", n, made, name);
-    /* The program may run as somebody else, who is to reach it, too. */
+    /* The program may run as another user, who must be able to reach the link, too. */
     if (chmod(made, 0711) != 0 || symlink(library, link) != 0) {
         kymo_err err = kymo_error_set_errno(detail, "a link to %.60s in %.60s", name, folder);
         rmdir(made);
