@@ -41,7 +41,7 @@ typedef struct kymo_code_entry {
 
 typedef KYMO_VEC(kymo_code_entry) kymo_code_entries;
 
-/* Whether somebody wants to know of code at these addresses. */
+/* Whether the caller wants to know of code at these addresses. */
 typedef bool (*kymo_code_wanted)(void *user, uint64_t start, uint64_t size_bytes);
 
 /* Appends what a perf map says of code that is wanted, in the order of the file. A line that does

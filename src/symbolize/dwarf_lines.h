@@ -31,7 +31,7 @@ typedef struct dwarf_sequence {
 typedef struct dwarf_line_file {
     const char *name;
     uint64_t directory;
-    const char *path; /* joined; set by whoever joins it first; NULL: not yet */
+    const char *path; /* joined; set when it is joined first; NULL: not yet */
 } dwarf_line_file;
 
 typedef struct dwarf_line_table {

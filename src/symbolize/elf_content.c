@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_content.c - reading and inflating sections from their beginning to where somebody looks.
+ * elf_content.c - reads and inflates sections from their beginning up to the last byte that is
+ * asked for.
  *
  * Debug files are large and few of their units are asked for. libc's .debug_info inflates from 2 MB
  * to 6, which takes 30 ms, and the unit that every program's main thread begins in is the first of
  * 4126. A deflate stream cannot be entered in the middle, but it can be left: it is inflated to the
- * end of the last unit that was needed. Sections nobody asks for, such as .debug_loclists, are not
- * inflated at all. Compressed bytes pass through a small buffer and are never held beside the
+ * end of the last unit that was needed. Sections that are never read, such as .debug_loclists, are
+ * not inflated at all. Compressed bytes pass through a small buffer and are never held beside the
  * decompressed ones. The buffer for these has its full size from the start, so that they never
  * move; pages of it that nothing is written to cost nothing.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_file.c - reading ELF files that nobody vouches for.
+ * elf_file.c - reads ELF files that are not trusted.
  *
  * The header, the section table and the program headers are copied into checked tables at open;
  * what is in sections is elf_content.c's.
@@ -39,7 +39,7 @@ kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out,
         if (got < 0)
             return kymo_err_from_errno(errno);
         if (got == 0)
-            return KYMO_E_TRUNCATED; /* somebody shortens it under our hands */
+            return KYMO_E_TRUNCATED; /* another process shortens the file meanwhile */
         p += got;
         offset += (uint64_t)got;
         size -= (size_t)got;

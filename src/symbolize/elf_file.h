@@ -22,7 +22,7 @@
 
 #define KYMO_BUILD_ID_CAP 64u
 
-/* Bytes that somebody else owns. */
+/* Bytes owned by another object. */
 typedef struct kymo_span {
     const unsigned char *data;
     size_t size;

@@ -9,7 +9,7 @@
 #include "symbolize/apply.h"
 
 struct finish {
-    const kymo_finish_progress *progress; /* NULL: nobody */
+    const kymo_finish_progress *progress; /* NULL: no reports */
     const kymo_recording_info *info;
 };
 

@@ -10,8 +10,8 @@
  *
  * Where they are is agreed on by perf and the compilers: /tmp/perf-PID.map, with the pid and the
  * /tmp that the process sees; a jitdump jit-PID.dump is mapped executable by who writes it, just to
- * show where it is. Anybody may put a file into /tmp: one counts if it is the process's own (or
- * ours) and was written since the process began, since pids come again.
+ * show where it is. Any user may put a file into /tmp. So a file is used only if it belongs to the
+ * process's user (or ours), and was written since the process began: pids are reused.
  */
 #ifndef KYMO_SYMBOLIZE_JIT_FILES_H
 #define KYMO_SYMBOLIZE_JIT_FILES_H

@@ -5,9 +5,9 @@
  *   before   ... | samples | END
  *   after    ... | samples | SYMBOLS | SYMBOLS | END
  *
- * The END block is kept, written over, and written again as it was. Whoever kills the recorder in
- * between leaves a recording without an END, or with half a block: every sample is there, and it is
- * symbolized when it is read.
+ * The END block is kept in memory, overwritten, and then written again as it was. If the recorder
+ * is killed in between, the recording has no END, or half a block. Every sample is in it all the
+ * same, and it is symbolized when it is read.
  */
 #include "symbolize/store_symbols.h"
 

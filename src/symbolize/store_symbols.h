@@ -13,10 +13,10 @@
 
 #include "symbolize/finish.h"
 
-/* fd: the recording, open for reading and writing, and used by nobody else. A recording that has no
- * END block, or is damaged, stays as it is: its names are found when it is reported. progress and
- * detail may be NULL. On an error of writing (a full disk) the recording is as it was, unless the
- * END block cannot be written again, either: then it lacks that. */
+/* fd: the recording, open for reading and writing, and used by no other thread or process. A
+ * recording that has no END block, or is damaged, stays as it is: its names are found when it is
+ * reported. progress and detail may be NULL. On an error of writing (a full disk) the recording is
+ * as it was, unless the END block cannot be written again, either: then it lacks that. */
 KYMO_NODISCARD
 kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_error *detail);
 
