@@ -5,7 +5,7 @@
  * values are uint64_t, so that one setter serves every row.
  *
  * Only memory of the caller is used and only plain functions of libc are called, since the
- * preloaded library parses options in a constructor of somebody else's program.
+ * preloaded library parses options in a constructor inside the recorded program.
  */
 #include "options/options.h"
 
@@ -160,8 +160,8 @@ static kymo_err parse_choice(const char *choices, const char *text, size_t len, 
     return KYMO_E_INVALID;
 }
 
-/* Signals that a program does not die of, and the real-time ones, which nobody sends by chance.
- * Any other would kill the program if one of ours were pending across an exec. */
+/* Signals that do not kill a program by default, and the real-time ones, which programs do not send
+ * by chance. Any other would kill the program if one of ours were pending across an exec. */
 static kymo_err parse_signal(const char *text, size_t len, uint64_t *out)
 {
     if (len > 3 && memcmp(text, "SIG", 3) == 0) {

@@ -37,7 +37,7 @@ typedef enum kymo_option_id {
 } kymo_option_id;
 
 /* One field per row of options.def, in the unit of its type. `given` has bit kymo_option_id set
- * for each option that somebody asked for, as against one that has its default. */
+ * for each option that was given, as against one that has its default. */
 typedef struct kymo_options {
 #define KYMO_OPTION(id, field, name, type, def, least, most, word, choices, value, flags, help) \
     uint64_t field;

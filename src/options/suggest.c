@@ -47,7 +47,7 @@ void kymo_suggest_try(struct kymo_suggestion *s, const char *known)
     if (s->len == 0 || s->len > LONGEST || known_len > LONGEST)
         return;
     /* One slip in three letters is a slip; more is another word. A prefix of at least two letters
-     * is somebody who knows the word. */
+     * counts as the word, shortened by its writer. */
     size_t allowed = (known_len < s->len ? s->len : known_len) / 3;
     size_t found = distance(s->word, s->len, known, known_len);
     if (found > allowed && s->len >= 2 && s->len < known_len && memcmp(known, s->word, s->len) == 0)
