@@ -7,9 +7,9 @@
  * Memory:   some 9 KiB of stack
  * Signals:  not for handlers
  *
- * Root may name a folder that lies in another user's, who can put a link to anywhere in its place:
- * so root follows a link on the way only where it is root's own, and in a folder where nobody else
- * could have put or moved one. Any other user follows what the kernel follows.
+ * Root may name a folder that lies in another user's folder. That user can put a link to anywhere
+ * in its place. So root follows a link on the way only if root owns it, and if it lies in a folder
+ * where no other user could have put or moved one. Any other user follows what the kernel follows.
  */
 #ifndef KYMO_BASE_FOLDER_H
 #define KYMO_BASE_FOLDER_H

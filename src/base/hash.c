@@ -85,7 +85,7 @@ void kymo_index_deinit(kymo_index *index)
 /*
  * Only the upper half of a hash is kept in its slot, and growing must find the place again, so it
  * is the upper half that chooses the slot, too: its lower bits, as many as there are slots. Runs of
- * full slots stay short as long as nobody can choose hashes, and as few have the same one.
+ * full slots stay short as long as the input cannot choose hashes, and few keys have the same one.
  *
  * A probe of 0 means "not begun"; otherwise it is the number of slots looked at so far.
  */

@@ -7,10 +7,10 @@
  * Memory:   the index uses malloc
  * Signals:  kymo_hash_* are safe, except kymo_hash_secret
  *
- * Whoever hashes what comes from a recording or from a file seeds the hash with
- * kymo_hash_secret(): the file may have been made so that its keys collide, and can be only for a
- * hash that its maker can compute. Hashes differ from process to process then, so no output may
- * depend on them. The hot half hashes with seeds of its own, and bounds its searches instead.
+ * Code that hashes data from a recording or another file seeds the hash with kymo_hash_secret().
+ * The file may be made so that its keys collide, but only for a hash that its maker can compute.
+ * Hashes differ from process to process then, so no output may depend on them. The hot half hashes
+ * with seeds of its own, and bounds its searches instead.
  *
  * kymo_index is the hash half of every interning table: the elements themselves lie in a column
  * or vector of the caller, the index maps a hash to candidate positions, and the caller compares.

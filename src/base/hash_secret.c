@@ -5,7 +5,7 @@
 #include "base/atomic.h"
 #include "base/hash.h"
 
-static uint64_t secret; /* 0: not made yet; written once, by whoever is first */
+static uint64_t secret; /* 0: not made yet; written once, by the first caller */
 
 static uint64_t make_secret(void)
 {

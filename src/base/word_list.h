@@ -7,8 +7,8 @@
  * Memory:   none
  * Signals:  safe
  *
- * One rule for whoever takes such a list from outside: the command line, the programs' API, the
- * recorder's control socket. What the words mean is for capture/mark_select.h.
+ * One syntax for all parts that take such a list from outside: the command line, the programs' API,
+ * the recorder's control socket. What the words mean is for capture/mark_select.h.
  */
 #ifndef KYMO_BASE_WORD_LIST_H
 #define KYMO_BASE_WORD_LIST_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 /* Whether these bytes are words with colons between, each with one minus in front or none. No word
- * is empty, nor "-none" (which nobody means), nor holds a comma, which ends an option, or what a
+ * is empty, nor "-none" (which has no meaning), nor holds a comma, which ends an option, or what a
  * line of a message cannot show. No bytes at all are a list, too. */
 int kymo_word_list_is(const char *text, size_t len);
 
