@@ -449,7 +449,8 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* A second Ctrl-C ended the recording, not the program, which nobody waits for. */
+/* A second Ctrl-C ended the recording, not the program, and kymo no longer waits for the program.
+ */
 static void say_runs_on(kymo_launch_result *result, const char *name)
 {
     if (waitpid(result->pid, &result->wait_status, WNOHANG) != 0)

@@ -293,7 +293,7 @@ kymo_err kymo_output_link_latest(const char *path, kymo_error *detail)
         return kymo_error_set_errno(detail, "folder %.150s", folder_path);
     snprintf(temporary, sizeof temporary, "." LATEST ".%d", (int)getpid());
     (void)unlinkat(folder, temporary, 0);
-    /* Somebody's own file of this name is not ours to replace. */
+    /* A file of this name that is not a link was not made by us, and is not replaced. */
     if (fstatat(folder, LATEST, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode))
         err = kymo_error_set(detail, KYMO_E_EXISTS, 0, "%.150s/" LATEST " is not a link",
                              folder_path);
