@@ -9,8 +9,8 @@
  * Signals:  not for handlers
  *
  * One request and one answer on a SOCK_SEQPACKET connection. The recorder's socket is found by its
- * process id, in the abstract namespace; anybody may have made one of that name, and anybody may
- * connect, so both sides ask the kernel who the other one is.
+ * process id, in the abstract namespace. Any process may make a socket of that name, and any
+ * process may connect. So both sides ask the kernel who the other one is.
  */
 #ifndef KYMO_CONTROL_CONTROL_H
 #define KYMO_CONTROL_CONTROL_H

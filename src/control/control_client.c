@@ -24,7 +24,8 @@
 #define ANSWER_SECONDS 5
 /* A file of the heap is made of all that was recorded so far. */
 #define FILE_SECONDS 600
-/* For all of them together: anybody may have made sockets of these names, and let callers wait. */
+/* For all of them together: any process may have made sockets of these names, and may let callers
+ * wait. */
 #define CONNECT_NS 1000000000ull
 #define ANCESTORS_MAX 64
 #define FOUND_MAX 8u
@@ -118,8 +119,8 @@ static int is_found(const struct found *found, pid_t pid)
     return 0;
 }
 
-/* Those who may be asked, of all names of recorders' sockets: not the names are counted, which
- * anybody may make. */
+/* Finds the recorders that may be asked, among all names of recorders' sockets. The names
+ * themselves are not counted, since any process may make them. */
 static void find_recorders(struct found *found)
 {
     char line[512];
