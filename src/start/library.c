@@ -3,9 +3,10 @@
  * library.c - libkymo.so: what a program that is linked with Kymo brings along.
  *
  * A program's markers find whatever library is in the process when they are loaded. Under `kymo
- * record` that is libkymo-preload.so, which comes first and records; then this one hands over to
- * it whoever has found this one all the same, as bindings of other languages do that open
- * libkymo.so by its name. Alone it records nothing, and the markers stay off.
+ * record` that is libkymo-preload.so, which comes first and records. Some markers find this library
+ * all the same, such as bindings of other languages, which open libkymo.so by its name. This
+ * library then hands them over to libkymo-preload.so. Alone it records nothing, and the markers
+ * stay off.
  */
 #include <dlfcn.h>
 #include <stddef.h>

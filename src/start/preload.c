@@ -39,7 +39,8 @@
 
 extern char **environ;
 
-/* Either may be what was preloaded: the child of a program that somebody else records has both. */
+/* Either may be what was preloaded: the child of a program that another recorder records has both.
+ */
 static const char *const libraries[] = {"libkymo-preload.so", "libkymo-preload-alloc.so"};
 #define PRELOAD "LD_PRELOAD="
 /* A recorder that does not answer must not hold the program up for ever. */
@@ -189,7 +190,7 @@ static const char *begin_recording(const char *name)
     kymo_store_release(&kymo_family.header, a.session);
     kymo_store_release(&a.session->attached, 1u);
     kymo_attach_finish(a.socket, PATIENCE_SECONDS);
-    /* Whoever changed the list meanwhile could not call us yet. */
+    /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
     kymo_mark_links_look();
     return NULL;
 }
