@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * raw.h - system calls without libc: no errno, no cancellation point, no hook of anybody's.
+ * raw.h - system calls without libc: no errno, no cancellation point, no hook, neither ours nor
+ * another library's.
  *
  * Layer:    sys
  * Threads:  any
