@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 #define KYMO_SMAPS_NAME_BYTES 1024u
-/* The kernel lets a process have 65530 unless somebody raised that. */
+/* The kernel lets a process have 65530 unless vm.max_map_count was raised. */
 #define KYMO_SMAPS_AREAS_MAX (1u << 20)
 
 struct kymo_smaps_area {
