@@ -7,9 +7,9 @@
  * Memory:   nothing is allocated; text and payloads are copied before a macro is done
  * Signals:  everything but what says "not for handlers" may stand in a signal handler
  *
- * Nothing has to be linked: while no library of Kymo is in the process, or nobody records, a marker
- * costs one load and one branch, and its arguments are not evaluated. With KYMO_DISABLE defined it
- * costs nothing at all, and still has to compile.
+ * Nothing has to be linked: while no library of Kymo is in the process, or no recorder records it,
+ * a marker costs one load and one branch. Its arguments are not evaluated then. With KYMO_DISABLE
+ * defined it costs nothing at all, and still has to compile.
  *
  *     KYMO_CATEGORY(net, "Network", BLUE);
  *
@@ -55,7 +55,7 @@ extern "C" {
  * category in a recording. COLOR: of KYMO_MARK_COLORS. */
 #define KYMO_CATEGORY(var, label, color_name) \
     KYMO_CATEGORY_(var, label, KYMO_NO_PARENT_, KYMO_COLOR_##color_name, 0)
-/* One that is off until somebody asks for it by its name. */
+/* One that is off until it is requested by its name. */
 #define KYMO_CATEGORY_QUIET(var, label, color_name) \
     KYMO_CATEGORY_(var, label, KYMO_NO_PARENT_, KYMO_COLOR_##color_name, KYMO_CATEGORY_IS_QUIET)
 /* A part of a category of the same file; it is on and off with it unless it is named itself. */
@@ -301,8 +301,8 @@ static inline uint64_t kymo_track(const char *name)
 
 /* ---- intervals that begin and end anywhere ---- */
 
-/* Begins one; its number, with which any thread may end it, once. 0 while nobody listens: ending
- * that does nothing. */
+/* Begins an interval and gives its number, with which any thread may end it, once. 0 while the
+ * category is off: ending that does nothing. */
 #define KYMO_INTERVAL_BEGIN(category, label) \
     KYMO_INTERVAL_BEGIN_(kymo_category_##category, label, KYMO_NO_OPTIONS)
 #define KYMO_INTERVAL_BEGIN_OPT(category, label, options) \

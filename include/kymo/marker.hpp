@@ -330,12 +330,12 @@ class interval {
             kymo_interval_end_(site_, nullptr, id_, nullptr);
         id_ = 0;
     }
-    /* 0: nobody listened when it began. */
+    /* 0: its category was off when it began. */
     uint64_t id() const
     {
         return id_;
     }
-    /* It is nobody's here any more: KYMO_INTERVAL_END_T will end it, by this number. */
+    /* This object no longer ends the interval: KYMO_INTERVAL_END_T will, by this number. */
     uint64_t release()
     {
         uint64_t id = id_;

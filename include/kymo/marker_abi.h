@@ -9,8 +9,8 @@
  * that the link is of, until that link is detached; all else is copied before a call returns
  * Signals:  see each call
  *
- * C and C++ programs include marker.h. Whoever binds another language needs this file alone: find
- * kymo_mark_attach by dlsym, hand it a link, and use the calls that it puts there.
+ * C and C++ programs include marker.h. A binding for another language needs this file alone: find
+ * kymo_mark_attach by dlsym, pass it a link, and use the calls that it puts there.
  *
  * Every structure begins with its size, or with a field that says its stride, so that both sides
  * may be of different versions: who reads looks at no field beyond the size.
@@ -263,7 +263,7 @@ struct kymo_mark_type {
 /* ---- categories and sites ---- */
 
 enum kymo_mark_category_flags {
-    KYMO_CATEGORY_IS_QUIET = 1, /* off until somebody asks for it by name */
+    KYMO_CATEGORY_IS_QUIET = 1, /* off until it is requested by name */
 };
 
 /* Statically allocated in the program; the library writes `on` and `id`. */
@@ -333,7 +333,7 @@ struct kymo_mark_options {
     uint64_t id;       /* of the interval, for START and END */
     uint64_t stack;    /* KYMO_STACK_NONE, KYMO_STACK_HERE, or one that was taken before */
     uint64_t track;    /* where it is drawn instead of in a thread; 0: there */
-    uint64_t owner;    /* whose it is: a number of the program's own, 0: nobody's */
+    uint64_t owner;    /* whose it is: a number that the program chooses, 0: none */
     uint32_t thread;   /* its number with the kernel, KYMO_THREAD_THIS, KYMO_THREAD_MAIN */
     uint32_t name_len; /* in bytes */
     const char *name;  /* instead of the site's; copied; NULL: the site's */
@@ -463,7 +463,7 @@ struct kymo_mark_link {
     uint32_t size;
     uint32_t abi;
     uint32_t is_open; /* enum kymo_mark_link_state; the object's own */
-    uint32_t on;      /* somebody listens to something; relaxed */
+    uint32_t on;      /* 1: a recorder listens; relaxed */
     uint64_t flow_seed;
     struct kymo_mark_category *const *categories; /* the object's */
     struct kymo_mark_category *const *categories_end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * marker_calls.h - the calls that macros of markers make when somebody listens.
+ * marker_calls.h - the calls that macros of markers make when a category is on.
  *
  * Flow:     marker.h -> [calls] -> libkymo-preload.so or libkymo.so, through the object's link
  * Threads:  any
@@ -52,7 +52,7 @@ KYMO_INLINE_ void kymo_interval_end_(struct kymo_mark_site *site, const void *pa
 {
     struct kymo_mark_options options = KYMO_ZERO_;
     if (id == 0)
-        return; /* it began while nobody listened */
+        return; /* it began while the category was off */
     if (asked)
         options = *asked;
     options.size = sizeof options;

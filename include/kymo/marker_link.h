@@ -173,7 +173,7 @@ KYMO_INLINE_ uint32_t kymo_mark_load_(const struct kymo_mark_category *category)
 }
 #define kymo_mark_is_on_(category) (__builtin_expect(kymo_mark_load_(category) != 0, 0) != 0)
 
-/* Whether anybody listens to anything: for what belongs to no category. */
+/* Whether a recorder listens to this object at all: for what belongs to no category. */
 #define KYMO_LISTENS_() \
     (__builtin_expect(__atomic_load_n(&kymo_mark_link_.on, __ATOMIC_RELAXED) != 0, 0) != 0)
 

@@ -394,7 +394,7 @@ KYMO_TEXT_THAT_STAYS_(struct kymo_mark_text text) {
 /* ---- scopes ---- */
 
 /* What has a cleanup is a pointer, NULL while the scope is not recorded: it stays in a register,
- * and the scope itself is touched by nobody then. */
+ * and the scope itself is not touched then. */
 #define KYMO_SCOPE_(var, end, category, type, label, kind, payload, options, min_ns)           \
     struct kymo_mark_options KYMO_PASTE_(var, _options) KYMO_UNUSED_;                          \
     struct kymo_mark_scope KYMO_PASTE_(var, _frame) KYMO_UNUSED_;                              \

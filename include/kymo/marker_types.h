@@ -12,8 +12,8 @@
  *     io.path = path;
  *     io.bytes = n;
  *
- * Two programs that use these have the same columns in the same places. Whoever needs another field
- * declares a type of his own; these are as short as they are for that.
+ * Two programs that use these have the same columns in the same places. A program that needs
+ * another field declares its own type; that is why these are so short.
  */
 #ifndef KYMO_MARKER_TYPES_H
 #define KYMO_MARKER_TYPES_H
