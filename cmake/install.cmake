@@ -3,26 +3,26 @@
 # shells' completions, documents. tests/integration/installed tries it all.
 include(CMakePackageConfigHelpers)
 
-# The headers that an installed library implements, or that need none.
-set(kymo_headers error.h sink.h memory.h marker.h marker.hpp marker_abi.h marker_args.h
-    marker_calls.h marker_link.h marker_payload.h marker_types.h)
-list(TRANSFORM kymo_headers PREPEND ${CMAKE_SOURCE_DIR}/include/kymo/)
-install(FILES ${kymo_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kymo)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/kymo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 file(RELATIVE_PATH KYMO_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-configure_file(${CMAKE_SOURCE_DIR}/cmake/kymo.pc.in ${CMAKE_BINARY_DIR}/kymo.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/kymo.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name kymo kymo-profile)
+    configure_file(${CMAKE_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 set(kymo_package ${CMAKE_INSTALL_LIBDIR}/cmake/kymo)
 add_library(kymo-marker INTERFACE)
-foreach(target kymo-marker kymo-library)
+foreach(target kymo-marker kymo-library kymo-profile)
     target_include_directories(${target} INTERFACE
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 set_target_properties(kymo-marker PROPERTIES EXPORT_NAME marker)
 set_target_properties(kymo-library PROPERTIES EXPORT_NAME kymo)
+set_target_properties(kymo-profile PROPERTIES EXPORT_NAME profile)
 install(TARGETS kymo-marker EXPORT kymo-targets)
-install(TARGETS kymo-library EXPORT kymo-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS kymo-library kymo-profile EXPORT kymo-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT kymo-targets NAMESPACE kymo:: DESTINATION ${kymo_package})
 configure_file(${CMAKE_SOURCE_DIR}/cmake/kymo-config.cmake.in ${CMAKE_BINARY_DIR}/kymo-config.cmake
     @ONLY)

@@ -90,6 +90,17 @@ KYMO_API kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *fo
                               kymo_sink *sink, const kymo_encode_options *options,
                               kymo_error *detail);
 
+/* The same into memory: on success *data is *len bytes that the caller frees with free(); on
+ * failure neither is touched. */
+KYMO_API kymo_err kymo_encode_memory(const kymo_profile *profile, const kymo_format *format,
+                                     const kymo_encode_options *options, void **data, size_t *len,
+                                     kymo_error *detail);
+
+/* The same to a descriptor, which stays open: a file at its offset, a pipe, a socket. Errors of
+ * write as the system says, with errno's text in detail. */
+KYMO_API kymo_err kymo_encode_fd(const kymo_profile *profile, const kymo_format *format, int fd,
+                                 const kymo_encode_options *options, kymo_error *detail);
+
 /* The same into a file, in the format that its name tells. The output grows under a temporary name
  * in the same folder and gets its own when it is complete; after an error there is neither a
  * temporary file nor a part of the output, and a file that was there before is unchanged. A pipe or

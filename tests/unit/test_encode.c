@@ -56,6 +56,33 @@ static void an_unfinished_profile_is_refused(void **state)
     kymo_bytes_deinit(&out);
 }
 
+static void to_memory_and_to_a_descriptor(void **state)
+{
+    (void)state;
+    kymo_profile *p = fixed_profile();
+    kymo_error detail;
+    void *data = NULL;
+    size_t len = 0;
+    char file[] = "/tmp/kymo-test-XXXXXX";
+    int fd = mkstemp(file);
+    unlink(file);
+    const kymo_format *format = kymo_format_for_path(".pb.gz");
+    assert_int_equal(kymo_encode_memory(p, format, NULL, &data, &len, &detail), KYMO_OK);
+    assert_int_equal(kymo_encode_fd(p, format, fd, NULL, &detail), KYMO_OK);
+    char *written = malloc(len + 1);
+    assert_int_equal(pread(fd, written, len + 1, 0), len);
+    assert_memory_equal(written, data, len);
+    free(written);
+    free(data);
+    close(fd);
+    assert_int_equal(kymo_encode_fd(p, format, fd, NULL, &detail), KYMO_E_SYSTEM);
+    assert_string_equal(detail.message, "cannot write the profile: Bad file descriptor");
+    data = NULL;
+    assert_int_equal(kymo_encode_memory(p, NULL, NULL, &data, &len, &detail), KYMO_E_INVALID);
+    assert_null(data);
+    kymo_profile_destroy(p);
+}
+
 /* A sink that fails after so many bytes: each format must end with its error, whenever it comes. */
 static void errors_of_the_sink_come_through(void **state)
 {
@@ -236,6 +263,7 @@ int main(void)
         cmocka_unit_test(formats_by_extension),
         cmocka_unit_test(unknown_extensions_are_told),
         cmocka_unit_test(an_unfinished_profile_is_refused),
+        cmocka_unit_test(to_memory_and_to_a_descriptor),
         cmocka_unit_test(errors_of_the_sink_come_through),
         cmocka_unit_test(progress_ends_at_one),
         cmocka_unit_test(a_file_is_there_or_not),
