@@ -65,7 +65,7 @@ typedef struct kymo_encode_options {
     uint32_t size;    /* sizeof(kymo_encode_options) */
     int32_t level;    /* of compression, 1 to 9; 0: the format's own choice */
     uint32_t replace; /* kymo_encode_file: an existing file may be replaced */
-    uint32_t kind;    /* kymo_sample_kind: what a format that has one weight only shows */
+    uint32_t kind;    /* sample type that a format with one weight shows, or KYMO_SAMPLE_DEFAULT */
     /* Called now and then, and at the end with fraction 1; NULL: never. bytes: written to the sink
      * so far. Returning non-zero stops the encoder with KYMO_E_INTERRUPTED. */
     int (*progress)(void *progress_data, uint64_t bytes, double fraction);
@@ -83,9 +83,9 @@ typedef struct kymo_encode_options {
 } kymo_encode_options;
 
 /* Writes a finished profile in the format to the sink, compressed if the extension says so. options
- * and detail may be NULL. KYMO_E_INVALID: the profile is not finished; else NOMEM, INTERRUPTED,
- * TOO_BIG (a table outgrew the format), or the sink's error. The sink then holds a part of the
- * output. */
+ * (NULL: the defaults, with the default sample type) and detail may be NULL. KYMO_E_INVALID: the
+ * profile is not finished; else NOMEM, INTERRUPTED, TOO_BIG (a table outgrew the format), or the
+ * sink's error. The sink then holds a part of the output. */
 KYMO_API kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format,
                               kymo_sink *sink, const kymo_encode_options *options,
                               kymo_error *detail);

@@ -53,10 +53,13 @@ typedef struct kymo_profile kymo_profile;
 #define KYMO_FUNCTIONS_MAX (1u << 26)
 #define KYMO_SYMBOLS_MAX (1u << 26)
 #define KYMO_FRAMES_MAX (1u << 26)
-#define KYMO_LINES_MAX (1u << 28)     /* of all frames */
-#define KYMO_FRAME_LINES_MAX 1024u    /* inlined into one frame; deeper ones are refused */
-#define KYMO_STACKS_MAX (1u << 28)    /* nodes of the prefix tree */
-#define KYMO_SAMPLES_MAX (1ull << 30) /* of all threads */
+#define KYMO_LINES_MAX (1u << 28)  /* of all frames */
+#define KYMO_FRAME_LINES_MAX 1024u /* inlined into one frame; deeper ones are refused */
+#define KYMO_STACKS_MAX (1u << 28) /* nodes of the prefix tree */
+#define KYMO_SAMPLES_MAX                                                    \
+    (1ull << 30) /* of all threads; one of several values counts as several \
+                  */
+#define KYMO_SAMPLE_TYPES_MAX 64u
 #define KYMO_MARKER_CATEGORIES_MAX (1u << 16)
 #define KYMO_SCHEMAS_MAX (1u << 16)
 #define KYMO_SCHEMA_FIELDS_MAX 256u  /* of one; so for its rows and its graphs */
@@ -85,12 +88,40 @@ typedef enum kymo_category {
     KYMO_CATEGORY_COUNT
 } kymo_category;
 
-/* Why a sample was taken. */
+/* The sample types of a recording, and of a new profile: rows of its table of sample types. */
 typedef enum kymo_sample_kind {
     KYMO_SAMPLE_CPU = 0,  /* weight: CPU time of the thread since its last sample of this kind */
     KYMO_SAMPLE_WALL = 1, /* weight: elapsed time, from the sample on, that it stands for */
     KYMO_SAMPLE_KIND_COUNT
 } kymo_sample_kind;
+
+/* In place of a sample type: the default one. */
+#define KYMO_SAMPLE_DEFAULT UINT32_MAX
+/* Of a sample: it has a value of each type. */
+#define KYMO_SAMPLE_EACH UINT32_MAX
+
+/* What the values of a sample type are. Values are added up wherever samples are. */
+typedef enum kymo_sample_adds {
+    KYMO_ADDS_AMOUNT = 0, /* an amount in the type's unit: calls, bytes */
+    KYMO_ADDS_CPU_TIME,   /* nanoseconds of CPU time of the thread, up to the sample */
+    KYMO_ADDS_ELAPSED,    /* nanoseconds of elapsed time, from the sample on */
+    KYMO_ADDS_COUNT
+} kymo_sample_adds;
+
+/* What samples measure. */
+typedef struct kymo_sample_type {
+    uint32_t size;
+    uint32_t adds;           /* kymo_sample_adds */
+    const char *name;        /* "cpu"; no two of a profile are the same */
+    const char *unit;        /* "nanoseconds", "bytes", "count"; of times "nanoseconds" */
+    const char *count_name;  /* pprof shows how many samples there are under this name, too; NULL:
+                              * it does not */
+    const char *period_name; /* what is counted from one sample to the next; NULL: name ... */
+    const char *period_unit; /* ... and NULL: unit */
+    uint64_t period;         /* 0: none; of times: as kymo_meta has it */
+    uint32_t is_default;     /* of at most one; else the first type is the default */
+    uint32_t is_optional;    /* pprof has no column for it if there are no samples of it */
+} kymo_sample_type;
 
 /* What the thread was doing. */
 typedef enum kymo_thread_state {
@@ -472,10 +503,46 @@ KYMO_API kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t f
 KYMO_API kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t frame,
                                          uint32_t *id);
 
-/* stack KYMO_NONE: not known. Samples of a thread may come in any order. */
+/* The stack of count runtime addresses of a process, innermost first. Each becomes a frame of the
+ * module that has it (of several, the last one added), or of none. They are addresses to look up:
+ * of a caller, the return address - 1. *id is KYMO_NONE for a count of 0. After an error outer
+ * parts of the stack may be in the profile. */
+KYMO_API kymo_err kymo_profile_add_address_stack(kymo_profile *profile, uint32_t process,
+                                                 const uint64_t *addresses, size_t count,
+                                                 uint32_t *id);
+
+/* A sample of one type. stack KYMO_NONE: not known. Samples of a thread may come in any order. */
 KYMO_API kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_t time_ns,
-                                          uint32_t stack, uint64_t weight_ns, kymo_sample_kind kind,
+                                          uint32_t stack, uint64_t weight_ns, uint32_t type,
                                           kymo_thread_state state);
+
+/* Replaces the sample types of a profile without samples; they are named by their places. A new
+ * profile has those of kymo_sample_kind. KYMO_E_INVALID, with the row as position: there are
+ * samples, no types, or more than KYMO_SAMPLE_TYPES_MAX, a type has no name or no unit, or a name
+ * or default is there twice. detail may be NULL. */
+KYMO_API kymo_err kymo_profile_set_sample_types(kymo_profile *profile,
+                                                const kymo_sample_type *types, uint32_t count,
+                                                kymo_error *detail);
+
+/* A sample of a program. */
+typedef struct kymo_sample {
+    uint32_t size;
+    uint32_t thread;
+    uint64_t time_ns;
+    uint32_t stack;  /* KYMO_NONE: not known */
+    uint32_t labels; /* a set of labels, KYMO_NONE: none */
+    uint32_t state;  /* kymo_thread_state */
+    uint32_t type;   /* of its one value; KYMO_SAMPLE_EACH: it has a value of each type */
+    const uint64_t *values;
+    uint32_t value_count; /* as many as there are types, or 1 */
+} kymo_sample;
+
+/* Adds a row of kymo_samples for each value that is not 0. KYMO_E_INVALID, with the number of the
+ * thread's rows as position: the number of values is another, there is no such type, thread, stack,
+ * set of labels or state; KYMO_E_NOMEM, KYMO_E_TOO_BIG. After an error nothing of it is in the
+ * profile. detail may be NULL. */
+KYMO_API kymo_err kymo_profile_add_sample_values(kymo_profile *profile, const kymo_sample *sample,
+                                                 kymo_error *detail);
 
 /* Interned; the first one's colour counts. */
 KYMO_API kymo_err kymo_profile_add_marker_category(kymo_profile *profile,
@@ -556,13 +623,18 @@ KYMO_API kymo_stacks kymo_profile_stacks(const kymo_profile *profile);
 /* Columns of one thread's samples, by time once the profile is finished. */
 typedef struct kymo_samples {
     const uint64_t *time_ns;
-    const uint64_t *weight_ns;
+    const uint64_t *weight_ns; /* values: nanoseconds, or in the unit of the sample type */
     const uint32_t *stack;
-    const uint8_t *kind;  /* kymo_sample_kind */
+    const uint8_t *kind;  /* sample type */
     const uint8_t *state; /* kymo_thread_state */
     size_t count;
 } kymo_samples;
 KYMO_API kymo_samples kymo_profile_samples(const kymo_profile *profile, uint32_t thread);
+/* The table of sample types, of which there is at least one. */
+KYMO_API const kymo_sample_type *kymo_profile_sample_types(const kymo_profile *profile,
+                                                           uint32_t *count);
+/* The place of the default one. */
+KYMO_API uint32_t kymo_profile_default_sample_type(const kymo_profile *profile);
 /* Of all threads. */
 KYMO_API uint64_t kymo_profile_sample_count(const kymo_profile *profile);
 

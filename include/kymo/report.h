@@ -36,7 +36,7 @@ typedef enum kymo_report_by {
 typedef struct kymo_report_options {
     uint32_t size;
     uint32_t by;   /* kymo_report_by */
-    uint32_t kind; /* kymo_sample_kind: the samples that are counted */
+    uint32_t kind; /* sample type that is counted, or KYMO_SAMPLE_DEFAULT */
 } kymo_report_options;
 
 /* One row. `self` is the weight of the samples whose innermost frame it is, `total` of those that
@@ -71,8 +71,8 @@ typedef struct kymo_report_thread {
     double sampled_rate; /* samples / (that CPU time / period) */
 } kymo_report_thread;
 
-/* profile: finished. options NULL: CPU samples by function. KYMO_E_INVALID for an unknown by or
- * kind, or a profile that is not finished; KYMO_E_NOMEM. */
+/* profile: finished. options NULL: samples of the default type by function. KYMO_E_INVALID for an
+ * unknown by or kind, or a profile that is not finished; KYMO_E_NOMEM. */
 KYMO_API kymo_err kymo_report_create(const kymo_profile *profile,
                                      const kymo_report_options *options, kymo_report **out);
 /* NULL is allowed. */

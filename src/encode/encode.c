@@ -123,11 +123,17 @@ void kymo_encoder_range(const kymo_profile *profile, uint64_t *start_ns, uint64_
     *end_ns = end > start ? end : start;
 }
 
-int kymo_encoder_has_wall(const kymo_profile *profile)
+uint32_t kymo_encoder_type(const kymo_encoder *encoder)
+{
+    const kymo_encode_options *o = encoder->options;
+    return o && o->kind != KYMO_SAMPLE_DEFAULT ? o->kind : encoder->profile->default_sample_type;
+}
+
+int kymo_encoder_has_type(const kymo_profile *profile, uint32_t type)
 {
     for (size_t i = 0; i < profile->samples.len; i++) {
         const kymo_sample_columns *s = &profile->samples.data[i];
-        if (s->count && memchr(s->kind, KYMO_SAMPLE_WALL, s->count))
+        if (s->count && memchr(s->kind, (int)type, s->count))
             return 1;
     }
     return 0;
@@ -194,10 +200,13 @@ kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format, kym
                             .detail = detail,
                             .options = options,
                             .bytes = &count.bytes};
-    if (!row || (options && (options->size < sizeof *options ||
-                             options->kind >= (uint32_t)KYMO_SAMPLE_KIND_COUNT ||
-                             options->show >= (uint32_t)KYMO_ENCODE_COUNT)))
+    if (!row || (options &&
+                 (options->size < sizeof *options || options->show >= (uint32_t)KYMO_ENCODE_COUNT)))
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "no such format, or options of no size");
+    if (kymo_encoder_type(&encoder) >= profile->sample_type_count)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "sample type %u does not exist, there are %u", options->kind,
+                              profile->sample_type_count);
     if (options && options->show == KYMO_ENCODE_GROWTH && row->write != kymo_pprof_write)
         return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0, "growth is written as .pb.gz alone");
     if (!profile->finished)

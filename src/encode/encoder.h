@@ -54,8 +54,10 @@ static inline uint64_t kymo_since_origin(const kymo_profile *profile, uint64_t t
 /* The span of the recording, since the profile's zero: what meta says, and in any case all samples;
  * where meta says no end, all markers, counts and blocks, too. */
 void kymo_encoder_range(const kymo_profile *profile, uint64_t *start_ns, uint64_t *end_ns);
-/* Whether any sample is of wall time. */
-int kymo_encoder_has_wall(const kymo_profile *profile);
+/* The sample type that a format with one weight shows. */
+uint32_t kymo_encoder_type(const kymo_encoder *encoder);
+/* Whether any sample is of this type. */
+int kymo_encoder_has_type(const kymo_profile *profile, uint32_t type);
 /* Whether any sample or block has no stack. */
 int kymo_encoder_lacks_stacks(const kymo_profile *profile);
 

@@ -16,11 +16,13 @@ kymo_err kymo_profile_create(kymo_profile **out)
         kymo_profile_destroy(p);
         return err;
     }
+    kymo_profile_init_sample_types(p);
     p->meta.size = sizeof p->meta;
     p->quality.size = sizeof p->quality;
     p->quality.achieved = NAN;
     p->quality.sampled_rate = NAN;
     p->quality.stacks_complete = NAN;
+    p->quality.wall_achieved = NAN;
     p->quality.frames_symbolized = NAN;
     *out = p;
     return KYMO_OK;

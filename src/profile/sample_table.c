@@ -2,15 +2,19 @@
 #include "profile/tables.h"
 #include "profile/time_order.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns grow one after the other; when one cannot, those before it are merely larger than
- * they need be, since cap changes only when all have grown. */
-static kymo_err grow(kymo_sample_columns *s)
+/* Makes room for n more. The columns grow one after the other; when one cannot, those before it are
+ * merely larger than they need be, since cap changes only when all have grown. */
+static kymo_err reserve(kymo_sample_columns *s, size_t n)
 {
     size_t cap = s->cap < 16 ? 16 : s->cap + s->cap / 2;
     void *p;
+    if (n <= s->cap - s->count)
+        return KYMO_OK;
+    cap = cap < s->count + n ? s->count + n : cap;
 #define GROW(column)                                     \
     do {                                                 \
         p = realloc(s->column, cap * sizeof *s->column); \
@@ -30,31 +34,95 @@ static kymo_err grow(kymo_sample_columns *s)
     return KYMO_OK;
 }
 
-kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_t time_ns,
-                                 uint32_t stack, uint64_t weight_ns, kymo_sample_kind kind,
-                                 kymo_thread_state state)
+static kymo_err reserve_labels(kymo_sample_columns *s)
 {
-    if (thread >= profile->threads.len ||
-        (stack != KYMO_NONE && stack >= profile->stack_frame.len) ||
-        (unsigned)kind >= KYMO_SAMPLE_KIND_COUNT || (unsigned)state >= KYMO_STATE_COUNT)
-        return KYMO_E_INVALID;
-    if (profile->sample_count >= KYMO_SAMPLES_MAX)
-        return KYMO_E_TOO_BIG;
-    kymo_sample_columns *s = &profile->samples.data[thread];
-    if (s->count == s->cap)
-        KYMO_TRY(grow(s));
+    if (s->labels)
+        return KYMO_OK;
+    s->labels = malloc(s->cap * sizeof *s->labels);
+    if (!s->labels)
+        return KYMO_E_NOMEM;
+    memset(s->labels, 0xff, s->cap * sizeof *s->labels); /* KYMO_NONE */
+    return KYMO_OK;
+}
+
+/* There is room for it. */
+static void push(kymo_profile *profile, kymo_sample_columns *s, uint64_t time_ns, uint32_t stack,
+                 uint64_t weight_ns, uint32_t type, uint32_t state, uint32_t labels)
+{
     if (s->count > 0 && time_ns < s->time_ns[s->count - 1])
         s->unsorted = 1;
     s->time_ns[s->count] = time_ns;
     s->weight_ns[s->count] = weight_ns;
     s->stack[s->count] = stack;
-    s->kind[s->count] = (uint8_t)kind;
+    s->kind[s->count] = (uint8_t)type;
     s->state[s->count] = (uint8_t)state;
     if (s->labels)
-        s->labels[s->count] = KYMO_NONE;
+        s->labels[s->count] = labels;
     s->count++;
     profile->sample_count++;
     profile->finished = 0;
+}
+
+kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_t time_ns,
+                                 uint32_t stack, uint64_t weight_ns, uint32_t type,
+                                 kymo_thread_state state)
+{
+    if (thread >= profile->threads.len ||
+        (stack != KYMO_NONE && stack >= profile->stack_frame.len) ||
+        type >= profile->sample_type_count || (unsigned)state >= KYMO_STATE_COUNT)
+        return KYMO_E_INVALID;
+    if (profile->sample_count >= KYMO_SAMPLES_MAX)
+        return KYMO_E_TOO_BIG;
+    kymo_sample_columns *s = &profile->samples.data[thread];
+    KYMO_TRY(reserve(s, 1));
+    push(profile, s, time_ns, stack, weight_ns, type, state, KYMO_NONE);
+    return KYMO_OK;
+}
+
+static kymo_err check_sample(const kymo_profile *p, const kymo_sample *sample, kymo_error *detail)
+{
+    if (sample->size < sizeof *sample || sample->thread >= p->threads.len)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0, "thread %" PRIu32 " does not exist",
+                              sample->thread);
+    size_t at = p->samples.data[sample->thread].count;
+    uint32_t wanted = sample->type == KYMO_SAMPLE_EACH ? p->sample_type_count : 1;
+    if (sample->type != KYMO_SAMPLE_EACH && sample->type >= p->sample_type_count)
+        return kymo_error_set(detail, KYMO_E_INVALID, at,
+                              "thread %" PRIu32 ", sample row %zu: sample type %" PRIu32
+                              " does not exist, there are %" PRIu32,
+                              sample->thread, at, sample->type, p->sample_type_count);
+    if (sample->value_count != wanted)
+        return kymo_error_set(detail, KYMO_E_INVALID, at,
+                              "thread %" PRIu32 ", sample row %zu: %" PRIu32
+                              " values instead of %" PRIu32,
+                              sample->thread, at, sample->value_count, wanted);
+    if ((sample->stack != KYMO_NONE && sample->stack >= p->stack_frame.len) ||
+        (sample->labels != KYMO_NONE && sample->labels >= p->label_sets.len) ||
+        sample->state >= KYMO_STATE_COUNT)
+        return kymo_error_set(detail, KYMO_E_INVALID, at,
+                              "thread %" PRIu32
+                              ", sample row %zu: its stack, labels or state does not exist",
+                              sample->thread, at);
+    return KYMO_OK;
+}
+
+kymo_err kymo_profile_add_sample_values(kymo_profile *profile, const kymo_sample *sample,
+                                        kymo_error *detail)
+{
+    KYMO_TRY(check_sample(profile, sample, detail));
+    kymo_sample_columns *s = &profile->samples.data[sample->thread];
+    kymo_err err = profile->sample_count + sample->value_count <= KYMO_SAMPLES_MAX
+                       ? reserve(s, sample->value_count)
+                       : KYMO_E_TOO_BIG;
+    if (err == KYMO_OK && sample->labels != KYMO_NONE)
+        err = reserve_labels(s);
+    if (err != KYMO_OK)
+        return kymo_error_set(detail, err, s->count, "%s", kymo_err_text(err));
+    for (uint32_t i = 0; i < sample->value_count; i++)
+        if (sample->values[i] > 0)
+            push(profile, s, sample->time_ns, sample->stack, sample->values[i],
+                 sample->type == KYMO_SAMPLE_EACH ? i : sample->type, sample->state,
+                 sample->labels);
     return KYMO_OK;
 }
 
@@ -73,14 +141,9 @@ kymo_err kymo_profile_set_sample_labels(kymo_profile *profile, uint32_t thread, 
         (labels != KYMO_NONE && labels >= profile->label_sets.len))
         return KYMO_E_INVALID;
     kymo_sample_columns *s = &profile->samples.data[thread];
-    if (!s->labels) {
-        if (labels == KYMO_NONE)
-            return KYMO_OK;
-        s->labels = malloc(s->cap * sizeof *s->labels);
-        if (!s->labels)
-            return KYMO_E_NOMEM;
-        memset(s->labels, 0xff, s->cap * sizeof *s->labels); /* KYMO_NONE */
-    }
+    if (!s->labels && labels == KYMO_NONE)
+        return KYMO_OK;
+    KYMO_TRY(reserve_labels(s));
     s->labels[sample] = labels;
     return KYMO_OK;
 }

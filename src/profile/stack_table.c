@@ -30,6 +30,34 @@ kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t
     return KYMO_OK;
 }
 
+static uint32_t find_module(const kymo_profile *p, uint32_t process, uint64_t address)
+{
+    for (size_t i = p->modules.len; i-- > 0;) {
+        const kymo_module *m = &p->modules.data[i];
+        if (m->process == process && address >= m->start && address < m->end)
+            return (uint32_t)i;
+    }
+    return KYMO_NONE;
+}
+
+kymo_err kymo_profile_add_address_stack(kymo_profile *profile, uint32_t process,
+                                        const uint64_t *addresses, size_t count, uint32_t *id)
+{
+    uint32_t stack = KYMO_NONE;
+    if (process >= profile->processes.len)
+        return KYMO_E_INVALID;
+    for (size_t i = count; i-- > 0;) {
+        uint32_t module = find_module(profile, process, addresses[i]);
+        uint64_t bias = module != KYMO_NONE ? profile->modules.data[module].load_bias : 0;
+        uint32_t frame;
+        KYMO_TRY(kymo_profile_add_frame(profile, module, addresses[i] - bias, KYMO_CATEGORY_AUTO,
+                                        &frame));
+        KYMO_TRY(kymo_profile_add_stack(profile, stack, frame, &stack));
+    }
+    *id = stack;
+    return KYMO_OK;
+}
+
 /* Those of memory: marked, or by their new ids. */
 static void walk_memory(kymo_profile *p, uint32_t *new_id, void (*visit)(uint32_t *, uint32_t *))
 {

@@ -95,6 +95,10 @@ struct kymo_profile {
 
     KYMO_VEC(kymo_process) processes;
 
+    const kymo_sample_type *sample_types;
+    uint32_t sample_type_count;
+    uint32_t default_sample_type;
+
     KYMO_VEC(kymo_thread) threads;
     KYMO_VEC(kymo_sample_columns) samples; /* by thread */
     uint64_t sample_count;
@@ -175,6 +179,9 @@ kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile);
  * others afterwards. */
 KYMO_NODISCARD
 kymo_err kymo_profile_drop_frames(kymo_profile *profile, uint32_t *map);
+
+/* sample_type_table.c: those of recordings, for create. */
+void kymo_profile_init_sample_types(kymo_profile *profile);
 
 /* thread_table.c: for finish. */
 KYMO_NODISCARD

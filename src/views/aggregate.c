@@ -22,6 +22,7 @@ struct kymo_report {
     kymo_report_process *processes;
     size_t n_processes;
     uint64_t total;
+    int is_cpu; /* the sample type is CPU time */
 };
 
 /* Weights of a damaged recording may be anything; their sum stays at the top instead of starting
@@ -73,7 +74,7 @@ static kymo_err sum_samples(kymo_report *r, uint64_t *self, uint32_t n_stacks)
         }
         const kymo_thread *thread = kymo_profile_thread(p, order[i]);
         double cpu_ns = (double)thread->cpu_ns - (double)thread->dropped_ns;
-        int applies = cpu_ns > 0 && r->options.kind == KYMO_SAMPLE_CPU;
+        int applies = cpu_ns > 0 && r->is_cpu;
         t.achieved = applies ? (double)t.weight / cpu_ns : (double)__builtin_nanf("");
         t.sampled_rate = applies && period_ns > 0 ? (double)t.samples * period_ns / cpu_ns
                                                   : (double)__builtin_nanf("");
@@ -209,7 +210,7 @@ static kymo_err fill(kymo_report *r)
     if (err == KYMO_OK && kymo_call_tree_has_stacks(r->options.by))
         err = build_tree(r, self, n_stacks);
     free(self);
-    if (err == KYMO_OK && r->options.kind == KYMO_SAMPLE_CPU)
+    if (err == KYMO_OK && r->is_cpu)
         err = kymo_aggregate_processes(r->profile, r->threads.data, r->threads.len, &r->processes,
                                        &r->n_processes);
     return err == KYMO_OK ? sort_rows(r) : err;
@@ -218,12 +219,16 @@ static kymo_err fill(kymo_report *r)
 kymo_err kymo_report_create(const kymo_profile *profile, const kymo_report_options *options,
                             kymo_report **out)
 {
-    kymo_report_options o = {.size = sizeof o, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_CPU};
+    uint32_t n_types;
+    const kymo_sample_type *types = kymo_profile_sample_types(profile, &n_types);
+    kymo_report_options o = {.size = sizeof o, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_DEFAULT};
     if (options && options->size < sizeof o)
         return KYMO_E_INVALID;
     if (options)
         o = *options;
-    if (o.by >= KYMO_BY_COUNT || o.kind >= KYMO_SAMPLE_KIND_COUNT ||
+    if (o.kind == KYMO_SAMPLE_DEFAULT)
+        o.kind = kymo_profile_default_sample_type(profile);
+    if (o.by >= KYMO_BY_COUNT || o.kind >= n_types ||
         (kymo_profile_count(profile, KYMO_TABLE_THREADS) > 0 &&
          !kymo_profile_thread_order(profile)))
         return KYMO_E_INVALID;
@@ -232,6 +237,7 @@ kymo_err kymo_report_create(const kymo_profile *profile, const kymo_report_optio
         return KYMO_E_NOMEM;
     r->profile = profile;
     r->options = o;
+    r->is_cpu = types[o.kind].adds == KYMO_ADDS_CPU_TIME;
     kymo_call_tree_init(&r->tree, profile, o.by);
     kymo_err err = fill(r);
     /* Only needed to build. */

@@ -46,11 +46,41 @@ static void parents_come_first(void **state)
     kymo_profile_destroy(p);
 }
 
+static void addresses_find_their_modules(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    uint32_t process = add_process(p, 1, 0);
+    uint32_t old = add_module(p, process, "/old", "o"); /* 0x1000 to 0x9000 */
+    kymo_module second = {
+        .size = sizeof second, .process = process, .path = "/new", .start = 0x8000, .end = 0x9000};
+    second.load_bias = 0x7000;
+    uint32_t module;
+    ok(kymo_profile_add_module(p, &second, &module));
+    const uint64_t addresses[] = {0x8100, 0x2000, 0x100};
+    uint32_t stack;
+    ok(kymo_profile_add_address_stack(p, process, addresses, 3, &stack));
+    kymo_stacks s = kymo_profile_stacks(p);
+    const kymo_frame *f = kymo_profile_frame(p, s.frame[stack]);
+    assert_int_equal(f->module, module);
+    assert_int_equal(f->address, 0x1100);
+    stack = s.parent[stack];
+    assert_int_equal(kymo_profile_frame(p, s.frame[stack])->module, old);
+    stack = s.parent[stack];
+    assert_int_equal(kymo_profile_frame(p, s.frame[stack])->module, KYMO_NONE);
+    assert_int_equal(s.parent[stack], KYMO_NONE);
+    ok(kymo_profile_add_address_stack(p, process, addresses, 0, &stack));
+    assert_int_equal(stack, KYMO_NONE);
+    assert_int_equal(kymo_profile_add_address_stack(p, 1, addresses, 3, &stack), KYMO_E_INVALID);
+    kymo_profile_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_share_their_callers),
         cmocka_unit_test(parents_come_first),
+        cmocka_unit_test(addresses_find_their_modules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,12 @@
 /*
  * collapsed.c - one line for each distinct stack: "process;thread;outermost;...;innermost WEIGHT".
  *
- * The weight is CPU time (or wall time, if that is asked for) in nanoseconds: the sum over all
- * lines is the CPU time exactly, which a count of samples is not. Of the heap it is bytes. Lines
- * are distinct by what they show. A profile's stacks differ by address, so they are first merged
- * into a tree of names, with inlined functions as nodes of their own; a thread's samples are then
- * summed up by its nodes. Threads of one name in processes of one name share lines, as they do in
- * every tool that writes this format.
+ * The weight is CPU time (or another sample type, if that is asked for) in nanoseconds: the sum
+ * over all lines is the CPU time exactly, which a count of samples is not. Of the heap it is bytes.
+ * Lines are distinct by what they show. A profile's stacks differ by address, so they are first
+ * merged into a tree of names, with inlined functions as nodes of their own; a thread's samples are
+ * then summed up by its nodes. Threads of one name in processes of one name share lines, as they do
+ * in every tool that writes this format.
  */
 #include "base/str.h"
 #include "encode/collapsed/collapsed_heap.h"
@@ -211,8 +211,7 @@ static size_t sum_blocks(struct collapsed *w, uint32_t thread, size_t touched)
 static size_t sum_thread(struct collapsed *w, uint32_t thread, size_t touched)
 {
     const kymo_sample_columns *s = &w->p->samples.data[thread];
-    const kymo_encode_options *options = w->encoder->options;
-    uint32_t kind = options ? options->kind : (uint32_t)KYMO_SAMPLE_CPU;
+    uint32_t kind = kymo_encoder_type(w->encoder);
     for (size_t i = 0; i < s->count; i++) {
         if (s->kind[i] == kind)
             add_weight(w, s->stack[i], s->weight_ns[i], &touched);

@@ -52,8 +52,12 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
                       .told_from = calloc(p->processes.len + 1, sizeof(uint32_t)),
                       .told_to = calloc(p->processes.len + 1, sizeof(uint32_t)),
                       .thread_weight = calloc(p->threads.len + 1, sizeof(uint64_t)),
-                      .lacks_stacks = kymo_encoder_lacks_stacks(p)};
+                      .lacks_stacks = kymo_encoder_lacks_stacks(p),
+                      .types = p->sample_types,
+                      .amount = kymo_encoder_type(encoder)};
     kymo_err err = KYMO_E_NOMEM;
+    if (w.types[w.amount].adds != KYMO_ADDS_AMOUNT)
+        w.amount = KYMO_NONE;
     encoder->total = 4 * p->sample_count + 2 * p->stack_frame.len + 7 * p->frames.len +
                      7ull * kymo_profile_count(p, KYMO_TABLE_MARKERS) +
                      10ull * kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS);

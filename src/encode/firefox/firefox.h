@@ -43,7 +43,9 @@ typedef struct kymo_firefox {
     uint32_t *told_to;       /* ... of its name, and the one behind the last */
     uint64_t *thread_weight; /* by thread: CPU time */
     uint64_t track_least_ns; /* a process that lived for so long has a track of memory */
-    int has_cpu;             /* there are CPU samples */
+    int has_cpu;             /* there are samples of CPU time */
+    const kymo_sample_type *types; /* by sample type */
+    uint32_t amount;               /* type that weights are of; KYMO_NONE: they are times */
     kymo_firefox_marks marks;
 } kymo_firefox;
 

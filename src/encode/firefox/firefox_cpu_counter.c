@@ -28,7 +28,7 @@ static void add_thread(const kymo_firefox *w, uint32_t thread, struct slices *s)
 {
     const kymo_sample_columns *c = &w->p->samples.data[thread];
     for (size_t i = 0; i < c->count; i++) {
-        if (c->kind[i] != KYMO_SAMPLE_CPU || c->weight_ns[i] == 0)
+        if (w->types[c->kind[i]].adds != KYMO_ADDS_CPU_TIME || c->weight_ns[i] == 0)
             continue;
         uint64_t time_ns = kymo_since_origin(w->p, c->time_ns[i]);
         uint64_t at = time_ns > w->start_ns ? (time_ns - w->start_ns) / s->width_ns : 0;

@@ -181,8 +181,9 @@ static void sum_threads(kymo_firefox *w)
     for (size_t i = 0; i < w->p->threads.len; i++) {
         const kymo_sample_columns *s = &w->p->samples.data[i];
         for (size_t k = 0; k < s->count; k++) {
-            w->has_cpu |= s->kind[k] == KYMO_SAMPLE_CPU;
-            if (s->kind[k] == KYMO_SAMPLE_CPU)
+            int is_cpu = w->types[s->kind[k]].adds == KYMO_ADDS_CPU_TIME;
+            w->has_cpu |= is_cpu;
+            if (is_cpu)
                 w->thread_weight[i] = kymo_sum(w->thread_weight[i], s->weight_ns[k]);
         }
     }

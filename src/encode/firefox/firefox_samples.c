@@ -6,9 +6,12 @@
  * so that the call tree adds up to the CPU time; threadCPUDelta, in nanoseconds, draws the tracks.
  * Of wall samples those of waiting threads are rows, too, with the time that was waited as their
  * weight; running threads have their CPU samples. Where a wait ends there is a row without a
- * weight, so that the CPU time after it is drawn after it. Times are written as differences
- * (timeDeltas), which are shorter.
+ * weight, so that the CPU time after it is drawn after it. Where the sample type that is asked for
+ * is an amount, only its samples are rows. Times are written as differences (timeDeltas), which are
+ * shorter.
  */
+#include <string.h>
+
 #include "encode/firefox/firefox.h"
 #include "encode/json_table.h"
 
@@ -27,16 +30,30 @@ struct row_cursor {
     uint32_t wait_stack;
 };
 
-static int is_wait(const kymo_sample_columns *s, size_t i)
+static int is_wait(const kymo_firefox *w, const kymo_sample_columns *s, size_t i)
 {
-    return s->kind[i] == KYMO_SAMPLE_WALL && s->state[i] != KYMO_STATE_RUNNING;
+    return w->amount == KYMO_NONE && w->types[s->kind[i]].adds == KYMO_ADDS_ELAPSED &&
+           s->state[i] != KYMO_STATE_RUNNING;
+}
+
+static int is_shown(const kymo_firefox *w, const kymo_sample_columns *s, size_t i)
+{
+    if (w->amount != KYMO_NONE)
+        return s->kind[i] == w->amount;
+    switch (w->types[s->kind[i]].adds) {
+    case KYMO_ADDS_CPU_TIME:
+        return 1;
+    case KYMO_ADDS_ELAPSED:
+        return is_wait(w, s, i) || !w->has_cpu;
+    default:
+        return 0;
+    }
 }
 
 static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct row_cursor *c,
                     struct row *row)
 {
-    while (c->next < s->count && s->kind[c->next] == KYMO_SAMPLE_WALL && !is_wait(s, c->next) &&
-           w->has_cpu)
+    while (c->next < s->count && !is_shown(w, s, c->next))
         c->next++;
     uint64_t time_ns =
         c->next < s->count ? kymo_since_origin(w->p, s->time_ns[c->next]) : w->end_ns;
@@ -52,10 +69,10 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     *row = (struct row){
         .time_ns = time_ns,
         .weight_ns = s->weight_ns[i],
-        .cpu_ns = s->kind[i] == KYMO_SAMPLE_CPU ? s->weight_ns[i] : 0,
+        .cpu_ns = w->types[s->kind[i]].adds == KYMO_ADDS_CPU_TIME ? s->weight_ns[i] : 0,
         .stack = s->stack[i] != KYMO_NONE ? w->stack_last[s->stack[i]] : w->stack_count,
     };
-    if (is_wait(s, i)) {
+    if (is_wait(w, s, i)) {
         c->wait_end_ns = time_ns + s->weight_ns[i];
         c->wait_stack = row->stack;
     }
@@ -78,6 +95,30 @@ static int needs_anchor(const kymo_firefox *w, uint32_t thread, uint64_t *time_n
         return 1;
     *time_ns = first.time_ns;
     return first.cpu_ns > 0;
+}
+
+static void put_weight(const kymo_firefox *w, uint64_t weight)
+{
+    if (w->amount == KYMO_NONE)
+        kymo_json_ms(w->json, weight);
+    else
+        kymo_json_u64(w->json, weight);
+}
+
+static const char *weight_type(const kymo_firefox *w)
+{
+    if (w->amount == KYMO_NONE)
+        return "tracing-ms";
+    return strcmp(w->types[w->amount].unit, "bytes") == 0 ? "bytes" : "samples";
+}
+
+/* A profile without a type of CPU time has none to draw. */
+static int has_cpu_deltas(const kymo_firefox *w)
+{
+    int has = 0;
+    for (uint32_t i = 0; i < w->p->sample_type_count; i++)
+        has |= w->types[i].adds == KYMO_ADDS_CPU_TIME;
+    return has && w->amount == KYMO_NONE;
 }
 
 kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
@@ -110,12 +151,12 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     if (anchor)
         kymo_json_u64(j, 0);
     for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
-        kymo_json_ms(j, row.weight_ns);
+        put_weight(w, row.weight_ns);
     kymo_json_end_array(j);
-    kymo_json_key_cstr(j, "weightType", "tracing-ms");
+    kymo_json_key_cstr(j, "weightType", weight_type(w));
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     /* An empty one makes the front-end's query tool loop for ever. */
-    if (rows > 0) {
+    if (rows > 0 && has_cpu_deltas(w)) {
         kymo_json_begin_column(j, "threadCPUDelta");
         if (anchor)
             kymo_json_u64(j, 0);

@@ -324,15 +324,16 @@ static void add_comments(kymo_pprof *w)
 {
     const kymo_meta *meta = &w->p->meta;
     const kymo_quality *q = &w->p->quality;
-    kymo_pprof_comment(w, "recorded by: kymo %s", meta->version ? meta->version : "");
+    if (meta->version)
+        kymo_pprof_comment(w, "recorded by: kymo %s", meta->version);
     if (meta->engine)
         kymo_pprof_comment(w, "engine: %s", meta->engine);
     add_ratio(w, "achieved", q->achieved);
     add_ratio(w, "sampled rate", q->sampled_rate);
-    if (w->has_wall) {
+    if (w->has_wall)
         add_ratio(w, "wall time accounted for", q->wall_achieved);
+    if (w->has_wall && meta->engine)
         kymo_pprof_comment(w, "system calls interrupted (EINTR): %" PRIu64, q->disturbed);
-    }
     add_ratio(w, "stacks complete", q->stacks_complete);
     add_ratio(w, "frames symbolized", q->frames_symbolized);
     if (q->cpu_unsampled_ns)
@@ -348,15 +349,44 @@ static void add_comments(kymo_pprof *w)
             kymo_pprof_comment(w, "lost, %s: %" PRIu64, q->lost[i].kind, q->lost[i].count);
 }
 
+/* Which values a sample has. */
+static void choose_columns(kymo_pprof *w)
+{
+    for (uint32_t i = 0; i < w->p->sample_type_count; i++) {
+        const kymo_sample_type *t = &w->p->sample_types[i];
+        w->columns[i].value = KYMO_PPROF_NO_COLUMN;
+        if (t->is_optional && i != w->p->default_sample_type && !kymo_encoder_has_type(w->p, i))
+            continue;
+        w->columns[i].count = t->count_name ? w->column_count++ : KYMO_PPROF_NO_COLUMN;
+        w->columns[i].value = w->column_count++;
+        w->has_wall |= t->adds == KYMO_ADDS_ELAPSED;
+    }
+}
+
+static uint64_t period_of(const kymo_profile *p, const kymo_sample_type *type)
+{
+    if (type->period || type->adds == KYMO_ADDS_AMOUNT)
+        return type->period;
+    return type->adds == KYMO_ADDS_CPU_TIME ? p->meta.period_ns : p->meta.wall_period_ns;
+}
+
 static void write_types(kymo_pprof *w)
 {
-    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "samples", "count");
-    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-    if (w->has_wall)
-        kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
-    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_PERIOD, w->p->meta.period_ns);
-    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, kymo_pprof_cstr(w, "cpu"));
+    const kymo_profile *p = w->p;
+    const kymo_sample_type *chosen = &p->sample_types[p->default_sample_type];
+    for (uint32_t i = 0; i < p->sample_type_count; i++) {
+        const kymo_sample_type *t = &p->sample_types[i];
+        if (w->columns[i].value == KYMO_PPROF_NO_COLUMN)
+            continue;
+        if (t->count_name)
+            kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, t->count_name, "count");
+        kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, t->name, t->unit);
+    }
+    kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_PERIOD_TYPE, chosen->period_name,
+                          chosen->period_unit);
+    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_PERIOD, period_of(p, chosen));
+    kymo_proto_u64(&w->out, KYMO_PPROF_PROFILE_DEFAULT_SAMPLE_TYPE,
+                   kymo_pprof_cstr(w, chosen->name));
 }
 
 static kymo_err write_head(kymo_pprof *w)
@@ -417,18 +447,21 @@ kymo_err kymo_pprof_write(kymo_encoder *encoder)
                     .mapping_of = calloc(p->modules.len + 1, sizeof(uint32_t)),
                     .mapping_flags = calloc(p->modules.len + 1, 1),
                     .touched = malloc(stacks * sizeof(uint32_t)),
-                    .values = calloc(stacks, sizeof(struct kymo_pprof_values)),
-                    .has_wall = !is_heap && kymo_encoder_has_wall(p)};
+                    .is_touched = calloc(stacks, 1)};
     kymo_err err = KYMO_E_NOMEM;
+    if (!is_heap)
+        choose_columns(&w);
+    w.values = calloc(stacks * (w.column_count + 1), sizeof *w.values);
     encoder->total = p->functions.len + p->frames.len;
     encoder->total += is_heap ? kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS)
                               : p->sample_count + p->stack_frame.len;
-    if (w.string_of && w.mapping_of && w.mapping_flags && w.touched && w.values)
+    if (w.string_of && w.mapping_of && w.mapping_flags && w.touched && w.is_touched && w.values)
         err = is_heap ? write_heap(&w) : write_all(&w);
     free(w.string_of);
     free(w.mapping_of);
     free(w.mapping_flags);
     free(w.touched);
+    free(w.is_touched);
     free(w.values);
     kymo_proto_deinit(&w.out);
     kymo_proto_deinit(&w.message);

@@ -67,12 +67,12 @@ struct kymo_pprof_made {
     uint32_t number;
 };
 
-/* What the samples of one thread, stack and set of labels add up to. */
-struct kymo_pprof_values {
-    uint64_t count; /* of CPU samples */
-    uint64_t cpu_ns;
-    uint64_t wall_ns;
-    uint32_t touched;
+#define KYMO_PPROF_NO_COLUMN UINT32_MAX
+
+/* The values of samples that belong to a sample type of the profile, by their places. */
+struct kymo_pprof_columns {
+    uint32_t count; /* how many samples there are */
+    uint32_t value;
 };
 
 typedef struct kymo_pprof {
@@ -92,11 +92,14 @@ typedef struct kymo_pprof {
     uint32_t *mapping_of;   /* by module: number in the file, from 1 */
     uint8_t *mapping_flags; /* by that number */
     uint32_t mapping_count;
-    uint64_t function_count;          /* written so far, from 1 */
-    uint32_t *touched;                /* stacks that the samples at hand have */
-    struct kymo_pprof_values *values; /* by stack */
-    int has_wall;                     /* there is a third value */
-    kymo_encoder_heap *view;          /* blocks are shown; NULL: time */
+    uint64_t function_count; /* written so far, from 1 */
+    uint32_t *touched;       /* stacks that the samples at hand have */
+    uint8_t *is_touched;     /* by stack */
+    uint64_t *values;        /* column_count by stack: sums of one thread and set of labels */
+    struct kymo_pprof_columns columns[KYMO_SAMPLE_TYPES_MAX]; /* by sample type */
+    uint32_t column_count;
+    int has_wall;            /* elapsed time is shown */
+    kymo_encoder_heap *view; /* blocks are shown; NULL: time */
     uint32_t key_bytes;
     uint32_t key_wait;
     uint32_t unit_count; /* of numbers that the program gives: one that readers do not scale */

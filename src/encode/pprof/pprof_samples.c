@@ -138,16 +138,14 @@ kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels)
     return kymo_pprof_pass_on(w);
 }
 
-static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const struct kymo_pprof_values *values,
+static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const uint64_t *values,
                              const kymo_proto *labels)
 {
     kymo_proto_clear(&w->message);
     kymo_pprof_put_stack(w, stack);
     kymo_proto_clear(&w->inner);
-    kymo_proto_varint(&w->inner, values->count);
-    kymo_proto_varint(&w->inner, values->cpu_ns);
-    if (w->has_wall)
-        kymo_proto_varint(&w->inner, values->wall_ns);
+    for (uint32_t i = 0; i < w->column_count; i++)
+        kymo_proto_varint(&w->inner, values[i]);
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
     if (w->has_wall && stack != KYMO_NONE)
         add_wait_label(w, stack);
@@ -172,7 +170,7 @@ static void sort_touched(kymo_pprof *w, size_t touched)
     }
     size_t n = 0;
     for (size_t i = 0; i < all; i++)
-        if (w->values[i].touched)
+        if (w->is_touched[i])
             w->touched[n++] = (uint32_t)i;
 }
 
@@ -181,16 +179,14 @@ static void add_sample(kymo_pprof *w, const kymo_sample_columns *s, size_t i, si
     /* The last entry of the columns by stack stands for "no stack". */
     uint32_t none = (uint32_t)w->p->stack_frame.len;
     uint32_t stack = s->stack[i] != KYMO_NONE ? s->stack[i] : none;
-    struct kymo_pprof_values *v = &w->values[stack];
-    if (!v->touched)
+    uint64_t *values = &w->values[(size_t)stack * w->column_count];
+    const struct kymo_pprof_columns *columns = &w->columns[s->kind[i]];
+    if (!w->is_touched[stack])
         w->touched[(*touched)++] = stack;
-    v->touched = 1;
-    if (s->kind[i] == KYMO_SAMPLE_CPU) {
-        v->count++;
-        v->cpu_ns += s->weight_ns[i];
-    } else {
-        v->wall_ns += s->weight_ns[i];
-    }
+    w->is_touched[stack] = 1;
+    if (columns->count != KYMO_PPROF_NO_COLUMN)
+        values[columns->count]++;
+    values[columns->value] += s->weight_ns[i];
 }
 
 static kymo_err write_touched(kymo_pprof *w, size_t touched, const kymo_proto *labels)
@@ -199,8 +195,10 @@ static kymo_err write_touched(kymo_pprof *w, size_t touched, const kymo_proto *l
     sort_touched(w, touched);
     for (size_t i = 0; i < touched; i++) {
         uint32_t stack = w->touched[i];
-        KYMO_TRY(write_sample(w, stack != none ? stack : KYMO_NONE, &w->values[stack], labels));
-        w->values[stack] = (struct kymo_pprof_values){0};
+        uint64_t *values = &w->values[(size_t)stack * w->column_count];
+        KYMO_TRY(write_sample(w, stack != none ? stack : KYMO_NONE, values, labels));
+        memset(values, 0, w->column_count * sizeof *values);
+        w->is_touched[stack] = 0;
         KYMO_TRY(kymo_encoder_step(w->encoder, 1));
     }
     return KYMO_OK;

@@ -98,6 +98,16 @@ static kymo_err write_xml(kymo_sink *sink, const void *bytes, size_t len)
 
 /* ---- the data ---- */
 
+static const kymo_sample_type *type_of(const kymo_encoder *encoder)
+{
+    return &encoder->profile->sample_types[kymo_encoder_type(encoder)];
+}
+
+static int is_time(const kymo_encoder *encoder, uint32_t show)
+{
+    return show == KYMO_ENCODE_TIME && type_of(encoder)->adds != KYMO_ADDS_AMOUNT;
+}
+
 /* What the weights are, in words. */
 static const char *what_of(const kymo_encoder *encoder, uint32_t show)
 {
@@ -106,10 +116,12 @@ static const char *what_of(const kymo_encoder *encoder, uint32_t show)
         [KYMO_ENCODE_PEAK] = "bytes live at the peak", [KYMO_ENCODE_LEAKS] = "bytes leaked",
         [KYMO_ENCODE_MAPPED] = "bytes mapped",
     };
-    const kymo_encode_options *options = encoder->options;
+    const kymo_sample_type *type = type_of(encoder);
     if (show < KYMO_ENCODE_COUNT && words[show])
         return words[show];
-    return options && options->kind == KYMO_SAMPLE_WALL ? "elapsed time" : "CPU time";
+    return type->adds == KYMO_ADDS_ELAPSED    ? "elapsed time"
+           : type->adds == KYMO_ADDS_CPU_TIME ? "CPU time"
+                                              : type->name;
 }
 
 static void put_title(kymo_json *j, const kymo_encoder *encoder, uint32_t show)
@@ -187,7 +199,7 @@ static kymo_err put_data(kymo_encoder *encoder, const struct kymo_svg_tree *t, u
     kymo_json_init(j, &sink.sink);
     kymo_json_begin_object(j);
     put_title(j, encoder, show);
-    kymo_json_key_cstr(j, "unit", show == KYMO_ENCODE_TIME ? "ns" : "bytes");
+    kymo_json_key_cstr(j, "unit", is_time(encoder, show) ? "ns" : "bytes");
     kymo_json_key_u64(j, "least", t->least);
     put_names(j, t);
     put_nodes(j, t, is_diff);
@@ -235,6 +247,12 @@ static kymo_err write_all(kymo_encoder *encoder, struct kymo_svg_tree *tree)
     const kymo_encode_options *options = encoder->options;
     const kymo_profile *before = options ? options->before : NULL;
     uint32_t show = kymo_heap_shown(encoder);
+    /* Its script knows no other units. */
+    if (show == KYMO_ENCODE_TIME && !is_time(encoder, show) &&
+        strcmp(type_of(encoder)->unit, "bytes") != 0)
+        return kymo_error_set(encoder->detail, KYMO_E_UNSUPPORTED, 0,
+                              "a flame graph shows times and bytes, not %s",
+                              type_of(encoder)->unit);
     KYMO_TRY(kymo_svg_tree_add(tree, encoder, 0));
     if (before) {
         kymo_encoder other = *encoder;

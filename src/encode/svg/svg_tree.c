@@ -190,8 +190,7 @@ static kymo_err add_weight(struct adding *a, uint32_t root, uint32_t stack, uint
 static kymo_err add_samples(struct adding *a, uint32_t thread, uint32_t root)
 {
     const kymo_sample_columns *s = &a->p->samples.data[thread];
-    const kymo_encode_options *options = a->encoder->options;
-    uint32_t kind = options ? options->kind : (uint32_t)KYMO_SAMPLE_CPU;
+    uint32_t kind = kymo_encoder_type(a->encoder);
     for (size_t i = 0; i < s->count; i++)
         if (s->kind[i] == kind)
             KYMO_TRY(add_weight(a, root, s->stack[i], s->weight_ns[i]));
