@@ -7,7 +7,7 @@ kymo_sanitize(kymo_fixed_profile)
 add_executable(write_fixed golden/write_fixed.c)
 target_link_libraries(write_fixed PRIVATE kymo_fixed_profile kymo_encode)
 kymo_sanitize(write_fixed)
-add_dependencies(quick_tests write_fixed)
+add_dependencies(quick_tests write_fixed profile_from_calls)
 foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_types encode_heap firefox_marks firefox_counters
         firefox_names firefox_sources svg)
     kymo_unit_test(${t} kymo_encode)
@@ -30,7 +30,8 @@ add_test(NAME golden.pprof-reads
 # One copy of the front-end's code serves every build folder.
 add_test(NAME golden.firefox-reads
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/firefox_reads.py $<TARGET_FILE:write_fixed>
-        ${CMAKE_SOURCE_DIR}/tools/firefox-loader ${CMAKE_SOURCE_DIR}/build/firefox-loader)
+        ${CMAKE_SOURCE_DIR}/tools/firefox-loader ${CMAKE_SOURCE_DIR}/build/firefox-loader
+        $<TARGET_FILE:profile_from_calls>)
 set_tests_properties(golden.firefox-reads PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)
 add_test(NAME golden.chart
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/chart.py ${CMAKE_SOURCE_DIR}/tools/marker-chart)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for n more. The columns grow one after the other; when one cannot, those before it are
+/* The columns grow one after the other; when one cannot, those before it are
  * merely larger than they need be, since cap changes only when all have grown. */
-static kymo_err reserve(kymo_sample_columns *s, size_t n)
+kymo_err kymo_sample_columns_reserve(kymo_sample_columns *s, size_t n)
 {
     size_t cap = s->cap < 16 ? 16 : s->cap + s->cap / 2;
     void *p;
@@ -74,7 +74,7 @@ kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_
     if (profile->sample_count >= KYMO_SAMPLES_MAX)
         return KYMO_E_TOO_BIG;
     kymo_sample_columns *s = &profile->samples.data[thread];
-    KYMO_TRY(reserve(s, 1));
+    KYMO_TRY(kymo_sample_columns_reserve(s, 1));
     push(profile, s, time_ns, stack, weight_ns, type, state, KYMO_NONE);
     return KYMO_OK;
 }
@@ -112,7 +112,7 @@ kymo_err kymo_profile_add_sample_values(kymo_profile *profile, const kymo_sample
     KYMO_TRY(check_sample(profile, sample, detail));
     kymo_sample_columns *s = &profile->samples.data[sample->thread];
     kymo_err err = profile->sample_count + sample->value_count <= KYMO_SAMPLES_MAX
-                       ? reserve(s, sample->value_count)
+                       ? kymo_sample_columns_reserve(s, sample->value_count)
                        : KYMO_E_TOO_BIG;
     if (err == KYMO_OK && sample->labels != KYMO_NONE)
         err = reserve_labels(s);

@@ -189,6 +189,9 @@ kymo_err kymo_profile_settle_threads(kymo_profile *profile);
 /* sample_table.c: for finish and destroy. */
 KYMO_NODISCARD
 kymo_err kymo_sample_columns_sort(kymo_sample_columns *samples);
+/* Room for n more samples: adding them cannot fail. */
+KYMO_NODISCARD
+kymo_err kymo_sample_columns_reserve(kymo_sample_columns *samples, size_t n);
 /* Gives the CPU samples without a weight equal shares of this. */
 void kymo_sample_columns_share(kymo_sample_columns *samples, uint64_t sum_ns);
 /* Gives the CPU samples of each run of `window` or more neighbours the same weight; their sum stays

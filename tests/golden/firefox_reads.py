@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""firefox_reads.py WRITE_FIXED FIREFOX_LOADER FOLDER - the front-end's own code reads what we write, and sees
+"""firefox_reads.py WRITE_FIXED FIREFOX_LOADER FOLDER PROFILE_FROM_CALLS - the front-end's own code reads what we write, and sees
 what we meant. Skipped (77) where npm cannot give us that code."""
 import json
 import math
@@ -30,15 +30,15 @@ def main():
             return json.loads(run.stdout)
 
         path = os.path.join(folder, "a.json.gz")
-        subprocess.run([sys.argv[1], path], check=True)
-        try:
-            load(command, path, env)
-            look(query)
-            look_at_markers(query)
-            look_at_counters(query)
-            look_at_allocations(query)
-        finally:
-            subprocess.run([*command, "stop", "--all"], env=env, capture_output=True, check=False)
+        for program, looks in ((sys.argv[1], (look, look_at_markers, look_at_counters, look_at_allocations)),
+                               (sys.argv[4], (look_at_calls,))):
+            subprocess.run([program, path], check=True)
+            try:
+                load(command, path, env)
+                for each in looks:
+                    each(query)
+            finally:
+                subprocess.run([*command, "stop", "--all"], env=env, capture_output=True, check=False)
     return 0
 
 
@@ -86,6 +86,20 @@ def look(query):
     same(functions["Thing::Thing()"]["selfSamples"], 2.499999, "two clones as one function")
     same(functions["[no stack]"]["selfSamples"], 0.25, "samples without a stack")
     same(functions["libwork.so.1+0x1fff"]["selfSamples"], 1, "a frame without a name")
+
+
+def look_at_calls(query):
+    """examples/profile_from_calls.c: self times are weights, and those of a thread add up to its traced time."""
+    for thread, total, times in (("t-0", 15, {"main": (3, 12), "parse": (3, 3), "eval": (6, 6), "[no stack]": (3, 3)}),
+                                 ("t-1", 6, {"work": (6, 6)})):
+        samples = query("thread", "samples", "--thread", thread)
+        same(samples["weightType"], "tracing-ms", "weightType")
+        same(float(samples["categoryBreakdown"]["totalSamples"]), float(total), f"traced time of {thread}")
+        functions = query("thread", "functions", "--thread", thread, "--limit", "0")["functions"]
+        same({f["name"]: (f["selfSamples"], f["totalSamples"]) for f in functions}, times, f"functions of {thread}")
+    [error] = markers(query, 0)["KeyError"]
+    same((error["category"], error["start"], fields(query, error)[0]), ("Exceptions", 9, {"text": "no such name: x"}),
+         "an exception")
 
 
 def fields(query, marker):

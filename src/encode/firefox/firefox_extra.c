@@ -227,14 +227,12 @@ static void write_memory(kymo_firefox *w)
         end_section(w->json);
 }
 
-void kymo_firefox_put_extra(kymo_firefox *w)
+static void write_recording(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     const kymo_meta *meta = &w->p->meta;
     const kymo_quality *q = &w->p->quality;
     char text[64];
-    kymo_json_key(j, "extra");
-    kymo_json_begin_array(j);
     begin_section(j, "Recording");
     snprintf(text, sizeof text, "kymo %.50s", meta->version ? meta->version : "");
     text_entry(j, "Recorded by", text);
@@ -269,7 +267,16 @@ void kymo_firefox_put_extra(kymo_firefox *w)
         count_entry(j, label, q->lost[i].count);
     }
     end_section(j);
+}
+
+void kymo_firefox_put_extra(kymo_firefox *w)
+{
+    kymo_json_key(w->json, "extra");
+    kymo_json_begin_array(w->json);
+    /* A program's own profile is no recording. */
+    if (w->p->meta.version || w->p->meta.engine)
+        write_recording(w);
     write_markers(w);
     write_memory(w);
-    kymo_json_end_array(j);
+    kymo_json_end_array(w->json);
 }
