@@ -2,7 +2,7 @@
 /*
  * profile.h - a profile: who ran, where the time went, and how far the recording is to be trusted.
  *
- * Flow:     recording, or your own stacks and values -> [profile] -> symbolizer -> encode.h, report
+ * Flow:     recording, or your own stacks and values -> [profile] -> encode.h, report.h
  * Threads:  a profile has one owner at a time; any thread may be it
  * Memory:   a profile owns everything in it; what goes in is copied. A pointer that comes out stays
  *           valid until the next call that adds to the same table, text until kymo_profile_destroy
@@ -17,6 +17,9 @@
  *
  * Text in need not be valid UTF-8: invalid bytes and NULs become U+FFFD, and text of more than
  * KYMO_STRING_MAX bytes is cut on a character's boundary. Text out is valid, NUL-terminated UTF-8.
+ *
+ * Pointers are not NULL unless a comment allows it. Results through pointers are written on success
+ * only.
  *
  * Structures begin with their size, for a later version to grow at the end: set it when you fill
  * one (`kymo_thread t = {.size = sizeof t, ...}`). A pointer to a structure that the library gives

@@ -91,7 +91,7 @@ typedef struct kymo_heap {
 typedef struct kymo_ledger {
     uint32_t size;
     uint32_t process;
-    uint32_t line; /* kymo_ledger_line of recording/events_heap.h */
+    uint32_t line; /* a line's number: doc/format-kymo.md, event LEDGER */
     uint32_t name; /* string; 0, and no stack: the line as a whole */
     int64_t bytes;
     uint64_t low, high; /* 0: exact */

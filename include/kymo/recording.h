@@ -7,6 +7,8 @@
  * Memory:   the caller owns the profile and the info that it gets
  * Signals:  not for handlers
  *
+ * Names of code are those stored in the file; other files are not looked at.
+ *
  * Any file gives a profile or a clear error. A file that was cut, because its recorder was killed
  * or its disk was full, gives everything up to the cut; kymo_recording_info says so.
  */
