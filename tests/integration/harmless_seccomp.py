@@ -73,7 +73,8 @@ def seccomp_no_return():
             say(f"{engine}: {rest:.3f} s behind the filter")
             check(report.inclusive_s("burn_before_filter") >= truth["burnt"] - room - (unsampled - rest),
                   "what is before it has too little")
-            check(unsampled >= rest, "what is behind it is not said to be unsampled")
+            # A sample may fall between the program's last look at its clock and the filter.
+            check(unsampled >= rest - room, "what is behind it is not said to be unsampled")
             said = run([recording.kymo, "report", recording.path, "--top", "1"])
             notes = said.stdout + said.stderr
             check("lets no signal handler return" in notes, f"{engine}: it is not said: {notes}")
