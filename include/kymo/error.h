@@ -46,7 +46,7 @@ typedef enum kymo_err {
 } kymo_err;
 
 /* What a parser or writer says about a failure, beside its code. The caller owns the storage; a
- * NULL pointer means that nobody wants to know. */
+ * NULL pointer means that the caller does not want it. */
 typedef struct kymo_error {
     kymo_err code;
     int sys_errno;     /* errno of the system call that failed, 0 if none did */

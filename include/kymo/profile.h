@@ -84,7 +84,7 @@ typedef enum kymo_category {
     KYMO_CATEGORY_PROGRAM,   /* the main executable of the process */
     KYMO_CATEGORY_LIBRARY,   /* a shared library */
     KYMO_CATEGORY_LIBC,      /* the C library, the loader and the vdso */
-    KYMO_CATEGORY_GENERATED, /* outside every mapped file, and nobody named it */
+    KYMO_CATEGORY_GENERATED, /* outside every mapped file, and without a name */
     KYMO_CATEGORY_KERNEL,
     KYMO_CATEGORY_WAITING, /* no code at all: the thread sleeps or is blocked */
     KYMO_CATEGORY_JIT,     /* generated code that its maker named */
@@ -226,7 +226,7 @@ typedef struct kymo_thread {
 
 /* What is known of the names in a module's file. */
 typedef enum kymo_symbols_state {
-    KYMO_SYMBOLS_UNKNOWN = 0, /* nobody has looked */
+    KYMO_SYMBOLS_UNKNOWN = 0, /* not looked up */
     KYMO_SYMBOLS_NONE,        /* the file was not found, or not read */
     KYMO_SYMBOLS_OTHER,       /* there was another file in its place */
     KYMO_SYMBOLS_SOME,        /* not of all functions: only of the exported ones, say */
@@ -377,7 +377,7 @@ typedef enum kymo_marker_phase {
 typedef struct kymo_marker {
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t owner; /* 0: nobody's */
+    uint64_t owner; /* 0: none */
     uint32_t thread;
     uint32_t name;     /* string */
     uint32_t category; /* KYMO_NONE: none */

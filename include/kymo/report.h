@@ -57,7 +57,7 @@ typedef struct kymo_report_row {
  * from the largest to the smallest. */
 typedef struct kymo_report_node {
     uint32_t row;   /* its function */
-    uint32_t depth; /* 0: called by nobody */
+    uint32_t depth; /* 0: has no caller */
     uint64_t self;
     uint64_t total;
 } kymo_report_node;
@@ -132,8 +132,8 @@ typedef struct kymo_heap_report_options {
     uint64_t at_ns;      /* of LIVE, MAPPED: a time of CLOCK_MONOTONIC, or KYMO_HEAP_END */
     uint64_t without_ns; /* of LIVE: blocks that are there at this time as well are left out; 0:
                           * none are */
-    /* Of LEAKS. KYMO_HEAP_AUTO: 0 of a process that has ended (nobody will free them), a tenth of
-     * the recording of one that ran on. */
+    /* Of LEAKS. KYMO_HEAP_AUTO: 0 of a process that has ended (they will never be freed), a tenth
+     * of the recording of one that ran on. */
     uint64_t min_age_ns;
     uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
     uint32_t process;          /* id + 1: of that process alone; 0: of all */

@@ -40,7 +40,7 @@ enum kymo_record_kind {
     X(THREAD_FULL, "threads: table full")                     \
     X(RECORDER_GONE, "samples: recorder silent")              \
     X(CORRUPT, "records: session memory overwritten")         \
-    X(NO_TIMER, "threads: no timer to be had")                \
+    X(NO_TIMER, "threads: timer could not be made")           \
     X(MARK_NO_BLOCK, "markers: buffer full")                  \
     X(MARK_BUSY, "markers: in the middle of two others")      \
     X(MARK_NO_THREAD, "markers: thread not known")            \

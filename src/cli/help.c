@@ -116,7 +116,8 @@ const kymo_command kymo_commands[] = {
             "with\n"
             "--alloc; off records none. heap writes what lives now of a process's heap, or with "
             "the\n"
-            "recorder's PID of all processes'. All are for whoever started the recording, and for\n"
+            "recorder's PID of all processes'. All are for the user who started the recording, and "
+            "for\n"
             "root. Without -p there must be one recording only. What changes something prints how "
             "many\n"
             "processes were told; the change is there as soon as the process has run for a moment.",

@@ -45,7 +45,7 @@ static char *temporary_name(const char *base, unsigned n)
     return name;
 }
 
-/* A name that nobody uses; another thread of ours may be writing to the same target. */
+/* A name that is not in use; another thread of ours may be writing to the same target. */
 static kymo_err open_temporary(kymo_atomic_file *file)
 {
     for (unsigned n = 0; n < 1000; n++) {
@@ -95,7 +95,7 @@ static kymo_err open_folder(kymo_atomic_file *file)
                              : kymo_error_set_errno(file->detail, "%s: cannot create", file->path);
 }
 
-/* Whether nobody but the user, the user's own group and root can put a link there, or move one
+/* Whether only the user, the user's own group and root can put a link there, or move one
  * there that was made elsewhere: not in /tmp, either, though links there have owners. */
 static int is_safe_folder(int folder)
 {
@@ -141,7 +141,7 @@ static int has_no_path(const kymo_atomic_file *file, const char *path)
     return lstat(path, &there) != 0 || there.st_dev != at.st_dev || there.st_ino != at.st_ino;
 }
 
-/* realpath() would follow all links of a chain, whoever made the second. */
+/* realpath() would follow all links of a chain, also those of other users. */
 static kymo_err open_end_of_links(kymo_atomic_file *file, int *is_special)
 {
     KYMO_TRY(open_folder(file));

@@ -3,7 +3,7 @@
  * ingest_types.c - categories and types of markers become those of the profile.
  *
  * The program's own library refuses a type that makes no sense, where it is declared. What comes in
- * a file may be anything, and is put right here, so that whoever writes a profile finds keys that
+ * a file may be anything, and is put right here, so that encoders find keys that
  * are different, formats that can show their values, and labels that name only what is there.
  *
  * Two libraries may declare types of one name. With the same fields they are one type, which looks

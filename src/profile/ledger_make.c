@@ -32,7 +32,7 @@ struct piece {
     uint64_t lo, hi;
     double bytes;  /* resident */
     double before; /* the same of all pieces below */
-    double left;   /* of bytes, that nobody has */
+    double left;   /* of bytes, without an owner */
     uint32_t area;
     uint32_t is_heap;
 };

@@ -15,7 +15,7 @@
  *   - a mapping that the program made and that was there then;
  *   - or the allocator, if it said so (brk, a mapping of its own), or a block lies in the area, or
  *     it has taken so much from the system;
- *   - or nobody that is known: not explained.
+ *   - or no known owner: unexplained.
  *
  * What the allocator has is split again: what live blocks were asked for (an estimate, with its
  * interval), what they have beyond that, what is free and kept. The allocator's own figure of what

@@ -35,7 +35,7 @@ struct kymo_format_arg {
 /* Stands where a text was cut. */
 #define KYMO_TEXT_CUT "\xe2\x80\xa6"
 
-/* Wider and more precise than anybody reads: beyond it, a width or precision is this. */
+/* Wider and more precise than a reader needs: beyond it, a width or precision is this. */
 #define KYMO_FORMAT_WIDTH_MAX 256
 /* More arguments than a record has room for. */
 #define KYMO_FORMAT_ARGS_MAX 256u

@@ -9,7 +9,7 @@
  * Signals:  not for handlers
  *
  * Stacks and samples, of which there are millions and of which a pass reads one or two fields, are
- * columns. The other tables are rows: whoever looks at a frame or a function wants all of it.
+ * columns. The other tables are rows: a reader of a frame or a function wants all of it.
  * Everything is interned where identity matters, so that equality is equality of ids.
  */
 #ifndef KYMO_PROFILE_TABLES_H

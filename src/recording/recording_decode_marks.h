@@ -65,7 +65,7 @@ kymo_err kymo_decoder_add_layout(struct kymo_decoder_marks *marks, const kymo_ev
 
 /* Copies the payload of e, a marker of this site (its number) and process, into scratch, with the
  * numbers of literals as the handler has them. A text that does not lie in the payload, or that is
- * a literal which nobody announced, becomes absent, and is counted. *fits is 0 when the payload is
+ * a literal that was not announced, becomes absent, and is counted. *fits is 0 when the payload is
  * not one of this site. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_take_payload(struct kymo_decoder *d, uint32_t process, uint32_t site,

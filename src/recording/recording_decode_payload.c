@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_payload.c - payloads of markers: nobody behind the reader has to doubt them.
+ * recording_decode_payload.c - payloads of markers, checked here once for all later stages.
  *
  *   image of the type's C structure        what its slots speak of
  *   ┌────────┬───────────┬────────────┐┌────────────────┬───────┬────────────┐

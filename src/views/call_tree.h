@@ -48,7 +48,7 @@ struct kymo_call_row {
 };
 
 struct kymo_call_node {
-    uint32_t parent; /* KYMO_NONE: called by nobody */
+    uint32_t parent; /* KYMO_NONE: has no caller */
     uint32_t row;
 };
 
@@ -56,7 +56,7 @@ struct kymo_call_node {
 struct kymo_call_visit {
     uint32_t node;
     uint32_t depth;
-    /* A node of the same row is above: whoever sums up rows has counted this one with it. */
+    /* A node of the same row is above: a sum over rows has counted this one with it. */
     uint32_t is_repeated;
 };
 

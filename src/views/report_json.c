@@ -33,7 +33,7 @@ static void key_command(kymo_json *j, uint32_t argc, const char *const *argv)
     kymo_json_end_array(j);
 }
 
-/* Kinds are words of a recording, which anybody may have written: as a key only plain text. */
+/* Kinds are words of a recording of any origin: only plain text becomes a key. */
 static void write_lost(kymo_json *j, const kymo_quality *q)
 {
     kymo_json_key(j, "lost");

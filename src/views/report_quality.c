@@ -350,7 +350,7 @@ void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, 
                       : 1;
     char text[32];
     kymo_str line = {0};
-    /* Of a program that runs for two periods nobody expects a share in percents. */
+    /* Percentages of a program that runs for two periods mean nothing. */
     int is_rare = rate < 0.1 && meta->period_ns > 0 && cpu_ns / meta->period_ns >= FEW_SAMPLES;
     int is_few = samples < FEW_SAMPLES && cpu_ns > FEW_SAMPLES_CPU_NS;
     if (meta->period_ns == 0 || !(is_rare || is_few))

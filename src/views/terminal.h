@@ -38,7 +38,7 @@ const char *kymo_terminal_reset(const kymo_terminal *t);
 size_t kymo_terminal_columns(const char *text);
 /* Writes text, cut to columns characters with an ellipsis at its end (or at its start, which keeps
  * the end of a path), and filled with spaces up to columns if fill is set. Control characters are
- * shown as '?': names come from files that anybody may have written. columns 0: not cut. */
+ * shown as '?': names come from files of any origin. columns 0: not cut. */
 enum { KYMO_CUT_END, KYMO_CUT_START };
 void kymo_terminal_print(const kymo_terminal *t, const char *text, size_t columns, int cut,
                          int fill);

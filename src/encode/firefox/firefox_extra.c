@@ -15,7 +15,7 @@
 enum {
     /* More in one thread make the viewer slow. */
     MANY_MARKERS = 300000,
-    /* More entries than anybody reads. */
+    /* More entries than a reader needs. */
     ENTRIES_MAX = 100,
 };
 

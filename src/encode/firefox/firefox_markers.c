@@ -3,7 +3,7 @@
  * firefox_markers.c - the markers of a thread or a track, and the labels of a thread's samples.
  *
  * An interval is one row, which has both its times (phase 1): the viewer would pair rows of one
- * time each by their names. One that nobody ended is a row with a start only (phase 2), which the
+ * time each by their names. One without an end is a row with a start only (phase 2), which the
  * viewer draws to the thread's last row and calls incomplete; one whose beginning is not known has
  * an end only (phase 3), unless the viewer would pair that with an unended one of the same name
  * above: then it is an instant, since its end is all that is known of it.

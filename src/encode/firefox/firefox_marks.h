@@ -22,7 +22,7 @@ struct kymo_firefox;
 /* JavaScript has the integers up to here. */
 #define KYMO_FIREFOX_EXACT_MAX (1ull << 53)
 
-/* More columns of a table than anybody reads; those beyond are not written. */
+/* More columns than a table can be read with; those beyond are not written. */
 #define KYMO_FIREFOX_COLUMNS_MAX 64u
 
 /* How all values of a field are written. */
