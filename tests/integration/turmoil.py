@@ -9,7 +9,7 @@ import time
 
 from as_alone import check_accounted, check_sampled
 from kymotest import (WORKLOADS, Recording, Running, add_case, check, check_close, folder,
-                      main, record, record_command, run, say, skip, tools_for, ways)
+                      main, perf_works, record, record_command, run, say, skip, tools_for, ways)
 
 PLUGINS = WORKLOADS / "plugins"
 SKIPPED = 77
@@ -93,8 +93,9 @@ def plugins():
             check_close("seconds in both", sum(seconds.values()), sum(truth[n] for n in seconds),
                         0.08 * recording.cpu_s)
             continue
-        # A late sample of the dispatcher stands for the plugin before, too.
-        allowed = 0.03 if report.quality["engine"] == "perf" else 0.08
+        # A late sample of the dispatcher stands for the plugin before, too. Where perf may not look into
+        # the kernel, the time that loading takes there is in the next sample of a plugin.
+        allowed = 0.03 if report.quality["engine"] == "perf" and perf_works() else 0.08
         for name, inside_s in seconds.items():
             check_close(f"seconds in {name}", inside_s, truth[name], allowed * recording.cpu_s)
 
