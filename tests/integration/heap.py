@@ -191,7 +191,7 @@ def from_outside():
     check(out.status == 0, out.stderr)
     check("nativeAllocations" in (steps.where / "now.json").read_text(), "no blocks in the Firefox file")
     for words, text in ((["heap"], "-o"), (["heap", "-o", "x.kymo"], "x.kymo"), (["heap", "alloc=1"], "second"),
-                        (["alloc=1", "-o", "x.folded"], "-o"), (["alloc=x"], "alloc"), ([], "what")):
+                        (["alloc=1", "-o", "x.folded"], "-o"), (["alloc=x"], "alloc"), ([], "missing request")):
         out = run([*kymo, steps.process.pid, *words])
         check(out.status == 2 and text in out.stderr, f"{words}: {out.status}, {out.stderr}")
     steps.end()
