@@ -107,6 +107,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->config = *config;
     h->signal = config->signal;
     h->out.events = config->events;
+    h->out.period_ns = config->period_ns;
     h->out.context = config->events_context;
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;

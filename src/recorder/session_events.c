@@ -103,9 +103,11 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     /* What a thread behind a filter used after the last look at it is not known: only the process's
      * clock has it, so it counts as not sampled. A guess by the number of samples was up to 4 ms
      * more than the process had used. */
-    if (!t->unknown && (to->deaf || (to->replaced && t->flags & KYMO_SLOT_MAIN))) {
-        to->unsampled_ns += cpu_ns - t->last_cpu_ns;
-        cpu_ns = t->last_cpu_ns;
+    /* Samples of unknown weight stand for a period each; behind the last one none came. */
+    uint64_t sampled_ns = t->last_cpu_ns + t->unknown * to->period_ns;
+    if (cpu_ns > sampled_ns && (to->deaf || (to->replaced && t->flags & KYMO_SLOT_MAIN))) {
+        to->unsampled_ns += cpu_ns - sampled_ns;
+        cpu_ns = sampled_ns;
     }
     to->taken += t->samples;
     to->handler_ns += t->handler_ns;

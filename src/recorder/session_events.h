@@ -37,6 +37,7 @@ struct kymo_session_events {
     const kymo_event_handler *events;
     void *context;
     uint32_t process; /* in the recording */
+    uint64_t period_ns;
     pid_t pid;
     char executable[PATH_MAX]; /* what the process ran when it attached */
     kymo_wall *wall;           /* NULL: none; told of threads and samples */
