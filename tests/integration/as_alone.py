@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of harmless*.py share: a program does under Kymo what it does alone."""
+import signal
 from kymotest import check, record, run, say, ways
 
 ENGINES = ways()
@@ -41,6 +42,7 @@ def recordings_as_alone(command, *, figures=None, **how):
         return figures.sub("", result.stdout) if figures else result.stdout
 
     plain = run(command, **how)
+    check(plain.status != 128 + signal.SIGSEGV, "it crashes alone: that shows nothing")
     for engine in ENGINES:
         recording = record(command, engine=engine, **how)
         result = recording.result

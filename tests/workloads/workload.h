@@ -69,9 +69,11 @@ static inline uint64_t burn_ns(burn_function *burn, uint64_t ns)
         if (used >= ns)
             return used;
         /* What is left and a little more, lest many small steps follow; at first less than that,
-         * since a short step tells the speed badly. */
-        double left = 1.01 * (double)(ns - used) / (double)(used ? used : 1) * (double)done;
-        rounds = left < SLICE ? SLICE / 4 : left > 16.0 * (double)done ? 16 * done : (uint64_t)left;
+         * since a short step tells the speed badly. In integers: constants would lie in .rodata,
+         * which hazard_code.c makes unreadable together with .eh_frame. */
+        uint64_t rounds_per_us = done * 1000 / (used ? used : 1);
+        uint64_t left = rounds_per_us * ((ns - used) / 1000) / 100 * 101;
+        rounds = left < SLICE ? SLICE / 4 : left > 16 * done ? 16 * done : left;
     }
 }
 
