@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of harmless*.py share: a program does under Kymo what it does alone."""
 import signal
+
 from kymotest import check, record, run, say, ways
 
 ENGINES = ways()
