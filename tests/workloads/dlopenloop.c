@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dlopenloop.c [ROUNDS] - loads one of two plugins, lets it work and unloads it, in turn: the red
- * one for 2.3 ms of CPU time, the blue one for 1.1 ms. These differ, so that names which are mixed
- * up show, and no sampling period is a multiple of both together. Prints one line of JSON: how
- * often, and the CPU seconds of each plugin's function.
+ * one for 2.3 ms of CPU time, the blue one for 1.1 ms, each up to half a millisecond more or less.
+ * The two differ, so that names which are mixed up show. No two turns are alike: if they were, a
+ * machine where both with their loading take a whole number of sampling periods would have each
+ * sample at the same place. Prints one line of JSON: how often, and the CPU seconds of each
+ * plugin's function.
  */
 #include "plugin_host.h"
 #include "workload.h"
@@ -12,9 +14,12 @@ int main(int argc, char **argv)
 {
     const unsigned rounds = (unsigned)number_argument(argc, argv, 1, 200);
     uint64_t red_ns = 0, blue_ns = 0;
+    uint32_t random = 1;
     for (unsigned i = 0; i < rounds; i++) {
-        int failed = i % 2 ? plugin_run("plugin_blue.so", 1100000, &blue_ns)
-                           : plugin_run("plugin_red.so", 2300000, &red_ns);
+        random = random * 1664525 + 1013904223;
+        const uint64_t more_ns = (random >> 8) % 1000000;
+        int failed = i % 2 ? plugin_run("plugin_blue.so", 600000 + more_ns, &blue_ns)
+                           : plugin_run("plugin_red.so", 1800000 + more_ns, &red_ns);
         if (failed)
             return 1;
     }
