@@ -506,6 +506,11 @@ int kymo_host_has_relatives(const kymo_host *h)
     return kymo_load_relaxed(&h->session->relatives) != 0;
 }
 
+size_t kymo_host_thread_count(const kymo_host *h)
+{
+    return h->out.threads.len;
+}
+
 uint64_t kymo_host_cpu_ns(const kymo_host *h)
 {
     return h->out.cpu_ns;

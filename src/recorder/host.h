@@ -172,6 +172,8 @@ KYMO_NODISCARD
 kymo_err kymo_host_finish(kymo_host *host, uint64_t end_ns, uint64_t main_cpu_ns, int is_followed);
 /* What it said of its quality; after finish. */
 kymo_event_quality kymo_host_quality(const kymo_host *host);
+/* Threads that it had, as far as they were read. */
+size_t kymo_host_thread_count(const kymo_host *host);
 /* CPU time of all its threads in this image; after finish. */
 uint64_t kymo_host_cpu_ns(const kymo_host *host);
 

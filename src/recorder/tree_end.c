@@ -47,6 +47,17 @@ static kymo_err finish_host(struct kymo_tree_image *image, uint64_t end_ns, uint
     return KYMO_OK;
 }
 
+/* The main thread's clock; of a process of one thread that could not say it (it was killed, and its
+ * parent was quicker than we were) the process's, as it was in the last round. 0: not known. */
+static uint64_t main_clock(const struct kymo_tree_image *image,
+                           const struct kymo_tree_ending *ending, uint64_t clock_ns)
+{
+    if (ending->main_cpu_ns || clock_ns <= image->cpu_before_ns ||
+        kymo_host_replaced_by(image->host)[0] || kymo_host_thread_count(image->host) != 1)
+        return ending->main_cpu_ns;
+    return image->main_before_ns + (clock_ns - image->cpu_before_ns);
+}
+
 kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending, int is_followed)
 {
@@ -55,10 +66,10 @@ kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
     KYMO_TRY(kymo_tree_read_refusals(image));
     if (!is_followed && kymo_host_replaced_by(image->host)[0])
         KYMO_TRY(kymo_tree_tell_replacement(image, ending->end_ns));
-    KYMO_TRY(finish_host(image, ending->end_ns, ending->main_cpu_ns, is_followed));
+    uint64_t clock_ns = is_followed ? 0 : ending->cpu_ns ? ending->cpu_ns : image->clock_ns;
+    KYMO_TRY(finish_host(image, ending->end_ns, main_clock(image, ending, clock_ns), is_followed));
     /* What its threads said; more of it is in the clock, unless that ran on for another image. */
     uint64_t cpu_ns = kymo_host_cpu_ns(image->host);
-    uint64_t clock_ns = is_followed ? 0 : ending->cpu_ns ? ending->cpu_ns : image->clock_ns;
     if (clock_ns > image->cpu_before_ns + cpu_ns)
         cpu_ns = clock_ns - image->cpu_before_ns;
     uint64_t user_ns = ending->user_ns < cpu_ns ? ending->user_ns : cpu_ns;
