@@ -21,8 +21,13 @@ kymo_unit_test(recording_rows recording_helpers)
 kymo_unit_test(recording_ring recording_helpers)
 target_link_options(test_recording_ring PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+kymo_unit_test(recording_segments recording_helpers)
+target_link_options(test_recording_segments PRIVATE
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+kymo_unit_test(live_blocks recording_helpers)
 kymo_unit_test(ingest recording_helpers)
 kymo_unit_test(id_map recording_helpers)
+kymo_unit_test(key_map recording_helpers)
 kymo_unit_test(load recording_helpers)
 kymo_unit_test(stored_symbols recording_helpers)
 kymo_unit_test(store_symbols recording_helpers)

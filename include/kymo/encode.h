@@ -59,6 +59,9 @@ enum {
     KYMO_ENCODE_ALL_COUNTERS = 1,
     /* A Firefox file holds no text of source files. */
     KYMO_ENCODE_NO_SOURCE = 2,
+    /* A pprof file of the heap has no sample types of what was allocated: of a profile that has
+     * what lives alone. */
+    KYMO_ENCODE_INUSE_ALONE = 4,
 };
 
 typedef struct kymo_encode_options {

@@ -41,6 +41,13 @@ typedef enum kymo_allocation_family {
     KYMO_FAMILY_COUNT
 } kymo_allocation_family;
 
+/* Where a block that a profile has was allocated. */
+typedef enum kymo_allocation_origin {
+    KYMO_ORIGIN_HERE = 0, /* in this process, while it was recorded */
+    KYMO_ORIGIN_FORKED,   /* in the process that this one was forked from */
+    KYMO_ORIGIN_EARLIER,  /* in this process, before the profile begins */
+} kymo_allocation_origin;
+
 typedef struct kymo_allocation {
     uint64_t time_ns;
     uint64_t end_ns;   /* KYMO_LIVES: it is there at the end */
@@ -54,12 +61,12 @@ typedef struct kymo_allocation {
     /* How many allocations its thread had made between its birth and its end, by the same thread;
      * UINT32_MAX: another one freed it, or it lives. */
     uint32_t distance;
-    uint32_t stack;       /* KYMO_NONE: none */
-    uint32_t labels;      /* a set of labels, KYMO_NONE: none */
-    uint32_t previous;    /* the row that it was before a resize, by its place; KYMO_NONE: none */
-    uint16_t family;      /* kymo_allocation_family */
-    uint8_t is_inherited; /* 1: allocated by the process that this one was forked from */
-    uint8_t was_resized;  /* 1: end_ns is that of a resize */
+    uint32_t stack;      /* KYMO_NONE: none */
+    uint32_t labels;     /* a set of labels, KYMO_NONE: none */
+    uint32_t previous;   /* the row that it was before a resize, by its place; KYMO_NONE: none */
+    uint16_t family;     /* kymo_allocation_family */
+    uint8_t origin;      /* kymo_allocation_origin */
+    uint8_t was_resized; /* 1: end_ns is that of a resize */
 } kymo_allocation;
 
 /* A mapping that the program made, from then to its end. One that was taken away in parts is as

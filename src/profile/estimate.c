@@ -15,31 +15,6 @@
 #define COUNT_MISSED 0.9 /* less than this of what was counted: small blocks were missed */
 #define AGREES_DEVIATIONS 6
 
-double kymo_estimate_chance(uint64_t bytes, uint64_t rate)
-{
-    if (rate <= 1)
-        return 1;
-    return -expm1(-(double)bytes / (double)rate);
-}
-
-double kymo_estimate_weight(uint64_t bytes, uint64_t rate)
-{
-    double chance = kymo_estimate_chance(bytes, rate);
-    return chance > 0 ? 1 / chance : 0;
-}
-
-double kymo_estimate_resized(double weight, uint64_t bytes, uint64_t grown, uint64_t rate)
-{
-    double alone = kymo_estimate_weight(bytes, rate);
-    if (weight <= 0)
-        return alone;
-    if (grown == 0)
-        return weight;
-    /* Nothing grows by more than it then is, so q / p is at most 1. */
-    double share = kymo_estimate_chance(grown < bytes ? grown : bytes, rate) * alone;
-    return weight * (1 - share) + share;
-}
-
 /* weight: 1 at least. */
 static unsigned class_of(double weight)
 {

@@ -18,6 +18,8 @@
 
 #include <stdint.h>
 
+#include "recording/weight.h"
+
 #define KYMO_ESTIMATE_CLASSES 20
 
 /* Sums over blocks: estimates, and the variances of them. Of objects by class, too: class i has the
@@ -34,20 +36,6 @@ struct kymo_estimate {
     float class_objects[KYMO_ESTIMATE_CLASSES];
     float class_variance[KYMO_ESTIMATE_CLASSES];
 };
-
-/* The chance that a block of so many bytes is drawn; 1 for rate 1 (each one is). 0 bytes count as
- * none: such a block is drawn at rate 1 alone. */
-double kymo_estimate_chance(uint64_t bytes, uint64_t rate);
-
-/* How many blocks this one stands for: 1 / chance; 0 if it could not be drawn. */
-double kymo_estimate_weight(uint64_t bytes, uint64_t rate);
-
-/* The weight of a block after a resize. weight: the one that it had, 0 if it was not drawn; grown:
- * bytes that it has more than its usable size before, 0 if none, by which it was drawn with q = 1 -
- * e^(-grown/rate). Of a block that was: w + (1 - w) q / p(bytes); of one that is drawn only now: 1
- * / p(bytes). The expected weight of a block over all draws stays 1 by that, whatever its history.
- */
-double kymo_estimate_resized(double weight, uint64_t bytes, uint64_t grown, uint64_t rate);
 
 /* Adds one block. */
 void kymo_estimate_add(struct kymo_estimate *sum, uint64_t bytes, double weight);

@@ -37,8 +37,8 @@ static inline unsigned kymo_allocation_adds(const kymo_allocation *rows, size_t 
 {
     const kymo_allocation *before = kymo_allocation_before(rows, i);
     uint64_t had = before ? before->bytes : 0;
-    *bytes = rows[i].is_inherited || rows[i].bytes <= had ? 0 : rows[i].bytes - had;
-    return !before && !rows[i].is_inherited;
+    *bytes = rows[i].origin != KYMO_ORIGIN_HERE || rows[i].bytes <= had ? 0 : rows[i].bytes - had;
+    return !before && rows[i].origin == KYMO_ORIGIN_HERE;
 }
 
 /* By row, the weight of its block when it was last seen. NULL: no memory. */

@@ -17,14 +17,13 @@
 #include "profile/ingest_heap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/estimate.h"
 #include "profile/ingest_state.h"
 #include "profile/tables.h"
 #include "profile/time_order.h"
 
-#define DRAWN_BEFORE 1u
-#define DRAWN_NOW 2u
 #define ANCESTORS_MAX 64u     /* that are asked for a block */
 #define FORGET_LEAST 16384    /* of what waits for a block of a thinned recording */
 #define RESIZES_BACK_MAX 4096 /* rows that are looked at for the one of a time */
@@ -144,7 +143,7 @@ static void free_block(kymo_ingest *in, uint32_t process, uint32_t first, const 
         return;
     end_row(row, e->time_ns, e->thread);
     /* The lower half of an id is that of its thread's count. */
-    if (born->thread == e->thread && !born->is_inherited)
+    if (born->thread == e->thread && born->origin == KYMO_ORIGIN_HERE)
         row->distance = e->count - (uint32_t)e->id;
 }
 
@@ -244,7 +243,7 @@ kymo_err kymo_ingest_on_resize(void *ctx, const kymo_event_resize *event)
         return KYMO_OK;
     }
     /* Of a block that was not drawn before nothing is known: it begins here. */
-    if (!(e->was_drawn & DRAWN_BEFORE))
+    if (!(e->was_drawn & KYMO_RESIZE_DRAWN_BEFORE))
         return kymo_ingest_on_allocation(in, &e->now);
     kymo_ingest_see_time(in, e->now.time_ns);
     KYMO_TRY(kymo_ingest_memory_of(in, process, &m));
@@ -252,6 +251,58 @@ kymo_err kymo_ingest_on_resize(void *ctx, const kymo_event_resize *event)
     if (err == KYMO_OK)
         err = kymo_vec_push(&m->resizes, *e);
     return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, err);
+}
+
+static kymo_err live_labels(kymo_ingest *in, const kymo_event_live *e, uint32_t *set)
+{
+    kymo_label labels[KYMO_EVENT_LIVE_LABELS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < e->label_count && i < KYMO_EVENT_LIVE_LABELS_MAX; i++) {
+        const kymo_event_live_label *from = &e->labels[i];
+        kymo_label *label = &labels[count];
+        *label = (kymo_label){.value = {.as.u64 = from->number}};
+        KYMO_TRY(
+            kymo_ingest_add_text(in, from->key, from->key ? strlen(from->key) : 0, &label->key));
+        KYMO_TRY(kymo_ingest_label_value(in, from->kind, from->text, &label->value));
+        count += label->value.kind != KYMO_VALUE_NONE;
+    }
+    *set = KYMO_NONE;
+    return kymo_ingest_leave_out(in, KYMO_INGEST_LABELS,
+                                 kymo_profile_add_label_set(in->profile, labels, count, set));
+}
+
+static kymo_err add_live(kymo_ingest *in, const kymo_event_live *e)
+{
+    const kymo_event_allocation plain = {
+        .thread = e->thread,
+        .stack = e->stack,
+        .time_ns = e->time_ns,
+        .address = e->address,
+        .bytes = e->bytes,
+        .rate = 1,
+        .slack = e->slack,
+        .family = e->family,
+    };
+    uint32_t process = process_of(in, e->thread);
+    kymo_allocation a = plain_row(in, &plain);
+    uint32_t row;
+    a.birth_ns = time_of(e->birth_ns);
+    a.weight = e->weight;
+    a.origin = e->is_inherited ? KYMO_ORIGIN_FORKED : KYMO_ORIGIN_EARLIER;
+    KYMO_TRY(live_labels(in, e, &a.labels));
+    return find_block(in, process, e->id) == KYMO_NONE
+               ? add_row(in, process, e->id, KYMO_NONE, &a, &row)
+               : KYMO_OK;
+}
+
+kymo_err kymo_ingest_on_live(void *ctx, const kymo_event_live *e)
+{
+    kymo_ingest *in = ctx;
+    if (e->thread >= in->threads.len ||
+        (e->stack != KYMO_EVENT_NONE && e->stack >= in->stacks.len) || !(e->weight >= 1))
+        return KYMO_E_INVALID;
+    kymo_ingest_see_time(in, e->time_ns);
+    return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, add_live(in, e));
 }
 
 kymo_err kymo_ingest_on_inherit(void *ctx, const kymo_event_inherit *e)
@@ -347,7 +398,7 @@ static kymo_err inherit(kymo_ingest *in, uint32_t process, const struct lineage 
         a.end_thread = KYMO_NONE;
         a.distance = UINT32_MAX;
         a.previous = KYMO_NONE;
-        a.is_inherited = 1;
+        a.origin = KYMO_ORIGIN_FORKED;
         a.was_resized = 0;
         return add_row(in, process, id, KYMO_NONE, &a, first);
     }
@@ -383,27 +434,19 @@ static kymo_err inherit_all(kymo_ingest *in, uint32_t process)
 
 /* ---- resizes ---- */
 
-static double weight_after(const kymo_event_resize *e, double weight)
-{
-    uint64_t grown = e->now.bytes > e->usable_before ? e->now.bytes - e->usable_before : 0;
-    if (e->now.rate <= 1 && (e->was_drawn & DRAWN_NOW))
-        return 1; /* each one is, whether it grew or not */
-    return kymo_estimate_resized(weight, e->now.bytes, grown, e->now.rate);
-}
-
 /* A block whose beginning was lost is drawn as if it had been made as large as it was. */
 static kymo_err add_resized(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
 {
     kymo_allocation a = plain_row(in, &e->now);
     uint32_t row;
-    a.weight = weight_after(e, kymo_estimate_weight(e->usable_before, e->now.rate));
+    a.weight = kymo_estimate_after_resize(kymo_estimate_before_resize(e), e);
     return a.weight > 0 ? add_row(in, process, e->now.id, KYMO_NONE, &a, &row) : KYMO_OK;
 }
 
 /* Of a thinned recording: a block that never came was left out. */
 static kymo_err begin_here(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
 {
-    if (e->was_drawn & DRAWN_NOW)
+    if (e->was_drawn & KYMO_RESIZE_DRAWN_NOW)
         return add_block(in, process, &e->now);
     in->heap.thin.left_out++;
     return KYMO_OK;
@@ -428,13 +471,13 @@ static kymo_err resize(kymo_ingest *in, uint32_t process, const kymo_event_resiz
     a.end_thread = old.end_thread;
     a.distance = old.distance;
     a.birth_ns = old.birth_ns;
-    a.weight = weight_after(e, old.weight);
+    a.weight = kymo_estimate_after_resize(old.weight, e);
     a.previous = last;
     /* It is whose call made it grow last. */
     if (a.bytes <= old.bytes) {
         a.thread = old.thread;
         a.family = old.family;
-        a.is_inherited = old.is_inherited;
+        a.origin = old.origin;
     }
     if (a.bytes <= old.bytes || a.stack == KYMO_NONE)
         a.stack = old.stack;

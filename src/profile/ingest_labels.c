@@ -296,31 +296,36 @@ static kymo_err inherit(kymo_ingest *in, const struct timeline *parent,
 
 /* ---- sets ---- */
 
+kymo_err kymo_ingest_label_value(kymo_ingest *in, uint32_t kind, const char *text,
+                                 kymo_value *value)
+{
+    switch (kind) {
+    case KYMO_KIND_I64:
+        value->kind = KYMO_VALUE_I64;
+        return KYMO_OK;
+    case KYMO_KIND_U64:
+        value->kind = KYMO_VALUE_U64;
+        return KYMO_OK;
+    case KYMO_KIND_F64:
+        value->kind = KYMO_VALUE_F64;
+        return KYMO_OK;
+    case KYMO_KIND_PTR:
+        value->kind = KYMO_VALUE_POINTER;
+        return KYMO_OK;
+    case KYMO_KIND_STR:
+    case KYMO_KIND_TEXT:
+        value->kind = KYMO_VALUE_STRING;
+        return kymo_ingest_add_text(in, text, text ? strlen(text) : 0, &value->as.string);
+    default:
+        return KYMO_OK; /* it is no more */
+    }
+}
+
 static kymo_err make_label(kymo_ingest *in, const struct kymo_ingest_label_change *c,
                            kymo_label *label)
 {
     *label = (kymo_label){.key = c->key, .value = {.as.u64 = c->bits}};
-    switch (c->kind) {
-    case KYMO_KIND_I64:
-        label->value.kind = KYMO_VALUE_I64;
-        return KYMO_OK;
-    case KYMO_KIND_U64:
-        label->value.kind = KYMO_VALUE_U64;
-        return KYMO_OK;
-    case KYMO_KIND_F64:
-        label->value.kind = KYMO_VALUE_F64;
-        return KYMO_OK;
-    case KYMO_KIND_PTR:
-        label->value.kind = KYMO_VALUE_POINTER;
-        return KYMO_OK;
-    case KYMO_KIND_STR:
-    case KYMO_KIND_TEXT:
-        label->value.kind = KYMO_VALUE_STRING;
-        return kymo_ingest_add_text(in, c->text, c->text ? strlen(c->text) : 0,
-                                    &label->value.as.string);
-    default:
-        return KYMO_OK; /* it is no more */
-    }
+    return kymo_ingest_label_value(in, c->kind, c->text, &label->value);
 }
 
 /* The change that counts, by key: the latest of those that were pushed and those that were set. */
@@ -421,7 +426,7 @@ static kymo_err join_blocks(kymo_ingest *in, kymo_allocation_rows *blocks,
         kymo_allocation *a = &blocks->rows.data[i];
         if (a->previous != KYMO_NONE && a->bytes <= blocks->rows.data[a->previous].bytes)
             a->labels = blocks->rows.data[a->previous].labels;
-        else if (!a->is_inherited && a->thread < count)
+        else if (a->origin == KYMO_ORIGIN_HERE && a->thread < count)
             KYMO_TRY(labels_at(in, &timelines[a->thread], a->time_ns, &a->labels));
     }
     return KYMO_OK;

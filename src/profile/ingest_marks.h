@@ -176,6 +176,11 @@ kymo_err kymo_ingest_note_losses(kymo_ingest *in);
  * samples are sorted. Halves are given theirs, too. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_join_labels(kymo_ingest *in);
+/* ingest_labels.c: what a label says, whose number is in value->as already; kind: enum
+ * kymo_mark_kind. Of a label that was taken back value->kind stays KYMO_VALUE_NONE. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_label_value(kymo_ingest *in, uint32_t kind, const char *text,
+                                 kymo_value *value);
 
 /* ingest.c */
 KYMO_NODISCARD

@@ -8,8 +8,6 @@
 #include "profile/estimate.h"
 #include "profile/ingest_state.h"
 
-#define DRAWN_BEFORE 1u
-#define DRAWN_NOW 2u
 #define RATE_BITS_MAX 40u
 
 /* ---- how many there are ---- */
@@ -116,9 +114,9 @@ int kymo_ingest_thin_resize(struct kymo_ingest_thin *t, kymo_event_resize *e, in
     t->seen++;
     /* It was no larger than it could be: what is not drawn with that was not drawn with less. */
     if (!is_kept && !is_block_drawn(t, now->id, e->usable_before, now->rate))
-        e->was_drawn &= ~DRAWN_BEFORE;
+        e->was_drawn &= ~KYMO_RESIZE_DRAWN_BEFORE;
     if (!is_drawn(now->id, now->time_ns, kymo_estimate_chance(grown, t->rate), had))
-        e->was_drawn &= ~DRAWN_NOW;
+        e->was_drawn &= ~KYMO_RESIZE_DRAWN_NOW;
     if (e->was_drawn == 0) {
         t->left_out++;
         return 0;

@@ -8,12 +8,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/log.h"
 #include "kymo/encode.h"
 #include "symbolize/finish.h"
+#include "sys/clock.h"
 #include "sys/write_all.h"
 #include "views/report_json.h"
 
@@ -64,7 +66,8 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
 kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, int fd)
 {
     struct fd_sink to = {{write_to_fd}, fd};
-    kymo_encode_options options = {.size = sizeof options, .show = KYMO_ENCODE_LIVE};
+    kymo_encode_options options = {
+        .size = sizeof options, .show = KYMO_ENCODE_LIVE, .flags = KYMO_ENCODE_INUSE_ALONE};
     kymo_profile *profile = NULL;
     int is_report = strcmp(format, KYMO_CONTROL_REPORT) == 0;
     const kymo_format *encoder = is_report ? NULL : kymo_format_for_path(format);
@@ -108,15 +111,29 @@ static void leave_recorder(int connection, int recording)
     (void)close_range(RECORDING + 1, ~0u, 0);
 }
 
-static _Noreturn void answer(int recording, const struct kymo_control_request *request,
-                             int connection)
+/* What lives, as a recording of its own: this process's writer is a copy of the recorder's. Where
+ * it is not known, the recording so far. */
+static int open_source(kymo_recording_writer *writer)
+{
+    const kymo_event_end end = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC)};
+    if (!kymo_recording_knows_blocks(writer))
+        return RECORDING;
+    int fd = memfd_create("kymo-live", MFD_CLOEXEC);
+    if (fd < 0 || kymo_recording_begin_segment(writer, fd) != KYMO_OK ||
+        kymo_recording_write_end(writer, &end) != KYMO_OK)
+        return RECORDING;
+    return fd;
+}
+
+static _Noreturn void answer(int recording, kymo_recording_writer *writer,
+                             const struct kymo_control_request *request, int connection)
 {
     struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC, .told = 1};
     leave_recorder(connection, recording);
     int fd = memfd_create("kymo-heap", MFD_CLOEXEC);
     kymo_err err = fd < 0 ? kymo_err_from_errno(errno) : KYMO_OK;
     if (err == KYMO_OK)
-        err = kymo_heap_answer_write(RECORDING, request->format,
+        err = kymo_heap_answer_write(open_source(writer), request->format,
                                      request->pid == getppid() ? 0 : request->pid, fd);
     if (err == KYMO_OK && lseek(fd, 0, SEEK_SET) != 0)
         err = kymo_err_from_errno(errno);
@@ -126,6 +143,7 @@ static _Noreturn void answer(int recording, const struct kymo_control_request *r
 }
 
 kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recording,
+                                 kymo_recording_writer *writer,
                                  const struct kymo_control_request *request, int connection)
 {
     pid_t *place = NULL;
@@ -139,7 +157,7 @@ kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recordin
     if (pid < 0)
         return kymo_err_from_errno(errno);
     if (pid == 0)
-        answer(recording, request, connection);
+        answer(recording, writer, request, connection);
     *place = pid;
     return KYMO_OK;
 }

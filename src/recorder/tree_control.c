@@ -204,7 +204,8 @@ static kymo_err answer_file(void *context, const struct kymo_control_request *re
     if (request->what == KYMO_CONTROL_CATEGORIES)
         return answer_categories(t, request, connection);
     KYMO_TRY(kymo_recording_flush(t->config.writer));
-    return kymo_heap_answers_start(&t->heap_answers, t->config.spool, request, connection);
+    return kymo_heap_answers_start(&t->heap_answers, t->config.spool, t->config.writer, request,
+                                   connection);
 }
 
 void kymo_tree_control_init(kymo_tree *t)

@@ -462,6 +462,7 @@ typedef struct kymo_event_end {
     X(resize, resize)                   \
     X(mapping, mapping)                 \
     X(inherit, inherit)                 \
+    X(live, live)                       \
     X(heap, heap)                       \
     X(ledger, ledger)                   \
     X(memory_info, memory_info)         \

@@ -32,11 +32,14 @@ typedef struct kymo_event_free {
     uint64_t id;
 } kymo_event_free;
 
+#define KYMO_RESIZE_DRAWN_BEFORE 1u
+#define KYMO_RESIZE_DRAWN_NOW 2u /* by this call */
+
 /* A block has another size, and perhaps place. */
 typedef struct kymo_event_resize {
     kymo_event_allocation now;
     uint64_t usable_before; /* bytes */
-    uint32_t was_drawn;     /* bit 0: before; bit 1: by this call */
+    uint32_t was_drawn;     /* KYMO_RESIZE_DRAWN_* */
     uint32_t reserved;
 } kymo_event_resize;
 
@@ -57,6 +60,35 @@ typedef struct kymo_event_inherit {
     uint64_t time_ns;
     uint64_t id, address;
 } kymo_event_inherit;
+
+/* A label that a block was born with. */
+typedef struct kymo_event_live_label {
+    const char *key;
+    const char *text; /* NULL: a number */
+    uint64_t number;  /* its bits */
+    uint32_t kind;    /* enum kymo_mark_kind */
+    uint32_t reserved;
+} kymo_event_live_label;
+
+#define KYMO_EVENT_LIVE_LABELS_MAX 64u
+
+/* A block that was there when a segment of a recording began: allocated before it. */
+typedef struct kymo_event_live {
+    uint32_t thread;
+    uint32_t stack;         /* KYMO_EVENT_NONE: not known */
+    uint32_t stack_process; /* the one that made the stack: the thread's, or one before it */
+    uint32_t reserved;
+    uint64_t time_ns;  /* since when it has this size */
+    uint64_t birth_ns; /* since when it is there; not after time_ns */
+    uint64_t id, address;
+    uint64_t bytes;
+    double weight; /* how many blocks it stands for; 1 or more */
+    uint32_t slack;
+    uint32_t family;
+    uint32_t is_inherited; /* from the process that this one was forked from */
+    uint32_t label_count;  /* at most KYMO_EVENT_LIVE_LABELS_MAX */
+    const kymo_event_live_label *labels;
+} kymo_event_live;
 
 /* What a process's recording of memory is; the last one of a process counts. */
 typedef struct kymo_event_heap {

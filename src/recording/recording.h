@@ -56,6 +56,24 @@ void kymo_recording_hurry(kymo_recording_writer *writer, int hurries);
  * most_bytes of them, in memory until the end, and with them the labels that they have. To be
  * called before the first of them. */
 void kymo_recording_keep_newest(kymo_recording_writer *writer, uint64_t most_bytes);
+/* Segments: keeps what is needed to begin another file while events go on. To be called before the
+ * first event. */
+void kymo_recording_keep_definitions(kymo_recording_writer *writer);
+/* What is written from now on goes to fd, as a recording of its own. It begins with what there is:
+ * the same META, processes and threads that have not ended, with what is defined of them, the
+ * values of their counters, their labels and the blocks of memory that live. Stacks come when they
+ * are referred to. Losses, quality and counts of allocations go on from where they are.
+ *
+ * The segment before has to be ended (kymo_recording_write_end) or flushed: what is pending of it
+ * is forgotten. The old descriptor stays the caller's. KYMO_E_INVALID: definitions are not kept.
+ * Any other error stays, as everywhere. */
+KYMO_NODISCARD
+kymo_err kymo_recording_begin_segment(kymo_recording_writer *writer, int fd);
+/* Whether the blocks that live are known of every process that has not ended: not of one that has
+ * more than 2^20 of them, whose allocations are all recorded (rate 1: the table would cost too
+ * much), or that was forked with blocks that its parent has freed meanwhile. A segment has a note
+ * for each process of which they are not known. 0, too, if definitions are not kept. */
+int kymo_recording_knows_blocks(const kymo_recording_writer *writer);
 /* Writes what is kept in memory, and what was dropped; from then on everything is kept, in the
  * file. Without kymo_recording_keep_newest it does nothing. The end does it, too. */
 KYMO_NODISCARD

@@ -5,7 +5,10 @@
  * Ids of blocks are the program's and are handed on as they are: whoever matches frees to
  * allocations must expect any.
  */
+#include <string.h>
+
 #include "buffer/record.h"
+#include "kymo/marker_abi.h"
 #include "recording/recording_decode_rows.h"
 
 /* What is common to all rows, then what there is of this kind. Ids as in the file. */
@@ -16,6 +19,7 @@ struct memory_row {
     kymo_event_free free;
     kymo_event_mapping mapping;
     kymo_event_inherit inherit;
+    kymo_event_live live;
 };
 
 static void read_block(struct kymo_rows *rows, struct memory_row *m)
@@ -51,7 +55,49 @@ static void read_mapping(struct kymo_rows *rows, struct memory_row *m, uint64_t 
                         e->op >= KYMO_MAP_MAP && e->op <= KYMO_MAP_SHARED;
 }
 
-static void read_row(struct kymo_rows *rows, struct memory_row *m)
+static void read_live(struct kymo_rows *rows, struct memory_row *m, uint64_t flags,
+                      uint64_t time_ns)
+{
+    kymo_event_live *e = &m->live;
+    e->id = kymo_read_change(rows, &rows->id);
+    e->address = kymo_read_change(rows, &rows->address);
+    e->bytes = kymo_read_uleb(&rows->row);
+    e->slack = kymo_read_u32_leb(&rows->row);
+    e->family = kymo_read_u32_leb(&rows->row);
+    uint64_t age_ns = kymo_read_uleb(&rows->row);
+    uint64_t weight_bits = kymo_read_uleb(&rows->row);
+    e->stack_process = kymo_read_u32_leb(&rows->row);
+    memcpy(&e->weight, &weight_bits, sizeof e->weight);
+    e->birth_ns = time_ns - age_ns;
+    e->is_inherited = (flags & KYMO_FILE_MEMORY_INHERITED) != 0;
+    m->values_can_be &= age_ns < time_ns && e->bytes <= KYMO_FILE_BYTES_MAX && e->weight >= 1 &&
+                        e->weight <= (double)KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES;
+}
+
+/* Behind the stack, which all rows have last. */
+static void read_live_labels(struct kymo_rows *rows, struct memory_row *m,
+                             kymo_event_live_label labels[KYMO_EVENT_LIVE_LABELS_MAX])
+{
+    kymo_reader *r = &rows->row;
+    uint32_t count = kymo_read_u32_leb(r);
+    if (count > KYMO_EVENT_LIVE_LABELS_MAX)
+        r->failed = 1;
+    for (uint32_t i = 0; i < count && !r->failed; i++) {
+        kymo_event_live_label *label = &labels[i];
+        *label = (kymo_event_live_label){.kind = kymo_read_u32_leb(r)};
+        int is_text = label->kind == KYMO_KIND_TEXT;
+        if (!is_text)
+            label->number = kymo_read_uleb(r);
+        label->key = kymo_read_text(r);
+        if (is_text)
+            label->text = kymo_read_text(r);
+    }
+    m->live.label_count = r->failed ? 0 : count;
+    m->live.labels = labels;
+}
+
+static void read_row(struct kymo_rows *rows, struct memory_row *m,
+                     kymo_event_live_label labels[KYMO_EVENT_LIVE_LABELS_MAX])
 {
     uint64_t flags = kymo_read_uleb(&rows->row);
     uint64_t time_ns = kymo_read_change(rows, &rows->time_ns);
@@ -74,21 +120,28 @@ static void read_row(struct kymo_rows *rows, struct memory_row *m)
         m->inherit.id = kymo_read_change(rows, &rows->id);
         m->inherit.address = kymo_read_change(rows, &rows->address);
         break;
+    case KYMO_FILE_MEMORY_LIVE:
+        read_live(rows, m, flags, time_ns);
+        break;
     default:
         m->values_can_be = 0;
         break;
     }
     if (flags & KYMO_FILE_MEMORY_STACK)
         stack = kymo_read_u32_leb(&rows->row);
-    m->block.now.stack = m->mapping.stack = stack;
-    m->block.now.time_ns = m->free.time_ns = m->mapping.time_ns = m->inherit.time_ns = time_ns;
+    if (m->what == KYMO_FILE_MEMORY_LIVE)
+        read_live_labels(rows, m, labels);
+    m->block.now.stack = m->mapping.stack = m->live.stack = stack;
+    m->block.now.time_ns = m->free.time_ns = m->mapping.time_ns = m->inherit.time_ns =
+        m->live.time_ns = time_ns;
 }
 
 static kymo_err decode_memory(kymo_decoder *d, struct kymo_rows *rows)
 {
     struct memory_row m = {.what = 0};
+    kymo_event_live_label labels[KYMO_EVENT_LIVE_LABELS_MAX];
     uint32_t thread;
-    read_row(rows, &m);
+    read_row(rows, &m, labels);
     if (rows->row.failed)
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->threads, 0, rows->owner, &thread))
@@ -96,7 +149,8 @@ static kymo_err decode_memory(kymo_decoder *d, struct kymo_rows *rows)
     if (!m.values_can_be)
         return kymo_decode_drop(&d->damage.values);
     uint32_t process = d->thread_process.data[thread];
-    m.block.now.thread = m.free.thread = m.mapping.thread = m.inherit.thread = thread;
+    m.block.now.thread = m.free.thread = m.mapping.thread = m.inherit.thread = m.live.thread =
+        thread;
     switch (m.what) {
     case KYMO_FILE_MEMORY_ALLOCATION:
         kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.block.now.stack);
@@ -109,6 +163,11 @@ static kymo_err decode_memory(kymo_decoder *d, struct kymo_rows *rows)
     case KYMO_FILE_MEMORY_MAPPING:
         kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.mapping.stack);
         return KYMO_DELIVER(d, mapping, &m.mapping);
+    case KYMO_FILE_MEMORY_LIVE:
+        if (!kymo_id_map_find(&d->processes, 0, m.live.stack_process, &m.live.stack_process))
+            return kymo_decode_drop(&d->damage.references);
+        kymo_decode_find_or_leave_out(d, &d->stacks, m.live.stack_process, &m.live.stack);
+        return KYMO_DELIVER(d, live, &m.live);
     default:
         return KYMO_DELIVER(d, inherit, &m.inherit);
     }

@@ -24,9 +24,11 @@ enum kymo_file_memory_flags {
     KYMO_FILE_MEMORY_RESIZE = 2,
     KYMO_FILE_MEMORY_MAPPING = 3,
     KYMO_FILE_MEMORY_INHERIT = 4,
+    KYMO_FILE_MEMORY_LIVE = 5, /* since 1.8 */
     KYMO_FILE_MEMORY_WHAT = 7, /* these bits of it */
     KYMO_FILE_MEMORY_STACK = 1 << 3,
-    KYMO_FILE_MEMORY_BEFORE = 1 << 4,
+    KYMO_FILE_MEMORY_BEFORE = 1 << 4,    /* of a mapping */
+    KYMO_FILE_MEMORY_INHERITED = 1 << 4, /* of what lives */
 };
 
 struct kymo_file_heap {

@@ -20,14 +20,20 @@ static void forget(kymo_event_label *e)
     free((char *)(uintptr_t)e->text);
 }
 
+void kymo_kept_labels_forget(struct kymo_kept_labels *kept, uint32_t t)
+{
+    if (t >= kept->threads.len)
+        return;
+    struct kymo_thread_labels *thread = &kept->threads.data[t];
+    for (size_t i = 0; i < thread->live.len; i++)
+        forget(&thread->live.data[i]);
+    kymo_vec_deinit(&thread->live);
+}
+
 void kymo_kept_labels_deinit(struct kymo_kept_labels *kept)
 {
-    for (size_t t = 0; t < kept->threads.len; t++) {
-        struct kymo_thread_labels *thread = &kept->threads.data[t];
-        for (size_t i = 0; i < thread->live.len; i++)
-            forget(&thread->live.data[i]);
-        kymo_vec_deinit(&thread->live);
-    }
+    for (uint32_t t = 0; t < kept->threads.len; t++)
+        kymo_kept_labels_forget(kept, t);
     kymo_vec_deinit(&kept->threads);
 }
 

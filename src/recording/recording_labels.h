@@ -29,6 +29,8 @@ kymo_err kymo_kept_labels_take(struct kymo_kept_labels *kept, const kymo_event_l
 KYMO_NODISCARD
 kymo_err kymo_kept_labels_send(const struct kymo_kept_labels *kept, const kymo_event_handler *to,
                                void *ctx);
+/* The thread has none any more. */
+void kymo_kept_labels_forget(struct kymo_kept_labels *kept, uint32_t thread);
 void kymo_kept_labels_deinit(struct kymo_kept_labels *kept);
 
 #endif

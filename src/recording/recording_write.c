@@ -63,6 +63,7 @@ void kymo_recording_writer_destroy(kymo_recording_writer *w)
     kymo_bytes_deinit(&w->samples);
     kymo_writer_deinit_rows(w);
     kymo_ring_deinit(&w->ring);
+    kymo_kept_deinit(&w->kept);
     kymo_vec_deinit(&w->last);
     free(w);
 }
@@ -93,6 +94,32 @@ void kymo_recording_keep_newest(kymo_recording_writer *w, uint64_t most_bytes)
     if (most_bytes / 16 < KYMO_PENDING_BYTES)
         w->pending_bytes = most_bytes / 16;
 }
+
+/* ---- segments ---- */
+
+void kymo_recording_keep_definitions(kymo_recording_writer *w)
+{
+    w->kept.is_on = 1;
+    w->kept.segment = 1;
+    kymo_bytes_init(&w->kept.again, KYMO_BLOCK_LENGTH_MAX);
+}
+
+kymo_err kymo_recording_begin_segment(kymo_recording_writer *w, int fd)
+{
+    if (!w->kept.is_on || !w->has_meta)
+        return KYMO_E_INVALID;
+    kymo_block_out_deinit(&w->out);
+    KYMO_TRY(kymo_block_out_init(&w->out, fd, 0));
+    w->ended = 0;
+    w->stack_count = w->group_count = 0;
+    kymo_ring_deinit(&w->ring);
+    w->ring.most_bytes = 0;
+    kymo_writer_drop_rows(w);
+    kymo_err err = kymo_kept_begin(w);
+    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+}
+
+/* ---- a flight recorder ---- */
 
 static kymo_err write_kept(kymo_recording_writer *w)
 {

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "recording/block_out.h"
 #include "recording/recording.h"
+#include "recording/recording_kept.h"
 #include "recording/recording_ring.h"
 
 #define KYMO_PENDING_BYTES (64u << 10) /* a pending block has at most so many, and one event */
@@ -39,6 +40,7 @@ struct kymo_pending_rows {
 struct kymo_recording_writer {
     kymo_block_out out;
     struct kymo_recording_ring ring;
+    struct kymo_recording_kept kept;
     size_t pending_bytes; /* a pending block of samples or rows is closed when it has so many */
     unsigned flags;
     int hurries; /* there is more to be written than time for it */
@@ -83,12 +85,16 @@ kymo_err kymo_writer_close_samples(kymo_recording_writer *w);
 /* recording_write_rows.c */
 void kymo_writer_init_rows(kymo_recording_writer *w);
 void kymo_writer_deinit_rows(kymo_recording_writer *w);
+void kymo_writer_drop_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
 /* recording_write.c: a block of samples or rows goes to the file, or into the ring. */
 KYMO_NODISCARD
 kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
                                kymo_bytes *payload, int compress);
+/* recording_write_rows.c: a label that is kept already. */
+KYMO_NODISCARD
+kymo_err kymo_writer_put_label(kymo_recording_writer *w, const kymo_event_label *e);
 /* recording_write.c: all of the above. */
 KYMO_NODISCARD
 kymo_err kymo_writer_close_all(kymo_recording_writer *w);

@@ -6,7 +6,10 @@
  * An allocation is some 16 bytes of file, and its end 7: ids, addresses and counts are told as
  * differences from the row before.
  */
+#include <string.h>
+
 #include "buffer/record.h"
+#include "kymo/marker_abi.h"
 #include "recording/recording_write_rows.h"
 
 /* What no reader would accept is refused before anything is put: rows behind count from it. */
@@ -15,6 +18,16 @@ static int allocation_can_be(const kymo_event_allocation *e)
     return e->time_ns != 0 && e->time_ns <= KYMO_FILE_TIME_MAX && e->bytes <= KYMO_FILE_BYTES_MAX &&
            e->rate != 0 && e->rate <= KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES;
 }
+
+/* What the row refers to, and what the block is from then on. */
+#define KEEP(w, thread, stack, kept)                                       \
+    do {                                                                   \
+        kymo_err keep_err_ = kymo_kept_need_stack((w), (thread), (stack)); \
+        if (keep_err_ == KYMO_OK)                                          \
+            keep_err_ = (kept);                                            \
+        if (keep_err_ != KYMO_OK)                                          \
+            return kymo_block_out_fail(&(w)->out, keep_err_);              \
+    } while (0)
 
 static void begin_row(kymo_recording_writer *w, struct kymo_row *row, uint32_t flags,
                       uint64_t time_ns)
@@ -50,6 +63,7 @@ kymo_err kymo_recording_write_allocation(kymo_recording_writer *w, const kymo_ev
     KYMO_TRY(kymo_writer_may_write(w));
     if (!allocation_can_be(e))
         return KYMO_E_INVALID;
+    KEEP(w, e->thread, e->stack, kymo_kept_allocation(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_ALLOCATION | stack_flag(e->stack), e->time_ns);
@@ -63,6 +77,7 @@ kymo_err kymo_recording_write_resize(kymo_recording_writer *w, const kymo_event_
     KYMO_TRY(kymo_writer_may_write(w));
     if (!allocation_can_be(&e->now) || e->usable_before > KYMO_FILE_BYTES_MAX)
         return KYMO_E_INVALID;
+    KEEP(w, e->now.thread, e->now.stack, kymo_kept_resize(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_RESIZE | stack_flag(e->now.stack), e->now.time_ns);
@@ -78,6 +93,7 @@ kymo_err kymo_recording_write_free(kymo_recording_writer *w, const kymo_event_fr
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
         return KYMO_E_INVALID;
+    KEEP(w, e->thread, KYMO_EVENT_NONE, kymo_kept_free(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_FREE, e->time_ns);
@@ -92,6 +108,7 @@ kymo_err kymo_recording_write_mapping(kymo_recording_writer *w, const kymo_event
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX || e->bytes > KYMO_FILE_BYTES_MAX ||
         e->bytes_before > KYMO_FILE_BYTES_MAX || e->op < KYMO_MAP_MAP || e->op > KYMO_MAP_SHARED)
         return KYMO_E_INVALID;
+    KEEP(w, e->thread, e->stack, KYMO_OK);
     int has_before = (e->before | e->bytes_before) != 0;
     struct kymo_row row;
     kymo_row_init(&row);
@@ -116,11 +133,74 @@ kymo_err kymo_recording_write_inherit(kymo_recording_writer *w, const kymo_event
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
         return KYMO_E_INVALID;
+    KEEP(w, e->thread, KYMO_EVENT_NONE, kymo_kept_inherit(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_INHERIT, e->time_ns);
     kymo_row_put_change(&row.numbers, &w->memory.id, e->id);
     kymo_row_put_change(&row.numbers, &w->memory.address, e->address);
+    return kymo_writer_put_row(w, &w->memory, e->thread, &row);
+}
+
+/* ---- what lives when a segment begins ---- */
+
+/* Numbers, then texts, of one after the other: into w->event, which is free between events. */
+static kymo_err put_labels(kymo_recording_writer *w, const kymo_event_live *e)
+{
+    kymo_bytes_clear(&w->event);
+    w->event_error = KYMO_OK;
+    for (uint32_t i = 0; i < e->label_count; i++) {
+        const kymo_event_live_label *label = &e->labels[i];
+        struct kymo_row_numbers numbers = {.len = 0};
+        kymo_row_put_uleb(&numbers, label->kind);
+        if (label->kind != KYMO_KIND_TEXT)
+            kymo_row_put_uleb(&numbers, label->number);
+        kymo_writer_put_bytes(w, numbers.bytes, numbers.len);
+        kymo_writer_put_text(w, label->key);
+        if (label->kind == KYMO_KIND_TEXT)
+            kymo_writer_put_text(w, label->text);
+    }
+    return w->event_error;
+}
+
+static int live_can_be(const kymo_event_live *e)
+{
+    return e->time_ns != 0 && e->time_ns <= KYMO_FILE_TIME_MAX && e->birth_ns != 0 &&
+           e->birth_ns <= e->time_ns && e->bytes <= KYMO_FILE_BYTES_MAX && e->weight >= 1 &&
+           e->weight <= (double)KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES &&
+           e->label_count <= KYMO_EVENT_LIVE_LABELS_MAX;
+}
+
+kymo_err kymo_recording_write_live(kymo_recording_writer *w, const kymo_event_live *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    if (!live_can_be(e))
+        return KYMO_E_INVALID;
+    KEEP(w, e->thread, KYMO_EVENT_NONE,
+         kymo_kept_need_process_stack(w, e->stack_process, e->stack));
+    uint64_t weight_bits;
+    memcpy(&weight_bits, &e->weight, sizeof weight_bits);
+    struct kymo_row row;
+    kymo_row_init(&row);
+    begin_row(w, &row,
+              KYMO_FILE_MEMORY_LIVE | stack_flag(e->stack) |
+                  (e->is_inherited ? KYMO_FILE_MEMORY_INHERITED : 0),
+              e->time_ns);
+    kymo_row_put_change(&row.numbers, &w->memory.id, e->id);
+    kymo_row_put_change(&row.numbers, &w->memory.address, e->address);
+    kymo_row_put_uleb(&row.numbers, e->bytes);
+    kymo_row_put_uleb(&row.numbers, e->slack);
+    kymo_row_put_uleb(&row.numbers, e->family);
+    kymo_row_put_uleb(&row.numbers, e->time_ns - e->birth_ns);
+    kymo_row_put_uleb(&row.numbers, weight_bits);
+    kymo_row_put_uleb(&row.numbers, e->stack_process);
+    put_stack(&row, e->stack);
+    kymo_row_put_uleb(&row.numbers, e->label_count);
+    kymo_err err = put_labels(w, e);
+    if (err != KYMO_OK)
+        return kymo_block_out_fail(&w->out, err);
+    row.bytes = w->event.data;
+    row.bytes_len = w->event.len;
     return kymo_writer_put_row(w, &w->memory, e->thread, &row);
 }
 

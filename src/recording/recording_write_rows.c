@@ -39,6 +39,21 @@ static int is_packed(const kymo_recording_writer *w, const struct kymo_pending_r
            (p->type == KYMO_BLOCK_MEMORY && !w->hurries && p->bytes.len >= PACKED_BYTES);
 }
 
+static void clear_rows(struct kymo_pending_rows *p)
+{
+    kymo_bytes_clear(&p->bytes);
+    p->group_count = 0;
+    p->time_ns = p->id = p->address = p->count = 0;
+}
+
+void kymo_writer_drop_rows(kymo_recording_writer *w)
+{
+    clear_rows(&w->markers);
+    clear_rows(&w->counts);
+    clear_rows(&w->labels);
+    clear_rows(&w->memory);
+}
+
 static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p)
 {
     if (p->group_count == 0)
@@ -46,9 +61,7 @@ static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p
     struct kymo_file_rows head = {.head_bytes = sizeof head, .groups = p->group_count};
     memcpy(p->bytes.data, &head, sizeof head);
     kymo_err err = kymo_writer_put_block(w, p->type, &p->bytes, is_packed(w, p));
-    kymo_bytes_clear(&p->bytes);
-    p->group_count = 0;
-    p->time_ns = p->id = p->address = p->count = 0;
+    clear_rows(p);
     return err;
 }
 
@@ -154,6 +167,11 @@ kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_
     if (e->payload_bytes > KYMO_FILE_PAYLOAD_MAX || e->phase > KYMO_FILE_MARKER_PHASE ||
         is_too_long(e->name))
         return KYMO_E_INVALID;
+    kymo_err err = kymo_kept_need_stack(w, e->thread, e->stack);
+    if (err == KYMO_OK && e->made_ns)
+        err = kymo_kept_need_thread(w, e->maker);
+    if (err != KYMO_OK)
+        return kymo_block_out_fail(&w->out, err);
     struct kymo_row row = {.texts = {e->name}, .bytes = e->payload, .bytes_len = e->payload_bytes};
     kymo_row_put_uleb(&row.numbers, e->phase | (e->start_ns ? KYMO_FILE_MARKER_START : 0) |
                                         (e->payload_bytes ? KYMO_FILE_MARKER_PAYLOAD : 0) |
@@ -191,6 +209,11 @@ kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_
 kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
+    kymo_err err = kymo_kept_need_process(w, e->process);
+    if (err == KYMO_OK)
+        err = kymo_kept_count(w, e);
+    if (err != KYMO_OK)
+        return kymo_block_out_fail(&w->out, err);
     struct kymo_row row = {.bytes_len = 0};
     kymo_row_put_uleb(&row.numbers, e->counter);
     kymo_row_put_change(&row.numbers, &w->counts.time_ns, e->time_ns);
@@ -199,7 +222,7 @@ kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_c
     return kymo_writer_put_row(w, &w->counts, e->process, &row);
 }
 
-kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_label *e)
+kymo_err kymo_writer_put_label(kymo_recording_writer *w, const kymo_event_label *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
     int is_text = e->kind == KYMO_KIND_TEXT;
@@ -211,6 +234,11 @@ kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_l
     uint32_t change = is_inherited ? KYMO_LABEL_POPPED : e->change;
     if (change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
         return KYMO_E_INVALID;
+    kymo_err err = kymo_kept_need_thread(w, e->thread);
+    if (err == KYMO_OK && is_inherited)
+        err = kymo_kept_need_process(w, e->from_process);
+    if (err != KYMO_OK)
+        return kymo_block_out_fail(&w->out, err);
     struct kymo_row row = {.texts = {key, text}};
     kymo_row_put_uleb(&row.numbers, change | (key ? KYMO_FILE_LABEL_KEY : 0) |
                                         (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
@@ -227,4 +255,11 @@ kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_l
         kymo_row_put_sleb(&row.later, (int64_t)(e->fork_ns - e->time_ns));
     }
     return kymo_writer_put_row(w, &w->labels, e->thread, &row);
+}
+
+kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_label *e)
+{
+    KYMO_TRY(kymo_writer_put_label(w, e));
+    kymo_err err = kymo_kept_label(w, e);
+    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
 }

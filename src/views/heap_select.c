@@ -34,7 +34,7 @@ static int is_temporary(const kymo_allocation *row, uint32_t within)
 
 static int is_leak(const struct kymo_heap_table *t, const kymo_allocation *row)
 {
-    return lives_at_end(row) && !row->is_inherited && row->birth_ns <= t->young_ns;
+    return lives_at_end(row) && row->origin != KYMO_ORIGIN_FORKED && row->birth_ns <= t->young_ns;
 }
 
 static int is_taken(const struct kymo_heap_selection *s, const struct kymo_heap_table *t,
@@ -239,7 +239,7 @@ static kymo_err find_youngest(struct kymo_heap_selection *s, uint64_t *last_ns)
     for (uint32_t p = 0; p < s->n_tables; p++)
         for (size_t i = 0; i < s->tables[p].count; i++) {
             const struct kymo_heap_table *t = &s->tables[p];
-            if (!lives_at_end(&t->blocks[i]) || t->blocks[i].is_inherited)
+            if (!lives_at_end(&t->blocks[i]) || t->blocks[i].origin == KYMO_ORIGIN_FORKED)
                 continue;
             births[used++] = (struct birth){t->blocks[i].birth_ns, t->weights[i]};
             all += t->weights[i];
@@ -315,17 +315,18 @@ static kymo_err fill_table(struct kymo_heap_selection *s, const kymo_profile *pr
     return t->weights ? KYMO_OK : KYMO_E_NOMEM;
 }
 
-/* What is not in a process's count as it is in its rows: blocks that a forked child has of its
- * parent are not counted, and of a resize only what is beyond the bytes that were usable before. */
+/* What is not in a process's count as it is in its rows: blocks that it did not allocate while it
+ * was recorded are not counted, and of a resize only what is beyond the bytes that were usable
+ * before. */
 struct uncounted {
-    int inherited, resized;
+    int elsewhere, resized;
 };
 
 static struct uncounted find_uncounted(const struct kymo_heap_table *t)
 {
     struct uncounted u = {0, 0};
     for (size_t i = 0; i < t->count; i++) {
-        u.inherited |= t->blocks[i].is_inherited;
+        u.elsewhere |= t->blocks[i].origin != KYMO_ORIGIN_HERE;
         u.resized |= t->blocks[i].was_resized || t->blocks[i].previous != KYMO_NONE;
     }
     return u;
@@ -346,7 +347,7 @@ static void find_counted(struct kymo_heap_selection *s)
         objects += (double)heap->count;
         bytes += (double)heap->bytes;
         struct uncounted u = find_uncounted(&s->tables[p]);
-        is_known &= heap->count > 0 && heap->lost == 0 && !u.inherited;
+        is_known &= heap->count > 0 && heap->lost == 0 && !u.elsewhere;
         are_bytes_known &= !u.resized;
     }
     if (!is_known || s->all.rate <= 1 || !kymo_estimate_agrees(&s->all, bytes))
@@ -365,7 +366,7 @@ static void sum_up(struct kymo_heap_selection *s)
             struct kymo_estimate growth = growth_of(t, i);
             kymo_estimate_merge(&s->all.sum, &growth);
             if (s->options.view == KYMO_HEAP_LEAKS && lives_at_end(&t->blocks[i]) &&
-                !t->blocks[i].is_inherited && !is_leak(t, &t->blocks[i]))
+                t->blocks[i].origin != KYMO_ORIGIN_FORKED && !is_leak(t, &t->blocks[i]))
                 kymo_estimate_add(&s->young, t->blocks[i].bytes, t->weights[i]);
         }
     }

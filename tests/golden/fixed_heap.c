@@ -94,7 +94,7 @@ static void add_child(kymo_profile *p, const fixed_owners *o)
     kymo_allocation a = block(o, 10 * MS, LIVES, 0x7f0000001000);
     a.birth_ns = o->origin_ns + 2 * MS;
     a.thread = o->other;
-    a.is_inherited = 1;
+    a.origin = KYMO_ORIGIN_FORKED;
     add(p, o->child, &a);
     a.address = 0x7f0000002000;
     a.end_ns = o->origin_ns + 12 * MS;

@@ -102,3 +102,19 @@ kymo_err event_text_memory_info(void *ctx, const kymo_event_memory_info *e)
                     e->process, e->time_ns, e->value, e->key);
     return done(s);
 }
+
+kymo_err event_text_live(void *ctx, const kymo_event_live *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s,
+                    "live thread=%u of=%u time=%" PRIu64 " birth=%" PRIu64 " id=%#" PRIx64
+                    " address=%#" PRIx64 " bytes=%" PRIu64
+                    " weight=%.17g slack=%u family=%u inherited=%u",
+                    e->thread, e->stack_process, e->time_ns, e->birth_ns, e->id, e->address,
+                    e->bytes, e->weight, e->slack, e->family, e->is_inherited);
+    put_stack(s, e->stack);
+    for (uint32_t i = 0; i < e->label_count; i++)
+        kymo_str_printf(s, " %s=%u:%" PRIu64 ":%s", e->labels[i].key, e->labels[i].kind,
+                        e->labels[i].number, e->labels[i].text ? e->labels[i].text : "");
+    return done(s);
+}

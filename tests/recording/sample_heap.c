@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "buffer/record.h"
+#include "kymo/marker_abi.h"
 
 #define NONE KYMO_EVENT_NONE
 #define ID(slot, count) ((uint64_t)(slot) << 40 | (count))
@@ -75,12 +76,29 @@ static kymo_err emit_mappings(const kymo_event_handler *h, void *ctx)
     return KYMO_OK;
 }
 
+static kymo_err emit_live(const kymo_event_handler *h, void *ctx)
+{
+    static const kymo_event_live_label labels[] = {
+        {"tenant", "blue", 0, KYMO_KIND_TEXT, 0},
+        {"shard", NULL, 7, KYMO_KIND_U64, 0},
+    };
+    const kymo_event_live lives[] = {
+        {0, 1, 0, 0, 1030000000, 900000000, ID(0, 70), 0x555555570010, 4000, 131.5, 8,
+         KYMO_ALLOC_MALLOC, 0, KYMO_ARRAY_LEN(labels), labels},
+        {3, 2, 0, 0, 1030000000, 1030000000, ID(2, 71), 0x20, 0, 1, 0, KYMO_ALLOC_NEW, 1, 0, NULL},
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(lives); i++)
+        KYMO_TRY(h->live(ctx, &lives[i]));
+    return KYMO_OK;
+}
+
 kymo_err sample_heap_emit(const kymo_event_handler *h, void *ctx)
 {
     if (h->allocation == NULL)
         return KYMO_OK;
     KYMO_TRY(emit_blocks(h, ctx));
     KYMO_TRY(emit_mappings(h, ctx));
+    KYMO_TRY(emit_live(h, ctx));
     KYMO_TRY(h->inherit(ctx, &(kymo_event_inherit){3, 0, 1110000000, ID(0, 17), 0x555555560010}));
     /* Of the child's own, every one. */
     KYMO_TRY(h->allocation(ctx, &(kymo_event_allocation){3, 7, 1111000000, 1ull << 52, 0x10, 0, 1,

@@ -259,7 +259,7 @@ static void an_inheritance_is_neither_asked_for_nor_leaked(void **state)
     (void)state;
     kymo_allocation block = block_of(&h, IN_LOAD, 100, 1100, KYMO_LIVES);
     block.thread = h.thread[2];
-    block.is_inherited = 1;
+    block.origin = KYMO_ORIGIN_FORKED;
     add_block(&h, &block);
     rows(KYMO_HEAP_ALLOC, 0);
     rows(KYMO_HEAP_LEAKS, 0);

@@ -101,7 +101,7 @@ static void test_resized(void **state)
     (void)state;
     rows[1].previous = 0;
     rows[2].previous = 1;
-    rows[3].is_inherited = 1;
+    rows[3].origin = KYMO_ORIGIN_FORKED;
     rows[4].previous = 7; /* broken: there is none */
     double *weights = kymo_heap_last_weights(rows, 5);
     const unsigned objects[] = {1, 0, 0, 0, 1};

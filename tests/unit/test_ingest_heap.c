@@ -240,7 +240,7 @@ static void children_have_what_their_parents_had(void **state)
     assert_int_equal(row(2, 0)->birth_ns, 100);
     assert_int_equal(row(2, 0)->address, 0x1000);
     assert_int_equal(row(2, 0)->bytes, 100);
-    assert_int_equal(row(2, 0)->is_inherited, 1);
+    assert_int_equal(row(2, 0)->origin, KYMO_ORIGIN_FORKED);
     assert_int_equal(row(2, 0)->thread, 4);
     assert_int_equal(address_of(row(2, 0)->stack), 0x1000);
     assert_true(row(2, 0)->weight == kymo_estimate_weight(100, RATE));
@@ -253,7 +253,7 @@ static void children_have_what_their_parents_had(void **state)
     assert_int_equal(row(3, 1)->bytes, 50);
     assert_true(row(3, 1)->end_ns == KYMO_LIVES);
     assert_int_equal(row(0, 0)->end_ns, 600);
-    assert_int_equal(row(0, 0)->is_inherited, 0);
+    assert_int_equal(row(0, 0)->origin, KYMO_ORIGIN_HERE);
 }
 
 static void what_a_child_frees_it_had(void **state)
@@ -267,13 +267,13 @@ static void what_a_child_frees_it_had(void **state)
     send_inherit(4, 560, 71, 0x2000);
     finish();
     assert_int_equal(row_count(3), 1);
-    assert_int_equal(row(3, 0)->is_inherited, 1);
+    assert_int_equal(row(3, 0)->origin, KYMO_ORIGIN_FORKED);
     assert_int_equal(row(3, 0)->end_ns, 850);
     assert_int_equal(row_count(2), 2);
     assert_int_equal(row(2, 0)->end_ns, 550);
-    assert_int_equal(row(2, 0)->is_inherited, 1);
+    assert_int_equal(row(2, 0)->origin, KYMO_ORIGIN_FORKED);
     assert_int_equal(row(2, 1)->bytes, 500);
-    assert_int_equal(row(2, 1)->is_inherited, 0); /* it grew by the child's own call */
+    assert_int_equal(row(2, 1)->origin, KYMO_ORIGIN_HERE); /* it grew by the child's own call */
     assert_int_equal(row(2, 1)->previous, 0);
     assert_int_equal(row_count(0), 2);
     assert_true(row(0, 0)->end_ns == KYMO_LIVES);

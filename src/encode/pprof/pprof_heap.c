@@ -63,6 +63,13 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- samples ---- */
 
+/* Of the four: the first one that the file has. */
+static size_t first_value(const kymo_pprof *w)
+{
+    const kymo_encode_options *asked = w->encoder->options;
+    return asked && asked->flags & KYMO_ENCODE_INUSE_ALONE ? 2 : 0;
+}
+
 static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_heap_amount *amount,
                              uint64_t mean_bytes, struct sums *sums, const kymo_proto *labels)
 {
@@ -70,7 +77,7 @@ static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_he
                              amount->live_bytes};
     int64_t rounded[KYMO_ARRAY_LEN(values)];
     int64_t any = 0;
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++) {
+    for (size_t i = first_value(w); i < KYMO_ARRAY_LEN(values); i++) {
         rounded[i] = kymo_round_next(&sums->value[i], values[i]);
         any |= rounded[i];
     }
@@ -79,7 +86,7 @@ static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_he
     kymo_proto_clear(&w->message);
     kymo_pprof_put_stack(w, key->stack);
     kymo_proto_clear(&w->inner);
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++)
+    for (size_t i = first_value(w); i < KYMO_ARRAY_LEN(values); i++)
         kymo_proto_varint(&w->inner, (uint64_t)rounded[i]);
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
     kymo_pprof_label(w, &w->message, w->key_bytes, 0, (int64_t)mean_bytes, w->key_bytes);
@@ -166,7 +173,7 @@ void kymo_pprof_heap_head(kymo_pprof *w)
         {"map_objects", "map_space", "mapped_objects", "mapped_space"}};
     const char *const *names = types[w->view->show == KYMO_ENCODE_MAPPED];
     uint64_t rate = 0;
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(types[0]); i++)
+    for (size_t i = first_value(w); i < KYMO_ARRAY_LEN(types[0]); i++)
         kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_SAMPLE_TYPE, names[i],
                               i % 2 ? "bytes" : "count");
     kymo_pprof_value_type(w, KYMO_PPROF_PROFILE_PERIOD_TYPE, "space", "bytes");

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live_blocks.c - see live_blocks.h.
+ *
+ * What a block becomes by a resize, and at a fork, is as profile/ingest_heap.c has it.
+ */
+#include "recording/live_blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording/events.h"
+#include "recording/weight.h"
+
+/* ---- the table ---- */
+
+static struct kymo_live_block *find(const struct kymo_live_blocks *t, uint64_t id)
+{
+    const uint32_t *place = kymo_key_map_find(&t->by_id, id);
+    return place ? &t->places.data[*place] : NULL;
+}
+
+/* A place for a block that is not in the table; NULL with KYMO_OK: there are too many. */
+static kymo_err take_place(struct kymo_live_blocks *t, uint64_t id, struct kymo_live_block **block)
+{
+    *block = NULL;
+    if (t->by_id.used >= KYMO_LIVE_BLOCKS_MAX) {
+        kymo_live_blocks_give_up(t);
+        return KYMO_OK;
+    }
+    if (!t->unused) {
+        KYMO_TRY(kymo_vec_push(&t->places, (struct kymo_live_block){.grown = 0}));
+        t->unused = (uint32_t)t->places.len;
+    }
+    uint32_t place = t->unused - 1;
+    KYMO_TRY(kymo_key_map_put(&t->by_id, id, place));
+    *block = &t->places.data[place];
+    t->unused = (uint32_t)(*block)->grown;
+    **block = (struct kymo_live_block){.id = id, .state = KYMO_LIVE_HERE};
+    return KYMO_OK;
+}
+
+static void take_out(struct kymo_live_blocks *t, struct kymo_live_block *b)
+{
+    kymo_key_map_remove(&t->by_id, b->id);
+    free(b->labels);
+    *b = (struct kymo_live_block){.grown = t->unused};
+    t->unused = (uint32_t)(b - t->places.data) + 1;
+}
+
+void kymo_live_blocks_deinit(struct kymo_live_blocks *t)
+{
+    for (size_t i = 0; i < t->places.len; i++)
+        free(t->places.data[i].labels);
+    kymo_vec_deinit(&t->places);
+    kymo_vec_deinit(&t->freed.ring);
+    kymo_vec_deinit(&t->ended.ring);
+    kymo_key_map_deinit(&t->by_id);
+    *t = (struct kymo_live_blocks){.process = t->process, .is_inexact = t->is_inexact};
+}
+
+void kymo_live_blocks_give_up(struct kymo_live_blocks *t)
+{
+    kymo_live_blocks_deinit(t);
+    t->is_inexact = 1;
+}
+
+const struct kymo_live_block *kymo_live_blocks_find(const struct kymo_live_blocks *t, uint64_t id)
+{
+    const struct kymo_live_block *b = find(t, id);
+    return b && kymo_live_block_lives(b) ? b : NULL;
+}
+
+/* ---- what happens ---- */
+
+static void take_labels(struct kymo_live_block *b, struct kymo_live_labels *labels)
+{
+    free(b->labels);
+    b->labels = labels;
+}
+
+/* All but id, birth, weight and labels. */
+static void set_size(struct kymo_live_block *b, uint32_t process, const kymo_event_allocation *e)
+{
+    b->stack_process = process;
+    b->address = e->address;
+    b->bytes = e->bytes;
+    b->time_ns = e->time_ns;
+    b->thread = e->thread;
+    b->stack = e->stack;
+    b->slack = e->slack;
+    b->family = (uint16_t)e->family;
+}
+
+/* The weight of a block that was resized before its beginning was known: what it began with, and
+ * that it grew. */
+static void set_beginning(struct kymo_live_block *b, uint64_t birth_ns, double weight,
+                          uint64_t rate)
+{
+    b->birth_ns = birth_ns < b->time_ns ? birth_ns : b->time_ns;
+    b->weight = rate <= 1 ? 1 : kymo_estimate_resized(weight, b->bytes, b->grown, rate);
+    b->state = KYMO_LIVE_HERE;
+    b->grown = 0;
+}
+
+static kymo_err add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
+                    struct kymo_live_block **block)
+{
+    double weight = kymo_estimate_weight(e->bytes, e->rate);
+    struct kymo_live_block *b = find(t, e->id);
+    *block = NULL;
+    if (b && b->state == KYMO_LIVE_FREED)
+        return KYMO_OK;
+    if (b && b->state == KYMO_LIVE_RESIZED) {
+        set_beginning(b, e->time_ns, weight, e->rate);
+        return KYMO_OK;
+    }
+    /* It may be one of those whose free came first, and is not remembered. */
+    if (!b && e->time_ns <= t->freed.dropped_ns) {
+        kymo_live_blocks_give_up(t);
+        return KYMO_OK;
+    }
+    if (!(weight > 0))
+        return KYMO_OK; /* nothing of no bytes is ever drawn */
+    if (!b)
+        KYMO_TRY(take_place(t, e->id, &b));
+    if (!b)
+        return KYMO_OK;
+    set_size(b, t->process, e);
+    b->birth_ns = e->time_ns;
+    b->weight = weight;
+    b->is_inherited = 0;
+    b->state = KYMO_LIVE_HERE;
+    *block = b;
+    return KYMO_OK;
+}
+
+kymo_err kymo_live_blocks_add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
+                              struct kymo_live_labels *labels)
+{
+    struct kymo_live_block *b = NULL;
+    kymo_err err = t->is_inexact ? KYMO_OK : add(t, e, &b);
+    if (b)
+        take_labels(b, labels);
+    else
+        free(labels);
+    return err;
+}
+
+static kymo_err remember(struct kymo_live_blocks *t, struct kymo_live_freed *freed,
+                         const kymo_event_free *e)
+{
+    const struct kymo_live_free now = {e->id, e->time_ns};
+    if (freed->ring.len < KYMO_LIVE_FREED_MAX)
+        return kymo_vec_push(&freed->ring, now);
+    struct kymo_live_free *oldest = &freed->ring.data[freed->oldest];
+    struct kymo_live_block *b = find(t, oldest->id);
+    if (oldest->time_ns > freed->dropped_ns)
+        freed->dropped_ns = oldest->time_ns;
+    if (b && !kymo_live_block_lives(b))
+        take_out(t, b);
+    *oldest = now;
+    freed->oldest = (freed->oldest + 1) % KYMO_LIVE_FREED_MAX;
+    return KYMO_OK;
+}
+
+kymo_err kymo_live_blocks_free(struct kymo_live_blocks *t, const kymo_event_free *e)
+{
+    struct kymo_live_block *b = find(t, e->id);
+    if (t->is_inexact || (b && !kymo_live_block_lives(b)))
+        return KYMO_OK;
+    const int was_here = b && b->state == KYMO_LIVE_HERE;
+    if (!b)
+        KYMO_TRY(take_place(t, e->id, &b));
+    if (!b)
+        return KYMO_OK;
+    take_labels(b, NULL);
+    b->state = was_here ? KYMO_LIVE_ENDED : KYMO_LIVE_FREED;
+    return remember(t, was_here ? &t->ended : &t->freed, e);
+}
+
+/* It is whose call made it grow last. */
+static void resize_known(struct kymo_live_block *b, uint32_t process, const kymo_event_resize *e,
+                         struct kymo_live_labels **labels)
+{
+    const struct kymo_live_block old = *b;
+    set_size(b, process, &e->now);
+    b->weight = kymo_estimate_after_resize(old.weight, e);
+    if (e->now.bytes <= old.bytes) {
+        b->thread = old.thread;
+        b->family = old.family;
+    } else {
+        b->is_inherited = 0;
+        take_labels(b, *labels);
+        *labels = NULL;
+    }
+    if (e->now.bytes <= old.bytes || e->now.stack == KYMO_EVENT_NONE) {
+        b->stack = old.stack;
+        b->stack_process = old.stack_process;
+    }
+}
+
+static kymo_err resize(struct kymo_live_blocks *t, const kymo_event_resize *e,
+                       struct kymo_live_labels **labels)
+{
+    struct kymo_live_block *b = find(t, e->now.id);
+    if (b && !kymo_live_block_lives(b))
+        return KYMO_OK;
+    /* What a resize does depends on those before it, which are gone. And one that is not known may
+     * have been freed since. */
+    if (b ? b->state == KYMO_LIVE_RESIZED || e->now.time_ns < b->time_ns
+          : e->now.time_ns <= t->freed.dropped_ns || e->now.time_ns <= t->ended.dropped_ns) {
+        kymo_live_blocks_give_up(t);
+        return KYMO_OK;
+    }
+    if (b) {
+        resize_known(b, t->process, e, labels);
+        return KYMO_OK;
+    }
+    double weight = kymo_estimate_after_resize(kymo_estimate_before_resize(e), e);
+    if (!(weight > 0))
+        return KYMO_OK;
+    KYMO_TRY(take_place(t, e->now.id, &b));
+    if (!b)
+        return KYMO_OK;
+    set_size(b, t->process, &e->now);
+    b->birth_ns = e->now.time_ns;
+    b->weight = weight;
+    b->state = KYMO_LIVE_RESIZED;
+    b->grown = e->now.bytes > e->usable_before ? e->now.bytes - e->usable_before : 0;
+    take_labels(b, *labels);
+    *labels = NULL;
+    return KYMO_OK;
+}
+
+kymo_err kymo_live_blocks_resize(struct kymo_live_blocks *t, const kymo_event_resize *e,
+                                 struct kymo_live_labels *labels)
+{
+    kymo_err err = KYMO_OK;
+    if (t->is_inexact) {
+        free(labels);
+        return KYMO_OK;
+    }
+    /* Of a block that was not drawn before nothing is known: it begins here. */
+    if (!(e->was_drawn & KYMO_RESIZE_DRAWN_BEFORE))
+        return kymo_live_blocks_add(t, &e->now, labels);
+    err = resize(t, e, &labels);
+    free(labels);
+    return err;
+}
+
+kymo_err kymo_live_blocks_inherit(struct kymo_live_blocks *t, const struct kymo_live_blocks *parent,
+                                  const kymo_event_inherit *e, uint64_t fork_ns)
+{
+    struct kymo_live_block *b = find(t, e->id);
+    if (t->is_inexact || (b && b->state != KYMO_LIVE_RESIZED))
+        return KYMO_OK;
+    const struct kymo_live_block *from = parent ? kymo_live_blocks_find(parent, e->id) : NULL;
+    /* It may have been freed in the parent by now, or moved since the fork. */
+    if (b || !from || from->address != e->address) {
+        kymo_live_blocks_give_up(t);
+        return KYMO_OK;
+    }
+    const struct kymo_live_block copy = *from;
+    KYMO_TRY(take_place(t, e->id, &b));
+    if (!b)
+        return KYMO_OK;
+    *b = copy;
+    b->labels = NULL;
+    b->time_ns = fork_ns && fork_ns <= e->time_ns ? fork_ns : e->time_ns;
+    if (b->birth_ns > b->time_ns)
+        b->birth_ns = b->time_ns;
+    b->thread = e->thread;
+    b->is_inherited = 1;
+    b->state = KYMO_LIVE_HERE;
+    return KYMO_OK;
+}

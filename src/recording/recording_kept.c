@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_kept.c - see recording_kept.h. Definitions are kept as payloads: what was written once
+ * is written again as it is.
+ *
+ * Nothing refers to a definition before it was written, so within one segment there is nothing to
+ * do. In a later one, what an event refers to is looked up, and written if the segment has it not
+ * yet.
+ */
+#include "recording/recording_kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording/recording_write_event.h"
+
+/* ---- which blocks are kept, and of what ---- */
+
+enum scope {
+    NOT_KEPT = 0,
+    OF_RECORDING,
+    OF_PROCESS, /* a definition */
+    STATE,      /* of a process: the last one counts, of the same id if it has one */
+    TO_PROCESS, /* not kept, but the process has to be there */
+    A_PROCESS,  /* begins it */
+    PROCESS_END,
+    A_THREAD,
+    THREAD_NAME,
+    THREAD_END,
+    KERNEL_STACK,
+};
+
+/* Where in the payload the process or thread is, and the id: both numbers of 32 bits. */
+struct rule {
+    uint8_t scope, owner_at, id_at;
+};
+
+static struct rule rule_of(enum kymo_block_type type)
+{
+    static const struct rule rules[] = {
+        [KYMO_BLOCK_META] = {OF_RECORDING, 0, 0},
+        [KYMO_BLOCK_WAIT] = {OF_RECORDING, 0, 0},
+        [KYMO_BLOCK_KERNEL_SYMBOL] = {OF_RECORDING, 0, 0},
+        [KYMO_BLOCK_PROCESS] = {A_PROCESS, 4, 0},
+        [KYMO_BLOCK_PROCESS_END] = {PROCESS_END, 4, 0},
+        [KYMO_BLOCK_THREAD] = {A_THREAD, 4, 8},
+        [KYMO_BLOCK_THREAD_NAME] = {THREAD_NAME, 4, 0},
+        [KYMO_BLOCK_THREAD_END] = {THREAD_END, 4, 0},
+        [KYMO_BLOCK_MODULE] = {OF_PROCESS, 8, 4},
+        [KYMO_BLOCK_MODULE_UNLOAD] = {OF_PROCESS, 8, 4},
+        [KYMO_BLOCK_MODULE_IMAGE] = {OF_PROCESS, 8, 4},
+        [KYMO_BLOCK_CODE] = {OF_PROCESS, 4, 0},
+        [KYMO_BLOCK_KERNEL_STACK] = {KERNEL_STACK, 4, 8},
+        [KYMO_BLOCK_MARKER_CATEGORY] = {OF_PROCESS, 4, 8},
+        [KYMO_BLOCK_MARKER_TYPE] = {OF_PROCESS, 4, 8},
+        [KYMO_BLOCK_SITE] = {OF_PROCESS, 4, 8},
+        [KYMO_BLOCK_LITERAL] = {OF_PROCESS, 4, 8},
+        [KYMO_BLOCK_TRACK] = {OF_PROCESS, 4, 8},
+        [KYMO_BLOCK_COUNTER] = {OF_PROCESS, 4, 8},
+        [KYMO_BLOCK_SITE_COUNTS] = {STATE, 4, 8},
+        [KYMO_BLOCK_LOSS] = {STATE, 4, 8},
+        [KYMO_BLOCK_QUALITY] = {STATE, 4, 4},
+        [KYMO_BLOCK_HEAP] = {STATE, 4, 4},
+        [KYMO_BLOCK_LEDGER] = {TO_PROCESS, 4, 0},
+        [KYMO_BLOCK_MEMORY_INFO] = {TO_PROCESS, 4, 0},
+        [KYMO_BLOCK_NOTE] = {TO_PROCESS, 4, 0},
+    };
+    return (size_t)type < KYMO_ARRAY_LEN(rules) ? rules[type] : (struct rule){NOT_KEPT, 0, 0};
+}
+
+static uint32_t number_at(const kymo_recording_writer *w, size_t at)
+{
+    uint32_t number = 0;
+    if (at + sizeof number <= w->event.len)
+        memcpy(&number, w->event.data + at, sizeof number);
+    return number;
+}
+
+/* ---- blocks ---- */
+
+struct kymo_kept_block *kymo_kept_copy(const kymo_recording_writer *w, enum kymo_block_type type,
+                                       uint32_t id)
+{
+    struct kymo_kept_block *block = malloc(sizeof *block + w->event.len);
+    if (!block)
+        return NULL;
+    block->type = type;
+    block->id = id;
+    block->len = (uint32_t)w->event.len;
+    memcpy(block->payload, w->event.data, w->event.len);
+    return block;
+}
+
+static kymo_err keep(const kymo_recording_writer *w, kymo_kept_list *list,
+                     enum kymo_block_type type, uint32_t id)
+{
+    struct kymo_kept_block *block = kymo_kept_copy(w, type, id);
+    kymo_err err = block ? kymo_vec_push(list, block) : KYMO_E_NOMEM;
+    if (err != KYMO_OK)
+        free(block);
+    return err;
+}
+
+static kymo_err keep_last(const kymo_recording_writer *w, kymo_kept_list *list,
+                          enum kymo_block_type type, uint32_t id)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        if (list->data[i]->type != type || list->data[i]->id != id)
+            continue;
+        struct kymo_kept_block *block = kymo_kept_copy(w, type, id);
+        if (!block)
+            return KYMO_E_NOMEM;
+        free(list->data[i]);
+        list->data[i] = block;
+        return KYMO_OK;
+    }
+    return keep(w, list, type, id);
+}
+
+static void deinit_list(kymo_kept_list *list)
+{
+    for (size_t i = 0; i < list->len; i++)
+        free(list->data[i]);
+    kymo_vec_deinit(list);
+}
+
+kymo_err kymo_kept_put_again(kymo_recording_writer *w, const struct kymo_kept_block *block)
+{
+    kymo_bytes_clear(&w->kept.again);
+    KYMO_TRY(kymo_bytes_append(&w->kept.again, block->payload, block->len));
+    return kymo_block_out_put(&w->out, block->type, &w->kept.again,
+                              block->type == KYMO_BLOCK_MODULE_IMAGE);
+}
+
+static kymo_err put_all_again(kymo_recording_writer *w, const kymo_kept_list *list)
+{
+    for (size_t i = 0; i < list->len; i++)
+        KYMO_TRY(kymo_kept_put_again(w, list->data[i]));
+    return KYMO_OK;
+}
+
+/* ---- processes ---- */
+
+struct kymo_kept_process *kymo_kept_process_of(const struct kymo_recording_kept *kept,
+                                               uint32_t process)
+{
+    return process < kept->processes.len ? kept->processes.data[process] : NULL;
+}
+
+static kymo_err begin_process(kymo_recording_writer *w, uint32_t process)
+{
+    struct kymo_recording_kept *kept = &w->kept;
+    struct kymo_file_process fixed;
+    memcpy(&fixed, w->event.data, sizeof fixed);
+    while (kept->processes.len <= process)
+        KYMO_TRY(kymo_vec_push(&kept->processes, NULL));
+    struct kymo_kept_process *p = calloc(1, sizeof *p);
+    if (!p)
+        return KYMO_E_NOMEM;
+    p->pid = fixed.pid;
+    p->parent_pid = fixed.parent_pid;
+    p->start_ns = fixed.start_ns;
+    p->segment = kept->segment;
+    p->live.process = process;
+    kept->processes.data[process] = p;
+    return keep(w, &p->definitions, KYMO_BLOCK_PROCESS, process);
+}
+
+static void forget_thread(struct kymo_recording_kept *kept, struct kymo_kept_thread *t)
+{
+    free(t->block);
+    free(t->name);
+    kymo_kept_labels_forget(&kept->labels, t->thread);
+    kymo_key_map_remove(&kept->thread_ids, t->thread);
+    struct kymo_kept_thread *last = &kept->threads.data[--kept->threads.len];
+    if (t == last)
+        return;
+    *t = *last;
+    *kymo_key_map_find(&kept->thread_ids, t->thread) = (uint32_t)(t - kept->threads.data);
+}
+
+static void free_process(struct kymo_kept_process *p)
+{
+    if (!p)
+        return;
+    deinit_list(&p->definitions);
+    deinit_list(&p->states);
+    kymo_vec_deinit(&p->owners);
+    kymo_vec_deinit(&p->counts);
+    kymo_vec_deinit(&p->frames);
+    kymo_index_deinit(&p->frame_index);
+    for (size_t i = 0; i < p->stacks.len; i++)
+        free(p->stacks.data[i].kernel);
+    kymo_vec_deinit(&p->stacks);
+    kymo_key_map_deinit(&p->stack_ids);
+    kymo_live_blocks_deinit(&p->live);
+    free(p);
+}
+
+static void forget_process(struct kymo_recording_kept *kept, uint32_t process)
+{
+    for (size_t i = kept->threads.len; i-- > 0;)
+        if (kept->threads.data[i].process == process)
+            forget_thread(kept, &kept->threads.data[i]);
+    free_process(kymo_kept_process_of(kept, process));
+    kept->processes.data[process] = NULL;
+}
+
+/* The oldest of those that ended and that nothing needs. */
+static void forget_one(struct kymo_recording_kept *kept)
+{
+    for (size_t i = 0; i < kept->ended.len; i++) {
+        const uint32_t process = kept->ended.data[i];
+        if (kept->processes.data[process]->heirs)
+            continue;
+        forget_process(kept, process);
+        kept->ended.len--;
+        memmove(kept->ended.data + i, kept->ended.data + i + 1,
+                (kept->ended.len - i) * sizeof *kept->ended.data);
+        return;
+    }
+}
+
+static kymo_err end_process(struct kymo_recording_kept *kept, uint32_t process)
+{
+    struct kymo_kept_process *p = kymo_kept_process_of(kept, process);
+    if (!p || p->has_ended)
+        return KYMO_OK;
+    p->has_ended = 1;
+    for (size_t i = 0; i < p->owners.len; i++)
+        kept->processes.data[p->owners.data[i]]->heirs--;
+    KYMO_TRY(kymo_vec_push(&kept->ended, process));
+    if (kept->ended.len > KYMO_KEPT_ENDED)
+        forget_one(kept);
+    return KYMO_OK;
+}
+
+void kymo_kept_deinit(struct kymo_recording_kept *kept)
+{
+    for (size_t i = 0; i < kept->threads.len; i++) {
+        free(kept->threads.data[i].block);
+        free(kept->threads.data[i].name);
+    }
+    for (size_t i = 0; i < kept->processes.len; i++)
+        free_process(kept->processes.data[i]);
+    kymo_vec_deinit(&kept->threads);
+    kymo_vec_deinit(&kept->processes);
+    kymo_vec_deinit(&kept->ended);
+    kymo_key_map_deinit(&kept->thread_ids);
+    kymo_kept_labels_deinit(&kept->labels);
+    kymo_vec_deinit(&kept->scratch);
+    kymo_bytes_deinit(&kept->again);
+    deinit_list(&kept->common);
+}
+
+static kymo_err put_counts(kymo_recording_writer *w, const struct kymo_kept_process *p)
+{
+    for (size_t i = 0; i < p->counts.len; i++)
+        KYMO_TRY(kymo_recording_write_count(w, &p->counts.data[i]));
+    return KYMO_OK;
+}
+
+kymo_err kymo_kept_need_process(kymo_recording_writer *w, uint32_t process)
+{
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, process);
+    if (!w->kept.is_on || !p || p->segment == w->kept.segment)
+        return KYMO_OK;
+    p->segment = w->kept.segment;
+    KYMO_TRY(put_all_again(w, &p->definitions));
+    KYMO_TRY(put_all_again(w, &p->states));
+    return put_counts(w, p);
+}
+
+/* ---- threads ---- */
+
+struct kymo_kept_thread *kymo_kept_thread_of(const struct kymo_recording_kept *kept,
+                                             uint32_t thread)
+{
+    const uint32_t *place = kymo_key_map_find(&kept->thread_ids, thread);
+    return place ? &kept->threads.data[*place] : NULL;
+}
+
+static kymo_err begin_thread(kymo_recording_writer *w, uint32_t thread, uint32_t process)
+{
+    struct kymo_recording_kept *kept = &w->kept;
+    struct kymo_kept_thread t = {.thread = thread, .process = process, .segment = kept->segment};
+    if (kymo_kept_thread_of(kept, thread))
+        return KYMO_OK;
+    t.block = kymo_kept_copy(w, KYMO_BLOCK_THREAD, thread);
+    kymo_err err = t.block ? kymo_vec_push(&kept->threads, t) : KYMO_E_NOMEM;
+    if (err != KYMO_OK) {
+        free(t.block);
+        return err;
+    }
+    return kymo_key_map_put(&kept->thread_ids, thread, (uint32_t)kept->threads.len - 1);
+}
+
+static kymo_err name_thread(kymo_recording_writer *w, uint32_t thread)
+{
+    struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, thread);
+    struct kymo_kept_block *name = t ? kymo_kept_copy(w, KYMO_BLOCK_THREAD_NAME, thread) : NULL;
+    if (!t)
+        return KYMO_OK;
+    if (!name)
+        return KYMO_E_NOMEM;
+    free(t->name);
+    t->name = name;
+    return KYMO_OK;
+}
+
+kymo_err kymo_kept_need_thread(kymo_recording_writer *w, uint32_t thread)
+{
+    struct kymo_kept_thread *t = w->kept.is_on ? kymo_kept_thread_of(&w->kept, thread) : NULL;
+    if (!t || t->segment == w->kept.segment)
+        return KYMO_OK;
+    t->segment = w->kept.segment;
+    KYMO_TRY(kymo_kept_need_process(w, t->process));
+    KYMO_TRY(kymo_kept_put_again(w, t->block));
+    return t->name ? kymo_kept_put_again(w, t->name) : KYMO_OK;
+}
+
+/* ---- as events are written ---- */
+
+kymo_err kymo_kept_before_block(kymo_recording_writer *w, enum kymo_block_type type)
+{
+    const struct rule rule = rule_of(type);
+    if (!w->kept.is_on)
+        return KYMO_OK;
+    switch ((enum scope)rule.scope) {
+    case OF_PROCESS:
+    case STATE:
+    case TO_PROCESS:
+    case PROCESS_END:
+        return kymo_kept_need_process(w, number_at(w, rule.owner_at));
+    case KERNEL_STACK:
+        KYMO_TRY(kymo_kept_need_process(w, number_at(w, rule.owner_at)));
+        KYMO_TRY(kymo_kept_need_process_stack(
+            w, number_at(w, rule.owner_at),
+            number_at(w, offsetof(struct kymo_file_kernel_stack, caller))));
+        return kymo_writer_close_stacks(w);
+    case A_THREAD:
+        return kymo_kept_need_process(w, number_at(w, rule.id_at));
+    case THREAD_NAME:
+    case THREAD_END:
+        return kymo_kept_need_thread(w, number_at(w, rule.owner_at));
+    case NOT_KEPT:
+    case OF_RECORDING:
+    case A_PROCESS:
+        return KYMO_OK;
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_kept_after_block(kymo_recording_writer *w, enum kymo_block_type type)
+{
+    const struct rule rule = rule_of(type);
+    if (!w->kept.is_on)
+        return KYMO_OK;
+    const uint32_t owner = number_at(w, rule.owner_at);
+    const uint32_t id = number_at(w, rule.id_at);
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, owner);
+    struct kymo_kept_thread *t = NULL;
+    switch ((enum scope)rule.scope) {
+    case OF_RECORDING:
+        return keep(w, &w->kept.common, type, 0);
+    case A_PROCESS:
+        return p ? KYMO_OK : begin_process(w, owner);
+    case OF_PROCESS:
+        return p ? keep(w, &p->definitions, type, id) : KYMO_OK;
+    case STATE:
+        return p ? keep_last(w, &p->states, type, id) : KYMO_OK;
+    case PROCESS_END:
+        return end_process(&w->kept, owner);
+    case A_THREAD:
+        return begin_thread(w, owner, id);
+    case THREAD_NAME:
+        return name_thread(w, owner);
+    case THREAD_END:
+        t = kymo_kept_thread_of(&w->kept, owner);
+        if (t)
+            t->has_ended = 1;
+        return KYMO_OK;
+    case KERNEL_STACK:
+        return kymo_kept_kernel_stack(w, owner, id);
+    case NOT_KEPT:
+    case TO_PROCESS:
+        return KYMO_OK;
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_kept_count(kymo_recording_writer *w, const kymo_event_count *e)
+{
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, e->process);
+    if (!w->kept.is_on || !p)
+        return KYMO_OK;
+    for (size_t i = 0; i < p->counts.len; i++)
+        if (p->counts.data[i].counter == e->counter) {
+            p->counts.data[i] = *e;
+            return KYMO_OK;
+        }
+    return kymo_vec_push(&p->counts, *e);
+}
+
+kymo_err kymo_kept_label(kymo_recording_writer *w, const kymo_event_label *e)
+{
+    return w->kept.is_on ? kymo_kept_labels_take(&w->kept.labels, e) : KYMO_OK;
+}
+
+/* ---- a segment begins ---- */
+
+/* Threads that ended, and that the last segment did not need. */
+static void forget_threads(struct kymo_recording_kept *kept)
+{
+    for (size_t i = kept->threads.len; i-- > 0;)
+        if (kept->threads.data[i].has_ended && kept->threads.data[i].segment < kept->segment)
+            forget_thread(kept, &kept->threads.data[i]);
+}
+
+static kymo_err put_thread(kymo_recording_writer *w, struct kymo_kept_thread *t)
+{
+    const struct kymo_kept_labels *labels = &w->kept.labels;
+    KYMO_TRY(kymo_kept_need_thread(w, t->thread));
+    if (t->thread >= labels->threads.len)
+        return KYMO_OK;
+    for (size_t i = 0; i < labels->threads.data[t->thread].live.len; i++)
+        KYMO_TRY(kymo_writer_put_label(w, &labels->threads.data[t->thread].live.data[i]));
+    return KYMO_OK;
+}
+
+static int process_runs(const struct kymo_recording_kept *kept, uint32_t process)
+{
+    const struct kymo_kept_process *p = kymo_kept_process_of(kept, process);
+    return p && !p->has_ended;
+}
+
+kymo_err kymo_kept_begin(kymo_recording_writer *w)
+{
+    struct kymo_recording_kept *kept = &w->kept;
+    forget_threads(kept);
+    kept->segment++;
+    KYMO_TRY(put_all_again(w, &kept->common));
+    for (uint32_t i = 0; i < kept->processes.len; i++)
+        if (process_runs(kept, i))
+            KYMO_TRY(kymo_kept_need_process(w, i));
+    for (size_t i = 0; i < kept->threads.len; i++)
+        if (!kept->threads.data[i].has_ended && process_runs(kept, kept->threads.data[i].process))
+            KYMO_TRY(put_thread(w, &kept->threads.data[i]));
+    for (uint32_t i = 0; i < kept->processes.len; i++)
+        if (process_runs(kept, i))
+            KYMO_TRY(kymo_kept_put_blocks(w, i));
+    return KYMO_OK;
+}

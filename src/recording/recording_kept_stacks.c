@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_kept_stacks.c - stacks, as a tree: a frame is there once for all stacks that have it
+ * with the same callers.
+ */
+#include "recording/recording_kept.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording/recording_write_event.h"
+
+/* The frame with its callers; a new one if there is none. */
+static kymo_err find_frame(struct kymo_kept_process *p, const kymo_event_frame *f, uint32_t caller,
+                           uint32_t *frame)
+{
+    const uint64_t words[] = {f->address, (uint64_t)f->module << 32 | f->flags, caller};
+    const uint64_t hash = kymo_hash_words(words, KYMO_ARRAY_LEN(words), kymo_hash_secret());
+    for (size_t probe = 0; kymo_index_find(&p->frame_index, hash, &probe, frame);) {
+        const struct kymo_kept_frame *there = &p->frames.data[*frame];
+        if (there->address == f->address && there->module == f->module &&
+            there->flags == f->flags && there->caller == caller)
+            return KYMO_OK;
+    }
+    *frame = (uint32_t)p->frames.len;
+    KYMO_TRY(kymo_vec_push(&p->frames,
+                           (struct kymo_kept_frame){f->address, f->module, f->flags, caller, 0}));
+    return kymo_index_put(&p->frame_index, hash, *frame);
+}
+
+static kymo_err add_stack(struct kymo_kept_process *p, uint32_t stack,
+                          const struct kymo_kept_stack *kept)
+{
+    if (kymo_key_map_find(&p->stack_ids, stack))
+        return KYMO_OK;
+    KYMO_TRY(kymo_vec_push(&p->stacks, *kept));
+    return kymo_key_map_put(&p->stack_ids, stack, (uint32_t)p->stacks.len - 1);
+}
+
+kymo_err kymo_kept_stack(kymo_recording_writer *w, const kymo_event_stack *e)
+{
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, e->process);
+    if (!w->kept.is_on || !p || w->kept.is_again)
+        return KYMO_OK;
+    struct kymo_kept_stack stack = {
+        .innermost = KYMO_EVENT_NONE,
+        .depth = e->depth,
+        .segment = w->kept.segment,
+        .flags = (uint16_t)e->flags,
+        .end = (uint16_t)e->end,
+    };
+    for (uint32_t i = e->depth; i-- > 0;)
+        KYMO_TRY(find_frame(p, &e->frames[i], stack.innermost, &stack.innermost));
+    return add_stack(p, e->stack, &stack);
+}
+
+kymo_err kymo_kept_kernel_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack)
+{
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, process);
+    struct kymo_kept_stack kept = {.innermost = KYMO_EVENT_NONE, .segment = w->kept.segment};
+    if (!p)
+        return KYMO_OK;
+    kept.kernel = kymo_kept_copy(w, KYMO_BLOCK_KERNEL_STACK, stack);
+    if (!kept.kernel)
+        return KYMO_E_NOMEM;
+    size_t before = p->stacks.len;
+    kymo_err err = add_stack(p, stack, &kept);
+    if (p->stacks.len == before)
+        free(kept.kernel);
+    return err;
+}
+
+static kymo_err put_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack,
+                          const struct kymo_kept_process *p, const struct kymo_kept_stack *s)
+{
+    struct kymo_recording_kept *kept = &w->kept;
+    kept->scratch.len = 0;
+    for (uint32_t i = s->innermost; i != KYMO_EVENT_NONE; i = p->frames.data[i].caller) {
+        const struct kymo_kept_frame *f = &p->frames.data[i];
+        KYMO_TRY(
+            kymo_vec_push(&kept->scratch, (kymo_event_frame){f->address, f->module, f->flags}));
+    }
+    const kymo_event_stack e = {
+        .process = process,
+        .stack = stack,
+        .flags = s->flags,
+        .end = s->end,
+        .depth = s->depth,
+        .frames = kept->scratch.data,
+    };
+    kept->is_again = 1;
+    kymo_err err = kymo_recording_write_stack(w, &e);
+    kept->is_again = 0;
+    return err;
+}
+
+kymo_err kymo_kept_need_process_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack)
+{
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, process);
+    const uint32_t *place = p ? kymo_key_map_find(&p->stack_ids, stack) : NULL;
+    struct kymo_kept_stack *s = place ? &p->stacks.data[*place] : NULL;
+    if (!s || s->segment == w->kept.segment)
+        return KYMO_OK;
+    s->segment = w->kept.segment;
+    KYMO_TRY(kymo_kept_need_process(w, process));
+    if (!s->kernel)
+        return put_stack(w, process, stack, p, s);
+    struct kymo_file_kernel_stack fixed;
+    memcpy(&fixed, s->kernel->payload, sizeof fixed);
+    KYMO_TRY(kymo_kept_need_process_stack(w, process, fixed.caller));
+    KYMO_TRY(kymo_writer_close_stacks(w));
+    return kymo_kept_put_again(w, s->kernel);
+}
+
+kymo_err kymo_kept_need_stack(kymo_recording_writer *w, uint32_t thread, uint32_t stack)
+{
+    KYMO_TRY(kymo_kept_need_thread(w, thread));
+    const struct kymo_kept_thread *t = w->kept.is_on ? kymo_kept_thread_of(&w->kept, thread) : NULL;
+    return t ? kymo_kept_need_process_stack(w, t->process, stack) : KYMO_OK;
+}

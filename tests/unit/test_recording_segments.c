@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording that is written in segments says what it says in one file, wherever it is cut: each
+ * segment is whole, and what its events refer to is the same.
+ */
+#include "failing_allocation.h"
+#include "recording_fixture.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "buffer/record.h"
+#include "kymo/marker_abi.h"
+#include "profile/ingest.h"
+
+#define OK(call) assert_int_equal((call), KYMO_OK)
+#define MOST 64u
+
+/* ---- a writer that is cut ---- */
+
+struct cut {
+    kymo_recording_writer *writer;
+    int fd[2];
+    uint32_t at; /* before which event; beyond the last one: nowhere */
+    uint32_t seen;
+};
+
+static kymo_err cut_here(struct cut *c)
+{
+    if (c->seen++ != c->at)
+        return KYMO_OK;
+    const kymo_event_end end = {.end_ns = 1, .clean = 1};
+    KYMO_TRY(kymo_recording_write_end(c->writer, &end));
+    c->fd[1] = memfd_create("segment", MFD_CLOEXEC);
+    return kymo_recording_begin_segment(c->writer, c->fd[1]);
+}
+
+#define X(name, type)                                                     \
+    static kymo_err cut_##name(void *ctx, const kymo_event_##type *event) \
+    {                                                                     \
+        struct cut *c = ctx;                                              \
+        KYMO_TRY(cut_here(c));                                            \
+        return kymo_recording_write_##name(c->writer, event);             \
+    }
+KYMO_EVENT_LIST(X)
+#undef X
+
+static const kymo_event_handler cut_handler = {
+#define X(name, type) .name = cut_##name,
+    KYMO_EVENT_LIST(X)
+#undef X
+};
+
+/* Writes what emit emits; cut before event `at`. The number of events. */
+static uint32_t write_cut(struct cut *c, recording_emit emit, uint32_t at)
+{
+    *c = (struct cut){.at = at, .fd = {memfd_create("recording", MFD_CLOEXEC), -1}};
+    OK(kymo_recording_writer_create(c->fd[0], 0, &c->writer));
+    kymo_recording_keep_definitions(c->writer);
+    OK(emit(&cut_handler, c));
+    OK(kymo_recording_flush(c->writer));
+    kymo_recording_writer_destroy(c->writer);
+    return c->seen;
+}
+
+static void close_cut(struct cut *c)
+{
+    close(c->fd[0]);
+    if (c->fd[1] >= 0)
+        close(c->fd[1]);
+}
+
+/* ---- what a file says, with what it refers to in place of numbers ---- */
+
+typedef KYMO_VEC(char *) texts;
+
+struct meaning {
+    texts processes, threads, modules, stacks, sites, waits, symbols;
+    kymo_str *out;
+};
+
+static void define(texts *to, uint32_t id, kymo_str *text)
+{
+    assert_int_equal(id, to->len); /* a reader numbers them densely */
+    OK(kymo_vec_push(to, strdup(kymo_str_cstr(text))));
+    kymo_str_deinit(text);
+}
+
+static const char *text_of(const texts *of, uint32_t id)
+{
+    if (id == KYMO_EVENT_NONE)
+        return "none";
+    assert_true(id < of->len);
+    return of->data[id];
+}
+
+static void free_texts(texts *t)
+{
+    for (size_t i = 0; i < t->len; i++)
+        free(t->data[i]);
+    kymo_vec_deinit(t);
+}
+
+static kymo_err on_process(void *ctx, const kymo_event_process *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_printf(&text, "%d %s %u", e->pid, e->name, e->argc);
+    define(&m->processes, e->process, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_thread(void *ctx, const kymo_event_thread *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_printf(&text, "%d of (%s)", e->tid, text_of(&m->processes, e->process));
+    define(&m->threads, e->thread, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_module(void *ctx, const kymo_event_module *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_printf(&text, "%s %" PRIx64, e->path, e->start);
+    define(&m->modules, e->module, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_stack(void *ctx, const kymo_event_stack *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_printf(&text, "[%u %u:", e->flags, e->end);
+    for (uint32_t i = 0; i < e->depth; i++)
+        kymo_str_printf(&text, " %s+%" PRIx64 "/%u", text_of(&m->modules, e->frames[i].module),
+                        e->frames[i].address, e->frames[i].flags);
+    kymo_str_puts(&text, "]");
+    define(&m->stacks, e->stack, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_puts(&text, e->name);
+    define(&m->symbols, e->symbol, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    for (uint32_t i = 0; i < e->depth; i++)
+        kymo_str_printf(&text, "%s+%u ", text_of(&m->symbols, e->frames[i].symbol),
+                        e->frames[i].offset);
+    kymo_str_puts(&text, text_of(&m->stacks, e->caller));
+    define(&m->stacks, e->stack, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_wait(void *ctx, const kymo_event_wait *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_puts(&text, e->name);
+    /* 0 is that there is none. */
+    if (m->waits.len == 0)
+        OK(kymo_vec_push(&m->waits, strdup("no wait")));
+    define(&m->waits, e->wait, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_site(void *ctx, const kymo_event_site *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_printf(&text, "%s of (%s)", e->name, text_of(&m->processes, e->process));
+    define(&m->sites, e->site, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_samples(void *ctx, const kymo_event_samples *e)
+{
+    struct meaning *m = ctx;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const kymo_event_sample *s = &e->samples[i];
+        kymo_str_printf(m->out, "sample of %s: %" PRIu64 " %" PRIu64 " %u %u %s %s\n",
+                        text_of(&m->threads, e->thread), s->time_ns, s->weight_ns, s->kind,
+                        s->state, s->wait ? text_of(&m->waits, s->wait) : "",
+                        text_of(&m->stacks, s->stack));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err on_marker(void *ctx, const kymo_event_marker *e)
+{
+    struct meaning *m = ctx;
+    kymo_str_printf(m->out, "marker of %s: %s %" PRIu64 " %" PRIu64 " %u %s\n",
+                    text_of(&m->threads, e->thread), text_of(&m->sites, e->site), e->time_ns,
+                    e->start_ns, e->payload_bytes, text_of(&m->stacks, e->stack));
+    return KYMO_OK;
+}
+
+static void put_block(struct meaning *m, const char *what, const kymo_event_allocation *e)
+{
+    kymo_str_printf(m->out, "%s of %s: %" PRIu64 " %" PRIx64 " %" PRIu64 " %s\n", what,
+                    text_of(&m->threads, e->thread), e->time_ns, e->id, e->bytes,
+                    text_of(&m->stacks, e->stack));
+}
+
+static kymo_err on_allocation(void *ctx, const kymo_event_allocation *e)
+{
+    put_block(ctx, "allocation", e);
+    return KYMO_OK;
+}
+
+static kymo_err on_resize(void *ctx, const kymo_event_resize *e)
+{
+    put_block(ctx, "resize", &e->now);
+    return KYMO_OK;
+}
+
+static kymo_err on_free(void *ctx, const kymo_event_free *e)
+{
+    struct meaning *m = ctx;
+    kymo_str_printf(m->out, "free of %s: %" PRIu64 " %" PRIx64 "\n",
+                    text_of(&m->threads, e->thread), e->time_ns, e->id);
+    return KYMO_OK;
+}
+
+static kymo_err on_mapping(void *ctx, const kymo_event_mapping *e)
+{
+    struct meaning *m = ctx;
+    kymo_str_printf(m->out, "mapping of %s: %" PRIu64 " %" PRIx64 " %s\n",
+                    text_of(&m->threads, e->thread), e->time_ns, e->address,
+                    text_of(&m->stacks, e->stack));
+    return KYMO_OK;
+}
+
+static kymo_err on_thread_end(void *ctx, const kymo_event_thread_end *e)
+{
+    struct meaning *m = ctx;
+    kymo_str_printf(m->out, "end of %s\n", text_of(&m->threads, e->thread));
+    return KYMO_OK;
+}
+
+static kymo_err on_note(void *ctx, const kymo_event_note *e)
+{
+    struct meaning *m = ctx;
+    /* Of the child, whose blocks have labels of its parent's. */
+    if (strstr(e->text, "before this file begins"))
+        return KYMO_OK;
+    kymo_str_printf(m->out, "note of %s: %s\n", text_of(&m->processes, e->process), e->text);
+    return KYMO_OK;
+}
+
+static const kymo_event_handler meaning_handler = {
+    .process = on_process,
+    .thread = on_thread,
+    .thread_end = on_thread_end,
+    .module = on_module,
+    .stack = on_stack,
+    .wait = on_wait,
+    .kernel_symbol = on_kernel_symbol,
+    .kernel_stack = on_kernel_stack,
+    .site = on_site,
+    .samples = on_samples,
+    .marker = on_marker,
+    .allocation = on_allocation,
+    .resize = on_resize,
+    .free = on_free,
+    .mapping = on_mapping,
+    .note = on_note,
+};
+
+static uint32_t cut_at; /* for messages */
+
+static void read_meaning(int fd, kymo_str *out)
+{
+    struct meaning m = {.out = out};
+    kymo_recording_report report;
+    kymo_error detail = {.code = KYMO_OK};
+    kymo_err err = kymo_recording_read_fd(fd, KYMO_RECORDING_STRICT | KYMO_RECORDING_BY_OFFSET,
+                                          &meaning_handler, &m, &report, &detail);
+    if (err != KYMO_OK)
+        fail_msg("cut before event %u: %s", cut_at, detail.message);
+    texts *all[] = {&m.processes, &m.threads, &m.modules, &m.stacks,
+                    &m.sites,     &m.waits,   &m.symbols};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(all); i++)
+        free_texts(all[i]);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A cut puts out what is pending: rows of one kind may come before those of another. */
+static void sort_lines(kymo_str *text)
+{
+    KYMO_VEC(char *) lines = {0};
+    char *copy = strdup(kymo_str_cstr(text));
+    for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n"))
+        OK(kymo_vec_push(&lines, line));
+    assert_true(lines.len > 0);
+    qsort(lines.data, lines.len, sizeof *lines.data, compare_lines);
+    kymo_str_deinit(text);
+    for (size_t i = 0; i < lines.len; i++)
+        kymo_str_printf(text, "%s\n", lines.data[i]);
+    kymo_vec_deinit(&lines);
+    free(copy);
+}
+
+static void it_means_the_same_wherever_it_is_cut(void **state)
+{
+    (void)state;
+    struct cut c;
+    kymo_str whole = {0};
+    const uint32_t events = write_cut(&c, sample_recording_emit, UINT32_MAX);
+    read_meaning(c.fd[0], &whole);
+    sort_lines(&whole);
+    close_cut(&c);
+    /* Not before META, nor when all is over. */
+    for (uint32_t at = 1; at < events; at++) {
+        kymo_str cut = {0};
+        write_cut(&c, sample_recording_emit, at);
+        cut_at = at;
+        assert_true(c.fd[1] >= 0);
+        read_meaning(c.fd[0], &cut);
+        read_meaning(c.fd[1], &cut);
+        sort_lines(&cut);
+        assert_string_equal(kymo_str_cstr(&cut), kymo_str_cstr(&whole));
+        kymo_str_deinit(&cut);
+        close_cut(&c);
+    }
+    kymo_str_deinit(&whole);
+}
+
+/* ---- what lives ---- */
+
+#define WRITE(what, ...)                                   \
+    do {                                                   \
+        const kymo_event_##what e_ = __VA_ARGS__;          \
+        KYMO_TRY(kymo_recording_write_##what((w), &(e_))); \
+    } while (0)
+
+static kymo_err write_process(kymo_recording_writer *w, uint32_t process, int32_t parent_pid)
+{
+    const kymo_event_frame frame = {0x10 + process, process, 0};
+    WRITE(process, {.process = process,
+                    .pid = 10 + (int32_t)process,
+                    .parent_pid = parent_pid,
+                    .start_ns = 5});
+    WRITE(module, {.process = process, .module = process, .start = 1, .end = 2, .path = "m"});
+    WRITE(stack, {.process = process, .depth = 1, .frames = &frame});
+    WRITE(thread, {.thread = process, .process = process, .tid = 10 + (int32_t)process});
+    return KYMO_OK;
+}
+
+static kymo_err write_block(kymo_recording_writer *w, uint32_t thread, uint64_t id)
+{
+    WRITE(allocation, {.thread = thread,
+                       .time_ns = id,
+                       .id = id,
+                       .address = 0x1000 * id,
+                       .bytes = 100,
+                       .rate = 50});
+    return KYMO_OK;
+}
+
+/* A child that lives on has a block of its parent's, which ended, one with labels, and one of a
+ * thread that ended. */
+static kymo_err write_lives(kymo_recording_writer *w)
+{
+    WRITE(meta, {.start_ns = 1});
+    KYMO_TRY(write_process(w, 0, 1));
+    KYMO_TRY(write_block(w, 0, 10));
+    KYMO_TRY(write_process(w, 1, 10));
+    WRITE(inherit, {.thread = 1, .time_ns = 11, .id = 10, .address = 0xa000});
+    WRITE(process_end, {.process = 0, .end_ns = 12});
+    WRITE(
+        label,
+        {.thread = 1, .change = 1, .time_ns = 13, .kind = KYMO_KIND_TEXT, .key = "u", .text = "a"});
+    WRITE(label, {.thread = 1,
+                  .change = 1,
+                  .depth = 1,
+                  .time_ns = 14,
+                  .kind = KYMO_KIND_U64,
+                  .key = "n",
+                  .number = 7});
+    KYMO_TRY(write_block(w, 1, 15));
+    WRITE(label, {.thread = 1, .change = KYMO_LABEL_POPPED, .depth = 1, .time_ns = 16});
+    KYMO_TRY(write_block(w, 1, 17));
+    WRITE(free, {.thread = 1, .time_ns = 18, .id = 17});
+    WRITE(thread, {.thread = 70, .process = 1, .tid = 77});
+    KYMO_TRY(write_block(w, 70, 19));
+    WRITE(thread_end, {.thread = 70, .end_ns = 20});
+    WRITE(counter, {.process = 1, .category = KYMO_EVENT_NONE, .name = "c"});
+    WRITE(count, {.process = 1, .time_ns = 21, .value = 3, .operations = 2});
+    WRITE(loss, {.process = 1, .kind = 4, .count = 1, .name = "l"});
+    WRITE(loss, {.process = 1, .kind = 4, .count = 2, .name = "l"});
+    return KYMO_OK;
+}
+
+/* A process that ended is known for a while; then nothing is kept of it but what a child has. */
+static kymo_err write_others(kymo_recording_writer *w)
+{
+    for (uint32_t process = 2; process < 40; process++) {
+        KYMO_TRY(write_process(w, process, 1));
+        KYMO_TRY(write_block(w, process, 1000 + process));
+        WRITE(process_end, {.process = process, .end_ns = 19});
+    }
+    return KYMO_OK;
+}
+
+static kymo_err write_two(void *context)
+{
+    const kymo_event_end end = {.end_ns = 30, .clean = 1};
+    const int *fd = context;
+    kymo_recording_writer *w = NULL;
+    for (int i = 0; i < 2; i++)
+        if (ftruncate(fd[i], 0) != 0 || lseek(fd[i], 0, SEEK_SET) != 0)
+            return KYMO_E_IO;
+    KYMO_TRY(kymo_recording_writer_create(fd[0], 0, &w));
+    kymo_recording_keep_definitions(w);
+    kymo_err err = write_lives(w);
+    if (err == KYMO_OK)
+        err = write_others(w);
+    if (err == KYMO_OK)
+        err = kymo_recording_write_end(w, &end);
+    if (err == KYMO_OK && !kymo_recording_knows_blocks(w))
+        err = KYMO_E_INVALID;
+    if (err == KYMO_OK)
+        err = kymo_recording_begin_segment(w, fd[1]);
+    if (err == KYMO_OK)
+        err = write_block(w, 1, 2000);
+    if (err == KYMO_OK)
+        err = kymo_recording_write_end(w, &end);
+    kymo_recording_writer_destroy(w);
+    return err;
+}
+
+static void what_lives_is_in_the_next_segment(void **state)
+{
+    (void)state;
+    const int fd[] = {memfd_create("first", MFD_CLOEXEC), memfd_create("second", MFD_CLOEXEC)};
+    kymo_recording_report report;
+    kymo_str text = {0};
+    OK(write_two((void *)(uintptr_t)fd));
+    OK(kymo_recording_read_fd(fd[1], KYMO_RECORDING_STRICT | KYMO_RECORDING_BY_OFFSET,
+                              &event_text_handler, &text, &report, NULL));
+    /* Numbers are the reader's: process 0 is the child, process 1 its parent. */
+    static const char *const there[] = {
+        "process 1 pid=10 ",
+        "counter 0 process=0 ",
+        "loss process=0 kind=4 count=2 ",
+        "count process=0 counter=0 time=21 value=3 operations=2",
+        "label thread=0 change=1 depth=0 time=13 kind=14 number=0 key=\"u\" text=\"a\"",
+        "live thread=0 of=1 time=5 birth=5 id=0xa ",
+        "live thread=0 of=0 time=15 birth=15 id=0xf ",
+        " n=9:7: u=14:0:a",
+        "live thread=1 of=0 time=19 birth=19 id=0x13 ",
+        "allocation thread=0 time=2000 ",
+    };
+    static const char *const gone[] = {"process 2 ", "thread 2 ", "key=\"n\"", "id=0x11",
+                                       "count=1 "};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(there); i++)
+        if (!strstr(kymo_str_cstr(&text), there[i]))
+            fail_msg("no %s in %s", there[i], kymo_str_cstr(&text));
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(gone); i++)
+        if (strstr(kymo_str_cstr(&text), gone[i]))
+            fail_msg("%s in %s", gone[i], kymo_str_cstr(&text));
+    kymo_str_deinit(&text);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+static void each_allocation_fails_once(void **state)
+{
+    (void)state;
+    const int fd[] = {memfd_create("first", MFD_CLOEXEC), memfd_create("second", MFD_CLOEXEC)};
+    assert_true(fail_each_allocation(write_two, (void *)(uintptr_t)fd) > 40);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_means_the_same_wherever_it_is_cut),
+        cmocka_unit_test(what_lives_is_in_the_next_segment),
+        cmocka_unit_test(each_allocation_fails_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
