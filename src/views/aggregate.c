@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "views/aggregate_processes.h"
 #include "views/call_tree.h"
 
@@ -24,14 +25,6 @@ struct kymo_report {
     uint64_t total;
     int is_cpu; /* the sample type is CPU time */
 };
-
-/* Weights of a damaged recording may be anything; their sum stays at the top instead of starting
- * again at 0. */
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 /* Rows for those that the tree has got since. */
 static kymo_err add_rows(kymo_report *r)
@@ -68,8 +61,8 @@ static kymo_err sum_samples(kymo_report *r, uint64_t *self, uint32_t n_stacks)
             if (s.kind[k] != r->options.kind)
                 continue;
             uint32_t stack = s.stack[k] < n_stacks ? s.stack[k] : n_stacks;
-            self[stack] = add(self[stack], s.weight_ns[k]);
-            t.weight = add(t.weight, s.weight_ns[k]);
+            self[stack] = kymo_sum(self[stack], s.weight_ns[k]);
+            t.weight = kymo_sum(t.weight, s.weight_ns[k]);
             t.samples++;
         }
         const kymo_thread *thread = kymo_profile_thread(p, order[i]);
@@ -78,7 +71,7 @@ static kymo_err sum_samples(kymo_report *r, uint64_t *self, uint32_t n_stacks)
         t.achieved = applies ? (double)t.weight / cpu_ns : (double)__builtin_nanf("");
         t.sampled_rate = applies && period_ns > 0 ? (double)t.samples * period_ns / cpu_ns
                                                   : (double)__builtin_nanf("");
-        r->total = add(r->total, t.weight);
+        r->total = kymo_sum(r->total, t.weight);
         KYMO_TRY(kymo_vec_push(&r->threads, t));
         if (!kymo_call_tree_has_stacks(r->options.by) && t.weight > 0) {
             uint32_t row;
@@ -86,7 +79,7 @@ static kymo_err sum_samples(kymo_report *r, uint64_t *self, uint32_t n_stacks)
             if (r->options.by == KYMO_BY_PROCESS)
                 key = kymo_row_key_of_process(p, kymo_profile_thread(p, order[i])->process);
             KYMO_TRY(find_row(r, key, &row));
-            r->rows.data[row].self = add(r->rows.data[row].self, t.weight);
+            r->rows.data[row].self = kymo_sum(r->rows.data[row].self, t.weight);
             r->rows.data[row].total = r->rows.data[row].self;
         }
     }
@@ -103,10 +96,10 @@ static void carry_up(kymo_report *r, const struct weights *w)
 {
     for (size_t n = r->tree.nodes.len; n-- > 0;) {
         const struct kymo_call_node *node = &r->tree.nodes.data[n];
-        w->total[n] = add(w->total[n], w->self[n]);
-        r->rows.data[node->row].self = add(r->rows.data[node->row].self, w->self[n]);
+        w->total[n] = kymo_sum(w->total[n], w->self[n]);
+        r->rows.data[node->row].self = kymo_sum(r->rows.data[node->row].self, w->self[n]);
         if (node->parent != KYMO_NONE)
-            w->total[node->parent] = add(w->total[node->parent], w->total[n]);
+            w->total[node->parent] = kymo_sum(w->total[node->parent], w->total[n]);
     }
 }
 
@@ -120,7 +113,7 @@ static kymo_err walk_tree(kymo_report *r, const struct weights *w)
         uint32_t n = visits[i].node;
         uint32_t row = r->tree.nodes.data[n].row;
         if (!visits[i].is_repeated)
-            r->rows.data[row].total = add(r->rows.data[row].total, w->total[n]);
+            r->rows.data[row].total = kymo_sum(r->rows.data[row].total, w->total[n]);
         r->nodes.data[r->nodes.len++] = (kymo_report_node){
             .row = row, .depth = visits[i].depth, .self = w->self[n], .total = w->total[n]};
     }
@@ -149,7 +142,7 @@ static kymo_err build_tree(kymo_report *r, const uint64_t *self, uint32_t n_stac
     }
     for (size_t s = 0; s <= n_stacks && err == KYMO_OK; s++)
         if (self[s] > 0)
-            w.self[node_of[s]] = add(w.self[node_of[s]], self[s]);
+            w.self[node_of[s]] = kymo_sum(w.self[node_of[s]], self[s]);
     if (err == KYMO_OK) {
         carry_up(r, &w);
         err = walk_tree(r, &w);

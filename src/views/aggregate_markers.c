@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/f64.h"
 #include "base/hash.h"
+#include "base/sum.h"
 #include "base/vec.h"
 #include "kymo/marker_abi.h"
 #include "kymo/report.h"
@@ -39,12 +40,6 @@ struct kymo_marker_report {
     KYMO_VEC(kymo_counter_row) counters;
     kymo_marker_row all;
 };
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 /* ---- rows ---- */
 
@@ -157,9 +152,9 @@ static kymo_err add_marker(kymo_marker_report *r, const kymo_marker *m)
 
 static void add_loss(kymo_marker_row *row, const kymo_marker_losses *losses)
 {
-    row->lost = add(row->lost, losses->lost);
-    row->capped = add(row->capped, losses->capped);
-    row->cut = add(row->cut, losses->cut);
+    row->lost = kymo_sum(row->lost, losses->lost);
+    row->capped = kymo_sum(row->capped, losses->capped);
+    row->cut = kymo_sum(row->cut, losses->cut);
 }
 
 static kymo_err add_losses(kymo_marker_report *r)
@@ -211,7 +206,7 @@ static void put_figures(kymo_marker_row *row, const struct duration *sorted, siz
 {
     row->intervals = count;
     for (size_t i = 0; i < count; i++) {
-        row->total_ns = add(row->total_ns, sorted[i].ns);
+        row->total_ns = kymo_sum(row->total_ns, sorted[i].ns);
         row->histogram[bucket_of(sorted[i].ns)]++;
     }
     row->min_ns = sorted[0].ns;

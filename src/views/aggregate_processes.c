@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
+#include "base/sum.h"
 
 static int compare_names(const void *a, const void *b)
 {
@@ -54,8 +50,8 @@ static size_t merge_names(kymo_report_process *rows, size_t n)
         kymo_report_process *to = &rows[kept - 1];
         to->processes++;
         to->without_samples += rows[i].without_samples;
-        to->cpu_ns = add(to->cpu_ns, rows[i].cpu_ns);
-        to->unsampled_ns = add(to->unsampled_ns, rows[i].unsampled_ns);
+        to->cpu_ns = kymo_sum(to->cpu_ns, rows[i].cpu_ns);
+        to->unsampled_ns = kymo_sum(to->unsampled_ns, rows[i].unsampled_ns);
     }
     return kept;
 }
@@ -74,8 +70,8 @@ kymo_err kymo_aggregate_processes(const kymo_profile *profile, const kymo_report
     for (size_t i = 0; i < n_threads; i++) {
         const kymo_thread *t = kymo_profile_thread(profile, threads[i].thread);
         struct sums *of = &sums[t->process];
-        of->cpu_ns = add(of->cpu_ns, t->cpu_ns);
-        of->sampled_ns = add(of->sampled_ns, add(threads[i].weight, t->dropped_ns));
+        of->cpu_ns = kymo_sum(of->cpu_ns, t->cpu_ns);
+        of->sampled_ns = kymo_sum(of->sampled_ns, kymo_sum(threads[i].weight, t->dropped_ns));
     }
     for (uint32_t i = 0; i < n; i++)
         fill_row(profile, i, &sums[i], &rows[i]);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/sum.h"
 
 enum {
     FEW_SAMPLES = 30, /* a share of 10 % is 3 of them: it may as well be 4 % or 20 % */
@@ -38,22 +39,16 @@ struct figures {
     double named; /* of sampled_ns; NAN: nothing was sampled */
 };
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /* A process that was not seen to end has no figure of its own; its threads' clocks have. */
 uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++)
-        sum = add(sum, kymo_profile_process(profile, i)->cpu_ns);
+        sum = kymo_sum(sum, kymo_profile_process(profile, i)->cpu_ns);
     for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_THREADS); i++) {
         const kymo_thread *t = kymo_profile_thread(profile, i);
         if (kymo_profile_process(profile, t->process)->cpu_ns == 0)
-            sum = add(sum, t->cpu_ns);
+            sum = kymo_sum(sum, t->cpu_ns);
     }
     return sum;
 }
