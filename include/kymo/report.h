@@ -39,18 +39,38 @@ typedef struct kymo_report_options {
     uint32_t kind; /* sample type that is counted, or KYMO_SAMPLE_DEFAULT */
 } kymo_report_options;
 
+/* What so many samples stand for, and the intervals that hold the truth with 95 %; where each
+ * allocation was recorded, these are the sums themselves. */
+typedef struct kymo_heap_sum {
+    double objects, objects_low, objects_high;
+    double bytes, bytes_low, bytes_high;
+    double objects_variance, bytes_variance; /* to be added where sums are */
+    uint64_t samples;
+} kymo_heap_sum;
+
+/* Of a row or node of memory. */
+typedef struct kymo_heap_sums {
+    kymo_heap_sum self;
+    kymo_heap_sum total;
+} kymo_heap_sums;
+
 /* One row. `self` is the weight of the samples whose innermost frame it is, `total` of those that
  * have it anywhere in their stack: counted once, however often it calls itself. Code without
  * symbols is summed up by its file as "[FILE]", code outside every file as "[generated code]",
  * and samples without a stack as "[no stack]". */
 typedef struct kymo_report_row {
     const char *name;   /* function, path of the source, name of the module, "NAME (TID)" of a
-                         * thread, or name of all processes that are called so */
+                         * thread, name of all processes that are called so, or by size "64 bytes
+                         * to 128 bytes" */
     const char *file;   /* source; NULL: not known, or not one */
     const char *module; /* name of the mapped file; NULL: none, or not one */
     uint32_t line;      /* the function's first line, or the row's own by line; 0: not known */
-    uint64_t self;      /* nanoseconds */
-    uint64_t total;     /* nanoseconds */
+    uint32_t reserved;
+    uint64_t self;  /* in the unit of the report's type; of memory whole bytes, or whole objects
+                     * where rows are in their order */
+    uint64_t total; /* likewise */
+    const kymo_heap_sums *memory; /* the same with intervals; NULL: not of memory */
+    const double *lifetimes; /* of KYMO_HEAP_LIFETIMES: objects of self, by bucket; else NULL */
 } kymo_report_row;
 
 /* One node of the tree of calls, in the order to print it: a node before its children, children
@@ -58,14 +78,15 @@ typedef struct kymo_report_row {
 typedef struct kymo_report_node {
     uint32_t row;   /* its function */
     uint32_t depth; /* 0: has no caller */
-    uint64_t self;
+    uint64_t self;  /* as of rows */
     uint64_t total;
+    const kymo_heap_sums *memory;
 } kymo_report_node;
 
 /* How well one thread was sampled. Ratios are NAN where they do not apply. */
 typedef struct kymo_report_thread {
     uint32_t thread;     /* id in the profile */
-    uint64_t samples;    /* of the kind that is counted */
+    uint64_t samples;    /* of the kind that is counted; of memory, of the default type */
     uint64_t weight;     /* their sum, in nanoseconds */
     double achieved;     /* weight / CPU time of the thread, without what was dropped of it */
     double sampled_rate; /* samples / (that CPU time / period) */
@@ -78,12 +99,16 @@ KYMO_API kymo_err kymo_report_create(const kymo_profile *profile,
 /* NULL is allowed. */
 KYMO_API void kymo_report_destroy(kymo_report *report);
 
-/* The sum of all weights that are counted, in nanoseconds. */
+/* What is counted: a row of the profile's table of sample types; of memory "bytes", the blocks'
+ * count_name, and the view's name. */
+KYMO_API const kymo_sample_type *kymo_report_type(const kymo_report *report);
+/* The sum of all weights that are counted, as that of a row. */
 KYMO_API uint64_t kymo_report_total(const kymo_report *report);
 /* Rows from the largest self to the smallest; of equal ones the one with the larger total first,
- * then by name. */
+ * then by name. Of memory by bytes, of LIFETIMES and TEMPORARY by objects; by size from the
+ * smallest blocks to the largest. */
 KYMO_API const kymo_report_row *kymo_report_rows(const kymo_report *report, size_t *count);
-/* The tree; of no nodes by thread or process. */
+/* The tree; of no nodes by thread, process or size. */
 KYMO_API const kymo_report_node *kymo_report_nodes(const kymo_report *report, size_t *count);
 /* Every thread of the profile, in the order to show them. */
 KYMO_API const kymo_report_thread *kymo_report_threads(const kymo_report *report, size_t *count);
@@ -99,12 +124,10 @@ typedef struct kymo_report_process {
 } kymo_report_process;
 
 /* One row for each name of a process, from the most CPU time without samples to the least; none in
- * a report of other samples than those of CPU time. */
+ * a report whose threads have samples of another type than CPU time. */
 KYMO_API const kymo_report_process *kymo_report_processes(const kymo_report *report, size_t *count);
 
 /* ---- memory ---- */
-
-typedef struct kymo_heap_report kymo_heap_report;
 
 /* Which blocks are summed up. A block that is resized has a row for each of its sizes; its stack is
  * that of the call that asked for the present one, its age and life go back to its birth. */
@@ -143,36 +166,9 @@ typedef struct kymo_heap_report_options {
     uint32_t reserved; /* 0 */
 } kymo_heap_report_options;
 
-/* What so many samples stand for, and the intervals that hold the truth with 95 %; where each
- * allocation was recorded, these are the sums themselves. */
-typedef struct kymo_heap_sum {
-    double objects, objects_low, objects_high;
-    double bytes, bytes_low, bytes_high;
-    double objects_variance, bytes_variance; /* to be added where sums are */
-    uint64_t samples;
-} kymo_heap_sum;
-
 /* Lives: bucket i is from 2^i ns up to twice that; the first one from 0, the last one without end.
  */
 #define KYMO_LIFETIME_BUCKETS 48u
-
-typedef struct kymo_heap_row {
-    const char *name; /* as in kymo_report_row; by size "64 bytes to 128 bytes" */
-    const char *file;
-    const char *module;
-    uint32_t line;
-    uint32_t reserved;
-    kymo_heap_sum self;
-    kymo_heap_sum total;
-    const double *lifetimes; /* of LIFETIMES: objects of self, by bucket; else NULL */
-} kymo_heap_row;
-
-typedef struct kymo_heap_node {
-    uint32_t row;
-    uint32_t depth;
-    kymo_heap_sum self;
-    kymo_heap_sum total;
-} kymo_heap_node;
 
 /* The whole. */
 typedef struct kymo_heap_totals {
@@ -192,20 +188,13 @@ typedef struct kymo_heap_totals {
     const double *lifetimes; /* as of rows, of all of them */
 } kymo_heap_totals;
 
-/* profile: finished. options NULL: what lives at the end, by function. KYMO_E_INVALID as
- * kymo_report_create; KYMO_E_NOMEM. */
+/* A report of memory. profile: finished. options NULL: what lives at the end, by function.
+ * KYMO_E_INVALID as kymo_report_create; KYMO_E_NOMEM. */
 KYMO_API kymo_err kymo_heap_report_create(const kymo_profile *profile,
                                           const kymo_heap_report_options *options,
-                                          kymo_heap_report **out);
-/* NULL is allowed. */
-KYMO_API void kymo_heap_report_destroy(kymo_heap_report *report);
-KYMO_API const kymo_heap_totals *kymo_heap_report_totals(const kymo_heap_report *report);
-/* Rows from the largest self to the smallest: by bytes, of LIFETIMES and TEMPORARY by objects; by
- * size from the smallest blocks to the largest. */
-KYMO_API const kymo_heap_row *kymo_heap_report_rows(const kymo_heap_report *report, size_t *count);
-/* The tree, in the order to print it; of no nodes by thread, process or size. */
-KYMO_API const kymo_heap_node *kymo_heap_report_nodes(const kymo_heap_report *report,
-                                                      size_t *count);
+                                          kymo_report **out);
+/* NULL: the report is not of memory. */
+KYMO_API const kymo_heap_totals *kymo_heap_report_totals(const kymo_report *report);
 
 /* ---- growth ---- */
 

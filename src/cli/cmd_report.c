@@ -277,7 +277,7 @@ static kymo_err report_markers(const struct report_request *request, const kymo_
 }
 
 static void print_heap(const struct report_request *request, const kymo_profile *profile,
-                       const kymo_heap_report *heap)
+                       const kymo_report *heap)
 {
     kymo_terminal t = kymo_terminal_of(stdout);
     print_head(request, &t, profile, NULL);
@@ -291,7 +291,7 @@ static void print_heap(const struct report_request *request, const kymo_profile 
 }
 
 static kymo_err write_heap_json(const struct report_request *request, const kymo_profile *profile,
-                                const kymo_heap_report *heap)
+                                const kymo_report *heap)
 {
     kymo_report *threads = NULL;
     kymo_report_options options = {.size = sizeof options, .by = KYMO_BY_THREAD};
@@ -320,7 +320,7 @@ static kymo_err report_ledger(const struct report_request *request, const kymo_p
 
 static kymo_err report_heap(const struct report_request *request, const kymo_profile *profile)
 {
-    kymo_heap_report *heap = NULL;
+    kymo_report *heap = NULL;
     kymo_heap_report_options options = kymo_heap_request_options(&request->heap, profile);
     if (request->heap.is_ledger)
         return report_ledger(request, profile);
@@ -329,7 +329,7 @@ static kymo_err report_heap(const struct report_request *request, const kymo_pro
         err = write_heap_json(request, profile, heap);
     else if (err == KYMO_OK)
         print_heap(request, profile, heap);
-    kymo_heap_report_destroy(heap);
+    kymo_report_destroy(heap);
     return err;
 }
 

@@ -52,13 +52,13 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
                                               .min_age_ns = KYMO_HEAP_AUTO,
                                               .process = process};
     kymo_report *threads = NULL;
-    kymo_heap_report *heap = NULL;
+    kymo_report *heap = NULL;
     kymo_err err = kymo_report_create(profile, NULL, &threads);
     if (err == KYMO_OK)
         err = kymo_heap_report_create(profile, &options, &heap);
     if (err == KYMO_OK)
         err = kymo_report_write_heap_json(profile, threads, heap, "function", "live", 0, 0, sink);
-    kymo_heap_report_destroy(heap);
+    kymo_report_destroy(heap);
     kymo_report_destroy(threads);
     return err;
 }

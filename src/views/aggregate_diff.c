@@ -18,14 +18,14 @@
 enum part { BEFORE, AFTER, LESS, MORE, PARTS };
 
 struct kymo_heap_diff {
-    kymo_heap_report *reports[PARTS]; /* names of rows are theirs */
-    struct kymo_diff_places places;   /* by row */
+    kymo_report *reports[PARTS];    /* names of rows are theirs */
+    struct kymo_diff_places places; /* by row */
     KYMO_VEC(kymo_heap_diff_row) rows;
     KYMO_VEC(double) variances; /* by row, while they are added up */
     kymo_heap_diff_row all;
 };
 
-static kymo_err find_row(kymo_heap_diff *d, const kymo_heap_row *row, uint32_t *out)
+static kymo_err find_row(kymo_heap_diff *d, const kymo_report_row *row, uint32_t *out)
 {
     KYMO_TRY(kymo_diff_places_find(
         &d->places, (struct kymo_diff_place){row->name, row->file, row->module, row->line}, out));
@@ -67,10 +67,10 @@ static kymo_err add_report(kymo_heap_diff *d, enum part part, double *all_varian
 {
     size_t n;
     uint32_t at;
-    const kymo_heap_row *rows = kymo_heap_report_rows(d->reports[part], &n);
+    const kymo_report_row *rows = kymo_report_rows(d->reports[part], &n);
     for (size_t i = 0; i < n; i++) {
         KYMO_TRY(find_row(d, &rows[i], &at));
-        add_part(&d->rows.data[at], &d->variances.data[at], part, &rows[i].self);
+        add_part(&d->rows.data[at], &d->variances.data[at], part, &rows[i].memory->self);
     }
     add_part(&d->all, all_variance, part, &kymo_heap_report_totals(d->reports[part])->sum);
     return KYMO_OK;
@@ -137,7 +137,7 @@ void kymo_heap_diff_destroy(kymo_heap_diff *d)
     if (!d)
         return;
     for (int part = 0; part < PARTS; part++)
-        kymo_heap_report_destroy(d->reports[part]);
+        kymo_report_destroy(d->reports[part]);
     kymo_vec_deinit(&d->rows);
     kymo_vec_deinit(&d->variances);
     kymo_diff_places_deinit(&d->places);

@@ -16,7 +16,6 @@
 void kymo_call_tree_init(struct kymo_call_tree *t, const kymo_profile *profile, uint32_t by)
 {
     *t = (struct kymo_call_tree){.profile = profile, .by = by};
-    kymo_arena_init(&t->arena);
 }
 
 void kymo_call_tree_drop(struct kymo_call_tree *t)
@@ -25,6 +24,7 @@ void kymo_call_tree_drop(struct kymo_call_tree *t)
     kymo_vec_deinit(&t->nodes);
     kymo_index_deinit(&t->row_index);
     kymo_index_deinit(&t->node_index);
+    kymo_arena_deinit(&t->scratch);
 }
 
 void kymo_call_tree_deinit(struct kymo_call_tree *t)
@@ -36,6 +36,20 @@ void kymo_call_tree_deinit(struct kymo_call_tree *t)
 int kymo_call_tree_has_stacks(uint32_t by)
 {
     return by <= KYMO_BY_FILE || by == KYMO_BY_MODULE;
+}
+
+uint32_t kymo_call_tree_slots(const struct kymo_call_tree *t)
+{
+    switch (t->by) {
+    case KYMO_BY_THREAD:
+        return kymo_profile_count(t->profile, KYMO_TABLE_THREADS);
+    case KYMO_BY_PROCESS:
+        return kymo_profile_count(t->profile, KYMO_TABLE_PROCESSES);
+    case KYMO_BY_SIZE:
+        return 65; /* bits that a size can have: 0 to 64 */
+    default:
+        return kymo_profile_stacks(t->profile).count;
+    }
 }
 
 /* ---- rows ---- */
@@ -130,8 +144,9 @@ static struct kymo_call_row describe(struct kymo_call_tree *t, struct kymo_row_k
     return row;
 }
 
-kymo_err kymo_call_tree_row(struct kymo_call_tree *t, struct kymo_row_key key, uint32_t module,
-                            uint32_t *out)
+/* The row of a key; made if it is new. module: where it was seen first, or KYMO_NONE. */
+static kymo_err find_row(struct kymo_call_tree *t, struct kymo_row_key key, uint32_t module,
+                         uint32_t *out)
 {
     uint64_t words[] = {(uint64_t)key.tag << 32 | key.id, key.line};
     uint64_t hash = kymo_hash_words(words, 2, kymo_hash_secret());
@@ -231,31 +246,21 @@ static kymo_err enter_frame(struct kymo_call_tree *t, uint32_t *node, uint32_t f
     const kymo_line *lines = kymo_profile_frame_lines(t->profile, frame_id, &count);
     uint32_t row;
     if (count == 0) {
-        KYMO_TRY(kymo_call_tree_row(t, key_of_frame(t->profile, frame), frame->module, &row));
+        KYMO_TRY(find_row(t, key_of_frame(t->profile, frame), frame->module, &row));
         return enter(t, *node, row, node);
     }
     for (uint32_t i = count; i-- > 0;) {
         if (t->skips_allocators && *node != KYMO_NONE && is_allocator(t->profile, &lines[i]))
             continue;
-        KYMO_TRY(kymo_call_tree_row(t, key_of_line(t, frame, &lines[i]), frame->module, &row));
+        KYMO_TRY(find_row(t, key_of_line(t, frame, &lines[i]), frame->module, &row));
         KYMO_TRY(enter(t, *node, row, node));
     }
     return KYMO_OK;
 }
 
-struct kymo_row_key kymo_row_key_of_process(const kymo_profile *p, uint32_t process)
-{
-    const char *name = kymo_profile_process(p, process)->name;
-    uint32_t first = 0;
-    while (first < process && strcmp(kymo_profile_process(p, first)->name, name) != 0)
-        first++;
-    return (struct kymo_row_key){.tag = KYMO_ROW_PROCESS, .id = first};
-}
-
-kymo_err kymo_call_tree_fold(struct kymo_call_tree *t, uint8_t *wanted, uint32_t *node_of)
+static kymo_err fold_stacks(struct kymo_call_tree *t, uint8_t *wanted, uint32_t *node_of)
 {
     kymo_stacks stacks = kymo_profile_stacks(t->profile);
-    uint32_t row;
     for (uint32_t s = stacks.count; s-- > 0;)
         if (wanted[s] && stacks.parent[s] != KYMO_NONE)
             wanted[stacks.parent[s]] = 1;
@@ -266,10 +271,45 @@ kymo_err kymo_call_tree_fold(struct kymo_call_tree *t, uint8_t *wanted, uint32_t
         KYMO_TRY(enter_frame(t, &node, stacks.frame[s]));
         node_of[s] = node;
     }
-    if (!wanted[stacks.count])
-        return KYMO_OK;
-    KYMO_TRY(kymo_call_tree_row(t, (struct kymo_row_key){.tag = KYMO_ROW_NONE}, KYMO_NONE, &row));
-    return enter(t, KYMO_NONE, row, &node_of[stacks.count]);
+    return KYMO_OK;
+}
+
+/* Processes of one name share a row: a build has hundreds of them. */
+static uint32_t first_of_name(const kymo_profile *p, uint32_t process)
+{
+    const char *name = kymo_profile_process(p, process)->name;
+    uint32_t first = 0;
+    while (first < process && strcmp(kymo_profile_process(p, first)->name, name) != 0)
+        first++;
+    return first;
+}
+
+static struct kymo_row_key key_of_slot(const struct kymo_call_tree *t, uint32_t slot)
+{
+    if (slot == kymo_call_tree_slots(t))
+        return (struct kymo_row_key){.tag = KYMO_ROW_NONE};
+    if (t->by == KYMO_BY_THREAD)
+        return (struct kymo_row_key){.tag = KYMO_ROW_THREAD, .id = slot};
+    if (t->by == KYMO_BY_PROCESS)
+        return (struct kymo_row_key){.tag = KYMO_ROW_PROCESS,
+                                     .id = first_of_name(t->profile, slot)};
+    return (struct kymo_row_key){.tag = KYMO_ROW_SIZE, .id = slot};
+}
+
+kymo_err kymo_call_tree_fold(struct kymo_call_tree *t, uint8_t *wanted, uint32_t *node_of)
+{
+    uint32_t none = kymo_call_tree_slots(t);
+    uint32_t row;
+    int has_stacks = kymo_call_tree_has_stacks(t->by);
+    if (has_stacks)
+        KYMO_TRY(fold_stacks(t, wanted, node_of));
+    for (uint32_t slot = has_stacks ? none : 0; slot <= none; slot++) {
+        if (!wanted[slot])
+            continue;
+        KYMO_TRY(find_row(t, key_of_slot(t, slot), KYMO_NONE, &row));
+        KYMO_TRY(enter(t, KYMO_NONE, row, &node_of[slot]));
+    }
+    return KYMO_OK;
 }
 
 /* ---- order ---- */
@@ -294,42 +334,45 @@ static int compare_siblings(const void *a, const void *b, void *data)
     return ia < ib ? -1 : ia > ib;
 }
 
-kymo_err kymo_call_tree_walk(const struct kymo_call_tree *t, const uint64_t *weights,
-                             struct kymo_call_visit **out)
+/* Nodes in the order of compare_siblings, and where the children of each begin in it: those of node
+ * i from first[i + 1] to first[i + 2], the roots from first[0] to first[1]. */
+static void find_children(const struct kymo_call_tree *t, const uint64_t *weights, uint32_t *sorted,
+                          uint32_t *first)
 {
     size_t n = t->nodes.len;
-    const struct kymo_call_node *nodes = t->nodes.data;
-    struct order order = {nodes, weights};
-    uint32_t *sorted = malloc((n + 1) * sizeof *sorted);
-    uint32_t *first = malloc((n + 2) * sizeof *first); /* of children in sorted; [0]: the roots */
-    uint32_t *pending = malloc((n + 1) * sizeof *pending);
-    uint32_t *depth_of = malloc((n + 1) * sizeof *depth_of);
-    uint32_t *path = malloc((n + 1) * sizeof *path);          /* rows above the current node */
-    uint32_t *above = calloc(t->rows.len + 1, sizeof *above); /* how often a row is in path */
-    struct kymo_call_visit *visits = malloc((n + 1) * sizeof *visits);
-    kymo_err err =
-        sorted && first && pending && depth_of && path && above && visits ? KYMO_OK : KYMO_E_NOMEM;
-    size_t n_pending = 0;
-    size_t n_path = 0;
-    size_t n_visits = 0;
     size_t at = 0;
-
-    if (err != KYMO_OK)
-        goto done;
+    struct order order = {t->nodes.data, weights};
     for (uint32_t i = 0; i < n; i++)
         sorted[i] = i;
     qsort_r(sorted, n, sizeof *sorted, compare_siblings, &order);
     for (size_t parent = 0; parent <= n; parent++) {
         first[parent] = (uint32_t)at;
-        while (at < n && nodes[sorted[at]].parent + 1 == (uint32_t)parent)
+        while (at < n && order.nodes[sorted[at]].parent + 1 == (uint32_t)parent)
             at++;
     }
     first[n + 1] = (uint32_t)n;
+}
 
-    for (uint32_t c = first[1]; c-- > first[0];) {
-        depth_of[sorted[c]] = 0;
+kymo_err kymo_call_tree_walk(struct kymo_call_tree *t, const uint64_t *weights,
+                             const struct kymo_call_visit **out)
+{
+    size_t n = t->nodes.len;
+    const struct kymo_call_node *nodes = t->nodes.data;
+    uint32_t *sorted = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n);
+    uint32_t *first = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n + 2);
+    uint32_t *pending = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n);
+    uint32_t *depth_of = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n);
+    uint32_t *path = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n); /* rows above the current node */
+    uint32_t *above = KYMO_CALL_TREE_SCRATCH(t, uint32_t, t->rows.len); /* times a row is in path */
+    struct kymo_call_visit *visits = KYMO_CALL_TREE_SCRATCH(t, *visits, n);
+    size_t n_pending = 0;
+    size_t n_path = 0;
+    size_t n_visits = 0;
+    if (!sorted || !first || !pending || !depth_of || !path || !above || !visits)
+        return KYMO_E_NOMEM;
+    find_children(t, weights, sorted, first);
+    for (uint32_t c = first[1]; c-- > first[0];)
         pending[n_pending++] = sorted[c];
-    }
     while (n_pending > 0) {
         uint32_t i = pending[--n_pending];
         while (n_path > depth_of[i])
@@ -343,14 +386,5 @@ kymo_err kymo_call_tree_walk(const struct kymo_call_tree *t, const uint64_t *wei
         }
     }
     *out = visits;
-    visits = NULL;
-done:
-    free(sorted);
-    free(first);
-    free(pending);
-    free(depth_of);
-    free(path);
-    free(above);
-    free(visits);
-    return err;
+    return KYMO_OK;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * call_tree.h - the stacks of a profile as a tree whose nodes are rows: functions, lines, files,
- * modules; and rows that are no stacks: threads, processes.
+ * modules; or threads, processes and sizes, which are roots.
  *
  * Layer:    views
- * Flow:     stacks -> [call_tree] -> aggregate.c, aggregate_heap.c
+ * Flow:     stacks -> [call_tree] -> aggregate.c
  * Threads:  one owner at a time
  * Memory:   borrows its profile; owns rows, nodes and names
  * Signals:  not for handlers
@@ -66,7 +66,8 @@ struct kymo_call_tree {
     /* Functions that only pass a request for memory on have no node: their caller's is theirs. Set
      * after init. */
     int skips_allocators;
-    kymo_arena arena; /* names that the profile does not have */
+    kymo_arena arena;   /* names that the profile does not have */
+    kymo_arena scratch; /* what is needed while it is summed up */
     KYMO_VEC(struct kymo_call_row) rows;
     KYMO_VEC(struct kymo_call_node) nodes; /* parents before children */
     kymo_index row_index;
@@ -74,32 +75,31 @@ struct kymo_call_tree {
 };
 
 void kymo_call_tree_init(struct kymo_call_tree *tree, const kymo_profile *profile, uint32_t by);
-/* Frees all but the names of rows. */
+/* n cleared entries that live until kymo_call_tree_drop; NULL: no memory. */
+#define KYMO_CALL_TREE_SCRATCH(tree, type, n) \
+    kymo_arena_calloc(&(tree)->scratch, (n) * sizeof(type), _Alignof(__typeof__(type)))
+
+/* Frees all but the arena. */
 void kymo_call_tree_drop(struct kymo_call_tree *tree);
 void kymo_call_tree_deinit(struct kymo_call_tree *tree);
 
 /* Whether rows of this kind are parts of stacks. */
 int kymo_call_tree_has_stacks(uint32_t by);
 
-/* The row of a key; made if it is new. module: where it was seen first, or KYMO_NONE. */
-KYMO_NODISCARD
-kymo_err kymo_call_tree_row(struct kymo_call_tree *tree, struct kymo_row_key key, uint32_t module,
-                            uint32_t *row);
+/* How many slots there are: stacks, threads, processes or classes of sizes. */
+uint32_t kymo_call_tree_slots(const struct kymo_call_tree *tree);
 
-/* Processes of one name share a row: a build has hundreds of them. */
-struct kymo_row_key kymo_row_key_of_process(const kymo_profile *profile, uint32_t process);
-
-/* Puts the stacks that are wanted into the tree, and all that called them. wanted: one entry for
- * each stack, and one more for "no stack"; callers are marked in it. node_of, of as many entries,
- * is set to the nodes of those that are wanted. */
+/* Puts the slots that are wanted into the tree; of stacks all that called them, too. wanted: one
+ * entry for each slot, and one more for none of them; callers are marked in it. node_of, of as many
+ * entries, is set to the nodes of those that are wanted. */
 KYMO_NODISCARD
 kymo_err kymo_call_tree_fold(struct kymo_call_tree *tree, uint8_t *wanted, uint32_t *node_of);
 
 /* All nodes in the order to print them: a node before its children, children from the largest
  * weight to the smallest; of equal ones the first seen first. weights: by node, with all that it
- * called. *visits: to be freed, as many as there are nodes. */
+ * called. *visits: scratch, as many as there are nodes. */
 KYMO_NODISCARD
-kymo_err kymo_call_tree_walk(const struct kymo_call_tree *tree, const uint64_t *weights,
-                             struct kymo_call_visit **visits);
+kymo_err kymo_call_tree_walk(struct kymo_call_tree *tree, const uint64_t *weights,
+                             const struct kymo_call_visit **visits);
 
 #endif

@@ -132,7 +132,7 @@ static void print_missing(const kymo_terminal *t, const kymo_profile *profile,
 }
 
 void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *profile,
-                                   const kymo_heap_report *report)
+                                   const kymo_report *report)
 {
     const kymo_heap_totals *all = kymo_heap_report_totals(report);
     char rate[32];
@@ -149,22 +149,22 @@ void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *p
     print_what(t, profile, all);
 }
 
-static kymo_heap_report *report_of(const kymo_profile *profile, kymo_heap_view view)
+static kymo_report *report_of(const kymo_profile *profile, kymo_heap_view view)
 {
     const kymo_heap_report_options options = {.size = sizeof options,
                                               .view = view,
                                               .by = KYMO_BY_FUNCTION,
                                               .at_ns = KYMO_HEAP_END,
                                               .min_age_ns = KYMO_HEAP_AUTO};
-    kymo_heap_report *report = NULL;
+    kymo_report *report = NULL;
     return kymo_heap_report_create(profile, &options, &report) == KYMO_OK ? report : NULL;
 }
 
 int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *profile, size_t top,
                                    const char *lead)
 {
-    kymo_heap_report *peak = report_of(profile, KYMO_HEAP_PEAK);
-    kymo_heap_report *live = report_of(profile, KYMO_HEAP_LIVE);
+    kymo_report *peak = report_of(profile, KYMO_HEAP_PEAK);
+    kymo_report *live = report_of(profile, KYMO_HEAP_LIVE);
     int is_there = peak && live && kymo_heap_report_totals(peak)->recorded > 0;
     if (is_there) {
         const kymo_heap_totals *most = kymo_heap_report_totals(peak);
@@ -180,8 +180,8 @@ int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *p
         kymo_report_print_heap(t, peak, KYMO_BY_FUNCTION, top);
         print_missing(t, profile, most, lead);
     }
-    kymo_heap_report_destroy(peak);
-    kymo_heap_report_destroy(live);
+    kymo_report_destroy(peak);
+    kymo_report_destroy(live);
     return is_there;
 }
 
@@ -241,37 +241,38 @@ static void print_place(const kymo_terminal *t, const char *name, const char *fi
     fputc('\n', t->to);
 }
 
-static void print_row(const kymo_terminal *t, const kymo_heap_row *row, const kymo_heap_totals *all,
-                      uint32_t by, uint32_t first, uint32_t end)
+static void print_row(const kymo_terminal *t, const kymo_report_row *row,
+                      const kymo_heap_totals *all, uint32_t by, uint32_t first, uint32_t end)
 {
     char text[40];
     char low[40];
     char high[40];
     if (is_by_objects(all))
-        fprintf(t->to, "%5.1f %% %5.1f %%", share(row->self.objects, all->sum.objects),
-                share(row->total.objects, all->sum.objects));
+        fprintf(t->to, "%5.1f %% %5.1f %%", share(row->memory->self.objects, all->sum.objects),
+                share(row->memory->total.objects, all->sum.objects));
     else
-        fprintf(t->to, "%5.1f %% %5.1f %%", share(row->self.bytes, all->sum.bytes),
-                share(row->total.bytes, all->sum.bytes));
-    fprintf(t->to, "  %10s", format(text, row->self.bytes));
+        fprintf(t->to, "%5.1f %% %5.1f %%", share(row->memory->self.bytes, all->sum.bytes),
+                share(row->memory->total.bytes, all->sum.bytes));
+    fprintf(t->to, "  %10s", format(text, row->memory->self.bytes));
     if (!is_exact(all)) {
         char interval[88];
-        snprintf(interval, sizeof interval, "%s to %s", format(low, row->self.bytes_low),
-                 format(high, row->self.bytes_high));
-        fprintf(t->to, "  %-24s", row->self.samples ? interval : "");
+        snprintf(interval, sizeof interval, "%s to %s", format(low, row->memory->self.bytes_low),
+                 format(high, row->memory->self.bytes_high));
+        fprintf(t->to, "  %-24s", row->memory->self.samples ? interval : "");
     }
-    fprintf(t->to, "  %10.0f  ", row->self.objects);
+    fprintf(t->to, "  %10.0f  ", row->memory->self.objects);
     if (row->lifetimes) {
         fprintf(t->to, "%9s  ",
-                row->self.samples ? kymo_format_duration(low, median_below_ns(row->lifetimes))
-                                  : "-");
+                row->memory->self.samples
+                    ? kymo_format_duration(low, median_below_ns(row->lifetimes))
+                    : "-");
         print_histogram(t, row->lifetimes, first, end);
         fputs("  ", t->to);
     }
     print_place(t, row->name, row->file, row->module, row->line, by);
 }
 
-void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *report, uint32_t by,
+void kymo_report_print_heap(const kymo_terminal *t, const kymo_report *report, uint32_t by,
                             size_t top)
 {
     size_t n;
@@ -279,10 +280,10 @@ void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *repo
     uint32_t end;
     char from[32];
     char to[32];
-    const kymo_heap_row *rows = kymo_heap_report_rows(report, &n);
+    const kymo_report_row *rows = kymo_report_rows(report, &n);
     const kymo_heap_totals *all = kymo_heap_report_totals(report);
     size_t n_self = 0; /* rows that only called others are last, but by size, where none is */
-    while (n_self < n && (rows[n_self].self.samples > 0 || by == KYMO_BY_SIZE))
+    while (n_self < n && (rows[n_self].memory->self.samples > 0 || by == KYMO_BY_SIZE))
         n_self++;
     size_t shown = top && top < n_self ? top : n_self;
     if (n == 0)
@@ -305,15 +306,15 @@ void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *repo
                 kymo_format_duration(to, 1ull << end), kymo_terminal_reset(t));
 }
 
-void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_heap_report *report, size_t top,
+void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
                                  double min_share)
 {
     size_t n;
     size_t n_rows;
     size_t printed = 0;
     size_t left_out = 0;
-    const kymo_heap_node *nodes = kymo_heap_report_nodes(report, &n);
-    const kymo_heap_row *rows = kymo_heap_report_rows(report, &n_rows);
+    const kymo_report_node *nodes = kymo_report_nodes(report, &n);
+    const kymo_report_row *rows = kymo_report_rows(report, &n_rows);
     const kymo_heap_totals *all = kymo_heap_report_totals(report);
     int by_objects = is_by_objects(all);
     double whole = by_objects ? all->sum.objects : all->sum.bytes;
@@ -321,14 +322,15 @@ void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_heap_report 
     fprintf(t->to, "%s total       total      blocks  function%s\n", kymo_terminal_dim(t),
             kymo_terminal_reset(t));
     for (size_t i = 0; i < n; i++) {
-        double part = by_objects ? nodes[i].total.objects : nodes[i].total.bytes;
+        double part = by_objects ? nodes[i].memory->total.objects : nodes[i].memory->total.bytes;
         if (share(part, whole) < min_share * 100 || (top && printed >= top)) {
             left_out++;
             continue;
         }
         int indent = nodes[i].depth < 50 ? (int)nodes[i].depth * 2 : 100;
         fprintf(t->to, "%5.1f %%  %10s  %10.0f  %*s", share(part, whole),
-                format(text, nodes[i].total.bytes), nodes[i].total.objects, indent, "");
+                format(text, nodes[i].memory->total.bytes), nodes[i].memory->total.objects, indent,
+                "");
         if (nodes[i].depth >= 50)
             fprintf(t->to, "(%" PRIu32 ") ", nodes[i].depth);
         size_t used = (size_t)indent + 33;

@@ -17,16 +17,16 @@
 /* How allocations were recorded, what is missing, and the sum of what is below with its interval:
  * one line each. */
 void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *profile,
-                                   const kymo_heap_report *report);
+                                   const kymo_report *report);
 /* What was asked for, what is left, and the first top rows of what there was at most; lead begins
  * the lines around them. 0: no allocations were recorded, and nothing is printed. */
 int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *profile, size_t top,
                                    const char *lead);
 /* The first top rows (0: all). */
-void kymo_report_print_heap(const kymo_terminal *t, const kymo_heap_report *report, uint32_t by,
+void kymo_report_print_heap(const kymo_terminal *t, const kymo_report *report, uint32_t by,
                             size_t top);
 /* Nodes of at least min_share of the whole, at most top lines (0: any number). */
-void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_heap_report *report, size_t top,
+void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
                                  double min_share);
 /* The ledger of each process, and the figures that are no curves. */
 void kymo_report_print_ledger(const kymo_terminal *t, const kymo_profile *profile);

@@ -113,38 +113,38 @@ static void write_heaps(kymo_json *j, const kymo_profile *profile)
     kymo_json_end_array(j);
 }
 
-static void write_rows(kymo_json *j, const kymo_heap_report *heap, size_t top)
+static void write_rows(kymo_json *j, const kymo_report *heap, size_t top)
 {
     size_t n;
-    const kymo_heap_row *rows = kymo_heap_report_rows(heap, &n);
+    const kymo_report_row *rows = kymo_report_rows(heap, &n);
     kymo_json_key(j, "functions");
     kymo_json_begin_array(j);
     for (size_t i = 0; i < n && (top == 0 || i < top); i++) {
         kymo_json_begin_object(j);
         write_place(j, rows[i].name, rows[i].file, rows[i].line, rows[i].module);
-        write_sum(j, "self", &rows[i].self);
-        write_sum(j, "total", &rows[i].total);
+        write_sum(j, "self", &rows[i].memory->self);
+        write_sum(j, "total", &rows[i].memory->total);
         write_lifetimes(j, rows[i].lifetimes);
         kymo_json_end_object(j);
     }
     kymo_json_end_array(j);
 }
 
-static void write_tree(kymo_json *j, const kymo_heap_report *heap, size_t top)
+static void write_tree(kymo_json *j, const kymo_report *heap, size_t top)
 {
     size_t n;
     size_t n_rows;
-    const kymo_heap_node *nodes = kymo_heap_report_nodes(heap, &n);
-    const kymo_heap_row *rows = kymo_heap_report_rows(heap, &n_rows);
+    const kymo_report_node *nodes = kymo_report_nodes(heap, &n);
+    const kymo_report_row *rows = kymo_report_rows(heap, &n_rows);
     kymo_json_key(j, "tree");
     kymo_json_begin_array(j);
     for (size_t i = 0; i < n && (top == 0 || i < top); i++) {
-        const kymo_heap_row *row = &rows[nodes[i].row];
+        const kymo_report_row *row = &rows[nodes[i].row];
         kymo_json_begin_object(j);
         kymo_json_key_u64(j, "depth", nodes[i].depth);
         write_place(j, row->name, row->file, row->line, row->module);
-        write_sum(j, "self", &nodes[i].self);
-        write_sum(j, "total", &nodes[i].total);
+        write_sum(j, "self", &nodes[i].memory->self);
+        write_sum(j, "total", &nodes[i].memory->total);
         kymo_json_end_object(j);
     }
     kymo_json_end_array(j);
@@ -165,7 +165,7 @@ static kymo_err finish(kymo_json *j, kymo_sink *sink)
 }
 
 kymo_err kymo_report_write_heap_json(const kymo_profile *profile, const kymo_report *report,
-                                     const kymo_heap_report *heap, const char *by, const char *mode,
+                                     const kymo_report *heap, const char *by, const char *mode,
                                      size_t top, int with_tree, kymo_sink *sink)
 {
     const kymo_heap_totals *all = kymo_heap_report_totals(heap);

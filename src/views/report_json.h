@@ -35,7 +35,7 @@ kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_
 /* The same of memory: a view of the heap, or the ledger (--mode memory). */
 KYMO_NODISCARD
 kymo_err kymo_report_write_heap_json(const kymo_profile *profile, const kymo_report *report,
-                                     const kymo_heap_report *heap, const char *by, const char *mode,
+                                     const kymo_report *heap, const char *by, const char *mode,
                                      size_t top, int with_tree, kymo_sink *sink);
 KYMO_NODISCARD
 kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,

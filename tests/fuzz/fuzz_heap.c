@@ -175,19 +175,19 @@ static int is_about(double a, double b)
     return fabs(a - b) <= 1e-6 * (fabs(a) + fabs(b));
 }
 
-static void check_report(const kymo_heap_report *report)
+static void check_report(const kymo_report *report)
 {
     size_t count, nodes;
-    const kymo_heap_row *rows = kymo_heap_report_rows(report, &count);
-    const kymo_heap_node *tree = kymo_heap_report_nodes(report, &nodes);
+    const kymo_report_row *rows = kymo_report_rows(report, &count);
+    const kymo_report_node *tree = kymo_report_nodes(report, &nodes);
     const kymo_heap_totals *totals = kymo_heap_report_totals(report);
     kymo_heap_sum sum = {0};
     for (size_t i = 0; i < count; i++) {
-        check_sum(&rows[i].self);
-        check_sum(&rows[i].total);
-        sum.objects += rows[i].self.objects;
-        sum.bytes += rows[i].self.bytes;
-        sum.samples += rows[i].self.samples;
+        check_sum(&rows[i].memory->self);
+        check_sum(&rows[i].memory->total);
+        sum.objects += rows[i].memory->self.objects;
+        sum.bytes += rows[i].memory->self.bytes;
+        sum.samples += rows[i].memory->self.samples;
     }
     check_sum(&totals->sum);
     check_sum(&totals->allocated);
@@ -207,14 +207,14 @@ static void check_views(const kymo_profile *profile)
     kymo_heap_report_options o = {.size = sizeof o, .within = 2, .youngest_percent = 20};
     for (o.view = 0; o.view < KYMO_HEAP_VIEW_COUNT; o.view++) {
         for (o.by = 0; o.by <= KYMO_BY_SIZE; o.by++) {
-            kymo_heap_report *report = NULL;
+            kymo_report *report = NULL;
             o.at_ns = o.by % 2 ? KYMO_HEAP_END : START_NS + 100;
             o.min_age_ns = o.by % 2 ? KYMO_HEAP_AUTO : 10;
             kymo_err err = kymo_heap_report_create(profile, &o, &report);
             require(err == KYMO_OK || (o.by >= KYMO_BY_COUNT && o.by != KYMO_BY_SIZE));
             if (err == KYMO_OK)
                 check_report(report);
-            kymo_heap_report_destroy(report);
+            kymo_report_destroy(report);
         }
     }
 }

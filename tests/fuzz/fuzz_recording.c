@@ -135,9 +135,9 @@ static void use(const kymo_profile *profile)
     }
     kymo_heap_report_options heap = {.size = sizeof heap, .at_ns = KYMO_HEAP_END};
     for (; heap.view < KYMO_HEAP_VIEW_COUNT; heap.view++) {
-        kymo_heap_report *report = NULL;
+        kymo_report *report = NULL;
         require(kymo_heap_report_create(profile, &heap, &report) == KYMO_OK);
-        kymo_heap_report_destroy(report);
+        kymo_report_destroy(report);
     }
 }
 

@@ -2,7 +2,7 @@
 #include "heap_fixture.h"
 
 static struct heap_profile h;
-static kymo_heap_report *report;
+static kymo_report *report;
 static kymo_heap_report_options options;
 
 static int setup(void **state)
@@ -18,20 +18,20 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    kymo_heap_report_destroy(report);
+    kymo_report_destroy(report);
     kymo_profile_destroy(h.p);
     return 0;
 }
 
-static const kymo_heap_row *rows(kymo_heap_view view, size_t expected)
+static const kymo_report_row *rows(kymo_heap_view view, size_t expected)
 {
     size_t count;
     ok(kymo_profile_finish(h.p));
-    kymo_heap_report_destroy(report);
+    kymo_report_destroy(report);
     report = NULL;
     options.view = view;
     ok(kymo_heap_report_create(h.p, &options, &report));
-    const kymo_heap_row *all = kymo_heap_report_rows(report, &count);
+    const kymo_report_row *all = kymo_report_rows(report, &count);
     assert_int_equal(count, expected);
     return all;
 }
@@ -65,17 +65,17 @@ static void what_was_asked_for(void **state)
     add_plain(&h, IN_LOAD, 100, 1010, 1020);
     add_plain(&h, IN_PARSE_LOAD, 50, 1020, KYMO_LIVES);
     add_plain(&h, IN_PARSE, 30, 1030, 1040);
-    const kymo_heap_row *row = rows(KYMO_HEAP_ALLOC, 3);
+    const kymo_report_row *row = rows(KYMO_HEAP_ALLOC, 3);
     assert_string_equal(row[0].name, "load");
     assert_string_equal(row[0].module, "app");
-    assert_sum(&row[0].self, 2, 150);
-    assert_sum(&row[0].total, 2, 150);
+    assert_sum(&row[0].memory->self, 2, 150);
+    assert_sum(&row[0].memory->total, 2, 150);
     assert_string_equal(row[1].name, "parse");
-    assert_sum(&row[1].self, 1, 30);
-    assert_sum(&row[1].total, 2, 80);
+    assert_sum(&row[1].memory->self, 1, 30);
+    assert_sum(&row[1].memory->total, 2, 80);
     assert_string_equal(row[2].name, "main");
-    assert_sum(&row[2].self, 0, 0);
-    assert_sum(&row[2].total, 3, 180);
+    assert_sum(&row[2].memory->self, 0, 0);
+    assert_sum(&row[2].memory->total, 3, 180);
     assert_sum(&totals()->sum, 3, 180);
 }
 
@@ -85,8 +85,8 @@ static void the_tree_is_in_the_order_to_print(void **state)
     size_t count;
     add_plain(&h, IN_LOAD, 10, 1010, KYMO_LIVES);
     add_plain(&h, IN_PARSE_LOAD, 50, 1020, KYMO_LIVES);
-    const kymo_heap_row *row = rows(KYMO_HEAP_LIVE, 3);
-    const kymo_heap_node *node = kymo_heap_report_nodes(report, &count);
+    const kymo_report_row *row = rows(KYMO_HEAP_LIVE, 3);
+    const kymo_report_node *node = kymo_report_nodes(report, &count);
     const char *const names[] = {"main", "parse", "load", "load"};
     const uint32_t depths[] = {0, 1, 2, 1};
     const double bytes[] = {60, 50, 50, 10};
@@ -94,7 +94,7 @@ static void the_tree_is_in_the_order_to_print(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_string_equal(row[node[i].row].name, names[i]);
         assert_int_equal(node[i].depth, depths[i]);
-        assert_true(node[i].total.bytes == bytes[i]);
+        assert_true(node[i].memory->total.bytes == bytes[i]);
     }
 }
 
@@ -103,7 +103,7 @@ static void live_at_the_end_and_at_any_moment(void **state)
     (void)state;
     add_plain(&h, IN_LOAD, 100, 1010, 1020);
     add_plain(&h, IN_PARSE, 30, 1015, KYMO_LIVES);
-    const kymo_heap_row *row = rows(KYMO_HEAP_LIVE, 2);
+    const kymo_report_row *row = rows(KYMO_HEAP_LIVE, 2);
     assert_string_equal(row[0].name, "parse");
     assert_sum(&totals()->sum, 1, 30);
     assert_sum(&totals()->allocated, 2, 130);
@@ -241,9 +241,9 @@ static void a_resize_asks_for_what_it_grows_by(void **state)
     third.birth_ns = 1010;
     third.previous = add_block(&h, &second);
     add_block(&h, &third);
-    const kymo_heap_row *row = rows(KYMO_HEAP_ALLOC, 3);
+    const kymo_report_row *row = rows(KYMO_HEAP_ALLOC, 3);
     assert_string_equal(row[0].name, "parse");
-    assert_sum(&row[0].self, 0, 150);
+    assert_sum(&row[0].memory->self, 0, 150);
     assert_sum(&totals()->sum, 1, 250);
     /* One life, from the first birth to the last end. */
     row = rows(KYMO_HEAP_LIFETIMES, 1);
@@ -279,10 +279,10 @@ static void lives_are_counted_by_their_logarithm(void **state)
         expected[bucket[i]] += 2;
     }
     add_plain(&h, IN_LOAD, 10, 1010, KYMO_LIVES);
-    const kymo_heap_row *row = rows(KYMO_HEAP_LIFETIMES, 2);
+    const kymo_report_row *row = rows(KYMO_HEAP_LIFETIMES, 2);
     assert_memory_equal(row[0].lifetimes, expected, sizeof expected);
     assert_memory_equal(totals()->lifetimes, expected, sizeof expected);
-    assert_true(row[0].self.objects == 14);
+    assert_true(row[0].memory->self.objects == 14);
     assert_null(rows(KYMO_HEAP_ALLOC, 2)[0].lifetimes);
 }
 
@@ -326,21 +326,21 @@ static void by_size_thread_and_process(void **state)
         add_block(&h, &block);
     }
     options.by = KYMO_BY_SIZE;
-    const kymo_heap_row *row = rows(KYMO_HEAP_ALLOC, 5);
+    const kymo_report_row *row = rows(KYMO_HEAP_ALLOC, 5);
     assert_string_equal(row[0].name, "0 bytes");
     assert_string_equal(row[3].name, "1.0 KiB to 2.0 KiB");
-    assert_sum(&row[3].self, 2, 3071);
+    assert_sum(&row[3].memory->self, 2, 3071);
     options.by = KYMO_BY_THREAD;
     row = rows(KYMO_HEAP_ALLOC, 3);
     assert_string_equal(row[0].name, "thread 9 (9)");
-    assert_sum(&row[0].self, 2, 3071);
+    assert_sum(&row[0].memory->self, 2, 3071);
     assert_string_equal(row[1].name, "thread 8 (8)");
-    assert_sum(&row[1].self, 2, 2048);
+    assert_sum(&row[1].memory->self, 2, 2048);
     options.by = KYMO_BY_PROCESS;
     row = rows(KYMO_HEAP_ALLOC, 2);
     assert_string_equal(row[0].name, "pid 7");
-    assert_sum(&row[0].self, 4, 3072);
-    assert_sum(&row[1].self, 2, 3071);
+    assert_sum(&row[0].memory->self, 4, 3072);
+    assert_sum(&row[1].memory->self, 2, 3071);
 }
 
 static void samples_have_intervals(void **state)
@@ -352,7 +352,7 @@ static void samples_have_intervals(void **state)
         block.weight = 512.5;
         add_block(&h, &block);
     }
-    const kymo_heap_row *row = rows(KYMO_HEAP_LIVE, 3);
+    const kymo_report_row *row = rows(KYMO_HEAP_LIVE, 3);
     const kymo_heap_sum *sum = &totals()->sum;
     assert_true(sum->bytes == 400 * 512.5 * 1024);
     assert_int_equal(sum->samples, 400);
@@ -360,10 +360,11 @@ static void samples_have_intervals(void **state)
     assert_in_range((uint64_t)(1000 * sum->bytes_low / sum->bytes), 895, 912);
     assert_in_range((uint64_t)(1000 * sum->bytes_high / sum->bytes), 1095, 1110);
     /* Of the parts, wider ones; of main, which has them all, the same. */
-    assert_true(row[0].self.bytes_low / row[0].self.bytes < sum->bytes_low / sum->bytes);
+    assert_true(row[0].memory->self.bytes_low / row[0].memory->self.bytes <
+                sum->bytes_low / sum->bytes);
     assert_string_equal(row[2].name, "main");
-    assert_true(row[2].total.bytes_low == sum->bytes_low);
-    assert_true(row[2].total.objects_high == sum->objects_high);
+    assert_true(row[2].memory->total.bytes_low == sum->bytes_low);
+    assert_true(row[2].memory->total.objects_high == sum->objects_high);
 }
 
 static void a_resized_sample_varies_as_its_last_size(void **state)
@@ -462,16 +463,16 @@ static void allocators_are_their_callers(void **state)
     block.address++;
     block.stack = add_stack(h.p, KYMO_NONE, malloc_frame);
     add_block(&h, &block);
-    const kymo_heap_row *r = rows(KYMO_HEAP_LIVE, 3);
+    const kymo_report_row *r = rows(KYMO_HEAP_LIVE, 3);
     assert_string_equal(r[0].name, "load");
-    assert_sum(&r[0].self, 1, 100);
+    assert_sum(&r[0].memory->self, 1, 100);
     assert_string_equal(r[1].name, "malloc"); /* nobody called it */
     assert_string_equal(r[2].name, "main");
-    assert_sum(&r[2].total, 1, 100);
+    assert_sum(&r[2].memory->total, 1, 100);
     options.all_frames = 1;
     r = rows(KYMO_HEAP_LIVE, 4);
     assert_string_equal(r[0].name, "malloc");
-    assert_sum(&r[0].self, 2, 200);
+    assert_sum(&r[0].memory->self, 2, 200);
 }
 
 int main(void)

@@ -44,7 +44,7 @@ static void assert_printed(const char *expected)
 {
     char *text;
     size_t len;
-    kymo_heap_report *report;
+    kymo_report *report;
     FILE *to = open_memstream(&text, &len);
     kymo_terminal t = {.to = to};
     ok(kymo_profile_finish(h.p));
@@ -53,7 +53,7 @@ static void assert_printed(const char *expected)
     kymo_report_print_heap(&t, report, options.by, 2);
     if (options.by == KYMO_BY_FUNCTION)
         kymo_report_print_heap_tree(&t, report, 2, 0);
-    kymo_heap_report_destroy(report);
+    kymo_report_destroy(report);
     fclose(to);
     assert_string_equal(text, expected);
     free(text);

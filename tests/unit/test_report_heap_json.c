@@ -40,7 +40,7 @@ static int teardown(void **state)
 static void assert_json(const char *mode, const char *expected)
 {
     kymo_report *report;
-    kymo_heap_report *heap;
+    kymo_report *heap;
     kymo_bytes bytes;
     ok(kymo_profile_finish(h.p));
     ok(kymo_report_create(h.p, NULL, &report));
@@ -54,7 +54,7 @@ static void assert_json(const char *mode, const char *expected)
     assert_memory_equal(bytes.data, "{\"format\":1,", 12);
     assert_string_equal(strstr((char *)bytes.data, "\"mode\""), expected);
     kymo_bytes_deinit(&bytes);
-    kymo_heap_report_destroy(heap);
+    kymo_report_destroy(heap);
     kymo_report_destroy(report);
 }
 
