@@ -196,43 +196,13 @@ KYMO_API kymo_err kymo_heap_report_create(const kymo_profile *profile,
 /* NULL: the report is not of memory. */
 KYMO_API const kymo_heap_totals *kymo_heap_report_totals(const kymo_report *report);
 
-/* ---- growth ---- */
+/* ---- differences ---- */
 
-typedef struct kymo_heap_diff kymo_heap_diff;
+typedef struct kymo_report_diff kymo_report_diff;
 
-/* One row of two reports that are compared. */
-typedef struct kymo_heap_diff_row {
-    const char *name;
-    const char *file;
-    const char *module;
-    uint32_t line;
-    uint32_t is_significant; /* 1: 0 is not between low and high */
-    double before, after;    /* bytes */
-    double change;           /* after - before */
-    double low, high;        /* of change, 95 % */
-    double objects;          /* change of objects */
-} kymo_heap_diff_row;
-
-/* Compares the bytes of rows' self. Both options are of LIVE, or both of ALLOC, PEAK or LEAKS, and
- * by the same; the profiles may be the same one: of that, blocks that live at both moments are no
- * source of error. The result borrows both profiles. Errors as kymo_heap_report_create. */
-KYMO_API kymo_err kymo_heap_diff_create(const kymo_profile *before,
-                                        const kymo_heap_report_options *before_options,
-                                        const kymo_profile *after,
-                                        const kymo_heap_report_options *after_options,
-                                        kymo_heap_diff **out);
-KYMO_API void kymo_heap_diff_destroy(kymo_heap_diff *diff);
-/* From the largest change, up or down, to the smallest. */
-KYMO_API const kymo_heap_diff_row *kymo_heap_diff_rows(const kymo_heap_diff *diff, size_t *count);
-/* The sum; its name is "". */
-KYMO_API const kymo_heap_diff_row *kymo_heap_diff_all(const kymo_heap_diff *diff);
-
-/* ---- time of two recordings ---- */
-
-typedef struct kymo_time_diff kymo_time_diff;
-
-/* Self time, in nanoseconds, or in nanoseconds for each second of the recording. */
-typedef struct kymo_time_diff_row {
+/* One row of two reports that are compared: its self. Of time nanoseconds, or nanoseconds for each
+ * second of the recording; of memory bytes. */
+typedef struct kymo_report_diff_row {
     const char *name;
     const char *file;
     const char *module;
@@ -241,21 +211,33 @@ typedef struct kymo_time_diff_row {
     double before, after;
     double change;    /* after - before */
     double low, high; /* of change, 95 %: what sampling leaves uncertain */
-} kymo_time_diff_row;
+    double objects;   /* of memory: change of objects */
+} kymo_report_diff_row;
 
-/* Compares the self time of rows. Of programs that both were recorded to their ends, times are
- * compared as they are; else, since recordings have other durations, each is divided by its own.
- * The result borrows both profiles. options and errors as of kymo_report_create. */
+/* Compares time. Of programs that both were recorded to their ends, times are compared as they are;
+ * else, since recordings have other durations, each is divided by its own. The result borrows both
+ * profiles. options and errors as of kymo_report_create. */
 KYMO_API kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
-                                        const kymo_report_options *options, kymo_time_diff **out);
+                                        const kymo_report_options *options, kymo_report_diff **out);
+/* Compares memory. Both options are of LIVE, or both of ALLOC, PEAK or LEAKS, and by the same; the
+ * profiles may be the same one: of that, blocks that live at both moments are no source of error.
+ * The result borrows both profiles. Errors as kymo_heap_report_create. */
+KYMO_API kymo_err kymo_heap_diff_create(const kymo_profile *before,
+                                        const kymo_heap_report_options *before_options,
+                                        const kymo_profile *after,
+                                        const kymo_heap_report_options *after_options,
+                                        kymo_report_diff **out);
 /* NULL is allowed. */
-KYMO_API void kymo_time_diff_destroy(kymo_time_diff *diff);
-/* From the largest change, up or down, to the smallest. */
-KYMO_API const kymo_time_diff_row *kymo_time_diff_rows(const kymo_time_diff *diff, size_t *count);
+KYMO_API void kymo_report_diff_destroy(kymo_report_diff *diff);
+/* What is compared, as kymo_report_type. */
+KYMO_API const kymo_sample_type *kymo_report_diff_type(const kymo_report_diff *diff);
+/* From the largest change, up or down, to the smallest; of memory some have none. */
+KYMO_API const kymo_report_diff_row *kymo_report_diff_rows(const kymo_report_diff *diff,
+                                                           size_t *count);
 /* The sum; its name is "". */
-KYMO_API const kymo_time_diff_row *kymo_time_diff_all(const kymo_time_diff *diff);
+KYMO_API const kymo_report_diff_row *kymo_report_diff_all(const kymo_report_diff *diff);
 /* 1: times are for each second of the recording. */
-KYMO_API int kymo_time_diff_is_rate(const kymo_time_diff *diff);
+KYMO_API int kymo_report_diff_is_rate(const kymo_report_diff *diff);
 
 /* ---- markers and counters ---- */
 

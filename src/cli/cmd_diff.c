@@ -9,7 +9,6 @@
 #include "cli/latest.h"
 #include "cli/pager.h"
 #include "cli/steps.h"
-#include "views/report_heap.h"
 #include "views/report_json.h"
 #include "views/report_text.h"
 
@@ -313,9 +312,30 @@ static int is_of_time(const struct diff_request *request, const kymo_profile *co
     return 0;
 }
 
+/* Prints a diff, unless err says that there is none. Returns an exit status. */
+static int show_diff(const struct diff_request *request, const kymo_report_diff *diff,
+                     const char *mode, kymo_err err)
+{
+    const struct kymo_heap_request *asked = &request->heap[0];
+    if (err == KYMO_OK && request->json) {
+        kymo_sink sink = kymo_stdout_sink();
+        err = kymo_report_write_diff_json(diff, asked->by, mode, (size_t)request->top, &sink);
+    } else if (err == KYMO_OK) {
+        if (!request->no_pager)
+            kymo_pager_start();
+        kymo_terminal t = kymo_terminal_of(stdout);
+        kymo_report_print_diff(&t, diff, (kymo_report_by)asked->options.by, (size_t)request->top);
+    }
+    if (err != KYMO_OK)
+        kymo_fprint(stderr, "kymo: %s: %s\n", request->files[1], kymo_err_text(err));
+    int flushed = kymo_flush_output();
+    int paged = kymo_pager_end();
+    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
+}
+
 static int compare_time(const struct diff_request *request, const kymo_profile *const profiles[2])
 {
-    kymo_time_diff *diff = NULL;
+    kymo_report_diff *diff = NULL;
     const kymo_report_options options = {
         .size = sizeof options, .by = request->heap[0].options.by, .kind = request->kind};
     if (options.by >= KYMO_BY_COUNT || options.by == KYMO_BY_THREAD)
@@ -325,52 +345,24 @@ static int compare_time(const struct diff_request *request, const kymo_profile *
     if (!has_kind(request, profiles))
         return KYMO_EXIT_FAILED;
     kymo_err err = kymo_time_diff_create(profiles[0], profiles[1], &options, &diff);
-    if (err == KYMO_OK && request->json) {
-        kymo_sink sink = kymo_stdout_sink();
-        err = kymo_report_write_time_diff_json(
-            diff, request->heap[0].by, kymo_mode_name(request->kind), (size_t)request->top, &sink);
-    } else if (err == KYMO_OK) {
-        if (!request->no_pager)
-            kymo_pager_start();
-        kymo_terminal t = kymo_terminal_of(stdout);
-        kymo_report_print_time_diff(&t, diff, (kymo_report_by)options.by,
-                                    request->kind == KYMO_SAMPLE_WALL ? "wall" : "CPU",
-                                    (size_t)request->top);
-    }
-    if (err != KYMO_OK)
-        kymo_fprint(stderr, "kymo: %s: %s\n", request->files[1], kymo_err_text(err));
-    kymo_time_diff_destroy(diff);
-    int flushed = kymo_flush_output();
-    int paged = kymo_pager_end();
-    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
+    int status = show_diff(request, diff, kymo_mode_name(request->kind), err);
+    kymo_report_diff_destroy(diff);
+    return status;
 }
 
-static int compare(const struct diff_request *request, const kymo_profile *const profiles[2])
+static int compare_memory(const struct diff_request *request, const kymo_profile *const profiles[2])
 {
-    kymo_heap_diff *diff = NULL;
+    kymo_report_diff *diff = NULL;
     kymo_heap_report_options options[2];
-    const struct kymo_heap_request *heap = &request->heap[0];
     for (int i = 0; i < 2; i++) {
         if (!kymo_heap_was_recorded(profiles[i], request->files[i]))
             return KYMO_EXIT_FAILED;
         options[i] = kymo_heap_request_options(&request->heap[i], profiles[i]);
     }
     kymo_err err = kymo_heap_diff_create(profiles[0], &options[0], profiles[1], &options[1], &diff);
-    if (err == KYMO_OK && request->json) {
-        kymo_sink sink = kymo_stdout_sink();
-        err = kymo_report_write_diff_json(diff, heap->by, heap->mode, (size_t)request->top, &sink);
-    } else if (err == KYMO_OK) {
-        if (!request->no_pager)
-            kymo_pager_start();
-        kymo_terminal t = kymo_terminal_of(stdout);
-        kymo_report_print_heap_diff(&t, diff, heap->options.by, (size_t)request->top);
-    }
-    if (err != KYMO_OK)
-        kymo_fprint(stderr, "kymo: %s: %s\n", request->files[1], kymo_err_text(err));
-    kymo_heap_diff_destroy(diff);
-    int flushed = kymo_flush_output();
-    int paged = kymo_pager_end();
-    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
+    int status = show_diff(request, diff, request->heap[0].mode, err);
+    kymo_report_diff_destroy(diff);
+    return status;
 }
 
 int kymo_cmd_diff(int argc, char **argv)
@@ -402,7 +394,8 @@ int kymo_cmd_diff(int argc, char **argv)
             status =
                 compare_time(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
         else if (status == KYMO_EXIT_OK)
-            status = compare(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
+            status =
+                compare_memory(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
     }
     if (!is_one)
         kymo_profile_destroy(profiles[1]);

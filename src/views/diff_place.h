@@ -3,7 +3,7 @@
  * diff_place.h - which rows of two reports are the same.
  *
  * Layer:    views (cold half), private to the stage
- * Flow:     rows of reports -> [diff_place] -> aggregate_diff.c, aggregate_time_diff.c
+ * Flow:     rows of reports -> [diff_place] -> aggregate_diff.c
  * Threads:  one owner at a time
  * Memory:   borrows the reports' texts
  * Signals:  not for handlers

@@ -225,22 +225,6 @@ static uint64_t median_below_ns(const double *lives)
     return 0;
 }
 
-static void print_place(const kymo_terminal *t, const char *name, const char *file,
-                        const char *module, uint32_t line, uint32_t by)
-{
-    const kymo_report_row row = {.name = name, .file = file, .module = module, .line = line};
-    kymo_str where = {0};
-    kymo_terminal_print(t, name, 0, KYMO_CUT_END, 0);
-    kymo_report_where_of(&row, (kymo_report_by)by, &where);
-    if (where.len > 0) {
-        fprintf(t->to, "  %s", kymo_terminal_dim(t));
-        kymo_terminal_print(t, kymo_str_cstr(&where), 0, KYMO_CUT_START, 0);
-        fputs(kymo_terminal_reset(t), t->to);
-    }
-    kymo_str_deinit(&where);
-    fputc('\n', t->to);
-}
-
 static void print_row(const kymo_terminal *t, const kymo_report_row *row,
                       const kymo_heap_totals *all, uint32_t by, uint32_t first, uint32_t end)
 {
@@ -269,7 +253,7 @@ static void print_row(const kymo_terminal *t, const kymo_report_row *row,
         print_histogram(t, row->lifetimes, first, end);
         fputs("  ", t->to);
     }
-    print_place(t, row->name, row->file, row->module, row->line, by);
+    kymo_report_print_place(t, row, (kymo_report_by)by);
 }
 
 void kymo_report_print_heap(const kymo_terminal *t, const kymo_report *report, uint32_t by,
@@ -297,9 +281,7 @@ void kymo_report_print_heap(const kymo_terminal *t, const kymo_report *report, u
     fprintf(t->to, "%s%s\n", kymo_report_heading_of((kymo_report_by)by), kymo_terminal_reset(t));
     for (size_t i = 0; i < shown; i++)
         print_row(t, &rows[i], all, by, first, end);
-    if (shown < n_self)
-        fprintf(t->to, "%s... and %zu more (--top 0 shows all)%s\n", kymo_terminal_dim(t),
-                n_self - shown, kymo_terminal_reset(t));
+    kymo_report_print_more(t, n_self - shown, 0, " (--top 0 shows all)");
     if (all->lifetimes && end > first)
         fprintf(t->to, "%slives: each step of the curve is twice the one before, from %s to %s%s\n",
                 kymo_terminal_dim(t), kymo_format_duration(from, first ? 1ull << first : 0),
@@ -346,48 +328,4 @@ void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_report *repo
     if (left_out)
         fprintf(t->to, "%s... and %zu more node%s (--top 0 shows all)%s\n", kymo_terminal_dim(t),
                 left_out, left_out == 1 ? "" : "s", kymo_terminal_reset(t));
-}
-
-void kymo_report_print_heap_diff(const kymo_terminal *t, const kymo_heap_diff *diff, uint32_t by,
-                                 size_t top)
-{
-    size_t n;
-    const kymo_heap_diff_row *rows = kymo_heap_diff_rows(diff, &n);
-    const kymo_heap_diff_row *all = kymo_heap_diff_all(diff);
-    size_t shown = top && top < n ? top : n;
-    char change[40];
-    char before[40];
-    char after[40];
-    char low[40];
-    char high[40];
-    fprintf(t->to, "%s to %s: %s%s", format(before, all->before), format(after, all->after),
-            all->change > 0 ? "+" : "", format(change, all->change));
-    if (all->low != all->high)
-        fprintf(t->to, " (95 %%: %s to %s)%s", format(low, all->low), format(high, all->high),
-                all->is_significant ? "" : ", which may be chance");
-    fprintf(t->to, "\n\n%s    change  95 %%                          before       after    %s%s\n",
-            kymo_terminal_dim(t), kymo_report_heading_of((kymo_report_by)by),
-            kymo_terminal_reset(t));
-    for (size_t i = 0; i < shown; i++) {
-        const kymo_heap_diff_row *row = &rows[i];
-        char interval[88] = "";
-        if (row->change == 0 && row->is_significant == 0 && row->low == row->high)
-            continue;
-        if (row->low != row->high)
-            snprintf(interval, sizeof interval, "%s to %s", format(low, row->low),
-                     format(high, row->high));
-        format(change, row->change);
-        fprintf(t->to, "%s%10s  %-24s  %10s  %10s  %s",
-                row->is_significant ? "" : kymo_terminal_dim(t), change, interval,
-                format(before, row->before), format(after, row->after),
-                row->is_significant ? "  " : "~ ");
-        fputs(row->is_significant ? "" : kymo_terminal_reset(t), t->to);
-        print_place(t, row->name, row->file, row->module, row->line, by);
-    }
-    if (shown < n)
-        fprintf(t->to, "%s... and %zu more (--top 0 shows all)%s\n", kymo_terminal_dim(t),
-                n - shown, kymo_terminal_reset(t));
-    if (all->low != all->high)
-        fprintf(t->to, "%s~: 0 is in the interval, the change may be chance%s\n",
-                kymo_terminal_dim(t), kymo_terminal_reset(t));
 }

@@ -30,8 +30,5 @@ void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_report *repo
                                  double min_share);
 /* The ledger of each process, and the figures that are no curves. */
 void kymo_report_print_ledger(const kymo_terminal *t, const kymo_profile *profile);
-/* The first top rows (0: all) of what grew and shrank. */
-void kymo_report_print_heap_diff(const kymo_terminal *t, const kymo_heap_diff *diff, uint32_t by,
-                                 size_t top);
 
 #endif

@@ -2,15 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/attr.h"
 #include "views/ledger_lines.h"
 #include "views/report_json.h"
 
-/* Whole bytes: of estimates, too, which are not known to the byte. */
-static void key_bytes(kymo_json *j, const char *key, double bytes)
+/* Whole bytes or nanoseconds: of estimates, too, which are not known to the byte. */
+static void key_whole(kymo_json *j, const char *key, double value)
 {
     kymo_json_key(j, key);
-    double size = fabs(bytes) < 0x1p62 ? bytes : copysign(0x1p62, bytes);
+    double size = fabs(value) < 0x1p62 ? value : copysign(0x1p62, value);
     kymo_json_i64(j, (int64_t)llround(size));
 }
 
@@ -46,9 +45,9 @@ static void write_sum(kymo_json *j, const char *key, const kymo_heap_sum *sum)
     key_objects(j, "objects", sum->objects);
     key_objects(j, "objects_low", sum->objects_low);
     key_objects(j, "objects_high", sum->objects_high);
-    key_bytes(j, "bytes", sum->bytes);
-    key_bytes(j, "bytes_low", sum->bytes_low);
-    key_bytes(j, "bytes_high", sum->bytes_high);
+    key_whole(j, "bytes", sum->bytes);
+    key_whole(j, "bytes_low", sum->bytes_low);
+    key_whole(j, "bytes_high", sum->bytes_high);
     kymo_json_key_u64(j, "samples", sum->samples);
     kymo_json_end_object(j);
 }
@@ -208,8 +207,8 @@ static void write_ledger_line(kymo_json *j, const kymo_profile *profile,
     kymo_report_json_text(j, "name", shown->name);
     kymo_json_key(j, "bytes");
     kymo_json_i64(j, shown->bytes);
-    key_bytes(j, "bytes_low", is_exact ? (double)shown->bytes : (double)row->low);
-    key_bytes(j, "bytes_high", is_exact ? (double)shown->bytes : (double)row->high);
+    key_whole(j, "bytes_low", is_exact ? (double)shown->bytes : (double)row->low);
+    key_whole(j, "bytes_high", is_exact ? (double)shown->bytes : (double)row->high);
     kymo_json_end_object(j);
 }
 
@@ -249,90 +248,48 @@ kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_r
     return finish(j, sink);
 }
 
-/* A diff's beginning; NULL without memory. */
-static kymo_json *begin_diff(const char *by, const char *mode, kymo_sink *sink)
+static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is_amount)
 {
+    kymo_json_begin_object(j);
+    write_place(j, row->name, row->file, row->line, row->module);
+    key_whole(j, "before", row->before);
+    key_whole(j, "after", row->after);
+    key_whole(j, "change", row->change);
+    key_whole(j, "low", row->low);
+    key_whole(j, "high", row->high);
+    if (is_amount)
+        key_objects(j, "objects", row->objects);
+    kymo_json_key(j, "significant");
+    kymo_json_bool(j, row->is_significant != 0);
+    kymo_json_end_object(j);
+}
+
+kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *by, const char *mode,
+                                     size_t top, kymo_sink *sink)
+{
+    size_t n;
+    const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
+    const kymo_sample_type *type = kymo_report_diff_type(diff);
+    int is_amount = type->adds == KYMO_ADDS_AMOUNT;
     kymo_json *j = malloc(sizeof *j);
     if (!j)
-        return NULL;
+        return KYMO_E_NOMEM;
     kymo_json_init(j, sink);
     kymo_json_begin_object(j);
     kymo_json_key_u64(j, "format", 1);
     kymo_json_key_cstr(j, "mode", mode);
     kymo_json_key_cstr(j, "by", by);
-    return j;
-}
-
-static void write_diff_row(kymo_json *j, const kymo_heap_diff_row *row)
-{
-    kymo_json_begin_object(j);
-    write_place(j, row->name, row->file, row->line, row->module);
-    key_bytes(j, "before", row->before);
-    key_bytes(j, "after", row->after);
-    key_bytes(j, "change", row->change);
-    key_bytes(j, "low", row->low);
-    key_bytes(j, "high", row->high);
-    key_objects(j, "objects", row->objects);
-    kymo_json_key(j, "significant");
-    kymo_json_bool(j, row->is_significant != 0);
-    kymo_json_end_object(j);
-}
-
-kymo_err kymo_report_write_diff_json(const kymo_heap_diff *diff, const char *by, const char *mode,
-                                     size_t top, kymo_sink *sink)
-{
-    size_t n;
-    const kymo_heap_diff_row *rows = kymo_heap_diff_rows(diff, &n);
-    kymo_json *j = begin_diff(by, mode, sink);
-    if (!j)
-        return KYMO_E_NOMEM;
+    if (!is_amount)
+        kymo_json_key_cstr(j, "unit",
+                           kymo_report_diff_is_rate(diff) ? "nanoseconds/second" : type->unit);
     kymo_json_key(j, "changes");
     kymo_json_begin_array(j);
     for (size_t i = 0; i < n && (top == 0 || i < top); i++)
-        write_diff_row(j, &rows[i]);
+        write_diff_row(j, &rows[i], is_amount);
     kymo_json_end_array(j);
     kymo_json_key(j, "total");
-    write_diff_row(j, kymo_heap_diff_all(diff));
-    return finish(j, sink);
-}
-
-static void write_time_diff_row(kymo_json *j, const kymo_time_diff_row *row)
-{
-    const struct {
-        const char *key;
-        double value;
-    } values[] = {{"before", row->before},
-                  {"after", row->after},
-                  {"change", row->change},
-                  {"low", row->low},
-                  {"high", row->high}};
-    kymo_json_begin_object(j);
-    write_place(j, row->name, row->file, row->line, row->module);
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++) {
-        kymo_json_key(j, values[i].key);
-        kymo_json_i64(j, fabs(values[i].value) < 0x1p62 ? llround(values[i].value) : INT64_MAX);
-    }
-    kymo_json_key(j, "significant");
-    kymo_json_bool(j, row->is_significant != 0);
-    kymo_json_end_object(j);
-}
-
-kymo_err kymo_report_write_time_diff_json(const kymo_time_diff *diff, const char *by,
-                                          const char *mode, size_t top, kymo_sink *sink)
-{
-    size_t n;
-    const kymo_time_diff_row *rows = kymo_time_diff_rows(diff, &n);
-    kymo_json *j = begin_diff(by, mode, sink);
-    if (!j)
-        return KYMO_E_NOMEM;
-    kymo_json_key_cstr(j, "unit",
-                       kymo_time_diff_is_rate(diff) ? "nanoseconds/second" : "nanoseconds");
-    kymo_json_key(j, "changes");
-    kymo_json_begin_array(j);
-    for (size_t i = 0; i < n && (top == 0 || i < top); i++)
-        write_time_diff_row(j, &rows[i]);
-    kymo_json_end_array(j);
-    kymo_json_key(j, "total");
-    write_time_diff_row(j, kymo_time_diff_all(diff));
+    write_diff_row(j, kymo_report_diff_all(diff), is_amount);
+    if (is_amount)
+        kymo_json_key_cstr(j, "unit", type->unit);
     return end(j, sink);
 }

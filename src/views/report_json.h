@@ -41,13 +41,9 @@ KYMO_NODISCARD
 kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
                                        kymo_sink *sink);
 
-/* What `kymo diff --json` prints of time. */
-KYMO_NODISCARD
-kymo_err kymo_report_write_time_diff_json(const kymo_time_diff *diff, const char *by,
-                                          const char *mode, size_t top, kymo_sink *sink);
 /* What `kymo diff --json` prints. */
 KYMO_NODISCARD
-kymo_err kymo_report_write_diff_json(const kymo_heap_diff *diff, const char *by, const char *mode,
+kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *by, const char *mode,
                                      size_t top, kymo_sink *sink);
 
 /* What all of a recording begin with: the object's brace, and its fields up to "by". */

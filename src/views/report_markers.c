@@ -8,6 +8,7 @@
 #include "base/f64.h"
 #include "base/str.h"
 #include "kymo/marker_abi.h"
+#include "views/report_text.h"
 
 /* " 3 lost", with what comes before it; nothing for 0. */
 static void put_count(FILE *to, const char **before, uint64_t count, const char *what)
@@ -120,9 +121,7 @@ void kymo_report_print_markers(const kymo_terminal *t, const kymo_marker_report 
             kymo_terminal_dim(t), (int)width, "histogram", heading, kymo_terminal_reset(t));
     for (size_t i = 0; i < shown; i++)
         print_row(t, &rows[i], first, end, width);
-    if (shown < n)
-        fprintf(t->to, "%s... and %zu more (--top 0 shows all)%s\n", kymo_terminal_dim(t),
-                n - shown, kymo_terminal_reset(t));
+    kymo_report_print_more(t, n - shown, 0, " (--top 0 shows all)");
     if (end > first)
         fprintf(t->to,
                 "%shistograms: from %s up to %s, each column twice as long as the one before%s\n",

@@ -72,6 +72,21 @@ void kymo_report_where_of(const kymo_report_row *row, kymo_report_by by, kymo_st
     }
 }
 
+const char *kymo_report_format(char out[40], const kymo_sample_type *type, double value)
+{
+    char text[32];
+    double size = fabs(value);
+    uint64_t whole = size < 0x1p63 ? (uint64_t)llround(size) : 1ull << 63;
+    const char *sign = value < 0 && whole ? "-" : "";
+    if (strcmp(type->unit, "nanoseconds") == 0)
+        snprintf(out, 40, "%s%s", sign, kymo_format_duration(text, whole));
+    else if (strcmp(type->unit, "bytes") == 0)
+        snprintf(out, 40, "%s%s", sign, kymo_format_bytes(text, whole));
+    else
+        snprintf(out, 40, "%s%" PRIu64, sign, whole);
+    return out;
+}
+
 const char *kymo_report_heading_of(kymo_report_by by)
 {
     switch (by) {
@@ -90,6 +105,27 @@ const char *kymo_report_heading_of(kymo_report_by by)
     default:
         return "function";
     }
+}
+
+void kymo_report_print_place(const kymo_terminal *t, const kymo_report_row *row, kymo_report_by by)
+{
+    kymo_str where = {0};
+    kymo_terminal_print(t, row->name, 0, KYMO_CUT_END, 0);
+    kymo_report_where_of(row, by, &where);
+    if (where.len > 0) {
+        fprintf(t->to, "  %s", kymo_terminal_dim(t));
+        kymo_terminal_print(t, kymo_str_cstr(&where), 0, KYMO_CUT_START, 0);
+        fputs(kymo_terminal_reset(t), t->to);
+    }
+    kymo_str_deinit(&where);
+    fputc('\n', t->to);
+}
+
+void kymo_report_print_more(const kymo_terminal *t, size_t count, int indent, const char *more)
+{
+    if (count)
+        fprintf(t->to, "%s%*s... and %zu more%s%s\n", kymo_terminal_dim(t), indent, "", count, more,
+                kymo_terminal_reset(t));
 }
 
 void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, kymo_report_by by,
@@ -147,9 +183,7 @@ void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, 
         fputc('\n', t->to);
         kymo_str_deinit(&where);
     }
-    if (shown < n_self)
-        fprintf(t->to, "%s%*s... and %zu more%s%s\n", kymo_terminal_dim(t), 29, "", n_self - shown,
-                more, kymo_terminal_reset(t));
+    kymo_report_print_more(t, n_self - shown, 29, more);
 }
 
 void kymo_report_print_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
@@ -242,9 +276,7 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
         kymo_terminal_print(t, thread->name, 0, KYMO_CUT_END, 0);
         fprintf(t->to, " (%d)\n", (int)thread->tid);
     }
-    if (shown < n)
-        fprintf(t->to, "%s... and %zu more (--top 0 shows all)%s\n", kymo_terminal_dim(t),
-                n - shown, kymo_terminal_reset(t));
+    kymo_report_print_more(t, n - shown, 0, " (--top 0 shows all)");
     free(sorted);
 }
 

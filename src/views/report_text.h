@@ -33,11 +33,16 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
 void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile,
                              const char *before);
 
-/* The first top rows (0: all) of what takes more or less time than before. what: "CPU" or "wall".
- */
-void kymo_report_print_time_diff(const kymo_terminal *t, const kymo_time_diff *diff,
-                                 kymo_report_by by, const char *what, size_t top);
+/* The first top rows (0: all) of what takes more or less than before. */
+void kymo_report_print_diff(const kymo_terminal *t, const kymo_report_diff *diff, kymo_report_by by,
+                            size_t top);
 
+/* A value in the type's unit: "-1.23 ms", "1.2 MiB". Returns out. */
+const char *kymo_report_format(char out[40], const kymo_sample_type *type, double value);
+/* A row's name and place, and the end of the line. */
+void kymo_report_print_place(const kymo_terminal *t, const kymo_report_row *row, kymo_report_by by);
+/* "... and 3 more", and how to see them; nothing for 0. */
+void kymo_report_print_more(const kymo_terminal *t, size_t count, int indent, const char *more);
 /* Where a row is in the source, or else in which file: nothing for rows that are no function. */
 void kymo_report_where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *out);
 /* The column's heading. */

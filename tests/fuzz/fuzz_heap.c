@@ -224,19 +224,19 @@ static void check_growth(const kymo_profile *profile)
     kymo_heap_report_options before = {
         .size = sizeof before, .view = KYMO_HEAP_LIVE, .at_ns = START_NS + 100};
     kymo_heap_report_options after = before;
-    kymo_heap_diff *diff = NULL;
+    kymo_report_diff *diff = NULL;
     size_t count;
     double change = 0;
     after.at_ns = KYMO_HEAP_END;
     require(kymo_heap_diff_create(profile, &before, profile, &after, &diff) == KYMO_OK);
-    const kymo_heap_diff_row *rows = kymo_heap_diff_rows(diff, &count);
-    const kymo_heap_diff_row *all = kymo_heap_diff_all(diff);
+    const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &count);
+    const kymo_report_diff_row *all = kymo_report_diff_all(diff);
     for (size_t i = 0; i < count; i++) {
         require(rows[i].low <= rows[i].change && rows[i].change <= rows[i].high);
         change += rows[i].change;
     }
     require(fabs(change - all->change) <= 1e-6 * (all->before + all->after));
-    kymo_heap_diff_destroy(diff);
+    kymo_report_diff_destroy(diff);
 }
 
 static kymo_err take(kymo_sink *sink, const void *data, size_t len)

@@ -3,7 +3,7 @@
 
 static struct heap_profile a;
 static struct heap_profile b;
-static kymo_heap_diff *diff;
+static kymo_report_diff *diff;
 static kymo_heap_report_options at[2];
 
 static int setup(void **state)
@@ -21,19 +21,19 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    kymo_heap_diff_destroy(diff);
+    kymo_report_diff_destroy(diff);
     kymo_profile_destroy(a.p);
     kymo_profile_destroy(b.p);
     return 0;
 }
 
-static const kymo_heap_diff_row *rows(const kymo_profile *after, size_t expected)
+static const kymo_report_diff_row *rows(const kymo_profile *after, size_t expected)
 {
     size_t count;
     ok(kymo_profile_finish(a.p));
     ok(kymo_profile_finish(b.p));
     ok(kymo_heap_diff_create(a.p, &at[0], after, &at[1], &diff));
-    const kymo_heap_diff_row *all = kymo_heap_diff_rows(diff, &count);
+    const kymo_report_diff_row *all = kymo_report_diff_rows(diff, &count);
     assert_int_equal(count, expected);
     return all;
 }
@@ -55,7 +55,7 @@ static void two_recordings(void **state)
     add_plain(&a, IN_PARSE, 500, 1010, KYMO_LIVES);
     add_plain(&b, IN_LOAD, 160, 1010, KYMO_LIVES);
     add_plain(&b, IN_MAIN, 7, 1010, KYMO_LIVES);
-    const kymo_heap_diff_row *row = rows(b.p, 3);
+    const kymo_report_diff_row *row = rows(b.p, 3);
     assert_string_equal(row[0].name, "parse");
     assert_true(row[0].change == -500 && row[0].objects == -1);
     assert_true(row[0].before == 500 && row[0].after == 0);
@@ -65,7 +65,7 @@ static void two_recordings(void **state)
     assert_true(row[1].low == 60 && row[1].high == 60 && row[1].is_significant);
     assert_string_equal(row[2].name, "main");
     assert_true(row[2].change == 7);
-    const kymo_heap_diff_row *all = kymo_heap_diff_all(diff);
+    const kymo_report_diff_row *all = kymo_report_diff_all(diff);
     assert_true(all->before == 600 && all->after == 167 && all->change == -433);
 }
 
@@ -77,7 +77,7 @@ static void chance_is_no_growth(void **state)
     sampled(&b, IN_LOAD, 1010, KYMO_LIVES, 110);
     sampled(&a, IN_PARSE, 1010, KYMO_LIVES, 100);
     sampled(&b, IN_PARSE, 1010, KYMO_LIVES, 200);
-    const kymo_heap_diff_row *row = rows(b.p, 3);
+    const kymo_report_diff_row *row = rows(b.p, 3);
     assert_string_equal(row[0].name, "parse");
     assert_true(row[0].change == 100 * 500 * 1000.0);
     assert_int_equal(row[0].is_significant, 1);
@@ -94,7 +94,7 @@ static void blocks_of_both_moments_are_no_source_of_error(void **state)
     sampled(&a, IN_PARSE, 1010, 1400, 10);
     at[0].at_ns = 1300;
     at[1].at_ns = 1700;
-    const kymo_heap_diff_row *row = rows(a.p, 3);
+    const kymo_report_diff_row *row = rows(a.p, 3);
     for (int i = 0; i < 2; i++)
         assert_int_equal(row[i].is_significant, 1);
     assert_string_equal(row[0].name, "load");
@@ -102,8 +102,8 @@ static void blocks_of_both_moments_are_no_source_of_error(void **state)
     assert_true(row[0].before == 1000 * 500 * 1000.0);
     assert_true(row[0].after == 1010 * 500 * 1000.0);
     assert_true(row[1].change == -10 * 500 * 1000.0);
-    assert_true(kymo_heap_diff_all(diff)->change == 0);
-    assert_int_equal(kymo_heap_diff_all(diff)->is_significant, 0);
+    assert_true(kymo_report_diff_all(diff)->change == 0);
+    assert_int_equal(kymo_report_diff_all(diff)->is_significant, 0);
 }
 
 static void what_cannot_be_compared(void **state)

@@ -5,6 +5,7 @@
 
 #include "heap_fixture.h"
 #include "recording/events_heap.h"
+#include "views/report_text.h"
 
 static struct heap_profile h;
 static kymo_heap_report_options options;
@@ -192,7 +193,7 @@ static void growth(void **state)
     (void)state;
     char *text;
     size_t len;
-    kymo_heap_diff *diff;
+    kymo_report_diff *diff;
     FILE *to = open_memstream(&text, &len);
     kymo_terminal t = {.to = to};
     kymo_heap_report_options later = options;
@@ -209,8 +210,8 @@ static void growth(void **state)
     later.at_ns = 1600;
     ok(kymo_profile_finish(h.p));
     ok(kymo_heap_diff_create(h.p, &options, h.p, &later, &diff));
-    kymo_report_print_heap_diff(&t, diff, KYMO_BY_FUNCTION, 0);
-    kymo_heap_diff_destroy(diff);
+    kymo_report_print_diff(&t, diff, KYMO_BY_FUNCTION, 0);
+    kymo_report_diff_destroy(diff);
     fclose(to);
     assert_string_equal(
         text, "98 KiB to 4.8 MiB: +4.7 MiB (95 %: 3.3 MiB to 6.0 MiB)\n"

@@ -148,7 +148,7 @@ static void the_ledger(void **state)
 static void growth(void **state)
 {
     (void)state;
-    kymo_heap_diff *diff;
+    kymo_report_diff *diff;
     kymo_bytes bytes;
     kymo_heap_report_options later;
     add_plain(&h, IN_LOAD, 100, 1010, 1500);
@@ -170,7 +170,7 @@ static void growth(void **state)
         "\"file\":null,\"line\":null,\"module\":null,\"before\":100,\"after\":30,\"change\":-70,"
         "\"low\":-70,\"high\":-70,\"objects\":0,\"significant\":true},\"unit\":\"bytes\"}\n");
     kymo_bytes_deinit(&bytes);
-    kymo_heap_diff_destroy(diff);
+    kymo_report_diff_destroy(diff);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include "profile_fixture.h"
 
 static kymo_profile *profiles[2];
-static kymo_time_diff *diff;
+static kymo_report_diff *diff;
 static uint32_t module[2], thread[2];
 static uint64_t clock_ns;
 
@@ -36,14 +36,14 @@ static void add_samples(int which, const char *name, int count, uint64_t weight_
                                    0));
 }
 
-static const kymo_time_diff_row *compare(size_t expected)
+static const kymo_report_diff_row *compare(size_t expected)
 {
     size_t n;
     const kymo_report_options options = {.size = sizeof options};
     for (int i = 0; i < 2; i++)
         ok(kymo_profile_finish(profiles[i]));
     ok(kymo_time_diff_create(profiles[0], profiles[1], &options, &diff));
-    const kymo_time_diff_row *rows = kymo_time_diff_rows(diff, &n);
+    const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
     assert_int_equal(n, expected);
     return rows;
 }
@@ -51,7 +51,7 @@ static const kymo_time_diff_row *compare(size_t expected)
 static int teardown(void **state)
 {
     (void)state;
-    kymo_time_diff_destroy(diff);
+    kymo_report_diff_destroy(diff);
     kymo_profile_destroy(profiles[0]);
     kymo_profile_destroy(profiles[1]);
     return 0;
@@ -68,8 +68,8 @@ static void whole_runs_are_compared_as_they_are(void **state)
     add_samples(1, "same", 110, 1000000);
     add_samples(1, "less", 20, 1000000);
     add_samples(1, "new", 50, 1000000);
-    const kymo_time_diff_row *rows = compare(4);
-    assert_false(kymo_time_diff_is_rate(diff));
+    const kymo_report_diff_row *rows = compare(4);
+    assert_false(kymo_report_diff_is_rate(diff));
     assert_string_equal(rows[0].name, "less");
     assert_true(rows[0].before == 100e6 && rows[0].after == 20e6 && rows[0].change == -80e6);
     assert_true(rows[0].is_significant && rows[0].high < 0);
@@ -81,7 +81,7 @@ static void whole_runs_are_compared_as_they_are(void **state)
     assert_true(rows[2].low < 0 && rows[2].high > 0);
     assert_string_equal(rows[3].name, "gone");
     assert_false(rows[3].is_significant);
-    const kymo_time_diff_row *all = kymo_time_diff_all(diff);
+    const kymo_report_diff_row *all = kymo_report_diff_all(diff);
     assert_true(all->before == 204e6 && all->after == 180e6);
 }
 
@@ -93,8 +93,8 @@ static void others_by_the_time_that_they_were_recorded(void **state)
     add_samples(0, "serve", 600, 10000000);
     start(1, 10000000000, 1);
     add_samples(1, "serve", 100, 10000000);
-    const kymo_time_diff_row *rows = compare(1);
-    assert_true(kymo_time_diff_is_rate(diff));
+    const kymo_report_diff_row *rows = compare(1);
+    assert_true(kymo_report_diff_is_rate(diff));
     assert_true(rows[0].before > 99e6 && rows[0].before < 101e6);
     assert_true(rows[0].change > -1 && rows[0].change < 1);
     assert_false(rows[0].is_significant);
@@ -106,7 +106,7 @@ static void nothing_was_sampled(void **state)
     start(0, 1000000, 1);
     start(1, 1000000, 1);
     compare(0);
-    assert_true(kymo_time_diff_all(diff)->change == 0);
+    assert_true(kymo_report_diff_all(diff)->change == 0);
 }
 
 int main(void)
