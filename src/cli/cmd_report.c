@@ -215,7 +215,7 @@ static void print_text(const struct report_request *request, const kymo_profile 
         kymo_report_print_tree(&t, report, request->top_given ? request->top : TREE_TOP_DEFAULT,
                                request->top_given && request->top == 0 ? 0 : tree_min_share);
     else if (request->by == KYMO_BY_THREAD)
-        kymo_report_print_threads(&t, profile, report, request->kind, request->top);
+        kymo_report_print_threads(&t, profile, report, request->top);
     else
         kymo_report_print_table(&t, report, request->by, request->top, " (--top 0 shows all)");
 }
@@ -284,10 +284,11 @@ static void print_heap(const struct report_request *request, const kymo_profile 
     kymo_report_print_heap_totals(&t, profile, heap);
     fputc('\n', t.to);
     if (request->tree)
-        kymo_report_print_heap_tree(&t, heap, request->top_given ? request->top : TREE_TOP_DEFAULT,
-                                    request->top_given && request->top == 0 ? 0 : tree_min_share);
+        kymo_report_print_tree(&t, heap, request->top_given ? request->top : TREE_TOP_DEFAULT,
+                               request->top_given && request->top == 0 ? 0 : tree_min_share);
     else
-        kymo_report_print_heap(&t, heap, request->heap.options.by, request->top);
+        kymo_report_print_table(&t, heap, (kymo_report_by)request->heap.options.by, request->top,
+                                " (--top 0 shows all)");
 }
 
 static kymo_err write_heap_json(const struct report_request *request, const kymo_profile *profile,

@@ -83,8 +83,4 @@ kymo_err kymo_report_finish(kymo_report *report, kymo_report **out);
 KYMO_NODISCARD
 kymo_err kymo_report_sum_samples(kymo_report *report);
 
-/* What the shares and the order of rows are of, in this view: short-lived blocks cost by their
- * number, others by their bytes. */
-double kymo_heap_rank(uint32_t view, const kymo_heap_sum *sum);
-
 #endif

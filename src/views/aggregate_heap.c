@@ -46,11 +46,6 @@ static kymo_heap_sum of_all(const kymo_report *r)
     return sum;
 }
 
-double kymo_heap_rank(uint32_t view, const kymo_heap_sum *sum)
-{
-    return view == KYMO_HEAP_LIFETIMES || view == KYMO_HEAP_TEMPORARY ? sum->objects : sum->bytes;
-}
-
 static uint64_t whole_of(const kymo_report *r, const kymo_heap_sum *sum)
 {
     double rank = kymo_heap_rank(r->totals.view, sum);

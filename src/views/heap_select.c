@@ -416,3 +416,8 @@ void kymo_heap_select_deinit(struct kymo_heap_selection *s)
     s->tables = NULL;
     s->n_tables = 0;
 }
+
+double kymo_heap_rank(uint32_t view, const kymo_heap_sum *sum)
+{
+    return view == KYMO_HEAP_LIFETIMES || view == KYMO_HEAP_TEMPORARY ? sum->objects : sum->bytes;
+}

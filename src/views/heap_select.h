@@ -74,4 +74,8 @@ struct kymo_estimate kymo_heap_select_mapping(const struct kymo_heap_selection *
                                               uint32_t process, size_t row,
                                               struct kymo_estimate *mapped);
 
+/* What the shares and the order of rows are of, in this view: short-lived blocks cost by their
+ * number, others by their bytes. */
+double kymo_heap_rank(uint32_t view, const kymo_heap_sum *sum);
+
 #endif

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/attr.h"
 #include "views/report_text.h"
 
 /* Of times that are sums and have no error, how much of what was before a change is. */
@@ -45,8 +46,7 @@ static void print_row(const kymo_terminal *t, const kymo_sample_type *type, cons
             texts[0], interval, texts[3], texts[4], row->is_significant ? "  " : "~ ");
     const kymo_report_row place = {
         .name = row->name, .file = row->file, .module = row->module, .line = row->line};
-    fputs(row->is_significant ? "" : kymo_terminal_reset(t), t->to);
-    kymo_report_print_place(t, &place, by);
+    kymo_report_print_place(t, &place, by, row->is_significant ? "" : kymo_terminal_reset(t));
 }
 
 void kymo_report_print_diff(const kymo_terminal *t, const kymo_report_diff *diff, kymo_report_by by,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report_heap.h - what the heap is made of, as text: a table or a tree, and the ledger.
+ * report_heap.h - memory as text: what is above a table of it, the summary, the ledger.
  *
  * Layer:    views
  * Flow:     kymo/report.h -> [report_heap] -> terminal, pipe
@@ -22,12 +22,6 @@ void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *p
  * the lines around them. 0: no allocations were recorded, and nothing is printed. */
 int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *profile, size_t top,
                                    const char *lead);
-/* The first top rows (0: all). */
-void kymo_report_print_heap(const kymo_terminal *t, const kymo_report *report, uint32_t by,
-                            size_t top);
-/* Nodes of at least min_share of the whole, at most top lines (0: any number). */
-void kymo_report_print_heap_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
-                                 double min_share);
 /* The ledger of each process, and the figures that are no curves. */
 void kymo_report_print_ledger(const kymo_terminal *t, const kymo_profile *profile);
 

@@ -40,31 +40,16 @@ void kymo_report_print_marker_totals(const kymo_terminal *t, const kymo_marker_r
     fputc('\n', t->to);
 }
 
-/* The buckets that any row has something in: [*first, *end). */
-static void find_axis(const kymo_marker_row *all, uint32_t *first, uint32_t *end)
-{
-    *first = KYMO_HISTOGRAM_BUCKETS;
-    *end = 0;
-    for (uint32_t i = 0; i < KYMO_HISTOGRAM_BUCKETS; i++) {
-        if (all->histogram[i] == 0)
-            continue;
-        *first = i < *first ? i : *first;
-        *end = i + 1;
-    }
-    *first = *end ? *first : 0;
-}
+struct counts {
+    double of[KYMO_HISTOGRAM_BUCKETS];
+};
 
-static void print_histogram(const kymo_terminal *t, const kymo_marker_row *row, uint32_t first,
-                            uint32_t end)
+static struct counts counts_of(const kymo_marker_row *row)
 {
-    static const char *const steps[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    uint64_t most = 1;
-    for (uint32_t i = first; i < end; i++)
-        most = row->histogram[i] > most ? row->histogram[i] : most;
-    for (uint32_t i = first; i < end; i++) {
-        double part = (double)row->histogram[i] / (double)most;
-        fputs(steps[row->histogram[i] ? 1 + (size_t)(part * 7) : 0], t->to);
-    }
+    struct counts counts;
+    for (uint32_t i = 0; i < KYMO_HISTOGRAM_BUCKETS; i++)
+        counts.of[i] = (double)row->histogram[i];
+    return counts;
 }
 
 static void print_times(const kymo_terminal *t, const kymo_marker_row *row)
@@ -82,7 +67,7 @@ static void print_row(const kymo_terminal *t, const kymo_marker_row *row, uint32
     fprintf(t->to, "%8" PRIu64, row->count);
     print_times(t, row);
     fputs("  ", t->to);
-    print_histogram(t, row, first, end);
+    kymo_report_print_histogram(t, counts_of(row).of, first, end);
     fprintf(t->to, "%*s", (int)(width - (end - first) + 2), "");
     kymo_terminal_print(t, row->name, 0, KYMO_CUT_END, 0);
     fputs(kymo_terminal_dim(t), t->to);
@@ -115,7 +100,8 @@ void kymo_report_print_markers(const kymo_terminal *t, const kymo_marker_report 
     size_t shown = top && top < n ? top : n;
     if (n == 0)
         return;
-    find_axis(kymo_marker_report_all(report), &first, &end);
+    kymo_report_find_axis(counts_of(kymo_marker_report_all(report)).of, KYMO_HISTOGRAM_BUCKETS,
+                          &first, &end);
     size_t width = end - first > strlen("histogram") ? end - first : strlen("histogram");
     fprintf(t->to, "%s   count      total        p50        p95        max  %-*s  %s%s\n",
             kymo_terminal_dim(t), (int)width, "histogram", heading, kymo_terminal_reset(t));

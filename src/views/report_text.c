@@ -3,31 +3,22 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "views/heap_select.h"
 
 enum {
     NAME_MIN = 20,
     NAME_MAX_PIPED = 60, /* longer names push the next column aside when nothing may be cut */
     WHERE_MIN = 24,
-    WAITS_NAMED = 3,
+    FIGURES = 29,                /* columns before a name: two shares, one time, the gaps */
+    TREE_FIGURES = 17,           /* the same of a tree: two shares */
+    TREE_FIGURES_OF_MEMORY = 33, /* a share, bytes, blocks */
+    DEPTH_MAX = 50,              /* of a tree, as indentation */
 };
 
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
-
-/* "12.3 %", in the colour of its size. */
-static void print_share(const kymo_terminal *t, double ratio)
-{
-    const char *on = ratio >= 0.1    ? kymo_terminal_bold(t)
-                     : ratio < 0.005 ? kymo_terminal_dim(t)
-                                     : "";
-    fprintf(t->to, "%s%5.1f %%%s", on, ratio * 100, *on ? kymo_terminal_reset(t) : "");
-}
+/* ---- words ---- */
 
 /* Takes "x/.." and "." out of a path: build systems leave many of them, and they take the room that
  * the file's name needs. For people; no file is opened by it. */
@@ -54,7 +45,7 @@ static void tidy_path(char *path)
     *to = '\0';
 }
 
-void kymo_report_where_of(const kymo_report_row *row, kymo_report_by by, kymo_str *out)
+static void put_where(const kymo_report_row *row, kymo_report_by by, kymo_str *out)
 {
     if (by == KYMO_BY_FILE || by == KYMO_BY_MODULE || by == KYMO_BY_THREAD ||
         by == KYMO_BY_PROCESS || by == KYMO_BY_SIZE)
@@ -72,18 +63,23 @@ void kymo_report_where_of(const kymo_report_row *row, kymo_report_by by, kymo_st
     }
 }
 
+const char *kymo_report_format_whole(char out[32], const kymo_sample_type *type, uint64_t value)
+{
+    if (strcmp(type->unit, "nanoseconds") == 0)
+        return kymo_format_duration(out, value);
+    if (strcmp(type->unit, "bytes") == 0)
+        return kymo_format_bytes(out, value);
+    snprintf(out, 32, "%" PRIu64, value);
+    return out;
+}
+
 const char *kymo_report_format(char out[40], const kymo_sample_type *type, double value)
 {
     char text[32];
     double size = fabs(value);
     uint64_t whole = size < 0x1p63 ? (uint64_t)llround(size) : 1ull << 63;
-    const char *sign = value < 0 && whole ? "-" : "";
-    if (strcmp(type->unit, "nanoseconds") == 0)
-        snprintf(out, 40, "%s%s", sign, kymo_format_duration(text, whole));
-    else if (strcmp(type->unit, "bytes") == 0)
-        snprintf(out, 40, "%s%s", sign, kymo_format_bytes(text, whole));
-    else
-        snprintf(out, 40, "%s%" PRIu64, sign, whole);
+    snprintf(out, 40, "%s%s", value < 0 && whole ? "-" : "",
+             kymo_report_format_whole(text, type, whole));
     return out;
 }
 
@@ -107,20 +103,6 @@ const char *kymo_report_heading_of(kymo_report_by by)
     }
 }
 
-void kymo_report_print_place(const kymo_terminal *t, const kymo_report_row *row, kymo_report_by by)
-{
-    kymo_str where = {0};
-    kymo_terminal_print(t, row->name, 0, KYMO_CUT_END, 0);
-    kymo_report_where_of(row, by, &where);
-    if (where.len > 0) {
-        fprintf(t->to, "  %s", kymo_terminal_dim(t));
-        kymo_terminal_print(t, kymo_str_cstr(&where), 0, KYMO_CUT_START, 0);
-        fputs(kymo_terminal_reset(t), t->to);
-    }
-    kymo_str_deinit(&where);
-    fputc('\n', t->to);
-}
-
 void kymo_report_print_more(const kymo_terminal *t, size_t count, int indent, const char *more)
 {
     if (count)
@@ -128,62 +110,274 @@ void kymo_report_print_more(const kymo_terminal *t, size_t count, int indent, co
                 kymo_terminal_reset(t));
 }
 
+void kymo_report_print_share(const kymo_terminal *t, double share)
+{
+    const char *on = share >= 0.1    ? kymo_terminal_bold(t)
+                     : share < 0.005 ? kymo_terminal_dim(t)
+                                     : "";
+    fprintf(t->to, "%s%5.1f %%%s", on, share * 100, *on ? kymo_terminal_reset(t) : "");
+}
+
+/* ---- histograms ---- */
+
+void kymo_report_find_axis(const double *counts, uint32_t buckets, uint32_t *first, uint32_t *end)
+{
+    *first = *end = 0;
+    for (uint32_t i = 0; i < buckets; i++) {
+        if (counts[i] <= 0)
+            continue;
+        *first = *end ? *first : i;
+        *end = i + 1;
+    }
+}
+
+void kymo_report_print_histogram(const kymo_terminal *t, const double *counts, uint32_t first,
+                                 uint32_t end)
+{
+    static const char *const steps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double most = 0;
+    for (uint32_t i = first; i < end; i++)
+        most = counts[i] > most ? counts[i] : most;
+    for (uint32_t i = first; i < end; i++)
+        fputs(counts[i] > 0 ? steps[(size_t)(counts[i] / most * 7)] : " ", t->to);
+}
+
+/* Half of them lived for less than the end of this bucket. */
+static uint64_t median_below_ns(const double *lives)
+{
+    double all = 0;
+    double sum = 0;
+    for (uint32_t i = 0; i < KYMO_LIFETIME_BUCKETS; i++)
+        all += lives[i];
+    for (uint32_t i = 0; i < KYMO_LIFETIME_BUCKETS; i++) {
+        sum += lives[i];
+        if (sum * 2 >= all)
+            return 2ull << i;
+    }
+    return 0;
+}
+
+/* ---- layout ---- */
+
+/* What the lines of a report are made of. */
+struct layout {
+    const kymo_report *report;
+    const kymo_sample_type *type;
+    kymo_report_by by;
+    const kymo_heap_totals *memory; /* NULL: not of memory */
+    size_t name_cut;                /* columns that a name may take; 0: any number */
+    size_t name_width;              /* columns that it is filled to if a place follows */
+    size_t where_width;             /* columns that the place may take; 0: any number */
+    uint32_t first, end;            /* buckets of lives that are shown */
+};
+
+static struct layout layout_of(const kymo_report *report, kymo_report_by by)
+{
+    return (struct layout){.report = report,
+                           .type = kymo_report_type(report),
+                           .by = by,
+                           .memory = kymo_heap_report_totals(report)};
+}
+
+/* memory: the sum that the value is of; NULL: not of memory. */
+static double share_of(const struct layout *l, uint64_t value, const kymo_heap_sum *memory)
+{
+    double part = memory ? kymo_heap_rank(l->memory->view, memory) : (double)value;
+    double whole = memory ? kymo_heap_rank(l->memory->view, &l->memory->sum)
+                          : (double)kymo_report_total(l->report);
+    return whole > 0 ? part / whole : 0;
+}
+
+/* Those of memory are not emphasized: they have intervals. */
+static void print_share(const kymo_terminal *t, const struct layout *l, double share)
+{
+    const kymo_terminal plain = {.to = t->to};
+    kymo_report_print_share(l->memory ? &plain : t, share);
+}
+
+static int is_exact(const struct layout *l)
+{
+    return l->memory->rate <= 1 || l->memory->view == KYMO_HEAP_MAPPED;
+}
+
+/* Names get what the figures leave, and what places need is left of it. */
+static void fit_names(const kymo_terminal *t, struct layout *l, const kymo_report_row *rows,
+                      size_t shown)
+{
+    size_t width = strlen(kymo_report_heading_of(l->by));
+    size_t rest = NAME_MIN + WHERE_MIN;
+    for (size_t i = 0; i < shown; i++) {
+        size_t columns = kymo_terminal_columns(rows[i].name);
+        width = columns > width ? columns : width;
+    }
+    if (!t->width) {
+        l->name_width = width < NAME_MAX_PIPED ? width : NAME_MAX_PIPED;
+        return;
+    }
+    if ((size_t)t->width > FIGURES + 2 + rest)
+        rest = (size_t)t->width - FIGURES - 2;
+    int has_where = l->by == KYMO_BY_FUNCTION || l->by == KYMO_BY_LINE;
+    size_t most = has_where ? rest * 6 / 10 : rest;
+    l->name_width = l->name_cut = width < most ? width : most;
+    l->where_width = has_where ? rest - l->name_width : 0;
+}
+
+static void print_place(const kymo_terminal *t, const struct layout *l, const kymo_report_row *row,
+                        const char *after_name)
+{
+    kymo_str where = {0};
+    put_where(row, l->by, &where);
+    kymo_terminal_print(t, row->name, l->name_cut,
+                        l->by == KYMO_BY_FILE ? KYMO_CUT_START : KYMO_CUT_END, 0);
+    fputs(after_name, t->to);
+    if (where.len > 0) {
+        for (size_t c = kymo_terminal_columns(row->name); c < l->name_width; c++)
+            fputc(' ', t->to);
+        fprintf(t->to, "  %s", kymo_terminal_dim(t));
+        kymo_terminal_print(t, kymo_str_cstr(&where), l->where_width, KYMO_CUT_START, 0);
+        fputs(kymo_terminal_reset(t), t->to);
+    }
+    fputc('\n', t->to);
+    kymo_str_deinit(&where);
+}
+
+void kymo_report_print_place(const kymo_terminal *t, const kymo_report_row *row, kymo_report_by by,
+                             const char *after_name)
+{
+    print_place(t, &(struct layout){.by = by}, row, after_name);
+}
+
+/* ---- the table ---- */
+
+static void print_heading(const kymo_terminal *t, const struct layout *l)
+{
+    fprintf(t->to, "%s  self   total        self", kymo_terminal_dim(t));
+    if (l->memory)
+        fprintf(t->to, "%s      %8s", is_exact(l) ? "" : "  95 %                    ",
+                l->type->count_name);
+    if (l->memory && l->memory->lifetimes)
+        fprintf(t->to, "  median    %*s", (int)(l->end - l->first) + 1, "");
+    fprintf(t->to, "  %s%s\n", kymo_report_heading_of(l->by), kymo_terminal_reset(t));
+}
+
+/* Of memory: how sure it is, how many blocks, how long they lived. */
+static void print_memory(const kymo_terminal *t, const struct layout *l, const kymo_report_row *row)
+{
+    const kymo_heap_sum *sum = &row->memory->self;
+    char interval[88] = "";
+    char low[40];
+    char high[40];
+    if (sum->samples)
+        snprintf(interval, sizeof interval, "%s to %s",
+                 kymo_report_format(low, l->type, sum->bytes_low),
+                 kymo_report_format(high, l->type, sum->bytes_high));
+    if (!is_exact(l))
+        fprintf(t->to, "  %-24s", interval);
+    fprintf(t->to, "  %10.0f", sum->objects);
+    if (!row->lifetimes)
+        return;
+    fprintf(t->to, "  %9s  ",
+            sum->samples ? kymo_format_duration(low, median_below_ns(row->lifetimes)) : "-");
+    kymo_report_print_histogram(t, row->lifetimes, l->first, l->end);
+}
+
+static void print_row(const kymo_terminal *t, const struct layout *l, const kymo_report_row *row)
+{
+    const kymo_heap_sums *memory = row->memory;
+    char text[40];
+    print_share(t, l, share_of(l, row->self, memory ? &memory->self : NULL));
+    fputc(' ', t->to);
+    print_share(t, l, share_of(l, row->total, memory ? &memory->total : NULL));
+    fprintf(t->to, "  %10s",
+            memory ? kymo_report_format(text, l->type, memory->self.bytes)
+                   : kymo_report_format_whole(text, l->type, row->self));
+    if (memory)
+        print_memory(t, l, row);
+    fputs("  ", t->to);
+    print_place(t, l, row, "");
+}
+
+/* Rows that only called others are last; by size there are none. */
+static int has_self(const struct layout *l, const kymo_report_row *row)
+{
+    return row->memory ? row->memory->self.samples > 0 || l->by == KYMO_BY_SIZE : row->self > 0;
+}
+
 void kymo_report_print_table(const kymo_terminal *t, const kymo_report *report, kymo_report_by by,
                              size_t top, const char *more)
 {
     size_t n;
+    size_t n_self = 0;
+    char from[32];
+    char to[32];
+    struct layout l = layout_of(report, by);
     const kymo_report_row *rows = kymo_report_rows(report, &n);
-    uint64_t total = kymo_report_total(report);
-    size_t n_self = 0; /* rows come by self, the largest first: those of none are last */
-    while (n_self < n && rows[n_self].self > 0)
+    while (n_self < n && has_self(&l, &rows[n_self]))
         n_self++;
     size_t shown = top && top < n_self ? top : n_self;
-    size_t name_width = strlen(kymo_report_heading_of(by));
-    size_t where_width = 0;
+    if (l.memory && n == 0)
+        return;
+    if (l.memory && l.memory->lifetimes)
+        kymo_report_find_axis(l.memory->lifetimes, KYMO_LIFETIME_BUCKETS, &l.first, &l.end);
+    if (!l.memory)
+        fit_names(t, &l, rows, shown);
+    print_heading(t, &l);
+    for (size_t i = 0; i < shown; i++)
+        print_row(t, &l, &rows[i]);
+    kymo_report_print_more(t, n_self - shown, l.memory ? 0 : FIGURES, more);
+    if (l.end > l.first)
+        fprintf(t->to, "%slives: each step of the curve is twice the one before, from %s to %s%s\n",
+                kymo_terminal_dim(t), kymo_format_duration(from, l.first ? 1ull << l.first : 0),
+                kymo_format_duration(to, 1ull << l.end), kymo_terminal_reset(t));
+}
 
-    for (size_t i = 0; i < shown; i++) {
-        size_t columns = kymo_terminal_columns(rows[i].name);
-        name_width = columns > name_width ? columns : name_width;
-    }
-    if (t->width) {
-        /* Two columns of percents, one of time, the gaps: the rest is for names and places. */
-        size_t rest = (size_t)t->width > 29 + NAME_MIN + 2 + WHERE_MIN ? (size_t)t->width - 29 - 2
-                                                                       : NAME_MIN + WHERE_MIN;
-        if (by == KYMO_BY_FUNCTION || by == KYMO_BY_LINE) {
-            if (name_width > rest * 6 / 10)
-                name_width = rest * 6 / 10;
-            where_width = rest - name_width;
-        } else if (name_width > rest) {
-            name_width = rest;
-        }
-    } else if (name_width > NAME_MAX_PIPED) {
-        name_width = NAME_MAX_PIPED;
-    }
+/* ---- the tree ---- */
 
-    fprintf(t->to, "%s  self   total        self  %s%s\n", kymo_terminal_dim(t),
-            kymo_report_heading_of(by), kymo_terminal_reset(t));
-    for (size_t i = 0; i < shown; i++) {
-        char time[32];
-        kymo_str where = {0};
-        print_share(t, share(rows[i].self, total));
+static void print_node(const kymo_terminal *t, const struct layout *l, const kymo_report_node *node,
+                       const char *name, double share)
+{
+    char text[40];
+    size_t room = t->width && !l->memory ? (size_t)t->width / 2 : (size_t)DEPTH_MAX * 2;
+    size_t used = l->memory ? TREE_FIGURES_OF_MEMORY : TREE_FIGURES;
+    size_t width = (size_t)t->width;
+    print_share(t, l, share);
+    if (l->memory) {
+        fprintf(t->to, "  %10s  %10.0f",
+                kymo_report_format(text, l->type, node->memory->total.bytes),
+                node->memory->total.objects);
+    } else {
         fputc(' ', t->to);
-        print_share(t, share(rows[i].total, total));
-        fprintf(t->to, "  %10s  ", kymo_format_duration(time, rows[i].self));
-        kymo_report_where_of(&rows[i], by, &where);
-        size_t cut = t->width ? name_width : 0;
-        int is_path = by == KYMO_BY_FILE;
-        kymo_terminal_print(t, rows[i].name, cut, is_path ? KYMO_CUT_START : KYMO_CUT_END, 0);
-        if (where.len > 0) {
-            for (size_t c = kymo_terminal_columns(rows[i].name); c < name_width; c++)
-                fputc(' ', t->to);
-            fprintf(t->to, "  %s", kymo_terminal_dim(t));
-            kymo_terminal_print(t, where.data, where_width, KYMO_CUT_START, 0);
-            fputs(kymo_terminal_reset(t), t->to);
-        }
-        fputc('\n', t->to);
-        kymo_str_deinit(&where);
+        print_share(t, l, share_of(l, node->self, NULL));
     }
-    kymo_report_print_more(t, n_self - shown, 29, more);
+    /* Deep recursion runs off any screen; from there on the depth is a number. */
+    int is_deep = node->depth >= room / 2;
+    size_t indent = is_deep ? room : (size_t)node->depth * 2;
+    fprintf(t->to, "  %*s", (int)indent, "");
+    if (is_deep)
+        used += (size_t)fprintf(t->to, "(%" PRIu32 ") ", node->depth);
+    used += indent;
+    kymo_terminal_print(t, name,
+                        width == 0                ? 0
+                        : width > used + NAME_MIN ? width - used
+                                                  : NAME_MIN,
+                        KYMO_CUT_END, 0);
+    fputc('\n', t->to);
+}
+
+static void print_left_out(const kymo_terminal *t, const struct layout *l, size_t above_top,
+                           size_t small, double min_share)
+{
+    size_t all = above_top + small;
+    if (l->memory) {
+        kymo_report_print_more(
+            t, all, 0, all == 1 ? " node (--top 0 shows all)" : " nodes (--top 0 shows all)");
+        return;
+    }
+    kymo_report_print_more(t, above_top, TREE_FIGURES, " lines (--top 0 shows all)");
+    if (small)
+        fprintf(t->to, "%s%*s%zu node%s below %.1f %% %s not shown%s\n", kymo_terminal_dim(t),
+                TREE_FIGURES, "", small, small == 1 ? "" : "s", min_share * 100,
+                small == 1 ? "is" : "are", kymo_terminal_reset(t));
 }
 
 void kymo_report_print_tree(const kymo_terminal *t, const kymo_report *report, size_t top,
@@ -193,127 +387,20 @@ void kymo_report_print_tree(const kymo_terminal *t, const kymo_report *report, s
     size_t n_rows;
     size_t printed = 0;
     size_t small = 0;
+    struct layout l = layout_of(report, KYMO_BY_FUNCTION);
     const kymo_report_node *nodes = kymo_report_nodes(report, &n);
     const kymo_report_row *rows = kymo_report_rows(report, &n_rows);
-    uint64_t total = kymo_report_total(report);
-    size_t left_out = 0;
-
-    fprintf(t->to, "%s total    self  calls%s\n", kymo_terminal_dim(t), kymo_terminal_reset(t));
-    for (size_t i = 0; i < n; i++) {
-        /* A child is never larger than its parent, so whatever is below a small node is small. */
-        if (share(nodes[i].total, total) < min_share) {
-            small++;
-            continue;
-        }
-        if (top && printed >= top) {
-            left_out++;
-            continue;
-        }
-        print_share(t, share(nodes[i].total, total));
-        fputc(' ', t->to);
-        print_share(t, share(nodes[i].self, total));
-        /* Deep recursion runs off any screen; from there on the depth is a number. */
-        uint32_t depth = nodes[i].depth;
-        int room = t->width ? t->width / 2 : 100;
-        size_t indent = depth < (uint32_t)room / 2 ? (size_t)depth * 2 : (size_t)room;
-        fprintf(t->to, "  %*s", (int)indent, "");
-        if (indent == (size_t)room)
-            indent += (size_t)fprintf(t->to, "(%" PRIu32 ") ", depth);
-        size_t rest = t->width ? (size_t)t->width - 17 : 0;
-        rest = rest > indent + NAME_MIN ? rest - indent : rest ? NAME_MIN : 0;
-        kymo_terminal_print(t, rows[nodes[i].row].name, rest, KYMO_CUT_END, 0);
-        fputc('\n', t->to);
-        printed++;
-    }
-    if (left_out)
-        fprintf(t->to, "%s%17s... and %zu more lines (--top 0 shows all)%s\n", kymo_terminal_dim(t),
-                "", left_out, kymo_terminal_reset(t));
-    if (small)
-        fprintf(t->to, "%s%17s%zu node%s below %.1f %% %s not shown%s\n", kymo_terminal_dim(t), "",
-                small, small == 1 ? "" : "s", min_share * 100, small == 1 ? "is" : "are",
-                kymo_terminal_reset(t));
-}
-
-static int by_weight(const void *a, const void *b)
-{
-    const kymo_report_thread *ta = a;
-    const kymo_report_thread *tb = b;
-    if (ta->weight != tb->weight)
-        return ta->weight > tb->weight ? -1 : 1;
-    return ta->thread < tb->thread ? -1 : ta->thread > tb->thread;
-}
-
-void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profile,
-                               const kymo_report *report, uint32_t kind, size_t top)
-{
-    size_t n;
-    int is_wall = kind == KYMO_SAMPLE_WALL;
-    const kymo_report_thread *threads = kymo_report_threads(report, &n);
-    kymo_report_thread *sorted = malloc((n + 1) * sizeof *sorted);
-    uint64_t total = kymo_report_total(report);
-    size_t shown = top && top < n ? top : n;
-    if (!sorted)
-        return;
-    if (n)
-        memcpy(sorted, threads, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_weight);
-    fprintf(t->to, "%s  self    %s   samples%s  thread (tid)%s\n", kymo_terminal_dim(t),
-            is_wall ? "wall time" : " CPU time", is_wall ? "" : "  accounted",
+    fprintf(t->to, "%s%s%s\n", kymo_terminal_dim(t),
+            l.memory ? " total       total      blocks  function" : " total    self  calls",
             kymo_terminal_reset(t));
-    for (size_t i = 0; i < shown; i++) {
-        const kymo_thread *thread = kymo_profile_thread(profile, sorted[i].thread);
-        char time[32];
-        char achieved[32] = "-";
-        if (!isnan(sorted[i].achieved))
-            snprintf(achieved, sizeof achieved, "%.1f %%", sorted[i].achieved * 100);
-        print_share(t, share(sorted[i].weight, total));
-        fprintf(t->to, "  %10s  %8" PRIu64,
-                kymo_format_duration(time, is_wall ? sorted[i].weight : thread->cpu_ns),
-                sorted[i].samples);
-        if (!is_wall)
-            fprintf(t->to, "  %9s", achieved);
-        fputs("  ", t->to);
-        kymo_terminal_print(t, thread->name, 0, KYMO_CUT_END, 0);
-        fprintf(t->to, " (%d)\n", (int)thread->tid);
+    for (size_t i = 0; i < n; i++) {
+        const kymo_heap_sums *memory = nodes[i].memory;
+        double share = share_of(&l, nodes[i].total, memory ? &memory->total : NULL);
+        /* A child is never larger than its parent, so whatever is below a small node is small. */
+        if (share < min_share)
+            small++;
+        else if (!top || printed++ < top)
+            print_node(t, &l, &nodes[i], rows[nodes[i].row].name, share);
     }
-    kymo_report_print_more(t, n - shown, 0, " (--top 0 shows all)");
-    free(sorted);
-}
-
-static int is_wait(const kymo_report_row *row)
-{
-    return strncmp(row->name, "[waiting", 8) == 0 || strncmp(row->name, "[blocked", 8) == 0;
-}
-
-void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile,
-                             const char *before)
-{
-    const kymo_report_options options = {.size = sizeof options, .kind = KYMO_SAMPLE_WALL};
-    kymo_report *report = NULL;
-    uint64_t waited = 0;
-    size_t n;
-    size_t named = 0;
-    char time[32];
-    char all[32];
-    if (!kymo_profile_meta(profile)->wall_period_ns ||
-        kymo_report_create(profile, &options, &report) != KYMO_OK)
-        return;
-    const kymo_report_row *rows = kymo_report_rows(report, &n);
-    for (size_t i = 0; i < n; i++)
-        if (is_wait(&rows[i]))
-            waited += rows[i].self;
-    fprintf(t->to, "%sthe threads waited %s of the %s that %s", before,
-            kymo_format_duration(time, waited),
-            kymo_format_duration(all, kymo_report_total(report)),
-            kymo_profile_quality(profile)->dropped_wall_ns ? "were kept" : "they lived");
-    /* The largest come first. */
-    for (size_t i = 0; i < n && named < WAITS_NAMED; i++) {
-        if (!is_wait(&rows[i]))
-            continue;
-        fputs(named++ ? ", " : ": ", t->to);
-        kymo_terminal_print(t, rows[i].name, 0, KYMO_CUT_END, 0);
-        fprintf(t->to, " %s", kymo_format_duration(time, rows[i].self));
-    }
-    fputs(" (kymo report --mode wall)\n", t->to);
-    kymo_report_destroy(report);
+    print_left_out(t, &l, top && printed > top ? printed - top : 0, small, min_share);
 }

@@ -51,9 +51,9 @@ static void assert_printed(const char *expected)
     ok(kymo_profile_finish(h.p));
     ok(kymo_heap_report_create(h.p, &options, &report));
     kymo_report_print_heap_totals(&t, h.p, report);
-    kymo_report_print_heap(&t, report, options.by, 2);
+    kymo_report_print_table(&t, report, (kymo_report_by)options.by, 2, " (--top 0 shows all)");
     if (options.by == KYMO_BY_FUNCTION)
-        kymo_report_print_heap_tree(&t, report, 2, 0);
+        kymo_report_print_tree(&t, report, 2, 0);
     kymo_report_destroy(report);
     fclose(to);
     assert_string_equal(text, expected);
