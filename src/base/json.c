@@ -223,6 +223,30 @@ void kymo_json_cstr(kymo_json *json, const char *text)
     kymo_json_string(json, text, strlen(text));
 }
 
+void kymo_json_key_array(kymo_json *j, const char *name)
+{
+    kymo_json_key(j, name);
+    kymo_json_begin_array(j);
+}
+
+void kymo_json_key_object(kymo_json *j, const char *name)
+{
+    kymo_json_key(j, name);
+    kymo_json_begin_object(j);
+}
+
+void kymo_json_key_bool(kymo_json *j, const char *name, int value)
+{
+    kymo_json_key(j, name);
+    kymo_json_bool(j, value);
+}
+
+void kymo_json_key_i64(kymo_json *j, const char *name, int64_t value)
+{
+    kymo_json_key(j, name);
+    kymo_json_i64(j, value);
+}
+
 void kymo_json_key_u64(kymo_json *json, const char *name, uint64_t value)
 {
     kymo_json_key(json, name);

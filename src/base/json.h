@@ -58,7 +58,11 @@ void kymo_json_string_begin(kymo_json *json);
 void kymo_json_string_part(kymo_json *json, const char *text, size_t len);
 void kymo_json_string_end(kymo_json *json);
 
-/* key and value */
+/* key and value, or its beginning */
+void kymo_json_key_array(kymo_json *json, const char *name);
+void kymo_json_key_object(kymo_json *json, const char *name);
+void kymo_json_key_bool(kymo_json *json, const char *name, int value);
+void kymo_json_key_i64(kymo_json *json, const char *name, int64_t value);
 void kymo_json_key_u64(kymo_json *json, const char *name, uint64_t value);
 void kymo_json_key_cstr(kymo_json *json, const char *name, const char *text);
 

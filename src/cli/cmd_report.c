@@ -291,43 +291,34 @@ static void print_heap(const struct report_request *request, const kymo_profile 
                                 " (--top 0 shows all)");
 }
 
-static kymo_err write_heap_json(const struct report_request *request, const kymo_profile *profile,
-                                const kymo_report *heap)
+static kymo_err report_ledger(const struct report_request *request, const kymo_profile *profile)
 {
+    kymo_terminal t = kymo_terminal_of(stdout);
+    if (!request->json) {
+        print_head(request, &t, profile, NULL);
+        fputc('\n', t.to);
+        kymo_report_print_ledger(&t, profile);
+        return KYMO_OK;
+    }
     kymo_report *threads = NULL;
     kymo_report_options options = {.size = sizeof options, .by = KYMO_BY_THREAD};
     kymo_sink sink = kymo_stdout_sink();
     kymo_err err = kymo_report_create(profile, &options, &threads);
-    if (err == KYMO_OK && !heap)
+    if (err == KYMO_OK)
         err = kymo_report_write_memory_json(profile, threads, &sink);
-    else if (err == KYMO_OK)
-        err = kymo_report_write_heap_json(profile, threads, heap, request->heap.by,
-                                          request->heap.mode, request->top_given ? request->top : 0,
-                                          request->tree, &sink);
     kymo_report_destroy(threads);
     return err;
-}
-
-static kymo_err report_ledger(const struct report_request *request, const kymo_profile *profile)
-{
-    if (request->json)
-        return write_heap_json(request, profile, NULL);
-    kymo_terminal t = kymo_terminal_of(stdout);
-    print_head(request, &t, profile, NULL);
-    fputc('\n', t.to);
-    kymo_report_print_ledger(&t, profile);
-    return KYMO_OK;
 }
 
 static kymo_err report_heap(const struct report_request *request, const kymo_profile *profile)
 {
     kymo_report *heap = NULL;
     kymo_heap_report_options options = kymo_heap_request_options(&request->heap, profile);
-    if (request->heap.is_ledger)
-        return report_ledger(request, profile);
+    kymo_sink sink = kymo_stdout_sink();
     kymo_err err = kymo_heap_report_create(profile, &options, &heap);
     if (err == KYMO_OK && request->json)
-        err = write_heap_json(request, profile, heap);
+        err = kymo_report_write_json(profile, heap, request->heap.by, request->heap.mode,
+                                     request->top_given ? request->top : 0, request->tree, &sink);
     else if (err == KYMO_OK)
         print_heap(request, profile, heap);
     kymo_report_destroy(heap);
@@ -382,6 +373,7 @@ int kymo_cmd_report(int argc, char **argv)
     if (!request.json && !request.no_pager)
         kymo_pager_start();
     kymo_err err = request.quality && !request.json ? report_quality(&request, profile)
+                   : request.heap.is_ledger         ? report_ledger(&request, profile)
                    : request.heap.mode              ? report_heap(&request, profile)
                    : request.markers                ? report_markers(&request, profile)
                                                     : report_samples(&request, profile);

@@ -51,15 +51,11 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
                                               .at_ns = KYMO_HEAP_END,
                                               .min_age_ns = KYMO_HEAP_AUTO,
                                               .process = process};
-    kymo_report *threads = NULL;
-    kymo_report *heap = NULL;
-    kymo_err err = kymo_report_create(profile, NULL, &threads);
+    kymo_report *report = NULL;
+    kymo_err err = kymo_heap_report_create(profile, &options, &report);
     if (err == KYMO_OK)
-        err = kymo_heap_report_create(profile, &options, &heap);
-    if (err == KYMO_OK)
-        err = kymo_report_write_heap_json(profile, threads, heap, "function", "live", 0, 0, sink);
-    kymo_report_destroy(heap);
-    kymo_report_destroy(threads);
+        err = kymo_report_write_json(profile, report, "function", "live", 0, 0, sink);
+    kymo_report_destroy(report);
     return err;
 }
 

@@ -3,156 +3,46 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/json.h"
-
-/* Six digits; null where it does not apply. A sum of weights may be a little more than the CPU
- * clock says: the ratio is what it is. */
-static void key_ratio(kymo_json *j, const char *name, double ratio)
+/* Three digits: a weight is hardly ever a whole number. */
+static void key_objects(kymo_json *j, const char *key, double objects)
 {
-    kymo_json_key(j, name);
-    if (isnan(ratio) || ratio < 0 || ratio > 1e9)
-        kymo_json_null(j);
-    else
-        kymo_json_fixed(j, (uint64_t)llround(ratio * 1e6), 6);
+    kymo_json_key(j, key);
+    double size = fabs(objects) < 0x1p50 ? fabs(objects) : 0x1p50;
+    kymo_json_signed_fixed(j, objects < 0, (uint64_t)llround(size * 1000), 3);
 }
 
-static void key_seconds(kymo_json *j, const char *name, uint64_t ns)
+static void write_sum(kymo_json *j, const char *key, const kymo_heap_sum *sum)
 {
-    kymo_json_key(j, name);
-    kymo_json_fixed(j, ns, 9);
-}
-
-static void key_command(kymo_json *j, uint32_t argc, const char *const *argv)
-{
-    kymo_json_key(j, "command");
-    kymo_json_begin_array(j);
-    for (uint32_t i = 0; i < argc; i++)
-        kymo_json_cstr(j, argv[i]);
-    kymo_json_end_array(j);
-}
-
-/* Kinds are words of a recording of any origin: only plain text becomes a key. */
-static void write_lost(kymo_json *j, const kymo_quality *q)
-{
-    kymo_json_key(j, "lost");
-    kymo_json_begin_object(j);
-    for (uint32_t i = 0; i < q->lost_count; i++) {
-        char kind[64];
-        size_t n = 0;
-        for (const char *c = q->lost[i].kind; *c && n + 1 < sizeof kind; c++)
-            kind[n++] = *c == '"' || *c == '\\' || *c < ' ' || *c > '~' ? '_' : *c;
-        kind[n] = '\0';
-        kymo_json_key_u64(j, kind, q->lost[i].count);
-    }
+    kymo_json_key_object(j, key);
+    key_objects(j, "objects", sum->objects);
+    key_objects(j, "objects_low", sum->objects_low);
+    key_objects(j, "objects_high", sum->objects_high);
+    kymo_report_json_whole(j, "bytes", sum->bytes);
+    kymo_report_json_whole(j, "bytes_low", sum->bytes_low);
+    kymo_report_json_whole(j, "bytes_high", sum->bytes_high);
+    kymo_json_key_u64(j, "samples", sum->samples);
     kymo_json_end_object(j);
 }
 
-static void write_ring(kymo_json *j, const kymo_quality *q)
+/* Pairs of where a bucket begins, in nanoseconds, and how many are in it. */
+static void write_lifetimes(kymo_json *j, const double *lives)
 {
-    kymo_json_key(j, "ring");
-    kymo_json_begin_object(j);
-    kymo_json_key_u64(j, "bytes", q->ring_bytes);
-    kymo_json_key_u64(j, "dropped_samples", q->dropped_samples);
-    key_seconds(j, "dropped_cpu_s", q->dropped_ns);
-    kymo_json_key_u64(j, "dropped_wall_samples", q->dropped_wall_samples);
-    key_seconds(j, "dropped_wall_s", q->dropped_wall_ns);
-    kymo_json_key_u64(j, "dropped_markers", q->dropped_markers);
-    kymo_json_key_u64(j, "dropped_counter_values", q->dropped_counts);
-    kymo_json_end_object(j);
-}
-
-static void write_quality(kymo_json *j, const kymo_profile *profile)
-{
-    const kymo_meta *meta = kymo_profile_meta(profile);
-    const kymo_quality *q = kymo_profile_quality(profile);
-    kymo_json_key(j, "quality");
-    kymo_json_begin_object(j);
-    kymo_report_json_text(j, "engine", meta->engine);
-    kymo_json_key_u64(j, "period_ns", meta->period_ns);
-    if (meta->wall_period_ns) {
-        kymo_json_key_u64(j, "wall_period_ns", meta->wall_period_ns);
-        kymo_json_key_u64(j, "wall_samples", q->wall_samples);
-        kymo_json_key_u64(j, "wall_stackless", q->wall_stackless);
-        key_ratio(j, "wall_achieved", q->wall_achieved);
-    }
-    kymo_json_key_u64(j, "samples", q->samples);
-    key_ratio(j, "achieved", q->achieved);
-    key_ratio(j, "sampled_rate", q->sampled_rate);
-    key_ratio(j, "stacks_complete", q->stacks_complete);
-    key_ratio(j, "frames_symbolized", q->frames_symbolized);
-    key_seconds(j, "cpu_unsampled_s", q->cpu_unsampled_ns);
-    kymo_json_key_u64(j, "disturbed", q->disturbed);
-    write_lost(j, q);
-    if (q->ring_bytes)
-        write_ring(j, q);
-    kymo_json_key_u64(j, "handler_ns", q->handler_ns);
-    kymo_json_end_object(j);
-}
-
-static void write_processes(kymo_json *j, const kymo_profile *profile)
-{
-    kymo_json_key(j, "processes");
-    kymo_json_begin_array(j);
-    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++) {
-        const kymo_process *p = kymo_profile_process(profile, i);
-        kymo_json_begin_object(j);
-        kymo_json_key(j, "pid");
-        kymo_json_i64(j, p->pid);
-        kymo_report_json_text(j, "name", p->name);
-        key_command(j, p->argc, p->argv);
-        key_seconds(j, "cpu_s", p->cpu_ns);
-        kymo_json_end_object(j);
+    if (!lives)
+        return;
+    kymo_json_key_array(j, "lifetimes");
+    for (uint32_t i = 0; i < KYMO_LIFETIME_BUCKETS; i++) {
+        if (lives[i] <= 0)
+            continue;
+        kymo_json_begin_array(j);
+        kymo_json_u64(j, i == 0 ? 0 : 1ull << i);
+        kymo_json_fixed(j, (uint64_t)llround(fmin(lives[i], 0x1p50) * 1000), 3);
+        kymo_json_end_array(j);
     }
     kymo_json_end_array(j);
 }
 
-static void write_threads(kymo_json *j, const kymo_profile *profile, const kymo_report *report)
-{
-    size_t n;
-    const kymo_report_thread *threads = kymo_report_threads(report, &n);
-    kymo_json_key(j, "threads");
-    kymo_json_begin_array(j);
-    for (size_t i = 0; i < n; i++) {
-        const kymo_thread *t = kymo_profile_thread(profile, threads[i].thread);
-        kymo_json_begin_object(j);
-        kymo_json_key(j, "pid");
-        kymo_json_i64(j, kymo_profile_process(profile, t->process)->pid);
-        kymo_json_key(j, "tid");
-        kymo_json_i64(j, t->tid);
-        kymo_report_json_text(j, "name", t->name);
-        key_seconds(j, "cpu_s", t->cpu_ns);
-        if (t->dropped_ns)
-            key_seconds(j, "dropped_s", t->dropped_ns);
-        kymo_json_key_u64(j, "samples", threads[i].samples);
-        key_ratio(j, "achieved", threads[i].achieved);
-        key_ratio(j, "sampled_rate", threads[i].sampled_rate);
-        kymo_json_end_object(j);
-    }
-    kymo_json_end_array(j);
-}
-
-/* CPU time by the names of processes: with "unsampled_s" all of it is accounted for. */
-static void write_process_names(kymo_json *j, const kymo_report *report)
-{
-    size_t n;
-    const kymo_report_process *rows = kymo_report_processes(report, &n);
-    kymo_json_key(j, "process_names");
-    kymo_json_begin_array(j);
-    for (size_t i = 0; i < n; i++) {
-        kymo_json_begin_object(j);
-        kymo_report_json_text(j, "name", rows[i].name);
-        kymo_json_key_u64(j, "processes", rows[i].processes);
-        kymo_json_key_u64(j, "without_samples", rows[i].without_samples);
-        key_seconds(j, "cpu_s", rows[i].cpu_ns);
-        key_seconds(j, "unsampled_s", rows[i].unsampled_ns);
-        kymo_json_end_object(j);
-    }
-    kymo_json_end_array(j);
-}
-
-static void write_row(kymo_json *j, const kymo_report_row *row)
+static void write_place(kymo_json *j, const kymo_report_row *row)
 {
     kymo_report_json_text(j, "name", row->name);
     kymo_report_json_text(j, "file", row->file);
@@ -164,17 +54,28 @@ static void write_row(kymo_json *j, const kymo_report_row *row)
     kymo_report_json_text(j, "module", row->module);
 }
 
+/* Of time two numbers, of memory two sums. */
+static void write_sums(kymo_json *j, uint64_t self, uint64_t total, const kymo_heap_sums *memory)
+{
+    if (memory) {
+        write_sum(j, "self", &memory->self);
+        write_sum(j, "total", &memory->total);
+    } else {
+        kymo_json_key_u64(j, "self", self);
+        kymo_json_key_u64(j, "total", total);
+    }
+}
+
 static void write_functions(kymo_json *j, const kymo_report *report, size_t top)
 {
     size_t n;
     const kymo_report_row *rows = kymo_report_rows(report, &n);
-    kymo_json_key(j, "functions");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "functions");
     for (size_t i = 0; i < n && (top == 0 || i < top); i++) {
         kymo_json_begin_object(j);
-        write_row(j, &rows[i]);
-        kymo_json_key_u64(j, "self", rows[i].self);
-        kymo_json_key_u64(j, "total", rows[i].total);
+        write_place(j, &rows[i]);
+        write_sums(j, rows[i].self, rows[i].total, rows[i].memory);
+        write_lifetimes(j, rows[i].lifetimes);
         kymo_json_end_object(j);
     }
     kymo_json_end_array(j);
@@ -186,75 +87,95 @@ static void write_tree(kymo_json *j, const kymo_report *report, size_t top)
     size_t n_rows;
     const kymo_report_node *nodes = kymo_report_nodes(report, &n);
     const kymo_report_row *rows = kymo_report_rows(report, &n_rows);
-    kymo_json_key(j, "tree");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "tree");
     for (size_t i = 0; i < n && (top == 0 || i < top); i++) {
         kymo_json_begin_object(j);
         kymo_json_key_u64(j, "depth", nodes[i].depth);
-        write_row(j, &rows[nodes[i].row]);
-        kymo_json_key_u64(j, "self", nodes[i].self);
-        kymo_json_key_u64(j, "total", nodes[i].total);
+        write_place(j, &rows[nodes[i].row]);
+        write_sums(j, nodes[i].self, nodes[i].total, nodes[i].memory);
         kymo_json_end_object(j);
     }
     kymo_json_end_array(j);
 }
 
-/* From the start of the program to the end of the recording, or to the last sample. */
-static uint64_t duration_ns(const kymo_profile *profile)
+static void write_memory(kymo_json *j, const kymo_profile *profile, const kymo_heap_totals *all)
 {
-    const kymo_meta *meta = kymo_profile_meta(profile);
-    uint64_t end_ns = meta->end_ns;
-    for (uint32_t t = 0; end_ns == 0 && t < kymo_profile_count(profile, KYMO_TABLE_THREADS); t++) {
-        kymo_samples s = kymo_profile_samples(profile, t);
-        for (size_t i = 0; i < s.count; i++)
-            if (s.time_ns[i] > end_ns)
-                end_ns = s.time_ns[i];
+    kymo_report_json_moment(j, "at_s", profile, all->at_ns);
+    if (all->view == KYMO_HEAP_LEAKS) {
+        kymo_report_json_seconds(j, "min_age_s", all->min_age_ns);
+        write_sum(j, "young", &all->young);
     }
-    return end_ns > meta->origin_monotonic_ns ? end_ns - meta->origin_monotonic_ns : 0;
-}
-
-void kymo_report_json_text(kymo_json *j, const char *key, const char *text)
-{
-    kymo_json_key(j, key);
-    if (text && *text)
-        kymo_json_cstr(j, text);
-    else
-        kymo_json_null(j);
-}
-
-void kymo_report_json_head(kymo_json *j, const kymo_profile *profile, const kymo_report *report,
-                           const char *by, const char *mode)
-{
-    const kymo_meta *meta = kymo_profile_meta(profile);
-    kymo_json_begin_object(j);
-    kymo_json_key_u64(j, "format", 1);
-    key_command(j, meta->argc, meta->argv);
-    key_seconds(j, "duration_s", duration_ns(profile));
-    write_quality(j, profile);
-    write_processes(j, profile);
-    write_threads(j, profile, report);
-    if (report)
-        write_process_names(j, report);
-    kymo_json_key_cstr(j, "mode", mode);
-    kymo_json_key_cstr(j, "by", by);
+    if (all->view == KYMO_HEAP_LIFETIMES)
+        write_sum(j, "elsewhere", &all->elsewhere);
+    write_lifetimes(j, all->lifetimes);
+    kymo_json_key_bool(j, "partial", all->is_partial != 0);
+    write_sum(j, "allocated", &all->allocated);
+    write_sum(j, "total", &all->sum);
 }
 
 kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
                                 const char *by, const char *mode, size_t top, int with_tree,
                                 kymo_sink *sink)
 {
+    const kymo_heap_totals *memory = kymo_heap_report_totals(report);
+    kymo_json *j = kymo_report_json_begin(profile, report, by, mode, sink);
+    if (!j)
+        return KYMO_E_NOMEM;
+    if (memory)
+        kymo_report_json_heaps(j, profile);
+    write_functions(j, report, top);
+    if (with_tree)
+        write_tree(j, report, top);
+    if (memory)
+        write_memory(j, profile, memory);
+    kymo_json_key_cstr(j, "unit", kymo_report_type(report)->unit);
+    if (!memory)
+        kymo_json_key_u64(j, "total", kymo_report_total(report));
+    return kymo_report_json_end(j, sink);
+}
+
+static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is_amount)
+{
+    kymo_json_begin_object(j);
+    const kymo_report_row place = {
+        .name = row->name, .file = row->file, .module = row->module, .line = row->line};
+    write_place(j, &place);
+    kymo_report_json_whole(j, "before", row->before);
+    kymo_report_json_whole(j, "after", row->after);
+    kymo_report_json_whole(j, "change", row->change);
+    kymo_report_json_whole(j, "low", row->low);
+    kymo_report_json_whole(j, "high", row->high);
+    if (is_amount)
+        key_objects(j, "objects", row->objects);
+    kymo_json_key_bool(j, "significant", row->is_significant != 0);
+    kymo_json_end_object(j);
+}
+
+kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *by, const char *mode,
+                                     size_t top, kymo_sink *sink)
+{
+    size_t n;
+    const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
+    const kymo_sample_type *type = kymo_report_diff_type(diff);
+    int is_amount = type->adds == KYMO_ADDS_AMOUNT;
     kymo_json *j = malloc(sizeof *j);
     if (!j)
         return KYMO_E_NOMEM;
     kymo_json_init(j, sink);
-    kymo_report_json_head(j, profile, report, by, mode);
-    write_functions(j, report, top);
-    if (with_tree)
-        write_tree(j, report, top);
-    kymo_json_key_cstr(j, "unit", "nanoseconds");
-    kymo_json_key_u64(j, "total", kymo_report_total(report));
-    kymo_json_end_object(j);
-    kymo_err err = kymo_json_finish(j);
-    free(j);
-    return err == KYMO_OK ? kymo_sink_write(sink, "\n", 1) : err;
+    kymo_json_begin_object(j);
+    kymo_json_key_u64(j, "format", 1);
+    kymo_json_key_cstr(j, "mode", mode);
+    kymo_json_key_cstr(j, "by", by);
+    if (!is_amount)
+        kymo_json_key_cstr(j, "unit",
+                           kymo_report_diff_is_rate(diff) ? "nanoseconds/second" : type->unit);
+    kymo_json_key_array(j, "changes");
+    for (size_t i = 0; i < n && (top == 0 || i < top); i++)
+        write_diff_row(j, &rows[i], is_amount);
+    kymo_json_end_array(j);
+    kymo_json_key(j, "total");
+    write_diff_row(j, kymo_report_diff_all(diff), is_amount);
+    if (is_amount)
+        kymo_json_key_cstr(j, "unit", type->unit);
+    return kymo_report_json_end(j, sink);
 }

@@ -32,11 +32,7 @@ kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_
                                         const kymo_marker_report *markers, const char *by,
                                         size_t top, kymo_sink *sink);
 
-/* The same of memory: a view of the heap, or the ledger (--mode memory). */
-KYMO_NODISCARD
-kymo_err kymo_report_write_heap_json(const kymo_profile *profile, const kymo_report *report,
-                                     const kymo_report *heap, const char *by, const char *mode,
-                                     size_t top, int with_tree, kymo_sink *sink);
+/* The same of the ledger (--mode memory). */
 KYMO_NODISCARD
 kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
                                        kymo_sink *sink);
@@ -46,10 +42,23 @@ KYMO_NODISCARD
 kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *by, const char *mode,
                                      size_t top, kymo_sink *sink);
 
-/* What all of a recording begin with: the object's brace, and its fields up to "by". */
-void kymo_report_json_head(kymo_json *json, const kymo_profile *profile, const kymo_report *report,
-                           const char *by, const char *mode);
-/* A member that is null where there is no text. */
+/* What all of a recording begin with: the object's brace, and its fields up to "by". NULL: no
+ * memory. */
+kymo_json *kymo_report_json_begin(const kymo_profile *profile, const kymo_report *report,
+                                  const char *by, const char *mode, kymo_sink *sink);
+/* The object's other brace, and a newline. Frees the writer. */
+KYMO_NODISCARD
+kymo_err kymo_report_json_end(kymo_json *json, kymo_sink *sink);
+
+/* Members. A text is null where there is none; a whole number is of bytes or nanoseconds, rounded,
+ * since estimates are not known to the byte; a moment is since the recording's start, null for its
+ * end. */
 void kymo_report_json_text(kymo_json *json, const char *key, const char *text);
+void kymo_report_json_whole(kymo_json *json, const char *key, double value);
+void kymo_report_json_seconds(kymo_json *json, const char *key, uint64_t ns);
+void kymo_report_json_moment(kymo_json *json, const char *key, const kymo_profile *profile,
+                             uint64_t at_ns);
+/* "heaps": what was recorded of allocations, by process. */
+void kymo_report_json_heaps(kymo_json *json, const kymo_profile *profile);
 
 #endif

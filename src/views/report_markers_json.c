@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/attr.h"
 #include "base/f64.h"
 #include "kymo/marker_abi.h"
@@ -19,8 +17,7 @@ static void key_time(kymo_json *j, const char *key, const kymo_marker_row *row, 
 /* Pairs of where a bucket begins and how many are in it, of those that are not empty. */
 static void write_histogram(kymo_json *j, const kymo_marker_row *row)
 {
-    kymo_json_key(j, "histogram");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "histogram");
     for (uint32_t i = 0; i < KYMO_HISTOGRAM_BUCKETS; i++) {
         if (row->histogram[i] == 0)
             continue;
@@ -71,8 +68,7 @@ static void write_counter(kymo_json *j, const kymo_profile *profile, const kymo_
     kymo_json_key_cstr(j, "name", kymo_profile_string(profile, c->name));
     kymo_report_json_text(j, "unit", kymo_profile_string(profile, c->unit));
     kymo_report_json_text(j, "kind", c->kind < KYMO_ARRAY_LEN(kinds) ? kinds[c->kind] : NULL);
-    kymo_json_key(j, "pid");
-    kymo_json_i64(j, kymo_profile_process(profile, c->process)->pid);
+    kymo_json_key_i64(j, "pid", kymo_profile_process(profile, c->process)->pid);
     kymo_json_key_u64(j, "values", row->count);
     for (size_t i = 0; i < KYMO_ARRAY_LEN(keys); i++) {
         kymo_json_key(j, keys[i]);
@@ -90,14 +86,12 @@ static void write_tables(kymo_json *j, const kymo_profile *profile,
 {
     size_t n;
     const kymo_marker_row *rows = kymo_marker_report_rows(markers, &n);
-    kymo_json_key(j, "markers");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "markers");
     for (size_t i = 0; i < n && (top == 0 || i < top); i++)
         write_row(j, &rows[i]);
     kymo_json_end_array(j);
     const kymo_counter_row *counters = kymo_marker_report_counters(markers, &n);
-    kymo_json_key(j, "counters");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "counters");
     for (size_t i = 0; i < n; i++)
         write_counter(j, profile, &counters[i]);
     kymo_json_end_array(j);
@@ -108,21 +102,15 @@ kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_
                                         size_t top, kymo_sink *sink)
 {
     const kymo_marker_row *all = kymo_marker_report_all(markers);
-    kymo_json *j = malloc(sizeof *j);
+    kymo_json *j = kymo_report_json_begin(profile, report, by, "markers", sink);
     if (!j)
         return KYMO_E_NOMEM;
-    kymo_json_init(j, sink);
-    kymo_report_json_head(j, profile, report, by, "markers");
     write_tables(j, profile, markers, top);
-    kymo_json_key(j, "dropped");
-    kymo_json_begin_object(j);
+    kymo_json_key_object(j, "dropped");
     write_losses(j, all);
     kymo_json_end_object(j);
     kymo_json_key_cstr(j, "unit", "nanoseconds");
     kymo_json_key_u64(j, "count", all->count);
     kymo_json_key_u64(j, "total", all->total_ns);
-    kymo_json_end_object(j);
-    kymo_err err = kymo_json_finish(j);
-    free(j);
-    return err == KYMO_OK ? kymo_sink_write(sink, "\n", 1) : err;
+    return kymo_report_json_end(j, sink);
 }

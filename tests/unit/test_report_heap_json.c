@@ -40,21 +40,18 @@ static int teardown(void **state)
 static void assert_json(const char *mode, const char *expected)
 {
     kymo_report *report;
-    kymo_report *heap;
     kymo_bytes bytes;
     ok(kymo_profile_finish(h.p));
-    ok(kymo_report_create(h.p, NULL, &report));
-    ok(kymo_heap_report_create(h.p, &options, &heap));
+    ok(kymo_heap_report_create(h.p, &options, &report));
     kymo_bytes_init(&bytes, 1 << 20);
     if (strcmp(mode, "memory") == 0)
         ok(kymo_report_write_memory_json(h.p, report, &bytes.sink));
     else
-        ok(kymo_report_write_heap_json(h.p, report, heap, "function", mode, 1, 1, &bytes.sink));
+        ok(kymo_report_write_json(h.p, report, "function", mode, 1, 1, &bytes.sink));
     ok(kymo_bytes_append(&bytes, "", 1));
     assert_memory_equal(bytes.data, "{\"format\":1,", 12);
     assert_string_equal(strstr((char *)bytes.data, "\"mode\""), expected);
     kymo_bytes_deinit(&bytes);
-    kymo_report_destroy(heap);
     kymo_report_destroy(report);
 }
 
