@@ -49,7 +49,7 @@ static void print_checks(const kymo_checks *checks, const char *program)
     }
     if (program) {
         putchar('\n');
-        kymo_terminal_print(&t, program, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(&t, program);
         puts(!kymo_checks_pass(checks) ? " cannot be recorded."
              : warnings                ? " can be recorded; but see the lines that begin with warn."
                                        : " can be recorded.");

@@ -180,7 +180,7 @@ static void print_head(const struct report_request *request, const kymo_terminal
     for (uint32_t i = 0; i < meta->argc; i++) {
         if (i)
             fputc(' ', t->to);
-        kymo_terminal_print(t, meta->argv[i], 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, meta->argv[i]);
     }
     fprintf(t->to, "\n          %s of CPU time",
             kymo_format_duration(cpu, kymo_profile_cpu_ns(profile)));

@@ -104,7 +104,7 @@ static void print_missing(const kymo_terminal *t, const kymo_profile *profile,
             continue;
         fprintf(t->to, "%swarning: not seen in pid %d: ", lead,
                 (int)kymo_profile_process(profile, i)->pid);
-        kymo_terminal_print(t, not_seen, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, not_seen);
         fputc('\n', t->to);
     }
 }

@@ -43,7 +43,7 @@ static void print_line(const kymo_terminal *t, const struct kymo_ledger_shown *s
     fprintf(t->to, "%10s  %5.1f %%  ", format(text, unit, (double)shown->bytes), share);
     if (*shown->name) {
         fprintf(t->to, "  %s of ", kymo_ledger_line_word(line->line));
-        kymo_terminal_print(t, shown->name, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, shown->name);
     } else {
         fprintf(t->to, "%-11s  %s%s%s", kymo_ledger_line_word(line->line), kymo_terminal_dim(t),
                 kymo_ledger_line_meaning(line->line), kymo_terminal_reset(t));
@@ -64,7 +64,7 @@ static void print_head(const kymo_terminal *t, const kymo_profile *profile,
     char time[32];
     fprintf(t->to, "%s%s in ", kymo_terminal_bold(t),
             shown->is_most ? "most resident" : "resident");
-    kymo_terminal_print(t, process->name, 0, KYMO_CUT_END, 0);
+    kymo_terminal_print(t, process->name);
     fprintf(t->to, " (%d) at %s%s\n", (int)process->pid,
             kymo_format_duration(time, time_ns > origin_ns ? time_ns - origin_ns : 0),
             kymo_terminal_reset(t));
@@ -80,7 +80,7 @@ static void print_infos(const kymo_terminal *t, const kymo_profile *profile)
             kymo_terminal_reset(t));
     for (size_t i = 0; i < n; i++) {
         fprintf(t->to, "%20" PRIu64 "  ", infos[i].value);
-        kymo_terminal_print(t, kymo_profile_string(profile, infos[i].key), 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, kymo_profile_string(profile, infos[i].key));
         if (kymo_profile_count(profile, KYMO_TABLE_PROCESSES) > 1)
             fprintf(t->to, "  %spid %d%s", kymo_terminal_dim(t),
                     (int)kymo_profile_process(profile, infos[i].process)->pid,

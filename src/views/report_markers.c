@@ -69,11 +69,11 @@ static void print_row(const kymo_terminal *t, const kymo_marker_row *row, uint32
     fputs("  ", t->to);
     kymo_report_print_histogram(t, counts_of(row).of, first, end);
     fprintf(t->to, "%*s", (int)(width - (end - first) + 2), "");
-    kymo_terminal_print(t, row->name, 0, KYMO_CUT_END, 0);
+    kymo_terminal_print(t, row->name);
     fputs(kymo_terminal_dim(t), t->to);
     if (row->category) {
         fputs("  ", t->to);
-        kymo_terminal_print(t, row->category, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, row->category);
         before = ", ";
     }
     put_count(t->to, &before, row->unfinished, "unfinished");
@@ -146,10 +146,10 @@ static void print_counter(const kymo_terminal *t, const kymo_profile *profile,
     for (size_t i = 0; i < KYMO_ARRAY_LEN(values); i++)
         fprintf(t->to, "%s%12s", i ? " " : "", format_value(text, values[i], is_f64, is_bytes));
     fprintf(t->to, " %11" PRIu64 "  ", row->operations);
-    kymo_terminal_print(t, kymo_profile_string(profile, c->name), 0, KYMO_CUT_END, 0);
+    kymo_terminal_print(t, kymo_profile_string(profile, c->name));
     if (*unit && !is_bytes) {
         fprintf(t->to, "  %s", kymo_terminal_dim(t));
-        kymo_terminal_print(t, unit, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, unit);
         fputs(kymo_terminal_reset(t), t->to);
     }
     if (kymo_profile_count(profile, KYMO_TABLE_PROCESSES) > 1)

@@ -227,14 +227,14 @@ static void print_place(const kymo_terminal *t, const struct layout *l, const ky
 {
     kymo_str where = {0};
     put_where(row, l->by, &where);
-    kymo_terminal_print(t, row->name, l->name_cut,
-                        l->by == KYMO_BY_FILE ? KYMO_CUT_START : KYMO_CUT_END, 0);
+    kymo_terminal_print_cut(t, row->name, l->name_cut,
+                            l->by == KYMO_BY_FILE ? KYMO_CUT_START : KYMO_CUT_END);
     fputs(after_name, t->to);
     if (where.len > 0) {
         for (size_t c = kymo_terminal_columns(row->name); c < l->name_width; c++)
             fputc(' ', t->to);
         fprintf(t->to, "  %s", kymo_terminal_dim(t));
-        kymo_terminal_print(t, kymo_str_cstr(&where), l->where_width, KYMO_CUT_START, 0);
+        kymo_terminal_print_cut(t, kymo_str_cstr(&where), l->where_width, KYMO_CUT_START);
         fputs(kymo_terminal_reset(t), t->to);
     }
     fputc('\n', t->to);
@@ -356,11 +356,11 @@ static void print_node(const kymo_terminal *t, const struct layout *l, const kym
     if (is_deep)
         used += (size_t)fprintf(t->to, "(%" PRIu32 ") ", node->depth);
     used += indent;
-    kymo_terminal_print(t, name,
-                        width == 0                ? 0
-                        : width > used + NAME_MIN ? width - used
-                                                  : NAME_MIN,
-                        KYMO_CUT_END, 0);
+    kymo_terminal_print_cut(t, name,
+                            width == 0                ? 0
+                            : width > used + NAME_MIN ? width - used
+                                                      : NAME_MIN,
+                            KYMO_CUT_END);
     fputc('\n', t->to);
 }
 

@@ -48,7 +48,7 @@ void kymo_report_print_threads(const kymo_terminal *t, const kymo_profile *profi
         if (!is_wall)
             fprintf(t->to, "  %9s", achieved);
         fputs("  ", t->to);
-        kymo_terminal_print(t, thread->name, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, thread->name);
         fprintf(t->to, " (%d)\n", (int)thread->tid);
     }
     kymo_report_print_more(t, n - shown, 0, " (--top 0 shows all)");
@@ -86,7 +86,7 @@ void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile
         if (!is_wait(&rows[i]))
             continue;
         fputs(named++ ? ", " : ": ", t->to);
-        kymo_terminal_print(t, rows[i].name, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, rows[i].name);
         fprintf(t->to, " %s", kymo_format_duration(time, rows[i].self));
     }
     fputs(" (kymo report --mode wall)\n", t->to);

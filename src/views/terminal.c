@@ -81,8 +81,12 @@ static const char *skip(const char *text, size_t n)
     return text;
 }
 
-void kymo_terminal_print(const kymo_terminal *t, const char *text, size_t columns, int cut,
-                         int fill)
+void kymo_terminal_print(const kymo_terminal *t, const char *text)
+{
+    kymo_terminal_print_cut(t, text, 0, KYMO_CUT_END);
+}
+
+void kymo_terminal_print_cut(const kymo_terminal *t, const char *text, size_t columns, int cut)
 {
     char *copy = strdup(text);
     if (!copy)
@@ -100,15 +104,12 @@ void kymo_terminal_print(const kymo_terminal *t, const char *text, size_t column
             begin = skip(copy, have - columns + 1);
         else
             end = skip(copy, columns - 1);
-        have = columns;
     }
     if (cut_start)
         fputs("…", t->to);
     fwrite(begin, 1, (size_t)(end - begin), t->to);
     if (cut_end)
         fputs("…", t->to);
-    for (; fill && have < columns; have++)
-        fputc(' ', t->to);
     free(copy);
 }
 
@@ -129,7 +130,7 @@ void kymo_terminal_wrap(const kymo_terminal *t, size_t column, size_t indent, co
             fputc(' ', t->to);
             column++;
         }
-        kymo_terminal_print(t, word, 0, KYMO_CUT_END, 0);
+        kymo_terminal_print(t, word);
         column += columns;
         text += len;
         text += *text == ' ';

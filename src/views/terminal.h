@@ -36,12 +36,12 @@ const char *kymo_terminal_reset(const kymo_terminal *t);
 /* Columns that UTF-8 text takes: its characters (names in programs have no wide or zero-width
  * ones worth a table). */
 size_t kymo_terminal_columns(const char *text);
-/* Writes text, cut to columns characters with an ellipsis at its end (or at its start, which keeps
- * the end of a path), and filled with spaces up to columns if fill is set. Control characters are
- * shown as '?': names come from files of any origin. columns 0: not cut. */
+/* Writes text. Control characters are shown as '?': names come from files of any origin. */
+void kymo_terminal_print(const kymo_terminal *t, const char *text);
+/* The same, cut to columns characters (0: not cut) with an ellipsis at its end, or at its start,
+ * which keeps the end of a path. */
 enum { KYMO_CUT_END, KYMO_CUT_START };
-void kymo_terminal_print(const kymo_terminal *t, const char *text, size_t columns, int cut,
-                         int fill);
+void kymo_terminal_print_cut(const kymo_terminal *t, const char *text, size_t columns, int cut);
 
 /* Writes text and a newline, broken at blanks before the terminal's width; column: where the cursor
  * is, indent: where further lines begin. Control characters as above. */
