@@ -189,7 +189,7 @@ static kymo_err fill(kymo_report *r)
 {
     struct scaffold s = {0};
     uint32_t n;
-    KYMO_TRY(r->measure->prepare(r));
+    KYMO_TRY(kymo_report_sum_samples(r));
     KYMO_TRY(build_tree(r, &s));
     KYMO_TRY(add_items(r, &s));
     KYMO_TRY(make_nodes(r, &s));

@@ -34,8 +34,6 @@ struct kymo_report_shown {
 struct kymo_measure {
     size_t size; /* of a sum, which is empty when it is zeros */
     void (*merge)(void *sum, const void *other);
-    /* Makes the items. The tree is empty yet. */
-    kymo_err (*prepare)(kymo_report *report);
     /* The next item; 0: there is no more. The same again for each walk. *sum lives until the next
      * call. */
     int (*next)(const kymo_report *report, struct kymo_report_cursor *cursor, uint32_t *slot,
@@ -70,12 +68,12 @@ struct kymo_report {
     kymo_heap_totals totals;
 };
 
-/* Checks what all reports are asked alike, and makes an empty one, of samples of this kind and not
- * of memory. KYMO_E_INVALID, KYMO_E_NOMEM. */
+/* Checks what all reports are asked alike, and makes an empty one: of samples, not of memory.
+ * KYMO_E_INVALID, KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_report_begin(const kymo_profile *profile, const kymo_report_options *options,
                            const struct kymo_measure *measure, kymo_report **out);
-/* Fills a report, or destroys it if it fails. */
+/* Fills a report that has what its measure needs, or destroys it if it fails. */
 KYMO_NODISCARD
 kymo_err kymo_report_finish(kymo_report *report, kymo_report **out);
 

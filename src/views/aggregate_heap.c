@@ -145,23 +145,16 @@ static void put_totals(kymo_report *r)
     r->total = whole_of(r, &t->sum);
 }
 
-static kymo_err prepare(kymo_report *r)
-{
-    put_totals(r);
-    return kymo_report_sum_samples(r);
-}
-
 static const struct kymo_measure measure = {.size = sizeof(struct kymo_estimate),
                                             .merge = merge,
-                                            .prepare = prepare,
                                             .next = next,
                                             .show = show,
                                             .complete = sum_lifetimes};
 
-#define OF_MEMORY(view_name, counted)                                            \
-    {                                                                            \
-        .size = sizeof(kymo_sample_type), .name = (view_name), .unit = "bytes",  \
-        .count_name = (counted), .period_name = "space", .period_unit = "bytes", \
+#define OF_MEMORY(view_name, counted)                                                    \
+    {                                                                                    \
+        .size = sizeof(kymo_sample_type), .adds = KYMO_ADDS_AMOUNT, .name = (view_name), \
+        .unit = "bytes", .count_name = (counted),                                        \
     }
 
 static const kymo_sample_type types[] = {
@@ -198,6 +191,7 @@ kymo_err kymo_heap_report_create(const kymo_profile *profile,
         kymo_report_destroy(r);
         return err;
     }
+    put_totals(r);
     r->type = &types[o.view];
     r->is_memory = 1;
     r->tree.skips_allocators = !o.all_frames;

@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/f64.h"
-#include "base/hash.h"
 #include "base/sum.h"
-#include "base/vec.h"
 #include "kymo/marker_abi.h"
 #include "kymo/report.h"
+#include "views/call_tree.h"
 
 /* What makes two markers the same row: the ids that count for it, others KYMO_NONE. */
 struct key {
@@ -85,16 +83,6 @@ static const char *category_name(kymo_marker_report *r, uint32_t id, kymo_err *e
     return text;
 }
 
-static const char *thread_name(kymo_marker_report *r, uint32_t thread)
-{
-    const kymo_thread *t = kymo_profile_thread(r->profile, thread);
-    size_t cap = strlen(t->name) + 16;
-    char *text = kymo_arena_alloc(&r->arena, cap, 1);
-    if (text)
-        snprintf(text, cap, "%s (%d)", t->name, (int)t->tid);
-    return text;
-}
-
 static kymo_err describe(kymo_marker_report *r, struct key key, kymo_marker_row *row)
 {
     const kymo_profile *p = r->profile;
@@ -110,7 +98,7 @@ static kymo_err describe(kymo_marker_report *r, struct key key, kymo_marker_row 
         row->name = schema ? kymo_profile_string(p, schema->name) : "[no type]";
         break;
     case KYMO_MARKERS_BY_THREAD:
-        row->name = thread_name(r, key.thread);
+        row->name = kymo_row_name_of_thread(p, key.thread, &r->arena);
         break;
     default:
         row->name = kymo_profile_string(p, key.name);

@@ -69,13 +69,6 @@ static void merge(void *sum, const void *other)
     *to = kymo_sum(*to, *(const uint64_t *)other);
 }
 
-static kymo_err prepare(kymo_report *r)
-{
-    size_t slots = (size_t)kymo_call_tree_slots(&r->tree) + 1;
-    r->weights = KYMO_CALL_TREE_SCRATCH(&r->tree, uint64_t, slots);
-    return r->weights ? kymo_report_sum_samples(r) : KYMO_E_NOMEM;
-}
-
 static int next(const kymo_report *r, struct kymo_report_cursor *at, uint32_t *slot,
                 const void **sum)
 {
@@ -99,7 +92,7 @@ static struct kymo_report_shown show(const kymo_report *r, const void *self, con
 }
 
 static const struct kymo_measure measure = {
-    .size = sizeof(uint64_t), .merge = merge, .prepare = prepare, .next = next, .show = show};
+    .size = sizeof(uint64_t), .merge = merge, .next = next, .show = show};
 
 kymo_err kymo_report_create(const kymo_profile *profile, const kymo_report_options *options,
                             kymo_report **out)
@@ -113,5 +106,10 @@ kymo_err kymo_report_create(const kymo_profile *profile, const kymo_report_optio
     if (o.by >= KYMO_BY_COUNT)
         return KYMO_E_INVALID;
     KYMO_TRY(kymo_report_begin(profile, &o, &measure, &r));
-    return kymo_report_finish(r, out);
+    r->weights =
+        KYMO_CALL_TREE_SCRATCH(&r->tree, uint64_t, (size_t)kymo_call_tree_slots(&r->tree) + 1);
+    if (r->weights)
+        return kymo_report_finish(r, out);
+    kymo_report_destroy(r);
+    return KYMO_E_NOMEM;
 }

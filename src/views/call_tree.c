@@ -74,11 +74,11 @@ static const char *in_brackets(struct kymo_call_tree *t, const char *name)
     return text;
 }
 
-static const char *thread_name(struct kymo_call_tree *t, uint32_t thread)
+const char *kymo_row_name_of_thread(const kymo_profile *profile, uint32_t thread, kymo_arena *arena)
 {
-    const kymo_thread *row = kymo_profile_thread(t->profile, thread);
+    const kymo_thread *row = kymo_profile_thread(profile, thread);
     size_t cap = strlen(row->name) + 16;
-    char *text = kymo_arena_alloc(&t->arena, cap, 1);
+    char *text = kymo_arena_alloc(arena, cap, 1);
     if (text)
         snprintf(text, cap, "%s (%d)", row->name, (int)row->tid);
     return text;
@@ -129,7 +129,7 @@ static struct kymo_call_row describe(struct kymo_call_tree *t, struct kymo_row_k
         row.name = "[generated code]";
         break;
     case KYMO_ROW_THREAD:
-        row.name = thread_name(t, key.id);
+        row.name = kymo_row_name_of_thread(p, key.id, &t->arena);
         break;
     case KYMO_ROW_PROCESS:
         row.name = kymo_profile_process(p, key.id)->name;

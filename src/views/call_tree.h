@@ -86,6 +86,10 @@ void kymo_call_tree_deinit(struct kymo_call_tree *tree);
 /* Whether rows of this kind are parts of stacks. */
 int kymo_call_tree_has_stacks(uint32_t by);
 
+/* "NAME (TID)"; NULL: no memory. */
+const char *kymo_row_name_of_thread(const kymo_profile *profile, uint32_t thread,
+                                    kymo_arena *arena);
+
 /* How many slots there are: stacks, threads, processes or classes of sizes. */
 uint32_t kymo_call_tree_slots(const struct kymo_call_tree *tree);
 

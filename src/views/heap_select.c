@@ -154,6 +154,14 @@ struct kymo_estimate kymo_heap_select_mapping(const struct kymo_heap_selection *
     return item.sum;
 }
 
+static size_t count_blocks(const struct kymo_heap_selection *s)
+{
+    size_t n = 0;
+    for (uint32_t p = 0; p < s->n_tables; p++)
+        n += s->tables[p].count;
+    return n;
+}
+
 /* ---- the peak ---- */
 
 struct change {
@@ -174,10 +182,8 @@ static int compare_changes(const void *a, const void *b)
 /* The moment when most bytes lived in all processes together; the first one of several. */
 static kymo_err find_peak(struct kymo_heap_selection *s)
 {
-    size_t n = 0;
+    size_t n = count_blocks(s);
     size_t used = 0;
-    for (uint32_t p = 0; p < s->n_tables; p++)
-        n += s->tables[p].count;
     struct change *changes = malloc((2 * n + 1) * sizeof *changes);
     if (!changes)
         return KYMO_E_NOMEM;
@@ -226,13 +232,11 @@ static int compare_births(const void *a, const void *b)
 /* After which birth a block is among the youngest so many percent of those at the end. */
 static kymo_err find_youngest(struct kymo_heap_selection *s, uint64_t *last_ns)
 {
-    size_t n = 0;
+    size_t n = count_blocks(s);
     size_t used = 0;
     double all = 0;
     double left_out = 0;
     *last_ns = UINT64_MAX;
-    for (uint32_t p = 0; p < s->n_tables; p++)
-        n += s->tables[p].count;
     struct birth *births = malloc((n + 1) * sizeof *births);
     if (!births)
         return KYMO_E_NOMEM;
