@@ -9,6 +9,12 @@
 #include "base/sum.h"
 #include "views/aggregate.h"
 
+static void merge(void *sum, const void *other)
+{
+    uint64_t *to = sum;
+    *to = kymo_sum(*to, *(const uint64_t *)other);
+}
+
 static kymo_report_thread ratios_of(const kymo_report *r, kymo_report_thread t)
 {
     uint32_t n;
@@ -24,50 +30,39 @@ static kymo_report_thread ratios_of(const kymo_report *r, kymo_report_thread t)
     return t;
 }
 
-/* Adds the weight of a thread, or of its samples by their stacks. */
-static void add_weights(kymo_report *r, const kymo_samples *s, const kymo_report_thread *t)
+/* The slot of all samples of a thread; KYMO_NONE: each has its own. */
+static uint32_t slot_of_thread(const kymo_report *r, uint32_t thread)
 {
-    uint32_t n_slots = kymo_call_tree_slots(&r->tree);
-    r->total = kymo_sum(r->total, t->weight);
-    if (!kymo_call_tree_has_stacks(r->options.by)) {
-        uint32_t process = kymo_profile_thread(r->profile, t->thread)->process;
-        uint64_t *to = &r->weights[r->options.by == KYMO_BY_PROCESS ? process : t->thread];
-        *to = kymo_sum(*to, t->weight);
-        return;
-    }
-    for (size_t k = 0; k < s->count; k++) {
-        uint64_t *to = &r->weights[s->stack[k] < n_slots ? s->stack[k] : n_slots];
-        if (s->kind[k] == r->options.kind)
-            *to = kymo_sum(*to, s->weight_ns[k]);
-    }
+    if (r->options.by == KYMO_BY_PROCESS)
+        return kymo_profile_thread(r->profile, thread)->process;
+    return r->options.by == KYMO_BY_THREAD ? thread : KYMO_NONE;
 }
 
 kymo_err kymo_report_sum_samples(kymo_report *r)
 {
     const uint32_t *order = kymo_profile_thread_order(r->profile);
+    uint32_t n_slots = kymo_call_tree_slots(&r->tree);
     for (uint32_t i = 0; i < kymo_profile_count(r->profile, KYMO_TABLE_THREADS); i++) {
         kymo_samples s = kymo_profile_samples(r->profile, order[i]);
         kymo_report_thread t = {.thread = order[i]};
+        uint32_t slot_of_all = slot_of_thread(r, order[i]);
         for (size_t k = 0; k < s.count; k++) {
+            uint32_t slot = slot_of_all == KYMO_NONE ? s.stack[k] : slot_of_all;
             if (s.kind[k] != r->options.kind)
                 continue;
             t.weight = kymo_sum(t.weight, s.weight_ns[k]);
             t.samples++;
+            if (r->weights)
+                merge(&r->weights[slot < n_slots ? slot : n_slots], &s.weight_ns[k]);
         }
         if (r->weights)
-            add_weights(r, &s, &t);
+            merge(&r->total, &t.weight);
         KYMO_TRY(kymo_vec_push(&r->threads, ratios_of(r, t)));
     }
     return KYMO_OK;
 }
 
 /* ---- the measure ---- */
-
-static void merge(void *sum, const void *other)
-{
-    uint64_t *to = sum;
-    *to = kymo_sum(*to, *(const uint64_t *)other);
-}
 
 static int next(const kymo_report *r, struct kymo_report_cursor *at, uint32_t *slot,
                 const void **sum)
