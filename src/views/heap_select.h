@@ -3,7 +3,7 @@
  * heap_select.h - the blocks that a view of the heap takes, one by one, and what each counts for.
  *
  * Layer:    views
- * Flow:     rows of allocations, mappings -> [heap_select] -> aggregate_heap.c, aggregate_diff.c
+ * Flow:     rows of allocations, mappings -> [heap_select] -> aggregate_heap.c, encode/
  * Threads:  one owner at a time
  * Memory:   borrows its profile; a weight by block
  * Signals:  not for handlers

@@ -4,7 +4,7 @@
  * the function that is innermost there, and those of one function are one.
  *
  * Layer:    views
- * Flow:     kymo/profile.h -> [ledger_lines] -> report_heap_json.c, views/report_ledger.c
+ * Flow:     kymo/profile.h -> [ledger_lines] -> report_ledger_json.c, report_ledger.c
  * Threads:  any; it only reads
  * Memory:   kymo_ledger_lines_deinit frees it
  * Signals:  not for handlers
