@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "views/aggregate_processes.h"
-
 /* What is needed while a report is made, in the tree's scratch. A pair is a self and a total; pairs
  * of nodes come first, those of rows of the tree behind them. */
 struct scaffold {

@@ -81,4 +81,11 @@ kymo_err kymo_report_finish(kymo_report *report, kymo_report **out);
 KYMO_NODISCARD
 kymo_err kymo_report_sum_samples(kymo_report *report);
 
+/* aggregate_processes.c: accounts for all CPU time by the names of processes. threads: what was
+ * counted of each thread of the profile, CPU samples. *rows is the caller's to free; names are the
+ * profile's. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_aggregate_processes(const kymo_profile *profile, const kymo_report_thread *threads,
+                                  size_t n_threads, kymo_report_process **rows, size_t *count);
+
 #endif

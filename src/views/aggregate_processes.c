@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "views/aggregate_processes.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sum.h"
+#include "views/aggregate.h"
 
 static int compare_names(const void *a, const void *b)
 {
