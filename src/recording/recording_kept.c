@@ -263,7 +263,7 @@ static kymo_err put_counts(kymo_recording_writer *w, const struct kymo_kept_proc
 kymo_err kymo_kept_need_process(kymo_recording_writer *w, uint32_t process)
 {
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, process);
-    if (!w->kept.is_on || !p || p->segment == w->kept.segment)
+    if (!p || p->segment == w->kept.segment)
         return KYMO_OK;
     p->segment = w->kept.segment;
     KYMO_TRY(put_all_again(w, &p->definitions));
@@ -310,7 +310,7 @@ static kymo_err name_thread(kymo_recording_writer *w, uint32_t thread)
 
 kymo_err kymo_kept_need_thread(kymo_recording_writer *w, uint32_t thread)
 {
-    struct kymo_kept_thread *t = w->kept.is_on ? kymo_kept_thread_of(&w->kept, thread) : NULL;
+    struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, thread);
     if (!t || t->segment == w->kept.segment)
         return KYMO_OK;
     t->segment = w->kept.segment;
@@ -324,8 +324,6 @@ kymo_err kymo_kept_need_thread(kymo_recording_writer *w, uint32_t thread)
 kymo_err kymo_kept_before_block(kymo_recording_writer *w, enum kymo_block_type type)
 {
     const struct rule rule = rule_of(type);
-    if (!w->kept.is_on)
-        return KYMO_OK;
     switch ((enum scope)rule.scope) {
     case OF_PROCESS:
     case STATE:
@@ -354,8 +352,6 @@ kymo_err kymo_kept_before_block(kymo_recording_writer *w, enum kymo_block_type t
 kymo_err kymo_kept_after_block(kymo_recording_writer *w, enum kymo_block_type type)
 {
     const struct rule rule = rule_of(type);
-    if (!w->kept.is_on)
-        return KYMO_OK;
     const uint32_t owner = number_at(w, rule.owner_at);
     const uint32_t id = number_at(w, rule.id_at);
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, owner);
@@ -392,7 +388,7 @@ kymo_err kymo_kept_after_block(kymo_recording_writer *w, enum kymo_block_type ty
 kymo_err kymo_kept_count(kymo_recording_writer *w, const kymo_event_count *e)
 {
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, e->process);
-    if (!w->kept.is_on || !p)
+    if (!p)
         return KYMO_OK;
     for (size_t i = 0; i < p->counts.len; i++)
         if (p->counts.data[i].counter == e->counter) {
@@ -404,7 +400,7 @@ kymo_err kymo_kept_count(kymo_recording_writer *w, const kymo_event_count *e)
 
 kymo_err kymo_kept_label(kymo_recording_writer *w, const kymo_event_label *e)
 {
-    return w->kept.is_on ? kymo_kept_labels_take(&w->kept.labels, e) : KYMO_OK;
+    return kymo_kept_labels_take(&w->kept.labels, e);
 }
 
 /* ---- a segment begins ---- */

@@ -98,7 +98,7 @@ struct kymo_recording_kept {
 
 void kymo_kept_deinit(struct kymo_recording_kept *kept);
 
-/* ---- as events are written; each does nothing unless kept->is_on ---- */
+/* ---- as events are written, if kept->is_on ---- */
 
 /* Before an event of a process or thread is written: the segment has it. NONE is allowed. */
 KYMO_NODISCARD

@@ -59,7 +59,7 @@ static kymo_err blocks_of(kymo_recording_writer *w, uint32_t thread,
                           struct kymo_live_blocks **blocks, struct kymo_live_labels **labels)
 {
     struct kymo_recording_kept *kept = &w->kept;
-    const struct kymo_kept_thread *t = kept->is_on ? kymo_kept_thread_of(kept, thread) : NULL;
+    const struct kymo_kept_thread *t = kymo_kept_thread_of(kept, thread);
     struct kymo_kept_process *p = t ? kymo_kept_process_of(kept, t->process) : NULL;
     *blocks = p && !p->live.is_inexact ? &p->live : NULL;
     if (!labels)

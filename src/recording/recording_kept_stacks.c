@@ -41,7 +41,7 @@ static kymo_err add_stack(struct kymo_kept_process *p, uint32_t stack,
 kymo_err kymo_kept_stack(kymo_recording_writer *w, const kymo_event_stack *e)
 {
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, e->process);
-    if (!w->kept.is_on || !p || w->kept.is_again)
+    if (!p || w->kept.is_again)
         return KYMO_OK;
     struct kymo_kept_stack stack = {
         .innermost = KYMO_EVENT_NONE,
@@ -116,6 +116,6 @@ kymo_err kymo_kept_need_process_stack(kymo_recording_writer *w, uint32_t process
 kymo_err kymo_kept_need_stack(kymo_recording_writer *w, uint32_t thread, uint32_t stack)
 {
     KYMO_TRY(kymo_kept_need_thread(w, thread));
-    const struct kymo_kept_thread *t = w->kept.is_on ? kymo_kept_thread_of(&w->kept, thread) : NULL;
+    const struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, thread);
     return t ? kymo_kept_need_process_stack(w, t->process, stack) : KYMO_OK;
 }

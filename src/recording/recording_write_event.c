@@ -58,13 +58,13 @@ void kymo_writer_put_args(kymo_recording_writer *w, uint32_t argc, const char *c
 kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type, int compress)
 {
     kymo_err err = w->event_error;
-    if (err == KYMO_OK)
+    if (err == KYMO_OK && w->kept.is_on)
         err = kymo_kept_before_block(w, type);
     if (err == KYMO_OK)
         err = kymo_block_out_put(&w->out, type, &w->event, compress);
     if (err == KYMO_E_TOO_BIG)
         return KYMO_E_INVALID; /* an event that fits into no block */
-    if (err == KYMO_OK)
+    if (err == KYMO_OK && w->kept.is_on)
         err = kymo_kept_after_block(w, type);
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
 }

@@ -59,6 +59,14 @@ struct kymo_recording_writer {
     struct kymo_pending_rows markers, counts, labels, memory;
 };
 
+/* What a writer that keeps definitions (recording_kept.h) does for an event; its error stays. */
+#define KYMO_KEEP(w, expr)                                            \
+    do {                                                              \
+        kymo_err kymo_keep_err_ = (w)->kept.is_on ? (expr) : KYMO_OK; \
+        if (kymo_keep_err_ != KYMO_OK)                                \
+            return kymo_block_out_fail(&(w)->out, kymo_keep_err_);    \
+    } while (0)
+
 /* What every event is asked first. */
 KYMO_NODISCARD
 kymo_err kymo_writer_may_write(const kymo_recording_writer *w);

@@ -19,16 +19,6 @@ static int allocation_can_be(const kymo_event_allocation *e)
            e->rate != 0 && e->rate <= KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES;
 }
 
-/* What the row refers to, and what the block is from then on. */
-#define KEEP(w, thread, stack, kept)                                       \
-    do {                                                                   \
-        kymo_err keep_err_ = kymo_kept_need_stack((w), (thread), (stack)); \
-        if (keep_err_ == KYMO_OK)                                          \
-            keep_err_ = (kept);                                            \
-        if (keep_err_ != KYMO_OK)                                          \
-            return kymo_block_out_fail(&(w)->out, keep_err_);              \
-    } while (0)
-
 static void begin_row(kymo_recording_writer *w, struct kymo_row *row, uint32_t flags,
                       uint64_t time_ns)
 {
@@ -63,7 +53,8 @@ kymo_err kymo_recording_write_allocation(kymo_recording_writer *w, const kymo_ev
     KYMO_TRY(kymo_writer_may_write(w));
     if (!allocation_can_be(e))
         return KYMO_E_INVALID;
-    KEEP(w, e->thread, e->stack, kymo_kept_allocation(w, e));
+    KYMO_KEEP(w, kymo_kept_need_stack(w, e->thread, e->stack));
+    KYMO_KEEP(w, kymo_kept_allocation(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_ALLOCATION | stack_flag(e->stack), e->time_ns);
@@ -77,7 +68,8 @@ kymo_err kymo_recording_write_resize(kymo_recording_writer *w, const kymo_event_
     KYMO_TRY(kymo_writer_may_write(w));
     if (!allocation_can_be(&e->now) || e->usable_before > KYMO_FILE_BYTES_MAX)
         return KYMO_E_INVALID;
-    KEEP(w, e->now.thread, e->now.stack, kymo_kept_resize(w, e));
+    KYMO_KEEP(w, kymo_kept_need_stack(w, e->now.thread, e->now.stack));
+    KYMO_KEEP(w, kymo_kept_resize(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_RESIZE | stack_flag(e->now.stack), e->now.time_ns);
@@ -93,7 +85,8 @@ kymo_err kymo_recording_write_free(kymo_recording_writer *w, const kymo_event_fr
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
         return KYMO_E_INVALID;
-    KEEP(w, e->thread, KYMO_EVENT_NONE, kymo_kept_free(w, e));
+    KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
+    KYMO_KEEP(w, kymo_kept_free(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_FREE, e->time_ns);
@@ -108,7 +101,7 @@ kymo_err kymo_recording_write_mapping(kymo_recording_writer *w, const kymo_event
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX || e->bytes > KYMO_FILE_BYTES_MAX ||
         e->bytes_before > KYMO_FILE_BYTES_MAX || e->op < KYMO_MAP_MAP || e->op > KYMO_MAP_SHARED)
         return KYMO_E_INVALID;
-    KEEP(w, e->thread, e->stack, KYMO_OK);
+    KYMO_KEEP(w, kymo_kept_need_stack(w, e->thread, e->stack));
     int has_before = (e->before | e->bytes_before) != 0;
     struct kymo_row row;
     kymo_row_init(&row);
@@ -133,7 +126,8 @@ kymo_err kymo_recording_write_inherit(kymo_recording_writer *w, const kymo_event
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->time_ns == 0 || e->time_ns > KYMO_FILE_TIME_MAX)
         return KYMO_E_INVALID;
-    KEEP(w, e->thread, KYMO_EVENT_NONE, kymo_kept_inherit(w, e));
+    KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
+    KYMO_KEEP(w, kymo_kept_inherit(w, e));
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_INHERIT, e->time_ns);
@@ -176,8 +170,8 @@ kymo_err kymo_recording_write_live(kymo_recording_writer *w, const kymo_event_li
     KYMO_TRY(kymo_writer_may_write(w));
     if (!live_can_be(e))
         return KYMO_E_INVALID;
-    KEEP(w, e->thread, KYMO_EVENT_NONE,
-         kymo_kept_need_process_stack(w, e->stack_process, e->stack));
+    KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
+    KYMO_KEEP(w, kymo_kept_need_process_stack(w, e->stack_process, e->stack));
     uint64_t weight_bits;
     memcpy(&weight_bits, &e->weight, sizeof weight_bits);
     struct kymo_row row;

@@ -167,11 +167,9 @@ kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_
     if (e->payload_bytes > KYMO_FILE_PAYLOAD_MAX || e->phase > KYMO_FILE_MARKER_PHASE ||
         is_too_long(e->name))
         return KYMO_E_INVALID;
-    kymo_err err = kymo_kept_need_stack(w, e->thread, e->stack);
-    if (err == KYMO_OK && e->made_ns)
-        err = kymo_kept_need_thread(w, e->maker);
-    if (err != KYMO_OK)
-        return kymo_block_out_fail(&w->out, err);
+    KYMO_KEEP(w, kymo_kept_need_stack(w, e->thread, e->stack));
+    if (e->made_ns)
+        KYMO_KEEP(w, kymo_kept_need_thread(w, e->maker));
     struct kymo_row row = {.texts = {e->name}, .bytes = e->payload, .bytes_len = e->payload_bytes};
     kymo_row_put_uleb(&row.numbers, e->phase | (e->start_ns ? KYMO_FILE_MARKER_START : 0) |
                                         (e->payload_bytes ? KYMO_FILE_MARKER_PAYLOAD : 0) |
@@ -209,11 +207,8 @@ kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_
 kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
-    kymo_err err = kymo_kept_need_process(w, e->process);
-    if (err == KYMO_OK)
-        err = kymo_kept_count(w, e);
-    if (err != KYMO_OK)
-        return kymo_block_out_fail(&w->out, err);
+    KYMO_KEEP(w, kymo_kept_need_process(w, e->process));
+    KYMO_KEEP(w, kymo_kept_count(w, e));
     struct kymo_row row = {.bytes_len = 0};
     kymo_row_put_uleb(&row.numbers, e->counter);
     kymo_row_put_change(&row.numbers, &w->counts.time_ns, e->time_ns);
@@ -234,11 +229,9 @@ kymo_err kymo_writer_put_label(kymo_recording_writer *w, const kymo_event_label 
     uint32_t change = is_inherited ? KYMO_LABEL_POPPED : e->change;
     if (change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
         return KYMO_E_INVALID;
-    kymo_err err = kymo_kept_need_thread(w, e->thread);
-    if (err == KYMO_OK && is_inherited)
-        err = kymo_kept_need_process(w, e->from_process);
-    if (err != KYMO_OK)
-        return kymo_block_out_fail(&w->out, err);
+    KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
+    if (is_inherited)
+        KYMO_KEEP(w, kymo_kept_need_process(w, e->from_process));
     struct kymo_row row = {.texts = {key, text}};
     kymo_row_put_uleb(&row.numbers, change | (key ? KYMO_FILE_LABEL_KEY : 0) |
                                         (is_number ? KYMO_FILE_LABEL_NUMBER : 0) |
@@ -260,6 +253,6 @@ kymo_err kymo_writer_put_label(kymo_recording_writer *w, const kymo_event_label 
 kymo_err kymo_recording_write_label(kymo_recording_writer *w, const kymo_event_label *e)
 {
     KYMO_TRY(kymo_writer_put_label(w, e));
-    kymo_err err = kymo_kept_label(w, e);
-    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+    KYMO_KEEP(w, kymo_kept_label(w, e));
+    return KYMO_OK;
 }

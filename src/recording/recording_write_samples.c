@@ -57,8 +57,6 @@ static kymo_err append_samples(kymo_recording_writer *w, uint32_t thread,
 
 static kymo_err need_stacks(kymo_recording_writer *w, const kymo_event_samples *e)
 {
-    if (!w->kept.is_on)
-        return KYMO_OK;
     KYMO_TRY(kymo_kept_need_thread(w, e->thread));
     for (uint32_t i = 0; i < e->count; i++)
         KYMO_TRY(kymo_kept_need_stack(w, e->thread, e->samples[i].stack));
@@ -68,9 +66,7 @@ static kymo_err need_stacks(kymo_recording_writer *w, const kymo_event_samples *
 kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event_samples *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
-    kymo_err need = need_stacks(w, e);
-    if (need != KYMO_OK)
-        return kymo_block_out_fail(&w->out, need);
+    KYMO_KEEP(w, need_stacks(w, e));
     const uint32_t step = (uint32_t)(w->pending_bytes / sizeof *e->samples) + 1;
     for (uint32_t done = 0; done < e->count;) {
         uint32_t n = e->count - done < step ? e->count - done : step;

@@ -91,10 +91,10 @@ kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_s
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->depth > KYMO_EVENT_DEPTH_MAX || e->end >= KYMO_FILE_END_REASONS || e->flags > UINT16_MAX)
         return KYMO_E_INVALID;
-    kymo_err err = kymo_kept_need_process(w, e->process);
-    if (err == KYMO_OK)
-        err = kymo_kept_stack(w, e);
-    if (err == KYMO_OK && w->stack_count > 0 && w->stack_process != e->process)
+    KYMO_KEEP(w, kymo_kept_need_process(w, e->process));
+    KYMO_KEEP(w, kymo_kept_stack(w, e));
+    kymo_err err = KYMO_OK;
+    if (w->stack_count > 0 && w->stack_process != e->process)
         err = kymo_writer_close_stacks(w);
     w->stack_process = e->process;
     if (err == KYMO_OK)
