@@ -12,7 +12,7 @@ int kymo_read_grown(kymo_reader *r, void *fixed, size_t size, size_t least)
     uint32_t stated = kymo_read_u32(&ahead);
     const void *bytes = kymo_read_bytes(r, stated);
     if (bytes == NULL || stated < least) {
-        r->failed = 1;
+        kymo_reader_fail(r);
         return 0;
     }
     memset(fixed, 0, size);
@@ -25,22 +25,10 @@ int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size)
     return kymo_read_grown(r, fixed, size, size);
 }
 
-const char *kymo_read_text(kymo_reader *r)
-{
-    const unsigned char *text = r->data + r->pos;
-    const unsigned char *end = r->failed ? NULL : memchr(text, 0, r->len - r->pos);
-    if (end == NULL) {
-        r->failed = 1;
-        return "";
-    }
-    r->pos += (size_t)(end - text) + 1;
-    return (const char *)text;
-}
-
 kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc)
 {
     if (argc > KYMO_FILE_ARGS_MAX || argc > kymo_reader_left(r))
-        r->failed = 1;
+        kymo_reader_fail(r);
     if (r->failed)
         return KYMO_OK;
     d->args.len = 0;

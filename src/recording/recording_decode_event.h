@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "base/bytes.h"
+#include "base/reader.h"
 #include "recording/recording_decode.h"
 #include "recording/recording_format.h"
 
@@ -48,8 +48,6 @@ static inline int kymo_decode_time_is_sane(uint64_t time_ns)
 int kymo_read_grown(kymo_reader *r, void *fixed, size_t size, size_t least);
 /* The same of one that never was shorter. */
 int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size);
-/* Never NULL, so that several texts can be read before r->failed is looked at. */
-const char *kymo_read_text(kymo_reader *r);
 /* argc texts into d->args. KYMO_E_NOMEM; a count that cannot be sets r->failed. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc);

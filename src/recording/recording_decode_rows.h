@@ -39,7 +39,7 @@ static inline uint32_t kymo_read_u32_leb(kymo_reader *r)
 {
     uint64_t value = kymo_read_uleb(r);
     if (value > UINT32_MAX)
-        r->failed = 1;
+        kymo_reader_fail(r);
     return (uint32_t)value;
 }
 

@@ -57,7 +57,7 @@ static kymo_err make_room(kymo_decoder *d, kymo_reader *r, const struct kymo_fil
                      (uint64_t)f->line_count * f->line_bytes +
                      (uint64_t)f->address_count * f->address_bytes;
     if (bytes > kymo_reader_left(r)) {
-        r->failed = 1;
+        kymo_reader_fail(r);
         return KYMO_OK;
     }
     struct kymo_decoder_symbols *s = &d->symbols;

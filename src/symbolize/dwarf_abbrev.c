@@ -71,20 +71,20 @@ typedef KYMO_VEC(dwarf_abbrev) abbrev_vec;
 typedef KYMO_VEC(dwarf_attr_spec) spec_vec;
 
 /* Reads one declaration after its code. */
-static kymo_err read_one(dwarf_cursor *c, uint64_t code, abbrev_vec *abbrevs, spec_vec *specs)
+static kymo_err read_one(kymo_reader *c, uint64_t code, abbrev_vec *abbrevs, spec_vec *specs)
 {
     dwarf_abbrev a = {.code = code, .first = (uint32_t)specs->len};
-    uint64_t tag = dwarf_uleb(c);
+    uint64_t tag = kymo_read_uleb(c);
     a.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
-    a.has_children = dwarf_u8(c) != 0;
+    a.has_children = kymo_read_u8(c) != 0;
     size_t size = 0;
     bool fixed = true;
-    while (!c->bad) {
-        uint64_t name = dwarf_uleb(c);
-        uint64_t form = dwarf_uleb(c);
+    while (!c->failed) {
+        uint64_t name = kymo_read_uleb(c);
+        uint64_t form = kymo_read_uleb(c);
         if (name == 0 && form == 0)
             break;
-        int64_t implicit = form == DW_FORM_implicit_const ? dwarf_sleb(c) : 0;
+        int64_t implicit = form == DW_FORM_implicit_const ? kymo_read_sleb(c) : 0;
         if (form > UINT16_MAX || a.count == UINT16_MAX || specs->len >= UINT32_MAX)
             return KYMO_E_CORRUPT;
         int bytes = fixed_size((unsigned)form);
@@ -99,28 +99,28 @@ static kymo_err read_one(dwarf_cursor *c, uint64_t code, abbrev_vec *abbrevs, sp
         a.count++;
     }
     a.fixed_size = fixed ? (int32_t)size : -1; /* at most 65535 attributes of 16 bytes */
-    return c->bad ? KYMO_E_CORRUPT : kymo_vec_push(abbrevs, a);
+    return c->failed ? KYMO_E_CORRUPT : kymo_vec_push(abbrevs, a);
 }
 
 static kymo_err parse(kymo_dwarf *dwarf, uint64_t offset, dwarf_abbrev_table *out)
 {
     kymo_span section = kymo_dwarf_section(dwarf, DWARF_ABBREV);
-    dwarf_cursor c = dwarf_cursor_at(section.data, section.size, offset, section.size);
+    kymo_reader c = kymo_reader_part(section.data, section.size, offset, section.size);
     /* Tables do not overlap, so that all of them together are no longer than the section. A
      * hostile file with a table begun at each byte of it would otherwise cost its square. */
     uint64_t allowed = (uint64_t)section.size * 2 + 65536;
-    const unsigned char *start = c.p;
+    const unsigned char *start = c.at;
     abbrev_vec abbrevs = {0};
     spec_vec specs = {0};
     KYMO_TRY(kymo_vec_reserve(&specs, 8)); /* never NULL, even if nothing has an attribute */
-    kymo_err err = c.bad || dwarf->abbrev_bytes > allowed ? KYMO_E_CORRUPT : KYMO_OK;
-    while (err == KYMO_OK && dwarf_left(&c) > 0) {
-        uint64_t code = dwarf_uleb(&c);
+    kymo_err err = c.failed || dwarf->abbrev_bytes > allowed ? KYMO_E_CORRUPT : KYMO_OK;
+    while (err == KYMO_OK && kymo_reader_left(&c) > 0) {
+        uint64_t code = kymo_read_uleb(&c);
         if (code == 0)
             break;
         err = read_one(&c, code, &abbrevs, &specs);
     }
-    dwarf->abbrev_bytes += (uint64_t)(c.p - start) + 1;
+    dwarf->abbrev_bytes += (uint64_t)(c.at - start) + 1;
     if (err != KYMO_OK && err != KYMO_E_NOMEM && abbrevs.len)
         err = KYMO_OK; /* cut: what came before the damage serves */
     if (err != KYMO_OK || abbrevs.len == 0) {

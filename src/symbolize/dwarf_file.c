@@ -65,29 +65,29 @@ void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which)
 }
 
 bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
-                          uint8_t *offset_size, dwarf_cursor *out)
+                          uint8_t *offset_size, kymo_reader *out)
 {
     if (offset > UINT64_MAX - LENGTH_BYTES)
         return false;
     kymo_span s = kymo_dwarf_section_to(dwarf, which, offset + LENGTH_BYTES);
-    dwarf_cursor c = dwarf_cursor_at(s.data, s.size, offset, s.size);
+    kymo_reader c = kymo_reader_part(s.data, s.size, offset, s.size);
     *offset_size = 4;
-    uint64_t length = dwarf_u32(&c);
+    uint64_t length = kymo_read_u32(&c);
     if (length == 0xffffffffu) {
         *offset_size = 8;
-        length = dwarf_u64(&c);
+        length = kymo_read_u64(&c);
     } else if (length >= 0xfffffff0u) {
         return false;
     }
-    if (c.bad)
+    if (c.failed)
         return false;
-    uint64_t start = (uint64_t)(c.p - s.data);
+    uint64_t start = (uint64_t)(c.at - s.data);
     if (length > UINT64_MAX - start)
         return false;
     s = kymo_dwarf_section_to(dwarf, which, start + length);
     if (start + length > s.size)
         return false;
-    *out = dwarf_cursor_at(s.data, s.size, start, start + length);
+    *out = kymo_reader_part(s.data, s.size, start, start + length);
     return true;
 }
 
@@ -95,30 +95,30 @@ bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offse
 static bool read_header(kymo_dwarf *dwarf, uint64_t offset, dwarf_unit *unit, bool *usable)
 {
     *unit = (dwarf_unit){.offset = offset, .type = DW_UT_compile};
-    dwarf_cursor h;
+    kymo_reader h;
     if (!kymo_dwarf_open_unit(dwarf, DWARF_INFO, offset, &unit->offset_size, &h))
         return false;
     const unsigned char *info = dwarf->sections[DWARF_INFO].data;
     unit->end = (uint64_t)(h.end - info);
     *usable = false;
-    unit->version = (uint8_t)dwarf_u16(&h);
+    unit->version = (uint8_t)kymo_read_u16(&h);
     if (unit->version < 2 || unit->version > 5)
         return true;
     if (unit->version >= 5) {
-        unit->type = dwarf_u8(&h);
-        unit->address_size = dwarf_u8(&h);
-        unit->abbrev_offset = dwarf_uint(&h, unit->offset_size);
+        unit->type = kymo_read_u8(&h);
+        unit->address_size = kymo_read_u8(&h);
+        unit->abbrev_offset = kymo_read_uint(&h, unit->offset_size);
         if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
-            dwarf_skip(&h, 8);
+            kymo_reader_skip(&h, 8);
         else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
-            dwarf_skip(&h, 8 + (uint64_t)unit->offset_size);
+            kymo_reader_skip(&h, 8 + (uint64_t)unit->offset_size);
     } else {
-        unit->abbrev_offset = dwarf_uint(&h, unit->offset_size);
-        unit->address_size = dwarf_u8(&h);
+        unit->abbrev_offset = kymo_read_uint(&h, unit->offset_size);
+        unit->address_size = kymo_read_u8(&h);
     }
-    unit->first_die = (uint64_t)(h.p - info);
+    unit->first_die = (uint64_t)(h.at - info);
     unit->usual = unit->address_size == 8 && unit->offset_size == 4 && unit->version >= 3;
-    *usable = !h.bad && (unit->address_size == 8 || unit->address_size == 4);
+    *usable = !h.failed && (unit->address_size == 8 || unit->address_size == 4);
     return true;
 }
 
@@ -221,7 +221,7 @@ dwarf_unit *kymo_dwarf_unit_at(kymo_dwarf *dwarf, uint64_t offset)
 }
 
 /* The bases first: values that are indices need them, and they may come later in the entry. */
-static void read_bases(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_cursor c,
+static void read_bases(kymo_dwarf *dwarf, dwarf_unit *unit, kymo_reader c,
                        const dwarf_abbrev *abbrev)
 {
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
@@ -230,7 +230,7 @@ static void read_bases(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_cursor c,
     unit->str_offsets_base = unit->version >= 5 ? header : 0;
     unit->addr_base = unit->version >= 5 ? header : 0;
     unit->rnglists_base = unit->offset_size == 8 ? 20 : 12;
-    for (unsigned i = 0; i < abbrev->count && !c.bad; i++) {
+    for (unsigned i = 0; i < abbrev->count && !c.failed; i++) {
         dwarf_value v;
         kymo_dwarf_read_value(dwarf, unit, &c, &specs[i], &v);
         switch (specs[i].name) {
@@ -262,14 +262,14 @@ kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit)
     if (err != KYMO_OK)
         return KYMO_E_CORRUPT;
     kymo_span info = dwarf->sections[DWARF_INFO];
-    dwarf_cursor c = dwarf_cursor_at(info.data, info.size, unit->first_die, unit->end);
-    const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, dwarf_uleb(&c));
-    if (c.bad || !abbrev)
+    kymo_reader c = kymo_reader_part(info.data, info.size, unit->first_die, unit->end);
+    const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
+    if (c.failed || !abbrev)
         return KYMO_E_CORRUPT;
     unit->tag = abbrev->tag;
     read_bases(dwarf, unit, c, abbrev);
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
-    for (unsigned i = 0; i < abbrev->count && !c.bad; i++) {
+    for (unsigned i = 0; i < abbrev->count && !c.failed; i++) {
         dwarf_value v;
         kymo_dwarf_read_value(dwarf, unit, &c, &specs[i], &v);
         switch (specs[i].name) {
@@ -290,8 +290,8 @@ kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit)
             break;
         }
     }
-    unit->damaged = c.bad;
-    return c.bad ? KYMO_E_CORRUPT : KYMO_OK;
+    unit->damaged = c.failed;
+    return c.failed ? KYMO_E_CORRUPT : KYMO_OK;
 }
 
 kymo_err kymo_dwarf_root_ranges(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t *budget,
@@ -299,8 +299,8 @@ kymo_err kymo_dwarf_root_ranges(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t *b
 {
     KYMO_TRY(kymo_dwarf_read_root(dwarf, unit));
     kymo_span info = dwarf->sections[DWARF_INFO];
-    dwarf_cursor c = dwarf_cursor_at(info.data, info.size, unit->first_die, unit->end);
-    const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, dwarf_uleb(&c));
+    kymo_reader c = kymo_reader_part(info.data, info.size, unit->first_die, unit->end);
+    const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
     dwarf_extent extent = {0};
     for (unsigned i = 0; i < abbrev->count; i++)

@@ -14,8 +14,8 @@
 #define KYMO_SYMBOLIZE_DWARF_FILE_H
 
 #include "base/arena.h"
+#include "base/reader.h"
 #include "base/vec.h"
-#include "symbolize/dwarf_cursor.h"
 #include "symbolize/elf_content.h"
 
 typedef enum dwarf_section {
@@ -119,7 +119,7 @@ kymo_span kymo_dwarf_section_to(kymo_dwarf *dwarf, dwarf_section which, uint64_t
  * *out is what follows the length. *offset_size is 4 or 8. False when the section ends before it
  * does. */
 bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
-                          uint8_t *offset_size, dwarf_cursor *out);
+                          uint8_t *offset_size, kymo_reader *out);
 
 /* Frees a section that will not be needed soon. */
 void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which);
@@ -152,15 +152,15 @@ typedef struct dwarf_value {
 
 /* Reads the value of one attribute and moves on. Text of DW_FORM_strx needs a root that was read,
  * as do addresses by index: use kymo_dwarf_resolve_address. */
-void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, dwarf_cursor *c,
+void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                            const dwarf_attr_spec *spec, dwarf_value *out);
-void kymo_dwarf_skip_value(const dwarf_unit *unit, dwarf_cursor *c, const dwarf_attr_spec *spec);
+void kymo_dwarf_skip_value(const dwarf_unit *unit, kymo_reader *c, const dwarf_attr_spec *spec);
 /* Skips all attributes of an entry whose abbreviation was just read. */
-static inline void kymo_dwarf_skip_entry(const dwarf_unit *unit, dwarf_cursor *c,
+static inline void kymo_dwarf_skip_entry(const dwarf_unit *unit, kymo_reader *c,
                                          const dwarf_abbrev *abbrev)
 {
     if (abbrev->fixed_size >= 0 && unit->usual) {
-        dwarf_skip(c, (uint64_t)abbrev->fixed_size);
+        kymo_reader_skip(c, (uint64_t)abbrev->fixed_size);
         return;
     }
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
@@ -204,7 +204,7 @@ typedef struct dwarf_extent {
 } dwarf_extent;
 
 /* If spec is one of the attributes of an extent, reads it and returns true. */
-bool kymo_dwarf_extent_take(kymo_dwarf *dwarf, const dwarf_unit *unit, dwarf_cursor *c,
+bool kymo_dwarf_extent_take(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                             const dwarf_attr_spec *spec, dwarf_extent *extent);
 /* Appends the non-empty ranges of an entry. Each step of a list takes one from *budget, which ends
  * the list at zero: entries that share one long list would cost its square. Only KYMO_E_NOMEM

@@ -52,7 +52,7 @@ const dwarf_function *kymo_dwarf_functions_find(const dwarf_function_table *tabl
 
 /* Steps over an entry that is not a function; over its children, too, when there can be no code in
  * them and it tells where they end. Returns whether its children follow. */
-static bool step_over(const walk *w, dwarf_cursor *c, const dwarf_abbrev *abbrev)
+static bool step_over(const walk *w, kymo_reader *c, const dwarf_abbrev *abbrev)
 {
     const dwarf_unit *unit = w->unit;
     bool codeless = false;
@@ -87,15 +87,15 @@ static bool step_over(const walk *w, dwarf_cursor *c, const dwarf_abbrev *abbrev
         }
     }
     /* Only forwards, and inside of the unit: a sibling that points back would never end. */
-    if (sibling > (uint64_t)(c->p - info) && sibling < unit->end) {
-        c->p = info + sibling;
+    if (sibling > (uint64_t)(c->at - info) && sibling < unit->end) {
+        c->at = info + sibling;
         return false;
     }
     return true;
 }
 
 /* Reads a subprogram or an inlined one; adds it if it has code. */
-static kymo_err take_function(walk *w, dwarf_cursor *c, const dwarf_abbrev *abbrev, uint64_t offset,
+static kymo_err take_function(walk *w, kymo_reader *c, const dwarf_abbrev *abbrev, uint64_t offset,
                               uint32_t *added)
 {
     *added = KYMO_INTERVAL_NONE;
@@ -126,7 +126,7 @@ static kymo_err take_function(walk *w, dwarf_cursor *c, const dwarf_abbrev *abbr
             kymo_dwarf_skip_value(unit, c, spec);
         }
     }
-    if (!extent.has || c->bad)
+    if (!extent.has || c->failed)
         return KYMO_OK;
     w->ranges.len = 0;
     KYMO_TRY(kymo_dwarf_read_extent(w->dwarf, unit, &extent, &w->budget, &w->ranges));
@@ -157,11 +157,11 @@ static void close_functions(walk *w, uint32_t depth)
 static kymo_err walk_entries(walk *w)
 {
     kymo_span info = w->dwarf->sections[DWARF_INFO];
-    dwarf_cursor c = dwarf_cursor_at(info.data, info.size, w->unit->first_die, w->unit->end);
+    kymo_reader c = kymo_reader_part(info.data, info.size, w->unit->first_die, w->unit->end);
     uint32_t depth = 0;
-    while (!c.bad && dwarf_left(&c) > 0) {
-        uint64_t offset = (uint64_t)(c.p - info.data);
-        uint64_t code = dwarf_uleb(&c);
+    while (!c.failed && kymo_reader_left(&c) > 0) {
+        uint64_t offset = (uint64_t)(c.at - info.data);
+        uint64_t code = kymo_read_uleb(&c);
         if (code == 0) {
             if (depth <= 1)
                 break;
@@ -219,15 +219,15 @@ static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *ou
     if (!unit || entry < unit->first_die || kymo_dwarf_read_root(dwarf, unit) != KYMO_OK)
         return;
     kymo_span info = dwarf->sections[DWARF_INFO];
-    dwarf_cursor c = dwarf_cursor_at(info.data, info.size, entry, unit->end);
-    const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, dwarf_uleb(&c));
-    if (c.bad || !abbrev)
+    kymo_reader c = kymo_reader_part(info.data, info.size, entry, unit->end);
+    const dwarf_abbrev *abbrev = kymo_dwarf_abbrev(unit, kymo_read_uleb(&c));
+    if (c.failed || !abbrev)
         return;
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
     /* What a compiler makes by itself is artificial, too: members, of which some are declared
      * elsewhere, and others, such as a lambda's, have an object. */
     bool is_inline = false, is_artificial = false, is_member = false;
-    for (unsigned i = 0; i < abbrev->count && !c.bad; i++) {
+    for (unsigned i = 0; i < abbrev->count && !c.failed; i++) {
         dwarf_value v;
         switch (specs[i].name) {
         case DW_AT_name:

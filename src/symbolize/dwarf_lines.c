@@ -62,45 +62,45 @@ static kymo_err add_file(program *p, const char *name, uint64_t directory)
 }
 
 /* Directories and files before DWARF 5: text, ended by empty text; both count from 1. */
-static kymo_err read_old_names(program *p, dwarf_cursor *c, const char *comp_dir)
+static kymo_err read_old_names(program *p, kymo_reader *c, const char *comp_dir)
 {
     KYMO_TRY(kymo_vec_push(&p->table->directories, comp_dir));
     for (;;) {
-        const char *name = dwarf_text(c);
-        if (c->bad || !*name)
+        const char *name = kymo_read_text(c);
+        if (c->failed || !*name)
             break;
         KYMO_TRY(kymo_vec_push(&p->table->directories, name));
     }
     KYMO_TRY(add_file(p, NULL, 0));
     for (;;) {
-        const char *name = dwarf_text(c);
-        if (c->bad || !*name)
+        const char *name = kymo_read_text(c);
+        if (c->failed || !*name)
             break;
-        uint64_t directory = dwarf_uleb(c);
-        (void)dwarf_uleb(c); /* time */
-        (void)dwarf_uleb(c); /* size */
+        uint64_t directory = kymo_read_uleb(c);
+        (void)kymo_read_uleb(c); /* time */
+        (void)kymo_read_uleb(c); /* size */
         KYMO_TRY(add_file(p, name, directory));
     }
     return KYMO_OK;
 }
 
 /* One of the two lists of DWARF 5, whose entries are described by a list of (content, form). */
-static kymo_err read_names(program *p, dwarf_cursor *c, bool directories)
+static kymo_err read_names(program *p, kymo_reader *c, bool directories)
 {
-    unsigned n_formats = dwarf_u8(c);
+    unsigned n_formats = kymo_read_u8(c);
     if (n_formats > MAX_FORMATS)
-        c->bad = true;
+        kymo_reader_fail(c);
     dwarf_attr_spec formats[MAX_FORMATS];
-    for (unsigned i = 0; i < n_formats && !c->bad; i++) {
-        uint64_t name = dwarf_uleb(c), form = dwarf_uleb(c);
+    for (unsigned i = 0; i < n_formats && !c->failed; i++) {
+        uint64_t name = kymo_read_uleb(c), form = kymo_read_uleb(c);
         formats[i] = (dwarf_attr_spec){.name = name > UINT16_MAX ? 0 : (uint16_t)name,
                                        .form = form > UINT16_MAX ? 0 : (uint16_t)form};
     }
-    uint64_t n = dwarf_uleb(c);
+    uint64_t n = kymo_read_uleb(c);
     /* Each entry takes at least a byte (implicit forms are not allowed here). */
-    if (n > dwarf_left(c))
-        c->bad = true;
-    for (uint64_t i = 0; i < n && !c->bad; i++) {
+    if (n > kymo_reader_left(c))
+        kymo_reader_fail(c);
+    for (uint64_t i = 0; i < n && !c->failed; i++) {
         const char *path = NULL;
         uint64_t directory = 0;
         for (unsigned k = 0; k < n_formats; k++) {
@@ -172,63 +172,63 @@ typedef struct registers {
 
 static const registers initial = {.file = 1, .line = 1};
 
-static kymo_err run_extended(program *p, dwarf_cursor *c, registers *r)
+static kymo_err run_extended(program *p, kymo_reader *c, registers *r)
 {
-    uint64_t length = dwarf_uleb(c);
-    if (length == 0 || !dwarf_need(c, length))
+    uint64_t length = kymo_read_uleb(c);
+    if (length == 0 || !kymo_reader_has(c, length))
         return KYMO_OK;
-    dwarf_cursor e = {c->p, c->p + length, false};
-    c->p += length;
-    switch (dwarf_u8(&e)) {
+    kymo_reader e = {c->at, c->at + length, false};
+    c->at += length;
+    switch (kymo_read_u8(&e)) {
     case DW_LNE_end_sequence: {
         kymo_err err = end_sequence(p, r->address);
         *r = initial;
         return err;
     }
     case DW_LNE_set_address:
-        r->address = length == 9 || length == 5 ? dwarf_uint(&e, (unsigned)length - 1) : 0;
+        r->address = length == 9 || length == 5 ? kymo_read_uint(&e, (unsigned)length - 1) : 0;
         return KYMO_OK;
     case DW_LNE_define_file: {
-        const char *name = dwarf_text(&e);
-        return add_file(p, name, dwarf_uleb(&e));
+        const char *name = kymo_read_text(&e);
+        return add_file(p, name, kymo_read_uleb(&e));
     }
     default:
         return KYMO_OK;
     }
 }
 
-static kymo_err run_standard(program *p, dwarf_cursor *c, uint8_t opcode, registers *r)
+static kymo_err run_standard(program *p, kymo_reader *c, uint8_t opcode, registers *r)
 {
     switch (opcode) {
     case DW_LNS_copy:
         return add_row(p, r->address, r->file, r->line);
     case DW_LNS_advance_pc:
-        r->address += dwarf_uleb(c) * p->min_instruction;
+        r->address += kymo_read_uleb(c) * p->min_instruction;
         return KYMO_OK;
     case DW_LNS_advance_line:
-        r->line += (uint64_t)dwarf_sleb(c);
+        r->line += (uint64_t)kymo_read_sleb(c);
         return KYMO_OK;
     case DW_LNS_set_file:
-        r->file = dwarf_uleb(c);
+        r->file = kymo_read_uleb(c);
         return KYMO_OK;
     case DW_LNS_const_add_pc:
         r->address += (uint64_t)((255 - p->opcode_base) / p->line_range) * p->min_instruction;
         return KYMO_OK;
     case DW_LNS_fixed_advance_pc:
-        r->address += dwarf_u16(c);
+        r->address += kymo_read_u16(c);
         return KYMO_OK;
     default:
         for (unsigned i = 0; i < p->operands[opcode]; i++)
-            (void)dwarf_uleb(c);
+            (void)kymo_read_uleb(c);
         return KYMO_OK;
     }
 }
 
-static kymo_err run(program *p, dwarf_cursor *c)
+static kymo_err run(program *p, kymo_reader *c)
 {
     registers r = initial;
-    while (!c->bad && dwarf_left(c) > 0) {
-        uint8_t opcode = dwarf_u8(c);
+    while (!c->failed && kymo_reader_left(c) > 0) {
+        uint8_t opcode = kymo_read_u8(c);
         if (opcode >= p->opcode_base) {
             unsigned special = (unsigned)opcode - p->opcode_base;
             r.address += (uint64_t)(special / p->line_range) * p->min_instruction;
@@ -244,37 +244,37 @@ static kymo_err run(program *p, dwarf_cursor *c)
 }
 
 /* Reads the header; *c is left at the program. Returns false when there is no sense in it. */
-static bool read_header(program *p, uint64_t offset, dwarf_cursor *c, dwarf_cursor *names)
+static bool read_header(program *p, uint64_t offset, kymo_reader *c, kymo_reader *names)
 {
     if (!kymo_dwarf_open_unit(p->dwarf, DWARF_LINE, offset, &p->unit.offset_size, c))
         return false;
-    p->unit.version = (uint8_t)dwarf_u16(c);
+    p->unit.version = (uint8_t)kymo_read_u16(c);
     if (p->unit.version < 2 || p->unit.version > 5)
         return false;
     if (p->unit.version >= 5) {
-        p->unit.address_size = dwarf_u8(c);
-        (void)dwarf_u8(c); /* segment selectors */
+        p->unit.address_size = kymo_read_u8(c);
+        (void)kymo_read_u8(c); /* segment selectors */
     }
     p->unit.usual = false;
-    uint64_t header = dwarf_uint(c, p->unit.offset_size);
-    if (c->bad || header > dwarf_left(c))
+    uint64_t header = kymo_read_uint(c, p->unit.offset_size);
+    if (c->failed || header > kymo_reader_left(c))
         return false;
-    const unsigned char *start = c->p + header;
-    p->min_instruction = dwarf_u8(c);
+    const unsigned char *start = c->at + header;
+    p->min_instruction = kymo_read_u8(c);
     if (p->unit.version >= 4)
-        (void)dwarf_u8(c); /* operations per instruction: 1 but for VLIW machines */
-    (void)dwarf_u8(c);     /* is_stmt at start */
-    p->line_base = (int8_t)dwarf_u8(c);
-    p->line_range = dwarf_u8(c);
-    p->opcode_base = dwarf_u8(c);
+        (void)kymo_read_u8(c); /* operations per instruction: 1 but for VLIW machines */
+    (void)kymo_read_u8(c);     /* is_stmt at start */
+    p->line_base = (int8_t)kymo_read_u8(c);
+    p->line_range = kymo_read_u8(c);
+    p->opcode_base = kymo_read_u8(c);
     if (p->line_range == 0 || p->opcode_base == 0)
         return false;
     for (unsigned i = 1; i < p->opcode_base; i++)
-        p->operands[i] = dwarf_u8(c);
-    if (c->bad || c->p > start)
+        p->operands[i] = kymo_read_u8(c);
+    if (c->failed || c->at > start)
         return false;
-    *names = (dwarf_cursor){c->p, start, false};
-    c->p = start;
+    *names = (kymo_reader){c->at, start, false};
+    c->at = start;
     return true;
 }
 
@@ -286,7 +286,7 @@ static int by_low(const void *a, const void *b)
 
 static kymo_err build(program *p, const char *comp_dir, uint64_t offset)
 {
-    dwarf_cursor c, names;
+    kymo_reader c, names;
     if (!read_header(p, offset, &c, &names))
         return KYMO_OK;
     if (p->unit.version >= 5) {

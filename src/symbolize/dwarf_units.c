@@ -48,23 +48,23 @@ static kymo_err add_range(kymo_dwarf *dwarf, dwarf_unit_index *index, uint64_t l
 }
 
 /* Reads one set of .debug_aranges, of which c holds the rest. */
-static kymo_err read_set(kymo_dwarf *dwarf, dwarf_unit_index *index, dwarf_cursor *c,
+static kymo_err read_set(kymo_dwarf *dwarf, dwarf_unit_index *index, kymo_reader *c,
                          unsigned offset_size, const unsigned char *set)
 {
-    if (dwarf_u16(c) != 2)
+    if (kymo_read_u16(c) != 2)
         return KYMO_OK;
-    uint64_t offset = dwarf_uint(c, offset_size);
-    unsigned address_size = dwarf_u8(c);
-    unsigned segment_size = dwarf_u8(c);
-    if (c->bad || segment_size != 0 || (address_size != 8 && address_size != 4))
+    uint64_t offset = kymo_read_uint(c, offset_size);
+    unsigned address_size = kymo_read_u8(c);
+    unsigned segment_size = kymo_read_u8(c);
+    if (c->failed || segment_size != 0 || (address_size != 8 && address_size != 4))
         return KYMO_OK;
     /* Pairs begin at a multiple of their size from the start of the set. */
-    size_t odd = (size_t)(c->p - set) % (2 * address_size);
+    size_t odd = (size_t)(c->at - set) % (2 * address_size);
     if (odd)
-        dwarf_skip(c, 2 * address_size - odd);
-    while (!c->bad && dwarf_left(c) >= 2 * (uint64_t)address_size) {
-        uint64_t low = dwarf_uint(c, address_size);
-        uint64_t size = dwarf_uint(c, address_size);
+        kymo_reader_skip(c, 2 * address_size - odd);
+    while (!c->failed && kymo_reader_left(c) >= 2 * (uint64_t)address_size) {
+        uint64_t low = kymo_read_uint(c, address_size);
+        uint64_t size = kymo_read_uint(c, address_size);
         if (low == 0 && size == 0)
             break;
         if (size <= UINT64_MAX - low)
@@ -76,20 +76,20 @@ static kymo_err read_set(kymo_dwarf *dwarf, dwarf_unit_index *index, dwarf_curso
 kymo_err kymo_dwarf_units_build(kymo_dwarf *dwarf, dwarf_unit_index *out)
 {
     kymo_span s = kymo_dwarf_section(dwarf, DWARF_ARANGES);
-    dwarf_cursor c = dwarf_cursor_at(s.data, s.size, 0, s.size);
+    kymo_reader c = kymo_reader_part(s.data, s.size, 0, s.size);
     kymo_err err = KYMO_OK;
-    while (err == KYMO_OK && !c.bad && dwarf_left(&c) > 0) {
-        const unsigned char *set = c.p;
+    while (err == KYMO_OK && !c.failed && kymo_reader_left(&c) > 0) {
+        const unsigned char *set = c.at;
         unsigned offset_size = 4;
-        uint64_t length = dwarf_u32(&c);
+        uint64_t length = kymo_read_u32(&c);
         if (length == 0xffffffffu) {
             offset_size = 8;
-            length = dwarf_u64(&c);
+            length = kymo_read_u64(&c);
         }
-        if (c.bad || length > dwarf_left(&c))
+        if (c.failed || length > kymo_reader_left(&c))
             break;
-        dwarf_cursor body = {c.p, c.p + length, false};
-        c.p += length;
+        kymo_reader body = {c.at, c.at + length, false};
+        c.at += length;
         err = read_set(dwarf, out, &body, offset_size, set);
     }
     kymo_dwarf_release_section(dwarf, DWARF_ARANGES);

@@ -19,13 +19,13 @@ static const char *indexed_text(kymo_dwarf *dwarf, const dwarf_unit *unit, uint6
     kymo_span s = kymo_dwarf_section(dwarf, DWARF_STR_OFFSETS);
     if (index > s.size)
         return NULL;
-    dwarf_cursor c =
-        dwarf_cursor_at(s.data, s.size, unit->str_offsets_base + index * unit->offset_size, s.size);
-    uint64_t offset = dwarf_uint(&c, unit->offset_size);
-    return c.bad ? NULL : text_at(dwarf, DWARF_STR, offset);
+    kymo_reader c = kymo_reader_part(s.data, s.size,
+                                     unit->str_offsets_base + index * unit->offset_size, s.size);
+    uint64_t offset = kymo_read_uint(&c, unit->offset_size);
+    return c.failed ? NULL : text_at(dwarf, DWARF_STR, offset);
 }
 
-void kymo_dwarf_skip_value(const dwarf_unit *unit, dwarf_cursor *c, const dwarf_attr_spec *spec)
+void kymo_dwarf_skip_value(const dwarf_unit *unit, kymo_reader *c, const dwarf_attr_spec *spec)
 {
     uint64_t form = spec->form;
     for (int indirect = 0; indirect < 2; indirect++) {
@@ -38,39 +38,39 @@ void kymo_dwarf_skip_value(const dwarf_unit *unit, dwarf_cursor *c, const dwarf_
         case DW_FORM_flag:
         case DW_FORM_strx1:
         case DW_FORM_addrx1:
-            dwarf_skip(c, 1);
+            kymo_reader_skip(c, 1);
             return;
         case DW_FORM_data2:
         case DW_FORM_ref2:
         case DW_FORM_strx2:
         case DW_FORM_addrx2:
-            dwarf_skip(c, 2);
+            kymo_reader_skip(c, 2);
             return;
         case DW_FORM_strx3:
         case DW_FORM_addrx3:
-            dwarf_skip(c, 3);
+            kymo_reader_skip(c, 3);
             return;
         case DW_FORM_data4:
         case DW_FORM_ref4:
         case DW_FORM_ref_sup4:
         case DW_FORM_strx4:
         case DW_FORM_addrx4:
-            dwarf_skip(c, 4);
+            kymo_reader_skip(c, 4);
             return;
         case DW_FORM_data8:
         case DW_FORM_ref8:
         case DW_FORM_ref_sig8:
         case DW_FORM_ref_sup8:
-            dwarf_skip(c, 8);
+            kymo_reader_skip(c, 8);
             return;
         case DW_FORM_data16:
-            dwarf_skip(c, 16);
+            kymo_reader_skip(c, 16);
             return;
         case DW_FORM_addr:
-            dwarf_skip(c, unit->address_size);
+            kymo_reader_skip(c, unit->address_size);
             return;
         case DW_FORM_ref_addr:
-            dwarf_skip(c, unit->version == 2 ? unit->address_size : unit->offset_size);
+            kymo_reader_skip(c, unit->version == 2 ? unit->address_size : unit->offset_size);
             return;
         case DW_FORM_strp:
         case DW_FORM_line_strp:
@@ -78,23 +78,23 @@ void kymo_dwarf_skip_value(const dwarf_unit *unit, dwarf_cursor *c, const dwarf_
         case DW_FORM_sec_offset:
         case DW_FORM_GNU_ref_alt:
         case DW_FORM_GNU_strp_alt:
-            dwarf_skip(c, unit->offset_size);
+            kymo_reader_skip(c, unit->offset_size);
             return;
         case DW_FORM_string:
-            (void)dwarf_text(c);
+            (void)kymo_read_text(c);
             return;
         case DW_FORM_block:
         case DW_FORM_exprloc:
-            dwarf_skip(c, dwarf_uleb(c));
+            kymo_reader_skip(c, kymo_read_uleb(c));
             return;
         case DW_FORM_block1:
-            dwarf_skip(c, dwarf_u8(c));
+            kymo_reader_skip(c, kymo_read_u8(c));
             return;
         case DW_FORM_block2:
-            dwarf_skip(c, dwarf_u16(c));
+            kymo_reader_skip(c, kymo_read_u16(c));
             return;
         case DW_FORM_block4:
-            dwarf_skip(c, dwarf_u32(c));
+            kymo_reader_skip(c, kymo_read_u32(c));
             return;
         case DW_FORM_sdata:
         case DW_FORM_udata:
@@ -105,10 +105,10 @@ void kymo_dwarf_skip_value(const dwarf_unit *unit, dwarf_cursor *c, const dwarf_
         case DW_FORM_rnglistx:
         case DW_FORM_GNU_addr_index:
         case DW_FORM_GNU_str_index:
-            (void)dwarf_uleb(c);
+            (void)kymo_read_uleb(c);
             return;
         case DW_FORM_indirect:
-            form = dwarf_uleb(c);
+            form = kymo_read_uleb(c);
             continue;
         default:
             break;
@@ -116,8 +116,7 @@ void kymo_dwarf_skip_value(const dwarf_unit *unit, dwarf_cursor *c, const dwarf_
         break;
     }
     /* A form of unknown length: nothing behind it can be read. */
-    c->p = c->end;
-    c->bad = true;
+    kymo_reader_fail(c);
 }
 
 static void read_number(dwarf_value *out, uint64_t number)
@@ -144,109 +143,109 @@ static void read_address_index(dwarf_value *out, uint64_t index)
     out->number = index;
 }
 
-static void read_form(kymo_dwarf *dwarf, const dwarf_unit *unit, dwarf_cursor *c, unsigned form,
+static void read_form(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c, unsigned form,
                       const dwarf_attr_spec *spec, dwarf_value *out)
 {
     unsigned width = unit->offset_size;
     switch (form) {
     case DW_FORM_data1:
     case DW_FORM_flag:
-        return read_number(out, dwarf_u8(c));
+        return read_number(out, kymo_read_u8(c));
     case DW_FORM_data2:
-        return read_number(out, dwarf_u16(c));
+        return read_number(out, kymo_read_u16(c));
     case DW_FORM_data4:
-        return read_number(out, dwarf_u32(c));
+        return read_number(out, kymo_read_u32(c));
     case DW_FORM_data8:
-        return read_number(out, dwarf_u64(c));
+        return read_number(out, kymo_read_u64(c));
     case DW_FORM_udata:
-        return read_number(out, dwarf_uleb(c));
+        return read_number(out, kymo_read_uleb(c));
     case DW_FORM_sdata:
-        return read_number(out, (uint64_t)dwarf_sleb(c));
+        return read_number(out, (uint64_t)kymo_read_sleb(c));
     case DW_FORM_implicit_const:
         return read_number(out, (uint64_t)spec->implicit);
     case DW_FORM_flag_present:
         return read_number(out, 1);
     case DW_FORM_addr:
         out->kind = DWARF_ADDRESS;
-        out->number = dwarf_uint(c, unit->address_size);
+        out->number = kymo_read_uint(c, unit->address_size);
         return;
     case DW_FORM_addrx:
     case DW_FORM_GNU_addr_index:
-        return read_address_index(out, dwarf_uleb(c));
+        return read_address_index(out, kymo_read_uleb(c));
     case DW_FORM_addrx1:
-        return read_address_index(out, dwarf_u8(c));
+        return read_address_index(out, kymo_read_u8(c));
     case DW_FORM_addrx2:
-        return read_address_index(out, dwarf_u16(c));
+        return read_address_index(out, kymo_read_u16(c));
     case DW_FORM_addrx3:
-        return read_address_index(out, dwarf_uint(c, 3));
+        return read_address_index(out, kymo_read_uint(c, 3));
     case DW_FORM_addrx4:
-        return read_address_index(out, dwarf_u32(c));
+        return read_address_index(out, kymo_read_u32(c));
     case DW_FORM_string:
-        return read_text(out, dwarf_text(c));
+        return read_text(out, kymo_read_text(c));
     case DW_FORM_strp:
-        return read_text(out, text_at(dwarf, DWARF_STR, dwarf_uint(c, width)));
+        return read_text(out, text_at(dwarf, DWARF_STR, kymo_read_uint(c, width)));
     case DW_FORM_line_strp:
-        return read_text(out, text_at(dwarf, DWARF_LINE_STR, dwarf_uint(c, width)));
+        return read_text(out, text_at(dwarf, DWARF_LINE_STR, kymo_read_uint(c, width)));
     case DW_FORM_strp_sup:
     case DW_FORM_GNU_strp_alt:
-        return read_text(out, text_at(dwarf->alt, DWARF_STR, dwarf_uint(c, width)));
+        return read_text(out, text_at(dwarf->alt, DWARF_STR, kymo_read_uint(c, width)));
     case DW_FORM_strx:
     case DW_FORM_GNU_str_index:
-        return read_text(out, indexed_text(dwarf, unit, dwarf_uleb(c)));
+        return read_text(out, indexed_text(dwarf, unit, kymo_read_uleb(c)));
     case DW_FORM_strx1:
-        return read_text(out, indexed_text(dwarf, unit, dwarf_u8(c)));
+        return read_text(out, indexed_text(dwarf, unit, kymo_read_u8(c)));
     case DW_FORM_strx2:
-        return read_text(out, indexed_text(dwarf, unit, dwarf_u16(c)));
+        return read_text(out, indexed_text(dwarf, unit, kymo_read_u16(c)));
     case DW_FORM_strx3:
-        return read_text(out, indexed_text(dwarf, unit, dwarf_uint(c, 3)));
+        return read_text(out, indexed_text(dwarf, unit, kymo_read_uint(c, 3)));
     case DW_FORM_strx4:
-        return read_text(out, indexed_text(dwarf, unit, dwarf_u32(c)));
+        return read_text(out, indexed_text(dwarf, unit, kymo_read_u32(c)));
     case DW_FORM_ref1:
-        return read_reference(unit, out, dwarf_u8(c));
+        return read_reference(unit, out, kymo_read_u8(c));
     case DW_FORM_ref2:
-        return read_reference(unit, out, dwarf_u16(c));
+        return read_reference(unit, out, kymo_read_u16(c));
     case DW_FORM_ref4:
-        return read_reference(unit, out, dwarf_u32(c));
+        return read_reference(unit, out, kymo_read_u32(c));
     case DW_FORM_ref8:
-        return read_reference(unit, out, dwarf_u64(c));
+        return read_reference(unit, out, kymo_read_u64(c));
     case DW_FORM_ref_udata:
-        return read_reference(unit, out, dwarf_uleb(c));
+        return read_reference(unit, out, kymo_read_uleb(c));
     case DW_FORM_ref_addr:
         out->kind = DWARF_REFERENCE;
-        out->number = dwarf_uint(c, unit->version == 2 ? unit->address_size : width);
+        out->number = kymo_read_uint(c, unit->version == 2 ? unit->address_size : width);
         return;
     case DW_FORM_GNU_ref_alt:
         out->kind = DWARF_REFERENCE_ALT;
-        out->number = dwarf_uint(c, width);
+        out->number = kymo_read_uint(c, width);
         return;
     case DW_FORM_ref_sup4:
         out->kind = DWARF_REFERENCE_ALT;
-        out->number = dwarf_u32(c);
+        out->number = kymo_read_u32(c);
         return;
     case DW_FORM_ref_sup8:
         out->kind = DWARF_REFERENCE_ALT;
-        out->number = dwarf_u64(c);
+        out->number = kymo_read_u64(c);
         return;
     case DW_FORM_sec_offset:
         out->kind = DWARF_OFFSET;
-        out->number = dwarf_uint(c, width);
+        out->number = kymo_read_uint(c, width);
         return;
     case DW_FORM_rnglistx:
         out->kind = DWARF_LIST_INDEX;
-        out->number = dwarf_uleb(c);
+        out->number = kymo_read_uleb(c);
         return;
     default:
         kymo_dwarf_skip_value(unit, c, &(dwarf_attr_spec){.form = (uint16_t)form});
     }
 }
 
-void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, dwarf_cursor *c,
+void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                            const dwarf_attr_spec *spec, dwarf_value *out)
 {
     *out = (dwarf_value){.kind = DWARF_NOTHING};
     uint64_t form = spec->form;
     if (form == DW_FORM_indirect) {
-        form = dwarf_uleb(c);
+        form = kymo_read_uleb(c);
         if (form > UINT16_MAX || form == DW_FORM_indirect)
             form = 0; /* unknown: ends the entry */
     }
@@ -259,10 +258,10 @@ static bool indexed_address(kymo_dwarf *dwarf, const dwarf_unit *unit, uint64_t 
     kymo_span s = kymo_dwarf_section(dwarf, DWARF_ADDR);
     if (index > s.size)
         return false;
-    dwarf_cursor c =
-        dwarf_cursor_at(s.data, s.size, unit->addr_base + index * unit->address_size, s.size);
-    uint64_t address = dwarf_uint(&c, unit->address_size);
-    if (c.bad)
+    kymo_reader c =
+        kymo_reader_part(s.data, s.size, unit->addr_base + index * unit->address_size, s.size);
+    uint64_t address = kymo_read_uint(&c, unit->address_size);
+    if (c.failed)
         return false;
     *out = address;
     return true;
@@ -278,7 +277,7 @@ bool kymo_dwarf_resolve_address(kymo_dwarf *dwarf, const dwarf_unit *unit, const
     return value->kind == DWARF_ADDRESS_INDEX && indexed_address(dwarf, unit, value->number, out);
 }
 
-bool kymo_dwarf_extent_take(kymo_dwarf *dwarf, const dwarf_unit *unit, dwarf_cursor *c,
+bool kymo_dwarf_extent_take(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                             const dwarf_attr_spec *spec, dwarf_extent *extent)
 {
     switch (spec->name) {
@@ -314,14 +313,14 @@ static kymo_err read_old_list(kymo_dwarf *dwarf, const dwarf_unit *unit, uint64_
                               uint64_t *budget, dwarf_range_vec *out)
 {
     kymo_span s = kymo_dwarf_section(dwarf, DWARF_RANGES);
-    dwarf_cursor c = dwarf_cursor_at(s.data, s.size, offset, s.size);
+    kymo_reader c = kymo_reader_part(s.data, s.size, offset, s.size);
     uint64_t base = unit->low_pc;
     uint64_t select = unit->address_size == 8 ? UINT64_MAX : UINT32_MAX;
-    while (*budget > 0 && !c.bad) {
+    while (*budget > 0 && !c.failed) {
         (*budget)--;
-        uint64_t low = dwarf_uint(&c, unit->address_size);
-        uint64_t high = dwarf_uint(&c, unit->address_size);
-        if (c.bad || (low == 0 && high == 0))
+        uint64_t low = kymo_read_uint(&c, unit->address_size);
+        uint64_t high = kymo_read_uint(&c, unit->address_size);
+        if (c.failed || (low == 0 && high == 0))
             break;
         if (low == select)
             base = high;
@@ -335,46 +334,46 @@ static kymo_err read_list(kymo_dwarf *dwarf, const dwarf_unit *unit, uint64_t of
                           uint64_t *budget, dwarf_range_vec *out)
 {
     kymo_span s = kymo_dwarf_section(dwarf, DWARF_RNGLISTS);
-    dwarf_cursor c = dwarf_cursor_at(s.data, s.size, offset, s.size);
+    kymo_reader c = kymo_reader_part(s.data, s.size, offset, s.size);
     uint64_t base = unit->low_pc;
-    while (*budget > 0 && !c.bad) {
+    while (*budget > 0 && !c.failed) {
         (*budget)--;
         uint64_t low = 0, high = 0;
         bool known = true;
-        switch (dwarf_u8(&c)) {
+        switch (kymo_read_u8(&c)) {
         case DW_RLE_end_of_list:
             return KYMO_OK;
         case DW_RLE_base_addressx:
-            if (!indexed_address(dwarf, unit, dwarf_uleb(&c), &base))
+            if (!indexed_address(dwarf, unit, kymo_read_uleb(&c), &base))
                 return KYMO_OK;
             continue;
         case DW_RLE_startx_endx:
-            known = indexed_address(dwarf, unit, dwarf_uleb(&c), &low);
-            known = indexed_address(dwarf, unit, dwarf_uleb(&c), &high) && known;
+            known = indexed_address(dwarf, unit, kymo_read_uleb(&c), &low);
+            known = indexed_address(dwarf, unit, kymo_read_uleb(&c), &high) && known;
             break;
         case DW_RLE_startx_length:
-            known = indexed_address(dwarf, unit, dwarf_uleb(&c), &low);
-            high = low + dwarf_uleb(&c);
+            known = indexed_address(dwarf, unit, kymo_read_uleb(&c), &low);
+            high = low + kymo_read_uleb(&c);
             break;
         case DW_RLE_offset_pair:
-            low = base + dwarf_uleb(&c);
-            high = base + dwarf_uleb(&c);
+            low = base + kymo_read_uleb(&c);
+            high = base + kymo_read_uleb(&c);
             break;
         case DW_RLE_base_address:
-            base = dwarf_uint(&c, unit->address_size);
+            base = kymo_read_uint(&c, unit->address_size);
             continue;
         case DW_RLE_start_end:
-            low = dwarf_uint(&c, unit->address_size);
-            high = dwarf_uint(&c, unit->address_size);
+            low = kymo_read_uint(&c, unit->address_size);
+            high = kymo_read_uint(&c, unit->address_size);
             break;
         case DW_RLE_start_length:
-            low = dwarf_uint(&c, unit->address_size);
-            high = low + dwarf_uleb(&c);
+            low = kymo_read_uint(&c, unit->address_size);
+            high = low + kymo_read_uleb(&c);
             break;
         default:
             return KYMO_OK;
         }
-        if (known && !c.bad)
+        if (known && !c.failed)
             KYMO_TRY(add_range(dwarf, low, high, out));
     }
     return KYMO_OK;
@@ -389,10 +388,10 @@ kymo_err kymo_dwarf_read_extent(kymo_dwarf *dwarf, const dwarf_unit *unit,
             kymo_span s = kymo_dwarf_section(dwarf, DWARF_RNGLISTS);
             if (offset > s.size)
                 return KYMO_OK;
-            dwarf_cursor c = dwarf_cursor_at(
+            kymo_reader c = kymo_reader_part(
                 s.data, s.size, unit->rnglists_base + offset * unit->offset_size, s.size);
-            offset = unit->rnglists_base + dwarf_uint(&c, unit->offset_size);
-            if (c.bad)
+            offset = unit->rnglists_base + kymo_read_uint(&c, unit->offset_size);
+            if (c.failed)
                 return KYMO_OK;
         } else if (extent->ranges.kind != DWARF_OFFSET && extent->ranges.kind != DWARF_NUMBER) {
             return KYMO_OK;

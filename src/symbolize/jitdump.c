@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/hash.h"
+#include "base/reader.h"
 #include "symbolize/code_file.h"
 
 #define MAGIC 0x4a695444u
@@ -75,7 +75,7 @@ static kymo_err take_load(struct reading *r, const struct record *record)
     if (have <= LOAD_BYTES || !kymo_code_file_read(r->fd, record->at, bytes, have))
         return KYMO_OK;
     kymo_reader in = kymo_reader_of(bytes, have);
-    kymo_read_bytes(&in, RECORD_BYTES + 8 + 8); /* header, pid and tid, vma */
+    kymo_reader_skip(&in, RECORD_BYTES + 8 + 8); /* header, pid and tid, vma */
     kymo_code_entry e = {.from = record->time};
     e.start = kymo_read_u64(&in);
     e.size_bytes = kymo_read_u64(&in);
@@ -102,7 +102,7 @@ static kymo_err take_move(struct reading *r, const struct record *record)
     if (record->size < sizeof bytes || !kymo_code_file_read(r->fd, record->at, bytes, sizeof bytes))
         return KYMO_OK;
     kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
-    kymo_read_bytes(&in, RECORD_BYTES + 8 + 8 + 8); /* header, pid and tid, vma, old address */
+    kymo_reader_skip(&in, RECORD_BYTES + 8 + 8 + 8); /* header, pid and tid, vma, old address */
     uint64_t start = kymo_read_u64(&in);
     (void)kymo_read_u64(&in);
     uint64_t index = kymo_read_u64(&in);
@@ -237,22 +237,20 @@ kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_en
     if (!kymo_code_file_read(fd, entry->lines_at, out->bytes.data, entry->lines_bytes))
         return KYMO_OK;
     kymo_reader in = kymo_reader_of(out->bytes.data, entry->lines_bytes);
-    kymo_read_bytes(&in, RECORD_BYTES + 8);
+    kymo_reader_skip(&in, RECORD_BYTES + 8);
     uint64_t count = kymo_read_u64(&in);
     uint32_t file = FILES_MAX;
     for (uint64_t i = 0; i < count && out->lines.len < KYMO_EVENT_CODE_LINES_MAX; i++) {
         uint64_t offset = kymo_read_u64(&in) - entry->lines_start - info->line_bias;
         while (info->is_v8 && offset >= entry->size_bytes && !in.failed) {
-            in.pos -= 7;
+            in.at -= 7;
             offset = kymo_read_u64(&in) - entry->lines_start - info->line_bias;
         }
         uint32_t line = kymo_read_u32(&in);
         uint32_t column = kymo_read_u32(&in);
-        const char *name = (const char *)in.data + in.pos;
-        const char *end = in.failed ? NULL : memchr(name, 0, in.len - in.pos);
-        if (!end)
+        const char *name = kymo_read_text(&in);
+        if (in.failed)
             break;
-        in.pos += (size_t)(end - name) + 1;
         /* A name of this one byte stands for the one before. */
         if (info->is_v8)
             KYMO_TRY(find_file(out, "", &file));

@@ -59,24 +59,20 @@ enum { /* DW_CFA_* */
        CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-static struct kymo_byte_span image_span(const struct kymo_cfi_image *image, uint64_t begin,
-                                        uint64_t end)
+static kymo_reader image_span(const struct kymo_cfi_image *image, uint64_t begin, uint64_t end)
 {
-    struct kymo_byte_span s = {.at = image->data, .end = image->data, .bad = true};
-    if (begin <= end && end <= image->size)
-        s = (struct kymo_byte_span){.at = image->data + begin, .end = image->data + end};
-    return s;
+    return kymo_reader_part(image->data, image->size, begin, end);
 }
 
-static uint32_t span_offset(const struct kymo_cfi_image *image, const struct kymo_byte_span *s)
+static uint32_t span_offset(const struct kymo_cfi_image *image, const kymo_reader *s)
 {
     return (uint32_t)(s->at - image->data);
 }
 
-/* A pointer as DW_EH_PE_* says; sets bad for what is not supported. Pointers through memory
+/* A pointer as DW_EH_PE_* says; fails for what is not supported. Pointers through memory
  * (indirect) occur only for personality routines, which are skipped. */
-static uint64_t span_encoded(struct kymo_byte_span *s, const struct kymo_cfi_image *image,
-                             uint8_t encoding, uint64_t data_base)
+static uint64_t span_encoded(kymo_reader *s, const struct kymo_cfi_image *image, uint8_t encoding,
+                             uint64_t data_base)
 {
     uint64_t position = image->address + span_offset(image, s);
     uint64_t value;
@@ -84,28 +80,28 @@ static uint64_t span_encoded(struct kymo_byte_span *s, const struct kymo_cfi_ima
     case PE_ABSPTR:
     case PE_UDATA8:
     case PE_SDATA8:
-        value = kymo_span_uint(s, 8);
+        value = kymo_read_uint(s, 8);
         break;
     case PE_ULEB128:
-        value = kymo_span_uleb(s);
+        value = kymo_read_uleb(s);
         break;
     case PE_UDATA2:
-        value = kymo_span_uint(s, 2);
+        value = kymo_read_uint(s, 2);
         break;
     case PE_UDATA4:
-        value = kymo_span_uint(s, 4);
+        value = kymo_read_uint(s, 4);
         break;
     case PE_SLEB128:
-        value = (uint64_t)kymo_span_sleb(s);
+        value = (uint64_t)kymo_read_sleb(s);
         break;
     case PE_SDATA2:
-        value = (uint64_t)kymo_span_int(s, 2);
+        value = (uint64_t)kymo_read_int(s, 2);
         break;
     case PE_SDATA4:
-        value = (uint64_t)kymo_span_int(s, 4);
+        value = (uint64_t)kymo_read_int(s, 4);
         break;
     default:
-        s->bad = true;
+        kymo_reader_fail(s);
         return 0;
     }
     switch (encoding & (PE_APPLICATION | PE_INDIRECT)) {
@@ -116,7 +112,7 @@ static uint64_t span_encoded(struct kymo_byte_span *s, const struct kymo_cfi_ima
     case PE_DATAREL:
         return data_base + value;
     default:
-        s->bad = true;
+        kymo_reader_fail(s);
         return 0;
     }
 }
@@ -124,18 +120,18 @@ static uint64_t span_encoded(struct kymo_byte_span *s, const struct kymo_cfi_ima
 enum kymo_cfi_status kymo_cfi_index_open(const struct kymo_cfi_image *image, uint64_t hdr_address,
                                          struct kymo_cfi_index *index)
 {
-    struct kymo_byte_span s = image_span(image, hdr_address - image->address, image->size);
-    uint8_t version = kymo_span_u8(&s);
-    uint8_t frame_encoding = kymo_span_u8(&s);
-    uint8_t count_encoding = kymo_span_u8(&s);
-    uint8_t table_encoding = kymo_span_u8(&s);
-    if (s.bad || version != 1 || count_encoding == PE_OMIT ||
+    kymo_reader s = image_span(image, hdr_address - image->address, image->size);
+    uint8_t version = kymo_read_u8(&s);
+    uint8_t frame_encoding = kymo_read_u8(&s);
+    uint8_t count_encoding = kymo_read_u8(&s);
+    uint8_t table_encoding = kymo_read_u8(&s);
+    if (s.failed || version != 1 || count_encoding == PE_OMIT ||
         table_encoding != (PE_DATAREL | PE_SDATA4))
         return KYMO_CFI_BROKEN;
     if (frame_encoding != PE_OMIT)
         (void)span_encoded(&s, image, frame_encoding, hdr_address);
     uint64_t count = span_encoded(&s, image, count_encoding, hdr_address);
-    if (s.bad || count > kymo_span_left(&s) / 8)
+    if (s.failed || count > kymo_reader_left(&s) / 8)
         return KYMO_CFI_BROKEN;
     index->table = s.at;
     index->hdr_address = hdr_address;
@@ -158,43 +154,43 @@ uint32_t kymo_cfi_index_search(const struct kymo_cfi_index *index, uint64_t pc)
 }
 
 /* The span of the entry (CIE or FDE) at this image offset, without its length field. */
-static struct kymo_byte_span entry_span(const struct kymo_cfi_image *image, uint64_t offset)
+static kymo_reader entry_span(const struct kymo_cfi_image *image, uint64_t offset)
 {
-    struct kymo_byte_span s = image_span(image, offset, image->size);
-    uint64_t length = kymo_span_uint(&s, 4);
+    kymo_reader s = image_span(image, offset, image->size);
+    uint64_t length = kymo_read_uint(&s, 4);
     /* 0 ends a section; 0xffffffff begins a 64-bit entry, which no linker writes into .eh_frame. */
-    if (length == 0 || length == 0xffffffffu || length > kymo_span_left(&s))
-        s.bad = true;
+    if (length == 0 || length == 0xffffffffu || length > kymo_reader_left(&s))
+        s.failed = true;
     else
         s.end = s.at + length;
     return s;
 }
 
 /* Reads the CIE's augmentation ("zRS", say); s is behind the return address column. */
-static enum kymo_cfi_status read_augmentation(struct kymo_byte_span *s, struct kymo_byte_span text,
+static enum kymo_cfi_status read_augmentation(kymo_reader *s, kymo_reader text,
                                               const struct kymo_cfi_image *image,
                                               struct kymo_cfi_fde *fde, bool *has_length)
 {
     *has_length = text.at < text.end && *text.at == 'z';
     if (!*has_length)
         return text.at == text.end ? KYMO_CFI_FOUND : KYMO_CFI_BROKEN;
-    uint64_t length = kymo_span_uleb(s);
-    if (s->bad || length > kymo_span_left(s))
+    uint64_t length = kymo_read_uleb(s);
+    if (s->failed || length > kymo_reader_left(s))
         return KYMO_CFI_BROKEN;
-    struct kymo_byte_span data = {.at = s->at, .end = s->at + length};
+    kymo_reader data = {.at = s->at, .end = s->at + length};
     s->at += length;
     for (const uint8_t *c = text.at + 1; c < text.end; c++) {
         switch (*c) {
         case 'R':
-            fde->pointer_encoding = kymo_span_u8(&data);
+            fde->pointer_encoding = kymo_read_u8(&data);
             break;
         case 'P': {
-            uint8_t encoding = kymo_span_u8(&data) & (uint8_t)~PE_INDIRECT;
+            uint8_t encoding = kymo_read_u8(&data) & (uint8_t)~PE_INDIRECT;
             (void)span_encoded(&data, image, encoding, 0);
             break;
         }
         case 'L':
-            (void)kymo_span_u8(&data);
+            (void)kymo_read_u8(&data);
             break;
         case 'S':
             fde->signal_frame = true;
@@ -203,22 +199,22 @@ static enum kymo_cfi_status read_augmentation(struct kymo_byte_span *s, struct k
             return KYMO_CFI_BROKEN;
         }
     }
-    return data.bad ? KYMO_CFI_BROKEN : KYMO_CFI_FOUND;
+    return data.failed ? KYMO_CFI_BROKEN : KYMO_CFI_FOUND;
 }
 
 static enum kymo_cfi_status read_cie(const struct kymo_cfi_image *image, uint64_t offset,
                                      struct kymo_cfi_fde *fde, bool *has_length)
 {
-    struct kymo_byte_span s = entry_span(image, offset);
-    uint64_t id = kymo_span_uint(&s, 4);
-    uint8_t version = kymo_span_u8(&s);
-    struct kymo_byte_span text = {.at = s.at, .end = s.at};
-    while (kymo_span_u8(&s) != 0)
+    kymo_reader s = entry_span(image, offset);
+    uint64_t id = kymo_read_uint(&s, 4);
+    uint8_t version = kymo_read_u8(&s);
+    kymo_reader text = {.at = s.at, .end = s.at};
+    while (kymo_read_u8(&s) != 0)
         text.end = s.at;
-    uint64_t code_align = kymo_span_uleb(&s);
-    int64_t data_align = kymo_span_sleb(&s);
-    uint64_t ra_column = version == 1 ? kymo_span_u8(&s) : kymo_span_uleb(&s);
-    if (s.bad || id != 0 || (version != 1 && version != 3) || ra_column != 16 ||
+    uint64_t code_align = kymo_read_uleb(&s);
+    int64_t data_align = kymo_read_sleb(&s);
+    uint64_t ra_column = version == 1 ? kymo_read_u8(&s) : kymo_read_uleb(&s);
+    if (s.failed || id != 0 || (version != 1 && version != 3) || ra_column != 16 ||
         code_align > UINT16_MAX || data_align > INT16_MAX || data_align < INT16_MIN)
         return KYMO_CFI_BROKEN;
     fde->code_align = (uint32_t)code_align;
@@ -235,10 +231,10 @@ enum kymo_cfi_status kymo_cfi_fde_read(const struct kymo_cfi_image *image, uint6
                                        struct kymo_cfi_fde *fde)
 {
     uint64_t offset = address - image->address;
-    struct kymo_byte_span s = entry_span(image, offset);
-    uint64_t cie_distance = kymo_span_uint(&s, 4); /* from this field back to the CIE */
+    kymo_reader s = entry_span(image, offset);
+    uint64_t cie_distance = kymo_read_uint(&s, 4); /* from this field back to the CIE */
     bool has_length = false;
-    if (s.bad || cie_distance == 0 || cie_distance > offset + 4 ||
+    if (s.failed || cie_distance == 0 || cie_distance > offset + 4 ||
         read_cie(image, offset + 4 - cie_distance, fde, &has_length) != KYMO_CFI_FOUND)
         return KYMO_CFI_BROKEN;
     if ((fde->pointer_encoding & PE_APPLICATION) == PE_DATAREL) /* relative to what is not said */
@@ -247,10 +243,10 @@ enum kymo_cfi_status kymo_cfi_fde_read(const struct kymo_cfi_image *image, uint6
     uint64_t length = span_encoded(&s, image, fde->pointer_encoding & PE_FORMAT, 0);
     fde->pc_end = fde->pc_begin + length;
     if (has_length) {
-        uint64_t augmentation = kymo_span_uleb(&s);
-        (void)kymo_span_take(&s, augmentation);
+        uint64_t augmentation = kymo_read_uleb(&s);
+        kymo_reader_skip(&s, augmentation);
     }
-    if (s.bad || fde->pc_end < fde->pc_begin)
+    if (s.failed || fde->pc_end < fde->pc_begin)
         return KYMO_CFI_BROKEN;
     fde->insns = span_offset(image, &s);
     fde->insns_end = (uint32_t)(s.end - image->data);
@@ -291,16 +287,16 @@ static int64_t unsigned_offset(uint64_t value)
 }
 
 /* Reads over an expression and gives the image offset of its length. */
-static int64_t take_expression(struct kymo_byte_span *s, const struct kymo_cfi_image *image)
+static int64_t take_expression(kymo_reader *s, const struct kymo_cfi_image *image)
 {
     uint32_t offset = span_offset(image, s);
-    uint64_t length = kymo_span_uleb(s);
-    (void)kymo_span_take(s, length);
+    uint64_t length = kymo_read_uleb(s);
+    kymo_reader_skip(s, length);
     return offset;
 }
 
 /* Runs one instruction that changes the row. */
-static void change_row(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint8_t op)
+static void change_row(struct kymo_cfi_cursor *c, kymo_reader *s, uint8_t op)
 {
     const struct kymo_cfi_fde *fde = c->fde;
     struct kymo_cfi_row *row = c->row;
@@ -308,7 +304,7 @@ static void change_row(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint
     switch (op & 0xc0) {
     case CFA_OFFSET:
         set_rule(row, op & 0x3f, KYMO_RULE_AT_CFA,
-                 factored(fde, unsigned_offset(kymo_span_uleb(s))));
+                 factored(fde, unsigned_offset(kymo_read_uleb(s))));
         return;
     case CFA_RESTORE:
         reg = op & 0x3f;
@@ -320,27 +316,27 @@ static void change_row(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint
     case CFA_NOP:
         break;
     case CFA_OFFSET_EXTENDED:
-        reg = kymo_span_uleb(s);
-        set_rule(row, reg, KYMO_RULE_AT_CFA, factored(fde, unsigned_offset(kymo_span_uleb(s))));
+        reg = kymo_read_uleb(s);
+        set_rule(row, reg, KYMO_RULE_AT_CFA, factored(fde, unsigned_offset(kymo_read_uleb(s))));
         break;
     case CFA_OFFSET_EXTENDED_SF:
-        reg = kymo_span_uleb(s);
-        set_rule(row, reg, KYMO_RULE_AT_CFA, factored(fde, kymo_span_sleb(s)));
+        reg = kymo_read_uleb(s);
+        set_rule(row, reg, KYMO_RULE_AT_CFA, factored(fde, kymo_read_sleb(s)));
         break;
     case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-        reg = kymo_span_uleb(s);
-        set_rule(row, reg, KYMO_RULE_AT_CFA, -factored(fde, unsigned_offset(kymo_span_uleb(s))));
+        reg = kymo_read_uleb(s);
+        set_rule(row, reg, KYMO_RULE_AT_CFA, -factored(fde, unsigned_offset(kymo_read_uleb(s))));
         break;
     case CFA_VAL_OFFSET:
-        reg = kymo_span_uleb(s);
-        set_rule(row, reg, KYMO_RULE_CFA_PLUS, factored(fde, unsigned_offset(kymo_span_uleb(s))));
+        reg = kymo_read_uleb(s);
+        set_rule(row, reg, KYMO_RULE_CFA_PLUS, factored(fde, unsigned_offset(kymo_read_uleb(s))));
         break;
     case CFA_VAL_OFFSET_SF:
-        reg = kymo_span_uleb(s);
-        set_rule(row, reg, KYMO_RULE_CFA_PLUS, factored(fde, kymo_span_sleb(s)));
+        reg = kymo_read_uleb(s);
+        set_rule(row, reg, KYMO_RULE_CFA_PLUS, factored(fde, kymo_read_sleb(s)));
         break;
     case CFA_RESTORE_EXTENDED:
-        reg = kymo_span_uleb(s);
+        reg = kymo_read_uleb(s);
     restore : {
         int slot = kymo_slot_of(reg);
         if (slot >= 0) {
@@ -350,45 +346,45 @@ static void change_row(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint
         break;
     }
     case CFA_UNDEFINED:
-        set_rule(row, kymo_span_uleb(s), KYMO_RULE_UNDEFINED, 0);
+        set_rule(row, kymo_read_uleb(s), KYMO_RULE_UNDEFINED, 0);
         break;
     case CFA_SAME_VALUE:
-        set_rule(row, kymo_span_uleb(s), KYMO_RULE_SAME, 0);
+        set_rule(row, kymo_read_uleb(s), KYMO_RULE_SAME, 0);
         break;
     case CFA_REGISTER: {
-        reg = kymo_span_uleb(s);
-        uint64_t from = kymo_span_uleb(s);
+        reg = kymo_read_uleb(s);
+        uint64_t from = kymo_read_uleb(s);
         set_rule(row, reg, from <= 15 ? KYMO_RULE_REGISTER : KYMO_RULE_UNSUPPORTED,
                  (int64_t)(from & 15));
         break;
     }
     case CFA_EXPRESSION:
-        reg = kymo_span_uleb(s);
+        reg = kymo_read_uleb(s);
         set_rule(row, reg, KYMO_RULE_AT_EXPR, take_expression(s, c->image));
         break;
     case CFA_VAL_EXPRESSION:
-        reg = kymo_span_uleb(s);
+        reg = kymo_read_uleb(s);
         set_rule(row, reg, KYMO_RULE_EXPR, take_expression(s, c->image));
         break;
     case CFA_DEF_CFA:
-        reg = kymo_span_uleb(s);
-        set_cfa(row, KYMO_CFA_REGISTER, reg, unsigned_offset(kymo_span_uleb(s)));
+        reg = kymo_read_uleb(s);
+        set_cfa(row, KYMO_CFA_REGISTER, reg, unsigned_offset(kymo_read_uleb(s)));
         break;
     case CFA_DEF_CFA_SF:
-        reg = kymo_span_uleb(s);
-        set_cfa(row, KYMO_CFA_REGISTER, reg, factored(fde, kymo_span_sleb(s)));
+        reg = kymo_read_uleb(s);
+        set_cfa(row, KYMO_CFA_REGISTER, reg, factored(fde, kymo_read_sleb(s)));
         break;
     case CFA_DEF_CFA_REGISTER:
-        set_cfa(row, KYMO_CFA_REGISTER, kymo_span_uleb(s),
+        set_cfa(row, KYMO_CFA_REGISTER, kymo_read_uleb(s),
                 row->cfa_kind == KYMO_CFA_REGISTER ? row->cfa_value : INT64_MAX);
         break;
     case CFA_DEF_CFA_OFFSET:
         set_cfa(row, row->cfa_kind == KYMO_CFA_REGISTER ? KYMO_CFA_REGISTER : KYMO_CFA_UNSUPPORTED,
-                row->cfa_register, unsigned_offset(kymo_span_uleb(s)));
+                row->cfa_register, unsigned_offset(kymo_read_uleb(s)));
         break;
     case CFA_DEF_CFA_OFFSET_SF:
         set_cfa(row, row->cfa_kind == KYMO_CFA_REGISTER ? KYMO_CFA_REGISTER : KYMO_CFA_UNSUPPORTED,
-                row->cfa_register, factored(fde, kymo_span_sleb(s)));
+                row->cfa_register, factored(fde, kymo_read_sleb(s)));
         break;
     case CFA_DEF_CFA_EXPRESSION:
         set_cfa(row, KYMO_CFA_EXPR, 0, take_expression(s, c->image));
@@ -397,25 +393,25 @@ static void change_row(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint
         if (c->states < KYMO_CFI_STATES)
             c->state[c->states++] = *row;
         else
-            s->bad = true;
+            kymo_reader_fail(s);
         break;
     case CFA_RESTORE_STATE:
         if (c->states > 0)
             *row = c->state[--c->states];
         else
-            s->bad = true;
+            kymo_reader_fail(s);
         break;
     case CFA_GNU_ARGS_SIZE:
-        (void)kymo_span_uleb(s);
+        (void)kymo_read_uleb(s);
         break;
     default: /* an instruction of another machine, or a newer one */
-        s->bad = true;
+        kymo_reader_fail(s);
         break;
     }
 }
 
 /* The location that an advancing instruction leads to; *pc unchanged for any other. */
-static bool advance(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint8_t op, uint64_t *pc)
+static bool advance(struct kymo_cfi_cursor *c, kymo_reader *s, uint8_t op, uint64_t *pc)
 {
     uint64_t delta;
     if ((op & 0xc0) == CFA_ADVANCE_LOC) {
@@ -423,18 +419,18 @@ static bool advance(struct kymo_cfi_cursor *c, struct kymo_byte_span *s, uint8_t
     } else {
         switch (op) {
         case CFA_ADVANCE_LOC1:
-            delta = kymo_span_u8(s);
+            delta = kymo_read_u8(s);
             break;
         case CFA_ADVANCE_LOC2:
-            delta = kymo_span_uint(s, 2);
+            delta = kymo_read_uint(s, 2);
             break;
         case CFA_ADVANCE_LOC4:
-            delta = kymo_span_uint(s, 4);
+            delta = kymo_read_uint(s, 4);
             break;
         case CFA_SET_LOC: {
             uint64_t to = span_encoded(s, c->image, c->fde->pointer_encoding, 0);
             if (to < *pc)
-                s->bad = true;
+                kymo_reader_fail(s);
             *pc = to;
             return true;
         }
@@ -458,42 +454,42 @@ enum kymo_cfi_status kymo_cfi_begin(struct kymo_cfi_cursor *c, const struct kymo
     c->row = row;
     *row = (struct kymo_cfi_row){0};
     c->initial = *row;
-    struct kymo_byte_span s = image_span(image, fde->cie_insns, fde->cie_insns_end);
+    kymo_reader s = image_span(image, fde->cie_insns, fde->cie_insns_end);
     while (s.at < s.end) {
-        uint8_t op = kymo_span_u8(&s);
+        uint8_t op = kymo_read_u8(&s);
         if (c->budget-- == 0) {
             c->budget = 0;
             return KYMO_CFI_BROKEN;
         }
         change_row(c, &s, op); /* a CIE has no location: advancing in it is broken, too */
-        if (s.bad)
+        if (s.failed)
             return KYMO_CFI_BROKEN;
     }
     c->initial = *row;
     c->states = 0;
     c->at = fde->insns;
-    return s.bad ? KYMO_CFI_BROKEN : KYMO_CFI_FOUND;
+    return s.failed ? KYMO_CFI_BROKEN : KYMO_CFI_FOUND;
 }
 
 enum kymo_cfi_status kymo_cfi_seek(struct kymo_cfi_cursor *c, uint64_t pc)
 {
-    struct kymo_byte_span s = image_span(c->image, c->at, c->fde->insns_end);
+    kymo_reader s = image_span(c->image, c->at, c->fde->insns_end);
     if (pc >= c->fde->pc_end)
         return KYMO_CFI_NOT_FOUND;
     c->begin = c->end;
     while (s.at < s.end) {
-        uint8_t op = kymo_span_u8(&s);
+        uint8_t op = kymo_read_u8(&s);
         if (c->budget == 0)
             return KYMO_CFI_BROKEN;
         c->budget--;
         uint64_t location = c->begin;
         if (!advance(c, &s, op, &location)) {
             change_row(c, &s, op);
-            if (s.bad)
+            if (s.failed)
                 return KYMO_CFI_BROKEN;
             continue;
         }
-        if (s.bad || location < c->begin)
+        if (s.failed || location < c->begin)
             return KYMO_CFI_BROKEN;
         if (location > pc) {
             c->end = location < c->fde->pc_end ? location : c->fde->pc_end;
@@ -502,19 +498,19 @@ enum kymo_cfi_status kymo_cfi_seek(struct kymo_cfi_cursor *c, uint64_t pc)
         }
         c->begin = location;
     }
-    if (s.bad)
+    if (s.failed)
         return KYMO_CFI_BROKEN;
     c->end = c->fde->pc_end;
     c->at = c->fde->insns_end;
     return KYMO_CFI_FOUND;
 }
 
-struct kymo_byte_span kymo_cfi_expression(const struct kymo_cfi_image *image, int32_t offset)
+kymo_reader kymo_cfi_expression(const struct kymo_cfi_image *image, int32_t offset)
 {
-    struct kymo_byte_span s = image_span(image, (uint64_t)(int64_t)offset, image->size);
-    uint64_t length = kymo_span_uleb(&s);
-    if (s.bad || length > kymo_span_left(&s))
-        return (struct kymo_byte_span){.at = image->data, .end = image->data, .bad = true};
+    kymo_reader s = image_span(image, (uint64_t)(int64_t)offset, image->size);
+    uint64_t length = kymo_read_uleb(&s);
+    if (s.failed || length > kymo_reader_left(&s))
+        return (kymo_reader){.at = image->data, .end = image->data, .failed = true};
     s.end = s.at + length;
     return s;
 }

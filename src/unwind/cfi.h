@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "unwind/byte_span.h"
+#include "base/reader.h"
 
 /* Bytes, and the address of the first one in the space that the encoded pointers live in: the same
  * as data in a running program, a virtual address in a file. Offsets into it are 32 bits. */
@@ -150,8 +150,8 @@ KYMO_SIGNAL_SAFE enum kymo_cfi_status kymo_cfi_begin(struct kymo_cfi_cursor *cur
 KYMO_SIGNAL_SAFE enum kymo_cfi_status kymo_cfi_seek(struct kymo_cfi_cursor *cursor, uint64_t pc);
 
 /* The bytes of the expression whose length lies at this image offset; an empty span if broken. */
-KYMO_SIGNAL_SAFE struct kymo_byte_span kymo_cfi_expression(const struct kymo_cfi_image *image,
-                                                           int32_t offset);
+KYMO_SIGNAL_SAFE kymo_reader kymo_cfi_expression(const struct kymo_cfi_image *image,
+                                                 int32_t offset);
 
 /* The slot of a register number, -1 if its rule is not kept. */
 KYMO_SIGNAL_SAFE static inline int kymo_slot_of(uint64_t reg)

@@ -194,8 +194,7 @@ static void push_register(struct machine *m, const struct kymo_expr_regs *regs, 
 }
 
 /* Moves within the expression, which begins at begin. */
-static void jump(struct machine *m, struct kymo_byte_span *s, const uint8_t *begin,
-                 int64_t distance)
+static void jump(struct machine *m, kymo_reader *s, const uint8_t *begin, int64_t distance)
 {
     if (distance < begin - s->at || distance > s->end - s->at)
         fail(m, KYMO_EXPR_UNSUPPORTED);
@@ -248,7 +247,7 @@ static void run_stack_operation(struct machine *m, uint8_t op)
     }
 }
 
-enum kymo_expr_status kymo_expr_eval(struct kymo_byte_span s, const struct kymo_expr_regs *regs,
+enum kymo_expr_status kymo_expr_eval(kymo_reader s, const struct kymo_expr_regs *regs,
                                      struct kymo_stack_window *window, const uint64_t *first,
                                      uint64_t *value)
 {
@@ -259,54 +258,54 @@ enum kymo_expr_status kymo_expr_eval(struct kymo_byte_span s, const struct kymo_
         push(&m, *first);
     const uint8_t *begin = s.at;
     for (unsigned ran = 0; s.at < s.end && m.status == KYMO_EXPR_OK; ran++) {
-        uint8_t op = kymo_span_u8(&s);
+        uint8_t op = kymo_read_u8(&s);
         int64_t distance;
         if (ran == OPERATIONS_MAX) {
             fail(&m, KYMO_EXPR_UNSUPPORTED);
         } else if (op >= OP_LIT0 && op <= OP_LIT31) {
             push(&m, (uint64_t)(op - OP_LIT0));
         } else if (op >= OP_BREG0 && op <= OP_BREG31) {
-            push_register(&m, regs, (uint64_t)(op - OP_BREG0), kymo_span_sleb(&s));
+            push_register(&m, regs, (uint64_t)(op - OP_BREG0), kymo_read_sleb(&s));
         } else if (op >= OP_CONST1U && op <= OP_CONST8S) {
             unsigned bytes = 1u << ((op - OP_CONST1U) / 2);
             bool is_signed = (op - OP_CONST1U) & 1;
-            push(&m, is_signed ? (uint64_t)kymo_span_int(&s, bytes) : kymo_span_uint(&s, bytes));
+            push(&m, is_signed ? (uint64_t)kymo_read_int(&s, bytes) : kymo_read_uint(&s, bytes));
         } else {
             switch (op) {
             case OP_NOP:
                 break;
             case OP_ADDR:
-                push(&m, kymo_span_uint(&s, 8));
+                push(&m, kymo_read_uint(&s, 8));
                 break;
             case OP_CONSTU:
-                push(&m, kymo_span_uleb(&s));
+                push(&m, kymo_read_uleb(&s));
                 break;
             case OP_CONSTS:
-                push(&m, (uint64_t)kymo_span_sleb(&s));
+                push(&m, (uint64_t)kymo_read_sleb(&s));
                 break;
             case OP_BREGX: {
-                uint64_t reg = kymo_span_uleb(&s);
-                push_register(&m, regs, reg, kymo_span_sleb(&s));
+                uint64_t reg = kymo_read_uleb(&s);
+                push_register(&m, regs, reg, kymo_read_sleb(&s));
                 break;
             }
             case OP_PICK:
-                pick(&m, kymo_span_u8(&s));
+                pick(&m, kymo_read_u8(&s));
                 break;
             case OP_PLUS_UCONST:
-                push(&m, pop(&m) + kymo_span_uleb(&s));
+                push(&m, pop(&m) + kymo_read_uleb(&s));
                 break;
             case OP_DEREF:
                 dereference(&m, window, 8);
                 break;
             case OP_DEREF_SIZE:
-                dereference(&m, window, kymo_span_u8(&s));
+                dereference(&m, window, kymo_read_u8(&s));
                 break;
             case OP_SKIP:
-                distance = kymo_span_int(&s, 2);
+                distance = kymo_read_int(&s, 2);
                 jump(&m, &s, begin, distance);
                 break;
             case OP_BRA:
-                distance = kymo_span_int(&s, 2);
+                distance = kymo_read_int(&s, 2);
                 if (pop(&m) != 0)
                     jump(&m, &s, begin, distance);
                 break;
@@ -316,7 +315,7 @@ enum kymo_expr_status kymo_expr_eval(struct kymo_byte_span s, const struct kymo_
             }
         }
     }
-    if (s.bad)
+    if (s.failed)
         fail(&m, KYMO_EXPR_UNSUPPORTED);
     uint64_t top = pop(&m);
     if (m.status == KYMO_EXPR_OK)

@@ -12,7 +12,7 @@
 #define KYMO_UNWIND_EXPR_H
 
 #include "base/attr.h"
-#include "unwind/byte_span.h"
+#include "base/reader.h"
 #include "unwind/stack_window.h"
 
 struct kymo_expr_regs {
@@ -30,7 +30,7 @@ enum kymo_expr_status {
 
 /* Evaluates s with `first` (not NULL: pushed before it begins, the CFA) and puts the top of the
  * stack into *value. */
-KYMO_SIGNAL_SAFE enum kymo_expr_status kymo_expr_eval(struct kymo_byte_span s,
+KYMO_SIGNAL_SAFE enum kymo_expr_status kymo_expr_eval(kymo_reader s,
                                                       const struct kymo_expr_regs *regs,
                                                       struct kymo_stack_window *window,
                                                       const uint64_t *first, uint64_t *value);

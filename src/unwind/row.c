@@ -17,26 +17,26 @@ static bool fits(int64_t value, unsigned bits)
 }
 
 /* breg N: offset and nothing else; false for any other expression. */
-static bool register_expression(struct kymo_byte_span s, unsigned *reg, int64_t *offset)
+static bool register_expression(kymo_reader s, unsigned *reg, int64_t *offset)
 {
-    uint8_t op = kymo_span_u8(&s);
+    uint8_t op = kymo_read_u8(&s);
     *reg = (unsigned)(op - OP_BREG0);
-    *offset = kymo_span_sleb(&s);
-    return !s.bad && s.at == s.end && op >= OP_BREG0 && op < OP_BREG0 + 16;
+    *offset = kymo_read_sleb(&s);
+    return !s.failed && s.at == s.end && op >= OP_BREG0 && op < OP_BREG0 + 16;
 }
 
 /* *(register + at) + add */
-static bool deref_expression(struct kymo_byte_span s, unsigned *reg, int64_t *at, int64_t *add)
+static bool deref_expression(kymo_reader s, unsigned *reg, int64_t *at, int64_t *add)
 {
-    uint8_t op = kymo_span_u8(&s);
+    uint8_t op = kymo_read_u8(&s);
     *reg = (unsigned)(op - OP_BREG0);
-    *at = kymo_span_sleb(&s);
+    *at = kymo_read_sleb(&s);
     *add = 0;
-    if (s.bad || op < OP_BREG0 || op >= OP_BREG0 + 16 || kymo_span_u8(&s) != OP_DEREF)
+    if (s.failed || op < OP_BREG0 || op >= OP_BREG0 + 16 || kymo_read_u8(&s) != OP_DEREF)
         return false;
     if (s.at < s.end) {
-        uint64_t constant = kymo_span_u8(&s) == OP_PLUS_UCONST ? kymo_span_uleb(&s) : UINT64_MAX;
-        if (s.bad || constant > INT32_MAX)
+        uint64_t constant = kymo_read_u8(&s) == OP_PLUS_UCONST ? kymo_read_uleb(&s) : UINT64_MAX;
+        if (s.failed || constant > INT32_MAX)
             return false;
         *add = (int64_t)constant;
     }
@@ -44,11 +44,11 @@ static bool deref_expression(struct kymo_byte_span s, unsigned *reg, int64_t *at
 }
 
 /* rsp + 8 + ((pc & 15) >= N ? 8 : 0), as binutils writes it for .plt; N is 0 if it is not that. */
-static unsigned plt_expression(struct kymo_byte_span s)
+static unsigned plt_expression(kymo_reader s)
 {
     static const uint8_t head[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
     static const uint8_t tail[] = {0x2a, 0x33, 0x24, 0x22};
-    if (kymo_span_left(&s) != sizeof head + 1 + sizeof tail ||
+    if (kymo_reader_left(&s) != sizeof head + 1 + sizeof tail ||
         memcmp(s.at, head, sizeof head) != 0 || memcmp(s.at + 7, tail, sizeof tail) != 0)
         return 0;
     unsigned literal = (unsigned)(s.at[6] - OP_LIT0);
@@ -110,7 +110,7 @@ static bool pack_cfa(const struct kymo_cfi_row *row, const struct kymo_cfi_image
     }
     if (row->cfa_kind != KYMO_CFA_EXPR)
         return false;
-    struct kymo_byte_span expression = kymo_cfi_expression(image, row->cfa_value);
+    kymo_reader expression = kymo_cfi_expression(image, row->cfa_value);
     if (deref_expression(expression, &reg, &at, &add)) {
         if (at % 8 != 0 || add % 8 != 0 || !fits(at / 8, 12) || !fits(add / 8, 8))
             return false;

@@ -15,7 +15,7 @@ static enum kymo_expr_status eval(const uint8_t *bytes, size_t len, uint64_t *va
     struct kymo_stack_window window = {.own_lo = (uint64_t)(uintptr_t)memory,
                                        .own_hi = (uint64_t)(uintptr_t)(memory + 4)};
     uint64_t cfa = 500;
-    struct kymo_byte_span span = {.at = bytes, .end = bytes + len};
+    kymo_reader span = {.at = bytes, .end = bytes + len};
     return kymo_expr_eval(span, &regs, &window, &cfa, value);
 }
 

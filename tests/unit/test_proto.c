@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/reader.h"
 #include "encode/pprof/proto.h"
 #include "unit.h"
 
