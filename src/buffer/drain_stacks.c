@@ -46,7 +46,7 @@ kymo_err kymo_drain_scan_modules(kymo_drain *d)
         if (!m->known) {
             struct kymo_module_entry copy;
             memcpy(&copy, shared, sizeof copy);
-            if (copy.map_start >= copy.map_end || copy.build_id_len > KYMO_BUILD_ID_MAX ||
+            if (copy.map_start >= copy.map_end || copy.build_id_len > KYMO_SESSION_BUILD_ID_MAX ||
                 copy.path_len >= KYMO_MODULE_PATH_MAX) {
                 /* It is not handed on, no address lies in it, and it is looked at again later. */
                 d->noticed[KYMO_LOSS_CORRUPT]++;

@@ -33,7 +33,7 @@
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
-#define KYMO_BUILD_ID_MAX 32u
+#define KYMO_SESSION_BUILD_ID_MAX 32u
 #define KYMO_MODULE_PATH_MAX 384u
 #define KYMO_CONTROL_BYTES 512u
 
@@ -189,7 +189,7 @@ struct kymo_module_entry {
     uint64_t eh_frame_hdr;         /* runtime address of PT_GNU_EH_FRAME, 0 */
     uint64_t seen_clock;
     uint64_t unload_clock;
-    uint8_t build_id[KYMO_BUILD_ID_MAX];
+    uint8_t build_id[KYMO_SESSION_BUILD_ID_MAX];
     uint32_t build_id_len;
     uint32_t path_len;
     char path[KYMO_MODULE_PATH_MAX]; /* as the loader names it; empty for the executable */

@@ -38,7 +38,7 @@ static void read_build_id(struct kymo_module_entry *e, const char *note, uint64_
         if (whole > size)
             return;
         if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(n + 1, "GNU", 4) == 0 &&
-            n->n_descsz <= KYMO_BUILD_ID_MAX) {
+            n->n_descsz <= KYMO_SESSION_BUILD_ID_MAX) {
             memcpy(e->build_id, (const char *)(n + 1) + name, n->n_descsz);
             e->build_id_len = n->n_descsz;
             return;
@@ -101,7 +101,7 @@ static int same_file(const struct kymo_module_entry *a, const struct kymo_module
 {
     return a->map_start == b->map_start && a->map_end == b->map_end && a->bias == b->bias &&
            a->build_id_len == b->build_id_len && a->path_len == b->path_len &&
-           memcmp(a->build_id, b->build_id, KYMO_BUILD_ID_MAX) == 0 &&
+           memcmp(a->build_id, b->build_id, KYMO_SESSION_BUILD_ID_MAX) == 0 &&
            memcmp(a->path, b->path, KYMO_MODULE_PATH_MAX) == 0;
 }
 

@@ -37,7 +37,7 @@ struct file {
     char *path;
     struct identity identity;
     uint32_t build_id_len;
-    uint8_t build_id[KYMO_BUILD_ID_MAX];
+    uint8_t build_id[KYMO_SESSION_BUILD_ID_MAX];
     enum file_state state;
     uint64_t samples;
     uint64_t at, size_bytes, base; /* HERE */
@@ -249,7 +249,7 @@ static uint32_t find_file(const kymo_row_tables *t, const struct identity *ident
 uint32_t kymo_row_tables_file(kymo_row_tables *t, const char *path, const uint8_t *build_id,
                               uint32_t build_id_len)
 {
-    if (path[0] != '/' || build_id_len == 0 || build_id_len > KYMO_BUILD_ID_MAX)
+    if (path[0] != '/' || build_id_len == 0 || build_id_len > KYMO_SESSION_BUILD_ID_MAX)
         return UINT32_MAX;
     struct stat st;
     if (stat(path, &st) != 0)

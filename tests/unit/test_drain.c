@@ -47,7 +47,7 @@ static kymo_err on_module(void *c, uint32_t module, const struct kymo_module_ent
     struct seen *s = c;
     (void)ns;
     assert_true(e->map_start < e->map_end);
-    assert_true(e->build_id_len <= KYMO_BUILD_ID_MAX);
+    assert_true(e->build_id_len <= KYMO_SESSION_BUILD_ID_MAX);
     assert_int_equal(e->path[e->path_len], 0);
     s->last_module = module;
     s->modules++;

@@ -14,7 +14,7 @@
 #define BYTES (8u << 20)
 
 struct id {
-    uint8_t bytes[KYMO_BUILD_ID_MAX];
+    uint8_t bytes[KYMO_SESSION_BUILD_ID_MAX];
     uint32_t len;
 };
 
@@ -146,7 +146,7 @@ static void what_is_no_file_has_no_number(void **state)
 {
     (void)state;
     kymo_row_tables *t;
-    uint8_t id[KYMO_BUILD_ID_MAX + 1] = {1};
+    uint8_t id[KYMO_SESSION_BUILD_ID_MAX + 1] = {1};
     assert_int_equal(kymo_row_tables_create(BYTES, &t), KYMO_OK);
     assert_int_equal(kymo_row_tables_file(t, "[vdso]", id, 20), UINT32_MAX);
     assert_int_equal(kymo_row_tables_file(t, "/a", id, 0), UINT32_MAX);
