@@ -60,8 +60,8 @@ struct kymo_drain_answer {
 };
 
 /* A marker as it lies in its record, checked: its site is known, slots of texts and cells lie
- * within the payload, and behind the C structure's image; literals, types and tracks are known;
- * times are in ns. What made no sense is absent. */
+ * within the payload (payload.h); literals, types and tracks are known; times are in ns. What made
+ * no sense is absent. */
 struct kymo_drain_marker {
     uint32_t thread; /* whose stream it was in */
     uint32_t site;

@@ -67,7 +67,7 @@ static kymo_err find_named(kymo_drain *d, uint32_t number, uint64_t wanted,
 static kymo_err lay_out(kymo_drain *d, struct kymo_definition_reader *r,
                         struct kymo_known_definition *known, int *fits)
 {
-    struct kymo_drain_marks *m = &d->marks;
+    kymo_payload_places *places = &d->marks.fields;
     struct kymo_mark_layout layout = KYMO_MARK_LAYOUT_BEGIN;
     uint32_t len;
     for (int i = 0; i < 3; i++) /* show, is_stack_based, max_per_second */
@@ -78,21 +78,17 @@ static kymo_err lay_out(kymo_drain *d, struct kymo_definition_reader *r,
     (void)kymo_definition_read_word(r); /* line */
     uint64_t count = kymo_definition_read_word(r);
     *fits = 0;
-    known->first_field = (uint32_t)m->fields.len;
+    known->image = (struct kymo_payload_image){.first = (uint32_t)places->len};
     for (; count > 0; count--) {
         (void)kymo_definition_read_text(r, &len);
         (void)kymo_definition_read_text(r, &len);
         uint32_t kind = kymo_definition_read_word(r) & 0xff;
-        if (kind == KYMO_KIND_NONE || kind >= KYMO_KIND_COUNT)
+        if (!kymo_mark_kind_bytes(kind))
             return KYMO_OK;
-        uint32_t at = kymo_mark_layout_next(&layout, kind);
-        if (kymo_mark_kind_is_slot(kind) || kind == KYMO_KIND_TIME) {
-            KYMO_TRY(kymo_vec_push(&m->fields, (struct kymo_known_field){at, kind}));
-            known->field_count++;
-        }
+        KYMO_TRY(kymo_payload_add_field(places, &known->image, &layout, kind));
     }
     *fits = payload_bytes >= layout.at && payload_bytes <= KYMO_MARK_RECORD_MAX;
-    known->payload_bytes = *fits ? (uint32_t)payload_bytes : 0;
+    known->image.bytes = *fits ? (uint32_t)payload_bytes : 0;
     return KYMO_OK;
 }
 

@@ -3,9 +3,7 @@
  * drain_marks.c - the drain's records of markers, labels, counts and backtraces.
  *
  * A record is copied, then checked and handed on in the copy. What of a payload makes no sense is
- * taken out of it and counted; the rest of the marker is as good. Texts and cells lie behind the
- * image of the C structure, so that nothing that is changed in the one was checked in the other.
- * Texts may lie across each other, but together they are no longer than what is there.
+ * taken out of it and counted (payload.h); the rest of the marker is as good.
  */
 #include <stddef.h>
 #include <string.h>
@@ -26,148 +24,58 @@ static kymo_err corrupt(kymo_drain *d)
     return KYMO_OK;
 }
 
-/* ---- payloads ---- */
-
-struct payload {
-    unsigned char *bytes;
-    uint32_t len;
-    uint32_t image_bytes; /* texts and cells begin behind them */
-    uint32_t texts_left;  /* bytes: a program has written each text once */
-};
-
-/* Whether a slot's bytes lie in the payload. Literals are told on the way. */
-static kymo_err check_slot(kymo_drain *d, struct payload *p, const struct kymo_text_slot *s,
-                           uint32_t size_of_one, int *fits)
-{
-    const struct kymo_known_definition *literal;
-    *fits = 0;
-    if (s->flags & KYMO_TEXT_IS_LITERAL) {
-        KYMO_TRY(kymo_drain_find_definition(d, s->at, KYMO_DEFINE_LITERAL, &literal));
-        *fits = literal && size_of_one == 1;
-        return KYMO_OK;
-    }
-    uint32_t bytes = s->len * size_of_one;
-    *fits = s->at >= p->image_bytes && s->at <= p->len && bytes <= p->len - s->at &&
-            (size_of_one == 1 ? bytes <= p->texts_left : s->at % sizeof(uint64_t) == 0);
-    if (*fits && size_of_one == 1)
-        p->texts_left -= bytes;
-    return KYMO_OK;
-}
-
-/* The slot at `at` of the image; what makes no sense is absent afterwards. */
-static kymo_err fix_slot(kymo_drain *d, struct payload *p, uint32_t at, uint32_t size_of_one,
-                         struct kymo_text_slot *slot)
-{
-    int fits = 0;
-    memcpy(slot, p->bytes + at, sizeof *slot);
-    if (slot->flags & KYMO_TEXT_IS_THERE) {
-        KYMO_TRY(check_slot(d, p, slot, size_of_one, &fits));
-        if (fits)
-            return KYMO_OK;
-        (void)corrupt(d);
-    }
-    memset(slot, 0, sizeof *slot);
-    memset(p->bytes + at, 0, sizeof *slot);
-    return KYMO_OK;
-}
-
-/* Cells from `at` on, which lie in the payload. */
-static kymo_err fix_cells(kymo_drain *d, struct payload *p, uint32_t at, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++, at += (uint32_t)sizeof(struct kymo_record_cell)) {
-        struct kymo_record_cell cell;
-        struct kymo_text_slot slot;
-        memcpy(&cell, p->bytes + at, sizeof cell);
-        switch (cell.kind) {
-        case KYMO_KIND_NONE:
-        case KYMO_KIND_I64:
-        case KYMO_KIND_U64:
-        case KYMO_KIND_F64:
-        case KYMO_KIND_PTR:
-            break;
-        case KYMO_KIND_STR:
-        case KYMO_KIND_TEXT:
-            KYMO_TRY(
-                fix_slot(d, p, at + (uint32_t)offsetof(struct kymo_record_cell, value), 1, &slot));
-            break;
-        default:
-            memset(p->bytes + at, 0, sizeof cell);
-            (void)corrupt(d);
-            break;
-        }
-    }
-    return KYMO_OK;
-}
-
-static void convert_time(const kymo_drain *d, const struct payload *p, uint32_t at)
-{
-    uint64_t time;
-    memcpy(&time, p->bytes + at, sizeof time);
-    if (time)
-        time = kymo_drain_clock_any_ns(&d->clock, time);
-    memcpy(p->bytes + at, &time, sizeof time);
-}
-
-/* A copy of the field: where it was may move, since literals are learnt on the way. */
-static kymo_err fix_field(kymo_drain *d, struct payload *p, struct kymo_known_field field)
-{
-    struct kymo_text_slot slot;
-    switch (field.kind) {
-    case KYMO_KIND_TIME:
-        convert_time(d, p, field.at);
-        return KYMO_OK;
-    case KYMO_KIND_CELLS:
-        KYMO_TRY(fix_slot(d, p, field.at, sizeof(struct kymo_record_cell), &slot));
-        return fix_cells(d, p, slot.at, slot.len);
-    default:
-        return fix_slot(d, p, field.at, 1, &slot);
-    }
-}
-
-static int has_cells(const struct kymo_known_definition *site)
-{
-    return site->site_kind == KYMO_SITE_FORMAT || site->site_kind == KYMO_SITE_VALUES;
-}
-
-/* What the site's markers carry; a payload that is too short for it is none. */
-static kymo_err fix_payload(kymo_drain *d, const struct kymo_known_definition *site, uint32_t cells,
-                            struct payload *p)
-{
-    struct kymo_text_slot slot;
-    const struct kymo_drain_marks *m = &d->marks;
-    uint64_t cells_bytes = (uint64_t)cells * sizeof(struct kymo_record_cell);
-    const struct kymo_known_definition *type = site->type ? &m->known[site->type] : NULL;
-    int is_text = site->site_kind == KYMO_SITE_TEXT;
-    uint64_t image_bytes = has_cells(site) ? cells_bytes
-                           : is_text       ? sizeof slot
-                           : type          ? type->payload_bytes
-                                           : 0;
-    if (image_bytes == 0 || p->len == 0) {
-        p->len = 0;
-        return KYMO_OK;
-    }
-    if (image_bytes > p->len) {
-        p->len = 0;
-        return corrupt(d);
-    }
-    p->image_bytes = (uint32_t)image_bytes;
-    p->texts_left = p->len - p->image_bytes;
-    if (has_cells(site))
-        return fix_cells(d, p, 0, cells);
-    if (is_text)
-        return fix_slot(d, p, 0, 1, &slot);
-    for (uint32_t i = 0; i < type->field_count; i++)
-        KYMO_TRY(fix_field(d, p, m->fields.data[type->first_field + i]));
-    return KYMO_OK;
-}
-
-/* ---- records ---- */
-
+/* The words behind a record's head, and what follows them. */
 struct mark_words {
     uint64_t of[FLAG_BITS]; /* by the bit of their flag */
     unsigned char *payload;
     uint32_t payload_bytes;
 };
+
+/* ---- payloads ---- */
+
+static kymo_err find_literal(void *context, uint32_t *number, int *is_known)
+{
+    const struct kymo_known_definition *literal;
+    KYMO_TRY(kymo_drain_find_definition(context, *number, KYMO_DEFINE_LITERAL, &literal));
+    *is_known = literal != NULL;
+    return KYMO_OK;
+}
+
+static uint64_t time_ns(void *context, uint64_t time)
+{
+    return kymo_drain_clock_any_ns(&((kymo_drain *)context)->clock, time);
+}
+
+/* What the site's markers carry; a payload that is too short for it is none. */
+static kymo_err fix_payload(kymo_drain *d, const struct kymo_known_definition *site,
+                            struct kymo_drain_marker *marker, const struct mark_words *words)
+{
+    struct kymo_drain_marks *m = &d->marks;
+    struct kymo_payload_image image;
+    struct kymo_payload payload = {
+        .bytes = words->payload,
+        .len = words->payload_bytes,
+        .places = &m->fields,
+        .context = d,
+        .literal = find_literal,
+        .time_ns = time_ns,
+    };
+    int fits = 0;
+    if (kymo_payload_image_of(site->site_kind, site->type ? &m->known[site->type].image : NULL,
+                              marker->cells, &image) &&
+        payload.len > 0 && image.bytes + image.cells > 0) {
+        KYMO_TRY(kymo_payload_check(&payload, &image, &fits));
+        d->noticed[KYMO_LOSS_CORRUPT] +=
+            payload.values + payload.references + payload.cells + (fits ? 0 : 1);
+    }
+    marker->payload = payload.bytes;
+    marker->payload_bytes = fits ? payload.len : 0;
+    if (!fits)
+        marker->cells = 0;
+    return KYMO_OK;
+}
+
+/* ---- records ---- */
 
 /* Returns 0 if there are fewer than the flags say. */
 static int split_mark(kymo_drain *d, uint32_t flags, uint32_t size, struct mark_words *words)
@@ -195,16 +103,12 @@ static uint64_t word_of(const struct mark_words *words, uint32_t flag)
 static kymo_err find_name(kymo_drain *d, const struct mark_words *words,
                           struct kymo_drain_marker *marker)
 {
-    struct payload all = {words->payload, words->payload_bytes, 0, words->payload_bytes};
     struct kymo_text_slot slot;
     uint64_t word = word_of(words, KYMO_MARK_NAME);
-    int fits = 0;
     memcpy(&slot, &word, sizeof slot);
-    if (!(slot.flags & KYMO_TEXT_IS_LITERAL))
-        KYMO_TRY(check_slot(d, &all, &slot, 1, &fits));
-    if (!fits)
+    marker->name = (const char *)kymo_payload_at(words->payload, words->payload_bytes, &slot, 1);
+    if (!marker->name)
         return corrupt(d);
-    marker->name = (const char *)words->payload + slot.at;
     marker->name_bytes = slot.len;
     marker->name_is_cut = (slot.flags & KYMO_TEXT_IS_CUT) != 0;
     return KYMO_OK;
@@ -257,15 +161,10 @@ static kymo_err read_marker(kymo_drain *d, uint32_t thread, const struct kymo_re
     marker.tid = (uint32_t)word_of(&words, KYMO_MARK_THREAD);
     marker.owner = word_of(&words, KYMO_MARK_OWNER);
     marker.id = word_of(&words, KYMO_MARK_ID);
-    struct payload payload = {words.payload, words.payload_bytes, 0, 0};
     uint64_t cells = word_of(&words, KYMO_MARK_CELLS);
-    if (has_cells(site))
+    if (site->site_kind > KYMO_SITE_TEXT)
         marker.cells = cells > UINT16_MAX ? UINT16_MAX : (uint32_t)cells;
-    KYMO_TRY(fix_payload(d, site, marker.cells, &payload));
-    marker.payload = payload.bytes;
-    marker.payload_bytes = payload.len;
-    if (payload.len == 0)
-        marker.cells = 0;
+    KYMO_TRY(fix_payload(d, site, &marker, &words));
     const struct kymo_drain_mark_sink *sink = d->sink.marks;
     return sink->marker ? sink->marker(d->sink.context, &marker) : KYMO_OK;
 }
@@ -293,16 +192,10 @@ static int read_label_value(const struct kymo_record_label *r, struct kymo_drain
     label->value = r->value;
     if (r->key_bytes > text_bytes)
         return 0;
-    switch (r->value.kind) {
-    case KYMO_KIND_I64:
-    case KYMO_KIND_U64:
-    case KYMO_KIND_F64:
-    case KYMO_KIND_PTR:
+    switch (kymo_mark_cell_form(r->value.kind)) {
+    case KYMO_CELL_NUMBER:
         return 1;
-    case KYMO_KIND_NONE:
-        return r->head.stack == KYMO_LABEL_WAS_SET;
-    case KYMO_KIND_STR:
-    case KYMO_KIND_TEXT:
+    case KYMO_CELL_TEXT:
         memcpy(&slot, &r->value.value, sizeof slot);
         label->value = (struct kymo_record_cell){.kind = KYMO_KIND_TEXT};
         label->text = (const char *)r + slot.at;
@@ -311,7 +204,7 @@ static int read_label_value(const struct kymo_record_label *r, struct kymo_drain
         return slot.at >= sizeof *r && slot.at <= r->head.size_bytes &&
                slot.len <= r->head.size_bytes - slot.at;
     default:
-        return 0;
+        return r->value.kind == KYMO_KIND_NONE && r->head.stack == KYMO_LABEL_WAS_SET;
     }
 }
 

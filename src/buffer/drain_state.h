@@ -20,6 +20,7 @@
 #include "buffer/drain.h"
 #include "buffer/drain_clock.h"
 #include "buffer/drain_heap.h"
+#include "buffer/payload.h"
 
 struct kymo_stream_reader {
     uint32_t block; /* number + 1; 0: none yet */
@@ -48,20 +49,13 @@ struct kymo_known_module {
 enum kymo_drain_rotation { ROTATE_IDLE, ROTATE_WAIT_PINS, ROTATE_LAST_LAP };
 
 /* A field of a payload that is looked at before it is handed on. */
-struct kymo_known_field {
-    uint32_t at;
-    uint32_t kind; /* enum kymo_mark_kind */
-};
-
 /* What is kept of a definition that the sink was told of. */
 struct kymo_known_definition {
     uint32_t kind;  /* enum kymo_definition_kind; 0: not known */
     uint32_t unfit; /* 1: it makes no sense, and is not looked at again */
     uint32_t site_kind;
-    uint32_t type;        /* of a site; 0: none */
-    uint32_t first_field; /* of a type, in fields */
-    uint32_t field_count;
-    uint32_t payload_bytes;
+    uint32_t type;                   /* of a site; 0: none */
+    struct kymo_payload_image image; /* of a type */
     uint32_t counter_kind;
     int counter_is_f64;
 };
@@ -74,7 +68,7 @@ struct kymo_drain_marks {
     uint32_t seen;                       /* all up to this number are settled */
     uint32_t highest;                    /* that is known */
     uint64_t copied_bytes;               /* of definitions; not more than there are */
-    KYMO_VEC(struct kymo_known_field) fields;
+    kymo_payload_places fields;
     uint64_t record[KYMO_MARK_RECORD_MAX / 8]; /* a copy of the one that is read */
 };
 

@@ -27,6 +27,7 @@
 
 #include "base/atomic.h"
 #include "base/text_fit.h"
+#include "buffer/mark_field.h"
 #include "buffer/record.h"
 #include "capture/mark.h"
 
@@ -72,28 +73,18 @@ static struct label prepare(const char *key, const struct kymo_mark_cell *value)
         l.key_bytes = fit(key, kymo_mark_text_len(key, KEY_MAX + 1), KEY_MAX);
     if (!value)
         return l;
-    switch (value->kind & ~KYMO_CELL_OF_BLOCK) {
-    case KYMO_KIND_I64:
-    case KYMO_KIND_U64:
-    case KYMO_KIND_F64:
-    case KYMO_KIND_PTR:
-        l.value.kind = value->kind & ~KYMO_CELL_OF_BLOCK;
+    uint32_t kind = value->kind & ~KYMO_CELL_OF_BLOCK;
+    uint32_t form = kymo_mark_cell_form(kind);
+    if (form == KYMO_CELL_NUMBER) {
+        l.value.kind = kind;
         memcpy(&l.value.value, &value->as, sizeof l.value.value);
-        break;
-    case KYMO_KIND_STR:
-    case KYMO_KIND_TEXT:
+    } else if (form == KYMO_CELL_TEXT && value->as.ptr) {
         l.text = value->as.ptr;
-        if (l.text) {
-            size_t len = (value->kind & ~KYMO_CELL_OF_BLOCK) == KYMO_KIND_TEXT
-                             ? value->len
-                             : kymo_mark_text_len(l.text, KYMO_MARK_TEXT_MAX + 1);
-            l.value.kind = KYMO_KIND_TEXT;
-            l.text_bytes = fit(l.text, len, KYMO_MARK_TEXT_MAX);
-            l.is_cut = l.text_bytes < len;
-        }
-        break;
-    default:
-        break; /* there is no value of such a kind */
+        size_t len = kind == KYMO_KIND_TEXT ? value->len
+                                            : kymo_mark_text_len(l.text, KYMO_MARK_TEXT_MAX + 1);
+        l.value.kind = KYMO_KIND_TEXT;
+        l.text_bytes = fit(l.text, len, KYMO_MARK_TEXT_MAX);
+        l.is_cut = l.text_bytes < len;
     }
     return l;
 }

@@ -85,22 +85,13 @@ static struct kymo_record_cell put_cell(struct kymo_mark_pen *pen,
                                         const struct kymo_mark_cell *cell)
 {
     struct kymo_record_cell out = {.kind = cell->kind, .value = cell->as.u64};
-    struct kymo_text_slot slot;
-    switch (cell->kind) {
-    case KYMO_KIND_I64:
-    case KYMO_KIND_U64:
-    case KYMO_KIND_F64:
-    case KYMO_KIND_PTR:
+    struct kymo_text_slot slot = {0};
+    uint32_t form = kymo_mark_cell_form(cell->kind);
+    if (form == KYMO_CELL_NUMBER)
         return out;
-    case KYMO_KIND_STR:
-        slot = put_string(pen, cell->as.ptr);
-        break;
-    case KYMO_KIND_TEXT:
-        slot = kymo_mark_put_text(pen, cell->as.ptr, cell->len);
-        break;
-    default:
-        return (struct kymo_record_cell){0};
-    }
+    if (form == KYMO_CELL_TEXT)
+        slot = cell->kind == KYMO_KIND_STR ? put_string(pen, cell->as.ptr)
+                                           : kymo_mark_put_text(pen, cell->as.ptr, cell->len);
     if (!(slot.flags & KYMO_TEXT_IS_THERE))
         return (struct kymo_record_cell){0};
     out.kind = KYMO_KIND_TEXT;
@@ -196,14 +187,14 @@ static void put_fields(struct kymo_mark_pen *pen, struct kymo_capture_process *p
     for (uint32_t i = 0; to && i < bytes; i += 8)
         memset(to + i, 0, 8);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t kind = kymo_mark_field_at(type, i)->kind;
-        uint32_t at = kymo_mark_layout_next(&layout, kind);
-        if (kymo_mark_kind_is_slot(kind)) {
-            struct kymo_text_slot slot = put_slot(pen, p, kind, from + at);
+        struct kymo_mark_place f =
+            kymo_mark_layout_next(&layout, kymo_mark_field_at(type, i)->kind);
+        if (kymo_mark_kind_is_slot(f.kind)) {
+            struct kymo_text_slot slot = put_slot(pen, p, f.kind, from + f.at);
             if (to)
-                memcpy(to + at, &slot, sizeof slot);
+                memcpy(to + f.at, &slot, sizeof slot);
         } else if (to) {
-            copy_number(to + at, from + at, kymo_mark_kind_bytes(kind));
+            copy_number(to + f.at, from + f.at, kymo_mark_kind_bytes(f.kind));
         }
     }
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "buffer/mark_field.h"
 #include "capture/mark_payload.h"
 
 #define HEAD_BYTES ((uint32_t)sizeof(struct kymo_record))
@@ -118,15 +119,15 @@ static char *put_cells(const struct kymo_mark_cell *cells, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         uint32_t kind = cells[i].kind;
         uint64_t value = cells[i].as.u64;
-        if (kind == KYMO_KIND_STR || kind == KYMO_KIND_TEXT) {
+        uint32_t form = kymo_mark_cell_form(kind);
+        if (form == KYMO_CELL_TEXT) {
             const char *text = cells[i].as.ptr;
             size_t len = kind == KYMO_KIND_STR ? length(text) : cells[i].len;
             at = put_text(at, end, (const char *)to, text, len, &value);
             if (kymo_unlikely(!at))
                 return NULL;
             kind = value ? KYMO_KIND_TEXT : KYMO_KIND_NONE;
-        } else if (kymo_unlikely(kind != KYMO_KIND_I64 && kind != KYMO_KIND_U64 &&
-                                 kind != KYMO_KIND_F64 && kind != KYMO_KIND_PTR)) {
+        } else if (kymo_unlikely(form == KYMO_CELL_NONE)) {
             kind = KYMO_KIND_NONE;
             value = 0;
         }

@@ -83,15 +83,13 @@ const char *kymo_mark_type_fault(const struct kymo_mark_type *type)
         const struct kymo_mark_field *field = kymo_mark_field_at(type, i);
         if (!field->key)
             return "a field has no key";
-        if (field->kind == KYMO_KIND_NONE || field->kind >= KYMO_KIND_COUNT)
+        if (!kymo_mark_kind_bytes(field->kind))
             return "a field is of no known kind";
         if (field->format >= KYMO_FORMAT_COUNT)
             return "a field has no known format";
         (void)kymo_mark_layout_next(&layout, field->kind);
     }
-    /* A structure of nothing has no size in C, and some in C++. */
-    if (type->field_count ? !kymo_mark_layout_has(&layout, type->payload_bytes)
-                          : type->payload_bytes > sizeof(uint64_t))
+    if (!kymo_mark_layout_has(&layout, type->payload_bytes))
         return "payload_bytes is not what the fields make";
     return NULL;
 }
@@ -205,14 +203,14 @@ static struct manner manner_of_type(const struct kymo_mark_type *type)
     struct manner m = {(type->payload_bytes + 7) / 8, 0, 0};
     uint32_t shift = 0;
     for (uint32_t i = 0; i < type->field_count; i++) {
-        uint32_t kind = kymo_mark_field_at(type, i)->kind;
-        uint32_t at = kymo_mark_layout_next(&layout, kind);
-        uint64_t place = text_place(kind);
-        if (!kymo_mark_kind_is_slot(kind))
+        struct kymo_mark_place f =
+            kymo_mark_layout_next(&layout, kymo_mark_field_at(type, i)->kind);
+        uint64_t place = text_place(f.kind);
+        if (!kymo_mark_kind_is_slot(f.kind))
             continue;
         if (!place || shift + KYMO_MARK_TEXT_BITS > 64)
             return (struct manner){m.words, KYMO_MARK_BY_FIELD, 0};
-        m.texts |= (place | at / 8 << KYMO_MARK_TEXT_KIND_BITS) << shift;
+        m.texts |= (place | f.at / 8 << KYMO_MARK_TEXT_KIND_BITS) << shift;
         shift += KYMO_MARK_TEXT_BITS;
     }
     /* Whole words come with nothing between their fields. Of others, what lies there is whatever

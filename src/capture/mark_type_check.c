@@ -12,7 +12,6 @@
 
 #include "buffer/definition.h"
 #include "buffer/mark_field.h"
-#include "buffer/mark_shown.h"
 
 static int fault(struct kymo_mark_fault *out, const char *what, const char *word, size_t len)
 {
@@ -110,19 +109,18 @@ static int are_fields_faulty(const struct kymo_mark_type *type, struct kymo_mark
             return fault_of(out, "two fields have the key", f->key);
         if (kymo_mark_kind_bytes(f->kind) == 0)
             return fault_of(out, "there is no such kind as that of the field", f->key);
-        if (f->format >= KYMO_FORMAT_COUNT || !(kymo_mark_formats_of(f->kind) & 1u << f->format))
+        if (f->format >= KYMO_FORMAT_COUNT || !(kymo_mark_kind(f->kind)->formats & 1u << f->format))
             return fault_of(out, "its kind cannot be shown in the format of the field", f->key);
         (void)kymo_mark_layout_next(&layout, f->kind);
     }
-    if (type->field_count ? !kymo_mark_layout_has(&layout, type->payload_bytes)
-                          : type->payload_bytes > sizeof(uint64_t))
+    if (!kymo_mark_layout_has(&layout, type->payload_bytes))
         return fault(out, "its payload is not as long as its fields are", NULL, 0);
     return 0;
 }
 
 static int is_number(uint32_t kind)
 {
-    return (kymo_mark_formats_of(kind) & KYMO_SHOWN_BIT(NANOSECONDS)) != 0;
+    return (kymo_mark_kind(kind)->formats & KYMO_SHOWN_BIT(NANOSECONDS)) != 0;
 }
 
 static int are_graphs_faulty(const struct kymo_mark_type *type, struct kymo_mark_fault *out)
@@ -153,7 +151,7 @@ int kymo_mark_type_is_faulty(const struct kymo_mark_type *type, struct kymo_mark
         return 1;
     if (type->color_key) {
         const struct kymo_mark_field *f = find(type, type->color_key, strlen(type->color_key));
-        if (!f || !(kymo_mark_formats_of(f->kind) & KYMO_SHOWN_BIT(UNIQUE_STRING)))
+        if (!f || !(kymo_mark_kind(f->kind)->formats & KYMO_SHOWN_BIT(UNIQUE_STRING)))
             return fault_of(out, "its colour is no field of text", type->color_key);
     }
     for (const struct kymo_mark_row *r = type->rows; r && r->label; r++)

@@ -17,14 +17,9 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "buffer/mark_field.h"
 #include "profile/ingest.h"
 #include "recording/events.h"
-
-/* Where a value lies in a payload. */
-struct kymo_ingest_field {
-    uint32_t kind; /* enum kymo_mark_kind */
-    uint32_t at;   /* bytes from the payload's start */
-};
 
 struct kymo_ingest_type {
     uint32_t schema; /* in the profile, as all ids below that have no other comment */
@@ -119,7 +114,7 @@ struct kymo_ingest_marks {
     KYMO_VEC(kymo_ingest_label_changes) labels; /* by thread; short where the last have none */
     KYMO_VEC(struct kymo_ingest_label_fork) label_forks;
 
-    KYMO_VEC(struct kymo_ingest_field) fields; /* of all types */
+    KYMO_VEC(struct kymo_mark_place) fields; /* of all types */
     KYMO_VEC(struct kymo_ingest_layout) layouts;
     kymo_index layout_index;     /* of `layouts`, by name and fields */
     KYMO_VEC(kymo_value) values; /* scratch: of a marker */

@@ -2,17 +2,16 @@
 /*
  * ingest_payload.c - what a marker carries becomes values.
  *
- * The payload is the image of a C structure (buffer/record.h): its fields are where C puts them,
- * and texts and cells behind it, where slots say. What lies outside the payload is absent.
+ * How a payload lies is in buffer/payload.h. What leads outside of it is absent.
  */
 #include "profile/ingest_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reader.h"
 #include "base/str.h"
-#include "buffer/mark_field.h"
-#include "buffer/record.h"
+#include "buffer/payload.h"
 #include "kymo/marker_abi.h"
 #include "profile/mark_format.h"
 
@@ -72,27 +71,16 @@ static kymo_err add_utf16(kymo_ingest *in, const uint8_t *bytes, size_t len, int
     return add_text(in, text, written, is_cut || i + 2 <= len, string);
 }
 
-/* Where the bytes of a text are; 0: it is absent. */
-static int find_text(const struct payload *p, const struct kymo_text_slot *slot,
-                     const uint8_t **bytes)
-{
-    if (!(slot->flags & KYMO_TEXT_IS_THERE) || slot->flags & KYMO_TEXT_IS_LITERAL ||
-        slot->at > p->len || slot->len > p->len - slot->at)
-        return 0;
-    *bytes = p->bytes + slot->at;
-    return 1;
-}
-
 static kymo_err read_text(kymo_ingest *in, const struct payload *p,
                           const struct kymo_text_slot *slot, kymo_value *value)
 {
-    const uint8_t *bytes;
+    const uint8_t *bytes = kymo_payload_at(p->bytes, p->len, slot, 1);
     int is_cut = (slot->flags & KYMO_TEXT_IS_CUT) != 0;
     *value = (kymo_value){.kind = KYMO_VALUE_NONE};
     if ((slot->flags & KYMO_TEXT_IS_THERE) && (slot->flags & KYMO_TEXT_IS_LITERAL) &&
         slot->at < in->marks.literals.len) {
         value->as.string = in->marks.literals.data[slot->at];
-    } else if (!find_text(p, slot, &bytes)) {
+    } else if (!bytes) {
         return KYMO_OK;
     } else if (slot->flags & KYMO_TEXT_IS_UTF16) {
         KYMO_TRY(add_utf16(in, bytes, slot->len, is_cut, &value->as.string));
@@ -116,28 +104,14 @@ static kymo_err read_cell(kymo_ingest *in, const struct payload *p,
                           const struct kymo_record_cell *cell, kymo_value *value)
 {
     struct kymo_text_slot slot;
-    *value = (kymo_value){.kind = KYMO_VALUE_NONE, .as.u64 = cell->value};
-    switch (cell->kind) {
-    case KYMO_KIND_I64:
-        value->kind = KYMO_VALUE_I64;
-        break;
-    case KYMO_KIND_U64:
-        value->kind = KYMO_VALUE_U64;
-        break;
-    case KYMO_KIND_F64:
-        value->kind = KYMO_VALUE_F64;
-        break;
-    case KYMO_KIND_PTR:
-        value->kind = KYMO_VALUE_POINTER;
-        break;
-    case KYMO_KIND_STR:
-    case KYMO_KIND_TEXT:
+    uint32_t form = kymo_mark_cell_form(cell->kind);
+    *value = (kymo_value){.kind = KYMO_VALUE_NONE};
+    if (form == KYMO_CELL_TEXT) {
         memcpy(&slot, &cell->value, sizeof slot);
         return read_text(in, p, &slot, value);
-    default:
-        value->as.u64 = 0;
-        break;
     }
+    if (form == KYMO_CELL_NUMBER)
+        *value = (kymo_value){.kind = kymo_mark_kind(cell->kind)->value, .as.u64 = cell->value};
     return KYMO_OK;
 }
 
@@ -173,96 +147,45 @@ static kymo_err read_list(kymo_ingest *in, const struct payload *p,
 
 /* ---- fields ---- */
 
-/* What C has in the image: as many bytes as the kind has, which lie in the payload. */
-union image {
-    uint8_t u8;
-    int8_t i8;
-    uint16_t u16;
-    int16_t i16;
-    uint32_t u32;
-    int32_t i32;
-    uint64_t u64;
-    int64_t i64;
-    float f32;
-    double f64;
-    struct kymo_text_slot slot;
-    uint64_t words[2];
-    uint8_t bytes[16];
-};
-
-#define VALUE(KIND, member, from)                      \
-    (kymo_value)                                       \
-    {                                                  \
-        .kind = KYMO_VALUE_##KIND, .as.member = (from) \
-    }
-
-/* A number, or what is as long as one. */
-static kymo_value read_number(uint32_t kind, const union image *image)
+/* A number, or what is as long as one; an OPT is one, then whether it is there. */
+static kymo_value read_number(uint32_t kind, const uint8_t *at)
 {
-    static const kymo_value none = {.kind = KYMO_VALUE_NONE};
-    switch (kind) {
-    case KYMO_KIND_BOOL:
-        return VALUE(BOOL, u64, image->u8 != 0);
-    case KYMO_KIND_I8:
-        return VALUE(I64, i64, image->i8);
-    case KYMO_KIND_U8:
-        return VALUE(U64, u64, image->u8);
-    case KYMO_KIND_I16:
-        return VALUE(I64, i64, image->i16);
-    case KYMO_KIND_U16:
-        return VALUE(U64, u64, image->u16);
-    case KYMO_KIND_I32:
-        return VALUE(I64, i64, image->i32);
-    case KYMO_KIND_U32:
-        return VALUE(U64, u64, image->u32);
-    case KYMO_KIND_I64:
-        return VALUE(I64, i64, image->i64);
-    case KYMO_KIND_U64:
-        return VALUE(U64, u64, image->u64);
-    case KYMO_KIND_F32:
-        return VALUE(F64, f64, (double)image->f32);
-    case KYMO_KIND_F64:
-        return VALUE(F64, f64, image->f64);
-    case KYMO_KIND_TIME:
-        return image->u64 ? VALUE(TIME, u64, image->u64) : none;
-    case KYMO_KIND_NS:
-        return VALUE(NS, i64, image->i64);
-    case KYMO_KIND_PTR:
-        return VALUE(POINTER, u64, image->u64);
-    case KYMO_KIND_FLOW:
-        return image->u64 ? VALUE(FLOW, u64, image->u64) : none;
-    case KYMO_KIND_OPT_I64:
-        return image->words[1] ? VALUE(I64, i64, image->i64) : none;
-    case KYMO_KIND_OPT_U64:
-        return image->words[1] ? VALUE(U64, u64, image->u64) : none;
-    case KYMO_KIND_OPT_F64:
-        return image->words[1] ? VALUE(F64, f64, image->f64) : none;
-    default:
-        return none;
+    const struct kymo_mark_kind_facts *facts = kymo_mark_kind(kind);
+    unsigned bytes = facts->bytes < 8 ? facts->bytes : 8;
+    kymo_reader r = kymo_reader_of(at, facts->bytes);
+    kymo_value value = {.kind = facts->value};
+    float f32;
+    if (value.kind == KYMO_VALUE_I64 || value.kind == KYMO_VALUE_NS)
+        value.as.i64 = kymo_read_int(&r, bytes);
+    else
+        value.as.u64 = kymo_read_uint(&r, bytes);
+    if (kind == KYMO_KIND_F32) {
+        memcpy(&f32, at, sizeof f32);
+        value.as.f64 = (double)f32;
     }
+    if (kind == KYMO_KIND_BOOL)
+        value.as.u64 = value.as.u64 != 0;
+    int is_there = facts->bytes > 8
+                       ? kymo_read_u64(&r) != 0
+                       : value.as.u64 != 0 || (kind != KYMO_KIND_TIME && kind != KYMO_KIND_FLOW);
+    return is_there ? value : (kymo_value){.kind = KYMO_VALUE_NONE};
 }
 
 /* value: absent. */
-static kymo_err read_field(kymo_ingest *in, const struct payload *p,
-                           const struct kymo_ingest_field *field, kymo_value *value)
+static kymo_err read_field(kymo_ingest *in, const struct payload *p, struct kymo_mark_place field,
+                           kymo_value *value)
 {
-    union image image = {.words = {0}};
-    size_t size = kymo_mark_kind_bytes(field->kind);
-    if (field->at > p->len || size > p->len - field->at)
+    struct kymo_text_slot slot;
+    uint32_t size = kymo_mark_kind_bytes(field.kind);
+    if (field.at > p->len || size > p->len - field.at)
         return KYMO_OK;
-    memcpy(image.bytes, p->bytes + field->at, size);
-    switch (field->kind) {
-    case KYMO_KIND_LITERAL:
-    case KYMO_KIND_STR:
-    case KYMO_KIND_TEXT:
-    case KYMO_KIND_UTF16:
-        return read_text(in, p, &image.slot, value);
-    case KYMO_KIND_CELLS:
-        return read_list(in, p, &image.slot, value);
-    default:
-        *value = read_number(field->kind, &image);
-        return KYMO_OK;
-    }
+    memcpy(&slot, p->bytes + field.at, kymo_mark_kind_is_slot(field.kind) ? sizeof slot : 0);
+    if (kymo_mark_kind_is_text(field.kind))
+        return read_text(in, p, &slot, value);
+    if (field.kind == KYMO_KIND_CELLS)
+        return read_list(in, p, &slot, value);
+    *value = read_number(field.kind, p->bytes + field.at);
+    return KYMO_OK;
 }
 
 static kymo_err read_image(kymo_ingest *in, const struct payload *p, uint32_t number)
@@ -271,7 +194,7 @@ static kymo_err read_image(kymo_ingest *in, const struct payload *p, uint32_t nu
     const struct kymo_ingest_type type = m->types.data[number];
     for (uint32_t i = 0; i < type.field_count; i++) {
         kymo_value value = {.kind = KYMO_VALUE_NONE};
-        KYMO_TRY(read_field(in, p, &m->fields.data[type.first_field + i], &value));
+        KYMO_TRY(read_field(in, p, m->fields.data[type.first_field + i], &value));
         KYMO_TRY(kymo_vec_push(&m->values, value));
     }
     return KYMO_OK;
@@ -284,21 +207,15 @@ static struct kymo_format_arg format_arg(const struct payload *p,
 {
     struct kymo_format_arg arg = {.kind = KYMO_VALUE_NONE};
     struct kymo_text_slot slot;
-    const uint8_t *bytes;
-    arg.as.u64 = cell->value;
-    if (cell->kind == KYMO_KIND_I64)
-        arg.kind = KYMO_VALUE_I64;
-    else if (cell->kind == KYMO_KIND_U64)
-        arg.kind = KYMO_VALUE_U64;
-    else if (cell->kind == KYMO_KIND_F64)
-        arg.kind = KYMO_VALUE_F64;
-    else if (cell->kind == KYMO_KIND_PTR)
-        arg.kind = KYMO_VALUE_POINTER;
+    uint32_t form = kymo_mark_cell_form(cell->kind);
     memcpy(&slot, &cell->value, sizeof slot);
-    if ((cell->kind == KYMO_KIND_STR || cell->kind == KYMO_KIND_TEXT) &&
-        find_text(p, &slot, &bytes)) {
+    if (form == KYMO_CELL_TEXT)
+        arg.as.text = (const char *)kymo_payload_at(p->bytes, p->len, &slot, 1);
+    if (form == KYMO_CELL_NUMBER) {
+        arg.kind = kymo_mark_kind(cell->kind)->value;
+        arg.as.u64 = cell->value;
+    } else if (arg.as.text) {
         arg.kind = KYMO_VALUE_STRING;
-        arg.as.text = (const char *)bytes;
         arg.len = slot.len;
         arg.is_cut = (slot.flags & KYMO_TEXT_IS_CUT) != 0;
     }

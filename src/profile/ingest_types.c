@@ -17,7 +17,6 @@
 
 #include "base/str.h"
 #include "buffer/mark_field.h"
-#include "buffer/mark_shown.h"
 #include "kymo/marker_abi.h"
 #include "profile/tables.h"
 
@@ -45,17 +44,10 @@ kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_categ
 /* The format that was asked for, if it can show such a value; else the kind's own. */
 static uint16_t format_of(uint32_t kind, uint32_t asked)
 {
-    static const uint8_t own[KYMO_KIND_COUNT] = {
-        [KYMO_KIND_F32] = KYMO_FORMAT_DECIMAL,     [KYMO_KIND_F64] = KYMO_FORMAT_DECIMAL,
-        [KYMO_KIND_OPT_F64] = KYMO_FORMAT_DECIMAL, [KYMO_KIND_LITERAL] = KYMO_FORMAT_STRING,
-        [KYMO_KIND_STR] = KYMO_FORMAT_STRING,      [KYMO_KIND_TEXT] = KYMO_FORMAT_STRING,
-        [KYMO_KIND_UTF16] = KYMO_FORMAT_STRING,    [KYMO_KIND_TIME] = KYMO_FORMAT_TIME,
-        [KYMO_KIND_NS] = KYMO_FORMAT_DURATION,     [KYMO_KIND_PTR] = KYMO_FORMAT_HEXADECIMAL,
-        [KYMO_KIND_FLOW] = KYMO_FORMAT_FLOW_ID,    [KYMO_KIND_CELLS] = KYMO_FORMAT_LIST,
-    };
-    if (asked < KYMO_FORMAT_COUNT && (kymo_mark_formats_of(kind) & 1u << asked))
+    const struct kymo_mark_kind_facts *facts = kymo_mark_kind(kind);
+    if (asked < KYMO_FORMAT_COUNT && (facts->formats & 1u << asked))
         return (uint16_t)asked;
-    return own[kind] != KYMO_FORMAT_NONE ? own[kind] : KYMO_FORMAT_INTEGER;
+    return facts->format;
 }
 
 /* ---- fields ---- */
@@ -108,7 +100,7 @@ static kymo_err make_fields(kymo_ingest *in, const kymo_event_marker_type *e,
     type->field_count = e->field_count;
     for (uint32_t i = 0; i < e->field_count; i++) {
         const kymo_event_marker_field *f = &e->fields[i];
-        if (f->kind == KYMO_KIND_NONE || f->kind >= KYMO_KIND_COUNT)
+        if (!kymo_mark_kind_bytes(f->kind))
             return KYMO_E_INVALID;
         fields[i] = (kymo_schema_field){.format = format_of(f->kind, f->format),
                                         .flags = (uint16_t)f->flags};
@@ -116,9 +108,7 @@ static kymo_err make_fields(kymo_ingest *in, const kymo_event_marker_type *e,
             KYMO_TRY(note_format(in, e, f));
         KYMO_TRY(kymo_ingest_make_key(in, f->key, fields, i, &fields[i].key));
         KYMO_TRY(split_label(in, f->label, &fields[i]));
-        uint32_t at = kymo_mark_layout_next(&layout, f->kind);
-        KYMO_TRY(kymo_vec_push(&in->marks.fields,
-                               (struct kymo_ingest_field){.kind = f->kind, .at = at}));
+        KYMO_TRY(kymo_vec_push(&in->marks.fields, kymo_mark_layout_next(&layout, f->kind)));
     }
     return KYMO_OK;
 }

@@ -109,7 +109,7 @@ static kymo_err read_type_lists(kymo_decoder *d, kymo_reader *r,
 static int kinds_are_known(const kymo_event_marker_type *e)
 {
     for (uint32_t i = 0; i < e->field_count; i++)
-        if (e->fields[i].kind == KYMO_KIND_NONE || e->fields[i].kind >= KYMO_KIND_COUNT)
+        if (!kymo_mark_kind_bytes(e->fields[i].kind))
             return 0;
     return 1;
 }
@@ -123,7 +123,7 @@ static kymo_err announce_type(kymo_decoder *d, const struct kymo_file_marker_typ
         return KYMO_OK;
     if (!kinds_are_known(e))
         return kymo_decode_drop(&d->damage.values);
-    KYMO_TRY(kymo_decoder_add_layout(m, e, &fits));
+    KYMO_TRY(kymo_decoder_add_image(m, e, &fits));
     if (!fits)
         return kymo_decode_drop(&d->damage.values);
     KYMO_TRY(kymo_id_map_add(&m->types, e->process, f->type, &e->type));

@@ -4,7 +4,7 @@
  * texts lie.
  *
  * Layer:    recording
- * Flow:     recording_decode_marks.c (types, sites) -> [layouts] -> recording_decode_rows.c
+ * Flow:     recording_decode_marks.c (types, sites) -> [images] -> recording_decode_rows.c
  * Threads:  the decoder's
  * Memory:   the decoder's; in proportion to what was announced
  * Signals:  not for handlers
@@ -16,21 +16,10 @@
 
 #include "base/id_map.h"
 #include "base/vec.h"
+#include "buffer/payload.h"
 #include "recording/events.h"
 
 struct kymo_decoder;
-
-/* A field of a type that is a text or cells. */
-struct kymo_decoder_slot {
-    uint32_t at; /* bytes from the payload's start */
-    uint32_t is_cells;
-};
-
-struct kymo_decoder_type {
-    uint32_t first_slot;
-    uint32_t slot_count;
-    uint32_t payload_bytes;
-};
 
 struct kymo_decoder_site {
     uint32_t type; /* KYMO_EVENT_NONE: none */
@@ -45,8 +34,8 @@ struct kymo_decoder_marks {
     kymo_id_map literals;
     kymo_id_map tracks;
     kymo_id_map counters;
-    KYMO_VEC(struct kymo_decoder_slot) slots;
-    KYMO_VEC(struct kymo_decoder_type) layouts; /* by number of the type */
+    kymo_payload_places places;
+    KYMO_VEC(struct kymo_payload_image) images; /* by number of the type */
     KYMO_VEC(struct kymo_decoder_site) carried; /* by number of the site */
 
     KYMO_VEC(kymo_event_marker_field) fields; /* scratch: of a type, as the next two */
@@ -57,11 +46,11 @@ struct kymo_decoder_marks {
 
 void kymo_decoder_marks_deinit(struct kymo_decoder_marks *marks);
 
-/* Remembers where a type has texts. The next number of a type is then its own. *fits is 0, and
- * nothing is remembered, when its fields are not within its payload. */
+/* Remembers the image of a type, and where it has texts. The next number of a type is then its own.
+ * *fits is 0, and nothing is remembered, when its fields are not within its payload. */
 KYMO_NODISCARD
-kymo_err kymo_decoder_add_layout(struct kymo_decoder_marks *marks, const kymo_event_marker_type *e,
-                                 int *fits);
+kymo_err kymo_decoder_add_image(struct kymo_decoder_marks *marks, const kymo_event_marker_type *e,
+                                int *fits);
 
 /* Copies the payload of e, a marker of this site (its number) and process, into scratch, with the
  * numbers of literals as the handler has them. A text that does not lie in the payload, or that is

@@ -148,19 +148,11 @@ static int label_can_be(const kymo_event_label *e, int has_number)
         return 0;
     if (e->change == KYMO_LABEL_INHERITED && !kymo_decode_time_is_there(e->fork_ns))
         return 0;
-    switch (e->kind) {
-    case KYMO_KIND_NONE:
-        return !has_number && e->text == NULL;
-    case KYMO_KIND_TEXT:
-        return !has_number && e->text != NULL;
-    case KYMO_KIND_I64:
-    case KYMO_KIND_U64:
-    case KYMO_KIND_F64:
-    case KYMO_KIND_PTR:
+    if (kymo_mark_cell_form(e->kind) == KYMO_CELL_NUMBER)
         return has_number && e->text == NULL;
-    default:
-        return 0;
-    }
+    return !has_number &&
+           (e->kind == KYMO_KIND_TEXT ? e->text != NULL
+                                      : e->kind == KYMO_KIND_NONE && e->text == NULL);
 }
 
 /* From whom, as in the file. */
