@@ -25,6 +25,26 @@ int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size)
     return kymo_read_grown(r, fixed, size, size);
 }
 
+int kymo_read_head(kymo_reader *r, void *head, size_t size, uint16_t *head_bytes)
+{
+    kymo_reader ahead = *r;
+    const void *bytes = kymo_read_bytes(&ahead, size);
+    if (bytes)
+        memcpy(head, bytes, size);
+    if (!bytes || *head_bytes < size)
+        kymo_reader_fail(r);
+    else
+        kymo_reader_skip(r, *head_bytes);
+    return !r->failed;
+}
+
+int kymo_read_text_list(kymo_reader *r, const char **const *to)
+{
+    for (; *to; to++)
+        **to = kymo_read_text(r);
+    return !r->failed;
+}
+
 kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc)
 {
     if (argc > KYMO_FILE_ARGS_MAX || argc > kymo_reader_left(r))

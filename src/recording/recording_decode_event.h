@@ -48,6 +48,12 @@ static inline int kymo_decode_time_is_sane(uint64_t time_ns)
 int kymo_read_grown(kymo_reader *r, void *fixed, size_t size, size_t least);
 /* The same of one that never was shorter. */
 int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size);
+/* The head of a block of rows, in which *head_bytes says how long it is: a longer one is of a later
+ * minor version. 0: r->failed is set. */
+int kymo_read_head(kymo_reader *r, void *head, size_t size, uint16_t *head_bytes);
+/* Texts in their order, to where the arguments (const char **) say. 0: r->failed is set. */
+#define kymo_read_texts(r, ...) kymo_read_text_list((r), (const char **const[]){__VA_ARGS__, NULL})
+int kymo_read_text_list(kymo_reader *r, const char **const *to);
 /* argc texts into d->args. KYMO_E_NOMEM; a count that cannot be sets r->failed. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc);

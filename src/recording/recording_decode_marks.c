@@ -148,13 +148,8 @@ kymo_err kymo_decode_marker_type(kymo_decoder *d, kymo_reader *r)
         .graph_count = f.graph_count,
         .line = f.line,
     };
-    e.name = kymo_read_text(r);
-    e.chart = kymo_read_text(r);
-    e.tooltip = kymo_read_text(r);
-    e.table = kymo_read_text(r);
-    e.description = kymo_read_text(r);
-    e.color_key = kymo_read_text(r);
-    e.file = kymo_read_text(r);
+    (void)kymo_read_texts(r, &e.name, &e.chart, &e.tooltip, &e.table, &e.description, &e.color_key,
+                          &e.file);
     KYMO_TRY(read_type_lists(d, r, &f));
     if (r->failed)
         return kymo_decode_malformed(d);
@@ -179,11 +174,7 @@ kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r)
         .line = f.line,
         .min_ns = f.min_ns,
     };
-    e.name = kymo_read_text(r);
-    e.format = kymo_read_text(r);
-    e.file = kymo_read_text(r);
-    e.function = kymo_read_text(r);
-    if (r->failed)
+    if (!kymo_read_texts(r, &e.name, &e.format, &e.file, &e.function))
         return kymo_decode_malformed(d);
     if (!may_announce(d, &m->sites, f.process, f.site, &e.process))
         return KYMO_OK;
@@ -198,39 +189,28 @@ kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r)
     return KYMO_DELIVER(d, site, &e);
 }
 
-/* 0: there is nothing to deliver. */
-static int read_named(kymo_decoder *d, kymo_reader *r, kymo_id_map *map, kymo_event_named *e,
-                      uint32_t *file_id)
+static kymo_err decode_named(kymo_decoder *d, kymo_reader *r, kymo_id_map *map,
+                             kymo_err (*deliver)(void *ctx, const kymo_event_named *e))
 {
     struct kymo_file_named f;
-    if (!kymo_read_fixed(r, &f, sizeof f)) {
-        d->malformed = 1;
-        return 0;
-    }
-    e->name = kymo_read_text(r);
-    *file_id = f.id;
-    d->malformed = r->failed;
-    return !r->failed && may_announce(d, map, f.process, f.id, &e->process);
+    kymo_event_named e;
+    if (!kymo_read_fixed(r, &f, sizeof f) || !kymo_read_texts(r, &e.name))
+        return kymo_decode_malformed(d);
+    if (!may_announce(d, map, f.process, f.id, &e.process))
+        return KYMO_OK;
+    KYMO_TRY(kymo_id_map_add(map, e.process, f.id, &e.id));
+    d->events++;
+    return deliver ? deliver(d->ctx, &e) : KYMO_OK;
 }
 
 kymo_err kymo_decode_literal(kymo_decoder *d, kymo_reader *r)
 {
-    kymo_event_named e;
-    uint32_t id;
-    if (!read_named(d, r, &d->marks.literals, &e, &id))
-        return KYMO_OK;
-    KYMO_TRY(kymo_id_map_add(&d->marks.literals, e.process, id, &e.id));
-    return KYMO_DELIVER(d, literal, &e);
+    return decode_named(d, r, &d->marks.literals, d->handler->literal);
 }
 
 kymo_err kymo_decode_track(kymo_decoder *d, kymo_reader *r)
 {
-    kymo_event_named e;
-    uint32_t id;
-    if (!read_named(d, r, &d->marks.tracks, &e, &id))
-        return KYMO_OK;
-    KYMO_TRY(kymo_id_map_add(&d->marks.tracks, e.process, id, &e.id));
-    return KYMO_DELIVER(d, track, &e);
+    return decode_named(d, r, &d->marks.tracks, d->handler->track);
 }
 
 kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r)
@@ -245,10 +225,7 @@ kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r)
         .flags = f.flags,
         .color = known_color(f.color),
     };
-    e.name = kymo_read_text(r);
-    e.unit = kymo_read_text(r);
-    e.description = kymo_read_text(r);
-    if (r->failed)
+    if (!kymo_read_texts(r, &e.name, &e.unit, &e.description))
         return kymo_decode_malformed(d);
     if (!may_announce(d, &m->counters, f.process, f.counter, &e.process))
         return KYMO_OK;

@@ -20,15 +20,8 @@ kymo_err kymo_decode_meta(kymo_decoder *d, kymo_reader *r)
         .wall_period_ns = f.wall_period_ns,
         .argc = f.argc,
     };
-    e.host = kymo_read_text(r);
-    e.os = kymo_read_text(r);
-    e.kernel = kymo_read_text(r);
-    e.arch = kymo_read_text(r);
-    e.cpu_name = kymo_read_text(r);
-    e.version = kymo_read_text(r);
-    e.engine = kymo_read_text(r);
-    e.engine_reason = kymo_read_text(r);
-    e.options = kymo_read_text(r);
+    (void)kymo_read_texts(r, &e.host, &e.os, &e.kernel, &e.arch, &e.cpu_name, &e.version, &e.engine,
+                          &e.engine_reason, &e.options);
     KYMO_TRY(kymo_decoder_read_args(d, r, f.argc));
     e.argv = d->args.data;
     if (r->failed)
@@ -48,8 +41,7 @@ kymo_err kymo_decode_loss(kymo_decoder *d, kymo_reader *r)
     if (!kymo_read_fixed(r, &f, sizeof f))
         return kymo_decode_malformed(d);
     kymo_event_loss e = {.kind = f.kind, .count = f.count};
-    e.name = kymo_read_text(r);
-    if (r->failed)
+    if (!kymo_read_texts(r, &e.name))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
@@ -105,8 +97,7 @@ kymo_err kymo_decode_note(kymo_decoder *d, kymo_reader *r)
         .process = KYMO_EVENT_NONE,
         .severity = f.severity,
     };
-    e.text = kymo_read_text(r);
-    if (r->failed)
+    if (!kymo_read_texts(r, &e.text))
         return kymo_decode_malformed(d);
     if (f.process != KYMO_EVENT_NONE && !kymo_id_map_find(&d->processes, 0, f.process, &e.process))
         return kymo_decode_drop(&d->damage.references);

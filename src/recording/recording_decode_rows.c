@@ -11,14 +11,7 @@
 kymo_err kymo_decode_rows(kymo_decoder *d, kymo_reader *r, kymo_decode_row *decode)
 {
     struct kymo_file_rows head;
-    kymo_reader ahead = *r;
-    const void *bytes = kymo_read_bytes(&ahead, sizeof head);
-    if (bytes == NULL)
-        return kymo_decode_malformed(d);
-    memcpy(&head, bytes, sizeof head);
-    if (head.head_bytes < sizeof head)
-        return kymo_decode_malformed(d);
-    if (kymo_read_bytes(r, head.head_bytes) == NULL)
+    if (!kymo_read_head(r, &head, sizeof head, &head.head_bytes))
         return kymo_decode_malformed(d);
     struct kymo_rows rows = {.owner = 0};
     for (uint32_t i = 0; i < head.groups; i++) {
@@ -28,7 +21,7 @@ kymo_err kymo_decode_rows(kymo_decoder *d, kymo_reader *r, kymo_decode_row *deco
             return kymo_decode_malformed(d);
         for (uint32_t n = 0; n < count; n++) {
             uint64_t len = kymo_read_uleb(r);
-            bytes = kymo_read_bytes(r, len);
+            const void *bytes = kymo_read_bytes(r, len);
             if (bytes == NULL)
                 return kymo_decode_malformed(d);
             rows.row = kymo_reader_of(bytes, len);

@@ -71,19 +71,14 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const unsigned ch
 kymo_err kymo_decode_samples(kymo_decoder *d, kymo_reader *r)
 {
     struct kymo_file_samples head;
-    kymo_reader ahead = *r;
-    const void *bytes = kymo_read_bytes(&ahead, sizeof head);
-    if (bytes == NULL)
+    if (!kymo_read_head(r, &head, sizeof head, &head.head_bytes) ||
+        head.sample_bytes < KYMO_FILE_SAMPLE_BYTES)
         return kymo_decode_malformed(d);
-    memcpy(&head, bytes, sizeof head);
-    if (head.head_bytes < sizeof head || head.sample_bytes < KYMO_FILE_SAMPLE_BYTES)
-        return kymo_decode_malformed(d);
-    kymo_read_bytes(r, head.head_bytes);
     for (uint32_t i = 0; i < head.groups; i++) {
         struct kymo_file_group group;
         group.thread = kymo_read_u32(r);
         group.count = kymo_read_u32(r);
-        bytes = kymo_read_bytes(r, (size_t)group.count * head.sample_bytes);
+        const void *bytes = kymo_read_bytes(r, (size_t)group.count * head.sample_bytes);
         if (bytes == NULL)
             return kymo_decode_malformed(d);
         uint32_t thread;

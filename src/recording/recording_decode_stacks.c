@@ -59,21 +59,16 @@ static kymo_err decode_stack(kymo_decoder *d, const struct kymo_file_stack *f, u
 kymo_err kymo_decode_stacks(kymo_decoder *d, kymo_reader *r)
 {
     struct kymo_file_stacks head;
-    kymo_reader ahead = *r;
-    const void *bytes = kymo_read_bytes(&ahead, sizeof head);
-    if (bytes == NULL)
-        return kymo_decode_malformed(d);
-    memcpy(&head, bytes, sizeof head);
-    if (head.head_bytes < sizeof head || head.stack_bytes < sizeof(struct kymo_file_stack) ||
+    if (!kymo_read_head(r, &head, sizeof head, &head.head_bytes) ||
+        head.stack_bytes < sizeof(struct kymo_file_stack) ||
         head.frame_bytes < sizeof(struct kymo_file_frame))
         return kymo_decode_malformed(d);
-    kymo_read_bytes(r, head.head_bytes);
     uint32_t process = 0;
     int process_known = kymo_id_map_find(&d->processes, 0, head.process, &process);
     d->depth = d->bad_from = d->told = 0;
     for (uint32_t i = 0; i < head.count; i++) {
         struct kymo_file_stack f;
-        bytes = kymo_read_bytes(r, head.stack_bytes);
+        const void *bytes = kymo_read_bytes(r, head.stack_bytes);
         if (bytes == NULL)
             return kymo_decode_malformed(d);
         memcpy(&f, bytes, sizeof f);
