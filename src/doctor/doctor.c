@@ -30,6 +30,17 @@ kymo_check *kymo_checks_add(kymo_checks *checks, const char *name)
     return kymo_vec_push(checks, check) == KYMO_OK ? &checks->data[checks->len - 1] : NULL;
 }
 
+kymo_err kymo_doctor_check_all(kymo_checks *checks, const kymo_doctor_check *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        kymo_check *check = kymo_checks_add(checks, all[i].name);
+        if (!check)
+            return KYMO_E_NOMEM;
+        all[i].look(check);
+    }
+    return KYMO_OK;
+}
+
 void kymo_check_say(kymo_check *check, kymo_check_state state, const char *fmt, ...)
 {
     va_list args;

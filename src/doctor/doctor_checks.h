@@ -16,6 +16,15 @@
 
 /* A new entry at the end of the list, to be filled by kymo_check_say. NULL: no memory. */
 kymo_check *kymo_checks_add(kymo_checks *checks, const char *name);
+
+typedef struct kymo_doctor_check {
+    const char *name;
+    void (*look)(kymo_check *check); /* fills it */
+} kymo_doctor_check;
+
+/* One after the other. */
+KYMO_NODISCARD
+kymo_err kymo_doctor_check_all(kymo_checks *checks, const kymo_doctor_check *all, size_t count);
 /* What was found. */
 void kymo_check_say(kymo_check *check, kymo_check_state state, const char *fmt, ...)
     KYMO_PRINTF(3, 4);

@@ -82,11 +82,8 @@ static void advise_on_perf(kymo_check *check, int err, long paranoid)
                           paranoid > 2 ? 2 : 1);
 }
 
-static kymo_err check_perf(kymo_checks *checks)
+static void check_perf(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "engine perf");
-    if (!check)
-        return KYMO_E_NOMEM;
     long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", 2);
     long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate", 100000);
     int self_errno;
@@ -110,15 +107,11 @@ static kymo_err check_perf(kymo_checks *checks)
                        self != KYMO_PERF_NONE ? "; on ourselves it is" : "");
         advise_on_perf(check, without_kernel, paranoid);
     }
-    return KYMO_OK;
 }
 
-static kymo_err check_kernel_stacks(kymo_checks *checks)
+static void check_kernel_stacks(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "kernel stacks");
     int why;
-    if (!check)
-        return KYMO_E_NOMEM;
     if (kymo_perf_probe(&why) != KYMO_PERF_KERNEL) {
         kymo_check_say(check, KYMO_CHECK_INFO, "none: they need perf events in the kernel");
     } else if (!kymo_kallsyms_is_readable()) {
@@ -129,27 +122,19 @@ static kymo_err check_kernel_stacks(kymo_checks *checks)
     } else {
         kymo_check_say(check, KYMO_CHECK_OK, "with names, for threads that do not sleep");
     }
-    return KYMO_OK;
 }
 
-static kymo_err check_dispatch(kymo_checks *checks)
+static void check_dispatch(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "engine dispatch");
     const char *why;
-    if (!check)
-        return KYMO_E_NOMEM;
     if (kymo_dispatch_probe(&why))
         kymo_check_say(check, KYMO_CHECK_OK, "samples at any period, and needs no permission");
     else
         kymo_check_say(check, KYMO_CHECK_INFO, "not chosen by itself: %s", why);
-    return KYMO_OK;
 }
 
-static kymo_err check_timer(kymo_checks *checks)
+static void check_timer(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "engine timer");
-    if (!check)
-        return KYMO_E_NOMEM;
     struct sigevent event = {.sigev_notify = SIGEV_NONE};
     struct timespec tick = {0};
     timer_t timer;
@@ -158,26 +143,22 @@ static kymo_err check_timer(kymo_checks *checks)
     if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0) {
         kymo_check_say(check, KYMO_CHECK_WARN, "timers on CPU time do not work: %s",
                        strerror(errno));
-        return KYMO_OK;
+        return;
     }
     timer_delete(timer);
     kymo_check_say(check, KYMO_CHECK_OK, "samples no closer than %.3g ms of CPU time (HZ=%ld)",
                    (double)tick.tv_nsec / 1e6, tick.tv_nsec ? 1000000000 / tick.tv_nsec : 0);
-    return KYMO_OK;
 }
 
 /* Every timer takes one entry of the user's queue of signals. */
-static kymo_err check_pending(kymo_checks *checks)
+static void check_pending(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "pending signals");
     struct rlimit limit;
     char used[64];
-    if (!check)
-        return KYMO_E_NOMEM;
     read_status("SigQ", used, sizeof used);
     if (getrlimit(RLIMIT_SIGPENDING, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         kymo_check_say(check, KYMO_CHECK_OK, "no limit");
-        return KYMO_OK;
+        return;
     }
     rlim_t taken = (rlim_t)strtoul(used, NULL, 10);
     rlim_t left = limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
@@ -185,43 +166,37 @@ static kymo_err check_pending(kymo_checks *checks)
                    "%lu left: the timer engine takes one for each thread", (unsigned long)left);
     if (left < 64)
         kymo_check_advise(check, "raise it: ulimit -i 4096");
-    return KYMO_OK;
 }
 
-static kymo_err check_seccomp(kymo_checks *checks)
+static void check_seccomp(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "seccomp");
     char mode[16];
-    if (!check)
-        return KYMO_E_NOMEM;
     read_status("Seccomp", mode, sizeof mode);
     int filtered = mode[0] == '2';
     kymo_check_say(check, filtered ? KYMO_CHECK_INFO : KYMO_CHECK_OK, "%s",
                    filtered ? "a filter is at work here, as in most containers" : "no filter");
-    return KYMO_OK;
 }
 
-static kymo_err check_ptrace(kymo_checks *checks)
+static void check_ptrace(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "ptrace");
-    if (!check)
-        return KYMO_E_NOMEM;
     long scope = read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
     kymo_check_say(check, scope >= 2 ? KYMO_CHECK_INFO : KYMO_CHECK_OK, "%s (yama %ld)",
                    scope == 0   ? "not restricted"
                    : scope == 1 ? "a parent may look at its child, and that is what kymo is"
                                 : "restricted: engine perf may be refused",
                    scope);
-    return KYMO_OK;
 }
 
 kymo_err kymo_doctor_check_engines(kymo_checks *checks)
 {
-    KYMO_TRY(check_perf(checks));
-    KYMO_TRY(check_kernel_stacks(checks));
-    KYMO_TRY(check_dispatch(checks));
-    KYMO_TRY(check_timer(checks));
-    KYMO_TRY(check_pending(checks));
-    KYMO_TRY(check_seccomp(checks));
-    return check_ptrace(checks);
+    static const kymo_doctor_check all[] = {
+        {"engine perf", check_perf},
+        {"kernel stacks", check_kernel_stacks},
+        {"engine dispatch", check_dispatch},
+        {"engine timer", check_timer},
+        {"pending signals", check_pending},
+        {"seccomp", check_seccomp},
+        {"ptrace", check_ptrace},
+    };
+    return kymo_doctor_check_all(checks, all, KYMO_ARRAY_LEN(all));
 }

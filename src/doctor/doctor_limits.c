@@ -15,13 +15,10 @@
 #include "launch/machine.h"
 #include "memory/cgroup.h"
 
-static kymo_err check_system(kymo_checks *checks)
+static void check_system(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "system");
     struct kymo_machine m;
     char memory[32];
-    if (!check)
-        return KYMO_E_NOMEM;
     kymo_machine_read(&m);
     int right = strcmp(m.arch, "x86_64") == 0;
     kymo_check_say(check, right ? KYMO_CHECK_OK : KYMO_CHECK_FAIL,
@@ -35,36 +32,28 @@ static kymo_err check_system(kymo_checks *checks)
         kymo_check_advise(check, "the kernel does not trust this CPU's counter; reading the time "
                                  "costs more in each sample");
     }
-    return KYMO_OK;
 }
 
 /* libkymo-preload.so finds unwind tables by _dl_find_object, which came with 2.35. */
-static kymo_err check_libc(kymo_checks *checks)
+static void check_libc(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "C library");
     int major = 0;
     int minor = 0;
-    if (!check)
-        return KYMO_E_NOMEM;
     const char *version = gnu_get_libc_version();
     int known = sscanf(version, "%d.%d", &major, &minor) == 2;
     int right = known && (major > 2 || (major == 2 && minor >= 35));
     kymo_check_say(check, right ? KYMO_CHECK_OK : KYMO_CHECK_FAIL, "glibc %s", version);
     if (!right)
         kymo_check_advise(check, "glibc 2.35 or newer is needed");
-    return KYMO_OK;
 }
 
 /* The recorder holds a descriptor for each thread with engine perf. */
-static kymo_err check_descriptors(kymo_checks *checks)
+static void check_descriptors(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "open files");
     struct rlimit limit;
-    if (!check)
-        return KYMO_E_NOMEM;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == RLIM_INFINITY) {
         kymo_check_say(check, KYMO_CHECK_OK, "no limit");
-        return KYMO_OK;
+        return;
     }
     int few = limit.rlim_max < 1024;
     kymo_check_say(check, few ? KYMO_CHECK_WARN : KYMO_CHECK_OK,
@@ -72,34 +61,26 @@ static kymo_err check_descriptors(kymo_checks *checks)
                    (unsigned long)limit.rlim_max);
     if (few)
         kymo_check_advise(check, "raise the hard limit: ulimit -Hn 65536 (as root)");
-    return KYMO_OK;
 }
 
-static kymo_err check_locked_memory(kymo_checks *checks)
+static void check_locked_memory(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "locked memory");
     struct rlimit limit;
     char text[32];
-    if (!check)
-        return KYMO_E_NOMEM;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         kymo_check_say(check, KYMO_CHECK_OK, "no limit; Kymo locks none");
     else
         kymo_check_say(check, KYMO_CHECK_OK, "%s at most; Kymo locks none",
                        kymo_format_bytes(text, limit.rlim_cur));
-    return KYMO_OK;
 }
 
-static kymo_err check_memory(kymo_checks *checks)
+static void check_memory(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "memory");
     char text[32];
-    if (!check)
-        return KYMO_E_NOMEM;
     uint64_t limit = kymo_cgroup_limit("", "self");
     if (limit == UINT64_MAX) {
         kymo_check_say(check, KYMO_CHECK_OK, "no limit of the cgroup");
-        return KYMO_OK;
+        return;
     }
     int small = limit < 64ull << 20;
     kymo_check_say(check, small ? KYMO_CHECK_WARN : KYMO_CHECK_OK,
@@ -107,15 +88,11 @@ static kymo_err check_memory(kymo_checks *checks)
                    kymo_format_bytes(text, limit));
     if (small)
         kymo_check_advise(check, "record with --buffer=4m, or raise the cgroup's limit");
-    return KYMO_OK;
 }
 
 /* What there is no way around: threads are found in /proc, samples travel through a memfd. */
-static kymo_err check_kernel(kymo_checks *checks)
+static void check_kernel(kymo_check *check)
 {
-    kymo_check *check = kymo_checks_add(checks, "kernel interfaces");
-    if (!check)
-        return KYMO_E_NOMEM;
     int fd = memfd_create("kymo-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (access("/proc/self/task", R_OK | X_OK) != 0) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "/proc/self/task: %s", strerror(errno));
@@ -128,15 +105,17 @@ static kymo_err check_kernel(kymo_checks *checks)
     }
     if (fd >= 0)
         close(fd);
-    return KYMO_OK;
 }
 
 kymo_err kymo_doctor_check_limits(kymo_checks *checks)
 {
-    KYMO_TRY(check_system(checks));
-    KYMO_TRY(check_libc(checks));
-    KYMO_TRY(check_kernel(checks));
-    KYMO_TRY(check_descriptors(checks));
-    KYMO_TRY(check_locked_memory(checks));
-    return check_memory(checks);
+    static const kymo_doctor_check all[] = {
+        {"system", check_system},
+        {"C library", check_libc},
+        {"kernel interfaces", check_kernel},
+        {"open files", check_descriptors},
+        {"locked memory", check_locked_memory},
+        {"memory", check_memory},
+    };
+    return kymo_doctor_check_all(checks, all, KYMO_ARRAY_LEN(all));
 }
