@@ -20,6 +20,13 @@ static inline kymo_profile *new_profile(void)
     return p;
 }
 
+/* The teardown of tests whose set-up made a profile and *state of it. */
+static inline int destroy_profile(void **state)
+{
+    kymo_profile_destroy(*state);
+    return 0;
+}
+
 static inline uint32_t add_string(kymo_profile *p, const char *text)
 {
     uint32_t id = KYMO_NONE;

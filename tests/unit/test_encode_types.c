@@ -34,7 +34,6 @@ static uint32_t stack_of(const char *name)
 
 static int setup(void **state)
 {
-    (void)state;
     const kymo_sample_type types[] = {
         {.size = sizeof *types, .name = "allocations", .unit = "count"},
         {.size = sizeof *types,
@@ -53,13 +52,7 @@ static int setup(void **state)
     add(thread, 2000000, stack_of("g"), 1, 64);
     add(thread, 3000000, f, 2, 4000);
     ok(kymo_profile_finish(profile));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(profile);
+    *state = profile;
     return 0;
 }
 
@@ -145,5 +138,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_shown_is_told),
         cmocka_unit_test(reports_add_up_any_type),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, destroy_profile);
 }

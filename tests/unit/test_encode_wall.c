@@ -18,7 +18,6 @@ static uint32_t add_named(const char *name, kymo_category category)
 
 static int setup(void **state)
 {
-    (void)state;
     profile = new_profile();
     kymo_meta meta = {
         .size = sizeof meta, .end_ns = 20000000, .period_ns = 1000000, .wall_period_ns = 10000000};
@@ -35,13 +34,7 @@ static int setup(void **state)
     ADD(11000000, f, 1000000, KYMO_SAMPLE_CPU, KYMO_STATE_RUNNING);
 #undef ADD
     ok(kymo_profile_finish(profile));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(profile);
+    *state = profile;
     return 0;
 }
 
@@ -142,5 +135,5 @@ int main(void)
         cmocka_unit_test(the_first_cpu_time_of_a_thread_is_not_lost),
         cmocka_unit_test(a_thread_without_samples_has_no_cpu_time),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, destroy_profile);
 }

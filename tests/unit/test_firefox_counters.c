@@ -13,7 +13,6 @@ static kymo_profile *profile;
 
 static int setup(void **state)
 {
-    (void)state;
     profile = new_profile();
     kymo_meta meta = {.size = sizeof meta, .end_ns = 20 * MS, .period_ns = MS};
     ok(kymo_profile_set_meta(profile, &meta));
@@ -22,13 +21,7 @@ static int setup(void **state)
     kymo_process second = {
         .size = sizeof second, .pid = 2, .start_ns = 5 * MS, .end_ns = 10 * MS, .name = "two"};
     ok(kymo_profile_add_process(profile, &second, &id));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(profile);
+    *state = profile;
     return 0;
 }
 
@@ -202,15 +195,20 @@ static void sums_of_cpu_time_do_not_wrap_around(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_gauge_begins_and_ends_with_its_values, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_total_is_none_when_its_process_begins, setup, teardown),
-        cmocka_unit_test_setup_teardown(percent_are_fractions, setup, teardown),
-        cmocka_unit_test_setup_teardown(rates_per_second_are_of_bytes_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(operations_are_shown_where_there_are_any, setup, teardown),
-        cmocka_unit_test_setup_teardown(cpu_time_of_processes_is_a_counter, setup, teardown),
-        cmocka_unit_test_setup_teardown(sums_of_cpu_time_do_not_wrap_around, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_gauge_begins_and_ends_with_its_values, setup,
+                                        destroy_profile),
+        cmocka_unit_test_setup_teardown(a_total_is_none_when_its_process_begins, setup,
+                                        destroy_profile),
+        cmocka_unit_test_setup_teardown(percent_are_fractions, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(rates_per_second_are_of_bytes_alone, setup,
+                                        destroy_profile),
+        cmocka_unit_test_setup_teardown(operations_are_shown_where_there_are_any, setup,
+                                        destroy_profile),
+        cmocka_unit_test_setup_teardown(cpu_time_of_processes_is_a_counter, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(sums_of_cpu_time_do_not_wrap_around, setup,
+                                        destroy_profile),
         cmocka_unit_test_setup_teardown(of_the_system_one_track_of_memory_is_shown, setup,
-                                        teardown),
+                                        destroy_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

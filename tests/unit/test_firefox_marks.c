@@ -10,17 +10,10 @@ static kymo_profile *p;
 
 static int setup(void **state)
 {
-    (void)state;
     p = new_profile();
     ok(kymo_profile_set_meta(p,
                              &(kymo_meta){.size = sizeof(kymo_meta), .origin_monotonic_ns = 1000}));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(p);
+    *state = p;
     return 0;
 }
 
@@ -235,7 +228,7 @@ static void rows_of_a_thread_are_counted(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, destroy_profile)
     const struct CMUnitTest tests[] = {
         T(numbers_are_exact_or_none), T(times_are_in_the_unit_of_the_format),
         T(every_value_has_a_text),    T(columns_of_a_table),

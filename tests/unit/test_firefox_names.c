@@ -7,15 +7,7 @@ static kymo_profile *profile;
 
 static int setup(void **state)
 {
-    (void)state;
-    profile = new_profile();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(profile);
+    *state = profile = new_profile();
     return 0;
 }
 
@@ -97,10 +89,11 @@ static void of_long_words_the_end_is_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(homonyms_have_what_tells_them_apart, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_word_is_in_front_or_at_the_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_of_the_programs_own_stay, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_long_words_the_end_is_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(homonyms_have_what_tells_them_apart, setup,
+                                        destroy_profile),
+        cmocka_unit_test_setup_teardown(a_word_is_in_front_or_at_the_end, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(names_of_the_programs_own_stay, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(of_long_words_the_end_is_shown, setup, destroy_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,25 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "empty_folder.h"
 #include "recorder/spool.h"
 #include "unit.h"
-
-static char folder[64];
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/kymo-latest-XXXXXX");
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
-}
 
 static void make(const char *name, time_t seconds)
 {
@@ -94,10 +78,10 @@ static void of_equal_times_the_name_decides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_newest_come_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_with_a_name_of_the_users_is_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_that_is_being_written_is_not, setup, teardown),
-        cmocka_unit_test_setup_teardown(of_equal_times_the_name_decides, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_newest_come_first, enter, leave),
+        cmocka_unit_test_setup_teardown(one_with_a_name_of_the_users_is_found, enter, leave),
+        cmocka_unit_test_setup_teardown(one_that_is_being_written_is_not, enter, leave),
+        cmocka_unit_test_setup_teardown(of_equal_times_the_name_decides, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

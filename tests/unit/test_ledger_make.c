@@ -17,16 +17,9 @@ static size_t line_count;
 
 static int setup(void **state)
 {
-    (void)state;
     h = new_heap_profile();
     line_count = 0;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(h.p);
+    *state = h.p;
     return 0;
 }
 
@@ -311,7 +304,7 @@ static void there_are_not_many_moments(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, destroy_profile)
     const struct CMUnitTest tests[] = {
         T(what_blocks_leave_is_retained),
         T(mappings_are_the_programs_by_stack),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "empty_folder.h"
 #include "unit.h"
 
 /* In place of libc's: fails with this, if it is not 0. */
@@ -25,25 +26,17 @@ int symlinkat(const char *target, int at, const char *path)
 }
 
 /* Each test works in an empty folder of its own. */
-static char folder[64];
+static const char *folder;
 static const kymo_output_names before = {.program = "/usr/bin/my prog", .start = 1000000000};
 static const kymo_output_names after = {
     .program = "/usr/bin/my prog", .pid = 42, .start = 1000000000};
 
 static int setup(void **state)
 {
-    (void)state;
-    strcpy(folder, "/tmp/kymo-output-XXXXXX");
     setenv("TZ", "UTC", 1);
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("/") == 0 ? system(command) : -1;
+    int status = enter(state);
+    folder = *state;
+    return status;
 }
 
 static void touch(const char *path)
@@ -234,7 +227,7 @@ static void spools_and_kept_recordings(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, leave)
     const struct CMUnitTest tests[] = {
         T(default_names_are_numbered),
         T(names_are_expanded),

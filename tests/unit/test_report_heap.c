@@ -12,19 +12,12 @@ static kymo_heap_report_options options;
 
 static int setup(void **state)
 {
-    (void)state;
     h = new_heap_profile();
     options = (kymo_heap_report_options){.size = sizeof options,
                                          .view = KYMO_HEAP_LIVE,
                                          .at_ns = KYMO_HEAP_END,
                                          .min_age_ns = KYMO_HEAP_AUTO};
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(h.p);
+    *state = h.p;
     return 0;
 }
 
@@ -303,7 +296,7 @@ static void the_ledger(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, destroy_profile)
     const struct CMUnitTest tests[] = {
         T(every_allocation),
         T(samples_that_are_partial),

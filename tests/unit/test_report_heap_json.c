@@ -9,7 +9,6 @@ static kymo_heap_report_options options;
 
 static int setup(void **state)
 {
-    (void)state;
     h = new_heap_profile();
     options = (kymo_heap_report_options){.size = sizeof options,
                                          .view = KYMO_HEAP_LEAKS,
@@ -26,13 +25,7 @@ static int setup(void **state)
                       .allocator = add_string(h.p, "glibc"),
                       .not_seen = add_string(h.p, "")};
     ok(kymo_profile_set_heap(h.p, &heap));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(h.p);
+    *state = h.p;
     return 0;
 }
 
@@ -172,7 +165,7 @@ static void growth(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, destroy_profile)
     const struct CMUnitTest tests[] = {
         T(leaks),
         T(lives_at_a_weight),

@@ -14,19 +14,12 @@ static uint32_t net;
 
 static int setup(void **state)
 {
-    (void)state;
     p = new_profile();
     thread = add_thread(p, add_process(p, 7, 1), 7, 1);
     kymo_marker_category c = {
         .size = sizeof c, .name = add_string(p, "Network"), .parent = KYMO_NONE};
     ok(kymo_profile_add_marker_category(p, &c, &net));
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(p);
+    *state = p;
     return 0;
 }
 
@@ -135,7 +128,7 @@ static void the_first_rows(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, destroy_profile)
     const struct CMUnitTest tests[] = {
         T(without_markers),
         T(both_tables),

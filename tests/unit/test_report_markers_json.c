@@ -11,16 +11,9 @@ static uint32_t thread;
 
 static int setup(void **state)
 {
-    (void)state;
     p = new_profile();
     thread = add_thread(p, add_process(p, 7, 1), 7, 1);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(p);
+    *state = p;
     return 0;
 }
 
@@ -113,7 +106,7 @@ static void every_field(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, destroy_profile)
     const struct CMUnitTest tests[] = {
         T(nothing_recorded),
         T(every_field),

@@ -7,15 +7,7 @@ static kymo_profile *profile;
 
 static int setup(void **state)
 {
-    (void)state;
-    profile = new_profile();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    kymo_profile_destroy(profile);
+    *state = profile = new_profile();
     return 0;
 }
 
@@ -208,14 +200,14 @@ static void nothing_is_a_file_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(threads_of_one_name_are_one_tree, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_are_no_markup, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_too_small_is_summed_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_file_has_a_bound, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_too_deep_is_cut, setup, teardown),
-        cmocka_unit_test_setup_teardown(breadth_is_kept_before_depth, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_before_is_beside_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_is_a_file_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(threads_of_one_name_are_one_tree, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(names_are_no_markup, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(what_is_too_small_is_summed_up, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(the_file_has_a_bound, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(what_is_too_deep_is_cut, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(breadth_is_kept_before_depth, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(what_was_before_is_beside_it, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(nothing_is_a_file_too, setup, destroy_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
