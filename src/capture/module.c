@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "capture/tables.h"
 #include "sys/clock.h"
+#include "sys/elf_notes.h"
 #include "unwind/module.h"
 
 /* Copies the build-id out of a PT_NOTE segment, as far as it lies in [lo, hi). */
@@ -30,22 +31,12 @@ static void read_build_id(struct kymo_module_entry *e, const char *note, uint64_
     uint64_t at = (uint64_t)(uintptr_t)note;
     if (at < lo || at >= hi || size > hi - at)
         return;
-    while (size >= sizeof(Elf64_Nhdr)) {
-        const Elf64_Nhdr *n = (const void *)note;
-        uint64_t name = ((uint64_t)n->n_namesz + 3) & ~3ull;
-        uint64_t desc = ((uint64_t)n->n_descsz + 3) & ~3ull;
-        uint64_t whole = sizeof *n + name + desc;
-        if (whole > size)
-            return;
-        if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && memcmp(n + 1, "GNU", 4) == 0 &&
-            n->n_descsz <= KYMO_SESSION_BUILD_ID_MAX) {
-            memcpy(e->build_id, (const char *)(n + 1) + name, n->n_descsz);
-            e->build_id_len = n->n_descsz;
-            return;
-        }
-        note += whole;
-        size -= whole;
-    }
+    uint32_t len;
+    const unsigned char *id = kymo_elf_build_id(note, size, KYMO_SESSION_BUILD_ID_MAX, &len);
+    if (!id)
+        return;
+    memcpy(e->build_id, id, len);
+    e->build_id_len = len;
 }
 
 /* Reads what the program headers say. The ELF header lies at the start of the first mapping, as

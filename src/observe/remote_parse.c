@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "observe/remote.h"
+#include "sys/elf_notes.h"
 
 /* Digits of a base up to 16 into *out; what follows them, NULL if there are none or too many. */
 static const char *number(const char *at, unsigned base, uint64_t *out)
@@ -155,21 +156,10 @@ int kymo_remote_parse_headers(const unsigned char *page, size_t size, uint64_t s
 
 void kymo_remote_parse_note(const unsigned char *note, size_t size, struct kymo_remote_module *out)
 {
-    Elf64_Nhdr n;
-    while (size >= sizeof n) {
-        memcpy(&n, note, sizeof n);
-        uint64_t name = ((uint64_t)n.n_namesz + 3) & ~3ull;
-        uint64_t desc = ((uint64_t)n.n_descsz + 3) & ~3ull;
-        uint64_t whole = sizeof n + name + desc;
-        if (whole > size)
-            return;
-        if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
-            memcmp(note + sizeof n, "GNU", 4) == 0 && n.n_descsz <= KYMO_REMOTE_BUILD_ID_MAX) {
-            memcpy(out->build_id, note + sizeof n + name, n.n_descsz);
-            out->build_id_len = n.n_descsz;
-            return;
-        }
-        note += whole;
-        size -= (size_t)whole;
-    }
+    uint32_t len;
+    const unsigned char *id = kymo_elf_build_id(note, size, KYMO_REMOTE_BUILD_ID_MAX, &len);
+    if (!id)
+        return;
+    memcpy(out->build_id, id, len);
+    out->build_id_len = len;
 }

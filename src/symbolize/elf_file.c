@@ -16,6 +16,7 @@
 
 #include "base/attr.h"
 #include "symbolize/elf_content.h"
+#include "sys/elf_notes.h"
 
 #define MAX_SECTIONS (1u << 20)
 #define MAX_SEGMENTS (1u << 12)
@@ -47,41 +48,21 @@ kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out,
     return KYMO_OK;
 }
 
-/* Takes the build-id out of a blob of notes. Returns true when there was one. */
-static bool find_build_id(kymo_elf_file *file, const unsigned char *notes, size_t size)
-{
-    size_t pos = 0;
-    while (size - pos >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr head;
-        memcpy(&head, notes + pos, sizeof head);
-        pos += sizeof head;
-        size_t name = ((size_t)head.n_namesz + 3) & ~(size_t)3;
-        size_t desc = ((size_t)head.n_descsz + 3) & ~(size_t)3;
-        if (name > size - pos || head.n_descsz > size - pos - name)
-            return false;
-        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
-            memcmp(notes + pos, "GNU", 4) == 0 && head.n_descsz >= 1 &&
-            head.n_descsz <= KYMO_BUILD_ID_CAP) {
-            memcpy(file->build_id, notes + pos + name, head.n_descsz);
-            file->build_id_len = head.n_descsz;
-            return true;
-        }
-        if (desc > size - pos - name)
-            return false;
-        pos += name + desc;
-    }
-    return false;
-}
-
 static bool read_notes_at(kymo_elf_file *file, uint64_t offset, uint64_t size)
 {
     if (size < sizeof(Elf64_Nhdr) || size > MAX_NOTE_BYTES)
         return false;
     unsigned char *notes = malloc((size_t)size);
-    bool found = notes && kymo_elf_read_at(file, offset, notes, (size_t)size) == KYMO_OK &&
-                 find_build_id(file, notes, (size_t)size);
+    const unsigned char *id = NULL;
+    uint32_t len;
+    if (notes && kymo_elf_read_at(file, offset, notes, (size_t)size) == KYMO_OK)
+        id = kymo_elf_build_id(notes, size, KYMO_BUILD_ID_CAP, &len);
+    if (id) {
+        memcpy(file->build_id, id, len);
+        file->build_id_len = len;
+    }
     free(notes);
-    return found;
+    return id != NULL;
 }
 
 /* Sections come first: in a separate debug file the offsets of the segments mean nothing. */
