@@ -187,7 +187,7 @@ enum kymo_alloc_family {
     KYMO_ALLOC_ALIGNED = 3, /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */
     KYMO_ALLOC_NEW = 4,
     KYMO_ALLOC_NEW_ARRAY = 5,
-    KYMO_ALLOC_EXTENDED = 6, /* mallocx, mi_malloc, tc_malloc and their like */
+    KYMO_ALLOC_EXTENDED = 6, /* mallocx and its family */
     KYMO_ALLOC_EARLY = 7,    /* before our start: its stack is the caller alone */
     KYMO_ALLOC_FAMILIES,
 };

@@ -16,8 +16,6 @@
 static const char *const names[] = {
     "_rjem_malloc", "_rjem_mallocx", "je_malloc", "je_mallocx", "mi_malloc",    "tc_malloc",
     "rpmalloc",     "scudo_malloc",  "dlmalloc",  "nedmalloc",  "hoard_malloc", "snmalloc_malloc"};
-/* Those of which capture/alloc_extended.h has the functions. */
-static const char *const prefixes[] = {"_rjem_", "je_", "mi_", "tc_"};
 
 struct file {
     dev_t dev;
@@ -82,20 +80,6 @@ static void look_into(kymo_elf_file *elf, kymo_elf_section *table, int *has_mall
     kymo_elf_unload(table);
 }
 
-/* A library that is an allocator and nothing else, and gives its functions to others: their calls
- * are led to us. */
-static int is_seen(const char *path, const char *function)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    if (strncmp(name, "lib", 3) != 0 || !strstr(name, "malloc") || !strstr(name, ".so"))
-        return 0;
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(prefixes); i++)
-        if (strncmp(function, prefixes[i], strlen(prefixes[i])) == 0)
-            return 1;
-    return 0;
-}
-
 static const char *look_at(const char *path)
 {
     kymo_elf_file *elf;
@@ -104,13 +88,12 @@ static const char *look_at(const char *path)
     if (kymo_elf_open(path, &elf) != KYMO_OK)
         return NULL;
     look_into(elf, kymo_elf_find_type(elf, SHT_DYNSYM), &exports_malloc, &found);
-    int is_known = found && is_seen(path, found);
     if (!exports_malloc && !found)
         look_into(elf, kymo_elf_find_type(elf, SHT_SYMTAB), &has_malloc, &found);
     kymo_elf_close(elf);
     if (has_malloc && !found)
         found = "malloc";
-    return exports_malloc || is_known ? NULL : found;
+    return exports_malloc ? NULL : found;
 }
 
 const char *kymo_unseen_find(kymo_unseen *u, const char *path)

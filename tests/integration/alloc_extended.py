@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations beside those of the C library's functions: of those that an allocator has of its own, on
+"""Allocations beside those of the C library's functions: by jemalloc's mallocx and its family, on
 stacks of the program's own, in shared memory, where calls fail; and what is not seen is said.
 
-The truth is what tests/workloads/allocs.c and allocs_extended.c print of themselves.
+The truth is what tests/workloads/allocs.c and allocs_mallocx.c print of themselves.
 """
 import json
+import math
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
 
-from kymoheap import (EVERY, LIBRARIES, PERIOD, check_exact, check_left, recorded, report_of, rows,
-                      workload)
+from kymoheap import EVERY, PERIOD, check_exact, check_left, recorded, report_of, rows, workload
 from kymotest import (KYMO, WORKLOADS, Recording, add_case, case, check, folder, main, record,
-                      record_command, run, skip)
+                      record_command, run, say, skip)
 
-# ---- functions that allocators have beside those of the C library ----
+# ---- functions that jemalloc has beside those of the C library ----
 
-def extended(allocator, binding, mode):
+def mallocx(binding, mode):
     """As exact as malloc, whenever the program's slots are filled; and the program says what it says alone."""
-    path = WORKLOADS / f"allocs_extended_{allocator}_{binding}"
+    path = WORKLOADS / f"allocs_mallocx_{binding}"
     if not path.exists():
-        skip(f"{path.name} is not built: the allocator is not installed")
+        skip(f"{path.name} is not built: jemalloc is not installed")
     plain = run([path, mode])
     recording = record([path, mode], options=EVERY, period=PERIOD)
     check(recording.result.status == plain.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
@@ -38,10 +39,29 @@ def extended(allocator, binding, mode):
     check(said is None, f"not seen: {said}")
 
 
-for name in (*LIBRARIES, "prefixed"):
-    for when in ("lazy", "now"):
-        for how in ("kinds", "resize", "loaded"):
-            add_case(f"extended.{name}.{when}.{how}", extended, name, when, how)
+for when in ("lazy", "now"):
+    for how in ("kinds", "resize", "loaded"):
+        add_case(f"mallocx.{when}.{how}", mallocx, when, how)
+
+
+@case
+def bind():
+    """BIND has all its memory from jemalloc by mallocx."""
+    checker = shutil.which("named-checkzone")
+    if not checker:
+        skip("bind9-utils is not installed")
+    zone = folder() / "zone"
+    zone.write_text("$TTL 300\n@ IN SOA ns hostmaster 1 3600 600 86400 300\n@ IN NS ns\nns IN A 192.0.2.1\n" +
+                    "".join(f"host{i} IN A 192.0.2.{i % 256}\n" for i in range(20000)))
+    plain = run([checker, "example.org", zone])
+    recording = record([checker, "example.org", zone], options=EVERY, period=PERIOD)
+    check(recording.result.status == plain.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
+    check(recording.result.stdout == plain.stdout, f"alone {plain.stdout}, recorded {recording.result.stdout}")
+    for mode, least, most in (("alloc", 40000, math.inf), ("live", 0, 1000)):
+        functions = report_of(recording, mode)["functions"]
+        found = sum(f["self"]["objects"] for f in functions if "libisc" in (f["module"] or ""))
+        say(f"{mode}: {found} blocks of libisc")
+        check(least <= found <= most, f"{mode}: {found} blocks of libisc")
 
 
 # ---- hard places ----
