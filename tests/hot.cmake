@@ -112,7 +112,7 @@ target_sources(test_mark_select PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/mark_sel
 kymo_unit_test(signal_move kymo_base Threads::Threads)
 target_sources(test_signal_move PRIVATE
     ${CMAKE_SOURCE_DIR}/src/capture/signal_move.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c
-    ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
+    ${CMAKE_SOURCE_DIR}/src/capture/reals.c ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
 # These hooks stand in front of functions that a sanitizer's runtime has its own of; and it has
 # thread-local storage.
 if(NOT KYMO_SANITIZE)
@@ -121,11 +121,11 @@ if(NOT KYMO_SANITIZE)
     kymo_unit_test(mask_hooks kymo_base Threads::Threads)
     target_sources(test_mask_hooks PRIVATE
         ${CMAKE_SOURCE_DIR}/src/capture/mask_hooks.c ${CMAKE_SOURCE_DIR}/src/capture/own_signals.c
-        ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
+        ${CMAKE_SOURCE_DIR}/src/capture/reals.c ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
     target_link_libraries(test_mask_hooks PRIVATE ${CMAKE_DL_LIBS})
     kymo_unit_test(signal_hooks kymo_base Threads::Threads)
     target_sources(test_signal_hooks PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/signal_hooks.c
-        ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
+        ${CMAKE_SOURCE_DIR}/src/capture/reals.c ${CMAKE_SOURCE_DIR}/src/capture/thread_pointer.c)
     target_link_libraries(test_signal_hooks PRIVATE ${CMAKE_DL_LIBS})
 endif()
 

@@ -19,7 +19,7 @@
 
 #include "capture/alloc_count.h"
 #include "capture/alloc_operators.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 
 /* Functions of a size: their hook, and what it does with a size that does not pass. */
 #define HOOK_OF_SIZE(name, family)                                                  \

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/atomic.h"
 #include "base/attr.h"
@@ -33,7 +34,17 @@
     X(void *, memalign, (size_t align, size_t bytes), (align, bytes))                         \
     X(void *, valloc, (size_t bytes), (bytes))                                                \
     X(void *, pvalloc, (size_t bytes), (bytes))                                               \
-    X(size_t, malloc_usable_size, (void *block), (block))
+    X(size_t, malloc_usable_size, (void *block), (block))                                     \
+    X(void *, mmap,                                                                           \
+      (void *address, size_t bytes, int protection, int flags, int fd, off_t offset),         \
+      (address, bytes, protection, flags, fd, offset))                                        \
+    X(int, munmap, (void *address, size_t bytes), (address, bytes))                           \
+    X(void *, mremap, (void *address, size_t before, size_t bytes, int flags, void *place),   \
+      (address, before, bytes, flags, place))                                                 \
+    X(int, brk, (void *address), (address))                                                   \
+    X(void *, sbrk, (intptr_t bytes), (bytes))                                                \
+    X(void *, shmat, (int id, const void *address, int flags), (id, address, flags))          \
+    X(int, shmdt, (const void *address), (address))
 
 struct kymo_next {
 #define FIELD(result, name, parameters, arguments) result(*name) parameters;
@@ -63,17 +74,6 @@ KYMO_SIGNAL_SAFE void kymo_alloc_next_find(void);
 /* The function of that name behind us; 0: there is none. With everywhere it is looked for in all
  * that is loaded but us. */
 KYMO_SIGNAL_SAFE uint64_t kymo_alloc_next_symbol(const char *name, int everywhere);
-
-/* The same for a hook, which keeps it in a variable. */
-#define KYMO_NEXT(variable, type, name)                                  \
-    ({                                                                   \
-        type *found_ = kymo_load_relaxed(&variable);                     \
-        if (kymo_unlikely(!found_)) {                                    \
-            found_ = (type *)(uintptr_t)kymo_alloc_next_symbol(name, 0); \
-            kymo_store_relaxed(&variable, found_);                       \
-        }                                                                \
-        found_;                                                          \
-    })
 
 /* Whether the executable itself has it: it is what everybody else calls. */
 KYMO_SIGNAL_SAFE int kymo_alloc_next_is_program(const char *name);

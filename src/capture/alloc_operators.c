@@ -24,7 +24,7 @@
 
 #include "capture/alloc_count.h"
 #include "capture/alloc_words.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 
 struct kymo_alloc_probe kymo_alloc_probed;
 

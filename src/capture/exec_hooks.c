@@ -6,8 +6,6 @@
  * and then nothing has changed: the session goes on. libc's own search and its shell for text stay
  * libc's: only the environment is ours.
  */
-#include "capture/exec_hooks.h"
-
 #include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +14,7 @@
 #include <unistd.h>
 
 #include "capture/exec_pass.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/signal_move.h"
 #include "capture/state.h"
@@ -24,27 +22,10 @@
 #include "sys/clock.h"
 #include "sys/raw.h"
 
-typedef int execve_fn(const char *, char *const *, char *const *);
-typedef int fexecve_fn(int, char *const *, char *const *);
-typedef int execveat_fn(int, const char *, char *const *, char *const *, int);
-
-static execve_fn *real_execve;
-static execve_fn *real_execvpe;
-static fexecve_fn *real_fexecve;
-static execveat_fn *real_execveat;
-
-int kymo_exec_hooks_init(void)
-{
-    return KYMO_REAL(real_execve, execve_fn, "execve") &&
-           KYMO_REAL(real_execvpe, execve_fn, "execvpe") &&
-           KYMO_REAL(real_fexecve, fexecve_fn, "fexecve") &&
-           KYMO_REAL(real_execveat, execveat_fn, "execveat");
-}
-
 struct exec {
-    execve_fn *by_name; /* execve or execvpe; NULL: one of the next two */
-    execveat_fn *by_folder;
-    fexecve_fn *by_descriptor;
+    __typeof__(execve) *by_name; /* execve or execvpe; NULL: one of the next two */
+    __typeof__(execveat) *by_folder;
+    __typeof__(fexecve) *by_descriptor;
     const char *file;
     char *const *argv;
     int fd;
@@ -101,8 +82,7 @@ static int execute(void *what, char *const *env)
 
 KYMO_HOOK int execve(const char *path, char *const argv[], char *const envp[])
 {
-    struct exec e = {
-        .by_name = KYMO_REAL(real_execve, execve_fn, "execve"), .file = path, .argv = argv};
+    struct exec e = {.by_name = KYMO_REAL(execve), .file = path, .argv = argv};
     return kymo_exec_pass(path, KYMO_EXEC_PATH, envp, execute, &e);
 }
 
@@ -113,8 +93,7 @@ KYMO_HOOK int execv(const char *path, char *const argv[])
 
 KYMO_HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    struct exec e = {
-        .by_name = KYMO_REAL(real_execvpe, execve_fn, "execvpe"), .file = file, .argv = argv};
+    struct exec e = {.by_name = KYMO_REAL(execvpe), .file = file, .argv = argv};
     return kymo_exec_pass(file, KYMO_EXEC_SEARCH_SHELL, envp, execute, &e);
 }
 
@@ -210,19 +189,15 @@ static const char *name_of(int fd, const char *below, char out[DESCRIPTOR_PATH_M
 KYMO_HOOK int fexecve(int fd, char *const argv[], char *const envp[])
 {
     char name[DESCRIPTOR_PATH_MAX];
-    struct exec e = {
-        .by_descriptor = KYMO_REAL(real_fexecve, fexecve_fn, "fexecve"), .fd = fd, .argv = argv};
+    struct exec e = {.by_descriptor = KYMO_REAL(fexecve), .fd = fd, .argv = argv};
     return kymo_exec_pass(name_of(fd, "", name), KYMO_EXEC_PATH, envp, execute, &e);
 }
 
 KYMO_HOOK int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     char name[DESCRIPTOR_PATH_MAX];
-    struct exec e = {.by_folder = KYMO_REAL(real_execveat, execveat_fn, "execveat"),
-                     .fd = fd,
-                     .file = path,
-                     .argv = argv,
-                     .flags = flags};
+    struct exec e = {
+        .by_folder = KYMO_REAL(execveat), .fd = fd, .file = path, .argv = argv, .flags = flags};
     const char *file = MAY_BE_NULL(path);
     if (file && file[0] != '/' && (fd != AT_FDCWD || file[0] == '\0'))
         file = name_of(fd, file, name);

@@ -20,7 +20,7 @@
 
 #include "buffer/refusal.h"
 #include "capture/family.h"
-#include "capture/spawn_hooks.h"
+#include "capture/hooks.h"
 #include "capture/state.h"
 #include "sys/raw.h"
 

@@ -1,33 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exit_hooks.c - see exit_hooks.h.
+ * exit_hooks.c - what a process records when it ends by exit, _exit, _Exit or quick_exit.
+ *
+ * The recorder is the parent of the launched program only. For any other process it cannot ask for
+ * the total usage once that process's parent has waited for it.
  *
  * What is noted is the CPU clock so far, of the thread that ends the process and of its main one.
  * Both go on: other destructors may have work to do, and are sampled at it.
  */
-#include "capture/exit_hooks.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "capture/alloc.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/state.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
-
-typedef void exit_fn(int);
-
-static exit_fn *real_exit_now;
-static exit_fn *real_exit_now_c;
-static exit_fn *real_quick_exit;
-
-int kymo_exit_hooks_init(void)
-{
-    return KYMO_REAL(real_exit_now, exit_fn, "_exit") &&
-           KYMO_REAL(real_exit_now_c, exit_fn, "_Exit") &&
-           KYMO_REAL(real_quick_exit, exit_fn, "quick_exit");
-}
 
 /* The CPU clock of one thread of this process, by its number. */
 static uint64_t cpu_of(uint32_t tid)
@@ -68,7 +56,7 @@ __attribute__((destructor)) static void on_exit_of_program(void)
 }
 
 /* Where libc has none, there is only the kernel. */
-static void leave(exit_fn *real, int status)
+static void leave(void (*real)(int), int status)
 {
     note_end();
     if (real)
@@ -79,18 +67,18 @@ static void leave(exit_fn *real, int status)
 
 KYMO_HOOK void _exit(int status)
 {
-    leave(KYMO_REAL(real_exit_now, exit_fn, "_exit"), status);
+    leave(KYMO_REAL(_exit), status);
     __builtin_unreachable();
 }
 
 KYMO_HOOK void _Exit(int status)
 {
-    leave(KYMO_REAL(real_exit_now_c, exit_fn, "_Exit"), status);
+    leave(KYMO_REAL(_Exit), status);
     __builtin_unreachable();
 }
 
 KYMO_HOOK void quick_exit(int status)
 {
-    leave(KYMO_REAL(real_quick_exit, exit_fn, "quick_exit"), status);
+    leave(KYMO_REAL(quick_exit), status);
     __builtin_unreachable();
 }

@@ -22,11 +22,10 @@
 #include "capture/alloc.h"
 #include "capture/connect.h"
 #include "capture/family.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/mark.h"
 #include "capture/process.h"
 #include "capture/signal_move.h"
-#include "capture/spawn_hooks.h"
 #include "capture/thread.h"
 #include "sys/raw.h"
 
@@ -35,9 +34,6 @@ enum {
     PATIENCE_SECONDS = 1,   /* shorter than a program's: who forks much must not wait much */
 };
 
-typedef pid_t fork_fn(void);
-
-static fork_fn *real_fork;
 static uint32_t was_bare; /* 1: by _Fork */
 
 /* The process as it was at start, but for its session; walker and all. */
@@ -234,7 +230,7 @@ static void in_child(void)
 
 KYMO_HOOK pid_t _Fork(void)
 {
-    fork_fn *real = KYMO_REAL(real_fork, fork_fn, "_Fork");
+    __typeof__(_Fork) *real = KYMO_REAL(_Fork);
     before_fork();
     pid_t pid = real();
     if (pid == 0) {
@@ -246,8 +242,7 @@ KYMO_HOOK pid_t _Fork(void)
 
 int kymo_fork_init(void)
 {
-    return KYMO_REAL(real_fork, fork_fn, "_Fork") &&
-           pthread_atfork(before_fork, NULL, in_child) == 0;
+    return pthread_atfork(before_fork, NULL, in_child) == 0;
 }
 
 void kymo_fork_remember(const struct kymo_capture_process *p)

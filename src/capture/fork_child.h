@@ -21,7 +21,7 @@
 
 #include "capture/state.h"
 
-/* Finds the real functions and asks libc to tell us of forks; 0 if that fails. Start only. */
+/* Asks libc to tell us of forks; 0 if that fails. Start only. */
 int kymo_fork_init(void);
 /* Keeps what a child needs to set up the wiped state again. process has taken its session. Start
  * only. */

@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks.c - see hooks.h.
+ * hooks.c - the libc functions about threads and libraries.
+ *
+ * pthread_create, thrd_create: the new thread is known from its first instruction on.
+ * dlclose:        a last look at what is about to go away.
+ *
+ * dlopen is not wrapped: a wrapper is the caller whose RUNPATH the loader would then search.
  *
  * Each hook asks first whether this process is captured at all; a forked child, a child of vfork
  * (a foreign pid in our memory) and a process that could not attach just call the real function.
  */
 #include "capture/hooks.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <threads.h>
 
 #include "capture/fork_child.h"
-#include "capture/hook.h"
 #include "capture/mask_hooks.h"
 #include "capture/module.h"
 #include "capture/thread.h"
 #include "sys/raw.h"
 
-typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-typedef int c11_create_fn(thrd_t *, thrd_start_t, void *);
-typedef int close_fn(void *);
-
-static create_fn *real_create;
-static c11_create_fn *real_c11_create;
-static close_fn *real_close;
 static pthread_key_t exit_key;
 
 static void on_thread_exit(void *thread)
@@ -45,9 +43,6 @@ static void on_thread_exit(void *thread)
 
 int kymo_hooks_init(void)
 {
-    if (!KYMO_REAL(real_create, create_fn, "pthread_create") ||
-        !KYMO_REAL(real_close, close_fn, "dlclose"))
-        return 0;
     return pthread_key_create(&exit_key, on_thread_exit) == 0;
 }
 
@@ -121,7 +116,7 @@ static int c11_thread_main(void *argument)
 KYMO_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
                              void *argument)
 {
-    create_fn *create = KYMO_REAL(real_create, create_fn, "pthread_create");
+    __typeof__(pthread_create) *create = KYMO_REAL(pthread_create);
     kymo_fork_attach_now();
     struct kymo_capture_process *p = kymo_capturing();
     struct kymo_capture_thread *t = p ? prepare(p, attr, (void *)start, argument) : NULL;
@@ -136,7 +131,7 @@ KYMO_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void
 /* glibc's thrd_create does not come by pthread_create's symbol. */
 KYMO_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
-    c11_create_fn *create = KYMO_REAL(real_c11_create, c11_create_fn, "thrd_create");
+    __typeof__(thrd_create) *create = KYMO_REAL(thrd_create);
     kymo_fork_attach_now();
     struct kymo_capture_process *p = kymo_capturing();
     struct kymo_capture_thread *t = p ? prepare(p, NULL, (void *)start, argument) : NULL;
@@ -174,7 +169,7 @@ static void wait_for_walks(struct kymo_capture_process *p, const struct kymo_cap
 
 KYMO_HOOK int dlclose(void *handle)
 {
-    close_fn *real = KYMO_REAL(real_close, close_fn, "dlclose");
+    __typeof__(dlclose) *real = KYMO_REAL(dlclose);
     struct kymo_capture_process *p = kymo_capturing();
     if (!p)
         return real(handle);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock_hooks.c - see lock_hooks.h.
+ * lock_hooks.c - mlockall locks the program's memory, not ours.
  *
  * The kernel's mlockall makes all mappings resident, and refuses when all of them are more than
  * RLIMIT_MEMLOCK. Ours are large and mostly untouched: a program of 2 MiB would have 170, or fail
  * where it does not alone. So what is mapped now is locked mapping by mapping, without ours. What
  * is mapped later (MCL_FUTURE) is the kernel's business: then ours are unlocked as they are made.
  */
-#include "capture/lock_hooks.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/mman.h>
@@ -18,7 +16,7 @@
 #include "buffer/attach.h"
 #include "capture/alloc.h"
 #include "capture/fork_child.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/signal_move.h"
 #include "capture/state.h"
 #include "sys/own_maps.h"
@@ -35,20 +33,12 @@ struct own {
     int count;
 };
 
-typedef int lock_fn(int flags);
-
-static lock_fn *real_mlockall;
 /* Whether the kernel locks what is mapped later. */
 static uint32_t locks_future;
 
 /* The linker's: of the library that this is part of. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
-
-int kymo_lock_hooks_init(void)
-{
-    return KYMO_REAL(real_mlockall, lock_fn, "mlockall") != NULL;
-}
 
 static void own_add(struct own *own, const void *map, uint64_t bytes)
 {
@@ -167,7 +157,7 @@ static int lock_present(const struct kymo_capture_process *p, int flags)
 
 KYMO_HOOK int mlockall(int flags)
 {
-    lock_fn *real = KYMO_REAL(real_mlockall, lock_fn, "mlockall");
+    __typeof__(mlockall) *real = KYMO_REAL(mlockall);
     kymo_fork_attach_now();
     struct kymo_capture_process *p = kymo_process_here();
     if (p && flags & MCL_CURRENT && !(flags & ~KNOWN_FLAGS) && !kymo_is_quiet_here() &&

@@ -22,40 +22,11 @@
 #include "capture/alloc.h"
 #include "capture/alloc_next.h"
 #include "capture/claim.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/state.h"
 #include "sys/raw.h"
 
 #define PAGE 4096u
-
-typedef void *map_fn(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
-typedef int unmap_fn(void *address, size_t bytes);
-typedef void *remap_fn(void *address, size_t before, size_t bytes, int flags, void *place);
-typedef int break_fn(void *address);
-typedef void *move_break_fn(intptr_t bytes);
-typedef void *attach_fn(int id, const void *address, int flags);
-typedef int detach_fn(const void *address);
-
-static map_fn *next_map;
-static unmap_fn *next_unmap;
-static remap_fn *next_remap;
-static break_fn *next_break;
-static move_break_fn *next_move_break;
-static attach_fn *next_attach;
-static detach_fn *next_detach;
-
-/* Runs while no library is being loaded. If other libraries map memory before this, the hooks find
- * the real functions themselves. */
-__attribute__((constructor(101))) static void find_all(void)
-{
-    (void)KYMO_NEXT(next_map, map_fn, "mmap");
-    (void)KYMO_NEXT(next_unmap, unmap_fn, "munmap");
-    (void)KYMO_NEXT(next_remap, remap_fn, "mremap");
-    (void)KYMO_NEXT(next_break, break_fn, "brk");
-    (void)KYMO_NEXT(next_move_break, move_break_fn, "sbrk");
-    (void)KYMO_NEXT(next_attach, attach_fn, "shmat");
-    (void)KYMO_NEXT(next_detach, detach_fn, "shmdt");
-}
 
 static void note(uint32_t op, uint32_t how, const void *address, uint64_t bytes, const void *before,
                  uint64_t bytes_before, const void *caller, uint64_t here)
@@ -73,8 +44,7 @@ static void note(uint32_t op, uint32_t how, const void *address, uint64_t bytes,
 
 KYMO_HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    map_fn *next = KYMO_NEXT(next_map, map_fn, "mmap");
-    void *made = next(address, bytes, protection, flags, fd, offset);
+    void *made = kymo_next.mmap(address, bytes, protection, flags, fd, offset);
     uint32_t how = (flags & MAP_ANONYMOUS ? 0 : KYMO_MAP_OF_FILE) |
                    ((flags & MAP_TYPE) == MAP_PRIVATE ? 0 : KYMO_MAP_IS_SHARED);
     if (made != MAP_FAILED)
@@ -86,11 +56,10 @@ KYMO_HOOK __typeof__(mmap) mmap64 __attribute__((alias("mmap")));
 
 KYMO_HOOK int munmap(void *address, size_t bytes)
 {
-    unmap_fn *next = KYMO_NEXT(next_unmap, unmap_fn, "munmap");
     /* What the kernel refuses is not gone. */
     if ((uintptr_t)address % PAGE == 0 && bytes > 0 && bytes <= PTRDIFF_MAX)
         NOTE(KYMO_MAP_UNMAP, 0, address, bytes, NULL, 0);
-    return next(address, bytes);
+    return kymo_next.munmap(address, bytes);
 }
 
 /* The real one is variadic, and has its fifth argument with these flags only. A function that is
@@ -100,9 +69,8 @@ KYMO_HOOK void *kymo_hook_mremap(void *address, size_t before, size_t bytes, int
 
 void *kymo_hook_mremap(void *address, size_t before, size_t bytes, int flags, void *fifth)
 {
-    remap_fn *next = KYMO_NEXT(next_remap, remap_fn, "mremap");
     void *place = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? fifth : NULL;
-    void *moved = next(address, before, bytes, flags, place);
+    void *moved = kymo_next.mremap(address, before, bytes, flags, place);
     if (moved == MAP_FAILED)
         return moved;
     /* From no bytes: a second look at a shared mapping; or the first one stays, empty. */
@@ -125,9 +93,8 @@ void *kymo_hook_mremap(void *address, size_t before, size_t bytes, int flags, vo
 
 KYMO_HOOK int brk(void *address)
 {
-    break_fn *next = KYMO_NEXT(next_break, break_fn, "brk");
-    char *before = KYMO_NEXT(next_move_break, move_break_fn, "sbrk")(0);
-    int result = next(address);
+    char *before = kymo_next.sbrk(0);
+    int result = kymo_next.brk(address);
     if (result == 0)
         NOTE_BREAK(before, address);
     return result;
@@ -135,8 +102,7 @@ KYMO_HOOK int brk(void *address)
 
 KYMO_HOOK void *sbrk(intptr_t bytes)
 {
-    move_break_fn *next = KYMO_NEXT(next_move_break, move_break_fn, "sbrk");
-    char *before = next(bytes);
+    char *before = kymo_next.sbrk(bytes);
     if (bytes != 0 && (intptr_t)before != -1)
         NOTE_BREAK(before, before + bytes);
     return before;
@@ -189,8 +155,7 @@ static uint64_t segment_bytes(int id)
 
 KYMO_HOOK void *shmat(int id, const void *address, int flags)
 {
-    attach_fn *next = KYMO_NEXT(next_attach, attach_fn, "shmat");
-    void *made = next(id, address, flags);
+    void *made = kymo_next.shmat(id, address, flags);
     uint64_t bytes = made == (void *)-1 ? 0 : segment_bytes(id);
     if (bytes) {
         /* If SHM_REMAP has replaced a segment here, that one will not be detached any more. */
@@ -203,9 +168,8 @@ KYMO_HOOK void *shmat(int id, const void *address, int flags)
 
 KYMO_HOOK int shmdt(const void *address)
 {
-    detach_fn *next = KYMO_NEXT(next_detach, detach_fn, "shmdt");
     uint64_t bytes = address ? drop_segment((uintptr_t)address) : 0;
     if (bytes)
         NOTE(KYMO_MAP_UNMAP, 0, address, bytes, NULL, 0);
-    return next(address);
+    return kymo_next.shmdt(address);
 }

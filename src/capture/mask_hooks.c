@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "capture/fork_child.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/on_signal.h"
 #include "capture/own_signals.h"
 #include "capture/signal_move.h"
@@ -28,31 +28,10 @@
 #include "sys/raw.h"
 
 typedef int mask_fn(int, const sigset_t *, sigset_t *);
-typedef int wait_fn(const sigset_t *, int *);
-typedef int wait_info_fn(const sigset_t *, siginfo_t *);
-typedef int timed_wait_fn(const sigset_t *, siginfo_t *, const struct timespec *);
-typedef int signalfd_fn(int, const sigset_t *, int);
-
-static mask_fn *real_sigprocmask;
-static mask_fn *real_pthread_sigmask;
-static wait_fn *real_sigwait;
-static wait_info_fn *real_sigwaitinfo;
-static timed_wait_fn *real_sigtimedwait;
-static signalfd_fn *real_signalfd;
 
 __thread uint64_t kymo_held_self KYMO_TLS_IE;
 /* The child of vfork that set a mask itself, and holds nothing of its parent's any more. */
 static __thread uint32_t settled_pid KYMO_TLS_IE;
-
-int kymo_mask_hooks_init(void)
-{
-    return KYMO_REAL(real_sigprocmask, mask_fn, "sigprocmask") &&
-           KYMO_REAL(real_pthread_sigmask, mask_fn, "pthread_sigmask") &&
-           KYMO_REAL(real_sigwait, wait_fn, "sigwait") &&
-           KYMO_REAL(real_sigwaitinfo, wait_info_fn, "sigwaitinfo") &&
-           KYMO_REAL(real_sigtimedwait, timed_wait_fn, "sigtimedwait") &&
-           KYMO_REAL(real_signalfd, signalfd_fn, "signalfd");
-}
 
 static uint64_t bits_of(const sigset_t *set)
 {
@@ -233,12 +212,12 @@ static int change_mask(mask_fn *real, int how, const sigset_t *set, sigset_t *ol
 
 KYMO_HOOK int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
-    return change_mask(KYMO_REAL(real_sigprocmask, mask_fn, "sigprocmask"), how, set, old);
+    return change_mask(KYMO_REAL(sigprocmask), how, set, old);
 }
 
 KYMO_HOOK int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
-    return change_mask(KYMO_REAL(real_pthread_sigmask, mask_fn, "pthread_sigmask"), how, set, old);
+    return change_mask(KYMO_REAL(pthread_sigmask), how, set, old);
 }
 
 static int change_and_tell(int how, uint64_t mask, uint64_t *before)
@@ -246,7 +225,7 @@ static int change_and_tell(int how, uint64_t mask, uint64_t *before)
     sigset_t set, old;
     sigemptyset(&set);
     set_bits(&set, mask);
-    int result = change_mask(KYMO_REAL(real_sigprocmask, mask_fn, "sigprocmask"), how, &set, &old);
+    int result = change_mask(KYMO_REAL(sigprocmask), how, &set, &old);
     if (before)
         *before = result == 0 ? bits_of(&old) : 0;
     return result;
@@ -320,7 +299,7 @@ static int is_for_program(struct kymo_capture_process *p, int signo, siginfo_t *
 
 KYMO_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
-    wait_info_fn *real = KYMO_REAL(real_sigwaitinfo, wait_info_fn, "sigwaitinfo");
+    __typeof__(sigwaitinfo) *real = KYMO_REAL(sigwaitinfo);
     struct kymo_capture_process *p = concerned(set);
     siginfo_t mine;
     int signo;
@@ -337,7 +316,7 @@ KYMO_HOOK int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info
 KYMO_HOOK int sigwait(const sigset_t *restrict set, int *restrict result)
 {
     if (!concerned(set))
-        return KYMO_REAL(real_sigwait, wait_fn, "sigwait")(set, result);
+        return KYMO_REAL(sigwait)(set, result);
     int saved = errno;
     int signo;
     do {
@@ -366,7 +345,7 @@ static struct timespec rest_of(const struct timespec *limit, uint64_t start_ns)
 KYMO_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
                            const struct timespec *restrict limit)
 {
-    timed_wait_fn *real = KYMO_REAL(real_sigtimedwait, timed_wait_fn, "sigtimedwait");
+    __typeof__(sigtimedwait) *real = KYMO_REAL(sigtimedwait);
     struct kymo_capture_process *p = concerned(set);
     siginfo_t mine;
     if (!p)
@@ -388,7 +367,7 @@ KYMO_HOOK int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
  * one of ours that is just about to be delivered. */
 KYMO_HOOK int signalfd(int fd, const sigset_t *set, int flags)
 {
-    signalfd_fn *real = KYMO_REAL(real_signalfd, signalfd_fn, "signalfd");
+    __typeof__(signalfd) *real = KYMO_REAL(signalfd);
     struct kymo_capture_process *p = concerned(set);
     uint64_t asked = p ? bits_of(set) : 0;
     int signo = p ? kymo_load_relaxed(&p->signal) : 0;

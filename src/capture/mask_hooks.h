@@ -28,9 +28,6 @@
  * A copy of the thread (fork) has it, too. */
 extern __thread uint64_t kymo_held_self KYMO_TLS_IE;
 
-/* Finds the real functions. Returns 0 if one that is needed does not exist. Start only. */
-int kymo_mask_hooks_init(void);
-
 /* Whether a mask, as the kernel has it, is meant to be of all signals. */
 KYMO_SIGNAL_SAFE int kymo_mask_is_of_all(uint64_t mask);
 

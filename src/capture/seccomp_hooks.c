@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seccomp_hooks.c - see seccomp_hooks.h.
+ * seccomp_hooks.c - the ways to a seccomp filter: prctl, and system calls by number.
+ *
+ * A filter installed after the start may kill a thread that makes a system call it does not know.
+ * So the process becomes quiet before the filter is installed. From then on handlers make no system
+ * call at all, and hooks make only the one that they wrap. A filter that was installed before the
+ * start has let us start. Nor is the time-stamp counter read where that would fault: in the
+ * kernel's strict mode, and after PR_SET_TSC. A filter that is installed without libc is seen by
+ * the recorder, in /proc, a little late.
  *
  * Most filters let handlers return, by rt_sigreturn. One that does not (OpenSSH's) makes any
  * signal with a handler deadly, so before it is set all of ours go away.
@@ -9,8 +16,7 @@
  * so its hook looks at the number and goes on by a jump, with all registers and the stack as they
  * were. It also sees who takes or blocks our signal by number.
  */
-#include "capture/seccomp_hooks.h"
-
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -21,7 +27,7 @@
 #include <sys/syscall.h>
 
 #include "capture/fork_child.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/signal_move.h"
 #include "capture/state.h"
@@ -30,10 +36,7 @@
 
 #define WAITS_MOST 5000u /* of 20 us and more each */
 
-typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
 typedef void any_fn(void);
-
-static prctl_fn *real_prctl;
 
 /* The filters that hooks have seen so far; not those of a child of vfork, which are its own. */
 static struct {
@@ -50,8 +53,7 @@ any_fn *kymo_real_syscall = kymo_syscall_resolve_first;
 int kymo_seccomp_hooks_init(void)
 {
     kymo_syscall_resolve();
-    return KYMO_REAL(real_prctl, prctl_fn, "prctl") &&
-           kymo_real_syscall != kymo_syscall_resolve_first;
+    return kymo_real_syscall != kymo_syscall_resolve_first;
 }
 
 /* The filter may be for all threads: handlers that began before there was to be one make system
@@ -189,7 +191,7 @@ static int is_filter(long operation, long flags, long program)
 
 KYMO_HOOK int prctl(int option, ...)
 {
-    prctl_fn *real = KYMO_REAL(real_prctl, prctl_fn, "prctl");
+    __typeof__(prctl) *real = KYMO_REAL(prctl);
     unsigned long a[4];
     va_list list;
     va_start(list, option);

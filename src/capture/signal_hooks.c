@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signal_hooks.c - see signal_hooks.h.
+ * signal_hooks.c - the libc functions about handlers and alternate stacks.
  *
  * A program that installs a handler for the signal that samples arrive by gets the signal, and we
  * move on. Our handler stays in front of the old number and passes on what is not ours. Where we
@@ -9,32 +9,19 @@
  * The functions of BSD and of System V are sigaction in other words. In glibc they come to it by
  * ways of their own, so each is hooked.
  */
-#include "capture/signal_hooks.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <sys/auxv.h>
 
 #include "capture/fork_child.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
 #include "capture/own_signals.h"
 #include "capture/signal_move.h"
 #include "capture/thread.h"
 
-typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
-typedef int altstack_fn(const stack_t *, stack_t *);
 typedef void (*handler_fn)(int);
-
-static sigaction_fn *real_sigaction;
-static altstack_fn *real_altstack;
-
-int kymo_signal_hooks_init(void)
-{
-    return KYMO_REAL(real_sigaction, sigaction_fn, "sigaction") &&
-           KYMO_REAL(real_altstack, altstack_fn, "sigaltstack");
-}
 
 /* What is kept of the program's action, alone. */
 static void change_kept(int own, const struct sigaction *action, struct sigaction *old)
@@ -50,7 +37,7 @@ static void change_kept(int own, const struct sigaction *action, struct sigactio
 
 static int act(int signo, const struct sigaction *action, struct sigaction *old)
 {
-    sigaction_fn *real = KYMO_REAL(real_sigaction, sigaction_fn, "sigaction");
+    __typeof__(sigaction) *real = KYMO_REAL(sigaction);
     struct kymo_capture_process *p = kymo_process_here();
     int handles = action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
     /* Before it is asked whether the signal is one of ours: from here on no other thread moves
@@ -121,52 +108,26 @@ static handler_fn act_simply(int signo, handler_fn handler, int flags, int block
     return act(signo, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-static handler_fn of_bsd(int signo, handler_fn handler)
-{
-    int interrupts = signo > 0 && signo < NSIG &&
-                     (kymo_load_relaxed(&interrupting) & KYMO_SIGNAL_BIT(signo)) != 0;
-    return act_simply(signo, handler, interrupts ? 0 : SA_RESTART, 1);
-}
-
-static handler_fn of_system_v(int signo, handler_fn handler)
-{
-    return act_simply(signo, handler, (int)(SA_RESETHAND | SA_NODEFER), 0);
-}
-
 /* Under the names that glibc has for them; not all are declared everywhere. */
 #define ALSO(function, name) \
     KYMO_HOOK handler_fn function(int signo, handler_fn handler) __asm__(name)
 
 ALSO(kymo_hook_signal, "signal");
-ALSO(kymo_hook_bsd_signal, "bsd_signal");
-ALSO(kymo_hook_ssignal, "ssignal");
-ALSO(kymo_hook_sysv_signal, "sysv_signal");
-ALSO(kymo_hook_sysv_signal_internal, "__sysv_signal");
-
 handler_fn kymo_hook_signal(int signo, handler_fn handler)
 {
-    return of_bsd(signo, handler);
+    int interrupts = signo > 0 && signo < NSIG &&
+                     (kymo_load_relaxed(&interrupting) & KYMO_SIGNAL_BIT(signo)) != 0;
+    return act_simply(signo, handler, interrupts ? 0 : SA_RESTART, 1);
 }
+ALSO(kymo_hook_bsd_signal, "bsd_signal") __attribute__((alias("signal")));
+ALSO(kymo_hook_ssignal, "ssignal") __attribute__((alias("signal")));
 
-handler_fn kymo_hook_bsd_signal(int signo, handler_fn handler)
-{
-    return of_bsd(signo, handler);
-}
-
-handler_fn kymo_hook_ssignal(int signo, handler_fn handler)
-{
-    return of_bsd(signo, handler);
-}
-
+ALSO(kymo_hook_sysv_signal, "sysv_signal");
 handler_fn kymo_hook_sysv_signal(int signo, handler_fn handler)
 {
-    return of_system_v(signo, handler);
+    return act_simply(signo, handler, (int)(SA_RESETHAND | SA_NODEFER), 0);
 }
-
-handler_fn kymo_hook_sysv_signal_internal(int signo, handler_fn handler)
-{
-    return of_system_v(signo, handler);
-}
+ALSO(kymo_hook_sysv_signal_internal, "__sysv_signal") __attribute__((alias("sysv_signal")));
 
 /* The program's handler, SIG_HOLD where the signal was blocked. */
 ALSO(kymo_hook_sigset, "sigset");
@@ -225,7 +186,7 @@ static size_t handler_needs(void)
  * frame: our signal would end the program there. */
 KYMO_HOOK int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 {
-    altstack_fn *real = KYMO_REAL(real_altstack, altstack_fn, "sigaltstack");
+    __typeof__(sigaltstack) *real = KYMO_REAL(sigaltstack);
     struct kymo_capture_process *p = kymo_process_here();
     if (p && stack && !(stack->ss_flags & SS_DISABLE) && stack->ss_size < handler_needs() &&
         !(kymo_load_relaxed(&p->session->quiet) & KYMO_QUIET_SIGNALS) &&

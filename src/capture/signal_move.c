@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
 #include "capture/timer.h"
@@ -26,9 +26,6 @@
 #define REAL_TIME 32 /* from here on the default is to end the process */
 #define REAL_TIME_TRIES 12
 
-typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
-
-static sigaction_fn *real_sigaction;
 static uint32_t actions_lock;
 /* Signals that the program uses. Only grows. */
 static uint64_t used_by_program;
@@ -36,11 +33,6 @@ static uint64_t used_by_program;
 /* SA_ONSTACK: programs whose threads run on stacks of their own making, too small for a handler,
  * give each thread an alternate one. 0 once a thread has an alternate one that is too small. */
 static int on_stack = SA_ONSTACK;
-
-int kymo_signal_move_init(void)
-{
-    return KYMO_REAL(real_sigaction, sigaction_fn, "sigaction") != NULL;
-}
 
 struct kymo_program_action kymo_program_action_of(const struct sigaction *from)
 {
@@ -107,7 +99,7 @@ int kymo_signal_install(int signo, const struct kymo_program_action *program)
     /* All of them: sigfillset leaves out the two that libc uses itself, and a thread that is
      * cancelled inside our handler would leave things there as they are. */
     memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
-    return real_sigaction(signo, &ours, NULL) == 0;
+    return KYMO_REAL_FOUND(sigaction)(signo, &ours, NULL) == 0;
 }
 
 int kymo_signal_on_alternate_stack(void)
@@ -142,8 +134,9 @@ uint64_t kymo_signal_ignore(void)
     for (int signo = 1; signo < NSIG; signo++) {
         int own = kymo_own_signal_find(signo);
         if (own >= 0 && kymo_program_action_get(own, NULL).handler == SIG_IGN &&
-            real_sigaction(signo, NULL, &now) == 0 && now.sa_sigaction == kymo_on_signal &&
-            real_sigaction(signo, &ignore, NULL) == 0)
+            KYMO_REAL_FOUND(sigaction)(signo, NULL, &now) == 0 &&
+            now.sa_sigaction == kymo_on_signal &&
+            KYMO_REAL_FOUND(sigaction)(signo, &ignore, NULL) == 0)
             ignored |= KYMO_SIGNAL_BIT(signo);
     }
     return ignored;
@@ -175,7 +168,7 @@ static int take(int signo)
 {
     struct sigaction theirs;
     if (kymo_load_relaxed(&used_by_program) & KYMO_SIGNAL_BIT(signo) ||
-        kymo_own_signal_find(signo) >= 0 || real_sigaction(signo, NULL, &theirs) != 0 ||
+        kymo_own_signal_find(signo) >= 0 || KYMO_REAL_FOUND(sigaction)(signo, NULL, &theirs) != 0 ||
         (theirs.sa_handler != SIG_DFL && theirs.sa_handler != SIG_IGN))
         return 0;
     struct kymo_program_action action = kymo_program_action_of(&theirs);
@@ -203,7 +196,7 @@ int kymo_signal_start(struct kymo_capture_process *p)
     kymo_raw_get_mask(&blocked);
     if (s->flags & KYMO_SESSION_SIGNAL_FIXED) {
         struct sigaction theirs;
-        if (real_sigaction(signo, NULL, &theirs) != 0)
+        if (KYMO_REAL_FOUND(sigaction)(signo, NULL, &theirs) != 0)
             return 0;
         struct kymo_program_action action = kymo_program_action_of(&theirs);
         if (kymo_own_signal_add(signo, &action) < 0 || !kymo_signal_install(signo, &action))
@@ -241,16 +234,17 @@ static void give_back(void)
     for (int signo = 1; signo < NSIG; signo++) {
         struct sigaction now, theirs;
         int own = kymo_own_signal_find(signo);
-        if (own < 0 || real_sigaction(signo, NULL, &now) != 0 || now.sa_sigaction != kymo_on_signal)
+        if (own < 0 || KYMO_REAL_FOUND(sigaction)(signo, NULL, &now) != 0 ||
+            now.sa_sigaction != kymo_on_signal)
             continue;
         struct kymo_program_action action = kymo_program_action_get(own, NULL);
         kymo_program_action_describe(&action, &theirs);
         if (signo >= REAL_TIME && action.handler == SIG_DFL) {
             struct sigaction ignore = {.sa_flags = 0};
             ignore.sa_handler = SIG_IGN;
-            (void)real_sigaction(signo, &ignore, NULL);
+            (void)KYMO_REAL_FOUND(sigaction)(signo, &ignore, NULL);
         }
-        (void)real_sigaction(signo, &theirs, NULL);
+        (void)KYMO_REAL_FOUND(sigaction)(signo, &theirs, NULL);
     }
 }
 

@@ -22,8 +22,6 @@
 #include "capture/own_signals.h"
 #include "capture/state.h"
 
-/* Finds the real sigaction. Returns 0 if there is none. Start only. */
-int kymo_signal_move_init(void);
 /* Chooses the first signal and installs our handler for it. Returns 0 if no signal is free. Start
  * only, on the main thread. */
 int kymo_signal_start(struct kymo_capture_process *process);

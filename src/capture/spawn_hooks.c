@@ -8,8 +8,6 @@
  * popen returns once the shell has started, and its streams cannot be made outside libc: for that
  * moment `environ` points to an array with ours.
  */
-#include "capture/spawn_hooks.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,33 +20,12 @@
 
 #include "capture/exec_pass.h"
 #include "capture/family.h"
-#include "capture/hook.h"
+#include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/signal_move.h"
 #include "sys/raw.h"
 
 #define SHELL "/bin/sh"
-
-typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
-                     const posix_spawnattr_t *, char *const *, char *const *);
-typedef int add_path_fn(posix_spawn_file_actions_t *, const char *);
-typedef int add_descriptor_fn(posix_spawn_file_actions_t *, int);
-typedef int system_fn(const char *);
-typedef FILE *popen_fn(const char *, const char *);
-
-static spawn_fn *real_spawn;
-static spawn_fn *real_spawnp;
-static add_path_fn *real_addchdir;
-static add_descriptor_fn *real_addfchdir;
-static system_fn *real_system;
-static popen_fn *real_popen;
-
-int kymo_spawn_hooks_init(void)
-{
-    return KYMO_REAL(real_spawn, spawn_fn, "posix_spawn") &&
-           KYMO_REAL(real_spawnp, spawn_fn, "posix_spawnp") &&
-           KYMO_REAL(real_system, system_fn, "system") && KYMO_REAL(real_popen, popen_fn, "popen");
-}
 
 /* ---- posix_spawn ---- */
 
@@ -66,38 +43,27 @@ static enum kymo_exec_lookup lookup_of(const posix_spawn_file_actions_t *actions
 /* POSIX's names for the same come with later versions of libc. */
 #define ALSO(function, name, type) \
     KYMO_HOOK int function(posix_spawn_file_actions_t *actions, type where) __asm__(name)
+#define CHDIR "posix_spawn_file_actions_addchdir"
+#define FCHDIR "posix_spawn_file_actions_addfchdir"
 
-ALSO(kymo_hook_addchdir_np, "posix_spawn_file_actions_addchdir_np", const char *);
-ALSO(kymo_hook_addchdir, "posix_spawn_file_actions_addchdir", const char *);
-ALSO(kymo_hook_addfchdir_np, "posix_spawn_file_actions_addfchdir_np", int);
-ALSO(kymo_hook_addfchdir, "posix_spawn_file_actions_addfchdir", int);
-
-int kymo_hook_addchdir_np(posix_spawn_file_actions_t *actions, const char *path)
-{
-    kymo_store_relaxed(&folders_change, 1u);
-    return KYMO_REAL(real_addchdir, add_path_fn, "posix_spawn_file_actions_addchdir_np")(actions,
-                                                                                         path);
-}
-
+ALSO(kymo_hook_addchdir, CHDIR, const char *);
 int kymo_hook_addchdir(posix_spawn_file_actions_t *actions, const char *path)
 {
-    return kymo_hook_addchdir_np(actions, path);
-}
-
-int kymo_hook_addfchdir_np(posix_spawn_file_actions_t *actions, int fd)
-{
     kymo_store_relaxed(&folders_change, 1u);
-    return KYMO_REAL(real_addfchdir, add_descriptor_fn,
-                     "posix_spawn_file_actions_addfchdir_np")(actions, fd);
+    return KYMO_REAL(posix_spawn_file_actions_addchdir_np)(actions, path);
 }
+ALSO(kymo_hook_addchdir_np, CHDIR "_np", const char *) __attribute__((alias(CHDIR)));
 
+ALSO(kymo_hook_addfchdir, FCHDIR, int);
 int kymo_hook_addfchdir(posix_spawn_file_actions_t *actions, int fd)
 {
-    return kymo_hook_addfchdir_np(actions, fd);
+    kymo_store_relaxed(&folders_change, 1u);
+    return KYMO_REAL(posix_spawn_file_actions_addfchdir_np)(actions, fd);
 }
+ALSO(kymo_hook_addfchdir_np, FCHDIR "_np", int) __attribute__((alias(FCHDIR)));
 
 struct spawn {
-    spawn_fn *real;
+    __typeof__(posix_spawn) *real;
     pid_t *pid;
     const char *file;
     const posix_spawn_file_actions_t *actions;
@@ -121,8 +87,7 @@ KYMO_HOOK int posix_spawn(pid_t *restrict pid, const char *restrict path,
                           const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
                           char *const envp[restrict])
 {
-    struct spawn s = {
-        KYMO_REAL(real_spawn, spawn_fn, "posix_spawn"), pid, path, actions, attributes, argv};
+    struct spawn s = {KYMO_REAL(posix_spawn), pid, path, actions, attributes, argv};
     return kymo_exec_pass(path, lookup_of(actions, 0), envp, spawn, &s);
 }
 
@@ -131,8 +96,7 @@ KYMO_HOOK int posix_spawnp(pid_t *restrict pid, const char *restrict file,
                            const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
                            char *const envp[restrict])
 {
-    struct spawn s = {
-        KYMO_REAL(real_spawnp, spawn_fn, "posix_spawnp"), pid, file, actions, attributes, argv};
+    struct spawn s = {KYMO_REAL(posix_spawnp), pid, file, actions, attributes, argv};
     return kymo_exec_pass(file, lookup_of(actions, 1), envp, spawn, &s);
 }
 
@@ -243,7 +207,7 @@ static int run_command(const char *line)
 
 KYMO_HOOK int system(const char *line)
 {
-    system_fn *real = KYMO_REAL(real_system, system_fn, "system");
+    __typeof__(system) *real = KYMO_REAL(system);
     return line && kymo_family_is_followed() ? run_command(line) : real(line);
 }
 
@@ -326,7 +290,7 @@ char *const *kymo_spawn_hooks_program_env(char *const *env)
 
 KYMO_HOOK FILE *popen(const char *command, const char *mode)
 {
-    popen_fn *real = KYMO_REAL(real_popen, popen_fn, "popen");
+    __typeof__(popen) *real = KYMO_REAL(popen);
     if (!kymo_family_is_followed())
         return real(command, mode);
     lock(&swapped.lock);

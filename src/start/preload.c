@@ -19,20 +19,12 @@
 
 #include "buffer/attach.h"
 #include "capture/connect.h"
-#include "capture/exec_hooks.h"
-#include "capture/exit_hooks.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
-#include "capture/hook.h"
 #include "capture/hooks.h"
-#include "capture/lock_hooks.h"
 #include "capture/mark.h"
-#include "capture/mask_hooks.h"
 #include "capture/process.h"
-#include "capture/seccomp_hooks.h"
-#include "capture/signal_hooks.h"
 #include "capture/signal_move.h"
-#include "capture/spawn_hooks.h"
 #include "capture/state.h"
 #include "capture/thread.h"
 #include "sys/own_maps.h"
@@ -160,10 +152,7 @@ static const char *begin_recording(const char *name)
     const char *why;
     struct kymo_attachment a = {.socket = -1};
     struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(), PATIENCE_SECONDS};
-    if (!kymo_hooks_init() || !kymo_signal_move_init() || !kymo_signal_hooks_init() ||
-        !kymo_mask_hooks_init() || !kymo_seccomp_hooks_init() || !kymo_exec_hooks_init() ||
-        !kymo_spawn_hooks_init() || !kymo_exit_hooks_init() || !kymo_lock_hooks_init() ||
-        !kymo_fork_init())
+    if (!kymo_reals_init() || !kymo_seccomp_hooks_init() || !kymo_hooks_init() || !kymo_fork_init())
         return "a function of libc that Kymo needs was not found";
     if (kymo_attach(&call, &a, &why) != KYMO_OK)
         return why;

@@ -4,6 +4,7 @@
  * What they call of other files is here, and says what it was asked. Each case is a process of its
  * own, since masks and what is held are the thread's.
  */
+#include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static void begin_case(void)
 {
     const struct kymo_program_action none = {.handler = SIG_DFL};
     const uint64_t nothing = 0;
-    if (!kymo_mask_hooks_init())
+    if (!kymo_reals_init())
         _exit(2);
     kymo_raw_set_mask(&nothing, NULL);
     process.signal = SIGURG;

@@ -3,7 +3,7 @@
  * The hooks stand in this program as they do in any other: what is called sigaction here is ours.
  * What they call of other files is here; signals move when a hook is in the middle of its work.
  */
-#include "capture/signal_hooks.h"
+#include "capture/hooks.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -153,7 +153,7 @@ static int begin(void **state)
     (void)state;
     kernel = (sigaction_fn *)dlsym(RTLD_NEXT, "sigaction");
     memset(&now, 0, sizeof now);
-    return kernel && kernel(SIGWINCH, &none, NULL) == 0 && kymo_signal_hooks_init() ? 0 : -1;
+    return kernel && kernel(SIGWINCH, &none, NULL) == 0 && kymo_reals_init() ? 0 : -1;
 }
 
 /* The handler of the program in the place of ours would get every sample. */

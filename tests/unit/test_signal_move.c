@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
 #include "capture/timer.h"
@@ -82,7 +83,7 @@ static void begin_case(void)
 {
     session.pid = (uint32_t)getpid();
     session.engine = KYMO_SESSION_TIMER;
-    if (!kymo_signal_move_init())
+    if (!kymo_real_find(KYMO_REAL_sigaction))
         _exit(2);
 }
 
