@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "sys/clock.h"
+#include "sys/proc_file.h"
 
 #define ANSWER_SECONDS 5
 /* A file of the heap is made of all that was recorded so far. */
@@ -72,30 +73,11 @@ static int connect_to(pid_t pid, uint64_t deadline_ns)
     return -1;
 }
 
-static pid_t parent_of(pid_t pid)
-{
-    char path[32];
-    char line[1024];
-    int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return 0;
-    if (fgets(line, sizeof line, f)) {
-        /* The name before it may hold anything, closing brackets as well. */
-        const char *end = strrchr(line, ')');
-        if (end)
-            (void)sscanf(end + 1, " %*c %d", &parent);
-    }
-    fclose(f);
-    return (pid_t)parent;
-}
-
 static int find_ancestor(pid_t pid, kymo_error *detail)
 {
     pid_t at = pid;
     uint64_t deadline_ns = kymo_clock_ns(CLOCK_MONOTONIC) + CONNECT_NS;
-    for (int i = 0; i < ANCESTORS_MAX && at > 0; i++, at = parent_of(at)) {
+    for (int i = 0; i < ANCESTORS_MAX && at > 0; i++, at = (pid_t)kymo_proc_stat(at, 4)) {
         int fd = connect_to(at, deadline_ns);
         if (fd >= 0)
             return fd;

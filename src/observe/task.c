@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "observe/remote.h"
 #include "sys/proc_file.h"
 
 static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
@@ -92,15 +92,10 @@ int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns)
     if (!kymo_task_process_clock(pid, &sum_ns))
         return 0;
 
-    /* The name in parentheses may hold anything; utime and stime are the 12th and 13th behind it.
-     */
     char text[1024];
+    uint64_t user, system;
     (void)kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
-    const char *at = strrchr(text, ')');
-    unsigned long user = 0;
-    unsigned long system = 0;
-    if (!at ||
-        sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu", &user, &system) != 2)
+    if (!kymo_proc_stat_field(text, 14, &user) || !kymo_proc_stat_field(text, 15, &system))
         return 0;
     double share = user + system ? (double)system / (double)(user + system) : 0;
     *system_ns = (uint64_t)((double)sum_ns * share);
@@ -110,17 +105,7 @@ int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns)
 
 uint64_t kymo_task_start_ticks(pid_t pid)
 {
-    char text[1024];
-    unsigned long long ticks = 0;
-    (void)kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
-    /* The name in parentheses may hold anything; starttime is the 20th behind it. */
-    const char *at = strrchr(text, ')');
-    if (!at || sscanf(at,
-                      ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                      "%*s %llu",
-                      &ticks) != 1)
-        return 0;
-    return ticks;
+    return kymo_proc_stat(pid, 22);
 }
 
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap)
@@ -188,14 +173,10 @@ int kymo_task_is_kernel_made(pid_t pid, pid_t tid)
 {
     enum { IO_WORKER = 0x10, USER_WORKER = 0x4000, KERNEL_THREAD = 0x200000 };
     char text[1024];
-    unsigned flags = 0;
-    if (!read_task(pid, tid, "stat", text, sizeof text))
-        return 0;
-    /* The name, which may hold anything, ends at the last parenthesis. */
-    const char *at = strrchr(text, ')');
-    if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
-        return 0;
-    return (flags & (IO_WORKER | USER_WORKER | KERNEL_THREAD)) != 0;
+    uint64_t flags;
+    return read_task(pid, tid, "stat", text, sizeof text) &&
+           kymo_proc_stat_field(text, 9, &flags) &&
+           (flags & (IO_WORKER | USER_WORKER | KERNEL_THREAD)) != 0;
 }
 
 int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap)
@@ -207,21 +188,14 @@ int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap)
         return 0;
     int found = 0;
     while (!found && fgets(line, sizeof line, f)) {
-        uint64_t lo;
-        uint64_t hi;
-        int at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &lo, &hi, &at) != 2 ||
-            address < lo || address >= hi)
+        struct kymo_remote_mapping mapping;
+        if (!kymo_remote_parse_mapping(line, &mapping) || address < mapping.start ||
+            address >= mapping.end)
             continue;
-        line[strcspn(line, "\n")] = '\0';
-        size_t len = strlen(line + at);
-        static const char deleted[] = " (deleted)";
-        if (len > sizeof deleted && strcmp(line + at + len - (sizeof deleted - 1), deleted) == 0)
-            len -= sizeof deleted - 1;
-        if (at == 0 || len == 0 || len >= cap)
+        size_t len = strlen(mapping.path);
+        if (len == 0 || len >= cap)
             break;
-        memcpy(path, line + at, len);
-        path[len] = '\0';
+        memcpy(path, mapping.path, len + 1);
         found = 1;
     }
     fclose(f);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sys/proc_file.h"
+
 #define STATUS_MAX 8192u
 #define STAT_MAX 1024u
 #define STAT_CPU 39 /* the field */
@@ -67,12 +69,8 @@ int kymo_watch_parse_status(const char *text, struct kymo_watch_look *look)
 
 int kymo_watch_parse_cpu(const char *text)
 {
-    /* The name, which may hold anything, ends at the last parenthesis; state is the third field. */
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < STAT_CPU; field++)
-        at = strchr(at + 1, ' ');
     uint64_t cpu;
-    return at && parse_number(at + 1, &cpu) && cpu < INT_MAX ? (int)cpu : -1;
+    return kymo_proc_stat_field(text, STAT_CPU, &cpu) && cpu < INT_MAX ? (int)cpu : -1;
 }
 
 static int open_file(const struct kymo_watch_folder *folder, pid_t tid, const char *name)

@@ -17,20 +17,12 @@
 
 pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
 {
-    enum { START_FIELD = 22, PARENT_FIELD = 4, STATE_FIELD = 3 };
     char text[1024];
-    /* The name, which may hold anything, ends at the last parenthesis. */
-    size_t len = kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid);
-    char *at = len ? strrchr(text, ')') : NULL;
     uint64_t parent = 0;
     uint64_t ticks = 0;
-    int field = STATE_FIELD - 1;
-    for (char *word = at ? strtok(at + 1, " ") : NULL; word; word = strtok(NULL, " ")) {
-        field++;
-        if (field == PARENT_FIELD)
-            parent = strtoull(word, NULL, 10);
-        if (field == START_FIELD)
-            ticks = strtoull(word, NULL, 10);
+    if (kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid)) {
+        (void)kymo_proc_stat_field(text, 4, &parent);
+        (void)kymo_proc_stat_field(text, 22, &ticks);
     }
     /* Ticks are of the clock that counts while the machine is suspended, too. */
     uint64_t awake_ns = kymo_clock_ns(CLOCK_MONOTONIC);

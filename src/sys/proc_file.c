@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 size_t kymo_proc_file_read(char *out, size_t cap, const char *format, ...)
@@ -26,4 +28,25 @@ size_t kymo_proc_file_read(char *out, size_t cap, const char *format, ...)
         close(fd);
     out[len] = '\0';
     return len;
+}
+
+int kymo_proc_stat_field(const char *text, unsigned number, uint64_t *value)
+{
+    /* The name, which may hold anything, ends at the last parenthesis; state is the third field. */
+    const char *at = strrchr(text, ')');
+    for (unsigned field = 2; at && field < number; field++)
+        at = strchr(at + 1, ' ');
+    if (!at || at[1] < '0' || at[1] > '9')
+        return 0;
+    *value = strtoull(at + 1, NULL, 10);
+    return 1;
+}
+
+uint64_t kymo_proc_stat(pid_t pid, unsigned number)
+{
+    char text[1024];
+    uint64_t value = 0;
+    if (kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid))
+        (void)kymo_proc_stat_field(text, number, &value);
+    return value;
 }
