@@ -162,14 +162,6 @@ kymo_err kymo_tree_add_unsampled(kymo_tree *t, uint64_t cpu_ns)
     return t->config.events->quality(t->config.events_context, &t->quality);
 }
 
-kymo_host *kymo_tree_host(const kymo_tree *t, uint32_t i)
-{
-    for (size_t at = 0; at < t->images.len; at++)
-        if (t->images.data[at]->is_live && i-- == 0)
-            return t->images.data[at]->host;
-    return NULL;
-}
-
 struct kymo_tree_image *kymo_tree_find(const kymo_tree *t, pid_t pid)
 {
     for (size_t i = 0; i < t->images.len; i++)

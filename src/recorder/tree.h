@@ -78,8 +78,6 @@ uint64_t kymo_tree_cpu_ns(const kymo_tree *tree);
 /* Of the whole tree this much more is in no sample; after finish. */
 KYMO_NODISCARD
 kymo_err kymo_tree_add_unsampled(kymo_tree *tree, uint64_t cpu_ns);
-/* The host of each live image, in no order, for i from 0 on; NULL behind the last. */
-kymo_host *kymo_tree_host(const kymo_tree *tree, uint32_t i);
 
 /* The process has ended, which the caller has learnt; what it has left is read in turns. *process
  * is the number of its last image, UINT32_MAX if it had none. */
