@@ -8,7 +8,7 @@
  * Signals:  safe
  *
  * One syntax for all parts that take such a list from outside: the command line, the programs' API,
- * the recorder's control socket. What the words mean is for capture/mark_select.h.
+ * the recorder's control socket. What the words mean is for capture/mark_select.c.
  */
 #ifndef KYMO_BASE_WORD_LIST_H
 #define KYMO_BASE_WORD_LIST_H

@@ -101,4 +101,26 @@ KYMO_SIGNAL_SAFE uint32_t kymo_definition_intern(struct kymo_session *session,
 KYMO_SIGNAL_SAFE const struct kymo_definition *kymo_definition_at(
     struct kymo_session *session, const struct kymo_session_plan *plan, uint32_t number);
 
+/* definition_read.c: reads the words and texts of a definition that the program has written.
+ *
+ * Nothing is read beyond the words that there are: what is missing is 0, or "".
+ */
+
+struct kymo_definition_reader {
+    const uint64_t *at;
+    uint32_t left; /* words */
+    int failed;    /* something was missing, or a text was too long */
+};
+
+/* A copy of a definition, with its head. */
+struct kymo_definition_reader kymo_definition_reader_of(const struct kymo_definition *definition);
+
+uint64_t kymo_definition_read_word(struct kymo_definition_reader *r);
+/* At most KYMO_DEFINITION_TEXT_MAX bytes; not terminated. */
+const char *kymo_definition_read_text(struct kymo_definition_reader *r, uint32_t *len);
+
+/* Whether the words of a copy, whose size_bytes is right, are what KYMO_DEFINITIONS says of its
+ * kind, and no more. */
+int kymo_definition_is_whole(const struct kymo_definition *definition);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "buffer/definition_read.h"
+#include "buffer/definition.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "buffer/definition_read.h"
+#include "buffer/definition.h"
 #include "buffer/drain_state.h"
 #include "kymo/marker_abi.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "buffer/drain_clock.h"
+#include "buffer/drain_state.h"
 
 #include <time.h>
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "buffer/definition_read.h"
+#include "buffer/definition.h"
 #include "buffer/drain_state.h"
 #include "buffer/mark_field.h"
 #include "kymo/marker_abi.h"

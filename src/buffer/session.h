@@ -318,7 +318,7 @@ struct kymo_session {
     uint32_t stopped;                                /* 1: capture no more */
     uint32_t signal_done; /* the last signal_now that all of its events follow */
     uint32_t recorded_as; /* the process's number in the recording + 1; 0: it has none yet */
-    /* Which categories of markers are on: a list as capture/mark_select.h has them, that ends with
+    /* Which categories of markers are on: a list as capture/mark_select.c has them, that ends with
      * a NUL. control_seq is odd while it is written, another even number afterwards, and then the
      * process is called: whichever of its threads takes the signal looks, and says so in
      * control_seen. */

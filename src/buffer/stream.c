@@ -4,7 +4,54 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "buffer/free_list.h"
+
+/* ---- the last-in first-out list of free slots and blocks, shared by two processes ----
+ *
+ * A head is {tag, number + 1}: the tag changes with every operation, so that a pop which slept
+ * through a pop and a push of the same number does not succeed (ABA). A link of 0 means "the
+ * number behind mine": a list of untouched zero pages is a full list. Numbers are bounded on each
+ * read, since the program may have scribbled over them.
+ */
+
+#define FREE_LIST_END 0xffffffffu
+
+/* Where number's link lies. */
+typedef uint32_t *(*free_link)(void *context, uint32_t number);
+
+/* Takes a number in [first, first + count); returns number + 1, or 0 when none is free. */
+static uint32_t free_pop(uint64_t *head, uint32_t first, uint32_t count, free_link link,
+                         void *context)
+{
+    uint64_t old = kymo_load_acquire(head);
+    for (;;) {
+        uint32_t number = (uint32_t)old - 1; /* an empty or broken head is out of bounds */
+        if (number < first || number - first >= count)
+            return 0;
+        uint32_t next = kymo_load_relaxed(link(context, number));
+        if (next == 0)
+            next = number + 1 - first < count ? number + 2 : FREE_LIST_END;
+        uint64_t new_head = ((old >> 32) + 1) << 32 | next;
+        /* Pairs with the release of a push: what the other side wrote to the block is seen. */
+        if (kymo_cas_acq_rel(head, &old, new_head))
+            return number + 1;
+        kymo_cpu_relax();
+    }
+}
+
+static void free_push(uint64_t *head, uint32_t number, free_link link, void *context)
+{
+    uint64_t old = kymo_load_acquire(head);
+    for (;;) {
+        uint32_t next = (uint32_t)old;
+        kymo_store_relaxed(link(context, number), next ? next : FREE_LIST_END);
+        uint64_t new_head = ((old >> 32) + 1) << 32 | (number + 1);
+        if (kymo_cas_acq_rel(head, &old, new_head))
+            return;
+        kymo_cpu_relax();
+    }
+}
+
+/* ---- slots and blocks ---- */
 
 struct place {
     struct kymo_session *session;
@@ -26,7 +73,7 @@ static uint32_t *block_link(void *context, uint32_t number)
 uint32_t kymo_slot_take(struct kymo_session *s, const struct kymo_session_plan *plan)
 {
     struct place at = {s, plan};
-    uint32_t slot = kymo_free_pop(&s->free_slots, 0, plan->threads, slot_link, &at);
+    uint32_t slot = free_pop(&s->free_slots, 0, plan->threads, slot_link, &at);
     if (slot) {
         uint32_t touched = kymo_load_relaxed(&s->slots_touched);
         while (touched < slot && !kymo_cas_relaxed(&s->slots_touched, &touched, slot)) {
@@ -38,17 +85,16 @@ uint32_t kymo_slot_take(struct kymo_session *s, const struct kymo_session_plan *
 void kymo_slot_give(struct kymo_session *s, const struct kymo_session_plan *plan, uint32_t slot)
 {
     struct place at = {s, plan};
-    kymo_free_push(&s->free_slots, slot, slot_link, &at);
+    free_push(&s->free_slots, slot, slot_link, &at);
 }
 
 uint32_t kymo_block_take(struct kymo_session *s, const struct kymo_session_plan *plan, int large)
 {
     struct place at = {s, plan};
     for (int turn = 0; turn < 2; turn++, large = !large) {
-        uint32_t block =
-            large ? kymo_free_pop(&s->free_large, plan->small_blocks, plan->large_blocks,
-                                  block_link, &at)
-                  : kymo_free_pop(&s->free_small, 0, plan->small_blocks, block_link, &at);
+        uint32_t block = large ? free_pop(&s->free_large, plan->small_blocks, plan->large_blocks,
+                                          block_link, &at)
+                               : free_pop(&s->free_small, 0, plan->small_blocks, block_link, &at);
         if (block)
             return block;
     }
@@ -58,8 +104,7 @@ uint32_t kymo_block_take(struct kymo_session *s, const struct kymo_session_plan 
 void kymo_block_give(struct kymo_session *s, const struct kymo_session_plan *plan, uint32_t block)
 {
     struct place at = {s, plan};
-    kymo_free_push(block < plan->small_blocks ? &s->free_small : &s->free_large, block, block_link,
-                   &at);
+    free_push(block < plan->small_blocks ? &s->free_small : &s->free_large, block, block_link, &at);
 }
 
 static KYMO_NOINLINE int next_block(struct kymo_stream_writer *w, struct kymo_session *s,

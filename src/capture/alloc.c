@@ -11,9 +11,6 @@
 #include "capture/alloc.h"
 
 #include "base/hash.h"
-#include "capture/alloc_early.h"
-#include "capture/alloc_late.h"
-#include "capture/alloc_random.h"
 #include "capture/alloc_record.h"
 #include "capture/alloc_stack.h"
 #include "capture/alloc_table.h"
@@ -94,7 +91,7 @@ static int64_t next_draw(const struct kymo_capture_process *p, uint32_t rate)
 }
 
 /* The process is not recorded. After its start the thread stops drawing; before it every allocation
- * is drawn (alloc_early.h). */
+ * is drawn (alloc_early.c). */
 static struct kymo_alloc_draw pass_unrecorded(void)
 {
     struct kymo_alloc_draw draw = {0, 0};

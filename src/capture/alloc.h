@@ -97,4 +97,11 @@ struct kymo_alloc_calls {
 };
 extern const struct kymo_alloc_calls *kymo_alloc_calls;
 
+/* ---- alloc_random.c: how many bytes lie between two draws ---- */
+
+/* The whole part of an exponential variable of that mean (at most UINT32_MAX). A draw that lies so
+ * many bytes ahead is in the next n bytes with a chance of 1 - e^(-n/mean), to the byte. state: not
+ * 0, and is not 0 afterwards. */
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_interval(uint64_t *state, uint64_t mean);
+
 #endif

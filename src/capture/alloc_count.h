@@ -65,4 +65,13 @@ KYMO_SIGNAL_SAFE static inline void kymo_alloc_end(struct kymo_alloc_draw draw, 
         kymo_alloc_note(draw, block, bytes, kymo_alloc_usable(block), family, here);
 }
 
+/* ---- alloc_operators.c: the operators of C++ that give and take back memory ---- */
+
+/* A block that a trial of an operator takes back: whether that came by free, which says so. */
+struct kymo_alloc_probe {
+    void *block;
+    int was_freed;
+};
+extern struct kymo_alloc_probe kymo_alloc_probed __attribute__((visibility("hidden")));
+
 #endif

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 
 #include "capture/alloc_count.h"
-#include "capture/alloc_operators.h"
 #include "capture/hooks.h"
 
 /* Functions of a size: their hook, and what it does with a size that does not pass. */

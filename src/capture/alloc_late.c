@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/alloc_late.h"
+#include "capture/alloc_record.h"
 
 #include "base/atomic.h"
 

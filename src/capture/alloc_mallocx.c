@@ -27,7 +27,6 @@
 #include "base/atomic.h"
 #include "capture/alloc_count.h"
 #include "capture/alloc_next.h"
-#include "capture/next_symbol.h"
 #include "sys/raw.h"
 
 #define PAGE 4096u

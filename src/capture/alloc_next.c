@@ -13,7 +13,6 @@
 #include <dlfcn.h>
 
 #include "base/atomic.h"
-#include "capture/next_symbol.h"
 
 #define DEFINE_FIRST(result, name, parameters, arguments) \
     static result first_##name parameters                 \

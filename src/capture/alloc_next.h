@@ -15,6 +15,7 @@
 #ifndef KYMO_CAPTURE_ALLOC_NEXT_H
 #define KYMO_CAPTURE_ALLOC_NEXT_H
 
+#include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -86,5 +87,29 @@ KYMO_SIGNAL_SAFE enum kymo_allocator kymo_alloc_next_allocator(void);
 
 /* The function by which that one speaks of itself (alloc_words.h); 0: it does not. */
 KYMO_SIGNAL_SAFE uint64_t kymo_alloc_next_words(enum kymo_allocator allocator);
+
+/* ---- next_symbol.c: what a library defines under a name, without dlsym ----
+ *
+ * dlsym allocates, locks, and may itself be what calls malloc for the first time.
+ */
+
+/* The dynamic symbols of one library, where the loader has them. */
+struct kymo_symbol_table {
+    uint64_t bias;
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const ElfW(Half) * versions; /* NULL: it has none */
+    const uint32_t *gnu_hash;    /* NULL: it has the older table alone */
+    const uint32_t *hash;
+};
+
+/* Returns 0 if the library has none that can be looked through. */
+KYMO_SIGNAL_SAFE int kymo_symbol_table_init(struct kymo_symbol_table *table,
+                                            const struct link_map *library);
+
+/* The function of that name, in its default version; 0: there is none. What chooses itself at run
+ * time (an ifunc) is asked for its choice. */
+KYMO_SIGNAL_SAFE uint64_t kymo_symbol_table_find(const struct kymo_symbol_table *table,
+                                                 const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc_operators.c - see alloc_operators.h.
+ * alloc_operators.c - see alloc_count.h.
  *
  * Who gives memory to `new`? In most programs libstdc++, which calls malloc by its symbol: that is
  * ours and counts, and the operator is only handed on. Other allocators bring their own operators.
@@ -18,8 +18,6 @@
  * All have one type here, that of the operator with the most parameters. A parameter that the
  * caller did not pass is a register that the operator does not read.
  */
-#include "capture/alloc_operators.h"
-
 #include <stdlib.h>
 
 #include "capture/alloc_count.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc_random.c - see alloc_random.h.
+ * alloc_random.c - see alloc.h.
  *
  * -mean ln U of a uniform U, in integers: a hook must leave the program's floating point alone, and
  * call no libm. U = r / 2^64 with r of xorshift64* (Vigna, 2014). The logarithm to base 2 is the
  * place of r's highest bit, and that of the rest from a table, between whose entries it is taken
  * for a line: at most 1.1e-5 too low, and the mean 3e-6 of itself too high.
  */
-#include "capture/alloc_random.h"
+#include "capture/alloc.h"
 
 #define STEP_BITS 7u
 #define LN_2 0xb17217f8u /* in 2^-32, as are all logarithms here */

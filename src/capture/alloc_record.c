@@ -13,8 +13,6 @@
 #include "base/atomic.h"
 #include "buffer/record.h"
 #include "capture/alloc.h"
-#include "capture/alloc_early.h"
-#include "capture/alloc_late.h"
 #include "capture/alloc_table.h"
 #include "capture/mark.h"
 

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "base/attr.h"
 #include "capture/state.h"
 
 /* The calling thread, if it can record; it is not asked whether there is a recorder. */
@@ -49,5 +50,46 @@ KYMO_SIGNAL_SAFE void kymo_alloc_inherit_begin(void);
 KYMO_SIGNAL_SAFE int kymo_alloc_inherit_waits(void);
 KYMO_SIGNAL_SAFE void kymo_alloc_inherit(struct kymo_capture_thread *thread, uint32_t slots,
                                          uint64_t here);
+
+/* alloc_early.c: blocks that were given before the process was recorded, by its loader and by
+ * the constructors of other libraries. */
+
+#define KYMO_ALLOC_EARLY_BLOCKS 2048u
+
+struct kymo_alloc_early {
+    uint64_t address; /* 0: given back, or told */
+    uint64_t bytes;
+    uint64_t caller; /* where the call returns to */
+};
+
+/* Notes a block, which is in the table under its id from here on; ids are from 1 to
+ * KYMO_ALLOC_EARLY_BLOCKS, as of no session. 0: there is no room (counted). */
+KYMO_SIGNAL_SAFE int kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller);
+
+/* It is given back. */
+KYMO_SIGNAL_SAFE void kymo_alloc_early_end(uint64_t id);
+
+/* Takes the one of that id, once; 0: it is none that lives. */
+KYMO_SIGNAL_SAFE int kymo_alloc_early_take(uint64_t id, struct kymo_alloc_early *block);
+
+/* How many were not noted; none, from here on. */
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_early_lost(void);
+
+/* alloc_late.c: keeps frees that could not be recorded when they happened: there was no room,
+ * or the thread's record has ended. The next thread that writes a record writes them, too. */
+
+#define KYMO_ALLOC_LATE 256u
+
+/* 0: there are too many already. */
+KYMO_SIGNAL_SAFE int kymo_alloc_late_put(uint64_t id);
+
+/* Whether there may be any: one load. */
+KYMO_SIGNAL_SAFE int kymo_alloc_late_waits(void);
+
+/* One of them, 0: there is none. */
+KYMO_SIGNAL_SAFE uint64_t kymo_alloc_late_take(void);
+
+/* In a forked child: those are its parent's. */
+KYMO_SIGNAL_SAFE void kymo_alloc_late_forget(void);
 
 #endif

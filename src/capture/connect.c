@@ -15,7 +15,6 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-#include "capture/recorder_stopped.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
 

@@ -11,6 +11,8 @@
 #ifndef KYMO_CAPTURE_CONNECT_H
 #define KYMO_CAPTURE_CONNECT_H
 
+#include <stdint.h>
+
 #include "base/attr.h"
 #include "buffer/attach.h"
 #include "buffer/session.h"
@@ -45,5 +47,16 @@ KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket, int patience_seconds);
 
 /* The opposite of kymo_attach: unmaps everything, closes the socket. */
 KYMO_SIGNAL_SAFE void kymo_attach_undo(struct kymo_attachment *attachment);
+
+/* ---- recorder_stopped.c: whether the recorder has been stopped, as by SIGSTOP: it will not
+ * answer before it goes on. ----
+ */
+
+/* The recorder's process id, which is part of the name of its socket (recorder/attach_server.c); 0:
+ * the name has none. In another pid namespace it is the id of another process, or of none. */
+KYMO_SIGNAL_SAFE uint32_t kymo_recorder_pid(const char *attach_name);
+
+/* As /proc says it; 0 where that says nothing. */
+KYMO_SIGNAL_SAFE int kymo_recorder_is_stopped(uint32_t pid);
 
 #endif

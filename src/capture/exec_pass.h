@@ -16,7 +16,36 @@
 #define KYMO_CAPTURE_EXEC_PASS_H
 
 #include "base/attr.h"
-#include "capture/exec_target.h"
+#include "buffer/session.h"
+
+/* ---- exec_target.c: whether the library may go into a program that is about to be executed ----
+ *
+ * The recorder asks the same questions of the program that it starts (launch/precheck.h) to
+ * explain the answer to a user; here they are asked in the program, many times a second.
+ */
+
+enum kymo_exec_verdict {
+    KYMO_EXEC_RECORDABLE,
+    KYMO_EXEC_REFUSED, /* it would run, but not with us in it */
+    KYMO_EXEC_UNKNOWN, /* it will not run, or only the kernel knows how: leave it alone */
+};
+
+/* How exec looks for the file. */
+enum kymo_exec_lookup {
+    KYMO_EXEC_PATH,             /* execve: a path as it is */
+    KYMO_EXEC_PATH_SHELL,       /* execvp with a slash: text without #! runs under the shell */
+    KYMO_EXEC_SEARCH,           /* posix_spawnp: in PATH */
+    KYMO_EXEC_SEARCH_SHELL,     /* execvp: in PATH, and text without #! runs under the shell */
+    KYMO_EXEC_PATH_ELSEWHERE,   /* a path, seen from a folder that is not known */
+    KYMO_EXEC_SEARCH_ELSEWHERE, /* in PATH, likewise */
+};
+
+/* Judges what an exec of file would run. *reason is set with KYMO_EXEC_REFUSED. */
+KYMO_SIGNAL_SAFE enum kymo_exec_verdict kymo_exec_judge(const char *file,
+                                                        enum kymo_exec_lookup lookup,
+                                                        enum kymo_refusal_reason *reason);
+
+/* ---- exec_pass.c ---- */
 
 /* The real call, with the environment that it is to be made with. */
 typedef int kymo_exec_call(void *what, char *const *env);

@@ -7,7 +7,7 @@
  * The search in PATH is the one that libc is going to do: it decides only which file is looked at,
  * never which one runs.
  */
-#include "capture/exec_target.h"
+#include "capture/exec_pass.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/recorder_stopped.h"
+#include "capture/connect.h"
 #include "sys/raw.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"

@@ -29,11 +29,17 @@
 #ifndef KYMO_CAPTURE_MARK_H
 #define KYMO_CAPTURE_MARK_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/attr.h"
 #include "base/hash.h"
 #include "buffer/definition.h"
 #include "capture/claim.h"
 #include "capture/state.h"
 #include "kymo/marker_abi.h"
+#include "sys/raw.h"
 
 /* A text is cut at that, on a character's boundary; a record has room for several. */
 #define KYMO_MARK_TEXT_MAX 1024u
@@ -228,5 +234,89 @@ KYMO_SIGNAL_SAFE void kymo_mark_scope_end_slowly(struct kymo_mark_scope *scope, 
 /* mark_clock.c */
 /* How many ticks of the session's clock this is. */
 KYMO_SIGNAL_SAFE uint64_t kymo_mark_ticks(const struct kymo_capture_process *process, uint64_t ns);
+
+/* mark_register.c: types, categories and sites that are made at run time, as other languages do. */
+
+/* The category that was registered after this one; of NULL the first; NULL: there is none. */
+KYMO_SIGNAL_SAFE struct kymo_mark_category *kymo_mark_registered_category(
+    const struct kymo_mark_category *after);
+
+/* In a forked child, which has none of the threads that may have been in here. */
+KYMO_SIGNAL_SAFE void kymo_mark_register_after_fork(void);
+
+/* ---- mark_select.c: lists that say which categories are on: "all:-net:disk/read" ----
+ *
+ * Words with colons between; of those that mean a category, the last one counts. A word means the
+ * category of that name, or part of a category as "disk/read", and all its parts; a minus in front
+ * switches off. "all" means every one, "none" is "-all". Upper and lower case are the same. Each
+ * list is whole: what no word means is off, unless the first word begins with a minus, as if "all"
+ * stood before it. An empty list is "all".
+ *
+ * A quiet category, with its parts, is on only where a word names it or one of them: not by "all",
+ * nor by a word for what it is a part of.
+ */
+
+/* Whether the list, which ends with a NUL or after max bytes, switches this category on. What is no
+ * word (base/word_list.h) means nothing. */
+KYMO_SIGNAL_SAFE int kymo_select_wants(const char *list, size_t max,
+                                       const struct kymo_mark_category *category);
+
+/* ---- mark_stack.c: stacks that markers have: the present one, and one for later ---- */
+
+struct kymo_mark_stack_hold {
+    uint64_t mask; /* of signals, as it was */
+    uint32_t id;   /* of the stack, 0: none */
+    uint32_t held; /* 0: nothing was taken nor blocked */
+};
+
+/* The caller's stack. No signal comes, and the id is good, until the end. */
+KYMO_SIGNAL_SAFE void kymo_mark_stack_begin(struct kymo_capture_thread *thread,
+                                            struct kymo_mark_stack_hold *hold);
+KYMO_SIGNAL_SAFE void kymo_mark_stack_end(struct kymo_capture_thread *thread,
+                                          const struct kymo_mark_stack_hold *hold);
+
+/* mark_type_check.c: whether a type of markers is one: its fields, and the texts that name
+ * them. */
+
+/* What is wrong: "what", and which word of the type it is about ("" if none), len bytes. */
+struct kymo_mark_fault {
+    const char *what;
+    const char *word;
+    size_t len;
+};
+
+/* 0, or 1 and what is wrong. */
+KYMO_SIGNAL_SAFE int kymo_mark_type_is_faulty(const struct kymo_mark_type *type,
+                                              struct kymo_mark_fault *fault);
+
+/* ---- mark_lock: a lock for what of markers is not for handlers: attaching, registering ---- */
+
+/* Whether no system call may be made, here and now. */
+KYMO_SIGNAL_SAFE static inline int kymo_mark_is_quiet(void)
+{
+    const struct kymo_capture_process *p = kymo_process_here();
+    return p ? kymo_is_quiet(p) : kymo_is_quiet_here();
+}
+
+/* Lets another thread run for some 20 us: one that is of a lesser priority, too. */
+static inline void kymo_mark_wait(void)
+{
+    if (!kymo_mark_is_quiet())
+        kymo_raw_wait_a_little();
+    else
+        for (int i = 0; i < 500; i++)
+            kymo_cpu_relax();
+}
+
+static inline void kymo_mark_lock(uint32_t *lock)
+{
+    while (kymo_exchange_acq_rel(lock, 1u) != 0)
+        kymo_mark_wait();
+}
+
+static inline void kymo_mark_unlock(uint32_t *lock)
+{
+    kymo_store_release(lock, 0u);
+}
 
 #endif

@@ -4,7 +4,7 @@
  * categories are on: see mark.h.
  *
  * A category is on while this process is recorded, or is a forked child that may be yet, and the
- * list in force wants it (mark_select.h): the recorder's, until the program makes one of its own,
+ * list in force wants it (mark_select.c): the recorder's, until the program makes one of its own,
  * and again once the recorder has changed its list after that.
  *
  * Who switches. Another thread may want an update at the same time. Where signals cannot be
@@ -33,9 +33,6 @@
 #include "buffer/session.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
-#include "capture/mark_lock.h"
-#include "capture/mark_register.h"
-#include "capture/mark_select.h"
 #include "capture/state.h"
 
 /* With an update by another thread, which is short; one whose thread does not run for so long, a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mark_register.c - see mark_register.h.
+ * mark_register.c - see mark.h.
  *
  * What is registered is copied with all that it points to, and the copy is what a static one is in
  * a C program: sites write to it, sessions learn it on its first use. The same content is the same
@@ -12,8 +12,6 @@
  * back: a program has a few hundred of these. One that makes them without end is stopped at
  * MEMORY_MAX.
  */
-#include "capture/mark_register.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,8 +21,6 @@
 #include "buffer/definition.h"
 #include "buffer/mark_field.h"
 #include "capture/mark.h"
-#include "capture/mark_lock.h"
-#include "capture/mark_type_check.h"
 
 #define CHUNK_BYTES 65536u /* of a mapping */
 #define MEMORY_MAX (8u << 20)

@@ -21,7 +21,6 @@
 #include "capture/mark.h"
 #include "capture/mark_payload.h"
 #include "capture/mark_quick.h"
-#include "capture/mark_stack.h"
 #include "capture/thread.h"
 #include "sys/clock.h"
 #include "sys/raw.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mark_stack.c - see mark_stack.h.
+ * mark_stack.c - see mark.h.
  *
  * A thread has one list of pcs, one set of registers and one pin of the depot, which are its
  * handler's. So a marker that wants a stack blocks all signals for as long as it uses them: two
@@ -9,8 +9,6 @@
  * A stack for later use is a separate record, written at once. Ids of the depot hold for one epoch,
  * which may be over when a marker uses the stack.
  */
-#include "capture/mark_stack.h"
-
 #include "base/atomic.h"
 #include "buffer/depot.h"
 #include "buffer/record.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mark_type_check.c - see mark_type_check.h.
+ * mark_type_check.c - see mark.h.
  *
  * A template names fields as {marker.data.KEY}, or as a question {marker.data.KEY ? 'a' : 'b'}, and
  * the marker itself as {marker.name}, start, end, duration and category: what the Firefox Profiler
  * reads. It shows an error in place of anything else in braces; ours comes earlier, and says where.
  */
-#include "capture/mark_type_check.h"
+#include "capture/mark.h"
 
 #include <string.h>
 

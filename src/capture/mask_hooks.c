@@ -22,7 +22,6 @@
 #include "capture/fork_child.h"
 #include "capture/hooks.h"
 #include "capture/on_signal.h"
-#include "capture/own_signals.h"
 #include "capture/signal_move.h"
 #include "sys/clock.h"
 #include "sys/raw.h"

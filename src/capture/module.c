@@ -19,7 +19,6 @@
 
 #include "base/atomic.h"
 #include "base/hash.h"
-#include "capture/tables.h"
 #include "sys/clock.h"
 #include "sys/elf_notes.h"
 #include "unwind/module.h"

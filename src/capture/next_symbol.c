@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * next_symbol.c - see next_symbol.h.
+ * next_symbol.c - see alloc_next.h.
  *
  * The tables are the loader's own input: what it trusts is trusted here.
  */
-#include "capture/next_symbol.h"
+#include "capture/alloc_next.h"
 
 #include <stddef.h>
 

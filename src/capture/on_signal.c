@@ -8,7 +8,7 @@
  *
  * A sample's weight is the CPU time that the thread used since its last sample, so the weights of a
  * thread add up to its CPU clock, whatever was lost in between: when a record finds no room, the
- * weight waits for the next one. In a quiet process (seccomp_hooks.h) the handler may not look at
+ * weight waits for the next one. In a quiet process (seccomp_hooks.c) the handler may not look at
  * that clock, nor ask the kernel for anything else: the weight is 0, which says that it is not
  * known, and the CPU time since the last one that is known is shared by all such.
  *
@@ -32,7 +32,7 @@
 #include "capture/fork_child.h"
 #include "capture/mark.h"
 #include "capture/mask_hooks.h"
-#include "capture/own_signals.h"
+#include "capture/signal_move.h"
 #include "capture/take_stack.h"
 #include "capture/thread.h"
 #include "capture/timer.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/own_signals.h"
+#include "capture/signal_move.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/recorder_stopped.h"
+#include "capture/connect.h"
 
 #include <fcntl.h>
 #include <string.h>

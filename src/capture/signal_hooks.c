@@ -17,7 +17,6 @@
 #include "capture/hooks.h"
 #include "capture/mask_hooks.h"
 #include "capture/on_signal.h"
-#include "capture/own_signals.h"
 #include "capture/signal_move.h"
 #include "capture/thread.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/tables.h"
+#include "capture/module.h"
 
 #include <link.h>
 

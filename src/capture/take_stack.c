@@ -12,7 +12,6 @@
 #include "base/hash.h"
 #include "buffer/depot.h"
 #include "capture/module.h"
-#include "capture/tables.h"
 #include "unwind/unwind.h"
 
 /* Interns a stack; 0 when there is no room. */

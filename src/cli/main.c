@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "options/suggest.h"
+#include "options/options.h"
 #include "views/terminal.h"
 
 static int unknown_command(const char *name)

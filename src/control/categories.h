@@ -4,7 +4,7 @@
  * the recorder answers with, and against a list of words.
  *
  * Layer:    control; above base
- * Flow:     recorder/tree_control.c -> [categories] -> cli/control_markers.c
+ * Flow:     recorder/tree_control.c -> [categories] -> cli/cmd_control.c
  * Threads:  the caller's
  * Memory:   kymo_categories_deinit frees the rows; zeroed is empty
  * Signals:  not for handlers

@@ -25,7 +25,6 @@
 #include "base/str.h"
 #include "launch/launch_start.h"
 #include "launch/paths.h"
-#include "launch/sample_cost.h"
 #include "observe/kernel_stacks.h"
 #include "observe/task.h"
 #include "observe/watch.h"

@@ -3,7 +3,7 @@
  * A loop of fixed length is timed by the thread's CPU clock, alone and with samples: the rest is
  * theirs. The least of a few rounds counts, since whatever else happens on the machine only adds.
  */
-#include "launch/sample_cost.h"
+#include "launch/launch_start.h"
 
 #include <signal.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "memory/allocators.h"
+#include "memory/process.h"
 
 #include <dlfcn.h>
 #include <malloc.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "memory/pagemap.h"
+#include "memory/smaps.h"
 
 #include <fcntl.h>
 #include <limits.h>

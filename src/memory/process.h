@@ -42,4 +42,16 @@ kymo_err kymo_memory_read_threads(struct kymo_memory_threads *threads, const cha
                                   const char *process);
 void kymo_memory_threads_deinit(struct kymo_memory_threads *threads);
 
+/* ---- allocators.c: what the allocators of this process say of themselves ----
+ *
+ * Every one that is loaded is asked, also one that no block comes from: glibc's, beside another
+ * that stands in front of it, then has next to nothing. mallinfo2 walks the lists of free blocks
+ * under the lock of their arena; with millions of them that takes milliseconds.
+ */
+
+void kymo_memory_read_allocators(struct kymo_figures *f);
+
+/* Of malloc_info's text: largest size of all arenas together, and their number. */
+void kymo_memory_parse_malloc_info(struct kymo_figures *f, const char *text);
+
 #endif

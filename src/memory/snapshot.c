@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "kymo/memory.h"
-#include "memory/allocators.h"
+#include "memory/process.h"
 #include "memory/write.h"
 #include "sys/clock.h"
 #include "sys/proc_file.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame_base.c - see frame_base.h.
+ * frame_base.c - see wall_find.h.
  *
  * Compilers begin such a function with push %rbp; mov %rsp,%rbp; a push for each register that it
  * saves, which the unwind information says; and sub $N,%rsp. Other instructions lie between them,
  * so these are looked for and the rest is not read: a wrong reading leads to no call of the
  * function.
  */
-#include "observe/frame_base.h"
+#include "observe/wall_find.h"
 
 #include <string.h>
 

@@ -66,4 +66,27 @@ kymo_err kymo_kallsyms_pack(const kymo_kallsyms *table, uint64_t key, kymo_bytes
 KYMO_NODISCARD
 kymo_err kymo_kallsyms_unpack(kymo_bytes *bytes, uint64_t key, kymo_kallsyms **out);
 
+/* ---- kallsyms_cache.c: keeps the kernel's symbols of this boot in a file of the user's ----
+ *
+ * The kernel takes some 60 ms to print its 120 000 symbols, however they are read. They stay the
+ * same until it is started anew, or modules are loaded.
+ */
+
+/* The table of this kernel, from the cache if there is one for it, else from /proc/kallsyms; then
+ * the cache is written, if it can be. Errors: as of kymo_kallsyms_read. */
+KYMO_NODISCARD
+kymo_err kymo_kallsyms_get(kymo_kallsyms **out);
+
+/* What tells kernels, and what is loaded into them, apart: a hash of boot_id, the version and the
+ * list of modules with their addresses. 0: not known, and nothing is cached. Both texts may have
+ * any content. */
+uint64_t kymo_kallsyms_key(const char *boot_id, const char *modules);
+
+/* The same as kymo_kallsyms_get in this folder, for this key, and only the cache: for tests.
+ * KYMO_E_NOT_FOUND: there is none of ours for this key; else as of kymo_kallsyms_unpack. */
+KYMO_NODISCARD
+kymo_err kymo_kallsyms_cache_load(int folder, uint64_t key, kymo_kallsyms **out);
+KYMO_NODISCARD
+kymo_err kymo_kallsyms_cache_save(int folder, uint64_t key, const kymo_kallsyms *table);
+
 #endif

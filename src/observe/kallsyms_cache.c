@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kallsyms_cache.c - see kallsyms_cache.h.
+ * kallsyms_cache.c - see kallsyms.h.
  *
  * The folder is $XDG_CACHE_HOME/kymo or ~/.cache/kymo, else kymo-UID in $TMPDIR or /tmp. It is used
  * only if it belongs to our user and no other user may write to it; the same holds for the file in
@@ -10,7 +10,7 @@
  * Where the kernel hides addresses nothing is written, and what was written before is not looked
  * at: kymo_kallsyms_is_readable is asked first, each time.
  */
-#include "observe/kallsyms_cache.h"
+#include "observe/kallsyms.h"
 
 #include <errno.h>
 #include <fcntl.h>

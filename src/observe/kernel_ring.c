@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "observe/kernel_ring.h"
+#include "observe/kernel_stacks.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

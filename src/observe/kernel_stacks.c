@@ -28,7 +28,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "buffer/record.h"
-#include "observe/kallsyms_cache.h"
+#include "observe/kallsyms.h"
 
 #define RINGS_MAX 256u
 #define RING_BYTES_TOTAL (16u << 20)

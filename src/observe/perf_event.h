@@ -29,7 +29,7 @@ enum kymo_perf_access kymo_perf_probe(int *sys_errno);
 /* Opens an event of this thread, disabled, that will send it signo every period_ns of its CPU time.
  * with_kernel: also when it is in the kernel at that moment. Returns the descriptor, -1 (errno). */
 int kymo_perf_open(pid_t tid, uint64_t period_ns, int signo, int with_kernel);
-/* The same with the kernel, and with a ring (kernel_ring.h) that the caller may map. The ring says
+/* The same with the kernel, and with a ring (kernel_ring.c) that the caller may map. The ring says
  * where in the kernel each interrupt came, and when. */
 int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo);
 /* Lets it run. */

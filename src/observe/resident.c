@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "memory/pagemap.h"
+#include "memory/smaps.h"
 #include "observe/remote.h"
 
 /* Where not all of an area is there, its pages are counted by so many bytes, or more of them where

@@ -13,7 +13,7 @@
  * same file, and goes past every preloaded library. Nothing of it is recorded, and that must be
  * said: a heap without a leak would be a lie. A library that exports malloc is one that we stand in
  * front of, whatever else it has; so is one called malloc whose functions we know by other names.
- * Files without symbols tell nothing: heap_events.h
+ * Files without symbols tell nothing: heap_events.c
  * looks at the balance.
  */
 #ifndef KYMO_OBSERVE_UNSEEN_H

@@ -15,10 +15,106 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "buffer/drain.h"
 #include "buffer/session.h"
-#include "observe/frame_base.h"
-#include "observe/wall_stacks.h"
+#include "observe/remote.h"
+#include "recording/events.h"
+#include "symbolize/jit_code.h"
+
+/* ---- wall_stacks.c: stacks that were walked from outside, and names of calls, as events ----
+ *
+ * The drain numbers the stacks and modules that it finds in the session from 0; those from outside
+ * are numbered from KYMO_WALL_FIRST on (those with the kernel's part from 0x80000000), modules up
+ * to KYMO_JIT_FIRST_MODULE. A module may so have two numbers; who reads the recording finds that
+ * they are the same.
+ */
+
+#define KYMO_WALL_FIRST 0xc0000000u
+
+/* Names of waits, one table for the whole recording: by the number of the system call. */
+typedef struct kymo_wait_names kymo_wait_names;
+enum { KYMO_WAIT_STOPPED = -2, KYMO_WAIT_NONE = -1 };
+
+KYMO_NODISCARD
+kymo_err kymo_wait_names_create(const kymo_event_handler *events, void *context,
+                                kymo_wait_names **out);
+void kymo_wait_names_destroy(kymo_wait_names *names);
+/* The wait's id, which is announced when it is new; 0 for what has no name. */
+KYMO_NODISCARD
+kymo_err kymo_wait_names_get(kymo_wait_names *names, int call, uint32_t *wait);
+
+struct kymo_wall_stack {
+    uint32_t id;
+    uint32_t first; /* in pcs */
+    uint32_t n;
+    uint32_t flags;
+    uint64_t generation; /* of the modules */
+};
+
+/* Private but for remote and jit. */
+struct kymo_wall_stacks {
+    const kymo_event_handler *events;
+    void *context;
+    uint32_t process;
+    kymo_remote *remote;
+    kymo_jit_code *jit; /* told of what is outside every module; may be NULL */
+    uint32_t next_module, next_stack;
+    KYMO_VEC(struct kymo_wall_stack) stacks;
+    KYMO_VEC(uint64_t) pcs;
+    KYMO_VEC(kymo_event_frame) frames; /* scratch */
+    kymo_index index;
+};
+
+/* The id of the stack that a walk found; it is announced when it is new. */
+KYMO_NODISCARD
+kymo_err kymo_wall_stacks_get(struct kymo_wall_stacks *s, const uint64_t *pcs, size_t n,
+                              const struct kymo_walk_result *walk, uint32_t *id);
+void kymo_wall_stacks_deinit(struct kymo_wall_stacks *s);
+
+/* frame_base.c: the frame pointer of a function of another process, told from its stack pointer.
+ *
+ * From outside, a waiting thread's stack pointer is known and its rbp is not. A function that keeps
+ * a frame pointer sets it once, and lowers its stack pointer by a constant: so at each of its calls
+ * rbp lies the same distance above the stack pointer, unless it uses alloca or the like. The
+ * distance is what its first instructions say, or what a thread that was asked had there. It is
+ * believed if what it leads to is a return address behind a call of this very function.
+ */
+
+/* Private. */
+struct kymo_frame_base {
+    uint64_t key;
+    uint64_t distance;
+    uint32_t source;
+};
+
+/* Of zero bytes: empty. */
+struct kymo_frame_bases {
+    KYMO_VEC(struct kymo_frame_base) entries;
+    kymo_index index;
+};
+
+void kymo_frame_bases_deinit(struct kymo_frame_bases *bases);
+
+/* A frame whose CFA counts from rbp: its pc (one less for a return address), its stack pointer. */
+struct kymo_remote_frame {
+    uint64_t pc, sp;
+};
+
+/* Returns 0 if its rbp is not to be told. */
+int kymo_frame_base_guess(struct kymo_frame_bases *bases, kymo_remote *remote,
+                          const struct kymo_remote_frame *frame, uint64_t *rbp);
+/* A thread had this rbp there. */
+void kymo_frame_base_learn(struct kymo_frame_bases *bases, kymo_remote *remote,
+                           const struct kymo_remote_frame *frame, uint64_t rbp);
+
+/* For tests: the distance that the first instructions of a function say, which saves that many
+ * registers besides rbp. Returns 0 if they set no frame pointer. */
+int kymo_frame_base_parse(const unsigned char *code, size_t size, uint32_t saved,
+                          uint64_t *distance);
+
+/* ---- wall_find.c ---- */
 
 #define KYMO_WALL_PLACES 4u
 

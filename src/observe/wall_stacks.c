@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "observe/wall_stacks.h"
+#include "observe/wall_find.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch_files.c - see watch_files.h.
+ * watch_files.c - see watch_look.h.
  */
-#include "observe/watch_files.h"
+#include "observe/watch_look.h"
 
 #include <errno.h>
 #include <fcntl.h>

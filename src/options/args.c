@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "options/suggest.h"
+#include "options/options.h"
 
 const kymo_switch_info kymo_switch_table[KYMO_SWITCH_COUNT] = {
 #define KYMO_SWITCH(id, letter_, name_, value_, commands_, help_) \

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/word_list.h"
-#include "options/suggest.h"
 
 const kymo_option_info kymo_option_table[KYMO_OPTION_COUNT] = {
 #define KYMO_OPTION(id, field, name_, type_, def_, least_, most_, word_, choices_, value_, flags_, \

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "options/options.def"
 
 /* The values of engine=, in the order of its choices. */
 enum {
@@ -121,5 +122,21 @@ const char *kymo_option_format_range(kymo_option_id id, char out[KYMO_OPTION_TEX
 uint64_t kymo_options_get(const kymo_options *options, kymo_option_id id);
 /* The words of one that is a list; "" where its word stands. */
 const char *kymo_options_list(const kymo_options *options, kymo_option_id id);
+
+/* ---- suggest.c: finds the known word that a mistyped one was probably meant to be ---- */
+
+struct kymo_suggestion {
+    const char *word;
+    size_t len;
+    const char *best;
+    size_t best_distance;
+};
+
+/* Looks for words near word (len bytes, borrowed until the end of the search). */
+void kymo_suggest_start(struct kymo_suggestion *s, const char *word, size_t len);
+/* Considers one known word, which must outlive the search. */
+void kymo_suggest_try(struct kymo_suggestion *s, const char *known);
+/* The nearest of those tried, NULL if none is near enough to be worth saying. */
+const char *kymo_suggest_best(const struct kymo_suggestion *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "options/suggest.h"
+#include "options/options.h"
 
 #include <stdint.h>
 #include <string.h>

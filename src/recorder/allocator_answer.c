@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/allocator_answer.h"
+#include "recorder/allocator_events.h"
 
 #include "base/atomic.h"
 

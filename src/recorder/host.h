@@ -57,7 +57,7 @@ struct kymo_host_config {
     int spool;                            /* its file */
     uint32_t flags;                       /* enum kymo_session_flags */
     uint64_t alloc_rate;     /* mean bytes between two allocations that are recorded; 0: none */
-    const char *markers;     /* which categories are on, as capture/mark_select.h has it */
+    const char *markers;     /* which categories are on, as capture/mark_select.c has it */
     kymo_row_tables *tables; /* NULL: none */
     kymo_unseen *unseen;     /* NULL: allocations are not recorded */
     kymo_wall_shared *wall;  /* NULL: no wall time */

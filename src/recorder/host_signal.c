@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "capture/own_signals.h"
+#include "capture/signal_move.h"
 #include "recorder/host_state.h"
 
 int kymo_host_may_send(const kymo_host *h)

@@ -4,7 +4,7 @@
  * filter, and that our handler is gone.
  *
  * A filter that was there when the program attached has let it start; one more may kill. Then the
- * program's side makes no system calls (capture/seccomp_hooks.h), and its threads cannot tell their
+ * program's side makes no system calls (capture/seccomp_hooks.c), and its threads cannot tell their
  * CPU time: it is looked up here each round.
  */
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include "base/atomic.h"
 #include "observe/resident.h"
 #include "observe/task.h"
-#include "recorder/allocator_answer.h"
+#include "recorder/allocator_events.h"
 #include "sys/clock.h"
 
 #define FIRST_STEP_NS 50000000u

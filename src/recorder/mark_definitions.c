@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/mark_definitions.h"
+#include "recorder/mark_events.h"
 
 #include "base/arena.h"
-#include "buffer/definition_read.h"
+#include "buffer/definition.h"
 #include "kymo/marker_abi.h"
 
 /* Where the words go. Texts are copied, since those of a definition do not end with a NUL. */

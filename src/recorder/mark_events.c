@@ -8,7 +8,6 @@
 #include "base/text_fit.h"
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
-#include "recorder/mark_definitions.h"
 #include "recorder/session_events.h"
 #include "sys/pages.h"
 

@@ -22,6 +22,7 @@
 
 #include "base/id_map.h"
 #include "base/vec.h"
+#include "buffer/definition.h"
 #include "buffer/drain.h"
 #include "recording/events.h"
 
@@ -108,5 +109,14 @@ KYMO_NODISCARD
 kymo_err kymo_mark_events_finish(struct kymo_session_events *to, const kymo_drain *drain,
                                  uint64_t end_ns);
 void kymo_mark_events_deinit(struct kymo_mark_events *m);
+
+/* ---- mark_definitions.c: turns a session's definitions into the events of a recording ---- */
+
+/* A definition that the drain has checked. Ids of the events are the definitions' numbers.
+ * *counter is filled for those. */
+KYMO_NODISCARD
+kymo_err kymo_mark_definition_tell(const kymo_event_handler *events, void *context,
+                                   uint32_t process, const struct kymo_definition *definition,
+                                   kymo_event_counter *counter);
 
 #endif

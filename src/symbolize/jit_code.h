@@ -22,7 +22,7 @@
 #include "recording/events.h"
 
 /* Modules that are found so are numbered from here on; below lie those of the drain, from 0, and
- * those that wall mode found (wall_stacks.h). */
+ * those that wall mode found (wall_stacks.c). */
 #define KYMO_JIT_FIRST_MODULE 0xe0000000u
 
 typedef struct kymo_jit_code kymo_jit_code;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/kernel_ring.h"
+#include "observe/kernel_stacks.h"
 
 #define BYTES 4096u
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/allocators.h"
 #include "memory/parse.h"
+#include "memory/process.h"
 #include "memory/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

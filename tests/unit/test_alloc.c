@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "capture/alloc.h"
-#include "capture/alloc_early.h"
 #include "capture/alloc_record.h"
 #include "capture/alloc_stack.h"
 #include "capture/alloc_table.h"

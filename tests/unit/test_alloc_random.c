@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "capture/alloc_random.h"
+#include "capture/alloc.h"
 #include "unit.h"
 
 #define MEAN (512u << 10)

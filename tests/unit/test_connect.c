@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/recorder_stopped.h"
 #include "unit.h"
 
 enum { FOR_EVER_S = 100000, BACKLOG = 2 };

@@ -3,7 +3,7 @@
  * ones. */
 #include <stdlib.h>
 
-#include "buffer/definition_read.h"
+#include "buffer/definition.h"
 #include "buffer/depot.h"
 #include "buffer/drain.h"
 #include "mark_fixture.h"

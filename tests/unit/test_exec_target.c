@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/exec_target.h"
+#include "capture/exec_pass.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "observe/kallsyms_cache.h"
+#include "observe/kallsyms.h"
 
 #define BASE 0xffffffff9a000000ull
 

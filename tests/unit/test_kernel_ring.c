@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "observe/kernel_ring.h"
+#include "observe/kernel_stacks.h"
 #include "observe/perf_event.h"
 #include "sys/clock.h"
 

@@ -14,8 +14,6 @@
 #include "capture/family.h"
 #include "capture/fork_child.h"
 #include "capture/mark.h"
-#include "capture/mark_lock.h"
-#include "capture/mark_register.h"
 #include "own_process.h"
 #include "unit.h"
 

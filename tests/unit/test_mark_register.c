@@ -2,8 +2,6 @@
 #include <string.h>
 
 #include "capture/mark.h"
-#include "capture/mark_register.h"
-#include "capture/mark_type_check.h"
 #include "kymo/marker.h"
 #include "own_process.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "capture/mark_select.h"
+#include "capture/mark.h"
 
 #include <string.h>
 

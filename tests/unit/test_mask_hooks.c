@@ -24,7 +24,6 @@
 
 #include "capture/fork_child.h"
 #include "capture/on_signal.h"
-#include "capture/own_signals.h"
 #include "capture/signal_move.h"
 #include "own_process.h"
 #include "sys/raw.h"

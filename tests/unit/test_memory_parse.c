@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory/parse.h"
 
-#include "memory/allocators.h"
+#include "memory/process.h"
 #include "unit.h"
 
 static struct kymo_figures f;

@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "capture/next_symbol.h"
+#include "capture/alloc_next.h"
 #include "unit.h"
 
 static const struct link_map *library_of(const char *name)

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "observe/frame_base.h"
+#include "observe/wall_find.h"
 #include "unit.h"
 
 #define DEPTH 64u

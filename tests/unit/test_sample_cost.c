@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launch/sample_cost.h"
+#include "launch/launch_start.h"
 
 #include <signal.h>
 #include <string.h>

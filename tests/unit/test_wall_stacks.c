@@ -2,7 +2,7 @@
 /*
  * What walks from outside found becomes events, each once. The process is this one.
  */
-#include "observe/wall_stacks.h"
+#include "observe/wall_find.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
