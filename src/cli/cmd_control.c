@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,11 +8,94 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/control_markers.h"
 #include "cli/output.h"
+#include "control/categories.h"
 #include "control/control.h"
 #include "kymo/encode.h"
 #include "views/terminal.h"
+
+/* ---- which categories of markers the recorded programs have ---- */
+
+static kymo_err read_text(int fd, kymo_str *text, kymo_error *detail)
+{
+    char buffer[4096];
+    ssize_t n;
+    while ((n = read(fd, buffer, sizeof buffer)) > 0)
+        kymo_str_append(text, buffer, (size_t)n);
+    return n == 0 ? KYMO_OK : kymo_error_set_errno(detail, "the recorder's list");
+}
+
+static kymo_err ask_categories(pid_t pid, pid_t whose, struct kymo_categories *categories,
+                               kymo_error *detail)
+{
+    const struct kymo_control_request request = {.what = KYMO_CONTROL_CATEGORIES, .pid = whose};
+    struct kymo_control_answer answer;
+    kymo_str text = {0};
+    int fd = -1;
+    KYMO_TRY(kymo_control_ask(pid, &request, &answer, &fd, detail));
+    kymo_err err = read_text(fd, &text, detail);
+    close(fd);
+    if (err == KYMO_OK && text.len > 0)
+        err = kymo_categories_read(categories, text.data);
+    kymo_str_deinit(&text);
+    return err;
+}
+
+static void print_row(const struct kymo_category_row *row)
+{
+    char on[48] = "on";
+    if (row->on == 0)
+        snprintf(on, sizeof on, "off");
+    else if (row->on < row->of)
+        snprintf(on, sizeof on, "on in %u of %u", row->on, row->of);
+    kymo_fprint(stdout, "%-4s %s%s\n", on, row->path,
+                row->is_quiet ? "  (quiet: on only by its name)" : "");
+}
+
+/* Prints them, one a line: of the process, or with the recorder's process id or 0 of all. */
+static kymo_err print_categories(pid_t pid, kymo_error *detail)
+{
+    struct kymo_categories categories = {0};
+    kymo_err err = ask_categories(pid, pid, &categories, detail);
+    for (size_t i = 0; err == KYMO_OK && i < categories.rows.len; i++)
+        print_row(&categories.rows.data[i]);
+    if (err == KYMO_OK && categories.rows.len == 0)
+        kymo_fprint(stderr, "kymo: no program that is recorded there has markers\n");
+    kymo_categories_deinit(&categories);
+    return err;
+}
+
+/* It may be longer than an error's message. */
+static void say_unknown(const struct kymo_categories *categories, const kymo_str *word)
+{
+    kymo_str names = {0};
+    kymo_categories_names(categories, &names);
+    kymo_fprint(stderr,
+                "kymo: %s is no category%s%s (-f selects it all the same, for a library that comes "
+                "later)\n",
+                kymo_str_cstr(word), names.len ? "; there are: " : ", and there is none yet",
+                kymo_str_cstr(&names));
+    kymo_str_deinit(&names);
+}
+
+/* Whether each name in a list of words is a category that a recorded program has; if not, that is
+ * printed. */
+static kymo_err check_categories(pid_t pid, const char *list, int *are_known, kymo_error *detail)
+{
+    struct kymo_categories categories = {0};
+    kymo_str word = {0};
+    kymo_err err = ask_categories(pid, 0, &categories, detail);
+    if (err == KYMO_OK) {
+        *are_known = !kymo_categories_unknown(&categories, list, &word);
+        if (!*are_known)
+            say_unknown(&categories, &word);
+    }
+    kymo_str_deinit(&word);
+    kymo_categories_deinit(&categories);
+    return err;
+}
+
+/* ---- the command ---- */
 
 /* Returns 0 for what is no process id. */
 static pid_t parse_pid(const char *text)
@@ -44,7 +128,7 @@ static int may_select(const struct control_request *asked)
     kymo_error detail = {0};
     int are_known = 1;
     if (!asked->force && asked->request.what == KYMO_CONTROL_MARKERS &&
-        kymo_check_categories(asked->pid, asked->request.markers, &are_known, &detail) != KYMO_OK) {
+        check_categories(asked->pid, asked->request.markers, &are_known, &detail) != KYMO_OK) {
         (void)say_failed(&detail);
         return 0;
     }
@@ -157,24 +241,11 @@ static int take_setting(struct control_request *asked, const char *setting)
 
 static int take_switch(struct control_request *asked, const kymo_arg *arg)
 {
-    switch (arg->switch_id) {
-    case KYMO_SWITCH_HELP:
-        return kymo_help_asked(KYMO_IN_CONTROL);
-    case KYMO_SWITCH_QUIET:
-        asked->quiet = 1;
-        return -1;
-    case KYMO_SWITCH_FORCE:
-        asked->force = 1;
-        return -1;
-    case KYMO_SWITCH_OUTPUT:
+    if (arg->switch_id == KYMO_SWITCH_OUTPUT)
         asked->output = arg->value;
-        return -1;
-    default:
-        asked->pid = parse_pid(arg->value);
-        if (asked->pid == 0)
-            return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not a process id", arg->value);
-        return -1;
-    }
+    else if ((asked->pid = parse_pid(arg->value)) == 0)
+        return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not a process id", arg->value);
+    return -1;
 }
 
 static int take_operand(struct control_request *asked, const char *operand)
@@ -195,16 +266,16 @@ static int take_operand(struct control_request *asked, const char *operand)
 static int parse(int argc, char **argv, struct control_request *asked)
 {
     kymo_arg arg;
-    kymo_error detail;
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_CONTROL};
-    int status = -1;
-    while (status < 0) {
-        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
-            return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
-        if (arg.kind == KYMO_ARG_END)
-            break;
+    const struct kymo_flag flags[] = {{KYMO_SWITCH_QUIET, &asked->quiet},
+                                      {KYMO_SWITCH_FORCE, &asked->force}};
+    int status;
+    while ((status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg)) < 0 &&
+           arg.kind != KYMO_ARG_END) {
         status = arg.kind == KYMO_ARG_OPERAND ? take_operand(asked, arg.value)
                                               : take_switch(asked, &arg);
+        if (status >= 0)
+            return status;
     }
     if (status >= 0)
         return status;
@@ -231,8 +302,8 @@ int kymo_cmd_control(int argc, char **argv)
         return ask_heap(&asked);
     case KYMO_CONTROL_CATEGORIES: {
         kymo_error detail = {0};
-        return kymo_print_categories(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()
-                                                                    : say_failed(&detail);
+        return print_categories(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()
+                                                               : say_failed(&detail);
     }
     default:
         return tell(&asked);

@@ -53,11 +53,13 @@ static int finish_memory(struct convert_request *request)
 static int parse(int argc, char **argv, struct convert_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_CONVERT};
+    const struct kymo_flag flags[] = {{KYMO_SWITCH_FORCE, &request->force},
+                                      {KYMO_SWITCH_QUIET, &request->quiet}};
     kymo_arg arg;
-    kymo_error detail;
     for (;;) {
-        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
-            return kymo_usage_error(KYMO_IN_CONVERT, "%s", detail.message);
+        int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
+        if (status >= 0)
+            return status;
         if (arg.kind == KYMO_ARG_END)
             break;
         if (arg.kind == KYMO_ARG_OPERAND) {
@@ -69,14 +71,6 @@ static int parse(int argc, char **argv, struct convert_request *request)
             continue;
         }
         switch (arg.switch_id) {
-        case KYMO_SWITCH_HELP:
-            return kymo_help_asked(KYMO_IN_CONVERT);
-        case KYMO_SWITCH_FORCE:
-            request->force = 1;
-            break;
-        case KYMO_SWITCH_QUIET:
-            request->quiet = 1;
-            break;
         case KYMO_SWITCH_SHOWN_COUNTERS:
             if (strcmp(arg.value, "all") != 0)
                 return kymo_usage_error(KYMO_IN_CONVERT,
@@ -103,11 +97,10 @@ static int parse(int argc, char **argv, struct convert_request *request)
                     return kymo_usage_error(KYMO_IN_CONVERT, "'%.100s' is named twice", arg.value);
             request->outputs[request->n_outputs++] = arg.value;
             break;
-        default: {
-            int status = take_memory(request, &arg);
+        default:
+            status = take_memory(request, &arg);
             if (status >= 0)
                 return status;
-        }
         }
     }
     if (request->n_outputs == 0)

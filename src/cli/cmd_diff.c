@@ -63,22 +63,8 @@ static int take_switch(struct diff_request *request, const kymo_arg *arg, const 
 {
     int is_known;
     switch (arg->switch_id) {
-    case KYMO_SWITCH_HELP:
-        return kymo_help_asked(KYMO_IN_DIFF);
-    case KYMO_SWITCH_JSON:
-        request->json = 1;
-        return -1;
-    case KYMO_SWITCH_QUIET:
-        request->quiet = 1;
-        return -1;
     case KYMO_SWITCH_OUTPUT:
         request->output = arg->value;
-        return -1;
-    case KYMO_SWITCH_NO_PAGER:
-        request->no_pager = 1;
-        return -1;
-    case KYMO_SWITCH_FORCE:
-        request->force = 1;
         return -1;
     case KYMO_SWITCH_BY:
         *by = arg->value;
@@ -143,23 +129,25 @@ static int take_latest(struct diff_request *request)
 static int parse(int argc, char **argv, struct diff_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_DIFF};
+    const struct kymo_flag flags[] = {{KYMO_SWITCH_JSON, &request->json},
+                                      {KYMO_SWITCH_QUIET, &request->quiet},
+                                      {KYMO_SWITCH_NO_PAGER, &request->no_pager},
+                                      {KYMO_SWITCH_FORCE, &request->force}};
     kymo_arg arg;
-    kymo_error detail;
     const char *by = NULL;
-    int status = -1;
+    int status;
     kymo_heap_request_init(&request->heap[0]);
     kymo_heap_request_mode(&request->heap[0], "live");
-    while (status < 0) {
-        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
-            return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
-        if (arg.kind == KYMO_ARG_END)
-            break;
+    while ((status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg)) < 0 &&
+           arg.kind != KYMO_ARG_END) {
         if (arg.kind == KYMO_ARG_SWITCH)
             status = take_switch(request, &arg, &by);
         else if (request->n_operands == 2)
             return kymo_usage_error(KYMO_IN_DIFF, "two at a time: '%.100s' is a third", arg.value);
         else
             request->operands[request->n_operands++] = arg.value;
+        if (status >= 0)
+            return status;
     }
     if (status < 0)
         status = kymo_heap_request_finish(&request->heap[0], KYMO_IN_DIFF, by);
@@ -199,13 +187,22 @@ static int check_growth(const struct diff_request *request, int is_one)
     return -1;
 }
 
+static int write_shown(const struct diff_request *request, const kymo_profile *profile,
+                       const kymo_output *output, struct kymo_shown shown)
+{
+    char size[32];
+    uint64_t bytes;
+    int status = kymo_write_output(profile, output, shown, request->quiet, &bytes);
+    if (status == KYMO_EXIT_OK && !request->quiet)
+        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
+    return status;
+}
+
 /* The difference as a file: the blocks of one recording, some of them to be taken off. */
 static int write_growth(const struct diff_request *request, const kymo_profile *profile)
 {
     kymo_output output;
     kymo_error detail;
-    char size[32];
-    uint64_t bytes;
     struct kymo_shown shown = {.show = KYMO_ENCODE_GROWTH};
     uint64_t *times[2] = {&shown.from_ns, &shown.at_ns};
     if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
@@ -219,10 +216,7 @@ static int write_growth(const struct diff_request *request, const kymo_profile *
     }
     if (!kymo_heap_was_recorded(profile, request->files[0]))
         return KYMO_EXIT_FAILED;
-    int status = kymo_write_output(profile, &output, shown, request->quiet, &bytes);
-    if (status == KYMO_EXIT_OK && !request->quiet)
-        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output.path, kymo_format_bytes(size, bytes));
-    return status;
+    return write_shown(request, profile, &output, shown);
 }
 
 /* Whether both have the kind of time that is asked for; says which has not. */
@@ -282,17 +276,11 @@ static int write_flame_graph(const struct diff_request *request,
 {
     kymo_output output;
     kymo_error detail;
-    char size[32];
-    uint64_t bytes;
     struct kymo_shown shown = {.kind = KYMO_SAMPLE_CPU};
     if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
     int status = choose_shown(request, profiles, &shown);
-    if (status < 0)
-        status = kymo_write_output(profiles[1], &output, shown, request->quiet, &bytes);
-    if (status == KYMO_EXIT_OK && !request->quiet)
-        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output.path, kymo_format_bytes(size, bytes));
-    return status;
+    return status < 0 ? write_shown(request, profiles[1], &output, shown) : status;
 }
 
 /* Without --mode, what was recorded of both is compared: memory, or else CPU time. */
@@ -384,18 +372,14 @@ int kymo_cmd_diff(int argc, char **argv)
             profiles[1] = profiles[0];
         else if (status == KYMO_EXIT_OK)
             status = kymo_load_recording(request.files[1], request.quiet, &profiles[1]);
+        const kymo_profile *const both[2] = {profiles[0], profiles[1]};
         if (status == KYMO_EXIT_OK && request.output && is_flame_graph(&request))
-            status = write_flame_graph(&request,
-                                       (const kymo_profile *const[2]){profiles[0], profiles[1]});
+            status = write_flame_graph(&request, both);
         else if (status == KYMO_EXIT_OK && request.output)
             status = write_growth(&request, profiles[0]);
-        else if (status == KYMO_EXIT_OK &&
-                 is_of_time(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]}))
-            status =
-                compare_time(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
         else if (status == KYMO_EXIT_OK)
-            status =
-                compare_memory(&request, (const kymo_profile *const[2]){profiles[0], profiles[1]});
+            status = is_of_time(&request, both) ? compare_time(&request, both)
+                                                : compare_memory(&request, both);
     }
     if (!is_one)
         kymo_profile_destroy(profiles[1]);

@@ -7,24 +7,16 @@
 static int parse(int argc, char **argv, int *json, const char **program)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_DOCTOR};
+    const struct kymo_flag flags[] = {{KYMO_SWITCH_JSON, json}};
     kymo_arg arg;
-    kymo_error detail;
     for (;;) {
-        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
-            return kymo_usage_error(KYMO_IN_DOCTOR, "%s", detail.message);
-        if (arg.kind == KYMO_ARG_END)
-            return -1;
-        if (arg.kind == KYMO_ARG_OPERAND && *program)
+        int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
+        if (status >= 0 || arg.kind == KYMO_ARG_END)
+            return status;
+        if (*program)
             return kymo_usage_error(KYMO_IN_DOCTOR, "one program at a time: '%.60s' is a second",
                                     arg.value);
-        if (arg.kind == KYMO_ARG_OPERAND) {
-            *program = arg.value;
-            continue;
-        }
-        if (arg.switch_id == KYMO_SWITCH_HELP)
-            return kymo_help_asked(KYMO_IN_DOCTOR);
-        if (arg.switch_id == KYMO_SWITCH_JSON)
-            *json = 1;
+        *program = arg.value;
     }
 }
 

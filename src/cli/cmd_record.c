@@ -63,6 +63,11 @@ static int parse(int argc, char **argv, struct record *r)
                       .command = KYMO_IN_RECORD,
                       .stop_at_operand = 1,
                       .options = &r->options};
+    const struct kymo_flag flags[] = {
+        {KYMO_SWITCH_FORCE, &r->force},     {KYMO_SWITCH_NO_SOURCE, &r->no_source},
+        {KYMO_SWITCH_QUIET, &r->quiet},     {KYMO_SWITCH_NO_SYMBOLS, &r->no_symbols},
+        {KYMO_SWITCH_VERBOSE, &r->verbose}, {KYMO_SWITCH_RUN_ANYWAY, &r->run_anyway},
+    };
     kymo_options_init(&r->options);
     if (environment && kymo_options_parse(&r->options, environment, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_RECORD, "KYMO_OPTIONS: %s", detail.message);
@@ -71,31 +76,18 @@ static int parse(int argc, char **argv, struct record *r)
                          &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_RECORD, "KYMO_MARKERS: %s", detail.message);
     for (;;) {
-        int at = args.next;
-        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK) {
-            if (kymo_str_starts(args.argv[at], "-p") || kymo_str_starts(args.argv[at], "--pid"))
-                return kymo_usage_error(KYMO_IN_RECORD,
-                                        "it cannot attach to a running process yet; start the "
-                                        "program under it: kymo record -- PROGRAM");
-            return kymo_usage_error(KYMO_IN_RECORD, "%s", detail.message);
-        }
+        const char *text = args.argv[args.next];
+        if (text && !args.cluster &&
+            (kymo_str_starts(text, "-p") || kymo_str_starts(text, "--pid")))
+            return kymo_usage_error(KYMO_IN_RECORD,
+                                    "it cannot attach to a running process yet; start the program "
+                                    "under it: kymo record -- PROGRAM");
+        int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
+        if (status >= 0)
+            return status;
         if (arg.kind == KYMO_ARG_END)
             break;
         switch (arg.switch_id) {
-        case KYMO_SWITCH_HELP:
-            return kymo_help_asked(KYMO_IN_RECORD);
-        case KYMO_SWITCH_FORCE:
-            r->force = 1;
-            break;
-        case KYMO_SWITCH_NO_SOURCE:
-            r->no_source = 1;
-            break;
-        case KYMO_SWITCH_QUIET:
-            r->quiet = 1;
-            break;
-        case KYMO_SWITCH_NO_SYMBOLS:
-            r->no_symbols = 1;
-            break;
         case KYMO_SWITCH_FREQUENCY:
             if (kymo_parse_u64(arg.value, strlen(arg.value), &hz) != KYMO_OK || hz == 0 ||
                 hz > 100000)
@@ -103,12 +95,6 @@ static int parse(int argc, char **argv, struct record *r)
                                         "-F: '%.40s' is not a number from 1 to 100000", arg.value);
             r->options.cpu_period_ns = 1000000000u / hz;
             r->options.given |= 1ull << KYMO_OPTION_CPU;
-            break;
-        case KYMO_SWITCH_VERBOSE:
-            r->verbose = 1;
-            break;
-        case KYMO_SWITCH_RUN_ANYWAY:
-            r->run_anyway = 1;
             break;
         case KYMO_SWITCH_OUTPUT:
             if (r->n_asked == KYMO_OUTPUTS_MAX)

@@ -7,7 +7,6 @@
 #include "cli/heap_request.h"
 #include "cli/latest.h"
 #include "cli/pager.h"
-#include "cli/progress.h"
 #include "cli/steps.h"
 #include "symbolize/finish.h"
 #include "views/report_heap.h"
@@ -78,15 +77,20 @@ static int parse_by(struct report_request *request)
 static int parse(int argc, char **argv, struct report_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_REPORT};
+    const struct kymo_flag flags[] = {
+        {KYMO_SWITCH_JSON, &request->json},       {KYMO_SWITCH_TREE, &request->tree},
+        {KYMO_SWITCH_QUIET, &request->quiet},     {KYMO_SWITCH_NO_PAGER, &request->no_pager},
+        {KYMO_SWITCH_VERBOSE, &request->verbose}, {KYMO_SWITCH_QUALITY, &request->quality},
+    };
     kymo_arg arg;
-    kymo_error detail;
     uint64_t top = TOP_DEFAULT;
     int is_heap;
     int status;
     kymo_heap_request_init(&request->heap);
     for (;;) {
-        if (kymo_args_next(&args, &arg, &detail) != KYMO_OK)
-            return kymo_usage_error(KYMO_IN_REPORT, "%s", detail.message);
+        status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
+        if (status >= 0)
+            return status;
         if (arg.kind == KYMO_ARG_END)
             break;
         if (arg.kind == KYMO_ARG_OPERAND) {
@@ -97,26 +101,6 @@ static int parse(int argc, char **argv, struct report_request *request)
             continue;
         }
         switch (arg.switch_id) {
-        case KYMO_SWITCH_HELP:
-            return kymo_help_asked(KYMO_IN_REPORT);
-        case KYMO_SWITCH_JSON:
-            request->json = 1;
-            break;
-        case KYMO_SWITCH_TREE:
-            request->tree = 1;
-            break;
-        case KYMO_SWITCH_QUIET:
-            request->quiet = 1;
-            break;
-        case KYMO_SWITCH_NO_PAGER:
-            request->no_pager = 1;
-            break;
-        case KYMO_SWITCH_VERBOSE:
-            request->verbose = 1;
-            break;
-        case KYMO_SWITCH_QUALITY:
-            request->quality = 1;
-            break;
         case KYMO_SWITCH_MODE:
             request->markers = strcmp(arg.value, "markers") == 0;
             if (!kymo_heap_request_mode(&request->heap, arg.value) && !request->markers &&

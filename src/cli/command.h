@@ -51,6 +51,15 @@ int kymo_usage_error(unsigned command, const char *fmt, ...) KYMO_PRINTF(2, 3);
 /* "--help" was asked for: prints it. Returns KYMO_EXIT_OK. */
 int kymo_help_asked(unsigned command);
 
+/* Switches that do no more than set an int to 1. */
+struct kymo_flag {
+    kymo_switch_id id;
+    int *flag;
+};
+/* The next argument that is neither --help nor one of count flags; KYMO_ARG_END behind the last.
+ * Returns -1 with *out, else an exit status. */
+int kymo_take_arg(kymo_args *args, const struct kymo_flag *flags, size_t count, kymo_arg *out);
+
 int kymo_cmd_record(int argc, char **argv);
 int kymo_cmd_report(int argc, char **argv);
 int kymo_cmd_diff(int argc, char **argv);

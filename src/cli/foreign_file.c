@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Only the first bytes are looked at: that names the format, and promises nothing of the rest. */
-#include "cli/foreign_file.h"
+#include "cli/steps.h"
 
 #include <ctype.h>
 #include <fcntl.h>

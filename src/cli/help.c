@@ -8,6 +8,8 @@
 #include "cli/command.h"
 #include "views/terminal.h"
 
+/* Lines of text as they are printed. */
+/* clang-format off */
 const kymo_command kymo_commands[] = {
     {
         .name = "record",
@@ -15,24 +17,22 @@ const kymo_command kymo_commands[] = {
         .summary = "run a program and record where its time goes",
         .arguments = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
         .description =
-            "Runs PROGRAM as it would run without Kymo, takes samples of the stacks of all its\n"
-            "threads, and writes a profile when it ends. The exit status is the program's, and\n"
-            "128+N if signal N ended it. The processes that it starts, and the programs that they\n"
-            "become by exec, are recorded, too; what cannot be is named, with the reason.\n"
-            "\n"
-            "Without -o the recording is kymo.PROGRAM.PID.kymo in the current folder, and\n"
-            "kymo.latest.kymo is a link to it. In FILE, %p stands for the program's process "
-            "id,\n"
-            "%h for the host's name, %t for the time and %% for a percent sign. A FILE that ends "
-            "in\n"
-            "a slash, or is a folder, takes the default name in it. -o may be repeated.\n"
-            "\n"
-            "Ctrl-C goes to the program; Kymo stays to save. A second one within two seconds "
-            "stops\n"
-            "the recording with what it has.",
-        .examples = "  kymo record -- python3 script.py\n"
-                    "  kymo record --cpu=100us -o fast.json.gz -- ./server --port 80\n"
-                    "  kymo record -o run-%t.pb.gz -o run-%t.kymo -- ./simulate\n",
+    "Runs PROGRAM as it would run without Kymo, takes samples of the stacks of all its\n"
+    "threads, and writes a profile when it ends. The exit status is the program's, and\n"
+    "128+N if signal N ended it. The processes that it starts, and the programs that they\n"
+    "become by exec, are recorded, too; what cannot be is named, with the reason.\n"
+    "\n"
+    "Without -o the recording is kymo.PROGRAM.PID.kymo in the current folder, and\n"
+    "kymo.latest.kymo is a link to it. In FILE, %p stands for the program's process id,\n"
+    "%h for the host's name, %t for the time and %% for a percent sign. A FILE that ends in\n"
+    "a slash, or is a folder, takes the default name in it. -o may be repeated.\n"
+    "\n"
+    "Ctrl-C goes to the program; Kymo stays to save. A second one within two seconds stops\n"
+    "the recording with what it has.",
+        .examples =
+    "  kymo record -- python3 script.py\n"
+    "  kymo record --cpu=100us -o fast.json.gz -- ./server --port 80\n"
+    "  kymo record -o run-%t.pb.gz -o run-%t.kymo -- ./simulate\n",
         .run = kymo_cmd_record,
     },
     {
@@ -41,19 +41,18 @@ const kymo_command kymo_commands[] = {
         .summary = "print where the time of a recording went",
         .arguments = "[OPTION...] [FILE.kymo]",
         .description =
-            "Prints the functions that the recording spent its time in, the largest first, and "
-            "how\n"
-            "far the recording is to be trusted. self is time in the function itself, total is "
-            "time\n"
-            "in it and in all that it called; a function that calls itself is counted once.\n"
-            "\n"
-            "Without FILE it is the newest recording (*.kymo) of the current folder.",
-        .examples = "  kymo report\n"
-                    "  kymo report run.kymo --by thread\n"
-                    "  kymo report --tree --top 40\n"
-                    "  kymo report run.kymo --mode markers\n"
-                    "  kymo report run.kymo --mode live --at 10s\n"
-                    "  kymo report run.kymo --json | jq .quality\n",
+    "Prints the functions that the recording spent its time in, the largest first, and how\n"
+    "far the recording is to be trusted. self is time in the function itself, total is time\n"
+    "in it and in all that it called; a function that calls itself is counted once.\n"
+    "\n"
+    "Without FILE it is the newest recording (*.kymo) of the current folder.",
+        .examples =
+    "  kymo report\n"
+    "  kymo report run.kymo --by thread\n"
+    "  kymo report --tree --top 40\n"
+    "  kymo report run.kymo --mode markers\n"
+    "  kymo report run.kymo --mode live --at 10s\n"
+    "  kymo report run.kymo --json | jq .quality\n",
         .run = kymo_cmd_report,
     },
     {
@@ -62,23 +61,22 @@ const kymo_command kymo_commands[] = {
         .summary = "compare two recordings: CPU time, wall time, or how the heap grew",
         .arguments = "[OPTION...] [A.kymo][@TIME] [B.kymo][@TIME]",
         .description =
-            "Compares, function by function, the CPU time of two recordings (--mode wall: the "
-            "wall\n"
-            "time); each change has the interval that sampling leaves open. Where not both reach "
-            "to\n"
-            "the program's end, times are divided by the time recorded.\n"
-            "\n"
-            "Of recordings made with --alloc, or with a --mode of memory, it compares the bytes\n"
-            "that were there, at the end or so long after each recording's start: B less A. Both\n"
-            "may be the same recording; of that, -o writes the growth as a file for pprof.\n"
-            "\n"
-            "Without files, the newest two of the current folder are compared; one that is named\n"
-            "is compared with the newest; @TIME alone is a moment of the newest.",
-        .examples = "  kymo diff\n"
-                    "  kymo diff @10s @60s\n"
-                    "  kymo diff before.kymo after.kymo -o change.svg\n"
-                    "  kymo diff run.kymo@10s run.kymo@60s -o growth.pb.gz\n"
-                    "  kymo diff before.kymo after.kymo --mode peak\n",
+    "Compares, function by function, the CPU time of two recordings (--mode wall: the wall\n"
+    "time); each change has the interval that sampling leaves open. Where not both reach to\n"
+    "the program's end, times are divided by the time recorded.\n"
+    "\n"
+    "Of recordings made with --alloc, or with a --mode of memory, it compares the bytes\n"
+    "that were there, at the end or so long after each recording's start: B less A. Both\n"
+    "may be the same recording; of that, -o writes the growth as a file for pprof.\n"
+    "\n"
+    "Without files, the newest two of the current folder are compared; one that is named\n"
+    "is compared with the newest; @TIME alone is a moment of the newest.",
+        .examples =
+    "  kymo diff\n"
+    "  kymo diff @10s @60s\n"
+    "  kymo diff before.kymo after.kymo -o change.svg\n"
+    "  kymo diff run.kymo@10s run.kymo@60s -o growth.pb.gz\n"
+    "  kymo diff before.kymo after.kymo --mode peak\n",
         .run = kymo_cmd_diff,
     },
     {
@@ -86,17 +84,19 @@ const kymo_command kymo_commands[] = {
         .mask = KYMO_IN_CONVERT,
         .summary = "turn a recording into other formats",
         .arguments = "[OPTION...] [IN.kymo] -o OUT [-o OUT...]",
-        .description = "Writes a recording in the format that the ending of each OUT asks for:\n"
-                       "  .json .json.gz   Firefox Profiler (https://profiler.firefox.com)\n"
-                       "  .pb.gz           pprof (go tool pprof)\n"
-                       "  .svg             an interactive flame graph (any web browser, offline)\n"
-                       "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
-                       "\n"
-                       "Without IN it is the newest recording (*.kymo) of the current folder.",
-        .examples = "  kymo convert -o run.svg\n"
-                    "  kymo convert -o run.pb.gz\n"
-                    "  kymo convert run.kymo -o run.json.gz -o run.folded\n"
-                    "  kymo convert run.kymo --mode live --at 10s -o heap.pb.gz\n",
+        .description =
+    "Writes a recording in the format that the ending of each OUT asks for:\n"
+    "  .json .json.gz   Firefox Profiler (https://profiler.firefox.com)\n"
+    "  .pb.gz           pprof (go tool pprof)\n"
+    "  .svg             an interactive flame graph (any web browser, offline)\n"
+    "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
+    "\n"
+    "Without IN it is the newest recording (*.kymo) of the current folder.",
+        .examples =
+    "  kymo convert -o run.svg\n"
+    "  kymo convert -o run.pb.gz\n"
+    "  kymo convert run.kymo -o run.json.gz -o run.folded\n"
+    "  kymo convert run.kymo --mode live --at 10s -o heap.pb.gz\n",
         .run = kymo_cmd_convert,
     },
     {
@@ -105,27 +105,21 @@ const kymo_command kymo_commands[] = {
         .summary = "change what a recording that runs takes in",
         .arguments = "[-p PID] markers[=LIST] | alloc=SIZE | heap -o FILE",
         .description =
-            "markers lists the categories of markers that recorded programs have, and which are "
-            "on.\n"
-            "markers= switches categories of markers and counters on and off in a program that is\n"
-            "being recorded; LIST is that of kymo record --markers, and replaces the one in "
-            "force. A\n"
-            "name that no program has is refused; -f takes it, for a library that is loaded "
-            "later.\n"
-            "alloc= changes how many allocations are recorded, of a recording that was started "
-            "with\n"
-            "--alloc; off records none. heap writes what lives now of a process's heap, or with "
-            "the\n"
-            "recorder's PID of all processes'. All are for the user who started the recording, and "
-            "for\n"
-            "root. Without -p there must be one recording only. What changes something prints how "
-            "many\n"
-            "processes were told; the change is there as soon as the process has run for a moment.",
-        .examples = "  kymo control markers\n"
-                    "  kymo control markers=all:-net\n"
-                    "  kymo control -p 1234 markers=disk/read\n"
-                    "  kymo control alloc=64k\n"
-                    "  kymo control -p 1234 heap -o now.pb.gz\n",
+    "markers lists the categories of markers that recorded programs have, and which are on.\n"
+    "markers= switches categories of markers and counters on and off in a program that is\n"
+    "being recorded; LIST is that of kymo record --markers, and replaces the one in force. A\n"
+    "name that no program has is refused; -f takes it, for a library that is loaded later.\n"
+    "alloc= changes how many allocations are recorded, of a recording that was started with\n"
+    "--alloc; off records none. heap writes what lives now of a process's heap, or with the\n"
+    "recorder's PID of all processes'. All are for the user who started the recording, and for\n"
+    "root. Without -p there must be one recording only. What changes something prints how many\n"
+    "processes were told; the change is there as soon as the process has run for a moment.",
+        .examples =
+    "  kymo control markers\n"
+    "  kymo control markers=all:-net\n"
+    "  kymo control -p 1234 markers=disk/read\n"
+    "  kymo control alloc=64k\n"
+    "  kymo control -p 1234 heap -o now.pb.gz\n",
         .run = kymo_cmd_control,
     },
     {
@@ -134,17 +128,18 @@ const kymo_command kymo_commands[] = {
         .summary = "say what works on this machine, and what to do about what does not",
         .arguments = "[--json] [PROGRAM]",
         .description =
-            "Tries what recording needs: ways to take samples, permissions, limits, debug files,\n"
-            "space on disk. Exits with 0 if recording works here.\n"
-            "\n"
-            "Of a PROGRAM, which is not run: whether it can be recorded, what will not be shown "
-            "of\n"
-            "it, and whether it has symbols. Exits with 0 if it can be recorded.",
-        .examples = "  kymo doctor\n"
-                    "  kymo doctor ./program\n",
+    "Tries what recording needs: ways to take samples, permissions, limits, debug files,\n"
+    "space on disk. Exits with 0 if recording works here.\n"
+    "\n"
+    "Of a PROGRAM, which is not run: whether it can be recorded, what will not be shown of\n"
+    "it, and whether it has symbols. Exits with 0 if it can be recorded.",
+        .examples =
+    "  kymo doctor\n"
+    "  kymo doctor ./program\n",
         .run = kymo_cmd_doctor,
     },
 };
+/* clang-format on */
 const size_t kymo_command_count = KYMO_ARRAY_LEN(kymo_commands);
 
 const kymo_command *kymo_command_find(const char *name)
@@ -280,4 +275,23 @@ int kymo_help_asked(unsigned mask)
 {
     kymo_help_print_command(stdout, command_of(mask));
     return kymo_flush_output();
+}
+
+int kymo_take_arg(kymo_args *args, const struct kymo_flag *flags, size_t count, kymo_arg *out)
+{
+    kymo_error detail;
+    for (;;) {
+        size_t i = 0;
+        if (kymo_args_next(args, out, &detail) != KYMO_OK)
+            return kymo_usage_error(args->command, "%s", detail.message);
+        if (out->kind != KYMO_ARG_SWITCH)
+            return -1;
+        if (out->switch_id == KYMO_SWITCH_HELP)
+            return kymo_help_asked(args->command);
+        while (i < count && flags[i].id != out->switch_id)
+            i++;
+        if (i == count)
+            return -1;
+        *flags[i].flag = 1;
+    }
 }

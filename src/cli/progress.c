@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/progress.h"
+#include "cli/steps.h"
 
 #include <string.h>
 #include <time.h>

@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/foreign_file.h"
-#include "cli/progress.h"
 #include "kymo/encode.h"
 #include "symbolize/finish.h"
 #include "symbolize/store_symbols.h"

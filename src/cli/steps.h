@@ -12,10 +12,14 @@
 #define KYMO_CLI_STEPS_H
 
 #include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "cli/output.h"
 #include "kymo/encode.h"
 #include "kymo/profile.h"
+#include "views/terminal.h"
 
 /* Reads a recording and its symbols. What is missing of it is said in one line, too. Returns an
  * exit status; *out is set with KYMO_EXIT_OK. */
@@ -51,5 +55,36 @@ int kymo_shown_parse(const char *word, struct kymo_shown *shown);
  * exit status; an error is printed in one line. */
 int kymo_write_output(const kymo_profile *profile, const kymo_output *output,
                       struct kymo_shown shown, int quiet, uint64_t *bytes);
+
+/* ---- progress.c: a bar on the terminal for work that takes more than a second ---- */
+
+typedef struct kymo_progress {
+    kymo_terminal terminal;
+    const char *what;  /* of the step at work */
+    uint64_t start_ns; /* of the step */
+    uint64_t drawn_ns; /* when the bar was drawn last; 0: it is not there */
+    int silent;
+} kymo_progress;
+
+/* Shows nothing when quiet, or when standard error is no terminal. */
+void kymo_progress_init(kymo_progress *p, int quiet);
+/* A new step ("reading symbols"); its name is borrowed. */
+void kymo_progress_start(kymo_progress *p, const char *what);
+/* fraction from 0 to 1, bytes written so far (0: not shown). Cheap enough to call often. */
+void kymo_progress_update(kymo_progress *p, double fraction, uint64_t bytes);
+/* Wipes the bar away; before any other output to standard error. */
+void kymo_progress_end(kymo_progress *p);
+
+/* foreign_file.c: recognises files of other formats that were given in place of a recording. */
+
+/* What a file is that begins with these bytes, and what to do with it: "a Firefox profile; open it
+ * at https://profiler.firefox.com". Static text; NULL where it is not known. Compressed data is
+ * looked into. */
+const char *kymo_foreign_name(const void *head, size_t len);
+
+/* One line on standard error for a file that is no recording: which format it is, what to do, and
+ * what the command reads instead. The file is fd, or if that is -1 the one of this path. Returns 0
+ * and says nothing for one that is not known, and for a pipe, which can be read once only. */
+int kymo_foreign_say(int fd, const char *path);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/foreign_file.h"
+#include "cli/steps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

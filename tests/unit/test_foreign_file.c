@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/foreign_file.h"
+#include "cli/steps.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
