@@ -10,18 +10,10 @@ import subprocess
 import time
 
 from kymotest import (BUILD, KYMO, NOBODY, WORKLOADS, Running, add_case, check, folder, main,
-                      record_command, run, say, skip, tools_for)
+                      record_command, run, say, skip, tools_for, wait_until)
 
 DUMP = BUILD / "tests" / "recording_dump"
 ROUNDS = 100
-
-
-def wait_until(what, holds):
-    for _ in range(6000):
-        if holds():
-            return
-        time.sleep(0.01)
-    check(False, f"in a minute not {what}")
 
 
 def times_slept(pid):

@@ -51,6 +51,14 @@ def check(holds, message):
         raise Failed(message)
 
 
+def wait_until(what, holds):
+    for _ in range(6000):
+        if holds():
+            return
+        time.sleep(0.01)
+    check(False, f"in a minute not {what}")
+
+
 def check_close(name, value, truth, tolerance):
     """value is truth, give or take tolerance (absolute, in the same unit)."""
     say(f"{name}: {value:.4f}, in truth {truth:.4f}")

@@ -5,11 +5,10 @@ import os
 import re
 import resource
 import signal
-import time
 
 from as_alone import check_accounted
 from kymotest import (BUILD, KYMO, WORKLOADS, Recording, Running, add_case, check, engines, folder,
-                      main, record, record_command, run, say, skip, tools_for)
+                      main, record, record_command, run, say, skip, tools_for, wait_until)
 
 ENGINES = engines()
 HERE = BUILD / "tests" / "integration"
@@ -18,14 +17,6 @@ HERE = BUILD / "tests" / "integration"
 def spools(where):
     """Recordings in a folder, whatever they are called."""
     return [f for f in where.iterdir() if ".kymo" in f.name and f.stat().st_size > 0]
-
-
-def wait_until(what, holds):
-    for _ in range(6000):
-        if holds():
-            return
-        time.sleep(0.01)
-    check(False, f"in a minute not {what}")
 
 
 def killed(engine):

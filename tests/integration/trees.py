@@ -5,10 +5,10 @@ import os
 import pathlib
 import shutil
 import signal
-import time
 
-from kymotest import (KYMO, WORKLOADS, Recording, Running, add_case, check, check_close, check_complete, engines,
-                      folder, main, record, record_command, run, say, skip, tools_for)
+from kymotest import (KYMO, WORKLOADS, Recording, Running, add_case, check, check_close,
+                      check_complete, engines, folder, main, record, record_command, run, say,
+                      skip, tools_for, wait_until)
 
 FAMILY = WORKLOADS / "family"
 
@@ -117,14 +117,6 @@ def late(engine):
     check(result.status == 4, f"status {result.status}: {result.stderr}")
     check("sh has ended; " in result.stderr, result.stderr)
     check_seconds(Recording(where / "r.kymo", result, tools_for(None)), truth_of(result.stdout))
-
-
-def wait_until(what, holds):
-    for _ in range(6000):
-        if holds():
-            return
-        time.sleep(0.01)
-    check(False, f"in a minute not {what}")
 
 
 def wait_for(path, text):
