@@ -17,38 +17,7 @@
 
 #include <stdint.h>
 
-/* X(name): each is also a figure of memory/figures.def, by the same name, which says what it means.
- * What glibc's malloc_info alone tells is not here: that needs a stream of stdio. */
-#define KYMO_ALLOCATOR_WORDS(X) \
-    X(GLIBC_ALLOCATED)          \
-    X(GLIBC_FREE)               \
-    X(GLIBC_MAPPED)             \
-    X(GLIBC_DIRECT)             \
-    X(GLIBC_DIRECT_BLOCKS)      \
-    X(GLIBC_FAST)               \
-    X(GLIBC_TOP)                \
-    X(JEMALLOC_ALLOCATED)       \
-    X(JEMALLOC_ACTIVE)          \
-    X(JEMALLOC_METADATA)        \
-    X(JEMALLOC_RESIDENT)        \
-    X(JEMALLOC_MAPPED)          \
-    X(JEMALLOC_RETAINED)        \
-    X(JEMALLOC_ARENAS)          \
-    X(MIMALLOC_COMMITTED)       \
-    X(MIMALLOC_PEAK)            \
-    X(TCMALLOC_ALLOCATED)       \
-    X(TCMALLOC_FREE)            \
-    X(TCMALLOC_MAPPED)          \
-    X(TCMALLOC_RETAINED)        \
-    X(TCMALLOC_THREAD_CACHES)   \
-    X(TCMALLOC_CENTRAL)
-
-enum kymo_allocator_word {
-#define X(name) KYMO_ALLOCATOR_WORD_##name,
-    KYMO_ALLOCATOR_WORDS(X)
-#undef X
-        KYMO_ALLOCATOR_WORD_COUNT
-};
+#include "sys/allocator.h"
 
 /* Written by the program. */
 struct kymo_allocator_words {

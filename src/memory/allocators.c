@@ -2,20 +2,18 @@
 #include "memory/process.h"
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory/parse.h"
+#include "sys/allocator.h"
 
-/* A function that may be there, as a pointer of its type. */
-#define FIND(pointer, name) (*(void **)(void *)&(pointer) = dlsym(RTLD_DEFAULT, name))
-
-static void set(struct kymo_figures *f, enum kymo_figure figure, size_t value)
+/* A function that may be there; 0: it is not. */
+static uint64_t find(const char *name)
 {
-    kymo_figures_set(f, figure, value < INT64_MAX ? (int64_t)value : INT64_MAX);
+    return (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, name);
 }
 
 /* ---- glibc ---- */
@@ -47,10 +45,10 @@ void kymo_memory_parse_malloc_info(struct kymo_figures *f, const char *text)
 
 static void read_malloc_info(struct kymo_figures *f)
 {
-    int (*malloc_info_of)(int, FILE *);
     char *text = NULL;
     size_t len = 0;
-    FILE *file = FIND(malloc_info_of, "malloc_info") ? open_memstream(&text, &len) : NULL;
+    int (*malloc_info_of)(int, FILE *) = (int (*)(int, FILE *))(uintptr_t)find("malloc_info");
+    FILE *file = malloc_info_of ? open_memstream(&text, &len) : NULL;
     if (!file)
         return;
     int said = malloc_info_of(0, file);
@@ -59,121 +57,36 @@ static void read_malloc_info(struct kymo_figures *f)
     free(text);
 }
 
-/* As glibc 2.33 and later have it; older ones have only ints, which are wrong above 4 GiB. */
-struct malloc_figures {
-    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
-};
-
-static void read_glibc(struct kymo_figures *f)
-{
-    struct malloc_figures (*mallinfo2_of)(void);
-    if (!FIND(mallinfo2_of, "mallinfo2"))
-        return;
-    struct malloc_figures m = mallinfo2_of();
-    set(f, KYMO_FIGURE_GLIBC_ALLOCATED, m.uordblks + m.hblkhd);
-    set(f, KYMO_FIGURE_GLIBC_FREE, m.fordblks);
-    set(f, KYMO_FIGURE_GLIBC_MAPPED, m.arena + m.hblkhd);
-    set(f, KYMO_FIGURE_GLIBC_DIRECT, m.hblkhd);
-    set(f, KYMO_FIGURE_GLIBC_DIRECT_BLOCKS, m.hblks);
-    set(f, KYMO_FIGURE_GLIBC_FAST, m.fsmblks);
-    set(f, KYMO_FIGURE_GLIBC_TOP, m.keepcost);
-    read_malloc_info(f);
-}
-
-/* ---- jemalloc ---- */
-
-typedef int mallctl_fn(const char *, void *, size_t *, void *, size_t);
-
-static void read_jemalloc_figure(struct kymo_figures *f, mallctl_fn *mallctl_of,
-                                 enum kymo_figure figure, const char *name)
-{
-    size_t value = 0, len = sizeof value;
-    if (mallctl_of(name, &value, &len, NULL, 0) == 0 && len == sizeof value)
-        set(f, figure, value);
-}
-
-static void read_jemalloc(struct kymo_figures *f)
-{
-    mallctl_fn *mallctl_of;
-    if (!FIND(mallctl_of, "mallctl") && !FIND(mallctl_of, "je_mallctl") &&
-        !FIND(mallctl_of, "_rjem_mallctl"))
-        return;
-    /* What stats.* say is of the last epoch. */
-    uint64_t epoch = 1;
-    size_t len = sizeof epoch;
-    (void)mallctl_of("epoch", &epoch, &len, &epoch, sizeof epoch);
-    read_jemalloc_figure(f, mallctl_of, KYMO_FIGURE_JEMALLOC_ALLOCATED, "stats.allocated");
-    read_jemalloc_figure(f, mallctl_of, KYMO_FIGURE_JEMALLOC_ACTIVE, "stats.active");
-    read_jemalloc_figure(f, mallctl_of, KYMO_FIGURE_JEMALLOC_METADATA, "stats.metadata");
-    read_jemalloc_figure(f, mallctl_of, KYMO_FIGURE_JEMALLOC_RESIDENT, "stats.resident");
-    read_jemalloc_figure(f, mallctl_of, KYMO_FIGURE_JEMALLOC_MAPPED, "stats.mapped");
-    read_jemalloc_figure(f, mallctl_of, KYMO_FIGURE_JEMALLOC_RETAINED, "stats.retained");
-    unsigned arenas = 0;
-    len = sizeof arenas;
-    if (mallctl_of("arenas.narenas", &arenas, &len, NULL, 0) == 0 && len == sizeof arenas)
-        set(f, KYMO_FIGURE_JEMALLOC_ARENAS, arenas);
-}
-
-/* ---- mimalloc ---- */
-
-static void read_mimalloc(struct kymo_figures *f)
-{
-    void (*mi_process_info_of)(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *,
-                               size_t *);
-    size_t elapsed, user, system, rss, rss_peak, committed = 0, committed_peak = 0, faults;
-    if (!FIND(mi_process_info_of, "mi_process_info"))
-        return;
-    mi_process_info_of(&elapsed, &user, &system, &rss, &rss_peak, &committed, &committed_peak,
-                       &faults);
-    set(f, KYMO_FIGURE_MIMALLOC_COMMITTED, committed);
-    set(f, KYMO_FIGURE_MIMALLOC_PEAK, committed_peak);
-}
-
-/* ---- tcmalloc ---- */
-
-typedef int tcmalloc_fn(const char *, size_t *);
-
-/* The sum of several; nothing if it does not know one of them. */
-static void read_tcmalloc_figure(struct kymo_figures *f, tcmalloc_fn *property,
-                                 enum kymo_figure figure, const char *const *names)
-{
-    size_t sum = 0, value = 0;
-    for (; *names; names++, sum += value)
-        if (!property(*names, &value))
-            return;
-    set(f, figure, sum);
-}
-
-static void read_tcmalloc(struct kymo_figures *f)
-{
-#define CACHES "tcmalloc.current_total_thread_cache_bytes"
-#define CENTRAL "tcmalloc.central_cache_free_bytes", "tcmalloc.transfer_cache_free_bytes"
-    static const struct {
-        enum kymo_figure figure;
-        const char *names[5];
-    } rows[] = {
-        {KYMO_FIGURE_TCMALLOC_ALLOCATED, {"generic.current_allocated_bytes"}},
-        {KYMO_FIGURE_TCMALLOC_FREE, {"tcmalloc.pageheap_free_bytes", CACHES, CENTRAL}},
-        {KYMO_FIGURE_TCMALLOC_MAPPED, {"generic.heap_size"}},
-        {KYMO_FIGURE_TCMALLOC_RETAINED, {"tcmalloc.pageheap_unmapped_bytes"}},
-        {KYMO_FIGURE_TCMALLOC_THREAD_CACHES, {CACHES}},
-        {KYMO_FIGURE_TCMALLOC_CENTRAL, {CENTRAL}},
-    };
-#undef CACHES
-#undef CENTRAL
-    tcmalloc_fn *property;
-    if (!FIND(property, "MallocExtension_GetNumericProperty"))
-        return;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        read_tcmalloc_figure(f, property, rows[i].figure, rows[i].names);
-}
+/* ---- all of them ---- */
 
 void kymo_memory_read_allocators(struct kymo_figures *f)
 {
-    read_glibc(f);
-    read_jemalloc(f);
-    read_mimalloc(f);
-    read_tcmalloc(f);
+    static const enum kymo_figure figures[KYMO_ALLOCATOR_WORD_COUNT] = {
+#define X(name) KYMO_FIGURE_##name,
+        KYMO_ALLOCATOR_WORDS(X)
+#undef X
+    };
+    struct kymo_allocator_report report = {0};
+    uint64_t glibc = find("mallinfo2"), mimalloc = find("mi_process_info");
+    uint64_t tcmalloc = find("MallocExtension_GetNumericProperty"), jemalloc = find("mallctl");
+    if (!jemalloc)
+        jemalloc = find("je_mallctl");
+    if (!jemalloc)
+        jemalloc = find("_rjem_mallctl");
+    if (glibc) {
+        kymo_allocator_ask_glibc(&report, glibc);
+        read_malloc_info(f);
+    }
+    if (jemalloc)
+        kymo_allocator_ask_jemalloc(&report, jemalloc);
+    if (mimalloc)
+        kymo_allocator_ask_mimalloc(&report, mimalloc);
+    if (tcmalloc)
+        kymo_allocator_ask_tcmalloc(&report, tcmalloc);
+    for (unsigned i = 0; i < KYMO_ALLOCATOR_WORD_COUNT; i++)
+        if (report.known >> i & 1)
+            kymo_figures_set(f, figures[i],
+                             report.value[i] < INT64_MAX ? (int64_t)report.value[i] : INT64_MAX);
     /* What was not found is no error that the program is to find. */
     (void)dlerror();
 }
