@@ -3,6 +3,11 @@
 add_compile_options(
     -Wall -Wextra -Wshadow -Wconversion -Wvla -Wundef -fno-common
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+# What C++20 forbids, and newer clangs warn of in C: flags that are made of two enumerations, and
+# limits that are enumerators and compared with estimates.
+if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    add_compile_options(-Wno-enum-enum-conversion -Wno-enum-float-conversion)
+endif()
 # The size of each frame, in a .su file beside the object, for tools/check-signal-path.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     add_compile_options($<$<COMPILE_LANGUAGE:C>:-fstack-usage>)
