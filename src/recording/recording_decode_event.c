@@ -4,7 +4,10 @@
  */
 #include "recording/recording_decode_event.h"
 
+#include <assert.h>
 #include <string.h>
+
+#include "recording/recording_layout.h"
 
 int kymo_read_grown(kymo_reader *r, void *fixed, size_t size, size_t least)
 {
@@ -25,6 +28,26 @@ int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size)
     return kymo_read_grown(r, fixed, size, size);
 }
 
+int kymo_read_event_bytes(kymo_reader *r, enum kymo_block_type type, void *event,
+                          size_t event_bytes)
+{
+    const struct kymo_layout *layout = kymo_layout_of(type);
+    unsigned char fixed[KYMO_LAYOUT_FIXED_MAX];
+    assert(event_bytes == layout->event_bytes);
+    memset(event, 0, event_bytes);
+    if (!kymo_read_grown(r, fixed, layout->file_bytes, layout->least_bytes))
+        return 0;
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct kymo_layout_member *m = &layout->members[i];
+        unsigned char *to = (unsigned char *)event + m->event_at;
+        if (m->bytes)
+            memcpy(to, fixed + m->file_at, m->bytes);
+        else
+            *(const char **)(void *)to = kymo_read_text(r);
+    }
+    return !r->failed;
+}
+
 int kymo_read_head(kymo_reader *r, void *head, size_t size, uint16_t *head_bytes)
 {
     kymo_reader ahead = *r;
@@ -35,13 +58,6 @@ int kymo_read_head(kymo_reader *r, void *head, size_t size, uint16_t *head_bytes
         kymo_reader_fail(r);
     else
         kymo_reader_skip(r, *head_bytes);
-    return !r->failed;
-}
-
-int kymo_read_text_list(kymo_reader *r, const char **const *to)
-{
-    for (; *to; to++)
-        **to = kymo_read_text(r);
     return !r->failed;
 }
 

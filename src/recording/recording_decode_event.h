@@ -46,14 +46,16 @@ static inline int kymo_decode_time_is_sane(uint64_t time_ns)
 /* Reads a fixed part whose first field is its size; a longer one is of a later minor version. One
  * of an earlier version may be as short as least, and the rest is zeros. 0: r->failed is set. */
 int kymo_read_grown(kymo_reader *r, void *fixed, size_t size, size_t least);
-/* The same of one that never was shorter. */
+/* Fixed part and texts of a block that recording_layout.h knows, into *event: ids as in the file,
+ * what the block does not hold is 0. 0: r->failed is set. */
+#define kymo_read_event(r, type, event) kymo_read_event_bytes((r), (type), (event), sizeof *(event))
+int kymo_read_event_bytes(kymo_reader *r, enum kymo_block_type type, void *event,
+                          size_t event_bytes);
+/* A fixed part that never was shorter. */
 int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size);
 /* The head of a block of rows, in which *head_bytes says how long it is: a longer one is of a later
  * minor version. 0: r->failed is set. */
 int kymo_read_head(kymo_reader *r, void *head, size_t size, uint16_t *head_bytes);
-/* Texts in their order, to where the arguments (const char **) say. 0: r->failed is set. */
-#define kymo_read_texts(r, ...) kymo_read_text_list((r), (const char **const[]){__VA_ARGS__, NULL})
-int kymo_read_text_list(kymo_reader *r, const char **const *to);
 /* argc texts into d->args. KYMO_E_NOMEM; a count that cannot be sets r->failed. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc);

@@ -182,64 +182,40 @@ kymo_err kymo_decode_memory(kymo_decoder *d, kymo_reader *r)
 
 kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_heap f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_heap e;
+    if (!kymo_read_event(r, KYMO_BLOCK_HEAP, &e))
         return kymo_decode_malformed(d);
-    kymo_event_heap e = {
-        .allocator = f.allocator,
-        .rate = f.rate,
-        .map_least = f.map_least,
-        .count = f.count,
-        .bytes = f.bytes,
-    };
-    e.not_seen = kymo_read_text(r);
-    if (r->failed)
-        return kymo_decode_malformed(d);
-    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
-    if (f.rate > KYMO_FILE_BYTES_MAX || f.map_least > KYMO_FILE_BYTES_MAX)
+    if (e.rate > KYMO_FILE_BYTES_MAX || e.map_least > KYMO_FILE_BYTES_MAX)
         return kymo_decode_drop(&d->damage.values);
     return KYMO_DELIVER(d, heap, &e);
 }
 
 kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_ledger f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_ledger e;
+    if (!kymo_read_event(r, KYMO_BLOCK_LEDGER, &e))
         return kymo_decode_malformed(d);
-    kymo_event_ledger e = {
-        .line = f.line,
-        .time_ns = f.time_ns,
-        .bytes = f.bytes,
-        .low = f.low,
-        .high = f.high,
-    };
-    e.name = kymo_read_text(r);
-    if (r->failed)
-        return kymo_decode_malformed(d);
-    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
     /* A line that this reader does not know belongs to no sum that it makes. */
     int64_t most = (int64_t)KYMO_FILE_BYTES_MAX;
-    if (f.line == 0 || f.line >= KYMO_LEDGER_LINES || !kymo_decode_time_is_there(f.time_ns) ||
-        f.bytes > most || f.bytes < -most || f.low > KYMO_FILE_BYTES_MAX ||
-        f.high > KYMO_FILE_BYTES_MAX)
+    if (e.line == 0 || e.line >= KYMO_LEDGER_LINES || !kymo_decode_time_is_there(e.time_ns) ||
+        e.bytes > most || e.bytes < -most || e.low > KYMO_FILE_BYTES_MAX ||
+        e.high > KYMO_FILE_BYTES_MAX)
         return kymo_decode_drop(&d->damage.values);
     return KYMO_DELIVER(d, ledger, &e);
 }
 
 kymo_err kymo_decode_memory_info(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_memory_info f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_memory_info e;
+    if (!kymo_read_event(r, KYMO_BLOCK_MEMORY_INFO, &e))
         return kymo_decode_malformed(d);
-    kymo_event_memory_info e = {.time_ns = f.time_ns, .value = f.value};
-    e.key = kymo_read_text(r);
-    if (r->failed)
-        return kymo_decode_malformed(d);
-    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
-    if (!kymo_decode_time_is_there(f.time_ns) || e.key[0] == '\0')
+    if (!kymo_decode_time_is_there(e.time_ns) || e.key[0] == '\0')
         return kymo_decode_drop(&d->damage.values);
     return KYMO_DELIVER(d, memory_info, &e);
 }

@@ -12,18 +12,18 @@
 #include "kymo/marker_abi.h"
 #include "recording/recording_decode_event.h"
 
-/* Returns 1 for none, too, and then leaves *number as it is. */
-static int find_or_none(kymo_id_map *map, uint32_t process, uint32_t id, uint32_t *number)
+/* Puts the reader's number in the place of the file's. None stays, and returns 1, too. */
+static int find_or_none(kymo_id_map *map, uint32_t process, uint32_t *id)
 {
-    return id == KYMO_EVENT_NONE || kymo_id_map_find(map, process, id, number);
+    return *id == KYMO_EVENT_NONE || kymo_id_map_find(map, process, *id, id);
 }
 
-/* Who announces something: its process is known, its id is new and not none. 0: counted. */
-static int may_announce(kymo_decoder *d, kymo_id_map *map, uint32_t file_process, uint32_t id,
-                        uint32_t *process)
+/* Who announces something: its process, which becomes the reader's, is known, its id is new and not
+ * none. 0: counted. */
+static int may_announce(kymo_decoder *d, kymo_id_map *map, uint32_t *process, uint32_t id)
 {
     uint32_t number;
-    if (!kymo_id_map_find(&d->processes, 0, file_process, process))
+    if (!kymo_id_map_find(&d->processes, 0, *process, process))
         d->damage.references++;
     else if (kymo_id_map_find(map, *process, id, &number))
         d->damage.duplicates++;
@@ -41,23 +41,16 @@ static uint32_t known_color(uint32_t color)
 
 kymo_err kymo_decode_marker_category(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_marker_category f;
+    kymo_event_marker_category e;
     kymo_id_map *map = &d->marks.categories;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    if (!kymo_read_event(r, KYMO_BLOCK_MARKER_CATEGORY, &e))
         return kymo_decode_malformed(d);
-    kymo_event_marker_category e = {
-        .parent = KYMO_EVENT_NONE,
-        .color = known_color(f.color),
-        .flags = f.flags,
-        .name = kymo_read_text(r),
-    };
-    if (r->failed)
-        return kymo_decode_malformed(d);
-    if (!may_announce(d, map, f.process, f.category, &e.process))
+    e.color = known_color(e.color);
+    if (!may_announce(d, map, &e.process, e.category))
         return KYMO_OK;
-    if (!find_or_none(map, e.process, f.parent, &e.parent))
+    if (!find_or_none(map, e.process, &e.parent))
         return kymo_decode_drop(&d->damage.references);
-    KYMO_TRY(kymo_id_map_add(map, e.process, f.category, &e.category));
+    KYMO_TRY(kymo_id_map_add(map, e.process, e.category, &e.category));
     return KYMO_DELIVER(d, marker_category, &e);
 }
 
@@ -114,19 +107,18 @@ static int kinds_are_known(const kymo_event_marker_type *e)
     return 1;
 }
 
-static kymo_err announce_type(kymo_decoder *d, const struct kymo_file_marker_type *f,
-                              kymo_event_marker_type *e)
+static kymo_err announce_type(kymo_decoder *d, kymo_event_marker_type *e)
 {
     struct kymo_decoder_marks *m = &d->marks;
     int fits;
-    if (!may_announce(d, &m->types, f->process, f->type, &e->process))
+    if (!may_announce(d, &m->types, &e->process, e->type))
         return KYMO_OK;
     if (!kinds_are_known(e))
         return kymo_decode_drop(&d->damage.values);
     KYMO_TRY(kymo_decoder_add_image(m, e, &fits));
     if (!fits)
         return kymo_decode_drop(&d->damage.values);
-    KYMO_TRY(kymo_id_map_add(&m->types, e->process, f->type, &e->type));
+    KYMO_TRY(kymo_id_map_add(&m->types, e->process, e->type, &e->type));
     return KYMO_DELIVER(d, marker_type, e);
 }
 
@@ -139,6 +131,8 @@ kymo_err kymo_decode_marker_type(kymo_decoder *d, kymo_reader *r)
         f.graph_bytes < sizeof(struct kymo_file_marker_graph))
         return kymo_decode_malformed(d);
     kymo_event_marker_type e = {
+        .process = f.process,
+        .type = f.type,
         .show = f.show,
         .is_stack_based = f.is_stack_based,
         .max_per_second = f.max_per_second,
@@ -148,57 +142,49 @@ kymo_err kymo_decode_marker_type(kymo_decoder *d, kymo_reader *r)
         .graph_count = f.graph_count,
         .line = f.line,
     };
-    (void)kymo_read_texts(r, &e.name, &e.chart, &e.tooltip, &e.table, &e.description, &e.color_key,
-                          &e.file);
+    const char **const texts[] = {&e.name,        &e.chart,     &e.tooltip, &e.table,
+                                  &e.description, &e.color_key, &e.file};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(texts); i++)
+        *texts[i] = kymo_read_text(r);
     KYMO_TRY(read_type_lists(d, r, &f));
     if (r->failed)
         return kymo_decode_malformed(d);
     e.fields = d->marks.fields.data;
     e.rows = d->marks.rows.data;
     e.graphs = d->marks.graphs.data;
-    return announce_type(d, &f, &e);
+    return announce_type(d, &e);
 }
 
 /* ---- sites, texts, tracks, counters ---- */
 
 kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_site f;
+    kymo_event_site e;
     struct kymo_decoder_marks *m = &d->marks;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    if (!kymo_read_event(r, KYMO_BLOCK_SITE, &e))
         return kymo_decode_malformed(d);
-    kymo_event_site e = {
-        .category = KYMO_EVENT_NONE,
-        .type = KYMO_EVENT_NONE,
-        .kind = f.kind,
-        .line = f.line,
-        .min_ns = f.min_ns,
-    };
-    if (!kymo_read_texts(r, &e.name, &e.format, &e.file, &e.function))
-        return kymo_decode_malformed(d);
-    if (!may_announce(d, &m->sites, f.process, f.site, &e.process))
+    if (!may_announce(d, &m->sites, &e.process, e.site))
         return KYMO_OK;
-    if (!find_or_none(&m->categories, e.process, f.category, &e.category) ||
-        !find_or_none(&m->types, e.process, f.type, &e.type))
+    if (!find_or_none(&m->categories, e.process, &e.category) ||
+        !find_or_none(&m->types, e.process, &e.type))
         return kymo_decode_drop(&d->damage.references);
     /* A payload is a type's image, or the text or cells that the kind is for. */
-    if (f.kind > KYMO_SITE_VALUES || (e.type != KYMO_EVENT_NONE && f.kind >= KYMO_SITE_TEXT))
+    if (e.kind > KYMO_SITE_VALUES || (e.type != KYMO_EVENT_NONE && e.kind >= KYMO_SITE_TEXT))
         return kymo_decode_drop(&d->damage.values);
     KYMO_TRY(kymo_vec_push(&m->carried, (struct kymo_decoder_site){e.type, e.kind}));
-    KYMO_TRY(kymo_id_map_add(&m->sites, e.process, f.site, &e.site));
+    KYMO_TRY(kymo_id_map_add(&m->sites, e.process, e.site, &e.site));
     return KYMO_DELIVER(d, site, &e);
 }
 
 static kymo_err decode_named(kymo_decoder *d, kymo_reader *r, kymo_id_map *map,
                              kymo_err (*deliver)(void *ctx, const kymo_event_named *e))
 {
-    struct kymo_file_named f;
     kymo_event_named e;
-    if (!kymo_read_fixed(r, &f, sizeof f) || !kymo_read_texts(r, &e.name))
+    if (!kymo_read_event(r, KYMO_BLOCK_LITERAL, &e)) /* a track is the same */
         return kymo_decode_malformed(d);
-    if (!may_announce(d, map, f.process, f.id, &e.process))
+    if (!may_announce(d, map, &e.process, e.id))
         return KYMO_OK;
-    KYMO_TRY(kymo_id_map_add(map, e.process, f.id, &e.id));
+    KYMO_TRY(kymo_id_map_add(map, e.process, e.id, &e.id));
     d->events++;
     return deliver ? deliver(d->ctx, &e) : KYMO_OK;
 }
@@ -215,36 +201,28 @@ kymo_err kymo_decode_track(kymo_decoder *d, kymo_reader *r)
 
 kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_counter f;
+    kymo_event_counter e;
     struct kymo_decoder_marks *m = &d->marks;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    if (!kymo_read_event(r, KYMO_BLOCK_COUNTER, &e))
         return kymo_decode_malformed(d);
-    kymo_event_counter e = {
-        .category = KYMO_EVENT_NONE,
-        .kind = f.kind,
-        .flags = f.flags,
-        .color = known_color(f.color),
-    };
-    if (!kymo_read_texts(r, &e.name, &e.unit, &e.description))
-        return kymo_decode_malformed(d);
-    if (!may_announce(d, &m->counters, f.process, f.counter, &e.process))
+    e.color = known_color(e.color);
+    if (!may_announce(d, &m->counters, &e.process, e.counter))
         return KYMO_OK;
-    if (!find_or_none(&m->categories, e.process, f.category, &e.category))
+    if (!find_or_none(&m->categories, e.process, &e.category))
         return kymo_decode_drop(&d->damage.references);
-    if (f.kind > KYMO_COUNTER_GAUGE)
+    if (e.kind > KYMO_COUNTER_GAUGE)
         return kymo_decode_drop(&d->damage.values);
-    KYMO_TRY(kymo_id_map_add(&m->counters, e.process, f.counter, &e.counter));
+    KYMO_TRY(kymo_id_map_add(&m->counters, e.process, e.counter, &e.counter));
     return KYMO_DELIVER(d, counter, &e);
 }
 
 kymo_err kymo_decode_site_counts(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_site_counts f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_site_counts e;
+    if (!kymo_read_event(r, KYMO_BLOCK_SITE_COUNTS, &e))
         return kymo_decode_malformed(d);
-    kymo_event_site_counts e = {.lost = f.lost, .capped = f.capped, .cut = f.cut};
-    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process) ||
-        !kymo_id_map_find(&d->marks.sites, e.process, f.site, &e.site))
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process) ||
+        !kymo_id_map_find(&d->marks.sites, e.process, e.site, &e.site))
         return kymo_decode_drop(&d->damage.references);
     return KYMO_DELIVER(d, site_counts, &e);
 }

@@ -9,59 +9,46 @@
 
 kymo_err kymo_decode_module(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_module f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_module e;
+    if (!kymo_read_event(r, KYMO_BLOCK_MODULE, &e) || e.build_id_len > KYMO_FILE_BUILD_ID_MAX)
         return kymo_decode_malformed(d);
-    kymo_event_module e = {
-        .start = f.start,
-        .end = f.end,
-        .load_bias = f.load_bias,
-        .file_offset = f.file_offset,
-        .load_ns = f.load_ns,
-        .build_id_len = f.build_id_len,
-        .is_main = f.is_main,
-    };
-    if (f.build_id_len > KYMO_FILE_BUILD_ID_MAX)
-        return kymo_decode_malformed(d);
-    e.path = kymo_read_text(r);
-    e.build_id = kymo_read_bytes(r, f.build_id_len);
+    uint32_t id = e.module;
+    e.build_id = kymo_read_bytes(r, e.build_id_len);
     if (r->failed)
         return kymo_decode_malformed(d);
-    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process))
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
-    if (kymo_id_map_find(&d->modules, e.process, f.module, &e.module))
+    if (kymo_id_map_find(&d->modules, e.process, id, &e.module))
         return kymo_decode_drop(&d->damage.duplicates);
-    if (f.start >= f.end || f.module == KYMO_EVENT_NONE || !kymo_decode_time_is_sane(f.load_ns))
+    if (e.start >= e.end || id == KYMO_EVENT_NONE || !kymo_decode_time_is_sane(e.load_ns))
         return kymo_decode_drop(&d->damage.values);
-    KYMO_TRY(kymo_id_map_add(&d->modules, e.process, f.module, &e.module));
+    KYMO_TRY(kymo_id_map_add(&d->modules, e.process, id, &e.module));
     return KYMO_DELIVER(d, module, &e);
 }
 
 kymo_err kymo_decode_module_unload(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_module_unload f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_module_unload e;
+    if (!kymo_read_event(r, KYMO_BLOCK_MODULE_UNLOAD, &e))
         return kymo_decode_malformed(d);
-    kymo_event_module_unload e = {.time_ns = f.time_ns};
-    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process) ||
-        !kymo_id_map_find(&d->modules, e.process, f.module, &e.module))
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process) ||
+        !kymo_id_map_find(&d->modules, e.process, e.module, &e.module))
         return kymo_decode_drop(&d->damage.references);
-    if (!kymo_decode_time_is_sane(f.time_ns))
+    if (!kymo_decode_time_is_sane(e.time_ns))
         return kymo_decode_drop(&d->damage.values);
     return KYMO_DELIVER(d, module_unload, &e);
 }
 
 kymo_err kymo_decode_module_image(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_module_image f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_module_image e;
+    if (!kymo_read_event(r, KYMO_BLOCK_MODULE_IMAGE, &e))
         return kymo_decode_malformed(d);
-    kymo_event_module_image e = {.len = f.len};
-    e.bytes = kymo_read_bytes(r, f.len);
-    if (r->failed || f.len > KYMO_EVENT_IMAGE_MAX)
+    e.bytes = kymo_read_bytes(r, e.len);
+    if (r->failed || e.len > KYMO_EVENT_IMAGE_MAX)
         return kymo_decode_malformed(d);
-    if (!kymo_id_map_find(&d->processes, 0, f.process, &e.process) ||
-        !kymo_id_map_find(&d->modules, e.process, f.module, &e.module))
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process) ||
+        !kymo_id_map_find(&d->modules, e.process, e.module, &e.module))
         return kymo_decode_drop(&d->damage.references);
     return KYMO_DELIVER(d, module_image, &e);
 }

@@ -10,17 +10,15 @@
 
 kymo_err kymo_decode_wait(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_wait f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_wait e;
+    if (!kymo_read_event(r, KYMO_BLOCK_WAIT, &e))
         return kymo_decode_malformed(d);
-    kymo_event_wait e = {.name = kymo_read_text(r)};
-    if (r->failed)
-        return kymo_decode_malformed(d);
-    if (f.wait == 0)
+    uint32_t id = e.wait;
+    if (id == 0)
         return kymo_decode_drop(&d->damage.values);
-    if (kymo_id_map_find(&d->waits, 0, f.wait, &e.wait))
+    if (kymo_id_map_find(&d->waits, 0, id, &e.wait))
         return kymo_decode_drop(&d->damage.duplicates);
-    KYMO_TRY(kymo_id_map_add(&d->waits, 0, f.wait, &e.wait));
+    KYMO_TRY(kymo_id_map_add(&d->waits, 0, id, &e.wait));
     e.wait++; /* 0 is none */
     return KYMO_DELIVER(d, wait, &e);
 }

@@ -86,19 +86,15 @@ kymo_err kymo_decode_stacks(kymo_decoder *d, kymo_reader *r)
 
 kymo_err kymo_decode_kernel_symbol(kymo_decoder *d, kymo_reader *r)
 {
-    struct kymo_file_kernel_symbol f;
-    if (!kymo_read_fixed(r, &f, sizeof f))
+    kymo_event_kernel_symbol e;
+    if (!kymo_read_event(r, KYMO_BLOCK_KERNEL_SYMBOL, &e))
         return kymo_decode_malformed(d);
-    kymo_event_kernel_symbol e = {.address = f.address};
-    e.name = kymo_read_text(r);
-    e.module = kymo_read_text(r);
-    if (r->failed)
-        return kymo_decode_malformed(d);
-    if (kymo_id_map_find(&d->kernel_symbols, 0, f.symbol, &e.symbol))
+    uint32_t id = e.symbol;
+    if (kymo_id_map_find(&d->kernel_symbols, 0, id, &e.symbol))
         return kymo_decode_drop(&d->damage.duplicates);
-    if (f.symbol == KYMO_EVENT_NONE || e.name[0] == '\0' || e.module[0] != '[')
+    if (id == KYMO_EVENT_NONE || e.name[0] == '\0' || e.module[0] != '[')
         return kymo_decode_drop(&d->damage.values);
-    KYMO_TRY(kymo_id_map_add(&d->kernel_symbols, 0, f.symbol, &e.symbol));
+    KYMO_TRY(kymo_id_map_add(&d->kernel_symbols, 0, id, &e.symbol));
     return KYMO_DELIVER(d, kernel_symbol, &e);
 }
 

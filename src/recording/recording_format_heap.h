@@ -4,7 +4,7 @@
  * (doc/format-kymo.md, since version 1.4).
  *
  * Layer:    recording
- * Flow:     shared by recording_write_heap.c and recording_decode_heap.c
+ * Flow:     shared by recording_write_*.c and recording_decode_*.c
  *
  * What happened to blocks and mappings is rows of one kind of block, so that those of a thread stay
  * in their order.

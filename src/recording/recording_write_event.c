@@ -4,8 +4,11 @@
  */
 #include "recording/recording_write_event.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "recording/recording_layout.h"
 
 kymo_err kymo_writer_may_write(const kymo_recording_writer *w)
 {
@@ -21,6 +24,25 @@ void kymo_writer_begin(kymo_recording_writer *w, const void *fixed)
     kymo_bytes_clear(&w->event);
     w->event_error = KYMO_OK;
     kymo_writer_put_bytes(w, fixed, fixed_bytes);
+}
+
+void kymo_writer_begin_bytes(kymo_recording_writer *w, enum kymo_block_type type, const void *event,
+                             size_t event_bytes)
+{
+    const struct kymo_layout *layout = kymo_layout_of(type);
+    const unsigned char *from = event;
+    unsigned char fixed[KYMO_LAYOUT_FIXED_MAX] = {0};
+    const uint32_t fixed_bytes = (uint32_t)layout->file_bytes;
+    assert(event_bytes == layout->event_bytes);
+    (void)event_bytes;
+    memcpy(fixed, &fixed_bytes, sizeof fixed_bytes);
+    for (size_t i = 0; i < layout->count; i++)
+        memcpy(fixed + layout->members[i].file_at, from + layout->members[i].event_at,
+               layout->members[i].bytes);
+    kymo_writer_begin(w, fixed);
+    for (size_t i = 0; i < layout->count; i++)
+        if (layout->members[i].bytes == 0)
+            kymo_writer_put_text(w, *(const char *const *)(from + layout->members[i].event_at));
 }
 
 void kymo_writer_put_bytes(kymo_recording_writer *w, const void *data, size_t len)
@@ -68,3 +90,42 @@ kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type,
         err = kymo_kept_after_block(w, type);
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
 }
+
+kymo_err kymo_recording_write_process(kymo_recording_writer *w, const kymo_event_process *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    kymo_event_process stored = *e;
+    stored.argc = kymo_writer_stored_args(e->argc);
+    kymo_writer_begin_event(w, KYMO_BLOCK_PROCESS, &stored);
+    kymo_writer_put_args(w, e->argc, e->argv);
+    return kymo_writer_finish(w, KYMO_BLOCK_PROCESS, 0);
+}
+
+/* ---- events that are a fixed part and texts, and no more ---- */
+
+#define PLAIN(name, type, NAME)                                                                \
+    kymo_err kymo_recording_write_##name(kymo_recording_writer *w, const kymo_event_##type *e) \
+    {                                                                                          \
+        KYMO_TRY(kymo_writer_may_write(w));                                                    \
+        kymo_writer_begin_event(w, KYMO_BLOCK_##NAME, e);                                      \
+        return kymo_writer_finish(w, KYMO_BLOCK_##NAME, 0);                                    \
+    }
+PLAIN(process_end, process_end, PROCESS_END)
+PLAIN(thread, thread, THREAD)
+PLAIN(thread_name, thread_name, THREAD_NAME)
+PLAIN(thread_end, thread_end, THREAD_END)
+PLAIN(module_unload, module_unload, MODULE_UNLOAD)
+PLAIN(kernel_symbol, kernel_symbol, KERNEL_SYMBOL)
+PLAIN(marker_category, marker_category, MARKER_CATEGORY)
+PLAIN(site, site, SITE)
+PLAIN(literal, named, LITERAL)
+PLAIN(track, named, TRACK)
+PLAIN(counter, counter, COUNTER)
+PLAIN(site_counts, site_counts, SITE_COUNTS)
+PLAIN(heap, heap, HEAP)
+PLAIN(ledger, ledger, LEDGER)
+PLAIN(memory_info, memory_info, MEMORY_INFO)
+PLAIN(loss, loss, LOSS)
+PLAIN(quality, quality, QUALITY)
+PLAIN(dropped, dropped, DROPPED)
+PLAIN(note, note, NOTE)

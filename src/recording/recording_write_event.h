@@ -70,7 +70,11 @@ struct kymo_recording_writer {
 /* What every event is asked first. */
 KYMO_NODISCARD
 kymo_err kymo_writer_may_write(const kymo_recording_writer *w);
-/* fixed begins with its fixed_bytes. */
+/* Fixed part and texts of an event, of whose block recording_layout.h knows; lists may follow. */
+#define kymo_writer_begin_event(w, type, e) kymo_writer_begin_bytes((w), (type), (e), sizeof *(e))
+void kymo_writer_begin_bytes(kymo_recording_writer *w, enum kymo_block_type type, const void *event,
+                             size_t event_bytes);
+/* Of another block; fixed begins with its fixed_bytes. */
 void kymo_writer_begin(kymo_recording_writer *w, const void *fixed);
 void kymo_writer_put_bytes(kymo_recording_writer *w, const void *data, size_t len);
 /* With its NUL; NULL is "". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recording_write_heap.c - blocks of what became of memory: rows of allocations, frees, resizes and
- * mappings, in groups of one thread; and what is known of a process's memory as a whole.
+ * mappings, in groups of one thread.
  *
  * An allocation is some 16 bytes of file, and its end 7: ids, addresses and counts are told as
  * differences from the row before.
@@ -196,54 +196,4 @@ kymo_err kymo_recording_write_live(kymo_recording_writer *w, const kymo_event_li
     row.bytes = w->event.data;
     row.bytes_len = w->event.len;
     return kymo_writer_put_row(w, &w->memory, e->thread, &row);
-}
-
-/* ---- of a process as a whole ---- */
-
-kymo_err kymo_recording_write_heap(kymo_recording_writer *w, const kymo_event_heap *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_heap fixed = {
-        .fixed_bytes = sizeof fixed,
-        .process = e->process,
-        .allocator = e->allocator,
-        .rate = e->rate,
-        .map_least = e->map_least,
-        .count = e->count,
-        .bytes = e->bytes,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->not_seen);
-    return kymo_writer_finish(w, KYMO_BLOCK_HEAP, 0);
-}
-
-kymo_err kymo_recording_write_ledger(kymo_recording_writer *w, const kymo_event_ledger *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_ledger fixed = {
-        .fixed_bytes = sizeof fixed,
-        .process = e->process,
-        .line = e->line,
-        .time_ns = e->time_ns,
-        .bytes = e->bytes,
-        .low = e->low,
-        .high = e->high,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->name);
-    return kymo_writer_finish(w, KYMO_BLOCK_LEDGER, 0);
-}
-
-kymo_err kymo_recording_write_memory_info(kymo_recording_writer *w, const kymo_event_memory_info *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_memory_info fixed = {
-        .fixed_bytes = sizeof fixed,
-        .process = e->process,
-        .time_ns = e->time_ns,
-        .value = e->value,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->key);
-    return kymo_writer_finish(w, KYMO_BLOCK_MEMORY_INFO, 0);
 }

@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_marks.c - blocks of what markers refer to: categories, types, sites, texts,
- * tracks, counters; and what became of a site's markers.
- *
- * There are few of them, so each is a block of its own, and is out before any pending row can refer
- * to it.
+ * recording_write_marks.c - blocks of types of markers. There are few types, as of all that markers
+ * refer to, so each is a block of its own, and is out before any pending row can refer to it.
  */
 #include "recording/recording_write_event.h"
-
-kymo_err kymo_recording_write_marker_category(kymo_recording_writer *w,
-                                              const kymo_event_marker_category *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_marker_category fixed = {
-        .fixed_bytes = sizeof fixed,
-        .process = e->process,
-        .category = e->category,
-        .parent = e->parent,
-        .color = e->color,
-        .flags = e->flags,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->name);
-    return kymo_writer_finish(w, KYMO_BLOCK_MARKER_CATEGORY, 0);
-}
 
 /* Texts first, all of them, then what is of one size. */
 static void put_type_lists(kymo_recording_writer *w, const kymo_event_marker_type *e)
@@ -83,79 +63,4 @@ kymo_err kymo_recording_write_marker_type(kymo_recording_writer *w, const kymo_e
     kymo_writer_put_text(w, e->file);
     put_type_lists(w, e);
     return kymo_writer_finish(w, KYMO_BLOCK_MARKER_TYPE, 0);
-}
-
-kymo_err kymo_recording_write_site(kymo_recording_writer *w, const kymo_event_site *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_site fixed = {
-        .fixed_bytes = sizeof fixed,
-        .process = e->process,
-        .site = e->site,
-        .category = e->category,
-        .type = e->type,
-        .kind = e->kind,
-        .line = e->line,
-        .min_ns = e->min_ns,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->name);
-    kymo_writer_put_text(w, e->format);
-    kymo_writer_put_text(w, e->file);
-    kymo_writer_put_text(w, e->function);
-    return kymo_writer_finish(w, KYMO_BLOCK_SITE, 0);
-}
-
-static kymo_err write_named(kymo_recording_writer *w, enum kymo_block_type type,
-                            const kymo_event_named *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_named fixed = {.fixed_bytes = sizeof fixed, e->process, e->id, 0};
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->name);
-    return kymo_writer_finish(w, type, 0);
-}
-
-kymo_err kymo_recording_write_literal(kymo_recording_writer *w, const kymo_event_named *e)
-{
-    return write_named(w, KYMO_BLOCK_LITERAL, e);
-}
-
-kymo_err kymo_recording_write_track(kymo_recording_writer *w, const kymo_event_named *e)
-{
-    return write_named(w, KYMO_BLOCK_TRACK, e);
-}
-
-kymo_err kymo_recording_write_counter(kymo_recording_writer *w, const kymo_event_counter *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_counter fixed = {
-        .fixed_bytes = sizeof fixed,
-        .process = e->process,
-        .counter = e->counter,
-        .category = e->category,
-        .kind = e->kind,
-        .flags = e->flags,
-        .color = e->color,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->name);
-    kymo_writer_put_text(w, e->unit);
-    kymo_writer_put_text(w, e->description);
-    return kymo_writer_finish(w, KYMO_BLOCK_COUNTER, 0);
-}
-
-kymo_err kymo_recording_write_site_counts(kymo_recording_writer *w, const kymo_event_site_counts *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_site_counts fixed = {
-        .fixed_bytes = sizeof fixed,
-        .process = e->process,
-        .site = e->site,
-        .lost = e->lost,
-        .capped = e->capped,
-        .cut = e->cut,
-    };
-    kymo_writer_begin(w, &fixed);
-    return kymo_writer_finish(w, KYMO_BLOCK_SITE_COUNTS, 0);
 }

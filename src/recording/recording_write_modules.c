@@ -13,36 +13,9 @@ kymo_err kymo_recording_write_module(kymo_recording_writer *w, const kymo_event_
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->build_id_len > KYMO_FILE_BUILD_ID_MAX || e->start >= e->end)
         return KYMO_E_INVALID;
-    struct kymo_file_module fixed = {
-        .fixed_bytes = sizeof fixed,
-        .module = e->module,
-        .process = e->process,
-        .is_main = e->is_main,
-        .start = e->start,
-        .end = e->end,
-        .load_bias = e->load_bias,
-        .file_offset = e->file_offset,
-        .load_ns = e->load_ns,
-        .build_id_len = e->build_id_len,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->path);
+    kymo_writer_begin_event(w, KYMO_BLOCK_MODULE, e);
     kymo_writer_put_bytes(w, e->build_id, e->build_id_len);
     return kymo_writer_finish(w, KYMO_BLOCK_MODULE, 0);
-}
-
-kymo_err kymo_recording_write_module_unload(kymo_recording_writer *w,
-                                            const kymo_event_module_unload *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_module_unload fixed = {
-        .fixed_bytes = sizeof fixed,
-        .module = e->module,
-        .process = e->process,
-        .time_ns = e->time_ns,
-    };
-    kymo_writer_begin(w, &fixed);
-    return kymo_writer_finish(w, KYMO_BLOCK_MODULE_UNLOAD, 0);
 }
 
 kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
@@ -51,13 +24,7 @@ kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->len > KYMO_EVENT_IMAGE_MAX)
         return KYMO_E_INVALID;
-    struct kymo_file_module_image fixed = {
-        .fixed_bytes = sizeof fixed,
-        .module = e->module,
-        .process = e->process,
-        .len = e->len,
-    };
-    kymo_writer_begin(w, &fixed);
+    kymo_writer_begin_event(w, KYMO_BLOCK_MODULE_IMAGE, e);
     kymo_writer_put_bytes(w, e->bytes, e->len);
     return kymo_writer_finish(w, KYMO_BLOCK_MODULE_IMAGE, e->len >= IMAGE_COMPRESS_BYTES);
 }

@@ -85,8 +85,6 @@ kymo_err kymo_recording_write_wait(kymo_recording_writer *w, const kymo_event_wa
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->wait == 0)
         return KYMO_E_INVALID;
-    struct kymo_file_wait fixed = {.fixed_bytes = sizeof fixed, .wait = e->wait};
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->name);
+    kymo_writer_begin_event(w, KYMO_BLOCK_WAIT, e);
     return kymo_writer_finish(w, KYMO_BLOCK_WAIT, 0);
 }

@@ -106,21 +106,6 @@ kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_s
 
 /* ---- the kernel's part ---- */
 
-kymo_err kymo_recording_write_kernel_symbol(kymo_recording_writer *w,
-                                            const kymo_event_kernel_symbol *e)
-{
-    KYMO_TRY(kymo_writer_may_write(w));
-    struct kymo_file_kernel_symbol fixed = {
-        .fixed_bytes = sizeof fixed,
-        .symbol = e->symbol,
-        .address = e->address,
-    };
-    kymo_writer_begin(w, &fixed);
-    kymo_writer_put_text(w, e->name);
-    kymo_writer_put_text(w, e->module);
-    return kymo_writer_finish(w, KYMO_BLOCK_KERNEL_SYMBOL, 0);
-}
-
 kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
                                            const kymo_event_kernel_stack *e)
 {
