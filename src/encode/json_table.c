@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encode/json_table.h"
 
-void kymo_json_begin_table(kymo_json *json, const char *name)
-{
-    kymo_json_key(json, name);
-    kymo_json_begin_object(json);
-}
-
 void kymo_json_end_table(kymo_json *json, uint64_t length)
 {
     kymo_json_key_u64(json, "length", length);
     kymo_json_end_object(json);
 }
 
-void kymo_json_begin_column(kymo_json *json, const char *name)
-{
-    kymo_json_key(json, name);
-    kymo_json_begin_array(json);
-}
-
 void kymo_json_constant_column(kymo_json *json, const char *name, const char *literal,
                                uint64_t count)
 {
-    kymo_json_begin_column(json, name);
+    kymo_json_key_array(json, name);
     for (uint64_t i = 0; i < count; i++) {
         if (literal[0] == 'n')
             kymo_json_null(json);

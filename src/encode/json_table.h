@@ -13,13 +13,18 @@
 
 #include "base/json.h"
 
-/* As the value of this key. */
-void kymo_json_begin_table(kymo_json *json, const char *name);
-/* length: of each column, in rows */
+/* Of an object that is a table; length: of each column, in rows */
 void kymo_json_end_table(kymo_json *json, uint64_t length);
 
-/* The cells follow, and kymo_json_end_array. */
-void kymo_json_begin_column(kymo_json *json, const char *name);
+/* A column; the statement writes the cell of row i. */
+#define KYMO_JSON_COLUMN(json, name, i, count, cell)      \
+    do {                                                  \
+        const uint64_t kymo_column_count_ = (count);      \
+        kymo_json_key_array((json), (name));              \
+        for (uint32_t i = 0; i < kymo_column_count_; i++) \
+            cell;                                         \
+        kymo_json_end_array(json);                        \
+    } while (0)
 /* A column that has one value in all rows: "null", "false", or a digit. */
 void kymo_json_constant_column(kymo_json *json, const char *name, const char *literal,
                                uint64_t count);

@@ -25,8 +25,7 @@ static kymo_err write_all(kymo_firefox *w)
     kymo_firefox_put_libs(w);
     KYMO_TRY(kymo_firefox_put_counters(w));
     KYMO_TRY(kymo_firefox_put_shared(w));
-    kymo_json_key(w->json, "threads");
-    kymo_json_begin_array(w->json);
+    kymo_json_key_array(w->json, "threads");
     for (size_t i = 0; i < w->p->thread_order.len; i++)
         KYMO_TRY(kymo_firefox_put_thread(w, w->p->thread_order.data[i]));
     for (uint32_t i = 0; i < w->marks.tracks.len; i++)

@@ -118,7 +118,7 @@ static kymo_err put_column(struct table *t, const char *name,
     kymo_heap_step step;
     uint64_t bytes;
     t->rows = 0;
-    kymo_json_begin_column(t->w->json, name);
+    kymo_json_key_array(t->w->json, name);
     for (; next_row(t, &step, &bytes); t->rows++) {
         put(t, &step, bytes);
         KYMO_TRY(kymo_encoder_step(t->w->encoder, 1));
@@ -135,7 +135,7 @@ static kymo_err put_table(struct table *t)
     kymo_heap_walk_rewind(&t->walk);
     if (is_empty)
         return KYMO_OK;
-    kymo_json_begin_table(t->w->json, "nativeAllocations");
+    kymo_json_key_object(t->w->json, "nativeAllocations");
     KYMO_TRY(put_column(t, "time", put_time));
     KYMO_TRY(put_column(t, "weight", put_weight));
     kymo_json_key_cstr(t->w->json, "weightType", "bytes");

@@ -119,8 +119,7 @@ static void put_category(kymo_firefox *w, uint32_t number, const char *name, con
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "name", name);
     kymo_json_key_cstr(j, "color", color);
-    kymo_json_key(j, "subcategories");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "subcategories");
     kymo_json_cstr(j, "Other");
     const struct part *p = part_count ? bsearch(&(struct part){number, 0}, parts, part_count,
                                                 sizeof *parts, compare_categories)
@@ -148,8 +147,7 @@ void kymo_firefox_put_categories(kymo_firefox *w)
             parts[part_count++] = (struct part){w->marks.category_of[i], c->name};
     }
     qsort(parts, part_count, sizeof *parts, compare_parts);
-    kymo_json_key(w->json, "categories");
-    kymo_json_begin_array(w->json);
+    kymo_json_key_array(w->json, "categories");
     for (uint32_t i = 0; i < KYMO_ARRAY_LEN(code_categories); i++)
         put_category(w, i, code_categories[i].name, code_categories[i].color, parts, part_count);
     for (uint32_t i = 0; i < count; i++) {

@@ -20,8 +20,7 @@ static void begin_tooltip(kymo_json *j, const char *source, const char *unit, co
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "type", "value");
     kymo_json_key_cstr(j, "source", source);
-    kymo_json_key(j, "format");
-    kymo_json_begin_object(j);
+    kymo_json_key_object(j, "format");
     kymo_json_key_cstr(j, "unit", unit);
     kymo_json_end_object(j);
     kymo_json_key_cstr(j, "label", label);
@@ -37,16 +36,14 @@ static void put_selection_tooltip(kymo_json *j, const char *source, const char *
                                   const char *label)
 {
     begin_tooltip(j, source, unit, label);
-    kymo_json_key(j, "requiresPreviewSelection");
-    kymo_json_bool(j, 1);
+    kymo_json_key_bool(j, "requiresPreviewSelection", 1);
     kymo_json_end_object(j);
 }
 
 static void put_tooltips(kymo_json *j, const kymo_firefox_counter *c, const char *unit)
 {
     int is_bytes = strcmp(unit, "bytes") == 0;
-    kymo_json_key(j, "tooltipRows");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "tooltipRows");
     if (c->flags & KYMO_COUNTER_RATE) {
         /* Of other units the viewer shows the rate per millisecond, rounded to a whole number. */
         if (c->is_cpu)
@@ -70,8 +67,7 @@ static void put_display(kymo_json *j, const kymo_firefox_counter *c)
 {
     int is_bytes = strcmp(c->unit, "bytes") == 0;
     int is_percent = strcmp(c->unit, "percent") == 0;
-    kymo_json_key(j, "display");
-    kymo_json_begin_object(j);
+    kymo_json_key_object(j, "display");
     kymo_json_key_cstr(j, "graphType",
                        c->flags & KYMO_COUNTER_RATE ? "line-rate" : "line-accumulated");
     kymo_json_key_cstr(j, "unit", c->unit);
@@ -186,22 +182,13 @@ static int has_operations(kymo_counts c)
 static kymo_err put_samples(kymo_firefox *w, const struct rows *rows, int operations)
 {
     kymo_json *j = w->json;
-    kymo_json_begin_table(j, "samples");
-    kymo_json_begin_column(j, "time");
-    for (uint32_t i = 0; i < rows->count; i++)
-        kymo_json_ms(j, time_of(w, rows, i));
-    kymo_json_end_array(j);
+    kymo_json_key_object(j, "samples");
+    KYMO_JSON_COLUMN(j, "time", i, rows->count, kymo_json_ms(j, time_of(w, rows, i)));
     KYMO_TRY(kymo_encoder_step(w->encoder, rows->count));
-    kymo_json_begin_column(j, "count");
-    for (uint32_t i = 0; i < rows->count; i++)
-        put_change(j, rows, i);
-    kymo_json_end_array(j);
+    KYMO_JSON_COLUMN(j, "count", i, rows->count, put_change(j, rows, i));
     KYMO_TRY(kymo_encoder_step(w->encoder, rows->count));
     if (operations) {
-        kymo_json_begin_column(j, "number");
-        for (uint32_t i = 0; i < rows->count; i++)
-            put_operations(j, rows, i);
-        kymo_json_end_array(j);
+        KYMO_JSON_COLUMN(j, "number", i, rows->count, put_operations(j, rows, i));
     }
     kymo_json_end_table(j, rows->count);
     return kymo_encoder_step(w->encoder, rows->count);
@@ -283,8 +270,7 @@ static int is_shown(const kymo_firefox *w, uint32_t id)
 
 static kymo_err put_counters(kymo_firefox *w, uint32_t count, const uint32_t *main_thread)
 {
-    kymo_json_key(w->json, "counters");
-    kymo_json_begin_array(w->json);
+    kymo_json_key_array(w->json, "counters");
     KYMO_TRY(kymo_firefox_put_heap_counters(w, main_thread));
     KYMO_TRY(kymo_firefox_put_cpu_counters(w, main_thread));
     for (uint32_t i = 0; i < count; i++)

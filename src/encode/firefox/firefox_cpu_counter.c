@@ -72,8 +72,8 @@ static kymo_err put_counter(kymo_firefox *w, const struct slices *s, size_t firs
                                     .is_cpu = 1};
     uint64_t rows = 1; /* in front, which the viewer takes as 0 */
     kymo_firefox_begin_counter(w, &counter, main_thread);
-    kymo_json_begin_table(j, "samples");
-    kymo_json_begin_column(j, "time");
+    kymo_json_key_object(j, "samples");
+    kymo_json_key_array(j, "time");
     kymo_json_ms(j, w->start_ns + first * s->width_ns);
     for (size_t i = first; i < s->count; i++)
         if (is_row(s, i)) {
@@ -81,7 +81,7 @@ static kymo_err put_counter(kymo_firefox *w, const struct slices *s, size_t firs
             rows++;
         }
     kymo_json_end_array(j);
-    kymo_json_begin_column(j, "count");
+    kymo_json_key_array(j, "count");
     kymo_json_u64(j, 0);
     for (size_t i = first; i < s->count; i++)
         if (is_row(s, i))

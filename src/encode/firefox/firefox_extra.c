@@ -64,8 +64,7 @@ static void begin_section(kymo_json *j, const char *label)
 {
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "label", label);
-    kymo_json_key(j, "entries");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "entries");
 }
 
 static void end_section(kymo_json *j)
@@ -271,8 +270,7 @@ static void write_recording(kymo_firefox *w)
 
 void kymo_firefox_put_extra(kymo_firefox *w)
 {
-    kymo_json_key(w->json, "extra");
-    kymo_json_begin_array(w->json);
+    kymo_json_key_array(w->json, "extra");
     /* A program's own profile is no recording. */
     if (w->p->meta.version || w->p->meta.engine)
         write_recording(w);

@@ -115,9 +115,9 @@ static kymo_err put_counter(kymo_firefox *w, const kymo_firefox_counter *counter
         return KYMO_OK;
     KYMO_TRY(kymo_heap_walk_init(&walk, rows, count));
     kymo_firefox_begin_counter(w, counter, main_thread);
-    kymo_json_begin_table(w->json, "samples");
+    kymo_json_key_object(w->json, "samples");
     for (int i = 0; i < COLUMNS; i++) {
-        kymo_json_begin_column(w->json, names[i]);
+        kymo_json_key_array(w->json, names[i]);
         length = put_column(w, &walk, counter->process, width, (enum column)i);
         kymo_json_end_array(w->json);
     }

@@ -38,8 +38,7 @@ void kymo_firefox_put_libs(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     char id[33];
-    kymo_json_key(j, "libs");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "libs");
     for (uint32_t i = 0; i < w->p->modules.len; i++) {
         const kymo_module *m = &w->p->modules.data[i];
         if (w->p->module_ids.data[i].file != i)

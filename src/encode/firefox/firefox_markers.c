@@ -281,8 +281,7 @@ static void put_extras(kymo_firefox *w, const kymo_marker *m, const kymo_schema 
         kymo_firefox_put_labels(j, w->p, m->labels);
     }
     if (m->stack != KYMO_NONE) {
-        kymo_json_key(j, "cause");
-        kymo_json_begin_object(j);
+        kymo_json_key_object(j, "cause");
         kymo_json_key_u64(j, "stack", w->stack_last[m->stack]);
         kymo_json_end_object(j);
     }
@@ -383,9 +382,9 @@ static kymo_err write_table(kymo_firefox *w, struct table *t)
         {"endTime", end_cell}, {"phase", phase_cell}, {"category", category_cell},
     };
     KYMO_TRY(sort_rows(t, w->p->quality.dropped_markers > 0));
-    kymo_json_begin_table(w->json, "markers");
+    kymo_json_key_object(w->json, "markers");
     for (size_t c = 0; c < KYMO_ARRAY_LEN(columns); c++) {
-        kymo_json_begin_column(w->json, columns[c].name);
+        kymo_json_key_array(w->json, columns[c].name);
         for (size_t i = 0; i < t->rows.len; i++) {
             columns[c].put(w, t, &t->rows.data[i]);
             KYMO_TRY(kymo_encoder_step(w->encoder, 1));

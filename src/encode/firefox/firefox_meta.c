@@ -49,15 +49,13 @@ static void write_visible_threads(kymo_firefox *w)
     for (uint32_t i = 0; i < count; i++)
         list[i] = i;
     qsort_r(list, count, sizeof *list, compare_weights, w);
-    kymo_json_key(j, "initialSelectedThreads");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "initialSelectedThreads");
     kymo_json_u64(j, list[0]);
     kymo_json_end_array(j);
     if (count > VISIBLE_THREADS_MAX)
         count = VISIBLE_THREADS_MAX;
     qsort(list, count, sizeof *list, compare_ids);
-    kymo_json_key(j, "initialVisibleThreads");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "initialVisibleThreads");
     for (size_t i = 0; i < count; i++)
         kymo_json_u64(j, list[i]);
     for (size_t i = 0; i < w->marks.tracks.len && i < VISIBLE_TRACKS_MAX; i++)
@@ -119,8 +117,7 @@ static void write_system(kymo_json *j, const kymo_meta *meta)
 
 static void write_sample_units(kymo_json *j)
 {
-    kymo_json_key(j, "sampleUnits");
-    kymo_json_begin_object(j);
+    kymo_json_key_object(j, "sampleUnits");
     kymo_json_key_cstr(j, "time", "ms");
     kymo_json_key_cstr(j, "eventDelay", "ms");
     kymo_json_key_cstr(j, "threadCPUDelta", "ns");
@@ -131,8 +128,7 @@ void kymo_firefox_put_meta(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     const kymo_meta *meta = &w->p->meta;
-    kymo_json_key(j, "meta");
-    kymo_json_begin_object(j);
+    kymo_json_key_object(j, "meta");
     kymo_json_key_u64(j, "version", GECKO_VERSION);
     kymo_json_key_u64(j, "preprocessedProfileVersion", PROCESSED_VERSION);
     key_ms(j, "interval", meta->period_ns ? meta->period_ns : 1000000);
@@ -144,16 +140,11 @@ void kymo_firefox_put_meta(kymo_firefox *w)
     kymo_json_key_u64(j, "processType", 0);
     kymo_json_key_cstr(j, "product", meta->product && *meta->product ? meta->product : "Kymo");
     kymo_json_key_u64(j, "stackwalk", 1);
-    kymo_json_key(j, "debug");
-    kymo_json_bool(j, 0);
-    kymo_json_key(j, "symbolicated");
-    kymo_json_bool(j, 1);
-    kymo_json_key(j, "usesOnlyOneStackType");
-    kymo_json_bool(j, 1);
-    kymo_json_key(j, "sourceCodeIsNotOnSearchfox");
-    kymo_json_bool(j, 1);
-    kymo_json_key(j, "keepProfileThreadOrder");
-    kymo_json_bool(j, 1);
+    kymo_json_key_bool(j, "debug", 0);
+    kymo_json_key_bool(j, "symbolicated", 1);
+    kymo_json_key_bool(j, "usesOnlyOneStackType", 1);
+    kymo_json_key_bool(j, "sourceCodeIsNotOnSearchfox", 1);
+    kymo_json_key_bool(j, "keepProfileThreadOrder", 1);
     write_arguments(j, meta);
     write_system(j, meta);
     write_sample_units(j);

@@ -130,15 +130,15 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     uint64_t rows = anchor != 0;
     struct row row;
     struct row_cursor at;
-    kymo_json_begin_table(j, "samples");
-    kymo_json_begin_column(j, "stack");
+    kymo_json_key_object(j, "samples");
+    kymo_json_key_array(j, "stack");
     if (anchor)
         kymo_json_null(j);
     for (at = (struct row_cursor){0}; next_row(w, s, &at, &row); rows++)
         kymo_json_u64(j, row.stack);
     kymo_json_end_array(j);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
-    kymo_json_begin_column(j, "timeDeltas");
+    kymo_json_key_array(j, "timeDeltas");
     if (anchor)
         kymo_json_ms(j, before);
     else
@@ -147,7 +147,7 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
         kymo_json_ms(j, row.time_ns - before);
     kymo_json_end_array(j);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
-    kymo_json_begin_column(j, "weight");
+    kymo_json_key_array(j, "weight");
     if (anchor)
         kymo_json_u64(j, 0);
     for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
@@ -157,7 +157,7 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     /* An empty one makes the front-end's query tool loop for ever. */
     if (rows > 0 && has_cpu_deltas(w)) {
-        kymo_json_begin_column(j, "threadCPUDelta");
+        kymo_json_key_array(j, "threadCPUDelta");
         if (anchor)
             kymo_json_u64(j, 0);
         for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)

@@ -163,8 +163,7 @@ static void put_display(kymo_json *j, uint32_t show)
     show &= ~(uint32_t)KYMO_SHOW_NETWORK;
     if (show == 0)
         show = KYMO_SHOW_CHART | KYMO_SHOW_TABLE;
-    kymo_json_key(j, "display");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "display");
     for (size_t i = 0; i < KYMO_ARRAY_LEN(places); i++)
         if (show & places[i].bit)
             kymo_json_cstr(j, places[i].name);
@@ -178,8 +177,7 @@ static void put_columns(kymo_firefox *w, const kymo_firefox_field *field, const 
     kymo_firefox_column column;
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "type", "table");
-    kymo_json_key(j, "columns");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "columns");
     for (uint32_t i = 0; i < field->column_count; i++) {
         int is_there = kymo_firefox_next_column(&columns, &column);
         uint32_t format = is_there ? column.format : KYMO_FORMAT_STRING;
@@ -214,8 +212,7 @@ static void put_field(kymo_firefox *w, const kymo_schema *schema, const kymo_sch
     else
         kymo_json_cstr(j, kymo_firefox_format_name(field->format));
     if (f->flags & KYMO_FIELD_HIDDEN) {
-        kymo_json_key(j, "hidden");
-        kymo_json_bool(j, 1);
+        kymo_json_key_bool(j, "hidden", 1);
     }
     kymo_json_end_object(j);
 }
@@ -290,8 +287,7 @@ static void put_graphs(kymo_firefox *w, const kymo_schema *schema, const kymo_fi
         if (!kymo_firefox_is_number(schema, fields, g->key))
             continue;
         if (!begun) {
-            kymo_json_key(j, "graphs");
-            kymo_json_begin_array(j);
+            kymo_json_key_array(j, "graphs");
             begun = 1;
         }
         kymo_json_begin_object(j);
@@ -319,8 +315,7 @@ static void put_schema(kymo_firefox *w, uint32_t id)
     put_label(w, schema, "tooltipLabel", schema->tooltip, 1);
     put_label(w, schema, "tableLabel", schema->table, 0);
     put_description(w, schema);
-    kymo_json_key(j, "fields");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "fields");
     for (uint32_t i = 0; i < schema->field_count; i++)
         put_field(w, schema, &schema->fields[i], &fields[i]);
     put_extra_fields(w, schema, w->marks.schemas[id].flags);
@@ -331,8 +326,7 @@ static void put_schema(kymo_firefox *w, uint32_t id)
         kymo_firefox_put_key(j, w->p, schema, schema->color_key);
     }
     if (schema->is_stack_based) {
-        kymo_json_key(j, "isStackBased");
-        kymo_json_bool(j, 1);
+        kymo_json_key_bool(j, "isStackBased", 1);
     }
     kymo_json_end_object(j);
 }
@@ -344,8 +338,7 @@ static void put_plain_schema(kymo_firefox *w)
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "name", w->marks.plain_name);
     put_display(j, 0);
-    kymo_json_key(j, "fields");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "fields");
     put_extra_fields(w, NULL, w->marks.schemas[w->marks.schema_count].flags);
     kymo_json_end_array(j);
     kymo_json_end_object(j);
@@ -362,8 +355,7 @@ static void put_label_schema(kymo_firefox *w)
     kymo_json_key_cstr(j, "tableLabel", "{marker.data.value}");
     kymo_json_key_cstr(j, "description",
                        "A label of the thread, from the first sample that has it to the last.");
-    kymo_json_key(j, "fields");
-    kymo_json_begin_array(j);
+    kymo_json_key_array(j, "fields");
     put_extra_field(w, NULL, "value", "Value", "string");
     put_extra_field(w, NULL, "samples", "Samples", "integer");
     kymo_json_end_array(j);
@@ -372,8 +364,7 @@ static void put_label_schema(kymo_firefox *w)
 
 void kymo_firefox_put_schemas(kymo_firefox *w)
 {
-    kymo_json_key(w->json, "markerSchema");
-    kymo_json_begin_array(w->json);
+    kymo_json_key_array(w->json, "markerSchema");
     for (uint32_t i = 0; i < w->marks.schema_count; i++)
         put_schema(w, i);
     if (w->marks.schemas[w->marks.schema_count].flags & KYMO_FIREFOX_IS_USED)

@@ -17,7 +17,7 @@
 static void write_strings(kymo_firefox *w)
 {
     char text[KYMO_STRING_MAX + 32];
-    kymo_json_begin_column(w->json, "stringArray");
+    kymo_json_key_array(w->json, "stringArray");
     for (size_t i = 0; i < w->p->strings.len; i++)
         kymo_json_string(w->json, w->p->strings.data[i].data,
                          w->string_used[i] ? w->p->strings.data[i].len : 0);
@@ -43,20 +43,13 @@ static void write_symbols(kymo_firefox *w)
     kymo_json *j = w->json;
     size_t n = w->p->symbols.len;
     const kymo_symbol *s = w->p->symbols.data;
-    kymo_json_begin_table(j, "nativeSymbols");
-    kymo_json_begin_column(j, "libIndex");
-    for (size_t i = 0; i < n; i++)
-        kymo_json_u64(j, w->lib_of[s[i].module]);
-    kymo_json_end_array(j);
-    kymo_json_begin_column(j, "address");
-    for (size_t i = 0; i < n; i++)
-        put_address(j, s[i].address <= KYMO_FIREFOX_EXACT_MAX ? s[i].address : KYMO_NO_ADDRESS);
-    kymo_json_end_array(j);
-    kymo_json_begin_column(j, "name");
-    for (size_t i = 0; i < n; i++)
-        kymo_json_u64(j, s[i].name);
-    kymo_json_end_array(j);
-    kymo_json_begin_column(j, "functionSize");
+    kymo_json_key_object(j, "nativeSymbols");
+    KYMO_JSON_COLUMN(j, "libIndex", i, n, kymo_json_u64(j, w->lib_of[s[i].module]));
+    KYMO_JSON_COLUMN(
+        j, "address", i, n,
+        put_address(j, s[i].address <= KYMO_FIREFOX_EXACT_MAX ? s[i].address : KYMO_NO_ADDRESS));
+    KYMO_JSON_COLUMN(j, "name", i, n, kymo_json_u64(j, s[i].name));
+    kymo_json_key_array(j, "functionSize");
     for (size_t i = 0; i < n; i++)
         if (s[i].size_bytes > 0 && s[i].size_bytes <= KYMO_FIREFOX_EXACT_MAX)
             kymo_json_u64(j, s[i].size_bytes);
@@ -69,12 +62,9 @@ static void write_symbols(kymo_firefox *w)
 static void write_resources(kymo_firefox *w)
 {
     kymo_json *j = w->json;
-    kymo_json_begin_table(j, "resourceTable");
-    kymo_json_begin_column(j, "lib");
-    for (uint32_t i = 0; i < w->lib_count; i++)
-        kymo_json_u64(j, i);
-    kymo_json_end_array(j);
-    kymo_json_begin_column(j, "name");
+    kymo_json_key_object(j, "resourceTable");
+    KYMO_JSON_COLUMN(j, "lib", i, w->lib_count, kymo_json_u64(j, i));
+    kymo_json_key_array(j, "name");
     for (size_t i = 0; i < w->p->modules.len; i++)
         if (w->p->module_ids.data[i].file == i)
             kymo_json_u64(j, w->p->module_ids.data[i].name);
@@ -119,7 +109,7 @@ static void begin_function_column(kymo_firefox *w, const char *name,
                                   void (*cell)(kymo_firefox *, const kymo_function *))
 {
     uint32_t next = 0;
-    kymo_json_begin_column(w->json, name);
+    kymo_json_key_array(w->json, name);
     for (size_t i = 0; i < w->p->functions.len; i++)
         if (w->function_of[i] == next) {
             cell(w, &w->p->functions.data[i]);
@@ -138,7 +128,7 @@ static void write_functions(kymo_firefox *w)
     kymo_json *j = w->json;
     uint32_t made_up = w->unnamed_count + (w->lacks_stacks != 0);
     uint32_t count = w->function_count + made_up;
-    kymo_json_begin_table(j, "funcTable");
+    kymo_json_key_object(j, "funcTable");
     begin_function_column(w, "name", function_name);
     for (uint32_t i = 0; i < made_up; i++)
         kymo_json_u64(j, w->p->strings.len + i);
@@ -213,7 +203,7 @@ static kymo_err frame_column(kymo_firefox *w, const char *name,
                              void (*put)(kymo_firefox *, const cell *))
 {
     uint32_t unnamed = 0;
-    kymo_json_begin_column(w->json, name);
+    kymo_json_key_array(w->json, name);
     for (size_t i = 0; i < w->p->frames.len; i++) {
         const kymo_frame *f = &w->p->frames.data[i];
         cell c = {.frame = f, .unnamed = unnamed};
@@ -236,7 +226,7 @@ static kymo_err write_frames(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     uint32_t count = w->frame_count + (w->lacks_stacks != 0);
-    kymo_json_begin_table(j, "frameTable");
+    kymo_json_key_object(j, "frameTable");
 #define COLUMN(name, put, last)                   \
     do {                                          \
         KYMO_TRY(frame_column(w, (name), (put))); \
@@ -267,8 +257,8 @@ static kymo_err write_stacks(kymo_firefox *w)
     const uint32_t *frame = w->p->stack_frame.data;
     const uint32_t *parent = w->p->stack_parent.data;
     uint32_t count = (uint32_t)w->p->stack_frame.len;
-    kymo_json_begin_table(j, "stackTable");
-    kymo_json_begin_column(j, "frame");
+    kymo_json_key_object(j, "stackTable");
+    kymo_json_key_array(j, "frame");
     for (uint32_t i = 0; i < count; i++) {
         uint32_t width = kymo_firefox_frame_width(&w->p->frames.data[frame[i]]);
         for (uint32_t k = 0; k < width; k++)
@@ -278,7 +268,7 @@ static kymo_err write_stacks(kymo_firefox *w)
     if (w->lacks_stacks)
         kymo_json_u64(j, w->frame_count);
     kymo_json_end_array(j);
-    kymo_json_begin_column(j, "prefixOffset");
+    kymo_json_key_array(j, "prefixOffset");
     for (uint32_t i = 0; i < count; i++) {
         uint32_t width = kymo_firefox_frame_width(&w->p->frames.data[frame[i]]);
         uint32_t first = w->stack_last[i] + 1 - width;
@@ -298,7 +288,7 @@ static kymo_err write_stacks(kymo_firefox *w)
 
 kymo_err kymo_firefox_put_shared(kymo_firefox *w)
 {
-    kymo_json_begin_table(w->json, "shared");
+    kymo_json_key_object(w->json, "shared");
     write_strings(w);
     KYMO_TRY(kymo_firefox_put_sources(w));
     write_symbols(w);

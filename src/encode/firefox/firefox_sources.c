@@ -225,20 +225,17 @@ kymo_err kymo_firefox_put_sources(kymo_firefox *w)
 {
     kymo_json *j = w->json;
     size_t n = w->p->sources.len;
-    kymo_json_begin_table(j, "sources");
+    kymo_json_key_object(j, "sources");
     kymo_json_constant_column(j, "id", "null", n);
-    kymo_json_begin_column(j, "filename");
-    for (size_t i = 0; i < n; i++)
-        kymo_json_u64(j, w->p->sources.data[i]);
-    kymo_json_end_array(j);
+    KYMO_JSON_COLUMN(j, "filename", i, n, kymo_json_u64(j, w->p->sources.data[i]));
     kymo_json_constant_column(j, "startLine", "1", n);
     kymo_json_constant_column(j, "startColumn", "1", n);
     kymo_json_constant_column(j, "sourceMapURL", "null", n);
-    kymo_json_begin_column(j, "content");
+    kymo_json_key_array(j, "content");
     KYMO_TRY(put_content(w));
     kymo_json_end_array(j);
     kymo_json_end_table(j, n);
-    kymo_json_begin_table(j, "sourceLocationTable");
+    kymo_json_key_object(j, "sourceLocationTable");
     kymo_json_constant_column(j, "source", "0", 0);
     kymo_json_constant_column(j, "line", "0", 0);
     kymo_json_constant_column(j, "column", "0", 0);

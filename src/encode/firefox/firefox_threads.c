@@ -51,17 +51,15 @@ static void begin_thread(kymo_firefox *w, uint32_t process, const char *name, ui
     key_end_time(w, "processShutdownTime", p->end_ns);
     key_time(w, "registerTime", start_ns);
     key_end_time(w, "unregisterTime", end_ns);
-    kymo_json_begin_column(j, "pausedRanges");
+    kymo_json_key_array(j, "pausedRanges");
     kymo_json_end_array(j);
     if (is_main)
         kymo_firefox_key_main_name(w, process, name);
     else
         kymo_json_key_cstr(j, "name", name);
     kymo_firefox_key_process_name(w, p);
-    kymo_json_key(j, "isMainThread");
-    kymo_json_bool(j, is_main);
-    kymo_json_key(j, "showMarkersInTimeline");
-    kymo_json_bool(j, 1);
+    kymo_json_key_bool(j, "isMainThread", is_main);
+    kymo_json_key_bool(j, "showMarkersInTimeline", 1);
     kymo_firefox_key_pid(w, process);
     kymo_json_key(j, "tid");
 }
@@ -82,7 +80,7 @@ kymo_err kymo_firefox_put_thread(kymo_firefox *w, uint32_t thread)
 static void write_no_samples(kymo_json *j)
 {
     static const char *const columns[] = {"stack", "timeDeltas", "weight"};
-    kymo_json_begin_table(j, "samples");
+    kymo_json_key_object(j, "samples");
     for (size_t i = 0; i < KYMO_ARRAY_LEN(columns); i++)
         kymo_json_constant_column(j, columns[i], "null", 0);
     kymo_json_key_cstr(j, "weightType", "tracing-ms");

@@ -148,11 +148,8 @@ static void put_title(kymo_json *j, const kymo_encoder *encoder, uint32_t show)
 
 static void put_names(kymo_json *j, const struct kymo_svg_tree *t)
 {
-    kymo_json_begin_column(j, "modules");
-    for (size_t i = 0; i < t->modules.len; i++)
-        kymo_json_cstr(j, t->modules.data[i]);
-    kymo_json_end_array(j);
-    kymo_json_begin_column(j, "names");
+    KYMO_JSON_COLUMN(j, "modules", i, t->modules.len, kymo_json_cstr(j, t->modules.data[i]));
+    kymo_json_key_array(j, "names");
     for (size_t i = 0; i < t->names.len; i++) {
         kymo_json_begin_array(j);
         kymo_json_cstr(j, t->names.data[i].text);
@@ -160,7 +157,7 @@ static void put_names(kymo_json *j, const struct kymo_svg_tree *t)
         kymo_json_end_array(j);
     }
     kymo_json_end_array(j);
-    kymo_json_begin_column(j, "roots");
+    kymo_json_key_array(j, "roots");
     for (size_t i = 0; i < t->roots.len; i++) {
         kymo_json_begin_array(j);
         kymo_json_cstr(j, t->roots.data[i].process);
@@ -173,19 +170,11 @@ static void put_names(kymo_json *j, const struct kymo_svg_tree *t)
 static void put_nodes(kymo_json *j, const struct kymo_svg_tree *t, int is_diff)
 {
     static const char *const weights[] = {"self", "before"};
-    kymo_json_begin_column(j, "parent");
-    for (size_t i = 0; i < t->nodes.len; i++)
-        kymo_json_i64(j, t->nodes.data[i].parent);
-    kymo_json_end_array(j);
-    kymo_json_begin_column(j, "name");
-    for (size_t i = 0; i < t->nodes.len; i++)
-        kymo_json_u64(j, t->nodes.data[i].name);
-    kymo_json_end_array(j);
+    KYMO_JSON_COLUMN(j, "parent", i, t->nodes.len, kymo_json_i64(j, t->nodes.data[i].parent));
+    KYMO_JSON_COLUMN(j, "name", i, t->nodes.len, kymo_json_u64(j, t->nodes.data[i].name));
     for (int k = 0; k <= is_diff; k++) {
-        kymo_json_begin_column(j, weights[k]);
-        for (size_t i = 0; i < t->nodes.len; i++)
-            kymo_json_u64(j, t->nodes.data[i].self[k]);
-        kymo_json_end_array(j);
+        KYMO_JSON_COLUMN(j, weights[k], i, t->nodes.len,
+                         kymo_json_u64(j, t->nodes.data[i].self[k]));
     }
 }
 
