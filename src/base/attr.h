@@ -11,7 +11,6 @@
 #define KYMO_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define KYMO_NOINLINE __attribute__((noinline))
 #define KYMO_INLINE static inline __attribute__((always_inline))
-#define KYMO_COLD __attribute__((cold))
 /* Marks each prototype that a signal handler may reach; tools/check-signal-path holds the objects
  * that define them to a list of allowed undefined symbols and to a bound of stack use. */
 #define KYMO_SIGNAL_SAFE

@@ -235,26 +235,13 @@ void kymo_json_key_object(kymo_json *j, const char *name)
     kymo_json_begin_object(j);
 }
 
-void kymo_json_key_bool(kymo_json *j, const char *name, int value)
-{
-    kymo_json_key(j, name);
-    kymo_json_bool(j, value);
-}
-
-void kymo_json_key_i64(kymo_json *j, const char *name, int64_t value)
-{
-    kymo_json_key(j, name);
-    kymo_json_i64(j, value);
-}
-
-void kymo_json_key_u64(kymo_json *json, const char *name, uint64_t value)
-{
-    kymo_json_key(json, name);
-    kymo_json_u64(json, value);
-}
-
-void kymo_json_key_cstr(kymo_json *json, const char *name, const char *text)
-{
-    kymo_json_key(json, name);
-    kymo_json_cstr(json, text);
-}
+#define KEY(kind, type)                                                      \
+    void kymo_json_key_##kind(kymo_json *json, const char *name, type value) \
+    {                                                                        \
+        kymo_json_key(json, name);                                           \
+        kymo_json_##kind(json, value);                                       \
+    }
+KEY(bool, int)
+KEY(i64, int64_t)
+KEY(u64, uint64_t)
+KEY(cstr, const char *)

@@ -33,7 +33,6 @@ void kymo_log(kymo_log_level level, const char *fmt, ...) KYMO_PRINTF(2, 3);
  * path, a command or a text of others; newlines are at the beginning and the end of fmt alone. */
 void kymo_fprint(FILE *to, const char *fmt, ...) KYMO_PRINTF(2, 3);
 
-#define kymo_error_log(...) kymo_log(KYMO_LOG_ERROR, __VA_ARGS__)
 #define kymo_warn(...) kymo_log(KYMO_LOG_WARN, __VA_ARGS__)
 #define kymo_info(...) kymo_log(KYMO_LOG_INFO, __VA_ARGS__)
 #define kymo_debug(...)                             \

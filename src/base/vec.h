@@ -48,6 +48,14 @@
         (v)->len = (v)->cap = 0;  \
     } while (0)
 
+/* Frees what vectors point to (v.data, ...), which nothing uses afterwards. */
+#define kymo_vec_free_all(...)                                                \
+    do {                                                                      \
+        void *const kymo_vec_all_[] = {__VA_ARGS__};                          \
+        for (size_t i_ = 0; i_ < sizeof kymo_vec_all_ / sizeof(void *); i_++) \
+            kymo_vec_free(kymo_vec_all_[i_]);                                 \
+    } while (0)
+
 /* Behind the macros. */
 KYMO_NODISCARD
 kymo_err kymo_vec_reserve_bytes(void **data, size_t *cap, size_t len, size_t extra,

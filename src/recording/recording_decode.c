@@ -40,15 +40,10 @@ void kymo_decoder_deinit(kymo_decoder *d)
     kymo_id_map_deinit(&d->modules);
     kymo_id_map_deinit(&d->stacks);
     kymo_id_map_deinit(&d->waits);
-    kymo_vec_deinit(&d->thread_process);
-    kymo_vec_deinit(&d->args);
-    kymo_vec_deinit(&d->code_lines);
     kymo_id_map_deinit(&d->kernel_symbols);
-    kymo_vec_deinit(&d->kernel_frames);
-    kymo_vec_deinit(&d->symbols.functions);
-    kymo_vec_deinit(&d->symbols.symbols);
-    kymo_vec_deinit(&d->symbols.lines);
-    kymo_vec_deinit(&d->symbols.addresses);
+    kymo_vec_free_all(d->thread_process.data, d->args.data, d->code_lines.data,
+                      d->kernel_frames.data, d->symbols.functions.data, d->symbols.symbols.data,
+                      d->symbols.lines.data, d->symbols.addresses.data);
     kymo_decoder_marks_deinit(&d->marks);
     free(d->batch);
     free(d->frames);

@@ -14,13 +14,8 @@ void kymo_decoder_marks_deinit(struct kymo_decoder_marks *m)
     kymo_id_map_deinit(&m->literals);
     kymo_id_map_deinit(&m->tracks);
     kymo_id_map_deinit(&m->counters);
-    kymo_vec_deinit(&m->places);
-    kymo_vec_deinit(&m->images);
-    kymo_vec_deinit(&m->carried);
-    kymo_vec_deinit(&m->fields);
-    kymo_vec_deinit(&m->rows);
-    kymo_vec_deinit(&m->graphs);
-    kymo_vec_deinit(&m->payload);
+    kymo_vec_free_all(m->places.data, m->images.data, m->carried.data, m->fields.data, m->rows.data,
+                      m->graphs.data, m->payload.data);
 }
 
 kymo_err kymo_decoder_add_image(struct kymo_decoder_marks *m, const kymo_event_marker_type *e,

@@ -58,14 +58,16 @@ void kymo_writer_put_text(kymo_recording_writer *w, const char *text)
     kymo_writer_put_bytes(w, text, strlen(text) + 1);
 }
 
-uint32_t kymo_writer_stored_args(uint32_t argc)
+/* How many of argc arguments the file holds. */
+static uint32_t stored_args(uint32_t argc)
 {
     return argc < KYMO_FILE_ARGS_MAX ? argc : KYMO_FILE_ARGS_MAX;
 }
 
-void kymo_writer_put_args(kymo_recording_writer *w, uint32_t argc, const char *const *argv)
+/* A command of more arguments than the format allows says so in its last one. */
+static void put_args(kymo_recording_writer *w, uint32_t argc, const char *const *argv)
 {
-    uint32_t stored = kymo_writer_stored_args(argc);
+    uint32_t stored = stored_args(argc);
     for (uint32_t i = 0; i < stored; i++) {
         if (i + 1 < stored || stored == argc) {
             kymo_writer_put_text(w, argv[i]);
@@ -91,14 +93,44 @@ kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type,
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
 }
 
+/* ---- the recording, and its processes ---- */
+
 kymo_err kymo_recording_write_process(kymo_recording_writer *w, const kymo_event_process *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
     kymo_event_process stored = *e;
-    stored.argc = kymo_writer_stored_args(e->argc);
+    stored.argc = stored_args(e->argc);
     kymo_writer_begin_event(w, KYMO_BLOCK_PROCESS, &stored);
-    kymo_writer_put_args(w, e->argc, e->argv);
+    put_args(w, e->argc, e->argv);
     return kymo_writer_finish(w, KYMO_BLOCK_PROCESS, 0);
+}
+
+kymo_err kymo_recording_write_meta(kymo_recording_writer *w, const kymo_event_meta *e)
+{
+    if (w->out.error.code != KYMO_OK)
+        return w->out.error.code;
+    if (w->has_meta)
+        return KYMO_E_INVALID;
+    kymo_event_meta stored = *e;
+    stored.argc = stored_args(e->argc);
+    w->sample_bytes = e->wall_period_ns ? sizeof(struct kymo_file_sample) : KYMO_FILE_SAMPLE_BYTES;
+    kymo_writer_begin_event(w, KYMO_BLOCK_META, &stored);
+    put_args(w, e->argc, e->argv);
+    KYMO_TRY(kymo_writer_finish(w, KYMO_BLOCK_META, 0));
+    w->has_meta = 1;
+    return KYMO_OK;
+}
+
+kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end *e)
+{
+    KYMO_TRY(kymo_recording_write_kept(w));
+    kymo_err err = kymo_writer_close_all(w);
+    if (err != KYMO_OK)
+        return kymo_block_out_fail(&w->out, err);
+    kymo_writer_begin_event(w, KYMO_BLOCK_END, e);
+    KYMO_TRY(kymo_writer_finish(w, KYMO_BLOCK_END, 0));
+    w->ended = 1;
+    return kymo_recording_flush(w);
 }
 
 /* ---- events that are a fixed part and texts, and no more ---- */

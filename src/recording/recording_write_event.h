@@ -56,7 +56,12 @@ struct kymo_recording_writer {
     kymo_bytes samples;              /* pending payload of a SAMPLES block */
     uint32_t group_count;
     size_t group_at; /* offset of the open group in `samples` */
-    struct kymo_pending_rows markers, counts, labels, memory;
+    union {
+        struct {
+            struct kymo_pending_rows markers, counts, labels, memory;
+        };
+        struct kymo_pending_rows rows[4];
+    };
 };
 
 /* What a writer that keeps definitions (recording_kept.h) does for an event; its error stays. */
@@ -79,10 +84,6 @@ void kymo_writer_begin(kymo_recording_writer *w, const void *fixed);
 void kymo_writer_put_bytes(kymo_recording_writer *w, const void *data, size_t len);
 /* With its NUL; NULL is "". */
 void kymo_writer_put_text(kymo_recording_writer *w, const char *text);
-/* How many of argc arguments the file holds. */
-uint32_t kymo_writer_stored_args(uint32_t argc);
-/* A command of more arguments than the format allows says so in its last one. */
-void kymo_writer_put_args(kymo_recording_writer *w, uint32_t argc, const char *const *argv);
 /* KYMO_E_INVALID: it fits into no block; any other error stays. */
 KYMO_NODISCARD
 kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type, int compress);

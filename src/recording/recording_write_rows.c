@@ -18,19 +18,6 @@
 
 #define PACKED_BYTES 4096u /* less is not worth the time */
 
-static size_t encode_uleb(unsigned char *to, uint64_t value)
-{
-    size_t n = 0;
-    do {
-        to[n] = (unsigned char)(value & 0x7f);
-        value >>= 7;
-        if (value != 0)
-            to[n] |= 0x80;
-        n++;
-    } while (value != 0);
-    return n;
-}
-
 /* Rows of memory come by the million, and are alike: packed they take a sixth to a third, and half
  * as much time again as to write them as they are. */
 static int is_packed(const kymo_recording_writer *w, const struct kymo_pending_rows *p)
@@ -48,10 +35,8 @@ static void clear_rows(struct kymo_pending_rows *p)
 
 void kymo_writer_drop_rows(kymo_recording_writer *w)
 {
-    clear_rows(&w->markers);
-    clear_rows(&w->counts);
-    clear_rows(&w->labels);
-    clear_rows(&w->memory);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(w->rows); i++)
+        clear_rows(&w->rows[i]);
 }
 
 static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p)
@@ -71,18 +56,14 @@ void kymo_writer_init_rows(kymo_recording_writer *w)
     w->counts.type = KYMO_BLOCK_COUNTS;
     w->labels.type = KYMO_BLOCK_LABELS;
     w->memory.type = KYMO_BLOCK_MEMORY;
-    kymo_bytes_init(&w->markers.bytes, KYMO_BLOCK_LENGTH_MAX);
-    kymo_bytes_init(&w->counts.bytes, KYMO_BLOCK_LENGTH_MAX);
-    kymo_bytes_init(&w->labels.bytes, KYMO_BLOCK_LENGTH_MAX);
-    kymo_bytes_init(&w->memory.bytes, KYMO_BLOCK_LENGTH_MAX);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(w->rows); i++)
+        kymo_bytes_init(&w->rows[i].bytes, KYMO_BLOCK_LENGTH_MAX);
 }
 
 void kymo_writer_deinit_rows(kymo_recording_writer *w)
 {
-    kymo_bytes_deinit(&w->markers.bytes);
-    kymo_bytes_deinit(&w->counts.bytes);
-    kymo_bytes_deinit(&w->labels.bytes);
-    kymo_bytes_deinit(&w->memory.bytes);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(w->rows); i++)
+        kymo_bytes_deinit(&w->rows[i].bytes);
 }
 
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
@@ -128,9 +109,11 @@ static kymo_err append_row(struct kymo_pending_rows *p, uint32_t owner, const st
                            const size_t texts_len[2], size_t len)
 {
     struct kymo_file_group group = {0};
-    unsigned char len_leb[KYMO_FILE_NUMBER_BYTES];
+    struct kymo_row_numbers length;
     KYMO_TRY(open_group(p, owner, &group));
-    KYMO_TRY(kymo_bytes_append(&p->bytes, len_leb, encode_uleb(len_leb, len)));
+    length.len = 0;
+    kymo_row_put_uleb(&length, len);
+    KYMO_TRY(kymo_bytes_append(&p->bytes, length.bytes, length.len));
     KYMO_TRY(kymo_bytes_append(&p->bytes, row->numbers.bytes, row->numbers.len));
     for (size_t i = 0; i < 2; i++)
         KYMO_TRY(append(&p->bytes, row->texts[i], texts_len[i]));
