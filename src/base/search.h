@@ -12,6 +12,7 @@
 #define KYMO_BASE_SEARCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Whether row number i is one of those that are counted for this key. */
 typedef int kymo_search_test(const void *rows, size_t i, const void *key);
@@ -31,6 +32,13 @@ static inline size_t kymo_search_count(const void *rows, size_t count, kymo_sear
             hi = mid;
     }
     return lo;
+}
+
+/* For qsort of numbers. */
+static inline int kymo_compare_u32(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
 }
 
 #endif

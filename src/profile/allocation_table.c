@@ -11,17 +11,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int is_id(uint32_t id, size_t count)
-{
-    return id == KYMO_NONE || id < count;
-}
-
 static int is_valid(const kymo_profile *p, uint32_t process, const kymo_allocation *a, size_t rows)
 {
     return process < p->processes.len && a->thread < p->threads.len &&
-           is_id(a->end_thread, p->threads.len) && is_id(a->stack, p->stack_frame.len) &&
-           is_id(a->labels, p->label_sets.len) && is_id(a->previous, rows) &&
-           a->family < KYMO_FAMILY_COUNT && a->weight > 0 && isfinite(a->weight);
+           kymo_is_row_or_none(a->end_thread, p->threads.len) &&
+           kymo_is_row_or_none(a->stack, p->stack_frame.len) &&
+           kymo_is_row_or_none(a->labels, p->label_sets.len) &&
+           kymo_is_row_or_none(a->previous, rows) && a->family < KYMO_FAMILY_COUNT &&
+           a->weight > 0 && isfinite(a->weight);
 }
 
 static kymo_err make_tables(kymo_profile *p)

@@ -168,6 +168,8 @@ static int is_done(const struct apply *a, uint32_t process, uint32_t node, uint6
 
 static kymo_err resolve(struct apply *a, uint32_t process, uint32_t *stack, uint64_t time_ns)
 {
+    if (*stack == KYMO_NONE || !a->is_touched[*stack])
+        return KYMO_OK;
     a->way.len = 0;
     for (uint32_t node = *stack;
          node != KYMO_NONE && a->is_touched[node] && !is_done(a, process, node, time_ns);
@@ -183,18 +185,14 @@ static kymo_err resolve(struct apply *a, uint32_t process, uint32_t *stack, uint
 static kymo_err resolve_thread(struct apply *a, uint32_t process, kymo_sample_columns *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (s->stack[i] != KYMO_NONE && a->is_touched[s->stack[i]])
-            KYMO_TRY(resolve(a, process, &s->stack[i], s->time_ns[i]));
+        KYMO_TRY(resolve(a, process, &s->stack[i], s->time_ns[i]));
     return KYMO_OK;
 }
 
 static kymo_err resolve_markers(struct apply *a, uint32_t process, kymo_marker_rows *m)
 {
-    for (size_t i = 0; i < m->rows.len; i++) {
-        kymo_marker *row = &m->rows.data[i];
-        if (row->stack != KYMO_NONE && a->is_touched[row->stack])
-            KYMO_TRY(resolve(a, process, &row->stack, row->end_ns));
-    }
+    for (size_t i = 0; i < m->rows.len; i++)
+        KYMO_TRY(resolve(a, process, &m->rows.data[i].stack, m->rows.data[i].end_ns));
     return KYMO_OK;
 }
 
@@ -203,19 +201,16 @@ static kymo_err resolve_memory(struct apply *a)
     for (uint32_t i = 0; i < a->p->allocations.len; i++)
         for (size_t k = 0; k < a->p->allocations.data[i].rows.len; k++) {
             kymo_allocation *row = &a->p->allocations.data[i].rows.data[k];
-            if (row->stack != KYMO_NONE && a->is_touched[row->stack])
-                KYMO_TRY(resolve(a, i, &row->stack, row->time_ns));
+            KYMO_TRY(resolve(a, i, &row->stack, row->time_ns));
         }
     for (uint32_t i = 0; i < a->p->mappings.len; i++)
         for (size_t k = 0; k < a->p->mappings.data[i].rows.len; k++) {
             kymo_mapping *row = &a->p->mappings.data[i].rows.data[k];
-            if (row->stack != KYMO_NONE && a->is_touched[row->stack])
-                KYMO_TRY(resolve(a, i, &row->stack, row->time_ns));
+            KYMO_TRY(resolve(a, i, &row->stack, row->time_ns));
         }
     for (size_t i = 0; i < a->p->ledger.len; i++) {
         kymo_ledger *row = &a->p->ledger.data[i];
-        if (row->stack != KYMO_NONE && a->is_touched[row->stack])
-            KYMO_TRY(resolve(a, row->process, &row->stack, row->time_ns));
+        KYMO_TRY(resolve(a, row->process, &row->stack, row->time_ns));
     }
     return KYMO_OK;
 }

@@ -7,7 +7,7 @@
 kymo_err kymo_profile_add_counter(kymo_profile *profile, const kymo_counter *counter, uint32_t *id)
 {
     if (counter->size < sizeof *counter || counter->process >= profile->processes.len ||
-        (counter->category != KYMO_NONE && counter->category >= profile->marker_categories.len) ||
+        !kymo_is_row_or_none(counter->category, profile->marker_categories.len) ||
         counter->name >= profile->strings.len || counter->unit >= profile->strings.len ||
         counter->description >= profile->strings.len)
         return KYMO_E_INVALID;
@@ -19,11 +19,6 @@ kymo_err kymo_profile_add_counter(kymo_profile *profile, const kymo_counter *cou
     profile->counters.data[*id].size = sizeof *counter;
     profile->counts.data[profile->counts.len++] = (kymo_count_columns){0};
     return KYMO_OK;
-}
-
-const kymo_counter *kymo_profile_counter(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->counters.len ? &profile->counters.data[id] : NULL;
 }
 
 static kymo_err grow(kymo_count_columns *c)

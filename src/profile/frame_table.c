@@ -65,7 +65,7 @@ kymo_err kymo_profile_add_frame(kymo_profile *profile, uint32_t module, uint64_t
                                 kymo_category category, uint32_t *id)
 {
     kymo_frame row = {.address = address, .module = module, .symbol = KYMO_NONE};
-    if ((module != KYMO_NONE && module >= profile->modules.len) || address == KYMO_NO_ADDRESS ||
+    if (!kymo_is_row_or_none(module, profile->modules.len) || address == KYMO_NO_ADDRESS ||
         (unsigned)category >= KYMO_CATEGORY_COUNT)
         return KYMO_E_INVALID;
     if (category != KYMO_CATEGORY_AUTO)
@@ -96,7 +96,7 @@ kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t frame, con
 {
     /* A frame that is only a name is interned by its line, which therefore never changes. */
     if (frame >= profile->frames.len || profile->frames.data[frame].address == KYMO_NO_ADDRESS ||
-        (symbol != KYMO_NONE && symbol >= profile->symbols.len))
+        !kymo_is_row_or_none(symbol, profile->symbols.len))
         return KYMO_E_INVALID;
     for (uint32_t i = 0; i < count; i++)
         if (lines[i].function >= profile->functions.len)
@@ -129,11 +129,6 @@ kymo_err kymo_profile_frame_share_lines(kymo_profile *profile, uint32_t frame, u
     f->symbol = source->symbol;
     f->named = source->named;
     return KYMO_OK;
-}
-
-const kymo_frame *kymo_profile_frame(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->frames.len ? &profile->frames.data[id] : NULL;
 }
 
 const kymo_line *kymo_profile_frame_lines(const kymo_profile *profile, uint32_t frame,

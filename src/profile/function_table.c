@@ -21,32 +21,16 @@ kymo_err kymo_profile_add_function(kymo_profile *profile, const kymo_function *f
                                    uint32_t *id)
 {
     kymo_function row = *function;
-    uint32_t found;
     if (row.name >= profile->strings.len || row.system_name >= profile->strings.len ||
-        (row.source != KYMO_NONE && row.source >= profile->sources.len) ||
-        (row.module != KYMO_NONE && row.module >= profile->modules.len))
+        !kymo_is_row_or_none(row.source, profile->sources.len) ||
+        !kymo_is_row_or_none(row.module, profile->modules.len))
         return KYMO_E_INVALID;
     if (row.system_name == row.name)
         row.system_name = 0;
     if (row.module != KYMO_NONE)
         row.module = profile->module_ids.data[row.module].file;
     uint64_t hash = function_hash(&row);
-    for (size_t probe = 0; kymo_index_find(&profile->function_index, hash, &probe, &found);)
-        if (same_function(&profile->functions.data[found], &row)) {
-            *id = found;
-            return KYMO_OK;
-        }
-    if (profile->functions.len >= KYMO_FUNCTIONS_MAX)
-        return KYMO_E_TOO_BIG;
-    KYMO_TRY(kymo_vec_reserve(&profile->functions, 1));
-    found = (uint32_t)profile->functions.len;
-    KYMO_TRY(kymo_index_put(&profile->function_index, hash, found));
-    profile->functions.data[profile->functions.len++] = row;
-    *id = found;
-    return KYMO_OK;
-}
-
-const kymo_function *kymo_profile_function(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->functions.len ? &profile->functions.data[id] : NULL;
+    return KYMO_TABLE_INTERN(&profile->functions, &profile->function_index, hash,
+                             KYMO_FUNCTIONS_MAX, row, at,
+                             same_function(&profile->functions.data[at], &row), id);
 }

@@ -40,7 +40,7 @@ kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out)
         return KYMO_E_NOMEM;
     in->profile = profile;
     in->main_process = KYMO_NONE;
-    kymo_ingest_marks_init(&in->marks);
+    in->marks.text_schema = KYMO_NONE;
     for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++) {
         in->paths[i].root = KYMO_NONE;
         in->paths[i].node = malloc(KYMO_EVENT_DEPTH_MAX * sizeof(uint32_t));
@@ -59,20 +59,14 @@ void kymo_ingest_destroy(kymo_ingest *in)
         return;
     for (size_t i = 0; i < in->processes.len; i++)
         kymo_vec_deinit(&in->processes.data[i].losses);
-    kymo_vec_deinit(&in->processes);
-    kymo_vec_deinit(&in->threads);
-    kymo_vec_deinit(&in->modules);
     kymo_index_deinit(&in->module_index);
-    kymo_vec_deinit(&in->stacks);
-    kymo_vec_deinit(&in->waits);
-    kymo_vec_deinit(&in->wait_frames);
     kymo_code_map_deinit(&in->code);
     kymo_kernel_frames_deinit(&in->kernel);
     kymo_stored_symbols_deinit(&in->stored);
     kymo_ingest_marks_deinit(&in->marks);
     kymo_ingest_heap_deinit(&in->heap);
-    kymo_vec_deinit(&in->notes);
-    kymo_vec_deinit(&in->images);
+    kymo_vec_free_all(in->processes.data, in->threads.data, in->modules.data, in->stacks.data,
+                      in->waits.data, in->wait_frames.data, in->notes.data, in->images.data);
     for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++)
         free(in->paths[i].node);
     kymo_arena_deinit(&in->arena);

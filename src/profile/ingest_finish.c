@@ -64,14 +64,14 @@ static uint64_t less(uint64_t whole, uint64_t part)
  * tail, which is taken from it. */
 static uint64_t take_dropped(struct kymo_ingest_thread *t)
 {
-    uint64_t unknown = kymo_ingest_sum(t->unknown, t->dropped.unknown);
+    uint64_t unknown = kymo_sum(t->unknown, t->dropped.unknown);
     uint64_t part_ns = 0;
     if (unknown)
         part_ns = (uint64_t)((unsigned __int128)t->tail_ns * t->dropped.unknown / unknown);
     else if (t->held.time_ns == 0 && t->dropped.samples)
         part_ns = t->tail_ns;
     t->tail_ns -= part_ns;
-    return kymo_ingest_sum(t->dropped.weight_ns, part_ns);
+    return kymo_sum(t->dropped.weight_ns, part_ns);
 }
 
 static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
@@ -79,31 +79,31 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     struct kymo_ingest_thread *t = &in->threads.data[id];
     kymo_thread row = *kymo_profile_thread(in->profile, id);
     row.dropped_ns = take_dropped(t);
-    sums->dropped_ns = kymo_ingest_sum(sums->dropped_ns, row.dropped_ns);
+    sums->dropped_ns = kymo_sum(sums->dropped_ns, row.dropped_ns);
     if (t->held.time_ns != 0) {
         if (t->unknown == 0)
-            t->held.weight_ns = kymo_ingest_sum(t->held.weight_ns, t->tail_ns);
-        t->weight_ns = kymo_ingest_sum(t->weight_ns, t->tail_ns);
+            t->held.weight_ns = kymo_sum(t->held.weight_ns, t->tail_ns);
+        t->weight_ns = kymo_sum(t->weight_ns, t->tail_ns);
         KYMO_TRY(kymo_ingest_add_sample(in, id, &t->held));
     } else {
-        sums->tail_unsampled_ns = kymo_ingest_sum(sums->tail_unsampled_ns, t->tail_ns);
+        sums->tail_unsampled_ns = kymo_sum(sums->tail_unsampled_ns, t->tail_ns);
         sums->stackless += t->dropped.samples ? 0 : t->stackless;
     }
     if (t->name != NULL)
         row.name = t->name;
     row.end_ns = t->end_ns;
-    row.cpu_ns = t->cpu_ns != 0 ? t->cpu_ns : kymo_ingest_sum(t->weight_ns, row.dropped_ns);
-    sums->thread_cpu_ns = kymo_ingest_sum(sums->thread_cpu_ns, row.cpu_ns);
+    row.cpu_ns = t->cpu_ns != 0 ? t->cpu_ns : kymo_sum(t->weight_ns, row.dropped_ns);
+    sums->thread_cpu_ns = kymo_sum(sums->thread_cpu_ns, row.cpu_ns);
     uint64_t end_ns = row.end_ns ? row.end_ns : in->meta.end_ns;
-    sums->wall_ns = kymo_ingest_sum(sums->wall_ns, t->wall_ns);
+    sums->wall_ns = kymo_sum(sums->wall_ns, t->wall_ns);
     if (end_ns > row.start_ns && row.start_ns != 0)
-        sums->lived_ns = kymo_ingest_sum(sums->lived_ns, end_ns - row.start_ns);
+        sums->lived_ns = kymo_sum(sums->lived_ns, end_ns - row.start_ns);
     /* Of a process that ran on when the recording ended, its threads' clocks are what is known. */
     uint64_t process_ns = in->processes.data[row.process].cpu_ns;
     if (process_ns != 0 || t->cpu_ns != 0)
-        sums->weight_ns = kymo_ingest_sum(sums->weight_ns, t->weight_ns);
+        sums->weight_ns = kymo_sum(sums->weight_ns, t->weight_ns);
     if (process_ns == 0)
-        sums->process_cpu_ns = kymo_ingest_sum(sums->process_cpu_ns, t->cpu_ns);
+        sums->process_cpu_ns = kymo_sum(sums->process_cpu_ns, t->cpu_ns);
     KYMO_TRY(kymo_profile_update_thread(in->profile, id, &row));
     return finish_weights(in, id);
 }
@@ -115,7 +115,7 @@ static kymo_err finish_process(kymo_ingest *in, uint32_t id, struct sums *sums)
     row.end_ns = p->end_ns;
     row.cpu_ns = p->cpu_ns;
     row.exit_status = p->wait_status;
-    sums->process_cpu_ns = kymo_ingest_sum(sums->process_cpu_ns, p->cpu_ns);
+    sums->process_cpu_ns = kymo_sum(sums->process_cpu_ns, p->cpu_ns);
     return kymo_profile_update_process(in->profile, id, &row);
 }
 
@@ -137,7 +137,7 @@ static uint32_t sum_losses(const kymo_ingest *in, kymo_lost lost[KYMO_LOST_MAX])
                 lost[--k].kind = "other";
             if (k == count)
                 lost[count++] = (kymo_lost){.kind = name};
-            lost[k].count = kymo_ingest_sum(lost[k].count, loss->count);
+            lost[k].count = kymo_sum(lost[k].count, loss->count);
         }
     }
     return count;
@@ -174,9 +174,9 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
     };
     for (size_t i = 0; i < in->processes.len; i++) {
         const kymo_event_quality *p = &in->processes.data[i].quality;
-        q.cpu_unsampled_ns = kymo_ingest_sum(q.cpu_unsampled_ns, p->cpu_unsampled_ns);
-        q.disturbed = kymo_ingest_sum(q.disturbed, p->disturbed);
-        q.handler_ns = kymo_ingest_sum(q.handler_ns, p->handler_ns);
+        q.cpu_unsampled_ns = kymo_sum(q.cpu_unsampled_ns, p->cpu_unsampled_ns);
+        q.disturbed = kymo_sum(q.disturbed, p->disturbed);
+        q.handler_ns = kymo_sum(q.handler_ns, p->handler_ns);
     }
     /* Weights that exceed the CPU time are as wrong as weights that fall short of it, so the ratio
      * is of the smaller to the larger. */

@@ -65,11 +65,6 @@ static kymo_err add_row(kymo_ingest *in, uint32_t process, uint64_t id, uint32_t
     return KYMO_OK;
 }
 
-static uint32_t stack_of(const kymo_ingest *in, uint32_t stack)
-{
-    return stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[stack].id;
-}
-
 /* The last of all times means that there is none. */
 static uint64_t time_of(uint64_t time_ns)
 {
@@ -89,7 +84,7 @@ static kymo_allocation plain_row(const kymo_ingest *in, const kymo_event_allocat
         .thread = e->thread,
         .end_thread = KYMO_NONE,
         .distance = UINT32_MAX,
-        .stack = stack_of(in, e->stack),
+        .stack = kymo_ingest_stack_id(in, e->stack),
         .labels = KYMO_NONE,
         .previous = KYMO_NONE,
         .family = e->family < KYMO_FAMILY_COUNT ? (uint16_t)e->family : KYMO_FAMILY_MALLOC,
@@ -98,8 +93,7 @@ static kymo_allocation plain_row(const kymo_ingest *in, const kymo_event_allocat
 
 static int is_valid(const kymo_ingest *in, const kymo_event_allocation *e)
 {
-    return e->thread < in->threads.len &&
-           (e->stack == KYMO_EVENT_NONE || e->stack < in->stacks.len);
+    return e->thread < in->threads.len && kymo_ingest_has_stack(in, e->stack);
 }
 
 static uint32_t process_of(const kymo_ingest *in, uint32_t thread)
@@ -261,8 +255,7 @@ static kymo_err live_labels(kymo_ingest *in, const kymo_event_live *e, uint32_t 
         const kymo_event_live_label *from = &e->labels[i];
         kymo_label *label = &labels[count];
         *label = (kymo_label){.value = {.as.u64 = from->number}};
-        KYMO_TRY(
-            kymo_ingest_add_text(in, from->key, from->key ? strlen(from->key) : 0, &label->key));
+        KYMO_TRY(kymo_ingest_add_name(in, from->key, &label->key));
         KYMO_TRY(kymo_ingest_label_value(in, from->kind, from->text, &label->value));
         count += label->value.kind != KYMO_VALUE_NONE;
     }
@@ -298,8 +291,7 @@ static kymo_err add_live(kymo_ingest *in, const kymo_event_live *e)
 kymo_err kymo_ingest_on_live(void *ctx, const kymo_event_live *e)
 {
     kymo_ingest *in = ctx;
-    if (e->thread >= in->threads.len ||
-        (e->stack != KYMO_EVENT_NONE && e->stack >= in->stacks.len) || !(e->weight >= 1))
+    if (e->thread >= in->threads.len || !kymo_ingest_has_stack(in, e->stack) || !(e->weight >= 1))
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);
     return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, add_live(in, e));

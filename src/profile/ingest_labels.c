@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "buffer/mark_field.h"
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
 #include "profile/tables.h"
@@ -86,7 +87,7 @@ kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e)
     if (e->change == KYMO_LABEL_INHERITED)
         return changes->len == 0 ? kymo_label_forks_add(in, e) : KYMO_OK;
     if (e->change != KYMO_LABEL_POPPED) {
-        KYMO_TRY(kymo_ingest_add_text(in, e->key, e->key ? strlen(e->key) : 0, &change.key));
+        KYMO_TRY(kymo_ingest_add_name(in, e->key, &change.key));
         KYMO_TRY(kymo_ingest_copy_text(in, e->text, &change.text));
     }
     if (changes->len >= LABEL_CHANGES_MAX)
@@ -236,12 +237,6 @@ static struct label_state *state_at(const struct timeline *t, uint64_t time_ns)
     return before ? &t->states.data[before - 1] : NULL;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The changes that made the parent's state, in their order. */
 static uint32_t collect_inherited(const struct timeline *parent,
                                   const struct kymo_ingest_label_fork *fork,
@@ -258,7 +253,7 @@ static uint32_t collect_inherited(const struct timeline *parent,
     uint32_t end = count + SET_NODES_MAX;
     for (n = state ? state->set : KYMO_NONE; n != KYMO_NONE && count < end; n = nodes[n].below)
         changes[count++] = nodes[n].change;
-    qsort(changes, count, sizeof *changes, compare_numbers);
+    qsort(changes, count, sizeof *changes, kymo_compare_u32);
     return count;
 }
 
@@ -299,26 +294,11 @@ static kymo_err inherit(kymo_ingest *in, const struct timeline *parent,
 kymo_err kymo_ingest_label_value(kymo_ingest *in, uint32_t kind, const char *text,
                                  kymo_value *value)
 {
-    switch (kind) {
-    case KYMO_KIND_I64:
-        value->kind = KYMO_VALUE_I64;
-        return KYMO_OK;
-    case KYMO_KIND_U64:
-        value->kind = KYMO_VALUE_U64;
-        return KYMO_OK;
-    case KYMO_KIND_F64:
-        value->kind = KYMO_VALUE_F64;
-        return KYMO_OK;
-    case KYMO_KIND_PTR:
-        value->kind = KYMO_VALUE_POINTER;
-        return KYMO_OK;
-    case KYMO_KIND_STR:
-    case KYMO_KIND_TEXT:
-        value->kind = KYMO_VALUE_STRING;
-        return kymo_ingest_add_text(in, text, text ? strlen(text) : 0, &value->as.string);
-    default:
+    uint32_t form = kymo_mark_cell_form(kind);
+    if (form == KYMO_CELL_NONE)
         return KYMO_OK; /* it is no more */
-    }
+    value->kind = kymo_mark_kind(kind)->value;
+    return form == KYMO_CELL_TEXT ? kymo_ingest_add_name(in, text, &value->as.string) : KYMO_OK;
 }
 
 static kymo_err make_label(kymo_ingest *in, const struct kymo_ingest_label_change *c,

@@ -38,7 +38,7 @@ kymo_err kymo_ingest_on_mapping(void *ctx, const kymo_event_mapping *e)
 {
     kymo_ingest *in = ctx;
     struct kymo_ingest_memory *m;
-    if (e->thread >= in->threads.len || (e->stack != KYMO_EVENT_NONE && e->stack >= in->stacks.len))
+    if (e->thread >= in->threads.len || !kymo_ingest_has_stack(in, e->stack))
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);
     KYMO_TRY(kymo_ingest_memory_of(in, in->profile->threads.data[e->thread].process, &m));
@@ -172,7 +172,7 @@ static kymo_err replay_one(struct replay *r, const kymo_event_mapping *e)
         .address = e->address,
         .bytes = e->bytes,
         .thread = e->thread,
-        .stack = e->stack == KYMO_EVENT_NONE ? KYMO_NONE : r->in->stacks.data[e->stack].id,
+        .stack = kymo_ingest_stack_id(r->in, e->stack),
         .how = e->how & HOW_ALL,
     };
     if (e->bytes > UINT64_MAX - e->address || e->bytes_before > UINT64_MAX - e->before)

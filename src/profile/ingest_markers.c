@@ -60,13 +60,13 @@ static kymo_err add_marker(kymo_ingest *in, const kymo_event_marker *e)
         .name = site->name,
         .category = site->category,
         .schema = m->values.len || site->type != KYMO_NONE ? site->schema : KYMO_NONE,
-        .stack = e->stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[e->stack].id,
+        .stack = kymo_ingest_stack_id(in, e->stack),
         .labels = KYMO_NONE,
         .track = e->track == KYMO_EVENT_NONE ? 0 : m->tracks.data[e->track],
         .phase = e->phase == KYMO_PHASE_INTERVAL ? KYMO_MARKER_INTERVAL : KYMO_MARKER_INSTANT,
     };
     if (e->name)
-        KYMO_TRY(kymo_ingest_add_text(in, e->name, strlen(e->name), &row.name));
+        KYMO_TRY(kymo_ingest_add_name(in, e->name, &row.name));
     if (e->is_open || e->phase >= KYMO_PHASE_BEGIN)
         return keep_half(in, e, &row);
     return add_row(in, e, &row);
@@ -78,7 +78,7 @@ kymo_err kymo_ingest_on_marker(void *ctx, const kymo_event_marker *e)
     if (e->made_ns && e->maker != KYMO_EVENT_NONE && e->maker >= in->threads.len)
         return KYMO_E_INVALID;
     if (e->thread >= in->threads.len || e->site >= in->marks.sites.len ||
-        e->phase > KYMO_PHASE_END || (e->stack != KYMO_EVENT_NONE && e->stack >= in->stacks.len) ||
+        e->phase > KYMO_PHASE_END || !kymo_ingest_has_stack(in, e->stack) ||
         (e->track != KYMO_EVENT_NONE && e->track >= in->marks.tracks.len))
         return KYMO_E_INVALID;
     kymo_ingest_see_time(in, e->time_ns);

@@ -103,7 +103,7 @@ enum kymo_ingest_left_out {
     KYMO_INGEST_LEFT_OUT_COUNT
 };
 
-/* kymo_ingest_marks_init makes one. */
+/* Zeros, and no text_schema, are an empty one. */
 struct kymo_ingest_marks {
     KYMO_VEC(uint32_t) categories; /* this and what follows: by number in the recording */
     KYMO_VEC(struct kymo_ingest_type) types;
@@ -126,7 +126,6 @@ struct kymo_ingest_marks {
     uint32_t text_schema; /* of a text without a type; KYMO_NONE: not made yet */
 };
 
-void kymo_ingest_marks_init(struct kymo_ingest_marks *marks);
 void kymo_ingest_marks_deinit(struct kymo_ingest_marks *marks);
 
 /* ingest_payload.c: the values of a marker into marks.values: as many as its schema has fields, or
@@ -160,6 +159,9 @@ kymo_err kymo_ingest_leave_out(kymo_ingest *in, enum kymo_ingest_left_out what, 
 /* A text that the program made. Where there is no room for it, one that says so. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_add_text(kymo_ingest *in, const char *text, size_t len, uint32_t *string);
+/* All of it; NULL is "". */
+KYMO_NODISCARD
+kymo_err kymo_ingest_add_name(kymo_ingest *in, const char *name, uint32_t *string);
 KYMO_NODISCARD
 kymo_err kymo_ingest_note_left_out(kymo_ingest *in);
 

@@ -36,13 +36,9 @@ void kymo_ingest_heap_deinit(struct kymo_ingest_heap *heap)
 {
     for (size_t i = 0; i < heap->processes.len; i++) {
         struct kymo_ingest_memory *m = &heap->processes.data[i];
-        kymo_vec_deinit(&m->blocks);
         kymo_index_deinit(&m->block_index);
-        kymo_vec_deinit(&m->resizes);
-        kymo_vec_deinit(&m->frees);
-        kymo_vec_deinit(&m->inherits);
-        kymo_vec_deinit(&m->mappings);
-        kymo_vec_deinit(&m->ledger);
+        kymo_vec_free_all(m->blocks.data, m->resizes.data, m->frees.data, m->inherits.data,
+                          m->mappings.data, m->ledger.data);
     }
     kymo_vec_deinit(&heap->processes);
 }
@@ -66,8 +62,7 @@ kymo_err kymo_ingest_on_heap(void *ctx, const kymo_event_heap *e)
     };
     if (e->allocator < KYMO_ARRAY_LEN(allocators))
         KYMO_TRY(kymo_ingest_add_string(in, allocators[e->allocator], &heap.allocator));
-    KYMO_TRY(kymo_ingest_add_text(in, e->not_seen, e->not_seen ? strlen(e->not_seen) : 0,
-                                  &heap.not_seen));
+    KYMO_TRY(kymo_ingest_add_name(in, e->not_seen, &heap.not_seen));
     m->heap = heap;
     return KYMO_OK;
 }
@@ -95,7 +90,7 @@ kymo_err kymo_ingest_on_ledger(void *ctx, const kymo_event_ledger *e)
         line.low = e->low;
         line.high = e->high;
     }
-    KYMO_TRY(kymo_ingest_add_text(in, e->name, e->name ? strlen(e->name) : 0, &line.name));
+    KYMO_TRY(kymo_ingest_add_name(in, e->name, &line.name));
     return kymo_vec_push(&m->ledger, line);
 }
 
@@ -105,7 +100,7 @@ kymo_err kymo_ingest_on_memory_info(void *ctx, const kymo_event_memory_info *e)
     kymo_memory_info info = {.process = e->process, .time_ns = e->time_ns, .value = e->value};
     if (e->process >= in->processes.len)
         return KYMO_E_INVALID;
-    KYMO_TRY(kymo_ingest_add_text(in, e->key, e->key ? strlen(e->key) : 0, &info.key));
+    KYMO_TRY(kymo_ingest_add_name(in, e->key, &info.key));
     return kymo_ingest_leave_out(in, KYMO_INGEST_MEMORY,
                                  kymo_profile_add_memory_info(in->profile, &info));
 }
@@ -125,9 +120,9 @@ static void count_losses(const kymo_ingest *in, kymo_heap *heap)
     for (size_t i = 0; i < p->losses.len; i++) {
         const struct kymo_ingest_loss *loss = &p->losses.data[i];
         if (begins(loss->name, "allocations:"))
-            heap->lost = kymo_ingest_sum(heap->lost, loss->count);
+            heap->lost = kymo_sum(heap->lost, loss->count);
         else if (begins(loss->name, "frees:"))
-            heap->lost_frees = kymo_ingest_sum(heap->lost_frees, loss->count);
+            heap->lost_frees = kymo_sum(heap->lost_frees, loss->count);
         else if (begins(loss->name, "records:") && loss->count > 0)
             heap->is_partial = 1;
     }

@@ -39,7 +39,7 @@ kymo_err kymo_ingest_on_process_end(void *ctx, const kymo_event_process_end *e)
         return KYMO_E_INVALID;
     struct kymo_ingest_process *p = &in->processes.data[e->process];
     p->end_ns = e->end_ns;
-    p->cpu_ns = kymo_ingest_sum(e->user_ns, e->system_ns);
+    p->cpu_ns = kymo_sum(e->user_ns, e->system_ns);
     p->wait_status = e->wait_status;
     kymo_ingest_see_time(in, e->end_ns);
     return KYMO_OK;
@@ -125,10 +125,10 @@ kymo_err kymo_ingest_on_dropped(void *ctx, const kymo_event_dropped *e)
     if (e->thread != KYMO_EVENT_NONE)
         in->threads.data[e->thread].dropped = *e;
     sum->ring_bytes = e->ring_bytes;
-    sum->samples = kymo_ingest_sum(sum->samples, e->samples);
-    sum->wall_samples = kymo_ingest_sum(sum->wall_samples, e->wall_samples);
-    sum->wall_ns = kymo_ingest_sum(sum->wall_ns, e->wall_ns);
-    sum->markers = kymo_ingest_sum(sum->markers, e->markers);
-    sum->counts = kymo_ingest_sum(sum->counts, e->counts);
+    sum->samples = kymo_sum(sum->samples, e->samples);
+    sum->wall_samples = kymo_sum(sum->wall_samples, e->wall_samples);
+    sum->wall_ns = kymo_sum(sum->wall_ns, e->wall_ns);
+    sum->markers = kymo_sum(sum->markers, e->markers);
+    sum->counts = kymo_sum(sum->counts, e->counts);
     return KYMO_OK;
 }

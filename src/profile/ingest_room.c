@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "profile/tables.h"
 
@@ -37,6 +38,11 @@ kymo_err kymo_ingest_add_text(kymo_ingest *in, const char *text, size_t len, uin
         return KYMO_OK;
     in->marks.left_out[KYMO_INGEST_TEXTS]++;
     return kymo_ingest_add_string(in, "[text left out]", string);
+}
+
+kymo_err kymo_ingest_add_name(kymo_ingest *in, const char *name, uint32_t *string)
+{
+    return kymo_ingest_add_text(in, name, name ? strlen(name) : 0, string);
 }
 
 kymo_err kymo_ingest_note_left_out(kymo_ingest *in)

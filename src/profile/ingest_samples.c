@@ -17,7 +17,7 @@ static_assert((int)KYMO_STATE_RUNNING == 1 && (int)KYMO_STATE_BLOCKED == 3, "as 
 
 kymo_err kymo_ingest_add_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
 {
-    uint32_t stack = s->stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[s->stack].id;
+    uint32_t stack = kymo_ingest_stack_id(in, s->stack);
     return kymo_profile_add_sample(in->profile, thread, s->time_ns, stack, s->weight_ns,
                                    (kymo_sample_kind)s->kind, (kymo_thread_state)s->state);
 }
@@ -53,10 +53,10 @@ static kymo_err wait_frame(kymo_ingest *in, uint32_t wait, int blocked, uint32_t
 /* What a waiting thread waits in is its innermost frame. */
 static kymo_err add_wall_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
 {
-    uint32_t stack = s->stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[s->stack].id;
+    uint32_t stack = kymo_ingest_stack_id(in, s->stack);
     struct kymo_ingest_thread *t = &in->threads.data[thread];
     in->wall_samples++;
-    t->wall_ns = kymo_ingest_sum(t->wall_ns, s->weight_ns);
+    t->wall_ns = kymo_sum(t->wall_ns, s->weight_ns);
     t->stackless += s->state == KYMO_STATE_RUNNING && s->stack == KYMO_EVENT_NONE;
     if (s->state == KYMO_STATE_SLEEPING || s->state == KYMO_STATE_BLOCKED) {
         uint32_t frame;
@@ -70,7 +70,7 @@ static kymo_err add_wall_sample(kymo_ingest *in, uint32_t thread, const kymo_eve
 static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
 {
     if (s->kind >= KYMO_SAMPLE_KIND_COUNT || s->state >= KYMO_STATE_COUNT ||
-        (s->stack != KYMO_EVENT_NONE && s->stack >= in->stacks.len) || s->wait > in->waits.len)
+        !kymo_ingest_has_stack(in, s->stack) || s->wait > in->waits.len)
         return KYMO_E_INVALID;
     in->samples++;
     if (s->stack != KYMO_EVENT_NONE && in->stacks.data[s->stack].complete)
@@ -80,7 +80,7 @@ static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_s
         return add_wall_sample(in, thread, s);
     struct kymo_ingest_thread *t = &in->threads.data[thread];
     in->cpu_samples++;
-    t->weight_ns = kymo_ingest_sum(t->weight_ns, s->weight_ns);
+    t->weight_ns = kymo_sum(t->weight_ns, s->weight_ns);
     t->unknown += s->weight_ns == 0;
     if (s->time_ns < t->held.time_ns)
         return kymo_ingest_add_sample(in, thread, s);

@@ -14,31 +14,15 @@
 /* Names of markers that a note is written for; of the others, how many there are. */
 #define LOSS_NOTES_MAX 20u
 
-void kymo_ingest_marks_init(struct kymo_ingest_marks *marks)
-{
-    *marks = (struct kymo_ingest_marks){.text_schema = KYMO_NONE};
-}
-
 void kymo_ingest_marks_deinit(struct kymo_ingest_marks *m)
 {
     for (size_t i = 0; i < m->labels.len; i++)
         kymo_vec_deinit(&m->labels.data[i]);
-    kymo_vec_deinit(&m->labels);
-    kymo_vec_deinit(&m->label_forks);
-    kymo_vec_deinit(&m->categories);
-    kymo_vec_deinit(&m->types);
-    kymo_vec_deinit(&m->sites);
-    kymo_vec_deinit(&m->literals);
-    kymo_vec_deinit(&m->tracks);
-    kymo_vec_deinit(&m->counters);
-    kymo_vec_deinit(&m->fields);
-    kymo_vec_deinit(&m->layouts);
     kymo_index_deinit(&m->layout_index);
-    kymo_vec_deinit(&m->values);
-    kymo_vec_deinit(&m->cells);
-    kymo_vec_deinit(&m->halves);
-    kymo_vec_deinit(&m->half_values);
-    kymo_vec_deinit(&m->elsewhere);
+    kymo_vec_free_all(m->labels.data, m->label_forks.data, m->categories.data, m->types.data,
+                      m->sites.data, m->literals.data, m->tracks.data, m->counters.data,
+                      m->fields.data, m->layouts.data, m->values.data, m->cells.data,
+                      m->halves.data, m->half_values.data, m->elsewhere.data);
 }
 
 static int find_category(const kymo_ingest *in, uint32_t number, uint32_t *id)
@@ -50,11 +34,6 @@ static int find_category(const kymo_ingest *in, uint32_t number, uint32_t *id)
         return 0;
     *id = in->marks.categories.data[number];
     return 1;
-}
-
-static kymo_err add_name(kymo_ingest *in, const char *name, uint32_t *string)
-{
-    return kymo_ingest_add_text(in, name, name ? strlen(name) : 0, string);
 }
 
 kymo_err kymo_ingest_on_site(void *ctx, const kymo_event_site *e)
@@ -74,7 +53,7 @@ kymo_err kymo_ingest_on_site(void *ctx, const kymo_event_site *e)
         site.type = e->type;
         site.schema = m->types.data[e->type].schema;
     }
-    KYMO_TRY(add_name(in, e->name, &site.name));
+    KYMO_TRY(kymo_ingest_add_name(in, e->name, &site.name));
     KYMO_TRY(kymo_ingest_copy_text(in, e->format, &site.format));
     return kymo_vec_push(&m->sites, site);
 }
@@ -85,7 +64,7 @@ kymo_err kymo_ingest_on_literal(void *ctx, const kymo_event_named *e)
     uint32_t string;
     if (e->id != in->marks.literals.len)
         return KYMO_E_INVALID;
-    KYMO_TRY(add_name(in, e->name, &string));
+    KYMO_TRY(kymo_ingest_add_name(in, e->name, &string));
     return kymo_vec_push(&in->marks.literals, string);
 }
 
@@ -96,7 +75,7 @@ kymo_err kymo_ingest_on_track(void *ctx, const kymo_event_named *e)
     if (e->id != in->marks.tracks.len)
         return KYMO_E_INVALID;
     /* Without a name it would be no track. */
-    KYMO_TRY(add_name(in, e->name && *e->name ? e->name : "track", &string));
+    KYMO_TRY(kymo_ingest_add_name(in, e->name && *e->name ? e->name : "track", &string));
     return kymo_vec_push(&in->marks.tracks, string);
 }
 

@@ -114,7 +114,7 @@ kymo_err kymo_ingest_on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e
     kymo_ingest *in = ctx;
     struct kymo_ingest_stack stack = {.id = KYMO_NONE};
     if (e->stack != in->stacks.len || e->process >= in->processes.len ||
-        (e->caller != KYMO_EVENT_NONE && e->caller >= in->stacks.len))
+        !kymo_ingest_has_stack(in, e->caller))
         return KYMO_E_INVALID;
     if (e->caller != KYMO_EVENT_NONE) {
         stack = in->stacks.data[e->caller];

@@ -113,16 +113,21 @@ struct kymo_ingest {
     uint64_t complete_samples; /* of all samples, those with a complete stack */
 };
 
-/* Sums of what a file says do not wrap around. */
-static inline uint64_t kymo_ingest_sum(uint64_t a, uint64_t b)
-{
-    return kymo_sum(a, b);
-}
-
 static inline void kymo_ingest_see_time(kymo_ingest *in, uint64_t time_ns)
 {
     if (time_ns > in->last_ns)
         in->last_ns = time_ns;
+}
+
+/* The profile's stack for one of the recording, which there is, or for none. */
+static inline uint32_t kymo_ingest_stack_id(const kymo_ingest *in, uint32_t stack)
+{
+    return stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[stack].id;
+}
+
+static inline int kymo_ingest_has_stack(const kymo_ingest *in, uint32_t stack)
+{
+    return stack == KYMO_EVENT_NONE || stack < in->stacks.len;
 }
 
 /* ingest.c: a copy that lives as long as the ingest; NULL for NULL and for "". */

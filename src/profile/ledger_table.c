@@ -16,25 +16,20 @@ kymo_err kymo_profile_add_ledger(kymo_profile *profile, const kymo_ledger *ledge
     uint32_t found;
     if (ledger->size < sizeof *ledger || ledger->process >= profile->processes.len ||
         ledger->name >= profile->strings.len || ledger->low > ledger->high ||
-        (ledger->stack != KYMO_NONE && ledger->stack >= profile->stack_frame.len))
+        !kymo_is_row_or_none(ledger->stack, profile->stack_frame.len))
         return KYMO_E_INVALID;
+    kymo_ledger row = *ledger;
+    row.size = sizeof row;
     for (size_t probe = 0; kymo_index_find(&profile->ledger_index, hash, &probe, &found);) {
-        kymo_ledger *row = &profile->ledger.data[found];
-        if (row->process == ledger->process && row->line == ledger->line &&
-            row->name == ledger->name && row->stack == ledger->stack &&
-            row->time_ns == ledger->time_ns) {
-            *row = *ledger;
-            row->size = sizeof *row;
+        kymo_ledger *old = &profile->ledger.data[found];
+        if (old->process == row.process && old->line == row.line && old->name == row.name &&
+            old->stack == row.stack && old->time_ns == row.time_ns) {
+            *old = row;
             profile->finished = 0; /* its place depends on its bytes */
             return KYMO_OK;
         }
     }
-    if (profile->ledger.len >= KYMO_LEDGER_MAX)
-        return KYMO_E_TOO_BIG;
-    KYMO_TRY(kymo_vec_reserve(&profile->ledger, 1));
-    KYMO_TRY(kymo_index_put(&profile->ledger_index, hash, (uint32_t)profile->ledger.len));
-    profile->ledger.data[profile->ledger.len] = *ledger;
-    profile->ledger.data[profile->ledger.len++].size = sizeof *ledger;
+    KYMO_TRY(KYMO_TABLE_ADD(&profile->ledger, &profile->ledger_index, hash, KYMO_LEDGER_MAX, row));
     profile->finished = 0;
     return KYMO_OK;
 }

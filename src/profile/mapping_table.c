@@ -9,9 +9,8 @@ kymo_err kymo_profile_add_mapping(kymo_profile *profile, uint32_t process,
                                   const kymo_mapping *mapping)
 {
     if (process >= profile->processes.len || mapping->thread >= profile->threads.len ||
-        (mapping->stack != KYMO_NONE && mapping->stack >= profile->stack_frame.len) ||
-        mapping->bytes == 0 || mapping->bytes > UINT64_MAX - mapping->address ||
-        mapping->how > HOW_ALL)
+        !kymo_is_row_or_none(mapping->stack, profile->stack_frame.len) || mapping->bytes == 0 ||
+        mapping->bytes > UINT64_MAX - mapping->address || mapping->how > HOW_ALL)
         return KYMO_E_INVALID;
     if (profile->mapping_count >= KYMO_MAPPINGS_MAX)
         return KYMO_E_TOO_BIG;

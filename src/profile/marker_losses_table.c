@@ -6,8 +6,8 @@ kymo_err kymo_profile_add_marker_losses(kymo_profile *profile, const kymo_marker
 {
     uint32_t found;
     if (losses->size < sizeof *losses || losses->name >= profile->strings.len ||
-        (losses->category != KYMO_NONE && losses->category >= profile->marker_categories.len) ||
-        (losses->schema != KYMO_NONE && losses->schema >= profile->schemas.len))
+        !kymo_is_row_or_none(losses->category, profile->marker_categories.len) ||
+        !kymo_is_row_or_none(losses->schema, profile->schemas.len))
         return KYMO_E_INVALID;
     uint64_t words[2] = {(uint64_t)losses->name << 32 | losses->category, losses->schema};
     uint64_t hash = kymo_hash_words(words, 2, kymo_hash_secret());
@@ -21,17 +21,8 @@ kymo_err kymo_profile_add_marker_losses(kymo_profile *profile, const kymo_marker
             return KYMO_OK;
         }
     }
-    if (profile->marker_losses.len >= KYMO_MARKER_LOSSES_MAX)
-        return KYMO_E_TOO_BIG;
-    KYMO_TRY(kymo_vec_reserve(&profile->marker_losses, 1));
-    KYMO_TRY(
-        kymo_index_put(&profile->marker_losses_index, hash, (uint32_t)profile->marker_losses.len));
-    profile->marker_losses.data[profile->marker_losses.len] = *losses;
-    profile->marker_losses.data[profile->marker_losses.len++].size = sizeof *losses;
-    return KYMO_OK;
-}
-
-const kymo_marker_losses *kymo_profile_marker_losses(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->marker_losses.len ? &profile->marker_losses.data[id] : NULL;
+    kymo_marker_losses row = *losses;
+    row.size = sizeof row;
+    return KYMO_TABLE_ADD(&profile->marker_losses, &profile->marker_losses_index, hash,
+                          KYMO_MARKER_LOSSES_MAX, row);
 }

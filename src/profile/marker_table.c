@@ -4,18 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_id(uint32_t id, size_t count)
-{
-    return id == KYMO_NONE || id < count;
-}
-
 static int is_valid(const kymo_profile *p, const kymo_marker *m, const kymo_value *values,
                     uint32_t count)
 {
     if (m->thread >= p->threads.len || m->name >= p->strings.len || m->track >= p->strings.len ||
-        !is_id(m->category, p->marker_categories.len) || !is_id(m->schema, p->schemas.len) ||
-        !is_id(m->stack, p->stack_frame.len) || !is_id(m->labels, p->label_sets.len) ||
-        m->phase > KYMO_MARKER_UNBEGUN)
+        !kymo_is_row_or_none(m->category, p->marker_categories.len) ||
+        !kymo_is_row_or_none(m->schema, p->schemas.len) ||
+        !kymo_is_row_or_none(m->stack, p->stack_frame.len) ||
+        !kymo_is_row_or_none(m->labels, p->label_sets.len) || m->phase > KYMO_MARKER_UNBEGUN)
         return 0;
     for (uint32_t i = 0; i < count; i++)
         if (!kymo_profile_has_value(p, &values[i]))

@@ -99,11 +99,6 @@ kymo_err kymo_profile_set_module_symbols(kymo_profile *profile, uint32_t id, uin
     return KYMO_OK;
 }
 
-const kymo_module *kymo_profile_module(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->modules.len ? &profile->modules.data[id] : NULL;
-}
-
 uint32_t kymo_profile_module_file(const kymo_profile *profile, uint32_t id)
 {
     return id < profile->modules.len ? profile->module_ids.data[id].file : id;

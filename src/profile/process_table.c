@@ -99,8 +99,3 @@ kymo_err kymo_profile_update_process(kymo_profile *profile, uint32_t id,
     profile->finished = 0;
     return KYMO_OK;
 }
-
-const kymo_process *kymo_profile_process(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->processes.len ? &profile->processes.data[id] : NULL;
-}

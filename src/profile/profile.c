@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/tables.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 kymo_err kymo_profile_create(kymo_profile **out)
 {
@@ -28,68 +31,39 @@ kymo_err kymo_profile_create(kymo_profile **out)
     return KYMO_OK;
 }
 
-static void deinit_memory(kymo_profile *profile)
-{
-    for (size_t i = 0; i < profile->allocations.len; i++)
-        kymo_vec_deinit(&profile->allocations.data[i].rows);
-    kymo_vec_deinit(&profile->allocations);
-    for (size_t i = 0; i < profile->mappings.len; i++)
-        kymo_vec_deinit(&profile->mappings.data[i].rows);
-    kymo_vec_deinit(&profile->mappings);
-    kymo_vec_deinit(&profile->heaps);
-    kymo_vec_deinit(&profile->ledger);
-    kymo_index_deinit(&profile->ledger_index);
-    kymo_vec_deinit(&profile->memory_infos);
-}
-
 void kymo_profile_destroy(kymo_profile *profile)
 {
     if (!profile)
         return;
     for (size_t i = 0; i < profile->samples.len; i++)
         kymo_sample_columns_deinit(&profile->samples.data[i]);
-    kymo_vec_deinit(&profile->samples);
     for (size_t i = 0; i < profile->markers.len; i++)
         kymo_vec_deinit(&profile->markers.data[i].rows);
-    kymo_vec_deinit(&profile->markers);
     for (size_t i = 0; i < profile->counts.len; i++)
         kymo_count_columns_deinit(&profile->counts.data[i]);
-    kymo_vec_deinit(&profile->counts);
-    kymo_vec_deinit(&profile->counters);
-    deinit_memory(profile);
-    kymo_vec_deinit(&profile->marker_categories);
-    kymo_vec_deinit(&profile->schemas);
-    kymo_vec_deinit(&profile->schema_asked);
-    kymo_vec_deinit(&profile->schema_names);
-    kymo_vec_deinit(&profile->values);
-    kymo_vec_deinit(&profile->marker_losses);
-    kymo_vec_deinit(&profile->labels);
-    kymo_vec_deinit(&profile->label_sets);
-    kymo_vec_deinit(&profile->strings);
-    kymo_vec_deinit(&profile->sources);
-    kymo_vec_deinit(&profile->processes);
-    kymo_vec_deinit(&profile->threads);
-    kymo_vec_deinit(&profile->thread_order);
-    kymo_vec_deinit(&profile->modules);
-    kymo_vec_deinit(&profile->module_ids);
-    kymo_vec_deinit(&profile->functions);
-    kymo_vec_deinit(&profile->symbols);
-    kymo_vec_deinit(&profile->frames);
-    kymo_vec_deinit(&profile->lines);
-    kymo_vec_deinit(&profile->stack_frame);
-    kymo_vec_deinit(&profile->stack_parent);
-    kymo_index_deinit(&profile->string_index);
-    kymo_index_deinit(&profile->source_index);
-    kymo_index_deinit(&profile->module_file_index);
-    kymo_index_deinit(&profile->function_index);
-    kymo_index_deinit(&profile->symbol_index);
-    kymo_index_deinit(&profile->frame_index);
-    kymo_index_deinit(&profile->stack_index);
-    kymo_index_deinit(&profile->marker_category_index);
-    kymo_index_deinit(&profile->schema_index);
-    kymo_index_deinit(&profile->schema_name_index);
-    kymo_index_deinit(&profile->marker_losses_index);
-    kymo_index_deinit(&profile->label_set_index);
+    for (size_t i = 0; i < profile->allocations.len; i++)
+        kymo_vec_deinit(&profile->allocations.data[i].rows);
+    for (size_t i = 0; i < profile->mappings.len; i++)
+        kymo_vec_deinit(&profile->mappings.data[i].rows);
+    kymo_vec_free_all(profile->samples.data, profile->markers.data, profile->counts.data,
+                      profile->counters.data, profile->allocations.data, profile->mappings.data,
+                      profile->heaps.data, profile->ledger.data, profile->memory_infos.data,
+                      profile->marker_categories.data, profile->schemas.data,
+                      profile->schema_asked.data, profile->schema_names.data, profile->values.data,
+                      profile->marker_losses.data, profile->labels.data, profile->label_sets.data,
+                      profile->strings.data, profile->sources.data, profile->processes.data,
+                      profile->threads.data, profile->thread_order.data, profile->modules.data,
+                      profile->module_ids.data, profile->functions.data, profile->symbols.data,
+                      profile->frames.data, profile->lines.data, profile->stack_frame.data,
+                      profile->stack_parent.data);
+    kymo_index *const indexes[] = {
+        &profile->string_index,      &profile->source_index,          &profile->module_file_index,
+        &profile->function_index,    &profile->symbol_index,          &profile->frame_index,
+        &profile->stack_index,       &profile->marker_category_index, &profile->schema_index,
+        &profile->schema_name_index, &profile->marker_losses_index,   &profile->label_set_index,
+        &profile->ledger_index};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(indexes); i++)
+        kymo_index_deinit(indexes[i]);
     kymo_arena_deinit(&profile->arena);
     free(profile);
 }
@@ -114,66 +88,50 @@ kymo_err kymo_profile_finish(kymo_profile *profile)
     return KYMO_OK;
 }
 
+static_assert(sizeof(size_t) == sizeof(uint64_t), "a count is of either type");
+
 uint32_t kymo_profile_count(const kymo_profile *profile, kymo_table table)
 {
-    size_t n = 0;
-    switch (table) {
-    case KYMO_TABLE_STRINGS:
-        n = profile->strings.len;
-        break;
-    case KYMO_TABLE_SOURCES:
-        n = profile->sources.len;
-        break;
-    case KYMO_TABLE_PROCESSES:
-        n = profile->processes.len;
-        break;
-    case KYMO_TABLE_THREADS:
-        n = profile->threads.len;
-        break;
-    case KYMO_TABLE_MODULES:
-        n = profile->modules.len;
-        break;
-    case KYMO_TABLE_FUNCTIONS:
-        n = profile->functions.len;
-        break;
-    case KYMO_TABLE_SYMBOLS:
-        n = profile->symbols.len;
-        break;
-    case KYMO_TABLE_FRAMES:
-        n = profile->frames.len;
-        break;
-    case KYMO_TABLE_STACKS:
-        n = profile->stack_frame.len;
-        break;
-    case KYMO_TABLE_MARKER_CATEGORIES:
-        n = profile->marker_categories.len;
-        break;
-    case KYMO_TABLE_SCHEMAS:
-        n = profile->schemas.len;
-        break;
-    case KYMO_TABLE_MARKERS:
-        n = profile->marker_count;
-        break;
-    case KYMO_TABLE_MARKER_LOSSES:
-        n = profile->marker_losses.len;
-        break;
-    case KYMO_TABLE_VALUES:
-        n = profile->values.len;
-        break;
-    case KYMO_TABLE_COUNTERS:
-        n = profile->counters.len;
-        break;
-    case KYMO_TABLE_LABEL_SETS:
-        n = profile->label_sets.len;
-        break;
-    case KYMO_TABLE_ALLOCATIONS:
-        n = profile->allocation_count;
-        break;
-    case KYMO_TABLE_MAPPINGS:
-        n = profile->mapping_count;
-        break;
-    case KYMO_TABLE_COUNT:
-        break;
-    }
+    static const size_t counts[KYMO_TABLE_COUNT] = {
+        [KYMO_TABLE_STRINGS] = offsetof(kymo_profile, strings.len),
+        [KYMO_TABLE_SOURCES] = offsetof(kymo_profile, sources.len),
+        [KYMO_TABLE_PROCESSES] = offsetof(kymo_profile, processes.len),
+        [KYMO_TABLE_THREADS] = offsetof(kymo_profile, threads.len),
+        [KYMO_TABLE_MODULES] = offsetof(kymo_profile, modules.len),
+        [KYMO_TABLE_FUNCTIONS] = offsetof(kymo_profile, functions.len),
+        [KYMO_TABLE_SYMBOLS] = offsetof(kymo_profile, symbols.len),
+        [KYMO_TABLE_FRAMES] = offsetof(kymo_profile, frames.len),
+        [KYMO_TABLE_STACKS] = offsetof(kymo_profile, stack_frame.len),
+        [KYMO_TABLE_MARKER_CATEGORIES] = offsetof(kymo_profile, marker_categories.len),
+        [KYMO_TABLE_SCHEMAS] = offsetof(kymo_profile, schemas.len),
+        [KYMO_TABLE_MARKERS] = offsetof(kymo_profile, marker_count),
+        [KYMO_TABLE_MARKER_LOSSES] = offsetof(kymo_profile, marker_losses.len),
+        [KYMO_TABLE_VALUES] = offsetof(kymo_profile, values.len),
+        [KYMO_TABLE_COUNTERS] = offsetof(kymo_profile, counters.len),
+        [KYMO_TABLE_LABEL_SETS] = offsetof(kymo_profile, label_sets.len),
+        [KYMO_TABLE_ALLOCATIONS] = offsetof(kymo_profile, allocation_count),
+        [KYMO_TABLE_MAPPINGS] = offsetof(kymo_profile, mapping_count),
+    };
+    uint64_t n = 0;
+    if (table < KYMO_TABLE_COUNT)
+        memcpy(&n, (const char *)profile + counts[table], sizeof n);
     return (uint32_t)n;
 }
+
+/* ---- tables whose rows are looked up by number alone ---- */
+
+#define ROWS(type, name, table)                                               \
+    const type *kymo_profile_##name(const kymo_profile *profile, uint32_t id) \
+    {                                                                         \
+        return id < profile->table.len ? &profile->table.data[id] : NULL;     \
+    }
+ROWS(kymo_counter, counter, counters)
+ROWS(kymo_frame, frame, frames)
+ROWS(kymo_function, function, functions)
+ROWS(kymo_marker_category, marker_category, marker_categories)
+ROWS(kymo_marker_losses, marker_losses, marker_losses)
+ROWS(kymo_module, module, modules)
+ROWS(kymo_process, process, processes)
+ROWS(kymo_schema, schema, schemas)
+ROWS(kymo_symbol, symbol, symbols)
+ROWS(kymo_thread, thread, threads)

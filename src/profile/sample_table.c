@@ -67,8 +67,7 @@ kymo_err kymo_profile_add_sample(kymo_profile *profile, uint32_t thread, uint64_
                                  uint32_t stack, uint64_t weight_ns, uint32_t type,
                                  kymo_thread_state state)
 {
-    if (thread >= profile->threads.len ||
-        (stack != KYMO_NONE && stack >= profile->stack_frame.len) ||
+    if (thread >= profile->threads.len || !kymo_is_row_or_none(stack, profile->stack_frame.len) ||
         type >= profile->sample_type_count || (unsigned)state >= KYMO_STATE_COUNT)
         return KYMO_E_INVALID;
     if (profile->sample_count >= KYMO_SAMPLES_MAX)
@@ -96,8 +95,8 @@ static kymo_err check_sample(const kymo_profile *p, const kymo_sample *sample, k
                               "thread %" PRIu32 ", sample row %zu: %" PRIu32
                               " values instead of %" PRIu32,
                               sample->thread, at, sample->value_count, wanted);
-    if ((sample->stack != KYMO_NONE && sample->stack >= p->stack_frame.len) ||
-        (sample->labels != KYMO_NONE && sample->labels >= p->label_sets.len) ||
+    if (!kymo_is_row_or_none(sample->stack, p->stack_frame.len) ||
+        !kymo_is_row_or_none(sample->labels, p->label_sets.len) ||
         sample->state >= KYMO_STATE_COUNT)
         return kymo_error_set(detail, KYMO_E_INVALID, at,
                               "thread %" PRIu32
@@ -138,7 +137,7 @@ kymo_err kymo_profile_set_sample_labels(kymo_profile *profile, uint32_t thread, 
                                         uint32_t labels)
 {
     if (thread >= profile->threads.len || sample >= profile->samples.data[thread].count ||
-        (labels != KYMO_NONE && labels >= profile->label_sets.len))
+        !kymo_is_row_or_none(labels, profile->label_sets.len))
         return KYMO_E_INVALID;
     kymo_sample_columns *s = &profile->samples.data[thread];
     if (!s->labels && labels == KYMO_NONE)

@@ -101,9 +101,8 @@ static kymo_err take_name(kymo_profile *p, uint32_t *name)
         KYMO_TRY(kymo_profile_add_string(p, text, strlen(text), &shown));
         taken = find_name(p, shown, &hash);
     }
-    KYMO_TRY(kymo_vec_reserve(&p->schema_names, 1));
-    KYMO_TRY(kymo_index_put(&p->schema_name_index, hash, (uint32_t)p->schema_names.len));
-    p->schema_names.data[p->schema_names.len++] = (kymo_schema_name){shown, 2};
+    kymo_schema_name row = {shown, 2};
+    KYMO_TRY(KYMO_TABLE_ADD(&p->schema_names, &p->schema_name_index, hash, UINT32_MAX, row));
     *name = shown;
     return KYMO_OK;
 }
@@ -150,17 +149,11 @@ kymo_err kymo_profile_add_schema(kymo_profile *profile, const kymo_schema *schem
     row.rows = copy[1];
     row.graphs = copy[2];
     KYMO_TRY(take_name(profile, &row.name));
-    KYMO_TRY(kymo_vec_reserve(&profile->schemas, 1));
     KYMO_TRY(kymo_vec_reserve(&profile->schema_asked, 1));
     found = (uint32_t)profile->schemas.len;
-    KYMO_TRY(kymo_index_put(&profile->schema_index, hash, found));
-    profile->schemas.data[profile->schemas.len++] = row;
+    KYMO_TRY(
+        KYMO_TABLE_ADD(&profile->schemas, &profile->schema_index, hash, KYMO_SCHEMAS_MAX, row));
     profile->schema_asked.data[profile->schema_asked.len++] = schema->name;
     *id = found;
     return KYMO_OK;
-}
-
-const kymo_schema *kymo_profile_schema(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->schemas.len ? &profile->schemas.data[id] : NULL;
 }

@@ -7,7 +7,7 @@
 kymo_err kymo_profile_add_stack(kymo_profile *profile, uint32_t parent, uint32_t frame,
                                 uint32_t *id)
 {
-    if (frame >= profile->frames.len || (parent != KYMO_NONE && parent >= profile->stack_frame.len))
+    if (frame >= profile->frames.len || !kymo_is_row_or_none(parent, profile->stack_frame.len))
         return KYMO_E_INVALID;
     uint64_t key = (uint64_t)parent << 32 | frame;
     uint64_t hash = kymo_hash_words(&key, 1, kymo_hash_secret());
@@ -58,9 +58,16 @@ kymo_err kymo_profile_add_address_stack(kymo_profile *profile, uint32_t process,
     return KYMO_OK;
 }
 
-/* Those of memory: marked, or by their new ids. */
-static void walk_memory(kymo_profile *p, uint32_t *new_id, void (*visit)(uint32_t *, uint32_t *))
+/* All that has a stack: marked, or by their new ids. */
+static inline void walk_stacks(kymo_profile *p, uint32_t *new_id,
+                               void (*visit)(uint32_t *, uint32_t *))
 {
+    for (size_t i = 0; i < p->samples.len; i++)
+        for (size_t k = 0; k < p->samples.data[i].count; k++)
+            visit(&p->samples.data[i].stack[k], new_id);
+    for (size_t i = 0; i < p->markers.len; i++)
+        for (size_t k = 0; k < p->markers.data[i].rows.len; k++)
+            visit(&p->markers.data[i].rows.data[k].stack, new_id);
     for (size_t i = 0; i < p->allocations.len; i++)
         for (size_t k = 0; k < p->allocations.data[i].rows.len; k++)
             visit(&p->allocations.data[i].rows.data[k].stack, new_id);
@@ -86,15 +93,7 @@ static void renumber_one(uint32_t *stack, uint32_t *new_id)
 /* new_id: KYMO_NONE for all. Marks with 0 the stacks that anything has, and their callers. */
 static void mark_used(kymo_profile *p, uint32_t *new_id)
 {
-    walk_memory(p, new_id, mark_one);
-    for (size_t i = 0; i < p->markers.len; i++)
-        for (size_t k = 0; k < p->markers.data[i].rows.len; k++)
-            if (p->markers.data[i].rows.data[k].stack != KYMO_NONE)
-                new_id[p->markers.data[i].rows.data[k].stack] = 0;
-    for (size_t i = 0; i < p->samples.len; i++)
-        for (size_t k = 0; k < p->samples.data[i].count; k++)
-            if (p->samples.data[i].stack[k] != KYMO_NONE)
-                new_id[p->samples.data[i].stack[k]] = 0;
+    walk_stacks(p, new_id, mark_one);
     for (size_t i = p->stack_frame.len; i-- > 0;)
         if (new_id[i] == 0 && p->stack_parent.data[i] != KYMO_NONE)
             new_id[p->stack_parent.data[i]] = 0;
@@ -119,16 +118,7 @@ static kymo_err keep_marked(kymo_profile *p, uint32_t *new_id, const uint32_t *n
         new_id[i] = kept++;
     }
     p->stack_frame.len = p->stack_parent.len = kept;
-    for (size_t i = 0; i < p->samples.len; i++)
-        for (size_t k = 0; k < p->samples.data[i].count; k++)
-            if (p->samples.data[i].stack[k] != KYMO_NONE)
-                p->samples.data[i].stack[k] = new_id[p->samples.data[i].stack[k]];
-    for (size_t i = 0; i < p->markers.len; i++)
-        for (size_t k = 0; k < p->markers.data[i].rows.len; k++) {
-            uint32_t *stack = &p->markers.data[i].rows.data[k].stack;
-            *stack = *stack != KYMO_NONE ? new_id[*stack] : KYMO_NONE;
-        }
-    walk_memory(p, new_id, renumber_one);
+    walk_stacks(p, new_id, renumber_one);
     return KYMO_OK;
 }
 

@@ -18,11 +18,8 @@
 
 void kymo_stored_symbols_deinit(kymo_stored_symbols *s)
 {
-    kymo_vec_deinit(&s->files);
-    kymo_vec_deinit(&s->functions);
-    kymo_vec_deinit(&s->symbols);
-    kymo_vec_deinit(&s->lines);
-    kymo_vec_deinit(&s->addresses);
+    kymo_vec_free_all(s->files.data, s->functions.data, s->symbols.data, s->lines.data,
+                      s->addresses.data);
     kymo_index_deinit(&s->file_index);
     kymo_index_deinit(&s->address_index);
 }

@@ -157,6 +157,43 @@ struct kymo_profile {
     int finished;
 };
 
+/* A row of a table with so many of them, or none. */
+static inline int kymo_is_row_or_none(uint32_t id, size_t count)
+{
+    return id == KYMO_NONE || id < count;
+}
+
+/* Puts a new row behind the others of its table, and under its hash. */
+#define KYMO_TABLE_ADD(table, index, hash, most, row)                                \
+    ({                                                                               \
+        kymo_err kymo_add_err_ =                                                     \
+            (table)->len < (most) ? kymo_vec_reserve((table), 1) : KYMO_E_TOO_BIG;   \
+        if (kymo_add_err_ == KYMO_OK)                                                \
+            kymo_add_err_ = kymo_index_put((index), (hash), (uint32_t)(table)->len); \
+        if (kymo_add_err_ == KYMO_OK)                                                \
+            (table)->data[(table)->len++] = (row);                                   \
+        kymo_add_err_;                                                               \
+    })
+
+/* The number of the row goes to *id: of the one (at) of which is_same is true, else of a new one.
+ */
+#define KYMO_TABLE_INTERN(table, index, hash, most, row, at, is_same, id)               \
+    ({                                                                                  \
+        uint32_t at;                                                                    \
+        int kymo_is_found_ = 0;                                                         \
+        kymo_err kymo_intern_err_ = KYMO_OK;                                            \
+        for (size_t probe_ = 0;                                                         \
+             !kymo_is_found_ && kymo_index_find((index), (hash), &probe_, &at);)        \
+            kymo_is_found_ = (is_same);                                                 \
+        if (!kymo_is_found_) {                                                          \
+            at = (uint32_t)(table)->len;                                                \
+            kymo_intern_err_ = KYMO_TABLE_ADD((table), (index), (hash), (most), (row)); \
+        }                                                                               \
+        if (kymo_intern_err_ == KYMO_OK)                                                \
+            *(id) = at;                                                                 \
+        kymo_intern_err_;                                                               \
+    })
+
 /* Interns text that may be NULL (then "") and gives the profile's copy. */
 KYMO_NODISCARD
 kymo_err kymo_profile_intern(kymo_profile *profile, const char *text, uint32_t *string,

@@ -52,11 +52,6 @@ kymo_err kymo_profile_update_thread(kymo_profile *profile, uint32_t id, const ky
     return KYMO_OK;
 }
 
-const kymo_thread *kymo_profile_thread(const kymo_profile *profile, uint32_t id)
-{
-    return id < profile->threads.len ? &profile->threads.data[id] : NULL;
-}
-
 /* How good a main thread this one would be: the one that was marked, else the one whose tid is the
  * pid. */
 static int main_rank(const kymo_profile *p, uint32_t id)
