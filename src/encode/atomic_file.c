@@ -181,14 +181,20 @@ static kymo_err open_target(kymo_atomic_file *file)
     return file->replace ? open_temporary(file) : exists_error(file);
 }
 
-kymo_err kymo_atomic_file_open(kymo_atomic_file *file, const char *path, int replace,
-                               kymo_error *detail)
+static kymo_err begin(kymo_atomic_file *file, const char *path, int replace, kymo_error *detail)
 {
     *file = (kymo_atomic_file){
         .sink.write = file_write, .detail = detail, .fd = -1, .folder = -1, .replace = replace};
     file->path = strdup(path);
     if (!file->path)
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "%s: out of memory", path);
+    return KYMO_OK;
+}
+
+kymo_err kymo_atomic_file_open(kymo_atomic_file *file, const char *path, int replace,
+                               kymo_error *detail)
+{
+    KYMO_TRY(begin(file, path, replace, detail));
     kymo_err err = open_target(file);
     if (err != KYMO_OK)
         release(file);
@@ -199,11 +205,7 @@ kymo_err kymo_atomic_file_open_in(kymo_atomic_file *file, int folder, const char
                                   kymo_error *detail)
 {
     struct stat st;
-    *file = (kymo_atomic_file){
-        .sink.write = file_write, .detail = detail, .fd = -1, .folder = -1, .replace = replace};
-    file->path = strdup(path);
-    if (!file->path)
-        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "%s: out of memory", path);
+    KYMO_TRY(begin(file, path, replace, detail));
     const char *slash = strrchr(file->path, '/');
     file->name = slash ? slash + 1 : file->path;
     file->folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);

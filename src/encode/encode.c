@@ -74,11 +74,6 @@ kymo_err kymo_encoder_step(kymo_encoder *encoder, uint64_t units)
     return report_progress(encoder, fraction < 0.999 ? fraction : 0.999);
 }
 
-kymo_err kymo_encoder_nomem(kymo_encoder *encoder)
-{
-    return kymo_error_set(encoder->detail, KYMO_E_NOMEM, 0, "out of memory");
-}
-
 /* Where meta does not say when the recording ended, the last marker, count or block does. Where it
  * does, a marker that says it ends next year does not make the rest too small to be seen. */
 static uint64_t end_of_marks(const kymo_profile *profile)
@@ -166,7 +161,7 @@ static kymo_err write_compressed(kymo_encoder *encoder, const struct row *row, k
 {
     kymo_gzip_sink *gzip = malloc(sizeof *gzip);
     if (!gzip)
-        return kymo_encoder_nomem(encoder);
+        return KYMO_E_NOMEM;
     kymo_err err = kymo_gzip_sink_init(gzip, to, level);
     if (err != KYMO_OK) {
         err = kymo_error_set(encoder->detail, err, 0, "cannot compress: %s", kymo_err_text(err));

@@ -38,8 +38,6 @@ kymo_format_write kymo_svg_write;
  * KYMO_E_INTERRUPTED. */
 KYMO_NODISCARD
 kymo_err kymo_encoder_step(kymo_encoder *encoder, uint64_t units);
-KYMO_NODISCARD
-kymo_err kymo_encoder_nomem(kymo_encoder *encoder);
 
 /* The name that formats without a notion of "unknown" show where a sample has no stack. */
 #define KYMO_NO_STACK_NAME "[no stack]"

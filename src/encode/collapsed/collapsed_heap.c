@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "encode/encoder_heap.h"
 
 static int compare_blocks(const void *a, const void *b)
@@ -47,15 +48,12 @@ kymo_err kymo_collapsed_find_blocks(const kymo_encoder *encoder, kymo_collapsed_
     return err;
 }
 
+static int is_before(const void *rows, size_t i, const void *thread)
+{
+    return ((const kymo_collapsed_block *)rows)[i].thread < *(const uint32_t *)thread;
+}
+
 size_t kymo_collapsed_first_block(const kymo_collapsed_blocks *blocks, uint32_t thread)
 {
-    size_t low = 0;
-    for (size_t high = blocks->len; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (blocks->data[middle].thread < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return kymo_search_count(blocks->data, blocks->len, is_before, &thread);
 }

@@ -41,23 +41,13 @@ static const char *category_color(uint32_t color)
 
 const char *kymo_firefox_graph_color(uint32_t color)
 {
-    switch (color) {
-    case KYMO_COLOR_TRANSPARENT:
-    case KYMO_COLOR_DARKGREY:
-        return "grey";
-    case KYMO_COLOR_LIGHTBLUE:
-        return "blue";
-    case KYMO_COLOR_BROWN:
-        return "orange";
-    case KYMO_COLOR_LIGHTRED:
-        return "red";
-    case KYMO_COLOR_INK:
-        return "ink";
-    case KYMO_COLOR_TEAL:
-        return "teal";
-    default:
-        return category_color(color);
-    }
+    static const char *const names[KYMO_COLOR_COUNT] = {
+        [KYMO_COLOR_TRANSPARENT] = "grey", [KYMO_COLOR_DARKGREY] = "grey",
+        [KYMO_COLOR_LIGHTBLUE] = "blue",   [KYMO_COLOR_BROWN] = "orange",
+        [KYMO_COLOR_LIGHTRED] = "red",     [KYMO_COLOR_INK] = "ink",
+        [KYMO_COLOR_TEAL] = "teal",
+    };
+    return color < KYMO_COLOR_COUNT && names[color] ? names[color] : category_color(color);
 }
 
 /* "Other" of a program is the "Other" of code: one name, one category. */

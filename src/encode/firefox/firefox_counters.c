@@ -15,7 +15,7 @@
 #include "encode/firefox/firefox_heap.h"
 #include "encode/json_table.h"
 
-static void begin_tooltip(kymo_json *j, const char *source, const char *unit, const char *label)
+static void put_tooltip(kymo_json *j, const char *source, const char *unit, const char *label)
 {
     kymo_json_begin_object(j);
     kymo_json_key_cstr(j, "type", "value");
@@ -24,19 +24,8 @@ static void begin_tooltip(kymo_json *j, const char *source, const char *unit, co
     kymo_json_key_cstr(j, "unit", unit);
     kymo_json_end_object(j);
     kymo_json_key_cstr(j, "label", label);
-}
-
-static void put_tooltip(kymo_json *j, const char *source, const char *unit, const char *label)
-{
-    begin_tooltip(j, source, unit, label);
-    kymo_json_end_object(j);
-}
-
-static void put_selection_tooltip(kymo_json *j, const char *source, const char *unit,
-                                  const char *label)
-{
-    begin_tooltip(j, source, unit, label);
-    kymo_json_key_bool(j, "requiresPreviewSelection", 1);
+    if (strcmp(source, "selection-total") == 0)
+        kymo_json_key_bool(j, "requiresPreviewSelection", 1);
     kymo_json_end_object(j);
 }
 
@@ -53,7 +42,7 @@ static void put_tooltips(kymo_json *j, const kymo_firefox_counter *c, const char
         if (!c->is_cpu)
             put_tooltip(j, "count", unit, "change since the row before");
         if (!c->is_cpu)
-            put_selection_tooltip(j, "selection-total", unit, "in the selection");
+            put_tooltip(j, "selection-total", unit, "in the selection");
     } else {
         put_tooltip(j, "accumulated", unit, "value");
         put_tooltip(j, "count-range", unit, "range in the graph");

@@ -74,10 +74,11 @@ static void end_section(kymo_json *j)
 }
 
 /* A text that found no memory is no text to show. */
-static void note_failure(kymo_json *j, const kymo_str *text)
+static void free_text(kymo_json *j, kymo_str *text)
 {
     if (text->failed && j->err == KYMO_OK)
         j->err = KYMO_E_NOMEM;
+    kymo_str_deinit(text);
 }
 
 /* What became of a type's markers: one entry for each thing that is missing. */
@@ -97,8 +98,7 @@ static void losses_entries(kymo_firefox *w, const kymo_marker_losses *losses)
             continue;
         kymo_str_printf(&label, "%s: %s", kymo_profile_string(w->p, losses->name), kinds[i].what);
         count_entry(w->json, kymo_str_cstr(&label), kinds[i].count);
-        note_failure(w->json, &label);
-        kymo_str_deinit(&label);
+        free_text(w->json, &label);
     }
 }
 
@@ -109,8 +109,7 @@ static void many_markers_entry(kymo_firefox *w, const char *name, int32_t tid, s
         return;
     kymo_str_printf(&text, "%s (%" PRIi32 ") has %zu: the viewer may be slow", name, tid, count);
     text_entry(w->json, "Very many markers", kymo_str_cstr(&text));
-    note_failure(w->json, &text);
-    kymo_str_deinit(&text);
+    free_text(w->json, &text);
 }
 
 /* What is drawn in each thread, labels of samples included, and on each track. */
@@ -147,8 +146,7 @@ static void missing_graphs_entries(kymo_firefox *w)
                             kymo_profile_string(w->p, schema->name),
                             kymo_profile_string(w->p, key));
             text_entry(w->json, "Graph not drawn", kymo_str_cstr(&text));
-            note_failure(w->json, &text);
-            kymo_str_deinit(&text);
+            free_text(w->json, &text);
             entries++;
         }
     }
@@ -185,8 +183,7 @@ static KYMO_PRINTF(4, 5) void heap_entry(kymo_firefox *w, uint32_t process, cons
     text[kymo_utf8_valid_prefix(text, strlen(text))] = '\0';
     kymo_str_printf(&label, "%s (%" PRIi32 "): %s", p->name, p->pid, what);
     text_entry(w->json, kymo_str_cstr(&label), text);
-    note_failure(w->json, &label);
-    kymo_str_deinit(&label);
+    free_text(w->json, &label);
 }
 
 static void heap_entries(kymo_firefox *w, const kymo_heap *heap)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/search.h"
 #include "base/str.h"
 #include "encode/firefox/firefox.h"
 
@@ -26,13 +27,6 @@ static int compare_weights(const void *a, const void *b, void *firefox)
     return wx != wy ? (wx < wy ? 1 : -1) : (x > y) - (x < y);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The viewer would hide idle threads; here all are shown, or the busiest of very many, in
  * start order, and the busiest is selected. */
 static void write_visible_threads(kymo_firefox *w)
@@ -54,7 +48,7 @@ static void write_visible_threads(kymo_firefox *w)
     kymo_json_end_array(j);
     if (count > VISIBLE_THREADS_MAX)
         count = VISIBLE_THREADS_MAX;
-    qsort(list, count, sizeof *list, compare_ids);
+    qsort(list, count, sizeof *list, kymo_compare_u32);
     kymo_json_key_array(j, "initialVisibleThreads");
     for (size_t i = 0; i < count; i++)
         kymo_json_u64(j, list[i]);

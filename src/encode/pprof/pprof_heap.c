@@ -190,16 +190,12 @@ void kymo_pprof_heap_head(kymo_pprof *w)
 
 static const char *meaning_of_inuse(uint32_t show)
 {
-    switch (show) {
-    case KYMO_ENCODE_PEAK:
-        return "when most bytes lived";
-    case KYMO_ENCODE_LEAKS:
-        return "old blocks that live at the end";
-    case KYMO_ENCODE_GROWTH:
-        return "blocks that live, less those that lived before";
-    default:
-        return "blocks that live";
-    }
+    static const char *const meanings[KYMO_ENCODE_COUNT] = {
+        [KYMO_ENCODE_PEAK] = "when most bytes lived",
+        [KYMO_ENCODE_LEAKS] = "old blocks that live at the end",
+        [KYMO_ENCODE_GROWTH] = "blocks that live, less those that lived before",
+    };
+    return meanings[show] ? meanings[show] : "blocks that live";
 }
 
 static void comment_heap(kymo_pprof *w, const kymo_heap *heap, const kymo_process *p)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/search.h"
 #include "base/str.h"
 #include "encode/pprof/pprof.h"
 
@@ -152,20 +153,13 @@ static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const uint64_t *valu
     return kymo_pprof_put_sample(w, labels);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Stacks made one after the other mostly share their callers, so in the order of their ids the
  * compressor finds more to copy, which saves more time than sorting takes. */
 static void sort_touched(kymo_pprof *w, size_t touched)
 {
     size_t all = w->p->stack_frame.len + 1;
     if (touched < all / 16) {
-        qsort(w->touched, touched, sizeof *w->touched, compare_ids);
+        qsort(w->touched, touched, sizeof *w->touched, kymo_compare_u32);
         return;
     }
     size_t n = 0;
