@@ -5,53 +5,6 @@
 
 #include "symbolize/dwarf_constants.h"
 
-/* Bytes of a form in a usual unit, -1 where it depends on the entry. */
-static int fixed_size(unsigned form)
-{
-    switch (form) {
-    case DW_FORM_flag_present:
-    case DW_FORM_implicit_const:
-        return 0;
-    case DW_FORM_data1:
-    case DW_FORM_ref1:
-    case DW_FORM_flag:
-    case DW_FORM_strx1:
-    case DW_FORM_addrx1:
-        return 1;
-    case DW_FORM_data2:
-    case DW_FORM_ref2:
-    case DW_FORM_strx2:
-    case DW_FORM_addrx2:
-        return 2;
-    case DW_FORM_strx3:
-    case DW_FORM_addrx3:
-        return 3;
-    case DW_FORM_data4:
-    case DW_FORM_ref4:
-    case DW_FORM_strp:
-    case DW_FORM_ref_addr:
-    case DW_FORM_sec_offset:
-    case DW_FORM_line_strp:
-    case DW_FORM_strp_sup:
-    case DW_FORM_ref_sup4:
-    case DW_FORM_strx4:
-    case DW_FORM_addrx4:
-    case DW_FORM_GNU_ref_alt:
-    case DW_FORM_GNU_strp_alt:
-        return 4;
-    case DW_FORM_addr:
-    case DW_FORM_data8:
-    case DW_FORM_ref8:
-    case DW_FORM_ref_sig8:
-    case DW_FORM_ref_sup8:
-        return 8;
-    case DW_FORM_data16:
-        return 16;
-    default:
-        return -1;
-    }
-}
-
 static int by_code(const void *a, const void *b)
 {
     const dwarf_abbrev *x = a, *y = b;
@@ -87,11 +40,9 @@ static kymo_err read_one(kymo_reader *c, uint64_t code, abbrev_vec *abbrevs, spe
         int64_t implicit = form == DW_FORM_implicit_const ? kymo_read_sleb(c) : 0;
         if (form > UINT16_MAX || a.count == UINT16_MAX || specs->len >= UINT32_MAX)
             return KYMO_E_CORRUPT;
-        int bytes = fixed_size((unsigned)form);
-        if (bytes < 0)
-            fixed = false;
-        else
-            size += (size_t)bytes;
+        int bytes = kymo_dwarf_form_size((unsigned)form);
+        fixed = fixed && bytes >= 0;
+        size += fixed ? (size_t)bytes : 0;
         dwarf_attr_spec spec = {.name = name > UINT16_MAX ? 0 : (uint16_t)name,
                                 .form = (uint16_t)form,
                                 .implicit = implicit};

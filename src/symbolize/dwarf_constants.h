@@ -11,7 +11,6 @@
 enum {
     DW_UT_compile = 0x01,
     DW_UT_type = 0x02,
-    DW_UT_partial = 0x03,
     DW_UT_skeleton = 0x04,
     DW_UT_split_compile = 0x05,
     DW_UT_split_type = 0x06,
@@ -20,13 +19,11 @@ enum {
 enum {
     DW_TAG_array_type = 0x01,
     DW_TAG_enumeration_type = 0x04,
-    DW_TAG_compile_unit = 0x11,
     DW_TAG_subroutine_type = 0x15,
     DW_TAG_inlined_subroutine = 0x1d,
     DW_TAG_subprogram = 0x2e,
     DW_TAG_partial_unit = 0x3c,
     DW_TAG_call_site = 0x48,
-    DW_TAG_skeleton_unit = 0x4a,
     DW_TAG_GNU_call_site = 0x4109,
 };
 
@@ -120,21 +117,14 @@ enum {
     DW_LNS_advance_pc = 0x02,
     DW_LNS_advance_line = 0x03,
     DW_LNS_set_file = 0x04,
-    DW_LNS_set_column = 0x05,
-    DW_LNS_negate_stmt = 0x06,
-    DW_LNS_set_basic_block = 0x07,
     DW_LNS_const_add_pc = 0x08,
     DW_LNS_fixed_advance_pc = 0x09,
-    DW_LNS_set_prologue_end = 0x0a,
-    DW_LNS_set_epilogue_begin = 0x0b,
-    DW_LNS_set_isa = 0x0c,
 };
 
 enum {
     DW_LNE_end_sequence = 0x01,
     DW_LNE_set_address = 0x02,
     DW_LNE_define_file = 0x03,
-    DW_LNE_set_discriminator = 0x04,
 };
 
 enum {

@@ -155,6 +155,8 @@ typedef struct dwarf_value {
 void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                            const dwarf_attr_spec *spec, dwarf_value *out);
 void kymo_dwarf_skip_value(const dwarf_unit *unit, kymo_reader *c, const dwarf_attr_spec *spec);
+/* Bytes of a form in a usual unit, -1 where it depends on the entry. */
+int kymo_dwarf_form_size(unsigned form);
 /* Skips all attributes of an entry whose abbreviation was just read. */
 static inline void kymo_dwarf_skip_entry(const dwarf_unit *unit, kymo_reader *c,
                                          const dwarf_abbrev *abbrev)

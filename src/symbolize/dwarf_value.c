@@ -25,231 +25,193 @@ static const char *indexed_text(kymo_dwarf *dwarf, const dwarf_unit *unit, uint6
     return c.failed ? NULL : text_at(dwarf, DWARF_STR, offset);
 }
 
+/* How the bytes of a form are laid out. */
+enum layout {
+    UNKNOWN,        /* nothing behind it can be read */
+    BYTES,          /* as many as the form says */
+    ADDRESS,        /* as many as an address of the unit has */
+    OFFSET,         /* the same of an offset */
+    SECTION_OFFSET, /* an offset, which DWARF 2 gives the size of an address */
+    PRESENT,        /* none: the attribute being there is the value */
+    IMPLICIT,       /* none: the value is in the abbreviation */
+    ULEB,
+    SLEB,
+    TEXT,
+    BLOCK, /* behind its length, which has so many bytes; 0: is a ULEB */
+};
+
+/* What a form's number is, beside the kinds of dwarf_value. */
+enum { IN_UNIT = DWARF_LIST_INDEX + 1, IN_STR, IN_LINE_STR, IN_ALT_STR, INDEXED };
+
+struct form {
+    uint8_t layout;
+    uint8_t bytes; /* in a usual unit */
+    uint8_t meaning;
+};
+
+static const struct form forms[] = {
+    [DW_FORM_addr] = {ADDRESS, 8, DWARF_ADDRESS},
+    [DW_FORM_block2] = {BLOCK, 2, DWARF_NOTHING},
+    [DW_FORM_block4] = {BLOCK, 4, DWARF_NOTHING},
+    [DW_FORM_data2] = {BYTES, 2, DWARF_NUMBER},
+    [DW_FORM_data4] = {BYTES, 4, DWARF_NUMBER},
+    [DW_FORM_data8] = {BYTES, 8, DWARF_NUMBER},
+    [DW_FORM_string] = {TEXT, 0, DWARF_TEXT},
+    [DW_FORM_block] = {BLOCK, 0, DWARF_NOTHING},
+    [DW_FORM_block1] = {BLOCK, 1, DWARF_NOTHING},
+    [DW_FORM_data1] = {BYTES, 1, DWARF_NUMBER},
+    [DW_FORM_flag] = {BYTES, 1, DWARF_NUMBER},
+    [DW_FORM_sdata] = {SLEB, 0, DWARF_NUMBER},
+    [DW_FORM_strp] = {OFFSET, 4, IN_STR},
+    [DW_FORM_udata] = {ULEB, 0, DWARF_NUMBER},
+    [DW_FORM_ref_addr] = {SECTION_OFFSET, 4, DWARF_REFERENCE},
+    [DW_FORM_ref1] = {BYTES, 1, IN_UNIT},
+    [DW_FORM_ref2] = {BYTES, 2, IN_UNIT},
+    [DW_FORM_ref4] = {BYTES, 4, IN_UNIT},
+    [DW_FORM_ref8] = {BYTES, 8, IN_UNIT},
+    [DW_FORM_ref_udata] = {ULEB, 0, IN_UNIT},
+    [DW_FORM_sec_offset] = {OFFSET, 4, DWARF_OFFSET},
+    [DW_FORM_exprloc] = {BLOCK, 0, DWARF_NOTHING},
+    [DW_FORM_flag_present] = {PRESENT, 0, DWARF_NUMBER},
+    [DW_FORM_strx] = {ULEB, 0, INDEXED},
+    [DW_FORM_addrx] = {ULEB, 0, DWARF_ADDRESS_INDEX},
+    [DW_FORM_ref_sup4] = {BYTES, 4, DWARF_REFERENCE_ALT},
+    [DW_FORM_strp_sup] = {OFFSET, 4, IN_ALT_STR},
+    [DW_FORM_data16] = {BYTES, 16, DWARF_NOTHING},
+    [DW_FORM_line_strp] = {OFFSET, 4, IN_LINE_STR},
+    [DW_FORM_ref_sig8] = {BYTES, 8, DWARF_NOTHING},
+    [DW_FORM_implicit_const] = {IMPLICIT, 0, DWARF_NUMBER},
+    [DW_FORM_loclistx] = {ULEB, 0, DWARF_NOTHING},
+    [DW_FORM_rnglistx] = {ULEB, 0, DWARF_LIST_INDEX},
+    [DW_FORM_ref_sup8] = {BYTES, 8, DWARF_REFERENCE_ALT},
+    [DW_FORM_strx1] = {BYTES, 1, INDEXED},
+    [DW_FORM_strx2] = {BYTES, 2, INDEXED},
+    [DW_FORM_strx3] = {BYTES, 3, INDEXED},
+    [DW_FORM_strx4] = {BYTES, 4, INDEXED},
+    [DW_FORM_addrx1] = {BYTES, 1, DWARF_ADDRESS_INDEX},
+    [DW_FORM_addrx2] = {BYTES, 2, DWARF_ADDRESS_INDEX},
+    [DW_FORM_addrx3] = {BYTES, 3, DWARF_ADDRESS_INDEX},
+    [DW_FORM_addrx4] = {BYTES, 4, DWARF_ADDRESS_INDEX},
+};
+
+#define GNU_FIRST 0x1f00u
+static const struct form gnu_forms[] = {
+    [DW_FORM_GNU_addr_index - GNU_FIRST] = {ULEB, 0, DWARF_ADDRESS_INDEX},
+    [DW_FORM_GNU_str_index - GNU_FIRST] = {ULEB, 0, INDEXED},
+    [DW_FORM_GNU_ref_alt - GNU_FIRST] = {OFFSET, 4, DWARF_REFERENCE_ALT},
+    [DW_FORM_GNU_strp_alt - GNU_FIRST] = {OFFSET, 4, IN_ALT_STR},
+};
+
+static const struct form *form_of(uint64_t number)
+{
+    static const struct form unknown;
+    if (number < KYMO_ARRAY_LEN(forms))
+        return &forms[number];
+    return number - GNU_FIRST < KYMO_ARRAY_LEN(gnu_forms) ? &gnu_forms[number - GNU_FIRST]
+                                                          : &unknown;
+}
+
+/* The form may be told in front of the value; another indirect one is then unknown. */
+static const struct form *form_at(kymo_reader *c, const dwarf_attr_spec *spec)
+{
+    return form_of(spec->form == DW_FORM_indirect ? kymo_read_uleb(c) : spec->form);
+}
+
+int kymo_dwarf_form_size(unsigned number)
+{
+    const struct form *form = form_of(number);
+    return form->layout >= BYTES && form->layout <= IMPLICIT ? form->bytes : -1;
+}
+
+/* The bytes of a form of fixed size in this unit. */
+static unsigned width_of(const dwarf_unit *unit, const struct form *form)
+{
+    switch (form->layout) {
+    case SECTION_OFFSET:
+        return unit->version == 2 ? unit->address_size : unit->offset_size;
+    case ADDRESS:
+        return unit->address_size;
+    case OFFSET:
+        return unit->offset_size;
+    default:
+        return form->bytes;
+    }
+}
+
+static void skip(const dwarf_unit *unit, kymo_reader *c, const struct form *form)
+{
+    switch (form->layout) {
+    case UNKNOWN:
+        return kymo_reader_fail(c);
+    case ULEB:
+    case SLEB:
+        (void)kymo_read_uleb(c);
+        return;
+    case TEXT:
+        (void)kymo_read_text(c);
+        return;
+    case BLOCK:
+        return kymo_reader_skip(c,
+                                form->bytes ? kymo_read_uint(c, form->bytes) : kymo_read_uleb(c));
+    default:
+        return kymo_reader_skip(c, width_of(unit, form));
+    }
+}
+
 void kymo_dwarf_skip_value(const dwarf_unit *unit, kymo_reader *c, const dwarf_attr_spec *spec)
 {
-    uint64_t form = spec->form;
-    for (int indirect = 0; indirect < 2; indirect++) {
-        switch (form) {
-        case DW_FORM_flag_present:
-        case DW_FORM_implicit_const:
-            return;
-        case DW_FORM_data1:
-        case DW_FORM_ref1:
-        case DW_FORM_flag:
-        case DW_FORM_strx1:
-        case DW_FORM_addrx1:
-            kymo_reader_skip(c, 1);
-            return;
-        case DW_FORM_data2:
-        case DW_FORM_ref2:
-        case DW_FORM_strx2:
-        case DW_FORM_addrx2:
-            kymo_reader_skip(c, 2);
-            return;
-        case DW_FORM_strx3:
-        case DW_FORM_addrx3:
-            kymo_reader_skip(c, 3);
-            return;
-        case DW_FORM_data4:
-        case DW_FORM_ref4:
-        case DW_FORM_ref_sup4:
-        case DW_FORM_strx4:
-        case DW_FORM_addrx4:
-            kymo_reader_skip(c, 4);
-            return;
-        case DW_FORM_data8:
-        case DW_FORM_ref8:
-        case DW_FORM_ref_sig8:
-        case DW_FORM_ref_sup8:
-            kymo_reader_skip(c, 8);
-            return;
-        case DW_FORM_data16:
-            kymo_reader_skip(c, 16);
-            return;
-        case DW_FORM_addr:
-            kymo_reader_skip(c, unit->address_size);
-            return;
-        case DW_FORM_ref_addr:
-            kymo_reader_skip(c, unit->version == 2 ? unit->address_size : unit->offset_size);
-            return;
-        case DW_FORM_strp:
-        case DW_FORM_line_strp:
-        case DW_FORM_strp_sup:
-        case DW_FORM_sec_offset:
-        case DW_FORM_GNU_ref_alt:
-        case DW_FORM_GNU_strp_alt:
-            kymo_reader_skip(c, unit->offset_size);
-            return;
-        case DW_FORM_string:
-            (void)kymo_read_text(c);
-            return;
-        case DW_FORM_block:
-        case DW_FORM_exprloc:
-            kymo_reader_skip(c, kymo_read_uleb(c));
-            return;
-        case DW_FORM_block1:
-            kymo_reader_skip(c, kymo_read_u8(c));
-            return;
-        case DW_FORM_block2:
-            kymo_reader_skip(c, kymo_read_u16(c));
-            return;
-        case DW_FORM_block4:
-            kymo_reader_skip(c, kymo_read_u32(c));
-            return;
-        case DW_FORM_sdata:
-        case DW_FORM_udata:
-        case DW_FORM_ref_udata:
-        case DW_FORM_strx:
-        case DW_FORM_addrx:
-        case DW_FORM_loclistx:
-        case DW_FORM_rnglistx:
-        case DW_FORM_GNU_addr_index:
-        case DW_FORM_GNU_str_index:
-            (void)kymo_read_uleb(c);
-            return;
-        case DW_FORM_indirect:
-            form = kymo_read_uleb(c);
-            continue;
-        default:
-            break;
-        }
-        break;
+    skip(unit, c, form_at(c, spec));
+}
+
+static uint64_t read_number(const dwarf_unit *unit, kymo_reader *c, const struct form *form,
+                            const dwarf_attr_spec *spec)
+{
+    switch (form->layout) {
+    case PRESENT:
+        return 1;
+    case IMPLICIT:
+        return (uint64_t)spec->implicit;
+    case ULEB:
+        return kymo_read_uleb(c);
+    case SLEB:
+        return (uint64_t)kymo_read_sleb(c);
+    default:
+        return kymo_read_uint(c, width_of(unit, form));
     }
-    /* A form of unknown length: nothing behind it can be read. */
-    kymo_reader_fail(c);
 }
 
-static void read_number(dwarf_value *out, uint64_t number)
-{
-    out->kind = DWARF_NUMBER;
-    out->number = number;
-}
-
-static void read_reference(const dwarf_unit *unit, dwarf_value *out, uint64_t offset)
-{
-    out->kind = DWARF_REFERENCE;
-    out->number = unit->offset + offset;
-}
-
-static void read_text(dwarf_value *out, const char *text)
+static void set_text(dwarf_value *out, const char *text)
 {
     out->kind = text ? DWARF_TEXT : DWARF_NOTHING;
     out->text = text;
 }
 
-static void read_address_index(dwarf_value *out, uint64_t index)
-{
-    out->kind = DWARF_ADDRESS_INDEX;
-    out->number = index;
-}
-
-static void read_form(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c, unsigned form,
-                      const dwarf_attr_spec *spec, dwarf_value *out)
-{
-    unsigned width = unit->offset_size;
-    switch (form) {
-    case DW_FORM_data1:
-    case DW_FORM_flag:
-        return read_number(out, kymo_read_u8(c));
-    case DW_FORM_data2:
-        return read_number(out, kymo_read_u16(c));
-    case DW_FORM_data4:
-        return read_number(out, kymo_read_u32(c));
-    case DW_FORM_data8:
-        return read_number(out, kymo_read_u64(c));
-    case DW_FORM_udata:
-        return read_number(out, kymo_read_uleb(c));
-    case DW_FORM_sdata:
-        return read_number(out, (uint64_t)kymo_read_sleb(c));
-    case DW_FORM_implicit_const:
-        return read_number(out, (uint64_t)spec->implicit);
-    case DW_FORM_flag_present:
-        return read_number(out, 1);
-    case DW_FORM_addr:
-        out->kind = DWARF_ADDRESS;
-        out->number = kymo_read_uint(c, unit->address_size);
-        return;
-    case DW_FORM_addrx:
-    case DW_FORM_GNU_addr_index:
-        return read_address_index(out, kymo_read_uleb(c));
-    case DW_FORM_addrx1:
-        return read_address_index(out, kymo_read_u8(c));
-    case DW_FORM_addrx2:
-        return read_address_index(out, kymo_read_u16(c));
-    case DW_FORM_addrx3:
-        return read_address_index(out, kymo_read_uint(c, 3));
-    case DW_FORM_addrx4:
-        return read_address_index(out, kymo_read_u32(c));
-    case DW_FORM_string:
-        return read_text(out, kymo_read_text(c));
-    case DW_FORM_strp:
-        return read_text(out, text_at(dwarf, DWARF_STR, kymo_read_uint(c, width)));
-    case DW_FORM_line_strp:
-        return read_text(out, text_at(dwarf, DWARF_LINE_STR, kymo_read_uint(c, width)));
-    case DW_FORM_strp_sup:
-    case DW_FORM_GNU_strp_alt:
-        return read_text(out, text_at(dwarf->alt, DWARF_STR, kymo_read_uint(c, width)));
-    case DW_FORM_strx:
-    case DW_FORM_GNU_str_index:
-        return read_text(out, indexed_text(dwarf, unit, kymo_read_uleb(c)));
-    case DW_FORM_strx1:
-        return read_text(out, indexed_text(dwarf, unit, kymo_read_u8(c)));
-    case DW_FORM_strx2:
-        return read_text(out, indexed_text(dwarf, unit, kymo_read_u16(c)));
-    case DW_FORM_strx3:
-        return read_text(out, indexed_text(dwarf, unit, kymo_read_uint(c, 3)));
-    case DW_FORM_strx4:
-        return read_text(out, indexed_text(dwarf, unit, kymo_read_u32(c)));
-    case DW_FORM_ref1:
-        return read_reference(unit, out, kymo_read_u8(c));
-    case DW_FORM_ref2:
-        return read_reference(unit, out, kymo_read_u16(c));
-    case DW_FORM_ref4:
-        return read_reference(unit, out, kymo_read_u32(c));
-    case DW_FORM_ref8:
-        return read_reference(unit, out, kymo_read_u64(c));
-    case DW_FORM_ref_udata:
-        return read_reference(unit, out, kymo_read_uleb(c));
-    case DW_FORM_ref_addr:
-        out->kind = DWARF_REFERENCE;
-        out->number = kymo_read_uint(c, unit->version == 2 ? unit->address_size : width);
-        return;
-    case DW_FORM_GNU_ref_alt:
-        out->kind = DWARF_REFERENCE_ALT;
-        out->number = kymo_read_uint(c, width);
-        return;
-    case DW_FORM_ref_sup4:
-        out->kind = DWARF_REFERENCE_ALT;
-        out->number = kymo_read_u32(c);
-        return;
-    case DW_FORM_ref_sup8:
-        out->kind = DWARF_REFERENCE_ALT;
-        out->number = kymo_read_u64(c);
-        return;
-    case DW_FORM_sec_offset:
-        out->kind = DWARF_OFFSET;
-        out->number = kymo_read_uint(c, width);
-        return;
-    case DW_FORM_rnglistx:
-        out->kind = DWARF_LIST_INDEX;
-        out->number = kymo_read_uleb(c);
-        return;
-    default:
-        kymo_dwarf_skip_value(unit, c, &(dwarf_attr_spec){.form = (uint16_t)form});
-    }
-}
-
 void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                            const dwarf_attr_spec *spec, dwarf_value *out)
 {
+    const struct form *form = form_at(c, spec);
     *out = (dwarf_value){.kind = DWARF_NOTHING};
-    uint64_t form = spec->form;
-    if (form == DW_FORM_indirect) {
-        form = kymo_read_uleb(c);
-        if (form > UINT16_MAX || form == DW_FORM_indirect)
-            form = 0; /* unknown: ends the entry */
+    if (form->meaning == DWARF_NOTHING)
+        return skip(unit, c, form);
+    if (form->meaning == DWARF_TEXT)
+        return set_text(out, kymo_read_text(c));
+    uint64_t number = read_number(unit, c, form, spec);
+    switch (form->meaning) {
+    case IN_STR:
+        return set_text(out, text_at(dwarf, DWARF_STR, number));
+    case IN_LINE_STR:
+        return set_text(out, text_at(dwarf, DWARF_LINE_STR, number));
+    case IN_ALT_STR:
+        return set_text(out, text_at(dwarf->alt, DWARF_STR, number));
+    case INDEXED:
+        return set_text(out, indexed_text(dwarf, unit, number));
+    case IN_UNIT:
+        *out = (dwarf_value){.kind = DWARF_REFERENCE, .number = unit->offset + number};
+        return;
+    default:
+        out->kind = form->meaning;
+        out->number = number;
     }
-    read_form(dwarf, unit, c, (unsigned)form, spec, out);
 }
 
 static bool indexed_address(kymo_dwarf *dwarf, const dwarf_unit *unit, uint64_t index,
