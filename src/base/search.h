@@ -3,7 +3,7 @@
  * search.h - finds a place in sorted rows, whatever they are.
  *
  * Layer:    base
- * Flow:     profile/code_map.c, code_apply.c, observe/remote.c, jit_code.c -> [search]
+ * Flow:     profile, symbolize, unwind, observe -> [search]
  * Threads:  any; it only reads
  * Memory:   none
  * Signals:  as safe as the test
@@ -17,21 +17,27 @@
 /* Whether row number i is one of those that are counted for this key. */
 typedef int kymo_search_test(const void *rows, size_t i, const void *key);
 
-/* How many of `count` rows the test holds for. They are sorted so that these come first: with "not
- * above the key" as the test, the result less one is the last such row. In a header, so that the
- * test becomes part of the loop. */
+/* How many of `count` rows `test` holds for, an expression of the row's number i. They are sorted
+ * so that these come first: with "not above the key" as the test, the result less one is the last
+ * such row. */
+#define KYMO_COUNT_WHERE(i, count, test)                             \
+    ({                                                               \
+        size_t kymo_low_ = 0;                                        \
+        for (size_t kymo_high_ = (count); kymo_low_ < kymo_high_;) { \
+            size_t i = kymo_low_ + (kymo_high_ - kymo_low_) / 2;     \
+            if (test)                                                \
+                kymo_low_ = i + 1;                                   \
+            else                                                     \
+                kymo_high_ = i;                                      \
+        }                                                            \
+        kymo_low_;                                                   \
+    })
+
+/* The same with a function for the test, which becomes part of the loop. */
 static inline size_t kymo_search_count(const void *rows, size_t count, kymo_search_test *test,
                                        const void *key)
 {
-    size_t lo = 0;
-    for (size_t hi = count; lo < hi;) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (test(rows, mid, key))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return KYMO_COUNT_WHERE(i, count, test(rows, i, key));
 }
 
 /* For qsort of numbers. */

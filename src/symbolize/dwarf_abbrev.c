@@ -99,16 +99,9 @@ static kymo_err parse(kymo_dwarf *dwarf, uint64_t offset, dwarf_abbrev_table *ou
 
 kymo_err kymo_dwarf_abbrevs_get(kymo_dwarf *dwarf, uint64_t offset, const dwarf_abbrev_table **out)
 {
-    size_t low = 0, high = dwarf->abbrevs.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf->abbrevs.data[middle]->offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < dwarf->abbrevs.len && dwarf->abbrevs.data[low]->offset == offset) {
-        *out = dwarf->abbrevs.data[low];
+    size_t at = KYMO_COUNT_WHERE(i, dwarf->abbrevs.len, dwarf->abbrevs.data[i]->offset < offset);
+    if (at < dwarf->abbrevs.len && dwarf->abbrevs.data[at]->offset == offset) {
+        *out = dwarf->abbrevs.data[at];
         return KYMO_OK;
     }
     KYMO_TRY(kymo_vec_reserve(&dwarf->abbrevs, 1));
@@ -120,9 +113,9 @@ kymo_err kymo_dwarf_abbrevs_get(kymo_dwarf *dwarf, uint64_t offset, const dwarf_
         kymo_dwarf_abbrevs_free(table);
         return err;
     }
-    memmove(&dwarf->abbrevs.data[low + 1], &dwarf->abbrevs.data[low],
-            (dwarf->abbrevs.len - low) * sizeof *dwarf->abbrevs.data);
-    dwarf->abbrevs.data[low] = table;
+    memmove(&dwarf->abbrevs.data[at + 1], &dwarf->abbrevs.data[at],
+            (dwarf->abbrevs.len - at) * sizeof *dwarf->abbrevs.data);
+    dwarf->abbrevs.data[at] = table;
     dwarf->abbrevs.len++;
     *out = table;
     return KYMO_OK;

@@ -206,18 +206,9 @@ dwarf_unit *kymo_dwarf_unit_at(kymo_dwarf *dwarf, uint64_t offset)
 {
     if (kymo_dwarf_read_units(dwarf, offset) != KYMO_OK)
         return NULL;
-    size_t low = 0, high = dwarf->units.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dwarf->units.data[middle]->offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return NULL;
-    dwarf_unit *unit = dwarf->units.data[low - 1];
-    return offset < unit->end ? unit : NULL;
+    dwarf_unit *const *units = dwarf->units.data;
+    size_t n = KYMO_COUNT_WHERE(i, dwarf->units.len, units[i]->offset <= offset);
+    return n && offset < units[n - 1]->end ? units[n - 1] : NULL;
 }
 
 /* The bases first: values that are indices need them, and they may come later in the entry. */

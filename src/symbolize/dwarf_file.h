@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/reader.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "symbolize/elf_content.h"
 
@@ -176,15 +177,8 @@ static inline const dwarf_abbrev *kymo_dwarf_abbrev(const dwarf_unit *unit, uint
     const dwarf_abbrev_table *t = unit->abbrevs;
     if (kymo_likely(t->dense))
         return code - 1 < t->n ? &t->abbrevs[code - 1] : NULL;
-    uint32_t low = 0, high = t->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->abbrevs[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->n && t->abbrevs[low].code == code ? &t->abbrevs[low] : NULL;
+    size_t at = KYMO_COUNT_WHERE(i, t->n, t->abbrevs[i].code < code);
+    return at < t->n && t->abbrevs[at].code == code ? &t->abbrevs[at] : NULL;
 }
 
 /* The address behind a DWARF_ADDRESS or DWARF_ADDRESS_INDEX; false when there is none. */

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "symbolize/dwarf_constants.h"
 
 #define MAX_FORMATS 16
@@ -319,28 +320,14 @@ kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_line_
 
 const dwarf_row *kymo_dwarf_lines_find(const dwarf_line_table *table, uint64_t address)
 {
-    size_t low = 0, high = table->sequences.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->sequences.data[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low, tries = 0; i-- > 0 && tries < MAX_OVERLAPS; tries++) {
+    size_t i = KYMO_COUNT_WHERE(n, table->sequences.len, table->sequences.data[n].low <= address);
+    for (int tries = 0; i-- > 0 && tries < MAX_OVERLAPS; tries++) {
         const dwarf_sequence *s = &table->sequences.data[i];
         if (address >= s->high)
             continue;
-        uint64_t offset = address - s->low;
-        size_t a = s->first_row, b = a + s->n_rows;
-        while (a < b) {
-            size_t middle = a + (b - a) / 2;
-            if (table->rows.data[middle].offset <= offset)
-                a = middle + 1;
-            else
-                b = middle;
-        }
-        return a > s->first_row ? &table->rows.data[a - 1] : NULL;
+        const dwarf_row *rows = table->rows.data + s->first_row;
+        size_t rows_before = KYMO_COUNT_WHERE(n, s->n_rows, rows[n].offset <= address - s->low);
+        return rows_before ? &rows[rows_before - 1] : NULL;
     }
     return NULL;
 }

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "symbolize/elf_content.h"
 
 #define HEADER_BYTES 12u
@@ -72,18 +73,11 @@ static uint64_t at_distance(const kymo_eh_functions *f, size_t row, size_t field
 bool kymo_eh_functions_find(const kymo_eh_functions *f, uint64_t address, uint64_t *start,
                             uint64_t *size)
 {
-    size_t low = 0, high = f->rows.size / ROW_BYTES;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at_distance(f, middle, 0) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t n = KYMO_COUNT_WHERE(i, f->rows.size / ROW_BYTES, at_distance(f, i, 0) <= address);
+    if (n == 0)
         return false;
-    uint64_t begin = at_distance(f, low - 1, 0);
-    uint64_t at = at_distance(f, low - 1, 4) - f->frame_address;
+    uint64_t begin = at_distance(f, n - 1, 0);
+    uint64_t at = at_distance(f, n - 1, 4) - f->frame_address;
     if (at >= f->frame.size || f->frame.size - at < FDE_BYTES)
         return false;
     const unsigned char *fde = f->frame.data + at;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/search.h"
 #include "symbolize/elf_content.h"
 
 /* How far a walk along `enclosing` goes: no compiler nests deeper, hostile files may. */
@@ -250,15 +251,7 @@ static int by_start(const void *a, const void *b)
 /* The index of the last symbol that begins at or before address, or -1. */
 static ptrdiff_t last_start(const kymo_elf_symbol_vec *v, uint64_t address)
 {
-    size_t low = 0, high = v->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (v->data[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (ptrdiff_t)low - 1;
+    return (ptrdiff_t)KYMO_COUNT_WHERE(i, v->len, v->data[i].address <= address) - 1;
 }
 
 static void link_enclosing(kymo_elf_symbol_vec *v)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 /* Inlining is never nested so deep; hostile files could make each look-up walk through all. */
 #define MAX_STEPS 1024
 
@@ -52,15 +54,8 @@ static uint32_t outwards(const kymo_intervals *intervals, uint32_t at, uint64_t 
 
 uint32_t kymo_intervals_find(const kymo_intervals *intervals, uint64_t address)
 {
-    size_t low = 0, high = intervals->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (intervals->data[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? outwards(intervals, (uint32_t)(low - 1), address) : KYMO_INTERVAL_NONE;
+    size_t n = KYMO_COUNT_WHERE(i, intervals->len, intervals->data[i].low <= address);
+    return n ? outwards(intervals, (uint32_t)(n - 1), address) : KYMO_INTERVAL_NONE;
 }
 
 uint32_t kymo_intervals_next(const kymo_intervals *intervals, uint32_t at, uint64_t address)

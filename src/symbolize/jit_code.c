@@ -117,16 +117,10 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static int is_below(const void *hits, size_t i, const void *key)
-{
-    const uint64_t *hit = hits, *address = key;
-    return hit[i] < *address;
-}
-
 /* The first hit that is not below address. */
 static size_t lower_bound(const kymo_jit_code *jit, uint64_t address)
 {
-    return kymo_search_count(jit->hits.data, jit->hits.len, is_below, &address);
+    return KYMO_COUNT_WHERE(i, jit->hits.len, jit->hits.data[i] < address);
 }
 
 static bool is_hit(void *user, uint64_t start, uint64_t size_bytes)

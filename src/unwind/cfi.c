@@ -10,6 +10,8 @@
  */
 #include "unwind/cfi.h"
 
+#include "base/search.h"
+
 enum { /* DW_EH_PE_*: format in the low half, application above */
        PE_ABSPTR = 0x00,
        PE_ULEB128 = 0x01,
@@ -141,16 +143,8 @@ enum kymo_cfi_status kymo_cfi_index_open(const struct kymo_cfi_image *image, uin
 
 uint32_t kymo_cfi_index_search(const struct kymo_cfi_index *index, uint64_t pc)
 {
-    uint32_t lo = 0;
-    uint32_t hi = index->count;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (kymo_cfi_index_pc(index, mid) <= pc)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo ? lo - 1 : index->count;
+    size_t n = KYMO_COUNT_WHERE(i, index->count, kymo_cfi_index_pc(index, (uint32_t)i) <= pc);
+    return n ? (uint32_t)n - 1 : index->count;
 }
 
 /* The span of the entry (CIE or FDE) at this image offset, without its length field. */

@@ -156,26 +156,11 @@ KYMO_SIGNAL_SAFE kymo_reader kymo_cfi_expression(const struct kymo_cfi_image *im
 /* The slot of a register number, -1 if its rule is not kept. */
 KYMO_SIGNAL_SAFE static inline int kymo_slot_of(uint64_t reg)
 {
-    static const int8_t slots[17] = {
-        [0] = -1,
-        [1] = -1,
-        [2] = -1,
-        [3] = KYMO_SLOT_RBX,
-        [4] = -1,
-        [5] = -1,
-        [6] = KYMO_SLOT_RBP,
-        [7] = KYMO_SLOT_RSP,
-        [8] = -1,
-        [9] = -1,
-        [10] = -1,
-        [11] = -1,
-        [12] = KYMO_SLOT_R12,
-        [13] = KYMO_SLOT_R13,
-        [14] = KYMO_SLOT_R14,
-        [15] = KYMO_SLOT_R15,
-        [16] = KYMO_SLOT_RA,
-    };
-    return reg < 17 ? slots[reg] : -1;
+    static const int8_t slot_plus_1[17] = {
+        [3] = KYMO_SLOT_RBX + 1,  [6] = KYMO_SLOT_RBP + 1,  [7] = KYMO_SLOT_RSP + 1,
+        [12] = KYMO_SLOT_R12 + 1, [13] = KYMO_SLOT_R13 + 1, [14] = KYMO_SLOT_R14 + 1,
+        [15] = KYMO_SLOT_R15 + 1, [16] = KYMO_SLOT_RA + 1};
+    return reg < 17 ? slot_plus_1[reg] - 1 : -1;
 }
 
 #endif

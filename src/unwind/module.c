@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "unwind/row.h"
 #include "unwind/stack_window.h"
 
@@ -32,17 +33,9 @@ void kymo_module_program(uint64_t lo, uint64_t hi)
 static bool find_outside(const struct kymo_outside *outside, uint64_t pc,
                          struct kymo_unwind_module *module)
 {
-    uint32_t lo = 0;
-    uint32_t hi = outside->count;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (outside->modules[mid].map_end <= pc)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    const struct kymo_outside_module *m = &outside->modules[lo];
-    if (lo == outside->count || pc < m->map_start)
+    size_t at = KYMO_COUNT_WHERE(i, outside->count, outside->modules[i].map_end <= pc);
+    const struct kymo_outside_module *m = &outside->modules[at];
+    if (at == outside->count || pc < m->map_start)
         return false;
     *module =
         (struct kymo_unwind_module){m->map_start, m->map_end, m->eh_frame_hdr, NULL, m, false};

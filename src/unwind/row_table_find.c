@@ -5,6 +5,7 @@
  */
 #include "unwind/row_table.h"
 
+#include "base/search.h"
 #include "unwind/row.h"
 
 struct table_row {
@@ -60,15 +61,10 @@ uint64_t kymo_row_table_find(const void *data, size_t size, uint64_t offset)
     uint32_t lo = view.buckets[offset / 256];
     uint32_t hi = view.buckets[offset / 256 + 1];
     hi = hi < view.header.rows ? hi : view.header.rows;
-    while (lo < hi) { /* the first row that begins after offset */
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (view.rows[mid].offset <= offset)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == 0 || lo > view.header.rows)
+    const struct table_row *rows = view.rows + lo;
+    size_t after = lo + KYMO_COUNT_WHERE(i, hi > lo ? hi - lo : 0, rows[i].offset <= offset);
+    if (after == 0 || after > view.header.rows)
         return KYMO_ROW_NONE;
-    uint32_t rule = view.rows[lo - 1].rule;
+    uint32_t rule = view.rows[after - 1].rule;
     return rule < view.header.rules ? view.rules[rule] : KYMO_ROW_NONE;
 }

@@ -19,6 +19,7 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "unwind/expr.h"
 #include "unwind/module.h"
 #include "unwind/outside.h"
@@ -79,16 +80,8 @@ static enum step end(struct walk *w, enum kymo_walk_end why)
 
 static bool is_stable(const struct kymo_walker *walker, uint64_t pc)
 {
-    uint32_t lo = 0;
-    uint32_t hi = walker->stable_count;
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-        if (walker->stable[mid].hi <= pc)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < walker->stable_count && pc >= walker->stable[lo].lo;
+    size_t at = KYMO_COUNT_WHERE(i, walker->stable_count, walker->stable[i].hi <= pc);
+    return at < walker->stable_count && pc >= walker->stable[at].lo;
 }
 
 static KYMO_NOINLINE uint64_t row_from_tables(struct kymo_walker *walker, uint64_t pc)
