@@ -35,72 +35,56 @@ static struct value load(uint32_t offset, uint32_t number)
 
 static struct value compute(uint16_t operation, struct value a, struct value b)
 {
-    struct value result = {0, a.is_known && b.is_known};
+    int is_known = a.is_known && b.is_known;
     uint32_t x = a.value;
     uint32_t y = b.value;
     switch (operation) {
     case BPF_ADD:
-        result.value = x + y;
-        break;
+        return (struct value){x + y, is_known};
     case BPF_SUB:
-        result.value = x - y;
-        break;
+        return (struct value){x - y, is_known};
     case BPF_MUL:
-        result.value = x * y;
-        break;
+        return (struct value){x * y, is_known};
     case BPF_DIV:
-        result.value = y ? x / y : 0;
-        break;
+        return (struct value){y ? x / y : 0, is_known};
     case BPF_OR:
-        result.value = x | y;
-        break;
+        return (struct value){x | y, is_known};
     case BPF_AND:
-        result.value = x & y;
-        break;
+        return (struct value){x & y, is_known};
     case BPF_LSH:
-        result.value = y < 32 ? x << y : 0;
-        break;
+        return (struct value){y < 32 ? x << y : 0, is_known};
     case BPF_RSH:
-        result.value = y < 32 ? x >> y : 0;
-        break;
+        return (struct value){y < 32 ? x >> y : 0, is_known};
     case BPF_XOR:
-        result.value = x ^ y;
-        break;
+        return (struct value){x ^ y, is_known};
     case BPF_NEG:
-        result = (struct value){0u - x, a.is_known};
-        break;
+        return (struct value){0u - x, a.is_known};
     default:
-        result.is_known = 0;
+        return (struct value){0, 0};
     }
-    return result;
 }
 
 /* How many instructions a jump skips; -1: not known. */
 static int64_t jump(const struct sock_filter *f, const struct machine *m)
 {
     struct value with = BPF_SRC(f->code) == BPF_X ? m->x : known(f->k);
-    int holds;
+    uint32_t a = m->a.value;
     if (BPF_OP(f->code) == BPF_JA)
         return f->k;
     if (!m->a.is_known || !with.is_known)
         return f->jt == f->jf ? f->jt : -1;
     switch (BPF_OP(f->code)) {
     case BPF_JEQ:
-        holds = m->a.value == with.value;
-        break;
+        return a == with.value ? f->jt : f->jf;
     case BPF_JGT:
-        holds = m->a.value > with.value;
-        break;
+        return a > with.value ? f->jt : f->jf;
     case BPF_JGE:
-        holds = m->a.value >= with.value;
-        break;
+        return a >= with.value ? f->jt : f->jf;
     case BPF_JSET:
-        holds = (m->a.value & with.value) != 0;
-        break;
+        return a & with.value ? f->jt : f->jf;
     default:
         return -1;
     }
-    return holds ? f->jt : f->jf;
 }
 
 static struct value load_any(const struct sock_filter *f, const struct machine *m, uint32_t number)

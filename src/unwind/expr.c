@@ -100,72 +100,54 @@ static uint64_t shift(uint8_t op, uint64_t a, uint64_t b)
     return op == OP_SHL ? a << b : a >> b;
 }
 
-static void binary(struct machine *m, uint8_t op)
+static uint64_t binary(struct machine *m, uint8_t op)
 {
     uint64_t b = pop(m);
     uint64_t a = pop(m);
     int64_t sa = (int64_t)a;
     int64_t sb = (int64_t)b;
-    uint64_t value = 0;
     switch (op) {
     case OP_AND:
-        value = a & b;
-        break;
+        return a & b;
     case OP_OR:
-        value = a | b;
-        break;
+        return a | b;
     case OP_XOR:
-        value = a ^ b;
-        break;
+        return a ^ b;
     case OP_PLUS:
-        value = a + b;
-        break;
+        return a + b;
     case OP_MINUS:
-        value = a - b;
-        break;
+        return a - b;
     case OP_MUL:
-        value = a * b;
-        break;
+        return a * b;
     case OP_DIV:
-        if (b == 0 || (sa == INT64_MIN && sb == -1))
-            fail(m, KYMO_EXPR_UNSUPPORTED);
-        else
-            value = (uint64_t)(sa / sb);
+        if (b != 0 && (sa != INT64_MIN || sb != -1))
+            return (uint64_t)(sa / sb);
         break;
     case OP_MOD:
-        if (b == 0)
-            fail(m, KYMO_EXPR_UNSUPPORTED);
-        else
-            value = a % b;
+        if (b != 0)
+            return a % b;
         break;
     case OP_SHL:
     case OP_SHR:
     case OP_SHRA:
-        value = shift(op, a, b);
-        break;
+        return shift(op, a, b);
     case OP_EQ:
-        value = a == b;
-        break;
+        return a == b;
     case OP_NE:
-        value = a != b;
-        break;
+        return a != b;
     case OP_GE:
-        value = sa >= sb;
-        break;
+        return sa >= sb;
     case OP_GT:
-        value = sa > sb;
-        break;
+        return sa > sb;
     case OP_LE:
-        value = sa <= sb;
-        break;
+        return sa <= sb;
     case OP_LT:
-        value = sa < sb;
-        break;
+        return sa < sb;
     default:
-        fail(m, KYMO_EXPR_UNSUPPORTED);
         break;
     }
-    push(m, value);
+    fail(m, KYMO_EXPR_UNSUPPORTED);
+    return 0;
 }
 
 static void dereference(struct machine *m, struct kymo_stack_window *window, unsigned size)
@@ -242,7 +224,7 @@ static void run_stack_operation(struct machine *m, uint8_t op)
         push(m, ~pop(m));
         break;
     default:
-        binary(m, op);
+        push(m, binary(m, op));
         break;
     }
 }
