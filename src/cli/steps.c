@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "kymo/encode.h"
 #include "symbolize/finish.h"
-#include "symbolize/store_symbols.h"
 #include "views/terminal.h"
 
 static void on_step(void *data, const char *what)

@@ -26,7 +26,6 @@
 #include "base/vec.h"
 #include "observe/task.h"
 #include "unwind/module.h"
-#include "unwind/outside.h"
 
 #define PAGE 4096u
 #define FRAMES_MAX (64ull << 20) /* bytes of unwind information of one module */

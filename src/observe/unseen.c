@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/vec.h"
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 #define FILES_MAX 4096u
 /* Larger tables are not read: the program runs meanwhile, and is to be drained. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 /* The symbol table of the largest programs has some ten megabytes. */
 #define MAX_MINI_BYTES (256u << 20)

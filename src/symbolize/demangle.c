@@ -7,7 +7,7 @@
  * longjmp at the limit: in that mode its working memory is on the stack (but for a Punycode
  * identifier that is being printed, which is lost then: less than the name itself).
  */
-#include "symbolize/demangle.h"
+#include "symbolize/symbol_strings.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/dwarf_abbrev.h"
+#include "symbolize/dwarf_file.h"
 
 #include <stdlib.h>
 

@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 
-#include "symbolize/dwarf_abbrev.h"
 #include "symbolize/dwarf_constants.h"
 #include "symbolize/dwarf_functions.h"
 #include "symbolize/dwarf_lines.h"

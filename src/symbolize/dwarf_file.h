@@ -17,7 +17,7 @@
 #include "base/reader.h"
 #include "base/search.h"
 #include "base/vec.h"
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 typedef enum dwarf_section {
     DWARF_INFO,
@@ -212,5 +212,12 @@ kymo_err kymo_dwarf_read_extent(kymo_dwarf *dwarf, const dwarf_unit *unit,
 KYMO_NODISCARD
 kymo_err kymo_dwarf_root_ranges(kymo_dwarf *dwarf, dwarf_unit *unit, uint64_t *budget,
                                 dwarf_range_vec *out);
+
+/* The table of abbreviations at an offset, parsed once (dwarf_abbrev.c). KYMO_E_CORRUPT,
+ * KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_dwarf_abbrevs_get(kymo_dwarf *dwarf, uint64_t offset, const dwarf_abbrev_table **out);
+/* NULL is allowed. */
+void kymo_dwarf_abbrevs_free(dwarf_abbrev_table *table);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 #define HEADER_BYTES 12u
 #define ROW_BYTES 8u

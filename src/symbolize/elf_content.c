@@ -11,7 +11,7 @@
  * decompressed ones. The buffer for these has its full size from the start, so that they never
  * move; pages of it that nothing is written to cost nothing.
  */
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

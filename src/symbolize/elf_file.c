@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/attr.h"
-#include "symbolize/elf_content.h"
 #include "sys/elf_notes.h"
 
 #define MAX_SECTIONS (1u << 20)

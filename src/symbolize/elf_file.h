@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_file.h - one ELF file (or image in memory): its header, segments and sections.
+ * elf_file.h - one ELF file (or image in memory): its header, segments and sections, and the bytes
+ * of these, decompressed as far as they are asked for (elf_content.c).
  *
  * Layer:    symbolize (cold half); above base
- * Flow:     file -> [elf_file] -> elf_content (bytes of sections), elf_symbols, dwarf_*,
- * debug_files Threads:  one owner at a time Memory:   the file owns the sections that were loaded;
- * close frees them Signals:  not for handlers
+ * Flow:     file -> [elf_file] -> elf_symbols, dwarf_*, debug_files
+ * Threads:  one owner at a time
+ * Memory:   the file owns the sections that were loaded; unload and close free them
+ * Signals:  not for handlers
  *
  * Files are read, not mapped: a file that is truncated while it is mapped kills the reader with
  * SIGBUS. 64-bit little-endian files of any machine are read; everything in them may be hostile.
@@ -80,5 +82,25 @@ kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out,
 /* Whether vaddr lies in code: in a section with SHF_EXECINSTR, or (a file without sections) in an
  * executable segment. */
 bool kymo_elf_is_code(const kymo_elf_file *file, uint64_t address);
+
+/* The whole content, decompressed; kept until as many unloads as loads, or close: a hostile file
+ * may give one section two roles. A byte 0 follows the content, so that text in it is always
+ * terminated. Errors: KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED (an unknown compression), KYMO_E_TOO_BIG,
+ * KYMO_E_IO, KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out);
+/* The same, but nothing is read yet: *out is empty. kymo_elf_load_to makes it longer. */
+KYMO_NODISCARD
+kymo_err kymo_elf_load_begin(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out);
+/* Of a section that is loaded, its bytes [0, end) at least, or all if there are fewer. They stay
+ * where they are when it becomes longer. What can be read is in *out after an error, too, which
+ * comes again at each call. */
+KYMO_NODISCARD
+kymo_err kymo_elf_load_to(kymo_elf_file *file, kymo_elf_section *section, uint64_t end,
+                          kymo_span *out);
+void kymo_elf_unload(kymo_elf_section *section);
+
+/* For elf_file.c. */
+void kymo_elf_content_free(struct kymo_elf_content **content);
 
 #endif

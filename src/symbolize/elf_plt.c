@@ -7,13 +7,13 @@
  * for indirect branch tracking) name it by the index. This holds for .plt, .plt.sec, .plt.got and
  * .plt.bnd alike, whatever linker laid them out.
  */
-#include "symbolize/elf_plt.h"
+#include "symbolize/elf_symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 #define MAX_STUBS (1u << 20)
 /* Each is a search through all symbols; libc has about thirty. */

@@ -17,7 +17,7 @@
 
 #include "base/attr.h"
 #include "base/search.h"
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 /* How far a walk along `enclosing` goes: no compiler nests deeper, hostile files may. */
 #define MAX_NESTING 64

@@ -16,7 +16,6 @@
 #include "profile/ingest_thin.h"
 #include "recording/recording.h"
 #include "symbolize/finish.h"
-#include "symbolize/load.h"
 
 #define LARGE_BYTES (16 << 20) /* smaller ones have no more rows than are kept */
 

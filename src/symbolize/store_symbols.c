@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_symbols.c - see store_symbols.h.
+ * store_symbols.c - puts the names of its code into a recording.
  *
  *   before   ... | samples | END
  *   after    ... | samples | SYMBOLS | SYMBOLS | END
@@ -9,7 +9,6 @@
  * is killed in between, the recording has no END, or half a block. Every sample is in it all the
  * same, and it is symbolized when it is read.
  */
-#include "symbolize/store_symbols.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,8 +16,7 @@
 #include <unistd.h>
 
 #include "recording/recording.h"
-#include "symbolize/load.h"
-#include "symbolize/symbol_events.h"
+#include "symbolize/finish.h"
 #include "sys/write_all.h"
 
 /* An END block takes 32 bytes; a later version may make it longer. */

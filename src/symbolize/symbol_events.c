@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_events.c - see symbol_events.h.
+ * symbol_events.c - what a profile knows of the names of code, as events of a recording.
  *
  *   frames, by file and address ──► batch: texts, functions, symbols, lines ──► event
  *
  * A batch is of one file and has its own numbers, so that a reader needs no more than one block to
  * understand it. It is sent when it is large or the next file comes.
  */
-#include "symbolize/symbol_events.h"
+#include "symbolize/finish.h"
 
 #include <stdlib.h>
 #include <string.h>

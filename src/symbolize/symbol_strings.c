@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "symbolize/demangle.h"
-
 void kymo_symbol_strings_deinit(kymo_symbol_strings *strings)
 {
     kymo_arena_deinit(&strings->arena);

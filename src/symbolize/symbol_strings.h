@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_strings.h - the names and paths that a symbolizer gave out, each held once.
+ * symbol_strings.h - the names and paths that a symbolizer gave out, each held once, and
+ * names as the source has them, out of C++ and Rust (legacy and v0) linker names (demangle.c).
  *
  * Layer:    symbolize (cold half); above base
  * Flow:     tables of modules -> [symbol_strings] -> kymo_symbol_frame
@@ -10,6 +11,8 @@
  */
 #ifndef KYMO_SYMBOLIZE_SYMBOL_STRINGS_H
 #define KYMO_SYMBOLIZE_SYMBOL_STRINGS_H
+
+#include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
@@ -34,5 +37,10 @@ const char *kymo_symbol_strings_add(kymo_symbol_strings *strings, const char *te
 KYMO_NODISCARD
 kymo_err kymo_symbol_strings_add_name(kymo_symbol_strings *strings, const char *text,
                                       const char **system, const char **shown);
+
+/* Replaces the content of out by what `addr2line -C` shows for name (with parameters; Rust's hash
+ * left out) and returns true; returns false, out undefined, when name is not mangled, is damaged,
+ * would be longer than 64 KiB, or there is no memory. */
+bool kymo_demangle(const char *name, kymo_str *out);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/elf_plt.h"
+#include "symbolize/elf_symbols.h"
 #include "symbolize/module_symbols.h"
 
 void kymo_symbol_frames_deinit(kymo_symbol_frames *frames)

@@ -4,7 +4,7 @@
  *
  * Layer:    unwind; above base
  * Flow:     glibc's _dl_find_object -> ELF header in memory -> cfi.c -> [module] -> unwind.c;
- *           of another process: outside.h -> cfi.c -> [module] -> unwind.c
+ *           of another process: struct kymo_outside -> cfi.c -> [module] -> unwind.c
  * Threads:  any
  * Signals:  safe; _dl_find_object takes no lock (glibc >= 2.35)
  */
@@ -13,7 +13,31 @@
 
 #include "base/attr.h"
 #include "unwind/cfi.h"
-#include "unwind/outside.h"
+
+/* A module of another process. images: its segments, or parts of them, that hold .eh_frame_hdr
+ * and .eh_frame; their addresses are those of the other process. */
+struct kymo_outside_module {
+    uint64_t map_start;
+    uint64_t map_end;
+    uint64_t eh_frame_hdr; /* 0: it has none */
+    const struct kymo_cfi_image *images;
+    uint32_t image_count;
+};
+
+/* What a walk of another process's stack reads instead of its own memory; observe/remote.c fills it
+ * and owns it, and handlers have none. The walk is the same one. It starts with the registers that
+ * are known: of a thread that waits in a system call /proc tells the stack pointer and the pc, and
+ * no others. Where a frame needs one that no frame below it has saved, the walk ends with
+ * KYMO_WALK_UNSUPPORTED. */
+struct kymo_outside {
+    const struct kymo_outside_module *modules; /* sorted, without overlaps */
+    uint32_t count;
+    uint32_t
+        known; /* mask of registers by DWARF number, whose values are those of the walk's regs */
+    const uint8_t *copy; /* of the stack at [lo, hi) */
+    uint64_t lo;
+    uint64_t hi;
+};
 
 struct link_map;
 

@@ -22,7 +22,6 @@
 #include "base/search.h"
 #include "unwind/expr.h"
 #include "unwind/module.h"
-#include "unwind/outside.h"
 #include "unwind/padding.h"
 #include "unwind/row_cache.h"
 #include "unwind/row_table.h"

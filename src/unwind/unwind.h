@@ -107,7 +107,7 @@ struct kymo_walker_table {
 struct kymo_outside;
 
 struct kymo_walker {
-    const struct kymo_outside *outside; /* unwind/outside.h; NULL: walks of the calling thread */
+    const struct kymo_outside *outside; /* unwind/module.h; NULL: walks of the calling thread */
     struct kymo_row_slot *cache;        /* a power of two of slots; NULL: no cache */
     uint32_t cache_mask;                /* slots - 1 */
     uint32_t generation;                /* kymo_walker_new_generation() */

@@ -5,7 +5,7 @@
 #ifndef KYMO_TESTS_SYMBOLIZE_FIXTURE_H
 #define KYMO_TESTS_SYMBOLIZE_FIXTURE_H
 
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 #include "symbolize/symbolize.h"
 #include "unit.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/demangle.h"
 #include "symbolize/symbol_strings.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/elf_content.h"
+#include "symbolize/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>

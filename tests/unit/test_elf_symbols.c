@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/elf_plt.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize_fixture.h"
 

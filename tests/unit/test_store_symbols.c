@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/store_symbols.h"
+#include "symbolize/finish.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "recording/event_text.h"
-#include "symbolize/symbol_events.h"
+#include "symbolize/finish.h"
 
 static const uint8_t id[] = {1, 2, 3, 4};
 
