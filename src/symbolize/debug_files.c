@@ -23,48 +23,24 @@ typedef struct wanted_id {
     size_t len;
 } wanted_id;
 
-static bool has_id(void *user, kymo_elf_file *file, const char *path)
+static bool has_id(void *user, kymo_elf_file *file)
 {
-    (void)path;
     const wanted_id *want = user;
-    return file->build_id_len == want->len && memcmp(file->build_id, want->id, want->len) == 0;
+    return kymo_elf_has_id(file, want->id, want->len);
 }
 
-static kymo_err open_one(const char *path, kymo_debug_accept accept, void *user,
+kymo_err kymo_debug_open(const char *path, kymo_debug_accept accept, void *user,
                          kymo_elf_file **out, kymo_str *used)
 {
     kymo_elf_file *file;
     KYMO_TRY(kymo_elf_open(path, &file));
-    if (accept && !accept(user, file, path)) {
-        kymo_elf_close(file);
-        return KYMO_E_MISMATCH;
-    }
     used->len = 0;
     kymo_str_puts(used, path);
-    if (used->failed) {
+    kymo_err err = !accept(user, file) ? KYMO_E_MISMATCH : used->failed ? KYMO_E_NOMEM : KYMO_OK;
+    if (err != KYMO_OK)
         kymo_elf_close(file);
-        return KYMO_E_NOMEM;
-    }
-    *out = file;
-    return KYMO_OK;
-}
-
-kymo_err kymo_debug_open(const kymo_debug_places *places, const char *path,
-                         kymo_debug_accept accept, void *user, kymo_elf_file **out, kymo_str *used)
-{
-    kymo_err first = KYMO_E_NOT_FOUND;
-    if (places->root && *places->root && path[0] == '/') {
-        kymo_str below = {0};
-        kymo_str_puts(&below, places->root);
-        kymo_str_puts(&below, path);
-        first = below.failed ? KYMO_E_NOMEM : open_one(below.data, accept, user, out, used);
-        kymo_str_deinit(&below);
-        if (first == KYMO_OK)
-            return KYMO_OK;
-    }
-    kymo_err err = open_one(path, accept, user, out, used);
-    if (err == KYMO_E_NOT_FOUND || (err != KYMO_OK && first == KYMO_E_MISMATCH))
-        err = first;
+    else
+        *out = file;
     return err;
 }
 
@@ -82,8 +58,7 @@ kymo_err kymo_debug_by_build_id(const kymo_debug_places *places, const unsigned 
         for (size_t k = 1; k < id_len; k++)
             kymo_str_printf(&path, "%02x", id[k]);
         kymo_str_puts(&path, ".debug");
-        err = path.failed ? KYMO_E_NOMEM
-                          : kymo_debug_open(places, path.data, has_id, &want, out, used);
+        err = path.failed ? KYMO_E_NOMEM : kymo_debug_open(path.data, has_id, &want, out, used);
     }
     kymo_str_deinit(&path);
     return err;
@@ -112,16 +87,14 @@ static bool has_crc(const kymo_elf_file *file, uint32_t want)
     return read && crc == want;
 }
 
-static bool is_linked(void *user, kymo_elf_file *file, const char *path)
+static bool is_linked(void *user, kymo_elf_file *file)
 {
-    (void)path;
     const wanted_link *want = user;
     /* A link without a directory may lead back to the module itself. */
     if (!kymo_elf_find(file, ".debug_info") && !kymo_elf_find(file, ".symtab"))
         return false;
     if (file->build_id_len && want->of->build_id_len)
-        return file->build_id_len == want->of->build_id_len &&
-               memcmp(file->build_id, want->of->build_id, file->build_id_len) == 0;
+        return kymo_elf_has_id(file, want->of->build_id, want->of->build_id_len);
     return has_crc(file, want->crc);
 }
 
@@ -149,8 +122,7 @@ kymo_err kymo_debug_by_link(const kymo_debug_places *places, kymo_elf_file *file
             kymo_str_printf(&path, "%.*s/%s%s", dir, module_path, i == 1 ? ".debug/" : "", name);
         else
             kymo_str_printf(&path, "%s%.*s/%s", places->dirs[i - 2], dir, module_path, name);
-        err = path.failed ? KYMO_E_NOMEM
-                          : kymo_debug_open(places, path.data, is_linked, &want, out, used);
+        err = path.failed ? KYMO_E_NOMEM : kymo_debug_open(path.data, is_linked, &want, out, used);
     }
     kymo_str_deinit(&path);
     return err;
@@ -168,17 +140,13 @@ kymo_err kymo_debug_alt(const kymo_debug_places *places, kymo_elf_file *file, co
     if (id_at >= link.size || link.size - id_at > KYMO_BUILD_ID_CAP || !*name)
         return KYMO_E_INVALID;
     wanted_id want = {link.data + id_at, link.size - id_at};
-    kymo_err err;
     const char *slash = strrchr(file_path, '/');
-    if (name[0] == '/' || !slash) {
-        err = kymo_debug_open(places, name, has_id, &want, out, used);
-    } else {
-        kymo_str path = {0};
-        kymo_str_printf(&path, "%.*s/%s", (int)(slash - file_path), file_path, name);
-        /* file_path is where the file was opened: below the root already, if it was. */
-        err = path.failed ? KYMO_E_NOMEM : open_one(path.data, has_id, &want, out, used);
-        kymo_str_deinit(&path);
-    }
+    int dir_len = name[0] != '/' && slash ? (int)(slash - file_path) + 1 : 0;
+    kymo_str path = {0};
+    kymo_str_printf(&path, "%.*s%s", dir_len, file_path, name);
+    kymo_err err =
+        path.failed ? KYMO_E_NOMEM : kymo_debug_open(path.data, has_id, &want, out, used);
+    kymo_str_deinit(&path);
     if (err != KYMO_OK)
         err = kymo_debug_by_build_id(places, want.id, want.len, out, used);
     return err;

@@ -14,20 +14,18 @@
 #include "base/str.h"
 #include "symbolize/elf_file.h"
 
-/* Where to look. Everything is tried below root first (if it is set), then without it. */
+/* Where to look. */
 typedef struct kymo_debug_places {
-    const char *root; /* NULL: none */
     const char *const *dirs;
     size_t n_dirs;
 } kymo_debug_places;
 
-/* Opens `path`, below the root or not; only a file for which accept returns true (NULL: any).
- * KYMO_E_NOT_FOUND, or what the first file that exists failed by; KYMO_E_MISMATCH when a file
- * exists that was not accepted. The path that was opened goes to *used. */
-typedef bool (*kymo_debug_accept)(void *user, kymo_elf_file *file, const char *path);
+/* Opens `path`, if accept returns true for the file; else KYMO_E_MISMATCH. The path goes to *used.
+ */
+typedef bool (*kymo_debug_accept)(void *user, kymo_elf_file *file);
 KYMO_NODISCARD
-kymo_err kymo_debug_open(const kymo_debug_places *places, const char *path,
-                         kymo_debug_accept accept, void *user, kymo_elf_file **out, kymo_str *used);
+kymo_err kymo_debug_open(const char *path, kymo_debug_accept accept, void *user,
+                         kymo_elf_file **out, kymo_str *used);
 
 /* DIR/.build-id/xx/yyyy.debug, of that very build-id. */
 KYMO_NODISCARD

@@ -233,6 +233,11 @@ void kymo_elf_close(kymo_elf_file *file)
     free(file);
 }
 
+bool kymo_elf_has_id(const kymo_elf_file *file, const unsigned char *id, size_t len)
+{
+    return file->build_id_len == len && memcmp(file->build_id, id, len) == 0;
+}
+
 kymo_elf_section *kymo_elf_find(kymo_elf_file *file, const char *name)
 {
     bool debug = strncmp(name, ".debug_", 7) == 0;

@@ -67,6 +67,8 @@ KYMO_NODISCARD
 kymo_err kymo_elf_open_image(const void *image, size_t size, kymo_elf_file **out);
 /* NULL is allowed. */
 void kymo_elf_close(kymo_elf_file *file);
+/* Whether its build-id is this one. */
+bool kymo_elf_has_id(const kymo_elf_file *file, const unsigned char *id, size_t len);
 
 /* The first section of that name which has bytes in the file, or NULL. ".debug_x" also finds
  * ".zdebug_x". */

@@ -46,8 +46,7 @@ static kymo_err add(kymo_elf_symbols *symbols, uint64_t address, uint64_t size, 
                               .name = name,
                               .order = (uint32_t)n,
                               .enclosing = NONE,
-                              .rank = rank,
-                              .guessed = size == 0};
+                              .rank = rank};
     return size ? kymo_vec_push(&symbols->sized, symbol) : kymo_vec_push(&symbols->unsized, symbol);
 }
 

@@ -23,7 +23,6 @@ typedef struct kymo_elf_symbol {
     uint32_t enclosing; /* set by finish: index of the nearest symbol before that reaches beyond
                            this one's start; UINT32_MAX: none */
     uint8_t rank;       /* lower is better among those at one address */
-    bool guessed;       /* has no size of its own: `end` is where the next one begins */
 } kymo_elf_symbol;
 
 /* The rank of a linkage stub that elf_plt.c named. */

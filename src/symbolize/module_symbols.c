@@ -22,7 +22,6 @@
 /* Units that claim one address, in a sound file one, rarely two. */
 #define MAX_UNITS_TRIED 8
 #define MAX_INLINED 1024
-#define PROGRESS_STEP 1024
 
 /* Opens the DWARF at the first address. Only KYMO_E_NOMEM fails; damage leaves dwarf NULL. */
 static kymo_err open_dwarf(kymo_module_symbols *m)
@@ -134,8 +133,6 @@ static kymo_err name_function(kymo_module_symbols *m, const dwarf_function *f, n
     if (text) {
         KYMO_TRY(
             kymo_symbol_strings_add_name(&m->owner->strings, text, &n.system_name, &n.function));
-        if (m->owner->no_demangle)
-            n.function = n.system_name;
     }
     if (m->functions.len >= UINT32_MAX - 1)
         return KYMO_E_TOO_BIG;
@@ -168,8 +165,6 @@ static kymo_err name_symbol(kymo_module_symbols *m, const kymo_elf_symbol *symbo
 {
     kymo_symbol_strings *strings = &m->owner->strings;
     KYMO_TRY(kymo_symbol_strings_add_name(strings, symbol->name, system, function));
-    if (m->owner->no_demangle)
-        *function = *system;
     const char *at = strchr(*function, '@');
     if (at && at != *function && strcmp(at, "@plt") != 0) {
         *function = kymo_symbol_strings_add(strings, *function, (size_t)(at - *function));
@@ -212,7 +207,7 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbo
         frame.start_line = name.line;
         if (!f->inlined)
             break;
-        if (!m->owner->no_inlines && !name.is_wrapper)
+        if (!name.is_wrapper)
             KYMO_TRY(kymo_vec_push(frames, frame));
         frame = (kymo_symbol_frame){.line = f->call_line};
         KYMO_TRY(path_of(m, p->unit, f->call_file, &frame.file));
@@ -255,7 +250,6 @@ static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_sym
         result->symbol_address = symbol->address;
         result->symbol_size = symbol->end - symbol->address;
         KYMO_TRY(name_symbol(m, symbol, &result->symbol_name, &result->symbol_function));
-        result->guessed_size = symbol->guessed;
         result->named = true;
     }
     place p = {0};
@@ -311,7 +305,6 @@ kymo_err kymo_module_symbolize(kymo_module_symbols *symbols, const uint64_t *add
     for (size_t i = 0; i < n; i++)
         order[i] = (request){addresses[i], i};
     qsort(order, n, sizeof *order, by_address);
-    const kymo_symbolizer *s = symbols->owner;
     kymo_err err = KYMO_OK;
     for (size_t i = 0; i < n && err == KYMO_OK; i++) {
         kymo_symbol_result *result = &results[order[i].position];
@@ -319,9 +312,6 @@ kymo_err kymo_module_symbolize(kymo_module_symbols *symbols, const uint64_t *add
             *result = results[order[i - 1].position];
         else
             err = symbolize_one(symbols, order[i].address, result, frames);
-        if (err == KYMO_OK && s->progress && (i % PROGRESS_STEP == 0 || i + 1 == n) &&
-            !s->progress(s->progress_user, i + 1, n))
-            err = KYMO_E_INTERRUPTED;
     }
     free(order);
     return err;

@@ -23,9 +23,6 @@ struct kymo_symbolizer {
     kymo_symbol_strings strings;
     kymo_debug_places places; /* text in strings */
     const char **dirs;
-    bool no_demangle, no_inlines, no_dwarf;
-    kymo_symbol_progress progress;
-    void *progress_user;
     kymo_module_symbols *modules;
 };
 

@@ -34,17 +34,6 @@ static kymo_err copy_options(kymo_symbolizer *s, const kymo_symbolizer_options *
             return KYMO_E_NOMEM;
     }
     s->places = (kymo_debug_places){.dirs = s->dirs, .n_dirs = n};
-    if (options->root_prefix) {
-        const char *root = options->root_prefix;
-        s->places.root = kymo_symbol_strings_add(&s->strings, root, strlen(root));
-        if (!s->places.root)
-            return KYMO_E_NOMEM;
-    }
-    s->no_demangle = options->no_demangle;
-    s->no_inlines = options->no_inlines;
-    s->no_dwarf = options->no_dwarf;
-    s->progress = options->progress;
-    s->progress_user = options->progress_user;
     return KYMO_OK;
 }
 
@@ -107,14 +96,12 @@ typedef struct search {
     kymo_err worst; /* what kept the files that exist from being used */
 } search;
 
-static bool is_wanted(void *user, kymo_elf_file *file, const char *path)
+static bool is_wanted(void *user, kymo_elf_file *file)
 {
-    (void)path;
     const kymo_symbol_module *wanted = ((search *)user)->wanted;
     if (wanted->build_id_len == 0)
         return !wanted->without_build_id || file->build_id_len == 0;
-    return file->build_id_len == wanted->build_id_len &&
-           memcmp(file->build_id, wanted->build_id, wanted->build_id_len) == 0;
+    return kymo_elf_has_id(file, wanted->build_id, wanted->build_id_len);
 }
 
 static void note_failure(search *s, kymo_err err)
@@ -126,9 +113,10 @@ static void note_failure(search *s, kymo_err err)
         s->worst = err;
 }
 
-static const char *keep(kymo_module_symbols *m, const char *text)
+static kymo_err keep(kymo_module_symbols *m, const char *text, const char **kept)
 {
-    return kymo_symbol_strings_add(&m->owner->strings, text, strlen(text));
+    *kept = kymo_symbol_strings_add(&m->owner->strings, text, strlen(text));
+    return *kept ? KYMO_OK : KYMO_E_NOMEM;
 }
 
 /* Sets module->own if there is such a file. Only KYMO_E_NOMEM fails. */
@@ -141,26 +129,22 @@ static kymo_err find_own(search *s, kymo_str *path)
     if (wanted->image) {
         kymo_elf_file *file;
         kymo_err err = kymo_elf_open_image(wanted->image, wanted->image_size, &file);
-        if (err == KYMO_OK && !is_wanted(s, file, NULL)) {
+        if (err == KYMO_OK && !is_wanted(s, file)) {
             kymo_elf_close(file);
             err = KYMO_E_MISMATCH;
         }
         if (err == KYMO_OK) {
             m->own = file;
-            m->status.file = keep(m, "[image]");
-            return m->status.file ? KYMO_OK : KYMO_E_NOMEM;
+            return keep(m, "[image]", &m->status.file);
         }
         note_failure(s, err);
     }
     for (size_t i = 0; i < wanted->n_paths; i++) {
         if (!wanted->paths[i] || !wanted->paths[i][0])
             continue;
-        kymo_err err =
-            kymo_debug_open(&m->owner->places, wanted->paths[i], is_wanted, s, &m->own, path);
-        if (err == KYMO_OK) {
-            m->status.file = keep(m, path->data);
-            return m->status.file ? KYMO_OK : KYMO_E_NOMEM;
-        }
+        kymo_err err = kymo_debug_open(wanted->paths[i], is_wanted, s, &m->own, path);
+        if (err == KYMO_OK)
+            return keep(m, path->data, &m->status.file);
         if (err == KYMO_E_NOMEM)
             return err;
         note_failure(s, err);
@@ -185,10 +169,8 @@ static kymo_err find_debug(search *s, kymo_str *path)
     for (size_t i = 0; m->own && i < s->wanted->n_paths && err != KYMO_OK; i++)
         if (s->wanted->paths[i])
             err = kymo_debug_by_link(places, m->own, s->wanted->paths[i], &m->debug, path);
-    if (err == KYMO_OK) {
-        m->status.debug_file = keep(m, path->data);
-        return m->status.debug_file ? KYMO_OK : KYMO_E_NOMEM;
-    }
+    if (err == KYMO_OK)
+        return keep(m, path->data, &m->status.debug_file);
     return err == KYMO_E_NOMEM ? err : KYMO_OK;
 }
 
@@ -198,10 +180,8 @@ static kymo_err find_alt(kymo_module_symbols *m, kymo_str *path)
         return KYMO_OK;
     const char *of = m->dwarf_elf == m->debug ? m->status.debug_file : m->status.file;
     kymo_err err = kymo_debug_alt(&m->owner->places, m->dwarf_elf, of, &m->alt_elf, path);
-    if (err == KYMO_OK) {
-        m->status.alt_file = keep(m, path->data);
-        return m->status.alt_file ? KYMO_OK : KYMO_E_NOMEM;
-    }
+    if (err == KYMO_OK)
+        return keep(m, path->data, &m->status.alt_file);
     m->status.alt_missing = err != KYMO_E_INVALID;
     return err == KYMO_E_NOMEM ? err : KYMO_OK;
 }
@@ -264,7 +244,7 @@ static kymo_err open_files(search *s)
         err = find_debug(s, &path);
     if (err == KYMO_OK && !m->own && !m->debug)
         err = s->worst;
-    if (err == KYMO_OK && !m->owner->no_dwarf) {
+    if (err == KYMO_OK) {
         if (m->debug && kymo_elf_find(m->debug, ".debug_info"))
             m->dwarf_elf = m->debug;
         else if (m->own && kymo_elf_find(m->own, ".debug_info"))
@@ -288,24 +268,21 @@ static kymo_module_symbols *find_open(const kymo_symbolizer *s, const kymo_symbo
 kymo_err kymo_symbolizer_open_module(kymo_symbolizer *symbolizer, const kymo_symbol_module *module,
                                      kymo_module_symbols **out, kymo_symbol_status *status)
 {
-    if (module->build_id_len > KYMO_BUILD_ID_CAP) {
-        if (status)
-            *status = (kymo_symbol_status){.err = KYMO_E_INVALID};
-        return KYMO_E_INVALID;
-    }
+    kymo_symbol_status unused;
+    status = status ? status : &unused;
+    *status = (kymo_symbol_status){.err = KYMO_E_INVALID};
+    if (module->build_id_len > KYMO_BUILD_ID_CAP)
+        return status->err;
     kymo_module_symbols *m = find_open(symbolizer, module);
     if (m) {
-        if (status)
-            *status = m->status;
+        *status = m->status;
         *out = m;
         return KYMO_OK;
     }
     m = calloc(1, sizeof *m);
-    if (!m) {
-        if (status)
-            *status = (kymo_symbol_status){.err = KYMO_E_NOMEM};
-        return KYMO_E_NOMEM;
-    }
+    status->err = KYMO_E_NOMEM;
+    if (!m)
+        return status->err;
     m->owner = symbolizer;
     m->build_id_len = module->build_id_len;
     if (module->build_id_len)
@@ -316,8 +293,7 @@ kymo_err kymo_symbolizer_open_module(kymo_symbolizer *symbolizer, const kymo_sym
     if (err == KYMO_OK)
         err = read_symbols(m);
     m->status.err = err;
-    if (status)
-        *status = m->status;
+    *status = m->status;
     if (err != KYMO_OK) {
         kymo_module_free_tables(m);
         free(m);

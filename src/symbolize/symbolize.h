@@ -30,7 +30,7 @@
 /* One function at an address: the function itself, or one that was inlined into it. All strings
  * live until kymo_symbolizer_destroy, and equal strings of one symbolizer are the same pointer. */
 typedef struct kymo_symbol_frame {
-    const char *function;    /* demangled (if the options say so); NULL: unnamed */
+    const char *function;    /* demangled; NULL: unnamed */
     const char *system_name; /* as in the symbol table or DW_AT_linkage_name; NULL with function */
     const char *file;    /* path as the compiler wrote it, absolute if it can be; NULL: unknown */
     uint32_t line;       /* of the address, or of the call that was inlined; 0: unknown */
@@ -56,27 +56,15 @@ typedef struct kymo_symbol_result {
     uint64_t function_address;   /* where there are no names: the function that the unwind tables */
     uint64_t function_size;      /* have there, and its extent; 0: none */
     bool named;                  /* the address lies in a symbol's extent or a DWARF subprogram */
-    bool guessed_size;           /* the symbol has no size; it was taken to reach to the next one */
 } kymo_symbol_result;
 
 typedef struct kymo_symbolizer kymo_symbolizer;
 typedef struct kymo_module_symbols kymo_module_symbols;
 
-/* Called between units of work: `done` of `total` addresses of one kymo_module_symbolize call.
- * Returning false stops it with KYMO_E_INTERRUPTED. */
-typedef bool (*kymo_symbol_progress)(void *user, size_t done, size_t total);
-
 /* A struct of zero bytes asks for the defaults. Strings are copied by create. */
 typedef struct kymo_symbolizer_options {
     const char *const *debug_dirs; /* NULL: /usr/lib/debug */
     size_t n_debug_dirs;
-    const char *root_prefix; /* put before module paths and debug_dirs, e.g. /proc/PID/root; those
-                                without it are tried next. NULL: none */
-    bool no_demangle;        /* function = system_name */
-    bool no_inlines;         /* only the function that was called, with the line in it */
-    bool no_dwarf;           /* symbol tables only */
-    kymo_symbol_progress progress; /* NULL: none */
-    void *progress_user;
 } kymo_symbolizer_options;
 
 /* What is to be symbolized. The strings and bytes are borrowed: paths for the time of the call,
@@ -143,7 +131,7 @@ void kymo_module_close(kymo_module_symbols *symbols);
 /* Symbolizes n addresses, in any order: ELF vaddrs (runtime address minus load bias), already
  * lowered by one where they are return addresses. results has n elements; results[i] belongs to
  * addresses[i]; its frames are appended to *frames. Damaged DWARF costs names, not the call.
- * Errors: KYMO_E_NOMEM, KYMO_E_TOO_BIG (more than UINT32_MAX frames), KYMO_E_INTERRUPTED. */
+ * Errors: KYMO_E_NOMEM, KYMO_E_TOO_BIG (more than UINT32_MAX frames). */
 KYMO_NODISCARD
 kymo_err kymo_module_symbolize(kymo_module_symbols *symbols, const uint64_t *addresses, size_t n,
                                kymo_symbol_result *results, kymo_symbol_frames *frames);

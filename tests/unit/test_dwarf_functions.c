@@ -217,31 +217,6 @@ static void both_parts_of_a_local_function(void **state)
     close_opened(&o);
 }
 
-static void without_inlines_the_line_is_the_call(void **state)
-{
-    (void)state;
-    const char *path = fixture("gcc_dwarf5.so");
-    opened o = open_with(path, &(kymo_symbolizer_options){.no_inlines = true});
-    kymo_symbol_result r = ask(&o, symbol_value(path, "place_inner"));
-    assert_int_equal(r.n_frames, 1);
-    assert_string_equal(o.frames.data[0].function, "kept_outer");
-    assert_int_equal(o.frames.data[0].line, source_line("places.c", "call:middle"));
-    close_opened(&o);
-}
-
-static void without_dwarf_there_are_symbols(void **state)
-{
-    (void)state;
-    const char *path = fixture("gcc_dwarf5.so");
-    opened o = open_with(path, &(kymo_symbolizer_options){.no_dwarf = true});
-    kymo_symbol_result r = ask(&o, symbol_value(path, "place_inner"));
-    assert_int_equal(r.n_frames, 1);
-    assert_string_equal(o.frames.data[0].function, "kept_outer");
-    assert_null(o.frames.data[0].file);
-    assert_false(o.status.dwarf);
-    close_opened(&o);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,8 +232,6 @@ int main(void)
         cmocka_unit_test(cxx_names),
         cmocka_unit_test(split_function),
         cmocka_unit_test(both_parts_of_a_local_function),
-        cmocka_unit_test(without_inlines_the_line_is_the_call),
-        cmocka_unit_test(without_dwarf_there_are_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,19 +282,6 @@ static void a_link_without_build_id_is_checked_by_crc(void **state)
     remove_folder(&f);
 }
 
-static void files_below_a_root(void **state)
-{
-    (void)state;
-    folder f = make_folder();
-    put(&f, "gcc_dwarf5.so", "usr/lib/kymo-test.so");
-    identity id = identity_of("gcc_dwarf5.so");
-    kymo_symbolizer_options options = {.debug_dirs = no_dirs, .root_prefix = f.path};
-    kymo_symbol_status status;
-    assert_true(has_lines("/usr/lib/kymo-test.so", &id, &options, &status));
-    assert_false(has_lines("/usr/lib/kymo-test.so", &id, &nowhere, &status));
-    remove_folder(&f);
-}
-
 static void mini_debug_info(void **state)
 {
     (void)state;
@@ -355,13 +342,6 @@ static void the_vdso_is_an_image(void **state)
     kymo_symbolizer_destroy(s);
 }
 
-static bool stop(void *user, size_t done, size_t total)
-{
-    size_t *calls = user;
-    assert_true(done <= total);
-    return ++*calls < 2;
-}
-
 static void results_keep_the_order_of_addresses(void **state)
 {
     (void)state;
@@ -383,36 +363,6 @@ static void results_keep_the_order_of_addresses(void **state)
     close_opened(&o);
 }
 
-static void progress_may_stop_it(void **state)
-{
-    (void)state;
-    size_t calls = 0;
-    kymo_symbolizer_options options = {
-        .debug_dirs = no_dirs, .progress = stop, .progress_user = &calls};
-    opened o = open_with(fixture("gcc_dwarf5.so"), &options);
-    enum { N = 5000 };
-    uint64_t *addresses = calloc(N, sizeof *addresses);
-    kymo_symbol_result *results = calloc(N, sizeof *results);
-    for (size_t i = 0; i < N; i++)
-        addresses[i] = i;
-    assert_int_equal(kymo_module_symbolize(o.module, addresses, N, results, &o.frames),
-                     KYMO_E_INTERRUPTED);
-    assert_int_equal(calls, 2);
-    free(addresses);
-    free(results);
-    close_opened(&o);
-}
-
-static void names_as_they_are(void **state)
-{
-    (void)state;
-    kymo_symbolizer_options options = {.debug_dirs = no_dirs, .no_demangle = true};
-    opened o = open_with(fixture("gcc_cxx.so"), &options);
-    kymo_symbol_result r = ask(&o, symbol_value(fixture("gcc_cxx.so"), "place_method"));
-    assert_string_equal(o.frames.data[r.first_frame].function, "_ZNK6shapes3BoxIiE4areaEv");
-    close_opened(&o);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,13 +374,10 @@ int main(void)
         cmocka_unit_test(debug_files_by_build_id),
         cmocka_unit_test(debug_files_by_link),
         cmocka_unit_test(a_link_without_build_id_is_checked_by_crc),
-        cmocka_unit_test(files_below_a_root),
         cmocka_unit_test(mini_debug_info),
         cmocka_unit_test(a_dwz_file_that_is_missing_is_said),
         cmocka_unit_test(the_vdso_is_an_image),
         cmocka_unit_test(results_keep_the_order_of_addresses),
-        cmocka_unit_test(progress_may_stop_it),
-        cmocka_unit_test(names_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
