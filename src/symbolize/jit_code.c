@@ -18,7 +18,6 @@
 #include "base/vec.h"
 #include "symbolize/code_file.h"
 #include "symbolize/jit_files.h"
-#include "symbolize/jit_mappings.h"
 #include "sys/clock.h"
 
 #define LOOK_FIRST_NS 1000000000ull

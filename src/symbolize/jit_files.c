@@ -41,23 +41,23 @@ void kymo_jit_files_deinit(struct kymo_jit_files *f)
 /* When the process began, in seconds since 1970. */
 static int64_t start_of(pid_t pid)
 {
-    char text[1024];
-    unsigned long long ticks;
+    enum { START_TIME = 22 }; /* the field of stat */
     struct timespec boot;
     struct timespec real;
-    if (!kymo_proc_file_read(text, sizeof text, "/proc/%d/stat", (int)pid))
-        return 0;
-    /* The name, which may hold anything, ends at the last parenthesis; it is the 22nd field. */
-    const char *at = strrchr(text, ')');
-    if (!at ||
-        sscanf(at + 1,
-               " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-               &ticks) != 1)
-        return 0;
+    uint64_t ticks = kymo_proc_stat(pid, START_TIME);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     clock_gettime(CLOCK_REALTIME, &real);
-    return (int64_t)real.tv_sec - (int64_t)boot.tv_sec +
-           (int64_t)(ticks / (unsigned long)sysconf(_SC_CLK_TCK));
+    return ticks == 0 ? 0
+                      : (int64_t)real.tv_sec - (int64_t)boot.tv_sec +
+                            (int64_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static int is_same(const char *theirs, const char *ours)
+{
+    struct stat a;
+    struct stat b;
+    return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
 /* Its root, held open where it is another than ours: when the process is gone there is no way to
@@ -65,17 +65,11 @@ static int64_t start_of(pid_t pid)
 static int open_root(pid_t pid)
 {
     char path[64];
-    struct stat theirs;
-    struct stat ours;
-    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
-    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
     char tmp[80];
+    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
     snprintf(tmp, sizeof tmp, "%s/tmp", path);
-    if (fstat(fd, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_dev == ours.st_dev &&
-        theirs.st_ino == ours.st_ino && stat(tmp, &theirs) == 0 && stat("/tmp", &ours) == 0 &&
-        theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino) {
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && is_same(path, "/") && is_same(tmp, "/tmp")) {
         close(fd);
         return -1;
     }
@@ -159,32 +153,25 @@ static int is_jitdump(const char *path)
 
 static int open_mapped_jitdump(const struct kymo_jit_files *f)
 {
-    char line[PATH_MAX + 128];
+    char line[KYMO_JIT_LINE_MAX];
     char path[96];
+    char *name;
+    struct kymo_jit_mapping at;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)f->pid);
     FILE *maps = fopen(path, "re");
     int fd = -1;
-    while (maps && fd < 0 && fgets(line, sizeof line, maps)) {
-        uint64_t lo;
-        uint64_t hi;
-        char access[5];
-        int at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &lo, &hi, access, &at) !=
-                3 ||
-            at == 0 || access[2] != 'x')
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        char *deleted = strstr(line + at, " (deleted)");
+    while (maps && fd < 0 && (name = kymo_jit_mapping_next(maps, line, &at))) {
+        char *deleted = strstr(name, " (deleted)");
         if (deleted)
             *deleted = '\0';
-        if (!is_jitdump(line + at))
+        if (!is_jitdump(name))
             continue;
         if (!deleted)
-            fd = check_own(f, open_inside(f, line + at));
+            fd = check_own(f, open_inside(f, name));
         if (fd < 0) {
             /* Without its name it can still be opened, by who may. */
-            snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)f->pid, lo,
-                     hi);
+            snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)f->pid,
+                     at.start, at.end);
             fd = check_own(f, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
         }
     }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbolize/jit_mappings.h"
+#include "symbolize/jit_files.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,39 +45,45 @@ static int is_known(const struct kymo_jit_mappings *m, uint64_t start, uint64_t 
     return 0;
 }
 
-static void take_mapping(struct kymo_jit_mappings *m, uint64_t start, uint64_t end, uint64_t offset,
-                         const char *path)
+static void take_mapping(struct kymo_jit_mappings *m, struct kymo_jit_mapping at, const char *path)
 {
-    size_t of = SIZE_MAX;
+    at.module = SIZE_MAX;
     for (size_t i = 0; i < m->modules.len; i++) {
         const kymo_event_module *module = &m->modules.data[i];
-        if (start < module->end && module->start < end)
+        if (at.start < module->end && module->start < at.end)
             return; /* where its loader put it */
         if (strcmp(module->path, path) == 0)
-            of = i;
+            at.module = i;
     }
-    if (of != SIZE_MAX && m->mappings.len < MAPPINGS_MAX && !is_known(m, start, end))
-        (void)kymo_vec_push(&m->mappings, (struct kymo_jit_mapping){start, end, offset, of});
+    if (at.module != SIZE_MAX && m->mappings.len < MAPPINGS_MAX && !is_known(m, at.start, at.end))
+        (void)kymo_vec_push(&m->mappings, at);
+}
+
+char *kymo_jit_mapping_next(FILE *maps, char line[KYMO_JIT_LINE_MAX], struct kymo_jit_mapping *out)
+{
+    while (fgets(line, KYMO_JIT_LINE_MAX, maps)) {
+        char access[5];
+        int at = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &out->start,
+                   &out->end, access, &out->offset, &at) != 4 ||
+            at == 0 || access[2] != 'x')
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        return line + at;
+    }
+    return NULL;
 }
 
 void kymo_jit_mappings_look(struct kymo_jit_mappings *m, pid_t pid)
 {
-    char line[PATH_MAX + 128];
+    char line[KYMO_JIT_LINE_MAX];
+    const char *path;
+    struct kymo_jit_mapping at;
     snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
     FILE *maps = fopen(line, "re");
-    while (maps && fgets(line, sizeof line, maps)) {
-        uint64_t start;
-        uint64_t end;
-        uint64_t offset;
-        char access[5];
-        int at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &start, &end, access,
-                   &offset, &at) != 4 ||
-            at == 0 || access[2] != 'x' || line[at] != '/' || start >= end)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        take_mapping(m, start, end, offset, line + at);
-    }
+    while (maps && (path = kymo_jit_mapping_next(maps, line, &at)))
+        if (path[0] == '/' && at.start < at.end)
+            take_mapping(m, at, path);
     if (maps)
         fclose(maps);
 }
