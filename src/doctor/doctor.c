@@ -27,18 +27,16 @@
 kymo_check *kymo_checks_add(kymo_checks *checks, const char *name)
 {
     kymo_check check = {.name = name, .state = KYMO_CHECK_OK};
-    return kymo_vec_push(checks, check) == KYMO_OK ? &checks->data[checks->len - 1] : NULL;
+    if (kymo_vec_push(checks, check) == KYMO_OK)
+        return &checks->data[checks->len - 1];
+    checks->failed = true;
+    return &checks->spare;
 }
 
-kymo_err kymo_doctor_check_all(kymo_checks *checks, const kymo_doctor_check *all, size_t count)
+void kymo_doctor_check_all(kymo_checks *checks, const kymo_doctor_check *all, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        kymo_check *check = kymo_checks_add(checks, all[i].name);
-        if (!check)
-            return KYMO_E_NOMEM;
-        all[i].look(check);
-    }
-    return KYMO_OK;
+    for (size_t i = 0; i < count; i++)
+        all[i].look(kymo_checks_add(checks, all[i].name));
 }
 
 void kymo_check_say(kymo_check *check, kymo_check_state state, const char *fmt, ...)
@@ -97,25 +95,22 @@ static void judge_trial(kymo_check *check, int spool)
     kymo_profile_destroy(profile);
 }
 
-static kymo_err check_trial(kymo_checks *checks)
+static void check_trial(kymo_check *check)
 {
     char preload[PATH_MAX];
     kymo_error detail = {0};
     kymo_options options;
     kymo_launch_result result;
-    kymo_check *check = kymo_checks_add(checks, "trial");
-    if (!check)
-        return KYMO_E_NOMEM;
     kymo_options_init(&options);
     if (kymo_paths_preload(0, preload, &detail) != KYMO_OK) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "not tried: there is no library to preload");
-        return KYMO_OK;
+        return;
     }
     /* In memory: no folder has to be writable for it. */
     int spool = memfd_create("kymo-doctor", MFD_CLOEXEC);
     if (spool < 0) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "not tried: no file in memory: %s", strerror(errno));
-        return KYMO_OK;
+        return;
     }
     kymo_launch_options launch = {.argv = trial_words,
                                   .options = &options,
@@ -133,15 +128,15 @@ static kymo_err check_trial(kymo_checks *checks)
     else
         judge_trial(check, spool);
     close(spool);
-    return KYMO_OK;
 }
 
 kymo_err kymo_doctor_run(kymo_checks *checks)
 {
-    KYMO_TRY(kymo_doctor_check_engines(checks));
-    KYMO_TRY(kymo_doctor_check_limits(checks));
-    KYMO_TRY(kymo_doctor_check_files(checks));
-    return check_trial(checks);
+    kymo_doctor_check_engines(checks);
+    kymo_doctor_check_limits(checks);
+    kymo_doctor_check_files(checks);
+    check_trial(kymo_checks_add(checks, "trial"));
+    return checks->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
 void kymo_checks_deinit(kymo_checks *checks)

@@ -11,6 +11,8 @@
 #ifndef KYMO_DOCTOR_DOCTOR_H
 #define KYMO_DOCTOR_DOCTOR_H
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/vec.h"
 
@@ -32,6 +34,8 @@ typedef struct kymo_checks {
     kymo_check *data;
     size_t len;
     size_t cap;
+    kymo_check spare; /* what there was no memory for is said here */
+    bool failed;      /* something was */
 } kymo_checks;
 
 /* Appends every check, the last of which records a short program for real. Returns

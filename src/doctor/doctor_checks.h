@@ -14,7 +14,8 @@
 
 #include "doctor/doctor.h"
 
-/* A new entry at the end of the list, to be filled by kymo_check_say. NULL: no memory. */
+/* A new entry at the end of the list, to be filled by kymo_check_say before the next is added.
+ * Without memory it is none of the list, whose `failed` is set. */
 kymo_check *kymo_checks_add(kymo_checks *checks, const char *name);
 
 typedef struct kymo_doctor_check {
@@ -23,8 +24,7 @@ typedef struct kymo_doctor_check {
 } kymo_doctor_check;
 
 /* One after the other. */
-KYMO_NODISCARD
-kymo_err kymo_doctor_check_all(kymo_checks *checks, const kymo_doctor_check *all, size_t count);
+void kymo_doctor_check_all(kymo_checks *checks, const kymo_doctor_check *all, size_t count);
 /* What was found. */
 void kymo_check_say(kymo_check *check, kymo_check_state state, const char *fmt, ...)
     KYMO_PRINTF(3, 4);
@@ -38,13 +38,10 @@ int kymo_doctor_read_line(const char *path, char *out, size_t cap);
 int kymo_doctor_debug_path(const char *file, char out[PATH_MAX]);
 
 /* The ways to take samples: perf, timers, and what forbids them. */
-KYMO_NODISCARD
-kymo_err kymo_doctor_check_engines(kymo_checks *checks);
+void kymo_doctor_check_engines(kymo_checks *checks);
 /* The system, the C library, limits of processes and of memory. */
-KYMO_NODISCARD
-kymo_err kymo_doctor_check_limits(kymo_checks *checks);
+void kymo_doctor_check_limits(kymo_checks *checks);
 /* Our library, debug files, space on disk. */
-KYMO_NODISCARD
-kymo_err kymo_doctor_check_files(kymo_checks *checks);
+void kymo_doctor_check_files(kymo_checks *checks);
 
 #endif

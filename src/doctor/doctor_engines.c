@@ -13,6 +13,7 @@
 #include "observe/dispatch.h"
 #include "observe/kallsyms.h"
 #include "observe/perf_event.h"
+#include "sys/proc_file.h"
 
 /* A number from a file of the system, fallback if there is none. */
 static long read_number(const char *path, long fallback)
@@ -21,21 +22,14 @@ static long read_number(const char *path, long fallback)
     return kymo_doctor_read_line(path, line, sizeof line) ? strtol(line, NULL, 10) : fallback;
 }
 
-/* What a line of /proc/self/status says after its colon; "" if there is no such line. */
+/* What /proc/self/status says behind "\nField:\t"; "" if there is no such line. */
 static void read_status(const char *field, char *out, size_t cap)
 {
-    char line[256];
-    FILE *f = fopen("/proc/self/status", "re");
-    out[0] = '\0';
-    while (f && fgets(line, sizeof line, f)) {
-        size_t n = strlen(field);
-        if (strncmp(line, field, n) == 0 && line[n] == ':') {
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(out, cap, "%s", line + n + 1 + strspn(line + n + 1, " \t"));
-        }
-    }
-    if (f)
-        fclose(f);
+    char text[16384];
+    (void)kymo_proc_file_read(text, sizeof text, "/proc/self/status");
+    const char *at = strstr(text, field);
+    at = at ? at + strlen(field) : "";
+    snprintf(out, cap, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
 /* perf_event_open on a child, which is what the recorder does: as itself it may be allowed more.
@@ -69,7 +63,7 @@ static int try_child(int with_kernel)
 static void advise_on_perf(kymo_check *check, int err, long paranoid)
 {
     char seccomp[16];
-    read_status("Seccomp", seccomp, sizeof seccomp);
+    read_status("\nSeccomp:\t", seccomp, sizeof seccomp);
     if (err == ENOSYS)
         kymo_check_advise(check, "this kernel has no perf events; the timer engine needs none");
     else if (seccomp[0] == '2' && paranoid <= 2)
@@ -155,7 +149,7 @@ static void check_pending(kymo_check *check)
 {
     struct rlimit limit;
     char used[64];
-    read_status("SigQ", used, sizeof used);
+    read_status("\nSigQ:\t", used, sizeof used);
     if (getrlimit(RLIMIT_SIGPENDING, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         kymo_check_say(check, KYMO_CHECK_OK, "no limit");
         return;
@@ -171,7 +165,7 @@ static void check_pending(kymo_check *check)
 static void check_seccomp(kymo_check *check)
 {
     char mode[16];
-    read_status("Seccomp", mode, sizeof mode);
+    read_status("\nSeccomp:\t", mode, sizeof mode);
     int filtered = mode[0] == '2';
     kymo_check_say(check, filtered ? KYMO_CHECK_INFO : KYMO_CHECK_OK, "%s",
                    filtered ? "a filter is at work here, as in most containers" : "no filter");
@@ -187,7 +181,7 @@ static void check_ptrace(kymo_check *check)
                    scope);
 }
 
-kymo_err kymo_doctor_check_engines(kymo_checks *checks)
+void kymo_doctor_check_engines(kymo_checks *checks)
 {
     static const kymo_doctor_check all[] = {
         {"engine perf", check_perf},
@@ -198,5 +192,5 @@ kymo_err kymo_doctor_check_engines(kymo_checks *checks)
         {"seccomp", check_seccomp},
         {"ptrace", check_ptrace},
     };
-    return kymo_doctor_check_all(checks, all, KYMO_ARRAY_LEN(all));
+    kymo_doctor_check_all(checks, all, KYMO_ARRAY_LEN(all));
 }

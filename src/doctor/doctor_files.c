@@ -16,21 +16,18 @@
 /* Below this a recording of some minutes may not fit. */
 #define SPACE_WANTED (256ull << 20)
 
-static kymo_err check_library(kymo_checks *checks, int alloc)
+static void check_library(kymo_checks *checks, int alloc)
 {
     kymo_check *check =
         kymo_checks_add(checks, alloc ? "libkymo-preload-alloc.so" : "libkymo-preload.so");
     char path[PATH_MAX];
     kymo_error detail;
-    if (!check)
-        return KYMO_E_NOMEM;
     if (kymo_paths_preload(alloc, path, &detail) == KYMO_OK) {
         kymo_check_say(check, KYMO_CHECK_OK, "%.250s", path);
     } else {
         kymo_check_say(check, KYMO_CHECK_FAIL, "%s", detail.message);
         kymo_check_advise(check, "make install, or KYMO_PRELOAD=/path/to/libkymo-preload.so");
     }
-    return KYMO_OK;
 }
 
 /* Libraries that nearly every profile has, and the packages that bring their debug files. */
@@ -63,7 +60,7 @@ int kymo_doctor_debug_path(const char *file, char out[PATH_MAX])
     return 1;
 }
 
-static kymo_err check_debug_files(kymo_checks *checks)
+static void check_debug_files(kymo_checks *checks)
 {
     for (size_t i = 0; i < KYMO_ARRAY_LEN(common); i++) {
         const char *file = NULL;
@@ -74,8 +71,6 @@ static kymo_err check_debug_files(kymo_checks *checks)
         if (!file || !kymo_doctor_debug_path(file, path))
             continue; /* not installed, or a build without an id: there is nothing to look for */
         kymo_check *check = kymo_checks_add(checks, common[i].name);
-        if (!check)
-            return KYMO_E_NOMEM;
         if (access(path, R_OK) == 0) {
             kymo_check_say(check, KYMO_CHECK_OK, "%.250s", path);
             continue;
@@ -84,36 +79,32 @@ static kymo_err check_debug_files(kymo_checks *checks)
                        "none for %.80s: only exported functions are named, without lines", file);
         kymo_check_advise(check, "apt-get install %s", common[i].package);
     }
-    return KYMO_OK;
 }
 
-static kymo_err check_space(kymo_checks *checks, const char *name, const char *folder)
+static void check_space(kymo_checks *checks, const char *name, const char *folder)
 {
     kymo_check *check = kymo_checks_add(checks, name);
     struct statvfs fs;
     char text[32];
-    if (!check)
-        return KYMO_E_NOMEM;
     if (statvfs(folder, &fs) != 0 || access(folder, W_OK | X_OK) != 0) {
         kymo_check_say(check, KYMO_CHECK_WARN, "%.180s cannot be written to: %s", folder,
                        strerror(errno));
         kymo_check_advise(check, "record elsewhere: kymo record -o DIR/ -- PROGRAM");
-        return KYMO_OK;
+        return;
     }
     uint64_t bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     kymo_check_say(check, bytes < SPACE_WANTED ? KYMO_CHECK_WARN : KYMO_CHECK_OK,
                    "%s free in %.180s", kymo_format_bytes(text, bytes), folder);
     if (bytes < SPACE_WANTED)
         kymo_check_advise(check, "make room, or record elsewhere: kymo record -o DIR/ -- PROGRAM");
-    return KYMO_OK;
 }
 
-kymo_err kymo_doctor_check_files(kymo_checks *checks)
+void kymo_doctor_check_files(kymo_checks *checks)
 {
     char cwd[PATH_MAX];
-    KYMO_TRY(check_library(checks, 0));
-    KYMO_TRY(check_library(checks, 1));
-    KYMO_TRY(check_debug_files(checks));
+    check_library(checks, 0);
+    check_library(checks, 1);
+    check_debug_files(checks);
     /* Nothing of a recording goes to TMPDIR. */
-    return check_space(checks, "space here", getcwd(cwd, sizeof cwd) ? cwd : ".");
+    check_space(checks, "space here", getcwd(cwd, sizeof cwd) ? cwd : ".");
 }

@@ -107,7 +107,7 @@ static void check_kernel(kymo_check *check)
         close(fd);
 }
 
-kymo_err kymo_doctor_check_limits(kymo_checks *checks)
+void kymo_doctor_check_limits(kymo_checks *checks)
 {
     static const kymo_doctor_check all[] = {
         {"system", check_system},
@@ -117,5 +117,5 @@ kymo_err kymo_doctor_check_limits(kymo_checks *checks)
         {"locked memory", check_locked_memory},
         {"memory", check_memory},
     };
-    return kymo_doctor_check_all(checks, all, KYMO_ARRAY_LEN(all));
+    kymo_doctor_check_all(checks, all, KYMO_ARRAY_LEN(all));
 }

@@ -10,11 +10,9 @@
 #include "sys/elf_target.h"
 #include "views/runtimes.h"
 
-static kymo_err check_recordable(kymo_checks *checks, const kymo_precheck *p)
+static void check_recordable(kymo_checks *checks, const kymo_precheck *p)
 {
     kymo_check *check = kymo_checks_add(checks, "recordable");
-    if (!check)
-        return KYMO_E_NOMEM;
     if (p->verdict != KYMO_PRECHECK_OK) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "%.250s", p->reason);
         if (p->verdict == KYMO_PRECHECK_NOT_RECORDABLE)
@@ -24,10 +22,9 @@ static kymo_err check_recordable(kymo_checks *checks, const kymo_precheck *p)
     } else {
         kymo_check_say(check, KYMO_CHECK_OK, "its loader and C library are those that Kymo needs");
     }
-    return KYMO_OK;
 }
 
-static kymo_err check_runtime(kymo_checks *checks, const kymo_precheck *p)
+static void check_runtime(kymo_checks *checks, const kymo_precheck *p)
 {
     const kymo_runtime *runtime = kymo_runtime_of(p->judged);
     char real[PATH_MAX];
@@ -35,10 +32,8 @@ static kymo_err check_runtime(kymo_checks *checks, const kymo_precheck *p)
     if (!runtime && realpath(p->judged, real))
         runtime = kymo_runtime_of(real);
     if (!runtime)
-        return KYMO_OK;
+        return;
     kymo_check *check = kymo_checks_add(checks, "runtime");
-    if (!check)
-        return KYMO_E_NOMEM;
     if (runtime->makes_code) {
         kymo_check_say(
             check, KYMO_CHECK_INFO,
@@ -53,20 +48,17 @@ static kymo_err check_runtime(kymo_checks *checks, const kymo_precheck *p)
         if (runtime->advice)
             kymo_check_advise(check, "%s names them", runtime->advice);
     }
-    return KYMO_OK;
 }
 
-static kymo_err check_symbols(kymo_checks *checks, const kymo_precheck *p)
+static void check_symbols(kymo_checks *checks, const kymo_precheck *p)
 {
     char path[PATH_MAX];
     int fd = open(p->judged, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return KYMO_OK;
+        return;
     int has_symbols = kymo_elf_target_has_symbols(fd);
     close(fd);
     kymo_check *check = kymo_checks_add(checks, "symbols");
-    if (!check)
-        return KYMO_E_NOMEM;
     if (has_symbols) {
         kymo_check_say(check, KYMO_CHECK_OK, "in %.200s itself", p->judged);
     } else if (kymo_doctor_debug_path(p->judged, path) && access(path, R_OK) == 0) {
@@ -77,7 +69,6 @@ static kymo_err check_symbols(kymo_checks *checks, const kymo_precheck *p)
         kymo_check_advise(check,
                           "build it with -g and without strip, or install its debug package");
     }
-    return KYMO_OK;
 }
 
 kymo_err kymo_doctor_run_program(kymo_checks *checks, const char *name)
@@ -86,16 +77,15 @@ kymo_err kymo_doctor_run_program(kymo_checks *checks, const char *name)
     kymo_precheck_program(name, getenv("PATH"), &p);
     if (p.path[0]) {
         kymo_check *check = kymo_checks_add(checks, "program");
-        if (!check)
-            return KYMO_E_NOMEM;
         if (strcmp(p.path, p.judged) != 0 && p.judged[0])
             kymo_check_say(check, KYMO_CHECK_OK, "%.120s, run by %.120s", p.path, p.judged);
         else
             kymo_check_say(check, KYMO_CHECK_OK, "%.250s", p.path);
     }
-    KYMO_TRY(check_recordable(checks, &p));
-    if (p.verdict != KYMO_PRECHECK_OK)
-        return KYMO_OK;
-    KYMO_TRY(check_runtime(checks, &p));
-    return check_symbols(checks, &p);
+    check_recordable(checks, &p);
+    if (p.verdict == KYMO_PRECHECK_OK) {
+        check_runtime(checks, &p);
+        check_symbols(checks, &p);
+    }
+    return checks->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
