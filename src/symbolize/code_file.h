@@ -79,7 +79,4 @@ kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_en
 /* The name of an entry, NUL-terminated; "" if it cannot be read any more. */
 void kymo_code_entry_name(int fd, const kymo_code_entry *entry, char name[KYMO_CODE_NAME_MAX + 1]);
 
-/* Reads exactly len bytes at an offset; 0 if there are fewer. For the files of this header. */
-int kymo_code_file_read(int fd, uint64_t at, void *out, size_t len);
-
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/attr.h"
 #include "sys/elf_notes.h"
+#include "sys/write_all.h"
 
 #define MAX_SECTIONS (1u << 20)
 #define MAX_SEGMENTS (1u << 12)
@@ -31,20 +32,10 @@ kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out,
         memcpy(out, file->image + offset, size);
         return KYMO_OK;
     }
-    char *p = out;
-    while (size) {
-        ssize_t got = pread(file->fd, p, size, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return kymo_err_from_errno(errno);
-        if (got == 0)
-            return KYMO_E_TRUNCATED; /* another process shortens the file meanwhile */
-        p += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return KYMO_OK;
+    if (kymo_read_all(file->fd, out, size, offset) == size)
+        return KYMO_OK;
+    /* Another process may shorten the file meanwhile. */
+    return errno ? kymo_err_from_errno(errno) : KYMO_E_TRUNCATED;
 }
 
 static bool read_notes_at(kymo_elf_file *file, uint64_t offset, uint64_t size)

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/reader.h"
 #include "symbolize/code_file.h"
+#include "sys/write_all.h"
 
 #define MAGIC 0x4a695444u
 #define MAGIC_SWAPPED 0x4454694au
@@ -72,7 +73,7 @@ static kymo_err take_load(struct reading *r, const struct record *record)
 {
     unsigned char bytes[LOAD_BYTES + KYMO_CODE_NAME_MAX];
     size_t have = record->size < sizeof bytes ? record->size : sizeof bytes;
-    if (have <= LOAD_BYTES || !kymo_code_file_read(r->fd, record->at, bytes, have))
+    if (have <= LOAD_BYTES || kymo_read_all(r->fd, bytes, have, record->at) != have)
         return KYMO_OK;
     kymo_reader in = kymo_reader_of(bytes, have);
     kymo_reader_skip(&in, RECORD_BYTES + 8 + 8); /* header, pid and tid, vma */
@@ -99,7 +100,8 @@ static kymo_err take_move(struct reading *r, const struct record *record)
     unsigned char bytes[MOVE_BYTES];
     uint32_t at;
     uint32_t found = UINT32_MAX;
-    if (record->size < sizeof bytes || !kymo_code_file_read(r->fd, record->at, bytes, sizeof bytes))
+    if (record->size < sizeof bytes ||
+        kymo_read_all(r->fd, bytes, sizeof bytes, record->at) != sizeof bytes)
         return KYMO_OK;
     kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
     kymo_reader_skip(&in, RECORD_BYTES + 8 + 8 + 8); /* header, pid and tid, vma, old address */
@@ -127,7 +129,7 @@ static void take_lines(struct reading *r, const struct record *record)
     unsigned char bytes[24];
     r->debug.size = 0;
     if (record->size < DEBUG_BYTES + 8 ||
-        !kymo_code_file_read(r->fd, record->at + RECORD_BYTES, bytes, sizeof bytes))
+        kymo_read_all(r->fd, bytes, sizeof bytes, record->at + RECORD_BYTES) != sizeof bytes)
         return;
     kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
     r->debug = *record;
@@ -157,7 +159,7 @@ static kymo_err take_record(struct reading *r, const struct record *record)
 static kymo_err read_header(int fd, kymo_jitdump *info, uint64_t *at)
 {
     unsigned char bytes[HEADER_BYTES];
-    if (!kymo_code_file_read(fd, 0, bytes, sizeof bytes))
+    if (kymo_read_all(fd, bytes, sizeof bytes, 0) != sizeof bytes)
         return KYMO_E_CORRUPT;
     kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
     uint32_t magic = kymo_read_u32(&in);
@@ -184,14 +186,14 @@ kymo_err kymo_jitdump_read(int fd, kymo_jitdump *info, kymo_code_entries *out)
     for (uint32_t n = 0; err == KYMO_OK; n++) {
         unsigned char bytes[RECORD_BYTES];
         unsigned char last;
-        if (!kymo_code_file_read(fd, record.at, bytes, sizeof bytes))
+        if (kymo_read_all(fd, bytes, sizeof bytes, record.at) != sizeof bytes)
             break;
         kymo_reader in = kymo_reader_of(bytes, sizeof bytes);
         record.id = kymo_read_u32(&in);
         record.size = kymo_read_u32(&in);
         record.time = kymo_read_u64(&in);
         if (record.id == CLOSE || record.size < RECORD_BYTES ||
-            !kymo_code_file_read(fd, record.at + record.size - 1, &last, 1))
+            kymo_read_all(fd, &last, 1, record.at + record.size - 1) != 1)
             break;
         info->cut = out->len - r.first >= KYMO_CODE_ENTRIES_MAX || n >= KYMO_JITDUMP_RECORDS_MAX;
         if (info->cut)
@@ -234,7 +236,8 @@ kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_en
     if (entry->lines_at == 0 || entry->lines_bytes > DEBUG_MAX || entry->lines_bytes < DEBUG_BYTES)
         return KYMO_OK;
     KYMO_TRY(kymo_vec_reserve(&out->bytes, entry->lines_bytes));
-    if (!kymo_code_file_read(fd, entry->lines_at, out->bytes.data, entry->lines_bytes))
+    if (kymo_read_all(fd, out->bytes.data, entry->lines_bytes, entry->lines_at) !=
+        entry->lines_bytes)
         return KYMO_OK;
     kymo_reader in = kymo_reader_of(out->bytes.data, entry->lines_bytes);
     kymo_reader_skip(&in, RECORD_BYTES + 8);

@@ -7,30 +7,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "symbolize/code_file.h"
+#include "sys/write_all.h"
 
 #define CHUNK 65536u
-
-int kymo_code_file_read(int fd, uint64_t at, void *out, size_t len)
-{
-    size_t done = 0;
-    while (done < len) {
-        ssize_t n = pread(fd, (char *)out + done, len - done, (off_t)(at + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return 0;
-        done += (size_t)n;
-    }
-    return 1;
-}
 
 void kymo_code_entry_name(int fd, const kymo_code_entry *entry, char name[KYMO_CODE_NAME_MAX + 1])
 {
     size_t len = entry->name_len < KYMO_CODE_NAME_MAX ? entry->name_len : KYMO_CODE_NAME_MAX;
-    if (!kymo_code_file_read(fd, entry->name_at, name, len))
+    if (kymo_read_all(fd, name, len, entry->name_at) != len)
         len = 0;
     name[len] = '\0';
 }
@@ -88,23 +74,21 @@ kymo_err kymo_perf_map_read(int fd, kymo_code_wanted wanted, void *user, kymo_co
     kymo_err err = chunk ? KYMO_OK : KYMO_E_NOMEM;
     *cut = false;
     while (err == KYMO_OK) {
-        ssize_t n = pread(fd, chunk, CHUNK, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            err = n < 0 ? KYMO_E_IO : KYMO_OK;
+        size_t n = kymo_read_all(fd, chunk, CHUNK, at);
+        if (n == 0) {
+            err = errno ? KYMO_E_IO : KYMO_OK;
             break;
         }
         size_t done = 0;
         const char *end;
-        while (err == KYMO_OK && (end = memchr(chunk + done, '\n', (size_t)n - done))) {
+        while (err == KYMO_OK && (end = memchr(chunk + done, '\n', n - done))) {
             size_t len = (size_t)(end - chunk) - done;
             if (!skip)
                 err = take_line(chunk + done, len, at + done, wanted, user, out);
             skip = 0;
             done += len + 1;
         }
-        if (done == 0 && (size_t)n < CHUNK)
+        if (done == 0 && n < CHUNK)
             break; /* the end, within a line */
         if (done == 0 && !skip) {
             err = take_line(chunk, CHUNK, at, wanted, user, out);

@@ -10,7 +10,6 @@
  * same, and it is symbolized when it is read.
  */
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,19 +26,6 @@ struct end_block {
     size_t len;
     off_t at;
 };
-
-static int read_end(int fd, struct end_block *end)
-{
-    for (size_t done = 0; done < end->len;) {
-        ssize_t n = pread(fd, end->bytes + done, end->len - done, end->at + (off_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return 0;
-        done += (size_t)n;
-    }
-    return 1;
-}
 
 static int write_end(int fd, const struct end_block *end)
 {
@@ -103,7 +89,8 @@ kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_e
     end.at = (off_t)end_at;
     end.len = (size_t)(info.size_bytes - end_at);
     kymo_err err = KYMO_OK;
-    if (info.whole && end_at != 0 && end.len <= sizeof end.bytes && read_end(fd, &end)) {
+    if (info.whole && end_at != 0 && end.len <= sizeof end.bytes &&
+        kymo_read_all(fd, end.bytes, end.len, end_at) == end.len) {
         err = kymo_finish_symbolize(profile, &info, progress);
         if (err == KYMO_OK)
             err = write_all(fd, profile, &end, detail);

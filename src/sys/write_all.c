@@ -21,3 +21,18 @@ size_t kymo_write_all(int fd, const void *data, size_t len)
     }
     return done;
 }
+
+size_t kymo_read_all(int fd, void *data, size_t len, uint64_t at)
+{
+    size_t done = 0;
+    while (done < len) {
+        errno = 0;
+        ssize_t n = pread(fd, (char *)data + done, len - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}

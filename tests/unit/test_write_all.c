@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,12 +71,29 @@ static void tells_why_not(void **state)
     close(full);
 }
 
+static void reads_as_far_as_there_is_something(void **state)
+{
+    (void)state;
+    char text[8] = "";
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(kymo_write_all(fileno(file), "012345", 6), 6);
+    assert_int_equal(kymo_read_all(fileno(file), text, 4, 1), 4);
+    assert_string_equal(text, "1234");
+    assert_int_equal(kymo_read_all(fileno(file), text, 4, 3), 3);
+    assert_int_equal(errno, 0);
+    assert_int_equal(kymo_read_all(-1, text, 4, 0), 0);
+    assert_int_equal(errno, EBADF);
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_how_much_was_written),
         cmocka_unit_test(goes_on_after_a_part),
         cmocka_unit_test(tells_why_not),
+        cmocka_unit_test(reads_as_far_as_there_is_something),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
