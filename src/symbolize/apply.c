@@ -20,18 +20,11 @@
 #include "base/vec.h"
 #include "profile/stored_symbols.h"
 
-typedef struct frame_ref {
-    uint64_t address;
-    uint32_t file; /* the first module of the same file */
-    uint32_t frame;
-} frame_ref;
-
 typedef struct job {
     kymo_symbolizer *symbolizer;
     kymo_profile *profile;
     const kymo_apply_options *options;
     kymo_apply_result *result;
-    KYMO_VEC(frame_ref) refs;
     KYMO_VEC(uint64_t) addresses; /* of one file */
     KYMO_VEC(kymo_symbol_result) symbols;
     KYMO_VEC(kymo_line) lines; /* of one frame */
@@ -40,10 +33,30 @@ typedef struct job {
 
 static int by_file(const void *a, const void *b)
 {
-    const frame_ref *x = a, *y = b;
+    const kymo_placed_frame *x = a, *y = b;
     if (x->file != y->file)
         return x->file < y->file ? -1 : 1;
-    return x->address < y->address ? -1 : x->address > y->address;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+kymo_err kymo_placed_frames_collect(const kymo_profile *profile, kymo_placed_frame **out, size_t *n)
+{
+    uint32_t count = kymo_profile_count(profile, KYMO_TABLE_FRAMES);
+    kymo_placed_frame *frames = calloc((size_t)count + 1, sizeof *frames);
+    if (!frames)
+        return KYMO_E_NOMEM;
+    *n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const kymo_frame *f = kymo_profile_frame(profile, i);
+        if (kymo_frame_has_file(f))
+            frames[(*n)++] =
+                (kymo_placed_frame){f->address, kymo_profile_module_file(profile, f->module), i};
+    }
+    qsort(frames, *n, sizeof *frames, by_file);
+    *out = frames;
+    return KYMO_OK;
 }
 
 /* Whether some generated code has names: what has none is then missing from them. */
@@ -56,7 +69,8 @@ static bool has_named_code(const kymo_profile *profile)
     return false;
 }
 
-static kymo_err collect(job *j)
+/* Counts the frames of generated code, whose names came with the recording. */
+static void count_generated(job *j)
 {
     uint32_t n = kymo_profile_count(j->profile, KYMO_TABLE_FRAMES);
     bool counts_generated = has_named_code(j->profile);
@@ -65,7 +79,6 @@ static kymo_err collect(job *j)
         if (f->address == KYMO_NO_ADDRESS)
             continue;
         if (f->category == KYMO_CATEGORY_JIT) {
-            /* Its names came with the recording. */
             j->result->frames++;
             j->result->frames_named++;
             j->result->complete_named++;
@@ -73,16 +86,7 @@ static kymo_err collect(job *j)
         if (f->category == KYMO_CATEGORY_JIT ||
             (f->category == KYMO_CATEGORY_GENERATED && counts_generated))
             j->result->in_complete++;
-        if (!kymo_frame_has_file(f))
-            continue;
-        frame_ref ref = {.address = f->address,
-                         .file = kymo_profile_module_file(j->profile, f->module),
-                         .frame = i};
-        KYMO_TRY(kymo_vec_push(&j->refs, ref));
     }
-    if (j->refs.len)
-        qsort(j->refs.data, j->refs.len, sizeof *j->refs.data, by_file);
-    return KYMO_OK;
 }
 
 static kymo_err add_string(kymo_profile *profile, const char *text, uint32_t *id)
@@ -169,7 +173,7 @@ static kymo_err open_file(job *j, uint32_t file, kymo_module_symbols **out,
     return err == KYMO_E_NOMEM ? err : KYMO_OK;
 }
 
-static kymo_err symbolize_range(job *j, kymo_module_symbols *module, const frame_ref *refs,
+static kymo_err symbolize_range(job *j, kymo_module_symbols *module, const kymo_placed_frame *refs,
                                 size_t n, bool complete)
 {
     j->addresses.len = j->symbols.len = j->frames.len = 0;
@@ -194,7 +198,7 @@ static uint32_t state_of(const kymo_symbol_status *status)
 }
 
 /* The frames are named as the recording says. */
-static void count_stored(job *j, const frame_ref *refs, size_t n)
+static void count_stored(job *j, const kymo_placed_frame *refs, size_t n)
 {
     const kymo_module *m = kymo_profile_module(j->profile, refs[0].file);
     kymo_apply_result *r = j->result;
@@ -211,7 +215,7 @@ static void count_stored(job *j, const frame_ref *refs, size_t n)
     }
 }
 
-static kymo_err symbolize_file(job *j, const frame_ref *refs, size_t n)
+static kymo_err symbolize_file(job *j, const kymo_placed_frame *refs, size_t n)
 {
     kymo_apply_result *r = j->result;
     kymo_symbol_status status;
@@ -254,16 +258,19 @@ kymo_err kymo_symbolize_profile(kymo_symbolizer *symbolizer, kymo_profile *profi
              .profile = profile,
              .options = options ? options : &defaults,
              .result = result};
-    kymo_err err = collect(&j);
-    for (size_t i = 0, end; i < j.refs.len && err == KYMO_OK; i = end) {
-        for (end = i + 1; end < j.refs.len && j.refs.data[end].file == j.refs.data[i].file; end++)
+    kymo_placed_frame *refs;
+    size_t n;
+    KYMO_TRY(kymo_placed_frames_collect(profile, &refs, &n));
+    count_generated(&j);
+    kymo_err err = KYMO_OK;
+    for (size_t i = 0, end; i < n && err == KYMO_OK; i = end) {
+        for (end = i + 1; end < n && refs[end].file == refs[i].file; end++)
             continue;
-        err = symbolize_file(&j, &j.refs.data[i], end - i);
-        if (err == KYMO_OK && j.options->progress &&
-            !j.options->progress(j.options->user, end, j.refs.len))
+        err = symbolize_file(&j, &refs[i], end - i);
+        if (err == KYMO_OK && j.options->progress && !j.options->progress(j.options->user, end, n))
             err = KYMO_E_INTERRUPTED;
     }
-    kymo_vec_deinit(&j.refs);
+    free(refs);
     kymo_vec_deinit(&j.addresses);
     kymo_vec_deinit(&j.symbols);
     kymo_vec_deinit(&j.lines);

@@ -42,6 +42,18 @@ typedef struct kymo_apply_options {
     void *user;
 } kymo_apply_options;
 
+/* A frame that lies in a file. */
+typedef struct kymo_placed_frame {
+    uint64_t address;
+    uint32_t file; /* the first module of the same file */
+    uint32_t frame;
+} kymo_placed_frame;
+
+/* All of a profile, by file, address and number: *n of them, the caller's to free. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_placed_frames_collect(const kymo_profile *profile, kymo_placed_frame **out,
+                                    size_t *n);
+
 /* Symbolizes every frame of the profile that lies in a module, but for generated code (category
  * KYMO_CATEGORY_JIT), which came with its names. options may be NULL. A module whose
  * file is not found, or is another than the one that was mapped, leaves its frames unnamed; one

@@ -84,56 +84,48 @@ kymo_err kymo_finish_symbolize(kymo_profile *profile, const kymo_recording_info 
     return set_named(profile, &result);
 }
 
-struct source {
-    const char *path; /* NULL: fd */
-    int fd;
-    int is_brief;
-};
-
-static kymo_err load_from(const struct source *from, kymo_profile **out, kymo_recording_info *info,
-                          kymo_error *detail)
+/* What was loaded becomes what the caller wants; on errors it is freed. */
+static kymo_err finish(kymo_profile *profile, kymo_recording_info *own,
+                       const kymo_finish_progress *progress, kymo_profile **out,
+                       kymo_recording_info *info, kymo_error *detail)
 {
-    if (from->path)
-        return kymo_recording_load(from->path, out, info, detail);
-    return from->is_brief ? kymo_recording_load_without_markers(from->fd, out, info, detail)
-                          : kymo_recording_load_fd(from->fd, out, info, detail);
-}
-
-static kymo_err load(const struct source *from, const kymo_finish_progress *progress,
-                     kymo_profile **out, kymo_recording_info *info, kymo_error *detail)
-{
-    kymo_profile *profile = NULL;
-    kymo_recording_info own = {.size = sizeof own};
-    KYMO_TRY(load_from(from, &profile, &own, detail));
-    kymo_err err = kymo_finish_symbolize(profile, &own, progress);
+    kymo_err err = kymo_finish_symbolize(profile, own, progress);
     if (err != KYMO_OK) {
         kymo_error_set(detail, err, 0, "finding names: %s", kymo_err_text(err));
         kymo_profile_destroy(profile);
-        kymo_recording_info_deinit(&own);
-        return err;
+    } else {
+        *out = profile;
     }
-    *out = profile;
-    if (info)
-        *info = own;
+    if (err == KYMO_OK && info)
+        *info = *own;
     else
-        kymo_recording_info_deinit(&own);
-    return KYMO_OK;
+        kymo_recording_info_deinit(own);
+    return err;
 }
 
 kymo_err kymo_finish_load(const char *path, const kymo_finish_progress *progress,
                           kymo_profile **out, kymo_recording_info *info, kymo_error *detail)
 {
-    return load(&(struct source){.path = path}, progress, out, info, detail);
+    kymo_profile *profile;
+    kymo_recording_info own = {.size = sizeof own};
+    KYMO_TRY(kymo_recording_load(path, &profile, &own, detail));
+    return finish(profile, &own, progress, out, info, detail);
 }
 
 kymo_err kymo_finish_load_fd(int fd, const kymo_finish_progress *progress, kymo_profile **out,
                              kymo_recording_info *info, kymo_error *detail)
 {
-    return load(&(struct source){.fd = fd}, progress, out, info, detail);
+    kymo_profile *profile;
+    kymo_recording_info own = {.size = sizeof own};
+    KYMO_TRY(kymo_recording_load_fd(fd, &profile, &own, detail));
+    return finish(profile, &own, progress, out, info, detail);
 }
 
 kymo_err kymo_finish_load_brief(int fd, const kymo_finish_progress *progress, kymo_profile **out,
                                 kymo_recording_info *info, kymo_error *detail)
 {
-    return load(&(struct source){.fd = fd, .is_brief = 1}, progress, out, info, detail);
+    kymo_profile *profile;
+    kymo_recording_info own = {.size = sizeof own};
+    KYMO_TRY(kymo_recording_load_without_markers(fd, &profile, &own, detail));
+    return finish(profile, &own, progress, out, info, detail);
 }

@@ -38,11 +38,6 @@ static void owner_destroy(struct owner *owner)
     free(owner);
 }
 
-static const char *text_or_empty(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 /* On success info owns the ingest. */
 static kymo_err fill_info(kymo_recording_info *info, kymo_ingest *ingest,
                           const kymo_recording_report *report)
@@ -80,8 +75,8 @@ static kymo_err fill_info(kymo_recording_info *info, kymo_ingest *ingest,
         .hz = extra.hz,
         .note_count = (uint32_t)extra.note_count,
         .image_count = (uint32_t)extra.image_count,
-        .engine_reason = text_or_empty(extra.engine_reason),
-        .options = text_or_empty(extra.options),
+        .engine_reason = extra.engine_reason ? extra.engine_reason : "",
+        .options = extra.options ? extra.options : "",
         .notes = owner->notes,
         .images = owner->images,
         .owner = owner,
@@ -109,6 +104,14 @@ static int is_large(const struct input *input)
            S_ISREG(st.st_mode) && st.st_size > LARGE_BYTES;
 }
 
+static kymo_err read_input(const struct input *input, const kymo_event_handler *handler,
+                           void *context, kymo_recording_report *report, kymo_error *detail)
+{
+    if (input->fd >= 0)
+        return kymo_recording_read_fd(input->fd, input->flags, handler, context, report, detail);
+    return kymo_recording_read_memory(input->data, input->len, 0, handler, context, report, detail);
+}
+
 /* A large recording is read twice: how many allocations there are says how many are kept. Of what
  * can be read once only, a pipe, all are. Whatever is wrong, the second reading says. */
 static void prepare(const struct input *input, kymo_ingest *ingest)
@@ -116,12 +119,7 @@ static void prepare(const struct input *input, kymo_ingest *ingest)
     struct kymo_thin_count count = {0};
     if (input->handler != &kymo_ingest_handler || !is_large(input))
         return;
-    kymo_err err = input->fd >= 0
-                       ? kymo_recording_read_fd(input->fd, input->flags, &kymo_thin_count_handler,
-                                                &count, NULL, NULL)
-                       : kymo_recording_read_memory(input->data, input->len, 0,
-                                                    &kymo_thin_count_handler, &count, NULL, NULL);
-    if (err == KYMO_OK)
+    if (read_input(input, &kymo_thin_count_handler, &count, NULL, NULL) == KYMO_OK)
         kymo_ingest_thin(ingest, kymo_thin_rate(&count, KYMO_THIN_ROWS));
 }
 
@@ -130,11 +128,7 @@ static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
 {
     kymo_error why = {.code = KYMO_OK};
     prepare(input, ingest);
-    kymo_err err =
-        input->fd >= 0
-            ? kymo_recording_read_fd(input->fd, input->flags, input->handler, ingest, report, &why)
-            : kymo_recording_read_memory(input->data, input->len, 0, input->handler, ingest, report,
-                                         &why);
+    kymo_err err = read_input(input, input->handler, ingest, report, &why);
     if (err == KYMO_OK)
         return kymo_ingest_finish(ingest);
     /* An error of the reader explains itself; one of the ingest has only its code. */

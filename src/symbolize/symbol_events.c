@@ -7,6 +7,7 @@
  * A batch is of one file and has its own numbers, so that a reader needs no more than one block to
  * understand it. It is sent when it is large or the next file comes.
  */
+#include "symbolize/apply.h"
 #include "symbolize/finish.h"
 
 #include <stdlib.h>
@@ -26,12 +27,6 @@ enum kind { STRING, SOURCE, FUNCTION, SYMBOL };
 struct known {
     uint64_t key; /* kind and id */
     uint32_t number;
-};
-
-struct place {
-    uint64_t address;
-    uint32_t file;
-    uint32_t frame;
 };
 
 struct batch {
@@ -106,7 +101,7 @@ static kymo_err add_symbol(struct batch *b, uint32_t id, uint32_t *symbol)
     return kymo_vec_push(&b->symbols, row);
 }
 
-static kymo_err add_address(struct batch *b, const struct place *place)
+static kymo_err add_address(struct batch *b, const kymo_placed_frame *place)
 {
     uint32_t n;
     const kymo_frame *f = kymo_profile_frame(b->profile, place->frame);
@@ -151,45 +146,16 @@ static kymo_err send(struct batch *b, uint32_t file)
     return err;
 }
 
-static int by_file(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return x->frame < y->frame ? -1 : x->frame > y->frame;
-}
-
-/* The places of all frames; *n of them, the caller's to free. */
-static kymo_err collect(const kymo_profile *profile, struct place **out, size_t *n)
-{
-    uint32_t count = kymo_profile_count(profile, KYMO_TABLE_FRAMES);
-    struct place *places = calloc((size_t)count + 1, sizeof *places);
-    if (!places)
-        return KYMO_E_NOMEM;
-    *n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const kymo_frame *f = kymo_profile_frame(profile, i);
-        if (kymo_frame_has_file(f))
-            places[(*n)++] =
-                (struct place){f->address, kymo_profile_module_file(profile, f->module), i};
-    }
-    qsort(places, *n, sizeof *places, by_file);
-    *out = places;
-    return KYMO_OK;
-}
-
 kymo_err kymo_symbol_events_send(const kymo_profile *profile, const kymo_event_handler *to,
                                  void *context)
 {
     struct batch b = {.profile = profile, .to = to, .context = context};
-    struct place *places;
+    kymo_placed_frame *places;
     size_t n;
-    KYMO_TRY(collect(profile, &places, &n));
+    KYMO_TRY(kymo_placed_frames_collect(profile, &places, &n));
     kymo_err err = KYMO_OK;
     for (size_t i = 0; i < n && err == KYMO_OK; i++) {
-        const struct place *p = &places[i];
+        const kymo_placed_frame *p = &places[i];
         int is_new = i == 0 || p[-1].file != p->file || p[-1].address != p->address;
         if (is_new)
             err = add_address(&b, p);
