@@ -60,7 +60,4 @@ struct kymo_module_symbols {
     kymo_symbol_status status;
 };
 
-/* Frees everything but the module itself, whose link belongs to the symbolizer. */
-void kymo_module_free_tables(kymo_module_symbols *module);
-
 #endif

@@ -62,7 +62,8 @@ void kymo_symbolizer_destroy(kymo_symbolizer *symbolizer)
     free(symbolizer);
 }
 
-void kymo_module_free_tables(kymo_module_symbols *module)
+/* Frees everything but the module itself, whose link belongs to the symbolizer. */
+static void free_tables(kymo_module_symbols *module)
 {
     kymo_dwarf_close(module->dwarf);
     kymo_dwarf_close(module->alt);
@@ -85,7 +86,7 @@ void kymo_module_close(kymo_module_symbols *symbols)
         link = &(*link)->next;
     if (*link)
         *link = symbols->next;
-    kymo_module_free_tables(symbols);
+    free_tables(symbols);
     free(symbols);
 }
 
@@ -295,7 +296,7 @@ kymo_err kymo_symbolizer_open_module(kymo_symbolizer *symbolizer, const kymo_sym
     m->status.err = err;
     *status = m->status;
     if (err != KYMO_OK) {
-        kymo_module_free_tables(m);
+        free_tables(m);
         free(m);
         return err;
     }

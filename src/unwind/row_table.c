@@ -26,11 +26,6 @@
  */
 #define SPAN_BEYOND_FILE (64ull << 20)
 
-struct table_row {
-    uint32_t offset;
-    uint32_t rule;
-};
-
 struct builder {
     const uint8_t *elf;
     size_t elf_size;
@@ -42,7 +37,7 @@ struct builder {
     uint64_t insns_left;
     KYMO_VEC(uint64_t) rules;
     kymo_index rule_index;
-    KYMO_VEC(struct table_row) rows;
+    KYMO_VEC(struct kymo_row_table_row) rows;
     struct kymo_row_table_stats stats;
     kymo_error *detail;
 };
@@ -129,7 +124,7 @@ static kymo_err intern_rule(struct builder *b, uint64_t word, uint32_t *number)
 static kymo_err add_row(struct builder *b, uint64_t pc, uint64_t word)
 {
     uint32_t offset = (uint32_t)(pc - b->base);
-    struct table_row *last = b->rows.len ? &b->rows.data[b->rows.len - 1] : NULL;
+    struct kymo_row_table_row *last = b->rows.len ? &b->rows.data[b->rows.len - 1] : NULL;
     uint32_t rule;
     KYMO_TRY(intern_rule(b, word, &rule));
     if (last && last->offset == offset) {
@@ -141,7 +136,7 @@ static kymo_err add_row(struct builder *b, uint64_t pc, uint64_t word)
     if (last && last->rule == rule)
         return KYMO_OK;
     b->stats.interpreted += word == KYMO_ROW_INTERPRET;
-    return kymo_vec_push(&b->rows, ((struct table_row){offset, rule}));
+    return kymo_vec_push(&b->rows, ((struct kymo_row_table_row){offset, rule}));
 }
 
 /* The rows of fde that lie in [begin, end). */
@@ -256,14 +251,14 @@ static kymo_err write_table(struct builder *b, kymo_sink *sink)
     };
     uint64_t buckets_bytes = (4 * ((uint64_t)header.buckets + 1) + 7) & ~7ull;
     header.size = sizeof header + 8 * (uint64_t)header.rules + buckets_bytes +
-                  sizeof(struct table_row) * (uint64_t)header.rows;
+                  sizeof(struct kymo_row_table_row) * (uint64_t)header.rows;
     b->stats.rows = header.rows;
     b->stats.rules = header.rules;
     b->stats.size_bytes = header.size;
     KYMO_TRY(kymo_sink_write(sink, &header, sizeof header));
     KYMO_TRY(kymo_sink_write(sink, b->rules.data, 8 * b->rules.len));
     KYMO_TRY(write_buckets(b, header.buckets, sink));
-    return kymo_sink_write(sink, b->rows.data, sizeof(struct table_row) * b->rows.len);
+    return kymo_sink_write(sink, b->rows.data, sizeof(struct kymo_row_table_row) * b->rows.len);
 }
 
 kymo_err kymo_row_table_build(const void *elf, size_t elf_size, kymo_sink *sink,

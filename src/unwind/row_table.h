@@ -3,9 +3,10 @@
  * row_table.h - all unwind rows of one ELF file, compiled into position-independent bytes.
  *
  * Layer:    unwind; above base
- * Flow:     recorder (or the agent's thread): ELF file -> [build] -> bytes -> the program,
- * read-only: kymo_walker_table_add() -> [find] inside a handler Threads:  a table is immutable; any
- * number of readers Memory:   build uses malloc and writes into the caller's sink; find only reads
+ * Flow:     recorder: ELF file -> [build] -> bytes -> the program, read-only:
+ *           kymo_walker_table_add() -> [find] inside a handler
+ * Threads:  a table is immutable; any number of readers
+ * Memory:   build uses malloc and writes into the caller's sink; find only reads
  * Signals:  kymo_row_table_find is safe; build and check are not for handlers
  *
  * Layout (little-endian, each part 8-byte aligned, in this order):
@@ -35,6 +36,11 @@ struct kymo_row_table_header {
     uint32_t rows;
     uint32_t text_size; /* offsets from here on have no row */
     uint64_t size;      /* of the whole table in bytes */
+};
+
+struct kymo_row_table_row {
+    uint32_t offset;
+    uint32_t rule;
 };
 
 /* What a build found; for reports and tests. */

@@ -8,15 +8,10 @@
 #include "base/search.h"
 #include "unwind/row.h"
 
-struct table_row {
-    uint32_t offset;
-    uint32_t rule;
-};
-
 struct table_view {
     const uint64_t *rules;
     const uint32_t *buckets;
-    const struct table_row *rows;
+    const struct kymo_row_table_row *rows;
     struct kymo_row_table_header header; /* a copy: read once */
 };
 
@@ -32,12 +27,12 @@ static bool open_view(const void *data, size_t size, struct table_view *view)
     uint64_t buckets_at = rules_at + 8 * (uint64_t)h->rules;
     uint64_t rows_at = buckets_at + buckets_bytes;
     if (h->magic != KYMO_ROW_TABLE_MAGIC || h->size != size || h->rules == 0 ||
-        rows_at + sizeof(struct table_row) * (uint64_t)h->rows != size)
+        rows_at + sizeof(struct kymo_row_table_row) * (uint64_t)h->rows != size)
         return false;
     const char *bytes = data;
     view->rules = (const uint64_t *)(const void *)(bytes + rules_at);
     view->buckets = (const uint32_t *)(const void *)(bytes + buckets_at);
-    view->rows = (const struct table_row *)(const void *)(bytes + rows_at);
+    view->rows = (const struct kymo_row_table_row *)(const void *)(bytes + rows_at);
     return true;
 }
 
@@ -61,7 +56,7 @@ uint64_t kymo_row_table_find(const void *data, size_t size, uint64_t offset)
     uint32_t lo = view.buckets[offset / 256];
     uint32_t hi = view.buckets[offset / 256 + 1];
     hi = hi < view.header.rows ? hi : view.header.rows;
-    const struct table_row *rows = view.rows + lo;
+    const struct kymo_row_table_row *rows = view.rows + lo;
     size_t after = lo + KYMO_COUNT_WHERE(i, hi > lo ? hi - lo : 0, rows[i].offset <= offset);
     if (after == 0 || after > view.header.rows)
         return KYMO_ROW_NONE;
