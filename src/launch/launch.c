@@ -186,7 +186,8 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     kymo_err err = kymo_recording_writer_create(l->asked->spool, 0, &l->writer);
     if (err == KYMO_OK && o->ring_bytes)
         kymo_recording_keep_newest(l->writer, o->ring_bytes);
-    if (err == KYMO_OK && l->config.alloc_rate)
+    /* For the live heap; where each allocation is recorded, no table of it is kept. */
+    if (err == KYMO_OK && l->config.alloc_rate > 1)
         kymo_recording_keep_definitions(l->writer);
     if (err == KYMO_OK)
         err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
