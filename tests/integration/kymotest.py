@@ -15,13 +15,14 @@ import os
 import pathlib
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import traceback
+
+import hangs
 
 BUILD = pathlib.Path(os.environ["KYMO_BUILD"]).resolve()
 WORKLOADS = BUILD / "tests" / "workloads"
@@ -35,6 +36,7 @@ NOBODY = 65534
 CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; it advances with the kernel's tick
 HZ = round(1 / time.clock_getres(CLOCK_MONOTONIC_COARSE))
 PATIENCE_S = 600
+CASE_PATIENCE_S = 900  # less than TIMEOUT in CMakeLists.txt
 EXIT_SKIPPED = 77  # SKIP_RETURN_CODE in CMakeLists.txt
 
 
@@ -117,7 +119,7 @@ class Running:
 
     def kill(self):
         print(f"  hangs, is killed: {' '.join(self.argv)}", flush=True)
-        os.killpg(self.process.pid, signal.SIGKILL)
+        hangs.end([self.process.pid, *hangs.descendants(self.process.pid)])
 
     def finish(self):
         pid = self.process.pid
@@ -468,7 +470,9 @@ def main():
         print(f"{name}:", flush=True)
         began = time.monotonic()
         try:
-            cases[name]()
+            with hangs.Limit(CASE_PATIENCE_S) as limit:
+                cases[name]()
+            check(not limit.passed, "its processes hung and were killed")
         except Skipped as why:
             say(f"SKIPPED: {why}")
             skipped.append(name)
