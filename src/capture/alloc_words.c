@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "buffer/depot.h"
+#include "capture/alloc_next.h"
 #include "capture/claim.h"
 #include "capture/fork_child.h"
 #include "sys/allocator.h"
@@ -16,20 +17,29 @@ struct kymo_alloc_words_from kymo_alloc_words_from;
 
 /* ---- who may ask ---- */
 
-/* How the walk of a stack went. */
-static uint32_t notes_of(const struct kymo_capture_process *p, uint32_t stack)
+/* Every frame is known, no handler's is among them, and none that is the allocator's own: one such
+ * may hold a lock for which its function would wait for ever. That the C library is on the stack
+ * says nothing: its allocator calls nobody. */
+static int stack_allows(const struct kymo_capture_process *p, uint32_t stack)
 {
     struct kymo_depot depot = kymo_depot_at(p->session, &p->plan, kymo_depot_id_epoch(stack) & 1);
     const struct kymo_depot_entry *entry = (const void *)(depot.arena + kymo_depot_id_word(stack));
-    return entry->flags >> KYMO_STACK_NOTES_SHIFT;
+    if ((entry->flags & KYMO_STACK_END_MASK) != KYMO_WALK_COMPLETE ||
+        entry->flags >> KYMO_STACK_NOTES_SHIFT & KYMO_WALK_BY_SIGNAL_FRAME)
+        return 0;
+    if (kymo_alloc_words_from.allocator == KYMO_ALLOCATOR_GLIBC)
+        return 1;
+    for (uint32_t i = 0; i < entry->n; i++)
+        if (kymo_alloc_next_is_allocator(entry->pcs[i]))
+            return 0;
+    return 1;
 }
 
 int kymo_alloc_words_may(const struct kymo_capture_thread *t, uint64_t here, uint32_t stack)
 {
     return kymo_alloc_words_from.function && stack && !kymo_is_quiet(t->process) &&
            !kymo_fork_was_bare() && kymo_stack_is_own(t, here) &&
-           here - t->stack.lo >= ROOM_BYTES &&
-           !(notes_of(t->process, stack) & KYMO_WALK_BY_SIGNAL_FRAME);
+           here - t->stack.lo >= ROOM_BYTES && stack_allows(t->process, stack);
 }
 
 /* ---- an answer ---- */

@@ -10,11 +10,15 @@
  *
  * mallinfo2 and the like take the allocator's locks, those of all its arenas. So they are called
  * only where the program itself has just called malloc, after the allocator has returned: a thread
- * that may call malloc there may call them. There are exceptions. In a process of one thread, a
- * handler that interrupts malloc may call malloc and mostly survives; with these functions it would
- * not. So they are not called with a signal's frame on the stack, on a stack that is not the
- * thread's own, or behind a seccomp filter. Nor are they called in a child of _Fork: its parent's
- * threads may have held any of the locks.
+ * that may call malloc there may call them. There are exceptions:
+ *  - In a process of one thread, a handler that interrupts malloc may call malloc and mostly
+ *    survives; with these functions it would not: not with a signal's frame on the stack, nor on a
+ *    stack that is not the thread's own.
+ *  - An allocator may call malloc itself, in some other library's code and with a lock held, as
+ *    jemalloc does when it makes a thread: not with a frame of the allocator on the stack, nor
+ * where the stack is not known to its end.
+ *  - Not behind a seccomp filter, and not in a child of _Fork: its parent's threads may have held
+ *    any of the locks.
  */
 #ifndef KYMO_CAPTURE_ALLOC_WORDS_H
 #define KYMO_CAPTURE_ALLOC_WORDS_H

@@ -128,6 +128,22 @@ def resize():
 # ---- hard places ----
 
 @case
+def allocator_threads():
+    """jemalloc makes threads with a lock held; the calloc in there may not ask it for its statistics,
+    those that the program calls may."""
+    program = WORKLOADS / "hazards_jemalloc"
+    if not program.exists():
+        skip("jemalloc is not installed")
+    plain = run([program, "allocthreads"])
+    check(plain.status == 0, f"alone: status {plain.status}: {plain.stderr}")
+    recording = record([program, "allocthreads"], options=EVERY, period=PERIOD)
+    check((recording.result.status, recording.result.stdout) == (0, plain.stdout),
+          f"status {recording.result.status}: {recording.result.stdout}{recording.result.stderr}")
+    figures = [row["name"] for row in report_of(recording, "memory")["figures"]]
+    check("allocator.jemalloc_allocated_bytes" in figures, f"jemalloc was not asked: {figures}")
+
+
+@case
 def fork():
     """Each child frees a part of what it inherited, its child another, while threads allocate."""
     recording, truth = recorded("fork", 10)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "capture/alloc.h"
+#include "capture/alloc_next.h"
 #include "capture/alloc_record.h"
 #include "capture/alloc_stack.h"
 #include "capture/alloc_table.h"
@@ -19,6 +20,12 @@ int kymo_fork_is_pending(void)
 
 int kymo_fork_was_bare(void)
 {
+    return 0;
+}
+
+int kymo_alloc_next_is_allocator(uint64_t address)
+{
+    (void)address;
     return 0;
 }
 

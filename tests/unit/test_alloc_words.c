@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture/alloc.h"
+#include "capture/alloc_next.h"
 #include "capture/alloc_words.h"
 #include "mark_process.h"
 
@@ -20,6 +21,17 @@ int kymo_fork_was_bare(void)
 }
 
 /* ---- allocators ---- */
+
+static KYMO_NOINLINE void call_as_the_allocator(void (*function)(void))
+{
+    function();
+    __asm__ volatile(""); /* no tail call */
+}
+
+int kymo_alloc_next_is_allocator(uint64_t address)
+{
+    return address - (uint64_t)(uintptr_t)call_as_the_allocator < 32;
+}
 
 struct mallinfo2_result {
     size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
@@ -222,6 +234,27 @@ static void a_handler_does_not_ask(void **state)
     assert_int_equal(calls, 1);
 }
 
+/* As it does when it makes a thread, with a lock held that its function waits for. */
+static void what_the_allocator_calls_does_not_ask(void **state)
+{
+    (void)state;
+    kymo_alloc_words_from = FROM(JEMALLOC, fake_mallctl);
+    ask();
+    call_as_the_allocator(give);
+    assert_int_equal(calls, 0);
+    give();
+    assert_true(calls > 0);
+}
+
+/* The C library calls main, and its allocator calls nobody. */
+static void below_the_c_library_glibc_is_asked(void **state)
+{
+    (void)state;
+    ask();
+    call_as_the_allocator(give);
+    assert_int_equal(calls, 1);
+}
+
 static void who_has_little_stack_left_does_not_ask(void **state)
 {
     (void)state;
@@ -282,6 +315,8 @@ int main(void)
         TEST(who_has_taken_a_question_is_not_asked_again),
         TEST(behind_a_filter_and_in_a_bare_child_nobody_asks),
         TEST(a_handler_does_not_ask),
+        TEST(what_the_allocator_calls_does_not_ask),
+        TEST(below_the_c_library_glibc_is_asked),
         TEST(who_has_little_stack_left_does_not_ask),
         TEST(jemalloc_is_asked_after_a_new_epoch),
         TEST(mimalloc_says_what_it_has_taken),

@@ -3,14 +3,18 @@
  * hazard_threads.c - what costs more, or breaks, once a profiler adds a thread or a signal: glibc's
  * paths for a process of one thread, locks inside malloc, masks and handlers of the program's own.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "hazards.h"
 #include "workload.h"
 
 DEFINE_BURN(burn_masked, 79)
+DEFINE_BURN(burn_before_threads, 97)
 DEFINE_BURN(burn_with_own_signals, 83)
 
 /* ---- one thread alone ---- */
@@ -114,6 +118,30 @@ int hazard_mallocthread(int argc, char **argv)
     }
     printf("%d threads, %lu blocks were changed\n", THREADS, (unsigned long)wrong);
     return wrong != 0;
+}
+
+/* ---- an allocator that makes threads ---- */
+
+/* jemalloc makes its background threads with a lock held that its statistics take; pthread_create
+ * calls calloc. Before that nothing is allocated for a while, so that this call is the one that
+ * finds whatever waits for the next allocation. */
+int hazard_allocthreads(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int (*mallctl)(const char *, void *, size_t *, void *, size_t) =
+        (int (*)(const char *, void *, size_t *, void *, size_t))(intptr_t)dlsym(RTLD_DEFAULT,
+                                                                                 "mallctl");
+    if (!mallctl)
+        return 77;
+    for (int i = 0; i < 20; i++) {
+        bool is_on = i % 2 == 0;
+        burn_ns(burn_before_threads, 100000000);
+        must(mallctl("background_thread", NULL, NULL, &is_on, sizeof is_on) == 0, "mallctl");
+        void *volatile block = malloc(100);
+        free(block);
+    }
+    puts("the allocator's threads came and went");
+    return 0;
 }
 
 /* ---- signals of the program's own ---- */

@@ -29,6 +29,7 @@ int main(int argc, char **argv)
         {"lock", hazard_lock, "[LIMIT_MIB]: locks all its memory"},
         {"single", hazard_single, "ns of CPU time of one getc and of one malloc and free"},
         {"mallocthread", hazard_mallocthread, "four threads in malloc, free and realloc"},
+        {"allocthreads", hazard_allocthreads, "an allocator that makes threads; 77: it is not"},
         {"maskall", hazard_maskall, "a thread that blocks every signal"},
         {"seccomp", hazard_seccomp, "prctl|syscall|threads|strict|noreturn: a filter that kills"},
         {"rawaction", hazard_rawaction, "sets every signal back to its default by number"},

@@ -25,6 +25,7 @@ int hazard_space(int argc, char **argv);
 /* hazard_threads.c: what costs more, or breaks, once there is a thread or a signal more */
 int hazard_single(int argc, char **argv);
 int hazard_mallocthread(int argc, char **argv);
+int hazard_allocthreads(int argc, char **argv);
 int hazard_maskall(int argc, char **argv);
 int hazard_ownsignal(int argc, char **argv);
 
