@@ -41,7 +41,8 @@ static __thread struct {
 
 uint32_t kymo_alloc_allocator;
 static uint32_t levels_told; /* of the table, to the session */
-static uint32_t was_started; /* 1: this process, or one that it was forked from, was recorded */
+/* 1: this process, or one that it was forked from, was recorded, or it is known that it is not. */
+static uint32_t is_decided;
 
 static void set_until(int64_t bytes)
 {
@@ -95,7 +96,7 @@ static int64_t next_draw(const struct kymo_capture_process *p, uint32_t rate)
 static struct kymo_alloc_draw pass_unrecorded(void)
 {
     struct kymo_alloc_draw draw = {0, 0};
-    if (kymo_load_relaxed(&was_started)) {
+    if (kymo_load_relaxed(&is_decided)) {
         /* A thread that begins, and a child that attaches, sets it anew. */
         stop_drawing(KYMO_ALLOC_NEVER);
     } else {
@@ -260,13 +261,12 @@ static void record(struct kymo_capture_thread *t, const struct kymo_record_alloc
         kymo_claim_end(w);
 }
 
-/* Before the start, or where there is never one: then that many are enough. */
+/* Before the start, or before it is known that there is none: each one, so that what finds no room
+ * is counted. */
 static KYMO_NOINLINE void note_early(uint64_t address, size_t bytes, uint64_t here)
 {
     /* Above the frame lies where the call returns to. */
-    uint64_t caller = ((const uint64_t *)(uintptr_t)here)[-1];
-    if (!kymo_alloc_early_note(address, bytes, caller))
-        stop_drawing(LOOK_AGAIN_BYTES);
+    kymo_alloc_early_note(address, bytes, ((const uint64_t *)(uintptr_t)here)[-1]);
 }
 
 static KYMO_NOINLINE void leave_and_answer(struct kymo_capture_thread *t, uint64_t here,
@@ -293,7 +293,7 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
     uint64_t address = (uint64_t)(uintptr_t)block;
     struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t)) {
-        if (!kymo_load_relaxed(&was_started))
+        if (!kymo_load_relaxed(&is_decided))
             note_early(address, bytes, here);
         return;
     }
@@ -349,7 +349,7 @@ void kymo_alloc_put_back(void *block, uint64_t id)
 static KYMO_NOINLINE void resize_unrecorded(uint64_t address, uint64_t id, size_t bytes,
                                             uint64_t here)
 {
-    if (!kymo_load_relaxed(&was_started)) {
+    if (!kymo_load_relaxed(&is_decided)) {
         if (id)
             kymo_alloc_early_end(id);
         note_early(address, bytes, here);
@@ -428,11 +428,16 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
 
 static void start(struct kymo_capture_process *p)
 {
-    kymo_store_relaxed(&was_started, 1u);
+    kymo_store_relaxed(&is_decided, 1u);
     kymo_store_relaxed(&p->session->allocator, kymo_alloc_allocator);
     p->session->own[0].lo = (uint64_t)(uintptr_t)p;
     p->session->own[0].hi = p->session->own[0].lo + p->mapped_bytes;
     kymo_store_relaxed(&levels_told, 1u);
+}
+
+static void never_starts(void)
+{
+    kymo_store_relaxed(&is_decided, 1u);
 }
 
 /* What was given before the start, as if it were now. */
@@ -499,6 +504,6 @@ static void forked(struct kymo_capture_process *p)
         kymo_alloc_inherit(t, INHERIT_SLOTS_AT_ONCE, KYMO_FRAME_BEGIN());
 }
 
-static const struct kymo_alloc_calls calls = {start, thread_begin, thread_end, forked,
-                                              kymo_alloc_table_level};
+static const struct kymo_alloc_calls calls = {start,      never_starts, thread_begin,
+                                              thread_end, forked,       kymo_alloc_table_level};
 const struct kymo_alloc_calls *kymo_alloc_calls = &calls;

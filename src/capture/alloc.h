@@ -88,6 +88,7 @@ struct kymo_capture_thread;
 struct kymo_capture_process;
 struct kymo_alloc_calls {
     void (*start)(struct kymo_capture_process *process); /* attached: draws are made from now on */
+    void (*never_starts)(void);                          /* this process is not recorded */
     void (*thread_begin)(
         struct kymo_capture_thread *thread); /* by the thread itself, ready to record */
     void (*thread_end)(struct kymo_capture_thread

@@ -8,25 +8,24 @@ static struct kymo_alloc_early blocks[KYMO_ALLOC_EARLY_BLOCKS];
 static uint32_t used;
 static uint64_t lost;
 
-int kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller)
+void kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller)
 {
     uint32_t at = kymo_load_relaxed(&used);
     do {
         if (at >= KYMO_ALLOC_EARLY_BLOCKS) {
             kymo_add_relaxed(&lost, 1u);
-            return 0;
+            return;
         }
     } while (!kymo_cas_relaxed(&used, &at, at + 1));
     blocks[at].bytes = bytes;
     blocks[at].caller = caller;
     /* Pairs with the exchange of take. */
     kymo_store_release(&blocks[at].address, address);
-    /* The first level has room for all of them, but perhaps not for this one. */
-    if (kymo_alloc_table_put(address, at + 1, 0))
-        return 1;
-    kymo_store_relaxed(&blocks[at].address, 0u);
-    kymo_add_relaxed(&lost, 1u);
-    return 0;
+    /* The program was started with our environment: there is no filter that could kill it. */
+    if (!kymo_alloc_table_put(address, at + 1, 1)) {
+        kymo_store_relaxed(&blocks[at].address, 0u);
+        kymo_add_relaxed(&lost, 1u);
+    }
 }
 
 void kymo_alloc_early_end(uint64_t id)

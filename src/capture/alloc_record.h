@@ -54,7 +54,8 @@ KYMO_SIGNAL_SAFE void kymo_alloc_inherit(struct kymo_capture_thread *thread, uin
 /* alloc_early.c: blocks that were given before the process was recorded, by its loader and by
  * the constructors of other libraries. */
 
-#define KYMO_ALLOC_EARLY_BLOCKS 2048u
+/* The constructors of LLVM or V8 ask for thousands. Memory that is not used is not touched. */
+#define KYMO_ALLOC_EARLY_BLOCKS 65536u
 
 struct kymo_alloc_early {
     uint64_t address; /* 0: given back, or told */
@@ -63,8 +64,8 @@ struct kymo_alloc_early {
 };
 
 /* Notes a block, which is in the table under its id from here on; ids are from 1 to
- * KYMO_ALLOC_EARLY_BLOCKS, as of no session. 0: there is no room (counted). */
-KYMO_SIGNAL_SAFE int kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller);
+ * KYMO_ALLOC_EARLY_BLOCKS, as of no session. One for which there is no room is counted. */
+KYMO_SIGNAL_SAFE void kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller);
 
 /* It is given back. */
 KYMO_SIGNAL_SAFE void kymo_alloc_early_end(uint64_t id);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "buffer/attach.h"
+#include "capture/alloc.h"
 #include "capture/connect.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
@@ -192,15 +193,15 @@ int kymo_mark_attach(struct kymo_mark_link *link)
     return kymo_mark_links_attach(link);
 }
 
-__attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
+/* Takes from the environment what is ours, and begins. NULL: this process is recorded. *complains:
+ * the user hears why not. */
+static const char *begin_from(char **env, int *complains)
 {
-    (void)argc;
-    (void)argv;
-    int saved = errno;
     char name[KYMO_ATTACH_NAME_MAX + 1] = "";
     char *value = getenv(KYMO_ATTACH_ENV);
+    *complains = 0;
     if (!value)
-        return;
+        return "no recorder is named";
     size_t len = strcspn(value, ",");
     int is_child = strcmp(value + len, KYMO_ATTACH_CHILD) == 0;
     int fits = len > 0 && len < sizeof name && (is_child || value[len] == '\0');
@@ -224,7 +225,20 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
     /* By it the recorder knows us until we have a session (recorder/tree_relatives.c). */
     wipe(attach[0]);
     wipe(attach[1]);
-    if (why && !is_child)
+    *complains = !is_child;
+    return why;
+}
+
+__attribute__((constructor)) static void on_load(int argc, char **argv, char **env)
+{
+    (void)argc;
+    (void)argv;
+    int saved = errno;
+    int complains;
+    const char *why = begin_from(env, &complains);
+    if (why && kymo_alloc_calls)
+        kymo_alloc_calls->never_starts();
+    if (why && complains)
         complain(why);
     errno = saved;
 }

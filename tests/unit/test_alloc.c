@@ -480,31 +480,36 @@ static void a_stack_that_repeats_keeps_its_id_until_ids_or_modules_change(void *
     assert_int_not_equal(ids[1], ids[2]);
 }
 
+/* More than the first level of the table has room for in each of its buckets. */
+enum { EARLY = 10000 };
+
 /* The first of all: nothing was recorded yet in this process. */
 static void what_was_given_before_the_start_is_told_then(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 10; i++)
+    for (uint64_t i = 0; i < EARLY; i++)
         assert_true(give(block_at(i), 100));
     take_back(block_at(3));
-    resize(block_at(4), block_at(40), 108, 200, 0);
+    resize(block_at(4), block_at(2 * EARLY), 108, 200, 0);
     is_pending = 0;
     memset(&seen, 0, sizeof seen);
-    open_process(1u << 20);
+    open_process(8u << 20);
     kymo_thread_self->slot->flags |= KYMO_SLOT_MAIN;
     fixture.session->alloc_rate = 1;
     kymo_alloc_calls->thread_begin(kymo_thread_self);
     struct told all = told();
-    assert_int_equal(all.allocs, 9);
-    assert_int_equal(all.bytes, 8 * 100 + 200);
+    assert_int_equal(all.allocs, EARLY - 1);
+    assert_int_equal(all.bytes, (EARLY - 2) * 100 + 200);
     const struct kymo_record_alloc *first = (const void *)record_at(0);
     assert_int_equal(first->slack_family & 0xff, KYMO_ALLOC_EARLY);
     assert_int_equal(first->rate, 1);
     assert_int_not_equal(first->head.stack, 0);
     take_back(block_at(0));
-    take_back(block_at(40));
+    take_back(block_at(2 * EARLY));
     assert_int_equal(told().frees, 2);
     assert_int_equal(lost(KYMO_LOSS_ALLOC_EARLY), 0);
+    for (uint64_t i = 1; i < EARLY; i++)
+        take_back(block_at(i));
     close_process(state);
 }
 
