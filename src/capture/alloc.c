@@ -351,7 +351,7 @@ static KYMO_NOINLINE void resize_unrecorded(uint64_t address, uint64_t id, size_
 {
     if (!kymo_load_relaxed(&is_decided)) {
         if (id)
-            kymo_alloc_early_end(id);
+            kymo_alloc_early_drop(id);
         note_early(address, bytes, here);
     } else if (id) {
         put_back(address, id, here);
@@ -461,7 +461,9 @@ static void tell_early(struct kymo_capture_thread *t, uint64_t here)
                 1,
                 KYMO_ALLOC_EARLY};
             kymo_mark_publish(w, sizeof *r);
-        } else {
+            if (block.ended)
+                kymo_alloc_end_block(id, here);
+        } else if (!block.ended) {
             (void)kymo_alloc_table_take(block.address);
         }
         kymo_depot_unpin(place.pin);

@@ -31,6 +31,12 @@ void kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller)
 void kymo_alloc_early_end(uint64_t id)
 {
     if (id - 1 < KYMO_ALLOC_EARLY_BLOCKS)
+        kymo_store_relaxed(&blocks[id - 1].ended, 1u);
+}
+
+void kymo_alloc_early_drop(uint64_t id)
+{
+    if (id - 1 < KYMO_ALLOC_EARLY_BLOCKS)
         kymo_store_relaxed(&blocks[id - 1].address, 0u);
 }
 
@@ -42,6 +48,7 @@ int kymo_alloc_early_take(uint64_t id, struct kymo_alloc_early *block)
     block->address = kymo_exchange_acq_rel(&blocks[id - 1].address, 0u);
     block->bytes = blocks[id - 1].bytes;
     block->caller = blocks[id - 1].caller;
+    block->ended = kymo_load_relaxed(&blocks[id - 1].ended);
     return block->address != 0;
 }
 

@@ -250,6 +250,7 @@ static void try_pair(int made_by, int i)
         return;
     if (kymo_alloc_self.count == count)
         kymo_store_relaxed(&called_new[made_by], counting_new[made_by]);
+    kymo_alloc_self.count = count; /* the block is not the program's */
     uint8_t *filter = kymo_alloc_filter_of((uintptr_t)block);
     uint8_t before = kymo_load_relaxed(filter);
     kymo_alloc_probed = (struct kymo_alloc_probe){block, 0};

@@ -51,16 +51,17 @@ KYMO_SIGNAL_SAFE int kymo_alloc_inherit_waits(void);
 KYMO_SIGNAL_SAFE void kymo_alloc_inherit(struct kymo_capture_thread *thread, uint32_t slots,
                                          uint64_t here);
 
-/* alloc_early.c: blocks that were given before the process was recorded, by its loader and by
- * the constructors of other libraries. */
+/* alloc_early.c: blocks that were given, and perhaps given back, before the process was recorded,
+ * by its loader and by the constructors of other libraries. */
 
 /* The constructors of LLVM or V8 ask for thousands. Memory that is not used is not touched. */
 #define KYMO_ALLOC_EARLY_BLOCKS 65536u
 
 struct kymo_alloc_early {
-    uint64_t address; /* 0: given back, or told */
+    uint64_t address; /* 0: told, or resized into another one */
     uint64_t bytes;
     uint64_t caller; /* where the call returns to */
+    uint64_t ended;  /* 1: given back */
 };
 
 /* Notes a block, which is in the table under its id from here on; ids are from 1 to
@@ -70,7 +71,10 @@ KYMO_SIGNAL_SAFE void kymo_alloc_early_note(uint64_t address, uint64_t bytes, ui
 /* It is given back. */
 KYMO_SIGNAL_SAFE void kymo_alloc_early_end(uint64_t id);
 
-/* Takes the one of that id, once; 0: it is none that lives. */
+/* It is resized: a block that is noted anew. */
+KYMO_SIGNAL_SAFE void kymo_alloc_early_drop(uint64_t id);
+
+/* Takes the one of that id, once; 0: there is none. */
 KYMO_SIGNAL_SAFE int kymo_alloc_early_take(uint64_t id, struct kymo_alloc_early *block);
 
 /* How many were not noted; none, from here on. */

@@ -27,10 +27,6 @@ SAMPLES = ("--alloc",)
 EVERY = ("--alloc=0",)
 # CPU samples are not looked at.
 PERIOD = "10ms"
-# Blocks of constructors that were given back before the recording began are in the threads' count alone:
-# so many a process, most by far of PostgreSQL, which has 40 libraries.
-GONE = 64
-GONE_OF_POSTGRES = 2048
 
 
 def preloading(allocator):
@@ -42,7 +38,7 @@ def preloading(allocator):
     return {"LD_PRELOAD": str(library)}
 
 
-def check_heaps(recording, options, least, gone=None):
+def check_heaps(recording, options, least):
     """At least so many blocks were asked for, and all but those that were gone early are in the recording
     or counted as lost."""
     out = run([KYMO, "report", recording.path, "--json", "--top", "0", "--mode", "alloc"])
@@ -61,8 +57,7 @@ def check_heaps(recording, options, least, gone=None):
     check(not data["partial"] or frees > 0, "partial, and no end of a block is lost")
     if options == EVERY:
         # The block at which a forked child is found to be one is not in its count.
-        gone = GONE * len(heaps) if gone is None else gone
-        check(-len(heaps) <= count - total["objects"] - lost <= gone,
+        check(-len(heaps) <= count - total["objects"] - lost <= 0,
               f"{total['objects']} blocks and {lost} lost are not {count}")
     else:
         check(lost == 0 and frees == 0, f"lost: {lost}, frees {frees}")
@@ -323,7 +318,7 @@ def server_works(name, library, options):
     check(not new, f"said only under Kymo: {sorted(new)}")
     ours = [line for line in session.said.splitlines() if "kymo:" in line]
     check(not ours, f"Kymo says {ours}")
-    check_heaps(Recording(path, None, tools_for(None)), options, 1000, GONE_OF_POSTGRES if name == "postgres" else None)
+    check_heaps(Recording(path, None, tools_for(None)), options, 1000)
 
 
 # Samples with their own allocators: integration.servers.
