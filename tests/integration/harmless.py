@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that break easily say and do under Kymo what they say and do alone."""
 import os
+import re
 import shutil
 import time
 
@@ -27,8 +28,18 @@ def tls():
 
 @case
 def waits():
-    """No call ends with EINTR that would not have done so by itself: nobody is asked there."""
-    same([WORKLOADS / "hazards", "waits"])
+    """No call ends with EINTR that would not have done so by itself: nobody is asked there. But by the
+    dispatcher one in thousands may: a thread can go to sleep while a signal is on its way to it
+    (doc/design.md, "EINTR"). On a machine where all wait for a CPU it is on its way for longer."""
+    command = [WORKLOADS / "hazards", "waits"]
+    alone = run(command)
+    for engine in ENGINES:
+        result = record(command, engine=engine).result
+        check((result.status, result.stderr) == (alone.status, alone.stderr), f"{engine}: {result.stderr}")
+        calls = sum(int(number) for number in re.findall(r"(\d+) (?:calls|of)", result.stdout))
+        say(f"{engine}: {result.stdout.strip()}")
+        check(result.stdout == alone.stdout or (engine == "dispatch" and calls <= 2),
+              f"{engine}: {result.stdout.strip()}, alone {alone.stdout.strip()}")
 
 
 @case
