@@ -11,7 +11,7 @@ import time
 
 from as_alone import check_accounted, check_sampled
 from kymotest import (BUILD, KYMO, NOBODY, WALL, add_case, case, check, engines, folder, main,
-                      offers, record, record_command, run, say, skip, tried_again)
+                      record, record_command, run, say, skip, tried_again)
 
 HERE = BUILD / "tests" / "integration"
 PYTHON = "/usr/bin/python3"  # others in PATH may be scripts that start more processes
@@ -240,8 +240,6 @@ for pid in pids:
 @case
 def children_that_wait():
     """A child that only sleeps is of no interest, unless waiting threads are recorded."""
-    if not offers("--wall"):
-        skip("there is no --wall")
     for engine, least, most in (("auto", 1, 1), (WALL, 6, 6)):
         count = len(processes(record([PYTHON, "-c", WAITERS], engine=engine)))
         say(f"{engine}: {count} processes")

@@ -202,7 +202,7 @@ WALL = "wall"  # where an engine is asked for: the best one, and wall-clock samp
 
 def ways():
     """All ways to record that work here."""
-    return engines() + ([WALL] if offers("--wall") else [])
+    return [*engines(), WALL]
 
 
 # ---- recording ----
@@ -229,11 +229,6 @@ class Recording:
         out = run([self.kymo, "convert", self.path, "-q", "-f", "--counters=all", "-o", path])
         check(out.status == 0, f"kymo convert: status {out.status}: {out.stderr}")
         return Profile(json.loads(path.read_text()))
-
-
-def offers(option):
-    """Whether `kymo record --help` names it, an option or a value of one."""
-    return option in run([KYMO, "record", "--help"]).stdout
 
 
 def record_command(argv, path, *, engine="auto", period="1ms", options=(), user=None, under=()):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from kymotest import (KYMO, WORKLOADS, Recording, add_case, check, folder, main, offers, record,
+from kymotest import (KYMO, WORKLOADS, Recording, add_case, check, folder, main, record,
                       run, say)
 
 FORMATS = ("json", "pb.gz", "folded")
@@ -108,8 +108,7 @@ def recorder_killed():
 
 add_case("files.cpu", removed_and_replaced, [])
 add_case("files.allocations", removed_and_replaced, ["--alloc=4k"])
-if offers("--wall"):
-    add_case("files.wall", removed_and_replaced, ["--wall"])
+add_case("files.wall", removed_and_replaced, ["--wall"])
 add_case("outputs", other_outputs_agree)
 add_case("later", later)
 add_case("killed", recorder_killed)

@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import servers
 from servers.server import Session
-from kymotest import (Recording, add_case, check, check_complete, folder, main, offers, record_command, say, skip,
+from kymotest import (Recording, add_case, check, check_complete, folder, main, record_command, say, skip,
                       tools_for)
 
 SECONDS = 2
@@ -34,11 +34,8 @@ def works(name):
     server.prepare()
     alone, rate_alone = loaded(server, 1)
 
-    judge(server, alone, rate_alone, [])
-    if offers("--wall"):
-        judge(server, alone, rate_alone, ["--wall=10ms"])
-    if offers("--alloc"):
-        judge(server, alone, rate_alone, ["--alloc"])
+    for options in ([], ["--wall=10ms"], ["--alloc"]):
+        judge(server, alone, rate_alone, options)
 
 
 def judge(server, alone, rate_alone, options):
