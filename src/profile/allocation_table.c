@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocation_table.c - the blocks of each process.
+ * allocation_table.c - the allocations of each process.
  *
- * Rows come as the blocks are found, and are put in order at the end. `previous` names a row that
- * was added before, so that a chain of resizes always has an end.
+ * Rows are added in any order and sorted at the end. `previous` names a row that was added before,
+ * so a chain of resizes cannot be a cycle.
  */
 #include "profile/tables.h"
 #include "profile/time_order.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls.c - self-time slices of a stream of calls.
+ * calls.c - makes samples of self time from a stream of enter and leave calls.
  *
- * All that a thread's state needs is the node of the stack that it is in: leaving goes to the
- * node's parent. What an event refers to is made first, then room for its slice; what follows
- * cannot fail, so that an event is taken as a whole or not at all.
+ * The state of a thread is one node of the stack tree: leaving a function goes to the node's
+ * parent. Each event first adds what it refers to, then reserves room for its sample. What follows
+ * cannot fail, so an event is taken as a whole or not at all.
  */
 #include "kymo/calls.h"
 
@@ -19,16 +19,16 @@
 enum { UNREGISTERED = 0, TRACED, FINISHED };
 
 struct traced_thread {
-    uint64_t time_ns; /* of its last event */
-    uint32_t stack;   /* KYMO_NONE: in no function */
+    uint64_t time_ns; /* of the last event */
+    uint32_t stack;   /* KYMO_NONE: the thread is in no function */
     uint32_t phase;
 };
 
 struct kymo_calls {
     kymo_profile *profile;
     uint32_t type;
-    uint64_t events;                        /* that were taken */
-    KYMO_VEC(struct traced_thread) threads; /* by thread of the profile */
+    uint64_t events;                        /* accepted so far */
+    KYMO_VEC(struct traced_thread) threads; /* by the thread's number in the profile */
 };
 
 kymo_err kymo_calls_create(kymo_profile *profile, uint32_t type, kymo_calls **out)
@@ -75,7 +75,7 @@ static kymo_err refuse_leave(const kymo_calls *c, uint32_t thread, uint32_t left
     return refuse(c, KYMO_E_MISMATCH, thread, why, detail);
 }
 
-/* Whether a thread may have an event at this time. */
+/* Checks that a thread may have an event at this time: times never go back. */
 static kymo_err check(const kymo_calls *c, uint32_t thread, uint64_t time_ns, kymo_error *detail)
 {
     char why[96];
@@ -100,7 +100,7 @@ static kymo_err make_room(kymo_calls *c, uint32_t thread)
     return kymo_sample_columns_reserve(&c->profile->samples.data[thread], 1);
 }
 
-/* The interval up to now becomes a sample, for which there is room. */
+/* Adds a sample for the interval from the last event to now. The caller has reserved room. */
 static void take(kymo_calls *c, uint32_t thread, uint64_t time_ns, uint32_t stack)
 {
     struct traced_thread *t = &c->threads.data[thread];
@@ -112,7 +112,7 @@ static void take(kymo_calls *c, uint32_t thread, uint64_t time_ns, uint32_t stac
     c->events++;
 }
 
-/* The same, or the error of what was to be made before. */
+/* As take(), unless `err` says that an earlier step failed; returns that error then. */
 static kymo_err take_if(kymo_calls *c, kymo_err err, uint32_t thread, uint64_t time_ns,
                         uint32_t stack, kymo_error *detail)
 {
@@ -194,7 +194,7 @@ static kymo_err add_text(kymo_profile *p, const char *text, uint32_t *string)
     return kymo_profile_add_string(p, text, strlen(text), string);
 }
 
-/* What all exceptions have in common is interned, so that asking for it again is cheap enough. */
+/* Interns the schema that all exceptions share; cheap when it exists already. */
 static kymo_err describe(kymo_profile *p, kymo_marker *marker)
 {
     kymo_marker_category category = {

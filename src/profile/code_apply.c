@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code_apply.c - the stacks of samples, markers and memory get the names of generated code.
+ * code_apply.c - puts the names of generated code into the stacks of samples, markers and memory.
  *
- * A stack is shared by all samples that hit the same addresses, whenever and in whichever process.
- * So each is translated for the process and the time of a sample, from the outermost frame in. A
- * marker's is for the time of its record, which is its end. What
- * came out is remembered for each node with the times that it holds for: the samples of a thread
- * come by time, so nearly always the next one finds its stack done. Stacks without generated code
- * are left alone.
+ * All samples with the same addresses share a stack, at any time and in any process, but generated
+ * code differs by process and time. So each stack is translated for the process and the time of a
+ * sample, from the outermost frame inwards. For a marker the time is that of its record, which is
+ * its end. Each node keeps its translation and the times for which it holds. The samples of a
+ * thread come in order of time, so the next one usually finds its stack translated. Stacks without
+ * generated code are not touched.
  *
- * A hostile file could ask for a new translation of a deep stack for each sample. The work has a
- * limit, far above what a true recording needs; beyond it a node keeps what it had, so that the
- * whole stays linear.
+ * A hostile file could require a new translation of a deep stack for each sample. A limit, far
+ * above what a real recording needs, keeps the work linear; beyond it a node keeps its last
+ * translation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,13 @@
 #include "profile/code_map.h"
 #include "profile/tables.h"
 
-/* Nodes translated and rows looked at, for each sample and each node that there is. */
+/* Limit of the work: nodes translated and rows looked at, per sample and per node. */
 #define WORK_PER_SAMPLE 64u
 
-/* What a node became. */
+/* The translation of one node. */
 struct done {
     uint64_t from_ns;
-    uint64_t to_ns; /* 0: nothing yet */
+    uint64_t to_ns; /* 0: not translated yet */
     uint32_t process;
     uint32_t stack;
 };
@@ -35,12 +35,12 @@ struct apply {
     kymo_code_map *map;
     kymo_profile *p;
     struct done *done;         /* by stack */
-    unsigned char *is_touched; /* by stack: some frame of it is outside every module */
-    uint32_t count;            /* stacks before any was added */
+    unsigned char *is_touched; /* by stack: a frame of it is outside every module */
+    uint32_t count;            /* stacks before the first was added here */
     uint64_t work;
     uint64_t most_work;
     KYMO_VEC(uint32_t) modules; /* of all processes, by process and start */
-    KYMO_VEC(uint32_t) way;     /* from a sample's node to the outermost that is to be done */
+    KYMO_VEC(uint32_t) way;     /* the nodes to translate, from a sample's node outwards */
 };
 
 static int is_generated(const kymo_frame *f)
@@ -55,13 +55,13 @@ static int begins_line(const void *rows, size_t i, const void *offset)
     return lines[i].offset <= *(const uint64_t *)offset;
 }
 
-/* The frame of a piece of code for an address in it. */
+/* The frame of a piece of code, for an address in that piece. */
 static kymo_err make_frame(struct apply *a, const kymo_code_row *row, uint64_t address,
                            uint32_t *frame)
 {
     uint64_t offset = address - row->start;
     kymo_line line = {.function = row->function};
-    /* A recording without any line has no array of them. */
+    /* A recording without lines has no array of them. */
     const kymo_code_line_row *lines = row->line_count ? a->map->lines.data + row->first_line : NULL;
     size_t before = kymo_search_count(lines, row->line_count, begins_line, &offset);
     if (before > 0) {
@@ -87,7 +87,7 @@ static int compare_modules(const void *a, const void *b, void *profile)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Modules whose place became known later: where code of a file was mapped once more. */
+/* All modules of files, sorted: generated code may turn out to be a second mapping of one. */
 static kymo_err collect_modules(struct apply *a)
 {
     for (uint32_t i = 0; i < a->p->modules.len; i++)
@@ -113,7 +113,7 @@ static int begins_module(const void *rows, size_t i, const void *key)
            (m->process == place->process && m->start <= place->address);
 }
 
-/* The module that covers the address, if that has been there all the time; KYMO_NONE if none. */
+/* The module at the address, if it was there all the time; KYMO_NONE if there is none. */
 static uint32_t find_module(const struct apply *a, uint32_t process, uint64_t address)
 {
     struct place place = {process, address};
@@ -215,7 +215,7 @@ static kymo_err resolve_memory(struct apply *a)
     return KYMO_OK;
 }
 
-/* Whether there is any. */
+/* Whether any stack is touched. */
 static int mark_touched(struct apply *a)
 {
     int found = 0;

@@ -2,10 +2,10 @@
 /*
  * code_map.c - the rows of generated code and how one is found.
  *
- * Rows are sorted by process and start. Looking from the last row that begins at or before an
- * address backwards, while any row there still reaches it (max_end), meets every row that covers
- * the address: one, or as many as memory was used again there. A file may claim more of them than
- * is sane: after LOOK_MAX rows the search ends with what it has.
+ * Rows are sorted by process and start. A search begins at the last row that starts at or before
+ * the address and goes backwards as long as a row there can still reach the address (max_end). It
+ * meets every row that covers the address: one, or several where memory was reused. A hostile file
+ * may have very many of them; after LOOK_MAX rows the search ends with the best so far.
  */
 #include "profile/code_map.h"
 
@@ -17,7 +17,7 @@
 
 #define LOOK_MAX 256
 #define CODE_BYTES_MAX (1ull << 47) /* of one piece, and of all of a process */
-/* Some runtimes name code in a thread of its own, a moment after it began to run. */
+/* Some runtimes name code in a separate thread, a moment after it began to run. */
 #define LATE_NS 1000000000u
 
 void kymo_code_map_deinit(kymo_code_map *map)
@@ -51,8 +51,8 @@ static int by_offset(const void *a, const void *b)
     return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* The lines that are of the function's own file: with those of others, which were inlined, nothing
- * says which function they are of. They keep their place, without a number. */
+/* Adds the lines that are of the function's own file. A line of another file was inlined, and
+ * the event does not say from which function. Such a line keeps its place, with line number 0. */
 static kymo_err add_lines(kymo_code_map *map, const kymo_event_code *e, const char *file,
                           size_t file_len, kymo_code_row *row)
 {
@@ -88,7 +88,7 @@ static kymo_err add_names(kymo_profile *profile, const kymo_event_code *e,
     if (split->file)
         KYMO_TRY(kymo_profile_add_source(profile, split->file, split->file_len, &function.source));
     KYMO_TRY(kymo_profile_add_function(profile, &function, &row->function));
-    /* As its maker wrote it: that says which compiler made it. */
+    /* As the runtime wrote it: the name says which compiler made the code. */
     KYMO_TRY(kymo_profile_add_string(profile, name, strlen(name), &symbol.name));
     return kymo_profile_add_symbol(profile, &symbol, &row->symbol);
 }
@@ -102,7 +102,7 @@ kymo_err kymo_code_map_add(kymo_code_map *map, kymo_profile *profile, const kymo
         return KYMO_E_TOO_BIG;
     KYMO_TRY(open_process(map, profile, e->process));
     struct kymo_code_process *p = &map->processes.data[e->process];
-    /* More than memory has is not worth a row. */
+    /* Longer than memory can be: not worth a row. */
     if (e->size_bytes > CODE_BYTES_MAX || p->used_bytes > CODE_BYTES_MAX)
         return KYMO_OK;
     kymo_code_row row = {
@@ -155,7 +155,7 @@ void kymo_code_map_prepare(kymo_code_map *map)
     }
 }
 
-/* Narrows [*from, *to) around t by a moment at which the answer may change. */
+/* Narrows [*from, *to) around t by a time at which the answer may change. */
 static void bound(uint64_t moment_ns, uint64_t t, uint64_t *from_ns, uint64_t *to_ns)
 {
     if (moment_ns <= t && moment_ns > *from_ns)

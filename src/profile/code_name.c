@@ -3,9 +3,9 @@
  * code_name.c - see code_name.h.
  *
  * V8 writes TAG:MARKERfunction file:line:column. The marker says which compiler made the code (~
- * the interpreter, ^ + * the others); one function has code of several, and it is one function.
- * Names and files may hold spaces ("get size", "/srv/my app.js"), and nothing marks where one ends
- * and the other begins: a path or a scheme behind a space does, else the last space.
+ * the interpreter, ^ + * the others). Code of several compilers for one function is one function
+ * here. Functions and files may contain spaces ("get size", "/srv/my app.js"), so where the file
+ * begins is a guess: at the first space before a path or a URL scheme, else at the last space.
  */
 #include "profile/code_name.h"
 
@@ -16,13 +16,13 @@
 
 static const struct {
     const char *tag;
-    const char *unnamed; /* what is shown for code without a name of its own */
+    const char *unnamed; /* shown for code without a name */
 } v8_tags[] = {
     {"JS:", "(anonymous)"},     {"Function:", "(anonymous)"}, {"LazyCompile:", "(anonymous)"},
     {"Script:", "(top level)"}, {"Eval:", "(top level)"},
 };
 
-/* ":DIGITS" at the end of text[0, *len): takes it off and gives the number. */
+/* Removes ":DIGITS" from the end of text[0, *len) and gives the number. */
 static int take_number(const char *text, size_t *len, uint32_t *number)
 {
     size_t at = *len;
@@ -37,7 +37,7 @@ static int take_number(const char *text, size_t *len, uint32_t *number)
     return 1;
 }
 
-/* Where the file begins in "function file"; len if there is none. */
+/* Where the file begins in "function file"; len if there is no file. */
 static size_t find_file(const char *text, size_t len)
 {
     static const char *const starts[] = {"/", "node:", "file:", "http:", "https:", "wasm:"};
@@ -62,7 +62,7 @@ static kymo_code_name split_v8(const char *text, const char *unnamed)
     size_t end = len;
     size_t file = len;
     if (take_number(text, &end, &out.line)) {
-        /* The column is the last of two numbers. */
+        /* There are two numbers: the last one is the column. */
         column = out.line;
         if (!take_number(text, &end, &out.line))
             out.line = column;
@@ -96,7 +96,7 @@ kymo_code_name kymo_code_name_split(const char *name)
     for (size_t i = 0; i < KYMO_ARRAY_LEN(v8_tags); i++)
         if (kymo_str_starts(name, v8_tags[i].tag))
             return split_v8(name + strlen(v8_tags[i].tag), v8_tags[i].unnamed);
-    /* PHP; its stubs have two. */
+    /* PHP. Its stubs begin with "JIT$$". */
     if (kymo_str_starts(name, "JIT$") && name[4] != '$' && name[4] != '\0') {
         out.function += 4;
         out.function_len -= 4;

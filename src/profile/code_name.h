@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code_name.h - what a JIT compiler calls its code, taken apart into function and place.
+ * code_name.h - splits the name that a JIT compiler gave its code into function and source
+ * location.
  *
  * Layer:    profile (cold half only)
  * Flow:     names of perf maps and jitdumps -> [code_name] -> code_map.c
@@ -9,8 +10,7 @@
  * Signals:  not for handlers
  *
  * Known are the names of V8 (node, Chromium: "JS:*parse /srv/app.js:10:3"), PHP ("JIT$parse") and
- * CPython
- * ("py::parse: /srv/app.py"). Any other name is a function's as it stands.
+ * CPython ("py::parse:/srv/app.py"). Any other name is taken as the function's name.
  */
 #ifndef KYMO_PROFILE_CODE_NAME_H
 #define KYMO_PROFILE_CODE_NAME_H

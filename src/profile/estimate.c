@@ -3,16 +3,16 @@
 
 #include <math.h>
 
-#define UNDRAWN_MOST 3 /* classes of smaller blocks than any that was drawn */
-/* With so many draws of one class, the next one would have had half as many, and seldom none, if it
- * had as many blocks. */
+#define UNDRAWN_MOST 3 /* size classes below the smallest class with a sampled allocation */
+/* With so many draws of one class, the next class would have half as many, and rarely none, if
+ * it had as many allocations. */
 #define DRAWS_TELLING 4
-#define UNDRAWN_DRAWS 1.353          /* what a class may have had of which none was drawn */
-#define SMALLEST_BYTES 16u           /* no class is of smaller blocks */
+#define UNDRAWN_DRAWS 1.353          /* draws that a class without any may have had */
+#define SMALLEST_BYTES 16u           /* of an allocation: no class is of smaller ones */
 #define NORMAL_975 1.959963984540054 /* a normal variable is below it with 97.5 % */
-#define CHANCE_FEW 1.5               /* draws by chance that tell of no lower bound */
-#define CHANCE_TELLING 4             /* and those that tell what sizes a row has */
-#define COUNT_MISSED 0.9 /* less than this of what was counted: small blocks were missed */
+#define CHANCE_FEW 1.5               /* fewer random draws than these give no lower bound */
+#define CHANCE_TELLING 4             /* and so many show which sizes a row has */
+#define COUNT_MISSED 0.9 /* below this share of the count, small allocations were missed */
 #define AGREES_DEVIATIONS 6
 
 /* weight: 1 at least. */
@@ -78,7 +78,7 @@ static double cube(double x)
     return x * x * x;
 }
 
-/* Of a gamma variable with this mean and variance; draws: its shape. */
+/* The interval of a gamma variable with this mean and variance; draws: its shape. */
 static void gamma_interval(double mean, double draws, double *low, double *high)
 {
     double middle = 1 - 1 / (9 * draws);
@@ -94,7 +94,7 @@ void kymo_estimate_interval(double y, double v, double *low, double *high)
         return;
     double draws = y * y / v + 0.5;
     gamma_interval(v / y * draws, draws, low, high);
-    /* By rounding alone, an end may lie on y's other side. */
+    /* Rounding alone can put a bound on the other side of y. */
     *low = fmin(*low, y);
     *high = fmax(*high, y);
 }
@@ -108,7 +108,7 @@ int kymo_estimate_agrees(const struct kymo_estimate_whole *whole, double counted
     return fabs(counted_bytes - whole->sum.bytes) <= AGREES_DEVIATIONS * error;
 }
 
-/* What of the difference between what was counted and the sum of all draws is the part's. */
+/* The part's share of the difference between what was counted and the sum of all draws. */
 static double calibrated(double part, double variance, double whole, double whole_variance,
                          double counted)
 {
@@ -117,7 +117,7 @@ static double calibrated(double part, double variance, double whole, double whol
     return part + variance / whole_variance * (counted - whole);
 }
 
-/* least: what was drawn; others: the same of the rest of the whole. */
+/* least: what was sampled at least; others: the same sum for the rest of the whole. */
 static void put_range(struct kymo_estimate_range *r, double value, double least, double others,
                       double counted)
 {
@@ -153,7 +153,7 @@ void kymo_estimate_bytes(const struct kymo_estimate *part, const struct kymo_est
 
 /* ---- objects, by classes of their weights ---- */
 
-/* Those of which there were draws: first to last; first > last: none. */
+/* A range of classes with draws: first to last; first > last: none. */
 struct classes {
     int first, last;
 };
@@ -168,7 +168,7 @@ static struct classes classes_of(const struct kymo_estimate *sum)
     return c;
 }
 
-/* With the classes of smaller blocks that may have had draws and did not. */
+/* Extends the range by smaller classes that may have had draws although none was seen. */
 static struct classes with_smaller(const struct kymo_estimate *sum, struct classes c)
 {
     double y = c.last < c.first ? 0 : sum->class_objects[c.last];
@@ -193,7 +193,7 @@ static struct classes joined(struct classes a, struct classes b)
                             .last = a.last > b.last ? a.last : b.last};
 }
 
-/* Those that the part may have blocks of. */
+/* The classes of which the part may have allocations. */
 static struct classes possible_classes(const struct kymo_estimate *part,
                                        const struct kymo_estimate_whole *whole, int takes_all_kinds)
 {

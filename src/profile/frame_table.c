@@ -94,7 +94,7 @@ kymo_err kymo_profile_add_label_frame(kymo_profile *profile, uint32_t function,
 kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t frame, const kymo_line *lines,
                                       uint32_t count, uint32_t symbol, int named)
 {
-    /* A frame that is only a name is interned by its line, which therefore never changes. */
+    /* A frame that is only a name is found by its line, so the line must never change. */
     if (frame >= profile->frames.len || profile->frames.data[frame].address == KYMO_NO_ADDRESS ||
         !kymo_is_row_or_none(symbol, profile->symbols.len))
         return KYMO_E_INVALID;

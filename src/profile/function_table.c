@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/tables.h"
 
-/* Two libraries may each have a static function of one name in one file (a header): they are two
- * functions. The same library mapped twice has one. So a function's module is the first of its
- * file. */
+/* Two libraries may each have a static function of the same name in the same file (a header):
+ * they are two functions. A library that is mapped twice has it once. So the module of a
+ * function is the first module with the same file. */
 static uint64_t function_hash(const kymo_function *f)
 {
     uint64_t words[3] = {(uint64_t)f->name << 32 | f->system_name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heap_table.c - what is known of a process's memory as a whole: how it was recorded, and figures
- * that are no curves.
+ * heap_table.c - facts of a process's memory as a whole: how it was recorded, and single figures
+ * that are not counters over time.
  */
 #include "profile/tables.h"
 

@@ -11,14 +11,14 @@ double *kymo_heap_last_weights(const kymo_allocation *rows, size_t count)
         return NULL;
     for (size_t i = 0; i < count; i++)
         weights[i] = rows[i].weight;
-    /* A row is behind the one that it was before. */
+    /* A row comes after the row that it was before a resize. */
     for (size_t i = count; i-- > 0;)
         if (rows[i].previous < i)
             weights[rows[i].previous] = weights[i];
     return weights;
 }
 
-/* A broken row that ends before it begins ends as it begins. */
+/* The end of a row; a broken row that ends before its begin is empty. */
 static uint64_t end_of(const kymo_allocation *row)
 {
     return row->end_ns > row->time_ns ? row->end_ns : row->time_ns;
@@ -67,7 +67,7 @@ int kymo_heap_walk_next(kymo_heap_walk *walk, kymo_heap_step *step)
     if (walk->next_end < walk->end_count) {
         uint32_t row = walk->ends[walk->next_end];
         uint64_t end_ns = end_of(&walk->rows[row]);
-        /* What begins and ends at one time has yet to begin. */
+        /* A row that begins and ends at the same time must begin first. */
         if (row < birth && (birth == walk->count || end_ns <= walk->rows[birth].time_ns)) {
             *step = (kymo_heap_step){end_ns, row, 1};
             walk->next_end++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heap_walk.h - the blocks of one process as they come and go, and what each of them counts for.
+ * heap_walk.h - walks the allocations and frees of one process by time; the weight of each.
  *
  * Layer:    profile (cold half only); above base
  * Flow:     rows of kymo_allocation, by time -> [heap_walk] -> heap_select.c, encode/
@@ -8,10 +8,10 @@
  * Memory:   four bytes for each row that ends; the rows are the caller's, and stay as they are
  * Signals:  not for handlers
  *
- * The blocks that were drawn count as they were when last seen. A block that was resized has one
- * row for each of its sizes and another weight in each, all of which are right on average; the last
- * one is that of all its rows here. So a block is one allocation, however often it was resized, and
- * no row takes back what another one counted.
+ * A sampled allocation counts with its last weight. A resize gives a new row with the new size and
+ * a new weight. Each of these weights is right on average; here the last one is used for all rows
+ * of the allocation. So one allocation counts once, however often it was resized, and no row
+ * subtracts what another row has added.
  */
 #ifndef KYMO_PROFILE_HEAP_WALK_H
 #define KYMO_PROFILE_HEAP_WALK_H
@@ -24,15 +24,15 @@
 
 /* ---- one row ---- */
 
-/* The row that it was before a resize; NULL: it begins a block. */
+/* The row before the resize that made this row; NULL: this row begins an allocation. */
 static inline const kymo_allocation *kymo_allocation_before(const kymo_allocation *rows, size_t i)
 {
     return rows[i].previous < i ? &rows[rows[i].previous] : NULL;
 }
 
-/* Blocks and bytes that this row adds to what its process allocated, for one of those that it
- * stands for: a resize is no allocation, but asks for what it grows by; what a child was born with
- * was its parent's to allocate. */
+/* Allocations and bytes that this row adds to what its process allocated, per allocation that it
+ * counts for. A resize adds no allocation, and only the bytes that it grew by. What a forked
+ * child inherited was allocated by its parent. */
 static inline unsigned kymo_allocation_adds(const kymo_allocation *rows, size_t i, uint64_t *bytes)
 {
     const kymo_allocation *before = kymo_allocation_before(rows, i);
@@ -41,17 +41,16 @@ static inline unsigned kymo_allocation_adds(const kymo_allocation *rows, size_t 
     return !before && rows[i].origin == KYMO_ORIGIN_HERE;
 }
 
-/* By row, the weight of its block when it was last seen. NULL: no memory. */
+/* By row: the last weight of its allocation. NULL: no memory. */
 double *kymo_heap_last_weights(const kymo_allocation *rows, size_t count);
 
-/* ---- all of them ---- */
+/* ---- all rows ---- */
 
-/* Births and ends in the order of their times. Of one time, what was there before goes before
- * anything new comes, as a resize has it. */
+/* Begins and ends in order of time. At equal times ends come before begins, as in a resize. */
 typedef struct kymo_heap_walk {
     const kymo_allocation *rows;
     size_t count;
-    uint32_t *ends; /* rows that end, by when they do */
+    uint32_t *ends; /* rows that end, by end time */
     size_t end_count;
     size_t next_birth;
     size_t next_end;
@@ -68,7 +67,7 @@ KYMO_NODISCARD
 kymo_err kymo_heap_walk_init(kymo_heap_walk *walk, const kymo_allocation *rows, size_t count);
 void kymo_heap_walk_deinit(kymo_heap_walk *walk);
 void kymo_heap_walk_rewind(kymo_heap_walk *walk);
-/* 0: there is no more. */
+/* Returns 0 at the end. */
 int kymo_heap_walk_next(kymo_heap_walk *walk, kymo_heap_step *step);
 
 #endif

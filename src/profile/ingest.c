@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest.c - events become rows as they come; what is known only at the end is added at the end.
+ * ingest.c - events become rows as they arrive; what needs the whole recording is added at the end.
  *
- * A file of its own takes the events of each kind (ingest_state.h lists them), and ingest_finish.c
- * adds what comes at the end. Here is the ingest itself and what is said of the recording as a
- * whole.
+ * Each kind of event has a file (ingest_state.h lists them); ingest_finish.c does what is done at
+ * the end. This file has the ingest itself and the events about the recording as a whole.
  */
 #include "profile/ingest_state.h"
 
@@ -114,7 +113,7 @@ kymo_err kymo_ingest_on_meta(void *ctx, const kymo_event_meta *e)
     KYMO_TRY(kymo_ingest_copy_text(in, e->engine_reason, &in->engine_reason));
     in->meta.engine_reason = in->engine_reason;
     KYMO_TRY(kymo_ingest_copy_text(in, e->options, &in->options));
-    /* Modules take their architecture from it; finish sets it again, with what is known then. */
+    /* Modules take their architecture from it. Finish sets it again when more is known. */
     return kymo_profile_set_meta(in->profile, &in->meta);
 }
 

@@ -26,12 +26,12 @@ typedef struct kymo_ingest kymo_ingest;
 /* A note of the recording. */
 typedef struct kymo_ingest_note {
     uint64_t time_ns;
-    uint32_t process; /* KYMO_NONE: of the whole */
+    uint32_t process; /* KYMO_NONE: about the whole recording */
     uint32_t severity;
     const char *text;
 } kymo_ingest_note;
 
-/* The bytes of a module that is no file. */
+/* The bytes of a module that is not a file (the vdso). */
 typedef struct kymo_ingest_image {
     uint32_t module; /* id in the profile */
     uint32_t len;
@@ -48,14 +48,14 @@ typedef struct kymo_ingest_extra {
     size_t note_count;
     size_t image_count;
     uint32_t hz;
-    int clean; /* the program had ended before the recorder did */
+    int clean; /* the program ended before the recorder did */
 } kymo_ingest_extra;
 
 /* profile: empty; stays the caller's, and must outlive the ingest. KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out);
-/* Before the first event: markers, counts and labels are left out, of which there may be ten
- * thousand times as many as of anything else. */
+/* Call before the first event. Leaves out markers, counts and labels, which can be ten thousand
+ * times as many as everything else. */
 void kymo_ingest_skip_markers(kymo_ingest *ingest);
 /* NULL is allowed. */
 void kymo_ingest_destroy(kymo_ingest *ingest);
@@ -64,8 +64,8 @@ void kymo_ingest_destroy(kymo_ingest *ingest);
  * KYMO_E_INVALID for an id that is not dense; the ingest can only be destroyed then. */
 extern const kymo_event_handler kymo_ingest_handler;
 
-/* After the last event: the samples that were held back, the ends and figures of threads and
- * processes, the quality; finishes the profile. Call it once. */
+/* Call once, after the last event. Adds the samples that were held back, the ends and figures of
+ * threads and processes, and the quality; then finishes the profile. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_finish(kymo_ingest *ingest);
 

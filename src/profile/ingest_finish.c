@@ -2,21 +2,21 @@
 /*
  * ingest_finish.c - what is known only at the end: weights, ends, figures, the names of code.
  *
- * The weights of a thread's CPU samples and its tail (the CPU time after the last one) add up to
- * its CPU clock. The tail belongs to the last sample, which ingest_samples.c held back until now. A
- * thread without samples cannot show its tail: it counts as not sampled. Where samples have a
- * weight of 0, which is not known (the thread could not look at its clock), the tail is theirs, in
- * equal shares: it is what the thread used since the last weight that is known.
+ * The weights of a thread's CPU samples and its tail (the CPU time after the last sample) add up to
+ * its CPU clock. The tail is added to the last sample, which ingest_samples.c held back until now.
+ * A thread without samples has nothing to add the tail to: its time counts as not sampled. If
+ * samples have weight 0, which means unknown (the thread could not read its clock), they get equal
+ * shares of the tail: it is what the thread used since the last known weight.
  *
- * What a flight recorder dropped of a thread is a part of its CPU time, too: of samples without a
- * weight it takes its share of the tail along. All ratios are of the rest.
+ * What a flight recorder dropped of a thread is a part of its CPU time, too. Dropped samples
+ * without a weight take their share of the tail along. All ratios are of what remains.
  *
- * The timer engine samples at the kernel's tick whoever runs then, and the dispatch engine at ticks
- * of its own, so each of their samples stands for the same time, and the CPU time since the last
- * one says nothing of where it went: in a loop that sleeps, what was used since the work before the
- * sleep falls into whatever the first tick after it finds, and that is late in the work rather than
- * early, or, with the kernel's tick, the first thing done after the sleep. So weights are evened
- * out over EVEN_SAMPLES neighbours; their sum stays the thread's CPU clock.
+ * The timer engine samples the running thread at the kernel tick, the dispatch engine at its own
+ * ticks. So each sample counts for the same time, and the CPU time since the last sample does not
+ * say where the time went. In a loop that sleeps, the CPU time used before a sleep is added to the
+ * first sample after it, which is usually late in the work or, with the kernel tick, directly after
+ * the sleep. So weights are averaged over EVEN_SAMPLES neighbours; their sum stays the thread's CPU
+ * clock.
  */
 #include "profile/ingest_state.h"
 
@@ -28,20 +28,19 @@
 /* 64 ms of a busy thread where the tick is 4 ms. */
 #define EVEN_SAMPLES 16u
 
-/* What the figures of the quality are made of. */
+/* Sums over all threads and processes, for the quality. */
 struct sums {
     uint64_t weight_ns;         /* of processes whose CPU time is known */
-    uint64_t process_cpu_ns;    /* theirs, as wait4 gave it */
+    uint64_t process_cpu_ns;    /* of the same processes, as wait4 gave it */
     uint64_t thread_cpu_ns;     /* of all threads */
     uint64_t tail_unsampled_ns; /* of threads without samples */
     uint64_t wall_ns;           /* weights of wall samples */
-    uint64_t lived_ns;          /* of all threads, while they were recorded */
+    uint64_t lived_ns;          /* time that all threads were recorded for */
     uint64_t dropped_ns;        /* CPU time of samples that a flight recorder dropped */
     uint64_t stackless;         /* wall samples of running threads without CPU samples */
 };
 
-/* All samples of the thread are there: puts them in order and gives them the weights that they
- * stand for. */
+/* Sorts the samples of a thread and gives them their weights. All samples have been added. */
 static kymo_err finish_weights(kymo_ingest *in, uint32_t id)
 {
     const struct kymo_ingest_thread *t = &in->threads.data[id];
@@ -60,8 +59,8 @@ static uint64_t less(uint64_t whole, uint64_t part)
     return whole > part ? whole - part : 0;
 }
 
-/* CPU time of the samples that a flight recorder dropped: their weights, and their part of the
- * tail, which is taken from it. */
+/* CPU time of the samples that a flight recorder dropped: their weights, and their share of the
+ * tail, which is subtracted from the tail. */
 static uint64_t take_dropped(struct kymo_ingest_thread *t)
 {
     uint64_t unknown = kymo_sum(t->unknown, t->dropped.unknown);
@@ -98,7 +97,7 @@ static kymo_err finish_thread(kymo_ingest *in, uint32_t id, struct sums *sums)
     sums->wall_ns = kymo_sum(sums->wall_ns, t->wall_ns);
     if (end_ns > row.start_ns && row.start_ns != 0)
         sums->lived_ns = kymo_sum(sums->lived_ns, end_ns - row.start_ns);
-    /* Of a process that ran on when the recording ended, its threads' clocks are what is known. */
+    /* If a process still ran at the end, the sum of its threads' clocks is used. */
     uint64_t process_ns = in->processes.data[row.process].cpu_ns;
     if (process_ns != 0 || t->cpu_ns != 0)
         sums->weight_ns = kymo_sum(sums->weight_ns, t->weight_ns);
@@ -119,7 +118,7 @@ static kymo_err finish_process(kymo_ingest *in, uint32_t id, struct sums *sums)
     return kymo_profile_update_process(in->profile, id, &row);
 }
 
-/* The counts of all processes by the names of their kinds; what does not fit is counted last. */
+/* The counts of all processes by the name of their kind; "other" counts those beyond the limit. */
 static uint32_t sum_losses(const kymo_ingest *in, kymo_lost lost[KYMO_LOST_MAX])
 {
     uint32_t count = 0;
@@ -157,7 +156,7 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .lost = lost,
         .samples = in->samples,
         .stacks_complete = ratio(in->complete_samples, in->samples - sums->stackless),
-        .frames_symbolized = NAN, /* the symbolizer's to say */
+        .frames_symbolized = NAN, /* set by the symbolizer */
         .cpu_unsampled_ns = sums->tail_unsampled_ns,
         .wall_samples = in->wall_samples,
         .wall_stackless = sums->stackless,
@@ -178,8 +177,8 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         q.disturbed = kymo_sum(q.disturbed, p->disturbed);
         q.handler_ns = kymo_sum(q.handler_ns, p->handler_ns);
     }
-    /* Weights that exceed the CPU time are as wrong as weights that fall short of it, so the ratio
-     * is of the smaller to the larger. */
+    /* Weights above the CPU time are as wrong as weights below it, so the ratio is the smaller
+     * by the larger. */
     uint64_t cpu_ns = less(sums->process_cpu_ns, sums->dropped_ns);
     uint64_t thread_cpu_ns = less(sums->thread_cpu_ns, sums->dropped_ns);
     int over = sums->weight_ns > cpu_ns;
@@ -188,7 +187,7 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
                              : ratio(sums->weight_ns, cpu_ns);
     q.sampled_rate = NAN;
     if (in->meta.period_ns != 0 && thread_cpu_ns != 0) {
-        /* More samples than asked for are no better than all of them. */
+        /* More samples than expected are no better than all of them. */
         double asked = (double)thread_cpu_ns / (double)in->meta.period_ns;
         double taken = (double)in->cpu_samples;
         q.sampled_rate = taken < asked ? taken / asked : 1;
@@ -200,7 +199,7 @@ static kymo_err finish_meta(kymo_ingest *in)
 {
     kymo_meta *meta = &in->meta;
     if (meta->size == 0)
-        return KYMO_E_INVALID; /* no META event came */
+        return KYMO_E_INVALID; /* there was no META event */
     if (in->main_process != KYMO_NONE) {
         uint64_t start_ns = kymo_profile_process(in->profile, in->main_process)->start_ns;
         if (start_ns != 0) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_heap.c - allocations become rows, and what happens to a block later finds its row by id.
+ * ingest_heap.c - allocations become rows; later events of an allocation find its row by id.
  *
- * Records of one thread come in order, those of several do not: a free may come before its
- * allocation. An id is that of one block, from its birth to its end, whatever address it has; so
- * an allocation becomes a row at once, and a free that knows its block ends it at once. What cannot
- * be said yet waits for the end of the recording: frees of blocks that are not known, and all
- * resizes, which are then taken by time. Each cuts the row that its block is by then: what comes
- * after it, the end, too, is the new row's.
+ * Records of one thread come in order, those of several threads do not: a free may come before its
+ * allocation. An id belongs to one allocation from its begin to its end, even if a resize moves it.
+ * So an allocation becomes a row at once, and a free of a known id ends that row at once. Two kinds
+ * of events wait until the end of the recording: frees of unknown ids, and all resizes, which are
+ * then applied in order of time. A resize splits the row that is current at its time: what comes
+ * later, including the end, belongs to the new row.
  *
- * A forked process has the blocks that its parent had. It says so block by block, and not at once;
- * a free or a resize of a block that it has not mentioned yet says the same. The row of such a
- * block is as its parent's was at the fork. Processes are finished in the order in which they
- * began, so that a parent's rows are there.
+ * A forked process has the allocations of its parent. It reports them one by one, some time after
+ * the fork; a free or resize of one that it has not reported yet implies it. The row of such an
+ * allocation is a copy of the parent's row at the time of the fork. Processes are finished in the
+ * order in which they began, so the parent's rows exist.
  */
 #include "profile/ingest_heap.h"
 
@@ -24,9 +24,9 @@
 #include "profile/tables.h"
 #include "profile/time_order.h"
 
-#define ANCESTORS_MAX 64u     /* that are asked for a block */
-#define FORGET_LEAST 16384    /* of what waits for a block of a thinned recording */
-#define RESIZES_BACK_MAX 4096 /* rows that are looked at for the one of a time */
+#define ANCESTORS_MAX 64u     /* ancestors that are searched for an allocation */
+#define FORGET_LEAST 16384    /* events that wait for an allocation in a thinned recording */
+#define RESIZES_BACK_MAX 4096 /* rows that are looked at to find the one of a time */
 
 /* ---- rows ---- */
 
@@ -35,7 +35,7 @@ static kymo_allocation *row_of(const kymo_ingest *in, uint32_t process, uint32_t
     return &in->profile->allocations.data[process].rows.data[row];
 }
 
-/* The first row of a block; KYMO_NONE: not known. */
+/* The first row of an allocation; KYMO_NONE: not known. */
 static uint32_t find_block(const kymo_ingest *in, uint32_t process, uint64_t id)
 {
     uint32_t found;
@@ -49,8 +49,8 @@ static uint32_t find_block(const kymo_ingest *in, uint32_t process, uint64_t id)
     return KYMO_NONE;
 }
 
-/* first: that of the same id, KYMO_NONE if it has none. All rows of the profile come from here, so
- * that a row's number is its block's, too. */
+/* first: the first row of the same id, KYMO_NONE if there is none. All allocation rows of a
+ * profile are added here, so row numbers are also indices into m->blocks. */
 static kymo_err add_row(kymo_ingest *in, uint32_t process, uint64_t id, uint32_t first,
                         const kymo_allocation *a, uint32_t *row)
 {
@@ -65,7 +65,7 @@ static kymo_err add_row(kymo_ingest *in, uint32_t process, uint64_t id, uint32_t
     return KYMO_OK;
 }
 
-/* The last of all times means that there is none. */
+/* UINT64_MAX means "no time", so it becomes the time before it. */
 static uint64_t time_of(uint64_t time_ns)
 {
     return time_ns < KYMO_LIVES ? time_ns : KYMO_LIVES - 1;
@@ -107,7 +107,7 @@ static void end_row(kymo_allocation *row, uint64_t time_ns, uint32_t thread)
     row->end_thread = thread;
 }
 
-/* ---- as they come ---- */
+/* ---- as events come ---- */
 
 static kymo_err add_block(kymo_ingest *in, uint32_t process, const kymo_event_allocation *e)
 {
@@ -118,9 +118,9 @@ static kymo_err add_block(kymo_ingest *in, uint32_t process, const kymo_event_al
     if (e->rate > m->rate)
         m->rate = e->rate;
     if (!(a.weight > 0))
-        return KYMO_OK; /* nothing of no bytes is ever drawn */
+        return KYMO_OK; /* an allocation of 0 bytes is never sampled */
     uint32_t first = find_block(in, process, e->id);
-    if (first != KYMO_NONE) { /* an id is never given twice: what it was is not there any more */
+    if (first != KYMO_NONE) { /* ids are never reused: the old one has ended */
         kymo_allocation *old = row_of(in, process, m->blocks.data[first].last);
         if (old->end_ns == KYMO_LIVES)
             end_row(old, e->time_ns, KYMO_NONE);
@@ -136,13 +136,13 @@ static void free_block(kymo_ingest *in, uint32_t process, uint32_t first, const 
     if (row->end_ns != KYMO_LIVES)
         return;
     end_row(row, e->time_ns, e->thread);
-    /* The lower half of an id is that of its thread's count. */
+    /* The lower half of an id is the thread's count of allocations. */
     if (born->thread == e->thread && born->origin == KYMO_ORIGIN_HERE)
         row->distance = e->count - (uint32_t)e->id;
 }
 
-/* A thinned recording's: whether the block is there, in this process or in one that it was forked
- * from. */
+/* For a thinned recording: whether the allocation is known, in this process or in one that it
+ * was forked from. */
 static uint32_t parent_of(const kymo_ingest *in, uint32_t process);
 
 static int is_kept(kymo_ingest *in, uint32_t process, uint64_t id)
@@ -176,9 +176,9 @@ kymo_err kymo_ingest_on_allocation(void *ctx, const kymo_event_allocation *event
                                  add_block(in, process_of(in, e->thread), e));
 }
 
-/* What waits for blocks that may come yet: other threads' and the parent's are read later by no
- * more than some rounds. Of a thinned recording most never come, so what has waited for long for
- * one that is not there is forgotten. */
+/* Limits the events that wait for an allocation which may still be read: records of other
+ * threads and of the parent come at most some rounds later. In a thinned recording most never
+ * come, so events that have waited for long are dropped. */
 #define FORGET(events)                                                  \
     do {                                                                \
         size_t kept = 0;                                                \
@@ -236,7 +236,7 @@ kymo_err kymo_ingest_on_resize(void *ctx, const kymo_event_resize *event)
         kymo_ingest_see_time(in, e->now.time_ns);
         return KYMO_OK;
     }
-    /* Of a block that was not drawn before nothing is known: it begins here. */
+    /* If it was not sampled before, nothing is known of it: the row begins here. */
     if (!(e->was_drawn & KYMO_RESIZE_DRAWN_BEFORE))
         return kymo_ingest_on_allocation(in, &e->now);
     kymo_ingest_see_time(in, e->now.time_ns);
@@ -312,9 +312,9 @@ kymo_err kymo_ingest_on_inherit(void *ctx, const kymo_event_inherit *e)
     return kymo_ingest_leave_out(in, KYMO_INGEST_ALLOCATIONS, err);
 }
 
-/* ---- what a process was born with ---- */
+/* ---- what a forked process inherits ---- */
 
-/* The process that this one was forked from: the latest of its parent's number. */
+/* The process that this one was forked from: the latest one with the parent's number. */
 static uint32_t parent_of(const kymo_ingest *in, uint32_t process)
 {
     const kymo_process *rows = in->profile->processes.data;
@@ -326,8 +326,8 @@ static uint32_t parent_of(const kymo_ingest *in, uint32_t process)
     return parent;
 }
 
-/* The row that a block was at a time, by its last one; of those with this address, if that is known
- * (not 0) and one is. */
+/* The row of an allocation at a time, searched backwards from its last row. If the address is
+ * given (not 0), a row with that address is preferred. */
 static uint32_t row_at(const kymo_ingest *in, uint32_t process, uint32_t last, uint64_t time_ns,
                        uint64_t address)
 {
@@ -344,12 +344,12 @@ static uint32_t row_at(const kymo_ingest *in, uint32_t process, uint32_t last, u
     return there != KYMO_NONE ? there : last;
 }
 
-/* What a process knows when it looks for its ancestors' blocks. */
+/* For one process: where to look for allocations that it inherited. */
 struct lineage {
     uint32_t ancestors[ANCESTORS_MAX];
     uint32_t count;
-    int is_guess; /* its parent is not there: those that began before it, which only an address
-                   * tells apart */
+    int is_guess; /* the parent is unknown: candidates are all processes that began before this
+                   * one, told apart by the address of the allocation */
 };
 
 static struct lineage lineage_of(const kymo_ingest *in, uint32_t process)
@@ -364,8 +364,8 @@ static struct lineage lineage_of(const kymo_ingest *in, uint32_t process)
     return l;
 }
 
-/* The block's row in a process that was forked; address 0: not known. *first is KYMO_NONE where no
- * ancestor knows it. */
+/* Adds the row of an inherited allocation to a forked process. address 0: not known. *first is
+ * KYMO_NONE if no ancestor has the allocation. */
 static kymo_err inherit(kymo_ingest *in, uint32_t process, const struct lineage *l, uint32_t thread,
                         uint64_t time_ns, uint64_t id, uint64_t address, uint32_t *first)
 {
@@ -380,8 +380,8 @@ static kymo_err inherit(kymo_ingest *in, uint32_t process, const struct lineage 
             continue;
         found = in->heap.processes.data[from].blocks.data[found].last;
         kymo_allocation a = *row_of(in, from, row_at(in, from, found, fork_ns, address));
-        /* Images that were not forked but began anew have the same ids for other blocks. The
-         * nearest ancestor has all of its own, but not in a thinned recording. */
+        /* A process image that was started by exec, not forked, uses the same ids for other
+         * allocations. The nearest ancestor has all allocations, except in a thinned recording. */
         if ((l->is_guess || (in->heap.thin.rate && address)) && a.address != address)
             continue;
         a.time_ns = fork_ns;
@@ -426,7 +426,8 @@ static kymo_err inherit_all(kymo_ingest *in, uint32_t process)
 
 /* ---- resizes ---- */
 
-/* A block whose beginning was lost is drawn as if it had been made as large as it was. */
+/* A resize of an allocation whose begin was lost: the row begins with the size before the
+ * resize. */
 static kymo_err add_resized(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
 {
     kymo_allocation a = plain_row(in, &e->now);
@@ -435,7 +436,7 @@ static kymo_err add_resized(kymo_ingest *in, uint32_t process, const kymo_event_
     return a.weight > 0 ? add_row(in, process, e->now.id, KYMO_NONE, &a, &row) : KYMO_OK;
 }
 
-/* Of a thinned recording: a block that never came was left out. */
+/* For a thinned recording: the allocation never came, so it was left out. */
 static kymo_err begin_here(kymo_ingest *in, uint32_t process, const kymo_event_resize *e)
 {
     if (e->was_drawn & KYMO_RESIZE_DRAWN_NOW)
@@ -465,7 +466,7 @@ static kymo_err resize(kymo_ingest *in, uint32_t process, const kymo_event_resiz
     a.birth_ns = old.birth_ns;
     a.weight = kymo_estimate_after_resize(old.weight, e);
     a.previous = last;
-    /* It is whose call made it grow last. */
+    /* The allocation belongs to the stack that made it grow last. */
     if (a.bytes <= old.bytes) {
         a.thread = old.thread;
         a.family = old.family;

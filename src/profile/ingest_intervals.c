@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_intervals.c - the ends of intervals find each other.
+ * ingest_intervals.c - joins the two ends of each interval.
  *
- * An interval that begins and ends in two records has a number, which its ends share. They may be
- * of different threads, whose records come in any order; so ends are kept until all of them are
- * there, and are then taken by time. A number may be used again when its interval is over, and by
- * intervals of different names at once. So first those of one name are joined, each end with the
- * latest beginning; what is left alone then is joined in the same way whatever its name, since an
- * end may be called otherwise.
+ * An interval that begins and ends in two records has a number, which both ends carry. The ends may
+ * be of different threads, whose records come in any order. So all ends are kept until the end of
+ * the recording and then joined in order of time. A number may be used again after its interval has
+ * ended, and by intervals of different names at the same time. So ends of the same name are joined
+ * first, each with the latest begin. The rest is joined in the same way without regard to names,
+ * since an end may have another name than its begin.
  *
- * A beginning of the very time of an end is the last one that it takes: who ends one thing and
- * begins the next reads the clock once.
+ * Among begins with the same time as an end, the end takes an older one first: code that ends one
+ * interval and begins the next one reads the clock once.
  */
 #include "profile/ingest_state.h"
 
@@ -34,7 +34,7 @@ static kymo_value half_value(const struct kymo_ingest_marks *m, const struct kym
     return i < half->value_count ? m->half_values.data[half->first_value + i] : none;
 }
 
-/* Fields of two types do not fit into one marker: those of the beginning have one of their own. */
+/* Fields of two types do not fit into one marker, so the begin becomes a separate marker. */
 static kymo_err add_beginning(kymo_ingest *in, const struct kymo_ingest_half *begin)
 {
     struct kymo_ingest_half alone = *begin;
@@ -42,7 +42,7 @@ static kymo_err add_beginning(kymo_ingest *in, const struct kymo_ingest_half *be
     return add_half(in, &alone);
 }
 
-/* What the end says of the interval counts; what it does not say is as it was at the beginning. */
+/* Values of the end take precedence; those that it lacks are taken from the begin. */
 static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
                           const struct kymo_ingest_half *end)
 {
@@ -74,7 +74,7 @@ static kymo_err add_whole(kymo_ingest *in, const struct kymo_ingest_half *begin,
     return kymo_ingest_leave_out(in, KYMO_INGEST_MARKERS, err);
 }
 
-/* ---- which end is whose ---- */
+/* ---- which begin belongs to an end ---- */
 
 static int compare_times(const void *a, const void *b)
 {
@@ -100,16 +100,16 @@ static int compare_halves(const void *a, const void *b)
     return compare_times(a, b);
 }
 
-/* Beginnings that wait for their ends, by time. Those of the time that is looked at lie behind the
- * others, and behind what was taken of these. */
+/* Begins that wait for their ends, by time. Those with the current time come after the older
+ * ones. */
 struct waiting {
     struct kymo_ingest_half **half;
-    size_t earlier; /* so many are left of those from before */
-    size_t now;     /* where those of this time begin */
+    size_t earlier; /* number of older ones that are left */
+    size_t now;     /* index of the first with the current time */
     size_t count;
 };
 
-/* What was of this time is from before. */
+/* Makes those with the current time older ones. */
 static void go_on(struct waiting *w)
 {
     memmove(w->half + w->earlier, w->half + w->now, (w->count - w->now) * sizeof(*w->half));
@@ -125,8 +125,8 @@ static const struct kymo_ingest_half *take_begin(struct waiting *w)
     return w->count > w->now ? w->half[--w->count] : NULL;
 }
 
-/* Joins halves by time; `room` is as long. Those that stay alone, *left of them, are the first of
- * them then. */
+/* Joins halves in order of time; `room` has the same length. Halves without a partner, *left of
+ * them, are moved to the front. */
 static kymo_err join_run(kymo_ingest *in, struct kymo_ingest_half **halves, size_t count,
                          struct kymo_ingest_half **room, size_t *left)
 {
@@ -154,7 +154,7 @@ static kymo_err join_run(kymo_ingest *in, struct kymo_ingest_half **halves, size
     return KYMO_OK;
 }
 
-/* Halves of one process and number, by name and time. */
+/* Joins the halves of one process and number; sorts them by name and time. */
 static kymo_err join_group(kymo_ingest *in, struct kymo_ingest_half **halves, size_t count,
                            struct kymo_ingest_half **room)
 {
@@ -180,7 +180,7 @@ static kymo_err join_sorted(kymo_ingest *in, struct kymo_ingest_half **halves, s
 {
     for (size_t first = 0, end; first < count; first = end) {
         end = first + 1;
-        if (halves[first]->id == 0) { /* it is alone */
+        if (halves[first]->id == 0) { /* it has no number */
             KYMO_TRY(add_half(in, halves[first]));
             continue;
         }

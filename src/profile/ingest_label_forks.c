@@ -2,9 +2,9 @@
 /*
  * ingest_label_forks.c - see ingest_label_forks.h.
  *
- * A child may be in the recording before the thread that forked it, so nothing is looked for before
- * the end. A file may claim that threads are each other's children: whoever is met again on the way
- * up is taken for one that has no parent.
+ * A child may be in the recording before the thread that forked it, so threads are looked up at the
+ * end. A file may claim a cycle of parents: a thread that is met twice on the way up counts as one
+ * without a parent.
  */
 #include "profile/ingest_label_forks.h"
 
@@ -28,11 +28,11 @@ kymo_err kymo_label_forks_add(kymo_ingest *in, const kymo_event_label *e)
                                                           .from_tid = e->from_tid}));
 }
 
-/* ---- who it was ---- */
+/* ---- finding the forking thread ---- */
 
-/* What a thread is found by. */
+/* Key of a thread. */
 struct key {
-    uint64_t start_ns; /* of what is looked for: not later than that */
+    uint64_t start_ns; /* latest start of the thread that is looked for */
     uint32_t process;
     int32_t tid;
     uint32_t thread;
@@ -66,7 +66,7 @@ static struct key *make_keys(const kymo_ingest *in)
     return keys;
 }
 
-/* Of those that had this number, the one that began last before the fork. */
+/* Among the threads with this number, the last one that began before the fork. */
 static uint32_t find_thread(const struct key *keys, size_t count,
                             const struct kymo_ingest_label_fork *fork)
 {
@@ -81,7 +81,7 @@ static uint32_t find_thread(const struct key *keys, size_t count,
 
 enum { NEW, ON_THE_WAY, IN_ORDER };
 
-/* Puts a thread, and before it those it comes from, in order. */
+/* Puts a thread in order, its ancestors before it. */
 static size_t put_line(kymo_label_forks *forks, uint32_t thread, unsigned char *states,
                        uint32_t *line, size_t done)
 {
@@ -132,7 +132,7 @@ kymo_err kymo_label_forks_find(const kymo_ingest *in, kymo_label_forks *forks)
     for (uint32_t i = 0; i < in->marks.label_forks.len; i++) {
         const struct kymo_ingest_label_fork *fork = &in->marks.label_forks.data[i];
         uint32_t from = find_thread(keys, in->threads.len, fork);
-        /* One without labels has none to give. */
+        /* A parent without labels has none to inherit. */
         forks->origins[fork->thread] =
             (struct kymo_label_origin){from < count ? from : KYMO_NONE, i};
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_label_forks.h - which thread a forked child has its first labels from, and an order of all
- * threads in which that one comes first.
+ * ingest_label_forks.h - from which thread a forked child inherits its labels, and an order of all
+ * threads in which parents come before children.
  *
  * Layer:    profile
  * Flow:     ingest_labels.c <-> [forks]
@@ -15,7 +15,7 @@
 #include "profile/ingest_state.h"
 
 struct kymo_label_origin {
-    uint32_t thread; /* KYMO_NONE: it has none, or that one is not known */
+    uint32_t thread; /* KYMO_NONE: no parent, or an unknown one */
     uint32_t fork;   /* in marks.label_forks */
 };
 
@@ -25,10 +25,10 @@ typedef struct kymo_label_forks {
     uint32_t *order;                   /* threads */
 } kymo_label_forks;
 
-/* Keeps a KYMO_LABEL_INHERITED of a thread that has no other change yet. */
+/* Keeps an event KYMO_LABEL_INHERITED of a thread that has no label change yet. */
 KYMO_NODISCARD
 kymo_err kymo_label_forks_add(kymo_ingest *in, const kymo_event_label *e);
-/* forks: zeroed by the caller, and to be freed also after an error. */
+/* forks: zeroed by the caller, who must also deinit it after an error. */
 KYMO_NODISCARD
 kymo_err kymo_label_forks_find(const kymo_ingest *in, kymo_label_forks *forks);
 void kymo_label_forks_deinit(kymo_label_forks *forks);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_labels.c - which labels a thread carried when a sample, a marker or a block of it was
- * made.
+ * ingest_labels.c - finds the labels that a thread had when it made a sample, marker or allocation.
  *
- * Nothing of labels is in a sample or a marker: changes are records of their own, in the thread's
- * stream, and the clock joins them. Changes of a thread are put in order, and each gives a state:
+ * Samples and markers do not carry labels. Label changes are separate records in the thread's
+ * stream, and are joined by time. The changes of a thread are sorted, and each gives a state:
  *
  *   time   what was pushed               what was set
  *   100    [user]                        -
@@ -12,15 +11,16 @@
  *   170    [user]                        -
  *   180    [user]                        [phase]
  *
- * States share what they have in common, as nodes that name the one below. So a state is found for
- * any time, by halving, in any order; and the set of its labels is made only when somebody has it,
- * once. Labels that are set are not in scopes: they stay when what was pushed goes. Of those of one
- * key the one counts that came last. So that a recursion hides no more than its own labels, each
- * pushed node knows the next one below it that can be seen: one of a key that none above it has.
+ * States share their common part, as nodes that point to the one below. So the state at any time is
+ * found by a binary search, and its set of labels is made once, when the first sample, marker or
+ * allocation needs it. Pushed labels belong to a scope and end with it; labels that are set remain.
+ * Of labels with the same key, the latest counts. Each pushed node points to the next visible node
+ * below it, that is the next one whose key no node above has. So a deep recursion costs no more
+ * than its visible labels.
  *
- * A forked child begins with copies of the changes that made its parent's state: of those that were
- * pushed the innermost, of those that were set what is kept of them. So threads are taken in an
- * order in which parents come first (ingest_label_forks.h).
+ * A forked child begins with copies of the changes that made its parent's state: the innermost of
+ * the pushed labels, and all labels that are set. So threads are handled in an order in which
+ * parents come first (ingest_label_forks.h).
  */
 #include "profile/ingest_label_forks.h"
 
@@ -33,37 +33,37 @@
 #include "kymo/marker_abi.h"
 #include "profile/tables.h"
 
-#define NOT_MADE (KYMO_NONE - 1)     /* of a state's set of labels */
+#define NOT_MADE (KYMO_NONE - 1)     /* value of label_state.labels: the set is not made yet */
 #define LABEL_CHANGES_MAX (1u << 30) /* of one thread */
-/* A recursion of so many keys is led past, however deep it is; of one of more keys that many labels
- * are looked through. */
+/* So many keys are skipped over at any depth of a recursion; with more keys, this many labels
+ * are looked through one by one. */
 #define LEAD_MAX 8u
 #define LOOK_DEEP 256u
-/* Set labels that hide older ones, before they are tidied up. */
+/* Set labels that hide older ones, before they are removed. */
 #define SET_NODES_MAX (2 * KYMO_LABEL_SET_MAX)
-/* What a forked child has of its parent's pushed labels, and all children of all parents together
- * of any: a file may claim children without end. */
+/* Limits of what a forked child copies of its parent's pushed labels, and of what all children
+ * copy together: a file may claim any number of children. */
 #define INHERITED_MAX KYMO_LABEL_SET_MAX
 #define INHERITED_ALL_MAX (1u << 21)
 
 struct node {
     uint32_t below; /* KYMO_NONE: none */
-    uint32_t depth; /* of what was pushed; of what was set, how many are below */
+    uint32_t depth; /* of pushed labels; of set labels, the number below */
     uint32_t change;
-    uint32_t visible; /* the next one: of another key than those before it */
+    uint32_t visible; /* the next node below with another key than those above */
 };
 
 struct label_state {
-    uint64_t time_ns; /* from then on */
+    uint64_t time_ns; /* the state holds from this time on */
     uint32_t pushed;  /* nodes; KYMO_NONE: none */
     uint32_t set;
-    uint32_t labels; /* NOT_MADE, or what it is in the profile */
+    uint32_t labels; /* NOT_MADE, or the id of the set in the profile */
 };
 
 struct timeline {
     const struct kymo_ingest_label_change *changes; /* by time */
     KYMO_VEC(struct node) nodes;
-    KYMO_VEC(struct label_state) states; /* as many as changes */
+    KYMO_VEC(struct label_state) states; /* one for each change */
 };
 
 kymo_err kymo_ingest_on_label(void *ctx, const kymo_event_label *e)
@@ -112,8 +112,8 @@ static uint32_t key_of(const struct timeline *t, uint32_t node)
     return t->changes[t->nodes.data[node].change].key;
 }
 
-/* The node that the key is seen by, among the first of them; KYMO_NONE: none. *count is how many
- * lie before it, or were looked at. */
+/* The visible node with this key among the first ones; KYMO_NONE: none. *count is the number of
+ * nodes before it, or of all that were looked at. */
 static uint32_t find_visible(const struct timeline *t, uint32_t top, uint32_t key, uint32_t most,
                              uint32_t *count)
 {
@@ -125,7 +125,7 @@ static uint32_t find_visible(const struct timeline *t, uint32_t top, uint32_t ke
     return *count < most ? top : KYMO_NONE;
 }
 
-/* A label that hides one further below has copies of what lies between, to lead past it. */
+/* A label that hides one below gets copies of the nodes between them, which skip the hidden one. */
 static kymo_err push(struct timeline *t, uint32_t depth, uint32_t change, uint32_t *top)
 {
     uint32_t between[LEAD_MAX];
@@ -148,8 +148,8 @@ static kymo_err set_label(struct timeline *t, uint32_t change, uint32_t *top)
     return push_node(t, (struct node){*top, below, change, *top}, top);
 }
 
-/* Labels that hide others of their key are kept, in their order; so are keys that were cleared, as
- * long as they hide what is pushed. */
+/* Removes set labels that are hidden. Keeps the order of the others, and keeps keys that were
+ * cleared as long as they hide pushed labels. */
 static kymo_err tidy_up(struct timeline *t, struct label_state *state)
 {
     uint32_t seen[SET_NODES_MAX], kept[KYMO_LABEL_SET_MAX];
@@ -198,7 +198,7 @@ static int compare_changes(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* They nearly always are: only what a signal handler changed may come late. */
+/* Almost always sorted already: only changes of signal handlers may be late. */
 static void sort_changes(kymo_ingest_label_changes *changes)
 {
     for (size_t i = 1; i < changes->len; i++)
@@ -222,7 +222,7 @@ static kymo_err make_timeline(struct timeline *t, kymo_ingest_label_changes *cha
     return KYMO_OK;
 }
 
-/* ---- what a forked child has from the beginning ---- */
+/* ---- what a forked child inherits ---- */
 
 /* Whether state i begins at or before a time. */
 static int is_from(const void *rows, size_t i, const void *time_ns)
@@ -237,7 +237,7 @@ static struct label_state *state_at(const struct timeline *t, uint64_t time_ns)
     return before ? &t->states.data[before - 1] : NULL;
 }
 
-/* The changes that made the parent's state, in their order. */
+/* The changes that made the parent's state, in order. */
 static uint32_t collect_inherited(const struct timeline *parent,
                                   const struct kymo_ingest_label_fork *fork,
                                   uint32_t changes[INHERITED_MAX + SET_NODES_MAX])
@@ -257,7 +257,7 @@ static uint32_t collect_inherited(const struct timeline *parent,
     return count;
 }
 
-/* Puts them before the thread's own. */
+/* Puts the inherited changes before the thread's own changes. */
 static kymo_err inherit(kymo_ingest *in, const struct timeline *parent,
                         const struct kymo_ingest_label_fork *fork, uint64_t *inherited)
 {
@@ -276,7 +276,7 @@ static kymo_err inherit(kymo_ingest *in, const struct timeline *parent,
         c.time_ns = fork->time_ns;
         c.order = i;
         if (c.change == KYMO_LABEL_WAS_SET)
-            c.depth = UINT32_MAX; /* beside all that was pushed */
+            c.depth = UINT32_MAX; /* a set label: independent of all pushed ones */
         all.data[all.len++] = c;
     }
     for (size_t i = 0; i < own->len; i++) {
@@ -296,7 +296,7 @@ kymo_err kymo_ingest_label_value(kymo_ingest *in, uint32_t kind, const char *tex
 {
     uint32_t form = kymo_mark_cell_form(kind);
     if (form == KYMO_CELL_NONE)
-        return KYMO_OK; /* it is no more */
+        return KYMO_OK; /* the label was cleared */
     value->kind = kymo_mark_kind(kind)->value;
     return form == KYMO_CELL_TEXT ? kymo_ingest_add_name(in, text, &value->as.string) : KYMO_OK;
 }
@@ -308,13 +308,13 @@ static kymo_err make_label(kymo_ingest *in, const struct kymo_ingest_label_chang
     return kymo_ingest_label_value(in, c->kind, c->text, &label->value);
 }
 
-/* The change that counts, by key: the latest of those that were pushed and those that were set. */
+/* The latest change for each key, among pushed and set labels. */
 struct found {
     uint32_t change[KYMO_LABEL_SET_MAX + SET_NODES_MAX];
     uint32_t count;
 };
 
-/* So many nodes, and as many changes as make it so many in all. */
+/* Looks at so many nodes, until there are so many changes in all. */
 static void look_at(const struct timeline *t, uint32_t top, uint32_t deep, uint32_t most,
                     struct found *found)
 {
@@ -359,7 +359,7 @@ static kymo_err labels_at(kymo_ingest *in, struct timeline *t, uint64_t time_ns,
     return KYMO_OK;
 }
 
-/* ---- who has them ---- */
+/* ---- samples, markers, allocations ---- */
 
 static kymo_err join_samples(kymo_ingest *in, uint32_t thread, struct timeline *t)
 {
@@ -380,7 +380,7 @@ static kymo_err join_markers(kymo_ingest *in, uint32_t thread, struct timeline *
     return KYMO_OK;
 }
 
-/* Of those whose maker need not be the thread that they are shown in. */
+/* For markers whose maker may be another thread than the one they are shown in. */
 static kymo_err join_makers(kymo_ingest *in, struct timeline *timelines, size_t count)
 {
     for (size_t i = 0; i < in->marks.halves.len; i++) {
@@ -398,7 +398,7 @@ static kymo_err join_makers(kymo_ingest *in, struct timeline *timelines, size_t 
     return KYMO_OK;
 }
 
-/* What only shrank has those that it had. */
+/* A row that only shrank keeps the labels of the row before. */
 static kymo_err join_blocks(kymo_ingest *in, kymo_allocation_rows *blocks,
                             struct timeline *timelines, size_t count)
 {

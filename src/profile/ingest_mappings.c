@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_mappings.c - mappings that were made and taken away become rows, piece by piece.
+ * ingest_mappings.c - mmap and munmap records become rows, piece by piece.
  *
- * Records of several threads come in any order, so they are kept, and taken by time at the end.
- * What is mapped then lies in a list by address, without overlaps: what is mapped over something
- * takes that away. Whatever is taken away is a row of its own, from when it was mapped; so pieces
- * of one mapping add up at any time.
+ * Records of several threads come in any order, so they are kept and applied in order of time at
+ * the end. The current mappings are pieces in a list by address, without overlaps: a new mapping
+ * removes what it covers. Each removed piece becomes a row that begins when it was mapped. So the
+ * pieces of a mapping add up to its size at any time.
  *
- * A hostile file could have a million pieces lie in the list, and move all of them with each
- * record. How much is moved has a limit, far above what the kernel's limit of 65530 mappings would
- * need; beyond it mappings are left out.
+ * A hostile file could put a million pieces into the list and move all of them with each record.
+ * The number of moves has a limit, far above what the kernel's limit of 65530 mappings needs;
+ * beyond it mappings are left out.
  */
 #include "profile/ingest_heap.h"
 
@@ -22,9 +22,9 @@
 #include "profile/tables.h"
 #include "profile/time_order.h"
 
-#define MOVES_MIN (1ull << 28) /* pieces, and so many for each record */
+#define MOVES_MIN (1ull << 28) /* pieces to move; the limit grows by so many for each record */
 #define MOVES_PER_RECORD 4096u
-#define PAGE_BYTES 4096u /* the smallest that there is */
+#define PAGE_BYTES 4096u /* the smallest page size */
 #define HOW_ALL (KYMO_MAP_BY_ALLOCATOR | KYMO_MAP_OF_FILE | KYMO_MAP_IS_SHARED | KYMO_MAP_IS_STACK)
 
 struct replay {
@@ -48,7 +48,7 @@ kymo_err kymo_ingest_on_mapping(void *ctx, const kymo_event_mapping *e)
     return kymo_ingest_leave_out(in, KYMO_INGEST_MAPPINGS, err);
 }
 
-/* ---- what is mapped ---- */
+/* ---- current mappings ---- */
 
 /* Whether piece i ends at or before an address. */
 static int ends_before(const void *rows, size_t i, const void *address)
@@ -67,7 +67,7 @@ static kymo_err add_row(struct replay *r, kymo_mapping piece, uint64_t from, uin
     return kymo_ingest_leave_out(r->in, KYMO_INGEST_MAPPINGS, err);
 }
 
-/* So many pieces from `at` on become these. */
+/* Replaces `count` pieces from `at` on. */
 static kymo_err replace(struct replay *r, size_t at, size_t count, const kymo_mapping *pieces,
                         size_t piece_count)
 {
@@ -84,7 +84,7 @@ static kymo_err replace(struct replay *r, size_t at, size_t count, const kymo_ma
     return KYMO_OK;
 }
 
-/* Takes [from, to) away. *first: a piece of it as it was; bytes 0 where nothing was there. */
+/* Removes [from, to). *first: the first piece as it was; bytes 0 if there was none. */
 static kymo_err take_away(struct replay *r, uint64_t from, uint64_t to, uint64_t time_ns,
                           kymo_mapping *first)
 {
@@ -100,11 +100,11 @@ static kymo_err take_away(struct replay *r, uint64_t from, uint64_t to, uint64_t
         uint64_t hi = piece_end < to ? piece_end : to;
         if (end == at)
             *first = piece;
-        if (piece.address < lo) { /* only of the first */
+        if (piece.address < lo) { /* only the first piece can have a rest on this side */
             left[left_count] = piece;
             left[left_count++].bytes = lo - piece.address;
         }
-        if (hi < piece_end) { /* only of the last */
+        if (hi < piece_end) { /* only the last piece can */
             left[left_count] = piece;
             left[left_count].address = hi;
             left[left_count++].bytes = piece_end - hi;
@@ -130,7 +130,7 @@ static kymo_err unmap(struct replay *r, uint64_t from, uint64_t bytes, uint64_t 
     return bytes ? take_away(r, from, from + bytes, time_ns, &old) : KYMO_OK;
 }
 
-/* Moved, or made larger or smaller where it was. What it grows by is the caller's. */
+/* mremap: moved, or resized in place. The caller adds a row for what it grows by. */
 static kymo_err move(struct replay *r, const kymo_event_mapping *e, kymo_mapping piece)
 {
     kymo_mapping old = {.bytes = 0};
@@ -151,7 +151,7 @@ static kymo_err move(struct replay *r, const kymo_event_mapping *e, kymo_mapping
     return piece.bytes ? put(r, &piece) : KYMO_OK;
 }
 
-/* The kernel maps and takes away whole pages, whatever length it is told. */
+/* The kernel maps and unmaps whole pages, whatever length is passed. */
 static uint64_t round_up(uint64_t bytes)
 {
     return bytes > UINT64_MAX - PAGE_BYTES ? UINT64_MAX
@@ -176,7 +176,7 @@ static kymo_err replay_one(struct replay *r, const kymo_event_mapping *e)
         .how = e->how & HOW_ALL,
     };
     if (e->bytes > UINT64_MAX - e->address || e->bytes_before > UINT64_MAX - e->before)
-        return KYMO_OK; /* nothing is there */
+        return KYMO_OK; /* nothing was mapped there */
     switch (e->op) {
     case KYMO_MAP_SHARED:
         piece.how |= KYMO_MAP_IS_SHARED;
@@ -192,7 +192,7 @@ static kymo_err replay_one(struct replay *r, const kymo_event_mapping *e)
     case KYMO_MAP_MOVE:
         return move(r, e, piece);
     default:
-        return KYMO_OK; /* of a later version */
+        return KYMO_OK; /* from a later version */
     }
 }
 

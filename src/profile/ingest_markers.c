@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_markers.c - markers become rows of their thread. One end of an interval waits for the
- * other (ingest_intervals.c).
+ * ingest_markers.c - markers become rows of their thread. The ends of intervals are kept for
+ * ingest_intervals.c.
  */
 #include "profile/ingest_state.h"
 
@@ -16,7 +16,7 @@ static kymo_err keep_half(kymo_ingest *in, const kymo_event_marker *e, const kym
     struct kymo_ingest_half half = {
         .row = *row,
         .id = e->is_open ? 0 : e->id,
-        /* What is open has what the thread had at last. */
+        /* an open interval has the last labels of the thread */
         .label_ns = e->is_open   ? UINT64_MAX
                     : e->made_ns ? e->made_ns
                                  : e->time_ns,

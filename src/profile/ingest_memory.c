@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_memory.c - what is said of a process's memory as a whole, and how far its blocks are all
- * that there were.
+ * ingest_memory.c - figures of a process's memory as a whole, and how many of its allocations were
+ * recorded.
  */
 #include "profile/ingest_heap.h"
 
@@ -10,7 +10,7 @@
 #include "profile/ingest_state.h"
 #include "profile/ledger_make.h"
 
-/* As enum kymo_allocator counts them. */
+/* By enum kymo_allocator. */
 static const char *const allocators[] = {
     "", "glibc", "jemalloc", "tcmalloc", "mimalloc", "another library", "the program's own",
 };
@@ -43,7 +43,7 @@ void kymo_ingest_heap_deinit(struct kymo_ingest_heap *heap)
     kymo_vec_deinit(&heap->processes);
 }
 
-/* ---- as they come ---- */
+/* ---- as events come ---- */
 
 kymo_err kymo_ingest_on_heap(void *ctx, const kymo_event_heap *e)
 {
@@ -82,7 +82,7 @@ kymo_err kymo_ingest_on_ledger(void *ctx, const kymo_event_ledger *e)
     if (e->process >= in->processes.len)
         return KYMO_E_INVALID;
     if (e->line == 0 || e->line >= KYMO_LEDGER_LINES)
-        return KYMO_OK; /* of a later version */
+        return KYMO_OK; /* from a later version */
     KYMO_TRY(kymo_ingest_memory_of(in, e->process, &m));
     if (m->ledger.len >= KYMO_LEDGER_MAX)
         return kymo_ingest_leave_out(in, KYMO_INGEST_MEMORY, KYMO_E_TOO_BIG);
@@ -105,15 +105,15 @@ kymo_err kymo_ingest_on_memory_info(void *ctx, const kymo_event_memory_info *e)
                                  kymo_profile_add_memory_info(in->profile, &info));
 }
 
-/* ---- the end ---- */
+/* ---- at the end ---- */
 
 static int begins(const char *text, const char *with)
 {
     return text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* By the names that buffer/record.h gives losses: numbers are a version's own. What is missing of
- * records as a whole may be any of them. */
+/* Counts losses by the names that buffer/record.h gives them: their numbers depend on the
+ * version. A loss of whole records may have hit any kind of event. */
 static void count_losses(const kymo_ingest *in, kymo_heap *heap)
 {
     const struct kymo_ingest_process *p = &in->processes.data[heap->process];

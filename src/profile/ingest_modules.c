@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_modules.c - what was mapped becomes rows of modules; the bytes of those that are no file.
+ * ingest_modules.c - mapped files become rows of modules; the contents of modules that are not
+ * files.
  *
- * A mapping may be announced twice: by the program and by who looked at it from outside. It is one
- * row then.
+ * A mapping may be announced twice: by the program, and by the recorder that looked at it from
+ * outside. It becomes one row.
  */
 #include "profile/ingest_state.h"
 
 #include <string.h>
 
-#define SAME_PLACE_MAX 8 /* modules of one place that are looked at */
+#define SAME_PLACE_MAX 8 /* modules at one address that are compared */
 
-/* libkymo-preload.so, libkymo-preload-alloc.so and libkymo.so, whatever version follows. */
+/* libkymo-preload.so, libkymo-preload-alloc.so and libkymo.so, with any version suffix. */
 static int is_ours(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -21,8 +22,8 @@ static int is_ours(const char *path)
            strncmp(name, "libkymo.so", 10) == 0;
 }
 
-/* Whether `row` is the mapping of this event, announced twice: the same file at the same place, and
- * not gone in between. */
+/* Whether `row` is the mapping of this event, announced twice: the same file at the same place,
+ * not unloaded in between. */
 static int is_same_module(const kymo_module *row, const kymo_event_module *e)
 {
     return row->process == e->process && row->start == e->start && row->end == e->end &&
@@ -45,9 +46,9 @@ kymo_err kymo_ingest_on_module(void *ctx, const kymo_event_module *e)
     size_t probe = 0;
     uint32_t at;
     int tries = 0;
-    /* Looking at a few is enough: there are only as many at one place as were loaded there one
-     * after the other, and a duplicate row does no harm. Those that nobody would look at are not
-     * put there either, where they would make the way of the next one longer. */
+    /* Comparing a few is enough: several modules at one place were loaded there one after the
+     * other, and a duplicate row does no harm. Modules beyond the limit are not added to the
+     * index, where they would only make searches longer. */
     for (; tries < SAME_PLACE_MAX && kymo_index_find(&in->module_index, hash, &probe, &at);
          tries++) {
         module.id = in->modules.data[at].id;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_payload.c - what a marker carries becomes values.
+ * ingest_payload.c - the payload of a marker becomes values.
  *
- * How a payload lies is in buffer/payload.h. What leads outside of it is absent.
+ * buffer/payload.h describes the layout. A reference that leads outside of the payload gives an
+ * absent value.
  */
 #include "profile/ingest_state.h"
 
@@ -15,10 +16,10 @@
 #include "kymo/marker_abi.h"
 #include "profile/mark_format.h"
 
-/* Room for the mark of a cut. */
+/* Room for the ellipsis of a text that was cut. */
 #define TEXT_MAX (KYMO_STRING_MAX - sizeof KYMO_TEXT_CUT)
-/* Bytes of a formatted text: about what a record can carry. A format may be long, and a row short.
- */
+/* Bytes of a formatted text: about what a record can carry. A format may make a long text of a
+ * short record. */
 #define FORMATTED_MAX 4096u
 
 struct payload {
@@ -28,7 +29,7 @@ struct payload {
 
 /* ---- texts ---- */
 
-/* A text that was cut ends with a mark, and not within a character. */
+/* Adds a text; one that was cut ends with an ellipsis, after a whole character. */
 static kymo_err add_text(kymo_ingest *in, const char *text, size_t len, int is_cut,
                          uint32_t *string)
 {
@@ -52,7 +53,7 @@ static uint16_t load_unit(const uint8_t *at)
     return unit;
 }
 
-/* A half of a pair without the other half becomes U+FFFD. */
+/* Adds UTF-16 text. Half of a surrogate pair alone becomes U+FFFD. */
 static kymo_err add_utf16(kymo_ingest *in, const uint8_t *bytes, size_t len, int is_cut,
                           uint32_t *string)
 {
@@ -91,7 +92,7 @@ static kymo_err read_text(kymo_ingest *in, const struct payload *p,
     return KYMO_OK;
 }
 
-/* ---- cells ---- */
+/* ---- lists ---- */
 
 static struct kymo_record_cell load_cell(const struct payload *p, size_t at)
 {
@@ -115,7 +116,7 @@ static kymo_err read_cell(kymo_ingest *in, const struct payload *p,
     return KYMO_OK;
 }
 
-/* So many cells from `at` on into scratch; those that lie in the payload. */
+/* Reads `count` cells from `at` on into scratch, as far as they are inside the payload. */
 static kymo_err read_cells(kymo_ingest *in, const struct payload *p, size_t at, size_t count)
 {
     in->marks.cells.len = 0;
@@ -147,7 +148,7 @@ static kymo_err read_list(kymo_ingest *in, const struct payload *p,
 
 /* ---- fields ---- */
 
-/* A number, or what is as long as one; an OPT is one, then whether it is there. */
+/* A number, or a reference of the same size. An OPT has a flag after the number. */
 static kymo_value read_number(uint32_t kind, const uint8_t *at)
 {
     const struct kymo_mark_kind_facts *facts = kymo_mark_kind(kind);
@@ -171,7 +172,7 @@ static kymo_value read_number(uint32_t kind, const uint8_t *at)
     return is_there ? value : (kymo_value){.kind = KYMO_VALUE_NONE};
 }
 
-/* value: absent. */
+/* value: the caller has set it to absent. */
 static kymo_err read_field(kymo_ingest *in, const struct payload *p, struct kymo_mark_place field,
                            kymo_value *value)
 {
@@ -200,7 +201,7 @@ static kymo_err read_image(kymo_ingest *in, const struct payload *p, uint32_t nu
     return KYMO_OK;
 }
 
-/* ---- what has no type ---- */
+/* ---- markers without a type ---- */
 
 static struct kymo_format_arg format_arg(const struct payload *p,
                                          const struct kymo_record_cell *cell)
@@ -255,7 +256,7 @@ static kymo_err read_format(kymo_ingest *in, struct kymo_ingest_site *site, cons
     return kymo_vec_push(&in->marks.values, value);
 }
 
-/* Their first marker tells of what kinds the values are. */
+/* The first marker of a site gives the kinds of the values. */
 static kymo_err read_values(kymo_ingest *in, struct kymo_ingest_site *site, const struct payload *p,
                             uint32_t cells)
 {

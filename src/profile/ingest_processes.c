@@ -2,8 +2,8 @@
 /*
  * ingest_processes.c - processes and threads begin, get names, and end; what each process lost.
  *
- * Rows of the profile are made when a process or thread begins. What is said of it later is kept
- * here until the end, since the profile wants it all at once.
+ * A row of the profile is made when a process or thread begins. Later facts are kept here until the
+ * end, since the profile takes them in one call.
  */
 #include "profile/ingest_state.h"
 
@@ -85,7 +85,7 @@ kymo_err kymo_ingest_on_thread_end(void *ctx, const kymo_event_thread_end *e)
     return KYMO_OK;
 }
 
-/* ---- what a process says of its sampling ---- */
+/* ---- sampling of a process ---- */
 
 kymo_err kymo_ingest_on_loss(void *ctx, const kymo_event_loss *e)
 {
@@ -99,7 +99,7 @@ kymo_err kymo_ingest_on_loss(void *ctx, const kymo_event_loss *e)
             return KYMO_OK;
         }
     }
-    /* There are about ten kinds. A file that claims more is not worth more memory. */
+    /* There are about ten kinds of losses. Further ones, in a broken file, are ignored. */
     if (p->losses.len == KYMO_LOST_MAX)
         return KYMO_OK;
     struct kymo_ingest_loss loss = {.kind = e->kind, .count = e->count};

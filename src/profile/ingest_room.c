@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_room.c - what a profile has no room for is left out and counted; the rest of the recording
- * is as good as without it.
+ * ingest_room.c - counts what exceeds the limits of a profile, and leaves it out; the rest of the
+ * recording is kept.
  *
- * How many markers there are, and how many different texts they and labels have, is the program's
- * to say, and a program that runs for long may say more than a profile holds. Texts may fill half
- * of the room for strings, so that what is named later, modules and functions, has the other half.
+ * The program decides how many markers there are, and how many different texts they and their
+ * labels have. One that runs for long may produce more than a profile can hold. These texts may
+ * fill at most half of the room for strings: names of modules and functions, which come later, have
+ * the other half.
  */
 #include "profile/ingest_state.h"
 

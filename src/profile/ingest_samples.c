@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_samples.c - samples become rows of their thread, and what was waited in, a frame.
+ * ingest_samples.c - samples become rows of their thread. The name of a wait becomes a frame.
  *
  * The newest CPU sample of each thread is held back: at the end it gets the CPU time that was used
  * after it (ingest_finish.c).
@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#define WAIT_NAME_MAX 64 /* bytes shown of what a thread waits in */
+#define WAIT_NAME_MAX 64 /* bytes shown of the name of a wait */
 
 static_assert((int)KYMO_SAMPLE_CPU == 0 && (int)KYMO_SAMPLE_WALL == 1, "as in the file");
 static_assert((int)KYMO_STATE_RUNNING == 1 && (int)KYMO_STATE_BLOCKED == 3, "as in the file");
@@ -32,7 +32,7 @@ kymo_err kymo_ingest_on_wait(void *ctx, const kymo_event_wait *e)
     return kymo_vec_push(&in->waits, name);
 }
 
-/* The frame for what a thread waits in, which stands where the code would be that it ran. */
+/* The frame for a wait, placed where the frame of the running code would be. */
 static kymo_err wait_frame(kymo_ingest *in, uint32_t wait, int blocked, uint32_t *frame)
 {
     size_t at = 2 * (size_t)wait + (blocked != 0);
@@ -50,7 +50,7 @@ static kymo_err wait_frame(kymo_ingest *in, uint32_t wait, int blocked, uint32_t
     return KYMO_OK;
 }
 
-/* What a waiting thread waits in is its innermost frame. */
+/* For a waiting thread, the wait is the innermost frame. */
 static kymo_err add_wall_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
 {
     uint32_t stack = kymo_ingest_stack_id(in, s->stack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_sites.c - places that make markers, what they name by number, and what became of markers
- * that are not there; counters.
+ * ingest_sites.c - source locations that make markers, and what they refer to by number; notes on
+ * markers that were not recorded; counters.
  */
 #include "profile/ingest_state.h"
 
@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "kymo/marker_abi.h"
 
-/* Names of markers that a note is written for; of the others, how many there are. */
+/* Marker names that get a note; the others are only counted. */
 #define LOSS_NOTES_MAX 20u
 
 void kymo_ingest_marks_deinit(struct kymo_ingest_marks *m)
@@ -74,7 +74,7 @@ kymo_err kymo_ingest_on_track(void *ctx, const kymo_event_named *e)
     uint32_t string;
     if (e->id != in->marks.tracks.len)
         return KYMO_E_INVALID;
-    /* Without a name it would be no track. */
+    /* A track needs a name. */
     KYMO_TRY(kymo_ingest_add_name(in, e->name && *e->name ? e->name : "track", &string));
     return kymo_vec_push(&in->marks.tracks, string);
 }
@@ -170,7 +170,7 @@ kymo_err kymo_ingest_note_losses(kymo_ingest *in)
         kymo_err err = KYMO_OK;
         if (row.lost || row.capped || row.cut)
             err = kymo_profile_add_marker_losses(in->profile, &row);
-        if (err != KYMO_OK && err != KYMO_E_TOO_BIG) /* the note on more names says it */
+        if (err != KYMO_OK && err != KYMO_E_TOO_BIG) /* the note about the other names counts it */
             return err;
     }
     uint32_t count = kymo_profile_count(in->profile, KYMO_TABLE_MARKER_LOSSES);

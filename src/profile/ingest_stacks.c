@@ -2,16 +2,15 @@
 /*
  * ingest_stacks.c - stacks become nodes of the profile's prefix tree.
  *
- * Each stack event repeats its `shared` outermost frames from the one before. Nodes of the
- * prefix tree are kept per depth, so only what is new costs anything, and a whole recording costs
- * no more than the frames that are in its file. A stack that did not reach the thread's entry hangs
- * below a frame that says so; since nodes under different roots differ, each root has a path of its
- * own.
+ * Each stack event shares its `shared` outermost frames with the event before. The nodes of the
+ * last stack are kept by depth, so only new frames cost time, and reading a recording costs no more
+ * than the frames in its file. A stack that did not reach the thread's entry hangs below a frame
+ * that says so. Nodes below different roots differ, so each root keeps its last stack separately.
  *
- * What the kernel did hangs on the stack that called it, as nodes of its own.
+ * Kernel frames hang below the user stack that called the kernel, as further nodes.
  *
- * Frames of our own library (between start_thread and the thread's function, or where a sample hit
- * one of our hooks) are left out.
+ * Frames of libkymo (between start_thread and the thread's function, or where a sample hit one of
+ * our hooks) are left out.
  */
 #include "profile/ingest_state.h"
 
@@ -30,7 +29,7 @@ static enum kymo_ingest_root root_of(const kymo_event_stack *e)
                                                  : KYMO_INGEST_ROOT_INCOMPLETE;
 }
 
-/* A frame that shows a name of ours. */
+/* A frame that shows a name chosen by Kymo. */
 kymo_err kymo_ingest_make_label(kymo_ingest *in, const char *name, kymo_category category,
                                 uint32_t *frame)
 {
@@ -41,7 +40,7 @@ kymo_err kymo_ingest_make_label(kymo_ingest *in, const char *name, kymo_category
     return kymo_profile_add_label_frame(in->profile, function_id, category, frame);
 }
 
-/* The stack that consists of the frame that says what is missing. */
+/* The stack with one frame, which says what is missing. */
 static kymo_err make_root(kymo_ingest *in, enum kymo_ingest_root root)
 {
     struct kymo_ingest_path *path = &in->paths[root];
@@ -52,7 +51,7 @@ static kymo_err make_root(kymo_ingest *in, enum kymo_ingest_root root)
     return kymo_profile_add_stack(in->profile, KYMO_NONE, frame, &path->root);
 }
 
-/* The node for a frame that was called from `parent`; parent itself for a frame of ours. */
+/* The node for a frame called from `parent`; `parent` itself if the frame is one of libkymo's. */
 static kymo_err add_node(kymo_ingest *in, uint32_t parent, const kymo_event_frame *f,
                          uint32_t *node)
 {
@@ -66,12 +65,12 @@ static kymo_err add_node(kymo_ingest *in, uint32_t parent, const kymo_event_fram
         }
         module = in->modules.data[f->module].id;
     }
-    /* The call is the instruction before a return address, possibly the last of its function. */
+    /* A return address is after the call, possibly behind the end of the function: use the call. */
     uint64_t address = f->address;
     if ((f->flags & KYMO_EVENT_FRAME_RETURN) && address > 0)
         address--;
     if (address == KYMO_NO_ADDRESS)
-        address--; /* that value means something else in a frame, and is no code */
+        address--; /* the value has a special meaning in a frame, and cannot be code */
     uint32_t frame;
     KYMO_TRY(kymo_profile_add_frame(in->profile, module, address, KYMO_CATEGORY_AUTO, &frame));
     return kymo_profile_add_stack(in->profile, parent, frame, node);
@@ -101,7 +100,7 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
     return kymo_vec_push(&in->stacks, stack);
 }
 
-/* ---- the kernel's part ---- */
+/* ---- kernel frames ---- */
 
 kymo_err kymo_ingest_on_kernel_symbol(void *ctx, const kymo_event_kernel_symbol *e)
 {

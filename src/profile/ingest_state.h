@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_state.h - what an ingest knows between two events; for the files that ingest.h is made of.
+ * ingest_state.h - state of an ingest between two events; for the files that implement ingest.h.
  *
  * Layer:    profile
  * Flow:     ingest.c (the recording) -> ingest_processes.c, ingest_modules.c -> ingest_stacks.c
@@ -25,17 +25,17 @@
 #include "profile/kernel_frames.h"
 #include "profile/stored_symbols.h"
 
-/* How a stack begins, seen from outside. */
+/* How the outermost end of a stack was found. */
 enum kymo_ingest_root {
-    KYMO_INGEST_ROOT_ENTRY,      /* with the thread's real entry */
-    KYMO_INGEST_ROOT_TRUNCATED,  /* cut at the limit of depth */
-    KYMO_INGEST_ROOT_INCOMPLETE, /* the walk could not go on */
+    KYMO_INGEST_ROOT_ENTRY,      /* the thread's real entry */
+    KYMO_INGEST_ROOT_TRUNCATED,  /* cut at the depth limit */
+    KYMO_INGEST_ROOT_INCOMPLETE, /* the unwinder could not go on */
     KYMO_INGEST_ROOT_COUNT
 };
 
 struct kymo_ingest_path {
-    uint32_t root;  /* stack id below which it hangs; KYMO_NONE: none */
-    uint32_t valid; /* so many nodes are those of the last stack event's outermost frames */
+    uint32_t root;  /* stack id that the stack hangs below; KYMO_NONE: none */
+    uint32_t valid; /* so many nodes are valid: those of the last stack event's outermost frames */
     uint32_t *node; /* by depth from outside: stack id */
 };
 
@@ -46,7 +46,7 @@ struct kymo_ingest_loss {
 };
 
 struct kymo_ingest_process {
-    KYMO_VEC(struct kymo_ingest_loss) losses; /* at most KYMO_LOST_MAX */
+    KYMO_VEC(struct kymo_ingest_loss) losses; /* at most KYMO_LOST_MAX kinds */
     kymo_event_quality quality;
     uint64_t end_ns;
     uint64_t cpu_ns; /* of wait4; 0: not known */
@@ -54,15 +54,15 @@ struct kymo_ingest_process {
 };
 
 struct kymo_ingest_thread {
-    const char *name; /* NULL: as it was when it began */
+    const char *name; /* NULL: unchanged since the begin */
     uint64_t end_ns;
     uint64_t cpu_ns;
     uint64_t tail_ns;
     uint64_t weight_ns;     /* sum of CPU samples */
-    uint64_t unknown;       /* CPU samples of a weight that is not known */
+    uint64_t unknown;       /* CPU samples of unknown weight */
     uint64_t wall_ns;       /* sum of wall samples */
-    uint64_t stackless;     /* wall samples that found it running and have no stack */
-    kymo_event_sample held; /* the newest CPU sample; time_ns 0: none */
+    uint64_t stackless;     /* wall samples of the running thread that have no stack */
+    kymo_event_sample held; /* the newest CPU sample, held back; time_ns 0: none */
     kymo_event_dropped dropped;
     uint32_t by_tick;
 };
@@ -79,7 +79,7 @@ struct kymo_ingest_stack {
 
 struct kymo_ingest {
     kymo_profile *profile;
-    kymo_arena arena; /* texts, notes' texts, images */
+    kymo_arena arena; /* owns texts, texts of notes, images */
     kymo_meta meta;
     const char *engine_reason;
     const char *options;
@@ -91,10 +91,10 @@ struct kymo_ingest {
     KYMO_VEC(struct kymo_ingest_process) processes;
     KYMO_VEC(struct kymo_ingest_thread) threads;
     KYMO_VEC(struct kymo_ingest_module) modules; /* by number in the recording */
-    kymo_index module_index; /* of `modules`, by what makes two of them the same */
+    kymo_index module_index;                     /* of `modules`, by what identifies a mapping */
     KYMO_VEC(struct kymo_ingest_stack) stacks;
-    KYMO_VEC(const char *) waits; /* by number - 1: what a thread waits in */
-    /* By wait and whether it is blocked: the frame that says so; KYMO_NONE: not made yet. */
+    KYMO_VEC(const char *) waits; /* by number - 1: name of the wait */
+    /* By wait and whether it blocks: the frame of the wait; KYMO_NONE: not made yet. */
     KYMO_VEC(uint32_t) wait_frames;
     struct kymo_ingest_path paths[KYMO_INGEST_ROOT_COUNT];
     kymo_code_map code;
@@ -104,9 +104,9 @@ struct kymo_ingest {
     struct kymo_ingest_heap heap;
     KYMO_VEC(kymo_ingest_note) notes;
     KYMO_VEC(kymo_ingest_image) images;
-    uint32_t main_process; /* KYMO_NONE: not seen */
+    uint32_t main_process; /* KYMO_NONE: not known yet */
 
-    kymo_event_dropped dropped; /* of all threads, and of none */
+    kymo_event_dropped dropped; /* of all threads, and of samples without a thread */
     uint64_t cpu_samples;
     uint64_t wall_samples;
     uint64_t samples;
@@ -119,7 +119,7 @@ static inline void kymo_ingest_see_time(kymo_ingest *in, uint64_t time_ns)
         in->last_ns = time_ns;
 }
 
-/* The profile's stack for one of the recording, which there is, or for none. */
+/* The profile's stack for a stack of the recording, or KYMO_NONE for KYMO_NONE. The id is valid. */
 static inline uint32_t kymo_ingest_stack_id(const kymo_ingest *in, uint32_t stack)
 {
     return stack == KYMO_EVENT_NONE ? KYMO_NONE : in->stacks.data[stack].id;
@@ -135,19 +135,20 @@ KYMO_NODISCARD
 kymo_err kymo_ingest_copy_text(kymo_ingest *in, const char *text, const char **out);
 
 #define KYMO_INGEST_QUOTE 160 /* bytes */
-/* ingest.c: as much of a text as a note has room for, cut between characters; NULL is "". */
+/* ingest.c: the beginning of a text, as much as a note has room for, cut after a whole
+ * character; NULL is "". */
 const char *kymo_ingest_quote(const char *text, char out[KYMO_INGEST_QUOTE]);
 
 /* A string of the profile; NULL is "". */
 KYMO_NODISCARD
 kymo_err kymo_ingest_add_string(kymo_ingest *in, const char *text, uint32_t *string);
 
-/* ingest_stacks.c: a frame that shows a name of ours. */
+/* ingest_stacks.c: a frame that shows a name chosen by Kymo. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_make_label(kymo_ingest *in, const char *name, kymo_category category,
                                 uint32_t *frame);
 
-/* ingest_samples.c: the sample becomes a row of the profile. */
+/* ingest_samples.c: adds the sample to the profile. */
 KYMO_NODISCARD
 kymo_err kymo_ingest_add_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s);
 

@@ -10,7 +10,7 @@
 
 #define RATE_BITS_MAX 40u
 
-/* ---- how many there are ---- */
+/* ---- counting rows ---- */
 
 static void count_row(struct kymo_thin_count *c, const kymo_event_allocation *e)
 {
@@ -54,7 +54,7 @@ static double rows_at(const struct kymo_thin_count *c, uint64_t rate)
         if (c->objects[i] > 0)
             rows +=
                 c->objects[i] * kymo_estimate_chance((uint64_t)(c->bytes[i] / c->objects[i]), rate);
-    /* Blocks that are inherited are like all others. */
+    /* Inherited allocations have the same distribution as all others. */
     return rows * (1 + (double)c->inherits / (double)c->rows);
 }
 
@@ -68,23 +68,23 @@ uint64_t kymo_thin_rate(const struct kymo_thin_count *c, uint64_t most)
     return 1ull << RATE_BITS_MAX;
 }
 
-/* ---- what stays ---- */
+/* ---- which rows are kept ---- */
 
 void kymo_ingest_thin(kymo_ingest *in, uint64_t rate)
 {
     in->heap.thin.rate = rate > 1 ? rate : 0;
 }
 
-/* Decides with the chance wanted / had, the same each time. No secret is in it: what is shown of a
- * recording must not differ from one run to the next. */
+/* Decides with probability wanted / had, the same way each time: two reports of one recording
+ * must not differ. Therefore the hash has no secret. */
 static int is_drawn(uint64_t id, uint64_t more, double wanted, double had)
 {
     uint64_t hash = kymo_hash_mix(kymo_hash_mix(0x6b796d6f, id), more);
     return had > 0 && (double)(hash >> 11) * 0x1p-53 * had < wanted;
 }
 
-/* A block is drawn by its id alone, so that what is told of it later is decided alike whether the
- * block was read before or not: records of other threads come in any order. */
+/* Decides by the id of an allocation alone, so that its later events are decided in the same way
+ * whether or not the allocation was read before: records of other threads come in any order. */
 static int is_block_drawn(const struct kymo_ingest_thin *t, uint64_t id, uint64_t bytes,
                           uint64_t rate)
 {
@@ -112,7 +112,8 @@ int kymo_ingest_thin_resize(struct kymo_ingest_thin *t, kymo_event_resize *e, in
     uint64_t grown = now->bytes > e->usable_before ? now->bytes - e->usable_before : 0;
     double had = kymo_estimate_chance(grown, now->rate);
     t->seen++;
-    /* It was no larger than it could be: what is not drawn with that was not drawn with less. */
+    /* An upper bound of its size: if it is not kept with that, it was not kept with the true
+     * size. */
     if (!is_kept && !is_block_drawn(t, now->id, e->usable_before, now->rate))
         e->was_drawn &= ~KYMO_RESIZE_DRAWN_BEFORE;
     if (!is_drawn(now->id, now->time_ns, kymo_estimate_chance(grown, t->rate), had))

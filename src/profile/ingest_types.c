@@ -2,13 +2,14 @@
 /*
  * ingest_types.c - categories and types of markers become those of the profile.
  *
- * The program's own library refuses a type that makes no sense, where it is declared. What comes in
- * a file may be anything, and is put right here, so that encoders find keys that
- * are different, formats that can show their values, and labels that name only what is there.
+ * libkymo refuses types that make no sense when they are declared. A file may contain anything, so
+ * here it is corrected: encoders get keys that are unique, formats that can show their values, and
+ * labels that refer only to existing fields.
  *
- * Two libraries may declare types of one name. With the same fields they are one type, which looks
- * as it was declared first: a front-end knows a type by its name, and two versions of a plugin
- * whose descriptions differ would have their markers apart. With other fields they are two.
+ * Two libraries may declare types of the same name. With the same fields they become one type,
+ * shown as it was declared first: a front-end finds a type by its name, and would separate the
+ * markers of two versions of a plugin if their descriptions differ. With different fields they are
+ * two types.
  */
 #include "profile/ingest_state.h"
 
@@ -41,7 +42,7 @@ kymo_err kymo_ingest_on_marker_category(void *ctx, const kymo_event_marker_categ
 
 /* ---- formats ---- */
 
-/* The format that was asked for, if it can show such a value; else the kind's own. */
+/* The requested format if it can show values of this kind; else the default of the kind. */
 static uint16_t format_of(uint32_t kind, uint32_t asked)
 {
     const struct kymo_mark_kind_facts *facts = kymo_mark_kind(kind);
@@ -64,7 +65,7 @@ kymo_err kymo_ingest_make_key(kymo_ingest *in, const char *asked, const kymo_sch
                                     asked ? strlen(asked) : 0);
         snprintf(text + len, sizeof text - len, "_%u", n++);
         KYMO_TRY(kymo_ingest_add_string(in, text, key));
-        i = UINT32_MAX; /* from the first again: there may be one that has this, too */
+        i = UINT32_MAX; /* start again: an earlier field may have this key, too */
     }
     return KYMO_OK;
 }
@@ -124,8 +125,8 @@ static int has_key(const kymo_ingest *in, const kymo_schema *schema, const char 
 
 /* ---- labels ---- */
 
-/* Whether what a text has in braces is there: {marker.data.KEY}, {marker.data.KEY ? 'a' : 'b'}, or
- * the name, start, end, duration or category of the marker itself. */
+/* Whether the name in braces exists: {marker.data.KEY}, {marker.data.KEY ? 'a' : 'b'}, or the
+ * name, start, end, duration or category of the marker. */
 static int is_label(const kymo_ingest *in, const kymo_schema *schema, const char *text)
 {
     static const char data[] = "{marker.data.";
@@ -147,7 +148,7 @@ static int is_label(const kymo_ingest *in, const kymo_schema *schema, const char
     return 1;
 }
 
-/* A label that names what is not there would show as an error, so the viewer's own is better. */
+/* Adds a label unless it names missing fields: the viewer's default is better than an error. */
 static kymo_err add_label(kymo_ingest *in, const kymo_event_marker_type *e,
                           const kymo_schema *schema, const char *text, uint32_t *label)
 {
@@ -173,7 +174,7 @@ static kymo_err add_texts(kymo_ingest *in, const kymo_event_marker_type *e, kymo
     return KYMO_OK;
 }
 
-/* Graphs of fields that are there. */
+/* Adds the graphs whose fields exist. */
 static kymo_err add_graphs(kymo_ingest *in, const kymo_event_marker_type *e, kymo_schema *schema,
                            kymo_schema_graph *graphs)
 {
@@ -190,7 +191,7 @@ static kymo_err add_graphs(kymo_ingest *in, const kymo_event_marker_type *e, kym
     return KYMO_OK;
 }
 
-/* ---- types of one name ---- */
+/* ---- types of the same name ---- */
 
 static uint64_t layout_hash(const kymo_schema *s)
 {
@@ -229,7 +230,7 @@ static struct kymo_ingest_layout *find_layout(kymo_ingest *in, const kymo_schema
     return NULL;
 }
 
-/* It is shown as the first one was declared. */
+/* Notes that this type is shown as the first one of its name was declared. */
 static kymo_err note_looks(kymo_ingest *in, const kymo_event_marker_type *e,
                            const kymo_schema *schema, struct kymo_ingest_layout *first)
 {
@@ -246,7 +247,7 @@ static kymo_err note_looks(kymo_ingest *in, const kymo_event_marker_type *e,
     return kymo_ingest_add_note(in, 0, e->process, KYMO_NOTE_INFO, note);
 }
 
-/* Another type has the name. */
+/* Notes that another type has the name already. */
 static kymo_err note_other(kymo_ingest *in, const kymo_event_marker_type *e, uint32_t schema)
 {
     char note[640], name[KYMO_INGEST_QUOTE], file[KYMO_INGEST_QUOTE], other[KYMO_INGEST_QUOTE];

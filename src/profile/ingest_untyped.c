@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest_untyped.c - schemas of markers that have no type: a text, and values of expressions.
+ * ingest_untyped.c - schemas for markers without a type: a plain text, and values of expressions.
  */
 #include "profile/ingest_state.h"
 
@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "kymo/marker_abi.h"
 
-/* Values of one marker. The macro takes 13; more are in a file that is made to be large. */
+/* Values of one marker. The macro takes 13; a broken file may have more. */
 #define EXPRESSIONS_MAX 32u
 
 kymo_err kymo_ingest_text_schema(kymo_ingest *in, uint32_t *schema)
@@ -31,7 +31,7 @@ kymo_err kymo_ingest_text_schema(kymo_ingest *in, uint32_t *schema)
     return KYMO_OK;
 }
 
-/* How much of a list of expressions the first one is: up to a comma outside brackets and quotes. */
+/* Length of the first of a list of expressions: up to a comma outside brackets and quotes. */
 static size_t expression_len(const char *text)
 {
     int depth = 0;

@@ -2,10 +2,10 @@
 /*
  * kernel_frames.c - see kernel_frames.h.
  *
- * A frame of the kernel has its name from the recording: the machine that ran it knew, and is the
- * only one that did. Its address is from where the kernel or the module begins; KASLR moved that,
- * and the recording does not say where to. So the kernel is shown where it lies without KASLR, and
- * modules follow one another where modules are, each with as much room as a large one needs.
+ * The names of kernel frames are in the recording: only the machine that recorded them knew.
+ * Addresses are relative to the start of the kernel or of a kernel module; the recording does not
+ * contain the offset that KASLR chose. So the kernel is shown at its address without KASLR, and
+ * modules one after the other in the range of modules, each with room for a large one.
  */
 #include "profile/kernel_frames.h"
 
@@ -40,7 +40,7 @@ kymo_err kymo_kernel_frames_add_symbol(kymo_kernel_frames *k, kymo_profile *prof
     return kymo_vec_push(&k->symbols, symbol);
 }
 
-/* The module of this name. All processes have the same kernel, so it is the first one's. */
+/* The module of this name. It belongs to the first process: all processes have the same kernel. */
 static kymo_err find_module(kymo_kernel_frames *k, kymo_profile *profile, uint32_t name,
                             uint32_t *module)
 {
@@ -72,7 +72,7 @@ static kymo_err find_module(kymo_kernel_frames *k, kymo_profile *profile, uint32
     return kymo_index_put(&k->module_index, hash, at);
 }
 
-/* A frame without a place. */
+/* A kernel frame of unknown address. */
 static kymo_err make_somewhere(kymo_profile *profile, uint32_t *frame)
 {
     kymo_function function = {.source = KYMO_NONE, .module = KYMO_NONE};
@@ -94,7 +94,7 @@ kymo_err kymo_kernel_frames_find(kymo_kernel_frames *k, kymo_profile *profile,
     kymo_symbol symbol = {.name = s->name, .address = s->address};
     uint64_t address = s->address + e->offset;
     if (address == KYMO_NO_ADDRESS)
-        address--; /* that value means something else in a frame, and is no code */
+        address--; /* the value has a special meaning in a frame, and cannot be code */
     KYMO_TRY(find_module(k, profile, s->module_name, &function.module));
     symbol.module = function.module;
     KYMO_TRY(

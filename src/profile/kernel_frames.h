@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel_frames.h - the frames of a profile that lie in the kernel, named by the recording.
+ * kernel_frames.h - makes the frames of kernel code, whose names are in the recording.
  *
  * Layer:    profile; above base
  * Flow:     ingest_stacks.c -> [kernel_frames] -> frames, functions and symbols of a profile
@@ -18,7 +18,7 @@
 #include "kymo/profile.h"
 #include "recording/events.h"
 
-/* A module of the kernel, or the kernel. */
+/* The kernel, or one of its modules. */
 struct kymo_kernel_module {
     uint32_t name; /* string in the profile */
     uint32_t id;   /* in the profile */
@@ -30,7 +30,7 @@ struct kymo_kernel_symbol {
     uint64_t address;
 };
 
-/* All zero is an empty one. */
+/* All zero is a valid empty state. */
 typedef struct kymo_kernel_frames {
     KYMO_VEC(struct kymo_kernel_symbol) symbols; /* by number */
     KYMO_VEC(struct kymo_kernel_module) modules;
@@ -43,7 +43,7 @@ void kymo_kernel_frames_deinit(kymo_kernel_frames *kernel);
 KYMO_NODISCARD
 kymo_err kymo_kernel_frames_add_symbol(kymo_kernel_frames *kernel, kymo_profile *profile,
                                        const kymo_event_kernel_symbol *event);
-/* The frame of the profile, which needs a process by then. KYMO_E_INVALID: no such symbol. */
+/* Makes the frame; the profile must have a process. KYMO_E_INVALID: no such symbol. */
 KYMO_NODISCARD
 kymo_err kymo_kernel_frames_find(kymo_kernel_frames *kernel, kymo_profile *profile,
                                  const kymo_event_kernel_frame *event, uint32_t *frame);

@@ -2,8 +2,7 @@
 /*
  * label_set_table.c - sets of labels.
  *
- * The labels of a set lie by key, each key once, so that the same labels are the same set in
- * whatever order they were set.
+ * The labels of a set are sorted by key, each key once, so the order of setting does not matter.
  */
 #include "profile/tables.h"
 
@@ -25,7 +24,7 @@ static int same_set(const kymo_profile *p, kymo_label_set set, const kymo_label 
     return 1;
 }
 
-/* Puts a label where it belongs by its key, in the place of one of the same key. */
+/* Inserts a label by its key; replaces one with the same key. */
 static uint32_t insert(kymo_label *sorted, uint32_t count, const kymo_label *label)
 {
     uint32_t at = count;
@@ -35,7 +34,7 @@ static uint32_t insert(kymo_label *sorted, uint32_t count, const kymo_label *lab
         memmove(&sorted[at + 1], &sorted[at], (count - at) * sizeof *sorted);
         count++;
     }
-    /* Values are compared by their bits: those that a short member does not have are 0. */
+    /* Values are compared by their bits: the unused bits of a short member are 0. */
     sorted[at] = (kymo_label){.key = label->key, .value.kind = label->value.kind};
     if (label->value.kind == KYMO_VALUE_STRING)
         sorted[at].value.as.string = label->value.as.string;

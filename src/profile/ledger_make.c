@@ -13,26 +13,26 @@
 #include "profile/tables.h"
 #include "recording/events_heap.h"
 
-/* A recorder tells of two moments; each of them is a walk over all blocks. */
+/* The recorder reports two moments of a process; each needs a walk over all allocations. */
 #define MOMENTS_MAX 8u
 
-/* As kymo_mapping.how counts them. */
+/* Bits of kymo_mapping.how. */
 enum { BY_ALLOCATOR = 1, OF_FILE = 2, IS_SHARED = 4 };
 
-/* Of the program's mappings, by stack: the largest. */
+/* Largest mappings of the program, by stack, that are shown. */
 #define PARTS_MAX 256u
-/* glibc has its arenas at multiples of it. */
+/* glibc aligns its arenas to this. */
 #define ARENA_BYTES (64ull << 20)
-/* And this much before each block. */
+/* Bytes of the header that glibc puts before each allocation. */
 #define GLIBC_HEADER_BYTES 8u
 #define PAGE_BYTES 4096u
 
-/* Memory of the process's own. */
+/* A range of private memory of the process. */
 struct piece {
     uint64_t lo, hi;
     double bytes;  /* resident */
-    double before; /* the same of all pieces below */
-    double left;   /* of bytes, without an owner */
+    double before; /* resident bytes of all pieces at lower addresses */
+    double left;   /* resident bytes that have no owner yet */
     uint32_t area;
     uint32_t is_heap;
 };
@@ -48,11 +48,11 @@ struct part {
     double bytes;
 };
 
-/* Blocks at one moment. */
+/* Sums over the live allocations at one moment. */
 struct blocks {
-    struct kymo_estimate resident; /* what was asked for, as far as it is there */
-    double slack;                  /* and what these have beyond it */
-    double all;                    /* both, there or not */
+    struct kymo_estimate resident; /* requested bytes, as far as they are resident */
+    double slack;                  /* resident bytes beyond the requested ones */
+    double all;                    /* both, resident or not */
 };
 
 struct making {
@@ -66,10 +66,10 @@ struct making {
     KYMO_VEC(struct piece) pieces; /* by address */
     KYMO_VEC(struct area) areas;
     KYMO_VEC(struct part) parts;
-    double given[KYMO_LEDGER_LINES]; /* by the recorder; below 0: not */
+    double given[KYMO_LEDGER_LINES]; /* lines of the recorder; below 0: not given */
     double lines[KYMO_LEDGER_LINES];
     uint64_t said_ns;
-    double low, high; /* of live blocks */
+    double low, high; /* interval of the live allocations */
 };
 
 static double at_least(double value, double limit)
@@ -90,7 +90,7 @@ static int compare_lines(const void *a, const void *b)
     return (x->low > y->low) - (x->low < y->low);
 }
 
-/* What overlaps, or has more than fits into it, is none. */
+/* Adds a piece. Ignores one that overlaps, or has more resident bytes than its size. */
 static kymo_err take_piece(struct making *m, const kymo_ledger *l)
 {
     struct piece *last = m->pieces.len ? &m->pieces.data[m->pieces.len - 1] : NULL;
@@ -117,13 +117,13 @@ static int ends_before(const void *rows, size_t i, const void *address)
     return pieces[i].hi <= *(const uint64_t *)address;
 }
 
-/* The first that does not end before it. */
+/* The first piece that ends after the address. */
 static size_t find_piece(const struct making *m, uint64_t address)
 {
     return kymo_search_count(m->pieces.data, m->pieces.len, ends_before, &address);
 }
 
-/* Of [lo, hi): in each piece pages are spread evenly. */
+/* Resident bytes of [lo, hi): they are assumed to be spread evenly over the piece. */
 static double share_of(const struct piece *p, uint64_t lo, uint64_t hi)
 {
     lo = lo > p->lo ? lo : p->lo;
@@ -186,7 +186,7 @@ static int compare_sizes(const void *a, const void *b)
     return compare_parts(a, b);
 }
 
-/* One of each stack, the largest of them. */
+/* Keeps the largest mappings of each stack as one line. */
 static void sum_parts(struct making *m)
 {
     struct part *parts = m->parts.data;
@@ -205,7 +205,7 @@ static void sum_parts(struct making *m)
     m->parts.len = m->parts.len < PARTS_MAX ? m->parts.len : PARTS_MAX;
 }
 
-/* ---- blocks ---- */
+/* ---- allocations ---- */
 
 /* Resident bytes below an address. */
 static double count_below(const struct making *m, uint64_t address)
@@ -216,8 +216,8 @@ static double count_below(const struct making *m, uint64_t address)
     return m->pieces.data[i].before + share_of(&m->pieces.data[i], 0, address);
 }
 
-/* How much of a block is there. Blocks of less than a page were written to by who asked for them,
- * but for those that lie where nothing is. *area: UINT32_MAX, it is in none. */
+/* The resident share of an allocation. One of less than a page was written to by the code that
+ * requested it, unless its page is not resident at all. *area: UINT32_MAX if it is in none. */
 static double resident_share(const struct making *m, const kymo_allocation *row, uint32_t *area)
 {
     uint64_t bytes = row->bytes + row->slack;
@@ -263,9 +263,9 @@ static struct blocks blocks_now(struct making *m)
     return sum;
 }
 
-/* ---- what the allocator has ---- */
+/* ---- memory of the allocator ---- */
 
-/* All that no mapping has, by what may be the allocator's and what surely is. */
+/* Sums what no mapping owns: what may be the allocator's, and what certainly is. */
 static void sum_areas(struct making *m, double *all, double *sure)
 {
     *all = *sure = 0;
@@ -284,7 +284,8 @@ static int is_said(const struct making *m, uint32_t line)
     return m->given[line] >= 0;
 }
 
-/* Of memory that may be its: as much as it has taken from the system, or as its blocks need. */
+/* The allocator's part of memory that may be its: what it took from the system, or what its
+ * allocations need. */
 static double allocators_part(struct making *m, const struct blocks *now,
                               const struct kymo_ledger_since *since)
 {
@@ -295,8 +296,8 @@ static double allocators_part(struct making *m, const struct blocks *now,
     return fmin(all, at_least(sure, has));
 }
 
-/* What is in blocks and there, as the allocator said, less what they have beyond what was asked
- * for. *least: at any rate so much. */
+/* Resident bytes in allocations by the allocator's own count, less what these have beyond the
+ * requested bytes. *least: the lower bound. */
 static double said_live(const struct making *m, const struct blocks *now,
                         const struct kymo_ledger_since *since, double *least)
 {
@@ -306,7 +307,7 @@ static double said_live(const struct making *m, const struct blocks *now,
     return said;
 }
 
-/* heap: what the allocator has, resident. */
+/* heap: resident bytes of the allocator. */
 static void split_heap(struct making *m, const struct blocks *now,
                        const struct kymo_ledger_since *since, double heap)
 {
@@ -374,7 +375,7 @@ static kymo_err put_all(struct making *m)
     return put_line(m, KYMO_LEDGER_RSS, KYMO_NONE, m->lines[KYMO_LEDGER_RSS]);
 }
 
-/* A line of the recording's, of a time that has pieces: parts with names stay as they are. */
+/* Takes a line of the recorder for a time with pieces: named parts remain as they are. */
 static kymo_err take_line(struct making *m, const kymo_ledger *l)
 {
     if (l->line == KYMO_LEDGER_PIECE)

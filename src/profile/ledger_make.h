@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ledger_make.h - whose the memory of a process is, of what its recorder saw and what its threads
- * did.
+ * ledger_make.h - the RSS breakdown of a process, from what the recorder measured and what its
+ * threads recorded.
  *
  * Layer:    profile (cold half only); above base
- * Flow:     lines of a recording, rows of blocks and mappings -> [ledger_make] -> table of ledgers
+ * Flow:     lines of a recording, rows of allocations and mappings -> [ledger_make]
+ *           -> table of ledgers
  * Threads:  one owner at a time
- * Memory:   a word for each block and mapping, for a moment
+ * Memory:   a temporary word for each allocation and mapping
  * Signals:  not for handlers
  *
- * The recorder sees from outside what is resident: of files, stacks, shared memory and itself, and
- * pieces of the process's own. Of these, each page belongs to
+ * The recorder measures resident memory from outside: of files, stacks, shared memory and of Kymo
+ * itself, and the pieces of private memory. Each page of a piece belongs to
  *
- *   - a mapping that the program made and that was there then;
- *   - or the allocator, if it said so (brk, a mapping of its own), or a block lies in the area, or
- *     it has taken so much from the system;
+ *   - a mapping that the program made and that existed then;
+ *   - or the allocator, if it said so (brk, its own mappings), if an allocation lies in the area,
+ *     or if it has taken that much from the system;
  *   - or no known owner: unexplained.
  *
- * What the allocator has is split again: what live blocks were asked for (an estimate, with its
- * interval), what they have beyond that, what is free and kept. The allocator's own figure of what
- * is in blocks is exact where the estimate is not, so within the interval that one is taken, and
- * what is beyond stays unexplained: blocks that were not seen. It is of another moment, and is
- * carried to this one by what the samples say of the time between. All that is left is unexplained,
- * and may be negative; so the lines add up to what is resident.
+ * The allocator's memory is split into: requested bytes of live allocations (an estimate with an
+ * interval), what these have beyond the requested bytes, and free memory that the allocator keeps.
+ * The allocator's own count of bytes in allocations is exact where the estimate is not. So it is
+ * used as far as it is within the interval; what is beyond remains unexplained: allocations that
+ * were not seen. The count is of another moment, and is corrected by what the samples say of the
+ * time between. The remainder is unexplained and may be negative, so the lines add up to the
+ * resident memory.
  */
 #ifndef KYMO_PROFILE_LEDGER_MAKE_H
 #define KYMO_PROFILE_LEDGER_MAKE_H
@@ -33,9 +35,9 @@
 #include "base/error.h"
 #include "kymo/profile.h"
 
-/* lines: of one process as they came, of one or more times; they are put in order. Lines of a time
- * without pieces become rows as they are. The process's blocks and mappings are there, and its
- * heap. */
+/* lines: of one process, of one or more times, in any order; the function sorts them. Lines of a
+ * time without pieces become rows unchanged. The process's allocations, mappings and heap have
+ * been added. */
 KYMO_NODISCARD
 kymo_err kymo_ledger_make_all(kymo_profile *profile, uint32_t process, kymo_ledger *lines,
                               size_t count);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ledger_since.c - see ledger_since.h. All bytes that came and went would be no limit: a program
- * that is busy has them go through the same memory again and again. What the allocator can have
- * taken meanwhile is what the sum of its blocks rose by on the way, what it can have kept is what
- * it fell by.
+ * ledger_since.c - see ledger_since.h.
+ *
+ * All bytes allocated and freed would be no useful bound: a busy program uses the same memory again
+ * and again. What the allocator can have taken from the system is the highest rise of the sum of
+ * its allocations in between; what it can have kept is the deepest fall.
  */
 #include "profile/ledger_since.h"
 
@@ -13,7 +14,7 @@
 #include "base/vec.h"
 
 struct change {
-    uint64_t distance_ns; /* from when the allocator spoke */
+    uint64_t distance_ns; /* distance in time from the allocator's count */
     double bytes;
 };
 
@@ -22,7 +23,7 @@ struct changes {
     KYMO_VEC(struct change) all;
 };
 
-/* Of one distance, what goes goes first. */
+/* At equal distance, frees come first. */
 static int compare_changes(const void *a, const void *b)
 {
     const struct change *x = a;
@@ -32,7 +33,7 @@ static int compare_changes(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Bytes that came then; below 0: went. On the way back it is the other way round. */
+/* Adds bytes allocated at a time; below 0: freed. Backwards in time the signs are reversed. */
 static kymo_err add_change(struct changes *c, uint64_t time_ns, double bytes)
 {
     if (time_ns > c->said_ns && time_ns <= c->time_ns)

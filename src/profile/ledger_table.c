@@ -25,7 +25,7 @@ kymo_err kymo_profile_add_ledger(kymo_profile *profile, const kymo_ledger *ledge
         if (old->process == row.process && old->line == row.line && old->name == row.name &&
             old->stack == row.stack && old->time_ns == row.time_ns) {
             *old = row;
-            profile->finished = 0; /* its place depends on its bytes */
+            profile->finished = 0; /* rows are sorted by bytes, so the order must be made again */
             return KYMO_OK;
         }
     }
@@ -40,7 +40,7 @@ const kymo_ledger *kymo_profile_ledger(const kymo_profile *profile, size_t *coun
     return *count ? profile->ledger.data : NULL;
 }
 
-/* The line as a whole, and then its parts, the largest first. */
+/* Each line is followed by its parts, the largest first. */
 static int compare_ledger(const void *a, const void *b)
 {
     const kymo_ledger *x = a;

@@ -34,7 +34,7 @@ const kymo_mapping *kymo_profile_mappings(const kymo_profile *profile, uint32_t 
     return *count ? profile->mappings.data[process].rows.data : NULL;
 }
 
-/* Pieces of one mapping have one time; there are no two at one place. */
+/* Pieces of one mapping have the same time; no two of them have the same address. */
 static int compare_mappings(const void *a, const void *b)
 {
     const kymo_mapping *x = a;

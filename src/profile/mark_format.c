@@ -2,11 +2,11 @@
 /*
  * mark_format.c - see mark_format.h.
  *
- * A conversion is parsed into its parts, and numbers are given to snprintf by a specification that
- * is made anew of the parts: what the file says never becomes a format of libc's. Text is cut and
- * padded here, since libc would cut within a character. An integer is as wide as the length
- * modifier says, as it was when it was passed: "%x" of -1 has 8 digits. One that does not fit in 32
- * bits keeps its value though "l" is missing.
+ * A conversion is parsed, and numbers are formatted by snprintf with a specification made from the
+ * parsed parts: text of the file never becomes a format of libc. Text is cut and padded here, since
+ * libc might cut within a character. An integer has the width of its length modifier, as when it
+ * was passed: "%x" of -1 has 8 digits. An integer that does not fit in 32 bits keeps its value even
+ * if "l" is missing.
  */
 #include "profile/mark_format.h"
 
@@ -32,9 +32,9 @@ struct conversion {
     char flags[8]; /* of "-+ #0", each once */
     int width;
     int precision; /* -1: none */
-    unsigned size; /* bytes of an integer; 0: none was said */
+    unsigned size; /* bytes of an integer; 0: no length modifier */
     char letter;
-    int is_complete; /* its arguments are there */
+    int is_complete; /* all its arguments exist */
     uint32_t arg;
 };
 
@@ -49,7 +49,7 @@ static int is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* How much of a text of at most `room` bytes can be shown without a part of a character. */
+/* How many bytes of a text fit into `room` without cutting a character. */
 static size_t whole_part(const char *text, size_t len, size_t room)
 {
     if (len <= room)
@@ -88,8 +88,7 @@ static int read_number(const char **at)
     return n < KYMO_FORMAT_WIDTH_MAX ? n : KYMO_FORMAT_WIDTH_MAX;
 }
 
-/* "3$" in front of what says which argument is meant; else it is the next one. Returns 0 if there
- * is none. */
+/* Takes the argument that "3$" names, else the next one. Returns 0 if there is none. */
 static int take_arg(struct reader *r, const char **at, uint32_t *arg)
 {
     const char *digits = *at;
@@ -129,7 +128,7 @@ static int read_amount(struct reader *r, const char **at, struct conversion *c)
 static void add_flag(struct conversion *c, char flag)
 {
     if (strchr("-+ #0", flag) && !strchr(c->flags, flag))
-        c->flags[strlen(c->flags)] = flag; /* the others mean a locale's digits */
+        c->flags[strlen(c->flags)] = flag; /* the other flags only affect the digits of a locale */
 }
 
 static void read_length(const char **at, struct conversion *c)
@@ -138,7 +137,7 @@ static void read_length(const char **at, struct conversion *c)
         c->size = **at != 'h' ? 8 : c->size == 2 ? 1 : 2;
 }
 
-/* The conversion behind a percent sign. */
+/* Parses the conversion after a percent sign. */
 static struct conversion read_conversion(struct reader *r, const char *percent)
 {
     struct conversion c = {.begin = percent, .precision = -1, .is_complete = 1};
@@ -163,7 +162,7 @@ static struct conversion read_conversion(struct reader *r, const char *percent)
     c.letter = *at;
     c.end = *at != '\0' ? at + 1 : at;
     while ((unsigned char)c.letter >= 0xc0 && is_continuation(*c.end))
-        c.end++; /* a character that is no letter */
+        c.end++; /* include a character that is not a letter */
     if (!strchr("%m", c.letter)) {
         c.arg = is_placed ? (uint32_t)position - 1 : r->next++;
         c.is_complete &= c.arg < r->count;
@@ -188,7 +187,7 @@ static void put_padded(struct output *out, const struct conversion *c, const cha
         put_spaces(out, pad);
 }
 
-/* Width and precision (a negative one is none) are arguments. */
+/* Width and precision are passed as arguments; a negative precision means none. */
 static void make_specification(char out[16], const struct conversion *c, const char *length,
                                char letter)
 {
@@ -244,7 +243,7 @@ static void put_pointer(struct output *out, struct conversion *c, uint64_t addre
     put_padded(out, c, text, strlen(text), 0);
 }
 
-/* One character: a byte, or the number of any. */
+/* One character: a byte, or a Unicode code point. */
 static void put_character(struct output *out, struct conversion *c, uint64_t code)
 {
     char text[4] = {(char)code};
@@ -255,7 +254,7 @@ static void put_character(struct output *out, struct conversion *c, uint64_t cod
     put_padded(out, c, text, len, 0);
 }
 
-/* An argument by its own kind, whatever the conversion is for. */
+/* Shows an argument by its own kind; the conversion is for another one. */
 static void put_natural(struct output *out, struct conversion *c, const struct kymo_format_arg *arg)
 {
     if (arg->kind != KYMO_VALUE_STRING)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mark_format.h - text as printf makes it, of arguments that were recorded.
+ * mark_format.h - formats recorded arguments as printf does.
  *
  * Layer:    profile
  * Flow:     ingest_payload.c -> [mark_format] -> text of a marker
@@ -8,9 +8,9 @@
  * Memory:   the caller's
  * Signals:  not for handlers
  *
- * The format and the arguments come from a file, so nothing is taken for granted: an argument says
- * itself what it is, and is shown as that if the conversion is for something else; a conversion
- * without an argument, and one that is not known, are shown as they are. %n writes nowhere.
+ * The format and the arguments come from a file, so neither is trusted: each argument carries its
+ * kind, and is shown by that if the conversion is for another kind. A conversion that is unknown,
+ * or has no argument, is shown as text. %n writes nothing.
  */
 #ifndef KYMO_PROFILE_MARK_FORMAT_H
 #define KYMO_PROFILE_MARK_FORMAT_H
@@ -32,17 +32,17 @@ struct kymo_format_arg {
     size_t len;
 };
 
-/* Stands where a text was cut. */
+/* Appended to a text that was cut. */
 #define KYMO_TEXT_CUT "\xe2\x80\xa6"
 
-/* Wider and more precise than a reader needs: beyond it, a width or precision is this. */
+/* Limit of a width or precision. */
 #define KYMO_FORMAT_WIDTH_MAX 256
-/* More arguments than a record has room for. */
+/* Limit of arguments: more than fit into a record. */
 #define KYMO_FORMAT_ARGS_MAX 256u
 
-/* Writes at most cap bytes, which are as valid as the format and the texts are, and are not
- * terminated; returns how many. What does not fit is left out from where a character begins, and
- * *is_cut is then 1. */
+/* Writes at most cap bytes without a NUL, and returns how many. The output is valid UTF-8 if the
+ * format and the texts are. Output that does not fit is cut after a whole character, and *is_cut
+ * is then 1. */
 size_t kymo_mark_format(char *out, size_t cap, const char *format,
                         const struct kymo_format_arg *args, uint32_t count, int *is_cut);
 

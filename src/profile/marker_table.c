@@ -19,7 +19,7 @@ static int is_valid(const kymo_profile *p, const kymo_marker *m, const kymo_valu
     return 1;
 }
 
-/* Of those that start at the same time, the longer one may have the other inside. */
+/* Of two with the same start, the longer comes first: it may contain the other. */
 static int is_before(const kymo_marker *a, const kymo_marker *b)
 {
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
@@ -28,7 +28,7 @@ static int is_before(const kymo_marker *a, const kymo_marker *b)
 kymo_err kymo_profile_add_marker(kymo_profile *profile, const kymo_marker *marker,
                                  const kymo_value *values)
 {
-    /* Where all are absent none is kept: a type may have many fields, and markers little else. */
+    /* If all values are absent, none are stored: many types have fields that are rarely used. */
     uint32_t count = values && marker->schema < profile->schemas.len
                          ? profile->schemas.data[marker->schema].field_count
                          : 0;

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* The texts of kymo_meta that are copied one like the other. */
+/* The texts of kymo_meta that are copied in the same way. */
 static const size_t text_fields[] = {
     offsetof(kymo_meta, product),
     offsetof(kymo_meta, version),

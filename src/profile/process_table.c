@@ -33,8 +33,8 @@ kymo_err kymo_profile_copy_argv(kymo_profile *profile, const char *const *argv, 
     return KYMO_OK;
 }
 
-/* A process is updated each time more is known of it, almost always with the same arguments; taking
- * a new copy each time would grow the arena for nothing. */
+/* A process is updated each time more is known of it, usually with the same arguments. Copying
+ * them each time would only grow the arena. */
 static int same_argv(const kymo_process *a, const kymo_process *b)
 {
     if (a->argc != b->argc)

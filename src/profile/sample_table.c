@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns grow one after the other; when one cannot, those before it are
- * merely larger than they need be, since cap changes only when all have grown. */
+/* Grows the columns one after the other. If one fails, those before it only have spare room: cap
+ * changes after all have grown. */
 kymo_err kymo_sample_columns_reserve(kymo_sample_columns *s, size_t n)
 {
     size_t cap = s->cap < 16 ? 16 : s->cap + s->cap / 2;
@@ -45,7 +45,7 @@ static kymo_err reserve_labels(kymo_sample_columns *s)
     return KYMO_OK;
 }
 
-/* There is room for it. */
+/* The caller has reserved room. */
 static void push(kymo_profile *profile, kymo_sample_columns *s, uint64_t time_ns, uint32_t stack,
                  uint64_t weight_ns, uint32_t type, uint32_t state, uint32_t labels)
 {
@@ -205,7 +205,7 @@ void kymo_sample_columns_even_out(kymo_sample_columns *s, size_t window)
     size_t left = count_cpu(s);
     size_t at = 0;
     while (left > 0) {
-        /* The last run takes what would be too few for one of their own. */
+        /* the last run includes a rest that is too short for a separate run */
         size_t n = left < 2 * window ? left : window;
         size_t end = at;
         uint64_t sum = 0;

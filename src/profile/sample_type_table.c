@@ -30,7 +30,7 @@ void kymo_profile_init_sample_types(kymo_profile *profile)
     profile->default_sample_type = KYMO_SAMPLE_CPU;
 }
 
-/* NULL: nothing is wrong with row i. */
+/* What is wrong with row i; NULL: nothing. */
 static const char *fault_of(const kymo_sample_type *types, uint32_t i)
 {
     const kymo_sample_type *t = &types[i];
@@ -46,7 +46,7 @@ static const char *fault_of(const kymo_sample_type *types, uint32_t i)
     return NULL;
 }
 
-/* Copies a row. All its texts but count_name are there afterwards. */
+/* Copies a row. Of its texts only count_name may be NULL. */
 static kymo_err copy_row(kymo_profile *p, const kymo_sample_type *in, kymo_sample_type *row)
 {
     *row = *in;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema_table.c - what the markers of a type have.
+ * schema_table.c - marker types: their names and fields.
  *
- * Two libraries, or two versions of one, may each have a type of one name with other fields. Both
- * stay: the second is shown as "NAME (2)". What it was called when it was added is part of the
- * content, so that adding it again finds it.
+ * Two libraries, or two versions of one, may declare types of the same name with different fields.
+ * Both are kept: the second is shown as "NAME (2)". The original name is part of what identifies a
+ * schema, so adding the same one again finds it.
  */
 #include "profile/tables.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 
-#define NAME_MAX_SHOWN 256 /* bytes of a name that is told apart by a number */
+#define NAME_MAX_SHOWN 256 /* bytes of a name that gets a number */
 
 static uint64_t schema_hash(const kymo_schema *s)
 {
@@ -86,7 +86,7 @@ static kymo_schema_name *find_name(kymo_profile *p, uint32_t string, uint64_t *h
     return NULL;
 }
 
-/* *name becomes one that no schema is shown by, and is taken. */
+/* Changes *name to one that no other schema has, and reserves it. */
 static kymo_err take_name(kymo_profile *p, uint32_t *name)
 {
     uint64_t hash;

@@ -6,7 +6,7 @@ kymo_err kymo_profile_add_source(kymo_profile *profile, const char *path, size_t
 {
     uint32_t string;
     KYMO_TRY(kymo_profile_add_string(profile, path, len, &string));
-    /* The path is interned already, so its id stands for it. */
+    /* the path is interned, so its id identifies it */
     uint64_t word = string;
     uint64_t hash = kymo_hash_words(&word, 1, kymo_hash_secret());
     return KYMO_TABLE_INTERN(&profile->sources, &profile->source_index, hash, KYMO_SOURCES_MAX,

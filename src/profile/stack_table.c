@@ -58,7 +58,7 @@ kymo_err kymo_profile_add_address_stack(kymo_profile *profile, uint32_t process,
     return KYMO_OK;
 }
 
-/* All that has a stack: marked, or by their new ids. */
+/* Visits each stack id that is used: marks it, or replaces it by its new id. */
 static inline void walk_stacks(kymo_profile *p, uint32_t *new_id,
                                void (*visit)(uint32_t *, uint32_t *))
 {
@@ -90,7 +90,7 @@ static void renumber_one(uint32_t *stack, uint32_t *new_id)
         *stack = new_id[*stack];
 }
 
-/* new_id: KYMO_NONE for all. Marks with 0 the stacks that anything has, and their callers. */
+/* new_id: initially KYMO_NONE for all. Sets 0 for stacks in use and their callers. */
 static void mark_used(kymo_profile *p, uint32_t *new_id)
 {
     walk_stacks(p, new_id, mark_one);

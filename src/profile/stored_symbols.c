@@ -2,13 +2,12 @@
 /*
  * stored_symbols.c - see stored_symbols.h.
  *
- * Symbols belong to a file (its path and build-id), not to a module of one process: what was found
- * for an address of a library holds in each process that has it mapped. They come after everything
- * that refers to them, so they are kept until the end, and then given to the frames.
+ * Symbols belong to a file (its path and build-id), not to a module of one process: a name found
+ * for an address of a library holds in each process that maps it. They are read after everything
+ * that refers to them, so they are kept until the end and then put into the frames.
  *
- * Frames of one place in several processes have the same lines, not copies: many modules of one
- * file, with one address that has a thousand inlined functions, would else make a small file a
- * large profile.
+ * Frames at the same place in several processes share their lines. With copies, a small file could
+ * make a huge profile: many modules of one file, and one address with a thousand inlined functions.
  */
 #include "profile/stored_symbols.h"
 
@@ -24,7 +23,7 @@ void kymo_stored_symbols_deinit(kymo_stored_symbols *s)
     kymo_index_deinit(&s->address_index);
 }
 
-/* ---- as they come ---- */
+/* ---- as events come ---- */
 
 static uint64_t file_hash(uint32_t path, const uint8_t *build_id, uint32_t len)
 {
@@ -100,7 +99,7 @@ static struct kymo_stored_address *find_address(const kymo_stored_symbols *s, ui
     return NULL;
 }
 
-/* Of an address that was told twice, the first counts. */
+/* If an address comes twice, the first one counts. */
 static kymo_err add_address(kymo_stored_symbols *s, const struct kymo_stored_address *row)
 {
     if (find_address(s, row->file, row->address))
@@ -194,7 +193,7 @@ static kymo_err name_frame(const kymo_stored_symbols *s, kymo_profile *profile, 
     return KYMO_OK;
 }
 
-/* By module: the stored file that it is, KYMO_NONE: none. */
+/* By module: its stored file, KYMO_NONE if there is none. */
 static kymo_err find_files(const kymo_stored_symbols *s, kymo_profile *profile, uint32_t *file_of)
 {
     for (uint32_t i = 0; i < profile->modules.len; i++) {

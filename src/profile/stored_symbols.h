@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stored_symbols.h - the names that a recording carries, put into the profile's frames.
+ * stored_symbols.h - puts the names stored in a recording into the profile's frames.
  *
  * Layer:    profile
  * Flow:     kymo_event_symbols -> [stored symbols] -> kymo_frame, kymo_module.symbols
@@ -42,10 +42,10 @@ struct kymo_stored_address {
     uint32_t symbol; /* KYMO_NONE: none */
     uint32_t first_line, line_count;
     uint32_t named;
-    uint32_t frame; /* the first one that has these lines; KYMO_NONE: none yet */
+    uint32_t frame; /* the first frame with these lines; KYMO_NONE: none yet */
 };
 
-/* Zero bytes are a valid, empty one. */
+/* All zero is a valid empty state. */
 typedef struct kymo_stored_symbols {
     KYMO_VEC(struct kymo_stored_file) files;
     KYMO_VEC(struct kymo_stored_function) functions;
@@ -56,7 +56,8 @@ typedef struct kymo_stored_symbols {
     kymo_index address_index;
 } kymo_stored_symbols;
 
-/* Whether a file may have a name for the frame. Generated code and the kernel bring theirs. */
+/* Whether a name can be stored for the frame. Generated and kernel code have other sources of
+ * names. */
 static inline int kymo_frame_has_file(const kymo_frame *f)
 {
     return f->address != KYMO_NO_ADDRESS && f->module != KYMO_NONE &&
@@ -69,7 +70,7 @@ KYMO_NODISCARD
 kymo_err kymo_stored_symbols_add(kymo_stored_symbols *s, kymo_profile *profile,
                                  const kymo_event_symbols *e);
 
-/* All frames are there: names those whose addresses were stored. */
+/* Names the frames whose addresses were stored. Call after all frames were added. */
 KYMO_NODISCARD
 kymo_err kymo_stored_symbols_apply(kymo_stored_symbols *s, kymo_profile *profile);
 

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Valid text is interned as it is; only text with something wrong in it is copied first. NUL is
- * valid UTF-8, but it would hide what follows it from everyone who reads C strings, so it counts as
- * wrong. */
+/* Valid text is interned without a copy; invalid text is copied and corrected first. NUL is
+ * valid UTF-8, but it would hide the rest of the text from readers of C strings, so it counts as
+ * invalid. */
 static int is_clean(const char *text, size_t len)
 {
     return len <= KYMO_STRING_MAX && memchr(text, 0, len) == NULL &&

@@ -12,7 +12,7 @@ kymo_err kymo_profile_add_symbol(kymo_profile *profile, const kymo_symbol *symbo
     kymo_symbol row = *symbol;
     if (row.name >= profile->strings.len || row.module >= profile->modules.len)
         return KYMO_E_INVALID;
-    /* A symbol belongs to the file, wherever it is mapped. */
+    /* a symbol belongs to the file, not to one mapping of it */
     row.module = profile->module_ids.data[row.module].file;
     uint64_t words[3] = {(uint64_t)row.module << 32 | row.name, row.address, row.size_bytes};
     uint64_t hash = kymo_hash_words(words, 3, kymo_hash_secret());

@@ -8,9 +8,9 @@
  * Memory:   text in the arena, rows in vectors; kymo_profile_destroy frees all of it
  * Signals:  not for handlers
  *
- * Stacks and samples, of which there are millions and of which a pass reads one or two fields, are
- * columns. The other tables are rows: a reader of a frame or a function wants all of it.
- * Everything is interned where identity matters, so that equality is equality of ids.
+ * Stacks and samples are columns: there are millions, and a pass over them reads one or two fields.
+ * The other tables are rows: a reader of a frame or a function needs all of it. Where identity
+ * matters everything is interned, so equal rows have equal ids.
  */
 #ifndef KYMO_PROFILE_TABLES_H
 #define KYMO_PROFILE_TABLES_H
@@ -25,7 +25,7 @@ typedef struct kymo_text {
     uint32_t len;
 } kymo_text;
 
-/* What encoders want to know of a module beyond its public row. */
+/* Ids of a module that encoders need beside its public row. */
 typedef struct kymo_module_ids {
     uint32_t path; /* strings */
     uint32_t name;
@@ -39,7 +39,7 @@ typedef struct kymo_sample_columns {
     uint32_t *stack;
     uint8_t *kind;
     uint8_t *state;
-    uint32_t *labels; /* NULL: none has any */
+    uint32_t *labels; /* NULL: no sample has labels */
     size_t count;
     size_t cap;
     int unsorted;
@@ -51,7 +51,7 @@ typedef struct kymo_marker_rows {
     int unsorted;
 } kymo_marker_rows;
 
-/* The blocks, and the mappings, of one process. */
+/* The allocations and mappings of one process. */
 typedef struct kymo_allocation_rows {
     KYMO_VEC(kymo_allocation) rows;
     int unsorted;
@@ -71,10 +71,10 @@ typedef struct kymo_count_columns {
     int unsorted;
 } kymo_count_columns;
 
-/* A name that a schema is shown by. */
+/* A name under which a schema is shown. */
 typedef struct kymo_schema_name {
     uint32_t string;
-    uint32_t next; /* what the next schema is told apart by that wants it, too */
+    uint32_t next; /* the number that the next schema with this name gets */
 } kymo_schema_name;
 
 /* A set of labels: a range of them. */
@@ -115,7 +115,7 @@ struct kymo_profile {
 
     KYMO_VEC(kymo_frame) frames;
     kymo_index frame_index;
-    KYMO_VEC(kymo_line) lines; /* ranges of frames */
+    KYMO_VEC(kymo_line) lines; /* ranges of them belong to frames */
 
     KYMO_VEC(uint32_t) stack_frame;
     KYMO_VEC(uint32_t) stack_parent;
@@ -124,8 +124,8 @@ struct kymo_profile {
     KYMO_VEC(kymo_marker_category) marker_categories;
     kymo_index marker_category_index;
     KYMO_VEC(kymo_schema) schemas;
-    KYMO_VEC(uint32_t) schema_asked; /* by schema: the name that it was added with */
-    kymo_index schema_index;         /* by content, and that name */
+    KYMO_VEC(uint32_t) schema_asked; /* by schema: its original name */
+    kymo_index schema_index;         /* by content and original name */
     KYMO_VEC(kymo_schema_name) schema_names;
     kymo_index schema_name_index;
     KYMO_VEC(kymo_marker_rows) markers; /* by thread */
@@ -142,7 +142,7 @@ struct kymo_profile {
     KYMO_VEC(kymo_label_set) label_sets;
     kymo_index label_set_index;
 
-    /* By process; short where the last have none. */
+    /* By process; short if the last processes have none. */
     KYMO_VEC(kymo_allocation_rows) allocations;
     KYMO_VEC(kymo_mapping_rows) mappings;
     KYMO_VEC(kymo_heap) heaps; /* size 0: not recorded */
@@ -157,13 +157,13 @@ struct kymo_profile {
     int finished;
 };
 
-/* A row of a table with so many of them, or none. */
+/* Whether id is a row of a table with `count` rows, or KYMO_NONE. */
 static inline int kymo_is_row_or_none(uint32_t id, size_t count)
 {
     return id == KYMO_NONE || id < count;
 }
 
-/* Puts a new row behind the others of its table, and under its hash. */
+/* Appends a row to its table, and adds it to the index under its hash. */
 #define KYMO_TABLE_ADD(table, index, hash, most, row)                                \
     ({                                                                               \
         kymo_err kymo_add_err_ =                                                     \
@@ -175,8 +175,7 @@ static inline int kymo_is_row_or_none(uint32_t id, size_t count)
         kymo_add_err_;                                                               \
     })
 
-/* The number of the row goes to *id: of the one (at) of which is_same is true, else of a new one.
- */
+/* Interns a row: *id is the row (at) for which is_same is true, else that of a new row. */
 #define KYMO_TABLE_INTERN(table, index, hash, most, row, at, is_same, id)               \
     ({                                                                                  \
         uint32_t at;                                                                    \
@@ -200,24 +199,24 @@ kymo_err kymo_profile_intern(kymo_profile *profile, const char *text, uint32_t *
                              const char **copy);
 /* The string with this text, KYMO_NONE if there is none. */
 uint32_t kymo_profile_find_string(const kymo_profile *profile, const char *text, size_t len);
-/* Copies a list of at most KYMO_ARGS_MAX texts; of a longer one the last entry says how many more
- * there were. *count is the number kept. */
+/* Copies a list of at most KYMO_ARGS_MAX texts. The last entry of a longer one says how many
+ * more there were. *count is the number kept. */
 KYMO_NODISCARD
 kymo_err kymo_profile_copy_argv(kymo_profile *profile, const char *const *argv, uint32_t argc,
                                 const char *const **copy, uint32_t *count);
 /* The part of a path after its last slash. */
 const char *kymo_path_base(const char *path);
 
-/* stack_table.c: takes out the stacks that no sample, marker, block or mapping has, and the frames
- * that no stack has; the others get new ids, in the same order. */
+/* stack_table.c: removes the stacks that no sample, marker, allocation or mapping uses, and the
+ * frames that no stack uses. The others get new ids, in the same order. */
 KYMO_NODISCARD
 kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile);
-/* frame_table.c: the same of frames; map[id] is KYMO_NONE for those that go, and the new id of the
- * others afterwards. */
+/* frame_table.c: the same for frames; afterwards map[id] is KYMO_NONE for removed frames and the
+ * new id for others. */
 KYMO_NODISCARD
 kymo_err kymo_profile_drop_frames(kymo_profile *profile, uint32_t *map);
 
-/* sample_type_table.c: those of recordings, for create. */
+/* sample_type_table.c: adds the sample types of recordings, for create. */
 void kymo_profile_init_sample_types(kymo_profile *profile);
 
 /* thread_table.c: for finish. */
@@ -235,7 +234,7 @@ void kymo_sample_columns_share(kymo_sample_columns *samples, uint64_t sum_ns);
  * what it was. Sorted samples only. For ingest. */
 void kymo_sample_columns_even_out(kymo_sample_columns *samples, size_t window);
 void kymo_sample_columns_deinit(kymo_sample_columns *samples);
-/* schema_table.c: whether they are the same but for the name. */
+/* schema_table.c: whether they are the same, names apart. */
 int kymo_schema_is_same(const kymo_schema *a, const kymo_schema *b);
 /* marker_table.c and counter_table.c: for finish and destroy. */
 KYMO_NODISCARD
@@ -249,10 +248,11 @@ kymo_err kymo_allocation_rows_sort(kymo_allocation_rows *allocations);
 void kymo_mapping_rows_sort(kymo_mapping_rows *mappings);
 KYMO_NODISCARD
 kymo_err kymo_profile_sort_ledger(kymo_profile *profile);
-/* frame_table.c: the lines, symbol and name of another frame of the same place in the same file. */
+/* frame_table.c: copies lines, symbol and name from another frame of the same place in the same
+ * file. */
 KYMO_NODISCARD
 kymo_err kymo_profile_frame_share_lines(kymo_profile *profile, uint32_t frame, uint32_t from);
-/* value_table.c: whether the profile has what a value refers to. A list is no value of a list. */
+/* value_table.c: whether all that a value refers to exists. A list may not contain a list. */
 int kymo_profile_has_value(const kymo_profile *profile, const kymo_value *value);
 
 #endif

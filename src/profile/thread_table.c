@@ -52,8 +52,7 @@ kymo_err kymo_profile_update_thread(kymo_profile *profile, uint32_t id, const ky
     return KYMO_OK;
 }
 
-/* How good a main thread this one would be: the one that was marked, else the one whose tid is the
- * pid. */
+/* Rank of a thread as main thread: the one that was marked, else the one whose tid is the pid. */
 static int main_rank(const kymo_profile *p, uint32_t id)
 {
     const kymo_thread *t = &p->threads.data[id];

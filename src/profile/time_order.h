@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * time_order.h - rows by their times, those of one time in the order in which they came.
+ * time_order.h - sorts rows by time; rows with equal times keep their order.
  *
  * Layer:    profile
  * Threads:  any; no state
@@ -14,7 +14,7 @@
 
 struct kymo_time_order {
     uint64_t time_ns;
-    size_t from; /* the row's place before */
+    size_t from; /* index of the row before sorting */
 };
 
 /* For qsort. */
