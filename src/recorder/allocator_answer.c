@@ -41,7 +41,7 @@ static int64_t value_of(const struct kymo_allocator_answer *a, enum kymo_allocat
     return a->known >> word & 1 ? a->value[word] : -1;
 }
 
-/* Of two that are known, and may have been read at two moments: never below 0. */
+/* The two may have been read at different moments, so the result is at least 0. */
 static int64_t less(int64_t whole, int64_t part)
 {
     if (whole < 0 || part < 0)

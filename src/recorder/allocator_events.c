@@ -10,15 +10,16 @@
 
 #define FIRST_PERIOD_NS 10000000u
 #define PERIOD_NS 1000000000u
-/* An answer that took as long is not asked for again before SLOW_PERIOD_NS, and never is more than
- * a SLOW_SHARE of the time spent on them: glibc's walks over all free blocks. Nor does the recorder
- * wait longer for a thread that has taken a question and not answered: it may have been ended. */
+/* Limits what the questions cost (glibc walks over all free allocations). After an answer that
+ * took this long, the next question waits at least SLOW_PERIOD_NS, and answers take at most
+ * SLOW_SHARE of the time. The recorder waits at most as long for a thread that took a question
+ * but did not answer: it may have ended. */
 #define SLOW_NS 1000000u
 #define SLOW_SHARE 1000u
 #define SLOW_PERIOD_NS 10000000000u
 #define SLOWEST_PERIOD_NS 600000000000u
 
-/* Shown beside sums: how much of what the allocator keeps for blocks is in none. */
+/* Shown beside sums: the share of the allocator's memory that is not in allocations. */
 #define FRAGMENTATION SIZE_MAX
 
 static const struct counter {
@@ -112,8 +113,8 @@ static uint64_t pause_after(uint64_t took_ns)
     return took_ns > SLOW_PERIOD_NS / SLOW_SHARE ? took_ns * SLOW_SHARE : SLOW_PERIOD_NS;
 }
 
-/* Only an answer to the last question: however often the program writes there, there are no more
- * than questions. */
+/* Reads only the answer to the last question: however often the program writes there, there are
+ * at most as many answers as questions. */
 static kymo_err read(struct kymo_allocator_events *a, const struct kymo_allocator_events_look *look)
 {
     struct kymo_allocator_answer answer;

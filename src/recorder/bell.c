@@ -55,7 +55,7 @@ static int start_thread(kymo_bell *b)
     if (pthread_attr_init(&attributes) != 0)
         return 0;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    /* Signals are for the main thread. */
+    /* signals are handled by the main thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     b->has_thread = pthread_create(&b->thread, &attributes, listen_to, b) == 0;

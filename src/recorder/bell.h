@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bell.h - one word by which any thread of any recorded process wakes the recorder.
+ * bell.h - a futex by which any thread of any recorded process wakes the recorder.
  *
  * Layer:    recorder
  * Flow:     capture/thread.c: word, futex -> [bell] -> poller
- * Threads:  one of its own, which waits on the futex; the rest is the recorder's main thread's
- * Memory:   a page that all recorded processes may write: it says that there is something to look
- *           at, never what
+ * Threads:  a thread waits on the futex; all functions are for the recorder's main thread
+ * Memory:   a page that all recorded processes can write: it only says that there is something to
+ *           read
  * Signals:  not for handlers
  *
- * Programs keep no descriptor of ours, so they wake by futex; the recorder waits for descriptors
- * besides. A process that rings without end is heard every KYMO_BELL_PAUSE_NS.
+ * Programs keep no descriptor of ours, so they wake the recorder by a futex; the recorder also
+ * waits for descriptors. A process that rings all the time wakes it at most every
+ * KYMO_BELL_PAUSE_NS.
  */
 #ifndef KYMO_RECORDER_BELL_H
 #define KYMO_RECORDER_BELL_H
@@ -27,11 +28,11 @@ typedef struct kymo_bell kymo_bell;
 KYMO_NODISCARD
 kymo_err kymo_bell_open(kymo_bell **out, kymo_error *detail);
 void kymo_bell_close(kymo_bell *bell);
-/* The page's descriptor, for the programs. */
+/* The page's descriptor, to be sent to programs. */
 int kymo_bell_memory(const kymo_bell *bell);
-/* Can be read when it has rung. */
+/* A descriptor that is readable after a ring. */
 int kymo_bell_event(const kymo_bell *bell);
-/* Makes it readable no more, until it rings again. */
+/* Makes it unreadable until the next ring. */
 void kymo_bell_hear(const kymo_bell *bell);
 
 #endif

@@ -10,9 +10,9 @@
 #include "base/word_list.h"
 #include "sys/clock.h"
 
-/* A process that runs has done it within microseconds; one that stands still may never. */
+/* A running process has answered within microseconds; a stopped one may never answer. */
 #define PATIENCE_NS 1000000000ull
-/* What a program floods us with is read within that, or there is no end of it. */
+/* Reads what a busy program has written for at most this long, so that it ends. */
 #define READING_NS 60000000000ull
 
 static void drop(struct kymo_control_caller *caller)
@@ -37,7 +37,7 @@ static int answers_file(const struct kymo_control_request *request)
     return request->what == KYMO_CONTROL_HEAP || request->what == KYMO_CONTROL_CATEGORIES;
 }
 
-/* One that has asked, and may wait longer. */
+/* Answers a caller that has sent its request and may still have to wait. */
 static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
 {
     const struct kymo_control_server *server = caller->server;
@@ -78,14 +78,14 @@ static int is_well_formed(const struct kymo_control_request *request)
     }
 }
 
-/* What was said is done, and answered later; nonsense ends the connection, and so does whatever
- * comes from one that has asked. */
+/* Receives a request and obeys it; the answer is sent later. An invalid request ends the
+ * connection, and so does a second one. */
 static kymo_err hear_caller(void *context)
 {
     struct kymo_control_caller *caller = context;
     const struct kymo_control_server *server = caller->server;
     struct kymo_control_request request;
-    /* With the whole length of what is longer. */
+    /* MSG_TRUNC: the full length of a longer message. */
     ssize_t n = recv(caller->source.fd, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return KYMO_OK;
@@ -108,7 +108,7 @@ static kymo_err hear_caller(void *context)
     return KYMO_OK;
 }
 
-/* Its place is wanted: what it has said is obeyed and answered before. */
+/* Frees a caller's place for another one; its request is obeyed and answered first. */
 static void send_away(struct kymo_control_caller *caller)
 {
     if (caller->source.fd >= 0 && caller->deadline_ns == 0)
@@ -118,7 +118,7 @@ static void send_away(struct kymo_control_caller *caller)
     drop(caller);
 }
 
-/* Our own user and root, who may trace the program anyway. */
+/* Allows the same user and root, who may trace the program anyway. */
 static int is_welcome(int fd)
 {
     struct ucred from = {0};
@@ -132,7 +132,7 @@ static kymo_err open_door(void *context)
     struct kymo_control_server *server = context;
     int fd = accept4(server->door.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-        /* Who waits outside would wake us again and again. */
+        /* waiting callers would wake the recorder again and again */
         kymo_poller_remove(server->poller, &server->door);
         server->door_is_shut = 1;
     }

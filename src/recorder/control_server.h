@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * control_server.h - the recorder's end of control/control.h.
+ * control_server.h - receives the requests of `kymo control`; control/control.h is the protocol.
  *
  * Layer:    recorder
  * Flow:     control_client.c <-> [control_server] -> tree_control.c
@@ -8,8 +8,8 @@
  * Memory:   the caller owns the structure, which must stay where it is while it is open
  * Signals:  not for handlers
  *
- * Nothing here waits: who connects and says nothing has its place until others want one, and who
- * has asked is answered in the round in which all processes have done it, or patience is over.
+ * No function here waits. A caller that sends nothing keeps its place until another one needs it. A
+ * request is answered in the round in which all processes have followed it, or at its deadline.
  */
 #ifndef KYMO_RECORDER_CONTROL_SERVER_H
 #define KYMO_RECORDER_CONTROL_SERVER_H
@@ -24,38 +24,40 @@ struct kymo_control_server;
 struct kymo_control_caller {
     struct kymo_poll_source source; /* fd -1: no caller */
     struct kymo_control_server *server;
-    uint64_t asked_ns; /* when it asked, and when it is answered at the latest; 0: it has not */
+    uint64_t asked_ns; /* time of the request, and the latest time of its answer; 0: no request
+                        * yet */
     uint64_t deadline_ns;
     struct kymo_control_request request;
 };
 
 struct kymo_control_server {
     struct kymo_poll_source door; /* fd -1: not open */
-    int door_is_shut;             /* for want of descriptors, until the next round */
+    int door_is_shut;             /* no descriptors left: accepts again in the next round */
     int poller;
-    uint32_t next; /* the caller whose place is given away next */
+    uint32_t next; /* the caller that loses its place next */
     struct kymo_control_caller callers[KYMO_CONTROL_CALLERS];
-    /* Does what is asked, which is well formed; what is no error is answered later. */
+    /* Obeys a request, which is well formed. Unless it fails, the answer is sent later. */
     kymo_err (*obey)(void *context, const struct kymo_control_request *request);
-    /* How far that has come: fills in told and later, which are 0. Asked for HEAP, later is what is
-     * still to be read of what was recorded before asked_ns. */
+    /* Counts the processes that have followed (told) and have not yet (later); both are 0
+     * before. For HEAP, later is the number of processes whose records from before asked_ns are
+     * not all read. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
-    /* HEAP, once that is done, and CATEGORIES: a file is sent by the connection, which stays ours.
-     * It is sent now, or later by another process. */
+    /* For HEAP, when complete, and CATEGORIES: sends a file over the connection, which the
+     * caller keeps. Another process may send it later. */
     kymo_err (*answer)(void *context, const struct kymo_control_request *request, int connection);
     void *context;
 };
 
-/* One that is not open; closing it does nothing. */
+/* Makes a server that is not open; closing it does nothing. */
 void kymo_control_server_init(struct kymo_control_server *server);
-/* The caller sets obey, count, answer and context before. An error means only that no process can
- * send requests. */
+/* The caller sets obey, count, answer and context before. After an error `kymo control` cannot
+ * send requests; the recording works. */
 KYMO_NODISCARD
 kymo_err kymo_control_server_open(struct kymo_control_server *server, int poller);
-/* Answers those for whom all is done, or who have waited long enough. */
+/* Answers the requests that are complete or past their deadline. */
 void kymo_control_server_round(struct kymo_control_server *server, uint64_t now_ns);
-/* Those who wait are answered. */
+/* Answers all who wait, and closes. */
 void kymo_control_server_close(struct kymo_control_server *server);
 
 #endif

@@ -32,7 +32,7 @@ static kymo_err write_to_fd(kymo_sink *sink, const void *data, size_t len)
     return kymo_write_all(to->fd, data, len) == len ? KYMO_OK : kymo_err_from_errno(errno);
 }
 
-/* Of the images that a process was, the last one. */
+/* The last image of a process. */
 static uint32_t find_process(const kymo_profile *profile, pid_t pid)
 {
     uint32_t found = KYMO_NONE;
@@ -71,7 +71,7 @@ kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, in
         return KYMO_E_INVALID;
     KYMO_TRY(kymo_finish_load_fd(recording, NULL, &profile, NULL, NULL));
     if (pid)
-        options.process = find_process(profile, pid) + 1; /* 0, if there is none */
+        options.process = find_process(profile, pid) + 1; /* 0 if there is none */
     kymo_err err = pid && !options.process ? KYMO_E_NOT_FOUND
                    : is_report             ? write_report(profile, options.process, &to.sink)
                                : kymo_encode(profile, encoder, &to.sink, &options, NULL);
@@ -83,22 +83,22 @@ kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, in
 
 enum { CONNECTION = STDERR_FILENO + 1, RECORDING };
 
-/* Of the recorder's descriptors only these two are its own: an event of perf or a pidfd that it
- * kept would outlive the recorder's wish. */
+/* Closes all descriptors of the recorder but these two: a perf event or a pidfd that stayed open
+ * here would live on after the recorder closed it. */
 static void leave_recorder(int connection, int recording)
 {
     static const int handled[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ};
     sigset_t none;
     for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
         signal(handled[i], SIG_DFL);
-    /* Typed for the program. */
+    /* Ctrl-C in the terminal is for the program. */
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setpriority(PRIO_PROCESS, 0, 0);
     kymo_log_set_level(KYMO_LOG_ERROR);
-    /* Above both, so that neither takes the other's place. */
+    /* Above the two final numbers, so that neither dup2 overwrites the other. */
     connection = fcntl(connection, F_DUPFD_CLOEXEC, RECORDING + 1);
     recording = fcntl(recording, F_DUPFD_CLOEXEC, RECORDING + 1);
     if (connection < 0 || recording < 0 || dup2(connection, CONNECTION) < 0 ||
@@ -107,8 +107,8 @@ static void leave_recorder(int connection, int recording)
     (void)close_range(RECORDING + 1, ~0u, 0);
 }
 
-/* What lives, as a recording of its own: this process's writer is a copy of the recorder's. Where
- * it is not known, the recording so far. */
+/* The live heap as a separate recording: this process has a copy of the recorder's writer. If
+ * the live heap is not known, the recording so far. */
 static int open_source(kymo_recording_writer *writer)
 {
     const kymo_event_end end = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC)};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heap_answer.h - answers who asks for the heap of a process that is being recorded.
+ * heap_answer.h - answers requests for the live heap of a process that is being recorded.
  *
  * Layer:    recorder
  * Flow:     tree_control.c -> [heap_answer] -> finish.h, kymo/encode.h -> control_client.c
  * Threads:  the recorder's main thread
- * Memory:   a process of its own for each answer, with what the writer knows of what lives
+ * Memory:   a child process for each answer, with a copy of the table of live allocations
  * Signals:  not for handlers
  *
- * To find names takes seconds, in which the recorder has other things to do. So it forks a process
- * that does it and answers by itself.
+ * Symbolizing takes seconds, in which the recorder must go on. So it forks a child that symbolizes
+ * and sends the answer.
  */
 #ifndef KYMO_RECORDER_HEAP_ANSWER_H
 #define KYMO_RECORDER_HEAP_ANSWER_H
@@ -27,17 +27,17 @@ struct kymo_heap_answers {
     pid_t pids[KYMO_HEAP_ANSWERS]; /* 0: none */
 };
 
-/* Begins an answer from the writer, which was flushed, and the recording that is open, which it
- * writes; the connection stays the caller's, to be closed. KYMO_E_FULL: too many are under way. */
+/* Starts an answer. The writer has been flushed; recording is the open file that it writes. The
+ * caller keeps the connection and closes it. KYMO_E_FULL: too many answers are running. */
 KYMO_NODISCARD
 kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recording,
                                  kymo_recording_writer *writer,
                                  const struct kymo_control_request *request, int connection);
-/* Takes notice of those that are done. */
+/* Reaps children that have ended. */
 void kymo_heap_answers_reap(struct kymo_heap_answers *answers);
 
-/* What such a process does: writes the live heap of a recording into a descriptor. format: how the
- * name of such a file ends, or KYMO_CONTROL_REPORT; pid: whose, 0: all. */
+/* Runs in the child: writes the live heap of a recording to a descriptor. format: a file ending,
+ * or KYMO_CONTROL_REPORT; pid: the process, 0: all. */
 KYMO_NODISCARD
 kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, int fd);
 

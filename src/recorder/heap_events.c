@@ -57,7 +57,7 @@ static kymo_err on_resize(void *context, const struct kymo_drain_alloc *now, uin
     return to->events->resize ? to->events->resize(to->context, &e) : KYMO_OK;
 }
 
-/* Of the process's own memory, what a mapping adds at most. */
+/* Upper bound of what a mapping adds to the private memory of the process. */
 static uint64_t mapped_by(const struct kymo_drain_map *m)
 {
     if (m->how & (KYMO_MAP_BY_ALLOCATOR | KYMO_MAP_OF_FILE | KYMO_MAP_IS_SHARED))
@@ -106,7 +106,7 @@ const struct kymo_drain_heap_sink kymo_heap_events_sink = {
     .inherit = on_inherit,
 };
 
-/* ---- the process as a whole ---- */
+/* ---- a process as a whole ---- */
 
 void kymo_heap_events_module(struct kymo_heap_events *h, kymo_unseen *unseen, const char *path)
 {
@@ -123,7 +123,7 @@ void kymo_heap_events_module(struct kymo_heap_events *h, kymo_unseen *unseen, co
         h->not_seen[h->not_seen_len] = '\0';
 }
 
-/* What an allocator's block takes beside what was asked for, at most, where that is small. */
+/* Upper bound of the allocator's overhead per allocation, for small allocations. */
 #define OVERHEAD_BYTES 64u
 #define MISSING_LEAST_BYTES (16u << 20)
 
@@ -132,8 +132,8 @@ static uint64_t add_up(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* Memory that the process has, and far too little was ever asked for by what we see: something
- * gives it that has no name. */
+/* Compares resident memory with what the hooks saw being requested. If far too little was
+ * requested, some allocator is not hooked. */
 static void balance(struct kymo_heap_events *h, struct kymo_drain_heap_totals totals,
                     uint64_t maps_lost)
 {
@@ -170,7 +170,7 @@ kymo_err kymo_heap_events_tell(struct kymo_session_events *to, const kymo_drain 
 {
     struct kymo_heap_events *h = &to->heap;
     struct kymo_drain_heap_totals now = kymo_drain_heap_totals(drain);
-    /* Of the program's writing. */
+    /* The program may have overwritten it. */
     uint32_t allocator = kymo_load_relaxed(&session->allocator);
     if (allocator > KYMO_ALLOCATOR_PROGRAM)
         allocator = KYMO_ALLOCATOR_OTHER;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host.c - see host.h: a session's life, from its making over its rounds to its end.
+ * host.c - see host.h: creates, drains and ends a session.
  */
 #include "recorder/host.h"
 
@@ -23,15 +23,15 @@
 #include "sys/pages.h"
 
 #define SCAN_NS 100000000u
-#define TELL_NS 1000000000u /* between two looks at what was lost */
-/* What is resident is looked at first: when the program has come so far, and when another process
- * is none of those that end at once. */
+#define TELL_NS 1000000000u /* between two checks for lost records */
+/* First measurement of resident memory: of the program, after its startup; of other processes,
+ * late enough to skip those that end at once. */
 #define LEDGER_NS 50000000u
 #define LEDGER_YOUNG_NS 200000000u
-#define DRAIN_NS 1000000u /* no program asks for more */
-#define SCAN_MANY 128u    /* threads; to list a thousand takes the kernel 1 to 2 ms */
+#define DRAIN_NS 1000000u /* shortest pause between two drains */
+#define SCAN_MANY 128u    /* threads; the kernel needs 1 to 2 ms to list a thousand */
 
-/* Tells the process of the row tables that there are for its modules by now. */
+/* Announces to the process the row tables that exist by now for its modules. */
 static void hand_out_tables(kymo_host *h)
 {
     struct kymo_table_area *area = kymo_session_tables(h->session, &h->plan);
@@ -49,14 +49,14 @@ static void hand_out_tables(kymo_host *h)
         if (answer == KYMO_ROW_TABLE_HERE && h->tables_given < KYMO_TABLE_AREA_ENTRIES) {
             e.base += w->bias;
             area->entries[h->tables_given++] = e;
-            /* Pairs with the acquire in capture/tables.c: the entry is whole. */
+            /* Pairs with the acquire in capture/tables.c: the entry is complete. */
             kymo_store_release(&area->count, h->tables_given);
         }
         *w = h->out.wants.data[--h->out.wants.len];
     }
 }
 
-/* The number is the host's own: what stands in the session the program may have written. */
+/* Uses the host's own counter: the program may have overwritten the one in the session. */
 static void write_control(kymo_host *h, const char *markers)
 {
     struct kymo_session *s = h->session;
@@ -68,7 +68,7 @@ static void write_control(kymo_host *h, const char *markers)
     if (len)
         memcpy(s->control, markers, len);
     memset(s->control + len, 0, sizeof s->control - len);
-    /* Pairs with the acquire in capture/mark_links.c: an even number is that of a whole list. */
+    /* Pairs with the acquire in capture/mark_links.c: an even number marks a complete list. */
     kymo_store_release(&s->control_seq, h->control_seq);
 }
 
@@ -84,7 +84,7 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->map_least = config->alloc_rate ? KYMO_HEAP_EVENTS_MAP_LEAST : UINT64_MAX;
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;
     if (config->clock == KYMO_CLOCK_TSC) {
-        /* Only for this limit a rough ratio is enough: 2^31 ticks a second. */
+        /* A rough clock rate is enough for this limit only: 2^31 ticks a second. */
         s->heartbeat_limit = (KYMO_HOST_SILENCE_NS / 1000000000u) << 31;
     }
     if (getrandom(&s->cookie, sizeof s->cookie, GRND_NONBLOCK) != (ssize_t)sizeof s->cookie)
@@ -137,8 +137,8 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
         goto fail;
     }
     h->session = map;
-    /* What the recorder forks has no business there, and is not to look like a child of the
-     * program's (tree_relatives.c). */
+    /* The recorder's child processes do not need the mapping, and with it would look like
+     * children of the program (tree_relatives.c). */
     (void)madvise(map, h->plan.total_bytes, MADV_DONTFORK);
     kymo_session_format(h->session, &h->plan);
     configure(h->session, config);
@@ -214,11 +214,11 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->image = kymo_descriptors_keep(kymo_task_open_image(pid), KYMO_DESCRIPTORS_IMAGES);
     (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
     kymo_host_note_filters(h);
-    /* Without it generated code has no names. */
+    /* On failure generated code has no names. */
     if (kymo_jit_code_create(pid, &h->out.jit) != KYMO_OK)
         h->out.jit = NULL;
-    /* From another pid namespace its threads have numbers that mean nothing here. Without wall time
-     * the rest is as good. */
+    /* Thread numbers of another pid namespace mean nothing here. On failure there is no wall
+     * time, and the rest works. */
     if (h->config.wall && !h->foreign &&
         kymo_wall_create(h->config.wall, h->session, pid, process, h->out.next_thread, h->out.jit,
                          &h->out.wall) != KYMO_OK)
@@ -245,17 +245,17 @@ void kymo_host_stop(kymo_host *h)
     if (!h->replaced)
         kymo_ledger_look(h->ledger, kymo_clock_ns(CLOCK_MONOTONIC));
     end_capture(h);
-    /* Without this signal the process may never learn of the end, and its markers would go on
-     * without a recorder. */
+    /* Without this signal the process might never notice the end, and would go on writing
+     * markers. */
     if (!h->replaced && h->pid && kymo_host_is_attached(h))
         (void)kymo_host_call_process(h);
 }
 
-/* What was recorded goes to the events. */
+/* Drains the session: its records become events. */
 static kymo_err drain(kymo_host *h, uint64_t now_ns)
 {
     h->drained_ns = now_ns;
-    /* Of those that it is behind with it may have read, and left, some. */
+    /* The last drain may have stopped in the middle of these threads. */
     if (!kymo_drain_is_behind(h->drain)) {
         h->filled = kymo_load_relaxed(&h->session->filled);
         h->lap_ns = now_ns;
@@ -264,12 +264,13 @@ static kymo_err drain(kymo_host *h, uint64_t now_ns)
     if (!kymo_drain_is_behind(h->drain))
         h->read_ns = h->lap_ns;
     KYMO_TRY(kymo_session_events_flush(&h->out));
-    /* What waits for other threads waits until all were read. */
+    /* Records that depend on other threads wait until all threads were read. */
     return kymo_drain_is_behind(h->drain) ? KYMO_OK
                                           : kymo_mark_events_round(&h->out, h->drain, h->lap_ns);
 }
 
-/* What has changed since the last time: a recorder that is killed has said what was lost. */
+/* Writes changed figures regularly, so that losses are in the file even if the recorder is
+ * killed. */
 static kymo_err tell_heap(kymo_host *h)
 {
     h->out.heap.own_bytes = kymo_ledger_own_bytes(h->ledger);
@@ -303,20 +304,20 @@ kymo_err kymo_host_round(kymo_host *h)
     kymo_host_note_cpu(h);
     if (h->revive && !h->foreign) {
         kymo_host_revive_timers(h);
-        /* Its markers went off with them. A thread that sleeps is told by nothing else. */
+        /* Its markers were off as well. Only a signal reaches a thread that sleeps. */
         if (kymo_host_is_attached(h))
             (void)kymo_host_call_process(h);
     }
     h->revive = h->last_round_ns && now_ns - h->last_round_ns > KYMO_HOST_SILENCE_NS / 4;
     h->last_round_ns = now_ns;
-    /* What is behind has turns of its own. */
+    /* A session that is behind is drained in separate turns. */
     if (kymo_drain_is_behind(h->drain))
         kymo_drain_beat(h->drain);
     else
         KYMO_TRY(drain(h, now_ns));
     hand_out_tables(h);
-    /* Each time: what the process uses between an exec and its end, unnoticed, would be given to
-     * the last stack of the image before. */
+    /* In each round: CPU time used after an exec that was not noticed would be added to the last
+     * stack of the image before. */
     int scans = now_ns >= h->next_scan_ns;
     kymo_host_notice_exec(h, !scans);
     if (scans) {
@@ -347,7 +348,7 @@ void kymo_host_watch_system(kymo_host *h, int is_program, int is_forked)
         .period_ns = h->config.counters_period_ns,
         .root = "",
     };
-    /* Without memory for it the rest is as good. */
+    /* Without memory for it the rest works. */
     if (config.period_ns &&
         kymo_telemetry_create(&config, h->pid, h->out.process, is_program,
                               kymo_clock_ns(CLOCK_MONOTONIC), &h->telemetry) != KYMO_OK)
@@ -443,7 +444,7 @@ kymo_err kymo_host_answer(kymo_host *h)
 {
     KYMO_TRY(kymo_host_hear(h));
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    /* Threads that write faster than the buffer lasts until the next round. */
+    /* Some threads fill their buffers before the next round. */
     return now_ns >= kymo_host_due_ns(h) ? drain(h, now_ns) : KYMO_OK;
 }
 
@@ -475,7 +476,8 @@ enum kymo_host_selected kymo_host_selected(kymo_host *h)
         return KYMO_HOST_NEVER;
     if (kymo_load_acquire(&h->session->control_seen) == h->control_seq)
         return KYMO_HOST_TOLD;
-    /* Again, if it could not be (RLIMIT_SIGPENDING). One that attaches looks by itself. */
+    /* Sends it again if that failed (RLIMIT_SIGPENDING). A process that attaches looks by
+     * itself. */
     if (!h->control_called && h->pid && kymo_host_is_attached(h))
         h->control_called = kymo_host_call_process(h);
     return KYMO_HOST_LATER;
@@ -489,7 +491,7 @@ void kymo_host_set_alloc_rate(kymo_host *h, uint64_t rate)
     if (rate)
         kymo_store_relaxed(&h->session->map_least, (uint64_t)KYMO_HEAP_EVENTS_MAP_LEAST);
     heap->was_off |= rate == 0 || heap->rate == 0;
-    /* What is told is the largest: what it can have missed. */
+    /* Records the largest rate: it determines what may have been missed. */
     if (rate > heap->rate) {
         heap->rate = rate;
         heap->is_told = 0;

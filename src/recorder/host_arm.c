@@ -2,25 +2,25 @@
 /*
  * host_arm.c - the perf events and timers of a session's threads.
  *
- * Arming. A thread that begins takes a slot and wakes the recorder, which opens a perf event for it
- * (microseconds later; what the thread used until then is in the weight of its first sample).
+ * Arming: a new thread takes a slot and wakes the recorder, which opens a perf event for it some
+ * microseconds later. CPU time used before that is in the weight of the first sample.
  *
- * With or without the kernel. An event that counts in the kernel, too, samples system calls and
- * page faults where they happen; but when it fires while its thread is about to sleep in a system
- * call, that call returns EINTR. An event without the kernel never does: the interrupt finds the
- * thread in user mode, and the signal is delivered before the next instruction. So a thread is
- * sampled with the kernel only while it does not sleep of its own will: that is looked up in
- * /proc (voluntary switches) once it has used CHECK_SAMPLES periods of CPU time, and again and
- * again. Its weights are right either way, since they come from the CPU clock. So that time in the
- * kernel has samples of its own also where the event has none, the thread then has a timer beside
- * it (capture/timer.h), which disturbs no call and comes with the kernel's tick.
+ * With or without the kernel: an event that also counts in the kernel samples system calls and page
+ * faults where they happen. But if it fires while its thread is about to sleep in a system call,
+ * that call returns EINTR. An event that counts only user mode never does that: the interrupt finds
+ * the thread in user mode, and the signal is delivered before the next instruction. So a thread is
+ * sampled in the kernel only while it does not sleep voluntarily. This is checked in /proc
+ * (voluntary switches) each time it has used CHECK_SAMPLES periods of CPU time. Weights are right
+ * in both cases, since they come from the CPU clock. For samples of kernel time, a thread with a
+ * user-mode event also has a timer (capture/timer.h), which interrupts no system call and fires at
+ * the kernel tick.
  *
- * Threads that switch. With each switch to a thread that has an event, and from it, the kernel sets
- * a clock anew, which costs 2 to 10 us (more where the machine is virtual): two threads that send
- * each other bytes through pipes used three times the CPU time with events, and PostgreSQL nearly
- * twice. So a thread that goes to sleep of its own will each half a millisecond of its CPU time or
- * more often is left to the timer, which costs nothing at a switch; one that does not any more has
- * its event again. Unless the user insists on perf.
+ * Threads that switch often: each switch to or from a thread with an event makes the kernel
+ * reprogram a timer, which costs 2 to 10 us (more in a virtual machine). Two threads that sent each
+ * other bytes through pipes used three times the CPU time with events, and PostgreSQL nearly twice.
+ * So a thread that sleeps voluntarily at least once in half a millisecond of CPU time gets only the
+ * timer, which costs nothing at a switch. It gets its event back when it switches less. If the user
+ * asked for perf, it keeps the event.
  */
 #include <errno.h>
 #include <signal.h>
@@ -34,7 +34,7 @@
 #include "sys/clock.h"
 
 #define CHECK_SAMPLES 16u
-#define FIRST_CHECK_SAMPLES 2u /* what costs most is to be seen soon */
+#define FIRST_CHECK_SAMPLES 2u /* the most expensive threads are to be noticed early */
 #define CHECK_NS 20000000u
 #define SHORT_RUN_NS 500000u
 #define DISPATCH_AGAIN_NS 100000000u
@@ -81,9 +81,8 @@ void kymo_host_disarm(kymo_host *h, uint32_t number)
     a->dispatched = 0;
 }
 
-/* From now on a tick tells when the thread is sampled, so its weights are evened out.
- * Counts it if that is new. Returns whether it could be said: of a thread that is not drained yet
- * it cannot. */
+/* From now on the thread is sampled at a tick, so its weights are averaged. Counts the thread if
+ * that is new. Returns 0 if the thread has not been drained yet: then it cannot be set. */
 static int set_by_tick(kymo_host *h, uint32_t number, uint32_t *count)
 {
     uint32_t thread = kymo_drain_slot_thread(h->drain, number);
@@ -94,7 +93,7 @@ static int set_by_tick(kymo_host *h, uint32_t number, uint32_t *count)
     return 1;
 }
 
-/* Hands the thread over to the dispatcher. Returns whether it was taken. */
+/* Hands the thread over to the dispatcher. Returns whether it was accepted. */
 static int dispatch(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
@@ -113,7 +112,7 @@ static int dispatch(kymo_host *h, uint32_t number)
     return 1;
 }
 
-/* With the kernel's part of stacks where the system allows that, and else without. */
+/* Opens an event with kernel stacks if the system allows it, else without. */
 static int open_event(kymo_host *h, pid_t tid, int with_kernel, int *tells_chains)
 {
     const struct kymo_host_config *c = &h->config;
@@ -128,7 +127,7 @@ static int open_event(kymo_host *h, pid_t tid, int with_kernel, int *tells_chain
     return kymo_perf_open(tid, c->period_ns, h->signal, with_kernel);
 }
 
-/* Opens the event of this slot's thread; replaces the one it has. */
+/* Opens the event of this slot's thread; replaces the old one. */
 static void arm(kymo_host *h, uint32_t number, int with_kernel)
 {
     struct kymo_host_slot *a = &h->slots[number];
@@ -139,8 +138,8 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     int fd = kymo_descriptors_keep(open_event(h, a->tid, with_kernel, &tells_chains),
                                    KYMO_DESCRIPTORS_EVENTS);
     if (fd < 0) {
-        /* Descriptors are used up, or the program dropped to a user that is not ours: what there
-         * is stays; a thread without anything goes to the dispatcher, or takes a timer. */
+        /* No descriptors are left, or the program changed to another user. An existing event
+         * stays; without one the thread goes to the dispatcher, or takes a timer. */
         if (a->fd >= 0 || errno == ESRCH)
             return;
         a->is_refused = 1;
@@ -157,7 +156,7 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     a->fd = fd;
     a->with_kernel = with_kernel;
     kymo_store_relaxed(&slot->perf_kernel, (uint32_t)with_kernel);
-    /* Before the first signal: the handler knows its own by this number. */
+    /* Before the first signal: the handler recognizes its event by this number. */
     kymo_store_release(&slot->perf_fd, fd);
     if (tells_chains)
         kymo_kernel_stacks_open(h->config.kernel_stacks, h->out.process, a->tid, fd,
@@ -165,21 +164,21 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     (void)kymo_perf_enable(fd);
 }
 
-/* Leaves the thread to the timer that it has beside an event without the kernel. */
+/* Closes the event: the thread keeps only the timer. */
 static void leave_to_timer(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
     struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, number);
     if (!set_by_tick(h, number, &h->config.tick_threads->switchers))
-        return; /* at the next check */
+        return; /* tried again at the next check */
     a->switches_much = 1;
     kymo_store_relaxed(&slot->perf_fd_before, a->fd);
     kymo_store_release(&slot->perf_fd, -1);
     close_event(h, a);
 }
 
-/* Whether the thread has used CHECK_SAMPLES periods since the last check, and if so, how much CPU
- * time. In the kernel its samples are those of the timer beside, which are fewer. */
+/* Whether the thread has used CHECK_SAMPLES periods since the last check, and if so, how much
+ * CPU time. Its samples in the kernel are those of the timer, which are fewer. */
 static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t samples,
                     uint64_t *used_ns)
 {
@@ -196,8 +195,8 @@ static int has_used(const kymo_host *h, struct kymo_host_slot *a, uint64_t sampl
     return 1;
 }
 
-/* With the kernel for those that do not sleep, without for those that do, and no event at all for
- * those that hardly run. */
+/* Chooses: with the kernel for threads that do not sleep, user mode for those that do, no event
+ * for those that switch often. */
 static void choose_event(kymo_host *h, uint32_t number, uint64_t now_ns)
 {
     struct kymo_host_slot *a = &h->slots[number];
@@ -236,8 +235,8 @@ uint32_t kymo_host_slot_of(const kymo_host *h, pid_t tid)
     return UINT32_MAX;
 }
 
-/* The kernel gives a new thread only a free tid: the thread that had it before has ended, though no
- * hook saw that. */
+/* The kernel gives a new thread only an unused tid, so the thread that had it has ended, though
+ * no hook saw it. */
 static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
 {
     uint32_t number = kymo_host_slot_of(h, tid);
@@ -245,7 +244,7 @@ static kymo_err end_former(kymo_host *h, pid_t tid, uint64_t now_ns)
         return KYMO_OK;
     kymo_host_disarm(h, number);
     h->slots[number].open = 0;
-    /* One that did say its end is the drain's. */
+    /* If its slot says that it ended, the drain ends it. */
     if (kymo_load_acquire(&kymo_session_slot(h->session, &h->plan, number)->state) !=
         KYMO_SLOT_LIVE)
         return KYMO_OK;
@@ -280,20 +279,20 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                                          .checked_ns = now_ns,
                                          .seen_scan = h->scan};
             if (h->config.engine == KYMO_SESSION_PERF) {
-                /* The program wrote the tid: only a thread of its own is armed. */
+                /* the program wrote the tid: only threads of this process are armed */
                 if (kymo_task_voluntary_switches(h->pid, a->tid, &a->switches))
                     arm(h, i, 0);
             } else if (h->config.engine == KYMO_SESSION_DISPATCH) {
-                (void)dispatch(h, i); /* else it keeps its timer */
+                (void)dispatch(h, i); /* on failure it keeps its timer */
             }
         }
-        /* Also one that perf was not asked for: in another pid namespace, by a signal that is for
-         * timers alone, or where /proc tells nothing. */
+        /* Also a thread without a perf event: in another pid namespace, with a signal that only
+         * timers may use, or if /proc cannot be read. */
         if (a->fd < 0 && !a->is_by_tick)
             a->is_by_tick = set_by_tick(
                 h, i, a->is_refused ? &h->config.tick_threads->refused : &(uint32_t){0});
         choose_event(h, i, now_ns);
-        /* One that could not be looked at, since it moved at each try. */
+        /* A thread that the dispatcher could not read because it moved at each try. */
         if (h->config.engine == KYMO_SESSION_DISPATCH && !a->dispatched &&
             now_ns >= a->checked_ns + DISPATCH_AGAIN_NS) {
             a->checked_ns = now_ns;

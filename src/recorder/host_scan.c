@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_scan.c - what /proc tells of a session's process: threads that no hook announced or saw end,
- * names, and that it runs another program by now.
+ * host_scan.c - reads /proc for a session's process: threads that no hook announced or saw end,
+ * thread names, and whether it runs another program by now.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,16 +15,17 @@
 
 #define STRANGER_CALLS 2u
 
-/* A thread that is in /proc and not in the session: when a second scan finds it still, it is
- * called, and takes a slot in our handler. */
+/* Handles a stranger, a thread in /proc that has no slot: if a second scan finds it again, it
+ * gets a signal, and our handler takes a slot. */
 static kymo_err meet_stranger(kymo_host *h, pid_t tid)
 {
     for (size_t i = 0; i < h->strangers.len; i++) {
         struct kymo_host_stranger *s = &h->strangers.data[i];
         if (s->tid != tid)
             continue;
-        /* One that sleeps sees EINTR for it. One that does not answer cannot (it blocks the signal,
-         * has another's thread-local storage, or is on its way out), and is left alone. */
+        /* A sleeping thread gets EINTR from the signal. A thread that does not answer cannot: it
+         * blocks the signal, uses another thread's thread-local storage, or is ending. It is
+         * left alone. */
         if (s->scan + 1 == h->scan && s->calls < STRANGER_CALLS) {
             s->calls++;
             if (!kymo_task_is_kernel_made(h->pid, tid))
@@ -56,8 +57,8 @@ static kymo_err forget_strangers(kymo_host *h, uint64_t now_ns)
     return err;
 }
 
-/* Threads are named after they begin, and exit does not let them tell. Those that ran since the
- * last look may have a new name. */
+/* Threads get names after they begin, and cannot report them at exit. Threads that ran since the
+ * last check may have a new name. */
 static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
 {
     struct kymo_host_slot *a = &h->slots[number];
@@ -79,7 +80,7 @@ static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
     return h->config.events->thread_name(h->config.events_context, &e);
 }
 
-/* Of the threads that have had samples since the last look, and of the main one. */
+/* Whether the thread had samples since the last check; always true for the main thread. */
 static int has_run(kymo_host *h, uint32_t number)
 {
     struct kymo_host_slot *a = &h->slots[number];
@@ -95,7 +96,7 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
     snprintf(path, sizeof path, "/proc/%d/task", (int)h->pid);
     DIR *dir = opendir(path);
     if (!dir)
-        return KYMO_OK; /* it is ending */
+        return KYMO_OK; /* the process is ending */
     kymo_err err = KYMO_OK;
     h->scan++;
     h->listed = 0;
@@ -118,13 +119,13 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
     closedir(dir);
     if (err == KYMO_OK)
         err = forget_strangers(h, now_ns);
-    /* Threads whose exit no hook saw. */
+    /* Ends threads whose exit no hook saw. */
     for (uint32_t i = 0; err == KYMO_OK && i < h->slots_seen; i++) {
         struct kymo_host_slot *a = &h->slots[i];
         uint64_t cpu_ns;
         if (a->open && a->seen_scan + 2 <= h->scan) {
-            /* A folder that changes while it is read may hide an entry: one that is asked for by
-             * its name is there or not. Its slot must not go to another thread while it writes. */
+            /* A directory that changes while it is read may hide an entry, so the tid is also
+             * looked up by name. The slot must not be reused while its thread still writes. */
             if (kymo_task_cpu_ns(h->pid, a->tid, &cpu_ns)) {
                 a->seen_scan = h->scan;
                 continue;
@@ -142,7 +143,7 @@ void kymo_host_notice_exec(kymo_host *h, int quickly)
     struct kymo_task_exe exe;
     if (h->replaced)
         return;
-    /* Before the executable is looked at, which a process that has ended does not have any more. */
+    /* Before the executable is read, which fails for a process that has ended. */
     int lives = kymo_task_image_lives(h->image);
     if ((quickly && lives && h->image >= 0) ||
         !kymo_task_executable(h->pid, &exe, h->replaced_by, sizeof h->replaced_by) ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_signal.c - the signal of a session's samples, which moves away from a program that uses it
+ * host_signal.c - the signal of a session's samples, which changes if the program uses it
  * (capture/signal_move.h).
  *
- * The program's hook chooses and waits until we say that the events follow. An event may not raise
- * a real-time signal: one that cannot be queued (RLIMIT_SIGPENDING) becomes a SIGIO, which ends the
- * program. Nor do we send one: it would be deadly in the next image, if an exec came first. The
- * threads have timers then, which their own process made.
+ * The program's hook chooses a new signal and waits until the host has changed the events. An event
+ * must not raise a real-time signal: one that cannot be queued (RLIMIT_SIGPENDING) becomes SIGIO,
+ * which kills the program. The host must not send one either: after an exec it would kill the next
+ * image. With such a signal the threads have timers, made by their own process.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ static kymo_err say(const kymo_host *h, uint64_t now_ns, kymo_event_severity sev
     return h->config.events->note(h->config.events_context, &e);
 }
 
-/* Of the dispatcher's, too. */
+/* Also for events of the dispatcher. */
 static void set_signal_of_events(kymo_host *h)
 {
     for (uint32_t i = 0; i < h->plan.threads; i++) {
@@ -56,15 +56,15 @@ kymo_err kymo_host_follow_signal(kymo_host *h, uint64_t now_ns)
     }
     if ((int)now == h->signal)
         return KYMO_OK;
-    /* What stands in the session is the program's word. */
+    /* The value in the session was written by the program. */
     int known = now == SIGURG || now == SIGWINCH ||
                 (now >= (uint32_t)SIGRTMIN && now <= (uint32_t)SIGRTMAX);
     h->signal = known ? (int)now : 0;
     h->out.deaf = h->signal == 0;
     set_signal_of_events(h);
     kymo_store_release(&h->session->signal_done, now);
-    /* It moves a few times at most; one that writes over its session is not to fill the recording.
-     */
+    /* It moves a few times at most; a program that overwrites its session must not fill the
+     * recording. */
     if (h->said_signals++ >= KYMO_OWN_SIGNALS)
         return KYMO_OK;
     if (h->signal == 0 && kymo_load_relaxed(&h->session->quiet) & KYMO_QUIET_SIGNALS)

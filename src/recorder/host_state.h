@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_state.h - what is kept of one session; for the files that host.h is made of.
+ * host_state.h - state of one session; for the files that implement host.h.
  *
  * Layer:    recorder
  * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_signal.c (which
@@ -26,22 +26,22 @@
 #include "recorder/row_tables.h"
 #include "recorder/session_events.h"
 
-/* Silence after which the program stops capturing: far longer than any pause of a recorder that
- * lives, short against what a dead one would cost. */
+/* Silence of the recorder after which a program stops capturing: far longer than any pause of a
+ * live recorder, short compared with the cost of a dead one. */
 #define KYMO_HOST_SILENCE_NS 5000000000ull
 
-/* What the recorder keeps of a slot's thread. */
+/* State of a slot's thread. */
 struct kymo_host_slot {
     uint32_t generation;
     int open; /* between thread_begin and thread_end */
     pid_t tid;
     int fd;              /* -1: no perf event */
-    uint32_t dispatched; /* its number with the dispatcher + 1; 0: it has none */
+    uint32_t dispatched; /* its number with the dispatcher + 1; 0: none */
     int with_kernel;
-    int switches_much;     /* and so has no event, but the timer beside it alone */
+    int switches_much;     /* switches often: has only the timer, no event */
     int is_refused;        /* by perf */
-    int is_by_tick;        /* has had samples by a tick; what ingest makes of it is settled */
-    uint64_t seen_samples; /* at the last look, which may have been no check */
+    int is_by_tick;        /* was sampled at a tick; ingest averages its weights */
+    uint64_t seen_samples; /* at the last look, which need not have been a check */
     uint32_t checks;
     uint64_t checked_samples;
     uint64_t checked_cpu_ns;
@@ -50,105 +50,105 @@ struct kymo_host_slot {
     uint64_t seen_scan; /* the last scan of /proc that found the tid */
     uint64_t named_samples;
     uint64_t status_samples; /* at the last look at its status */
-    int named;               /* name and named_samples are those of the last look */
+    int named;               /* name and named_samples are valid */
     char name[16];
 };
 
-/* A thread that is in /proc and not in the session. */
+/* A thread that /proc shows and that has no slot. */
 struct kymo_host_stranger {
     pid_t tid;
-    uint32_t calls; /* that it did not answer */
-    int told;       /* also to the wall clock's watch of threads without a slot */
+    uint32_t calls; /* signals that it did not answer */
+    int told;       /* known to the wall clock's watch of threads without a slot */
     uint64_t scan;
 };
 
 struct kymo_host {
     struct kymo_host_config config;
     pid_t pid;
-    struct kymo_task_exe exe; /* what it ran when it attached */
-    int image;                /* the memory it ran in then; -1: not known */
-    int replaced;             /* it has called exec since */
+    struct kymo_task_exe exe; /* the executable when it attached */
+    int image;                /* its address space then; -1: not known */
+    int replaced;             /* has called exec since */
     char replaced_by[PATH_MAX];
-    int foreign; /* its pid namespace is not ours */
+    int foreign; /* in another pid namespace */
     int memory;
     struct kymo_session *session;
     struct kymo_session_plan plan;
     uint32_t tables_given;
     uint32_t refusals_seen;
-    uint64_t counted_samples; /* that the row tables were told of */
+    uint64_t counted_samples; /* samples already reported to the row tables */
     kymo_drain *drain;
     struct kymo_host_slot *slots;
-    uint32_t slots_seen; /* of them were in use up to now; memory behind is not touched */
+    uint32_t slots_seen; /* slots used so far; memory of the others is not touched */
     uint64_t next_scan_ns;
     uint64_t last_round_ns;
     int revive; /* the last round came very late */
     uint64_t scan;
-    uint32_t listed;  /* threads, by the last scan */
-    int signal;       /* that samples arrive by; 0: there is none */
-    int signal_lost;  /* our handler is gone: nothing is sent */
-    uint32_t filters; /* seccomp's, when it attached */
-    int said_wanted;  /* that the program wants the one the user gave */
-    int said_signals; /* how often it was said which one it is now */
-    uint32_t woken;   /* the session's count of threads, as far as they were armed */
-    uint32_t filled;  /* and of filled blocks, as far as they were read */
+    uint32_t listed;  /* threads in the last scan */
+    int signal;       /* signal of samples; 0: none */
+    int signal_lost;  /* our handler is no longer installed: nothing is sent */
+    uint32_t filters; /* number of seccomp filters when it attached */
+    int said_wanted;  /* noted that the program uses the signal that the user chose */
+    int said_signals; /* how often a change of the signal was noted */
+    uint32_t woken;   /* the session's count of threads at the last arming */
+    uint32_t filled;  /* the session's count of filled blocks at the last drain */
     uint64_t drained_ns;
-    uint64_t lap_ns;                     /* when the drain began to read all streams */
-    uint64_t read_ns;                    /* and when it last began, and has read them all since */
-    uint32_t control_seq;                /* of the list that was written last */
-    int control_called;                  /* and the process was called for it */
-    uint64_t told_lost[KYMO_LOSS_KINDS]; /* as the recording has it */
+    uint64_t lap_ns;                     /* when the current lap (see doc/design.md) began */
+    uint64_t read_ns;                    /* when the last complete lap began */
+    uint32_t control_seq;                /* number of the list written last */
+    int control_called;                  /* and the process was signalled for it */
+    uint64_t told_lost[KYMO_LOSS_KINDS]; /* losses already written to the recording */
     uint64_t told_lost_ns;
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_telemetry *telemetry; /* NULL: none */
     kymo_ledger_book *ledger;  /* NULL: none */
     struct kymo_allocator_events allocator;
-    kymo_event_quality quality; /* as it was said at the end */
+    kymo_event_quality quality; /* as recorded at the end */
 };
 
 /* ---- host_arm.c ---- */
 
-/* Arms the threads that began, disarms those that ended. */
+/* Arms new threads, disarms ended ones. */
 KYMO_NODISCARD
 kymo_err kymo_host_arm_threads(kymo_host *host, uint64_t now_ns);
-/* Takes away what raises the slot's samples from outside. */
+/* Closes what samples the slot's thread from outside. */
 void kymo_host_disarm(kymo_host *host, uint32_t slot);
-/* Whose slot this is; UINT32_MAX: it has none. */
+/* The slot of a thread; UINT32_MAX: none. */
 uint32_t kymo_host_slot_of(const kymo_host *host, pid_t tid);
-/* Sends a signal that carries our cookie to one thread: "look into your slot". */
+/* Sends a signal with our cookie to one thread, which then checks its slot. */
 void kymo_host_call_thread(const kymo_host *host, pid_t tid);
-/* The same to the main thread or, if that has ended or blocks the signal, to any other. Returns
- * whether it could be sent. */
+/* Sends it to the main thread or, if that has ended or blocks the signal, to any other. Returns
+ * whether it was sent. */
 int kymo_host_call_process(const kymo_host *host);
-/* After a pause of ours (Ctrl-Z) that was long enough for threads to think that we are gone: those
- * that disarmed their timers get them back. One round later, so that all have seen us beat. */
+/* After the recorder was stopped (Ctrl-Z) for so long that threads took it for dead and disarmed
+ * their timers: re-arms them. Call one round later, when all threads have seen the heartbeat. */
 void kymo_host_revive_timers(kymo_host *host);
 
 /* ---- host_signal.c ---- */
 
-/* Sees whether samples arrive by another signal by now, and sets it for all events. */
+/* Checks whether the signal of samples has changed; sets it for all events. */
 KYMO_NODISCARD
 kymo_err kymo_host_follow_signal(kymo_host *host, uint64_t now_ns);
-/* Whether events may raise that signal, and we may send it. */
+/* Whether events may raise that signal, and the recorder may send it. */
 int kymo_host_may_send(const kymo_host *host);
 
 /* ---- host_status.c ---- */
 
-/* Which seccomp filters the process begins with. */
+/* Stores the number of seccomp filters that the process begins with. */
 void kymo_host_note_filters(kymo_host *host);
-/* Sees whether a thread has another filter by now, and whether our handler is still there. */
+/* Checks whether a thread has another filter, and whether our handler is still installed. */
 KYMO_NODISCARD
 kymo_err kymo_host_look_at_status(kymo_host *host, pid_t tid, uint64_t now_ns);
-/* What the threads of a quiet process have used so far. */
+/* Reads the CPU time of the threads of a quiet process (host_status.c). */
 void kymo_host_note_cpu(kymo_host *host);
 
 /* ---- host_scan.c ---- */
 
-/* Looks for threads that no hook announced, for those that are gone, and for their names. */
+/* Searches for threads that no hook announced, for ended ones, and for names. */
 KYMO_NODISCARD
 kymo_err kymo_host_scan_tasks(kymo_host *host, uint64_t now_ns);
-/* Another program in the same process has no handler of ours, and nothing to be drained. Quickly:
- * by the memory alone, which tells all but an exec beside a process that shares it. */
+/* Notices an exec: the new program has no handler of ours, and nothing to drain. quickly: checks
+ * only the address space, which shows every exec unless another process shares that memory. */
 void kymo_host_notice_exec(kymo_host *host, int quickly);
 
 #endif

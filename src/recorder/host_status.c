@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_status.c - what the kernel says in /proc of a process that goes ways round libc: a seccomp
- * filter, and that our handler is gone.
+ * host_status.c - checks in /proc for what a process did without libc: a seccomp filter, and a
+ * replaced signal handler.
  *
- * A filter that was there when the program attached has let it start; one more may kill. Then the
- * program's side makes no system calls (capture/seccomp_hooks.c), and its threads cannot tell their
- * CPU time: it is looked up here each round.
+ * A filter that existed when the program attached let our library start; a further one may kill the
+ * program for a system call of ours. Then the library makes no system calls ("quiet",
+ * capture/seccomp_hooks.c), and its threads cannot read their CPU time: it is read here each round.
  */
 #include <stdio.h>
 
@@ -19,8 +19,8 @@ void kymo_host_note_filters(kymo_host *h)
         h->filters = status.filters;
 }
 
-/* Our handler is not there any more: the signal would do nothing, or what the program does not
- * expect. */
+/* Our handler is no longer installed: the signal would have no effect, or one that the program
+ * does not expect. */
 static kymo_err stop_sending(kymo_host *h, uint64_t now_ns)
 {
     static const char text[] = "the program set the signal that samples arrived by back to its "
@@ -35,7 +35,7 @@ static kymo_err stop_sending(kymo_host *h, uint64_t now_ns)
     return h->config.events->note(h->config.events_context, &e);
 }
 
-/* A filter that was set by libc's functions was seen by our hooks. */
+/* A filter set by libc's functions was seen by our hooks. */
 static kymo_err become_quiet(kymo_host *h, uint32_t filters, uint64_t now_ns)
 {
     static const char text[] = "the program set a seccomp filter by a system call of its own: "
@@ -46,7 +46,7 @@ static kymo_err become_quiet(kymo_host *h, uint32_t filters, uint64_t now_ns)
     uint32_t before = kymo_load_relaxed(&h->session->quiet);
     if (filters >> KYMO_TASK_SECCOMP_SHIFT == STRICT)
         more |= KYMO_QUIET_COUNTER;
-    /* The program's threads set bits of their own meanwhile. */
+    /* The program's threads set other bits meanwhile. */
     while (!kymo_cas_relaxed(&h->session->quiet, &before, before | more))
         ;
     if (before & KYMO_QUIET_CALLS)
@@ -64,7 +64,7 @@ kymo_err kymo_host_look_at_status(kymo_host *h, pid_t tid, uint64_t now_ns)
         KYMO_TRY(become_quiet(h, status.filters, now_ns));
     if (h->signal == 0 || h->signal_lost || status.caught >> (h->signal - 1) & 1)
         return KYMO_OK;
-    /* exec does that, too. */
+    /* exec does that, too: checks for it. */
     kymo_host_notice_exec(h, 0);
     return h->replaced ? KYMO_OK : stop_sending(h, now_ns);
 }

@@ -14,23 +14,23 @@
 
 #define FIRST_STEP_NS 50000000u
 #define STEP_NS 1000000000u
-#define REST 100u /* times the CPU time that a look took */
-/* Of threads that have ended, at different places. */
+#define REST 100u /* pause after a look, in multiples of its CPU time */
+/* Limit of stacks of ended threads, at different places. */
 #define OLD_STACKS_MAX 4096u
-/* glibc has a thread's control block above the address that is known of its stack: some 2.3 KiB. */
+/* glibc puts a thread's control block, some 2.3 KiB, above the known stack address. */
 #define CONTROL_BLOCK_BYTES 2304u
 
 struct look {
-    uint64_t time_ns; /* 0: there was none */
+    uint64_t time_ns; /* 0: no look yet */
     struct kymo_resident resident;
-    struct kymo_allocator_sums said; /* -1: not */
+    struct kymo_allocator_sums said; /* allocator's figures; -1: not known */
     uint64_t said_ns;
 };
 
 struct kymo_ledger_book {
     struct kymo_ledger_config config;
     uint32_t process;
-    char name[16]; /* of /proc */
+    char name[16]; /* mapping's name in /proc */
     uint64_t page_bytes;
     uint64_t step_ns, next_ns;
     struct look last, most;
@@ -66,12 +66,12 @@ void kymo_ledger_destroy(kymo_ledger_book *b)
     free(b);
 }
 
-/* ---- what the session knows the owners of ---- */
+/* ---- areas with an owner known from the session ---- */
 
 static kymo_err claim(kymo_ledger_book *b, uint64_t lo, uint64_t hi, uint32_t line,
                       uint32_t is_over)
 {
-    /* Whatever the program wrote. */
+    /* The program may have written anything. */
     if (lo >= hi || hi > INT64_MAX || lo % b->page_bytes || hi % b->page_bytes)
         return KYMO_OK;
     return kymo_vec_push(&b->claims, (struct kymo_resident_claim){lo, hi, line, is_over});
@@ -88,7 +88,7 @@ static kymo_err remember(kymo_ledger_book *b, uint64_t lo, uint64_t hi)
                          (struct kymo_resident_claim){lo, hi, KYMO_LEDGER_STACKS, 1});
 }
 
-/* A slot keeps the bounds of its last thread: libc keeps the stack for the next one. */
+/* A slot keeps the bounds of its last thread, whose stack libc keeps for the next thread. */
 static kymo_err claim_stacks(kymo_ledger_book *b)
 {
     uint32_t slots = kymo_load_relaxed(&b->config.session->slots_touched);
@@ -97,7 +97,7 @@ static kymo_err claim_stacks(kymo_ledger_book *b)
         struct kymo_thread_slot *s = kymo_session_slot(b->config.session, b->config.plan, i);
         uint64_t lo = kymo_load_relaxed(&s->stack_lo), hi = kymo_load_relaxed(&s->stack_hi);
         if (s->flags & KYMO_SLOT_MAIN || lo >= hi || hi > INT64_MAX / 2)
-            continue; /* the main thread's has a name */
+            continue; /* the main thread's stack has a name in /proc */
         uint64_t bytes = (hi - lo + b->page_bytes - 1) / b->page_bytes * b->page_bytes;
         hi = (hi + CONTROL_BLOCK_BYTES + b->page_bytes - 1) / b->page_bytes * b->page_bytes;
         lo = hi > bytes ? hi - bytes : 0;
@@ -128,7 +128,7 @@ static int compare_places(const void *a, const void *b)
     return compare_claims(a, b);
 }
 
-/* By address; of two that overlap, what is there now wins, and then the lower one. */
+/* Sorts by address. Where two overlap, the current one wins, then the lower one. */
 static void order_claims(kymo_ledger_book *b)
 {
     struct kymo_resident_claim *c = b->claims.data;
@@ -157,7 +157,7 @@ static kymo_err collect_claims(kymo_ledger_book *b)
     return KYMO_OK;
 }
 
-/* ---- looking ---- */
+/* ---- looks ---- */
 
 static void hear_allocator(kymo_ledger_book *b, struct look *look)
 {
@@ -190,7 +190,7 @@ static uint64_t rss_of(const struct look *look)
     return look->time_ns ? look->resident.lines[KYMO_LEDGER_RSS] : 0;
 }
 
-/* What cannot be read leaves the look before, which is still the last. */
+/* If reading fails, the look before remains the last one. */
 void kymo_ledger_look(kymo_ledger_book *b, uint64_t now_ns)
 {
     if (!b)
@@ -199,7 +199,8 @@ void kymo_ledger_look(kymo_ledger_book *b, uint64_t now_ns)
     if (collect_claims(b) != KYMO_OK ||
         kymo_resident_look(&new.resident, b->config.root, b->name, b->claims.data, b->claims.len) !=
             KYMO_OK ||
-        !kymo_task_image_lives(b->config.image)) { /* it may have been another one's */
+        !kymo_task_image_lives(b->config.image)) { /* the memory may have been that of another
+                                                    * image */
         kymo_resident_deinit(&new.resident);
         return;
     }
@@ -225,7 +226,7 @@ void kymo_ledger_round(kymo_ledger_book *b, uint64_t now_ns)
     b->step_ns = b->step_ns < STEP_NS / 2 ? b->step_ns * 2 : STEP_NS;
 }
 
-/* ---- telling ---- */
+/* ---- recording ---- */
 
 static kymo_err tell(kymo_ledger_book *b, const struct look *look, uint32_t line, uint64_t bytes,
                      uint64_t low, uint64_t high, const char *name)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ledger.h - looks at what a recorded process has resident, and puts down whose that is.
+ * ledger.h - measures the resident memory of a recorded process, and records its owners.
  *
  * Layer:    recorder
  * Flow:     resident.c, the session, allocator_answer.c -> [ledger] -> recording writer
  * Threads:  the recorder's one thread
- * Memory:   its own: two looks, each of KYMO_RESIDENT_PIECES_MAX pieces at most, and one more for
- *           each area of the process's own, and each stack in one
+ * Memory:   two looks, each with at most KYMO_RESIDENT_PIECES_MAX pieces, plus one for each
+ *           private area and for each stack in it
  * Signals:  not for handlers
  *
- * The kernel walks all pages of the process for a look, and holds up those of its threads that map
- * memory meanwhile. So there is at most one a second, and at most a hundredth of a CPU is spent
- * on them. The last one goes into the recording when the process has ended, and before it the
- * one of the most resident memory, if that was more by a tenth.
+ * For a look the kernel walks all pages of the process, and blocks its threads that map memory
+ * meanwhile. So there is at most one look a second, and looks use at most 1 % of a CPU. The last
+ * look is recorded when the process has ended. The look with the most resident memory is recorded,
+ * too, if it had at least a tenth more.
  */
 #ifndef KYMO_RECORDER_LEDGER_H
 #define KYMO_RECORDER_LEDGER_H
@@ -31,25 +31,25 @@ struct kymo_ledger_config {
     struct kymo_session *session;
     const struct kymo_session_plan *plan;
     const kymo_drain *drain; /* for its clock */
-    const char *root;        /* what all paths begin with, "" but in tests */
-    int image;    /* the memory that the process runs in, as kymo_task_open_image has it */
-    int has_past; /* some of its memory may be older than its session, as a forked child's */
+    const char *root;        /* prefix of all paths, "" except in tests */
+    int image;               /* the address space of the process, see kymo_task_open_image */
+    int has_past;            /* some memory may be older than the session, as in a forked child */
 };
 
-/* process: its number in the recording. first_ns: when it is looked at first. */
+/* process: its number in the recording. first_ns: time of the first look. */
 KYMO_NODISCARD
 kymo_err kymo_ledger_create(const struct kymo_ledger_config *config, pid_t pid, uint32_t process,
                             uint64_t first_ns, kymo_ledger_book **out);
-/* NULL is none, here and below. */
+/* NULL is allowed, here and below. */
 void kymo_ledger_destroy(kymo_ledger_book *book);
-/* Looks, if it is time to. What cannot be read, or kept, is left out. */
+/* Looks if it is time to. Ignores what cannot be read or stored. */
 void kymo_ledger_round(kymo_ledger_book *book, uint64_t now_ns);
-/* Looks now: the recording ends, and the process does not. */
+/* Looks now: the recording ends before the process does. */
 void kymo_ledger_look(kymo_ledger_book *book, uint64_t now_ns);
-/* How much of its own memory it has had resident at most, without what is a thread's stack, of
- * files or ours; of a process with a past, beyond what there was at the first look. */
+/* The most private memory that it had resident, without thread stacks, files and Kymo's own
+ * memory. For a process with older memory: beyond that of the first look. */
 uint64_t kymo_ledger_own_bytes(const kymo_ledger_book *book);
-/* Tells what was seen. */
+/* Records the looks. */
 KYMO_NODISCARD
 kymo_err kymo_ledger_finish(kymo_ledger_book *book);
 

@@ -5,7 +5,7 @@
 #include "buffer/definition.h"
 #include "kymo/marker_abi.h"
 
-/* Where the words go. Texts are copied, since those of a definition do not end with a NUL. */
+/* Output of the reader. Texts are copied: those of a definition have no NUL. */
 struct telling {
     const kymo_event_handler *events;
     void *context;
@@ -53,13 +53,13 @@ static kymo_err tell_category(struct telling *t)
     return t->events->marker_category ? t->events->marker_category(t->context, &e) : KYMO_OK;
 }
 
-/* Members of an initializer may be read in any order, so they stand one by one. */
+/* Members of an initializer may be evaluated in any order, so each is a statement. */
 static void read_fields(struct telling *t, kymo_event_marker_field *fields, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         fields[i].key = text(t);
         fields[i].label = text(t);
-        /* As the drain has looked at it: what is above these bits does not count. */
+        /* The drain has checked it: bits above these are ignored. */
         uint32_t how = (uint32_t)kymo_definition_read_word(&t->from);
         uint32_t format = how >> 8 & 0xff;
         fields[i].kind = how & 0xff;
@@ -97,7 +97,7 @@ static kymo_err tell_type(struct telling *t)
     e.color_key = text(t);
     e.file = text(t);
     e.line = word(t);
-    /* The drain has seen to it that there are no more. */
+    /* The drain has checked that there are no more. */
     e.field_count = word(t);
     read_fields(t, fields, e.field_count);
     e.row_count = word(t);

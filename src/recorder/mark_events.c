@@ -65,7 +65,7 @@ static uint32_t find_thread(struct kymo_mark_events *m, uint32_t tid)
     return kymo_id_map_find(&m->tids, 0, tid, &number) ? m->with_tid.data[number] : NO_THREAD;
 }
 
-/* The recording's number of the one that a marker is for: if that is not known, the one that made
+/* The recording's number of the thread that a marker is for; if unknown, of the thread that made
  * it. */
 static uint32_t thread_of(struct kymo_session_events *to, const struct kymo_drain_marker *m)
 {
@@ -73,8 +73,8 @@ static uint32_t thread_of(struct kymo_session_events *to, const struct kymo_drai
     return kymo_session_events_thread(to, drained == NO_THREAD ? m->thread : drained);
 }
 
-/* Terminated; what was cut, or has to be here, ends with an ellipsis. A recording's texts end at
- * their first NUL. */
+/* Terminates a text with NUL. A text that was cut ends with an ellipsis. In a recording a text
+ * ends at its first NUL. */
 static const char *terminate(char to[KYMO_MARK_EVENT_TEXT_ROOM], const char *text, uint32_t len,
                              int is_cut)
 {
@@ -101,7 +101,7 @@ static kymo_err on_backtrace(void *context, uint64_t backtrace, uint32_t stack)
         m->backtraces = kymo_pages_take(KYMO_MARK_BACKTRACES, sizeof *m->backtraces);
     if (!m->backtraces)
         return KYMO_E_NOMEM;
-    /* The program counts them: each takes the place of the one that is the oldest. */
+    /* The program numbers them: each replaces the oldest one. */
     m->backtraces[backtrace % KYMO_MARK_BACKTRACES] =
         (struct kymo_mark_backtrace){backtrace, stack + 1};
     return KYMO_OK;
@@ -136,8 +136,8 @@ static kymo_err make_wait(struct kymo_mark_events *m, const kymo_event_marker *e
     return KYMO_OK;
 }
 
-/* Those that have found their stacks, and those that will not: a thread that took a stack has
- * written so before it gave it away. */
+/* Writes the markers whose stacks have come, and those whose stacks will not: a thread writes
+ * the record of a stack before it passes on the stack's number. */
 static kymo_err tell_waiting(struct kymo_session_events *to, uint32_t rounds)
 {
     struct kymo_mark_events *m = &to->marks;
@@ -222,7 +222,7 @@ static kymo_err on_label(void *context, const struct kymo_drain_label *l)
         .time_ns = l->time_ns,
     };
     if (l->change == KYMO_LABEL_INHERITED) {
-        /* Of a process that this recording does not have, nothing is known. */
+        /* A process that is not in this recording is not known. */
         if (l->recorded_as == 0)
             return KYMO_OK;
         e.from_process = l->recorded_as - 1;
@@ -240,7 +240,7 @@ static kymo_err on_label(void *context, const struct kymo_drain_label *l)
 
 /* ---- counters ---- */
 
-/* NULL: it was not announced. */
+/* NULL: not announced. */
 static struct kymo_mark_counter_sum *find_sum(struct kymo_mark_events *m, uint32_t counter)
 {
     if (!m->sums || counter > KYMO_DEFINITION_NUMBER_MAX || !m->sums[counter].is_there)
@@ -274,7 +274,7 @@ static int by_time(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The changes up to until_ns. */
+/* Writes the changes up to until_ns. */
 static kymo_err tell_counts(struct kymo_session_events *to, uint64_t until_ns)
 {
     struct kymo_mark_events *m = &to->marks;
@@ -291,8 +291,9 @@ static kymo_err tell_counts(struct kymo_session_events *to, uint64_t until_ns)
             continue;
         sum->value = sum->is_gauge ? c->value : kymo_word_add(sum->value, c->value, sum->is_f64);
         sum->operations += c->operations;
-        /* A thread may lose its CPU between its look at the clock and its record, which then comes
-         * a round late. What was told of a sum stays true; what a gauge is is of its own time. */
+        /* A thread may be preempted between reading the clock and writing its record, which then
+         * comes a round late. Sums that were written are not changed; a gauge's value is of its
+         * own time. */
         int is_late = !sum->is_gauge && c->time_ns < sum->told_ns;
         err = tell_sum(to, c->counter, is_late ? sum->told_ns : c->time_ns);
     }
@@ -301,7 +302,7 @@ static kymo_err tell_counts(struct kymo_session_events *to, uint64_t until_ns)
     return err;
 }
 
-/* What a counter has in its cell whose changes are records: those that found no room. */
+/* Adds the changes of such a counter that found no room as records; the program sums them up. */
 static int add_unrecorded(struct kymo_mark_counter_sum *sum, const struct kymo_drain_counter *now)
 {
     if (now->value == sum->unrecorded && now->operations == sum->unrecorded_operations)
@@ -325,7 +326,8 @@ static int has_changed(struct kymo_mark_counter_sum *sum, const struct kymo_drai
     return 1;
 }
 
-/* Those that are looked at; of the others each change was told, and what could not be is now. */
+/* Records counters that are read as sums. For the others each change was recorded, except those
+ * that found no room, which are added now. */
 static kymo_err tell_counters(struct kymo_session_events *to, const kymo_drain *drain,
                               uint64_t time_ns)
 {

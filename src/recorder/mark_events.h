@@ -10,10 +10,10 @@
  *           it points to
  * Signals:  not for handlers
  *
- * A marker is written as it comes, with two exceptions. One that names a stack which another thread
- * has taken may be read before that thread's record of the stack: it waits for the next round. And
- * what is counted is added up in the order of time, not of threads: counts wait until all threads
- * have been read up to a moment.
+ * A marker is written at once, with two exceptions. A marker that refers to a stack taken by
+ * another thread may be read before the record of that stack: it waits for the next round. Counter
+ * changes are added in order of time, not of threads, so they wait until all threads have been read
+ * up to a time.
  */
 #ifndef KYMO_RECORDER_MARK_EVENTS_H
 #define KYMO_RECORDER_MARK_EVENTS_H
@@ -28,14 +28,14 @@
 
 struct kymo_session_events;
 
-/* A name, key or text, with what shows that it was cut. */
+/* Bytes of a name, key or text with its ellipsis. */
 #define KYMO_MARK_EVENT_TEXT_MAX 1024u
 #define KYMO_MARK_EVENT_TEXT_ROOM (KYMO_MARK_EVENT_TEXT_MAX + 4u)
 
-/* Of those that were taken last. */
+/* The number of recent stacks that are kept. */
 #define KYMO_MARK_BACKTRACES 65536u
-/* Of markers that wait; what is above does without its stack, and is
- * counted, as is what has waited for nothing. */
+/* Limit of waiting markers. Further ones are written without a stack and counted, as are those
+ * that waited in vain. */
 #define KYMO_MARKS_WAITING_MAX 4096u
 
 struct kymo_mark_backtrace {
@@ -48,13 +48,13 @@ struct kymo_waiting_mark {
     kymo_event_marker event;
     uint64_t backtrace;
     uint32_t rounds;
-    unsigned char bytes[]; /* of its payload, then of its name */
+    unsigned char bytes[]; /* of the payload, then of the name */
 };
 
-/* A change that is not added to its counter yet. */
+/* A change that has not been added to its counter yet. */
 struct kymo_waiting_count {
     uint64_t time_ns;
-    uint64_t order; /* of those of the same time */
+    uint64_t order; /* order among changes with the same time */
     uint32_t counter;
     int64_t value;
     uint64_t operations;
@@ -64,12 +64,12 @@ struct kymo_mark_counter_sum {
     uint32_t is_there;
     uint32_t is_gauge;
     int is_f64;
-    uint32_t is_each; /* its changes are records */
+    uint32_t is_each; /* each change is a record */
     uint32_t is_told;
     int64_t value;
     uint64_t operations;
-    uint64_t told_ns; /* the latest time that it was told of */
-    /* Of one whose changes are records: those that found no room, as far as they are added. */
+    uint64_t told_ns; /* the latest time written */
+    /* If each change is a record: the sum of those without room that was added so far. */
     int64_t unrecorded;
     uint64_t unrecorded_operations;
 };
@@ -84,27 +84,30 @@ struct kymo_mark_events {
     struct kymo_mark_counter_sum *sums;        /* by the counter's number; NULL: none yet */
     struct kymo_drain_site_counts *told_sites; /* by the site's number; NULL: none yet */
     uint32_t main_thread;                      /* the drain's number + 1; 0: not known */
-    /* The threads that markers may be for: all that ever were. */
+    /* The threads that markers may be for: all threads of the process so far. */
     kymo_id_map tids;
-    KYMO_VEC(uint32_t) with_tid; /* by the number of the tid: the drain's of who had it last */
+    KYMO_VEC(uint32_t)
+    with_tid; /* by index in tids: the drain's number of the last thread with
+               * it */
     char name[KYMO_MARK_EVENT_TEXT_ROOM];
     char text[KYMO_MARK_EVENT_TEXT_ROOM];
 };
 
-/* For a kymo_drain_sink whose context is a struct kymo_session_events. */
+/* For a kymo_drain_sink with a struct kymo_session_events as context. */
 extern const struct kymo_drain_mark_sink kymo_mark_events_sink;
 
-/* A thread that the drain has announced: markers may be for it. */
+/* Adds a thread that the drain has announced: markers may be for it. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_thread(struct kymo_session_events *to, const struct kymo_drain_thread *t);
-/* After a lap of the drain that began at round_ns: what has waited, and counters that changed. */
+/* Call after a complete lap of the drain that began at round_ns: writes waiting markers and
+ * changed counters. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_round(struct kymo_session_events *to, const kymo_drain *drain,
                                 uint64_t round_ns);
-/* What became of each site's markers, where that has changed. */
+/* Writes the counts of each site whose markers were dropped or recorded since. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_tell_sites(struct kymo_session_events *to, const kymo_drain *drain);
-/* After the last one: everything, and what became of each site's markers. */
+/* Call after the last lap: writes all that waits, and the counts of all sites. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_finish(struct kymo_session_events *to, const kymo_drain *drain,
                                  uint64_t end_ns);
@@ -112,8 +115,8 @@ void kymo_mark_events_deinit(struct kymo_mark_events *m);
 
 /* ---- mark_definitions.c: turns a session's definitions into the events of a recording ---- */
 
-/* A definition that the drain has checked. Ids of the events are the definitions' numbers.
- * *counter is filled for those. */
+/* Writes a definition that the drain has checked. Ids in events are the definitions' numbers.
+ * *counter is set for counters. */
 KYMO_NODISCARD
 kymo_err kymo_mark_definition_tell(const kymo_event_handler *events, void *context,
                                    uint32_t process, const struct kymo_definition *definition,

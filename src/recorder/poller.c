@@ -37,7 +37,8 @@ kymo_err kymo_poller_wait(int poller, uint64_t until_ns, const sigset_t *mask)
     if (ppoll(&p, 1, &timeout, mask) <= 0)
         return KYMO_OK;
     for (int i = 0; i < SERVED_MAX; i++) {
-        /* One at a time: to serve one may end another. Those that are served come last again. */
+        /* One at a time: serving one may remove another. Those served go to the end of the
+         * queue. */
         struct epoll_event e;
         if (epoll_wait(poller, &e, 1, 0) != 1)
             break;

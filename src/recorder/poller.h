@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * poller.h - waits for many descriptors and a deadline, and calls who is responsible.
+ * poller.h - waits for many descriptors and a deadline, and calls the function of each ready one.
  *
  * Layer:    recorder
  * Flow:     sockets, pidfds, the bell -> [poller] -> their owners' functions
@@ -18,8 +18,8 @@
 
 struct kymo_poll_source {
     int fd;
-    /* Called when fd can be read, or its other end is gone. It may remove and free its own source,
-     * and any other. */
+    /* Called when fd is readable, or closed at the other end. It may remove and free its own
+     * source and any other. */
     kymo_err (*ready)(void *context);
     void *context;
 };
@@ -28,12 +28,12 @@ struct kymo_poll_source {
 int kymo_poller_open(void);
 KYMO_NODISCARD
 kymo_err kymo_poller_add(int poller, struct kymo_poll_source *source);
-/* To be called before fd is closed. */
+/* Call before fd is closed. */
 void kymo_poller_remove(int poller, const struct kymo_poll_source *source);
 
-/* Waits until something is ready, until until_ns (CLOCK_MONOTONIC) or for a signal that mask (NULL:
- * the present one) lets in, and serves what is ready: a bounded number, so that the caller's own
- * work is not put off for ever. */
+/* Waits until a descriptor is ready, until until_ns (CLOCK_MONOTONIC), or for a signal that mask
+ * (NULL: the current one) lets in. Serves ready descriptors: a bounded number, so that the
+ * caller can go on. */
 KYMO_NODISCARD
 kymo_err kymo_poller_wait(int poller, uint64_t until_ns, const sigset_t *mask);
 

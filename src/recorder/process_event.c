@@ -12,7 +12,7 @@
 #include "sys/clock.h"
 #include "sys/proc_file.h"
 
-/* Of a command line; a longer one is cut. */
+/* Limit of a command line; a longer one is cut. */
 #define COMMAND_BYTES_MAX (64u << 10)
 
 pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
@@ -24,7 +24,7 @@ pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
         (void)kymo_proc_stat_field(text, 4, &parent);
         (void)kymo_proc_stat_field(text, 22, &ticks);
     }
-    /* Ticks are of the clock that counts while the machine is suspended, too. */
+    /* The ticks are of CLOCK_BOOTTIME, which also counts while the machine is suspended. */
     uint64_t awake_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     uint64_t asleep_ns = kymo_clock_ns(CLOCK_BOOTTIME) - awake_ns;
     uint64_t began_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process_event.h - announces a process to the recording, with what /proc says of it.
+ * process_event.h - records the event of a process, with facts from /proc.
  *
  * Layer:    recorder
  * Flow:     /proc/PID -> [process_event] -> recording writer
@@ -16,13 +16,13 @@
 #include "base/error.h"
 #include "recording/events.h"
 
-/* Writes the event of process `number`, which is pid now. */
+/* Writes the event of process `number`, which now has this pid. */
 KYMO_NODISCARD
 kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
                                   pid_t pid, uint64_t start_ns);
 
-/* The parent of a process; 0: not known. start_ns (may be NULL) is when the process began, no later
- * than in truth: the kernel tells it in ticks. */
+/* The parent of a process; 0: not known. start_ns (may be NULL): when the process began. It is
+ * rounded down, since the kernel gives it in ticks. */
 pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns);
 
 #endif

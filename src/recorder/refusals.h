@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refusals.h - the list of programs that run without us, and why, as notes of the recording.
+ * refusals.h - notes of programs that were started but not recorded, with the reason.
  *
  * Layer:    recorder
  * Flow:     buffer/refusal.h, tree.c -> [refusals] -> notes
@@ -28,15 +28,14 @@ typedef struct kymo_refusals {
     const kymo_event_handler *events;
     void *context;
     KYMO_VEC(struct kymo_refused) programs;
-    uint64_t
-        others; /* that found no place in the table, or were overwritten before they were read */
+    uint64_t others; /* not in the full table, or overwritten before they were read */
 } kymo_refusals;
 
-/* process: the one that started it. */
+/* process: the one that started the program. */
 KYMO_NODISCARD
 kymo_err kymo_refusals_add(kymo_refusals *refusals, uint32_t process,
                            const struct kymo_refusal *refusal);
-/* At the end: how often. */
+/* At the end: writes how often each was started. */
 KYMO_NODISCARD
 kymo_err kymo_refusals_finish(kymo_refusals *refusals);
 void kymo_refusals_deinit(kymo_refusals *refusals);

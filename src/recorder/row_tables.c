@@ -24,8 +24,8 @@
 
 enum file_state { WAITING, QUEUED, HERE, NEVER };
 
-/* Which file it is, as the kernel says. A build-id alone is only what the file says of itself: one
- * that a process made to have libc's would give every other process wrong rows. */
+/* Identity of a file as the kernel reports it. The build-id alone is not enough: a process could
+ * make a file with libc's build-id and so give all other processes wrong rows. */
 struct identity {
     dev_t device;
     ino_t inode;
@@ -47,7 +47,7 @@ struct kymo_row_tables {
     int memory;
     char *map;
     uint64_t size;
-    uint64_t used; /* bytes of the memory; the builder's */
+    uint64_t used; /* bytes of the memory in use; the builder thread's */
     int has_thread;
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
@@ -68,8 +68,8 @@ static int is_same(const struct identity *a, const struct identity *b)
            a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* The whole file in memory from malloc, if it still is the wanted one. It is read, not mapped:
- * another process may truncate it meanwhile. */
+/* Reads the whole file into memory from malloc, if it is still the wanted file. It is not
+ * mapped: another process could truncate it. */
 static unsigned char *read_file(const char *path, const struct identity *wanted, size_t *size)
 {
     struct stat st;
@@ -106,7 +106,7 @@ static int is_the_file(const void *data, size_t size, const struct file *job)
     return same;
 }
 
-/* Appends the table to the memory. */
+/* Appends the table to the shared memory. */
 static void keep(kymo_row_tables *t, struct file *job, const kymo_bytes *table)
 {
     uint64_t at = (t->used + 63) & ~63ull;
@@ -164,12 +164,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* With the first table to make: most recordings are too short for any. Under the lock. */
+/* Started with the first table: most recordings are too short for any. Call with the lock held. */
 static int start_thread(kymo_row_tables *t)
 {
     if (t->has_thread)
         return 1;
-    /* Signals are for the recorder's main thread. */
+    /* signals are handled by the main thread */
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -192,8 +192,8 @@ kymo_err kymo_row_tables_create(uint64_t size_bytes, kymo_row_tables **out)
                     ? MAP_FAILED
                     : mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->memory, 0);
     t->map = map == MAP_FAILED ? NULL : map;
-    /* From here on no process can map it for writing: one process could otherwise change the tables
-     * that all others use. Linux before 5.1 does not know this seal. */
+    /* From now on no process can map it writable: else one process could change the tables of
+     * all others. Linux before 5.1 lacks this seal. */
     if (!t->map || fcntl(t->memory, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
         kymo_row_tables_destroy(t);
         return KYMO_E_SYSTEM;

@@ -64,7 +64,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
 {
     struct kymo_session_events *to = context;
     char name[16] = "";
-    /* The drain numbers them densely, from 0. */
+    /* the drain numbers threads densely, from 0 */
     KYMO_TRY(kymo_vec_push(&to->tids, (pid_t)t->tid));
     KYMO_TRY(kymo_vec_push(&to->by_tick, 0u));
     KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
@@ -92,7 +92,7 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     }
     uint64_t cpu_ns = t->end_cpu_ns;
     if (t->flags & KYMO_SLOT_MAIN) {
-        /* What it says itself it says before its last system call. */
+        /* a thread reports its clock before its last system call, so the later value is larger */
         if (cpu_ns < to->main_cpu_ns)
             cpu_ns = to->main_cpu_ns;
         cpu_ns -= cpu_ns < to->main_cpu_before ? cpu_ns : to->main_cpu_before;
@@ -100,10 +100,9 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     }
     if (cpu_ns < t->last_cpu_ns)
         cpu_ns = t->last_cpu_ns;
-    /* What a thread behind a filter used after the last look at it is not known: only the process's
-     * clock has it, so it counts as not sampled. A guess by the number of samples was up to 4 ms
-     * more than the process had used. */
-    /* Samples of unknown weight stand for a period each; behind the last one none came. */
+    /* CPU time of a filtered thread after its last look is unknown; it is in the process's clock
+     * and counts as not sampled. An estimate by the number of samples was up to 4 ms too high. */
+    /* Each sample of unknown weight counts for one period. */
     uint64_t sampled_ns = t->last_cpu_ns + t->unknown * to->period_ns;
     if (cpu_ns > sampled_ns && (to->deaf || (to->replaced && t->flags & KYMO_SLOT_MAIN))) {
         to->unsampled_ns += cpu_ns - sampled_ns;
@@ -135,9 +134,9 @@ static kymo_err want_table(struct kymo_session_events *to, const struct kymo_mod
         &to->wants, (struct kymo_row_want){file, entry->map_start, entry->map_end, entry->bias});
 }
 
-/* The file behind a module, in path; as the loader named it if that is all there is to know. The
- * kernel's name for what is mapped there is without links, and whole. But by now another library
- * may lie there: where the loader's name is a path, the kernel's must be the same file's. */
+/* The file of a module, in `path`; the loader's name if there is nothing better. The kernel's
+ * name of a mapping is absolute and without links. But another library may have been mapped
+ * there since: if the loader's name is a path, both must be the same file. */
 static const char *module_path(struct kymo_session_events *to,
                                const struct kymo_module_entry *entry, uint64_t start,
                                char path[PATH_MAX])
@@ -189,7 +188,8 @@ static kymo_err on_module(void *context, uint32_t module, const struct kymo_modu
     kymo_heap_events_module(&to->heap, to->unseen, e.path);
     if (strcmp(e.path, "[vdso]") != 0)
         return KYMO_OK;
-    /* The vDSO is no file. It is the same in every process of this kernel, so ours will do. */
+    /* The vDSO is not a file. It is the same in all processes of this kernel, so we store our
+     * own. */
     uint32_t len;
     const void *image = kymo_task_vdso(&len);
     if (!image)

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* A descriptor of size bytes that read as zeros, pages being there once they are touched; -1
- * (errno). Its size is sealed: no program can shrink it under us. */
+/* A descriptor of `size` bytes, initially zero; pages are allocated on first use. -1 (errno).
+ * Its size is sealed: no program can truncate it. */
 int kymo_shared_memory_make(const char *name, uint64_t size);
 
 #endif

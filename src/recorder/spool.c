@@ -16,7 +16,7 @@
 #define TRIES 100
 #define COPY_BYTES (64u << 10)
 
-/* Six letters that were not there before; a clash is tried again. */
+/* Six random letters; a clash with an existing name is tried again. */
 static void fill_random(char letters[6], unsigned attempt)
 {
     static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -33,7 +33,7 @@ static int create_file(kymo_spool *spool)
     char *letters = spool->path + strlen(spool->path) - strlen("XXXXXX" KYMO_SPOOL_SUFFIX);
     for (unsigned i = 0; i < TRIES; i++) {
         fill_random(letters, i);
-        /* For its owner alone: a recording holds command lines. */
+        /* only the owner may read it: a recording holds command lines */
         spool->fd = openat(spool->folder, spool->name,
                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (spool->fd >= 0 || errno != EEXIST)
@@ -85,7 +85,7 @@ static int rename_to(const kymo_spool *spool, int folder, const char *name, int 
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
-    /* A file system without it. */
+    /* The file system has no hard links. */
     if (linkat(spool->folder, spool->name, folder, name, 0) != 0)
         return -1;
     return unlinkat(spool->folder, spool->name, 0);
@@ -107,8 +107,7 @@ static kymo_err copy_into(const kymo_spool *spool, kymo_sink *sink, kymo_error *
     }
 }
 
-/* No link is followed: what was renamed a moment ago may be one that another user put in the
- * spool's place. */
+/* Does not follow a link: in the meantime another user may have put one in the spool's place. */
 static kymo_err copy_to(kymo_spool *spool, int folder, const char *path, int replace,
                         kymo_error *detail)
 {
@@ -133,7 +132,8 @@ static kymo_err move_into(kymo_spool *spool, int folder, const char *path, int r
         return copy_to(spool, folder, path, replace, detail);
     int moved = rename_to(spool, folder, name, replace);
     int why = errno;
-    /* Another file may have had its name in that moment: the recording is not what was moved. */
+    /* The name may have been given to another file meanwhile: check that the recording was
+     * moved. */
     if (moved == 0 && is_file_of(spool, folder, name))
         return KYMO_OK;
     if (moved == 0 || why == EXDEV || why == ENOENT)

@@ -2,8 +2,7 @@
 /*
  * tree.c - see tree.h: the images of a recording, and their rounds.
  *
- * A process in which nothing happens (its CPU clock stands still) costs a look at that clock each
- * round, and nothing else.
+ * For an idle process, whose CPU clock does not advance, a round only reads that clock.
  */
 #include "recorder/tree.h"
 
@@ -22,18 +21,18 @@
 #include "sys/clock.h"
 
 #define TABLES_BYTES (64ull << 20)
-/* Rounds for which a process is looked at on after its clock stopped: four scans of /proc, so that
- * threads that no hook announced are found and signalled, and are noted if they do not answer. */
+/* Rounds for which an idle process is still examined: four scans of /proc, so that threads that
+ * no hook announced are found and signalled, and noted if they do not answer. */
 #define STILL_ROUNDS 24u
-/* An image that is to follow attaches within milliseconds, or on a machine under load within the 10
- * seconds that the library waits; else it is another program's. */
+/* An expected image attaches within milliseconds, or on a loaded machine within the 10 seconds
+ * that the library waits. After that the process runs an unrecorded program. */
 #define FOLLOW_NS 15000000000ull
 
 static kymo_err on_ring(void *context);
 
-/* Without this socket `kymo control` cannot change anything, and a note says so. Recorders in
- * containers that share a network namespace may have the same process id. Any other process may
- * have taken the name, too. */
+/* Without this socket `kymo control` cannot change anything; a note says so. The name may be
+ * taken: recorders in containers that share a network namespace may have the same process id,
+ * and other processes may use the name. */
 static kymo_err open_control(kymo_tree *t)
 {
     static const char text[] = "kymo control cannot reach this recording: the name of its socket "
@@ -53,7 +52,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->config = *config;
     t->config.next_thread = &t->next_thread;
     t->config.tick_threads = &t->tick_threads;
-    t->next_process = 1; /* 0 is the program */
+    t->next_process = 1; /* number 0 is the launched program */
     t->server.listener = -1;
     kymo_tree_control_init(t);
     if (config->markers)
@@ -71,7 +70,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
         err = kymo_bell_open(&t->bell, detail);
     if (err == KYMO_OK)
         err = open_control(t);
-    /* Without tables unwinding is slower, and as right. */
+    /* Without tables unwinding is slower, with the same result. */
     if (err == KYMO_OK && kymo_row_tables_create(TABLES_BYTES, &t->config.tables) != KYMO_OK)
         t->config.tables = NULL;
     if (err == KYMO_OK && config->alloc_rate && kymo_unseen_create(&t->config.unseen) != KYMO_OK)
@@ -85,8 +84,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
         if (err != KYMO_OK)
             kymo_error_set(detail, err, 0, "cannot wait for programs");
     }
-    /* The program is not to run if it cannot be recorded: so there is a host before there is one.
-     */
+    /* Creates the first host now: the program must not start if it cannot be recorded. */
     if (err == KYMO_OK)
         err = kymo_host_create(&t->config, &t->first, detail);
     if (err != KYMO_OK) {
@@ -184,15 +182,15 @@ static kymo_err on_ring(void *context)
     return KYMO_OK;
 }
 
-/* When it is to be read, beside the rounds. */
+/* When the image is to be drained, apart from rounds. */
 static uint64_t due_ns(const struct kymo_tree_image *image)
 {
     return image->is_ending ? 0 : image->is_live ? kymo_host_due_ns(image->host) : UINT64_MAX;
 }
 
-/* Reads images that have filled blocks, and ended images that have left much. An image with more
- * data than one answer reads ends the turn, and is read last in the next one. A process may be
- * waiting to attach, and other images must be read, too. */
+/* Drains images that have filled blocks, and ended images with much data left. An image with
+ * more data than one drain reads ends this turn and comes last in the next one, so that
+ * attaching processes and other images are served, too. */
 static kymo_err answer_due(kymo_tree *t)
 {
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
@@ -246,7 +244,7 @@ kymo_err kymo_tree_read_refusals(struct kymo_tree_image *image)
     kymo_refusals *all = &image->tree->refusals;
     while (kymo_host_refusal(image->host, &refusal, &all->others)) {
         KYMO_TRY(kymo_refusals_add(all, image->process, &refusal));
-        /* The hook has said why: that is enough. */
+        /* the hook has noted the reason already */
         if (refusal.pid == image->pid)
             image->replacement_told = 1;
     }
@@ -274,7 +272,7 @@ static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
         return kymo_host_look_at_system(image->host, now_ns);
     }
     KYMO_TRY(kymo_host_round(image->host));
-    /* Behind it: it notices an exec, and what there is then is another image's. */
+    /* After the drain: this notices an exec, after which the process is another image. */
     KYMO_TRY(kymo_host_look_at_system(image->host, now_ns));
     KYMO_TRY(kymo_tree_read_refusals(image));
     if (kymo_host_replaced_by(image->host)[0] == '\0')
@@ -285,8 +283,8 @@ static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
                                                     : KYMO_OK;
 }
 
-/* For an image without a pidfd: whether its process is gone. /proc is not asked, as it needs a
- * descriptor, and there may be none left. */
+/* For an image without a pidfd: whether its process has ended. Does not use /proc, which needs a
+ * descriptor: there may be none left. */
 static int is_gone(const struct kymo_tree_image *image)
 {
     return image->end.fd < 0 && image->pid != image->tree->program && kill(image->pid, 0) != 0 &&

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_attach.c - how an image comes into a recording.
+ * tree_attach.c - how an image attaches to a recording.
  *
- *   connection -> HELLO -> may it? is there room? -> a host -> WELCOME -> READY -> its first round,
+ *   connection -> HELLO -> permitted? room? -> a host -> WELCOME -> READY -> its first round,
  *   which arms the main thread -> GO
  *
- * The recorder never blocks on a connection: one that sends nothing is dropped after some time, and
- * meanwhile everything else goes on. An image that comes from a process that has one already has
- * replaced it, by exec; so has one whose process got the number of a process whose end we have not
- * seen yet.
+ * The recorder never blocks on a connection: one that sends nothing is closed after some time. If
+ * the process has an image already, the new one replaces it: the process called exec, or it has the
+ * pid of a process whose end was not seen yet.
  *
- * CPU time. The clocks of a process and of its main thread run on through exec. What the main
- * thread had used just before the exec, which the hook has written down, belongs to the image
- * before; from there on, the loader's work included, it is the new one's. The sum over all images
- * of a process is its clock.
+ * CPU time: the clocks of a process and of its main thread continue through exec. What the main
+ * thread had used just before the exec, as the hook noted, belongs to the old image; the time after
+ * that, including the loader's work, to the new one. The sum over all images of a process is its
+ * clock.
  */
 #include <errno.h>
 #include <limits.h>
@@ -36,16 +35,17 @@
 #define IMAGES_MAX 8192
 #define CALLERS_MAX 64u
 #define STRANGER_NS 1000000000ull
-#define CALLS_AT_ONCE 256 /* of strangers, before anything else has its turn */
+#define CALLS_AT_ONCE 256 /* connections refused in one go, before other work has its turn */
 #define ANCESTORS_MAX 64
-#define DESCRIPTORS_AT_THE_DOOR 4 /* connection, session, and a file of /proc at a time */
+/* reserve for attaching: a connection, a session, and a file of /proc at a time */
+#define DESCRIPTORS_AT_THE_DOOR 4
 
 static uint64_t now(void)
 {
     return kymo_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* ---- who may, and how many ---- */
+/* ---- permission and limits ---- */
 
 int kymo_tree_is_descendant(const kymo_tree *t, pid_t pid)
 {
@@ -67,9 +67,9 @@ static int may_attach(const kymo_tree *t, const struct kymo_attach_peer *peer)
            (peer->uid == geteuid() || kymo_tree_is_descendant(t, peer->pid));
 }
 
-/* The socket's name is in /proc/net/unix for every user to see. Those who have no business here are
- * turned away before they say anything: while they were heard they would take the places of those
- * who have. Our own user may do worse to us than call. */
+/* Refuses processes of other users that do not descend from the program. Any user can read the
+ * socket's name in /proc/net/unix. They are refused before they send anything, so that they
+ * cannot occupy the places of others. Processes of our own user could do worse than connect. */
 static int is_stranger(kymo_tree *t, const struct kymo_attach_peer *peer)
 {
     if (peer->uid == geteuid())
@@ -80,7 +80,7 @@ static int is_stranger(kymo_tree *t, const struct kymo_attach_peer *peer)
         return 1;
     if (may_attach(t, peer))
         return 0;
-    /* Not for long: the number may be another process's. */
+    /* Only for a short time: the pid may be reused. */
     *known = (struct kymo_stranger){peer->pid, now_ns + STRANGER_NS};
     return 1;
 }
@@ -96,9 +96,9 @@ static void say_goodbye(struct kymo_tree_image *image)
     image->answer.fd = -1;
 }
 
-/* When it began. A fresh image attaches at its start, but for what it has used of a CPU. A forked
- * child attaches when it has done something, maybe long after its fork, and after its own children:
- * viewers want the parent first. */
+/* When the image began. A started program attaches at its start, apart from its CPU time so far.
+ * A forked child attaches when it is first active, maybe long after the fork, and after its own
+ * children; but viewers need parents first. */
 static uint64_t begin_ns(const struct kymo_tree_image *image)
 {
     const kymo_tree *t = image->tree;
@@ -154,7 +154,7 @@ static kymo_err take_in(struct kymo_tree_image *image)
     return KYMO_OK;
 }
 
-/* The launched program says so itself. */
+/* The launched program reports this itself. */
 static kymo_err tell_no_room(kymo_tree *t, pid_t pid)
 {
     char exe[PATH_MAX] = "";
@@ -176,7 +176,7 @@ static kymo_err on_ready(void *context)
     if (heard == 0)
         return KYMO_OK;
     if (heard < 0 && !kymo_host_is_attached(image->host)) {
-        /* It was answered and hung up: if it lives on, it could not take what we gave it. */
+        /* It closed the connection after WELCOME: if it lives on, it could not use the session. */
         kymo_err err = tell_no_room(image->tree, image->pid);
         kymo_tree_drop_image(image->tree, image);
         return err;
@@ -189,8 +189,8 @@ static kymo_err on_ready(void *context)
 
 /* ---- HELLO, WELCOME ---- */
 
-/* A session and all that goes with it take 4 MiB at least. Where that is much of what the process
- * may have, it would fit, and the program's own memory or stack would not. */
+/* A session needs at least 4 MiB of address space. If that is much of the process's limit, the
+ * program would lack it for its memory and stacks. */
 static int has_address_space(pid_t pid)
 {
     enum { LEAST = 32 << 20 };
@@ -198,8 +198,8 @@ static int has_address_space(pid_t pid)
     return prlimit(pid, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur >= LEAST;
 }
 
-/* A process whose address space is limited gives up a sixty-fourth of it at most for its session;
- * what goes with that, per thread, is some four times as much. */
+/* A process with limited address space gives at most a sixty-fourth of it to its session; the
+ * rest of what the session needs, per thread, is about four times as much. */
 static uint64_t buffer_for(const kymo_tree *t, pid_t pid)
 {
     enum { SHARE = 64, LEAST = 1 << 20 };
@@ -240,12 +240,12 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
         free(image);
         return NULL;
     }
-    /* The caller waits for our answer, so that this is its process, and no later one's number. The
-     * program's end its parent hears of: us. Where there is none, each round looks (tree.c). */
+    /* The process waits for our answer, so this pid is still its own. We are the parent of the
+     * program and learn of its end; processes without a pidfd are checked each round (tree.c). */
     if (pid != t->program)
         image->end.fd =
             kymo_descriptors_keep((int)syscall(SYS_pidfd_open, pid, 0), KYMO_DESCRIPTORS_IMAGES);
-    /* In a pid namespace of its own it knows its threads by numbers that are not ours. */
+    /* In another pid namespace its thread numbers are not valid here. */
     if (hello->pid != pid) {
         kymo_host_set_foreign(image->host);
         image->is_foreign = 1;
@@ -254,7 +254,7 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
     return image;
 }
 
-/* Ends the image that this process had until now; what is left of its clocks is the new one's. */
+/* Ends the process's current image; the clocks continue in the new one. */
 static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message *hello,
                        uint64_t *main_ns, uint64_t *process_ns)
 {
@@ -275,7 +275,7 @@ static kymo_err follow(kymo_tree *t, pid_t pid, const struct kymo_attach_message
     struct kymo_task_exe unused;
     (void)kymo_task_executable(pid, &unused, exe, sizeof exe);
     const char *between = kymo_host_replaced_by(before->host);
-    /* CPU time of another program that ran between the two belongs to neither image. */
+    /* CPU time of an unrecorded program between the two belongs to neither image. */
     int is_followed = between[0] == '\0' || strcmp(between, exe) == 0;
     ending.main_cpu_ns =
         is_followed ? kymo_host_main_cpu_ns(before->host, hello->cpu_ns) : hello->cpu_ns;
@@ -296,7 +296,7 @@ static kymo_err refuse(int connection, kymo_err why)
     return KYMO_OK;
 }
 
-/* Takes the connection over. */
+/* Takes over the connection. */
 static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_peer *peer,
                       const struct kymo_attach_message *hello)
 {
@@ -326,7 +326,7 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
         .cpu_ns = image->main_before_ns,
         .size_bytes = kymo_host_bytes(image->host),
     };
-    /* Row tables have a mapping of 64 MiB; without them stacks are the same, a little later. */
+    /* Row tables need a mapping of 64 MiB; without them stacks are the same, but slower. */
     int has_tables = t->config.tables && kymo_host_bytes(image->host) >= t->config.buffer_bytes;
     answer.table_bytes = has_tables ? kymo_row_tables_bytes(t->config.tables) : 0;
     const int memories[KYMO_ATTACH_MEMORIES] = {
@@ -390,8 +390,8 @@ static void let_wait(kymo_tree *t, int connection, const struct kymo_attach_peer
         kymo_tree_drop_caller(t, caller);
 }
 
-/* The next who is no stranger; -1: none. A connection is not taken where there would be no
- * descriptors for its session. */
+/* Accepts the next connection that is permitted; -1: none. Does not accept if there are no
+ * descriptors for a session. */
 static int accept_known(kymo_tree *t, struct kymo_attach_peer *peer)
 {
     if (kymo_descriptors_run_short(t->poller, DESCRIPTORS_AT_THE_DOOR)) {
@@ -415,13 +415,13 @@ kymo_err kymo_tree_open_door(void *tree)
     struct kymo_attach_message m;
     int connection = accept_known(t, &peer);
     if (connection < 0 && (errno == EMFILE || errno == ENFILE)) {
-        /* Who waits outside would wake us again and again. */
+        /* waiting connections would wake the recorder again and again */
         kymo_poller_remove(t->poller, &t->door);
         t->door_is_shut = 1;
     }
     if (connection < 0)
         return KYMO_OK;
-    /* The library says HELLO at once: mostly it is here already. */
+    /* The library sends HELLO immediately, so it is usually here already. */
     int heard = kymo_attach_hear(connection, KYMO_ATTACH_HELLO, &m);
     if (heard > 0)
         return greet(t, connection, &peer, &m);

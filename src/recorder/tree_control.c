@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_control.c - does what a recorder is asked while it runs, to all processes of its tree.
+ * tree_control.c - applies the requests of `kymo control` to all processes of the tree.
  *
- * Categories and rates hold for running processes and for those that attach later. A rate is read
- * by each thread when it draws next, so a process follows at once. For the heap, everything that
- * was recorded before the request is read first, in turns like everything else. Then a process of
- * ours makes the file (heap_answer.h).
+ * Categories and rates apply to running processes and to those that attach later. Each thread reads
+ * the rate when it next samples, so a process follows immediately. For the heap, all records from
+ * before the request are read first, in turns like everything else. Then a child of the recorder
+ * makes the file (heap_answer.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static void select_markers(kymo_tree *t, const char *markers)
         kymo_host_select(t->images.data[i]->host, markers);
 }
 
-/* Sums hold whatever the rate was; that there are none for a while has to be told. */
+/* Sums are right at any rate, but a pause of recording must be noted. */
 static kymo_err tell_rate(const kymo_tree *t, uint64_t rate)
 {
     char text[128];
@@ -53,7 +53,7 @@ static kymo_err tell_rate(const kymo_tree *t, uint64_t rate)
 
 static kymo_err set_rate(kymo_tree *t, uint64_t rate)
 {
-    /* The hooks are in a library that is preloaded for --alloc alone. */
+    /* the hooks are in a library that is preloaded only with --alloc */
     if (!t->config.unseen)
         return KYMO_E_UNSUPPORTED;
     if (rate == t->config.alloc_rate)
@@ -126,7 +126,7 @@ kymo_err kymo_tree_tell_unknown_categories(kymo_tree *t, uint64_t end_ns)
     return err;
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
 static kymo_err check_heap(const kymo_tree *t, const struct kymo_control_request *request)
 {
@@ -154,7 +154,7 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
     }
 }
 
-/* Those who are about to attach count as well: they have the list, or look once they are in. */
+/* Includes processes that are about to attach: they have the new list, or read it when attached. */
 static void count_selected(const kymo_tree *t, struct kymo_control_answer *answer)
 {
     for (size_t i = 0; i < t->images.len; i++) {
@@ -172,7 +172,7 @@ static kymo_err read_on(const kymo_tree *t, uint64_t asked_ns, struct kymo_contr
         const struct kymo_tree_image *image = t->images.data[i];
         if (!image->is_live || image->is_ending)
             continue;
-        /* One that is behind is read in turns. */
+        /* a session that is behind is read in turns */
         if (!kymo_host_has_read(image->host, asked_ns) && !kymo_host_is_behind(image->host))
             KYMO_TRY(kymo_host_read(image->host));
         answer->later += !kymo_host_has_read(image->host, asked_ns);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_end.c - how an image leaves a recording.
+ * tree_end.c - how the recording of an image ends.
  *
- * The program that was launched is our child: as a zombie it tells its clocks. Any other process is
- * its parent's to reap, which may be quicker than we are; then the last that is known of its clock
- * counts, and what its threads said at their ends.
+ * The launched program is our child: its clocks can be read while it is a zombie. Other processes
+ * are reaped by their parents, possibly before we look. Then the last known value of the clock
+ * counts, and what their threads reported at their ends.
  *
- * A process that has ended may have left more than a round reads: then it is read in turn with
- * those that live, and its end is told when it is read to its end.
+ * An ended process may have left more than one round reads. Then it is read in turns like live
+ * ones, and its end is recorded when all is read.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,8 +47,8 @@ static kymo_err finish_host(struct kymo_tree_image *image, uint64_t end_ns, uint
     return KYMO_OK;
 }
 
-/* The main thread's clock; of a process of one thread that could not say it (it was killed, and its
- * parent was quicker than we were) the process's, as it was in the last round. 0: not known. */
+/* CPU time of the main thread. If a process with one thread could not report it (it was killed,
+ * and reaped before we looked): that of the process in the last round. 0: not known. */
 static uint64_t main_clock(const struct kymo_tree_image *image,
                            const struct kymo_tree_ending *ending, uint64_t clock_ns)
 {
@@ -68,7 +68,8 @@ kymo_err kymo_tree_end_image(kymo_tree *t, struct kymo_tree_image *image,
         KYMO_TRY(kymo_tree_tell_replacement(image, ending->end_ns));
     uint64_t clock_ns = is_followed ? 0 : ending->cpu_ns ? ending->cpu_ns : image->clock_ns;
     KYMO_TRY(finish_host(image, ending->end_ns, main_clock(image, ending, clock_ns), is_followed));
-    /* What its threads said; more of it is in the clock, unless that ran on for another image. */
+    /* CPU time that its threads reported. The clock has more, unless it continued in another
+     * image. */
     uint64_t cpu_ns = kymo_host_cpu_ns(image->host);
     if (clock_ns > image->cpu_before_ns + cpu_ns)
         cpu_ns = clock_ns - image->cpu_before_ns;
@@ -92,8 +93,7 @@ kymo_err kymo_tree_go_on_ending(kymo_tree *t, struct kymo_tree_image *image)
     return image->laps_left ? KYMO_OK : kymo_tree_end_image(t, image, &image->ending, 0);
 }
 
-/* Its process is gone: it writes no more records, and the kernel may soon give its pid to another
- * process. */
+/* The process has ended: it writes no more records, and the kernel may soon reuse its pid. */
 static kymo_err begin_ending(kymo_tree *t, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending)
 {
@@ -104,7 +104,7 @@ static kymo_err begin_ending(kymo_tree *t, struct kymo_tree_image *image,
     }
     image->is_live = 0;
     image->is_ending = 1;
-    /* One that had begun before leaves what was written meanwhile. */
+    /* A lap that began before may have missed what was written meanwhile, so one more is needed. */
     image->laps_left = kymo_host_is_behind(image->host) ? 2 : 1;
     image->ending = *ending;
     return kymo_tree_go_on_ending(t, image);
@@ -115,7 +115,7 @@ kymo_err kymo_tree_image_ended(void *context)
     struct kymo_tree_image *image = context;
     struct kymo_tree_ending ending = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC), .wait_status = -1};
     uint64_t system_ns = 0;
-    /* If its parent was not quicker. */
+    /* Fails if its parent has reaped it. */
     if (kymo_task_process_cpu_ns(image->pid, &ending.user_ns, &system_ns))
         ending.cpu_ns = ending.user_ns + system_ns;
     (void)kymo_task_cpu_ns(image->pid, image->pid, &ending.main_cpu_ns);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_relatives.c - processes of the tree that have not attached: forked ones that slept until
- * now, and programs that the loader is still busy with.
+ * tree_relatives.c - finds processes of the tree that have not attached: forked children without
+ * activity, and programs that the loader has not finished with.
  *
- * They are known by the name of our socket, which is in two places. A program that was started has
- * it in its environment, until the library has attached. A forked process has a mapping that its
- * parent's session, the memory of which is named after the socket, leaves to it: the header
- * (capture/family.h). All of /proc is looked at, so only when those that have attached are gone,
- * and if one of them ever started something. What began before we did is no relative: that is
- * nearly all of a machine's processes, whose mappings the kernel would print for us.
+ * They are found by the name of our socket, which is in two places. A started program has it in its
+ * environment until the library has attached. A forked process has a mapping that is named after
+ * the socket: the header of its parent's session (capture/family.h). All of /proc is searched, so
+ * this is done only after all attached processes have ended, and only if one of them ever forked or
+ * started a program. Processes that began before the recorder are skipped: that is nearly all of a
+ * machine's processes, and reading their mappings is slow.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,8 +23,7 @@
 #include "recorder/tree_state.h"
 #include "sys/proc_file.h"
 
-/* Of a file of /proc that is looked through: 65,530 mappings, which is what the kernel allows, have
- * some 7 MiB. */
+/* Limit of a /proc file that is searched: 65,530 mappings, the kernel's limit, take some 7 MiB. */
 #define FILE_BYTES_MAX (32u << 20)
 #define CHUNK_BYTES (64u << 10)
 #define RELATIVES_MAX 1024u
@@ -68,7 +67,7 @@ static void wait_for(kymo_tree *t, pid_t pid)
     t->relatives.data[t->relatives.len++] = r;
 }
 
-/* Whether the process was started by our user: a setuid program of another's runs as root, too. */
+/* Whether our user started the process: a setuid program of another user also runs as root. */
 static int is_our_users(pid_t pid)
 {
     static const char sign[] = "\nUid:\t";
@@ -79,7 +78,7 @@ static int is_our_users(pid_t pid)
     return at && strtoul(at + sizeof sign - 1, NULL, 10) == geteuid();
 }
 
-/* Whether that file of a process in /proc has the sign; buffer: of CHUNK_BYTES. */
+/* Whether a /proc file of the process contains the sign; buffer: CHUNK_BYTES. */
 static int has_sign(pid_t pid, const char *file, const char *sign, char *buffer)
 {
     char path[64];
@@ -96,7 +95,7 @@ static int has_sign(pid_t pid, const char *file, const char *sign, char *buffer)
         seen += (size_t)n;
         len += (size_t)n;
         found = memmem(buffer, len, sign, sign_len) != NULL;
-        /* It may straddle two reads. */
+        /* It may span two reads. */
         size_t kept = len < sign_len ? len : sign_len - 1;
         memmove(buffer, buffer + len - kept, kept);
         len = kept;
@@ -105,18 +104,18 @@ static int has_sign(pid_t pid, const char *file, const char *sign, char *buffer)
     return found;
 }
 
-/* By what relatives are known. */
+/* What identifies relatives. */
 struct signs {
-    uint64_t since_ticks; /* none is older */
+    uint64_t since_ticks; /* relatives are not older than this */
     char environment[sizeof KYMO_ATTACH_ENV + KYMO_ATTACH_NAME_MAX + 1];
     char mapping[160];
 };
 
-/* A process of another user must descend from the program, too. The name of the socket is public
- * (/proc/net/unix): any process with that name in its environment, or in the name of its memory,
- * would keep the recording from its end. The memory of such a process is not read before its
- * descent is known: it may be a file of that user's file system, which need not answer. The
- * recorder itself maps a session that no process has taken yet. */
+/* A process of another user must also descend from the program. The socket's name is public
+ * (/proc/net/unix): any process with that name in its environment or in the name of its memory
+ * could otherwise prevent the recording from ending. Its memory is read only after the check of
+ * its descent: reading may block on a file system of that user. The recorder itself maps a
+ * session that no process has taken yet. */
 static int is_relative(const kymo_tree *t, pid_t pid, const struct signs *signs, char *buffer)
 {
     return pid != getpid() && kymo_task_start_ticks(pid) >= signs->since_ticks &&

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tree_state.h - what a tree consists of; for the files that tree.h is made of.
+ * tree_state.h - state of a tree; for the files that implement tree.h.
  *
  * Layer:    recorder
- * Flow:     tree_attach.c (an image comes) -> tree.c (rounds) -> tree_end.c (an image goes)
+ * Flow:     tree_attach.c (an image attaches) -> tree.c (rounds) -> tree_end.c (an image ends)
  * Threads:  the recorder's main thread
- * Memory:   an image and a caller each from malloc
+ * Memory:   each image and each caller from malloc
  * Signals:  not for handlers
  */
 #ifndef KYMO_RECORDER_TREE_STATE_H
@@ -40,31 +40,31 @@ struct kymo_tree_relative {
 };
 
 struct kymo_tree_image {
-    struct kymo_poll_source answer; /* READY is to come here; fd -1: it came */
+    struct kymo_poll_source answer; /* READY is received here; fd -1: received */
     struct kymo_poll_source end;    /* its pidfd; fd -1: none */
     kymo_tree *tree;
     kymo_host *host;
     pid_t pid;
     uint32_t process;
     uint32_t start;     /* enum kymo_attach_start */
-    int is_foreign;     /* its pid namespace is not ours */
-    int is_live;        /* READY came: it has a number and is in the recording */
-    int is_ending;      /* it was, its process has ended, and it is not read to its end */
-    uint32_t laps_left; /* of such a one: over all that it has left */
-    struct kymo_tree_ending ending; /* the same */
+    int is_foreign;     /* in another pid namespace */
+    int is_live;        /* READY was received: it has a number and is in the recording */
+    int is_ending;      /* its process has ended; not all of its data is read */
+    uint32_t laps_left; /* for an ended one: laps over its data that are still to be done */
+    struct kymo_tree_ending ending; /* for an ended one */
     uint64_t start_ns;              /* in the recording */
     uint64_t deadline_ns;
     uint64_t hello_cpu_ns;
-    uint64_t main_before_ns; /* CPU clock of its main thread when it began */
-    uint64_t cpu_before_ns;  /* the same of its process */
-    uint64_t clock_ns;       /* the latest of its process */
-    uint32_t still_rounds;   /* that the clock stood still */
-    uint64_t replaced_ns;    /* when it was seen that another program runs there; 0: none */
+    uint64_t main_before_ns; /* CPU clock of its main thread when the image began */
+    uint64_t cpu_before_ns;  /* CPU clock of its process then */
+    uint64_t clock_ns;       /* the latest CPU clock of its process */
+    uint32_t still_rounds;   /* rounds since the clock last advanced */
+    uint64_t replaced_ns;    /* when an unrecorded program was seen there; 0: none */
     int replacement_told;
 };
 
-/* Processes of other users that have nothing to do with the program, by the end of their numbers:
- * one that calls again and again costs no look at its ancestors each time. */
+/* Refused processes of other users, hashed by pid: a process that connects again and again does
+ * not need a search of its ancestors each time. */
 #define KYMO_STRANGERS 256u
 
 struct kymo_stranger {
@@ -77,87 +77,87 @@ struct kymo_tree {
     int poller;
     struct kymo_attach_server server;
     struct kymo_poll_source door; /* the server's socket */
-    int door_is_shut;             /* for want of descriptors, until the next round */
+    int door_is_shut;             /* no descriptors left: accepts again in the next round */
     struct kymo_poll_source ring; /* the bell's event */
     kymo_bell *bell;
-    kymo_host *first; /* for the first image; NULL: it was given away */
+    kymo_host *first; /* for the first image; NULL: in use */
     pid_t program;
     uint64_t start_ns; /* of the program */
     int program_came;
     int foreign_told;
-    int has_relatives; /* an image that has ended ever had */
+    int has_relatives; /* an ended image had relatives */
     int stopped;
     uint32_t next_process;
     uint32_t next_thread;
     struct kymo_tick_threads tick_threads;
     uint32_t recorded;
-    size_t turn;          /* of the images: who is read first */
-    uint64_t turned_away; /* images for which there was no room */
+    size_t turn;          /* index of the image that is read first */
+    uint64_t turned_away; /* images refused for lack of room */
     uint64_t cpu_ns;
-    kymo_event_quality quality; /* of process 0, once its image has ended */
+    kymo_event_quality quality; /* quality of process 0, once its image has ended */
     KYMO_VEC(struct kymo_tree_caller *) callers;
     KYMO_VEC(struct kymo_tree_image *) images;
     KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
     struct kymo_control_server control;
     struct kymo_heap_answers heap_answers;
-    char markers[KYMO_CONTROL_BYTES];       /* the list that is in force */
-    char asked_markers[KYMO_CONTROL_BYTES]; /* the one that it began with */
-    struct kymo_categories categories;      /* of images that have ended; if that list has names */
+    char markers[KYMO_CONTROL_BYTES];       /* the current list */
+    char asked_markers[KYMO_CONTROL_BYTES]; /* the list at the start */
+    struct kymo_categories categories;      /* of ended images; only if that list has names */
     struct kymo_stranger strangers[KYMO_STRANGERS];
 };
 
 /* ---- tree_attach.c ---- */
 
-/* A process has connected to the socket. tree: the kymo_tree, as the context of the poll source. */
+/* Accepts a connection to the socket. tree: the kymo_tree, as the context of the poll source. */
 KYMO_NODISCARD
 kymo_err kymo_tree_open_door(void *tree);
-/* Those who have kept us waiting too long; and the door, if it had to be shut. */
+/* Closes connections past their deadline; accepts again if that was suspended. */
 KYMO_NODISCARD
 kymo_err kymo_tree_drop_late(kymo_tree *tree, uint64_t now_ns);
 void kymo_tree_drop_caller(kymo_tree *tree, struct kymo_tree_caller *caller);
 
-/* Whether a process is the program, or a child of it or of an image, at any remove. */
+/* Whether a process is the program, or descends from it or from an image. */
 int kymo_tree_is_descendant(const kymo_tree *tree, pid_t pid);
 
 /* ---- tree_control.c ---- */
 
-/* Sets what the control server does with what it is asked, which is not open yet. */
+/* Sets the functions of the control server, before it is opened. */
 void kymo_tree_control_init(kymo_tree *tree);
 
-/* Before an image goes: which categories it had. */
+/* Before an image ends: stores which categories it had. */
 KYMO_NODISCARD
 kymo_err kymo_tree_keep_categories(kymo_tree *tree, const kymo_host *host);
-/* At the end: notes a name in the first list that was no category of any image. */
+/* At the end: notes a name in the first list that was not a category of any image. */
 KYMO_NODISCARD
 kymo_err kymo_tree_tell_unknown_categories(kymo_tree *tree, uint64_t end_ns);
 
 /* ---- tree_relatives.c ---- */
 
-/* This process has attached, or is not waited for any more; 0: all of them. */
+/* This process has attached, or is no longer expected; 0: all of them. */
 void kymo_tree_forget_relatives(kymo_tree *tree, pid_t pid);
 
 /* ---- tree.c ---- */
 
-/* The image of this process; NULL: none. */
+/* The image of a process; NULL: none. */
 struct kymo_tree_image *kymo_tree_find(const kymo_tree *tree, pid_t pid);
-/* Which programs it has started without us. */
+/* Notes the unrecorded programs that it has started. */
 KYMO_NODISCARD
 kymo_err kymo_tree_read_refusals(struct kymo_tree_image *image);
-/* That it runs another program, once. */
+/* Notes, once, that the process runs another program. */
 KYMO_NODISCARD
 kymo_err kymo_tree_tell_replacement(struct kymo_tree_image *image, uint64_t now_ns);
 
 /* ---- tree_end.c ---- */
 
-/* Ends an image and frees it; followed: by the image that its process has attached now. */
+/* Ends an image and frees it; followed: the process has attached a next image. */
 KYMO_NODISCARD
 kymo_err kymo_tree_end_image(kymo_tree *tree, struct kymo_tree_image *image,
                              const struct kymo_tree_ending *ending, int is_followed);
-/* Reads some more of one whose process has ended; ends it if that was all. */
+/* Reads more of an image whose process has ended; ends it when all is read. */
 KYMO_NODISCARD
 kymo_err kymo_tree_go_on_ending(kymo_tree *tree, struct kymo_tree_image *image);
-/* Frees one that never came to be in the recording, or is in it to the end. */
+/* Frees an image that did not get into the recording, or that is complete. */
 void kymo_tree_drop_image(kymo_tree *tree, struct kymo_tree_image *image);
 /* The process of an image has ended. context: the image. */
 KYMO_NODISCARD
