@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_out.c - payloads become checksummed blocks, blocks become a file.
+ * block_out.c - makes checksummed blocks of payloads, and writes them to the file.
  *
- * `out` holds nothing but whole blocks (and the file header at the very beginning), so that after a
- * failed write the file can be cut back to a block's boundary.
+ * `out` holds only whole blocks (and first the file header), so after a failed write the file can
+ * be truncated to the end of a block.
  */
 #include "recording/block_out.h"
 
@@ -15,7 +15,7 @@
 
 #include "sys/write_all.h"
 
-#define OUT_BYTES (256u << 10) /* `out` is written when it has so many */
+#define OUT_BYTES (256u << 10) /* `out` is written when it has this size */
 
 kymo_err kymo_block_out_init(kymo_block_out *b, int fd, int continues)
 {
@@ -23,7 +23,7 @@ kymo_err kymo_block_out_init(kymo_block_out *b, int fd, int continues)
     b->fd = fd;
     struct stat st;
     b->start = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
-    /* The largest that `out` can get: what is left in it, and one block. */
+    /* The largest size of `out`: less than OUT_BYTES, and one block. */
     kymo_bytes_init(&b->out, OUT_BYTES + KYMO_BLOCK_LENGTH_MAX + sizeof(struct kymo_block_header));
     if (continues)
         return KYMO_OK;
@@ -70,8 +70,8 @@ static size_t block_boundary(const kymo_block_out *b, size_t limit)
     return at;
 }
 
-/* After a short write: what was written of a broken block is taken away again. If that does not
- * work either, the file ends within a block, which its reader understands as well. */
+/* After a short write: truncates the file to the last whole block. If that fails, too, the file
+ * ends within a block, which the reader handles. */
 static void cut_back(kymo_block_out *b, size_t done)
 {
     size_t whole = block_boundary(b, done);
@@ -106,8 +106,8 @@ static kymo_err pad_to_8(kymo_bytes *bytes)
     return kymo_bytes_append(bytes, zeros, (8 - bytes->len % 8) % 8);
 }
 
-/* Compresses payload into b->packed: raw length, stream, padding. Returns its length, 0 if it is
- * not worth it or there is no memory for it. */
+/* Compresses payload into b->packed: raw length, stream, padding. Returns its length, or 0 if it
+ * saves nothing or there is no memory for it. */
 static size_t pack(kymo_block_out *b, const kymo_bytes *payload)
 {
     if (!b->deflate_ready) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_out.h - the lower half of the writer: blocks into a descriptor.
+ * block_out.h - the lower half of the writer: writes blocks to a descriptor.
  *
  * Layer:    recording; above base
  * Flow:     recording_write*.c -> [block_out] -> write(2)
@@ -18,10 +18,10 @@
 
 typedef struct kymo_block_out {
     int fd;
-    size_t head_bytes; /* of the file header, where this writes it */
-    off_t start;       /* where the recording begins in fd; -1 when fd cannot be cut (a pipe) */
-    uint64_t written;  /* bytes of the recording that reached fd, in whole blocks after an error */
-    kymo_error error;  /* the one that stays; code KYMO_OK while there is none */
+    size_t head_bytes; /* size of the file header, if this wrote one */
+    off_t start;       /* offset of the recording in fd; -1 if fd cannot be truncated (a pipe) */
+    uint64_t written;  /* bytes of the recording written to fd; after an error, of whole blocks */
+    kymo_error error;  /* the first error, which stays; code KYMO_OK: none */
     kymo_bytes out;
     z_stream deflate; /* valid when deflate_ready */
     int deflate_ready;
@@ -29,21 +29,21 @@ typedef struct kymo_block_out {
     size_t packed_cap;
 } kymo_block_out;
 
-/* Begins with the file header, unless it continues a file. To be deinit'ed even when it fails
+/* Begins with the file header, unless it continues a file. Must be deinit'ed even after an error
  * (KYMO_E_NOMEM). */
 KYMO_NODISCARD
 kymo_err kymo_block_out_init(kymo_block_out *b, int fd, int continues);
 void kymo_block_out_deinit(kymo_block_out *b);
-/* Puts a block around payload, which is padded for that, and writes when there is enough.
- * KYMO_E_TOO_BIG: no block holds the payload, nothing was done. Any other error has to be made to
- * stay with kymo_block_out_fail. */
+/* Appends a block with this payload, which is padded; writes when the buffer is full.
+ * KYMO_E_TOO_BIG: the payload exceeds a block, nothing was done. The caller passes any other
+ * error to kymo_block_out_fail. */
 KYMO_NODISCARD
 kymo_err kymo_block_out_put(kymo_block_out *b, enum kymo_block_type type, kymo_bytes *payload,
                             int compress);
-/* Writes everything; after an error cuts the file back to a block's boundary. */
+/* Writes all; after an error truncates the file to the end of a block. */
 KYMO_NODISCARD
 kymo_err kymo_block_out_flush(kymo_block_out *b);
-/* Makes code the error that stays, if there is none yet; returns the one that does. */
+/* Sets the error that stays, unless there is one; returns the one that stays. */
 kymo_err kymo_block_out_fail(kymo_block_out *b, kymo_err code);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.h - what a recording says, one structure per thing it can say.
+ * events.h - the events of a recording, one structure for each kind.
  *
  * Layer:    recording
  * Flow:     recorder/ (drain) -> [events] -> recording/recording_write.c -> .kymo
  *           .kymo -> recording/recording_read.c -> [events] -> ingest.c -> profile tables
  * Threads:  plain data
- * Memory:   every pointer is borrowed for the call that it is given to
+ * Memory:   every pointer is borrowed for the duration of the call
  * Signals:  not for handlers
  *
- * The same structures go into the writer and come out of the reader. Their encoding, and what each
- * block may rely on, is doc/format-kymo.md.
+ * The writer takes the same structures that the reader gives. doc/format-kymo.md specifies how they
+ * are encoded, and what each of them may refer to.
  *
- * Ids are chosen by the one who writes: process and thread ids are unique in the recording, module
- * and stack ids within their process. Count them from 0, they index nothing but tables. The reader
- * renumbers: ids that come out of it are dense from 0 over the whole recording, in the order of
- * appearance, and every id that an event refers to was announced before.
+ * The writer's caller chooses the ids: process and thread ids are unique in the recording, module
+ * and stack ids within their process. They should count from 0: they are indices of tables. The
+ * reader renumbers: its ids are dense from 0 over the whole recording, in order of appearance, and
+ * every id in an event was announced by an earlier event.
  *
- * Times are CLOCK_MONOTONIC in nanoseconds, 0 where they are not known. Text is NUL-terminated
- * bytes of any encoding; NULL is the same as "" and means not known.
+ * Times are CLOCK_MONOTONIC in nanoseconds, 0 if not known. Text is NUL-terminated, in any
+ * encoding; NULL is the same as "" and means not known.
  */
 #ifndef KYMO_RECORDING_EVENTS_H
 #define KYMO_RECORDING_EVENTS_H
@@ -36,12 +36,12 @@
 typedef struct kymo_event_meta {
     uint64_t start_ns;          /* when recording began */
     uint64_t start_realtime_ns; /* the same moment in ns since 1970 */
-    uint64_t period_ns;         /* asked for between two samples of a thread; 0: not sampled */
-    uint64_t wall_period_ns;    /* the same of wall samples; 0: there are none */
+    uint64_t period_ns;         /* requested sampling period of a thread; 0: no sampling */
+    uint64_t wall_period_ns;    /* the same for wall samples; 0: none */
     uint64_t memory_bytes;
     uint32_t logical_cpus;
     uint32_t physical_cpus;
-    uint32_t hz;               /* ticks of the kernel a second (CONFIG_HZ); 0: not known */
+    uint32_t hz;               /* kernel ticks a second (CONFIG_HZ); 0: not known */
     const char *host;          /* node name */
     const char *os;            /* "Debian GNU/Linux 12 (bookworm)" */
     const char *kernel;        /* "Linux 6.1.0-18-amd64" */
@@ -49,7 +49,7 @@ typedef struct kymo_event_meta {
     const char *cpu_name;      /* "model name" of /proc/cpuinfo */
     const char *version;       /* of Kymo */
     const char *engine;        /* "perf", "dispatch", "timer" */
-    const char *engine_reason; /* why that one, one line */
+    const char *engine_reason; /* why this engine, in one line */
     const char *options;       /* as of KYMO_OPTIONS: "cpu=1ms,..." */
     uint32_t argc;
     const char *const *argv; /* the recorded command */
@@ -60,7 +60,7 @@ typedef struct kymo_event_process {
     uint32_t process;
     int32_t pid;
     int32_t parent_pid; /* 0: not known */
-    uint32_t is_main;   /* the one that was asked for; at most one */
+    uint32_t is_main;   /* the process that the user started; at most one */
     uint64_t start_ns;
     const char *name;
     const char *exe; /* path of its executable */
@@ -68,12 +68,12 @@ typedef struct kymo_event_process {
     const char *const *argv;
 } kymo_event_process;
 
-/* When it is not known how a process ended, there is no such event. */
+/* Missing if it is not known how a process ended. */
 typedef struct kymo_event_process_end {
     uint32_t process;
-    int32_t wait_status; /* as wait(2) gives it; -1: not known */
+    int32_t wait_status; /* from wait(2); -1: not known */
     uint64_t end_ns;
-    uint64_t user_ns; /* of wait4; both 0: not known */
+    uint64_t user_ns; /* from wait4; both 0: not known */
     uint64_t system_ns;
 } kymo_event_process_end;
 
@@ -85,7 +85,7 @@ typedef struct kymo_event_thread {
     const char *name;
 } kymo_event_thread;
 
-/* The last one of a thread names it. */
+/* The last one for a thread gives its name. */
 typedef struct kymo_event_thread_name {
     uint32_t thread;
     uint64_t time_ns;
@@ -95,9 +95,9 @@ typedef struct kymo_event_thread_name {
 typedef struct kymo_event_thread_end {
     uint32_t thread;
     uint64_t end_ns;      /* 0: it was alive when the recording ended */
-    uint64_t cpu_ns;      /* its CPU clock, whole life; 0: not known */
-    uint64_t cpu_tail_ns; /* of cpu_ns: used after its last sample, or all if it had none */
-    uint32_t by_tick;     /* 1: samples of it came with the kernel's tick, whatever the engine */
+    uint64_t cpu_ns;      /* CPU clock at its end; 0: not known */
+    uint64_t cpu_tail_ns; /* part of cpu_ns after its last sample; all of it if there was none */
+    uint32_t by_tick;     /* 1: it was sampled at the kernel tick, whatever the engine */
 } kymo_event_thread_end;
 
 typedef struct kymo_event_module {
@@ -108,7 +108,7 @@ typedef struct kymo_event_module {
     uint64_t load_bias;   /* runtime address - ELF vaddr; wraps around */
     uint64_t file_offset; /* of start in the file */
     uint64_t load_ns;
-    const char *path; /* as mapped; "[vdso]" and the like for what is no file */
+    const char *path; /* as mapped; "[vdso]" or similar if it is not a file */
     const uint8_t *build_id;
     uint32_t build_id_len; /* bytes, 0 to 64 */
     uint32_t is_main;      /* the executable of its process */
@@ -120,7 +120,7 @@ typedef struct kymo_event_module_unload {
     uint64_t time_ns;
 } kymo_event_module_unload;
 
-/* The bytes of a module that is no file: the vDSO. At most KYMO_EVENT_IMAGE_MAX. */
+/* The bytes of a module that is not a file: the vDSO. At most KYMO_EVENT_IMAGE_MAX. */
 #define KYMO_EVENT_IMAGE_MAX (1u << 20)
 typedef struct kymo_event_module_image {
     uint32_t module;
@@ -129,9 +129,9 @@ typedef struct kymo_event_module_image {
     uint32_t len;
 } kymo_event_module_image;
 
-/* address is a return address: the call lies before it, and ingest looks up address - 1. Set it for
- * every frame but the innermost one of an interrupted thread, and the one that a signal frame was
- * delivered to. */
+/* The address is a return address: the call is before it, and ingest looks up address - 1. Set
+ * it for every frame except two: the innermost frame of an interrupted thread, and the frame
+ * that a signal interrupted. */
 #define KYMO_EVENT_FRAME_RETURN 1u
 
 typedef struct kymo_event_frame {
@@ -140,9 +140,9 @@ typedef struct kymo_event_frame {
     uint32_t flags;   /* KYMO_EVENT_FRAME_* */
 } kymo_event_frame;
 
-#define KYMO_EVENT_STACK_COMPLETE 1u      /* ends in the thread's real entry */
-#define KYMO_EVENT_STACK_FRAME_POINTER 2u /* some step was made by frame pointer */
-#define KYMO_EVENT_STACK_TRUNCATED 4u     /* deeper than the limit of depth */
+#define KYMO_EVENT_STACK_COMPLETE 1u      /* reached the thread's entry */
+#define KYMO_EVENT_STACK_FRAME_POINTER 2u /* some step used the frame pointer */
+#define KYMO_EVENT_STACK_TRUNCATED 4u     /* cut at the depth limit */
 
 /* The deepest stack that a recording holds. */
 #define KYMO_EVENT_DEPTH_MAX 32768u
@@ -151,29 +151,29 @@ typedef struct kymo_event_stack {
     uint32_t process;
     uint32_t stack;
     uint32_t flags; /* KYMO_EVENT_STACK_* */
-    uint32_t end;   /* how the walk ended, as the unwinder numbers it; below 256 */
+    uint32_t end;   /* result of the unwinder, its numbers; below 256 */
     uint32_t depth;
-    /* From a reader: how many of the outermost frames are those of the stack event before this one
-     * (whose modules and addresses are the same). The writer finds them itself and ignores it. */
+    /* From a reader: the number of outermost frames that are equal (in module and address) to
+     * those of the stack event before. The writer ignores it and computes it. */
     uint32_t shared;
     const kymo_event_frame *frames; /* depth entries, innermost first */
 } kymo_event_stack;
 
-/* What a thread waits in: a system call by its name ("futex"), or "stopped". */
+/* What a thread waits for: the name of a system call ("futex"), or "stopped". */
 typedef struct kymo_event_wait {
     uint32_t wait; /* unique in the recording, not 0 */
     const char *name;
 } kymo_event_wait;
 
-/* A CPU sample stands for the time before it, a wall sample for the time from it on. */
+/* A CPU sample counts for the time before it, a wall sample for the time after it. */
 typedef struct kymo_event_sample {
     uint64_t time_ns;
     uint64_t weight_ns;
     uint32_t stack; /* KYMO_EVENT_NONE: not known */
     uint16_t kind;  /* kymo_sample_kind of kymo/profile.h: 0 CPU, 1 wall */
     uint16_t state; /* kymo_thread_state: 0 unknown, 1 running, 2 sleeping, 3 blocked */
-    uint32_t wait;  /* of kymo_event_wait; 0: not known, or it does not wait. Not written where META
-                     * has no wall_period_ns */
+    uint32_t wait;  /* a kymo_event_wait; 0: not known, or not waiting. Not written if META has
+                     * no wall_period_ns */
     uint32_t reserved;
 } kymo_event_sample;
 
@@ -184,7 +184,7 @@ typedef struct kymo_event_samples {
     const kymo_event_sample *samples;
 } kymo_event_samples;
 
-/* Where the instructions from `offset` on come from; valid up to the next offset. */
+/* The source line of the instructions from `offset` to the next offset. */
 typedef struct kymo_event_code_line {
     uint32_t offset; /* bytes from the start of the code */
     uint32_t line;
@@ -192,49 +192,49 @@ typedef struct kymo_event_code_line {
     uint32_t file;   /* index in files */
 } kymo_event_code_line;
 
-/* The most that one piece of code has of lines, and of files. */
+/* Limits of the lines, and of the files, of one piece of code. */
 #define KYMO_EVENT_CODE_LINES_MAX 65536u
 #define KYMO_EVENT_CODE_FILES_MAX 4096u
 
-/* A piece of code outside every module, as the program that made it named it (a perf map, a
- * jitdump). Of those that cover an address, the one counts that was made last, but not after the
- * sample; of those made at the same time the last event. */
+/* A piece of generated code outside every module, as the program's runtime named it (perf map or
+ * jitdump). If several cover an address, the one made last, but not after the sample, counts; of
+ * those made at the same time, the last event. */
 typedef struct kymo_event_code {
     uint32_t process;
     uint32_t line_count; /* at most KYMO_EVENT_CODE_LINES_MAX */
     uint32_t file_count; /* at most KYMO_EVENT_CODE_FILES_MAX */
     uint64_t start;      /* runtime addresses [start, start + size_bytes), not empty */
     uint64_t size_bytes;
-    uint64_t from_ns; /* when it was made; 0: not known, valid from the beginning */
-    uint64_t to_ns;   /* when it was moved away; 0: never */
-    const char *name; /* as its maker wrote it */
+    uint64_t from_ns; /* when it was made; 0: not known, valid from the start */
+    uint64_t to_ns;   /* when it was moved; 0: never */
+    const char *name; /* as the runtime wrote it */
     const char *const *files;
     const kymo_event_code_line *lines;
 } kymo_event_code;
 
-/* A function of the kernel, or of a module of it. Symbol ids are unique in the recording. */
+/* A function of the kernel or of a kernel module. Symbol ids are unique in the recording. */
 typedef struct kymo_event_kernel_symbol {
     uint32_t symbol;
-    uint64_t address; /* from where the kernel, or the module, begins */
+    uint64_t address; /* relative to the start of the kernel or the module */
     const char *name;
     const char *module; /* "[kernel.kallsyms]", "[ext4]" */
 } kymo_event_kernel_symbol;
 
-/* The deepest part of a stack that lies in the kernel. */
+/* Limit of the kernel frames of a stack. */
 #define KYMO_EVENT_KERNEL_DEPTH_MAX 1024u
 
 typedef struct kymo_event_kernel_frame {
-    uint32_t symbol; /* KYMO_EVENT_NONE: somewhere in the kernel */
-    uint32_t offset; /* in the symbol, of the instruction that ran or called */
+    uint32_t symbol; /* KYMO_EVENT_NONE: unknown place in the kernel */
+    uint32_t offset; /* offset in the symbol of the interrupted or calling instruction */
 } kymo_event_kernel_frame;
 
-/* One more stack of a process: what the kernel did for one that was announced before. */
+/* Another stack of a process: kernel frames above a stack that was announced before. */
 typedef struct kymo_event_kernel_stack {
     uint32_t process;
-    uint32_t stack;  /* its id, among those of kymo_event_stack */
-    uint32_t caller; /* the stack that it stands on; KYMO_EVENT_NONE: not known */
+    uint32_t stack;  /* its id; shares numbers with kymo_event_stack */
+    uint32_t caller; /* the user stack that called the kernel; KYMO_EVENT_NONE: not known */
     uint32_t depth;  /* 1 to KYMO_EVENT_KERNEL_DEPTH_MAX */
-    const kymo_event_kernel_frame *frames; /* innermost first, without those of the caller */
+    const kymo_event_kernel_frame *frames; /* innermost first; only kernel frames */
 } kymo_event_kernel_stack;
 
 /* ---- markers, counters, labels: ids are unique in their process ---- */
@@ -242,7 +242,7 @@ typedef struct kymo_event_kernel_stack {
 typedef struct kymo_event_marker_category {
     uint32_t process;
     uint32_t category;
-    uint32_t parent; /* KYMO_EVENT_NONE: it is no part of another */
+    uint32_t parent; /* KYMO_EVENT_NONE: not part of another one */
     uint32_t color;  /* enum kymo_mark_color of kymo/marker_abi.h, as all numbers below */
     uint32_t flags;
     const char *name;
@@ -267,7 +267,7 @@ typedef struct kymo_event_marker_graph {
     uint32_t color;
 } kymo_event_marker_graph;
 
-/* What fields a marker has, and how it is shown. */
+/* The fields of a type of markers, and how markers are shown. */
 typedef struct kymo_event_marker_type {
     uint32_t process;
     uint32_t type;
@@ -284,19 +284,19 @@ typedef struct kymo_event_marker_type {
     const kymo_event_marker_graph *graphs;
 } kymo_event_marker_type;
 
-/* A place in the program that makes markers. */
+/* A source location that makes markers. */
 typedef struct kymo_event_site {
     uint32_t process;
     uint32_t site;
     uint32_t category; /* KYMO_EVENT_NONE: none */
-    uint32_t type;     /* KYMO_EVENT_NONE: its markers have no fields, text or cells */
+    uint32_t type;     /* KYMO_EVENT_NONE: its markers have no fields, only text or cells */
     uint32_t kind;
     uint32_t line;
     uint64_t min_ns;
     const char *name, *format, *file, *function;
 } kymo_event_site;
 
-/* A text, or a track, that markers name by its number. */
+/* A text, or a track, that markers refer to by number. */
 typedef struct kymo_event_named {
     uint32_t process;
     uint32_t id;
@@ -313,33 +313,32 @@ typedef struct kymo_event_counter {
     const char *name, *unit, *description;
 } kymo_event_counter;
 
-/* One marker. The labels that it has are those of the thread that made it, at the time when it made
- * it: of its own thread at time_ns, unless made_ns says otherwise. The payload is as in the session
- * (buffer/record.h), but that times in it are ns: the image of the type's C structure, with struct
- * kymo_text_slot for texts; or so many cells; or the slot of one text; or nothing. From a reader it
- * begins at a multiple of 8, and what its slots speak of lies within it; a literal's number is the
- * one that its event had. */
+/* One marker. Its labels are those of the thread that made it, at the time it was made: its own
+ * thread and time_ns, unless made_ns is set. The payload is as in the session (buffer/record.h),
+ * except that times are in ns. It is one of: the image of the type's C structure, with struct
+ * kymo_text_slot for texts; a number of cells; one text slot; nothing. From a reader it is
+ * aligned to 8 bytes, its slots refer to bytes inside it, and a literal's number is the one in
+ * its event. */
 typedef struct kymo_event_marker {
     uint32_t thread;
     uint32_t site;
     uint32_t phase;    /* enum kymo_mark_phase */
     uint32_t stack;    /* KYMO_EVENT_NONE: none */
-    uint64_t time_ns;  /* of an interval its end */
-    uint64_t start_ns; /* of an interval; else 0 */
+    uint64_t time_ns;  /* for an interval, its end */
+    uint64_t start_ns; /* begin of an interval; else 0 */
     uint64_t id;       /* of a begin and its end; 0: none */
     uint64_t owner;    /* 0: none */
-    uint64_t made_ns;  /* 0: at time_ns, by its thread */
-    uint32_t
-        maker; /* where made_ns is not 0: the thread that made it; KYMO_EVENT_NONE: not known */
-    uint32_t track;   /* KYMO_EVENT_NONE: it is drawn in its thread */
+    uint64_t made_ns;  /* 0: made at time_ns by its thread */
+    uint32_t maker;   /* if made_ns is not 0: the thread that made it; KYMO_EVENT_NONE: not known */
+    uint32_t track;   /* KYMO_EVENT_NONE: shown in its thread */
     uint32_t cells;   /* in the payload */
-    const char *name; /* instead of the site's; NULL: that one */
+    const char *name; /* replaces the site's name; NULL: does not */
     const uint8_t *payload;
     uint32_t payload_bytes;
-    uint32_t is_open; /* it was begun, and nothing has ended it: a scope when its thread ended */
+    uint32_t is_open; /* begun and not ended: a scope that was open when its thread ended */
 } kymo_event_marker;
 
-/* A value that a counter has at a time, of all its threads; operations: up to then. */
+/* The value of a counter at a time, summed over all threads; operations: number until then. */
 typedef struct kymo_event_count {
     uint32_t process;
     uint32_t counter;
@@ -348,51 +347,51 @@ typedef struct kymo_event_count {
     uint64_t operations;
 } kymo_event_count;
 
-/* What a thread's labels are from a time on: of those that were pushed, the ones below depth stay,
- * and the others are gone; change: enum kymo_label_change. Of a forked child's thread the first may
- * be that it has what another one had. */
+/* A change of a thread's labels: of the pushed ones, those below `depth` remain, the others end;
+ * change: enum kymo_label_change. The first change of a forked child's thread may be
+ * KYMO_LABEL_INHERITED: it has the labels of the thread that forked it. */
 typedef struct kymo_event_label {
     uint32_t thread;
     uint32_t change;
     uint32_t depth;
     uint32_t kind; /* of the value, enum kymo_mark_kind: I64, U64, F64, PTR or TEXT; 0: none */
     uint64_t time_ns;
-    uint64_t number; /* of a value that is no text: its bits */
+    uint64_t number; /* bits of a value that is not a text */
     const char *key;
     const char *text;
-    /* KYMO_LABEL_INHERITED: the thread that forked it, and a time when it had what the child was
-     * born with. */
+    /* For KYMO_LABEL_INHERITED: the thread that forked it, and a time at which that thread had
+     * the labels which the child inherited. */
     uint32_t from_process;
     int32_t from_tid;
     uint64_t fork_ns;
 } kymo_event_label;
 
-/* Of one site, up to now; the last one counts. */
+/* Counts of one site so far; the last event counts. */
 typedef struct kymo_event_site_counts {
     uint32_t process;
     uint32_t site;
-    uint64_t lost;   /* for want of room */
+    uint64_t lost;   /* no buffer space */
     uint64_t capped; /* above its type's limit */
     uint64_t cut;    /* texts that were too long */
 } kymo_event_site_counts;
 
-/* How many records of a kind the process has lost up to now; the last one of a kind counts. */
+/* Number of records of a kind that the process has lost so far; the last event of a kind counts. */
 typedef struct kymo_event_loss {
     uint32_t process;
-    uint32_t kind; /* a number that stays the same for a kind within its process */
+    uint32_t kind; /* identifies the kind within its process */
     uint64_t count;
     const char *name; /* "no block", "depot full", ... */
 } kymo_event_loss;
 
-/* What the capture in a process says of itself, up to now; the last one counts. What can be
- * computed from the samples is not here. */
+/* Figures of the capture in a process so far; the last event counts. What can be computed from
+ * samples is not here. */
 typedef struct kymo_event_quality {
     uint32_t process;
-    uint64_t samples;          /* that the handlers took, lost ones included */
+    uint64_t samples;          /* taken by the handlers, including lost ones */
     uint64_t handler_ns;       /* time spent in our handlers */
-    uint64_t disturbed;        /* system calls that may have seen EINTR for us */
-    uint64_t cpu_unsampled_ns; /* CPU time of threads that the engine could not sample; the tails of
-                                  kymo_event_thread_end are not in it */
+    uint64_t disturbed;        /* system calls that may have returned EINTR because of Kymo */
+    uint64_t cpu_unsampled_ns; /* CPU time of threads that could not be sampled; without the
+                                * tails of kymo_event_thread_end */
 } kymo_event_quality;
 
 typedef enum kymo_event_severity {
@@ -401,36 +400,36 @@ typedef enum kymo_event_severity {
     KYMO_NOTE_ERROR = 2,
 } kymo_event_severity;
 
-/* What the ring of a flight recorder (ring=SIZE) dropped of a thread, by the recording's end. */
+/* What the ring of a flight recorder (ring=SIZE) has dropped of a thread, up to the end. */
 typedef struct kymo_event_dropped {
-    uint32_t thread;     /* KYMO_EVENT_NONE: what belongs to no thread; it is always told */
-    uint64_t ring_bytes; /* the most that the ring held */
-    uint64_t samples;    /* of CPU time */
-    uint64_t weight_ns;  /* of these */
-    uint64_t unknown;    /* of these, samples of a weight that is not known */
+    uint32_t thread;     /* KYMO_EVENT_NONE: what belongs to no thread; always written */
+    uint64_t ring_bytes; /* the limit of the ring */
+    uint64_t samples;    /* CPU samples */
+    uint64_t weight_ns;  /* their CPU time */
+    uint64_t unknown;    /* CPU samples of unknown weight */
     uint64_t wall_samples;
     uint64_t wall_ns;
     uint64_t markers;
     uint64_t counts; /* values of counters */
 } kymo_event_dropped;
 
-/* Something that a person should know: "child 123 not recorded: statically linked". */
+/* A message for the user: "child 123 not recorded: statically linked". */
 typedef struct kymo_event_note {
     uint64_t time_ns;
-    uint32_t process; /* KYMO_EVENT_NONE: of the whole recording */
+    uint32_t process; /* KYMO_EVENT_NONE: about the whole recording */
     uint32_t severity;
     const char *text;
 } kymo_event_note;
 
-/* The last event of a recording that was finished. */
+/* The last event of a complete recording. */
 typedef struct kymo_event_end {
     uint64_t end_ns;
-    uint32_t clean; /* 0: the recorder was stopped before the program had ended */
+    uint32_t clean; /* 0: the recorder was stopped before the program ended */
 } kymo_event_end;
 
-/* Every event: X(NAME, TYPE), its structure being kymo_event_TYPE. The handler, the writer, the
- * ingest and the text dump of the tests are made of this list; an event that is missing in one of
- * them does not compile or link. */
+/* All events: X(NAME, TYPE), the structure being kymo_event_TYPE. The handler, the writer,
+ * ingest and the text dump of the tests are made from this list; if one of them lacks an event,
+ * it does not compile or link. */
 #define KYMO_EVENT_LIST(X)              \
     X(meta, meta)                       \
     X(process, process)                 \
@@ -473,8 +472,8 @@ typedef struct kymo_event_end {
     X(note, note)                       \
     X(end, end)
 
-/* Who takes the events. A NULL member means that this kind is not wanted. A function that returns
- * an error stops the reader, which forwards it. */
+/* Receives events. NULL members: events of that kind are skipped. If a function returns an
+ * error, the reader stops and forwards it. */
 typedef struct kymo_event_handler {
 #define X(name, type) kymo_err (*name)(void *ctx, const kymo_event_##type *event);
     KYMO_EVENT_LIST(X)

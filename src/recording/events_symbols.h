@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events_symbols.h - the names of sampled code, as they were found when the recording was finished.
+ * events_symbols.h - the names of sampled code, stored when the recording was finished.
  *
  * Layer:    recording; a part of events.h, which says what holds for all events
  * Flow:     symbolize/symbol_events.c -> [events] -> .kymo -> stored_symbols.c -> profile tables
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* The most that one event has of addresses, lines of an address, and texts. */
+/* Limits of one event: addresses, lines of an address, and texts. */
 #define KYMO_EVENT_SYMBOLS_MAX 16384u
 #define KYMO_EVENT_SYMBOL_LINES_MAX 1024u
 #define KYMO_EVENT_SYMBOL_TEXTS_MAX 65536u
@@ -21,7 +21,7 @@
 /* Texts are positions in the event's texts, KYMO_EVENT_NONE: none. */
 typedef struct kymo_event_symbol_function {
     uint32_t name;
-    uint32_t system_name; /* as the linker has it; none: the same as name */
+    uint32_t system_name; /* the linker's name; none: the same as name */
     uint32_t file;
     uint32_t start_line; /* 0: not known */
 } kymo_event_symbol_function;
@@ -39,16 +39,16 @@ typedef struct kymo_event_symbol_line {
     uint32_t line;     /* 0: not known */
 } kymo_event_symbol_line;
 
-/* The lines of the addresses follow one another. */
+/* The lines of successive addresses are adjacent. */
 typedef struct kymo_event_symbol_address {
-    uint64_t address;    /* ELF vaddr, of the instruction: a return address less 1 */
+    uint64_t address;    /* ELF vaddr of the instruction: for a return address, 1 less */
     uint32_t symbol;     /* position in symbols, KYMO_EVENT_NONE: none */
-    uint32_t line_count; /* innermost inlined function first; 0: it has no name */
-    uint32_t named;      /* 1: it lies in a symbol's extent or a DWARF subprogram */
+    uint32_t line_count; /* innermost inlined function first; 0: no name */
+    uint32_t named;      /* 1: inside a symbol or a DWARF subprogram */
     uint32_t reserved;
 } kymo_event_symbol_address;
 
-/* What was found for addresses of one file. A file may have several such events. */
+/* Names for addresses of one file. There may be several such events for a file. */
 typedef struct kymo_event_symbols {
     uint32_t state; /* kymo_symbols_state of kymo/profile.h */
     uint32_t build_id_len;

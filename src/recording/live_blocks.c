@@ -2,7 +2,7 @@
 /*
  * live_blocks.c - see live_blocks.h.
  *
- * What a block becomes by a resize, and at a fork, is as profile/ingest_heap.c has it.
+ * Resizes and forks have the same effect on an allocation as in profile/ingest_heap.c.
  */
 #include "recording/live_blocks.h"
 
@@ -20,7 +20,7 @@ static struct kymo_live_block *find(const struct kymo_live_blocks *t, uint64_t i
     return place ? &t->places.data[*place] : NULL;
 }
 
-/* A place for a block that is not in the table; NULL with KYMO_OK: there are too many. */
+/* Reserves an entry for an allocation that is not in the table; NULL with KYMO_OK: too many. */
 static kymo_err take_place(struct kymo_live_blocks *t, uint64_t id, struct kymo_live_block **block)
 {
     *block = NULL;
@@ -71,7 +71,7 @@ const struct kymo_live_block *kymo_live_blocks_find(const struct kymo_live_block
     return b && kymo_live_block_lives(b) ? b : NULL;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void take_labels(struct kymo_live_block *b, struct kymo_live_labels *labels)
 {
@@ -92,8 +92,8 @@ static void set_size(struct kymo_live_block *b, uint32_t process, const kymo_eve
     b->family = (uint16_t)e->family;
 }
 
-/* The weight of a block that was resized before its beginning was known: what it began with, and
- * that it grew. */
+/* The weight of an allocation whose resize was read before its begin: its weight at the begin,
+ * then that of the growth. */
 static void set_beginning(struct kymo_live_block *b, uint64_t birth_ns, double weight,
                           uint64_t rate)
 {
@@ -115,13 +115,13 @@ static kymo_err add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
         set_beginning(b, e->time_ns, weight, e->rate);
         return KYMO_OK;
     }
-    /* It may be one of those whose free came first, and is not remembered. */
+    /* Its free may have been read earlier and dropped from the list of early frees. */
     if (!b && e->time_ns <= t->freed.dropped_ns) {
         kymo_live_blocks_give_up(t);
         return KYMO_OK;
     }
     if (!(weight > 0))
-        return KYMO_OK; /* nothing of no bytes is ever drawn */
+        return KYMO_OK; /* an allocation of 0 bytes is never sampled */
     if (!b)
         KYMO_TRY(take_place(t, e->id, &b));
     if (!b)
@@ -179,7 +179,7 @@ kymo_err kymo_live_blocks_free(struct kymo_live_blocks *t, const kymo_event_free
     return remember(t, was_here ? &t->ended : &t->freed, e);
 }
 
-/* It is whose call made it grow last. */
+/* The allocation belongs to the stack that made it grow last. */
 static void resize_known(struct kymo_live_block *b, uint32_t process, const kymo_event_resize *e,
                          struct kymo_live_labels **labels)
 {
@@ -206,8 +206,8 @@ static kymo_err resize(struct kymo_live_blocks *t, const kymo_event_resize *e,
     struct kymo_live_block *b = find(t, e->now.id);
     if (b && !kymo_live_block_lives(b))
         return KYMO_OK;
-    /* What a resize does depends on those before it, which are gone. And one that is not known may
-     * have been freed since. */
+    /* The effect of a resize depends on earlier ones, which are not stored. And an unknown
+     * allocation may have been freed since. */
     if (b ? b->state == KYMO_LIVE_RESIZED || e->now.time_ns < b->time_ns
           : e->now.time_ns <= t->freed.dropped_ns || e->now.time_ns <= t->ended.dropped_ns) {
         kymo_live_blocks_give_up(t);
@@ -241,7 +241,7 @@ kymo_err kymo_live_blocks_resize(struct kymo_live_blocks *t, const kymo_event_re
         free(labels);
         return KYMO_OK;
     }
-    /* Of a block that was not drawn before nothing is known: it begins here. */
+    /* If it was not sampled before, nothing is known of it: it begins here. */
     if (!(e->was_drawn & KYMO_RESIZE_DRAWN_BEFORE))
         return kymo_live_blocks_add(t, &e->now, labels);
     err = resize(t, e, &labels);
@@ -256,7 +256,7 @@ kymo_err kymo_live_blocks_inherit(struct kymo_live_blocks *t, const struct kymo_
     if (t->is_inexact || (b && b->state != KYMO_LIVE_RESIZED))
         return KYMO_OK;
     const struct kymo_live_block *from = parent ? kymo_live_blocks_find(parent, e->id) : NULL;
-    /* It may have been freed in the parent by now, or moved since the fork. */
+    /* The parent may have freed it, or moved it since the fork. */
     if (b || !from || from->address != e->address) {
         kymo_live_blocks_give_up(t);
         return KYMO_OK;

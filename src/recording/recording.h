@@ -15,70 +15,67 @@
 
 /* ---- writing ----------------------------------------------------------------------------------
  *
- * Events are collected and written in blocks; no event costs a system call of its own. What is
- * defined (process, thread, module, stack) must be written before what refers to it; the writer
+ * Events are buffered and written in blocks; an event does not cost a system call. Definitions
+ * (process, thread, module, stack) must be written before events that refer to them; the writer
  * keeps that order in the file.
  *
- * Errors stay: after one, every function of this writer returns it again without doing anything,
- * and the file is cut back to its last whole block, so that it reads up to there. KYMO_E_NO_SPACE
- * is a full disk, a quota or RLIMIT_FSIZE (ignore SIGXFSZ in a process that writes recordings).
- * KYMO_E_INVALID is for an event that no reader would accept, and does not stay. */
+ * Errors stay: after an error, all functions of this writer do nothing and return it. The file
+ * is truncated to its last whole block, so it can be read up to there. KYMO_E_NO_SPACE means a
+ * full disk, a quota or RLIMIT_FSIZE (ignore SIGXFSZ in a process that writes recordings).
+ * KYMO_E_INVALID is for an event that no reader would accept; it does not stay. */
 typedef struct kymo_recording_writer kymo_recording_writer;
 
 enum {
-    /* zlib level 1 for blocks of stacks, samples and markers. Without it only large blocks that are
-     * rare (images of modules) are compressed, and those of memory (kymo_recording_hurry). Costs:
-     * see doc/format-kymo.md, "Compression". */
+    /* Compresses blocks of stacks, samples and markers with zlib level 1. Without it only blocks
+     * of memory (kymo_recording_hurry) and large rare blocks (images of modules) are compressed.
+     * Costs: see doc/format-kymo.md, "Compression". */
     KYMO_RECORDING_COMPRESS = 1,
 };
 
-/* fd: writable, at the place where the recording shall begin (an empty file, a pipe); stays the
- * caller's. Writes the file header into the buffer; nothing reaches fd before a flush or a full
+/* fd: writable, positioned where the recording begins (an empty file, a pipe); the caller keeps
+ * it. The file header is only buffered: nothing is written to fd before a flush or a full
  * buffer. */
 KYMO_NODISCARD
 kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_writer **out);
-/* The same for a file that is a recording already: fd stands where its END block was, which is to
- * be written anew. Only symbols and the end may follow: other events refer to what was defined
- * before.
- */
+/* Continues a recording: fd is positioned where its END block was, which must be written again.
+ * Only symbols and the end may follow: other events would refer to earlier definitions. */
 KYMO_NODISCARD
 kymo_err kymo_recording_writer_continue(int fd, kymo_recording_writer **out);
 /* Frees it without flushing. NULL is allowed. */
 void kymo_recording_writer_destroy(kymo_recording_writer *writer);
 
-/* Everything that was written so far goes to fd (write(2), no fsync). */
+/* Writes all buffered events to fd (write(2), no fsync). */
 KYMO_NODISCARD
 kymo_err kymo_recording_flush(kymo_recording_writer *writer);
-/* Whether there is more to be written than time for it: then blocks of memory are written as they
- * are. At first there is not. */
+/* Whether events come faster than they can be written. If so, blocks of memory are not
+ * compressed. Initially 0. */
 void kymo_recording_hurry(kymo_recording_writer *writer, int hurries);
-/* A flight recorder: of samples, markers and values of counters only the newest are kept, at most
- * most_bytes of them, in memory until the end, and with them the labels that they have. To be
- * called before the first of them. */
+/* Makes this a flight recorder: keeps only the newest samples, markers and counter values, at
+ * most most_bytes, in memory until the end, with their labels. Call before the first of them. */
 void kymo_recording_keep_newest(kymo_recording_writer *writer, uint64_t most_bytes);
-/* Segments: keeps what is needed to begin another file while events go on. To be called before the
- * first event. */
+/* For segments: keeps what is needed to begin another file later. Call before the first event. */
 void kymo_recording_keep_definitions(kymo_recording_writer *writer);
-/* What is written from now on goes to fd, as a recording of its own. It begins with what there is:
- * the same META, processes and threads that have not ended, with what is defined of them, the
- * values of their counters, their labels and the blocks of memory that live. Stacks come when they
- * are referred to. Losses, quality and counts of allocations go on from where they are.
+/* Begins a segment: later events go to fd, as a separate recording. It begins with the current
+ * state: the same META, the live processes and threads with their definitions, counter values,
+ * labels and live allocations. Stacks are written when events refer to them. Losses, quality and
+ * counts of allocations continue from their values.
  *
- * The segment before has to be ended (kymo_recording_write_end) or flushed: what is pending of it
- * is forgotten. The old descriptor stays the caller's. KYMO_E_INVALID: definitions are not kept.
- * Any other error stays, as everywhere. */
+ * The segment before must have been ended (kymo_recording_write_end) or flushed: its buffered
+ * events are dropped. The caller keeps the old descriptor. KYMO_E_INVALID: definitions are not
+ * kept. Any other error stays, as everywhere. */
 KYMO_NODISCARD
 kymo_err kymo_recording_begin_segment(kymo_recording_writer *writer, int fd);
-/* Whether the blocks that live are known of every process that has not ended: not of one that has
- * more than 2^20 of them, whose allocations are all recorded (rate 1: the table would cost too
- * much), or that was forked with blocks that its parent has freed meanwhile. A segment has a note
- * for each process of which they are not known. 0, too, if definitions are not kept. */
+/* Whether the live allocations of all live processes are known. They are not known for a process
+ * that has more than 2^20 of them, whose allocations are all recorded (rate 1: the table would
+ * cost too much), or that inherited allocations which its parent has freed meanwhile. A segment
+ * has a note for each such process. Returns 0 also if definitions are not kept. */
 int kymo_recording_knows_blocks(const kymo_recording_writer *writer);
-/* Writes what is kept in memory, and what was dropped; from then on everything is kept, in the
- * file. Without kymo_recording_keep_newest it does nothing. The end does it, too. */
+/* Ends the flight recorder: writes what is kept in memory and the counts of what was dropped.
+ * Later events go to the file. Does nothing without kymo_recording_keep_newest. The end event
+ * does it, too. */
 KYMO_NODISCARD
 kymo_err kymo_recording_write_kept(kymo_recording_writer *writer);
-/* The error that stays, KYMO_OK while there is none; *detail (may be NULL) is filled with it. */
+/* The error that stays, or KYMO_OK; also in *detail (may be NULL). */
 kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
 /* Bytes that have reached fd, for progress. */
 uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);
@@ -91,59 +88,59 @@ uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);
 KYMO_EVENT_LIST(X)
 #undef X
 
-/* The same functions as a handler, ctx being the writer: a drain that speaks to a
- * kymo_event_handler can record, or ingest without a file; a reader can copy. */
+/* The same functions as a handler, with the writer as ctx. So a drain that calls a
+ * kymo_event_handler can record, or ingest without a file, and a reader can copy. */
 extern const kymo_event_handler kymo_recording_write_handler;
 
 /* ---- reading ----------------------------------------------------------------------------------
  *
- * Bounded and total: any bytes give events, and a clear statement of how far they are good. Time is
- * linear in the size of the input (and of what it decompresses to); memory is a few blocks plus
- * tables of less than the input's size. */
+ * Bounded and total: any input gives events, and a report of how far it is good. Time is linear
+ * in the size of the (decompressed) input; memory is a few blocks plus tables smaller than the
+ * input. */
 
-/* How the input ended. Everything before was delivered. */
+/* How the input ended. All events before were delivered. */
 typedef enum kymo_recording_ending {
-    KYMO_RECORDING_ENDED,  /* with an END block: the recording is whole */
-    KYMO_RECORDING_NO_END, /* between two blocks: the recorder was killed, or its disk was full */
+    KYMO_RECORDING_ENDED,  /* with an END block: complete */
+    KYMO_RECORDING_NO_END, /* after a whole block: the recorder was killed, or the disk was full */
     KYMO_RECORDING_TRUNCATED, /* within a block: the same, or the file was cut */
-    KYMO_RECORDING_CORRUPT,   /* at a block that cannot be trusted, nor skipped */
+    KYMO_RECORDING_CORRUPT,   /* at a broken block that cannot be skipped */
 } kymo_recording_ending;
 
 typedef struct kymo_recording_damage {
     uint64_t blocks;         /* with a wrong checksum or content; skipped */
-    uint64_t references;     /* events that speak of something that was never announced; dropped */
-    uint64_t duplicates;     /* events that announce something again; dropped */
+    uint64_t references;     /* events that refer to an unknown id; dropped */
+    uint64_t duplicates;     /* events that announce an id again; dropped */
     uint64_t values;         /* events with an impossible value (a time, a weight); dropped */
-    uint64_t unknown_blocks; /* of a newer version, skippable: not damage, but not shown either */
+    uint64_t unknown_blocks; /* of a newer version, skippable: not damage, but not shown */
 } kymo_recording_damage;
 
 typedef struct kymo_recording_report {
     kymo_recording_ending ending;
     uint64_t position; /* where the input ended or reading stopped, in bytes */
-    uint64_t end_at;   /* where the END block begins; 0: there is none */
+    uint64_t end_at;   /* offset of the END block; 0: none */
     uint64_t events;   /* delivered; each sample counts */
     uint16_t major;    /* version of the format */
     uint16_t minor;
     kymo_recording_damage damage;
-    char text[160]; /* one line on ending and damage; "" for a recording that is whole */
+    char text[160]; /* one line on ending and damage; "" if complete */
 } kymo_recording_report;
 
 enum {
-    /* Whatever is damaged is an error: KYMO_E_TRUNCATED or KYMO_E_CORRUPT. */
+    /* Any damage is an error: KYMO_E_TRUNCATED or KYMO_E_CORRUPT. */
     KYMO_RECORDING_STRICT = 1,
-    /* A file from its beginning, wherever fd's offset is, which stays there: of a recording that is
-     * being written, or that another process writes through the same descriptor. */
+    /* Reads a file from its beginning without changing fd's offset: for a recording that is
+     * being written, possibly by another process through the same descriptor. */
     KYMO_RECORDING_BY_OFFSET = 2,
 };
 
-/* Reads from fd (a file, a pipe) to its end. KYMO_OK when there was a recording to read, however
- * short: then *report tells how it ended. Else KYMO_E_CORRUPT (not a recording), KYMO_E_TRUNCATED
- * (ends before its first event), KYMO_E_VERSION, KYMO_E_NOMEM, KYMO_E_IO or what the handler
- * returned, and *report is not written. report and detail may be NULL. */
+/* Reads from fd (a file, a pipe) to its end. KYMO_OK if there was a recording, even an
+ * incomplete one: *report tells how it ended. Else KYMO_E_CORRUPT (not a recording),
+ * KYMO_E_TRUNCATED (ends before its first event), KYMO_E_VERSION, KYMO_E_NOMEM, KYMO_E_IO or the
+ * handler's error, and *report is not written. report and detail may be NULL. */
 KYMO_NODISCARD
 kymo_err kymo_recording_read_fd(int fd, unsigned flags, const kymo_event_handler *handler,
                                 void *ctx, kymo_recording_report *report, kymo_error *detail);
-/* The same from len bytes of memory. */
+/* The same for len bytes of memory. */
 KYMO_NODISCARD
 kymo_err kymo_recording_read_memory(const void *data, size_t len, unsigned flags,
                                     const kymo_event_handler *handler, void *ctx,

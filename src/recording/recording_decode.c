@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode.c - payloads become events, and nothing that they say is believed.
+ * recording_decode.c - payloads become events; nothing in them is trusted.
  *
- * - A count is compared with the bytes that are there before anything is allocated or looped for
- *   it.
- * - Ids are translated into dense numbers; what refers to an unknown one is dropped and counted, so
- *   that the handler may index with every id that it gets.
- * - Work is linear in the payload. Stacks, which repeat the frames of the one before, are the only
- *   place where a few bytes stand for many (recording_decode_stacks.c).
+ * - A count is compared with the number of remaining bytes before it is used for memory or a loop.
+ * - Ids are translated into dense numbers. An event with an unknown id is dropped and counted, so
+ * the
+ *   handler may use every id as an index.
+ * - Work is linear in the payload. Only in stacks, which repeat frames of the stack before, do a
+ * few
+ *   bytes give many frames (recording_decode_stacks.c).
  *
- * Here is which block is decoded where; each family of blocks has a file
+ * This file finds the decoder of each block; each family of blocks has a file
  * (recording_decode_event.h).
  */
 #include "recording/recording_decode.h"

@@ -25,7 +25,7 @@ typedef struct kymo_decoder {
     kymo_recording_damage damage;
     int has_meta;
     int ended;     /* END was delivered */
-    int malformed; /* the payload being decoded is not as its type demands */
+    int malformed; /* the payload violates its type's format */
 
     kymo_id_map processes;
     kymo_id_map threads;
@@ -36,8 +36,8 @@ typedef struct kymo_decoder {
     KYMO_VEC(uint32_t) thread_process; /* by thread: number of its process */
     struct kymo_decoder_marks marks;
 
-    KYMO_VEC(const char *) args;                     /* scratch: argv of an event */
-    KYMO_VEC(kymo_event_code_line) code_lines;       /* scratch: lines of an event */
+    KYMO_VEC(const char *) args;                     /* scratch: argv of one event */
+    KYMO_VEC(kymo_event_code_line) code_lines;       /* scratch: lines of one event */
     KYMO_VEC(kymo_event_kernel_frame) kernel_frames; /* scratch: of one stack */
     struct kymo_decoder_symbols {                    /* scratch: of one event */
         KYMO_VEC(kymo_event_symbol_function) functions;
@@ -47,12 +47,12 @@ typedef struct kymo_decoder {
     } symbols;
     kymo_event_sample *batch; /* scratch: KYMO_DECODER_BATCH samples, for one call of the handler */
 
-    /* The frames of the last stack of the block, innermost first, right-aligned in an array of
-     * KYMO_EVENT_DEPTH_MAX, so that the outermost ones stay where they are. */
+    /* Frames of the last stack of the block, innermost first, right-aligned in an array of
+     * KYMO_EVENT_DEPTH_MAX, so that shared outermost frames need not be moved. */
     kymo_event_frame *frames;
     uint32_t depth;
     uint32_t bad_from; /* counted from outside: the first frame of an unknown module; else depth */
-    uint32_t told;     /* so many of the outermost frames are those of the last event delivered */
+    uint32_t told;     /* so many outermost frames are equal to those of the last delivered event */
 } kymo_decoder;
 
 /* KYMO_E_NOMEM leaves nothing to deinit. */
@@ -60,13 +60,13 @@ KYMO_NODISCARD
 kymo_err kymo_decoder_init(kymo_decoder *d, const kymo_event_handler *handler, void *ctx);
 void kymo_decoder_deinit(kymo_decoder *d);
 
-/* Decodes one payload (uncompressed, its checksum right) and calls the handler for what is in it;
- * damage is counted in d->damage. Fails with what the handler returned, KYMO_E_NOMEM, or
+/* Decodes one payload (uncompressed, with a correct checksum) and calls the handler for its
+ * events. Damage is counted in d->damage. Fails with the handler's error, KYMO_E_NOMEM, or
  * KYMO_E_CORRUPT if the first block is not META. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_block(kymo_decoder *d, uint32_t type, const void *payload, size_t len);
 
-/* Whether this version has such a block. */
+/* Whether this version knows the type. */
 int kymo_decoder_knows(uint32_t type);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_heap.c - blocks of what became of memory.
+ * recording_decode_heap.c - blocks of memory events.
  *
- * Ids of blocks are the program's and are handed on as they are: whoever matches frees to
- * allocations must expect any.
+ * Allocation ids are chosen by the program and passed on unchanged: code that matches frees with
+ * allocations must expect any value.
  */
 #include <string.h>
 
@@ -11,11 +11,11 @@
 #include "kymo/marker_abi.h"
 #include "recording/recording_decode_rows.h"
 
-/* What is common to all rows, then what there is of this kind. Ids as in the file. */
+/* Members that all rows have, then those of each kind. Ids as in the file. */
 struct memory_row {
     uint32_t what;
     int values_can_be;
-    kymo_event_resize block; /* of an allocation, too */
+    kymo_event_resize block; /* also for an allocation */
     kymo_event_free free;
     kymo_event_mapping mapping;
     kymo_event_inherit inherit;
@@ -74,7 +74,7 @@ static void read_live(struct kymo_rows *rows, struct memory_row *m, uint64_t fla
                         e->weight <= (double)KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES;
 }
 
-/* Behind the stack, which all rows have last. */
+/* The labels come after the stack, which is the last member of all rows. */
 static void read_live_labels(struct kymo_rows *rows, struct memory_row *m,
                              kymo_event_live_label labels[KYMO_EVENT_LIVE_LABELS_MAX])
 {
@@ -178,7 +178,7 @@ kymo_err kymo_decode_memory(kymo_decoder *d, kymo_reader *r)
     return kymo_decode_rows(d, r, decode_memory);
 }
 
-/* ---- of a process as a whole ---- */
+/* ---- memory of a process as a whole ---- */
 
 kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r)
 {
@@ -199,7 +199,7 @@ kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r)
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
-    /* A line that this reader does not know belongs to no sum that it makes. */
+    /* A line that this reader does not know is in none of its sums. */
     int64_t most = (int64_t)KYMO_FILE_BYTES_MAX;
     if (e.line == 0 || e.line >= KYMO_LEDGER_LINES || !kymo_decode_time_is_there(e.time_ns) ||
         e.bytes > most || e.bytes < -most || e.low > KYMO_FILE_BYTES_MAX ||

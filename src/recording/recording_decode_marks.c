@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_marks.c - blocks of what markers refer to: categories, types, sites, texts,
- * tracks, counters; and what became of a site's markers.
+ * recording_decode_marks.c - blocks of definitions for markers: categories, types, sites, texts,
+ * tracks, counters; and the counts of sites.
  *
- * Numbers of kymo/marker_abi.h that decide what a payload is (kinds) must be known. Those that only
- * say how something looks may be of a later version: a colour is then the first one, a format that
- * of plain text.
+ * Numbers of kymo/marker_abi.h that determine a payload (kinds) must be known. Numbers that only
+ * affect the display may be of a later version: an unknown colour becomes the first one, an unknown
+ * format that of plain text.
  */
 #include <string.h>
 
 #include "kymo/marker_abi.h"
 #include "recording/recording_decode_event.h"
 
-/* Puts the reader's number in the place of the file's. None stays, and returns 1, too. */
+/* Replaces the file's number by the reader's. NONE stays, and also returns 1. */
 static int find_or_none(kymo_id_map *map, uint32_t process, uint32_t *id)
 {
     return *id == KYMO_EVENT_NONE || kymo_id_map_find(map, process, *id, id);
 }
 
-/* Who announces something: its process, which becomes the reader's, is known, its id is new and not
- * none. 0: counted. */
+/* Checks an announcement: its process is known (and is replaced by the reader's number), its id
+ * is new and not NONE. Returns 0 if not, and counts it. */
 static int may_announce(kymo_decoder *d, kymo_id_map *map, uint32_t *process, uint32_t id)
 {
     uint32_t number;
@@ -56,7 +56,7 @@ kymo_err kymo_decode_marker_category(kymo_decoder *d, kymo_reader *r)
 
 /* ---- types ---- */
 
-/* Texts and lists of a type into scratch; each list's count was looked at. */
+/* Reads texts and lists of a type into scratch; the counts have been checked. */
 static kymo_err read_type_lists(kymo_decoder *d, kymo_reader *r,
                                 const struct kymo_file_marker_type *f)
 {
@@ -168,7 +168,7 @@ kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r)
     if (!find_or_none(&m->categories, e.process, &e.category) ||
         !find_or_none(&m->types, e.process, &e.type))
         return kymo_decode_drop(&d->damage.references);
-    /* A payload is a type's image, or the text or cells that the kind is for. */
+    /* A site has either a type, or a kind for text or cells. */
     if (e.kind > KYMO_SITE_VALUES || (e.type != KYMO_EVENT_NONE && e.kind >= KYMO_SITE_TEXT))
         return kymo_decode_drop(&d->damage.values);
     KYMO_TRY(kymo_vec_push(&m->carried, (struct kymo_decoder_site){e.type, e.kind}));
@@ -180,7 +180,7 @@ static kymo_err decode_named(kymo_decoder *d, kymo_reader *r, kymo_id_map *map,
                              kymo_err (*deliver)(void *ctx, const kymo_event_named *e))
 {
     kymo_event_named e;
-    if (!kymo_read_event(r, KYMO_BLOCK_LITERAL, &e)) /* a track is the same */
+    if (!kymo_read_event(r, KYMO_BLOCK_LITERAL, &e)) /* a track has the same layout */
         return kymo_decode_malformed(d);
     if (!may_announce(d, map, &e.process, e.id))
         return KYMO_OK;

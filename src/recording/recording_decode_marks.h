@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_marks.h - what the decoder knows of markers: their ids, and where in a payload
- * texts lie.
+ * recording_decode_marks.h - the decoder's state for markers: ids, and the positions of texts in
+ * payloads.
  *
  * Layer:    recording
  * Flow:     recording_decode_marks.c (types, sites) -> [images] -> recording_decode_rows.c
  * Threads:  the decoder's
- * Memory:   the decoder's; in proportion to what was announced
+ * Memory:   the decoder's; proportional to the number of definitions
  * Signals:  not for handlers
  */
 #ifndef KYMO_RECORDING_RECORDING_DECODE_MARKS_H
@@ -26,7 +26,7 @@ struct kymo_decoder_site {
     uint32_t kind; /* enum kymo_mark_site_kind */
 };
 
-/* Zero bytes are a valid, empty one. */
+/* All zero is a valid empty state. */
 struct kymo_decoder_marks {
     kymo_id_map categories;
     kymo_id_map types;
@@ -46,16 +46,15 @@ struct kymo_decoder_marks {
 
 void kymo_decoder_marks_deinit(struct kymo_decoder_marks *marks);
 
-/* Remembers the image of a type, and where it has texts. The next number of a type is then its own.
- * *fits is 0, and nothing is remembered, when its fields are not within its payload. */
+/* Stores the image of a type and the positions of its texts, under the next number of a type. If
+ * its fields exceed its payload, *fits is 0 and nothing is stored. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_add_image(struct kymo_decoder_marks *marks, const kymo_event_marker_type *e,
                                 int *fits);
 
-/* Copies the payload of e, a marker of this site (its number) and process, into scratch, with the
- * numbers of literals as the handler has them. A text that does not lie in the payload, or that is
- * a literal that was not announced, becomes absent, and is counted. *fits is 0 when the payload is
- * not one of this site. */
+/* Copies the payload of e, a marker of this site and process, into scratch, and renumbers its
+ * literals. A text outside of the payload, or an unknown literal, becomes absent and is counted.
+ * *fits is 0 if the payload does not match the site. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_take_payload(struct kymo_decoder *d, uint32_t process, uint32_t site,
                                    kymo_event_marker *e, int *fits);

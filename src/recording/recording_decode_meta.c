@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_meta.c - blocks about the recording: where it was made, how good it is, its end.
+ * recording_decode_meta.c - blocks about the whole recording: the machine, the quality, the end.
  */
 #include "recording/recording_decode_event.h"
 

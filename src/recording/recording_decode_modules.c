@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_modules.c - blocks of what code lay where: modules, their images, generated
- * code.
+ * recording_decode_modules.c - blocks of code mappings: modules, their images, generated code.
  */
 #include "recording/recording_decode_event.h"
 
@@ -53,7 +52,7 @@ kymo_err kymo_decode_module_image(kymo_decoder *d, kymo_reader *r)
     return KYMO_DELIVER(d, module_image, &e);
 }
 
-/* Files and lines of a piece of code, into e. What cannot be looked up in it is left out. */
+/* Reads files and lines of a piece of code into e. Drops lines that cannot be looked up. */
 static kymo_err read_code_lines(kymo_decoder *d, kymo_reader *r, const struct kymo_file_code *f,
                                 kymo_event_code *e)
 {

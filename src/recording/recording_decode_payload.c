@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_payload.c - payloads of markers, checked here once for all later stages.
+ * recording_decode_payload.c - checks payloads of markers once for all later stages.
  */
 #include <string.h>
 

@@ -35,7 +35,7 @@ kymo_err kymo_decode_rows(kymo_decoder *d, kymo_reader *r, kymo_decode_row *deco
 
 /* ---- markers ---- */
 
-/* What the row says, ids as in the file. */
+/* Decodes a row; ids as in the file. */
 static kymo_event_marker read_marker(struct kymo_rows *rows, int *times_can_be)
 {
     kymo_reader *r = &rows->row;
@@ -148,7 +148,7 @@ static int label_can_be(const kymo_event_label *e, int has_number)
                                       : e->kind == KYMO_KIND_NONE && e->text == NULL);
 }
 
-/* From whom, as in the file. */
+/* Decodes the parent of an inherited change; ids as in the file. */
 static void read_inherited(struct kymo_rows *rows, kymo_event_label *e)
 {
     kymo_reader *r = &rows->row;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_samples.c - blocks of samples, and of what threads wait in.
+ * recording_decode_samples.c - blocks of samples, and of the names of waits.
  *
  * A handler gets the samples of one thread in batches.
  */
@@ -51,7 +51,7 @@ static kymo_err decode_group(kymo_decoder *d, uint32_t thread, const unsigned ch
         }
         uint32_t stack = KYMO_EVENT_NONE;
         if (f.stack != KYMO_EVENT_NONE && !kymo_id_map_find(&d->stacks, process, f.stack, &stack))
-            d->damage.references++; /* the weight is true without its stack */
+            d->damage.references++; /* the weight is valid without the stack */
         uint32_t wait = UINT32_MAX;
         if (f.wait != 0 && !kymo_id_map_find(&d->waits, 0, f.wait, &wait))
             d->damage.references++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_stacks.c - blocks of stacks, of programs and of the kernel.
+ * recording_decode_stacks.c - blocks of user stacks and kernel stacks.
  *
- * A stack repeats frames of the one before: a few bytes stand for many. Those frames are not
- * touched again, and `shared` lets the handler do likewise.
+ * A stack repeats frames of the stack before, so a few bytes give many frames. Repeated frames are
+ * not processed again; `shared` lets the handler skip them, too.
  */
 #include "recording/recording_decode_event.h"
 
@@ -82,7 +82,7 @@ kymo_err kymo_decode_stacks(kymo_decoder *d, kymo_reader *r)
     return KYMO_OK;
 }
 
-/* ---- the kernel's part ---- */
+/* ---- kernel stacks ---- */
 
 kymo_err kymo_decode_kernel_symbol(kymo_decoder *d, kymo_reader *r)
 {
@@ -98,7 +98,7 @@ kymo_err kymo_decode_kernel_symbol(kymo_decoder *d, kymo_reader *r)
     return KYMO_DELIVER(d, kernel_symbol, &e);
 }
 
-/* Into d->kernel_frames; *known is whether all their symbols are. */
+/* Reads frames into d->kernel_frames; *known: whether all their symbols are known. */
 static kymo_err read_kernel_frames(kymo_decoder *d, kymo_reader *r,
                                    const struct kymo_file_kernel_stack *f, int *known)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_symbols.c - blocks of the names that were found when the recording was finished.
+ * recording_decode_symbols.c - blocks of stored symbols.
  *
- * Every position in a block is looked at here, so that who takes the event need not. The lines of
- * the addresses follow one another: no two addresses share any, and what is read is never more
- * than what the block has bytes for.
+ * Every index in a block is checked here, so receivers of the event need not check. The lines of
+ * successive addresses are adjacent: no two addresses share lines, and the output is proportional
+ * to the block's bytes.
  */
 #include "recording/recording_decode_event.h"
 
 #include <string.h>
 
-/* count entries of entry_bytes each, the first `known` bytes of each into to. */
+/* Reads count entries of entry_bytes each; stores the first `known` bytes of each in `to`. */
 static void read_entries(kymo_reader *r, uint32_t count, uint32_t entry_bytes, void *to,
                          size_t known)
 {
@@ -24,7 +24,7 @@ static int has_text(const kymo_event_symbols *e, uint32_t text)
     return text == KYMO_EVENT_NONE || text < e->text_count;
 }
 
-/* Whether everything that is referred to exists. */
+/* Whether all indices are valid. */
 static int is_sound(const kymo_event_symbols *e)
 {
     uint64_t lines = 0;
@@ -49,7 +49,7 @@ static int is_sound(const kymo_event_symbols *e)
     return lines == e->line_count && e->state > 0 && e->state <= KYMO_FILE_SYMBOLS_STATE_MAX;
 }
 
-/* Room for what the bytes that are left can hold; else the counts are a lie. */
+/* Makes room; fails if the counts exceed what the remaining bytes can hold. */
 static kymo_err make_room(kymo_decoder *d, kymo_reader *r, const struct kymo_file_symbols *f)
 {
     uint64_t bytes = (uint64_t)f->function_count * f->function_bytes +

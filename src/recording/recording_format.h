@@ -5,8 +5,8 @@
  * Layer:    recording
  * Flow:     shared by recording_write*.c, recording_read.c and recording_decode*.c
  *
- * They are copied to and from the file as they are: the machines that Kymo runs on are
- * little-endian, and the assertions below hold the layout to the specification.
+ * Structures are copied to and from the file unchanged: Kymo runs on little-endian machines, and
+ * the assertions below check the layout against the specification.
  */
 #ifndef KYMO_RECORDING_RECORDING_FORMAT_H
 #define KYMO_RECORDING_RECORDING_FORMAT_H
@@ -239,7 +239,7 @@ struct kymo_file_wait {
     uint32_t wait;
 };
 
-/* What version 1.0 has of structures that grew. */
+/* Sizes in version 1.0 of structures that have grown since. */
 #define KYMO_FILE_META_BYTES offsetof(struct kymo_file_meta, wall_period_ns)
 #define KYMO_FILE_SAMPLE_BYTES offsetof(struct kymo_file_sample, wait)
 #define KYMO_FILE_THREAD_END_BYTES offsetof(struct kymo_file_thread_end, by_tick)
@@ -359,10 +359,10 @@ static_assert(sizeof(struct kymo_file_kernel_symbol) == 16, "layout");
 static_assert(sizeof(struct kymo_file_kernel_stack) == 24, "layout");
 static_assert(sizeof(struct kymo_file_kernel_frame) == 8, "layout");
 
-/* Whether a reader that does not know the block still tells the truth without it. */
+/* Whether a reader that does not know the block can skip it, and its output is still right. */
 static inline int kymo_block_is_skippable(enum kymo_block_type type)
 {
-    return type >= KYMO_BLOCK_WAIT; /* what version 1.0 does not have */
+    return type >= KYMO_BLOCK_WAIT; /* blocks that version 1.0 does not have */
 }
 
 static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *header)

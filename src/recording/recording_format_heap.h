@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_format_heap.h - the structures of a .kymo file that speak of memory
- * (doc/format-kymo.md, since version 1.4).
+ * recording_format_heap.h - the structures of a .kymo file about memory (doc/format-kymo.md, since
+ * version 1.4).
  *
  * Layer:    recording
  * Flow:     shared by recording_write_*.c and recording_decode_*.c
  *
- * What happened to blocks and mappings is rows of one kind of block, so that those of a thread stay
- * in their order.
+ * All events of allocations and mappings are rows of one kind of block, so the events of a thread
+ * keep their order.
  */
 #ifndef KYMO_RECORDING_RECORDING_FORMAT_HEAP_H
 #define KYMO_RECORDING_RECORDING_FORMAT_HEAP_H
@@ -15,9 +15,9 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define KYMO_FILE_BYTES_MAX (1ull << 56) /* of a block, a mapping, a rate */
+#define KYMO_FILE_BYTES_MAX (1ull << 56) /* limit of an allocation, a mapping, a rate */
 
-/* First number of a row: what happened, and what else the row has. */
+/* First number of a row: the kind of event, and flags for optional members. */
 enum kymo_file_memory_flags {
     KYMO_FILE_MEMORY_ALLOCATION = 0,
     KYMO_FILE_MEMORY_FREE = 1,
@@ -25,10 +25,10 @@ enum kymo_file_memory_flags {
     KYMO_FILE_MEMORY_MAPPING = 3,
     KYMO_FILE_MEMORY_INHERIT = 4,
     KYMO_FILE_MEMORY_LIVE = 5, /* since 1.8 */
-    KYMO_FILE_MEMORY_WHAT = 7, /* these bits of it */
+    KYMO_FILE_MEMORY_WHAT = 7, /* mask of the kind */
     KYMO_FILE_MEMORY_STACK = 1 << 3,
-    KYMO_FILE_MEMORY_BEFORE = 1 << 4,    /* of a mapping */
-    KYMO_FILE_MEMORY_INHERITED = 1 << 4, /* of what lives */
+    KYMO_FILE_MEMORY_BEFORE = 1 << 4,    /* of a mapping: has the values before */
+    KYMO_FILE_MEMORY_INHERITED = 1 << 4, /* of a live allocation */
 };
 
 struct kymo_file_heap {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_format_marks.h - the structures of a .kymo file that speak of markers, counters and
- * labels (doc/format-kymo.md, since version 1.2).
+ * recording_format_marks.h - the structures of a .kymo file about markers, counters and labels
+ * (doc/format-kymo.md, since version 1.2).
  *
  * Layer:    recording
  * Flow:     shared by recording_write_*.c and recording_decode_*.c
  *
- * What there are few of (types, sites) has fixed fields; what there are millions of (markers,
- * counts, labels) is rows of LEB128 numbers, in which times count from the row before.
+ * Definitions (types, sites), which are few, have fixed fields. Markers, counts and labels, of
+ * which there are millions, are rows of LEB128 numbers, with times relative to the row before.
  */
 #ifndef KYMO_RECORDING_RECORDING_FORMAT_MARKS_H
 #define KYMO_RECORDING_RECORDING_FORMAT_MARKS_H
@@ -15,11 +15,11 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define KYMO_FILE_FIELDS_MAX 256u           /* of a type; so many rows and graphs as well */
+#define KYMO_FILE_FIELDS_MAX 256u           /* of a type; also the limit of its rows and graphs */
 #define KYMO_FILE_PAYLOAD_MAX (64u << 10)   /* bytes, of a marker */
 #define KYMO_FILE_MARK_TEXT_MAX (64u << 10) /* bytes, of a text in a row */
-#define KYMO_FILE_ROW_NUMBERS_MAX 12u       /* in a row, before its texts */
-#define KYMO_FILE_NUMBER_BYTES 10u          /* of one, as LEB128 */
+#define KYMO_FILE_ROW_NUMBERS_MAX 12u       /* numbers in a row, before its texts */
+#define KYMO_FILE_NUMBER_BYTES 10u          /* longest number, as LEB128 */
 
 struct kymo_file_marker_category {
     uint32_t fixed_bytes;
@@ -98,14 +98,14 @@ struct kymo_file_site_counts {
     uint64_t cut;
 };
 
-/* Head of a list of rows, which come in groups as samples do. */
+/* Head of a block of rows, which are grouped like samples. */
 struct kymo_file_rows {
     uint16_t head_bytes;
     uint16_t reserved;
     uint32_t groups;
 };
 
-/* First number of a marker's row: its phase in the lowest bits, and what else the row has. */
+/* First number of a marker's row: its phase in the lowest bits, and flags for optional members. */
 enum kymo_file_marker_flags {
     KYMO_FILE_MARKER_PHASE = 3,
     KYMO_FILE_MARKER_START = 1 << 2,
@@ -120,7 +120,7 @@ enum kymo_file_marker_flags {
     KYMO_FILE_MARKER_MADE = 1 << 11, /* since 1.3 */
 };
 
-/* The same of a label's row: how it changed, and what else the row has. */
+/* The same for a label's row: the change, and flags for optional members. */
 enum kymo_file_label_flags {
     KYMO_FILE_LABEL_CHANGE = 3,
     KYMO_FILE_LABEL_KEY = 1 << 2,

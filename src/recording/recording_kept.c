@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_kept.c - see recording_kept.h. Definitions are kept as payloads: what was written once
- * is written again as it is.
+ * recording_kept.c - see recording_kept.h.
  *
- * Nothing refers to a definition before it was written, so within one segment there is nothing to
- * do. In a later one, what an event refers to is looked up, and written if the segment has it not
- * yet.
+ * Definitions are kept as payloads, which are written again unchanged. Within one segment nothing
+ * needs to be done, since each definition is written before events that refer to it. In a later
+ * segment each event's references are looked up, and written first if the segment lacks them.
  */
 #include "recording/recording_kept.h"
 
@@ -14,15 +13,15 @@
 
 #include "recording/recording_write_event.h"
 
-/* ---- which blocks are kept, and of what ---- */
+/* ---- which blocks are kept ---- */
 
 enum scope {
     NOT_KEPT = 0,
     OF_RECORDING,
-    OF_PROCESS, /* a definition */
-    STATE,      /* of a process: the last one counts, of the same id if it has one */
-    TO_PROCESS, /* not kept, but the process has to be there */
-    A_PROCESS,  /* begins it */
+    OF_PROCESS, /* definition of a process */
+    STATE,      /* state of a process: the last one counts, with the same id if it has one */
+    TO_PROCESS, /* not kept, but needs its process in the segment */
+    A_PROCESS,  /* begins a process */
     PROCESS_END,
     A_THREAD,
     THREAD_NAME,
@@ -30,7 +29,7 @@ enum scope {
     KERNEL_STACK,
 };
 
-/* Where in the payload the process or thread is, and the id: both numbers of 32 bits. */
+/* Offsets in the payload of the process or thread, and of the id: both 32 bits. */
 struct rule {
     uint8_t scope, owner_at, id_at;
 };
@@ -206,7 +205,7 @@ static void forget_process(struct kymo_recording_kept *kept, uint32_t process)
     kept->processes.data[process] = NULL;
 }
 
-/* The oldest of those that ended and that nothing needs. */
+/* Drops the oldest ended process that is no longer needed. */
 static void forget_one(struct kymo_recording_kept *kept)
 {
     for (size_t i = 0; i < kept->ended.len; i++) {
@@ -319,7 +318,7 @@ kymo_err kymo_kept_need_thread(kymo_recording_writer *w, uint32_t thread)
     return t->name ? kymo_kept_put_again(w, t->name) : KYMO_OK;
 }
 
-/* ---- as events are written ---- */
+/* ---- called when events are written ---- */
 
 kymo_err kymo_kept_before_block(kymo_recording_writer *w, enum kymo_block_type type)
 {
@@ -405,7 +404,7 @@ kymo_err kymo_kept_label(kymo_recording_writer *w, const kymo_event_label *e)
 
 /* ---- a segment begins ---- */
 
-/* Threads that ended, and that the last segment did not need. */
+/* Drops ended threads that the last segment did not need. */
 static void forget_threads(struct kymo_recording_kept *kept)
 {
     for (size_t i = kept->threads.len; i-- > 0;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_kept_heap.c - the blocks of memory that live, with the labels that their threads had
- * when they were allocated.
+ * recording_kept_heap.c - the live allocations, with the labels that their threads had when they
+ * were made.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "recording/recording_kept.h"
 #include "recording/recording_write_event.h"
 
-/* Of those with one key the last one counts; those without a kind were taken back. */
+/* The last label of each key counts; labels without a kind were cleared. */
 static struct kymo_live_labels *labels_of(const struct kymo_thread_labels *from)
 {
     const kymo_event_label *seen[KYMO_EVENT_LIVE_LABELS_MAX];
@@ -53,8 +53,8 @@ static int has_inherited(const struct kymo_thread_labels *labels)
     return 0;
 }
 
-/* Where the blocks of a thread's process are; NULL: nowhere. Its labels, if it has any, are
- * *labels. */
+/* The table of the thread's process; NULL: none. *labels is set to the thread's labels, if it
+ * has any. */
 static kymo_err blocks_of(kymo_recording_writer *w, uint32_t thread,
                           struct kymo_live_blocks **blocks, struct kymo_live_labels **labels)
 {
@@ -69,7 +69,7 @@ static kymo_err blocks_of(kymo_recording_writer *w, uint32_t thread,
         kept->labels.threads.data[thread].live.len == 0)
         return KYMO_OK;
     const struct kymo_thread_labels *from = &kept->labels.threads.data[thread];
-    /* What its parent had at the fork is not known here. */
+    /* The labels of its parent at the fork are not known here. */
     if (has_inherited(from)) {
         kymo_live_blocks_give_up(*blocks);
         return KYMO_OK;
@@ -83,8 +83,8 @@ kymo_err kymo_kept_allocation(kymo_recording_writer *w, const kymo_event_allocat
     struct kymo_live_blocks *blocks;
     struct kymo_live_labels *labels;
     KYMO_TRY(blocks_of(w, e->thread, &blocks, &labels));
-    /* Where each allocation is recorded there may be millions a second, and the table would take
-     * twice as long as to write them. */
+    /* If every allocation is recorded there may be millions a second, and the table would take
+     * twice as long as writing them. */
     if (blocks && e->rate <= 1) {
         free(labels);
         kymo_live_blocks_give_up(blocks);
@@ -108,7 +108,7 @@ kymo_err kymo_kept_free(kymo_recording_writer *w, const kymo_event_free *e)
     return blocks ? kymo_live_blocks_free(blocks, e) : KYMO_OK;
 }
 
-/* The process that one was forked from: the latest of its parent's number. */
+/* The process that this one was forked from: the latest one with the parent's number. */
 static const struct kymo_live_blocks *parent_blocks(const struct kymo_recording_kept *kept,
                                                     const struct kymo_kept_process *child)
 {
@@ -122,7 +122,7 @@ static const struct kymo_live_blocks *parent_blocks(const struct kymo_recording_
     return parent && !parent->live.is_inexact ? &parent->live : NULL;
 }
 
-/* That a process has blocks with stacks of another one, which stays for that. */
+/* Notes that a process has allocations with stacks of another process, which must be kept. */
 static kymo_err add_owner(struct kymo_recording_kept *kept, struct kymo_kept_process *heir,
                           uint32_t owner)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_kept_stacks.c - stacks, as a tree: a frame is there once for all stacks that have it
- * with the same callers.
+ * recording_kept_stacks.c - stacks as a tree: stacks with a common part share its frames.
  */
 #include "recording/recording_kept.h"
 
@@ -11,7 +10,7 @@
 
 #include "recording/recording_write_event.h"
 
-/* The frame with its callers; a new one if there is none. */
+/* The frame with these callers; adds it if needed. */
 static kymo_err find_frame(struct kymo_kept_process *p, const kymo_event_frame *f, uint32_t caller,
                            uint32_t *frame)
 {

@@ -2,10 +2,10 @@
 /*
  * recording_labels.c - see recording_labels.h.
  *
- * Programs change labels with every request, and a change is worth nothing once it is undone. What
- * was pushed is undone by a change whose depth is not above its own, what was set by the next one
- * of its key (also of none: that hides what was pushed before). Changes keep their times, so that
- * what is left is true of every sample: of one that is older than it, nothing is said.
+ * Programs change labels with every request, and an undone change is useless. A pushed label is
+ * undone by a change with a depth not above its own; a label that was set, by the next change of
+ * its key (even one without a value: it hides a pushed label). The remaining changes keep their
+ * times, so they are right for every later sample; they say nothing of earlier ones.
  */
 #include "recording/recording_labels.h"
 
@@ -78,7 +78,7 @@ kymo_err kymo_kept_labels_take(struct kymo_kept_labels *kept, const kymo_event_l
             forget(l);
             continue;
         }
-        /* What a forked child has of its parent's lies below all that it pushes. */
+        /* Inherited labels are below all that the child pushes. */
         if (l->change == KYMO_LABEL_INHERITED && l->depth > e->depth)
             l->depth = e->depth;
         thread->live.data[n++] = *l;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recording_layout.c - see recording_layout.h. A member has the same name in the event and in the
- * file. Blocks whose fixed part says more than the event, or whose texts come after a list, are not
- * here.
+ * file. Two kinds of blocks are not here: those with more members in the fixed part than in the
+ * event, and those with texts after a list.
  */
 #include "recording/recording_layout.h"
 
@@ -12,7 +12,7 @@
 
 #define BYTES(structure, member) sizeof(((structure *)0)->member)
 
-#define IS_SAME(a, b) sizeof(char[(a) == (b) ? 1 : -1]) /* else it does not compile */
+#define IS_SAME(a, b) sizeof(char[(a) == (b) ? 1 : -1]) /* an array of size -1 does not compile */
 #define M(type, member)                                                                           \
     {                                                                                             \
         offsetof(kymo_event_##type, member), offsetof(struct kymo_file_##type, member),           \

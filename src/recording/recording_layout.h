@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_layout.h - blocks of one event: which members of the event are in the block, and where.
+ * recording_layout.h - blocks of one event: which members are in the block, and at which offsets.
  *
  * Layer:    recording
  * Flow:     recording_write_event.c, recording_decode_event.c; one table for both
@@ -8,8 +8,8 @@
  * Memory:   static
  * Signals:  not for handlers
  *
- * Such a block is a fixed part, the members of a structure kymo_file_*, and then texts. Lists that
- * may follow are written and read by the code of their family.
+ * Such a block consists of a fixed part, a structure kymo_file_*, and then texts. Lists that follow
+ * are written and read by the code of each family.
  */
 #ifndef KYMO_RECORDING_RECORDING_LAYOUT_H
 #define KYMO_RECORDING_RECORDING_LAYOUT_H
@@ -22,8 +22,8 @@
 #define KYMO_LAYOUT_FIXED_MAX 128u /* bytes of a fixed part */
 
 struct kymo_layout_member {
-    uint16_t event_at; /* in the event's structure */
-    uint16_t file_at;  /* in the fixed part */
+    uint16_t event_at; /* offset in the event's structure */
+    uint16_t file_at;  /* offset in the fixed part */
     uint16_t bytes;    /* 0: a text */
 };
 
@@ -32,10 +32,10 @@ struct kymo_layout {
     size_t file_bytes;
     size_t least_bytes; /* of the fixed part, in version 1.0 */
     size_t count;
-    const struct kymo_layout_member *members; /* texts in their order */
+    const struct kymo_layout_member *members; /* texts in order */
 };
 
-/* type: one that has a layout. */
+/* The type must have a layout. */
 const struct kymo_layout *kymo_layout_of(enum kymo_block_type type);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_read.c - walks the blocks of a file and says how far they are good.
+ * recording_read.c - iterates over the blocks of a file and reports how far they are good.
  *
  *   block_in ──► header, checksum ──► inflate ──► recording_decode ──► handler
  *
- * A block with a wrong checksum may have a wrong length as well. Its length is believed only if a
- * good block begins where it ends; until that is known the block is `suspect`. Two bad blocks in a
- * row, or a bad one at the end, stop the reader at the first of them. Each byte is checksummed
- * once, so time stays linear whatever the lengths say.
+ * A block with a wrong checksum may also have a wrong length. Its length is trusted only if a good
+ * block begins at its end; until then the block is `suspect`. Two bad blocks in a row, or a bad one
+ * at the end, stop the reader at the first of them. Each byte is checksummed once, so time is
+ * linear for any lengths.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ struct reading {
     kymo_block_in in;
     kymo_decoder decoder;
     kymo_recording_report report;
-    uint64_t suspect; /* where a block with a wrong checksum began; NO_SUSPECT: there is none */
+    uint64_t suspect; /* offset of a block with a wrong checksum; NO_SUSPECT: none */
     int done;
     kymo_error *detail;
 };
@@ -42,7 +42,7 @@ static kymo_err stop_corrupt(struct reading *r)
     return stop(r, KYMO_RECORDING_CORRUPT, r->suspect != NO_SUSPECT ? r->suspect : r->in.at);
 }
 
-/* The input has only `got` bytes of what should be here. */
+/* The input has only `got` of the bytes needed. */
 static kymo_err stop_short(struct reading *r, size_t got)
 {
     if (r->suspect != NO_SUSPECT)
@@ -83,7 +83,7 @@ static kymo_err read_file_header(struct reading *r)
     return KYMO_OK;
 }
 
-/* A block whose checksum is right. */
+/* Reads a block with a correct checksum. */
 static kymo_err read_payload(struct reading *r, const struct kymo_block_header *header,
                              const unsigned char *payload)
 {
@@ -172,7 +172,7 @@ static void add_text(kymo_recording_report *report, const char *fmt, ...)
     va_end(args);
 }
 
-/* One line on ending and damage; "" when there is nothing to say. */
+/* One line on ending and damage; "" if complete. */
 static void describe(kymo_recording_report *report, uint64_t block_at)
 {
     const kymo_recording_damage *d = &report->damage;

@@ -2,9 +2,9 @@
 /*
  * recording_ring.c - see recording_ring.h.
  *
- * A block is complete in itself, but for what is defined outside, and definitions are never
- * dropped. So whole blocks go, and what they held is counted from their payloads when they do:
- * nothing is kept beside them. Labels that still hold are kept (recording_labels.h).
+ * A block can be decoded alone, apart from definitions, which are never dropped. So whole blocks
+ * are dropped, and their events are counted by decoding them then. Labels that still apply are kept
+ * (recording_labels.h).
  */
 #include "recording/recording_ring.h"
 
@@ -34,7 +34,7 @@ void kymo_ring_pop(struct kymo_recording_ring *ring)
     free(block);
 }
 
-/* ---- what is dropped ---- */
+/* ---- dropping ---- */
 
 static void count_samples(kymo_event_dropped *to, kymo_reader *r, uint32_t count,
                           size_t sample_bytes)
@@ -73,11 +73,11 @@ static kymo_err take_label(struct kymo_recording_ring *ring, struct kymo_rows *r
     return kymo_kept_labels_take(&ring->labels, &e);
 }
 
-/* Blocks of all these types are groups of one owner. */
+/* All these types of blocks consist of groups of one owner. */
 static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_block_type type,
                               const void *payload, size_t len)
 {
-    struct kymo_file_samples head; /* of rows, its size and groups lie alike */
+    struct kymo_file_samples head; /* a head of rows has size and groups at the same offsets */
     struct kymo_rows rows = {.owner = 0};
     kymo_reader r = kymo_reader_of(payload, len);
     memcpy(&head, kymo_read_bytes(&r, sizeof head), sizeof head);
@@ -103,7 +103,7 @@ static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_block_
     return KYMO_OK;
 }
 
-/* ---- what is kept ---- */
+/* ---- keeping ---- */
 
 kymo_err kymo_ring_put(struct kymo_recording_ring *ring, enum kymo_block_type type,
                        const kymo_bytes *payload)

@@ -28,12 +28,12 @@ struct kymo_ring_block {
 };
 
 struct kymo_recording_ring {
-    uint64_t most_bytes; /* 0: there is no ring */
-    uint64_t bytes;      /* of the blocks, with what each takes itself */
+    uint64_t most_bytes; /* 0: no ring */
+    uint64_t bytes;      /* of the blocks, with their overhead */
     struct kymo_ring_block *oldest, *newest;
-    KYMO_VEC(kymo_event_dropped) threads; /* by thread; ring_bytes 0: nothing was dropped */
-    kymo_event_dropped rest;              /* of no thread */
-    struct kymo_kept_labels labels;       /* that hold where what is kept begins */
+    KYMO_VEC(kymo_event_dropped) threads; /* by thread; ring_bytes 0: nothing dropped */
+    kymo_event_dropped rest;              /* of events without a thread */
+    struct kymo_kept_labels labels;       /* that applied at the begin of what is kept */
 };
 
 void kymo_ring_init(struct kymo_recording_ring *ring, uint64_t most_bytes);
@@ -44,13 +44,12 @@ static inline int kymo_ring_takes(enum kymo_block_type type)
     return type == KYMO_BLOCK_SAMPLES || type == KYMO_BLOCK_MARKERS || type == KYMO_BLOCK_COUNTS ||
            type == KYMO_BLOCK_LABELS;
 }
-/* Copies the payload of a block as the writer makes it; drops as many of the oldest as it needs the
- * room of, and counts what they held. One that is larger than the ring is itself dropped.
- * KYMO_E_NOMEM. */
+/* Adds a copy of a block's payload. Drops the oldest blocks to make room, and counts their
+ * events. A block larger than the ring is itself dropped. KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_ring_put(struct kymo_recording_ring *ring, enum kymo_block_type type,
                        const kymo_bytes *payload);
-/* Frees the oldest block, which there must be, without counting. */
+/* Frees the oldest block, which must exist, without counting. */
 void kymo_ring_pop(struct kymo_recording_ring *ring);
 
 #endif

@@ -12,11 +12,11 @@
  * In a flight recorder (kymo_recording_keep_newest) blocks of samples, markers, counts and labels
  * go to recording_ring.c instead, and from there to block_out at the end.
  *
- * Pending stacks go out before pending samples and rows, which refer to them. An event of
- * another kind goes straight to block_out, before what is pending: definitions may come early, and
- * the format lets ends come early, too.
+ * Pending stacks are written before pending samples and rows, which refer to them. Other events are
+ * written immediately, before what is pending: definitions may come early, and the format allows
+ * ends to come early, too.
  *
- * Here is the writer itself; each family of blocks has a file (recording_write_*.c).
+ * This file has the writer itself; each family of blocks has a file (recording_write_*.c).
  */
 #include "recording/recording_write_event.h"
 
@@ -90,7 +90,7 @@ kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type ty
 void kymo_recording_keep_newest(kymo_recording_writer *w, uint64_t most_bytes)
 {
     kymo_ring_init(&w->ring, most_bytes);
-    /* Blocks are dropped whole: a sixteenth of what is kept is the most that goes at once. */
+    /* Blocks are dropped whole, so a block is at most a sixteenth of the ring. */
     if (most_bytes / 16 < KYMO_PENDING_BYTES)
         w->pending_bytes = most_bytes / 16;
 }
@@ -126,7 +126,7 @@ static kymo_err write_kept(kymo_recording_writer *w)
     struct kymo_recording_ring *ring = &w->ring;
     KYMO_TRY(kymo_writer_close_all(w));
     ring->rest.ring_bytes = ring->most_bytes;
-    ring->most_bytes = 0; /* what comes now goes to the file */
+    ring->most_bytes = 0; /* later events go to the file */
     KYMO_TRY(kymo_kept_labels_send(&ring->labels, &kymo_recording_write_handler, w));
     KYMO_TRY(kymo_writer_close_rows(w));
     for (const struct kymo_ring_block *b; (b = ring->oldest) != NULL; kymo_ring_pop(ring)) {
@@ -151,7 +151,7 @@ kymo_err kymo_recording_flush(kymo_recording_writer *w)
 {
     if (w->out.error.code != KYMO_OK)
         return w->out.error.code;
-    /* What goes into the ring can wait. */
+    /* events for the ring can wait */
     kymo_err err = w->ring.most_bytes ? kymo_writer_close_stacks(w) : kymo_writer_close_all(w);
     if (err == KYMO_OK)
         err = kymo_block_out_flush(&w->out);

@@ -58,13 +58,13 @@ void kymo_writer_put_text(kymo_recording_writer *w, const char *text)
     kymo_writer_put_bytes(w, text, strlen(text) + 1);
 }
 
-/* How many of argc arguments the file holds. */
+/* The number of arguments that are stored. */
 static uint32_t stored_args(uint32_t argc)
 {
     return argc < KYMO_FILE_ARGS_MAX ? argc : KYMO_FILE_ARGS_MAX;
 }
 
-/* A command of more arguments than the format allows says so in its last one. */
+/* If a command has more arguments than the format allows, the last one says so. */
 static void put_args(kymo_recording_writer *w, uint32_t argc, const char *const *argv)
 {
     uint32_t stored = stored_args(argc);
@@ -87,7 +87,7 @@ kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type,
     if (err == KYMO_OK)
         err = kymo_block_out_put(&w->out, type, &w->event, compress);
     if (err == KYMO_E_TOO_BIG)
-        return KYMO_E_INVALID; /* an event that fits into no block */
+        return KYMO_E_INVALID; /* an event that exceeds a block */
     if (err == KYMO_OK && w->kept.is_on)
         err = kymo_kept_after_block(w, type);
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
@@ -133,7 +133,7 @@ kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end
     return kymo_recording_flush(w);
 }
 
-/* ---- events that are a fixed part and texts, and no more ---- */
+/* ---- events with only a fixed part and texts ---- */
 
 #define PLAIN(name, type, NAME)                                                                \
     kymo_err kymo_recording_write_##name(kymo_recording_writer *w, const kymo_event_##type *e) \

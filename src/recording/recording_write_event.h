@@ -8,8 +8,8 @@
  * Memory:   the writer's
  * Signals:  not for handlers
  *
- * Each event is written by may_write, begin, put_..., finish. It is put together in w->event; an
- * error on the way is kept in w->event_error and looked at once, in finish.
+ * Each event is written by may_write, begin, put_..., finish. It is assembled in w->event; an error
+ * on the way is stored in w->event_error, which finish checks.
  */
 #ifndef KYMO_RECORDING_RECORDING_WRITE_EVENT_H
 #define KYMO_RECORDING_RECORDING_WRITE_EVENT_H
@@ -23,33 +23,37 @@
 #include "recording/recording_kept.h"
 #include "recording/recording_ring.h"
 
-#define KYMO_PENDING_BYTES (64u << 10) /* a pending block has at most so many, and one event */
+#define KYMO_PENDING_BYTES                                                 \
+    (64u << 10) /* a pending block has at most these bytes, plus one event \
+                 */
 
-/* Rows of one kind: the payload of a block that is still open. Its head is filled when it closes.
- */
+/* Rows of one kind: the payload of a block that is still open. Its head is filled in when it
+ * closes. */
 struct kymo_pending_rows {
     enum kymo_block_type type;
     kymo_bytes bytes;
     uint32_t group_count;
     size_t group_at; /* offset of the open group */
-    /* Of the last row. */
+    /* Values of the last row. */
     uint64_t time_ns;
-    uint64_t id, address, count; /* of memory */
+    uint64_t id, address, count; /* of memory rows */
 };
 
 struct kymo_recording_writer {
     kymo_block_out out;
     struct kymo_recording_ring ring;
     struct kymo_recording_kept kept;
-    size_t pending_bytes; /* a pending block of samples or rows is closed when it has so many */
+    size_t pending_bytes; /* a pending block is closed at this size */
     unsigned flags;
-    int hurries; /* there is more to be written than time for it */
+    int hurries; /* events come faster than they can be written */
     int has_meta;
     int ended;
-    size_t sample_bytes;  /* in the file: of 1.0, or with what wall samples need */
+    size_t sample_bytes;  /* size in the file: of version 1.0, or with the members for wall
+                           * samples */
     kymo_bytes event;     /* scratch: the payload of the event being written */
-    kymo_err event_error; /* while it was put together */
-    kymo_bytes stacks;    /* pending payload of a STACKS block; its head is filled when it closes */
+    kymo_err event_error; /* error while it was assembled */
+    kymo_bytes stacks;    /* pending payload of a STACKS block; its head is filled in when it
+                           * closes */
     uint32_t stack_count;
     uint32_t stack_process;
     KYMO_VEC(kymo_event_frame) last; /* frames of the last pending stack */
@@ -64,7 +68,7 @@ struct kymo_recording_writer {
     };
 };
 
-/* What a writer that keeps definitions (recording_kept.h) does for an event; its error stays. */
+/* Calls a function of recording_kept.h if definitions are kept; its error stays. */
 #define KYMO_KEEP(w, expr)                                            \
     do {                                                              \
         kymo_err kymo_keep_err_ = (w)->kept.is_on ? (expr) : KYMO_OK; \
@@ -72,23 +76,23 @@ struct kymo_recording_writer {
             return kymo_block_out_fail(&(w)->out, kymo_keep_err_);    \
     } while (0)
 
-/* What every event is asked first. */
+/* Checks that every event does first. */
 KYMO_NODISCARD
 kymo_err kymo_writer_may_write(const kymo_recording_writer *w);
-/* Fixed part and texts of an event, of whose block recording_layout.h knows; lists may follow. */
+/* Begins an event of a block with a layout: fixed part and texts; lists may follow. */
 #define kymo_writer_begin_event(w, type, e) kymo_writer_begin_bytes((w), (type), (e), sizeof *(e))
 void kymo_writer_begin_bytes(kymo_recording_writer *w, enum kymo_block_type type, const void *event,
                              size_t event_bytes);
-/* Of another block; fixed begins with its fixed_bytes. */
+/* Begins any other block; fixed begins with its size. */
 void kymo_writer_begin(kymo_recording_writer *w, const void *fixed);
 void kymo_writer_put_bytes(kymo_recording_writer *w, const void *data, size_t len);
-/* With its NUL; NULL is "". */
+/* Appends a text with its NUL; NULL is "". */
 void kymo_writer_put_text(kymo_recording_writer *w, const char *text);
-/* KYMO_E_INVALID: it fits into no block; any other error stays. */
+/* KYMO_E_INVALID: the event exceeds a block; any other error stays. */
 KYMO_NODISCARD
 kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type, int compress);
 
-/* Puts out what is pending. Samples and markers refer to stacks, so these come before them. */
+/* Closes pending blocks. Samples and markers refer to stacks, so stacks come first. */
 /* recording_write_stacks.c */
 KYMO_NODISCARD
 kymo_err kymo_writer_close_stacks(kymo_recording_writer *w);
@@ -101,11 +105,11 @@ void kymo_writer_deinit_rows(kymo_recording_writer *w);
 void kymo_writer_drop_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
-/* recording_write.c: a block of samples or rows goes to the file, or into the ring. */
+/* recording_write.c: writes a block of samples or rows to the file, or adds it to the ring. */
 KYMO_NODISCARD
 kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
                                kymo_bytes *payload, int compress);
-/* recording_write_rows.c: a label that is kept already. */
+/* recording_write_rows.c: writes a label that is kept already. */
 KYMO_NODISCARD
 kymo_err kymo_writer_put_label(kymo_recording_writer *w, const kymo_event_label *e);
 /* recording_write.c: all of the above. */

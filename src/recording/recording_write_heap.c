@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_heap.c - blocks of what became of memory: rows of allocations, frees, resizes and
+ * recording_write_heap.c - blocks of memory events: rows of allocations, frees, resizes and
  * mappings, in groups of one thread.
  *
- * An allocation is some 16 bytes of file, and its end 7: ids, addresses and counts are told as
- * differences from the row before.
+ * An allocation takes some 16 bytes in the file, and its free 7: ids, addresses and counts are
+ * stored as differences from the row before.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "kymo/marker_abi.h"
 #include "recording/recording_write_rows.h"
 
-/* What no reader would accept is refused before anything is put: rows behind count from it. */
+/* Refuses what no reader would accept before anything is written: later rows are relative to it. */
 static int allocation_can_be(const kymo_event_allocation *e)
 {
     return e->time_ns != 0 && e->time_ns <= KYMO_FILE_TIME_MAX && e->bytes <= KYMO_FILE_BYTES_MAX &&
@@ -136,9 +136,9 @@ kymo_err kymo_recording_write_inherit(kymo_recording_writer *w, const kymo_event
     return kymo_writer_put_row(w, &w->memory, e->thread, &row);
 }
 
-/* ---- what lives when a segment begins ---- */
+/* ---- live allocations at the begin of a segment ---- */
 
-/* Numbers, then texts, of one after the other: into w->event, which is free between events. */
+/* Puts numbers, then texts, of each label into w->event, which is unused between events. */
 static kymo_err put_labels(kymo_recording_writer *w, const kymo_event_live *e)
 {
     kymo_bytes_clear(&w->event);

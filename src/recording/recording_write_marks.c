@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_marks.c - blocks of types of markers. There are few types, as of all that markers
- * refer to, so each is a block of its own, and is out before any pending row can refer to it.
+ * recording_write_marks.c - blocks of types of markers. Types are few, like all definitions for
+ * markers: each is a separate block, written before any pending row that refers to it.
  */
 #include "recording/recording_write_event.h"
 
-/* Texts first, all of them, then what is of one size. */
+/* Puts all texts first, then the entries of fixed size. */
 static void put_type_lists(kymo_recording_writer *w, const kymo_event_marker_type *e)
 {
     for (uint32_t i = 0; i < e->field_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_modules.c - blocks of what code lay where: modules, their images, generated code.
+ * recording_write_modules.c - blocks of code mappings: modules, their images, generated code.
  */
 #include "recording/recording_write_event.h"
 

@@ -6,8 +6,8 @@
  *   event ──► row ──► pending rows of its kind ──► block_out
  *                     in groups of one thread (counts: of one process)
  *
- * A scope without a payload is some 8 bytes of file. Each row begins with its length, so that a
- * later version can append to it, and a reader can leave one out.
+ * A scope without a payload takes some 8 bytes in the file. Each row begins with its length, so
+ * that a later version can append to it, and a reader can skip it.
  */
 #include "recording/recording_write_rows.h"
 
@@ -16,10 +16,10 @@
 #include "buffer/record.h"
 #include "kymo/marker_abi.h"
 
-#define PACKED_BYTES 4096u /* less is not worth the time */
+#define PACKED_BYTES 4096u /* a smaller payload is not worth the time */
 
-/* Rows of memory come by the million, and are alike: packed they take a sixth to a third, and half
- * as much time again as to write them as they are. */
+/* There are millions of similar rows of memory: compressed they take a sixth to a third of the
+ * space, and writing them takes half as much time again. */
 static int is_packed(const kymo_recording_writer *w, const struct kymo_pending_rows *p)
 {
     return w->flags & KYMO_RECORDING_COMPRESS ||
@@ -69,9 +69,9 @@ void kymo_writer_deinit_rows(kymo_recording_writer *w)
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
 {
     int has_ring = w->ring.most_bytes != 0;
-    /* Stacks, which markers and allocations refer to, first. */
+    /* Stacks first: markers and allocations refer to them. */
     KYMO_TRY(kymo_writer_close_stacks(w));
-    /* A ring drops what comes first: labels not before what has them. */
+    /* A ring drops the oldest blocks first: labels must not go before the events that have them. */
     KYMO_TRY(has_ring ? kymo_writer_close_samples(w) : close_rows(w, &w->labels));
     KYMO_TRY(close_rows(w, &w->markers));
     KYMO_TRY(close_rows(w, &w->counts));
@@ -80,7 +80,7 @@ kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
     return close_rows(w, &w->memory);
 }
 
-/* The group that the next row goes into. */
+/* Opens the group for the next row, unless it is open. */
 static kymo_err open_group(struct kymo_pending_rows *p, uint32_t owner,
                            struct kymo_file_group *group)
 {
@@ -208,7 +208,7 @@ kymo_err kymo_writer_put_label(kymo_recording_writer *w, const kymo_event_label 
     const char *key = e->key && e->key[0] != '\0' ? e->key : NULL;
     const char *text = is_text ? (e->text ? e->text : "") : NULL;
     int is_inherited = e->change == KYMO_LABEL_INHERITED;
-    /* A reader that does not know of it finds that there is nothing yet. */
+    /* For an older reader this is a change that leaves no labels. */
     uint32_t change = is_inherited ? KYMO_LABEL_POPPED : e->change;
     if (change > KYMO_FILE_LABEL_CHANGE || is_too_long(key) || is_too_long(text))
         return KYMO_E_INVALID;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_rows.h - how a row of a block is put together.
+ * recording_write_rows.h - assembles a row of a block.
  *
  * Layer:    recording
  * Flow:     recording_write_rows.c, recording_write_heap.c -> block_out
@@ -21,15 +21,15 @@ struct kymo_row_numbers {
 };
 
 struct kymo_row {
-    const char *texts[2]; /* NULL: there is none */
+    const char *texts[2]; /* NULL: none */
     const void *bytes;
     size_t bytes_len;
     struct kymo_row_numbers numbers;
-    struct kymo_row_numbers later; /* what later versions have put behind all that */
+    struct kymo_row_numbers later; /* members that later versions append */
 };
 
-/* Empty. The numbers' bytes are left as they are: they would be most of the work for a row of
- * memory, of which there may be millions a second. */
+/* Makes it empty. The bytes of numbers are not cleared: for rows of memory, of which there may
+ * be millions a second, that would be most of the work. */
 static inline void kymo_row_init(struct kymo_row *row)
 {
     row->texts[0] = row->texts[1] = NULL;
@@ -55,8 +55,8 @@ static inline void kymo_row_put_sleb(struct kymo_row_numbers *to, int64_t value)
     to->len = at;
 }
 
-/* The difference from *before, which is the row before's, whichever group that is in; then the
- * value is there. Modulo 2^64, so that every one can be told. */
+/* Puts the difference from *before, the value of the row before in any group, and updates it.
+ * Modulo 2^64, so all values are possible. */
 static inline void kymo_row_put_change(struct kymo_row_numbers *to, uint64_t *before,
                                        uint64_t value)
 {
@@ -64,7 +64,7 @@ static inline void kymo_row_put_change(struct kymo_row_numbers *to, uint64_t *be
     *before = value;
 }
 
-/* The row goes into the group of its owner. */
+/* Adds the row to the group of its owner. */
 KYMO_NODISCARD
 kymo_err kymo_writer_put_row(kymo_recording_writer *w, struct kymo_pending_rows *rows,
                              uint32_t owner, const struct kymo_row *row);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_samples.c - blocks of samples, in runs of one thread, and of what threads wait
- * in.
+ * recording_write_samples.c - blocks of samples, in groups of one thread, and of the names of
+ * waits.
  */
 #include "recording/recording_write_event.h"
 
@@ -27,7 +27,8 @@ kymo_err kymo_writer_close_samples(kymo_recording_writer *w)
     return err;
 }
 
-/* Up to `count` samples into the pending block, continuing the open group of the same thread. */
+/* Appends up to `count` samples to the pending block; continues an open group of the same
+ * thread. */
 static kymo_err append_samples(kymo_recording_writer *w, uint32_t thread,
                                const kymo_event_sample *samples, uint32_t count)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_stacks.c - blocks of stacks, of programs and of the kernel.
+ * recording_write_stacks.c - blocks of user stacks and kernel stacks.
  *
- * The stacks of a pending block belong to one process, and each leaves out the outermost frames
- * that it shares with the one before. The first shares none, so that a block can be read without
- * the one before.
+ * The stacks of a pending block belong to one process, and each omits the outermost frames that it
+ * shares with the stack before. The first omits none, so a block can be read alone.
  */
 #include "recording/recording_write_event.h"
 
@@ -32,12 +31,12 @@ kymo_err kymo_writer_close_stacks(kymo_recording_writer *w)
     return err;
 }
 
-/* How many of the outermost frames are those of the last pending stack. */
+/* The number of outermost frames shared with the last pending stack. */
 static uint32_t count_shared(const kymo_recording_writer *w, const kymo_event_stack *e)
 {
     uint32_t most = e->depth < w->last.len ? e->depth : (uint32_t)w->last.len;
     if (most == 0)
-        return 0; /* and there may be no arrays to point into */
+        return 0; /* and the arrays may be NULL */
     const kymo_event_frame *a = e->frames + e->depth;
     const kymo_event_frame *b = w->last.data + w->last.len;
     uint32_t n = 0;
@@ -60,7 +59,7 @@ static kymo_err append_stack(kymo_recording_writer *w, const kymo_event_stack *e
         .flags = (uint16_t)e->flags,
         .end = (uint16_t)e->end,
     };
-    /* An event's frame and a file's frame are the same 16 bytes. */
+    /* A frame has the same layout in the event and in the file. */
     static_assert(sizeof *e->frames == sizeof(struct kymo_file_frame), "layout");
     static_assert(offsetof(kymo_event_frame, module) == offsetof(struct kymo_file_frame, module),
                   "layout");
@@ -75,7 +74,7 @@ static kymo_err append_stack(kymo_recording_writer *w, const kymo_event_stack *e
         w->stacks.len = before;
         return err;
     }
-    /* The shared frames are moved within the array, since it is innermost first. */
+    /* The array is innermost first, so the shared frames move. */
     if (shared > 0)
         memmove(w->last.data + (e->depth - shared), w->last.data + (w->last.len - shared),
                 shared * sizeof *w->last.data);
@@ -104,7 +103,7 @@ kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_s
     return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
 }
 
-/* ---- the kernel's part ---- */
+/* ---- kernel stacks ---- */
 
 kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
                                            const kymo_event_kernel_stack *e)
@@ -112,7 +111,7 @@ kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->depth == 0 || e->depth > KYMO_EVENT_KERNEL_DEPTH_MAX)
         return KYMO_E_INVALID;
-    /* The stack that it refers to may be a pending one. */
+    /* The user stack that it refers to may be pending. */
     kymo_err err = kymo_writer_close_stacks(w);
     if (err != KYMO_OK)
         return kymo_block_out_fail(&w->out, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_symbols.c - blocks of the names that were found when the recording was finished.
+ * recording_write_symbols.c - blocks of stored symbols.
  */
 #include "recording/recording_write_event.h"
 

@@ -23,7 +23,7 @@ double kymo_estimate_resized(double weight, uint64_t bytes, uint64_t grown, uint
         return alone;
     if (grown == 0)
         return weight;
-    /* Nothing grows by more than it then is, so q / p is at most 1. */
+    /* An allocation grows by at most its new size, so q / p is at most 1. */
     double share = kymo_estimate_chance(grown < bytes ? grown : bytes, rate) * alone;
     return weight * (1 - share) + share;
 }
@@ -32,7 +32,7 @@ double kymo_estimate_after_resize(double weight, const kymo_event_resize *e)
 {
     uint64_t grown = e->now.bytes > e->usable_before ? e->now.bytes - e->usable_before : 0;
     if (e->now.rate <= 1 && (e->was_drawn & KYMO_RESIZE_DRAWN_NOW))
-        return 1; /* each one is, whether it grew or not */
+        return 1; /* every allocation is recorded, whether it grew or not */
     return kymo_estimate_resized(weight, e->now.bytes, grown, e->now.rate);
 }
 

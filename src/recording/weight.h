@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weight.h - how many blocks one that was drawn stands for.
+ * weight.h - how many allocations a sampled one counts for.
  *
  * Layer:    recording; above nothing
  * Flow:     events of allocations -> [weight] -> live_blocks.c, profile/estimate.h
@@ -17,24 +17,24 @@
 
 #include "recording/events_heap.h"
 
-/* The chance that a block of so many bytes is drawn; 1 for rate 1 (each one is). 0 bytes count as
- * none: such a block is drawn at rate 1 alone. */
+/* The probability that an allocation of this size is sampled; 1 for rate 1. It is 0 for 0 bytes,
+ * except at rate 1. */
 double kymo_estimate_chance(uint64_t bytes, uint64_t rate);
 
-/* How many blocks this one stands for: 1 / chance; 0 if it could not be drawn. */
+/* The number of allocations that this one counts for: 1 / probability; 0 if that is 0. */
 double kymo_estimate_weight(uint64_t bytes, uint64_t rate);
 
-/* The weight of a block after a resize. weight: the one that it had, 0 if it was not drawn; grown:
- * bytes that it has more than its usable size before, 0 if none, by which it was drawn with q = 1 -
- * e^(-grown/rate). Of a block that was: w + (1 - w) q / p(bytes); of one that is drawn only now: 1
- * / p(bytes). The expected weight of a block over all draws stays 1 by that, whatever its history.
- */
+/* The weight of an allocation after a resize. weight: the one before, 0 if it was not sampled;
+ * grown: bytes by which it exceeds its usable size before, or 0. It is sampled for the growth
+ * with q = 1 - e^(-grown/rate). If it was sampled before: w + (1 - w) q / p(bytes); if only now:
+ * 1 / p(bytes). So the expected weight of an allocation over all draws stays 1, whatever its
+ * history. */
 double kymo_estimate_resized(double weight, uint64_t bytes, uint64_t grown, uint64_t rate);
 
-/* The same of a resize as it is recorded. */
+/* The same for a recorded resize. */
 double kymo_estimate_after_resize(double weight, const kymo_event_resize *e);
-/* The weight, before that resize, of a block whose beginning was lost: as if it had been drawn with
- * the size that it had. */
+/* The weight before a resize, of an allocation whose begin was lost: as if it had been sampled
+ * with its old size. */
 double kymo_estimate_before_resize(const kymo_event_resize *e);
 
 #endif
