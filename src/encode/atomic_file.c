@@ -15,7 +15,7 @@
 #include "base/folder.h"
 #include "sys/write_all.h"
 
-#define LINKS_MAX 40u /* as the kernel */
+#define LINKS_MAX 40u /* as in the kernel */
 
 static kymo_err file_write(kymo_sink *sink, const void *data, size_t len)
 {
@@ -45,7 +45,7 @@ static char *temporary_name(const char *base, unsigned n)
     return name;
 }
 
-/* A name that is not in use; another thread of ours may be writing to the same target. */
+/* An unused name; another thread of this process may be writing to the same target. */
 static kymo_err open_temporary(kymo_atomic_file *file)
 {
     for (unsigned n = 0; n < 1000; n++) {
@@ -68,7 +68,7 @@ static kymo_err exists_error(kymo_atomic_file *file)
     return kymo_error_set(file->detail, KYMO_E_EXISTS, 0, "%s: already exists", file->path);
 }
 
-/* Opens what is no file: never one that took its place a moment ago. */
+/* Opens a pipe or device; fails if a file has taken its place meanwhile. */
 static kymo_err open_special(kymo_atomic_file *file, int follow)
 {
     struct stat st;
@@ -95,8 +95,8 @@ static kymo_err open_folder(kymo_atomic_file *file)
                              : kymo_error_set_errno(file->detail, "%s: cannot create", file->path);
 }
 
-/* Whether only the user, the user's own group and root can put a link there, or move one
- * there that was made elsewhere: not in /tmp, either, though links there have owners. */
+/* Whether only the user, the user's own group and root can create a link in a folder, or move
+ * one into it. False for /tmp: links there have owners, but can be moved there. */
 static int is_safe_folder(int folder)
 {
     struct stat st;
@@ -111,7 +111,7 @@ static char *read_link(int folder, const char *name)
     return n > 0 && n < (ssize_t)sizeof target ? strndup(target, (size_t)n) : NULL;
 }
 
-/* Where the link file->name leads, one step; NULL: it is no link, or is not to be followed. */
+/* The target of the link file->name, one step; NULL: not a link, or not to be followed. */
 static char *next_path(const kymo_atomic_file *file)
 {
     struct stat st;
@@ -129,7 +129,7 @@ static char *next_path(const kymo_atomic_file *file)
     return path;
 }
 
-/* Whether the link file->name leads to what has no path, as /proc/self/fd/1 does to a pipe. */
+/* Whether the link file->name leads to something without a path, as /proc/self/fd/1 to a pipe. */
 static int has_no_path(const kymo_atomic_file *file, const char *path)
 {
     struct statfs fs;
@@ -141,7 +141,7 @@ static int has_no_path(const kymo_atomic_file *file, const char *path)
     return lstat(path, &there) != 0 || there.st_dev != at.st_dev || there.st_ino != at.st_ino;
 }
 
-/* realpath() would follow all links of a chain, also those of other users. */
+/* realpath() would follow all links of a chain, including those of other users. */
 static kymo_err open_end_of_links(kymo_atomic_file *file, int *is_special)
 {
     KYMO_TRY(open_folder(file));
@@ -175,7 +175,7 @@ static kymo_err open_target(kymo_atomic_file *file)
         errno = EISDIR;
         return kymo_error_set_errno(file->detail, "%s: cannot create", file->path);
     }
-    /* A link that is still here leads nowhere, or may be another user's. */
+    /* A remaining link has no target, or may be another user's. */
     if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         return open_special(file, O_NOFOLLOW);
     return file->replace ? open_temporary(file) : exists_error(file);
@@ -221,8 +221,7 @@ kymo_err kymo_atomic_file_open_in(kymo_atomic_file *file, int folder, const char
     return err;
 }
 
-/* RENAME_NOREPLACE leaves no moment between looking and renaming; file systems without it have
- * link(). */
+/* RENAME_NOREPLACE checks and renames in one step; on file systems without it link() does. */
 static int rename_new(int folder, const char *from, const char *to)
 {
     if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * atomic_file.h - a file that appears under its name when it is complete, or not at all.
+ * atomic_file.h - a file that appears under its name only when it is complete.
  *
  * Layer:    encode; above base
  * Flow:     formats -> [atomic_file] -> the disk
@@ -21,33 +21,32 @@
 typedef struct kymo_atomic_file {
     kymo_sink sink; /* first, so that &file->sink converts back; its errors fill detail */
     kymo_error *detail;
-    char *path;       /* where it goes; see kymo_atomic_file_open for links */
+    char *path;       /* the target; see kymo_atomic_file_open for links */
     const char *name; /* the last part of path */
     char *temporary;  /* in the same folder; NULL: path is a pipe or a device, written directly */
-    int folder;       /* held open: its path may lead elsewhere a moment later */
+    int folder;       /* held open: another process may replace the path */
     int fd;           /* -1: nothing is open */
     int replace;
     uint64_t bytes;
 } kymo_atomic_file;
 
-/* A symbolic link at path is followed, so that the link stays, if it is the user's own or root's
- * and only they can write to its folder; so is the next one that it leads to. Any other, which
- * another user may have made or moved there, is what is replaced. The file is for its owner alone,
- * as profiles hold command lines and paths. replace 0: KYMO_E_EXISTS if there is such a file, now
- * or when it is complete. detail may be NULL, and is used until commit or abandon. After an error
- * there is nothing to abandon. */
+/* A symbolic link at path is followed if it belongs to the user or root and only they can write
+ * to its folder; so are links that it leads to. Any other link may have been made or moved there
+ * by another user, and is replaced. Only the owner can read the file, as profiles hold command
+ * lines and paths. replace 0: KYMO_E_EXISTS if there is such a file, now or on commit. detail
+ * may be NULL, and is used until commit or abandon. After an error there is nothing to abandon. */
 KYMO_NODISCARD
 kymo_err kymo_atomic_file_open(kymo_atomic_file *file, const char *path, int replace,
                                kymo_error *detail);
-/* The same in an open folder, by the last part of path; what has that name there, a link or a
- * device, too, is replaced. */
+/* The same in an open folder, for the last part of path. Whatever has that name there, including
+ * a link or a device, is replaced. */
 KYMO_NODISCARD
 kymo_err kymo_atomic_file_open_in(kymo_atomic_file *file, int folder, const char *path, int replace,
                                   kymo_error *detail);
-/* Gives the file its name; the caller is done with it either way. */
+/* Gives the file its name. Ends the use of `file`, even after an error. */
 KYMO_NODISCARD
 kymo_err kymo_atomic_file_commit(kymo_atomic_file *file);
-/* Removes what was written. */
+/* Removes the unfinished file. */
 void kymo_atomic_file_abandon(kymo_atomic_file *file);
 
 #endif

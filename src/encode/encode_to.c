@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * encode_to.c - the sinks that programs want most: memory and a descriptor.
+ * encode_to.c - the most common sinks: memory and a descriptor.
  */
 #include "base/bytes.h"
 #include "kymo/encode.h"

@@ -82,7 +82,7 @@ static int was_before(const kymo_encoder_heap *view, const kymo_allocation *bloc
     return o->at_ns == KYMO_HEAP_END || block->time_ns <= o->at_ns;
 }
 
-/* What came since, and what lives more than then. */
+/* Differences: allocated since, and how much more lives now. */
 static void take_off(const kymo_encoder_heap *view, uint32_t process, size_t row,
                      struct kymo_estimate *live, struct kymo_estimate *allocated)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * encoder_heap.h - what each block counts for in a format that adds them up: the same as in a
- * report.
+ * encoder_heap.h - what each allocation counts for in a format that sums them up, as in reports.
  *
  * Layer:    encode; above profile
  * Flow:     heap_select -> [encoder_heap] -> pprof_heap.c, collapsed_heap.c
  * Threads:  one owner at a time
- * Memory:   eight bytes for each block
+ * Memory:   eight bytes for each allocation
  * Signals:  not for handlers
  */
 #ifndef KYMO_ENCODE_ENCODER_HEAP_H
@@ -16,13 +15,13 @@
 #include "views/heap_select.h"
 
 typedef struct kymo_encoder_heap {
-    struct kymo_heap_selection selection; /* of what lives */
-    struct kymo_heap_selection before;    /* of what is taken off, if has_before */
+    struct kymo_heap_selection selection; /* of live allocations */
+    struct kymo_heap_selection before;    /* of what is subtracted, if has_before */
     uint32_t has_before;
     uint32_t show;
 } kymo_encoder_heap;
 
-/* Estimates of what was allocated, and of what lives. */
+/* Estimates of allocated and of live memory. */
 typedef struct kymo_heap_amount {
     double alloc_objects;
     double alloc_bytes;
@@ -30,7 +29,7 @@ typedef struct kymo_heap_amount {
     double live_bytes;
 } kymo_heap_amount;
 
-/* A block, or a mapping, as a format sees it. */
+/* An allocation or a mapping, as formats see it. */
 typedef struct kymo_encoder_block {
     uint32_t thread;
     uint32_t stack;
@@ -39,24 +38,24 @@ typedef struct kymo_encoder_block {
     double weight;
 } kymo_encoder_block;
 
-/* What the encoder's options ask for: one of the heap, or of time. */
+/* Whether the options request the heap instead of time. */
 uint32_t kymo_heap_shown(const kymo_encoder *encoder);
 
 /* KYMO_E_NOMEM leaves nothing to deinit. */
 KYMO_NODISCARD
 kymo_err kymo_encoder_heap_init(kymo_encoder_heap *view, const kymo_encoder *encoder);
 void kymo_encoder_heap_deinit(kymo_encoder_heap *view);
-/* Adds what one block of a process counts for. */
+/* Adds what one allocation of a process counts for. */
 void kymo_encoder_heap_add(const kymo_encoder_heap *view, uint32_t process, size_t row,
                            kymo_heap_amount *sum);
 
-#define KYMO_ROUND_MAX 0x1p62 /* what is written fits in 64 bits, sign included */
+#define KYMO_ROUND_MAX 0x1p62 /* limit of rounded values: they fit in a signed 64-bit integer */
 
 kymo_encoder_block kymo_encoder_heap_block(const kymo_encoder_heap *view, uint32_t process,
                                            size_t row);
 
-/* Rounds so that what was rounded adds up to the rounded sum: *sum is what came before, value comes
- * on top of it. */
+/* Rounds so that rounded values add up to the rounded sum: *sum is the sum before, to which
+ * value is added. */
 int64_t kymo_round_next(double *sum, double value);
 
 #endif

@@ -36,7 +36,7 @@ kymo_err kymo_gzip_sink_init(kymo_gzip_sink *gzip, kymo_sink *to, int level)
     memset(&gzip->stream, 0, sizeof gzip->stream);
     if (level < 1 || level > 9)
         return KYMO_E_RANGE;
-    /* 16 asks for gzip's header, which then has no file name and no time: equal profiles give equal
+    /* 16 selects gzip's header, here without file name and time: equal profiles give equal
      * files. */
     if (deflateInit2(&gzip->stream, level, Z_DEFLATED, MAX_WBITS + 16, MAX_MEM_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK)

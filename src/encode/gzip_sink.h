@@ -11,7 +11,7 @@
 #ifndef KYMO_ENCODE_GZIP_SINK_H
 #define KYMO_ENCODE_GZIP_SINK_H
 
-#define ZLIB_CONST /* then next_in points to const, as it should */
+#define ZLIB_CONST /* makes next_in a pointer to const */
 #include <zlib.h>
 
 #include "base/bytes.h"
@@ -26,7 +26,7 @@ typedef struct kymo_gzip_sink {
 /* level 1 to 9. After an error there is nothing to deinit. */
 KYMO_NODISCARD
 kymo_err kymo_gzip_sink_init(kymo_gzip_sink *gzip, kymo_sink *to, int level);
-/* Writes what is left, and gzip's trailer. */
+/* Writes the rest and gzip's trailer. */
 KYMO_NODISCARD
 kymo_err kymo_gzip_sink_finish(kymo_gzip_sink *gzip);
 void kymo_gzip_sink_deinit(kymo_gzip_sink *gzip);

@@ -5,7 +5,7 @@
  * Layer:    encode; above json.h
  * Flow:     firefox_shared.c, firefox_samples.c -> [json_table] -> json.c
  * Threads:  one owner at a time
- * Memory:   nothing of its own
+ * Memory:   none
  * Signals:  not for handlers
  */
 #ifndef KYMO_ENCODE_JSON_TABLE_H
@@ -13,7 +13,7 @@
 
 #include "base/json.h"
 
-/* Of an object that is a table; length: of each column, in rows */
+/* Begins an object that is a table; length: rows of each column. */
 void kymo_json_end_table(kymo_json *json, uint64_t length);
 
 /* A column; the statement writes the cell of row i. */
@@ -25,11 +25,11 @@ void kymo_json_end_table(kymo_json *json, uint64_t length);
             cell;                                         \
         kymo_json_end_array(json);                        \
     } while (0)
-/* A column that has one value in all rows: "null", "false", or a digit. */
+/* A column with the same value in all rows: "null", "false", or a digit. */
 void kymo_json_constant_column(kymo_json *json, const char *name, const char *literal,
                                uint64_t count);
 
-/* A cell: a number, or null where it has this value. */
+/* A cell: a number, or null if it has the given value. */
 void kymo_json_u64_or_null(kymo_json *json, uint32_t value, uint32_t null_value);
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * collapsed.c - one line for each distinct stack: "process;thread;outermost;...;innermost WEIGHT".
  *
- * The weight is CPU time (or another sample type, if that is asked for) in nanoseconds: the sum
- * over all lines is the CPU time exactly, which a count of samples is not. Of the heap it is bytes.
- * Lines are distinct by what they show. A profile's stacks differ by address, so they are first
- * merged into a tree of names, with inlined functions as nodes of their own; a thread's samples are
- * then summed up by its nodes. Threads of one name in processes of one name share lines, as they do
- * in every tool that writes this format.
+ * The weight is CPU time (or another sample type, on request) in nanoseconds: the sum over all
+ * lines is exactly the CPU time, which a count of samples is not. For the heap it is bytes. Lines
+ * are distinct in their text. The stacks of a profile differ by address, so they are first merged
+ * into a tree of names, with separate nodes for inlined functions. Then each thread's samples are
+ * summed up by node. Threads of the same name in processes of the same name share lines, as in
+ * other tools that write this format.
  */
 #include "base/str.h"
 #include "encode/collapsed/collapsed_heap.h"
@@ -22,7 +22,7 @@
 struct collapsed {
     kymo_encoder *encoder;
     const kymo_profile *p;
-    KYMO_VEC(uint32_t) node_name; /* string of the profile, or count of those + number of a label */
+    KYMO_VEC(uint32_t) node_name;   /* string of the profile, or string count + number of a label */
     KYMO_VEC(uint32_t) node_parent; /* KYMO_NONE: outermost */
     kymo_index node_index;
     uint32_t *stack_node;       /* by stack */
@@ -33,9 +33,9 @@ struct collapsed {
     uint32_t *touched;
     uint64_t *weight; /* by node; the last entry is "no stack" */
     uint8_t *is_touched;
-    int is_heap; /* the weights are bytes of blocks */
+    int is_heap; /* the weights are bytes of allocations */
     kymo_collapsed_blocks blocks;
-    uint32_t *order; /* threads, those that share lines next to each other */
+    uint32_t *order; /* threads; those that share lines are adjacent */
     KYMO_VEC(uint32_t) path;
     kymo_bytes out;
 };
@@ -57,7 +57,7 @@ static kymo_err add_node(struct collapsed *w, uint32_t parent, uint32_t name, ui
     return kymo_index_put(&w->node_index, hash, *node);
 }
 
-/* Frames of two processes may be the same place in the same file. */
+/* Frames of two processes may be at the same place in the same file. */
 static kymo_err add_label(struct collapsed *w, const char *text, size_t len, uint32_t *label)
 {
     uint64_t hash = kymo_hash_bytes(text, len, kymo_hash_secret());
@@ -135,7 +135,7 @@ static kymo_err put_node(struct collapsed *w, uint32_t name)
     const kymo_text *t =
         name < strings ? &w->p->strings.data[name] : &w->labels.data[name - strings];
     KYMO_TRY(kymo_bytes_append(&w->out, ";", 1));
-    /* An empty name would be a doubled separator, which readers take for nothing at all. */
+    /* Readers ignore an empty name between two separators. */
     return t->len ? put_name(w, t->data, t->len) : kymo_bytes_append(&w->out, "?", 1);
 }
 
@@ -219,7 +219,7 @@ static size_t sum_thread(struct collapsed *w, uint32_t thread, size_t touched)
     return touched;
 }
 
-/* Lines of no weight say nothing; a reader may even refuse them. */
+/* Lines of weight 0 are useless; a reader may reject them. */
 static kymo_err write_lines(struct collapsed *w, uint32_t thread, size_t touched)
 {
     for (size_t i = 0; i < touched; i++) {

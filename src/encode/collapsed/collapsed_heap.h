@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collapsed_heap.h - the bytes of each thread's blocks, as collapsed stacks show them.
+ * collapsed_heap.h - the allocated bytes of each thread, for collapsed stacks.
  *
  * Layer:    encode; above profile
  * Flow:     encoder_heap -> [collapsed_heap] -> collapsed.c
  * Threads:  one owner at a time
- * Memory:   16 bytes for each block that is shown
+ * Memory:   16 bytes for each allocation that is shown
  * Signals:  not for handlers
  */
 #ifndef KYMO_ENCODE_COLLAPSED_COLLAPSED_HEAP_H
@@ -16,16 +16,16 @@
 typedef struct kymo_collapsed_block {
     uint32_t thread;
     uint32_t stack;
-    uint64_t bytes; /* that it stands for */
+    uint64_t bytes; /* that it counts for */
 } kymo_collapsed_block;
 
-/* By thread. */
+/* Sorted by thread. */
 typedef KYMO_VEC(kymo_collapsed_block) kymo_collapsed_blocks;
 
-/* Of all processes; the caller deinits the vector, after an error, too. */
+/* Collects those of all processes. The caller deinits the vector, even after an error. */
 KYMO_NODISCARD
 kymo_err kymo_collapsed_find_blocks(const kymo_encoder *encoder, kymo_collapsed_blocks *blocks);
-/* The first one of a thread; those behind it are of it, too, until another one's come. */
+/* The first one of a thread; those of the same thread follow it. */
 size_t kymo_collapsed_first_block(const kymo_collapsed_blocks *blocks, uint32_t thread);
 
 #endif

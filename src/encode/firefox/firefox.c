@@ -2,11 +2,11 @@
 /*
  * firefox.c - the processed profile of the Firefox Profiler, version 66.
  *
- * The format is columns of JSON, so a table is written in as many passes as it has columns. What
- * the columns refer to each other by is numbered before (firefox_numbers.c, firefox_fields.c,
- * firefox_tracks.c); then come meta, libs, counters, the tables that all threads share, and the
- * threads, in that order. The silent failures of the
- * front-end are listed in doc/encodings.md and looked for by tools/check-profile.
+ * The format has columns in JSON, so a table is written in as many passes as it has columns.
+ * Numbers that columns use as references are assigned before (firefox_numbers.c, firefox_fields.c,
+ * firefox_tracks.c). Then come meta, libs, counters, the tables that all threads share, and the
+ * threads, in this order. Some errors make the front-end fail silently: doc/encodings.md lists
+ * them, and tools/check-profile checks for them.
  */
 #include "encode/firefox/firefox.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox.h - the parts of the Firefox format, and the numbers by which they refer to each other.
+ * firefox.h - the parts of the Firefox format, and the numbers that they use as references.
  *
  * Layer:    encode; above profile
  * Flow:     firefox_numbers.c, firefox_fields.c, firefox_tracks.c -> [firefox] ->
@@ -24,28 +24,29 @@ typedef struct kymo_firefox {
     kymo_encoder *encoder;
     const kymo_profile *p;
     kymo_json *json;
-    uint32_t *lib_of; /* by module: index in libs, which is its resource, too */
+    uint32_t *lib_of; /* by module: index in libs, also of its resource */
     uint32_t lib_count;
     uint32_t *function_of; /* by function of the profile: index in funcTable */
     uint32_t function_count;
     uint32_t *frame_same;  /* by frame: the first frame that looks the same in this format */
     uint32_t *frame_first; /* by frame: index in frameTable of its outermost function */
     uint32_t frame_count;
-    uint32_t unnamed_count; /* frames that have a function made up for them */
+    uint32_t unnamed_count; /* frames without a function, for which one is made */
     uint32_t *stack_last;   /* by stack: index in stackTable of its innermost function */
     uint32_t stack_count;
     int lacks_stacks;
-    uint8_t *string_used; /* by string: something refers to it by its number */
+    uint8_t *string_used; /* by string: it is referenced by number */
     uint64_t start_ns;    /* of the recording, since the profile's zero */
     uint64_t end_ns;
-    uint32_t *pid_turn;      /* by process: how many images had its pid before */
-    uint32_t *told_from;     /* by process: the first argument that tells it from others ... */
-    uint32_t *told_to;       /* ... of its name, and the one behind the last */
+    uint32_t *pid_turn;      /* by process: number of earlier images with its pid */
+    uint32_t *told_from;     /* by process: the first argument that distinguishes it from others
+                              * of the same name */
+    uint32_t *told_to;       /* and the index after the last such argument */
     uint64_t *thread_weight; /* by thread: CPU time */
-    uint64_t track_least_ns; /* a process that lived for so long has a track of memory */
-    int has_cpu;             /* there are samples of CPU time */
+    uint64_t track_least_ns; /* a process that lived for this long gets a memory track */
+    int has_cpu;             /* there are CPU samples */
     const kymo_sample_type *types; /* by sample type */
-    uint32_t amount;               /* type that weights are of; KYMO_NONE: they are times */
+    uint32_t amount;               /* type of the weights; KYMO_NONE: they are times */
     kymo_firefox_marks marks;
 } kymo_firefox;
 
@@ -61,7 +62,7 @@ static inline uint64_t kymo_firefox_shown_address(const kymo_frame *f)
                                                                           : KYMO_NO_ADDRESS;
 }
 
-/* How many frames of the format a frame is: its functions, or the one made up for it. */
+/* Number of the format's frames for a frame: one for each function, or the one made for it. */
 static inline uint32_t kymo_firefox_frame_width(const kymo_frame *f)
 {
     return f->line_count ? f->line_count : 1;
@@ -72,8 +73,8 @@ static inline uint32_t kymo_firefox_frame_width(const kymo_frame *f)
 KYMO_NODISCARD
 kymo_err kymo_firefox_number(kymo_firefox *w);
 
-/* Each writes one key of the profile and its value. Errors of JSON stay in w->json; what returns
- * one can be stopped on the way, too. */
+/* Each writes one key of the profile and its value. JSON errors stay in w->json; functions that
+ * return an error can also be interrupted. */
 /* firefox_meta.c */
 void kymo_firefox_put_meta(kymo_firefox *w);
 /* firefox_extra.c */
@@ -84,7 +85,7 @@ void kymo_firefox_put_libs(kymo_firefox *w);
 KYMO_NODISCARD
 kymo_err kymo_firefox_put_shared(kymo_firefox *w);
 
-/* firefox_sources.c: the tables of sources, of "shared". */
+/* firefox_sources.c: the tables of sources in "shared". */
 KYMO_NODISCARD
 kymo_err kymo_firefox_put_sources(kymo_firefox *w);
 /* firefox_names.c */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_allocations.c - blocks of the heap, in a table of their process's main thread.
+ * firefox_allocations.c - heap allocations, in a table of their process's main thread.
  *
- * The viewer matches an end to its beginning by the address, and looks in one table only: so the
- * main thread has those of all threads, in the order of their times. A row has the bytes that its
- * block stands for, and the end of a block has the same with a minus. A resize is an end and a
- * beginning.
+ * The viewer matches a free to its allocation by the address, within one table. So the main thread
+ * has the allocations of all threads, in order of time. A row has the bytes that its allocation
+ * counts for; its free has the same number, negative. A resize is a free and an allocation.
  *
- * The viewer gets slow above a million rows. Of more blocks, those that stand for few bytes are
- * drawn once more, each with a chance that is in proportion to its bytes, and then stand for more
- * of them: so sums stay right on average, and large blocks as they are.
+ * The viewer gets slow above a million rows. If there are more, allocations that count for few
+ * bytes are sampled once more, each with a probability proportional to its bytes; those kept count
+ * for more. So sums stay right on average, and large allocations are exact.
  */
 #include <math.h>
 
@@ -22,7 +21,7 @@ enum { BLOCKS_MAX = 500000 };
 struct table {
     kymo_firefox *w;
     kymo_heap_walk walk;
-    double least; /* bytes that a row stands for, unless its block has more by itself */
+    double least; /* smallest number of bytes that a row counts for */
     uint64_t rows;
 };
 
@@ -31,13 +30,13 @@ static double bytes_of(const kymo_allocation *row)
     return row->weight * (double)row->bytes;
 }
 
-/* Multiples of the golden ratio fall evenly into 0 to 1, wherever one begins. */
+/* Multiples of the golden ratio are evenly distributed modulo 1, for any start. */
 static double spread(uint32_t row)
 {
     return (double)(uint32_t)(row * 0x9e3779b9u) / 4294967296.0;
 }
 
-/* What a block is written as; 0: it is not. */
+/* Bytes that an allocation is written with; 0: it is left out. */
 static uint64_t shown_bytes(const struct table *t, uint32_t row)
 {
     double bytes = bytes_of(&t->walk.rows[row]);
@@ -66,7 +65,7 @@ static double find_least(const struct table *t)
     return least;
 }
 
-/* The next row of the table; 0: there is none. */
+/* The next row of the table; 0: the end. */
 static int next_row(struct table *t, kymo_heap_step *step, uint64_t *bytes)
 {
     while (kymo_heap_walk_next(&t->walk, step)) {
@@ -89,7 +88,7 @@ static void put_weight(struct table *t, const kymo_heap_step *step, uint64_t byt
     kymo_json_signed_fixed(t->w->json, step->is_end, bytes, 0);
 }
 
-/* An end has the stack that its block was asked for with: who frees is not recorded. */
+/* A free has the stack of its allocation: the code that frees is not recorded. */
 static void put_stack(struct table *t, const kymo_heap_step *step, uint64_t bytes)
 {
     uint32_t stack = t->walk.rows[step->row].stack;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_categories.c - the categories of code and of markers, as one list; names of colours.
+ * firefox_categories.c - the categories of code and of markers, in one list; names of colours.
  *
- * Those of code come first, since frames name them by their number. A part of a category is a
- * subcategory of the format, and has no number that anything refers to.
+ * Categories of code come first, since frames refer to them by number. A part of a category becomes
+ * a subcategory, whose number is not referenced.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +21,11 @@ static const struct {
     [KYMO_CATEGORY_LIBC - 1] = {"C library", "lightblue"},
     [KYMO_CATEGORY_GENERATED - 1] = {"Generated code", "purple"},
     [KYMO_CATEGORY_KERNEL - 1] = {"Kernel", "orange"},
-    [KYMO_CATEGORY_WAITING - 1] = {"Idle", "transparent"}, /* the viewer knows it by this name */
+    [KYMO_CATEGORY_WAITING - 1] = {"Idle", "transparent"}, /* the viewer recognizes this name */
     [KYMO_CATEGORY_JIT - 1] = {"JIT", "yellow"},
 };
 
-/* Categories have two colours less than the rest of the API. */
+/* Categories have two colours less than markers. */
 static const char *category_color(uint32_t color)
 {
     static const char *const names[KYMO_COLOR_COUNT] = {
@@ -50,7 +50,7 @@ const char *kymo_firefox_graph_color(uint32_t color)
     return color < KYMO_COLOR_COUNT && names[color] ? names[color] : category_color(color);
 }
 
-/* "Other" of a program is the "Other" of code: one name, one category. */
+/* A program's category "Other" is the same as that of code: one name, one category. */
 static uint32_t code_category(const char *name)
 {
     for (uint32_t i = 0; i < KYMO_ARRAY_LEN(code_categories); i++)
@@ -81,9 +81,9 @@ kymo_err kymo_firefox_number_categories(kymo_firefox *w)
     return KYMO_OK;
 }
 
-/* A part knows its whole, so the parts of all wholes are sorted by it once. */
+/* Parts refer to their category, so they are sorted by it once. */
 struct part {
-    uint32_t category; /* of the file */
+    uint32_t category; /* number in the file */
     uint32_t name;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_counters.c - counters, each a track of its process.
+ * firefox_counters.c - counters, each as a track of its process.
  *
- * The format has changes, not values: what the viewer adds up is the value again, also that of a
- * gauge. It takes the change of the first row as 0, so a row of 0 stands before the first value;
- * and it draws to the last row, so the last value is repeated where the process ended. Percent are
- * fractions of 1. Without "display" its whole page fails.
+ * The format has changes instead of values; the viewer adds them up. This also holds for gauges.
+ * The viewer takes the change in the first row as 0, so there is a row of 0 before the first value.
+ * It draws up to the last row, so the last value is repeated at the end of the process. Percentages
+ * are fractions of 1. Without the key "display" the viewer fails to load the file.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void put_tooltips(kymo_json *j, const kymo_firefox_counter *c, const char
     int is_bytes = strcmp(unit, "bytes") == 0;
     kymo_json_key_array(j, "tooltipRows");
     if (c->flags & KYMO_COUNTER_RATE) {
-        /* Of other units the viewer shows the rate per millisecond, rounded to a whole number. */
+        /* For other units the viewer shows a rate per millisecond, rounded to an integer. */
         if (c->is_cpu)
             put_tooltip(j, "rate", "percent", "CPU");
         if (is_bytes)
@@ -85,20 +85,21 @@ void kymo_firefox_begin_counter(kymo_firefox *w, const kymo_firefox_counter *c,
     put_display(j, c);
 }
 
-/* The rows of a counter: those of the profile, with one more before and after them. */
+/* The rows of a counter: those of the profile, one before and one after. */
 struct rows {
     kymo_counts counts;
     uint64_t front_ns; /* since the profile's zero, as end_ns */
     uint64_t end_ns;
     uint32_t has_front;
     uint32_t has_end;
-    uint32_t count;  /* all of them */
-    unsigned digits; /* behind the point */
+    uint32_t count;  /* number of rows */
+    unsigned digits; /* digits after the decimal point */
     int is_f64;
 };
 
-/* A total was 0 when its process began; what a gauge was before its first value is not known. A
- * rate needs time to be one of. What the system says of a rate ends with the last look. */
+/* A total was 0 when its process began. The value of a gauge before its first row is not known.
+ * A rate applies to the time before its row. A rate that the system reports ends with its last
+ * row. */
 static struct rows rows_of(const kymo_firefox *w, const kymo_counter *c, kymo_counts counts)
 {
     const kymo_process *p = &w->p->processes.data[c->process];
@@ -205,7 +206,7 @@ static kymo_err put_counter(kymo_firefox *w, uint32_t id, const uint32_t *main_t
     return w->json->err;
 }
 
-/* ---- which ones ---- */
+/* ---- selection of counters ---- */
 
 static uint64_t life_ns(const kymo_firefox *w, uint32_t process)
 {
@@ -237,8 +238,9 @@ static int is_constant(kymo_counts c)
     return 1;
 }
 
-/* A script of a hundred commands has a thousand counters of the system: of these, one says how much
- * memory each process of some age has. Where its heap was recorded, that is the one. */
+/* A script with a hundred commands would have a thousand system counters. Of these only one is
+ * written: memory of each process that lived for some time. If its heap was recorded, that
+ * counter replaces it. */
 static int is_shown(const kymo_firefox *w, uint32_t id)
 {
     const kymo_counter *c = kymo_profile_counter(w->p, id);
@@ -274,7 +276,7 @@ kymo_err kymo_firefox_put_counters(kymo_firefox *w)
     uint32_t count = kymo_profile_count(w->p, KYMO_TABLE_COUNTERS);
     if (count == 0 && !kymo_firefox_has_heap(w->p) && !w->has_cpu)
         return KYMO_OK;
-    /* By process: the place of its main thread in "threads". */
+    /* By process: index of its main thread in "threads". */
     uint32_t *main_thread = calloc(w->p->processes.len + 1, sizeof *main_thread);
     if (!main_thread)
         return KYMO_E_NOMEM;

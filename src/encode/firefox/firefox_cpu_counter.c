@@ -4,9 +4,10 @@
  * the viewer knows as "processCPU": its query tool lists it, and the viewer draws it where its
  * experimental tracks of process CPU are switched on.
  *
- * A sample's weight is CPU time that lies before it. It is summed up in slices of the recording,
- * each a row at its end, in milliseconds: per millisecond, that is how many CPUs the process used.
- * Slices without CPU time are left out, but for those beside others, so that idle is drawn as such.
+ * A sample's weight is CPU time before it. Weights are summed up in slices of the recording; each
+ * slice gives a row at its end, in milliseconds: per millisecond, this is the number of CPUs used.
+ * Slices without CPU time are left out unless they are next to one with CPU time, so idle time is
+ * drawn as 0.
  */
 #include <stdlib.h>
 
@@ -70,7 +71,7 @@ static kymo_err put_counter(kymo_firefox *w, const struct slices *s, size_t firs
                                     .color = KYMO_COLOR_GREY,
                                     .order = KYMO_FIREFOX_HEAP_COUNTERS,
                                     .is_cpu = 1};
-    uint64_t rows = 1; /* in front, which the viewer takes as 0 */
+    uint64_t rows = 1; /* the row before the first, which the viewer takes as 0 */
     kymo_firefox_begin_counter(w, &counter, main_thread);
     kymo_json_key_object(j, "samples");
     kymo_json_key_array(j, "time");
@@ -92,7 +93,7 @@ static kymo_err put_counter(kymo_firefox *w, const struct slices *s, size_t firs
     return j->err;
 }
 
-/* Threads come process by process. */
+/* Threads are sorted by process. */
 static kymo_err put_all(kymo_firefox *w, struct slices *s, const uint32_t *main_thread)
 {
     const uint32_t *order = w->p->thread_order.data;

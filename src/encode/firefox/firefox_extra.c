@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_extra.c - what the viewer shows under Profile Info: how far the recording is to be
- * trusted, and what is missing of its markers and allocations.
+ * firefox_extra.c - the entries under Profile Info in the viewer: the quality of the recording, and
+ * what is missing of its markers and allocations.
  */
 #include "base/str.h"
 #include "encode/firefox/firefox_heap.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    /* More in one thread make the viewer slow. */
+    /* more rows in one thread make the viewer slow */
     MANY_MARKERS = 300000,
-    /* More entries than a reader needs. */
+    /* limit of entries for a reader */
     ENTRIES_MAX = 100,
 };
 
@@ -73,7 +73,7 @@ static void end_section(kymo_json *j)
     kymo_json_end_object(j);
 }
 
-/* A text that found no memory is no text to show. */
+/* On failure of an allocation, the entry has no text. */
 static void free_text(kymo_json *j, kymo_str *text)
 {
     if (text->failed && j->err == KYMO_OK)
@@ -81,7 +81,7 @@ static void free_text(kymo_json *j, kymo_str *text)
     kymo_str_deinit(text);
 }
 
-/* What became of a type's markers: one entry for each thing that is missing. */
+/* Entries for each kind of loss of a type's markers. */
 static void losses_entries(kymo_firefox *w, const kymo_marker_losses *losses)
 {
     const struct {
@@ -112,7 +112,7 @@ static void many_markers_entry(kymo_firefox *w, const char *name, int32_t tid, s
     free_text(w->json, &text);
 }
 
-/* What is drawn in each thread, labels of samples included, and on each track. */
+/* Counts rows of each thread, including labels of samples, and of each track. */
 static void many_markers_entries(kymo_firefox *w)
 {
     for (uint32_t i = 0; i < w->p->threads.len; i++) {
@@ -131,7 +131,7 @@ static void many_markers_entries(kymo_firefox *w)
     }
 }
 
-/* A graph needs numbers: one value that is none takes it away from all. */
+/* The viewer hides a graph if one value is not a number. */
 static void missing_graphs_entries(kymo_firefox *w)
 {
     unsigned entries = 0;
@@ -268,7 +268,7 @@ static void write_recording(kymo_firefox *w)
 void kymo_firefox_put_extra(kymo_firefox *w)
 {
     kymo_json_key_array(w->json, "extra");
-    /* A program's own profile is no recording. */
+    /* A profile made by a program is not a recording. */
     if (w->p->meta.version || w->p->meta.engine)
         write_recording(w);
     write_markers(w);

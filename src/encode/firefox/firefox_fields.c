@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_fields.c - how the fields of markers are written: found in one pass over all values,
- * before the schemas, which stand at the front of the file.
+ * firefox_fields.c - decides how the fields of markers are written: one pass over all values,
+ * before the schemas, which come first in the file.
  *
- * A field of the format shows all its values in one way. Where a value of a field cannot be shown
- * exactly like that (an integer beyond 2^53, a pointer, an infinity, text in a field for numbers),
- * the field's format is "string" and all its values are text; of a table that is so column by
+ * A field of the format shows all its values in the same way. If one value cannot be shown exactly
+ * like that (an integer beyond 2^53, a pointer, an infinity, text in a field for numbers), the
+ * format of the field is "string" and all its values are text; in a table this is decided column by
  * column. Ids of flows are strings of the file, which are numbered here.
  */
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void look_at_table(kymo_firefox *w, kymo_firefox_field *field, const char
     for (uint32_t i = 0; i < field->column_count && kymo_firefox_next_column(&columns, &column);
          i++)
         formats[i] = column.format;
-    /* A row that ends early is filled with empty text. */
+    /* a row that ends early is filled with empty text */
     uint32_t filled = (count + field->column_count - 1) / field->column_count * field->column_count;
     for (uint32_t i = 0; i < filled; i++) {
         kymo_firefox_numeric number;
@@ -167,7 +167,7 @@ static kymo_err look_at_marker(kymo_firefox *w, const kymo_marker *m)
     return KYMO_OK;
 }
 
-/* ---- names of our own ---- */
+/* ---- names that Kymo adds ---- */
 
 static int is_name_of_schema(const kymo_firefox *w, const char *name)
 {
@@ -184,9 +184,9 @@ static void choose_name(const kymo_firefox *w, const char *base, char out[KYMO_F
         snprintf(out, KYMO_FIREFOX_NAME_MAX, "%s %u", base, i);
 }
 
-/* ---- all of them ---- */
+/* ---- all markers ---- */
 
-/* Labels of samples become markers that are called by their keys. */
+/* Labels of samples become markers named after their keys. */
 static void use_label_keys(kymo_firefox *w, uint32_t thread)
 {
     const uint32_t *sets = kymo_profile_sample_labels(w->p, thread);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_heap_counters.c - two curves of each process whose memory was recorded: the bytes that
- * live in its heap, and those that it mapped by itself.
+ * firefox_heap_counters.c - two counters of each process whose memory was recorded: live bytes of
+ * its heap, and bytes that it mapped itself.
  *
- * They are made of the blocks and mappings of the profile: a row of the counter for each slice of
- * time in which there was one, with all changes of the slice, and as operations the blocks that
- * came and went (of sampled ones, those that they stand for).
+ * They are computed from allocations and mappings: one row for each slice of time with a change,
+ * with the sum of all changes, and as operations the number of allocations and frees (of sampled
+ * ones, the number that they count for).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,16 +20,16 @@ enum {
     BY_ALLOCATOR = 1, /* in kymo_mapping.how */
 };
 
-/* One row of a counter, summed up from steps. Sums are rounded, and not their parts: what the
- * viewer adds up is right to a byte. */
+/* One row of a counter, a sum of steps. The sums are rounded, not the steps, so what the viewer
+ * adds up is exact to a byte. */
 struct slice {
-    uint64_t time_ns; /* of the last step in it, since the profile's zero */
+    uint64_t time_ns; /* of its last step, since the profile's zero */
     uint64_t number;  /* of the slice */
-    double bytes;     /* that live after it */
+    double bytes;     /* live bytes after it */
     double operations;
 };
 
-/* Sums up steps to the end of their slice; 0: there is none. */
+/* Adds up steps to the end of their slice; 0: no more. */
 static int next_slice(const kymo_firefox *w, kymo_heap_walk *walk, kymo_heap_step *ahead,
                       int *has_ahead, uint64_t width, struct slice *s)
 {
@@ -47,7 +47,7 @@ static int next_slice(const kymo_firefox *w, kymo_heap_walk *walk, kymo_heap_ste
     return 1;
 }
 
-/* As far as a JSON reader can tell one number from the next. */
+/* To the precision with which JSON readers distinguish numbers. */
 static int64_t whole(double x)
 {
     double most = (double)KYMO_FIREFOX_EXACT_MAX;
@@ -72,8 +72,8 @@ static void put_cell(kymo_firefox *w, const struct slice *before, const struct s
         put_rounded(w->json, before->operations, s->operations);
 }
 
-/* The viewer takes the first row as 0, and draws from the first row to the last: so the first is 0,
- * where the process or the recording began, and the last is repeated where it ended. */
+/* The viewer takes the first row as 0 and draws from the first to the last row. So the first row
+ * is 0, at the begin of the process or recording, and the last is repeated at its end. */
 static uint64_t put_column(kymo_firefox *w, kymo_heap_walk *walk, uint32_t process, uint64_t width,
                            enum column column)
 {
@@ -127,7 +127,7 @@ static kymo_err put_counter(kymo_firefox *w, const kymo_firefox_counter *counter
     return w->json->err;
 }
 
-/* Mappings as if they were blocks; those of the allocator are the heap itself. */
+/* Treats mappings like allocations; those of the allocator are part of the heap. */
 static kymo_err put_mapped(kymo_firefox *w, const kymo_firefox_counter *counter,
                            uint32_t main_thread)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_libs.c - the files that code came from, by names and ids that a symbol server knows.
+ * firefox_libs.c - the files of code, with the names and ids that symbol servers use.
  */
 #include "encode/firefox/firefox.h"
 
-/* As breakpad makes it: the first 16 bytes of the build-id as a GUID, whose first three fields are
- * little-endian numbers, and the age, which ELF does not have. */
+/* The debug id as Breakpad makes it: the first 16 bytes of the build-id as a GUID, whose first
+ * three fields are little-endian, and the age, which is 0 for ELF. */
 static void breakpad_id(const kymo_module *m, char out[33])
 {
     static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -2,14 +2,14 @@
 /*
  * firefox_markers.c - the markers of a thread or a track, and the labels of a thread's samples.
  *
- * An interval is one row, which has both its times (phase 1): the viewer would pair rows of one
- * time each by their names. One without an end is a row with a start only (phase 2), which the
- * viewer draws to the thread's last row and calls incomplete; one whose beginning is not known has
- * an end only (phase 3), unless the viewer would pair that with an unended one of the same name
- * above: then it is an instant, since its end is all that is known of it.
+ * An interval is one row with both times (phase 1); rows with one time each would be paired by the
+ * viewer by name. An interval without an end is a row with a start only (phase 2), which the viewer
+ * draws up to the thread's last row and calls incomplete. An interval without a begin has an end
+ * only (phase 3), unless the viewer would pair it with an unfinished one of the same name before
+ * it: then it is an instant at its end.
  *
- * The format has no labels of samples: a label becomes a marker of type "Label", called by its key,
- * from the first of the neighbouring samples that have it to the last.
+ * The format has no labels of samples. A label becomes a marker of type "Label" with the name of
+ * its key, from the first to the last of the successive samples that have it.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 
 enum { PHASE_INSTANT, PHASE_INTERVAL, PHASE_START, PHASE_END };
 
-/* A label, and the neighbouring samples of a thread that have it. */
+/* A label, and the successive samples of a thread that have it. */
 struct label_run {
     const kymo_label *label;
     uint64_t start_ns;
@@ -31,9 +31,9 @@ struct row {
     const kymo_marker *marker; /* NULL: label */
     uint64_t start_ns;         /* on the profile's clock */
     uint32_t run;              /* of the label */
-    uint32_t order;            /* of those that start together */
-    /* An end without a beginning: below another's beginning the viewer would pair them, and after
-     * what a flight recorder dropped its own is one that was not kept. */
+    uint32_t order;            /* order among rows with the same start */
+    /* An end without a begin. The viewer would pair it with the begin of another interval. In a
+     * flight recorder its own begin may have been dropped. */
     int is_lone_end;
 };
 
@@ -49,7 +49,7 @@ static int same_label(const kymo_label *a, const kymo_label *b)
     return a->key == b->key && a->value.kind == b->value.kind && a->value.as.u64 == b->value.as.u64;
 }
 
-/* The run that goes on with this label, among those of the sample before. Sets are small. */
+/* Finds the run of this label among those of the sample before. Sets are small. */
 static uint32_t find_run(const struct table *t, const uint32_t *open, uint32_t open_count,
                          const kymo_label *label)
 {
@@ -110,7 +110,7 @@ static kymo_err add_marker(struct table *t, const kymo_marker *m)
     return kymo_vec_push(&t->rows, row);
 }
 
-/* Whether a row of this name that has a beginning only is above; adds it if it is one. */
+/* Whether there is an earlier row of this name with a begin only; adds this row if it is one. */
 static kymo_err is_begun_above(struct table *t, kymo_index *begun, size_t at, int *is_above)
 {
     const kymo_marker *m = t->rows.data[at].marker;
@@ -183,7 +183,7 @@ static void put_list(kymo_firefox *w, const kymo_value *value)
     kymo_json_end_array(w->json);
 }
 
-/* Row by row; the viewer fails where one is shorter than the others. */
+/* Row by row: the viewer fails if one column is shorter than the others. */
 static void put_table(kymo_firefox *w, const kymo_firefox_field *field, const char *columns,
                       const kymo_value *value)
 {
@@ -232,7 +232,7 @@ static void put_value(kymo_firefox *w, const kymo_schema_field *f, const kymo_fi
         put_table(w, field, kymo_profile_string(w->p, f->columns), value);
         return;
     default:
-        /* Text of a field that was for numbers is written as those are. */
+        /* Numbers of a field that is written as text. */
         if (kymo_firefox_number_of(w->p, value, field->format, &number))
             kymo_firefox_put_number(w->json, &number);
         else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_marks.h - markers, counters and labels on their way into the Firefox format.
+ * firefox_marks.h - markers, counters and labels in the Firefox format.
  *
  * Layer:    encode; above profile
  * Flow:     firefox_fields.c, firefox_tracks.c -> [firefox_marks] -> firefox_categories.c,
@@ -19,20 +19,21 @@
 
 struct kymo_firefox;
 
-/* JavaScript has the integers up to here. */
+/* Largest exact integer of JavaScript. */
 #define KYMO_FIREFOX_EXACT_MAX (1ull << 53)
 
-/* More columns than a table can be read with; those beyond are not written. */
+/* Limit of the columns of a table; further ones are not written. */
 #define KYMO_FIREFOX_COLUMNS_MAX 64u
 
 /* How all values of a field are written. */
 typedef struct kymo_firefox_field {
-    uint32_t format;       /* enum kymo_mark_format; STRING where a value fits its own one not */
+    uint32_t format;       /* enum kymo_mark_format; STRING if some value does not fit its own
+                            * format */
     uint32_t column_count; /* of a table */
-    uint64_t text_columns; /* bits: columns that are written as text for the same reason */
+    uint64_t text_columns; /* bits: columns that are written as text for that reason */
 } kymo_firefox_field;
 
-/* What the markers of a schema have beside its fields. */
+/* Members that markers of a schema have beside its fields. */
 enum {
     KYMO_FIREFOX_IS_USED = 1,
     KYMO_FIREFOX_HAS_PART = 2, /* a category that is part of another */
@@ -46,12 +47,12 @@ typedef struct kymo_firefox_schema {
     uint32_t flags;
 } kymo_firefox_schema;
 
-/* A marker that is drawn on a track of its process. */
+/* A marker that is shown on a track of its process. */
 typedef struct kymo_firefox_tracked {
     uint32_t process;
     uint32_t track; /* string */
     uint32_t thread;
-    uint32_t marker; /* its place among those of the thread */
+    uint32_t marker; /* index among those of the thread */
 } kymo_firefox_tracked;
 
 typedef struct kymo_firefox_track {
@@ -72,19 +73,19 @@ typedef struct kymo_firefox_marks {
     KYMO_VEC(kymo_firefox_tracked) tracked;
     KYMO_VEC(kymo_firefox_track) tracks;
     int has_sample_labels;
-    /* What the schemas are called that the profile does not have. */
+    /* Names of schemas that Kymo adds to those of the profile. */
     char plain_name[KYMO_FIREFOX_NAME_MAX];
     char label_name[KYMO_FIREFOX_NAME_MAX];
 } kymo_firefox_marks;
 
-/* How the fields of a schema are written; NULL if there are no fields at all. */
+/* How the fields of a schema are written; NULL if it has no fields. */
 static inline const kymo_firefox_field *kymo_firefox_fields_of(const kymo_firefox_marks *marks,
                                                                uint32_t schema)
 {
     return marks->fields.len ? &marks->fields.data[marks->schemas[schema].first_field] : NULL;
 }
 
-/* A number as the format has it. */
+/* A number in the format's unit. */
 typedef struct kymo_firefox_numeric {
     uint64_t value; /* times 10^-digits */
     double f64;     /* with is_float, instead */
@@ -101,8 +102,8 @@ typedef struct kymo_firefox_column {
 } kymo_firefox_column;
 
 /* firefox_values.c */
-/* The value as a number of the unit that the format is stored in; 0 if it is none, or none that
- * JavaScript holds exactly, or the format is for text. */
+/* The value as a number in the unit of the format. 0 if it is not a number, cannot be exact in
+ * JavaScript, or has a format for text. */
 int kymo_firefox_number_of(const kymo_profile *profile, const kymo_value *value, uint32_t format,
                            kymo_firefox_numeric *out);
 void kymo_firefox_put_number(kymo_json *json, const kymo_firefox_numeric *number);
@@ -110,17 +111,17 @@ void kymo_firefox_put_number(kymo_json *json, const kymo_firefox_numeric *number
 /* The value as text, in the profile or in buffer; *len is its length. */
 const char *kymo_firefox_text_of(const kymo_profile *profile, const kymo_value *value,
                                  uint32_t format, char buffer[KYMO_FIREFOX_TEXT_MAX], size_t *len);
-/* What the file calls a format; NONE is a string. */
+/* The file's name of a format; that of NONE is "string". */
 const char *kymo_firefox_format_name(uint32_t format);
 /* "Name:string|Size:bytes": takes one column from the front of *columns; 0 at the end. */
 int kymo_firefox_next_column(const char **columns, kymo_firefox_column *out);
-/* The cell of a list, which is the value itself if that is no list. */
+/* A cell of a list; a value that is not a list is its own cell. */
 uint32_t kymo_firefox_cells(const kymo_profile *profile, const kymo_value *value,
                             const kymo_value **cells);
-/* "key=value key=value"; in quotes, with backslashes, where it could be read in two ways. */
+/* "key=value key=value"; text that would be ambiguous is quoted, with backslashes. */
 void kymo_firefox_put_labels(kymo_json *json, const kymo_profile *profile, uint32_t labels);
 
-/* firefox_fields.c: fills in what is above but categories and tracks; the flow's string. */
+/* firefox_fields.c: fills in all above except categories and tracks; the string of a flow. */
 KYMO_NODISCARD
 kymo_err kymo_firefox_look_at_markers(struct kymo_firefox *w);
 void kymo_firefox_marks_deinit(kymo_firefox_marks *marks);
@@ -132,29 +133,28 @@ void kymo_firefox_put_flows(struct kymo_firefox *w);
 KYMO_NODISCARD
 kymo_err kymo_firefox_number_categories(struct kymo_firefox *w);
 void kymo_firefox_put_categories(struct kymo_firefox *w);
-/* What a colour is called where graphs and counters have it. */
+/* The name of a colour for graphs and counters. */
 const char *kymo_firefox_graph_color(uint32_t color);
 
 /* firefox_schemas.c: the value of "markerSchema". */
 void kymo_firefox_put_schemas(struct kymo_firefox *w);
-/* The key of a field in the payload: never one that means something to the viewer. */
+/* The key of a field in the payload: never a key that is special to the viewer. */
 void kymo_firefox_put_key(kymo_json *json, const kymo_profile *profile, const kymo_schema *schema,
                           uint32_t key);
-/* The same of a field that the schema (NULL: none) does not have: base, or base with underscores.
- */
+/* A key that the schema (NULL: none) does not have: base, or base with underscores. */
 void kymo_firefox_put_extra_key(kymo_json *json, const kymo_profile *profile,
                                 const kymo_schema *schema, const char *base);
-/* Whether the field of this key is written as numbers, which a graph needs. */
+/* Whether a field is written as numbers, which a graph needs. */
 int kymo_firefox_is_number(const kymo_schema *schema, const kymo_firefox_field *fields,
                            uint32_t key);
-/* A name that the viewer has no rules of its own for; another one, that no schema has. */
+/* A name without special rules in the viewer; a name that no schema has. */
 void kymo_firefox_put_type(kymo_json *json, const kymo_profile *profile, uint32_t name);
 
 /* firefox_tracks.c */
 KYMO_NODISCARD
 kymo_err kymo_firefox_number_tracks(struct kymo_firefox *w);
 
-/* firefox_markers.c: the key "markers" of a thread, and of a track; how many there are. */
+/* firefox_markers.c: the key "markers" of a thread or track; the number of markers. */
 KYMO_NODISCARD
 kymo_err kymo_firefox_count_thread_markers(const struct kymo_firefox *w, uint32_t thread,
                                            size_t *count);

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 66 of July 2026: newer front-ends upgrade it, and what came later adds nothing that is needed
- * here. The gecko version beside it is not looked at. */
+/* 66 is of July 2026. Newer front-ends upgrade it; later versions add nothing that is needed
+ * here. The gecko version is not checked by front-ends. */
 enum { PROCESSED_VERSION = 66, GECKO_VERSION = 24 };
 
-/* With more tracks than this, the viewer takes seconds to open; the others can be switched on in
- * it. */
+/* With more tracks the viewer takes seconds to open; the user can enable the others in it. */
 enum { VISIBLE_THREADS_MAX = 40, VISIBLE_TRACKS_MAX = 20 };
 
 /* ---- threads to show first ---- */
@@ -27,8 +26,8 @@ static int compare_weights(const void *a, const void *b, void *firefox)
     return wx != wy ? (wx < wy ? 1 : -1) : (x > y) - (x < y);
 }
 
-/* The viewer would hide idle threads; here all are shown, or the busiest of very many, in
- * start order, and the busiest is selected. */
+/* The viewer would hide idle threads. Here all are shown, or the busiest ones of very many, in
+ * order of start; the busiest is selected. */
 static void write_visible_threads(kymo_firefox *w)
 {
     kymo_json *j = w->json;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_names.c - what the viewer calls a process.
+ * firefox_names.c - names of processes in the viewer.
  *
- * It shows the name of the main thread, which ten runs of gzip have in common. So where several
- * processes have one name, the arguments that tell them apart stand behind it: those of their
- * commands without the words that all begin with, and all end with. The whole command is the
- * processName.
+ * The viewer shows the name of the main thread, which is the same for ten runs of gzip. So if
+ * several processes have the same name, the arguments that distinguish them are appended: the
+ * command without the words that all of them begin with or end with. processName has the whole
+ * command.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,10 @@
 enum {
     COMMAND_MAX = 240, /* bytes of a command line */
     LABEL_MAX = 64,    /* bytes of a name with its arguments */
-    WORD_MAX = 40,     /* of an argument; of a longer one, its end is shown */
+    WORD_MAX = 40,     /* of an argument; of a longer one the end is shown */
 };
 
-/* ---- which arguments ---- */
+/* ---- distinguishing arguments ---- */
 
 static int compare_names(const void *a, const void *b, void *profile)
 {
@@ -47,7 +47,7 @@ static uint32_t same_at_end(const kymo_process *a, const kymo_process *b, uint32
     return n;
 }
 
-/* The processes of one name. */
+/* The processes of the same name. */
 static void name_group(kymo_firefox *w, const uint32_t *list, size_t count)
 {
     const kymo_process *first = &w->p->processes.data[list[0]];
@@ -60,7 +60,7 @@ static void name_group(kymo_firefox *w, const uint32_t *list, size_t count)
         end = same_at_end(first, p, end);
         least = p->argc < least ? p->argc : least;
     }
-    /* A word is not both in front and at the end. */
+    /* a word counts only once, in front or at the end */
     if (front + end > least)
         end = least > front ? least - front : 0;
     for (size_t i = 0; count > 1 && i < count; i++) {
@@ -117,7 +117,7 @@ void kymo_firefox_key_process_name(kymo_firefox *w, const kymo_process *process)
     put_cut(w->json, "processName", &text, COMMAND_MAX);
 }
 
-/* The end of a long path says more than its beginning. */
+/* The end of a long path is more useful than its begin. */
 static void add_word(kymo_str *text, const char *word)
 {
     size_t len = strlen(word);
@@ -133,7 +133,7 @@ void kymo_firefox_key_main_name(kymo_firefox *w, uint32_t process, const char *t
     kymo_str text = {0};
     size_t len = strlen(thread_name);
     kymo_str_puts(&text, thread_name);
-    /* A name that the program gave its thread says more; the kernel's own is cut. */
+    /* a name set by the program is better than the kernel's, which is cut */
     if (len > 0 && strncmp(p->name, thread_name, len) == 0)
         for (uint32_t i = w->told_from[process]; i < w->told_to[process] && text.len <= LABEL_MAX;
              i++)

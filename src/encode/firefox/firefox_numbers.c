@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_numbers.c - what gets which number, before the first table is written.
+ * firefox_numbers.c - assigns numbers before the first table is written.
  *
- * What looks the same in the viewer has the same number:
- * - libs: one for each file, wherever it was mapped; its resource has the same number.
- * - funcTable: functions that show the same (name, source, line, file) are one, since the call tree
- *   merges by this index; then one for each frame without a name; then "[no stack]".
- * - frameTable: the functions inlined into a frame become frames of their own, outermost first.
- * - stackTable: and stack nodes of their own, each the child of the one before.
+ * Rows that look the same in the viewer get the same number: - libs: one for each file, even if
+ * mapped several times; its resource has the same number. - funcTable: functions with the same
+ * name, source, line and file are one, since the call tree merges
+ *   by this index; then one for each frame without a name; then "[no stack]".
+ * - frameTable: functions inlined into a frame become separate frames, outermost first. -
+ * stackTable: and separate stack nodes, each the child of the one before.
  */
 #include "encode/firefox/firefox.h"
 
@@ -30,7 +30,7 @@ static int looks_same(const kymo_function *a, const kymo_function *b)
            a->module == b->module;
 }
 
-/* Functions that differ only in their linker's name (the clones of a constructor) look the same. */
+/* Functions that differ only in the linker's name (clones of a constructor) look the same. */
 static kymo_err number_functions(kymo_firefox *w)
 {
     kymo_index seen = {0};
@@ -56,7 +56,7 @@ static kymo_err number_functions(kymo_firefox *w)
     return err;
 }
 
-/* What tells one frame from another. Where the address is the name, it counts even if not shown. */
+/* The identity of a frame. If the address is the name, it counts even if it is not shown. */
 static uint64_t telling_address(const kymo_frame *f)
 {
     return f->line_count == 0 ? f->address : kymo_firefox_shown_address(f);
@@ -72,8 +72,7 @@ static int same_frame(const kymo_profile *p, const kymo_frame *a, const kymo_fra
                    a->line_count * sizeof(kymo_line)) == 0);
 }
 
-/* One file in several processes: its frames are the same here, where they have no runtime address.
- */
+/* Frames of one file in several processes are the same here, unless they have runtime addresses. */
 static kymo_err find_same_frame(kymo_firefox *w, kymo_index *seen, uint32_t frame)
 {
     const kymo_frame *f = &w->p->frames.data[frame];
@@ -145,8 +144,8 @@ static int compare_pids(const void *a, const void *b, void *profile)
     return (x > y) - (x < y);
 }
 
-/* The viewer groups threads by pid; an image that an exec began, or a process that was given the
- * pid of a dead one, is a track of its own: "12.1". */
+/* The viewer groups threads by pid. An image after an exec, or a process with a reused pid, gets
+ * a separate track: "12.1". */
 static kymo_err number_pids(kymo_firefox *w)
 {
     size_t count = w->p->processes.len;

@@ -3,12 +3,11 @@
  * firefox_samples.c - the rows of a thread's samples.
  *
  * A sample's weight is the CPU time since the thread's last sample, in milliseconds ("tracing-ms"),
- * so that the call tree adds up to the CPU time; threadCPUDelta, in nanoseconds, draws the tracks.
- * Of wall samples those of waiting threads are rows, too, with the time that was waited as their
- * weight; running threads have their CPU samples. Where a wait ends there is a row without a
- * weight, so that the CPU time after it is drawn after it. Where the sample type that is asked for
- * is an amount, only its samples are rows. Times are written as differences (timeDeltas), which are
- * shorter.
+ * so the call tree adds up to the CPU time; threadCPUDelta, in nanoseconds, draws the tracks. Wall
+ * samples of waiting threads are rows, too, with the waiting time as weight; running threads have
+ * their CPU samples. After a wait there is a row of weight 0, so that later CPU time is drawn after
+ * the wait. If the requested sample type is an amount, only its samples are rows. Times are written
+ * as differences (timeDeltas), which are shorter.
  */
 #include <string.h>
 
@@ -23,10 +22,10 @@ struct row {
     uint32_t stack;
 };
 
-/* Where the next row comes from: a sample, or the end of the one before it. */
+/* The source of the next row: a sample, or the end of the wait before it. */
 struct row_cursor {
     size_t next;
-    uint64_t wait_end_ns; /* 0: the last row was no wait */
+    uint64_t wait_end_ns; /* 0: the last row was not a wait */
     uint32_t wait_stack;
 };
 
@@ -79,9 +78,9 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     return 1;
 }
 
-/* The viewer ignores the first threadCPUDelta of a thread, for want of a sample before it: all of
- * the CPU time of a thread with one sample. So a row without a stack and a weight comes first,
- * where the thread or the recording began; *time_ns is that moment. */
+/* The viewer ignores the first threadCPUDelta of a thread, which for a thread with one sample is
+ * all of its CPU time. So the first row has no stack and weight 0, at the begin of the thread or
+ * recording; *time_ns is that time. */
 static int needs_anchor(const kymo_firefox *w, uint32_t thread, uint64_t *time_ns)
 {
     const kymo_sample_columns *s = &w->p->samples.data[thread];
@@ -112,7 +111,7 @@ static const char *weight_type(const kymo_firefox *w)
     return strcmp(w->types[w->amount].unit, "bytes") == 0 ? "bytes" : "samples";
 }
 
-/* A profile without a type of CPU time has none to draw. */
+/* A profile without a CPU sample type has no CPU time to draw. */
 static int has_cpu_deltas(const kymo_firefox *w)
 {
     int has = 0;
@@ -155,7 +154,7 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     kymo_json_end_array(j);
     kymo_json_key_cstr(j, "weightType", weight_type(w));
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
-    /* An empty one makes the front-end's query tool loop for ever. */
+    /* with an empty table the front-end's query tool loops for ever */
     if (rows > 0 && has_cpu_deltas(w)) {
         kymo_json_key_array(j, "threadCPUDelta");
         if (anchor)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_schemas.c - what the viewer knows of each type of markers.
+ * firefox_schemas.c - the schemas of marker types.
  *
- * The viewer has rules of its own for some names of types, for some keys of a payload, and for
- * labels that name a key which the type does not have. A program's names are kept away from them:
- * such a type is called "NAME (program)", such a key has underscores behind it, such a label is
- * left out.
+ * Some names of types, some keys of payloads, and labels that name a missing key have a special
+ * meaning in the viewer. Names of a program must not have it by accident: such a type is called
+ * "NAME (program)", such a key gets underscores, such a label is left out.
  */
 #include <string.h>
 
 #include "encode/firefox/firefox.h"
 
-/* ---- names and keys that mean something to the viewer ---- */
+/* ---- names and keys that are special to the viewer ---- */
 
 static int is_one_of(const char *const *list, size_t count, const char *text, size_t len)
 {
@@ -27,7 +26,7 @@ static int is_taken_key(const char *key, size_t len)
     return is_one_of(keys, KYMO_ARRAY_LEN(keys), key, len);
 }
 
-/* Whether the schema has this key with so many underscores behind it. */
+/* Whether the schema has this key with that many underscores. */
 static int has_key(const kymo_profile *p, const kymo_schema *schema, const char *key, size_t len,
                    size_t underscores)
 {
@@ -40,7 +39,7 @@ static int has_key(const kymo_profile *p, const kymo_schema *schema, const char 
     return 0;
 }
 
-/* How many make a key of it that the schema does not have. */
+/* The number of underscores that make it a key which the schema does not have. */
 static size_t free_underscores(const kymo_profile *p, const kymo_schema *schema, const char *key,
                                size_t len, size_t least)
 {
@@ -112,7 +111,7 @@ void kymo_firefox_put_type(kymo_json *json, const kymo_profile *profile, uint32_
 
 #define DATA "{marker.data."
 
-/* The next key that a label names, up to its end; NULL if there is no more. */
+/* The next key that a label names, up to its end; NULL at the end. */
 static const char *next_key(const char *label, size_t *len)
 {
     const char *at = strstr(label, DATA);
@@ -123,7 +122,7 @@ static const char *next_key(const char *label, size_t *len)
     return at;
 }
 
-/* The tooltip has nothing but its label that says which marker it is. */
+/* Only its label says which marker a tooltip is for. */
 #define NAME "{marker.name}"
 
 static void put_label(kymo_firefox *w, const kymo_schema *schema, const char *name, uint32_t label,
@@ -159,7 +158,7 @@ static void put_display(kymo_json *j, uint32_t show)
         {KYMO_SHOW_OVERVIEW, "timeline-overview"}, {KYMO_SHOW_MEMORY, "timeline-memory"},
         {KYMO_SHOW_IPC, "timeline-ipc"},           {KYMO_SHOW_FILEIO, "timeline-fileio"},
     };
-    /* The viewer's Network track stays blank but for payloads of Firefox's own. */
+    /* the viewer's Network track only shows payloads of Firefox */
     show &= ~(uint32_t)KYMO_SHOW_NETWORK;
     if (show == 0)
         show = KYMO_SHOW_CHART | KYMO_SHOW_TABLE;
@@ -170,7 +169,7 @@ static void put_display(kymo_json *j, uint32_t show)
     kymo_json_end_array(j);
 }
 
-/* A column without cells has its own format; what is text for one of them, for all. */
+/* A column without cells has its own format; if a cell is text, all cells of the column are. */
 static void put_columns(kymo_firefox *w, const kymo_firefox_field *field, const char *columns)
 {
     kymo_json *j = w->json;
@@ -244,7 +243,8 @@ static void put_string(kymo_json *j, const kymo_profile *p, uint32_t string)
     kymo_json_string_part(j, kymo_profile_string(p, string), kymo_profile_string_len(p, string));
 }
 
-/* The format has no rows that are the same for all markers: they follow the description. */
+/* The format has no rows that are the same for all markers: they are appended to the
+ * description. */
 static void put_description(kymo_firefox *w, const kymo_schema *schema)
 {
     kymo_json *j = w->json;
@@ -331,7 +331,7 @@ static void put_schema(kymo_firefox *w, uint32_t id)
     kymo_json_end_object(j);
 }
 
-/* Markers without a schema have nothing to say but what every marker may have. */
+/* Markers without a schema have only what every marker may have. */
 static void put_plain_schema(kymo_firefox *w)
 {
     kymo_json *j = w->json;

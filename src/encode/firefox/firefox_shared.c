@@ -11,9 +11,9 @@
 
 /* ---- small tables ---- */
 
-/* All strings of the profile under their own numbers, then the made-up names, then ids of flows.
- * One that nothing refers to is empty: texts of markers, which may be most of the file, stand where
- * they are shown, and taking them away there takes them away. */
+/* All strings of the profile by their numbers, then names that Kymo adds, then ids of flows.
+ * Strings that no number refers to are empty: texts of markers, which may be most of the file,
+ * are written in the markers themselves. So removing a marker removes its text. */
 static void write_strings(kymo_firefox *w)
 {
     char text[KYMO_STRING_MAX + 32];
@@ -104,7 +104,7 @@ static void function_line(kymo_firefox *w, const kymo_function *f)
     kymo_json_u64_or_null(w->json, f->start_line, 0);
 }
 
-/* One column: the cells of the profile's functions; the made-up ones are up to the caller. */
+/* Writes one column for the functions of the profile; the caller adds cells of other functions. */
 static void begin_function_column(kymo_firefox *w, const char *name,
                                   void (*cell)(kymo_firefox *, const kymo_function *))
 {
@@ -155,12 +155,12 @@ static void write_functions(kymo_firefox *w)
 
 /* ---- frames ---- */
 
-/* One cell of the frame table. line: NULL for a frame without names. */
+/* One cell of the frame table. line: NULL for a frame without a name. */
 typedef struct cell {
     const kymo_frame *frame;
     const kymo_line *line;
     uint32_t depth;   /* 0: outermost */
-    uint32_t unnamed; /* its number among those */
+    uint32_t unnamed; /* its number among frames without a name */
 } cell;
 
 static void cell_func(kymo_firefox *w, const cell *c)

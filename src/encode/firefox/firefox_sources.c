@@ -2,14 +2,15 @@
 /*
  * firefox_sources.c - the table of source files, with the text of those that were sampled.
  *
- * The viewer shows a function's lines with their times where it has the text; it cannot ask for
- * it, so the file holds it: of the files with the most self time, up to SOURCE_MAX in all.
+ * The viewer shows the lines of a function with their times if it has the source text. It cannot
+ * request the text, so the file contains it: for the files with the most self time, up to
+ * SOURCE_MAX.
  *
- * The paths stand in the debug information of a recorded program, or in a recording of somebody
- * else's, which may name any file. So a file is read only if its name ends as source code does, and
- * so does its real path, without dots and links; if all users may read it, and enter its folders or
- * the user who encodes owns them (root owns everything: for root, others must be allowed); and if
- * it is not newer than the recording, whose lines it would not be.
+ * Paths come from the debug information of a recorded program, or from another user's recording,
+ * and may name any file. So a file is read only under these conditions: its name ends like source
+ * code, and so does its real path, without dots and links; all users may read it; all users may
+ * enter its folders, or the user who encodes owns them (root owns everything: for root, others must
+ * have access); and it is not newer than the recording, whose lines would differ.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 
 #define SOURCE_MAX (4u << 20) /* bytes of text in all */
 
-/* ---- which ones ---- */
+/* ---- selection of files ---- */
 
 static int is_source_name(const char *path)
 {
@@ -59,7 +60,7 @@ static int may_enter(const char *folder)
     return stat(folder, &st) == 0 && ((st.st_mode & S_IXOTH) || (user != 0 && st.st_uid == user));
 }
 
-/* All folders of a path without links, which is as it was afterwards. */
+/* Checks all folders of a path without links; the path must be unchanged afterwards. */
 static int may_reach(char *path)
 {
     int is_allowed = may_enter("/");
@@ -71,7 +72,7 @@ static int may_reach(char *path)
     return is_allowed;
 }
 
-/* Where an open file lies may be shown, and it is still there. */
+/* Whether an open file is at a permitted path, and is still at that path. */
 static int is_shown_place(int fd, const struct stat *st)
 {
     char link[32];
@@ -86,7 +87,7 @@ static int is_shown_place(int fd, const struct stat *st)
            there.st_dev == st->st_dev && there.st_ino == st->st_ino;
 }
 
-/* -1: it is not to be shown. It is opened only if it is a plain file: opening others may act. */
+/* -1: it must not be shown. Opens only plain files: opening others may have side effects. */
 static int open_source(const kymo_firefox *w, const char *path, struct stat *st)
 {
     if (path[0] != '/' || !is_source_name(path) || stat(path, st) != 0 || !may_show(w, st))
@@ -113,7 +114,7 @@ static int compare(const void *a, const void *b)
     return (x->source > y->source) - (x->source < y->source);
 }
 
-/* What ran in each file itself. */
+/* The self time of each file. */
 static void sum_self(const kymo_firefox *w, struct candidate *list)
 {
     const kymo_profile *p = w->p;
@@ -133,7 +134,7 @@ static void sum_self(const kymo_firefox *w, struct candidate *list)
     }
 }
 
-/* By source: how many bytes are read of it; 0: none. */
+/* By source: how many bytes are read; 0: not read. */
 static kymo_err choose(const kymo_firefox *w, uint32_t *bytes)
 {
     size_t n = w->p->sources.len;
@@ -163,7 +164,7 @@ static kymo_err choose(const kymo_firefox *w, uint32_t *bytes)
 
 /* ---- text ---- */
 
-/* The file may be another one by now than when it was chosen. Returns how much was read. */
+/* The file may have been replaced since it was chosen. Returns how much was read. */
 static size_t read_text(const kymo_firefox *w, const char *path, char *text, size_t most)
 {
     struct stat st;
@@ -186,7 +187,7 @@ static size_t read_text(const kymo_firefox *w, const char *path, char *text, siz
 static kymo_err put_text(kymo_firefox *w, const char *path, uint32_t bytes)
 {
     char *text = malloc((size_t)bytes + 1);
-    size_t cap = 3 * (size_t)bytes + 1; /* of bytes that are not UTF-8 each becomes three */
+    size_t cap = 3 * (size_t)bytes + 1; /* each byte that is not UTF-8 becomes three */
     char *shown = malloc(cap);
     if (!text || !shown) {
         free(text);

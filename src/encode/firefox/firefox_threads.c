@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_threads.c - a thread: whose it is, when it lived, and what it has rows of. A track of the
- * program's own is written as one, too.
+ * firefox_threads.c - a thread: its process, its times, and its tables. A track that the program
+ * defined is written as a thread, too.
  */
 #include "encode/firefox/firefox.h"
 
@@ -39,7 +39,7 @@ void kymo_firefox_key_pid(kymo_firefox *w, uint32_t process)
     kymo_json_string(w->json, text, (size_t)(end - text));
 }
 
-/* What all threads of a process have; start and end are the thread's own. */
+/* Keys that all threads of a process share; start and end are the thread's own. */
 static void begin_thread(kymo_firefox *w, uint32_t process, const char *name, uint64_t start_ns,
                          uint64_t end_ns, int is_main)
 {

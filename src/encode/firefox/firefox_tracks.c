@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_tracks.c - tracks of a program's own: the markers of each, from whichever threads.
+ * firefox_tracks.c - tracks defined by the program: the markers of each, from any thread.
  *
- * The format has no tracks but processes, threads and counters, so each track of a process is
- * written as one more thread of it, behind all real ones.
+ * The format only has tracks for processes, threads and counters, so each track of a process is
+ * written as a further thread, after all real threads.
  */
 #include <stdlib.h>
 
 #include "encode/firefox/firefox.h"
 
-/* By process and track; then by time as the profile does it: of those that start together, the
- * longer one is first. */
+/* By process and track, then by time as in the profile: of two with the same start the longer is
+ * first. */
 static int compare(const void *a, const void *b, void *profile)
 {
     const kymo_firefox_tracked *x = a;

@@ -2,10 +2,10 @@
 /*
  * firefox_values.c - one value of a marker, as a number or as text.
  *
- * Durations and times are stored in milliseconds, whatever their format is called, but for
- * "microseconds" and "nanoseconds". A number without a unit is taken in the unit of its format, and
- * in milliseconds for "duration" and "time". What JavaScript would round is text: it has integers
- * up to 2^53, which is 104 days in nanoseconds.
+ * Durations and times are stored in milliseconds, except for the formats "microseconds" and
+ * "nanoseconds". A number without a unit is in the unit of its format; for "duration" and "time"
+ * that is milliseconds. Numbers that JavaScript would round are written as text: it has integers up
+ * to 2^53, which is 104 days in nanoseconds.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static int is_for_numbers(uint32_t format)
            format == KYMO_FORMAT_TID;
 }
 
-/* Digits behind the point, of nanoseconds in the unit that the format is stored in. */
+/* Decimal digits of nanoseconds in the unit that the format is stored in. */
 static uint32_t digits_of(uint32_t format)
 {
     switch (format) {
@@ -189,7 +189,7 @@ int kymo_firefox_next_column(const char **columns, kymo_firefox_column *out)
     if (format == KYMO_FORMAT_NONE)
         return 1;
     out->len = (size_t)(colon - at);
-    /* What refers to something else, or has parts, has no place in a cell. */
+    /* References and values with parts cannot be in a cell. */
     if (format < KYMO_FORMAT_UNIQUE_STRING || is_for_numbers(format) || format == KYMO_FORMAT_PID)
         out->format = format;
     return 1;
@@ -206,7 +206,7 @@ uint32_t kymo_firefox_cells(const kymo_profile *profile, const kymo_value *value
     return *cells ? value->as.list.count : 0;
 }
 
-/* In quotes if it could be taken for two, or for the end of it. */
+/* In quotes if it could be read as two values, or as the end of one. */
 static void put_word(kymo_json *json, const char *text, size_t len)
 {
     static const char special[] = " =\"\\";

@@ -2,18 +2,18 @@
 /*
  * pprof.c - the profile.proto of google/pprof.
  *
- * One Location for each frame, numbered from 1 as the format wants it, one Function for each
- * function, one Sample for each stack, thread and set of labels. Location.address is the runtime
- * address, which lies in its Mapping's [start, limit): the reader subtracts memory_start -
- * file_offset, as it does for profiles of Go. Where an address does not (a second executable
- * segment), it goes without a mapping, but with its names.
+ * There is one Location for each frame, numbered from 1 as the format requires, one Function for
+ * each function, one Sample for each stack, thread and set of labels. Location.address is the
+ * runtime address, which is in its Mapping's [start, limit): readers subtract memory_start -
+ * file_offset, as for profiles of Go. A location whose address is not in the mapping (a second
+ * executable segment) has no mapping, but has its names.
  *
- * A frame in a file that could not be named has no Line: that is how the format says "not
- * symbolized", and a server that has the file by its build-id can do it later. An address in no
- * file will never have a name, so it is its own: "0x7f01...".
+ * A frame in a file without a name has no Line: this means "not symbolized" in the format, and a
+ * server with the file of that build-id can symbolize it later. An address outside all files will
+ * never have a name, so its name is the address: "0x7f01...".
  *
- * A string is numbered and written when it is first used: fields of different kinds may come in any
- * order, so the table need not lie in memory.
+ * A string is numbered and written when it is first used. Fields of different kinds may come in any
+ * order, so the table is not kept in memory.
  */
 #include "encode/pprof/pprof.h"
 #include "base/str.h"
@@ -35,7 +35,7 @@ kymo_err kymo_pprof_pass_on(kymo_pprof *w)
 
 /* ---- strings ---- */
 
-/* `out` holds whole fields only, so that a string may come in between at any time. */
+/* `out` holds only whole fields, so a string may be inserted at any time. */
 static uint32_t new_string(kymo_pprof *w, const char *text, size_t len)
 {
     kymo_proto_bytes(&w->out, KYMO_PPROF_PROFILE_STRING, text, len);
@@ -61,7 +61,7 @@ static kymo_err remember(kymo_pprof *w, uint64_t hash, const char *text, size_t 
     return kymo_index_put(&w->made_index, hash, (uint32_t)w->made.len - 1);
 }
 
-/* For text that the profile may have as a string, too, or that was made up before. */
+/* For text that may also be a string of the profile, or was added before. */
 uint32_t kymo_pprof_text(kymo_pprof *w, const char *text, size_t len)
 {
     uint32_t i;
@@ -93,7 +93,7 @@ static int same_mapping(const kymo_profile *p, uint32_t a, uint32_t b)
            x->end == y->end && x->file_offset == y->file_offset && x->load_bias == y->load_bias;
 }
 
-/* Forked children have their parent's mappings: a hundred workers are still one. */
+/* Forked children have their parent's mappings: a hundred workers share one set. */
 static kymo_err find_mapping(kymo_pprof *w, kymo_index *seen, uint32_t module)
 {
     const kymo_module *m = &w->p->modules.data[module];
@@ -110,7 +110,7 @@ static kymo_err find_mapping(kymo_pprof *w, kymo_index *seen, uint32_t module)
     return kymo_index_put(seen, hash, module);
 }
 
-/* The main executable of the main process comes first, then those of the others, then the rest. */
+/* The main executable of the main process first, then the other executables, then the rest. */
 static int mapping_rank(const kymo_profile *p, uint32_t module)
 {
     const kymo_module *m = &p->modules.data[module];
@@ -193,7 +193,7 @@ static kymo_err write_mappings(kymo_pprof *w)
     uint32_t next = 1;
     for (size_t i = 0; i < w->p->frames.len; i++)
         note_flags(w, &w->p->frames.data[i]);
-    /* In the order of their numbers, since the first mapping is the main program. */
+    /* In order of their numbers: readers take the first mapping for the main program. */
     for (int rank = 0; rank < 3; rank++)
         for (uint32_t i = 0; i < w->p->modules.len; i++)
             if (mapping_rank(w->p, i) == rank && w->mapping_of[i] == next)
@@ -232,7 +232,7 @@ static kymo_err write_functions(kymo_pprof *w)
     return KYMO_OK;
 }
 
-/* A function that exists only for the reader; its number. */
+/* The number of a function that the profile does not have. */
 static kymo_err write_made_up(kymo_pprof *w, const char *name, uint64_t *function)
 {
     uint32_t string = kymo_pprof_cstr(w, name);
@@ -291,7 +291,7 @@ static kymo_err write_locations(kymo_pprof *w)
     return kymo_pprof_pass_on(w);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 void kymo_pprof_value_type(kymo_pprof *w, unsigned field, const char *type, const char *unit)
 {
@@ -319,7 +319,7 @@ static void add_ratio(kymo_pprof *w, const char *what, double ratio)
         kymo_pprof_comment(w, "%s: %.4f", what, ratio);
 }
 
-/* What the recording says of itself; `pprof -comments` shows it. */
+/* Facts of the recording; `pprof -comments` shows them. */
 static void add_comments(kymo_pprof *w)
 {
     const kymo_meta *meta = &w->p->meta;
@@ -349,7 +349,7 @@ static void add_comments(kymo_pprof *w)
             kymo_pprof_comment(w, "lost, %s: %" PRIu64, q->lost[i].kind, q->lost[i].count);
 }
 
-/* Which values a sample has. */
+/* Determines the values of samples. */
 static void choose_columns(kymo_pprof *w)
 {
     for (uint32_t i = 0; i < w->p->sample_type_count; i++) {
@@ -395,7 +395,7 @@ static kymo_err write_head(kymo_pprof *w)
     uint64_t start;
     uint64_t end;
     kymo_encoder_range(w->p, &start, &end);
-    new_string(w, "", 0); /* the format wants it at 0 */
+    new_string(w, "", 0); /* the format requires it at index 0 */
     if (w->view)
         kymo_pprof_heap_head(w);
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pprof.h - the parts of the pprof format, and what they share while one file is written.
+ * pprof.h - the parts of the pprof format, and their state while one file is written.
  *
  * Layer:    encode; above profile
  * Flow:     pprof.c -> [pprof] -> pprof_samples.c, pprof_heap.c
@@ -61,7 +61,7 @@ enum {
     KYMO_PPROF_FUNCTION_START_LINE = 5,
 };
 
-/* A string that the profile does not have. */
+/* A string that is not in the profile. */
 struct kymo_pprof_made {
     kymo_text text;
     uint32_t number;
@@ -69,22 +69,22 @@ struct kymo_pprof_made {
 
 #define KYMO_PPROF_NO_COLUMN UINT32_MAX
 
-/* The values of samples that belong to a sample type of the profile, by their places. */
+/* For each sample type of the profile: the columns of its values. */
 struct kymo_pprof_columns {
-    uint32_t count; /* how many samples there are */
+    uint32_t count; /* index of the column of counts */
     uint32_t value;
 };
 
 typedef struct kymo_pprof {
     kymo_encoder *encoder;
     const kymo_profile *p;
-    kymo_proto out; /* whole fields, on their way to the sink */
+    kymo_proto out; /* whole fields, not yet passed to the sink */
     kymo_proto message;
     kymo_proto inner;
     uint32_t string_count; /* written so far */
     KYMO_VEC(struct kymo_pprof_made) made;
     kymo_index made_index;
-    kymo_arena arena;    /* their text */
+    kymo_arena arena;    /* of the texts of strings */
     uint32_t key_thread; /* their numbers */
     uint32_t key_tid;
     uint32_t key_pid;
@@ -93,44 +93,44 @@ typedef struct kymo_pprof {
     uint8_t *mapping_flags; /* by that number */
     uint32_t mapping_count;
     uint64_t function_count; /* written so far, from 1 */
-    uint32_t *touched;       /* stacks that the samples at hand have */
+    uint32_t *touched;       /* stacks with samples in the current thread or set */
     uint8_t *is_touched;     /* by stack */
     uint64_t *values;        /* column_count by stack: sums of one thread and set of labels */
     struct kymo_pprof_columns columns[KYMO_SAMPLE_TYPES_MAX]; /* by sample type */
     uint32_t column_count;
     int has_wall;            /* elapsed time is shown */
-    kymo_encoder_heap *view; /* blocks are shown; NULL: time */
+    kymo_encoder_heap *view; /* allocations are shown; NULL: time */
     uint32_t key_bytes;
     uint32_t key_wait;
-    uint32_t unit_count; /* of numbers that the program gives: one that readers do not scale */
+    uint32_t unit_count; /* unit of the program's numbers, one that readers do not scale */
 } kymo_pprof;
 
-/* A top-level field is in `out`; passes it on when there is enough of it. */
+/* Passes `out` to the sink when it is large enough. Call after each top-level field. */
 KYMO_NODISCARD
 kymo_err kymo_pprof_pass_on(kymo_pprof *w);
-/* The number of a string, which is written when it is first asked for: only while `out` holds whole
- * fields. Of one of the profile; and of any text, which the profile may have, too. */
+/* The number of a string; writes the string at its first use, so `out` must hold only whole
+ * fields. For a string of the profile; and for any text. */
 uint32_t kymo_pprof_string(kymo_pprof *w, uint32_t string);
 uint32_t kymo_pprof_text(kymo_pprof *w, const char *text, size_t len);
 uint32_t kymo_pprof_cstr(kymo_pprof *w, const char *text);
 
-/* pprof.c: parts of the head. */
+/* pprof.c: fields of the head. */
 void kymo_pprof_value_type(kymo_pprof *w, unsigned field, const char *type, const char *unit);
 KYMO_PRINTF(2, 3) void kymo_pprof_comment(kymo_pprof *w, const char *fmt, ...);
 
-/* pprof_samples.c: a label, in w->message or beside it: text, or a number and its unit. */
+/* pprof_samples.c: a label in w->message, or in another message: text, or a number and its unit. */
 void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t text,
                       int64_t number, uint32_t unit);
-/* Those of a thread, alone in labels; those of a set of the program's, behind them. */
+/* Replaces the labels by those of a thread; appends those of the program. */
 void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *thread, kymo_proto *labels);
 void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels);
-/* The places of a stack (KYMO_NONE: none), into w->message. */
+/* Puts the locations of a stack (KYMO_NONE: none) into w->message. */
 void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack);
-/* w->message, with these labels behind it, is a sample. */
+/* Writes w->message with these labels as a sample. */
 KYMO_NODISCARD
 kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels);
 
-/* pprof_heap.c: types, period and default; what is to be known of the heap; the field "sample". */
+/* pprof_heap.c: types, period and default; comments about the heap; the field "sample". */
 void kymo_pprof_heap_head(kymo_pprof *w);
 void kymo_pprof_heap_comments(kymo_pprof *w);
 KYMO_NODISCARD

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pprof_heap.c - blocks of the heap, those of one thread, stack, set of labels and class of sizes
- * as one sample.
+ * pprof_heap.c - allocations; those of the same thread, stack, labels and size class are one
+ * sample.
  *
- * Types, their order and the default are those of Go's heap profiles, which servers know by name.
- * Values are what was there and not what was drawn. The label "bytes" is the mean size of the
- * blocks, of which there are four classes between each power of two and the next.
+ * Types, their order and the default are those of Go's heap profiles, whose names servers
+ * recognize. Values are estimates for all allocations, not only the sampled ones. The label "bytes"
+ * is the mean size of the allocations. There are four size classes per power of two.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "encode/pprof/pprof.h"
 #include "profile/estimate.h"
 
-/* What a sample is made of: blocks that differ in nothing of this. */
+/* The key of a sample: its allocations are equal in all of this. */
 struct key {
     uint32_t thread;
     uint32_t labels;
@@ -23,7 +23,7 @@ struct key {
     uint32_t row;
 };
 
-/* What was written so far, before rounding, by value. */
+/* Sums before rounding of what was written, by value. */
 struct sums {
     double value[4];
 };
@@ -63,7 +63,7 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- samples ---- */
 
-/* Of the four: the first one that the file has. */
+/* The first of the four types that the file has. */
 static size_t first_value(const kymo_pprof *w)
 {
     const kymo_encode_options *asked = w->encoder->options;
@@ -125,7 +125,7 @@ static kymo_err add_samples(kymo_pprof *w, uint32_t process, const struct key *k
             labels->len = thread_len;
             kymo_pprof_set_labels(w, key->labels, labels);
         }
-        /* Perhaps no sample comes that would say so. */
+        /* It may be in no sample. */
         if (labels->failed)
             return KYMO_E_NOMEM;
         end = first + 1;
@@ -216,7 +216,7 @@ static void comment_heap(kymo_pprof *w, const kymo_heap *heap, const kymo_proces
         kymo_pprof_comment(w, "%.100s (%" PRIi32 "): not seen: %.300s", p->name, p->pid, not_seen);
 }
 
-/* What inuse is, and how far to trust it. */
+/* Comments: what "inuse" means, and how reliable it is. */
 void kymo_pprof_heap_comments(kymo_pprof *w)
 {
     const struct kymo_heap_selection *s = &w->view->selection;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pprof_samples.c - samples, those of one thread, stack and set of labels as one.
+ * pprof_samples.c - samples; those of the same thread, stack and set of labels are one.
  *
- * Samples are summed up set by set in columns by stack, which costs no hashing. A thread that works
- * on one request after the other has as many sets as requests, each with a few samples: their
- * places are sorted by set, and what a set costs depends on its own samples only.
+ * Samples are summed up set by set, in columns indexed by stack, without hashing. A thread that
+ * handles one request after the other has as many sets as requests, each with few samples. So the
+ * samples are sorted by set, and the cost of a set depends only on its own samples.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +28,7 @@ void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t 
     kymo_proto_message(labels, KYMO_PPROF_SAMPLE_LABEL, &w->inner);
 }
 
-/* The labels of a thread's samples are the same for all of them: made once, copied into each. */
+/* Labels that all samples of a thread share: encoded once, copied into each sample. */
 void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *t, kymo_proto *labels)
 {
     kymo_proto_clear(labels);
@@ -37,7 +37,7 @@ void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *t, kymo_proto *l
     kymo_pprof_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid, 0);
 }
 
-/* A number that the format's 64 bits cannot hold, or a pointer, is text; 0 for the others. */
+/* A pointer, or a number beyond 64 signed bits, becomes text; 0 for others. */
 static uint32_t number_text(kymo_pprof *w, const kymo_value *value)
 {
     char text[32];
@@ -62,7 +62,7 @@ static uint32_t number_text(kymo_pprof *w, const kymo_value *value)
     return kymo_pprof_cstr(w, text);
 }
 
-/* Those of our own, and what readers take for theirs, are not a program's to set. */
+/* Keys that Kymo sets, and keys that are special to readers, are not for the program. */
 static uint32_t key_of(kymo_pprof *w, uint32_t string)
 {
     static const char *const taken[] = {"", "thread", "tid", "pid", "wait", "bytes"};
@@ -91,12 +91,12 @@ static void add_set_label(kymo_pprof *w, const kymo_label *label, kymo_proto *la
     }
     uint32_t text = number_text(w, value);
     int64_t number = text ? 0 : value->as.i64;
-    /* Readers take a label of neither text, number nor unit for none, and guess the unit of one
-     * without from its key: they would scale "request" as bytes, and "day" as a time. */
+    /* Readers ignore a label without text, number and unit. They guess the unit of a number
+     * without one from its key: they would scale "request" as bytes, and "day" as a time. */
     kymo_pprof_label(w, labels, key, text, number, text ? 0 : w->unit_count);
 }
 
-/* What the program itself says of these samples: the same for a whole set, too. */
+/* Labels set by the program, encoded once for a whole set. */
 void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels)
 {
     uint32_t count;
@@ -105,7 +105,7 @@ void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels)
         add_set_label(w, &label[i], labels);
 }
 
-/* The label of a stack that ends in what its thread waits in. */
+/* The label of a stack whose innermost frame is a wait. */
 static void add_wait_label(kymo_pprof *w, uint32_t stack)
 {
     const kymo_frame *f = &w->p->frames.data[w->p->stack_frame.data[stack]];
@@ -153,8 +153,8 @@ static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const uint64_t *valu
     return kymo_pprof_put_sample(w, labels);
 }
 
-/* Stacks made one after the other mostly share their callers, so in the order of their ids the
- * compressor finds more to copy, which saves more time than sorting takes. */
+/* Successive stacks usually share their callers, so in order of ids the compressor finds more
+ * repetitions, which saves more time than sorting takes. */
 static void sort_touched(kymo_pprof *w, size_t touched)
 {
     size_t all = w->p->stack_frame.len + 1;
@@ -170,7 +170,7 @@ static void sort_touched(kymo_pprof *w, size_t touched)
 
 static void add_sample(kymo_pprof *w, const kymo_sample_columns *s, size_t i, size_t *touched)
 {
-    /* The last entry of the columns by stack stands for "no stack". */
+    /* the last entry of the columns is for "no stack" */
     uint32_t none = (uint32_t)w->p->stack_frame.len;
     uint32_t stack = s->stack[i] != KYMO_NONE ? s->stack[i] : none;
     uint64_t *values = &w->values[(size_t)stack * w->column_count];
@@ -208,14 +208,14 @@ static kymo_err write_thread(kymo_pprof *w, uint32_t thread, const kymo_proto *l
     return write_touched(w, touched, labels);
 }
 
-/* ---- threads with labels of their own ---- */
+/* ---- threads with labels of the program ---- */
 
 struct place {
     uint32_t set;
     size_t sample;
 };
 
-/* What has no labels comes last. */
+/* Samples without labels come last. */
 static int compare_places(const void *a, const void *b)
 {
     const struct place *x = a;
@@ -234,7 +234,7 @@ static kymo_err write_set(kymo_pprof *w, const kymo_sample_columns *s, const str
         add_sample(w, s, places[i].sample, &touched);
     kymo_pprof_set_labels(w, places[0].set, labels);
     KYMO_TRY(write_touched(w, touched, labels));
-    labels->len = len; /* those of the thread stay */
+    labels->len = len; /* keeps the labels of the thread */
     return kymo_encoder_step(w->encoder, count);
 }
 

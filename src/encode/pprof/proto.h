@@ -5,12 +5,12 @@
  * Layer:    encode; above base
  * Flow:     pprof.c -> [proto] -> sink
  * Threads:  one owner at a time
- * Memory:   each message owns its buffer, which is kept when it is cleared
+ * Memory:   each message owns its buffer, which it keeps when it is cleared
  * Signals:  not for handlers
  *
- * A message inside another is built by itself and copied in, since its length comes first. `failed`
- * stays set when there was no memory, so that a caller may add many fields and look once. As proto3
- * has it, a number field of value 0 is not written.
+ * A message inside another is built separately and copied in, since its length comes first.
+ * `failed` stays set after an allocation failed, so a caller may add many fields and check once. As
+ * in proto3, a number field of value 0 is not written.
  */
 #ifndef KYMO_ENCODE_PPROF_PROTO_H
 #define KYMO_ENCODE_PPROF_PROTO_H
@@ -36,15 +36,15 @@ static inline void kymo_proto_clear(kymo_proto *message)
     message->len = 0;
 }
 
-/* A bare number, as in a packed list. */
+/* A number without a tag, as in a packed list. */
 void kymo_proto_varint(kymo_proto *message, uint64_t value);
 void kymo_proto_u64(kymo_proto *message, unsigned field, uint64_t value);
 void kymo_proto_bytes(kymo_proto *message, unsigned field, const void *data, size_t len);
 void kymo_proto_message(kymo_proto *message, unsigned field, const kymo_proto *inner);
-/* A list of varints; nothing if it is empty. */
+/* A packed list of varints; nothing if it is empty. */
 void kymo_proto_packed(kymo_proto *message, unsigned field, const kymo_proto *list);
 
-/* The fields of another message, as they are. */
+/* Appends the fields of another message. */
 void kymo_proto_raw(kymo_proto *message, const kymo_proto *fields);
 
 /* Writes the message to the sink and clears it. */

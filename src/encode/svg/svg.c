@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * svg.c - a flame graph in one SVG file that any browser opens, without anything from outside.
+ * svg.c - a flame graph in one SVG file for any browser, without external resources.
  *
  * The file holds the call trees as JSON and the script that draws them (flame.js). The JSON:
- *   title    what the weights are, and of which program
+ *   title    the type of the weights, and the program
  *   unit     "ns" or "bytes", of all weights
- *   least    what weighs less than this has no row of its own
- *   modules  names; the first is "", for what is in no file
+ *   least    nodes of a smaller weight have no row
+ *   modules  names; the first is "", for code outside files
  *   names    [text, index of the module]
- *   roots    [process, thread], one for each tree: threads of one name in processes of one name
- *            share one
+ *   roots    [process, thread], one for each tree: threads of the same name in processes of the
+ *            same name share a tree
  *   parent, name, self (and before)   columns, a row for each node, parents first. parent is the
- *            row above, or -1 - i for an outermost one of root i; self the weight of the node
- *            itself; before the same of the recording that this one is compared with
+ *            parent's row, or -1 - i for an outermost node of root i; self the weight of the node
+ *            without children; before the same of the recording that this one is compared with
  *
- * The file stays small: what weighs less than a part of the whole that the text says is summed up
- * in one row for all of it below its caller, and so is what lies too deep (svg_tree.c).
+ * The file stays small: nodes with less than some part of the whole (the text says which) are
+ * merged into one row below their caller, and so are nodes that are too deep (svg_tree.c).
  *
- * Names are the program's, and hostile in the worst case. They stand in the JSON alone, in which
- * '<', '>' and '&' are written as \u escapes, as is what XML does not have: so none can end the
- * element or begin another. The script sets them as text only.
+ * Names come from the program and may be hostile. They are only in the JSON, where '<', '>', '&'
+ * and characters that XML does not allow are \u escapes. So no name can end the element or begin
+ * another. The script inserts names only as text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +33,13 @@
 
 enum { TITLE_WORDS = 8 }; /* of the command */
 
-/* ---- JSON that is XML, too ---- */
+/* ---- JSON that is valid in XML ---- */
 
-/* U+FFFE and U+FFFF are EF BF BE and EF BF BF, and may come in two calls. */
+/* U+FFFE and U+FFFF are EF BF BE and EF BF BF, and may be split between two calls. */
 struct xml_sink {
     kymo_sink sink;
     kymo_sink *to;
-    size_t seen; /* how many bytes of such a character came, and are held back */
+    size_t seen; /* bytes of such a character that were received and are held back */
 };
 
 static kymo_err put(kymo_sink *to, const char *text)
@@ -108,7 +108,7 @@ static int is_time(const kymo_encoder *encoder, uint32_t show)
     return show == KYMO_ENCODE_TIME && type_of(encoder)->adds != KYMO_ADDS_AMOUNT;
 }
 
-/* What the weights are, in words. */
+/* The type of the weights in words. */
 static const char *what_of(const kymo_encoder *encoder, uint32_t show)
 {
     static const char *const words[KYMO_ENCODE_COUNT] = {
@@ -236,7 +236,7 @@ static kymo_err write_all(kymo_encoder *encoder, struct kymo_svg_tree *tree)
     const kymo_encode_options *options = encoder->options;
     const kymo_profile *before = options ? options->before : NULL;
     uint32_t show = kymo_heap_shown(encoder);
-    /* Its script knows no other units. */
+    /* its script knows no other units */
     if (show == KYMO_ENCODE_TIME && !is_time(encoder, show) &&
         strcmp(type_of(encoder)->unit, "bytes") != 0)
         return kymo_error_set(encoder->detail, KYMO_E_UNSUPPORTED, 0,

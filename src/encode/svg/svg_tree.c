@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * svg_tree.c - samples, or blocks of the heap, as trees of names: one for each name of a thread.
+ * svg_tree.c - samples, or heap allocations, as trees of names: one tree for each name of a thread.
  *
  * Stacks of a profile differ by address, and are merged by what they show: name and module. A
- * node's children are found through one index of (parent, name). Stacks are turned into nodes when
- * a thread first has them: the nodes of one thread's stacks are remembered until the next thread.
+ * node's children are found through one index of (parent, name). A stack is turned into nodes when
+ * a thread first has it; the nodes of one thread's stacks are kept until the next thread.
  *
- * What weighs less than SMALLEST_PART of the whole would not be a pixel wide. It is summed up in a
- * node for all of it below its caller; with more than NODES_MAX nodes, that part is doubled until
- * there are fewer. At LARGEST_PART there are few nodes of each depth: if there are too many still,
- * they are deep, and half the depth is summed up instead, until there are fewer. So the file has a
- * bound, and sums stay what they are, up to the largest number.
+ * Nodes with less than SMALLEST_PART of the whole would be narrower than a pixel. They are merged
+ * into one node below their caller. With more than NODES_MAX nodes, that part is doubled until
+ * there are fewer. At LARGEST_PART there are few nodes of each depth: if there are still too many,
+ * the tree is deep, and the lower half of it is merged, repeatedly. So the size of the file is
+ * bounded, and sums stay exact up to the largest number.
  */
 #include "encode/svg/svg_tree.h"
 
@@ -43,7 +43,7 @@ void kymo_svg_tree_deinit(struct kymo_svg_tree *tree)
     kymo_arena_deinit(&tree->arena);
 }
 
-/* ---- what is distinct ---- */
+/* ---- names ---- */
 
 static kymo_err add_module(struct kymo_svg_tree *t, const char *text, uint32_t *module)
 {
@@ -56,7 +56,7 @@ static kymo_err add_module(struct kymo_svg_tree *t, const char *text, uint32_t *
     return kymo_index_put(&t->module_index, hash, *module);
 }
 
-/* The text is copied where it is only the caller's. */
+/* Copies a text that belongs to the caller. */
 static kymo_err add_name(struct kymo_svg_tree *t, const char *text, uint32_t module,
                          int is_borrowed, uint32_t *name)
 {
@@ -117,8 +117,9 @@ struct adding {
     kymo_encoder *encoder;
     const kymo_profile *p;
     int which;
-    int32_t *node_of;         /* by stack: in the tree of the thread at hand; NO_NODE: not yet */
-    KYMO_VEC(uint32_t) known; /* the stacks that have one */
+    int32_t *node_of;         /* by stack: its node in the current thread's tree; NO_NODE: not
+                               * yet */
+    KYMO_VEC(uint32_t) known; /* stacks that have a node */
     KYMO_VEC(uint32_t) path;
 };
 
@@ -150,7 +151,7 @@ static kymo_err add_frame(struct adding *a, uint32_t frame, int32_t *node)
     return KYMO_OK;
 }
 
-/* The innermost node of a stack below a root, and of all its callers. */
+/* The innermost node of a stack below a root; adds it and all its callers. */
 static kymo_err find_node(struct adding *a, uint32_t root, uint32_t stack, int32_t *node)
 {
     *node = -1 - (int32_t)root;
@@ -244,14 +245,14 @@ kymo_err kymo_svg_tree_add(struct kymo_svg_tree *tree, kymo_encoder *encoder, in
     return err;
 }
 
-/* ---- what is too small or too deep ---- */
+/* ---- merging small and deep nodes ---- */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* By node: the larger of what it weighs in the two profiles, with all that it calls. */
+/* By node: the larger of its weights in the two profiles, with its descendants. */
 static uint64_t *sum_up(const struct kymo_svg_tree *t, uint64_t whole[2])
 {
     size_t n = t->nodes.len;
@@ -271,7 +272,7 @@ static uint64_t *sum_up(const struct kymo_svg_tree *t, uint64_t whole[2])
     return total;
 }
 
-/* By node: how many callers it has. */
+/* By node: its depth. */
 static uint32_t *find_depths(const struct kymo_svg_tree *t)
 {
     uint32_t *depth = malloc((t->nodes.len + 1) * sizeof *depth);
@@ -285,8 +286,8 @@ static uint32_t *find_depths(const struct kymo_svg_tree *t)
 struct pruning {
     uint64_t *total;
     uint32_t *depth;
-    int32_t *now;    /* by node: its number afterwards, or that of the one it is summed up in */
-    uint32_t levels; /* how many depths stay */
+    int32_t *now;    /* by node: its new number, or that of the node it is merged into */
+    uint32_t levels; /* depths that are kept */
     uint32_t small;  /* names */
     uint32_t deep;
 };
@@ -302,7 +303,7 @@ static size_t count_kept(const struct pruning *p, size_t n, uint64_t least)
 static void choose(struct kymo_svg_tree *t, struct pruning *p, uint64_t whole)
 {
     t->least = whole / SMALLEST_PART + 1;
-    p->levels = NODES_MAX; /* as many as a single chain may have */
+    p->levels = NODES_MAX; /* the largest possible depth */
     while (count_kept(p, t->nodes.len, t->least) > NODES_MAX) {
         if (t->least <= whole / LARGEST_PART)
             t->least *= 2;
@@ -311,7 +312,7 @@ static void choose(struct kymo_svg_tree *t, struct pruning *p, uint64_t whole)
     }
 }
 
-/* Makes nodes anew in tree->nodes: those that stay, and one for the others below each. */
+/* Builds tree->nodes again: kept nodes, and one merged node below each. */
 static kymo_err keep(struct kymo_svg_tree *t, const struct kymo_svg_node *old, size_t n,
                      const struct pruning *p)
 {
@@ -321,7 +322,7 @@ static kymo_err keep(struct kymo_svg_tree *t, const struct kymo_svg_node *old, s
         uint32_t above = parent >= 0 ? t->nodes.data[parent].name : KYMO_NONE;
         int is_small = p->total[i] < t->least;
         int is_out = is_small || p->depth[i] >= p->levels;
-        /* Below what is summed up already, all of it is. */
+        /* below a merged node all is merged */
         if (is_out && (above == p->small || above == p->deep))
             now[i] = parent;
         else
@@ -337,7 +338,7 @@ static kymo_err keep(struct kymo_svg_tree *t, const struct kymo_svg_node *old, s
     return KYMO_OK;
 }
 
-/* Names that no node has any more are left out, and the rest numbered anew. */
+/* Removes unused names, and numbers the others again. */
 static kymo_err drop_names(struct kymo_svg_tree *t)
 {
     uint32_t *now = malloc((t->names.len + 1) * sizeof *now);

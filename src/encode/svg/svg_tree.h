@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * svg_tree.h - the call trees of a flame graph, as small as they can be shown.
+ * svg_tree.h - the call trees of a flame graph, reduced to what can be shown.
  *
  * Layer:    encode; above profile
- * Flow:     samples, blocks -> [svg_tree] -> svg.c
+ * Flow:     samples, allocations -> [svg_tree] -> svg.c
  * Threads:  one owner at a time
  * Memory:   its own; borrows texts from the profiles that were added
  * Signals:  not for handlers
@@ -21,7 +21,7 @@ struct kymo_svg_name {
     uint32_t module;
 };
 
-/* The threads of one name, in processes of one name. */
+/* The threads of the same name, in processes of the same name. */
 struct kymo_svg_root {
     const char *process;
     const char *thread;
@@ -43,19 +43,19 @@ struct kymo_svg_tree {
     kymo_index name_index;
     kymo_index root_index;
     kymo_index node_index;
-    uint64_t least; /* after prune: what weighs less has no node of its own */
+    uint64_t least; /* after prune: nodes of a smaller weight were merged */
 };
 
 void kymo_svg_tree_init(struct kymo_svg_tree *tree);
 void kymo_svg_tree_deinit(struct kymo_svg_tree *tree);
 
-/* Adds what the encoder's options ask for of its profile. which: 0, or 1 for the profile that the
- * first one is compared with. */
+/* Adds the part of a profile that the encoder's options request. which: 0, or 1 for the profile
+ * that the first one is compared with. */
 KYMO_NODISCARD
 kymo_err kymo_svg_tree_add(struct kymo_svg_tree *tree, kymo_encoder *encoder, int which);
 
-/* Sums up what is too small or too deep to be seen, below its caller; afterwards nothing can be
- * added. */
+/* Merges nodes that are too small or too deep to be seen into one below their caller. Nothing
+ * can be added afterwards. */
 KYMO_NODISCARD
 kymo_err kymo_svg_tree_prune(struct kymo_svg_tree *tree);
 
