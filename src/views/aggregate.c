@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything is computed from one tree of calls (call_tree.c), whatever is counted. A first walk
- * over the items finds the slots that the tree needs, a second one adds their sums at the innermost
- * nodes; these are carried up in one pass backwards. A row's total is the sum over its nodes that
- * have no node of the same row above them: that is what counts recursion once, in time linear in
- * the tree, where walking each stack would cost its depth again for each sample.
+ * All reports are computed from one tree of calls (call_tree.c), whatever they count. A first pass
+ * over the items finds the slots that the tree needs; a second one adds their sums at the innermost
+ * nodes, which are then carried up in one pass backwards. A row's total is the sum over its nodes
+ * that have no node of the same row above them. So recursion counts once, in time linear in the
+ * tree; walking each stack would cost its depth for each sample.
  *
- * Threads, processes and sizes are trees of roots alone.
+ * Threads, processes and sizes are trees that only have roots.
  */
 #include "views/aggregate.h"
 
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed while a report is made, in the tree's scratch. A pair is a self and a total; pairs
- * of nodes come first, those of rows of the tree behind them. */
+/* Used while a report is made, in the tree's scratch memory. A pair is a self and a total; pairs
+ * of nodes come first, then those of rows of the tree. */
 struct scaffold {
     uint32_t *node_of; /* by slot */
     char *pairs;
@@ -85,7 +85,7 @@ static kymo_err add_items(kymo_report *r, struct scaffold *s)
     return KYMO_OK;
 }
 
-/* Puts the tree into the order of printing, and adds up the totals of rows on the way. */
+/* Sorts the tree for printing, and adds up the totals of rows. */
 static kymo_err make_nodes(kymo_report *r, const struct scaffold *s)
 {
     size_t n = r->tree.nodes.len;
@@ -120,7 +120,7 @@ static kymo_err make_nodes(kymo_report *r, const struct scaffold *s)
 struct ordered_row {
     kymo_report_row row;
     struct kymo_report_shown shown;
-    uint32_t at; /* in the tree */
+    uint32_t at; /* index in the tree */
 };
 
 static struct ordered_row make_row(const kymo_report *r, const struct scaffold *s, uint32_t at)
@@ -160,7 +160,7 @@ static int compare_rows(const void *a, const void *b, void *report)
     return names ? names : ra->at < rb->at ? -1 : ra->at > rb->at;
 }
 
-/* In their order; the nodes speak of them by their new places. */
+/* Moves rows into their order, and renumbers them in nodes. */
 static kymo_err make_rows(kymo_report *r, const struct scaffold *s)
 {
     uint32_t n = (uint32_t)r->tree.rows.len;
@@ -181,7 +181,7 @@ static kymo_err make_rows(kymo_report *r, const struct scaffold *s)
     return KYMO_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole report ---- */
 
 static kymo_err fill(kymo_report *r)
 {

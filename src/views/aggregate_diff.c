@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of two recordings are independent, so that variances add up.
+ * Samples of two recordings are independent, so variances add up.
  *
- * Of memory, sums have variances. Within one recording, what lives at both moments is the same in
- * both, drawn or not: only what came and what went is summed up, and has an error.
+ * Memory: sums have variances. Within one recording, allocations that live at both moments are the
+ * same in both, sampled or not. So only the difference, what was allocated and freed between, is
+ * summed up and has an error.
  *
- * Of time, a row of self time X that was sampled with weights of w on average has some X / w
- * samples, which is known to their square root: its variance is X w, and that of a row without a
- * sample what one sample would be. Totals are the CPU clock's, and have no error.
+ * Time: a row with self time X and an average weight of w has about X / w samples, with the square
+ * root of that as error: its variance is X w. A row without a sample has the variance of one
+ * sample. Totals come from the CPU clock and have no error.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,18 +20,18 @@
 
 #define NORMAL_975 1.959963984540054 /* a normal variable is below it with 97.5 % */
 
-/* before, after: as they are shown; less, more: what a change of memory is made of. */
+/* before, after: as displayed; less, more: the parts of a change of memory. */
 enum part { BEFORE, AFTER, LESS, MORE, PARTS };
 
 struct kymo_report_diff {
-    kymo_report *reports[PARTS]; /* names of rows are theirs; of time there are two */
+    kymo_report *reports[PARTS]; /* own the names of rows; for time there are two */
     int is_memory;
     int is_rate;
-    double scale[2];                /* of nanoseconds, to what is compared */
-    double weight[2];               /* of one sample, on average, as it is compared */
+    double scale[2];                /* converts nanoseconds to the compared unit */
+    double weight[2];               /* average weight of one sample, in the compared unit */
     struct kymo_diff_places places; /* by row */
     KYMO_VEC(kymo_report_diff_row) rows;
-    KYMO_VEC(double) variances; /* by row, while they are added up */
+    KYMO_VEC(double) variances; /* by row, sums in progress */
     kymo_report_diff_row all;
 };
 
@@ -47,7 +48,7 @@ static kymo_err find_row(kymo_report_diff *d, const kymo_report_row *row, uint32
                                                           .line = row->line});
 }
 
-/* value: bytes, or time as it is compared. memory: what bytes are of; NULL for time. */
+/* value: bytes, or time in the compared unit. memory: the sums of bytes; NULL for time. */
 static void add_part(kymo_report_diff_row *row, double *variance, enum part part, double value,
                      const kymo_heap_sum *memory)
 {
@@ -130,7 +131,7 @@ static kymo_err fill(kymo_report_diff *d)
     return KYMO_OK;
 }
 
-/* Fills a diff that has its reports, if they could be made; destroys it if it fails. */
+/* Fills a diff whose reports were made; destroys it on failure. */
 static kymo_err finish(kymo_report_diff *d, uint32_t by, kymo_err err, kymo_report_diff **out)
 {
     d->places.is_by_line = by == KYMO_BY_LINE;
@@ -174,7 +175,7 @@ kymo_err kymo_heap_diff_create(const kymo_profile *before,
 
 /* ---- time ---- */
 
-/* Whether the program was recorded to its end, and all of it kept. */
+/* Whether the program was recorded to its end, without dropped samples. */
 static int is_whole(const kymo_profile *profile)
 {
     if (kymo_profile_quality(profile)->dropped_samples)
@@ -185,7 +186,7 @@ static int is_whole(const kymo_profile *profile)
     return 0;
 }
 
-/* Of a flight recorder, from its oldest sample. */
+/* For a flight recorder, since its oldest sample. */
 static double elapsed_ns(const kymo_profile *profile)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
@@ -233,7 +234,7 @@ kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *a
     return finish(d, options ? options->by : (uint32_t)KYMO_BY_FUNCTION, err, out);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole difference ---- */
 
 void kymo_report_diff_destroy(kymo_report_diff *d)
 {

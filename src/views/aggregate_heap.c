@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every view is a choice of rows of the tables of blocks (heap_select.c). They are summed up as
- * estimates with their variances: these are added like weights, since blocks are drawn one by one.
- * Intervals are made of the sums last.
+ * Each view is a selection of rows of the tables of allocations (heap_select.c). They are summed up
+ * as estimates with variances. Variances add up like weights, since allocations are sampled
+ * independently. Intervals are computed from the final sums.
  */
 #include <assert.h>
 
@@ -14,7 +14,7 @@ static kymo_heap_sum with_intervals(const kymo_report *r, const struct kymo_esti
     struct kymo_estimate_whole whole = r->selection.all;
     struct kymo_estimate_range objects, bytes;
     if (r->selection.options.view == KYMO_HEAP_MAPPED)
-        whole.rate = 1; /* each mapping is there */
+        whole.rate = 1; /* all mappings are recorded */
     kymo_estimate_objects(e, &whole, takes_all_kinds, &objects);
     kymo_estimate_bytes(e, &whole, &bytes);
     return (kymo_heap_sum){.objects = objects.value,
@@ -28,13 +28,13 @@ static kymo_heap_sum with_intervals(const kymo_report *r, const struct kymo_esti
                            .samples = e->samples};
 }
 
-/* A row without a sample says nothing. */
+/* A row without a sample is not shown. */
 static kymo_heap_sum of_row(const kymo_report *r, const struct kymo_estimate *e)
 {
     return e->samples ? with_intervals(r, e, 0) : (kymo_heap_sum){0};
 }
 
-/* Of all that was asked for: counted, or with intervals. */
+/* For all allocated memory: an exact count, or an estimate with intervals. */
 static kymo_heap_sum of_all(const kymo_report *r)
 {
     const struct kymo_estimate_whole *all = &r->selection.all;

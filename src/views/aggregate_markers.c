@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Markers are folded into rows in one pass, which keeps the duration of each interval with its row.
- * These are sorted once, by row and duration, so that percentiles are exact: a place in the list.
- * It takes 16 bytes an interval while the report is made.
+ * Markers are assigned to rows in one pass, which also stores the duration of each interval with
+ * its row. The durations are sorted once, by row and length, so percentiles are exact. This needs
+ * 16 bytes per interval while the report is made.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "kymo/report.h"
 #include "views/call_tree.h"
 
-/* What makes two markers the same row: the ids that count for it, others KYMO_NONE. */
+/* The key of a row: ids that do not count are KYMO_NONE. */
 struct key {
     uint32_t name;
     uint32_t category;
@@ -183,7 +183,7 @@ static uint32_t bucket_of(uint64_t ns)
     return bucket;
 }
 
-/* The least of the sorted durations that so many percent are not above. */
+/* The smallest duration that at least this percentage of them does not exceed. */
 static uint64_t percentile(const struct duration *sorted, size_t count, unsigned percent)
 {
     size_t rank = (count * percent + 99) / 100;
@@ -260,7 +260,7 @@ static kymo_err add_counter(kymo_marker_report *r, uint32_t id)
     return kymo_vec_push(&r->counters, row);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole report ---- */
 
 static kymo_err fill(kymo_marker_report *r)
 {
@@ -278,7 +278,7 @@ static kymo_err fill(kymo_marker_report *r)
     return KYMO_OK;
 }
 
-/* What is needed to build only. */
+/* No longer needed after building. */
 static void drop_scaffold(kymo_marker_report *r)
 {
     kymo_vec_deinit(&r->keys);

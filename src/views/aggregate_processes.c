@@ -19,7 +19,7 @@ static int compare_unsampled(const void *a, const void *b)
     return strcmp(pa->name, pb->name);
 }
 
-/* Sums of threads, by process. What a flight recorder dropped was sampled. */
+/* Sums of threads, by process. What a flight recorder dropped counts as sampled. */
 struct sums {
     uint64_t cpu_ns, sampled_ns;
 };
@@ -37,7 +37,7 @@ static void fill_row(const kymo_profile *profile, uint32_t i, const struct sums 
                                      cpu_ns > sums->sampled_ns ? cpu_ns - sums->sampled_ns : 0};
 }
 
-/* Rows of equal names, which are beside each other, become one. Returns how many are left. */
+/* Merges adjacent rows of equal names. Returns how many are left. */
 static size_t merge_names(kymo_report_process *rows, size_t n)
 {
     size_t kept = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples are summed up by slot in one pass, which sums them up by thread as well. An item is a
- * slot that has weight. Weights of a damaged recording may be anything: their sums do not wrap
- * around.
+ * One pass sums up samples by slot and by thread. An item is a slot with a weight. Weights of a
+ * damaged recording may have any value: sums saturate.
  */
 #include <math.h>
 
@@ -30,7 +29,7 @@ static kymo_report_thread ratios_of(const kymo_report *r, kymo_report_thread t)
     return t;
 }
 
-/* The slot of all samples of a thread; KYMO_NONE: each has its own. */
+/* The slot of all samples of a thread; KYMO_NONE: each sample has its own. */
 static uint32_t slot_of_thread(const kymo_report *r, uint32_t thread)
 {
     if (r->options.by == KYMO_BY_PROCESS)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* Whole names, without their parameters. */
+/* Complete names, without parameters. */
 static const char *const names[] = {
     "malloc",
     "calloc",
@@ -29,7 +29,7 @@ static const char *const names[] = {
     "__rdl_realloc",
 };
 
-/* Beginnings of names: of C++'s templates, and of Rust's crate alloc with all that is in it. */
+/* Prefixes of names: C++ templates, and all of Rust's crate alloc. */
 static const char *const beginnings[] = {
     "operator new",
     "std::allocator<",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocator_name.h - functions that only pass a request for memory on: those of C, C++ and Rust.
+ * allocator_name.h - recognizes functions that only forward an allocation request: of C, C++, Rust.
  *
  * Layer:    views
  * Flow:     names of functions -> [allocator_name] -> call_tree.c
@@ -11,8 +11,8 @@
 #ifndef KYMO_VIEWS_ALLOCATOR_NAME_H
 #define KYMO_VIEWS_ALLOCATOR_NAME_H
 
-/* Whether a function of this (demangled) name is one. Reports of memory leave it out, so that its
- * caller stands for what it asked for. */
+/* Whether a function of this (demangled) name is one. Reports of memory omit it, so the
+ * allocation counts for its caller. */
 int kymo_allocator_name(const char *name);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stacks of a profile are a prefix tree already; it is folded into one whose nodes are rows
- * (functions, lines, ...) instead of addresses, in one pass, since the parent of a stack has a
- * smaller id.
+ * The stacks of a profile are a prefix tree of addresses. One pass turns it into a tree whose nodes
+ * are rows (functions, lines, ...): the parent of a stack has a smaller id, so it comes first.
  */
 #include "views/call_tree.h"
 
@@ -46,7 +45,7 @@ uint32_t kymo_call_tree_slots(const struct kymo_call_tree *t)
     case KYMO_BY_PROCESS:
         return kymo_profile_count(t->profile, KYMO_TABLE_PROCESSES);
     case KYMO_BY_SIZE:
-        return 65; /* bits that a size can have: 0 to 64 */
+        return 65; /* number of bits of a size: 0 to 64 */
     default:
         return kymo_profile_stacks(t->profile).count;
     }
@@ -84,7 +83,7 @@ const char *kymo_row_name_of_thread(const kymo_profile *profile, uint32_t thread
     return text;
 }
 
-/* "1.0 KiB to 2.0 KiB": from there up to, but without, twice that. */
+/* "1.0 KiB to 2.0 KiB": the upper end is excluded, and twice the lower one. */
 static const char *size_name(struct kymo_call_tree *t, uint32_t bits)
 {
     char from[32];
@@ -100,7 +99,7 @@ static const char *size_name(struct kymo_call_tree *t, uint32_t bits)
     return text;
 }
 
-/* The text of a new row; module is of the frame that it was first seen in. */
+/* The text of a new row; module: of the first frame with this row. */
 static struct kymo_call_row describe(struct kymo_call_tree *t, struct kymo_row_key key,
                                      uint32_t module)
 {
@@ -144,7 +143,7 @@ static struct kymo_call_row describe(struct kymo_call_tree *t, struct kymo_row_k
     return row;
 }
 
-/* The row of a key; made if it is new. module: where it was seen first, or KYMO_NONE. */
+/* The row of a key; adds it if needed. module: of its first frame, or KYMO_NONE. */
 static kymo_err find_row(struct kymo_call_tree *t, struct kymo_row_key key, uint32_t module,
                          uint32_t *out)
 {
@@ -169,7 +168,7 @@ static kymo_err find_row(struct kymo_call_tree *t, struct kymo_row_key key, uint
     return KYMO_OK;
 }
 
-/* The key of a frame that has no (or no usable) lines. */
+/* The key of a frame without (usable) lines. */
 static struct kymo_row_key key_of_frame(const kymo_profile *p, const kymo_frame *frame)
 {
     if (frame->module == KYMO_NONE)
@@ -195,7 +194,7 @@ static struct kymo_row_key key_of_line(const struct kymo_call_tree *t, const kym
     default:
         return (struct kymo_row_key){.tag = KYMO_ROW_FUNCTION, .id = line->function};
     }
-    /* A frame that is only a name has no file and no module: it is shown as what it says. */
+    /* A frame that is only a name has no file and no module: the row is the name. */
     if (frame->address == KYMO_NO_ADDRESS)
         return (struct kymo_row_key){.tag = KYMO_ROW_FUNCTION, .id = line->function};
     return key_of_frame(t->profile, frame);
@@ -203,14 +202,14 @@ static struct kymo_row_key key_of_line(const struct kymo_call_tree *t, const kym
 
 /* ---- nodes ---- */
 
-/* The node of row below parent; made if it is new. */
+/* The node of a row below parent; adds it if needed. */
 static kymo_err enter(struct kymo_call_tree *t, uint32_t parent, uint32_t row, uint32_t *out)
 {
     uint64_t step = (uint64_t)parent << 32 | row;
     uint64_t hash = kymo_hash_words(&step, 1, kymo_hash_secret());
     size_t probe = 0;
     uint32_t at;
-    /* A file, a module or code without names calls itself all the time; that is one step. */
+    /* Repeated calls within a file, a module or unnamed code are one step. */
     enum kymo_row_tag tag = t->rows.data[row].key.tag;
     if (tag != KYMO_ROW_FUNCTION && tag != KYMO_ROW_LINE && parent != KYMO_NONE &&
         t->nodes.data[parent].row == row) {
@@ -238,7 +237,7 @@ static int is_allocator(const kymo_profile *p, const kymo_line *line)
     return kymo_allocator_name(kymo_profile_string(p, f->name));
 }
 
-/* From the node of a caller to that of a frame it called: through all that was inlined there. */
+/* From the node of a caller to that of the called frame, through its inlined functions. */
 static kymo_err enter_frame(struct kymo_call_tree *t, uint32_t *node, uint32_t frame_id)
 {
     const kymo_frame *frame = kymo_profile_frame(t->profile, frame_id);
@@ -274,7 +273,7 @@ static kymo_err fold_stacks(struct kymo_call_tree *t, uint8_t *wanted, uint32_t 
     return KYMO_OK;
 }
 
-/* Processes of one name share a row: a build has hundreds of them. */
+/* Processes of the same name share a row: a build has hundreds of them. */
 static uint32_t first_of_name(const kymo_profile *p, uint32_t process)
 {
     const char *name = kymo_profile_process(p, process)->name;
@@ -319,13 +318,13 @@ struct order {
     const uint64_t *weights;
 };
 
-/* Siblings together, the largest first; where weights are equal, in the order of first sight. */
+/* Siblings are adjacent, the largest first; equal weights in order of first appearance. */
 static int compare_siblings(const void *a, const void *b, void *data)
 {
     const struct order *order = data;
     uint32_t ia = *(const uint32_t *)a;
     uint32_t ib = *(const uint32_t *)b;
-    uint32_t pa = order->nodes[ia].parent + 1; /* KYMO_NONE + 1 is 0: those come first */
+    uint32_t pa = order->nodes[ia].parent + 1; /* KYMO_NONE + 1 is 0: roots come first */
     uint32_t pb = order->nodes[ib].parent + 1;
     if (pa != pb)
         return pa < pb ? -1 : 1;
@@ -334,8 +333,8 @@ static int compare_siblings(const void *a, const void *b, void *data)
     return ia < ib ? -1 : ia > ib;
 }
 
-/* Nodes in the order of compare_siblings, and where the children of each begin in it: those of node
- * i from first[i + 1] to first[i + 2], the roots from first[0] to first[1]. */
+/* Nodes in the order of compare_siblings, and where the children of each begin: those of node i
+ * from first[i + 1] to first[i + 2], the roots from first[0] to first[1]. */
 static void find_children(const struct kymo_call_tree *t, const uint64_t *weights, uint32_t *sorted,
                           uint32_t *first)
 {
@@ -363,7 +362,8 @@ kymo_err kymo_call_tree_walk(struct kymo_call_tree *t, const uint64_t *weights,
     uint32_t *pending = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n);
     uint32_t *depth_of = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n);
     uint32_t *path = KYMO_CALL_TREE_SCRATCH(t, uint32_t, n); /* rows above the current node */
-    uint32_t *above = KYMO_CALL_TREE_SCRATCH(t, uint32_t, t->rows.len); /* times a row is in path */
+    /* how often a row is in path */
+    uint32_t *above = KYMO_CALL_TREE_SCRATCH(t, uint32_t, t->rows.len);
     struct kymo_call_visit *visits = KYMO_CALL_TREE_SCRATCH(t, *visits, n);
     size_t n_pending = 0;
     size_t n_path = 0;

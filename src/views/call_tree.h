@@ -9,8 +9,8 @@
  * Memory:   borrows its profile; owns rows, nodes and names
  * Signals:  not for handlers
  *
- * It has no weights: those who sum something up keep an array of them by node. A node comes after
- * its parent, so that one pass backwards carries weights up.
+ * The tree has no weights: code that sums up keeps an array indexed by node. A node comes after its
+ * parent, so one pass backwards carries weights up.
  */
 #ifndef KYMO_VIEWS_CALL_TREE_H
 #define KYMO_VIEWS_CALL_TREE_H
@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "kymo/report.h"
 
-/* What makes two frames, or threads, the same row. */
+/* The kind of a row's key: frames or threads with equal keys share a row. */
 enum kymo_row_tag {
     KYMO_ROW_FUNCTION,
     KYMO_ROW_LINE,
@@ -29,7 +29,7 @@ enum kymo_row_tag {
     KYMO_ROW_GENERATED,
     KYMO_ROW_THREAD,
     KYMO_ROW_PROCESS,
-    KYMO_ROW_SIZE, /* id: a class of sizes, the number of bits of one */
+    KYMO_ROW_SIZE, /* id: a size class, the number of bits of a size */
     KYMO_ROW_NONE
 };
 
@@ -41,33 +41,33 @@ struct kymo_row_key {
 
 struct kymo_call_row {
     struct kymo_row_key key;
-    const char *name; /* the rest as in kymo_report_row */
+    const char *name; /* from here on as in kymo_report_row */
     const char *file;
     const char *module;
     uint32_t line;
 };
 
 struct kymo_call_node {
-    uint32_t parent; /* KYMO_NONE: has no caller */
+    uint32_t parent; /* KYMO_NONE: a root */
     uint32_t row;
 };
 
-/* One step of a walk over the tree in the order to print it. */
+/* One step of a walk over the tree in order of printing. */
 struct kymo_call_visit {
     uint32_t node;
     uint32_t depth;
-    /* A node of the same row is above: a sum over rows has counted this one with it. */
+    /* An ancestor has the same row: sums over rows have counted this node with it. */
     uint32_t is_repeated;
 };
 
 struct kymo_call_tree {
     const kymo_profile *profile;
-    uint32_t by; /* kymo_report_by */
-    /* Functions that only pass a request for memory on have no node: their caller's is theirs. Set
-     * after init. */
+    uint32_t by; /* enum kymo_report_by */
+    /* Set after init: functions that only forward an allocation request get no node, so their
+     * allocations count for the caller. */
     int skips_allocators;
     kymo_arena arena;   /* names that the profile does not have */
-    kymo_arena scratch; /* what is needed while it is summed up */
+    kymo_arena scratch; /* temporary memory while sums are computed */
     KYMO_VEC(struct kymo_call_row) rows;
     KYMO_VEC(struct kymo_call_node) nodes; /* parents before children */
     kymo_index row_index;
@@ -75,7 +75,7 @@ struct kymo_call_tree {
 };
 
 void kymo_call_tree_init(struct kymo_call_tree *tree, const kymo_profile *profile, uint32_t by);
-/* n cleared entries that live until kymo_call_tree_drop; NULL: no memory. */
+/* n cleared entries, valid until kymo_call_tree_drop; NULL: no memory. */
 #define KYMO_CALL_TREE_SCRATCH(tree, type, n) \
     kymo_arena_calloc(&(tree)->scratch, (n) * sizeof(type), _Alignof(__typeof__(type)))
 
@@ -90,18 +90,18 @@ int kymo_call_tree_has_stacks(uint32_t by);
 const char *kymo_row_name_of_thread(const kymo_profile *profile, uint32_t thread,
                                     kymo_arena *arena);
 
-/* How many slots there are: stacks, threads, processes or classes of sizes. */
+/* The number of slots: stacks, threads, processes or size classes. */
 uint32_t kymo_call_tree_slots(const struct kymo_call_tree *tree);
 
-/* Puts the slots that are wanted into the tree; of stacks all that called them, too. wanted: one
- * entry for each slot, and one more for none of them; callers are marked in it. node_of, of as many
- * entries, is set to the nodes of those that are wanted. */
+/* Adds the wanted slots to the tree; for stacks also their callers. wanted: one flag for each
+ * slot, and one more for "none"; the flags of callers get set, too. node_of, with as many
+ * entries, is set to the nodes of the wanted slots. */
 KYMO_NODISCARD
 kymo_err kymo_call_tree_fold(struct kymo_call_tree *tree, uint8_t *wanted, uint32_t *node_of);
 
-/* All nodes in the order to print them: a node before its children, children from the largest
- * weight to the smallest; of equal ones the first seen first. weights: by node, with all that it
- * called. *visits: scratch, as many as there are nodes. */
+/* All nodes in order of printing: a node before its children, children by weight, the largest
+ * first; of equal ones the first added first. weights: by node, including descendants. *visits:
+ * scratch, with an entry for each node. */
 KYMO_NODISCARD
 kymo_err kymo_call_tree_walk(struct kymo_call_tree *tree, const uint64_t *weights,
                              const struct kymo_call_visit **visits);

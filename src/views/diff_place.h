@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff_place.h - which rows of two reports are the same.
+ * diff_place.h - matches the rows of two reports.
  *
  * Layer:    views (cold half), private to the stage
  * Flow:     rows of reports -> [diff_place] -> aggregate_diff.c
@@ -8,7 +8,7 @@
  * Memory:   borrows the reports' texts
  * Signals:  not for handlers
  *
- * Those of the same name, source and module are: ids mean nothing between two recordings.
+ * Rows match by name, source file and module: ids differ between recordings.
  */
 #ifndef KYMO_VIEWS_DIFF_PLACE_H
 #define KYMO_VIEWS_DIFF_PLACE_H
@@ -24,14 +24,14 @@ struct kymo_diff_place {
     uint32_t line;
 };
 
-/* Zeros but for is_by_line are an empty set. */
+/* All zero except is_by_line is an empty set. */
 struct kymo_diff_places {
-    int is_by_line; /* places of other lines are others */
+    int is_by_line; /* different lines are different rows */
     KYMO_VEC(struct kymo_diff_place) list;
     kymo_index index;
 };
 
-/* The place's number: that of a new one is the number of those before. KYMO_E_NOMEM. */
+/* The row's number; a new row gets the next number. KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_diff_places_find(struct kymo_diff_places *places, struct kymo_diff_place wanted,
                                uint32_t *out);

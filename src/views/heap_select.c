@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selecting is cheap and done again for each pass, instead of keeping what was selected: a
- * recording may have a hundred million blocks.
+ * Selecting is cheap, so each pass selects again instead of storing the result: a recording may
+ * have a hundred million allocations.
  */
 #include "views/heap_select.h"
 
@@ -9,7 +9,7 @@
 
 #include "profile/heap_walk.h"
 
-/* A tenth of the recording: what is younger may well be freed yet. */
+/* A tenth of the recording: younger allocations may still be freed. */
 enum { AGE_PART = 10 };
 
 static int lives_at_end(const kymo_allocation *row)
@@ -17,7 +17,7 @@ static int lives_at_end(const kymo_allocation *row)
     return row->end_ns == KYMO_LIVES;
 }
 
-/* A process that has ended has no blocks. */
+/* A process that has ended has no live allocations. */
 static int lives_at(const struct kymo_heap_table *t, uint64_t start_ns, uint64_t end_ns,
                     uint64_t at_ns)
 {
@@ -58,8 +58,8 @@ static int is_taken(const struct kymo_heap_selection *s, const struct kymo_heap_
     }
 }
 
-/* What a row adds to all that was asked for. Variances of the rows of one block add up to that of
- * its last size: they were drawn together. */
+/* What a row adds to all allocated memory. The variances of the rows of one allocation add up to
+ * that of its last size: they were sampled together. */
 static struct kymo_estimate growth_of(const struct kymo_heap_table *t, size_t i)
 {
     const kymo_allocation *before = kymo_allocation_before(t->blocks, i);
@@ -169,7 +169,7 @@ struct change {
     double bytes;
 };
 
-/* Of one time, what goes goes first. */
+/* At equal times, frees come first. */
 static int compare_changes(const void *a, const void *b)
 {
     const struct change *x = a;
@@ -179,7 +179,7 @@ static int compare_changes(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The moment when most bytes lived in all processes together; the first one of several. */
+/* The time at which all processes together had the most live bytes; the first of several. */
 static kymo_err find_peak(struct kymo_heap_selection *s)
 {
     size_t n = count_blocks(s);
@@ -229,7 +229,7 @@ static int compare_births(const void *a, const void *b)
     return (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
 }
 
-/* After which birth a block is among the youngest so many percent of those at the end. */
+/* The birth time after which the youngest given percentage of live allocations were made. */
 static kymo_err find_youngest(struct kymo_heap_selection *s, uint64_t *last_ns)
 {
     size_t n = count_blocks(s);
@@ -252,7 +252,7 @@ static kymo_err find_youngest(struct kymo_heap_selection *s, uint64_t *last_ns)
     double most = all * s->options.youngest_percent / 100;
     for (size_t i = 0; i < used; i++) {
         left_out += births[i].weight;
-        /* Sums of weights are not to the last bit what they are together. */
+        /* Rounding: partial sums may differ from the total in the last bits. */
         if (left_out > most * (1 + 1e-9)) {
             *last_ns = births[i].time_ns;
             break;
@@ -298,7 +298,7 @@ static kymo_err find_leaks(struct kymo_heap_selection *s, const kymo_profile *pr
     return KYMO_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole selection ---- */
 
 static int is_asked_for(const struct kymo_heap_selection *s, uint32_t process)
 {
@@ -319,9 +319,8 @@ static kymo_err fill_table(struct kymo_heap_selection *s, const kymo_profile *pr
     return t->weights ? KYMO_OK : KYMO_E_NOMEM;
 }
 
-/* What is not in a process's count as it is in its rows: blocks that it did not allocate while it
- * was recorded are not counted, and of a resize only what is beyond the bytes that were usable
- * before. */
+/* What a process's exact count does not contain, although rows do: inherited allocations, and
+ * for a resize the bytes that were usable before. */
 struct uncounted {
     int elsewhere, resized;
 };
@@ -336,7 +335,7 @@ static struct uncounted find_uncounted(const struct kymo_heap_table *t)
     return u;
 }
 
-/* What was counted of all that was drawn, where that is known of each process. */
+/* The exact count of all that was sampled, if it is known for each process. */
 static void find_counted(struct kymo_heap_selection *s)
 {
     double objects = 0;

@@ -90,7 +90,7 @@ static int compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* What all lines of one ledger have in common. */
+/* Values that all lines of one time share. */
 static void note_sums(struct kymo_ledger_lines *lines)
 {
     struct kymo_ledger_shown *list = lines->list.data;

@@ -5,7 +5,7 @@
 #include "base/attr.h"
 #include "views/report_text.h"
 
-/* Of times that are sums and have no error, how much of what was before a change is. */
+/* For times, which have no error: the smallest relative change that is shown. */
 static void print_whole(const kymo_terminal *t, const kymo_report_diff *diff)
 {
     const kymo_sample_type *type = kymo_report_diff_type(diff);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report_heap.h - memory as text: what is above a table of it, the summary, the ledger.
+ * report_heap.h - memory as text: the lines above a table, the summary, the RSS breakdown.
  *
  * Layer:    views
  * Flow:     kymo/report.h -> [report_heap] -> terminal, pipe
@@ -14,15 +14,15 @@
 #include "kymo/report.h"
 #include "views/terminal.h"
 
-/* How allocations were recorded, what is missing, and the sum of what is below with its interval:
- * one line each. */
+/* One line each: how allocations were recorded, what is missing, and the sum of the rows below
+ * with its interval. */
 void kymo_report_print_heap_totals(const kymo_terminal *t, const kymo_profile *profile,
                                    const kymo_report *report);
-/* What was asked for, what is left, and the first top rows of what there was at most; lead begins
- * the lines around them. 0: no allocations were recorded, and nothing is printed. */
+/* Allocated memory, live memory at exit, and the first `top` rows of the peak; lead: prefix of
+ * the lines around them. 0: no allocations were recorded, nothing is printed. */
 int kymo_report_print_heap_summary(const kymo_terminal *t, const kymo_profile *profile, size_t top,
                                    const char *lead);
-/* The ledger of each process, and the figures that are no curves. */
+/* The RSS breakdown of each process, and single figures of its memory. */
 void kymo_report_print_ledger(const kymo_terminal *t, const kymo_profile *profile);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a reader does not see in the table, and what to do about it: code without symbols, code that
- * the program made while it ran, and programs whose functions are data of an interpreter.
+ * Hints about what the table does not show, and what to do: code without symbols, code generated at
+ * run time, and programs that run in an interpreter.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "views/report_quality.h"
 #include "views/runtimes.h"
 
-/* Of the CPU time; less is not worth a line. */
+/* Share of CPU time; a smaller one gets no line. */
 #define WORTH_A_LINE 0.05
 
 static const char *base_name(const char *path)
@@ -34,7 +34,7 @@ static int has_module(const kymo_profile *profile, const char *prefix)
     return 0;
 }
 
-/* A virtual machine among the modules that names its code if it is asked to. */
+/* The virtual machine among the modules that can name its code on request. */
 static const kymo_runtime *code_maker(const kymo_profile *profile)
 {
     for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_MODULES); i++) {
@@ -55,7 +55,7 @@ static const char *path_of_module(const kymo_profile *profile, const char *name)
     return name;
 }
 
-/* Whether a program was given a flag; what comes by a variable of the environment is not known. */
+/* Whether a program was given a flag; flags in environment variables are not known. */
 static int was_given(const kymo_profile *profile, const char *flag)
 {
     for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++) {
@@ -106,7 +106,7 @@ static void print_generated(const kymo_terminal *t, const kymo_profile *profile,
     print_line(t, before, &line);
 }
 
-/* Of the interpreter with the most time of its own. */
+/* For the interpreter with the most self time. */
 static void print_interpreter(const kymo_terminal *t, const kymo_report *report, const char *before)
 {
     size_t n;
@@ -141,7 +141,7 @@ static void print_interpreter(const kymo_terminal *t, const kymo_report *report,
     print_line(t, before, &line);
 }
 
-/* Compiled Java code has no tables to unwind by. */
+/* Compiled Java code has no unwind tables. */
 static void print_jvm_stacks(const kymo_terminal *t, const kymo_profile *profile,
                              const char *before)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Three digits: a weight is hardly ever a whole number. */
+/* Three digits: weights are usually not integers. */
 static void key_objects(kymo_json *j, const char *key, double objects)
 {
     kymo_json_key(j, key);
@@ -25,7 +25,7 @@ static void write_sum(kymo_json *j, const char *key, const kymo_heap_sum *sum)
     kymo_json_end_object(j);
 }
 
-/* Pairs of where a bucket begins, in nanoseconds, and how many are in it. */
+/* Pairs of the begin of a bucket, in nanoseconds, and its count. */
 static void write_lifetimes(kymo_json *j, const double *lives)
 {
     if (!lives)
@@ -54,7 +54,7 @@ static void write_place(kymo_json *j, const kymo_report_row *row)
     kymo_report_json_text(j, "module", row->module);
 }
 
-/* Of time two numbers, of memory two sums. */
+/* Two numbers for time, two sums for memory. */
 static void write_sums(kymo_json *j, uint64_t self, uint64_t total, const kymo_heap_sums *memory)
 {
     if (memory) {

@@ -17,22 +17,21 @@
 #include "base/json.h"
 #include "kymo/report.h"
 
-/* Writes the object and a newline. by and mode: the words for what the rows stand for and for what
- * is counted; top: how many rows go into "functions", 0 for all; with_tree: "tree" is written, too.
- */
+/* Writes the object and a newline. by and mode: the words for the kind of rows and for what is
+ * counted; top: number of rows in "functions", 0 for all; with_tree: whether to write "tree". */
 KYMO_NODISCARD
 kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
                                 const char *by, const char *mode, size_t top, int with_tree,
                                 kymo_sink *sink);
 
-/* The same of --mode markers: "markers", "counters" and "dropped" instead of "functions". report:
- * for "threads". */
+/* The same for --mode markers: "markers", "counters" and "dropped" instead of "functions".
+ * report: for "threads". */
 KYMO_NODISCARD
 kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_report *report,
                                         const kymo_marker_report *markers, const char *by,
                                         size_t top, kymo_sink *sink);
 
-/* The same of the ledger (--mode memory). */
+/* The same for the RSS breakdown (--mode memory). */
 KYMO_NODISCARD
 kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
                                        kymo_sink *sink);
@@ -42,23 +41,22 @@ KYMO_NODISCARD
 kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *by, const char *mode,
                                      size_t top, kymo_sink *sink);
 
-/* What all of a recording begin with: the object's brace, and its fields up to "by". NULL: no
+/* Begins an object about a recording: its brace, and the common fields up to "by". NULL: no
  * memory. */
 kymo_json *kymo_report_json_begin(const kymo_profile *profile, const kymo_report *report,
                                   const char *by, const char *mode, kymo_sink *sink);
-/* The object's other brace, and a newline. Frees the writer. */
+/* Writes the closing brace and a newline. Frees the writer. */
 KYMO_NODISCARD
 kymo_err kymo_report_json_end(kymo_json *json, kymo_sink *sink);
 
-/* Members. A text is null where there is none; a whole number is of bytes or nanoseconds, rounded,
- * since estimates are not known to the byte; a moment is since the recording's start, null for its
- * end. */
+/* Members. A missing text is null. Integers are bytes or nanoseconds, rounded, since estimates
+ * are not exact to the byte. A time is since the recording's start, null for its end. */
 void kymo_report_json_text(kymo_json *json, const char *key, const char *text);
 void kymo_report_json_whole(kymo_json *json, const char *key, double value);
 void kymo_report_json_seconds(kymo_json *json, const char *key, uint64_t ns);
 void kymo_report_json_moment(kymo_json *json, const char *key, const kymo_profile *profile,
                              uint64_t at_ns);
-/* "heaps": what was recorded of allocations, by process. */
+/* "heaps": how allocations were recorded, by process. */
 void kymo_report_json_heaps(kymo_json *json, const kymo_profile *profile);
 
 #endif

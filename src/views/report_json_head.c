@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 
-/* Six digits; null where it does not apply. A sum of weights may be a little more than the CPU
- * clock says: the ratio is what it is. */
+/* Six digits; null if it does not apply. A ratio may exceed 1: a sum of weights may be a little
+ * more than the CPU clock. */
 static void key_ratio(kymo_json *j, const char *name, double ratio)
 {
     kymo_json_key(j, name);
@@ -31,7 +31,7 @@ static void key_command(kymo_json *j, uint32_t argc, const char *const *argv)
     kymo_json_end_array(j);
 }
 
-/* Kinds are words of a recording of any origin: only plain text becomes a key. */
+/* Kinds come from the recording, which may be hostile: only plain text becomes a key. */
 static void write_lost(kymo_json *j, const kymo_quality *q)
 {
     kymo_json_key_object(j, "lost");
@@ -123,7 +123,7 @@ static void write_threads(kymo_json *j, const kymo_profile *profile, const kymo_
     kymo_json_end_array(j);
 }
 
-/* CPU time by the names of processes: with "unsampled_s" all of it is accounted for. */
+/* CPU time by process name: together with "unsampled_s" this is all CPU time. */
 static void write_process_names(kymo_json *j, const kymo_report *report)
 {
     size_t n;
@@ -164,7 +164,7 @@ void kymo_report_json_text(kymo_json *j, const char *key, const char *text)
         kymo_json_null(j);
 }
 
-/* Whole bytes or nanoseconds: of estimates, too, which are not known to the byte. */
+/* Integer bytes or nanoseconds, also for estimates, which are not exact to the byte. */
 void kymo_report_json_whole(kymo_json *j, const char *key, double value)
 {
     kymo_json_key(j, key);

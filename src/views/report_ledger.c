@@ -8,7 +8,7 @@
 #include "views/ledger_lines.h"
 #include "views/report_heap.h"
 
-/* All lines of a table have one unit, so that they can be compared and added by eye. */
+/* All lines of a table have the same unit, so they are easy to compare and add. */
 struct unit {
     const char *name;
     double bytes;
@@ -24,11 +24,11 @@ static struct unit unit_for(int64_t largest)
 static const char *format(char out[40], struct unit unit, double bytes)
 {
     snprintf(out, 40, "%.*f %s", unit.decimals, bytes / unit.bytes, unit.name);
-    /* No "-0". */
+    /* Avoids "-0". */
     return out[0] == '-' && strtod(out, NULL) == 0 ? memmove(out, out + 1, strlen(out)) : out;
 }
 
-/* A hundredth of all: libraries are many. */
+/* At least a hundredth of the whole: there are many libraries. */
 static int is_shown(const struct kymo_ledger_shown *shown)
 {
     return *shown->name == '\0' || shown->bytes > shown->rss / 100;

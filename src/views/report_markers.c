@@ -10,7 +10,7 @@
 #include "kymo/marker_abi.h"
 #include "views/report_text.h"
 
-/* " 3 lost", with what comes before it; nothing for 0. */
+/* " 3 lost", after the given separator; nothing for 0. */
 static void put_count(FILE *to, const char **before, uint64_t count, const char *what)
 {
     if (count == 0)

@@ -4,7 +4,7 @@
 #include "kymo/marker_abi.h"
 #include "views/report_json.h"
 
-/* A time of intervals, of which there may be none. */
+/* A time of intervals; null if there are none. */
 static void key_time(kymo_json *j, const char *key, const kymo_marker_row *row, uint64_t ns)
 {
     kymo_json_key(j, key);
@@ -14,7 +14,7 @@ static void key_time(kymo_json *j, const char *key, const kymo_marker_row *row, 
         kymo_json_null(j);
 }
 
-/* Pairs of where a bucket begins and how many are in it, of those that are not empty. */
+/* Pairs of the begin of a bucket and its count, for buckets that are not empty. */
 static void write_histogram(kymo_json *j, const kymo_marker_row *row)
 {
     kymo_json_key_array(j, "histogram");

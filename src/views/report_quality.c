@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verdict is the worst of what is judged: samples taken, CPU time that they account for,
- * stacks, names, losses. The limits are where reading a report begins to need care, not a standard:
- * with a tenth of the samples missing shares are still right, with half of them missing they may
- * not be. Every figure of one line is of the same whole, the CPU time that the kernel
- * reports; of a flight recorder, less that of dropped samples, which has a line of its own.
+ * The verdict is the worst of the judged figures: samples, CPU time that they cover, stacks, names,
+ * losses. The limits are where a report must be read with care: with a tenth of the samples missing
+ * shares are still right, with half of them missing they may not be. All figures of one line are
+ * relative to the same whole: the CPU time that the kernel reports. For a flight recorder this
+ * excludes dropped samples, which have a separate line.
  */
 #include "views/report_quality.h"
 
@@ -16,30 +16,30 @@
 #include "base/sum.h"
 
 enum {
-    FEW_SAMPLES = 30, /* a share of 10 % is 3 of them: it may as well be 4 % or 20 % */
+    FEW_SAMPLES = 30, /* a share of 10 % is 3 samples: it may as well be 4 % or 20 % */
     NAMES_SHOWN = 6,
-    INDENT = 9, /* of what comes behind "quality: " */
+    INDENT = 9, /* after "quality: " */
 };
 
-/* CPU time without samples that is named. */
+/* Unsampled CPU time from which the report names its processes. */
 #define UNSAMPLED_LEAST_NS 5000000u
 #define UNSAMPLED_PERCENT 5
 
-/* CPU time from which on a recording should have more samples than a few. */
+/* CPU time from which more than a few samples are expected. */
 #define FEW_SAMPLES_CPU_NS 100000000u
 
 enum verdict { GOOD, FAIR, POOR };
 
 struct figures {
-    uint64_t samples; /* of CPU time */
+    uint64_t samples; /* CPU samples */
     uint64_t expected;
     uint64_t cpu_ns;
     uint64_t sampled_ns; /* their weights */
     uint64_t lost;
-    double named; /* of sampled_ns; NAN: nothing was sampled */
+    double named; /* part of sampled_ns; NAN: no samples */
 };
 
-/* A process that was not seen to end has no figure of its own; its threads' clocks have. */
+/* If the end of a process was not recorded, the sum of its threads' clocks is used. */
 uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
 {
     uint64_t sum = 0;
@@ -53,7 +53,7 @@ uint64_t kymo_profile_cpu_ns(const kymo_profile *profile)
     return sum;
 }
 
-/* CPU time that the samples kept should stand for. */
+/* CPU time that the kept samples should cover. */
 static uint64_t kept_cpu_ns(const kymo_profile *profile)
 {
     uint64_t cpu_ns = kymo_profile_cpu_ns(profile);
@@ -69,7 +69,7 @@ int kymo_report_is_unnamed(const kymo_report_row *row)
            strncmp(row->name + strlen(row->module), "+0x", 3) == 0;
 }
 
-/* The kernel looks at timers on CPU time when it ticks. */
+/* The kernel checks CPU timers at its tick. */
 static int is_held_by_tick(const kymo_meta *meta)
 {
     return meta->engine && strcmp(meta->engine, "timer") == 0 && meta->tick_ns > meta->period_ns;
@@ -127,7 +127,7 @@ static enum verdict judge(const struct figures *f, const kymo_quality *q)
     return judge_ratio(v, ratio(f->samples, f->samples + f->lost), 0.99, 0.9);
 }
 
-/* Rounded down, so that only all of them are 100 %. */
+/* Rounded down, so 100 % means all. */
 static void add_percent(kymo_str *line, double value)
 {
     kymo_str_printf(line, value >= 1 ? "%.0f %%" : "%.1f %%", floor(value * 1000) / 10);
@@ -345,7 +345,7 @@ void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, 
                       : 1;
     char text[32];
     kymo_str line = {0};
-    /* Percentages of a program that runs for two periods mean nothing. */
+    /* Percentages for a program that ran for two periods mean nothing. */
     int is_rare = rate < 0.1 && meta->period_ns > 0 && cpu_ns / meta->period_ns >= FEW_SAMPLES;
     int is_few = samples < FEW_SAMPLES && cpu_ns > FEW_SAMPLES_CPU_NS;
     if (meta->period_ns == 0 || !(is_rare || is_few))

@@ -10,18 +10,18 @@
 
 enum {
     NAME_MIN = 20,
-    NAME_MAX_PIPED = 60, /* longer names push the next column aside when nothing may be cut */
+    NAME_MAX_PIPED = 60, /* when nothing may be cut, longer names move the next column */
     WHERE_MIN = 24,
-    FIGURES = 29,                /* columns before a name: two shares, one time, the gaps */
+    FIGURES = 29,                /* columns before a name: two shares, one time, and gaps */
     TREE_FIGURES = 17,           /* the same of a tree: two shares */
     TREE_FIGURES_OF_MEMORY = 33, /* a share, bytes, blocks */
-    DEPTH_MAX = 50,              /* of a tree, as indentation */
+    DEPTH_MAX = 50,              /* of the indentation of a tree */
 };
 
 /* ---- words ---- */
 
-/* Takes "x/.." and "." out of a path: build systems leave many of them, and they take the room that
- * the file's name needs. For people; no file is opened by it. */
+/* Removes "x/.." and "." from a path: build systems produce many, and they take space from the
+ * file's name. For display only. */
 static void tidy_path(char *path)
 {
     char *base = path + (path[0] == '/');
@@ -142,7 +142,7 @@ void kymo_report_print_histogram(const kymo_terminal *t, const double *counts, u
         fputs(counts[i] > 0 ? steps[(size_t)(counts[i] / most * 7)] : " ", t->to);
 }
 
-/* Half of them lived for less than the end of this bucket. */
+/* The end of the bucket with the median lifetime. */
 static uint64_t median_below_ns(const double *lives)
 {
     double all = 0;
@@ -159,16 +159,16 @@ static uint64_t median_below_ns(const double *lives)
 
 /* ---- layout ---- */
 
-/* What the lines of a report are made of. */
+/* The layout of a report's lines. */
 struct layout {
     const kymo_report *report;
     const kymo_sample_type *type;
     kymo_report_by by;
-    const kymo_heap_totals *memory; /* NULL: not of memory */
-    size_t name_cut;                /* columns that a name may take; 0: any number */
-    size_t name_width;              /* columns that it is filled to if a place follows */
-    size_t where_width;             /* columns that the place may take; 0: any number */
-    uint32_t first, end;            /* buckets of lives that are shown */
+    const kymo_heap_totals *memory; /* NULL: not memory */
+    size_t name_cut;                /* limit of a name's width in columns; 0: none */
+    size_t name_width;              /* columns to which a name is padded if a place follows */
+    size_t where_width;             /* limit of the place's width in columns; 0: none */
+    uint32_t first, end;            /* buckets of lifetimes that are shown */
 };
 
 static struct layout layout_of(const kymo_report *report, kymo_report_by by)
@@ -179,7 +179,7 @@ static struct layout layout_of(const kymo_report *report, kymo_report_by by)
                            .memory = kymo_heap_report_totals(report)};
 }
 
-/* memory: the sum that the value is of; NULL: not of memory. */
+/* memory: the sum with this value; NULL: not memory. */
 static double share_of(const struct layout *l, uint64_t value, const kymo_heap_sum *memory)
 {
     double part = memory ? kymo_heap_rank(l->memory->view, memory) : (double)value;
@@ -188,7 +188,7 @@ static double share_of(const struct layout *l, uint64_t value, const kymo_heap_s
     return whole > 0 ? part / whole : 0;
 }
 
-/* Those of memory are not emphasized: they have intervals. */
+/* Values of memory are not emphasized: they have intervals. */
 static void print_share(const kymo_terminal *t, const struct layout *l, double share)
 {
     const kymo_terminal plain = {.to = t->to};
@@ -200,7 +200,7 @@ static int is_exact(const struct layout *l)
     return l->memory->rate <= 1 || l->memory->view == KYMO_HEAP_MAPPED;
 }
 
-/* Names get what the figures leave, and what places need is left of it. */
+/* Names get the columns that figures leave, places those that names leave. */
 static void fit_names(const kymo_terminal *t, struct layout *l, const kymo_report_row *rows,
                       size_t shown)
 {
@@ -260,7 +260,7 @@ static void print_heading(const kymo_terminal *t, const struct layout *l)
     fprintf(t->to, "  %s%s\n", kymo_report_heading_of(l->by), kymo_terminal_reset(t));
 }
 
-/* Of memory: how sure it is, how many blocks, how long they lived. */
+/* For memory: the interval, the number of allocations, their lifetimes. */
 static void print_memory(const kymo_terminal *t, const struct layout *l, const kymo_report_row *row)
 {
     const kymo_heap_sum *sum = &row->memory->self;
@@ -297,7 +297,7 @@ static void print_row(const kymo_terminal *t, const struct layout *l, const kymo
     print_place(t, l, row, "");
 }
 
-/* Rows that only called others are last; by size there are none. */
+/* Rows with a self value of 0 come last; reports by size have none. */
 static int has_self(const struct layout *l, const kymo_report_row *row)
 {
     return row->memory ? row->memory->self.samples > 0 || l->by == KYMO_BY_SIZE : row->self > 0;
@@ -349,7 +349,7 @@ static void print_node(const kymo_terminal *t, const struct layout *l, const kym
         fputc(' ', t->to);
         print_share(t, l, share_of(l, node->self, NULL));
     }
-    /* Deep recursion runs off any screen; from there on the depth is a number. */
+    /* Deep recursion exceeds the screen: from this depth on, the depth is a number. */
     int is_deep = node->depth >= room / 2;
     size_t indent = is_deep ? room : (size_t)node->depth * 2;
     fprintf(t->to, "  %*s", (int)indent, "");
@@ -396,7 +396,7 @@ void kymo_report_print_tree(const kymo_terminal *t, const kymo_report *report, s
     for (size_t i = 0; i < n; i++) {
         const kymo_heap_sums *memory = nodes[i].memory;
         double share = share_of(&l, nodes[i].total, memory ? &memory->total : NULL);
-        /* A child is never larger than its parent, so whatever is below a small node is small. */
+        /* a child is at most as large as its parent, so all descendants are small, too */
         if (share < min_share)
             small++;
         else if (!top || printed++ < top)

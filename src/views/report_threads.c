@@ -81,7 +81,7 @@ void kymo_report_print_waits(const kymo_terminal *t, const kymo_profile *profile
             kymo_format_duration(time, waited),
             kymo_format_duration(all, kymo_report_total(report)),
             kymo_profile_quality(profile)->dropped_wall_ns ? "were kept" : "they lived");
-    /* The largest come first. */
+    /* sorted, the largest first */
     for (size_t i = 0; i < n && named < WAITS_NAMED; i++) {
         if (!is_wait(&rows[i]))
             continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runtimes.h - interpreters and virtual machines, by the names of their files: what of their
- * programs a recording does not show, and what to do about it.
+ * runtimes.h - interpreters and virtual machines, by file name: what a recording of their programs
+ * does not show, and advice.
  *
  * Layer:    views; above base
  * Flow:     paths of programs and modules -> [runtimes] -> doctor, views/report_hints.c
@@ -13,16 +13,16 @@
 #define KYMO_VIEWS_RUNTIMES_H
 
 typedef struct kymo_runtime {
-    const char *file; /* what its file's name begins with, before a character that is no letter */
+    const char *file; /* prefix of the file's name, followed by a character that is not a letter */
     const char *language;
-    /* Makes machine code while it runs, whose functions have names once it is started with what
-     * `advice` says. Otherwise its functions are not shown; advice is what names them instead, or
+    /* Generates machine code at run time, whose functions have names if it is started as
+     * `advice` says. Otherwise its functions are not shown; advice says how to name them, or is
      * NULL. */
     int makes_code;
     const char *advice;
 } kymo_runtime;
 
-/* The runtime whose program or library this is, by the last part of the path; NULL: none. */
+/* The runtime of a program or library, by the last part of the path; NULL: none. */
 const kymo_runtime *kymo_runtime_of(const char *path);
 
 #endif

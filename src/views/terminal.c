@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 
-static kymo_terminal kept; /* of nothing, until kymo_terminal_keep */
+static kymo_terminal kept; /* zeros until kymo_terminal_keep */
 
 void kymo_terminal_keep(FILE *to)
 {
@@ -69,7 +69,7 @@ size_t kymo_terminal_columns(const char *text)
     return n;
 }
 
-/* The place after n characters. */
+/* The position after n characters. */
 static const char *skip(const char *text, size_t n)
 {
     while (*text && n > 0) {
