@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apply.c - a profile's frames, module by module.
+ * apply.c - symbolizes a profile's frames, file by file.
  *
- * Frames are sorted by file (several modules may be one file, in several processes), so that each
- * file is opened once, asked once for all its addresses, and closed before the next one is opened:
- * the memory needed is that of the largest file, not of all.
+ * Frames are sorted by file (a file may be several modules, in several processes), so each file is
+ * opened once, asked once for all its addresses, and closed before the next one. So the memory
+ * needed is that of the largest file, not of all.
  *
- * Names that came with the recording stay: they are those of the code that ran, whatever has become
- * of the file. Where not all of a file's functions had one, it is asked again, since its debug
- * package may have been installed meanwhile; without a build-id nothing says that it is the file.
+ * Names stored in the recording are kept: they are those of the code that ran, whatever has
+ * happened to the file. If some frames of a file have no stored name, the file is searched again:
+ * its debug package may have been installed since. Without a build-id it cannot be verified.
  */
 #include "symbolize/apply.h"
 
@@ -59,7 +59,7 @@ kymo_err kymo_placed_frames_collect(const kymo_profile *profile, kymo_placed_fra
     return KYMO_OK;
 }
 
-/* Whether some generated code has names: what has none is then missing from them. */
+/* Whether some generated code has names; if so, code without a name lacks one. */
 static bool has_named_code(const kymo_profile *profile)
 {
     uint32_t n = kymo_profile_count(profile, KYMO_TABLE_MODULES);
@@ -69,7 +69,7 @@ static bool has_named_code(const kymo_profile *profile)
     return false;
 }
 
-/* Counts the frames of generated code, whose names came with the recording. */
+/* Counts the frames of generated code, whose names are in the recording. */
 static void count_generated(job *j)
 {
     uint32_t n = kymo_profile_count(j->profile, KYMO_TABLE_FRAMES);
@@ -109,8 +109,8 @@ static kymo_err add_line(job *j, const kymo_symbol_frame *from, uint32_t module)
     return kymo_vec_push(&j->lines, line);
 }
 
-/* A function without a name is called by where it begins, so that its addresses are one function:
- * `gzip+0x4330`. The frame stays one that is not named. */
+/* A function without a name is named after its start, so that all its addresses are one
+ * function: `gzip+0x4330`. The frame still counts as not named. */
 static kymo_err add_start(job *j, uint32_t module, const kymo_symbol_result *from, uint32_t *symbol)
 {
     kymo_function function = {.source = KYMO_NONE, .module = module};
@@ -135,7 +135,7 @@ static kymo_err set_frame(job *j, uint32_t frame, const kymo_symbol_result *from
     uint32_t module = kymo_profile_frame(j->profile, frame)->module;
     j->lines.len = 0;
     for (uint32_t i = 0; i < from->n_frames && j->lines.len < KYMO_FRAME_LINES_MAX; i++) {
-        /* A place with a line but in no function is shown as module+offset. */
+        /* a place with a line but without a function is shown as module+offset */
         const kymo_symbol_frame *f = &j->frames.data[from->first_frame + i];
         if (f->function)
             KYMO_TRY(add_line(j, f, module));
@@ -153,7 +153,7 @@ static kymo_err set_frame(job *j, uint32_t frame, const kymo_symbol_result *from
                                         symbol, from->named);
 }
 
-/* Opens a file. *out is NULL when there is none to be used. */
+/* Opens a file. *out is NULL if no file can be used. */
 static kymo_err open_file(job *j, uint32_t file, kymo_module_symbols **out,
                           kymo_symbol_status *status)
 {
@@ -197,7 +197,7 @@ static uint32_t state_of(const kymo_symbol_status *status)
     return status->complete ? KYMO_SYMBOLS_ALL : KYMO_SYMBOLS_SOME;
 }
 
-/* The frames are named as the recording says. */
+/* The names of these frames were stored in the recording. */
 static void count_stored(job *j, const kymo_placed_frame *refs, size_t n)
 {
     const kymo_module *m = kymo_profile_module(j->profile, refs[0].file);

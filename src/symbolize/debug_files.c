@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * debug_files.c - the places where distributions put debug files.
+ * debug_files.c - searches the directories where distributions put debug files.
  *
- * No file is used on the word of its name: it must carry the same build-id, or (a debuglink to a
- * file without one) the same CRC.
+ * A matching name is not enough: the file must have the same build-id or, for a debuglink to a file
+ * without one, the same CRC.
  */
 #include "symbolize/debug_files.h"
 
@@ -108,7 +108,7 @@ kymo_err kymo_debug_by_link(const kymo_debug_places *places, kymo_elf_file *file
         return KYMO_E_NOT_FOUND;
     const char *name = (const char *)link.data;
     size_t crc_at = (strnlen(name, link.size) + 4) & ~(size_t)3;
-    /* A name with a directory would reach out of the places where debug files are. */
+    /* A name with a directory could lead out of the debug directories. */
     if (crc_at + 4 > link.size || !*name || strchr(name, '/'))
         return KYMO_E_NOT_FOUND;
     wanted_link want = {.of = file};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demangle.c - libiberty's demanglers with a bound on what they may produce.
+ * demangle.c - libiberty's demanglers with a limit on their output.
  *
- * A mangled name of a few hundred bytes can stand for gigabytes of text (substitutions that
- * double). libiberty bounds recursion but not output, so its callback interface is used and left by
- * longjmp at the limit: in that mode its working memory is on the stack (but for a Punycode
- * identifier that is being printed, which is lost then: less than the name itself).
+ * A mangled name of a few hundred bytes can expand to gigabytes (repeated substitutions). libiberty
+ * limits recursion but not output. So its callback interface is used, and left by longjmp at the
+ * limit. In that mode its memory is on the stack, except for a Punycode identifier being printed,
+ * which leaks then: less than the name itself.
  */
 #include "symbolize/symbol_strings.h"
 
@@ -35,7 +35,7 @@ static bool run(const char *name, kymo_str *out)
     sink s = {.out = out};
     if (setjmp(s.enough))
         return false;
-    /* Rust's legacy names look like C++ ones, so Rust is asked first. */
+    /* Rust's legacy names look like C++ names, so Rust's demangler is tried first. */
     out->len = 0;
     if (rust_demangle_callback(name, options, take, &s))
         return true;
@@ -45,10 +45,10 @@ static bool run(const char *name, kymo_str *out)
 
 bool kymo_demangle(const char *name, kymo_str *out)
 {
-    /* _Z..., _R..., _GLOBAL__I_...: most names need not be tried. */
+    /* _Z..., _R..., _GLOBAL__I_...: other names are not mangled. */
     if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R' && name[1] != 'G'))
         return false;
-    /* A version or "@plt" is no part of the mangled name. */
+    /* A version or "@plt" is not part of the mangled name. */
     const char *at = strchr(name, '@');
     size_t len = at ? (size_t)(at - name) : strlen(name);
     if (len == 0 || len > MAX_NAME)

@@ -57,8 +57,8 @@ static kymo_err parse(kymo_dwarf *dwarf, uint64_t offset, dwarf_abbrev_table *ou
 {
     kymo_span section = kymo_dwarf_section(dwarf, DWARF_ABBREV);
     kymo_reader c = kymo_reader_part(section.data, section.size, offset, section.size);
-    /* Tables do not overlap, so that all of them together are no longer than the section. A
-     * hostile file with a table begun at each byte of it would otherwise cost its square. */
+    /* Tables do not overlap, so all of them together are at most as long as the section. A
+     * hostile file with a table at each byte would otherwise cost quadratic time. */
     uint64_t allowed = (uint64_t)section.size * 2 + 65536;
     const unsigned char *start = c.at;
     abbrev_vec abbrevs = {0};
@@ -73,7 +73,7 @@ static kymo_err parse(kymo_dwarf *dwarf, uint64_t offset, dwarf_abbrev_table *ou
     }
     dwarf->abbrev_bytes += (uint64_t)(c.at - start) + 1;
     if (err != KYMO_OK && err != KYMO_E_NOMEM && abbrevs.len)
-        err = KYMO_OK; /* cut: what came before the damage serves */
+        err = KYMO_OK; /* damaged: use what came before */
     if (err != KYMO_OK || abbrevs.len == 0) {
         kymo_vec_deinit(&abbrevs);
         kymo_vec_deinit(&specs);
@@ -84,7 +84,7 @@ static kymo_err parse(kymo_dwarf *dwarf, uint64_t offset, dwarf_abbrev_table *ou
         dense = dense && abbrevs.data[i].code == i + 1;
     if (!dense) {
         qsort(abbrevs.data, abbrevs.len, sizeof *abbrevs.data, by_code);
-        /* Codes that came out as 1..n in another order are dense as well. */
+        /* Codes that are 1..n in another order are dense as well. */
         dense = true;
         for (size_t i = 0; i < abbrevs.len; i++)
             dense = dense && abbrevs.data[i].code == i + 1;

@@ -2,10 +2,10 @@
 /*
  * dwarf_file.c - sections, unit headers and roots.
  *
- * Why not libdw: it decompresses every debug section when a file is opened, takes 0.55 s and 66 MB
- * to walk the entries and lines of python3.11's debug file (ours: 0.33 s and 31 MB, symbols and
- * names included, on the same busy machine), its look-ups cost a millisecond each, and what it does
- * with damaged files is not ours to mend. What is left to do by hand is small: units,
+ * Why not libdw: it decompresses all debug sections when a file is opened. Walking the entries and
+ * lines of python3.11's debug file takes it 0.55 s and 66 MB (this code: 0.33 s and 31 MB,
+ * including symbols and names, on the same busy machine). Its look-ups cost a millisecond each, and
+ * we cannot fix its handling of damaged files. What must be written for this is small: units,
  * abbreviations, some forty forms.
  */
 #include "symbolize/dwarf_file.h"
@@ -44,7 +44,7 @@ kymo_span kymo_dwarf_section_to(kymo_dwarf *dwarf, dwarf_section which, uint64_t
     }
     if (dwarf->opened[which] && end > s->size) {
         kymo_err err = kymo_elf_load_to(dwarf->elf, dwarf->opened[which], end, s);
-        (void)err; /* of a damaged section what comes before the damage serves */
+        (void)err; /* of a damaged section, use what came before the damage */
     }
     return *s;
 }
@@ -90,7 +90,7 @@ bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offse
     return true;
 }
 
-/* Reads one header, and the unit's bytes. Returns false when nothing can follow. */
+/* Reads one header, and the unit's bytes. Returns false if no unit can follow. */
 static bool read_header(kymo_dwarf *dwarf, uint64_t offset, dwarf_unit *unit, bool *usable)
 {
     *unit = (dwarf_unit){.offset = offset, .type = DW_UT_compile};

@@ -44,7 +44,7 @@ typedef struct dwarf_abbrev {
     uint32_t first; /* in the table's specs */
     uint16_t count;
     uint16_t tag;
-    /* Bytes of all attributes where they are the same in every entry of a usual unit, else -1. */
+    /* Size of all attributes if it is the same in every entry of a usual unit, else -1. */
     int32_t fixed_size;
     bool has_children;
 } dwarf_abbrev;
@@ -70,9 +70,9 @@ typedef struct dwarf_unit {
     uint8_t offset_size; /* 4 or 8 */
     uint8_t type;        /* DW_UT_*; compile for DWARF before 5 */
     bool usual;          /* 8-byte addresses, 4-byte offsets, version 3 or later */
-    bool in_aranges;     /* .debug_aranges tells where its code is */
+    bool in_aranges;     /* .debug_aranges has its addresses */
     bool root_read;
-    bool damaged; /* its root cannot be read; no use trying again */
+    bool damaged; /* its root cannot be read; not to be tried again */
     bool has_lines;
     uint16_t tag;
     const dwarf_abbrev_table *abbrevs; /* once the root was read */
@@ -103,22 +103,21 @@ typedef struct kymo_dwarf {
     uint64_t code_high;
 } kymo_dwarf;
 
-/* Reads the first unit's header. KYMO_E_NOT_FOUND when the file has no .debug_info, KYMO_E_CORRUPT
- * when there is not one readable unit; other errors of kymo_elf_load. The ELF file must live on. */
+/* Reads the first unit's header. KYMO_E_NOT_FOUND if the file has no .debug_info, KYMO_E_CORRUPT
+ * if no unit is readable; other errors of kymo_elf_load. The ELF file must outlive it. */
 KYMO_NODISCARD
 kymo_err kymo_dwarf_open(kymo_elf_file *elf, kymo_dwarf **out);
 /* NULL is allowed. */
 void kymo_dwarf_close(kymo_dwarf *dwarf);
 
-/* A section's bytes, read when first asked for; empty when there is none that can be read. */
+/* A section's bytes, read on the first call; empty if they cannot be read. */
 kymo_span kymo_dwarf_section(kymo_dwarf *dwarf, dwarf_section which);
-/* Of its bytes at least [0, end), if it has so many: for .debug_info and .debug_line, where those
- * of a unit are one piece. */
+/* At least its bytes [0, end), if it has that many: for .debug_info and .debug_line, where the
+ * bytes of a unit are adjacent. */
 kymo_span kymo_dwarf_section_to(kymo_dwarf *dwarf, dwarf_section which, uint64_t end);
 
-/* Reads the length that a unit, or a line program, begins with at an offset, and then all of it:
- * *out is what follows the length. *offset_size is 4 or 8. False when the section ends before it
- * does. */
+/* Reads the length at the start of a unit or a line program, and then all of it: *out is what
+ * follows the length. *offset_size is 4 or 8. False if the section ends before. */
 bool kymo_dwarf_open_unit(kymo_dwarf *dwarf, dwarf_section which, uint64_t offset,
                           uint8_t *offset_size, kymo_reader *out);
 
@@ -128,16 +127,16 @@ void kymo_dwarf_release_section(kymo_dwarf *dwarf, dwarf_section which);
 /* Reads the headers of the units that begin at or before this offset. Only KYMO_E_NOMEM fails. */
 KYMO_NODISCARD
 kymo_err kymo_dwarf_read_units(kymo_dwarf *dwarf, uint64_t offset);
-/* The unit whose bytes hold this offset of .debug_info, or NULL. It stays where it is. */
+/* The unit that contains this offset of .debug_info, or NULL. Its address does not change. */
 dwarf_unit *kymo_dwarf_unit_at(kymo_dwarf *dwarf, uint64_t offset);
-/* Makes the attributes of the unit's root known. KYMO_E_CORRUPT: the unit is of no use. */
+/* Reads the attributes of the unit's root. KYMO_E_CORRUPT: the unit is unusable. */
 KYMO_NODISCARD
 kymo_err kymo_dwarf_read_root(kymo_dwarf *dwarf, dwarf_unit *unit);
 
 /* An attribute's value. */
 typedef struct dwarf_value {
     enum {
-        DWARF_NOTHING, /* present but of no use to us: blocks, unknown values */
+        DWARF_NOTHING, /* present but not used: blocks, unknown values */
         DWARF_NUMBER,
         DWARF_ADDRESS,
         DWARF_ADDRESS_INDEX,
@@ -151,12 +150,12 @@ typedef struct dwarf_value {
     const char *text;
 } dwarf_value;
 
-/* Reads the value of one attribute and moves on. Text of DW_FORM_strx needs a root that was read,
- * as do addresses by index: use kymo_dwarf_resolve_address. */
+/* Reads the value of one attribute and advances. For text of DW_FORM_strx the root must have
+ * been read; addresses by index are resolved by kymo_dwarf_resolve_address. */
 void kymo_dwarf_read_value(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                            const dwarf_attr_spec *spec, dwarf_value *out);
 void kymo_dwarf_skip_value(const dwarf_unit *unit, kymo_reader *c, const dwarf_attr_spec *spec);
-/* Bytes of a form in a usual unit, -1 where it depends on the entry. */
+/* Size of a form in a usual unit, -1 if it depends on the entry. */
 int kymo_dwarf_form_size(unsigned form);
 /* Skips all attributes of an entry whose abbreviation was just read. */
 static inline void kymo_dwarf_skip_entry(const dwarf_unit *unit, kymo_reader *c,
@@ -181,7 +180,7 @@ static inline const dwarf_abbrev *kymo_dwarf_abbrev(const dwarf_unit *unit, uint
     return at < t->n && t->abbrevs[at].code == code ? &t->abbrevs[at] : NULL;
 }
 
-/* The address behind a DWARF_ADDRESS or DWARF_ADDRESS_INDEX; false when there is none. */
+/* The address of a DWARF_ADDRESS or DWARF_ADDRESS_INDEX; false if there is none. */
 bool kymo_dwarf_resolve_address(kymo_dwarf *dwarf, const dwarf_unit *unit, const dwarf_value *value,
                                 uint64_t *out);
 
@@ -191,7 +190,7 @@ typedef struct dwarf_range {
 } dwarf_range;
 typedef KYMO_VEC(dwarf_range) dwarf_range_vec;
 
-/* What an entry says of its addresses: fill while walking its attributes, then read. */
+/* The addresses of an entry: set while its attributes are read, then used. */
 typedef struct dwarf_extent {
     dwarf_value low;
     dwarf_value high;
@@ -202,9 +201,8 @@ typedef struct dwarf_extent {
 /* If spec is one of the attributes of an extent, reads it and returns true. */
 bool kymo_dwarf_extent_take(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_reader *c,
                             const dwarf_attr_spec *spec, dwarf_extent *extent);
-/* Appends the non-empty ranges of an entry. Each step of a list takes one from *budget, which ends
- * the list at zero: entries that share one long list would cost its square. Only KYMO_E_NOMEM
- * fails. */
+/* Appends the non-empty ranges of an entry. Each step of a list decrements *budget, and 0 ends
+ * the list: entries that share one long list would cost quadratic time. Only KYMO_E_NOMEM fails. */
 KYMO_NODISCARD
 kymo_err kymo_dwarf_read_extent(kymo_dwarf *dwarf, const dwarf_unit *unit,
                                 const dwarf_extent *extent, uint64_t *budget, dwarf_range_vec *out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_functions.c - one walk over a unit's entries makes a table of all code ranges.
+ * dwarf_functions.c - one pass over a unit's entries makes a table of all code ranges.
  *
- * Entries that cannot lead to code (variables, parameters, types: nine of ten) are stepped over by
- * the size of their abbreviation; subtrees of types and call sites by DW_AT_sibling. Everything
- * else is walked, since compilers put functions into namespaces, classes and functions.
+ * Entries that cannot contain code (variables, parameters, types: nine of ten) are skipped by the
+ * size of their abbreviation; subtrees of types and call sites by DW_AT_sibling. Everything else is
+ * read, since compilers put functions into namespaces, classes and functions.
  */
 #include "symbolize/dwarf_functions.h"
 
@@ -12,12 +12,12 @@
 
 #include "symbolize/dwarf_constants.h"
 
-/* Of origins and specifications; three are usual. */
+/* Length of a chain of origins and specifications; three are usual. */
 #define MAX_REFERENCES 16
 
 typedef struct open_function {
     uint32_t depth;
-    uint32_t function; /* KYMO_INTERVAL_NONE: it has no code */
+    uint32_t function; /* KYMO_INTERVAL_NONE: without code */
 } open_function;
 
 typedef struct walk {
@@ -50,8 +50,8 @@ const dwarf_function *kymo_dwarf_functions_find(const dwarf_function_table *tabl
     return at == KYMO_INTERVAL_NONE ? NULL : &table->functions.data[table->ranges.data[at].value];
 }
 
-/* Steps over an entry that is not a function; over its children, too, when there can be no code in
- * them and it tells where they end. Returns whether its children follow. */
+/* Skips an entry that is not a function; also its children, if they cannot contain code and the
+ * entry has a sibling. Returns whether its children follow. */
 static bool step_over(const walk *w, kymo_reader *c, const dwarf_abbrev *abbrev)
 {
     const dwarf_unit *unit = w->unit;
@@ -86,7 +86,7 @@ static bool step_over(const walk *w, kymo_reader *c, const dwarf_abbrev *abbrev)
             kymo_dwarf_skip_value(unit, c, &specs[i]);
         }
     }
-    /* Only forwards, and inside of the unit: a sibling that points back would never end. */
+    /* Only forwards, within the unit: a sibling that points back would cause an endless loop. */
     if (sibling > (uint64_t)(c->at - info) && sibling < unit->end) {
         c->at = info + sibling;
         return false;
@@ -147,7 +147,7 @@ static kymo_err take_function(walk *w, kymo_reader *c, const dwarf_abbrev *abbre
     return KYMO_OK;
 }
 
-/* Entries of this depth follow: what was open there, or deeper, has ended. */
+/* Entries of this depth follow: closes functions of this depth or deeper. */
 static void close_functions(walk *w, uint32_t depth)
 {
     while (w->open.len && w->open.data[w->open.len - 1].depth >= depth)
@@ -195,7 +195,7 @@ kymo_err kymo_dwarf_functions_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_f
     walk w = {.dwarf = dwarf, .unit = unit, .table = calloc(1, sizeof *w.table)};
     if (!w.table)
         return KYMO_E_NOMEM;
-    /* Each list of ranges belongs to one entry: all are no longer than the section. */
+    /* Each list of ranges belongs to one entry, so all are at most as long as the section. */
     w.budget = unit->end - unit->offset;
     w.budget += kymo_dwarf_section(dwarf, unit->version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES).size;
     kymo_err err = walk_entries(&w);
@@ -224,8 +224,8 @@ static void read_name(kymo_dwarf *dwarf, uint64_t entry, dwarf_function_name *ou
     if (c.failed || !abbrev)
         return;
     const dwarf_attr_spec *specs = unit->abbrevs->specs + abbrev->first;
-    /* What a compiler makes by itself is artificial, too: members, of which some are declared
-     * elsewhere, and others, such as a lambda's, have an object. */
+    /* Artificial entries of compilers include members: some are declared elsewhere, and others,
+     * such as a lambda's, have an object. */
     bool is_inline = false, is_artificial = false, is_member = false;
     for (unsigned i = 0; i < abbrev->count && !c.failed; i++) {
         dwarf_value v;

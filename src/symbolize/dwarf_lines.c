@@ -2,9 +2,9 @@
 /*
  * dwarf_lines.c - running line number programs (DWARF 2 to 5).
  *
- * Only what a profile asks is kept: address, file, line. Of several rows at one address the last
- * counts, and a row that says what the row before says is left out, which halves the table.
- * is_stmt, columns, discriminators and the rest are stepped over.
+ * Only address, file and line are kept. Of several rows at one address the last counts. A row equal
+ * to the row before is dropped, which halves the table. is_stmt, columns, discriminators and the
+ * rest are skipped.
  */
 #include "symbolize/dwarf_lines.h"
 
@@ -14,8 +14,8 @@
 #include "symbolize/dwarf_constants.h"
 
 #define MAX_FORMATS 16
-/* How many sequences that begin before an address are looked at when the nearest ended before it;
- * in sound files none overlap. */
+/* How many sequences with an earlier start are tried if the nearest one ended before the
+ * address; in valid files none overlap. */
 #define MAX_OVERLAPS 16
 
 typedef struct raw_row {
@@ -244,7 +244,7 @@ static kymo_err run(program *p, kymo_reader *c)
     return KYMO_OK;
 }
 
-/* Reads the header; *c is left at the program. Returns false when there is no sense in it. */
+/* Reads the header; *c is left at the program. Returns false if it is invalid. */
 static bool read_header(program *p, uint64_t offset, kymo_reader *c, kymo_reader *names)
 {
     if (!kymo_dwarf_open_unit(p->dwarf, DWARF_LINE, offset, &p->unit.offset_size, c))

@@ -31,7 +31,7 @@ typedef struct dwarf_sequence {
 typedef struct dwarf_line_file {
     const char *name;
     uint64_t directory;
-    const char *path; /* joined; set when it is joined first; NULL: not yet */
+    const char *path; /* with its directories; NULL: not joined yet */
 } dwarf_line_file;
 
 typedef struct dwarf_line_table {
@@ -41,8 +41,8 @@ typedef struct dwarf_line_table {
     KYMO_VEC(const char *) directories; /* [0] is the compilation directory, or NULL */
 } dwarf_line_table;
 
-/* Runs the unit's line program. A damaged one gives what came before the damage. A unit without
- * lines gives an empty table. Only KYMO_E_NOMEM fails. */
+/* Runs the unit's line program. A damaged one gives the rows before the damage, a unit without
+ * lines an empty table. Only KYMO_E_NOMEM fails. */
 KYMO_NODISCARD
 kymo_err kymo_dwarf_lines_build(kymo_dwarf *dwarf, dwarf_unit *unit, dwarf_line_table **out);
 /* NULL is allowed. */

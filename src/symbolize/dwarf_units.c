@@ -2,11 +2,11 @@
 /*
  * dwarf_units.c - the address index of the units.
  *
- * .debug_aranges is small and made for this; but clang leaves it out, and assemblers leave units
- * out of it. A unit that is not in there tells its ranges in its root. One that does not even do
- * that (old compilers; units that hold only types, and LTO's, which hold only what others inline)
- * has its entries walked. Each of these is done when an address was found nowhere else: roots lie
- * all over .debug_info, which then has to be read, and inflated, to its end.
+ * .debug_aranges is small and made for this, but clang omits it, and assemblers omit units. A unit
+ * that it lacks has its ranges in its root. Some units have no ranges there, either: of old
+ * compilers, with types only, and of LTO, with only functions that others inline. Their entries are
+ * read. Each of these steps is done when an address was not found before: roots are spread over all
+ * of .debug_info, which must then be read, and inflated, to its end.
  */
 #include "symbolize/dwarf_units.h"
 
@@ -100,7 +100,7 @@ kymo_err kymo_dwarf_units_build(kymo_dwarf *dwarf, dwarf_unit_index *out)
     return err;
 }
 
-/* Adds what the roots of the other units tell. */
+/* Adds the ranges in the roots of the other units. */
 static kymo_err read_roots(kymo_dwarf *dwarf, dwarf_unit_index *index)
 {
     KYMO_TRY(kymo_dwarf_read_units(dwarf, UINT64_MAX));
@@ -133,7 +133,7 @@ static kymo_err read_roots(kymo_dwarf *dwarf, dwarf_unit_index *index)
     return err;
 }
 
-/* Adds the functions of the units that tell nothing. */
+/* Adds the functions of units without ranges. */
 static kymo_err read_bare(kymo_dwarf *dwarf, dwarf_unit_index *index)
 {
     kymo_err err = KYMO_OK;

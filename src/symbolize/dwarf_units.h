@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_units.h - which units an address may belong to.
+ * dwarf_units.h - finds the units that an address may belong to.
  *
  * Layer:    symbolize (cold half); above dwarf_file, dwarf_functions, intervals
  * Flow:     .debug_aranges, roots, functions -> [dwarf_units] -> module
@@ -15,9 +15,9 @@
 #include "symbolize/intervals.h"
 
 typedef struct dwarf_unit_index {
-    kymo_intervals ranges;       /* value: place in offsets */
-    KYMO_VEC(uint64_t) offsets;  /* of units; those of .debug_aranges may not be of any */
-    KYMO_VEC(dwarf_unit *) bare; /* units that tell no addresses */
+    kymo_intervals ranges;       /* value: index in offsets */
+    KYMO_VEC(uint64_t) offsets;  /* of units; those from .debug_aranges may be wrong */
+    KYMO_VEC(dwarf_unit *) bare; /* units without ranges in their roots */
     enum { DWARF_UNITS_ARANGES, DWARF_UNITS_ROOTS, DWARF_UNITS_ALL } knows;
 } dwarf_unit_index;
 
@@ -27,8 +27,9 @@ kymo_err kymo_dwarf_units_build(kymo_dwarf *dwarf, dwarf_unit_index *out);
 void kymo_dwarf_units_deinit(dwarf_unit_index *index);
 /* The unit of a range, or NULL. */
 dwarf_unit *kymo_dwarf_units_get(kymo_dwarf *dwarf, const dwarf_unit_index *index, uint32_t range);
-/* Adds the next most costly addresses: those that roots tell, then those of functions in units that
- * tell none. Returns KYMO_E_NOT_FOUND when there are no more; else only KYMO_E_NOMEM fails. */
+/* Adds the next more costly source of addresses: roots of units, then functions of units whose
+ * root has none. Returns KYMO_E_NOT_FOUND if there is no further source; else only KYMO_E_NOMEM
+ * fails. */
 KYMO_NODISCARD
 kymo_err kymo_dwarf_units_widen(kymo_dwarf *dwarf, dwarf_unit_index *index);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_value.c - attribute values by their forms, and the address ranges that they describe.
+ * dwarf_value.c - attribute values by form, and the address ranges that they describe.
  */
 #include "symbolize/dwarf_constants.h"
 #include "symbolize/dwarf_file.h"
@@ -27,20 +27,20 @@ static const char *indexed_text(kymo_dwarf *dwarf, const dwarf_unit *unit, uint6
 
 /* How the bytes of a form are laid out. */
 enum layout {
-    UNKNOWN,        /* nothing behind it can be read */
-    BYTES,          /* as many as the form says */
-    ADDRESS,        /* as many as an address of the unit has */
-    OFFSET,         /* the same of an offset */
-    SECTION_OFFSET, /* an offset, which DWARF 2 gives the size of an address */
-    PRESENT,        /* none: the attribute being there is the value */
+    UNKNOWN,        /* the rest cannot be read */
+    BYTES,          /* number given by the form */
+    ADDRESS,        /* size of an address of the unit */
+    OFFSET,         /* size of an offset of the unit */
+    SECTION_OFFSET, /* an offset, in DWARF 2 of the size of an address */
+    PRESENT,        /* none: the presence of the attribute is the value */
     IMPLICIT,       /* none: the value is in the abbreviation */
     ULEB,
     SLEB,
     TEXT,
-    BLOCK, /* behind its length, which has so many bytes; 0: is a ULEB */
+    BLOCK, /* after its length, which has this many bytes; 0: ULEB */
 };
 
-/* What a form's number is, beside the kinds of dwarf_value. */
+/* What the number of a form means, beside the kinds of dwarf_value. */
 enum { IN_UNIT = DWARF_LIST_INDEX + 1, IN_STR, IN_LINE_STR, IN_ALT_STR, INDEXED };
 
 struct form {
@@ -111,7 +111,7 @@ static const struct form *form_of(uint64_t number)
                                                           : &unknown;
 }
 
-/* The form may be told in front of the value; another indirect one is then unknown. */
+/* The form may be given before the value; it must not be indirect again. */
 static const struct form *form_at(kymo_reader *c, const dwarf_attr_spec *spec)
 {
     return form_of(spec->form == DW_FORM_indirect ? kymo_read_uleb(c) : spec->form);
@@ -260,8 +260,8 @@ bool kymo_dwarf_extent_take(kymo_dwarf *dwarf, const dwarf_unit *unit, kymo_read
     }
 }
 
-/* A range outside of all code belongs to a function that the linker threw away: its address was
- * set to 0, 1 or -1, to which offsets may have been added. */
+/* A range outside of all code belongs to a function that the linker removed: its address was set
+ * to 0, 1 or -1, to which offsets may have been added. */
 static kymo_err add_range(const kymo_dwarf *dwarf, uint64_t low, uint64_t high,
                           dwarf_range_vec *out)
 {
@@ -367,7 +367,7 @@ kymo_err kymo_dwarf_read_extent(kymo_dwarf *dwarf, const dwarf_unit *unit,
         return KYMO_OK;
     (*budget)--;
     if (extent->high.kind == DWARF_NUMBER)
-        high = low + extent->high.number; /* since DWARF 4 a length */
+        high = low + extent->high.number; /* since DWARF 4 it is a length */
     else if (!kymo_dwarf_resolve_address(dwarf, unit, &extent->high, &high))
         return KYMO_OK;
     return add_range(dwarf, low, high, out);

@@ -2,10 +2,10 @@
 /*
  * eh_functions.c - see eh_functions.h.
  *
- * Linkers write the table as pairs of 4-byte offsets from the header (DW_EH_PE_datarel | sdata4),
- * and compilers the start of a function as a 4-byte offset from its own place (pcrel | sdata4), its
- * size in 4 bytes behind it. Anything else is taken for no function: the start in the description
- * must be the one in the table, or the size beside it is not believed.
+ * Linkers write the table as pairs of 4-byte offsets from the header (DW_EH_PE_datarel | sdata4).
+ * Compilers write the start of a function as a 4-byte offset from its own position (pcrel |
+ * sdata4), followed by a 4-byte size. Anything else is ignored: the size is used only if the start
+ * next to it is the one in the table.
  */
 #include "symbolize/eh_functions.h"
 
@@ -19,7 +19,7 @@
 #define PCREL_SDATA4 0x1b
 #define DATAREL_SDATA4 0x3b
 #define UDATA4 0x03
-/* Of a description: its length, its CIE, the start, the size. */
+/* Fields of a description: its length, its CIE, the start, the size. */
 #define START_AT 8u
 #define SIZE_AT 12u
 #define FDE_BYTES 16u
@@ -64,7 +64,7 @@ kymo_err kymo_eh_functions_open(kymo_elf_file *file, kymo_eh_functions *out)
     return KYMO_OK;
 }
 
-/* An address that the header tells by its distance. */
+/* An address given as an offset in the header. */
 static uint64_t at_distance(const kymo_eh_functions *f, size_t row, size_t field)
 {
     return f->header_address + (uint64_t)(int64_t)read_i32(f->rows.data + row * ROW_BYTES + field);

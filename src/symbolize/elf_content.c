@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_content.c - reads and inflates sections from their beginning up to the last byte that is
- * asked for.
+ * elf_content.c - reads and inflates sections from their beginning to the last byte that is needed.
  *
- * Debug files are large and few of their units are asked for. libc's .debug_info inflates from 2 MB
- * to 6, which takes 30 ms, and the unit that every program's main thread begins in is the first of
- * 4126. A deflate stream cannot be entered in the middle, but it can be left: it is inflated to the
- * end of the last unit that was needed. Sections that are never read, such as .debug_loclists, are
- * not inflated at all. Compressed bytes pass through a small buffer and are never held beside the
- * decompressed ones. The buffer for these has its full size from the start, so that they never
- * move; pages of it that nothing is written to cost nothing.
+ * Debug files are large, and few of their units are needed. libc's .debug_info inflates from 2 MB
+ * to 6, which takes 30 ms; the unit in which every program's main thread begins is the first of
+ * 4126. A deflate stream cannot be entered in the middle, but it can be left: it is inflated up to
+ * the end of the last unit needed. Sections that are never read, such as .debug_loclists, are not
+ * inflated. Compressed bytes pass through a small buffer and are never kept beside the inflated
+ * ones. The output buffer has its full size from the start, so bytes never move; its untouched
+ * pages cost nothing.
  */
 #include "symbolize/elf_file.h"
 
@@ -17,14 +16,14 @@
 #include <string.h>
 #include <zlib.h>
 
-/* No section of a real program comes near; it bounds what a hostile size field can reserve. */
+/* Far above the sections of real programs; limits what a hostile size field can reserve. */
 #define MAX_SECTION_BYTES (8ull << 30)
 /* deflate cannot expand more than this. */
 #define MAX_INFLATE_RATIO 1040u
 #define INFLATE_CHUNK (64u * 1024u)
-/* At least so much is made at a time. */
+/* The smallest step of inflating. */
 #define STEP_BYTES (64u * 1024u)
-/* Of the ELF gABI; older elf.h files do not have it. */
+/* Defined by the ELF gABI; older elf.h files lack it. */
 #define COMPRESS_ZLIB 1u
 
 typedef struct inflater {
@@ -35,11 +34,11 @@ typedef struct inflater {
 struct kymo_elf_content {
     unsigned char *data;
     size_t size;
-    size_t ready;       /* data[0, ready) is there */
-    uint64_t offset;    /* in the file, of what is read next */
-    uint64_t left;      /* bytes of the file from there */
-    inflater *inflater; /* NULL: not compressed, or all is there */
-    kymo_err err;       /* nothing more can be had */
+    size_t ready;       /* data[0, ready) is valid */
+    uint64_t offset;    /* next offset to read in the file */
+    uint64_t left;      /* bytes from there */
+    inflater *inflater; /* NULL: not compressed, or complete */
+    kymo_err err;       /* why no more can be read */
 };
 
 static void end_inflating(struct kymo_elf_content *content)
@@ -60,12 +59,12 @@ void kymo_elf_content_free(struct kymo_elf_content **content)
     *content = NULL;
 }
 
-/* Inflates until `end` bytes are there. */
+/* Inflates until `end` bytes are available. */
 static kymo_err inflate_to(const kymo_elf_file *file, struct kymo_elf_content *c, size_t end)
 {
     z_stream *z = &c->inflater->z;
     while (c->ready < end) {
-        /* Without any it may still have output, and says so when it has none. */
+        /* With no input left it may still have output, and returns an error if it has none. */
         if (z->avail_in == 0 && c->left > 0) {
             size_t take = c->left < INFLATE_CHUNK ? (size_t)c->left : INFLATE_CHUNK;
             KYMO_TRY(kymo_elf_read_at(file, c->offset, c->inflater->chunk, take));
@@ -111,7 +110,7 @@ static kymo_err make_to(const kymo_elf_file *file, struct kymo_elf_content *c, u
     return c->err;
 }
 
-/* What a section's header or first bytes say about its compression. */
+/* Reads the compression from a section's header or first bytes. */
 static kymo_err find_packing(const kymo_elf_file *file, const kymo_elf_section *s,
                              struct kymo_elf_content *out, bool *packed)
 {
@@ -171,7 +170,7 @@ static kymo_err begin(const kymo_elf_file *file, const kymo_elf_section *s,
         c->inflater = NULL;
         return KYMO_E_NOMEM;
     }
-    /* The checksum at the stream's end is rarely reached, and is a tenth of the work. */
+    /* The checksum at the stream's end is rarely reached, and would be a tenth of the work. */
     (void)inflateValidate(&c->inflater->z, 0);
     return KYMO_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_file.c - reads ELF files that are not trusted.
+ * elf_file.c - reads untrusted ELF files.
  *
  * The header, the section table and the program headers are copied into checked tables at open;
  * what is in sections is elf_content.c's.
@@ -34,7 +34,7 @@ kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out,
     }
     if (kymo_read_all(file->fd, out, size, offset) == size)
         return KYMO_OK;
-    /* Another process may shorten the file meanwhile. */
+    /* another process may truncate the file meanwhile */
     return errno ? kymo_err_from_errno(errno) : KYMO_E_TRUNCATED;
 }
 
@@ -84,7 +84,7 @@ static kymo_err read_segments(kymo_elf_file *file, const Elf64_Ehdr *head)
     kymo_err err =
         kymo_elf_read_at(file, head->e_phoff, segments, head->e_phnum * sizeof *segments);
     if (err == KYMO_E_TRUNCATED)
-        return KYMO_OK; /* sections may do */
+        return KYMO_OK; /* sections may be enough */
     KYMO_TRY(err);
     file->n_segments = head->e_phnum;
     return KYMO_OK;
@@ -99,7 +99,7 @@ static kymo_err read_sections(kymo_elf_file *file, const Elf64_Ehdr *head)
     if (err == KYMO_E_TRUNCATED)
         return KYMO_OK; /* an image in memory often ends before its section table */
     KYMO_TRY(err);
-    /* More than fits into 16 bits is said in section 0. */
+    /* A number beyond 16 bits is in section 0. */
     uint64_t n = head->e_shnum ? head->e_shnum : first.sh_size;
     uint64_t names_index = head->e_shstrndx == SHN_XINDEX ? first.sh_link : head->e_shstrndx;
     if (n < 2 || n > MAX_SECTIONS || n * sizeof(Elf64_Shdr) > file->size - head->e_shoff)
@@ -180,7 +180,7 @@ static kymo_err finish_open(kymo_elf_file *file, kymo_elf_file **out)
 
 kymo_err kymo_elf_open(const char *path, kymo_elf_file **out)
 {
-    /* O_NONBLOCK: the path may name a FIFO, which would hold us for ever. */
+    /* O_NONBLOCK: the path may be a FIFO, on which open would block. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return kymo_err_from_errno(errno);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_file.h - one ELF file (or image in memory): its header, segments and sections, and the bytes
- * of these, decompressed as far as they are asked for (elf_content.c).
+ * elf_file.h - one ELF file (or image in memory): its header, segments and sections, and the
+ * contents of sections, decompressed as needed (elf_content.c).
  *
  * Layer:    symbolize (cold half); above base
  * Flow:     file -> [elf_file] -> elf_symbols, dwarf_*, debug_files
@@ -40,7 +40,7 @@ typedef struct kymo_elf_section {
     uint64_t size;
     uint64_t entry_size;
     struct kymo_elf_content *content; /* NULL: not loaded */
-    uint32_t uses;                    /* loads that no unload has answered */
+    uint32_t uses;                    /* loads without an unload */
 } kymo_elf_section;
 
 typedef struct kymo_elf_file {
@@ -70,33 +70,32 @@ void kymo_elf_close(kymo_elf_file *file);
 /* Whether its build-id is this one. */
 bool kymo_elf_has_id(const kymo_elf_file *file, const unsigned char *id, size_t len);
 
-/* The first section of that name which has bytes in the file, or NULL. ".debug_x" also finds
+/* The first section of that name with bytes in the file, or NULL. ".debug_x" also finds
  * ".zdebug_x". */
 kymo_elf_section *kymo_elf_find(kymo_elf_file *file, const char *name);
 kymo_elf_section *kymo_elf_find_type(kymo_elf_file *file, uint32_t type);
-/* The section that a symbol's or a relocation table's link field names, or NULL. */
+/* The section that the link field of a symbol or relocation table names, or NULL. */
 kymo_elf_section *kymo_elf_section_at(kymo_elf_file *file, uint64_t index);
 
-/* Copies size bytes at a file offset. KYMO_E_TRUNCATED when there are fewer. */
+/* Copies size bytes at a file offset. KYMO_E_TRUNCATED if there are fewer. */
 KYMO_NODISCARD
 kymo_err kymo_elf_read_at(const kymo_elf_file *file, uint64_t offset, void *out, size_t size);
 
-/* Whether vaddr lies in code: in a section with SHF_EXECINSTR, or (a file without sections) in an
+/* Whether vaddr is code: in a section with SHF_EXECINSTR or, in a file without sections, in an
  * executable segment. */
 bool kymo_elf_is_code(const kymo_elf_file *file, uint64_t address);
 
-/* The whole content, decompressed; kept until as many unloads as loads, or close: a hostile file
- * may give one section two roles. A byte 0 follows the content, so that text in it is always
- * terminated. Errors: KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED (an unknown compression), KYMO_E_TOO_BIG,
- * KYMO_E_IO, KYMO_E_NOMEM. */
+/* The whole content, decompressed; valid until there were as many unloads as loads, or until
+ * close: a hostile file may use one section twice. A byte 0 follows the content, so text in it
+ * is always terminated. Errors: KYMO_E_CORRUPT, KYMO_E_UNSUPPORTED (an unknown compression),
+ * KYMO_E_TOO_BIG, KYMO_E_IO, KYMO_E_NOMEM. */
 KYMO_NODISCARD
 kymo_err kymo_elf_load(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out);
-/* The same, but nothing is read yet: *out is empty. kymo_elf_load_to makes it longer. */
+/* The same without reading: *out is empty. kymo_elf_load_to extends it. */
 KYMO_NODISCARD
 kymo_err kymo_elf_load_begin(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out);
-/* Of a section that is loaded, its bytes [0, end) at least, or all if there are fewer. They stay
- * where they are when it becomes longer. What can be read is in *out after an error, too, which
- * comes again at each call. */
+/* Extends a loaded section to at least its bytes [0, end), or all if there are fewer. Its bytes
+ * do not move. After an error *out has what could be read; further calls return the error again. */
 KYMO_NODISCARD
 kymo_err kymo_elf_load_to(kymo_elf_file *file, kymo_elf_section *section, uint64_t end,
                           kymo_span *out);

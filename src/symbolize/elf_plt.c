@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_plt.c - naming linkage stubs by the slots they jump through.
+ * elf_plt.c - names linkage stubs by the slots that they jump through.
  *
- * A stub is code without a symbol. Each ends in `jmp *slot(%rip)`, and the relocation of that slot
- * names the function. Stubs that push a relocation's index instead (the lazy half of a table made
- * for indirect branch tracking) name it by the index. This holds for .plt, .plt.sec, .plt.got and
- * .plt.bnd alike, whatever linker laid them out.
+ * A stub is code without a symbol. It ends in `jmp *slot(%rip)`, and the relocation of that slot
+ * names the function. Stubs that push a relocation's index instead (the lazy half of a table for
+ * indirect branch tracking) are named by the index. This holds for .plt, .plt.sec, .plt.got and
+ * .plt.bnd of all linkers.
  */
 #include "symbolize/elf_symbols.h"
 
@@ -50,7 +50,7 @@ static kymo_err add_slots(kymo_elf_file *file, kymo_elf_section *table, slot_vec
             s.target = (uint64_t)r.r_addend;
         else if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
             s.symbol = (uint32_t)ELF64_R_SYM(r.r_info);
-        err = kymo_vec_push(slots, s); /* others keep their place: an index may count them */
+        err = kymo_vec_push(slots, s); /* other relocations keep their index, which stubs may use */
     }
     kymo_elf_unload(table);
     return err;
@@ -64,12 +64,12 @@ typedef struct stubs {
     kymo_span dynsym;
     kymo_span dynstr;
     kymo_str name;
-    /* Symbols as they were before stubs were added, for resolvers. */
+    /* Symbols before stubs were added, to find resolvers. */
     size_t n_before;
     size_t n_resolvers;
 } stubs;
 
-/* The resolver of an indirect function carries the function's name. Aliases: the first of them. */
+/* A resolver of an indirect function has the function's name. Of aliases, the first. */
 static const char *resolver_name(const stubs *st, uint64_t target)
 {
     const kymo_elf_symbol *best = NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * elf_symbols.c - which symbol an address lies in.
+ * elf_symbols.c - finds the symbol that contains an address.
  *
- * Extents may nest (a label with a size inside of a function) and, in odd files, overlap. They are
- * sorted by start; each knows the nearest earlier one that reaches beyond its start (`enclosing`).
- * Every extent that holds an address is then found by a binary search for the last start that is
- * not beyond it and a walk along `enclosing`, since whatever is not on that walk ended before.
+ * Extents may nest (a label with a size inside a function) and, in odd files, overlap. They are
+ * sorted by start; each refers to the nearest earlier one that reaches beyond its start
+ * (`enclosing`). A binary search finds the last extent that starts at or before the address; all
+ * that contain the address are on the chain of `enclosing` from there, since others ended before.
  *
- * addr2line takes the nearest symbol before an address even where it ended long before. A name
- * made so is a guess that looks like a fact; here the address is unnamed.
+ * addr2line takes the nearest symbol before an address even if it ended long before. Such a name is
+ * a guess that looks like a fact; here the address has no name.
  */
 #include "symbolize/elf_symbols.h"
 
@@ -19,7 +19,7 @@
 #include "base/search.h"
 #include "symbolize/elf_file.h"
 
-/* How far a walk along `enclosing` goes: no compiler nests deeper, hostile files may. */
+/* Limit of a chain of `enclosing`: no compiler nests deeper, hostile files may. */
 #define MAX_NESTING 64
 #define NONE UINT32_MAX
 #define MAX_SYMBOLS (1u << 26)
@@ -68,7 +68,7 @@ static kymo_err add_raw(kymo_elf_symbols *symbols, kymo_elf_file *file, const El
         return KYMO_OK;
     if (raw->st_name >= names.size || names.data[raw->st_name] == '\0')
         return KYMO_OK;
-    /* Marks that the annobin plugin leaves; they are not functions. */
+    /* marks of the annobin plugin: not functions */
     if (type == STT_NOTYPE && raw->st_size == 0 && ELF64_ST_BIND(raw->st_info) == STB_LOCAL &&
         ELF64_ST_VISIBILITY(raw->st_other) == STV_HIDDEN)
         return KYMO_OK;
@@ -120,7 +120,7 @@ kymo_err kymo_elf_symbols_add_table(kymo_elf_symbols *symbols, kymo_elf_file *fi
     return err;
 }
 
-/* The file offset of an address that some segment maps from the file. */
+/* The file offset of an address that a segment maps. */
 static bool offset_of(const kymo_elf_file *file, uint64_t address, uint64_t *offset)
 {
     for (size_t i = 0; i < file->n_segments; i++) {
@@ -133,7 +133,7 @@ static bool offset_of(const kymo_elf_file *file, uint64_t address, uint64_t *off
     return false;
 }
 
-/* How many dynamic symbols a GNU hash table tells of: the last one of the last chain. */
+/* The number of dynamic symbols according to a GNU hash table: up to the end of its last chain. */
 static uint32_t count_gnu_hash(const kymo_elf_file *file, uint64_t offset)
 {
     uint32_t head[4]; /* buckets, first symbol, bloom words, shift */
@@ -239,7 +239,7 @@ static int by_start(const void *a, const void *b)
     const kymo_elf_symbol *x = a, *y = b;
     if (x->address != y->address)
         return x->address < y->address ? -1 : 1;
-    /* The best one of an address comes last, where the search arrives. */
+    /* The best of several at one address comes last, where the search ends. */
     if (x->rank != y->rank)
         return x->rank > y->rank ? -1 : 1;
     if (x->end != y->end)
@@ -255,7 +255,7 @@ static ptrdiff_t last_start(const kymo_elf_symbol_vec *v, uint64_t address)
 
 static void link_enclosing(kymo_elf_symbol_vec *v)
 {
-    uint32_t open = NONE; /* the innermost that still reaches on; a stack through `enclosing` */
+    uint32_t open = NONE; /* the innermost extent still open; `enclosing` makes it a stack */
     for (size_t i = 0; i < v->len; i++) {
         while (open != NONE && v->data[open].end <= v->data[i].address)
             open = v->data[open].enclosing;

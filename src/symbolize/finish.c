@@ -9,11 +9,11 @@
 #include "symbolize/apply.h"
 
 struct finish {
-    const kymo_finish_progress *progress; /* NULL: no reports */
+    const kymo_finish_progress *progress; /* NULL: not reported */
     const kymo_recording_info *info;
 };
 
-/* A module that is no file comes with its bytes: the vDSO. */
+/* The bytes of a module that is not a file, the vDSO, are in the recording. */
 static void locate(void *user, const kymo_profile *profile, uint32_t module,
                    kymo_symbol_module *wanted)
 {
@@ -33,7 +33,7 @@ static void opened(void *user, const kymo_profile *profile, uint32_t module,
     const kymo_module *m = kymo_profile_module(profile, module);
     (void)user;
     if (status->err == KYMO_E_MISMATCH && m->symbols == KYMO_SYMBOLS_OTHER)
-        return; /* that was said when it was recorded */
+        return; /* noted when it was recorded */
     if (status->err == KYMO_E_MISMATCH)
         kymo_warn("%s: it has been replaced since it was mapped; its code has no names", m->path);
     else if (status->err != KYMO_OK)
@@ -63,7 +63,7 @@ static kymo_err symbolize(struct finish *f, kymo_profile *profile, kymo_apply_re
     return err;
 }
 
-/* The one figure of the quality that the symbolizer knows. */
+/* Sets the figure of the quality that only the symbolizer knows. */
 static kymo_err set_named(kymo_profile *profile, const kymo_apply_result *result)
 {
     kymo_quality q = *kymo_profile_quality(profile);
@@ -84,7 +84,7 @@ kymo_err kymo_finish_symbolize(kymo_profile *profile, const kymo_recording_info 
     return set_named(profile, &result);
 }
 
-/* What was loaded becomes what the caller wants; on errors it is freed. */
+/* Passes on what was loaded; frees it on errors. */
 static kymo_err finish(kymo_profile *profile, kymo_recording_info *own,
                        const kymo_finish_progress *progress, kymo_profile **out,
                        kymo_recording_info *info, kymo_error *detail)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * intervals.c - a sorted array in which each interval knows the one that was still open when it
- * began. All that hold an address are found by a binary search for the last that begins at or
- * before it, and a walk along `enclosing`: what is not on that walk had ended before.
+ * intervals.c - a sorted array in which each interval refers to the nearest earlier one that is
+ * still open at its start. A binary search finds the last interval that starts at or before an
+ * address; all that contain the address are on the chain of `enclosing` from there, since others
+ * ended before.
  */
 #include "symbolize/intervals.h"
 
@@ -11,7 +12,7 @@
 
 #include "base/search.h"
 
-/* Inlining is never nested so deep; hostile files could make each look-up walk through all. */
+/* Real inlining is less deep; hostile files could make each look-up walk through all intervals. */
 #define MAX_STEPS 1024
 
 static int by_start(const void *a, const void *b)

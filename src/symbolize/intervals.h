@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * intervals.h - address ranges that nest, and which of them hold an address, innermost first.
+ * intervals.h - nested address ranges; finds those that contain an address, innermost first.
  *
  * Layer:    symbolize (cold half); above base
  * Flow:     dwarf_units, dwarf_functions -> [intervals] -> look-ups
@@ -26,12 +26,12 @@ typedef struct kymo_interval {
 
 typedef KYMO_VEC(kymo_interval) kymo_intervals;
 
-/* Sorts; of equal ranges the one with the greater value is the inner one. To be called before
- * find, and again after something was added. */
+/* Sorts; of equal ranges the one with the greater value is the inner one. Call before find, and
+ * again after adding. */
 void kymo_intervals_finish(kymo_intervals *intervals);
-/* The innermost that holds the address, or KYMO_INTERVAL_NONE. */
+/* The innermost that contains the address, or KYMO_INTERVAL_NONE. */
 uint32_t kymo_intervals_find(const kymo_intervals *intervals, uint64_t address);
-/* The next one outwards from `at` that holds the address, or KYMO_INTERVAL_NONE. */
+/* The next one outwards from `at` that contains the address, or KYMO_INTERVAL_NONE. */
 uint32_t kymo_intervals_next(const kymo_intervals *intervals, uint32_t at, uint64_t address);
 
 #endif

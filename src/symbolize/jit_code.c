@@ -2,10 +2,10 @@
 /*
  * jit_code.c - see jit_code.h.
  *
- * Of a perf map, which has no times, the last line that covers an address is true of it. Lines that
- * cover something that was hit are kept as they come; then, from the last to the first, each takes
- * the addresses that none behind it has taken (`next` leads past the taken ones), and those that
- * got none are left out. So a hostile map costs no more than its lines and what was hit.
+ * A perf map has no times, so for each address the last line that covers it counts. Lines that
+ * cover a sampled address are kept in order. Then, from the last to the first, each line takes the
+ * addresses that no later line has taken (`next` skips those); lines without any are dropped. So
+ * the cost of a hostile map is proportional to its lines and the sampled addresses.
  */
 #include "symbolize/jit_code.h"
 
@@ -23,8 +23,8 @@
 #define LOOK_FIRST_NS 1000000000ull
 #define LOOK_MOST_NS 16000000000ull
 #define HITS_MAX (1u << 18)
-#define PIECES_MAX (1u << 18)         /* of a process, that are written */
-#define LINES_BYTES_MAX (32ull << 20) /* of a process, that are written */
+#define PIECES_MAX (1u << 18)         /* of a process, that are recorded */
+#define LINES_BYTES_MAX (32ull << 20) /* of a process, that are recorded */
 
 struct anchor {
     uint64_t ticks;
@@ -37,11 +37,11 @@ struct kymo_jit_code {
     uint64_t look_every_ns;
     struct anchor first;
     struct kymo_jit_mappings mappings;
-    KYMO_VEC(uint64_t) hits; /* sorted from write on */
+    KYMO_VEC(uint64_t) hits; /* sampled addresses; sorted from write on */
     kymo_index hit_index;
-    uint32_t pieces; /* written */
+    uint32_t pieces; /* recorded so far */
     uint64_t lines_bytes;
-    int left_out; /* a limit kept something from being written */
+    int left_out; /* a limit prevented some from being recorded */
 };
 
 static struct anchor take_anchor(void)
@@ -100,7 +100,7 @@ void kymo_jit_code_look(kymo_jit_code *jit, uint64_t now_ns)
 {
     if (!jit || now_ns < jit->next_look_ns || jit->hits.len == 0)
         return;
-    /* Ever more rarely: most that make code say nothing of it. */
+    /* Less and less often: most programs that generate code have no such files. */
     jit->next_look_ns = now_ns + jit->look_every_ns;
     if (jit->look_every_ns < LOOK_MOST_NS)
         jit->look_every_ns *= 2;
@@ -108,7 +108,7 @@ void kymo_jit_code_look(kymo_jit_code *jit, uint64_t now_ns)
     kymo_jit_mappings_look(&jit->mappings, jit->files.pid);
 }
 
-/* ---- what was hit ---- */
+/* ---- sampled addresses ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -116,7 +116,7 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The first hit that is not below address. */
+/* The first sampled address that is not below `address`. */
 static size_t lower_bound(const kymo_jit_code *jit, uint64_t address)
 {
     return KYMO_COUNT_WHERE(i, jit->hits.len, jit->hits.data[i] < address);
@@ -129,7 +129,7 @@ static bool is_hit(void *user, uint64_t start, uint64_t size_bytes)
     return at < jit->hits.len && jit->hits.data[at] - start < size_bytes;
 }
 
-/* ---- writing ---- */
+/* ---- recording ---- */
 
 struct writing {
     kymo_jit_code *jit;
@@ -197,7 +197,7 @@ static size_t past_taken(size_t *next, size_t at)
     return end;
 }
 
-/* Marks the entries that are the last for some hit: size_bytes of the others becomes 0. */
+/* Keeps the entries that are the last for a sampled address: sets size_bytes of others to 0. */
 static kymo_err keep_last(const kymo_jit_code *jit, kymo_code_entries *entries)
 {
     size_t *next = malloc((jit->hits.len + 1) * sizeof *next);
@@ -237,7 +237,7 @@ static kymo_err write_perf_map(struct writing *w)
     return err == KYMO_E_IO ? KYMO_OK : err;
 }
 
-/* A time of the file in the recording's clock; 0: not known. */
+/* A time of the file, on the recording's clock; 0: not known. */
 static uint64_t in_ns(const kymo_jit_code *jit, const kymo_jitdump *info, struct anchor now,
                       uint64_t time)
 {
@@ -246,7 +246,7 @@ static uint64_t in_ns(const kymo_jit_code *jit, const kymo_jitdump *info, struct
         double ns = (double)(int64_t)(time - jit->first.ticks) * ratio + (double)jit->first.ns;
         time = ns > 0 && ns < (double)(1ull << 62) ? (uint64_t)ns : 0;
     }
-    /* What is not of this clock says nothing. */
+    /* a time of another clock is useless */
     return time <= now.ns ? time : 0;
 }
 

@@ -17,7 +17,7 @@
 #include "sys/proc_file.h"
 
 #define DEBUG_DIRS_MAX 4096 /* entries of ~/.debug/jit that are looked at */
-/* The start of a process is known in ticks, and the times of files are the kernel's coarse ones. */
+/* Start times of processes are in ticks, and times of files are rounded by the kernel. */
 #define START_SLACK_S 2
 
 void kymo_jit_files_init(struct kymo_jit_files *f, pid_t pid)
@@ -36,12 +36,12 @@ void kymo_jit_files_deinit(struct kymo_jit_files *f)
     f->perf_map = f->jitdump = f->root = -1;
 }
 
-/* ---- who the process is ---- */
+/* ---- identity of the process ---- */
 
 /* When the process began, in seconds since 1970. */
 static int64_t start_of(pid_t pid)
 {
-    enum { START_TIME = 22 }; /* the field of stat */
+    enum { START_TIME = 22 }; /* its number in /proc/PID/stat */
     struct timespec boot;
     struct timespec real;
     uint64_t ticks = kymo_proc_stat(pid, START_TIME);
@@ -60,8 +60,8 @@ static int is_same(const char *theirs, const char *ours)
            a.st_ino == b.st_ino;
 }
 
-/* Its root, held open where it is another than ours: when the process is gone there is no way to
- * it. */
+/* Its root directory, held open if it is another one than ours: after the end of the process it
+ * could not be reached. */
 static int open_root(pid_t pid)
 {
     char path[64];
@@ -86,7 +86,7 @@ static void ask(struct kymo_jit_files *f)
     f->uid = geteuid();
     if (kymo_proc_file_read(text, sizeof text, "/proc/%d/status", (int)f->pid)) {
         const char *at = strstr(text, "\nNSpid:");
-        /* One for each namespace; the innermost is the last. */
+        /* One number for each namespace; the innermost is the last. */
         for (char *end = (char *)(uintptr_t)(at ? at + 7 : ""); *end && *end != '\n';) {
             char *from = end;
             long pid = strtol(from, &end, 10);
@@ -109,7 +109,7 @@ static void ask(struct kymo_jit_files *f)
 
 /* ---- opening ---- */
 
-/* A path as the process sees it. No link of its can lead out of its root. */
+/* A path as the process sees it. Links in it cannot lead out of the process's root. */
 static int open_inside(const struct kymo_jit_files *f, const char *path)
 {
     const unsigned flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY;
@@ -119,7 +119,7 @@ static int open_inside(const struct kymo_jit_files *f, const char *path)
     return (int)syscall(SYS_openat2, f->root, path, &how, sizeof how);
 }
 
-/* Closes what is no file of the process's, or older than it; -1 then. */
+/* Closes a file of another user, or one older than the process; -1 then. */
 static int check_own(const struct kymo_jit_files *f, int fd)
 {
     struct stat st;
@@ -169,7 +169,7 @@ static int open_mapped_jitdump(const struct kymo_jit_files *f)
         if (!deleted)
             fd = check_own(f, open_inside(f, name));
         if (fd < 0) {
-            /* Without its name it can still be opened, by who may. */
+            /* A deleted file can still be opened through /proc, with permission. */
             snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)f->pid,
                      at.start, at.end);
             fd = check_own(f, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -180,7 +180,7 @@ static int open_mapped_jitdump(const struct kymo_jit_files *f)
     return fd;
 }
 
-/* Where compilers put it that make a folder for each run: ~/.debug/jit/SOMETHING/. */
+/* Directory where some compilers make a subdirectory for each run: ~/.debug/jit/SOMETHING/. */
 static int open_debug_jitdump(const struct kymo_jit_files *f)
 {
     const char *home = getenv("HOME");

@@ -51,7 +51,7 @@ static void take_mapping(struct kymo_jit_mappings *m, struct kymo_jit_mapping at
     for (size_t i = 0; i < m->modules.len; i++) {
         const kymo_event_module *module = &m->modules.data[i];
         if (at.start < module->end && module->start < at.end)
-            return; /* where its loader put it */
+            return; /* mapped by its loader */
         if (strcmp(module->path, path) == 0)
             at.module = i;
     }

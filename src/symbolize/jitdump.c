@@ -3,9 +3,9 @@
  * jitdump.c - the binary file that JIT compilers write for perf: a header, then records with a
  * time.
  *
- * The code itself, which each load record carries, is stepped over. Lines are looked at when they
- * are asked for: they come in a record before the load of the same address. Whatever is not known
- * is skipped by its size; a record that is not whole ends the reading.
+ * The code in each load record is skipped. Lines are read on request: they are in a record before
+ * the load record with the same address. Unknown records are skipped by their size; an incomplete
+ * record ends the reading.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +27,14 @@
 #define FILES_MAX 256u
 #define SAME_INDEX_MAX 64
 #define FLAG_TICKS 1u
-/* V8 and LLVM give the lines the addresses that they have in the ELF file that perf will make,
- * where the code comes after a header of this size; others those of memory. Nothing says which: but
- * a function's first line is at its beginning, in all functions of the former so much behind it. */
+/* V8 and LLVM give lines the addresses of the ELF file that perf will make, where code follows a
+ * header of this size; other compilers use addresses in memory. The file does not say which. But
+ * the first line of a function is at its beginning, so for V8 and LLVM it is off by this size in
+ * all functions. */
 #define BIAS 0x40u
-/* V8 leaves its mark in the padding. What it writes for the names of files is memory that it has
- * freed (seen in node 20), and may hold anything, NUL too. So they are not looked at, the
- * function's own name having the file, and the next line is where an address of the code is. */
+/* V8 leaves its mark in the padding. For file names it writes freed memory (seen in node 20),
+ * which may contain anything, even NUL. So they are ignored: the function's name contains the
+ * file, and the next line is found by the address, which lies in the code. */
 #define V8_MARK 0xdeadbeefu
 
 enum { LOAD = 0, MOVE = 1, DEBUG_INFO = 2, CLOSE = 3 };
@@ -48,7 +49,7 @@ struct record {
 struct reading {
     int fd;
     kymo_code_entries *out;
-    size_t first; /* what was in *out before */
+    size_t first; /* length of *out before */
     kymo_index by_index;
     struct record debug; /* the last one; size 0: none */
     uint64_t debug_address;
@@ -94,7 +95,7 @@ static kymo_err take_load(struct reading *r, const struct record *record)
     return push(r, &e);
 }
 
-/* The code keeps its name and number at another place. */
+/* The code moved; its name and number stay. */
 static kymo_err take_move(struct reading *r, const struct record *record)
 {
     unsigned char bytes[MOVE_BYTES];
@@ -170,7 +171,7 @@ static kymo_err read_header(int fd, kymo_jitdump *info, uint64_t *at)
     (void)kymo_read_u32(&in); /* machine */
     uint32_t padding = kymo_read_u32(&in);
     (void)kymo_read_u32(&in); /* pid */
-    (void)kymo_read_u64(&in); /* time: not always of the same clock as the others */
+    (void)kymo_read_u64(&in); /* time: may be of another clock than the others */
     info->counts_ticks = (kymo_read_u64(&in) & FLAG_TICKS) != 0;
     info->is_v8 = padding == V8_MARK;
     info->line_bias = 0;
@@ -216,10 +217,10 @@ void kymo_code_lines_deinit(kymo_code_lines *lines)
     kymo_vec_deinit(&lines->bytes);
 }
 
-/* The number of a file's name, made if it is new; FILES_MAX if there are too many. */
+/* The number of a file's name; adds it if new; FILES_MAX if there are too many. */
 static kymo_err find_file(kymo_code_lines *out, const char *name, uint32_t *file)
 {
-    /* The one before, mostly. */
+    /* usually the one before */
     for (size_t i = out->files.len; i-- > 0;)
         if (strcmp(out->files.data[i], name) == 0) {
             *file = (uint32_t)i;
@@ -254,7 +255,7 @@ kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_en
         const char *name = kymo_read_text(&in);
         if (in.failed)
             break;
-        /* A name of this one byte stands for the one before. */
+        /* this one byte means the same name as before */
         if (info->is_v8)
             KYMO_TRY(find_file(out, "", &file));
         else if (strcmp(name, "\xff") != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * load.c - a recording in a file or in memory becomes a profile.
+ * load.c - makes a profile from a recording in a file or in memory.
  */
 #include "kymo/recording.h"
 
@@ -17,11 +17,11 @@
 #include "recording/recording.h"
 #include "symbolize/finish.h"
 
-#define LARGE_BYTES (16 << 20) /* smaller ones have no more rows than are kept */
+#define LARGE_BYTES (16 << 20) /* a smaller file cannot have too many rows */
 
 static_assert((int)KYMO_RECORDING_ERROR == (int)KYMO_NOTE_ERROR, "one list of severities");
 
-/* The arrays of an info; texts and images stay in the ingest that they came with. */
+/* The arrays of an info; the ingest owns texts and images. */
 struct owner {
     kymo_ingest *ingest;
     kymo_recording_note *notes;
@@ -112,8 +112,9 @@ static kymo_err read_input(const struct input *input, const kymo_event_handler *
     return kymo_recording_read_memory(input->data, input->len, 0, handler, context, report, detail);
 }
 
-/* A large recording is read twice: how many allocations there are says how many are kept. Of what
- * can be read once only, a pipe, all are. Whatever is wrong, the second reading says. */
+/* A large recording is read twice: the number of allocations determines how many are kept. A
+ * pipe can be read only once, so all are kept. Errors of the first reading are reported by the
+ * second. */
 static void prepare(const struct input *input, kymo_ingest *ingest)
 {
     struct kymo_thin_count count = {0};
@@ -131,7 +132,7 @@ static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
     kymo_err err = read_input(input, input->handler, ingest, report, &why);
     if (err == KYMO_OK)
         return kymo_ingest_finish(ingest);
-    /* An error of the reader explains itself; one of the ingest has only its code. */
+    /* A reader's error has a text; an error of the ingest has only a code. */
     if (why.code == err && detail != NULL)
         *detail = why;
     return err;

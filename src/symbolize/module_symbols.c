@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module_symbols.c - answering addresses from the tables of a module.
+ * module_symbols.c - finds the functions of addresses in the tables of a module.
  *
- * A batch is worked off in the order of addresses, so that each unit's tables are built once. They
- * are dropped when all of them together have grown beyond TABLE_BYTES and the batch moves on to
- * another unit: a program with a gigabyte of line tables is symbolized in the memory of one unit.
+ * A batch is handled in order of addresses, so each unit's tables are built once. They are dropped
+ * when together they exceed TABLE_BYTES and the batch reaches another unit. So a program with a
+ * gigabyte of line tables is symbolized in the memory of one unit.
  *
- * Names. A DWARF function with a linkage name has that one, demangled. One without has as its
- * system_name the symbol that begins where it begins; its name is that symbol's if it is mangled,
- * else what the source calls it (the symbol of a clone would be `f.constprop.0`).
+ * Names: a DWARF function with a linkage name has that name, demangled. Without one, its
+ * system_name is the symbol with the same start. Its name is that symbol's if it is mangled, else
+ * the one in the source (the symbol of a clone would be `f.constprop.0`).
  */
 #include "symbolize/module_symbols.h"
 
@@ -19,7 +19,7 @@
 #include "symbolize/dwarf_lines.h"
 
 #define TABLE_BYTES (12u << 20)
-/* Units that claim one address, in a sound file one, rarely two. */
+/* Units that cover one address: in a valid file one, rarely two. */
 #define MAX_UNITS_TRIED 8
 #define MAX_INLINED 1024
 
@@ -53,7 +53,7 @@ static void drop_tables(kymo_module_symbols *m)
     m->table_bytes = 0;
 }
 
-/* Makes the tables of a unit. KYMO_E_CORRUPT: it is of no use; KYMO_E_NOMEM. */
+/* Builds the tables of a unit. KYMO_E_CORRUPT: it is unusable; KYMO_E_NOMEM. */
 static kymo_err load_unit(kymo_module_symbols *m, dwarf_unit *unit)
 {
     if (unit->functions && unit->lines)
@@ -70,14 +70,14 @@ static kymo_err load_unit(kymo_module_symbols *m, dwarf_unit *unit)
     return KYMO_OK;
 }
 
-/* What the DWARF knows of one address. */
+/* The DWARF functions and line of one address. */
 typedef struct place {
     dwarf_unit *unit;
     const dwarf_function *function;
     const dwarf_row *row;
 } place;
 
-/* The first unit that has a function there counts; failing that, the first that has a line. */
+/* Uses the first unit with a function there, else the first with a line. */
 static kymo_err find_place(kymo_module_symbols *m, uint64_t address, place *out)
 {
     *out = (place){0};
@@ -159,7 +159,7 @@ static kymo_err path_of(kymo_module_symbols *m, dwarf_unit *unit, uint32_t file,
     return scratch->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
-/* A version (`read@@GLIBC_2.2.5`) is no part of the function's name. */
+/* A version (`read@@GLIBC_2.2.5`) is not part of the function's name. */
 static kymo_err name_symbol(kymo_module_symbols *m, const kymo_elf_symbol *symbol,
                             const char **system, const char **function)
 {
@@ -174,8 +174,9 @@ static kymo_err name_symbol(kymo_module_symbols *m, const kymo_elf_symbol *symbo
     return KYMO_OK;
 }
 
-/* A function without a linkage name is named by the symbol that begins where it begins (not by the
- * one at the address: its far part has another, `f.cold`, and would seem another function). */
+/* A function without a linkage name is named by the symbol with the same start, not by the one
+ * at the address: its cold part has another symbol, `f.cold`, and would look like another
+ * function. */
 static kymo_err name_by_start(kymo_module_symbols *m, uint64_t start, kymo_symbol_frame *frame)
 {
     const kymo_elf_symbol *symbol = kymo_elf_symbols_find(&m->symbols, start);
@@ -183,13 +184,13 @@ static kymo_err name_by_start(kymo_module_symbols *m, uint64_t start, kymo_symbo
         return KYMO_OK;
     const char *function;
     KYMO_TRY(name_symbol(m, symbol, &frame->system_name, &function));
-    /* gcc gives no linkage name to what is local to a C++ file; the symbol has the whole. */
+    /* gcc omits the linkage name of functions local to a C++ file; the symbol has it. */
     if (function != frame->system_name && !strchr(symbol->name, '@'))
         frame->function = function;
     return KYMO_OK;
 }
 
-/* The frames of a place that lies in a DWARF function: what was inlined, then the function. */
+/* The frames of an address in a DWARF function: inlined functions, then the function. */
 static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbol_result *result,
                               kymo_symbol_frames *frames)
 {
@@ -212,7 +213,7 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbo
         frame = (kymo_symbol_frame){.line = f->call_line};
         KYMO_TRY(path_of(m, p->unit, f->call_file, &frame.file));
         if (f->parent == KYMO_INTERVAL_NONE) {
-            f = NULL; /* inlined into nothing: the symbol has to do */
+            f = NULL; /* without an outer function: use the symbol */
             break;
         }
         f = &p->unit->functions->functions.data[f->parent];
@@ -229,7 +230,7 @@ static kymo_err add_functions(kymo_module_symbols *m, const place *p, kymo_symbo
     return kymo_vec_push(frames, frame);
 }
 
-/* The function that has no name. */
+/* The function of an address without any name. */
 static kymo_err find_extent(kymo_module_symbols *m, uint64_t address, kymo_symbol_result *result)
 {
     if (!m->eh_tried && m->own) {
@@ -255,7 +256,7 @@ static kymo_err symbolize_one(kymo_module_symbols *m, uint64_t address, kymo_sym
     place p = {0};
     if (m->dwarf) {
         KYMO_TRY(find_place(m, address, &p));
-        /* No unit has a linkage stub, and all would be searched for it. */
+        /* Linkage stubs are in no unit, and the search would go through all. */
         bool is_stub = symbol && symbol->rank == KYMO_ELF_RANK_STUB;
         while (!p.unit && !is_stub && kymo_elf_is_code(m->dwarf_elf, address)) {
             kymo_err err = kymo_dwarf_units_widen(m->dwarf, &m->units);

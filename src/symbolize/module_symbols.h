@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module_symbols.h - what a symbolizer holds of one module.
+ * module_symbols.h - a symbolizer's state of one module.
  *
  * Layer:    symbolize (cold half), private to the stage
  * Flow:     symbolize.c opens -> [module] -> module_symbols.c looks up
@@ -33,7 +33,7 @@ typedef struct named_function {
     const char *system_name;
     uint32_t line;
     bool in_alt;
-    bool is_wrapper; /* no frame of a stack */
+    bool is_wrapper; /* not a frame in stacks */
     bool linked;     /* system_name is a linkage name */
 } named_function;
 
@@ -46,7 +46,7 @@ struct kymo_module_symbols {
     kymo_elf_file *debug;
     kymo_elf_file *alt_elf;
     kymo_elf_symbols symbols;
-    kymo_eh_functions eh; /* of own, read when code without a symbol is asked for */
+    kymo_eh_functions eh; /* of own, read when the first code without a symbol is looked up */
     bool eh_tried;
     kymo_elf_file *dwarf_elf; /* own or debug, borrowed; NULL: no DWARF */
     bool dwarf_tried;
@@ -55,7 +55,7 @@ struct kymo_module_symbols {
     dwarf_unit_index units;
     KYMO_VEC(named_function) functions;
     kymo_index function_index;
-    KYMO_VEC(dwarf_unit *) loaded; /* units that hold tables */
+    KYMO_VEC(dwarf_unit *) loaded; /* units with tables in memory */
     size_t table_bytes;            /* of those tables */
     kymo_symbol_status status;
 };

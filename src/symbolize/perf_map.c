@@ -2,7 +2,7 @@
 /*
  * perf_map.c - lines of "START SIZE name", in hexadecimal, with or without 0x.
  *
- * A program appends a line when it has made code, and never takes one back.
+ * A program appends a line for new code, and never removes one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,8 +69,8 @@ kymo_err kymo_perf_map_read(int fd, kymo_code_wanted wanted, void *user, kymo_co
                             bool *cut)
 {
     char *chunk = malloc(CHUNK);
-    uint64_t at = 0; /* of chunk in the file */
-    int skip = 0;    /* within a line that was longer than a chunk */
+    uint64_t at = 0; /* offset of chunk in the file */
+    int skip = 0;    /* inside a line longer than a chunk */
     kymo_err err = chunk ? KYMO_OK : KYMO_E_NOMEM;
     *cut = false;
     while (err == KYMO_OK) {
@@ -89,7 +89,7 @@ kymo_err kymo_perf_map_read(int fd, kymo_code_wanted wanted, void *user, kymo_co
             done += len + 1;
         }
         if (done == 0 && n < CHUNK)
-            break; /* the end, within a line */
+            break; /* ended within a line */
         if (done == 0 && !skip) {
             err = take_line(chunk, CHUNK, at, wanted, user, out);
             skip = 1;

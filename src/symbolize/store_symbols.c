@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_symbols.c - puts the names of its code into a recording.
+ * store_symbols.c - stores the names of its code in a recording.
  *
  *   before   ... | samples | END
  *   after    ... | samples | SYMBOLS | SYMBOLS | END
  *
- * The END block is kept in memory, overwritten, and then written again as it was. If the recorder
- * is killed in between, the recording has no END, or half a block. Every sample is in it all the
- * same, and it is symbolized when it is read.
+ * The END block is kept in memory, overwritten, and written again unchanged. If the recorder is
+ * killed in between, the recording has no END, or a part of a block. All samples are still there,
+ * and it is symbolized when it is read.
  */
 
 #include <signal.h>
@@ -49,7 +49,7 @@ static kymo_err write_blocks(int fd, const kymo_profile *profile, const struct e
     return err;
 }
 
-/* The place where the END was, with it and nothing behind it. */
+/* The offset of the END block, which is the last one. */
 static void restore(int fd, const struct end_block *end)
 {
     if (ftruncate(fd, end->at) == 0 && lseek(fd, end->at, SEEK_SET) >= 0)
@@ -61,7 +61,7 @@ static kymo_err write_all(int fd, const kymo_profile *profile, const struct end_
 {
     sigset_t wait, before;
     struct rlimit limit = {0};
-    /* A soft limit on files is the program's; the spool grew beyond it, too. */
+    /* The soft limit on file size is meant for the program; the spool ignored it, too. */
     int is_limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != limit.rlim_max;
     if (is_limited)
         (void)!setrlimit(RLIMIT_FSIZE, &(struct rlimit){limit.rlim_max, limit.rlim_max});

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_events.c - what a profile knows of the names of code, as events of a recording.
+ * symbol_events.c - the names in a profile as events of a recording.
  *
  *   frames, by file and address ──► batch: texts, functions, symbols, lines ──► event
  *
- * A batch is of one file and has its own numbers, so that a reader needs no more than one block to
- * understand it. It is sent when it is large or the next file comes.
+ * A batch belongs to one file and has its own numbers, so a reader can decode each block alone. It
+ * is sent when it is large, and before the next file.
  */
 #include "symbolize/apply.h"
 #include "symbolize/finish.h"
@@ -21,7 +21,7 @@
 #define BATCH_ADDRESSES 4096u
 #define BATCH_TEXTS 32768u
 
-/* What has a number in the batch: a string, a source, a function or a symbol of the profile. */
+/* What is numbered in a batch: a string, source, function or symbol of the profile. */
 enum kind { STRING, SOURCE, FUNCTION, SYMBOL };
 
 struct known {
@@ -42,7 +42,7 @@ struct batch {
     kymo_index index;
 };
 
-/* Whether it has a number already; else it gets the given one. */
+/* Whether it has a number already; else gives it this one. */
 static kymo_err number(struct batch *b, enum kind kind, uint32_t id, size_t next, uint32_t *out,
                        int *is_new)
 {

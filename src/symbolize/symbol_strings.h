@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbol_strings.h - the names and paths that a symbolizer gave out, each held once, and
- * names as the source has them, out of C++ and Rust (legacy and v0) linker names (demangle.c).
+ * symbol_strings.h - the strings of a symbolizer, each stored once, and demangled names of C++ and
+ * Rust (legacy and v0; demangle.c).
  *
  * Layer:    symbolize (cold half); above base
  * Flow:     tables of modules -> [symbol_strings] -> kymo_symbol_frame
@@ -23,24 +23,24 @@ typedef struct kymo_symbol_strings {
     kymo_arena arena;
     kymo_index index;
     KYMO_VEC(const char *) texts;
-    KYMO_VEC(const char *) demangled; /* of the text at the same place; NULL: not tried yet */
+    KYMO_VEC(const char *) demangled; /* of the text with the same index; NULL: not tried yet */
     kymo_str scratch;
 } kymo_symbol_strings;
 
 /* Zero bytes are a valid, empty table. */
 void kymo_symbol_strings_deinit(kymo_symbol_strings *strings);
-/* The one copy of text; NULL when there is no memory. */
+/* The stored copy of text; NULL: no memory. */
 KYMO_NODISCARD
 const char *kymo_symbol_strings_add(kymo_symbol_strings *strings, const char *text, size_t len);
-/* The one copy of text in *system and its demangled form (the same pointer when it is not mangled)
- * in *shown. */
+/* Sets *system to the stored copy of text, and *shown to its demangled form (the same pointer if
+ * text is not mangled). */
 KYMO_NODISCARD
 kymo_err kymo_symbol_strings_add_name(kymo_symbol_strings *strings, const char *text,
                                       const char **system, const char **shown);
 
-/* Replaces the content of out by what `addr2line -C` shows for name (with parameters; Rust's hash
- * left out) and returns true; returns false, out undefined, when name is not mangled, is damaged,
- * would be longer than 64 KiB, or there is no memory. */
+/* Sets out to what `addr2line -C` shows for name (with parameters, without Rust's hash) and
+ * returns true. Returns false, with out undefined, if name is not mangled, is damaged, would
+ * exceed 64 KiB, or there is no memory. */
 bool kymo_demangle(const char *name, kymo_str *out);
 
 #endif

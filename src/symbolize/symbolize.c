@@ -2,10 +2,10 @@
 /*
  * symbolize.c - the symbolizer and how it finds the files of a module.
  *
- * The rule that everything here serves: a name that is shown is the name of the code that ran. A
- * file counts only if its build-id is the one seen in memory, since libraries get replaced while
- * programs that loaded them run on. A debug file found by build-id needs no other witness, so a
- * module whose own file is gone can still be symbolized in full.
+ * Rule: a displayed name is the name of the code that ran. A file is used only if its build-id is
+ * the one in memory, since libraries are replaced while programs that loaded them still run. A
+ * debug file found by build-id needs no further check, so a module whose own file was deleted can
+ * still be fully symbolized.
  */
 #include "symbolize/symbolize.h"
 
@@ -62,7 +62,7 @@ void kymo_symbolizer_destroy(kymo_symbolizer *symbolizer)
     free(symbolizer);
 }
 
-/* Frees everything but the module itself, whose link belongs to the symbolizer. */
+/* Frees everything except the module itself, which is in the symbolizer's list. */
 static void free_tables(kymo_module_symbols *module)
 {
     kymo_dwarf_close(module->dwarf);
@@ -90,11 +90,11 @@ void kymo_module_close(kymo_module_symbols *symbols)
     free(symbols);
 }
 
-/* One look for the module's own file. */
+/* A search for the module's own file. */
 typedef struct search {
     const kymo_symbol_module *wanted;
     kymo_module_symbols *module;
-    kymo_err worst; /* what kept the files that exist from being used */
+    kymo_err worst; /* why existing files cannot be used */
 } search;
 
 static bool is_wanted(void *user, kymo_elf_file *file)
@@ -109,7 +109,7 @@ static void note_failure(search *s, kymo_err err)
 {
     if (err == KYMO_E_MISMATCH)
         s->module->status.mismatched = true;
-    /* The most telling one stays: a replaced file, then any other trouble, then absence. */
+    /* Keeps the most useful error: a replaced file, then any other error, then a missing file. */
     if (s->worst == KYMO_E_NOT_FOUND || err == KYMO_E_MISMATCH)
         s->worst = err;
 }
@@ -153,7 +153,7 @@ static kymo_err find_own(search *s, kymo_str *path)
     return KYMO_OK;
 }
 
-/* Sets module->debug when a separate file has what the module's own has not. */
+/* Sets module->debug if a separate file has what the module's own file lacks. */
 static kymo_err find_debug(search *s, kymo_str *path)
 {
     kymo_module_symbols *m = s->module;
