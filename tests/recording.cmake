@@ -4,7 +4,7 @@ find_package(ZLIB REQUIRED)
 add_library(recording_helpers STATIC
     ${CMAKE_SOURCE_DIR}/tests/recording/event_text.c
     ${CMAKE_SOURCE_DIR}/tests/recording/event_text_heap.c
-    ${CMAKE_SOURCE_DIR}/tests/recording/file_blocks.c
+    ${CMAKE_SOURCE_DIR}/tests/recording/file_chunks.c
     ${CMAKE_SOURCE_DIR}/tests/recording/sample_heap.c
     ${CMAKE_SOURCE_DIR}/tests/recording/sample_marks.c
     ${CMAKE_SOURCE_DIR}/tests/recording/sample_recording.c)
@@ -24,7 +24,7 @@ target_link_options(test_recording_ring PRIVATE
 kymo_unit_test(recording_segments recording_helpers)
 target_link_options(test_recording_segments PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
-kymo_unit_test(live_blocks recording_helpers)
+kymo_unit_test(live_allocations recording_helpers)
 kymo_unit_test(ingest recording_helpers)
 kymo_unit_test(id_map recording_helpers)
 kymo_unit_test(key_map recording_helpers)

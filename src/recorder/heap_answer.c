@@ -112,7 +112,7 @@ static void leave_recorder(int connection, int recording)
 static int open_source(kymo_recording_writer *writer)
 {
     const kymo_event_end end = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC)};
-    if (!kymo_recording_knows_blocks(writer))
+    if (!kymo_recording_knows_allocations(writer))
         return RECORDING;
     int fd = memfd_create("kymo-live", MFD_CLOEXEC);
     if (fd < 0 || kymo_recording_begin_segment(writer, fd) != KYMO_OK ||

@@ -15,19 +15,19 @@
 
 /* ---- writing ----------------------------------------------------------------------------------
  *
- * Events are buffered and written in blocks; an event does not cost a system call. Definitions
+ * Events are buffered and written in chunks; an event does not cost a system call. Definitions
  * (process, thread, module, stack) must be written before events that refer to them; the writer
  * keeps that order in the file.
  *
  * Errors stay: after an error, all functions of this writer do nothing and return it. The file
- * is truncated to its last whole block, so it can be read up to there. KYMO_E_NO_SPACE means a
+ * is truncated to its last whole chunk, so it can be read up to there. KYMO_E_NO_SPACE means a
  * full disk, a quota or RLIMIT_FSIZE (ignore SIGXFSZ in a process that writes recordings).
  * KYMO_E_INVALID is for an event that no reader would accept; it does not stay. */
 typedef struct kymo_recording_writer kymo_recording_writer;
 
 enum {
-    /* Compresses blocks of stacks, samples and markers with zlib level 1. Without it only blocks
-     * of memory (kymo_recording_hurry) and large rare blocks (images of modules) are compressed.
+    /* Compresses chunks of stacks, samples and markers with zlib level 1. Without it only chunks
+     * of memory (kymo_recording_hurry) and large rare chunks (images of modules) are compressed.
      * Costs: see doc/format-kymo.md, "Compression". */
     KYMO_RECORDING_COMPRESS = 1,
 };
@@ -37,7 +37,7 @@ enum {
  * buffer. */
 KYMO_NODISCARD
 kymo_err kymo_recording_writer_create(int fd, unsigned flags, kymo_recording_writer **out);
-/* Continues a recording: fd is positioned where its END block was, which must be written again.
+/* Continues a recording: fd is positioned where its END chunk was, which must be written again.
  * Only symbols and the end may follow: other events would refer to earlier definitions. */
 KYMO_NODISCARD
 kymo_err kymo_recording_writer_continue(int fd, kymo_recording_writer **out);
@@ -47,7 +47,7 @@ void kymo_recording_writer_destroy(kymo_recording_writer *writer);
 /* Writes all buffered events to fd (write(2), no fsync). */
 KYMO_NODISCARD
 kymo_err kymo_recording_flush(kymo_recording_writer *writer);
-/* Whether events come faster than they can be written. If so, blocks of memory are not
+/* Whether events come faster than they can be written. If so, chunks of memory are not
  * compressed. Initially 0. */
 void kymo_recording_hurry(kymo_recording_writer *writer, int hurries);
 /* Makes this a flight recorder: keeps only the newest samples, markers and counter values, at
@@ -69,7 +69,7 @@ kymo_err kymo_recording_begin_segment(kymo_recording_writer *writer, int fd);
  * that has more than 2^20 of them, whose allocations are all recorded (rate 1: the table would
  * cost too much), or that inherited allocations which its parent has freed meanwhile. A segment
  * has a note for each such process. Returns 0 also if definitions are not kept. */
-int kymo_recording_knows_blocks(const kymo_recording_writer *writer);
+int kymo_recording_knows_allocations(const kymo_recording_writer *writer);
 /* Ends the flight recorder: writes what is kept in memory and the counts of what was dropped.
  * Later events go to the file. Does nothing without kymo_recording_keep_newest. The end event
  * does it, too. */
@@ -95,29 +95,29 @@ extern const kymo_event_handler kymo_recording_write_handler;
 /* ---- reading ----------------------------------------------------------------------------------
  *
  * Bounded and total: any input gives events, and a report of how far it is good. Time is linear
- * in the size of the (decompressed) input; memory is a few blocks plus tables smaller than the
+ * in the size of the (decompressed) input; memory is a few chunks plus tables smaller than the
  * input. */
 
 /* How the input ended. All events before were delivered. */
 typedef enum kymo_recording_ending {
-    KYMO_RECORDING_ENDED,  /* with an END block: complete */
-    KYMO_RECORDING_NO_END, /* after a whole block: the recorder was killed, or the disk was full */
-    KYMO_RECORDING_TRUNCATED, /* within a block: the same, or the file was cut */
-    KYMO_RECORDING_CORRUPT,   /* at a broken block that cannot be skipped */
+    KYMO_RECORDING_ENDED,  /* with an END chunk: complete */
+    KYMO_RECORDING_NO_END, /* after a whole chunk: the recorder was killed, or the disk was full */
+    KYMO_RECORDING_TRUNCATED, /* within a chunk: the same, or the file was cut */
+    KYMO_RECORDING_CORRUPT,   /* at a broken chunk that cannot be skipped */
 } kymo_recording_ending;
 
 typedef struct kymo_recording_damage {
-    uint64_t blocks;         /* with a wrong checksum or content; skipped */
+    uint64_t chunks;         /* with a wrong checksum or content; skipped */
     uint64_t references;     /* events that refer to an unknown id; dropped */
     uint64_t duplicates;     /* events that announce an id again; dropped */
     uint64_t values;         /* events with an impossible value (a time, a weight); dropped */
-    uint64_t unknown_blocks; /* of a newer version, skippable: not damage, but not shown */
+    uint64_t unknown_chunks; /* of a newer version, skippable: not damage, but not shown */
 } kymo_recording_damage;
 
 typedef struct kymo_recording_report {
     kymo_recording_ending ending;
     uint64_t position; /* where the input ended or reading stopped, in bytes */
-    uint64_t end_at;   /* offset of the END block; 0: none */
+    uint64_t end_at;   /* offset of the END chunk; 0: none */
     uint64_t events;   /* delivered; each sample counts */
     uint16_t major;    /* version of the format */
     uint16_t minor;

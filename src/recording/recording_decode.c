@@ -10,7 +10,7 @@
  * few
  *   bytes give many frames (recording_decode_stacks.c).
  *
- * This file finds the decoder of each block; each family of blocks has a file
+ * This file finds the decoder of each chunk; each family of chunks has a file
  * (recording_decode_event.h).
  */
 #include "recording/recording_decode.h"
@@ -54,8 +54,8 @@ void kymo_decoder_deinit(kymo_decoder *d)
 int kymo_decoder_knows(uint32_t type)
 {
     switch (type) {
-#define X(name, number, decoder) case KYMO_BLOCK_##name:
-        KYMO_BLOCK_LIST(X)
+#define X(name, number, decoder) case KYMO_CHUNK_##name:
+        KYMO_CHUNK_LIST(X)
 #undef X
         return 1;
     default:
@@ -65,24 +65,24 @@ int kymo_decoder_knows(uint32_t type)
 
 static kymo_err decode(kymo_decoder *d, uint32_t type, kymo_reader *r)
 {
-    switch ((enum kymo_block_type)type) {
+    switch ((enum kymo_chunk_type)type) {
 #define X(name, number, decoder) \
-    case KYMO_BLOCK_##name:      \
+    case KYMO_CHUNK_##name:      \
         return kymo_decode_##decoder(d, r);
-        KYMO_BLOCK_LIST(X)
+        KYMO_CHUNK_LIST(X)
 #undef X
     }
     return KYMO_OK;
 }
 
-kymo_err kymo_decoder_block(kymo_decoder *d, uint32_t type, const void *payload, size_t len)
+kymo_err kymo_decoder_chunk(kymo_decoder *d, uint32_t type, const void *payload, size_t len)
 {
-    if (!d->has_meta && type != KYMO_BLOCK_META)
+    if (!d->has_meta && type != KYMO_CHUNK_META)
         return KYMO_E_CORRUPT;
     kymo_reader r = kymo_reader_of(payload, len);
     d->malformed = 0;
     KYMO_TRY(decode(d, type, &r));
     if (d->malformed)
-        d->damage.blocks++;
+        d->damage.chunks++;
     return d->has_meta ? KYMO_OK : KYMO_E_CORRUPT;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode.h - the upper half of the reader: payloads of blocks become events.
+ * recording_decode.h - the upper half of the reader: payloads of chunks become events.
  *
  * Layer:    recording; above profile (events.h), base
  * Flow:     recording_read.c -> [decoder] -> a kymo_event_handler
@@ -47,7 +47,7 @@ typedef struct kymo_decoder {
     } symbols;
     kymo_event_sample *batch; /* scratch: KYMO_DECODER_BATCH samples, for one call of the handler */
 
-    /* Frames of the last stack of the block, innermost first, right-aligned in an array of
+    /* Frames of the last stack of the chunk, innermost first, right-aligned in an array of
      * KYMO_EVENT_DEPTH_MAX, so that shared outermost frames need not be moved. */
     kymo_event_frame *frames;
     uint32_t depth;
@@ -62,9 +62,9 @@ void kymo_decoder_deinit(kymo_decoder *d);
 
 /* Decodes one payload (uncompressed, with a correct checksum) and calls the handler for its
  * events. Damage is counted in d->damage. Fails with the handler's error, KYMO_E_NOMEM, or
- * KYMO_E_CORRUPT if the first block is not META. */
+ * KYMO_E_CORRUPT if the first chunk is not META. */
 KYMO_NODISCARD
-kymo_err kymo_decoder_block(kymo_decoder *d, uint32_t type, const void *payload, size_t len);
+kymo_err kymo_decoder_chunk(kymo_decoder *d, uint32_t type, const void *payload, size_t len);
 
 /* Whether this version knows the type. */
 int kymo_decoder_knows(uint32_t type);

@@ -28,7 +28,7 @@ int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size)
     return kymo_read_grown(r, fixed, size, size);
 }
 
-int kymo_read_event_bytes(kymo_reader *r, enum kymo_block_type type, void *event,
+int kymo_read_event_bytes(kymo_reader *r, enum kymo_chunk_type type, void *event,
                           size_t event_bytes)
 {
     const struct kymo_layout *layout = kymo_layout_of(type);

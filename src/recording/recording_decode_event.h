@@ -3,13 +3,13 @@
  * recording_decode_event.h - helpers that the decoders share, and the list of decoders.
  *
  * Layer:    recording
- * Flow:     recording_decode.c (which block) -> recording_decode_*.c (its payload) -> handler
+ * Flow:     recording_decode.c (which chunk) -> recording_decode_*.c (its payload) -> handler
  * Threads:  the decoder's
  * Memory:   results point into the payload or the decoder's scratch
  * Signals:  not for handlers
  *
- * A decoder reads all of a block, checks r->failed once, then checks ids and values. An error stops
- * the whole reading; damage of one block or event is only counted.
+ * A decoder reads all of a chunk, checks r->failed once, then checks ids and values. An error stops
+ * the whole reading; damage of one chunk or event is only counted.
  */
 #ifndef KYMO_RECORDING_RECORDING_DECODE_EVENT_H
 #define KYMO_RECORDING_RECORDING_DECODE_EVENT_H
@@ -31,7 +31,7 @@ static inline kymo_err kymo_decode_drop(uint64_t *counter)
     return KYMO_OK;
 }
 
-/* Drops the rest of the block, and counts the block. */
+/* Drops the rest of the chunk, and counts the chunk. */
 static inline kymo_err kymo_decode_malformed(kymo_decoder *d)
 {
     d->malformed = 1;
@@ -47,23 +47,23 @@ static inline int kymo_decode_time_is_sane(uint64_t time_ns)
  * of an earlier version has at least `least` bytes; the rest is set to 0. Returns 0 if r->failed
  * is set. */
 int kymo_read_grown(kymo_reader *r, void *fixed, size_t size, size_t least);
-/* Reads fixed part and texts of a block with a layout (recording_layout.h) into *event. Ids are
- * as in the file; members that the block lacks are 0. Returns 0 if r->failed is set. */
+/* Reads fixed part and texts of a chunk with a layout (recording_layout.h) into *event. Ids are
+ * as in the file; members that the chunk lacks are 0. Returns 0 if r->failed is set. */
 #define kymo_read_event(r, type, event) kymo_read_event_bytes((r), (type), (event), sizeof *(event))
-int kymo_read_event_bytes(kymo_reader *r, enum kymo_block_type type, void *event,
+int kymo_read_event_bytes(kymo_reader *r, enum kymo_chunk_type type, void *event,
                           size_t event_bytes);
 /* Reads a fixed part that was never shorter. */
 int kymo_read_fixed(kymo_reader *r, void *fixed, size_t size);
-/* Reads the head of a block of rows; *head_bytes is its size in the file, larger in a later
+/* Reads the head of a chunk of rows; *head_bytes is its size in the file, larger in a later
  * minor version. Returns 0 if r->failed is set. */
 int kymo_read_head(kymo_reader *r, void *head, size_t size, uint16_t *head_bytes);
 /* Reads argc texts into d->args. KYMO_E_NOMEM; an impossible count sets r->failed. */
 KYMO_NODISCARD
 kymo_err kymo_decoder_read_args(kymo_decoder *d, kymo_reader *r, uint32_t argc);
 
-/* One function for each block. */
+/* One function for each chunk. */
 #define X(name, number, decoder) kymo_err kymo_decode_##decoder(kymo_decoder *d, kymo_reader *r);
-KYMO_BLOCK_LIST(X)
+KYMO_CHUNK_LIST(X)
 #undef X
 
 #endif

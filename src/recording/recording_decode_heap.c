@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_heap.c - blocks of memory events.
+ * recording_decode_heap.c - chunks of memory events.
  *
  * Allocation ids are chosen by the program and passed on unchanged: code that matches frees with
  * allocations must expect any value.
@@ -15,16 +15,16 @@
 struct memory_row {
     uint32_t what;
     int values_can_be;
-    kymo_event_resize block; /* also for an allocation */
+    kymo_event_resize resize; /* also for an allocation */
     kymo_event_free free;
     kymo_event_mapping mapping;
     kymo_event_inherit inherit;
     kymo_event_live live;
 };
 
-static void read_block(struct kymo_rows *rows, struct memory_row *m)
+static void read_allocation(struct kymo_rows *rows, struct memory_row *m)
 {
-    kymo_event_allocation *e = &m->block.now;
+    kymo_event_allocation *e = &m->resize.now;
     e->id = kymo_read_change(rows, &rows->id);
     e->address = kymo_read_change(rows, &rows->address);
     e->bytes = kymo_read_uleb(&rows->row);
@@ -32,12 +32,12 @@ static void read_block(struct kymo_rows *rows, struct memory_row *m)
     e->slack = kymo_read_u32_leb(&rows->row);
     e->family = kymo_read_u32_leb(&rows->row);
     if (m->what == KYMO_FILE_MEMORY_RESIZE) {
-        m->block.usable_before = kymo_read_uleb(&rows->row);
-        m->block.was_drawn = kymo_read_u32_leb(&rows->row);
+        m->resize.usable_before = kymo_read_uleb(&rows->row);
+        m->resize.was_drawn = kymo_read_u32_leb(&rows->row);
     }
     m->values_can_be &= e->bytes <= KYMO_FILE_BYTES_MAX && e->rate != 0 &&
                         e->rate <= KYMO_FILE_BYTES_MAX && e->family < KYMO_ALLOC_FAMILIES &&
-                        m->block.usable_before <= KYMO_FILE_BYTES_MAX;
+                        m->resize.usable_before <= KYMO_FILE_BYTES_MAX;
 }
 
 static void read_mapping(struct kymo_rows *rows, struct memory_row *m, uint64_t flags)
@@ -107,7 +107,7 @@ static void read_row(struct kymo_rows *rows, struct memory_row *m,
     switch (m->what) {
     case KYMO_FILE_MEMORY_ALLOCATION:
     case KYMO_FILE_MEMORY_RESIZE:
-        read_block(rows, m);
+        read_allocation(rows, m);
         break;
     case KYMO_FILE_MEMORY_FREE:
         m->free.id = kymo_read_change(rows, &rows->id);
@@ -131,8 +131,8 @@ static void read_row(struct kymo_rows *rows, struct memory_row *m,
         stack = kymo_read_u32_leb(&rows->row);
     if (m->what == KYMO_FILE_MEMORY_LIVE)
         read_live_labels(rows, m, labels);
-    m->block.now.stack = m->mapping.stack = m->live.stack = stack;
-    m->block.now.time_ns = m->free.time_ns = m->mapping.time_ns = m->inherit.time_ns =
+    m->resize.now.stack = m->mapping.stack = m->live.stack = stack;
+    m->resize.now.time_ns = m->free.time_ns = m->mapping.time_ns = m->inherit.time_ns =
         m->live.time_ns = time_ns;
 }
 
@@ -149,15 +149,15 @@ static kymo_err decode_memory(kymo_decoder *d, struct kymo_rows *rows)
     if (!m.values_can_be)
         return kymo_decode_drop(&d->damage.values);
     uint32_t process = d->thread_process.data[thread];
-    m.block.now.thread = m.free.thread = m.mapping.thread = m.inherit.thread = m.live.thread =
+    m.resize.now.thread = m.free.thread = m.mapping.thread = m.inherit.thread = m.live.thread =
         thread;
     switch (m.what) {
     case KYMO_FILE_MEMORY_ALLOCATION:
-        kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.block.now.stack);
-        return KYMO_DELIVER(d, allocation, &m.block.now);
+        kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.resize.now.stack);
+        return KYMO_DELIVER(d, allocation, &m.resize.now);
     case KYMO_FILE_MEMORY_RESIZE:
-        kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.block.now.stack);
-        return KYMO_DELIVER(d, resize, &m.block);
+        kymo_decode_find_or_leave_out(d, &d->stacks, process, &m.resize.now.stack);
+        return KYMO_DELIVER(d, resize, &m.resize);
     case KYMO_FILE_MEMORY_FREE:
         return KYMO_DELIVER(d, free, &m.free);
     case KYMO_FILE_MEMORY_MAPPING:
@@ -183,7 +183,7 @@ kymo_err kymo_decode_memory(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_heap e;
-    if (!kymo_read_event(r, KYMO_BLOCK_HEAP, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_HEAP, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
@@ -195,7 +195,7 @@ kymo_err kymo_decode_heap(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_ledger e;
-    if (!kymo_read_event(r, KYMO_BLOCK_LEDGER, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_LEDGER, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
@@ -211,7 +211,7 @@ kymo_err kymo_decode_ledger(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_memory_info(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_memory_info e;
-    if (!kymo_read_event(r, KYMO_BLOCK_MEMORY_INFO, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_MEMORY_INFO, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_marks.c - blocks of definitions for markers: categories, types, sites, texts,
+ * recording_decode_marks.c - chunks of definitions for markers: categories, types, sites, texts,
  * tracks, counters; and the counts of sites.
  *
  * Numbers of kymo/marker_abi.h that determine a payload (kinds) must be known. Numbers that only
@@ -43,7 +43,7 @@ kymo_err kymo_decode_marker_category(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_marker_category e;
     kymo_id_map *map = &d->marks.categories;
-    if (!kymo_read_event(r, KYMO_BLOCK_MARKER_CATEGORY, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_MARKER_CATEGORY, &e))
         return kymo_decode_malformed(d);
     e.color = known_color(e.color);
     if (!may_announce(d, map, &e.process, e.category))
@@ -161,7 +161,7 @@ kymo_err kymo_decode_site(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_site e;
     struct kymo_decoder_marks *m = &d->marks;
-    if (!kymo_read_event(r, KYMO_BLOCK_SITE, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_SITE, &e))
         return kymo_decode_malformed(d);
     if (!may_announce(d, &m->sites, &e.process, e.site))
         return KYMO_OK;
@@ -180,7 +180,7 @@ static kymo_err decode_named(kymo_decoder *d, kymo_reader *r, kymo_id_map *map,
                              kymo_err (*deliver)(void *ctx, const kymo_event_named *e))
 {
     kymo_event_named e;
-    if (!kymo_read_event(r, KYMO_BLOCK_LITERAL, &e)) /* a track has the same layout */
+    if (!kymo_read_event(r, KYMO_CHUNK_LITERAL, &e)) /* a track has the same layout */
         return kymo_decode_malformed(d);
     if (!may_announce(d, map, &e.process, e.id))
         return KYMO_OK;
@@ -203,7 +203,7 @@ kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_counter e;
     struct kymo_decoder_marks *m = &d->marks;
-    if (!kymo_read_event(r, KYMO_BLOCK_COUNTER, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_COUNTER, &e))
         return kymo_decode_malformed(d);
     e.color = known_color(e.color);
     if (!may_announce(d, &m->counters, &e.process, e.counter))
@@ -219,7 +219,7 @@ kymo_err kymo_decode_counter(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_site_counts(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_site_counts e;
-    if (!kymo_read_event(r, KYMO_BLOCK_SITE_COUNTS, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_SITE_COUNTS, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process) ||
         !kymo_id_map_find(&d->marks.sites, e.process, e.site, &e.site))

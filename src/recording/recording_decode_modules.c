@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_modules.c - blocks of code mappings: modules, their images, generated code.
+ * recording_decode_modules.c - chunks of code mappings: modules, their images, generated code.
  */
 #include "recording/recording_decode_event.h"
 
@@ -9,7 +9,7 @@
 kymo_err kymo_decode_module(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_module e;
-    if (!kymo_read_event(r, KYMO_BLOCK_MODULE, &e) || e.build_id_len > KYMO_FILE_BUILD_ID_MAX)
+    if (!kymo_read_event(r, KYMO_CHUNK_MODULE, &e) || e.build_id_len > KYMO_FILE_BUILD_ID_MAX)
         return kymo_decode_malformed(d);
     uint32_t id = e.module;
     e.build_id = kymo_read_bytes(r, e.build_id_len);
@@ -28,7 +28,7 @@ kymo_err kymo_decode_module(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_module_unload(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_module_unload e;
-    if (!kymo_read_event(r, KYMO_BLOCK_MODULE_UNLOAD, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_MODULE_UNLOAD, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process) ||
         !kymo_id_map_find(&d->modules, e.process, e.module, &e.module))
@@ -41,7 +41,7 @@ kymo_err kymo_decode_module_unload(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_module_image(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_module_image e;
-    if (!kymo_read_event(r, KYMO_BLOCK_MODULE_IMAGE, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_MODULE_IMAGE, &e))
         return kymo_decode_malformed(d);
     e.bytes = kymo_read_bytes(r, e.len);
     if (r->failed || e.len > KYMO_EVENT_IMAGE_MAX)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_processes.c - blocks of processes and threads: beginning, name, end.
+ * recording_decode_processes.c - chunks of processes and threads: beginning, name, end.
  */
 #include "recording/recording_decode_event.h"
 
 kymo_err kymo_decode_process(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_process e;
-    if (!kymo_read_event(r, KYMO_BLOCK_PROCESS, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_PROCESS, &e))
         return kymo_decode_malformed(d);
     uint32_t id = e.process;
     KYMO_TRY(kymo_decoder_read_args(d, r, e.argc));
@@ -25,7 +25,7 @@ kymo_err kymo_decode_process(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_process_end(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_process_end e;
-    if (!kymo_read_event(r, KYMO_BLOCK_PROCESS_END, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_PROCESS_END, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
         return kymo_decode_drop(&d->damage.references);
@@ -38,7 +38,7 @@ kymo_err kymo_decode_process_end(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_thread(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_thread e;
-    if (!kymo_read_event(r, KYMO_BLOCK_THREAD, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_THREAD, &e))
         return kymo_decode_malformed(d);
     uint32_t id = e.thread;
     if (kymo_id_map_find(&d->threads, 0, id, &e.thread))
@@ -56,7 +56,7 @@ kymo_err kymo_decode_thread(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_thread_name(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_thread_name e;
-    if (!kymo_read_event(r, KYMO_BLOCK_THREAD_NAME, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_THREAD_NAME, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->threads, 0, e.thread, &e.thread))
         return kymo_decode_drop(&d->damage.references);
@@ -68,7 +68,7 @@ kymo_err kymo_decode_thread_name(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_thread_end(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_thread_end e;
-    if (!kymo_read_event(r, KYMO_BLOCK_THREAD_END, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_THREAD_END, &e))
         return kymo_decode_malformed(d);
     if (!kymo_id_map_find(&d->threads, 0, e.thread, &e.thread))
         return kymo_decode_drop(&d->damage.references);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_rows.c - blocks of markers, counts and labels.
+ * recording_decode_rows.c - chunks of markers, counts and labels.
  */
 #include <string.h>
 

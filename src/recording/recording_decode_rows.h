@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_rows.h - iterates over the rows of a block.
+ * recording_decode_rows.h - iterates over the rows of a chunk.
  *
  * Layer:    recording
  * Flow:     recording_decode_rows.c, recording_decode_heap.c
@@ -17,7 +17,7 @@
 
 #include "recording/recording_decode_event.h"
 
-/* Position in the rows of one block. */
+/* Position in the rows of one chunk. */
 struct kymo_rows {
     uint32_t owner; /* as in the file: a thread, or the process of counts */
     kymo_reader row;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_samples.c - blocks of samples, and of the names of waits.
+ * recording_decode_samples.c - chunks of samples, and of the names of waits.
  *
  * A handler gets the samples of one thread in batches.
  */
@@ -11,7 +11,7 @@
 kymo_err kymo_decode_wait(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_wait e;
-    if (!kymo_read_event(r, KYMO_BLOCK_WAIT, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_WAIT, &e))
         return kymo_decode_malformed(d);
     uint32_t id = e.wait;
     if (id == 0)

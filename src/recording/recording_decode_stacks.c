@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_stacks.c - blocks of user stacks and kernel stacks.
+ * recording_decode_stacks.c - chunks of user stacks and kernel stacks.
  *
  * A stack repeats frames of the stack before, so a few bytes give many frames. Repeated frames are
  * not processed again; `shared` lets the handler skip them, too.
@@ -87,7 +87,7 @@ kymo_err kymo_decode_stacks(kymo_decoder *d, kymo_reader *r)
 kymo_err kymo_decode_kernel_symbol(kymo_decoder *d, kymo_reader *r)
 {
     kymo_event_kernel_symbol e;
-    if (!kymo_read_event(r, KYMO_BLOCK_KERNEL_SYMBOL, &e))
+    if (!kymo_read_event(r, KYMO_CHUNK_KERNEL_SYMBOL, &e))
         return kymo_decode_malformed(d);
     uint32_t id = e.symbol;
     if (kymo_id_map_find(&d->kernel_symbols, 0, id, &e.symbol))

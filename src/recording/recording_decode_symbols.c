@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_decode_symbols.c - blocks of stored symbols.
+ * recording_decode_symbols.c - chunks of stored symbols.
  *
- * Every index in a block is checked here, so receivers of the event need not check. The lines of
+ * Every index in a chunk is checked here, so receivers of the event need not check. The lines of
  * successive addresses are adjacent: no two addresses share lines, and the output is proportional
- * to the block's bytes.
+ * to the chunk's bytes.
  */
 #include "recording/recording_decode_event.h"
 

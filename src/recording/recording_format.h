@@ -27,10 +27,10 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 #define KYMO_FILE_MINOR 8
 #define KYMO_FILE_HEADER_MAX 4096u
 
-#define KYMO_BLOCK_LENGTH_MAX (64u << 20)
-#define KYMO_BLOCK_RATIO_MAX 32u
-#define KYMO_BLOCK_COMPRESSED 1u
-#define KYMO_BLOCK_SKIPPABLE 2u
+#define KYMO_CHUNK_LENGTH_MAX (64u << 20)
+#define KYMO_CHUNK_RATIO_MAX 32u
+#define KYMO_CHUNK_COMPRESSED 1u
+#define KYMO_CHUNK_SKIPPABLE 2u
 
 #define KYMO_FILE_TIME_MAX (1ull << 62)
 #define KYMO_FILE_WEIGHT_MAX (1ull << 56)
@@ -41,8 +41,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 #define KYMO_FILE_END_REASONS 256u
 #define KYMO_FILE_SYMBOLS_STATE_MAX 4u
 
-/* Every block: X(NAME, number in the file, decoder), the decoder being kymo_decode_DECODER. */
-#define KYMO_BLOCK_LIST(X)                  \
+/* Every chunk: X(NAME, number in the file, decoder), the decoder being kymo_decode_DECODER. */
+#define KYMO_CHUNK_LIST(X)                  \
     X(META, 1, meta)                        \
     X(PROCESS, 2, process)                  \
     X(PROCESS_END, 3, process_end)          \
@@ -79,9 +79,9 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(SYMBOLS, 51, symbols)                 \
     X(DROPPED, 52, dropped)
 
-enum kymo_block_type {
-#define X(name, number, decoder) KYMO_BLOCK_##name = number,
-    KYMO_BLOCK_LIST(X)
+enum kymo_chunk_type {
+#define X(name, number, decoder) KYMO_CHUNK_##name = number,
+    KYMO_CHUNK_LIST(X)
 #undef X
 };
 
@@ -95,7 +95,7 @@ struct kymo_file_header {
     uint32_t crc;
 };
 
-struct kymo_block_header {
+struct kymo_chunk_header {
     uint32_t type;
     uint32_t length;
     uint32_t crc;
@@ -329,7 +329,7 @@ struct kymo_file_kernel_frame {
 };
 
 static_assert(sizeof(struct kymo_file_header) == 32, "layout");
-static_assert(sizeof(struct kymo_block_header) == 16, "layout");
+static_assert(sizeof(struct kymo_chunk_header) == 16, "layout");
 static_assert(sizeof(struct kymo_file_meta) == 64, "layout");
 static_assert(sizeof(struct kymo_file_process) == 32, "layout");
 static_assert(sizeof(struct kymo_file_process_end) == 40, "layout");
@@ -359,10 +359,10 @@ static_assert(sizeof(struct kymo_file_kernel_symbol) == 16, "layout");
 static_assert(sizeof(struct kymo_file_kernel_stack) == 24, "layout");
 static_assert(sizeof(struct kymo_file_kernel_frame) == 8, "layout");
 
-/* Whether a reader that does not know the block can skip it, and its output is still right. */
-static inline int kymo_block_is_skippable(enum kymo_block_type type)
+/* Whether a reader that does not know the chunk can skip it, and its output is still right. */
+static inline int kymo_chunk_is_skippable(enum kymo_chunk_type type)
 {
-    return type >= KYMO_BLOCK_WAIT; /* blocks that version 1.0 does not have */
+    return type >= KYMO_CHUNK_WAIT; /* chunks that version 1.0 does not have */
 }
 
 static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *header)
@@ -371,7 +371,7 @@ static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *heade
 }
 
 /* payload: header->length bytes. */
-static inline uint32_t kymo_block_crc(const struct kymo_block_header *header, const void *payload)
+static inline uint32_t kymo_chunk_crc(const struct kymo_chunk_header *header, const void *payload)
 {
     uint32_t words[3] = {header->type, header->length, header->flags};
     uLong crc = crc32(0, (const Bytef *)words, sizeof words);

@@ -6,7 +6,7 @@
  * Layer:    recording
  * Flow:     shared by recording_write_*.c and recording_decode_*.c
  *
- * All events of allocations and mappings are rows of one kind of block, so the events of a thread
+ * All events of allocations and mappings are rows of one kind of chunk, so the events of a thread
  * keep their order.
  */
 #ifndef KYMO_RECORDING_RECORDING_FORMAT_HEAP_H

@@ -98,7 +98,7 @@ struct kymo_file_site_counts {
     uint64_t cut;
 };
 
-/* Head of a block of rows, which are grouped like samples. */
+/* Head of a chunk of rows, which are grouped like samples. */
 struct kymo_file_rows {
     uint16_t head_bytes;
     uint16_t reserved;

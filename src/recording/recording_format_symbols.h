@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_format_symbols.h - the structures of a block of stored symbols.
+ * recording_format_symbols.h - the structures of a chunk of stored symbols.
  *
  * Layer:    recording; a part of recording_format.h
  * Flow:     shared by recording_write_symbols.c and recording_decode_symbols.c

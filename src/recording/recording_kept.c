@@ -13,7 +13,7 @@
 
 #include "recording/recording_write_event.h"
 
-/* ---- which blocks are kept ---- */
+/* ---- which chunks are kept ---- */
 
 enum scope {
     NOT_KEPT = 0,
@@ -34,35 +34,35 @@ struct rule {
     uint8_t scope, owner_at, id_at;
 };
 
-static struct rule rule_of(enum kymo_block_type type)
+static struct rule rule_of(enum kymo_chunk_type type)
 {
     static const struct rule rules[] = {
-        [KYMO_BLOCK_META] = {OF_RECORDING, 0, 0},
-        [KYMO_BLOCK_WAIT] = {OF_RECORDING, 0, 0},
-        [KYMO_BLOCK_KERNEL_SYMBOL] = {OF_RECORDING, 0, 0},
-        [KYMO_BLOCK_PROCESS] = {A_PROCESS, 4, 0},
-        [KYMO_BLOCK_PROCESS_END] = {PROCESS_END, 4, 0},
-        [KYMO_BLOCK_THREAD] = {A_THREAD, 4, 8},
-        [KYMO_BLOCK_THREAD_NAME] = {THREAD_NAME, 4, 0},
-        [KYMO_BLOCK_THREAD_END] = {THREAD_END, 4, 0},
-        [KYMO_BLOCK_MODULE] = {OF_PROCESS, 8, 4},
-        [KYMO_BLOCK_MODULE_UNLOAD] = {OF_PROCESS, 8, 4},
-        [KYMO_BLOCK_MODULE_IMAGE] = {OF_PROCESS, 8, 4},
-        [KYMO_BLOCK_CODE] = {OF_PROCESS, 4, 0},
-        [KYMO_BLOCK_KERNEL_STACK] = {KERNEL_STACK, 4, 8},
-        [KYMO_BLOCK_MARKER_CATEGORY] = {OF_PROCESS, 4, 8},
-        [KYMO_BLOCK_MARKER_TYPE] = {OF_PROCESS, 4, 8},
-        [KYMO_BLOCK_SITE] = {OF_PROCESS, 4, 8},
-        [KYMO_BLOCK_LITERAL] = {OF_PROCESS, 4, 8},
-        [KYMO_BLOCK_TRACK] = {OF_PROCESS, 4, 8},
-        [KYMO_BLOCK_COUNTER] = {OF_PROCESS, 4, 8},
-        [KYMO_BLOCK_SITE_COUNTS] = {STATE, 4, 8},
-        [KYMO_BLOCK_LOSS] = {STATE, 4, 8},
-        [KYMO_BLOCK_QUALITY] = {STATE, 4, 4},
-        [KYMO_BLOCK_HEAP] = {STATE, 4, 4},
-        [KYMO_BLOCK_LEDGER] = {TO_PROCESS, 4, 0},
-        [KYMO_BLOCK_MEMORY_INFO] = {TO_PROCESS, 4, 0},
-        [KYMO_BLOCK_NOTE] = {TO_PROCESS, 4, 0},
+        [KYMO_CHUNK_META] = {OF_RECORDING, 0, 0},
+        [KYMO_CHUNK_WAIT] = {OF_RECORDING, 0, 0},
+        [KYMO_CHUNK_KERNEL_SYMBOL] = {OF_RECORDING, 0, 0},
+        [KYMO_CHUNK_PROCESS] = {A_PROCESS, 4, 0},
+        [KYMO_CHUNK_PROCESS_END] = {PROCESS_END, 4, 0},
+        [KYMO_CHUNK_THREAD] = {A_THREAD, 4, 8},
+        [KYMO_CHUNK_THREAD_NAME] = {THREAD_NAME, 4, 0},
+        [KYMO_CHUNK_THREAD_END] = {THREAD_END, 4, 0},
+        [KYMO_CHUNK_MODULE] = {OF_PROCESS, 8, 4},
+        [KYMO_CHUNK_MODULE_UNLOAD] = {OF_PROCESS, 8, 4},
+        [KYMO_CHUNK_MODULE_IMAGE] = {OF_PROCESS, 8, 4},
+        [KYMO_CHUNK_CODE] = {OF_PROCESS, 4, 0},
+        [KYMO_CHUNK_KERNEL_STACK] = {KERNEL_STACK, 4, 8},
+        [KYMO_CHUNK_MARKER_CATEGORY] = {OF_PROCESS, 4, 8},
+        [KYMO_CHUNK_MARKER_TYPE] = {OF_PROCESS, 4, 8},
+        [KYMO_CHUNK_SITE] = {OF_PROCESS, 4, 8},
+        [KYMO_CHUNK_LITERAL] = {OF_PROCESS, 4, 8},
+        [KYMO_CHUNK_TRACK] = {OF_PROCESS, 4, 8},
+        [KYMO_CHUNK_COUNTER] = {OF_PROCESS, 4, 8},
+        [KYMO_CHUNK_SITE_COUNTS] = {STATE, 4, 8},
+        [KYMO_CHUNK_LOSS] = {STATE, 4, 8},
+        [KYMO_CHUNK_QUALITY] = {STATE, 4, 4},
+        [KYMO_CHUNK_HEAP] = {STATE, 4, 4},
+        [KYMO_CHUNK_LEDGER] = {TO_PROCESS, 4, 0},
+        [KYMO_CHUNK_MEMORY_INFO] = {TO_PROCESS, 4, 0},
+        [KYMO_CHUNK_NOTE] = {TO_PROCESS, 4, 0},
     };
     return (size_t)type < KYMO_ARRAY_LEN(rules) ? rules[type] : (struct rule){NOT_KEPT, 0, 0};
 }
@@ -75,42 +75,42 @@ static uint32_t number_at(const kymo_recording_writer *w, size_t at)
     return number;
 }
 
-/* ---- blocks ---- */
+/* ---- chunks ---- */
 
-struct kymo_kept_block *kymo_kept_copy(const kymo_recording_writer *w, enum kymo_block_type type,
+struct kymo_kept_chunk *kymo_kept_copy(const kymo_recording_writer *w, enum kymo_chunk_type type,
                                        uint32_t id)
 {
-    struct kymo_kept_block *block = malloc(sizeof *block + w->event.len);
-    if (!block)
+    struct kymo_kept_chunk *chunk = malloc(sizeof *chunk + w->event.len);
+    if (!chunk)
         return NULL;
-    block->type = type;
-    block->id = id;
-    block->len = (uint32_t)w->event.len;
-    memcpy(block->payload, w->event.data, w->event.len);
-    return block;
+    chunk->type = type;
+    chunk->id = id;
+    chunk->len = (uint32_t)w->event.len;
+    memcpy(chunk->payload, w->event.data, w->event.len);
+    return chunk;
 }
 
 static kymo_err keep(const kymo_recording_writer *w, kymo_kept_list *list,
-                     enum kymo_block_type type, uint32_t id)
+                     enum kymo_chunk_type type, uint32_t id)
 {
-    struct kymo_kept_block *block = kymo_kept_copy(w, type, id);
-    kymo_err err = block ? kymo_vec_push(list, block) : KYMO_E_NOMEM;
+    struct kymo_kept_chunk *chunk = kymo_kept_copy(w, type, id);
+    kymo_err err = chunk ? kymo_vec_push(list, chunk) : KYMO_E_NOMEM;
     if (err != KYMO_OK)
-        free(block);
+        free(chunk);
     return err;
 }
 
 static kymo_err keep_last(const kymo_recording_writer *w, kymo_kept_list *list,
-                          enum kymo_block_type type, uint32_t id)
+                          enum kymo_chunk_type type, uint32_t id)
 {
     for (size_t i = 0; i < list->len; i++) {
         if (list->data[i]->type != type || list->data[i]->id != id)
             continue;
-        struct kymo_kept_block *block = kymo_kept_copy(w, type, id);
-        if (!block)
+        struct kymo_kept_chunk *chunk = kymo_kept_copy(w, type, id);
+        if (!chunk)
             return KYMO_E_NOMEM;
         free(list->data[i]);
-        list->data[i] = block;
+        list->data[i] = chunk;
         return KYMO_OK;
     }
     return keep(w, list, type, id);
@@ -123,12 +123,12 @@ static void deinit_list(kymo_kept_list *list)
     kymo_vec_deinit(list);
 }
 
-kymo_err kymo_kept_put_again(kymo_recording_writer *w, const struct kymo_kept_block *block)
+kymo_err kymo_kept_put_again(kymo_recording_writer *w, const struct kymo_kept_chunk *chunk)
 {
     kymo_bytes_clear(&w->kept.again);
-    KYMO_TRY(kymo_bytes_append(&w->kept.again, block->payload, block->len));
-    return kymo_block_out_put(&w->out, block->type, &w->kept.again,
-                              block->type == KYMO_BLOCK_MODULE_IMAGE);
+    KYMO_TRY(kymo_bytes_append(&w->kept.again, chunk->payload, chunk->len));
+    return kymo_chunk_out_put(&w->out, chunk->type, &w->kept.again,
+                              chunk->type == KYMO_CHUNK_MODULE_IMAGE);
 }
 
 static kymo_err put_all_again(kymo_recording_writer *w, const kymo_kept_list *list)
@@ -162,12 +162,12 @@ static kymo_err begin_process(kymo_recording_writer *w, uint32_t process)
     p->segment = kept->segment;
     p->live.process = process;
     kept->processes.data[process] = p;
-    return keep(w, &p->definitions, KYMO_BLOCK_PROCESS, process);
+    return keep(w, &p->definitions, KYMO_CHUNK_PROCESS, process);
 }
 
 static void forget_thread(struct kymo_recording_kept *kept, struct kymo_kept_thread *t)
 {
-    free(t->block);
+    free(t->chunk);
     free(t->name);
     kymo_kept_labels_forget(&kept->labels, t->thread);
     kymo_key_map_remove(&kept->thread_ids, t->thread);
@@ -192,7 +192,7 @@ static void free_process(struct kymo_kept_process *p)
         free(p->stacks.data[i].kernel);
     kymo_vec_deinit(&p->stacks);
     kymo_key_map_deinit(&p->stack_ids);
-    kymo_live_blocks_deinit(&p->live);
+    kymo_live_allocations_deinit(&p->live);
     free(p);
 }
 
@@ -237,7 +237,7 @@ static kymo_err end_process(struct kymo_recording_kept *kept, uint32_t process)
 void kymo_kept_deinit(struct kymo_recording_kept *kept)
 {
     for (size_t i = 0; i < kept->threads.len; i++) {
-        free(kept->threads.data[i].block);
+        free(kept->threads.data[i].chunk);
         free(kept->threads.data[i].name);
     }
     for (size_t i = 0; i < kept->processes.len; i++)
@@ -285,10 +285,10 @@ static kymo_err begin_thread(kymo_recording_writer *w, uint32_t thread, uint32_t
     struct kymo_kept_thread t = {.thread = thread, .process = process, .segment = kept->segment};
     if (kymo_kept_thread_of(kept, thread))
         return KYMO_OK;
-    t.block = kymo_kept_copy(w, KYMO_BLOCK_THREAD, thread);
-    kymo_err err = t.block ? kymo_vec_push(&kept->threads, t) : KYMO_E_NOMEM;
+    t.chunk = kymo_kept_copy(w, KYMO_CHUNK_THREAD, thread);
+    kymo_err err = t.chunk ? kymo_vec_push(&kept->threads, t) : KYMO_E_NOMEM;
     if (err != KYMO_OK) {
-        free(t.block);
+        free(t.chunk);
         return err;
     }
     return kymo_key_map_put(&kept->thread_ids, thread, (uint32_t)kept->threads.len - 1);
@@ -297,7 +297,7 @@ static kymo_err begin_thread(kymo_recording_writer *w, uint32_t thread, uint32_t
 static kymo_err name_thread(kymo_recording_writer *w, uint32_t thread)
 {
     struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, thread);
-    struct kymo_kept_block *name = t ? kymo_kept_copy(w, KYMO_BLOCK_THREAD_NAME, thread) : NULL;
+    struct kymo_kept_chunk *name = t ? kymo_kept_copy(w, KYMO_CHUNK_THREAD_NAME, thread) : NULL;
     if (!t)
         return KYMO_OK;
     if (!name)
@@ -314,13 +314,13 @@ kymo_err kymo_kept_need_thread(kymo_recording_writer *w, uint32_t thread)
         return KYMO_OK;
     t->segment = w->kept.segment;
     KYMO_TRY(kymo_kept_need_process(w, t->process));
-    KYMO_TRY(kymo_kept_put_again(w, t->block));
+    KYMO_TRY(kymo_kept_put_again(w, t->chunk));
     return t->name ? kymo_kept_put_again(w, t->name) : KYMO_OK;
 }
 
 /* ---- called when events are written ---- */
 
-kymo_err kymo_kept_before_block(kymo_recording_writer *w, enum kymo_block_type type)
+kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type type)
 {
     const struct rule rule = rule_of(type);
     switch ((enum scope)rule.scope) {
@@ -348,7 +348,7 @@ kymo_err kymo_kept_before_block(kymo_recording_writer *w, enum kymo_block_type t
     return KYMO_OK;
 }
 
-kymo_err kymo_kept_after_block(kymo_recording_writer *w, enum kymo_block_type type)
+kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type type)
 {
     const struct rule rule = rule_of(type);
     const uint32_t owner = number_at(w, rule.owner_at);
@@ -443,6 +443,6 @@ kymo_err kymo_kept_begin(kymo_recording_writer *w)
             KYMO_TRY(put_thread(w, &kept->threads.data[i]));
     for (uint32_t i = 0; i < kept->processes.len; i++)
         if (process_runs(kept, i))
-            KYMO_TRY(kymo_kept_put_blocks(w, i));
+            KYMO_TRY(kymo_kept_put_live(w, i));
     return KYMO_OK;
 }

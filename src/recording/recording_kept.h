@@ -3,10 +3,10 @@
  * recording_kept.h - what a writer keeps of its events, to begin another segment.
  *
  * Layer:    recording
- * Flow:     recording_write_*.c (each event) -> [kept] -> the first blocks of the next segment
+ * Flow:     recording_write_*.c (each event) -> [kept] -> the first chunks of the next segment
  * Threads:  the writer's
  * Memory:   the writer owns the structure. Definitions as in the file; for stacks 32 bytes for
- *           each frame that is not shared; and live_blocks.h
+ *           each frame that is not shared; and live_allocations.h
  * Signals:  not for handlers
  *
  * A segment is a complete recording: nothing in it refers to another segment. So definitions are
@@ -22,7 +22,7 @@
 #include "base/hash.h"
 #include "base/key_map.h"
 #include "base/vec.h"
-#include "recording/live_blocks.h"
+#include "recording/live_allocations.h"
 #include "recording/recording.h"
 #include "recording/recording_format.h"
 #include "recording/recording_labels.h"
@@ -31,15 +31,15 @@
  * inherited allocations. */
 #define KYMO_KEPT_ENDED 16u
 
-/* The payload of a block as it was written. */
-struct kymo_kept_block {
-    enum kymo_block_type type;
+/* The payload of a chunk as it was written. */
+struct kymo_kept_chunk {
+    enum kymo_chunk_type type;
     uint32_t id;  /* a later one of the same type and id replaces it */
     uint32_t len; /* bytes */
     unsigned char payload[];
 };
 
-typedef KYMO_VEC(struct kymo_kept_block *) kymo_kept_list;
+typedef KYMO_VEC(struct kymo_kept_chunk *) kymo_kept_list;
 
 /* A frame and its callers. */
 struct kymo_kept_frame {
@@ -54,7 +54,7 @@ struct kymo_kept_stack {
     uint32_t depth;
     uint32_t segment;
     uint16_t flags, end;
-    struct kymo_kept_block *kernel; /* payload of a kernel stack, instead of frames */
+    struct kymo_kept_chunk *kernel; /* payload of a kernel stack, instead of frames */
 };
 
 struct kymo_kept_process {
@@ -71,7 +71,7 @@ struct kymo_kept_process {
     kymo_index frame_index;
     KYMO_VEC(struct kymo_kept_stack) stacks;
     kymo_key_map stack_ids;
-    struct kymo_live_blocks live;
+    struct kymo_live_allocations live;
 };
 
 struct kymo_kept_thread {
@@ -79,8 +79,8 @@ struct kymo_kept_thread {
     uint32_t process;
     uint32_t segment;
     int has_ended;
-    struct kymo_kept_block *block;
-    struct kymo_kept_block *name; /* NULL: its first name */
+    struct kymo_kept_chunk *chunk;
+    struct kymo_kept_chunk *name; /* NULL: its first name */
 };
 
 struct kymo_recording_kept {
@@ -112,11 +112,11 @@ kymo_err kymo_kept_need_stack(kymo_recording_writer *w, uint32_t thread, uint32_
 KYMO_NODISCARD
 kymo_err kymo_kept_need_process_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack);
 
-/* Before and after a block of one event; its payload is in w->event. */
+/* Before and after a chunk of one event; its payload is in w->event. */
 KYMO_NODISCARD
-kymo_err kymo_kept_before_block(kymo_recording_writer *w, enum kymo_block_type type);
+kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type type);
 KYMO_NODISCARD
-kymo_err kymo_kept_after_block(kymo_recording_writer *w, enum kymo_block_type type);
+kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type type);
 
 /* When such an event is written: stacks, counters, labels, allocations. */
 KYMO_NODISCARD
@@ -136,7 +136,7 @@ kymo_err kymo_kept_inherit(kymo_recording_writer *w, const kymo_event_inherit *e
 
 /* ---- at the begin of a segment ---- */
 
-/* Writes the current state, as the first blocks of the next segment. */
+/* Writes the current state, as the first chunks of the next segment. */
 KYMO_NODISCARD
 kymo_err kymo_kept_begin(kymo_recording_writer *w);
 
@@ -148,15 +148,15 @@ struct kymo_kept_process *kymo_kept_process_of(const struct kymo_recording_kept 
 struct kymo_kept_thread *kymo_kept_thread_of(const struct kymo_recording_kept *kept,
                                              uint32_t thread);
 /* Copies the payload in w->event; NULL: no memory. */
-struct kymo_kept_block *kymo_kept_copy(const kymo_recording_writer *w, enum kymo_block_type type,
+struct kymo_kept_chunk *kymo_kept_copy(const kymo_recording_writer *w, enum kymo_chunk_type type,
                                        uint32_t id);
 KYMO_NODISCARD
-kymo_err kymo_kept_put_again(kymo_recording_writer *w, const struct kymo_kept_block *block);
+kymo_err kymo_kept_put_again(kymo_recording_writer *w, const struct kymo_kept_chunk *chunk);
 /* recording_kept_stacks.c */
 KYMO_NODISCARD
 kymo_err kymo_kept_kernel_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack);
 /* recording_kept_heap.c: writes the live allocations of a process. */
 KYMO_NODISCARD
-kymo_err kymo_kept_put_blocks(kymo_recording_writer *w, uint32_t process);
+kymo_err kymo_kept_put_live(kymo_recording_writer *w, uint32_t process);
 
 #endif

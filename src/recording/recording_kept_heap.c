@@ -55,23 +55,24 @@ static int has_inherited(const struct kymo_thread_labels *labels)
 
 /* The table of the thread's process; NULL: none. *labels is set to the thread's labels, if it
  * has any. */
-static kymo_err blocks_of(kymo_recording_writer *w, uint32_t thread,
-                          struct kymo_live_blocks **blocks, struct kymo_live_labels **labels)
+static kymo_err live_of(kymo_recording_writer *w, uint32_t thread,
+                        struct kymo_live_allocations **allocations,
+                        struct kymo_live_labels **labels)
 {
     struct kymo_recording_kept *kept = &w->kept;
     const struct kymo_kept_thread *t = kymo_kept_thread_of(kept, thread);
     struct kymo_kept_process *p = t ? kymo_kept_process_of(kept, t->process) : NULL;
-    *blocks = p && !p->live.is_inexact ? &p->live : NULL;
+    *allocations = p && !p->live.is_inexact ? &p->live : NULL;
     if (!labels)
         return KYMO_OK;
     *labels = NULL;
-    if (!*blocks || thread >= kept->labels.threads.len ||
+    if (!*allocations || thread >= kept->labels.threads.len ||
         kept->labels.threads.data[thread].live.len == 0)
         return KYMO_OK;
     const struct kymo_thread_labels *from = &kept->labels.threads.data[thread];
     /* The labels of its parent at the fork are not known here. */
     if (has_inherited(from)) {
-        kymo_live_blocks_give_up(*blocks);
+        kymo_live_allocations_give_up(*allocations);
         return KYMO_OK;
     }
     *labels = labels_of(from);
@@ -80,37 +81,37 @@ static kymo_err blocks_of(kymo_recording_writer *w, uint32_t thread,
 
 kymo_err kymo_kept_allocation(kymo_recording_writer *w, const kymo_event_allocation *e)
 {
-    struct kymo_live_blocks *blocks;
+    struct kymo_live_allocations *allocations;
     struct kymo_live_labels *labels;
-    KYMO_TRY(blocks_of(w, e->thread, &blocks, &labels));
+    KYMO_TRY(live_of(w, e->thread, &allocations, &labels));
     /* If every allocation is recorded there may be millions a second, and the table would take
      * twice as long as writing them. */
-    if (blocks && e->rate <= 1) {
+    if (allocations && e->rate <= 1) {
         free(labels);
-        kymo_live_blocks_give_up(blocks);
+        kymo_live_allocations_give_up(allocations);
         return KYMO_OK;
     }
-    return blocks ? kymo_live_blocks_add(blocks, e, labels) : KYMO_OK;
+    return allocations ? kymo_live_allocations_add(allocations, e, labels) : KYMO_OK;
 }
 
 kymo_err kymo_kept_resize(kymo_recording_writer *w, const kymo_event_resize *e)
 {
-    struct kymo_live_blocks *blocks;
+    struct kymo_live_allocations *allocations;
     struct kymo_live_labels *labels;
-    KYMO_TRY(blocks_of(w, e->now.thread, &blocks, &labels));
-    return blocks ? kymo_live_blocks_resize(blocks, e, labels) : KYMO_OK;
+    KYMO_TRY(live_of(w, e->now.thread, &allocations, &labels));
+    return allocations ? kymo_live_allocations_resize(allocations, e, labels) : KYMO_OK;
 }
 
 kymo_err kymo_kept_free(kymo_recording_writer *w, const kymo_event_free *e)
 {
-    struct kymo_live_blocks *blocks;
-    KYMO_TRY(blocks_of(w, e->thread, &blocks, NULL));
-    return blocks ? kymo_live_blocks_free(blocks, e) : KYMO_OK;
+    struct kymo_live_allocations *allocations;
+    KYMO_TRY(live_of(w, e->thread, &allocations, NULL));
+    return allocations ? kymo_live_allocations_free(allocations, e) : KYMO_OK;
 }
 
 /* The process that this one was forked from: the latest one with the parent's number. */
-static const struct kymo_live_blocks *parent_blocks(const struct kymo_recording_kept *kept,
-                                                    const struct kymo_kept_process *child)
+static const struct kymo_live_allocations *live_of_parent(const struct kymo_recording_kept *kept,
+                                                          const struct kymo_kept_process *child)
 {
     const struct kymo_kept_process *parent = NULL;
     for (size_t i = 0; i < kept->processes.len; i++) {
@@ -139,18 +140,19 @@ static kymo_err add_owner(struct kymo_recording_kept *kept, struct kymo_kept_pro
 
 kymo_err kymo_kept_inherit(kymo_recording_writer *w, const kymo_event_inherit *e)
 {
-    struct kymo_live_blocks *blocks;
-    KYMO_TRY(blocks_of(w, e->thread, &blocks, NULL));
-    if (!blocks)
+    struct kymo_live_allocations *allocations;
+    KYMO_TRY(live_of(w, e->thread, &allocations, NULL));
+    if (!allocations)
         return KYMO_OK;
     const struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, e->thread);
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, t->process);
-    KYMO_TRY(kymo_live_blocks_inherit(blocks, parent_blocks(&w->kept, p), e, p->start_ns));
-    const struct kymo_live_block *b = kymo_live_blocks_find(blocks, e->id);
+    KYMO_TRY(
+        kymo_live_allocations_inherit(allocations, live_of_parent(&w->kept, p), e, p->start_ns));
+    const struct kymo_live_allocation *b = kymo_live_allocations_find(allocations, e->id);
     return b ? add_owner(&w->kept, p, b->stack_process) : KYMO_OK;
 }
 
-static kymo_err put_block(kymo_recording_writer *w, const struct kymo_live_block *b)
+static kymo_err put_allocation(kymo_recording_writer *w, const struct kymo_live_allocation *b)
 {
     const kymo_event_live e = {
         .thread = b->thread,
@@ -171,22 +173,22 @@ static kymo_err put_block(kymo_recording_writer *w, const struct kymo_live_block
     return kymo_recording_write_live(w, &e);
 }
 
-kymo_err kymo_kept_put_blocks(kymo_recording_writer *w, uint32_t process)
+kymo_err kymo_kept_put_live(kymo_recording_writer *w, uint32_t process)
 {
     static const char text[] = "what its memory has from before this file begins is not known";
     const struct kymo_kept_process *p = w->kept.processes.data[process];
-    const struct kymo_live_blocks *live = &p->live;
+    const struct kymo_live_allocations *live = &p->live;
     if (live->is_inexact) {
         const kymo_event_note e = {p->start_ns, process, KYMO_NOTE_WARNING, text};
         return kymo_recording_write_note(w, &e);
     }
     for (size_t i = 0; i < live->places.len; i++)
-        if (kymo_live_block_lives(&live->places.data[i]))
-            KYMO_TRY(put_block(w, &live->places.data[i]));
+        if (kymo_live_allocation_lives(&live->places.data[i]))
+            KYMO_TRY(put_allocation(w, &live->places.data[i]));
     return KYMO_OK;
 }
 
-int kymo_recording_knows_blocks(const kymo_recording_writer *w)
+int kymo_recording_knows_allocations(const kymo_recording_writer *w)
 {
     for (size_t i = 0; i < w->kept.processes.len; i++) {
         const struct kymo_kept_process *p = w->kept.processes.data[i];

@@ -60,7 +60,7 @@ kymo_err kymo_kept_kernel_stack(kymo_recording_writer *w, uint32_t process, uint
     struct kymo_kept_stack kept = {.innermost = KYMO_EVENT_NONE, .segment = w->kept.segment};
     if (!p)
         return KYMO_OK;
-    kept.kernel = kymo_kept_copy(w, KYMO_BLOCK_KERNEL_STACK, stack);
+    kept.kernel = kymo_kept_copy(w, KYMO_CHUNK_KERNEL_STACK, stack);
     if (!kept.kernel)
         return KYMO_E_NOMEM;
     size_t before = p->stacks.len;

@@ -3,7 +3,7 @@
  * recording_labels.h - keeps the label changes that a ring drops and that still apply.
  *
  * Layer:    recording
- * Flow:     recording_ring.c (blocks that are dropped) -> [labels] -> recording_write.c, at the end
+ * Flow:     recording_ring.c (chunks that are dropped) -> [labels] -> recording_write.c, at the end
  * Threads:  the writer's
  * Memory:   the writer owns the structure, which owns copies of keys and texts
  * Signals:  not for handlers

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_layout.h - blocks of one event: which members are in the block, and at which offsets.
+ * recording_layout.h - chunks of one event: which members are in the chunk, and at which offsets.
  *
  * Layer:    recording
  * Flow:     recording_write_event.c, recording_decode_event.c; one table for both
@@ -8,7 +8,7 @@
  * Memory:   static
  * Signals:  not for handlers
  *
- * Such a block consists of a fixed part, a structure kymo_file_*, and then texts. Lists that follow
+ * Such a chunk consists of a fixed part, a structure kymo_file_*, and then texts. Lists that follow
  * are written and read by the code of each family.
  */
 #ifndef KYMO_RECORDING_RECORDING_LAYOUT_H
@@ -36,6 +36,6 @@ struct kymo_layout {
 };
 
 /* The type must have a layout. */
-const struct kymo_layout *kymo_layout_of(enum kymo_block_type type);
+const struct kymo_layout *kymo_layout_of(enum kymo_chunk_type type);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_read.c - iterates over the blocks of a file and reports how far they are good.
+ * recording_read.c - iterates over the chunks of a file and reports how far they are good.
  *
- *   block_in ──► header, checksum ──► inflate ──► recording_decode ──► handler
+ *   chunk_in ──► header, checksum ──► inflate ──► recording_decode ──► handler
  *
- * A block with a wrong checksum may also have a wrong length. Its length is trusted only if a good
- * block begins at its end; until then the block is `suspect`. Two bad blocks in a row, or a bad one
+ * A chunk with a wrong checksum may also have a wrong length. Its length is trusted only if a good
+ * chunk begins at its end; until then the chunk is `suspect`. Two bad chunks in a row, or a bad one
  * at the end, stop the reader at the first of them. Each byte is checksummed once, so time is
  * linear for any lengths.
  */
@@ -14,17 +14,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recording/block_in.h"
+#include "recording/chunk_in.h"
 #include "recording/recording.h"
 #include "recording/recording_decode.h"
 
 #define NO_SUSPECT UINT64_MAX
 
 struct reading {
-    kymo_block_in in;
+    kymo_chunk_in in;
     kymo_decoder decoder;
     kymo_recording_report report;
-    uint64_t suspect; /* offset of a block with a wrong checksum; NO_SUSPECT: none */
+    uint64_t suspect; /* offset of a chunk with a wrong checksum; NO_SUSPECT: none */
     int done;
     kymo_error *detail;
 };
@@ -54,7 +54,7 @@ static kymo_err read_file_header(struct reading *r)
 {
     struct kymo_file_header header;
     size_t got;
-    KYMO_TRY(kymo_block_in_peek(&r->in, sizeof header, &got, r->detail));
+    KYMO_TRY(kymo_chunk_in_peek(&r->in, sizeof header, &got, r->detail));
     size_t magic_len = got < sizeof header.magic ? got : sizeof header.magic;
     if (got == 0)
         return kymo_error_set(r->detail, KYMO_E_TRUNCATED, 0, "the file is empty");
@@ -75,22 +75,22 @@ static kymo_err read_file_header(struct reading *r)
         return kymo_error_set(r->detail, KYMO_E_CORRUPT, 8, "the file header is damaged");
     r->report.major = header.major;
     r->report.minor = header.minor;
-    KYMO_TRY(kymo_block_in_peek(&r->in, header.header_bytes, &got, r->detail));
+    KYMO_TRY(kymo_chunk_in_peek(&r->in, header.header_bytes, &got, r->detail));
     if (got < header.header_bytes)
         return kymo_error_set(r->detail, KYMO_E_TRUNCATED, got,
                               "truncated at byte %zu, within the file header", got);
-    kymo_block_in_skip(&r->in, header.header_bytes);
+    kymo_chunk_in_skip(&r->in, header.header_bytes);
     return KYMO_OK;
 }
 
-/* Reads a block with a correct checksum. */
-static kymo_err read_payload(struct reading *r, const struct kymo_block_header *header,
+/* Reads a chunk with a correct checksum. */
+static kymo_err read_payload(struct reading *r, const struct kymo_chunk_header *header,
                              const unsigned char *payload)
 {
     if (!kymo_decoder_knows(header->type) ||
-        (header->flags & ~(KYMO_BLOCK_COMPRESSED | KYMO_BLOCK_SKIPPABLE)) != 0) {
-        if (header->flags & KYMO_BLOCK_SKIPPABLE) {
-            r->decoder.damage.unknown_blocks++;
+        (header->flags & ~(KYMO_CHUNK_COMPRESSED | KYMO_CHUNK_SKIPPABLE)) != 0) {
+        if (header->flags & KYMO_CHUNK_SKIPPABLE) {
+            r->decoder.damage.unknown_chunks++;
             return KYMO_OK;
         }
         return kymo_error_set(r->detail, KYMO_E_VERSION, r->in.at,
@@ -99,10 +99,10 @@ static kymo_err read_payload(struct reading *r, const struct kymo_block_header *
                               header->type, header->flags, r->in.at);
     }
     size_t len = header->length;
-    if (header->flags & KYMO_BLOCK_COMPRESSED) {
-        kymo_err err = kymo_block_in_inflate(&r->in, payload, len, &len);
+    if (header->flags & KYMO_CHUNK_COMPRESSED) {
+        kymo_err err = kymo_chunk_in_inflate(&r->in, payload, len, &len);
         if (err == KYMO_E_CORRUPT) {
-            r->decoder.damage.blocks++;
+            r->decoder.damage.chunks++;
             return KYMO_OK;
         }
         if (err != KYMO_OK)
@@ -110,7 +110,7 @@ static kymo_err read_payload(struct reading *r, const struct kymo_block_header *
         payload = r->in.raw;
     }
     int first = !r->decoder.has_meta;
-    kymo_err err = kymo_decoder_block(&r->decoder, header->type, payload, len);
+    kymo_err err = kymo_decoder_chunk(&r->decoder, header->type, payload, len);
     if (err == KYMO_E_CORRUPT && first)
         return kymo_error_set(r->detail, err, r->in.at,
                               "the recording does not begin with its description");
@@ -119,41 +119,41 @@ static kymo_err read_payload(struct reading *r, const struct kymo_block_header *
     return err;
 }
 
-static kymo_err read_block(struct reading *r)
+static kymo_err read_chunk(struct reading *r)
 {
-    struct kymo_block_header header;
+    struct kymo_chunk_header header;
     size_t got;
-    KYMO_TRY(kymo_block_in_peek(&r->in, sizeof header, &got, r->detail));
+    KYMO_TRY(kymo_chunk_in_peek(&r->in, sizeof header, &got, r->detail));
     if (got < sizeof header)
         return stop_short(r, got);
     memcpy(&header, r->in.data, sizeof header);
-    if (header.length % 8 != 0 || header.length > KYMO_BLOCK_LENGTH_MAX)
+    if (header.length % 8 != 0 || header.length > KYMO_CHUNK_LENGTH_MAX)
         return stop_corrupt(r);
     size_t whole = sizeof header + header.length;
-    KYMO_TRY(kymo_block_in_peek(&r->in, whole, &got, r->detail));
+    KYMO_TRY(kymo_chunk_in_peek(&r->in, whole, &got, r->detail));
     if (got < whole)
         return stop_short(r, got);
     const unsigned char *payload = r->in.data + sizeof header;
-    if (header.crc != kymo_block_crc(&header, payload)) {
+    if (header.crc != kymo_chunk_crc(&header, payload)) {
         if (r->suspect != NO_SUSPECT)
             return stop_corrupt(r);
         r->suspect = r->in.at;
-        kymo_block_in_skip(&r->in, whole);
+        kymo_chunk_in_skip(&r->in, whole);
         return KYMO_OK;
     }
     if (r->suspect != NO_SUSPECT) {
         r->suspect = NO_SUSPECT;
-        r->decoder.damage.blocks++;
+        r->decoder.damage.chunks++;
     }
     KYMO_TRY(read_payload(r, &header, payload));
     uint64_t begin = r->in.at;
-    kymo_block_in_skip(&r->in, whole);
+    kymo_chunk_in_skip(&r->in, whole);
     if (!r->decoder.ended)
         return KYMO_OK;
     r->report.end_at = begin;
-    KYMO_TRY(kymo_block_in_peek(&r->in, 1, &got, r->detail));
+    KYMO_TRY(kymo_chunk_in_peek(&r->in, 1, &got, r->detail));
     if (got > 0)
-        r->decoder.damage.blocks++; /* something follows the end */
+        r->decoder.damage.chunks++; /* something follows the end */
     return stop(r, KYMO_RECORDING_ENDED, r->in.at);
 }
 
@@ -173,7 +173,7 @@ static void add_text(kymo_recording_report *report, const char *fmt, ...)
 }
 
 /* One line on ending and damage; "" if complete. */
-static void describe(kymo_recording_report *report, uint64_t block_at)
+static void describe(kymo_recording_report *report, uint64_t chunk_at)
 {
     const kymo_recording_damage *d = &report->damage;
     uint64_t dropped = d->references + d->duplicates + d->values;
@@ -185,14 +185,14 @@ static void describe(kymo_recording_report *report, uint64_t block_at)
         break;
     case KYMO_RECORDING_TRUNCATED:
         add_text(report, "truncated at byte %" PRIu64 ", within the block at byte %" PRIu64,
-                 report->position, block_at);
+                 report->position, chunk_at);
         break;
     case KYMO_RECORDING_CORRUPT:
         add_text(report, "corrupt at byte %" PRIu64 ", not read further", report->position);
         break;
     }
-    if (d->blocks > 0)
-        add_text(report, "%" PRIu64 " damaged block%s", d->blocks, d->blocks == 1 ? "" : "s");
+    if (d->chunks > 0)
+        add_text(report, "%" PRIu64 " damaged block%s", d->chunks, d->chunks == 1 ? "" : "s");
     if (dropped > 0)
         add_text(report, "%" PRIu64 " inconsistent event%s", dropped, dropped == 1 ? "" : "s");
 }
@@ -213,7 +213,7 @@ static kymo_err read_all(struct reading *r, unsigned flags)
 {
     KYMO_TRY(read_file_header(r));
     while (!r->done)
-        KYMO_TRY(read_block(r));
+        KYMO_TRY(read_chunk(r));
     r->report.events = r->decoder.events;
     r->report.damage = r->decoder.damage;
     describe(&r->report, r->in.at);
@@ -237,7 +237,7 @@ static kymo_err run(struct reading *r, unsigned flags, const kymo_event_handler 
     } else {
         kymo_error_set(r->detail, err, 0, "out of memory reading the recording");
     }
-    kymo_block_in_deinit(&r->in);
+    kymo_chunk_in_deinit(&r->in);
     if (err == KYMO_OK && report != NULL)
         *report = r->report;
     return err;
@@ -247,7 +247,7 @@ kymo_err kymo_recording_read_fd(int fd, unsigned flags, const kymo_event_handler
                                 void *ctx, kymo_recording_report *report, kymo_error *detail)
 {
     struct reading r = {.detail = detail};
-    kymo_block_in_init_fd(&r.in, fd, (flags & KYMO_RECORDING_BY_OFFSET) != 0);
+    kymo_chunk_in_init_fd(&r.in, fd, (flags & KYMO_RECORDING_BY_OFFSET) != 0);
     return run(&r, flags, handler, ctx, report);
 }
 
@@ -256,6 +256,6 @@ kymo_err kymo_recording_read_memory(const void *data, size_t len, unsigned flags
                                     kymo_recording_report *report, kymo_error *detail)
 {
     struct reading r = {.detail = detail};
-    kymo_block_in_init_memory(&r.in, data, len);
+    kymo_chunk_in_init_memory(&r.in, data, len);
     return run(&r, flags, handler, ctx, report);
 }

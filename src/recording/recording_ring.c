@@ -2,7 +2,7 @@
 /*
  * recording_ring.c - see recording_ring.h.
  *
- * A block can be decoded alone, apart from definitions, which are never dropped. So whole blocks
+ * A chunk can be decoded alone, apart from definitions, which are never dropped. So whole chunks
  * are dropped, and their events are counted by decoding them then. Labels that still apply are kept
  * (recording_labels.h).
  */
@@ -28,10 +28,10 @@ void kymo_ring_deinit(struct kymo_recording_ring *ring)
 
 void kymo_ring_pop(struct kymo_recording_ring *ring)
 {
-    struct kymo_ring_block *block = ring->oldest;
-    ring->oldest = block->next;
-    ring->bytes -= sizeof *block + block->len;
-    free(block);
+    struct kymo_ring_chunk *chunk = ring->oldest;
+    ring->oldest = chunk->next;
+    ring->bytes -= sizeof *chunk + chunk->len;
+    free(chunk);
 }
 
 /* ---- dropping ---- */
@@ -73,8 +73,8 @@ static kymo_err take_label(struct kymo_recording_ring *ring, struct kymo_rows *r
     return kymo_kept_labels_take(&ring->labels, &e);
 }
 
-/* All these types of blocks consist of groups of one owner. */
-static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_block_type type,
+/* All these types of chunks consist of groups of one owner. */
+static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_chunk_type type,
                               const void *payload, size_t len)
 {
     struct kymo_file_samples head; /* a head of rows has size and groups at the same offsets */
@@ -85,18 +85,18 @@ static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_block_
         kymo_event_dropped *to = &ring->rest;
         rows.owner = kymo_read_u32(&r);
         uint32_t count = kymo_read_u32(&r);
-        if (type == KYMO_BLOCK_SAMPLES || type == KYMO_BLOCK_MARKERS)
+        if (type == KYMO_CHUNK_SAMPLES || type == KYMO_CHUNK_MARKERS)
             KYMO_TRY(find_thread(ring, rows.owner, &to));
-        if (type == KYMO_BLOCK_SAMPLES) {
+        if (type == KYMO_CHUNK_SAMPLES) {
             count_samples(to, &r, count, head.sample_bytes);
             continue;
         }
-        to->markers += type == KYMO_BLOCK_MARKERS ? count : 0;
-        to->counts += type == KYMO_BLOCK_COUNTS ? count : 0;
+        to->markers += type == KYMO_CHUNK_MARKERS ? count : 0;
+        to->counts += type == KYMO_CHUNK_COUNTS ? count : 0;
         for (uint32_t n = 0; n < count; n++) {
             uint64_t bytes = kymo_read_uleb(&r);
             rows.row = kymo_reader_of(kymo_read_bytes(&r, bytes), bytes);
-            if (type == KYMO_BLOCK_LABELS)
+            if (type == KYMO_CHUNK_LABELS)
                 KYMO_TRY(take_label(ring, &rows));
         }
     }
@@ -105,26 +105,26 @@ static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_block_
 
 /* ---- keeping ---- */
 
-kymo_err kymo_ring_put(struct kymo_recording_ring *ring, enum kymo_block_type type,
+kymo_err kymo_ring_put(struct kymo_recording_ring *ring, enum kymo_chunk_type type,
                        const kymo_bytes *payload)
 {
-    size_t size = sizeof(struct kymo_ring_block) + payload->len;
+    size_t size = sizeof(struct kymo_ring_chunk) + payload->len;
     if (size > ring->most_bytes)
         return count_dropped(ring, type, payload->data, payload->len);
     while (ring->bytes + size > ring->most_bytes) {
-        const struct kymo_ring_block *oldest = ring->oldest;
+        const struct kymo_ring_chunk *oldest = ring->oldest;
         KYMO_TRY(count_dropped(ring, oldest->type, oldest->payload, oldest->len));
         kymo_ring_pop(ring);
     }
-    struct kymo_ring_block *block = malloc(size);
-    if (!block)
+    struct kymo_ring_chunk *chunk = malloc(size);
+    if (!chunk)
         return KYMO_E_NOMEM;
-    block->next = NULL;
-    block->type = type;
-    block->len = payload->len;
-    memcpy(block->payload, payload->data, payload->len);
-    *(ring->oldest ? &ring->newest->next : &ring->oldest) = block;
-    ring->newest = block;
+    chunk->next = NULL;
+    chunk->type = type;
+    chunk->len = payload->len;
+    memcpy(chunk->payload, payload->data, payload->len);
+    *(ring->oldest ? &ring->newest->next : &ring->oldest) = chunk;
+    ring->newest = chunk;
     ring->bytes += size;
     return KYMO_OK;
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write.c - events become the payloads of blocks.
+ * recording_write.c - events become the payloads of chunks.
  *
  *   stack ──► pending stacks ──┐ (delta against the stack before)
  *   samples ► pending samples ─┤ (runs of one thread)
  *   marker, count, label ──────┤ (pending rows of each)
  *   allocation, its end, ... ──┤ (pending rows of memory)
- *                              ├─► block_out ──► fd
+ *                              ├─► chunk_out ──► fd
  *   any other event ───────────┘
  *
- * In a flight recorder (kymo_recording_keep_newest) blocks of samples, markers, counts and labels
- * go to recording_ring.c instead, and from there to block_out at the end.
+ * In a flight recorder (kymo_recording_keep_newest) chunks of samples, markers, counts and labels
+ * go to recording_ring.c instead, and from there to chunk_out at the end.
  *
  * Pending stacks are written before pending samples and rows, which refer to them. Other events are
  * written immediately, before what is pending: definitions may come early, and the format allows
  * ends to come early, too.
  *
- * This file has the writer itself; each family of blocks has a file (recording_write_*.c).
+ * This file has the writer itself; each family of chunks has a file (recording_write_*.c).
  */
 #include "recording/recording_write_event.h"
 
@@ -28,12 +28,12 @@ static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_wri
     if (w == NULL)
         return KYMO_E_NOMEM;
     w->flags = flags;
-    kymo_bytes_init(&w->event, KYMO_BLOCK_LENGTH_MAX);
-    kymo_bytes_init(&w->stacks, KYMO_BLOCK_LENGTH_MAX);
-    kymo_bytes_init(&w->samples, KYMO_BLOCK_LENGTH_MAX);
+    kymo_bytes_init(&w->event, KYMO_CHUNK_LENGTH_MAX);
+    kymo_bytes_init(&w->stacks, KYMO_CHUNK_LENGTH_MAX);
+    kymo_bytes_init(&w->samples, KYMO_CHUNK_LENGTH_MAX);
     w->pending_bytes = KYMO_PENDING_BYTES;
     kymo_writer_init_rows(w);
-    kymo_err err = kymo_block_out_init(&w->out, fd, continues);
+    kymo_err err = kymo_chunk_out_init(&w->out, fd, continues);
     if (err != KYMO_OK) {
         kymo_recording_writer_destroy(w);
         return err;
@@ -57,7 +57,7 @@ void kymo_recording_writer_destroy(kymo_recording_writer *w)
 {
     if (w == NULL)
         return;
-    kymo_block_out_deinit(&w->out);
+    kymo_chunk_out_deinit(&w->out);
     kymo_bytes_deinit(&w->event);
     kymo_bytes_deinit(&w->stacks);
     kymo_bytes_deinit(&w->samples);
@@ -79,18 +79,18 @@ void kymo_recording_hurry(kymo_recording_writer *w, int hurries)
     w->hurries = hurries;
 }
 
-kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
+kymo_err kymo_writer_put_chunk(kymo_recording_writer *w, enum kymo_chunk_type type,
                                kymo_bytes *payload, int compress)
 {
     if (w->ring.most_bytes && kymo_ring_takes(type))
         return kymo_ring_put(&w->ring, type, payload);
-    return kymo_block_out_put(&w->out, type, payload, compress);
+    return kymo_chunk_out_put(&w->out, type, payload, compress);
 }
 
 void kymo_recording_keep_newest(kymo_recording_writer *w, uint64_t most_bytes)
 {
     kymo_ring_init(&w->ring, most_bytes);
-    /* Blocks are dropped whole, so a block is at most a sixteenth of the ring. */
+    /* Chunks are dropped whole, so a chunk is at most a sixteenth of the ring. */
     if (most_bytes / 16 < KYMO_PENDING_BYTES)
         w->pending_bytes = most_bytes / 16;
 }
@@ -101,22 +101,22 @@ void kymo_recording_keep_definitions(kymo_recording_writer *w)
 {
     w->kept.is_on = 1;
     w->kept.segment = 1;
-    kymo_bytes_init(&w->kept.again, KYMO_BLOCK_LENGTH_MAX);
+    kymo_bytes_init(&w->kept.again, KYMO_CHUNK_LENGTH_MAX);
 }
 
 kymo_err kymo_recording_begin_segment(kymo_recording_writer *w, int fd)
 {
     if (!w->kept.is_on || !w->has_meta)
         return KYMO_E_INVALID;
-    kymo_block_out_deinit(&w->out);
-    KYMO_TRY(kymo_block_out_init(&w->out, fd, 0));
+    kymo_chunk_out_deinit(&w->out);
+    KYMO_TRY(kymo_chunk_out_init(&w->out, fd, 0));
     w->ended = 0;
     w->stack_count = w->group_count = 0;
     kymo_ring_deinit(&w->ring);
     w->ring.most_bytes = 0;
     kymo_writer_drop_rows(w);
     kymo_err err = kymo_kept_begin(w);
-    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 
 /* ---- a flight recorder ---- */
@@ -129,10 +129,10 @@ static kymo_err write_kept(kymo_recording_writer *w)
     ring->most_bytes = 0; /* later events go to the file */
     KYMO_TRY(kymo_kept_labels_send(&ring->labels, &kymo_recording_write_handler, w));
     KYMO_TRY(kymo_writer_close_rows(w));
-    for (const struct kymo_ring_block *b; (b = ring->oldest) != NULL; kymo_ring_pop(ring)) {
+    for (const struct kymo_ring_chunk *b; (b = ring->oldest) != NULL; kymo_ring_pop(ring)) {
         kymo_bytes_clear(&w->event);
         KYMO_TRY(kymo_bytes_append(&w->event, b->payload, b->len));
-        KYMO_TRY(kymo_block_out_put(&w->out, b->type, &w->event, 0));
+        KYMO_TRY(kymo_chunk_out_put(&w->out, b->type, &w->event, 0));
     }
     for (size_t i = 0; i < ring->threads.len; i++)
         if (ring->threads.data[i].ring_bytes)
@@ -144,7 +144,7 @@ kymo_err kymo_recording_write_kept(kymo_recording_writer *w)
 {
     KYMO_TRY(kymo_writer_may_write(w));
     kymo_err err = w->ring.most_bytes ? write_kept(w) : KYMO_OK;
-    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 
 kymo_err kymo_recording_flush(kymo_recording_writer *w)
@@ -154,8 +154,8 @@ kymo_err kymo_recording_flush(kymo_recording_writer *w)
     /* events for the ring can wait */
     kymo_err err = w->ring.most_bytes ? kymo_writer_close_stacks(w) : kymo_writer_close_all(w);
     if (err == KYMO_OK)
-        err = kymo_block_out_flush(&w->out);
-    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+        err = kymo_chunk_out_flush(&w->out);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 
 kymo_err kymo_recording_error(const kymo_recording_writer *w, kymo_error *detail)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_event.c - one event becomes the payload of a block.
+ * recording_write_event.c - one event becomes the payload of a chunk.
  */
 #include "recording/recording_write_event.h"
 
@@ -26,7 +26,7 @@ void kymo_writer_begin(kymo_recording_writer *w, const void *fixed)
     kymo_writer_put_bytes(w, fixed, fixed_bytes);
 }
 
-void kymo_writer_begin_bytes(kymo_recording_writer *w, enum kymo_block_type type, const void *event,
+void kymo_writer_begin_bytes(kymo_recording_writer *w, enum kymo_chunk_type type, const void *event,
                              size_t event_bytes)
 {
     const struct kymo_layout *layout = kymo_layout_of(type);
@@ -79,18 +79,18 @@ static void put_args(kymo_recording_writer *w, uint32_t argc, const char *const 
     }
 }
 
-kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type, int compress)
+kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_chunk_type type, int compress)
 {
     kymo_err err = w->event_error;
     if (err == KYMO_OK && w->kept.is_on)
-        err = kymo_kept_before_block(w, type);
+        err = kymo_kept_before_chunk(w, type);
     if (err == KYMO_OK)
-        err = kymo_block_out_put(&w->out, type, &w->event, compress);
+        err = kymo_chunk_out_put(&w->out, type, &w->event, compress);
     if (err == KYMO_E_TOO_BIG)
-        return KYMO_E_INVALID; /* an event that exceeds a block */
+        return KYMO_E_INVALID; /* an event that exceeds a chunk */
     if (err == KYMO_OK && w->kept.is_on)
-        err = kymo_kept_after_block(w, type);
-    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+        err = kymo_kept_after_chunk(w, type);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 
 /* ---- the recording, and its processes ---- */
@@ -100,9 +100,9 @@ kymo_err kymo_recording_write_process(kymo_recording_writer *w, const kymo_event
     KYMO_TRY(kymo_writer_may_write(w));
     kymo_event_process stored = *e;
     stored.argc = stored_args(e->argc);
-    kymo_writer_begin_event(w, KYMO_BLOCK_PROCESS, &stored);
+    kymo_writer_begin_event(w, KYMO_CHUNK_PROCESS, &stored);
     put_args(w, e->argc, e->argv);
-    return kymo_writer_finish(w, KYMO_BLOCK_PROCESS, 0);
+    return kymo_writer_finish(w, KYMO_CHUNK_PROCESS, 0);
 }
 
 kymo_err kymo_recording_write_meta(kymo_recording_writer *w, const kymo_event_meta *e)
@@ -114,9 +114,9 @@ kymo_err kymo_recording_write_meta(kymo_recording_writer *w, const kymo_event_me
     kymo_event_meta stored = *e;
     stored.argc = stored_args(e->argc);
     w->sample_bytes = e->wall_period_ns ? sizeof(struct kymo_file_sample) : KYMO_FILE_SAMPLE_BYTES;
-    kymo_writer_begin_event(w, KYMO_BLOCK_META, &stored);
+    kymo_writer_begin_event(w, KYMO_CHUNK_META, &stored);
     put_args(w, e->argc, e->argv);
-    KYMO_TRY(kymo_writer_finish(w, KYMO_BLOCK_META, 0));
+    KYMO_TRY(kymo_writer_finish(w, KYMO_CHUNK_META, 0));
     w->has_meta = 1;
     return KYMO_OK;
 }
@@ -126,9 +126,9 @@ kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end
     KYMO_TRY(kymo_recording_write_kept(w));
     kymo_err err = kymo_writer_close_all(w);
     if (err != KYMO_OK)
-        return kymo_block_out_fail(&w->out, err);
-    kymo_writer_begin_event(w, KYMO_BLOCK_END, e);
-    KYMO_TRY(kymo_writer_finish(w, KYMO_BLOCK_END, 0));
+        return kymo_chunk_out_fail(&w->out, err);
+    kymo_writer_begin_event(w, KYMO_CHUNK_END, e);
+    KYMO_TRY(kymo_writer_finish(w, KYMO_CHUNK_END, 0));
     w->ended = 1;
     return kymo_recording_flush(w);
 }
@@ -139,8 +139,8 @@ kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end
     kymo_err kymo_recording_write_##name(kymo_recording_writer *w, const kymo_event_##type *e) \
     {                                                                                          \
         KYMO_TRY(kymo_writer_may_write(w));                                                    \
-        kymo_writer_begin_event(w, KYMO_BLOCK_##NAME, e);                                      \
-        return kymo_writer_finish(w, KYMO_BLOCK_##NAME, 0);                                    \
+        kymo_writer_begin_event(w, KYMO_CHUNK_##NAME, e);                                      \
+        return kymo_writer_finish(w, KYMO_CHUNK_##NAME, 0);                                    \
     }
 PLAIN(process_end, process_end, PROCESS_END)
 PLAIN(thread, thread, THREAD)

@@ -3,7 +3,7 @@
  * recording_write_event.h - the state of a writer, and how each event is written.
  *
  * Layer:    recording
- * Flow:     recording_write_*.c (events of one family) -> [event] -> block_out
+ * Flow:     recording_write_*.c (events of one family) -> [event] -> chunk_out
  * Threads:  the writer's
  * Memory:   the writer's
  * Signals:  not for handlers
@@ -18,19 +18,19 @@
 
 #include "base/bytes.h"
 #include "base/vec.h"
-#include "recording/block_out.h"
+#include "recording/chunk_out.h"
 #include "recording/recording.h"
 #include "recording/recording_kept.h"
 #include "recording/recording_ring.h"
 
 #define KYMO_PENDING_BYTES                                                 \
-    (64u << 10) /* a pending block has at most these bytes, plus one event \
+    (64u << 10) /* a pending chunk has at most these bytes, plus one event \
                  */
 
-/* Rows of one kind: the payload of a block that is still open. Its head is filled in when it
+/* Rows of one kind: the payload of a chunk that is still open. Its head is filled in when it
  * closes. */
 struct kymo_pending_rows {
-    enum kymo_block_type type;
+    enum kymo_chunk_type type;
     kymo_bytes bytes;
     uint32_t group_count;
     size_t group_at; /* offset of the open group */
@@ -40,10 +40,10 @@ struct kymo_pending_rows {
 };
 
 struct kymo_recording_writer {
-    kymo_block_out out;
+    kymo_chunk_out out;
     struct kymo_recording_ring ring;
     struct kymo_recording_kept kept;
-    size_t pending_bytes; /* a pending block is closed at this size */
+    size_t pending_bytes; /* a pending chunk is closed at this size */
     unsigned flags;
     int hurries; /* events come faster than they can be written */
     int has_meta;
@@ -52,12 +52,12 @@ struct kymo_recording_writer {
                            * samples */
     kymo_bytes event;     /* scratch: the payload of the event being written */
     kymo_err event_error; /* error while it was assembled */
-    kymo_bytes stacks;    /* pending payload of a STACKS block; its head is filled in when it
+    kymo_bytes stacks;    /* pending payload of a STACKS chunk; its head is filled in when it
                            * closes */
     uint32_t stack_count;
     uint32_t stack_process;
     KYMO_VEC(kymo_event_frame) last; /* frames of the last pending stack */
-    kymo_bytes samples;              /* pending payload of a SAMPLES block */
+    kymo_bytes samples;              /* pending payload of a SAMPLES chunk */
     uint32_t group_count;
     size_t group_at; /* offset of the open group in `samples` */
     union {
@@ -73,26 +73,26 @@ struct kymo_recording_writer {
     do {                                                              \
         kymo_err kymo_keep_err_ = (w)->kept.is_on ? (expr) : KYMO_OK; \
         if (kymo_keep_err_ != KYMO_OK)                                \
-            return kymo_block_out_fail(&(w)->out, kymo_keep_err_);    \
+            return kymo_chunk_out_fail(&(w)->out, kymo_keep_err_);    \
     } while (0)
 
 /* Checks that every event does first. */
 KYMO_NODISCARD
 kymo_err kymo_writer_may_write(const kymo_recording_writer *w);
-/* Begins an event of a block with a layout: fixed part and texts; lists may follow. */
+/* Begins an event of a chunk with a layout: fixed part and texts; lists may follow. */
 #define kymo_writer_begin_event(w, type, e) kymo_writer_begin_bytes((w), (type), (e), sizeof *(e))
-void kymo_writer_begin_bytes(kymo_recording_writer *w, enum kymo_block_type type, const void *event,
+void kymo_writer_begin_bytes(kymo_recording_writer *w, enum kymo_chunk_type type, const void *event,
                              size_t event_bytes);
-/* Begins any other block; fixed begins with its size. */
+/* Begins any other chunk; fixed begins with its size. */
 void kymo_writer_begin(kymo_recording_writer *w, const void *fixed);
 void kymo_writer_put_bytes(kymo_recording_writer *w, const void *data, size_t len);
 /* Appends a text with its NUL; NULL is "". */
 void kymo_writer_put_text(kymo_recording_writer *w, const char *text);
-/* KYMO_E_INVALID: the event exceeds a block; any other error stays. */
+/* KYMO_E_INVALID: the event exceeds a chunk; any other error stays. */
 KYMO_NODISCARD
-kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_block_type type, int compress);
+kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_chunk_type type, int compress);
 
-/* Closes pending blocks. Samples and markers refer to stacks, so stacks come first. */
+/* Closes pending chunks. Samples and markers refer to stacks, so stacks come first. */
 /* recording_write_stacks.c */
 KYMO_NODISCARD
 kymo_err kymo_writer_close_stacks(kymo_recording_writer *w);
@@ -105,9 +105,9 @@ void kymo_writer_deinit_rows(kymo_recording_writer *w);
 void kymo_writer_drop_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
-/* recording_write.c: writes a block of samples or rows to the file, or adds it to the ring. */
+/* recording_write.c: writes a chunk of samples or rows to the file, or adds it to the ring. */
 KYMO_NODISCARD
-kymo_err kymo_writer_put_block(kymo_recording_writer *w, enum kymo_block_type type,
+kymo_err kymo_writer_put_chunk(kymo_recording_writer *w, enum kymo_chunk_type type,
                                kymo_bytes *payload, int compress);
 /* recording_write_rows.c: writes a label that is kept already. */
 KYMO_NODISCARD

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_heap.c - blocks of memory events: rows of allocations, frees, resizes and
+ * recording_write_heap.c - chunks of memory events: rows of allocations, frees, resizes and
  * mappings, in groups of one thread.
  *
  * An allocation takes some 16 bytes in the file, and its free 7: ids, addresses and counts are
@@ -37,8 +37,8 @@ static void put_stack(struct kymo_row *row, uint32_t stack)
         kymo_row_put_uleb(&row->numbers, stack);
 }
 
-static void put_block(kymo_recording_writer *w, struct kymo_row *row,
-                      const kymo_event_allocation *e)
+static void put_allocation(kymo_recording_writer *w, struct kymo_row *row,
+                           const kymo_event_allocation *e)
 {
     kymo_row_put_change(&row->numbers, &w->memory.id, e->id);
     kymo_row_put_change(&row->numbers, &w->memory.address, e->address);
@@ -58,7 +58,7 @@ kymo_err kymo_recording_write_allocation(kymo_recording_writer *w, const kymo_ev
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_ALLOCATION | stack_flag(e->stack), e->time_ns);
-    put_block(w, &row, e);
+    put_allocation(w, &row, e);
     put_stack(&row, e->stack);
     return kymo_writer_put_row(w, &w->memory, e->thread, &row);
 }
@@ -73,7 +73,7 @@ kymo_err kymo_recording_write_resize(kymo_recording_writer *w, const kymo_event_
     struct kymo_row row;
     kymo_row_init(&row);
     begin_row(w, &row, KYMO_FILE_MEMORY_RESIZE | stack_flag(e->now.stack), e->now.time_ns);
-    put_block(w, &row, &e->now);
+    put_allocation(w, &row, &e->now);
     kymo_row_put_uleb(&row.numbers, e->usable_before);
     kymo_row_put_uleb(&row.numbers, e->was_drawn);
     put_stack(&row, e->now.stack);
@@ -192,7 +192,7 @@ kymo_err kymo_recording_write_live(kymo_recording_writer *w, const kymo_event_li
     kymo_row_put_uleb(&row.numbers, e->label_count);
     kymo_err err = put_labels(w, e);
     if (err != KYMO_OK)
-        return kymo_block_out_fail(&w->out, err);
+        return kymo_chunk_out_fail(&w->out, err);
     row.bytes = w->event.data;
     row.bytes_len = w->event.len;
     return kymo_writer_put_row(w, &w->memory, e->thread, &row);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_marks.c - blocks of types of markers. Types are few, like all definitions for
- * markers: each is a separate block, written before any pending row that refers to it.
+ * recording_write_marks.c - chunks of types of markers. Types are few, like all definitions for
+ * markers: each is a separate chunk, written before any pending row that refers to it.
  */
 #include "recording/recording_write_event.h"
 
@@ -62,5 +62,5 @@ kymo_err kymo_recording_write_marker_type(kymo_recording_writer *w, const kymo_e
     kymo_writer_put_text(w, e->color_key);
     kymo_writer_put_text(w, e->file);
     put_type_lists(w, e);
-    return kymo_writer_finish(w, KYMO_BLOCK_MARKER_TYPE, 0);
+    return kymo_writer_finish(w, KYMO_CHUNK_MARKER_TYPE, 0);
 }

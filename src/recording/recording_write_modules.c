@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_modules.c - blocks of code mappings: modules, their images, generated code.
+ * recording_write_modules.c - chunks of code mappings: modules, their images, generated code.
  */
 #include "recording/recording_write_event.h"
 
@@ -13,9 +13,9 @@ kymo_err kymo_recording_write_module(kymo_recording_writer *w, const kymo_event_
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->build_id_len > KYMO_FILE_BUILD_ID_MAX || e->start >= e->end)
         return KYMO_E_INVALID;
-    kymo_writer_begin_event(w, KYMO_BLOCK_MODULE, e);
+    kymo_writer_begin_event(w, KYMO_CHUNK_MODULE, e);
     kymo_writer_put_bytes(w, e->build_id, e->build_id_len);
-    return kymo_writer_finish(w, KYMO_BLOCK_MODULE, 0);
+    return kymo_writer_finish(w, KYMO_CHUNK_MODULE, 0);
 }
 
 kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
@@ -24,9 +24,9 @@ kymo_err kymo_recording_write_module_image(kymo_recording_writer *w,
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->len > KYMO_EVENT_IMAGE_MAX)
         return KYMO_E_INVALID;
-    kymo_writer_begin_event(w, KYMO_BLOCK_MODULE_IMAGE, e);
+    kymo_writer_begin_event(w, KYMO_CHUNK_MODULE_IMAGE, e);
     kymo_writer_put_bytes(w, e->bytes, e->len);
-    return kymo_writer_finish(w, KYMO_BLOCK_MODULE_IMAGE, e->len >= IMAGE_COMPRESS_BYTES);
+    return kymo_writer_finish(w, KYMO_CHUNK_MODULE_IMAGE, e->len >= IMAGE_COMPRESS_BYTES);
 }
 
 kymo_err kymo_recording_write_code(kymo_recording_writer *w, const kymo_event_code *e)
@@ -52,5 +52,5 @@ kymo_err kymo_recording_write_code(kymo_recording_writer *w, const kymo_event_co
     for (uint32_t i = 0; i < e->file_count; i++)
         kymo_writer_put_text(w, e->files[i]);
     kymo_writer_put_bytes(w, e->lines, e->line_count * sizeof *e->lines);
-    return kymo_writer_finish(w, KYMO_BLOCK_CODE, 0);
+    return kymo_writer_finish(w, KYMO_CHUNK_CODE, 0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_rows.c - blocks of markers, counts and labels: rows of LEB128 numbers, then texts
+ * recording_write_rows.c - chunks of markers, counts and labels: rows of LEB128 numbers, then texts
  * and bytes.
  *
- *   event ──► row ──► pending rows of its kind ──► block_out
+ *   event ──► row ──► pending rows of its kind ──► chunk_out
  *                     in groups of one thread (counts: of one process)
  *
  * A scope without a payload takes some 8 bytes in the file. Each row begins with its length, so
@@ -23,7 +23,7 @@
 static int is_packed(const kymo_recording_writer *w, const struct kymo_pending_rows *p)
 {
     return w->flags & KYMO_RECORDING_COMPRESS ||
-           (p->type == KYMO_BLOCK_MEMORY && !w->hurries && p->bytes.len >= PACKED_BYTES);
+           (p->type == KYMO_CHUNK_MEMORY && !w->hurries && p->bytes.len >= PACKED_BYTES);
 }
 
 static void clear_rows(struct kymo_pending_rows *p)
@@ -45,19 +45,19 @@ static kymo_err close_rows(kymo_recording_writer *w, struct kymo_pending_rows *p
         return KYMO_OK;
     struct kymo_file_rows head = {.head_bytes = sizeof head, .groups = p->group_count};
     memcpy(p->bytes.data, &head, sizeof head);
-    kymo_err err = kymo_writer_put_block(w, p->type, &p->bytes, is_packed(w, p));
+    kymo_err err = kymo_writer_put_chunk(w, p->type, &p->bytes, is_packed(w, p));
     clear_rows(p);
     return err;
 }
 
 void kymo_writer_init_rows(kymo_recording_writer *w)
 {
-    w->markers.type = KYMO_BLOCK_MARKERS;
-    w->counts.type = KYMO_BLOCK_COUNTS;
-    w->labels.type = KYMO_BLOCK_LABELS;
-    w->memory.type = KYMO_BLOCK_MEMORY;
+    w->markers.type = KYMO_CHUNK_MARKERS;
+    w->counts.type = KYMO_CHUNK_COUNTS;
+    w->labels.type = KYMO_CHUNK_LABELS;
+    w->memory.type = KYMO_CHUNK_MEMORY;
     for (size_t i = 0; i < KYMO_ARRAY_LEN(w->rows); i++)
-        kymo_bytes_init(&w->rows[i].bytes, KYMO_BLOCK_LENGTH_MAX);
+        kymo_bytes_init(&w->rows[i].bytes, KYMO_CHUNK_LENGTH_MAX);
 }
 
 void kymo_writer_deinit_rows(kymo_recording_writer *w)
@@ -71,7 +71,7 @@ kymo_err kymo_writer_close_rows(kymo_recording_writer *w)
     int has_ring = w->ring.most_bytes != 0;
     /* Stacks first: markers and allocations refer to them. */
     KYMO_TRY(kymo_writer_close_stacks(w));
-    /* A ring drops the oldest blocks first: labels must not go before the events that have them. */
+    /* A ring drops the oldest chunks first: labels must not go before the events that have them. */
     KYMO_TRY(has_ring ? kymo_writer_close_samples(w) : close_rows(w, &w->labels));
     KYMO_TRY(close_rows(w, &w->markers));
     KYMO_TRY(close_rows(w, &w->counts));
@@ -136,7 +136,7 @@ kymo_err kymo_writer_put_row(kymo_recording_writer *w, struct kymo_pending_rows 
     kymo_err err = append_row(p, owner, row, texts_len, len);
     if (err == KYMO_OK && p->bytes.len >= w->pending_bytes)
         err = kymo_writer_close_rows(w);
-    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 
 static int is_too_long(const char *text)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_rows.h - assembles a row of a block.
+ * recording_write_rows.h - assembles a row of a chunk.
  *
  * Layer:    recording
- * Flow:     recording_write_rows.c, recording_write_heap.c -> block_out
+ * Flow:     recording_write_rows.c, recording_write_heap.c -> chunk_out
  * Threads:  the writer's
  * Signals:  not for handlers
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_samples.c - blocks of samples, in groups of one thread, and of the names of
+ * recording_write_samples.c - chunks of samples, in groups of one thread, and of the names of
  * waits.
  */
 #include "recording/recording_write_event.h"
@@ -20,14 +20,14 @@ kymo_err kymo_writer_close_samples(kymo_recording_writer *w)
         .groups = w->group_count,
     };
     memcpy(w->samples.data, &head, sizeof head);
-    kymo_err err = kymo_writer_put_block(w, KYMO_BLOCK_SAMPLES, &w->samples,
+    kymo_err err = kymo_writer_put_chunk(w, KYMO_CHUNK_SAMPLES, &w->samples,
                                          w->flags & KYMO_RECORDING_COMPRESS);
     kymo_bytes_clear(&w->samples);
     w->group_count = 0;
     return err;
 }
 
-/* Appends up to `count` samples to the pending block; continues an open group of the same
+/* Appends up to `count` samples to the pending chunk; continues an open group of the same
  * thread. */
 static kymo_err append_samples(kymo_recording_writer *w, uint32_t thread,
                                const kymo_event_sample *samples, uint32_t count)
@@ -75,7 +75,7 @@ kymo_err kymo_recording_write_samples(kymo_recording_writer *w, const kymo_event
         if (err == KYMO_OK && w->samples.len >= w->pending_bytes)
             err = kymo_writer_close_samples(w);
         if (err != KYMO_OK)
-            return kymo_block_out_fail(&w->out, err);
+            return kymo_chunk_out_fail(&w->out, err);
         done += n;
     }
     return KYMO_OK;
@@ -86,6 +86,6 @@ kymo_err kymo_recording_write_wait(kymo_recording_writer *w, const kymo_event_wa
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->wait == 0)
         return KYMO_E_INVALID;
-    kymo_writer_begin_event(w, KYMO_BLOCK_WAIT, e);
-    return kymo_writer_finish(w, KYMO_BLOCK_WAIT, 0);
+    kymo_writer_begin_event(w, KYMO_CHUNK_WAIT, e);
+    return kymo_writer_finish(w, KYMO_CHUNK_WAIT, 0);
 }

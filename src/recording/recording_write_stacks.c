@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_stacks.c - blocks of user stacks and kernel stacks.
+ * recording_write_stacks.c - chunks of user stacks and kernel stacks.
  *
- * The stacks of a pending block belong to one process, and each omits the outermost frames that it
- * shares with the stack before. The first omits none, so a block can be read alone.
+ * The stacks of a pending chunk belong to one process, and each omits the outermost frames that it
+ * shares with the stack before. The first omits none, so a chunk can be read alone.
  */
 #include "recording/recording_write_event.h"
 
@@ -23,7 +23,7 @@ kymo_err kymo_writer_close_stacks(kymo_recording_writer *w)
         .frame_bytes = sizeof(struct kymo_file_frame),
     };
     memcpy(w->stacks.data, &head, sizeof head);
-    kymo_err err = kymo_block_out_put(&w->out, KYMO_BLOCK_STACKS, &w->stacks,
+    kymo_err err = kymo_chunk_out_put(&w->out, KYMO_CHUNK_STACKS, &w->stacks,
                                       w->flags & KYMO_RECORDING_COMPRESS);
     kymo_bytes_clear(&w->stacks);
     w->stack_count = 0;
@@ -100,7 +100,7 @@ kymo_err kymo_recording_write_stack(kymo_recording_writer *w, const kymo_event_s
         err = append_stack(w, e);
     if (err == KYMO_OK && w->stacks.len >= KYMO_PENDING_BYTES)
         err = kymo_writer_close_stacks(w);
-    return err == KYMO_OK ? KYMO_OK : kymo_block_out_fail(&w->out, err);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }
 
 /* ---- kernel stacks ---- */
@@ -114,7 +114,7 @@ kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
     /* The user stack that it refers to may be pending. */
     kymo_err err = kymo_writer_close_stacks(w);
     if (err != KYMO_OK)
-        return kymo_block_out_fail(&w->out, err);
+        return kymo_chunk_out_fail(&w->out, err);
     struct kymo_file_kernel_stack fixed = {
         .fixed_bytes = sizeof fixed,
         .process = e->process,
@@ -126,5 +126,5 @@ kymo_err kymo_recording_write_kernel_stack(kymo_recording_writer *w,
     static_assert(sizeof *e->frames == sizeof(struct kymo_file_kernel_frame), "layout");
     kymo_writer_begin(w, &fixed);
     kymo_writer_put_bytes(w, e->frames, e->depth * sizeof *e->frames);
-    return kymo_writer_finish(w, KYMO_BLOCK_KERNEL_STACK, 0);
+    return kymo_writer_finish(w, KYMO_CHUNK_KERNEL_STACK, 0);
 }

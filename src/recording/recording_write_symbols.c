@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_symbols.c - blocks of stored symbols.
+ * recording_write_symbols.c - chunks of stored symbols.
  */
 #include "recording/recording_write_event.h"
 
@@ -42,5 +42,5 @@ kymo_err kymo_recording_write_symbols(kymo_recording_writer *w, const kymo_event
     kymo_writer_put_bytes(w, e->symbols, e->symbol_count * sizeof *e->symbols);
     kymo_writer_put_bytes(w, e->lines, e->line_count * sizeof *e->lines);
     kymo_writer_put_bytes(w, e->addresses, e->address_count * sizeof *e->addresses);
-    return kymo_writer_finish(w, KYMO_BLOCK_SYMBOLS, w->event.len >= SYMBOLS_COMPRESS_BYTES);
+    return kymo_writer_finish(w, KYMO_CHUNK_SYMBOLS, w->event.len >= SYMBOLS_COMPRESS_BYTES);
 }

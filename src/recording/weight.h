@@ -3,7 +3,7 @@
  * weight.h - how many allocations a sampled one counts for.
  *
  * Layer:    recording; above nothing
- * Flow:     events of allocations -> [weight] -> live_blocks.c, profile/estimate.h
+ * Flow:     events of allocations -> [weight] -> live_allocations.c, profile/estimate.h
  * Threads:  any
  * Memory:   none
  * Signals:  not for handlers

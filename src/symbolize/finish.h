@@ -4,7 +4,7 @@
  *
  * Layer:    symbolize; above symbolize, kymo/recording.h
  * Flow:     .kymo -> [finish] -> kymo_profile -> kymo/encode.h, kymo/report.h
- *           finished .kymo -> [store] -> the same with SYMBOLS blocks before its END
+ *           finished .kymo -> [store] -> the same with SYMBOLS chunks before its END
  * Threads:  one owner
  * Memory:   the caller owns the resulting profile and info
  * Signals:  not for handlers; SIGINT, SIGTERM and SIGHUP wait while kymo_store_symbols writes
@@ -52,16 +52,16 @@ kymo_err kymo_recording_load_without_markers(int fd, kymo_profile **out, kymo_re
                                              kymo_error *detail);
 
 /* load.c: modules and stacks only, from the beginning of fd, a file; without samples, markers
- * and allocations, which are most of a recording. *end_at: offset of its END block; 0: none. */
+ * and allocations, which are most of a recording. *end_at: offset of its END chunk; 0: none. */
 KYMO_NODISCARD
 kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_info *info,
                                   uint64_t *end_at, kymo_error *detail);
 
 /* Makes a recording self-contained: stores the names of its code in it. fd: the recording, open
  * for reading and writing, not used by another thread or process. A recording without an END
- * block, or a damaged one, is not changed: it is symbolized when it is reported. progress and
+ * chunk, or a damaged one, is not changed: it is symbolized when it is reported. progress and
  * detail may be NULL. After an error of writing (a full disk) the recording is as before, except
- * that the END block is missing if it could not be written again. */
+ * that the END chunk is missing if it could not be written again. */
 KYMO_NODISCARD
 kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_error *detail);
 

@@ -5,8 +5,8 @@
  *   before   ... | samples | END
  *   after    ... | samples | SYMBOLS | SYMBOLS | END
  *
- * The END block is kept in memory, overwritten, and written again unchanged. If the recorder is
- * killed in between, the recording has no END, or a part of a block. All samples are still there,
+ * The END chunk is kept in memory, overwritten, and written again unchanged. If the recorder is
+ * killed in between, the recording has no END, or a part of a chunk. All samples are still there,
  * and it is symbolized when it is read.
  */
 
@@ -18,21 +18,21 @@
 #include "symbolize/finish.h"
 #include "sys/write_all.h"
 
-/* An END block takes 32 bytes; a later version may make it longer. */
+/* An END chunk takes 32 bytes; a later version may make it longer. */
 #define END_BYTES_MAX 4096u
 
-struct end_block {
+struct end_chunk {
     unsigned char bytes[END_BYTES_MAX];
     size_t len;
     off_t at;
 };
 
-static int write_end(int fd, const struct end_block *end)
+static int write_end(int fd, const struct end_chunk *end)
 {
     return kymo_write_all(fd, end->bytes, end->len) == end->len;
 }
 
-static kymo_err write_blocks(int fd, const kymo_profile *profile, const struct end_block *end,
+static kymo_err write_chunks(int fd, const kymo_profile *profile, const struct end_chunk *end,
                              kymo_error *detail)
 {
     kymo_recording_writer *writer;
@@ -49,14 +49,14 @@ static kymo_err write_blocks(int fd, const kymo_profile *profile, const struct e
     return err;
 }
 
-/* The offset of the END block, which is the last one. */
-static void restore(int fd, const struct end_block *end)
+/* The offset of the END chunk, which is the last one. */
+static void restore(int fd, const struct end_chunk *end)
 {
     if (ftruncate(fd, end->at) == 0 && lseek(fd, end->at, SEEK_SET) >= 0)
         (void)write_end(fd, end);
 }
 
-static kymo_err write_all(int fd, const kymo_profile *profile, const struct end_block *end,
+static kymo_err write_all(int fd, const kymo_profile *profile, const struct end_chunk *end,
                           kymo_error *detail)
 {
     sigset_t wait, before;
@@ -70,7 +70,7 @@ static kymo_err write_all(int fd, const kymo_profile *profile, const struct end_
     sigaddset(&wait, SIGTERM);
     sigaddset(&wait, SIGHUP);
     sigprocmask(SIG_BLOCK, &wait, &before);
-    kymo_err err = write_blocks(fd, profile, end, detail);
+    kymo_err err = write_chunks(fd, profile, end, detail);
     if (err != KYMO_OK)
         restore(fd, end);
     if (is_limited)
@@ -84,7 +84,7 @@ kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_e
     kymo_profile *profile;
     kymo_recording_info info = {.size = sizeof info};
     uint64_t end_at;
-    struct end_block end;
+    struct end_chunk end;
     KYMO_TRY(kymo_recording_load_code(fd, &profile, &info, &end_at, detail));
     end.at = (off_t)end_at;
     end.len = (size_t)(info.size_bytes - end_at);

@@ -4,7 +4,7 @@
  *
  *   frames, by file and address ──► batch: texts, functions, symbols, lines ──► event
  *
- * A batch belongs to one file and has its own numbers, so a reader can decode each block alone. It
+ * A batch belongs to one file and has its own numbers, so a reader can decode each chunk alone. It
  * is sent when it is large, and before the next file.
  */
 #include "symbolize/apply.h"

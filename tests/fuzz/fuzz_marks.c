@@ -118,8 +118,8 @@ static void read_back(int fd)
     require(lseek(fd, 0, SEEK_SET) == 0);
     require(kymo_recording_read_fd(fd, 0, &nobody, NULL, &report, NULL) == KYMO_OK);
     /* Times may be any, and cells may lie over each other: that is put right by the reader. */
-    require(report.damage.blocks == 0 && report.damage.references == 0 &&
-            report.damage.duplicates == 0 && report.damage.unknown_blocks == 0);
+    require(report.damage.chunks == 0 && report.damage.references == 0 &&
+            report.damage.duplicates == 0 && report.damage.unknown_chunks == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -169,7 +169,7 @@ static void load(const uint8_t *data, size_t len)
     kymo_profile_destroy(profile);
 }
 
-/* Makes the header's and each block's checksum right, as far as the lengths go. */
+/* Makes the header's and each chunk's checksum right, as far as the lengths go. */
 static void seal(uint8_t *data, size_t len)
 {
     struct kymo_file_header file;
@@ -178,12 +178,12 @@ static void seal(uint8_t *data, size_t len)
     memcpy(&file, data, sizeof file);
     file.crc = kymo_file_header_crc(&file);
     memcpy(data, &file, sizeof file);
-    for (size_t at = file.header_bytes; at < len && len - at >= sizeof(struct kymo_block_header);) {
-        struct kymo_block_header header;
+    for (size_t at = file.header_bytes; at < len && len - at >= sizeof(struct kymo_chunk_header);) {
+        struct kymo_chunk_header header;
         memcpy(&header, data + at, sizeof header);
         if (header.length > len - at - sizeof header)
             return;
-        header.crc = kymo_block_crc(&header, data + at + sizeof header);
+        header.crc = kymo_chunk_crc(&header, data + at + sizeof header);
         memcpy(data + at, &header, sizeof header);
         at += sizeof header + header.length;
     }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "recording/event_text.h"
-#include "recording/file_blocks.h"
+#include "recording/file_chunks.h"
 #include "recording/recording.h"
 #include "recording/recording_format.h"
 #include "recording/sample_recording.h"
@@ -115,7 +115,7 @@ static void a_pipe_is_read_like_a_file(void **state)
 
 static size_t block_starts(const kymo_bytes *file, size_t *starts, size_t cap)
 {
-    size_t n = file_block_starts(file, starts, cap);
+    size_t n = file_chunk_starts(file, starts, cap);
     assert_true(n > 0);
     return n;
 }
@@ -135,14 +135,14 @@ static void cut_at_each_byte(unsigned flags)
     kymo_bytes file = sample_file(flags);
     kymo_str whole = {0};
     size_t starts[256];
-    size_t blocks = block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
-    uint64_t events = 0; /* of the whole blocks before the cut */
+    size_t chunks = block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
+    uint64_t events = 0; /* of the whole chunks before the cut */
     assert_int_equal(read_text(&file, 0, &whole, NULL, NULL), KYMO_OK);
     for (size_t cut = 0; cut < file.len; cut++) {
         kymo_str text = {0};
         kymo_recording_report report;
         kymo_error detail;
-        int between = is_block_start(starts, blocks, cut) && cut >= starts[1];
+        int between = is_block_start(starts, chunks, cut) && cut >= starts[1];
         /* Exactly as long as the input, for the sanitizer to see a read beyond it. */
         unsigned char *part = malloc(cut ? cut : 1);
         memcpy(part, file.data, cut);
@@ -184,13 +184,13 @@ static void a_file_cut_anywhere_reads_up_to_the_cut(void **state)
     cut_at_each_byte(KYMO_RECORDING_COMPRESS);
 }
 
-/* No changed bit goes unnoticed, and none costs more than its block and what refers to it. */
+/* No changed bit goes unnoticed, and none costs more than its chunk and what refers to it. */
 static void flip_each_byte(unsigned flags)
 {
     kymo_bytes file = sample_file(flags);
     size_t starts[256];
-    size_t blocks = block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
-    assert_true(blocks > 10);
+    size_t chunks = block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
+    assert_true(chunks > 10);
     for (size_t i = 0; i < file.len; i++) {
         for (unsigned bit = 0; bit < 8; bit += 7) {
             kymo_recording_report report;
@@ -201,7 +201,7 @@ static void flip_each_byte(unsigned flags)
             if (err == KYMO_OK) {
                 assert_true(i >= starts[1]);
                 assert_true(report.text[0] != '\0');
-                assert_true(report.damage.blocks <= 1);
+                assert_true(report.damage.chunks <= 1);
             } else {
                 assert_true(i < starts[1]); /* header or META */
                 assert_int_equal(detail.code, err);
@@ -231,8 +231,8 @@ static void a_changed_byte_under_a_right_checksum_does_no_harm(void **state)
     (void)state;
     kymo_bytes file = sample_file(0);
     size_t starts[256];
-    size_t blocks = block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
-    for (size_t b = 0; b < blocks; b++) {
+    size_t chunks = block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
+    for (size_t b = 0; b < chunks; b++) {
         for (size_t i = starts[b]; i < starts[b + 1]; i++) {
             static const unsigned char masks[] = {0x01, 0x80, 0xff};
             for (size_t m = 0; m < sizeof masks; m++) {
@@ -240,10 +240,10 @@ static void a_changed_byte_under_a_right_checksum_does_no_harm(void **state)
                 kymo_bytes changed = {.data = copy, .len = file.len};
                 memcpy(copy, file.data, file.len);
                 copy[i] ^= masks[m];
-                struct kymo_block_header header;
+                struct kymo_chunk_header header;
                 memcpy(&header, copy + starts[b], sizeof header);
                 if (header.length <= file.len - starts[b] - sizeof header)
-                    file_block_seal(&changed, starts[b]);
+                    file_chunk_seal(&changed, starts[b]);
                 kymo_err err =
                     kymo_recording_read_memory(copy, file.len, 0, &nobody, NULL, NULL, NULL);
                 assert_true(err == KYMO_OK || err == KYMO_E_VERSION || b == 0);
@@ -254,7 +254,7 @@ static void a_changed_byte_under_a_right_checksum_does_no_harm(void **state)
     kymo_bytes_deinit(&file);
 }
 
-static void a_damaged_block_is_skipped(void **state)
+static void a_damaged_chunk_is_skipped(void **state)
 {
     (void)state;
     kymo_bytes file = sample_file(0);
@@ -262,11 +262,11 @@ static void a_damaged_block_is_skipped(void **state)
     block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
     kymo_str text = {0};
     kymo_recording_report report;
-    /* The second block announces process 0: everything of it is dropped, the rest is there. */
+    /* The second chunk announces process 0: everything of it is dropped, the rest is there. */
     file.data[starts[1] + 20] ^= 1;
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
     assert_int_equal(report.ending, KYMO_RECORDING_ENDED);
-    assert_int_equal(report.damage.blocks, 1);
+    assert_int_equal(report.damage.chunks, 1);
     assert_true(report.damage.references > 10);
     assert_non_null(strstr(report.text, "1 damaged block; "));
     /* Numbers are dense: what was process 1 is process 0 now. */
@@ -280,10 +280,10 @@ static void a_damaged_block_is_skipped(void **state)
 /* ---- versions ---------------------------------------------------------------------------------
  */
 
-static void put_block(kymo_bytes *file, uint32_t type, uint32_t flags, const void *payload,
+static void put_chunk(kymo_bytes *file, uint32_t type, uint32_t flags, const void *payload,
                       size_t len)
 {
-    assert_int_equal(file_block_put(file, type, flags, payload, len), KYMO_OK);
+    assert_int_equal(file_chunk_put(file, type, flags, payload, len), KYMO_OK);
 }
 
 static kymo_err emit_start(const kymo_event_handler *h, void *ctx)
@@ -295,7 +295,7 @@ static kymo_err emit_start(const kymo_event_handler *h, void *ctx)
         ctx, &(kymo_event_module){.module = 3, .process = 7, .start = 1, .end = 2, .path = "m"});
 }
 
-/* META, process 7, thread 9 and module 3 of it, for blocks to be put behind. */
+/* META, process 7, thread 9 and module 3 of it, for chunks to be put behind. */
 static kymo_bytes start_of_file(void)
 {
     kymo_bytes file;
@@ -330,15 +330,15 @@ static void versions_are_told_apart(void **state)
     set_version(&file, 1, 9, 0);
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_OK);
     assert_int_equal(report.minor, 9);
-    /* Blocks that this build does not know. */
-    put_block(&file, 1000, KYMO_BLOCK_SKIPPABLE, "12345678", 8);
+    /* Chunks that this build does not know. */
+    put_chunk(&file, 1000, KYMO_CHUNK_SKIPPABLE, "12345678", 8);
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_OK);
-    assert_int_equal(report.damage.unknown_blocks, 1);
-    put_block(&file, KYMO_BLOCK_NOTE, KYMO_BLOCK_SKIPPABLE | 64, "12345678", 8);
+    assert_int_equal(report.damage.unknown_chunks, 1);
+    put_chunk(&file, KYMO_CHUNK_NOTE, KYMO_CHUNK_SKIPPABLE | 64, "12345678", 8);
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_OK);
-    assert_int_equal(report.damage.unknown_blocks, 2);
+    assert_int_equal(report.damage.unknown_chunks, 2);
     uint64_t at = file.len;
-    put_block(&file, 1000, 0, "12345678", 8);
+    put_chunk(&file, 1000, 0, "12345678", 8);
     assert_int_equal(read_text(&file, 0, &text, &report, &detail), KYMO_E_VERSION);
     assert_int_equal(detail.position, at);
     kymo_str_deinit(&text);
@@ -356,7 +356,7 @@ static void longer_structures_are_read(void **state)
         uint64_t more;
         char texts[24];
     } note = {{.fixed_bytes = sizeof note.note + 8, .process = 7, .severity = 1}, 99, "one\0two"};
-    put_block(&file, KYMO_BLOCK_NOTE, 0, &note, sizeof note);
+    put_chunk(&file, KYMO_CHUNK_NOTE, 0, &note, sizeof note);
     struct {
         struct kymo_file_stacks head;
         uint64_t head_more;
@@ -373,7 +373,7 @@ static void longer_structures_are_read(void **state)
         2,
         {{{0x10, 3, 0}, 3}, {{0x20, KYMO_EVENT_NONE, 1}, 4}},
     };
-    put_block(&file, KYMO_BLOCK_STACKS, 0, &stacks, sizeof stacks);
+    put_chunk(&file, KYMO_CHUNK_STACKS, 0, &stacks, sizeof stacks);
     struct {
         struct kymo_file_samples head;
         uint64_t head_more;
@@ -386,7 +386,7 @@ static void longer_structures_are_read(void **state)
                  1,
                  {.thread = 9, .count = 2},
                  {{{10, 1, 5, 0, 1, 0, 0}, 5}, {{20, 1, KYMO_EVENT_NONE, 0, 1, 0, 0}, 6}}};
-    put_block(&file, KYMO_BLOCK_SAMPLES, 0, &samples, sizeof samples);
+    put_chunk(&file, KYMO_CHUNK_SAMPLES, 0, &samples, sizeof samples);
     kymo_recording_report report;
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
     assert_memory_equal(&report.damage, &(kymo_recording_damage){0}, sizeof report.damage);
@@ -435,57 +435,57 @@ static void counts_are_not_believed(void **state)
     unsigned char both[48] = {0};
     kymo_bytes file = start_of_file();
     unsigned n = 0;
-#define HOSTILE(type, payload) (put_block(&file, type, 0, &payload, sizeof payload), n++)
-    HOSTILE(KYMO_BLOCK_STACKS, many_stacks);
+#define HOSTILE(type, payload) (put_chunk(&file, type, 0, &payload, sizeof payload), n++)
+    HOSTILE(KYMO_CHUNK_STACKS, many_stacks);
     memcpy(both, &many_stacks, sizeof many_stacks);
     memcpy(both + sizeof many_stacks, deep, sizeof deep);
-    HOSTILE(KYMO_BLOCK_STACKS, both);
+    HOSTILE(KYMO_CHUNK_STACKS, both);
     memcpy(both + sizeof many_stacks, shares, sizeof shares);
-    HOSTILE(KYMO_BLOCK_STACKS, both);
-    HOSTILE(KYMO_BLOCK_SAMPLES, many_groups);
-    HOSTILE(KYMO_BLOCK_SAMPLES, small[0]);
-    HOSTILE(KYMO_BLOCK_SAMPLES, small[1]);
-    HOSTILE(KYMO_BLOCK_SAMPLES, many_samples);
-    HOSTILE(KYMO_BLOCK_PROCESS, process);
-    HOSTILE(KYMO_BLOCK_MODULE, module);
-    HOSTILE(KYMO_BLOCK_MODULE_IMAGE, image);
-    HOSTILE(KYMO_BLOCK_NOTE, note);
-    HOSTILE(KYMO_BLOCK_END, end);
+    HOSTILE(KYMO_CHUNK_STACKS, both);
+    HOSTILE(KYMO_CHUNK_SAMPLES, many_groups);
+    HOSTILE(KYMO_CHUNK_SAMPLES, small[0]);
+    HOSTILE(KYMO_CHUNK_SAMPLES, small[1]);
+    HOSTILE(KYMO_CHUNK_SAMPLES, many_samples);
+    HOSTILE(KYMO_CHUNK_PROCESS, process);
+    HOSTILE(KYMO_CHUNK_MODULE, module);
+    HOSTILE(KYMO_CHUNK_MODULE_IMAGE, image);
+    HOSTILE(KYMO_CHUNK_NOTE, note);
+    HOSTILE(KYMO_CHUNK_END, end);
     code.line_count = UINT32_MAX;
-    HOSTILE(KYMO_BLOCK_CODE, code);
+    HOSTILE(KYMO_CHUNK_CODE, code);
     code.line_count = 60000;
-    HOSTILE(KYMO_BLOCK_CODE, code);
+    HOSTILE(KYMO_CHUNK_CODE, code);
     code.line_count = 0;
     code.file_count = UINT32_MAX;
-    HOSTILE(KYMO_BLOCK_CODE, code);
+    HOSTILE(KYMO_CHUNK_CODE, code);
     code.file_count = 4000;
-    HOSTILE(KYMO_BLOCK_CODE, code);
+    HOSTILE(KYMO_CHUNK_CODE, code);
     code.file_count = 0;
     code.line_bytes = 15;
-    HOSTILE(KYMO_BLOCK_CODE, code);
+    HOSTILE(KYMO_CHUNK_CODE, code);
     uint32_t *const counts[] = {&symbols.text_count,    &symbols.function_count,
                                 &symbols.symbol_count,  &symbols.line_count,
                                 &symbols.address_count, &symbols.build_id_len};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(counts); i++) {
         *counts[i] = UINT32_MAX;
-        HOSTILE(KYMO_BLOCK_SYMBOLS, symbols);
+        HOSTILE(KYMO_CHUNK_SYMBOLS, symbols);
         *counts[i] = 10000;
-        HOSTILE(KYMO_BLOCK_SYMBOLS, symbols);
+        HOSTILE(KYMO_CHUNK_SYMBOLS, symbols);
         *counts[i] = 0;
     }
     symbols.line_bytes = 7;
-    HOSTILE(KYMO_BLOCK_SYMBOLS, symbols);
+    HOSTILE(KYMO_CHUNK_SYMBOLS, symbols);
 #undef HOSTILE
-    put_block(&file, KYMO_BLOCK_STACKS, 0, "", 0);
-    put_block(&file, KYMO_BLOCK_THREAD, 0, "", 0);
+    put_chunk(&file, KYMO_CHUNK_STACKS, 0, "", 0);
+    put_chunk(&file, KYMO_CHUNK_THREAD, 0, "", 0);
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
     assert_int_equal(report.ending, KYMO_RECORDING_NO_END);
-    assert_int_equal(report.damage.blocks, n + 2);
+    assert_int_equal(report.damage.chunks, n + 2);
     kymo_str_deinit(&text);
     kymo_bytes_deinit(&file);
 }
 
-/* Each position in a block of symbols leads somewhere, and the lines are shared out. */
+/* Each position in a chunk of symbols leads somewhere, and the lines are shared out. */
 static void symbols_lead_somewhere(void **state)
 {
     (void)state;
@@ -514,10 +514,10 @@ static void symbols_lead_somewhere(void **state)
       bad;
     kymo_bytes file = start_of_file();
     unsigned n = 0;
-    put_block(&file, KYMO_BLOCK_SYMBOLS, KYMO_BLOCK_SKIPPABLE, &good, sizeof good);
+    put_chunk(&file, KYMO_CHUNK_SYMBOLS, KYMO_CHUNK_SKIPPABLE, &good, sizeof good);
 #define BAD(field, value)             \
     (bad = good, bad.field = (value), \
-     put_block(&file, KYMO_BLOCK_SYMBOLS, KYMO_BLOCK_SKIPPABLE, &bad, sizeof bad), n++)
+     put_chunk(&file, KYMO_CHUNK_SYMBOLS, KYMO_CHUNK_SKIPPABLE, &bad, sizeof bad), n++)
     BAD(function.name, 5);
     BAD(function.name, KYMO_EVENT_NONE);
     BAD(function.system_name, 5);
@@ -531,7 +531,7 @@ static void symbols_lead_somewhere(void **state)
     BAD(head.state, 5);
 #undef BAD
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
-    assert_int_equal(report.damage.blocks, 0);
+    assert_int_equal(report.damage.chunks, 0);
     assert_int_equal(report.damage.values, n);
     const char *first = strstr(kymo_str_cstr(&text), "symbols state=4");
     assert_non_null(first);
@@ -547,10 +547,10 @@ static void lengths_are_not_believed(void **state)
     kymo_recording_report report;
     kymo_bytes file = start_of_file();
     size_t good = file.len;
-    const struct kymo_block_header headers[] = {
-        {.type = KYMO_BLOCK_NOTE, .length = UINT32_MAX - 7},
-        {.type = KYMO_BLOCK_NOTE, .length = KYMO_BLOCK_LENGTH_MAX + 8},
-        {.type = KYMO_BLOCK_NOTE, .length = 7},
+    const struct kymo_chunk_header headers[] = {
+        {.type = KYMO_CHUNK_NOTE, .length = UINT32_MAX - 7},
+        {.type = KYMO_CHUNK_NOTE, .length = KYMO_CHUNK_LENGTH_MAX + 8},
+        {.type = KYMO_CHUNK_NOTE, .length = 7},
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(headers); i++) {
         file.len = good;
@@ -561,7 +561,7 @@ static void lengths_are_not_believed(void **state)
     }
     /* A length that is allowed, in a file that has not so many bytes: 64 MiB are not taken. */
     struct rlimit old, small = {.rlim_cur = 0, .rlim_max = 0};
-    struct kymo_block_header header = {.type = KYMO_BLOCK_NOTE, .length = KYMO_BLOCK_LENGTH_MAX};
+    struct kymo_chunk_header header = {.type = KYMO_CHUNK_NOTE, .length = KYMO_CHUNK_LENGTH_MAX};
     file.len = good;
     assert_int_equal(kymo_bytes_append(&file, &header, sizeof header), KYMO_OK);
     int fd = memfd_create("short", MFD_CLOEXEC);
@@ -609,21 +609,21 @@ static void compression_is_bounded(void **state)
         uLongf len = sizeof packed - 8;
         assert_int_equal(compress2(packed + 8, &len, raw, raw_len, 9), Z_OK);
         memcpy(packed, &claims[claimed], 8);
-        put_block(&file, KYMO_BLOCK_NOTE, KYMO_BLOCK_COMPRESSED, packed, 8 + len);
+        put_chunk(&file, KYMO_CHUNK_NOTE, KYMO_CHUNK_COMPRESSED, packed, 8 + len);
     }
-    put_block(&file, KYMO_BLOCK_NOTE, KYMO_BLOCK_COMPRESSED, "1234", 4);
-    put_block(&file, KYMO_BLOCK_NOTE, KYMO_BLOCK_COMPRESSED, "", 0);
+    put_chunk(&file, KYMO_CHUNK_NOTE, KYMO_CHUNK_COMPRESSED, "1234", 4);
+    put_chunk(&file, KYMO_CHUNK_NOTE, KYMO_CHUNK_COMPRESSED, "", 0);
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
-    assert_int_equal(report.damage.blocks, 6);
+    assert_int_equal(report.damage.chunks, 6);
     assert_null(strstr(text.data, "note"));
     /* And one that is right. */
     uint64_t claim = 48;
     uLongf len = sizeof packed - 8;
     assert_int_equal(compress2(packed + 8, &len, raw, claim, 9), Z_OK);
     memcpy(packed, &claim, 8);
-    put_block(&file, KYMO_BLOCK_NOTE, KYMO_BLOCK_COMPRESSED, packed, 8 + len);
+    put_chunk(&file, KYMO_CHUNK_NOTE, KYMO_CHUNK_COMPRESSED, packed, 8 + len);
     assert_int_equal(read_text(&file, 0, &text, &report, NULL), KYMO_OK);
-    assert_int_equal(report.damage.blocks, 6);
+    assert_int_equal(report.damage.chunks, 6);
     assert_non_null(strstr(text.data, "text=\"hello\""));
     free(raw);
     kymo_str_deinit(&text);
@@ -688,7 +688,7 @@ static void what_cannot_be_is_dropped_and_counted(void **state)
     assert_int_equal(report.damage.values, 2 + 5);
     /* a thread, its end, the unload, two stacks, a sample's stack, eight samples of no thread */
     assert_int_equal(report.damage.references, 3 + 2 + 1 + 8);
-    assert_int_equal(report.damage.blocks, 0);
+    assert_int_equal(report.damage.chunks, 0);
     assert_int_equal(read_text(&file, KYMO_RECORDING_STRICT, &text, NULL, NULL), KYMO_E_TRUNCATED);
     kymo_str_deinit(&text);
     kymo_bytes_deinit(&file);
@@ -763,9 +763,9 @@ static void events_that_nobody_would_read_are_refused(void **state)
     assert_int_equal(kymo_recording_write_module_image(w, &image), KYMO_E_INVALID);
     kymo_event_stack stack = {.depth = KYMO_EVENT_DEPTH_MAX + 1};
     assert_int_equal(kymo_recording_write_stack(w, &stack), KYMO_E_INVALID);
-    char *text = malloc(KYMO_BLOCK_LENGTH_MAX + 1ul);
-    memset(text, 'x', KYMO_BLOCK_LENGTH_MAX);
-    text[KYMO_BLOCK_LENGTH_MAX] = '\0';
+    char *text = malloc(KYMO_CHUNK_LENGTH_MAX + 1ul);
+    memset(text, 'x', KYMO_CHUNK_LENGTH_MAX);
+    text[KYMO_CHUNK_LENGTH_MAX] = '\0';
     kymo_event_note note = {.text = text};
     assert_int_equal(kymo_recording_write_note(w, &note), KYMO_E_INVALID);
     free(text);
@@ -809,7 +809,7 @@ static void many_arguments_are_cut_and_counted(void **state)
 }
 
 /* A disk that is full after each number of bytes: the error stays, the file is good to its end. */
-static void a_full_disk_leaves_whole_blocks(void **state)
+static void a_full_disk_leaves_whole_chunks(void **state)
 {
     (void)state;
     kymo_bytes file = sample_file(0);
@@ -845,7 +845,7 @@ static void a_full_disk_leaves_whole_blocks(void **state)
         kymo_recording_writer_destroy(w);
         assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
         err = kymo_recording_read_fd(fd, 0, &event_text_handler, &text, &report, NULL);
-        if (err == KYMO_OK) /* it ends between two blocks */
+        if (err == KYMO_OK) /* it ends between two chunks */
             assert_int_equal(report.ending, KYMO_RECORDING_NO_END);
         else
             assert_int_equal(err, KYMO_E_TRUNCATED);
@@ -882,7 +882,7 @@ int main(void)
         cmocka_unit_test(a_file_cut_anywhere_reads_up_to_the_cut),
         cmocka_unit_test(a_changed_byte_is_noticed),
         cmocka_unit_test(a_changed_byte_under_a_right_checksum_does_no_harm),
-        cmocka_unit_test(a_damaged_block_is_skipped),
+        cmocka_unit_test(a_damaged_chunk_is_skipped),
         cmocka_unit_test(versions_are_told_apart),
         cmocka_unit_test(longer_structures_are_read),
         cmocka_unit_test(counts_are_not_believed),
@@ -894,7 +894,7 @@ int main(void)
         cmocka_unit_test(an_error_of_the_handler_stops_the_reader),
         cmocka_unit_test(events_that_nobody_would_read_are_refused),
         cmocka_unit_test(many_arguments_are_cut_and_counted),
-        cmocka_unit_test(a_full_disk_leaves_whole_blocks),
+        cmocka_unit_test(a_full_disk_leaves_whole_chunks),
         cmocka_unit_test(a_closed_pipe_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of memory in a recording: rows that count from each other, values that cannot be, blocks
+ * Chunks of memory in a recording: rows that count from each other, values that cannot be, chunks
  * that are broken or of a later version.
  */
 #include "recording_fixture.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "buffer/record.h"
-#include "recording/file_blocks.h"
+#include "recording/file_chunks.h"
 #include "recording/recording_format.h"
 
 #define NONE KYMO_EVENT_NONE
@@ -23,7 +23,7 @@ static kymo_err emit_start(const kymo_event_handler *h, void *ctx)
     return h->stack(ctx, &(kymo_event_stack){.process = 7, .stack = 4});
 }
 
-static kymo_event_allocation block(uint32_t thread, uint64_t id)
+static kymo_event_allocation allocation(uint32_t thread, uint64_t id)
 {
     return (kymo_event_allocation){
         .thread = thread,
@@ -47,7 +47,7 @@ static kymo_err emit_pairs(const kymo_event_handler *h, void *ctx)
     uint64_t time = 50000000000;
     KYMO_TRY(emit_start(h, ctx));
     for (uint32_t i = 0; i < PAIRS; i++) {
-        kymo_event_allocation e = block(9, 3ull << 40 | (i + 1));
+        kymo_event_allocation e = allocation(9, 3ull << 40 | (i + 1));
         e.time_ns = time += 700;
         e.address = 0x7f0000001000 + 48 * (i % 64);
         e.bytes = 16 + i % 1000;
@@ -65,7 +65,7 @@ static kymo_err emit_pairs_in_a_hurry(const kymo_event_handler *h, void *ctx)
     return emit_pairs(h, ctx);
 }
 
-static void a_block_and_its_end_are_few_bytes(void **state)
+static void an_allocation_and_its_end_are_few_bytes(void **state)
 {
     (void)state;
     kymo_bytes start = file_of(emit_start);
@@ -89,11 +89,11 @@ static void a_block_and_its_end_are_few_bytes(void **state)
 static kymo_err emit_refused(const kymo_event_handler *h, void *ctx)
 {
     KYMO_TRY(emit_start(h, ctx));
-    kymo_event_allocation good = block(9, 1);
+    kymo_event_allocation good = allocation(9, 1);
     KYMO_TRY(h->allocation(ctx, &good));
     kymo_event_allocation bad[6];
     for (unsigned i = 0; i < 6; i++)
-        bad[i] = block(9, 1000);
+        bad[i] = allocation(9, 1000);
     bad[0].time_ns = 0;
     bad[1].time_ns = KYMO_FILE_TIME_MAX + 1;
     bad[2].bytes = KYMO_FILE_BYTES_MAX + 1;
@@ -131,12 +131,12 @@ static void what_is_refused_leaves_no_trace(void **state)
     kymo_bytes_deinit(&file);
 }
 
-/* Two threads whose rows alternate: differences go from group to group; and blocks begin anew. */
+/* Two threads whose rows alternate: differences go from group to group; and chunks begin anew. */
 static kymo_err emit_in_turn(const kymo_event_handler *h, void *ctx)
 {
     KYMO_TRY(emit_start(h, ctx));
     for (uint32_t i = 0; i < 2 * PAIRS; i++) {
-        kymo_event_allocation e = block(9 + i % 2, i * 0x9e3779b97f4a7c15ull);
+        kymo_event_allocation e = allocation(9 + i % 2, i * 0x9e3779b97f4a7c15ull);
         e.time_ns = i % 2 ? 1000000 - i : 1000000 + i;
         e.address = i % 2 ? UINT64_MAX - i : i;
         KYMO_TRY(h->allocation(ctx, &e));
@@ -169,12 +169,12 @@ static void rows_of_several_threads_count_from_each_other(void **state)
     kymo_bytes_deinit(&file);
 }
 
-/* ---- blocks that are broken ---- */
+/* ---- chunks that are broken ---- */
 
 #define HEAD(bytes, groups) bytes, 0, 0, 0, groups, 0, 0, 0
 #define GROUP(owner, count) owner, 0, 0, 0, count, 0, 0, 0
 
-struct bad_block {
+struct bad_chunk {
     uint32_t type;
     size_t len;
     unsigned char bytes[64];
@@ -184,7 +184,7 @@ static kymo_recording_damage damage_of(const void *payload, size_t len, uint32_t
                                        kymo_str *text)
 {
     kymo_bytes file = file_of(emit_start);
-    assert_int_equal(file_block_put(&file, type, KYMO_BLOCK_SKIPPABLE, payload, len), KYMO_OK);
+    assert_int_equal(file_chunk_put(&file, type, KYMO_CHUNK_SKIPPABLE, payload, len), KYMO_OK);
     kymo_recording_report report = read_into(&file, text);
     kymo_bytes_deinit(&file);
     return report.damage;
@@ -193,35 +193,35 @@ static kymo_recording_damage damage_of(const void *payload, size_t len, uint32_t
 static void rows_are_not_believed(void **state)
 {
     (void)state;
-    static const struct bad_block blocks[] = {
-        {KYMO_BLOCK_MEMORY, 0, {0}},
-        {KYMO_BLOCK_MEMORY, 8, {HEAD(8, 1)}},
+    static const struct bad_chunk chunks[] = {
+        {KYMO_CHUNK_MEMORY, 0, {0}},
+        {KYMO_CHUNK_MEMORY, 8, {HEAD(8, 1)}},
         /* rows of each kind that end too early: what, time, ... */
-        {KYMO_BLOCK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 0, 0, 0, 0, 0, 0, 0, 0}},
-        {KYMO_BLOCK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 7, 0, 2, 1, 1, 1, 1, 0}},
-        {KYMO_BLOCK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 3, 1, 2, 1, 0, 0, 0, 0}},
-        {KYMO_BLOCK_MEMORY, 32, {HEAD(8, 1), GROUP(9, 1), 9, 2, 2, 1, 1, 1, 1, 0, 0, 8}},
-        {KYMO_BLOCK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 5, 3, 2, 1, 0, 1, 0, 0}},
-        {KYMO_BLOCK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 7, 19, 2, 1, 0, 1, 1, 1}},
-        {KYMO_BLOCK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 3, 4, 2, 1, 0, 0, 0, 0}},
+        {KYMO_CHUNK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 0, 0, 0, 0, 0, 0, 0, 0}},
+        {KYMO_CHUNK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 7, 0, 2, 1, 1, 1, 1, 0}},
+        {KYMO_CHUNK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 3, 1, 2, 1, 0, 0, 0, 0}},
+        {KYMO_CHUNK_MEMORY, 32, {HEAD(8, 1), GROUP(9, 1), 9, 2, 2, 1, 1, 1, 1, 0, 0, 8}},
+        {KYMO_CHUNK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 5, 3, 2, 1, 0, 1, 0, 0}},
+        {KYMO_CHUNK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 7, 19, 2, 1, 0, 1, 1, 1}},
+        {KYMO_CHUNK_MEMORY, 24, {HEAD(8, 1), GROUP(9, 1), 3, 4, 2, 1, 0, 0, 0, 0}},
         /* a stack that is not there */
-        {KYMO_BLOCK_MEMORY, 32, {HEAD(8, 1), GROUP(9, 1), 8, 8, 2, 1, 1, 1, 1, 0, 0}},
+        {KYMO_CHUNK_MEMORY, 32, {HEAD(8, 1), GROUP(9, 1), 8, 8, 2, 1, 1, 1, 1, 0, 0}},
         /* a slack of 2^32 */
-        {KYMO_BLOCK_MEMORY,
+        {KYMO_CHUNK_MEMORY,
          32,
          {HEAD(8, 1), GROUP(9, 1), 12, 0, 2, 1, 1, 1, 1, 0x80, 0x80, 0x80, 0x80, 0x10, 0}},
-        {KYMO_BLOCK_HEAP, 48, {47, 0, 0, 0, 7}},
-        {KYMO_BLOCK_HEAP, 48, {48, 0, 0, 0, 7}},
-        {KYMO_BLOCK_LEDGER, 48, {48, 0, 0, 0, 7, 0, 0, 0, 1}},
-        {KYMO_BLOCK_LEDGER, 8, {48, 0, 0, 0, 7}},
-        {KYMO_BLOCK_MEMORY_INFO, 24, {24, 0, 0, 0, 7}},
-        {KYMO_BLOCK_MEMORY_INFO, 16, {16, 0, 0, 0, 7}},
+        {KYMO_CHUNK_HEAP, 48, {47, 0, 0, 0, 7}},
+        {KYMO_CHUNK_HEAP, 48, {48, 0, 0, 0, 7}},
+        {KYMO_CHUNK_LEDGER, 48, {48, 0, 0, 0, 7, 0, 0, 0, 1}},
+        {KYMO_CHUNK_LEDGER, 8, {48, 0, 0, 0, 7}},
+        {KYMO_CHUNK_MEMORY_INFO, 24, {24, 0, 0, 0, 7}},
+        {KYMO_CHUNK_MEMORY_INFO, 16, {16, 0, 0, 0, 7}},
     };
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(blocks); i++) {
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(chunks); i++) {
         kymo_str text = {0};
         kymo_recording_damage damage =
-            damage_of(blocks[i].bytes, blocks[i].len, blocks[i].type, &text);
-        assert_int_equal(damage.blocks, 1);
+            damage_of(chunks[i].bytes, chunks[i].len, chunks[i].type, &text);
+        assert_int_equal(damage.chunks, 1);
         assert_null(strstr(kymo_str_cstr(&text), "allocation"));
         kymo_str_deinit(&text);
     }
@@ -231,7 +231,7 @@ static void rows_are_not_believed(void **state)
 static void values_that_cannot_be_are_left_out(void **state)
 {
     (void)state;
-    static const struct bad_block blocks[] = {
+    static const struct bad_chunk chunks[] = {
         /* a time of 0; a kind that there is not */
         {0, 0, {HEAD(8, 1), GROUP(9, 2), 8, 0, 0, 5, 1, 1, 1, 0, 0, 4, 1, 2, 0, 9}},
         {0, 0, {HEAD(8, 1), GROUP(9, 2), 2, 7, 1, 4, 1, 1, 5, 9}},
@@ -247,12 +247,12 @@ static void values_that_cannot_be_are_left_out(void **state)
         {0, 0, {HEAD(8, 1), GROUP(9, 2), 6, 3, 1, 0, 0, 1, 1, 4, 1, 1, 5, 9}},
         {0, 0, {HEAD(8, 1), GROUP(9, 2), 6, 3, 1, 6, 0, 1, 1, 4, 1, 1, 5, 9}},
     };
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(blocks); i++) {
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(chunks); i++) {
         kymo_str text = {0};
         kymo_recording_damage damage =
-            damage_of(blocks[i].bytes, sizeof blocks[i].bytes, KYMO_BLOCK_MEMORY, &text);
+            damage_of(chunks[i].bytes, sizeof chunks[i].bytes, KYMO_CHUNK_MEMORY, &text);
         assert_int_equal(damage.values, 1);
-        assert_int_equal(damage.blocks + damage.references, 0);
+        assert_int_equal(damage.chunks + damage.references, 0);
         assert_null(strstr(kymo_str_cstr(&text), "allocation"));
         assert_non_null(strstr(kymo_str_cstr(&text), "free thread=1 time=2 id=0x5 count=9\n"));
         kymo_str_deinit(&text);
@@ -267,20 +267,20 @@ static void unknown_threads_stacks_and_processes_are_counted(void **state)
         GROUP(9, 1), 9,           8, 1, 0, 1, 1, 1, 0, 0, 3, /* stack 3 */
     };
     kymo_str text = {0};
-    kymo_recording_damage damage = damage_of(rows, sizeof rows, KYMO_BLOCK_MEMORY, &text);
+    kymo_recording_damage damage = damage_of(rows, sizeof rows, KYMO_CHUNK_MEMORY, &text);
     assert_int_equal(damage.references, 2);
-    assert_int_equal(damage.blocks + damage.values, 0);
+    assert_int_equal(damage.chunks + damage.values, 0);
     assert_null(strstr(kymo_str_cstr(&text), "free"));
     assert_non_null(strstr(kymo_str_cstr(&text), "allocation thread=1 time=2 id=0x5 address=0x1"
                                                  " bytes=1 rate=1 slack=0 family=0 stack=none\n"));
     kymo_str_deinit(&text);
-    static const struct bad_block blocks[] = {
-        {KYMO_BLOCK_HEAP, 56, {48, 0, 0, 0, 6}},
-        {KYMO_BLOCK_LEDGER, 56, {48, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
-        {KYMO_BLOCK_MEMORY_INFO, 32, {24, 0, 0, 0, 6, 0, 0, 0, 1, [24] = 'k'}},
+    static const struct bad_chunk chunks[] = {
+        {KYMO_CHUNK_HEAP, 56, {48, 0, 0, 0, 6}},
+        {KYMO_CHUNK_LEDGER, 56, {48, 0, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
+        {KYMO_CHUNK_MEMORY_INFO, 32, {24, 0, 0, 0, 6, 0, 0, 0, 1, [24] = 'k'}},
     };
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(blocks); i++) {
-        damage = damage_of(blocks[i].bytes, blocks[i].len, blocks[i].type, &text);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(chunks); i++) {
+        damage = damage_of(chunks[i].bytes, chunks[i].len, chunks[i].type, &text);
         assert_int_equal(damage.references, 1);
         kymo_str_deinit(&text);
     }
@@ -289,23 +289,23 @@ static void unknown_threads_stacks_and_processes_are_counted(void **state)
 static void figures_that_cannot_be_are_left_out(void **state)
 {
     (void)state;
-    static const struct bad_block blocks[] = {
-        {KYMO_BLOCK_HEAP, 56, {48, 0, 0, 0, 7, [23] = 2}},
+    static const struct bad_chunk chunks[] = {
+        {KYMO_CHUNK_HEAP, 56, {48, 0, 0, 0, 7, [23] = 2}},
         /* lines 0 and 99, a time of 0, bytes of -2^63 */
-        {KYMO_BLOCK_LEDGER, 56, {48, 0, 0, 0, 7, [16] = 1}},
-        {KYMO_BLOCK_LEDGER, 56, {48, 0, 0, 0, 7, [8] = 99, [16] = 1}},
-        {KYMO_BLOCK_LEDGER, 56, {48, 0, 0, 0, 7, [8] = 1}},
-        {KYMO_BLOCK_LEDGER, 56, {48, 0, 0, 0, 7, [8] = 1, [16] = 1, [31] = 0x80}},
+        {KYMO_CHUNK_LEDGER, 56, {48, 0, 0, 0, 7, [16] = 1}},
+        {KYMO_CHUNK_LEDGER, 56, {48, 0, 0, 0, 7, [8] = 99, [16] = 1}},
+        {KYMO_CHUNK_LEDGER, 56, {48, 0, 0, 0, 7, [8] = 1}},
+        {KYMO_CHUNK_LEDGER, 56, {48, 0, 0, 0, 7, [8] = 1, [16] = 1, [31] = 0x80}},
         /* no time, no name */
-        {KYMO_BLOCK_MEMORY_INFO, 32, {24, 0, 0, 0, 7, [24] = 'k'}},
-        {KYMO_BLOCK_MEMORY_INFO, 32, {24, 0, 0, 0, 7, [8] = 1}},
+        {KYMO_CHUNK_MEMORY_INFO, 32, {24, 0, 0, 0, 7, [24] = 'k'}},
+        {KYMO_CHUNK_MEMORY_INFO, 32, {24, 0, 0, 0, 7, [8] = 1}},
     };
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(blocks); i++) {
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(chunks); i++) {
         kymo_str text = {0};
         kymo_recording_damage damage =
-            damage_of(blocks[i].bytes, blocks[i].len, blocks[i].type, &text);
+            damage_of(chunks[i].bytes, chunks[i].len, chunks[i].type, &text);
         assert_int_equal(damage.values, 1);
-        assert_int_equal(damage.blocks + damage.references, 0);
+        assert_int_equal(damage.chunks + damage.references, 0);
         kymo_str_deinit(&text);
     }
 }
@@ -318,7 +318,7 @@ static void what_later_versions_append_is_stepped_over(void **state)
         HEAD(10, 1), 0, 0, GROUP(9, 2), 7, 0x81, 0x04, 1, 5, 9, 1, 1, 4, 1, 1, 0, 1,
     };
     kymo_str text = {0};
-    kymo_recording_damage damage = damage_of(rows, sizeof rows, KYMO_BLOCK_MEMORY, &text);
+    kymo_recording_damage damage = damage_of(rows, sizeof rows, KYMO_CHUNK_MEMORY, &text);
     assert_memory_equal(&damage, &(kymo_recording_damage){0}, sizeof damage);
     assert_non_null(strstr(kymo_str_cstr(&text), "free thread=1 time=1 id=0x5 count=9\n"
                                                  "free thread=1 time=2 id=0x5 count=10\n"));
@@ -328,7 +328,7 @@ static void what_later_versions_append_is_stepped_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_and_its_end_are_few_bytes),
+        cmocka_unit_test(an_allocation_and_its_end_are_few_bytes),
         cmocka_unit_test(what_is_refused_leaves_no_trace),
         cmocka_unit_test(rows_of_several_threads_count_from_each_other),
         cmocka_unit_test(rows_are_not_believed),

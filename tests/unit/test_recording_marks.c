@@ -196,7 +196,7 @@ static void extreme_values_come_back(void **state)
         kymo_bytes file = file_of(emit_extremes);
         kymo_recording_report report = read_into(&file, &text);
         assert_string_equal(report.text, "");
-        /* Large as they are, events went out as they came, in blocks of some rows each. */
+        /* Large as they are, events went out as they came, in chunks of some rows each. */
         assert_string_equal(kymo_str_cstr(&text), kymo_str_cstr(&expected));
         kymo_str_deinit(&text);
         kymo_bytes_deinit(&file);
@@ -253,7 +253,7 @@ static void many_rows_are_small(void **state)
     assert_string_equal(report.text, "");
     assert_string_equal(kymo_str_cstr(&text), kymo_str_cstr(&expected));
     /* Length, flags, site, 3 of time, 2 of duration; length, counter, 4 of time, 4 of value, 3 of
-     * operations. Heads of groups and blocks on top. */
+     * operations. Heads of groups and chunks on top. */
     assert_true(file.len - start.len < MANY * (8 + 13 + 1ull));
     kymo_str_deinit(&expected);
     kymo_str_deinit(&text);
@@ -408,7 +408,7 @@ static void what_cannot_be_is_dropped_and_counted(void **state)
     /* categories: 3; type: 1; sites: 3; track: 1; counter: 1; site counts: 2; labels: 2; markers: 2
      * and the stack, track and maker of one; counts: 3 */
     assert_int_equal(report.damage.references, 3 + 1 + 3 + 1 + 1 + 2 + 2 + 2 + 3 + 3);
-    assert_int_equal(report.damage.blocks, 0);
+    assert_int_equal(report.damage.chunks, 0);
     kymo_str_deinit(&text);
     kymo_bytes_deinit(&start);
     kymo_bytes_deinit(&file);

@@ -234,8 +234,8 @@ static void what_has_room_is_all_kept(void **state)
     close(fd);
 }
 
-/* Not even one block has room: all of it is dropped, and counted. */
-static void a_ring_smaller_than_a_block(void **state)
+/* Not even one chunk has room: all of it is dropped, and counted. */
+static void a_ring_smaller_than_a_chunk(void **state)
 {
     (void)state;
     struct seen s;
@@ -338,7 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_is_kept),          cmocka_unit_test(what_has_room_is_all_kept),
-        cmocka_unit_test(a_ring_smaller_than_a_block), cmocka_unit_test(labels_that_hold_are_kept),
+        cmocka_unit_test(a_ring_smaller_than_a_chunk), cmocka_unit_test(labels_that_hold_are_kept),
         cmocka_unit_test(each_allocation_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks of markers, counters and labels that are broken, or of another version: nothing that they
+ * Chunks of markers, counters and labels that are broken, or of another version: nothing that they
  * say of their sizes is believed, and what is good of them is read.
  */
 #include "recording_fixture.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "kymo/marker_abi.h"
-#include "recording/file_blocks.h"
+#include "recording/file_chunks.h"
 #include "recording/recording_format.h"
 #include "recording/sample_marks.h"
 
@@ -19,17 +19,17 @@
 
 static const kymo_event_handler nobody;
 
-static uint64_t damaged_blocks(const kymo_bytes *start, uint32_t type, const void *payload,
+static uint64_t damaged_chunks(const kymo_bytes *start, uint32_t type, const void *payload,
                                size_t len, kymo_str *text)
 {
     kymo_bytes file;
     kymo_bytes_init(&file, RECORDING_LIMIT);
     assert_int_equal(kymo_bytes_append(&file, start->data, start->len), KYMO_OK);
-    assert_int_equal(file_block_put(&file, type, KYMO_BLOCK_SKIPPABLE, payload, len), KYMO_OK);
+    assert_int_equal(file_chunk_put(&file, type, KYMO_CHUNK_SKIPPABLE, payload, len), KYMO_OK);
     kymo_recording_report report = read_into(&file, text);
     assert_int_equal(report.ending, KYMO_RECORDING_NO_END);
     kymo_bytes_deinit(&file);
-    return report.damage.blocks;
+    return report.damage.chunks;
 }
 
 static void counts_of_rows_are_not_believed(void **state)
@@ -41,47 +41,47 @@ static void counts_of_rows_are_not_believed(void **state)
         uint32_t type;
         size_t len;
         unsigned char bytes[40];
-    } blocks[] = {
-        {KYMO_BLOCK_MARKERS, 0, {0}},
-        {KYMO_BLOCK_MARKERS, 8, {HEAD(7, 0)}},
-        {KYMO_BLOCK_MARKERS, 8, {HEAD(16, 0)}},
-        {KYMO_BLOCK_MARKERS, 8, {HEAD(8, 1)}},
-        {KYMO_BLOCK_MARKERS, 16, {8, 0, 0, 0, 255, 255, 255, 255, GROUP(9, 0)}},
-        {KYMO_BLOCK_MARKERS, 16, {HEAD(8, 1), 9, 0, 0, 0, 255, 255, 255, 255}},
-        {KYMO_BLOCK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 8, 0, 5, 2, 0, 0, 0, 0}},
-        {KYMO_BLOCK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 2, 0, 5, 2, 0, 0, 0, 0}},
-        {KYMO_BLOCK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 0, 0, 0, 0, 0, 0, 0, 0}},
+    } chunks[] = {
+        {KYMO_CHUNK_MARKERS, 0, {0}},
+        {KYMO_CHUNK_MARKERS, 8, {HEAD(7, 0)}},
+        {KYMO_CHUNK_MARKERS, 8, {HEAD(16, 0)}},
+        {KYMO_CHUNK_MARKERS, 8, {HEAD(8, 1)}},
+        {KYMO_CHUNK_MARKERS, 16, {8, 0, 0, 0, 255, 255, 255, 255, GROUP(9, 0)}},
+        {KYMO_CHUNK_MARKERS, 16, {HEAD(8, 1), 9, 0, 0, 0, 255, 255, 255, 255}},
+        {KYMO_CHUNK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 8, 0, 5, 2, 0, 0, 0, 0}},
+        {KYMO_CHUNK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 2, 0, 5, 2, 0, 0, 0, 0}},
+        {KYMO_CHUNK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 0, 0, 0, 0, 0, 0, 0, 0}},
         /* a length of 2^64 - 1, and one of more bits than that */
-        {KYMO_BLOCK_MARKERS,
+        {KYMO_CHUNK_MARKERS,
          32,
          {HEAD(8, 1), GROUP(9, 1), 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}},
-        {KYMO_BLOCK_MARKERS,
+        {KYMO_CHUNK_MARKERS,
          32,
          {HEAD(8, 1), GROUP(9, 1), 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}},
         /* a site of 2^32 */
-        {KYMO_BLOCK_MARKERS, 32, {HEAD(8, 1), GROUP(9, 1), 7, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 2}},
+        {KYMO_CHUNK_MARKERS, 32, {HEAD(8, 1), GROUP(9, 1), 7, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 2}},
         /* a payload of more bytes than the row has, a name without its end */
-        {KYMO_BLOCK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 4, 8, 5, 2, 1, 0, 0, 0}},
-        {KYMO_BLOCK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 6, 0x80, 4, 5, 2, 'a', 'b', 0}},
-        {KYMO_BLOCK_COUNTS, 24, {HEAD(8, 1), GROUP(7, 1), 3, 13, 2, 0, 0, 0, 0, 0}},
-        {KYMO_BLOCK_LABELS, 24, {HEAD(8, 1), GROUP(9, 1), 3, 1, 0, 2, 0, 0, 0, 0}},
-        {KYMO_BLOCK_LABELS, 24, {HEAD(8, 1), GROUP(9, 1), 5, 5, 0, 2, 0, 'a', 0, 0}},
+        {KYMO_CHUNK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 4, 8, 5, 2, 1, 0, 0, 0}},
+        {KYMO_CHUNK_MARKERS, 24, {HEAD(8, 1), GROUP(9, 1), 6, 0x80, 4, 5, 2, 'a', 'b', 0}},
+        {KYMO_CHUNK_COUNTS, 24, {HEAD(8, 1), GROUP(7, 1), 3, 13, 2, 0, 0, 0, 0, 0}},
+        {KYMO_CHUNK_LABELS, 24, {HEAD(8, 1), GROUP(9, 1), 3, 1, 0, 2, 0, 0, 0, 0}},
+        {KYMO_CHUNK_LABELS, 24, {HEAD(8, 1), GROUP(9, 1), 5, 5, 0, 2, 0, 'a', 0, 0}},
     };
     kymo_str text = {0};
     kymo_bytes start = file_of(few_marks_emit);
     read_into(&start, &text);
     size_t len = text.len;
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(blocks); i++) {
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(chunks); i++) {
         kymo_str_deinit(&text);
         assert_int_equal(
-            damaged_blocks(&start, blocks[i].type, blocks[i].bytes, blocks[i].len, &text), 1);
+            damaged_chunks(&start, chunks[i].type, chunks[i].bytes, chunks[i].len, &text), 1);
         assert_int_equal(text.len, len);
     }
     /* The first row is good, the second is not; and those of an unknown thread are read. */
     static const unsigned char half[] = {HEAD(8, 2), GROUP(1, 1), 3, 0, 5, 2, GROUP(9, 2),
                                          3,          0,           5, 2, 2, 0, 5};
     kymo_str_deinit(&text);
-    assert_int_equal(damaged_blocks(&start, KYMO_BLOCK_MARKERS, half, sizeof half, &text), 1);
+    assert_int_equal(damaged_chunks(&start, KYMO_CHUNK_MARKERS, half, sizeof half, &text), 1);
     assert_non_null(strstr(kymo_str_cstr(&text), "marker thread=0 site=0 phase=0 time=4 "));
     kymo_str_deinit(&text);
     kymo_bytes_deinit(&start);
@@ -91,18 +91,18 @@ static void fixed_parts_are_not_believed(void **state)
 {
     (void)state;
     static const uint32_t types[] = {
-        KYMO_BLOCK_MARKER_CATEGORY, KYMO_BLOCK_MARKER_TYPE, KYMO_BLOCK_SITE,
-        KYMO_BLOCK_LITERAL,         KYMO_BLOCK_TRACK,       KYMO_BLOCK_COUNTER,
-        KYMO_BLOCK_SITE_COUNTS,
+        KYMO_CHUNK_MARKER_CATEGORY, KYMO_CHUNK_MARKER_TYPE, KYMO_CHUNK_SITE,
+        KYMO_CHUNK_LITERAL,         KYMO_CHUNK_TRACK,       KYMO_CHUNK_COUNTER,
+        KYMO_CHUNK_SITE_COUNTS,
     };
     kymo_str text = {0};
     kymo_bytes start = file_of(few_marks_emit);
     for (size_t i = 0; i < KYMO_ARRAY_LEN(types); i++) {
         uint32_t words[16] = {12, 7};
-        assert_int_equal(damaged_blocks(&start, types[i], words, sizeof words, &text), 1);
+        assert_int_equal(damaged_chunks(&start, types[i], words, sizeof words, &text), 1);
         words[0] = UINT32_MAX;
-        assert_int_equal(damaged_blocks(&start, types[i], words, sizeof words, &text), 1);
-        assert_int_equal(damaged_blocks(&start, types[i], words, 0, &text), 1);
+        assert_int_equal(damaged_chunks(&start, types[i], words, sizeof words, &text), 1);
+        assert_int_equal(damaged_chunks(&start, types[i], words, 0, &text), 1);
     }
     struct {
         struct kymo_file_marker_type fixed;
@@ -124,7 +124,7 @@ static void fixed_parts_are_not_believed(void **state)
                                                     .graph_count = i == 6   ? UINT32_MAX
                                                                    : i == 7 ? 1
                                                                             : 0};
-        assert_int_equal(damaged_blocks(&start, KYMO_BLOCK_MARKER_TYPE, &type, sizeof type, &text),
+        assert_int_equal(damaged_chunks(&start, KYMO_CHUNK_MARKER_TYPE, &type, sizeof type, &text),
                          1);
     }
     kymo_str_deinit(&text);
@@ -143,12 +143,12 @@ static void older_readers_may_skip_it(void **state)
     unsigned seen = 0;
     kymo_bytes_init(&file, RECORDING_LIMIT);
     assert_int_equal(sample_recording_write(0, &file), KYMO_OK);
-    size_t blocks = file_block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
-    for (size_t i = 0; i < blocks; i++) {
-        struct kymo_block_header header;
+    size_t chunks = file_chunk_starts(&file, starts, KYMO_ARRAY_LEN(starts));
+    for (size_t i = 0; i < chunks; i++) {
+        struct kymo_chunk_header header;
         memcpy(&header, file.data + starts[i], sizeof header);
         if (header.type >= 16) {
-            assert_int_equal(header.flags, KYMO_BLOCK_SKIPPABLE);
+            assert_int_equal(header.flags, KYMO_CHUNK_SKIPPABLE);
             seen |= header.type >= 32 ? 1u << (header.type - 32) : 0;
         }
     }
@@ -184,7 +184,7 @@ static void what_later_versions_append_is_stepped_over(void **state)
     assert_int_equal(kymo_bytes_append(&payload, &type, offsetof(__typeof__(type), texts) + 13),
                      KYMO_OK);
     assert_int_equal(kymo_bytes_append(&payload, lists, sizeof lists), KYMO_OK);
-    assert_int_equal(file_block_put(&file, KYMO_BLOCK_MARKER_TYPE, KYMO_BLOCK_SKIPPABLE,
+    assert_int_equal(file_chunk_put(&file, KYMO_CHUNK_MARKER_TYPE, KYMO_CHUNK_SKIPPABLE,
                                     payload.data, payload.len),
                      KYMO_OK);
     struct kymo_file_marker_category category = {.fixed_bytes = sizeof category,
@@ -194,7 +194,7 @@ static void what_later_versions_append_is_stepped_over(void **state)
                                                  .color = KYMO_COLOR_COUNT};
     unsigned char named[sizeof category + 2] = {0};
     memcpy(named, &category, sizeof category);
-    assert_int_equal(file_block_put(&file, KYMO_BLOCK_MARKER_CATEGORY, KYMO_BLOCK_SKIPPABLE, named,
+    assert_int_equal(file_chunk_put(&file, KYMO_CHUNK_MARKER_CATEGORY, KYMO_CHUNK_SKIPPABLE, named,
                                     sizeof named),
                      KYMO_OK);
     /* Flags with bits of a later version, whose numbers are at the end of the row. */
@@ -202,7 +202,7 @@ static void what_later_versions_append_is_stepped_over(void **state)
         HEAD(10, 1), 0, 0, GROUP(9, 2), 6, 0x80, 0x40, 5, 2, 1, 2, 3, 0x00, 5, 4,
     };
     assert_int_equal(
-        file_block_put(&file, KYMO_BLOCK_MARKERS, KYMO_BLOCK_SKIPPABLE, rows, sizeof rows),
+        file_chunk_put(&file, KYMO_CHUNK_MARKERS, KYMO_CHUNK_SKIPPABLE, rows, sizeof rows),
         KYMO_OK);
     kymo_str_deinit(&text);
     kymo_recording_report report = read_into(&file, &text);
@@ -255,18 +255,18 @@ static void changed_bytes_give_what_can_be_copied(void **state)
     uint64_t random = 1;
     kymo_bytes_init(&file, RECORDING_LIMIT);
     assert_int_equal(sample_recording_write(0, &file), KYMO_OK);
-    size_t blocks = file_block_starts(&file, starts, KYMO_ARRAY_LEN(starts));
+    size_t chunks = file_chunk_starts(&file, starts, KYMO_ARRAY_LEN(starts));
     unsigned char *copy = malloc(file.len);
     for (unsigned round = 0; round < 4000; round++) {
         kymo_bytes changed = {.data = copy, .len = file.len};
         memcpy(copy, file.data, file.len);
         for (unsigned n = 0; n < 1 + round % 3; n++) {
             random = random * 6364136223846793005ull + 1442695040888963407ull;
-            /* A byte of a block behind META, not of its header. */
-            size_t b = 1 + (random >> 33) % (blocks - 1);
-            size_t from = starts[b] + sizeof(struct kymo_block_header);
+            /* A byte of a chunk behind META, not of its header. */
+            size_t b = 1 + (random >> 33) % (chunks - 1);
+            size_t from = starts[b] + sizeof(struct kymo_chunk_header);
             copy[from + (random >> 20) % (starts[b + 1] - from)] = (unsigned char)(random >> 56);
-            file_block_seal(&changed, starts[b]);
+            file_chunk_seal(&changed, starts[b]);
         }
         copy_is_whole(copy, file.len);
     }

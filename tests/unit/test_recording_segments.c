@@ -437,7 +437,7 @@ static kymo_err write_two(void *context)
         err = write_others(w);
     if (err == KYMO_OK)
         err = kymo_recording_write_end(w, &end);
-    if (err == KYMO_OK && !kymo_recording_knows_blocks(w))
+    if (err == KYMO_OK && !kymo_recording_knows_allocations(w))
         err = KYMO_E_INVALID;
     if (err == KYMO_OK)
         err = kymo_recording_begin_segment(w, fd[1]);

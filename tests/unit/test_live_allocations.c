@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "recording/live_blocks.h"
+#include "recording/live_allocations.h"
 
 #define THREADS 3u
 #define EVENTS 4000u
@@ -22,7 +22,7 @@ struct event {
 
 /* What happened, in the order of time. */
 static struct event events[EVENTS];
-static struct kymo_live_blocks table;
+static struct kymo_live_allocations table;
 static uint32_t random_state;
 
 static uint32_t below(uint32_t limit)
@@ -74,15 +74,15 @@ static void tell(const struct event *event)
     switch (event->what) {
     case ALLOCATE:
         send(allocation, *now);
-        ok(kymo_live_blocks_add(&table, now, NULL));
+        ok(kymo_live_allocations_add(&table, now, NULL));
         return;
     case RESIZE:
         send(resize, event->e);
-        ok(kymo_live_blocks_resize(&table, &event->e, NULL));
+        ok(kymo_live_allocations_resize(&table, &event->e, NULL));
         return;
     case FREE:
         send(free, e);
-        ok(kymo_live_blocks_free(&table, &e));
+        ok(kymo_live_allocations_free(&table, &e));
         return;
     }
 }
@@ -110,7 +110,7 @@ static size_t count_table(void)
 {
     size_t n = 0;
     for (size_t i = 0; i < table.places.len; i++)
-        n += (size_t)kymo_live_block_lives(&table.places.data[i]);
+        n += (size_t)kymo_live_allocation_lives(&table.places.data[i]);
     return n;
 }
 
@@ -124,7 +124,8 @@ static void compare(void)
         const kymo_allocation *row = &rows[i];
         if (row->end_ns != KYMO_LIVES)
             continue;
-        const struct kymo_live_block *b = kymo_live_blocks_find(&table, id_at(row->address));
+        const struct kymo_live_allocation *b =
+            kymo_live_allocations_find(&table, id_at(row->address));
         assert_non_null(b);
         assert_true(b->address == row->address && b->bytes == row->bytes);
         assert_true(b->birth_ns == row->birth_ns && b->time_ns == row->time_ns);
@@ -151,13 +152,13 @@ static void send_stacks(void)
 
 static int start(void **state)
 {
-    table = (struct kymo_live_blocks){.is_inexact = 0};
+    table = (struct kymo_live_allocations){.is_inexact = 0};
     return begin(state);
 }
 
 static int stop(void **state)
 {
-    kymo_live_blocks_deinit(&table);
+    kymo_live_allocations_deinit(&table);
     return end(state);
 }
 
@@ -204,13 +205,13 @@ static kymo_event_allocation block(uint64_t id, uint64_t bytes)
 static void add(uint64_t id)
 {
     const kymo_event_allocation e = block(id, 8);
-    ok(kymo_live_blocks_add(&table, &e, NULL));
+    ok(kymo_live_allocations_add(&table, &e, NULL));
 }
 
-static void send_free(struct kymo_live_blocks *t, uint64_t time_ns, uint64_t id)
+static void send_free(struct kymo_live_allocations *t, uint64_t time_ns, uint64_t id)
 {
     const kymo_event_free e = free_of(0, time_ns, id);
-    ok(kymo_live_blocks_free(t, &e));
+    ok(kymo_live_allocations_free(t, &e));
 }
 
 /* A free that came first ends its block whenever that comes, as long as it is remembered. */
@@ -221,13 +222,13 @@ static void frees_are_remembered_for_a_while(void **state)
         send_free(&table, 20 + id, id);
     assert_int_equal(table.by_id.used, KYMO_LIVE_FREED_MAX);
     kymo_event_allocation late = block(3 * KYMO_LIVE_FREED_MAX, 8);
-    ok(kymo_live_blocks_add(&table, &late, NULL));
-    assert_null(kymo_live_blocks_find(&table, late.id));
+    ok(kymo_live_allocations_add(&table, &late, NULL));
+    assert_null(kymo_live_allocations_find(&table, late.id));
     /* What is allocated after all that is forgotten is new. */
     late.id = 1 << 20;
     late.time_ns = 1 << 20;
-    ok(kymo_live_blocks_add(&table, &late, NULL));
-    assert_non_null(kymo_live_blocks_find(&table, late.id));
+    ok(kymo_live_allocations_add(&table, &late, NULL));
+    assert_non_null(kymo_live_allocations_find(&table, late.id));
     assert_false(table.is_inexact);
     /* Of an older one that is not known. */
     add(1);
@@ -242,59 +243,59 @@ static void what_was_freed_does_not_come_back(void **state)
     send_free(&table, 50, 5);
     kymo_event_resize e = {.now = block(5, 100), .was_drawn = KYMO_RESIZE_DRAWN_BEFORE};
     e.now.time_ns = 40;
-    ok(kymo_live_blocks_resize(&table, &e, NULL));
-    assert_null(kymo_live_blocks_find(&table, 5));
+    ok(kymo_live_allocations_resize(&table, &e, NULL));
+    assert_null(kymo_live_allocations_find(&table, 5));
     assert_false(table.is_inexact);
     for (uint64_t id = 10; id < 10 + KYMO_LIVE_FREED_MAX; id++) {
         add(id);
         send_free(&table, 60 + id, id);
     }
     /* It is forgotten by now, and could be any. */
-    ok(kymo_live_blocks_resize(&table, &e, NULL));
+    ok(kymo_live_allocations_resize(&table, &e, NULL));
     assert_true(table.is_inexact);
 }
 
 static void it_gives_up_when_there_are_too_many(void **state)
 {
     (void)state;
-    for (uint64_t id = 1; id <= KYMO_LIVE_BLOCKS_MAX; id++)
+    for (uint64_t id = 1; id <= KYMO_LIVE_ALLOCATIONS_MAX; id++)
         add(id);
     assert_false(table.is_inexact);
-    add(KYMO_LIVE_BLOCKS_MAX + 1);
+    add(KYMO_LIVE_ALLOCATIONS_MAX + 1);
     assert_true(table.is_inexact);
     assert_int_equal(table.places.len, 0);
     add(1);
     send_free(&table, 100, 1);
-    assert_null(kymo_live_blocks_find(&table, 1));
+    assert_null(kymo_live_allocations_find(&table, 1));
     assert_int_equal(table.places.len, 0);
 }
 
 static void a_child_has_what_its_parent_had(void **state)
 {
     (void)state;
-    struct kymo_live_blocks parent = {.is_inexact = 0};
+    struct kymo_live_allocations parent = {.is_inexact = 0};
     for (uint64_t id = 1; id <= 3; id++) {
         const kymo_event_allocation e = block(id, 100);
-        ok(kymo_live_blocks_add(&parent, &e, NULL));
+        ok(kymo_live_allocations_add(&parent, &e, NULL));
     }
     kymo_event_inherit e = {.thread = 3, .time_ns = 500, .id = 1, .address = 1 << 12};
-    ok(kymo_live_blocks_inherit(&table, &parent, &e, 400));
-    const struct kymo_live_block *b = kymo_live_blocks_find(&table, 1);
+    ok(kymo_live_allocations_inherit(&table, &parent, &e, 400));
+    const struct kymo_live_allocation *b = kymo_live_allocations_find(&table, 1);
     assert_non_null(b);
     assert_true(b->is_inherited && b->birth_ns == 11 && b->time_ns == 400 && b->thread == 3);
     /* It freed the second one before it told of it. */
     e.id = 2;
     e.address = 2 << 12;
     send_free(&table, 450, 2);
-    ok(kymo_live_blocks_inherit(&table, &parent, &e, 400));
-    assert_null(kymo_live_blocks_find(&table, 2));
+    ok(kymo_live_allocations_inherit(&table, &parent, &e, 400));
+    assert_null(kymo_live_allocations_find(&table, 2));
     assert_false(table.is_inexact);
     /* The third one is gone from the parent: what it was is not known any more. */
     e.id = 3;
     send_free(&parent, 460, 3);
-    ok(kymo_live_blocks_inherit(&table, &parent, &e, 400));
+    ok(kymo_live_allocations_inherit(&table, &parent, &e, 400));
     assert_true(table.is_inexact);
-    kymo_live_blocks_deinit(&parent);
+    kymo_live_allocations_deinit(&parent);
 }
 
 int main(void)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live_blocks.h - the table of live allocations of one process, during recording.
+ * live_allocations.h - the table of live allocations of one process, during recording.
  *
  * Layer:    recording
- * Flow:     recording_kept.c (events of a process's threads) -> [live_blocks] -> the next segment
- * Threads:  the writer's
- * Memory:   some 120 bytes for each live allocation, at most KYMO_LIVE_BLOCKS_MAX of them
- * Signals:  not for handlers
+ * Flow:     recording_kept.c (events of a process's threads) -> [live_allocations] -> the next
+ * segment Threads:  the writer's Memory:   some 120 bytes for each live allocation, at most
+ * KYMO_LIVE_ALLOCATIONS_MAX of them Signals:  not for handlers
  *
  * Events of one thread come in order, those of several threads do not: a free or resize may come
  * before its allocation. Some orders cannot be corrected without earlier events. Then the table is
  * marked as not exact, permanently.
  */
-#ifndef KYMO_RECORDING_LIVE_BLOCKS_H
-#define KYMO_RECORDING_LIVE_BLOCKS_H
+#ifndef KYMO_RECORDING_LIVE_ALLOCATIONS_H
+#define KYMO_RECORDING_LIVE_ALLOCATIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +21,7 @@
 #include "base/vec.h"
 #include "recording/events_heap.h"
 
-#define KYMO_LIVE_BLOCKS_MAX (1u << 20)
+#define KYMO_LIVE_ALLOCATIONS_MAX (1u << 20)
 #define KYMO_LIVE_FREED_MAX 1024u /* entries of each list of recent frees */
 
 /* Labels and their texts in one piece of memory. */
@@ -40,7 +39,7 @@ enum kymo_live_state {
     KYMO_LIVE_ENDED,   /* it was live and was freed; a resize by another thread may still come */
 };
 
-struct kymo_live_block {
+struct kymo_live_allocation {
     uint64_t id;
     uint64_t address, bytes;
     uint64_t birth_ns, time_ns;
@@ -66,39 +65,41 @@ struct kymo_live_freed {
 };
 
 /* All zero is a valid empty table; set process. */
-struct kymo_live_blocks {
+struct kymo_live_allocations {
     uint32_t process; /* their owner */
-    KYMO_VEC(struct kymo_live_block) places;
+    KYMO_VEC(struct kymo_live_allocation) places;
     kymo_key_map by_id;                  /* places */
     uint32_t unused;                     /* index of the first unused entry + 1; 0: none */
     struct kymo_live_freed freed, ended; /* entries with these states */
     int is_inexact;
 };
 
-void kymo_live_blocks_deinit(struct kymo_live_blocks *t);
+void kymo_live_allocations_deinit(struct kymo_live_allocations *t);
 /* Drops all entries for good: the table is not exact from then on. */
-void kymo_live_blocks_give_up(struct kymo_live_blocks *t);
+void kymo_live_allocations_give_up(struct kymo_live_allocations *t);
 
 /* Adds an allocation. Takes ownership of labels, even after an error (KYMO_E_NOMEM). */
 KYMO_NODISCARD
-kymo_err kymo_live_blocks_add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
-                              struct kymo_live_labels *labels);
+kymo_err kymo_live_allocations_add(struct kymo_live_allocations *t, const kymo_event_allocation *e,
+                                   struct kymo_live_labels *labels);
 KYMO_NODISCARD
-kymo_err kymo_live_blocks_free(struct kymo_live_blocks *t, const kymo_event_free *e);
+kymo_err kymo_live_allocations_free(struct kymo_live_allocations *t, const kymo_event_free *e);
 /* labels: as above; it gets them if it grew. */
 KYMO_NODISCARD
-kymo_err kymo_live_blocks_resize(struct kymo_live_blocks *t, const kymo_event_resize *e,
-                                 struct kymo_live_labels *labels);
+kymo_err kymo_live_allocations_resize(struct kymo_live_allocations *t, const kymo_event_resize *e,
+                                      struct kymo_live_labels *labels);
 /* Adds an inherited allocation; parent NULL: its process is not known. */
 KYMO_NODISCARD
-kymo_err kymo_live_blocks_inherit(struct kymo_live_blocks *t, const struct kymo_live_blocks *parent,
-                                  const kymo_event_inherit *e, uint64_t fork_ns);
+kymo_err kymo_live_allocations_inherit(struct kymo_live_allocations *t,
+                                       const struct kymo_live_allocations *parent,
+                                       const kymo_event_inherit *e, uint64_t fork_ns);
 
-static inline int kymo_live_block_lives(const struct kymo_live_block *b)
+static inline int kymo_live_allocation_lives(const struct kymo_live_allocation *b)
 {
     return b->state == KYMO_LIVE_HERE || b->state == KYMO_LIVE_RESIZED;
 }
 /* NULL: not in the table. Valid until the table changes. */
-const struct kymo_live_block *kymo_live_blocks_find(const struct kymo_live_blocks *t, uint64_t id);
+const struct kymo_live_allocation *kymo_live_allocations_find(const struct kymo_live_allocations *t,
+                                                              uint64_t id);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live_blocks.c - see live_blocks.h.
+ * live_allocations.c - see live_allocations.h.
  *
  * Resizes and forks have the same effect on an allocation as in profile/ingest_heap.c.
  */
-#include "recording/live_blocks.h"
+#include "recording/live_allocations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,41 +14,42 @@
 
 /* ---- the table ---- */
 
-static struct kymo_live_block *find(const struct kymo_live_blocks *t, uint64_t id)
+static struct kymo_live_allocation *find(const struct kymo_live_allocations *t, uint64_t id)
 {
     const uint32_t *place = kymo_key_map_find(&t->by_id, id);
     return place ? &t->places.data[*place] : NULL;
 }
 
 /* Reserves an entry for an allocation that is not in the table; NULL with KYMO_OK: too many. */
-static kymo_err take_place(struct kymo_live_blocks *t, uint64_t id, struct kymo_live_block **block)
+static kymo_err take_place(struct kymo_live_allocations *t, uint64_t id,
+                           struct kymo_live_allocation **entry)
 {
-    *block = NULL;
-    if (t->by_id.used >= KYMO_LIVE_BLOCKS_MAX) {
-        kymo_live_blocks_give_up(t);
+    *entry = NULL;
+    if (t->by_id.used >= KYMO_LIVE_ALLOCATIONS_MAX) {
+        kymo_live_allocations_give_up(t);
         return KYMO_OK;
     }
     if (!t->unused) {
-        KYMO_TRY(kymo_vec_push(&t->places, (struct kymo_live_block){.grown = 0}));
+        KYMO_TRY(kymo_vec_push(&t->places, (struct kymo_live_allocation){.grown = 0}));
         t->unused = (uint32_t)t->places.len;
     }
     uint32_t place = t->unused - 1;
     KYMO_TRY(kymo_key_map_put(&t->by_id, id, place));
-    *block = &t->places.data[place];
-    t->unused = (uint32_t)(*block)->grown;
-    **block = (struct kymo_live_block){.id = id, .state = KYMO_LIVE_HERE};
+    *entry = &t->places.data[place];
+    t->unused = (uint32_t)(*entry)->grown;
+    **entry = (struct kymo_live_allocation){.id = id, .state = KYMO_LIVE_HERE};
     return KYMO_OK;
 }
 
-static void take_out(struct kymo_live_blocks *t, struct kymo_live_block *b)
+static void take_out(struct kymo_live_allocations *t, struct kymo_live_allocation *b)
 {
     kymo_key_map_remove(&t->by_id, b->id);
     free(b->labels);
-    *b = (struct kymo_live_block){.grown = t->unused};
+    *b = (struct kymo_live_allocation){.grown = t->unused};
     t->unused = (uint32_t)(b - t->places.data) + 1;
 }
 
-void kymo_live_blocks_deinit(struct kymo_live_blocks *t)
+void kymo_live_allocations_deinit(struct kymo_live_allocations *t)
 {
     for (size_t i = 0; i < t->places.len; i++)
         free(t->places.data[i].labels);
@@ -56,31 +57,33 @@ void kymo_live_blocks_deinit(struct kymo_live_blocks *t)
     kymo_vec_deinit(&t->freed.ring);
     kymo_vec_deinit(&t->ended.ring);
     kymo_key_map_deinit(&t->by_id);
-    *t = (struct kymo_live_blocks){.process = t->process, .is_inexact = t->is_inexact};
+    *t = (struct kymo_live_allocations){.process = t->process, .is_inexact = t->is_inexact};
 }
 
-void kymo_live_blocks_give_up(struct kymo_live_blocks *t)
+void kymo_live_allocations_give_up(struct kymo_live_allocations *t)
 {
-    kymo_live_blocks_deinit(t);
+    kymo_live_allocations_deinit(t);
     t->is_inexact = 1;
 }
 
-const struct kymo_live_block *kymo_live_blocks_find(const struct kymo_live_blocks *t, uint64_t id)
+const struct kymo_live_allocation *kymo_live_allocations_find(const struct kymo_live_allocations *t,
+                                                              uint64_t id)
 {
-    const struct kymo_live_block *b = find(t, id);
-    return b && kymo_live_block_lives(b) ? b : NULL;
+    const struct kymo_live_allocation *b = find(t, id);
+    return b && kymo_live_allocation_lives(b) ? b : NULL;
 }
 
 /* ---- events ---- */
 
-static void take_labels(struct kymo_live_block *b, struct kymo_live_labels *labels)
+static void take_labels(struct kymo_live_allocation *b, struct kymo_live_labels *labels)
 {
     free(b->labels);
     b->labels = labels;
 }
 
 /* All but id, birth, weight and labels. */
-static void set_size(struct kymo_live_block *b, uint32_t process, const kymo_event_allocation *e)
+static void set_size(struct kymo_live_allocation *b, uint32_t process,
+                     const kymo_event_allocation *e)
 {
     b->stack_process = process;
     b->address = e->address;
@@ -94,7 +97,7 @@ static void set_size(struct kymo_live_block *b, uint32_t process, const kymo_eve
 
 /* The weight of an allocation whose resize was read before its begin: its weight at the begin,
  * then that of the growth. */
-static void set_beginning(struct kymo_live_block *b, uint64_t birth_ns, double weight,
+static void set_beginning(struct kymo_live_allocation *b, uint64_t birth_ns, double weight,
                           uint64_t rate)
 {
     b->birth_ns = birth_ns < b->time_ns ? birth_ns : b->time_ns;
@@ -103,12 +106,12 @@ static void set_beginning(struct kymo_live_block *b, uint64_t birth_ns, double w
     b->grown = 0;
 }
 
-static kymo_err add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
-                    struct kymo_live_block **block)
+static kymo_err add(struct kymo_live_allocations *t, const kymo_event_allocation *e,
+                    struct kymo_live_allocation **entry)
 {
     double weight = kymo_estimate_weight(e->bytes, e->rate);
-    struct kymo_live_block *b = find(t, e->id);
-    *block = NULL;
+    struct kymo_live_allocation *b = find(t, e->id);
+    *entry = NULL;
     if (b && b->state == KYMO_LIVE_FREED)
         return KYMO_OK;
     if (b && b->state == KYMO_LIVE_RESIZED) {
@@ -117,7 +120,7 @@ static kymo_err add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
     }
     /* Its free may have been read earlier and dropped from the list of early frees. */
     if (!b && e->time_ns <= t->freed.dropped_ns) {
-        kymo_live_blocks_give_up(t);
+        kymo_live_allocations_give_up(t);
         return KYMO_OK;
     }
     if (!(weight > 0))
@@ -131,14 +134,14 @@ static kymo_err add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
     b->weight = weight;
     b->is_inherited = 0;
     b->state = KYMO_LIVE_HERE;
-    *block = b;
+    *entry = b;
     return KYMO_OK;
 }
 
-kymo_err kymo_live_blocks_add(struct kymo_live_blocks *t, const kymo_event_allocation *e,
-                              struct kymo_live_labels *labels)
+kymo_err kymo_live_allocations_add(struct kymo_live_allocations *t, const kymo_event_allocation *e,
+                                   struct kymo_live_labels *labels)
 {
-    struct kymo_live_block *b = NULL;
+    struct kymo_live_allocation *b = NULL;
     kymo_err err = t->is_inexact ? KYMO_OK : add(t, e, &b);
     if (b)
         take_labels(b, labels);
@@ -147,27 +150,27 @@ kymo_err kymo_live_blocks_add(struct kymo_live_blocks *t, const kymo_event_alloc
     return err;
 }
 
-static kymo_err remember(struct kymo_live_blocks *t, struct kymo_live_freed *freed,
+static kymo_err remember(struct kymo_live_allocations *t, struct kymo_live_freed *freed,
                          const kymo_event_free *e)
 {
     const struct kymo_live_free now = {e->id, e->time_ns};
     if (freed->ring.len < KYMO_LIVE_FREED_MAX)
         return kymo_vec_push(&freed->ring, now);
     struct kymo_live_free *oldest = &freed->ring.data[freed->oldest];
-    struct kymo_live_block *b = find(t, oldest->id);
+    struct kymo_live_allocation *b = find(t, oldest->id);
     if (oldest->time_ns > freed->dropped_ns)
         freed->dropped_ns = oldest->time_ns;
-    if (b && !kymo_live_block_lives(b))
+    if (b && !kymo_live_allocation_lives(b))
         take_out(t, b);
     *oldest = now;
     freed->oldest = (freed->oldest + 1) % KYMO_LIVE_FREED_MAX;
     return KYMO_OK;
 }
 
-kymo_err kymo_live_blocks_free(struct kymo_live_blocks *t, const kymo_event_free *e)
+kymo_err kymo_live_allocations_free(struct kymo_live_allocations *t, const kymo_event_free *e)
 {
-    struct kymo_live_block *b = find(t, e->id);
-    if (t->is_inexact || (b && !kymo_live_block_lives(b)))
+    struct kymo_live_allocation *b = find(t, e->id);
+    if (t->is_inexact || (b && !kymo_live_allocation_lives(b)))
         return KYMO_OK;
     const int was_here = b && b->state == KYMO_LIVE_HERE;
     if (!b)
@@ -180,10 +183,10 @@ kymo_err kymo_live_blocks_free(struct kymo_live_blocks *t, const kymo_event_free
 }
 
 /* The allocation belongs to the stack that made it grow last. */
-static void resize_known(struct kymo_live_block *b, uint32_t process, const kymo_event_resize *e,
-                         struct kymo_live_labels **labels)
+static void resize_known(struct kymo_live_allocation *b, uint32_t process,
+                         const kymo_event_resize *e, struct kymo_live_labels **labels)
 {
-    const struct kymo_live_block old = *b;
+    const struct kymo_live_allocation old = *b;
     set_size(b, process, &e->now);
     b->weight = kymo_estimate_after_resize(old.weight, e);
     if (e->now.bytes <= old.bytes) {
@@ -200,17 +203,17 @@ static void resize_known(struct kymo_live_block *b, uint32_t process, const kymo
     }
 }
 
-static kymo_err resize(struct kymo_live_blocks *t, const kymo_event_resize *e,
+static kymo_err resize(struct kymo_live_allocations *t, const kymo_event_resize *e,
                        struct kymo_live_labels **labels)
 {
-    struct kymo_live_block *b = find(t, e->now.id);
-    if (b && !kymo_live_block_lives(b))
+    struct kymo_live_allocation *b = find(t, e->now.id);
+    if (b && !kymo_live_allocation_lives(b))
         return KYMO_OK;
     /* The effect of a resize depends on earlier ones, which are not stored. And an unknown
      * allocation may have been freed since. */
     if (b ? b->state == KYMO_LIVE_RESIZED || e->now.time_ns < b->time_ns
           : e->now.time_ns <= t->freed.dropped_ns || e->now.time_ns <= t->ended.dropped_ns) {
-        kymo_live_blocks_give_up(t);
+        kymo_live_allocations_give_up(t);
         return KYMO_OK;
     }
     if (b) {
@@ -233,8 +236,8 @@ static kymo_err resize(struct kymo_live_blocks *t, const kymo_event_resize *e,
     return KYMO_OK;
 }
 
-kymo_err kymo_live_blocks_resize(struct kymo_live_blocks *t, const kymo_event_resize *e,
-                                 struct kymo_live_labels *labels)
+kymo_err kymo_live_allocations_resize(struct kymo_live_allocations *t, const kymo_event_resize *e,
+                                      struct kymo_live_labels *labels)
 {
     kymo_err err = KYMO_OK;
     if (t->is_inexact) {
@@ -243,25 +246,27 @@ kymo_err kymo_live_blocks_resize(struct kymo_live_blocks *t, const kymo_event_re
     }
     /* If it was not sampled before, nothing is known of it: it begins here. */
     if (!(e->was_drawn & KYMO_RESIZE_DRAWN_BEFORE))
-        return kymo_live_blocks_add(t, &e->now, labels);
+        return kymo_live_allocations_add(t, &e->now, labels);
     err = resize(t, e, &labels);
     free(labels);
     return err;
 }
 
-kymo_err kymo_live_blocks_inherit(struct kymo_live_blocks *t, const struct kymo_live_blocks *parent,
-                                  const kymo_event_inherit *e, uint64_t fork_ns)
+kymo_err kymo_live_allocations_inherit(struct kymo_live_allocations *t,
+                                       const struct kymo_live_allocations *parent,
+                                       const kymo_event_inherit *e, uint64_t fork_ns)
 {
-    struct kymo_live_block *b = find(t, e->id);
+    struct kymo_live_allocation *b = find(t, e->id);
     if (t->is_inexact || (b && b->state != KYMO_LIVE_RESIZED))
         return KYMO_OK;
-    const struct kymo_live_block *from = parent ? kymo_live_blocks_find(parent, e->id) : NULL;
+    const struct kymo_live_allocation *from =
+        parent ? kymo_live_allocations_find(parent, e->id) : NULL;
     /* The parent may have freed it, or moved it since the fork. */
     if (b || !from || from->address != e->address) {
-        kymo_live_blocks_give_up(t);
+        kymo_live_allocations_give_up(t);
         return KYMO_OK;
     }
-    const struct kymo_live_block copy = *from;
+    const struct kymo_live_allocation copy = *from;
     KYMO_TRY(take_place(t, e->id, &b));
     if (!b)
         return KYMO_OK;

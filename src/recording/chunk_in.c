@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recording/block_in.h"
+#include "recording/chunk_in.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 
 #define READ_BYTES (256u << 10)
 
-void kymo_block_in_init_fd(kymo_block_in *b, int fd, int by_offset)
+void kymo_chunk_in_init_fd(kymo_chunk_in *b, int fd, int by_offset)
 {
     memset(b, 0, sizeof *b);
     b->fd = fd;
     b->by_offset = by_offset;
 }
 
-void kymo_block_in_init_memory(kymo_block_in *b, const void *data, size_t len)
+void kymo_chunk_in_init_memory(kymo_chunk_in *b, const void *data, size_t len)
 {
     memset(b, 0, sizeof *b);
     b->fd = -1;
@@ -24,7 +24,7 @@ void kymo_block_in_init_memory(kymo_block_in *b, const void *data, size_t len)
     b->at_end = 1;
 }
 
-void kymo_block_in_deinit(kymo_block_in *b)
+void kymo_chunk_in_deinit(kymo_chunk_in *b)
 {
     if (b->inflate_ready)
         inflateEnd(&b->inflate);
@@ -34,7 +34,7 @@ void kymo_block_in_deinit(kymo_block_in *b)
 }
 
 /* Moves the window to the front of the buffer and leaves room for at least READ_BYTES after it. */
-static kymo_err make_room(kymo_block_in *b)
+static kymo_err make_room(kymo_chunk_in *b)
 {
     if (b->len > 0 && b->data != b->buffer)
         memmove(b->buffer, b->data, b->len);
@@ -50,7 +50,7 @@ static kymo_err make_room(kymo_block_in *b)
     return KYMO_OK;
 }
 
-kymo_err kymo_block_in_peek(kymo_block_in *b, size_t want, size_t *got, kymo_error *detail)
+kymo_err kymo_chunk_in_peek(kymo_chunk_in *b, size_t want, size_t *got, kymo_error *detail)
 {
     while (b->len < want && !b->at_end) {
         kymo_err err = make_room(b);
@@ -75,22 +75,22 @@ kymo_err kymo_block_in_peek(kymo_block_in *b, size_t want, size_t *got, kymo_err
     return KYMO_OK;
 }
 
-void kymo_block_in_skip(kymo_block_in *b, size_t n)
+void kymo_chunk_in_skip(kymo_chunk_in *b, size_t n)
 {
     b->data += n;
     b->len -= n;
     b->at += n;
 }
 
-kymo_err kymo_block_in_inflate(kymo_block_in *b, const unsigned char *payload, size_t len,
+kymo_err kymo_chunk_in_inflate(kymo_chunk_in *b, const unsigned char *payload, size_t len,
                                size_t *raw_len)
 {
     uint64_t raw_length;
     if (len < sizeof raw_length)
         return KYMO_E_CORRUPT;
     memcpy(&raw_length, payload, sizeof raw_length);
-    if (raw_length % 8 != 0 || raw_length > KYMO_BLOCK_LENGTH_MAX ||
-        raw_length > (uint64_t)len * KYMO_BLOCK_RATIO_MAX)
+    if (raw_length % 8 != 0 || raw_length > KYMO_CHUNK_LENGTH_MAX ||
+        raw_length > (uint64_t)len * KYMO_CHUNK_RATIO_MAX)
         return KYMO_E_CORRUPT;
     if (raw_length > b->raw_cap) {
         unsigned char *grown = realloc(b->raw, raw_length);

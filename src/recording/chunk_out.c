@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_out.c - makes checksummed blocks of payloads, and writes them to the file.
+ * chunk_out.c - makes checksummed chunks of payloads, and writes them to the file.
  *
- * `out` holds only whole blocks (and first the file header), so after a failed write the file can
- * be truncated to the end of a block.
+ * `out` holds only whole chunks (and first the file header), so after a failed write the file can
+ * be truncated to the end of a chunk.
  */
-#include "recording/block_out.h"
+#include "recording/chunk_out.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 
 #define OUT_BYTES (256u << 10) /* `out` is written when it has this size */
 
-kymo_err kymo_block_out_init(kymo_block_out *b, int fd, int continues)
+kymo_err kymo_chunk_out_init(kymo_chunk_out *b, int fd, int continues)
 {
     memset(b, 0, sizeof *b);
     b->fd = fd;
     struct stat st;
     b->start = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
-    /* The largest size of `out`: less than OUT_BYTES, and one block. */
-    kymo_bytes_init(&b->out, OUT_BYTES + KYMO_BLOCK_LENGTH_MAX + sizeof(struct kymo_block_header));
+    /* The largest size of `out`: less than OUT_BYTES, and one chunk. */
+    kymo_bytes_init(&b->out, OUT_BYTES + KYMO_CHUNK_LENGTH_MAX + sizeof(struct kymo_chunk_header));
     if (continues)
         return KYMO_OK;
     b->head_bytes = sizeof(struct kymo_file_header);
@@ -38,7 +38,7 @@ kymo_err kymo_block_out_init(kymo_block_out *b, int fd, int continues)
     return kymo_bytes_append(&b->out, &header, sizeof header);
 }
 
-void kymo_block_out_deinit(kymo_block_out *b)
+void kymo_chunk_out_deinit(kymo_chunk_out *b)
 {
     kymo_bytes_deinit(&b->out);
     if (b->deflate_ready)
@@ -46,7 +46,7 @@ void kymo_block_out_deinit(kymo_block_out *b)
     free(b->packed);
 }
 
-kymo_err kymo_block_out_fail(kymo_block_out *b, kymo_err code)
+kymo_err kymo_chunk_out_fail(kymo_chunk_out *b, kymo_err code)
 {
     if (b->error.code == KYMO_OK)
         kymo_error_set(&b->error, code, b->written, "writing the recording: %s",
@@ -54,13 +54,13 @@ kymo_err kymo_block_out_fail(kymo_block_out *b, kymo_err code)
     return b->error.code;
 }
 
-/* The largest offset in `out`, at most `limit`, at which a block ends. */
-static size_t block_boundary(const kymo_block_out *b, size_t limit)
+/* The largest offset in `out`, at most `limit`, at which a chunk ends. */
+static size_t chunk_boundary(const kymo_chunk_out *b, size_t limit)
 {
     size_t at = 0;
     size_t next = b->written == 0 ? b->head_bytes : 0;
     while (next <= limit) {
-        struct kymo_block_header header;
+        struct kymo_chunk_header header;
         at = next;
         if (b->out.len - at < sizeof header)
             break;
@@ -70,11 +70,11 @@ static size_t block_boundary(const kymo_block_out *b, size_t limit)
     return at;
 }
 
-/* After a short write: truncates the file to the last whole block. If that fails, too, the file
- * ends within a block, which the reader handles. */
-static void cut_back(kymo_block_out *b, size_t done)
+/* After a short write: truncates the file to the last whole chunk. If that fails, too, the file
+ * ends within a chunk, which the reader handles. */
+static void cut_back(kymo_chunk_out *b, size_t done)
 {
-    size_t whole = block_boundary(b, done);
+    size_t whole = chunk_boundary(b, done);
     b->written += whole;
     if (b->start < 0 || whole == done)
         return;
@@ -83,7 +83,7 @@ static void cut_back(kymo_block_out *b, size_t done)
         (void)lseek(b->fd, end, SEEK_SET);
 }
 
-kymo_err kymo_block_out_flush(kymo_block_out *b)
+kymo_err kymo_chunk_out_flush(kymo_chunk_out *b)
 {
     size_t done = kymo_write_all(b->fd, b->out.data, b->out.len);
     if (done < b->out.len) {
@@ -108,7 +108,7 @@ static kymo_err pad_to_8(kymo_bytes *bytes)
 
 /* Compresses payload into b->packed: raw length, stream, padding. Returns its length, or 0 if it
  * saves nothing or there is no memory for it. */
-static size_t pack(kymo_block_out *b, const kymo_bytes *payload)
+static size_t pack(kymo_chunk_out *b, const kymo_bytes *payload)
 {
     if (!b->deflate_ready) {
         if (deflateInit(&b->deflate, Z_BEST_SPEED) != Z_OK)
@@ -134,39 +134,39 @@ static size_t pack(kymo_block_out *b, const kymo_bytes *payload)
     deflateReset(&b->deflate);
     size_t stored = (used + 7) / 8 * 8;
     if (rc != Z_STREAM_END || stored >= payload->len ||
-        payload->len > stored * KYMO_BLOCK_RATIO_MAX)
+        payload->len > stored * KYMO_CHUNK_RATIO_MAX)
         return 0;
     memset(b->packed + used, 0, stored - used);
     return stored;
 }
 
-kymo_err kymo_block_out_put(kymo_block_out *b, enum kymo_block_type type, kymo_bytes *payload,
+kymo_err kymo_chunk_out_put(kymo_chunk_out *b, enum kymo_chunk_type type, kymo_bytes *payload,
                             int compress)
 {
     KYMO_TRY(pad_to_8(payload));
-    if (payload->len > KYMO_BLOCK_LENGTH_MAX)
+    if (payload->len > KYMO_CHUNK_LENGTH_MAX)
         return KYMO_E_TOO_BIG;
     const unsigned char *stored = payload->data;
     size_t stored_len = payload->len;
-    struct kymo_block_header header = {
-        .type = type, .flags = kymo_block_is_skippable(type) ? KYMO_BLOCK_SKIPPABLE : 0};
+    struct kymo_chunk_header header = {
+        .type = type, .flags = kymo_chunk_is_skippable(type) ? KYMO_CHUNK_SKIPPABLE : 0};
     if (compress) {
         size_t packed_len = pack(b, payload);
         if (packed_len > 0) {
             stored = b->packed;
             stored_len = packed_len;
-            header.flags |= KYMO_BLOCK_COMPRESSED;
+            header.flags |= KYMO_CHUNK_COMPRESSED;
         }
     }
     header.length = (uint32_t)stored_len;
-    header.crc = kymo_block_crc(&header, stored);
+    header.crc = kymo_chunk_crc(&header, stored);
     size_t before = b->out.len;
     kymo_err err = kymo_bytes_append(&b->out, &header, sizeof header);
     if (err == KYMO_OK)
         err = kymo_bytes_append(&b->out, stored, stored_len);
     if (err != KYMO_OK) {
-        b->out.len = before; /* whole blocks only */
+        b->out.len = before; /* whole chunks only */
         return err;
     }
-    return b->out.len < OUT_BYTES ? KYMO_OK : kymo_block_out_flush(b);
+    return b->out.len < OUT_BYTES ? KYMO_OK : kymo_chunk_out_flush(b);
 }
