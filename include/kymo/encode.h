@@ -44,10 +44,10 @@ typedef enum kymo_encode_show {
     KYMO_ENCODE_AUTO = 0, /* time, if there are samples of it; else what lives */
     KYMO_ENCODE_TIME,
     KYMO_ENCODE_ALLOC,  /* all allocations */
-    KYMO_ENCODE_LIVE,   /* blocks that live at the end, or at at_ns */
+    KYMO_ENCODE_LIVE,   /* allocations that live at the end, or at at_ns */
     KYMO_ENCODE_PEAK,   /* when most bytes lived, in all processes together */
     KYMO_ENCODE_LEAKS,  /* as KYMO_HEAP_LEAKS of report.h has it */
-    KYMO_ENCODE_MAPPED, /* not blocks, but large mappings of the program's own, as LIVE */
+    KYMO_ENCODE_MAPPED, /* not allocations, but large mappings of the program's own, as LIVE */
     KYMO_ENCODE_GROWTH, /* what lives at at_ns, less what lived at from_ns; pprof alone */
     KYMO_ENCODE_COUNT
 } kymo_encode_show;
@@ -73,15 +73,16 @@ typedef struct kymo_encode_options {
      * so far. Returning non-zero stops the encoder with KYMO_E_INTERRUPTED. */
     int (*progress)(void *progress_data, uint64_t bytes, double fraction);
     void *progress_data;
-    uint32_t show;             /* kymo_encode_show */
-    uint32_t process;          /* of the heap: id + 1 of that process alone; 0: of all */
-    uint64_t at_ns;            /* since the profile's zero; 0: the end */
-    uint64_t from_ns;          /* of GROWTH: as at_ns */
-    uint64_t min_age_ns;       /* of LEAKS; 0: as KYMO_HEAP_AUTO has it */
-    uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
+    uint32_t show;       /* kymo_encode_show */
+    uint32_t process;    /* of the heap: id + 1 of that process alone; 0: of all */
+    uint64_t at_ns;      /* since the profile's zero; 0: the end */
+    uint64_t from_ns;    /* of GROWTH: as at_ns */
+    uint64_t min_age_ns; /* of LEAKS; 0: as KYMO_HEAP_AUTO has it */
+    /* Of LEAKS: the youngest percentage of live allocations, which is left out. */
+    uint32_t youngest_percent;
     uint32_t flags;
-    /* Of a flame graph: what it is compared with, finished; NULL: nothing. Of its heap, blocks are
-     * those at from_ns. */
+    /* Of a flame graph: what it is compared with, finished; NULL: nothing. Of its heap, allocations
+     * are those at from_ns. */
     const kymo_profile *before;
 } kymo_encode_options;
 

@@ -3,9 +3,9 @@
  * profile_heap.h - the part of a profile that is about memory; included by profile.h, whose rules
  * hold.
  *
- * A row of allocations is one block from its birth to its end. A resize ends a row and begins the
- * next one, which names it. Rows of a sampled recording stand for `weight` blocks each: sums of
- * weight, and of weight times bytes, are what the process had (doc/memory.md).
+ * A row of allocations is one allocation from its birth to its end. A resize ends a row and begins
+ * the next one, which names it. Rows of a sampled recording stand for `weight` allocations each:
+ * sums of weight, and of weight times bytes, are what the process had (doc/memory.md).
  */
 #ifndef KYMO_PROFILE_HEAP_H
 #define KYMO_PROFILE_HEAP_H
@@ -28,7 +28,7 @@ typedef struct kymo_profile kymo_profile;
 
 #define KYMO_LIVES UINT64_MAX /* an end: there is none */
 
-/* How a block came to be. */
+/* How an allocation came to be. */
 typedef enum kymo_allocation_family {
     KYMO_FAMILY_MALLOC = 0,
     KYMO_FAMILY_CALLOC,
@@ -41,7 +41,7 @@ typedef enum kymo_allocation_family {
     KYMO_FAMILY_COUNT
 } kymo_allocation_family;
 
-/* Where a block that a profile has was allocated. */
+/* Where an allocation that a profile has was allocated. */
 typedef enum kymo_allocation_origin {
     KYMO_ORIGIN_HERE = 0, /* in this process, while it was recorded */
     KYMO_ORIGIN_FORKED,   /* in the process that this one was forked from */
@@ -51,10 +51,10 @@ typedef enum kymo_allocation_origin {
 typedef struct kymo_allocation {
     uint64_t time_ns;
     uint64_t end_ns;   /* KYMO_LIVES: it is there at the end */
-    uint64_t birth_ns; /* of the block that was resized into this one; else time_ns */
+    uint64_t birth_ns; /* of the allocation that was resized into this one; else time_ns */
     uint64_t address;
     uint64_t bytes; /* as asked for */
-    double weight;  /* blocks that it stands for, above 0 */
+    double weight;  /* allocations that it stands for, above 0 */
     uint32_t slack; /* bytes usable beyond those asked for */
     uint32_t thread;
     uint32_t end_thread; /* who freed it; KYMO_NONE: it lives, or not known */
@@ -88,7 +88,7 @@ typedef struct kymo_heap {
     uint64_t map_least;    /* bytes of the least mapping that is recorded */
     uint64_t count, bytes; /* exact, of all allocations; 0: not known */
     uint64_t lost;         /* records of allocations that are missing */
-    uint64_t lost_frees;   /* then blocks seem to live that do not */
+    uint64_t lost_frees;   /* then allocations seem to live that do not */
     uint32_t is_partial;   /* 1: some are missing, and leaks are not to be trusted */
     uint32_t allocator;    /* string: "glibc" */
     uint32_t not_seen;     /* string: what allocates and is not recorded; "": nothing known */

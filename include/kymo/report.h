@@ -29,8 +29,7 @@ typedef enum kymo_report_by {
     KYMO_BY_MODULE,
     KYMO_BY_PROCESS,
     KYMO_BY_COUNT,
-    KYMO_BY_SIZE =
-        16, /* of blocks of memory only: a row from each power of two bytes to the next */
+    KYMO_BY_SIZE = 16, /* of allocations only: a row from each power of two bytes to the next */
 } kymo_report_by;
 
 typedef struct kymo_report_options {
@@ -99,14 +98,14 @@ KYMO_API kymo_err kymo_report_create(const kymo_profile *profile,
 /* NULL is allowed. */
 KYMO_API void kymo_report_destroy(kymo_report *report);
 
-/* What is counted: a row of the profile's table of sample types; of memory "bytes", the blocks'
- * count_name, and the view's name. */
+/* What is counted: a row of the profile's table of sample types; of memory "bytes", the
+ * allocations' count_name, and the view's name. */
 KYMO_API const kymo_sample_type *kymo_report_type(const kymo_report *report);
 /* The sum of all weights that are counted, as that of a row. */
 KYMO_API uint64_t kymo_report_total(const kymo_report *report);
 /* Rows from the largest self to the smallest; of equal ones the one with the larger total first,
  * then by name. Of memory by bytes, of LIFETIMES and TEMPORARY by objects; by size from the
- * smallest blocks to the largest. */
+ * smallest allocations to the largest. */
 KYMO_API const kymo_report_row *kymo_report_rows(const kymo_report *report, size_t *count);
 /* The tree; of no nodes by thread, process or size. */
 KYMO_API const kymo_report_node *kymo_report_nodes(const kymo_report *report, size_t *count);
@@ -129,16 +128,17 @@ KYMO_API const kymo_report_process *kymo_report_processes(const kymo_report *rep
 
 /* ---- memory ---- */
 
-/* Which blocks are summed up. A block that is resized has a row for each of its sizes; its stack is
- * that of the call that asked for the present one, its age and life go back to its birth. */
+/* Which allocations are summed up. An allocation that is resized has a row for each of its sizes;
+ * its stack is that of the call that asked for the present one, its age and life go back to its
+ * birth. */
 typedef enum kymo_heap_view {
-    KYMO_HEAP_ALLOC = 0, /* all that was asked for: a resize counts by what the block grew */
+    KYMO_HEAP_ALLOC = 0, /* all that was asked for: a resize counts by what the allocation grew */
     KYMO_HEAP_LIVE,      /* those that are there at a moment, or at the end of their process */
     KYMO_HEAP_PEAK,      /* those that were there when the most bytes were */
     KYMO_HEAP_LEAKS,     /* those at the end that are old enough, and no fork's inheritance */
     KYMO_HEAP_LIFETIMES, /* those that were freed, with how long they lived */
     KYMO_HEAP_TEMPORARY, /* those freed before their thread allocated much else */
-    KYMO_HEAP_MAPPED,    /* not blocks, but mappings, as LIVE; without the allocator's own */
+    KYMO_HEAP_MAPPED,    /* not allocations, but mappings, as LIVE; without the allocator's own */
     KYMO_HEAP_VIEW_COUNT
 } kymo_heap_view;
 
@@ -149,17 +149,18 @@ typedef struct kymo_heap_report_options {
     uint32_t size;
     uint32_t view; /* kymo_heap_view */
     uint32_t by;   /* kymo_report_by, or KYMO_BY_SIZE */
-    /* Of TEMPORARY: a block freed by its own thread before that had allocated so many others; 0 is
-     * taken for 1: the next allocation comes after its end. */
+    /* Of TEMPORARY: an allocation freed by its own thread before that had allocated so many others;
+     * 0 is taken for 1: the next allocation comes after its end. */
     uint32_t within;
     uint64_t at_ns;      /* of LIVE, MAPPED: a time of CLOCK_MONOTONIC, or KYMO_HEAP_END */
-    uint64_t without_ns; /* of LIVE: blocks that are there at this time as well are left out; 0:
-                          * none are */
+    uint64_t without_ns; /* of LIVE: allocations that are there at this time as well are left out;
+                          * 0: none are */
     /* Of LEAKS. KYMO_HEAP_AUTO: 0 of a process that has ended (they will never be freed), a tenth
      * of the recording of one that ran on. */
     uint64_t min_age_ns;
-    uint32_t youngest_percent; /* of LEAKS: so many of the blocks at the end are not looked at */
-    uint32_t process;          /* id + 1: of that process alone; 0: of all */
+    /* Of LEAKS: the youngest percentage of live allocations, which is left out. */
+    uint32_t youngest_percent;
+    uint32_t process; /* id + 1: of that process alone; 0: of all */
     /* 0: functions that only pass a request on (malloc, operator new, std::allocator, Rust's alloc)
      * are left out, and their caller has what they asked for; 1: they are rows of their own. */
     uint32_t all_frames;
@@ -181,7 +182,7 @@ typedef struct kymo_heap_totals {
     uint64_t at_ns;          /* the moment that is shown; KYMO_HEAP_END; of PEAK, when it was */
     uint64_t min_age_ns;     /* of LEAKS: the largest that was asked of a process */
     uint64_t lost;           /* records of allocations that are missing */
-    uint64_t lost_frees;     /* then some blocks seem to live that do not */
+    uint64_t lost_frees;     /* then some allocations seem to live that do not */
     uint32_t is_partial;     /* 1: some are missing, and leaks may be others */
     uint32_t recorded;       /* processes whose allocations were recorded */
     uint64_t rate;           /* the largest of them; 1: every allocation */
@@ -220,8 +221,8 @@ typedef struct kymo_report_diff_row {
 KYMO_API kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
                                         const kymo_report_options *options, kymo_report_diff **out);
 /* Compares memory. Both options are of LIVE, or both of ALLOC, PEAK or LEAKS, and by the same; the
- * profiles may be the same one: of that, blocks that live at both moments are no source of error.
- * The result borrows both profiles. Errors as kymo_heap_report_create. */
+ * profiles may be the same one: of that, allocations that live at both moments are no source of
+ * error. The result borrows both profiles. Errors as kymo_heap_report_create. */
 KYMO_API kymo_err kymo_heap_diff_create(const kymo_profile *before,
                                         const kymo_heap_report_options *before_options,
                                         const kymo_profile *after,

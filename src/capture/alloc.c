@@ -5,8 +5,8 @@
  *   draw: is there a process that is recorded? -> the next draw -> a thread that can record
  *   note: stack -> room for the record -> table -> publish
  *
- * The record's room comes before the table: a block that is in the table has a record, and so each
- * free of one that is there is the end of something that was told.
+ * The record's room comes before the table: an allocation that is in the table has a record, and so
+ * each free of one that is there is the end of something that was told.
  */
 #include "capture/alloc.h"
 
@@ -33,7 +33,7 @@ static __thread struct {
     uint64_t given;  /* to `until`, so far: what was asked for is what of it is gone */
     uint64_t random; /* 0: not seeded */
     uint64_t before; /* `count` when the thread's record began, and what is no allocation of it */
-    uint64_t last;   /* number that a block of this thread got */
+    uint64_t last;   /* number that an allocation of this thread got */
     int64_t beyond;  /* bytes from `until` to the next draw, where that is farther away */
     uint32_t epoch;  /* of the session that it began in; 0: none yet */
     uint32_t rate;   /* of the draw that runs; 0: none was made */
@@ -50,7 +50,8 @@ static void set_until(int64_t bytes)
     kymo_alloc_self.until = bytes;
 }
 
-/* So many bytes to the next draw; negative: it is in this block, or in the next one of any size. */
+/* So many bytes to the next draw; negative: it is in this allocation, or in the next one of any
+ * size. */
 static void set_draw(int64_t bytes)
 {
     int64_t beyond = bytes > LOOK_AGAIN_BYTES ? bytes - LOOK_AGAIN_BYTES : 0;
@@ -81,7 +82,7 @@ static void seed(const struct kymo_capture_process *p)
     own.random = kymo_hash_mix(h, (uint64_t)(uintptr_t)&own) | 1;
 }
 
-/* Bytes to the next draw; -1: the next block, even one of 0 bytes. */
+/* Bytes to the next draw; -1: the next allocation, even one of 0 bytes. */
 static int64_t next_draw(const struct kymo_capture_process *p, uint32_t rate)
 {
     if (rate == 1)
@@ -125,10 +126,10 @@ static KYMO_NOINLINE struct kymo_capture_thread *find_thread(struct kymo_capture
     return t;
 }
 
-/* The draw that runs, in a block that reaches `until`. A rate that has become another holds from
- * the next block on: this one is drawn as it was waited for, else the bytes before it would count
- * for nothing. Where it is not drawn, what is left of the draw may be thrown away: draws have no
- * memory.
+/* The draw that runs, in an allocation that reaches `until`. A rate that has become another holds
+ * from the next allocation on: this one is drawn as it was waited for, else the bytes before it
+ * would count for nothing. Where it is not drawn, what is left of the draw may be thrown away:
+ * draws have no memory.
  */
 static struct kymo_alloc_draw run_draw(const struct kymo_capture_process *p, uint32_t rate)
 {
@@ -178,10 +179,10 @@ struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
     return draw;
 }
 
-/* ---- blocks ---- */
+/* ---- allocations ---- */
 
-/* Entered: so no handler gets the same one. What is drawn without a count of its own, as a block
- * that is resized, gets one. */
+/* Entered: so no handler gets the same one. What is drawn without a count of its own, as an
+ * allocation that is resized, gets one. */
 static uint64_t next_id(const struct kymo_capture_thread *t)
 {
     if (kymo_alloc_self.count <= own.last) {
@@ -213,8 +214,8 @@ static KYMO_NOINLINE void tell_levels(struct kymo_capture_process *p)
     }
 }
 
-/* An old entry in the table under the address of a new block: the old block was freed in a way that
- * our hooks did not see. */
+/* An old entry in the table under the address of a new allocation: the old allocation was freed in
+ * a way that our hooks did not see. */
 static void evict(uint64_t address, uint64_t here)
 {
     uint64_t other = 0;
@@ -319,7 +320,7 @@ void kymo_alloc_note_free(void *block, uint64_t here)
     if (!id)
         return;
     /* The record first: it can be made while the table is on its way from another cache, which what
-     * takes the block out has to wait for. */
+     * takes the allocation out has to wait for. */
     kymo_alloc_end_block(id, here);
     kymo_alloc_table_remove(address, slot);
 }
@@ -336,7 +337,7 @@ static void put_back(uint64_t address, uint64_t id, uint64_t here)
     const struct kymo_capture_process *p = kymo_process_here();
     if (kymo_alloc_table_put(address, id, p && !kymo_is_quiet(p)))
         return;
-    /* Another block has its place in the table: the end of this one would not be seen. */
+    /* Another allocation has its place in the table: the end of this one would not be seen. */
     kymo_alloc_end_block(id, here);
 }
 
@@ -415,7 +416,7 @@ void kymo_alloc_note_resize(struct kymo_alloc_draw draw, uint64_t id, void *bloc
                 .bytes = bytes,
                 .rate = rate ? rate : UINT32_MAX,
                 .slack_family = slack_of(bytes, usable, KYMO_ALLOC_REALLOC)},
-        /* What cannot be drawn does not change the block's weight. */
+        /* What cannot be drawn does not change the allocation's weight. */
         .usable_before = rate ? usable_before : bytes,
         .was_drawn = (id != 0) | (uint64_t)(draw.is_drawn != 0) << 1,
     };

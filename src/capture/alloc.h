@@ -5,17 +5,17 @@
  * Layer:    capture; in libkymo-preload-alloc.so alone
  * Flow:     alloc_hooks.c, alloc_operators.c (the program's call) -> [alloc] -> buffer/stream.h
  * Threads:  any; a thread's draws are its own
- * Memory:   the table of blocks that were drawn is ordinary private memory: a forked child has its
- *           copy, as it has its copy of the heap
+ * Memory:   the table of allocations that were drawn is ordinary private memory: a forked child has
+ *           its copy, as it has its copy of the heap
  * Signals:  safe: malloc in a handler is as safe as the allocator's own
  *
  * A hook takes the size from `until`, bytes to the next draw; below 0 it comes here. A free looks
- * at one byte of the filter: 0, and no block near there was ever drawn. Hooks hold nothing across
- * the allocator's own function: it may throw, fail, call other hooks, or never return.
+ * at one byte of the filter: 0, and no allocation near there was ever drawn. Hooks hold nothing
+ * across the allocator's own function: it may throw, fail, call other hooks, or never return.
  *
  * An allocation is drawn before the allocator is asked, and recorded after it has answered. A free
- * is recorded, and its block taken out of the table, before the block is given back: from then on
- * another thread may get the address.
+ * is recorded, and its allocation taken out of the table, before the allocation is given back: from
+ * then on another thread may get the address.
  */
 #ifndef KYMO_CAPTURE_ALLOC_H
 #define KYMO_CAPTURE_ALLOC_H
@@ -36,8 +36,8 @@ extern __thread struct kymo_alloc_self kymo_alloc_self KYMO_TLS_IE __attribute__
 /* `until` where no recorder listens: as good as never. */
 #define KYMO_ALLOC_NEVER (INT64_MAX / 2)
 
-/* How many blocks that were drawn begin in a granule of 64 bytes, modulo 64 MiB; 255: that or more,
- * for good. */
+/* How many allocations that were drawn begin in a granule of 64 bytes, modulo 64 MiB; 255: that or
+ * more, for good. */
 #define KYMO_ALLOC_FILTER_BYTES (1u << 20)
 extern uint8_t kymo_alloc_filter[KYMO_ALLOC_FILTER_BYTES];
 
@@ -56,17 +56,17 @@ struct kymo_alloc_draw {
  * thread's next draw, and its first. here: KYMO_FRAME_BEGIN() of the hook. */
 KYMO_SIGNAL_SAFE struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here);
 
-/* A drawn block that the allocator gave: its stack, record, and place in the table. Whatever is
- * missing, the block is not recorded, and that is counted. Keeps errno. usable: what
+/* A drawn allocation that the allocator gave: its stack, record, and place in the table. Whatever
+ * is missing, the allocation is not recorded, and that is counted. Keeps errno. usable: what
  * malloc_usable_size says; 0: not known. */
 KYMO_SIGNAL_SAFE void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes,
                                       size_t usable, enum kymo_alloc_family family, uint64_t here);
 
-/* Before a block is given back whose filter is not 0. */
+/* Before an allocation is given back whose filter is not 0. */
 KYMO_SIGNAL_SAFE void kymo_alloc_note_free(void *block, uint64_t here);
 
-/* Around realloc of a block whose filter is not 0, or that is drawn: out of the table before the
- * allocator is called (its id; 0: it was not drawn), and back if that failed. */
+/* Around realloc of an allocation whose filter is not 0, or that is drawn: out of the table before
+ * the allocator is called (its id; 0: it was not drawn), and back if that failed. */
 KYMO_SIGNAL_SAFE uint64_t kymo_alloc_take_out(void *block);
 KYMO_SIGNAL_SAFE void kymo_alloc_put_back(void *block, uint64_t id);
 /* id: of take_out, or 0. */

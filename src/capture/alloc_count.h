@@ -39,7 +39,7 @@ KYMO_SIGNAL_SAFE KYMO_INLINE int kymo_alloc_passes(size_t bytes)
     return kymo_alloc_passes_bytes(bytes);
 }
 
-/* Whether a block that is given back is surely none that was drawn. */
+/* Whether an allocation that is given back is surely none that was drawn. */
 KYMO_SIGNAL_SAFE KYMO_INLINE int kymo_alloc_free_passes(const void *block)
 {
     return kymo_likely(kymo_load_relaxed(kymo_alloc_filter_of((uintptr_t)block)) == 0) != 0;
@@ -67,7 +67,8 @@ KYMO_SIGNAL_SAFE static inline void kymo_alloc_end(struct kymo_alloc_draw draw, 
 
 /* ---- alloc_operators.c: the operators of C++ that give and take back memory ---- */
 
-/* A block that a trial of an operator takes back: whether that came by free, which says so. */
+/* An allocation that a trial of an operator takes back: whether that came by free, which says so.
+ */
 struct kymo_alloc_probe {
     void *block;
     int was_freed;

@@ -42,7 +42,7 @@ void kymo_alloc_early_drop(uint64_t id)
 
 int kymo_alloc_early_take(uint64_t id, struct kymo_alloc_early *block)
 {
-    /* Never above the number of blocks. What is behind stays untouched memory. */
+    /* Never above the number of allocations. What is behind stays untouched memory. */
     if (id - 1 >= kymo_load_relaxed(&used))
         return 0;
     block->address = kymo_exchange_acq_rel(&blocks[id - 1].address, 0u);

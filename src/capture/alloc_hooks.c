@@ -10,9 +10,9 @@
  * malloc and free are what a program calls most: a subtraction and a branch, a load and a branch,
  * and a jump. Everything else is in functions of their own.
  *
- * What a block that grows takes from the way to the next draw is what it grows by beyond what it
- * could hold already: so the sum over a block's life is its size, whatever steps it came in. Where
- * the allocator does not say what it can hold, that is 0, and all estimates hold, too.
+ * What an allocation that grows takes from the way to the next draw is what it grows by beyond what
+ * it could hold already: so the sum over an allocation's life is its size, whatever steps it came
+ * in. Where the allocator does not say what it can hold, that is 0, and all estimates hold, too.
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static KYMO_NOINLINE void *realloc_new_slowly(size_t bytes, uint64_t here)
     return block;
 }
 
-/* To no bytes: the block is gone, and some allocators give another one. */
+/* To no bytes: the allocation is gone, and some allocators give another one. */
 static KYMO_NOINLINE void *realloc_to_none(void *block, uint64_t here)
 {
     if (!kymo_alloc_free_passes(block))

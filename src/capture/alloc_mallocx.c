@@ -49,7 +49,7 @@ static struct {
 
 /* ---- the hooks ---- */
 
-/* What malloc_usable_size says is true of the blocks of malloc's own library. */
+/* What malloc_usable_size says is true of the allocations of malloc's own library. */
 static size_t usable(const void *block)
 {
     if (!next.sallocx || kymo_alloc_asks)
@@ -97,7 +97,7 @@ static KYMO_NOINLINE void *rallocx_slowly(void *block, size_t bytes, int flags, 
     return moved;
 }
 
-/* Neither no block nor no size is allowed. */
+/* NULL and a size of 0 are not allowed. */
 static void *hook_rallocx(void *block, size_t bytes, int flags)
 {
     return block && bytes ? rallocx_slowly(block, bytes, flags, KYMO_FRAME_BEGIN())

@@ -6,7 +6,7 @@
  * there: preloaded libraries come first, and nothing else is loaded yet when the first call comes.
  *
  * malloc_usable_size is asked only where it is of malloc's own library: an allocator that has none
- * must not be asked by the C library, which would take its blocks for its own.
+ * must not be asked by the C library, which would take its allocations for its own.
  */
 #include "capture/alloc_next.h"
 

@@ -56,8 +56,8 @@ struct kymo_next {
 /* Hidden: a hook jumps by what is beside it, not by a table of addresses. */
 extern struct kymo_next kymo_next __attribute__((visibility("hidden")));
 
-/* What a block can hold; 0: not known. Asking may allocate, the first time, and an operator of the
- * program's own may come by malloc then: within itself the answer is not known. */
+/* What an allocation can hold; 0: not known. Asking may allocate, the first time, and an operator
+ * of the program's own may come by malloc then: within itself the answer is not known. */
 extern __thread uint32_t kymo_alloc_asks KYMO_TLS_IE;
 KYMO_SIGNAL_SAFE static inline size_t kymo_alloc_usable(void *block)
 {

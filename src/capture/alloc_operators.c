@@ -237,8 +237,8 @@ static const struct {
 #undef TRIAL
 };
 
-/* Takes a block and gives it back; what no C function saw of that is counted from now on. Nothing
- * is drawn meanwhile. */
+/* Takes an allocation and gives it back; what no C function saw of that is counted from now on.
+ * Nothing is drawn meanwhile. */
 static void try_pair(int made_by, int i)
 {
     uint64_t count = kymo_alloc_self.count;

@@ -2,11 +2,11 @@
 /*
  * alloc_record.c - see alloc_record.h.
  *
- * That a block was given back must not get lost as easily as that it was given: without it the
- * block has leaked. So it waits where there is no room for it, in any thread's place.
+ * That an allocation was given back must not get lost as easily as that it was given: without it
+ * the allocation has leaked. So it waits where there is no room for it, in any thread's place.
  *
- * A forked child has its parent's blocks, and the recorder cannot know which: what was drawn just
- * before the fork may not have been written. So the child says what it has in its table.
+ * A forked child has its parent's allocations, and the recorder cannot know which: what was drawn
+ * just before the fork may not have been written. So the child says what it has in its table.
  */
 #include "capture/alloc_record.h"
 
@@ -85,7 +85,7 @@ void kymo_alloc_end_block(uint64_t id, uint64_t here)
     struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t)) {
         struct kymo_capture_process *p = kymo_capturing();
-        /* A forked child that has no session yet is not recorded as having the block. */
+        /* A forked child that has no session yet is not recorded as having the allocation. */
         if (p)
             put_off(p, id);
         else

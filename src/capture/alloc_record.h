@@ -37,22 +37,22 @@ KYMO_SIGNAL_SAFE void *kymo_alloc_reserve(struct kymo_capture_thread *thread,
                                           struct kymo_stream_writer **writer, uint32_t size_bytes,
                                           enum kymo_loss_kind loss, uint64_t here);
 
-/* A block that was recorded is freed. If the calling thread cannot write the record, it is written
- * later. */
+/* An allocation that was recorded is freed. If the calling thread cannot write the record, it is
+ * written later. */
 KYMO_SIGNAL_SAFE void kymo_alloc_end_block(uint64_t id, uint64_t here);
 
 /* Tells what waits. */
 KYMO_SIGNAL_SAFE void kymo_alloc_repay(struct kymo_capture_thread *thread, uint64_t here);
 
-/* In a forked child that has attached: what it has of its parent's blocks is told from here on, so
- * many slots of the table at each call. */
+/* In a forked child that has attached: what it has of its parent's allocations is told from here
+ * on, so many slots of the table at each call. */
 KYMO_SIGNAL_SAFE void kymo_alloc_inherit_begin(void);
 KYMO_SIGNAL_SAFE int kymo_alloc_inherit_waits(void);
 KYMO_SIGNAL_SAFE void kymo_alloc_inherit(struct kymo_capture_thread *thread, uint32_t slots,
                                          uint64_t here);
 
-/* alloc_early.c: blocks that were given, and perhaps given back, before the process was recorded,
- * by its loader and by the constructors of other libraries. */
+/* alloc_early.c: allocations that were made, and perhaps freed, before the process was recorded, by
+ * its loader and by the constructors of other libraries. */
 
 /* The constructors of LLVM or V8 ask for thousands. Memory that is not used is not touched. */
 #define KYMO_ALLOC_EARLY_BLOCKS 65536u
@@ -64,7 +64,7 @@ struct kymo_alloc_early {
     uint64_t ended;  /* 1: given back */
 };
 
-/* Notes a block, which is in the table under its id from here on; ids are from 1 to
+/* Notes an allocation, which is in the table under its id from here on; ids are from 1 to
  * KYMO_ALLOC_EARLY_BLOCKS, as of no session. One for which there is no room is counted. */
 KYMO_SIGNAL_SAFE void kymo_alloc_early_note(uint64_t address, uint64_t bytes, uint64_t caller);
 

@@ -8,9 +8,9 @@
  * Signals:  safe
  *
  * Stacks are taken with signals open: blocking them takes longer than all the rest. So a handler of
- * the program's may allocate in the middle of it. It finds the place taken, and its own block is
- * not recorded, and counted; what it gives back is. One that leaves by siglongjmp leaves the place
- * taken: a claim, as on a stream (claim.h), that the next one finds void.
+ * the program's may allocate in the middle of it. It finds the place taken, and its own allocation
+ * is not recorded, and counted; what it gives back is. One that leaves by siglongjmp leaves the
+ * place taken: a claim, as on a stream (claim.h), that the next one finds void.
  */
 #ifndef KYMO_CAPTURE_ALLOC_STACK_H
 #define KYMO_CAPTURE_ALLOC_STACK_H

@@ -6,15 +6,15 @@
  * put into the first level that has room there, and looked for in all that were ever used. Nothing
  * is looked for beyond its bucket, so taking out leaves no trace that would have to be kept.
  *
- * At one block per 512 KiB, 1 GiB of heap are 2048 blocks, an eighth of the first level: of its
- * buckets one in 10^5 is full. Half full, as with 4 GiB, one in fifty is.
+ * At one allocation per 512 KiB, 1 GiB of heap are 2048 allocations, an eighth of the first level:
+ * of its buckets one in 10^5 is full. Half full, as with 4 GiB, one in fifty is.
  *
  * A slot is claimed by a compare-and-exchange of its address from 0, and gets its id afterwards; it
  * is released in the opposite order. An address without an id belongs to no allocation: a child
  * that was forked in between finds one.
  *
- * The filter counts a block before it is put and until after it was taken, so a thread that frees
- * the block sees it counted.
+ * The filter counts an allocation before it is put and until after it was taken, so a thread that
+ * frees the allocation sees it counted.
  */
 #include "capture/alloc_table.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc_table.h - the blocks that were drawn and live, by their addresses.
+ * alloc_table.h - the allocations that were drawn and live, by their addresses.
  *
  * Layer:    capture
  * Flow:     alloc.c -> [table], which keeps the filter of alloc.h
- * Threads:  any number at once, without locks; of one block only its owner speaks, as of malloc
+ * Threads:  any number at once, without locks; only the owner of an allocation adds or removes it
  * Memory:   256 KiB of .bss, and more levels as they are needed, up to 1.1 GiB; never given back. A
- *           forked child has its copy. What another thread was just about to put when the process
- *           forked is not in it.
+ *           forked child has its copy, without what another thread was just adding at the fork.
  * Signals:  safe
  */
 #ifndef KYMO_CAPTURE_ALLOC_TABLE_H
@@ -41,7 +40,7 @@ KYMO_SIGNAL_SAFE static inline uint64_t kymo_alloc_table_take(uint64_t address)
     return id;
 }
 
-/* Walks over all blocks that are there from first to last; begins at zeros. */
+/* Walks over all allocations that are there from first to last; begins at zeros. */
 struct kymo_alloc_cursor {
     uint32_t level, slot;
 };

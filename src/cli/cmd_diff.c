@@ -198,7 +198,7 @@ static int write_shown(const struct diff_request *request, const kymo_profile *p
     return status;
 }
 
-/* The difference as a file: the blocks of one recording, some of them to be taken off. */
+/* The difference as a file: the allocations of one recording, some of them to be taken off. */
 static int write_growth(const struct diff_request *request, const kymo_profile *profile)
 {
     kymo_output output;

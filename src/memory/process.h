@@ -44,9 +44,9 @@ void kymo_memory_threads_deinit(struct kymo_memory_threads *threads);
 
 /* ---- allocators.c: what the allocators of this process say of themselves ----
  *
- * Every one that is loaded is asked, also one that no block comes from: glibc's, beside another
- * that stands in front of it, then has next to nothing. mallinfo2 walks the lists of free blocks
- * under the lock of their arena; with millions of them that takes milliseconds.
+ * Every one that is loaded is asked, also one that no allocation comes from: glibc's, beside
+ * another that stands in front of it, then has next to nothing. mallinfo2 walks each
+ * arena's lists of free memory under its lock; with millions of entries that takes milliseconds.
  */
 
 void kymo_memory_read_allocators(struct kymo_figures *f);

@@ -11,13 +11,13 @@
  *
  * Each page belongs to one: to the line of the ledger that its area's kind tells (files, shared
  * memory, stacks, ourselves), or to a piece. Pieces are memory of the process's own, and whose each
- * of them is, the program's or its allocator's, and how much of it is in blocks that live, the
+ * of them is, the program's or its allocator's, and how much of it is in allocations that live, the
  * reader of the recording finds, who has all of these. Lines and pieces add up to what smaps says,
  * to the byte.
  *
  * A piece is as long as its pages are equally many in each GRANULE, so that a reader can tell what
- * of a mapping or a block in it is there; where nothing is, there is a piece, too: one that is next
- * to another is of the same area.
+ * of a mapping or an allocation in it is there; where nothing is, there is a piece, too: one that
+ * is next to another is of the same area.
  */
 #ifndef KYMO_OBSERVE_RESIDENT_H
 #define KYMO_OBSERVE_RESIDENT_H

@@ -3,9 +3,11 @@
  * live_allocations.h - the table of live allocations of one process, during recording.
  *
  * Layer:    recording
- * Flow:     recording_kept.c (events of a process's threads) -> [live_allocations] -> the next
- * segment Threads:  the writer's Memory:   some 120 bytes for each live allocation, at most
- * KYMO_LIVE_ALLOCATIONS_MAX of them Signals:  not for handlers
+ * Flow:     recording_kept.c (events of a process's threads) -> [live_allocations]
+ *           -> the next segment
+ * Threads:  the writer's
+ * Memory:   some 120 bytes for each live allocation, at most KYMO_LIVE_ALLOCATIONS_MAX of them
+ * Signals:  not for handlers
  *
  * Events of one thread come in order, those of several threads do not: a free or resize may come
  * before its allocation. Some orders cannot be corrected without earlier events. Then the table is

@@ -23,9 +23,7 @@
 #include "recording/recording_kept.h"
 #include "recording/recording_ring.h"
 
-#define KYMO_PENDING_BYTES                                                 \
-    (64u << 10) /* a pending chunk has at most these bytes, plus one event \
-                 */
+#define KYMO_PENDING_BYTES (64u << 10) /* limit of a pending chunk, plus one event */
 
 /* Rows of one kind: the payload of a chunk that is still open. Its head is filled in when it
  * closes. */

@@ -6,7 +6,7 @@
  * Layer:    views
  * Flow:     rows of allocations, mappings -> [heap_select] -> aggregate_heap.c, encode/
  * Threads:  one owner at a time
- * Memory:   borrows its profile; a weight by block
+ * Memory:   borrows its profile; a weight by allocation
  * Memory:   borrows its profile; a weight for each allocation
  */
 #ifndef KYMO_VIEWS_HEAP_SELECT_H

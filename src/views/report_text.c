@@ -14,7 +14,7 @@ enum {
     WHERE_MIN = 24,
     FIGURES = 29,                /* columns before a name: two shares, one time, and gaps */
     TREE_FIGURES = 17,           /* the same of a tree: two shares */
-    TREE_FIGURES_OF_MEMORY = 33, /* a share, bytes, blocks */
+    TREE_FIGURES_OF_MEMORY = 33, /* a share, bytes, allocations */
     DEPTH_MAX = 50,              /* of the indentation of a tree */
 };
 
