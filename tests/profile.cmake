@@ -11,4 +11,5 @@ foreach(t ingest_marks_nomem calls_nomem)
 endforeach()
 
 kymo_unit_test(diff_place kymo_views)
+kymo_unit_test(stack_name kymo_views)
 kymo_fuzz_target(mark_format kymo_profile)

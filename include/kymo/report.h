@@ -30,6 +30,7 @@ typedef enum kymo_report_by {
     KYMO_BY_PROCESS,
     KYMO_BY_COUNT,
     KYMO_BY_SIZE = 16, /* of allocations only: a row from each power of two bytes to the next */
+    KYMO_BY_STACK,     /* of differences only: "outermost;...;innermost" */
 } kymo_report_by;
 
 typedef struct kymo_report_options {
@@ -201,8 +202,17 @@ KYMO_API const kymo_heap_totals *kymo_heap_report_totals(const kymo_report *repo
 
 typedef struct kymo_report_diff kymo_report_diff;
 
+/* What is done to values before they are compared. */
+typedef enum kymo_diff_normalize {
+    KYMO_DIFF_AUTO = 0, /* BY_TIME for times of which not both were recorded to the program's end;
+                         * else AS_IS */
+    KYMO_DIFF_AS_IS,
+    KYMO_DIFF_BY_TIME,  /* each profile's divided by the seconds that it was recorded */
+    KYMO_DIFF_BY_TOTAL, /* those after multiplied, so that both totals are the same */
+} kymo_diff_normalize;
+
 /* One row of two reports that are compared: its self. Of time nanoseconds, or nanoseconds for each
- * second of the recording; of memory bytes. */
+ * second of the recording; of memory bytes, or bytes for each second. */
 typedef struct kymo_report_diff_row {
     const char *name;
     const char *file;
@@ -215,19 +225,21 @@ typedef struct kymo_report_diff_row {
     double objects;   /* of memory: change of objects */
 } kymo_report_diff_row;
 
-/* Compares time. Of programs that both were recorded to their ends, times are compared as they are;
- * else, since recordings have other durations, each is divided by its own. The result borrows both
- * profiles. options and errors as of kymo_report_create. */
+/* Compares samples of a type. The result borrows both profiles. options (by KYMO_BY_STACK is
+ * allowed) and errors as of kymo_report_create; KYMO_E_INVALID also for an unknown normalize, and
+ * for KYMO_DIFF_BY_TIME where it is not known how long a profile was recorded. */
 KYMO_API kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
-                                        const kymo_report_options *options, kymo_report_diff **out);
+                                        const kymo_report_options *options,
+                                        kymo_diff_normalize normalize, kymo_report_diff **out);
 /* Compares memory. Both options are of LIVE, or both of ALLOC, PEAK or LEAKS, and by the same; the
- * profiles may be the same one: of that, allocations that live at both moments are no source of
- * error. The result borrows both profiles. Errors as kymo_heap_report_create. */
+ * profiles may be the same one: of that, compared as it is, allocations that live at both moments
+ * are no source of error. The result borrows both profiles. normalize: as of time. Errors as of
+ * kymo_heap_report_create, and as of time. */
 KYMO_API kymo_err kymo_heap_diff_create(const kymo_profile *before,
                                         const kymo_heap_report_options *before_options,
                                         const kymo_profile *after,
                                         const kymo_heap_report_options *after_options,
-                                        kymo_report_diff **out);
+                                        kymo_diff_normalize normalize, kymo_report_diff **out);
 /* NULL is allowed. */
 KYMO_API void kymo_report_diff_destroy(kymo_report_diff *diff);
 /* What is compared, as kymo_report_type. */
@@ -237,8 +249,8 @@ KYMO_API const kymo_report_diff_row *kymo_report_diff_rows(const kymo_report_dif
                                                            size_t *count);
 /* The sum; its name is "". */
 KYMO_API const kymo_report_diff_row *kymo_report_diff_all(const kymo_report_diff *diff);
-/* 1: times are for each second of the recording. */
-KYMO_API int kymo_report_diff_is_rate(const kymo_report_diff *diff);
+/* What was done to the values: never AUTO. */
+KYMO_API kymo_diff_normalize kymo_report_diff_normalized(const kymo_report_diff *diff);
 
 /* ---- markers and counters ---- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,8 @@ struct diff_request {
     char *files[2];
     struct kymo_heap_request heap[2]; /* the first has what both are asked */
     uint64_t top;
+    kymo_diff_normalize normalize;
+    double fail_above; /* percent; negative: never */
     int has_mode;
     const char *output;
     int force;
@@ -59,10 +62,43 @@ static int split(struct diff_request *request, int which)
     return -1;
 }
 
+static int take_normalize(struct diff_request *request, const char *word)
+{
+    static const struct {
+        const char *word;
+        kymo_diff_normalize how;
+    } ways[] = {
+        {"none", KYMO_DIFF_AS_IS}, {"time", KYMO_DIFF_BY_TIME}, {"total", KYMO_DIFF_BY_TOTAL}};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(ways); i++)
+        if (strcmp(ways[i].word, word) == 0) {
+            request->normalize = ways[i].how;
+            return -1;
+        }
+    return kymo_usage_error(KYMO_IN_DIFF,
+                            "--normalize: '%.40s' is unknown; it takes none, time or total", word);
+}
+
+/* "5", "0.5", "5%". */
+static int take_percent(struct diff_request *request, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    end += end != text && *end == '%';
+    if (end == text || *end != '\0' || !(value >= 0 && value <= 1e6))
+        return kymo_usage_error(KYMO_IN_DIFF, "--fail-above: '%.40s' is not a number of percent",
+                                text);
+    request->fail_above = value;
+    return -1;
+}
+
 static int take_switch(struct diff_request *request, const kymo_arg *arg, const char **by)
 {
     int is_known;
     switch (arg->switch_id) {
+    case KYMO_SWITCH_NORMALIZE:
+        return take_normalize(request, arg->value);
+    case KYMO_SWITCH_FAIL_ABOVE:
+        return take_percent(request, arg->value);
     case KYMO_SWITCH_OUTPUT:
         request->output = arg->value;
         return -1;
@@ -300,11 +336,41 @@ static int is_of_time(const struct diff_request *request, const kymo_profile *co
     return 0;
 }
 
+/* How much a row grew, in percent of what all was before; what was nothing has grown without end.
+ */
+static double growth_of(const kymo_report_diff_row *row, const kymo_report_diff_row *all)
+{
+    if (!row->is_significant || row->change <= 0)
+        return 0;
+    return all->before > 0 ? row->change / all->before * 100 : HUGE_VAL;
+}
+
+/* Returns KYMO_EXIT_ABOVE, and says what grew most, if something grew by more than it may. */
+static int judge_growth(const struct diff_request *request, const kymo_report_diff *diff)
+{
+    size_t n;
+    const kymo_report_diff_row *all = kymo_report_diff_all(diff);
+    const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
+    const kymo_report_diff_row *most = all;
+    if (request->fail_above < 0)
+        return KYMO_EXIT_OK;
+    for (size_t i = 0; i < n; i++)
+        if (growth_of(&rows[i], all) > growth_of(most, all))
+            most = &rows[i];
+    if (growth_of(most, all) <= request->fail_above)
+        return KYMO_EXIT_OK;
+    kymo_fprint(stderr, "kymo: %s grew by %.1f %% of the total, more than %g %%\n",
+                most == all ? "the whole" : most->name, growth_of(most, all), request->fail_above);
+    return KYMO_EXIT_ABOVE;
+}
+
 /* Prints a diff, unless err says that there is none. Returns an exit status. */
 static int show_diff(const struct diff_request *request, const kymo_report_diff *diff,
                      const char *mode, kymo_err err)
 {
     const struct kymo_heap_request *asked = &request->heap[0];
+    if (err == KYMO_OK && request->quiet && !request->json)
+        return judge_growth(request, diff);
     if (err == KYMO_OK && request->json) {
         kymo_sink sink = kymo_stdout_sink();
         err = kymo_report_write_diff_json(diff, asked->by, mode, (size_t)request->top, &sink);
@@ -314,11 +380,16 @@ static int show_diff(const struct diff_request *request, const kymo_report_diff 
         kymo_terminal t = kymo_terminal_of(stdout);
         kymo_report_print_diff(&t, diff, (kymo_report_by)asked->options.by, (size_t)request->top);
     }
-    if (err != KYMO_OK)
+    if (err == KYMO_E_INVALID && request->normalize == KYMO_DIFF_BY_TIME)
+        kymo_fprint(stderr, "kymo: --normalize=time: it is not known how long %s or %s took\n",
+                    request->files[0], request->files[1]);
+    else if (err != KYMO_OK)
         kymo_fprint(stderr, "kymo: %s: %s\n", request->files[1], kymo_err_text(err));
     int flushed = kymo_flush_output();
     int paged = kymo_pager_end();
-    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
+    if (err != KYMO_OK || paged != KYMO_EXIT_OK || flushed != KYMO_EXIT_OK)
+        return KYMO_EXIT_FAILED;
+    return judge_growth(request, diff);
 }
 
 static int compare_time(const struct diff_request *request, const kymo_profile *const profiles[2])
@@ -326,13 +397,14 @@ static int compare_time(const struct diff_request *request, const kymo_profile *
     kymo_report_diff *diff = NULL;
     const kymo_report_options options = {
         .size = sizeof options, .by = request->heap[0].options.by, .kind = request->kind};
-    if (options.by >= KYMO_BY_COUNT || options.by == KYMO_BY_THREAD)
+    if (options.by == KYMO_BY_SIZE || options.by == KYMO_BY_THREAD)
         return kymo_usage_error(KYMO_IN_DIFF,
-                                "--by: of time, it takes function, line, file, module "
-                                "or process");
+                                "--by: of time, it takes function, line, file, module, process "
+                                "or stack");
     if (!has_kind(request, profiles))
         return KYMO_EXIT_FAILED;
-    kymo_err err = kymo_time_diff_create(profiles[0], profiles[1], &options, &diff);
+    kymo_err err =
+        kymo_time_diff_create(profiles[0], profiles[1], &options, request->normalize, &diff);
     int status = show_diff(request, diff, kymo_mode_name(request->kind), err);
     kymo_report_diff_destroy(diff);
     return status;
@@ -347,7 +419,8 @@ static int compare_memory(const struct diff_request *request, const kymo_profile
             return KYMO_EXIT_FAILED;
         options[i] = kymo_heap_request_options(&request->heap[i], profiles[i]);
     }
-    kymo_err err = kymo_heap_diff_create(profiles[0], &options[0], profiles[1], &options[1], &diff);
+    kymo_err err = kymo_heap_diff_create(profiles[0], &options[0], profiles[1], &options[1],
+                                         request->normalize, &diff);
     int status = show_diff(request, diff, request->heap[0].mode, err);
     kymo_report_diff_destroy(diff);
     return status;
@@ -355,7 +428,7 @@ static int compare_memory(const struct diff_request *request, const kymo_profile
 
 int kymo_cmd_diff(int argc, char **argv)
 {
-    struct diff_request request = {.top = TOP_DEFAULT};
+    struct diff_request request = {.top = TOP_DEFAULT, .fail_above = -1};
     kymo_profile *profiles[2] = {NULL, NULL};
     int is_one = 0;
     int status = parse(argc, argv, &request);

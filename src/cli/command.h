@@ -19,6 +19,7 @@ enum {
     KYMO_EXIT_OK = 0,
     KYMO_EXIT_FAILED = 1,
     KYMO_EXIT_USAGE = 2, /* also: a program that cannot be recorded */
+    KYMO_EXIT_ABOVE = 3, /* diff --fail-above: something grew by more */
     KYMO_EXIT_NOT_EXECUTABLE = 126,
     KYMO_EXIT_NOT_FOUND = 127,
 };

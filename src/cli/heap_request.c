@@ -27,7 +27,7 @@ static const struct {
 } keys[] = {
     {"function", KYMO_BY_FUNCTION}, {"line", KYMO_BY_LINE},     {"file", KYMO_BY_FILE},
     {"thread", KYMO_BY_THREAD},     {"module", KYMO_BY_MODULE}, {"process", KYMO_BY_PROCESS},
-    {"size", KYMO_BY_SIZE},
+    {"size", KYMO_BY_SIZE},         {"stack", KYMO_BY_STACK},
 };
 
 void kymo_heap_request_init(struct kymo_heap_request *request)
@@ -107,15 +107,16 @@ int kymo_heap_request_switch(struct kymo_heap_request *request, unsigned command
 static int take_by(struct kymo_heap_request *request, unsigned command, const char *word)
 {
     for (size_t i = 0; i < KYMO_ARRAY_LEN(keys); i++)
-        if (word ? strcmp(keys[i].word, word) == 0 : keys[i].by == request->options.by) {
+        if ((word ? strcmp(keys[i].word, word) == 0 : keys[i].by == request->options.by) &&
+            (keys[i].by != KYMO_BY_STACK || command == KYMO_IN_DIFF)) {
             request->options.by = keys[i].by;
             request->by = keys[i].word;
             return -1;
         }
     return kymo_usage_error(command,
                             "--by: '%.40s' is unknown; it takes function, line, file, thread, "
-                            "module, process or size",
-                            word);
+                            "module, process%s",
+                            word, command == KYMO_IN_DIFF ? ", size or stack" : " or size");
 }
 
 int kymo_heap_request_finish(struct kymo_heap_request *request, unsigned command, const char *word)

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "kymo/report.h"
 #include "views/diff_place.h"
+#include "views/stack_name.h"
 
 #define NORMAL_975 1.959963984540054 /* a normal variable is below it with 97.5 % */
 
@@ -26,10 +27,12 @@ enum part { BEFORE, AFTER, LESS, MORE, PARTS };
 struct kymo_report_diff {
     kymo_report *reports[PARTS]; /* own the names of rows; for time there are two */
     int is_memory;
-    int is_rate;
-    double scale[2];                /* converts nanoseconds to the compared unit */
+    int is_by_stack;
+    kymo_diff_normalize normalized;
+    double scale[2];                /* converts values before and after to the compared unit */
     double weight[2];               /* average weight of one sample, in the compared unit */
     struct kymo_diff_places places; /* by row */
+    kymo_arena stack_names;
     KYMO_VEC(kymo_report_diff_row) rows;
     KYMO_VEC(double) variances; /* by row, sums in progress */
     kymo_report_diff_row all;
@@ -48,44 +51,65 @@ static kymo_err find_row(kymo_report_diff *d, const kymo_report_row *row, uint32
                                                           .line = row->line});
 }
 
-/* value: bytes, or time in the compared unit. memory: the sums of bytes; NULL for time. */
-static void add_part(kymo_report_diff_row *row, double *variance, enum part part, double value,
-                     const kymo_heap_sum *memory)
+/* value: what samples have; memory: what allocations have instead, NULL for samples. */
+static void add_part(const kymo_report_diff *d, kymo_report_diff_row *row, double *variance,
+                     enum part part, uint64_t value, const kymo_heap_sum *memory)
 {
+    double scale = d->scale[part & 1];
+    double scaled = scale * (memory ? memory->bytes : (double)value);
     if (part == BEFORE)
-        row->before += value;
+        row->before += scaled;
     else if (part == AFTER)
-        row->after += value;
+        row->after += scaled;
     if (part < LESS)
         return;
-    row->change += part == MORE ? value : -value;
-    row->objects += part == MORE ? memory->objects : -memory->objects;
-    *variance += memory->bytes_variance;
+    row->change += part == MORE ? scaled : -scaled;
+    row->objects += (part == MORE ? scale : -scale) * memory->objects;
+    *variance += scale * scale * memory->bytes_variance;
 }
 
-static double value_of(const kymo_report_diff *d, enum part part, uint64_t time_ns,
-                       const kymo_heap_sum *memory)
+static kymo_err add_row(kymo_report_diff *d, enum part part, const kymo_report_row *row)
 {
-    return memory ? memory->bytes : (double)time_ns * d->scale[part];
+    uint32_t at;
+    const kymo_heap_sum *memory = d->is_memory ? &row->memory->self : NULL;
+    if (!memory && row->self == 0)
+        return KYMO_OK;
+    KYMO_TRY(find_row(d, row, &at));
+    add_part(d, &d->rows.data[at], &d->variances.data[at], part, row->self, memory);
+    return KYMO_OK;
+}
+
+/* A node that has something of its own is a row, named by its callers and itself. */
+static kymo_err add_stacks(kymo_report_diff *d, enum part part)
+{
+    size_t n;
+    const kymo_report_node *nodes = kymo_report_nodes(d->reports[part], &n);
+    struct kymo_stack_path path;
+    kymo_err err = KYMO_OK;
+    kymo_stack_path_init(&path, d->reports[part]);
+    for (size_t i = 0; i < n && err == KYMO_OK; i++) {
+        kymo_report_row row = {.self = nodes[i].self, .memory = nodes[i].memory};
+        err = kymo_stack_path_enter(&path, &nodes[i]);
+        if (err != KYMO_OK || (row.memory ? row.memory->self.samples == 0 : row.self == 0))
+            continue;
+        row.name = kymo_stack_path_name(&path, &d->stack_names);
+        err = row.name ? add_row(d, part, &row) : KYMO_E_NOMEM;
+    }
+    kymo_stack_path_deinit(&path);
+    return err;
 }
 
 static kymo_err add_report(kymo_report_diff *d, enum part part, double *all_variance)
 {
     size_t n;
-    uint32_t at;
     const kymo_report *report = d->reports[part];
     const kymo_report_row *rows = kymo_report_rows(report, &n);
-    for (size_t i = 0; i < n; i++) {
-        const kymo_heap_sum *memory = d->is_memory ? &rows[i].memory->self : NULL;
-        if (!memory && rows[i].self == 0)
-            continue;
-        KYMO_TRY(find_row(d, &rows[i], &at));
-        add_part(&d->rows.data[at], &d->variances.data[at], part,
-                 value_of(d, part, rows[i].self, memory), memory);
-    }
+    if (d->is_by_stack)
+        KYMO_TRY(add_stacks(d, part));
+    for (size_t i = 0; i < n && !d->is_by_stack; i++)
+        KYMO_TRY(add_row(d, part, &rows[i]));
     const kymo_heap_sum *memory = d->is_memory ? &kymo_heap_report_totals(report)->sum : NULL;
-    add_part(&d->all, all_variance, part, value_of(d, part, kymo_report_total(report), memory),
-             memory);
+    add_part(d, &d->all, all_variance, part, kymo_report_total(report), memory);
     return KYMO_OK;
 }
 
@@ -131,6 +155,54 @@ static kymo_err fill(kymo_report_diff *d)
     return KYMO_OK;
 }
 
+/* ---- what is compared ---- */
+
+static double total_of(const kymo_report_diff *d, enum part part)
+{
+    const kymo_heap_totals *memory = kymo_heap_report_totals(d->reports[part]);
+    return memory ? memory->sum.bytes : (double)kymo_report_total(d->reports[part]);
+}
+
+/* Once there are reports. seconds: how long each profile was recorded; 0: not known. */
+static kymo_err normalize(kymo_report_diff *d, kymo_diff_normalize how, const double seconds[2])
+{
+    int has_totals = total_of(d, BEFORE) > 0 && total_of(d, AFTER) > 0;
+    d->normalized = how;
+    d->scale[0] = d->scale[1] = 1;
+    switch (how) {
+    case KYMO_DIFF_AS_IS:
+        return KYMO_OK;
+    case KYMO_DIFF_BY_TIME:
+        if (!(seconds[0] > 0 && seconds[1] > 0))
+            return KYMO_E_INVALID;
+        d->scale[0] = 1 / seconds[0];
+        d->scale[1] = 1 / seconds[1];
+        return KYMO_OK;
+    case KYMO_DIFF_BY_TOTAL:
+        if (has_totals)
+            d->scale[1] = total_of(d, BEFORE) / total_of(d, AFTER);
+        return KYMO_OK;
+    default:
+        return KYMO_E_INVALID;
+    }
+}
+
+/* For a flight recorder, since its oldest sample. */
+static double seconds_of(const kymo_profile *profile)
+{
+    const kymo_meta *meta = kymo_profile_meta(profile);
+    uint64_t from_ns = meta->origin_monotonic_ns;
+    if (kymo_profile_quality(profile)->dropped_samples) {
+        from_ns = meta->end_ns;
+        for (uint32_t t = 0; t < kymo_profile_count(profile, KYMO_TABLE_THREADS); t++) {
+            kymo_samples s = kymo_profile_samples(profile, t);
+            if (s.count && s.time_ns[0] < from_ns)
+                from_ns = s.time_ns[0];
+        }
+    }
+    return meta->end_ns > from_ns ? (double)(meta->end_ns - from_ns) / 1e9 : 0;
+}
+
 /* Fills a diff whose reports were made; destroys it on failure. */
 static kymo_err finish(kymo_report_diff *d, uint32_t by, kymo_err err, kymo_report_diff **out)
 {
@@ -150,8 +222,9 @@ kymo_err kymo_heap_diff_create(const kymo_profile *before,
                                const kymo_heap_report_options *before_options,
                                const kymo_profile *after,
                                const kymo_heap_report_options *after_options,
-                               kymo_report_diff **out)
+                               kymo_diff_normalize how, kymo_report_diff **out)
 {
+    const double seconds[2] = {seconds_of(before), seconds_of(after)};
     if (before_options->size < sizeof *before_options ||
         after_options->size < sizeof *after_options ||
         before_options->view != after_options->view || before_options->by != after_options->by)
@@ -164,12 +237,19 @@ kymo_err kymo_heap_diff_create(const kymo_profile *before,
     if (!d)
         return KYMO_E_NOMEM;
     d->is_memory = 1;
-    if (before == after && before_options->view == KYMO_HEAP_LIVE) {
+    d->is_by_stack = before_options->by == KYMO_BY_STACK;
+    how = how == KYMO_DIFF_AUTO ? KYMO_DIFF_AS_IS : how;
+    if (before == after && before_options->view == KYMO_HEAP_LIVE && how == KYMO_DIFF_AS_IS) {
         options[LESS].without_ns = after_options->at_ns;
         options[MORE].without_ns = before_options->at_ns;
     }
-    for (int part = 0; part < PARTS && err == KYMO_OK; part++)
+    for (int part = 0; part < PARTS && err == KYMO_OK; part++) {
+        if (d->is_by_stack)
+            options[part].by = KYMO_BY_FUNCTION;
         err = kymo_heap_report_create(profiles[part], &options[part], &d->reports[part]);
+    }
+    if (err == KYMO_OK)
+        err = normalize(d, how, seconds);
     return finish(d, before_options->by, err, out);
 }
 
@@ -186,22 +266,6 @@ static int is_whole(const kymo_profile *profile)
     return 0;
 }
 
-/* For a flight recorder, since its oldest sample. */
-static double elapsed_ns(const kymo_profile *profile)
-{
-    const kymo_meta *meta = kymo_profile_meta(profile);
-    uint64_t from_ns = meta->origin_monotonic_ns;
-    if (kymo_profile_quality(profile)->dropped_samples) {
-        from_ns = meta->end_ns;
-        for (uint32_t t = 0; t < kymo_profile_count(profile, KYMO_TABLE_THREADS); t++) {
-            kymo_samples s = kymo_profile_samples(profile, t);
-            if (s.count && s.time_ns[0] < from_ns)
-                from_ns = s.time_ns[0];
-        }
-    }
-    return meta->end_ns > from_ns ? (double)(meta->end_ns - from_ns) : 0;
-}
-
 static double weight_of(const kymo_report *report)
 {
     size_t n;
@@ -216,22 +280,35 @@ static double weight_of(const kymo_report *report)
 }
 
 kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
-                               const kymo_report_options *options, kymo_report_diff **out)
+                               const kymo_report_options *options, kymo_diff_normalize how,
+                               kymo_report_diff **out)
 {
     const kymo_profile *profiles[2] = {before, after};
+    const double seconds[2] = {seconds_of(before), seconds_of(after)};
+    kymo_report_options o = {.size = sizeof o, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_DEFAULT};
+    if (options && options->size < sizeof o)
+        return KYMO_E_INVALID;
+    if (options)
+        o = *options;
     kymo_report_diff *d = calloc(1, sizeof *d);
     kymo_err err = KYMO_OK;
     if (!d)
         return KYMO_E_NOMEM;
-    d->is_rate =
-        !(is_whole(before) && is_whole(after)) && elapsed_ns(before) > 0 && elapsed_ns(after) > 0;
-    for (int i = 0; i < 2 && err == KYMO_OK; i++) {
-        err = kymo_report_create(profiles[i], options, &d->reports[i]);
-        d->scale[i] = d->is_rate ? 1e9 / elapsed_ns(profiles[i]) : 1;
-        if (err == KYMO_OK)
-            d->weight[i] = weight_of(d->reports[i]) * d->scale[i];
+    d->is_by_stack = o.by == KYMO_BY_STACK;
+    o.by = d->is_by_stack ? (uint32_t)KYMO_BY_FUNCTION : o.by;
+    for (int i = 0; i < 2 && err == KYMO_OK; i++)
+        err = kymo_report_create(profiles[i], &o, &d->reports[i]);
+    if (err == KYMO_OK && how == KYMO_DIFF_AUTO) {
+        int is_rate = !(is_whole(before) && is_whole(after)) && seconds[0] > 0 && seconds[1] > 0;
+        how = is_rate && kymo_report_type(d->reports[0])->adds != KYMO_ADDS_AMOUNT
+                  ? KYMO_DIFF_BY_TIME
+                  : KYMO_DIFF_AS_IS;
     }
-    return finish(d, options ? options->by : (uint32_t)KYMO_BY_FUNCTION, err, out);
+    if (err == KYMO_OK)
+        err = normalize(d, how, seconds);
+    for (int i = 0; i < 2 && err == KYMO_OK; i++)
+        d->weight[i] = weight_of(d->reports[i]) * d->scale[i];
+    return finish(d, o.by, err, out);
 }
 
 /* ---- the whole difference ---- */
@@ -245,6 +322,7 @@ void kymo_report_diff_destroy(kymo_report_diff *d)
     kymo_vec_deinit(&d->rows);
     kymo_vec_deinit(&d->variances);
     kymo_diff_places_deinit(&d->places);
+    kymo_arena_deinit(&d->stack_names);
     free(d);
 }
 
@@ -264,7 +342,7 @@ const kymo_report_diff_row *kymo_report_diff_all(const kymo_report_diff *d)
     return &d->all;
 }
 
-int kymo_report_diff_is_rate(const kymo_report_diff *d)
+kymo_diff_normalize kymo_report_diff_normalized(const kymo_report_diff *d)
 {
-    return d->is_rate;
+    return d->normalized;
 }

@@ -2,6 +2,7 @@
 #include "views/report_json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Three digits: weights are usually not integers. */
@@ -148,6 +149,8 @@ static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is
     if (is_amount)
         key_objects(j, "objects", row->objects);
     kymo_json_key_bool(j, "significant", row->is_significant != 0);
+    if ((row->before == 0) != (row->after == 0))
+        kymo_json_key_cstr(j, "only", row->before == 0 ? "after" : "before");
     kymo_json_end_object(j);
 }
 
@@ -157,6 +160,9 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *b
     size_t n;
     const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
     const kymo_sample_type *type = kymo_report_diff_type(diff);
+    static const char *const words[] = {
+        [KYMO_DIFF_AS_IS] = "none", [KYMO_DIFF_BY_TIME] = "time", [KYMO_DIFF_BY_TOTAL] = "total"};
+    char unit[64];
     int is_amount = type->adds == KYMO_ADDS_AMOUNT;
     kymo_json *j = malloc(sizeof *j);
     if (!j)
@@ -166,9 +172,11 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *b
     kymo_json_key_u64(j, "format", 1);
     kymo_json_key_cstr(j, "mode", mode);
     kymo_json_key_cstr(j, "by", by);
+    int is_rate = kymo_report_diff_normalized(diff) == KYMO_DIFF_BY_TIME;
+    snprintf(unit, sizeof unit, "%.40s%s", type->unit, is_rate ? "/second" : "");
     if (!is_amount)
-        kymo_json_key_cstr(j, "unit",
-                           kymo_report_diff_is_rate(diff) ? "nanoseconds/second" : type->unit);
+        kymo_json_key_cstr(j, "unit", unit);
+    kymo_json_key_cstr(j, "normalized", words[kymo_report_diff_normalized(diff)]);
     kymo_json_key_array(j, "changes");
     for (size_t i = 0; i < n && (top == 0 || i < top); i++)
         write_diff_row(j, &rows[i], is_amount);
@@ -176,6 +184,6 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *b
     kymo_json_key(j, "total");
     write_diff_row(j, kymo_report_diff_all(diff), is_amount);
     if (is_amount)
-        kymo_json_key_cstr(j, "unit", type->unit);
+        kymo_json_key_cstr(j, "unit", unit);
     return kymo_report_json_end(j, sink);
 }

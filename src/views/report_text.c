@@ -48,7 +48,7 @@ static void tidy_path(char *path)
 static void put_where(const kymo_report_row *row, kymo_report_by by, kymo_str *out)
 {
     if (by == KYMO_BY_FILE || by == KYMO_BY_MODULE || by == KYMO_BY_THREAD ||
-        by == KYMO_BY_PROCESS || by == KYMO_BY_SIZE)
+        by == KYMO_BY_PROCESS || by == KYMO_BY_SIZE || by == KYMO_BY_STACK)
         return;
     if (row->file) {
         kymo_str_puts(out, row->file);
@@ -98,6 +98,8 @@ const char *kymo_report_heading_of(kymo_report_by by)
         return "thread";
     case KYMO_BY_SIZE:
         return "size";
+    case KYMO_BY_STACK:
+        return "stack, outermost first";
     default:
         return "function";
     }

@@ -228,7 +228,8 @@ static void check_growth(const kymo_profile *profile)
     size_t count;
     double change = 0;
     after.at_ns = KYMO_HEAP_END;
-    require(kymo_heap_diff_create(profile, &before, profile, &after, &diff) == KYMO_OK);
+    require(kymo_heap_diff_create(profile, &before, profile, &after, KYMO_DIFF_AUTO, &diff) ==
+            KYMO_OK);
     const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &count);
     const kymo_report_diff_row *all = kymo_report_diff_all(diff);
     for (size_t i = 0; i < count; i++) {

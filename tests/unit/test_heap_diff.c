@@ -32,7 +32,7 @@ static const kymo_report_diff_row *rows(const kymo_profile *after, size_t expect
     size_t count;
     ok(kymo_profile_finish(a.p));
     ok(kymo_profile_finish(b.p));
-    ok(kymo_heap_diff_create(a.p, &at[0], after, &at[1], &diff));
+    ok(kymo_heap_diff_create(a.p, &at[0], after, &at[1], KYMO_DIFF_AUTO, &diff));
     const kymo_report_diff_row *all = kymo_report_diff_rows(diff, &count);
     assert_int_equal(count, expected);
     return all;
@@ -111,14 +111,18 @@ static void what_cannot_be_compared(void **state)
     (void)state;
     ok(kymo_profile_finish(a.p));
     at[1].view = KYMO_HEAP_PEAK;
-    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], a.p, &at[1], &diff), KYMO_E_INVALID);
+    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], a.p, &at[1], KYMO_DIFF_AUTO, &diff),
+                     KYMO_E_INVALID);
     at[1] = at[0];
     at[1].by = KYMO_BY_LINE;
-    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], a.p, &at[1], &diff), KYMO_E_INVALID);
+    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], a.p, &at[1], KYMO_DIFF_AUTO, &diff),
+                     KYMO_E_INVALID);
     at[1] = at[0];
     at[1].size = 1;
-    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], a.p, &at[1], &diff), KYMO_E_INVALID);
-    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], b.p, &at[0], &diff), KYMO_E_INVALID);
+    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], a.p, &at[1], KYMO_DIFF_AUTO, &diff),
+                     KYMO_E_INVALID);
+    assert_int_equal(kymo_heap_diff_create(a.p, &at[0], b.p, &at[0], KYMO_DIFF_AUTO, &diff),
+                     KYMO_E_INVALID);
 }
 
 int main(void)

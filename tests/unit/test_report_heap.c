@@ -202,7 +202,7 @@ static void growth(void **state)
     options.at_ns = 1100;
     later.at_ns = 1600;
     ok(kymo_profile_finish(h.p));
-    ok(kymo_heap_diff_create(h.p, &options, h.p, &later, &diff));
+    ok(kymo_heap_diff_create(h.p, &options, h.p, &later, KYMO_DIFF_AUTO, &diff));
     kymo_report_print_diff(&t, diff, KYMO_BY_FUNCTION, 0);
     kymo_report_diff_destroy(diff);
     fclose(to);
@@ -210,9 +210,9 @@ static void growth(void **state)
         text, "98 KiB to 4.8 MiB: +4.7 MiB (95 %: 3.3 MiB to 6.0 MiB)\n"
               "\n"
               "    change  95 %                          before       after    function\n"
-              "   4.8 MiB  3.5 MiB to 6.1 MiB               0 B     4.8 MiB    load  app\n"
+              "   4.8 MiB  3.5 MiB to 6.1 MiB               0 B     4.8 MiB  + load  app\n"
               "   -98 KiB  -288 KiB to 93 KiB            98 KiB         0 B  ~ parse  app\n"
-              "~: 0 is in the interval, the change may be chance\n");
+              "+: new; -: gone; ~: 0 is in the interval, the change may be chance\n");
     free(text);
 }
 

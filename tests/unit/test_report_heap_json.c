@@ -148,15 +148,17 @@ static void growth(void **state)
     later = options;
     later.at_ns = 1700;
     ok(kymo_profile_finish(h.p));
-    ok(kymo_heap_diff_create(h.p, &options, h.p, &later, &diff));
+    ok(kymo_heap_diff_create(h.p, &options, h.p, &later, KYMO_DIFF_AUTO, &diff));
     kymo_bytes_init(&bytes, 1 << 20);
     ok(kymo_report_write_diff_json(diff, "function", "live", 1, &bytes.sink));
     ok(kymo_bytes_append(&bytes, "", 1));
     assert_string_equal(
         (char *)bytes.data,
-        "{\"format\":1,\"mode\":\"live\",\"by\":\"function\",\"changes\":[{\"name\":\"load\","
+        "{\"format\":1,\"mode\":\"live\",\"by\":\"function\","
+        "\"normalized\":\"none\",\"changes\":[{\"name\":\"load\","
         "\"file\":null,\"line\":null,\"module\":\"app\",\"before\":100,\"after\":0,\"change\":-100,"
-        "\"low\":-100,\"high\":-100,\"objects\":-1,\"significant\":true}],\"total\":{\"name\":null,"
+        "\"low\":-100,\"high\":-100,\"objects\":-1,\"significant\":true,\"only\":\"before\"}],"
+        "\"total\":{\"name\":null,"
         "\"file\":null,\"line\":null,\"module\":null,\"before\":100,\"after\":30,\"change\":-70,"
         "\"low\":-70,\"high\":-70,\"objects\":0,\"significant\":true},\"unit\":\"bytes\"}\n");
     kymo_bytes_deinit(&bytes);

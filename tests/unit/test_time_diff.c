@@ -36,16 +36,21 @@ static void add_samples(int which, const char *name, int count, uint64_t weight_
                                    0));
 }
 
-static const kymo_report_diff_row *compare(size_t expected)
+static const kymo_report_diff_row *compare_so(size_t expected, uint32_t by, kymo_diff_normalize how)
 {
     size_t n;
-    const kymo_report_options options = {.size = sizeof options};
+    const kymo_report_options options = {.size = sizeof options, .by = by};
     for (int i = 0; i < 2; i++)
         ok(kymo_profile_finish(profiles[i]));
-    ok(kymo_time_diff_create(profiles[0], profiles[1], &options, &diff));
+    ok(kymo_time_diff_create(profiles[0], profiles[1], &options, how, &diff));
     const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
     assert_int_equal(n, expected);
     return rows;
+}
+
+static const kymo_report_diff_row *compare(size_t expected)
+{
+    return compare_so(expected, KYMO_BY_FUNCTION, KYMO_DIFF_AUTO);
 }
 
 static int teardown(void **state)
@@ -69,7 +74,7 @@ static void whole_runs_are_compared_as_they_are(void **state)
     add_samples(1, "less", 20, 1000000);
     add_samples(1, "new", 50, 1000000);
     const kymo_report_diff_row *rows = compare(4);
-    assert_false(kymo_report_diff_is_rate(diff));
+    assert_int_equal(kymo_report_diff_normalized(diff), KYMO_DIFF_AS_IS);
     assert_string_equal(rows[0].name, "less");
     assert_true(rows[0].before == 100e6 && rows[0].after == 20e6 && rows[0].change == -80e6);
     assert_true(rows[0].is_significant && rows[0].high < 0);
@@ -94,10 +99,80 @@ static void others_by_the_time_that_they_were_recorded(void **state)
     start(1, 10000000000, 1);
     add_samples(1, "serve", 100, 10000000);
     const kymo_report_diff_row *rows = compare(1);
-    assert_true(kymo_report_diff_is_rate(diff));
+    assert_int_equal(kymo_report_diff_normalized(diff), KYMO_DIFF_BY_TIME);
     assert_true(rows[0].before > 99e6 && rows[0].before < 101e6);
     assert_true(rows[0].change > -1 && rows[0].change < 1);
     assert_false(rows[0].is_significant);
+}
+
+/* Twice the work in all, and a larger share of one function. */
+static void of_equal_totals_shares_are_compared(void **state)
+{
+    (void)state;
+    start(0, 1000000000, 1);
+    add_samples(0, "same", 500, 1000000);
+    add_samples(0, "more", 500, 1000000);
+    start(1, 2000000000, 1);
+    add_samples(1, "same", 500, 1000000);
+    add_samples(1, "more", 1500, 1000000);
+    const kymo_report_diff_row *rows = compare_so(2, KYMO_BY_FUNCTION, KYMO_DIFF_BY_TOTAL);
+    assert_string_equal(rows[0].name, "more");
+    assert_true(rows[0].before == 500e6 && rows[0].after == 750e6);
+    assert_true(rows[0].is_significant);
+    assert_true(rows[1].after == 250e6);
+    /* The 2000 samples after have half the weight: sqrt(500 + 1500 / 4) ms. */
+    assert_true(rows[0].high - rows[0].change > 57.9e6 && rows[0].high - rows[0].change < 58.1e6);
+    assert_true(kymo_report_diff_all(diff)->change == 0);
+    assert_int_equal(kymo_report_diff_normalized(diff), KYMO_DIFF_BY_TOTAL);
+}
+
+static void without_a_duration_nothing_is_divided(void **state)
+{
+    (void)state;
+    const kymo_report_options options = {.size = sizeof options};
+    start(0, 0, 0);
+    start(1, 1000, 0);
+    for (int i = 0; i < 2; i++)
+        ok(kymo_profile_finish(profiles[i]));
+    assert_int_equal(
+        kymo_time_diff_create(profiles[0], profiles[1], &options, KYMO_DIFF_BY_TIME, &diff),
+        KYMO_E_INVALID);
+    assert_int_equal(kymo_time_diff_create(profiles[0], profiles[1], &options, 99, &diff),
+                     KYMO_E_INVALID);
+    diff = NULL;
+}
+
+static uint32_t stack_of(int which, uint32_t parent, const char *name)
+{
+    kymo_profile *p = profiles[which];
+    uint32_t frame = add_frame(p, module[which], clock_ns++);
+    kymo_line line = {.function = add_function(p, name, module[which])};
+    ok(kymo_profile_frame_set_lines(p, frame, &line, 1, KYMO_NONE, 1));
+    return add_stack(p, parent, frame);
+}
+
+/* The same function by two callers; frames and ids are others in the second profile. */
+static void by_stack_callers_count(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        start(i, 1000000000, 1);
+        (void)stack_of(i, KYMO_NONE, i ? "late" : "early");
+        uint32_t main = stack_of(i, KYMO_NONE, "main");
+        uint32_t left = stack_of(i, stack_of(i, main, "left"), "work");
+        uint32_t right = stack_of(i, stack_of(i, main, "right"), "work");
+        for (int k = 0; k < 400; k++) {
+            uint32_t stack = k < (i ? 300 : 200) ? left : right;
+            ok(kymo_profile_add_sample(profiles[i], thread[i], clock_ns++, stack, 1000000,
+                                       KYMO_SAMPLE_CPU, 0));
+        }
+    }
+    const kymo_report_diff_row *rows = compare_so(2, KYMO_BY_STACK, KYMO_DIFF_AUTO);
+    int left = strstr(rows[0].name, "left") ? 0 : 1;
+    assert_string_equal(rows[left].name, "main;left;work");
+    assert_true(rows[left].before == 200e6 && rows[left].after == 300e6);
+    assert_string_equal(rows[!left].name, "main;right;work");
+    assert_true(rows[!left].before == 200e6 && rows[!left].after == 100e6);
 }
 
 static void nothing_was_sampled(void **state)
@@ -114,6 +189,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(whole_runs_are_compared_as_they_are, teardown),
         cmocka_unit_test_teardown(others_by_the_time_that_they_were_recorded, teardown),
+        cmocka_unit_test_teardown(of_equal_totals_shares_are_compared, teardown),
+        cmocka_unit_test_teardown(without_a_duration_nothing_is_divided, teardown),
+        cmocka_unit_test_teardown(by_stack_callers_count, teardown),
         cmocka_unit_test_teardown(nothing_was_sampled, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
