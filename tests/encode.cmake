@@ -8,7 +8,7 @@ add_executable(write_fixed golden/write_fixed.c)
 target_link_libraries(write_fixed PRIVATE kymo_fixed_profile kymo_encode)
 kymo_sanitize(write_fixed)
 add_dependencies(quick_tests write_fixed profile_from_calls)
-foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_types encode_heap firefox_marks firefox_counters
+foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_types encode_heap chrome firefox_marks firefox_counters
         firefox_names firefox_sources svg)
     kymo_unit_test(${t} kymo_encode)
 endforeach()
@@ -18,7 +18,7 @@ target_link_options(test_encode_nomem PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 # What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
-foreach(format firefox pprof collapsed pprof-live collapsed-live svg)
+foreach(format firefox pprof collapsed pprof-live collapsed-live svg chrome)
     add_test(NAME golden.${format}
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden.py $<TARGET_FILE:write_fixed> ${format})
 endforeach()

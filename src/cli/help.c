@@ -90,6 +90,7 @@ const kymo_command kymo_commands[] = {
     "  .pb.gz           pprof (go tool pprof)\n"
     "  .svg             an interactive flame graph (any web browser, offline)\n"
     "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
+    "  .trace.json      markers, calls and counters for https://ui.perfetto.dev\n"
     "\n"
     "Without IN it is the newest recording (*.kymo) of the current folder.",
         .examples =

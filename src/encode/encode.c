@@ -21,6 +21,8 @@ static const struct row {
     {{"pprof", ".pb.gz", "go tool pprof"}, kymo_pprof_write, 1},
     {{"collapsed", ".folded", "flame graph tools"}, kymo_collapsed_write, 0},
     {{"flamegraph", ".svg", "any web browser"}, kymo_svg_write, 0},
+    {{"chrome", ".trace.json.gz", "https://ui.perfetto.dev"}, kymo_chrome_write, 1},
+    {{"chrome", ".trace.json", "https://ui.perfetto.dev"}, kymo_chrome_write, 0},
 };
 
 const kymo_format *kymo_format_at(size_t index)

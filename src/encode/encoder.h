@@ -29,6 +29,7 @@ typedef struct kymo_encoder {
 /* What the functions of the table of formats look like. Each sets total and then counts its work.
  */
 typedef kymo_err kymo_format_write(kymo_encoder *encoder);
+kymo_format_write kymo_chrome_write;
 kymo_format_write kymo_firefox_write;
 kymo_format_write kymo_pprof_write;
 kymo_format_write kymo_collapsed_write;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """golden.py WRITE_FIXED FORMAT [--update] - compares what the fixed profile becomes with tests/golden/.
 
-FORMAT: firefox (its exact bytes), collapsed, svg (likewise), pprof (its fields as text, since the bytes of a
+FORMAT: firefox (its exact bytes), collapsed, svg, chrome (likewise), pprof (its fields as text, since the bytes of a
 compressor may differ); pprof-live and collapsed-live: what lives of its heap. --update writes the files anew; look at the difference before it is
 committed: what readers see has changed.
 """
@@ -58,7 +58,7 @@ def dump(data, message="", indent=""):
 
 def produce(write_fixed, kind):
     kind, _, show = kind.partition("-")
-    extension = {"firefox": ".json", "collapsed": ".folded", "pprof": ".pb.gz", "svg": ".svg"}[kind]
+    extension = {"firefox": ".json", "collapsed": ".folded", "pprof": ".pb.gz", "svg": ".svg", "chrome": ".trace.json"}[kind]
     stem = f"fixed.{show}" if show else "fixed"
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "out" + extension)

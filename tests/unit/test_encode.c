@@ -13,6 +13,7 @@ static void formats_by_extension(void **state)
     (void)state;
     assert_string_equal(kymo_format_for_path("a/b.json")->extension, ".json");
     assert_string_equal(kymo_format_for_path("b.json.gz")->extension, ".json.gz");
+    assert_string_equal(kymo_format_for_path("b.trace.json.gz")->name, "chrome");
     assert_string_equal(kymo_format_for_path("b.pb.gz")->name, "pprof");
     assert_string_equal(kymo_format_for_path("b.folded")->name, "collapsed");
     assert_null(kymo_format_for_path("b.gz"));
@@ -20,7 +21,7 @@ static void formats_by_extension(void **state)
     size_t n = 0;
     while (kymo_format_at(n))
         n++;
-    assert_int_equal(n, 5);
+    assert_int_equal(n, 7);
 }
 
 static void unknown_extensions_are_told(void **state)
@@ -33,7 +34,7 @@ static void unknown_extensions_are_told(void **state)
     assert_string_equal(
         detail.message,
         "/tmp/kymo-no-such-folder/out.png2: the name must end in .json.gz, .json, .pb.gz, "
-        ".folded or .svg");
+        ".folded, .svg, .trace.json.gz or .trace.json");
     assert_int_equal(access("/tmp/kymo-no-such-folder/out.png2", F_OK), -1);
     kymo_profile_destroy(p);
 }

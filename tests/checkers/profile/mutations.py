@@ -12,6 +12,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -594,6 +595,18 @@ BYTES = [
     ("folded-line", "a.folded", lambda d: b"a;b 1.5\n" + d),
     ("folded-distinct", "a.folded", lambda d: d + d),
     ("folded-end", "a.folded", lambda d: d[:-1]),
+    ("trace-json", "a.trace.json", lambda d: d[:-2]),
+    ("trace-json", "a.trace.json", lambda d: d.replace(b'"ts":0', b'"ts":NaN', 1)),
+    ("trace-event", "a.trace.json", lambda d: d.replace(b'"ph":"X"', b'"ph":"Y"', 1)),
+    ("trace-event", "a.trace.json", lambda d: d.replace(b'"dur":', b'"rud":', 1)),
+    ("trace-time", "a.trace.json", lambda d: d.replace(b'"dur":', b'"dur":-', 1)),
+    ("trace-names", "a.trace.json", lambda d: d.replace(b'"thread_name"', b'"other_name"')),
+    ("trace-nesting", "a.trace.json", lambda d: d.replace(b']}', b"""
+        ,{"ph":"M","pid":1,"tid":1,"ts":0,"name":"thread_name","args":{"name":"t"}}
+        ,{"ph":"X","pid":1,"tid":1,"ts":0,"name":"a","cat":"c","dur":2}
+        ,{"ph":"X","pid":1,"tid":1,"ts":1,"name":"b","cat":"c","dur":2}]}""")),
+    ("trace-pairs", "a.trace.json", lambda d: d.replace(b'"ph":"e"', b'"ph":"b"', 1)),
+    ("trace-counter", "a.trace.json", lambda d: re.sub(rb'("ph":"C".*?"args":{"[^"]*":)', rb'\1"x",":":', d, count=1)),
     (None, "a.svg", lambda d: d),
     ("svg-xml", "a.svg", lambda d: d[:-3]),
     ("svg-xml", "a.svg", lambda d: d.replace(b"\\u003c", b"<")),
@@ -651,7 +664,7 @@ def main():
             failures.append(f"{path}, {name}: not rejected by {rule}, but {found.list[:3]}")
 
     with tempfile.TemporaryDirectory() as folder:
-        names = ["a.json", "a.json.gz", "a.pb.gz", "a.folded", "a.svg"]
+        names = ["a.json", "a.json.gz", "a.pb.gz", "a.folded", "a.svg", "a.trace.json", "a.trace.json.gz"]
         paths = [os.path.join(folder, name) for name in names]
         heap = os.path.join(folder, "heap.pb.gz")
         subprocess.run([sys.argv[2], *paths, "--show=live", heap], check=True)
