@@ -81,8 +81,8 @@ typedef struct kymo_encode_options {
     /* Of LEAKS: the youngest percentage of live allocations, which is left out. */
     uint32_t youngest_percent;
     uint32_t flags;
-    /* Of a flame graph: what it is compared with, finished; NULL: nothing. Of its heap, allocations
-     * are those at from_ns. */
+    /* Of a flame graph, or of collapsed stacks, whose lines then have two weights: what it is
+     * compared with, finished; NULL: nothing. Of its heap, allocations are those at from_ns. */
     const kymo_profile *before;
 } kymo_encode_options;
 

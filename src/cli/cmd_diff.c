@@ -202,22 +202,24 @@ static int is_same_file(const char *a, const char *b)
            (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-static int is_flame_graph(const struct diff_request *request)
+/* Whether the file is of a format that shows two profiles. */
+static int is_of_both(const struct diff_request *request)
 {
     const kymo_format *format = kymo_format_for_path(request->output);
-    return format && strcmp(format->name, "flamegraph") == 0;
+    return format &&
+           (strcmp(format->name, "flamegraph") == 0 || strcmp(format->name, "collapsed") == 0);
 }
 
 /* Returns -1 to go on, else an exit status. */
 static int check_growth(const struct diff_request *request, int is_one)
 {
-    if (is_flame_graph(request) && !request->json)
+    if (is_of_both(request) && !request->json)
         return -1;
     if (!is_one)
         return kymo_usage_error(
             KYMO_IN_DIFF,
             "-o FILE.pb.gz is of one recording at two moments; for two, kymo convert --mode "
-            "live -o FILE.pb.gz each, and go tool pprof -diff_base");
+            "live -o FILE.pb.gz each, and go tool pprof -diff_base, or -o FILE.svg or .folded");
     if (request->heap[0].options.view != KYMO_HEAP_LIVE || request->json)
         return kymo_usage_error(KYMO_IN_DIFF, "-o goes with --mode live, and without --json");
     return -1;
@@ -244,7 +246,8 @@ static int write_growth(const struct diff_request *request, const kymo_profile *
     if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
     if (output.is_recording || strcmp(kymo_format_for_path(output.path)->name, "pprof") != 0)
-        return kymo_usage_error(KYMO_IN_DIFF, "%.150s: a difference is written as .svg or .pb.gz",
+        return kymo_usage_error(KYMO_IN_DIFF,
+                                "%.150s: a difference is written as .svg, .folded or .pb.gz",
                                 request->output);
     for (int i = 0; i < 2; i++) {
         uint64_t at_ns = request->heap[i].options.at_ns;
@@ -268,7 +271,7 @@ static int has_kind(const struct diff_request *request, const kymo_profile *cons
     return 1;
 }
 
-/* What the flame graphs of both show. Where neither heap nor mode is asked for, it is CPU time.
+/* What the stacks of both stand for. Where neither heap nor mode is asked for, it is CPU time.
  * Returns -1 to go on, else an exit status. */
 static int choose_shown(const struct diff_request *request, const kymo_profile *const profiles[2],
                         struct kymo_shown *shown)
@@ -299,7 +302,7 @@ static int choose_shown(const struct diff_request *request, const kymo_profile *
             return KYMO_EXIT_FAILED;
     shown->show = shows[asked->view];
     if (shown->show == KYMO_ENCODE_AUTO)
-        return kymo_usage_error(KYMO_IN_DIFF, "--mode %s is not shown as a flame graph",
+        return kymo_usage_error(KYMO_IN_DIFF, "--mode %s is not written as stacks",
                                 request->heap[0].mode);
     if (asked->min_age_ns != KYMO_HEAP_AUTO)
         shown->min_age_ns = asked->min_age_ns ? asked->min_age_ns : 1;
@@ -307,8 +310,7 @@ static int choose_shown(const struct diff_request *request, const kymo_profile *
     return -1;
 }
 
-static int write_flame_graph(const struct diff_request *request,
-                             const kymo_profile *const profiles[2])
+static int write_both(const struct diff_request *request, const kymo_profile *const profiles[2])
 {
     kymo_output output;
     kymo_error detail;
@@ -446,8 +448,8 @@ int kymo_cmd_diff(int argc, char **argv)
         else if (status == KYMO_EXIT_OK)
             status = kymo_load_recording(request.files[1], request.quiet, &profiles[1]);
         const kymo_profile *const both[2] = {profiles[0], profiles[1]};
-        if (status == KYMO_EXIT_OK && request.output && is_flame_graph(&request))
-            status = write_flame_graph(&request, both);
+        if (status == KYMO_EXIT_OK && request.output && is_of_both(&request))
+            status = write_both(&request, both);
         else if (status == KYMO_EXIT_OK && request.output)
             status = write_growth(&request, profiles[0]);
         else if (status == KYMO_EXIT_OK)

@@ -9,6 +9,7 @@
  * summed up by node. Threads of the same name in processes of the same name share lines, as in
  * other tools that write this format.
  */
+#include "encode/collapsed/collapsed.h"
 #include "base/str.h"
 #include "encode/collapsed/collapsed_heap.h"
 #include "encode/encoder.h"
@@ -116,15 +117,17 @@ static kymo_err make_tree(struct collapsed *w)
 /* ---- lines ---- */
 
 /* ';' separates the names and a newline ends the line; both occur in names ("[u8; 4]"). */
-static kymo_err put_name(struct collapsed *w, const char *text, size_t len)
+kymo_err kymo_collapsed_put_name(kymo_bytes *out, const char *text, size_t len)
 {
-    size_t at = w->out.len;
-    KYMO_TRY(kymo_bytes_append(&w->out, text, len));
-    for (size_t i = at; i < w->out.len; i++) {
-        if (w->out.data[i] == ';')
-            w->out.data[i] = ':';
-        else if (w->out.data[i] < 0x20)
-            w->out.data[i] = ' ';
+    size_t at = out->len;
+    if (len == 0)
+        return kymo_bytes_append(out, "?", 1);
+    KYMO_TRY(kymo_bytes_append(out, text, len));
+    for (size_t i = at; i < out->len; i++) {
+        if (out->data[i] == ';')
+            out->data[i] = ':';
+        else if (out->data[i] < 0x20)
+            out->data[i] = ' ';
     }
     return KYMO_OK;
 }
@@ -135,8 +138,7 @@ static kymo_err put_node(struct collapsed *w, uint32_t name)
     const kymo_text *t =
         name < strings ? &w->p->strings.data[name] : &w->labels.data[name - strings];
     KYMO_TRY(kymo_bytes_append(&w->out, ";", 1));
-    /* Readers ignore an empty name between two separators. */
-    return t->len ? put_name(w, t->data, t->len) : kymo_bytes_append(&w->out, "?", 1);
+    return kymo_collapsed_put_name(&w->out, t->data, t->len);
 }
 
 static kymo_err pass_on(struct collapsed *w, size_t at_least)
@@ -153,9 +155,9 @@ static kymo_err write_line(struct collapsed *w, const kymo_thread *t, uint32_t n
 {
     const char *process = w->p->processes.data[t->process].name;
     char number[KYMO_DECIMAL_MAX + 2] = " ";
-    KYMO_TRY(put_name(w, process, strlen(process)));
+    KYMO_TRY(kymo_collapsed_put_name(&w->out, process, strlen(process)));
     KYMO_TRY(kymo_bytes_append(&w->out, ";", 1));
-    KYMO_TRY(put_name(w, t->name, strlen(t->name)));
+    KYMO_TRY(kymo_collapsed_put_name(&w->out, t->name, strlen(t->name)));
     w->path.len = 0;
     if (node == w->node_name.len) {
         KYMO_TRY(
@@ -266,7 +268,7 @@ static kymo_err write_all(struct collapsed *w)
     return write_threads(w);
 }
 
-kymo_err kymo_collapsed_write(kymo_encoder *encoder)
+static kymo_err write_one(kymo_encoder *encoder)
 {
     const kymo_profile *p = encoder->profile;
     struct collapsed w = {.encoder = encoder,
@@ -298,4 +300,10 @@ kymo_err kymo_collapsed_write(kymo_encoder *encoder)
     kymo_arena_deinit(&w.arena);
     kymo_bytes_deinit(&w.out);
     return err;
+}
+
+kymo_err kymo_collapsed_write(kymo_encoder *encoder)
+{
+    int is_diff = encoder->options && encoder->options->before;
+    return is_diff ? kymo_collapsed_write_diff(encoder) : write_one(encoder);
 }

@@ -242,15 +242,7 @@ static kymo_err write_all(kymo_encoder *encoder, struct kymo_svg_tree *tree)
         return kymo_error_set(encoder->detail, KYMO_E_UNSUPPORTED, 0,
                               "a flame graph shows times and bytes, not %s",
                               type_of(encoder)->unit);
-    KYMO_TRY(kymo_svg_tree_add(tree, encoder, 0));
-    if (before) {
-        kymo_encoder other = *encoder;
-        kymo_encode_options was = *options;
-        was.at_ns = options->from_ns;
-        other.options = &was;
-        other.profile = before;
-        KYMO_TRY(kymo_svg_tree_add(tree, &other, 1));
-    }
+    KYMO_TRY(kymo_svg_tree_add_both(tree, encoder));
     KYMO_TRY(kymo_svg_tree_prune(tree));
     KYMO_TRY(put(encoder->sink, head));
     KYMO_TRY(put_data(encoder, tree, show, before != NULL));

@@ -221,7 +221,7 @@ static kymo_err add_threads(struct adding *a, const kymo_collapsed_blocks *block
     return KYMO_OK;
 }
 
-kymo_err kymo_svg_tree_add(struct kymo_svg_tree *tree, kymo_encoder *encoder, int which)
+static kymo_err add_profile(struct kymo_svg_tree *tree, kymo_encoder *encoder, int which)
 {
     const kymo_profile *p = encoder->profile;
     struct adding a = {.t = tree, .encoder = encoder, .p = p, .which = which};
@@ -243,6 +243,20 @@ kymo_err kymo_svg_tree_add(struct kymo_svg_tree *tree, kymo_encoder *encoder, in
     kymo_vec_deinit(&a.path);
     kymo_vec_deinit(&blocks);
     return err;
+}
+
+kymo_err kymo_svg_tree_add_both(struct kymo_svg_tree *tree, kymo_encoder *encoder)
+{
+    const kymo_encode_options *options = encoder->options;
+    KYMO_TRY(add_profile(tree, encoder, 0));
+    if (!options || !options->before)
+        return KYMO_OK;
+    kymo_encoder other = *encoder;
+    kymo_encode_options was = *options;
+    was.at_ns = options->from_ns;
+    other.options = &was;
+    other.profile = options->before;
+    return add_profile(tree, &other, 1);
 }
 
 /* ---- merging small and deep nodes ---- */

@@ -49,10 +49,10 @@ struct kymo_svg_tree {
 void kymo_svg_tree_init(struct kymo_svg_tree *tree);
 void kymo_svg_tree_deinit(struct kymo_svg_tree *tree);
 
-/* Adds the part of a profile that the encoder's options request. which: 0, or 1 for the profile
- * that the first one is compared with. */
+/* Adds what the encoder's options ask for of its profile, and of the one that it is compared with,
+ * if there is one. */
 KYMO_NODISCARD
-kymo_err kymo_svg_tree_add(struct kymo_svg_tree *tree, kymo_encoder *encoder, int which);
+kymo_err kymo_svg_tree_add_both(struct kymo_svg_tree *tree, kymo_encoder *encoder);
 
 /* Merges nodes that are too small or too deep to be seen into one below their caller. Nothing
  * can be added afterwards. */
