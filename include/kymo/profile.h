@@ -159,6 +159,7 @@ typedef struct kymo_meta {
     uint64_t period_ns;           /* asked for between two samples of a thread; 0: not sampled */
     uint64_t tick_ns;             /* of the recording's kernel; engine "timer" comes no oftener */
     uint64_t wall_period_ns; /* asked for between two wall samples of a thread; 0: there are none */
+    const char *format; /* of the other tool's file that it was read from: "pprof"; else NULL */
 } kymo_meta;
 
 typedef struct kymo_lost {
@@ -495,6 +496,11 @@ KYMO_API kymo_err kymo_profile_add_frame(kymo_profile *profile, uint32_t module,
 /* A frame without an address that shows a function's name, such as "[truncated stack]". */
 KYMO_API kymo_err kymo_profile_add_label_frame(kymo_profile *profile, uint32_t function,
                                                kymo_category category, uint32_t *id);
+/* A frame without an address: count lines, innermost first, as kymo_profile_frame_lines gives them.
+ * There is at least one. Interned by its lines and category. */
+KYMO_API kymo_err kymo_profile_add_lines_frame(kymo_profile *profile, const kymo_line *lines,
+                                               uint32_t count, kymo_category category,
+                                               uint32_t *id);
 /* What the symbolizer found; count lines, innermost first (count 0: none), symbol KYMO_NONE: none.
  * Replaces what was there. */
 KYMO_API kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t frame,

@@ -6,37 +6,57 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t frame_hash(const kymo_frame *row, uint32_t function)
+/* Of a frame without an address, what it is interned by: all its lines. */
+static uint64_t hash_of_lines(const kymo_line *lines, uint32_t count)
 {
-    uint64_t words[3] = {row->address, (uint64_t)row->module << 32 | function, row->category};
-    return kymo_hash_words(words, 3, kymo_hash_secret());
+    return kymo_hash_bytes(lines, count * sizeof *lines, kymo_hash_secret());
 }
 
-/* Interns by (module, address, category) and, for a frame that is only a name, its function. */
-static kymo_err intern_frame(kymo_profile *p, const kymo_frame *row, uint32_t function,
-                             uint32_t *id)
+static uint64_t frame_hash(const kymo_frame *row, uint64_t of_lines)
 {
-    uint64_t hash = frame_hash(row, function);
+    uint64_t words[4] = {row->address, row->module, row->category, of_lines};
+    return kymo_hash_words(words, 4, kymo_hash_secret());
+}
+
+/* The frame of this row, or KYMO_NONE. lines: those of a frame without an address, else NULL. */
+static uint32_t find_frame(const kymo_profile *p, const kymo_frame *row, const kymo_line *lines,
+                           uint64_t hash)
+{
     uint32_t found;
     for (size_t probe = 0; kymo_index_find(&p->frame_index, hash, &probe, &found);) {
         const kymo_frame *f = &p->frames.data[found];
-        if (f->address == row->address && f->module == row->module &&
-            f->category == row->category &&
-            (function == KYMO_NONE || p->lines.data[f->first_line].function == function)) {
-            *id = found;
-            return KYMO_OK;
-        }
+        if (f->address != row->address || f->module != row->module || f->category != row->category)
+            continue;
+        if (!lines ||
+            (f->line_count == row->line_count &&
+             memcmp(&p->lines.data[f->first_line], lines, f->line_count * sizeof *lines) == 0))
+            return found;
     }
-    if (p->frames.len >= KYMO_FRAMES_MAX)
+    return KYMO_NONE;
+}
+
+/* Interns by (module, address, category) and, for a frame that has no address, its lines. */
+static kymo_err intern_frame(kymo_profile *p, const kymo_frame *row, const kymo_line *lines,
+                             uint32_t *id)
+{
+    uint32_t count = lines ? row->line_count : 0;
+    uint64_t hash = frame_hash(row, lines ? hash_of_lines(lines, count) : 0);
+    uint32_t found = find_frame(p, row, lines, hash);
+    if (found != KYMO_NONE) {
+        *id = found;
+        return KYMO_OK;
+    }
+    if (p->frames.len >= KYMO_FRAMES_MAX || p->lines.len + count > KYMO_LINES_MAX)
         return KYMO_E_TOO_BIG;
     KYMO_TRY(kymo_vec_reserve(&p->frames, 1));
-    KYMO_TRY(kymo_vec_reserve(&p->lines, 1));
+    KYMO_TRY(kymo_vec_reserve(&p->lines, count));
     found = (uint32_t)p->frames.len;
     KYMO_TRY(kymo_index_put(&p->frame_index, hash, found));
     p->frames.data[p->frames.len] = *row;
-    if (function != KYMO_NONE) {
+    if (lines) {
         p->frames.data[p->frames.len].first_line = (uint32_t)p->lines.len;
-        p->lines.data[p->lines.len++] = (kymo_line){function, 0, 0};
+        memcpy(p->lines.data + p->lines.len, lines, count * sizeof *lines);
+        p->lines.len += count;
     }
     p->frames.len++;
     *id = found;
@@ -51,9 +71,10 @@ kymo_err kymo_profile_drop_frames(kymo_profile *profile, uint32_t *map)
         if (map[i] == KYMO_NONE)
             continue;
         const kymo_frame *f = &profile->frames.data[i];
-        uint32_t function =
-            f->address == KYMO_NO_ADDRESS ? profile->lines.data[f->first_line].function : KYMO_NONE;
-        KYMO_TRY(kymo_index_put(&profile->frame_index, frame_hash(f, function), kept));
+        uint64_t of_lines = f->address == KYMO_NO_ADDRESS
+                                ? hash_of_lines(&profile->lines.data[f->first_line], f->line_count)
+                                : 0;
+        KYMO_TRY(kymo_index_put(&profile->frame_index, frame_hash(f, of_lines), kept));
         profile->frames.data[kept] = *f;
         map[i] = kept++;
     }
@@ -74,27 +95,39 @@ kymo_err kymo_profile_add_frame(kymo_profile *profile, uint32_t module, uint64_t
         row.category = (uint8_t)profile->modules.data[module].category;
     else
         row.category = KYMO_CATEGORY_GENERATED;
-    return intern_frame(profile, &row, KYMO_NONE, id);
+    return intern_frame(profile, &row, NULL, id);
 }
 
-kymo_err kymo_profile_add_label_frame(kymo_profile *profile, uint32_t function,
+kymo_err kymo_profile_add_lines_frame(kymo_profile *profile, const kymo_line *lines, uint32_t count,
                                       kymo_category category, uint32_t *id)
 {
     kymo_frame row = {.address = KYMO_NO_ADDRESS,
                       .module = KYMO_NONE,
                       .symbol = KYMO_NONE,
-                      .line_count = 1,
+                      .line_count = count,
                       .named = 1};
-    if (function >= profile->functions.len || (unsigned)category >= KYMO_CATEGORY_COUNT)
+    if (count == 0 || (unsigned)category >= KYMO_CATEGORY_COUNT)
         return KYMO_E_INVALID;
+    if (count > KYMO_FRAME_LINES_MAX)
+        return KYMO_E_TOO_BIG;
+    for (uint32_t i = 0; i < count; i++)
+        if (lines[i].function >= profile->functions.len)
+            return KYMO_E_INVALID;
     row.category = (uint8_t)(category == KYMO_CATEGORY_AUTO ? KYMO_CATEGORY_OTHER : category);
-    return intern_frame(profile, &row, function, id);
+    return intern_frame(profile, &row, lines, id);
+}
+
+kymo_err kymo_profile_add_label_frame(kymo_profile *profile, uint32_t function,
+                                      kymo_category category, uint32_t *id)
+{
+    const kymo_line line = {.function = function};
+    return kymo_profile_add_lines_frame(profile, &line, 1, category, id);
 }
 
 kymo_err kymo_profile_frame_set_lines(kymo_profile *profile, uint32_t frame, const kymo_line *lines,
                                       uint32_t count, uint32_t symbol, int named)
 {
-    /* A frame that is only a name is found by its line, so the line must never change. */
+    /* A frame without an address is found by its lines, so they must never change. */
     if (frame >= profile->frames.len || profile->frames.data[frame].address == KYMO_NO_ADDRESS ||
         !kymo_is_row_or_none(symbol, profile->symbols.len))
         return KYMO_E_INVALID;

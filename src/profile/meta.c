@@ -14,6 +14,7 @@ static const size_t text_fields[] = {
     offsetof(kymo_meta, arch),
     offsetof(kymo_meta, cpu_name),
     offsetof(kymo_meta, engine_reason),
+    offsetof(kymo_meta, format),
 };
 
 kymo_err kymo_profile_set_meta(kymo_profile *profile, const kymo_meta *meta)

@@ -68,6 +68,38 @@ void kymo_profile_destroy(kymo_profile *profile)
     free(profile);
 }
 
+static size_t index_bytes(const kymo_index *index)
+{
+    return index->slots ? (index->mask + 1) * sizeof *index->slots : 0;
+}
+
+#define TABLE_BYTES(table) ((table).cap * sizeof *(table).data)
+
+static size_t sample_bytes(const kymo_sample_columns *s)
+{
+    size_t each = sizeof *s->time_ns + sizeof *s->weight_ns + sizeof *s->stack + sizeof *s->kind +
+                  sizeof *s->state + (s->labels ? sizeof *s->labels : 0);
+    return s->cap * each;
+}
+
+size_t kymo_profile_used_bytes(const kymo_profile *p)
+{
+    size_t bytes = p->arena.used_bytes + TABLE_BYTES(p->strings) + TABLE_BYTES(p->sources) +
+                   TABLE_BYTES(p->processes) + TABLE_BYTES(p->threads) + TABLE_BYTES(p->samples) +
+                   TABLE_BYTES(p->markers) + TABLE_BYTES(p->modules) + TABLE_BYTES(p->module_ids) +
+                   TABLE_BYTES(p->functions) + TABLE_BYTES(p->frames) + TABLE_BYTES(p->lines) +
+                   TABLE_BYTES(p->stack_frame) + TABLE_BYTES(p->stack_parent) +
+                   TABLE_BYTES(p->labels) + TABLE_BYTES(p->label_sets);
+    const kymo_index *const indexes[] = {
+        &p->string_index, &p->source_index, &p->module_file_index, &p->function_index,
+        &p->frame_index,  &p->stack_index,  &p->label_set_index};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(indexes); i++)
+        bytes += index_bytes(indexes[i]);
+    for (size_t i = 0; i < p->samples.len; i++)
+        bytes += sample_bytes(&p->samples.data[i]);
+    return bytes;
+}
+
 kymo_err kymo_profile_finish(kymo_profile *profile)
 {
     if (profile->finished)

@@ -216,6 +216,10 @@ kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile);
 KYMO_NODISCARD
 kymo_err kymo_profile_drop_frames(kymo_profile *profile, uint32_t *map);
 
+/* profile.c: the memory that the profile has allocated, without markers, counters and allocations;
+ * a pass over the threads. */
+size_t kymo_profile_used_bytes(const kymo_profile *profile);
+
 /* sample_type_table.c: adds the sample types of recordings, for create. */
 void kymo_profile_init_sample_types(kymo_profile *profile);
 

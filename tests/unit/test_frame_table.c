@@ -46,6 +46,35 @@ static void labels_are_interned_by_function(void **state)
     kymo_profile_destroy(p);
 }
 
+static void frames_without_an_address_are_interned_by_lines(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    kymo_line lines[2] = {{add_function(p, "inner", KYMO_NONE), 3, 1},
+                          {add_function(p, "outer", KYMO_NONE), 1, 0}};
+    uint32_t a, b, id, n;
+    ok(kymo_profile_add_lines_frame(p, lines, 2, KYMO_CATEGORY_JIT, &a));
+    ok(kymo_profile_add_lines_frame(p, lines, 2, KYMO_CATEGORY_JIT, &id));
+    assert_int_equal(id, a);
+    ok(kymo_profile_add_lines_frame(p, lines, 1, KYMO_CATEGORY_JIT, &b));
+    assert_int_not_equal(b, a);
+    lines[0].line = 4;
+    ok(kymo_profile_add_lines_frame(p, lines, 2, KYMO_CATEGORY_JIT, &id));
+    assert_int_not_equal(id, a);
+    assert_int_equal(kymo_profile_frame_lines(p, a, &n)->line, 3);
+    assert_int_equal(n, 2);
+    uint32_t map[] = {0, KYMO_NONE, 0};
+    ok(kymo_profile_drop_frames(p, map));
+    ok(kymo_profile_add_lines_frame(p, lines, 2, KYMO_CATEGORY_JIT, &id));
+    assert_int_equal(id, map[2]);
+    assert_int_equal(kymo_profile_add_lines_frame(p, lines, 0, KYMO_CATEGORY_JIT, &id),
+                     KYMO_E_INVALID);
+    lines[1].function = 9;
+    assert_int_equal(kymo_profile_add_lines_frame(p, lines, 2, KYMO_CATEGORY_JIT, &id),
+                     KYMO_E_INVALID);
+    kymo_profile_destroy(p);
+}
+
 static void lines_are_replaced(void **state)
 {
     (void)state;
@@ -105,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identity_is_place_and_category),
         cmocka_unit_test(labels_are_interned_by_function),
+        cmocka_unit_test(frames_without_an_address_are_interned_by_lines),
         cmocka_unit_test(lines_are_replaced),
         cmocka_unit_test(labels),
     };

@@ -49,12 +49,29 @@ static void names_may_come_after_finish(void **state)
     kymo_profile_destroy(p);
 }
 
+static void memory_is_counted(void **state)
+{
+    (void)state;
+    kymo_profile *p = new_profile();
+    size_t empty = kymo_profile_used_bytes(p);
+    uint32_t thread = add_thread(p, add_process(p, 1, 0), 1, 0);
+    uint32_t stack = add_stack(p, KYMO_NONE, add_frame(p, KYMO_NONE, 1));
+    size_t few = kymo_profile_used_bytes(p);
+    for (int i = 0; i < 10000; i++)
+        ok(kymo_profile_add_sample(p, thread, 1, stack, 1, KYMO_SAMPLE_CPU, KYMO_STATE_RUNNING));
+    size_t many = kymo_profile_used_bytes(p);
+    assert_true(few > empty);
+    assert_in_range(many - few, 10000 * 22, 10000 * 22 * 2);
+    kymo_profile_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_profile),
         cmocka_unit_test(counts_follow_what_is_added),
         cmocka_unit_test(names_may_come_after_finish),
+        cmocka_unit_test(memory_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
