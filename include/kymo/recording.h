@@ -78,7 +78,7 @@ typedef struct kymo_recording_info {
 KYMO_API kymo_err kymo_recording_load(const char *path, kymo_profile **out,
                                       kymo_recording_info *info, kymo_error *detail);
 /* The same from a file that is open, from its first byte on: the offset of fd is neither used nor
- * moved, so that the file may still be written through it. */
+ * moved, so that the file may still be written through it. A pipe is read to its end. */
 KYMO_API kymo_err kymo_recording_load_fd(int fd, kymo_profile **out, kymo_recording_info *info,
                                          kymo_error *detail);
 /* The same from memory, which may be freed afterwards. */

@@ -8,6 +8,7 @@
 #include "cli/heap_request.h"
 #include "cli/latest.h"
 #include "cli/output.h"
+#include "cli/sample_type.h"
 #include "cli/steps.h"
 
 struct convert_request {
@@ -16,6 +17,8 @@ struct convert_request {
     size_t n_outputs;
     int force;
     int quiet;
+    const char *mode_word; /* of --mode; NULL: not given */
+    int is_foreign_mode;   /* it is none of a recording's */
     struct kymo_shown shown;
     struct kymo_heap_request heap;
 };
@@ -82,11 +85,8 @@ static int parse(int argc, char **argv, struct convert_request *request)
             request->shown.flags |= KYMO_ENCODE_NO_SOURCE;
             break;
         case KYMO_SWITCH_MODE:
-            if (!kymo_shown_parse(arg.value, &request->shown))
-                return kymo_usage_error(KYMO_IN_CONVERT,
-                                        "--mode: '%.40s' is unknown; it takes cpu, wall, alloc, "
-                                        "live, peak, leaks or mapped",
-                                        arg.value);
+            request->mode_word = arg.value;
+            request->is_foreign_mode = !kymo_shown_parse(arg.value, &request->shown);
             break;
         case KYMO_SWITCH_OUTPUT:
             if (request->n_outputs == KYMO_OUTPUTS_MAX)
@@ -116,6 +116,30 @@ static int has_heap(const kymo_profile *profile)
     return kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) > 0;
 }
 
+/* What is asked for must be in the profile. Returns -1 to go on, else an exit status. */
+static int check_mode(struct convert_request *request, const kymo_profile *profile)
+{
+    uint32_t type;
+    if (kymo_is_imported(profile)) {
+        if (!kymo_sample_type_choose(profile, request->input, request->mode_word, &type))
+            return KYMO_EXIT_FAILED;
+        request->shown.kind = (kymo_sample_kind)type;
+        request->shown.show = KYMO_ENCODE_TIME;
+        return -1;
+    }
+    if (request->is_foreign_mode)
+        return kymo_usage_error(KYMO_IN_CONVERT,
+                                "--mode: '%.40s' is unknown; it takes cpu, wall, alloc, "
+                                "live, peak, leaks or mapped",
+                                request->mode_word);
+    if (request->shown.show > KYMO_ENCODE_TIME && !has_heap(profile)) {
+        kymo_fprint(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n",
+                    request->input);
+        return KYMO_EXIT_FAILED;
+    }
+    return -1;
+}
+
 int kymo_cmd_convert(int argc, char **argv)
 {
     struct convert_request request = {0};
@@ -143,15 +167,15 @@ int kymo_cmd_convert(int argc, char **argv)
         status = kymo_latest_take(KYMO_IN_CONVERT, request.quiet, &latest, &request.input);
     if (status >= 0)
         return status;
-    status = kymo_load_recording(request.input, request.quiet, &profile);
+    status = kymo_load_profile(request.input, request.quiet, &profile);
     if (status != KYMO_EXIT_OK)
         return status;
-    if (request.shown.show > KYMO_ENCODE_TIME && !has_heap(profile)) {
-        kymo_fprint(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n",
-                    request.input);
+    status = check_mode(&request, profile);
+    if (status >= 0) {
         kymo_profile_destroy(profile);
-        return KYMO_EXIT_FAILED;
+        return status;
     }
+    status = KYMO_EXIT_OK;
     for (size_t i = 0; i < request.n_outputs; i++) {
         uint64_t bytes;
         char size[32];

@@ -9,6 +9,7 @@
 #include "cli/heap_request.h"
 #include "cli/latest.h"
 #include "cli/pager.h"
+#include "cli/sample_type.h"
 #include "cli/steps.h"
 #include "views/report_json.h"
 #include "views/report_text.h"
@@ -26,6 +27,8 @@ struct diff_request {
     kymo_diff_normalize normalize;
     double fail_above; /* percent; negative: never */
     int has_mode;
+    const char *mode_word; /* of --mode; NULL: not given */
+    int is_foreign_mode;   /* it is none of a recording's */
     const char *output;
     int force;
     int json;
@@ -113,16 +116,14 @@ static int take_switch(struct diff_request *request, const kymo_arg *arg, const 
         return -1;
     case KYMO_SWITCH_MODE:
         request->has_mode = 1;
+        request->mode_word = arg->value;
         request->is_time = kymo_mode_parse(arg->value, &request->kind);
-        if (request->is_time)
-            return -1;
-        if (!kymo_heap_request_mode(&request->heap[0], arg->value) || request->heap[0].is_ledger ||
-            request->heap[0].options.view == KYMO_HEAP_LIFETIMES)
-            return kymo_usage_error(
-                KYMO_IN_DIFF,
-                "--mode: '%.40s' is unknown; it takes cpu, wall, live, alloc, peak, leaks, "
-                "temporary, sizes or mapped",
-                arg->value);
+        request->is_foreign_mode =
+            !request->is_time &&
+            (!kymo_heap_request_mode(&request->heap[0], arg->value) || request->heap[0].is_ledger ||
+             request->heap[0].options.view == KYMO_HEAP_LIFETIMES);
+        if (request->is_foreign_mode)
+            kymo_heap_request_mode(&request->heap[0], "live");
         return -1;
     default:
         return kymo_heap_request_switch(&request->heap[0], KYMO_IN_DIFF, arg, &is_known);
@@ -263,7 +264,7 @@ static int has_kind(const struct diff_request *request, const kymo_profile *cons
 {
     int is_wall = request->is_time && request->kind == KYMO_SAMPLE_WALL;
     for (int i = 0; i < 2 && is_wall; i++)
-        if (!kymo_profile_meta(profiles[i])->wall_period_ns) {
+        if (!kymo_is_imported(profiles[i]) && !kymo_profile_meta(profiles[i])->wall_period_ns) {
             kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
                         request->files[i]);
             return 0;
@@ -407,7 +408,8 @@ static int compare_time(const struct diff_request *request, const kymo_profile *
         return KYMO_EXIT_FAILED;
     kymo_err err =
         kymo_time_diff_create(profiles[0], profiles[1], &options, request->normalize, &diff);
-    int status = show_diff(request, diff, kymo_mode_name(request->kind), err);
+    const char *mode = err == KYMO_OK ? kymo_report_diff_type(diff)->name : "";
+    int status = show_diff(request, diff, mode, err);
     kymo_report_diff_destroy(diff);
     return status;
 }
@@ -428,6 +430,45 @@ static int compare_memory(const struct diff_request *request, const kymo_profile
     return status;
 }
 
+/* Of files of other profilers, samples are compared: those of one name. Returns -1 to go on, else
+ * an exit status. */
+static int choose_type(struct diff_request *request, const kymo_profile *const profiles[2])
+{
+    uint32_t type, other, count;
+    if (!kymo_is_imported(profiles[0]) && !kymo_is_imported(profiles[1])) {
+        if (!request->is_foreign_mode)
+            return -1;
+        return kymo_usage_error(KYMO_IN_DIFF,
+                                "--mode: '%.40s' is unknown; it takes cpu, wall, live, alloc, "
+                                "peak, leaks, temporary, sizes or mapped",
+                                request->mode_word);
+    }
+    for (int i = 0; i < 2; i++)
+        if (request->heap[i].options.at_ns != KYMO_HEAP_END)
+            return kymo_usage_error(KYMO_IN_DIFF, "@TIME goes with recordings of Kymo");
+    if (!kymo_sample_type_choose(profiles[0], request->files[0], request->mode_word, &type))
+        return KYMO_EXIT_FAILED;
+    const char *name = kymo_profile_sample_types(profiles[0], &count)[type].name;
+    if (!kymo_sample_type_choose(profiles[1], request->files[1], name, &other))
+        return KYMO_EXIT_FAILED;
+    request->has_mode = 1;
+    request->is_time = 1;
+    request->kind = (kymo_sample_kind)type;
+    return -1;
+}
+
+static int compare(struct diff_request *request, const kymo_profile *const profiles[2])
+{
+    int status = choose_type(request, profiles);
+    if (status >= 0)
+        return status;
+    if (request->output)
+        return is_of_both(request) ? write_both(request, profiles)
+                                   : write_growth(request, profiles[0]);
+    return is_of_time(request, profiles) ? compare_time(request, profiles)
+                                         : compare_memory(request, profiles);
+}
+
 int kymo_cmd_diff(int argc, char **argv)
 {
     struct diff_request request = {.top = TOP_DEFAULT, .fail_above = -1};
@@ -442,19 +483,14 @@ int kymo_cmd_diff(int argc, char **argv)
         status = request.output ? check_growth(&request, is_one) : -1;
     }
     if (status < 0) {
-        status = kymo_load_recording(request.files[0], request.quiet, &profiles[0]);
+        status = kymo_load_profile(request.files[0], request.quiet, &profiles[0]);
         if (status == KYMO_EXIT_OK && is_one)
             profiles[1] = profiles[0];
         else if (status == KYMO_EXIT_OK)
-            status = kymo_load_recording(request.files[1], request.quiet, &profiles[1]);
+            status = kymo_load_profile(request.files[1], request.quiet, &profiles[1]);
         const kymo_profile *const both[2] = {profiles[0], profiles[1]};
-        if (status == KYMO_EXIT_OK && request.output && is_of_both(&request))
-            status = write_both(&request, both);
-        else if (status == KYMO_EXIT_OK && request.output)
-            status = write_growth(&request, profiles[0]);
-        else if (status == KYMO_EXIT_OK)
-            status = is_of_time(&request, both) ? compare_time(&request, both)
-                                                : compare_memory(&request, both);
+        if (status == KYMO_EXIT_OK)
+            status = compare(&request, both);
     }
     if (!is_one)
         kymo_profile_destroy(profiles[1]);

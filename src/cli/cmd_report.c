@@ -7,12 +7,14 @@
 #include "cli/heap_request.h"
 #include "cli/latest.h"
 #include "cli/pager.h"
+#include "cli/sample_type.h"
 #include "cli/steps.h"
 #include "symbolize/finish.h"
 #include "views/report_heap.h"
 #include "views/report_json.h"
 #include "views/report_markers.h"
 #include "views/report_quality.h"
+#include "views/report_source.h"
 #include "views/report_text.h"
 
 enum { TOP_DEFAULT = 25, TREE_TOP_DEFAULT = 100 };
@@ -31,9 +33,11 @@ struct report_request {
     int quiet;
     int verbose;
     int no_pager;
-    int quality; /* and nothing else */
-    int markers; /* they are reported, not samples */
-    kymo_sample_kind kind;
+    int quality;                   /* and nothing else */
+    int markers;                   /* they are reported, not samples */
+    const char *mode_word;         /* of --mode; NULL: not given */
+    int is_foreign_mode;           /* it is none of a recording's */
+    kymo_sample_kind kind;         /* or, of another profiler's file, any sample type */
     struct kymo_heap_request heap; /* with a mode: it is reported, not samples */
 };
 
@@ -102,14 +106,11 @@ static int parse(int argc, char **argv, struct report_request *request)
         }
         switch (arg.switch_id) {
         case KYMO_SWITCH_MODE:
+            request->mode_word = arg.value;
             request->markers = strcmp(arg.value, "markers") == 0;
-            if (!kymo_heap_request_mode(&request->heap, arg.value) && !request->markers &&
-                !kymo_mode_parse(arg.value, &request->kind))
-                return kymo_usage_error(KYMO_IN_REPORT,
-                                        "--mode: '%.40s' is unknown; it takes cpu, wall, markers, "
-                                        "alloc, live, peak, leaks, lifetimes, temporary, sizes, "
-                                        "mapped or memory",
-                                        arg.value);
+            request->is_foreign_mode = !kymo_heap_request_mode(&request->heap, arg.value) &&
+                                       !request->markers &&
+                                       !kymo_mode_parse(arg.value, &request->kind);
             break;
         case KYMO_SWITCH_BY:
             request->by_word = arg.value;
@@ -156,6 +157,10 @@ static int parse(int argc, char **argv, struct report_request *request)
 static void print_head(const struct report_request *request, const kymo_terminal *t,
                        const kymo_profile *profile, const kymo_report *functions)
 {
+    if (kymo_is_imported(profile)) {
+        kymo_report_print_source(t, profile, request->file, functions);
+        return;
+    }
     const kymo_meta *meta = kymo_profile_meta(profile);
     char cpu[32];
     char elapsed[32];
@@ -186,19 +191,22 @@ static void print_text(const struct report_request *request, const kymo_profile 
     kymo_terminal t = kymo_terminal_of(stdout);
     char total[32];
     int is_cpu_functions = request->by == KYMO_BY_FUNCTION && request->kind == KYMO_SAMPLE_CPU;
-    print_head(request, &t, profile, is_cpu_functions ? report : NULL);
-    kymo_report_print_few(&t, profile, "warning: ");
-    kymo_report_print_unsampled(&t, report, "note:    ");
-    if (request->kind == KYMO_SAMPLE_WALL)
-        fprintf(t.to, "below:    %s of wall time, the threads' added up\n",
-                kymo_format_duration(total, kymo_report_total(report)));
-    if (is_cpu_functions)
-        kymo_report_print_unnamed(&t, profile, report, "note:    ");
+    int is_imported = kymo_is_imported(profile);
+    print_head(request, &t, profile, is_cpu_functions || is_imported ? report : NULL);
+    if (!is_imported) {
+        kymo_report_print_few(&t, profile, "warning: ");
+        kymo_report_print_unsampled(&t, report, "note:    ");
+        if (request->kind == KYMO_SAMPLE_WALL)
+            fprintf(t.to, "below:    %s of wall time, the threads' added up\n",
+                    kymo_format_duration(total, kymo_report_total(report)));
+        if (is_cpu_functions)
+            kymo_report_print_unnamed(&t, profile, report, "note:    ");
+    }
     fputc('\n', t.to);
     if (request->tree)
         kymo_report_print_tree(&t, report, request->top_given ? request->top : TREE_TOP_DEFAULT,
                                request->top_given && request->top == 0 ? 0 : tree_min_share);
-    else if (request->by == KYMO_BY_THREAD)
+    else if (request->by == KYMO_BY_THREAD && !is_imported)
         kymo_report_print_threads(&t, profile, report, request->top);
     else
         kymo_report_print_table(&t, report, request->by, request->top, " (--top 0 shows all)");
@@ -213,7 +221,7 @@ static kymo_err report_samples(const struct report_request *request, const kymo_
     if (err == KYMO_OK && request->json) {
         kymo_sink sink = kymo_stdout_sink();
         err = kymo_report_write_json(profile, report, keys[request->by],
-                                     kymo_mode_name(request->kind),
+                                     kymo_report_type(report)->name,
                                      request->top_given ? request->top : 0, request->tree, &sink);
     } else if (err == KYMO_OK) {
         print_text(request, profile, report);
@@ -315,10 +323,49 @@ static kymo_err report_quality(const struct report_request *request, const kymo_
     kymo_terminal t = kymo_terminal_of(stdout);
     KYMO_TRY(kymo_report_create(profile, NULL, &report));
     print_head(request, &t, profile, report);
-    kymo_report_print_few(&t, profile, "warning: ");
-    kymo_report_print_unnamed(&t, profile, report, "note:    ");
+    if (!kymo_is_imported(profile)) {
+        kymo_report_print_few(&t, profile, "warning: ");
+        kymo_report_print_unnamed(&t, profile, report, "note:    ");
+    }
     kymo_report_destroy(report);
     return KYMO_OK;
+}
+
+/* What is asked for must be in the profile. Returns -1 to go on, else an exit status. */
+static int check_recording(const struct report_request *request, const kymo_profile *profile)
+{
+    if (request->is_foreign_mode)
+        return kymo_usage_error(KYMO_IN_REPORT,
+                                "--mode: '%.40s' is unknown; it takes cpu, wall, markers, "
+                                "alloc, live, peak, leaks, lifetimes, temporary, sizes, "
+                                "mapped or memory",
+                                request->mode_word);
+    if (request->heap.mode && !request->heap.is_ledger &&
+        !kymo_heap_was_recorded(profile, request->file))
+        return KYMO_EXIT_FAILED;
+    if (request->kind == KYMO_SAMPLE_WALL && !request->markers && !request->heap.mode &&
+        !kymo_profile_meta(profile)->wall_period_ns) {
+        kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
+                    request->file);
+        return KYMO_EXIT_FAILED;
+    }
+    return -1;
+}
+
+/* The same of another profiler's file, whose sample types are its own. */
+static int choose_type(struct report_request *request, const kymo_profile *profile)
+{
+    uint32_t type;
+    if (request->markers)
+        return -1;
+    if (!kymo_sample_type_choose(profile, request->file, request->mode_word, &type))
+        return KYMO_EXIT_FAILED;
+    if (request->by >= KYMO_BY_COUNT)
+        return kymo_usage_error(KYMO_IN_REPORT, "--by size is of recordings with --alloc");
+    request->kind = (kymo_sample_kind)type;
+    request->heap.mode = NULL;
+    request->heap.is_ledger = 0;
+    return -1;
 }
 
 int kymo_cmd_report(int argc, char **argv)
@@ -332,21 +379,15 @@ int kymo_cmd_report(int argc, char **argv)
         return status;
 
     kymo_profile *profile = NULL;
-    status = kymo_load_recording(request.file, request.quiet, &profile);
+    status = kymo_load_profile(request.file, request.quiet, &profile);
     if (status != KYMO_EXIT_OK)
         return status;
 
-    if (request.heap.mode && !request.heap.is_ledger &&
-        !kymo_heap_was_recorded(profile, request.file)) {
+    status = kymo_is_imported(profile) ? choose_type(&request, profile)
+                                       : check_recording(&request, profile);
+    if (status >= 0) {
         kymo_profile_destroy(profile);
-        return KYMO_EXIT_FAILED;
-    }
-    if (request.kind == KYMO_SAMPLE_WALL && !request.markers && !request.heap.mode &&
-        !kymo_profile_meta(profile)->wall_period_ns) {
-        kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
-                    request.file);
-        kymo_profile_destroy(profile);
-        return KYMO_EXIT_FAILED;
+        return status;
     }
 
     /* Asked to be quiet, the exit status is the answer: the recording can be read. */

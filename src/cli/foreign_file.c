@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Only the first bytes are looked at: that names the format, and promises nothing of the rest. */
+/* Files of formats that are not read. Only the first bytes are looked at: that names the format,
+ * and promises nothing of the rest. */
 #include "cli/steps.h"
 
 #include <ctype.h>
@@ -15,8 +16,6 @@
 enum { HEAD = 4096 };
 
 #define FIREFOX "a Firefox profile; open it at https://profiler.firefox.com"
-#define PPROF "a pprof profile; go tool pprof reads it"
-#define FOLDED "collapsed stacks; flame graph tools and speedscope read them"
 
 static const struct {
     const char *magic;
@@ -54,31 +53,6 @@ static int has(const char *text, size_t len, const char *word)
     return memmem(text, len, word, strlen(word)) != NULL;
 }
 
-/* Field 1, a message that begins with a number: the sample types; or field 6 of no length: the
- * table of strings, which Kymo writes first, begins with the empty one. */
-static int is_pprof(const unsigned char *head, size_t len)
-{
-    if (len > 8 && head[0] == 0x32 && head[1] == 0 && (head[2] == 0x32 || head[2] == 0x0a))
-        return 1;
-    return len > 8 && head[0] == 0x0a && head[1] >= 2 && head[1] <= 32 && head[2] == 0x08;
-}
-
-/* The first line ends with a blank and a number, and all of it can be printed. */
-static int is_folded(const char *text, size_t len)
-{
-    const char *newline = memchr(text, '\n', len);
-    size_t end = newline ? (size_t)(newline - text) : 0;
-    size_t digits = 0;
-    if (!memchr(text, ';', end))
-        return 0;
-    for (size_t i = 0; i < end; i++)
-        if (iscntrl((unsigned char)text[i]))
-            return 0;
-    while (digits < end && isdigit((unsigned char)text[end - 1 - digits]))
-        digits++;
-    return digits > 0 && digits < end && text[end - 1 - digits] == ' ';
-}
-
 static const char *name_json(const char *text, size_t len)
 {
     if (has(text, len, "preprocessedProfileVersion") ||
@@ -101,9 +75,7 @@ static const char *name_plain(const char *head, size_t len)
         blank++;
     if (blank < len && (head[blank] == '{' || head[blank] == '['))
         return name_json(head, len);
-    if (is_pprof((const unsigned char *)head, len))
-        return PPROF;
-    return is_folded(head, len) ? FOLDED : NULL;
+    return NULL;
 }
 
 const char *kymo_foreign_name(const void *head, size_t len)
@@ -147,6 +119,6 @@ int kymo_foreign_say(int fd, const char *path)
     const char *name = kymo_foreign_name(head, len);
     if (!name)
         return 0;
-    kymo_fprint(stderr, "kymo: %s: not a Kymo recording (.kymo), but %s\n", path, name);
+    kymo_fprint(stderr, "kymo: %s: not a file that Kymo reads, but %s\n", path, name);
     return 1;
 }

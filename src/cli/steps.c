@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/steps.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "kymo/encode.h"
+#include "kymo/import.h"
 #include "symbolize/finish.h"
 #include "views/terminal.h"
 
@@ -54,8 +57,10 @@ void kymo_store_names(int fd, const char *path, int quiet)
         say_error(path, err, &detail);
 }
 
-/* fd -1: by its path. */
-static int load(int fd, const char *path, int is_brief, int quiet, kymo_profile **out)
+enum { OWN = 1, BRIEF = 2 };
+
+/* fd -1: by its path. how: OWN, it was recorded just now; BRIEF, without markers. */
+static int load(int fd, const char *path, unsigned how, int quiet, kymo_profile **out)
 {
     kymo_progress bar;
     kymo_recording_info info = {.size = sizeof info};
@@ -63,16 +68,16 @@ static int load(int fd, const char *path, int is_brief, int quiet, kymo_profile 
     kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
     kymo_progress_init(&bar, quiet);
     kymo_progress_start(&bar, "reading");
-    kymo_err err = fd < 0     ? kymo_finish_load(path, &progress, out, &info, &detail)
-                   : is_brief ? kymo_finish_load_brief(fd, &progress, out, &info, &detail)
-                              : kymo_finish_load_fd(fd, &progress, out, &info, &detail);
+    kymo_err err = fd < 0        ? kymo_finish_load(path, &progress, out, &info, &detail)
+                   : how & BRIEF ? kymo_finish_load_brief(fd, &progress, out, &info, &detail)
+                                 : kymo_finish_load_fd(fd, &progress, out, &info, &detail);
     kymo_progress_end(&bar);
     if (err == KYMO_E_CORRUPT && kymo_foreign_say(fd, path))
         return KYMO_EXIT_FAILED;
     if (err != KYMO_OK)
         return say_error(path, err, &detail);
     /* Of its own recording, record has said why it broke off. */
-    if (info.damage[0] && !quiet && fd < 0)
+    if (info.damage[0] && !quiet && !(how & OWN))
         kymo_fprint(stderr, "kymo: %s: %s\n", path, info.damage);
     for (uint32_t i = 0; i < info.note_count && !quiet; i++)
         if (info.notes[i].severity >= KYMO_RECORDING_WARNING)
@@ -81,14 +86,46 @@ static int load(int fd, const char *path, int is_brief, int quiet, kymo_profile 
     return KYMO_EXIT_OK;
 }
 
-int kymo_load_recording(const char *path, int quiet, kymo_profile **out)
+static int load_imported(int fd, const char *path, int quiet, kymo_profile **out)
 {
-    return load(-1, path, 0, quiet, out);
+    kymo_progress bar;
+    kymo_error detail = {0};
+    kymo_progress_init(&bar, quiet);
+    kymo_progress_start(&bar, "reading");
+    kymo_err err = kymo_import_fd(fd, out, &detail);
+    kymo_progress_end(&bar);
+    return err == KYMO_OK ? KYMO_EXIT_OK : say_error(path, err, &detail);
+}
+
+/* Whether it is of another profiler; *fd is open then. What cannot be opened is a recording, whose
+ * reader says so. */
+static int open_imported(const char *path, int *fd)
+{
+    int is_stdin = strcmp(path, "-") == 0;
+    struct stat st;
+    *fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+          : stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))
+              ? open(path, O_RDONLY | O_CLOEXEC)
+              : -1;
+    if (*fd >= 0 && kymo_import_format_of_fd(*fd))
+        return 1;
+    return 0;
+}
+
+int kymo_load_profile(const char *path, int quiet, kymo_profile **out)
+{
+    int fd;
+    int status = open_imported(path, &fd)       ? load_imported(fd, path, quiet, out)
+                 : fd >= 0 && strcmp(path, "-") ? load(fd, path, 0, quiet, out)
+                                                : load(-1, path, 0, quiet, out);
+    if (fd >= 0)
+        close(fd);
+    return status;
 }
 
 int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, kymo_profile **out)
 {
-    return load(fd, path, is_brief, quiet, out);
+    return load(fd, path, OWN | (is_brief ? BRIEF : 0), quiet, out);
 }
 
 int kymo_mode_parse(const char *word, kymo_sample_kind *kind)

@@ -21,10 +21,10 @@
 #include "kymo/profile.h"
 #include "views/terminal.h"
 
-/* Reads a recording and its symbols. What is missing of it is said in one line, too. Returns an
- * exit status; *out is set with KYMO_EXIT_OK. */
-int kymo_load_recording(const char *path, int quiet, kymo_profile **out);
-/* The same of one that is open; path is what it is called. is_brief: without markers. */
+/* Reads a recording and its symbols, or a file of another profiler (kymo/import.h). What is missing
+ * of it is said in one line, too. Returns an exit status; *out is set with KYMO_EXIT_OK. */
+int kymo_load_profile(const char *path, int quiet, kymo_profile **out);
+/* The same of a recording that is open; path is what it is called. is_brief: without markers. */
 int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, kymo_profile **out);
 /* The names of its code are put into the recording that fd is, open for reading and writing. What
  * cannot be named now is looked up when it is reported: failure is no more than a message. */
@@ -75,14 +75,14 @@ void kymo_progress_update(kymo_progress *p, double fraction, uint64_t bytes);
 /* Wipes the bar away; before any other output to standard error. */
 void kymo_progress_end(kymo_progress *p);
 
-/* foreign_file.c: recognises files of other formats that were given in place of a recording. */
+/* foreign_file.c: recognises files of formats that are not read. */
 
 /* What a file is that begins with these bytes, and what to do with it: "a Firefox profile; open it
  * at https://profiler.firefox.com". Static text; NULL where it is not known. Compressed data is
  * looked into. */
 const char *kymo_foreign_name(const void *head, size_t len);
 
-/* One line on standard error for a file that is no recording: which format it is, what to do, and
+/* One line on standard error for a file that is not read: which format it is, what to do, and
  * what the command reads instead. The file is fd, or if that is -1 the one of this path. Returns 0
  * and says nothing for one that is not known, and for a pipe, which can be read once only. */
 int kymo_foreign_say(int fd, const char *path);

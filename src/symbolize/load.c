@@ -195,6 +195,12 @@ kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_inf
     return err;
 }
 
+static int is_file(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 kymo_err kymo_recording_load(const char *path, kymo_profile **out, kymo_recording_info *info,
                              kymo_error *detail)
 {
@@ -204,11 +210,7 @@ kymo_err kymo_recording_load(const char *path, kymo_profile **out, kymo_recordin
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return kymo_error_set_errno(detail, "%s", path);
-    struct input input = {.fd = fd, .handler = &kymo_ingest_handler};
-    struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        input.flags = KYMO_RECORDING_BY_OFFSET;
-    kymo_err err = load(&input, out, info, NULL, detail);
+    kymo_err err = kymo_recording_load_fd(fd, out, info, detail);
     close(fd);
     return err;
 }
@@ -217,7 +219,7 @@ kymo_err kymo_recording_load_fd(int fd, kymo_profile **out, kymo_recording_info 
                                 kymo_error *detail)
 {
     return load(&(struct input){.fd = fd,
-                                .flags = KYMO_RECORDING_BY_OFFSET,
+                                .flags = is_file(fd) ? KYMO_RECORDING_BY_OFFSET : 0,
                                 .handler = &kymo_ingest_handler},
                 out, info, NULL, detail);
 }

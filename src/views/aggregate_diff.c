@@ -279,6 +279,17 @@ static double weight_of(const kymo_report *report)
     return samples > 0 ? sum / samples : 0;
 }
 
+/* The same type of another profile, whose table may have another order. */
+static uint32_t kind_in(const kymo_profile *profile, const kymo_sample_type *type)
+{
+    uint32_t count;
+    const kymo_sample_type *types = kymo_profile_sample_types(profile, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(types[i].name, type->name) == 0 && strcmp(types[i].unit, type->unit) == 0)
+            return i;
+    return KYMO_NONE - 1;
+}
+
 kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
                                const kymo_report_options *options, kymo_diff_normalize how,
                                kymo_report_diff **out)
@@ -296,8 +307,11 @@ kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *a
         return KYMO_E_NOMEM;
     d->is_by_stack = o.by == KYMO_BY_STACK;
     o.by = d->is_by_stack ? (uint32_t)KYMO_BY_FUNCTION : o.by;
-    for (int i = 0; i < 2 && err == KYMO_OK; i++)
+    for (int i = 0; i < 2 && err == KYMO_OK; i++) {
+        if (i == 1)
+            o.kind = kind_in(after, kymo_report_type(d->reports[0]));
         err = kymo_report_create(profiles[i], &o, &d->reports[i]);
+    }
     if (err == KYMO_OK && how == KYMO_DIFF_AUTO) {
         int is_rate = !(is_whole(before) && is_whole(after)) && seconds[0] > 0 && seconds[1] > 0;
         how = is_rate && kymo_report_type(d->reports[0])->adds != KYMO_ADDS_AMOUNT

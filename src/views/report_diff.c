@@ -31,11 +31,12 @@ static void print_whole(const kymo_terminal *t, const kymo_report_diff *diff)
     const char *what = type->adds == KYMO_ADDS_ELAPSED    ? " of wall time"
                        : type->adds == KYMO_ADDS_CPU_TIME ? " of CPU time"
                                                           : "";
+    int is_heap = type->adds == KYMO_ADDS_AMOUNT && type->count_name != NULL;
     char change[40], before[40], after[40], low[40], high[40];
     fprintf(t->to, "%s%s%s to %s%s: %s%s%s", kymo_report_format(before, type, all->before), per,
             what, kymo_report_format(after, type, all->after), per, all->change > 0 ? "+" : "",
             kymo_report_format(change, type, all->change), per);
-    if (*what && all->before > 0)
+    if (!is_heap && all->before > 0)
         fprintf(t->to, " (%+.1f %%)", all->change / all->before * 100);
     if (all->low != all->high)
         fprintf(t->to, " (95 %%: %s to %s)%s", kymo_report_format(low, type, all->low),

@@ -135,7 +135,7 @@ kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *
     return kymo_report_json_end(j, sink);
 }
 
-static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is_amount)
+static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is_heap)
 {
     kymo_json_begin_object(j);
     const kymo_report_row place = {
@@ -146,7 +146,7 @@ static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is
     kymo_report_json_whole(j, "change", row->change);
     kymo_report_json_whole(j, "low", row->low);
     kymo_report_json_whole(j, "high", row->high);
-    if (is_amount)
+    if (is_heap)
         key_objects(j, "objects", row->objects);
     kymo_json_key_bool(j, "significant", row->is_significant != 0);
     if ((row->before == 0) != (row->after == 0))
@@ -164,6 +164,7 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *b
         [KYMO_DIFF_AS_IS] = "none", [KYMO_DIFF_BY_TIME] = "time", [KYMO_DIFF_BY_TOTAL] = "total"};
     char unit[64];
     int is_amount = type->adds == KYMO_ADDS_AMOUNT;
+    int is_heap = is_amount && type->count_name != NULL;
     kymo_json *j = malloc(sizeof *j);
     if (!j)
         return KYMO_E_NOMEM;
@@ -179,10 +180,10 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *b
     kymo_json_key_cstr(j, "normalized", words[kymo_report_diff_normalized(diff)]);
     kymo_json_key_array(j, "changes");
     for (size_t i = 0; i < n && (top == 0 || i < top); i++)
-        write_diff_row(j, &rows[i], is_amount);
+        write_diff_row(j, &rows[i], is_heap);
     kymo_json_end_array(j);
     kymo_json_key(j, "total");
-    write_diff_row(j, kymo_report_diff_all(diff), is_amount);
+    write_diff_row(j, kymo_report_diff_all(diff), is_heap);
     if (is_amount)
         kymo_json_key_cstr(j, "unit", unit);
     return kymo_report_json_end(j, sink);

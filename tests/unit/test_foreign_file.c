@@ -30,9 +30,6 @@ static void formats_are_known_by_their_first_bytes(void **state)
     EXPECT("{\"$schema\":\"https://www.speedscope.app/file-format", "speedscope");
     EXPECT("{\"traceEvents\":[", "perfetto");
     EXPECT("{\"a\":1}", "JSON");
-    EXPECT("main;work;inner 12\nmain 1\n", "collapsed stacks");
-    EXPECT("\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03", "pprof");
-    EXPECT("\x32\0\x32\7samples", "pprof");
     EXPECT("<svg xmlns=", "SVG");
 }
 
@@ -40,9 +37,8 @@ static void what_is_compressed_is_looked_into(void **state)
 {
     (void)state;
     static const char *const plain[][2] = {{"{\"meta\":{\"interval\":1", "Firefox"},
-                                           {"\x0a\x04\x08\x01\x10\x02\x0a\x04\x08\x03", "pprof"},
                                            {"anything else", "gzip"}};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         unsigned char packed[256];
         z_stream z = {.next_in = (Bytef *)(uintptr_t)plain[i][0],
                       .avail_in = (uInt)strlen(plain[i][0]),
@@ -64,6 +60,7 @@ static void the_rest_is_not_guessed(void **state)
     EXPECT("\x1f", NULL);
     EXPECT("this is a text\n", NULL);
     EXPECT("a;b\n", NULL);
+    EXPECT("a;b 5\n", NULL);
     EXPECT("; 5", NULL);
     EXPECT("KYMO", NULL);
 }

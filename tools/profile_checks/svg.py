@@ -39,9 +39,9 @@ def check_data(text, faults):
         faults.add("svg-data", "data", str(error))
         return
     columns = ("parent", "name", "self") + (("before",) if isinstance(tree, dict) and "before" in tree else ())
-    good = isinstance(tree, dict) and tree.get("unit") in ("ns", "bytes") and isinstance(tree.get("title"), str)
+    good = isinstance(tree, dict) and isinstance(tree.get("unit"), str) and isinstance(tree.get("title"), str)
     if not faults.unless(good and all(isinstance(tree.get(k), list) for k in columns + ("modules", "names", "roots")),
-                         "svg-data", "data", "a title, a known unit or a table is missing"):
+                         "svg-data", "data", "a title, a unit or a table is missing"):
         return
     length = len(tree["parent"])
     if not faults.unless(all(len(tree[k]) == length for k in columns), "svg-length", "data", "columns of other lengths"):

@@ -114,7 +114,7 @@ static kymo_err put_all(kymo_firefox *w, struct slices *s, const uint32_t *main_
 kymo_err kymo_firefox_put_cpu_counters(kymo_firefox *w, const uint32_t *main_thread)
 {
     uint64_t length = w->end_ns - w->start_ns;
-    if (length == 0 || !w->has_cpu)
+    if (length == 0 || !w->has_cpu || w->amount != KYMO_NONE)
         return KYMO_OK;
     struct slices *s = malloc(sizeof *s);
     if (!s)

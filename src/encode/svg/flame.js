@@ -63,6 +63,7 @@
   // ---- text ----
 
   function amount(value) {
+    if (data.unit !== 'bytes' && data.unit !== 'ns') return `${value} ${data.unit}`;
     const steps = data.unit === 'bytes'
       ? [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [1024, 'KiB'], [1, 'B']]
       : [[1e9, 's'], [1e6, 'ms'], [1e3, '\u00b5s'], [1, 'ns']];

@@ -103,9 +103,13 @@ static const kymo_sample_type *type_of(const kymo_encoder *encoder)
     return &encoder->profile->sample_types[kymo_encoder_type(encoder)];
 }
 
-static int is_time(const kymo_encoder *encoder, uint32_t show)
+/* What the script shows weights in: of any other unit than these two, a number. */
+static const char *unit_of(const kymo_encoder *encoder, uint32_t show)
 {
-    return show == KYMO_ENCODE_TIME && type_of(encoder)->adds != KYMO_ADDS_AMOUNT;
+    if (show != KYMO_ENCODE_TIME)
+        return "bytes";
+    const char *unit = type_of(encoder)->unit;
+    return strcmp(unit, "nanoseconds") == 0 ? "ns" : strcmp(unit, "count") == 0 ? "" : unit;
 }
 
 /* The type of the weights in words. */
@@ -188,7 +192,7 @@ static kymo_err put_data(kymo_encoder *encoder, const struct kymo_svg_tree *t, u
     kymo_json_init(j, &sink.sink);
     kymo_json_begin_object(j);
     put_title(j, encoder, show);
-    kymo_json_key_cstr(j, "unit", is_time(encoder, show) ? "ns" : "bytes");
+    kymo_json_key_cstr(j, "unit", unit_of(encoder, show));
     kymo_json_key_u64(j, "least", t->least);
     put_names(j, t);
     put_nodes(j, t, is_diff);
@@ -236,12 +240,6 @@ static kymo_err write_all(kymo_encoder *encoder, struct kymo_svg_tree *tree)
     const kymo_encode_options *options = encoder->options;
     const kymo_profile *before = options ? options->before : NULL;
     uint32_t show = kymo_heap_shown(encoder);
-    /* its script knows no other units */
-    if (show == KYMO_ENCODE_TIME && !is_time(encoder, show) &&
-        strcmp(type_of(encoder)->unit, "bytes") != 0)
-        return kymo_error_set(encoder->detail, KYMO_E_UNSUPPORTED, 0,
-                              "a flame graph shows times and bytes, not %s",
-                              type_of(encoder)->unit);
     KYMO_TRY(kymo_svg_tree_add_both(tree, encoder));
     KYMO_TRY(kymo_svg_tree_prune(tree));
     KYMO_TRY(put(encoder->sink, head));

@@ -245,6 +245,15 @@ static kymo_err add_profile(struct kymo_svg_tree *tree, kymo_encoder *encoder, i
     return err;
 }
 
+/* The same type of another profile. */
+static uint32_t kind_in(const kymo_profile *profile, const kymo_sample_type *type)
+{
+    for (uint32_t i = 0; i < profile->sample_type_count; i++)
+        if (strcmp(profile->sample_types[i].name, type->name) == 0)
+            return i;
+    return KYMO_SAMPLE_DEFAULT;
+}
+
 kymo_err kymo_svg_tree_add_both(struct kymo_svg_tree *tree, kymo_encoder *encoder)
 {
     const kymo_encode_options *options = encoder->options;
@@ -253,7 +262,12 @@ kymo_err kymo_svg_tree_add_both(struct kymo_svg_tree *tree, kymo_encoder *encode
         return KYMO_OK;
     kymo_encoder other = *encoder;
     kymo_encode_options was = *options;
+    const kymo_sample_type *type = &encoder->profile->sample_types[kymo_encoder_type(encoder)];
     was.at_ns = options->from_ns;
+    was.kind = kind_in(options->before, type);
+    if (was.kind == KYMO_SAMPLE_DEFAULT)
+        return kymo_error_set(encoder->detail, KYMO_E_INVALID, 0,
+                              "the profile to compare with has no sample type '%s'", type->name);
     other.options = &was;
     other.profile = options->before;
     return add_profile(tree, &other, 1);

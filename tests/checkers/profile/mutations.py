@@ -616,7 +616,7 @@ BYTES = [
     ("svg-scripts", "a.svg", lambda d: d.replace(b"</svg>", b"<script/></svg>")),
     ("svg-escape", "a.svg", lambda d: d.replace(b'"title":"', b'"title":"&amp;', 1)),
     ("svg-data", "a.svg", lambda d: d.replace(b'{"title"', b'{{"title"', 1)),
-    ("svg-data", "a.svg", lambda d: d.replace(b'"unit":"ns"', b'"unit":"hours"', 1)),
+    ("svg-data", "a.svg", lambda d: d.replace(b'"unit":"ns"', b'"unit":3', 1)),
     ("svg-length", "a.svg", lambda d: d.replace(b'"parent":[', b'"parent":[-1,', 1)),
     ("svg-index", "a.svg", lambda d: d.replace(b'"parent":[-1,', b'"parent":[1,', 1)),
     ("svg-index", "a.svg", lambda d: d.replace(b'"name":[0,', b'"name":[1000,', 1)),

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample_type.h - which sample type --mode asks for of a file of another profiler.
+ *
+ * Layer:    cli; above kymo/profile.h
+ * Threads:  the only one
+ * Memory:   none
+ * Signals:  not for handlers
+ *
+ * Of a recording, --mode takes words that are known before it is read. Other files have their own
+ * types, whose names are words of --mode, too; live and alloc are those of their heap.
+ */
+#ifndef KYMO_CLI_SAMPLE_TYPE_H
+#define KYMO_CLI_SAMPLE_TYPE_H
+
+#include <stdint.h>
+
+#include "kymo/profile.h"
+
+/* Whether the profile is of another profiler's file. */
+int kymo_is_imported(const kymo_profile *profile);
+/* The type of this name, or KYMO_NONE. */
+uint32_t kymo_sample_type_of(const kymo_profile *profile, const char *name);
+/* The type that a word of --mode asks for; NULL: the default one. Returns 0 after a line that says
+ * which types the file has. */
+int kymo_sample_type_choose(const kymo_profile *profile, const char *file, const char *word,
+                            uint32_t *type);
+
+#endif

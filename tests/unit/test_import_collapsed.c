@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kymo/import.h"
+#include "kymo/report.h"
+#include "profile_fixture.h"
+
+static kymo_profile *read_text(const char *text)
+{
+    kymo_profile *p = NULL;
+    kymo_error detail = {.message = ""};
+    kymo_err err = kymo_import_memory(text, strlen(text), &p, &detail);
+    if (err != KYMO_OK)
+        fail_msg("%s", detail.message);
+    return p;
+}
+
+static void assert_fails(const char *text, kymo_err err, const char *part)
+{
+    kymo_profile *p;
+    kymo_error detail = {.message = ""};
+    assert_int_equal(kymo_import_memory(text, strlen(text), &p, &detail), err);
+    if (!strstr(detail.message, part))
+        fail_msg("no \"%s\" in \"%s\"", part, detail.message);
+}
+
+static void assert_row(const kymo_report *report, size_t at, const char *name, uint64_t self,
+                       uint64_t total)
+{
+    size_t n;
+    const kymo_report_row *rows = kymo_report_rows(report, &n);
+    assert_true(at < n);
+    assert_string_equal(rows[at].name, name);
+    assert_int_equal(rows[at].self, self);
+    assert_int_equal(rows[at].total, total);
+}
+
+static void lines_add_up(void **state)
+{
+    (void)state;
+    kymo_profile *p = read_text("# of a script\n"
+                                "main;f;g 5\n"
+                                "main;f;f 3\r\n"
+                                "\n"
+                                "main 4\n"
+                                "a name with blanks;g\t1"); /* without an end of the line */
+    kymo_report *r;
+    ok(kymo_report_create(p, NULL, &r));
+    assert_int_equal(kymo_report_total(r), 13);
+    assert_row(r, 0, "g", 6, 6);
+    assert_row(r, 1, "main", 4, 12);
+    assert_row(r, 2, "f", 3, 8);
+    assert_row(r, 3, "a name with blanks", 0, 1);
+    assert_string_equal(kymo_report_type(r)->name, "samples");
+    assert_string_equal(kymo_profile_meta(p)->format, "collapsed");
+    kymo_report_destroy(r);
+    kymo_profile_destroy(p);
+}
+
+static kymo_category category_of(const kymo_profile *p, const char *name)
+{
+    for (uint32_t i = 0; i < kymo_profile_count(p, KYMO_TABLE_FRAMES); i++) {
+        char label[64];
+        if (strcmp(kymo_profile_frame_label(p, i, label, sizeof label), name) == 0)
+            return (kymo_category)kymo_profile_frame(p, i)->category;
+    }
+    return KYMO_CATEGORY_AUTO;
+}
+
+static void suffixes_say_what_code_it_is(void **state)
+{
+    (void)state;
+    kymo_profile *p = read_text("java;Thread.run_[j];Inner.get_[i];read_[k] 2\njava;_[k] 1\n");
+    assert_int_equal(category_of(p, "read"), KYMO_CATEGORY_KERNEL);
+    assert_int_equal(category_of(p, "Thread.run"), KYMO_CATEGORY_JIT);
+    assert_int_equal(category_of(p, "Inner.get"), KYMO_CATEGORY_JIT);
+    assert_int_equal(category_of(p, "java"), KYMO_CATEGORY_OTHER);
+    assert_int_equal(category_of(p, "_[k]"), KYMO_CATEGORY_OTHER);
+    kymo_profile_destroy(p);
+}
+
+static void odd_names_are_kept(void **state)
+{
+    (void)state;
+    kymo_profile *p = read_text("a;;\xff;b 1\n;a 2\n");
+    kymo_report *r;
+    ok(kymo_report_create(p, NULL, &r));
+    assert_row(r, 0, "a", 2, 3);
+    assert_row(r, 1, "b", 1, 1);
+    assert_row(r, 2, "?", 0, 3);
+    assert_row(r, 3, "\xef\xbf\xbd", 0, 1);
+    kymo_report_destroy(r);
+    kymo_profile_destroy(p);
+}
+
+static void a_deep_stack_is_a_long_line(void **state)
+{
+    (void)state;
+    char line[9000];
+    for (size_t i = 0; i < sizeof line; i += 3)
+        memcpy(line + i, "ab;", 3);
+    strcpy(line + sizeof line - 5, " 12\n");
+    kymo_profile *p = read_text(line);
+    assert_int_equal(kymo_profile_sample_count(p), 1);
+    kymo_profile_destroy(p);
+    line[0] = '{';
+    assert_null(kymo_import_format_of(line, 4096));
+    assert_null(kymo_import_format_of("ab;c", 4));
+}
+
+static void errors_say_where(void **state)
+{
+    (void)state;
+    char text[5000];
+    memset(text, '\n', sizeof text);
+    memcpy(text, "a;b 1\n", 6);
+    strcpy(text + sizeof text - 10, "a;c x\n");
+    assert_fails(text, KYMO_E_CORRUPT, "collapsed data at byte 4990: the line has no number");
+    strcpy(text + sizeof text - 10, "a;c");
+    assert_fails(text, KYMO_E_TRUNCATED, "ends too early, at byte 4993");
+    assert_fails("a;b 1\nsome text\n", KYMO_E_UNSUPPORTED, "not a format");
+    assert_fails("a;b 18446744073709551616\n", KYMO_E_UNSUPPORTED, "not a format");
+    assert_fails("", KYMO_E_UNSUPPORTED, "not a format");
+    assert_fails("a 1\n", KYMO_E_UNSUPPORTED, "not a format");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_add_up),
+        cmocka_unit_test(suffixes_say_what_code_it_is),
+        cmocka_unit_test(odd_names_are_kept),
+        cmocka_unit_test(a_deep_stack_is_a_long_line),
+        cmocka_unit_test(errors_say_where),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

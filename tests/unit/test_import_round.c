@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random profiles become files and are read back: the totals of each function are the same.
+ */
+#include <stdlib.h>
+
+#include "kymo/encode.h"
+#include "kymo/import.h"
+#include "kymo/report.h"
+#include "profile_fixture.h"
+
+enum { FUNCTIONS = 24, FRAMES = 40, STACKS = 120, THREADS = 5, SAMPLES = 400, PROFILES = 60 };
+
+static uint64_t state_of_random;
+
+static uint64_t draw(uint64_t below)
+{
+    state_of_random = state_of_random * 6364136223846793005u + 1442695040888963407u;
+    return (state_of_random >> 33) % below;
+}
+
+struct parts {
+    kymo_profile *p;
+    uint32_t functions[FUNCTIONS], frames[FRAMES], stacks[STACKS], threads[THREADS];
+    uint32_t modules[2];
+};
+
+static void add_functions(struct parts *a)
+{
+    for (int i = 0; i < FUNCTIONS; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "fn%d(std::vector<\xc3\xa9>, [u8 4]) %d", i, i * 7);
+        kymo_function f = {.name = add_string(a->p, text), .module = KYMO_NONE};
+        snprintf(text, sizeof text, "/src/file%d.c", i % 5);
+        f.source = i % 3 ? add_source(a->p, text) : KYMO_NONE;
+        f.start_line = i % 3 ? (uint32_t)draw(1000) : 0;
+        ok(kymo_profile_add_function(a->p, &f, &a->functions[i]));
+    }
+}
+
+/* With and without an address, a file, inlined functions. */
+static void add_frames(struct parts *a)
+{
+    for (int i = 0; i < FRAMES; i++) {
+        kymo_line lines[4];
+        uint32_t count = 1 + (uint32_t)draw(4);
+        for (uint32_t k = 0; k < count; k++)
+            lines[k] = (kymo_line){a->functions[draw(FUNCTIONS)], (uint32_t)draw(500),
+                                   (uint32_t)draw(50)};
+        if (draw(3) == 0) {
+            ok(kymo_profile_add_lines_frame(a->p, lines, count, KYMO_CATEGORY_JIT, &a->frames[i]));
+            continue;
+        }
+        uint32_t module = draw(4) ? a->modules[draw(2)] : KYMO_NONE;
+        a->frames[i] = add_frame(a->p, module, 0x1000 + draw(0x7000));
+        ok(kymo_profile_frame_set_lines(a->p, a->frames[i], lines, count, KYMO_NONE, 1));
+    }
+}
+
+static void add_samples(struct parts *a)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        const uint64_t values[] = {draw(5), draw(1000000000), draw(3) ? 0 : draw(1 << 20)};
+        const kymo_label label = {add_string(a->p, "request"),
+                                  .value = {.kind = KYMO_VALUE_I64, .as.i64 = (int64_t)draw(3)}};
+        kymo_sample sample = {.size = sizeof sample,
+                              .thread = a->threads[draw(THREADS)],
+                              .time_ns = 1 + draw(1000000000),
+                              .stack = draw(20) ? a->stacks[draw(STACKS)] : KYMO_NONE,
+                              .labels = KYMO_NONE,
+                              .type = KYMO_SAMPLE_EACH,
+                              .values = values,
+                              .value_count = 3};
+        if (draw(2))
+            ok(kymo_profile_add_label_set(a->p, &label, 1, &sample.labels));
+        ok(kymo_profile_add_sample_values(a->p, &sample, NULL));
+    }
+}
+
+static kymo_profile *make(uint64_t seed)
+{
+    static const kymo_sample_type types[] = {
+        {.size = sizeof types[0], .name = "calls", .unit = "count"},
+        {.size = sizeof types[0], .name = "cpu", .unit = "nanoseconds", .adds = KYMO_ADDS_CPU_TIME,
+         .is_default = 1},
+        {.size = sizeof types[0], .name = "space", .unit = "bytes"},
+    };
+    struct parts a = {.p = new_profile()};
+    state_of_random = seed;
+    ok(kymo_profile_set_sample_types(a.p, types, 3, NULL));
+    uint32_t processes[2] = {add_process(a.p, 10, 1), add_process(a.p, 20, 2)};
+    for (int i = 0; i < THREADS; i++)
+        a.threads[i] = add_thread(a.p, processes[i % 2], 10 + i, 1);
+    a.modules[0] = add_module(a.p, processes[0], "/bin/prog", "id");
+    a.modules[1] = add_module(a.p, processes[1], "/lib/x.so", "other");
+    add_functions(&a);
+    add_frames(&a);
+    for (uint32_t i = 0; i < STACKS; i++)
+        a.stacks[i] = add_stack(a.p, i && draw(5) ? a.stacks[draw(i)] : KYMO_NONE,
+                                a.frames[draw(FRAMES)]);
+    add_samples(&a);
+    ok(kymo_profile_finish(a.p));
+    return a.p;
+}
+
+/* ---- comparing ---- */
+
+static uint32_t type_named(const kymo_profile *p, const char *name)
+{
+    uint32_t count;
+    const kymo_sample_type *types = kymo_profile_sample_types(p, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(types[i].name, name) == 0)
+            return i;
+    fail_msg("no type %s", name);
+    return 0;
+}
+
+static kymo_report *report_of(const kymo_profile *p, const char *type)
+{
+    kymo_report *report;
+    const kymo_report_options options = {.size = sizeof options, .kind = type_named(p, type)};
+    ok(kymo_report_create(p, &options, &report));
+    return report;
+}
+
+static const kymo_report_row *find(const kymo_report *report, const char *name)
+{
+    size_t n;
+    const kymo_report_row *rows = kymo_report_rows(report, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static void assert_same(const kymo_profile *a, const char *type, const kymo_profile *b,
+                        const char *type_of_b)
+{
+    kymo_report *x = report_of(a, type);
+    kymo_report *y = report_of(b, type_of_b);
+    size_t n;
+    const kymo_report_row *rows = kymo_report_rows(x, &n);
+    assert_int_equal(kymo_report_total(x), kymo_report_total(y));
+    for (size_t i = 0; i < n; i++) {
+        const kymo_report_row *other = find(y, rows[i].name);
+        if (!other || other->self != rows[i].self || other->total != rows[i].total)
+            fail_msg("%s: %llu of %llu became %llu of %llu", rows[i].name,
+                     (unsigned long long)rows[i].self, (unsigned long long)rows[i].total,
+                     other ? (unsigned long long)other->self : 0,
+                     other ? (unsigned long long)other->total : 0);
+    }
+    kymo_report_destroy(x);
+    kymo_report_destroy(y);
+}
+
+static kymo_profile *round_trip(const kymo_profile *p, const char *extension, const char *type)
+{
+    kymo_encode_options options = {
+        .size = sizeof options, .kind = type_named(p, type), .show = KYMO_ENCODE_TIME};
+    kymo_error detail = {.message = ""};
+    kymo_profile *back = NULL;
+    void *data;
+    size_t len;
+    ok(kymo_encode_memory(p, kymo_format_for_path(extension), &options, &data, &len, &detail));
+    kymo_err err = kymo_import_memory(data, len, &back, &detail);
+    if (err != KYMO_OK)
+        fail_msg("%s: %s", extension, detail.message);
+    free(data);
+    return back;
+}
+
+static void pprof_keeps_totals(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"calls", "cpu", "space"};
+    for (uint64_t seed = 1; seed <= PROFILES; seed++) {
+        kymo_profile *p = make(seed);
+        kymo_profile *back = round_trip(p, ".pb.gz", "cpu");
+        kymo_profile *again = round_trip(back, ".pb.gz", "cpu");
+        for (int i = 0; i < 3; i++) {
+            assert_same(p, types[i], back, types[i]);
+            assert_same(p, types[i], again, types[i]);
+        }
+        assert_int_equal(kymo_profile_count(back, KYMO_TABLE_THREADS), THREADS);
+        kymo_profile_destroy(again);
+        kymo_profile_destroy(back);
+        kymo_profile_destroy(p);
+    }
+}
+
+static void collapsed_stacks_keep_totals(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"calls", "cpu", "space"};
+    for (uint64_t seed = 1; seed <= PROFILES; seed++) {
+        kymo_profile *p = make(seed);
+        for (int i = 0; i < 3; i++) {
+            kymo_profile *back = round_trip(p, ".folded", types[i]);
+            assert_same(p, types[i], back, "samples");
+            kymo_profile_destroy(back);
+        }
+        kymo_profile_destroy(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pprof_keeps_totals),
+        cmocka_unit_test(collapsed_stacks_keep_totals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
