@@ -15,8 +15,6 @@
 
 enum { HEAD = 4096 };
 
-#define FIREFOX "a Firefox profile; open it at https://profiler.firefox.com"
-
 static const struct {
     const char *magic;
     size_t len;
@@ -55,9 +53,6 @@ static int has(const char *text, size_t len, const char *word)
 
 static const char *name_json(const char *text, size_t len)
 {
-    if (has(text, len, "preprocessedProfileVersion") ||
-        (has(text, len, "\"meta\"") && has(text, len, "\"interval\"")))
-        return FIREFOX;
     if (has(text, len, "speedscope"))
         return "a profile of speedscope; open it at https://www.speedscope.app";
     if (has(text, len, "traceEvents") || has(text, len, "\"ph\""))

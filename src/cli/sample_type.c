@@ -26,8 +26,9 @@ uint32_t kymo_sample_type_of(const kymo_profile *profile, const char *name)
 /* What a heap is called in most files. */
 static const char *other_name(const char *word)
 {
-    return strcmp(word, "live") == 0 ? "inuse_space" : strcmp(word, "alloc") == 0 ? "alloc_space"
-                                                                                 : word;
+    return strcmp(word, "live") == 0    ? "inuse_space"
+           : strcmp(word, "alloc") == 0 ? "alloc_space"
+                                        : word;
 }
 
 static void say_types(const kymo_profile *profile, const char *file, const char *word)
@@ -36,11 +37,7 @@ static void say_types(const kymo_profile *profile, const char *file, const char 
     const kymo_sample_type *types = kymo_profile_sample_types(profile, &count);
     kymo_str names = {0};
     for (uint32_t i = 0; i < count; i++)
-        kymo_str_printf(&names, "%s%s",
-                        i == 0          ? ""
-                        : i + 1 < count ? ", "
-                                        : " or ",
-                        types[i].name);
+        kymo_str_printf(&names, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", types[i].name);
     kymo_fprint(stderr, "kymo: %s: --mode: it has no '%.40s'; this file's are %s\n", file, word,
                 kymo_str_cstr(&names));
     kymo_str_deinit(&names);

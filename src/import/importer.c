@@ -55,7 +55,7 @@ static kymo_err too_big(kymo_importer *d)
 
 static int is_full(const kymo_importer *d, size_t more)
 {
-    size_t used = d->len + d->arena.used_bytes + kymo_profile_used_bytes(d->profile);
+    size_t used = d->len + d->arena.used_bytes + d->charged + kymo_profile_used_bytes(d->profile);
     return used > KYMO_IMPORT_BYTES_MAX || more > KYMO_IMPORT_BYTES_MAX - used;
 }
 
@@ -77,6 +77,19 @@ kymo_err kymo_import_table(kymo_importer *d, size_t count, size_t size, void *ta
         return KYMO_E_NOMEM;
     memcpy(table, &rows, sizeof rows);
     return KYMO_OK;
+}
+
+kymo_err kymo_import_charge(kymo_importer *d, size_t bytes)
+{
+    if (is_full(d, bytes))
+        return too_big(d);
+    d->charged += bytes;
+    return KYMO_OK;
+}
+
+void kymo_import_uncharge(kymo_importer *d, size_t bytes)
+{
+    d->charged -= bytes < d->charged ? bytes : d->charged;
 }
 
 kymo_err kymo_import_string(kymo_importer *d, const char *text, size_t len, uint32_t *string)

@@ -42,7 +42,8 @@ typedef struct kymo_importer {
     const char *format; /* as kymo_import_format.name */
     kymo_error *detail;
     kymo_arena arena;
-    size_t rows; /* added since memory was looked at */
+    size_t charged; /* bytes of a reader that are not in the arena */
+    size_t rows;    /* added since memory was looked at */
     KYMO_VEC(kymo_imported_thread) threads;
     kymo_index thread_index;
     KYMO_VEC(int32_t) pids; /* of the processes of the profile, by id */
@@ -61,6 +62,8 @@ kymo_err kymo_import_as(const kymo_import_format *format, const void *data, size
 
 kymo_format_is kymo_pprof_is;
 kymo_format_read kymo_pprof_read;
+kymo_format_is kymo_firefox_is;
+kymo_format_read kymo_firefox_read;
 kymo_format_is kymo_collapsed_is;
 kymo_format_read kymo_collapsed_read;
 
@@ -79,16 +82,23 @@ kymo_err kymo_import_check_room(kymo_importer *importer);
 KYMO_NODISCARD
 kymo_err kymo_import_table(kymo_importer *importer, size_t count, size_t size, void *table);
 
+/* Bytes that a reader takes itself, before it takes them, and when it has given them back. */
+KYMO_NODISCARD
+kymo_err kymo_import_charge(kymo_importer *importer, size_t bytes);
+void kymo_import_uncharge(kymo_importer *importer, size_t bytes);
+
 /* A string, cut and made valid as the profile does. */
 KYMO_NODISCARD
-kymo_err kymo_import_string(kymo_importer *importer, const char *text, size_t len, uint32_t *string);
+kymo_err kymo_import_string(kymo_importer *importer, const char *text, size_t len,
+                            uint32_t *string);
 /* A function of these strings; file 0 (""): not known. */
 KYMO_NODISCARD
 kymo_err kymo_import_function(kymo_importer *importer, const kymo_function *function, uint32_t file,
                               uint32_t *id);
 /* The frame called by a stack. */
 KYMO_NODISCARD
-kymo_err kymo_import_stack(kymo_importer *importer, uint32_t parent, uint32_t frame, uint32_t *stack);
+kymo_err kymo_import_stack(kymo_importer *importer, uint32_t parent, uint32_t frame,
+                           uint32_t *stack);
 
 /* The process of a pid; name (may be NULL) is that of a new one. */
 KYMO_NODISCARD

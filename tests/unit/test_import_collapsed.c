@@ -125,10 +125,8 @@ static void errors_say_where(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_add_up),
-        cmocka_unit_test(suffixes_say_what_code_it_is),
-        cmocka_unit_test(odd_names_are_kept),
-        cmocka_unit_test(a_deep_stack_is_a_long_line),
+        cmocka_unit_test(lines_add_up),       cmocka_unit_test(suffixes_say_what_code_it_is),
+        cmocka_unit_test(odd_names_are_kept), cmocka_unit_test(a_deep_stack_is_a_long_line),
         cmocka_unit_test(errors_say_where),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,12 +32,12 @@ static void put_sample(const uint64_t *locations, const uint64_t *values, uint32
     kymo_proto_packed(&inner, 2, &deep);
     kymo_proto_message(&file, 2, &inner);
 }
-#define SAMPLE(locations, ...)                                          \
+#define SAMPLE(locations, ...)                                               \
     put_sample((const uint64_t[])locations, (const uint64_t[]){__VA_ARGS__}, \
                sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
-#define AT(...)          \
-    {                    \
-        __VA_ARGS__, 0   \
+#define AT(...)        \
+    {                  \
+        __VA_ARGS__, 0 \
     }
 
 /* A location of lines: pairs of function and line, the innermost first. */
@@ -65,8 +65,9 @@ enum { NONE, SAMPLES, COUNT, WALL, MS, MAIN, F, G, FILE_C, PROG, BUILD_ID };
 
 static void begin(void)
 {
-    static const char *const texts[] = {"",  "samples", "count",    "wall", "milliseconds",
-                                        "main", "f",    "g", "a.c", "/bin/prog", "a0b1C2", NULL};
+    static const char *const texts[] = {"",       "samples", "count", "wall", "milliseconds",
+                                        "main",   "f",       "g",     "a.c",  "/bin/prog",
+                                        "a0b1C2", NULL};
     kymo_proto_clear(&file);
     PUT(&file, 1, 1, SAMPLES, 2, COUNT);
     PUT(&file, 1, 1, WALL, 2, MS);
@@ -255,12 +256,9 @@ static int free_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_come_in_any_order),
-        cmocka_unit_test(the_default_type_is_the_files),
-        cmocka_unit_test(what_is_missing_is_named),
-        cmocka_unit_test(differences_are_refused),
-        cmocka_unit_test(every_cut_is_told),
-        cmocka_unit_test(threads_are_labels),
+        cmocka_unit_test(tables_come_in_any_order), cmocka_unit_test(the_default_type_is_the_files),
+        cmocka_unit_test(what_is_missing_is_named), cmocka_unit_test(differences_are_refused),
+        cmocka_unit_test(every_cut_is_told),        cmocka_unit_test(threads_are_labels),
     };
     return cmocka_run_group_tests(tests, NULL, free_messages);
 }

@@ -45,8 +45,8 @@ static void add_frames(struct parts *a)
         kymo_line lines[4];
         uint32_t count = 1 + (uint32_t)draw(4);
         for (uint32_t k = 0; k < count; k++)
-            lines[k] = (kymo_line){a->functions[draw(FUNCTIONS)], (uint32_t)draw(500),
-                                   (uint32_t)draw(50)};
+            lines[k] =
+                (kymo_line){a->functions[draw(FUNCTIONS)], (uint32_t)draw(500), (uint32_t)draw(50)};
         if (draw(3) == 0) {
             ok(kymo_profile_add_lines_frame(a->p, lines, count, KYMO_CATEGORY_JIT, &a->frames[i]));
             continue;
@@ -81,7 +81,10 @@ static kymo_profile *make(uint64_t seed)
 {
     static const kymo_sample_type types[] = {
         {.size = sizeof types[0], .name = "calls", .unit = "count"},
-        {.size = sizeof types[0], .name = "cpu", .unit = "nanoseconds", .adds = KYMO_ADDS_CPU_TIME,
+        {.size = sizeof types[0],
+         .name = "cpu",
+         .unit = "nanoseconds",
+         .adds = KYMO_ADDS_CPU_TIME,
          .is_default = 1},
         {.size = sizeof types[0], .name = "space", .unit = "bytes"},
     };
@@ -96,8 +99,8 @@ static kymo_profile *make(uint64_t seed)
     add_functions(&a);
     add_frames(&a);
     for (uint32_t i = 0; i < STACKS; i++)
-        a.stacks[i] = add_stack(a.p, i && draw(5) ? a.stacks[draw(i)] : KYMO_NONE,
-                                a.frames[draw(FRAMES)]);
+        a.stacks[i] =
+            add_stack(a.p, i && draw(5) ? a.stacks[draw(i)] : KYMO_NONE, a.frames[draw(FRAMES)]);
     add_samples(&a);
     ok(kymo_profile_finish(a.p));
     return a.p;
@@ -204,11 +207,31 @@ static void collapsed_stacks_keep_totals(void **state)
     }
 }
 
+static void firefox_profiles_keep_totals(void **state)
+{
+    (void)state;
+    static const char *const types[][2] = {
+        {"calls", "samples"}, {"cpu", "time"}, {"cpu", "cpu"}, {"space", "bytes"}};
+    for (uint64_t seed = 1; seed <= PROFILES; seed++) {
+        kymo_profile *p = make(seed);
+        for (int i = 0; i < 4; i++) {
+            kymo_profile *back = round_trip(p, i % 2 ? ".json" : ".json.gz", types[i][0]);
+            kymo_profile *again = round_trip(back, ".json", types[i][1]);
+            assert_same(p, types[i][0], back, types[i][1]);
+            assert_same(p, types[i][0], again, types[i][1]);
+            kymo_profile_destroy(again);
+            kymo_profile_destroy(back);
+        }
+        kymo_profile_destroy(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pprof_keeps_totals),
         cmocka_unit_test(collapsed_stacks_keep_totals),
+        cmocka_unit_test(firefox_profiles_keep_totals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,8 @@ static int has_control(const char *text, size_t len)
     return 0;
 }
 
-/* A stack may be longer than what is looked at. Then it has names, and is no other format's text. */
+/* A stack may be longer than what is looked at. Then it has names, and is no other format's text.
+ */
 static int is_long_line(const char *text, size_t len)
 {
     return len >= LONG_LINE && !memchr("{[<", text[0], 3);

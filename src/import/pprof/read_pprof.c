@@ -31,7 +31,8 @@ static int is_field(const kymo_wire_field *f)
     switch (f->number) {
     case KYMO_WIRE_PROFILE_SAMPLE_TYPE:
     case KYMO_WIRE_PROFILE_PERIOD_TYPE:
-        return f->type == KYMO_WIRE_BYTES && (is_value_type(f->bytes) || f->bytes.at == f->bytes.end);
+        return f->type == KYMO_WIRE_BYTES &&
+               (is_value_type(f->bytes) || f->bytes.at == f->bytes.end);
     case KYMO_WIRE_PROFILE_SAMPLE:
     case KYMO_WIRE_PROFILE_MAPPING:
     case KYMO_WIRE_PROFILE_LOCATION:
@@ -74,10 +75,11 @@ kymo_err kymo_pprof_ended(struct kymo_pprof_reader *r, const kymo_reader *messag
     return kymo_import_fault(r->d, whole.at, "a %s is no valid message", what);
 }
 
-static struct kymo_pprof_message message_of(const struct kymo_pprof_reader *r, const kymo_reader *bytes)
+static struct kymo_pprof_message message_of(const struct kymo_pprof_reader *r,
+                                            const kymo_reader *bytes)
 {
     return (struct kymo_pprof_message){(uint32_t)kymo_pprof_place(r, bytes->at),
-                                  (uint32_t)kymo_reader_left(bytes)};
+                                       (uint32_t)kymo_reader_left(bytes)};
 }
 
 static void take_scalar(struct kymo_pprof_reader *r, const kymo_wire_field *f)
@@ -134,11 +136,12 @@ static kymo_err make_tables(struct kymo_pprof_reader *r)
 {
     struct kymo_pprof_table *const tables[] = {&r->mappings, &r->locations, &r->functions};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(tables); i++)
-        KYMO_TRY(kymo_import_table(r->d, r->counts[KYMO_WIRE_PROFILE_MAPPING + i], sizeof(struct kymo_pprof_row),
-                                   &tables[i]->rows));
-    KYMO_TRY(kymo_import_table(r->d, r->counts[KYMO_WIRE_PROFILE_STRING], sizeof *r->strings, &r->strings));
-    return kymo_import_table(r->d, r->counts[KYMO_WIRE_PROFILE_SAMPLE_TYPE], sizeof *r->sample_types,
-                             &r->sample_types);
+        KYMO_TRY(kymo_import_table(r->d, r->counts[KYMO_WIRE_PROFILE_MAPPING + i],
+                                   sizeof(struct kymo_pprof_row), &tables[i]->rows));
+    KYMO_TRY(kymo_import_table(r->d, r->counts[KYMO_WIRE_PROFILE_STRING], sizeof *r->strings,
+                               &r->strings));
+    return kymo_import_table(r->d, r->counts[KYMO_WIRE_PROFILE_SAMPLE_TYPE],
+                             sizeof *r->sample_types, &r->sample_types);
 }
 
 static void add_row(struct kymo_pprof_table *table, struct kymo_pprof_message message)

@@ -89,12 +89,12 @@ struct kymo_pprof_reader {
     uint32_t main_process;
     uint64_t factors[KYMO_SAMPLE_TYPES_MAX]; /* from values to those of the profile */
     uint32_t type_count;
-    uint32_t shown_type;                 /* the default one */
-    int shown_is_cpu, shown_is_time;     /* it is CPU time, or any other time in nanoseconds */
-    unsigned __int128 shown_sum;         /* of all its values */
-    uint64_t *values;                    /* of one sample */
-    KYMO_VEC(uint64_t) stack;            /* location ids of one sample */
-    KYMO_VEC(kymo_label) labels;         /* of one sample */
+    uint32_t shown_type;             /* the default one */
+    int shown_is_cpu, shown_is_time; /* it is CPU time, or any other time in nanoseconds */
+    unsigned __int128 shown_sum;     /* of all its values */
+    uint64_t *values;                /* of one sample */
+    KYMO_VEC(uint64_t) stack;        /* location ids of one sample */
+    KYMO_VEC(kymo_label) labels;     /* of one sample */
 };
 
 static inline uint64_t kymo_pprof_place(const struct kymo_pprof_reader *r, const unsigned char *at)
@@ -102,7 +102,8 @@ static inline uint64_t kymo_pprof_place(const struct kymo_pprof_reader *r, const
     return (uint64_t)(at - (const unsigned char *)r->d->data);
 }
 
-static inline kymo_reader kymo_pprof_open(const struct kymo_pprof_reader *r, struct kymo_pprof_message m)
+static inline kymo_reader kymo_pprof_open(const struct kymo_pprof_reader *r,
+                                          struct kymo_pprof_message m)
 {
     return kymo_reader_of(r->d->data + m.at, m.len);
 }

@@ -34,13 +34,13 @@ static int is_one_of(const char *key, size_t len, const char *const *words, size
             return 1;
     return 0;
 }
-#define IS_ONE_OF(key, len, ...)                                            \
-    is_one_of((key), (len), (const char *const[]){__VA_ARGS__},             \
+#define IS_ONE_OF(key, len, ...)                                \
+    is_one_of((key), (len), (const char *const[]){__VA_ARGS__}, \
               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 /* Whether the label says the thread; then it is no label of the profile. */
-static kymo_err take_owner(struct kymo_pprof_reader *r, const struct label *label, struct owner *owner,
-                           int *is_owner)
+static kymo_err take_owner(struct kymo_pprof_reader *r, const struct label *label,
+                           struct owner *owner, int *is_owner)
 {
     const char *key;
     size_t len;
@@ -87,7 +87,8 @@ static kymo_err read_label(struct kymo_pprof_reader *r, kymo_reader m, struct ow
 
 /* ---- values ---- */
 
-static kymo_err take_value(struct kymo_pprof_reader *r, uint64_t position, uint64_t value, uint32_t at)
+static kymo_err take_value(struct kymo_pprof_reader *r, uint64_t position, uint64_t value,
+                           uint32_t at)
 {
     if (at >= r->type_count)
         return kymo_import_fault(r->d, position, "a sample has more than %u values",
@@ -159,7 +160,8 @@ static kymo_err read_fields(struct kymo_pprof_reader *r, kymo_reader m, struct o
 /* Where a time that is the sum of so many samples' values lies. */
 static uint64_t time_of(const struct kymo_pprof_reader *r, uint64_t sum)
 {
-    if (r->duration_nanos == 0 || r->duration_nanos > INT64_MAX || r->shown_sum <= r->duration_nanos)
+    if (r->duration_nanos == 0 || r->duration_nanos > INT64_MAX ||
+        r->shown_sum <= r->duration_nanos)
         return sum;
     return (uint64_t)((unsigned __int128)sum * r->duration_nanos / r->shown_sum);
 }
@@ -171,7 +173,8 @@ static void step(const struct kymo_pprof_reader *r, kymo_imported_thread *thread
         thread->weight = INT64_MAX;
 }
 
-static kymo_err add_sample(struct kymo_pprof_reader *r, uint64_t position, const struct owner *owner)
+static kymo_err add_sample(struct kymo_pprof_reader *r, uint64_t position,
+                           const struct owner *owner)
 {
     uint32_t place;
     kymo_profile *p = r->d->profile;
@@ -181,8 +184,8 @@ static kymo_err add_sample(struct kymo_pprof_reader *r, uint64_t position, const
                           .value_count = r->type_count};
     KYMO_TRY(kymo_import_thread(r->d, owner->pid, owner->tid, owner->name, &place));
     KYMO_TRY(make_stack(r, position, &sample.stack));
-    KYMO_TRY(kymo_profile_add_label_set(p, r->labels.data, (uint32_t)r->labels.len,
-                                        &sample.labels));
+    KYMO_TRY(
+        kymo_profile_add_label_set(p, r->labels.data, (uint32_t)r->labels.len, &sample.labels));
     kymo_imported_thread *thread = &r->d->threads.data[place];
     uint64_t before = thread->weight;
     step(r, thread);

@@ -24,7 +24,8 @@ static kymo_err read_id(struct kymo_pprof_reader *r, struct kymo_pprof_row *row,
     return row->id ? KYMO_OK : kymo_import_fault(r->d, row->message.at, "a %s has no id", what);
 }
 
-static kymo_err put_ids(struct kymo_pprof_reader *r, struct kymo_pprof_table *table, const char *what)
+static kymo_err put_ids(struct kymo_pprof_reader *r, struct kymo_pprof_table *table,
+                        const char *what)
 {
     for (uint32_t i = 0; i < table->count; i++) {
         uint64_t id = table->rows[i].id;
@@ -36,7 +37,8 @@ static kymo_err put_ids(struct kymo_pprof_reader *r, struct kymo_pprof_table *ta
     return KYMO_OK;
 }
 
-kymo_err kymo_pprof_index_table(struct kymo_pprof_reader *r, struct kymo_pprof_table *table, const char *what)
+kymo_err kymo_pprof_index_table(struct kymo_pprof_reader *r, struct kymo_pprof_table *table,
+                                const char *what)
 {
     void *room;
     table->is_dense = 1;
@@ -69,9 +71,10 @@ struct mapping {
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F'                                ? c - 'A' + 10
-                                                                 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* Go's own ids of programs, and what else is not hexadecimal, are no build-ids of ELF files. */
@@ -99,8 +102,8 @@ static kymo_err read_mapping(struct kymo_pprof_reader *r, struct kymo_pprof_row 
         if (f.number <= KYMO_WIRE_MAPPING_BUILD_ID && f.type == KYMO_WIRE_VARINT)
             values[f.number] = f.value;
     KYMO_TRY(kymo_pprof_find_string(r, values[KYMO_WIRE_MAPPING_FILENAME], row->message.at, &path));
-    KYMO_TRY(
-        kymo_pprof_find_text(r, values[KYMO_WIRE_MAPPING_BUILD_ID], row->message.at, &build_id, &len));
+    KYMO_TRY(kymo_pprof_find_text(r, values[KYMO_WIRE_MAPPING_BUILD_ID], row->message.at, &build_id,
+                                  &len));
     kymo_module module = {.size = sizeof module,
                           .process = r->main_process,
                           .path = path ? kymo_profile_string(r->d->profile, path) : "[unknown]",
@@ -108,7 +111,8 @@ static kymo_err read_mapping(struct kymo_pprof_reader *r, struct kymo_pprof_row 
                           .start = values[KYMO_WIRE_MAPPING_START],
                           .end = values[KYMO_WIRE_MAPPING_LIMIT],
                           .file_offset = values[KYMO_WIRE_MAPPING_OFFSET],
-                          .load_bias = values[KYMO_WIRE_MAPPING_START] - values[KYMO_WIRE_MAPPING_OFFSET]};
+                          .load_bias =
+                              values[KYMO_WIRE_MAPPING_START] - values[KYMO_WIRE_MAPPING_OFFSET]};
     if (module.end < module.start)
         module.end = module.start;
     take_build_id(&module, build_id, len);
@@ -142,7 +146,8 @@ kymo_err kymo_pprof_read_mappings(struct kymo_pprof_reader *r)
     int32_t pid;
     KYMO_TRY(find_program(r, &program));
     KYMO_TRY(kymo_pprof_first_pid(r, &pid));
-    KYMO_TRY(kymo_import_process(r->d, pid, program && *program ? program : "all", &r->main_process));
+    KYMO_TRY(
+        kymo_import_process(r->d, pid, program && *program ? program : "all", &r->main_process));
     for (uint32_t i = 0; i < r->mappings.count; i++)
         KYMO_TRY(read_mapping(r, &r->mappings.rows[i], i == 0));
     return KYMO_OK;
@@ -150,7 +155,8 @@ kymo_err kymo_pprof_read_mappings(struct kymo_pprof_reader *r)
 
 /* ---- functions ---- */
 
-static kymo_err make_function(struct kymo_pprof_reader *r, struct kymo_pprof_row *row, uint32_t module)
+static kymo_err make_function(struct kymo_pprof_reader *r, struct kymo_pprof_row *row,
+                              uint32_t module)
 {
     kymo_reader m = kymo_pprof_open(r, row->message);
     kymo_wire_field f;
@@ -162,10 +168,12 @@ static kymo_err make_function(struct kymo_pprof_reader *r, struct kymo_pprof_row
             values[f.number] = f.value;
     if (!values[KYMO_WIRE_FUNCTION_NAME])
         values[KYMO_WIRE_FUNCTION_NAME] = values[KYMO_WIRE_FUNCTION_SYSTEM_NAME];
-    KYMO_TRY(kymo_pprof_find_string(r, values[KYMO_WIRE_FUNCTION_NAME], row->message.at, &function.name));
+    KYMO_TRY(kymo_pprof_find_string(r, values[KYMO_WIRE_FUNCTION_NAME], row->message.at,
+                                    &function.name));
     KYMO_TRY(kymo_pprof_find_string(r, values[KYMO_WIRE_FUNCTION_SYSTEM_NAME], row->message.at,
                                     &function.system_name));
-    KYMO_TRY(kymo_pprof_find_string(r, values[KYMO_WIRE_FUNCTION_FILENAME], row->message.at, &file));
+    KYMO_TRY(
+        kymo_pprof_find_string(r, values[KYMO_WIRE_FUNCTION_FILENAME], row->message.at, &file));
     if (function.name == 0)
         KYMO_TRY(kymo_import_string(r->d, "?", 1, &function.name));
     if (function.system_name == function.name)
@@ -214,9 +222,12 @@ static kymo_err read_line(struct kymo_pprof_reader *r, kymo_reader line, struct 
                                        "more than %u functions are inlined into one location",
                                        KYMO_FRAME_LINES_MAX);
     kymo_line *out = &to->lines[to->line_count];
-    KYMO_TRY(find_function(r, values[KYMO_WIRE_LINE_FUNCTION], position, to->module, &out->function));
-    out->line = values[KYMO_WIRE_LINE_LINE] <= INT32_MAX ? (uint32_t)values[KYMO_WIRE_LINE_LINE] : 0;
-    out->column = values[KYMO_WIRE_LINE_COLUMN] <= INT32_MAX ? (uint32_t)values[KYMO_WIRE_LINE_COLUMN] : 0;
+    KYMO_TRY(
+        find_function(r, values[KYMO_WIRE_LINE_FUNCTION], position, to->module, &out->function));
+    out->line =
+        values[KYMO_WIRE_LINE_LINE] <= INT32_MAX ? (uint32_t)values[KYMO_WIRE_LINE_LINE] : 0;
+    out->column =
+        values[KYMO_WIRE_LINE_COLUMN] <= INT32_MAX ? (uint32_t)values[KYMO_WIRE_LINE_COLUMN] : 0;
     to->line_count++;
     return KYMO_OK;
 }
@@ -279,8 +290,8 @@ static int is_shared(const kymo_profile *p, uint32_t frame, const struct locatio
 {
     uint32_t count;
     const kymo_line *lines = kymo_profile_frame_lines(p, frame, &count);
-    return count > 0 && (count != from->line_count ||
-                         memcmp(lines, from->lines, count * sizeof *lines) != 0);
+    return count > 0 &&
+           (count != from->line_count || memcmp(lines, from->lines, count * sizeof *lines) != 0);
 }
 
 static kymo_err add_frame(struct kymo_pprof_reader *r, struct location *from, uint32_t *frame)

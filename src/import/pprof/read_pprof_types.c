@@ -49,7 +49,8 @@ struct names {
     const char *type, *unit; /* of the profile; "" if the file has none */
 };
 
-static kymo_err read_names(struct kymo_pprof_reader *r, struct kymo_pprof_message message, struct names *out)
+static kymo_err read_names(struct kymo_pprof_reader *r, struct kymo_pprof_message message,
+                           struct names *out)
 {
     kymo_reader m = kymo_pprof_open(r, message);
     kymo_wire_field f;
@@ -96,7 +97,7 @@ static kymo_err read_type(struct kymo_pprof_reader *r, kymo_sample_type *types, 
     KYMO_TRY(read_names(r, r->sample_types[at], &names));
     const struct unit *unit = find_unit(names.unit);
     types[at] = (kymo_sample_type){.size = sizeof *types,
-                                   .unit = unit         ? unit->becomes
+                                   .unit = unit          ? unit->becomes
                                            : *names.unit ? names.unit
                                                          : "count"};
     r->factors[at] = unit ? unit->factor : 1;
