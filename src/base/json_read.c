@@ -89,9 +89,10 @@ int kymo_json_next_element(kymo_json_read *j)
 
 static int hex_value(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F'                                ? c - 'A' + 10
-                                                                 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static int is_hex4(const char *text, size_t left)
@@ -109,7 +110,8 @@ static int pass_escape(kymo_json_read *j)
     const char *at = j->data + j->at;
     if (left < 6 && !memchr(at, '"', left))
         return fail_at_end(j);
-    if (left < 2 || !memchr("\"\\/bfnrtu", at[1], 9) || (at[1] == 'u' && !is_hex4(at + 2, left - 2)))
+    if (left < 2 || !memchr("\"\\/bfnrtu", at[1], 9) ||
+        (at[1] == 'u' && !is_hex4(at + 2, left - 2)))
         return fail(j);
     j->at += at[1] == 'u' ? 6 : 2;
     return 1;
@@ -142,7 +144,8 @@ void kymo_json_read_text(kymo_json_read *j, kymo_json_text *text)
 
 int kymo_json_is_text(const kymo_json_text *text, const char *word)
 {
-    return !text->has_escapes && strlen(word) == text->len && memcmp(text->data, word, text->len) == 0;
+    return !text->has_escapes && strlen(word) == text->len &&
+           memcmp(text->data, word, text->len) == 0;
 }
 
 static uint32_t unit_at(const char *hex)
@@ -350,7 +353,8 @@ void kymo_json_skip(kymo_json_read *j)
     kymo_json_text key;
     skip_step(j, ends, &depth);
     while (depth > 0 && !j->failed) {
-        int has = ends[depth - 1] == '}' ? kymo_json_next_member(j, &key) : kymo_json_next_element(j);
+        int has =
+            ends[depth - 1] == '}' ? kymo_json_next_member(j, &key) : kymo_json_next_element(j);
         if (has)
             skip_step(j, ends, &depth);
         else

@@ -39,11 +39,13 @@ const kymo_command kymo_commands[] = {
         .name = "report",
         .mask = KYMO_IN_REPORT,
         .summary = "print where the time of a recording went",
-        .arguments = "[OPTION...] [FILE.kymo]",
+        .arguments = "[OPTION...] [FILE]",
         .description =
     "Prints the functions that the recording spent its time in, the largest first, and how\n"
     "far the recording is to be trusted. self is time in the function itself, total is time\n"
     "in it and in all that it called; a function that calls itself is counted once.\n"
+    "\n"
+    "FILE may also be of another profiler: pprof, collapsed stacks, Firefox Profiler.\n"
     "\n"
     "Without FILE it is the newest recording (*.kymo) of the current folder.",
         .examples =
@@ -52,6 +54,7 @@ const kymo_command kymo_commands[] = {
     "  kymo report --tree --top 40\n"
     "  kymo report run.kymo --mode markers\n"
     "  kymo report run.kymo --mode live --at 10s\n"
+    "  kymo report heap.pb.gz --mode alloc_space\n"
     "  kymo report run.kymo --json | jq .quality\n",
         .run = kymo_cmd_report,
     },
@@ -69,6 +72,8 @@ const kymo_command kymo_commands[] = {
     "that were there, at the end or so long after each recording's start: B less A. Both\n"
     "may be the same recording; of that, -o writes the growth as a file for pprof.\n"
     "\n"
+    "Of files of other profilers (see kymo report --help), samples of one type are compared.\n"
+    "\n"
     "Without files, the newest two of the current folder are compared; one that is named\n"
     "is compared with the newest; @TIME alone is a moment of the newest.",
         .examples =
@@ -83,7 +88,7 @@ const kymo_command kymo_commands[] = {
         .name = "convert",
         .mask = KYMO_IN_CONVERT,
         .summary = "turn a recording into other formats",
-        .arguments = "[OPTION...] [IN.kymo] -o OUT [-o OUT...]",
+        .arguments = "[OPTION...] [IN] -o OUT [-o OUT...]",
         .description =
     "Writes a recording in the format that the ending of each OUT asks for:\n"
     "  .json .json.gz   Firefox Profiler (https://profiler.firefox.com)\n"
@@ -92,6 +97,7 @@ const kymo_command kymo_commands[] = {
     "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
     "  .trace.json      markers, calls and counters for https://ui.perfetto.dev\n"
     "\n"
+    "IN may be a file of another profiler (see kymo report --help).\n"
     "Without IN it is the newest recording (*.kymo) of the current folder.",
         .examples =
     "  kymo convert -o run.svg\n"

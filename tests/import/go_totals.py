@@ -61,7 +61,8 @@ def check(kymo, go, path, folder, env):
         run(kymo, "convert", "-qf", "--mode", mode, path, "-o", again, "-o", folded)
         compare(f"{path.name}, {mode}, converted", wanted, of_kymo(kymo, again, mode)[0])
         compare(f"{path.name}, {mode}, written by kymo", wanted, of_pprof(go, again, mode, unit, env))
-        compare(f"{path.name}, {mode}, collapsed", wanted, of_kymo(kymo, folded, "samples")[0])
+        no_semicolons = {name.replace(";", ":"): row for name, row in wanted.items()}
+        compare(f"{path.name}, {mode}, collapsed", no_semicolons, of_kymo(kymo, folded, "samples")[0])
         functions += len(wanted)
     print(f"{path.name}: {functions} functions of {len(names[1].split(', ')) if names else 1} sample types are the same")
 

@@ -42,14 +42,15 @@ static void assert_row(const kymo_report *report, size_t at, const char *name, u
     assert_int_equal(rows[at].total, total);
 }
 
-#define META(version)                                                                       \
-    "{\"meta\":{\"interval\":1,\"startTime\":1600000000000,\"product\":\"Firefox\","         \
-    "\"preprocessedProfileVersion\":" version ",\"sampleUnits\":{\"time\":\"ms\","           \
-    "\"threadCPUDelta\":\"\xc2\xb5s\"}},\"libs\":[{\"name\":\"libxul.so\",\"path\":\"/f/libxul.so\"," \
+#define META(version)                                                                     \
+    "{\"meta\":{\"interval\":1,\"startTime\":1600000000000,\"product\":\"Firefox\","      \
+    "\"preprocessedProfileVersion\":" version ",\"sampleUnits\":{\"time\":\"ms\","        \
+    "\"threadCPUDelta\":\"\xc2\xb5s\"}},\"libs\":[{\"name\":\"libxul.so\",\"path\":\"/f/" \
+    "libxul.so\","                                                                        \
     "\"codeId\":\"a0b1\"}],"
 #define FUNCS "\"resource\":[0,-1,-1],\"lineNumber\":[10,null,null]"
-#define TABLES                                                                              \
-    "\"frameTable\":{\"func\":[0,1,2],\"address\":[4096,-1,-1],\"line\":[11,null,7],"        \
+#define TABLES                                                                        \
+    "\"frameTable\":{\"func\":[0,1,2],\"address\":[4096,-1,-1],\"line\":[11,null,7]," \
     "\"length\":3},\"resourceTable\":{\"lib\":[0],\"length\":1},"
 
 /* main calls f calls main. */
@@ -58,8 +59,8 @@ static void write_old(const char *samples)
     snprintf(text, sizeof text,
              META("48") "\"threads\":[{\"name\":\"GeckoMain\",\"pid\":7,\"tid\":8,"
                         "\"isMainThread\":true,\"stringArray\":[\"main\",\"f\\u00e9\",\"a.js\"],"
-                        "\"funcTable\":{\"name\":[0,1,1],\"fileName\":[null,2,2]," FUNCS
-                        "}," TABLES "\"stackTable\":{\"frame\":[0,1,0],\"prefix\":[null,0,1]},"
+                        "\"funcTable\":{\"name\":[0,1,1],\"fileName\":[null,2,2]," FUNCS "}," TABLES
+                        "\"stackTable\":{\"frame\":[0,1,0],\"prefix\":[null,0,1]},"
                         "\"samples\":%s}]}",
              samples);
 }

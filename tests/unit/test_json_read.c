@@ -49,10 +49,17 @@ static void numbers_are_exact(void **state)
         unsigned digits;
         int64_t value;
     } rows[] = {
-        {"16250.000010", 6, 16250000010},  {"0.0000014", 6, 1},      {"0.0000015", 6, 2},
-        {"-0.0000025", 6, -3},             {"1e3", 6, 1000000000},   {"123", 6, 123000000},
-        {"9223372036854775807", 0, INT64_MAX}, {"1e300", 0, INT64_MAX}, {"-1e300", 3, INT64_MIN},
-        {"99999999999999999999", 0, INT64_MAX}, {"0", 9, 0},
+        {"16250.000010", 6, 16250000010},
+        {"0.0000014", 6, 1},
+        {"0.0000015", 6, 2},
+        {"-0.0000025", 6, -3},
+        {"1e3", 6, 1000000000},
+        {"123", 6, 123000000},
+        {"9223372036854775807", 0, INT64_MAX},
+        {"1e300", 0, INT64_MAX},
+        {"-1e300", 3, INT64_MIN},
+        {"99999999999999999999", 0, INT64_MAX},
+        {"0", 9, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         kymo_json_read j = of(rows[i].text);
@@ -81,9 +88,10 @@ static void faults_are_found(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "{\"a\":1,}", "[1,]",   "[1 2]",  "{\"a\" 1}", "{a:1}", "[1",      "\"a",     "\"\\x\"",
-        "\"\\u12g4\"", "tru",   "nul",    "-",         "1.2.3", "[1}",     "{\"a\":}", "",
-        "]",           "{\"a\":1 \"b\":2}", "\"\\",    "1e",    "\"\\u00", "+1",
+        "{\"a\":1,}", "[1,]",    "[1 2]",       "{\"a\" 1}", "{a:1}", "[1",
+        "\"a",        "\"\\x\"", "\"\\u12g4\"", "tru",       "nul",   "-",
+        "1.2.3",      "[1}",     "{\"a\":}",    "",          "]",     "{\"a\":1 \"b\":2}",
+        "\"\\",       "1e",      "\"\\u00",     "+1",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         kymo_json_read j = of(texts[i]);
@@ -120,10 +128,8 @@ static void depth_is_limited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_and_arrays),
-        cmocka_unit_test(numbers_are_exact),
-        cmocka_unit_test(escapes_are_taken_out),
-        cmocka_unit_test(faults_are_found),
+        cmocka_unit_test(objects_and_arrays),    cmocka_unit_test(numbers_are_exact),
+        cmocka_unit_test(escapes_are_taken_out), cmocka_unit_test(faults_are_found),
         cmocka_unit_test(depth_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ kymo_err kymo_firefox_find(struct kymo_firefox_reader *r, kymo_firefox_place obj
     }
     return kymo_firefox_check(r, &j, "an object");
 }
-#define FIND(r, object, keys, ...)                                                     \
+#define FIND(r, object, keys, ...)                                                       \
     kymo_firefox_find((r), (object), (keys), (kymo_firefox_place *const[]){__VA_ARGS__}, \
                       KYMO_ARRAY_LEN(keys))
 
@@ -131,14 +131,19 @@ static uint64_t positive(int64_t value)
 
 static kymo_err read_meta(struct kymo_firefox_reader *r)
 {
-    static const char *const keys[] = {"preprocessedProfileVersion", "product", "startTime",
-                                       "profilingEndTime", "sampleUnits", "oscpu", "CPUName",
+    static const char *const keys[] = {"preprocessedProfileVersion",
+                                       "product",
+                                       "startTime",
+                                       "profilingEndTime",
+                                       "sampleUnits",
+                                       "oscpu",
+                                       "CPUName",
                                        "interval"};
     kymo_firefox_place version = 0, product = 0, start = 0, end = 0, units = 0, os = 0, cpu = 0;
     kymo_firefox_place interval = 0;
     uint32_t strings[3];
-    KYMO_TRY(FIND(r, r->meta, keys, &version, &product, &start, &end, &units, &os, &cpu,
-                  &interval));
+    KYMO_TRY(
+        FIND(r, r->meta, keys, &version, &product, &start, &end, &units, &os, &cpu, &interval));
     KYMO_TRY(check_version(r, version));
     KYMO_TRY(read_units(r, units));
     KYMO_TRY(string_at(r, product, &strings[0]));
@@ -166,7 +171,8 @@ static int hex_digit(char c)
 static void take_build_id(kymo_module *m, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
-    if (len % 2 || len / 2 > KYMO_BUILD_ID_MAX || strspn(text ? text : "", "0123456789abcdef") != len)
+    if (len % 2 || len / 2 > KYMO_BUILD_ID_MAX ||
+        strspn(text ? text : "", "0123456789abcdef") != len)
         return;
     for (size_t i = 0; i < len / 2; i++)
         m->build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
@@ -229,9 +235,9 @@ struct thread {
 static kymo_err find_thread(struct kymo_firefox_reader *r, kymo_firefox_place place,
                             struct thread *t)
 {
-    static const char *const keys[] = {"name",    "pid",          "tid",         "processName",
-                                       "isMainThread", "samples", "registerTime", "stringArray",
-                                       "stringTable"};
+    static const char *const keys[] = {"name",         "pid",          "tid",
+                                       "processName",  "isMainThread", "samples",
+                                       "registerTime", "stringArray",  "stringTable"};
     *t = (struct thread){0};
     return FIND(r, place, keys, &t->name, &t->pid, &t->tid, &t->process_name, &t->is_main,
                 &t->samples, &t->start, &t->strings, &t->string_table);

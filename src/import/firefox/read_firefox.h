@@ -33,7 +33,7 @@ struct kymo_firefox_tables {
     kymo_firefox_column frame_func, frame_address, frame_depth, frame_line, frame_column;
     kymo_firefox_column stack_frame, stack_prefix;
     int has_offsets; /* stack_prefix is the distance to the caller, 0 of the outermost */
-    size_t charged; /* bytes that the limit knows of */
+    size_t charged;  /* bytes that the limit knows of */
     kymo_firefox_column functions, frames, stacks; /* what each row became, or KYMO_NONE */
 };
 
@@ -43,11 +43,11 @@ struct kymo_firefox_reader {
     int64_t version;
     int has_cpu; /* samples have CPU time as well, in units of cpu_factor nanoseconds */
     uint64_t cpu_factor;
-    uint32_t weight_types;                      /* bits of kymo_firefox_weight that threads have */
-    uint32_t sample_types[3];                   /* by kymo_firefox_weight, in the profile */
-    uint32_t cpu_type;                          /* likewise */
-    kymo_firefox_column modules;                /* by lib */
-    KYMO_VEC(uint32_t) pids;                    /* strings: by process of the profile */
+    uint32_t weight_types;       /* bits of kymo_firefox_weight that threads have */
+    uint32_t sample_types[3];    /* by kymo_firefox_weight, in the profile */
+    uint32_t cpu_type;           /* likewise */
+    kymo_firefox_column modules; /* by lib */
+    KYMO_VEC(uint32_t) pids;     /* strings: by process of the profile */
     struct kymo_firefox_tables of_file;
     KYMO_VEC(char) text; /* of one string */
 };

@@ -19,8 +19,8 @@ struct columns {
 static kymo_err find_columns(struct kymo_firefox_reader *r, kymo_firefox_place place,
                              struct columns *c)
 {
-    static const char *const keys[] = {"stack", "time", "timeDeltas", "weight", "weightType",
-                                       "threadCPUDelta"};
+    static const char *const keys[] = {"stack",  "time",       "timeDeltas",
+                                       "weight", "weightType", "threadCPUDelta"};
     kymo_firefox_place *const places[] = {&c->stack,  &c->time,        &c->time_deltas,
                                           &c->weight, &c->weight_type, &c->cpu};
     *c = (struct columns){0};

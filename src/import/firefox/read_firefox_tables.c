@@ -68,7 +68,7 @@ static kymo_err read_table(struct kymo_firefox_reader *r, kymo_firefox_place pla
     }
     return kymo_firefox_check(r, &j, "a table");
 }
-#define READ(r, place, keys, ...)                                                 \
+#define READ(r, place, keys, ...)                                                    \
     read_table((r), (place), t, (keys), (kymo_firefox_column *const[]){__VA_ARGS__}, \
                KYMO_ARRAY_LEN(keys))
 
