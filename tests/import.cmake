@@ -7,3 +7,8 @@ foreach(t import import_pprof import_collapsed import_firefox)
 endforeach()
 add_test(NAME import.go COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/import/go_totals.py $<TARGET_FILE:kymo>)
 set_tests_properties(import.go PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)
+# How much memory is taken; sanitizers take more.
+if(NOT KYMO_SANITIZE)
+    add_test(NAME import.hostile COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/import/hostile.py $<TARGET_FILE:kymo>)
+    set_tests_properties(import.hostile PROPERTIES TIMEOUT ${KYMO_HANGS_S})
+endif()

@@ -4,7 +4,7 @@
  * errors.
  *
  * Layer:    import
- * Flow:     input.c -> bytes -> pprof/, collapsed/ -> [importer] -> kymo_profile
+ * Flow:     input.c -> bytes -> pprof/, collapsed/, firefox/ -> [importer] -> kymo_profile
  * Threads:  one owner at a time
  * Memory:   tables of a reader are in the importer's arena, which ends with it
  * Signals:  not for handlers

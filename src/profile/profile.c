@@ -68,9 +68,15 @@ void kymo_profile_destroy(kymo_profile *profile)
     free(profile);
 }
 
+enum { SOON = 1 << 16 }; /* rows */
+
+/* An index that doubles has its old slots beside the new ones: those that soon will are counted as
+ * if they did. */
 static size_t index_bytes(const kymo_index *index)
 {
-    return index->slots ? (index->mask + 1) * sizeof *index->slots : 0;
+    size_t slots = index->slots ? index->mask + 1 : 0;
+    int grows_soon = slots > SOON && (index->used + SOON) * 3 >= slots * 2;
+    return slots * sizeof *index->slots * (grows_soon ? 3 : 1);
 }
 
 #define TABLE_BYTES(table) ((table).cap * sizeof *(table).data)

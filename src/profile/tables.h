@@ -216,8 +216,8 @@ kymo_err kymo_profile_drop_unused_stacks(kymo_profile *profile);
 KYMO_NODISCARD
 kymo_err kymo_profile_drop_frames(kymo_profile *profile, uint32_t *map);
 
-/* profile.c: the memory that the profile has allocated, without markers, counters and allocations;
- * a pass over the threads. */
+/* profile.c: the memory that the profile has allocated, or will have while its next 65536 rows are
+ * added, without markers, counters and allocations; a pass over the threads. */
 size_t kymo_profile_used_bytes(const kymo_profile *profile);
 
 /* sample_type_table.c: adds the sample types of recordings, for create. */
