@@ -91,6 +91,14 @@ static void odd_names_are_kept(void **state)
     kymo_profile_destroy(p);
 }
 
+static void differences_are_refused(void **state)
+{
+    (void)state;
+    assert_fails("a;b 1 2\na;c 3 0\n", KYMO_E_UNSUPPORTED, "two numbers: a difference");
+    kymo_profile *p = read_text("a;b 1 2\na;c 3\n"); /* the name "b 1" */
+    kymo_profile_destroy(p);
+}
+
 static void a_deep_stack_is_a_long_line(void **state)
 {
     (void)state;
@@ -125,8 +133,11 @@ static void errors_say_where(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_add_up),       cmocka_unit_test(suffixes_say_what_code_it_is),
-        cmocka_unit_test(odd_names_are_kept), cmocka_unit_test(a_deep_stack_is_a_long_line),
+        cmocka_unit_test(lines_add_up),
+        cmocka_unit_test(suffixes_say_what_code_it_is),
+        cmocka_unit_test(odd_names_are_kept),
+        cmocka_unit_test(a_deep_stack_is_a_long_line),
+        cmocka_unit_test(differences_are_refused),
         cmocka_unit_test(errors_say_where),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

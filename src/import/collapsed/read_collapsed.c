@@ -176,7 +176,8 @@ kymo_err kymo_collapsed_read(kymo_importer *d)
 {
     uint32_t place;
     size_t whole;
-    struct line line;
+    struct line line, before;
+    int has_one = 0; /* a line has one number, not two as a difference of profiles has */
     KYMO_TRY(begin(d, &place));
     for (size_t at = 0; at < d->len; at += whole) {
         size_t n = line_len(d->data + at, d->len - at, &whole);
@@ -186,7 +187,12 @@ kymo_err kymo_collapsed_read(kymo_importer *d)
             return kymo_import_cut(d);
         if (!split(d->data + at, n, &line))
             return kymo_import_fault(d, at, "the line has no number from 0 to 2^64-1 at its end");
+        has_one |= !split(line.text, line.len, &before);
         KYMO_TRY(add_line(d, &line, place));
     }
+    if (!has_one)
+        return kymo_import_unsupported(d, 0,
+                                       "each line has two numbers: a difference of profiles is not "
+                                       "read; kymo diff A B compares the two themselves");
     return KYMO_OK;
 }
