@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "encode/firefox/firefox.h"
+#include "encode/value_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,11 +39,11 @@ static const char *number(kymo_value value, uint32_t format)
 
 static const char *text(kymo_value value, uint32_t format)
 {
-    static char copy[KYMO_FIREFOX_TEXT_MAX + 1];
-    char buffer[KYMO_FIREFOX_TEXT_MAX];
+    static char copy[KYMO_VALUE_TEXT_MAX + 1];
+    char buffer[KYMO_VALUE_TEXT_MAX];
     size_t len;
-    const char *found = kymo_firefox_text_of(p, &value, format, buffer, &len);
-    assert_true(len <= KYMO_FIREFOX_TEXT_MAX);
+    const char *found = kymo_value_text(p, &value, format, buffer, &len);
+    assert_true(len <= KYMO_VALUE_TEXT_MAX);
     memcpy(copy, found, len);
     copy[len] = '\0';
     return copy;

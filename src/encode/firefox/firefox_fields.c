@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "encode/firefox/firefox.h"
+#include "encode/value_text.h"
 
 static uint32_t count_columns(const char *columns)
 {
@@ -71,11 +72,11 @@ uint32_t kymo_firefox_flow_string(const kymo_firefox_marks *marks, uint64_t flow
 
 void kymo_firefox_put_flows(kymo_firefox *w)
 {
-    char text[KYMO_FIREFOX_TEXT_MAX];
+    char text[KYMO_VALUE_TEXT_MAX];
     for (size_t i = 0; i < w->marks.flows.len; i++) {
         size_t len;
         kymo_value value = {.kind = KYMO_VALUE_FLOW, .as.u64 = w->marks.flows.data[i]};
-        kymo_firefox_text_of(w->p, &value, KYMO_FORMAT_FLOW_ID, text, &len);
+        kymo_value_text(w->p, &value, KYMO_FORMAT_FLOW_ID, text, &len);
         kymo_json_string(w->json, text, len);
     }
 }

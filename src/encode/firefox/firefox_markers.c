@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "encode/firefox/firefox.h"
 #include "encode/json_table.h"
+#include "encode/value_text.h"
 
 enum { PHASE_INSTANT, PHASE_INTERVAL, PHASE_START, PHASE_END };
 
@@ -167,9 +168,9 @@ static void put_time(kymo_firefox *w, uint64_t time_ns)
 
 static void put_text(kymo_firefox *w, const kymo_value *value, uint32_t format)
 {
-    char buffer[KYMO_FIREFOX_TEXT_MAX];
+    char buffer[KYMO_VALUE_TEXT_MAX];
     size_t len;
-    const char *text = kymo_firefox_text_of(w->p, value, format, buffer, &len);
+    const char *text = kymo_value_text(w->p, value, format, buffer, &len);
     kymo_json_string(w->json, text, len);
 }
 

@@ -107,10 +107,6 @@ typedef struct kymo_firefox_column {
 int kymo_firefox_number_of(const kymo_profile *profile, const kymo_value *value, uint32_t format,
                            kymo_firefox_numeric *out);
 void kymo_firefox_put_number(kymo_json *json, const kymo_firefox_numeric *number);
-#define KYMO_FIREFOX_TEXT_MAX 48
-/* The value as text, in the profile or in buffer; *len is its length. */
-const char *kymo_firefox_text_of(const kymo_profile *profile, const kymo_value *value,
-                                 uint32_t format, char buffer[KYMO_FIREFOX_TEXT_MAX], size_t *len);
 /* The file's name of a format; that of NONE is "string". */
 const char *kymo_firefox_format_name(uint32_t format);
 /* "Name:string|Size:bytes": takes one column from the front of *columns; 0 at the end. */

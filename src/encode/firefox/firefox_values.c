@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firefox_values.c - one value of a marker, as a number or as text.
+ * firefox_values.c - one value of a marker, as a number.
  *
  * Durations and times are stored in milliseconds, except for the formats "microseconds" and
  * "nanoseconds". A number without a unit is in the unit of its format; for "duration" and "time"
  * that is milliseconds. Numbers that JavaScript would round are written as text: it has integers up
  * to 2^53, which is 104 days in nanoseconds.
  */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "encode/encoder.h"
 #include "encode/firefox/firefox_marks.h"
+#include "encode/value_text.h"
 
 static int is_for_numbers(uint32_t format)
 {
@@ -87,72 +85,6 @@ void kymo_firefox_put_number(kymo_json *json, const kymo_firefox_numeric *number
         kymo_json_f64(json, number->f64);
     else
         kymo_json_signed_fixed(json, number->is_negative, number->value, number->digits);
-}
-
-static size_t put_ms(char *out, int is_negative, uint64_t ns)
-{
-    char *end = out;
-    if (is_negative)
-        *end++ = '-';
-    end = kymo_decimal_ms(end, ns);
-    memcpy(end, "ms", 2);
-    return (size_t)(end + 2 - out);
-}
-
-static size_t put_hex(char *out, int is_negative, uint64_t value)
-{
-    return (size_t)snprintf(out, KYMO_FIREFOX_TEXT_MAX, "%s0x%" PRIx64, is_negative ? "-" : "",
-                            value);
-}
-
-static size_t put_f64(char *out, double value)
-{
-    if (isfinite(value))
-        return (size_t)(kymo_decimal_f64(out, value) - out);
-    const char *word = isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity";
-    size_t len = strlen(word);
-    memcpy(out, word, len);
-    return len;
-}
-
-const char *kymo_firefox_text_of(const kymo_profile *profile, const kymo_value *value,
-                                 uint32_t format, char buffer[KYMO_FIREFOX_TEXT_MAX], size_t *len)
-{
-    int is_hex = format == KYMO_FORMAT_HEXADECIMAL;
-    switch (value->kind) {
-    case KYMO_VALUE_STRING:
-        *len = kymo_profile_string_len(profile, value->as.string);
-        return kymo_profile_string(profile, value->as.string);
-    case KYMO_VALUE_BOOL:
-        *len = value->as.u64 ? 4 : 5;
-        return value->as.u64 ? "true" : "false";
-    case KYMO_VALUE_U64:
-        *len = is_hex ? put_hex(buffer, 0, value->as.u64)
-                      : (size_t)(kymo_decimal_u64(buffer, value->as.u64) - buffer);
-        return buffer;
-    case KYMO_VALUE_I64:
-        *len = is_hex ? put_hex(buffer, value->as.i64 < 0, magnitude(value->as.i64))
-                      : (size_t)(kymo_decimal_i64(buffer, value->as.i64) - buffer);
-        return buffer;
-    case KYMO_VALUE_F64:
-        *len = put_f64(buffer, value->as.f64);
-        return buffer;
-    case KYMO_VALUE_TIME:
-        *len = put_ms(buffer, 0, kymo_since_origin(profile, value->as.u64));
-        return buffer;
-    case KYMO_VALUE_NS:
-        *len = put_ms(buffer, value->as.i64 < 0, magnitude(value->as.i64));
-        return buffer;
-    case KYMO_VALUE_POINTER:
-        *len = put_hex(buffer, 0, value->as.u64);
-        return buffer;
-    case KYMO_VALUE_FLOW:
-        *len = (size_t)snprintf(buffer, KYMO_FIREFOX_TEXT_MAX, "%016" PRIx64, value->as.u64);
-        return buffer;
-    default:
-        *len = 0;
-        return "";
-    }
 }
 
 static const char *const format_names[KYMO_FORMAT_COUNT] = {[KYMO_FORMAT_NONE] = "string",
@@ -230,14 +162,14 @@ static void put_word(kymo_json *json, const char *text, size_t len)
 
 void kymo_firefox_put_labels(kymo_json *json, const kymo_profile *profile, uint32_t labels)
 {
-    char buffer[KYMO_FIREFOX_TEXT_MAX];
+    char buffer[KYMO_VALUE_TEXT_MAX];
     uint32_t count;
     const kymo_label *label = kymo_profile_label_set(profile, labels, &count);
     kymo_json_string_begin(json);
     for (uint32_t i = 0; i < count; i++) {
         size_t len;
         const char *text =
-            kymo_firefox_text_of(profile, &label[i].value, KYMO_FORMAT_STRING, buffer, &len);
+            kymo_value_text(profile, &label[i].value, KYMO_FORMAT_STRING, buffer, &len);
         if (i > 0)
             kymo_json_string_part(json, " ", 1);
         put_word(json, kymo_profile_string(profile, label[i].key),
