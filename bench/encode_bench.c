@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * encode_bench.c [SAMPLES [ROUNDS]] - what it costs to write a profile of a million samples in each
- * format, to a sink that only counts. One line per format and round: CPU time and bytes. At the
- * end, one of memory: the most that this process had, before it encoded and after.
+ * encode_bench.c [SAMPLES [ROUNDS [EXTENSION]]] - what it costs to write a profile of a million
+ * samples in each format, or in one, to a sink that only counts. One line per format and round: CPU
+ * time and bytes. At the end, one of memory: the most that this process had, before it encoded and
+ * after.
  *
  * The profile is like one of a server: 8 threads, 10 modules, 6000 frames of 3000 functions (every
  * fourth with an inlined one), and 30 000 stacks of about 20 frames, which share their outer parts
@@ -196,6 +197,8 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++) {
         const kymo_format *format;
         for (size_t i = 0; (format = kymo_format_at(i)) != NULL; i++) {
+            if (argc > 3 && strcmp(format->extension, argv[3]) != 0)
+                continue;
             struct counter counter = {.sink.write = count};
             kymo_error detail = {0};
             double begin_ms = cpu_ms();

@@ -9,16 +9,17 @@ target_link_libraries(write_fixed PRIVATE kymo_fixed_profile kymo_encode)
 kymo_sanitize(write_fixed)
 add_dependencies(quick_tests write_fixed profile_from_calls)
 foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_types encode_heap chrome collapsed_diff firefox_marks firefox_counters
-        firefox_names firefox_sources svg)
+        firefox_names firefox_sources svg jfr_bytes jfr_metadata jfr_names)
     kymo_unit_test(${t} kymo_encode)
 endforeach()
 kymo_unit_test(encode kymo_encode kymo_fixed_profile)
+kymo_unit_test(jfr kymo_encode kymo_fixed_profile)
 kymo_unit_test(encode_nomem kymo_encode kymo_fixed_profile)
 target_link_options(test_encode_nomem PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 # What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
-foreach(format firefox pprof collapsed pprof-live collapsed-live svg chrome)
+foreach(format firefox pprof collapsed pprof-live collapsed-live svg chrome jfr)
     add_test(NAME golden.${format}
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden.py $<TARGET_FILE:write_fixed> ${format})
 endforeach()
@@ -27,6 +28,9 @@ add_test(NAME check.profile
         ${CMAKE_SOURCE_DIR}/tools/check-profile $<TARGET_FILE:write_fixed>)
 add_test(NAME golden.pprof-reads
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/pprof_reads.py $<TARGET_FILE:write_fixed>)
+add_test(NAME golden.jfr-reads
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/jfr_reads.py $<TARGET_FILE:write_fixed>)
+set_tests_properties(golden.jfr-reads PROPERTIES TIMEOUT ${KYMO_HANGS_S} SKIP_RETURN_CODE 77)
 # One copy of the front-end's code serves every build folder.
 add_test(NAME golden.firefox-reads
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/firefox_reads.py $<TARGET_FILE:write_fixed>

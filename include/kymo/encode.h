@@ -2,7 +2,7 @@
 /*
  * encode.h - writes a profile as a file that other programs read.
  *
- * Flow:     profile.h -> [encode] -> Firefox Profiler, go tool pprof, flame graph tools
+ * Flow:     profile.h -> [encode] -> Firefox Profiler, go tool pprof, JFR tools, flame graphs
  * Threads:  the owner of the profile; nothing is kept between calls
  * Memory:   a few words per stack, frame and string while a call lasts; never the output itself
  * Signals:  not for handlers
@@ -28,7 +28,7 @@ extern "C" {
 
 /* A kind of file, chosen by how its name ends. Static storage. */
 typedef struct kymo_format {
-    const char *name;      /* "firefox", "pprof", "collapsed", "flamegraph" */
+    const char *name;      /* "firefox", "pprof", "jfr", "collapsed", ... */
     const char *extension; /* ".json.gz" */
     const char *reader;    /* who reads it, for people */
 } kymo_format;

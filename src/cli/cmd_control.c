@@ -200,7 +200,7 @@ static int ask_heap(struct control_request *asked)
         return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
     if (output.is_recording)
         return kymo_usage_error(KYMO_IN_CONTROL, "%.150s: a heap is written as %s", asked->output,
-                                ".svg, .json, .json.gz, .pb.gz or .folded");
+                                ".svg, .json, .json.gz, .pb.gz, .jfr or .folded");
     snprintf(asked->request.format, sizeof asked->request.format, "%s",
              kymo_format_for_path(output.path)->extension);
     asked->request.pid = asked->pid;

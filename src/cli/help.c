@@ -93,6 +93,7 @@ const kymo_command kymo_commands[] = {
     "Writes a recording in the format that the ending of each OUT asks for:\n"
     "  .json .json.gz   Firefox Profiler (https://profiler.firefox.com)\n"
     "  .pb.gz           pprof (go tool pprof)\n"
+    "  .jfr             Java Flight Recorder (JDK Mission Control, jfr, async-profiler)\n"
     "  .svg             an interactive flame graph (any web browser, offline)\n"
     "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
     "  .trace.json      markers, calls and counters for https://ui.perfetto.dev\n"

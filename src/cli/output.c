@@ -241,7 +241,7 @@ kymo_err kymo_output_check_plain(kymo_output *output, const char *path, int forc
             strcpy(output->path, "-.folded");
         KYMO_TRY(check_extension(output->path, &output->is_recording, detail));
         output->is_stdout = 1;
-        if (output->is_recording || kymo_str_ends(path, ".gz"))
+        if (output->is_recording || kymo_str_ends(path, ".gz") || kymo_str_ends(path, ".jfr"))
             return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
                                   "%.50s: standard output takes text; -o - is collapsed stacks, "
                                   "-o -.json a Firefox profile",

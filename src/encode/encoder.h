@@ -31,6 +31,7 @@ typedef struct kymo_encoder {
 typedef kymo_err kymo_format_write(kymo_encoder *encoder);
 kymo_format_write kymo_chrome_write;
 kymo_format_write kymo_firefox_write;
+kymo_format_write kymo_jfr_write;
 kymo_format_write kymo_pprof_write;
 kymo_format_write kymo_collapsed_write;
 kymo_format_write kymo_svg_write;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """golden.py WRITE_FIXED FORMAT [--update] - compares what the fixed profile becomes with tests/golden/.
 
-FORMAT: firefox (its exact bytes), collapsed, svg, chrome (likewise), pprof (its fields as text, since the bytes of a
+FORMAT: firefox (its exact bytes), collapsed, svg, chrome (likewise), jfr (what it holds, as text), pprof (its fields as text, since the bytes of a
 compressor may differ); pprof-live and collapsed-live: what lives of its heap. --update writes the files anew; look at the difference before it is
 committed: what readers see has changed.
 """
@@ -12,6 +12,8 @@ import os
 import subprocess
 import sys
 import tempfile
+
+import jfr_file
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 MESSAGES = {"": {1: "sample_type", 2: "sample", 3: "mapping", 4: "location", 5: "function", 11: "period_type"},
@@ -58,7 +60,7 @@ def dump(data, message="", indent=""):
 
 def produce(write_fixed, kind):
     kind, _, show = kind.partition("-")
-    extension = {"firefox": ".json", "collapsed": ".folded", "pprof": ".pb.gz", "svg": ".svg", "chrome": ".trace.json"}[kind]
+    extension = {"firefox": ".json", "collapsed": ".folded", "pprof": ".pb.gz", "svg": ".svg", "chrome": ".trace.json", "jfr": ".jfr"}[kind]
     stem = f"fixed.{show}" if show else "fixed"
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "out" + extension)
@@ -72,6 +74,8 @@ def produce(write_fixed, kind):
                 assert file.read() == data, ".json.gz is not the .json compressed"
             # A field's text stands in its marker only: who takes it away there has taken it away.
             assert data.count(b"http://h/") == 1, "a text is there twice"
+        if kind == "jfr":
+            return ("\n".join(jfr_file.lines(jfr_file.read_file(path))) + "\n").encode(), stem + ".jfr.txt"
     if kind == "pprof":
         return ("\n".join(dump(gzip.decompress(data))) + "\n").encode(), stem + ".pb.txt"
     return data, stem + extension

@@ -9,7 +9,6 @@ import gzip
 import os
 import random
 import resource
-import subprocess
 import sys
 import tempfile
 

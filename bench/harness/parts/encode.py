@@ -6,7 +6,7 @@ from ..measure import Failed, median, run as run_program, spread
 from ..results import Table
 
 # Seconds of CPU time.
-BUDGETS = {".json.gz": 1.0, ".pb.gz": 0.3}
+BUDGETS = {".json.gz": 1.0, ".pb.gz": 0.3, ".jfr": 0.5}
 
 
 def run(bench):

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JFR files: what JDK's `jfr` and a reader of the format see in them is what `kymo report` says.
+
+The reader here is tests/golden/jfr_file.py, which goes by the description in the file.
+"""
+import collections
+import json
+import pathlib
+import re
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+
+import jfr_file
+from kymotest import KYMO, WORKLOADS, case, check, main, record, run, say, skip
+
+
+def convert(recording):
+    path = recording.path.with_suffix(".jfr")
+    out = run([KYMO, "convert", recording.path, "-q", "-f", "-o", path])
+    check(out.status == 0, f"kymo convert: status {out.status}: {out.stderr}")
+    return path
+
+
+def jfr(*arguments):
+    if not shutil.which("jfr"):
+        skip("there is no jfr of a JDK: tools/install-deps test installs one")
+    out = run(["jfr", *arguments])
+    check(out.status == 0, f"jfr {arguments[0]}: status {out.status}: {out.stderr or out.stdout}")
+    return out.stdout
+
+
+def summary(path):
+    """How many events of each type there are."""
+    found = re.findall(r"^ (\S+) +(\d+) +\d+ *$", jfr("summary", path), re.M)
+    return {name: int(count) for name, count in found if name not in ("jdk.Metadata", "jdk.CheckPoint")}
+
+
+def printed(path, *types):
+    """The values of events, as the JDK's reader sees them."""
+    events = json.loads(jfr("print", "--json", "--stack-depth", "100000", "--events", ",".join(types), path))
+    return [(e["type"], e["values"]) for e in events["recording"]["events"]]
+
+
+def all_events(path):
+    return [event for chunk in jfr_file.read_file(path) for event in chunk.events]
+
+
+def sums(stacks):
+    """Self and total of each function, of (weight, names from the innermost on)."""
+    own, total = collections.Counter(), collections.Counter()
+    for weight, names in stacks:
+        own[names[0]] += weight
+        for name in set(names):
+            total[name] += weight
+    return own, total
+
+
+def functions_of(report):
+    own, total = collections.Counter(), collections.Counter()
+    for row in report.data["functions"]:
+        own[row["name"]] += row["self"]
+        total[row["name"]] += row["total"]
+    return own, total
+
+
+def stacks_in(path, event_type, value):
+    """By the format alone."""
+    for chunk in jfr_file.read_file(path):
+        names = jfr_file.Names(chunk)
+        for event in chunk.events:
+            if event.type == event_type:
+                yield event.fields[value], [f[1] for f in names.frames(event.fields["stackTrace"])]
+
+
+def check_same(what, found, expected):
+    """Functions of equal names with equal sums; code without names is called differently in a report."""
+    unlike = {name for name in found.keys() | expected.keys()
+              if found[name] != expected[name] and not re.search(r"^\[|\+0x|^0x", name)}
+    check(not unlike, f"{what}: {[(n, found[n], expected[n]) for n in sorted(unlike)[:5]]}")
+    check(sum(found.values()) > 0, f"{what}: nothing")
+
+
+def memory_of(recording, mode):
+    return json.loads(run([KYMO, "report", recording.path, "--json", "--mode", mode]).stdout)
+
+
+@case
+def cpu():
+    """Every function has its CPU time, with inlined ones and lines, by both readers."""
+    recording = record([WORKLOADS / "inlines"], period="1ms", options=["--wall=10ms"])
+    path = convert(recording)
+    report = recording.report()
+    own, total = functions_of(report)
+    for who, stacks in (("format", list(stacks_in(path, "kymo.CPUTime", "cpuTime"))), ("jfr", None)):
+        if stacks is None:
+            spans = {(v["startTime"], v["eventThread"]["osThreadId"]): v for _, v in printed(path, "kymo.CPUTime")}
+            check(len(spans) == summary(path)["kymo.CPUTime"], "jfr print and jfr summary differ")
+            lines = {f["lineNumber"] for v in spans.values() for f in v["stackTrace"]["frames"]}
+            check(len(lines) > 5, f"lines are {sorted(lines)}")
+            stacks = [(round(float(v["cpuTime"][2:-1]) * 1e9), [f["method"]["name"] for f in v["stackTrace"]["frames"]])
+                      for v in spans.values()]
+        found_own, found_total = sums(stacks)
+        check(sum(w for w, _ in stacks) == report.data["total"], f"{who}: {sum(w for w, _ in stacks)} ns")
+        check_same(f"{who}, self", found_own, own)
+        check_same(f"{who}, total", found_total, total)
+    types = {t for c in jfr_file.read_file(path) for t in (f[3] for k in c.pools[26] for f in jfr_file.Names(c).frames(k))}
+    check({"Native", "Inlined"} <= types, f"frames are {types}")
+    say(f"{len(own)} functions have the same time")
+
+
+@case
+def counts():
+    """As many samples as the report has; wall time is the threads' lives."""
+    recording = record([WORKLOADS / "inlines"], period="1ms", options=["--wall=10ms"])
+    path = convert(recording)
+    report = recording.report()
+    seen = summary(path)
+    wall = report.quality["wall_samples"]
+    check(seen["profiler.WallClockSample"] == wall, f"{seen['profiler.WallClockSample']} of {wall} wall samples")
+    check(seen["jdk.ExecutionSample"] == report.quality["samples"] - wall, f"samples: {seen}")
+    check(seen["kymo.Thread"] == len(report.threads), f"threads: {seen}")
+    mine = collections.Counter(e.type for e in all_events(path))
+    check(dict(mine) == seen, f"the readers differ: {mine} and {seen}")
+    weights = [e.fields["timeSpan"] for e in all_events(path) if e.type == "profiler.WallClockSample"]
+    shown = sum(row["self"] for row in recording.report("--mode", "wall").data["functions"])
+    check(sum(weights) == shown, f"wall time is {sum(weights)}, in the report {shown} ns")
+    check("jdk.ExecutionSample" in jfr("metadata", path), "jfr metadata")
+
+
+@case
+def markers():
+    """Each marker is an event of its schema's type, and counted once."""
+    recording = record([WORKLOADS / "marks", "kinds"], period="10ms")
+    path = convert(recording)
+    rows = recording.report("--mode", "markers").data["markers"]
+    marks = [e for e in all_events(path) if e.type.startswith("kymo.marker.")]
+    by_name = collections.Counter(e.fields["name"] for e in marks)
+    expected = collections.Counter()
+    for row in rows:
+        expected[row["name"]] += row["count"]
+    check(by_name == expected, f"{(by_name - expected)} too many, {(expected - by_name)} missing")
+    spans = sum(e.fields.get("duration", 0) for e in marks)
+    check(spans == sum(row["total"] for row in rows), f"they last {spans} ns")
+    seen = {k: n for k, n in summary(path).items() if k.startswith("kymo.marker.")}
+    check(sum(seen.values()) == len(marks), f"jfr summary has {seen}")
+    types = collections.Counter(kind for kind, _ in printed(path, *seen))
+    check(dict(types) == seen, f"jfr print has {types}")
+    say(f"{len(marks)} markers of {len(seen)} types")
+
+
+@case
+def allocations():
+    """Every allocation and its end; sums are exact."""
+    recording = record([WORKLOADS / "allocs", "peak"], options=["--alloc=0", "--buffer=64m"], period="10ms")
+    path = convert(recording)
+    heap = memory_of(recording, "alloc")["heaps"][0]
+    events = all_events(path)
+    count, size = 0, 0
+    weights = {(e.fields["startTime"], e.fields["address"]): e.fields for e in events if e.type == "kymo.MallocWeight"}
+    for e in events:
+        if e.type == "profiler.Malloc":
+            beside = weights.get((e.fields["startTime"], e.fields["address"]))
+            count += beside["weight"] * beside["allocations"] if beside else 1
+            size += beside["weight"] * beside["allocated"] if beside else e.fields["size"]
+    check((count, size) == (heap["count"], heap["bytes"]), f"{count} and {size} bytes, in truth {heap}")
+    live = collections.Counter()
+    for e in events:
+        if e.type in ("profiler.Malloc", "profiler.Free"):
+            live[e.fields["address"]] += 1 if e.type == "profiler.Malloc" else -1
+    check(set(live.values()) <= {0, 1}, "a block is freed twice, or allocated twice")
+    report = memory_of(recording, "live")
+    check(sum(live.values()) == report["total"]["objects"], f"{sum(live.values())} live, {report['total']}")
+    seen = summary(path)
+    check(seen["profiler.Malloc"] == sum(e.type == "profiler.Malloc" for e in events), f"jfr summary has {seen}")
+    say(f"{count} allocations of {size} bytes")
+
+
+if __name__ == "__main__":
+    main()
