@@ -1,47 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kymo/import.h"
-#include "kymo/report.h"
-#include "profile_fixture.h"
-
-static kymo_profile *read_text(const char *text)
-{
-    kymo_profile *p = NULL;
-    kymo_error detail = {.message = ""};
-    kymo_err err = kymo_import_memory(text, strlen(text), &p, &detail);
-    if (err != KYMO_OK)
-        fail_msg("%s", detail.message);
-    return p;
-}
-
-static void assert_fails(const char *text, kymo_err err, const char *part)
-{
-    kymo_profile *p;
-    kymo_error detail = {.message = ""};
-    assert_int_equal(kymo_import_memory(text, strlen(text), &p, &detail), err);
-    if (!strstr(detail.message, part))
-        fail_msg("no \"%s\" in \"%s\"", part, detail.message);
-}
-
-static void assert_row(const kymo_report *report, size_t at, const char *name, uint64_t self,
-                       uint64_t total)
-{
-    size_t n;
-    const kymo_report_row *rows = kymo_report_rows(report, &n);
-    assert_true(at < n);
-    assert_string_equal(rows[at].name, name);
-    assert_int_equal(rows[at].self, self);
-    assert_int_equal(rows[at].total, total);
-}
+#include "import_fixture.h"
 
 static void lines_add_up(void **state)
 {
     (void)state;
-    kymo_profile *p = read_text("# of a script\n"
-                                "main;f;g 5\n"
-                                "main;f;f 3\r\n"
-                                "\n"
-                                "main 4\n"
-                                "a name with blanks;g\t1"); /* without an end of the line */
+    kymo_profile *p = import_text("# of a script\n"
+                                  "main;f;g 5\n"
+                                  "main;f;f 3\r\n"
+                                  "\n"
+                                  "main 4\n"
+                                  "a name with blanks;g\t1"); /* without an end of the line */
     kymo_report *r;
     ok(kymo_report_create(p, NULL, &r));
     assert_int_equal(kymo_report_total(r), 13);
@@ -68,7 +36,7 @@ static kymo_category category_of(const kymo_profile *p, const char *name)
 static void suffixes_say_what_code_it_is(void **state)
 {
     (void)state;
-    kymo_profile *p = read_text("java;Thread.run_[j];Inner.get_[i];read_[k] 2\njava;_[k] 1\n");
+    kymo_profile *p = import_text("java;Thread.run_[j];Inner.get_[i];read_[k] 2\njava;_[k] 1\n");
     assert_int_equal(category_of(p, "read"), KYMO_CATEGORY_KERNEL);
     assert_int_equal(category_of(p, "Thread.run"), KYMO_CATEGORY_JIT);
     assert_int_equal(category_of(p, "Inner.get"), KYMO_CATEGORY_JIT);
@@ -80,7 +48,7 @@ static void suffixes_say_what_code_it_is(void **state)
 static void odd_names_are_kept(void **state)
 {
     (void)state;
-    kymo_profile *p = read_text("a;;\xff;b 1\n;a 2\n");
+    kymo_profile *p = import_text("a;;\xff;b 1\n;a 2\n");
     kymo_report *r;
     ok(kymo_report_create(p, NULL, &r));
     assert_row(r, 0, "a", 2, 3);
@@ -94,8 +62,8 @@ static void odd_names_are_kept(void **state)
 static void differences_are_refused(void **state)
 {
     (void)state;
-    assert_fails("a;b 1 2\na;c 3 0\n", KYMO_E_UNSUPPORTED, "two numbers: a difference");
-    kymo_profile *p = read_text("a;b 1 2\na;c 3\n"); /* the name "b 1" */
+    assert_import_fails("a;b 1 2\na;c 3 0\n", KYMO_E_UNSUPPORTED, "two numbers: a difference");
+    kymo_profile *p = import_text("a;b 1 2\na;c 3\n"); /* the name "b 1" */
     kymo_profile_destroy(p);
 }
 
@@ -106,7 +74,7 @@ static void a_deep_stack_is_a_long_line(void **state)
     for (size_t i = 0; i < sizeof line; i += 3)
         memcpy(line + i, "ab;", 3);
     strcpy(line + sizeof line - 5, " 12\n");
-    kymo_profile *p = read_text(line);
+    kymo_profile *p = import_text(line);
     assert_int_equal(kymo_profile_sample_count(p), 1);
     kymo_profile_destroy(p);
     line[0] = '{';
@@ -121,13 +89,14 @@ static void errors_say_where(void **state)
     memset(text, '\n', sizeof text);
     memcpy(text, "a;b 1\n", 6);
     strcpy(text + sizeof text - 10, "a;c x\n");
-    assert_fails(text, KYMO_E_CORRUPT, "collapsed data at byte 4990: the line has no number");
+    assert_import_fails(text, KYMO_E_CORRUPT,
+                        "collapsed data at byte 4990: the line has no number");
     strcpy(text + sizeof text - 10, "a;c");
-    assert_fails(text, KYMO_E_TRUNCATED, "ends too early, at byte 4993");
-    assert_fails("a;b 1\nsome text\n", KYMO_E_UNSUPPORTED, "not a format");
-    assert_fails("a;b 18446744073709551616\n", KYMO_E_UNSUPPORTED, "not a format");
-    assert_fails("", KYMO_E_UNSUPPORTED, "not a format");
-    assert_fails("a 1\n", KYMO_E_UNSUPPORTED, "not a format");
+    assert_import_fails(text, KYMO_E_TRUNCATED, "ends too early, at byte 4993");
+    assert_import_fails("a;b 1\nsome text\n", KYMO_E_UNSUPPORTED, "not a format");
+    assert_import_fails("a;b 18446744073709551616\n", KYMO_E_UNSUPPORTED, "not a format");
+    assert_import_fails("", KYMO_E_UNSUPPORTED, "not a format");
+    assert_import_fails("a 1\n", KYMO_E_UNSUPPORTED, "not a format");
 }
 
 int main(void)

@@ -5,42 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "kymo/import.h"
-#include "kymo/report.h"
-#include "profile_fixture.h"
+#include "import_fixture.h"
 
 static char text[8192];
-
-static kymo_profile *read_text(void)
-{
-    kymo_profile *p = NULL;
-    kymo_error detail = {.message = ""};
-    kymo_err err = kymo_import_memory(text, strlen(text), &p, &detail);
-    if (err != KYMO_OK)
-        fail_msg("%s", detail.message);
-    return p;
-}
-
-static void assert_fails(kymo_err err, const char *part)
-{
-    kymo_profile *p;
-    kymo_error detail = {.message = ""};
-    if (kymo_import_memory(text, strlen(text), &p, &detail) != err)
-        fail_msg("wanted %s, got \"%s\"", part, detail.message);
-    if (!strstr(detail.message, part))
-        fail_msg("no \"%s\" in \"%s\"", part, detail.message);
-}
-
-static void assert_row(const kymo_report *report, size_t at, const char *name, uint64_t self,
-                       uint64_t total)
-{
-    size_t n;
-    const kymo_report_row *rows = kymo_report_rows(report, &n);
-    assert_true(at < n);
-    assert_string_equal(rows[at].name, name);
-    assert_int_equal(rows[at].self, self);
-    assert_int_equal(rows[at].total, total);
-}
 
 #define META(version)                                                                     \
     "{\"meta\":{\"interval\":1,\"startTime\":1600000000000,\"product\":\"Firefox\","      \
@@ -70,7 +37,7 @@ static void tables_of_a_thread(void **state)
     (void)state;
     write_old("{\"stack\":[1,0,null,2],\"time\":[1,2,3,4],\"weight\":null,"
               "\"threadCPUDelta\":[5,6,7,null]}");
-    kymo_profile *p = read_text();
+    kymo_profile *p = import_text(text);
     kymo_report *r;
     ok(kymo_report_create(p, NULL, &r));
     assert_string_equal(kymo_report_type(r)->name, "samples");
@@ -111,7 +78,7 @@ static void tables_of_the_file(void **state)
     write_shared(META("66"), "\"prefixOffset\":[0,1,1]",
                  "{\"stack\":[2,1,0],\"timeDeltas\":[1.5,1,1],\"weight\":[0.250001,2,3],"
                  "\"weightType\":\"tracing-ms\"}");
-    kymo_profile *p = read_text();
+    kymo_profile *p = import_text(text);
     kymo_report *r;
     ok(kymo_report_create(p, NULL, &r));
     assert_string_equal(kymo_report_type(r)->name, "time");
@@ -128,24 +95,24 @@ static void what_is_wrong_is_told(void **state)
     (void)state;
     const char *one = "{\"stack\":[2],\"time\":[1]}";
     write_shared(META("70"), "\"prefixOffset\":[0,1,1]", one);
-    assert_fails(KYMO_E_VERSION, "a Firefox profile of version 70; up to 66 are read");
+    assert_import_fails(text, KYMO_E_VERSION, "a Firefox profile of version 70; up to 66 are read");
     write_shared(META("66"), "\"prefix\":[1,2,0]", one);
-    assert_fails(KYMO_E_CORRUPT, "the caller of stack 0 does not come before it");
+    assert_import_fails(text, KYMO_E_CORRUPT, "the caller of stack 0 does not come before it");
     write_shared(META("66"), "\"prefixOffset\":[0,2,1]", one);
-    assert_fails(KYMO_E_CORRUPT, "the caller of stack 1 does not come before it");
+    assert_import_fails(text, KYMO_E_CORRUPT, "the caller of stack 1 does not come before it");
     write_shared(META("66"), "\"prefixOffset\":[0,1,1]", "{\"stack\":[3],\"time\":[1]}");
-    assert_fails(KYMO_E_CORRUPT, "there is no stack 3, only 3");
+    assert_import_fails(text, KYMO_E_CORRUPT, "there is no stack 3, only 3");
     write_shared(META("66"), "\"prefixOffset\":[0,1,1]",
                  "{\"stack\":[1],\"time\":[1],\"weight\":[-2]}");
-    assert_fails(KYMO_E_UNSUPPORTED, "a sample has a negative weight");
+    assert_import_fails(text, KYMO_E_UNSUPPORTED, "a sample has a negative weight");
     write_shared(META("66"), "\"prefixOffset\":[0,1,1]", "{\"stack\":[1],\"weightType\":\"x\"}");
-    assert_fails(KYMO_E_UNSUPPORTED, "neither samples, tracing-ms nor bytes");
+    assert_import_fails(text, KYMO_E_UNSUPPORTED, "neither samples, tracing-ms nor bytes");
     strcpy(text, "{\"meta\":{\"interval\":1,\"version\":25},\"threads\":[],\"processes\":[]}");
-    assert_fails(KYMO_E_UNSUPPORTED, "not a processed profile: open it at https");
+    assert_import_fails(text, KYMO_E_UNSUPPORTED, "not a processed profile: open it at https");
     strcpy(text, META("66") "\"threads\":[}");
-    assert_fails(KYMO_E_CORRUPT, "no valid JSON, in the file");
+    assert_import_fails(text, KYMO_E_CORRUPT, "no valid JSON, in the file");
     strcpy(text, META("66") "\"threads\":[]} 1");
-    assert_fails(KYMO_E_CORRUPT, "there is more after the profile");
+    assert_import_fails(text, KYMO_E_CORRUPT, "there is more after the profile");
 }
 
 static void every_cut_is_told(void **state)
