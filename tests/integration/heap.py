@@ -387,7 +387,7 @@ def growth():
     check(b"inuse_space before: " in comments and b"inuse_space after: " in comments, "which sums these are")
     came = {"site_b": 500000, "site_c": 40000}
     check_same("pprof, what came", pprof(path, "-sample_index=alloc_space") or came, came)
-    for more, text in (([path], "exists"), ([steps.where / "x.folded"], ".pb.gz"), ([path, "-f", "--json"], "json")):
+    for more, text in (([path], "exists"), ([steps.where / "x.json"], ".pb.gz"), ([path, "-f", "--json"], "json")):
         out = run([KYMO, "diff", *ends, "-o", *more])
         check(out.status == 2 and text in out.stderr, f"-o {more}: {out.status}, {out.stderr}")
 
