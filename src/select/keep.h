@@ -18,7 +18,8 @@ typedef struct kymo_keep {
     uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC, both included; 0 and UINT64_MAX: all */
     const uint8_t *process;
     const uint8_t *thread;
-    const uint8_t *stack; /* of samples, allocations and mappings; not NULL: rows without one go */
+    const uint8_t *stack;     /* of samples, allocations and mappings */
+    int leaves_out_stackless; /* where there are stacks: rows without one go */
 } kymo_keep;
 
 #define KYMO_KEEP_ALL                     \
@@ -40,7 +41,7 @@ static inline int kymo_keep_has_time(const kymo_keep *keep, uint64_t time_ns)
 /* A row with a time and a stack. */
 static inline int kymo_keep_has_row(const kymo_keep *keep, uint64_t time_ns, uint32_t stack)
 {
-    if (keep->stack && (stack == KYMO_NONE || !keep->stack[stack]))
+    if (keep->stack && (stack == KYMO_NONE ? keep->leaves_out_stackless : !keep->stack[stack]))
         return 0;
     return kymo_keep_has_time(keep, time_ns);
 }
