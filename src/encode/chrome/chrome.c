@@ -49,8 +49,8 @@ static kymo_err number_processes(struct kymo_chrome *w)
     return err;
 }
 
-static void put_name(struct kymo_chrome *w, const char *what, uint64_t pid, uint64_t tid,
-                     const char *name)
+void kymo_chrome_put_name(struct kymo_chrome *w, const char *what, uint64_t pid, uint64_t tid,
+                          const char *name)
 {
     kymo_chrome_begin(w, "M", pid, tid, 0);
     kymo_json_key_cstr(w->json, "name", what);
@@ -66,10 +66,11 @@ static void put_names(struct kymo_chrome *w)
     uint32_t threads = kymo_profile_count(w->p, KYMO_TABLE_THREADS);
     const uint32_t *order = kymo_profile_thread_order(w->p);
     for (uint32_t i = 0; i < processes; i++)
-        put_name(w, "process_name", w->pids[i], w->pids[i], kymo_profile_process(w->p, i)->name);
+        kymo_chrome_put_name(w, "process_name", w->pids[i], w->pids[i],
+                             kymo_profile_process(w->p, i)->name);
     for (uint32_t i = 0; i < threads; i++) {
         const kymo_thread *t = kymo_profile_thread(w->p, order[i]);
-        put_name(w, "thread_name", w->pids[t->process], (uint32_t)t->tid, t->name);
+        kymo_chrome_put_name(w, "thread_name", w->pids[t->process], (uint32_t)t->tid, t->name);
     }
 }
 

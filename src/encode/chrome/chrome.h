@@ -28,6 +28,10 @@ struct kymo_chrome {
 void kymo_chrome_begin(struct kymo_chrome *w, const char *phase, uint64_t pid, uint64_t tid,
                        uint64_t time_ns);
 
+/* Names a process or thread; what: "process_name" or "thread_name". */
+void kymo_chrome_put_name(struct kymo_chrome *w, const char *what, uint64_t pid, uint64_t tid,
+                          const char *name);
+
 /* chrome_markers.c */
 KYMO_NODISCARD
 kymo_err kymo_chrome_write_markers(struct kymo_chrome *w, uint32_t thread);

@@ -79,14 +79,8 @@ static kymo_err enter(struct calls *c, uint32_t stack, uint64_t time_ns)
 static void put_track(struct calls *c, const char *thread, const char *type)
 {
     char name[256];
-    kymo_json *j = c->w->json;
     snprintf(name, sizeof name, "%.180s: %.60s", thread, type);
-    kymo_chrome_begin(c->w, "M", c->pid, c->tid, 0);
-    kymo_json_key_cstr(j, "name", "thread_name");
-    kymo_json_key_object(j, "args");
-    kymo_json_key_cstr(j, "name", name);
-    kymo_json_end_object(j);
-    kymo_json_end_object(j);
+    kymo_chrome_put_name(c->w, "thread_name", c->pid, c->tid, name);
 }
 
 static kymo_err put_samples(struct calls *c, const kymo_thread *t, uint32_t thread,
