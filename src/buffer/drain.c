@@ -12,7 +12,7 @@
 #include "buffer/stream.h"
 #include "sys/pages.h"
 
-#define UNOWNED UINT32_MAX
+#define CACHE_LINE 64u
 /* The bytes that a round reads, or little more: some 50 ms. A process that has written more delays
  * the programs that wait for the recorder no longer than this. */
 #define ROUND_BYTES (8u << 20)
@@ -20,6 +20,28 @@
 uint64_t kymo_drain_time_ns(const kymo_drain *d, uint64_t clock)
 {
     return kymo_drain_clock_ns(&d->clock, clock);
+}
+
+static void *part(char *base, size_t *used, size_t n, size_t size)
+{
+    void *at = base ? base + *used : NULL;
+    *used += (n * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    return at;
+}
+
+/* Lays the tables out from base on; with NULL it only counts. Returns their bytes. They are one
+ * mapping: a mapping of its own for each cost a process that ends at once a tenth of all. */
+static size_t place_tables(kymo_drain *d, char *base)
+{
+    const struct kymo_session_plan *plan = &d->plan;
+    size_t used = 0;
+    d->slots = part(base, &used, plan->threads, sizeof *d->slots);
+    d->block_owner = part(base, &used, kymo_session_blocks(plan), sizeof *d->block_owner);
+    d->modules = part(base, &used, plan->modules, sizeof *d->modules);
+    for (int i = 0; i < 2; i++)
+        d->numbers[i] = part(base, &used, plan->depot_words, sizeof *d->numbers[i]);
+    d->marks.known = part(base, &used, plan->definitions + 1u, sizeof *d->marks.known);
+    return used;
 }
 
 kymo_err kymo_drain_create(struct kymo_session *session, const struct kymo_session_plan *plan,
@@ -31,19 +53,13 @@ kymo_err kymo_drain_create(struct kymo_session *session, const struct kymo_sessi
     d->session = session;
     d->plan = *plan;
     d->sink = *sink;
-    d->slots = kymo_pages_take(plan->threads, sizeof *d->slots);
-    d->block_owner = malloc(kymo_session_blocks(plan) * sizeof *d->block_owner);
-    d->modules = kymo_pages_take(plan->modules, sizeof *d->modules);
-    d->numbers[0] = kymo_pages_take(plan->depot_words, sizeof *d->numbers[0]);
-    d->numbers[1] = kymo_pages_take(plan->depot_words, sizeof *d->numbers[1]);
-    d->marks.known = kymo_pages_take(plan->definitions + 1u, sizeof *d->marks.known);
-    if (!d->slots || !d->block_owner || !d->modules || !d->numbers[0] || !d->numbers[1] ||
-        !d->marks.known) {
+    d->table_bytes = place_tables(d, NULL);
+    d->tables = kymo_pages_take(1, d->table_bytes);
+    if (!d->tables) {
         kymo_drain_destroy(d);
         return KYMO_E_NOMEM;
     }
-    for (uint32_t i = 0; i < kymo_session_blocks(plan); i++)
-        d->block_owner[i] = UNOWNED;
+    place_tables(d, d->tables);
     d->epoch = session->depot_epoch;
     kymo_drain_clock_init(&d->clock, (enum kymo_clock_kind)session->clock_kind);
     kymo_store_release(&session->heartbeat, d->clock.now.clock);
@@ -60,12 +76,7 @@ void kymo_drain_destroy(kymo_drain *d)
 {
     if (!d)
         return;
-    kymo_pages_give(d->slots, d->plan.threads, sizeof *d->slots);
-    free(d->block_owner);
-    kymo_pages_give(d->modules, d->plan.modules, sizeof *d->modules);
-    kymo_pages_give(d->numbers[0], d->plan.depot_words, sizeof *d->numbers[0]);
-    kymo_pages_give(d->numbers[1], d->plan.depot_words, sizeof *d->numbers[1]);
-    kymo_pages_give(d->marks.known, d->plan.definitions + 1u, sizeof *d->marks.known);
+    kymo_pages_give(d->tables, 1, d->table_bytes);
     kymo_vec_deinit(&d->marks.fields);
     kymo_vec_deinit(&d->frames);
     kymo_drain_clock_deinit(&d->clock);
@@ -136,18 +147,17 @@ static kymo_err read_record(kymo_drain *d, struct kymo_slot_reader *slot, const 
 /* Takes possession of a block for a stream; 0 if it is out of range or another stream's. */
 static int own_block(kymo_drain *d, uint32_t number, uint32_t owner)
 {
-    if (number == 0 || number > kymo_session_blocks(&d->plan) ||
-        d->block_owner[number - 1] != UNOWNED) {
+    if (number == 0 || number > kymo_session_blocks(&d->plan) || d->block_owner[number - 1] != 0) {
         d->noticed[KYMO_LOSS_CORRUPT]++;
         return 0;
     }
-    d->block_owner[number - 1] = owner;
+    d->block_owner[number - 1] = owner + 1;
     return 1;
 }
 
 static void give_block(kymo_drain *d, uint32_t number)
 {
-    d->block_owner[number - 1] = UNOWNED;
+    d->block_owner[number - 1] = 0;
     kymo_block_give(d->session, &d->plan, number - 1);
 }
 

@@ -128,9 +128,11 @@ struct kymo_drain {
     struct kymo_session *session;
     struct kymo_session_plan plan;
     struct kymo_drain_sink sink;
+    char *tables; /* one mapping: slots, block_owner, modules, numbers, marks.known */
+    size_t table_bytes;
     struct kymo_slot_reader *slots;
     uint32_t slots_seen;   /* of them were in use up to now; memory behind is not touched */
-    uint32_t *block_owner; /* slot * KYMO_STREAMS + stream, or UNOWNED */
+    uint32_t *block_owner; /* slot * KYMO_STREAMS + stream + 1; 0: none */
     struct kymo_known_module *modules;
     uint32_t modules_scanned;
     uint32_t module_changes; /* as of the last scan */
