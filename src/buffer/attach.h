@@ -24,6 +24,8 @@
  * which is its user's, when it cannot be recorded. */
 #define KYMO_ATTACH_ENV "KYMO_ATTACH"
 #define KYMO_ATTACH_CHILD ",child"
+/* The namespace that holds the name of the recorder's socket. */
+#define KYMO_NETWORK_NAMESPACE "/proc/self/ns/net"
 #define KYMO_ATTACH_NAME_MAX 107u /* bytes; struct sockaddr_un has no room for more */
 #define KYMO_ATTACH_MAGIC 0x4b594d4fu
 

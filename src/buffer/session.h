@@ -29,7 +29,7 @@
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 11u
+#define KYMO_SESSION_LAYOUT 12u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -280,6 +280,8 @@ struct kymo_session {
     uint32_t signal;          /* by which samples are to arrive at first */
     uint64_t cookie;          /* the value that our own queued signals and timers carry */
     uint64_t heartbeat_limit; /* in clock units: silence longer than this ends the capture */
+    uint64_t network_device;  /* the network namespace of the recorder's socket; inode 0: not */
+    uint64_t network_inode;   /* known */
     uint32_t flags;           /* enum kymo_session_flags */
     uint32_t pid;             /* written by the program when it attaches */
     uint32_t attached;        /* 1 once the handler is in place; release */

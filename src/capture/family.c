@@ -46,5 +46,11 @@ void kymo_family_init(const char *attach_name, const char *library, size_t len)
     if (!kymo_file_identify(f->library, &f->library_file) ||
         !kymo_file_identify(LOADER, &f->loader_file))
         f->library[0] = '\0';
-    (void)kymo_file_identify(KYMO_NETWORK_NAMESPACE, &f->network);
+}
+
+void kymo_family_join(struct kymo_session *session)
+{
+    kymo_family.network = (struct kymo_file_id){session->network_device, session->network_inode};
+    /* Pairs with the acquire of what looks at it: the above is in place. */
+    kymo_store_release(&kymo_family.header, session);
 }

@@ -46,6 +46,8 @@ extern struct kymo_family kymo_family;
 /* Keeps what the environment said, before it is cleaned. library: the path in LD_PRELOAD, len bytes
  * of it; one that is not absolute means another file elsewhere, and is not handed on. */
 void kymo_family_init(const char *attach_name, const char *library, size_t len);
+/* This process has a session: what it starts belongs to it. */
+void kymo_family_join(struct kymo_session *session);
 
 /* Whether the recorder exists but is stopped: each program that is started would wait for it.
  * Returns 0 if the session has ended, which says nothing of that, or if the clock may not be read.
@@ -72,8 +74,6 @@ KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
            !(kymo_process_here() && kymo_load_relaxed(&header->stopped)) &&
            !kymo_family_is_silent(header) && !kymo_family_is_stopped(header);
 }
-
-#define KYMO_NETWORK_NAMESPACE "/proc/self/ns/net"
 
 /* There is one more that is to be recorded: the recorder waits for it, if it lives longer than
  * those that have attached. */

@@ -116,7 +116,8 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     if (p->session->engine == KYMO_SESSION_TIMER) {
         if (!armed && !kymo_is_quiet(p))
             kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
-    } else {
+    } else if (!(flags & KYMO_SLOT_MAIN)) {
+        /* The first thread's process tells the recorder that it is ready. */
         kymo_wake_recorder(p);
     }
 }

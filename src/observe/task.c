@@ -33,19 +33,6 @@ int kymo_task_name(pid_t pid, pid_t tid, char name[16])
     return 1;
 }
 
-int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count)
-{
-    static const char key[] = "\nvoluntary_ctxt_switches:";
-    char text[4096];
-    if (!read_task(pid, tid, "status", text, sizeof text))
-        return 0;
-    const char *at = strstr(text, key);
-    if (!at)
-        return 0;
-    *count = strtoull(at + sizeof key - 1, NULL, 10);
-    return 1;
-}
-
 /* The value of a line of `status`, 0 where there is none. */
 static uint64_t number_of(const char *text, const char *key, int base)
 {
@@ -63,6 +50,7 @@ int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status)
     status->caught = number_of(text, "\nSigCgt:", 16);
     status->filters = (uint32_t)(number_of(text, "\nSeccomp:", 10) << KYMO_TASK_SECCOMP_SHIFT) +
                       (uint32_t)number_of(text, "\nSeccomp_filters:", 10);
+    status->voluntary_switches = number_of(text, "\nvoluntary_ctxt_switches:", 10);
     return 1;
 }
 
@@ -117,21 +105,24 @@ int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_
         return 0;
     exe->device = st.st_dev;
     exe->inode = st.st_ino;
-    exe->image = 0;
-    /* What the kernel told the image at its start: random bytes' place, the loader's, the vDSO's.
-     */
+    ssize_t n = readlink(link, path, cap - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return 1;
+}
+
+uint64_t kymo_task_auxv_hash(pid_t pid)
+{
+    /* What the kernel told the image at its start: where the random bytes, the loader and the vDSO
+     * are. */
     char auxv[1024];
+    uint64_t hash = 0;
     size_t len = read_task(pid, pid, "auxv", auxv, sizeof auxv);
     for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, auxv + i, sizeof word);
-        exe->image = kymo_hash_mix(exe->image, word);
+        hash = kymo_hash_mix(hash, word);
     }
-    if (path) {
-        ssize_t n = readlink(link, path, cap - 1);
-        path[n > 0 ? n : 0] = '\0';
-    }
-    return 1;
+    return hash;
 }
 
 int kymo_task_open_image(pid_t pid)

@@ -19,15 +19,15 @@
 
 /* The thread's name (comm), NUL-terminated. */
 int kymo_task_name(pid_t pid, pid_t tid, char name[16]);
-/* How often the thread slept of its own will. */
-int kymo_task_voluntary_switches(pid_t pid, pid_t tid, uint64_t *count);
 #define KYMO_TASK_SECCOMP_SHIFT 24
 /* Of its status: is it dead and not reaped yet; its seccomp mode, shifted, and how many
- * filters it has; signals with a handler, bit N - 1 for signal N. */
+ * filters it has; signals with a handler, bit N - 1 for signal N; how often it slept of its own
+ * will. */
 struct kymo_task_status {
     int is_dead;
     uint32_t filters;
     uint64_t caught;
+    uint64_t voluntary_switches;
 };
 int kymo_task_read_status(pid_t pid, pid_t tid, struct kymo_task_status *status);
 /* The thread's CPU time so far, by the scheduler's clock; works for a zombie's main thread. */
@@ -39,14 +39,14 @@ uint64_t kymo_task_start_ticks(pid_t pid);
 /* CPU time of the process itself, of all its threads but of no child; works until it is reaped. The
  * sum is of the process's clock, its division of the kernel's figures in ticks. */
 int kymo_task_process_cpu_ns(pid_t pid, uint64_t *user_ns, uint64_t *system_ns);
-/* Which file the process runs, and where it lies; path may be NULL. image differs after an exec of
- * the same file, too; 0: not to be read. */
+/* Which file the process runs, and its path. */
 struct kymo_task_exe {
     dev_t device;
     ino_t inode;
-    uint64_t image;
 };
 int kymo_task_executable(pid_t pid, struct kymo_task_exe *exe, char *path, size_t cap);
+/* A number that differs after an exec, also of the same file; 0: not known. */
+uint64_t kymo_task_auxv_hash(pid_t pid);
 /* A descriptor of the memory that the process runs in now, to be closed by the caller; -1: it
  * cannot be opened. */
 int kymo_task_open_image(pid_t pid);

@@ -82,6 +82,8 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->flags = config->flags | (config->signal_fixed ? KYMO_SESSION_SIGNAL_FIXED : 0);
     s->alloc_rate = config->alloc_rate;
     s->map_least = config->alloc_rate ? KYMO_HEAP_EVENTS_MAP_LEAST : UINT64_MAX;
+    s->network_device = config->network_device;
+    s->network_inode = config->network_inode;
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;
     if (config->clock == KYMO_CLOCK_TSC) {
         /* A rough clock rate is enough for this limit only: 2^31 ticks a second. */
@@ -213,7 +215,8 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->out.main_cpu_before = main_cpu_before;
     h->image = kymo_descriptors_keep(kymo_task_open_image(pid), KYMO_DESCRIPTORS_IMAGES);
     (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
-    kymo_host_note_filters(h);
+    h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;
+    kymo_host_note_status(h);
     /* On failure generated code has no names. */
     if (kymo_jit_code_create(pid, &h->out.jit) != KYMO_OK)
         h->out.jit = NULL;

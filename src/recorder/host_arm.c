@@ -164,6 +164,24 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     (void)kymo_perf_enable(fd);
 }
 
+static int read_switches(const kymo_host *h, pid_t tid, uint64_t *count)
+{
+    struct kymo_task_status status;
+    if (!kymo_task_read_status(h->pid, tid, &status))
+        return 0;
+    *count = status.voluntary_switches;
+    return 1;
+}
+
+/* How often a new thread has slept so far. The main thread's status was read when it attached. */
+static int first_switches(const kymo_host *h, pid_t tid, uint64_t *count)
+{
+    if (tid != h->pid || !h->has_status)
+        return read_switches(h, tid, count);
+    *count = h->status.voluntary_switches;
+    return 1;
+}
+
 /* Closes the event: the thread keeps only the timer. */
 static void leave_to_timer(kymo_host *h, uint32_t number)
 {
@@ -211,7 +229,7 @@ static void choose_event(kymo_host *h, uint32_t number, uint64_t now_ns)
         return;
     a->checked_samples = samples;
     a->checked_ns = now_ns;
-    if (!kymo_task_voluntary_switches(h->pid, a->tid, &switches))
+    if (!read_switches(h, a->tid, &switches))
         return;
     uint64_t sleeps = switches - a->switches;
     a->switches = switches;
@@ -280,7 +298,7 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
                                          .seen_scan = h->scan};
             if (h->config.engine == KYMO_SESSION_PERF) {
                 /* the program wrote the tid: only threads of this process are armed */
-                if (kymo_task_voluntary_switches(h->pid, a->tid, &a->switches))
+                if (first_switches(h, a->tid, &a->switches))
                     arm(h, i, 0);
             } else if (h->config.engine == KYMO_SESSION_DISPATCH) {
                 (void)dispatch(h, i); /* on failure it keeps its timer */

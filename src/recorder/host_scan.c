@@ -138,6 +138,12 @@ kymo_err kymo_host_scan_tasks(kymo_host *h, uint64_t now_ns)
     return err;
 }
 
+static int has_same_auxv(const kymo_host *h)
+{
+    uint64_t now = h->auxv ? kymo_task_auxv_hash(h->pid) : 0;
+    return !now || now == h->auxv;
+}
+
 void kymo_host_notice_exec(kymo_host *h, int quickly)
 {
     struct kymo_task_exe exe;
@@ -147,8 +153,7 @@ void kymo_host_notice_exec(kymo_host *h, int quickly)
     int lives = kymo_task_image_lives(h->image);
     if ((quickly && lives && h->image >= 0) ||
         !kymo_task_executable(h->pid, &exe, h->replaced_by, sizeof h->replaced_by) ||
-        (lives && exe.device == h->exe.device && exe.inode == h->exe.inode &&
-         (exe.image == h->exe.image || !exe.image || !h->exe.image)))
+        (lives && exe.device == h->exe.device && exe.inode == h->exe.inode && has_same_auxv(h)))
         return;
     h->replaced = 1;
     kymo_host_stop(h);

@@ -66,6 +66,7 @@ struct kymo_host {
     struct kymo_host_config config;
     pid_t pid;
     struct kymo_task_exe exe; /* the executable when it attached */
+    uint64_t auxv;            /* where `image` could not be opened: kymo_task_auxv_hash, else 0 */
     int image;                /* its address space then; -1: not known */
     int replaced;             /* has called exec since */
     char replaced_by[PATH_MAX];
@@ -83,14 +84,15 @@ struct kymo_host {
     uint64_t last_round_ns;
     int revive; /* the last round came very late */
     uint64_t scan;
-    uint32_t listed;  /* threads in the last scan */
-    int signal;       /* signal of samples; 0: none */
-    int signal_lost;  /* our handler is no longer installed: nothing is sent */
-    uint32_t filters; /* number of seccomp filters when it attached */
-    int said_wanted;  /* noted that the program uses the signal that the user chose */
-    int said_signals; /* how often a change of the signal was noted */
-    uint32_t woken;   /* the session's count of threads at the last arming */
-    uint32_t filled;  /* the session's count of filled blocks at the last drain */
+    uint32_t listed; /* threads in the last scan */
+    int signal;      /* signal of samples; 0: none */
+    int signal_lost; /* our handler is no longer installed: nothing is sent */
+    int has_status;
+    struct kymo_task_status status; /* of the main thread when it attached */
+    int said_wanted;                /* noted that the program uses the signal that the user chose */
+    int said_signals;               /* how often a change of the signal was noted */
+    uint32_t woken;                 /* the session's count of threads at the last arming */
+    uint32_t filled;                /* the session's count of filled blocks at the last drain */
     uint64_t drained_ns;
     uint64_t lap_ns;                     /* when the current lap (see doc/design.md) began */
     uint64_t read_ns;                    /* when the last complete lap began */
@@ -134,8 +136,8 @@ int kymo_host_may_send(const kymo_host *host);
 
 /* ---- host_status.c ---- */
 
-/* Stores the number of seccomp filters that the process begins with. */
-void kymo_host_note_filters(kymo_host *host);
+/* Stores the status that the main thread begins with. */
+void kymo_host_note_status(kymo_host *host);
 /* Checks whether a thread has another filter, and whether our handler is still installed. */
 KYMO_NODISCARD
 kymo_err kymo_host_look_at_status(kymo_host *host, pid_t tid, uint64_t now_ns);

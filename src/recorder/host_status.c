@@ -12,11 +12,9 @@
 #include "base/atomic.h"
 #include "recorder/host_state.h"
 
-void kymo_host_note_filters(kymo_host *h)
+void kymo_host_note_status(kymo_host *h)
 {
-    struct kymo_task_status status;
-    if (kymo_task_read_status(h->pid, h->pid, &status))
-        h->filters = status.filters;
+    h->has_status = kymo_task_read_status(h->pid, h->pid, &h->status);
 }
 
 /* Our handler is no longer installed: the signal would have no effect, or one that the program
@@ -60,7 +58,7 @@ kymo_err kymo_host_look_at_status(kymo_host *h, pid_t tid, uint64_t now_ns)
     struct kymo_task_status status;
     if (!kymo_task_read_status(h->pid, tid, &status) || status.is_dead)
         return KYMO_OK;
-    if (status.filters != h->filters)
+    if (status.filters != h->status.filters)
         KYMO_TRY(become_quiet(h, status.filters, now_ns));
     if (h->signal == 0 || h->signal_lost || status.caught >> (h->signal - 1) & 1)
         return KYMO_OK;

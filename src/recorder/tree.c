@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,16 @@
 #define FOLLOW_NS 15000000000ull
 
 static kymo_err on_ring(void *context);
+
+/* The programs that join must reach the socket: what they start is checked against this. */
+static void note_network(struct kymo_host_config *config)
+{
+    struct stat st;
+    if (stat(KYMO_NETWORK_NAMESPACE, &st) != 0)
+        return;
+    config->network_device = st.st_dev;
+    config->network_inode = st.st_ino;
+}
 
 /* Without this socket `kymo control` cannot change anything; a note says so. The name may be
  * taken: recorders in containers that share a network namespace may have the same process id,
@@ -62,6 +73,7 @@ kymo_err kymo_tree_create(const struct kymo_host_config *config, kymo_tree **out
     t->refusals.events = config->events;
     t->refusals.context = config->events_context;
     t->config.tree = t->server.name;
+    note_network(&t->config);
     t->poller = kymo_poller_open();
     kymo_err err = t->poller < 0 ? kymo_error_set_errno(detail, "epoll") : KYMO_OK;
     if (err == KYMO_OK)

@@ -556,6 +556,8 @@ static int set_up(void **state)
     if (chmod(folder, 0755) != 0)
         return -1;
     kymo_family_init("kymo-test", library, strlen(library));
+    if (!kymo_file_identify(KYMO_NETWORK_NAMESPACE, &kymo_family.network))
+        return -1;
     return kymo_family.library[0] ? 0 : -1;
 }
 
