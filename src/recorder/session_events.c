@@ -134,24 +134,20 @@ static kymo_err want_table(struct kymo_session_events *to, const struct kymo_mod
         &to->wants, (struct kymo_row_want){file, entry->map_start, entry->map_end, entry->bias});
 }
 
-/* The file of a module, in `path`; the loader's name if there is nothing better. The kernel's
- * name of a mapping is absolute and without links. But another library may have been mapped
- * there since: if the loader's name is a path, both must be the same file. */
+/* The file of a module, in `path`. If the loader's name is a path, that is it, without its links:
+ * another library may have been mapped there since. Else the kernel's name of the mapping, which
+ * is absolute; the loader's name if there is nothing better. */
 static const char *module_path(struct kymo_session_events *to,
                                const struct kymo_module_entry *entry, uint64_t start,
                                char path[PATH_MAX])
 {
-    char real[PATH_MAX];
+    int is_cut = entry->path_len == KYMO_MODULE_PATH_MAX - 1;
+    if (entry->path[0] == '/' && !is_cut)
+        return realpath(entry->path, path) ? path : entry->path;
     if (!kymo_task_mapped_file(to->pid, start, path, PATH_MAX))
         path[0] = '\0';
-    if (entry->path_len == 0 || entry->path_len == KYMO_MODULE_PATH_MAX - 1)
+    if (entry->path_len == 0 || is_cut)
         return path[0] ? path : entry->path_len == 0 ? to->executable : entry->path;
-    if (entry->path[0] == '/') {
-        const char *theirs = realpath(entry->path, real) ? real : entry->path;
-        if (strcmp(path, theirs) != 0)
-            snprintf(path, PATH_MAX, "%s", theirs);
-        return path;
-    }
     const char *slash = strrchr(entry->path, '/');
     const char *mapped = strrchr(path, '/');
     int same_name = mapped && strcmp(mapped + 1, slash ? slash + 1 : entry->path) == 0;
