@@ -334,6 +334,7 @@ struct kymo_session {
     uint32_t allocator_wanted;
 
     /* Written by the program when it attaches. */
+    char name[16];       /* of the thread that does; empty: not known */
     uint32_t allocator;  /* enum kymo_allocator */
     uint32_t frees_late; /* that wait to be written; any thread's. At the end they are lost */
     /* Where our own memory lies in the program: [lo, hi) each. */

@@ -213,6 +213,7 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
     h->out.process = process;
     kymo_store_relaxed(&h->session->recorded_as, process + 1);
     h->out.main_cpu_before = main_cpu_before;
+    memcpy(h->out.main_name, h->session->name, sizeof h->out.main_name - 1);
     h->image = kymo_descriptors_keep(kymo_task_open_image(pid), KYMO_DESCRIPTORS_IMAGES);
     (void)kymo_task_executable(pid, &h->exe, h->out.executable, sizeof h->out.executable);
     h->auxv = h->image < 0 ? kymo_task_auxv_hash(pid) : 0;

@@ -34,7 +34,7 @@ pid_t kymo_process_parent(pid_t pid, uint64_t *start_ns)
 }
 
 kymo_err kymo_process_event_write(const kymo_event_handler *events, void *context, uint32_t number,
-                                  pid_t pid, uint64_t start_ns)
+                                  pid_t pid, pid_t parent, uint64_t start_ns)
 {
     char link[64];
     char exe[PATH_MAX];
@@ -52,7 +52,7 @@ kymo_err kymo_process_event_write(const kymo_event_handler *events, void *contex
     kymo_event_process e = {
         .process = number,
         .pid = pid,
-        .parent_pid = kymo_process_parent(pid, NULL),
+        .parent_pid = parent > 0 ? parent : kymo_process_parent(pid, NULL),
         .start_ns = start_ns,
         .exe = exe,
         .argc = (uint32_t)argv.len,

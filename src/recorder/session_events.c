@@ -69,7 +69,10 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     KYMO_TRY(kymo_vec_push(&to->by_tick, 0u));
     KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
     uint32_t thread = (*to->next_thread)++;
-    kymo_task_name(to->pid, (pid_t)t->tid, name);
+    if (t->flags & KYMO_SLOT_MAIN && to->main_name[0])
+        memcpy(name, to->main_name, sizeof name - 1);
+    else
+        kymo_task_name(to->pid, (pid_t)t->tid, name);
     kymo_event_thread e = {thread, to->process, (int32_t)t->tid, t->start_ns, name};
     KYMO_TRY(to->events->thread(to->context, &e));
     KYMO_TRY(kymo_mark_events_thread(to, t));

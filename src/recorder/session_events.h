@@ -85,6 +85,7 @@ struct kymo_session_events {
     uint64_t period_ns;
     pid_t pid;
     char executable[PATH_MAX]; /* the executable when it attached */
+    char main_name[16];        /* of the main thread then; empty: not known */
     kymo_wall *wall;           /* NULL: none; gets threads and samples */
     uint32_t *next_thread;     /* number of the recording's next thread, shared by its sessions */
     kymo_row_tables *tables;   /* NULL: none */

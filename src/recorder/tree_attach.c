@@ -140,7 +140,7 @@ static kymo_err take_in(struct kymo_tree_image *image)
         image->process = t->next_process++;
         image->start_ns = begin_ns(image);
         KYMO_TRY(kymo_process_event_write(c->events, c->events_context, image->process, image->pid,
-                                          image->start_ns));
+                                          image->hello_parent, image->start_ns));
     }
     image->is_live = 1;
     t->recorded++;
@@ -225,6 +225,7 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
         .pid = pid,
         .start = hello->start,
         .deadline_ns = now() + READY_PATIENCE_NS,
+        .hello_parent = hello->parent_pid,
         .hello_cpu_ns = hello->cpu_ns,
     };
     struct kymo_host_config config = t->config;
@@ -249,6 +250,7 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
     if (hello->pid != pid) {
         kymo_host_set_foreign(image->host);
         image->is_foreign = 1;
+        image->hello_parent = 0;
     }
     t->images.data[t->images.len++] = image;
     return image;

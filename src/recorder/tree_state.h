@@ -54,6 +54,7 @@ struct kymo_tree_image {
     struct kymo_tree_ending ending; /* for an ended one */
     uint64_t start_ns;              /* in the recording */
     uint64_t deadline_ns;
+    pid_t hello_parent; /* 0: not known */
     uint64_t hello_cpu_ns;
     uint64_t main_before_ns; /* CPU clock of its main thread when the image began */
     uint64_t cpu_before_ns;  /* CPU clock of its process then */
