@@ -94,7 +94,7 @@ static kymo_err read_payload(struct reading *r, const struct kymo_chunk_header *
             return KYMO_OK;
         }
         return kymo_error_set(r->detail, KYMO_E_VERSION, r->in.at,
-                              "block of type %u (flags %#x) at byte %" PRIu64
+                              "chunk of type %u (flags %#x) at byte %" PRIu64
                               ": written by a newer version",
                               header->type, header->flags, r->in.at);
     }
@@ -106,7 +106,7 @@ static kymo_err read_payload(struct reading *r, const struct kymo_chunk_header *
             return KYMO_OK;
         }
         if (err != KYMO_OK)
-            return kymo_error_set(r->detail, err, r->in.at, "out of memory inflating a block");
+            return kymo_error_set(r->detail, err, r->in.at, "out of memory inflating a chunk");
         payload = r->in.raw;
     }
     int first = !r->decoder.has_meta;
@@ -184,7 +184,7 @@ static void describe(kymo_recording_report *report, uint64_t chunk_at)
         add_text(report, "not finished, ends at byte %" PRIu64, report->position);
         break;
     case KYMO_RECORDING_TRUNCATED:
-        add_text(report, "truncated at byte %" PRIu64 ", within the block at byte %" PRIu64,
+        add_text(report, "truncated at byte %" PRIu64 ", within the chunk at byte %" PRIu64,
                  report->position, chunk_at);
         break;
     case KYMO_RECORDING_CORRUPT:
@@ -192,7 +192,7 @@ static void describe(kymo_recording_report *report, uint64_t chunk_at)
         break;
     }
     if (d->chunks > 0)
-        add_text(report, "%" PRIu64 " damaged block%s", d->chunks, d->chunks == 1 ? "" : "s");
+        add_text(report, "%" PRIu64 " damaged chunk%s", d->chunks, d->chunks == 1 ? "" : "s");
     if (dropped > 0)
         add_text(report, "%" PRIu64 " inconsistent event%s", dropped, dropped == 1 ? "" : "s");
 }

@@ -268,7 +268,7 @@ static void a_damaged_chunk_is_skipped(void **state)
     assert_int_equal(report.ending, KYMO_RECORDING_ENDED);
     assert_int_equal(report.damage.chunks, 1);
     assert_true(report.damage.references > 10);
-    assert_non_null(strstr(report.text, "1 damaged block; "));
+    assert_non_null(strstr(report.text, "1 damaged chunk; "));
     /* Numbers are dense: what was process 1 is process 0 now. */
     assert_non_null(strstr(text.data, "process 0 pid=105 parent=100"));
     assert_non_null(strstr(text.data, "sample thread=0 time=1110000000 weight=1000000"));
