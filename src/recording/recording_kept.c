@@ -193,6 +193,7 @@ static void free_process(struct kymo_kept_process *p)
     kymo_vec_deinit(&p->stacks);
     kymo_key_map_deinit(&p->stack_ids);
     kymo_live_allocations_deinit(&p->live);
+    kymo_open_intervals_deinit(&p->open);
     free(p);
 }
 
@@ -397,6 +398,19 @@ kymo_err kymo_kept_count(kymo_recording_writer *w, const kymo_event_count *e)
     return kymo_vec_push(&p->counts, *e);
 }
 
+kymo_err kymo_kept_site(kymo_recording_writer *w, const kymo_event_site *e)
+{
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, e->process);
+    return p ? kymo_open_intervals_site(&p->open, e) : KYMO_OK;
+}
+
+kymo_err kymo_kept_marker(kymo_recording_writer *w, const kymo_event_marker *e)
+{
+    const struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, e->thread);
+    struct kymo_kept_process *p = t ? kymo_kept_process_of(&w->kept, t->process) : NULL;
+    return p ? kymo_open_intervals_take(&p->open, e) : KYMO_OK;
+}
+
 kymo_err kymo_kept_label(kymo_recording_writer *w, const kymo_event_label *e)
 {
     return kymo_kept_labels_take(&w->kept.labels, e);
@@ -423,6 +437,15 @@ static kymo_err put_thread(kymo_recording_writer *w, struct kymo_kept_thread *t)
     return KYMO_OK;
 }
 
+static kymo_err put_open_intervals(kymo_recording_writer *w, uint32_t process)
+{
+    const struct kymo_open_intervals *open = &kymo_kept_process_of(&w->kept, process)->open;
+    for (size_t i = 0; i < open->places.len; i++)
+        if (open->places.data[i].is_open)
+            KYMO_TRY(kymo_writer_put_marker(w, &open->places.data[i].begin));
+    return KYMO_OK;
+}
+
 static int process_runs(const struct kymo_recording_kept *kept, uint32_t process)
 {
     const struct kymo_kept_process *p = kymo_kept_process_of(kept, process);
@@ -441,8 +464,11 @@ kymo_err kymo_kept_begin(kymo_recording_writer *w)
     for (size_t i = 0; i < kept->threads.len; i++)
         if (!kept->threads.data[i].has_ended && process_runs(kept, kept->threads.data[i].process))
             KYMO_TRY(put_thread(w, &kept->threads.data[i]));
-    for (uint32_t i = 0; i < kept->processes.len; i++)
-        if (process_runs(kept, i))
-            KYMO_TRY(kymo_kept_put_live(w, i));
+    for (uint32_t i = 0; i < kept->processes.len; i++) {
+        if (!process_runs(kept, i))
+            continue;
+        KYMO_TRY(put_open_intervals(w, i));
+        KYMO_TRY(kymo_kept_put_live(w, i));
+    }
     return KYMO_OK;
 }

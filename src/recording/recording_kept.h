@@ -23,6 +23,7 @@
 #include "base/key_map.h"
 #include "base/vec.h"
 #include "recording/live_allocations.h"
+#include "recording/open_intervals.h"
 #include "recording/recording.h"
 #include "recording/recording_format.h"
 #include "recording/recording_labels.h"
@@ -72,6 +73,7 @@ struct kymo_kept_process {
     KYMO_VEC(struct kymo_kept_stack) stacks;
     kymo_key_map stack_ids;
     struct kymo_live_allocations live;
+    struct kymo_open_intervals open;
 };
 
 struct kymo_kept_thread {
@@ -118,9 +120,13 @@ kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type t
 KYMO_NODISCARD
 kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type type);
 
-/* When such an event is written: stacks, counters, labels, allocations. */
+/* When such an event is written: stacks, sites, markers, counters, labels, allocations. */
 KYMO_NODISCARD
 kymo_err kymo_kept_stack(kymo_recording_writer *w, const kymo_event_stack *e);
+KYMO_NODISCARD
+kymo_err kymo_kept_site(kymo_recording_writer *w, const kymo_event_site *e);
+KYMO_NODISCARD
+kymo_err kymo_kept_marker(kymo_recording_writer *w, const kymo_event_marker *e);
 KYMO_NODISCARD
 kymo_err kymo_kept_count(kymo_recording_writer *w, const kymo_event_count *e);
 KYMO_NODISCARD

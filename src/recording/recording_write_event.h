@@ -107,7 +107,9 @@ kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_put_chunk(kymo_recording_writer *w, enum kymo_chunk_type type,
                                kymo_bytes *payload, int compress);
-/* recording_write_rows.c: writes a label that is kept already. */
+/* recording_write_rows.c: writes a label, or a marker, that is kept already. */
+KYMO_NODISCARD
+kymo_err kymo_writer_put_marker(kymo_recording_writer *w, const kymo_event_marker *e);
 KYMO_NODISCARD
 kymo_err kymo_writer_put_label(kymo_recording_writer *w, const kymo_event_label *e);
 /* recording_write.c: all of the above. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_write_marks.c - chunks of types of markers. Types are few, like all definitions for
- * markers: each is a separate chunk, written before any pending row that refers to it.
+ * recording_write_marks.c - chunks of sites and types of markers. Types are few, like all
+ * definitions for markers: each is a separate chunk, written before any pending row that refers to
+ * it.
  */
 #include "recording/recording_write_event.h"
 
@@ -30,6 +31,15 @@ static void put_type_lists(kymo_recording_writer *w, const kymo_event_marker_typ
         struct kymo_file_marker_graph graph = {e->graphs[i].kind, e->graphs[i].color};
         kymo_writer_put_bytes(w, &graph, sizeof graph);
     }
+}
+
+kymo_err kymo_recording_write_site(kymo_recording_writer *w, const kymo_event_site *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    kymo_writer_begin_event(w, KYMO_CHUNK_SITE, e);
+    KYMO_TRY(kymo_writer_finish(w, KYMO_CHUNK_SITE, 0));
+    KYMO_KEEP(w, kymo_kept_site(w, e));
+    return KYMO_OK;
 }
 
 kymo_err kymo_recording_write_marker_type(kymo_recording_writer *w, const kymo_event_marker_type *e)

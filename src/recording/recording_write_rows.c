@@ -144,7 +144,7 @@ static int is_too_long(const char *text)
     return text != NULL && strlen(text) > KYMO_FILE_MARK_TEXT_MAX;
 }
 
-kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_marker *e)
+kymo_err kymo_writer_put_marker(kymo_recording_writer *w, const kymo_event_marker *e)
 {
     KYMO_TRY(kymo_writer_may_write(w));
     if (e->payload_bytes > KYMO_FILE_PAYLOAD_MAX || e->phase > KYMO_FILE_MARKER_PHASE ||
@@ -185,6 +185,13 @@ kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_
         kymo_row_put_sleb(&row.later, (int64_t)(e->made_ns - e->time_ns));
     }
     return kymo_writer_put_row(w, &w->markers, e->thread, &row);
+}
+
+kymo_err kymo_recording_write_marker(kymo_recording_writer *w, const kymo_event_marker *e)
+{
+    KYMO_TRY(kymo_writer_put_marker(w, e));
+    KYMO_KEEP(w, kymo_kept_marker(w, e));
+    return KYMO_OK;
 }
 
 kymo_err kymo_recording_write_count(kymo_recording_writer *w, const kymo_event_count *e)

@@ -377,6 +377,24 @@ static kymo_err write_block(kymo_recording_writer *w, uint32_t thread, uint64_t 
     return KYMO_OK;
 }
 
+static kymo_err write_half(kymo_recording_writer *w, uint32_t phase, uint32_t site, uint64_t id,
+                           uint64_t time_ns)
+{
+    static const struct kymo_record_cell cell = {.kind = KYMO_KIND_U64, .value = 42};
+    WRITE(marker, {.thread = 1,
+                   .site = site,
+                   .phase = phase,
+                   .stack = KYMO_EVENT_NONE,
+                   .time_ns = time_ns,
+                   .id = id,
+                   .track = KYMO_EVENT_NONE,
+                   .cells = 1,
+                   .payload = (const uint8_t *)&cell,
+                   .payload_bytes = sizeof cell,
+                   .name = time_ns == 31 ? "of Ann" : NULL});
+    return KYMO_OK;
+}
+
 /* A child that lives on has a block of its parent's, which ended, one with labels, and one of a
  * thread that ended. */
 static kymo_err write_lives(kymo_recording_writer *w)
@@ -406,6 +424,23 @@ static kymo_err write_lives(kymo_recording_writer *w)
     WRITE(thread_end, {.thread = 70, .end_ns = 20});
     WRITE(counter, {.process = 1, .category = KYMO_EVENT_NONE, .name = "c"});
     WRITE(count, {.process = 1, .time_ns = 21, .value = 3, .operations = 2});
+    static const char *const names[] = {"", "request", "query"};
+    for (uint32_t site = 1; site < KYMO_ARRAY_LEN(names); site++)
+        WRITE(site, {.process = 1,
+                     .site = site,
+                     .category = KYMO_EVENT_NONE,
+                     .type = KYMO_EVENT_NONE,
+                     .kind = KYMO_SITE_VALUES,
+                     .name = names[site]});
+    KYMO_TRY(write_half(w, KYMO_PHASE_BEGIN, 1, 5, 31)); /* stays, with its name and payload */
+    KYMO_TRY(write_half(w, KYMO_PHASE_BEGIN, 2, 5, 32)); /* ended by its name, the latest one */
+    KYMO_TRY(write_half(w, KYMO_PHASE_BEGIN, 1, 5, 33));
+    KYMO_TRY(write_half(w, KYMO_PHASE_END, 2, 5, 34));
+    KYMO_TRY(write_half(w, KYMO_PHASE_END, 1, 5, 35));
+    KYMO_TRY(write_half(w, KYMO_PHASE_BEGIN, 2, 6, 36)); /* ended by its number */
+    KYMO_TRY(write_half(w, KYMO_PHASE_END, 1, 6, 37));
+    KYMO_TRY(write_half(w, KYMO_PHASE_END, 1, 7, 38));   /* of nothing that is known */
+    KYMO_TRY(write_half(w, KYMO_PHASE_BEGIN, 2, 0, 39)); /* without a number it cannot end */
     WRITE(loss, {.process = 1, .kind = 4, .count = 1, .name = "l"});
     WRITE(loss, {.process = 1, .kind = 4, .count = 2, .name = "l"});
     return KYMO_OK;
@@ -470,9 +505,12 @@ static void what_lives_is_in_the_next_segment(void **state)
         " n=9:7: u=14:0:a",
         "live thread=1 of=0 time=19 birth=19 id=0x13 ",
         "allocation thread=0 time=2000 ",
+        "marker thread=0 site=0 phase=2 time=31 start=0 stack=none track=none id=0x5 owner=0 "
+        "cells=1 name=\"of Ann\"",
     };
     static const char *const gone[] = {"process 2 ", "thread 2 ", "key=\"n\"", "id=0x11",
-                                       "count=1 "};
+                                       "count=1 ",   "time=32",   "time=33",   "time=36",
+                                       "phase=3",    "time=39"};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(there); i++)
         if (!strstr(kymo_str_cstr(&text), there[i]))
             fail_msg("no %s in %s", there[i], kymo_str_cstr(&text));
