@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles as Firefox and other tools write them: tables in each thread until version 55, of the
- * whole file from 56 on.
+ * Profiles as Firefox and other tools write them: tables in each thread, later with strings and
+ * sources of the whole file, later all of the whole file.
  */
 #include <stdlib.h>
 
@@ -72,6 +72,27 @@ static void write_shared(const char *version, const char *prefix, const char *sa
              version, samples, prefix);
 }
 
+static void strings_of_the_file(void **state)
+{
+    (void)state;
+    snprintf(text, sizeof text, "%s",
+             META("58") "\"threads\":[{\"name\":\"t\",\"pid\":\"7\",\"tid\":8,"
+                        "\"funcTable\":{\"name\":[0,1,1],\"source\":[null,0,0]," FUNCS "}," TABLES
+                        "\"stackTable\":{\"frame\":[0,1,2],\"prefix\":[null,0,1]},"
+                        "\"samples\":{\"stack\":[2,1],\"time\":[1,2]}}],"
+                        "\"shared\":{\"stringArray\":[\"main\",\"f\",\"/a.c\"],"
+                        "\"sources\":{\"filename\":[2]}}}");
+    kymo_profile *p = import_text(text);
+    kymo_report *r;
+    size_t n;
+    ok(kymo_report_create(p, NULL, &r));
+    assert_row(r, 0, "f", 2, 2);
+    assert_row(r, 1, "main", 0, 2);
+    assert_string_equal(kymo_report_rows(r, &n)[0].file, "/a.c");
+    kymo_report_destroy(r);
+    kymo_profile_destroy(p);
+}
+
 static void tables_of_the_file(void **state)
 {
     (void)state;
@@ -131,9 +152,8 @@ static void every_cut_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_of_a_thread),
-        cmocka_unit_test(tables_of_the_file),
-        cmocka_unit_test(what_is_wrong_is_told),
+        cmocka_unit_test(tables_of_a_thread), cmocka_unit_test(strings_of_the_file),
+        cmocka_unit_test(tables_of_the_file), cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(every_cut_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

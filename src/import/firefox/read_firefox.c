@@ -3,8 +3,8 @@
  * read_firefox.c - processed profiles of the Firefox Profiler, up to version 66.
  *
  * Keys of an object come in any order, so a first pass notes where each value begins; it also
- * finds every fault of the JSON. Tables of stacks are those of the thread where it has them, as
- * until version 55, else those of the whole file.
+ * finds every fault of the JSON. Tables of stacks are those of the thread where it has them, else
+ * those of the whole file; from version 56 on threads with tables have no strings of their own.
  */
 #include "import/firefox/read_firefox.h"
 
@@ -229,18 +229,18 @@ static kymo_err read_libs(struct kymo_firefox_reader *r)
 
 struct thread {
     kymo_firefox_place name, pid, tid, process_name, is_main, samples, start;
-    kymo_firefox_place strings, string_table; /* it has tables of its own */
+    kymo_firefox_place strings, string_table, stacks; /* it has these tables of its own */
 };
 
 static kymo_err find_thread(struct kymo_firefox_reader *r, kymo_firefox_place place,
                             struct thread *t)
 {
-    static const char *const keys[] = {"name",         "pid",          "tid",
-                                       "processName",  "isMainThread", "samples",
-                                       "registerTime", "stringArray",  "stringTable"};
+    static const char *const keys[] = {"name",         "pid",       "tid",          "processName",
+                                       "isMainThread", "samples",   "registerTime", "stringArray",
+                                       "stringTable",  "stackTable"};
     *t = (struct thread){0};
     return FIND(r, place, keys, &t->name, &t->pid, &t->tid, &t->process_name, &t->is_main,
-                &t->samples, &t->start, &t->strings, &t->string_table);
+                &t->samples, &t->start, &t->strings, &t->string_table, &t->stacks);
 }
 
 /* The pid as text: another image of a process has "200.1". */
@@ -319,8 +319,10 @@ static kymo_err read_thread(struct kymo_firefox_reader *r, kymo_firefox_place pl
     KYMO_TRY(add_thread(r, &t, &id));
     if (t.samples == 0)
         return KYMO_OK;
-    if (!t.strings && !t.string_table)
+    if (!t.stacks)
         return kymo_firefox_read_samples(r, t.samples, &r->of_file, id);
+    if (!t.strings && !t.string_table)
+        own.texts = &r->of_file;
     kymo_err err = kymo_firefox_read_tables(r, place, &own);
     if (err == KYMO_OK)
         err = kymo_firefox_read_samples(r, t.samples, &own, id);

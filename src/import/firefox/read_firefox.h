@@ -24,8 +24,11 @@ typedef size_t kymo_firefox_place;
 /* A column of numbers; null and what is below 0 is KYMO_NONE. */
 typedef KYMO_VEC(uint32_t) kymo_firefox_column;
 
-/* The tables of stacks: of the file (from version 56 on), or of one thread. */
+/* The tables of stacks: of the file, or of one thread. Newer versions have more and more of them in
+ * "shared": first strings and sources, then all. */
 struct kymo_firefox_tables {
+    const struct kymo_firefox_tables
+        *texts;                 /* whose strings and sources these are; NULL: its own */
     KYMO_VEC(uint64_t) strings; /* where each begins */
     kymo_firefox_column func_name, func_file, func_source, func_resource, func_line;
     kymo_firefox_column source_file;

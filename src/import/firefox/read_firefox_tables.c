@@ -176,6 +176,8 @@ kymo_err kymo_firefox_table_string(struct kymo_firefox_reader *r,
     *string = 0;
     if (row == KYMO_NONE)
         return KYMO_OK;
+    if (t->texts)
+        t = t->texts;
     if (row >= t->strings.len)
         return kymo_import_fault(r->d, 0, "there is no string %u, only %zu", (unsigned)row,
                                  t->strings.len);
@@ -193,7 +195,7 @@ static kymo_err make_function(struct kymo_firefox_reader *r, struct kymo_firefox
     uint32_t file = cell(&t->func_file, row);
     uint32_t lib = cell(&t->resource_lib, cell(&t->func_resource, row));
     if (file == KYMO_NONE)
-        file = cell(&t->source_file, cell(&t->func_source, row));
+        file = cell(&(t->texts ? t->texts : t)->source_file, cell(&t->func_source, row));
     KYMO_TRY(kymo_firefox_table_string(r, t, cell(&t->func_name, row), &function.name));
     KYMO_TRY(kymo_firefox_table_string(r, t, file, &file));
     if (function.name == 0)
