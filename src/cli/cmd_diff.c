@@ -6,40 +6,16 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "cli/heap_request.h"
-#include "cli/latest.h"
+#include "cli/diff_request.h"
 #include "cli/pager.h"
 #include "cli/sample_type.h"
-#include "cli/steps.h"
 #include "views/report_json.h"
 #include "views/report_text.h"
 
 enum { TOP_DEFAULT = 25 };
 
-struct diff_request {
-    const char *operands[2]; /* as they are on the line */
-    int n_operands;
-    struct kymo_latest latest[2];
-    int is_latest; /* some name was not given */
-    char *files[2];
-    struct kymo_heap_request heap[2]; /* the first has what both are asked */
-    uint64_t top;
-    kymo_diff_normalize normalize;
-    double fail_above; /* percent; negative: never */
-    int has_mode;
-    const char *mode_word; /* of --mode; NULL: not given */
-    int is_foreign_mode;   /* it is none of a recording's */
-    const char *output;
-    int force;
-    int json;
-    int quiet;
-    int no_pager;
-    int is_time; /* not memory is compared, but time of this kind */
-    kymo_sample_kind kind;
-};
-
 /* "FILE@TIME"; a file whose own name has an @ is taken as it is. */
-static int split(struct diff_request *request, int which)
+static int split(struct kymo_diff_request *request, int which)
 {
     struct stat st;
     const char *text = request->operands[which];
@@ -65,7 +41,7 @@ static int split(struct diff_request *request, int which)
     return -1;
 }
 
-static int take_normalize(struct diff_request *request, const char *word)
+static int take_normalize(struct kymo_diff_request *request, const char *word)
 {
     static const struct {
         const char *word;
@@ -82,7 +58,7 @@ static int take_normalize(struct diff_request *request, const char *word)
 }
 
 /* "5", "0.5", "5%". */
-static int take_percent(struct diff_request *request, const char *text)
+static int take_percent(struct kymo_diff_request *request, const char *text)
 {
     char *end;
     double value = strtod(text, &end);
@@ -94,7 +70,7 @@ static int take_percent(struct diff_request *request, const char *text)
     return -1;
 }
 
-static int take_switch(struct diff_request *request, const kymo_arg *arg, const char **by)
+static int take_switch(struct kymo_diff_request *request, const kymo_arg *arg, const char **by)
 {
     int is_known;
     switch (arg->switch_id) {
@@ -132,7 +108,7 @@ static int take_switch(struct diff_request *request, const kymo_arg *arg, const 
 
 /* What was not named: without FILE the latest two recordings, beside one the latest, and before a
  * bare @TIME the latest, too. Returns -1 to go on, else an exit status. */
-static int take_latest(struct diff_request *request)
+static int take_latest(struct kymo_diff_request *request)
 {
     struct kymo_latest *latest = request->latest;
     int wanted = 0;
@@ -163,7 +139,7 @@ static int take_latest(struct diff_request *request)
 }
 
 /* Returns -1 to go on, else an exit status. */
-static int parse(int argc, char **argv, struct diff_request *request)
+static int parse(int argc, char **argv, struct kymo_diff_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_DIFF};
     const struct kymo_flag flags[] = {{KYMO_SWITCH_JSON, &request->json},
@@ -203,127 +179,9 @@ static int is_same_file(const char *a, const char *b)
            (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* Whether the file is of a format that shows two profiles. */
-static int is_of_both(const struct diff_request *request)
-{
-    const kymo_format *format = kymo_format_for_path(request->output);
-    return format &&
-           (strcmp(format->name, "flamegraph") == 0 || strcmp(format->name, "collapsed") == 0);
-}
-
-/* Returns -1 to go on, else an exit status. */
-static int check_growth(const struct diff_request *request, int is_one)
-{
-    if (is_of_both(request) && !request->json)
-        return -1;
-    if (!is_one)
-        return kymo_usage_error(
-            KYMO_IN_DIFF,
-            "-o FILE.pb.gz is of one recording at two moments; for two, kymo convert --mode "
-            "live -o FILE.pb.gz each, and go tool pprof -diff_base, or -o FILE.svg or .folded");
-    if (request->heap[0].options.view != KYMO_HEAP_LIVE || request->json)
-        return kymo_usage_error(KYMO_IN_DIFF, "-o goes with --mode live, and without --json");
-    return -1;
-}
-
-static int write_shown(const struct diff_request *request, const kymo_profile *profile,
-                       const kymo_output *output, struct kymo_shown shown)
-{
-    char size[32];
-    uint64_t bytes;
-    int status = kymo_write_output(profile, output, shown, request->quiet, &bytes);
-    if (status == KYMO_EXIT_OK && !request->quiet)
-        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
-    return status;
-}
-
-/* The difference as a file: the allocations of one recording, some of them to be taken off. */
-static int write_growth(const struct diff_request *request, const kymo_profile *profile)
-{
-    kymo_output output;
-    kymo_error detail;
-    struct kymo_shown shown = {.show = KYMO_ENCODE_GROWTH};
-    uint64_t *times[2] = {&shown.from_ns, &shown.at_ns};
-    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
-        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
-    if (output.is_recording || strcmp(kymo_format_for_path(output.path)->name, "pprof") != 0)
-        return kymo_usage_error(KYMO_IN_DIFF,
-                                "%.150s: a difference is written as .svg, .folded or .pb.gz",
-                                request->output);
-    for (int i = 0; i < 2; i++) {
-        uint64_t at_ns = request->heap[i].options.at_ns;
-        *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
-    }
-    if (!kymo_heap_was_recorded(profile, request->files[0]))
-        return KYMO_EXIT_FAILED;
-    return write_shown(request, profile, &output, shown);
-}
-
-/* Whether both have the kind of time that is asked for; says which has not. */
-static int has_kind(const struct diff_request *request, const kymo_profile *const profiles[2])
-{
-    int is_wall = request->is_time && request->kind == KYMO_SAMPLE_WALL;
-    for (int i = 0; i < 2 && is_wall; i++)
-        if (!kymo_is_imported(profiles[i]) && !kymo_profile_meta(profiles[i])->wall_period_ns) {
-            kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
-                        request->files[i]);
-            return 0;
-        }
-    return 1;
-}
-
-/* What the stacks of both stand for. Where neither heap nor mode is asked for, it is CPU time.
- * Returns -1 to go on, else an exit status. */
-static int choose_shown(const struct diff_request *request, const kymo_profile *const profiles[2],
-                        struct kymo_shown *shown)
-{
-    static const kymo_encode_show shows[KYMO_HEAP_VIEW_COUNT] = {
-        [KYMO_HEAP_ALLOC] = KYMO_ENCODE_ALLOC,   [KYMO_HEAP_LIVE] = KYMO_ENCODE_LIVE,
-        [KYMO_HEAP_PEAK] = KYMO_ENCODE_PEAK,     [KYMO_HEAP_LEAKS] = KYMO_ENCODE_LEAKS,
-        [KYMO_HEAP_MAPPED] = KYMO_ENCODE_MAPPED,
-    };
-    uint64_t *times[2] = {&shown->from_ns, &shown->at_ns};
-    const kymo_heap_report_options *asked = &request->heap[0].options;
-    int is_heap = request->has_mode && !request->is_time;
-    for (int i = 0; i < 2; i++) {
-        uint64_t at_ns = request->heap[i].options.at_ns;
-        *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
-        is_heap |= *times[i] != 0 || kymo_profile_count(profiles[i], KYMO_TABLE_ALLOCATIONS) > 0;
-    }
-    shown->before = profiles[0];
-    shown->show = KYMO_ENCODE_TIME;
-    if (!has_kind(request, profiles))
-        return KYMO_EXIT_FAILED;
-    if (request->is_time)
-        shown->kind = request->kind;
-    if (!is_heap || request->is_time)
-        return -1;
-    for (int i = 0; i < 2; i++)
-        if (!kymo_heap_was_recorded(profiles[i], request->files[i]))
-            return KYMO_EXIT_FAILED;
-    shown->show = shows[asked->view];
-    if (shown->show == KYMO_ENCODE_AUTO)
-        return kymo_usage_error(KYMO_IN_DIFF, "--mode %s is not written as stacks",
-                                request->heap[0].mode);
-    if (asked->min_age_ns != KYMO_HEAP_AUTO)
-        shown->min_age_ns = asked->min_age_ns ? asked->min_age_ns : 1;
-    shown->youngest_percent = asked->youngest_percent;
-    return -1;
-}
-
-static int write_both(const struct diff_request *request, const kymo_profile *const profiles[2])
-{
-    kymo_output output;
-    kymo_error detail;
-    struct kymo_shown shown = {.kind = KYMO_SAMPLE_CPU};
-    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
-        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
-    int status = choose_shown(request, profiles, &shown);
-    return status < 0 ? write_shown(request, profiles[1], &output, shown) : status;
-}
-
 /* Without --mode, what was recorded of both is compared: memory, or else CPU time. */
-static int is_of_time(const struct diff_request *request, const kymo_profile *const profiles[2])
+static int is_of_time(const struct kymo_diff_request *request,
+                      const kymo_profile *const profiles[2])
 {
     if (request->has_mode)
         return request->is_time;
@@ -349,7 +207,7 @@ static double growth_of(const kymo_report_diff_row *row, const kymo_report_diff_
 }
 
 /* Returns KYMO_EXIT_ABOVE, and says what grew most, if something grew by more than it may. */
-static int judge_growth(const struct diff_request *request, const kymo_report_diff *diff)
+static int judge_growth(const struct kymo_diff_request *request, const kymo_report_diff *diff)
 {
     size_t n;
     const kymo_report_diff_row *all = kymo_report_diff_all(diff);
@@ -368,7 +226,7 @@ static int judge_growth(const struct diff_request *request, const kymo_report_di
 }
 
 /* Prints a diff, unless err says that there is none. Returns an exit status. */
-static int show_diff(const struct diff_request *request, const kymo_report_diff *diff,
+static int show_diff(const struct kymo_diff_request *request, const kymo_report_diff *diff,
                      const char *mode, kymo_err err)
 {
     const struct kymo_heap_request *asked = &request->heap[0];
@@ -395,7 +253,8 @@ static int show_diff(const struct diff_request *request, const kymo_report_diff 
     return judge_growth(request, diff);
 }
 
-static int compare_time(const struct diff_request *request, const kymo_profile *const profiles[2])
+static int compare_time(const struct kymo_diff_request *request,
+                        const kymo_profile *const profiles[2])
 {
     kymo_report_diff *diff = NULL;
     const kymo_report_options options = {
@@ -404,7 +263,7 @@ static int compare_time(const struct diff_request *request, const kymo_profile *
         return kymo_usage_error(KYMO_IN_DIFF,
                                 "--by: of time, it takes function, line, file, module, process "
                                 "or stack");
-    if (!has_kind(request, profiles))
+    if (!kymo_diff_has_kind(request, profiles))
         return KYMO_EXIT_FAILED;
     kymo_err err =
         kymo_time_diff_create(profiles[0], profiles[1], &options, request->normalize, &diff);
@@ -414,7 +273,8 @@ static int compare_time(const struct diff_request *request, const kymo_profile *
     return status;
 }
 
-static int compare_memory(const struct diff_request *request, const kymo_profile *const profiles[2])
+static int compare_memory(const struct kymo_diff_request *request,
+                          const kymo_profile *const profiles[2])
 {
     kymo_report_diff *diff = NULL;
     kymo_heap_report_options options[2];
@@ -432,7 +292,7 @@ static int compare_memory(const struct diff_request *request, const kymo_profile
 
 /* Of files of other profilers, samples are compared: those of one name. Returns -1 to go on, else
  * an exit status. */
-static int choose_type(struct diff_request *request, const kymo_profile *const profiles[2])
+static int choose_type(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
     uint32_t type, other, count;
     if (!kymo_is_imported(profiles[0]) && !kymo_is_imported(profiles[1])) {
@@ -457,21 +317,20 @@ static int choose_type(struct diff_request *request, const kymo_profile *const p
     return -1;
 }
 
-static int compare(struct diff_request *request, const kymo_profile *const profiles[2])
+static int compare(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
     int status = choose_type(request, profiles);
     if (status >= 0)
         return status;
     if (request->output)
-        return is_of_both(request) ? write_both(request, profiles)
-                                   : write_growth(request, profiles[0]);
+        return kymo_diff_write(request, profiles);
     return is_of_time(request, profiles) ? compare_time(request, profiles)
                                          : compare_memory(request, profiles);
 }
 
 int kymo_cmd_diff(int argc, char **argv)
 {
-    struct diff_request request = {.top = TOP_DEFAULT, .fail_above = -1};
+    struct kymo_diff_request request = {.top = TOP_DEFAULT, .fail_above = -1};
     kymo_profile *profiles[2] = {NULL, NULL};
     int is_one = 0;
     int status = parse(argc, argv, &request);
@@ -480,7 +339,7 @@ int kymo_cmd_diff(int argc, char **argv)
         if (request.is_latest && !request.quiet)
             kymo_fprint(stderr, "kymo: before: %s, after: %s\n", request.operands[0],
                         request.operands[1]);
-        status = request.output ? check_growth(&request, is_one) : -1;
+        status = request.output ? kymo_diff_check_output(&request, is_one) : -1;
     }
     if (status < 0) {
         status = kymo_load_profile(request.files[0], request.quiet, &profiles[0]);

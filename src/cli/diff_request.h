@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diff_request.h - what diff is asked for, and the part of it that writes files.
+ *
+ * Layer:    cli
+ * Flow:     cmd_diff.c -> [diff_request] -> diff_write.c -> kymo/encode.h
+ * Threads:  the only one
+ * Memory:   words point into argv; cmd_diff.c frees the names of files
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_CLI_DIFF_REQUEST_H
+#define KYMO_CLI_DIFF_REQUEST_H
+
+#include "cli/heap_request.h"
+#include "cli/latest.h"
+#include "cli/steps.h"
+
+struct kymo_diff_request {
+    const char *operands[2]; /* as they are on the line */
+    int n_operands;
+    struct kymo_latest latest[2];
+    int is_latest; /* some name was not given */
+    char *files[2];
+    struct kymo_heap_request heap[2]; /* the first has what both are asked */
+    uint64_t top;
+    kymo_diff_normalize normalize;
+    double fail_above; /* percent; negative: never */
+    int has_mode;
+    const char *mode_word; /* of --mode; NULL: not given */
+    int is_foreign_mode;   /* it is none of a recording's */
+    const char *output;
+    int force;
+    int json;
+    int quiet;
+    int no_pager;
+    int is_time; /* not memory is compared, but time of this kind */
+    kymo_sample_kind kind;
+};
+
+/* Whether both profiles have the kind of time that is asked for; says which has not. */
+int kymo_diff_has_kind(const struct kymo_diff_request *request,
+                       const kymo_profile *const profiles[2]);
+
+/* Whether the output goes with the other options; is_one: both are the same file. Returns -1 to go
+ * on, else an exit status. */
+int kymo_diff_check_output(const struct kymo_diff_request *request, int is_one);
+/* Writes the difference into request->output. Returns an exit status. */
+int kymo_diff_write(const struct kymo_diff_request *request, const kymo_profile *const profiles[2]);
+
+#endif

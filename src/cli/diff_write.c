@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diff_write.c - the difference as a file. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/diff_request.h"
+#include "cli/sample_type.h"
+
+/* Whether the file is of a format that shows two profiles. */
+static int is_of_both(const struct kymo_diff_request *request)
+{
+    const kymo_format *format = kymo_format_for_path(request->output);
+    return format &&
+           (strcmp(format->name, "flamegraph") == 0 || strcmp(format->name, "collapsed") == 0);
+}
+
+int kymo_diff_check_output(const struct kymo_diff_request *request, int is_one)
+{
+    if (is_of_both(request) && !request->json)
+        return -1;
+    if (!is_one)
+        return kymo_usage_error(
+            KYMO_IN_DIFF,
+            "-o FILE.pb.gz is of one recording at two moments; for two, kymo convert --mode "
+            "live -o FILE.pb.gz each, and go tool pprof -diff_base, or -o FILE.svg or .folded");
+    if (request->heap[0].options.view != KYMO_HEAP_LIVE || request->json)
+        return kymo_usage_error(KYMO_IN_DIFF, "-o goes with --mode live, and without --json");
+    return -1;
+}
+
+static int write_shown(const struct kymo_diff_request *request, const kymo_profile *profile,
+                       const kymo_output *output, struct kymo_shown shown)
+{
+    char size[32];
+    uint64_t bytes;
+    int status = kymo_write_output(profile, output, shown, request->quiet, &bytes);
+    if (status == KYMO_EXIT_OK && !request->quiet)
+        kymo_fprint(stderr, "kymo: wrote %s (%s)\n", output->path, kymo_format_bytes(size, bytes));
+    return status;
+}
+
+/* The difference as a file: the allocations of one recording, some of them to be taken off. */
+static int write_growth(const struct kymo_diff_request *request, const kymo_profile *profile)
+{
+    kymo_output output;
+    kymo_error detail;
+    struct kymo_shown shown = {.show = KYMO_ENCODE_GROWTH};
+    uint64_t *times[2] = {&shown.from_ns, &shown.at_ns};
+    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
+    if (output.is_recording || strcmp(kymo_format_for_path(output.path)->name, "pprof") != 0)
+        return kymo_usage_error(KYMO_IN_DIFF,
+                                "%.150s: a difference is written as .svg, .folded or .pb.gz",
+                                request->output);
+    for (int i = 0; i < 2; i++) {
+        uint64_t at_ns = request->heap[i].options.at_ns;
+        *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
+    }
+    if (!kymo_heap_was_recorded(profile, request->files[0]))
+        return KYMO_EXIT_FAILED;
+    return write_shown(request, profile, &output, shown);
+}
+
+int kymo_diff_has_kind(const struct kymo_diff_request *request,
+                       const kymo_profile *const profiles[2])
+{
+    int is_wall = request->is_time && request->kind == KYMO_SAMPLE_WALL;
+    for (int i = 0; i < 2 && is_wall; i++)
+        if (!kymo_is_imported(profiles[i]) && !kymo_profile_meta(profiles[i])->wall_period_ns) {
+            kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
+                        request->files[i]);
+            return 0;
+        }
+    return 1;
+}
+
+/* What the stacks of both stand for. Where neither heap nor mode is asked for, it is CPU time.
+ * Returns -1 to go on, else an exit status. */
+static int choose_shown(const struct kymo_diff_request *request,
+                        const kymo_profile *const profiles[2], struct kymo_shown *shown)
+{
+    static const kymo_encode_show shows[KYMO_HEAP_VIEW_COUNT] = {
+        [KYMO_HEAP_ALLOC] = KYMO_ENCODE_ALLOC,   [KYMO_HEAP_LIVE] = KYMO_ENCODE_LIVE,
+        [KYMO_HEAP_PEAK] = KYMO_ENCODE_PEAK,     [KYMO_HEAP_LEAKS] = KYMO_ENCODE_LEAKS,
+        [KYMO_HEAP_MAPPED] = KYMO_ENCODE_MAPPED,
+    };
+    uint64_t *times[2] = {&shown->from_ns, &shown->at_ns};
+    const kymo_heap_report_options *asked = &request->heap[0].options;
+    int is_heap = request->has_mode && !request->is_time;
+    for (int i = 0; i < 2; i++) {
+        uint64_t at_ns = request->heap[i].options.at_ns;
+        *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
+        is_heap |= *times[i] != 0 || kymo_profile_count(profiles[i], KYMO_TABLE_ALLOCATIONS) > 0;
+    }
+    shown->before = profiles[0];
+    shown->show = KYMO_ENCODE_TIME;
+    if (!kymo_diff_has_kind(request, profiles))
+        return KYMO_EXIT_FAILED;
+    if (request->is_time)
+        shown->kind = request->kind;
+    if (!is_heap || request->is_time)
+        return -1;
+    for (int i = 0; i < 2; i++)
+        if (!kymo_heap_was_recorded(profiles[i], request->files[i]))
+            return KYMO_EXIT_FAILED;
+    shown->show = shows[asked->view];
+    if (shown->show == KYMO_ENCODE_AUTO)
+        return kymo_usage_error(KYMO_IN_DIFF, "--mode %s is not written as stacks",
+                                request->heap[0].mode);
+    if (asked->min_age_ns != KYMO_HEAP_AUTO)
+        shown->min_age_ns = asked->min_age_ns ? asked->min_age_ns : 1;
+    shown->youngest_percent = asked->youngest_percent;
+    return -1;
+}
+
+static int write_both(const struct kymo_diff_request *request,
+                      const kymo_profile *const profiles[2])
+{
+    kymo_output output;
+    kymo_error detail;
+    struct kymo_shown shown = {.kind = KYMO_SAMPLE_CPU};
+    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
+    int status = choose_shown(request, profiles, &shown);
+    return status < 0 ? write_shown(request, profiles[1], &output, shown) : status;
+}
+
+int kymo_diff_write(const struct kymo_diff_request *request, const kymo_profile *const profiles[2])
+{
+    return is_of_both(request) ? write_both(request, profiles) : write_growth(request, profiles[0]);
+}
