@@ -37,11 +37,16 @@ static int is_number(const char *text, int32_t number)
     return strcmp(text, own) == 0;
 }
 
+static int matches(const char *pattern, const char *name, int32_t number)
+{
+    return is_number(pattern, number) || strcmp(pattern, name) == 0 ||
+           fnmatch(pattern, name, 0) == 0;
+}
+
 static int is_named(const char *const *names, uint32_t count, const char *name, int32_t number)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (is_number(names[i], number) || strcmp(names[i], name) == 0 ||
-            fnmatch(names[i], name, 0) == 0)
+        if (matches(names[i], name, number))
             return 1;
     return count == 0;
 }
@@ -67,8 +72,9 @@ static kymo_err choose_stacks(struct work *w, kymo_error *detail)
     w->keep.leaves_out_stackless = w->s->focus != NULL;
     KYMO_TRY(kymo_select_stacks(w->p, w->s, w->stack, &is_found));
     if (w->s->focus && !is_found)
-        return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
-                              "nothing is selected: no function matches --focus");
+        return kymo_error_set(
+            detail, KYMO_E_NOT_FOUND, 0,
+            "nothing is selected: no function matches --focus; --top 0 lists them");
     return KYMO_OK;
 }
 
@@ -93,31 +99,59 @@ static void keep_by_rows(struct work *w)
     }
 }
 
-/* What no name matches is said, of processes and of threads. */
-static kymo_err choose_threads(struct work *w, kymo_error *detail)
+/* Each name must match a process, so that a misspelt one among several does not pass unseen. */
+static kymo_err match_processes(struct work *w, kymo_error *detail)
 {
-    uint32_t processes = 0, threads = 0;
-    for (uint32_t i = 0; i < kymo_profile_count(w->p, KYMO_TABLE_PROCESSES); i++) {
+    uint32_t count = kymo_profile_count(w->p, KYMO_TABLE_PROCESSES);
+    for (uint32_t n = 0; n < w->s->process_count; n++) {
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            const kymo_process *p = kymo_profile_process(w->p, i);
+            found += (uint32_t)matches(w->s->processes[n], p->name, p->pid);
+        }
+        if (found == 0)
+            return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
+                                  "nothing is selected: no process matches --process '%.80s'; "
+                                  "--by process lists them",
+                                  w->s->processes[n]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
         const kymo_process *p = kymo_profile_process(w->p, i);
         w->process[i] = (uint8_t)is_named(w->s->processes, w->s->process_count, p->name, p->pid);
-        processes += w->process[i];
     }
-    if (processes == 0)
-        return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
-                              "nothing is selected: no process matches --process");
+    return KYMO_OK;
+}
+
+/* The same of threads, in processes that match. */
+static kymo_err match_threads(struct work *w, kymo_error *detail)
+{
+    for (uint32_t n = 0; n < w->s->thread_count; n++) {
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < kymo_profile_count(w->p, KYMO_TABLE_THREADS); i++) {
+            const kymo_thread *t = kymo_profile_thread(w->p, i);
+            found += w->process[t->process] && matches(w->s->threads[n], t->name, t->tid);
+        }
+        if (found == 0)
+            return kymo_error_set(
+                detail, KYMO_E_NOT_FOUND, 0,
+                "nothing is selected: no thread matches --thread '%.80s'%s; --by thread lists them",
+                w->s->threads[n], w->s->process_count ? " in the processes of --process" : "");
+    }
+    return KYMO_OK;
+}
+
+static kymo_err choose_threads(struct work *w, kymo_error *detail)
+{
+    KYMO_TRY(match_processes(w, detail));
+    KYMO_TRY(match_threads(w, detail));
     if (w->keep.stack)
         keep_by_rows(w);
     for (uint32_t i = 0; i < kymo_profile_count(w->p, KYMO_TABLE_THREADS); i++) {
         const kymo_thread *t = kymo_profile_thread(w->p, i);
-        int matches = is_named(w->s->threads, w->s->thread_count, t->name, t->tid);
-        threads += w->process[t->process] && matches;
-        w->thread[i] = w->process[t->process] && matches && (!w->keep.stack || w->thread[i]) &&
-                       lived(&w->keep, t->start_ns, t->end_ns);
+        w->thread[i] = w->process[t->process] &&
+                       is_named(w->s->threads, w->s->thread_count, t->name, t->tid) &&
+                       (!w->keep.stack || w->thread[i]) && lived(&w->keep, t->start_ns, t->end_ns);
     }
-    if (threads == 0)
-        return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
-                              "nothing is selected: no thread matches --thread%s",
-                              w->s->process_count ? " in a process that matches --process" : "");
     return KYMO_OK;
 }
 
@@ -144,8 +178,10 @@ static kymo_err copy_part(struct work *w, kymo_sanitizer *sanitizer, kymo_profil
         kymo_profile_count(*out, KYMO_TABLE_MAPPINGS))
         return KYMO_OK;
     kymo_profile_destroy(*out);
-    return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
-                          "nothing is selected: no samples, markers or allocations");
+    return kymo_error_set(
+        detail, KYMO_E_NOT_FOUND, 0,
+        "nothing is selected: there are no samples, markers or allocations in what "
+        "these options select together");
 }
 
 kymo_err kymo_select(const kymo_profile *profile, const kymo_selection *selection,

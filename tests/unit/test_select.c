@@ -116,6 +116,7 @@ static void threads_and_processes_by_name_pattern_or_number(void **state)
     s.threads[s.thread_count++] = "8";
     assert_int_equal(left(&s), 1 + 2 + 4 + 8);
     s.processes[0] = "9";
+    s.thread_count = 1;
     assert_int_equal(left(&s), 16);
 }
 
@@ -146,8 +147,27 @@ static void nothing_is_an_error_that_says_why(void **state)
     kymo_error detail = {.message = ""};
     s.threads[s.thread_count++] = "nobody";
     assert_int_equal(kymo_select(whole, &s, NULL, &part, &detail), KYMO_E_NOT_FOUND);
-    assert_non_null(strstr(detail.message, "thread"));
+    assert_non_null(strstr(detail.message, "--thread 'nobody'"));
     assert_null(part);
+}
+
+static void each_name_must_match(void **state)
+{
+    (void)state;
+    kymo_selection s = KYMO_SELECTION_ALL;
+    kymo_error detail = {.message = ""};
+    s.threads[s.thread_count++] = "main";
+    s.threads[s.thread_count++] = "misspelt";
+    assert_int_equal(kymo_select(whole, &s, NULL, &part, &detail), KYMO_E_NOT_FOUND);
+    assert_non_null(strstr(detail.message, "misspelt"));
+    /* The worker is not of the other process. */
+    s.threads[1] = "worker";
+    s.processes[s.process_count++] = "tool";
+    assert_int_equal(kymo_select(whole, &s, NULL, &part, &detail), KYMO_E_NOT_FOUND);
+    assert_non_null(strstr(detail.message, "worker"));
+    s.processes[s.process_count++] = "gone";
+    assert_int_equal(kymo_select(whole, &s, NULL, &part, &detail), KYMO_E_NOT_FOUND);
+    assert_non_null(strstr(detail.message, "--process 'gone'"));
 }
 
 int main(void)
@@ -159,6 +179,7 @@ int main(void)
         T(threads_and_processes_by_name_pattern_or_number),
         T(functions_by_expression),
         T(nothing_is_an_error_that_says_why),
+        T(each_name_must_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
