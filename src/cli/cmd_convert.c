@@ -9,6 +9,7 @@
 #include "cli/latest.h"
 #include "cli/output.h"
 #include "cli/sample_type.h"
+#include "cli/select_request.h"
 #include "cli/steps.h"
 
 struct convert_request {
@@ -21,13 +22,16 @@ struct convert_request {
     int is_foreign_mode;   /* it is none of a recording's */
     struct kymo_shown shown;
     struct kymo_heap_request heap;
+    struct kymo_select_request select;
 };
 
-/* Of memory, what report takes as well. */
-static int take_memory(struct convert_request *request, const kymo_arg *arg)
+/* Of memory and of a part, what report takes as well. */
+static int take_other(struct convert_request *request, const kymo_arg *arg)
 {
     int is_known;
     int status = kymo_heap_request_switch(&request->heap, KYMO_IN_CONVERT, arg, &is_known);
+    if (status < 0 && !is_known)
+        status = kymo_select_request_switch(&request->select, arg, &is_known);
     if (status < 0 && !is_known)
         return kymo_usage_error(KYMO_IN_CONVERT, "option is not for convert");
     return status;
@@ -98,14 +102,19 @@ static int parse(int argc, char **argv, struct convert_request *request)
             request->outputs[request->n_outputs++] = arg.value;
             break;
         default:
-            status = take_memory(request, &arg);
+            status = take_other(request, &arg);
             if (status >= 0)
                 return status;
         }
     }
     if (request->n_outputs == 0)
         return kymo_usage_error(KYMO_IN_CONVERT, "missing -o FILE, whose ending says the format");
-    return finish_memory(request);
+    int status = finish_memory(request);
+    if (status < 0)
+        status = kymo_select_request_finish(&request->select, KYMO_SELECT_FOR_STACKS);
+    if (status < 0)
+        status = kymo_select_request_check_moment(&request->select, request->heap.options.at_ns);
+    return status;
 }
 
 static int has_heap(const kymo_profile *profile)
@@ -140,52 +149,99 @@ static int check_mode(struct convert_request *request, const kymo_profile *profi
     return -1;
 }
 
-int kymo_cmd_convert(int argc, char **argv)
+/* What can be refused before any work. Returns -1 to go on, else an exit status. */
+static int check_outputs(const struct convert_request *request, kymo_output *outputs)
 {
-    struct convert_request request = {0};
-    static kymo_output outputs[KYMO_OUTPUTS_MAX];
-    kymo_profile *profile = NULL;
-    struct kymo_latest latest;
-    kymo_heap_request_init(&request.heap);
-    int status = parse(argc, argv, &request);
-    if (status >= 0)
-        return status;
-
-    /* Whatever can be refused is refused before any work. */
-    for (size_t i = 0; i < request.n_outputs; i++) {
+    for (size_t i = 0; i < request->n_outputs; i++) {
         kymo_error detail;
-        if (kymo_output_check_plain(&outputs[i], request.outputs[i], request.force, &detail) !=
+        if (kymo_output_check_plain(&outputs[i], request->outputs[i], request->force, &detail) !=
             KYMO_OK) {
             kymo_fprint(stderr, "kymo: %s\n", detail.message);
             return KYMO_EXIT_USAGE;
         }
         if (outputs[i].is_recording)
             return kymo_usage_error(KYMO_IN_CONVERT, "%.150s: a recording is not made from another",
-                                    request.outputs[i]);
+                                    request->outputs[i]);
     }
-    if (!request.input)
-        status = kymo_latest_take(KYMO_IN_CONVERT, request.quiet, &latest, &request.input);
-    if (status >= 0)
-        return status;
-    status = kymo_load_profile(request.input, request.quiet, &profile);
-    if (status != KYMO_EXIT_OK)
-        return status;
-    status = check_mode(&request, profile);
-    if (status >= 0) {
-        kymo_profile_destroy(profile);
-        return status;
-    }
-    status = KYMO_EXIT_OK;
-    for (size_t i = 0; i < request.n_outputs; i++) {
+    return -1;
+}
+
+/* Returns an exit status. */
+static int write_outputs(const struct convert_request *request, const kymo_output *outputs,
+                         const kymo_profile *profile)
+{
+    int status = KYMO_EXIT_OK;
+    for (size_t i = 0; i < request->n_outputs; i++) {
         uint64_t bytes;
         char size[32];
-        int written = kymo_write_output(profile, &outputs[i], request.shown, request.quiet, &bytes);
+        int written =
+            kymo_write_output(profile, &outputs[i], request->shown, request->quiet, &bytes);
         if (written != KYMO_EXIT_OK)
             status = written;
-        else if (!request.quiet && !outputs[i].is_stdout)
+        else if (!request->quiet && !outputs[i].is_stdout)
             kymo_fprint(stderr, "kymo: wrote %s (%s)\n", outputs[i].path,
                         kymo_format_bytes(size, bytes));
     }
+    return status;
+}
+
+/* One line says how much is written. */
+static void say_part(const struct convert_request *request, const kymo_profile *whole,
+                     const kymo_profile *part)
+{
+    kymo_terminal t = kymo_terminal_of(stderr);
+    kymo_report_selection selection = kymo_select_request_view(&request->select, whole, part);
+    int is_heap = request->shown.show > KYMO_ENCODE_TIME || kymo_profile_sample_count(whole) == 0;
+    selection.type = request->shown.kind;
+    selection.counted = request->shown.show == KYMO_ENCODE_MAPPED ? KYMO_COUNTED_MAPPINGS
+                        : is_heap                                 ? KYMO_COUNTED_ALLOCATIONS
+                                                                  : KYMO_COUNTED_SAMPLES;
+    kymo_report_print_selection(&t, &selection, "kymo: selected: ", "");
+}
+
+/* Selects, and writes what is left. Returns an exit status. */
+static int convert(const struct convert_request *request, const kymo_output *outputs,
+                   const kymo_profile *whole)
+{
+    kymo_profile *part;
+    int status = kymo_select_request_apply(&request->select, request->input, whole, NULL, &part);
+    if (status >= 0)
+        return status;
+    if (part && !request->quiet)
+        say_part(request, whole, part);
+    status = write_outputs(request, outputs, part ? part : whole);
+    kymo_profile_destroy(part);
+    return status;
+}
+
+/* Returns an exit status. */
+static int load_and_convert(struct convert_request *request, const kymo_output *outputs)
+{
+    kymo_profile *profile = NULL;
+    int status = kymo_load_profile(request->input, request->quiet, &profile);
+    if (status != KYMO_EXIT_OK)
+        return status;
+    status = check_mode(request, profile);
+    if (status < 0)
+        status = convert(request, outputs, profile);
     kymo_profile_destroy(profile);
+    return status;
+}
+
+int kymo_cmd_convert(int argc, char **argv)
+{
+    struct convert_request request = {0};
+    static kymo_output outputs[KYMO_OUTPUTS_MAX];
+    struct kymo_latest latest;
+    kymo_heap_request_init(&request.heap);
+    kymo_select_request_init(&request.select, KYMO_IN_CONVERT);
+    int status = parse(argc, argv, &request);
+    if (status < 0)
+        status = check_outputs(&request, outputs);
+    if (status < 0 && !request.input)
+        status = kymo_latest_take(KYMO_IN_CONVERT, request.quiet, &latest, &request.input);
+    if (status < 0)
+        status = load_and_convert(&request, outputs);
+    kymo_select_request_deinit(&request.select);
     return status;
 }

@@ -102,8 +102,11 @@ static int take_switch(struct kymo_diff_request *request, const kymo_arg *arg, c
             kymo_heap_request_mode(&request->heap[0], "live");
         return -1;
     default:
-        return kymo_heap_request_switch(&request->heap[0], KYMO_IN_DIFF, arg, &is_known);
+        break;
     }
+    int status = kymo_heap_request_switch(&request->heap[0], KYMO_IN_DIFF, arg, &is_known);
+    return status < 0 && !is_known ? kymo_select_request_switch(&request->select, arg, &is_known)
+                                   : status;
 }
 
 /* What was not named: without FILE the latest two recordings, beside one the latest, and before a
@@ -150,6 +153,7 @@ static int parse(int argc, char **argv, struct kymo_diff_request *request)
     const char *by = NULL;
     int status;
     kymo_heap_request_init(&request->heap[0]);
+    kymo_select_request_init(&request->select, KYMO_IN_DIFF);
     kymo_heap_request_mode(&request->heap[0], "live");
     while ((status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg)) < 0 &&
            arg.kind != KYMO_ARG_END) {
@@ -168,6 +172,10 @@ static int parse(int argc, char **argv, struct kymo_diff_request *request)
         status = take_latest(request);
     for (int i = 1; i >= 0 && status < 0; i--)
         status = split(request, i);
+    if (status < 0)
+        status = kymo_select_request_finish(&request->select, KYMO_SELECT_FOR_STACKS);
+    for (int i = 0; i < 2 && status < 0; i++)
+        status = kymo_select_request_check_moment(&request->select, request->heap[i].options.at_ns);
     return status;
 }
 
@@ -225,6 +233,13 @@ static int judge_growth(const struct kymo_diff_request *request, const kymo_repo
     return KYMO_EXIT_ABOVE;
 }
 
+static void print_parts(const struct kymo_diff_request *request, const kymo_terminal *t)
+{
+    static const char *const before[] = {"before: ", "after:  "};
+    for (int i = 0; i < 2 && request->parts[i]; i++)
+        kymo_report_print_selection(t, &request->selections[i], before[i], "");
+}
+
 /* Prints a diff, unless err says that there is none. Returns an exit status. */
 static int show_diff(const struct kymo_diff_request *request, const kymo_report_diff *diff,
                      const char *mode, kymo_err err)
@@ -234,11 +249,13 @@ static int show_diff(const struct kymo_diff_request *request, const kymo_report_
         return judge_growth(request, diff);
     if (err == KYMO_OK && request->json) {
         kymo_sink sink = kymo_stdout_sink();
-        err = kymo_report_write_diff_json(diff, asked->by, mode, (size_t)request->top, &sink);
+        err = kymo_report_write_diff_json(diff, request->parts[0] ? request->selections : NULL,
+                                          asked->by, mode, (size_t)request->top, &sink);
     } else if (err == KYMO_OK) {
         if (!request->no_pager)
             kymo_pager_start();
         kymo_terminal t = kymo_terminal_of(stdout);
+        print_parts(request, &t);
         kymo_report_print_diff(&t, diff, (kymo_report_by)asked->options.by, (size_t)request->top);
     }
     if (err == KYMO_E_INVALID && request->normalize == KYMO_DIFF_BY_TIME)
@@ -253,8 +270,26 @@ static int show_diff(const struct kymo_diff_request *request, const kymo_report_
     return judge_growth(request, diff);
 }
 
-static int compare_time(const struct kymo_diff_request *request,
-                        const kymo_profile *const profiles[2])
+/* How large the parts are is counted in what is compared. */
+static void count_samples(struct kymo_diff_request *request)
+{
+    uint32_t count;
+    for (int i = 0; i < 2 && request->parts[i]; i++) {
+        const char *name = kymo_profile_sample_types(request->parts[0], &count)[request->kind].name;
+        request->selections[i].counted = KYMO_COUNTED_SAMPLES;
+        request->selections[i].type = kymo_sample_type_of(request->parts[i], name);
+    }
+}
+
+static void count_blocks(struct kymo_diff_request *request)
+{
+    for (int i = 0; i < 2; i++)
+        request->selections[i].counted = request->heap[0].options.view == KYMO_HEAP_MAPPED
+                                             ? KYMO_COUNTED_MAPPINGS
+                                             : KYMO_COUNTED_ALLOCATIONS;
+}
+
+static int compare_time(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
     kymo_report_diff *diff = NULL;
     const kymo_report_options options = {
@@ -265,6 +300,7 @@ static int compare_time(const struct kymo_diff_request *request,
                                 "or stack");
     if (!kymo_diff_has_kind(request, profiles))
         return KYMO_EXIT_FAILED;
+    count_samples(request);
     kymo_err err =
         kymo_time_diff_create(profiles[0], profiles[1], &options, request->normalize, &diff);
     const char *mode = err == KYMO_OK ? kymo_report_diff_type(diff)->name : "";
@@ -273,8 +309,7 @@ static int compare_time(const struct kymo_diff_request *request,
     return status;
 }
 
-static int compare_memory(const struct kymo_diff_request *request,
-                          const kymo_profile *const profiles[2])
+static int compare_memory(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
     kymo_report_diff *diff = NULL;
     kymo_heap_report_options options[2];
@@ -283,6 +318,7 @@ static int compare_memory(const struct kymo_diff_request *request,
             return KYMO_EXIT_FAILED;
         options[i] = kymo_heap_request_options(&request->heap[i], profiles[i]);
     }
+    count_blocks(request);
     kymo_err err = kymo_heap_diff_create(profiles[0], &options[0], profiles[1], &options[1],
                                          request->normalize, &diff);
     int status = show_diff(request, diff, request->heap[0].mode, err);
@@ -328,10 +364,55 @@ static int compare(struct kymo_diff_request *request, const kymo_profile *const 
                                          : compare_memory(request, profiles);
 }
 
+/* Replaces both profiles by the parts that are asked for. Returns -1 to go on, else an exit status.
+ */
+static int select_parts(struct kymo_diff_request *request, const kymo_profile *profiles[2])
+{
+    for (int i = 0; i < 2; i++) {
+        int status = -1;
+        int is_shared = i == 1 && profiles[1] == request->selections[0].whole;
+        if (is_shared)
+            request->parts[1] = request->parts[0];
+        else
+            status = kymo_select_request_apply(&request->select, request->files[i], profiles[i],
+                                               NULL, &request->parts[i]);
+        if (status >= 0 || !request->parts[i])
+            return status;
+        request->selections[i] =
+            kymo_select_request_view(&request->select, profiles[i], request->parts[i]);
+    }
+    profiles[0] = request->parts[0];
+    profiles[1] = request->parts[1];
+    return -1;
+}
+
+/* wholes: what was read, for the caller to destroy, if the second one is not the first. */
+static int load_and_compare(struct kymo_diff_request *request, int is_one, kymo_profile *wholes[2])
+{
+    int status = kymo_load_profile(request->files[0], request->quiet, &wholes[0]);
+    if (status == KYMO_EXIT_OK && is_one)
+        wholes[1] = wholes[0];
+    else if (status == KYMO_EXIT_OK)
+        status = kymo_load_profile(request->files[1], request->quiet, &wholes[1]);
+    if (status != KYMO_EXIT_OK)
+        return status;
+    const kymo_profile *profiles[2] = {wholes[0], wholes[1]};
+    status = select_parts(request, profiles);
+    return status < 0 ? compare(request, profiles) : status;
+}
+
+/* What is one for both is freed once. */
+static void free_profiles(kymo_profile *profiles[2])
+{
+    if (profiles[1] != profiles[0])
+        kymo_profile_destroy(profiles[1]);
+    kymo_profile_destroy(profiles[0]);
+}
+
 int kymo_cmd_diff(int argc, char **argv)
 {
     struct kymo_diff_request request = {.top = TOP_DEFAULT, .fail_above = -1};
-    kymo_profile *profiles[2] = {NULL, NULL};
+    kymo_profile *wholes[2] = {NULL, NULL};
     int is_one = 0;
     int status = parse(argc, argv, &request);
     if (status < 0) {
@@ -341,19 +422,11 @@ int kymo_cmd_diff(int argc, char **argv)
                         request.operands[1]);
         status = request.output ? kymo_diff_check_output(&request, is_one) : -1;
     }
-    if (status < 0) {
-        status = kymo_load_profile(request.files[0], request.quiet, &profiles[0]);
-        if (status == KYMO_EXIT_OK && is_one)
-            profiles[1] = profiles[0];
-        else if (status == KYMO_EXIT_OK)
-            status = kymo_load_profile(request.files[1], request.quiet, &profiles[1]);
-        const kymo_profile *const both[2] = {profiles[0], profiles[1]};
-        if (status == KYMO_EXIT_OK)
-            status = compare(&request, both);
-    }
-    if (!is_one)
-        kymo_profile_destroy(profiles[1]);
-    kymo_profile_destroy(profiles[0]);
+    if (status < 0)
+        status = load_and_compare(&request, is_one, wholes);
+    free_profiles(request.parts);
+    free_profiles(wholes);
+    kymo_select_request_deinit(&request.select);
     free(request.files[0]);
     free(request.files[1]);
     return status;

@@ -8,12 +8,14 @@
 #include "cli/latest.h"
 #include "cli/pager.h"
 #include "cli/sample_type.h"
+#include "cli/select_request.h"
 #include "cli/steps.h"
 #include "symbolize/finish.h"
 #include "views/report_heap.h"
 #include "views/report_json.h"
 #include "views/report_markers.h"
 #include "views/report_quality.h"
+#include "views/report_selection.h"
 #include "views/report_source.h"
 #include "views/report_text.h"
 
@@ -39,6 +41,9 @@ struct report_request {
     int is_foreign_mode;           /* it is none of a recording's */
     kymo_sample_kind kind;         /* or, of another profiler's file, any sample type */
     struct kymo_heap_request heap; /* with a mode: it is reported, not samples */
+    struct kymo_select_request select;
+    int is_part; /* what is shown was selected, and this is how: */
+    kymo_report_selection selection;
 };
 
 /* In the order of kymo_report_by. */
@@ -77,6 +82,29 @@ static int parse_by(struct report_request *request)
     return -1;
 }
 
+/* About memory, and about a part of the recording. As below. */
+static int take_other(struct report_request *request, const kymo_arg *arg)
+{
+    int is_known;
+    int status = kymo_heap_request_switch(&request->heap, KYMO_IN_REPORT, arg, &is_known);
+    if (status < 0 && !is_known)
+        status = kymo_select_request_switch(&request->select, arg, &is_known);
+    return status < 0 && !is_known ? kymo_usage_error(KYMO_IN_REPORT, "option is not for report")
+                                   : status;
+}
+
+static int finish_select(struct report_request *request)
+{
+    enum kymo_select_use use = request->quality          ? KYMO_SELECT_FOR_QUALITY
+                               : request->heap.is_ledger ? KYMO_SELECT_FOR_LEDGER
+                               : request->markers        ? KYMO_SELECT_FOR_MARKERS
+                                                         : KYMO_SELECT_FOR_STACKS;
+    int status = kymo_select_request_finish(&request->select, use);
+    return status < 0
+               ? kymo_select_request_check_moment(&request->select, request->heap.options.at_ns)
+               : status;
+}
+
 /* Returns -1 to go on, else an exit status. */
 static int parse(int argc, char **argv, struct report_request *request)
 {
@@ -88,9 +116,9 @@ static int parse(int argc, char **argv, struct report_request *request)
     };
     kymo_arg arg;
     uint64_t top = TOP_DEFAULT;
-    int is_heap;
     int status;
     kymo_heap_request_init(&request->heap);
+    kymo_select_request_init(&request->select, KYMO_IN_REPORT);
     for (;;) {
         status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
         if (status >= 0)
@@ -123,16 +151,16 @@ static int parse(int argc, char **argv, struct report_request *request)
             request->top_given = 1;
             break;
         default:
-            status = kymo_heap_request_switch(&request->heap, KYMO_IN_REPORT, &arg, &is_heap);
+            status = take_other(request, &arg);
             if (status >= 0)
                 return status;
-            if (!is_heap)
-                return kymo_usage_error(KYMO_IN_REPORT, "option is not for report");
         }
     }
     status = parse_by(request);
     if (status < 0)
         status = kymo_heap_request_finish(&request->heap, KYMO_IN_REPORT, request->by_word);
+    if (status < 0)
+        status = finish_select(request);
     if (status >= 0)
         return status;
     if (request->tree && request->heap.is_ledger)
@@ -153,14 +181,16 @@ static int parse(int argc, char **argv, struct report_request *request)
     return -1;
 }
 
-/* functions: see report_quality.h. */
-static void print_head(const struct report_request *request, const kymo_terminal *t,
-                       const kymo_profile *profile, const kymo_report *functions)
+/* What part is shown; NULL: all. */
+static const kymo_report_selection *part_of(const struct report_request *request)
 {
-    if (kymo_is_imported(profile)) {
-        kymo_report_print_source(t, profile, request->file, functions);
-        return;
-    }
+    return request->is_part ? &request->selection : NULL;
+}
+
+/* functions: see report_quality.h. */
+static void print_recording(const struct report_request *request, const kymo_terminal *t,
+                            const kymo_profile *profile, const kymo_report *functions)
+{
     const kymo_meta *meta = kymo_profile_meta(profile);
     char cpu[32];
     char elapsed[32];
@@ -185,6 +215,22 @@ static void print_head(const struct report_request *request, const kymo_terminal
         kymo_report_print_quality_details(t, profile, functions, "");
 }
 
+/* Of the whole file, then what part of it is below. functions: of what is below. */
+static void print_head(const struct report_request *request, const kymo_terminal *t,
+                       const kymo_profile *profile, const kymo_report *functions)
+{
+    const kymo_report_selection *part = part_of(request);
+    const kymo_profile *whole = part ? part->whole : profile;
+    int is_imported = kymo_is_imported(whole);
+    if (is_imported)
+        kymo_report_print_source(t, whole, request->file, part ? NULL : functions);
+    else
+        print_recording(request, t, whole, part ? NULL : functions);
+    if (part)
+        kymo_report_print_selection(
+            t, part, "selected: ", is_imported ? "" : "; all above is of the whole recording");
+}
+
 static void print_text(const struct report_request *request, const kymo_profile *profile,
                        const kymo_report *report)
 {
@@ -194,7 +240,8 @@ static void print_text(const struct report_request *request, const kymo_profile 
     int is_imported = kymo_is_imported(profile);
     print_head(request, &t, profile, is_cpu_functions || is_imported ? report : NULL);
     if (!is_imported) {
-        kymo_report_print_few(&t, profile, "warning: ");
+        if (!request->is_part)
+            kymo_report_print_few(&t, profile, "warning: ");
         kymo_report_print_unsampled(&t, report, "note:    ");
         if (request->kind == KYMO_SAMPLE_WALL)
             fprintf(t.to, "below:    %s of wall time, the threads' added up\n",
@@ -220,7 +267,7 @@ static kymo_err report_samples(const struct report_request *request, const kymo_
     kymo_err err = kymo_report_create(profile, &options, &report);
     if (err == KYMO_OK && request->json) {
         kymo_sink sink = kymo_stdout_sink();
-        err = kymo_report_write_json(profile, report, keys[request->by],
+        err = kymo_report_write_json(profile, part_of(request), report, keys[request->by],
                                      kymo_report_type(report)->name,
                                      request->top_given ? request->top : 0, request->tree, &sink);
     } else if (err == KYMO_OK) {
@@ -249,7 +296,7 @@ static kymo_err write_markers_json(const struct report_request *request,
     kymo_sink sink = kymo_stdout_sink();
     kymo_err err = kymo_report_create(profile, &options, &report);
     if (err == KYMO_OK)
-        err = kymo_report_write_markers_json(profile, report, markers,
+        err = kymo_report_write_markers_json(profile, part_of(request), report, markers,
                                              marker_keys[request->markers_by],
                                              request->top_given ? request->top : 0, &sink);
     kymo_report_destroy(report);
@@ -297,7 +344,7 @@ static kymo_err report_ledger(const struct report_request *request, const kymo_p
     kymo_sink sink = kymo_stdout_sink();
     kymo_err err = kymo_report_create(profile, &options, &threads);
     if (err == KYMO_OK)
-        err = kymo_report_write_memory_json(profile, threads, &sink);
+        err = kymo_report_write_memory_json(profile, part_of(request), threads, &sink);
     kymo_report_destroy(threads);
     return err;
 }
@@ -309,8 +356,9 @@ static kymo_err report_heap(const struct report_request *request, const kymo_pro
     kymo_sink sink = kymo_stdout_sink();
     kymo_err err = kymo_heap_report_create(profile, &options, &heap);
     if (err == KYMO_OK && request->json)
-        err = kymo_report_write_json(profile, heap, request->heap.by, request->heap.mode,
-                                     request->top_given ? request->top : 0, request->tree, &sink);
+        err = kymo_report_write_json(profile, part_of(request), heap, request->heap.by,
+                                     request->heap.mode, request->top_given ? request->top : 0,
+                                     request->tree, &sink);
     else if (err == KYMO_OK)
         print_heap(request, profile, heap);
     kymo_report_destroy(heap);
@@ -368,6 +416,64 @@ static int choose_type(struct report_request *request, const kymo_profile *profi
     return -1;
 }
 
+static kymo_report_counted counted_of(const struct report_request *request)
+{
+    return request->heap.is_ledger ? KYMO_COUNTED_PROCESSES
+           : request->heap.mode && request->heap.options.view == KYMO_HEAP_MAPPED
+               ? KYMO_COUNTED_MAPPINGS
+           : request->heap.mode ? KYMO_COUNTED_ALLOCATIONS
+           : request->markers   ? KYMO_COUNTED_MARKERS
+                                : KYMO_COUNTED_SAMPLES;
+}
+
+/* Prints the report, of a part or of the whole. Returns an exit status. */
+static int show(const struct report_request *request, const kymo_profile *profile)
+{
+    if (!request->json && !request->no_pager)
+        kymo_pager_start();
+    kymo_err err = request->quality && !request->json ? report_quality(request, profile)
+                   : request->heap.is_ledger          ? report_ledger(request, profile)
+                   : request->heap.mode               ? report_heap(request, profile)
+                   : request->markers                 ? report_markers(request, profile)
+                                                      : report_samples(request, profile);
+    if (err != KYMO_OK)
+        kymo_fprint(stderr, "kymo: %s: %s\n", request->file, kymo_err_text(err));
+    int flushed = kymo_flush_output();
+    int paged = kymo_pager_end();
+    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
+}
+
+/* Selects, and shows what is left. Returns an exit status. */
+static int select_and_show(struct report_request *request, const kymo_profile *whole)
+{
+    kymo_profile *part;
+    int status = kymo_select_request_apply(&request->select, request->file, whole, NULL, &part);
+    if (status >= 0)
+        return status;
+    request->is_part = part != NULL;
+    request->selection = kymo_select_request_view(&request->select, whole, part);
+    request->selection.counted = counted_of(request);
+    request->selection.type = request->kind;
+    /* Asked to be quiet, the exit status is the answer: the recording can be read. */
+    status = request->quiet && !request->json ? KYMO_EXIT_OK : show(request, part ? part : whole);
+    kymo_profile_destroy(part);
+    return status;
+}
+
+static int load_and_show(struct report_request *request)
+{
+    kymo_profile *profile = NULL;
+    int status = kymo_load_profile(request->file, request->quiet, &profile);
+    if (status != KYMO_EXIT_OK)
+        return status;
+    status = kymo_is_imported(profile) ? choose_type(request, profile)
+                                       : check_recording(request, profile);
+    if (status < 0)
+        status = select_and_show(request, profile);
+    kymo_profile_destroy(profile);
+    return status;
+}
+
 int kymo_cmd_report(int argc, char **argv)
 {
     struct report_request request = {0};
@@ -375,37 +481,8 @@ int kymo_cmd_report(int argc, char **argv)
     int status = parse(argc, argv, &request);
     if (status < 0 && !request.file)
         status = kymo_latest_take(KYMO_IN_REPORT, request.quiet, &latest, &request.file);
-    if (status >= 0)
-        return status;
-
-    kymo_profile *profile = NULL;
-    status = kymo_load_profile(request.file, request.quiet, &profile);
-    if (status != KYMO_EXIT_OK)
-        return status;
-
-    status = kymo_is_imported(profile) ? choose_type(&request, profile)
-                                       : check_recording(&request, profile);
-    if (status >= 0) {
-        kymo_profile_destroy(profile);
-        return status;
-    }
-
-    /* Asked to be quiet, the exit status is the answer: the recording can be read. */
-    if (request.quiet && !request.json) {
-        kymo_profile_destroy(profile);
-        return KYMO_EXIT_OK;
-    }
-    if (!request.json && !request.no_pager)
-        kymo_pager_start();
-    kymo_err err = request.quality && !request.json ? report_quality(&request, profile)
-                   : request.heap.is_ledger         ? report_ledger(&request, profile)
-                   : request.heap.mode              ? report_heap(&request, profile)
-                   : request.markers                ? report_markers(&request, profile)
-                                                    : report_samples(&request, profile);
-    if (err != KYMO_OK)
-        kymo_fprint(stderr, "kymo: %s: %s\n", request.file, kymo_err_text(err));
-    kymo_profile_destroy(profile);
-    int flushed = kymo_flush_output();
-    int paged = kymo_pager_end();
-    return err != KYMO_OK || paged != KYMO_EXIT_OK ? KYMO_EXIT_FAILED : flushed;
+    if (status < 0)
+        status = load_and_show(&request);
+    kymo_select_request_deinit(&request.select);
+    return status;
 }

@@ -13,6 +13,7 @@
 
 #include "cli/heap_request.h"
 #include "cli/latest.h"
+#include "cli/select_request.h"
 #include "cli/steps.h"
 
 struct kymo_diff_request {
@@ -22,6 +23,9 @@ struct kymo_diff_request {
     int is_latest; /* some name was not given */
     char *files[2];
     struct kymo_heap_request heap[2]; /* the first has what both are asked */
+    struct kymo_select_request select;
+    kymo_profile *parts[2]; /* of what was read; both NULL: it is compared as a whole */
+    kymo_report_selection selections[2]; /* of the parts */
     uint64_t top;
     kymo_diff_normalize normalize;
     double fail_above; /* percent; negative: never */

@@ -45,6 +45,9 @@ const kymo_command kymo_commands[] = {
     "far the recording is to be trusted. self is time in the function itself, total is time\n"
     "in it and in all that it called; a function that calls itself is counted once.\n"
     "\n"
+    "--from, --to, --thread, --process, --focus and --ignore select a part; a line above the\n"
+    "table says how large it is. The quality is that of the whole recording.\n"
+    "\n"
     "FILE may also be of another profiler: pprof, collapsed stacks, Firefox Profiler.\n"
     "\n"
     "Without FILE it is the newest recording (*.kymo) of the current folder.",
@@ -52,6 +55,7 @@ const kymo_command kymo_commands[] = {
     "  kymo report\n"
     "  kymo report run.kymo --by thread\n"
     "  kymo report --tree --top 40\n"
+    "  kymo report --from 10s --to 12s --thread 'worker*' --focus '^parse'\n"
     "  kymo report run.kymo --mode markers\n"
     "  kymo report run.kymo --mode live --at 10s\n"
     "  kymo report heap.pb.gz --mode alloc_space\n"
@@ -98,12 +102,14 @@ const kymo_command kymo_commands[] = {
     "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
     "  .trace.json      markers, calls and counters for https://ui.perfetto.dev\n"
     "\n"
-    "IN may be a file of another profiler (see kymo report --help).\n"
+    "IN may be a file of another profiler (see kymo report --help). A part of it is selected\n"
+    "as by report.\n"
     "Without IN it is the newest recording (*.kymo) of the current folder.",
         .examples =
     "  kymo convert -o run.svg\n"
     "  kymo convert -o run.pb.gz\n"
     "  kymo convert run.kymo -o run.json.gz -o run.folded\n"
+    "  kymo convert run.kymo --process web -o web.svg\n"
     "  kymo convert run.kymo --mode live --at 10s -o heap.pb.gz\n",
         .run = kymo_cmd_convert,
     },

@@ -54,7 +54,7 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
     kymo_report *report = NULL;
     kymo_err err = kymo_heap_report_create(profile, &options, &report);
     if (err == KYMO_OK)
-        err = kymo_report_write_json(profile, report, "function", "live", 0, 0, sink);
+        err = kymo_report_write_json(profile, NULL, report, "function", "live", 0, 0, sink);
     kymo_report_destroy(report);
     return err;
 }

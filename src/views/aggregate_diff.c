@@ -187,11 +187,13 @@ static kymo_err normalize(kymo_report_diff *d, kymo_diff_normalize how, const do
     }
 }
 
-/* For a flight recorder, since its oldest sample. */
+/* For a flight recorder, since its oldest sample; for a range of time, since its start. */
 static double seconds_of(const kymo_profile *profile)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
     uint64_t from_ns = meta->origin_monotonic_ns;
+    if (meta->start_ns > from_ns)
+        from_ns = meta->start_ns;
     if (kymo_profile_quality(profile)->dropped_samples) {
         from_ns = meta->end_ns;
         for (uint32_t t = 0; t < kymo_profile_count(profile, KYMO_TABLE_THREADS); t++) {

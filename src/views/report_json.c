@@ -114,12 +114,12 @@ static void write_memory(kymo_json *j, const kymo_profile *profile, const kymo_h
     write_sum(j, "total", &all->sum);
 }
 
-kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
-                                const char *by, const char *mode, size_t top, int with_tree,
-                                kymo_sink *sink)
+kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report_selection *selection,
+                                const kymo_report *report, const char *by, const char *mode,
+                                size_t top, int with_tree, kymo_sink *sink)
 {
     const kymo_heap_totals *memory = kymo_heap_report_totals(report);
-    kymo_json *j = kymo_report_json_begin(profile, report, by, mode, sink);
+    kymo_json *j = kymo_report_json_begin(profile, selection, report, by, mode, sink);
     if (!j)
         return KYMO_E_NOMEM;
     if (memory)
@@ -154,8 +154,9 @@ static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is
     kymo_json_end_object(j);
 }
 
-kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *by, const char *mode,
-                                     size_t top, kymo_sink *sink)
+kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff,
+                                     const kymo_report_selection selections[2], const char *by,
+                                     const char *mode, size_t top, kymo_sink *sink)
 {
     size_t n;
     const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
@@ -173,6 +174,10 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *b
     kymo_json_key_u64(j, "format", 1);
     kymo_json_key_cstr(j, "mode", mode);
     kymo_json_key_cstr(j, "by", by);
+    if (selections) {
+        kymo_report_json_selection(j, "selection_before", &selections[0]);
+        kymo_report_json_selection(j, "selection_after", &selections[1]);
+    }
     int is_rate = kymo_report_diff_normalized(diff) == KYMO_DIFF_BY_TIME;
     snprintf(unit, sizeof unit, "%.40s%s", type->unit, is_rate ? "/second" : "");
     if (!is_amount)

@@ -16,34 +16,41 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "kymo/report.h"
+#include "views/report_selection.h"
 
-/* Writes the object and a newline. by and mode: the words for the kind of rows and for what is
- * counted; top: number of rows in "functions", 0 for all; with_tree: whether to write "tree". */
+/* Writes the object and a newline. selection: what part of a whole the profile is; NULL: it is the
+ * whole, here and below. by and mode: the words for the kind of rows and for what is counted; top:
+ * number of rows in "functions", 0 for all; with_tree: whether to write "tree". */
 KYMO_NODISCARD
-kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report *report,
-                                const char *by, const char *mode, size_t top, int with_tree,
-                                kymo_sink *sink);
+kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report_selection *selection,
+                                const kymo_report *report, const char *by, const char *mode,
+                                size_t top, int with_tree, kymo_sink *sink);
 
 /* The same for --mode markers: "markers", "counters" and "dropped" instead of "functions".
  * report: for "threads". */
 KYMO_NODISCARD
-kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_report *report,
+kymo_err kymo_report_write_markers_json(const kymo_profile *profile,
+                                        const kymo_report_selection *selection,
+                                        const kymo_report *report,
                                         const kymo_marker_report *markers, const char *by,
                                         size_t top, kymo_sink *sink);
 
 /* The same for the RSS breakdown (--mode memory). */
 KYMO_NODISCARD
-kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
-                                       kymo_sink *sink);
+kymo_err kymo_report_write_memory_json(const kymo_profile *profile,
+                                       const kymo_report_selection *selection,
+                                       const kymo_report *report, kymo_sink *sink);
 
-/* What `kymo diff --json` prints. */
+/* What `kymo diff --json` prints. selections: of both profiles; NULL: they are whole. */
 KYMO_NODISCARD
-kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff, const char *by, const char *mode,
-                                     size_t top, kymo_sink *sink);
+kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff,
+                                     const kymo_report_selection selections[2], const char *by,
+                                     const char *mode, size_t top, kymo_sink *sink);
 
 /* Begins an object about a recording: its brace, and the common fields up to "by". NULL: no
  * memory. */
-kymo_json *kymo_report_json_begin(const kymo_profile *profile, const kymo_report *report,
+kymo_json *kymo_report_json_begin(const kymo_profile *profile,
+                                  const kymo_report_selection *selection, const kymo_report *report,
                                   const char *by, const char *mode, kymo_sink *sink);
 /* Writes the closing brace and a newline. Frees the writer. */
 KYMO_NODISCARD

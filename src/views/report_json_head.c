@@ -210,7 +210,8 @@ void kymo_report_json_heaps(kymo_json *j, const kymo_profile *profile)
     kymo_json_end_array(j);
 }
 
-kymo_json *kymo_report_json_begin(const kymo_profile *profile, const kymo_report *report,
+kymo_json *kymo_report_json_begin(const kymo_profile *profile,
+                                  const kymo_report_selection *selection, const kymo_report *report,
                                   const char *by, const char *mode, kymo_sink *sink)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
@@ -221,13 +222,15 @@ kymo_json *kymo_report_json_begin(const kymo_profile *profile, const kymo_report
     kymo_json_begin_object(j);
     kymo_json_key_u64(j, "format", 1);
     key_command(j, meta->argc, meta->argv);
-    kymo_report_json_seconds(j, "duration_s", duration_ns(profile));
-    write_quality(j, profile);
+    kymo_report_json_seconds(j, "duration_s", duration_ns(selection ? selection->whole : profile));
+    write_quality(j, selection ? selection->whole : profile);
     write_processes(j, profile);
     write_threads(j, profile, report);
     write_process_names(j, report);
     kymo_json_key_cstr(j, "mode", mode);
     kymo_json_key_cstr(j, "by", by);
+    if (selection)
+        kymo_report_json_selection(j, "selection", selection);
     return j;
 }
 

@@ -19,13 +19,14 @@ static void write_ledger_line(kymo_json *j, const kymo_profile *profile,
     kymo_json_end_object(j);
 }
 
-kymo_err kymo_report_write_memory_json(const kymo_profile *profile, const kymo_report *report,
-                                       kymo_sink *sink)
+kymo_err kymo_report_write_memory_json(const kymo_profile *profile,
+                                       const kymo_report_selection *selection,
+                                       const kymo_report *report, kymo_sink *sink)
 {
     size_t n;
     struct kymo_ledger_lines lines;
     KYMO_TRY(kymo_ledger_lines_make(&lines, profile));
-    kymo_json *j = kymo_report_json_begin(profile, report, "process", "memory", sink);
+    kymo_json *j = kymo_report_json_begin(profile, selection, report, "process", "memory", sink);
     if (!j) {
         kymo_ledger_lines_deinit(&lines);
         return KYMO_E_NOMEM;

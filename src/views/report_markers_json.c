@@ -97,12 +97,14 @@ static void write_tables(kymo_json *j, const kymo_profile *profile,
     kymo_json_end_array(j);
 }
 
-kymo_err kymo_report_write_markers_json(const kymo_profile *profile, const kymo_report *report,
+kymo_err kymo_report_write_markers_json(const kymo_profile *profile,
+                                        const kymo_report_selection *selection,
+                                        const kymo_report *report,
                                         const kymo_marker_report *markers, const char *by,
                                         size_t top, kymo_sink *sink)
 {
     const kymo_marker_row *all = kymo_marker_report_all(markers);
-    kymo_json *j = kymo_report_json_begin(profile, report, by, "markers", sink);
+    kymo_json *j = kymo_report_json_begin(profile, selection, report, by, "markers", sink);
     if (!j)
         return KYMO_E_NOMEM;
     write_tables(j, profile, markers, top);

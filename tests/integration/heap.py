@@ -319,6 +319,36 @@ def at_times():
 
 
 @case
+def of_a_range():
+    """What was allocated in a range of time, and what of that lived at its end."""
+    steps = Steps()
+    steps.do("give", "site_a", 10, 100)
+    first_ns = steps.at_ns
+    steps.do("give", "site_b", 20, 1000)
+    steps.do("free", "site_b", 5)
+    steps.do("give", "site_a", 3, 50)
+    second_ns = steps.at_ns
+    steps.do("free", "site_b", 15)
+    steps.do("give", "site_c", 1, 10)
+    path = steps.end()
+    span = ("--from", steps.since(first_ns), "--to", steps.since(second_ns))
+    check_same("allocated", rows(path, "--mode", "alloc", *span), {"site_a": (3, 150), "site_b": (20, 20000)})
+    there = {"site_a": (3, 150), "site_b": (15, 15000)}
+    check_same("lives at its end", rows(path, "--mode", "live", *span), there)
+    file = steps.where / "x.folded"
+    run([KYMO, "convert", path, "-q", "--mode", "live", *span, "-o", file])
+    check_same("as a file", folded(file), bytes_of(there))
+    check_same("without a function", rows(path, "--mode", "live", *span, "--ignore", "site_b"), {"site_a": (3, 150)})
+    data = json.loads(report(path, "--mode", "alloc", *span))
+    check(data["selection"]["counted"] == "recorded allocations"
+          and data["selection"]["selected"] < data["selection"]["of"], f"{data['selection']}")
+    out = run([KYMO, "report", path, "--mode", "live", *span, "--at", steps.since(steps.end_ns)])
+    check(out.status == 2 and "not between --from and --to" in out.stderr, f"{out.status}: {out.stderr}")
+    out = run([KYMO, "report", path, "--mode", "memory", *span])
+    check(out.status == 2 and "the ledger is of whole processes" in out.stderr, f"{out.status}: {out.stderr}")
+
+
+@case
 def threads():
     """A block belongs to the thread that asked for it, whoever frees it."""
     steps = Steps()

@@ -38,9 +38,9 @@ static void assert_json(const char *mode, const char *expected)
     ok(kymo_heap_report_create(h.p, &options, &report));
     kymo_bytes_init(&bytes, 1 << 20);
     if (strcmp(mode, "memory") == 0)
-        ok(kymo_report_write_memory_json(h.p, report, &bytes.sink));
+        ok(kymo_report_write_memory_json(h.p, NULL, report, &bytes.sink));
     else
-        ok(kymo_report_write_json(h.p, report, "function", mode, 1, 1, &bytes.sink));
+        ok(kymo_report_write_json(h.p, NULL, report, "function", mode, 1, 1, &bytes.sink));
     ok(kymo_bytes_append(&bytes, "", 1));
     assert_memory_equal(bytes.data, "{\"format\":1,", 12);
     assert_string_equal(strstr((char *)bytes.data, "\"mode\""), expected);
@@ -150,7 +150,7 @@ static void growth(void **state)
     ok(kymo_profile_finish(h.p));
     ok(kymo_heap_diff_create(h.p, &options, h.p, &later, KYMO_DIFF_AUTO, &diff));
     kymo_bytes_init(&bytes, 1 << 20);
-    ok(kymo_report_write_diff_json(diff, "function", "live", 1, &bytes.sink));
+    ok(kymo_report_write_diff_json(diff, NULL, "function", "live", 1, &bytes.sink));
     ok(kymo_bytes_append(&bytes, "", 1));
     assert_string_equal(
         (char *)bytes.data,

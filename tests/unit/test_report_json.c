@@ -85,7 +85,7 @@ static char *json_of(const kymo_profile *p, size_t top, int tree, kymo_bytes *by
     kymo_report_options o = {.size = sizeof o, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_CPU};
     OK(kymo_report_create(p, &o, &r));
     kymo_bytes_init(bytes, 1 << 20);
-    OK(kymo_report_write_json(p, r, "function", "cpu", top, tree, &bytes->sink));
+    OK(kymo_report_write_json(p, NULL, r, "function", "cpu", top, tree, &bytes->sink));
     OK(kymo_bytes_append(bytes, "", 1));
     kymo_report_destroy(r);
     return (char *)bytes->data;
@@ -179,7 +179,7 @@ static void errors_come_back(void **state)
     kymo_profile *p = small_profile();
     OK(kymo_report_create(p, NULL, &r));
     kymo_bytes_init(&bytes, 10);
-    assert_int_equal(kymo_report_write_json(p, r, "function", "cpu", 0, 0, &bytes.sink),
+    assert_int_equal(kymo_report_write_json(p, NULL, r, "function", "cpu", 0, 0, &bytes.sink),
                      KYMO_E_TOO_BIG);
     kymo_bytes_deinit(&bytes);
     kymo_report_destroy(r);

@@ -40,7 +40,7 @@ static const char *json_of(size_t top, kymo_bytes *bytes)
     ok(kymo_report_create(p, NULL, &report));
     ok(kymo_marker_report_create(p, KYMO_MARKERS_BY_NAME, &markers));
     kymo_bytes_init(bytes, 1 << 20);
-    ok(kymo_report_write_markers_json(p, report, markers, "name", top, &bytes->sink));
+    ok(kymo_report_write_markers_json(p, NULL, report, markers, "name", top, &bytes->sink));
     ok(kymo_bytes_append(bytes, "", 1));
     kymo_marker_report_destroy(markers);
     kymo_report_destroy(report);
