@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(t copy select)
+foreach(t copy sanitize select)
     kymo_unit_test(${t} kymo_select kymo_encode kymo_symbolize kymo_fixed_profile)
 endforeach()
 target_compile_definitions(test_copy PRIVATE KYMO_TEST_SOURCE="${CMAKE_SOURCE_DIR}")

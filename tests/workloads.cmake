@@ -42,6 +42,7 @@ endif()
 foreach(mode kinds options)
     kymo_workload_test(marks.${mode} "\"markers\":.*]}" ${kymo_workloads}/marks ${mode})
 endforeach()
+kymo_workload_test(secrets "done" ${kymo_workloads}/secrets /proc/self/exe)
 kymo_workload_test(marks.threads "\"threads\":4,\"each\":100" ${kymo_workloads}/marks threads 100 4)
 kymo_workload_test(marks.plugins "\"early\":5,\"late\":5" ${kymo_workloads}/marks plugins 10)
 

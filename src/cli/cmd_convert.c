@@ -18,6 +18,7 @@ struct convert_request {
     size_t n_outputs;
     int force;
     int quiet;
+    int sanitize;
     const char *mode_word; /* of --mode; NULL: not given */
     int is_foreign_mode;   /* it is none of a recording's */
     struct kymo_shown shown;
@@ -61,7 +62,8 @@ static int parse(int argc, char **argv, struct convert_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_CONVERT};
     const struct kymo_flag flags[] = {{KYMO_SWITCH_FORCE, &request->force},
-                                      {KYMO_SWITCH_QUIET, &request->quiet}};
+                                      {KYMO_SWITCH_QUIET, &request->quiet},
+                                      {KYMO_SWITCH_SANITIZE, &request->sanitize}};
     kymo_arg arg;
     for (;;) {
         int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
@@ -109,6 +111,8 @@ static int parse(int argc, char **argv, struct convert_request *request)
     }
     if (request->n_outputs == 0)
         return kymo_usage_error(KYMO_IN_CONVERT, "missing -o FILE, whose ending says the format");
+    if (request->sanitize)
+        request->shown.flags |= KYMO_ENCODE_NO_SOURCE;
     int status = finish_memory(request);
     if (status < 0)
         status = kymo_select_request_finish(&request->select, KYMO_SELECT_FOR_STACKS);
@@ -199,18 +203,33 @@ static void say_part(const struct convert_request *request, const kymo_profile *
     kymo_report_print_selection(&t, &selection, "kymo: selected: ", "");
 }
 
-/* Selects, and writes what is left. Returns an exit status. */
-static int convert(const struct convert_request *request, const kymo_output *outputs,
-                   const kymo_profile *whole)
+/* Selects, and writes what is left. sanitizer: NULL for none. Returns an exit status. */
+static int convert_with(const struct convert_request *request, const kymo_output *outputs,
+                        const kymo_profile *whole, kymo_sanitizer *sanitizer)
 {
     kymo_profile *part;
-    int status = kymo_select_request_apply(&request->select, request->input, whole, NULL, &part);
+    int status =
+        kymo_select_request_apply(&request->select, request->input, whole, sanitizer, &part);
     if (status >= 0)
         return status;
-    if (part && !request->quiet)
+    if (kymo_select_request_is_given(&request->select) && part && !request->quiet)
         say_part(request, whole, part);
     status = write_outputs(request, outputs, part ? part : whole);
     kymo_profile_destroy(part);
+    return status;
+}
+
+static int convert(const struct convert_request *request, const kymo_output *outputs,
+                   const kymo_profile *whole)
+{
+    kymo_sanitizer *sanitizer = NULL;
+    if (request->sanitize &&
+        kymo_sanitizer_create(kymo_profile_meta(whole)->hostname, &sanitizer) != KYMO_OK) {
+        fprintf(stderr, "kymo: %s\n", kymo_err_text(KYMO_E_NOMEM));
+        return KYMO_EXIT_FAILED;
+    }
+    int status = convert_with(request, outputs, whole, sanitizer);
+    kymo_sanitizer_destroy(sanitizer);
     return status;
 }
 

@@ -110,6 +110,7 @@ const kymo_command kymo_commands[] = {
     "  kymo convert -o run.pb.gz\n"
     "  kymo convert run.kymo -o run.json.gz -o run.folded\n"
     "  kymo convert run.kymo --process web -o web.svg\n"
+    "  kymo convert run.kymo --sanitize -o share.json.gz\n"
     "  kymo convert run.kymo --mode live --at 10s -o heap.pb.gz\n",
         .run = kymo_cmd_convert,
     },

@@ -59,8 +59,8 @@ static kymo_err copy_function(struct kymo_copy *c, uint32_t id)
     kymo_function row = {.source = kymo_copy_map(c->source, f->source),
                          .start_line = f->start_line,
                          .module = kymo_copy_map(c->module, f->module)};
-    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_FUNCTION, f->name, &row.name));
-    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_FUNCTION, f->system_name, &row.system_name));
+    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, f->name, &row.name));
+    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, f->system_name, &row.system_name));
     return kymo_profile_add_function(c->to, &row, &c->function[id]);
 }
 
@@ -68,7 +68,7 @@ static kymo_err copy_symbol(struct kymo_copy *c, uint32_t id)
 {
     kymo_symbol row = *kymo_profile_symbol(c->from, id);
     row.module = kymo_copy_map(c->module, row.module);
-    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_FUNCTION, row.name, &row.name));
+    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, row.name, &row.name));
     return kymo_profile_add_symbol(c->to, &row, &c->symbol[id]);
 }
 

@@ -78,14 +78,14 @@ static kymo_err copy_category(struct kymo_copy *c, uint32_t id)
 {
     kymo_marker_category row = *kymo_profile_marker_category(c->from, id);
     row.parent = kymo_copy_map(c->category, row.parent);
-    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_LITERAL, row.name, &row.name));
+    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, row.name, &row.name));
     return kymo_profile_add_marker_category(c->to, &row, &c->category[id]);
 }
 
-static kymo_err copy_literals(struct kymo_copy *c, uint32_t *const *strings, size_t count)
+static kymo_err copy_code_texts(struct kymo_copy *c, uint32_t *const *strings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_LITERAL, *strings[i], strings[i]));
+        KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, *strings[i], strings[i]));
     return KYMO_OK;
 }
 
@@ -97,17 +97,17 @@ static kymo_err copy_parts(struct kymo_copy *c, const kymo_schema *schema,
     for (uint32_t i = 0; i < schema->field_count; i++) {
         uint32_t *const strings[] = {&fields[i].key, &fields[i].label, &fields[i].columns};
         fields[i] = schema->fields[i];
-        KYMO_TRY(copy_literals(c, strings, KYMO_ARRAY_LEN(strings)));
+        KYMO_TRY(copy_code_texts(c, strings, KYMO_ARRAY_LEN(strings)));
     }
     for (uint32_t i = 0; i < schema->row_count; i++) {
         uint32_t *const strings[] = {&rows[i].label, &rows[i].value};
         rows[i] = schema->rows[i];
-        KYMO_TRY(copy_literals(c, strings, KYMO_ARRAY_LEN(strings)));
+        KYMO_TRY(copy_code_texts(c, strings, KYMO_ARRAY_LEN(strings)));
     }
     for (uint32_t i = 0; i < schema->graph_count; i++) {
         uint32_t *const strings[] = {&graphs[i].key};
         graphs[i] = schema->graphs[i];
-        KYMO_TRY(copy_literals(c, strings, KYMO_ARRAY_LEN(strings)));
+        KYMO_TRY(copy_code_texts(c, strings, KYMO_ARRAY_LEN(strings)));
     }
     return KYMO_OK;
 }
@@ -121,7 +121,7 @@ static kymo_err copy_schema(struct kymo_copy *c, uint32_t id)
     kymo_schema row = *schema;
     uint32_t *const strings[] = {&row.name,  &row.chart,       &row.tooltip,
                                  &row.table, &row.description, &row.color_key};
-    KYMO_TRY(copy_literals(c, strings, KYMO_ARRAY_LEN(strings)));
+    KYMO_TRY(copy_code_texts(c, strings, KYMO_ARRAY_LEN(strings)));
     KYMO_TRY(copy_parts(c, schema, fields, rows, graphs));
     row.fields = fields;
     row.rows = rows;
@@ -179,7 +179,7 @@ static kymo_err copy_counter(struct kymo_copy *c, uint32_t counter)
     uint32_t id;
     row.process = c->process[row.process];
     row.category = kymo_copy_map(c->category, row.category);
-    KYMO_TRY(copy_literals(c, strings, KYMO_ARRAY_LEN(strings)));
+    KYMO_TRY(copy_code_texts(c, strings, KYMO_ARRAY_LEN(strings)));
     KYMO_TRY(kymo_profile_add_counter(c->to, &row, &id));
     return copy_counts(c, counter, id);
 }

@@ -72,42 +72,62 @@ static kymo_err copy_heap(struct kymo_copy *c, uint32_t process)
     row.process = c->process[process];
     if (kymo_keep_is_cut(c->keep) || c->keep->thread)
         row.count = row.bytes = 0;
-    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_FUNCTION, heap->allocator, &row.allocator));
-    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_FUNCTION, heap->not_seen, &row.not_seen));
+    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, heap->allocator, &row.allocator));
+    KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, heap->not_seen, &row.not_seen));
     return kymo_profile_set_heap(c->to, &row);
 }
 
-/* Parts of a line with the same bytes lie by the ids of their names, so those keep their order. */
-static kymo_err copy_ledger_names(struct kymo_copy *c, const kymo_ledger *ledger, size_t count)
+static int has_ledger(const struct kymo_copy *c, const kymo_ledger *row)
+{
+    return c->process[row->process] != KYMO_NONE && kymo_keep_has_time(c->keep, row->time_ns);
+}
+
+/* Parts of a line with the same bytes lie by the ids of their names, so those keep their order.
+ * roles: by string, 0 for what is no name. A mapped file is one of code if it is a module. */
+static kymo_err copy_ledger_names(struct kymo_copy *c, const kymo_ledger *ledger, size_t count,
+                                  uint8_t *roles)
 {
     uint32_t strings = kymo_profile_count(c->from, KYMO_TABLE_STRINGS);
-    uint8_t *is_name = calloc(strings + 1u, 1);
-    kymo_err err = is_name ? KYMO_OK : KYMO_E_NOMEM;
-    for (size_t i = 0; is_name && i < count; i++)
-        is_name[ledger[i].name] = c->process[ledger[i].process] != KYMO_NONE &&
-                                  kymo_keep_has_time(c->keep, ledger[i].time_ns);
-    for (uint32_t i = 1, id; err == KYMO_OK && i < strings; i++)
-        if (is_name[i])
-            err = kymo_copy_string(c, KYMO_TEXT_PATH, i, &id);
-    free(is_name);
-    return err;
+    for (size_t i = 0; i < count; i++)
+        if (has_ledger(c, &ledger[i]))
+            roles[ledger[i].name] = KYMO_TEXT_FILE;
+    for (uint32_t i = 0; i < kymo_profile_count(c->from, KYMO_TABLE_MODULES); i++) {
+        const char *path = kymo_profile_module(c->from, i)->path;
+        uint32_t string = kymo_profile_find_string(c->from, path, strlen(path));
+        if (string != KYMO_NONE && roles[string])
+            roles[string] = KYMO_TEXT_PATH;
+    }
+    for (uint32_t i = 1, id; i < strings; i++)
+        if (roles[i])
+            KYMO_TRY(kymo_copy_string(c, (kymo_text_role)roles[i], i, &id));
+    return KYMO_OK;
+}
+
+static kymo_err copy_ledger_rows(struct kymo_copy *c, const kymo_ledger *ledger, size_t count,
+                                 const uint8_t *roles)
+{
+    for (size_t i = 0; i < count; i++) {
+        kymo_ledger row = ledger[i];
+        if (!has_ledger(c, &row))
+            continue;
+        row.process = c->process[row.process];
+        row.stack = kymo_copy_map(c->stack, row.stack);
+        KYMO_TRY(kymo_copy_string(c, (kymo_text_role)roles[row.name], row.name, &row.name));
+        KYMO_TRY(kymo_profile_add_ledger(c->to, &row));
+    }
+    return KYMO_OK;
 }
 
 static kymo_err copy_ledger(struct kymo_copy *c)
 {
     size_t count;
     const kymo_ledger *ledger = kymo_profile_ledger(c->from, &count);
-    KYMO_TRY(copy_ledger_names(c, ledger, count));
-    for (size_t i = 0; i < count; i++) {
-        kymo_ledger row = ledger[i];
-        row.process = c->process[row.process];
-        if (row.process == KYMO_NONE || !kymo_keep_has_time(c->keep, row.time_ns))
-            continue;
-        row.stack = kymo_copy_map(c->stack, row.stack);
-        KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_PATH, row.name, &row.name));
-        KYMO_TRY(kymo_profile_add_ledger(c->to, &row));
-    }
-    return KYMO_OK;
+    uint8_t *roles = calloc(kymo_profile_count(c->from, KYMO_TABLE_STRINGS) + 1u, 1);
+    kymo_err err = roles ? copy_ledger_names(c, ledger, count, roles) : KYMO_E_NOMEM;
+    if (err == KYMO_OK)
+        err = copy_ledger_rows(c, ledger, count, roles);
+    free(roles);
+    return err;
 }
 
 static kymo_err copy_infos(struct kymo_copy *c)
@@ -119,7 +139,7 @@ static kymo_err copy_infos(struct kymo_copy *c)
         row.process = c->process[row.process];
         if (row.process == KYMO_NONE || !kymo_keep_has_time(c->keep, row.time_ns))
             continue;
-        KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_FUNCTION, row.key, &row.key));
+        KYMO_TRY(kymo_copy_string(c, KYMO_TEXT_CODE, row.key, &row.key));
         KYMO_TRY(kymo_profile_add_memory_info(c->to, &row));
     }
     return KYMO_OK;

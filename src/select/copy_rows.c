@@ -18,7 +18,7 @@ static kymo_err copy_meta_texts(struct kymo_copy *c, kymo_meta *meta)
         kymo_text_role role;
     } texts[] = {
         {&meta->product, KYMO_TEXT_PROGRAM}, {&meta->version, KYMO_TEXT_LITERAL},
-        {&meta->engine, KYMO_TEXT_LITERAL},  {&meta->engine_reason, KYMO_TEXT_FUNCTION},
+        {&meta->engine, KYMO_TEXT_LITERAL},  {&meta->engine_reason, KYMO_TEXT_CODE},
         {&meta->os, KYMO_TEXT_LITERAL},      {&meta->kernel, KYMO_TEXT_LITERAL},
         {&meta->arch, KYMO_TEXT_LITERAL},    {&meta->cpu_name, KYMO_TEXT_LITERAL},
         {&meta->format, KYMO_TEXT_LITERAL},

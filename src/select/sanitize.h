@@ -19,10 +19,12 @@
 
 /* What a piece of text is. */
 typedef enum kymo_text_role {
-    KYMO_TEXT_LITERAL,  /* of Kymo, or a constant of the program's code: stays */
-    KYMO_TEXT_FUNCTION, /* a function's name: URLs become "[url]", absolute paths base names */
+    KYMO_TEXT_LITERAL, /* of Kymo, or of the machine's system: stays */
+    KYMO_TEXT_CODE,    /* a name in the program's code, of a function, a category, a counter: URLs
+                          become "[url]", absolute paths base names, the host's name "[host]" */
     KYMO_TEXT_NAME,    /* may be chosen at run time: stays if it looks like a name, else "name 1" */
-    KYMO_TEXT_PATH,    /* "dir1/FILE": equal folders have equal numbers */
+    KYMO_TEXT_PATH,    /* of code: "dir1/FILE"; equal folders have equal numbers */
+    KYMO_TEXT_FILE,    /* of data: "dir1/file 1" */
     KYMO_TEXT_PROGRAM, /* a path of a program: its base name */
     KYMO_TEXT_VALUE,   /* "text 1" */
     KYMO_TEXT_ROLE_COUNT
@@ -30,7 +32,7 @@ typedef enum kymo_text_role {
 
 typedef struct kymo_sanitizer kymo_sanitizer;
 
-/* hostname: no name may hold it; NULL: not known. */
+/* hostname: no text holds it, nor its part up to the first dot; NULL: not known. */
 KYMO_NODISCARD
 kymo_err kymo_sanitizer_create(const char *hostname, kymo_sanitizer **out);
 /* NULL is allowed. */
