@@ -11,7 +11,7 @@ foreach(t heap_report heap_diff time_diff)
     kymo_unit_test(${t} kymo_views)
 endforeach()
 foreach(t foreign_file latest output report_quality report_selection report_text report_markers report_heap
-        select_request manual)
+        sample_type select_request manual)
     kymo_unit_test(${t} kymo_cli)
 endforeach()
 set_target_properties(test_output PROPERTIES KYMO_ALONE TRUE) # replaces symlinkat

@@ -81,9 +81,13 @@ typedef struct kymo_encode_options {
     /* Of LEAKS: the youngest percentage of live allocations, which is left out. */
     uint32_t youngest_percent;
     uint32_t flags;
-    /* Of a flame graph, or of collapsed stacks, whose lines then have two weights: what it is
-     * compared with, finished; NULL: nothing. Of its heap, allocations are those at from_ns. */
+    /* Of a flame graph; of collapsed stacks, whose lines then have two weights; of pprof, where its
+     * values are negative: what it is compared with, finished; NULL: nothing. Of its heap,
+     * allocations are those at from_ns. */
     const kymo_profile *before;
+    /* The sample type of before that is compared with kind, plus 1; 0: the one of the same name. */
+    uint32_t before_kind;
+    uint32_t reserved;
 } kymo_encode_options;
 
 /* Writes a finished profile in the format to the sink, compressed if the extension says so. options

@@ -225,12 +225,14 @@ typedef struct kymo_report_diff_row {
     double objects;   /* of memory: change of objects */
 } kymo_report_diff_row;
 
-/* Compares samples of a type. kind is a type of before; after has one of the same name and unit.
- * The result borrows both profiles. options (by KYMO_BY_STACK is allowed) and errors as of
- * kymo_report_create; KYMO_E_INVALID also where after has no such type, for an unknown normalize,
- * and for KYMO_DIFF_BY_TIME where it is not known how long a profile was recorded. */
+/* Compares samples of a type. kind is a type of before, after_kind one of after;
+ * KYMO_SAMPLE_DEFAULT: of the same name and unit. The result is in the unit of before, and borrows
+ * both profiles. options (by KYMO_BY_STACK is allowed) and errors as of kymo_report_create;
+ * KYMO_E_INVALID also where after has no such type, where units differ and normalize is not
+ * KYMO_DIFF_BY_TOTAL, for an unknown normalize, and for KYMO_DIFF_BY_TIME where it is not known how
+ * long a profile was recorded. */
 KYMO_API kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
-                                        const kymo_report_options *options,
+                                        const kymo_report_options *options, uint32_t after_kind,
                                         kymo_diff_normalize normalize, kymo_report_diff **out);
 /* Compares memory. Both options are of LIVE, or both of ALLOC, PEAK or LEAKS, and by the same; the
  * profiles may be the same one: of that, compared as it is, allocations that live at both moments

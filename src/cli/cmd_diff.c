@@ -187,9 +187,8 @@ static int is_same_file(const char *a, const char *b)
            (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* Without --mode, what was recorded of both is compared: memory, or else CPU time. */
-static int is_of_time(const struct kymo_diff_request *request,
-                      const kymo_profile *const profiles[2])
+int kymo_diff_is_of_time(const struct kymo_diff_request *request,
+                         const kymo_profile *const profiles[2])
 {
     if (request->has_mode)
         return request->is_time;
@@ -273,11 +272,9 @@ static int show_diff(const struct kymo_diff_request *request, const kymo_report_
 /* How large the parts are is counted in what is compared. */
 static void count_samples(struct kymo_diff_request *request)
 {
-    uint32_t count;
-    for (int i = 0; i < 2 && request->parts[i]; i++) {
-        const char *name = kymo_profile_sample_types(request->parts[0], &count)[request->kind].name;
+    for (int i = 0; i < 2; i++) {
         request->selections[i].counted = KYMO_COUNTED_SAMPLES;
-        request->selections[i].type = kymo_sample_type_of(request->parts[i], name);
+        request->selections[i].type = request->kinds[i];
     }
 }
 
@@ -293,7 +290,7 @@ static int compare_time(struct kymo_diff_request *request, const kymo_profile *c
 {
     kymo_report_diff *diff = NULL;
     const kymo_report_options options = {
-        .size = sizeof options, .by = request->heap[0].options.by, .kind = request->kind};
+        .size = sizeof options, .by = request->heap[0].options.by, .kind = request->kinds[0]};
     if (options.by == KYMO_BY_SIZE || options.by == KYMO_BY_THREAD)
         return kymo_usage_error(KYMO_IN_DIFF,
                                 "--by: of time, it takes function, line, file, module, process "
@@ -301,8 +298,8 @@ static int compare_time(struct kymo_diff_request *request, const kymo_profile *c
     if (!kymo_diff_has_kind(request, profiles))
         return KYMO_EXIT_FAILED;
     count_samples(request);
-    kymo_err err =
-        kymo_time_diff_create(profiles[0], profiles[1], &options, request->normalize, &diff);
+    kymo_err err = kymo_time_diff_create(profiles[0], profiles[1], &options, request->kinds[1],
+                                         request->normalize, &diff);
     const char *mode = err == KYMO_OK ? kymo_report_diff_type(diff)->name : "";
     int status = show_diff(request, diff, mode, err);
     kymo_report_diff_destroy(diff);
@@ -326,42 +323,57 @@ static int compare_memory(struct kymo_diff_request *request, const kymo_profile 
     return status;
 }
 
-/* Of files of other profilers, samples are compared: those of one name. Returns -1 to go on, else
- * an exit status. */
-static int choose_type(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
+/* Of recordings, what was asked for. Returns -1 to go on, else an exit status. */
+static int choose_kinds(struct kymo_diff_request *request)
 {
-    uint32_t type, other, count;
-    if (!kymo_is_imported(profiles[0]) && !kymo_is_imported(profiles[1])) {
-        if (!request->is_foreign_mode)
-            return -1;
-        return kymo_usage_error(KYMO_IN_DIFF,
-                                "--mode: '%.40s' is unknown; it takes cpu, wall, live, alloc, "
-                                "peak, leaks, temporary, sizes or mapped",
-                                request->mode_word);
-    }
+    request->kinds[0] = request->kinds[1] = request->is_time ? request->kind : KYMO_SAMPLE_CPU;
+    if (!request->is_foreign_mode)
+        return -1;
+    return kymo_usage_error(KYMO_IN_DIFF,
+                            "--mode: '%.40s' is unknown; it takes cpu, wall, live, alloc, "
+                            "peak, leaks, temporary, sizes or mapped",
+                            request->mode_word);
+}
+
+/* Of files of other profilers, samples are compared. As above. */
+static int choose_types(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
+{
+    int is_by_total = request->normalize == KYMO_DIFF_BY_TOTAL;
     for (int i = 0; i < 2; i++)
         if (request->heap[i].options.at_ns != KYMO_HEAP_END)
             return kymo_usage_error(KYMO_IN_DIFF, "@TIME goes with recordings of Kymo");
-    if (!kymo_sample_type_choose(profiles[0], request->files[0], request->mode_word, &type))
-        return KYMO_EXIT_FAILED;
-    const char *name = kymo_profile_sample_types(profiles[0], &count)[type].name;
-    if (!kymo_sample_type_choose(profiles[1], request->files[1], name, &other))
+    if (!kymo_sample_types_choose(profiles, request->files, request->mode_word, is_by_total,
+                                  request->kinds))
         return KYMO_EXIT_FAILED;
     request->has_mode = 1;
     request->is_time = 1;
-    request->kind = (kymo_sample_kind)type;
     return -1;
+}
+
+/* Where the names differ, a line says what is compared. */
+static void say_types(const struct kymo_diff_request *request,
+                      const kymo_profile *const profiles[2])
+{
+    uint32_t count;
+    const char *names[2];
+    for (int i = 0; i < 2; i++)
+        names[i] = kymo_profile_sample_types(profiles[i], &count)[request->kinds[i]].name;
+    if (!request->quiet && strcmp(names[0], names[1]) != 0)
+        kymo_fprint(stderr, "kymo: comparing %s of %s with %s of %s\n", names[0], request->files[0],
+                    names[1], request->files[1]);
 }
 
 static int compare(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
-    int status = choose_type(request, profiles);
+    int is_other = kymo_is_imported(profiles[0]) || kymo_is_imported(profiles[1]);
+    int status = is_other ? choose_types(request, profiles) : choose_kinds(request);
     if (status >= 0)
         return status;
+    say_types(request, profiles);
     if (request->output)
         return kymo_diff_write(request, profiles);
-    return is_of_time(request, profiles) ? compare_time(request, profiles)
-                                         : compare_memory(request, profiles);
+    return kymo_diff_is_of_time(request, profiles) ? compare_time(request, profiles)
+                                                   : compare_memory(request, profiles);
 }
 
 /* Replaces both profiles by the parts that are asked for. Returns -1 to go on, else an exit status.
@@ -387,10 +399,10 @@ static int select_parts(struct kymo_diff_request *request, const kymo_profile *p
 }
 
 /* wholes: what was read, for the caller to destroy, if the second one is not the first. */
-static int load_and_compare(struct kymo_diff_request *request, int is_one, kymo_profile *wholes[2])
+static int load_and_compare(struct kymo_diff_request *request, kymo_profile *wholes[2])
 {
     int status = kymo_load_profile(request->files[0], request->quiet, &wholes[0]);
-    if (status == KYMO_EXIT_OK && is_one)
+    if (status == KYMO_EXIT_OK && request->is_one)
         wholes[1] = wholes[0];
     else if (status == KYMO_EXIT_OK)
         status = kymo_load_profile(request->files[1], request->quiet, &wholes[1]);
@@ -413,17 +425,16 @@ int kymo_cmd_diff(int argc, char **argv)
 {
     struct kymo_diff_request request = {.top = TOP_DEFAULT, .fail_above = -1};
     kymo_profile *wholes[2] = {NULL, NULL};
-    int is_one = 0;
     int status = parse(argc, argv, &request);
     if (status < 0) {
-        is_one = is_same_file(request.files[0], request.files[1]);
+        request.is_one = is_same_file(request.files[0], request.files[1]);
         if (request.is_latest && !request.quiet)
             kymo_fprint(stderr, "kymo: before: %s, after: %s\n", request.operands[0],
                         request.operands[1]);
-        status = request.output ? kymo_diff_check_output(&request, is_one) : -1;
+        status = request.output ? kymo_diff_check_output(&request) : -1;
     }
     if (status < 0)
-        status = load_and_compare(&request, is_one, wholes);
+        status = load_and_compare(&request, wholes);
     free_profiles(request.parts);
     free_profiles(wholes);
     kymo_select_request_deinit(&request.select);

@@ -37,17 +37,23 @@ struct kymo_diff_request {
     int json;
     int quiet;
     int no_pager;
+    int is_one;  /* both files are the same */
     int is_time; /* not memory is compared, but time of this kind */
     kymo_sample_kind kind;
+    uint32_t kinds[2]; /* the sample types of both that are compared, once they were read */
 };
 
 /* Whether both profiles have the kind of time that is asked for; says which has not. */
 int kymo_diff_has_kind(const struct kymo_diff_request *request,
                        const kymo_profile *const profiles[2]);
 
-/* Whether the output goes with the other options; is_one: both are the same file. Returns -1 to go
- * on, else an exit status. */
-int kymo_diff_check_output(const struct kymo_diff_request *request, int is_one);
+/* Whether time is compared, not memory: what was asked for, else what was recorded of both. */
+int kymo_diff_is_of_time(const struct kymo_diff_request *request,
+                         const kymo_profile *const profiles[2]);
+
+/* Whether the output can be written and goes with the other options. Returns -1 to go on, else an
+ * exit status. */
+int kymo_diff_check_output(const struct kymo_diff_request *request);
 /* Writes the difference into request->output. Returns an exit status. */
 int kymo_diff_write(const struct kymo_diff_request *request, const kymo_profile *const profiles[2]);
 

@@ -7,25 +7,35 @@
 #include "cli/diff_request.h"
 #include "cli/sample_type.h"
 
-/* Whether the file is of a format that shows two profiles. */
-static int is_of_both(const struct kymo_diff_request *request)
+static int is_format(const struct kymo_diff_request *request, const char *name)
 {
     const kymo_format *format = kymo_format_for_path(request->output);
-    return format &&
-           (strcmp(format->name, "flamegraph") == 0 || strcmp(format->name, "collapsed") == 0);
+    return format && strcmp(format->name, name) == 0;
 }
 
-int kymo_diff_check_output(const struct kymo_diff_request *request, int is_one)
+/* The live heap of one recording at two times, of which what lives at both cancels out exactly. */
+static int is_growth(const struct kymo_diff_request *request)
 {
-    if (is_of_both(request) && !request->json)
-        return -1;
-    if (!is_one)
-        return kymo_usage_error(
-            KYMO_IN_DIFF,
-            "-o FILE.pb.gz is of one recording at two moments; for two, kymo convert --mode "
-            "live -o FILE.pb.gz each, and go tool pprof -diff_base, or -o FILE.svg or .folded");
-    if (request->heap[0].options.view != KYMO_HEAP_LIVE || request->json)
-        return kymo_usage_error(KYMO_IN_DIFF, "-o goes with --mode live, and without --json");
+    return request->is_one && is_format(request, "pprof") && !request->is_time &&
+           request->heap[0].options.view == KYMO_HEAP_LIVE;
+}
+
+int kymo_diff_check_output(const struct kymo_diff_request *request)
+{
+    kymo_output output;
+    kymo_error detail;
+    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
+    if (output.is_recording || !(is_format(request, "flamegraph") ||
+                                 is_format(request, "collapsed") || is_format(request, "pprof")))
+        return kymo_usage_error(KYMO_IN_DIFF,
+                                "%.150s: a difference is written as .svg, .folded or .pb.gz",
+                                request->output);
+    if (request->json)
+        return kymo_usage_error(KYMO_IN_DIFF, "-o writes a file: it goes without --json");
+    if (request->normalize != KYMO_DIFF_AUTO && request->normalize != KYMO_DIFF_AS_IS)
+        return kymo_usage_error(KYMO_IN_DIFF, "-o writes values as they are: it goes without "
+                                              "--normalize=time and --normalize=total");
     return -1;
 }
 
@@ -40,34 +50,26 @@ static int write_shown(const struct kymo_diff_request *request, const kymo_profi
     return status;
 }
 
-/* The difference as a file: the allocations of one recording, some of them to be taken off. */
-static int write_growth(const struct kymo_diff_request *request, const kymo_profile *profile)
+static int write_growth(const struct kymo_diff_request *request, const kymo_profile *profile,
+                        const kymo_output *output)
 {
-    kymo_output output;
-    kymo_error detail;
     struct kymo_shown shown = {.show = KYMO_ENCODE_GROWTH};
     uint64_t *times[2] = {&shown.from_ns, &shown.at_ns};
-    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
-        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
-    if (output.is_recording || strcmp(kymo_format_for_path(output.path)->name, "pprof") != 0)
-        return kymo_usage_error(KYMO_IN_DIFF,
-                                "%.150s: a difference is written as .svg, .folded or .pb.gz",
-                                request->output);
     for (int i = 0; i < 2; i++) {
         uint64_t at_ns = request->heap[i].options.at_ns;
         *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
     }
     if (!kymo_heap_was_recorded(profile, request->files[0]))
         return KYMO_EXIT_FAILED;
-    return write_shown(request, profile, &output, shown);
+    return write_shown(request, profile, output, shown);
 }
 
 int kymo_diff_has_kind(const struct kymo_diff_request *request,
                        const kymo_profile *const profiles[2])
 {
-    int is_wall = request->is_time && request->kind == KYMO_SAMPLE_WALL;
-    for (int i = 0; i < 2 && is_wall; i++)
-        if (!kymo_is_imported(profiles[i]) && !kymo_profile_meta(profiles[i])->wall_period_ns) {
+    for (int i = 0; i < 2 && request->is_time; i++)
+        if (request->kinds[i] == KYMO_SAMPLE_WALL && !kymo_is_imported(profiles[i]) &&
+            !kymo_profile_meta(profiles[i])->wall_period_ns) {
             kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
                         request->files[i]);
             return 0;
@@ -75,8 +77,7 @@ int kymo_diff_has_kind(const struct kymo_diff_request *request,
     return 1;
 }
 
-/* What the stacks of both stand for. Where neither heap nor mode is asked for, it is CPU time.
- * Returns -1 to go on, else an exit status. */
+/* What the stacks of both stand for. Returns -1 to go on, else an exit status. */
 static int choose_shown(const struct kymo_diff_request *request,
                         const kymo_profile *const profiles[2], struct kymo_shown *shown)
 {
@@ -87,20 +88,13 @@ static int choose_shown(const struct kymo_diff_request *request,
     };
     uint64_t *times[2] = {&shown->from_ns, &shown->at_ns};
     const kymo_heap_report_options *asked = &request->heap[0].options;
-    int is_heap = request->has_mode && !request->is_time;
     for (int i = 0; i < 2; i++) {
         uint64_t at_ns = request->heap[i].options.at_ns;
         *times[i] = at_ns == KYMO_HEAP_END ? 0 : at_ns ? at_ns : 1;
-        is_heap |= *times[i] != 0 || kymo_profile_count(profiles[i], KYMO_TABLE_ALLOCATIONS) > 0;
     }
-    shown->before = profiles[0];
     shown->show = KYMO_ENCODE_TIME;
-    if (!kymo_diff_has_kind(request, profiles))
-        return KYMO_EXIT_FAILED;
-    if (request->is_time)
-        shown->kind = request->kind;
-    if (!is_heap || request->is_time)
-        return -1;
+    if (kymo_diff_is_of_time(request, profiles))
+        return kymo_diff_has_kind(request, profiles) ? -1 : KYMO_EXIT_FAILED;
     for (int i = 0; i < 2; i++)
         if (!kymo_heap_was_recorded(profiles[i], request->files[i]))
             return KYMO_EXIT_FAILED;
@@ -115,18 +109,21 @@ static int choose_shown(const struct kymo_diff_request *request,
 }
 
 static int write_both(const struct kymo_diff_request *request,
-                      const kymo_profile *const profiles[2])
+                      const kymo_profile *const profiles[2], const kymo_output *output)
 {
-    kymo_output output;
-    kymo_error detail;
-    struct kymo_shown shown = {.kind = KYMO_SAMPLE_CPU};
-    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
-        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
+    struct kymo_shown shown = {.kind = (kymo_sample_kind)request->kinds[1],
+                               .before = profiles[0],
+                               .before_kind = request->kinds[0] + 1};
     int status = choose_shown(request, profiles, &shown);
-    return status < 0 ? write_shown(request, profiles[1], &output, shown) : status;
+    return status < 0 ? write_shown(request, profiles[1], output, shown) : status;
 }
 
 int kymo_diff_write(const struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
-    return is_of_both(request) ? write_both(request, profiles) : write_growth(request, profiles[0]);
+    kymo_output output;
+    kymo_error detail;
+    if (kymo_output_check_plain(&output, request->output, request->force, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_DIFF, "%s", detail.message);
+    return is_growth(request) ? write_growth(request, profiles[0], &output)
+                              : write_both(request, profiles, &output);
 }

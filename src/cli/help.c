@@ -74,9 +74,12 @@ const kymo_command kymo_commands[] = {
     "\n"
     "Of recordings made with --alloc, or with a --mode of memory, it compares the bytes\n"
     "that were there, at the end or so long after each recording's start: B less A. Both\n"
-    "may be the same recording; of that, -o writes the growth as a file for pprof.\n"
+    "may be the same recording.\n"
     "\n"
-    "Of files of other profilers (see kymo report --help), samples of one type are compared.\n"
+    "-o writes the change as a flame graph, as lines of both values, or for pprof.\n"
+    "\n"
+    "Of files of other profilers (see kymo report --help), samples of one type are compared;\n"
+    "types of different units with --normalize=total.\n"
     "\n"
     "Without files, the newest two of the current folder are compared; one that is named\n"
     "is compared with the newest; @TIME alone is a moment of the newest.",
@@ -84,6 +87,7 @@ const kymo_command kymo_commands[] = {
     "  kymo diff\n"
     "  kymo diff @10s @60s\n"
     "  kymo diff before.kymo after.kymo -o change.svg\n"
+    "  kymo diff before.kymo after.kymo -o change.pb.gz\n"
     "  kymo diff run.kymo@10s run.kymo@60s -o growth.pb.gz\n"
     "  kymo diff before.kymo after.kymo --mode peak\n",
         .run = kymo_cmd_diff,

@@ -43,16 +43,85 @@ static void say_types(const kymo_profile *profile, const char *file, const char 
     kymo_str_deinit(&names);
 }
 
+static uint32_t find(const kymo_profile *profile, const char *word)
+{
+    uint32_t type = kymo_sample_type_of(profile, word);
+    return type == KYMO_NONE ? kymo_sample_type_of(profile, other_name(word)) : type;
+}
+
 int kymo_sample_type_choose(const kymo_profile *profile, const char *file, const char *word,
                             uint32_t *type)
 {
     *type = kymo_profile_default_sample_type(profile);
     if (!word)
         return 1;
-    *type = kymo_sample_type_of(profile, word);
-    if (*type == KYMO_NONE)
-        *type = kymo_sample_type_of(profile, other_name(word));
+    *type = find(profile, word);
     if (*type == KYMO_NONE)
         say_types(profile, file, word);
     return *type != KYMO_NONE;
+}
+
+/* ---- of two files ---- */
+
+static const kymo_sample_type *row_of(const kymo_profile *profile, uint32_t type)
+{
+    uint32_t count;
+    return &kymo_profile_sample_types(profile, &count)[type];
+}
+
+/* A recording has the type of wall time always, but not always samples of it. */
+static int is_recorded(const kymo_profile *profile, uint32_t type)
+{
+    return kymo_is_imported(profile) || type != KYMO_SAMPLE_WALL ||
+           kymo_profile_meta(profile)->wall_period_ns > 0;
+}
+
+/* The only one of the same unit and meaning; KYMO_NONE: there is none, or several. */
+static uint32_t find_alike(const kymo_profile *profile, const kymo_sample_type *wanted)
+{
+    uint32_t count;
+    uint32_t found = KYMO_NONE;
+    const kymo_sample_type *types = kymo_profile_sample_types(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(types[i].unit, wanted->unit) != 0 || types[i].adds != wanted->adds ||
+            !is_recorded(profile, i))
+            continue;
+        if (strcmp(types[i].name, wanted->name) == 0)
+            return i;
+        found = found == KYMO_NONE ? i : KYMO_NONE - 1;
+    }
+    return found == KYMO_NONE - 1 ? KYMO_NONE : found;
+}
+
+static int say_units(const kymo_profile *const profiles[2], char *const files[2],
+                     const uint32_t types[2])
+{
+    const kymo_sample_type *a = row_of(profiles[0], types[0]);
+    const kymo_sample_type *b = row_of(profiles[1], types[1]);
+    kymo_fprint(stderr,
+                "kymo: %s has %s in %s, %s %s in %s: only their shares can be compared, which "
+                "--normalize=total does\n",
+                files[0], a->name, a->unit, files[1], b->name, b->unit);
+    return 0;
+}
+
+int kymo_sample_types_choose(const kymo_profile *const profiles[2], char *const files[2],
+                             const char *word, int is_by_total, uint32_t types[2])
+{
+    int lead = word && find(profiles[0], word) == KYMO_NONE ? 1 : 0;
+    for (int i = 0; i < 2; i++)
+        types[i] = word ? find(profiles[i], word) : KYMO_NONE;
+    if (word && types[lead] == KYMO_NONE) {
+        say_types(profiles[0], files[0], word);
+        return 0;
+    }
+    if (!word)
+        types[lead] = kymo_profile_default_sample_type(profiles[lead]);
+    if (types[1 - lead] == KYMO_NONE)
+        types[1 - lead] = find_alike(profiles[1 - lead], row_of(profiles[lead], types[lead]));
+    if (types[1 - lead] == KYMO_NONE)
+        types[1 - lead] = kymo_profile_default_sample_type(profiles[1 - lead]);
+    const char *units[2] = {row_of(profiles[0], types[0])->unit,
+                            row_of(profiles[1], types[1])->unit};
+    return is_by_total || strcmp(units[0], units[1]) == 0 || say_units(profiles, files, types);
 }

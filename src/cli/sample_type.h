@@ -21,6 +21,13 @@
 int kymo_is_imported(const kymo_profile *profile);
 /* The type of this name, or KYMO_NONE. */
 uint32_t kymo_sample_type_of(const kymo_profile *profile, const char *name);
+/* The types of two files that diff compares. word: of --mode; NULL: none. It says the type of the
+ * file that has it; without it the default one of the first file is taken. Of the other file it is
+ * the one of that name, else the only one of the same unit and meaning, else its default one. Types
+ * of different units are for is_by_total alone: shares are compared. Returns 0 after a line that
+ * says why there are none, and what to do. */
+int kymo_sample_types_choose(const kymo_profile *const profiles[2], char *const files[2],
+                             const char *word, int is_by_total, uint32_t types[2]);
 /* The type that a word of --mode asks for; NULL: the default one. Returns 0 after a line that says
  * which types the file has. */
 int kymo_sample_type_choose(const kymo_profile *profile, const char *file, const char *word,

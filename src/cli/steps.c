@@ -187,6 +187,7 @@ int kymo_write_output(const kymo_profile *profile, const kymo_output *output,
                                    .youngest_percent = shown.youngest_percent,
                                    .flags = shown.flags,
                                    .before = shown.before,
+                                   .before_kind = shown.before_kind,
                                    .progress = on_encoded,
                                    .progress_data = &bar};
     kymo_progress_init(&bar, quiet);

@@ -46,6 +46,7 @@ struct kymo_shown {
     uint32_t youngest_percent;
     uint32_t flags;
     const kymo_profile *before;
+    uint32_t before_kind;
 };
 
 /* The words of --mode where files are written: of time, and of memory. */

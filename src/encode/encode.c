@@ -127,6 +127,15 @@ uint32_t kymo_encoder_type(const kymo_encoder *encoder)
     return o && o->kind != KYMO_SAMPLE_DEFAULT ? o->kind : encoder->profile->default_sample_type;
 }
 
+uint32_t kymo_encoder_type_like(const kymo_profile *profile, const kymo_sample_type *type)
+{
+    for (uint32_t i = 0; i < profile->sample_type_count; i++)
+        if (strcmp(profile->sample_types[i].name, type->name) == 0 &&
+            strcmp(profile->sample_types[i].unit, type->unit) == 0)
+            return i;
+    return KYMO_NONE;
+}
+
 int kymo_encoder_has_type(const kymo_profile *profile, uint32_t type)
 {
     for (size_t i = 0; i < profile->samples.len; i++) {
@@ -205,6 +214,10 @@ kymo_err kymo_encode(const kymo_profile *profile, const kymo_format *format, kym
         return kymo_error_set(detail, KYMO_E_INVALID, 0,
                               "sample type %u does not exist, there are %u", options->kind,
                               profile->sample_type_count);
+    if (options && options->before &&
+        (!options->before->finished || options->before_kind > options->before->sample_type_count))
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "the profile before is not finished, or has no such sample type");
     if (options && options->show == KYMO_ENCODE_GROWTH && row->write != kymo_pprof_write)
         return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0, "growth is written as .pb.gz alone");
     if (!profile->finished)

@@ -56,6 +56,8 @@ static inline uint64_t kymo_since_origin(const kymo_profile *profile, uint64_t t
 void kymo_encoder_range(const kymo_profile *profile, uint64_t *start_ns, uint64_t *end_ns);
 /* The sample type that a format with one weight shows. */
 uint32_t kymo_encoder_type(const kymo_encoder *encoder);
+/* The type of the same name and unit in another profile, or KYMO_NONE. */
+uint32_t kymo_encoder_type_like(const kymo_profile *profile, const kymo_sample_type *type);
 /* Whether any sample is of this type. */
 int kymo_encoder_has_type(const kymo_profile *profile, uint32_t type);
 /* Whether any sample or block has no stack. */

@@ -38,12 +38,25 @@ struct kymo_report_diff {
     kymo_report_diff_row all;
 };
 
+/* What only the second report knows of a row is shown, too. */
+static void add_place(kymo_report_diff_row *to, const kymo_report_row *row)
+{
+    if (!to->file && row->file) {
+        to->file = row->file;
+        to->line = row->line;
+    }
+    if (!to->module)
+        to->module = row->module;
+}
+
 static kymo_err find_row(kymo_report_diff *d, const kymo_report_row *row, uint32_t *out)
 {
     KYMO_TRY(kymo_diff_places_find(
         &d->places, (struct kymo_diff_place){row->name, row->file, row->module, row->line}, out));
-    if (*out < d->rows.len)
+    if (*out < d->rows.len) {
+        add_place(&d->rows.data[*out], row);
         return KYMO_OK;
+    }
     KYMO_TRY(kymo_vec_push(&d->variances, 0));
     return kymo_vec_push(&d->rows, (kymo_report_diff_row){.name = row->name,
                                                           .file = row->file,
@@ -139,10 +152,35 @@ static int compare_rows(const void *a, const void *b)
     return names ? names : strcmp(x->file ? x->file : "", y->file ? y->file : "");
 }
 
+/* Whether the report has rows, and this of none of them. */
+static int lacks(const kymo_report *report, const char *(*get)(const kymo_report_row *))
+{
+    size_t n;
+    const kymo_report_row *rows = kymo_report_rows(report, &n);
+    for (size_t i = 0; i < n; i++)
+        if (get(&rows[i]))
+            return 0;
+    return n > 0;
+}
+
+static const char *file_of(const kymo_report_row *row)
+{
+    return row->file;
+}
+
+static const char *module_of(const kymo_report_row *row)
+{
+    return row->module;
+}
+
 static kymo_err fill(kymo_report_diff *d)
 {
     double all_variance = 0;
     d->all.name = "";
+    for (int i = 0; i < 2; i++) {
+        d->places.without_file |= lacks(d->reports[i], file_of);
+        d->places.without_module |= lacks(d->reports[i], module_of);
+    }
     for (int part = 0; part < PARTS && d->reports[part]; part++)
         KYMO_TRY(add_report(d, (enum part)part, &all_variance));
     for (size_t i = 0; i < d->rows.len; i++) {
@@ -293,8 +331,8 @@ static uint32_t kind_in(const kymo_profile *profile, const kymo_sample_type *typ
 }
 
 kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
-                               const kymo_report_options *options, kymo_diff_normalize how,
-                               kymo_report_diff **out)
+                               const kymo_report_options *options, uint32_t after_kind,
+                               kymo_diff_normalize how, kymo_report_diff **out)
 {
     const kymo_profile *profiles[2] = {before, after};
     const double seconds[2] = {seconds_of(before), seconds_of(after)};
@@ -311,9 +349,14 @@ kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *a
     o.by = d->is_by_stack ? (uint32_t)KYMO_BY_FUNCTION : o.by;
     for (int i = 0; i < 2 && err == KYMO_OK; i++) {
         if (i == 1)
-            o.kind = kind_in(after, kymo_report_type(d->reports[0]));
+            o.kind = after_kind != KYMO_SAMPLE_DEFAULT
+                         ? after_kind
+                         : kind_in(after, kymo_report_type(d->reports[0]));
         err = kymo_report_create(profiles[i], &o, &d->reports[i]);
     }
+    if (err == KYMO_OK && how != KYMO_DIFF_BY_TOTAL &&
+        strcmp(kymo_report_type(d->reports[0])->unit, kymo_report_type(d->reports[1])->unit) != 0)
+        err = KYMO_E_INVALID;
     if (err == KYMO_OK && how == KYMO_DIFF_AUTO) {
         int is_rate = !(is_whole(before) && is_whole(after)) && seconds[0] > 0 && seconds[1] > 0;
         how = is_rate && kymo_report_type(d->reports[0])->adds != KYMO_ADDS_AMOUNT

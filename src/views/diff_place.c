@@ -17,6 +17,10 @@ kymo_err kymo_diff_places_find(struct kymo_diff_places *places, struct kymo_diff
                                uint32_t *out)
 {
     uint64_t hash = hash_text(wanted.name, kymo_hash_secret());
+    if (places->without_file)
+        wanted.file = NULL;
+    if (places->without_module)
+        wanted.module = NULL;
     hash = hash_text(wanted.module, hash_text(wanted.file, hash));
     if (places->is_by_line)
         hash = kymo_hash_mix(hash, wanted.line);

@@ -8,7 +8,8 @@
  * Memory:   borrows the reports' texts
  * Signals:  not for handlers
  *
- * Rows match by name, source file and module: ids differ between recordings.
+ * Rows match by name, source file and module: ids differ between recordings. What one of the two
+ * reports does not know of any row, as that of collapsed stacks, does not tell rows apart.
  */
 #ifndef KYMO_VIEWS_DIFF_PLACE_H
 #define KYMO_VIEWS_DIFF_PLACE_H
@@ -24,9 +25,10 @@ struct kymo_diff_place {
     uint32_t line;
 };
 
-/* All zero except is_by_line is an empty set. */
+/* All zero except the first three is an empty set. */
 struct kymo_diff_places {
-    int is_by_line; /* different lines are different rows */
+    int is_by_line;                   /* different lines are different rows */
+    int without_file, without_module; /* these do not tell rows apart */
     KYMO_VEC(struct kymo_diff_place) list;
     kymo_index index;
 };

@@ -119,7 +119,7 @@ def check_same(what, found, true):
 def pprof(path, *arguments):
     if not shutil.which("go"):
         return None
-    out = run(["go", "tool", "pprof", "-top", "-nodecount=100000", "-unit=B", *arguments, path])
+    out = run(["go", "tool", "pprof", "-top", "-nodecount=100000", "-nodefraction=0", "-unit=B", *arguments, path])
     check(out.status == 0, f"pprof {arguments}: {out.stderr}")
     sites = {}
     for line in out.stdout.splitlines():
@@ -420,6 +420,33 @@ def growth():
     for more, text in (([path], "exists"), ([steps.where / "x.json"], ".pb.gz"), ([path, "-f", "--json"], "json")):
         out = run([KYMO, "diff", *ends, "-o", *more])
         check(out.status == 2 and text in out.stderr, f"-o {more}: {out.status}, {out.stderr}")
+
+
+@case
+def of_two_recordings():
+    """The live heaps of two recordings as one pprof file: the first one's is taken off."""
+    paths = []
+    for blocks in 10, 25:
+        steps = Steps()
+        steps.do("give", "site_a", blocks, 1000)
+        steps.do("give", "site_b", 5, 100)
+        if blocks == 10:
+            steps.do("give", "site_c", 1, 70)
+        paths.append(steps.end())
+    change = {"site_a": 15000, "site_b": 0, "site_c": -70}
+    out = run([KYMO, "diff", *paths, "--json", "--top", "0", "--normalize", "none"])
+    found = {f["name"]: f["change"] for f in json.loads(out.stdout)["changes"] if f["name"].startswith("site_")}
+    check_same("kymo diff", found, change)
+    path = steps.where / "x.pb.gz"
+    out = run([KYMO, "diff", "-q", *paths, "-o", path])
+    check(out.status == 0, out.stderr)
+    check_same("pprof", {site: n for site, n in (pprof(path) or change).items() if n},
+               {site: n for site, n in change.items() if n})
+    out = run([KYMO, "diff", "-q", "-f", "--mode", "alloc", *paths, "-o", path])
+    check(out.status == 0, out.stderr)
+    came = {"site_a": 15000, "site_c": -70}
+    check_same("pprof, allocated", {site: n for site, n in (pprof(path, "-sample_index=alloc_space") or came).items()
+                                    if n}, came)
 
 
 # ---- files ----

@@ -42,7 +42,7 @@ static const kymo_report_diff_row *compare_so(size_t expected, uint32_t by, kymo
     const kymo_report_options options = {.size = sizeof options, .by = by};
     for (int i = 0; i < 2; i++)
         ok(kymo_profile_finish(profiles[i]));
-    ok(kymo_time_diff_create(profiles[0], profiles[1], &options, how, &diff));
+    ok(kymo_time_diff_create(profiles[0], profiles[1], &options, KYMO_SAMPLE_DEFAULT, how, &diff));
     const kymo_report_diff_row *rows = kymo_report_diff_rows(diff, &n);
     assert_int_equal(n, expected);
     return rows;
@@ -134,12 +134,73 @@ static void without_a_duration_nothing_is_divided(void **state)
     start(1, 1000, 0);
     for (int i = 0; i < 2; i++)
         ok(kymo_profile_finish(profiles[i]));
-    assert_int_equal(
-        kymo_time_diff_create(profiles[0], profiles[1], &options, KYMO_DIFF_BY_TIME, &diff),
-        KYMO_E_INVALID);
-    assert_int_equal(kymo_time_diff_create(profiles[0], profiles[1], &options, 99, &diff),
+    assert_int_equal(kymo_time_diff_create(profiles[0], profiles[1], &options, KYMO_SAMPLE_DEFAULT,
+                                           KYMO_DIFF_BY_TIME, &diff),
                      KYMO_E_INVALID);
+    assert_int_equal(
+        kymo_time_diff_create(profiles[0], profiles[1], &options, KYMO_SAMPLE_DEFAULT, 99, &diff),
+        KYMO_E_INVALID);
     diff = NULL;
+}
+
+static void set_type(int which, const char *name, const char *unit, uint32_t adds)
+{
+    const kymo_sample_type type = {.size = sizeof type, .name = name, .unit = unit, .adds = adds};
+    ok(kymo_profile_set_sample_types(profiles[which], &type, 1, NULL));
+}
+
+static void types_of_other_names_and_units(void **state)
+{
+    (void)state;
+    const kymo_report_options options = {.size = sizeof options};
+    start(0, 1000, 1);
+    start(1, 1000, 1);
+    set_type(1, "time", "nanoseconds", KYMO_ADDS_ELAPSED);
+    add_samples(0, "f", 1, 10);
+    add_samples(1, "f", 1, 30);
+    for (int i = 0; i < 2; i++)
+        ok(kymo_profile_finish(profiles[i]));
+    assert_int_equal(kymo_time_diff_create(profiles[0], profiles[1], &options, KYMO_SAMPLE_DEFAULT,
+                                           KYMO_DIFF_AS_IS, &diff),
+                     KYMO_E_INVALID);
+    ok(kymo_time_diff_create(profiles[0], profiles[1], &options, 0, KYMO_DIFF_AS_IS, &diff));
+    assert_true(kymo_report_diff_all(diff)->change == 20);
+}
+
+static void units_that_differ_are_for_shares(void **state)
+{
+    (void)state;
+    const kymo_report_options options = {.size = sizeof options};
+    start(0, 1000, 1);
+    start(1, 1000, 1);
+    set_type(1, "samples", "count", KYMO_ADDS_AMOUNT);
+    add_samples(0, "f", 1, 10);
+    add_samples(1, "f", 1, 3);
+    for (int i = 0; i < 2; i++)
+        ok(kymo_profile_finish(profiles[i]));
+    assert_int_equal(
+        kymo_time_diff_create(profiles[0], profiles[1], &options, 0, KYMO_DIFF_AS_IS, &diff),
+        KYMO_E_INVALID);
+    ok(kymo_time_diff_create(profiles[0], profiles[1], &options, 0, KYMO_DIFF_BY_TOTAL, &diff));
+    assert_string_equal(kymo_report_diff_type(diff)->unit, "nanoseconds");
+    assert_true(kymo_report_diff_all(diff)->after == 10);
+}
+
+/* As of collapsed stacks: they know no module. */
+static void what_one_does_not_know_tells_no_rows_apart(void **state)
+{
+    (void)state;
+    uint32_t frame;
+    start(0, 1000, 1);
+    start(1, 1000, 1);
+    add_samples(0, "f", 1, 10);
+    ok(kymo_profile_add_label_frame(profiles[1], add_function(profiles[1], "f", KYMO_NONE),
+                                    KYMO_CATEGORY_PROGRAM, &frame));
+    ok(kymo_profile_add_sample(profiles[1], thread[1], 2000,
+                               add_stack(profiles[1], KYMO_NONE, frame), 30, KYMO_SAMPLE_CPU, 0));
+    const kymo_report_diff_row *row = compare(1);
+    assert_true(row->before == 10 && row->after == 30);
+    assert_string_equal(row->module, "app");
 }
 
 static uint32_t stack_of(int which, uint32_t parent, const char *name)
@@ -191,6 +252,9 @@ int main(void)
         cmocka_unit_test_teardown(others_by_the_time_that_they_were_recorded, teardown),
         cmocka_unit_test_teardown(of_equal_totals_shares_are_compared, teardown),
         cmocka_unit_test_teardown(without_a_duration_nothing_is_divided, teardown),
+        cmocka_unit_test_teardown(types_of_other_names_and_units, teardown),
+        cmocka_unit_test_teardown(units_that_differ_are_for_shares, teardown),
+        cmocka_unit_test_teardown(what_one_does_not_know_tells_no_rows_apart, teardown),
         cmocka_unit_test_teardown(by_stack_callers_count, teardown),
         cmocka_unit_test_teardown(nothing_was_sampled, teardown),
     };

@@ -3,7 +3,7 @@
 import re
 
 RULES = """pb-wire pb-field pb-string-zero pb-string-utf8 pb-string-index pb-sample-type pb-count-first
-pb-default-type pb-period pb-time pb-id pb-id-sequence pb-values pb-value-negative pb-location pb-mapping pb-function
+pb-default-type pb-period pb-time pb-id pb-id-sequence pb-values pb-value-negative pb-base pb-location pb-mapping pb-function
 pb-name pb-range pb-address pb-label pb-label-key pb-label-prefix pb-has-functions pb-has-filenames pb-has-lines
 pb-has-inline pb-heap-types pb-heap-period pb-heap-bytes pb-aggregate pb-system-name pb-empty-stack""".split()
 
@@ -231,7 +231,11 @@ class Checker:
                                "no such location")
             self.faults.unless(len(sample["value"]) == len(self.p["sample_type"]), "pb-values", where,
                                "not a value for each type")
-            self.faults.unless(all(signed(v) >= 0 for v in sample["value"]), "pb-value-negative", where, "below 0")
+            if self.is_base(sample):
+                self.faults.unless(all(signed(v) <= 0 for v in sample["value"]), "pb-base", where,
+                                   "it is taken off, but a value is above 0")
+            else:
+                self.faults.unless(all(signed(v) >= 0 for v in sample["value"]), "pb-value-negative", where, "below 0")
             labels = self.check_labels(sample["label"], where)
             if self.is_heap:
                 sizes = [l for l in sample["label"] if self.strings[l["key"]] == "bytes"]
@@ -241,6 +245,10 @@ class Checker:
             self.faults.unless(key not in seen, "pb-aggregate", where, "a stack and labels that were there before")
             seen.add(key)
 
+    def is_base(self, sample):
+        """Of the profile that a difference takes off, as go tool pprof marks it."""
+        return any(self.strings[l["key"]] == "pprof::base" and self.strings[l["str"]] == "true" for l in sample["label"])
+
     def check_labels(self, labels, where):
         keys = set()
         for label in labels:
@@ -248,6 +256,7 @@ class Checker:
             self.faults.unless(key and not (label["str"] and (label["num"] or label["num_unit"])), "pb-label", where,
                                "no key, or both text and a number")
             self.faults.unless(key not in keys, "pb-label-key", where, f"two labels {key}")
-            self.faults.unless(not key.startswith("pprof::"), "pb-label-prefix", where, "pprof:: is reserved")
+            is_base = key == "pprof::base" and self.strings[label["str"]] == "true"
+            self.faults.unless(is_base or not key.startswith("pprof::"), "pb-label-prefix", where, "pprof:: is reserved")
             keys.add(key)
         return tuple(sorted((l["key"], l["str"], l["num"]) for l in labels))

@@ -14,6 +14,10 @@
  *
  * A string is numbered and written when it is first used. Fields of different kinds may come in any
  * order, so the table is not kept in memory.
+ *
+ * For the same reason a difference of two profiles is the one and then the other, whose numbers go
+ * on where the first one's end. Values of what was before are negative, and its samples have the
+ * label that `go tool pprof -diff_base` gives them: shares are then of the profile before.
  */
 #include "encode/pprof/pprof.h"
 #include "base/str.h"
@@ -172,7 +176,7 @@ static kymo_err write_mapping(kymo_pprof *w, const kymo_module *m, uint32_t path
         build_id[2 * i + 1] = hex[m->build_id[i] & 15];
     }
     kymo_proto_clear(&w->message);
-    kymo_proto_u64(&w->message, KYMO_PPROF_MAPPING_ID, id);
+    kymo_proto_u64(&w->message, KYMO_PPROF_MAPPING_ID, w->mapping_base + id);
     kymo_proto_u64(&w->message, KYMO_PPROF_MAPPING_START, m->start);
     kymo_proto_u64(&w->message, KYMO_PPROF_MAPPING_LIMIT, m->end);
     kymo_proto_u64(&w->message, KYMO_PPROF_MAPPING_OFFSET, m->file_offset);
@@ -250,23 +254,25 @@ static void add_line(kymo_pprof *w, uint64_t function, uint32_t line, uint32_t c
     kymo_proto_message(&w->message, KYMO_PPROF_LOCATION_LINE, &w->inner);
 }
 
-static kymo_err write_location(kymo_pprof *w, uint64_t id, const kymo_frame *f)
+static kymo_err write_location(kymo_pprof *w, uint32_t frame)
 {
+    const kymo_frame *f = &w->p->frames.data[frame];
     uint64_t address;
     uint64_t function = 0;
     uint32_t mapping = frame_mapping(w, f, &address);
     if (mapping == 0 && f->line_count == 0) {
         char name[KYMO_STRING_MAX + 32];
-        kymo_profile_frame_label(w->p, (uint32_t)id - 1, name, sizeof name);
+        kymo_profile_frame_label(w->p, frame, name, sizeof name);
         KYMO_TRY(write_made_up(w, name, &function));
     }
     kymo_proto_clear(&w->message);
-    kymo_proto_u64(&w->message, KYMO_PPROF_LOCATION_ID, id);
-    kymo_proto_u64(&w->message, KYMO_PPROF_LOCATION_MAPPING, mapping);
+    kymo_proto_u64(&w->message, KYMO_PPROF_LOCATION_ID, w->location_base + frame + 1);
+    kymo_proto_u64(&w->message, KYMO_PPROF_LOCATION_MAPPING,
+                   mapping ? w->mapping_base + mapping : 0);
     kymo_proto_u64(&w->message, KYMO_PPROF_LOCATION_ADDRESS, address);
     for (uint32_t i = 0; i < f->line_count; i++) {
         const kymo_line *line = &w->p->lines.data[f->first_line + i];
-        add_line(w, (uint64_t)line->function + 1, line->line, line->column);
+        add_line(w, w->function_base + line->function + 1, line->line, line->column);
     }
     if (function)
         add_line(w, function, 0, 0);
@@ -278,14 +284,14 @@ static kymo_err write_locations(kymo_pprof *w)
 {
     uint64_t function;
     for (size_t i = 0; i < w->p->frames.len; i++) {
-        KYMO_TRY(write_location(w, i + 1, &w->p->frames.data[i]));
+        KYMO_TRY(write_location(w, (uint32_t)i));
         KYMO_TRY(kymo_encoder_step(w->encoder, 1));
     }
     if (!kymo_encoder_lacks_stacks(w->p))
         return KYMO_OK;
     KYMO_TRY(write_made_up(w, KYMO_NO_STACK_NAME, &function));
     kymo_proto_clear(&w->message);
-    kymo_proto_u64(&w->message, KYMO_PPROF_LOCATION_ID, w->p->frames.len + 1);
+    kymo_proto_u64(&w->message, KYMO_PPROF_LOCATION_ID, w->location_base + w->p->frames.len + 1);
     add_line(w, function, 0, 0);
     kymo_proto_message(&w->out, KYMO_PPROF_PROFILE_LOCATION, &w->message);
     return kymo_pprof_pass_on(w);
@@ -349,13 +355,40 @@ static void add_comments(kymo_pprof *w)
             kymo_pprof_comment(w, "lost, %s: %" PRIu64, q->lost[i].kind, q->lost[i].count);
 }
 
+/* Whether there are samples of a type, also in what is taken off. */
+static int has_type(const kymo_pprof *w, uint32_t type)
+{
+    const kymo_profile *before = w->encoder->options ? w->encoder->options->before : NULL;
+    uint32_t other = before ? kymo_encoder_type_like(before, &w->p->sample_types[type]) : KYMO_NONE;
+    return kymo_encoder_has_type(w->p, type) ||
+           (other != KYMO_NONE && kymo_encoder_has_type(before, other));
+}
+
+/* Types of the profile before have the columns of those that they are compared with; the others
+ * have none, and their samples are left out. */
+static void take_columns(kymo_pprof *w, const kymo_pprof *first)
+{
+    uint32_t before_kind = w->encoder->options->before_kind;
+    uint32_t kind = kymo_encoder_type(first->encoder);
+    w->column_count = first->column_count;
+    w->has_wall = first->has_wall;
+    for (uint32_t i = 0; i < w->p->sample_type_count; i++) {
+        uint32_t type =
+            before_kind == i + 1 ? kind : kymo_encoder_type_like(first->p, &w->p->sample_types[i]);
+        int is_taken = before_kind != 0 && before_kind != i + 1 && type == kind;
+        w->columns[i] = (struct kymo_pprof_columns){KYMO_PPROF_NO_COLUMN, KYMO_PPROF_NO_COLUMN};
+        if (type != KYMO_NONE && !is_taken)
+            w->columns[i] = first->columns[type];
+    }
+}
+
 /* Determines the values of samples. */
 static void choose_columns(kymo_pprof *w)
 {
     for (uint32_t i = 0; i < w->p->sample_type_count; i++) {
         const kymo_sample_type *t = &w->p->sample_types[i];
         w->columns[i].value = KYMO_PPROF_NO_COLUMN;
-        if (t->is_optional && i != w->p->default_sample_type && !kymo_encoder_has_type(w->p, i))
+        if (t->is_optional && i != w->p->default_sample_type && !has_type(w, i))
             continue;
         w->columns[i].count = t->count_name ? w->column_count++ : KYMO_PPROF_NO_COLUMN;
         w->columns[i].value = w->column_count++;
@@ -412,12 +445,35 @@ static kymo_err write_head(kymo_pprof *w)
     add_comments(w);
     if (w->view)
         kymo_pprof_heap_comments(w);
+    if (w->encoder->options && w->encoder->options->before)
+        kymo_pprof_comment(w, "difference: samples with the label pprof::base are of before");
     return kymo_pprof_pass_on(w);
+}
+
+/* What is taken off has no head of its own. */
+static void take_head(kymo_pprof *w)
+{
+    const kymo_pprof *first = w->first;
+    w->string_count = first->string_count;
+    w->function_base = w->function_count = first->function_count;
+    w->location_base = first->p->frames.len + (kymo_encoder_lacks_stacks(first->p) ? 1 : 0);
+    w->mapping_base = first->mapping_count;
+    w->key_thread = first->key_thread;
+    w->key_tid = first->key_tid;
+    w->key_pid = first->key_pid;
+    w->key_bytes = first->key_bytes;
+    w->key_wait = first->key_wait;
+    w->unit_count = first->unit_count;
+    w->key_base = kymo_pprof_cstr(w, "pprof::base");
+    w->text_base = kymo_pprof_cstr(w, "true");
 }
 
 static kymo_err write_all(kymo_pprof *w)
 {
-    KYMO_TRY(write_head(w));
+    if (w->first)
+        take_head(w);
+    else
+        KYMO_TRY(write_head(w));
     KYMO_TRY(number_mappings(w));
     KYMO_TRY(write_mappings(w));
     KYMO_TRY(write_functions(w));
@@ -436,38 +492,82 @@ static kymo_err write_heap(kymo_pprof *w)
     return err;
 }
 
-kymo_err kymo_pprof_write(kymo_encoder *encoder)
+static kymo_err init(kymo_pprof *w, kymo_encoder *encoder, const kymo_pprof *first)
 {
     const kymo_profile *p = encoder->profile;
     size_t stacks = p->stack_frame.len + 1;
+    *w = (kymo_pprof){.encoder = encoder,
+                      .p = p,
+                      .first = first,
+                      .string_of = calloc(p->strings.len, sizeof(uint32_t)),
+                      .mapping_of = calloc(p->modules.len + 1, sizeof(uint32_t)),
+                      .mapping_flags = calloc(p->modules.len + 1, 1),
+                      .touched = malloc(stacks * sizeof(uint32_t)),
+                      .is_touched = calloc(stacks, 1)};
+    if (kymo_heap_shown(encoder) == KYMO_ENCODE_TIME && first)
+        take_columns(w, first);
+    else if (kymo_heap_shown(encoder) == KYMO_ENCODE_TIME)
+        choose_columns(w);
+    w->values = calloc(stacks * (w->column_count + 1), sizeof *w->values);
+    int has_all = w->string_of && w->mapping_of && w->mapping_flags && w->touched &&
+                  w->is_touched && w->values;
+    return has_all ? KYMO_OK : KYMO_E_NOMEM;
+}
+
+static void deinit(kymo_pprof *w)
+{
+    free(w->string_of);
+    free(w->mapping_of);
+    free(w->mapping_flags);
+    free(w->touched);
+    free(w->is_touched);
+    free(w->values);
+    kymo_proto_deinit(&w->out);
+    kymo_proto_deinit(&w->message);
+    kymo_proto_deinit(&w->inner);
+    kymo_vec_deinit(&w->made);
+    kymo_index_deinit(&w->made_index);
+    kymo_arena_deinit(&w->arena);
+}
+
+static uint64_t work_of(const kymo_profile *p, int is_heap)
+{
+    uint64_t rows = is_heap ? kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS)
+                            : p->sample_count + p->stack_frame.len;
+    return p->functions.len + p->frames.len + rows;
+}
+
+static kymo_err write_profile(kymo_encoder *encoder, const kymo_pprof *first, kymo_pprof *w)
+{
+    KYMO_TRY(init(w, encoder, first));
+    return kymo_heap_shown(encoder) == KYMO_ENCODE_TIME ? write_all(w) : write_heap(w);
+}
+
+/* The profile before, behind the one that is in the file already. */
+static kymo_err write_before(kymo_encoder *encoder, const kymo_pprof *first)
+{
+    kymo_pprof before;
+    kymo_encoder other = *encoder;
+    kymo_encode_options was = *encoder->options;
+    was.show = kymo_heap_shown(encoder);
+    was.at_ns = was.from_ns;
+    other.profile = was.before;
+    other.options = &was;
+    kymo_err err = write_profile(&other, first, &before);
+    deinit(&before);
+    encoder->done = other.done;
+    return err;
+}
+
+kymo_err kymo_pprof_write(kymo_encoder *encoder)
+{
+    kymo_pprof w;
+    const kymo_profile *before = encoder->options ? encoder->options->before : NULL;
     int is_heap = kymo_heap_shown(encoder) != KYMO_ENCODE_TIME;
-    kymo_pprof w = {.encoder = encoder,
-                    .p = p,
-                    .string_of = calloc(p->strings.len, sizeof(uint32_t)),
-                    .mapping_of = calloc(p->modules.len + 1, sizeof(uint32_t)),
-                    .mapping_flags = calloc(p->modules.len + 1, 1),
-                    .touched = malloc(stacks * sizeof(uint32_t)),
-                    .is_touched = calloc(stacks, 1)};
-    kymo_err err = KYMO_E_NOMEM;
-    if (!is_heap)
-        choose_columns(&w);
-    w.values = calloc(stacks * (w.column_count + 1), sizeof *w.values);
-    encoder->total = p->functions.len + p->frames.len;
-    encoder->total += is_heap ? kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS)
-                              : p->sample_count + p->stack_frame.len;
-    if (w.string_of && w.mapping_of && w.mapping_flags && w.touched && w.is_touched && w.values)
-        err = is_heap ? write_heap(&w) : write_all(&w);
-    free(w.string_of);
-    free(w.mapping_of);
-    free(w.mapping_flags);
-    free(w.touched);
-    free(w.is_touched);
-    free(w.values);
-    kymo_proto_deinit(&w.out);
-    kymo_proto_deinit(&w.message);
-    kymo_proto_deinit(&w.inner);
-    kymo_vec_deinit(&w.made);
-    kymo_index_deinit(&w.made_index);
-    kymo_arena_deinit(&w.arena);
+    encoder->total = work_of(encoder->profile, is_heap) + (before ? work_of(before, is_heap) : 0);
+    kymo_err err = write_profile(encoder, NULL, &w);
+    if (err == KYMO_OK && before)
+        err = write_before(encoder, &w);
+    deinit(&w);
     return err;
 }

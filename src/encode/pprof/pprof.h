@@ -78,6 +78,12 @@ struct kymo_pprof_columns {
 typedef struct kymo_pprof {
     kymo_encoder *encoder;
     const kymo_profile *p;
+    /* Of a profile whose samples are taken off: the one that is in the file already. NULL: this is
+     * that one. */
+    const struct kymo_pprof *first;
+    /* The file's numbers of this profile's functions, locations and mappings are from here on. */
+    uint64_t function_base, location_base;
+    uint32_t mapping_base;
     kymo_proto out; /* whole fields, not yet passed to the sink */
     kymo_proto message;
     kymo_proto inner;
@@ -102,6 +108,8 @@ typedef struct kymo_pprof {
     kymo_encoder_heap *view; /* allocations are shown; NULL: time */
     uint32_t key_bytes;
     uint32_t key_wait;
+    uint32_t key_base; /* of samples that are taken off, and its text */
+    uint32_t text_base;
     uint32_t unit_count; /* unit of the program's numbers, one that readers do not scale */
 } kymo_pprof;
 
@@ -113,6 +121,12 @@ kymo_err kymo_pprof_pass_on(kymo_pprof *w);
 uint32_t kymo_pprof_string(kymo_pprof *w, uint32_t string);
 uint32_t kymo_pprof_text(kymo_pprof *w, const char *text, size_t len);
 uint32_t kymo_pprof_cstr(kymo_pprof *w, const char *text);
+
+/* A value as the file has it: taken off, it is negative. */
+static inline uint64_t kymo_pprof_value(const kymo_pprof *w, uint64_t value)
+{
+    return w->first ? 0 - value : value;
+}
 
 /* pprof.c: fields of the head. */
 void kymo_pprof_value_type(kymo_pprof *w, unsigned field, const char *type, const char *unit);

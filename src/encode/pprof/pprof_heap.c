@@ -87,7 +87,7 @@ static kymo_err write_sample(kymo_pprof *w, const struct key *key, const kymo_he
     kymo_pprof_put_stack(w, key->stack);
     kymo_proto_clear(&w->inner);
     for (size_t i = first_value(w); i < KYMO_ARRAY_LEN(values); i++)
-        kymo_proto_varint(&w->inner, (uint64_t)rounded[i]);
+        kymo_proto_varint(&w->inner, kymo_pprof_value(w, (uint64_t)rounded[i]));
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
     kymo_pprof_label(w, &w->message, w->key_bytes, 0, (int64_t)mean_bytes, w->key_bytes);
     return kymo_pprof_put_sample(w, labels);

@@ -35,6 +35,8 @@ void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *t, kymo_proto *l
     kymo_pprof_label(w, labels, w->key_thread, kymo_pprof_cstr(w, t->name), 0, 0);
     kymo_pprof_label(w, labels, w->key_tid, 0, t->tid, 0);
     kymo_pprof_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid, 0);
+    if (w->first)
+        kymo_pprof_label(w, labels, w->key_base, w->text_base, 0, 0);
 }
 
 /* A pointer, or a number beyond 64 signed bits, becomes text; 0 for others. */
@@ -123,9 +125,9 @@ void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack)
     const uint32_t *parent = w->p->stack_parent.data;
     kymo_proto_clear(&w->inner);
     if (stack == KYMO_NONE)
-        kymo_proto_varint(&w->inner, w->p->frames.len + 1);
+        kymo_proto_varint(&w->inner, w->location_base + w->p->frames.len + 1);
     for (; stack != KYMO_NONE; stack = parent[stack])
-        kymo_proto_varint(&w->inner, (uint64_t)frame[stack] + 1);
+        kymo_proto_varint(&w->inner, w->location_base + frame[stack] + 1);
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_LOCATION, &w->inner);
 }
 
@@ -146,7 +148,7 @@ static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const uint64_t *valu
     kymo_pprof_put_stack(w, stack);
     kymo_proto_clear(&w->inner);
     for (uint32_t i = 0; i < w->column_count; i++)
-        kymo_proto_varint(&w->inner, values[i]);
+        kymo_proto_varint(&w->inner, kymo_pprof_value(w, values[i]));
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
     if (w->has_wall && stack != KYMO_NONE)
         add_wait_label(w, stack);
@@ -175,6 +177,8 @@ static void add_sample(kymo_pprof *w, const kymo_sample_columns *s, size_t i, si
     uint32_t stack = s->stack[i] != KYMO_NONE ? s->stack[i] : none;
     uint64_t *values = &w->values[(size_t)stack * w->column_count];
     const struct kymo_pprof_columns *columns = &w->columns[s->kind[i]];
+    if (columns->value == KYMO_PPROF_NO_COLUMN)
+        return;
     if (!w->is_touched[stack])
         w->touched[(*touched)++] = stack;
     w->is_touched[stack] = 1;

@@ -245,15 +245,6 @@ static kymo_err add_profile(struct kymo_svg_tree *tree, kymo_encoder *encoder, i
     return err;
 }
 
-/* The same type of another profile. */
-static uint32_t kind_in(const kymo_profile *profile, const kymo_sample_type *type)
-{
-    for (uint32_t i = 0; i < profile->sample_type_count; i++)
-        if (strcmp(profile->sample_types[i].name, type->name) == 0)
-            return i;
-    return KYMO_SAMPLE_DEFAULT;
-}
-
 kymo_err kymo_svg_tree_add_both(struct kymo_svg_tree *tree, kymo_encoder *encoder)
 {
     const kymo_encode_options *options = encoder->options;
@@ -264,8 +255,9 @@ kymo_err kymo_svg_tree_add_both(struct kymo_svg_tree *tree, kymo_encoder *encode
     kymo_encode_options was = *options;
     const kymo_sample_type *type = &encoder->profile->sample_types[kymo_encoder_type(encoder)];
     was.at_ns = options->from_ns;
-    was.kind = kind_in(options->before, type);
-    if (was.kind == KYMO_SAMPLE_DEFAULT)
+    was.kind = options->before_kind ? options->before_kind - 1
+                                    : kymo_encoder_type_like(options->before, type);
+    if (was.kind == KYMO_NONE)
         return kymo_error_set(encoder->detail, KYMO_E_INVALID, 0,
                               "the profile to compare with has no sample type '%s'", type->name);
     other.options = &was;

@@ -572,6 +572,14 @@ def a_reserved_label(p):
     assert b"thread" in strings
 
 
+@pprof("pb-base")
+def taken_off_and_positive(p):
+    strings = len(rows(p, STRING))
+    p.append([STRING, b"pprof::base"])
+    p.append([STRING, b"true"])
+    rows(p, SAMPLE)[0].append([3, [[1, strings], [2, strings + 1]]])
+
+
 # ---- files as bytes ----
 
 BYTES = [

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Differences of two files: as a pprof file with negative values, and of files whose sample types differ."""
+import json
+import pathlib
+import re
+import shutil
+
+from kymotest import KYMO, WORKLOADS, case, check, folder, main, record, run, say
+
+CHECKER = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check-profile"
+
+
+def kymo(*arguments):
+    out = run([KYMO, *arguments])
+    check(out.status == 0, f"kymo {' '.join(map(str, arguments))}: status {out.status}: {out.stderr}")
+    return out
+
+
+def two():
+    """Of the second one's functions, some are not in the first."""
+    return (record([WORKLOADS / "split", "0.05"]).path, record([WORKLOADS / "split", "0.1"]).path,
+            record([WORKLOADS / "phases", "8"]).path)
+
+
+def changes(*arguments):
+    """Of each name, and of all."""
+    data = json.loads(kymo("diff", "--json", "--top=0", *arguments).stdout)
+    sums = {}
+    for row in data["changes"]:
+        sums[row["name"]] = sums.get(row["name"], 0) + row["change"]
+    return {name: change for name, change in sums.items() if change}, data["total"]
+
+
+def of_go(path):
+    """What `go tool pprof -top` says: self of each function, and the total that shares are of."""
+    if not shutil.which("go"):
+        say("there is no go: its reader is not asked")
+        return None, None
+    out = run(["go", "tool", "pprof", "-top", "-sample_index=cpu", "-unit=ns", "-nodecount=0", "-nodefraction=0",
+               "-edgefraction=0", path])
+    check(out.status == 0, out.stderr)
+    rows = {}
+    for line in out.stdout.split("cum%\n", 1)[1].splitlines():
+        found = re.match(r" *(-?\d+)(?:ns)? +\S+ +\S+ +(-?\d+)(?:ns)? +\S+ +(.*?)(?: \(inline\))?$", line)
+        check(found, line)
+        if int(found[1]):
+            rows[found[3]] = int(found[1])
+    return rows, int(re.search(r"% of (\d+)ns total", out.stdout)[1])
+
+
+@case
+def pprof():
+    """Of a program with itself and with another one, both ways."""
+    small, large, other = two()
+    for before, after in (small, large), (large, small), (large, other):
+        path = folder() / "x.pb.gz"
+        kymo("diff", "-q", before, after, "-o", path)
+        rows, total = changes(before, after, "--normalize=none")
+        found = run([CHECKER, path])
+        check(found.status == 0, found.stdout)
+        by_go, whole = of_go(path)
+        check(by_go is None or by_go == rows, f"go tool pprof: {by_go}, kymo diff: {rows}")
+        check(by_go is None or whole == total["before"], f"go's total is {whole}, that of before {total['before']}")
+        say(f"{len(rows)} functions changed by {total['change']} ns together")
+
+
+@case
+def parts_as_pprof():
+    """Selection goes before the difference."""
+    small, large, _ = two()
+    how = ("--thread", "split-left", "--focus", "burn_ten")
+    path = folder() / "x.pb.gz"
+    kymo("diff", "-q", small, large, *how, "-o", path)
+    rows, _ = changes(small, large, "--normalize=none", *how)
+    by_go, _ = of_go(path)
+    check("burn_sixty" not in rows and "burn_ten" in rows, f"{rows}")
+    check(by_go is None or by_go == rows, f"go tool pprof: {by_go}, kymo diff: {rows}")
+
+
+@case
+def types_of_other_names():
+    """The same samples, as a recording and as files: nothing differs, whatever a file calls them."""
+    recording = record([WORKLOADS / "split", "0.05"]).path
+    for name in "x.pb.gz", "x.folded":
+        path = folder() / name
+        kymo("convert", recording, "-q", "-o", path)
+        how = "--normalize=total" if name == "x.folded" else "--normalize=none"
+        for pair in (recording, path), (path, recording):
+            rows, total = changes(*pair, how)
+            check(not rows and total["before"] == total["after"] > 0, f"{name}: {rows}, {total}")
+            out = kymo("diff", *pair, how)
+            lines = out.stderr.splitlines()
+            check(len(lines) == (name == "x.folded") and all(line.startswith("kymo: comparing ") for line in lines),
+                  f"{name}: {lines}")
+    # A row has the place that one of the files knows.
+    data = json.loads(kymo("diff", "--json", "--normalize=total", path, recording).stdout)
+    places = {row["name"]: row["file"] for row in data["changes"]}
+    check(places["burn_sixty"].endswith("split.c"), f"{places}")
+    out = run([KYMO, "diff", path, recording])
+    check(out.status == 1 and "--normalize=total does" in out.stderr, f"{out.status}: {out.stderr}")
+
+
+main()
