@@ -2,4 +2,5 @@
 foreach(t copy sanitize select)
     kymo_unit_test(${t} kymo_select kymo_encode kymo_symbolize kymo_fixed_profile)
 endforeach()
+target_link_libraries(test_copy PRIVATE kymo_import)
 target_compile_definitions(test_copy PRIVATE KYMO_TEST_SOURCE="${CMAKE_SOURCE_DIR}")

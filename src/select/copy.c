@@ -25,6 +25,8 @@ static uint32_t *make_maps(struct kymo_copy *c)
         {&c->category, KYMO_TABLE_MARKER_CATEGORIES},
         {&c->schema, KYMO_TABLE_SCHEMAS},
         {&c->labels, KYMO_TABLE_LABEL_SETS},
+        {&c->loss, KYMO_TABLE_MARKER_LOSSES},
+        {&c->marker_name, KYMO_TABLE_STRINGS},
     };
     size_t sum = c->from->lines.len + 1;
     for (size_t i = 0; i < KYMO_ARRAY_LEN(maps); i++)

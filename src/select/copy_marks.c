@@ -208,6 +208,7 @@ kymo_err kymo_copy_marks(struct kymo_copy *c)
         if (c->process[kymo_profile_counter(c->from, i)->process] != KYMO_NONE)
             KYMO_TRY(copy_counter(c, i));
     for (uint32_t i = 0; i < kymo_profile_count(c->from, KYMO_TABLE_MARKER_LOSSES); i++)
-        KYMO_TRY(copy_losses(c, i));
+        if (c->loss[i] != KYMO_NONE)
+            KYMO_TRY(copy_losses(c, i));
     return KYMO_OK;
 }

@@ -29,7 +29,22 @@ static void need_markers(struct kymo_copy *c, uint32_t thread)
             need(c->labels, m.rows[i].labels);
             need(c->category, m.rows[i].category);
             need(c->schema, m.rows[i].schema);
+            need(c->marker_name, m.rows[i].name);
         }
+}
+
+/* Losses have no thread and no time: of a part they are those of names that are in it. */
+static void need_losses(struct kymo_copy *c)
+{
+    int is_part = c->keep->thread || c->keep->process || kymo_keep_is_cut(c->keep);
+    for (uint32_t i = 0; i < kymo_profile_count(c->from, KYMO_TABLE_MARKER_LOSSES); i++) {
+        const kymo_marker_losses *losses = kymo_profile_marker_losses(c->from, i);
+        if (is_part && c->marker_name[losses->name] == KYMO_NONE)
+            continue;
+        need(c->loss, i);
+        need(c->category, losses->category);
+        need(c->schema, losses->schema);
+    }
 }
 
 static void need_heap(struct kymo_copy *c, uint32_t process)
@@ -62,10 +77,7 @@ static void need_rows_of_all(struct kymo_copy *c)
         if (kymo_keep_has_process(c->keep, counter->process))
             need(c->category, counter->category);
     }
-    for (uint32_t i = 0; i < kymo_profile_count(c->from, KYMO_TABLE_MARKER_LOSSES); i++) {
-        need(c->category, kymo_profile_marker_losses(c->from, i)->category);
-        need(c->schema, kymo_profile_marker_losses(c->from, i)->schema);
-    }
+    need_losses(c);
 }
 
 static void need_frame(struct kymo_copy *c, uint32_t frame)

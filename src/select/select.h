@@ -13,6 +13,7 @@
  * the range or are without one; markers that do not overlap the range. Counters keep the value
  * before the range. Markers and counters have no functions to match: those of kept threads and
  * processes stay. With focus or ignore a thread stays if a sample or an allocation of it does.
+ * Losses of markers have no thread and no time: those of names that are left stay, as they are.
  */
 #ifndef KYMO_SELECT_SELECT_H
 #define KYMO_SELECT_SELECT_H

@@ -2,7 +2,8 @@
 /*
  * A copy of everything encodes to the same bytes as the original. Some formats write more than rows
  * need: Firefox and JFR files have the numbers of strings, pprof files all functions. A copy has
- * what is needed only, so of these a copy of the copy must be the same file as the copy.
+ * what is needed only, so of these a copy of the copy must be the same file as the copy. And the
+ * Firefox files of both, read again, must become the same files of other formats.
  */
 #include "select/copy.h"
 
@@ -11,6 +12,7 @@
 
 #include "fixed_profile.h"
 #include "kymo/encode.h"
+#include "kymo/import.h"
 #include "kymo/recording.h"
 #include "profile_fixture.h"
 #include "select/copy_state.h"
@@ -46,6 +48,38 @@ static void assert_encodes_alike(const kymo_profile *a, const kymo_profile *b, u
     }
 }
 
+/* Names and types of what is read from a Firefox file, without its numbers. */
+static kymo_profile *read_again(const kymo_profile *profile)
+{
+    const kymo_encode_options options = {.size = sizeof options, .flags = KYMO_ENCODE_NO_SOURCE};
+    kymo_profile *again = NULL;
+    void *data;
+    size_t len;
+    ok(kymo_encode_memory(profile, kymo_format_for_path("x.json"), &options, &data, &len, NULL));
+    ok(kymo_import_memory(data, len, &again, NULL));
+    free(data);
+    return again;
+}
+
+static void assert_firefox_reads_alike(const kymo_profile *a, const kymo_profile *b)
+{
+    static const char *const formats[] = {"x.folded", "x.pb.gz", "x.svg"};
+    kymo_profile *profiles[2] = {read_again(a), read_again(b)};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(formats); i++) {
+        void *data[2];
+        size_t len[2];
+        for (int k = 0; k < 2; k++)
+            ok(kymo_encode_memory(profiles[k], kymo_format_for_path(formats[i]), NULL, &data[k],
+                                  &len[k], NULL));
+        assert_int_equal(len[0], len[1]);
+        assert_memory_equal(data[0], data[1], len[0]);
+        free(data[0]);
+        free(data[1]);
+    }
+    kymo_profile_destroy(profiles[0]);
+    kymo_profile_destroy(profiles[1]);
+}
+
 static void assert_same_tables(const kymo_profile *a, const kymo_profile *b)
 {
     static const kymo_table tables[] = {
@@ -70,6 +104,7 @@ static void assert_copies(const kymo_profile *profile)
     ok(kymo_profile_copy(profile, &all, NULL, &copy));
     ok(kymo_profile_copy(copy, &all, NULL, &again));
     assert_same_tables(profile, copy);
+    assert_firefox_reads_alike(profile, copy);
     for (uint32_t show = 0; show < KYMO_ENCODE_GROWTH; show++) {
         assert_encodes_alike(profile, copy, show, 0);
         assert_encodes_alike(copy, again, show, 1);
@@ -107,6 +142,45 @@ static void a_copy_of_each_golden_recording_encodes_to_the_same_bytes(void **sta
     assert_true(loaded >= 10);
 }
 
+static void add_lost_marker(kymo_profile *p, uint32_t thread, const char *name)
+{
+    kymo_marker marker = {.thread = thread,
+                          .name = add_string(p, name),
+                          .category = KYMO_NONE,
+                          .schema = KYMO_NONE,
+                          .stack = KYMO_NONE,
+                          .labels = KYMO_NONE};
+    const kymo_marker_losses losses = {.size = sizeof losses,
+                                       .name = marker.name,
+                                       .category = KYMO_NONE,
+                                       .schema = KYMO_NONE,
+                                       .lost = 1};
+    ok(kymo_profile_add_marker(p, &marker, NULL));
+    ok(kymo_profile_add_marker_losses(p, &losses));
+}
+
+/* Losses say of no thread whose they are. */
+static void losses_go_with_the_markers_of_their_name(void **state)
+{
+    (void)state;
+    static const uint8_t keep_first[] = {1, 0}, keep_both[] = {1, 1};
+    static const kymo_keep part = {.to_ns = UINT64_MAX, .process = keep_both, .thread = keep_first};
+    kymo_profile *profile = new_profile();
+    kymo_profile *copy = NULL;
+    uint32_t process = add_process(profile, 1, 0);
+    add_lost_marker(profile, add_thread(profile, process, 1, 0), "stays");
+    add_lost_marker(profile, add_thread(profile, process, 2, 0), "goes");
+    ok(kymo_profile_finish(profile));
+    ok(kymo_profile_copy(profile, &part, NULL, &copy));
+    assert_int_equal(kymo_profile_count(copy, KYMO_TABLE_MARKER_LOSSES), 1);
+    assert_int_equal(kymo_profile_find_string(copy, "goes", 4), KYMO_NONE);
+    kymo_profile_destroy(copy);
+    ok(kymo_profile_copy(profile, &all, NULL, &copy));
+    assert_int_equal(kymo_profile_count(copy, KYMO_TABLE_MARKER_LOSSES), 2);
+    kymo_profile_destroy(copy);
+    kymo_profile_destroy(profile);
+}
+
 /* Two processes with a function each. */
 static void what_is_left_out_leaves_no_text(void **state)
 {
@@ -142,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_the_fixed_profile_encodes_to_the_same_bytes),
         cmocka_unit_test(a_copy_of_each_golden_recording_encodes_to_the_same_bytes),
         cmocka_unit_test(what_is_left_out_leaves_no_text),
+        cmocka_unit_test(losses_go_with_the_markers_of_their_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
