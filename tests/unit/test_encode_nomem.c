@@ -29,6 +29,18 @@ static kymo_err encode(const kymo_profile *profile, size_t argument)
                        NULL);
 }
 
+/* argument: one of the formats that show two profiles, of time or of what lives. */
+static kymo_err encode_both(const kymo_profile *profile, size_t argument)
+{
+    static const char *const names[] = {"x.pb.gz", "x.svg", "x.folded"};
+    kymo_sink nowhere = {take};
+    kymo_encode_options options = {.size = sizeof options,
+                                   .before = profile,
+                                   .show = argument % 2 ? KYMO_ENCODE_LIVE : KYMO_ENCODE_TIME};
+    return kymo_encode(profile, kymo_format_for_path(names[argument / 2]), &nowhere, &options,
+                       NULL);
+}
+
 static kymo_err sum_up(const kymo_profile *profile, size_t by)
 {
     kymo_marker_report *report = NULL;
@@ -67,6 +79,13 @@ static void each_allocation_of_an_encoder(void **state)
     }
 }
 
+static void each_allocation_of_a_difference(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        fail_each(encode_both, i);
+}
+
 static void each_allocation_of_a_report(void **state)
 {
     (void)state;
@@ -78,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_allocation_of_an_encoder),
+        cmocka_unit_test(each_allocation_of_a_difference),
         cmocka_unit_test(each_allocation_of_a_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
