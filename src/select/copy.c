@@ -44,6 +44,14 @@ static uint32_t *make_maps(struct kymo_copy *c)
     return all;
 }
 
+static void take_types(struct kymo_copy *c)
+{
+    uint32_t count;
+    const kymo_sample_type *types = kymo_profile_sample_types(c->from, &count);
+    for (uint32_t i = 0; i < count; i++)
+        c->adds[i] = types[i].adds;
+}
+
 static kymo_err copy_tables(struct kymo_copy *c)
 {
     KYMO_TRY(kymo_copy_whole(c));
@@ -64,6 +72,7 @@ kymo_err kymo_profile_copy(const kymo_profile *from, const kymo_keep *keep,
     uint32_t *maps = make_maps(&c);
     kymo_err err = maps ? kymo_profile_create(&c.to) : KYMO_E_NOMEM;
     if (err == KYMO_OK) {
+        take_types(&c);
         kymo_copy_need(&c);
         err = copy_tables(&c);
     }

@@ -12,12 +12,15 @@ static void need_samples(struct kymo_copy *c, uint32_t thread)
 {
     kymo_samples s = kymo_profile_samples(c->from, thread);
     const uint32_t *labels = kymo_profile_sample_labels(c->from, thread);
-    for (size_t i = 0; i < s.count; i++)
-        if (kymo_keep_has_row(c->keep, s.time_ns[i], s.stack[i])) {
+    for (size_t i = 0; i < s.count; i++) {
+        uint64_t time_ns = s.time_ns[i];
+        uint64_t weight = s.weight_ns[i];
+        if (kymo_keep_has_sample(c->keep, c->adds[s.kind[i]], s.stack[i], &time_ns, &weight)) {
             need(c->stack, s.stack[i]);
             if (labels)
                 need(c->labels, labels[i]);
         }
+    }
 }
 
 static void need_markers(struct kymo_copy *c, uint32_t thread)

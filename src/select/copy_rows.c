@@ -117,12 +117,6 @@ kymo_err kymo_copy_processes(struct kymo_copy *c)
 
 /* ---- samples ---- */
 
-static int is_cpu_time(const struct kymo_copy *c, uint8_t type)
-{
-    uint32_t count;
-    return kymo_profile_sample_types(c->from, &count)[type].adds == KYMO_ADDS_CPU_TIME;
-}
-
 static kymo_err copy_samples_of(struct kymo_copy *c, uint32_t thread, uint64_t *cpu_ns)
 {
     uint32_t id = c->thread[thread];
@@ -130,13 +124,15 @@ static kymo_err copy_samples_of(struct kymo_copy *c, uint32_t thread, uint64_t *
     const uint32_t *labels = kymo_profile_sample_labels(c->from, thread);
     size_t place = 0;
     for (size_t i = 0; i < s.count; i++) {
-        if (!kymo_keep_has_row(c->keep, s.time_ns[i], s.stack[i]))
+        uint64_t time_ns = s.time_ns[i];
+        uint64_t weight = s.weight_ns[i];
+        uint32_t adds = c->adds[s.kind[i]];
+        if (!kymo_keep_has_sample(c->keep, adds, s.stack[i], &time_ns, &weight))
             continue;
-        KYMO_TRY(kymo_profile_add_sample(c->to, id, s.time_ns[i],
-                                         kymo_copy_map(c->stack, s.stack[i]), s.weight_ns[i],
-                                         s.kind[i], (kymo_thread_state)s.state[i]));
-        if (is_cpu_time(c, s.kind[i]))
-            *cpu_ns = kymo_sum(*cpu_ns, s.weight_ns[i]);
+        KYMO_TRY(kymo_profile_add_sample(c->to, id, time_ns, kymo_copy_map(c->stack, s.stack[i]),
+                                         weight, s.kind[i], (kymo_thread_state)s.state[i]));
+        if (adds == KYMO_ADDS_CPU_TIME)
+            *cpu_ns = kymo_sum(*cpu_ns, weight);
         if (labels)
             KYMO_TRY(kymo_profile_set_sample_labels(c->to, id, place,
                                                     kymo_copy_map(c->labels, labels[i])));

@@ -27,7 +27,8 @@ struct kymo_copy {
     uint32_t *category, *schema, *labels;
     uint32_t *loss;        /* of markers; needed or not, they have no ids in the copy */
     uint32_t *marker_name; /* by string: whether a kept marker has this name */
-    uint32_t *line_owner;  /* by line: the new frame that has the lines from here on */
+    uint32_t adds[KYMO_SAMPLE_TYPES_MAX]; /* by sample type: KYMO_ADDS_* */
+    uint32_t *line_owner; /* by line: the new frame that has the lines from here on */
 };
 
 static inline uint32_t kymo_copy_map(const uint32_t *map, uint32_t id)

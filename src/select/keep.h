@@ -46,6 +46,24 @@ static inline int kymo_keep_has_row(const kymo_keep *keep, uint64_t time_ns, uin
     return kymo_keep_has_time(keep, time_ns);
 }
 
+/* A sample of a type that adds so (KYMO_ADDS_*). One of elapsed time lasts as long as its weight,
+ * so the range may take a part of it: then time and weight become those of the part. */
+static inline int kymo_keep_has_sample(const kymo_keep *keep, uint32_t adds, uint32_t stack,
+                                       uint64_t *time_ns, uint64_t *weight)
+{
+    uint64_t from_ns = *time_ns > keep->from_ns ? *time_ns : keep->from_ns;
+    uint64_t end_ns = *weight < UINT64_MAX - *time_ns ? *time_ns + *weight : UINT64_MAX;
+    if (adds != KYMO_ADDS_ELAPSED || *weight == 0)
+        return kymo_keep_has_row(keep, *time_ns, stack);
+    if (keep->to_ns < UINT64_MAX && end_ns > keep->to_ns + 1)
+        end_ns = keep->to_ns + 1;
+    if (from_ns >= end_ns || !kymo_keep_has_row(keep, from_ns, stack))
+        return 0;
+    *time_ns = from_ns;
+    *weight = end_ns - from_ns;
+    return 1;
+}
+
 /* An instant by its time, an interval if it overlaps the range. */
 static inline int kymo_keep_has_marker(const kymo_keep *keep, const kymo_marker *marker)
 {

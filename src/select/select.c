@@ -81,10 +81,16 @@ static kymo_err choose_stacks(struct work *w, kymo_error *detail)
 /* Threads with samples or allocations that are kept. */
 static void keep_by_rows(struct work *w)
 {
+    uint32_t type_count;
+    const kymo_sample_type *types = kymo_profile_sample_types(w->p, &type_count);
     for (uint32_t t = 0; t < kymo_profile_count(w->p, KYMO_TABLE_THREADS); t++) {
         kymo_samples s = kymo_profile_samples(w->p, t);
-        for (size_t i = 0; i < s.count && !w->thread[t]; i++)
-            w->thread[t] = (uint8_t)kymo_keep_has_row(&w->keep, s.time_ns[i], s.stack[i]);
+        for (size_t i = 0; i < s.count && !w->thread[t]; i++) {
+            uint64_t time_ns = s.time_ns[i];
+            uint64_t weight = s.weight_ns[i];
+            w->thread[t] = (uint8_t)kymo_keep_has_sample(&w->keep, types[s.kind[i]].adds,
+                                                         s.stack[i], &time_ns, &weight);
+        }
     }
     for (uint32_t p = 0; p < kymo_profile_count(w->p, KYMO_TABLE_PROCESSES); p++) {
         size_t count;

@@ -9,10 +9,11 @@
  * Signals:  not for handlers
  *
  * What goes: threads and processes that do not match or did not live in the range; samples outside
- * of the range, and without a matching function; allocations and mappings that were made outside of
- * the range or are without one; markers that do not overlap the range. Counters keep the value
- * before the range. Markers and counters have no functions to match: those of kept threads and
- * processes stay. With focus or ignore a thread stays if a sample or an allocation of it does.
+ * of the range, and without a matching function (of elapsed time, which a sample may stand for a
+ * long while of, the part outside of the range goes); allocations and mappings that were made
+ * outside of the range or are without one; markers that do not overlap the range. Counters keep the
+ * value before the range. Markers and counters have no functions to match: those of kept threads
+ * and processes stay. With focus or ignore a thread stays if a sample or an allocation of it does.
  * Losses of markers have no thread and no time: those of names that are left stay, as they are.
  */
 #ifndef KYMO_SELECT_SELECT_H

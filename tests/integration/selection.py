@@ -6,7 +6,7 @@ samples belong to a part is read from the Firefox file of the whole recording.
 """
 import json
 
-from kymotest import KYMO, WORKLOADS, Profile, Report, case, check, folder, main, record, run, say
+from kymotest import KYMO, WALL, WORKLOADS, Profile, Report, case, check, folder, main, record, run, say
 
 
 def kymo(*arguments):
@@ -72,6 +72,21 @@ def times():
     check(part == [s for s in whole if first <= s[0] <= second], "other samples are in the range")
     end = report_of(recording.path).data["duration_s"]
     refused("report", recording.path, "--from", f"{end + 1}s", says="is after its end")
+
+
+@case
+def elapsed_time():
+    """A sample of wall time may stand for all of a long wait: the range takes a part of it."""
+    recording = record([WORKLOADS / "waits", "asleep", "0.3", "3"], engine=WALL)
+    mode = ("--mode", "wall")
+    whole = report_of(recording.path, *mode).data
+    half_ns = round(whole["duration_s"] * 1e9 / 2)
+    cut = ("--to", f"{half_ns}ns"), ("--from", f"{half_ns + 1}ns")
+    halves = [report_of(recording.path, *mode, *how).data["total"] for how in cut]
+    say(f"{halves} ns of {whole['total']}")
+    check(sum(halves) == whole["total"], "they do not add up")
+    # Three threads and the main one wait; none is in more than the range.
+    check(all(0 < half <= 4 * (half_ns + 1) for half in halves), "more time than there was")
 
 
 @case

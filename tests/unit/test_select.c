@@ -104,6 +104,37 @@ static void times_are_since_the_recordings_start(void **state)
     assert_int_equal(left(&s), 2 + 4 + 8);
 }
 
+/* One sample of wall time may stand for all of a long wait. */
+static void elapsed_time_is_cut(void **state)
+{
+    (void)state;
+    kymo_selection s = KYMO_SELECTION_ALL;
+    ok(kymo_profile_add_sample(whole, 0, 2000, stacks[0], 4000, KYMO_SAMPLE_WALL, 0));
+    ok(kymo_profile_finish(whole));
+    static const struct {
+        uint64_t from_ns, to_ns, left;
+    } rows[] = {{0, UINT64_MAX, 4000},   {2000, 3000, 1001}, {0, 1000, 1},
+                {4999, UINT64_MAX, 1},   {0, 999, 0},        {5000, 9000, 0},
+                {3001, UINT64_MAX, 1999}};
+    s.threads[s.thread_count++] = "7";
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(rows); i++) {
+        uint64_t sum = 0;
+        s.from_ns = rows[i].from_ns;
+        s.to_ns = rows[i].to_ns;
+        kymo_profile_destroy(part);
+        part = NULL;
+        kymo_err err = kymo_select(whole, &s, NULL, &part, NULL);
+        assert_int_equal(err, part ? KYMO_OK : KYMO_E_NOT_FOUND);
+        kymo_samples left_ones = part ? kymo_profile_samples(part, 0) : (kymo_samples){0};
+        for (size_t k = 0; k < left_ones.count; k++)
+            if (left_ones.kind[k] == KYMO_SAMPLE_WALL) {
+                sum += left_ones.weight_ns[k];
+                assert_true(left_ones.time_ns[k] >= 1000 + s.from_ns);
+            }
+        assert_int_equal(sum, rows[i].left);
+    }
+}
+
 static void threads_and_processes_by_name_pattern_or_number(void **state)
 {
     (void)state;
@@ -176,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(all_is_all),
         T(times_are_since_the_recordings_start),
+        T(elapsed_time_is_cut),
         T(threads_and_processes_by_name_pattern_or_number),
         T(functions_by_expression),
         T(nothing_is_an_error_that_says_why),
