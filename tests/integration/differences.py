@@ -18,7 +18,7 @@ def kymo(*arguments):
 
 def two():
     """Of the second one's functions, some are not in the first."""
-    return (record([WORKLOADS / "split", "0.05"]).path, record([WORKLOADS / "split", "0.1"]).path,
+    return (record([WORKLOADS / "split", "0.3"]).path, record([WORKLOADS / "split", "0.5"]).path,
             record([WORKLOADS / "phases", "8"]).path)
 
 
@@ -80,7 +80,7 @@ def parts_as_pprof():
 @case
 def types_of_other_names():
     """The same samples, as a recording and as files: nothing differs, whatever a file calls them."""
-    recording = record([WORKLOADS / "split", "0.05"]).path
+    recording = record([WORKLOADS / "split", "0.1"]).path
     for name in "x.pb.gz", "x.folded":
         path = folder() / name
         kymo("convert", recording, "-q", "-o", path)

@@ -112,7 +112,7 @@ def processes_and_threads():
 
 @case
 def functions():
-    recording = record([WORKLOADS / "split", "0.1"])
+    recording = record([WORKLOADS / "split", "0.3"])
     check_adds_up(recording.path, ("--focus", "burn_ten"), ("--ignore", "burn_ten"))
     check_adds_up(recording.path, ("--focus", "^burn_(ten|sixty)$"), ("--ignore", "^burn_(ten|sixty)$"))
     stacks = {s[2] for s in samples_of(firefox(recording.path, "--focus", "burn_ten"))}
@@ -126,7 +126,7 @@ def functions():
 @case
 def other_profilers_files():
     """What a file holds of a recording is selected in it as in the recording."""
-    recording = record([WORKLOADS / "split", "0.1"])
+    recording = record([WORKLOADS / "split", "0.3"])
     for name in ("x.pb.gz", "x.folded", "x.json.gz"):
         path = folder() / name
         kymo("convert", recording.path, "-q", "-o", path)
@@ -163,7 +163,7 @@ def markers():
 @case
 def the_head():
     """The recording's own figures stay, and a line says what part is shown."""
-    recording = record([WORKLOADS / "split", "0.1"])
+    recording = record([WORKLOADS / "split", "0.3"])
     whole = kymo("report", recording.path).stdout.splitlines()
     part = kymo("report", recording.path, "--thread", "split-left").stdout.splitlines()
     check(part[:3] == whole[:3] and part[2].startswith("quality: "), f"{part[:3]}, of the whole {whole[:3]}")

@@ -19,7 +19,7 @@ KYMO_TYPE(visit, "Visit", FIELDS, KYMO_ALL_LABELS(visit, "", url, ""));
 
 DEFINE_BURN(burn_plain, 3)
 
-enum { BURN_NS = 30000000, GENERATED_BYTES = 4096 };
+enum { BURN_NS = 60000000, GENERATED_BYTES = 4096 };
 
 static void mark(const char *who)
 {
@@ -57,6 +57,7 @@ static void run_generated(void)
 static void *work(void *unused)
 {
     KYMO_LABEL_SCOPE("user", "s3cret-label");
+    must(pthread_setname_np(pthread_self(), "s3cret@thread") == 0, "pthread_setname_np");
     mark("s3cret-argument-of-a-format");
     burn_ns(burn_plain, BURN_NS);
     return unused;
@@ -79,7 +80,6 @@ int main(int argc, char **argv)
     must(argc > 1, "usage: secrets FILE");
     map_file(argv[1]);
     must(pthread_create(&thread, NULL, work, NULL) == 0, "pthread_create");
-    must(pthread_setname_np(thread, "s3cret@thread") == 0, "pthread_setname_np");
     run_generated();
     pthread_join(thread, NULL);
     must(malloc(100000) != NULL, "malloc"); /* it lives at the end */
