@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "buffer/definition.h"
 #include "kymo/marker_abi.h"
+
+/* Programs have fewer; what a writer says beyond them is not kept. */
+#define SITES_MAX 65536u
 
 static uint64_t hash_of(const char *text)
 {
@@ -15,8 +17,7 @@ static uint64_t hash_of(const char *text)
 
 kymo_err kymo_open_intervals_site(struct kymo_open_intervals *open, const kymo_event_site *e)
 {
-    /* Readers refuse a larger number, too. */
-    if (e->site > KYMO_DEFINITION_NUMBER_MAX)
+    if (e->site >= SITES_MAX)
         return KYMO_OK;
     while (open->site_names.len <= e->site)
         KYMO_TRY(kymo_vec_push(&open->site_names, 0u));
