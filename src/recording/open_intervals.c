@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "kymo/marker_abi.h"
+#include "buffer/record.h"
 
 /* Programs have fewer; what a writer says beyond them is not kept. */
 #define SITES_MAX 65536u
