@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(t import import_pprof import_collapsed import_firefox import_round)
+foreach(t import import_pprof import_jfr import_collapsed import_firefox import_round)
     kymo_unit_test(${t} kymo_import kymo_encode kymo_views ZLIB::ZLIB)
 endforeach()
-foreach(t import import_pprof import_collapsed import_firefox)
+foreach(t import import_pprof import_collapsed import_firefox import_jfr)
     kymo_fuzz_target(${t} kymo_import kymo_views)
 endforeach()
 add_test(NAME import.go COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/import/go_totals.py $<TARGET_FILE:kymo>)

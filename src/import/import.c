@@ -15,6 +15,7 @@ static const struct row {
     kymo_format_read *read;
 } formats[] = {
     {{"pprof", "a pprof profile"}, kymo_pprof_is, kymo_pprof_read},
+    {{"jfr", "a JFR file"}, kymo_jfr_is, kymo_jfr_read},
     {{"firefox", "a Firefox profile"}, kymo_firefox_is, kymo_firefox_read},
     {{"collapsed", "collapsed stacks"}, kymo_collapsed_is, kymo_collapsed_read},
 };

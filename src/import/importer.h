@@ -4,7 +4,7 @@
  * errors.
  *
  * Layer:    import
- * Flow:     input.c -> bytes -> pprof/, collapsed/, firefox/ -> [importer] -> kymo_profile
+ * Flow:     input.c -> bytes -> pprof/, jfr/, collapsed/, firefox/ -> [importer] -> kymo_profile
  * Threads:  one owner at a time
  * Memory:   tables of a reader are in the importer's arena, which ends with it
  * Signals:  not for handlers
@@ -62,6 +62,8 @@ kymo_err kymo_import_as(const kymo_import_format *format, const void *data, size
 
 kymo_format_is kymo_pprof_is;
 kymo_format_read kymo_pprof_read;
+kymo_format_is kymo_jfr_is;
+kymo_format_read kymo_jfr_read;
 kymo_format_is kymo_firefox_is;
 kymo_format_read kymo_firefox_read;
 kymo_format_is kymo_collapsed_is;

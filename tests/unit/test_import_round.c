@@ -226,12 +226,65 @@ static void firefox_profiles_keep_totals(void **state)
     }
 }
 
+/* How many samples have labels, and the sum of the numbers that their texts are. */
+static void count_labels(const kymo_profile *p, uint64_t *count, uint64_t *sum)
+{
+    *count = *sum = 0;
+    for (uint32_t t = 0; t < kymo_profile_count(p, KYMO_TABLE_THREADS); t++) {
+        const uint32_t *sets = kymo_profile_sample_labels(p, t);
+        for (size_t i = 0; sets && i < kymo_profile_samples(p, t).count; i++) {
+            uint32_t n;
+            const kymo_label *labels = kymo_profile_label_set(p, sets[i], &n);
+            if (n == 0)
+                continue;
+            assert_string_equal(kymo_profile_string(p, labels[0].key), "request");
+            *count += 1;
+            *sum += labels[0].value.kind == KYMO_VALUE_STRING
+                        ? (uint64_t)atoi(kymo_profile_string(p, labels[0].value.as.string))
+                        : labels[0].value.as.u64;
+        }
+    }
+}
+
+static void assert_same_labels(const kymo_profile *a, const kymo_profile *b)
+{
+    uint64_t counts[2], sums[2];
+    count_labels(a, &counts[0], &sums[0]);
+    count_labels(b, &counts[1], &sums[1]);
+    assert_true(counts[0] > 0);
+    assert_int_equal(counts[0], counts[1]);
+    assert_int_equal(sums[0], sums[1]);
+}
+
+static void jfr_keeps_totals(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"calls", "cpu", "space"};
+    for (uint64_t seed = 1; seed <= PROFILES; seed++) {
+        kymo_profile *p = make(seed);
+        kymo_profile *back = round_trip(p, ".jfr", "cpu");
+        kymo_profile *again = round_trip(back, ".jfr", "cpu");
+        for (int i = 0; i < 3; i++) {
+            assert_same(p, types[i], back, types[i]);
+            assert_same(p, types[i], again, types[i]);
+        }
+        assert_same_labels(p, back);
+        assert_same_labels(p, again);
+        assert_int_equal(kymo_profile_count(back, KYMO_TABLE_THREADS), THREADS);
+        assert_int_equal(kymo_profile_count(back, KYMO_TABLE_PROCESSES), 2);
+        kymo_profile_destroy(again);
+        kymo_profile_destroy(back);
+        kymo_profile_destroy(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pprof_keeps_totals),
         cmocka_unit_test(collapsed_stacks_keep_totals),
         cmocka_unit_test(firefox_profiles_keep_totals),
+        cmocka_unit_test(jfr_keeps_totals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
