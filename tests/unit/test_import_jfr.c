@@ -53,9 +53,9 @@ KYMO_JFR_EVENT(jvm, "jdk.JVMInformation", 110, KYMO_JFR_START, TEXT("javaArgumen
                NUMBER("pid"));
 KYMO_JFR_EVENT(library, "jdk.NativeLibrary", 111, KYMO_JFR_START, TEXT("name"));
 
-static const kymo_jfr_type *const all_types[] = {&execution, &wall,    &setting, &unknown,
-                                                 &in_buffer, &outside, &enter,   &malloc_event,
-                                                 &free_event, &jvm,    &library};
+static const kymo_jfr_type *const all_types[] = {&execution,  &wall,    &setting, &unknown,
+                                                 &in_buffer,  &outside, &enter,   &malloc_event,
+                                                 &free_event, &jvm,     &library};
 enum { ALL_TYPES = sizeof all_types / sizeof *all_types };
 
 static void end(struct jfr_chunk *c, kymo_jfr_bytes *file)
@@ -72,7 +72,7 @@ static void put(struct jfr_chunk *c, const kymo_jfr_type *type, const uint64_t *
         kymo_jfr_varint(&c->events, numbers[i]);
     kymo_jfr_event_end(&c->events, begin);
 }
-#define PUT(chunk, type, ...)                          \
+#define PUT(chunk, type, ...)                       \
     put((chunk), (type), (uint64_t[]){__VA_ARGS__}, \
         sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
@@ -185,9 +185,9 @@ static void assert_total(const kymo_profile *p, const char *type, uint64_t total
 static void the_jvms_frames_are_of_java(void **state)
 {
     (void)state;
-    static const struct frame frames[] = {{STRING_CLASS, 3, 42, NATIVE},
-                                          {B_CLASS, 0, 7, INLINED}};
-    struct jfr_chunk c = {.start_epoch_ns = 5000000000, .start_ticks = 100, .ticks_per_second = 1000};
+    static const struct frame frames[] = {{STRING_CLASS, 3, 42, NATIVE}, {B_CLASS, 0, 7, INLINED}};
+    struct jfr_chunk c = {
+        .start_epoch_ns = 5000000000, .start_ticks = 100, .ticks_per_second = 1000};
     kymo_jfr_bytes file = {0};
     put_names(&c, 4);
     put_threads(&c);
@@ -217,9 +217,8 @@ static void the_jvms_frames_are_of_java(void **state)
 static void frames_of_async_profiler_are_native_too(void **state)
 {
     (void)state;
-    static const struct frame frames[] = {{NO_CLASS, 2, 0, KERNEL},
-                                          {LIBC_CLASS, 1, 0, NATIVE},
-                                          {B_CLASS, 4, 3, JIT}};
+    static const struct frame frames[] = {
+        {NO_CLASS, 2, 0, KERNEL}, {LIBC_CLASS, 1, 0, NATIVE}, {B_CLASS, 4, 3, JIT}};
     struct jfr_chunk c = {.start_ticks = 0};
     kymo_jfr_bytes file = {0};
     put_names(&c, 6);
@@ -609,8 +608,8 @@ struct class {
 /* A description of some classes: texts 0 to 8 are words, then a class's four. */
 static void describe(kymo_jfr_bytes *out, const struct class *classes, uint32_t count)
 {
-    static const char *const words[] = {"root", "metadata", "class",     "field", "name",
-                                        "id",   "dimension", "x"};
+    static const char *const words[] = {"root", "metadata", "class",     "field",
+                                        "name", "id",       "dimension", "x"};
     enum { ROOT, METADATA, CLASS, FIELD, NAME, ID, DIMENSION, X, WORDS };
     size_t begin = kymo_jfr_event_begin(out, KYMO_JFR_METADATA);
     kymo_jfr_raw(out, "\0\0\1", 3);
@@ -634,8 +633,8 @@ static void describe(kymo_jfr_bytes *out, const struct class *classes, uint32_t 
             kymo_jfr_varint(out, class[k]);
         for (size_t k = 0; k < members; k++) {
             uint64_t of = WORDS + 3 * count + (uint64_t)(classes[i].members[k] - '0');
-            const uint64_t field[] = {FIELD, 3,  NAME,      X,
-                                      CLASS, of, DIMENSION, WORDS + 3 * i + 2, 0};
+            const uint64_t field[] = {FIELD, 3, NAME, X, CLASS, of, DIMENSION, WORDS + 3 * i + 2,
+                                      0};
             for (size_t n = 0; n < 9; n++)
                 kymo_jfr_varint(out, field[n]);
         }

@@ -214,16 +214,15 @@ static kymo_err find_function(struct kymo_jfr_reader *r, enum frame_type type, u
                               uint32_t *id)
 {
     kymo_function function = {.module = KYMO_NONE};
-    kymo_jfr_constant *method;
-    kymo_jfr_row row = {.has = 0};
-    int is_there = kymo_jfr_open_constant(r, KYMO_JFR_METHODS, key, &method, &row);
-    if (is_there && method->made != KYMO_NONE) {
-        *id = method->made;
+    kymo_jfr_constant *method = kymo_jfr_find_constant(r, KYMO_JFR_METHODS, key);
+    kymo_jfr_row row;
+    *id = method ? method->made : KYMO_NONE;
+    if (*id != KYMO_NONE)
         return KYMO_OK;
-    }
+    kymo_jfr_open_constant(r, KYMO_JFR_METHODS, key, &method, &row);
     KYMO_TRY(name_function(r, type, &row, &function));
     KYMO_TRY(kymo_import_function(r->d, &function, 0, id));
-    if (is_there)
+    if (method)
         method->made = *id;
     return KYMO_OK;
 }

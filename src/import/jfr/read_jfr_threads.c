@@ -16,24 +16,29 @@ static kymo_err name_thread(struct kymo_jfr_reader *r, const kymo_jfr_row *row, 
     return kymo_jfr_row_string(r, row, KYMO_JFR_ROLE_OS_NAME, name);
 }
 
-kymo_err kymo_jfr_find_thread(struct kymo_jfr_reader *r, uint64_t key, uint32_t *place)
+static kymo_err make_thread(struct kymo_jfr_reader *r, uint64_t key, kymo_jfr_constant *constant)
 {
-    static const char unknown[] = "[unknown thread]";
-    kymo_jfr_constant *constant;
     kymo_jfr_row row;
     uint32_t name;
     const uint32_t *pid = kymo_key_map_find(&r->thread_pids, key);
-    int32_t process = pid ? (int32_t)*pid : r->pid;
-    if (!kymo_jfr_open_constant(r, KYMO_JFR_THREADS, key, &constant, &row)) {
+    kymo_jfr_open_constant(r, KYMO_JFR_THREADS, key, &constant, &row);
+    uint64_t tid = kymo_jfr_number(&row, KYMO_JFR_ROLE_OS_ID);
+    KYMO_TRY(name_thread(r, &row, &name));
+    return kymo_import_thread(r->d, pid ? (int32_t)*pid : r->pid,
+                              tid <= INT32_MAX ? (int32_t)tid : 0, name, &constant->made);
+}
+
+kymo_err kymo_jfr_find_thread(struct kymo_jfr_reader *r, uint64_t key, uint32_t *place)
+{
+    static const char unknown[] = "[unknown thread]";
+    kymo_jfr_constant *constant = kymo_jfr_find_constant(r, KYMO_JFR_THREADS, key);
+    uint32_t name;
+    if (!constant) {
         KYMO_TRY(kymo_import_string(r->d, unknown, sizeof unknown - 1, &name));
-        return kymo_import_thread(r->d, process, 0, name, place);
+        return kymo_import_thread(r->d, r->pid, 0, name, place);
     }
-    if (constant->made == KYMO_NONE) {
-        uint64_t tid = kymo_jfr_number(&row, KYMO_JFR_ROLE_OS_ID);
-        KYMO_TRY(name_thread(r, &row, &name));
-        KYMO_TRY(kymo_import_thread(r->d, process, tid <= INT32_MAX ? (int32_t)tid : 0, name,
-                                    &constant->made));
-    }
+    if (constant->made == KYMO_NONE)
+        KYMO_TRY(make_thread(r, key, constant));
     *place = constant->made;
     return KYMO_OK;
 }
