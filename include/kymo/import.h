@@ -2,9 +2,12 @@
 /*
  * import.h - reads files of other profilers as profiles.
  *
- * Flow:     pprof, collapsed stacks, Firefox profiles -> [import] -> profile.h -> encode.h,
- * report.h Threads:  any; each call stands for itself Memory:   the caller owns the profile that it
- * gets. A call takes at most 512 MiB, the profile included Signals:  not for handlers
+ * Flow:     pprof, JFR, collapsed stacks, Firefox profiles -> [import] -> profile.h
+ *           -> encode.h, report.h
+ * Threads:  any; each call stands for itself
+ * Memory:   the caller owns the profile that it gets. A call takes at most 512 MiB, the profile
+ *           included
+ * Signals:  not for handlers
  *
  * The format is found by the content, also of files that are compressed by gzip; names do not
  * matter. A file is read as a whole or not at all: any damage is an error, which says where it is.

@@ -26,7 +26,6 @@ static const struct {
     }
     MAGIC("PERFILE2", "a recording of perf; perf report reads it"),
     MAGIC("2ELIFREP", "a recording of perf; perf report reads it"),
-    MAGIC("FLR\0", "a recording of Java Flight Recorder; the jfr tool of the JDK reads it"),
     MAGIC("\177ELF", "a program or library; kymo record -- PROGRAM records one"),
     MAGIC("#!", "a script; kymo record -- PROGRAM records one"),
     MAGIC("heap profile:", "a heap profile of gperftools; google-pprof reads it"),

@@ -48,7 +48,7 @@ const kymo_command kymo_commands[] = {
     "--from, --to, --thread, --process, --focus and --ignore select a part; a line above the\n"
     "table says how large it is. The quality is that of the whole recording.\n"
     "\n"
-    "FILE may also be of another profiler: pprof, collapsed stacks, Firefox Profiler.\n"
+    "FILE may also be of another profiler: pprof, JFR, collapsed stacks, Firefox Profiler.\n"
     "\n"
     "Without FILE it is the newest recording (*.kymo) of the current folder.",
         .examples =

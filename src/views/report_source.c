@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "views/report_source.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,17 @@ static void print_total(const kymo_terminal *t, const kymo_profile *profile,
     fputc('\n', t->to);
 }
 
+/* A part of the file that could not be read. */
+static void print_missing(const kymo_terminal *t, const kymo_profile *profile)
+{
+    const kymo_quality *q = kymo_profile_quality(profile);
+    for (uint32_t i = 0; i < q->lost_count; i++) {
+        fprintf(t->to, "missing:  %" PRIu64 " ", q->lost[i].count);
+        kymo_terminal_print(t, q->lost[i].kind);
+        fputc('\n', t->to);
+    }
+}
+
 void kymo_report_print_source(const kymo_terminal *t, const kymo_profile *profile, const char *file,
                               const kymo_report *report)
 {
@@ -52,6 +64,7 @@ void kymo_report_print_source(const kymo_terminal *t, const kymo_profile *profil
     print_file(t, profile, file);
     if (report)
         print_total(t, profile, report);
+    print_missing(t, profile);
     if (count < 2)
         return;
     fputs("--mode:   ", t->to);

@@ -24,7 +24,6 @@ static void formats_are_known_by_their_first_bytes(void **state)
 {
     (void)state;
     EXPECT("PERFILE2\x68\0\0\0", "perf report");
-    EXPECT("FLR\0\0\2\0\1", "Java Flight Recorder");
     EXPECT("\177ELF\2\1\1", "kymo record -- PROGRAM");
     EXPECT("{\"$schema\":\"https://www.speedscope.app/file-format", "speedscope");
     EXPECT("{\"traceEvents\":[", "perfetto");

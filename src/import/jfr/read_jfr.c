@@ -69,8 +69,8 @@ static kymo_err read_header(struct kymo_jfr_reader *r, uint64_t at)
     unsigned minor = kymo_jfr_read_u16(&in);
     if (major != MAJOR)
         return kymo_import_unsupported(r->d, at,
-                                       "version %u.%u; %d.0 and later ones of JDK 11 are "
-                                       "read",
+                                       "version %u.%u of the format; version %d, of JDK 11 and "
+                                       "later, is read",
                                        major, minor, MAJOR);
     uint64_t size = kymo_jfr_read_u64(&in);
     uint64_t constants_at = kymo_jfr_read_u64(&in);
