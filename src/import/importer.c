@@ -116,6 +116,51 @@ kymo_err kymo_import_stack(kymo_importer *d, uint32_t parent, uint32_t frame, ui
     return kymo_profile_add_stack(d->profile, parent, frame, stack);
 }
 
+/* ---- build-ids and names of types ---- */
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Go's own ids of programs, and what else is not hexadecimal, are no build-ids of ELF files. */
+void kymo_import_build_id(kymo_module *m, const char *text, size_t len)
+{
+    if (len == 0 || len % 2 || len / 2 > KYMO_BUILD_ID_MAX)
+        return;
+    for (size_t i = 0; i < len; i++)
+        if (hex_digit(text[i]) < 0)
+            return;
+    for (size_t i = 0; i < len / 2; i++)
+        m->build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+    m->build_id_len = (uint32_t)(len / 2);
+}
+
+static int is_taken(const kymo_sample_type *types, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(types[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+kymo_err kymo_import_type_name(kymo_importer *d, const kymo_sample_type *types, uint32_t count,
+                               const char **name)
+{
+    char text[KYMO_STRING_MAX + 16];
+    const char *wanted = *name;
+    uint32_t string;
+    for (uint32_t n = 2; is_taken(types, count, *name); n++) {
+        snprintf(text, sizeof text, "%.*s (%u)", (int)KYMO_STRING_MAX - 16, wanted, n);
+        KYMO_TRY(kymo_import_string(d, text, strlen(text), &string));
+        *name = kymo_profile_string(d->profile, string);
+    }
+    return KYMO_OK;
+}
+
 /* ---- processes and threads ---- */
 
 kymo_err kymo_import_process(kymo_importer *d, int32_t pid, const char *name, uint32_t *id)

@@ -102,6 +102,13 @@ KYMO_NODISCARD
 kymo_err kymo_import_stack(kymo_importer *importer, uint32_t parent, uint32_t frame,
                            uint32_t *stack);
 
+/* The build-id that a text of hexadecimal digits is; any other text leaves the module without. */
+void kymo_import_build_id(kymo_module *module, const char *text, size_t len);
+/* A name for a sample type that none of the count before has: `name`, or "NAME (2)". */
+KYMO_NODISCARD
+kymo_err kymo_import_type_name(kymo_importer *importer, const kymo_sample_type *types,
+                               uint32_t count, const char **name);
+
 /* The process of a pid; name (may be NULL) is that of a new one. */
 KYMO_NODISCARD
 kymo_err kymo_import_process(kymo_importer *importer, int32_t pid, const char *name, uint32_t *id);

@@ -162,23 +162,6 @@ static kymo_err read_meta(struct kymo_firefox_reader *r)
 
 /* ---- libs ---- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* codeId is the whole build-id on Linux. */
-static void take_build_id(kymo_module *m, const char *text)
-{
-    size_t len = text ? strlen(text) : 0;
-    if (len % 2 || len / 2 > KYMO_BUILD_ID_MAX ||
-        strspn(text ? text : "", "0123456789abcdef") != len)
-        return;
-    for (size_t i = 0; i < len / 2; i++)
-        m->build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
-    m->build_id_len = (uint32_t)(len / 2);
-}
-
 /* The file says where in a library a frame is, not where the library was: they get places one after
  * the other. */
 #define LIB_BYTES (1ull << 32)
@@ -204,7 +187,9 @@ static kymo_err read_lib(struct kymo_firefox_reader *r, kymo_firefox_place place
                           .start = base,
                           .end = base + LIB_BYTES,
                           .load_bias = base};
-    take_build_id(&module, text_of(r, strings[2]));
+    /* The whole one on Linux. */
+    kymo_import_build_id(&module, kymo_profile_string(r->d->profile, strings[2]),
+                         kymo_profile_string_len(r->d->profile, strings[2]));
     KYMO_TRY(kymo_import_check_room(r->d));
     KYMO_TRY(kymo_profile_add_module(r->d->profile, &module, &id));
     return kymo_vec_push(&r->modules, id);

@@ -85,23 +85,6 @@ static uint32_t mapped(const kymo_key_map *map, uint32_t string)
     return found ? *found : string;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static void take_build_id(const struct kymo_jfr_reader *r, uint32_t path, kymo_module *m)
-{
-    const uint32_t *string = kymo_key_map_find(&r->build_ids, path);
-    const char *text = string ? kymo_profile_string(r->d->profile, *string) : "";
-    size_t len = strlen(text);
-    if (len % 2 || len / 2 > KYMO_BUILD_ID_MAX || strspn(text, "0123456789abcdef") != len)
-        return;
-    for (size_t i = 0; i < len / 2; i++)
-        m->build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
-    m->build_id_len = (uint32_t)(len / 2);
-}
-
 /* The file says where a library was, but not where in it a frame is: addresses are left out. */
 static kymo_err find_module(struct kymo_jfr_reader *r, uint32_t name, uint32_t *module)
 {
@@ -116,7 +99,9 @@ static kymo_err find_module(struct kymo_jfr_reader *r, uint32_t name, uint32_t *
                        .path = kymo_profile_string(p, path),
                        .name = kymo_profile_string(p, name)};
     row.is_main = program && strcmp(row.name, program->name) == 0;
-    take_build_id(r, path, &row);
+    const uint32_t *id = kymo_key_map_find(&r->build_ids, path);
+    if (id)
+        kymo_import_build_id(&row, kymo_profile_string(p, *id), kymo_profile_string_len(p, *id));
     KYMO_TRY(kymo_import_check_room(r->d));
     KYMO_TRY(kymo_profile_add_module(p, &row, module));
     return kymo_key_map_put(&r->modules, name, *module);

@@ -4,7 +4,6 @@
  *
  * An event of execution is one sample, and stands for a period if the file says how long that is.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "import/jfr/read_jfr.h"
@@ -17,28 +16,6 @@ struct types {
     kymo_sample_type rows[KYMO_SAMPLE_TYPES_MAX];
 };
 
-static int is_taken(const struct types *t, const char *name)
-{
-    for (uint32_t i = 0; i < t->r->type_count; i++)
-        if (strcmp(t->rows[i].name, name) == 0)
-            return 1;
-    return 0;
-}
-
-/* Names of types are different in a profile. */
-static kymo_err find_name(struct types *t, const char **name)
-{
-    char text[KYMO_STRING_MAX + 16];
-    uint32_t string;
-    const char *wanted = *name;
-    for (uint32_t n = 2; is_taken(t, *name); n++) {
-        snprintf(text, sizeof text, "%.*s (%u)", (int)KYMO_STRING_MAX - 16, wanted, n);
-        KYMO_TRY(kymo_import_string(t->r->d, text, strlen(text), &string));
-        *name = kymo_profile_string(t->r->d->profile, string);
-    }
-    return KYMO_OK;
-}
-
 static kymo_err add(struct types *t, kymo_sample_type type, uint32_t *place)
 {
     uint32_t at = t->r->type_count;
@@ -46,7 +23,7 @@ static kymo_err add(struct types *t, kymo_sample_type type, uint32_t *place)
         return kymo_import_unsupported(t->r->d, 0, "more than %u sample types",
                                        KYMO_SAMPLE_TYPES_MAX);
     type.size = sizeof type;
-    KYMO_TRY(find_name(t, &type.name));
+    KYMO_TRY(kymo_import_type_name(t->r->d, t->rows, at, &type.name));
     t->rows[at] = type;
     *place = at;
     t->r->type_count++;

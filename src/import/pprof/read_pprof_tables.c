@@ -69,27 +69,6 @@ struct mapping {
     uint64_t filename, build_id;
 };
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* Go's own ids of programs, and what else is not hexadecimal, are no build-ids of ELF files. */
-static void take_build_id(kymo_module *m, const char *text, size_t len)
-{
-    if (len == 0 || len % 2 || len / 2 > KYMO_BUILD_ID_MAX)
-        return;
-    for (size_t i = 0; i < len; i++)
-        if (hex_digit(text[i]) < 0)
-            return;
-    for (size_t i = 0; i < len / 2; i++)
-        m->build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
-    m->build_id_len = (uint32_t)(len / 2);
-}
-
 static kymo_err read_mapping(struct kymo_pprof_reader *r, struct kymo_pprof_row *row, int is_first)
 {
     kymo_reader m = kymo_pprof_open(r, row->message);
@@ -115,7 +94,7 @@ static kymo_err read_mapping(struct kymo_pprof_reader *r, struct kymo_pprof_row 
                               values[KYMO_WIRE_MAPPING_START] - values[KYMO_WIRE_MAPPING_OFFSET]};
     if (module.end < module.start)
         module.end = module.start;
-    take_build_id(&module, build_id, len);
+    kymo_import_build_id(&module, build_id, len);
     KYMO_TRY(kymo_import_check_room(r->d));
     return kymo_profile_add_module(r->d->profile, &module, &row->made);
 }

@@ -5,7 +5,6 @@
  * Times become nanoseconds and sizes bytes, so that reports and encoders know them. Factors are
  * whole numbers: no value is rounded.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "import/pprof/read_pprof.h"
@@ -67,30 +66,6 @@ static kymo_err read_names(struct kymo_pprof_reader *r, struct kymo_pprof_messag
     return KYMO_OK;
 }
 
-static int is_taken(const kymo_sample_type *types, uint32_t count, const char *name)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(types[i].name, name) == 0)
-            return 1;
-    return 0;
-}
-
-/* Names of types are different in a profile. */
-static kymo_err name_type(struct kymo_pprof_reader *r, kymo_sample_type *types, uint32_t at,
-                          const char *name)
-{
-    char text[KYMO_STRING_MAX + 16];
-    uint32_t string;
-    types[at].name = *name ? name : "samples";
-    for (uint32_t n = 2; is_taken(types, at, types[at].name); n++) {
-        snprintf(text, sizeof text, "%.*s (%u)", (int)KYMO_STRING_MAX - 16,
-                 *name ? name : "samples", n);
-        KYMO_TRY(kymo_import_string(r->d, text, strlen(text), &string));
-        types[at].name = kymo_profile_string(r->d->profile, string);
-    }
-    return KYMO_OK;
-}
-
 static kymo_err read_type(struct kymo_pprof_reader *r, kymo_sample_type *types, uint32_t at)
 {
     struct names names;
@@ -101,7 +76,8 @@ static kymo_err read_type(struct kymo_pprof_reader *r, kymo_sample_type *types, 
                                            : *names.unit ? names.unit
                                                          : "count"};
     r->factors[at] = unit ? unit->factor : 1;
-    return name_type(r, types, at, names.type);
+    types[at].name = *names.type ? names.type : "samples";
+    return kymo_import_type_name(r->d, types, at, &types[at].name);
 }
 
 /* The one that the file names, else the last one, as go tool pprof has it. */
