@@ -9,7 +9,8 @@ target_link_libraries(write_fixed PRIVATE kymo_fixed_profile kymo_encode)
 kymo_sanitize(write_fixed)
 add_dependencies(quick_tests write_fixed profile_from_calls)
 foreach(t decimal json proto gzip_sink atomic_file encode_wall encode_types encode_heap chrome collapsed_diff pprof_diff firefox_marks firefox_counters
-        firefox_names firefox_sources svg jfr_bytes jfr_metadata jfr_names)
+        firefox_names firefox_sources svg jfr_bytes jfr_marker_types jfr_metadata jfr_names jfr_order jfr_pools
+        jfr_types)
     kymo_unit_test(${t} kymo_encode)
 endforeach()
 kymo_unit_test(encode kymo_encode kymo_fixed_profile)
