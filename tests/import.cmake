@@ -2,6 +2,9 @@
 foreach(t import import_pprof import_jfr import_collapsed import_firefox import_round)
     kymo_unit_test(${t} kymo_import kymo_encode kymo_views ZLIB::ZLIB)
 endforeach()
+kymo_unit_test(import_nomem kymo_import kymo_encode kymo_fixed_profile)
+target_link_options(test_import_nomem PRIVATE
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 foreach(t import import_pprof import_collapsed import_firefox import_jfr)
     kymo_fuzz_target(${t} kymo_import kymo_views)
 endforeach()
