@@ -45,14 +45,14 @@ static void print_total(const kymo_terminal *t, const kymo_profile *profile,
     fputc('\n', t->to);
 }
 
-/* A part of the file that could not be read. */
+/* What was lost while the file was written, or could not be read. */
 static void print_missing(const kymo_terminal *t, const kymo_profile *profile)
 {
     const kymo_quality *q = kymo_profile_quality(profile);
     for (uint32_t i = 0; i < q->lost_count; i++) {
-        fprintf(t->to, "missing:  %" PRIu64 " ", q->lost[i].count);
+        fputs("missing:  ", t->to);
         kymo_terminal_print(t, q->lost[i].kind);
-        fputc('\n', t->to);
+        fprintf(t->to, ": %" PRIu64 "\n", q->lost[i].count);
     }
 }
 

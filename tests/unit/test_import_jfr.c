@@ -51,11 +51,13 @@ KYMO_JFR_EVENT(free_event, "profiler.Free", 109, KYMO_JFR_START, KYMO_JFR_EVENT_
                KYMO_JFR_STACK, NUMBER("address"));
 KYMO_JFR_EVENT(jvm, "jdk.JVMInformation", 110, KYMO_JFR_START, TEXT("javaArguments"),
                NUMBER("pid"));
+KYMO_JFR_EVENT(samples_lost, "jdk.CPUTimeSamplesLost", 112, KYMO_JFR_START, NUMBER("lostSamples"));
+KYMO_JFR_EVENT(data_loss, "jdk.DataLoss", 113, KYMO_JFR_START, NUMBER("amount"));
 KYMO_JFR_EVENT(library, "jdk.NativeLibrary", 111, KYMO_JFR_START, TEXT("name"));
 
-static const kymo_jfr_type *const all_types[] = {&execution,  &wall,    &setting, &unknown,
-                                                 &in_buffer,  &outside, &enter,   &malloc_event,
-                                                 &free_event, &jvm,     &library};
+static const kymo_jfr_type *const all_types[] = {
+    &execution,    &wall,       &setting, &unknown, &in_buffer,    &outside,  &enter,
+    &malloc_event, &free_event, &jvm,     &library, &samples_lost, &data_loss};
 enum { ALL_TYPES = sizeof all_types / sizeof *all_types };
 
 static void end(struct jfr_chunk *c, kymo_jfr_bytes *file)
@@ -356,6 +358,24 @@ static void the_jvm_says_its_process(void **state)
     kymo_profile_destroy(p);
 }
 
+static void losses_are_told(void **state)
+{
+    (void)state;
+    struct jfr_chunk c = {.start_ticks = 0};
+    kymo_jfr_bytes file = {0};
+    PUT(&c, &samples_lost, 1, 3);
+    PUT(&c, &samples_lost, 2, 4);
+    PUT(&c, &data_loss, 2, 1000);
+    end(&c, &file);
+    kymo_profile *p = jfr_import(&file);
+    const kymo_quality *q = kymo_profile_quality(p);
+    assert_int_equal(q->lost_count, 2);
+    assert_string_equal(q->lost[0].kind, "CPU samples that the JVM lost");
+    assert_int_equal(q->lost[0].count, 7);
+    assert_int_equal(q->lost[1].count, 1000);
+    kymo_profile_destroy(p);
+}
+
 /* ---- strings ---- */
 
 static void put_utf16(kymo_jfr_bytes *out, const uint16_t *units, uint32_t count)
@@ -492,7 +512,7 @@ static void an_unfinished_chunk_ends_the_file(void **state)
         kymo_profile *p = jfr_import(&file);
         assert_total(p, "samples", 1);
         assert_int_equal(kymo_profile_quality(p)->lost_count, 1);
-        assert_string_equal(kymo_profile_quality(p)->lost[0].kind, "chunk that was not finished");
+        assert_string_equal(kymo_profile_quality(p)->lost[0].kind, "chunks that were not finished");
         kymo_profile_destroy(p);
         jfr_import_fails(&alone, KYMO_E_TRUNCATED, "the chunk is not finished");
     }
@@ -740,6 +760,7 @@ int main(void)
         cmocka_unit_test(allocations_and_locks_are_types),
         cmocka_unit_test(blocks_live_until_they_are_freed),
         cmocka_unit_test(the_jvm_says_its_process),
+        cmocka_unit_test(losses_are_told),
         cmocka_unit_test(strings_have_six_encodings),
         cmocka_unit_test(a_string_that_names_itself_is_empty),
         cmocka_unit_test(constants_are_linked),

@@ -256,12 +256,23 @@ static void assert_same_labels(const kymo_profile *a, const kymo_profile *b)
     assert_int_equal(sums[0], sums[1]);
 }
 
+static void assert_lost(const kymo_profile *p, const char *kind, uint64_t count)
+{
+    const kymo_quality *q = kymo_profile_quality(p);
+    assert_int_equal(q->lost_count, 1);
+    assert_string_equal(q->lost[0].kind, kind);
+    assert_int_equal(q->lost[0].count, count);
+}
+
 static void jfr_keeps_totals(void **state)
 {
     (void)state;
+    const kymo_lost lost = {"no block", 12};
+    const kymo_quality quality = {.size = sizeof quality, .lost = &lost, .lost_count = 1};
     static const char *const types[] = {"calls", "cpu", "space"};
     for (uint64_t seed = 1; seed <= PROFILES; seed++) {
         kymo_profile *p = make(seed);
+        ok(kymo_profile_set_quality(p, &quality));
         kymo_profile *back = round_trip(p, ".jfr", "cpu");
         kymo_profile *again = round_trip(back, ".jfr", "cpu");
         for (int i = 0; i < 3; i++) {
@@ -270,6 +281,8 @@ static void jfr_keeps_totals(void **state)
         }
         assert_same_labels(p, back);
         assert_same_labels(p, again);
+        assert_lost(back, "records (no block)", 12);
+        assert_lost(again, "records (no block)", 12);
         assert_int_equal(kymo_profile_count(back, KYMO_TABLE_THREADS), THREADS);
         assert_int_equal(kymo_profile_count(back, KYMO_TABLE_PROCESSES), 2);
         kymo_profile_destroy(again);

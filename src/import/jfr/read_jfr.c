@@ -46,10 +46,10 @@ static void close_chunk(struct kymo_jfr_reader *r)
  * is read then ends before it. */
 static kymo_err take_unfinished(struct kymo_jfr_reader *r, uint64_t at)
 {
+    int is_new = r->len > at;
     r->len = at;
-    r->unfinished = 1;
     if (at > 0)
-        return KYMO_OK;
+        return is_new ? kymo_jfr_add_loss(r, "chunks that were not finished", 1) : KYMO_OK;
     return kymo_error_set(r->d->detail, KYMO_E_TRUNCATED, at,
                           "%s data at byte %" PRIu64 ": the chunk is not finished; stop or dump "
                           "the recording, or get the file again",
@@ -235,18 +235,6 @@ static const char *text_of(const struct kymo_jfr_reader *r, uint32_t string)
     return string ? kymo_profile_string(r->d->profile, string) : NULL;
 }
 
-/* What is read is a part of the file: the profile says so where it says what is missing. */
-static kymo_err say_unfinished(struct kymo_jfr_reader *r)
-{
-    const kymo_lost lost = {"chunk that was not finished", 1};
-    kymo_quality quality = *kymo_profile_quality(r->d->profile);
-    if (!r->unfinished)
-        return KYMO_OK;
-    quality.lost = &lost;
-    quality.lost_count = 1;
-    return kymo_profile_set_quality(r->d->profile, &quality);
-}
-
 static kymo_err set_meta(struct kymo_jfr_reader *r)
 {
     const kymo_meta meta = {.size = sizeof meta,
@@ -265,7 +253,7 @@ static kymo_err set_meta(struct kymo_jfr_reader *r)
     if (r->d->pids.len == 0)
         KYMO_TRY(kymo_import_process(r->d, r->pid, name, &process));
     r->pid = r->d->pids.data[0];
-    KYMO_TRY(say_unfinished(r));
+    KYMO_TRY(kymo_jfr_say_losses(r));
     return kymo_profile_set_meta(r->d->profile, &meta);
 }
 
@@ -290,6 +278,7 @@ kymo_err kymo_jfr_read(kymo_importer *importer)
     kymo_key_map_deinit(&r.modules);
     kymo_key_map_deinit(&r.own_type_map);
     kymo_key_map_deinit(&r.counters);
-    kymo_vec_free_all(r.own_types.data, r.runs.data, r.frames.data, r.allocations.data);
+    kymo_vec_free_all(r.losses.data, r.own_types.data, r.runs.data, r.frames.data,
+                      r.allocations.data);
     return err;
 }

@@ -77,6 +77,9 @@ typedef enum kymo_jfr_event {
     KYMO_JFR_EVENT_KYMO_BUILD_ID,
     KYMO_JFR_EVENT_KYMO_PROCESS,
     KYMO_JFR_EVENT_KYMO_THREAD,
+    KYMO_JFR_EVENT_SAMPLES_LOST,
+    KYMO_JFR_EVENT_DATA_LOST,
+    KYMO_JFR_EVENT_KYMO_QUALITY,
     KYMO_JFR_EVENT_KINDS
 } kymo_jfr_event;
 
@@ -119,6 +122,7 @@ typedef enum kymo_jfr_role {
     KYMO_JFR_ROLE_MODIFIERS,
     KYMO_JFR_ROLE_STRING,
     KYMO_JFR_ROLE_DESCRIPTION,
+    KYMO_JFR_ROLE_LOST,
     KYMO_JFR_ROLES
 } kymo_jfr_role;
 
@@ -214,6 +218,12 @@ typedef struct kymo_jfr_own_type {
     int is_counter;      /* it is none */
 } kymo_jfr_own_type;
 
+/* What the file says is missing in it. */
+typedef struct kymo_jfr_loss {
+    uint32_t kind; /* string */
+    uint64_t count;
+} kymo_jfr_loss;
+
 /* The labels of the next samples of a thread. */
 typedef struct kymo_jfr_run {
     uint64_t left;   /* samples */
@@ -246,7 +256,6 @@ typedef struct kymo_jfr_frame {
 struct kymo_jfr_reader {
     kymo_importer *d;
     uint64_t len;       /* of the chunks that are read */
-    int unfinished;     /* one behind them is not */
     int is_kymo;        /* written by Kymo: it has Kymo's events */
     kymo_jfr_part part; /* the chunk that is read */
 
@@ -261,6 +270,7 @@ struct kymo_jfr_reader {
     kymo_key_map thread_pids;                         /* Kymo: by key of thread */
     kymo_key_map libraries;                           /* paths by name, as strings */
     kymo_key_map build_ids;                           /* texts by path */
+    KYMO_VEC(kymo_jfr_loss) losses;
     KYMO_VEC(kymo_jfr_own_type) own_types;
     kymo_key_map own_type_map; /* by name of class */
 
@@ -343,7 +353,10 @@ kymo_err kymo_jfr_find_state(struct kymo_jfr_reader *r, uint64_t key, kymo_threa
 kymo_err kymo_jfr_take_label(struct kymo_jfr_reader *r, const kymo_jfr_row *row);
 uint32_t kymo_jfr_next_labels(struct kymo_jfr_reader *r, uint32_t place);
 
-/* read_jfr_settings.c */
+/* read_jfr_settings.c. Adds to what is missing of a kind; kinds beyond KYMO_LOST_MAX are left out.
+ */
+kymo_err kymo_jfr_add_loss(struct kymo_jfr_reader *r, const char *kind, uint64_t count);
+kymo_err kymo_jfr_say_losses(struct kymo_jfr_reader *r);
 kymo_err kymo_jfr_take_setting(struct kymo_jfr_reader *r, unsigned event, const kymo_jfr_row *row);
 
 /* read_jfr_types.c. After the first pass. */

@@ -262,6 +262,9 @@ static const struct {
     {"kymo.BuildId", .event = KYMO_JFR_EVENT_KYMO_BUILD_ID},
     {"kymo.Process", .event = KYMO_JFR_EVENT_KYMO_PROCESS},
     {"kymo.Thread", .event = KYMO_JFR_EVENT_KYMO_THREAD},
+    {"jdk.CPUTimeSamplesLost", .event = KYMO_JFR_EVENT_SAMPLES_LOST},
+    {"jdk.DataLoss", .event = KYMO_JFR_EVENT_DATA_LOST},
+    {"kymo.Quality", .event = KYMO_JFR_EVENT_KYMO_QUALITY},
 };
 
 static const struct {
@@ -307,6 +310,8 @@ static const struct {
     {"modifiers", KYMO_JFR_ROLE_MODIFIERS},
     {"string", KYMO_JFR_ROLE_STRING},
     {"description", KYMO_JFR_ROLE_DESCRIPTION},
+    {"lostSamples", KYMO_JFR_ROLE_LOST},
+    {"amount", KYMO_JFR_ROLE_LOST},
 };
 
 static int starts_with(kymo_jfr_text text, const char *prefix)

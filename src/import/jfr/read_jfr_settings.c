@@ -4,6 +4,7 @@
  *
  * They are read before any sample, wherever in the file they are.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -132,6 +133,53 @@ static kymo_err take_build_id(struct kymo_jfr_reader *r, const kymo_jfr_row *row
     return put_once(r, &r->build_ids, path, id);
 }
 
+/* ---- losses ---- */
+
+kymo_err kymo_jfr_add_loss(struct kymo_jfr_reader *r, const char *kind, uint64_t count)
+{
+    kymo_jfr_loss loss = {.count = count};
+    KYMO_TRY(kymo_import_string(r->d, kind, strlen(kind), &loss.kind));
+    for (size_t i = 0; i < r->losses.len; i++)
+        if (r->losses.data[i].kind == loss.kind) {
+            uint64_t *sum = &r->losses.data[i].count;
+            if (__builtin_add_overflow(*sum, count, sum))
+                *sum = UINT64_MAX;
+            return KYMO_OK;
+        }
+    return count == 0 || r->losses.len == KYMO_LOST_MAX ? KYMO_OK : kymo_vec_push(&r->losses, loss);
+}
+
+/* Kymo's "lost, REASON" is a number of records; other figures are not taken over. */
+static kymo_err take_quality(struct kymo_jfr_reader *r, const kymo_jfr_row *row)
+{
+    static const char prefix[] = "lost, ";
+    char kind[256];
+    kymo_jfr_text name;
+    double count = kymo_jfr_real(row, KYMO_JFR_ROLE_VALUE);
+    KYMO_TRY(kymo_jfr_row_text(r, row, KYMO_JFR_ROLE_NAME, &name));
+    if (name.len < sizeof prefix || memcmp(name.data, prefix, sizeof prefix - 1) != 0 ||
+        !(count >= 1 && count < (double)INT64_MAX))
+        return KYMO_OK;
+    const char *text = name.data + sizeof prefix - 1;
+    size_t len = name.len - (sizeof prefix - 1);
+    int is_named = len > 9 && memcmp(text, "records (", 9) == 0; /* as a file of an import has it */
+    snprintf(kind, sizeof kind, is_named ? "%.*s" : "records (%.*s)", (int)(len < 200 ? len : 200),
+             text);
+    return kymo_jfr_add_loss(r, kind, (uint64_t)count);
+}
+
+kymo_err kymo_jfr_say_losses(struct kymo_jfr_reader *r)
+{
+    kymo_lost lost[KYMO_LOST_MAX];
+    kymo_quality quality = *kymo_profile_quality(r->d->profile);
+    for (size_t i = 0; i < r->losses.len; i++)
+        lost[i] = (kymo_lost){kymo_profile_string(r->d->profile, r->losses.data[i].kind),
+                              r->losses.data[i].count};
+    quality.lost = lost;
+    quality.lost_count = (uint32_t)r->losses.len;
+    return kymo_profile_set_quality(r->d->profile, &quality);
+}
+
 kymo_err kymo_jfr_take_setting(struct kymo_jfr_reader *r, unsigned event, const kymo_jfr_row *row)
 {
     switch (event) {
@@ -152,6 +200,14 @@ kymo_err kymo_jfr_take_setting(struct kymo_jfr_reader *r, unsigned event, const 
     case KYMO_JFR_EVENT_KYMO_THREAD:
         return put_once(r, &r->thread_pids, kymo_jfr_number(row, KYMO_JFR_ROLE_THREAD),
                         (uint32_t)pid_of(row));
+    case KYMO_JFR_EVENT_SAMPLES_LOST:
+        return kymo_jfr_add_loss(r, "CPU samples that the JVM lost",
+                                 kymo_jfr_number(row, KYMO_JFR_ROLE_LOST));
+    case KYMO_JFR_EVENT_DATA_LOST:
+        return kymo_jfr_add_loss(r, "bytes of events that the JVM lost",
+                                 kymo_jfr_number(row, KYMO_JFR_ROLE_LOST));
+    case KYMO_JFR_EVENT_KYMO_QUALITY:
+        return take_quality(r, row);
     default:
         return KYMO_OK;
     }
