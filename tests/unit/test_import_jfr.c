@@ -55,9 +55,16 @@ KYMO_JFR_EVENT(samples_lost, "jdk.CPUTimeSamplesLost", 112, KYMO_JFR_START, NUMB
 KYMO_JFR_EVENT(data_loss, "jdk.DataLoss", 113, KYMO_JFR_START, NUMBER("amount"));
 KYMO_JFR_EVENT(library, "jdk.NativeLibrary", 111, KYMO_JFR_START, TEXT("name"));
 
+KYMO_JFR_EVENT(cpu_time, "jdk.CPUTimeSample", 114, KYMO_JFR_START, KYMO_JFR_STACK,
+               KYMO_JFR_EVENT_THREAD, NUMBER("samplingPeriod"));
+KYMO_JFR_EVENT(native, "jdk.NativeMethodSample", 115, KYMO_JFR_START, THREAD, KYMO_JFR_STACK,
+               STATE);
+KYMO_JFR_EVENT(live, "profiler.LiveObject", 116, KYMO_JFR_START, KYMO_JFR_EVENT_THREAD,
+               KYMO_JFR_STACK, NUMBER("allocationSize"));
+
 static const kymo_jfr_type *const all_types[] = {
-    &execution,    &wall,       &setting, &unknown, &in_buffer,    &outside,  &enter,
-    &malloc_event, &free_event, &jvm,     &library, &samples_lost, &data_loss};
+    &execution,  &wall, &setting, &unknown,      &in_buffer, &outside,  &enter,  &malloc_event,
+    &free_event, &jvm,  &library, &samples_lost, &data_loss, &cpu_time, &native, &live};
 enum { ALL_TYPES = sizeof all_types / sizeof *all_types };
 
 static void end(struct jfr_chunk *c, kymo_jfr_bytes *file)
@@ -269,6 +276,33 @@ static void other_events_are_counted(void **state)
     kymo_profile *p = jfr_import(&file);
     assert_total(p, "samples", 2);
     assert_string_equal(kymo_profile_thread(p, 0)->name, "[unknown thread]");
+    kymo_profile_destroy(p);
+}
+
+/* A type of samples is there if there are such samples. */
+static void each_kind_of_sample_has_a_type(void **state)
+{
+    (void)state;
+    struct jfr_chunk c = {.ticks_per_second = 1000};
+    kymo_jfr_bytes file = {0};
+    put_threads(&c);
+    PUT(&c, &cpu_time, 1, 0, 5, 20);
+    PUT(&c, &cpu_time, 2, 0, 5, 10);
+    PUT(&c, &execution, 3, 5, 0, 1); /* the name "cpu" is taken */
+    PUT(&c, &native, 4, 5, 0, 1);
+    PUT(&c, &live, 5, 5, 0, 64);
+    put_setting(&c, &execution, "period", "20 ms");
+    put_setting(&c, &native, "period", "everyChunk");
+    end(&c, &file);
+    kymo_profile *p = jfr_import(&file);
+    assert_total(p, "cpu", 30000000);
+    assert_total(p, "cpu (2)", 20000000);
+    assert_total(p, "native", 1);
+    assert_total(p, "inuse_space", 64);
+    uint32_t count;
+    kymo_profile_sample_types(p, &count);
+    assert_int_equal(count, 4);
+    assert_int_equal(kymo_profile_default_sample_type(p), 0);
     kymo_profile_destroy(p);
 }
 
@@ -756,6 +790,7 @@ int main(void)
         cmocka_unit_test(the_jvms_frames_are_of_java),
         cmocka_unit_test(frames_of_async_profiler_are_native_too),
         cmocka_unit_test(other_events_are_counted),
+        cmocka_unit_test(each_kind_of_sample_has_a_type),
         cmocka_unit_test(wall_samples_stand_for_periods),
         cmocka_unit_test(allocations_and_locks_are_types),
         cmocka_unit_test(blocks_live_until_they_are_freed),

@@ -119,7 +119,6 @@ typedef enum kymo_jfr_role {
     KYMO_JFR_ROLE_METHOD,
     KYMO_JFR_ROLE_LINE,
     KYMO_JFR_ROLE_TYPE,
-    KYMO_JFR_ROLE_MODIFIERS,
     KYMO_JFR_ROLE_STRING,
     KYMO_JFR_ROLE_DESCRIPTION,
     KYMO_JFR_ROLE_LOST,
@@ -338,7 +337,8 @@ kymo_err kymo_jfr_constant_text(struct kymo_jfr_reader *r, kymo_jfr_pool_kind po
 kymo_err kymo_jfr_row_string(struct kymo_jfr_reader *r, const kymo_jfr_row *row, kymo_jfr_role role,
                              uint32_t *string);
 
-/* read_jfr_stacks.c. All take keys of constants. */
+/* read_jfr_stacks.c. All take keys of constants but the first, which makes the types of frames of
+ * the chunk ready. */
 kymo_err kymo_jfr_read_frame_types(struct kymo_jfr_reader *r);
 /* KYMO_NONE: there is no such stack. */
 kymo_err kymo_jfr_find_stack(struct kymo_jfr_reader *r, uint64_t key, uint32_t *stack);
@@ -346,8 +346,9 @@ kymo_err kymo_jfr_find_stack(struct kymo_jfr_reader *r, uint64_t key, uint32_t *
 kymo_err kymo_jfr_class_name(struct kymo_jfr_reader *r, uint64_t key, uint32_t *string);
 kymo_err kymo_jfr_object_class(struct kymo_jfr_reader *r, uint64_t key, uint32_t *string);
 
-/* read_jfr_threads.c */
+/* read_jfr_threads.c. The place of a thread in importer->threads; of an unknown one, too. */
 kymo_err kymo_jfr_find_thread(struct kymo_jfr_reader *r, uint64_t key, uint32_t *place);
+/* What a sample's thread did; KYMO_STATE_UNKNOWN if that is not said. */
 kymo_err kymo_jfr_find_state(struct kymo_jfr_reader *r, uint64_t key, kymo_thread_state *state);
 /* A label of the samples of a thread that follow, and the labels of its next sample. */
 kymo_err kymo_jfr_take_label(struct kymo_jfr_reader *r, const kymo_jfr_row *row);
@@ -356,7 +357,9 @@ uint32_t kymo_jfr_next_labels(struct kymo_jfr_reader *r, uint32_t place);
 /* read_jfr_settings.c. Adds to what is missing of a kind; kinds beyond KYMO_LOST_MAX are left out.
  */
 kymo_err kymo_jfr_add_loss(struct kymo_jfr_reader *r, const char *kind, uint64_t count);
+/* Puts the losses into the profile. */
 kymo_err kymo_jfr_say_losses(struct kymo_jfr_reader *r);
+/* An event that is no sample. */
 kymo_err kymo_jfr_take_setting(struct kymo_jfr_reader *r, unsigned event, const kymo_jfr_row *row);
 
 /* read_jfr_types.c. After the first pass. */
@@ -365,9 +368,10 @@ kymo_err kymo_jfr_set_types(struct kymo_jfr_reader *r);
 kymo_err kymo_jfr_find_own_type(struct kymo_jfr_reader *r, const kymo_jfr_class *class,
                                 uint32_t *place);
 
-/* read_jfr_events.c */
+/* read_jfr_events.c. An event of the second pass. */
 kymo_err kymo_jfr_take_event(struct kymo_jfr_reader *r, const kymo_jfr_class *class,
                              const kymo_jfr_row *row);
+/* At most INT64_MAX. Times are since the profile's zero, and not before it. */
 uint64_t kymo_jfr_span_ns(const struct kymo_jfr_reader *r, uint64_t ticks);
 uint64_t kymo_jfr_time_ns(const struct kymo_jfr_reader *r, uint64_t ticks);
 /* The time, thread and stack of an event. */
@@ -375,7 +379,7 @@ kymo_err kymo_jfr_begin_sample(struct kymo_jfr_reader *r, const kymo_jfr_row *ro
                                kymo_jfr_sample *sample);
 kymo_err kymo_jfr_add_sample(struct kymo_jfr_reader *r, const kymo_jfr_sample *sample);
 
-/* read_jfr_heap.c */
+/* read_jfr_heap.c. A malloc, a free, or what Kymo says of the malloc before. */
 kymo_err kymo_jfr_take_memory(struct kymo_jfr_reader *r, unsigned event, const kymo_jfr_row *row);
 /* At the end of the file. */
 kymo_err kymo_jfr_end_memory(struct kymo_jfr_reader *r);

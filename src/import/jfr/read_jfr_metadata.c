@@ -307,7 +307,6 @@ static const struct {
     {"method", KYMO_JFR_ROLE_METHOD},
     {"lineNumber", KYMO_JFR_ROLE_LINE},
     {"type", KYMO_JFR_ROLE_TYPE},
-    {"modifiers", KYMO_JFR_ROLE_MODIFIERS},
     {"string", KYMO_JFR_ROLE_STRING},
     {"description", KYMO_JFR_ROLE_DESCRIPTION},
     {"lostSamples", KYMO_JFR_ROLE_LOST},
