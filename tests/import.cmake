@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 foreach(t import import_pprof import_jfr import_collapsed import_firefox import_round)
-    kymo_unit_test(${t} kymo_import kymo_encode kymo_views ZLIB::ZLIB)
+    kymo_unit_test(${t} kymo_import kymo_encode kymo_views kymo_fixed_profile ZLIB::ZLIB)
 endforeach()
 kymo_unit_test(import_nomem kymo_import kymo_encode kymo_fixed_profile)
 target_link_options(test_import_nomem PRIVATE

@@ -4,6 +4,8 @@
  */
 #include <stdlib.h>
 
+#include "encode/jfr/jfr.h"
+#include "fixed_profile.h"
 #include "kymo/encode.h"
 #include "kymo/import.h"
 #include "kymo/report.h"
@@ -291,6 +293,55 @@ static void jfr_keeps_totals(void **state)
     }
 }
 
+static uint64_t self_of(const kymo_report *report, const char *name)
+{
+    size_t n;
+    uint64_t sum = 0;
+    const kymo_report_row *rows = kymo_report_rows(report, &n);
+    for (size_t i = 0; i < n; i++)
+        sum += strcmp(rows[i].name, name) == 0 ? rows[i].self : 0;
+    return sum;
+}
+
+/* Of all functions of a name: they have no source files in JFR. Code without a name is summed up by
+ * its file in a recording alone. */
+static void assert_same_self(const kymo_profile *a, const kymo_profile *b)
+{
+    kymo_report *x = report_of(a, "cpu");
+    kymo_report *y = report_of(b, "cpu");
+    size_t n;
+    const kymo_report_row *rows = kymo_report_rows(x, &n);
+    assert_int_equal(kymo_report_total(x), kymo_report_total(y));
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].name[0] != '[')
+            assert_int_equal(self_of(x, rows[i].name), self_of(y, rows[i].name));
+    kymo_report_destroy(x);
+    kymo_report_destroy(y);
+}
+
+/* The profile of the golden files, as one chunk and as many. */
+static void jfr_chunks_keep_totals(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {KYMO_JFR_CHUNK_BYTES, 700};
+    kymo_profile *p = fixed_profile();
+    for (size_t i = 0; i < 2; i++) {
+        kymo_bytes file;
+        uint64_t bytes = 0;
+        kymo_error detail = {.message = ""};
+        kymo_profile *back = NULL;
+        kymo_bytes_init(&file, 1 << 20);
+        kymo_encoder encoder = {
+            .profile = p, .sink = &file.sink, .detail = &detail, .bytes = &bytes};
+        ok(kymo_jfr_write_chunks(&encoder, sizes[i]));
+        ok(kymo_import_memory(file.data, file.len, &back, &detail));
+        assert_same_self(p, back);
+        kymo_profile_destroy(back);
+        kymo_bytes_deinit(&file);
+    }
+    kymo_profile_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +349,7 @@ int main(void)
         cmocka_unit_test(collapsed_stacks_keep_totals),
         cmocka_unit_test(firefox_profiles_keep_totals),
         cmocka_unit_test(jfr_keeps_totals),
+        cmocka_unit_test(jfr_chunks_keep_totals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
