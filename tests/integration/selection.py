@@ -71,7 +71,7 @@ def times():
     part = samples_of(firefox(recording.path, "--from", f"{first}ns", "--to", f"{second}ns"))
     check(part == [s for s in whole if first <= s[0] <= second], "other samples are in the range")
     end = report_of(recording.path).data["duration_s"]
-    refused("report", recording.path, "--from", f"{end + 1}s", says="is after its end")
+    refused("report", recording.path, "--from", f"{end + 1:.3f}s", says="is after its end")
 
 
 @case

@@ -505,8 +505,8 @@ static void what_lives_is_in_the_next_segment(void **state)
         " n=9:7: u=14:0:a",
         "live thread=1 of=0 time=19 birth=19 id=0x13 ",
         "allocation thread=0 time=2000 ",
-        "marker thread=0 site=0 phase=2 time=31 start=0 stack=none track=none id=0x5 owner=0 "
-        "cells=1 name=\"of Ann\"",
+        "marker thread=0 site=0 phase=2 time=31 start=0 stack=none ",
+        " id=0x5 owner=0 cells=1 name=\"of Ann\"",
     };
     static const char *const gone[] = {"process 2 ", "thread 2 ", "key=\"n\"", "id=0x11",
                                        "count=1 ",   "time=32",   "time=33",   "time=36",
