@@ -88,6 +88,7 @@ typedef enum kymo_category {
     KYMO_CATEGORY_KERNEL,
     KYMO_CATEGORY_WAITING, /* no code at all: the thread sleeps or is blocked */
     KYMO_CATEGORY_JIT,     /* generated code that its maker named */
+    KYMO_CATEGORY_PYTHON,  /* functions that CPython runs */
     KYMO_CATEGORY_COUNT
 } kymo_category;
 

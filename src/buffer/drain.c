@@ -40,6 +40,7 @@ static size_t place_tables(kymo_drain *d, char *base)
     d->modules = part(base, &used, plan->modules, sizeof *d->modules);
     for (int i = 0; i < 2; i++)
         d->numbers[i] = part(base, &used, plan->depot_words, sizeof *d->numbers[i]);
+    d->codes = part(base, &used, plan->code_words, sizeof *d->codes);
     d->marks.known = part(base, &used, plan->definitions + 1u, sizeof *d->marks.known);
     return used;
 }

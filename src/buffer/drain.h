@@ -39,9 +39,25 @@ struct kymo_drain_thread {
 };
 
 struct kymo_drain_frame {
-    uint64_t address; /* in a module: pc - bias; else the pc. Not adjusted for return addresses */
+    uint64_t address; /* in a module: pc - bias; else the pc. Not adjusted for return addresses. Of
+                       * Python code: the place in its instructions, in bytes */
     uint32_t module;
-    uint32_t is_return; /* the call lies before address */
+    uint32_t code;          /* if is_code: its number, or KYMO_NO_CODE */
+    uint8_t is_return;      /* the call lies before address */
+    uint8_t is_code;        /* a Python frame */
+    uint8_t is_interpreter; /* native code of the interpreter itself */
+};
+
+#define KYMO_NO_CODE UINT32_MAX
+
+/* Code of an interpreter that a stack names. Texts end by their lengths alone. */
+struct kymo_drain_code {
+    uint32_t number; /* dense, from 0 */
+    uint32_t minor;  /* of CPython 3 */
+    uint32_t first_line;
+    uint32_t name_len, file_len, lines_len;
+    const char *name, *file;
+    const uint8_t *lines; /* its line table; without bytes: not known */
 };
 
 struct kymo_drain_sample {
@@ -145,6 +161,8 @@ struct kymo_drain_sink {
     kymo_err (*answer)(void *context, const struct kymo_drain_answer *answer); /* may be NULL */
     const struct kymo_drain_mark_sink *marks; /* NULL: markers are not wanted */
     const struct kymo_drain_heap_sink *heap;  /* drain_heap.h; NULL: memory is not wanted */
+    /* Before the first stack that has it; may be NULL. */
+    kymo_err (*code)(void *context, const struct kymo_drain_code *code);
 };
 
 struct kymo_drain_heap_sink;

@@ -135,6 +135,8 @@ kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
     d->stack_words[which] += head.n + ENTRY_WORDS;
     d->frames.len = 0;
     KYMO_TRY(kymo_vec_reserve(&d->frames, head.n));
+    uint64_t python_lo = kymo_load_relaxed(&d->session->python_lo);
+    uint64_t python_hi = kymo_load_relaxed(&d->session->python_hi);
     /* Modules are registered before the stack that needs them, and may have come and gone since the
      * round began. */
     int rescanned = d->module_changes != kymo_load_acquire(&d->session->module_changes);
@@ -142,6 +144,10 @@ kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
         KYMO_TRY(kymo_drain_scan_modules(d));
     for (uint32_t i = 0; i < head.n; i++) {
         uint64_t pc = kymo_load_relaxed(&depot.arena[at + ENTRY_WORDS + i]);
+        if (pc & KYMO_PC_PYTHON) {
+            KYMO_TRY(kymo_drain_find_code(d, pc, &d->frames.data[d->frames.len++]));
+            continue;
+        }
         /* Not if it is where a signal struck: the leaf, and what lies behind a signal frame. */
         uint32_t is_return = i > 0 && !(pc & KYMO_PC_EXACT);
         pc &= ~KYMO_PC_EXACT;
@@ -153,8 +159,12 @@ kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
             KYMO_TRY(kymo_drain_scan_modules(d));
             m = find_module(d, look, head.generation);
         }
-        d->frames.data[d->frames.len++] = (struct kymo_drain_frame){
-            m ? pc - m->bias : pc, m ? m->number : KYMO_NO_MODULE, is_return};
+        d->frames.data[d->frames.len++] =
+            (struct kymo_drain_frame){.address = m ? pc - m->bias : pc,
+                                      .module = m ? m->number : KYMO_NO_MODULE,
+                                      .code = KYMO_NO_CODE,
+                                      .is_return = (uint8_t)is_return,
+                                      .is_interpreter = pc >= python_lo && pc < python_hi};
     }
     *number = d->next_stack++;
     d->numbers[which][at] = *number + 1;

@@ -128,7 +128,7 @@ struct kymo_drain {
     struct kymo_session *session;
     struct kymo_session_plan plan;
     struct kymo_drain_sink sink;
-    char *tables; /* one mapping: slots, block_owner, modules, numbers, marks.known */
+    char *tables; /* one mapping: slots, block_owner, modules, numbers, codes, marks.known */
     size_t table_bytes;
     struct kymo_slot_reader *slots;
     uint32_t slots_seen;   /* of them were in use up to now; memory behind is not touched */
@@ -139,8 +139,10 @@ struct kymo_drain {
     uint32_t scan;           /* number of the last scan */
     uint32_t *numbers[2];    /* dense stack number + 1 by word offset */
     uint32_t
-        stack_words[2]; /* of the depots, that stacks were read from; not more than there are */
-    uint32_t next_thread, next_module, next_stack;
+        stack_words[2];  /* of the depots, that stacks were read from; not more than there are */
+    uint32_t *codes;     /* dense number + 1 of Python code, by word of the code area */
+    uint32_t code_words; /* of that area that were read; not more than there are */
+    uint32_t next_thread, next_module, next_stack, next_code;
     uint32_t epoch;
     enum kymo_drain_rotation rotation;
     struct kymo_drain_clock clock;
@@ -170,6 +172,8 @@ kymo_err kymo_drain_scan_modules(kymo_drain *d);
 void kymo_drain_release_modules(kymo_drain *d, uint32_t scan);
 /* The number of a stack by its id in the depot; the first time, it is handed on. KYMO_NO_STACK if
  * it makes no sense. */
+KYMO_NODISCARD
+kymo_err kymo_drain_find_code(kymo_drain *d, uint64_t word, struct kymo_drain_frame *frame);
 KYMO_NODISCARD
 kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number);
 /* Called before the slots are read, so that ROTATE_LAST_LAP means: a whole lap of reading follows

@@ -17,6 +17,12 @@
  * first pc is such anyway; behind a signal frame there is another. User addresses have 47 bits. */
 #define KYMO_PC_EXACT (1ull << 63)
 
+/* In a stored stack: no address, but a Python frame. Its code in the code area
+ * (buffer/code_area.h), a number of words below, and the place in its instructions, in bytes. */
+#define KYMO_PC_PYTHON (1ull << 62)
+#define KYMO_PC_PYTHON_CODE_SHIFT 32u
+#define KYMO_PC_PYTHON_CODE_MAX ((1u << 24) - 1)
+
 /* Kinds are stable within a layout version. 0 never stands in a block. */
 enum kymo_record_kind {
     KYMO_RECORD_SAMPLE_CPU = 1,
@@ -60,7 +66,9 @@ enum kymo_record_kind {
     X(FREE, "frees: buffer full")                             \
     X(MAP, "mappings: buffer full")                           \
     X(NOT_LIBC, "samples: thread with its own TLS")           \
-    X(SMALL_STACK, "samples: alternate stack too small")
+    X(SMALL_STACK, "samples: alternate stack too small")      \
+    X(CODE_FULL, "Python functions: table full")              \
+    X(PYTHON, "Python frames: not read")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,

@@ -2,20 +2,11 @@
 /*
  * session.c - lays out and formats a session.
  *
- * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, definitions 1 MiB
- * (and half of one for their numbers and counts), open scopes 2 MiB, counters 128 KiB, the two
+ * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, definitions 1.5 MiB
+ * with what belongs to them, open scopes 2 MiB, counters 128 KiB, Python's code 2 MiB, the two
  * depots 6 MiB each, and the rest half to small blocks and half to large ones: 4 KiB blocks for a
  * thousand threads that do little, 64 KiB ones for the few that do much. Pages are touched only as
  * they are used, so the shares bound the memory and do not cost it.
- */
-/*
- * session.c - lays out and formats a session.
- *
- * The shares of the default 32 MiB: threads 1 MiB (4096 slots), modules 1 MiB, definitions 1.5 MiB
- * with what belongs to them, * open scopes 2 MiB, counters 128 KiB, the two depots 6 MiB each, and
- * the rest half to small blocks and half to large ones: 4 KiB blocks for a thousand threads that do
- * little, 64 KiB ones for the few that do much. Pages are touched only as they are used, so the
- * shares bound the memory and do not cost it.
  */
 #include "buffer/session.h"
 
@@ -55,7 +46,7 @@ kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan)
     p.modules = 64u * share;
     p.module_slots = p.modules * 2;
     p.counters = 8u * share;
-    p.depot_bytes = page_up(p.total_bytes * 3 / 16);
+    p.depot_bytes = page_up(p.total_bytes * 5 / 32);
     p.depot_slots = power_of_two_below(p.depot_bytes / 64 / sizeof(uint32_t));
     p.depot_words = (uint32_t)((p.depot_bytes - sizeof(struct kymo_depot_head) -
                                 p.depot_slots * sizeof(uint32_t)) /
@@ -63,6 +54,12 @@ kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan)
     /* Ids have 24 bits for the word offset. */
     if (p.depot_words > (1u << 24) - 1)
         p.depot_words = (1u << 24) - 1;
+
+    /* Numbers of code have 24 bits (buffer/record.h). */
+    p.code_words = (uint32_t)(p.total_bytes / 16 / 8);
+    if (p.code_words > KYMO_PC_PYTHON_CODE_MAX)
+        p.code_words = KYMO_PC_PYTHON_CODE_MAX;
+    p.code_slots = power_of_two_below(p.code_words / 8);
 
     p.tables_at = HEADER_BYTES;
     p.threads_at = page_up(p.tables_at + sizeof(struct kymo_table_area));
@@ -78,8 +75,10 @@ kymo_err kymo_session_plan(uint64_t total_bytes, struct kymo_session_plan *plan)
         page_up(p.site_counts_at + ((uint64_t)p.definitions + 1) * sizeof(struct kymo_site_counts));
     p.counters_at = page_up(p.scopes_at + (uint64_t)p.threads * KYMO_OPEN_SCOPES *
                                               sizeof(struct kymo_open_scope));
-    p.depots_at = page_up(p.counters_at + (uint64_t)p.counters * KYMO_COUNTER_PARTS *
-                                              sizeof(struct kymo_counter_part));
+    p.code_index_at = page_up(p.counters_at + (uint64_t)p.counters * KYMO_COUNTER_PARTS *
+                                                  sizeof(struct kymo_counter_part));
+    p.codes_at = page_up(p.code_index_at + (uint64_t)p.code_slots * sizeof(uint32_t));
+    p.depots_at = page_up(p.codes_at + (uint64_t)p.code_words * sizeof(uint64_t));
     p.small_at = p.depots_at + 2 * p.depot_bytes;
     if (p.small_at + 2 * KYMO_LARGE_BLOCK_BYTES > p.total_bytes)
         return KYMO_E_RANGE;

@@ -9,8 +9,8 @@
  * Signals:  kymo_session_at* are safe
  *
  *   header | table entries | thread slots | modules | module index | definition index |
- * definitions | counts of sites | open scopes | counters | depot A | depot B | small blocks |
- * large blocks
+ * definitions | counts of sites | open scopes | counters | code index | code | depot A | depot B |
+ * small blocks | large blocks
  *
  * Both sides compute the offsets from the same sizes (kymo_session_plan), so a program that
  * scribbles over the header cannot lead the recorder astray: the recorder keeps its own copy of
@@ -29,7 +29,7 @@
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 12u
+#define KYMO_SESSION_LAYOUT 13u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -80,9 +80,11 @@ struct kymo_session_plan {
     uint32_t definitions; /* numbers from 1 up to it */
     uint32_t definition_bytes;
     uint32_t counters;
+    uint32_t code_words; /* 8-byte words for code objects */
+    uint32_t code_slots; /* of their index, a power of two */
     uint64_t tables_at, threads_at, modules_at, module_index_at, definition_index_at,
-        definitions_at, site_counts_at, scopes_at, counters_at, depots_at, depot_bytes, small_at,
-        large_at;
+        definitions_at, site_counts_at, scopes_at, counters_at, code_index_at, codes_at, depots_at,
+        depot_bytes, small_at, large_at;
 };
 
 /* A stream's chain of blocks begins here; the blocks themselves say what follows. */
@@ -303,6 +305,7 @@ struct kymo_session {
     uint64_t definition_used __attribute__((aligned(64))); /* bytes of them that were claimed */
     uint32_t definition_count;                             /* numbers that were given out */
     uint32_t counter_count;
+    uint32_t code_used;     /* words of the code area that were claimed; the first is never used */
     uint32_t relatives;     /* counts forks, and programs that were started with us in their
                              * environment: there may be more of them than attach */
     uint32_t refusal_count; /* that were ever written, also by children of vfork */
@@ -333,9 +336,12 @@ struct kymo_session {
     /* Counts the recorder's questions about the allocator's own figures; 0: none was asked yet. */
     uint32_t allocator_wanted;
 
-    /* Written by the program when it attaches. */
-    char name[16];       /* of the thread that does; empty: not known */
-    uint32_t allocator;  /* enum kymo_allocator */
+    /* Written by the program when it attaches: the CPython that it runs, if any. */
+    uint32_t python;               /* minor version of 3; 0: none was found */
+    uint32_t python_read;          /* 1: its frames are read */
+    uint64_t python_lo, python_hi; /* where its code is mapped */
+    char name[16];                 /* of the thread that does; empty: not known */
+    uint32_t allocator;            /* enum kymo_allocator */
     uint32_t frees_late; /* that wait to be written; any thread's. At the end they are lost */
     /* Where our own memory lies in the program: [lo, hi) each. */
     struct {

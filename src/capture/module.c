@@ -173,6 +173,8 @@ void kymo_modules_note(struct kymo_capture_process *p, const uint64_t *pcs, uint
     uint64_t lo = 0;
     uint64_t hi = 0;
     for (uint32_t i = 0; i < n; i++) {
+        if (pcs[i] & KYMO_PC_PYTHON)
+            continue;
         uint64_t pc = i == 0 || pcs[i] & KYMO_PC_EXACT ? pcs[i] & ~KYMO_PC_EXACT : pcs[i] - 1;
         struct kymo_unwind_module found;
         if ((pc >= lo && pc < hi) || !kymo_module_find(NULL, pc, &found))

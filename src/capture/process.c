@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "capture/alloc.h"
+#include "capture/python_stack.h"
 #include "capture/thread_pointer.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
@@ -82,6 +83,7 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
         (void)pthread_attr_getstacksize(&attributes, &stack);
         (void)pthread_attr_destroy(&attributes);
     }
+    kymo_python_find(p, a->plan.threads, depth);
     p->tid_offset = find_tid();
     kymo_thread_pointer_init(p->tid_offset);
     p->default_stack_bytes = stack ? stack : 8u << 20;
@@ -127,6 +129,7 @@ void kymo_process_take(struct kymo_capture_process *p, const struct kymo_attachm
     s->pid = kymo_raw_getpid();
     /* For the recorder to read it in /proc takes fifty times as long. */
     (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)s->name, 0);
+    kymo_python_tell(p, s);
     p->session = s;
     if (kymo_alloc_calls)
         kymo_alloc_calls->start(p);

@@ -24,6 +24,7 @@
 #include "capture/thread_pointer.h"
 #include "sys/clock.h"
 #include "sys/raw.h"
+#include "unwind/python_walk.h"
 #include "unwind/unwind.h"
 #include "unwind/walk_repeat.h"
 
@@ -135,6 +136,8 @@ struct kymo_capture_process {
     struct kymo_mark_known *known;            /* by number */
     uint64_t *literals;                       /* KYMO_KNOWN_LITERALS: address << 16 | number */
     uint64_t anchor_clock, anchor_ns; /* the same moment on the session's and the kernel's clock */
+    struct kymo_python *python;       /* NULL: none in this process, or not to be read */
+    char *python_places;              /* of its threads (python_stack.h) */
     struct kymo_walker walker;
 };
 

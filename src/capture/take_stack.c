@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "buffer/depot.h"
 #include "capture/module.h"
+#include "capture/python_stack.h"
 #include "unwind/unwind.h"
 
 /* Interns a stack; 0 when there is no room. */
@@ -45,12 +46,18 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
      */
     uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
-    size_t n = kymo_unwind_walk(&p->walker, place->regs, &t->stack, pcs, p->depth, options, &walk);
+    struct kymo_python_place *python =
+        p->python && p->walker.probe_allowed ? kymo_python_place_of(p, t, place) : NULL;
+    size_t n = kymo_unwind_walk_with_sps(&p->walker, place->regs, &t->stack, pcs,
+                                         python ? kymo_python_sps(python) : NULL, p->depth, options,
+                                         &walk);
     if (callers)
         *callers = n > 1 ? kymo_hash_words(pcs + 1, n - 1, n) : 0;
     for (uint32_t i = 0; i < walk.exact_count; i++)
         if (walk.exact[i] < n)
             pcs[walk.exact[i]] |= KYMO_PC_EXACT;
+    if (kymo_unlikely(python != NULL))
+        n = kymo_python_merge(p, t, python, pcs, (uint32_t)n, walk.end == KYMO_WALK_COMPLETE);
     /* How a row was found is not part of a stack's identity. */
     walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
     *complete = walk.end == KYMO_WALK_COMPLETE && !walk.notes && !options ? (uint32_t)n : 0;
@@ -96,6 +103,8 @@ static KYMO_NOINLINE uint32_t take_anew(struct kymo_capture_process *p,
 uint32_t kymo_stack_take_again(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                                const struct kymo_walk_place *place, uint64_t caller)
 {
+    if (kymo_unlikely(p->python != NULL)) /* the same native stack may run other Python code */
+        return kymo_stack_take_at(p, t, place, NULL);
     uint64_t which = kymo_hash_mix(caller, place->regs->gpr[KYMO_REG_SP]);
     struct kymo_stack_repeat *last = &t->repeats[which % KYMO_STACK_REPEATS];
     uint32_t epoch = kymo_depot_pin(p->session, place->pin);

@@ -40,7 +40,7 @@ kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out)
     in->profile = profile;
     in->main_process = KYMO_NONE;
     in->marks.text_schema = KYMO_NONE;
-    for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++) {
+    for (int i = 0; i < KYMO_INGEST_PATHS; i++) {
         in->paths[i].root = KYMO_NONE;
         in->paths[i].node = malloc(KYMO_EVENT_DEPTH_MAX * sizeof(uint32_t));
         if (in->paths[i].node == NULL) {
@@ -65,8 +65,9 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_ingest_marks_deinit(&in->marks);
     kymo_ingest_heap_deinit(&in->heap);
     kymo_vec_free_all(in->processes.data, in->threads.data, in->modules.data, in->stacks.data,
-                      in->waits.data, in->wait_frames.data, in->notes.data, in->images.data);
-    for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++)
+                      in->waits.data, in->wait_frames.data, in->notes.data, in->images.data,
+                      in->scripts.data);
+    for (int i = 0; i < KYMO_INGEST_PATHS; i++)
         free(in->paths[i].node);
     kymo_arena_deinit(&in->arena);
     free(in);

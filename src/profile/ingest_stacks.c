@@ -9,6 +9,11 @@
  *
  * Kernel frames hang below the user stack that called the kernel, as further nodes.
  *
+ * In a stack with frames of a script the interpreter's own native frames are left out up to the
+ * innermost of those: they say how the interpreter calls itself. Code of other libraries stays
+ * where it is, and so does what the innermost script frame has called. Whether a frame is left out
+ * thus depends on what lies inside it, so such stacks have paths of their own.
+ *
  * Frames of libkymo (between start_thread and the thread's function, or where a sample hit one of
  * our hooks) are left out.
  */
@@ -41,9 +46,9 @@ kymo_err kymo_ingest_make_label(kymo_ingest *in, const char *name, kymo_category
 }
 
 /* The stack with one frame, which says what is missing. */
-static kymo_err make_root(kymo_ingest *in, enum kymo_ingest_root root)
+static kymo_err make_root(kymo_ingest *in, enum kymo_ingest_root root,
+                          struct kymo_ingest_path *path)
 {
-    struct kymo_ingest_path *path = &in->paths[root];
     uint32_t frame;
     if (path->root != KYMO_NONE || root_names[root] == NULL)
         return KYMO_OK;
@@ -51,11 +56,60 @@ static kymo_err make_root(kymo_ingest *in, enum kymo_ingest_root root)
     return kymo_profile_add_stack(in->profile, KYMO_NONE, frame, &path->root);
 }
 
+/* ---- functions of scripts ---- */
+
+kymo_err kymo_ingest_on_script(void *ctx, const kymo_event_script *e)
+{
+    kymo_ingest *in = ctx;
+    kymo_function function = {
+        .source = KYMO_NONE, .start_line = e->first_line, .module = KYMO_NONE};
+    uint32_t id;
+    if (e->script != in->scripts.len)
+        return KYMO_E_INVALID;
+    const char *name = e->name && e->name[0] ? e->name : "[Python function]";
+    KYMO_TRY(kymo_profile_add_string(in->profile, name, strlen(name), &function.name));
+    if (e->file && e->file[0])
+        KYMO_TRY(kymo_profile_add_source(in->profile, e->file, strlen(e->file), &function.source));
+    KYMO_TRY(kymo_profile_add_function(in->profile, &function, &id));
+    return kymo_vec_push(&in->scripts, id);
+}
+
+static kymo_err make_script_frame(kymo_ingest *in, const kymo_event_frame *f, uint32_t *frame)
+{
+    if (f->module == KYMO_EVENT_NONE)
+        return kymo_ingest_make_label(in, "[Python function]", KYMO_CATEGORY_PYTHON, frame);
+    if (f->module >= in->scripts.len || f->address > UINT32_MAX)
+        return KYMO_E_INVALID;
+    const kymo_line line = {.function = in->scripts.data[f->module], .line = (uint32_t)f->address};
+    return kymo_profile_add_lines_frame(in->profile, &line, 1, KYMO_CATEGORY_PYTHON, frame);
+}
+
+/* How many outermost frames lie outside of the innermost script frame; 0: there is none. */
+static uint32_t count_folded(const kymo_event_stack *e)
+{
+    for (uint32_t i = 0; i < e->depth; i++)
+        if (e->frames[i].flags & KYMO_EVENT_FRAME_SCRIPT)
+            return e->depth - 1 - i;
+    return 0;
+}
+
+static int has_script(const kymo_event_stack *e, uint32_t folded)
+{
+    return e->depth > 0 && e->frames[e->depth - 1 - folded].flags & KYMO_EVENT_FRAME_SCRIPT;
+}
+
+/* ---- nodes ---- */
+
 /* The node for a frame called from `parent`; `parent` itself if the frame is one of libkymo's. */
 static kymo_err add_node(kymo_ingest *in, uint32_t parent, const kymo_event_frame *f,
                          uint32_t *node)
 {
     uint32_t module = KYMO_NONE;
+    uint32_t frame;
+    if (f->flags & KYMO_EVENT_FRAME_SCRIPT) {
+        KYMO_TRY(make_script_frame(in, f, &frame));
+        return kymo_profile_add_stack(in->profile, parent, frame, node);
+    }
     if (f->module != KYMO_EVENT_NONE) {
         if (f->module >= in->modules.len)
             return KYMO_E_INVALID;
@@ -71,7 +125,6 @@ static kymo_err add_node(kymo_ingest *in, uint32_t parent, const kymo_event_fram
         address--;
     if (address == KYMO_NO_ADDRESS)
         address--; /* the value has a special meaning in a frame, and cannot be code */
-    uint32_t frame;
     KYMO_TRY(kymo_profile_add_frame(in->profile, module, address, KYMO_CATEGORY_AUTO, &frame));
     return kymo_profile_add_stack(in->profile, parent, frame, node);
 }
@@ -81,16 +134,29 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
     kymo_ingest *in = ctx;
     if (e->stack != in->stacks.len || e->depth > KYMO_EVENT_DEPTH_MAX || e->shared > e->depth)
         return KYMO_E_INVALID;
-    for (int i = 0; i < KYMO_INGEST_ROOT_COUNT; i++)
+    for (int i = 0; i < KYMO_INGEST_PATHS; i++)
         if (in->paths[i].valid > e->shared)
             in->paths[i].valid = e->shared;
     enum kymo_ingest_root root = root_of(e);
-    KYMO_TRY(make_root(in, root));
-    struct kymo_ingest_path *path = &in->paths[root];
+    uint32_t folded = count_folded(e);
+    int is_script = has_script(e, folded);
+    struct kymo_ingest_path *path =
+        &in->paths[root + (is_script ? (int)KYMO_INGEST_ROOT_COUNT : 0)];
+    KYMO_TRY(make_root(in, root, path));
+    if (is_script) {
+        /* Frames inside of either one's innermost script frame were treated differently. */
+        uint32_t alike = path->folded < folded ? path->folded : folded;
+        if (path->valid > alike)
+            path->valid = alike;
+        path->folded = folded;
+    }
     while (path->valid < e->depth) {
         uint32_t parent = path->valid > 0 ? path->node[path->valid - 1] : path->root;
-        KYMO_TRY(
-            add_node(in, parent, &e->frames[e->depth - 1 - path->valid], &path->node[path->valid]));
+        const kymo_event_frame *f = &e->frames[e->depth - 1 - path->valid];
+        if (is_script && path->valid < folded && f->flags & KYMO_EVENT_FRAME_INTERPRETER)
+            path->node[path->valid] = parent;
+        else
+            KYMO_TRY(add_node(in, parent, f, &path->node[path->valid]));
         path->valid++;
     }
     struct kymo_ingest_stack stack = {
@@ -118,7 +184,8 @@ kymo_err kymo_ingest_on_kernel_stack(void *ctx, const kymo_event_kernel_stack *e
     if (e->caller != KYMO_EVENT_NONE) {
         stack = in->stacks.data[e->caller];
     } else {
-        KYMO_TRY(make_root(in, KYMO_INGEST_ROOT_INCOMPLETE));
+        KYMO_TRY(
+            make_root(in, KYMO_INGEST_ROOT_INCOMPLETE, &in->paths[KYMO_INGEST_ROOT_INCOMPLETE]));
         stack.id = in->paths[KYMO_INGEST_ROOT_INCOMPLETE].root;
     }
     for (uint32_t i = e->depth; i-- > 0;) {

@@ -32,11 +32,14 @@ enum kymo_ingest_root {
     KYMO_INGEST_ROOT_INCOMPLETE, /* the unwinder could not go on */
     KYMO_INGEST_ROOT_COUNT
 };
+/* Paths: for each root, stacks without script frames, and stacks with them. */
+#define KYMO_INGEST_PATHS (2 * KYMO_INGEST_ROOT_COUNT)
 
 struct kymo_ingest_path {
-    uint32_t root;  /* stack id that the stack hangs below; KYMO_NONE: none */
-    uint32_t valid; /* so many nodes are valid: those of the last stack event's outermost frames */
-    uint32_t *node; /* by depth from outside: stack id */
+    uint32_t root;   /* stack id that the stack hangs below; KYMO_NONE: none */
+    uint32_t valid;  /* so many nodes are valid: those of the last stack event's outermost frames */
+    uint32_t *node;  /* by depth from outside: stack id */
+    uint32_t folded; /* so many outermost frames lie outside of the innermost script frame */
 };
 
 struct kymo_ingest_loss {
@@ -96,7 +99,8 @@ struct kymo_ingest {
     KYMO_VEC(const char *) waits; /* by number - 1: name of the wait */
     /* By wait and whether it blocks: the frame of the wait; KYMO_NONE: not made yet. */
     KYMO_VEC(uint32_t) wait_frames;
-    struct kymo_ingest_path paths[KYMO_INGEST_ROOT_COUNT];
+    struct kymo_ingest_path paths[KYMO_INGEST_PATHS];
+    KYMO_VEC(uint32_t) scripts; /* by number: function */
     kymo_code_map code;
     kymo_kernel_frames kernel;
     kymo_stored_symbols stored;

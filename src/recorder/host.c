@@ -229,6 +229,11 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
         h->out.wall = NULL;
 }
 
+uint32_t kymo_host_unread_python(const kymo_host *h)
+{
+    return h->session->python_read ? 0 : h->session->python;
+}
+
 int kymo_host_is_attached(const kymo_host *h)
 {
     return kymo_load_acquire(&h->session->attached) != 0;

@@ -92,6 +92,8 @@ void kymo_host_set_foreign(kymo_host *host);
 /* The session's process image has attached. process: its id in the recording; its process event
  * has been written. main_cpu_before: CPU time of its main thread before this image. */
 void kymo_host_attached(kymo_host *host, pid_t pid, uint32_t process, uint64_t main_cpu_before);
+/* The minor version of a CPython 3 in it whose frames cannot be read; 0: there is none. */
+uint32_t kymo_host_unread_python(const kymo_host *host);
 /* Whether its main thread has taken a slot. */
 int kymo_host_is_attached(const kymo_host *host);
 

@@ -204,6 +204,12 @@ static kymo_err on_module_unload(void *context, uint32_t module, uint64_t time_n
     return to->events->module_unload(to->context, &e);
 }
 
+static kymo_err on_code(void *context, const struct kymo_drain_code *code)
+{
+    struct kymo_session_events *to = context;
+    return kymo_python_events_code(&to->python, to->process, code, to->events, to->context);
+}
+
 static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
                          const struct kymo_drain_frame *frames, uint32_t n)
 {
@@ -216,12 +222,17 @@ static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
         to->frames_cap = n;
     }
     for (uint32_t i = 0; i < n; i++) {
+        if (frames[i].is_code) {
+            to->frames[i] = kymo_python_events_frame(&to->python, &frames[i]);
+            continue;
+        }
         if (frames[i].module == KYMO_NO_MODULE)
             KYMO_TRY(kymo_jit_code_hit(to->jit, frames[i].address - (frames[i].is_return != 0)));
-        to->frames[i] = (kymo_event_frame){frames[i].address,
-                                           frames[i].module == KYMO_NO_MODULE ? KYMO_EVENT_NONE
-                                                                              : frames[i].module,
-                                           frames[i].is_return ? KYMO_EVENT_FRAME_RETURN : 0};
+        to->frames[i] = (kymo_event_frame){
+            frames[i].address,
+            frames[i].module == KYMO_NO_MODULE ? KYMO_EVENT_NONE : frames[i].module,
+            (frames[i].is_return ? KYMO_EVENT_FRAME_RETURN : 0) |
+                (frames[i].is_interpreter ? KYMO_EVENT_FRAME_INTERPRETER : 0)};
     }
     uint32_t end = flags & KYMO_STACK_END_MASK;
     uint32_t notes = flags >> KYMO_STACK_NOTES_SHIFT;
@@ -245,6 +256,7 @@ struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
         .thread_end = on_thread_end,
         .module = on_module,
         .module_unload = on_module_unload,
+        .code = on_code,
         .stack = on_stack,
         .sample = on_sample,
         .context = to,
@@ -262,5 +274,6 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_vec_deinit(&to->tids);
     kymo_vec_deinit(&to->by_tick);
     kymo_mark_events_deinit(&to->marks);
+    kymo_python_events_deinit(&to->python);
     free(to->frames);
 }

@@ -23,6 +23,7 @@
 #include "observe/unseen.h"
 #include "observe/wall.h"
 #include "recorder/mark_events.h"
+#include "recorder/python_events.h"
 #include "recorder/row_tables.h"
 #include "recording/events.h"
 #include "symbolize/jit_code.h"
@@ -121,6 +122,7 @@ struct kymo_session_events {
     uint32_t batch_drained; /* the drain's number of that thread */
     kymo_event_frame *frames;
     uint32_t frames_cap;
+    struct kymo_python_events python;
     struct kymo_mark_events marks;
     struct kymo_heap_events heap; /* the caller sets its rate */
 };

@@ -128,6 +128,23 @@ static kymo_err tell_foreign(const struct kymo_tree_image *image)
     return t->config.events->note(t->config.events_context, &e);
 }
 
+/* An interpreter whose frames are not known: said once for the recording. */
+static kymo_err tell_python(const struct kymo_tree_image *image)
+{
+    kymo_tree *t = image->tree;
+    uint32_t minor = kymo_host_unread_python(image->host);
+    char text[160];
+    if (!minor || t->python_told)
+        return KYMO_OK;
+    t->python_told = 1;
+    snprintf(text, sizeof text,
+             "Python 3.%u: Kymo does not know how this build keeps its frames, so samples show the "
+             "interpreter's own functions",
+             minor);
+    kymo_event_note e = {now(), image->process, KYMO_NOTE_WARNING, text};
+    return t->config.events->note(t->config.events_context, &e);
+}
+
 static kymo_err take_in(struct kymo_tree_image *image)
 {
     kymo_tree *t = image->tree;
@@ -147,6 +164,7 @@ static kymo_err take_in(struct kymo_tree_image *image)
     if (image->is_foreign)
         KYMO_TRY(tell_foreign(image));
     kymo_host_attached(image->host, image->pid, image->process, image->main_before_ns);
+    KYMO_TRY(tell_python(image));
     kymo_host_watch_system(image->host, image->pid == t->program, image->start == KYMO_ATTACH_FORK);
     KYMO_TRY(kymo_host_first_round(image->host));
     if (image->end.fd >= 0)

@@ -86,6 +86,7 @@ struct kymo_tree {
     uint64_t start_ns; /* of the program */
     int program_came;
     int foreign_told;
+    int python_told;
     int has_relatives; /* an ended image had relatives */
     int stopped;
     uint32_t next_process;

@@ -133,6 +133,11 @@ typedef struct kymo_event_module_image {
  * it for every frame except two: the innermost frame of an interrupted thread, and the frame
  * that a signal interrupted. */
 #define KYMO_EVENT_FRAME_RETURN 1u
+/* A frame of interpreted code: `module` is a script function, KYMO_EVENT_NONE if it is not known,
+ * and `address` the line, 0 if that is not known. */
+#define KYMO_EVENT_FRAME_SCRIPT 2u
+/* Native code of the interpreter that runs such frames. */
+#define KYMO_EVENT_FRAME_INTERPRETER 4u
 
 typedef struct kymo_event_frame {
     uint64_t address; /* in a module: ELF vaddr (pc - load_bias); else the pc itself */
@@ -158,6 +163,18 @@ typedef struct kymo_event_stack {
     uint32_t shared;
     const kymo_event_frame *frames; /* depth entries, innermost first */
 } kymo_event_stack;
+
+/* A function that an interpreter runs. */
+typedef struct kymo_event_script {
+    uint32_t process;
+    uint32_t script; /* unique in its process */
+    uint32_t first_line;
+    uint32_t language; /* enum kymo_event_language */
+    const char *name;
+    const char *file; /* as the interpreter calls it; "" if it is not known */
+} kymo_event_script;
+
+enum kymo_event_language { KYMO_EVENT_PYTHON = 1, KYMO_EVENT_LANGUAGES };
 
 /* What a thread waits for: the name of a system call ("futex"), or "stopped". */
 typedef struct kymo_event_wait {
@@ -440,6 +457,7 @@ typedef struct kymo_event_end {
     X(module, module)                   \
     X(module_unload, module_unload)     \
     X(module_image, module_image)       \
+    X(script, script)                   \
     X(stack, stack)                     \
     X(wait, wait)                       \
     X(samples, samples)                 \

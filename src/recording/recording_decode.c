@@ -42,6 +42,7 @@ void kymo_decoder_deinit(kymo_decoder *d)
     kymo_id_map_deinit(&d->stacks);
     kymo_id_map_deinit(&d->waits);
     kymo_id_map_deinit(&d->kernel_symbols);
+    kymo_id_map_deinit(&d->scripts);
     kymo_vec_free_all(d->thread_process.data, d->args.data, d->code_lines.data,
                       d->kernel_frames.data, d->symbols.functions.data, d->symbols.symbols.data,
                       d->symbols.lines.data, d->symbols.addresses.data);

@@ -33,6 +33,7 @@ typedef struct kymo_decoder {
     kymo_id_map stacks;
     kymo_id_map waits;
     kymo_id_map kernel_symbols;
+    kymo_id_map scripts;
     KYMO_VEC(uint32_t) thread_process; /* by thread: number of its process */
     struct kymo_decoder_marks marks;
 

@@ -23,8 +23,9 @@ static void read_frames(kymo_decoder *d, kymo_reader *r, uint32_t process, uint3
         struct kymo_file_frame f;
         memcpy(&f, bytes, sizeof f);
         uint32_t module = KYMO_EVENT_NONE;
-        if (f.module != KYMO_EVENT_NONE &&
-            !kymo_id_map_find(&d->modules, process, f.module, &module) && bad_from > depth - 1 - i)
+        kymo_id_map *map = f.flags & KYMO_EVENT_FRAME_SCRIPT ? &d->scripts : &d->modules;
+        if (f.module != KYMO_EVENT_NONE && !kymo_id_map_find(map, process, f.module, &module) &&
+            bad_from > depth - 1 - i)
             bad_from = depth - 1 - i;
         *frame = (kymo_event_frame){f.address, module, f.flags};
     }
@@ -80,6 +81,24 @@ kymo_err kymo_decode_stacks(kymo_decoder *d, kymo_reader *r)
         KYMO_TRY(decode_stack(d, &f, process, process_known));
     }
     return KYMO_OK;
+}
+
+/* ---- functions of scripts ---- */
+
+kymo_err kymo_decode_script(kymo_decoder *d, kymo_reader *r)
+{
+    kymo_event_script e;
+    if (!kymo_read_event(r, KYMO_CHUNK_SCRIPT, &e))
+        return kymo_decode_malformed(d);
+    uint32_t id = e.script;
+    if (!kymo_id_map_find(&d->processes, 0, e.process, &e.process))
+        return kymo_decode_drop(&d->damage.references);
+    if (kymo_id_map_find(&d->scripts, e.process, id, &e.script))
+        return kymo_decode_drop(&d->damage.duplicates);
+    if (id == KYMO_EVENT_NONE || e.language == 0 || e.language >= KYMO_EVENT_LANGUAGES)
+        return kymo_decode_drop(&d->damage.values);
+    KYMO_TRY(kymo_id_map_add(&d->scripts, e.process, id, &e.script));
+    return KYMO_DELIVER(d, script, &e);
 }
 
 /* ---- kernel stacks ---- */

@@ -24,7 +24,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 8
+#define KYMO_FILE_MINOR 9
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_CHUNK_LENGTH_MAX (64u << 20)
@@ -77,7 +77,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(LEDGER, 49, ledger)                   \
     X(MEMORY_INFO, 50, memory_info)         \
     X(SYMBOLS, 51, symbols)                 \
-    X(DROPPED, 52, dropped)
+    X(DROPPED, 52, dropped)                 \
+    X(SCRIPT, 53, script)
 
 enum kymo_chunk_type {
 #define X(name, number, decoder) KYMO_CHUNK_##name = number,
@@ -234,6 +235,16 @@ struct kymo_file_sample {
     uint32_t reserved;
 };
 
+/* Texts: name, file. */
+struct kymo_file_script {
+    uint32_t fixed_bytes;
+    uint32_t process;
+    uint32_t script;
+    uint32_t first_line;
+    uint32_t language;
+    uint32_t reserved;
+};
+
 struct kymo_file_wait {
     uint32_t fixed_bytes;
     uint32_t wait;
@@ -362,7 +373,10 @@ static_assert(sizeof(struct kymo_file_kernel_frame) == 8, "layout");
 /* Whether a reader that does not know the chunk can skip it, and its output is still right. */
 static inline int kymo_chunk_is_skippable(enum kymo_chunk_type type)
 {
-    return type >= KYMO_CHUNK_WAIT; /* chunks that version 1.0 does not have */
+    /* Chunks that version 1.0 does not have; but who skips a script takes its frames for a
+     * module's.
+     */
+    return type >= KYMO_CHUNK_WAIT && type != KYMO_CHUNK_SCRIPT;
 }
 
 static inline uint32_t kymo_file_header_crc(const struct kymo_file_header *header)

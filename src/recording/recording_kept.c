@@ -49,6 +49,7 @@ static struct rule rule_of(enum kymo_chunk_type type)
         [KYMO_CHUNK_MODULE_UNLOAD] = {OF_PROCESS, 8, 4},
         [KYMO_CHUNK_MODULE_IMAGE] = {OF_PROCESS, 8, 4},
         [KYMO_CHUNK_CODE] = {OF_PROCESS, 4, 0},
+        [KYMO_CHUNK_SCRIPT] = {OF_PROCESS, 4, 8},
         [KYMO_CHUNK_KERNEL_STACK] = {KERNEL_STACK, 4, 8},
         [KYMO_CHUNK_MARKER_CATEGORY] = {OF_PROCESS, 4, 8},
         [KYMO_CHUNK_MARKER_TYPE] = {OF_PROCESS, 4, 8},

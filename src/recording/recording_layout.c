@@ -65,6 +65,8 @@ static const struct kymo_layout layouts[] = {
           M(module_unload, time_ns)),
     CHUNK(MODULE_IMAGE, module_image, M(module_image, module), M(module_image, process),
           M(module_image, len)),
+    CHUNK(SCRIPT, script, M(script, process), M(script, script), M(script, first_line),
+          M(script, language), T(script, name), T(script, file)),
     CHUNK(WAIT, wait, M(wait, wait), T(wait, name)),
     CHUNK(KERNEL_SYMBOL, kernel_symbol, M(kernel_symbol, symbol), M(kernel_symbol, address),
           T(kernel_symbol, name), T(kernel_symbol, module)),

@@ -180,6 +180,7 @@ kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_inf
         .module = all->module,
         .module_unload = all->module_unload,
         .module_image = all->module_image,
+        .script = all->script,
         .stack = all->stack,
         .kernel_symbol = all->kernel_symbol,
         .kernel_stack = all->kernel_stack,

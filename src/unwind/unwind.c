@@ -567,7 +567,8 @@ static inline __attribute__((always_inline)) bool step_fast(const struct fast *f
  * that it stored, whose step is still to be done; its ip is 0, and not stored, at the end of the
  * stack. sp is aligned and lies in the thread's own stack. Returns the new n; beyond max: the depth
  * was reached. */
-static KYMO_NOINLINE size_t walk_fast(struct walk *w, uint64_t *pcs, size_t n, size_t max)
+static inline __attribute__((always_inline)) size_t walk_common(struct walk *w, uint64_t *pcs,
+                                                                uint64_t *sps, size_t n, size_t max)
 {
     const struct fast f = {.cache = w->walker->cache,
                            .set_mask = kymo_row_set_mask(w->walker->cache_mask),
@@ -582,6 +583,8 @@ static KYMO_NOINLINE size_t walk_fast(struct walk *w, uint64_t *pcs, size_t n, s
     bool moved = false;
     if (out == out_end)
         return max + 1;
+    if (sps)
+        sps[out - pcs] = sp;
     *out++ = ip;
     if (!w->exact || (moved = step_fast(&f, &ip, &sp, &fp, 0))) {
         if (moved) {
@@ -589,11 +592,15 @@ static KYMO_NOINLINE size_t walk_fast(struct walk *w, uint64_t *pcs, size_t n, s
             w->exact = false;
             if (out == out_end)
                 goto full;
+            if (sps)
+                sps[out - pcs] = sp;
             *out++ = ip;
         }
         while (step_fast(&f, &ip, &sp, &fp, 1)) {
             if (kymo_unlikely(out == out_end))
                 goto full;
+            if (sps)
+                sps[out - pcs] = sp;
             *out++ = ip;
         }
         if (ip == 0)
@@ -607,9 +614,21 @@ full:
     return max ? max + 1 : (size_t)(out - pcs);
 }
 
-size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
-                        const struct kymo_stack_bounds *stack, uint64_t *pcs, size_t max,
-                        uint32_t options, struct kymo_walk_result *result)
+static KYMO_NOINLINE size_t walk_fast(struct walk *w, uint64_t *pcs, size_t n, size_t max)
+{
+    return walk_common(w, pcs, NULL, n, max);
+}
+
+static KYMO_NOINLINE size_t walk_fast_with_sps(struct walk *w, uint64_t *pcs, uint64_t *sps,
+                                               size_t n, size_t max)
+{
+    return walk_common(w, pcs, sps, n, max);
+}
+
+size_t kymo_unwind_walk_with_sps(struct kymo_walker *walker, struct kymo_regs *regs,
+                                 const struct kymo_stack_bounds *stack, uint64_t *pcs,
+                                 uint64_t *sps, size_t max, uint32_t options,
+                                 struct kymo_walk_result *result)
 {
     const struct kymo_outside *outside = walker->outside;
     uint32_t known = outside ? outside->known : KNOWN_ALL; /* at the checkpoint */
@@ -643,12 +662,14 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
         bool fast = !w.full && (w.known & BIT(KYMO_REG_FP)) && walker->cache &&
                     kymo_window_is_own(&w.window, w.sp) && (w.sp & 7) == 0;
         if (fast) {
-            n = walk_fast(&w, pcs, n, max);
+            n = sps ? walk_fast_with_sps(&w, pcs, sps, n, max) : walk_fast(&w, pcs, n, max);
             if (w.ip == 0 && !w.exact) { /* a return address; a call of NULL is not the end */
                 w.end = KYMO_WALK_COMPLETE;
                 break;
             }
         } else if (n < max) {
+            if (sps)
+                sps[n] = w.sp;
             pcs[n++] = w.ip;
         } else {
             n = max + 1;
@@ -680,4 +701,11 @@ size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
     result->notes = w.notes | w.window.notes;
     result->missing = w.window.missing;
     return n;
+}
+
+size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
+                        const struct kymo_stack_bounds *stack, uint64_t *pcs, size_t max,
+                        uint32_t options, struct kymo_walk_result *result)
+{
+    return kymo_unwind_walk_with_sps(walker, regs, stack, pcs, NULL, max, options, result);
 }

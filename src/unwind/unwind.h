@@ -167,6 +167,12 @@ KYMO_SIGNAL_SAFE size_t kymo_unwind_walk(struct kymo_walker *walker, struct kymo
                                          size_t max, uint32_t options,
                                          struct kymo_walk_result *result);
 
+/* The same; sps (not NULL) gets the stack pointer of each frame, as it is at its pc: the frame lies
+ * from there up to the stack pointer of its caller. */
+KYMO_SIGNAL_SAFE size_t kymo_unwind_walk_with_sps(
+    struct kymo_walker *walker, struct kymo_regs *regs, const struct kymo_stack_bounds *stack,
+    uint64_t *pcs, uint64_t *sps, size_t max, uint32_t options, struct kymo_walk_result *result);
+
 /* A word for an end, as in reports: "complete", "no row", ... */
 const char *kymo_walk_end_name(enum kymo_walk_end end);
 

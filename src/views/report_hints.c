@@ -106,8 +106,17 @@ static void print_generated(const kymo_terminal *t, const kymo_profile *profile,
     print_line(t, before, &line);
 }
 
-/* For the interpreter with the most self time. */
-static void print_interpreter(const kymo_terminal *t, const kymo_report *report, const char *before)
+static int has_python_frames(const kymo_profile *profile)
+{
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_FRAMES); i++)
+        if (kymo_profile_frame(profile, i)->category == KYMO_CATEGORY_PYTHON)
+            return 1;
+    return 0;
+}
+
+/* For the interpreter with the most self time, unless its functions are shown. */
+static void print_interpreter(const kymo_terminal *t, const kymo_profile *profile,
+                              const kymo_report *report, const char *before)
 {
     size_t n;
     uint64_t most_ns = 0;
@@ -129,12 +138,13 @@ static void print_interpreter(const kymo_terminal *t, const kymo_report *report,
             most_ns = sum_ns;
         }
     }
-    if (!most || share_of(most_ns, report) < WORTH_A_LINE * 2)
+    if (!most || share_of(most_ns, report) < WORTH_A_LINE * 2 ||
+        (strcmp(most->language, "Python") == 0 && has_python_frames(profile)))
         return;
     kymo_str line = {0};
     kymo_str_printf(&line,
                     "%.0f %% of the time is the %s interpreter's own: the functions shown are "
-                    "those of the interpreter and of C libraries, those of %s are not shown yet",
+                    "those of the interpreter and of C libraries, those of %s are not shown",
                     share_of(most_ns, report) * 100, most->language, most->language);
     if (most->advice)
         kymo_str_printf(&line, " (%s names them)", most->advice);
@@ -178,6 +188,6 @@ void kymo_report_print_unnamed(const kymo_terminal *t, const kymo_profile *profi
     if (share_of(generated, report) >= WORTH_A_LINE)
         print_generated(t, profile, share_of(generated, report), before);
     else
-        print_interpreter(t, report, before);
+        print_interpreter(t, profile, report, before);
     print_jvm_stacks(t, profile, before);
 }

@@ -175,18 +175,22 @@ static void write_summary(void)
     close(fd);
 }
 
-size_t __real_kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
-                               const struct kymo_stack_bounds *stack, uint64_t *pcs, size_t max,
-                               uint32_t options, struct kymo_walk_result *result);
-size_t __wrap_kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
-                               const struct kymo_stack_bounds *stack, uint64_t *pcs, size_t max,
-                               uint32_t options, struct kymo_walk_result *result);
+size_t __real_kymo_unwind_walk_with_sps(struct kymo_walker *walker, struct kymo_regs *regs,
+                                        const struct kymo_stack_bounds *stack, uint64_t *pcs,
+                                        uint64_t *sps, size_t max, uint32_t options,
+                                        struct kymo_walk_result *result);
+size_t __wrap_kymo_unwind_walk_with_sps(struct kymo_walker *walker, struct kymo_regs *regs,
+                                        const struct kymo_stack_bounds *stack, uint64_t *pcs,
+                                        uint64_t *sps, size_t max, uint32_t options,
+                                        struct kymo_walk_result *result);
 
-size_t __wrap_kymo_unwind_walk(struct kymo_walker *walker, struct kymo_regs *regs,
-                               const struct kymo_stack_bounds *stack, uint64_t *pcs, size_t max,
-                               uint32_t options, struct kymo_walk_result *result)
+size_t __wrap_kymo_unwind_walk_with_sps(struct kymo_walker *walker, struct kymo_regs *regs,
+                                        const struct kymo_stack_bounds *stack, uint64_t *pcs,
+                                        uint64_t *sps, size_t max, uint32_t options,
+                                        struct kymo_walk_result *result)
 {
-    size_t n = __real_kymo_unwind_walk(walker, regs, stack, pcs, max, options, result);
+    size_t n =
+        __real_kymo_unwind_walk_with_sps(walker, regs, stack, pcs, sps, max, options, result);
     if (check.on && !__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
         check.interpreted += (result->notes & KYMO_WALK_BY_INTERPRETER) != 0;
         if (check.walks++ % check.every == 0)

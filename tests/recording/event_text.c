@@ -140,15 +140,27 @@ kymo_err event_text_module_image(void *ctx, const kymo_event_module_image *e)
 }
 
 /* `shared` is not told: how stacks are cut into blocks is the writer's business. */
+kymo_err event_text_script(void *ctx, const kymo_event_script *e)
+{
+    kymo_str *s = ctx;
+    kymo_str_printf(s, "script %u process=%u line=%u language=%u", e->script, e->process,
+                    e->first_line, e->language);
+    put_text(s, "name", e->name);
+    put_text(s, "file", e->file);
+    return done(s);
+}
+
 kymo_err event_text_stack(void *ctx, const kymo_event_stack *e)
 {
     kymo_str *s = ctx;
     kymo_str_printf(s, "stack %u process=%u depth=%u flags=%#x end=%u\n", e->stack, e->process,
                     e->depth, e->flags, e->end);
     for (uint32_t i = 0; i < e->depth; i++) {
-        kymo_str_printf(s, "  %#" PRIx64 "%s", e->frames[i].address,
-                        e->frames[i].flags & KYMO_EVENT_FRAME_RETURN ? " return" : "");
-        put_id(s, "module", e->frames[i].module);
+        uint32_t flags = e->frames[i].flags;
+        kymo_str_printf(s, "  %#" PRIx64 "%s%s", e->frames[i].address,
+                        flags & KYMO_EVENT_FRAME_RETURN ? " return" : "",
+                        flags & KYMO_EVENT_FRAME_INTERPRETER ? " interpreter" : "");
+        put_id(s, flags & KYMO_EVENT_FRAME_SCRIPT ? "script" : "module", e->frames[i].module);
         kymo_str_puts(s, "\n");
     }
     return s->failed ? KYMO_E_NOMEM : KYMO_OK;

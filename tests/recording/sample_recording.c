@@ -185,6 +185,25 @@ static kymo_err emit_kernel_stacks(const kymo_event_handler *h, void *ctx)
     return KYMO_OK;
 }
 
+/* A function of a script that an interpreter in MAIN runs, called by another one. */
+static kymo_err emit_scripts(const kymo_event_handler *h, void *ctx)
+{
+    enum { INTERPRETER = RET | KYMO_EVENT_FRAME_INTERPRETER, SCRIPT = KYMO_EVENT_FRAME_SCRIPT };
+    static const kymo_event_script scripts[] = {
+        {0, 0, 10, KYMO_EVENT_PYTHON, "Shop.open", "/srv/shop.py"},
+        {0, 1, 3, KYMO_EVENT_PYTHON, "<lambda>", ""},
+    };
+    static const kymo_event_frame frames[] = {
+        {0x27500, LIBC, 0}, {4, 1, SCRIPT},  {0x401310, MAIN, INTERPRETER},
+        {0, NONE, SCRIPT},  {12, 0, SCRIPT}, {0x401051, MAIN, INTERPRETER}};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(scripts); i++)
+        KYMO_TRY(h->script(ctx, &scripts[i]));
+    return h->stack(ctx, &(kymo_event_stack){.stack = 10,
+                                             .flags = KYMO_EVENT_STACK_COMPLETE,
+                                             .depth = LEN(frames),
+                                             .frames = frames});
+}
+
 static kymo_err emit_samples(const kymo_event_handler *h, void *ctx)
 {
     static const kymo_event_sample first[] = {
@@ -324,6 +343,7 @@ kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
     KYMO_TRY(sample_heap_define(h, ctx));
     KYMO_TRY(emit_stacks(h, ctx));
     KYMO_TRY(emit_kernel_stacks(h, ctx));
+    KYMO_TRY(emit_scripts(h, ctx));
     KYMO_TRY(emit_samples(h, ctx));
     KYMO_TRY(sample_marks_emit(h, ctx));
     KYMO_TRY(sample_heap_emit(h, ctx));

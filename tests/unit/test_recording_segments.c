@@ -80,7 +80,7 @@ static void close_cut(struct cut *c)
 typedef KYMO_VEC(char *) texts;
 
 struct meaning {
-    texts processes, threads, modules, stacks, sites, waits, symbols;
+    texts processes, threads, modules, scripts, stacks, sites, waits, symbols;
     kymo_str *out;
 };
 
@@ -139,10 +139,22 @@ static kymo_err on_stack(void *ctx, const kymo_event_stack *e)
     kymo_str text = {0};
     kymo_str_printf(&text, "[%u %u:", e->flags, e->end);
     for (uint32_t i = 0; i < e->depth; i++)
-        kymo_str_printf(&text, " %s+%" PRIx64 "/%u", text_of(&m->modules, e->frames[i].module),
-                        e->frames[i].address, e->frames[i].flags);
+        kymo_str_printf(
+            &text, " %s+%" PRIx64 "/%u",
+            text_of(e->frames[i].flags & KYMO_EVENT_FRAME_SCRIPT ? &m->scripts : &m->modules,
+                    e->frames[i].module),
+            e->frames[i].address, e->frames[i].flags);
     kymo_str_puts(&text, "]");
     define(&m->stacks, e->stack, &text);
+    return KYMO_OK;
+}
+
+static kymo_err on_script(void *ctx, const kymo_event_script *e)
+{
+    struct meaning *m = ctx;
+    kymo_str text = {0};
+    kymo_str_printf(&text, "%s %s %u", e->name, e->file, e->first_line);
+    define(&m->scripts, e->script, &text);
     return KYMO_OK;
 }
 
@@ -268,6 +280,7 @@ static const kymo_event_handler meaning_handler = {
     .thread = on_thread,
     .thread_end = on_thread_end,
     .module = on_module,
+    .script = on_script,
     .stack = on_stack,
     .wait = on_wait,
     .kernel_symbol = on_kernel_symbol,
@@ -293,8 +306,8 @@ static void read_meaning(int fd, kymo_str *out)
                                           &meaning_handler, &m, &report, &detail);
     if (err != KYMO_OK)
         fail_msg("cut before event %u: %s", cut_at, detail.message);
-    texts *all[] = {&m.processes, &m.threads, &m.modules, &m.stacks,
-                    &m.sites,     &m.waits,   &m.symbols};
+    texts *all[] = {&m.processes, &m.threads, &m.modules, &m.scripts,
+                    &m.stacks,    &m.sites,   &m.waits,   &m.symbols};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(all); i++)
         free_texts(all[i]);
 }

@@ -399,13 +399,13 @@ static void node_is_told_its_flag(void **state)
     expect_hint("start node with --perf-basic-prof\n");
 }
 
-static void python_is_not_shown_yet(void **state)
+static void python_that_is_not_shown(void **state)
 {
     (void)state;
     add("/usr/bin/python3.11", "_PyEval_EvalFrameDefault", 60 * MS);
     add("/opt/prog", "work", 40 * MS);
     expect_hint("note: 60 % of the time is the Python interpreter's own: the functions shown are "
-                "those of the interpreter and of C libraries, those of Python are not shown yet "
+                "those of the interpreter and of C libraries, those of Python are not shown "
                 "(python3 -m cProfile names them)\n");
 }
 
@@ -508,7 +508,7 @@ int main(void)
         T(functions_by_their_place_are_no_names),
         T(a_jvm_is_told_its_flags),
         T(node_is_told_its_flag),
-        T(python_is_not_shown_yet),
+        T(python_that_is_not_shown),
         T(short_processes_are_named),
         T(little_without_samples_is_not_worth_a_line),
         T(a_process_without_an_end_has_its_threads_time),

@@ -44,6 +44,7 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
                       .string_used = calloc(p->strings.len + 1, 1),
                       .lib_of = calloc(p->modules.len + 1, sizeof(uint32_t)),
                       .function_of = calloc(p->functions.len + 1, sizeof(uint32_t)),
+                      .is_script = calloc(p->functions.len + 1, 1),
                       .frame_same = calloc(p->frames.len + 1, sizeof(uint32_t)),
                       .frame_first = calloc(p->frames.len + 1, sizeof(uint32_t)),
                       .stack_last = calloc(p->stack_frame.len + 1, sizeof(uint32_t)),
@@ -60,8 +61,9 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
     encoder->total = 4 * p->sample_count + 2 * p->stack_frame.len + 7 * p->frames.len +
                      7ull * kymo_profile_count(p, KYMO_TABLE_MARKERS) +
                      10ull * kymo_profile_count(p, KYMO_TABLE_ALLOCATIONS);
-    if (w.json && w.string_used && w.lib_of && w.function_of && w.frame_same && w.frame_first &&
-        w.stack_last && w.pid_turn && w.told_from && w.told_to && w.thread_weight) {
+    if (w.json && w.string_used && w.lib_of && w.function_of && w.is_script && w.frame_same &&
+        w.frame_first && w.stack_last && w.pid_turn && w.told_from && w.told_to &&
+        w.thread_weight) {
         kymo_json_init(w.json, encoder->sink);
         err = write_all(&w);
     }
@@ -69,6 +71,7 @@ kymo_err kymo_firefox_write(kymo_encoder *encoder)
     free(w.string_used);
     free(w.lib_of);
     free(w.function_of);
+    free(w.is_script);
     free(w.frame_same);
     free(w.frame_first);
     free(w.stack_last);

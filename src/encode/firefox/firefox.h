@@ -28,6 +28,7 @@ typedef struct kymo_firefox {
     uint32_t lib_count;
     uint32_t *function_of; /* by function of the profile: index in funcTable */
     uint32_t function_count;
+    uint8_t *is_script;    /* by function of the profile: an interpreter runs it */
     uint32_t *frame_same;  /* by frame: the first frame that looks the same in this format */
     uint32_t *frame_first; /* by frame: index in frameTable of its outermost function */
     uint32_t frame_count;

@@ -23,6 +23,7 @@ static const struct {
     [KYMO_CATEGORY_KERNEL - 1] = {"Kernel", "orange"},
     [KYMO_CATEGORY_WAITING - 1] = {"Idle", "transparent"}, /* the viewer recognizes this name */
     [KYMO_CATEGORY_JIT - 1] = {"JIT", "yellow"},
+    [KYMO_CATEGORY_PYTHON - 1] = {"Python", "brown"},
 };
 
 /* Categories have two colours less than markers. */

@@ -30,6 +30,17 @@ static int looks_same(const kymo_function *a, const kymo_function *b)
            a->module == b->module;
 }
 
+static void find_scripts(kymo_firefox *w)
+{
+    for (uint32_t i = 0; i < w->p->frames.len; i++) {
+        uint32_t count;
+        const kymo_line *lines = kymo_profile_frame_lines(w->p, i, &count);
+        for (uint32_t k = 0; k < count && w->p->frames.data[i].category == KYMO_CATEGORY_PYTHON;
+             k++)
+            w->is_script[lines[k].function] = 1;
+    }
+}
+
 /* Functions that differ only in the linker's name (clones of a constructor) look the same. */
 static kymo_err number_functions(kymo_firefox *w)
 {
@@ -191,6 +202,7 @@ static void sum_threads(kymo_firefox *w)
 kymo_err kymo_firefox_number(kymo_firefox *w)
 {
     number_libs(w);
+    find_scripts(w);
     KYMO_TRY(number_functions(w));
     KYMO_TRY(number_frames(w));
     KYMO_TRY(number_stacks(w));

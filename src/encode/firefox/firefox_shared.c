@@ -123,6 +123,21 @@ static void null_cells(kymo_json *j, uint32_t count)
         kymo_json_null(j);
 }
 
+/* "JavaScript" in the viewer's filter is code that an interpreter runs. */
+static void write_is_script(kymo_firefox *w, uint32_t made_up)
+{
+    uint32_t next = 0;
+    kymo_json_key_array(w->json, "isJS");
+    for (size_t i = 0; i < w->p->functions.len; i++)
+        if (w->function_of[i] == next) {
+            kymo_json_bool(w->json, w->is_script[i]);
+            next++;
+        }
+    for (uint32_t i = 0; i < made_up; i++)
+        kymo_json_bool(w->json, 0);
+    kymo_json_end_array(w->json);
+}
+
 static void write_functions(kymo_firefox *w)
 {
     kymo_json *j = w->json;
@@ -133,7 +148,7 @@ static void write_functions(kymo_firefox *w)
     for (uint32_t i = 0; i < made_up; i++)
         kymo_json_u64(j, w->p->strings.len + i);
     kymo_json_end_array(j);
-    kymo_json_constant_column(j, "isJS", "false", count);
+    write_is_script(w, made_up);
     kymo_json_constant_column(j, "relevantForJS", "false", count);
     begin_function_column(w, "resource", function_resource);
     for (size_t i = 0; i < w->p->frames.len; i++)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python_find.c - looks for an interpreter when the process starts.
+ *
+ * CPython exports what is needed, also where it is linked into a stripped executable. One that is
+ * loaded later (a plug-in of a server) is not found: the native frames of its evaluator stay.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/atomic.h"
+#include "capture/python_stack.h"
+
+/* Of this process and of its forked children: an interpreter stays where it is. */
+static struct kymo_python found;
+static uint32_t minor_found;
+
+/* The minor version; 0: not of version 3. */
+static uint32_t minor_version(void)
+{
+    const unsigned long *hex = dlsym(RTLD_DEFAULT, "Py_Version"); /* from 3.11 on */
+    if (hex)
+        return *hex >> 24 == 3 ? *hex >> 16 & 0xff : 0;
+    union {
+        void *symbol;
+        const char *(*call)(void);
+    } version = {.symbol = dlsym(RTLD_DEFAULT, "Py_GetVersion")};
+    if (!version.symbol)
+        return 0;
+    /* It formats constants; "3.9.18 (main, ...)". */
+    const char *text = version.call();
+    return text[0] == '3' && text[1] == '.' ? (uint32_t)atoi(text + 2) : 0;
+}
+
+static int find(struct kymo_python *python)
+{
+    const void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+    const void *code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
+    void *eval = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+    const ElfW(Sym) *symbol = NULL;
+    struct dl_find_object module;
+    Dl_info info;
+    if (!runtime || !code_type || !eval)
+        return 0;
+    minor_found = minor_version();
+    if (!kymo_python_offsets_of(minor_found, runtime, &python->offsets) ||
+        !dladdr1(eval, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
+        _dl_find_object(eval, &module) != 0)
+        return 0;
+    python->minor = minor_found;
+    python->runtime = (uint64_t)(uintptr_t)runtime;
+    python->code_type = (uint64_t)(uintptr_t)code_type;
+    python->eval_lo = (uint64_t)(uintptr_t)eval;
+    python->eval_hi = python->eval_lo + symbol->st_size;
+    python->lo = (uint64_t)(uintptr_t)module.dlfo_map_start;
+    python->hi = (uint64_t)(uintptr_t)module.dlfo_map_end;
+    return 1;
+}
+
+void kymo_python_find(struct kymo_capture_process *p, uint32_t threads, uint32_t depth)
+{
+    if (!find(&found))
+        return;
+    size_t bytes = (size_t)threads * 2 * kymo_python_place_bytes(depth);
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return;
+    (void)madvise(map, bytes, MADV_DONTDUMP);
+    p->python_places = map;
+    p->python = &found;
+}
+
+void kymo_python_tell(const struct kymo_capture_process *p, struct kymo_session *s)
+{
+    s->python = minor_found;
+    s->python_read = p->python != NULL;
+    if (!p->python)
+        return;
+    s->python_lo = p->python->lo;
+    s->python_hi = p->python->hi;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python_offsets.c - where CPython keeps things, for each minor version (64 bits, with the GIL).
+ *
+ * A minor version keeps its layout through its releases. From 3.13 on the interpreter has a table
+ * of its own offsets at the begin of _PyRuntime, for debuggers.
+ */
+#include "unwind/python_walk.h"
+
+#include <string.h>
+
+static const struct kymo_python_offsets versions[] = {
+    [9] = {584, 176, 24, 0, 0, 32, 24, 104, 0, 40, 104, 112, 120, 0, 48},
+    [10] = {584, 176, 24, 0, 0, 32, 24, 96, 0, 40, 104, 112, 120, 0, 48},
+    [11] = {592, 152, 56, 8, 16, 32, 48, 56, 0, 72, 112, 128, 136, 184, 48},
+    [12] = {1544, 136, 56, 0, 8, 0, 8, 56, 70, 68, 112, 128, 136, 192, 40},
+    [13] = {2160, 152, 72, 0, 0, 0, 8, 56, 70, 68, 112, 128, 136, 200, 40},
+};
+
+/* Indices in the table of 3.13: each entry is 64 bits. */
+enum {
+    FREE_THREADED = 2,
+    CURRENT_FRAME = 23,
+    THREAD_ID = 24,
+    PREVIOUS = 29,
+    EXECUTABLE = 30,
+    INSTRUCTION = 31,
+    OWNER = 33,
+    FILE_NAME = 35,
+    QUALIFIED_NAME = 37,
+    LINE_TABLE = 38,
+    FIRST_LINE = 39,
+    INSTRUCTIONS = 43,
+    ASCII_BYTES = 70,
+    ENTRIES,
+};
+
+static bool take_entry(const uint64_t *table, unsigned i, uint16_t *offset)
+{
+    *offset = (uint16_t)table[i];
+    return table[i] < 4096;
+}
+
+bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_python_offsets *out)
+{
+    static const char cookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
+    uint64_t table[ENTRIES];
+    if (minor >= KYMO_ARRAY_LEN(versions) || versions[minor].key == 0)
+        return false;
+    *out = versions[minor];
+    if (minor < 13)
+        return true;
+    memcpy(table, runtime, sizeof table);
+    return memcmp(table, cookie, sizeof cookie) == 0 && table[FREE_THREADED] == 0 &&
+           take_entry(table, CURRENT_FRAME, &out->frame) &&
+           take_entry(table, THREAD_ID, &out->thread_id) &&
+           take_entry(table, PREVIOUS, &out->back) && take_entry(table, EXECUTABLE, &out->code) &&
+           take_entry(table, INSTRUCTION, &out->at) && take_entry(table, OWNER, &out->owner) &&
+           take_entry(table, FILE_NAME, &out->file) &&
+           take_entry(table, QUALIFIED_NAME, &out->name) &&
+           take_entry(table, LINE_TABLE, &out->lines) &&
+           take_entry(table, FIRST_LINE, &out->first_line) &&
+           take_entry(table, INSTRUCTIONS, &out->instructions) &&
+           take_entry(table, ASCII_BYTES, &out->text);
+}
