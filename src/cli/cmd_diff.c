@@ -148,7 +148,8 @@ static int parse(int argc, char **argv, struct kymo_diff_request *request)
     const struct kymo_flag flags[] = {{KYMO_SWITCH_JSON, &request->json},
                                       {KYMO_SWITCH_QUIET, &request->quiet},
                                       {KYMO_SWITCH_NO_PAGER, &request->no_pager},
-                                      {KYMO_SWITCH_FORCE, &request->force}};
+                                      {KYMO_SWITCH_FORCE, &request->force},
+                                      {KYMO_SWITCH_NATIVE_PYTHON, &request->native_python}};
     kymo_arg arg;
     const char *by = NULL;
     int status;
@@ -401,11 +402,13 @@ static int select_parts(struct kymo_diff_request *request, const kymo_profile *p
 /* wholes: what was read, for the caller to destroy, if the second one is not the first. */
 static int load_and_compare(struct kymo_diff_request *request, kymo_profile *wholes[2])
 {
-    int status = kymo_load_profile(request->files[0], request->quiet, &wholes[0]);
+    int status =
+        kymo_load_profile(request->files[0], request->native_python, request->quiet, &wholes[0]);
     if (status == KYMO_EXIT_OK && request->is_one)
         wholes[1] = wholes[0];
     else if (status == KYMO_EXIT_OK)
-        status = kymo_load_profile(request->files[1], request->quiet, &wholes[1]);
+        status = kymo_load_profile(request->files[1], request->native_python, request->quiet,
+                                   &wholes[1]);
     if (status != KYMO_EXIT_OK)
         return status;
     const kymo_profile *profiles[2] = {wholes[0], wholes[1]};

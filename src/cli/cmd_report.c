@@ -33,6 +33,7 @@ struct report_request {
     int json;
     int tree;
     int quiet;
+    int native_python;
     int verbose;
     int no_pager;
     int quality;                   /* and nothing else */
@@ -110,9 +111,13 @@ static int parse(int argc, char **argv, struct report_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_REPORT};
     const struct kymo_flag flags[] = {
-        {KYMO_SWITCH_JSON, &request->json},       {KYMO_SWITCH_TREE, &request->tree},
-        {KYMO_SWITCH_QUIET, &request->quiet},     {KYMO_SWITCH_NO_PAGER, &request->no_pager},
-        {KYMO_SWITCH_VERBOSE, &request->verbose}, {KYMO_SWITCH_QUALITY, &request->quality},
+        {KYMO_SWITCH_JSON, &request->json},
+        {KYMO_SWITCH_TREE, &request->tree},
+        {KYMO_SWITCH_QUIET, &request->quiet},
+        {KYMO_SWITCH_NO_PAGER, &request->no_pager},
+        {KYMO_SWITCH_VERBOSE, &request->verbose},
+        {KYMO_SWITCH_QUALITY, &request->quality},
+        {KYMO_SWITCH_NATIVE_PYTHON, &request->native_python},
     };
     kymo_arg arg;
     uint64_t top = TOP_DEFAULT;
@@ -463,7 +468,7 @@ static int select_and_show(struct report_request *request, const kymo_profile *w
 static int load_and_show(struct report_request *request)
 {
     kymo_profile *profile = NULL;
-    int status = kymo_load_profile(request->file, request->quiet, &profile);
+    int status = kymo_load_profile(request->file, request->native_python, request->quiet, &profile);
     if (status != KYMO_EXIT_OK)
         return status;
     status = kymo_is_imported(profile) ? choose_type(request, profile)

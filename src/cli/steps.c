@@ -57,10 +57,8 @@ void kymo_store_names(int fd, const char *path, int quiet)
         say_error(path, err, &detail);
 }
 
-enum { OWN = 1, BRIEF = 2 };
-
-/* fd -1: by its path. how: OWN, it was recorded just now; BRIEF, without markers. */
-static int load(int fd, const char *path, unsigned how, int quiet, kymo_profile **out)
+/* fd -1: by its path. is_own: it was recorded just now. how: enum kymo_load_how. */
+static int load(int fd, const char *path, int is_own, unsigned how, int quiet, kymo_profile **out)
 {
     kymo_progress bar;
     kymo_recording_info info = {.size = sizeof info};
@@ -68,16 +66,14 @@ static int load(int fd, const char *path, unsigned how, int quiet, kymo_profile 
     kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
     kymo_progress_init(&bar, quiet);
     kymo_progress_start(&bar, "reading");
-    kymo_err err = fd < 0        ? kymo_finish_load(path, &progress, out, &info, &detail)
-                   : how & BRIEF ? kymo_finish_load_brief(fd, &progress, out, &info, &detail)
-                                 : kymo_finish_load_fd(fd, &progress, out, &info, &detail);
+    kymo_err err = kymo_finish_load(path, fd, how, &progress, out, &info, &detail);
     kymo_progress_end(&bar);
     if (err == KYMO_E_CORRUPT && kymo_foreign_say(fd, path))
         return KYMO_EXIT_FAILED;
     if (err != KYMO_OK)
         return say_error(path, err, &detail);
     /* Of its own recording, record has said why it broke off. */
-    if (info.damage[0] && !quiet && !(how & OWN))
+    if (info.damage[0] && !quiet && !is_own)
         kymo_fprint(stderr, "kymo: %s: %s\n", path, info.damage);
     for (uint32_t i = 0; i < info.note_count && !quiet; i++)
         if (info.notes[i].severity >= KYMO_RECORDING_WARNING)
@@ -112,12 +108,13 @@ static int open_imported(const char *path, int *fd)
     return 0;
 }
 
-int kymo_load_profile(const char *path, int quiet, kymo_profile **out)
+int kymo_load_profile(const char *path, int native_python, int quiet, kymo_profile **out)
 {
+    unsigned how = native_python ? KYMO_LOAD_NATIVE_PYTHON : 0;
     int fd;
     int status = open_imported(path, &fd)       ? load_imported(fd, path, quiet, out)
-                 : fd >= 0 && strcmp(path, "-") ? load(fd, path, 0, quiet, out)
-                                                : load(-1, path, 0, quiet, out);
+                 : fd >= 0 && strcmp(path, "-") ? load(fd, path, 0, how, quiet, out)
+                                                : load(-1, path, 0, how, quiet, out);
     if (fd >= 0)
         close(fd);
     return status;
@@ -125,7 +122,7 @@ int kymo_load_profile(const char *path, int quiet, kymo_profile **out)
 
 int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, kymo_profile **out)
 {
-    return load(fd, path, OWN | (is_brief ? BRIEF : 0), quiet, out);
+    return load(fd, path, 1, is_brief ? KYMO_LOAD_WITHOUT_MARKERS : 0, quiet, out);
 }
 
 int kymo_mode_parse(const char *word, kymo_sample_kind *kind)

@@ -155,6 +155,11 @@ kymo_err kymo_ingest_on_end(void *ctx, const kymo_event_end *e)
     return KYMO_OK;
 }
 
+void kymo_ingest_keep_interpreter(kymo_ingest *in)
+{
+    in->keeps_interpreter = 1;
+}
+
 void kymo_ingest_skip_markers(kymo_ingest *in)
 {
     in->skips_markers = 1;

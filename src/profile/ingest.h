@@ -57,6 +57,8 @@ kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out);
 /* Call before the first event. Leaves out markers, counts and labels, which can be ten thousand
  * times as many as everything else. */
 void kymo_ingest_skip_markers(kymo_ingest *ingest);
+/* Keeps the interpreter's own frames between those of scripts. Before the first event. */
+void kymo_ingest_keep_interpreter(kymo_ingest *ingest);
 /* NULL is allowed. */
 void kymo_ingest_destroy(kymo_ingest *ingest);
 

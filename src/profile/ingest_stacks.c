@@ -153,7 +153,8 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
     while (path->valid < e->depth) {
         uint32_t parent = path->valid > 0 ? path->node[path->valid - 1] : path->root;
         const kymo_event_frame *f = &e->frames[e->depth - 1 - path->valid];
-        if (is_script && path->valid < folded && f->flags & KYMO_EVENT_FRAME_INTERPRETER)
+        if (is_script && !in->keeps_interpreter && path->valid < folded &&
+            f->flags & KYMO_EVENT_FRAME_INTERPRETER)
             path->node[path->valid] = parent;
         else
             KYMO_TRY(add_node(in, parent, f, &path->node[path->valid]));

@@ -89,6 +89,7 @@ struct kymo_ingest {
     uint32_t hz;
     int clean;
     int skips_markers;
+    int keeps_interpreter;
     uint64_t last_ns; /* the latest time seen */
 
     KYMO_VEC(struct kymo_ingest_process) processes;

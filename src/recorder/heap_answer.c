@@ -69,7 +69,7 @@ kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, in
     const kymo_format *encoder = is_report ? NULL : kymo_format_for_path(format);
     if (!is_report && !encoder)
         return KYMO_E_INVALID;
-    KYMO_TRY(kymo_finish_load_fd(recording, NULL, &profile, NULL, NULL));
+    KYMO_TRY(kymo_finish_load(NULL, recording, 0, NULL, &profile, NULL, NULL));
     if (pid)
         options.process = find_process(profile, pid) + 1; /* 0 if there is none */
     kymo_err err = pid && !options.process ? KYMO_E_NOT_FOUND

@@ -84,12 +84,14 @@ kymo_err kymo_finish_symbolize(kymo_profile *profile, const kymo_recording_info 
     return set_named(profile, &result);
 }
 
-/* Passes on what was loaded; frees it on errors. */
-static kymo_err finish(kymo_profile *profile, kymo_recording_info *own,
-                       const kymo_finish_progress *progress, kymo_profile **out,
-                       kymo_recording_info *info, kymo_error *detail)
+kymo_err kymo_finish_load(const char *path, int fd, unsigned how,
+                          const kymo_finish_progress *progress, kymo_profile **out,
+                          kymo_recording_info *info, kymo_error *detail)
 {
-    kymo_err err = kymo_finish_symbolize(profile, own, progress);
+    kymo_profile *profile;
+    kymo_recording_info own = {.size = sizeof own};
+    KYMO_TRY(kymo_recording_load_as(path, fd, how, &profile, &own, detail));
+    kymo_err err = kymo_finish_symbolize(profile, &own, progress);
     if (err != KYMO_OK) {
         kymo_error_set(detail, err, 0, "finding names: %s", kymo_err_text(err));
         kymo_profile_destroy(profile);
@@ -97,35 +99,8 @@ static kymo_err finish(kymo_profile *profile, kymo_recording_info *own,
         *out = profile;
     }
     if (err == KYMO_OK && info)
-        *info = *own;
+        *info = own;
     else
-        kymo_recording_info_deinit(own);
+        kymo_recording_info_deinit(&own);
     return err;
-}
-
-kymo_err kymo_finish_load(const char *path, const kymo_finish_progress *progress,
-                          kymo_profile **out, kymo_recording_info *info, kymo_error *detail)
-{
-    kymo_profile *profile;
-    kymo_recording_info own = {.size = sizeof own};
-    KYMO_TRY(kymo_recording_load(path, &profile, &own, detail));
-    return finish(profile, &own, progress, out, info, detail);
-}
-
-kymo_err kymo_finish_load_fd(int fd, const kymo_finish_progress *progress, kymo_profile **out,
-                             kymo_recording_info *info, kymo_error *detail)
-{
-    kymo_profile *profile;
-    kymo_recording_info own = {.size = sizeof own};
-    KYMO_TRY(kymo_recording_load_fd(fd, &profile, &own, detail));
-    return finish(profile, &own, progress, out, info, detail);
-}
-
-kymo_err kymo_finish_load_brief(int fd, const kymo_finish_progress *progress, kymo_profile **out,
-                                kymo_recording_info *info, kymo_error *detail)
-{
-    kymo_profile *profile;
-    kymo_recording_info own = {.size = sizeof own};
-    KYMO_TRY(kymo_recording_load_without_markers(fd, &profile, &own, detail));
-    return finish(profile, &own, progress, out, info, detail);
 }

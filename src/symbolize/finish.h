@@ -30,26 +30,25 @@ KYMO_NODISCARD
 kymo_err kymo_finish_symbolize(kymo_profile *profile, const kymo_recording_info *info,
                                const kymo_finish_progress *progress);
 
-/* Reads the recording at path as far as it is good, finds the names of its code, and returns a
- * finished profile, whose quality includes the share of names found. progress, info and detail
- * may be NULL; info and errors are as for kymo_recording_load. Missing names are not an error. */
-KYMO_NODISCARD
-kymo_err kymo_finish_load(const char *path, const kymo_finish_progress *progress,
-                          kymo_profile **out, kymo_recording_info *info, kymo_error *detail);
-/* The same for an open recording, whose name may belong to another file by now
- * (kymo_recording_load_fd). */
-KYMO_NODISCARD
-kymo_err kymo_finish_load_fd(int fd, const kymo_finish_progress *progress, kymo_profile **out,
-                             kymo_recording_info *info, kymo_error *detail);
-/* The same without markers, counts and labels, for a summary without them. */
-KYMO_NODISCARD
-kymo_err kymo_finish_load_brief(int fd, const kymo_finish_progress *progress, kymo_profile **out,
-                                kymo_recording_info *info, kymo_error *detail);
+/* How a recording is loaded (a mask). */
+enum kymo_load_how {
+    KYMO_LOAD_WITHOUT_MARKERS = 1u << 0, /* nor counts and labels: for a summary without them */
+    KYMO_LOAD_NATIVE_PYTHON = 1u << 1,   /* with the interpreter's frames between Python's */
+};
 
-/* load.c: kymo_recording_load_fd without markers, counts and labels. */
+/* Reads a recording as far as it is good, finds the names of its code, and returns a finished
+ * profile, whose quality includes the share of names found. fd: the recording, whose name may
+ * belong to another file by now; -1: it is opened by its path. progress, info and detail may be
+ * NULL; info and errors are as for kymo_recording_load. Missing names are not an error. */
 KYMO_NODISCARD
-kymo_err kymo_recording_load_without_markers(int fd, kymo_profile **out, kymo_recording_info *info,
-                                             kymo_error *detail);
+kymo_err kymo_finish_load(const char *path, int fd, unsigned how,
+                          const kymo_finish_progress *progress, kymo_profile **out,
+                          kymo_recording_info *info, kymo_error *detail);
+
+/* load.c: kymo_recording_load, or of fd if that is not -1 kymo_recording_load_fd. */
+KYMO_NODISCARD
+kymo_err kymo_recording_load_as(const char *path, int fd, unsigned how, kymo_profile **out,
+                                kymo_recording_info *info, kymo_error *detail);
 
 /* load.c: modules and stacks only, from the beginning of fd, a file; without samples, markers
  * and allocations, which are most of a recording. *end_at: offset of its END chunk; 0: none. */

@@ -87,8 +87,8 @@ static kymo_err fill_info(kymo_recording_info *info, kymo_ingest *ingest,
 }
 
 struct input {
-    int fd; /* -1: memory */
-    int skips_markers;
+    int fd;       /* -1: memory */
+    unsigned how; /* enum kymo_load_how */
     unsigned flags;
     const void *data;
     size_t len;
@@ -148,8 +148,10 @@ static kymo_err load(const struct input *input, kymo_profile **out, kymo_recordi
     kymo_err err = kymo_profile_create(&profile);
     if (err == KYMO_OK)
         err = kymo_ingest_create(profile, &ingest);
-    if (err == KYMO_OK && input->skips_markers)
+    if (err == KYMO_OK && input->how & KYMO_LOAD_WITHOUT_MARKERS)
         kymo_ingest_skip_markers(ingest);
+    if (err == KYMO_OK && input->how & KYMO_LOAD_NATIVE_PYTHON)
+        kymo_ingest_keep_interpreter(ingest);
     if (err == KYMO_OK)
         err = read_into(input, ingest, &report, &why);
     if (err == KYMO_OK && info != NULL)
@@ -186,7 +188,10 @@ kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_inf
         .kernel_stack = all->kernel_stack,
         .end = all->end,
     };
-    KYMO_TRY(load(&(struct input){.fd = fd, .flags = KYMO_RECORDING_BY_OFFSET, .handler = &some},
+    KYMO_TRY(load(&(struct input){.fd = fd,
+                                  .how = KYMO_LOAD_NATIVE_PYTHON,
+                                  .flags = KYMO_RECORDING_BY_OFFSET,
+                                  .handler = &some},
                   out, info, end_at, detail));
     kymo_err err = kymo_code_place_frames(*out);
     if (err != KYMO_OK) {
@@ -202,37 +207,36 @@ static int is_file(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+kymo_err kymo_recording_load_as(const char *path, int fd, unsigned how, kymo_profile **out,
+                                kymo_recording_info *info, kymo_error *detail)
+{
+    struct input input = {.fd = fd, .how = how, .handler = &kymo_ingest_handler};
+    int opened = -1;
+    if (fd < 0 && strcmp(path, "-") == 0) {
+        input.fd = STDIN_FILENO;
+    } else if (fd < 0) {
+        input.fd = opened = open(path, O_RDONLY | O_CLOEXEC);
+        if (opened < 0)
+            return kymo_error_set_errno(detail, "%s", path);
+    }
+    if ((fd >= 0 || opened >= 0) && is_file(input.fd))
+        input.flags = KYMO_RECORDING_BY_OFFSET;
+    kymo_err err = load(&input, out, info, NULL, detail);
+    if (opened >= 0)
+        close(opened);
+    return err;
+}
+
 kymo_err kymo_recording_load(const char *path, kymo_profile **out, kymo_recording_info *info,
                              kymo_error *detail)
 {
-    if (strcmp(path, "-") == 0)
-        return load(&(struct input){.fd = STDIN_FILENO, .handler = &kymo_ingest_handler}, out, info,
-                    NULL, detail);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return kymo_error_set_errno(detail, "%s", path);
-    kymo_err err = kymo_recording_load_fd(fd, out, info, detail);
-    close(fd);
-    return err;
+    return kymo_recording_load_as(path, -1, 0, out, info, detail);
 }
 
 kymo_err kymo_recording_load_fd(int fd, kymo_profile **out, kymo_recording_info *info,
                                 kymo_error *detail)
 {
-    return load(&(struct input){.fd = fd,
-                                .flags = is_file(fd) ? KYMO_RECORDING_BY_OFFSET : 0,
-                                .handler = &kymo_ingest_handler},
-                out, info, NULL, detail);
-}
-
-kymo_err kymo_recording_load_without_markers(int fd, kymo_profile **out, kymo_recording_info *info,
-                                             kymo_error *detail)
-{
-    return load(&(struct input){.fd = fd,
-                                .flags = KYMO_RECORDING_BY_OFFSET,
-                                .skips_markers = 1,
-                                .handler = &kymo_ingest_handler},
-                out, info, NULL, detail);
+    return kymo_recording_load_as(NULL, fd, 0, out, info, detail);
 }
 
 kymo_err kymo_recording_load_memory(const void *data, size_t len, kymo_profile **out,
