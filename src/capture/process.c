@@ -34,8 +34,8 @@ uint32_t kymo_process_last_clock;
 #define ANCHOR_TRIES 5
 
 /* One mapping for all that must read as zeros in a forked child: the process, its threads, their
- * pcs, the pc cache, what is known of stacks that repeat, and what is known of definitions. Address
- * space only; pages are touched as threads are. */
+ * pcs, the pc cache, what is known of stacks that repeat, what is known of definitions, and places
+ * for Python's stacks. Address space only; pages are touched as threads are. */
 struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
 {
     uint32_t depth = a->session->depth;
@@ -53,6 +53,10 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
     size_t literals = KYMO_KNOWN_LITERALS * sizeof(uint64_t);
     size_t marks = known + literals + slots * sizeof(uint32_t);
     size_t size = process + threads + cache + pcs + repeats + marks;
+    size_t places = (size + 63) & ~(size_t)63;
+    struct kymo_python *python = kymo_python_find();
+    if (python)
+        size = places + KYMO_PYTHON_PLACES * kymo_python_place_bytes(depth);
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
@@ -74,6 +78,8 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
     p->literals = (uint64_t *)(void *)(at + known);
     p->definitions = (struct kymo_definition_index){(uint32_t *)(void *)(at + known + literals),
                                                     (uint32_t)slots - 1};
+    p->python = python;
+    p->python_places = map + places;
     if (kymo_walker_init(&p->walker, rows, KYMO_ROW_CACHE_SLOTS) != KYMO_OK) {
         munmap(map, size);
         return NULL;
@@ -83,7 +89,6 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
         (void)pthread_attr_getstacksize(&attributes, &stack);
         (void)pthread_attr_destroy(&attributes);
     }
-    kymo_python_find(p, a->plan.threads, depth);
     p->tid_offset = find_tid();
     kymo_thread_pointer_init(p->tid_offset);
     p->default_stack_bytes = stack ? stack : 8u << 20;

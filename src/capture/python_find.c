@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/atomic.h"
 #include "capture/python_stack.h"
@@ -59,18 +58,9 @@ static int find(struct kymo_python *python)
     return 1;
 }
 
-void kymo_python_find(struct kymo_capture_process *p, uint32_t threads, uint32_t depth)
+struct kymo_python *kymo_python_find(void)
 {
-    if (!find(&found))
-        return;
-    size_t bytes = (size_t)threads * 2 * kymo_python_place_bytes(depth);
-    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
-        return;
-    (void)madvise(map, bytes, MADV_DONTDUMP);
-    p->python_places = map;
-    p->python = &found;
+    return find(&found) ? &found : NULL;
 }
 
 void kymo_python_tell(const struct kymo_capture_process *p, struct kymo_session *s)

@@ -132,9 +132,27 @@ static void resume(struct merge *m, uint64_t state)
         kymo_python_walk(python, state, end_of(m, i) - below, &m->place->pages, s);
 }
 
-uint32_t kymo_python_merge(struct kymo_capture_process *p, const struct kymo_capture_thread *t,
-                           struct kymo_python_place *place, uint64_t *pcs, uint32_t n,
-                           int is_complete)
+/* A thread that left by a longjmp finds its own place again. */
+struct kymo_python_place *kymo_python_place_take(struct kymo_capture_process *p,
+                                                 const struct kymo_capture_thread *t, int is_alloc)
+{
+    enum { LOOKS = 8 };
+    uint32_t number = t->number * 2 + (uint32_t)(is_alloc != 0);
+    for (uint32_t i = 0; i < LOOKS; i++) {
+        size_t at = (number + i) % KYMO_PYTHON_PLACES;
+        struct kymo_python_place *place =
+            (struct kymo_python_place *)(void *)(p->python_places +
+                                                 at * kymo_python_place_bytes(p->depth));
+        uint32_t owner = 0;
+        if (kymo_cas_acq_rel(&place->owner, &owner, number + 1) || owner == number + 1)
+            return place;
+    }
+    kymo_count_loss(p, KYMO_LOSS_PYTHON);
+    return NULL;
+}
+
+uint32_t kymo_python_merge(struct kymo_capture_process *p, struct kymo_python_place *place,
+                           uint64_t *pcs, uint32_t n, int is_complete)
 {
     const struct kymo_python *python = p->python;
     uint64_t *sps = kymo_python_sps(place);
@@ -145,7 +163,6 @@ uint32_t kymo_python_merge(struct kymo_capture_process *p, const struct kymo_cap
                       .words = sps + p->depth,
                       .n = n,
                       .room = p->depth};
-    (void)t;
     memset(&place->pages, 0, sizeof place->pages);
     uint64_t state = kymo_python_thread_state(python, &place->pages);
     if (!state)

@@ -5,7 +5,7 @@
  * Layer:    capture
  * Flow:     take_stack.c (a native stack) -> [merge] -> the depot; python_code.c -> code area
  * Threads:  each merges its own stack
- * Memory:   a mapping of its own, made where the process has an interpreter
+ * Memory:   places behind the process's state, where it has an interpreter
  * Signals:  kymo_python_find is for the start; the rest is safe
  */
 #ifndef KYMO_CAPTURE_PYTHON_STACK_H
@@ -14,14 +14,17 @@
 #include "capture/state.h"
 #include "capture/take_stack.h"
 
-/* python_find.c: looks for a CPython among what is loaded, and makes places for so many threads.
- * process->python stays NULL where there is none that can be read. */
-void kymo_python_find(struct kymo_capture_process *process, uint32_t threads, uint32_t depth);
+/* python_find.c: the CPython among what is loaded; NULL: there is none that can be read. */
+struct kymo_python *kymo_python_find(void);
 /* Writes what was found into a session. */
 void kymo_python_tell(const struct kymo_capture_process *process, struct kymo_session *session);
 
-/* Where a thread's stack is merged; process->depth stack pointers and as many words follow. */
+/* Where a stack is merged; process->depth stack pointers and as many words follow. As many stacks
+ * as there are places can be taken at once: more than there are CPUs, and few enough for a program
+ * whose address space is limited. */
+#define KYMO_PYTHON_PLACES 256u /* a power of two */
 struct kymo_python_place {
+    uint32_t owner; /* a thread's number and what it takes a stack for; 0: free */
     struct kymo_python_pages pages;
     struct kymo_python_stack stack;
 };
@@ -33,14 +36,13 @@ static inline size_t kymo_python_place_bytes(uint32_t depth)
            ~(size_t)63;
 }
 
-/* The thread's place: of its handler, or of its allocations. */
-KYMO_SIGNAL_SAFE static inline struct kymo_python_place *kymo_python_place_of(
-    const struct kymo_capture_process *p, const struct kymo_capture_thread *t,
-    const struct kymo_walk_place *place)
+/* A place for the thread's stack, until it is given back; NULL: all that it looks at are in use
+ * (counted). */
+KYMO_SIGNAL_SAFE struct kymo_python_place *kymo_python_place_take(
+    struct kymo_capture_process *process, const struct kymo_capture_thread *thread, int is_alloc);
+KYMO_SIGNAL_SAFE static inline void kymo_python_place_give(struct kymo_python_place *place)
 {
-    size_t number = (size_t)t->number * 2 + (place->pcs == t->alloc_pcs);
-    return (struct kymo_python_place *)(void *)(p->python_places +
-                                                number * kymo_python_place_bytes(p->depth));
+    kymo_store_release(&place->owner, 0u);
 }
 
 KYMO_SIGNAL_SAFE static inline uint64_t *kymo_python_sps(struct kymo_python_place *place)
@@ -51,7 +53,6 @@ KYMO_SIGNAL_SAFE static inline uint64_t *kymo_python_sps(struct kymo_python_plac
 /* Puts the Python frames of the calling thread into its native stack, of n frames with the place's
  * stack pointers. Returns the new number of frames, at most process->depth. */
 KYMO_SIGNAL_SAFE uint32_t kymo_python_merge(struct kymo_capture_process *process,
-                                            const struct kymo_capture_thread *thread,
                                             struct kymo_python_place *place, uint64_t *pcs,
                                             uint32_t n, int is_complete);
 

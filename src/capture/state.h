@@ -137,7 +137,7 @@ struct kymo_capture_process {
     uint64_t *literals;                       /* KYMO_KNOWN_LITERALS: address << 16 | number */
     uint64_t anchor_clock, anchor_ns; /* the same moment on the session's and the kernel's clock */
     struct kymo_python *python;       /* NULL: none in this process, or not to be read */
-    char *python_places;              /* of its threads (python_stack.h) */
+    char *python_places;              /* see python_stack.h */
     struct kymo_walker walker;
 };
 

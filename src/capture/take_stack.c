@@ -47,7 +47,9 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
     uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
     struct kymo_python_place *python =
-        p->python && p->walker.probe_allowed ? kymo_python_place_of(p, t, place) : NULL;
+        p->python && p->walker.probe_allowed
+            ? kymo_python_place_take(p, t, place->pcs == t->alloc_pcs)
+            : NULL;
     size_t n = kymo_unwind_walk_with_sps(&p->walker, place->regs, &t->stack, pcs,
                                          python ? kymo_python_sps(python) : NULL, p->depth, options,
                                          &walk);
@@ -56,8 +58,10 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
     for (uint32_t i = 0; i < walk.exact_count; i++)
         if (walk.exact[i] < n)
             pcs[walk.exact[i]] |= KYMO_PC_EXACT;
-    if (kymo_unlikely(python != NULL))
-        n = kymo_python_merge(p, t, python, pcs, (uint32_t)n, walk.end == KYMO_WALK_COMPLETE);
+    if (kymo_unlikely(python != NULL)) {
+        n = kymo_python_merge(p, python, pcs, (uint32_t)n, walk.end == KYMO_WALK_COMPLETE);
+        kymo_python_place_give(python);
+    }
     /* How a row was found is not part of a stack's identity. */
     walk.notes &= KYMO_WALK_BY_FRAME_POINTER | KYMO_WALK_BY_SIGNAL_FRAME;
     *complete = walk.end == KYMO_WALK_COMPLETE && !walk.notes && !options ? (uint32_t)n : 0;
