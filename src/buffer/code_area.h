@@ -24,6 +24,7 @@
 #define KYMO_CODE_NAME_MAX 256u
 #define KYMO_CODE_FILE_MAX 512u   /* of a longer path the end is kept */
 #define KYMO_CODE_LINES_MAX 4096u /* bytes; of code with more, lines are not known */
+#define KYMO_CODE_NO_LINES UINT16_MAX
 
 /* What tells one code object from another. */
 struct kymo_code_identity {
@@ -37,7 +38,8 @@ struct kymo_code_record {
     struct kymo_code_identity identity;
     uint32_t words; /* of the whole record */
     uint16_t minor; /* of the interpreter's version 3 */
-    uint16_t name_len, file_len, lines_len;
+    uint16_t name_len, file_len;
+    uint16_t lines_len; /* or KYMO_CODE_NO_LINES: it is not here. An empty table is one, too */
     uint32_t is_hidden; /* 1: it is the interpreter's own, and not shown */
 };
 

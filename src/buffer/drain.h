@@ -57,7 +57,7 @@ struct kymo_drain_code {
     uint32_t first_line;
     uint32_t name_len, file_len, lines_len;
     const char *name, *file;
-    const uint8_t *lines; /* its line table; without bytes: not known */
+    const uint8_t *lines; /* its line table; NULL: not known */
 };
 
 struct kymo_drain_sample {

@@ -21,6 +21,9 @@ static kymo_err learn(kymo_drain *d, uint32_t at)
     struct kymo_drain_code code = {.number = KYMO_NO_CODE};
     char bytes[KYMO_CODE_NAME_MAX + KYMO_CODE_FILE_MAX + KYMO_CODE_LINES_MAX];
     memcpy(&head, from, sizeof head);
+    int has_lines = head.lines_len != KYMO_CODE_NO_LINES;
+    if (!has_lines)
+        head.lines_len = 0;
     size_t len = (size_t)head.name_len + head.file_len + head.lines_len;
     if (head.name_len > KYMO_CODE_NAME_MAX || head.file_len > KYMO_CODE_FILE_MAX ||
         head.lines_len > KYMO_CODE_LINES_MAX || head.words < HEAD_WORDS ||
@@ -38,7 +41,7 @@ static kymo_err learn(kymo_drain *d, uint32_t at)
     code.name_len = head.name_len;
     code.file = bytes + head.name_len;
     code.file_len = head.file_len;
-    code.lines = (const uint8_t *)bytes + head.name_len + head.file_len;
+    code.lines = has_lines ? (const uint8_t *)bytes + head.name_len + head.file_len : NULL;
     code.lines_len = head.lines_len;
     d->codes[at] = code.number + 1;
     return d->sink.code ? d->sink.code(d->sink.context, &code) : KYMO_OK;

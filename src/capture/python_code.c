@@ -96,6 +96,7 @@ static int read_identity(const struct copier *c, uint64_t code, struct kymo_code
 /* So many bytes at most of each part. */
 struct room {
     uint32_t name, file, lines;
+    int has_lines;
 };
 
 static void fill(const struct copier *c, const struct kymo_code_identity *identity,
@@ -108,7 +109,8 @@ static void fill(const struct copier *c, const struct kymo_code_identity *identi
     to += record->name_len;
     record->file_len = (uint16_t)copy_text(c, identity->file, to, room->file, 1);
     to += record->file_len;
-    if (kymo_python_copy(c->pages, identity->lines + BYTES_AT, to, room->lines))
+    record->lines_len = KYMO_CODE_NO_LINES;
+    if (room->has_lines && kymo_python_copy(c->pages, identity->lines + BYTES_AT, to, room->lines))
         record->lines_len = (uint16_t)room->lines;
     /* 3.13 has a frame of its own around an __init__ that it inlines. */
     record->is_hidden = identity->file == identity->name;
@@ -142,11 +144,11 @@ uint32_t kymo_python_code(struct kymo_capture_process *p, struct kymo_python_pag
     number = kymo_code_find(p->session, &p->plan, &identity);
     if (kymo_likely(number) || *is_hidden)
         return number;
-    if (!kymo_python_load(pages, identity.lines + TEXT_LENGTH_AT, &lines) ||
-        lines > KYMO_CODE_LINES_MAX)
-        lines = 0;
+    int has_lines = kymo_python_load(pages, identity.lines + TEXT_LENGTH_AT, &lines) &&
+                    lines <= KYMO_CODE_LINES_MAX;
     const struct room room = {room_for(&c, identity.name, KYMO_CODE_NAME_MAX),
-                              room_for(&c, identity.file, KYMO_CODE_FILE_MAX), (uint32_t)lines};
+                              room_for(&c, identity.file, KYMO_CODE_FILE_MAX),
+                              has_lines ? (uint32_t)lines : 0, has_lines};
     struct kymo_code_record *record =
         kymo_code_claim(p->session, &p->plan, room.name + room.file + room.lines, &number);
     if (record) {

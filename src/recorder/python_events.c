@@ -17,8 +17,8 @@ kymo_err kymo_python_events_code(struct kymo_python_events *python, uint32_t pro
     name[code->name_len] = '\0';
     memcpy(file, code->file, code->file_len);
     file[code->file_len] = '\0';
-    if (code->lines_len) {
-        kept.lines = malloc(code->lines_len);
+    if (code->lines) {
+        kept.lines = malloc(code->lines_len + 1); /* an empty table is one, too */
         if (!kept.lines)
             return KYMO_E_NOMEM;
         memcpy(kept.lines, code->lines, code->lines_len);

@@ -39,8 +39,9 @@ kymo_event_frame kymo_python_events_frame(const struct kymo_python_events *pytho
 void kymo_python_events_deinit(struct kymo_python_events *python);
 
 /* python_lines.c: the line of a place in a function's instructions, in bytes from their begin; 0:
- * it has none. lines: co_lnotab of 3.9, co_linetable of later versions; may be NULL, and then the
- * line is not known (0). Whatever it holds, only its bytes are read. */
+ * it has none. Of a frame that has not begun, whose place lies before them, it is the first. lines:
+ * co_lnotab of 3.9, co_linetable of later versions; may be NULL, and then the line is not known
+ * (0). Whatever it holds, only its bytes are read. */
 uint32_t kymo_python_line(uint32_t minor, const uint8_t *lines, uint32_t len, uint32_t first_line,
                           uint32_t at);
 

@@ -108,8 +108,10 @@ uint32_t kymo_python_line(uint32_t minor, const uint8_t *lines, uint32_t len, ui
                           uint32_t at)
 {
     const struct table t = {lines, len, 0};
-    if (len == 0)
+    if (!lines)
         return 0;
+    if (at > INT32_MAX) /* before the first instruction, as CPython has it */
+        return shown(first_line);
     return minor < 10    ? line_of_pairs(t, first_line, at)
            : minor == 10 ? line_of_ranges(t, first_line, at)
                          : line_of_entries(t, first_line, at);
