@@ -13,6 +13,7 @@ struct merge {
     uint32_t n;      /* native frames */
     uint32_t used, room;
     uint32_t next_run;
+    int is_cut; /* there were more frames than are kept: the outermost are missing */
 };
 
 static int is_evaluator(const struct merge *m, uint32_t i)
@@ -32,6 +33,8 @@ static void put(struct merge *m, uint64_t word)
 {
     if (m->used < m->room)
         m->words[m->used++] = word;
+    else
+        m->is_cut = 1;
 }
 
 /* Returns 0 if none of its frames is shown. */
@@ -65,12 +68,16 @@ static int runs_next(struct merge *m, uint32_t i)
 
 static void merge_by_address(struct merge *m)
 {
-    for (uint32_t i = 0; i < m->n; i++) {
+    const struct kymo_python_stack *s = &m->place->stack;
+    for (uint32_t i = 0; i < m->n && !m->is_cut; i++) {
         const struct kymo_python_run *run = NULL;
         if (runs_next(m, i))
-            run = &m->place->stack.run[m->next_run++];
+            run = &s->run[m->next_run++];
         if (!run || !put_run(m, run))
             put(m, m->pcs[i]);
+        /* What is outside of this run is not known. */
+        if (run && m->next_run == s->runs && s->faults & KYMO_PYTHON_CUT)
+            m->is_cut = 1;
     }
 }
 
@@ -120,11 +127,12 @@ static void resume(struct merge *m, uint64_t state)
         i++;
     if (i + 1 >= m->n)
         return;
-    if (!s->faults) {
-        kymo_store_relaxed(&python->cframe_below, end_of(m, i) - s->cframe);
+    uint64_t below = kymo_load_relaxed(&python->cframe_below);
+    if (!(s->faults & ~(uint32_t)KYMO_PYTHON_CUT)) {
+        if (end_of(m, i) - s->cframe != below)
+            kymo_store_relaxed(&python->cframe_below, end_of(m, i) - s->cframe);
         return;
     }
-    uint64_t below = kymo_load_relaxed(&python->cframe_below);
     do
         i++;
     while (i < m->n && !is_evaluator(m, i));
@@ -152,8 +160,9 @@ struct kymo_python_place *kymo_python_place_take(struct kymo_capture_process *p,
 }
 
 uint32_t kymo_python_merge(struct kymo_capture_process *p, struct kymo_python_place *place,
-                           uint64_t *pcs, uint32_t n, int is_complete)
+                           uint64_t *pcs, uint32_t n, enum kymo_walk_end *end)
 {
+    int is_complete = *end == KYMO_WALK_COMPLETE;
     const struct kymo_python *python = p->python;
     uint64_t *sps = kymo_python_sps(place);
     struct merge m = {.process = p,
@@ -170,18 +179,23 @@ uint32_t kymo_python_merge(struct kymo_capture_process *p, struct kymo_python_pl
     kymo_python_walk(python, state, 0, &place->pages, &place->stack);
     if (python->minor == 11 || python->minor == 12)
         resume(&m, state);
-    if (place->stack.faults & ~(uint32_t)KYMO_PYTHON_CUT)
+    uint32_t faults = place->stack.faults;
+    if (faults & ~(uint32_t)KYMO_PYTHON_CUT)
         kymo_count_loss(p, KYMO_LOSS_PYTHON);
     if (place->stack.runs == 0)
         return n;
     if (python->minor > 10)
         merge_by_address(&m);
-    else if (is_complete)
+    else if (is_complete && !faults)
         merge_by_count(&m);
     else
         merge_cut(&m);
-    if (!is_complete)
+    if (!is_complete || (faults && python->minor <= 10))
         put_rest(&m);
+    if (m.is_cut || faults & KYMO_PYTHON_CUT)
+        *end = KYMO_WALK_DEPTH;
+    else if (faults && is_complete)
+        *end = KYMO_WALK_BAD_STACK;
     memcpy(pcs, m.words, m.used * sizeof *pcs);
     return m.used;
 }

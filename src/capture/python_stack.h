@@ -51,10 +51,11 @@ KYMO_SIGNAL_SAFE static inline uint64_t *kymo_python_sps(struct kymo_python_plac
 }
 
 /* Puts the Python frames of the calling thread into its native stack, of n frames with the place's
- * stack pointers. Returns the new number of frames, at most process->depth. */
+ * stack pointers. Returns the new number of frames, at most process->depth. *end: how the native
+ * walk ended, and then how the whole stack does. */
 KYMO_SIGNAL_SAFE uint32_t kymo_python_merge(struct kymo_capture_process *process,
                                             struct kymo_python_place *place, uint64_t *pcs,
-                                            uint32_t n, int is_complete);
+                                            uint32_t n, enum kymo_walk_end *end);
 
 /* python_code.c: the number of a code object in the code area, copied there on first sight; 0: it
  * could not be (counted). *is_hidden: it is one that is not shown. */

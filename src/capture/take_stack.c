@@ -59,7 +59,7 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
         if (walk.exact[i] < n)
             pcs[walk.exact[i]] |= KYMO_PC_EXACT;
     if (kymo_unlikely(python != NULL)) {
-        n = kymo_python_merge(p, python, pcs, (uint32_t)n, walk.end == KYMO_WALK_COMPLETE);
+        n = kymo_python_merge(p, python, pcs, (uint32_t)n, &walk.end);
         kymo_python_place_give(python);
     }
     /* How a row was found is not part of a stack's identity. */

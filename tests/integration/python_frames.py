@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python frames in stacks: which functions, files and lines, in which order, compared with what the program says.
+
+workloads/python_stacks.py writes what sys._getframe shows of chains of calls, and uses CPU time at the
+end of each. Every sample of that end must show the same chain. Every interpreter from 3.9 to 3.13 that is
+found is tested: of Debian, of pyenv, and those that KYMO_PYTHONS names (paths, with a colon between).
+"""
+import collections
+import glob
+import gzip
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from kymotest import (add_case, by_chance, check, check_close, folder, main, perf_works, record,
+                      record_command, run, say, skip)
+
+PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_stacks.py"
+VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
+# So long does the end of each chain spin: some samples where only the kernel's tick samples.
+SPIN_S = "0.02" if perf_works() else "0.08"
+
+
+# ---- interpreters ----
+
+def version_of(path):
+    out = run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
+    return out.stdout.strip() if out.status == 0 else None
+
+
+def find_interpreters():
+    """(name, version, path) of each; what is named first is preferred."""
+    places = os.environ.get("KYMO_PYTHONS", "").split(":")
+    places += ["/usr/bin/python3", *sorted(glob.glob("/usr/bin/python3.[0-9]*"))]
+    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+    places += sorted(glob.glob(f"{root}/versions/*/bin/python3"))
+    found = {}
+    for place in places:
+        if os.access(place, os.X_OK):
+            found.setdefault(os.path.realpath(place), place)
+    out = []
+    for path in found:
+        version = version_of(path)
+        if version in VERSIONS:
+            origin = "debian" if path.startswith("/usr/bin/") else "other"
+            out.append((f"{version}.{origin}", version, path))
+    return out
+
+
+INTERPRETERS = find_interpreters()
+
+
+# ---- profiles ----
+
+class Frame:
+    def __init__(self, name, file, line, lib, category, is_script):
+        self.name, self.file, self.line, self.lib = name, file, line, lib
+        self.category, self.is_script = category, is_script
+
+    def __repr__(self):
+        return f"{self.name} ({self.file}:{self.line})" if self.is_script else f"[{self.name}]"
+
+    def what(self):
+        return self.name, self.file, self.line
+
+
+class Stacks:
+    """The stacks of a Firefox profile, outermost first, with what this test asks of frames."""
+
+    def __init__(self, recording):
+        path = recording.path.with_suffix(".json")
+        out = run([recording.kymo, "convert", recording.path, "-q", "-f", "-o", path])
+        check(out.status == 0, f"kymo convert: status {out.status}: {out.stderr}")
+        data = json.loads(path.read_text())
+        shared = data["shared"]
+        strings, functions, frames = shared["stringArray"], shared["funcTable"], shared["frameTable"]
+        sources = shared["sources"]["filename"]
+        resources = shared["resourceTable"]["lib"]
+        categories = [c["name"] for c in data["meta"]["categories"]]
+        known = []
+        for i in range(frames["length"]):
+            function = frames["func"][i]
+            source, resource = functions["source"][function], functions["resource"][function]
+            known.append(Frame(
+                strings[functions["name"][function]],
+                strings[sources[source]] if source is not None else "",
+                frames["line"][i],
+                data["libs"][resources[resource]]["path"] if resource >= 0 else None,
+                categories[frames["category"][i]], functions["isJS"][function]))
+        table, stacks = shared["stackTable"], []
+        for i in range(table["length"]):
+            offset = table["prefixOffset"][i]
+            stacks.append((stacks[i - offset] if offset else ()) + (known[table["frame"][i]],))
+        self.data = data
+        self.samples = []  # stacks
+        self.by_pid = collections.defaultdict(list)
+        self.allocations = []
+        for thread in data["threads"]:
+            here = [stacks[s] for s in thread["samples"]["stack"] if s is not None]
+            self.samples += here
+            self.by_pid[str(thread["pid"]).split(".")[0]] += here
+            for kind in ("nativeAllocations", "jsAllocations"):
+                if kind in thread:
+                    self.allocations += [stacks[s] for s in thread[kind]["stack"] if s is not None]
+
+
+def scripts_of(stack):
+    return [f for f in stack if f.is_script]
+
+
+def record_program(python, which, seconds=SPIN_S, **how):
+    """The recording, and the chains that the program told, by their innermost function."""
+    cwd = folder()
+    truth = cwd / "truth"
+    recording = record([python, PROGRAM, truth, seconds, which], cwd=cwd, **how)
+    check(recording.result.status == 0, recording.result.stderr)
+    chains = collections.defaultdict(set)
+    if truth.exists():
+        for line in truth.read_text().splitlines():
+            told = json.loads(line)
+            chains[told["leaf"]].add(tuple(tuple(f) for f in told["chain"]))
+    return recording, chains
+
+
+def check_chains(stacks, chains, at_least=1):
+    """Each sample that is in a leaf shows what the program said, and each leaf has samples."""
+    seen, wrong = collections.Counter(), collections.defaultdict(list)
+    for stack in stacks.samples:
+        scripts = scripts_of(stack)
+        for at, frame in enumerate(scripts):
+            if frame.name in chains:
+                shown = tuple(f.what() for f in scripts[:at])
+                seen[frame.name] += 1
+                if shown not in {c[:-1] for c in chains[frame.name]}:
+                    wrong[frame.name].append(stack)
+                break
+    for name in sorted(wrong):
+        say(f"{name}: {len(wrong[name])} of {seen[name]}: {list(wrong[name][0])}")
+        say(f"   in truth: {sorted(chains[name])[0][:-1]}")
+    missing = sorted(name for name in chains if seen[name] < at_least)
+    say(f"{sum(seen.values())} samples of {len(chains)} chains, {sum(map(len, wrong.values()))} differ")
+    check(not wrong, f"differ: {sorted(wrong)}")
+    check(not missing, f"without samples: {missing}")
+    return seen
+
+
+# ---- cases ----
+
+def whole_chains(python):
+    recording, chains = record_program(python, "plain")
+    check(len(chains) > 50, f"chains: {len(chains)}")
+    stacks = Stacks(recording)
+    check_chains(stacks, chains)
+    interpreter = os.path.realpath(python)
+    for stack in stacks.samples:
+        last = max((i for i, f in enumerate(stack) if f.is_script), default=0)
+        shown = [f.lib for f in stack[:last] if f.lib and (
+            f.lib == interpreter or os.path.basename(f.lib).startswith("libpython"))]
+        # A program of pyenv begins in its executable; all else of it is in the library.
+        check(not shown or set(shown) == {interpreter}, f"the interpreter's own frames: {list(stack)}")
+    quick = [s for s in stacks.samples if any(f.name == "leaf_qsort" for f in s)]
+    for stack in quick:
+        names = [f.name if f.is_script else os.path.basename(f.lib or "") for f in stack]
+        between = names[names.index("ctypes_qsort") + 1:names.index("compare")]
+        check(any(n.startswith("libc.") for n in between) and any(n.startswith("libffi") for n in between),
+              f"between the caller of qsort and what it calls: {between}")
+    for frame in {f for s in stacks.samples for f in s}:
+        check(frame.is_script == (frame.category == "Python"), f"{frame}: {frame.category}")
+        check(not frame.is_script or frame.lib is None, f"{frame}: {frame.lib}")
+
+
+def each_engine(python, engine):
+    if engine == "perf" and not perf_works():
+        skip("perf_event_open is not permitted here")
+    recording, chains = record_program(python, "plain", "0.08", engine=engine)
+    check_chains(Stacks(recording), chains)
+
+
+def odd_text(python):
+    recording, chains = record_program(python, "odd", env=dict(os.environ, PYTHONIOENCODING="utf-8"))
+    check(len(chains) == 9, f"{sorted(chains)}")
+    stacks = Stacks(recording)
+    kept = collections.defaultdict(set)
+    for stack in stacks.samples:
+        scripts = scripts_of(stack)
+        for at, frame in enumerate(scripts):
+            if frame.name in chains:
+                kept[frame.name].add(scripts[at - 1].what())
+    for leaf, (told,) in sorted(chains.items()):
+        name, file, line = told[-2]
+        check(len(kept[leaf]) == 1, f"{leaf}: {kept[leaf]}")
+        shown_name, shown_file, shown_line = kept[leaf].pop()
+        # A long name keeps its begin, a long path its end, and both whole characters.
+        check(shown_line == line, f"{leaf}: line {shown_line}, in truth {line}")
+        check(name.startswith(shown_name) and file.endswith(shown_file), f"{leaf}: {shown_name} {shown_file}")
+        if len(name.encode()) <= 64:
+            check(shown_name == name, f"{leaf}: {shown_name}, in truth {name}")
+        else:
+            check(len(shown_name.encode()) >= 64, f"{leaf}: only {shown_name}")
+        if len(file.encode()) <= 128:
+            check(shown_file == file, f"{leaf}: {shown_file}, in truth {file}")
+        else:
+            check(len(shown_file.encode()) >= 128, f"{leaf}: only {shown_file}")
+
+
+def shares(python):
+    recording, _ = record_program(python, "shares", "3" if perf_works() else "10")
+    used = json.loads(recording.result.stdout)
+    stacks = Stacks(recording)
+    found = collections.Counter()
+    for stack in stacks.samples:
+        for frame in stack:
+            if frame.is_script and frame.name in used:
+                found[frame.name] += 1
+    report = recording.report()
+    weights = {name: report.inclusive_s(name) for name in used}
+    for name in used:
+        truth = used[name] / sum(used.values())
+        check_close(name, weights[name] / sum(weights.values()), truth,
+                    max(0.02, by_chance(truth, sum(found.values()))))
+    check_close("all of them", sum(weights.values()), sum(used.values()), 0.1 * sum(used.values()))
+
+
+def processes(python):
+    """What fork leaves of the interpreter in a child is found there; a new program finds its own."""
+    recording, chains = record_program(python, "processes")
+    stacks = Stacks(recording)
+    check_chains(stacks, chains)
+    check(len(chains["leaf_child"]) == 2, f"children: {chains['leaf_child']}")
+
+
+def freed_code(python):
+    """Code lives for a moment, and other code is made in its place: what is shown did exist."""
+    count = 2000
+    recording, _ = record_program(python, "made", count)
+    names, wrong = set(), []
+    for stack in Stacks(recording).samples:
+        for frame in scripts_of(stack):
+            if frame.name.startswith("made_") and frame.name != "made_up":
+                names.add(frame.name)
+                number = frame.name[5:]
+                if not (number.isdigit() and int(number) < count and frame.file == "<string>"
+                        and frame.line in (1, 2, 3, 4)):
+                    wrong.append(frame)
+    say(f"{len(names)} of {count} functions were seen")
+    check(not wrong, f"{len(wrong)}: {wrong[:5]}")
+    check(len(names) > 20, f"only {sorted(names)}")
+
+
+def deep_recursion(python):
+    """More frames than are kept: the innermost are there, and the stack is not called complete."""
+    recording, chains = record_program(python, "deep")
+    (chain,) = chains["leaf_deep"]
+    check(len(chain) > 5000, f"{len(chain)}")
+    found = 0
+    for stack in Stacks(recording).samples:
+        scripts = scripts_of(stack)
+        at = next((i for i, f in enumerate(scripts) if f.name == "leaf_deep"), None)
+        if at is None:
+            continue
+        found += 1
+        shown = tuple(f.what() for f in scripts[:at])
+        check(len(shown) >= 100, f"only {len(shown)} Python frames")
+        check(shown == chain[-1 - len(shown):-1], f"{shown[:3]} ... {shown[-3:]}")
+        check(stack[0].name == "[truncated stack]", f"it begins with {stack[:3]}")
+    check(found > 0, "no samples")
+
+
+def unchanged(python):
+    """Often interrupted, a program that does a bit of everything writes what it writes alone."""
+    cwd = folder()
+    source = cwd / "turmoil.py"
+    source.write_text(TURMOIL)
+    alone = run([python, source], cwd=cwd)
+    check(alone.status == 3, alone.stderr)
+    for engine in ("perf", "timer", "dispatch"):
+        if engine == "perf" and not perf_works():
+            continue
+        recording = record([python, source], cwd=cwd, period="100us", engine=engine)
+        result = recording.result
+        check((result.status, result.stdout, result.stderr) == (alone.status, alone.stdout, alone.stderr),
+              f"{engine}: status {result.status}: {result.stdout[-300:]} {result.stderr[-300:]}")
+        report = recording.report()
+        say(f"{engine}: {report.quality['samples']} samples, lost {report.lost()}")
+
+
+TURMOIL = """
+import asyncio, ctypes, functools, gc, os, random, re, sys, threading, weakref
+r = random.Random(1)
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+class Node:
+    def __init__(self, depth):
+        self.me = self
+        self.children = [Node(depth - 1) for _ in range(2)] if depth else []
+    def __del__(self): counts["deleted"] = counts.get("deleted", 0) + 1
+counts = {}
+def raising(n):
+    try:
+        if n == 0: raise KeyError(n)
+        raising(n - 1)
+    except KeyError as e:
+        raise ValueError(n) from e
+def errors():
+    for i in range(60):
+        try: raising(30)
+        except ValueError as e: counts["errors"] = counts.get("errors", 0) + 1
+def generated():
+    for i in range(400):
+        space = {}
+        exec("def f(x):\\n    return sum(y * x for y in range(20))\\n", space)
+        counts["generated"] = counts.get("generated", 0) + space["f"](i)
+callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+def sorting():
+    values = [r.randrange(1000) for _ in range(300)]
+    array = (ctypes.c_int * 300)(*values)
+    ctypes.CDLL(None).qsort(array, ctypes.c_size_t(300), ctypes.c_size_t(4), callback(lambda a, b: a[0] - b[0]))
+    assert list(array) == sorted(values, key=functools.cmp_to_key(lambda a, b: a - b))
+    re.sub("[a-z]", lambda m: m.group().upper(), "hello" * 200)
+async def child(n):
+    await asyncio.sleep(0)
+    return 1 if n == 0 else await child(n - 1)
+async def tasks(): return sum(await asyncio.gather(*(child(n) for n in range(30))))
+def recursion(n): return 0 if n == 0 else 1 + recursion(n - 1)
+def work():
+    for _ in range(3):
+        recursion(150), sorting(), errors()
+def threads():
+    for _ in range(30):
+        several = [threading.Thread(target=recursion, args=(100,)) for _ in range(4)]
+        for t in several: t.start()
+        for t in several: t.join()
+def forks():
+    for i in range(6):
+        pid = os.fork()
+        if pid == 0:
+            errors()
+            os._exit(i)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == i
+several = [threading.Thread(target=work) for _ in range(3)]
+for t in several: t.start()
+for i in range(5):
+    Node(7)
+    gc.collect()
+    generated()
+    assert fib(17) == 1597
+    assert asyncio.run(tasks()) == 30
+threads()
+for t in several: t.join()
+forks()
+def report(event, argument): pass
+sys.setrecursionlimit(6000)
+print(recursion(4000), sorted(counts.items()), flush=True)
+print("to stderr", file=sys.stderr, flush=True)
+os._exit(3)
+"""
+
+
+def killed(python):
+    """A program that is killed at any moment: its recording can be read, and shows its functions."""
+    cwd = folder()
+    source = cwd / "endless.py"
+    source.write_text(TURMOIL.replace("os._exit(3)", "while True: work(), generated()"))
+    shown = 0
+    for number in range(6):
+        path = cwd / f"{number}.kymo"
+        pidfile = cwd / f"{number}.pid"
+        process = subprocess.Popen(
+            [str(a) for a in record_command(
+                ["/bin/sh", "-c", f"echo $$ > {pidfile}; exec {python} {source}"], path, period="100us")],
+            cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not pidfile.exists() or not pidfile.read_text().strip():
+            time.sleep(0.01)
+        time.sleep(random.uniform(0.1, 1.5))
+        os.kill(int(pidfile.read_text()), signal.SIGKILL)
+        process.wait()
+        check(process.returncode == 128 + signal.SIGKILL, f"status {process.returncode}")
+        out = run([record_command([], "x")[0], "report", path, "--json", "--top", "0"])
+        check(out.status == 0, out.stderr)
+        shown += any(f["file"] == str(source) for f in json.loads(out.stdout)["functions"])
+    say(f"{shown} of 6 recordings show the program's functions")
+    check(shown > 0, "no recording shows the program's functions")
+
+
+def allocations(python):
+    cwd = folder()
+    source = cwd / "allocates.py"
+    source.write_text("""import os
+def innermost():
+    return bytearray(200_000)
+class Outer:
+    def method(self):
+        return [innermost() for _ in map(str, range(30))]
+for _ in range(50):
+    Outer().method()
+""")
+    recording = record([python, source], options=["--alloc"], cwd=cwd)
+    check(recording.result.status == 0, recording.result.stderr)
+    stacks = Stacks(recording)
+    ours = [s for s in stacks.allocations if any(f.name == "innermost" and f.is_script for f in s)]
+    say(f"{len(stacks.allocations)} allocations, {len(ours)} of innermost")
+    check(len(ours) > 10, "no allocation shows its Python function")
+    new = python_version(python) >= (3, 11)
+    method = "Outer.method" if new else "method"
+    for stack in ours:
+        names = [(f.name, f.line) for f in scripts_of(stack)]
+        check(names[0] == ("<module>", 8) and names[1] == (method, 6) and names[-1] == ("innermost", 3),
+              f"{list(stack)}")
+
+
+def python_version(python):
+    return tuple(int(n) for n in version_of(python).split("."))
+
+
+def formats(python):
+    """Each format says the name, and where it can the file and the line."""
+    cwd = folder()
+    source = cwd / "formatted.py"
+    source.write_text("""import time
+
+def spinner():
+    end = time.thread_time() + 0.5
+    while time.thread_time() < end:
+        pass
+
+spinner()
+""")
+    recording = record([python, source], cwd=cwd)
+    texts = {}
+    for ending in ("folded", "pb.gz", "jfr", "svg"):
+        out = cwd / f"out.{ending}"
+        done = run([recording.kymo, "convert", recording.path, "-q", "-f", "-o", out])
+        check(done.status == 0, f"{ending}: {done.stderr}")
+        texts[ending] = out.read_bytes()
+    lines = texts["folded"].decode().splitlines()
+    check(any(";<module>;spinner" in line for line in lines), f"collapsed: {lines[:3]}")
+    for ending in ("svg", "jfr"):
+        check(b"spinner" in texts[ending], f"{ending} lacks the function")
+    raw = gzip.decompress(texts["pb.gz"])
+    for word in (b"spinner", str(source).encode()):
+        check(word in raw, f"pprof lacks {word}")
+    if shutil.which("go"):
+        top = run(["go", "tool", "pprof", "-lines", "-top", cwd / "out.pb.gz"])
+        check(top.status != 0 or any(f"formatted.py:{line}" in top.stdout for line in (4, 5, 6)),
+              top.stdout[:800])
+    report = recording.report()
+    row = report.rows("spinner")
+    check(row and row[0]["file"] == str(source) and row[0]["line"] == 3, f"report: {row}")
+    lines = {f["line"] for f in recording.report("--by", "line").rows("spinner")}
+    check(lines and lines <= {4, 5, 6}, f"lines: {lines}")
+    stacks = Stacks(recording)
+    mine = [f for s in stacks.samples for f in s if f.name == "spinner"]
+    check(mine and all(f.is_script and f.category == "Python" and f.file == str(source)
+                       and f.line in (3, 4, 5, 6) for f in mine), f"{mine[:3]}")
+
+
+for name, version, path in INTERPRETERS:
+    for function in (whole_chains, odd_text, shares, processes, freed_code, deep_recursion, unchanged,
+                     killed, allocations, formats):
+        add_case(f"{function.__name__}.{name}", function, path)
+    for engine in ("perf", "timer", "dispatch"):
+        add_case(f"{engine}.{name}", each_engine, path, engine)
+missing = sorted(set(VERSIONS) - {version for _, version, _ in INTERPRETERS})
+if missing:
+    say(f"not here, and not tested: {', '.join(missing)}")
+main()

@@ -1,0 +1,586 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chains of calls with known truth, for the stacks of Python frames: see integration/python_frames.py.
+
+Each chain ends in a leaf that uses CPU time, in a loop that enters no other Python function. The leaf
+writes the chain that sys._getframe shows, one line of JSON each, to the file that is named first: name,
+file and line of each caller, the outermost first. Each chain runs cold, and again when the interpreter
+has specialised it. Written for every version from 3.9 on.
+"""
+import asyncio
+import collections
+import contextlib
+import ctypes
+import functools
+import gc
+import itertools
+import json
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+import time
+
+TRUTH = sys.argv[1]
+SPIN_S = float(sys.argv[2])
+WHICH = sys.argv[3] if len(sys.argv) > 3 else "plain"
+spins = True
+seen = set()
+
+
+def write_truth(frame):
+    chain, leaf = [], frame.f_code.co_name
+    while frame:
+        code = frame.f_code
+        chain.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
+        frame = frame.f_back
+    line = json.dumps({"leaf": leaf, "pid": os.getpid(), "chain": chain[::-1]}) + "\n"
+    if line not in seen:
+        seen.add(line)
+        fd = os.open(TRUTH, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        os.write(fd, line.encode())
+        os.close(fd)
+
+
+LEAF = """
+def {name}(*unused):
+    if not spins:
+        return 0
+    write_truth(_getframe())
+    end = thread_time() + SPIN_S
+    while thread_time() < end:
+        pass
+    return 0
+"""
+leaves = {}
+
+
+def leaf(name):
+    """A function with this name; the same one each time."""
+    if name not in leaves:
+        space = {"write_truth": write_truth, "_getframe": sys._getframe,
+                 "thread_time": time.thread_time, "SPIN_S": SPIN_S}
+        exec(compile(LEAF.format(name=name), "<leaf " + name + ">", "exec"), space)
+        leaves[name] = space
+    leaves[name]["spins"] = spins
+    return leaves[name][name]
+
+
+# ---- chains ----
+
+def direct():
+    leaf("leaf_direct")()
+
+
+def recursion(n=20):
+    if n == 0:
+        return leaf("leaf_recursion")()
+    return recursion(n - 1)
+
+
+def mutual(n=11):
+    def even(n):
+        return leaf("leaf_mutual")() if n == 0 else odd(n - 1)
+
+    def odd(n):
+        return leaf("leaf_mutual")() if n == 0 else even(n - 1)
+    return even(n)
+
+
+def sorted_key():
+    sorted([1], key=lambda x: leaf("leaf_sorted_key")())
+
+
+class Ordered:
+    def __lt__(self, other):
+        leaf("leaf_less")()
+        return False
+
+
+def less():
+    sorted([Ordered(), Ordered()])
+
+
+def reduced():
+    functools.reduce(lambda a, b: leaf("leaf_reduce")(), [1, 2])
+
+
+def substituted():
+    re.sub("a", lambda m: str(leaf("leaf_re_sub")()), "bab")
+
+
+def mapped():
+    list(map(lambda x: leaf("leaf_map")(), [1]))
+
+
+def filtered():
+    list(filter(leaf("leaf_filter"), [1]))
+
+
+def maximum():
+    max([1, 2], key=leaf("leaf_max"))
+
+
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+libc = ctypes.CDLL(None)
+
+
+def compare(a, b):
+    return leaf("leaf_qsort")()
+
+
+compare_c = CALLBACK(compare)
+
+
+def ctypes_qsort():
+    libc.qsort((ctypes.c_int * 2)(2, 1), ctypes.c_size_t(2), ctypes.c_size_t(4), compare_c)
+
+
+def ctypes_nested():
+    def inner(a, b):
+        return leaf("leaf_qsort_nested")()
+
+    def outer(a, b):
+        libc.qsort((ctypes.c_int * 2)(2, 1), ctypes.c_size_t(2), ctypes.c_size_t(4), CALLBACK(inner))
+        return 0
+    libc.qsort((ctypes.c_int * 2)(2, 1), ctypes.c_size_t(2), ctypes.c_size_t(4), CALLBACK(outer))
+
+
+def json_default():
+    json.dumps({"a": object()}, default=lambda o: leaf("leaf_json")())
+
+
+def generated():
+    def items():
+        yield leaf("leaf_generator")()
+    for item in items():
+        pass
+
+
+def generated_next():
+    def items():
+        yield leaf("leaf_generator_next")()
+    next(items())
+
+
+def generated_in_c():
+    def items():
+        yield leaf("leaf_generator_sum")()
+    sum(items())
+
+
+def delegated():
+    def innermost():
+        yield leaf("leaf_yield_from")()
+
+    def middle():
+        yield from innermost()
+
+    def outer():
+        yield from middle()
+    list(outer())
+
+
+def sent():
+    def take():
+        got = yield
+        leaf(got)()
+        yield
+    g = take()
+    next(g)
+    g.send("leaf_send")
+
+
+def thrown():
+    def take():
+        try:
+            yield
+        except KeyError:
+            leaf("leaf_throw")()
+            yield
+    g = take()
+    next(g)
+    g.throw(KeyError())
+
+
+def expression():
+    sum(leaf("leaf_genexpr")() for x in [1])
+
+
+def comprehension():
+    [[leaf("leaf_comprehension")() for x in [y]] for y in [1]]
+
+
+def dict_comprehension():
+    {x: leaf("leaf_dict_comprehension")() for x in [1]}
+
+
+async def awaited_inner():
+    leaf("leaf_await")()
+
+
+async def awaited_middle():
+    await awaited_inner()
+
+
+def awaited():
+    try:
+        awaited_middle().send(None)
+    except StopIteration:
+        pass
+
+
+def tasks():
+    async def worker():
+        await asyncio.sleep(0)
+        leaf("leaf_asyncio")()
+
+    async def together():
+        await asyncio.gather(worker(), worker())
+    asyncio.run(together())
+
+
+def async_generated():
+    async def items():
+        yield leaf("leaf_async_generator")()
+
+    async def consume():
+        async for item in items():
+            pass
+    try:
+        consume().send(None)
+    except StopIteration:
+        pass
+
+
+class Lazy:
+    def __getattr__(self, name):
+        return leaf("leaf_getattr")()
+
+    @property
+    def price(self):
+        return leaf("leaf_property")()
+
+    def __getitem__(self, i):
+        return leaf("leaf_getitem")()
+
+    def __call__(self):
+        return leaf("leaf_call")()
+
+    def __enter__(self):
+        leaf("leaf_enter")()
+
+    def __exit__(self, *why):
+        leaf("leaf_exit")()
+
+    def __iter__(self):
+        leaf("leaf_iter")()
+        return iter(())
+
+    def __add__(self, other):
+        return leaf("leaf_add")()
+
+    def __hash__(self):
+        return leaf("leaf_hash")()
+
+    def __str__(self):
+        return str(leaf("leaf_str")())
+
+
+class Descriptor:
+    def __get__(self, owner, kind):
+        return leaf("leaf_descriptor")()
+
+
+class Described:
+    value = Descriptor()
+
+
+def special_methods():
+    lazy = Lazy()
+    lazy.missing
+    lazy.price
+    lazy[1]
+    lazy()
+    with lazy:
+        pass
+    for x in lazy:
+        pass
+    lazy + 1
+    {lazy: 1}
+    f"{lazy}"
+    Described().value
+
+
+class Made:
+    def __init__(self):
+        leaf("leaf_init")()
+
+
+class MadeDeep(Made):
+    def __init__(self):
+        super().__init__()
+
+
+def constructed():
+    Made()
+    MadeDeep()
+
+
+class Meta(type):
+    def __new__(kind, name, bases, space):
+        leaf("leaf_metaclass")()
+        return type.__new__(kind, name, bases, space)
+
+
+def class_creation():
+    class Body(metaclass=Meta):
+        leaf("leaf_class_body")()
+
+
+class Deleted:
+    def __del__(self):
+        leaf("leaf_del")()
+
+
+def deleted():
+    d = Deleted()
+    del d
+
+
+def collected():
+    d = Deleted()
+    d.itself = d
+    del d
+    gc.collect()
+
+
+def executed():
+    exec(compile("def in_exec():\n\n  f()\nin_exec()", "<made up>", "exec"), {"f": leaf("leaf_exec")})
+
+
+def evaluated():
+    eval("(lambda: f())()", {"f": leaf("leaf_eval")})
+
+
+@functools.lru_cache(maxsize=None)
+def cached_inner(key):
+    return leaf("leaf_cached")()
+
+
+def cached():
+    cached_inner(object())
+
+
+def wraps(f):
+    @functools.wraps(f)
+    def wrapper(*a, **k):
+        return f(*a, **k)
+    return wrapper
+
+
+@wraps
+@wraps
+def decorated():
+    functools.partial(leaf("leaf_partial"), 1)()
+
+
+@contextlib.contextmanager
+def managed():
+    yield
+    leaf("leaf_context_manager")()
+
+
+def in_context():
+    with managed():
+        pass
+
+
+def in_finally():
+    try:
+        try:
+            raise ValueError
+        finally:
+            leaf("leaf_finally")()
+    except ValueError:
+        leaf("leaf_except")()
+
+
+def traced():
+    def trace(frame, event, argument):
+        sys.settrace(None)
+        leaf("leaf_trace")()
+
+    def target():
+        pass
+    sys.settrace(trace)
+    try:
+        target()
+    finally:
+        sys.settrace(None)
+
+
+def handled():
+    previous = signal.signal(signal.SIGUSR1, lambda *a: leaf("leaf_signal")())
+    signal.raise_signal(signal.SIGUSR1)
+    time.sleep(0)
+    signal.signal(signal.SIGUSR1, previous)
+
+
+def by_keyword_only(*, a, **k):
+    leaf("leaf_keywords")(a)
+
+
+def keywords():
+    by_keyword_only(**{"a": 1, "b": 2})
+
+
+def long_lines():
+    x = [0,
+         0,
+         leaf("leaf_multiline")(
+             1,
+             2),
+         0]
+    return x
+
+
+def threads():
+    def work():
+        leaf("leaf_thread")()
+    several = [threading.Thread(target=work) for _ in range(3)]
+    for t in several:
+        t.start()
+    for t in several:
+        t.join()
+
+
+def starmapped():
+    list(itertools.starmap(leaf("leaf_starmap"), [(1, 2)]))
+
+
+def defaulted():
+    collections.defaultdict(lambda: leaf("leaf_default"))["a"]
+    collections.defaultdict(lambda: leaf("leaf_default_dict")())["a"]
+
+
+CHAINS = [direct, recursion, mutual, sorted_key, less, reduced, substituted, mapped, filtered, maximum,
+          ctypes_qsort, ctypes_nested, json_default, generated, generated_next, generated_in_c,
+          delegated, sent, thrown, expression, comprehension, dict_comprehension, awaited, tasks,
+          async_generated, special_methods, constructed, class_creation, deleted, collected, executed,
+          evaluated, cached, decorated, in_context, in_finally, traced, handled, keywords, long_lines,
+          starmapped, defaulted, threads]
+
+
+# ---- text that is not ASCII, and long ----
+
+def odd_names(folder):
+    """Names and files whose text is kept in 1, 2 and 4 bytes a character, and long ones."""
+    deep = "d" * 200
+    for number, (name, path) in enumerate([
+            ("h\u00e9l\u00e8ne", "caf\u00e9.py"), ("\u0434\u0430", "\u0444\u0430\u0439\u043b.py"),
+            ("\U00020000\U00020001", "\U0001f40d.py"), ("n" * 250, "plain.py"),
+            ("m" * 2000, "plain.py"), ("\u00fc" * 300, "\u00fc" * 700 + "end.py"),
+            ("short", "/".join([deep] * 6) + "/end.py"), ("empty_file", ""), ("spaces", "a b\tc.py")]):
+        space = {"f": leaf("leaf_odd_%d" % number)}
+        exec(compile("def %s():\n    f()\n" % name, path, "exec"), space)
+        space[name]()
+
+
+# ---- the shares of work ----
+
+def turn(seconds, used, name):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds:
+        pass
+    used[name] += time.thread_time() - begin
+
+
+def most(used):
+    turn(0.0060, used, "most")
+
+
+def some(used):
+    turn(0.0030, used, "some")
+
+
+def few(used):
+    turn(0.0010, used, "few")
+
+
+def shares(seconds):
+    used = {"most": 0, "some": 0, "few": 0}
+    while sum(used.values()) < seconds:
+        most(used)
+        some(used)
+        few(used)
+    print(json.dumps(used))
+
+
+# ---- processes ----
+
+def in_child():
+    leaf("leaf_child")()
+
+
+def forked():
+    pid = os.fork()
+    if pid == 0:
+        leaf("leaf_fork")()
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def processes():
+    for kind in ("fork", "spawn"):
+        child = multiprocessing.get_context(kind).Process(target=in_child)
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+    forked()
+
+
+# ---- memory of code that is freed ----
+
+def made_up(count):
+    for i in range(count):
+        space = {"time": time.thread_time}
+        exec("def made_%d():\n end = time() + 0.0005\n while time() < end:\n  pass\n" % i, space)
+        space["made_%d" % i]()
+
+
+def deep(n):
+    if n == 0:
+        return leaf("leaf_deep")()
+    return deep(n - 1)
+
+
+def main():
+    global spins
+    if WHICH == "plain":
+        for chain in CHAINS:
+            spins = True
+            chain()
+            if chain not in (threads, tasks):
+                for i in range(60):
+                    spins = i == 59
+                    chain()
+    elif WHICH == "odd":
+        odd_names(os.getcwd())
+    elif WHICH == "shares":
+        shares(SPIN_S)
+    elif WHICH == "processes":
+        processes()
+    elif WHICH == "made":
+        made_up(int(SPIN_S))
+    elif WHICH == "deep":
+        sys.setrecursionlimit(20000)
+        threading.stack_size(512 << 20)
+        t = threading.Thread(target=deep, args=(5000,))
+        t.start()
+        t.join()
+
+
+if __name__ == "__main__":
+    main()
