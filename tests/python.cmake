@@ -1,3 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Python frames, from the interpreter's memory to the recording.
 kymo_unit_test(python_lines kymo_recorder)
+kymo_unit_test(python_offsets kymo_unwind)
+kymo_unit_test(python_walk kymo_unwind Threads::Threads)
+kymo_unit_test(code_area kymo_buffer Threads::Threads)
+kymo_unit_test(drain_codes kymo_buffer)

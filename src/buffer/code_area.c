@@ -26,7 +26,7 @@ static struct kymo_code_record *record_of(struct kymo_session *s,
 static int is_same(struct kymo_session *s, const struct kymo_session_plan *plan, uint32_t number,
                    const struct kymo_code_identity *identity)
 {
-    return number < plan->code_words - sizeof(struct kymo_code_record) / 8 &&
+    return number <= plan->code_words - sizeof(struct kymo_code_record) / 8 &&
            memcmp(&record_of(s, plan, number)->identity, identity, sizeof *identity) == 0;
 }
 

@@ -39,7 +39,7 @@ bool kymo_python_copy(struct kymo_python_pages *pages, uint64_t from, void *to, 
 {
     if (from >> ADDRESS_BITS || bytes >> ADDRESS_BITS)
         return false;
-    for (uint64_t page = from >> PAGE_BITS; page <= (from + bytes) >> PAGE_BITS; page++)
+    for (uint64_t page = from >> PAGE_BITS; page << PAGE_BITS < from + bytes; page++)
         if (!is_readable(pages, page << PAGE_BITS))
             return false;
     memcpy(to, (const void *)(uintptr_t)from, bytes);

@@ -299,6 +299,7 @@ class Node:
         self.children = [Node(depth - 1) for _ in range(2)] if depth else []
     def __del__(self): counts["deleted"] = counts.get("deleted", 0) + 1
 counts = {}
+lock = threading.Lock()
 def raising(n):
     try:
         if n == 0: raise KeyError(n)
@@ -308,7 +309,8 @@ def raising(n):
 def errors():
     for i in range(60):
         try: raising(30)
-        except ValueError as e: counts["errors"] = counts.get("errors", 0) + 1
+        except ValueError as e:
+            with lock: counts["errors"] = counts.get("errors", 0) + 1
 def generated():
     for i in range(400):
         space = {}
