@@ -17,7 +17,7 @@ import signal
 import subprocess
 import time
 
-from kymotest import (add_case, by_chance, check, check_close, folder, main, perf_works, record,
+from kymotest import (add_case, by_chance, case, check, check_close, folder, main, perf_works, record,
                       record_command, run, say, skip)
 
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_stacks.py"
@@ -292,7 +292,8 @@ def unchanged(python):
 
 
 TURMOIL = """
-import asyncio, ctypes, functools, gc, os, random, re, sys, threading, weakref
+import asyncio, ctypes, functools, gc, os, random, re, sys, threading, warnings
+warnings.simplefilter("ignore")  # of fork, if a thread that was joined has not quite ended
 r = random.Random(1)
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 class Node:
@@ -416,6 +417,63 @@ for _ in range(50):
               f"{list(stack)}")
 
 
+def locked(python):
+    """What is kept for the frames of each possible thread is not locked with the program's memory."""
+    cwd = folder()
+    source = cwd / "locks.py"
+    source.write_text("""import ctypes
+if ctypes.CDLL(None).mlockall(1):
+    raise SystemExit(9)
+print([line.split()[1] for line in open("/proc/self/status") if line.startswith("VmLck")][0])
+""")
+    alone = run([python, source])
+    if alone.status == 9:
+        skip("mlockall is not permitted")
+    recording = record([python, source])
+    check(recording.result.status == 0, recording.result.stderr)
+    both = int(alone.stdout), int(recording.result.stdout)
+    say(f"locked: {both[0]} KiB alone, {both[1]} KiB recorded")
+    check(both[1] < both[0] + (16 << 10), "more is locked than the program's")
+
+
+UNKNOWN = """
+const unsigned long Py_Version = 0x036300f0;  /* 3.99 */
+char _PyRuntime[65536] = "xdebugpy";
+char PyCode_Type[512];
+static volatile unsigned long sink;
+__attribute__((noinline)) void _PyEval_EvalFrameDefault(void)
+{
+    for (unsigned long i = 0; i < 400000000; i++)
+        sink += i;
+}
+int main(void)
+{
+    _PyEval_EvalFrameDefault();
+    return 0;
+}
+"""
+
+
+@case
+def unknown_version():
+    """An interpreter that is not known: its own functions are shown, and a note says why."""
+    cwd = folder()
+    (cwd / "unknown.c").write_text(UNKNOWN)
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        skip("there is no C compiler")
+    built = run([compiler, "-O1", "-rdynamic", "-o", cwd / "unknown", cwd / "unknown.c"])
+    check(built.status == 0, built.stderr)
+    recording = record([cwd / "unknown"])
+    check(recording.result.status == 0, recording.result.stderr)
+    report = recording.report()
+    check(report.share("_PyEval_EvalFrameDefault") > 0.9, f"{report.data['functions'][:3]}")
+    text = run([recording.kymo, "report", recording.path])
+    say(" ".join(l for l in (text.stdout + text.stderr).splitlines() if "Python" in l))
+    check("Python 3.99" in text.stdout + text.stderr, text.stdout + text.stderr)
+    check(not any(scripts_of(s) for s in Stacks(recording).samples), "there are Python frames")
+
+
 def python_version(python):
     return tuple(int(n) for n in version_of(python).split("."))
 
@@ -464,7 +522,7 @@ spinner()
 
 for name, version, path in INTERPRETERS:
     for function in (whole_chains, odd_text, shares, processes, freed_code, deep_recursion, unchanged,
-                     killed, allocations, formats):
+                     killed, allocations, locked, formats):
         add_case(f"{function.__name__}.{name}", function, path)
     for engine in ("perf", "timer", "dispatch"):
         add_case(f"{engine}.{name}", each_engine, path, engine)
