@@ -10,3 +10,6 @@ kymo_unit_test(ingest_scripts kymo_profile)
 kymo_unit_test(firefox_scripts kymo_encode)
 kymo_fuzz_target(python_lines kymo_recorder)
 kymo_fuzz_target(python_codes kymo_buffer)
+# Of the hot half, alone.
+kymo_unit_test(python_stack kymo_unwind Threads::Threads)
+target_sources(test_python_stack PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_stack.c)

@@ -63,7 +63,8 @@ static int runs_next(struct merge *m, uint32_t i)
     if (m->next_run == s->runs)
         return 0;
     uint64_t mark = s->run[m->next_run].mark;
-    return mark ? mark < end_of(m, i) : is_evaluator(m, i);
+    /* Where the outermost frame ends is not known: it is the run's if it is an evaluator. */
+    return mark && i + 1 < m->n ? mark < end_of(m, i) : is_evaluator(m, i);
 }
 
 static void merge_by_address(struct merge *m)
