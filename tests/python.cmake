@@ -13,3 +13,5 @@ kymo_fuzz_target(python_codes kymo_buffer)
 # Of the hot half, alone.
 kymo_unit_test(python_stack kymo_unwind Threads::Threads)
 target_sources(test_python_stack PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_stack.c)
+kymo_unit_test(python_code kymo_unwind kymo_buffer Threads::Threads)
+target_sources(test_python_code PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_code.c)

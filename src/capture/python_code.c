@@ -46,9 +46,10 @@ static uint32_t copy_wide(const struct copier *c, uint64_t from, uint64_t kind, 
     uint32_t used = 0;
     for (uint64_t i = skip; i < length && used + 4 <= room; i++) {
         uint32_t character = 0;
-        if (!kymo_python_copy(c->pages, from + i * kind, &character, kind) ||
-            character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
+        if (!kymo_python_copy(c->pages, from + i * kind, &character, kind) || character > 0x10ffff)
             break;
+        if (character >= 0xd800 && character < 0xe000) /* a byte of a path that is not UTF-8 */
+            character = 0xfffd;
         used += put_utf8(character, to + used);
     }
     return used;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input is what a program has written over its session: the frames of a stack, and the code area
- * that they name. The drain hands on what it says it does, within its limits, and not more than the
- * area holds.
+ * The input is what a program has written over its session: the frames of a stack, and the code
+ * area that they name. The drain hands on what it says it does, within its limits, and not more
+ * than the area holds.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input is a version, a first line and a line table, with any content: no byte behind it is read,
- * a place has one line, which may be one, and a frame that has not begun is at the first.
+ * The input is a version, a first line and a line table, with any content: no byte behind it is
+ * read, a place has one line, which may be one, and a frame that has not begun is at the first.
  */
 #include <stdint.h>
 #include <stdlib.h>

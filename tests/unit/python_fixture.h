@@ -46,7 +46,8 @@ static inline int begin(void **state)
     (void)state;
     size_t bytes = (size_t)NODES * NODE_BYTES;
     memset(&w, 0, sizeof w);
-    w.memory = mmap(NULL, bytes + 4096 * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    w.memory =
+        mmap(NULL, bytes + 4096 * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (w.memory == MAP_FAILED)
         return -1;
     w.gone = w.memory + bytes;
@@ -65,8 +66,9 @@ static inline int end(void **state)
 static inline void use(uint32_t minor)
 {
     uint64_t table[96] = {0};
-    static const uint64_t of_13[][2] = {{23, 72}, {24, 152}, {29, 8},   {30, 0},    {31, 56},  {33, 70},
-                                        {35, 112}, {37, 128}, {38, 136}, {39, 68}, {43, 200}, {70, 40}};
+    static const uint64_t of_13[][2] = {{23, 72},  {24, 152}, {29, 8},   {30, 0},
+                                        {31, 56},  {33, 70},  {35, 112}, {37, 128},
+                                        {38, 136}, {39, 68},  {43, 200}, {70, 40}};
     memcpy(table, "xdebugpy", 8);
     for (size_t i = 0; i < KYMO_ARRAY_LEN(of_13); i++)
         table[of_13[i][0]] = of_13[i][1];
@@ -92,7 +94,10 @@ static inline char *make_frame(uint32_t i, const char *code, uint32_t at, const 
     uint32_t minor = w.python.minor;
     put(node(i), o->code, at_of(code));
     put(node(i), o->back, at_of(back));
-    put(node(i), o->at, minor < 10 ? at : minor == 10 ? at / 2 : at_of(code) + o->instructions + at);
+    put(node(i), o->at,
+        minor < 10    ? at
+        : minor == 10 ? at / 2
+                      : at_of(code) + o->instructions + at);
     return node(i);
 }
 

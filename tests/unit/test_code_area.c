@@ -55,7 +55,10 @@ static void other_code_at_the_same_address_is_another(void **state)
     uint32_t numbers[5] = {intern(&f, &first, 8)};
     for (uint32_t i = 1; i < 5; i++) {
         struct kymo_code_identity other = first;
-        *(i == 1 ? &other.file : i == 2 ? &other.name : i == 3 ? &other.lines : &other.first_line) += 16;
+        *(i == 1   ? &other.file
+          : i == 2 ? &other.name
+          : i == 3 ? &other.lines
+                   : &other.first_line) += 16;
         numbers[i] = intern(&f, &other, 8);
         for (uint32_t k = 0; k < i; k++)
             assert_int_not_equal(numbers[i], numbers[k]);
@@ -165,7 +168,8 @@ static void the_last_word_is_used(void **state)
     fixture_close(&f);
 }
 
-/* Whatever the program has written over the index and the count: no number leads out of the area. */
+/* Whatever the program has written over the index and the count: no number leads out of the area.
+ */
 static void a_hostile_index_leads_nowhere(void **state)
 {
     (void)state;

@@ -70,7 +70,8 @@ static kymo_err on_stack(void *c, uint32_t stack, uint32_t flags,
     t.frames = n < FRAMES ? n : FRAMES;
     memcpy(t.frame, frames, t.frames * sizeof *frames);
     for (uint32_t i = 0; i < n; i++)
-        assert_true(!frames[i].is_code || frames[i].code == KYMO_NO_CODE || frames[i].code < t.codes);
+        assert_true(!frames[i].is_code || frames[i].code == KYMO_NO_CODE ||
+                    frames[i].code < t.codes);
     return KYMO_OK;
 }
 
@@ -110,9 +111,8 @@ static uint32_t add(uint64_t address, const char *name, const char *file, const 
 {
     uint32_t number;
     uint32_t lines_len = lines ? (uint32_t)strlen(lines) : 0;
-    struct kymo_code_record *r =
-        kymo_code_claim(t.f.session, &t.f.plan,
-                        (uint32_t)(strlen(name) + strlen(file)) + lines_len, &number);
+    struct kymo_code_record *r = kymo_code_claim(
+        t.f.session, &t.f.plan, (uint32_t)(strlen(name) + strlen(file)) + lines_len, &number);
     assert_non_null(r);
     r->identity = (struct kymo_code_identity){.address = address, .first_line = 17};
     r->minor = 12;
@@ -195,7 +195,8 @@ static void code_is_told_once_and_before_its_stack(void **state)
 static void the_longest_record_is_read(void **state)
 {
     (void)state;
-    static char name[KYMO_CODE_NAME_MAX + 1], file[KYMO_CODE_FILE_MAX + 1], lines[KYMO_CODE_LINES_MAX + 1];
+    static char name[KYMO_CODE_NAME_MAX + 1], file[KYMO_CODE_FILE_MAX + 1],
+        lines[KYMO_CODE_LINES_MAX + 1];
     memset(name, 'n', sizeof name - 1);
     memset(file, 'f', sizeof file - 1);
     memset(lines, 'l', sizeof lines - 1);
@@ -311,7 +312,8 @@ static void random_areas_do_no_harm(void **state)
         uint64_t words[4];
         for (int k = 0; k < 4; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
-            words[k] = random >> 60 & 1 ? random : word((uint32_t)(random >> 33) % t.f.plan.code_words, 2);
+            words[k] =
+                random >> 60 & 1 ? random : word((uint32_t)(random >> 33) % t.f.plan.code_words, 2);
         }
         sample(words, 4);
         if (i % 500 == 0)
@@ -327,9 +329,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(code_is_told_once_and_before_its_stack, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_record_is_read, begin, end),
-        cmocka_unit_test_setup_teardown(numbers_that_are_none_give_a_frame_without_code, begin, end),
+        cmocka_unit_test_setup_teardown(numbers_that_are_none_give_a_frame_without_code, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(records_that_say_too_much_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(records_that_overlap_cost_no_more_than_the_area, begin, end),
+        cmocka_unit_test_setup_teardown(records_that_overlap_cost_no_more_than_the_area, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(random_areas_do_no_harm, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

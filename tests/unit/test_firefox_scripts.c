@@ -65,7 +65,8 @@ static void functions_of_scripts_are_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(functions_of_scripts_are_told_apart, setup, destroy_profile),
+        cmocka_unit_test_setup_teardown(functions_of_scripts_are_told_apart, setup,
+                                        destroy_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

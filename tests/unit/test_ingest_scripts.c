@@ -57,8 +57,9 @@ static void stack_text(const kymo_profile *of, uint32_t stack, char *text)
         char label[64];
         uint32_t count;
         const kymo_line *lines = kymo_profile_frame_lines(of, stacks.frame[stack], &count);
-        used += (size_t)snprintf(text + used, TEXT - used, "%s%s", used ? " " : "",
-                                 kymo_profile_frame_label(of, stacks.frame[stack], label, sizeof label));
+        used += (size_t)snprintf(
+            text + used, TEXT - used, "%s%s", used ? " " : "",
+            kymo_profile_frame_label(of, stacks.frame[stack], label, sizeof label));
         if (count && lines[0].line)
             used += (size_t)snprintf(text + used, TEXT - used, ":%u", lines[0].line);
         assert_true(used < TEXT - 100);
@@ -90,8 +91,7 @@ static void a_script_is_a_function_with_a_file(void **state)
     const kymo_function *f = kymo_profile_function(profile, line->function);
     assert_int_equal(f->start_line, 10);
     assert_int_equal(f->module, KYMO_NONE);
-    assert_string_equal(kymo_profile_source(profile, f->source),
-                        "/tmp/caf\xc3\xa9.py");
+    assert_string_equal(kymo_profile_source(profile, f->source), "/tmp/caf\xc3\xa9.py");
 }
 
 /* A file may say so; nothing of it is taken. */
@@ -115,9 +115,9 @@ static void the_interpreters_own_frames_outside_of_scripts_are_left_out(void **s
 {
     (void)state;
     add_scripts(ingest);
-    const kymo_event_frame frames[] = {native(1, IN), native(2, 0),  script(0, 5), native(3, IN),
-                                       native(4, 0),  native(5, IN), script(1, 6), native(6, IN),
-                                       native(7, 0)};
+    const kymo_event_frame frames[] = {native(1, IN), native(2, 0),  script(0, 5),
+                                       native(3, IN), native(4, 0),  native(5, IN),
+                                       script(1, 6),  native(6, IN), native(7, 0)};
     assert_int_equal(add_stack(ingest, frames, 9, 0, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
     assert_last("0x1 0x2 s0:5 0x4 s1:6 0x7");
     /* Without a script frame there is nothing to leave out. */
@@ -140,15 +140,19 @@ static void what_is_left_out_depends_on_what_is_inside(void **state)
         assert_last("0x4 0x3 s1:6");
         assert_int_equal(add_stack(ingest, deep, 4, shared, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
         assert_last("s0:5 s1:6");
-        assert_int_equal(add_stack(ingest, flat + 1, 3, shared, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
+        assert_int_equal(add_stack(ingest, flat + 1, 3, shared, KYMO_EVENT_STACK_COMPLETE),
+                         KYMO_OK);
         assert_last("0x3 s1:6");
         assert_int_equal(add_stack(ingest, flat + 3, 1, shared ? 1 : 0, 0), KYMO_OK);
         assert_last("0x7 [incomplete stack]");
-        assert_int_equal(add_stack(ingest, deep, 4, shared ? 1 : 0, KYMO_EVENT_STACK_TRUNCATED), KYMO_OK);
+        assert_int_equal(add_stack(ingest, deep, 4, shared ? 1 : 0, KYMO_EVENT_STACK_TRUNCATED),
+                         KYMO_OK);
         assert_last("s0:5 s1:6 [truncated stack]");
-        assert_int_equal(add_stack(ingest, deep + 3, 1, shared ? 1 : 0, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
+        assert_int_equal(add_stack(ingest, deep + 3, 1, shared ? 1 : 0, KYMO_EVENT_STACK_COMPLETE),
+                         KYMO_OK);
         assert_last("0x7");
-        assert_int_equal(add_stack(ingest, deep, 4, shared ? 1 : 0, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
+        assert_int_equal(add_stack(ingest, deep, 4, shared ? 1 : 0, KYMO_EVENT_STACK_COMPLETE),
+                         KYMO_OK);
         assert_last("s0:5 s1:6");
     }
 }
@@ -168,7 +172,8 @@ static kymo_event_frame random_frame(void)
     uint32_t kind = random_below(5);
     if (kind == 0)
         return script(random_below(SCRIPTS), random_below(3));
-    return native(1 + random_below(4), (kind < 3 ? IN : 0) | (kind == 4 ? KYMO_EVENT_FRAME_RETURN : 0));
+    return native(1 + random_below(4),
+                  (kind < 3 ? IN : 0) | (kind == 4 ? KYMO_EVENT_FRAME_RETURN : 0));
 }
 
 /* The same stack, alone. */
@@ -203,8 +208,9 @@ static void text_by_rule(const kymo_event_frame *frames, uint32_t depth, uint32_
             if (f->address)
                 used += (size_t)snprintf(text + used, TEXT - used, ":%u", (uint32_t)f->address);
         } else if (inside || !any || !(f->flags & IN)) {
-            used += (size_t)snprintf(text + used, TEXT - used, "%s0x%x", space,
-                                     (uint32_t)(f->address - !!(f->flags & KYMO_EVENT_FRAME_RETURN)));
+            used +=
+                (size_t)snprintf(text + used, TEXT - used, "%s0x%x", space,
+                                 (uint32_t)(f->address - !!(f->flags & KYMO_EVENT_FRAME_RETURN)));
         }
     }
     if (!(flags & KYMO_EVENT_STACK_COMPLETE))

@@ -57,7 +57,8 @@ static kymo_err tell(struct kymo_python_events *python, uint32_t minor, const ch
     return kymo_python_events_code(python, 3, &code, &events, &seen);
 }
 
-static kymo_event_frame frame_of(const struct kymo_python_events *python, uint32_t code, uint32_t at)
+static kymo_event_frame frame_of(const struct kymo_python_events *python, uint32_t code,
+                                 uint32_t at)
 {
     const struct kymo_drain_frame f = {.address = at, .code = code, .is_code = 1};
     return kymo_python_events_frame(python, &f);
@@ -68,14 +69,15 @@ static void code_is_a_script_and_its_frames_have_lines(void **state)
     struct kymo_python_events *python = *state;
     const uint8_t lines[] = {2, 1, 4, 1}; /* 3.10: two bytes on line 8, four on line 9 */
     assert_int_equal(tell(python, 9, "f", 1, "", 0, lines, 0), KYMO_OK);
-    assert_int_equal(tell(python, 10, "method and more", 6, "a.pyc", 4, lines, sizeof lines), KYMO_OK);
+    assert_int_equal(tell(python, 10, "method and more", 6, "a.pyc", 4, lines, sizeof lines),
+                     KYMO_OK);
     assert_int_equal(tell(python, 10, "g", 1, "", 0, NULL, 0), KYMO_OK);
     assert_int_equal(seen.count, 3);
     assert_int_equal(python->codes.len, 3);
     static const struct {
         uint32_t code, at, line;
-    } expected[] = {{0, 0, 7}, {0, 60, 7}, {0, UINT32_MAX, 7}, {1, 0, 8}, {1, 2, 9}, {1, 5, 9},
-                    {1, 6, 0}, {2, 0, 0},  {2, UINT32_MAX, 0}};
+    } expected[] = {{0, 0, 7}, {0, 60, 7}, {0, UINT32_MAX, 7}, {1, 0, 8},         {1, 2, 9},
+                    {1, 5, 9}, {1, 6, 0},  {2, 0, 0},          {2, UINT32_MAX, 0}};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(expected); i++) {
         kymo_event_frame f = frame_of(python, expected[i].code, expected[i].at);
         assert_int_equal(f.module, expected[i].code);

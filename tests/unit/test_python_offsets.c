@@ -23,7 +23,8 @@ static void each_known_version_has_offsets(void **state)
     struct kymo_python_offsets o;
     for (uint32_t minor = 9; minor <= 12; minor++) {
         assert_true(kymo_python_offsets_of(minor, NULL, &o));
-        assert_true(o.key && o.thread_id && o.frame && o.at && o.file && o.name && o.lines && o.text);
+        assert_true(o.key && o.thread_id && o.frame && o.at && o.file && o.name && o.lines &&
+                    o.text);
         assert_int_equal(o.key % 4, 0);
         assert_int_equal(o.frame % 8 + o.thread_id % 8 + o.at % 8 + o.back % 8 + o.code % 8, 0);
         assert_int_equal(o.file % 8 + o.name % 8 + o.lines % 8 + o.first_line % 4, 0);

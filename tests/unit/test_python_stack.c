@@ -74,14 +74,14 @@ static void assert_stack(const uint64_t *expected, uint32_t n)
     assert_int_equal(t.n, n);
 }
 
-#define EXPECT(...)                                              \
-    do {                                                         \
-        const uint64_t expected_[] = {__VA_ARGS__};              \
+#define EXPECT(...)                                                   \
+    do {                                                              \
+        const uint64_t expected_[] = {__VA_ARGS__};                   \
         assert_stack(expected_, (uint32_t)KYMO_ARRAY_LEN(expected_)); \
     } while (0)
 
-/* Native frames around the chain of the fixture: the innermost, the inner evaluator (up to 3.10 two),
- * a helper, the outer evaluator, main. */
+/* Native frames around the chain of the fixture: the innermost, the inner evaluator (up to 3.10
+ * two), a helper, the outer evaluator, main. */
 static void native_chain(void)
 {
     native(0x400000, node(18));
@@ -118,7 +118,8 @@ static void an_evaluator_without_frames_stays(void **state)
         native(0x400004, node(16));
         native_chain();
         merge(chain);
-        EXPECT(EVAL + 4, 0x400004, 0x400000, shown(0, 4), shown(1, 6), 0x400010, shown(2, 8), 0x400020);
+        EXPECT(EVAL + 4, 0x400004, 0x400000, shown(0, 4), shown(1, 6), 0x400010, shown(2, 8),
+               0x400020);
     }
 }
 
@@ -267,7 +268,8 @@ static void a_stack_deeper_than_the_limit_says_so(void **state)
         t.n = t.n < depth ? t.n : depth;
         t.end = t.n < 5 ? KYMO_WALK_DEPTH : KYMO_WALK_COMPLETE;
         merge(chain);
-        const uint64_t whole[] = {0x400000, shown(0, 4), shown(1, 6), 0x400010, shown(2, 8), 0x400020};
+        const uint64_t whole[] = {0x400000, shown(0, 4), shown(1, 6),
+                                  0x400010, shown(2, 8), 0x400020};
         assert_true(t.n >= 1);
         assert_int_equal(t.pcs[0], whole[0]);
         assert_int_equal(t.end, depth < 6 ? KYMO_WALK_DEPTH : KYMO_WALK_COMPLETE);
@@ -323,15 +325,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(frames_take_the_place_of_their_evaluators, begin, end),
         cmocka_unit_test_setup_teardown(an_evaluator_without_frames_stays, begin, end),
-        cmocka_unit_test_setup_teardown(calls_at_the_edges_of_the_evaluator_are_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(calls_at_the_edges_of_the_evaluator_are_its_own, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(where_a_signal_struck_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(a_native_stack_that_ends_early_has_all_frames, begin, end),
         cmocka_unit_test_setup_teardown(frames_that_are_hidden_are_left_out, begin, end),
         cmocka_unit_test_setup_teardown(a_thread_without_a_state_keeps_its_stack, begin, end),
         cmocka_unit_test_setup_teardown(a_deep_recursion_is_cut_at_its_outer_end, begin, end),
         cmocka_unit_test_setup_teardown(a_stack_deeper_than_the_limit_says_so, begin, end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_counted_and_not_called_complete, begin,
-                                        end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_counted_and_not_called_complete,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(a_half_made_evaluator_does_not_hide_the_others, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,9 +94,9 @@ static void assert_some_of_the_chain(void)
 /* What may be found in the place of a pointer, and must not be followed. */
 static uint64_t bad_pointer(uint32_t i)
 {
-    const uint64_t bad[] = {at_of(w.gone),   at_of(w.gone) + 4000, at_of(node(5)) + 1, at_of(node(5)) + 4,
-                            8,               1ull << 47,           0xdbdbdbdbdbdbdbd8, UINT64_MAX - 7,
-                            at_of(w.gone) - 8};
+    const uint64_t bad[] = {
+        at_of(w.gone), at_of(w.gone) + 4000, at_of(node(5)) + 1, at_of(node(5)) + 4, 8,
+        1ull << 47,    0xdbdbdbdbdbdbdbd8,   UINT64_MAX - 7,     at_of(w.gone) - 8};
     return i < KYMO_ARRAY_LEN(bad) ? bad[i] : 0;
 }
 
@@ -234,7 +234,8 @@ static void random_words_do_no_harm(void **state)
         for (uint32_t i = 0; i < 6; i++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             uint64_t to = at_of(node(random >> 40 & 31)) + (random >> 33 & 7) * 32;
-            put(node(random >> 48 & 31), (uint32_t)(random >> 60) * 8, random & 1ull << 32 ? to : random);
+            put(node(random >> 48 & 31), (uint32_t)(random >> 60) * 8,
+                random & 1ull << 32 ? to : random);
         }
         walk_from(start);
     }
