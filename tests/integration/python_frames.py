@@ -17,9 +17,10 @@ import signal
 import subprocess
 import time
 
-from kymotest import (add_case, by_chance, case, check, check_close, folder, main, perf_works, record,
+from kymotest import (BUILD, add_case, by_chance, case, check, check_close, folder, main, perf_works, record,
                       record_command, run, say, skip)
 
+LIBRARY = BUILD / "src" / "start" / "libkymo.so"
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_stacks.py"
 VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
 # So long does the end of each chain spin: some samples where only the kernel's tick samples.
@@ -100,10 +101,14 @@ class Stacks:
         self.samples = []  # stacks
         self.by_pid = collections.defaultdict(list)
         self.allocations = []
+        self.markers = {}  # by name, with a stack
         for thread in data["threads"]:
             here = [stacks[s] for s in thread["samples"]["stack"] if s is not None]
             self.samples += here
             self.by_pid[str(thread["pid"]).split(".")[0]] += here
+            names, data_of = thread["markers"]["name"], thread["markers"]["data"]
+            self.markers.update((strings[names[i]], stacks[d["cause"]["stack"]])
+                                for i, d in enumerate(data_of) if d and d.get("cause"))
             for kind in ("nativeAllocations", "jsAllocations"):
                 if kind in thread:
                     self.allocations += [stacks[s] for s in thread[kind]["stack"] if s is not None]
@@ -113,11 +118,11 @@ def scripts_of(stack):
     return [f for f in stack if f.is_script]
 
 
-def record_program(python, which, seconds=SPIN_S, **how):
+def record_program(python, which, seconds=SPIN_S, arguments=(), **how):
     """The recording, and the chains that the program told, by their innermost function."""
     cwd = folder()
     truth = cwd / "truth"
-    recording = record([python, PROGRAM, truth, seconds, which], cwd=cwd, **how)
+    recording = record([python, *arguments, PROGRAM, truth, seconds, which], cwd=cwd, **how)
     check(recording.result.status == 0, recording.result.stderr)
     chains = collections.defaultdict(set)
     if truth.exists():
@@ -172,6 +177,37 @@ def whole_chains(python):
     for frame in {f for s in stacks.samples for f in s}:
         check(frame.is_script == (frame.category == "Python"), f"{frame}: {frame.category}")
         check(not frame.is_script or frame.lib is None, f"{frame}: {frame.lib}")
+
+
+def markers(python):
+    """The stack of a marker is that of one moment: each must be exactly what the program sees then."""
+    cwd = folder()
+    truth = cwd / "truth"
+    recording = record([python, PROGRAM, truth, "0", "markers", LIBRARY], cwd=cwd)
+    check(recording.result.status == 0, recording.result.stderr)
+    stacks = Stacks(recording).markers
+    told = [json.loads(line) for line in truth.read_text().splitlines()]
+    wrong = 0
+    for one in told:
+        chain = [tuple(f) for f in one["chain"]]
+        stack = stacks.get(one["leaf"], ())
+        scripts = [f.what() for f in scripts_of(stack)]
+        # What makes the marker is inside of the leaf.
+        if scripts[:len(chain)] != chain or len(scripts) != len(chain) + 1:
+            wrong += 1
+            if wrong < 4:
+                say(f"{one['leaf']}: {list(stack)}")
+                say(f"   in truth: {chain}")
+    say(f"{len(told)} markers, {wrong} differ")
+    check(not wrong and len(told) > 100, f"{wrong} of {len(told)} differ")
+
+
+def trampolines(python):
+    """-X perf puts code without unwind information between the evaluator's calls."""
+    if python_version(python) < (3, 12):
+        skip("it has no -X perf")
+    recording, chains = record_program(python, "plain", arguments=["-X", "perf"])
+    check_chains(Stacks(recording), chains)
 
 
 def each_engine(python, engine):
@@ -521,7 +557,7 @@ spinner()
 
 
 for name, version, path in INTERPRETERS:
-    for function in (whole_chains, odd_text, shares, processes, freed_code, deep_recursion, unchanged,
+    for function in (whole_chains, markers, trampolines, odd_text, shares, processes, freed_code, deep_recursion, unchanged,
                      killed, allocations, locked, formats):
         add_case(f"{function.__name__}.{name}", function, path)
     for engine in ("perf", "timer", "dispatch"):

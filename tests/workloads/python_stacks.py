@@ -29,8 +29,8 @@ spins = True
 seen = set()
 
 
-def write_truth(frame):
-    chain, leaf = [], frame.f_code.co_name
+def write_truth(frame, leaf=None):
+    chain, leaf = [], leaf or frame.f_code.co_name
     while frame:
         code = frame.f_code
         chain.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
@@ -53,6 +53,13 @@ def {name}(*unused):
         pass
     return 0
 """
+MARKING_LEAF = """
+def {name}(*unused):
+    if spins:
+        mark(
+            _getframe())
+    return 0
+"""
 leaves = {}
 
 
@@ -60,8 +67,9 @@ def leaf(name):
     """A function with this name; the same one each time."""
     if name not in leaves:
         space = {"write_truth": write_truth, "_getframe": sys._getframe,
-                 "thread_time": time.thread_time, "SPIN_S": SPIN_S}
-        exec(compile(LEAF.format(name=name), "<leaf " + name + ">", "exec"), space)
+                 "thread_time": time.thread_time, "SPIN_S": SPIN_S, "mark": mark}
+        text = MARKING_LEAF if WHICH == "markers" else LEAF
+        exec(compile(text.format(name=name), "<leaf " + name + ">", "exec"), space)
         leaves[name] = space
     leaves[name]["spins"] = spins
     return leaves[name][name]
@@ -473,6 +481,43 @@ CHAINS = [direct, recursion, mutual, sorted_key, less, reduced, substituted, map
           starmapped, defaulted, threads]
 
 
+# ---- markers: the stack of one moment ----
+
+def prepare_marks(library):
+    """The structures of binding.py, which knows them; what it makes of them is its own."""
+    space = {"__name__": "binding"}
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "binding.py")) as file:
+        exec(file.read().replace("\nmain()\n", "\n"), space)
+
+    class Options(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32), ("timing", ctypes.c_uint32)] + [
+            (name, ctypes.c_uint64) for name in ("start", "end", "id", "stack", "track", "owner")] + [
+            ("thread", ctypes.c_uint32), ("name_len", ctypes.c_uint32), ("name", ctypes.c_char_p)]
+    link = space["Link"](abi=space["ABI"])
+    assert ctypes.CDLL(library).kymo_mark_attach(ctypes.byref(link)) == 0
+    calls = link.calls.contents
+    _, kind, _ = space["registered"](calls.type_register, space["request_type"](1, None))
+    _, category, _ = space["registered"](calls.category_register, space["Category"](name=b"chains"))
+    _, site, _ = space["registered"](calls.site_register, space["Site"](
+        category=category, type=kind, name=b"chain", file=b"python_stacks.py"))
+    assert category.contents.on
+    payload = space["Request"](1, b"u")
+    mark_with = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(link.mark_with)
+
+    def mark(frame):
+        name = "%s#%d" % (frame.f_code.co_name, next(numbers))
+        options = Options(size=ctypes.sizeof(Options), stack=STACK_HERE, name=name.encode(),
+                          name_len=len(name))
+        write_truth(frame, name)
+        mark_with(ctypes.addressof(site.contents), ctypes.addressof(payload), ctypes.addressof(options))
+    return mark, (link, kind, category, site)
+
+
+STACK_HERE = 2**64 - 1
+numbers = itertools.count()
+mark = None
+
+
 # ---- text that is not ASCII, and long ----
 
 def odd_names(folder):
@@ -557,8 +602,10 @@ def deep(n):
 
 
 def main():
-    global spins
-    if WHICH == "plain":
+    global spins, mark
+    if WHICH == "markers":
+        mark, kept = prepare_marks(sys.argv[4])
+    if WHICH in ("plain", "markers"):
         for chain in CHAINS:
             spins = True
             chain()
