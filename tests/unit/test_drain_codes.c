@@ -231,7 +231,13 @@ static void numbers_that_are_none_give_a_frame_without_code(void **state)
 static void records_that_say_too_much_are_refused(void **state)
 {
     (void)state;
-    uint32_t a = add(1, "name", "file", "lines");
+    /* There would be room for more than the limits. */
+    static char file[KYMO_CODE_FILE_MAX + 1], lines[KYMO_CODE_LINES_MAX + 1];
+    memset(file, 'f', sizeof file - 1);
+    memset(lines, 'l', sizeof lines - 1);
+    uint32_t a = add(1, "name", file, lines);
+    record_at(a)->file_len = 4;
+    record_at(a)->lines_len = 5;
     const struct kymo_code_record honest = *record_at(a);
     for (uint32_t i = 0; i < 9; i++) {
         struct kymo_code_record *r = record_at(a);
@@ -251,7 +257,7 @@ static void records_that_say_too_much_are_refused(void **state)
         else if (i == 6)
             r->words = t.f.plan.code_words - a + 1;
         else if (i == 7)
-            r->name_len = (uint16_t)(r->name_len + 8); /* more than its words */
+            r->words = HEAD + 1; /* less than its texts */
         else
             r->lines_len = KYMO_CODE_NO_LINES - 1;
         const uint64_t words[] = {word(a, i)};
