@@ -22,8 +22,8 @@
 #include "buffer/session.h"
 
 #define KYMO_CODE_NAME_MAX 256u
-#define KYMO_CODE_FILE_MAX 512u   /* of a longer path the end is kept */
-#define KYMO_CODE_LINES_MAX 4096u /* bytes; of code with more, lines are not known */
+#define KYMO_CODE_FILE_MAX 512u    /* of a longer path the end is kept */
+#define KYMO_CODE_LINES_MAX 16384u /* bytes; of code with more, lines are not known */
 #define KYMO_CODE_NO_LINES UINT16_MAX
 
 /* What tells one code object from another. */

@@ -320,6 +320,46 @@ static void a_half_made_evaluator_does_not_hide_the_others(void **state)
     }
 }
 
+/* ---- places ---- */
+
+static void places_are_taken_and_given_back(void **state)
+{
+    (void)state;
+    static struct kymo_capture_thread threads[KYMO_PYTHON_PLACES];
+    struct kymo_python_place *places[2 * KYMO_PYTHON_PLACES];
+    start(12);
+    size_t bytes = KYMO_PYTHON_PLACES * kymo_python_place_bytes(MAX);
+    t.process.python_places = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(t.process.python_places, MAP_FAILED);
+    uint32_t taken = 0, refused = 0;
+    for (uint32_t i = 0; i < KYMO_PYTHON_PLACES; i++) {
+        threads[i].number = i;
+        for (int is_alloc = 0; is_alloc < 2; is_alloc++) {
+            struct kymo_python_place *place =
+                kymo_python_place_take(&t.process, &threads[i], is_alloc);
+            /* The thread left it by a longjmp. */
+            assert_ptr_equal(kymo_python_place_take(&t.process, &threads[i], is_alloc), place);
+            if (!place) {
+                refused++;
+                continue;
+            }
+            for (uint32_t k = 0; k < taken; k++)
+                assert_ptr_not_equal(place, places[k]);
+            size_t at = (size_t)((char *)place - t.process.python_places);
+            assert_true(at + kymo_python_place_bytes(MAX) <= bytes);
+            places[taken++] = place;
+        }
+    }
+    assert_int_equal(taken, KYMO_PYTHON_PLACES);
+    assert_int_equal(refused, KYMO_PYTHON_PLACES);
+    assert_int_equal(t.session.lost[KYMO_LOSS_PYTHON], 2 * refused);
+    for (uint32_t i = 0; i < taken; i++)
+        kymo_python_place_give(places[i]);
+    assert_non_null(kymo_python_place_take(&t.process, &threads[KYMO_PYTHON_PLACES - 1], 1));
+    assert_int_equal(munmap(t.process.python_places, bytes), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_counted_and_not_called_complete,
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_half_made_evaluator_does_not_hide_the_others, begin, end),
+        cmocka_unit_test_setup_teardown(places_are_taken_and_given_back, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

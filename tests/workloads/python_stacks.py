@@ -454,6 +454,19 @@ def long_lines():
     return x
 
 
+def long_function():
+    """One whose line table has 10 KiB from 3.11 on."""
+    if "long_function" not in kept:
+        space = {}
+        exec(compile("def long_one(f, a):\n" + "    a = (a +\n 1 - 1)\n" * 600 + "    f()\n", "<long>", "exec"),
+             space)
+        kept["long_function"] = space["long_one"]
+    kept["long_function"](leaf("leaf_long_function"), 1)
+
+
+kept = {}
+
+
 def threads():
     def work():
         leaf("leaf_thread")()
@@ -478,7 +491,7 @@ CHAINS = [direct, recursion, mutual, sorted_key, less, reduced, substituted, map
           delegated, sent, thrown, expression, comprehension, dict_comprehension, awaited, tasks,
           async_generated, special_methods, constructed, class_creation, deleted, collected, executed,
           evaluated, cached, decorated, in_context, in_finally, traced, handled, keywords, long_lines,
-          starmapped, defaulted, threads]
+          starmapped, defaulted, long_function, threads]
 
 
 # ---- markers: the stack of one moment ----
@@ -604,7 +617,7 @@ def deep(n):
 def main():
     global spins, mark
     if WHICH == "markers":
-        mark, kept = prepare_marks(sys.argv[4])
+        mark, kept["marks"] = prepare_marks(sys.argv[4])
     if WHICH in ("plain", "markers"):
         for chain in CHAINS:
             spins = True
