@@ -36,4 +36,4 @@ endfunction()
 
 # What libkymo-preload.so is made of: optimized in every preset (a tail call in hooks.c must be one,
 # and the handler's stack is bounded), without anything that calls into a runtime.
-set(KYMO_HOT_OPTIONS -O2 -g -fno-stack-protector -fno-lto -fno-builtin-malloc)
+set(KYMO_HOT_OPTIONS -DKYMO_HOT -O2 -g -fno-stack-protector -fno-lto -fno-builtin-malloc)

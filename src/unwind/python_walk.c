@@ -16,33 +16,67 @@
 
 /* ---- memory that may be gone ---- */
 
+/* In libkymo-preload.so there is no other process to read, and no code for it. */
+#ifdef KYMO_HOT
+#define OUTSIDE(pages) ((void)(pages), (const struct kymo_python_outside *)NULL)
+#else
+#define OUTSIDE(pages) ((pages)->outside)
+#endif
+
+static bool read_page(const struct kymo_python_pages *pages, uint64_t page)
+{
+    const struct kymo_python_outside *o = OUTSIDE(pages);
+    return o ? o->read_page(o->context, page << PAGE_BITS, o->copies[page % KYMO_PYTHON_PAGES])
+             : kymo_page_readable(page << PAGE_BITS);
+}
+
 static bool is_readable(struct kymo_python_pages *pages, uint64_t address)
 {
     uint64_t page = address >> PAGE_BITS;
     uint64_t *slot = &pages->page[page % KYMO_PYTHON_PAGES];
-    if (page == 0 || address >> ADDRESS_BITS ||
-        (*slot != page && !kymo_page_readable(page << PAGE_BITS)))
+    if (page == 0 || address >> ADDRESS_BITS)
         return false;
-    *slot = page;
+    if (*slot != page) {
+        *slot = 0; /* the copy is gone, also if the page cannot be read */
+        if (!read_page(pages, page))
+            return false;
+        *slot = page;
+    }
     return true;
+}
+
+/* Where the bytes at a readable address are. */
+static uint64_t place_of(const struct kymo_python_pages *pages, uint64_t address)
+{
+    const struct kymo_python_outside *o = OUTSIDE(pages);
+    return o ? (uint64_t)(uintptr_t)o->copies[(address >> PAGE_BITS) % KYMO_PYTHON_PAGES] +
+                   address % KYMO_PYTHON_PAGE
+             : address;
 }
 
 bool kymo_python_load(struct kymo_python_pages *pages, uint64_t address, uint64_t *value)
 {
     if (address % WORD || !is_readable(pages, address))
         return false;
-    *value = kymo_window_read(address);
+    *value = kymo_window_read(place_of(pages, address));
     return true;
 }
 
 bool kymo_python_copy(struct kymo_python_pages *pages, uint64_t from, void *to, uint64_t bytes)
 {
+    char *out = to;
     if (from >> ADDRESS_BITS || bytes >> ADDRESS_BITS)
         return false;
-    for (uint64_t page = from >> PAGE_BITS; page << PAGE_BITS < from + bytes; page++)
-        if (!is_readable(pages, page << PAGE_BITS))
+    while (bytes > 0) {
+        uint64_t part = KYMO_PYTHON_PAGE - from % KYMO_PYTHON_PAGE;
+        part = part < bytes ? part : bytes;
+        if (!is_readable(pages, from))
             return false;
-    memcpy(to, (const void *)(uintptr_t)from, bytes);
+        memcpy(out, (const void *)(uintptr_t)place_of(pages, from), part);
+        out += part;
+        from += part;
+        bytes -= part;
+    }
     return true;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python_walk.h - the frames that CPython keeps for the calling thread.
+ * python_walk.h - the frames that CPython keeps for a thread.
  *
  * Layer:    unwind; above base
- * Flow:     capture/python_stack.c -> [walk] -> runs of Python frames, one for each call of the
- *           evaluator on the native stack
+ * Flow:     capture/python_stack.c, observe/remote_python.c -> [walk] -> runs of Python frames, one
+ *           for each call of the evaluator on the native stack
  * Threads:  each walks its own; the interpreter's description does not change
  * Memory:   the caller's; nothing of the interpreter is kept, no reference is counted
  * Signals:  safe
@@ -57,10 +57,19 @@ bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_pyt
 
 #define KYMO_PYTHON_FRAMES_MAX 512u
 #define KYMO_PYTHON_PAGES 64u
+#define KYMO_PYTHON_PAGE 4096u
+
+/* How another process is read: by whole pages, which are copied here. */
+struct kymo_python_outside {
+    bool (*read_page)(void *context, uint64_t address, void *to); /* false: it cannot be read */
+    void *context;
+    unsigned char (*copies)[KYMO_PYTHON_PAGE]; /* KYMO_PYTHON_PAGES of them */
+};
 
 /* Pages that were found readable in this sample. */
 struct kymo_python_pages {
     uint64_t page[KYMO_PYTHON_PAGES];
+    const struct kymo_python_outside *outside; /* NULL: memory of this process */
 };
 
 /* Reads memory that may be gone. */
