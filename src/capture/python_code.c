@@ -1,159 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * python_code.c - copies code objects into the code area, when a stack first holds them.
- *
- * Everything is read by checked loads: a code object that another thread is freeing gives a record
- * without a name, or none.
  */
-#include <string.h>
-
 #include "base/atomic.h"
 #include "buffer/code_area.h"
+#include "buffer/code_copy.h"
 #include "capture/python_stack.h"
-
-#define WORD 8u
-/* PyASCIIObject and PyBytesObject. */
-#define TEXT_LENGTH_AT 16u
-#define TEXT_STATE_AT 32u
-#define TEXT_IS_COMPACT 0x20u
-#define TEXT_IS_ASCII 0x40u
-#define BYTES_AT 32u
-#define TEXT_LENGTH_MAX (1u << 20)
-
-struct copier {
-    const struct kymo_python *python;
-    struct kymo_python_pages *pages;
-};
-
-static uint32_t put_utf8(uint32_t c, char *to)
-{
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    uint32_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
-    to[0] = (char)(first[more] | c >> 6 * more);
-    for (uint32_t i = 1; i <= more; i++)
-        to[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
-    return more + 1;
-}
-
-/* Characters of 1, 2 or 4 bytes, from the one at `skip` on; as many as fit. */
-static uint32_t copy_wide(const struct copier *c, uint64_t from, uint64_t kind, uint64_t skip,
-                          uint64_t length, char *to, uint32_t room)
-{
-    uint32_t used = 0;
-    for (uint64_t i = skip; i < length && used + 4 <= room; i++) {
-        uint32_t character = 0;
-        if (!kymo_python_copy(c->pages, from + i * kind, &character, kind) || character > 0x10ffff)
-            break;
-        if (character >= 0xd800 && character < 0xe000) /* a byte of a path that is not UTF-8 */
-            character = 0xfffd;
-        used += put_utf8(character, to + used);
-    }
-    return used;
-}
-
-/* A str. Of a long one the begin, or with keeps_end the end. Returns its bytes; 0: not read. */
-static uint32_t copy_text(const struct copier *c, uint64_t object, char *to, uint32_t room,
-                          int keeps_end)
-{
-    uint64_t length, state;
-    if (!kymo_python_load(c->pages, object + TEXT_LENGTH_AT, &length) ||
-        !kymo_python_load(c->pages, object + TEXT_STATE_AT, &state) || !(state & TEXT_IS_COMPACT) ||
-        length > TEXT_LENGTH_MAX)
-        return 0;
-    uint64_t from = object + c->python->offsets.text;
-    if (state & TEXT_IS_ASCII) {
-        uint64_t skip = keeps_end && length > room ? length - room : 0;
-        uint32_t bytes = (uint32_t)(length - skip < room ? length - skip : room);
-        return kymo_python_copy(c->pages, from + skip, to, bytes) ? bytes : 0;
-    }
-    /* Two more members lie in front of them, and a third one up to 3.11. */
-    from += c->python->minor < 12 ? 24 : 16;
-    uint64_t kind = state >> 2 & 7;
-    uint64_t most = room / 4; /* a character has up to 4 bytes */
-    uint64_t skip = keeps_end && length > most ? length - most : 0;
-    if (kind != 1 && kind != 2 && kind != 4)
-        return 0;
-    return copy_wide(c, from, kind, skip, length, to, room);
-}
-
-static int read_identity(const struct copier *c, uint64_t code, struct kymo_code_identity *out)
-{
-    const struct kymo_python_offsets *o = &c->python->offsets;
-    uint64_t line;
-    *out = (struct kymo_code_identity){.address = code};
-    if (!kymo_python_load(c->pages, code + o->file, &out->file) ||
-        !kymo_python_load(c->pages, code + o->name, &out->name) ||
-        !kymo_python_load(c->pages, code + o->lines, &out->lines) ||
-        !kymo_python_load(c->pages, code + o->first_line / WORD * WORD, &line))
-        return 0;
-    out->first_line = (uint32_t)(line >> 8 * (o->first_line % WORD));
-    return 1;
-}
-
-/* So many bytes at most of each part. */
-struct room {
-    uint32_t name, file, lines;
-    int has_lines;
-};
-
-static void fill(const struct copier *c, const struct kymo_code_identity *identity,
-                 const struct room *room, struct kymo_code_record *record)
-{
-    char *to = (char *)(record + 1);
-    record->identity = *identity;
-    record->minor = (uint16_t)c->python->minor;
-    record->name_len = (uint16_t)copy_text(c, identity->name, to, room->name, 0);
-    to += record->name_len;
-    record->file_len = (uint16_t)copy_text(c, identity->file, to, room->file, 1);
-    to += record->file_len;
-    record->lines_len = KYMO_CODE_NO_LINES;
-    if (room->has_lines && kymo_python_copy(c->pages, identity->lines + BYTES_AT, to, room->lines))
-        record->lines_len = (uint16_t)room->lines;
-    /* 3.13 has a frame of its own around an __init__ that it inlines. */
-    record->is_hidden = identity->file == identity->name;
-}
-
-/* How much room the texts need at most, which are read again when they are copied. */
-static uint32_t room_for(const struct copier *c, uint64_t object, uint32_t most)
-{
-    uint64_t length = 0;
-    uint64_t state = 0;
-    if (!kymo_python_load(c->pages, object + TEXT_LENGTH_AT, &length) ||
-        !kymo_python_load(c->pages, object + TEXT_STATE_AT, &state))
-        return 0;
-    uint64_t bytes = state & TEXT_IS_ASCII ? length : length * 4;
-    return bytes < most ? (uint32_t)bytes : most;
-}
 
 uint32_t kymo_python_code(struct kymo_capture_process *p, struct kymo_python_pages *pages,
                           uint64_t code, int *is_hidden)
 {
-    const struct copier c = {p->python, pages};
     struct kymo_code_identity identity;
     uint32_t number;
-    uint64_t lines = 0;
     *is_hidden = 0;
-    if (!read_identity(&c, code, &identity)) {
+    if (!kymo_code_identify(p->python, pages, code, &identity)) {
         kymo_count_loss(p, KYMO_LOSS_PYTHON);
         return 0;
     }
-    *is_hidden = identity.file == identity.name;
+    *is_hidden = kymo_code_is_hidden(&identity);
     number = kymo_code_find(p->session, &p->plan, &identity);
     if (kymo_likely(number) || *is_hidden)
         return number;
-    int has_lines = kymo_python_load(pages, identity.lines + TEXT_LENGTH_AT, &lines) &&
-                    lines <= KYMO_CODE_LINES_MAX;
-    const struct room room = {room_for(&c, identity.name, KYMO_CODE_NAME_MAX),
-                              room_for(&c, identity.file, KYMO_CODE_FILE_MAX),
-                              has_lines ? (uint32_t)lines : 0, has_lines};
+    const struct kymo_code_room room = kymo_code_room(p->python, pages, &identity);
     struct kymo_code_record *record =
         kymo_code_claim(p->session, &p->plan, room.name + room.file + room.lines, &number);
     if (record) {
-        fill(&c, &identity, &room, record);
+        kymo_code_fill(p->python, pages, &identity, &room, record);
         number = kymo_code_publish(p->session, &p->plan, number);
     }
     if (!record || !number) {
