@@ -319,6 +319,7 @@ static int wake(kymo_watch *w, uint32_t entry)
         t->looked = w->round;
         return 0;
     }
+    t->looked = kymo_watch_unmoved_round(w, entry); /* which the list tells */
     take(w, entry);
     put(w, entry, w->round_ns ? LIGHT : ACTIVE);
     judge_after(w, t, JUDGED_ROUNDS);

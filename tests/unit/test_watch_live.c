@@ -120,6 +120,80 @@ static void a_process(void **state)
     kymo_watch_destroy(w);
 }
 
+/* What was last told of one thread. */
+struct told {
+    uint64_t unmoved_round;
+    int changed;
+};
+
+static void note_first(void *context, void *user, const struct kymo_watch_look *look)
+{
+    struct told *told = context;
+    if ((uintptr_t)user == 0 && look->changed)
+        *told = (struct told){look->unmoved_round, 1};
+}
+
+/* Idle threads are not looked at one by one; one that wakes has been unmoved up to the last round
+ * all the same. */
+static void an_idle_thread_that_wakes(void **state)
+{
+    (void)state;
+    int down[2];
+    int up[2];
+    char byte = 0;
+    assert_true(pipe(down) == 0 && pipe(up) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pthread_t thread;
+        for (int i = 0; i < SLEEPERS; i++)
+            pthread_create(&thread, NULL, sleep_for_ever, NULL);
+        while (write(up[1], &byte, 1) == 1 && read(down[0], &byte, 1) == 1)
+            continue;
+        _exit(0);
+    }
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    kymo_watch *w;
+    assert_int_equal(kymo_watch_create(NULL, child, &w), KYMO_OK);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)child);
+    DIR *tasks = opendir(path);
+    assert_non_null(tasks);
+    uintptr_t n = 0;
+    for (struct dirent *task; (task = readdir(tasks));) {
+        pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
+        if (tid > 0)
+            (void)add(w, tid, n++);
+    }
+    closedir(tasks);
+    /* They are on their way to sleep; then each is idle, and none runs. */
+    struct timespec moment = {.tv_nsec = 1000000};
+    struct told told = {0, 0};
+    unsigned still = 0;
+    for (int tries = 0; still < 200; tries++) {
+        assert_true(tries < TRIES);
+        kymo_watch_round(w, note_first, &told);
+        still = kymo_watch_is_active(w) ? 0 : still + 1;
+        (void)nanosleep(&moment, NULL);
+    }
+    uint64_t last = kymo_watch_rounds(w);
+    assert_int_equal(write(down[1], &byte, 1), 1);
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    told = (struct told){0, 0};
+    for (int tries = 0; !told.changed; tries++) {
+        assert_true(tries < TRIES);
+        kymo_watch_round(w, note_first, &told);
+    }
+    assert_in_range(told.unmoved_round, last, kymo_watch_rounds(w) - 1);
+    kymo_watch_destroy(w);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    for (int i = 0; i < 2; i++) {
+        close(down[i]);
+        close(up[i]);
+    }
+}
+
 /* On CPUs of their own: on one with us, it would be off it whenever we look. */
 static int part_from(pid_t child, const cpu_set_t *usual)
 {
@@ -192,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process),
+        cmocka_unit_test(an_idle_thread_that_wakes),
         cmocka_unit_test(a_real_thread_uncounted),
         cmocka_unit_test(the_probe),
     };
