@@ -5,6 +5,7 @@ kymo_unit_test(remote kymo_recorder kymo_unwind)
 set_source_files_properties(unit/test_remote.c PROPERTIES COMPILE_OPTIONS "-O2;-fomit-frame-pointer")
 kymo_fuzz_target(remote kymo_recorder)
 kymo_unit_test(wall_find kymo_recorder kymo_unwind)
+kymo_unit_test(remote_python kymo_recorder kymo_unwind)
 kymo_unit_test(wall_stacks kymo_recorder kymo_unwind ${CMAKE_DL_LIBS})
 # The file, and what it counts with: who moved and where threads wait, the test says.
 kymo_unit_test(wall kymo_base)

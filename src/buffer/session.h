@@ -337,11 +337,15 @@ struct kymo_session {
     uint32_t allocator_wanted;
 
     /* Written by the program when it attaches: the CPython that it runs, if any. */
-    uint32_t python;               /* minor version of 3; 0: none was found */
-    uint32_t python_read;          /* 1: its frames are read */
-    uint64_t python_lo, python_hi; /* where its code is mapped */
-    char name[16];                 /* of the thread that does; empty: not known */
-    uint32_t allocator;            /* enum kymo_allocator */
+    uint32_t python;                         /* minor version of 3; 0: none was found */
+    uint32_t python_read;                    /* 1: its frames are read */
+    uint64_t python_lo, python_hi;           /* where its code is mapped */
+    uint64_t python_eval_lo, python_eval_hi; /* _PyEval_EvalFrameDefault */
+    uint64_t python_runtime;                 /* _PyRuntime */
+    uint64_t python_code_type;               /* PyCode_Type */
+    uint64_t python_tid_offset;              /* of the tid from pthread_self(); 0: not known */
+    char name[16];                           /* of the thread that does; empty: not known */
+    uint32_t allocator;                      /* enum kymo_allocator */
     uint32_t frees_late; /* that wait to be written; any thread's. At the end they are lost */
     /* Where our own memory lies in the program: [lo, hi) each. */
     struct {

@@ -71,4 +71,9 @@ void kymo_python_tell(const struct kymo_capture_process *p, struct kymo_session 
         return;
     s->python_lo = p->python->lo;
     s->python_hi = p->python->hi;
+    s->python_eval_lo = p->python->eval_lo;
+    s->python_eval_hi = p->python->eval_hi;
+    s->python_runtime = p->python->runtime;
+    s->python_code_type = p->python->code_type;
+    s->python_tid_offset = p->tid_offset;
 }

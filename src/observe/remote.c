@@ -438,8 +438,9 @@ static size_t copy_stack(kymo_remote *r, uint64_t lo, size_t size)
     return read_memory(r->pid, lo, r->stack, size);
 }
 
-size_t kymo_remote_walk(kymo_remote *r, const struct kymo_regs *regs, uint32_t known, uint64_t *pcs,
-                        size_t max, struct kymo_walk_result *result)
+size_t kymo_remote_walk_with_sps(kymo_remote *r, const struct kymo_regs *regs, uint32_t known,
+                                 uint64_t *pcs, uint64_t *sps, size_t max,
+                                 struct kymo_walk_result *result)
 {
     uint64_t sp = regs->gpr[KYMO_REG_SP];
     uint64_t lo = sp - RED_ZONE;
@@ -458,9 +459,15 @@ size_t kymo_remote_walk(kymo_remote *r, const struct kymo_regs *regs, uint32_t k
         r->view.copy = r->stack;
         r->view.lo = lo;
         r->view.hi = lo + have;
-        n = kymo_unwind_walk(&r->walker, &scratch, NULL, pcs, max, 0, result);
+        n = kymo_unwind_walk_with_sps(&r->walker, &scratch, NULL, pcs, sps, max, 0, result);
         if (result->end != KYMO_WALK_BAD_STACK || result->missing < lo || have < size)
             break;
     }
     return n;
+}
+
+size_t kymo_remote_walk(kymo_remote *r, const struct kymo_regs *regs, uint32_t known, uint64_t *pcs,
+                        size_t max, struct kymo_walk_result *result)
+{
+    return kymo_remote_walk_with_sps(r, regs, known, pcs, NULL, max, result);
 }

@@ -60,6 +60,10 @@ kymo_err kymo_remote_refresh(kymo_remote *remote);
  * Returns 0 when its stack cannot be read. */
 size_t kymo_remote_walk(kymo_remote *remote, const struct kymo_regs *regs, uint32_t known,
                         uint64_t *pcs, size_t max, struct kymo_walk_result *result);
+/* The same; sps gets the stack pointer of each frame, as kymo_unwind_walk_with_sps does. */
+size_t kymo_remote_walk_with_sps(kymo_remote *remote, const struct kymo_regs *regs, uint32_t known,
+                                 uint64_t *pcs, uint64_t *sps, size_t max,
+                                 struct kymo_walk_result *result);
 
 /* The packed row of a pc and where its function begins; 0 if the module says nothing. */
 int kymo_remote_row(kymo_remote *remote, uint64_t pc, uint64_t *row, uint64_t *function);

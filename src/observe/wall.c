@@ -468,6 +468,11 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
     return KYMO_OK;
 }
 
+kymo_err kymo_wall_set_python(kymo_wall *w, const struct kymo_remote_python_sink *sink)
+{
+    return kymo_wall_finder_set_python(&w->finder, sink);
+}
+
 void kymo_wall_destroy(kymo_wall *w)
 {
     if (!w)

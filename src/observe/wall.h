@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "buffer/drain.h"
 #include "buffer/session.h"
+#include "observe/remote_python.h"
 #include "recording/events.h"
 #include "symbolize/jit_code.h"
 
@@ -47,6 +48,10 @@ kymo_err kymo_wall_create(kymo_wall_shared *shared, struct kymo_session *session
                           uint32_t process, uint32_t *next_thread, kymo_jit_code *jit,
                           kymo_wall **out);
 void kymo_wall_destroy(kymo_wall *wall);
+/* Before the first tick: where Python's code and frames become events. KYMO_E_NOMEM: there will be
+ * none. */
+KYMO_NODISCARD
+kymo_err kymo_wall_set_python(kymo_wall *wall, const struct kymo_remote_python_sink *sink);
 
 /* A look at every thread. */
 KYMO_NODISCARD

@@ -42,14 +42,22 @@ kymo_err kymo_wall_finder_init(struct kymo_wall_finder *f)
 {
     f->depth = f->session->depth < DEPTH_MAX ? f->session->depth : DEPTH_MAX;
     f->pcs = malloc((f->depth + 1) * sizeof *f->pcs);
+    f->sps = malloc((f->depth + 1) * sizeof *f->sps);
     f->descriptor_limit = kymo_descriptors_for(KYMO_DESCRIPTORS_CALLS);
-    return f->pcs ? KYMO_OK : KYMO_E_NOMEM;
+    return f->pcs && f->sps ? KYMO_OK : KYMO_E_NOMEM;
 }
 
 void kymo_wall_finder_deinit(struct kymo_wall_finder *f)
 {
     kymo_wall_stacks_deinit(&f->stacks);
     free(f->pcs);
+    free(f->sps);
+}
+
+kymo_err kymo_wall_finder_set_python(struct kymo_wall_finder *f,
+                                     const struct kymo_remote_python_sink *sink)
+{
+    return kymo_remote_python_create(sink, f->session, f->depth, &f->stacks.python);
 }
 
 void kymo_wall_memory_deinit(struct kymo_wall_memory *m)
@@ -108,11 +116,32 @@ static uint64_t hash_callers(const uint64_t *pcs, size_t n)
     return n > 1 ? kymo_hash_words(pcs + 1, n - 1, n) : 0;
 }
 
-/* The stack of a place where the thread was asked before, if it is the same one. What was missing
- * there is then known for all threads. */
-static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
-                      const struct kymo_remote_frame *lacks_rbp, struct kymo_wall_found *found)
+/* The native stack that a walk found, with the thread's Python frames. */
+static kymo_err get_stack(struct kymo_wall_finder *f, struct kymo_wall_memory *m, size_t n,
+                          const struct kymo_walk_result *result, uint64_t now_ns, uint32_t *id)
 {
+    struct kymo_walk_result walk = *result;
+    if (f->stacks.python) {
+        for (uint32_t i = 0; i < walk.exact_count; i++)
+            if (walk.exact[i] < n)
+                f->pcs[walk.exact[i]] |= KYMO_PC_EXACT;
+        walk.exact_count = 0; /* frames move */
+        struct kymo_remote_python_stack stack = {f->pcs, f->sps, n, walk.end};
+        KYMO_TRY(kymo_remote_python_merge(f->stacks.python, f->stacks.remote, m->tid, now_ns,
+                                          &m->python, &stack));
+        n = stack.n;
+        walk.end = stack.end;
+    }
+    return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &walk, id);
+}
+
+/* The stack of a place where the thread was asked before, if it is the same one. What was missing
+ * there is then known for all threads. The same native stack may run other Python code. */
+static kymo_err find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
+                           const struct kymo_remote_frame *lacks_rbp, uint64_t now_ns,
+                           struct kymo_wall_found *found, int *is_found)
+{
+    *is_found = 0;
     for (uint32_t i = 0; i < KYMO_WALL_PLACES; i++) {
         const struct kymo_wall_place *p = &m->places[i];
         struct kymo_walk_result walk;
@@ -120,16 +149,18 @@ static int find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
         if (!p->is_known || !is_there(p->regs.ip, p->regs.gpr[KYMO_REG_SP], found->ip, found->sp))
             continue;
         regs.ip = found->ip;
-        size_t n = kymo_remote_walk(f->stacks.remote, &regs, CALL_KEEPS, f->pcs, f->depth, &walk);
+        size_t n = kymo_remote_walk_with_sps(f->stacks.remote, &regs, CALL_KEEPS, f->pcs, f->sps,
+                                             f->depth, &walk);
         if (n > 0 && hash_callers(f->pcs, n) == p->callers) {
+            *is_found = 1;
             found->stack = p->stack;
             if (lacks_rbp->pc)
                 kymo_frame_base_learn(f->bases, f->stacks.remote, lacks_rbp,
                                       p->regs.gpr[KYMO_REG_FP]);
-            return 1;
+            return f->stacks.python ? get_stack(f, m, n, &walk, now_ns, &found->stack) : KYMO_OK;
         }
     }
-    return 0;
+    return KYMO_OK;
 }
 
 int kymo_wall_ask_unclear(struct kymo_wall_finder *f, const struct kymo_wall_memory *m)
@@ -204,31 +235,35 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
 {
     kymo_remote *remote = f->stacks.remote;
     struct kymo_walk_result result;
+    int is_known;
     struct kymo_regs regs = {.ip = found->ip};
     regs.gpr[KYMO_REG_SP] = found->sp;
-    size_t n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
+    size_t n =
+        kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE, f->pcs, f->sps, f->depth, &result);
     if (n > 0 && result.end == KYMO_WALK_NO_MODULE && now_ns >= f->retry_ns) {
         if (kymo_remote_refresh(remote) == KYMO_OK)
-            n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
+            n = kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE, f->pcs, f->sps, f->depth,
+                                          &result);
         set_retry(f, now_ns, result.end != KYMO_WALK_NO_MODULE);
     }
     if (n > 0 && is_whole(&result))
-        return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack);
+        return get_stack(f, m, n, &result, now_ns, &found->stack);
     struct kymo_remote_frame last = {0};
     if (n > 0 && result.end == KYMO_WALK_UNSUPPORTED)
         last = (struct kymo_remote_frame){f->pcs[n - 1] - (n > 1), result.missing};
     if (last.pc && kymo_frame_base_guess(f->bases, remote, &last, &regs.gpr[KYMO_REG_FP])) {
         /* No frame below has changed it, so it is that of the innermost one. */
-        n = kymo_remote_walk(remote, &regs, RSP_ALONE | 1u << KYMO_REG_FP, f->pcs, f->depth,
-                             &result);
+        n = kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE | 1u << KYMO_REG_FP, f->pcs, f->sps,
+                                      f->depth, &result);
         if (n > 0 && is_whole(&result))
-            return kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack);
+            return get_stack(f, m, n, &result, now_ns, &found->stack);
     }
-    if (find_place(f, m, &last, found))
+    KYMO_TRY(find_place(f, m, &last, now_ns, found, &is_known));
+    if (is_known)
         return KYMO_OK;
-    n = kymo_remote_walk(remote, &regs, RSP_ALONE, f->pcs, f->depth, &result);
+    n = kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE, f->pcs, f->sps, f->depth, &result);
     if (n > 0)
-        KYMO_TRY(kymo_wall_stacks_get(&f->stacks, f->pcs, n, &result, &found->stack));
+        KYMO_TRY(get_stack(f, m, n, &result, now_ns, &found->stack));
     else
         found->is_over = kymo_remote_is_gone(f->pid);
     found->may_ask = !found->is_over && begins_again(f->pid, call);

@@ -20,6 +20,7 @@
 #include "buffer/drain.h"
 #include "buffer/session.h"
 #include "observe/remote.h"
+#include "observe/remote_python.h"
 #include "recording/events.h"
 #include "symbolize/jit_code.h"
 
@@ -53,13 +54,14 @@ struct kymo_wall_stack {
     uint64_t generation; /* of the modules */
 };
 
-/* Private but for remote and jit. */
+/* Private but for remote, python and jit. */
 struct kymo_wall_stacks {
     const kymo_event_handler *events;
     void *context;
     uint32_t process;
     kymo_remote *remote;
-    kymo_jit_code *jit; /* told of what is outside every module; may be NULL */
+    kymo_jit_code *jit;         /* told of what is outside every module; may be NULL */
+    kymo_remote_python *python; /* NULL: there is none */
     uint32_t next_module, next_stack;
     KYMO_VEC(struct kymo_wall_stack) stacks;
     KYMO_VEC(uint64_t) pcs;
@@ -67,7 +69,8 @@ struct kymo_wall_stacks {
     kymo_index index;
 };
 
-/* The id of the stack that a walk found; it is announced when it is new. */
+/* The id of the stack that a walk found; it is announced when it is new. pcs may have KYMO_PC_EXACT
+ * and KYMO_PC_PYTHON. */
 KYMO_NODISCARD
 kymo_err kymo_wall_stacks_get(struct kymo_wall_stacks *s, const uint64_t *pcs, size_t n,
                               const struct kymo_walk_result *walk, uint32_t *id);
@@ -135,7 +138,7 @@ struct kymo_wall_finder {
     uint32_t module_generation;
     int descriptor_limit;
     uint32_t depth;
-    uint64_t *pcs;
+    uint64_t *pcs, *sps;
 };
 
 /* Where a thread was asked for its stack, and what it said. */
@@ -152,6 +155,7 @@ struct kymo_wall_memory {
     int call; /* descriptor of its syscall file; -1: opened for each look */
     uint32_t next_place;
     struct kymo_wall_place places[KYMO_WALL_PLACES];
+    struct kymo_remote_python_thread python;
 };
 
 /* Where it is. */
@@ -167,6 +171,10 @@ struct kymo_wall_found {
 KYMO_NODISCARD
 kymo_err kymo_wall_finder_init(struct kymo_wall_finder *finder);
 void kymo_wall_finder_deinit(struct kymo_wall_finder *finder);
+/* Stacks get Python frames, if the session's process has an interpreter. */
+KYMO_NODISCARD
+kymo_err kymo_wall_finder_set_python(struct kymo_wall_finder *finder,
+                                     const struct kymo_remote_python_sink *sink);
 /* At the beginning of each tick: what is mapped may have changed. */
 KYMO_NODISCARD
 kymo_err kymo_wall_finder_begin(struct kymo_wall_finder *finder, uint64_t now_ns);

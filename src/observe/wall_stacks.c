@@ -100,19 +100,26 @@ static kymo_err announce_stack(struct kymo_wall_stacks *s, const struct kymo_wal
     s->frames.len = 0;
     KYMO_TRY(kymo_vec_reserve(&s->frames, stack->n));
     for (uint32_t i = 0; i < stack->n; i++) {
-        int is_return = i > 0;
+        if (s->python && pcs[i] & KYMO_PC_PYTHON) {
+            s->frames.data[s->frames.len++] = kymo_remote_python_frame(s->python, pcs[i]);
+            continue;
+        }
+        uint64_t pc = s->python ? pcs[i] & ~KYMO_PC_EXACT : pcs[i];
+        int is_return = i > 0 && pc == pcs[i];
         for (uint32_t k = 0; k < walk->exact_count; k++)
             is_return &= walk->exact[k] != i;
-        struct kymo_remote_module *m =
-            kymo_remote_module_at(s->remote, pcs[i] - (uint64_t)is_return);
+        struct kymo_remote_module *m = kymo_remote_module_at(s->remote, pc - (uint64_t)is_return);
         if (m && m->number == UINT32_MAX)
             KYMO_TRY(announce_module(s, m));
         if (!m)
-            KYMO_TRY(kymo_jit_code_hit(s->jit, pcs[i] - (uint64_t)is_return));
+            KYMO_TRY(kymo_jit_code_hit(s->jit, pc - (uint64_t)is_return));
         s->frames.data[s->frames.len++] = (kymo_event_frame){
-            .address = m ? pcs[i] - m->bias : pcs[i],
+            .address = m ? pc - m->bias : pc,
             .module = m ? KYMO_WALL_FIRST + m->number : KYMO_EVENT_NONE,
-            .flags = is_return ? KYMO_EVENT_FRAME_RETURN : 0,
+            .flags =
+                (is_return ? KYMO_EVENT_FRAME_RETURN : 0) |
+                (s->python && kymo_remote_python_has(s->python, pc) ? KYMO_EVENT_FRAME_INTERPRETER
+                                                                    : 0),
         };
     }
     kymo_event_stack e = {
@@ -171,6 +178,7 @@ kymo_err kymo_wall_stacks_get(struct kymo_wall_stacks *s, const uint64_t *pcs, s
 void kymo_wall_stacks_deinit(struct kymo_wall_stacks *s)
 {
     kymo_remote_destroy(s->remote);
+    kymo_remote_python_destroy(s->python);
     kymo_vec_deinit(&s->stacks);
     kymo_vec_deinit(&s->pcs);
     kymo_vec_deinit(&s->frames);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/log.h"
 #include "buffer/refusal.h"
 #include "observe/descriptors.h"
 #include "recorder/host_state.h"
@@ -227,6 +228,9 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
         kymo_wall_create(h->config.wall, h->session, pid, process, h->out.next_thread, h->out.jit,
                          &h->out.wall) != KYMO_OK)
         h->out.wall = NULL;
+    struct kymo_remote_python_sink python = kymo_session_events_python(&h->out);
+    if (h->out.wall && kymo_wall_set_python(h->out.wall, &python) != KYMO_OK)
+        kymo_warn("no memory for the Python frames of threads that wait");
 }
 
 uint32_t kymo_host_unread_python(const kymo_host *h)

@@ -29,7 +29,8 @@ kymo_err kymo_python_events_code(struct kymo_python_events *python, uint32_t pro
         free(kept.lines);
         return err;
     }
-    kymo_event_script e = {process, code->number, code->first_line, KYMO_EVENT_PYTHON, name, file};
+    kymo_event_script e = {
+        process, python->first + code->number, code->first_line, KYMO_EVENT_PYTHON, name, file};
     return events->script(context, &e);
 }
 
@@ -40,7 +41,7 @@ kymo_event_frame kymo_python_events_frame(const struct kymo_python_events *pytho
     if (frame->code >= python->codes.len)
         return out;
     const struct kymo_python_code *code = &python->codes.data[frame->code];
-    out.module = frame->code;
+    out.module = python->first + frame->code;
     out.address = kymo_python_line(code->minor, code->lines, code->lines_len, code->first_line,
                                    (uint32_t)frame->address);
     return out;

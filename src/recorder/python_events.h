@@ -3,7 +3,8 @@
  * python_events.h - Python's code objects become functions of scripts, its frames get lines.
  *
  * Layer:    recorder
- * Flow:     buffer/drain_codes.c, drain_stacks.c -> [python_events] -> recording writer
+ * Flow:     buffer/drain_codes.c, drain_stacks.c, observe/remote_python.c -> [python_events] ->
+ *           recording writer
  * Threads:  the recorder's one thread
  * Memory:   the caller owns the structure, which keeps the line tables; deinit frees them
  * Signals:  not for handlers
@@ -25,7 +26,8 @@ struct kymo_python_code {
 };
 
 struct kymo_python_events {
-    KYMO_VEC(struct kymo_python_code) codes; /* by the drain's number, which is the script's */
+    uint32_t first;                          /* script number of the first code */
+    KYMO_VEC(struct kymo_python_code) codes; /* by number; the script's is so much behind first */
 };
 
 /* Writes the event of a code object. KYMO_E_NOMEM, or the handler's error. */

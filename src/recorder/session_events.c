@@ -8,6 +8,7 @@
 
 #include "observe/kernel_stacks.h"
 #include "observe/task.h"
+#include "observe/wall_find.h"
 #include "unwind/unwind.h"
 
 kymo_err kymo_session_events_flush(struct kymo_session_events *to)
@@ -249,6 +250,24 @@ static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
     return to->events->stack(to->context, &e);
 }
 
+static kymo_err on_code_outside(void *context, const struct kymo_drain_code *code)
+{
+    struct kymo_session_events *to = context;
+    return kymo_python_events_code(&to->python_outside, to->process, code, to->events, to->context);
+}
+
+static kymo_event_frame frame_outside(void *context, const struct kymo_drain_frame *frame)
+{
+    const struct kymo_session_events *to = context;
+    return kymo_python_events_frame(&to->python_outside, frame);
+}
+
+struct kymo_remote_python_sink kymo_session_events_python(struct kymo_session_events *to)
+{
+    to->python_outside.first = KYMO_WALL_FIRST;
+    return (struct kymo_remote_python_sink){on_code_outside, frame_outside, to};
+}
+
 struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
 {
     return (struct kymo_drain_sink){
@@ -275,5 +294,6 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_vec_deinit(&to->by_tick);
     kymo_mark_events_deinit(&to->marks);
     kymo_python_events_deinit(&to->python);
+    kymo_python_events_deinit(&to->python_outside);
     free(to->frames);
 }

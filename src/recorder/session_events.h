@@ -123,12 +123,15 @@ struct kymo_session_events {
     kymo_event_frame *frames;
     uint32_t frames_cap;
     struct kymo_python_events python;
+    struct kymo_python_events python_outside; /* of stacks of threads that wait */
     struct kymo_mark_events marks;
     struct kymo_heap_events heap; /* the caller sets its rate */
 };
 
 /* The sink for kymo_drain_create. */
 struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to);
+/* The one for kymo_wall_set_python. */
+struct kymo_remote_python_sink kymo_session_events_python(struct kymo_session_events *to);
 /* Writes the samples in the batch; call at the end of each round. */
 KYMO_NODISCARD
 kymo_err kymo_session_events_flush(struct kymo_session_events *to);

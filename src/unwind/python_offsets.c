@@ -17,9 +17,17 @@ static const struct kymo_python_offsets versions[] = {
     [13] = {2160, 152, 72, 0, 0, 0, 8, 56, 70, 68, 112, 128, 136, 200, 40},
 };
 
+static const struct kymo_python_lists lists[] = {
+    [9] = {32, 0, 8},   [10] = {32, 0, 8},        [11] = {40, 0, 16},
+    [12] = {40, 0, 72}, [13] = {632, 7264, 7344},
+};
+
 /* Indices in the table of 3.13: each entry is 64 bits. */
 enum {
     FREE_THREADED = 2,
+    INTERPRETERS = 5,
+    NEXT_INTERPRETER = 8,
+    THREADS = 9,
     CURRENT_FRAME = 23,
     THREAD_ID = 24,
     PREVIOUS = 29,
@@ -62,4 +70,19 @@ bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_pyt
            take_entry(table, FIRST_LINE, &out->first_line) &&
            take_entry(table, INSTRUCTIONS, &out->instructions) &&
            take_entry(table, ASCII_BYTES, &out->text);
+}
+
+bool kymo_python_lists_of(uint32_t minor, const void *runtime, struct kymo_python_lists *out)
+{
+    uint64_t table[ENTRIES];
+    if (minor >= KYMO_ARRAY_LEN(lists) || lists[minor].interpreters == 0)
+        return false;
+    *out = lists[minor];
+    if (minor < 13)
+        return true;
+    memcpy(table, runtime, sizeof table);
+    *out = (struct kymo_python_lists){(uint16_t)table[INTERPRETERS],
+                                      (uint16_t)table[NEXT_INTERPRETER], (uint16_t)table[THREADS]};
+    return table[INTERPRETERS] <= UINT16_MAX && table[NEXT_INTERPRETER] <= UINT16_MAX &&
+           table[THREADS] <= UINT16_MAX;
 }

@@ -55,6 +55,17 @@ struct kymo_python {
  * _PyRuntime, which has a table of its own from 3.13 on. */
 bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_python_offsets *out);
 
+/* Where the lists of interpreters and of their threads' states are. In a state, the next one is 8
+ * bytes behind its begin. */
+struct kymo_python_lists {
+    uint16_t interpreters; /* _PyRuntime: the first one */
+    uint16_t next;         /* an interpreter: the next one */
+    uint16_t threads;      /* an interpreter: its first thread's state */
+};
+
+/* The same for the lists. */
+bool kymo_python_lists_of(uint32_t minor, const void *runtime, struct kymo_python_lists *out);
+
 #define KYMO_PYTHON_FRAMES_MAX 512u
 #define KYMO_PYTHON_PAGES 64u
 #define KYMO_PYTHON_PAGE 4096u

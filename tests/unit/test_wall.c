@@ -158,6 +158,14 @@ void kymo_wall_finder_deinit(struct kymo_wall_finder *f)
     (void)f;
 }
 
+kymo_err kymo_wall_finder_set_python(struct kymo_wall_finder *f,
+                                     const struct kymo_remote_python_sink *sink)
+{
+    (void)f;
+    (void)sink;
+    return KYMO_OK;
+}
+
 kymo_err kymo_wall_finder_begin(struct kymo_wall_finder *f, uint64_t now_ns)
 {
     (void)f;

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wall time of Python: threads that wait show the functions of their Python code.
+
+The truth is what the program measures around each of its waits, and its frames as it sees them itself
+(sys._getframe) where it waits. Each case runs with each CPython that is found.
+"""
+import json
+import math
+import os
+import pathlib
+
+from kymotest import WORKLOADS, add_case, check, check_close, main, record, run, say
+
+PERIOD_S = 0.01
+SECONDS = 4
+PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_waits.py"
+MINORS = (9, 10, 11, 12, 13)
+
+
+def version_of(python):
+    out = run([python, "-c", "import sys; print(*sys.version_info[:3])"])
+    return tuple(int(n) for n in out.stdout.split()) if out.status == 0 else None
+
+
+def interpreters():
+    """By a name for each: the system's, and those of pyenv."""
+    found = {}
+    root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    candidates = [("debian", pathlib.Path("/usr/bin/python3"))]
+    candidates += [(f"3.{minor}", path) for minor in MINORS
+                   for path in sorted(root.glob(f"versions/3.{minor}.*/bin/python3.{minor}"))[-1:]]
+    for name, path in candidates:
+        version = version_of(path) if path.exists() else None
+        if version and version[0] == 3 and version[1] in MINORS:
+            found[name] = (path, version)
+    return found
+
+
+def tolerance(truth, name):
+    """As in wall.py: each change lies anywhere between two looks, whose period doubles while no thread
+    moves, and the recorder's looks are late where the program's own waits are."""
+    chance = 4 * math.sqrt(2 * truth["waits"][name] * (2 * PERIOD_S) ** 2 / 12)
+    late = max(truth["late"].values())
+    return chance + 2 * late + 0.01 * truth["elapsed"][name] + 2 * PERIOD_S
+
+
+def record_way(way, python):
+    recording = record([python, PROGRAM, way, SECONDS, WORKLOADS / "libpython_waits_native.so"], options=["--wall=10ms"])
+    check(recording.result.status == 0,
+          f"status {recording.result.status}: {recording.result.stderr}")
+    truth = json.loads(recording.result.stdout)
+    report = recording.report("--mode", "wall")
+    check(not report.lost(), f"lost {report.lost()}")
+    return recording, truth, report
+
+
+def definitions():
+    """The line of each function of the program, by its plain name."""
+    lines = {}
+    for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
+        if line.strip().startswith(("def ", "async def ")):
+            lines[line.split("def ")[1].split("(")[0]] = number
+    return lines
+
+
+def plain(name):
+    return name.split(".")[-1]
+
+
+def rows_of(report, name):
+    """Functions of the program; before 3.11 their names are plain."""
+    return [f for f in report.data["functions"]
+            if plain(f["name"]) == plain(name) and f["file"] and f["file"].endswith(PROGRAM.name)]
+
+
+def check_time(report, truth, name):
+    rows = rows_of(report, name)
+    check(rows, f"no time in {name}")
+    defined = definitions()[plain(name)]
+    for f in rows:
+        check(f["file"] == str(PROGRAM), f"{name} is in {f['file']}")
+        check(f["line"] == defined, f"{name} begins in line {f['line']}, and not {defined}")
+    check_close(name, sum(f["total"] for f in rows) / 1e9, truth["elapsed"][name], tolerance(truth, name))
+
+
+def check_stacks(recording, truth):
+    """Each stack that waits in one of the functions has exactly the frames that the program saw."""
+    seen = {name: 0 for name in truth["stacks"]}
+    others = []
+    by_inner = {tuple(map(tuple, frames)): name for name, frames in truth["stacks"].items()}
+    names = {frames[-1][0] for frames in truth["stacks"].values()}
+    ours = set(definitions())
+    for sample in recording.firefox().all_samples():
+        if not sample.frames[-1].name.startswith("[waiting"):
+            continue
+        frames = [(f.name, f.line) for f in sample.frames if f.line and plain(f.name) in ours]
+        if not frames or frames[-1][0] not in names:
+            continue
+        name = by_inner.get(tuple(frames))
+        if name:
+            seen[name] += 1
+        else:
+            others.append(frames)
+    # Between its line's two calls a thread may be found in another wait, such as for the GIL.
+    check(all(seen.values()), f"never seen: {[n for n, times in seen.items() if not times]}; {others[:3]}")
+    odd = [frames for frames in others if not any(
+        [f[0] for f in frames] == [f[0] for f in truth["stacks"][name]][:len(frames)]
+        for name in truth["stacks"])]
+    check(not odd, f"not what the program saw: {odd[:3]}")
+    say(f"{sum(seen.values())} waits with the frames of the program, {len(others)} on other lines")
+
+
+def kinds(python, version):
+    recording, truth, report = record_way("kinds", python)
+    for name in truth["elapsed"]:
+        check_time(report, truth, name)
+    check_stacks(recording, truth)
+
+
+def gil(python, version):
+    """A thread that runs Python code all the time runs, or waits for the GIL; either way in this function."""
+    recording, truth, report = record_way("gil", python)
+    for name in ("spin_one", "spin_two"):
+        rows = rows_of(report, name)
+        check(rows, f"no time in {name}")
+        check_close(name, sum(f["total"] for f in rows) / 1e9, truth["elapsed"][name],
+                    0.03 * truth["elapsed"][name] + 2 * max(truth["late"].values()) + 10 * PERIOD_S)
+    for name in ("spin_one", "spin_two"):
+        waiting = sum(1 for s in recording.firefox().all_samples()
+                      if s.frames[-1].name.startswith("[waiting") and name in [f.name for f in s.frames])
+        say(f"{waiting} samples of {name} wait for the GIL")
+        check(waiting, f"{name} is never seen to wait for the GIL")
+
+
+def loop(python, version):
+    """asyncio's loop waits in epoll; tasks that sleep are on no stack."""
+    recording, truth, report = record_way("asyncio", python)
+    for name, file in (("select", "selectors.py"), ("_run_once", "base_events.py"),
+                       ("run_forever", "base_events.py"), ("run_loop", PROGRAM.name)):
+        total = sum(f["total"] for f in report.data["functions"] if plain(f["name"]) == name
+                    and f["file"] and f["file"].endswith(file)) / 1e9
+        # The program has nothing else to do; its start and its end are not the loop's. How late things
+        # are on this machine, the loop's own sleep says.
+        check_close(name, total, truth["elapsed"]["loop"],
+                    0.03 * truth["elapsed"]["loop"] + 0.2 + 2 * (truth["elapsed"]["loop"] - SECONDS))
+    check(not rows_of(report, "wait_awaited") or
+          sum(f["total"] for f in rows_of(report, "wait_awaited")) / 1e9 < 0.5 * truth["elapsed"]["loop"],
+          "a suspended task is on the stack")
+
+
+def forked(python, version):
+    recording, truth, report = record_way("forked", python)
+    for name in ("sleep_long", "sleep_short"):
+        check_time(report, truth, name)
+
+
+def native(python, version):
+    """The same native stack in two functions: the thread is asked for it once, and found there again."""
+    recording, truth, report = record_way("native", python)
+    for name in ("native_long", "native_short"):
+        check_time(report, truth, name)
+    check_stacks(recording, truth)
+
+
+def held(function, python, version):
+    say(f"Python {'.'.join(map(str, version))}, {python}")
+    function(python, version)
+
+
+for key, (path, found) in interpreters().items():
+    for case in (kinds, gil, loop, forked, native):
+        add_case(f"{case.__name__}.{key}", held, case, path, found)
+
+main()
