@@ -44,8 +44,9 @@ struct thread {
     uint64_t accounted_ns;
     /* The run that lasts, from accounted_ns on. */
     int waits;
-    int is_over; /* it was found to have ended, but for the kernel's part */
-    int asked;   /* it was called for its stack in this run, and has not answered */
+    int is_over;      /* it was found to have ended, but for the kernel's part */
+    int asked;        /* it was called for its stack in this run, and has not answered */
+    int lacks_module; /* its stack ends in code of no module that was known */
     uint64_t ip, sp;
     uint32_t stack;
     uint32_t wait;
@@ -65,6 +66,7 @@ struct kymo_wall {
     KYMO_VEC(struct thread *) drained; /* by the drain's number; NULL: ended */
     KYMO_VEC(struct thread *) strangers;
     uint32_t alive;                /* of both */
+    int lacks_modules;             /* any thread's stack does */
     uint64_t now_ns;               /* this tick's */
     uint64_t ticks_ns[TICKS_KEPT]; /* by the round of watch */
     uint64_t flushed_ns;
@@ -225,6 +227,7 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
         KYMO_TRY(close_wait(w, t, tick_of(w, now->unmoved_round)));
     t->waits = 0;
     t->is_over = 0;
+    t->lacks_module = 0;
     for (int tries = 0;; tries++) {
         struct kymo_watch_look after;
         if (before.place == KYMO_WATCH_ON || before.state == 'R')
@@ -248,10 +251,49 @@ static kymo_err look(kymo_wall *w, struct thread *t, const struct kymo_watch_loo
     t->ip = found.ip;
     t->sp = found.sp;
     t->stack = found.stack;
+    t->lacks_module = found.lacks_module;
+    w->lacks_modules |= found.lacks_module;
     t->state = before.state == 'D' ? 3 : 2;
     if (before.state == 'T' || before.state == 't')
         found.call = KYMO_WAIT_STOPPED;
     return kymo_wait_names_get(w->shared->names, found.call, &t->wait);
+}
+
+/* A library that was loaded a moment ago is not known yet, and a thread that waits in it may not
+ * move for long. Where it has not moved since, all of its run gets the stack that is found now. */
+static kymo_err look_for_module(kymo_wall *w, struct thread *t)
+{
+    struct kymo_wall_found found;
+    struct kymo_watch_look now;
+    uint64_t unmoved_round = kymo_watch_unmoved_round(w->watch, t->entry);
+    if (!kymo_watch_look(w->watch, t->entry, &now))
+        return KYMO_OK;
+    if (!now.changed) {
+        KYMO_TRY(kymo_wall_find(&w->finder, &t->memory, w->now_ns, &found));
+        if (!kymo_watch_look(w->watch, t->entry, &now))
+            return KYMO_OK;
+    }
+    if (now.changed) {
+        now.unmoved_round = unmoved_round;
+        return look(w, t, &now);
+    }
+    if (!found.is_running && !found.is_over && found.stack != KYMO_EVENT_NONE)
+        t->stack = found.stack;
+    t->lacks_module = found.lacks_module;
+    w->lacks_modules |= found.lacks_module;
+    return KYMO_OK;
+}
+
+static kymo_err look_for_modules(kymo_wall *w)
+{
+    w->lacks_modules = 0;
+    for (size_t i = 0; i < w->drained.len + w->strangers.len; i++) {
+        struct thread *t =
+            i < w->drained.len ? w->drained.data[i] : w->strangers.data[i - w->drained.len];
+        if (t && t->is_watched && t->waits && t->lacks_module && !t->asked)
+            KYMO_TRY(look_for_module(w, t));
+    }
+    return KYMO_OK;
 }
 
 static void on_seen(void *context, void *user, const struct kymo_watch_look *now)
@@ -305,6 +347,8 @@ kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
     if (kymo_watch_is_active(w->watch))
         kymo_wall_ticks_moved(&w->shared->ticks);
     w->finder.looks += w->alive;
+    if (w->err == KYMO_OK && w->lacks_modules && now_ns >= w->finder.retry_ns)
+        w->err = look_for_modules(w);
     if (w->err == KYMO_OK && now_ns - w->flushed_ns >= FLUSH_NS) {
         w->flushed_ns = now_ns;
         w->err = flush_runs(w);
@@ -426,8 +470,10 @@ kymo_err kymo_wall_answer(kymo_wall *w, const struct kymo_drain_answer *a)
     if (a->stack == KYMO_NO_STACK)
         return KYMO_OK;
     /* The run that it was asked for was at this very place; it may last, or have ended. */
-    if (t->waits && t->asked && kymo_wall_is_same(a, t->ip, t->sp))
+    if (t->waits && t->asked && kymo_wall_is_same(a, t->ip, t->sp)) {
         t->stack = a->stack;
+        t->lacks_module = 0;
+    }
     if (t->held.time_ns && kymo_wall_is_same(a, t->held_ip, t->held_sp))
         t->held.stack = a->stack;
     t->asked = 0;

@@ -266,6 +266,7 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
         KYMO_TRY(get_stack(f, m, n, &result, now_ns, &found->stack));
     else
         found->is_over = kymo_remote_is_gone(f->pid);
+    found->lacks_module = n > 0 && result.end == KYMO_WALK_NO_MODULE;
     found->may_ask = !found->is_over && begins_again(f->pid, call);
     return KYMO_OK;
 }

@@ -133,7 +133,7 @@ struct kymo_wall_finder {
     uint64_t looks; /* threads times ticks: what the number of signals is held to */
     uint64_t disturbed;
     uint64_t asks;
-    uint64_t retry_ns; /* of reading the process's memory */
+    uint64_t retry_ns; /* of reading the process's memory, or what is mapped */
     uint64_t retry_after_ns;
     uint32_t module_generation;
     int descriptor_limit;
@@ -161,10 +161,11 @@ struct kymo_wall_memory {
 /* Where it is. */
 struct kymo_wall_found {
     int is_running;
-    int is_over;     /* its memory is gone: it is on the kernel's way out */
-    int may_ask;     /* its stack is unclear, and its call begins again after a signal */
-    int call;        /* number of the system call; KYMO_WAIT_NONE: not known */
-    uint64_t ip, sp; /* 0: not to be read */
+    int is_over;      /* its memory is gone: it is on the kernel's way out */
+    int may_ask;      /* its stack is unclear, and its call begins again after a signal */
+    int lacks_module; /* its stack ends in code of no module that is known */
+    int call;         /* number of the system call; KYMO_WAIT_NONE: not known */
+    uint64_t ip, sp;  /* 0: not to be read */
     uint32_t stack;
 };
 

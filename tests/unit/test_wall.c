@@ -422,6 +422,66 @@ static void a_thread_that_waits(void **state)
     }
 }
 
+/* The library that it waits in was not known. When mappings may be read again, it is looked at
+ * again, and all of the run gets the whole stack. */
+static void a_thread_in_a_new_library(void **state)
+{
+    (void)state;
+    for (int idle = 0; idle < 2; idle++) {
+        open_wall(MS);
+        struct seen_thread *t = begin(0, 3 * MS);
+        find.found.lacks_module = 1;
+        find.finder->retry_ns = 5 * TICK;
+        set(t, KYMO_WATCH_OFF, 'S', 1);
+        tick(1);
+        set(t, KYMO_WATCH_OFF, 'S', 0);
+        t->is_idle = idle;
+        find.found = waiting_at(6);
+        tick(3);
+        assert_int_equal(find.walks, 1);
+        tick(20);
+        assert_int_equal(find.walks, 2);
+        ok(kymo_wall_thread_end(wall, 0, now_ns + MS));
+        assert_int_equal(samples_of(100, 3 * MS, now_ns + MS, got), 1);
+        assert_int_equal(got[0].stack, 6);
+        close_wall();
+    }
+}
+
+/* One whose code no file has is looked at as often as mappings are, and keeps its stack. One that
+ * has moved begins another run. */
+static void a_thread_in_no_library(void **state)
+{
+    (void)state;
+    open_wall(MS);
+    struct seen_thread *t = begin(0, 3 * MS);
+    find.found.lacks_module = 1;
+    find.finder->retry_ns = UINT64_MAX;
+    set(t, KYMO_WATCH_OFF, 'S', 1);
+    tick(1);
+    set(t, KYMO_WATCH_OFF, 'S', 0);
+    t->is_idle = 1;
+    for (unsigned i = 1; i <= 4; i++) {
+        find.finder->retry_ns = now_ns + 3 * TICK;
+        tick(2);
+        assert_int_equal(find.walks, i);
+        find.finder->retry_ns = 0;
+        tick(1);
+        assert_int_equal(find.walks, i + 1);
+    }
+    find.finder->retry_ns = 0;
+    find.found = waiting_at(6);
+    t->moves = 1;
+    uint64_t moved_ns = now_ns;
+    tick(1);
+    ok(kymo_wall_thread_end(wall, 0, now_ns + MS));
+    assert_int_equal(samples_of(100, 3 * MS, now_ns + MS, got), 2);
+    assert_int_equal(got[0].stack, 5);
+    assert_in_range(got[0].weight_ns, moved_ns - 3 * MS, moved_ns + TICK - 3 * MS);
+    assert_int_equal(got[1].stack, 6);
+    close_wall();
+}
+
 /* The time between two looks is given to what the later one finds. */
 static void a_thread_that_moves(void **state)
 {
@@ -846,6 +906,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_waits),
+        cmocka_unit_test(a_thread_in_a_new_library),
+        cmocka_unit_test(a_thread_in_no_library),
         cmocka_unit_test(a_thread_that_moves),
         cmocka_unit_test(a_thread_that_is_stopped),
         cmocka_unit_test(a_thread_that_runs),
