@@ -159,12 +159,14 @@ kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
             KYMO_TRY(kymo_drain_scan_modules(d));
             m = find_module(d, look, head.generation);
         }
-        d->frames.data[d->frames.len++] =
-            (struct kymo_drain_frame){.address = m ? pc - m->bias : pc,
-                                      .module = m ? m->number : KYMO_NO_MODULE,
-                                      .code = KYMO_NO_CODE,
-                                      .is_return = (uint8_t)is_return,
-                                      .is_interpreter = pc >= python_lo && pc < python_hi};
+        /* What calls the evaluator is the interpreter, or code that it made (-X perf). */
+        int is_caller = i > 0 && d->frames.data[i - 1].is_code;
+        d->frames.data[d->frames.len++] = (struct kymo_drain_frame){
+            .address = m ? pc - m->bias : pc,
+            .module = m ? m->number : KYMO_NO_MODULE,
+            .code = KYMO_NO_CODE,
+            .is_return = (uint8_t)is_return,
+            .is_interpreter = (pc >= python_lo && pc < python_hi) || (!m && is_caller)};
     }
     *number = d->next_stack++;
     d->numbers[which][at] = *number + 1;

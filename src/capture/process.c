@@ -85,6 +85,7 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
         return NULL;
     }
     kymo_walker_init_stable(&p->walker);
+    p->walker.has_trampolines = python && python->minor >= 12;
     if (pthread_getattr_default_np(&attributes) == 0) {
         (void)pthread_attr_getstacksize(&attributes, &stack);
         (void)pthread_attr_destroy(&attributes);

@@ -113,13 +113,16 @@ static kymo_err announce_stack(struct kymo_wall_stacks *s, const struct kymo_wal
             KYMO_TRY(announce_module(s, m));
         if (!m)
             KYMO_TRY(kymo_jit_code_hit(s->jit, pc - (uint64_t)is_return));
+        /* What calls the evaluator is the interpreter, or code that it made (-X perf). */
+        int is_caller =
+            s->frames.len > 0 && s->frames.data[s->frames.len - 1].flags & KYMO_EVENT_FRAME_SCRIPT;
+        int is_interpreter =
+            s->python && (kymo_remote_python_has(s->python, pc) || (!m && is_caller));
         s->frames.data[s->frames.len++] = (kymo_event_frame){
             .address = m ? pc - m->bias : pc,
             .module = m ? KYMO_WALL_FIRST + m->number : KYMO_EVENT_NONE,
-            .flags =
-                (is_return ? KYMO_EVENT_FRAME_RETURN : 0) |
-                (s->python && kymo_remote_python_has(s->python, pc) ? KYMO_EVENT_FRAME_INTERPRETER
-                                                                    : 0),
+            .flags = (is_return ? KYMO_EVENT_FRAME_RETURN : 0) |
+                     (is_interpreter ? KYMO_EVENT_FRAME_INTERPRETER : 0),
         };
     }
     kymo_event_stack e = {

@@ -492,6 +492,26 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap
     return STEP_ON;
 }
 
+/* With `-X perf` CPython makes a small function for each of its own, that calls the evaluator. It
+ * has no row and sets up no frame pointer, but where the call returns to it says how large its
+ * frame is: add $N,%rsp; ret. */
+static KYMO_NOINLINE enum step step_trampoline(struct walk *w)
+{
+    uint64_t word, ip;
+    if (w->exact || w->window.is_copy || !w->window.probe_allowed ||
+        !kymo_window_load(&w->window, w->ip, &word))
+        return STEP_END;
+    uint64_t bytes = kymo_frame_of_return(word);
+    if (bytes == 0 || !kymo_window_load(&w->window, w->sp + bytes, &ip) || ip <= KYMO_CODE_LOWEST ||
+        ip > KYMO_CODE_HIGHEST)
+        return STEP_END;
+    w->sp += bytes + sizeof ip;
+    w->ip = ip;
+    if (w->full)
+        sync_regs(w);
+    return STEP_ON;
+}
+
 static KYMO_NOINLINE enum step step(struct walk *w)
 {
     struct found_row found;
@@ -504,8 +524,13 @@ static KYMO_NOINLINE enum step step(struct walk *w)
         if (found.word == KYMO_ROW_GAP)
             w->ip = ip;
     }
-    if (found.word == KYMO_ROW_NONE)
-        return w->end == KYMO_WALK_NO_MODULE ? step_by_frame_pointer(w, false) : STEP_END;
+    if (found.word == KYMO_ROW_NONE) {
+        if (w->end != KYMO_WALK_NO_MODULE)
+            return STEP_END;
+        if (w->walker->has_trampolines && step_trampoline(w) == STEP_ON)
+            return STEP_ON;
+        return step_by_frame_pointer(w, false);
+    }
     switch (kymo_row_kind(found.word)) {
     case KYMO_ROW_KIND_END:
         return end(w, KYMO_WALK_COMPLETE);

@@ -112,7 +112,8 @@ struct kymo_walker {
     uint32_t cache_mask;                /* slots - 1 */
     uint32_t generation;                /* kymo_walker_new_generation() */
     uint32_t probe_allowed;             /* written at any time; 1 after init */
-    uint32_t tables;                    /* number of slots of table[] ever used */
+    uint32_t has_trampolines; /* 1: code in no module may be CPython's (step_trampoline) */
+    uint32_t tables;          /* number of slots of table[] ever used */
     uint32_t stable_count;
     /* Code that begins the program and ld.so: frames there have no caller. */
     struct kymo_address_range entry[2];

@@ -203,11 +203,16 @@ def markers(python):
 
 
 def trampolines(python):
-    """-X perf puts code without unwind information between the evaluator's calls."""
+    """-X perf puts code without unwind information between the evaluator's calls. Its functions, which the
+    perf map names, are no frames of their own beside Python's."""
     if python_version(python) < (3, 12):
         skip("it has no -X perf")
     recording, chains = record_program(python, "plain", arguments=["-X", "perf"])
     check_chains(Stacks(recording), chains)
+    complete = recording.report().quality["stacks_complete"]
+    check(complete > 0.99, f"{complete:.1%} of the stacks are complete")
+    unnamed = [f.name for stack in Stacks(recording).samples for f in stack if not f.is_script and f.name in chains]
+    check(not unnamed, f"trampolines are shown: {sorted(set(unnamed))[:3]}")
 
 
 def each_engine(python, engine):

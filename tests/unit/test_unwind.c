@@ -117,6 +117,52 @@ static void depth_is_bounded(void **state)
     assert_int_equal(result.end, KYMO_WALK_COMPLETE);
 }
 
+static size_t trampoline_frames;
+
+static void walk_below(void)
+{
+    struct kymo_regs regs;
+    struct kymo_stack_bounds bounds = help_bounds();
+    kymo_regs_here(&regs);
+    trampoline_frames =
+        kymo_unwind_walk(&help_walker, &regs, &bounds, pcs, HELP_MAX_FRAMES, 0, &result);
+}
+
+/* As CPython's `-X perf` makes them: no rows, no frame pointer, and rbp is the caller's. */
+static void trampolines_say_how_large_they_are(void **state)
+{
+    static const unsigned char code[] = {0x48, 0x83, 0xec, 0x08, /* sub $8,%rsp */
+                                         0xff, 0xd7,             /* call *%rdi */
+                                         0x48, 0x83, 0xc4, 0x08, /* add $8,%rsp */
+                                         0xc3};
+    (void)state;
+    unsigned char *page =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    memcpy(page, code, sizeof code);
+    assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+    union {
+        void *page;
+        void (*call)(void (*)(void));
+    } trampoline = {.page = page};
+    help_walker.has_trampolines = 1;
+    trampoline.call(walk_below);
+    help_walker.has_trampolines = 0;
+    assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+    assert_int_equal(result.notes & KYMO_WALK_BY_FRAME_POINTER, 0);
+    size_t n = trampoline_frames;
+    assert_int_equal(pcs[1], (uint64_t)(uintptr_t)page + 6);
+    assert_int_equal(n, check_here() + 1); /* check_here is as deep as walk_below would be */
+    /* Anything else there, and a frame that no function has, is not believed. */
+    assert_int_equal(kymo_frame_of_return(0xc308c48348), 8);
+    assert_int_equal(kymo_frame_of_return(0x112233c308c48348), 8);
+    assert_int_equal(kymo_frame_of_return(0xc304c48348), 0);
+    assert_int_equal(kymo_frame_of_return(0xc380c48348), 0);
+    assert_int_equal(kymo_frame_of_return(0xc300c48348), 0);
+    assert_int_equal(kymo_frame_of_return(0xc208c48348), 0);
+    munmap(page, 4096);
+}
+
 static void handler(void **state)
 {
     (void)state;
@@ -557,6 +603,7 @@ int main(void)
         cmocka_unit_test(plain),
         cmocka_unit_test(deep_recursion),
         cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(trampolines_say_how_large_they_are),
         cmocka_unit_test(handler),
         cmocka_unit_test(handler_on_alternate_stack),
         cmocka_unit_test(inside_qsort),

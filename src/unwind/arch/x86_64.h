@@ -121,6 +121,15 @@ static inline bool kymo_ends_with_call(const uint8_t before[KYMO_CALL_BYTES])
     return before[8 - 5] == 0xe8 || kymo_ends_with_indirect_call(before);
 }
 
+/* Of the eight bytes that a call returns to: how many bytes of stack the function still has below
+ * its own return address, if it gives them back and returns at once (add $N,%rsp; ret); 0: it does
+ * something else. */
+static inline uint64_t kymo_frame_of_return(uint64_t word)
+{
+    uint64_t bytes = word >> 24 & 0xff;
+    return (word & 0xff00ffffff) == 0xc300c48348 && bytes % 8 == 0 && bytes < 0x80 ? bytes : 0;
+}
+
 /* What compilers' start files bring into each library begins so: endbr64, for calls through a
  * pointer, and the compare of a byte. Where its instructions start, and whether the eight bytes at
  * the function's start are such, as far as the pc has come. */
