@@ -10,9 +10,10 @@
  * Kernel frames hang below the user stack that called the kernel, as further nodes.
  *
  * In a stack with frames of a script the interpreter's own native frames are left out up to the
- * innermost of those: they say how the interpreter calls itself. Code of other libraries stays
- * where it is, and so does what the innermost script frame has called. Whether a frame is left out
- * thus depends on what lies inside it, so such stacks have paths of their own.
+ * innermost of those, but for the program's entry: they say how the interpreter calls itself. Code
+ * of other libraries stays where it is, and so does what the innermost script frame has called.
+ * Whether a frame is left out thus depends on what lies inside it, so such stacks have paths of
+ * their own.
  *
  * Frames of libkymo (between start_thread and the thread's function, or where a sample hit one of
  * our hooks) are left out.
@@ -153,7 +154,8 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
     while (path->valid < e->depth) {
         uint32_t parent = path->valid > 0 ? path->node[path->valid - 1] : path->root;
         const kymo_event_frame *f = &e->frames[e->depth - 1 - path->valid];
-        if (is_script && !in->keeps_interpreter && path->valid < folded &&
+        int is_entry = path->valid == 0 && root == KYMO_INGEST_ROOT_ENTRY;
+        if (is_script && !in->keeps_interpreter && path->valid < folded && !is_entry &&
             f->flags & KYMO_EVENT_FRAME_INTERPRETER)
             path->node[path->valid] = parent;
         else

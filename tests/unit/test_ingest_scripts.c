@@ -135,14 +135,14 @@ static void what_is_left_out_depends_on_what_is_inside(void **state)
     const kymo_event_frame flat[] = {native(4, 0), native(3, IN), script(1, 6), native(7, IN)};
     for (uint32_t shared = 0; shared <= 3; shared += 3) {
         assert_int_equal(add_stack(ingest, deep, 4, shared, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
-        assert_last("s0:5 s1:6");
+        assert_last("s0:5 s1:6 0x7");
         assert_int_equal(add_stack(ingest, flat, 4, shared, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
-        assert_last("0x4 0x3 s1:6");
+        assert_last("0x4 0x3 s1:6 0x7");
         assert_int_equal(add_stack(ingest, deep, 4, shared, KYMO_EVENT_STACK_COMPLETE), KYMO_OK);
-        assert_last("s0:5 s1:6");
+        assert_last("s0:5 s1:6 0x7");
         assert_int_equal(add_stack(ingest, flat + 1, 3, shared, KYMO_EVENT_STACK_COMPLETE),
                          KYMO_OK);
-        assert_last("0x3 s1:6");
+        assert_last("0x3 s1:6 0x7");
         assert_int_equal(add_stack(ingest, flat + 3, 1, shared ? 1 : 0, 0), KYMO_OK);
         assert_last("0x7 [incomplete stack]");
         assert_int_equal(add_stack(ingest, deep, 4, shared ? 1 : 0, KYMO_EVENT_STACK_TRUNCATED),
@@ -153,7 +153,7 @@ static void what_is_left_out_depends_on_what_is_inside(void **state)
         assert_last("0x7");
         assert_int_equal(add_stack(ingest, deep, 4, shared ? 1 : 0, KYMO_EVENT_STACK_COMPLETE),
                          KYMO_OK);
-        assert_last("s0:5 s1:6");
+        assert_last("s0:5 s1:6 0x7");
     }
 }
 
@@ -207,7 +207,8 @@ static void text_by_rule(const kymo_event_frame *frames, uint32_t depth, uint32_
             used += (size_t)snprintf(text + used, TEXT - used, "%ss%u", space, f->module);
             if (f->address)
                 used += (size_t)snprintf(text + used, TEXT - used, ":%u", (uint32_t)f->address);
-        } else if (inside || !any || !(f->flags & IN)) {
+        } else if (inside || !any || !(f->flags & IN) ||
+                   (i == depth - 1 && flags & KYMO_EVENT_STACK_COMPLETE)) {
             used +=
                 (size_t)snprintf(text + used, TEXT - used, "%s0x%x", space,
                                  (uint32_t)(f->address - !!(f->flags & KYMO_EVENT_FRAME_RETURN)));
