@@ -6,7 +6,6 @@ end of each. Every sample of that end must show the same chain. Every interprete
 found is tested: of Debian, of pyenv, and those that KYMO_PYTHONS names (paths, with a colon between).
 """
 import collections
-import glob
 import gzip
 import json
 import os
@@ -19,38 +18,12 @@ import time
 
 from kymotest import (BUILD, add_case, by_chance, case, check, check_close, folder, main, perf_works, record,
                       record_command, run, say, skip)
+from pythons import VERSIONS, find_interpreters, some_of, version_of
 
 LIBRARY = BUILD / "src" / "start" / "libkymo.so"
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_stacks.py"
-VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
 # So long does the end of each chain spin: some samples where only the kernel's tick samples.
 SPIN_S = "0.02" if perf_works() else "0.08"
-
-
-# ---- interpreters ----
-
-def version_of(path):
-    out = run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
-    return out.stdout.strip() if out.status == 0 else None
-
-
-def find_interpreters():
-    """(name, version, path) of each; what is named first is preferred."""
-    places = os.environ.get("KYMO_PYTHONS", "").split(":")
-    places += ["/usr/bin/python3", *sorted(glob.glob("/usr/bin/python3.[0-9]*"))]
-    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
-    places += sorted(glob.glob(f"{root}/versions/*/bin/python3"))
-    found = {}
-    for place in places:
-        if os.access(place, os.X_OK):
-            found.setdefault(os.path.realpath(place), place)
-    out = []
-    for path in found:
-        version = version_of(path)
-        if version in VERSIONS:
-            origin = "debian" if path.startswith("/usr/bin/") else "other"
-            out.append((f"{version}.{origin}", version, path))
-    return out
 
 
 INTERPRETERS = find_interpreters()
@@ -563,10 +536,15 @@ spinner()
                        and f.line in (3, 4, 5, 6) for f in mine), f"{mine[:3]}")
 
 
+# What depends on the version's layout is tried with each, what depends on the engine with one.
 for name, version, path in INTERPRETERS:
-    for function in (whole_chains, markers, trampolines, odd_text, shares, processes, freed_code, deep_recursion, unchanged,
-                     killed, allocations, locked, formats):
+    for function in (whole_chains, markers, trampolines, deep_recursion):
         add_case(f"{function.__name__}.{name}", function, path)
+SOME = some_of(INTERPRETERS)
+for name, version, path in SOME:
+    for function in (odd_text, shares, processes, freed_code, unchanged, killed, allocations, locked, formats):
+        add_case(f"{function.__name__}.{name}", function, path)
+for name, version, path in SOME[-1:]:
     for engine in ("perf", "timer", "dispatch"):
         add_case(f"{engine}.{name}", each_engine, path, engine)
 missing = sorted(set(VERSIONS) - {version for _, version, _ in INTERPRETERS})

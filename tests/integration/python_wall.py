@@ -6,34 +6,14 @@ The truth is what the program measures around each of its waits, and its frames 
 """
 import json
 import math
-import os
 import pathlib
 
-from kymotest import WORKLOADS, add_case, check, check_close, main, record, run, say
+from kymotest import WORKLOADS, add_case, check, check_close, main, record, say
+from pythons import find_interpreters, some_of
 
 PERIOD_S = 0.01
 SECONDS = 4
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_waits.py"
-MINORS = (9, 10, 11, 12, 13)
-
-
-def version_of(python):
-    out = run([python, "-c", "import sys; print(*sys.version_info[:3])"])
-    return tuple(int(n) for n in out.stdout.split()) if out.status == 0 else None
-
-
-def interpreters():
-    """By a name for each: the system's, and those of pyenv."""
-    found = {}
-    root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
-    candidates = [("debian", pathlib.Path("/usr/bin/python3"))]
-    candidates += [(f"3.{minor}", path) for minor in MINORS
-                   for path in sorted(root.glob(f"versions/3.{minor}.*/bin/python3.{minor}"))[-1:]]
-    for name, path in candidates:
-        version = version_of(path) if path.exists() else None
-        if version and version[0] == 3 and version[1] in MINORS:
-            found[name] = (path, version)
-    return found
 
 
 def tolerance(truth, name):
@@ -162,13 +142,18 @@ def native(python, version):
     check_stacks(recording, truth)
 
 
-def held(function, python, version):
-    say(f"Python {'.'.join(map(str, version))}, {python}")
-    function(python, version)
+def held(function, interpreter):
+    say(f"Python {interpreter.version}, {interpreter.path}")
+    function(interpreter.path, tuple(map(int, interpreter.version.split("."))))
 
 
-for key, (path, found) in interpreters().items():
-    for case in (kinds, gil, loop, forked, native):
-        add_case(f"{case.__name__}.{key}", held, case, path, found)
+# Where the interpreter keeps its frames is each version's own; how the recorder waits is not.
+INTERPRETERS = find_interpreters()
+for interpreter in INTERPRETERS:
+    for case in (kinds, native):
+        add_case(f"{case.__name__}.{interpreter.name}", held, case, interpreter)
+for interpreter in some_of(INTERPRETERS):
+    for case in (gil, loop, forked):
+        add_case(f"{case.__name__}.{interpreter.name}", held, case, interpreter)
 
 main()
