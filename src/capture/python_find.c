@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
+#include "capture/alloc_next.h"
 #include "capture/python_stack.h"
 
 /* Of this process and of its forked children: an interpreter stays where it is. */
@@ -17,24 +18,37 @@ static struct kymo_python found;
 static uint32_t minor_found;
 
 /* The minor version; 0: not of version 3. */
-static uint32_t minor_version(void)
+static uint32_t minor_version(const struct kymo_symbol_table *library)
 {
-    const unsigned long *hex = dlsym(RTLD_DEFAULT, "Py_Version"); /* from 3.11 on */
-    if (hex)
-        return *hex >> 24 == 3 ? *hex >> 16 & 0xff : 0;
     union {
-        void *symbol;
+        uint64_t address;
         const char *(*call)(void);
-    } version = {.symbol = dlsym(RTLD_DEFAULT, "Py_GetVersion")};
-    if (!version.symbol)
-        return 0;
+    } version = {.address = kymo_symbol_table_find(library, "Py_GetVersion")};
+    if (!version.address) {
+        const unsigned long *hex = dlsym(RTLD_DEFAULT, "Py_Version"); /* from 3.11 on */
+        return hex && *hex >> 24 == 3 ? *hex >> 16 & 0xff : 0;
+    }
     /* It formats constants; "3.9.18 (main, ...)". */
     const char *text = version.call();
     return text[0] == '3' && text[1] == '.' ? (uint32_t)atoi(text + 2) : 0;
 }
 
+/* The library that has the evaluator. dlsym is asked for what is there alone: where it finds
+ * nothing it allocates a message, which would be an allocation of the program's. */
+static int find_library(struct kymo_symbol_table *table)
+{
+    for (const struct link_map *l = _r_debug.r_map; l; l = l->l_next)
+        if (kymo_symbol_table_init(table, l) &&
+            kymo_symbol_table_find(table, "_PyEval_EvalFrameDefault"))
+            return 1;
+    return 0;
+}
+
 static int find(struct kymo_python *python)
 {
+    struct kymo_symbol_table library;
+    if (!find_library(&library))
+        return 0;
     const void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
     const void *code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
     void *eval = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
@@ -43,7 +57,7 @@ static int find(struct kymo_python *python)
     Dl_info info;
     if (!runtime || !code_type || !eval)
         return 0;
-    minor_found = minor_version();
+    minor_found = minor_version(&library);
     if (!kymo_python_offsets_of(minor_found, runtime, &python->offsets) ||
         !dladdr1(eval, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
         _dl_find_object(eval, &module) != 0)
