@@ -312,6 +312,16 @@ void kymo_alloc_note(struct kymo_alloc_draw draw, void *block, size_t bytes, siz
     leave(t, here, r.head.stack);
 }
 
+/* A child that is forked and not attached may attach by a signal at any place here, and tells what
+ * is in the table then. So the entry goes first: what was told before has its end recorded, and
+ * what was not needs none. */
+static KYMO_NOINLINE void free_unrecorded(uint64_t address, uint64_t id,
+                                          struct kymo_alloc_slot *slot, uint64_t here)
+{
+    kymo_alloc_table_remove(address, slot);
+    kymo_alloc_end_block(id, here);
+}
+
 void kymo_alloc_note_free(void *block, uint64_t here)
 {
     uint64_t address = (uint64_t)(uintptr_t)block;
@@ -319,6 +329,10 @@ void kymo_alloc_note_free(void *block, uint64_t here)
     uint64_t id = kymo_alloc_table_find(address, &slot);
     if (!id)
         return;
+    if (kymo_unlikely(!kymo_alloc_thread())) {
+        free_unrecorded(address, id, slot, here);
+        return;
+    }
     /* The record first: it can be made while the table is on its way from another cache, which what
      * takes the allocation out has to wait for. */
     kymo_alloc_end_block(id, here);

@@ -160,6 +160,18 @@ def fork():
 
 
 @case
+def fork_frees():
+    """Each child frees all that it inherited, and attaches meanwhile: none of it has leaked."""
+    recording, truth = recorded("fork_frees", 150)
+    heap = Heap(recording)
+    check(not lost(recording), f"lost: {lost(recording)}")
+    sums = collections.Counter((heap.sums("site_parent", p)[2], heap.sums("site_child", p)[2])
+                               for p in heap.processes())
+    check(sums == {(truth["sites"]["site_parent"]["live_objects"], 0): 1, (0, 1): truth["children"]},
+          f"processes have {dict(sums)} of blocks")
+
+
+@case
 def handlers():
     """Under an allocator that handlers may call: they allocate, and each eighth jumps out."""
     recording, truth = recorded("handlers", 2000, allocator="bump")

@@ -289,6 +289,7 @@ static const struct {
     {"fragments", 100000, allocs_fragments},
     {"resize", 1000, allocs_resize},
     {"fork", 10, allocs_fork},
+    {"fork_frees", 150, allocs_fork_frees},
     {"flood", 20, allocs_flood},
     {"lost", 100000, allocs_lost},
     {"handlers", 1000, allocs_handlers},

@@ -51,10 +51,11 @@ void allocs_errors(void);           /* allocs_kinds.c: what must fail, and does 
 void allocs_resize(uint32_t count); /* allocs_kinds.c: chains of realloc */
 void allocs_maps(void);             /* allocs_kinds.c: mmap, mremap, munmap */
 void allocs_fork(uint32_t count);   /* allocs_hard.c: children free what they inherited */
-void allocs_flood(uint32_t count);  /* allocs_hard.c: more than is read at once, and children */
-void allocs_lost(uint32_t count);   /* allocs_hard.c: more than a small session holds */
-void allocs_handlers(uint32_t count);    /* allocs_hard.c: handlers that allocate, and jump out */
-void allocs_plugins(uint32_t count);     /* allocs_hard.c: libraries that come and go */
+void allocs_fork_frees(uint32_t count); /* allocs_hard.c: children attach while they free */
+void allocs_flood(uint32_t count);      /* allocs_hard.c: more than is read at once, and children */
+void allocs_lost(uint32_t count);       /* allocs_hard.c: more than a small session holds */
+void allocs_handlers(uint32_t count);   /* allocs_hard.c: handlers that allocate, and jump out */
+void allocs_plugins(uint32_t count);    /* allocs_hard.c: libraries that come and go */
 void allocs_destructors(uint32_t count); /* allocs_hard.c: threads' destructors free */
 void allocs_low(uint32_t mib);           /* allocs_hard.c: until malloc fails, under ulimit -v */
 void allocs_coroutines(void);            /* allocs_odd.c: stacks that are not the thread's */

@@ -102,6 +102,45 @@ void allocs_fork(uint32_t count)
     tell("}}");
 }
 
+/* ---- fork, and a child that attaches while it frees what it inherited ---- */
+
+enum { INHERITED_MORE = 400 };
+
+/* A child has no session when it begins. It gets one by a signal, at the kernel's first tick after
+ * a millisecond of CPU time: of some children while they are here. Each first write to a page that
+ * the parent has too takes long, and nearly all of these frees write to another page of the table.
+ */
+static void free_all(void **blocks, uint32_t number)
+{
+    burn_ns(burn_in_child, 1000000 + number % 40 * 100000);
+    for (int i = 0; i < INHERITED_MORE; i++)
+        free(blocks[i]);
+    void *block = site_child(1000);
+    HOLD(block, kept);
+    exit(0);
+}
+
+void allocs_fork_frees(uint32_t count)
+{
+    void *blocks[INHERITED_MORE];
+    struct tally all = {0};
+    for (size_t i = 0; i < INHERITED_MORE; i++) {
+        blocks[i] = site_parent(32);
+        tally_add(&all, 32);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        pid_t child = fork();
+        must(child >= 0, "fork");
+        if (child == 0)
+            free_all(blocks, i);
+        int status;
+        must(waitpid(child, &status, 0) == child && status == 0, "child");
+    }
+    tell("{\"children\":%u,\"sites\":{", count);
+    tell_site("site_parent", all, all);
+    tell("}}");
+}
+
 /* ---- a flood: more than the recorder reads at once, and children that come meanwhile ---- */
 
 enum { FLOOD_THREADS = 2, FLOOD_AT_ONCE = 1000000, FLOOD_A_FORK = 25000, AT_A_TIME = 16 };
