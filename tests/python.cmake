@@ -15,3 +15,7 @@ kymo_unit_test(python_stack kymo_unwind Threads::Threads)
 target_sources(test_python_stack PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_stack.c)
 kymo_unit_test(python_code kymo_unwind kymo_buffer Threads::Threads)
 target_sources(test_python_code PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_code.c)
+# Traced calls, from the session to the profile.
+kymo_unit_test(drain_calls kymo_buffer)
+kymo_unit_test(recording_calls recording_helpers)
+kymo_unit_test(ingest_calls kymo_profile)

@@ -96,7 +96,9 @@ typedef enum kymo_category {
 typedef enum kymo_sample_kind {
     KYMO_SAMPLE_CPU = 0,  /* weight: CPU time of the thread since its last sample of this kind */
     KYMO_SAMPLE_WALL = 1, /* weight: elapsed time, from the sample on, that it stands for */
-    KYMO_SAMPLE_KIND_COUNT
+    KYMO_SAMPLE_KIND_COUNT,
+    /* Only where calls were traced. Weight: elapsed time, exact: self time of a call. */
+    KYMO_SAMPLE_TRACE = KYMO_SAMPLE_KIND_COUNT
 } kymo_sample_kind;
 
 /* In place of a sample type: the default one. */

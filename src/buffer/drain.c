@@ -80,6 +80,7 @@ void kymo_drain_destroy(kymo_drain *d)
     kymo_pages_give(d->tables, 1, d->table_bytes);
     kymo_vec_deinit(&d->marks.fields);
     kymo_vec_deinit(&d->frames);
+    kymo_vec_deinit(&d->functions);
     kymo_drain_clock_deinit(&d->clock);
     free(d);
 }
@@ -132,6 +133,8 @@ static kymo_err read_record(kymo_drain *d, struct kymo_slot_reader *slot, const 
     case KYMO_RECORD_LABEL:
     case KYMO_RECORD_BACKTRACE:
         return kymo_drain_read_mark(d, slot->thread, kind, at, size);
+    case KYMO_RECORD_FUNCTION:
+        return kymo_drain_read_function(d, at, size);
     case KYMO_RECORD_ALLOC:
     case KYMO_RECORD_FREE:
     case KYMO_RECORD_RESIZE:
@@ -163,7 +166,8 @@ static void give_block(kymo_drain *d, uint32_t number)
 }
 
 static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
-                           struct kymo_stream_reader *reader, const struct kymo_block *block)
+                           struct kymo_stream_reader *reader, const struct kymo_block *block,
+                           int is_live)
 {
     uint32_t room = kymo_session_block_bytes(&d->plan, reader->block - 1);
     /* Pairs with the release of kymo_stream_publish. */
@@ -172,6 +176,9 @@ static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
         d->noticed[KYMO_LOSS_CORRUPT]++;
         return KYMO_OK;
     }
+    if (reader == &slot->streams[KYMO_STREAM_CALLS])
+        return kymo_drain_read_calls(d, slot->thread, (const char *)block, &reader->pos,
+                                     (uint32_t)head, !is_live || d->is_last);
     while (reader->pos + sizeof(struct kymo_record) <= head) {
         const char *at = (const char *)block + reader->pos;
         uint32_t size =
@@ -230,8 +237,11 @@ static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int
         uint32_t next = kymo_load_acquire(&block->next);
         uint32_t before = reader->pos;
         d->last_clock = 0;
-        KYMO_TRY(read_block(d, slot, reader, block));
+        KYMO_TRY(read_block(d, slot, reader, block, is_live));
         spend(d, reader->pos - before);
+        /* Of calls the rest of the block may be for the next lap. */
+        if (stream == KYMO_STREAM_CALLS && reader->pos < kymo_load_relaxed(&block->head))
+            return KYMO_OK;
         if (next == 0 || (is_live && !d->is_last && is_new(d)) || !own_block(d, next, owner))
             return KYMO_OK;
         give_block(d, reader->block);
@@ -322,6 +332,11 @@ static kymo_err read_slot(kymo_drain *d, uint32_t number, int *is_done)
     if (state != KYMO_SLOT_LIVE && state != KYMO_SLOT_EXITED)
         return KYMO_OK;
     int is_live = state == KYMO_SLOT_LIVE && !slot->gone_ns;
+    if (!is_live && !d->is_last && !slot->seen_exited && kymo_drain_has_calls(d, number)) {
+        /* The functions that its last calls name may be in streams that this lap has not read. */
+        slot->seen_exited = 1;
+        is_live = 1;
+    }
     for (uint32_t k = 0; k < KYMO_STREAMS && *is_done; k++)
         KYMO_TRY(read_stream(d, number, k, is_live, is_done));
     if (is_live || !*is_done)
@@ -349,12 +364,23 @@ uint32_t kymo_drain_touched_slots(kymo_drain *d)
 static void begin_lap(kymo_drain *d, uint32_t scan)
 {
     d->lap = (struct kymo_drain_lap){
+        .cut_before = d->lap.cut_clock,
         .slots = kymo_drain_touched_slots(d),
         .scan = scan,
         /* What is older was there when the pins and the modules were looked at, and will be read.
          */
         .cut_clock = kymo_clock_now(d->clock.kind),
     };
+}
+
+/* For the last lap, which reads all calls there are: the functions that they name. */
+static kymo_err read_functions_first(kymo_drain *d)
+{
+    int is_done;
+    for (uint32_t i = 0; i < d->lap.slots; i++)
+        if (d->slots[i].open)
+            KYMO_TRY(read_stream(d, i, KYMO_STREAM_TASK, 0, &is_done));
+    return KYMO_OK;
 }
 
 /* As far as the round goes. */
@@ -395,6 +421,8 @@ static kymo_err read_some(kymo_drain *d)
     /* Streams that share their blocks in a circle would each give the last round a lap of
      * everything. */
     d->blocks_left = 2 * kymo_session_blocks(&d->plan);
+    if (d->is_last)
+        KYMO_TRY(read_functions_first(d));
     KYMO_TRY(read_lap(d));
     kymo_drain_clock_keep(&d->clock);
     return KYMO_OK;

@@ -60,6 +60,22 @@ struct kymo_drain_code {
     const uint8_t *lines; /* its line table; NULL: not known */
 };
 
+/* A function that traced calls name. Texts end by their lengths alone. */
+struct kymo_drain_function {
+    uint32_t number; /* from 1 up to KYMO_FUNCTION_NUMBER_MAX, each once */
+    uint32_t language, first_line;
+    uint32_t name_len, file_len;
+    const char *name, *file;
+};
+
+/* Of one thread, in the order in which they were made. */
+struct kymo_drain_call {
+    uint64_t time_ns;
+    uint32_t kind; /* enum kymo_trace_event */
+    uint32_t depth;
+    uint32_t function; /* 0: not known; of a gap, how many events are missing */
+};
+
 struct kymo_drain_sample {
     uint32_t thread;
     uint32_t stack;
@@ -163,6 +179,10 @@ struct kymo_drain_sink {
     const struct kymo_drain_heap_sink *heap;  /* drain_heap.h; NULL: memory is not wanted */
     /* Before the first stack that has it; may be NULL. */
     kymo_err (*code)(void *context, const struct kymo_drain_code *code);
+    /* A function comes before the first call that names it. Both may be NULL. */
+    kymo_err (*function)(void *context, const struct kymo_drain_function *function);
+    kymo_err (*calls)(void *context, uint32_t thread, const struct kymo_drain_call *calls,
+                      uint32_t count);
 };
 
 struct kymo_drain_heap_sink;

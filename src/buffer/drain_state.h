@@ -6,7 +6,8 @@
  * Layer:    buffer (cold)
  * Flow:     drain.c (rounds, slots, streams) -> drain_stacks.c (modules, stacks, the depots),
  *           drain_marks.c (records of markers), drain_definitions.c (what those name),
- *           drain_beside.c (scopes, counters), drain_heap.c (records of memory)
+ *           drain_beside.c (scopes, counters), drain_heap.c (records of memory), drain_calls.c
+ *           (traced calls, and their functions)
  * Threads:  one thread drains a session
  * Memory:   owned by drain.c
  * Signals:  not for handlers
@@ -74,9 +75,10 @@ struct kymo_slot_reader {
     uint32_t thread; /* dense number */
     int open;
     int is_main;
-    uint64_t gone_ns;   /* when it ended, whose end no hook saw; 0: it has not */
-    uint64_t weight_ns; /* of all samples that were read */
-    uint64_t unknown;   /* of them, those whose weight is not known */
+    uint64_t gone_ns;     /* when it ended, whose end no hook saw; 0: it has not */
+    uint64_t weight_ns;   /* of all samples that were read */
+    uint64_t unknown;     /* of them, those whose weight is not known */
+    uint32_t seen_exited; /* 1: an earlier lap found that it had ended */
     struct kymo_stream_reader streams[KYMO_STREAMS];
 };
 
@@ -116,12 +118,13 @@ struct kymo_drain_marks {
 
 /* One look at all streams, in one round or several. */
 struct kymo_drain_lap {
-    int goes_on;        /* what the next round begins with is the rest of it */
-    uint32_t slot;      /* the next one that is read */
-    uint32_t slots;     /* there were so many when it began */
-    uint32_t blocks;    /* of `slot`, that were read to their end */
-    uint32_t scan;      /* of the modules, just before it began */
-    uint64_t cut_clock; /* records of live threads that are younger are the next one's */
+    int goes_on;         /* what the next round begins with is the rest of it */
+    uint32_t slot;       /* the next one that is read */
+    uint32_t slots;      /* there were so many when it began */
+    uint32_t blocks;     /* of `slot`, that were read to their end */
+    uint32_t scan;       /* of the modules, just before it began */
+    uint64_t cut_clock;  /* records of live threads that are younger are the next one's */
+    uint64_t cut_before; /* that of the lap before: calls that are younger are the next one's */
 };
 
 struct kymo_drain {
@@ -155,6 +158,7 @@ struct kymo_drain {
     KYMO_VEC(struct kymo_drain_frame) frames;
     struct kymo_drain_marks marks;
     struct kymo_drain_heap_totals heap_ended; /* of threads that have ended */
+    KYMO_VEC(uint8_t) functions;              /* by number, a bit: the sink was told of it */
 };
 
 /* ---- drain.c ---- */
@@ -206,6 +210,18 @@ kymo_err kymo_drain_read_heap(kymo_drain *d, uint32_t thread, uint32_t kind, con
                               uint32_t size);
 /* The slot's thread has ended. */
 void kymo_drain_end_heap(kymo_drain *d, const struct kymo_thread_slot *slot);
+
+/* ---- drain_calls.c ---- */
+
+/* A record of a function. */
+KYMO_NODISCARD
+kymo_err kymo_drain_read_function(kymo_drain *d, const char *at, uint32_t size);
+/* Whether the thread has a stream of calls. */
+int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot);
+/* The calls in a block from *pos to head, as far as they are older than the lap before, or all. */
+KYMO_NODISCARD
+kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block, uint32_t *pos,
+                               uint32_t head, int all);
 
 /* ---- drain_beside.c ---- */
 

@@ -36,6 +36,8 @@ enum kymo_record_kind {
     KYMO_RECORD_RESIZE = 9,
     KYMO_RECORD_MAP = 10,
     KYMO_RECORD_INHERIT = 11,
+    KYMO_RECORD_FUNCTION = 12,
+    KYMO_RECORD_CALL = 0x8000, /* this bit alone: struct kymo_record_call */
 };
 
 /* Why something could not be recorded: the index of a loss counter. X(name, text). */
@@ -68,7 +70,9 @@ enum kymo_record_kind {
     X(NOT_LIBC, "samples: thread with its own TLS")           \
     X(SMALL_STACK, "samples: alternate stack too small")      \
     X(CODE_FULL, "Python functions: table full")              \
-    X(PYTHON, "Python frames: not read")
+    X(PYTHON, "Python frames: not read")                      \
+    X(CALL, "traced calls: buffer full")                      \
+    X(FUNCTION, "traced functions: names cut or lost")
 
 enum kymo_loss_kind {
 #define X(name, text) KYMO_LOSS_##name,
@@ -259,6 +263,47 @@ struct kymo_record_inherit {
     uint64_t address;
 };
 
+/* ---- traced calls: include/kymo/trace_abi.h ---- */
+
+/* A function that calls name, once in a session before its first call, in the stream of the thread
+ * that met it first. The texts follow, up to a whole word. */
+struct kymo_record_function {
+    struct kymo_record head; /* stack: the function's number */
+    uint32_t first_line;
+    uint16_t language; /* enum kymo_trace_language */
+    uint16_t flags;    /* enum kymo_trace_function_flags */
+    uint16_t name_len, file_len;
+    uint32_t reserved;
+};
+#define KYMO_FUNCTION_NAME_MAX 512u
+#define KYMO_FUNCTION_FILE_MAX 1024u /* of a longer path the end is kept */
+/* Numbers count from 1. */
+#define KYMO_FUNCTION_NUMBER_MAX (1u << 22)
+
+/* Of a stream of its own, without a head: event is KYMO_RECORD_CALL, the kind (enum
+ * kymo_trace_event) and the depth. The outermost call has depth 1. */
+struct kymo_record_call {
+    uint64_t clock;
+    uint32_t event;
+    uint32_t function; /* its number; of a gap, how many events are missing */
+};
+#define KYMO_CALL_DEPTH_MAX ((1u << 28) - 1)
+
+static inline uint32_t kymo_call_event(uint32_t kind, uint32_t depth)
+{
+    return KYMO_RECORD_CALL | (kind & 7) << 12 | (depth & 0xfff) | (depth >> 12) << 16;
+}
+static inline uint32_t kymo_call_kind(uint32_t event)
+{
+    return event >> 12 & 7;
+}
+static inline uint32_t kymo_call_depth(uint32_t event)
+{
+    return (event & 0xfff) | event >> 16 << 12;
+}
+
+_Static_assert(sizeof(struct kymo_record_call) == 16, "call record");
+_Static_assert(sizeof(struct kymo_record_function) == 32, "function record");
 _Static_assert(sizeof(struct kymo_record_alloc) == 48, "alloc record");
 _Static_assert(sizeof(struct kymo_record_free) == 24, "free record");
 _Static_assert(sizeof(struct kymo_record_resize) == 64, "resize record");

@@ -29,7 +29,7 @@
 #include "buffer/table_area.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 13u
+#define KYMO_SESSION_LAYOUT 14u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -57,6 +57,7 @@ enum kymo_session_flags {
     KYMO_SESSION_CHILDREN = 1u << 0,     /* what the process starts is to be recorded, too */
     KYMO_SESSION_WALL = 1u << 1,         /* waiting threads, too: a child attaches at once */
     KYMO_SESSION_SIGNAL_FIXED = 1u << 2, /* signal= was given: stay with that one */
+    KYMO_SESSION_TRACE_PYTHON = 1u << 3, /* Python's calls are traced */
 };
 
 /* What the program's side does no more; set by the program or the recorder, never taken back. */
@@ -94,7 +95,12 @@ struct kymo_stream {
     uint32_t reserved;
 };
 
-enum kymo_stream_kind { KYMO_STREAM_TASK = 0, KYMO_STREAM_SIGNAL = 1, KYMO_STREAMS = 2 };
+enum kymo_stream_kind {
+    KYMO_STREAM_TASK = 0,
+    KYMO_STREAM_SIGNAL = 1,
+    KYMO_STREAM_CALLS = 2, /* traced calls, which no handler makes: it needs no claim */
+    KYMO_STREAMS = 3,
+};
 
 enum kymo_slot_state {
     KYMO_SLOT_FREE = 0,    /* on the free list; the program may claim it */

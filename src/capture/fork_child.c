@@ -224,7 +224,7 @@ static void in_child(void)
     child.parent_pid = (int32_t)kymo_syscall3(SYS_getppid, 0, 0, 0);
     kymo_mark_links_reseed();
     kymo_store_relaxed(&child.pending, kymo_raw_getpid());
-    if (kymo_family.header->flags & KYMO_SESSION_WALL || !arm_timer())
+    if (kymo_family.header->flags & (KYMO_SESSION_WALL | KYMO_SESSION_TRACE_PYTHON) || !arm_timer())
         kymo_fork_attach_now();
 }
 

@@ -95,6 +95,9 @@ struct kymo_capture_thread {
     uint64_t first_open, first_held;
     struct kymo_label_block label_blocks[KYMO_LABEL_BLOCKS];
     uint32_t was_labelled; /* 1: a change of its labels was recorded */
+    /* Of a tracer: whether it is at work in this thread, how deep in calls, and how many events
+     * found no room since the last one that did. */
+    uint32_t is_traced, call_depth, calls_missing;
 };
 
 /* What this process knows of a definition beside its content. */
@@ -131,6 +134,7 @@ struct kymo_capture_process {
     uint32_t tables_taken; /* entries of the area that were looked at */
     uint32_t tables_lock;  /* 1: a thread adds or drops a table */
     uint32_t mark_epoch;   /* of the sessions of this memory, from 1 on; 0: there were too many */
+    uint32_t functions;    /* that a tracer has told of */
     uint32_t literal_generation;              /* of the modules, that literals are of */
     struct kymo_definition_index definitions; /* what is in the session */
     struct kymo_mark_known *known;            /* by number */

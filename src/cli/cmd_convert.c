@@ -144,7 +144,7 @@ static int check_mode(struct convert_request *request, const kymo_profile *profi
     }
     if (request->is_foreign_mode)
         return kymo_usage_error(KYMO_IN_CONVERT,
-                                "--mode: '%.40s' is unknown; it takes cpu, wall, alloc, "
+                                "--mode: '%.40s' is unknown; it takes cpu, wall, trace, alloc, "
                                 "live, peak, leaks or mapped",
                                 request->mode_word);
     if (request->shown.show > KYMO_ENCODE_TIME && !has_heap(profile)) {
@@ -152,7 +152,9 @@ static int check_mode(struct convert_request *request, const kymo_profile *profi
                     request->input);
         return KYMO_EXIT_FAILED;
     }
-    return -1;
+    if (!request->mode_word)
+        request->shown.kind = (kymo_sample_kind)kymo_profile_default_sample_type(profile);
+    return kymo_has_kind(profile, request->input, request->shown.kind) ? -1 : KYMO_EXIT_FAILED;
 }
 
 /* What can be refused before any work. Returns -1 to go on, else an exit status. */

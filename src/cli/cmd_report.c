@@ -248,9 +248,10 @@ static void print_text(const struct report_request *request, const kymo_profile 
         if (!request->is_part)
             kymo_report_print_few(&t, profile, "warning: ");
         kymo_report_print_unsampled(&t, report, "note:    ");
-        if (request->kind == KYMO_SAMPLE_WALL)
-            fprintf(t.to, "below:    %s of wall time, the threads' added up\n",
-                    kymo_format_duration(total, kymo_report_total(report)));
+        if (request->kind != KYMO_SAMPLE_CPU)
+            fprintf(t.to, "below:    %s of %s, the threads' added up\n",
+                    kymo_format_duration(total, kymo_report_total(report)),
+                    request->kind == KYMO_SAMPLE_WALL ? "wall time" : "traced time");
         if (is_cpu_functions)
             kymo_report_print_unnamed(&t, profile, report, "note:    ");
     }
@@ -385,24 +386,23 @@ static kymo_err report_quality(const struct report_request *request, const kymo_
 }
 
 /* What is asked for must be in the profile. Returns -1 to go on, else an exit status. */
-static int check_recording(const struct report_request *request, const kymo_profile *profile)
+static int check_recording(struct report_request *request, const kymo_profile *profile)
 {
     if (request->is_foreign_mode)
         return kymo_usage_error(KYMO_IN_REPORT,
-                                "--mode: '%.40s' is unknown; it takes cpu, wall, markers, "
+                                "--mode: '%.40s' is unknown; it takes cpu, wall, trace, markers, "
                                 "alloc, live, peak, leaks, lifetimes, temporary, sizes, "
                                 "mapped or memory",
                                 request->mode_word);
     if (request->heap.mode && !request->heap.is_ledger &&
         !kymo_heap_was_recorded(profile, request->file))
         return KYMO_EXIT_FAILED;
-    if (request->kind == KYMO_SAMPLE_WALL && !request->markers && !request->heap.mode &&
-        !kymo_profile_meta(profile)->wall_period_ns) {
-        kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
-                    request->file);
-        return KYMO_EXIT_FAILED;
-    }
-    return -1;
+    if (!request->mode_word)
+        request->kind = (kymo_sample_kind)kymo_profile_default_sample_type(profile);
+    return request->markers || request->heap.mode ||
+                   kymo_has_kind(profile, request->file, request->kind)
+               ? -1
+               : KYMO_EXIT_FAILED;
 }
 
 /* The same of another profiler's file, whose sample types are its own. */

@@ -68,12 +68,8 @@ int kymo_diff_has_kind(const struct kymo_diff_request *request,
                        const kymo_profile *const profiles[2])
 {
     for (int i = 0; i < 2 && request->is_time; i++)
-        if (request->kinds[i] == KYMO_SAMPLE_WALL && !kymo_is_imported(profiles[i]) &&
-            !kymo_profile_meta(profiles[i])->wall_period_ns) {
-            kymo_fprint(stderr, "kymo: %s: no wall time was recorded (kymo record --wall)\n",
-                        request->files[i]);
+        if (!kymo_has_kind(profiles[i], request->files[i], request->kinds[i]))
             return 0;
-        }
     return 1;
 }
 

@@ -61,19 +61,47 @@ int kymo_sample_type_choose(const kymo_profile *profile, const char *file, const
     return *type != KYMO_NONE;
 }
 
+/* ---- what is there ---- */
+
+/* Whether there are samples of it. */
+static int has_samples(const kymo_profile *profile, uint32_t type)
+{
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_THREADS); i++) {
+        const kymo_samples s = kymo_profile_samples(profile, i);
+        if (s.count && memchr(s.kind, (int)type, s.count))
+            return 1;
+    }
+    return 0;
+}
+
+/* A recording has the types of wall time and traced calls always, but not always samples of them.
+ */
+static int is_recorded(const kymo_profile *profile, uint32_t type)
+{
+    return kymo_is_imported(profile) || type == KYMO_SAMPLE_CPU ||
+           (type == KYMO_SAMPLE_WALL ? kymo_profile_meta(profile)->wall_period_ns > 0
+                                     : has_samples(profile, type));
+}
+
+int kymo_has_kind(const kymo_profile *profile, const char *file, uint32_t kind)
+{
+    const char *why = NULL;
+    if (is_recorded(profile, kind))
+        return 1;
+    if (kind == KYMO_SAMPLE_WALL)
+        why = "no wall time was recorded (kymo record --wall)";
+    else
+        why = "no calls were traced (kymo record --trace=python)";
+    kymo_fprint(stderr, "kymo: %s: %s\n", file, why);
+    return 0;
+}
+
 /* ---- of two files ---- */
 
 static const kymo_sample_type *row_of(const kymo_profile *profile, uint32_t type)
 {
     uint32_t count;
     return &kymo_profile_sample_types(profile, &count)[type];
-}
-
-/* A recording has the type of wall time always, but not always samples of it. */
-static int is_recorded(const kymo_profile *profile, uint32_t type)
-{
-    return kymo_is_imported(profile) || type != KYMO_SAMPLE_WALL ||
-           kymo_profile_meta(profile)->wall_period_ns > 0;
 }
 
 /* The only one of the same unit and meaning; KYMO_NONE: there is none, or several. */

@@ -21,6 +21,9 @@
 int kymo_is_imported(const kymo_profile *profile);
 /* The type of this name, or KYMO_NONE. */
 uint32_t kymo_sample_type_of(const kymo_profile *profile, const char *name);
+/* Whether the recording has time of this kind; else says that it has not. Other profilers' files
+ * have what they have. */
+int kymo_has_kind(const kymo_profile *profile, const char *file, uint32_t kind);
 /* The types of two files that diff compares. word: of --mode; NULL: none. It says the type of the
  * file that has it; without it the default one of the first file is taken. Of the other file it is
  * the one of that name, else the only one of the same unit and meaning, else its default one. Types

@@ -167,7 +167,8 @@ static void choose_period(struct launch *l)
 static kymo_err prepare(struct launch *l, kymo_error *detail)
 {
     const kymo_options *o = l->asked->options;
-    l->config.buffer_bytes = kymo_launch_choose_buffer(o->buffer_bytes, o->alloc_bytes);
+    l->config.buffer_bytes = kymo_launch_choose_buffer(o->buffer_bytes, o->alloc_bytes,
+                                                       o->trace != KYMO_TRACE_CHOICE_OFF);
     l->config.period_ns = o->cpu_period_ns;
     l->config.alloc_rate = o->alloc_bytes;
     l->config.depth = (uint32_t)o->depth;
@@ -198,6 +199,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     l->config.events_context = l->config.writer = l->writer;
     l->config.spool = l->asked->spool;
     l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;
+    l->config.flags |= o->trace == KYMO_TRACE_CHOICE_PYTHON ? KYMO_SESSION_TRACE_PYTHON : 0;
     if (l->config.engine == KYMO_SESSION_PERF && l->config.access == KYMO_PERF_KERNEL) {
         err = kymo_kernel_stacks_create(l->config.events, l->config.events_context,
                                         l->config.period_ns, &l->config.kernel_stacks);
@@ -229,6 +231,7 @@ static kymo_err start_program(struct launch *l, kymo_error *detail)
         .argv = l->asked->argv,
         .preload = l->link[0] ? l->link : l->asked->preload_path,
         .socket = kymo_tree_socket(l->tree),
+        .traces_python = l->asked->options->trace == KYMO_TRACE_CHOICE_PYTHON,
         .restore = restore_for_program,
         .context = l,
     };

@@ -76,13 +76,15 @@ kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *conf
 }
 
 /* 5 % of the memory that the cgroup may use, if that is less than the default. */
-uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate)
+uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate, int traces)
 {
     if (asked)
         return asked;
     uint64_t limit = kymo_cgroup_limit("", "self");
     uint64_t share = limit / 20;
-    /* A record for every few allocations fills faster than a busy recorder comes round. */
-    uint64_t most = alloc_rate && alloc_rate < OFTEN_BYTES ? BUFFER_OFTEN : BUFFER_DEFAULT;
+    /* A record for every few allocations, or for each call, fills faster than a busy recorder comes
+     * round. */
+    int is_often = traces || (alloc_rate && alloc_rate < OFTEN_BYTES);
+    uint64_t most = is_often ? BUFFER_OFTEN : BUFFER_DEFAULT;
     return share >= most ? most : share < BUFFER_LEAST ? BUFFER_LEAST : share;
 }

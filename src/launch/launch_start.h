@@ -29,7 +29,7 @@ KYMO_NODISCARD
 kymo_err kymo_launch_choose_engine(uint64_t asked, struct kymo_host_config *config,
                                    char reason[KYMO_REASON_MAX], kymo_error *detail);
 /* Bytes of a session; asked: 0 for what the memory allows, and that rate of allocations wants. */
-uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate);
+uint64_t kymo_launch_choose_buffer(uint64_t asked, uint64_t alloc_rate, int traces);
 
 /* launch_events.c: what a recording says before anything has run. */
 
@@ -45,10 +45,15 @@ kymo_err kymo_launch_write_process(kymo_recording_writer *writer, const kymo_lau
 
 /* launch_program.c */
 
+/* In the environment of a program whose Python calls are traced: kymo.pth, in the folder of
+ * packages of each interpreter that has the package, looks for it. */
+#define KYMO_TRACE_PYTHON_ENV "KYMO_TRACE_PYTHON"
+
 struct kymo_launch_program {
     char *const *argv;
     const char *preload;                  /* the library */
     const char *socket;                   /* the way to the recorder */
+    int traces_python;                    /* 1: tells interpreters so (KYMO_TRACE_PYTHON_ENV) */
     void (*restore)(const void *context); /* called between fork and exec */
     const void *context;
 };

@@ -25,6 +25,12 @@ enum {
     KYMO_ENGINE_TIMER,
 };
 
+/* The values of trace=, in the order of its choices. */
+enum {
+    KYMO_TRACE_CHOICE_OFF,
+    KYMO_TRACE_CHOICE_PYTHON,
+};
+
 /* How many options are lists, and the longest in bytes. */
 #define KYMO_OPTION_LISTS 1u
 #define KYMO_OPTION_LIST_MAX 511u

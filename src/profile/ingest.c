@@ -64,9 +64,10 @@ void kymo_ingest_destroy(kymo_ingest *in)
     kymo_stored_symbols_deinit(&in->stored);
     kymo_ingest_marks_deinit(&in->marks);
     kymo_ingest_heap_deinit(&in->heap);
+    kymo_ingest_calls_deinit(&in->calls);
     kymo_vec_free_all(in->processes.data, in->threads.data, in->modules.data, in->stacks.data,
                       in->waits.data, in->wait_frames.data, in->notes.data, in->images.data,
-                      in->scripts.data);
+                      in->scripts.data, in->native_scripts.data);
     for (int i = 0; i < KYMO_INGEST_PATHS; i++)
         free(in->paths[i].node);
     kymo_arena_deinit(&in->arena);

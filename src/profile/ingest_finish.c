@@ -216,6 +216,7 @@ kymo_err kymo_ingest_finish(kymo_ingest *in)
 {
     struct sums sums = {0};
     KYMO_TRY(finish_meta(in));
+    KYMO_TRY(kymo_ingest_finish_calls(in));
     for (uint32_t i = 0; i < in->threads.len; i++)
         KYMO_TRY(finish_thread(in, i, &sums));
     for (uint32_t i = 0; i < in->processes.len; i++)

@@ -69,7 +69,7 @@ static kymo_err add_wall_sample(kymo_ingest *in, uint32_t thread, const kymo_eve
 
 static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_sample *s)
 {
-    if (s->kind >= KYMO_SAMPLE_KIND_COUNT || s->state >= KYMO_STATE_COUNT ||
+    if (s->kind > KYMO_SAMPLE_WALL || s->state >= KYMO_STATE_COUNT ||
         !kymo_ingest_has_stack(in, s->stack) || s->wait > in->waits.len)
         return KYMO_E_INVALID;
     in->samples++;

@@ -72,6 +72,8 @@ kymo_err kymo_ingest_on_script(void *ctx, const kymo_event_script *e)
     if (e->file && e->file[0])
         KYMO_TRY(kymo_profile_add_source(in->profile, e->file, strlen(e->file), &function.source));
     KYMO_TRY(kymo_profile_add_function(in->profile, &function, &id));
+    KYMO_TRY(
+        kymo_vec_push(&in->native_scripts, (uint8_t)(e->language == KYMO_EVENT_PYTHON_NATIVE)));
     return kymo_vec_push(&in->scripts, id);
 }
 

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "profile/code_map.h"
 #include "profile/ingest.h"
+#include "profile/ingest_calls.h"
 #include "profile/ingest_heap.h"
 #include "profile/ingest_marks.h"
 #include "profile/kernel_frames.h"
@@ -101,12 +102,14 @@ struct kymo_ingest {
     /* By wait and whether it blocks: the frame of the wait; KYMO_NONE: not made yet. */
     KYMO_VEC(uint32_t) wait_frames;
     struct kymo_ingest_path paths[KYMO_INGEST_PATHS];
-    KYMO_VEC(uint32_t) scripts; /* by number: function */
+    KYMO_VEC(uint32_t) scripts;       /* by number: function */
+    KYMO_VEC(uint8_t) native_scripts; /* by number: 1: native code that a script calls */
     kymo_code_map code;
     kymo_kernel_frames kernel;
     kymo_stored_symbols stored;
     struct kymo_ingest_marks marks;
     struct kymo_ingest_heap heap;
+    struct kymo_ingest_calls calls;
     KYMO_VEC(kymo_ingest_note) notes;
     KYMO_VEC(kymo_ingest_image) images;
     uint32_t main_process; /* KYMO_NONE: not known yet */

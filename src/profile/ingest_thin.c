@@ -41,7 +41,15 @@ static kymo_err on_inherit(void *ctx, const kymo_event_inherit *e)
     return KYMO_OK;
 }
 
+static kymo_err on_calls(void *ctx, const kymo_event_calls *e)
+{
+    struct kymo_thin_count *c = ctx;
+    c->calls += e->count;
+    return KYMO_OK;
+}
+
 const kymo_event_handler kymo_thin_count_handler = {
+    .calls = on_calls,
     .allocation = on_allocation,
     .resize = on_resize,
     .inherit = on_inherit,

@@ -25,10 +25,11 @@
 
 #define KYMO_THIN_ROWS 2000000u
 
-/* What a recording has of allocations; all zero at first. */
+/* What a recording has of allocations and traced calls; all zero at first. */
 struct kymo_thin_count {
     uint64_t rows;                 /* allocations and resizes */
     uint64_t inherits;             /* allocations that forked processes inherited */
+    uint64_t calls;                /* events of traced calls */
     double objects[64], bytes[64]; /* sums that the rows count for, by powers of two of bytes */
 };
 

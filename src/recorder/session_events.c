@@ -211,6 +211,20 @@ static kymo_err on_code(void *context, const struct kymo_drain_code *code)
     return kymo_python_events_code(&to->python, to->process, code, to->events, to->context);
 }
 
+static kymo_err on_function(void *context, const struct kymo_drain_function *function)
+{
+    struct kymo_session_events *to = context;
+    return kymo_trace_events_function(to->process, function, to->events, to->context);
+}
+
+static kymo_err on_calls(void *context, uint32_t thread, const struct kymo_drain_call *calls,
+                         uint32_t count)
+{
+    struct kymo_session_events *to = context;
+    return kymo_trace_events_calls(kymo_session_events_thread(to, thread), calls, count, to->events,
+                                   to->context);
+}
+
 static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
                          const struct kymo_drain_frame *frames, uint32_t n)
 {
@@ -276,6 +290,8 @@ struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
         .module = on_module,
         .module_unload = on_module_unload,
         .code = on_code,
+        .function = on_function,
+        .calls = on_calls,
         .stack = on_stack,
         .sample = on_sample,
         .context = to,

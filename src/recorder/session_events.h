@@ -25,6 +25,7 @@
 #include "recorder/mark_events.h"
 #include "recorder/python_events.h"
 #include "recorder/row_tables.h"
+#include "recorder/trace_events.h"
 #include "recording/events.h"
 #include "symbolize/jit_code.h"
 

@@ -174,7 +174,12 @@ typedef struct kymo_event_script {
     const char *file; /* as the interpreter calls it; "" if it is not known */
 } kymo_event_script;
 
-enum kymo_event_language { KYMO_EVENT_PYTHON = 1, KYMO_EVENT_LANGUAGES };
+enum kymo_event_language {
+    KYMO_EVENT_PYTHON = 1,
+    KYMO_EVENT_PYTHON_NATIVE =
+        2, /* what Python calls and is not Python; only traced calls have it */
+    KYMO_EVENT_LANGUAGES,
+};
 
 /* What a thread waits for: the name of a system call ("futex"), or "stopped". */
 typedef struct kymo_event_wait {
@@ -200,6 +205,25 @@ typedef struct kymo_event_samples {
     uint32_t count;
     const kymo_event_sample *samples;
 } kymo_event_samples;
+
+/* An event of a traced call: enum kymo_trace_event of kymo/trace_abi.h. */
+typedef struct kymo_event_call {
+    uint64_t time_ns;
+    uint32_t script; /* the function; KYMO_EVENT_NONE: not known */
+    uint32_t depth;  /* of the call in its thread, from 1; a gap has 0 */
+    uint32_t kind;
+    uint32_t missing; /* of a gap: how many events were lost before it; else 0 */
+} kymo_event_call;
+
+/* The depth of a call is at most that. */
+#define KYMO_EVENT_CALL_DEPTH_MAX ((1u << 28) - 1)
+
+/* Calls of one thread. Those of all its events are in the order of time. */
+typedef struct kymo_event_calls {
+    uint32_t thread;
+    uint32_t count;
+    const kymo_event_call *calls;
+} kymo_event_calls;
 
 /* The source line of the instructions from `offset` to the next offset. */
 typedef struct kymo_event_code_line {
@@ -461,6 +485,7 @@ typedef struct kymo_event_end {
     X(stack, stack)                     \
     X(wait, wait)                       \
     X(samples, samples)                 \
+    X(calls, calls)                     \
     X(code, code)                       \
     X(kernel_symbol, kernel_symbol)     \
     X(kernel_stack, kernel_stack)       \

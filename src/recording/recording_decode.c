@@ -27,7 +27,8 @@ kymo_err kymo_decoder_init(kymo_decoder *d, const kymo_event_handler *handler, v
     d->ctx = ctx;
     d->batch = malloc(KYMO_DECODER_BATCH * sizeof *d->batch);
     d->frames = malloc(KYMO_EVENT_DEPTH_MAX * sizeof *d->frames);
-    if (d->batch == NULL || d->frames == NULL) {
+    d->calls.batch = malloc(KYMO_DECODER_CALLS * sizeof *d->calls.batch);
+    if (d->batch == NULL || d->frames == NULL || d->calls.batch == NULL) {
         kymo_decoder_deinit(d);
         return KYMO_E_NOMEM;
     }
@@ -47,6 +48,9 @@ void kymo_decoder_deinit(kymo_decoder *d)
                       d->kernel_frames.data, d->symbols.functions.data, d->symbols.symbols.data,
                       d->symbols.lines.data, d->symbols.addresses.data);
     kymo_decoder_marks_deinit(&d->marks);
+    kymo_call_stack_deinit(&d->calls.stack);
+    kymo_vec_deinit(&d->calls.functions);
+    free(d->calls.batch);
     free(d->batch);
     free(d->frames);
     memset(d, 0, sizeof *d);

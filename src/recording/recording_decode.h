@@ -14,9 +14,11 @@
 #include "base/id_map.h"
 #include "base/vec.h"
 #include "recording/recording.h"
+#include "recording/recording_calls.h"
 #include "recording/recording_decode_marks.h"
 
 #define KYMO_DECODER_BATCH 1024u /* samples */
+#define KYMO_DECODER_CALLS 1024u
 
 typedef struct kymo_decoder {
     const kymo_event_handler *handler;
@@ -46,6 +48,11 @@ typedef struct kymo_decoder {
         KYMO_VEC(kymo_event_symbol_line) lines;
         KYMO_VEC(kymo_event_symbol_address) addresses;
     } symbols;
+    struct kymo_decoder_calls { /* scratch: of one group */
+        struct kymo_call_stack stack;
+        KYMO_VEC(uint32_t) functions; /* by place in the group: script */
+        kymo_event_call *batch;       /* KYMO_DECODER_CALLS of them */
+    } calls;
     kymo_event_sample *batch; /* scratch: KYMO_DECODER_BATCH samples, for one call of the handler */
 
     /* Frames of the last stack of the chunk, innermost first, right-aligned in an array of

@@ -24,7 +24,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
 
 #define KYMO_FILE_MAGIC "KYMO"
 #define KYMO_FILE_MAJOR 1
-#define KYMO_FILE_MINOR 9
+#define KYMO_FILE_MINOR 10
 #define KYMO_FILE_HEADER_MAX 4096u
 
 #define KYMO_CHUNK_LENGTH_MAX (64u << 20)
@@ -78,7 +78,8 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-end
     X(MEMORY_INFO, 50, memory_info)         \
     X(SYMBOLS, 51, symbols)                 \
     X(DROPPED, 52, dropped)                 \
-    X(SCRIPT, 53, script)
+    X(SCRIPT, 53, script)                   \
+    X(CALLS, 54, calls)
 
 enum kymo_chunk_type {
 #define X(name, number, decoder) KYMO_CHUNK_##name = number,
@@ -225,6 +226,13 @@ struct kymo_file_group {
     uint32_t count;
 };
 
+/* Of traced calls; recording_calls.h says how they follow. */
+struct kymo_file_call_group {
+    uint32_t thread;
+    uint32_t count;
+    uint32_t bytes;
+};
+
 struct kymo_file_sample {
     uint64_t time_ns;
     uint64_t weight_ns;
@@ -355,6 +363,7 @@ static_assert(sizeof(struct kymo_file_stack) == 16, "layout");
 static_assert(sizeof(struct kymo_file_frame) == 16, "layout");
 static_assert(sizeof(struct kymo_file_samples) == 8, "layout");
 static_assert(sizeof(struct kymo_file_group) == 8, "layout");
+static_assert(sizeof(struct kymo_file_call_group) == 12, "layout");
 static_assert(sizeof(struct kymo_file_sample) == 32, "layout");
 static_assert(sizeof(struct kymo_file_wait) == 8, "layout");
 static_assert(KYMO_FILE_META_BYTES == 56, "layout");

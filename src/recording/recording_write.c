@@ -4,6 +4,7 @@
  *
  *   stack ──► pending stacks ──┐ (delta against the stack before)
  *   samples ► pending samples ─┤ (runs of one thread)
+ *   calls ──► pending calls ───┤ (the same)
  *   marker, count, label ──────┤ (pending rows of each)
  *   allocation, its end, ... ──┤ (pending rows of memory)
  *                              ├─► chunk_out ──► fd
@@ -33,6 +34,7 @@ static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_wri
     kymo_bytes_init(&w->samples, KYMO_CHUNK_LENGTH_MAX);
     w->pending_bytes = KYMO_PENDING_BYTES;
     kymo_writer_init_rows(w);
+    kymo_writer_init_calls(w);
     kymo_err err = kymo_chunk_out_init(&w->out, fd, continues);
     if (err != KYMO_OK) {
         kymo_recording_writer_destroy(w);
@@ -62,6 +64,7 @@ void kymo_recording_writer_destroy(kymo_recording_writer *w)
     kymo_bytes_deinit(&w->stacks);
     kymo_bytes_deinit(&w->samples);
     kymo_writer_deinit_rows(w);
+    kymo_writer_deinit_calls(w);
     kymo_ring_deinit(&w->ring);
     kymo_kept_deinit(&w->kept);
     kymo_vec_deinit(&w->last);
@@ -71,6 +74,7 @@ void kymo_recording_writer_destroy(kymo_recording_writer *w)
 kymo_err kymo_writer_close_all(kymo_recording_writer *w)
 {
     KYMO_TRY(kymo_writer_close_samples(w));
+    KYMO_TRY(kymo_writer_close_calls(w));
     return kymo_writer_close_rows(w);
 }
 
@@ -115,6 +119,7 @@ kymo_err kymo_recording_begin_segment(kymo_recording_writer *w, int fd)
     kymo_ring_deinit(&w->ring);
     w->ring.most_bytes = 0;
     kymo_writer_drop_rows(w);
+    kymo_writer_drop_calls(w);
     kymo_err err = kymo_kept_begin(w);
     return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }

@@ -17,9 +17,12 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/id_map.h"
 #include "base/vec.h"
 #include "recording/chunk_out.h"
 #include "recording/recording.h"
+#include "recording/recording_calls.h"
+#include "recording/recording_format.h"
 #include "recording/recording_kept.h"
 #include "recording/recording_ring.h"
 
@@ -35,6 +38,17 @@ struct kymo_pending_rows {
     /* Values of the last row. */
     uint64_t time_ns;
     uint64_t id, address, count; /* of memory rows */
+};
+
+/* An open chunk of traced calls. */
+struct kymo_pending_calls {
+    kymo_bytes bytes;
+    uint32_t groups;
+    struct kymo_file_call_group group; /* the open one */
+    size_t group_at;                   /* its offset */
+    uint64_t time_ns;                  /* of its last event */
+    struct kymo_call_stack stack;
+    kymo_id_map functions; /* of the group, in the order of their first calls */
 };
 
 struct kymo_recording_writer {
@@ -58,6 +72,7 @@ struct kymo_recording_writer {
     kymo_bytes samples;              /* pending payload of a SAMPLES chunk */
     uint32_t group_count;
     size_t group_at; /* offset of the open group in `samples` */
+    struct kymo_pending_calls calls;
     union {
         struct {
             struct kymo_pending_rows markers, counts, labels, memory;
@@ -97,6 +112,12 @@ kymo_err kymo_writer_close_stacks(kymo_recording_writer *w);
 /* recording_write_samples.c */
 KYMO_NODISCARD
 kymo_err kymo_writer_close_samples(kymo_recording_writer *w);
+/* recording_write_calls.c */
+void kymo_writer_init_calls(kymo_recording_writer *w);
+void kymo_writer_deinit_calls(kymo_recording_writer *w);
+void kymo_writer_drop_calls(kymo_recording_writer *w);
+KYMO_NODISCARD
+kymo_err kymo_writer_close_calls(kymo_recording_writer *w);
 /* recording_write_rows.c */
 void kymo_writer_init_rows(kymo_recording_writer *w);
 void kymo_writer_deinit_rows(kymo_recording_writer *w);

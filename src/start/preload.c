@@ -29,6 +29,7 @@
 #include "capture/signal_move.h"
 #include "capture/state.h"
 #include "capture/thread.h"
+#include "capture/trace.h"
 #include "sys/own_maps.h"
 
 extern char **environ;
@@ -208,6 +209,14 @@ KYMO_HOOK kymo_mark_attach_fn kymo_mark_attach;
 int kymo_mark_attach(struct kymo_mark_link *link)
 {
     return kymo_mark_links_attach(link);
+}
+
+KYMO_HOOK kymo_trace_attach_fn kymo_trace_attach;
+
+/* Found by tracers in this process. */
+const struct kymo_trace_calls *kymo_trace_attach(uint32_t abi)
+{
+    return kymo_trace_begin(abi);
 }
 
 /* Takes from the environment what is ours, and begins. NULL: this process is recorded. *complains:

@@ -13,6 +13,7 @@
 
 #include "profile/code_map.h"
 #include "profile/ingest.h"
+#include "profile/ingest_calls.h"
 #include "profile/ingest_thin.h"
 #include "recording/recording.h"
 #include "symbolize/finish.h"
@@ -112,7 +113,8 @@ static kymo_err read_input(const struct input *input, const kymo_event_handler *
     return kymo_recording_read_memory(input->data, input->len, 0, handler, context, report, detail);
 }
 
-/* A large recording is read twice: the number of allocations determines how many are kept. A
+/* A large recording is read twice: the number of allocations determines how many are kept, that of
+ * traced calls how many are a row of their own. A
  * pipe can be read only once, so all are kept. Errors of the first reading are reported by the
  * second. */
 static void prepare(const struct input *input, kymo_ingest *ingest)
@@ -120,8 +122,10 @@ static void prepare(const struct input *input, kymo_ingest *ingest)
     struct kymo_thin_count count = {0};
     if (input->handler != &kymo_ingest_handler || !is_large(input))
         return;
-    if (read_input(input, &kymo_thin_count_handler, &count, NULL, NULL) == KYMO_OK)
-        kymo_ingest_thin(ingest, kymo_thin_rate(&count, KYMO_THIN_ROWS));
+    if (read_input(input, &kymo_thin_count_handler, &count, NULL, NULL) != KYMO_OK)
+        return;
+    kymo_ingest_thin(ingest, kymo_thin_rate(&count, KYMO_THIN_ROWS));
+    kymo_ingest_expect_calls(ingest, count.calls);
 }
 
 static kymo_err read_into(const struct input *input, kymo_ingest *ingest,

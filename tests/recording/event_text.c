@@ -181,6 +181,19 @@ kymo_err event_text_samples(void *ctx, const kymo_event_samples *e)
     return s->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
+kymo_err event_text_calls(void *ctx, const kymo_event_calls *e)
+{
+    kymo_str *s = ctx;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const kymo_event_call *call = &e->calls[i];
+        kymo_str_printf(s, "call thread=%u time=%" PRIu64 " kind=%u depth=%u missing=%u", e->thread,
+                        call->time_ns, call->kind, call->depth, call->missing);
+        put_id(s, "script", call->script);
+        kymo_str_puts(s, "\n");
+    }
+    return s->failed ? KYMO_E_NOMEM : KYMO_OK;
+}
+
 kymo_err event_text_wait(void *ctx, const kymo_event_wait *e)
 {
     kymo_str *s = ctx;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kymo/trace_abi.h"
 #include "recording/recording.h"
 #include "sample_heap.h"
 #include "sample_marks.h"
@@ -192,6 +193,7 @@ static kymo_err emit_scripts(const kymo_event_handler *h, void *ctx)
     static const kymo_event_script scripts[] = {
         {0, 0, 10, KYMO_EVENT_PYTHON, "Shop.open", "/srv/shop.py"},
         {0, 1, 3, KYMO_EVENT_PYTHON, "<lambda>", ""},
+        {0, 2, 0, KYMO_EVENT_PYTHON_NATIVE, "builtins.sorted", ""},
     };
     static const kymo_event_frame frames[] = {
         {0x27500, LIBC, 0}, {4, 1, SCRIPT},  {0x401310, MAIN, INTERPRETER},
@@ -226,6 +228,27 @@ static kymo_err emit_samples(const kymo_event_handler *h, void *ctx)
     for (size_t i = 0; i < KYMO_ARRAY_LEN(groups); i++)
         KYMO_TRY(h->samples(ctx, &groups[i]));
     return KYMO_OK;
+}
+
+/* With what is not regular: a thread that was in calls already, a call that is
+ * resumed, one whose function is not known, a gap, a return from nothing, an end. */
+static kymo_err emit_calls(const kymo_event_handler *h, void *ctx)
+{
+    static const kymo_event_call first[] = {
+        {1010000000, 0, 1, KYMO_TRACE_OPEN, 0},    {1010000100, 2, 2, KYMO_TRACE_CALL, 0},
+        {1010000130, 1, 3, KYMO_TRACE_CALL, 0},    {1010000160, 1, 3, KYMO_TRACE_RETURN, 0},
+        {1010000200, 2, 2, KYMO_TRACE_UNWIND, 0},  {1010000200, 1, 2, KYMO_TRACE_RESUME, 0},
+        {1010000300, 1, 2, KYMO_TRACE_YIELD, 0},   {1010000900, NONE, 0, KYMO_TRACE_GAP, 7},
+        {1010001000, NONE, 5, KYMO_TRACE_CALL, 0}, {1010001100, NONE, 5, KYMO_TRACE_RETURN, 0},
+        {1010002000, NONE, 0, KYMO_TRACE_STOP, 0},
+    };
+    static const kymo_event_call late[] = {
+        {1011000000, 0, 1, KYMO_TRACE_RETURN, 0},
+        {1011000050, 0, KYMO_EVENT_CALL_DEPTH_MAX, KYMO_TRACE_CALL, 0},
+        {1011000070, 0, KYMO_EVENT_CALL_DEPTH_MAX, KYMO_TRACE_RETURN, 0},
+    };
+    KYMO_TRY(h->calls(ctx, &(kymo_event_calls){2, LEN(first), first}));
+    return h->calls(ctx, &(kymo_event_calls){2, LEN(late), late});
 }
 
 static kymo_err emit_quality(const kymo_event_handler *h, void *ctx)
@@ -345,6 +368,7 @@ kymo_err sample_recording_emit(const kymo_event_handler *h, void *ctx)
     KYMO_TRY(emit_kernel_stacks(h, ctx));
     KYMO_TRY(emit_scripts(h, ctx));
     KYMO_TRY(emit_samples(h, ctx));
+    KYMO_TRY(emit_calls(h, ctx));
     KYMO_TRY(sample_marks_emit(h, ctx));
     KYMO_TRY(sample_heap_emit(h, ctx));
     return h->end(ctx, &(kymo_event_end){.end_ns = 2000000000, .clean = 1});

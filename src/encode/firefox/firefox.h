@@ -46,6 +46,7 @@ typedef struct kymo_firefox {
     uint64_t *thread_weight; /* by thread: CPU time */
     uint64_t track_least_ns; /* a process that lived for this long gets a memory track */
     int has_cpu;             /* there are CPU samples */
+    int is_traced;           /* of the thread whose samples are written */
     const kymo_sample_type *types; /* by sample type */
     uint32_t amount;               /* type of the weights; KYMO_NONE: they are times */
     kymo_firefox_marks marks;

@@ -5,12 +5,15 @@
  * A sample's weight is the CPU time since the thread's last sample, in milliseconds ("tracing-ms"),
  * so the call tree adds up to the CPU time; threadCPUDelta, in nanoseconds, draws the tracks. Wall
  * samples of waiting threads are rows, too, with the waiting time as weight; running threads have
- * their CPU samples. After a wait there is a row of weight 0, so that later CPU time is drawn after
- * the wait. If the requested sample type is an amount, only its samples are rows. Times are written
- * as differences (timeDeltas), which are shorter.
+ * their CPU samples. Of a thread whose calls were traced the rows are these calls' self times, and
+ * its CPU samples draw the track alone: between two of them its CPU time grows evenly. After a wait
+ * there is a row of weight 0, so that later CPU time is drawn after the wait. If the requested
+ * sample type is an amount, only its samples are rows. Times are written as differences
+ * (timeDeltas), which are shorter.
  */
 #include <string.h>
 
+#include "base/sum.h"
 #include "encode/firefox/firefox.h"
 #include "encode/json_table.h"
 
@@ -22,11 +25,20 @@ struct row {
     uint32_t stack;
 };
 
+/* The CPU time of a thread up to a moment: it grows evenly from one CPU sample to the next. */
+struct cpu_line {
+    size_t next;      /* the sample that it grows to */
+    uint64_t from_ns; /* time of the sample before */
+    uint64_t sum_ns;  /* CPU time up to then */
+    uint64_t told_ns; /* CPU time that is in rows */
+};
+
 /* The source of the next row: a sample, or the end of the wait before it. */
 struct row_cursor {
     size_t next;
-    uint64_t wait_end_ns; /* 0: the last row was not a wait */
-    uint32_t wait_stack;
+    uint64_t wait_end_ns; /* 0: the last row was not a wait, nor a traced call */
+    uint32_t wait_stack;  /* of the row at that time; KYMO_NONE: none */
+    struct cpu_line cpu;
 };
 
 static int is_wait(const kymo_firefox *w, const kymo_sample_columns *s, size_t i)
@@ -39,6 +51,8 @@ static int is_shown(const kymo_firefox *w, const kymo_sample_columns *s, size_t 
 {
     if (w->amount != KYMO_NONE)
         return s->kind[i] == w->amount;
+    if (w->is_traced)
+        return s->kind[i] == KYMO_SAMPLE_TRACE;
     switch (w->types[s->kind[i]].adds) {
     case KYMO_ADDS_CPU_TIME:
         return 1;
@@ -47,6 +61,37 @@ static int is_shown(const kymo_firefox *w, const kymo_sample_columns *s, size_t 
     default:
         return 0;
     }
+}
+
+static int is_cpu(const kymo_firefox *w, const kymo_sample_columns *s, size_t i)
+{
+    return w->types[s->kind[i]].adds == KYMO_ADDS_CPU_TIME;
+}
+
+/* CPU time since the row before, of a row at this time. */
+static uint64_t take_cpu(const kymo_firefox *w, const kymo_sample_columns *s, struct cpu_line *c,
+                         uint64_t time_ns)
+{
+    for (;; c->next++) {
+        while (c->next < s->count && !is_cpu(w, s, c->next))
+            c->next++;
+        if (c->next == s->count)
+            break;
+        uint64_t to_ns = kymo_since_origin(w->p, s->time_ns[c->next]);
+        if (to_ns > time_ns)
+            break;
+        c->sum_ns = kymo_sum(c->sum_ns, s->weight_ns[c->next]);
+        c->from_ns = to_ns;
+    }
+    uint64_t cpu_ns = c->sum_ns;
+    if (c->next < s->count && time_ns > c->from_ns) {
+        uint64_t to_ns = kymo_since_origin(w->p, s->time_ns[c->next]);
+        double part = (double)(time_ns - c->from_ns) / (double)(to_ns - c->from_ns);
+        cpu_ns = kymo_sum(cpu_ns, (uint64_t)(part * (double)s->weight_ns[c->next]));
+    }
+    uint64_t before_ns = c->told_ns;
+    c->told_ns = cpu_ns > before_ns ? cpu_ns : before_ns;
+    return c->told_ns - before_ns;
 }
 
 static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct row_cursor *c,
@@ -60,6 +105,8 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     c->wait_end_ns = 0;
     if (ended_ns && ended_ns < time_ns) {
         *row = (struct row){.time_ns = ended_ns, .stack = c->wait_stack};
+        if (w->is_traced)
+            row->cpu_ns = take_cpu(w, s, &c->cpu, ended_ns);
         return 1;
     }
     if (c->next == s->count)
@@ -68,12 +115,14 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
     *row = (struct row){
         .time_ns = time_ns,
         .weight_ns = s->weight_ns[i],
-        .cpu_ns = w->types[s->kind[i]].adds == KYMO_ADDS_CPU_TIME ? s->weight_ns[i] : 0,
+        .cpu_ns = w->is_traced      ? take_cpu(w, s, &c->cpu, time_ns)
+                  : is_cpu(w, s, i) ? s->weight_ns[i]
+                                    : 0,
         .stack = s->stack[i] != KYMO_NONE ? w->stack_last[s->stack[i]] : w->stack_count,
     };
-    if (is_wait(w, s, i)) {
+    if (is_wait(w, s, i) || w->is_traced) {
         c->wait_end_ns = time_ns + s->weight_ns[i];
-        c->wait_stack = row->stack;
+        c->wait_stack = w->is_traced ? KYMO_NONE : row->stack;
     }
     return 1;
 }
@@ -120,11 +169,19 @@ static int has_cpu_deltas(const kymo_firefox *w)
     return has && w->amount == KYMO_NONE;
 }
 
+static int has_traced_calls(const kymo_firefox *w, const kymo_sample_columns *s)
+{
+    return w->amount == KYMO_NONE && w->p->sample_type_count > KYMO_SAMPLE_TRACE &&
+           strcmp(w->types[KYMO_SAMPLE_TRACE].name, "trace") == 0 && s->count &&
+           memchr(s->kind, KYMO_SAMPLE_TRACE, s->count);
+}
+
 kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
 {
     kymo_json *j = w->json;
     const kymo_sample_columns *s = &w->p->samples.data[thread];
     uint64_t before;
+    w->is_traced = has_traced_calls(w, s);
     int anchor = needs_anchor(w, thread, &before);
     uint64_t rows = anchor != 0;
     struct row row;
@@ -133,8 +190,12 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     kymo_json_key_array(j, "stack");
     if (anchor)
         kymo_json_null(j);
-    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row); rows++)
-        kymo_json_u64(j, row.stack);
+    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row); rows++) {
+        if (row.stack == KYMO_NONE)
+            kymo_json_null(j);
+        else
+            kymo_json_u64(j, row.stack);
+    }
     kymo_json_end_array(j);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     kymo_json_key_array(j, "timeDeltas");

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drain_calls.c - traced calls, and the functions that they name.
+ *
+ * A function is told of in the stream of the thread that met it first, and may be called by another
+ * thread a moment later. So of a live thread only those calls are read that were made before the
+ * lap before began: that lap has read every function that they name. The last lap reads all
+ * functions first.
+ */
+#include <string.h>
+
+#include "base/atomic.h"
+#include "buffer/drain_state.h"
+#include "buffer/record.h"
+#include "kymo/trace_abi.h"
+
+#define BATCH 256u
+
+/* ---- functions ---- */
+
+static int is_known(const kymo_drain *d, uint32_t number)
+{
+    return number / 8 < d->functions.len && d->functions.data[number / 8] >> number % 8 & 1;
+}
+
+static kymo_err make_known(kymo_drain *d, uint32_t number)
+{
+    while (d->functions.len <= number / 8)
+        KYMO_TRY(kymo_vec_push(&d->functions, (uint8_t)0));
+    d->functions.data[number / 8] |= (uint8_t)(1u << number % 8);
+    return KYMO_OK;
+}
+
+kymo_err kymo_drain_read_function(kymo_drain *d, const char *at, uint32_t size)
+{
+    struct kymo_record_function head;
+    char bytes[KYMO_FUNCTION_NAME_MAX + KYMO_FUNCTION_FILE_MAX];
+    memcpy(&head, at, size < sizeof head ? 0 : sizeof head);
+    uint32_t number = head.head.stack;
+    if (size < sizeof head || head.name_len > KYMO_FUNCTION_NAME_MAX ||
+        head.file_len > KYMO_FUNCTION_FILE_MAX ||
+        (uint32_t)head.name_len + head.file_len > size - sizeof head || number == 0 ||
+        number > KYMO_FUNCTION_NUMBER_MAX || is_known(d, number)) {
+        d->noticed[KYMO_LOSS_CORRUPT]++;
+        return KYMO_OK;
+    }
+    memcpy(bytes, at + sizeof head, (size_t)head.name_len + head.file_len);
+    d->noticed[KYMO_LOSS_FUNCTION] += head.flags & KYMO_TRACE_NAME_CUT;
+    KYMO_TRY(make_known(d, number));
+    const struct kymo_drain_function f = {
+        .number = number,
+        .language = head.language,
+        .first_line = head.first_line,
+        .name_len = head.name_len,
+        .file_len = head.file_len,
+        .name = bytes,
+        .file = bytes + head.name_len,
+    };
+    return d->sink.function ? d->sink.function(d->sink.context, &f) : KYMO_OK;
+}
+
+/* ---- calls ---- */
+
+int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot)
+{
+    const struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, slot);
+    return kymo_load_relaxed(&shared->streams[KYMO_STREAM_CALLS].first) != 0;
+}
+
+static struct kymo_drain_call call_of(kymo_drain *d, const struct kymo_record_call *r)
+{
+    struct kymo_drain_call call = {
+        .time_ns = kymo_drain_clock_ns(&d->clock, r->clock),
+        .kind = kymo_call_kind(r->event),
+        .depth = kymo_call_depth(r->event),
+        .function = r->function,
+    };
+    if (call.kind != KYMO_TRACE_GAP && !is_known(d, call.function))
+        call.function = 0;
+    return call;
+}
+
+kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block, uint32_t *pos,
+                               uint32_t head, int all)
+{
+    struct kymo_drain_call batch[BATCH];
+    uint32_t n = 0;
+    for (; *pos + sizeof(struct kymo_record_call) <= head;
+         *pos += (uint32_t)sizeof(struct kymo_record_call)) {
+        struct kymo_record_call r;
+        memcpy(&r, block + *pos, sizeof r);
+        if (!all && r.clock > d->lap.cut_before)
+            break;
+        if (!(r.event & KYMO_RECORD_CALL)) {
+            d->noticed[KYMO_LOSS_CORRUPT]++;
+            *pos = head;
+            break;
+        }
+        batch[n++] = call_of(d, &r);
+        if (n < BATCH)
+            continue;
+        n = 0;
+        if (d->sink.calls)
+            KYMO_TRY(d->sink.calls(d->sink.context, thread, batch, BATCH));
+    }
+    return n && d->sink.calls ? d->sink.calls(d->sink.context, thread, batch, n) : KYMO_OK;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace.c - see trace.h.
+ *
+ * An event is 16 bytes, and all that is done for it is to read the clock and to store them. A block
+ * that is full is the slow way, and so is everything that may be new: a thread, a forked child.
+ *
+ * Where there is no room an event is dropped, and the next one that finds room says how many are
+ * missing. The depth that each event carries tells the reader which calls still run.
+ */
+#include "capture/trace.h"
+
+#include <string.h>
+
+#include "base/atomic.h"
+#include "buffer/record.h"
+#include "buffer/stream.h"
+#include "capture/fork_child.h"
+#include "capture/mark.h"
+#include "capture/state.h"
+
+static uint64_t clock_of(const struct kymo_capture_thread *t)
+{
+    return kymo_likely(!kymo_load_relaxed(t->other_clock)) ? kymo_clock_now(KYMO_CLOCK_TSC)
+                                                           : kymo_process_clock(t->process);
+}
+
+KYMO_INLINE void put(struct kymo_stream_writer *w, uint64_t clock, uint32_t event,
+                     uint32_t function)
+{
+    struct kymo_record_call *r = (void *)((char *)w->block + w->used);
+    *r = (struct kymo_record_call){clock, event, function};
+    kymo_stream_publish(w, sizeof *r);
+}
+
+/* Room for an event, and for the gap before it. */
+static KYMO_NOINLINE int make_room(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+{
+    if (kymo_mark_room(t, w, 2 * sizeof(struct kymo_record_call)))
+        return 1;
+    t->calls_missing++;
+    kymo_count_loss(t->process, KYMO_LOSS_CALL);
+    return 0;
+}
+
+static KYMO_NOINLINE void tell_gap(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+{
+    put(w, clock_of(t), kymo_call_event(KYMO_TRACE_GAP, 0), t->calls_missing);
+    t->calls_missing = 0;
+}
+
+/* The depth of the call that the event is about; 0: of none. */
+KYMO_INLINE uint32_t count_depth(struct kymo_capture_thread *t, uint32_t kind)
+{
+    if (kind <= KYMO_TRACE_OPEN)
+        return t->call_depth < KYMO_CALL_DEPTH_MAX ? ++t->call_depth : 0;
+    return t->call_depth ? t->call_depth-- : 0;
+}
+
+static KYMO_NOINLINE int stop(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+{
+    if (make_room(t, w))
+        put(w, clock_of(t), kymo_call_event(KYMO_TRACE_STOP, 0), 0);
+    t->is_traced = t->call_depth = 0;
+    return 0;
+}
+
+static int trace_event(uint32_t kind, uint32_t function)
+{
+    struct kymo_capture_thread *t = kymo_thread_self;
+    if (kymo_unlikely(!t) || kymo_unlikely(!t->is_traced))
+        return kind == KYMO_TRACE_STOP ? 0 : KYMO_TRACE_IS_NEW;
+    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
+    if (kymo_unlikely(kind >= KYMO_TRACE_GAP))
+        return stop(t, w);
+    uint32_t depth = count_depth(t, kind);
+    if (kymo_unlikely(depth == 0))
+        return 0;
+    if (kymo_unlikely(w->used + 2 * sizeof(struct kymo_record_call) > w->room) && !make_room(t, w))
+        return 0;
+    if (kymo_unlikely(t->calls_missing))
+        tell_gap(t, w);
+    put(w, clock_of(t), kymo_call_event(kind, depth), function);
+    return 0;
+}
+
+static int trace_begin(void)
+{
+    struct kymo_capture_thread *t = kymo_mark_thread();
+    if (!t)
+        return 0;
+    t->call_depth = 0;
+    t->is_traced = 1;
+    return 1;
+}
+
+/* ---- functions ---- */
+
+struct text {
+    const char *at;
+    uint32_t len;
+};
+
+static struct text text_of(const char *at, uint32_t len)
+{
+    return (struct text){at, at ? len : 0};
+}
+
+static uint32_t trace_define(const struct kymo_trace_function *f)
+{
+    struct kymo_capture_thread *t = kymo_mark_thread();
+    struct kymo_stream_writer *w;
+    if (!t)
+        return 0;
+    struct text name = text_of(f->name, f->name_len), file = text_of(f->file, f->file_len);
+    int is_cut = name.len > KYMO_FUNCTION_NAME_MAX || file.len > KYMO_FUNCTION_FILE_MAX;
+    if (name.len > KYMO_FUNCTION_NAME_MAX)
+        name.len = KYMO_FUNCTION_NAME_MAX;
+    if (file.len > KYMO_FUNCTION_FILE_MAX) {
+        file.at += file.len - KYMO_FUNCTION_FILE_MAX;
+        file.len = KYMO_FUNCTION_FILE_MAX;
+    }
+    struct kymo_record_function *r;
+    uint32_t size = (uint32_t)(sizeof *r + name.len + file.len + 7) & ~7u;
+    r = kymo_mark_reserve(t, &w, size, KYMO_FRAME_BEGIN());
+    uint32_t number =
+        r ? kymo_add_relaxed(&t->process->functions, 1u) + 1 : KYMO_FUNCTION_NUMBER_MAX + 1;
+    if (number > KYMO_FUNCTION_NUMBER_MAX) {
+        if (r)
+            kymo_claim_end(w);
+        kymo_count_loss(t->process, KYMO_LOSS_FUNCTION);
+        return 0;
+    }
+    *r = (struct kymo_record_function){
+        .head = {kymo_process_clock(t->process), KYMO_RECORD_FUNCTION, (uint16_t)size, number},
+        .first_line = f->first_line,
+        .language = (uint16_t)f->language,
+        .flags = is_cut ? KYMO_TRACE_NAME_CUT : 0,
+        .name_len = (uint16_t)name.len,
+        .file_len = (uint16_t)file.len,
+    };
+    memcpy(r + 1, name.at, name.len);
+    memcpy((char *)(r + 1) + name.len, file.at, file.len);
+    kymo_mark_publish(w, size);
+    return number;
+}
+
+/* ---- the calls ---- */
+
+static int trace_is_wanted(uint32_t language)
+{
+    struct kymo_capture_thread *t = kymo_mark_thread();
+    return t && language == KYMO_TRACE_PYTHON &&
+           t->process->session->flags & KYMO_SESSION_TRACE_PYTHON;
+}
+
+const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
+{
+    static struct kymo_trace_calls calls = {
+        .size = sizeof calls,
+        .abi = KYMO_TRACE_ABI,
+        .is_wanted = trace_is_wanted,
+        .define = trace_define,
+        .event = trace_event,
+        .begin = trace_begin,
+    };
+    /* Set again by each caller: it never changes. */
+    struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
+    if (!p || abi != KYMO_TRACE_ABI)
+        return NULL;
+    calls.epoch = &p->mark_epoch;
+    return &calls;
+}

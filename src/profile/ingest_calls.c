@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_calls.c - see ingest_calls.h.
+ *
+ * Depths are believed, order is not: a call at a depth where another one still runs ends that one,
+ * a return of a call that never came changes nothing. Where events are missing the time until the
+ * next one counts for a frame that says so, below the calls that ran before.
+ */
+#include "profile/ingest_calls.h"
+
+#include "kymo/trace_abi.h"
+#include "profile/ingest_state.h"
+#include "profile/tables.h"
+#include "recording/recording_calls.h"
+
+/* What is not a script, as the index of nodes calls it. */
+#define UNKNOWN_SCRIPT UINT32_MAX
+#define MISSING_SCRIPT (UINT32_MAX - 1)
+
+/* ---- nodes ---- */
+
+static kymo_err make_frame(kymo_ingest *in, uint32_t script, uint32_t *frame)
+{
+    if (script == MISSING_SCRIPT)
+        return kymo_ingest_make_label(in, "[calls not recorded]", KYMO_CATEGORY_OTHER, frame);
+    if (script >= in->scripts.len)
+        return kymo_ingest_make_label(in, "[unknown function]", KYMO_CATEGORY_PYTHON, frame);
+    const uint32_t id = in->scripts.data[script];
+    const kymo_line line = {.function = id,
+                            .line = kymo_profile_function(in->profile, id)->start_line};
+    kymo_category category =
+        in->native_scripts.data[script] ? KYMO_CATEGORY_LIBRARY : KYMO_CATEGORY_PYTHON;
+    return kymo_profile_add_lines_frame(in->profile, &line, 1, category, frame);
+}
+
+/* The node of a function that is called from another node; KYMO_NONE: from nothing. */
+static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uint32_t *node)
+{
+    struct kymo_ingest_calls *c = &in->calls;
+    struct kymo_ingest_call_node new = {.stack = KYMO_NONE};
+    uint32_t frame;
+    if (kymo_id_map_find(&c->index, caller + 1, script, node))
+        return KYMO_OK;
+    uint32_t parent = caller == KYMO_NONE ? KYMO_NONE : c->nodes.data[caller].stack;
+    KYMO_TRY(make_frame(in, script, &frame));
+    KYMO_TRY(kymo_profile_add_stack(in->profile, parent, frame, &new.stack));
+    KYMO_TRY(kymo_vec_push(&c->nodes, new));
+    return kymo_id_map_add(&c->index, caller + 1, script, node);
+}
+
+static uint32_t top_of(const struct kymo_ingest_call_thread *t)
+{
+    return t->open.len ? t->open.data[t->open.len - 1].node : KYMO_NONE;
+}
+
+/* ---- slices ---- */
+
+static kymo_err put_sample(kymo_ingest *in, uint32_t thread, uint64_t time_ns, uint32_t node,
+                           uint64_t ns)
+{
+    if (ns == 0)
+        return KYMO_OK;
+    in->calls.rows++;
+    return kymo_profile_add_sample(in->profile, thread, time_ns, in->calls.nodes.data[node].stack,
+                                   ns, KYMO_SAMPLE_TRACE, KYMO_STATE_RUNNING);
+}
+
+/* The slices of a window lie one behind the other, in the order of their first times. */
+static kymo_err close_window(kymo_ingest *in, uint32_t thread)
+{
+    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    uint64_t time_ns = t->begin_ns;
+    for (size_t i = 0; i < t->slices.len; i++) {
+        const struct kymo_ingest_call_slice s = t->slices.data[i];
+        KYMO_TRY(put_sample(in, thread, time_ns, s.node, s.ns));
+        time_ns += s.ns;
+    }
+    t->slices.len = 0;
+    t->events = 0;
+    t->window = 0;
+    return KYMO_OK;
+}
+
+static kymo_err add_slice(kymo_ingest *in, struct kymo_ingest_call_thread *t, uint32_t node,
+                          uint64_t time_ns, uint64_t ns)
+{
+    struct kymo_ingest_calls *c = &in->calls;
+    struct kymo_ingest_call_node *n = &c->nodes.data[node];
+    if (t->window == 0) {
+        t->window = ++c->windows;
+        t->begin_ns = time_ns;
+    }
+    if (n->window == t->window) {
+        t->slices.data[n->place].ns += ns;
+        return KYMO_OK;
+    }
+    n->window = t->window;
+    n->place = (uint32_t)t->slices.len;
+    return kymo_vec_push(&t->slices, (struct kymo_ingest_call_slice){node, ns});
+}
+
+/* So many events make a window. One that has as many different stacks as events saves nothing: the
+ * windows grow while there are more rows than this part of the recording may have. */
+static uint32_t window_events(struct kymo_ingest_calls *c)
+{
+    uint64_t expected = c->expected > c->events ? c->expected : c->events;
+    if (c->per_window == 0)
+        c->per_window = expected > KYMO_CALLS_ROWS ? 64 : 1;
+    if (c->rows > KYMO_CALLS_ROWS / 64 && c->per_window < 1u << 24 &&
+        (double)c->rows > KYMO_CALLS_ROWS * ((double)c->events / (double)expected))
+        c->per_window *= 2;
+    return c->per_window;
+}
+
+/* The time up to now is self time of the call that runs. */
+static kymo_err pass_time(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
+{
+    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    uint32_t node = top_of(t);
+    uint64_t before_ns = t->last_ns;
+    if (time_ns < before_ns)
+        return KYMO_OK;
+    t->last_ns = time_ns;
+    if (node == KYMO_NONE)
+        return close_window(in, thread);
+    KYMO_TRY(add_slice(in, t, node, before_ns, time_ns - before_ns));
+    return ++t->events < window_events(&in->calls) ? KYMO_OK : close_window(in, thread);
+}
+
+/* ---- events ---- */
+
+/* Ends the calls of this depth and deeper. */
+static void leave(struct kymo_ingest_call_thread *t, uint32_t depth)
+{
+    while (t->open.len && t->open.data[t->open.len - 1].depth >= depth)
+        t->open.len--;
+}
+
+static kymo_err enter(kymo_ingest *in, struct kymo_ingest_call_thread *t, uint32_t script,
+                      uint32_t depth)
+{
+    struct kymo_ingest_open_call call = {.depth = depth};
+    KYMO_TRY(find_node(in, top_of(t), script, &call.node));
+    return kymo_vec_push(&t->open, call);
+}
+
+static kymo_err take_call(kymo_ingest *in, struct kymo_ingest_call_thread *t,
+                          const kymo_event_call *e)
+{
+    uint32_t above = t->open.len ? t->open.data[t->open.len - 1].depth : 0;
+    if (kymo_call_begins(e->kind)) {
+        leave(t, e->depth);
+        /* One frame stands for all the calls that are missing in between. */
+        if (e->depth > above + 1)
+            KYMO_TRY(enter(in, t, MISSING_SCRIPT, e->depth - 1));
+        return enter(in, t, e->script == KYMO_EVENT_NONE ? UNKNOWN_SCRIPT : e->script, e->depth);
+    }
+    if (kymo_call_ends(e->kind) || e->kind == KYMO_TRACE_STOP)
+        leave(t, kymo_call_ends(e->kind) ? e->depth : 0);
+    return KYMO_OK;
+}
+
+/* The time since the event before passed in calls that are not known. */
+static kymo_err pass_gap(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
+{
+    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    uint32_t depth = t->open.len ? t->open.data[t->open.len - 1].depth + 1 : 1;
+    KYMO_TRY(enter(in, t, MISSING_SCRIPT, depth));
+    KYMO_TRY(pass_time(in, thread, time_ns));
+    leave(t, depth);
+    return KYMO_OK;
+}
+
+kymo_err kymo_ingest_on_calls(void *ctx, const kymo_event_calls *e)
+{
+    kymo_ingest *in = ctx;
+    struct kymo_ingest_calls *c = &in->calls;
+    if (e->thread >= in->threads.len)
+        return KYMO_E_INVALID;
+    if (c->events == 0)
+        kymo_profile_add_trace_type(in->profile);
+    while (c->threads.len <= e->thread)
+        KYMO_TRY(kymo_vec_push(&c->threads, (struct kymo_ingest_call_thread){0}));
+    for (uint32_t i = 0; i < e->count; i++) {
+        const kymo_event_call *call = &e->calls[i];
+        c->events++;
+        if (call->kind == KYMO_TRACE_GAP)
+            KYMO_TRY(pass_gap(in, e->thread, call->time_ns));
+        else
+            KYMO_TRY(pass_time(in, e->thread, call->time_ns));
+        KYMO_TRY(take_call(in, &c->threads.data[e->thread], call));
+    }
+    if (e->count)
+        kymo_ingest_see_time(in, e->calls[e->count - 1].time_ns);
+    return KYMO_OK;
+}
+
+void kymo_ingest_expect_calls(kymo_ingest *in, uint64_t events)
+{
+    in->calls.expected = events;
+}
+
+/* ---- the end ---- */
+
+static uint64_t end_of(const kymo_ingest *in, uint32_t thread)
+{
+    uint64_t end_ns = in->threads.data[thread].end_ns;
+    if (end_ns == 0) {
+        uint32_t process = kymo_profile_thread(in->profile, thread)->process;
+        end_ns = in->processes.data[process].end_ns;
+    }
+    return end_ns ? end_ns : in->meta.end_ns;
+}
+
+kymo_err kymo_ingest_finish_calls(kymo_ingest *in)
+{
+    for (uint32_t i = 0; i < in->calls.threads.len; i++) {
+        KYMO_TRY(pass_time(in, i, end_of(in, i)));
+        KYMO_TRY(close_window(in, i));
+    }
+    return KYMO_OK;
+}
+
+void kymo_ingest_calls_deinit(struct kymo_ingest_calls *c)
+{
+    for (size_t i = 0; i < c->threads.len; i++)
+        kymo_vec_free_all(c->threads.data[i].open.data, c->threads.data[i].slices.data);
+    kymo_id_map_deinit(&c->index);
+    kymo_vec_free_all(c->nodes.data, c->threads.data);
+}

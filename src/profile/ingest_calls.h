@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest_calls.h - traced calls become samples of self time.
+ *
+ * Layer:    profile
+ * Flow:     events of calls -> [ingest_calls] -> samples of elapsed time (KYMO_SAMPLE_TRACE)
+ * Threads:  the ingest's
+ * Memory:   a node for each stack, a few words for each thread; kymo_ingest_calls_deinit
+ * Signals:  not for handlers
+ *
+ * The time from an event of a thread to its next one is self time of the stack that ran. Up to
+ * KYMO_CALLS_ROWS such slices of a recording are one sample each. Of more, as many events of a
+ * thread as are needed form a window, and the slices of one stack in a window are one sample: sums
+ * stay exact, and only the order within a window is lost.
+ */
+#ifndef KYMO_PROFILE_INGEST_CALLS_H
+#define KYMO_PROFILE_INGEST_CALLS_H
+
+#include <stdint.h>
+
+#include "base/id_map.h"
+#include "base/vec.h"
+#include "profile/ingest.h"
+#include "recording/events.h"
+
+#define KYMO_CALLS_ROWS 2000000u
+
+struct kymo_ingest_call_node {
+    uint32_t stack;  /* in the profile */
+    uint32_t window; /* the last one that has it */
+    uint32_t place;  /* in that window */
+};
+
+struct kymo_ingest_call_slice {
+    uint32_t node;
+    uint64_t ns;
+};
+
+struct kymo_ingest_open_call {
+    uint32_t node;
+    uint32_t depth;
+};
+
+struct kymo_ingest_call_thread {
+    KYMO_VEC(struct kymo_ingest_open_call) open; /* calls that run, the outermost first */
+    uint64_t last_ns;                            /* of the last event */
+    uint32_t window;                             /* number of the one that is open; 0: none is */
+    uint32_t events;                             /* in it */
+    uint64_t begin_ns;                           /* of it */
+    KYMO_VEC(struct kymo_ingest_call_slice) slices;
+};
+
+struct kymo_ingest_calls {
+    kymo_id_map index; /* of nodes: by caller's node + 1 and script + 1 */
+    KYMO_VEC(struct kymo_ingest_call_node) nodes;
+    KYMO_VEC(struct kymo_ingest_call_thread) threads; /* by thread */
+    uint64_t expected;                                /* events of the recording; 0: not known */
+    uint64_t events;                                  /* so far */
+    uint64_t rows;                                    /* samples so far */
+    uint32_t per_window;                              /* events; 0: not decided yet */
+    uint32_t windows;                                 /* begun so far */
+};
+
+/* Before the first event: how many events of calls the recording has. */
+void kymo_ingest_expect_calls(kymo_ingest *ingest, uint64_t events);
+
+/* ---- for ingest.c and ingest_finish.c ---- */
+
+/* Ends the calls that still run; the ends of threads are known by then. */
+KYMO_NODISCARD
+kymo_err kymo_ingest_finish_calls(kymo_ingest *ingest);
+void kymo_ingest_calls_deinit(struct kymo_ingest_calls *calls);
+
+#endif

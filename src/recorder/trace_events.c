@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recorder/trace_events.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "buffer/record.h"
+#include "kymo/trace_abi.h"
+
+#define BATCH 256u
+
+static_assert((int)KYMO_EVENT_PYTHON == KYMO_TRACE_PYTHON, "as the tracer calls it");
+static_assert((int)KYMO_EVENT_PYTHON_NATIVE == KYMO_TRACE_PYTHON_NATIVE, "as the tracer calls it");
+
+kymo_err kymo_trace_events_function(uint32_t process, const struct kymo_drain_function *f,
+                                    const kymo_event_handler *events, void *context)
+{
+    char name[KYMO_FUNCTION_NAME_MAX + 1], file[KYMO_FUNCTION_FILE_MAX + 1];
+    memcpy(name, f->name, f->name_len);
+    name[f->name_len] = '\0';
+    memcpy(file, f->file, f->file_len);
+    file[f->file_len] = '\0';
+    int is_native = f->language == KYMO_TRACE_PYTHON_NATIVE;
+    kymo_event_script e = {process,       KYMO_TRACE_FIRST + f->number,
+                           f->first_line, is_native ? KYMO_EVENT_PYTHON_NATIVE : KYMO_EVENT_PYTHON,
+                           name,          file};
+    return events->script(context, &e);
+}
+
+static kymo_event_call event_of(const struct kymo_drain_call *c)
+{
+    int is_gap = c->kind == KYMO_TRACE_GAP;
+    return (kymo_event_call){
+        .time_ns = c->time_ns,
+        .script = is_gap || !c->function ? KYMO_EVENT_NONE : KYMO_TRACE_FIRST + c->function,
+        .depth = is_gap ? 0 : c->depth,
+        .kind = c->kind,
+        .missing = is_gap ? c->function : 0,
+    };
+}
+
+kymo_err kymo_trace_events_calls(uint32_t thread, const struct kymo_drain_call *calls,
+                                 uint32_t count, const kymo_event_handler *events, void *context)
+{
+    kymo_event_call batch[BATCH];
+    for (uint32_t done = 0; done < count;) {
+        uint32_t n = count - done < BATCH ? count - done : BATCH;
+        for (uint32_t i = 0; i < n; i++)
+            batch[i] = event_of(&calls[done + i]);
+        kymo_event_calls e = {thread, n, batch};
+        KYMO_TRY(events->calls(context, &e));
+        done += n;
+    }
+    return KYMO_OK;
+}

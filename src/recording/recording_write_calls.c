@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording_write_calls.c - chunks of traced calls, in groups of one thread; recording_calls.h says
+ * what is left out. An event takes two to four bytes.
+ */
+#include "recording/recording_write_event.h"
+
+#include <string.h>
+
+#include "kymo/trace_abi.h"
+#include "recording/recording_write_rows.h"
+
+/* Time, function and the four numbers of an event of any kind, 10 bytes each at most. */
+#define CALL_BYTES_MAX 64u
+
+void kymo_writer_init_calls(kymo_recording_writer *w)
+{
+    kymo_bytes_init(&w->calls.bytes, KYMO_CHUNK_LENGTH_MAX);
+}
+
+void kymo_writer_deinit_calls(kymo_recording_writer *w)
+{
+    kymo_bytes_deinit(&w->calls.bytes);
+    kymo_call_stack_deinit(&w->calls.stack);
+    kymo_id_map_deinit(&w->calls.functions);
+}
+
+void kymo_writer_drop_calls(kymo_recording_writer *w)
+{
+    kymo_bytes_clear(&w->calls.bytes);
+    w->calls.groups = 0;
+}
+
+kymo_err kymo_writer_close_calls(kymo_recording_writer *w)
+{
+    struct kymo_pending_calls *p = &w->calls;
+    if (p->groups == 0)
+        return KYMO_OK;
+    struct kymo_file_rows head = {.head_bytes = sizeof head, .groups = p->groups};
+    memcpy(p->bytes.data, &head, sizeof head);
+    kymo_err err =
+        kymo_writer_put_chunk(w, KYMO_CHUNK_CALLS, &p->bytes, w->flags & KYMO_RECORDING_COMPRESS);
+    kymo_writer_drop_calls(w);
+    return err;
+}
+
+/* Begins a group for the thread, unless its group is open. */
+static kymo_err open_group(struct kymo_pending_calls *p, uint32_t thread)
+{
+    static const struct kymo_file_rows no_head;
+    if (p->groups && p->group.thread == thread)
+        return KYMO_OK;
+    if (p->groups == 0) {
+        kymo_bytes_clear(&p->bytes);
+        KYMO_TRY(kymo_bytes_append(&p->bytes, &no_head, sizeof no_head));
+    }
+    p->group = (struct kymo_file_call_group){.thread = thread};
+    p->group_at = p->bytes.len;
+    p->time_ns = 0;
+    kymo_call_stack_clear(&p->stack, 0);
+    kymo_id_map_deinit(&p->functions);
+    p->groups++;
+    return kymo_bytes_append(&p->bytes, &p->group, sizeof p->group);
+}
+
+/* The tag that says the most of the event. */
+static uint32_t tag_of(const struct kymo_pending_calls *p, const kymo_event_call *e)
+{
+    static const uint8_t tags[] = {
+        [KYMO_TRACE_CALL] = KYMO_FILE_CALL_CALL,    [KYMO_TRACE_RESUME] = KYMO_FILE_CALL_RESUME,
+        [KYMO_TRACE_OPEN] = KYMO_FILE_CALL_GENERAL, [KYMO_TRACE_RETURN] = KYMO_FILE_CALL_RETURN,
+        [KYMO_TRACE_YIELD] = KYMO_FILE_CALL_YIELD,  [KYMO_TRACE_UNWIND] = KYMO_FILE_CALL_UNWIND,
+        [KYMO_TRACE_GAP] = KYMO_FILE_CALL_GENERAL,  [KYMO_TRACE_STOP] = KYMO_FILE_CALL_GENERAL,
+    };
+    uint32_t depth = kymo_call_stack_depth(&p->stack);
+    if (kymo_call_begins(e->kind)
+            ? e->depth != depth + 1
+            : e->depth != depth || p->stack.scripts.len == 0 ||
+                  p->stack.scripts.data[p->stack.scripts.len - 1] != e->script)
+        return KYMO_FILE_CALL_GENERAL;
+    return tags[e->kind];
+}
+
+/* A function by its place among those of the group, from 1; 0 and its number when it is new. */
+static kymo_err put_function(struct kymo_pending_calls *p, struct kymo_row_numbers *to,
+                             uint32_t script)
+{
+    uint32_t place;
+    if (kymo_id_map_find(&p->functions, 0, script, &place)) {
+        kymo_row_put_uleb(to, place + 1ull);
+        return KYMO_OK;
+    }
+    kymo_row_put_uleb(to, 0);
+    kymo_row_put_uleb(to, script);
+    return kymo_id_map_add(&p->functions, 0, script, &place);
+}
+
+static kymo_err append_call(struct kymo_pending_calls *p, const kymo_event_call *e)
+{
+    struct kymo_row_numbers to = {.len = 0};
+    uint32_t tag = tag_of(p, e);
+    /* A thread's clock may be converted by other anchors than a moment ago. */
+    uint64_t time_ns = e->time_ns > p->time_ns ? e->time_ns : p->time_ns;
+    kymo_row_put_uleb(&to, (time_ns - p->time_ns) << KYMO_FILE_CALL_TAG_BITS | tag);
+    p->time_ns = time_ns;
+    if (tag == KYMO_FILE_CALL_GENERAL) {
+        kymo_row_put_uleb(&to, e->kind);
+        kymo_row_put_uleb(&to, e->depth);
+        kymo_row_put_uleb(&to, e->missing);
+    }
+    if (tag == KYMO_FILE_CALL_GENERAL || kymo_call_begins(e->kind))
+        KYMO_TRY(put_function(p, &to, e->script));
+    KYMO_TRY(kymo_bytes_append(&p->bytes, to.bytes, to.len));
+    p->group.count++;
+    p->group.bytes += (uint32_t)to.len;
+    return kymo_call_stack_apply(&p->stack, e);
+}
+
+static kymo_err append_calls(kymo_recording_writer *w, const kymo_event_calls *e)
+{
+    struct kymo_pending_calls *p = &w->calls;
+    for (uint32_t i = 0; i < e->count; i++) {
+        KYMO_TRY(open_group(p, e->thread));
+        KYMO_TRY(append_call(p, &e->calls[i]));
+        memcpy(p->bytes.data + p->group_at, &p->group, sizeof p->group);
+        if (p->bytes.len + CALL_BYTES_MAX >= w->pending_bytes)
+            KYMO_TRY(kymo_writer_close_calls(w));
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_recording_write_calls(kymo_recording_writer *w, const kymo_event_calls *e)
+{
+    KYMO_TRY(kymo_writer_may_write(w));
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->calls[i].kind > KYMO_TRACE_STOP || e->calls[i].depth > KYMO_EVENT_CALL_DEPTH_MAX)
+            return KYMO_E_INVALID;
+    KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
+    kymo_err err = append_calls(w, e);
+    return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traced calls become samples of self time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ingest_fixture.h"
+#include "kymo/trace_abi.h"
+#include "profile/ingest_state.h"
+
+enum { TEXT = 8192, NONE = KYMO_EVENT_NONE };
+
+static void add_scripts(void)
+{
+    static const char *const names[] = {"main", "work", "leaf"};
+    const kymo_event_handler *h = &kymo_ingest_handler;
+    assert_int_equal(h->meta(ingest, &(kymo_event_meta){.start_ns = 1}), KYMO_OK);
+    assert_int_equal(h->process(ingest, &(kymo_event_process){.pid = 1}), KYMO_OK);
+    assert_int_equal(h->thread(ingest, &(kymo_event_thread){.tid = 1}), KYMO_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(
+            kymo_ingest_handler.script(
+                ingest, &(kymo_event_script){0, i, i + 1, KYMO_EVENT_PYTHON, names[i], "a.py"}),
+            KYMO_OK);
+    assert_int_equal(
+        kymo_ingest_handler.script(
+            ingest, &(kymo_event_script){0, 3, 0, KYMO_EVENT_PYTHON_NATIVE, "builtins.len", ""}),
+        KYMO_OK);
+}
+
+static void add(const kymo_event_call *calls, uint32_t count)
+{
+    assert_int_equal(kymo_ingest_handler.calls(ingest, &(kymo_event_calls){0, count, calls}),
+                     KYMO_OK);
+}
+
+/* "time weight outermost;...;innermost" in a line for each sample of the thread. */
+static const char *samples_text(void)
+{
+    static char text[TEXT];
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    kymo_stacks stacks = kymo_profile_stacks(profile);
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < s.count; i++) {
+        char label[64], path[512] = "", longer[600];
+        assert_int_equal(s.kind[i], KYMO_SAMPLE_TRACE);
+        for (uint32_t at = s.stack[i]; at != KYMO_NONE; at = stacks.parent[at]) {
+            snprintf(longer, sizeof longer, "%s%s%s",
+                     kymo_profile_frame_label(profile, stacks.frame[at], label, sizeof label),
+                     path[0] ? ";" : "", path);
+            memcpy(path, longer, sizeof path);
+        }
+        used += (size_t)snprintf(text + used, TEXT - used, "%u %u %s\n", (unsigned)s.time_ns[i],
+                                 (unsigned)s.weight_ns[i], path);
+        assert_true(used < TEXT);
+    }
+    return text;
+}
+
+static void finish(uint64_t end_ns)
+{
+    assert_int_equal(kymo_ingest_handler.end(ingest, &(kymo_event_end){.end_ns = end_ns}), KYMO_OK);
+    assert_int_equal(kymo_ingest_finish(ingest), KYMO_OK);
+}
+
+static void time_between_events_is_self_time(void **state)
+{
+    (void)state;
+    static const kymo_event_call calls[] = {
+        {1000, 0, 1, KYMO_TRACE_OPEN, 0},   {1100, 1, 2, KYMO_TRACE_CALL, 0},
+        {1150, 3, 3, KYMO_TRACE_CALL, 0},   {1160, 3, 3, KYMO_TRACE_RETURN, 0},
+        {1200, 1, 2, KYMO_TRACE_UNWIND, 0}, {1250, 1, 2, KYMO_TRACE_RESUME, 0},
+        {1260, 1, 2, KYMO_TRACE_YIELD, 0},  {1300, 0, 1, KYMO_TRACE_RETURN, 0},
+        {1500, 2, 1, KYMO_TRACE_CALL, 0},
+    };
+    add_scripts();
+    add(calls, KYMO_ARRAY_LEN(calls));
+    finish(1600);
+    /* Outside of all calls there is nothing; what runs at the end runs to the end. */
+    assert_string_equal(samples_text(), "1000 100 main\n"
+                                        "1100 50 main;work\n"
+                                        "1150 10 main;work;builtins.len\n"
+                                        "1160 40 main;work\n"
+                                        "1200 50 main\n"
+                                        "1250 10 main;work\n"
+                                        "1260 40 main\n"
+                                        "1500 100 leaf\n");
+    assert_int_equal(kymo_profile_default_sample_type(profile), KYMO_SAMPLE_TRACE);
+}
+
+static void what_is_missing_is_told_apart(void **state)
+{
+    (void)state;
+    static const kymo_event_call calls[] = {
+        {1000, 0, 5, KYMO_TRACE_RETURN, 0}, /* of nothing that was told of */
+        {1000, 0, 1, KYMO_TRACE_CALL, 0},    {1010, NONE, 0, KYMO_TRACE_GAP, 3},
+        {1030, 2, 4, KYMO_TRACE_CALL, 0}, /* two calls above it are missing */
+        {1040, 2, 4, KYMO_TRACE_RETURN, 0},  {1050, NONE, 2, KYMO_TRACE_CALL, 0},
+        {1055, 1, 9, KYMO_TRACE_RETURN, 0}, /* of a call that never came */
+        {1060, 1, 1, KYMO_TRACE_CALL, 0},   /* so the first one has ended */
+        {1050, 2, 2, KYMO_TRACE_CALL, 0},   /* a time that goes back */
+        {1070, NONE, 0, KYMO_TRACE_STOP, 0}, {1090, 2, 2, KYMO_TRACE_RETURN, 0},
+    };
+    add_scripts();
+    add(calls, KYMO_ARRAY_LEN(calls));
+    finish(2000);
+    assert_string_equal(samples_text(), "1000 10 main;[calls not recorded]\n"
+                                        "1010 20 main\n"
+                                        "1030 10 main;[calls not recorded];leaf\n"
+                                        "1040 10 main;[calls not recorded]\n"
+                                        "1050 5 main;[unknown function]\n"
+                                        "1055 5 main;[unknown function]\n"
+                                        "1060 10 work;leaf\n");
+}
+
+/* Whatever the depths are, memory is that of the events. */
+static void absurd_depths_do_no_harm(void **state)
+{
+    (void)state;
+    add_scripts();
+    for (uint32_t i = 0; i < 1000; i++) {
+        const kymo_event_call call = {1000 + i, i % 3, i * 0x9e3779b9u % KYMO_EVENT_CALL_DEPTH_MAX,
+                                      i % 8, i};
+        add(&call, 1);
+    }
+    finish(3000);
+    uint64_t sum = 0;
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    for (size_t i = 0; i < s.count; i++)
+        sum += s.weight_ns[i];
+    assert_true(sum <= 2000);
+}
+
+/* Far more slices than rows: sums stay exact, by stack. */
+static void windows_keep_sums(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 3000000, BATCH = 1000 };
+    static kymo_event_call calls[2 * BATCH];
+    uint64_t time_ns = 1000, inside_ns = 0, outside_ns = 0, sum[2] = {0, 0};
+    add_scripts();
+    kymo_ingest_expect_calls(ingest, 2 * ROUNDS + 1);
+    add(&(kymo_event_call){time_ns, 0, 1, KYMO_TRACE_OPEN, 0}, 1);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t at = i % BATCH;
+        calls[2 * at] = (kymo_event_call){time_ns += 3 + i % 5, 1, 2, KYMO_TRACE_CALL, 0};
+        outside_ns += 3 + i % 5;
+        calls[2 * at + 1] = (kymo_event_call){time_ns += 1 + i % 7, 1, 2, KYMO_TRACE_RETURN, 0};
+        inside_ns += 1 + i % 7;
+        if (at == BATCH - 1)
+            add(calls, 2 * BATCH);
+    }
+    finish(time_ns);
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    kymo_stacks stacks = kymo_profile_stacks(profile);
+    assert_true(s.count < KYMO_CALLS_ROWS && s.count > 1000);
+    for (size_t i = 0; i < s.count; i++) {
+        sum[stacks.parent[s.stack[i]] != KYMO_NONE] += s.weight_ns[i];
+        if (i + 1 < s.count)
+            assert_int_equal(s.time_ns[i] + s.weight_ns[i], s.time_ns[i + 1]);
+    }
+    assert_int_equal(sum[0], outside_ns);
+    assert_int_equal(sum[1], inside_ns);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(time_between_events_is_self_time),
+        TEST(what_is_missing_is_told_apart),
+        TEST(absurd_depths_do_no_harm),
+        TEST(windows_keep_sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
