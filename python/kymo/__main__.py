@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m kymo [OPTIONS] SCRIPT|-m MODULE|-c CODE|- [ARGUMENTS]
+
+Records a Python program with every call: `kymo record --trace=python` of this interpreter. OPTIONS are
+those of `kymo record`.
+"""
+import os
+import pathlib
+import shutil
+import sys
+
+
+def find_kymo():
+    """The program that came with this package, else the one in PATH."""
+    own = pathlib.Path(__file__).parent / "bin" / "kymo"
+    return str(own) if own.exists() else shutil.which("kymo")
+
+
+def split(words):
+    """The options, and what follows them. An option's value is joined by = or follows -o, -F and -p."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "-m", "-c", "--"):
+        at += 2 if words[at] in ("-o", "-F") else 1
+    rest = words[at:]
+    return words[:at], rest[1:] if rest[:1] == ["--"] else rest
+
+
+def main():
+    options, program = split(sys.argv[1:])
+    if not program or options[:1] in (["-h"], ["--help"]):
+        print(__doc__.strip(), file=sys.stdout if options else sys.stderr)
+        sys.exit(0 if options else 2)
+    kymo = find_kymo()
+    if not kymo:
+        sys.exit("kymo: the program kymo is neither in this package nor in PATH")
+    os.execv(kymo, [kymo, "record", "--trace=python", *options, "--", sys.executable, *program])
+
+
+main()

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.c - events of the calling thread.
+ *
+ * Before a thread's first event the library wants to know what runs in it: its frames, from the
+ * outermost to the one that the event is about.
+ */
+#include "tracer.h"
+
+#if PY_VERSION_HEX < 0x030b0000
+#include <frameobject.h>
+#endif
+
+/* Deeper ones are left out: a thread that is in so many calls already when the tracer comes. */
+#define OPEN_MAX 1024
+
+/* The code of the thread's frames, the innermost first; borrowed, since the frames live. */
+static int frames_of(PyCodeObject **codes)
+{
+    int n = 0;
+#if PY_VERSION_HEX >= 0x030b0000
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    while (frame && n < OPEN_MAX) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        codes[n++] = code;
+        Py_DECREF(code);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+#else
+    for (PyFrameObject *frame = PyEval_GetFrame(); frame && n < OPEN_MAX; frame = frame->f_back)
+        codes[n++] = frame->f_code;
+#endif
+    return n;
+}
+
+/* inside: so many of the innermost frames are not told of. */
+static int tell_open(uint32_t epoch, int inside)
+{
+    PyCodeObject *codes[OPEN_MAX];
+    if (!tracer_calls->begin())
+        return 0;
+    for (int n = frames_of(codes); n > inside; n--) {
+        uint32_t number = tracer_code_number(codes[n - 1], epoch);
+        if (number != TRACER_HIDDEN)
+            (void)tracer_calls->event(KYMO_TRACE_OPEN, number);
+    }
+    return 1;
+}
+
+/* ---- imports ---- */
+
+static PyCodeObject *loads_modules; /* importlib._bootstrap._find_and_load; NULL: not found */
+
+void tracer_events_init(void)
+{
+    PyObject *module = PyImport_ImportModule("_frozen_importlib");
+    PyObject *function = module ? PyObject_GetAttrString(module, "_find_and_load") : NULL;
+    if (function && PyFunction_Check(function))
+        loads_modules = (PyCodeObject *)PyFunction_GET_CODE(function);
+    Py_XINCREF((PyObject *)loads_modules);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    PyErr_Clear();
+}
+
+/* Its first argument, in the frame that begins. */
+static void begin_import(void)
+{
+    PyObject *name = NULL;
+#if PY_VERSION_HEX >= 0x030c0000
+    name = PyFrame_GetVarString(PyEval_GetFrame(), "name");
+#elif PY_VERSION_HEX >= 0x030b0000
+    PyObject *locals = PyFrame_GetLocals(PyEval_GetFrame());
+    name = locals ? PyDict_GetItemString(locals, "name") : NULL;
+    Py_XINCREF(name);
+    Py_XDECREF(locals);
+#else
+    name = PyEval_GetFrame()->f_localsplus[0];
+    Py_XINCREF(name);
+#endif
+    PyErr_Clear();
+    tracer_import_begin(name);
+    Py_XDECREF(name);
+}
+
+/* ---- calls of Python functions ---- */
+
+void tracer_enter_code(PyCodeObject *code, uint32_t kind)
+{
+    uint32_t epoch = tracer_epoch();
+    if (!epoch)
+        return;
+    uint32_t number = tracer_code_number(code, epoch);
+    if (number == TRACER_HIDDEN)
+        return;
+    if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 1))
+        (void)tracer_calls->event(kind, number);
+    if (code == loads_modules)
+        begin_import();
+}
+
+void tracer_leave_code(PyCodeObject *code, uint32_t kind)
+{
+    uint32_t epoch = tracer_epoch();
+    if (!epoch)
+        return;
+    uint32_t number = tracer_code_number(code, epoch);
+    if (number == TRACER_HIDDEN)
+        return;
+    if (code == loads_modules)
+        tracer_import_end();
+    if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 0))
+        (void)tracer_calls->event(kind, number);
+}
+
+/* ---- calls of others ---- */
+
+void tracer_enter_native(PyObject *callable)
+{
+    uint32_t epoch = tracer_epoch();
+    if (!epoch)
+        return;
+    uint32_t number = tracer_native_number(callable, epoch);
+    if (tracer_calls->event(KYMO_TRACE_CALL, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 0))
+        (void)tracer_calls->event(KYMO_TRACE_CALL, number);
+}
+
+/* A return that is a thread's first event is of a call that nothing told of. */
+void tracer_leave_native(PyObject *callable, uint32_t kind)
+{
+    uint32_t epoch = tracer_epoch();
+    if (!epoch)
+        return;
+    if (tracer_calls->event(kind, tracer_native_number(callable, epoch)) == KYMO_TRACE_IS_NEW)
+        (void)tell_open(epoch, 0);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * functions.c - numbers of functions.
+ *
+ * A code object carries its number in a place that CPython keeps for that (co_extra), with the
+ * epoch that it belongs to. So no table is needed, nothing is kept alive, and code that goes takes
+ * its number along.
+ *
+ * A native function is known by its definition (PyMethodDef), which nearly always is static. Some
+ * bindings make definitions at run time and free them: the name's address is compared, too.
+ */
+#include "tracer.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#if PY_VERSION_HEX >= 0x030c0000
+#define request_index PyUnstable_Eval_RequestCodeExtraIndex
+#define get_extra PyUnstable_Code_GetExtra
+#define set_extra PyUnstable_Code_SetExtra
+#else
+#define request_index _PyEval_RequestCodeExtraIndex
+#define get_extra _PyCode_GetExtra
+#define set_extra _PyCode_SetExtra
+#endif
+
+static Py_ssize_t extra_index = -1;
+
+int tracer_functions_init(void)
+{
+    if (extra_index < 0)
+        extra_index = request_index(NULL);
+    if (extra_index >= 0)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "kymo: no room for data of its own in code objects");
+    return -1;
+}
+
+/* ---- texts ---- */
+
+struct text {
+    const char *at;
+    uint32_t len;
+};
+
+/* The UTF-8 form, which the object keeps. One that has none (lone surrogates) has no name. */
+static struct text text_of(PyObject *string)
+{
+    Py_ssize_t len;
+    const char *at =
+        string && PyUnicode_Check(string) ? PyUnicode_AsUTF8AndSize(string, &len) : NULL;
+    if (!at) {
+        PyErr_Clear();
+        return (struct text){"", 0};
+    }
+    return (struct text){at, len < INT32_MAX ? (uint32_t)len : INT32_MAX};
+}
+
+static struct text own_folder; /* of this package, with a slash at its end */
+
+void tracer_functions_hide(PyObject *folder)
+{
+    own_folder = text_of(folder);
+    Py_XINCREF(folder); /* whose text it is, for good */
+}
+
+static uint32_t define(uint32_t language, struct text name, struct text file, uint32_t line)
+{
+    struct kymo_trace_function f = {
+        .size = sizeof f,
+        .language = language,
+        .first_line = line,
+        .name_len = name.len,
+        .file_len = file.len,
+        .name = name.at,
+        .file = file.at,
+    };
+    return tracer_calls->define(&f);
+}
+
+/* ---- code ---- */
+
+/* Our own package shows nowhere. */
+static int is_hidden(struct text file)
+{
+    return own_folder.len && file.len > own_folder.len &&
+           memcmp(file.at, own_folder.at, own_folder.len) == 0;
+}
+
+static uint32_t define_code(PyCodeObject *code)
+{
+    struct text file = text_of(code->co_filename);
+    if (is_hidden(file))
+        return TRACER_HIDDEN;
+#if PY_VERSION_HEX >= 0x030b0000
+    struct text name = text_of(code->co_qualname);
+#else
+    struct text name = text_of(code->co_name);
+#endif
+    return define(KYMO_TRACE_PYTHON, name, file, (uint32_t)code->co_firstlineno);
+}
+
+uint32_t tracer_code_number(PyCodeObject *code, uint32_t epoch)
+{
+    void *extra = NULL;
+    if (get_extra((PyObject *)code, extra_index, &extra) == 0 &&
+        (uint64_t)(uintptr_t)extra >> 32 == epoch)
+        return (uint32_t)(uintptr_t)extra;
+    PyErr_Clear();
+    uint32_t number = define_code(code);
+    uint64_t value = (uint64_t)epoch << 32 | number;
+    if (number && set_extra((PyObject *)code, extra_index, (void *)(uintptr_t)value) != 0)
+        PyErr_Clear();
+    return number;
+}
+
+/* ---- native functions ---- */
+
+struct native {
+    const PyMethodDef *method; /* NULL: free */
+    const char *name;
+    uint64_t number; /* epoch << 32 | number */
+};
+
+static struct {
+    struct native *rows;
+    size_t used, size; /* a power of two */
+} natives;
+
+static size_t place_of(const PyMethodDef *method)
+{
+    return ((uintptr_t)method >> 4) * 0x9e3779b97f4a7c15ull >> 20 & (natives.size - 1);
+}
+
+static struct native *find(const PyMethodDef *method)
+{
+    for (size_t i = place_of(method);; i = (i + 1) & (natives.size - 1))
+        if (natives.rows[i].method == method || !natives.rows[i].method)
+            return &natives.rows[i];
+}
+
+static int grow(void)
+{
+    size_t size = natives.size ? natives.size * 2 : 1024;
+    struct native *before = natives.rows;
+    size_t count = natives.size;
+    struct native *rows = PyMem_RawCalloc(size, sizeof *rows);
+    if (!rows)
+        return 0;
+    natives.rows = rows;
+    natives.size = size;
+    for (size_t i = 0; i < count; i++)
+        if (before[i].method)
+            *find(before[i].method) = before[i];
+    PyMem_RawFree(before);
+    return 1;
+}
+
+/* "module.function", or "type.method". */
+static uint32_t define_native(PyObject *callable, const PyMethodDef *method)
+{
+    char name[512];
+    const char *owner = NULL;
+    if (Py_IS_TYPE(callable, &PyMethodDescr_Type)) {
+        owner = PyDescr_TYPE(callable)->tp_name;
+    } else {
+        PyObject *module = ((PyCFunctionObject *)callable)->m_module;
+        PyObject *self = PyCFunction_GET_SELF(callable);
+        if (module && PyUnicode_Check(module))
+            owner = text_of(module).at;
+        else if (self && PyModule_Check(self))
+            owner = PyModule_GetName(self);
+        else if (self && PyType_Check(self))
+            owner = ((PyTypeObject *)self)->tp_name;
+        else if (self)
+            owner = Py_TYPE(self)->tp_name;
+        PyErr_Clear();
+    }
+    int len = PyOS_snprintf(name, sizeof name, "%.250s%s%.250s", owner ? owner : "",
+                            owner ? "." : "", method->ml_name);
+    return define(KYMO_TRACE_PYTHON_NATIVE, (struct text){name, len > 0 ? (uint32_t)len : 0},
+                  (struct text){NULL, 0}, 0);
+}
+
+uint32_t tracer_native_number(PyObject *callable, uint32_t epoch)
+{
+    const PyMethodDef *method = Py_IS_TYPE(callable, &PyMethodDescr_Type)
+                                    ? ((PyMethodDescrObject *)callable)->d_method
+                                    : ((PyCFunctionObject *)callable)->m_ml;
+    if (natives.used * 2 >= natives.size && !grow())
+        return 0;
+    struct native *n = find(method);
+    if (n->method && n->name == method->ml_name && n->number >> 32 == epoch)
+        return (uint32_t)n->number;
+    uint32_t number = define_native(callable, method);
+    natives.used += !n->method;
+    *n = (struct native){method, method->ml_name, (uint64_t)epoch << 32 | number};
+    return number;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * markers.c - exceptions, collections, imports and log records, as markers of the C API.
+ *
+ * Nothing of the program is called for them: no __str__, no format. What is not plain text at hand
+ * is left out.
+ */
+#include "tracer.h"
+
+#include <kymo/marker.h>
+
+KYMO_CATEGORY(exceptions, "Exceptions", RED);
+KYMO_CATEGORY(imports, "Imports", PURPLE);
+KYMO_CATEGORY(collections, "GarbageCollection", ORANGE);
+KYMO_CATEGORY(logs, "Logs", GREEN);
+
+#define EXCEPTION(F)                                                 \
+    F(str, exception, "Type", UNIQUE_STRING, KYMO_FIELD_SEARCHABLE)  \
+    F(text, value, "Value", SANITIZED_STRING, KYMO_FIELD_SEARCHABLE) \
+    F(str, file, "File", FILE_PATH, KYMO_FIELD_SEARCHABLE)           \
+    F(u32, line, "Line", INTEGER, 0)
+#define IMPORT(F) F(str, module, "Module", UNIQUE_STRING, KYMO_FIELD_SEARCHABLE)
+#define GC(F)                                    \
+    F(u32, generation, "Generation", INTEGER, 0) \
+    F(u64, collected, "Collected", INTEGER, 0)   \
+    F(u64, uncollectable, "Uncollectable", INTEGER, 0)
+#define LOG(F)                                                     \
+    F(str, level, "Level", UNIQUE_STRING, KYMO_FIELD_SEARCHABLE)   \
+    F(str, logger, "Logger", UNIQUE_STRING, KYMO_FIELD_SEARCHABLE) \
+    F(text, text, "Text", SANITIZED_STRING, KYMO_FIELD_SEARCHABLE)
+
+#define EVERYWHERE (KYMO_SHOW_CHART | KYMO_SHOW_TABLE | KYMO_SHOW_OVERVIEW)
+
+KYMO_TYPE(python_exception, "Exception", EXCEPTION, .show = EVERYWHERE,
+          KYMO_ALL_LABELS(python_exception, "", exception, ": ", value));
+KYMO_TYPE(python_import, "Import", IMPORT, .show = EVERYWHERE,
+          KYMO_ALL_LABELS(python_import, "", module));
+KYMO_TYPE(python_gc, "GC", GC, .show = EVERYWHERE,
+          KYMO_ALL_LABELS(python_gc, "generation ", generation));
+KYMO_TYPE(python_log, "Log", LOG, .show = EVERYWHERE,
+          KYMO_ALL_LABELS(python_log, "", level, " ", logger, ": ", text));
+
+/* ---- texts ---- */
+
+static const char *utf8_of(PyObject *string, Py_ssize_t *len)
+{
+    const char *at = NULL;
+    *len = 0;
+    if (string && PyUnicode_Check(string) && !(at = PyUnicode_AsUTF8AndSize(string, len)))
+        PyErr_Clear();
+    return at;
+}
+
+/* ---- exceptions ---- */
+
+/* The one argument of the exception, if it is text. */
+static PyObject *message_of(PyObject *exception)
+{
+    PyObject *args = ((PyBaseExceptionObject *)exception)->args;
+    if (!args || !PyTuple_CheckExact(args) || PyTuple_GET_SIZE(args) == 0)
+        return NULL;
+    PyObject *last = PyTuple_GET_ITEM(args, PyTuple_GET_SIZE(args) - 1);
+    return PyUnicode_CheckExact(last) ? last : NULL;
+}
+
+void tracer_mark_exception(PyObject *exception, PyCodeObject *code, int line)
+{
+    Py_ssize_t len, file_len;
+    if (!KYMO_IS_ON(exceptions) || !PyExceptionInstance_Check(exception))
+        return;
+    const char *text = utf8_of(message_of(exception), &len);
+    KYMO_MARKER_T(exceptions, "Exception", python_exception,
+                  .exception = Py_TYPE(exception)->tp_name, .value = KYMO_TEXT(text, (size_t)len),
+                  .file = utf8_of(code->co_filename, &file_len),
+                  .line = line > 0 ? (uint32_t)line : 0);
+}
+
+/* ---- garbage collections ---- */
+
+static uint64_t collection_begun; /* 0: none runs */
+
+static uint64_t number_of(PyObject *info, const char *key)
+{
+    PyObject *value = PyDict_GetItemString(info, key);
+    uint64_t number = value && PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : 0;
+    PyErr_Clear();
+    return number;
+}
+
+static PyObject *on_collection(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    Py_ssize_t len;
+    (void)self;
+    const char *phase = count > 0 ? utf8_of(args[0], &len) : NULL;
+    if (!phase || count < 2 || !PyDict_Check(args[1]))
+        Py_RETURN_NONE;
+    if (strcmp(phase, "start") == 0) {
+        collection_begun = kymo_now();
+    } else if (collection_begun) {
+        KYMO_MARKER_T_OPT(collections, "GC", python_gc,
+                          KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = collection_begun),
+                          .generation = (uint32_t)number_of(args[1], "generation"),
+                          .collected = number_of(args[1], "collected"),
+                          .uncollectable = number_of(args[1], "uncollectable"));
+        collection_begun = 0;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef collection_method = {"on_collection", (PyCFunction)(void (*)(void))on_collection,
+                                        METH_FASTCALL,
+                                        "Marks a garbage collection; an entry of gc.callbacks."};
+static PyObject *collection_callback;
+
+static PyObject *gc_callbacks(void)
+{
+    PyObject *gc = PyImport_ImportModule("gc");
+    PyObject *list = gc ? PyObject_GetAttrString(gc, "callbacks") : NULL;
+    Py_XDECREF(gc);
+    if (list && !PyList_Check(list))
+        Py_CLEAR(list);
+    return list;
+}
+
+int tracer_markers_hook(void)
+{
+    PyObject *list = gc_callbacks();
+    if (!list)
+        return -1;
+    if (!collection_callback)
+        collection_callback = PyCFunction_New(&collection_method, NULL);
+    int result = collection_callback ? PyList_Append(list, collection_callback) : -1;
+    Py_DECREF(list);
+    return result;
+}
+
+void tracer_markers_unhook(void)
+{
+    PyObject *list = gc_callbacks();
+    Py_ssize_t at = list && collection_callback ? PySequence_Index(list, collection_callback) : -1;
+    if (at >= 0)
+        (void)PySequence_DelItem(list, at);
+    Py_XDECREF(list);
+    PyErr_Clear();
+}
+
+/* ---- imports ---- */
+
+#define IMPORT_DEPTH 64
+
+/* Of the calling thread; imports nest. Deeper ones are not marked. */
+static _Thread_local struct {
+    uint32_t depth;
+    uint64_t begun[IMPORT_DEPTH];
+    PyObject *names[IMPORT_DEPTH]; /* owned until the import's end */
+} running;
+
+void tracer_import_begin(PyObject *name)
+{
+    uint32_t at = running.depth++;
+    if (at >= IMPORT_DEPTH)
+        return;
+    Py_XINCREF(name);
+    running.names[at] = name;
+    running.begun[at] = KYMO_IS_ON(imports) ? kymo_now() : 0;
+}
+
+void tracer_import_end(void)
+{
+    Py_ssize_t len;
+    if (running.depth == 0 || --running.depth >= IMPORT_DEPTH)
+        return;
+    uint32_t at = running.depth;
+    const char *name = utf8_of(running.names[at], &len);
+    if (running.begun[at] && name)
+        KYMO_MARKER_T_OPT(imports, "Import", python_import,
+                          KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = running.begun[at]),
+                          .module = name);
+    Py_CLEAR(running.names[at]);
+}
+
+/* ---- log records ---- */
+
+PyObject *tracer_log(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    Py_ssize_t len, unused;
+    (void)self;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "log takes a level, a logger and a text");
+        return NULL;
+    }
+    const char *text = utf8_of(args[2], &len);
+    KYMO_MARKER_T(logs, "Log", python_log, .level = utf8_of(args[0], &unused),
+                  .logger = utf8_of(args[1], &unused), .text = KYMO_TEXT(text, (size_t)len));
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tracer.h - the parts of the extension module kymo._kymo.
+ *
+ * Flow:     CPython's hooks (hook_monitoring.c from 3.12 on, hook_profile.c before) -> [tracer]
+ *           -> functions.c (numbers) -> the library of the recorder, by kymo/trace_abi.h
+ * Threads:  all with the GIL
+ * Memory:   a table of native functions; nothing keeps Python's frames, code or objects alive
+ * Signals:  not for handlers
+ *
+ * Markers (markers.c) tell of exceptions, collections, imports and log records.
+ */
+#ifndef KYMO_PYTHON_TRACER_H
+#define KYMO_PYTHON_TRACER_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <kymo/trace_abi.h>
+
+/* 3.12 has sys.monitoring. */
+#define TRACER_HAS_MONITORING (PY_VERSION_HEX >= 0x030c0000)
+
+/* What the user asked for. */
+struct tracer_options {
+    int natives;    /* calls of functions that are not Python */
+    int exceptions; /* markers of them */
+};
+
+extern struct tracer_options tracer_options;
+
+/* ---- link.c: the library of the recorder ---- */
+
+/* NULL: no recorder, or it wants no calls of Python. */
+extern const struct kymo_trace_calls *tracer_calls;
+
+/* Returns 0 if there is none. */
+int tracer_link(void);
+
+/* 0: this process is not recorded now. */
+static inline uint32_t tracer_epoch(void)
+{
+    return __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
+}
+
+/* ---- functions.c: a number for each function ---- */
+
+/* Returns -1 with an exception. */
+int tracer_functions_init(void);
+/* Code of files in this folder is not traced. Keeps it. */
+void tracer_functions_hide(PyObject *folder);
+/* What tracer_code_number says of such code. */
+#define TRACER_HIDDEN UINT32_MAX
+/* The function's number in this epoch; 0: there is none. Never fails. */
+uint32_t tracer_code_number(PyCodeObject *code, uint32_t epoch);
+/* The same of what is called and is not Python; 0 too if it is of no type that is traced. */
+uint32_t tracer_native_number(PyObject *callable, uint32_t epoch);
+/* Whether calls of it are traced: built-in functions and methods, as sys.setprofile has them. */
+static inline int tracer_is_native(PyObject *callable)
+{
+    return PyCFunction_CheckExact(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+           PyCMethod_CheckExact(callable);
+}
+
+/* ---- events.c: an event of the calling thread ---- */
+
+/* Finds the function that loads modules. Never fails. */
+void tracer_events_init(void);
+void tracer_enter_code(PyCodeObject *code, uint32_t kind);
+void tracer_leave_code(PyCodeObject *code, uint32_t kind);
+void tracer_enter_native(PyObject *callable);
+void tracer_leave_native(PyObject *callable, uint32_t kind);
+
+/* ---- hook_monitoring.c, hook_profile.c: one of them is compiled ---- */
+
+/* Each returns -1 with an exception. */
+int tracer_hook(void);
+int tracer_unhook(void);
+
+/* ---- markers.c ---- */
+
+int tracer_markers_hook(void);
+void tracer_markers_unhook(void);
+/* An exception is raised in this code. */
+void tracer_mark_exception(PyObject *exception, PyCodeObject *code, int line);
+/* The calling thread begins to load a module, NULL: of unknown name; and ends that. */
+void tracer_import_begin(PyObject *name);
+void tracer_import_end(void);
+/* kymo._kymo.log(level, logger, text) */
+PyObject *tracer_log(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+#endif
