@@ -75,6 +75,8 @@ struct kymo_trace_calls {
     int (*event)(uint32_t kind, uint32_t function);
     /* The calling thread is traced from here on; 0: it cannot be. */
     int (*begin)(void);
+    /* What the program calls the calling thread, in any encoding; cut to 255 bytes. */
+    void (*name_thread)(const char *name, uint32_t len);
 };
 
 /* NULL: the version is not served. */

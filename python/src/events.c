@@ -50,42 +50,6 @@ static int tell_open(uint32_t epoch, int inside)
     return 1;
 }
 
-/* ---- imports ---- */
-
-static PyCodeObject *loads_modules; /* importlib._bootstrap._find_and_load; NULL: not found */
-
-void tracer_events_init(void)
-{
-    PyObject *module = PyImport_ImportModule("_frozen_importlib");
-    PyObject *function = module ? PyObject_GetAttrString(module, "_find_and_load") : NULL;
-    if (function && PyFunction_Check(function))
-        loads_modules = (PyCodeObject *)PyFunction_GET_CODE(function);
-    Py_XINCREF((PyObject *)loads_modules);
-    Py_XDECREF(function);
-    Py_XDECREF(module);
-    PyErr_Clear();
-}
-
-/* Its first argument, in the frame that begins. */
-static void begin_import(void)
-{
-    PyObject *name = NULL;
-#if PY_VERSION_HEX >= 0x030c0000
-    name = PyFrame_GetVarString(PyEval_GetFrame(), "name");
-#elif PY_VERSION_HEX >= 0x030b0000
-    PyObject *locals = PyFrame_GetLocals(PyEval_GetFrame());
-    name = locals ? PyDict_GetItemString(locals, "name") : NULL;
-    Py_XINCREF(name);
-    Py_XDECREF(locals);
-#else
-    name = PyEval_GetFrame()->f_localsplus[0];
-    Py_XINCREF(name);
-#endif
-    PyErr_Clear();
-    tracer_import_begin(name);
-    Py_XDECREF(name);
-}
-
 /* ---- calls of Python functions ---- */
 
 void tracer_enter_code(PyCodeObject *code, uint32_t kind)
@@ -98,8 +62,8 @@ void tracer_enter_code(PyCodeObject *code, uint32_t kind)
         return;
     if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 1))
         (void)tracer_calls->event(kind, number);
-    if (code == loads_modules)
-        begin_import();
+    if (tracer_is_watched(code))
+        tracer_watch_begin(code);
 }
 
 void tracer_leave_code(PyCodeObject *code, uint32_t kind)
@@ -110,8 +74,8 @@ void tracer_leave_code(PyCodeObject *code, uint32_t kind)
     uint32_t number = tracer_code_number(code, epoch);
     if (number == TRACER_HIDDEN)
         return;
-    if (code == loads_modules)
-        tracer_import_end();
+    if (tracer_is_watched(code))
+        tracer_watch_end(code);
     if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 0))
         (void)tracer_calls->event(kind, number);
 }

@@ -2,12 +2,16 @@
 /*
  * hook_profile.c - calls by PyEval_SetProfile, up to 3.11.
  *
- * A profile function belongs to a thread. Threads that run already get it here, those that begin
- * later by threading.setprofile (kymo/_start.py), whose first call sets it.
+ * A profile function belongs to a thread. Threads that run already get it here. One that begins
+ * later gets it before its first call: _thread.start_new_thread, which threading calls, too, is
+ * replaced by a function that starts an object of ours, which sets it and calls what was asked for.
+ * Threads that C code makes are not traced.
  */
 #include "tracer.h"
 
 #if !TRACER_HAS_MONITORING
+
+#include <string.h>
 
 #include <frameobject.h>
 
@@ -24,10 +28,47 @@ static int goes_on(PyFrameObject *frame, const PyCodeObject *code)
 #endif
 }
 
-static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+static int is_hooked, is_ours; /* is_ours: the profile function is set by this file */
+
+static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg);
+
+/* theirs: the program's function; NULL: none. */
+static int set_profile(PyThreadState *thread, PyObject *theirs)
+{
+    is_ours = 1;
+    int result = _PyEval_SetProfile(thread, is_hooked ? on_profile : NULL, theirs);
+    is_ours = 0;
+    return result;
+}
+
+/* As sys.setprofile has it. */
+static int call_theirs(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
+{
+    static const char *const names[] = {
+        [PyTrace_CALL] = "call",         [PyTrace_RETURN] = "return",
+        [PyTrace_C_CALL] = "c_call",     [PyTrace_C_EXCEPTION] = "c_exception",
+        [PyTrace_C_RETURN] = "c_return",
+    };
+    if (PyFrame_FastToLocalsWithError(frame) < 0)
+        return -1;
+    Py_INCREF(theirs);
+    PyObject *result =
+        PyObject_CallFunction(theirs, "OsO", (PyObject *)frame, names[what], arg ? arg : Py_None);
+    Py_DECREF(theirs);
+    PyFrame_LocalsToFast(frame, 1);
+    if (!result) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        (void)set_profile(PyThreadState_Get(), NULL);
+        PyErr_Restore(type, value, traceback);
+    }
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
 {
     PyCodeObject *code = NULL;
-    (void)self;
     switch (what) {
     case PyTrace_CALL:
         code = PyFrame_GetCode(frame);
@@ -53,38 +94,176 @@ static int on_profile(PyObject *self, PyFrameObject *frame, int what, PyObject *
         break;
     }
     Py_XDECREF(code);
+    return theirs ? call_theirs(theirs, frame, what, arg) : 0;
+}
+
+/* ---- threads that begin ---- */
+
+struct beginning {
+    PyObject_HEAD PyObject *function, *args, *names; /* names: NULL, or a dictionary */
+};
+
+static PyObject *beginning_call(PyObject *self, PyObject *args, PyObject *names)
+{
+    const struct beginning *b = (struct beginning *)self;
+    (void)args;
+    (void)names;
+    if (is_hooked && set_profile(PyThreadState_Get(), NULL) < 0)
+        return NULL;
+    return PyObject_Call(b->function, b->args, b->names);
+}
+
+/* What is said of a thread that an exception ends names this object. */
+static PyObject *beginning_repr(PyObject *self)
+{
+    return PyObject_Repr(((struct beginning *)self)->function);
+}
+
+static void beginning_dealloc(PyObject *self)
+{
+    struct beginning *b = (struct beginning *)self;
+    Py_XDECREF(b->function);
+    Py_XDECREF(b->args);
+    Py_XDECREF(b->names);
+    PyObject_Free(self);
+}
+
+static PyTypeObject beginning_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "kymo._kymo.beginning",
+    .tp_basicsize = sizeof(struct beginning),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = beginning_dealloc,
+    .tp_call = beginning_call,
+    .tp_repr = beginning_repr,
+    .tp_doc = "What a traced thread runs.",
+};
+
+static PyObject *real_start; /* _thread.start_new_thread */
+
+static PyObject *start_new_thread(PyObject *self, PyObject *args)
+{
+    PyObject *function, *of_function, *names = NULL;
+    (void)self;
+    /* What it would refuse it refuses itself. */
+    if (!PyArg_UnpackTuple(args, "start_new_thread", 2, 3, &function, &of_function, &names) ||
+        !PyCallable_Check(function) || !PyTuple_Check(of_function) ||
+        (names && !PyDict_Check(names))) {
+        PyErr_Clear();
+        return PyObject_Call(real_start, args, NULL);
+    }
+    struct beginning *b = PyObject_New(struct beginning, &beginning_type);
+    if (!b)
+        return NULL;
+    Py_INCREF(function);
+    Py_INCREF(of_function);
+    Py_XINCREF(names);
+    b->function = function;
+    b->args = of_function;
+    b->names = names;
+    PyObject *thread = PyObject_CallFunction(real_start, "N()", (PyObject *)b);
+    return thread;
+}
+
+static PyMethodDef start_method = {"start_new_thread", start_new_thread, METH_VARARGS, NULL};
+
+/* Puts a function in the place of another one, where a module has that. */
+static int replace(const char *module, const char *name, PyObject *before, PyObject *after)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *of = PyDict_GetItemString(modules, module);
+    PyObject *now = of ? PyObject_GetAttrString(of, name) : NULL;
+    int result = now && now == before ? PyObject_SetAttrString(of, name, after) : 0;
+    PyErr_Clear();
+    Py_XDECREF(now);
+    return result;
+}
+
+static int follow_threads(void)
+{
+    PyObject *module = PyImport_ImportModule("_thread");
+    if (!module || PyType_Ready(&beginning_type) < 0)
+        return -1;
+    real_start = PyObject_GetAttrString(module, "start_new_thread");
+    /* As the original one: a function of _thread. */
+    PyObject *name = PyUnicode_FromString("_thread");
+    start_method.ml_doc = real_start && PyCFunction_Check(real_start)
+                              ? ((PyCFunctionObject *)real_start)->m_ml->ml_doc
+                              : NULL;
+    PyObject *ours = real_start && name ? PyCFunction_NewEx(&start_method, module, name) : NULL;
+    int result = -1;
+    if (ours)
+        result = replace("_thread", "start_new_thread", real_start, ours) |
+                 replace("_thread", "start_new", real_start, ours) |
+                 replace("threading", "_start_new_thread", real_start, ours);
+    Py_XDECREF(ours);
+    Py_XDECREF(name);
+    Py_DECREF(module);
+    return result;
+}
+
+/* ---- other profile functions ---- */
+
+static PyObject *set_theirs(PyObject *self, PyObject *function)
+{
+    (void)self;
+    if (set_profile(PyThreadState_Get(), function == Py_None ? NULL : function) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* Where we are not at work, the real one is there again. */
+static PyMethodDef set_method = {"setprofile", set_theirs, METH_O, NULL};
+static PyObject *real_set, *our_set; /* sys.setprofile */
+
+static int on_audit(const char *event, PyObject *args, void *unused)
+{
+    (void)args;
+    (void)unused;
+    if (is_hooked && !is_ours && strcmp(event, "sys.setprofile") == 0) {
+        (void)tracer_calls->event(KYMO_TRACE_STOP, 0);
+        tracer_mark_replaced();
+    }
     return 0;
 }
 
-static int hook_thread(PyThreadState *thread, Py_tracefunc function)
+static int follow_profilers(void)
 {
-#if PY_VERSION_HEX >= 0x03090000
-    return _PyEval_SetProfile(thread, function, NULL);
-#else
-    if (thread == PyThreadState_Get())
-        PyEval_SetProfile(function, NULL);
+    PyObject *module = PyImport_ImportModule("sys");
+    PyObject *name = PyUnicode_FromString("sys");
+    real_set = module ? PyObject_GetAttrString(module, "setprofile") : NULL;
+    set_method.ml_doc = real_set && PyCFunction_Check(real_set)
+                            ? ((PyCFunctionObject *)real_set)->m_ml->ml_doc
+                            : NULL;
+    our_set = real_set && name ? PyCFunction_NewEx(&set_method, module, name) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    return our_set ? PySys_AddAuditHook(on_audit, NULL) : -1;
+}
+
+/* ---- installing ---- */
+
+static int hook_all(void)
+{
+    PyInterpreterState *interpreter = PyThreadState_Get()->interp;
+    for (PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter); thread;
+         thread = PyThreadState_Next(thread))
+        if (set_profile(thread, NULL) < 0)
+            return -1;
     return 0;
-#endif
 }
 
 int tracer_hook(void)
 {
-    PyInterpreterState *interpreter = PyThreadState_Get()->interp;
-    for (PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter); thread;
-         thread = PyThreadState_Next(thread))
-        if (hook_thread(thread, on_profile) < 0)
-            return -1;
-    return 0;
+    if (!real_start && (follow_threads() < 0 || follow_profilers() < 0))
+        return -1;
+    is_hooked = 1;
+    return hook_all() < 0 ? -1 : PySys_SetObject("setprofile", our_set);
 }
 
 int tracer_unhook(void)
 {
-    PyInterpreterState *interpreter = PyThreadState_Get()->interp;
-    for (PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter); thread;
-         thread = PyThreadState_Next(thread))
-        if (hook_thread(thread, NULL) < 0)
-            return -1;
-    return 0;
+    is_hooked = 0;
+    return hook_all() < 0 ? -1 : PySys_SetObject("setprofile", real_set);
 }
 
 #endif

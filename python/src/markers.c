@@ -13,6 +13,7 @@ KYMO_CATEGORY(exceptions, "Exceptions", RED);
 KYMO_CATEGORY(imports, "Imports", PURPLE);
 KYMO_CATEGORY(collections, "GarbageCollection", ORANGE);
 KYMO_CATEGORY(logs, "Logs", GREEN);
+KYMO_CATEGORY(tracing, "Tracing", RED);
 
 #define EXCEPTION(F)                                                 \
     F(str, exception, "Type", UNIQUE_STRING, KYMO_FIELD_SEARCHABLE)  \
@@ -73,6 +74,11 @@ void tracer_mark_exception(PyObject *exception, PyCodeObject *code, int line)
                   .exception = Py_TYPE(exception)->tp_name, .value = KYMO_TEXT(text, (size_t)len),
                   .file = utf8_of(code->co_filename, &file_len),
                   .line = line > 0 ? (uint32_t)line : 0);
+}
+
+void tracer_mark_replaced(void)
+{
+    KYMO_MARKER(tracing, "Tracing ended: another profiler in this thread");
 }
 
 /* ---- garbage collections ---- */
@@ -177,6 +183,21 @@ void tracer_import_end(void)
                           KYMO_OPTIONS(.timing = KYMO_TIMING_SINCE, .start = running.begun[at]),
                           .module = name);
     Py_CLEAR(running.names[at]);
+}
+
+/* ---- tasks ---- */
+
+static _Thread_local int has_task;
+
+void tracer_label_task(PyObject *name)
+{
+    Py_ssize_t len;
+    const char *text = utf8_of(name, &len);
+    if (text)
+        KYMO_LABEL_SET("asyncio task", text);
+    else if (has_task)
+        KYMO_LABEL_CLEAR("asyncio task");
+    has_task = text != NULL;
 }
 
 /* ---- log records ---- */

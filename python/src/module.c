@@ -28,7 +28,7 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
     if (!tracer_link())
         Py_RETURN_FALSE;
     tracer_options = options;
-    tracer_events_init();
+    tracer_watch_init();
     if (tracer_functions_init() < 0 || tracer_markers_hook() < 0 || tracer_hook() < 0)
         return NULL;
     is_hooked = 1;

@@ -64,12 +64,19 @@ static inline int tracer_is_native(PyObject *callable)
 
 /* ---- events.c: an event of the calling thread ---- */
 
-/* Finds the function that loads modules. Never fails. */
-void tracer_events_init(void);
 void tracer_enter_code(PyCodeObject *code, uint32_t kind);
 void tracer_leave_code(PyCodeObject *code, uint32_t kind);
 void tracer_enter_native(PyObject *callable);
 void tracer_leave_native(PyObject *callable, uint32_t kind);
+
+/* ---- watch.c: calls that mean more than a call ---- */
+
+/* Finds the functions below, where their modules are loaded. Never fails. */
+void tracer_watch_init(void);
+/* Called when code begins and ends; is_watched: code that is one of them. */
+int tracer_is_watched(const PyCodeObject *code);
+void tracer_watch_begin(const PyCodeObject *code);
+void tracer_watch_end(const PyCodeObject *code);
 
 /* ---- hook_monitoring.c, hook_profile.c: one of them is compiled ---- */
 
@@ -83,9 +90,13 @@ int tracer_markers_hook(void);
 void tracer_markers_unhook(void);
 /* An exception is raised in this code. */
 void tracer_mark_exception(PyObject *exception, PyCodeObject *code, int line);
+/* Another profiler has taken our place in the calling thread. */
+void tracer_mark_replaced(void);
 /* The calling thread begins to load a module, NULL: of unknown name; and ends that. */
 void tracer_import_begin(PyObject *name);
 void tracer_import_end(void);
+/* What the calling thread does belongs to the task of this name; NULL: to none. */
+void tracer_label_task(PyObject *name);
 /* kymo._kymo.log(level, logger, text) */
 PyObject *tracer_log(PyObject *self, PyObject *const *args, Py_ssize_t count);
 

@@ -135,6 +135,8 @@ static kymo_err read_record(kymo_drain *d, struct kymo_slot_reader *slot, const 
         return kymo_drain_read_mark(d, slot->thread, kind, at, size);
     case KYMO_RECORD_FUNCTION:
         return kymo_drain_read_function(d, at, size);
+    case KYMO_RECORD_THREAD_NAME:
+        return kymo_drain_read_name(d, slot->thread, at, size);
     case KYMO_RECORD_ALLOC:
     case KYMO_RECORD_FREE:
     case KYMO_RECORD_RESIZE:

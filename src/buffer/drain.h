@@ -183,6 +183,9 @@ struct kymo_drain_sink {
     kymo_err (*function)(void *context, const struct kymo_drain_function *function);
     kymo_err (*calls)(void *context, uint32_t thread, const struct kymo_drain_call *calls,
                       uint32_t count);
+    /* What a tracer says that the thread is called. May be NULL. */
+    kymo_err (*thread_name)(void *context, uint32_t thread, uint64_t time_ns, const char *name,
+                            uint32_t len);
 };
 
 struct kymo_drain_heap_sink;

@@ -59,6 +59,22 @@ kymo_err kymo_drain_read_function(kymo_drain *d, const char *at, uint32_t size)
     return d->sink.function ? d->sink.function(d->sink.context, &f) : KYMO_OK;
 }
 
+kymo_err kymo_drain_read_name(kymo_drain *d, uint32_t thread, const char *at, uint32_t size)
+{
+    struct kymo_record head;
+    char name[KYMO_THREAD_NAME_MAX];
+    memcpy(&head, at, sizeof head);
+    if (head.stack > sizeof name || head.stack > size - sizeof head) {
+        d->noticed[KYMO_LOSS_CORRUPT]++;
+        return KYMO_OK;
+    }
+    memcpy(name, at + sizeof head, head.stack);
+    return d->sink.thread_name
+               ? d->sink.thread_name(d->sink.context, thread, kymo_drain_time_ns(d, head.clock),
+                                     name, head.stack)
+               : KYMO_OK;
+}
+
 /* ---- calls ---- */
 
 int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot)

@@ -216,6 +216,9 @@ void kymo_drain_end_heap(kymo_drain *d, const struct kymo_thread_slot *slot);
 /* A record of a function. */
 KYMO_NODISCARD
 kymo_err kymo_drain_read_function(kymo_drain *d, const char *at, uint32_t size);
+/* The same of a thread's name. */
+KYMO_NODISCARD
+kymo_err kymo_drain_read_name(kymo_drain *d, uint32_t thread, const char *at, uint32_t size);
 /* Whether the thread has a stream of calls. */
 int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot);
 /* The calls in a block from *pos to head, as far as they are older than the lap before, or all. */

@@ -37,7 +37,8 @@ enum kymo_record_kind {
     KYMO_RECORD_MAP = 10,
     KYMO_RECORD_INHERIT = 11,
     KYMO_RECORD_FUNCTION = 12,
-    KYMO_RECORD_CALL = 0x8000, /* this bit alone: struct kymo_record_call */
+    KYMO_RECORD_THREAD_NAME = 13, /* the head alone; stack: the text's bytes, which follow */
+    KYMO_RECORD_CALL = 0x8000,    /* this bit alone: struct kymo_record_call */
 };
 
 /* Why something could not be recorded: the index of a loss counter. X(name, text). */
@@ -277,6 +278,7 @@ struct kymo_record_function {
 };
 #define KYMO_FUNCTION_NAME_MAX 512u
 #define KYMO_FUNCTION_FILE_MAX 1024u /* of a longer path the end is kept */
+#define KYMO_THREAD_NAME_MAX 255u
 /* Numbers count from 1. */
 #define KYMO_FUNCTION_NUMBER_MAX (1u << 22)
 

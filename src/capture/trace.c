@@ -145,6 +145,23 @@ static uint32_t trace_define(const struct kymo_trace_function *f)
     return number;
 }
 
+static void trace_name_thread(const char *name, uint32_t len)
+{
+    struct kymo_capture_thread *t = kymo_mark_thread();
+    struct kymo_stream_writer *w;
+    if (!t)
+        return;
+    len = len < KYMO_THREAD_NAME_MAX ? len : KYMO_THREAD_NAME_MAX;
+    uint32_t size = (uint32_t)(sizeof(struct kymo_record) + len + 7) & ~7u;
+    struct kymo_record *r = kymo_mark_reserve(t, &w, size, KYMO_FRAME_BEGIN());
+    if (!r)
+        return;
+    *r = (struct kymo_record){kymo_process_clock(t->process), KYMO_RECORD_THREAD_NAME,
+                              (uint16_t)size, len};
+    memcpy(r + 1, name, len);
+    kymo_mark_publish(w, size);
+}
+
 /* ---- the calls ---- */
 
 static int trace_is_wanted(uint32_t language)
@@ -163,6 +180,7 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
         .define = trace_define,
         .event = trace_event,
         .begin = trace_begin,
+        .name_thread = trace_name_thread,
     };
     /* Set again by each caller: it never changes. */
     struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);

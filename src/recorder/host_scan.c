@@ -74,7 +74,7 @@ static kymo_err look_at_name(kymo_host *h, uint32_t number, uint64_t now_ns)
     a->named = 1;
     a->named_samples = samples;
     memcpy(a->name, name, sizeof name);
-    if (same)
+    if (same || h->out.named.data[thread])
         return KYMO_OK;
     kymo_event_thread_name e = {kymo_session_events_thread(&h->out, thread), now_ns, name};
     return h->config.events->thread_name(h->config.events_context, &e);

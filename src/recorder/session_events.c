@@ -68,6 +68,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     /* the drain numbers threads densely, from 0 */
     KYMO_TRY(kymo_vec_push(&to->tids, (pid_t)t->tid));
     KYMO_TRY(kymo_vec_push(&to->by_tick, 0u));
+    KYMO_TRY(kymo_vec_push(&to->named, (uint8_t)0));
     KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
     uint32_t thread = (*to->next_thread)++;
     if (t->flags & KYMO_SLOT_MAIN && to->main_name[0])
@@ -90,7 +91,7 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
         KYMO_TRY(kymo_wall_thread_end(to->wall, t->thread, t->end_ns));
     uint32_t thread = kymo_session_events_thread(to, t->thread);
     kymo_kernel_stacks_forget(to->kernel_stacks, to->process, (pid_t)t->tid);
-    if (t->name[0]) {
+    if (t->name[0] && !to->named.data[t->thread]) {
         kymo_event_thread_name n = {thread, t->end_ns, t->name};
         KYMO_TRY(to->events->thread_name(to->context, &n));
     }
@@ -225,6 +226,18 @@ static kymo_err on_calls(void *context, uint32_t thread, const struct kymo_drain
                                    to->context);
 }
 
+static kymo_err on_thread_name(void *context, uint32_t thread, uint64_t time_ns, const char *name,
+                               uint32_t len)
+{
+    struct kymo_session_events *to = context;
+    char text[KYMO_THREAD_NAME_MAX + 1];
+    memcpy(text, name, len);
+    text[len] = '\0';
+    kymo_event_thread_name e = {kymo_session_events_thread(to, thread), time_ns, text};
+    to->named.data[thread] = 1;
+    return to->events->thread_name(to->context, &e);
+}
+
 static kymo_err on_stack(void *context, uint32_t stack, uint32_t flags,
                          const struct kymo_drain_frame *frames, uint32_t n)
 {
@@ -292,6 +305,7 @@ struct kymo_drain_sink kymo_session_events_sink(struct kymo_session_events *to)
         .code = on_code,
         .function = on_function,
         .calls = on_calls,
+        .thread_name = on_thread_name,
         .stack = on_stack,
         .sample = on_sample,
         .context = to,
@@ -308,6 +322,7 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_jit_code_destroy(to->jit);
     kymo_vec_deinit(&to->tids);
     kymo_vec_deinit(&to->by_tick);
+    kymo_vec_deinit(&to->named);
     kymo_mark_events_deinit(&to->marks);
     kymo_python_events_deinit(&to->python);
     kymo_python_events_deinit(&to->python_outside);

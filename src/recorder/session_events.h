@@ -110,9 +110,10 @@ struct kymo_session_events {
                                            * it has ended */
 
     KYMO_VEC(uint32_t)
-    threads;              /* numbers in the recording, by the drain's
-                           * number */
-    KYMO_VEC(pid_t) tids; /* by the drain's number */
+    threads;                 /* numbers in the recording, by the drain's
+                              * number */
+    KYMO_VEC(pid_t) tids;    /* by the drain's number */
+    KYMO_VEC(uint8_t) named; /* by the drain's number: 1: a tracer has said its name */
     KYMO_VEC(uint32_t)
     by_tick;                                    /* by the drain's number: 1 once samples were
                                                  * taken at a tick */

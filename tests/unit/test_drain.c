@@ -97,8 +97,14 @@ static kymo_err on_answer(void *context, const struct kymo_drain_answer *a)
 
 static kymo_drain *open_drain(struct fixture *f, struct seen *s)
 {
-    struct kymo_drain_sink sink = {on_begin,  on_end, on_module, on_unload, on_stack, on_sample, s,
-                                   on_answer, NULL,   NULL,      NULL,      NULL,     NULL};
+    struct kymo_drain_sink sink = {.thread_begin = on_begin,
+                                   .thread_end = on_end,
+                                   .module = on_module,
+                                   .module_unload = on_unload,
+                                   .stack = on_stack,
+                                   .sample = on_sample,
+                                   .context = s,
+                                   .answer = on_answer};
     kymo_drain *d;
     assert_int_equal(kymo_drain_create(f->session, &f->plan, &sink, &d), KYMO_OK);
     return d;

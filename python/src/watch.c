@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.c - calls that mean more than a call: a module is loaded, a thread of threading begins, the
+ * event loop of asyncio runs a step of a task.
+ *
+ * The code of these functions is known by its address. It is looked for at the start, and again
+ * when a module has been loaded that may have it.
+ */
+#include "tracer.h"
+
+#include <string.h>
+
+#if PY_VERSION_HEX < 0x030b0000
+#include <frameobject.h>
+#endif
+
+enum watched { LOADS_MODULE, BEGINS_THREAD, RUNS_STEP, WATCHED };
+
+static const struct {
+    const char *module, *type, *function; /* type NULL: of the module itself */
+} names[WATCHED] = {
+    [LOADS_MODULE] = {"_frozen_importlib", NULL, "_find_and_load"},
+    [BEGINS_THREAD] = {"threading", "Thread", "_bootstrap_inner"},
+    [RUNS_STEP] = {"asyncio.events", "Handle", "_run"},
+};
+/* NULL: not found yet. They live on, whatever becomes of their modules. */
+static const PyCodeObject *codes[WATCHED];
+
+int tracer_is_watched(const PyCodeObject *code)
+{
+    return code == codes[LOADS_MODULE] || code == codes[BEGINS_THREAD] || code == codes[RUNS_STEP];
+}
+
+/* Only if its module is loaded. */
+static const PyCodeObject *find(enum watched which)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), names[which].module);
+    PyObject *type = module;
+    Py_XINCREF(type);
+    if (module && names[which].type) {
+        Py_DECREF(type);
+        type = PyObject_GetAttrString(module, names[which].type);
+    }
+    PyObject *function = type ? PyObject_GetAttrString(type, names[which].function) : NULL;
+    PyObject *code = function && PyFunction_Check(function) ? PyFunction_GET_CODE(function) : NULL;
+    Py_XINCREF(code);
+    Py_XDECREF(function);
+    Py_XDECREF(type);
+    PyErr_Clear();
+    return (PyCodeObject *)code;
+}
+
+void tracer_watch_init(void)
+{
+    for (int i = 0; i < WATCHED; i++)
+        if (!codes[i])
+            codes[i] = find((enum watched)i);
+}
+
+/* The first argument of the innermost frame; a new reference. NULL: not known. */
+static PyObject *first_argument(const char *name)
+{
+    PyObject *value = NULL;
+#if PY_VERSION_HEX >= 0x030c0000
+    value = PyFrame_GetVarString(PyEval_GetFrame(), name);
+#elif PY_VERSION_HEX >= 0x030b0000
+    PyObject *locals = PyFrame_GetLocals(PyEval_GetFrame());
+    value = locals ? PyDict_GetItemString(locals, name) : NULL;
+    Py_XINCREF(value);
+    Py_XDECREF(locals);
+#else
+    (void)name;
+    value = PyEval_GetFrame()->f_localsplus[0];
+    Py_XINCREF(value);
+#endif
+    PyErr_Clear();
+    return value;
+}
+
+static void name_thread(void)
+{
+    PyObject *self = first_argument("self");
+    PyObject *name = self ? PyObject_GetAttrString(self, "_name") : NULL;
+    Py_ssize_t len;
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
+    PyErr_Clear();
+    if (text)
+        tracer_calls->name_thread(text, len < INT16_MAX ? (uint32_t)len : INT16_MAX);
+    Py_XDECREF(name);
+    Py_XDECREF(self);
+}
+
+/* The task of a step, if it is asyncio's own in C: the callback's object. A new reference. */
+static PyObject *task_of(PyObject *handle)
+{
+    PyObject *callback = handle ? PyObject_GetAttrString(handle, "_callback") : NULL;
+    PyObject *task = callback ? PyObject_GetAttrString(callback, "__self__") : NULL;
+    Py_XDECREF(callback);
+    PyErr_Clear();
+    if (task && strcmp(Py_TYPE(task)->tp_name, "_asyncio.Task") != 0)
+        Py_CLEAR(task);
+    return task;
+}
+
+static void name_step(void)
+{
+    PyObject *handle = first_argument("self");
+    PyObject *task = task_of(handle);
+    PyObject *name = task ? PyObject_CallMethod(task, "get_name", NULL) : NULL;
+    PyErr_Clear();
+    tracer_label_task(name);
+    Py_XDECREF(name);
+    Py_XDECREF(task);
+    Py_XDECREF(handle);
+}
+
+static void name_import(void)
+{
+    PyObject *name = first_argument("name");
+    tracer_import_begin(name);
+    Py_XDECREF(name);
+}
+
+void tracer_watch_begin(const PyCodeObject *code)
+{
+    if (code == codes[RUNS_STEP])
+        name_step();
+    else if (code == codes[BEGINS_THREAD])
+        name_thread();
+    else
+        name_import();
+}
+
+void tracer_watch_end(const PyCodeObject *code)
+{
+    if (code == codes[RUNS_STEP])
+        tracer_label_task(NULL);
+    if (code != codes[LOADS_MODULE])
+        return;
+    tracer_import_end();
+    tracer_watch_init();
+}

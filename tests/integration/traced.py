@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interpreters with the package kymo, and the calls in a recording."""
+import collections
+import pathlib
+import re
+import shutil
+
+from kymotest import BUILD, check, record, run, skip
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PACKAGE = ROOT / "python"
+DUMP = BUILD / "tests" / "recording_dump"
+
+CALL, RESUME, OPEN, RETURN, YIELD, UNWIND, GAP, STOP = range(8)
+BEGINS, ENDS = (CALL, RESUME, OPEN), (RETURN, YIELD, UNWIND)
+NATIVE = 2
+
+Function = collections.namedtuple("Function", "name file line language")
+Call = collections.namedtuple("Call", "thread time_ns kind depth missing function")
+
+
+def package_for(interpreter):
+    """A Python like this one, of an environment of its own that has the package."""
+    home = BUILD / "python" / interpreter.name
+    python = home / "bin" / "python"
+    if not python.exists():
+        made = run([interpreter.path, "-m", "venv", "--without-pip", "--clear", home])
+        if made.status != 0:
+            skip(f"{interpreter.name} makes no environment: {made.stdout}{made.stderr}")
+    headers = run([python, "-c", "import sysconfig; print(sysconfig.get_paths()['include'])"]).stdout.strip()
+    if not pathlib.Path(headers, "Python.h").exists():
+        skip(f"{interpreter.name} has no headers in {headers}")
+    site = pathlib.Path(run([python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"])
+                        .stdout.strip())
+    shutil.copytree(PACKAGE / "kymo", site / "kymo", dirs_exist_ok=True)
+    shutil.copy(PACKAGE / "kymo.pth", site)
+    built = run([python, PACKAGE / "build_extension.py", site / "kymo"])
+    check(built.status == 0, f"{interpreter.name}: {built.stdout}{built.stderr}")
+    return python
+
+
+def record_traced(argv, **how):
+    return record(argv, options=["--trace=python", *how.pop("options", [])], **how)
+
+
+class Calls:
+    """The events of calls in a recording."""
+
+    def __init__(self, path):
+        out = run([DUMP, path])
+        check(out.status == 0, f"recording_dump: {out.stderr}")
+        self.functions, self.calls, self.threads, self.processes = {}, [], {}, {}
+        self.lost = {}
+        for line in out.stdout.splitlines():
+            self._take(line)
+
+    def _take(self, line):
+        if m := re.match(r'script (\d+) process=(\d+) line=(\d+) language=(\d+) name="(.*?)" file="(.*?)"$', line):
+            self.functions[int(m[1])] = Function(m[5], m[6], int(m[3]), int(m[4]))
+        elif m := re.match(r"call thread=(\d+) time=(\d+) kind=(\d+) depth=(\d+) missing=(\d+) script=(\w+)$", line):
+            function = None if m[6] == "none" else self.functions[int(m[6])]
+            self.calls.append(Call(*(int(x) for x in m.groups()[:5]), function))
+        elif m := re.match(r"thread (\d+) process=(\d+) tid=(\d+)", line):
+            self.threads[int(m[1])] = (int(m[2]), int(m[3]))
+        elif m := re.match(r"process (\d+) pid=(\d+)", line):
+            self.processes[int(m[1])] = int(m[2])
+
+    def counts(self, file, root):
+        """As the reference counts them: of functions of this file, and natives that they call, in calls of the
+        function `root` and of threads, but not directly in `root`."""
+        out = collections.Counter()
+        stacks = collections.defaultdict(list)
+        for call in self.calls:
+            stack, function = stacks[call.thread], call.function
+            if call.kind in BEGINS or call.kind in ENDS:
+                del stack[call.depth - 1:]
+            callers = [f for f in stack if f and f.language != NATIVE]
+            if call.kind in BEGINS:
+                stack.append(function)
+            mine = function and (function.file == file or function.language == NATIVE)
+            is_inside = any(f[:3] == root for f in callers) or \
+                not any(f.name == "<module>" for f in callers or [function] if f)
+            if not mine or call.kind == OPEN or not is_inside:
+                continue
+            end = call.kind in ENDS
+            if function.language == NATIVE and callers and callers[-1].file == file and \
+                    callers[-1][:3] != root:
+                event = "c_exception" if call.kind == UNWIND else "c_return" if end else "c_call"
+                out[event, function.name.rsplit(".")[-1], 0] += 1
+            elif function.language != NATIVE:
+                out["return" if end else "call", function.name, function.line] += 1
+        return out
+
+    def check_balance(self):
+        """Each thread's calls nest: what ends is what runs."""
+        stacks = collections.defaultdict(list)
+        for call in self.calls:
+            stack = stacks[call.thread]
+            if call.kind in BEGINS:
+                check(call.depth == len(stack) + 1, f"{call} at a depth of {len(stack)}")
+                stack.append(call.function)
+            elif call.kind in ENDS:
+                check(call.depth == len(stack) and stack[-1] == call.function,
+                      f"{call} ends, and {stack[-1] if stack else None} runs at {len(stack)}")
+                stack.pop()
