@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that tracers of Python are known for, one case each: the program does what it does untraced, and the
+recording has all of it."""
+import collections
+import json
+import subprocess
+
+from kymotest import (KYMO, add_case, check, folder, main, record_command, run, say, wait_until)
+from pythons import find_interpreters, some_of
+from traced import CALL, DUMP, NATIVE, Calls, package_for, record_traced
+
+INTERPRETERS = find_interpreters()
+# One with a profile function, and those with sys.monitoring.
+TESTED = [i for i in some_of(INTERPRETERS)] + [i for i in INTERPRETERS if i.version == "3.12"]
+
+HOME = folder()
+
+WORK = """
+def leaf(i): return i
+def work(n):
+    for i in range(n): leaf(i)
+"""
+
+
+def script(text):
+    path = HOME / "program.py"
+    path.write_text(WORK + text)
+    return path
+
+
+def traced(interpreter, text, *arguments, **how):
+    """The recording of a program, which says and returns what it does untraced."""
+    python, path = package_for(interpreter), script(text)
+    plain = run([python, path, *arguments])
+    recording = record_traced([python, path, *arguments], **how)
+    result = recording.result
+    check((result.status, result.stdout) == (plain.status, plain.stdout),
+          f"alone {plain.status}, {plain.stdout!r}, {plain.stderr}; traced {result.status}, {result.stdout!r}, "
+          f"{result.stderr}")
+    return recording
+
+
+def calls_of(calls, name):
+    """How often a function of this name was called."""
+    return sum(1 for c in calls.calls if c.kind == CALL and c.function and c.function.name == name)
+
+
+def expect_leaves(recording, n):
+    calls = Calls(recording.path)
+    seen = calls_of(calls, "leaf")
+    check(seen == n, f"{seen} of {n} calls were recorded")
+    return calls
+
+
+def markers(recording, category):
+    out = run([KYMO, "report", recording.path, "--mode", "markers", "--json"])
+    check(out.status == 0, f"kymo report: {out.stderr}")
+    return [row for row in json.loads(out.stdout)["markers"] if row["category"] == category]
+
+
+def firefox(recording):
+    path = HOME / "profile.json"
+    out = run([KYMO, "convert", recording.path, "-q", "-f", "-o", path])
+    check(out.status == 0, f"kymo convert: {out.stderr}")
+    return path.read_text()
+
+
+# ---- what the program keeps ----
+
+def objects_die(interpreter):
+    traced(interpreter, """
+import weakref
+class Thing: pass
+alive = []
+def make():
+    thing = Thing()
+    alive.append(weakref.ref(thing))
+for i in range(10000): make()
+print(sum(1 for r in alive if r() is not None))
+""")
+
+
+def files_close(interpreter):
+    traced(interpreter, """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+def read():
+    f = open(__file__)
+    return f.read(10)
+for i in range(2000): read()
+print("done")
+""")
+
+
+def memory_is_given_back(interpreter):
+    traced(interpreter, """
+import resource
+def fill():
+    block = bytearray(1 << 20)
+    block[::4096] = bytes(256)
+for i in range(500): fill()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 150 << 10)
+""")
+
+
+def recursion_limit(interpreter):
+    recording = traced(interpreter, """
+import sys
+print(sys.getrecursionlimit())
+deepest = 0
+def down(n):
+    global deepest
+    deepest = n
+    down(n + 1)
+try:
+    down(1)
+except RecursionError:
+    print(deepest)
+sys.setrecursionlimit(20000)
+def count(n): return n and 1 + count(n - 1)
+print(count(15000))
+""")
+    calls = Calls(recording.path)
+    calls.check_balance()
+    check(calls_of(calls, "count") == 15001, "calls are missing")
+
+
+# ---- times ----
+
+def self_times(interpreter):
+    """What only calls has no time of its own, and the times of a thread add up to its time."""
+    recording = traced(interpreter, """
+import time
+def spin(s):
+    end = time.perf_counter() + s
+    while time.perf_counter() < end: pass
+def outer(): inner()
+def inner(): spin(0.2)
+outer()
+""")
+    out = run([KYMO, "report", recording.path, "--mode", "trace", "--json", "--top", "0"])
+    rows = {row["name"]: row for row in json.loads(out.stdout)["functions"]}
+    say(f"outer {rows['outer']['self']} ns of its own, {rows['outer']['total']} in all")
+    check(rows["outer"]["self"] < 0.02 * rows["outer"]["total"], f"outer: {rows['outer']}")
+    check(rows["outer"]["total"] >= 200000000, f"outer: {rows['outer']}")
+    calls = Calls(recording.path)
+    times = [c.time_ns for c in calls.calls]
+    total = sum(row["self"] for row in rows.values())
+    check(total >= 0.99 * (times[-1] - times[0]), f"{total} of {times[-1] - times[0]} ns are accounted for")
+
+
+# ---- what happens beside calls ----
+
+def exceptions(interpreter):
+    recording = traced(interpreter, """
+def fail(i):
+    if i % 2: raise ValueError("odd")
+    return int("none")
+def passes(i): fail(i)
+for i in range(200):
+    try: sorted([1], key=lambda x: passes(i))
+    except ValueError: pass
+""")
+    if interpreter.version not in ("3.12", "3.13"):
+        return
+    # Those of the start are there, too.
+    rows = markers(recording, "Exceptions")
+    text = firefox(recording)
+    say(f"{rows[0]['count']} exceptions")
+    check(200 <= rows[0]["count"] < 230, f"{rows}")
+    check('"odd"' in text and '"ValueError"' in text and "program.py" in text, "type, text or file is missing")
+
+
+def collections_are_marked(interpreter):
+    recording = traced(interpreter, """
+import gc
+gc.disable()
+for i in range(5): gc.collect()
+""")
+    rows = markers(recording, "GarbageCollection")
+    check(rows and rows[0]["count"] >= 5, f"collections: {rows}")
+
+
+def log_records(interpreter):
+    recording = traced(interpreter, """
+import logging
+logger = logging.getLogger("mine")
+logger.setLevel(logging.INFO)
+for i in range(10):
+    logger.info("mod %d", i % 3)
+    logger.warning("plain")
+    logger.debug("not wanted")
+""")
+    rows = markers(recording, "Logs")
+    check(rows and rows[0]["count"] == 20, f"log records: {rows}")
+    check('"mod 0"' in firefox(recording), "the text is not formatted")
+
+
+def imports(interpreter):
+    recording = traced(interpreter, """
+import importlib
+importlib.import_module("colorsys")
+import colorsys, wave
+""")
+    rows = markers(recording, "Imports")
+    check(rows and rows[0]["count"] >= 2 and rows[0]["total"] > 0, f"imports: {rows}")
+    text = firefox(recording)
+    check('"colorsys"' in text and '"wave"' in text, "a module is missing")
+
+
+# ---- threads ----
+
+def threads(interpreter):
+    """One that runs already, one of _thread, one that lives to the end, with their names."""
+    recording = traced(interpreter, """
+import kymo, threading, _thread, time, os
+kymo.stop()
+go, done = threading.Event(), threading.Event()
+def waits():
+    go.wait()
+    work(1000)
+    done.set()
+threading.Thread(target=waits, name="ran before").start()
+kymo.start()
+go.set()
+done.wait()
+raw = threading.Lock()
+raw.acquire()
+def bare():
+    work(1000)
+    raw.release()
+_thread.start_new_thread(bare, ())
+raw.acquire()
+quiet = threading.Event()
+def stays():
+    work(1000)
+    quiet.set()
+    time.sleep(1000)
+threading.Thread(target=stays, name="stays", daemon=True).start()
+quiet.wait()
+""")
+    expect_leaves(recording, 3000)
+    names = {row["name"] for row in json.loads(
+        run([KYMO, "report", recording.path, "--by", "thread", "--json"]).stdout)["threads"]}
+    check("stays" in names, f"threads are called {names}")
+
+
+def tasks(interpreter):
+    recording = traced(interpreter, """
+import asyncio
+async def step(n):
+    for i in range(5):
+        work(200)
+        await asyncio.sleep(0)
+async def main():
+    await asyncio.gather(*(asyncio.ensure_future(named(i)) for i in range(10)))
+async def named(i):
+    asyncio.current_task().set_name(f"job {i}")
+    await step(i)
+asyncio.run(main())
+""")
+    dump = run([DUMP, recording.path]).stdout
+    named = {line.split('text="')[1].split('"')[0] for line in dump.splitlines()
+             if line.startswith("label") and 'key="asyncio task"' in line and 'text="' in line}
+    check({f"job {i}" for i in range(10)} <= named, f"tasks: {sorted(named)}")
+
+
+# ---- processes ----
+
+def forks(interpreter):
+    """A child that outlives its parent, and a pool."""
+    expect_leaves(traced(interpreter, """
+import os, time
+if os.fork() == 0:
+    time.sleep(0.2)
+    work(1000)
+    os._exit(0)
+"""), 1000)
+    expect_leaves(traced(interpreter, """
+import multiprocessing
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(work, [1000, 1000])
+"""), 2000)
+
+
+def spawns(interpreter):
+    for way in ("spawn", "forkserver"):
+        expect_leaves(traced(interpreter, f"""
+import multiprocessing
+if __name__ == "__main__":
+    processes = [multiprocessing.get_context("{way}").Process(target=work, args=(500,)) for i in range(2)]
+    for p in processes: p.start()
+    for p in processes: p.join()
+"""), 1000)
+
+
+def children(interpreter):
+    recording = traced(interpreter, """
+import subprocess, sys
+code = "def leaf(i): return i\\nfor i in range(500): leaf(i)\\n"
+for words in ([sys.executable, "-c", code], [sys.executable, "-X", "dev", "-c", code],
+              [sys.executable, "-m", "timeit", "-n", "1", "-r", "1", "pass"],
+              ["python3", "-c", code]):
+    print(subprocess.run(words, stdout=subprocess.DEVNULL).returncode)
+""")
+    say(f"{calls_of(Calls(recording.path), 'leaf')} calls")
+    check(calls_of(Calls(recording.path), "leaf") >= 1000, "calls of children are missing")
+
+
+def exec_and_kill(interpreter):
+    expect_leaves(traced(interpreter, """
+import os, sys
+work(100)
+os.execv("/bin/true", ["true"])
+"""), 100)
+    expect_leaves(traced(interpreter, """
+import os, signal
+work(100000)
+os.kill(os.getpid(), signal.SIGKILL)
+"""), 100000)
+    expect_leaves(traced(interpreter, """
+import os
+work(1000)
+os._exit(3)
+"""), 1000)
+
+
+# ---- who else is there ----
+
+def other_profilers(interpreter):
+    """The program's own profile function does not end the trace, nor does ours end it."""
+    recording = traced(interpreter, """
+import sys
+seen = []
+def mine(frame, event, arg): seen.append(event)
+work(500)
+sys.setprofile(mine)
+print(sys.getprofile() is mine)
+work(500)
+sys.setprofile(None)
+print(sys.getprofile(), seen.count("call"), seen.count("c_call"))
+work(500)
+""")
+    expect_leaves(recording, 1500)
+
+
+def replaced(interpreter):
+    """A profiler in C works; where it takes our place, that is said."""
+    recording = traced(interpreter, """
+import cProfile
+work(100)
+p = cProfile.Profile()
+p.enable()
+work(100)
+p.disable()
+work(100)
+print(sum(1 for e in p.getstats()) > 2)
+""")
+    seen = calls_of(Calls(recording.path), "leaf")
+    said = markers(recording, "Tracing")
+    check(seen == 300 or (seen == 100 and said), f"{seen} of 300 calls, {said}")
+
+
+def descriptors(interpreter):
+    recording = traced(interpreter, """
+import os
+work(100)
+os.closerange(3, 256)
+work(100)
+print("runs")
+""")
+    expect_leaves(recording, 200)
+
+
+def standard_input(interpreter):
+    python, path = package_for(interpreter), script("import sys\nwork(10)\nprint(len(sys.stdin.read()))\n")
+    for given in (subprocess.DEVNULL, None):
+        argv = record_command([python, path], folder() / "in.kymo", options=["--trace=python"])
+        out = subprocess.run(argv, stdin=given if given else subprocess.PIPE, input=None, capture_output=True,
+                             text=True, timeout=300)
+        check((out.returncode, out.stdout) == (0, "0\n"), f"{out.returncode}, {out.stdout!r}, {out.stderr}")
+
+
+def recorder_dies(interpreter):
+    python = package_for(interpreter)
+    path = script("""
+import os, signal, sys
+work(1000)
+os.kill(os.getppid(), signal.SIGKILL)
+for i in range(20): work(1000)
+open(sys.argv[1], "w").write("ran to its end")
+""")
+    result = folder() / "result"
+    argv = record_command([python, path, result], folder() / "dies.kymo", options=["--trace=python"])
+    subprocess.run(argv, capture_output=True, timeout=300)
+    wait_until("has the program ended", result.exists)
+
+
+# ---- functions ----
+
+def functions(interpreter):
+    """A generator is one function; what exec runs, and modules, are Python's, with lines."""
+    recording = traced(interpreter, """
+def generator():
+    yield 1
+    yield 2
+    yield 3
+print(list(generator()))
+exec(compile("def inside(): return 1\\nfor i in range(50): inside()", "made.py", "exec"))
+""")
+    calls = Calls(recording.path)
+    of = collections.Counter((f.name, f.file) for f in calls.functions.values())
+    check(of["generator", str(HOME / "program.py")] == 1, f"generator: {of}")
+    inside = [f for f in calls.functions.values() if f.name == "inside"]
+    check(len(inside) == 1 and inside[0].file == "made.py" and inside[0].line == 1 and
+          inside[0].language != NATIVE, f"{inside}")
+    check(calls_of(calls, "inside") == 50, "calls of it are missing")
+
+
+CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
+         collections_are_marked, log_records, imports, threads, tasks, forks, spawns, children, exec_and_kill,
+         other_profilers, replaced, descriptors, standard_input, recorder_dies, functions]
+for tested in TESTED:
+    for fault in CASES:
+        add_case(f"{fault.__name__}.{tested.name}", fault, tested)
+main()
