@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m kymo [OPTIONS] SCRIPT|-m MODULE|-c CODE|- [ARGUMENTS]
+"""usage: python -m kymo [OPTIONS] SCRIPT|-m MODULE|-c CODE|- [ARGUMENTS]
 
 Records a Python program with every call: `kymo record --trace=python` of this interpreter. OPTIONS are
 those of `kymo record`.
@@ -25,15 +25,27 @@ def split(words):
     return words[:at], rest[1:] if rest[:1] == ["--"] else rest
 
 
+def need_kymo():
+    kymo = find_kymo()
+    if not kymo:
+        sys.exit("kymo: the program kymo is neither in this package nor in PATH")
+    return kymo
+
+
+def program():
+    """The command kymo of the package."""
+    kymo = need_kymo()
+    os.execv(kymo, [kymo, *sys.argv[1:]])
+
+
 def main():
     options, program = split(sys.argv[1:])
     if not program or options[:1] in (["-h"], ["--help"]):
         print(__doc__.strip(), file=sys.stdout if options else sys.stderr)
         sys.exit(0 if options else 2)
-    kymo = find_kymo()
-    if not kymo:
-        sys.exit("kymo: the program kymo is neither in this package nor in PATH")
+    kymo = need_kymo()
     os.execv(kymo, [kymo, "record", "--trace=python", *options, "--", sys.executable, *program])
 
 
-main()
+if __name__ == "__main__":
+    main()

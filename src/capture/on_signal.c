@@ -338,7 +338,12 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
     if (known && !is_own(t, context, quiet))
         t = &kymo_thread_dead;
 
-    if (!p || !kymo_signal_is_ours(p, t, info)) {
+    int is_ours = p && kymo_signal_is_ours(p, t, info);
+    int64_t result = is_ours ? kymo_context_call_result(context) : 0;
+    /* A later signal may come before transfer_hooks.c has looked. */
+    if (result)
+        kymo_store_relaxed(&kymo_cut_call, result);
+    if (!is_ours) {
         int is_held = !quiet && hold_back(signo, info, context);
         /* The program's handler may not return, and sets filters itself. */
         leave(known);

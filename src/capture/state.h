@@ -158,6 +158,10 @@ extern __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 /* The same of its alternate stack, from before the thread is known. */
 extern __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
 
+/* What the system call returned at whose end the last signal of ours arrived, of the calling
+ * thread; 0: it arrived elsewhere (transfer_hooks.c). */
+extern __thread int64_t kymo_cut_call KYMO_TLS_IE;
+
 /* The process if it has attached to a recorder, also after that stopped; NULL in a forked child. */
 KYMO_SIGNAL_SAFE static inline struct kymo_capture_process *kymo_process_here(void)
 {

@@ -19,6 +19,7 @@ __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
 uint32_t kymo_quiet_here;
 __thread uint32_t kymo_quiet_vfork KYMO_TLS_IE;
+__thread int64_t kymo_cut_call KYMO_TLS_IE;
 
 struct kymo_capture_thread *kymo_thread_claim(struct kymo_capture_process *p)
 {

@@ -43,6 +43,35 @@ def waits():
 
 
 @case
+def transfers():
+    """No sample cuts a write or a read of all short; a signal of the program's own does, as ever."""
+    command = [WORKLOADS / "hazards", "transfer"]
+    alone = run(command)
+    check(" 0 of 60 cut short" in alone.stdout and "some ended early" in alone.stdout, f"alone: {alone.stdout}")
+    for engine in ENGINES:
+        for options in ([], ["--wall=2ms"]):
+            result = record(command, engine=engine, options=options).result
+            check((result.status, result.stdout) == (alone.status, alone.stdout),
+                  f"{engine} {options}: {result.stdout}{result.stderr}")
+
+
+@case
+def unbuffered():
+    """Python's unbuffered streams write once, and do not ask how much was written."""
+    program = ("import subprocess, sys\n"
+               "for i in range(5):\n"
+               "    p = subprocess.Popen([sys.executable, '-u', '-c', 'import sys; sys.stdin.read(10);"
+               "sys.stderr.write(\"x\" * 4000000); sys.stdout.write(sys.stdin.read())'],"
+               " stdin=-1, stdout=-1, stderr=-1)\n"
+               "    out, err = p.communicate(b'a' * 4000010)\n"
+               "    print(len(out), len(err))\n")
+    for engine in ENGINES:
+        result = record(["/usr/bin/python3", "-c", program], engine=engine).result
+        check((result.status, result.stdout) == (0, "4000000 4000000\n" * 5),
+              f"{engine}: {result.stdout}{result.stderr}")
+
+
+@case
 def unreadable():
     """Where unwind tables cannot be read any more, walks end there."""
     same([WORKLOADS / "hazards", "unreadable", WORKLOADS / "plugins" / "plugin_red.so"], is_sampled=True)

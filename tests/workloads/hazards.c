@@ -40,6 +40,7 @@ int main(int argc, char **argv)
         {"rawclone", hazard_rawclone, "threads and a process by clone() in the same memory"},
         {"tls", hazard_tls, "an FS base that is not libc's, in a thread of its own, too"},
         {"waits", hazard_waits, "calls that a signal ends with EINTR, whatever SA_RESTART says"},
+        {"transfer", hazard_transfer, "large writes and reads by calls that are made once"},
         {"iouring", hazard_iouring, "reads by threads of the kernel's; 77: not permitted"},
     };
     enum { COUNT = sizeof(hazards) / sizeof(hazards[0]) };

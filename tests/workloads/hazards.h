@@ -41,6 +41,9 @@ int hazard_tls(int argc, char **argv);
 /* hazard_waits.c: calls that no signal may end */
 int hazard_waits(int argc, char **argv);
 
+/* hazard_transfer.c: calls that no signal may cut short */
+int hazard_transfer(int argc, char **argv);
+
 /* hazard_seccomp.c: filters that kill */
 int hazard_seccomp(int argc, char **argv);
 

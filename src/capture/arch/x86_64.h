@@ -31,6 +31,14 @@ KYMO_SIGNAL_SAFE static inline int kymo_context_was_interrupted(const ucontext_t
     return regs[REG_RAX] == -EINTR && regs[REG_RCX] == regs[REG_RIP];
 }
 
+/* What a system call returns that has just ended, by the same registers; 0: the signal came
+ * elsewhere. */
+KYMO_SIGNAL_SAFE static inline int64_t kymo_context_call_result(const ucontext_t *context)
+{
+    const greg_t *regs = context->uc_mcontext.gregs;
+    return regs[REG_RCX] == regs[REG_RIP] ? regs[REG_RAX] : 0;
+}
+
 /* The registers that a later walk of the same place may need. */
 KYMO_SIGNAL_SAFE static inline void kymo_context_answer(const ucontext_t *context,
                                                         struct kymo_record_answer *r)
