@@ -110,13 +110,12 @@ static PyObject *beginning_call(PyObject *self, PyObject *args, PyObject *names)
     (void)names;
     if (is_hooked && set_profile(PyThreadState_Get(), NULL) < 0)
         return NULL;
-    return PyObject_Call(b->function, b->args, b->names);
-}
-
-/* What is said of a thread that an exception ends names this object. */
-static PyObject *beginning_repr(PyObject *self)
-{
-    return PyObject_Repr(((struct beginning *)self)->function);
+    PyObject *result = PyObject_Call(b->function, b->args, b->names);
+    if (result || PyErr_ExceptionMatches(PyExc_SystemExit))
+        return result;
+    /* As _thread says it, of the program's function. */
+    _PyErr_WriteUnraisableMsg("in thread started by", b->function);
+    Py_RETURN_NONE;
 }
 
 static void beginning_dealloc(PyObject *self)
@@ -134,7 +133,6 @@ static PyTypeObject beginning_type = {
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_dealloc = beginning_dealloc,
     .tp_call = beginning_call,
-    .tp_repr = beginning_repr,
     .tp_doc = "What a traced thread runs.",
 };
 
