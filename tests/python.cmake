@@ -19,3 +19,5 @@ target_sources(test_python_code PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/python_c
 kymo_unit_test(drain_calls kymo_buffer)
 kymo_unit_test(recording_calls recording_helpers)
 kymo_unit_test(ingest_calls kymo_profile)
+kymo_mark_test(trace)
+target_sources(test_trace PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/trace.c)

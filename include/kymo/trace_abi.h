@@ -75,6 +75,10 @@ struct kymo_trace_calls {
     int (*event)(uint32_t kind, uint32_t function);
     /* The calling thread is traced from here on; 0: it cannot be. */
     int (*begin)(void);
+    /* All threads are traced no more, in whichever functions they are. */
+    void (*end)(void);
+    /* Calls that are deeper in their thread are counted and not recorded; 0: all are. */
+    void (*limit)(uint32_t depth);
     /* What the program calls the calling thread, in any encoding; cut to 255 bytes. */
     void (*name_thread)(const char *name, uint32_t len);
 };

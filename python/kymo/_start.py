@@ -4,17 +4,30 @@ import contextlib
 import os
 import sys
 
+_OWN = os.path.dirname(__file__) + os.sep + "*"
 
-def _tracer():
+
+def _library():
+    """Patterns of the files of the standard library."""
+    return [os.path.dirname(os.__file__) + os.sep + "*", "<frozen *"]
+
+
+def start(natives=True, exceptions=True, library=True, depth=0, include=(), exclude=()):
+    """Traces all threads of this interpreter, until stop(). Returns whether a recorder wants it; where one has
+    started it already, nothing changes.
+
+    natives     calls of functions that are not Python, too
+    exceptions  each exception that is raised is a marker (from Python 3.12 on)
+    library     False: without functions of the standard library
+    depth       of a thread's calls, so many levels; 0: all
+    include     patterns of file names, as of fnmatch: functions of these files alone
+    exclude     the same: not those
+
+    The time of functions that are left out is their caller's."""
     from kymo import _kymo
-    _kymo.hide(os.path.dirname(__file__) + os.sep)
-    return _kymo
-
-
-def start(natives=True, exceptions=True):
-    """Traces all threads of this interpreter. Returns whether a recorder wants it."""
-    tracer = _tracer()
-    if not tracer.start(natives=natives, exceptions=exceptions):
+    hidden = [_OWN, *exclude, *([] if library else _library())]
+    if not _kymo.start(natives=natives, exceptions=exceptions, depth=depth, include=tuple(include),
+                       exclude=tuple(hidden)):
         return False
     from kymo import _log
     _log.follow()
@@ -22,24 +35,45 @@ def start(natives=True, exceptions=True):
 
 
 def stop():
-    """Ends what start began."""
-    _tracer().stop()
+    """Ends what start began, in all threads."""
+    from kymo import _kymo
+    _kymo.stop()
 
 
 @contextlib.contextmanager
-def traced(natives=True, exceptions=True):
-    """Traces a block, or as a decorator a function."""
-    start(natives=natives, exceptions=exceptions)
+def traced(**options):
+    """Traces a block, or as a decorator a function; options as of start."""
+    start(**options)
     try:
         yield
     finally:
         stop()
 
 
+def _options(text):
+    """Of the environment: names of start's options, with = and a value, with commas between them; of the last
+    two, with colons between patterns."""
+    out = {}
+    for word in filter(None, text.split(",")):
+        name, _, value = word.partition("=")
+        if name in ("natives", "exceptions", "library"):
+            out[name] = value not in ("no", "0", "off")
+        elif name == "depth":
+            out[name] = int(value)
+        elif name in ("include", "exclude"):
+            out[name] = value.split(":")
+        elif word not in ("1", "off"):
+            raise ValueError(f"KYMO_TRACE_PYTHON: {word!r} is unknown; it takes natives=, exceptions=, library=, "
+                             "depth=, include=, exclude= and off")
+    return out
+
+
 def begin():
     """At the start of an interpreter. Whatever goes wrong, the program runs."""
+    asked = os.environ.get("KYMO_TRACE_PYTHON", "")
     try:
-        start()
+        if asked != "off":
+            start(**_options(asked))
     except Exception as why:  # the program is not to be harmed
         print(f"kymo: python {sys.version_info.major}.{sys.version_info.minor} is not traced: {why}",
               file=sys.stderr)

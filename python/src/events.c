@@ -82,10 +82,16 @@ void tracer_leave_code(PyCodeObject *code, uint32_t kind)
 
 /* ---- calls of others ---- */
 
-void tracer_enter_native(PyObject *callable)
+/* What left-out code calls is left out, too. */
+static int is_left_out(PyCodeObject *caller, uint32_t epoch)
+{
+    return tracer_options.filters && tracer_code_number(caller, epoch) == TRACER_HIDDEN;
+}
+
+void tracer_enter_native(PyObject *callable, PyCodeObject *caller)
 {
     uint32_t epoch = tracer_epoch();
-    if (!epoch)
+    if (!epoch || is_left_out(caller, epoch))
         return;
     uint32_t number = tracer_native_number(callable, epoch);
     if (tracer_calls->event(KYMO_TRACE_CALL, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 0))
@@ -93,10 +99,10 @@ void tracer_enter_native(PyObject *callable)
 }
 
 /* A return that is a thread's first event is of a call that nothing told of. */
-void tracer_leave_native(PyObject *callable, uint32_t kind)
+void tracer_leave_native(PyObject *callable, PyCodeObject *caller, uint32_t kind)
 {
     uint32_t epoch = tracer_epoch();
-    if (!epoch)
+    if (!epoch || is_left_out(caller, epoch))
         return;
     if (tracer_calls->event(kind, tracer_native_number(callable, epoch)) == KYMO_TRACE_IS_NEW)
         (void)tell_open(epoch, 0);

@@ -11,8 +11,8 @@
  */
 #include "tracer.h"
 
+#include <fnmatch.h>
 #include <stdint.h>
-#include <string.h>
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define request_index PyUnstable_Eval_RequestCodeExtraIndex
@@ -56,14 +56,6 @@ static struct text text_of(PyObject *string)
     return (struct text){at, len < INT32_MAX ? (uint32_t)len : INT32_MAX};
 }
 
-static struct text own_folder; /* of this package, with a slash at its end */
-
-void tracer_functions_hide(PyObject *folder)
-{
-    own_folder = text_of(folder);
-    Py_XINCREF(folder); /* whose text it is, for good */
-}
-
 static uint32_t define(uint32_t language, struct text name, struct text file, uint32_t line)
 {
     struct kymo_trace_function f = {
@@ -80,17 +72,26 @@ static uint32_t define(uint32_t language, struct text name, struct text file, ui
 
 /* ---- code ---- */
 
-/* Our own package shows nowhere. */
-static int is_hidden(struct text file)
+/* Whether one of the patterns, which are str, fits the file's name. */
+static int fits(PyObject *patterns, const char *file)
 {
-    return own_folder.len && file.len > own_folder.len &&
-           memcmp(file.at, own_folder.at, own_folder.len) == 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(patterns); i++)
+        if (fnmatch(text_of(PyTuple_GET_ITEM(patterns, i)).at, file, 0) == 0)
+            return 1;
+    return 0;
+}
+
+static int is_hidden(const char *file)
+{
+    const struct tracer_options *o = &tracer_options;
+    return (o->exclude && fits(o->exclude, file)) ||
+           (o->include && PyTuple_GET_SIZE(o->include) && !fits(o->include, file));
 }
 
 static uint32_t define_code(PyCodeObject *code)
 {
     struct text file = text_of(code->co_filename);
-    if (is_hidden(file))
+    if (is_hidden(file.at))
         return TRACER_HIDDEN;
 #if PY_VERSION_HEX >= 0x030b0000
     struct text name = text_of(code->co_qualname);
@@ -108,6 +109,7 @@ uint32_t tracer_code_number(PyCodeObject *code, uint32_t epoch)
         return (uint32_t)(uintptr_t)extra;
     PyErr_Clear();
     uint32_t number = define_code(code);
+    /* What is hidden in this turn may not be in the next. */
     uint64_t value = (uint64_t)epoch << 32 | number;
     if (number && set_extra((PyObject *)code, extra_index, (void *)(uintptr_t)value) != 0)
         PyErr_Clear();

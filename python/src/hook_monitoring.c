@@ -84,7 +84,7 @@ static void on_native_call(PyObject *const *args)
     if (!tracer_is_native(args[2]))
         return;
     passing = NULL;
-    tracer_enter_native(args[2]);
+    tracer_enter_native(args[2], (PyCodeObject *)args[0]);
 }
 
 static void on_native_return(PyObject *const *args)
@@ -92,13 +92,13 @@ static void on_native_return(PyObject *const *args)
     if (!tracer_is_native(args[2]))
         return;
     passing = NULL;
-    tracer_leave_native(args[2], KYMO_TRACE_RETURN);
+    tracer_leave_native(args[2], (PyCodeObject *)args[0], KYMO_TRACE_RETURN);
 }
 
 static void on_native_raise(PyObject *const *args)
 {
     if (tracer_is_native(args[2]))
-        tracer_leave_native(args[2], KYMO_TRACE_UNWIND);
+        tracer_leave_native(args[2], (PyCodeObject *)args[0], KYMO_TRACE_UNWIND);
 }
 
 static void on_raise(PyObject *const *args)

@@ -68,32 +68,29 @@ static int call_theirs(PyObject *theirs, PyFrameObject *frame, int what, PyObjec
 
 static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
 {
-    PyCodeObject *code = NULL;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    int is_native = tracer_options.natives && arg && tracer_is_native(arg);
     switch (what) {
     case PyTrace_CALL:
-        code = PyFrame_GetCode(frame);
         tracer_enter_code(code, goes_on(frame, code) ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL);
         break;
     case PyTrace_RETURN:
-        code = PyFrame_GetCode(frame);
         tracer_leave_code(code, arg ? KYMO_TRACE_RETURN : KYMO_TRACE_UNWIND);
         break;
     case PyTrace_C_CALL:
-        if (tracer_options.natives && tracer_is_native(arg))
-            tracer_enter_native(arg);
+        if (is_native)
+            tracer_enter_native(arg, code);
         break;
     case PyTrace_C_RETURN:
-        if (tracer_options.natives && tracer_is_native(arg))
-            tracer_leave_native(arg, KYMO_TRACE_RETURN);
-        break;
     case PyTrace_C_EXCEPTION:
-        if (tracer_options.natives && tracer_is_native(arg))
-            tracer_leave_native(arg, KYMO_TRACE_UNWIND);
+        if (is_native)
+            tracer_leave_native(arg, code,
+                                what == PyTrace_C_RETURN ? KYMO_TRACE_RETURN : KYMO_TRACE_UNWIND);
         break;
     default:
         break;
     }
-    Py_XDECREF(code);
+    Py_DECREF(code);
     return theirs ? call_theirs(theirs, frame, what, arg) : 0;
 }
 

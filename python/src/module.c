@@ -15,31 +15,38 @@ static PyObject *is_recorded(PyObject *self, PyObject *none)
     return PyBool_FromLong(tracer_calls || tracer_link());
 }
 
+/* Takes what was asked for, and gives up what was before. */
+static void take_options(struct tracer_options *asked)
+{
+    Py_XINCREF(asked->include);
+    Py_XINCREF(asked->exclude);
+    Py_XDECREF(tracer_options.include);
+    Py_XDECREF(tracer_options.exclude);
+    tracer_options = *asked;
+    tracer_options.filters = (asked->include && PyTuple_GET_SIZE(asked->include) > 0) ||
+                             (asked->exclude && PyTuple_GET_SIZE(asked->exclude) > 1);
+    tracer_calls->limit(asked->depth);
+}
+
 static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
 {
-    static char *keys[] = {"natives", "exceptions", NULL};
-    struct tracer_options options = tracer_options;
+    static char *keys[] = {"natives", "exceptions", "depth", "include", "exclude", NULL};
+    struct tracer_options options = {.natives = 1, .exceptions = 1};
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "|$pp", keys, &options.natives,
-                                     &options.exceptions))
+    if (!PyArg_ParseTupleAndKeywords(args, names, "|$ppIO!O!", keys, &options.natives,
+                                     &options.exceptions, &options.depth, &PyTuple_Type,
+                                     &options.include, &PyTuple_Type, &options.exclude))
         return NULL;
     if (is_hooked)
         Py_RETURN_TRUE;
     if (!tracer_link())
         Py_RETURN_FALSE;
-    tracer_options = options;
+    take_options(&options);
     tracer_watch_init();
     if (tracer_functions_init() < 0 || tracer_markers_hook() < 0 || tracer_hook() < 0)
         return NULL;
     is_hooked = 1;
     Py_RETURN_TRUE;
-}
-
-static PyObject *hide(PyObject *self, PyObject *folder)
-{
-    (void)self;
-    tracer_functions_hide(folder);
-    Py_RETURN_NONE;
 }
 
 static PyObject *stop(PyObject *self, PyObject *none)
@@ -50,7 +57,7 @@ static PyObject *stop(PyObject *self, PyObject *none)
         return NULL;
     if (is_hooked) {
         tracer_markers_unhook();
-        (void)tracer_calls->event(KYMO_TRACE_STOP, 0);
+        tracer_calls->end();
     }
     is_hooked = 0;
     Py_RETURN_NONE;
@@ -63,7 +70,6 @@ static PyMethodDef methods[] = {
      "Traces all threads. False: no recorder wants it."},
     {"log", (PyCFunction)(void (*)(void))tracer_log, METH_FASTCALL,
      "Marks a log record: its level's name, its logger, its text."},
-    {"hide", hide, METH_O, "Leaves code of files in this folder out."},
     {"stop", stop, METH_NOARGS, "Ends what start began."},
     {NULL, NULL, 0, NULL},
 };

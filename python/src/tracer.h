@@ -23,8 +23,13 @@
 
 /* What the user asked for. */
 struct tracer_options {
-    int natives;    /* calls of functions that are not Python */
-    int exceptions; /* markers of them */
+    int natives;        /* calls of functions that are not Python */
+    int exceptions;     /* markers of them */
+    unsigned int depth; /* deeper calls are left out; 0: none is */
+    /* Tuples of patterns of files, as fnmatch has them: functions of others, or of these, are left
+     * out; NULL or empty: of none. */
+    PyObject *include, *exclude;
+    int filters; /* 1: they leave out more than the package itself */
 };
 
 extern struct tracer_options tracer_options;
@@ -47,9 +52,7 @@ static inline uint32_t tracer_epoch(void)
 
 /* Returns -1 with an exception. */
 int tracer_functions_init(void);
-/* Code of files in this folder is not traced. Keeps it. */
-void tracer_functions_hide(PyObject *folder);
-/* What tracer_code_number says of such code. */
+/* What tracer_code_number says of code that is left out. */
 #define TRACER_HIDDEN UINT32_MAX
 /* The function's number in this epoch; 0: there is none. Never fails. */
 uint32_t tracer_code_number(PyCodeObject *code, uint32_t epoch);
@@ -66,8 +69,8 @@ static inline int tracer_is_native(PyObject *callable)
 
 void tracer_enter_code(PyCodeObject *code, uint32_t kind);
 void tracer_leave_code(PyCodeObject *code, uint32_t kind);
-void tracer_enter_native(PyObject *callable);
-void tracer_leave_native(PyObject *callable, uint32_t kind);
+void tracer_enter_native(PyObject *callable, PyCodeObject *caller);
+void tracer_leave_native(PyObject *callable, PyCodeObject *caller, uint32_t kind);
 
 /* ---- watch.c: calls that mean more than a call ---- */
 

@@ -73,7 +73,8 @@ struct kymo_drain_call {
     uint64_t time_ns;
     uint32_t kind; /* enum kymo_trace_event */
     uint32_t depth;
-    uint32_t function; /* 0: not known; of a gap, how many events are missing */
+    uint32_t function; /* 0: not known; of a gap, how many events are missing; of a stop, 1: of all
+                        * threads */
 };
 
 struct kymo_drain_sample {

@@ -91,7 +91,7 @@ static struct kymo_drain_call call_of(kymo_drain *d, const struct kymo_record_ca
         .depth = kymo_call_depth(r->event),
         .function = r->function,
     };
-    if (call.kind != KYMO_TRACE_GAP && !is_known(d, call.function))
+    if (call.kind < KYMO_TRACE_GAP && !is_known(d, call.function))
         call.function = 0;
     return call;
 }

@@ -287,7 +287,8 @@ struct kymo_record_function {
 struct kymo_record_call {
     uint64_t clock;
     uint32_t event;
-    uint32_t function; /* its number; of a gap, how many events are missing */
+    uint32_t function; /* its number; of a gap, how many events are missing; of a stop, 1: of all
+                        * threads of the process */
 };
 #define KYMO_CALL_DEPTH_MAX ((1u << 28) - 1)
 

@@ -95,9 +95,9 @@ struct kymo_capture_thread {
     uint64_t first_open, first_held;
     struct kymo_label_block label_blocks[KYMO_LABEL_BLOCKS];
     uint32_t was_labelled; /* 1: a change of its labels was recorded */
-    /* Of a tracer: whether it is at work in this thread, how deep in calls, and how many events
-     * found no room since the last one that did. */
-    uint32_t is_traced, call_depth, calls_missing;
+    /* Of a tracer: the turn in which it is at work in this thread (0: it is not), how deep in
+     * calls, and how many events found no room since the last one that did. */
+    uint32_t traced_in, call_depth, calls_missing;
 };
 
 /* What this process knows of a definition beside its content. */

@@ -19,6 +19,13 @@
 #include "capture/mark.h"
 #include "capture/state.h"
 
+/* One tracer at a time. In a forked child it is as its parent's. */
+static struct {
+    uint32_t turn; /* counts the times that it came, from 1 on */
+    uint32_t depth_limit;
+    uint64_t stop_clock; /* when it went last */
+} tracer = {.turn = 1, .depth_limit = UINT32_MAX};
+
 static uint64_t clock_of(const struct kymo_capture_thread *t)
 {
     return kymo_likely(!kymo_load_relaxed(t->other_clock)) ? kymo_clock_now(KYMO_CLOCK_TSC)
@@ -57,24 +64,26 @@ KYMO_INLINE uint32_t count_depth(struct kymo_capture_thread *t, uint32_t kind)
     return t->call_depth ? t->call_depth-- : 0;
 }
 
-static KYMO_NOINLINE int stop(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t clock, uint32_t all)
 {
-    if (make_room(t, w))
-        put(w, clock_of(t), kymo_call_event(KYMO_TRACE_STOP, 0), 0);
-    t->is_traced = t->call_depth = 0;
-    return 0;
+    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
+    if (kymo_mark_room(t, w, sizeof(struct kymo_record_call)))
+        put(w, clock, kymo_call_event(KYMO_TRACE_STOP, 0), all);
+    t->traced_in = 0;
 }
 
 static int trace_event(uint32_t kind, uint32_t function)
 {
     struct kymo_capture_thread *t = kymo_thread_self;
-    if (kymo_unlikely(!t) || kymo_unlikely(!t->is_traced))
-        return kind == KYMO_TRACE_STOP ? 0 : KYMO_TRACE_IS_NEW;
+    if (kymo_unlikely(!t) || kymo_unlikely(t->traced_in != kymo_load_relaxed(&tracer.turn)))
+        return KYMO_TRACE_IS_NEW;
+    if (kymo_unlikely(kind >= KYMO_TRACE_GAP)) {
+        tell_stop(t, clock_of(t), 0);
+        return 0;
+    }
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
-    if (kymo_unlikely(kind >= KYMO_TRACE_GAP))
-        return stop(t, w);
     uint32_t depth = count_depth(t, kind);
-    if (kymo_unlikely(depth == 0))
+    if (kymo_unlikely(depth - 1 >= tracer.depth_limit))
         return 0;
     if (kymo_unlikely(w->used + 2 * sizeof(struct kymo_record_call) > w->room) && !make_room(t, w))
         return 0;
@@ -84,14 +93,34 @@ static int trace_event(uint32_t kind, uint32_t function)
     return 0;
 }
 
+/* ---- beginning and end ---- */
+
 static int trace_begin(void)
 {
     struct kymo_capture_thread *t = kymo_mark_thread();
     if (!t)
         return 0;
+    /* The tracer was stopped and has come back meanwhile. */
+    if (t->traced_in)
+        tell_stop(t, tracer.stop_clock, 0);
     t->call_depth = 0;
-    t->is_traced = 1;
+    t->traced_in = kymo_load_relaxed(&tracer.turn);
     return 1;
+}
+
+static void trace_end(void)
+{
+    struct kymo_capture_thread *t = kymo_mark_thread();
+    if (!t)
+        return;
+    tracer.stop_clock = clock_of(t);
+    tell_stop(t, tracer.stop_clock, 1);
+    kymo_store_relaxed(&tracer.turn, tracer.turn + 1);
+}
+
+static void trace_limit(uint32_t depth)
+{
+    tracer.depth_limit = depth ? depth : UINT32_MAX;
 }
 
 /* ---- functions ---- */
@@ -180,6 +209,8 @@ const struct kymo_trace_calls *kymo_trace_begin(uint32_t abi)
         .define = trace_define,
         .event = trace_event,
         .begin = trace_begin,
+        .end = trace_end,
+        .limit = trace_limit,
         .name_thread = trace_name_thread,
     };
     /* Set again by each caller: it never changes. */

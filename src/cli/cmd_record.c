@@ -334,7 +334,11 @@ static int print_summary(const struct record *r, const kymo_profile *profile)
         cpu_ns = r->program_cpu_ns;
     kymo_format_duration(cpu, cpu_ns);
     fputc('\n', stderr);
-    if (shown_ns > 0) {
+    if (shown_ns > 0 && kymo_report_type(report)->adds == KYMO_ADDS_ELAPSED) {
+        fprintf(stderr, "kymo: %s of traced calls, the threads' added up, where they went:\n",
+                kymo_format_duration(shown, shown_ns));
+        kymo_report_print_table(&t, report, KYMO_BY_FUNCTION, SUMMARY_ROWS, "");
+    } else if (shown_ns > 0) {
         /* The percentages are of what was sampled: say so where that is not nearly all. */
         fprintf(stderr, "kymo: ");
         if (r->is_cut)

@@ -67,7 +67,7 @@ kymo_err kymo_launch_start_program(const struct kymo_launch_program *program, pi
     if (pid == 0) {
         program->restore(program->context);
         if (program->traces_python)
-            (void)setenv(KYMO_TRACE_PYTHON_ENV, "1", 1);
+            (void)setenv(KYMO_TRACE_PYTHON_ENV, "1", 0);
         /* Made on this side of the fork, where it need not be freed: we have one thread. */
         char **env = make_environment(program);
         if (env)

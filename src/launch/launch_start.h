@@ -46,7 +46,8 @@ kymo_err kymo_launch_write_process(kymo_recording_writer *writer, const kymo_lau
 /* launch_program.c */
 
 /* In the environment of a program whose Python calls are traced: kymo.pth, in the folder of
- * packages of each interpreter that has the package, looks for it. */
+ * packages of each interpreter that has the package, looks for it. It may hold options of the
+ * user's (python/kymo/_start.py). */
 #define KYMO_TRACE_PYTHON_ENV "KYMO_TRACE_PYTHON"
 
 struct kymo_launch_program {

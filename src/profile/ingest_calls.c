@@ -171,6 +171,11 @@ static kymo_err pass_gap(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
     return KYMO_OK;
 }
 
+static struct kymo_ingest_process *process_of(const kymo_ingest *in, uint32_t thread)
+{
+    return &in->processes.data[kymo_profile_thread(in->profile, thread)->process];
+}
+
 kymo_err kymo_ingest_on_calls(void *ctx, const kymo_event_calls *e)
 {
     kymo_ingest *in = ctx;
@@ -189,6 +194,8 @@ kymo_err kymo_ingest_on_calls(void *ctx, const kymo_event_calls *e)
         else
             KYMO_TRY(pass_time(in, e->thread, call->time_ns));
         KYMO_TRY(take_call(in, &c->threads.data[e->thread], call));
+        if (call->kind == KYMO_TRACE_STOP && call->missing)
+            process_of(in, e->thread)->trace_end_ns = call->time_ns;
     }
     if (e->count)
         kymo_ingest_see_time(in, e->calls[e->count - 1].time_ns);
@@ -204,12 +211,13 @@ void kymo_ingest_expect_calls(kymo_ingest *in, uint64_t events)
 
 static uint64_t end_of(const kymo_ingest *in, uint32_t thread)
 {
+    const struct kymo_ingest_process *p = process_of(in, thread);
     uint64_t end_ns = in->threads.data[thread].end_ns;
-    if (end_ns == 0) {
-        uint32_t process = kymo_profile_thread(in->profile, thread)->process;
-        end_ns = in->processes.data[process].end_ns;
-    }
-    return end_ns ? end_ns : in->meta.end_ns;
+    if (end_ns == 0)
+        end_ns = p->end_ns ? p->end_ns : in->meta.end_ns;
+    /* The tracer may have come back after it went. */
+    int has_stopped = p->trace_end_ns >= in->calls.threads.data[thread].last_ns;
+    return has_stopped && p->trace_end_ns < end_ns ? p->trace_end_ns : end_ns;
 }
 
 kymo_err kymo_ingest_finish_calls(kymo_ingest *in)

@@ -53,7 +53,8 @@ struct kymo_ingest_process {
     KYMO_VEC(struct kymo_ingest_loss) losses; /* at most KYMO_LOST_MAX kinds */
     kymo_event_quality quality;
     uint64_t end_ns;
-    uint64_t cpu_ns; /* of wait4; 0: not known */
+    uint64_t trace_end_ns; /* when its calls were traced no more; 0: they were to the end */
+    uint64_t cpu_ns;       /* of wait4; 0: not known */
     int32_t wait_status;
 };
 

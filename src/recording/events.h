@@ -212,7 +212,8 @@ typedef struct kymo_event_call {
     uint32_t script; /* the function; KYMO_EVENT_NONE: not known */
     uint32_t depth;  /* of the call in its thread, from 1; a gap has 0 */
     uint32_t kind;
-    uint32_t missing; /* of a gap: how many events were lost before it; else 0 */
+    uint32_t missing; /* of a gap: how many events were lost before it; of a stop, 1: all threads of
+                       * the process are traced no more; else 0 */
 } kymo_event_call;
 
 /* The depth of a call is at most that. */

@@ -3,6 +3,7 @@
 recording has all of it."""
 import collections
 import json
+import os
 import subprocess
 
 from kymotest import (KYMO, add_case, check, folder, main, record_command, run, say, wait_until)
@@ -418,9 +419,55 @@ exec(compile("def inside(): return 1\\nfor i in range(50): inside()", "made.py",
     check(calls_of(calls, "inside") == 50, "calls of it are missing")
 
 
+# ---- what is left out when asked ----
+
+def filters(interpreter):
+    """Functions that are left out are; what is wrong is said, and the program runs."""
+    program = """
+import json
+def order(): return json.loads("[1, 2, 3]")
+for i in range(100): order()
+work(10)
+"""
+    def seen(options):
+        recording = traced(interpreter, program, env={**os.environ, "KYMO_TRACE_PYTHON": options})
+        calls = Calls(recording.path)
+        calls.check_balance()
+        files = {c.function.file for c in calls.calls if c.function and c.function.language != NATIVE}
+        natives = sum(1 for c in calls.calls if c.function and c.function.language == NATIVE)
+        deepest = max((c.depth for c in calls.calls), default=0)
+        return calls_of(calls, "order"), calls_of(calls, "loads"), files, natives, deepest, recording
+
+    everything = seen("1")
+    check(everything[0] == 100 and everything[1] == 100 and everything[3] > 0 and
+          not any("site-packages/kymo" in f for f in everything[2]), f"{everything}")
+    own = seen("library=no")
+    check(own[:2] == (100, 0) and not any("json" in f or "frozen" in f for f in own[2]), f"{own}")
+    check(seen("natives=no")[3] == 0, "native calls are there")
+    check(seen("include=*/program.py,depth=2")[4] <= 2, "calls are deeper than 2")
+    check(seen("exclude=*/json/*")[:2] == (100, 0), "functions of json are there")
+    check(seen("off")[0] == 0, "it is traced")
+    wrong = seen("depths=3")
+    check(wrong[0] == 0 and "'depths=3' is unknown" in wrong[5].result.stderr, wrong[5].result.stderr)
+
+
+def started_by_python(interpreter):
+    """python -m kymo: a script, a module, code, standard input."""
+    python, home = package_for(interpreter), folder()
+    path = script("import sys\nwork(50)\nprint(sys.argv[1:])\n")
+    env = {**os.environ, "PATH": f"{KYMO.parent}:{os.environ['PATH']}"}
+    for words, given, says in (([path, "a", "-b"], "", "['a', '-b']\n"), (["-c", "print(1)"], "", "1\n"),
+                               (["-m", "calendar", "2024", "2"], "", None), (["-"], "print(2)", "2\n")):
+        out = subprocess.run([python, "-m", "kymo", "-q", "-f", "-o", home / "m.kymo", *words], env=env,
+                             input=given, capture_output=True, text=True, timeout=300)
+        check(out.returncode == 0 and says in (out.stdout, None), f"{words}: {out}")
+        check(len(Calls(home / "m.kymo").calls) > 0, f"{words}: no calls")
+
+
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
          collections_are_marked, log_records, imports, threads, tasks, forks, spawns, children, exec_and_kill,
-         other_profilers, replaced, descriptors, standard_input, recorder_dies, functions]
+         other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
+         filters, started_by_python]
 for tested in TESTED:
     for fault in CASES:
         add_case(f"{fault.__name__}.{tested.name}", fault, tested)

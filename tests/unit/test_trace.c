@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tracer tells of, as it is written: events with depths, functions, gaps, turns. */
+#include "capture/trace.h"
+
+#include "kymo/trace_abi.h"
+#include "mark_process.h"
+
+static const struct kymo_trace_calls *calls;
+
+static int open_traced(void **state)
+{
+    (void)open_small_process(state);
+    kymo_process_state->session->flags |= KYMO_SESSION_TRACE_PYTHON;
+    calls = kymo_trace_begin(KYMO_TRACE_ABI);
+    return calls ? 0 : -1;
+}
+
+static int close_traced(void **state)
+{
+    calls->limit(0);
+    return close_process(state);
+}
+
+/* The calling thread's i-th event. */
+static struct kymo_record_call call_at(uint32_t i)
+{
+    uint32_t number = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
+    for (; number; number = kymo_session_block(fixture.session, &fixture.plan, number - 1)->next) {
+        const struct kymo_block *b = kymo_session_block(fixture.session, &fixture.plan, number - 1);
+        uint32_t here = (uint32_t)(b->head - sizeof *b) / (uint32_t)sizeof(struct kymo_record_call);
+        if (i < here)
+            return ((const struct kymo_record_call *)(const void *)(b + 1))[i];
+        i -= here;
+    }
+    fail_msg("there is no such event");
+    return (struct kymo_record_call){0};
+}
+
+static void check_call(uint32_t i, uint32_t kind, uint32_t depth, uint32_t function)
+{
+    struct kymo_record_call r = call_at(i);
+    assert_true(r.event & KYMO_RECORD_CALL);
+    assert_int_equal(kymo_call_kind(r.event), kind);
+    assert_int_equal(kymo_call_depth(r.event), depth);
+    assert_int_equal(r.function, function);
+    assert_true(i == 0 || r.clock >= call_at(i - 1).clock);
+}
+
+static void a_thread_tells_of_what_runs_first(void **state)
+{
+    (void)state;
+    assert_int_equal(calls->event(KYMO_TRACE_CALL, 3), KYMO_TRACE_IS_NEW);
+    assert_int_equal(calls->begin(), 1);
+    assert_int_equal(calls->event(KYMO_TRACE_OPEN, 1), 0);
+    assert_int_equal(calls->event(KYMO_TRACE_CALL, 3), 0);
+    assert_int_equal(calls->event(KYMO_TRACE_YIELD, 3), 0);
+    assert_int_equal(calls->event(KYMO_TRACE_UNWIND, 1), 0);
+    assert_int_equal(calls->event(KYMO_TRACE_RETURN, 9), 0); /* from nothing */
+    assert_int_equal(calls->event(KYMO_TRACE_RESUME, 3), 0);
+    check_call(0, KYMO_TRACE_OPEN, 1, 1);
+    check_call(1, KYMO_TRACE_CALL, 2, 3);
+    check_call(2, KYMO_TRACE_YIELD, 2, 3);
+    check_call(3, KYMO_TRACE_UNWIND, 1, 1);
+    check_call(4, KYMO_TRACE_RESUME, 1, 3);
+}
+
+static void deeper_calls_are_counted_alone(void **state)
+{
+    (void)state;
+    calls->limit(2);
+    assert_int_equal(calls->begin(), 1);
+    for (uint32_t i = 1; i <= 4; i++)
+        (void)calls->event(KYMO_TRACE_CALL, i);
+    for (uint32_t i = 4; i >= 1; i--)
+        (void)calls->event(KYMO_TRACE_RETURN, i);
+    check_call(0, KYMO_TRACE_CALL, 1, 1);
+    check_call(1, KYMO_TRACE_CALL, 2, 2);
+    check_call(2, KYMO_TRACE_RETURN, 2, 2);
+    check_call(3, KYMO_TRACE_RETURN, 1, 1);
+}
+
+static void functions_have_numbers(void **state)
+{
+    (void)state;
+    static char longest[KYMO_FUNCTION_FILE_MAX + 100];
+    memset(longest, 'x', sizeof longest);
+    struct kymo_trace_function f = {.size = sizeof f,
+                                    .language = KYMO_TRACE_PYTHON,
+                                    .first_line = 7,
+                                    .name = "f",
+                                    .name_len = 1,
+                                    .file = longest,
+                                    .file_len = sizeof longest};
+    assert_int_equal(calls->define(&f), 1);
+    f.file = NULL;
+    assert_int_equal(calls->define(&f), 2);
+    const struct kymo_record_function *r = (const void *)record_at(0);
+    assert_int_equal(r->head.kind, KYMO_RECORD_FUNCTION);
+    assert_int_equal(r->head.stack, 1);
+    assert_int_equal(r->first_line, 7);
+    assert_int_equal(r->name_len, 1);
+    assert_int_equal(r->file_len, KYMO_FUNCTION_FILE_MAX);
+    assert_int_equal(r->flags, KYMO_TRACE_NAME_CUT);
+    assert_memory_equal(r + 1, "fxxxxxx", 7);
+    r = (const void *)record_at(1);
+    assert_int_equal(r->head.stack, 2);
+    assert_int_equal(r->file_len, 0);
+}
+
+static void a_thread_is_named(void **state)
+{
+    (void)state;
+    static char longest[2 * KYMO_THREAD_NAME_MAX];
+    calls->name_thread("worker 1", 8);
+    calls->name_thread(longest, sizeof longest);
+    const struct kymo_record *r = record_at(0);
+    assert_int_equal(r->kind, KYMO_RECORD_THREAD_NAME);
+    assert_int_equal(r->stack, 8);
+    assert_memory_equal(r + 1, "worker 1", 8);
+    assert_int_equal(record_at(1)->stack, KYMO_THREAD_NAME_MAX);
+}
+
+/* The session is small, and nobody reads it. */
+static void what_finds_no_room_is_counted_and_told(void **state)
+{
+    (void)state;
+    const uint64_t *lost = &fixture.session->lost[KYMO_LOSS_CALL];
+    uint32_t told = 0;
+    assert_int_equal(calls->begin(), 1);
+    for (; *lost == 0; told++)
+        (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 1);
+    for (int i = 0; i < 99; i++)
+        (void)calls->event(told++ % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 1);
+    assert_int_equal(*lost, 100);
+    /* The reader gives a block back. */
+    struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
+    uint32_t first = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
+    kymo_block_give(fixture.session, &fixture.plan, first - 1);
+    (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 5);
+    const struct kymo_record_call *r = (const void *)((const char *)w->block + sizeof *w->block);
+    assert_int_equal(kymo_call_kind(r[0].event), KYMO_TRACE_GAP);
+    assert_int_equal(r[0].function, 100);
+    assert_int_equal(r[1].function, 5);
+    assert_int_equal(kymo_call_depth(r[1].event), 1);
+    assert_int_equal(*lost, 100);
+}
+
+static void a_tracer_goes_and_comes_back(void **state)
+{
+    (void)state;
+    assert_int_equal(calls->begin(), 1);
+    (void)calls->event(KYMO_TRACE_CALL, 1);
+    calls->end();
+    assert_int_equal(calls->event(KYMO_TRACE_CALL, 2), KYMO_TRACE_IS_NEW);
+    assert_int_equal(calls->begin(), 1);
+    (void)calls->event(KYMO_TRACE_CALL, 2);
+    assert_int_equal(calls->event(KYMO_TRACE_STOP, 0), 0);
+    check_call(1, KYMO_TRACE_STOP, 0, 1);
+    check_call(2, KYMO_TRACE_CALL, 1, 2);
+    check_call(3, KYMO_TRACE_STOP, 0, 0);
+}
+
+/* Another thread's calls go on in the next turn: what it was in has ended with the last one. */
+static void *go_on_in_the_next_turn(void *barrier)
+{
+    begin_thread();
+    (void)calls->begin();
+    (void)calls->event(KYMO_TRACE_CALL, 1);
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier);
+    assert_int_equal(calls->event(KYMO_TRACE_CALL, 2), KYMO_TRACE_IS_NEW);
+    (void)calls->begin();
+    (void)calls->event(KYMO_TRACE_CALL, 2);
+    check_call(0, KYMO_TRACE_CALL, 1, 1);
+    check_call(1, KYMO_TRACE_STOP, 0, 0);
+    check_call(2, KYMO_TRACE_CALL, 1, 2);
+    return NULL;
+}
+
+static void other_threads_end_with_the_turn(void **state)
+{
+    (void)state;
+    pthread_barrier_t barrier;
+    pthread_t thread;
+    pthread_barrier_init(&barrier, NULL, 2);
+    assert_int_equal(pthread_create(&thread, NULL, go_on_in_the_next_turn, &barrier), 0);
+    pthread_barrier_wait(&barrier);
+    calls->end();
+    pthread_barrier_wait(&barrier);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&barrier);
+}
+
+static void other_versions_and_processes_get_nothing(void **state)
+{
+    (void)state;
+    assert_null(kymo_trace_begin(KYMO_TRACE_ABI + 1));
+    assert_int_equal(calls->is_wanted(KYMO_TRACE_PYTHON), 1);
+    assert_int_equal(calls->is_wanted(99), 0);
+    kymo_process_state->session->flags = 0;
+    assert_int_equal(calls->is_wanted(KYMO_TRACE_PYTHON), 0);
+    assert_true(*calls->epoch != 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_traced, close_traced)
+    const struct CMUnitTest tests[] = {
+        TEST(a_thread_tells_of_what_runs_first),
+        TEST(deeper_calls_are_counted_alone),
+        TEST(functions_have_numbers),
+        TEST(a_thread_is_named),
+        TEST(what_finds_no_room_is_counted_and_told),
+        TEST(a_tracer_goes_and_comes_back),
+        TEST(other_threads_end_with_the_turn),
+        TEST(other_versions_and_processes_get_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
