@@ -23,7 +23,7 @@
 #include "profile/ingest.h"
 #include "recording/events.h"
 
-#define KYMO_CALLS_ROWS 2000000u
+#define KYMO_CALLS_ROWS 250000u
 
 struct kymo_ingest_call_node {
     uint32_t stack;  /* in the profile */

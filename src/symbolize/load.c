@@ -18,7 +18,7 @@
 #include "recording/recording.h"
 #include "symbolize/finish.h"
 
-#define LARGE_BYTES (16 << 20) /* a smaller file cannot have too many rows */
+#define LARGE_BYTES (512 << 10) /* a smaller file cannot have too many rows */
 
 static_assert((int)KYMO_RECORDING_ERROR == (int)KYMO_NOTE_ERROR, "one list of severities");
 
