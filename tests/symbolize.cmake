@@ -7,7 +7,7 @@ function(kymo_symbolize_test name)
         KYMO_FIXTURES="${CMAKE_BINARY_DIR}/tests/fixtures"
         KYMO_FIXTURE_SOURCES="${CMAKE_SOURCE_DIR}/tests/fixtures")
 endfunction()
-foreach(t intervals demangle elf_content elf_symbols dwarf_functions symbolize symbolize_nomem apply)
+foreach(t intervals demangle section_cache elf_content elf_symbols dwarf_functions symbolize symbolize_nomem apply)
     kymo_symbolize_test(${t})
 endforeach()
 target_link_options(test_symbolize_nomem PRIVATE
@@ -22,6 +22,7 @@ kymo_fuzz_target(symbolize kymo_symbolize)
 kymo_unit_test(perf_map kymo_symbolize)
 kymo_unit_test(jitdump kymo_symbolize)
 kymo_fuzz_target(code_file kymo_symbolize)
+kymo_fuzz_target(section_cache kymo_symbolize)
 
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 add_test(NAME integration.symbolize_agreement

@@ -9,12 +9,20 @@
  * inflated. Compressed bytes pass through a small buffer and are never kept beside the inflated
  * ones. The output buffer has its full size from the start, so bytes never move; its untouched
  * pages cost nothing.
+ *
+ * What an earlier recording inflated is read from the cache (section_cache.h). If more of the
+ * section is needed, or the cache is damaged, it is inflated from the beginning. The second time it
+ * is inflated to its end, so that no third recording has to.
  */
 #include "symbolize/elf_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zlib.h>
+
+#include "base/hash.h"
+#include "symbolize/section_cache.h"
 
 /* Far above the sections of real programs; limits what a hostile size field can reserve. */
 #define MAX_SECTION_BYTES (8ull << 30)
@@ -25,6 +33,8 @@
 #define STEP_BYTES (64u * 1024u)
 /* Defined by the ELF gABI; older elf.h files lack it. */
 #define COMPRESS_ZLIB 1u
+/* A file that changed so recently may change again without another ctime. */
+#define SETTLED_S 2
 
 typedef struct inflater {
     z_stream z;
@@ -34,11 +44,15 @@ typedef struct inflater {
 struct kymo_elf_content {
     unsigned char *data;
     size_t size;
-    size_t ready;       /* data[0, ready) is valid */
-    uint64_t offset;    /* next offset to read in the file */
-    uint64_t left;      /* bytes from there */
-    inflater *inflater; /* NULL: not compressed, or complete */
-    kymo_err err;       /* why no more can be read */
+    size_t ready;                    /* data[0, ready) is valid */
+    uint64_t offset;                 /* next offset to read in the file */
+    uint64_t left;                   /* bytes from there */
+    inflater *inflater;              /* NULL: not compressed, or complete, or read from the cache */
+    kymo_err err;                    /* why no more can be read */
+    const kymo_section_cache *cache; /* borrowed; NULL: not cached */
+    kymo_section_key key;
+    kymo_cached_section *cached; /* where bytes come from; NULL: from the file */
+    bool inflated;               /* the bytes are not those of the cache */
 };
 
 static void end_inflating(struct kymo_elf_content *content)
@@ -51,12 +65,32 @@ static void end_inflating(struct kymo_elf_content *content)
 
 void kymo_elf_content_free(struct kymo_elf_content **content)
 {
-    if (!*content)
+    struct kymo_elf_content *c = *content;
+    if (!c)
         return;
-    end_inflating(*content);
-    free((*content)->data);
-    free(*content);
+    if (c->cache && c->inflated && c->err == KYMO_OK)
+        kymo_section_cache_put(c->cache, &c->key, c->data, c->ready);
+    kymo_cached_section_close(c->cached);
+    end_inflating(c);
+    free(c->data);
+    free(c);
     *content = NULL;
+}
+
+static kymo_err begin_inflating(struct kymo_elf_content *c)
+{
+    c->inflater = malloc(sizeof *c->inflater);
+    if (!c->inflater)
+        return KYMO_E_NOMEM;
+    c->inflater->z = (z_stream){0};
+    if (inflateInit(&c->inflater->z) != Z_OK) {
+        free(c->inflater);
+        c->inflater = NULL;
+        return KYMO_E_NOMEM;
+    }
+    /* The checksum at the stream's end is rarely reached, and would be a tenth of the work. */
+    (void)inflateValidate(&c->inflater->z, 0);
+    return KYMO_OK;
 }
 
 /* Inflates until `end` bytes are available. */
@@ -78,6 +112,7 @@ static kymo_err inflate_to(const kymo_elf_file *file, struct kymo_elf_content *c
         z->avail_out = room;
         int state = inflate(z, Z_NO_FLUSH);
         c->ready += room - z->avail_out;
+        c->inflated = true;
         if (state == Z_MEM_ERROR)
             return KYMO_E_NOMEM;
         if (state == Z_STREAM_END ? c->ready < end : state != Z_OK)
@@ -95,15 +130,41 @@ static kymo_err read_to(const kymo_elf_file *file, struct kymo_elf_content *c, s
     return KYMO_OK;
 }
 
+/* Inflates again what the cache gave, and what it lacks. */
+static kymo_err leave_cache(const kymo_elf_file *file, struct kymo_elf_content *c, size_t end)
+{
+    size_t given = c->ready;
+    bool is_short = end > kymo_cached_section_bytes(c->cached);
+    kymo_cached_section_close(c->cached);
+    c->cached = NULL;
+    KYMO_TRY(begin_inflating(c));
+    c->ready = 0;
+    kymo_err err = inflate_to(file, c, is_short ? c->size : end);
+    if (c->ready < given)
+        c->ready = given; /* spans of these bytes are in use, and their checksums were right */
+    return err;
+}
+
+static kymo_err read_cached(const kymo_elf_file *file, struct kymo_elf_content *c, size_t end)
+{
+    uint64_t has = kymo_cached_section_bytes(c->cached);
+    if (end <= has && kymo_cached_section_read(c->cached, c->data, &c->ready, end) == KYMO_OK)
+        return KYMO_OK;
+    return leave_cache(file, c, end);
+}
+
 static kymo_err make_to(const kymo_elf_file *file, struct kymo_elf_content *c, uint64_t end)
 {
     if (c->err != KYMO_OK || end <= c->ready || c->ready == c->size)
         return c->err;
+    uint64_t needed = end < c->size ? end : c->size;
     if (end < c->ready + STEP_BYTES)
         end = c->ready + STEP_BYTES;
     if (end > c->size)
         end = c->size;
-    kymo_err err = c->inflater ? inflate_to(file, c, (size_t)end) : read_to(file, c, (size_t)end);
+    kymo_err err = c->cached     ? read_cached(file, c, (size_t)needed)
+                   : c->inflater ? inflate_to(file, c, (size_t)end)
+                                 : read_to(file, c, (size_t)end);
     c->err = err == KYMO_E_TRUNCATED ? KYMO_E_CORRUPT : err;
     if (c->err != KYMO_OK || c->ready == c->size)
         end_inflating(c);
@@ -148,6 +209,28 @@ static kymo_err find_packing(const kymo_elf_file *file, const kymo_elf_section *
     return *packed && size / MAX_INFLATE_RATIO > out->left ? KYMO_E_CORRUPT : KYMO_OK;
 }
 
+/* Whether the section can be cached. Files without a build-id are not: they are few, and often
+ * written again. */
+static bool set_key(const kymo_elf_file *file, const kymo_elf_section *s,
+                    struct kymo_elf_content *c)
+{
+    const kymo_elf_state *state = &file->state;
+    if (file->build_id_len == 0 || c->size < KYMO_SECTION_CACHE_LEAST ||
+        c->size > KYMO_SECTION_CACHE_MOST ||
+        state->changed_ns / 1000000000 + SETTLED_S >= (uint64_t)time(NULL))
+        return false;
+    c->key = (kymo_section_key){.device = state->device,
+                                .inode = state->inode,
+                                .file_bytes = file->size,
+                                .modified_ns = state->modified_ns,
+                                .changed_ns = state->changed_ns,
+                                .build_id = kymo_hash_bytes(file->build_id, file->build_id_len, 0),
+                                .offset = s->offset,
+                                .packed_bytes = s->size,
+                                .bytes = c->size};
+    return true;
+}
+
 static kymo_err begin(const kymo_elf_file *file, const kymo_elf_section *s,
                       struct kymo_elf_content *c)
 {
@@ -161,18 +244,13 @@ static kymo_err begin(const kymo_elf_file *file, const kymo_elf_section *s,
     c->data[c->size] = 0;
     if (!packed)
         return KYMO_OK;
-    c->inflater = malloc(sizeof *c->inflater);
-    if (!c->inflater)
-        return KYMO_E_NOMEM;
-    c->inflater->z = (z_stream){0};
-    if (inflateInit(&c->inflater->z) != Z_OK) {
-        free(c->inflater);
-        c->inflater = NULL;
-        return KYMO_E_NOMEM;
+    if (file->cache && file->fd >= 0 && set_key(file, s, c)) {
+        c->cache = file->cache;
+        err = kymo_cached_section_open(c->cache, &c->key, &c->cached);
+        if (err == KYMO_OK || err == KYMO_E_NOMEM)
+            return err;
     }
-    /* The checksum at the stream's end is rarely reached, and would be a tenth of the work. */
-    (void)inflateValidate(&c->inflater->z, 0);
-    return KYMO_OK;
+    return begin_inflating(c);
 }
 
 kymo_err kymo_elf_load_begin(kymo_elf_file *file, kymo_elf_section *section, kymo_span *out)

@@ -178,6 +178,11 @@ static kymo_err finish_open(kymo_elf_file *file, kymo_elf_file **out)
     return err;
 }
 
+static uint64_t nanoseconds(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+}
+
 kymo_err kymo_elf_open(const char *path, kymo_elf_file **out)
 {
     /* O_NONBLOCK: the path may be a FIFO, on which open would block. */
@@ -196,6 +201,10 @@ kymo_err kymo_elf_open(const char *path, kymo_elf_file **out)
     }
     file->fd = fd;
     file->size = (uint64_t)st.st_size;
+    file->state = (kymo_elf_state){.device = st.st_dev,
+                                   .inode = st.st_ino,
+                                   .modified_ns = nanoseconds(&st.st_mtim),
+                                   .changed_ns = nanoseconds(&st.st_ctim)};
     return finish_open(file, out);
 }
 

@@ -43,9 +43,21 @@ typedef struct kymo_elf_section {
     uint32_t uses;                    /* loads without an unload */
 } kymo_elf_section;
 
+/* What tells a file, and its state, from all others. */
+typedef struct kymo_elf_state {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t modified_ns; /* mtime */
+    uint64_t changed_ns;  /* ctime */
+} kymo_elf_state;
+
+struct kymo_section_cache;
+
 typedef struct kymo_elf_file {
-    int fd;                     /* -1: an image */
-    const unsigned char *image; /* borrowed */
+    int fd;                                 /* -1: an image */
+    kymo_elf_state state;                   /* when it was opened; not of an image */
+    const struct kymo_section_cache *cache; /* of its compressed sections; borrowed; NULL: none */
+    const unsigned char *image;             /* borrowed */
     uint64_t size;
     uint16_t type; /* ET_EXEC, ET_DYN, ... */
     uint16_t machine;

@@ -4,9 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "symbolize/apply.h"
+#include "symbolize/section_cache.h"
+#include "sys/cache_folder.h"
 
 struct finish {
     const kymo_finish_progress *progress; /* NULL: not reported */
@@ -57,9 +60,14 @@ static kymo_err symbolize(struct finish *f, kymo_profile *profile, kymo_apply_re
     kymo_symbolizer *symbolizer;
     const kymo_apply_options options = {
         .locate = locate, .opened = opened, .progress = on_progress, .user = f};
-    KYMO_TRY(kymo_symbolizer_create(NULL, &symbolizer));
-    kymo_err err = kymo_symbolize_profile(symbolizer, profile, &options, result);
-    kymo_symbolizer_destroy(symbolizer);
+    kymo_section_cache cache = {.folder = kymo_cache_open()};
+    kymo_err err = kymo_symbolizer_create(&(kymo_symbolizer_options){.cache = &cache}, &symbolizer);
+    if (err == KYMO_OK) {
+        err = kymo_symbolize_profile(symbolizer, profile, &options, result);
+        kymo_symbolizer_destroy(symbolizer);
+    }
+    if (cache.folder >= 0)
+        close(cache.folder);
     return err;
 }
 

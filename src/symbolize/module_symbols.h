@@ -23,6 +23,7 @@ struct kymo_symbolizer {
     kymo_symbol_strings strings;
     kymo_debug_places places; /* text in strings */
     const char **dirs;
+    const struct kymo_section_cache *cache; /* borrowed; NULL: none */
     kymo_module_symbols *modules;
 };
 

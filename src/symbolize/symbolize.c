@@ -43,6 +43,7 @@ kymo_err kymo_symbolizer_create(const kymo_symbolizer_options *options, kymo_sym
     kymo_symbolizer *s = calloc(1, sizeof *s);
     if (!s)
         return KYMO_E_NOMEM;
+    s->cache = options ? options->cache : NULL;
     kymo_err err = copy_options(s, options ? options : &defaults);
     if (err != KYMO_OK)
         kymo_symbolizer_destroy(s);
@@ -253,6 +254,10 @@ static kymo_err open_files(search *s)
         m->status.dwarf = m->dwarf_elf != NULL;
         err = find_alt(m, &path);
     }
+    kymo_elf_file *const files[] = {m->own, m->debug, m->alt_elf};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(files); i++)
+        if (files[i])
+            files[i]->cache = m->owner->cache;
     kymo_str_deinit(&path);
     return err;
 }

@@ -66,6 +66,7 @@ typedef struct kymo_module_symbols kymo_module_symbols;
 typedef struct kymo_symbolizer_options {
     const char *const *debug_dirs; /* NULL: /usr/lib/debug */
     size_t n_debug_dirs;
+    const struct kymo_section_cache *cache; /* of inflated sections; borrowed; NULL: none */
 } kymo_symbolizer_options;
 
 /* A module to symbolize. Strings and bytes are borrowed: paths during the call, the image for
