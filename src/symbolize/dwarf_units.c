@@ -133,6 +133,20 @@ static kymo_err read_roots(kymo_dwarf *dwarf, dwarf_unit_index *index)
     return err;
 }
 
+/* Whether functions of the unit may have addresses. Units of LTO with only functions that others
+ * inline have none, and walking through all their entries would take longer than all else. */
+static bool may_have_code(const dwarf_unit *unit)
+{
+    const dwarf_abbrev_table *t = unit->abbrevs;
+    for (uint32_t i = 0; i < t->n; i++) {
+        const dwarf_attr_spec *specs = t->specs + t->abbrevs[i].first;
+        for (unsigned k = 0; t->abbrevs[i].tag == DW_TAG_subprogram && k < t->abbrevs[i].count; k++)
+            if (specs[k].name == DW_AT_low_pc || specs[k].name == DW_AT_ranges)
+                return true;
+    }
+    return false;
+}
+
 /* Adds the functions of units without ranges. */
 static kymo_err read_bare(kymo_dwarf *dwarf, dwarf_unit_index *index)
 {
@@ -140,6 +154,8 @@ static kymo_err read_bare(kymo_dwarf *dwarf, dwarf_unit_index *index)
     for (size_t i = 0; i < index->bare.len && err == KYMO_OK; i++) {
         dwarf_unit *unit = index->bare.data[i];
         dwarf_function_table *table;
+        if (!may_have_code(unit))
+            continue;
         err = kymo_dwarf_functions_build(dwarf, unit, &table);
         if (err != KYMO_OK) {
             err = err == KYMO_E_CORRUPT ? KYMO_OK : err;
