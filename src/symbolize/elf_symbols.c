@@ -17,6 +17,7 @@
 
 #include "base/attr.h"
 #include "base/search.h"
+#include "base/sort_keys.h"
 #include "symbolize/elf_file.h"
 
 /* Limit of a chain of `enclosing`: no compiler nests deeper, hostile files may. */
@@ -283,9 +284,9 @@ void kymo_elf_symbols_finish(kymo_elf_symbols *symbols, const kymo_elf_file *fil
 {
     kymo_elf_symbol_vec *sized = &symbols->sized, *unsized = &symbols->unsized;
     if (sized->len)
-        qsort(sized->data, sized->len, sizeof *sized->data, by_start);
+        kymo_sort_keys(sized->data, sized->len, sizeof *sized->data, by_start);
     if (unsized->len)
-        qsort(unsized->data, unsized->len, sizeof *unsized->data, by_start);
+        kymo_sort_keys(unsized->data, unsized->len, sizeof *unsized->data, by_start);
     link_enclosing(sized);
     uint64_t next = UINT64_MAX;
     for (size_t i = unsized->len; i-- > 0;) {

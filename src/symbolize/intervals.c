@@ -8,9 +8,9 @@
 #include "symbolize/intervals.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "base/search.h"
+#include "base/sort_keys.h"
 
 /* Real inlining is less deep; hostile files could make each look-up walk through all intervals. */
 #define MAX_STEPS 1024
@@ -31,7 +31,7 @@ void kymo_intervals_finish(kymo_intervals *intervals)
     for (size_t i = 1; i < intervals->len && sorted; i++)
         sorted = by_start(&intervals->data[i - 1], &intervals->data[i]) <= 0;
     if (!sorted)
-        qsort(intervals->data, intervals->len, sizeof *intervals->data, by_start);
+        kymo_sort_keys(intervals->data, intervals->len, sizeof *intervals->data, by_start);
     uint32_t open = KYMO_INTERVAL_NONE;
     for (size_t i = 0; i < intervals->len; i++) {
         kymo_interval *now = &intervals->data[i];
