@@ -35,6 +35,10 @@ typedef struct program {
     uint8_t opcode_base;
     int8_t line_base;
     uint8_t operands[256];
+    struct {
+        uint32_t address;
+        int32_t line;
+    } special[256]; /* what each special opcode adds */
 } program;
 
 void kymo_dwarf_lines_free(dwarf_line_table *table)
@@ -156,7 +160,7 @@ static kymo_err end_sequence(program *p, uint64_t end)
     return kymo_vec_push(&t->sequences, s);
 }
 
-static kymo_err add_row(program *p, uint64_t address, uint64_t file, uint64_t line)
+static inline kymo_err add_row(program *p, uint64_t address, uint64_t file, uint64_t line)
 {
     if (p->rows.len && address < p->rows.data[p->rows.len - 1].address)
         p->unsorted = true;
@@ -231,9 +235,8 @@ static kymo_err run(program *p, kymo_reader *c)
     while (!c->failed && kymo_reader_left(c) > 0) {
         uint8_t opcode = kymo_read_u8(c);
         if (opcode >= p->opcode_base) {
-            unsigned special = (unsigned)opcode - p->opcode_base;
-            r.address += (uint64_t)(special / p->line_range) * p->min_instruction;
-            r.line += (uint64_t)(int64_t)(p->line_base + (int)(special % p->line_range));
+            r.address += p->special[opcode].address;
+            r.line += (uint64_t)(int64_t)p->special[opcode].line;
             KYMO_TRY(add_row(p, r.address, r.file, r.line));
         } else if (opcode == 0) {
             KYMO_TRY(run_extended(p, c, &r));
@@ -242,6 +245,15 @@ static kymo_err run(program *p, kymo_reader *c)
         }
     }
     return KYMO_OK;
+}
+
+static void set_special(program *p)
+{
+    for (unsigned i = p->opcode_base; i < 256; i++) {
+        unsigned special = i - p->opcode_base;
+        p->special[i].address = special / p->line_range * p->min_instruction;
+        p->special[i].line = p->line_base + (int)(special % p->line_range);
+    }
 }
 
 /* Reads the header; *c is left at the program. Returns false if it is invalid. */
@@ -296,6 +308,7 @@ static kymo_err build(program *p, const char *comp_dir, uint64_t offset)
     } else {
         KYMO_TRY(read_old_names(p, &names, comp_dir));
     }
+    set_special(p);
     KYMO_TRY(run(p, &c));
     dwarf_line_table *t = p->table;
     if (t->sequences.len > 1)
