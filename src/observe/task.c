@@ -17,6 +17,10 @@
 
 static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
 {
+    /* Of the main thread these say the same (stat: but its times, which are not read), and the
+     * kernel need not make two more folders, which it does for each look at a new process. */
+    if (tid == pid)
+        return kymo_proc_file_read(out, cap, "/proc/%d/%s", (int)pid, file);
     return kymo_proc_file_read(out, cap, "/proc/%d/task/%d/%s", (int)pid, (int)tid, file);
 }
 

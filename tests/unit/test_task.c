@@ -2,8 +2,10 @@
 #include "observe/task.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,12 +93,54 @@ static void children_begin_later(void **state)
     close(c.out);
 }
 
+/* ---- the main thread, of which the kernel has two folders ---- */
+
+static pid_t second_tid;
+
+static void *second(void *unused)
+{
+    uint64_t used_ns = 0;
+    (void)unused;
+    second_tid = (pid_t)syscall(SYS_gettid);
+    (void)prctl(PR_SET_NAME, "second");
+    while (used_ns < 50000000 && kymo_task_cpu_ns(getpid(), second_tid, &used_ns))
+        continue;
+    char name[16];
+    assert_true(kymo_task_name(getpid(), second_tid, name));
+    assert_string_equal(name, "second");
+    return NULL;
+}
+
+static void the_main_thread_is_one_thread(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    uint64_t before_ns, after_ns, process_ns;
+    char name[16], before[16];
+    struct kymo_task_status status;
+    assert_int_equal(prctl(PR_GET_NAME, before), 0);
+    assert_int_equal(prctl(PR_SET_NAME, "first"), 0);
+    assert_true(kymo_task_cpu_ns(getpid(), getpid(), &before_ns));
+    assert_int_equal(pthread_create(&thread, NULL, second, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(kymo_task_cpu_ns(getpid(), getpid(), &after_ns));
+    assert_true(kymo_task_process_clock(getpid(), &process_ns));
+    /* What the other one used is not its own. */
+    assert_true(after_ns >= before_ns && after_ns + 50000000 <= process_ns);
+    assert_true(kymo_task_name(getpid(), getpid(), name));
+    assert_string_equal(name, "first");
+    assert_true(kymo_task_read_status(getpid(), getpid(), &status));
+    assert_false(status.is_dead);
+    assert_int_equal(prctl(PR_SET_NAME, before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_image_lives_until_exec_or_end),
         cmocka_unit_test(what_cannot_be_known_lives),
         cmocka_unit_test(children_begin_later),
+        cmocka_unit_test(the_main_thread_is_one_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
