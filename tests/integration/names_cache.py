@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cache of inflated debug sections: the same output without it, with an empty, a full and a damaged one."""
+import functools
 import os
 import pathlib
 import random
+import resource
 import time
 
 from kymotest import KYMO, case, check, folder, main, record, run, say, wait_until
 
 FUNCTIONS = 1500
 SETTLED_S = 3  # a file is cached when its ctime is more than 2 s old
+
+@functools.cache
+def recorded():
+    return record([program()], options=("--no-symbols",)).path
+
 
 def program():
     """A program whose compressed debug sections are large enough to be cached."""
@@ -32,12 +39,12 @@ def program():
                lambda: time.time() - os.stat(path).st_ctime > SETTLED_S)
     return path
 
-def report(path, cache, **more):
+def report(path, cache, limits=(), **more):
     env = {"XDG_CACHE_HOME": str(cache), **more}
-    out = run([KYMO, "report", path, "--json", "--top", "0"], env=env)
+    out = run([KYMO, "report", path, "--json", "--top", "0"], env=env, limits=limits)
     check(out.status == 0 and not out.stderr, f"{env}: {out.status}: {out.stderr}")
     folded = folder() / "out.folded"
-    converted = run([KYMO, "convert", path, "-q", "-o", folded], env=env)
+    converted = run([KYMO, "convert", path, "-q", "-o", folded], env=env, limits=limits)
     check(converted.status == 0, converted.stderr)
     return out.stdout, folded.read_text()
 
@@ -46,7 +53,7 @@ def files(cache):
 
 @case
 def names_are_the_same():
-    recording = record([program()], options=("--no-symbols",)).path
+    recording = recorded()
     cache = folder() / "cache"
     cache.mkdir()
     plain = report(recording, cache, KYMO_CACHE="off")
@@ -81,7 +88,7 @@ def names_are_the_same():
 
 @case
 def works_without_a_folder():
-    recording = record([program()], options=("--no-symbols",)).path
+    recording = recorded()
     plain = report(recording, "/nowhere", KYMO_CACHE="off")
     none = {"HOME": "/nowhere", "TMPDIR": "/nowhere"}
     check(report(recording, "/nowhere", **none) == plain, "the output differs without a folder")
@@ -93,5 +100,23 @@ def works_without_a_folder():
         make(cache / "kymo")
         check(report(recording, cache, **none) == plain, "the output differs without a folder")
         check(not list(pathlib.Path("/tmp").glob("section-*")), "a link was followed")
+
+@case
+def fits_into_a_limit():
+    """A file that may not become as large is left out, and no part of it stays."""
+    recording = recorded()
+    cache = folder() / "cache"
+    cache.mkdir()
+    plain = report(recording, cache)
+    large = max(len(content) for content in files(cache).values())
+    limit = large - 1
+    check(len(plain[0]) < limit, "the limit is for the cache, not for the output")
+    for path in files(cache):
+        path.unlink()
+    check(report(recording, cache, limits=[(resource.RLIMIT_FSIZE, limit)]) == plain, "another output")
+    kept = files(cache)
+    check(kept and max(map(len, kept.values())) <= limit, f"{[len(c) for c in kept.values()]}")
+    check(set(cache.glob("kymo/*")) | set(cache.glob("kymo/.*")) == set(kept), "a part was left")
+
 
 main()
