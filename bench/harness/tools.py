@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The profilers: how each is put before a program, and how many samples it says it took."""
+import glob
 import json
 import os
 import re
@@ -29,9 +30,10 @@ class Nothing:
 
 class Kymo:
     """wall: the period of wall-clock samples beside those of CPU time; None: none. names: whether
-    symbols are looked up at the end."""
+    symbols are looked up at the end. cold: with an empty cache of debug sections; else it has those of
+    the recording before."""
 
-    def __init__(self, build, engine, period, wall=None, names=True):
+    def __init__(self, build, engine, period, wall=None, names=True, cold=False):
         self.kymo = os.path.join(build, "src/cli/kymo")
         self.engine = engine
         self.period = period
@@ -39,12 +41,19 @@ class Kymo:
         rate = {"1ms": "1 kHz", "100us": "10 kHz"}[period]
         self.wall = [f"--wall={wall}"] if wall else []
         self.names = [] if names else ["--no-symbols"]
+        self.cold = cold
         self.name = (f"kymo record, {engine}, {rate}" + (f", wall {wall}" if wall else "") +
-                     ("" if names else ", no symbols"))
+                     ("" if names else ", no symbols") + (", nothing cached" if cold else ""))
 
     def command(self, argv, out):
-        return [self.kymo, "record", "-q", "-f", f"--cpu={self.period}", "--overhead=50",
-                f"--engine={self.engine}", *self.wall, *self.names, "-o", out + ".kymo", "--", *argv], {}
+        cache = out + ".cache"
+        if self.cold:  # the kernel's symbols stay
+            for path in glob.glob(os.path.join(cache, "kymo", "section-*")):
+                os.unlink(path)
+            os.makedirs(cache, exist_ok=True)
+        return ([self.kymo, "record", "-q", "-f", f"--cpu={self.period}", "--overhead=50",
+                 f"--engine={self.engine}", *self.wall, *self.names, "-o", out + ".kymo", "--", *argv],
+                {"XDG_CACHE_HOME": cache} if self.cold else {})
 
     def report(self, out):
         text = subprocess.run([self.kymo, "report", "--json", out + ".kymo"], check=True,

@@ -43,7 +43,9 @@ def run(bench):
     files = 8 if bench.quick else 60
     folder = bench.out("project")
     project(folder, files)
-    tools = {"none": Nothing(), "kymo": Kymo(bench.build, "auto", "1ms"), "perf": Perf("fp")}
+    tools = {"none": Nothing(), "kymo": Kymo(bench.build, "auto", "1ms"),
+             "cold": Kymo(bench.build, "auto", "1ms", cold=True),
+             "unnamed": Kymo(bench.build, "auto", "1ms", names=False), "perf": Perf("fp")}
     if bench.has_wall():
         tools["wall"] = Kymo(bench.build, "auto", "1ms", "10ms")
     out = bench.out("make")
@@ -58,6 +60,8 @@ def run(bench):
             return ran
         return call
 
+    for tool in (tools["kymo"], tools["kymo"], tools["cold"]):  # what is cached for later ones
+        once(tool)(0)
     runs = interleave(rounds, {name: once(tool) for name, tool in tools.items()})
     table = Table("make -j2 of a C project",
                   f"{files} files by gcc -O1 and a link: the driver, cc1, as, collect2 and ld of "
