@@ -105,6 +105,7 @@ target_sources(test_connect PRIVATE
     ${CMAKE_SOURCE_DIR}/src/capture/connect.c ${CMAKE_SOURCE_DIR}/src/capture/recorder_stopped.c)
 kymo_unit_test(seccomp_filter kymo_sys)
 kymo_unit_test(own_maps kymo_sys)
+kymo_unit_test(network kymo_sys)
 kymo_unit_test(own_math kymo_sys m)
 kymo_fuzz_target(seccomp_filter kymo_sys)
 kymo_unit_test(mark_select)

@@ -288,11 +288,12 @@ struct kymo_session {
     uint32_t signal;          /* by which samples are to arrive at first */
     uint64_t cookie;          /* the value that our own queued signals and timers carry */
     uint64_t heartbeat_limit; /* in clock units: silence longer than this ends the capture */
-    uint64_t network_device;  /* the network namespace of the recorder's socket; inode 0: not */
-    uint64_t network_inode;   /* known */
-    uint32_t flags;           /* enum kymo_session_flags */
-    uint32_t pid;             /* written by the program when it attaches */
-    uint32_t attached;        /* 1 once the handler is in place; release */
+    uint64_t network_cookie;  /* the network namespace of the recorder's socket; 0: not known */
+    uint64_t network_device;  /* the same; inode 0: not known */
+    uint64_t network_inode;
+    uint32_t flags;    /* enum kymo_session_flags */
+    uint32_t pid;      /* written by the program when it attaches */
+    uint32_t attached; /* 1 once the handler is in place; release */
 
     /* Written by the program's threads. */
     uint64_t free_slots __attribute__((aligned(64))); /* tag << 32 | slot number + 1 */

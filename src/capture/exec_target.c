@@ -21,6 +21,7 @@
 
 #include "capture/family.h"
 #include "sys/elf_target.h"
+#include "sys/network.h"
 #include "sys/raw.h"
 
 #define SHELL "/bin/sh"
@@ -159,13 +160,23 @@ static enum step judge_file(const char *path, char next[HEAD_BYTES],
     return step;
 }
 
+/* Where neither the kernel nor /proc tells, it may be the recorder's. */
+static int is_other_network(void)
+{
+    struct kymo_file_id id;
+    uint64_t cookie = kymo_family.network_cookie ? kymo_network_cookie() : 0;
+    if (cookie)
+        return cookie != kymo_family.network_cookie;
+    return kymo_family.network.inode && kymo_file_identify(KYMO_NETWORK_NAMESPACE, &id) &&
+           !is_same(&id, &kymo_family.network);
+}
+
 /* Where the program starts, our own file must be what it is here, and so must be the network: the
  * recorder's socket has a name in that. */
 static enum kymo_exec_verdict judge_surroundings(enum kymo_refusal_reason *reason)
 {
     struct kymo_file_id id;
-    if (kymo_family.network.inode && kymo_file_identify(KYMO_NETWORK_NAMESPACE, &id) &&
-        !is_same(&id, &kymo_family.network)) {
+    if (is_other_network()) {
         *reason = KYMO_REFUSAL_RECORDER;
         return KYMO_EXEC_REFUSED;
     }

@@ -50,6 +50,7 @@ void kymo_family_init(const char *attach_name, const char *library, size_t len)
 
 void kymo_family_join(struct kymo_session *session)
 {
+    kymo_family.network_cookie = session->network_cookie;
     kymo_family.network = (struct kymo_file_id){session->network_device, session->network_inode};
     /* Pairs with the acquire of what looks at it: the above is in place. */
     kymo_store_release(&kymo_family.header, session);

@@ -39,6 +39,7 @@ struct kymo_family {
     struct kymo_file_id library_file;
     struct kymo_file_id loader_file; /* the ld.so that runs this program */
     struct kymo_file_id network;     /* the namespace that the recorder's socket is in */
+    uint64_t network_cookie;         /* the same, as a socket of it tells; 0: not known */
 };
 
 extern struct kymo_family kymo_family;

@@ -83,6 +83,7 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->flags = config->flags | (config->signal_fixed ? KYMO_SESSION_SIGNAL_FIXED : 0);
     s->alloc_rate = config->alloc_rate;
     s->map_least = config->alloc_rate ? KYMO_HEAP_EVENTS_MAP_LEAST : UINT64_MAX;
+    s->network_cookie = config->network_cookie;
     s->network_device = config->network_device;
     s->network_inode = config->network_inode;
     s->heartbeat_limit = KYMO_HOST_SILENCE_NS;

@@ -51,7 +51,8 @@ struct kymo_host_config {
     enum kymo_clock_kind clock;
     uint64_t counters_period_ns;              /* of telemetry; 0: none */
     uint64_t earliest_ns;                     /* the recording's begin; 0: the session's */
-    uint64_t network_device, network_inode;   /* our network namespace; inode 0: not known */
+    uint64_t network_cookie;                  /* our network namespace; 0: not known */
+    uint64_t network_device, network_inode;   /* the same; inode 0: not known */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none; owned by the launcher */
     const kymo_event_handler *events;         /* receives what is drained */
     void *events_context;

@@ -20,6 +20,7 @@
 #include "options/options.h"
 #include "recorder/tree_state.h"
 #include "sys/clock.h"
+#include "sys/network.h"
 
 #define TABLES_BYTES (64ull << 20)
 /* Rounds for which an idle process is still examined: four scans of /proc, so that threads that
@@ -35,6 +36,7 @@ static kymo_err on_ring(void *context);
 static void note_network(struct kymo_host_config *config)
 {
     struct stat st;
+    config->network_cookie = kymo_network_cookie();
     if (stat(KYMO_NETWORK_NAMESPACE, &st) != 0)
         return;
     config->network_device = st.st_dev;

@@ -15,6 +15,7 @@
 
 #include "capture/family.h"
 #include "elf_builder.h"
+#include "sys/network.h"
 #include "unit.h"
 
 #define NO_REASON KYMO_REFUSAL_REASONS
@@ -367,6 +368,20 @@ static void what_is_not_there_is_not_preloaded(void **state)
     strcpy(kymo_family.library, "/bin/sh");
     assert_int_equal(judge("/bin/true", KYMO_EXEC_PATH), KYMO_EXEC_REFUSED);
     assert_int_equal(reason, KYMO_REFUSAL_LIBRARY);
+    kymo_family = before;
+
+    /* The cookie decides where the kernel has it, else the file of /proc. */
+    kymo_family.network_cookie = kymo_network_cookie();
+    assert_int_equal(judge("/bin/true", KYMO_EXEC_PATH), KYMO_EXEC_RECORDABLE);
+    if (kymo_family.network_cookie) {
+        kymo_family.network.inode++;
+        assert_int_equal(judge("/bin/true", KYMO_EXEC_PATH), KYMO_EXEC_RECORDABLE);
+        kymo_family.network_cookie++;
+        assert_int_equal(judge("/bin/true", KYMO_EXEC_PATH), KYMO_EXEC_REFUSED);
+        assert_int_equal(reason, KYMO_REFUSAL_RECORDER);
+        kymo_family.network.inode--;
+        assert_int_equal(judge("/bin/true", KYMO_EXEC_PATH), KYMO_EXEC_REFUSED);
+    }
     kymo_family = before;
 
     kymo_family.network.inode++;
