@@ -15,32 +15,28 @@ static const struct kymo_python_offsets versions[] = {
     [11] = {592, 152, 56, 8, 16, 32, 48, 56, 0, 72, 112, 128, 136, 184, 48},
     [12] = {1544, 136, 56, 0, 8, 0, 8, 56, 70, 68, 112, 128, 136, 192, 40},
     [13] = {2160, 152, 72, 0, 0, 0, 8, 56, 70, 68, 112, 128, 136, 200, 40},
+    [14] = {2336, 152, 72, 0, 0, 0, 8, 56, 74, 68, 112, 128, 136, 208, 40},
 };
 
 static const struct kymo_python_lists lists[] = {
     [9] = {32, 0, 8},   [10] = {32, 0, 8},        [11] = {40, 0, 16},
-    [12] = {40, 0, 72}, [13] = {632, 7264, 7344},
+    [12] = {40, 0, 72}, [13] = {632, 7264, 7344}, [14] = {808, 7272, 7344},
 };
 
-/* Indices in the table of 3.13: each entry is 64 bits. */
-enum {
-    FREE_THREADED = 2,
-    INTERPRETERS = 5,
-    NEXT_INTERPRETER = 8,
-    THREADS = 9,
-    CURRENT_FRAME = 23,
-    THREAD_ID = 24,
-    PREVIOUS = 29,
-    EXECUTABLE = 30,
-    INSTRUCTION = 31,
-    OWNER = 33,
-    FILE_NAME = 35,
-    QUALIFIED_NAME = 37,
-    LINE_TABLE = 38,
-    FIRST_LINE = 39,
-    INSTRUCTIONS = 43,
-    ASCII_BYTES = 70,
-    ENTRIES,
+/* Where the table of a version has what is wanted: each entry is 64 bits. The first entries are the
+ * same in each, and tell which version it is. */
+enum { FREE_THREADED = 2, INTERPRETERS = 5, NEXT_INTERPRETER = 8, THREADS = 9, ENTRIES = 81 };
+
+struct places {
+    uint8_t current_frame, thread_id;
+    uint8_t previous, executable, instruction, owner;
+    uint8_t file_name, qualified_name, line_table, first_line, instructions;
+    uint8_t ascii_bytes;
+};
+
+static const struct places tables[] = {
+    [13] = {23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 70},
+    [14] = {26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 80},
 };
 
 static bool take_entry(const uint64_t *table, unsigned i, uint16_t *offset)
@@ -58,18 +54,21 @@ bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_pyt
     *out = versions[minor];
     if (minor < 13)
         return true;
+    const struct places *p = &tables[minor];
     memcpy(table, runtime, sizeof table);
     return memcmp(table, cookie, sizeof cookie) == 0 && table[FREE_THREADED] == 0 &&
-           take_entry(table, CURRENT_FRAME, &out->frame) &&
-           take_entry(table, THREAD_ID, &out->thread_id) &&
-           take_entry(table, PREVIOUS, &out->back) && take_entry(table, EXECUTABLE, &out->code) &&
-           take_entry(table, INSTRUCTION, &out->at) && take_entry(table, OWNER, &out->owner) &&
-           take_entry(table, FILE_NAME, &out->file) &&
-           take_entry(table, QUALIFIED_NAME, &out->name) &&
-           take_entry(table, LINE_TABLE, &out->lines) &&
-           take_entry(table, FIRST_LINE, &out->first_line) &&
-           take_entry(table, INSTRUCTIONS, &out->instructions) &&
-           take_entry(table, ASCII_BYTES, &out->text);
+           take_entry(table, p->current_frame, &out->frame) &&
+           take_entry(table, p->thread_id, &out->thread_id) &&
+           take_entry(table, p->previous, &out->back) &&
+           take_entry(table, p->executable, &out->code) &&
+           take_entry(table, p->instruction, &out->at) &&
+           take_entry(table, p->owner, &out->owner) &&
+           take_entry(table, p->file_name, &out->file) &&
+           take_entry(table, p->qualified_name, &out->name) &&
+           take_entry(table, p->line_table, &out->lines) &&
+           take_entry(table, p->first_line, &out->first_line) &&
+           take_entry(table, p->instructions, &out->instructions) &&
+           take_entry(table, p->ascii_bytes, &out->text);
 }
 
 bool kymo_python_lists_of(uint32_t minor, const void *runtime, struct kymo_python_lists *out)

@@ -10,7 +10,9 @@
 /* Addresses of user memory have 47 bits. */
 #define ADDRESS_BITS 47u
 #define PAGE_BITS 12u
-#define OWNER_IS_C_STACK 3u /* 3.12 and later: the frame is a mark in the evaluator's own */
+/* 3.12 and later: the frame is a mark in the evaluator's own. From 3.14 on 4 is one, too. */
+#define OWNER_IS_C_STACK 3u
+#define TAG 3u
 /* A _PyCFrame so near behind the thread's state is part of it: the outermost. */
 #define IN_STATE 4096u
 
@@ -115,6 +117,7 @@ static bool push(const struct walk *w, uint64_t frame)
 {
     const struct kymo_python_offsets *o = &w->python->offsets;
     struct kymo_python_stack *s = w->out;
+    uint32_t minor = w->python->minor;
     uint64_t code, at, type;
     if (s->frames == KYMO_PYTHON_FRAMES_MAX) {
         s->faults |= KYMO_PYTHON_CUT;
@@ -124,11 +127,12 @@ static bool push(const struct walk *w, uint64_t frame)
         s->faults |= KYMO_PYTHON_BAD_FRAME;
         return false;
     }
+    if (minor >= 14)
+        code &= ~(uint64_t)TAG; /* how the reference is counted */
     if (!load(w, code + WORD, &type) || type != w->python->code_type) {
         s->faults |= KYMO_PYTHON_BAD_CODE;
         return false;
     }
-    uint32_t minor = w->python->minor;
     s->frame[s->frames++] =
         (struct kymo_python_frame){code, minor < 10    ? (uint32_t)at
                                          : minor == 10 ? (uint32_t)at * 2
@@ -192,7 +196,7 @@ static void walk_shims(const struct walk *w, uint64_t frame)
             s->faults |= KYMO_PYTHON_BAD_FRAME;
             break;
         }
-        if ((owner >> 8 * (o->owner % WORD) & 0xff) == OWNER_IS_C_STACK) {
+        if ((owner >> 8 * (o->owner % WORD) & 0xff) >= OWNER_IS_C_STACK) {
             if (!begin_run(w, frame, first))
                 return;
             first = s->frames;

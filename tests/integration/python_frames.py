@@ -2,7 +2,7 @@
 """Python frames in stacks: which functions, files and lines, in which order, compared with what the program says.
 
 workloads/python_stacks.py writes what sys._getframe shows of chains of calls, and uses CPU time at the
-end of each. Every sample of that end must show the same chain. Every interpreter from 3.9 to 3.13 that is
+end of each. Every sample of that end must show the same chain. Every interpreter from 3.9 to 3.14 that is
 found is tested: of Debian, of pyenv, and those that KYMO_PYTHONS names (paths, with a colon between).
 """
 import collections

@@ -7,7 +7,7 @@ import os
 
 from kymotest import run
 
-VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13"]
+VERSIONS = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
 
 Interpreter = collections.namedtuple("Interpreter", "name version path")
 

@@ -6,15 +6,21 @@
 
 enum { ENTRIES = 96 };
 
-/* As _PyRuntime of 3.13.0 begins: each value differs from the version's usual one. */
-static void make_table(uint64_t *table)
+/* Which entries are used: frame, thread_id, back, code, at, owner, file, name, lines, first_line,
+ * instructions, text. */
+static const uint8_t used_of[][12] = {
+    [13] = {23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 70},
+    [14] = {26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 80},
+};
+
+/* As _PyRuntime of 3.13.0 and 3.14.10 begins: each value differs from the version's usual one. */
+static void make_table(uint32_t minor, uint64_t *table)
 {
     memset(table, 0, ENTRIES * sizeof *table);
     memcpy(table, "xdebugpy", 8);
-    table[1] = 0x030d00f0;
-    static const uint8_t used[] = {23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 70};
-    for (size_t i = 0; i < sizeof used; i++)
-        table[used[i]] = 1000 + 8ull * used[i];
+    table[1] = 0x030000f0 | minor << 16;
+    for (size_t i = 0; i < sizeof used_of[minor]; i++)
+        table[used_of[minor][i]] = 1000 + 8ull * used_of[minor][i];
 }
 
 static void each_known_version_has_offsets(void **state)
@@ -36,8 +42,8 @@ static void a_version_that_is_not_known_has_none(void **state)
     (void)state;
     uint64_t table[ENTRIES];
     struct kymo_python_offsets o;
-    make_table(table);
-    static const uint32_t others[] = {0, 1, 2, 7, 8, 14, 15, 99, 255, UINT32_MAX};
+    make_table(14, table);
+    static const uint32_t others[] = {0, 1, 2, 7, 8, 15, 99, 255, UINT32_MAX};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(others); i++)
         assert_false(kymo_python_offsets_of(others[i], table, &o));
 }
@@ -47,21 +53,16 @@ static void the_interpreters_own_table_is_used_from_3_13_on(void **state)
     (void)state;
     uint64_t table[ENTRIES];
     struct kymo_python_offsets o;
-    make_table(table);
-    assert_true(kymo_python_offsets_of(13, table, &o));
-    assert_int_equal(o.frame, 1000 + 8 * 23);
-    assert_int_equal(o.thread_id, 1000 + 8 * 24);
-    assert_int_equal(o.back, 1000 + 8 * 29);
-    assert_int_equal(o.code, 1000 + 8 * 30);
-    assert_int_equal(o.at, 1000 + 8 * 31);
-    assert_int_equal(o.owner, 1000 + 8 * 33);
-    assert_int_equal(o.file, 1000 + 8 * 35);
-    assert_int_equal(o.name, 1000 + 8 * 37);
-    assert_int_equal(o.lines, 1000 + 8 * 38);
-    assert_int_equal(o.first_line, 1000 + 8 * 39);
-    assert_int_equal(o.instructions, 1000 + 8 * 43);
-    assert_int_equal(o.text, 1000 + 8 * 70);
-    assert_int_equal(o.key, 2160); /* not in the table */
+    for (uint32_t minor = 13; minor <= 14; minor++) {
+        make_table(minor, table);
+        assert_true(kymo_python_offsets_of(minor, table, &o));
+        const uint16_t got[] = {o.frame, o.thread_id,  o.back,         o.code,
+                                o.at,    o.owner,      o.file,         o.name,
+                                o.lines, o.first_line, o.instructions, o.text};
+        for (size_t i = 0; i < KYMO_ARRAY_LEN(got); i++)
+            assert_int_equal(got[i], 1000 + 8 * used_of[minor][i]);
+        assert_int_equal(o.key, minor == 13 ? 2160 : 2336); /* not in the table */
+    }
 }
 
 static void a_table_that_is_not_understood_is_refused(void **state)
@@ -69,17 +70,18 @@ static void a_table_that_is_not_understood_is_refused(void **state)
     (void)state;
     uint64_t table[ENTRIES];
     struct kymo_python_offsets o;
-    make_table(table);
-    table[2] = 1; /* free-threaded: its objects begin differently */
-    assert_false(kymo_python_offsets_of(13, table, &o));
-    make_table(table);
-    ((char *)table)[0] = 'y';
-    assert_false(kymo_python_offsets_of(13, table, &o));
-    static const uint8_t used[] = {23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 70};
-    for (size_t i = 0; i < sizeof used; i++) {
-        make_table(table);
-        table[used[i]] = 1ull << 32 | 8; /* not that far */
-        assert_false(kymo_python_offsets_of(13, table, &o));
+    for (uint32_t minor = 13; minor <= 14; minor++) {
+        make_table(minor, table);
+        table[2] = 1; /* free-threaded: its objects begin differently */
+        assert_false(kymo_python_offsets_of(minor, table, &o));
+        make_table(minor, table);
+        ((char *)table)[0] = 'y';
+        assert_false(kymo_python_offsets_of(minor, table, &o));
+        for (size_t i = 0; i < sizeof used_of[minor]; i++) {
+            make_table(minor, table);
+            table[used_of[minor][i]] = 1ull << 32 | 8; /* not that far */
+            assert_false(kymo_python_offsets_of(minor, table, &o));
+        }
     }
 }
 

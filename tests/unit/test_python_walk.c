@@ -32,7 +32,7 @@ static void assert_run(uint32_t i, const char *mark, uint32_t first, uint32_t co
 static void chains_are_read_as_each_version_keeps_them(void **state)
 {
     (void)state;
-    for (uint32_t minor = 9; minor <= 13; minor++) {
+    for (uint32_t minor = 9; minor <= 14; minor++) {
         use(minor);
         walk_from(make_chain());
         assert_int_equal(w.stack.faults, 0);
@@ -54,7 +54,7 @@ static void chains_are_read_as_each_version_keeps_them(void **state)
 static void a_thread_without_frames_has_none(void **state)
 {
     (void)state;
-    for (uint32_t minor = 9; minor <= 13; minor++) {
+    for (uint32_t minor = 9; minor <= 14; minor++) {
         use(minor);
         if (minor == 11)
             walk_from(state_cframe());
@@ -103,7 +103,7 @@ static uint64_t bad_pointer(uint32_t i)
 static void pointers_that_lead_nowhere_end_the_walk(void **state)
 {
     (void)state;
-    for (uint32_t minor = 9; minor <= 13; minor++)
+    for (uint32_t minor = 9; minor <= 14; minor++)
         for (uint32_t i = 0; bad_pointer(i); i++) {
             const struct kymo_python_offsets *o = &w.python.offsets;
             for (uint32_t what = 0; what < 6; what++) {
@@ -132,7 +132,7 @@ static void pointers_that_lead_nowhere_end_the_walk(void **state)
 static void what_is_not_code_is_no_frame(void **state)
 {
     (void)state;
-    for (uint32_t minor = 9; minor <= 13; minor++) {
+    for (uint32_t minor = 9; minor <= 14; minor++) {
         use(minor);
         char *start = make_chain();
         put(node(1), 8, code_type + 8); /* an object of another type, where code was */
@@ -161,7 +161,7 @@ static void a_run_that_misses_its_end_is_not_shown(void **state)
 static void frames_of_no_evaluator_are_not_shown(void **state)
 {
     (void)state;
-    for (uint32_t minor = 12; minor <= 13; minor++) {
+    for (uint32_t minor = 12; minor <= 14; minor++) {
         use(minor);
         char *start = make_chain();
         put(node(12), w.python.offsets.back, 0);
@@ -174,7 +174,7 @@ static void frames_of_no_evaluator_are_not_shown(void **state)
 static void circles_end(void **state)
 {
     (void)state;
-    for (uint32_t minor = 9; minor <= 13; minor++) {
+    for (uint32_t minor = 9; minor <= 14; minor++) {
         use(minor);
         char *start = make_chain();
         put(node(11), w.python.offsets.back, at_of(node(10)));
@@ -188,7 +188,7 @@ static void circles_end(void **state)
     walk_from(start);
     assert_int_not_equal(w.stack.faults, 0);
     /* Of marks alone. */
-    for (uint32_t minor = 12; minor <= 13; minor++) {
+    for (uint32_t minor = 12; minor <= 14; minor++) {
         use(minor);
         start = make_shim(20, make_shim(21, node(20)));
         walk_from(minor == 12 ? make_cframe(22, start, NULL) : start);
@@ -201,7 +201,7 @@ static void more_frames_than_fit_are_cut(void **state)
 {
     (void)state;
     enum { DEEP = 1000 };
-    for (uint32_t minor = 9; minor <= 13; minor++) {
+    for (uint32_t minor = 9; minor <= 14; minor++) {
         use(minor);
         char *code = make_code(0);
         char *frame = minor >= 12 ? make_shim(1, NULL) : NULL;
@@ -246,7 +246,7 @@ static void random_words_do_no_harm(void **state)
 static void the_state_is_found_by_its_key(void **state)
 {
     (void)state;
-    for (uint32_t minor = 9; minor <= 13; minor++) {
+    for (uint32_t minor = 9; minor <= 14; minor++) {
         use(minor);
         char *runtime = node(500); /* and those behind it */
         const uint64_t made = 1 | (uint64_t)w.key << 32;
