@@ -43,7 +43,27 @@ static inline int kymo_merge_is_evaluator(const struct kymo_python_merge *m, uin
 {
     const struct kymo_python *python = m->python;
     uint64_t pc = (m->pcs[i] & ~KYMO_PC_EXACT) - (i != 0);
-    return pc >= python->eval_lo && pc < python->eval_hi;
+    uint64_t cold = kymo_load_relaxed(&python->cold_lo);
+    return (pc >= python->eval_lo && pc < python->eval_hi) ||
+           (cold && pc >= cold && pc < kymo_load_relaxed(&python->cold_hi));
+}
+
+/* A native frame that spans a mark is an evaluator's, also where its code is in a part of its own
+ * (.cold), which no symbol of a stripped interpreter names. What is within so many bytes is taken
+ * for the same part. */
+#define KYMO_PYTHON_COLD_MAX 0x20000u
+static inline void kymo_merge_learn_cold(const struct kymo_python_merge *m, uint32_t i)
+{
+    struct kymo_python *python = m->python;
+    uint64_t pc = (m->pcs[i] & ~KYMO_PC_EXACT) - (i != 0);
+    uint64_t lo = kymo_load_relaxed(&python->cold_lo), hi = kymo_load_relaxed(&python->cold_hi);
+    if (pc < python->lo || pc >= python->hi ||
+        (lo && (pc + KYMO_PYTHON_COLD_MAX < hi || pc >= lo + KYMO_PYTHON_COLD_MAX)))
+        return;
+    if (!lo || pc < lo)
+        kymo_store_relaxed(&python->cold_lo, pc);
+    if (pc >= hi)
+        kymo_store_relaxed(&python->cold_hi, pc + 1);
 }
 
 /* Where a native frame ends; of the outermost one that is not known. */
@@ -94,8 +114,11 @@ KYMO_INLINE void kymo_merge_by_address(struct kymo_python_merge *m, kymo_python_
     const struct kymo_python_stack *s = m->stack;
     for (uint32_t i = 0; i < m->n && !m->is_cut; i++) {
         const struct kymo_python_run *run = NULL;
-        if (kymo_merge_runs_next(m, i))
+        if (kymo_merge_runs_next(m, i)) {
             run = &s->run[m->next_run++];
+            if (!s->faults && !kymo_merge_is_evaluator(m, i))
+                kymo_merge_learn_cold(m, i);
+        }
         if (!run || !kymo_merge_put_run(m, run, word))
             kymo_merge_put(m, m->pcs[i]);
         /* What is outside of this run is not known. */

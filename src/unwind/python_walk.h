@@ -46,6 +46,8 @@ struct kymo_python {
     uint64_t eval_lo;      /* _PyEval_EvalFrameDefault ... */
     uint64_t eval_hi;      /* ... and its end */
     uint64_t lo, hi;       /* the module that it is in, as mapped */
+    uint64_t cold_lo;      /* learnt: where a compiler has put part of the evaluator ... */
+    uint64_t cold_hi;      /* ... and its end; 0: not known. 3.11 and later */
     uint64_t cframe_below; /* learnt: how far below the end of the evaluator's native frame its
                             * _PyCFrame lies; 0: not known yet. 3.11 and 3.12 */
     struct kymo_python_offsets offsets;
