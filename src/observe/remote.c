@@ -71,6 +71,8 @@ struct kymo_remote {
     size_t stack_bytes;
     struct kymo_row_slot *cache;
     struct kymo_walker walker;
+    uint64_t code_page; /* whose copy is below, of the walk at hand; 0: none */
+    unsigned char code[PAGE];
 };
 
 /* ---- memory ---- */
@@ -438,6 +440,30 @@ static size_t copy_stack(kymo_remote *r, uint64_t lo, size_t size)
     return read_memory(r->pid, lo, r->stack, size);
 }
 
+/* Trampolines lie side by side, so a walk reads few pages. */
+static bool read_code(void *context, uint64_t address, uint64_t *word)
+{
+    kymo_remote *r = context;
+    uint64_t page = address & ~(uint64_t)(PAGE - 1);
+    if (address - page > PAGE - sizeof *word) /* at its end */
+        return read_memory(r->pid, address, word, sizeof *word) == sizeof *word;
+    if (page != r->code_page) {
+        r->code_page = 0;
+        if (read_memory(r->pid, page, r->code, PAGE) != PAGE)
+            return false;
+        r->code_page = page;
+    }
+    memcpy(word, r->code + (address - page), sizeof *word);
+    return true;
+}
+
+void kymo_remote_has_trampolines(kymo_remote *r)
+{
+    r->walker.has_trampolines = 1;
+    r->view.read_code = read_code;
+    r->view.context = r;
+}
+
 size_t kymo_remote_walk_with_sps(kymo_remote *r, const struct kymo_regs *regs, uint32_t known,
                                  uint64_t *pcs, uint64_t *sps, size_t max,
                                  struct kymo_walk_result *result)
@@ -445,6 +471,7 @@ size_t kymo_remote_walk_with_sps(kymo_remote *r, const struct kymo_regs *regs, u
     uint64_t sp = regs->gpr[KYMO_REG_SP];
     uint64_t lo = sp - RED_ZONE;
     size_t n = 0;
+    r->code_page = 0; /* it may have changed */
     for (size_t size = STACK_FIRST; size <= STACK_MAX; size *= 8) {
         size_t have = copy_stack(r, lo, size);
         if (have == 0 && size == STACK_FIRST) {

@@ -55,6 +55,9 @@ void kymo_remote_destroy(kymo_remote *remote);
 KYMO_NODISCARD
 kymo_err kymo_remote_refresh(kymo_remote *remote);
 
+/* From now on code in no module may be that of CPython's trampolines (-X perf): walks read it. */
+void kymo_remote_has_trampolines(kymo_remote *remote);
+
 /* Walks from *regs, of which the registers in the mask known (by DWARF number) hold. pcs and the
  * result as kymo_unwind_walk's. The thread must be asleep before, and be found unmoved afterwards.
  * Returns 0 when its stack cannot be read. */

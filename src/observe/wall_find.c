@@ -81,6 +81,8 @@ kymo_err kymo_wall_finder_begin(struct kymo_wall_finder *f, uint64_t now_ns)
     f->module_generation = generation;
     f->retry_ns = now_ns + RETRY_NS;
     kymo_err err = kymo_remote_create(f->store, f->pid, &f->stacks.remote);
+    if (err == KYMO_OK && f->session->python >= 12)
+        kymo_remote_has_trampolines(f->stacks.remote);
     return err == KYMO_E_NOMEM ? err : KYMO_OK;
 }
 

@@ -492,14 +492,25 @@ static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap
     return STEP_ON;
 }
 
+/* In libkymo-preload.so there is no other process to read, and no code for it. */
+static bool load_code(struct walk *w, uint64_t address, uint64_t *word)
+{
+#ifndef KYMO_HOT
+    const struct kymo_outside *outside = w->walker->outside;
+    if (outside)
+        return outside->read_code && outside->read_code(outside->context, address, word);
+#endif
+    return !w->window.is_copy && w->window.probe_allowed &&
+           kymo_window_load(&w->window, address, word);
+}
+
 /* With `-X perf` CPython makes a small function for each of its own, that calls the evaluator. It
  * has no row and sets up no frame pointer, but where the call returns to it says how large its
  * frame is: add $N,%rsp; ret. */
 static KYMO_NOINLINE enum step step_trampoline(struct walk *w)
 {
     uint64_t word, ip;
-    if (w->exact || w->window.is_copy || !w->window.probe_allowed ||
-        !kymo_window_load(&w->window, w->ip, &word))
+    if (w->exact || !load_code(w, w->ip, &word))
         return STEP_END;
     uint64_t bytes = kymo_frame_of_return(word);
     if (bytes == 0 || !kymo_window_load(&w->window, w->sp + bytes, &ip) || ip <= KYMO_CODE_LOWEST ||

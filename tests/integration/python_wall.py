@@ -8,7 +8,7 @@ import json
 import math
 import pathlib
 
-from kymotest import WORKLOADS, add_case, check, check_close, main, record, say
+from kymotest import WORKLOADS, add_case, check, check_close, main, record, say, skip
 from pythons import find_interpreters, some_of
 
 PERIOD_S = 0.01
@@ -24,8 +24,8 @@ def tolerance(truth, name):
     return chance + 2 * late + 0.01 * truth["elapsed"][name] + 2 * PERIOD_S
 
 
-def record_way(way, python):
-    recording = record([python, PROGRAM, way, SECONDS, WORKLOADS / "libpython_waits_native.so"], options=["--wall=10ms"])
+def record_way(way, python, arguments=()):
+    recording = record([python, *arguments, PROGRAM, way, SECONDS, WORKLOADS / "libpython_waits_native.so"], options=["--wall=10ms"])
     check(recording.result.status == 0,
           f"status {recording.result.status}: {recording.result.stderr}")
     truth = json.loads(recording.result.stdout)
@@ -142,6 +142,20 @@ def native(python, version):
     check_stacks(recording, truth)
 
 
+def trampolines(python, version):
+    """With -X perf code without unwind information lies between the evaluator's calls."""
+    if version < (3, 12):
+        skip("it has no -X perf")
+    recording, truth, report = record_way("kinds", python, ["-X", "perf"])
+    for name in truth["elapsed"]:
+        check_time(report, truth, name)
+    check_stacks(recording, truth)
+    waits = [s for s in recording.firefox().all_samples() if s.frames[-1].name.startswith("[waiting")]
+    cut = [s for s in waits if s.frames[0].name.startswith(("[incomplete", "[truncated"))]
+    say(f"{len(cut)} of {len(waits)} stacks are cut")
+    check(len(cut) <= 0.02 * len(waits), f"{len(cut)} of {len(waits)}: {[f.name for f in cut[0].frames] if cut else ''}")
+
+
 def held(function, interpreter):
     say(f"Python {interpreter.version}, {interpreter.path}")
     function(interpreter.path, tuple(map(int, interpreter.version.split("."))))
@@ -150,7 +164,7 @@ def held(function, interpreter):
 # Where the interpreter keeps its frames is each version's own; how the recorder waits is not.
 INTERPRETERS = find_interpreters()
 for interpreter in INTERPRETERS:
-    for case in (kinds, native):
+    for case in (kinds, native, trampolines):
         add_case(f"{case.__name__}.{interpreter.name}", held, case, interpreter)
 for interpreter in some_of(INTERPRETERS):
     for case in (gil, loop, forked):

@@ -31,6 +31,7 @@ static struct waiter {
     int pipe[2];
     pid_t tid;
     int needs_rbp;
+    void *trampoline; /* a function that calls its argument; NULL: none */
     uint64_t pcs[DEPTH];
     size_t n;
     struct kymo_regs regs; /* of the frame that calls read */
@@ -92,8 +93,14 @@ __attribute__((noinline, no_sanitize("address"))) static void with_frame_pointer
 
 static void *run(void *argument)
 {
+    union {
+        void *code;
+        void (*call)(void (*)(void));
+    } trampoline = {.code = waiter.trampoline};
     waiter.tid = (pid_t)syscall(SYS_gettid);
-    if (waiter.needs_rbp)
+    if (trampoline.code)
+        trampoline.call(wait_in_read);
+    else if (waiter.needs_rbp)
         with_frame_pointer(100 + waiter_bytes + (size_t)(argument != NULL));
     else
         middle(5);
@@ -114,10 +121,10 @@ static struct kymo_remote_call call_of(pid_t tid)
     return call;
 }
 
-static struct kymo_remote_call start(pthread_t *thread, int needs_rbp)
+static struct kymo_remote_call start_in(pthread_t *thread, int needs_rbp, void *trampoline)
 {
     struct kymo_remote_call call;
-    waiter = (struct waiter){.needs_rbp = needs_rbp};
+    waiter = (struct waiter){.needs_rbp = needs_rbp, .trampoline = trampoline};
     assert_int_equal(pipe(waiter.pipe), 0);
     assert_int_equal(pthread_create(thread, NULL, run, NULL), 0);
     while (!kymo_load_acquire(&waiter.ready))
@@ -127,6 +134,11 @@ static struct kymo_remote_call start(pthread_t *thread, int needs_rbp)
         call = call_of(waiter.tid);
     } while (call.is_running || call.number != SYS_read);
     return call;
+}
+
+static struct kymo_remote_call start(pthread_t *thread, int needs_rbp)
+{
+    return start_in(thread, needs_rbp, NULL);
 }
 
 static void stop(pthread_t thread)
@@ -171,6 +183,43 @@ static void a_waiting_thread_has_the_same_stack_from_outside(void **state)
     assert_non_null(strstr(m->path, "libc"));
     assert_true(m->build_id_len > 0);
     stop(thread);
+}
+
+/* As CPython's `-X perf` makes them. One at the end of a page, too, whose bytes end before it does.
+ */
+static void a_trampoline_is_stepped_over_where_there_are_any(void **state)
+{
+    static const unsigned char code[] = {0x48, 0x83, 0xec, 0x08, /* sub $8,%rsp */
+                                         0xff, 0xd7,             /* call *%rdi */
+                                         0x48, 0x83, 0xc4, 0x08, /* add $8,%rsp */
+                                         0xc3};
+    (void)state;
+    NEEDS_PLAIN_STACK();
+    unsigned char *pages =
+        mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    unsigned char *const places[] = {pages + 64, pages + 4096 - sizeof code};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(places); i++)
+        memcpy(places[i], code, sizeof code);
+    assert_int_equal(mprotect(pages, 8192, PROT_READ | PROT_EXEC), 0);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(places); i++) {
+        uint64_t pcs[DEPTH];
+        pthread_t thread;
+        struct kymo_walk_result result;
+        struct kymo_remote_call call = start_in(&thread, 0, places[i]);
+        struct kymo_regs regs = regs_of(&call);
+        size_t n = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_SP), pcs, DEPTH, &result);
+        assert_int_equal(result.end, KYMO_WALK_NO_MODULE);
+        kymo_remote_has_trampolines(remote);
+        size_t more = kymo_remote_walk(remote, &regs, BIT(KYMO_REG_SP), pcs, DEPTH, &result);
+        assert_int_equal(result.end, KYMO_WALK_COMPLETE);
+        assert_int_equal(pcs[n - 1], (uint64_t)(uintptr_t)places[i] + 6);
+        assert_true(more > n + 1); /* run, and what begins a thread */
+        stop(thread);
+        kymo_remote_destroy(remote);
+        assert_int_equal(kymo_remote_create(store, getpid(), &remote), KYMO_OK);
+    }
+    munmap(pages, 8192);
 }
 
 static void a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known(void **state)
@@ -437,6 +486,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_waiting_thread_has_the_same_stack_from_outside),
+        cmocka_unit_test(a_trampoline_is_stepped_over_where_there_are_any),
         cmocka_unit_test(a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known),
         cmocka_unit_test(a_frame_pointer_that_a_thread_told_is_told_to_others),
         cmocka_unit_test(the_first_instructions_tell_the_frame_pointer),
