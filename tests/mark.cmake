@@ -3,8 +3,8 @@
 # files call of others, so each test is a program for itself.
 set(kymo_mark_sources mark.c mark_quick.c mark_slow.c mark_payload.c mark_site.c mark_stack.c mark_clock.c
     mark_count.c mark_labels.c mark_stats.c
-    take_stack.c next_symbol.c python_code.c python_find.c python_stack.c module.c tables.c process.c thread.c
-    thread_pointer.c)
+    take_stack.c next_symbol.c python_code.c python_find.c python_stack.c python_task.c module.c tables.c
+    process.c thread.c thread_pointer.c)
 list(TRANSFORM kymo_mark_sources PREPEND ${CMAKE_SOURCE_DIR}/src/capture/)
 add_library(mark_sources OBJECT ${kymo_mark_sources})
 kymo_sanitize(mark_sources)

@@ -77,6 +77,13 @@ static uint32_t copy_text(const struct copier *c, uint64_t object, char *to, uin
     return copy_wide(c, from, kind, skip, length, to, room);
 }
 
+uint32_t kymo_code_text(const struct kymo_python *python, struct kymo_python_pages *pages,
+                        uint64_t object, char *to, uint32_t room)
+{
+    const struct copier c = {python, pages};
+    return copy_text(&c, object, to, room, 0);
+}
+
 void kymo_code_fill(const struct kymo_python *python, struct kymo_python_pages *pages,
                     const struct kymo_code_identity *identity, const struct kymo_code_room *room,
                     struct kymo_code_record *record)

@@ -46,6 +46,10 @@ KYMO_SIGNAL_SAFE static inline int kymo_code_is_hidden(const struct kymo_code_id
     return identity->file == identity->name;
 }
 
+/* The characters of a str as UTF-8, as many as fit; 0: it cannot be read. */
+KYMO_SIGNAL_SAFE uint32_t kymo_code_text(const struct kymo_python *python,
+                                         struct kymo_python_pages *pages, uint64_t object, char *to,
+                                         uint32_t room);
 /* How much room its texts need at most, which are read again when they are copied. */
 KYMO_SIGNAL_SAFE struct kymo_code_room kymo_code_room(const struct kymo_python *python,
                                                       struct kymo_python_pages *pages,

@@ -32,6 +32,7 @@
 #include "capture/fork_child.h"
 #include "capture/mark.h"
 #include "capture/mask_hooks.h"
+#include "capture/python_stack.h"
 #include "capture/signal_move.h"
 #include "capture/take_stack.h"
 #include "capture/thread.h"
@@ -97,6 +98,8 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
     kymo_regs_from_ucontext(&t->regs, context);
     uint32_t stack = kymo_stack_take(p, t, NULL);
     struct kymo_stream_writer *w = kymo_claim(t, KYMO_STREAM_SIGNAL, kymo_context_sp(context));
+    if (kymo_unlikely(t->task_bytes && w))
+        kymo_python_task_tell(p, t, w, clock);
     struct kymo_record_sample *r = reserve(p, t, w, sizeof *r);
     if (kymo_likely(r != NULL)) {
         r->head = (struct kymo_record){clock, KYMO_RECORD_SAMPLE_CPU, sizeof *r, stack};

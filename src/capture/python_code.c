@@ -26,6 +26,10 @@ uint32_t kymo_python_code(struct kymo_capture_process *p, struct kymo_python_pag
         kymo_code_claim(p->session, &p->plan, room.name + room.file + room.lines, &number);
     if (record) {
         kymo_code_fill(p->python, pages, &identity, &room, record);
+        const char *name = (const char *)(record + 1);
+        if (kymo_python_runs_handles(p->python->minor, name, record->name_len,
+                                     name + record->name_len, record->file_len))
+            kymo_store_relaxed(&p->python->handle_code, code);
         number = kymo_code_publish(p->session, &p->plan, number);
     }
     if (!record || !number) {

@@ -50,10 +50,29 @@ KYMO_SIGNAL_SAFE static inline uint64_t *kymo_python_sps(struct kymo_python_plac
     return (uint64_t *)(void *)(place + 1);
 }
 
+/* What the handler is told of the thread's task beside its stack. */
+#define KYMO_PYTHON_TASK_KEY "asyncio task"
+
+/* python_task.c: the name of the asyncio task that a frame of Handle._run runs, in UTF-8; returns
+ * its bytes, 0: it runs none, or it cannot be read. */
+KYMO_SIGNAL_SAFE uint32_t kymo_python_task(const struct kymo_python *python,
+                                           struct kymo_python_pages *pages, uint64_t frame,
+                                           char name[KYMO_PYTHON_TASK_MAX]);
+/* Whether a code object with these texts is that of Handle._run. */
+KYMO_SIGNAL_SAFE int kymo_python_runs_handles(uint32_t minor, const char *name, uint32_t name_len,
+                                              const char *file, uint32_t file_len);
+/* Labels the sample with this clock with the task that was found with the thread's last stack, in
+ * its own claimed stream. */
+KYMO_SIGNAL_SAFE void kymo_python_task_tell(struct kymo_capture_process *process,
+                                            struct kymo_capture_thread *thread,
+                                            struct kymo_stream_writer *stream, uint64_t clock);
+
 /* Puts the Python frames of the calling thread into its native stack, of n frames with the place's
  * stack pointers. Returns the new number of frames, at most process->depth. *end: how the native
- * walk ended, and then how the whole stack does. */
+ * walk ended, and then how the whole stack does. thread: gets the name of its task; NULL: it is not
+ * looked for. */
 KYMO_SIGNAL_SAFE uint32_t kymo_python_merge(struct kymo_capture_process *process,
+                                            struct kymo_capture_thread *thread,
                                             struct kymo_python_place *place, uint64_t *pcs,
                                             uint32_t n, enum kymo_walk_end *end);
 

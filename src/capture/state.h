@@ -52,6 +52,8 @@ struct kymo_label_block {
     uint32_t from;  /* the address behind the call, its lower half */
 };
 
+#define KYMO_PYTHON_TASK_MAX 96u /* bytes of a task's name */
+
 struct kymo_capture_thread {
     struct kymo_capture_process *process; /* NULL: not capturing (forked child, thread has ended) */
     struct kymo_thread_slot *slot;        /* in the session */
@@ -98,6 +100,9 @@ struct kymo_capture_thread {
     /* Of a tracer: the turn in which it is at work in this thread (0: it is not), how deep in
      * calls, and how many events found no room since the last one that did. */
     uint32_t traced_in, call_depth, calls_missing;
+    /* The asyncio task that was running when the handler took its last stack. */
+    uint32_t task_bytes; /* 0: none */
+    char task[KYMO_PYTHON_TASK_MAX];
 };
 
 /* What this process knows of a definition beside its content. */

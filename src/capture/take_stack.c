@@ -46,6 +46,7 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
      */
     uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
+    t->task_bytes = 0;
     struct kymo_python_place *python =
         p->python && p->walker.probe_allowed
             ? kymo_python_place_take(p, t, place->pcs == t->alloc_pcs)
@@ -59,7 +60,8 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
         if (walk.exact[i] < n)
             pcs[walk.exact[i]] |= KYMO_PC_EXACT;
     if (kymo_unlikely(python != NULL)) {
-        n = kymo_python_merge(p, python, pcs, (uint32_t)n, &walk.end);
+        int is_handlers = place->pcs == t->pcs;
+        n = kymo_python_merge(p, is_handlers ? t : NULL, python, pcs, (uint32_t)n, &walk.end);
         kymo_python_place_give(python);
     }
     /* How a row was found is not part of a stack's identity. */

@@ -134,9 +134,10 @@ static bool push(const struct walk *w, uint64_t frame)
         return false;
     }
     s->frame[s->frames++] =
-        (struct kymo_python_frame){code, minor < 10    ? (uint32_t)at
-                                         : minor == 10 ? (uint32_t)at * 2
-                                                       : (uint32_t)(at - code - o->instructions)};
+        (struct kymo_python_frame){code, frame,
+                                   minor < 10    ? (uint32_t)at
+                                   : minor == 10 ? (uint32_t)at * 2
+                                                 : (uint32_t)(at - code - o->instructions)};
     return true;
 }
 

@@ -36,6 +36,8 @@ struct kymo_python_offsets {
     uint16_t first_line, file, name; /* PyCodeObject: co_firstlineno, co_filename, co_qualname */
     uint16_t lines, instructions;    /* PyCodeObject: the line table; its bytecode begins */
     uint16_t text;                   /* PyASCIIObject: its characters */
+    uint16_t locals;                 /* a frame: its first local variable */
+    uint16_t task_name;              /* asyncio's Task in C: its name */
 };
 
 /* An interpreter in this process. */
@@ -48,6 +50,7 @@ struct kymo_python {
     uint64_t lo, hi;       /* the module that it is in, as mapped */
     uint64_t cold_lo;      /* learnt: where a compiler has put part of the evaluator ... */
     uint64_t cold_hi;      /* ... and its end; 0: not known. 3.11 and later */
+    uint64_t handle_code;  /* learnt: the code of asyncio's Handle._run; 0: not seen yet */
     uint64_t cframe_below; /* learnt: how far below the end of the evaluator's native frame its
                             * _PyCFrame lies; 0: not known yet. 3.11 and 3.12 */
     struct kymo_python_offsets offsets;
@@ -92,8 +95,9 @@ KYMO_SIGNAL_SAFE bool kymo_python_copy(struct kymo_python_pages *pages, uint64_t
                                        uint64_t bytes);
 
 struct kymo_python_frame {
-    uint64_t code; /* PyCodeObject */
-    uint32_t at;   /* bytes from the begin of its instructions */
+    uint64_t code;    /* PyCodeObject */
+    uint64_t address; /* of the frame */
+    uint32_t at;      /* bytes from the begin of its instructions */
 };
 
 struct kymo_python_run {

@@ -6,20 +6,16 @@ The truth is what tests/workloads/marks.c prints of itself; the profile is the F
 format alone.
 """
 import collections
-import gzip
 import json
 import os
 import pathlib
 import signal
-import sys
 import time
 from xml.etree import ElementTree
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tools"))
-
 from kymotest import (BUILD, KYMO, WORKLOADS, Recording, Running, by_chance, case, check, check_close, engines,
                       folder, main, record, record_command, run, say, skip)
-from profile_checks import pprof
+from pprof_samples import Pprof
 
 MARKS = WORKLOADS / "marks"
 EXAMPLES = BUILD / "examples"
@@ -500,31 +496,6 @@ def counters():
         values = [value for _, value in profile.counter("Changes")]
         say(f"{len(values)} changes of {wanted}")
         check(values[-1] == wanted and values == sorted(values), f"changes end with {values[-1]}")
-
-
-class Pprof:
-    """What the pprof file of a recording says."""
-
-    def __init__(self, recording):
-        path = recording.path.with_suffix(".pb.gz")
-        out = run([KYMO, "convert", recording.path, "-q", "-f", "-o", path])
-        check(out.status == 0, f"kymo convert: {out.stderr}")
-        profile = pprof.decode(gzip.decompress(path.read_bytes()), pprof.PROFILE, "profile")
-        strings = [s.decode() for s in profile["string_table"]]
-        functions = {f["id"]: strings[f["name"]] for f in profile["function"]}
-        frames = {at["id"]: {functions[line["function_id"]] for line in at["line"]} for at in profile["location"]}
-        kinds = [strings[t["type"]] for t in profile["sample_type"]]
-        self.samples = []  # (count, CPU time, functions, labels)
-        for sample in profile["sample"]:
-            values = dict(zip(kinds, sample["value"]))
-            self.samples.append((values["samples"], values["cpu"], set().union(*(frames[i] for i in sample["location_id"])),
-                                 {strings[l["key"]]: strings[l["str"]] if l["str"] else l["num"]
-                                  for l in sample["label"]}))
-
-    def sums(self, holds):
-        """How many samples hold, by their functions and labels, and their CPU time."""
-        found = [(count, ns) for count, ns, functions, labels in self.samples if holds(functions, labels)]
-        return sum(count for count, _ in found), sum(ns for _, ns in found)
 
 
 @case

@@ -18,6 +18,7 @@ import time
 
 from kymotest import (BUILD, add_case, by_chance, case, check, check_close, folder, main, perf_works, record,
                       record_command, run, say, skip)
+from pprof_samples import Pprof
 from pythons import VERSIONS, find_interpreters, some_of, version_of
 
 LIBRARY = BUILD / "src" / "start" / "libkymo.so"
@@ -242,6 +243,27 @@ def shares(python):
         check_close(name, weights[name] / sum(weights.values()), truth,
                     max(0.02, by_chance(truth, sum(found.values()))))
     check_close("all of them", sum(weights.values()), sum(used.values()), 0.1 * sum(used.values()))
+
+
+def tasks(python):
+    """Samples have the name of the asyncio task that was running; the loop's callbacks, and what comes
+    after it, have none."""
+    recording, _ = record_program(python, "tasks", "1" if perf_works() else "6")
+    used = json.loads(recording.result.stdout)
+    found = collections.Counter()
+    samples = 0
+    for count, cpu_ns, functions, labels in Pprof(recording).samples:
+        if any(f.split(".")[-1] == "spin_for" for f in functions):
+            found[labels.get("asyncio task", "")] += cpu_ns / 1e9
+            samples += count
+    # Of a long name the begin is kept.
+    whole = {name: next((w for w in used if name and w.startswith(name)), name) for name in found}
+    check(set(whole.values()) == set(used), f"{sorted(found)}, in truth {sorted(used)}")
+    for name in sorted(found):
+        truth = used[whole[name]] / sum(used.values())
+        check_close(name or "(none)", found[name] / sum(found.values()), truth,
+                    max(0.02, by_chance(truth, samples)))
+    check(not recording.report().lost(), f"lost {recording.report().lost()}")
 
 
 def processes(python):
@@ -538,7 +560,7 @@ spinner()
 
 # What depends on the version's layout is tried with each, what depends on the engine with one.
 for name, version, path in INTERPRETERS:
-    for function in (whole_chains, markers, trampolines, deep_recursion):
+    for function in (whole_chains, markers, trampolines, deep_recursion, tasks):
         add_case(f"{function.__name__}.{name}", function, path)
 SOME = some_of(INTERPRETERS)
 for name, version, path in SOME:

@@ -576,6 +576,43 @@ def shares(seconds):
     print(json.dumps(used))
 
 
+# ---- tasks: prints the CPU time that each used, and what no task did ----
+
+def named_tasks(seconds):
+    used = {}
+
+    def spin_for(name, share):
+        turn(seconds * share / 10, used, name)
+
+    async def step_by_step(name, share, pause):
+        for _ in range(10):
+            spin_for(name, share)
+            await asyncio.sleep(pause)
+
+    class Subclass(asyncio.Task):
+        pass
+
+    async def together():
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(step_by_step(name, share, pause), name=name) for name, share, pause in (
+            ("quick", 0.3, 0), ("sleeps", 0.2, 0.001), ("caf\u00e9", 0.1, 0), ("n" * 200, 0.1, 0))]
+        unnamed = loop.create_task(step_by_step("unnamed", 0.1, 0))
+        loop.set_task_factory(lambda loop, coroutine, **how: Subclass(coroutine, loop=loop, **how))
+        tasks.append(loop.create_task(step_by_step("subclass", 0.1, 0.001), name="subclass"))
+        loop.call_soon(by_callback)
+        await asyncio.gather(unnamed, *tasks)
+        used[unnamed.get_name()] = used.pop("unnamed")
+
+    def by_callback():
+        spin_for("", 1)
+    used[""] = 0
+    for name in ("quick", "sleeps", "caf\u00e9", "n" * 200, "unnamed", "subclass"):
+        used[name] = 0
+    asyncio.run(together())
+    spin_for("", 1)
+    print(json.dumps(used))
+
+
 # ---- processes ----
 
 def in_child():
@@ -630,6 +667,8 @@ def main():
         odd_names(os.getcwd())
     elif WHICH == "shares":
         shares(SPIN_S)
+    elif WHICH == "tasks":
+        named_tasks(SPIN_S)
     elif WHICH == "processes":
         processes()
     elif WHICH == "made":
