@@ -127,14 +127,21 @@ KYMO_INLINE void kymo_merge_by_address(struct kymo_python_merge *m, kymo_python_
     }
 }
 
-/* Up to 3.10 calls of the evaluator and frames are counted from the outermost. The innermost call
- * may be on its way in or out, and has no frame then. */
-KYMO_INLINE void kymo_merge_by_count(struct kymo_python_merge *m, kymo_python_word *word)
+/* Up to 3.10: the evaluator's calls without a frame. The innermost one may be on its way in or out,
+ * and has none then. Anything but 0 and 1 says that the frames are of other calls: the chain of a
+ * greenlet ends where it began, and the native stack goes on with its parent's. */
+static inline uint32_t kymo_merge_idle_calls(const struct kymo_python_merge *m)
 {
     uint32_t calls = 0;
     for (uint32_t i = 0; i < m->n; i++)
         calls += (uint32_t)kymo_merge_is_evaluator(m, i);
-    uint32_t idle = calls > m->stack->runs ? calls - m->stack->runs : 0;
+    return calls - m->stack->runs;
+}
+
+/* Up to 3.10 calls of the evaluator and frames are counted from the outermost. */
+KYMO_INLINE void kymo_merge_by_count(struct kymo_python_merge *m, uint32_t idle,
+                                     kymo_python_word *word)
+{
     for (uint32_t i = 0; i < m->n; i++) {
         int is_call = kymo_merge_is_evaluator(m, i) && m->next_run < m->stack->runs;
         if (is_call && idle > 0) {
@@ -195,16 +202,23 @@ KYMO_INLINE uint32_t kymo_python_merge_run(struct kymo_python_merge *m, uint64_t
 {
     const struct kymo_python *python = m->python;
     int is_complete = *end == KYMO_WALK_COMPLETE;
-    kymo_python_walk(python, state, 0, m->pages, m->stack);
-    if (python->minor == 11 || python->minor == 12)
+    kymo_python_walk_thread(python, state, m->pages, m->stack);
+    if ((python->minor == 11 || python->minor == 12) && m->stack->states <= 1 &&
+        !(m->stack->faults & KYMO_PYTHON_BAD_STATES))
         kymo_merge_resume(m, state);
-    uint32_t faults = m->stack->faults;
-    if (m->stack->runs == 0)
+    if (m->stack->runs == 0) {
+        if (m->stack->faults & KYMO_PYTHON_BAD_STATES && is_complete)
+            *end = KYMO_WALK_BAD_STACK;
         return 0;
+    }
+    uint32_t idle = python->minor <= 10 && is_complete ? kymo_merge_idle_calls(m) : 0;
+    if (idle > 1)
+        m->stack->faults |= KYMO_PYTHON_BAD_STATES;
+    uint32_t faults = m->stack->faults;
     if (python->minor > 10)
         kymo_merge_by_address(m, word);
     else if (is_complete && !faults)
-        kymo_merge_by_count(m, word);
+        kymo_merge_by_count(m, idle, word);
     else
         kymo_merge_cut(m);
     if (!is_complete || (faults && python->minor <= 10))

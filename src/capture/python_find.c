@@ -59,6 +59,7 @@ static int find(struct kymo_python *python)
         return 0;
     minor_found = minor_version(&library);
     if (!kymo_python_offsets_of(minor_found, runtime, &python->offsets) ||
+        !kymo_python_lists_of(minor_found, runtime, &python->lists) ||
         !dladdr1(eval, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
         _dl_find_object(eval, &module) != 0)
         return 0;

@@ -36,7 +36,6 @@ struct kymo_remote_python {
     struct kymo_remote_python_sink sink;
     const kymo_remote *remote; /* of the merge at hand */
     struct kymo_python python;
-    struct kymo_python_lists lists;
     uint64_t tid_offset;
     uint32_t depth;
     enum { NOT_YET, DESCRIBED, UNKNOWN } is_described;
@@ -85,7 +84,7 @@ static int describe(struct kymo_remote_python *p)
     if (kymo_remote_read(p->remote, p->python.runtime, table, sizeof table) != sizeof table)
         return 0;
     p->is_described = kymo_python_offsets_of(p->python.minor, table, &p->python.offsets) &&
-                              kymo_python_lists_of(p->python.minor, table, &p->lists)
+                              kymo_python_lists_of(p->python.minor, table, &p->python.lists)
                           ? DESCRIBED
                           : UNKNOWN;
     return p->is_described == DESCRIBED;
@@ -107,13 +106,13 @@ static pid_t tid_of(struct kymo_remote_python *p, uint64_t state)
 /* A list may change while it is read: what is missing then is looked for again. */
 static kymo_err read_states(struct kymo_remote_python *p)
 {
-    uint64_t interpreter = load(p, p->python.runtime + p->lists.interpreters);
+    uint64_t interpreter = load(p, p->python.runtime + p->python.lists.interpreters);
     p->states.len = 0;
     for (uint32_t i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
-        uint64_t state = load(p, interpreter + p->lists.threads);
+        uint64_t state = load(p, interpreter + p->python.lists.threads);
         for (; state && p->states.len < STATES_MAX; state = load(p, state + NEXT_STATE))
             KYMO_TRY(kymo_vec_push(&p->states, (struct state){state, tid_of(p, state)}));
-        interpreter = load(p, interpreter + p->lists.next);
+        interpreter = load(p, interpreter + p->python.lists.next);
     }
     return KYMO_OK;
 }

@@ -15,6 +15,9 @@
 #define TAG 3u
 /* A _PyCFrame so near behind the thread's state is part of it: the outermost. */
 #define IN_STATE 4096u
+#define NEXT_STATE 8u
+#define STATES_MAX 4u
+#define LOOKS_MAX 256u /* at interpreters and states, in one sample */
 
 /* ---- memory that may be gone ---- */
 
@@ -105,6 +108,7 @@ struct walk {
     const struct kymo_python *python;
     struct kymo_python_pages *pages;
     struct kymo_python_stack *out;
+    uint64_t top, end; /* of the thread's present chunk: no frame lies between; 0, 0: not known */
 };
 
 static bool load(const struct walk *w, uint64_t address, uint64_t *value)
@@ -119,6 +123,12 @@ static bool push(const struct walk *w, uint64_t frame)
     struct kymo_python_stack *s = w->out;
     uint32_t minor = w->python->minor;
     uint64_t code, at, type;
+    if (frame >= w->top && frame < w->end) {
+        /* It is gone. 3.11 gives its room back before it names the caller; elsewhere what named it
+         * is what an earlier call has left. */
+        s->faults |= minor == 11 ? 0 : KYMO_PYTHON_BAD_FRAME;
+        return minor == 11;
+    }
     if (s->frames == KYMO_PYTHON_FRAMES_MAX) {
         s->faults |= KYMO_PYTHON_CUT;
         return false;
@@ -190,7 +200,7 @@ static void walk_shims(const struct walk *w, uint64_t frame)
 {
     const struct kymo_python_offsets *o = &w->python->offsets;
     struct kymo_python_stack *s = w->out;
-    uint32_t first = 0;
+    uint32_t first = s->frames;
     uint64_t owner;
     for (uint32_t i = 0; frame && i < 2 * KYMO_PYTHON_FRAMES_MAX; i++) {
         if (!load(w, frame + o->owner / WORD * WORD, &owner)) {
@@ -213,26 +223,127 @@ static void walk_shims(const struct walk *w, uint64_t frame)
         s->frames = first; /* no evaluator is known to run these */
 }
 
-void kymo_python_walk(const struct kymo_python *python, uint64_t state, uint64_t cframe,
-                      struct kymo_python_pages *pages, struct kymo_python_stack *out)
+/* Where the thread's frames are. Its chunk says how large it is, as its state does. */
+static void find_chunk(struct walk *w, uint64_t state)
 {
-    const struct walk w = {python, pages, out};
+    uint64_t lo, top, end, size, at = w->python->offsets.chunk;
+    if (!at || !load(w, state + at, &lo) || !load(w, state + at + WORD, &top) ||
+        !load(w, state + at + 2 * WORD, &end) || !load(w, lo + WORD, &size) || top < lo ||
+        top > end || end - lo != size)
+        return;
+    w->top = top;
+    w->end = end;
+}
+
+/* Adds the frames of a state to those of the others. */
+static void walk_state(const struct kymo_python *python, uint64_t state, uint64_t cframe,
+                       struct kymo_python_pages *pages, struct kymo_python_stack *out)
+{
+    struct walk w = {python, pages, out, 0, 0};
     uint64_t begin = cframe;
-    out->frames = out->runs = out->faults = 0;
     if (!begin && !load(&w, state + python->offsets.frame, &begin)) {
-        out->faults = KYMO_PYTHON_BAD_FRAME;
+        out->faults |= KYMO_PYTHON_BAD_FRAME;
         return;
     }
     out->cframe = begin;
+    find_chunk(&w, state);
     if (python->minor <= 10) {
         walk_objects(&w, begin);
     } else if (python->minor == 11) {
         walk_cframes(&w, state, begin);
     } else {
         if (python->minor == 12 && !load(&w, begin + python->offsets.current, &begin)) {
-            out->faults = KYMO_PYTHON_BAD_CFRAME;
+            out->faults |= KYMO_PYTHON_BAD_CFRAME;
             return;
         }
         walk_shims(&w, begin);
+    }
+}
+
+void kymo_python_walk(const struct kymo_python *python, uint64_t state, uint64_t cframe,
+                      struct kymo_python_pages *pages, struct kymo_python_stack *out)
+{
+    out->frames = out->runs = out->faults = 0;
+    walk_state(python, state, cframe, pages, out);
+    out->states = out->runs > 0;
+}
+
+/* ---- sub-interpreters ---- */
+
+/* The thread's other states; their number, STATES_MAX + 1: it cannot be told. Only the thread
+ * itself makes and ends them, but what lies between them in a list may change. */
+static uint32_t find_others(const struct kymo_python *python, uint64_t state,
+                            struct kymo_python_pages *pages, uint64_t others[STATES_MAX])
+{
+    const uint64_t lists = python->runtime + python->lists.interpreters;
+    const uint16_t id_at = python->offsets.thread_id;
+    uint64_t interpreter, main, thread, other, id;
+    uint32_t n = 0, looks = 0;
+    if (!kymo_python_load(pages, lists, &interpreter) ||
+        !kymo_python_load(pages, lists + WORD, &main) || interpreter == main)
+        return 0;
+    if (!kymo_python_load(pages, state + id_at, &thread))
+        return STATES_MAX + 1;
+    while (interpreter) {
+        if (!kymo_python_load(pages, interpreter + python->lists.threads, &other))
+            return STATES_MAX + 1;
+        while (other) {
+            if (looks++ == LOOKS_MAX || !kymo_python_load(pages, other + id_at, &id))
+                return STATES_MAX + 1;
+            if (id == thread && other != state) {
+                if (n == STATES_MAX)
+                    return STATES_MAX + 1;
+                others[n++] = other;
+            }
+            if (!kymo_python_load(pages, other + NEXT_STATE, &other))
+                return STATES_MAX + 1;
+        }
+        if (looks++ == LOOKS_MAX ||
+            !kymo_python_load(pages, interpreter + python->lists.next, &interpreter))
+            return STATES_MAX + 1;
+    }
+    return n;
+}
+
+/* Evaluators of different interpreters are on one native stack: their marks tell the order. There
+ * are few runs that are not in order: those of one state are. */
+static void sort_runs(struct kymo_python_stack *s)
+{
+    for (uint32_t i = 1; i < s->runs; i++) {
+        const struct kymo_python_run run = s->run[i];
+        uint32_t at = i;
+        for (; at > 0 && s->run[at - 1].mark > run.mark; at--)
+            s->run[at] = s->run[at - 1];
+        s->run[at] = run;
+    }
+}
+
+void kymo_python_walk_thread(const struct kymo_python *python, uint64_t state,
+                             struct kymo_python_pages *pages, struct kymo_python_stack *out)
+{
+    uint64_t others[STATES_MAX];
+    uint32_t n = find_others(python, state, pages, others);
+    if (kymo_likely(n == 0)) {
+        kymo_python_walk(python, state, 0, pages, out);
+        return;
+    }
+    out->frames = out->runs = out->faults = out->states = 0;
+    if (n > STATES_MAX) {
+        out->faults = KYMO_PYTHON_BAD_STATES;
+        return;
+    }
+    /* Up to 3.10 there are no marks: the state that a thread got first is the outermost one's. */
+    for (uint32_t i = 0; i <= n; i++) {
+        uint32_t runs = out->runs;
+        walk_state(python, i < n ? others[i] : state, 0, pages, out);
+        out->states += out->runs > runs;
+    }
+    if (out->states > 1 && (out->faults || (python->minor <= 10 && out->states > 2))) {
+        /* Of some run it is not known where it belongs. */
+        out->faults |= KYMO_PYTHON_BAD_STATES;
+        out->faults &= ~(uint32_t)KYMO_PYTHON_CUT;
+        out->frames = out->runs = 0;
+    } else if (python->minor > 10) {
+        sort_runs(out);
     }
 }

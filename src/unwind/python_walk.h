@@ -38,9 +38,20 @@ struct kymo_python_offsets {
     uint16_t text;                   /* PyASCIIObject: its characters */
     uint16_t locals;                 /* a frame: its first local variable */
     uint16_t task_name;              /* asyncio's Task in C: its name */
+    uint16_t chunk; /* PyThreadState: its present chunk of frames, where the next one will be in it,
+                     * and its end; 0: frames are objects */
 };
 
-/* An interpreter in this process. */
+/* Where the lists of interpreters and of their threads' states are. In a state, the next one is 8
+ * bytes behind its begin. */
+struct kymo_python_lists {
+    uint16_t
+        interpreters; /* _PyRuntime: the first one, and behind it the main one, which is last */
+    uint16_t next;    /* an interpreter: the next one */
+    uint16_t threads; /* an interpreter: its first thread's state */
+};
+
+/* CPython in this process. */
 struct kymo_python {
     uint32_t minor;        /* of version 3 */
     uint64_t runtime;      /* _PyRuntime */
@@ -54,19 +65,12 @@ struct kymo_python {
     uint64_t cframe_below; /* learnt: how far below the end of the evaluator's native frame its
                             * _PyCFrame lies; 0: not known yet. 3.11 and 3.12 */
     struct kymo_python_offsets offsets;
+    struct kymo_python_lists lists;
 };
 
 /* The offsets of a minor version of CPython 3; false: not known. runtime: the bytes of
  * _PyRuntime, which has a table of its own from 3.13 on. */
 bool kymo_python_offsets_of(uint32_t minor, const void *runtime, struct kymo_python_offsets *out);
-
-/* Where the lists of interpreters and of their threads' states are. In a state, the next one is 8
- * bytes behind its begin. */
-struct kymo_python_lists {
-    uint16_t interpreters; /* _PyRuntime: the first one */
-    uint16_t next;         /* an interpreter: the next one */
-    uint16_t threads;      /* an interpreter: its first thread's state */
-};
 
 /* The same for the lists. */
 bool kymo_python_lists_of(uint32_t minor, const void *runtime, struct kymo_python_lists *out);
@@ -109,13 +113,15 @@ enum kymo_python_fault {
     KYMO_PYTHON_BAD_FRAME = 1u << 0,
     KYMO_PYTHON_BAD_CODE = 1u << 1,
     KYMO_PYTHON_BAD_CFRAME = 1u << 2,
-    KYMO_PYTHON_CUT = 1u << 3, /* there were more frames than fit */
+    KYMO_PYTHON_CUT = 1u << 3,        /* there were more frames than fit */
+    KYMO_PYTHON_BAD_STATES = 1u << 4, /* in which interpreters the thread runs is not known */
 };
 
 struct kymo_python_stack {
     uint64_t cframe; /* where the walk began; 3.11 and 3.12 */
     uint32_t frames, runs;
-    uint32_t faults;                                        /* enum kymo_python_fault */
+    uint32_t states; /* of the thread that have runs: more than 1 with sub-interpreters */
+    uint32_t faults; /* enum kymo_python_fault */
     struct kymo_python_frame frame[KYMO_PYTHON_FRAMES_MAX]; /* innermost first */
     struct kymo_python_run run[KYMO_PYTHON_FRAMES_MAX];     /* likewise */
 };
@@ -129,5 +135,11 @@ KYMO_SIGNAL_SAFE uint64_t kymo_python_thread_state(const struct kymo_python *pyt
 KYMO_SIGNAL_SAFE void kymo_python_walk(const struct kymo_python *python, uint64_t state,
                                        uint64_t cframe, struct kymo_python_pages *pages,
                                        struct kymo_python_stack *out);
+
+/* The same of all the thread's states, of which one is given: a thread that runs code in a
+ * sub-interpreter has one in each. The runs come as their evaluators do, innermost first. */
+KYMO_SIGNAL_SAFE void kymo_python_walk_thread(const struct kymo_python *python, uint64_t state,
+                                              struct kymo_python_pages *pages,
+                                              struct kymo_python_stack *out);
 
 #endif

@@ -266,6 +266,32 @@ def tasks(python):
     check(not recording.report().lost(), f"lost {recording.report().lost()}")
 
 
+def sub_interpreters(python):
+    """A thread that runs code in a sub-interpreter shows its frames, and outside of them those of the
+    interpreter that called it; also where it waits there."""
+    recording, chains = record_program(python, "subs", options=["--wall=10ms"])
+    stacks = Stacks(recording)
+    waits = {name: chains.pop(name) for name in list(chains) if name.endswith("_waits")}
+    check_chains(stacks, chains)
+    check(len(chains) == 7 and len(waits) == 6, f"{sorted(chains)} {sorted(waits)}")
+    seen, wrong = collections.Counter(), []
+    for stack in stacks.samples:
+        scripts = scripts_of(stack)
+        at = next((i for i, f in enumerate(scripts) if f.name in waits), None)
+        if at is None:
+            continue
+        seen[scripts[at].name] += 1
+        if tuple(f.what() for f in scripts[:at]) not in {c[:-1] for c in waits[scripts[at].name]}:
+            wrong.append(stack)
+    say(f"{sum(seen.values())} samples of {len(seen)} functions that wait, {len(wrong)} differ")
+    check(not wrong, f"{len(wrong)}: {list(wrong[0]) if wrong else ''}")
+    # Those of threads that end right afterwards may be missed.
+    lasting = {f"leaf_sub_{number}_waits" for number in (0, 1, 10, 11)}
+    check(lasting <= set(seen), f"never seen: {lasting - set(seen)}")
+    lost = recording.report().lost().get("Python frames: not read", 0)
+    check(lost <= 0.02 * len(stacks.samples) + 1, f"{lost} of {len(stacks.samples)} not read")
+
+
 def processes(python):
     """What fork leaves of the interpreter in a child is found there; a new program finds its own."""
     recording, chains = record_program(python, "processes")
@@ -560,7 +586,7 @@ spinner()
 
 # What depends on the version's layout is tried with each, what depends on the engine with one.
 for name, version, path in INTERPRETERS:
-    for function in (whole_chains, markers, trampolines, deep_recursion, tasks):
+    for function in (whole_chains, markers, trampolines, deep_recursion, tasks, sub_interpreters):
         add_case(f"{function.__name__}.{name}", function, path)
 SOME = some_of(INTERPRETERS)
 for name, version, path in SOME:

@@ -75,8 +75,12 @@ static inline void use(uint32_t minor)
     memcpy(table, "xdebugpy", 8);
     for (size_t i = 0; i < KYMO_ARRAY_LEN(own); i++)
         table[own[i][new]] = own[i][new + 1];
+    table[5] = 632;
+    table[8] = 16;
+    table[9] = 24;
     w.python = (struct kymo_python){.minor = minor, .code_type = code_type};
     assert_true(kymo_python_offsets_of(minor, table, &w.python.offsets));
+    assert_true(kymo_python_lists_of(minor, table, &w.python.lists));
     memset(w.memory, 0, (size_t)NODES * NODE_BYTES);
     memset(node(NODES - 1), 0xdb, NODE_BYTES);
     memset(w.state, 0, 4096);
@@ -102,6 +106,17 @@ static inline char *make_frame(uint32_t i, const char *code, uint32_t at, const 
         : minor == 10 ? at / 2
                       : at_of(code) + o->instructions + at);
     return node(i);
+}
+
+/* 3.11 and later: the thread's frames lie from node 40 on, the next one will be in node 60, and no
+ * more than up to node 80. */
+static inline void make_chunk(void)
+{
+    const uint32_t at = w.python.offsets.chunk;
+    put(node(40), 8, at_of(node(80)) - at_of(node(40)));
+    put(w.state, at, at_of(node(40)));
+    put(w.state, at + 8, at_of(node(60)));
+    put(w.state, at + 16, at_of(node(80)));
 }
 
 /* A frame of 3.12 and later that lies in the evaluator's own, and is a mark. */

@@ -365,7 +365,166 @@ static void what_cannot_be_read_is_counted_and_not_called_complete(void **state)
     }
 }
 
-/* 3.11 links the innermost structure in before it fills it. (3.12 does so, too.) */
+/* 3.12 links its structure in before it fills it, too. What an earlier call has left there may be a
+ * frame that is gone and looks as if it were alive. */
+static void a_frame_that_is_gone_is_not_shown(void **state)
+{
+    (void)state;
+    for (uint32_t minor = 11; minor <= 12; minor++) {
+        start(minor);
+        make_chain();
+        make_chunk();
+        char *dead = make_frame(70, make_code(3), 4, node(12));
+        char *alive = make_frame(50, make_code(4), 4, minor == 11 ? node(12) : node(20));
+        const uint64_t current[] = {at_of(alive), at_of(dead), 0xdbdbdbdbdbdbdbd8, at_of(w.gone)};
+        for (uint32_t round = 0; round < KYMO_ARRAY_LEN(current); round++) {
+            t.n = 0;
+            t.end = KYMO_WALK_COMPLETE;
+            native(0x400000, node(18));
+            native(EVAL + 8, node(19));
+            native(0x400010, node(20) + 128);
+            native(EVAL + 24, node(20) + 192);
+            native(0x400020, node(21) + 128);
+            /* In each evaluator's native frame, 40 bytes below its end, behind the mark. */
+            char *outer = node(21) + 88, *inner = node(20) + 88;
+            put(outer, w.python.offsets.current, at_of(node(12)));
+            put(outer, w.python.offsets.outer, at_of(state_cframe()));
+            put(inner, w.python.offsets.current, current[round]);
+            put(inner, w.python.offsets.outer, at_of(outer));
+            merge(inner);
+            if (round == 0)
+                EXPECT(0x400000, shown(4, 4), 0x400010, shown(2, 8), 0x400020);
+            else
+                EXPECT(0x400000, EVAL + 8, 0x400010, shown(2, 8), 0x400020);
+            assert_int_equal(t.end, KYMO_WALK_COMPLETE);
+            assert_int_equal(t.session.lost[KYMO_LOSS_PYTHON], 0);
+        }
+    }
+    /* 3.13 has nothing that is filled later: it is counted. */
+    for (uint32_t minor = 13; minor <= 14; minor++) {
+        start(minor);
+        make_chain();
+        make_chunk();
+        native_chain();
+        merge(make_frame(70, make_code(3), 4, node(20)));
+        assert_int_equal(t.pcs[1], EVAL + 8);
+        assert_int_equal(t.session.lost[KYMO_LOSS_PYTHON], 1);
+    }
+}
+
+/* Up to 3.10, a chain that has frames of other calls than the native stack. */
+static void calls_and_frames_that_do_not_fit_are_not_mixed(void **state)
+{
+    (void)state;
+    for (uint32_t minor = 9; minor <= 10; minor++)
+        for (uint32_t more = 0; more < 2; more++) {
+            start(minor);
+            char *chain = make_chain();
+            native(0x400000, node(0));
+            for (uint32_t i = 0; i < (more ? 5 : 2); i++)
+                native(EVAL + 8, node(1 + i));
+            native(0x400020, node(21) + 64);
+            merge(chain);
+            EXPECT(0x400000, shown(0, 4), shown(1, 6), shown(2, 8));
+            assert_int_equal(t.end, KYMO_WALK_BAD_STACK);
+            assert_int_equal(t.session.lost[KYMO_LOSS_PYTHON], 1);
+        }
+}
+
+/* ---- sub-interpreters ---- */
+
+enum { MAIN = 910, SUB = 914, OTHER = 918, THIRD = 922 }; /* nodes, with room for more */
+
+/* Interpreters in a list that ends with the main one, and the states of their threads. The first
+ * one of the calling thread is w.state. */
+static void make_interpreters(uint32_t states, const uint32_t state_nodes[])
+{
+    const struct kymo_python_lists *l = &w.python.lists;
+    char *runtime = node(900) + l->interpreters; /* in the nodes behind it */
+    put(runtime, 0, at_of(node(SUB)));
+    put(runtime, 8, at_of(node(MAIN)));
+    put(node(SUB), l->next, at_of(node(MAIN)));
+    put(node(MAIN), l->threads, at_of(w.state));
+    put(node(SUB), l->threads, states ? at_of(node(state_nodes[0])) : 0);
+    for (uint32_t i = 0; i < states; i++)
+        put(node(state_nodes[i]), 8, i + 1 < states ? at_of(node(state_nodes[i + 1])) : 0);
+}
+
+/* A state of this thread, or of another one. */
+static void make_state(uint32_t i, uint64_t thread, const char *innermost)
+{
+    put(node(i), w.python.offsets.thread_id, thread);
+    put(node(i), w.python.offsets.frame, at_of(innermost));
+}
+
+/* The inner evaluator's frames are of a sub-interpreter, the outer one's of the main one. */
+static void frames_of_each_interpreter_are_where_they_run(void **state)
+{
+    (void)state;
+    for (uint32_t minor = 9; minor <= 14; minor++)
+        for (uint32_t sub_first = 0; sub_first < 2; sub_first++) {
+            start(minor);
+            char *chain = make_chain();
+            char *outer = node(12), *inner = chain;
+            if (minor <= 10) {
+                put(node(11), w.python.offsets.back, 0);
+            } else if (minor == 11) {
+                outer = node(21);
+                put(node(11), w.python.offsets.back, 0);
+                put(node(20), w.python.offsets.outer, at_of(node(OTHER)) + 512);
+            } else {
+                put(node(20), w.python.offsets.back, 0);
+                outer = minor == 12 ? make_cframe(24, node(12), NULL) : node(12);
+            }
+            const uint32_t nodes[] = {THIRD, OTHER};
+            make_interpreters(2, nodes);
+            make_state(THIRD, 0x7777, node(12)); /* of another thread */
+            /* From 3.12 on the one that the key has may be the inner one. */
+            int swap = sub_first && minor >= 11;
+            make_state(OTHER, (uint64_t)pthread_self(), swap ? outer : inner);
+            if (minor == 11) { /* each chain ends in its own state */
+                put(node(20), w.python.offsets.outer,
+                    swap ? at_of(state_cframe()) : at_of(node(OTHER)) + 512);
+                put(node(21), w.python.offsets.outer,
+                    swap ? at_of(node(OTHER)) + 512 : at_of(state_cframe()));
+                put(node(OTHER) + 512, w.python.offsets.current, 0);
+            }
+            native_chain();
+            merge(swap ? inner : outer);
+            EXPECT(0x400000, shown(0, 4), shown(1, 6), 0x400010, shown(2, 8), 0x400020);
+            assert_int_equal(t.end, KYMO_WALK_COMPLETE);
+            assert_int_equal(t.session.lost[KYMO_LOSS_PYTHON], 0);
+        }
+}
+
+/* More states than are read, and lists that lead nowhere: no frame is shown, and it is counted. */
+static void interpreters_that_cannot_be_told_are_counted(void **state)
+{
+    (void)state;
+    for (uint32_t minor = 9; minor <= 14; minor++)
+        for (uint32_t what = 0; what < 3; what++) {
+            start(minor);
+            char *chain = make_chain();
+            const uint32_t nodes[] = {930, 934, 938, 942, 946};
+            make_interpreters(KYMO_ARRAY_LEN(nodes), nodes);
+            for (uint32_t i = 0; i < KYMO_ARRAY_LEN(nodes); i++)
+                make_state(nodes[i], what == 0 ? (uint64_t)pthread_self() : 0x7777, NULL);
+            if (what == 1) /* a circle */
+                put(node(946), 8, at_of(node(930)));
+            else if (what == 2)
+                put(node(946), 8, at_of(w.gone));
+            native_chain();
+            uint64_t before[MAX];
+            uint32_t n = t.n;
+            memcpy(before, t.pcs, sizeof before);
+            merge(chain);
+            assert_stack(before, n);
+            assert_int_equal(t.end, KYMO_WALK_BAD_STACK);
+            assert_int_equal(t.session.lost[KYMO_LOSS_PYTHON], 1);
+        }
+}
+
+/* 3.11 links the innermost structure in before it fills it. */
 static void a_half_made_evaluator_does_not_hide_the_others(void **state)
 {
     (void)state;
@@ -446,6 +605,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_counted_and_not_called_complete,
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_half_made_evaluator_does_not_hide_the_others, begin, end),
+        cmocka_unit_test_setup_teardown(a_frame_that_is_gone_is_not_shown, begin, end),
+        cmocka_unit_test_setup_teardown(calls_and_frames_that_do_not_fit_are_not_mixed, begin, end),
+        cmocka_unit_test_setup_teardown(frames_of_each_interpreter_are_where_they_run, begin, end),
+        cmocka_unit_test_setup_teardown(interpreters_that_cannot_be_told_are_counted, begin, end),
         cmocka_unit_test_setup_teardown(places_are_taken_and_given_back, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -613,6 +613,89 @@ def named_tasks(seconds):
     print(json.dumps(used))
 
 
+# ---- sub-interpreters ----
+
+IN_SUB = """
+import json, os, sys, threading, time
+
+def chain_of(frame):
+    chain = []
+    while frame:
+        code = frame.f_code
+        chain.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
+        frame = frame.f_back
+    return chain[::-1]
+
+def write(leaf, chain):
+    fd = os.open({truth!r}, os.O_WRONLY | os.O_APPEND)
+    os.write(fd, (json.dumps({{"leaf": leaf, "pid": os.getpid(), "chain": chain}}) + "\\n").encode())
+    os.close(fd)
+
+def {leaf}(outer):
+    write("{leaf}", outer + chain_of(sys._getframe()))
+    end = time.thread_time() + {seconds}
+    while time.thread_time() < end:
+        pass
+    return 0
+
+def {leaf}_waits(outer):
+    write("{leaf}_waits", outer + chain_of(sys._getframe()))
+    time.sleep(0.2)
+
+def called(n, outer):
+    if n:
+        return called(n - 1, outer)
+    list(map({leaf}, [outer]))
+    {leaf}_waits(outer)
+
+{then}
+"""
+
+
+def sub_interpreters():
+    try:
+        import _interpreters as subs
+    except ImportError:
+        import _xxsubinterpreters as subs
+    open(TRUTH, "a").close()
+    # From 3.12 on an isolated one has a GIL of its own.
+    kinds = ["isolated", "legacy"]
+
+    def outer_of(frame):
+        chain = []
+        while frame:
+            code = frame.f_code
+            chain.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
+            frame = frame.f_back
+        return chain[::-1]
+
+    def make(number, then, outer):
+        return IN_SUB.format(truth=TRUTH, leaf="leaf_sub_%d" % number, seconds=SPIN_S,
+                             then=then.format(outer=json.dumps(outer)))
+
+    def run_in(number, one, then):
+        subs.run_string(one, make(number, then, outer_of(sys._getframe())))
+        return 0
+
+    def here(number):
+        kind = kinds[number % len(kinds)]
+        one = (subs.create(kind) if sys.version_info >= (3, 13) else
+               subs.create(isolated=kind == "isolated"))
+        list(map(lambda n: run_in(n, one, "called(3, {outer})"), [number]))
+        if kind == "legacy":  # in an isolated one there are no threads
+            run_in(number + 100, one, "t = threading.Thread(target=called, args=(2, []))\nt.start()\nt.join()")
+        subs.destroy(one)
+
+    for number in range(len(kinds)):
+        here(number)
+    threads = [threading.Thread(target=here, args=(number,)) for number in range(10, 12)]
+    for t in threads:
+        t.start()
+    direct()
+    for t in threads:
+        t.join()
+
+
 # ---- processes ----
 
 def in_child():
@@ -667,6 +750,8 @@ def main():
         odd_names(os.getcwd())
     elif WHICH == "shares":
         shares(SPIN_S)
+    elif WHICH == "subs":
+        sub_interpreters()
     elif WHICH == "tasks":
         named_tasks(SPIN_S)
     elif WHICH == "processes":
