@@ -27,6 +27,7 @@
 #include "buffer/allocator_words.h"
 #include "buffer/record.h"
 #include "buffer/table_area.h"
+#include "unwind/python_walk.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
 #define KYMO_SESSION_LAYOUT 14u
@@ -351,8 +352,11 @@ struct kymo_session {
     uint64_t python_runtime;                 /* _PyRuntime */
     uint64_t python_code_type;               /* PyCode_Type */
     uint64_t python_tid_offset;              /* of the tid from pthread_self(); 0: not known */
-    char name[16];                           /* of the thread that does; empty: not known */
-    uint32_t allocator;                      /* enum kymo_allocator */
+    /* Written by the recorder, of one that was loaded later; then the program reads it. */
+    uint32_t python_came; /* 1: the next is whole */
+    struct kymo_python python_late;
+    char name[16];       /* of the thread that does; empty: not known */
+    uint32_t allocator;  /* enum kymo_allocator */
     uint32_t frees_late; /* that wait to be written; any thread's. At the end they are lost */
     /* Where our own memory lies in the program: [lo, hi) each. */
     struct {

@@ -55,8 +55,8 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
     size_t size = process + threads + cache + pcs + repeats + marks;
     size_t places = (size + 63) & ~(size_t)63;
     struct kymo_python *python = kymo_python_find();
-    if (python)
-        size = places + KYMO_PYTHON_PLACES * kymo_python_place_bytes(depth);
+    uint32_t place_count = python ? KYMO_PYTHON_PLACES : KYMO_PYTHON_PLACES_LATE;
+    size = places + place_count * kymo_python_place_bytes(depth);
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
@@ -80,6 +80,7 @@ struct kymo_capture_process *kymo_process_map(const struct kymo_attachment *a)
                                                     (uint32_t)slots - 1};
     p->python = python;
     p->python_places = map + places;
+    p->python_place_count = place_count;
     if (kymo_walker_init(&p->walker, rows, KYMO_ROW_CACHE_SLOTS) != KYMO_OK) {
         munmap(map, size);
         return NULL;

@@ -3,7 +3,8 @@
  * python_find.c - looks for an interpreter when the process starts.
  *
  * CPython exports what is needed, also where it is linked into a stripped executable. One that is
- * loaded later (a plug-in of a server) is not found: the native frames of its evaluator stay.
+ * loaded later (a plug-in of a server) is found by the recorder, when a stack first has its module:
+ * no code of ours runs after a dlopen.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -78,10 +79,23 @@ struct kymo_python *kymo_python_find(void)
     return find(&found) ? &found : NULL;
 }
 
+void kymo_python_adopt(struct kymo_capture_process *p)
+{
+    uint32_t before = 0;
+    if (!kymo_cas_acq_rel(&p->python_adopted, &before, 1u))
+        return; /* another thread does it, or has done so */
+    found = p->session->python_late;
+    minor_found = found.minor;
+    p->walker.has_trampolines = found.minor >= 12;
+    /* Pairs with the acquire in take_stack.c. */
+    kymo_store_release(&p->python, &found);
+}
+
 void kymo_python_tell(const struct kymo_capture_process *p, struct kymo_session *s)
 {
     s->python = minor_found;
     s->python_read = p->python != NULL;
+    s->python_tid_offset = p->tid_offset;
     if (!p->python)
         return;
     s->python_lo = p->python->lo;
@@ -90,5 +104,4 @@ void kymo_python_tell(const struct kymo_capture_process *p, struct kymo_session 
     s->python_eval_hi = p->python->eval_hi;
     s->python_runtime = p->python->runtime;
     s->python_code_type = p->python->code_type;
-    s->python_tid_offset = p->tid_offset;
 }

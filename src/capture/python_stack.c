@@ -29,7 +29,7 @@ struct kymo_python_place *kymo_python_place_take(struct kymo_capture_process *p,
     enum { LOOKS = 8 };
     uint32_t number = t->number * 2 + (uint32_t)(is_alloc != 0);
     for (uint32_t i = 0; i < LOOKS; i++) {
-        size_t at = (number + i) % KYMO_PYTHON_PLACES;
+        size_t at = (number + i) % p->python_place_count;
         struct kymo_python_place *place =
             (struct kymo_python_place *)(void *)(p->python_places +
                                                  at * kymo_python_place_bytes(p->depth));

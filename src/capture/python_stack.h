@@ -16,13 +16,16 @@
 
 /* python_find.c: the CPython among what is loaded; NULL: there is none that can be read. */
 struct kymo_python *kymo_python_find(void);
+/* Takes the one that the recorder found after the start; its frames are read from now on. */
+KYMO_SIGNAL_SAFE void kymo_python_adopt(struct kymo_capture_process *process);
 /* Writes what was found into a session. */
 void kymo_python_tell(const struct kymo_capture_process *process, struct kymo_session *session);
 
 /* Where a stack is merged; process->depth stack pointers and as many words follow. As many stacks
  * as there are places can be taken at once: more than there are CPUs, and few enough for a program
  * whose address space is limited. */
-#define KYMO_PYTHON_PLACES 256u /* a power of two */
+#define KYMO_PYTHON_PLACES 256u     /* a power of two */
+#define KYMO_PYTHON_PLACES_LATE 64u /* of a program that may load one; likewise */
 struct kymo_python_place {
     uint32_t owner; /* a thread's number and what it takes a stack for; 0: free */
     struct kymo_python_pages pages;

@@ -147,6 +147,8 @@ struct kymo_capture_process {
     uint64_t anchor_clock, anchor_ns; /* the same moment on the session's and the kernel's clock */
     struct kymo_python *python;       /* NULL: none in this process, or not to be read */
     char *python_places;              /* see python_stack.h */
+    uint32_t python_place_count;
+    uint32_t python_adopted; /* 1: one that was loaded after the start is taken */
     struct kymo_walker walker;
 };
 

@@ -47,8 +47,11 @@ KYMO_INLINE uint32_t take(struct kymo_capture_process *p, struct kymo_capture_th
     uint32_t options = kymo_load_seqcst(&p->closing) && !t->closing ? KYMO_WALK_WHILE_CLOSING : 0;
     struct kymo_walk_result walk;
     t->task_bytes = 0;
+    if (kymo_unlikely(kymo_load_acquire(&p->session->python_came) && !p->python_adopted))
+        kymo_python_adopt(p);
+    /* Pairs with the release in python_find.c. */
     struct kymo_python_place *python =
-        p->python && p->walker.probe_allowed
+        kymo_load_acquire(&p->python) && p->walker.probe_allowed
             ? kymo_python_place_take(p, t, place->pcs == t->alloc_pcs)
             : NULL;
     size_t n = kymo_unwind_walk_with_sps(&p->walker, place->regs, &t->stack, pcs,
@@ -109,7 +112,8 @@ static KYMO_NOINLINE uint32_t take_anew(struct kymo_capture_process *p,
 uint32_t kymo_stack_take_again(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                                const struct kymo_walk_place *place, uint64_t caller)
 {
-    if (kymo_unlikely(p->python != NULL)) /* the same native stack may run other Python code */
+    if (kymo_unlikely(kymo_load_relaxed(&p->python) !=
+                      NULL)) /* the same native stack may run other Python code */
         return kymo_stack_take_at(p, t, place, NULL);
     uint64_t which = kymo_hash_mix(caller, place->regs->gpr[KYMO_REG_SP]);
     struct kymo_stack_repeat *last = &t->repeats[which % KYMO_STACK_REPEATS];

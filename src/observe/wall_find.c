@@ -57,6 +57,10 @@ void kymo_wall_finder_deinit(struct kymo_wall_finder *f)
 kymo_err kymo_wall_finder_set_python(struct kymo_wall_finder *f,
                                      const struct kymo_remote_python_sink *sink)
 {
+    if (f->stacks.python)
+        return KYMO_OK;
+    if (f->stacks.remote && f->session->python >= 12)
+        kymo_remote_has_trampolines(f->stacks.remote);
     return kymo_remote_python_create(sink, f->session, f->depth, &f->stacks.python);
 }
 

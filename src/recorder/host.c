@@ -212,6 +212,7 @@ void kymo_host_set_foreign(kymo_host *h)
 void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main_cpu_before)
 {
     h->pid = h->out.pid = pid;
+    h->out.session = h->session;
     h->out.process = process;
     kymo_store_relaxed(&h->session->recorded_as, process + 1);
     h->out.main_cpu_before = main_cpu_before;

@@ -9,6 +9,7 @@
 #include "observe/kernel_stacks.h"
 #include "observe/task.h"
 #include "observe/wall_find.h"
+#include "recorder/python_late.h"
 #include "unwind/unwind.h"
 
 kymo_err kymo_session_events_flush(struct kymo_session_events *to)
@@ -187,6 +188,10 @@ static kymo_err on_module(void *context, uint32_t module, const struct kymo_modu
     KYMO_TRY(kymo_jit_code_module(to->jit, &e));
     KYMO_TRY(want_table(to, entry, e.path));
     kymo_heap_events_module(&to->heap, to->unseen, e.path);
+    if (to->session && kymo_python_late(to->session, to->pid, entry, e.path) && to->wall) {
+        struct kymo_remote_python_sink python = kymo_session_events_python(to);
+        KYMO_TRY(kymo_wall_set_python(to->wall, &python));
+    }
     if (strcmp(e.path, "[vdso]") != 0)
         return KYMO_OK;
     /* The vDSO is not a file. It is the same in all processes of this kernel, so we store our

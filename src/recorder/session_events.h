@@ -86,12 +86,13 @@ struct kymo_session_events {
     uint32_t process; /* in the recording */
     uint64_t period_ns;
     pid_t pid;
-    char executable[PATH_MAX]; /* the executable when it attached */
-    char main_name[16];        /* of the main thread then; empty: not known */
-    kymo_wall *wall;           /* NULL: none; gets threads and samples */
-    uint32_t *next_thread;     /* number of the recording's next thread, shared by its sessions */
-    kymo_row_tables *tables;   /* NULL: none */
-    kymo_unseen *unseen;       /* NULL: not requested */
+    struct kymo_session *session; /* gets an interpreter that is loaded later */
+    char executable[PATH_MAX];    /* the executable when it attached */
+    char main_name[16];           /* of the main thread then; empty: not known */
+    kymo_wall *wall;              /* NULL: none; gets threads and samples */
+    uint32_t *next_thread;   /* number of the recording's next thread, shared by its sessions */
+    kymo_row_tables *tables; /* NULL: none */
+    kymo_unseen *unseen;     /* NULL: not requested */
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
     uint64_t main_cpu_before; /* its value before this image */

@@ -538,6 +538,79 @@ def unknown_version():
     check(not any(scripts_of(s) for s in Stacks(recording).samples), "there are Python frames")
 
 
+LATE = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *find(void *library, const char *name)
+{
+    void *found = dlsym(library, name);
+    if (!found) {
+        fprintf(stderr, "%s\\n", dlerror());
+        exit(9);
+    }
+    return found;
+}
+int main(int argc, char **argv)
+{
+    void *library = dlopen(argv[argc - 2], RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fprintf(stderr, "%s\\n", dlerror());
+        return 9;
+    }
+    ((void (*)(int))find(library, "Py_InitializeEx"))(0);
+    return ((int (*)(const char *, void *))find(library, "PyRun_SimpleStringFlags"))(argv[argc - 1], 0);
+}
+"""
+LATE_CODE = """
+import time
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+def outer():
+    list(map(spin, [0.6]))
+    rest()
+def rest():
+    time.sleep(0.6)
+outer()
+"""
+
+
+def loaded_later(python):
+    """A program that loads the interpreter when it runs, as PL/Python and uWSGI do."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        skip("there is no C compiler")
+    places = run([python, "-c", "import os, sys, sysconfig; print(os.path.join(sysconfig.get_config_var('LIBDIR'), "
+                  "sysconfig.get_config_var('INSTSONAME') or '')); print(sys.base_prefix)"]).stdout.split("\n")
+    library, home = places[0], places[1]
+    if not os.path.basename(library).startswith("libpython3.") or ".so" not in library or not os.path.exists(library):
+        skip("this interpreter has no library")
+    cwd = folder()
+    (cwd / "late.c").write_text(LATE)
+    built = run([compiler, "-O1", "-o", cwd / "late", cwd / "late.c", "-ldl"])
+    check(built.status == 0, built.stderr)
+    recording = record([cwd / "late", library, LATE_CODE], options=["--wall=10ms"],
+                       env=dict(os.environ, PYTHONHOME=home))
+    check(recording.result.status == 0, recording.result.stderr)
+    names = ["<module>", "outer", "spin"]
+    cpu, waits, native = 0, 0, 0
+    for stack in Stacks(recording).samples:
+        scripts = [f.name for f in scripts_of(stack)]
+        if scripts[:3] == names and scripts[-1] == "spin":
+            cpu += 1
+            check(stack[0].name != "[incomplete stack]", f"{list(stack)}")
+        if "rest" in scripts:
+            check(scripts == ["<module>", "outer", "rest"], f"{list(stack)}")
+            waits += 1
+        native += not scripts
+    say(f"{cpu} samples of spin, {waits} waits of rest, {native} native")
+    check(cpu > 0 and waits > 0, f"{cpu} samples, {waits} waits")
+    if perf_works():
+        check(cpu > 200, f"{cpu} samples of 600 ms")
+
+
 def python_version(python):
     return tuple(int(n) for n in version_of(python).split("."))
 
@@ -586,7 +659,7 @@ spinner()
 
 # What depends on the version's layout is tried with each, what depends on the engine with one.
 for name, version, path in INTERPRETERS:
-    for function in (whole_chains, markers, trampolines, deep_recursion, tasks, sub_interpreters):
+    for function in (whole_chains, markers, trampolines, deep_recursion, tasks, sub_interpreters, loaded_later):
         add_case(f"{function.__name__}.{name}", function, path)
 SOME = some_of(INTERPRETERS)
 for name, version, path in SOME:

@@ -555,6 +555,7 @@ static void places_are_taken_and_given_back(void **state)
     static struct kymo_capture_thread threads[KYMO_PYTHON_PLACES];
     struct kymo_python_place *places[2 * KYMO_PYTHON_PLACES];
     start(12);
+    t.process.python_place_count = KYMO_PYTHON_PLACES;
     size_t bytes = KYMO_PYTHON_PLACES * kymo_python_place_bytes(MAX);
     t.process.python_places = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
