@@ -198,6 +198,7 @@ typedef struct kymo_quality {
     uint64_t dropped_wall_ns;
     uint64_t dropped_markers;
     uint64_t dropped_counts; /* values of counters */
+    uint64_t python_samples; /* of samples, those with functions of Python */
 } kymo_quality;
 
 /* One image of a process, from its start or exec to its exit or next exec. Several may have the

@@ -155,6 +155,7 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .lost_count = sum_losses(in, lost),
         .lost = lost,
         .samples = in->samples,
+        .python_samples = in->python_samples,
         .stacks_complete = ratio(in->complete_samples, in->samples - sums->stackless),
         .frames_symbolized = NAN, /* set by the symbolizer */
         .cpu_unsampled_ns = sums->tail_unsampled_ns,

@@ -73,8 +73,10 @@ static kymo_err take_sample(kymo_ingest *in, uint32_t thread, const kymo_event_s
         !kymo_ingest_has_stack(in, s->stack) || s->wait > in->waits.len)
         return KYMO_E_INVALID;
     in->samples++;
-    if (s->stack != KYMO_EVENT_NONE && in->stacks.data[s->stack].complete)
-        in->complete_samples++;
+    if (s->stack != KYMO_EVENT_NONE) {
+        in->complete_samples += in->stacks.data[s->stack].complete;
+        in->python_samples += in->stacks.data[s->stack].has_python;
+    }
     kymo_ingest_see_time(in, s->time_ns);
     if (s->kind != KYMO_SAMPLE_CPU)
         return add_wall_sample(in, thread, s);

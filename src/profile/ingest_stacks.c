@@ -167,6 +167,7 @@ kymo_err kymo_ingest_on_stack(void *ctx, const kymo_event_stack *e)
     struct kymo_ingest_stack stack = {
         .id = e->depth > 0 ? path->node[e->depth - 1] : path->root,
         .complete = root == KYMO_INGEST_ROOT_ENTRY,
+        .has_python = is_script != 0,
     };
     return kymo_vec_push(&in->stacks, stack);
 }

@@ -80,6 +80,7 @@ struct kymo_ingest_module {
 struct kymo_ingest_stack {
     uint32_t id; /* in the profile */
     uint32_t complete;
+    uint32_t has_python;
 };
 
 struct kymo_ingest {
@@ -120,6 +121,7 @@ struct kymo_ingest {
     uint64_t wall_samples;
     uint64_t samples;
     uint64_t complete_samples; /* of all samples, those with a complete stack */
+    uint64_t python_samples;   /* likewise, with functions of Python */
 };
 
 static inline void kymo_ingest_see_time(kymo_ingest *in, uint64_t time_ns)

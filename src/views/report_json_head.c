@@ -77,6 +77,8 @@ static void write_quality(kymo_json *j, const kymo_profile *profile)
     key_ratio(j, "sampled_rate", q->sampled_rate);
     key_ratio(j, "stacks_complete", q->stacks_complete);
     key_ratio(j, "frames_symbolized", q->frames_symbolized);
+    if (q->python_samples)
+        kymo_json_key_u64(j, "python_samples", q->python_samples);
     kymo_report_json_seconds(j, "cpu_unsampled_s", q->cpu_unsampled_ns);
     kymo_json_key_u64(j, "disturbed", q->disturbed);
     write_lost(j, q);

@@ -313,6 +313,13 @@ void kymo_report_print_quality_details(const kymo_terminal *t, const kymo_profil
         kymo_str_puts(&line, " complete, down to _start or clone");
         print_line(t, before, &line, INDENT);
     }
+    if (q->python_samples) {
+        line.len = 0;
+        kymo_str_printf(&line,
+                        "python:  %" PRIu64 " of %" PRIu64 " samples have functions of Python",
+                        q->python_samples, q->samples);
+        print_line(t, before, &line, INDENT);
+    }
     if (!isnan(f.named)) {
         line.len = 0;
         kymo_str_puts(&line, "names:   ");

@@ -135,6 +135,8 @@ def whole_chains(python):
     check(len(chains) > 50, f"chains: {len(chains)}")
     stacks = Stacks(recording)
     check_chains(stacks, chains)
+    with_python = recording.report().quality["python_samples"]
+    check(with_python == sum(any(scripts_of(s)) for s in stacks.samples), f"python_samples: {with_python}")
     interpreter = os.path.realpath(python)
     for stack in stacks.samples:
         last = max((i for i, f in enumerate(stack) if f.is_script), default=0)

@@ -150,6 +150,21 @@ static void what_a_ring_dropped(void **state)
     kymo_profile_destroy(p);
 }
 
+static void samples_with_python(void **state)
+{
+    (void)state;
+    kymo_bytes bytes;
+    kymo_profile *p = small_profile();
+    kymo_quality q = *kymo_profile_quality(p);
+    assert_null(strstr(json_of(p, 0, 0, &bytes), "python_samples"));
+    kymo_bytes_deinit(&bytes);
+    q.python_samples = 7;
+    OK(kymo_profile_set_quality(p, &q));
+    assert_non_null(strstr(json_of(p, 0, 0, &bytes), ",\"python_samples\":7,"));
+    kymo_bytes_deinit(&bytes);
+    kymo_profile_destroy(p);
+}
+
 static void an_empty_profile(void **state)
 {
     (void)state;
@@ -189,9 +204,8 @@ static void errors_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_whole_object),
-        cmocka_unit_test(what_a_ring_dropped),
-        cmocka_unit_test(an_empty_profile),
+        cmocka_unit_test(the_whole_object),    cmocka_unit_test(what_a_ring_dropped),
+        cmocka_unit_test(samples_with_python), cmocka_unit_test(an_empty_profile),
         cmocka_unit_test(errors_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

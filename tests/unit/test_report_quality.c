@@ -223,6 +223,7 @@ static void details_have_every_figure(void **state)
     char *text;
     q.stacks_complete = 0.5;
     q.frames_symbolized = 0.25;
+    q.python_samples = 240;
     q.lost = lost;
     q.lost_count = 1;
     q.disturbed = 3;
@@ -235,6 +236,7 @@ static void details_have_every_figure(void **state)
         "samples: 250 of 1000 expected samples, which stand for 990 ms of 1.00 s of CPU time; 10 "
         "ms not sampled\n"
         "stacks:  50.0 % complete, down to _start or clone\n"
+        "python:  240 of 250 samples have functions of Python\n"
         "names:   100 % of CPU time is in functions with names; of all frames in files with "
         "symbols 25.0 %\n"
         "lost:    2 records (no block: 2)\n"

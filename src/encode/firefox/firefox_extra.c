@@ -244,6 +244,8 @@ static void write_recording(kymo_firefox *w)
     if (meta->wall_period_ns)
         ratio_entry(j, "Wall time accounted for", q->wall_achieved);
     ratio_entry(j, "Complete stacks", q->stacks_complete);
+    if (q->python_samples)
+        count_entry(j, "Samples with functions of Python", q->python_samples);
     ratio_entry(j, "Symbolized frames", q->frames_symbolized);
     time_entry(j, "CPU time not sampled", q->cpu_unsampled_ns);
     count_entry(j, "System calls interrupted (EINTR)", q->disturbed);
