@@ -12,7 +12,8 @@ static uint32_t *slot_of(struct kymo_session *s, const struct kymo_session_plan 
                          const struct kymo_code_identity *identity, uint32_t i)
 {
     uint32_t *index = (uint32_t *)(void *)((char *)s + plan->code_index_at);
-    uint64_t hash = kymo_hash_mix(identity->address, identity->lines);
+    /* Not of one and the other alone: a code object and its line table often lie as far apart. */
+    uint64_t hash = kymo_hash_mix(identity->address * 5, identity->lines);
     return &index[(hash + i) & (plan->code_slots - 1)];
 }
 
@@ -22,12 +23,19 @@ static struct kymo_code_record *record_of(struct kymo_session *s,
     return (struct kymo_code_record *)(void *)((char *)s + plan->codes_at + (uint64_t)number * 8);
 }
 
+/* Word by word: for each frame of each stack, and a call of memcmp takes longer. */
+static inline int are_equal(const struct kymo_code_identity *a, const struct kymo_code_identity *b)
+{
+    return ((a->address ^ b->address) | (a->file ^ b->file) | (a->name ^ b->name) |
+            (a->lines ^ b->lines) | (a->first_line ^ b->first_line)) == 0;
+}
+
 /* The program may have overwritten the number. */
 static int is_same(struct kymo_session *s, const struct kymo_session_plan *plan, uint32_t number,
                    const struct kymo_code_identity *identity)
 {
     return number <= plan->code_words - sizeof(struct kymo_code_record) / 8 &&
-           memcmp(&record_of(s, plan, number)->identity, identity, sizeof *identity) == 0;
+           are_equal(&record_of(s, plan, number)->identity, identity);
 }
 
 uint32_t kymo_code_find(struct kymo_session *s, const struct kymo_session_plan *plan,

@@ -4,8 +4,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "unwind/stack_window.h"
-
 #define WORD 8u
 /* Addresses of user memory have 47 bits. */
 #define ADDRESS_BITS 47u
@@ -21,22 +19,17 @@
 
 /* ---- memory that may be gone ---- */
 
-/* In libkymo-preload.so there is no other process to read, and no code for it. */
-#ifdef KYMO_HOT
-#define OUTSIDE(pages) ((void)(pages), (const struct kymo_python_outside *)NULL)
-#else
-#define OUTSIDE(pages) ((pages)->outside)
-#endif
-
 static bool read_page(const struct kymo_python_pages *pages, uint64_t page)
 {
-    const struct kymo_python_outside *o = OUTSIDE(pages);
+    const struct kymo_python_outside *o = KYMO_PYTHON_OUTSIDE(pages);
     return o ? o->read_page(o->context, page << PAGE_BITS, o->copies[page % KYMO_PYTHON_PAGES])
              : kymo_page_readable(page << PAGE_BITS);
 }
 
 static bool is_readable(struct kymo_python_pages *pages, uint64_t address)
 {
+    if (address - pages->own < pages->own_bytes)
+        return true;
     uint64_t page = address >> PAGE_BITS;
     uint64_t *slot = &pages->page[page % KYMO_PYTHON_PAGES];
     if (page == 0 || address >> ADDRESS_BITS)
@@ -53,13 +46,13 @@ static bool is_readable(struct kymo_python_pages *pages, uint64_t address)
 /* Where the bytes at a readable address are. */
 static uint64_t place_of(const struct kymo_python_pages *pages, uint64_t address)
 {
-    const struct kymo_python_outside *o = OUTSIDE(pages);
+    const struct kymo_python_outside *o = KYMO_PYTHON_OUTSIDE(pages);
     return o ? (uint64_t)(uintptr_t)o->copies[(address >> PAGE_BITS) % KYMO_PYTHON_PAGES] +
                    address % KYMO_PYTHON_PAGE
              : address;
 }
 
-bool kymo_python_load(struct kymo_python_pages *pages, uint64_t address, uint64_t *value)
+bool kymo_python_load_anew(struct kymo_python_pages *pages, uint64_t address, uint64_t *value)
 {
     if (address % WORD || !is_readable(pages, address))
         return false;
@@ -233,6 +226,10 @@ static void find_chunk(struct walk *w, uint64_t state)
         return;
     w->top = top;
     w->end = end;
+    if (!KYMO_PYTHON_OUTSIDE(w->pages)) {
+        w->pages->own = lo;
+        w->pages->own_bytes = end - lo;
+    }
 }
 
 /* Adds the frames of a state to those of the others. */

@@ -22,9 +22,11 @@
 #define KYMO_UNWIND_PYTHON_WALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "unwind/stack_window.h"
 
 /* Where things are in the structures of one minor version, in bytes. */
 struct kymo_python_offsets {
@@ -89,12 +91,42 @@ struct kymo_python_outside {
 /* Pages that were found readable in this sample. */
 struct kymo_python_pages {
     uint64_t page[KYMO_PYTHON_PAGES];
+    /* The thread's present chunk of frames, which stays while it is interrupted: it is not looked
+     * at. Of this process alone. */
+    uint64_t own, own_bytes;
     const struct kymo_python_outside *outside; /* NULL: memory of this process */
 };
 
-/* Reads memory that may be gone. */
-KYMO_SIGNAL_SAFE bool kymo_python_load(struct kymo_python_pages *pages, uint64_t address,
-                                       uint64_t *value);
+/* Reads memory that may be gone: of a page that is not known to be readable, or from outside. */
+KYMO_SIGNAL_SAFE bool kymo_python_load_anew(struct kymo_python_pages *pages, uint64_t address,
+                                            uint64_t *value);
+
+/* In libkymo-preload.so there is no other process to read, and no code for it. */
+#ifdef KYMO_HOT
+#define KYMO_PYTHON_OUTSIDE(pages) ((void)(pages), (const struct kymo_python_outside *)NULL)
+#else
+#define KYMO_PYTHON_OUTSIDE(pages) ((pages)->outside)
+#endif
+
+KYMO_SIGNAL_SAFE static inline bool kymo_python_is_known(const struct kymo_python_pages *pages,
+                                                         uint64_t address)
+{
+    uint64_t page = address / KYMO_PYTHON_PAGE;
+    return (page != 0 && pages->page[page % KYMO_PYTHON_PAGES] == page) ||
+           address - pages->own < pages->own_bytes;
+}
+
+/* Reads memory that may be gone; false: it cannot be read. Some ten of these make a frame. */
+KYMO_SIGNAL_SAFE static inline bool kymo_python_load(struct kymo_python_pages *pages,
+                                                     uint64_t address, uint64_t *value)
+{
+    if (kymo_unlikely(KYMO_PYTHON_OUTSIDE(pages) != NULL || address % sizeof *value ||
+                      !kymo_python_is_known(pages, address)))
+        return kymo_python_load_anew(pages, address, value);
+    *value = kymo_window_read(address);
+    return true;
+}
+
 KYMO_SIGNAL_SAFE bool kymo_python_copy(struct kymo_python_pages *pages, uint64_t from, void *to,
                                        uint64_t bytes);
 
