@@ -37,8 +37,8 @@ class Kymo:
         self.kymo = os.path.join(build, "src/cli/kymo")
         self.engine = engine
         self.period = period
-        self.period_s = {"1ms": 1e-3, "100us": 1e-4}[period]
-        rate = {"1ms": "1 kHz", "100us": "10 kHz"}[period]
+        self.period_s = {"1ms": 1e-3, "500us": 5e-4, "100us": 1e-4}[period]
+        rate = {"1ms": "1 kHz", "500us": "2 kHz", "100us": "10 kHz"}[period]
         self.wall = [f"--wall={wall}"] if wall else []
         self.names = [] if names else ["--no-symbols"]
         self.cold = cold
@@ -67,6 +67,9 @@ class Kymo:
 
     def complete(self, out, _entries):
         return self.report(out)["quality"]["stacks_complete"]
+
+    def python_samples(self, out):
+        return self.report(out)["quality"].get("python_samples", 0)
 
 
 class Perf:
@@ -118,6 +121,36 @@ class Samply:
     def command(self, argv, out):
         return ["samply", "record", "--save-only", "-r", "1000", "-o", out + ".prof", "--",
                 *argv], {}
+
+
+class PySpy:
+    """Of PyPI. It reads the frames from outside."""
+
+    def __init__(self, path, rate, *options):
+        self.path = path
+        self.options = options
+        self.rate = str(rate)
+        self.period_s = 1 / rate
+        self.name = " ".join(["py-spy record,", f"{rate} Hz", *options])
+
+    @staticmethod
+    def found():
+        return shutil.which("py-spy")
+
+    def command(self, argv, out):
+        return [self.path, "record", "-r", self.rate, *self.options, "-f", "raw", "-o", out + ".prof", "--",
+                *argv], {}
+
+    def counts(self, out):
+        """A line for each stack: its frames with semicolons between, and how often it was seen."""
+        with open(out + ".prof") as f:
+            samples = sum(int(line.rsplit(" ", 1)[1]) for line in f if line.strip())
+        return Counts(samples, samples * self.period_s)
+
+    def python_samples(self, out):
+        """Those with a frame in a file of Python."""
+        with open(out + ".prof") as f:
+            return sum(int(line.rsplit(" ", 1)[1]) for line in f if ".py:" in line or ".py)" in line)
 
 
 class Gperftools:
