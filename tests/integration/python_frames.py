@@ -294,6 +294,25 @@ def sub_interpreters(python):
     check(lost <= 0.02 * len(stacks.samples) + 1, f"{lost} of {len(stacks.samples)} not read")
 
 
+def with_package(python, package):
+    """The environment in which it can be imported: as it is, or with what PyPI has."""
+    if run([python, "-c", f"import {package}"]).status == 0:
+        return dict(os.environ)
+    where = folder()
+    run([python, "-m", "pip", "install", "-q", "--no-deps", "--target", where, package])
+    environment = dict(os.environ, PYTHONPATH=str(where))
+    if run([python, "-c", f"import {package}"], env=environment).status:
+        skip(f"{package} is not installed, and could not be had from PyPI")
+    return environment
+
+
+def greenlets(python):
+    """Inside a greenlet are its own frames; outside of them, those of its parent are not shown."""
+    recording, chains = record_program(python, "greenlets", env=with_package(python, "greenlet"))
+    check(len(chains) == 5, f"{sorted(chains)}")
+    check_chains(Stacks(recording), chains)
+
+
 def processes(python):
     """What fork leaves of the interpreter in a child is found there; a new program finds its own."""
     recording, chains = record_program(python, "processes")
@@ -661,7 +680,7 @@ spinner()
 
 # What depends on the version's layout is tried with each, what depends on the engine with one.
 for name, version, path in INTERPRETERS:
-    for function in (whole_chains, markers, trampolines, deep_recursion, tasks, sub_interpreters, loaded_later):
+    for function in (whole_chains, markers, trampolines, deep_recursion, tasks, sub_interpreters, loaded_later, greenlets):
         add_case(f"{function.__name__}.{name}", function, path)
 SOME = some_of(INTERPRETERS)
 for name, version, path in SOME:

@@ -696,6 +696,40 @@ def sub_interpreters():
         t.join()
 
 
+# ---- greenlets: each has a chain that ends where it began ----
+
+def greenlets():
+    import greenlet
+
+    def other(n):
+        return greenlet.getcurrent().parent.switch(n)
+
+    def deep(n, name):
+        if n:
+            return list(map(deep, [n - 1], [name]))[0]
+        leaf(name)()
+        other(n)
+        leaf(name + "_again")()
+
+    def shallow(name):
+        other(0)
+        leaf(name)()
+        other(1)
+        sorted([1], key=lambda x: leaf(name + "_sorted")())
+
+    def caller(n=6):
+        if n:
+            return caller(n - 1)
+        several = [greenlet.greenlet(lambda: deep(5, "leaf_deep_greenlet")),
+                   greenlet.greenlet(lambda: shallow("leaf_shallow_greenlet"))]
+        while not all(g.dead for g in several):
+            for g in several:
+                if not g.dead:
+                    g.switch()
+            leaf("leaf_hub")()
+    caller()
+
+
 # ---- processes ----
 
 def in_child():
@@ -750,6 +784,8 @@ def main():
         odd_names(os.getcwd())
     elif WHICH == "shares":
         shares(SPIN_S)
+    elif WHICH == "greenlets":
+        greenlets()
     elif WHICH == "subs":
         sub_interpreters()
     elif WHICH == "tasks":
