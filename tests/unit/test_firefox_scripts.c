@@ -56,6 +56,7 @@ static void functions_of_scripts_are_told_apart(void **state)
     ok(kymo_encode(profile, kymo_format_for_path("x.json"), &out.sink, NULL, NULL));
     ok(kymo_bytes_append(&out, "", 1));
     assert_has(&out, "\"isJS\":[true,false,true]");
+    assert_has(&out, "\"usesOnlyOneStackType\":false"); /* else the switch is not offered */
     assert_has(&out, "\"lineNumber\":[3,3,9]");
     assert_has(&out, "\"line\":[4,5,9,6]");
     assert_has(&out, "{\"name\":\"Python\",");

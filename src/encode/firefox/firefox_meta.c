@@ -117,6 +117,13 @@ static void write_sample_units(kymo_json *j)
     kymo_json_end_object(j);
 }
 
+/* With more than one kind of stack the viewer offers its switch between JavaScript and native code.
+ */
+static int has_scripts(const kymo_firefox *w)
+{
+    return memchr(w->is_script, 1, w->p->functions.len) != NULL;
+}
+
 void kymo_firefox_put_meta(kymo_firefox *w)
 {
     kymo_json *j = w->json;
@@ -135,7 +142,7 @@ void kymo_firefox_put_meta(kymo_firefox *w)
     kymo_json_key_u64(j, "stackwalk", 1);
     kymo_json_key_bool(j, "debug", 0);
     kymo_json_key_bool(j, "symbolicated", 1);
-    kymo_json_key_bool(j, "usesOnlyOneStackType", 1);
+    kymo_json_key_bool(j, "usesOnlyOneStackType", !has_scripts(w));
     kymo_json_key_bool(j, "sourceCodeIsNotOnSearchfox", 1);
     kymo_json_key_bool(j, "keepProfileThreadOrder", 1);
     write_arguments(j, meta);
