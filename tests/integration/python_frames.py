@@ -16,8 +16,8 @@ import signal
 import subprocess
 import time
 
-from kymotest import (BUILD, add_case, by_chance, case, check, check_close, folder, main, perf_works, record,
-                      record_command, run, say, skip)
+from kymotest import (BUILD, KYMO, Recording, add_case, by_chance, case, check, check_close, folder, main,
+                      perf_works, record, record_command, run, say, skip)
 from pprof_samples import Pprof
 from pythons import VERSIONS, find_interpreters, some_of, version_of
 
@@ -176,6 +176,72 @@ def markers(python):
                 say(f"   in truth: {chain}")
     say(f"{len(told)} markers, {wrong} differ")
     check(not wrong and len(told) > 100, f"{wrong} of {len(told)} differ")
+
+
+def py_spy_of():
+    if shutil.which("py-spy"):
+        return shutil.which("py-spy")
+    where = folder()
+    run(["python3", "-m", "pip", "install", "-q", "--no-deps", "--target", where, "py-spy"])
+    if not (where / "bin/py-spy").exists():
+        skip("py-spy is not installed, and could not be had from PyPI")
+    return where / "bin/py-spy"
+
+
+def is_stopped(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+    except FileNotFoundError:
+        return False
+
+
+def py_spy_agrees(python):
+    """The program stops itself where it has made a marker, and py-spy tells its stack: the marker's is the same."""
+    spy = py_spy_of()
+    count = int(os.environ.get("KYMO_PY_SPY_STACKS", "60"))
+    cwd = folder()
+    truth, pidfile, path = cwd / "truth", cwd / "pid", cwd / "stops.kymo"
+    command = ["/bin/sh", "-c", f"echo $$ > {pidfile}; exec {python} {PROGRAM} {truth} {count} stops {LIBRARY}"]
+    recorder = subprocess.Popen([str(a) for a in record_command(command, path)], cwd=cwd, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+    dumps, failed = [], 0
+    while recorder.poll() is None:
+        pid = pidfile.read_text().strip() if pidfile.exists() else ""
+        # It tells its own stack before each stop.
+        if not pid or not is_stopped(pid) or not truth.exists() or (
+                truth.read_text().count("\n") <= len(dumps)):
+            time.sleep(0.001)
+            continue
+        told = subprocess.run([spy, "dump", "--json", "--nonblocking", "--pid", pid], capture_output=True, text=True)
+        failed += told.returncode != 0
+        threads = json.loads(told.stdout) if told.returncode == 0 else []
+        frames = next((t["frames"] for t in threads if t["os_thread_id"] in (None, int(pid))), [])
+        dumps.append([(f["name"], f["filename"], f["line"]) for f in frames][::-1])
+        os.kill(int(pid), signal.SIGCONT)
+    check(recorder.returncode == 0, f"status {recorder.returncode}")
+    if failed:
+        skip(f"py-spy failed at {failed} of {len(dumps)} stacks")
+    stacks = Stacks(Recording(path, None, KYMO)).markers
+    told = [json.loads(line) for line in truth.read_text().splitlines()]
+    check(len(told) == len(dumps) >= count, f"{len(told)} markers, {len(dumps)} dumps")
+    same, differ = 0, []
+    for one, dump in zip(told, dumps):
+        leaf = one["leaf"].split("#")[0]
+        shown = [f.what() for f in scripts_of(stacks.get(one["leaf"], ()))]
+        ours = [(name.split(".")[-1], file, line) for name, file, line in shown[:-1]]  # but what makes the marker
+        # py-spy shows the frame that 3.13 puts around an __init__.
+        theirs = [(name.split(".")[-1], file, line) for name, file, line in dump if name != file]
+        at = next((i for i, f in enumerate(theirs) if f[0] == leaf), 0)
+        # In the leaf itself the stop is some lines further.
+        if ours[:-1] == theirs[:at] and ours and ours[-1][0] == leaf:
+            same += 1
+        else:
+            differ.append((ours, theirs))
+    say(f"{same} of {len(told)} stacks are as py-spy says")
+    for ours, theirs in differ[:3]:
+        say(f"ours:   {ours}")
+        say(f"py-spy: {theirs}")
+    check(not differ, f"{len(differ)} of {len(told)} differ")
 
 
 def trampolines(python):
@@ -680,7 +746,7 @@ spinner()
 
 # What depends on the version's layout is tried with each, what depends on the engine with one.
 for name, version, path in INTERPRETERS:
-    for function in (whole_chains, markers, trampolines, deep_recursion, tasks, sub_interpreters, loaded_later, greenlets):
+    for function in (whole_chains, markers, trampolines, deep_recursion, tasks, sub_interpreters, loaded_later, greenlets, py_spy_agrees):
         add_case(f"{function.__name__}.{name}", function, path)
 SOME = some_of(INTERPRETERS)
 for name, version, path in SOME:

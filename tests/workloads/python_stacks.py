@@ -60,15 +60,21 @@ def {name}(*unused):
             _getframe())
     return 0
 """
+STOPPING_LEAF = MARKING_LEAF.replace("    return 0", "        stop()\n    return 0")
 leaves = {}
+
+
+def stop():
+    """Until it is let go on: another program looks at it meanwhile."""
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def leaf(name):
     """A function with this name; the same one each time."""
     if name not in leaves:
         space = {"write_truth": write_truth, "_getframe": sys._getframe,
-                 "thread_time": time.thread_time, "SPIN_S": SPIN_S, "mark": mark}
-        text = MARKING_LEAF if WHICH == "markers" else LEAF
+                 "thread_time": time.thread_time, "SPIN_S": SPIN_S, "mark": mark, "stop": stop}
+        text = {"markers": MARKING_LEAF, "stops": STOPPING_LEAF}.get(WHICH, LEAF)
         exec(compile(text.format(name=name), "<leaf " + name + ">", "exec"), space)
         leaves[name] = space
     leaves[name]["spins"] = spins
@@ -770,7 +776,7 @@ def deep(n):
 
 def main():
     global spins, mark
-    if WHICH == "markers":
+    if WHICH in ("markers", "stops"):
         mark, kept["marks"] = prepare_marks(sys.argv[4])
     if WHICH in ("plain", "markers"):
         for chain in CHAINS:
@@ -780,6 +786,11 @@ def main():
                 for i in range(60):
                     spins = i == 59
                     chain()
+    elif WHICH == "stops":
+        # Of a frame that is traced in 3.10, py-spy tells another line than sys._getframe.
+        chains = [chain for chain in CHAINS if chain not in (threads, traced)]
+        for i in range(int(SPIN_S)):
+            chains[i % len(chains)]()
     elif WHICH == "odd":
         odd_names(os.getcwd())
     elif WHICH == "shares":
