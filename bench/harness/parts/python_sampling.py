@@ -55,8 +55,8 @@ def beside_py_spy(bench):
     python = "/usr/bin/python3"
     if not os.path.exists(python):
         raise Failed("there is no /usr/bin/python3")
-    rounds = bench.rounds(7)
-    seconds = 1.0 if bench.quick else 3.0
+    rounds = bench.rounds(5)
+    seconds = 1.0 if bench.quick else 2.0
     argv = load(bench, python, DEPTH, rounds_for(bench, python, seconds), mapped=True)
     tools = {"none": Nothing()}
     for period in ("1ms", "100us"):
