@@ -25,6 +25,7 @@
 #include "capture/hooks.h"
 #include "capture/mark.h"
 #include "capture/process.h"
+#include "capture/python_stack.h"
 #include "capture/signal_move.h"
 #include "capture/thread.h"
 #include "sys/raw.h"
@@ -123,6 +124,7 @@ static KYMO_NOINLINE struct kymo_session *take_session(int *socket)
     if (err != KYMO_OK)
         return NULL;
     memcpy(p, &original, sizeof *p);
+    kymo_python_inherit(p);
     kymo_process_take(p, &a);
     /* The handler is the parent's, in front of the same signal. */
     p->signal = child.signal;

@@ -16,6 +16,7 @@
 
 /* Of this process and of its forked children: an interpreter stays where it is. */
 static struct kymo_python found;
+static uint32_t is_found; /* 1: that is whole */
 static uint32_t minor_found;
 
 /* The minor version; 0: not of version 3. */
@@ -76,7 +77,16 @@ static int find(struct kymo_python *python)
 
 struct kymo_python *kymo_python_find(void)
 {
-    return find(&found) ? &found : NULL;
+    is_found = find(&found) != 0;
+    return is_found ? &found : NULL;
+}
+
+void kymo_python_inherit(struct kymo_capture_process *p)
+{
+    if (!kymo_load_acquire(&is_found))
+        return;
+    p->python = &found;
+    p->walker.has_trampolines = found.minor >= 12;
 }
 
 void kymo_python_adopt(struct kymo_capture_process *p)
@@ -86,6 +96,7 @@ void kymo_python_adopt(struct kymo_capture_process *p)
         return; /* another thread does it, or has done so */
     found = p->session->python_late;
     minor_found = found.minor;
+    kymo_store_release(&is_found, 1u);
     p->walker.has_trampolines = found.minor >= 12;
     /* Pairs with the acquire in take_stack.c. */
     kymo_store_release(&p->python, &found);

@@ -16,6 +16,8 @@
 
 /* python_find.c: the CPython among what is loaded; NULL: there is none that can be read. */
 struct kymo_python *kymo_python_find(void);
+/* Of a forked child: one that was loaded after its parent's start is there, too. */
+KYMO_SIGNAL_SAFE void kymo_python_inherit(struct kymo_capture_process *process);
 /* Takes the one that the recorder found after the start; its frames are read from now on. */
 KYMO_SIGNAL_SAFE void kymo_python_adopt(struct kymo_capture_process *process);
 /* Writes what was found into a session. */

@@ -650,7 +650,7 @@ int main(int argc, char **argv)
 }
 """
 LATE_CODE = """
-import time
+import os, time
 def spin(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
@@ -660,7 +660,14 @@ def outer():
     rest()
 def rest():
     time.sleep(0.6)
+def in_child():
+    spin(0.1)
 outer()
+child = os.fork()
+if not child:
+    in_child()
+    os._exit(0)
+os.waitpid(child, 0)
 """
 
 
@@ -682,7 +689,7 @@ def loaded_later(python):
                        env=dict(os.environ, PYTHONHOME=home))
     check(recording.result.status == 0, recording.result.stderr)
     names = ["<module>", "outer", "spin"]
-    cpu, waits, native = 0, 0, 0
+    cpu, waits, children, native = 0, 0, 0, 0
     for stack in Stacks(recording).samples:
         scripts = [f.name for f in scripts_of(stack)]
         if scripts[:3] == names and scripts[-1] == "spin":
@@ -691,9 +698,10 @@ def loaded_later(python):
         if "rest" in scripts:
             check(scripts == ["<module>", "outer", "rest"], f"{list(stack)}")
             waits += 1
+        children += scripts == ["<module>", "in_child", "spin"]
         native += not scripts
-    say(f"{cpu} samples of spin, {waits} waits of rest, {native} native")
-    check(cpu > 0 and waits > 0, f"{cpu} samples, {waits} waits")
+    say(f"{cpu} samples of spin, {waits} waits of rest, {children} of the child, {native} native")
+    check(cpu > 0 and waits > 0 and children > 0, f"{cpu} samples, {waits} waits, {children} of the child")
     if perf_works():
         check(cpu > 200, f"{cpu} samples of 600 ms")
 
