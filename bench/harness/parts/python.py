@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python: each module of this list measures one thing of it."""
-from . import python_sampling
+from . import python_sampling, python_tracing
 
-MEASURES = (python_sampling,)
+MEASURES = (python_sampling, python_tracing)
 
 
 def run(bench):
