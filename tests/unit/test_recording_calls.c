@@ -131,7 +131,7 @@ static void an_event_takes_less_than_four_bytes(void **state)
     kymo_bytes file;
     kymo_bytes_init(&file, RECORDING_LIMIT);
     assert_int_equal(recording_to_bytes(emit_regular, 0, &file), KYMO_OK);
-    assert_true(file.len < 2 * EVENTS * 3.5);
+    assert_true(file.len < 7 * EVENTS);
     kymo_bytes_deinit(&file);
 }
 
