@@ -18,6 +18,9 @@ kymo_unit_test(jfr kymo_encode kymo_fixed_profile)
 kymo_unit_test(encode_nomem kymo_encode kymo_fixed_profile)
 target_link_options(test_encode_nomem PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+kymo_unit_test(encode_pstats kymo_encode)
+target_link_options(test_encode_pstats PRIVATE
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 # What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
 foreach(format firefox pprof collapsed pprof-live collapsed-live svg chrome jfr)

@@ -98,7 +98,9 @@ typedef enum kymo_sample_kind {
     KYMO_SAMPLE_WALL = 1, /* weight: elapsed time, from the sample on, that it stands for */
     KYMO_SAMPLE_KIND_COUNT,
     /* Only where calls were traced. Weight: elapsed time, exact: self time of a call. */
-    KYMO_SAMPLE_TRACE = KYMO_SAMPLE_KIND_COUNT
+    KYMO_SAMPLE_TRACE = KYMO_SAMPLE_KIND_COUNT,
+    /* The same. Weight: how many calls of the stack's innermost function the thread made there. */
+    KYMO_SAMPLE_CALLS
 } kymo_sample_kind;
 
 /* In place of a sample type: the default one. */

@@ -132,7 +132,7 @@ struct text {
 
 static struct text text_of(const char *at, uint32_t len)
 {
-    return (struct text){at, at ? len : 0};
+    return (struct text){at ? at : "", at ? len : 0};
 }
 
 static uint32_t trace_define(const struct kymo_trace_function *f)
@@ -187,7 +187,8 @@ static void trace_name_thread(const char *name, uint32_t len)
         return;
     *r = (struct kymo_record){kymo_process_clock(t->process), KYMO_RECORD_THREAD_NAME,
                               (uint16_t)size, len};
-    memcpy(r + 1, name, len);
+    if (len)
+        memcpy(r + 1, name, len);
     kymo_mark_publish(w, size);
 }
 

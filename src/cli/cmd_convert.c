@@ -143,10 +143,11 @@ static int check_mode(struct convert_request *request, const kymo_profile *profi
         return -1;
     }
     if (request->is_foreign_mode)
-        return kymo_usage_error(KYMO_IN_CONVERT,
-                                "--mode: '%.40s' is unknown; it takes cpu, wall, trace, alloc, "
-                                "live, peak, leaks or mapped",
-                                request->mode_word);
+        return kymo_usage_error(
+            KYMO_IN_CONVERT,
+            "--mode: '%.40s' is unknown; it takes cpu, wall, trace, calls, alloc, "
+            "live, peak, leaks or mapped",
+            request->mode_word);
     if (request->shown.show > KYMO_ENCODE_TIME && !has_heap(profile)) {
         kymo_fprint(stderr, "kymo: %s: no allocations were recorded (kymo record --alloc)\n",
                     request->input);

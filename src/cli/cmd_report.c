@@ -248,7 +248,10 @@ static void print_text(const struct report_request *request, const kymo_profile 
         if (!request->is_part)
             kymo_report_print_few(&t, profile, "warning: ");
         kymo_report_print_unsampled(&t, report, "note:    ");
-        if (request->kind != KYMO_SAMPLE_CPU)
+        if (request->kind == KYMO_SAMPLE_CALLS)
+            fprintf(t.to,
+                    "below:    calls: self of the function itself, total of what it led to\n");
+        else if (request->kind != KYMO_SAMPLE_CPU)
             fprintf(t.to, "below:    %s of %s, the threads' added up\n",
                     kymo_format_duration(total, kymo_report_total(report)),
                     request->kind == KYMO_SAMPLE_WALL ? "wall time" : "traced time");
@@ -389,11 +392,12 @@ static kymo_err report_quality(const struct report_request *request, const kymo_
 static int check_recording(struct report_request *request, const kymo_profile *profile)
 {
     if (request->is_foreign_mode)
-        return kymo_usage_error(KYMO_IN_REPORT,
-                                "--mode: '%.40s' is unknown; it takes cpu, wall, trace, markers, "
-                                "alloc, live, peak, leaks, lifetimes, temporary, sizes, "
-                                "mapped or memory",
-                                request->mode_word);
+        return kymo_usage_error(
+            KYMO_IN_REPORT,
+            "--mode: '%.40s' is unknown; it takes cpu, wall, trace, calls, markers, "
+            "alloc, live, peak, leaks, lifetimes, temporary, sizes, "
+            "mapped or memory",
+            request->mode_word);
     if (request->heap.mode && !request->heap.is_ledger &&
         !kymo_heap_was_recorded(profile, request->file))
         return KYMO_EXIT_FAILED;

@@ -105,6 +105,7 @@ const kymo_command kymo_commands[] = {
     "  .svg             an interactive flame graph (any web browser, offline)\n"
     "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
     "  .trace.json      markers, calls and counters for https://ui.perfetto.dev\n"
+    "  .pstats          traced calls of Python (python -m pstats, snakeviz)\n"
     "\n"
     "IN may be a file of another profiler (see kymo report --help). A part of it is selected\n"
     "as by report.\n"

@@ -127,7 +127,7 @@ int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, ky
 
 int kymo_mode_parse(const char *word, kymo_sample_kind *kind)
 {
-    for (int i = 0; i <= KYMO_SAMPLE_TRACE; i++)
+    for (int i = 0; i <= KYMO_SAMPLE_CALLS; i++)
         if (strcmp(kymo_mode_name((kymo_sample_kind)i), word) == 0) {
             *kind = (kymo_sample_kind)i;
             return 1;
@@ -137,8 +137,10 @@ int kymo_mode_parse(const char *word, kymo_sample_kind *kind)
 
 const char *kymo_mode_name(kymo_sample_kind kind)
 {
-    static const char *const names[] = {
-        [KYMO_SAMPLE_CPU] = "cpu", [KYMO_SAMPLE_WALL] = "wall", [KYMO_SAMPLE_TRACE] = "trace"};
+    static const char *const names[] = {[KYMO_SAMPLE_CPU] = "cpu",
+                                        [KYMO_SAMPLE_WALL] = "wall",
+                                        [KYMO_SAMPLE_TRACE] = "trace",
+                                        [KYMO_SAMPLE_CALLS] = "calls"};
     return names[kind];
 }
 

@@ -33,6 +33,7 @@ kymo_format_write kymo_chrome_write;
 kymo_format_write kymo_firefox_write;
 kymo_format_write kymo_jfr_write;
 kymo_format_write kymo_pprof_write;
+kymo_format_write kymo_pstats_write;
 kymo_format_write kymo_collapsed_write;
 kymo_format_write kymo_svg_write;
 

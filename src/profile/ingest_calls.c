@@ -37,7 +37,7 @@ static kymo_err make_frame(kymo_ingest *in, uint32_t script, uint32_t *frame)
 static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uint32_t *node)
 {
     struct kymo_ingest_calls *c = &in->calls;
-    struct kymo_ingest_call_node new = {.stack = KYMO_NONE};
+    struct kymo_ingest_call_node new = {.stack = KYMO_NONE, .counter = KYMO_NONE};
     uint32_t frame;
     if (kymo_id_map_find(&c->index, caller + 1, script, node))
         return KYMO_OK;
@@ -144,6 +144,22 @@ static kymo_err enter(kymo_ingest *in, struct kymo_ingest_call_thread *t, uint32
     return kymo_vec_push(&t->open, call);
 }
 
+/* One more call of the node that runs. */
+static kymo_err count_call(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
+{
+    struct kymo_ingest_calls *c = &in->calls;
+    uint32_t node = top_of(&c->threads.data[thread]);
+    uint32_t *at = &c->nodes.data[node].counter;
+    if ((*at == KYMO_NONE || c->counters.data[*at].thread != thread) &&
+        !kymo_id_map_find(&c->counter_index, thread, node, at)) {
+        const struct kymo_ingest_call_counter new = {thread, node, 0, time_ns};
+        KYMO_TRY(kymo_vec_push(&c->counters, new));
+        KYMO_TRY(kymo_id_map_add(&c->counter_index, thread, node, at));
+    }
+    c->counters.data[*at].calls++;
+    return KYMO_OK;
+}
+
 static kymo_err take_call(kymo_ingest *in, struct kymo_ingest_call_thread *t,
                           const kymo_event_call *e)
 {
@@ -183,7 +199,7 @@ kymo_err kymo_ingest_on_calls(void *ctx, const kymo_event_calls *e)
     if (e->thread >= in->threads.len)
         return KYMO_E_INVALID;
     if (c->events == 0)
-        kymo_profile_add_trace_type(in->profile);
+        kymo_profile_add_trace_types(in->profile);
     while (c->threads.len <= e->thread)
         KYMO_TRY(kymo_vec_push(&c->threads, (struct kymo_ingest_call_thread){0}));
     for (uint32_t i = 0; i < e->count; i++) {
@@ -194,6 +210,8 @@ kymo_err kymo_ingest_on_calls(void *ctx, const kymo_event_calls *e)
         else
             KYMO_TRY(pass_time(in, e->thread, call->time_ns));
         KYMO_TRY(take_call(in, &c->threads.data[e->thread], call));
+        if (call->kind == KYMO_TRACE_CALL)
+            KYMO_TRY(count_call(in, e->thread, call->time_ns));
         if (call->kind == KYMO_TRACE_STOP && call->missing)
             process_of(in, e->thread)->trace_end_ns = call->time_ns;
     }
@@ -226,6 +244,12 @@ kymo_err kymo_ingest_finish_calls(kymo_ingest *in)
         KYMO_TRY(pass_time(in, i, end_of(in, i)));
         KYMO_TRY(close_window(in, i));
     }
+    for (size_t i = 0; i < in->calls.counters.len; i++) {
+        const struct kymo_ingest_call_counter *c = &in->calls.counters.data[i];
+        KYMO_TRY(kymo_profile_add_sample(in->profile, c->thread, c->first_ns,
+                                         in->calls.nodes.data[c->node].stack, c->calls,
+                                         KYMO_SAMPLE_CALLS, KYMO_STATE_RUNNING));
+    }
     return KYMO_OK;
 }
 
@@ -234,5 +258,6 @@ void kymo_ingest_calls_deinit(struct kymo_ingest_calls *c)
     for (size_t i = 0; i < c->threads.len; i++)
         kymo_vec_free_all(c->threads.data[i].open.data, c->threads.data[i].slices.data);
     kymo_id_map_deinit(&c->index);
-    kymo_vec_free_all(c->nodes.data, c->threads.data);
+    kymo_id_map_deinit(&c->counter_index);
+    kymo_vec_free_all(c->nodes.data, c->threads.data, c->counters.data);
 }

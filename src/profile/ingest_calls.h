@@ -3,10 +3,9 @@
  * ingest_calls.h - traced calls become samples of self time.
  *
  * Layer:    profile
- * Flow:     events of calls -> [ingest_calls] -> samples of elapsed time (KYMO_SAMPLE_TRACE)
- * Threads:  the ingest's
- * Memory:   a node for each stack, a few words for each thread; kymo_ingest_calls_deinit
- * Signals:  not for handlers
+ * Flow:     events of calls -> [ingest_calls] -> samples of elapsed time (KYMO_SAMPLE_TRACE), and
+ * of numbers of calls (KYMO_SAMPLE_CALLS) Threads:  the ingest's Memory:   a node for each stack, a
+ * few words for each thread; kymo_ingest_calls_deinit Signals:  not for handlers
  *
  * The time from an event of a thread to its next one is self time of the stack that ran. Up to
  * KYMO_CALLS_ROWS such slices of a recording are one sample each. Of more, as many events of a
@@ -26,9 +25,17 @@
 #define KYMO_CALLS_ROWS 250000u
 
 struct kymo_ingest_call_node {
-    uint32_t stack;  /* in the profile */
-    uint32_t window; /* the last one that has it */
-    uint32_t place;  /* in that window */
+    uint32_t stack;   /* in the profile */
+    uint32_t window;  /* the last one that has it */
+    uint32_t place;   /* in that window */
+    uint32_t counter; /* of the thread that called it last; KYMO_NONE: it was not called */
+};
+
+/* Calls of a node by a thread. */
+struct kymo_ingest_call_counter {
+    uint32_t thread, node;
+    uint64_t calls;
+    uint64_t first_ns;
 };
 
 struct kymo_ingest_call_slice {
@@ -54,11 +61,13 @@ struct kymo_ingest_calls {
     kymo_id_map index; /* of nodes: by caller's node + 1 and script + 1 */
     KYMO_VEC(struct kymo_ingest_call_node) nodes;
     KYMO_VEC(struct kymo_ingest_call_thread) threads; /* by thread */
-    uint64_t expected;                                /* events of the recording; 0: not known */
-    uint64_t events;                                  /* so far */
-    uint64_t rows;                                    /* samples so far */
-    uint32_t per_window;                              /* events; 0: not decided yet */
-    uint32_t windows;                                 /* begun so far */
+    kymo_id_map counter_index;                        /* by thread and node */
+    KYMO_VEC(struct kymo_ingest_call_counter) counters;
+    uint64_t expected;   /* events of the recording; 0: not known */
+    uint64_t events;     /* so far */
+    uint64_t rows;       /* samples so far */
+    uint32_t per_window; /* events; 0: not decided yet */
+    uint32_t windows;    /* begun so far */
 };
 
 /* Before the first event: how many events of calls the recording has. */

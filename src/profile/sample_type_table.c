@@ -27,8 +27,15 @@ static const kymo_sample_type of_recordings[] = {
                            .period_name = "trace",
                            .period_unit = "nanoseconds",
                            .is_optional = 1},
+    [KYMO_SAMPLE_CALLS] = {.size = sizeof(kymo_sample_type),
+                           .adds = KYMO_ADDS_AMOUNT,
+                           .name = "calls",
+                           .unit = "count",
+                           .period_name = "calls",
+                           .period_unit = "count",
+                           .is_optional = 1},
 };
-static_assert(KYMO_ARRAY_LEN(of_recordings) == KYMO_SAMPLE_TRACE + 1, "a row for each");
+static_assert(KYMO_ARRAY_LEN(of_recordings) == KYMO_SAMPLE_CALLS + 1, "a row for each");
 
 void kymo_profile_init_sample_types(kymo_profile *profile)
 {
@@ -37,10 +44,10 @@ void kymo_profile_init_sample_types(kymo_profile *profile)
     profile->default_sample_type = KYMO_SAMPLE_CPU;
 }
 
-void kymo_profile_add_trace_type(kymo_profile *profile)
+void kymo_profile_add_trace_types(kymo_profile *profile)
 {
     if (profile->sample_types == of_recordings)
-        profile->sample_type_count = KYMO_SAMPLE_TRACE + 1;
+        profile->sample_type_count = KYMO_SAMPLE_CALLS + 1;
     profile->default_sample_type = KYMO_SAMPLE_TRACE;
 }
 

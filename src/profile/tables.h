@@ -222,8 +222,8 @@ size_t kymo_profile_used_bytes(const kymo_profile *profile);
 
 /* sample_type_table.c: adds the sample types of recordings, for create. */
 void kymo_profile_init_sample_types(kymo_profile *profile);
-/* Adds KYMO_SAMPLE_TRACE to those of recordings, as the default one. */
-void kymo_profile_add_trace_type(kymo_profile *profile);
+/* Adds KYMO_SAMPLE_TRACE, as the default one, and KYMO_SAMPLE_CALLS to those of recordings. */
+void kymo_profile_add_trace_types(kymo_profile *profile);
 
 /* thread_table.c: for finish. */
 KYMO_NODISCARD

