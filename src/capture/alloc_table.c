@@ -193,7 +193,8 @@ int kymo_alloc_table_next(struct kymo_alloc_cursor *at, uint32_t *slots, uint64_
 
 uint64_t kymo_alloc_table_level(uint32_t level, uint64_t *bytes)
 {
-    struct kymo_alloc_slot *at = kymo_load_acquire(&levels[level]);
+    struct kymo_alloc_slot *at =
+        level < KYMO_ALLOC_LEVELS ? kymo_load_acquire(&levels[level]) : NULL;
     *bytes = at ? level_bytes(level) : 0;
     return (uint64_t)(uintptr_t)at;
 }

@@ -49,7 +49,7 @@ struct kymo_alloc_cursor {
 KYMO_SIGNAL_SAFE int kymo_alloc_table_next(struct kymo_alloc_cursor *cursor, uint32_t *slots,
                                            uint64_t *address, uint64_t *id);
 
-/* Where level n of the table lies; 0 bytes: it was not needed yet. */
+/* Where level n of the table lies; 0 bytes: it was not needed yet, or there is no such level. */
 #define KYMO_ALLOC_LEVELS 4u
 KYMO_SIGNAL_SAFE uint64_t kymo_alloc_table_level(uint32_t level, uint64_t *bytes);
 /* How many there are. */

@@ -618,7 +618,8 @@ def unknown_version():
     recording = record([cwd / "unknown"])
     check(recording.result.status == 0, recording.result.stderr)
     report = recording.report()
-    check(report.share("_PyEval_EvalFrameDefault") > 0.9, f"{report.data['functions'][:3]}")
+    # With interrupts that came meanwhile, which are many on a busy machine.
+    check(report.inclusive_s("_PyEval_EvalFrameDefault") > 0.9 * report.total_s, f"{report.data['functions'][:3]}")
     text = run([recording.kymo, "report", recording.path])
     say(" ".join(l for l in (text.stdout + text.stderr).splitlines() if "Python" in l))
     check("Python 3.99" in text.stdout + text.stderr, text.stdout + text.stderr)

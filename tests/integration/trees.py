@@ -20,7 +20,7 @@ def truth_of(stdout):
     return truth
 
 
-def check_seconds(recording, truth):
+def check_seconds(recording, truth, unsampled_s=0):
     """Each name is of a process with one thread. Samples by a tick share their weights, so the work may
     lose as much as the process used beside it, and the one sample that stands for the end of both."""
     profile = recording.firefox()
@@ -32,7 +32,7 @@ def check_seconds(recording, truth):
             own = sum(s.cpu_ns for s in samples if any(f.name == name for f in s.frames)) / 1e9
             inside += own
             whole += sum(s.cpu_ns for s in samples) / 1e9 if own else 0
-        room = max(whole - seconds, 0) + largest_s
+        room = max(whole - seconds, 0) + largest_s + unsampled_s
         check_close(f"seconds in {name}", inside, seconds, room)
 
 
@@ -64,7 +64,9 @@ def namespace(engine):
         skip("no pid namespace can be made here")
     recording = record(command, engine=engine)
     report = recording.report()
-    check_seconds(recording, truth_of(recording.result.stdout))
+    # On a busy machine a thread in there may end before the tick that would have sampled it.
+    unsampled_s = report.quality["cpu_unsampled_s"]
+    check_seconds(recording, truth_of(recording.result.stdout), unsampled_s)
     check(report.lost() == {}, report.lost())
 
 

@@ -94,6 +94,10 @@ static void it_grows_by_levels(void **state)
     assert_int_equal(bytes, 4 << 20);
     assert_int_not_equal(kymo_alloc_table_level(2, &bytes), 0);
     assert_int_equal(kymo_alloc_table_level(3, &bytes), 0);
+    for (uint32_t none = KYMO_ALLOC_LEVELS; none < 16; none++) {
+        assert_int_equal(kymo_alloc_table_level(none, &bytes), 0);
+        assert_int_equal(bytes, 0);
+    }
     assert_int_equal(count_all(&ids), BLOCKS);
     assert_int_equal(ids, (uint64_t)BLOCKS * (BLOCKS + 1) / 2);
     for (uint64_t i = 0; i < BLOCKS; i++)
