@@ -61,7 +61,8 @@ uint32_t kymo_python_merge(struct kymo_capture_process *p, struct kymo_capture_t
     if (!state)
         return n; /* no thread of Python's */
     uint32_t used = kymo_python_merge_run(&m, state, end, word_of);
-    if (kymo_unlikely(owner.handle && t))
+    /* Where calls are traced the tracer sets the label of the task. An end here would end it. */
+    if (kymo_unlikely(owner.handle && t && t->call_depth == 0))
         t->task_bytes = kymo_python_task(p->python, &place->pages, owner.handle, t->task);
     if (place->stack.faults & ~(uint32_t)KYMO_PYTHON_CUT)
         kymo_count_loss(p, KYMO_LOSS_PYTHON);

@@ -34,6 +34,39 @@ def counts(interpreter):
     check(not wrong, f"seen, and in truth: {sorted(wrong.items())[:20]}")
 
 
+TASKS = """
+import asyncio, logging, time
+logging.basicConfig(level=logging.INFO, filename="/dev/null")
+async def work(n):
+    for step in range(3):
+        end = time.thread_time() + 0.03
+        while time.thread_time() < end:
+            pass
+        logging.info("step of work-%d", n)
+        await asyncio.sleep(0)
+async def main():
+    tasks = [asyncio.ensure_future(work(n)) for n in range(3)]
+    for n, task in enumerate(tasks):
+        task.set_name(f"work-{n}")
+    await asyncio.gather(*tasks)
+asyncio.run(main())
+logging.info("behind all")
+"""
+
+
+def tasks(interpreter):
+    """A task's label holds to the end of its step, although CPU samples come in between."""
+    recording = record_traced([package_for(interpreter), "-c", TASKS])
+    check(recording.result.status == 0, f"status {recording.result.status}: {recording.result.stderr}")
+    found = {}
+    for marker in recording.firefox().all_markers():
+        if marker.name == "Log":
+            found.setdefault(marker.data["text"], []).append(marker.data.get("labels"))
+    true = {f"step of work-{n}": [f'"asyncio task"=work-{n}'] * 3 for n in range(3)} | {"behind all": [None]}
+    check(found == true, f"{found}")
+
+
 for interpreter in INTERPRETERS:
     add_case(f"counts.{interpreter.name}", counts, interpreter)
+    add_case(f"tasks.{interpreter.name}", tasks, interpreter)
 main()
