@@ -50,6 +50,13 @@ static int tell_open(uint32_t epoch, int inside)
     return 1;
 }
 
+/* An event, behind the frames that run already if it is the thread's first. */
+static inline void tell(uint32_t kind, uint32_t number, uint32_t epoch, int inside)
+{
+    if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, inside))
+        (void)tracer_calls->event(kind, number);
+}
+
 /* ---- calls of Python functions ---- */
 
 void tracer_enter_code(PyCodeObject *code, uint32_t kind)
@@ -60,8 +67,7 @@ void tracer_enter_code(PyCodeObject *code, uint32_t kind)
     uint32_t number = tracer_code_number(code, epoch);
     if (number == TRACER_HIDDEN)
         return;
-    if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 1))
-        (void)tracer_calls->event(kind, number);
+    tell(kind, number, epoch, 1);
     if (tracer_is_watched(code))
         tracer_watch_begin(code);
 }
@@ -76,8 +82,7 @@ void tracer_leave_code(PyCodeObject *code, uint32_t kind)
         return;
     if (tracer_is_watched(code))
         tracer_watch_end(code);
-    if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 0))
-        (void)tracer_calls->event(kind, number);
+    tell(kind, number, epoch, 0);
 }
 
 /* ---- calls of others ---- */
@@ -93,9 +98,7 @@ void tracer_enter_native(PyObject *callable, PyCodeObject *caller)
     uint32_t epoch = tracer_epoch();
     if (!epoch || is_left_out(caller, epoch))
         return;
-    uint32_t number = tracer_native_number(callable, epoch);
-    if (tracer_calls->event(KYMO_TRACE_CALL, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, 0))
-        (void)tracer_calls->event(KYMO_TRACE_CALL, number);
+    tell(KYMO_TRACE_CALL, tracer_native_number(callable, epoch), epoch, 0);
 }
 
 /* A return that is a thread's first event is of a call that nothing told of. */
