@@ -40,7 +40,6 @@ struct kymo_code_record {
     uint16_t minor; /* of the interpreter's version 3 */
     uint16_t name_len, file_len;
     uint16_t lines_len; /* or KYMO_CODE_NO_LINES: it is not here. An empty table is one, too */
-    uint32_t is_hidden; /* 1: it is the interpreter's own, and not shown */
 };
 
 /* The record of this code: its number (words from the begin of the area); 0: there is none. */

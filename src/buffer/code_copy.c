@@ -99,7 +99,6 @@ void kymo_code_fill(const struct kymo_python *python, struct kymo_python_pages *
     record->lines_len = KYMO_CODE_NO_LINES;
     if (room->has_lines && kymo_python_copy(pages, identity->lines + BYTES_AT, to, room->lines))
         record->lines_len = (uint16_t)room->lines;
-    record->is_hidden = (uint32_t)kymo_code_is_hidden(identity);
 }
 
 /* How much room the texts need at most, which are read again when they are copied. */
