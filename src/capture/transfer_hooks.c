@@ -9,15 +9,24 @@
  * its signal ended the call, the call is made again for the rest. The same holds for what is
  * received with MSG_WAITALL.
  *
- * If a signal of the program's own comes in the same moment as ours, its handler runs, and the call
- * goes on all the same.
+ * A later signal of the program's own is to end the call, as it would have without us. A call that
+ * has done nothing of the rest does not end then, it is restarted (SA_RESTART). So it is made only
+ * when it can do some, and poll, which is never restarted, waits for that. If such a signal comes
+ * in the same moment as ours, its handler runs, and the call goes on all the same.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "capture/hooks.h"
+#include "sys/raw.h"
 
 /* Before a call: what ended earlier ones does not count. */
 static void begin(void)
@@ -33,6 +42,41 @@ static int was_cut(ssize_t bytes)
     return kymo_load_relaxed(&kymo_cut_call) == bytes;
 }
 
+static int waits(int fd)
+{
+    long flags = kymo_syscall3(SYS_fcntl, fd, F_GETFL, 0);
+    return flags >= 0 && !(flags & O_NONBLOCK);
+}
+
+/* In ms; -1: for ever. */
+static int patience(int fd, int option)
+{
+    struct timeval limit = {0, 0};
+    socklen_t len = sizeof limit;
+    long result = kymo_syscall6(SYS_getsockopt, fd, SOL_SOCKET, option, (long)(intptr_t)&limit,
+                                (long)(intptr_t)&len, 0);
+    if (result != 0 || (limit.tv_sec == 0 && limit.tv_usec == 0) || limit.tv_sec > INT_MAX / 2000)
+        return -1;
+    return (int)(limit.tv_sec * 1000 + (limit.tv_usec + 999) / 1000);
+}
+
+/* After a call that a sample has cut: whether it may be made again. 0: something else has ended it.
+ * Where a filter may forbid the calls, nobody waits. */
+static int may_go_on(int fd, short event, int call_flags)
+{
+    struct kymo_capture_process *p = kymo_process_here();
+    if ((p ? kymo_is_quiet(p) : kymo_is_quiet_here()) || call_flags & MSG_DONTWAIT || !waits(fd))
+        return 1;
+    struct pollfd wanted = {.fd = fd, .events = event};
+    int limit = patience(fd, event == POLLOUT ? SO_SNDTIMEO : SO_RCVTIMEO);
+    long result;
+    do {
+        begin();
+        result = kymo_syscall3(SYS_poll, (long)(intptr_t)&wanted, 1, limit);
+    } while (result == -EINTR && was_cut(-EINTR));
+    return result != -EINTR && result != 0;
+}
+
 KYMO_HOOK ssize_t write(int fd, const void *data, size_t len)
 {
     size_t done = 0;
@@ -42,7 +86,7 @@ KYMO_HOOK ssize_t write(int fd, const void *data, size_t len)
         if (kymo_unlikely(n <= 0))
             return done ? (ssize_t)done : n;
         done += (size_t)n;
-        if (kymo_likely(done == len) || !was_cut(n))
+        if (kymo_likely(done == len) || !was_cut(n) || !may_go_on(fd, POLLOUT, 0))
             return (ssize_t)done;
     }
 }
@@ -56,7 +100,7 @@ KYMO_HOOK ssize_t send(int fd, const void *data, size_t len, int flags)
         if (kymo_unlikely(n <= 0))
             return done ? (ssize_t)done : n;
         done += (size_t)n;
-        if (kymo_likely(done == len) || !was_cut(n))
+        if (kymo_likely(done == len) || !was_cut(n) || !may_go_on(fd, POLLOUT, flags))
             return (ssize_t)done;
     }
 }
@@ -70,7 +114,8 @@ KYMO_HOOK ssize_t recv(int fd, void *data, size_t len, int flags)
         if (kymo_unlikely(n <= 0))
             return done ? (ssize_t)done : n;
         done += (size_t)n;
-        if (kymo_likely(!(flags & MSG_WAITALL)) || done == len || flags & MSG_PEEK || !was_cut(n))
+        if (kymo_likely(!(flags & MSG_WAITALL)) || done == len || flags & MSG_PEEK || !was_cut(n) ||
+            !may_go_on(fd, POLLIN, flags))
             return (ssize_t)done;
     }
 }
@@ -92,6 +137,8 @@ KYMO_HOOK ssize_t writev(int fd, const struct iovec *parts, int count)
         while (i < count && left >= parts[i].iov_len)
             left -= parts[i++].iov_len;
         if (i == count)
+            return done;
+        if (!may_go_on(fd, POLLOUT, 0))
             return done;
         if (left) {
             /* A sample that cuts this short does not end the whole. */
