@@ -2,6 +2,7 @@
 /*
  * module.c - kymo._kymo.
  */
+#include "marks.h"
 #include "tracer.h"
 
 struct tracer_options tracer_options = {.natives = 1, .exceptions = 1};
@@ -63,7 +64,23 @@ static PyObject *stop(PyObject *self, PyObject *none)
     Py_RETURN_NONE;
 }
 
+#define WITH_KEYS(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL | METH_KEYWORDS
+#define WITHOUT_KEYS(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
+
 static PyMethodDef methods[] = {
+    {"marker", WITH_KEYS(marks_marker),
+     "marker(name, *, category=None, since=None, stack=False, **fields)\n\nAn instant with a name "
+     "and fields. since: a kymo.now(), from which on it is an\ninterval. stack: with the stack. "
+     "Values are numbers or text; None is absent, all else\nis str() of it."},
+    {"begin", WITH_KEYS(marks_begin), "Begins an interval; its number."},
+    {"end", WITH_KEYS(marks_end), "Ends the interval of a number."},
+    {"describe", marks_describe, METH_VARARGS, "See kymo.describe."},
+    {"now", marks_now, METH_NOARGS, "See kymo.now."},
+    {"label_push", WITHOUT_KEYS(marks_label_push), "A label; its depth for label_pop."},
+    {"label_pop", marks_label_pop, METH_O, "Ends the label at a depth."},
+    {"label_set", WITHOUT_KEYS(marks_label_set), "See kymo.set_label."},
+    {"counter", marks_counter, METH_VARARGS, "Makes a counter for count."},
+    {"count", WITHOUT_KEYS(marks_count), "Adds to a counter, or sets a gauge."},
     {"is_recorded", is_recorded, METH_NOARGS,
      "Whether a recorder of this process wants Python's calls."},
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
