@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interpreters with the package kymo, and the calls in a recording."""
 import collections
+import fcntl
 import pathlib
 import re
 import shutil
@@ -19,10 +20,14 @@ Function = collections.namedtuple("Function", "name file line language")
 Call = collections.namedtuple("Call", "thread time_ns kind depth missing function")
 
 
-def package_for(interpreter):
-    """A Python like this one, of an environment of its own that has the package."""
-    home = BUILD / "python" / interpreter.name
-    python = home / "bin" / "python"
+def state_of_sources():
+    """What the package is made of, and when each was changed."""
+    files = [*PACKAGE.glob("*.p*"), *PACKAGE.glob("kymo/*.py"), *PACKAGE.glob("src/*.[ch]"),
+             *(ROOT / "include" / "kymo").glob("*.h")]
+    return "".join(f"{f} {f.stat().st_mtime_ns}\n" for f in sorted(files))
+
+
+def install(interpreter, home, python):
     if not python.exists():
         made = run([interpreter.path, "-m", "venv", "--without-pip", "--clear", home])
         if made.status != 0:
@@ -36,6 +41,19 @@ def package_for(interpreter):
     shutil.copy(PACKAGE / "kymo.pth", site)
     built = run([python, PACKAGE / "build_extension.py", site / "kymo"])
     check(built.status == 0, f"{interpreter.name}: {built.stdout}{built.stderr}")
+
+
+def package_for(interpreter):
+    """A Python like this one, of an environment of its own that has the package. Tests that run side by side
+    share it: one makes it, the others wait."""
+    home = BUILD / "python" / interpreter.name
+    python, made_of, state = home / "bin" / "python", home / "made_of", state_of_sources()
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with open(home.parent / f"{interpreter.name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made_of.exists() or made_of.read_text() != state:
+            install(interpreter, home, python)
+            made_of.write_text(state)
     return python
 
 
