@@ -191,8 +191,8 @@ typedef struct kymo_quality {
     /* Of wall_samples, those of running threads that had no CPU sample in their whole life: most
      * used less CPU time than a period. Running threads get the stacks of CPU samples. */
     uint64_t wall_stackless;
-    /* A flight recorder (ring=SIZE) keeps the newest samples, markers and values of counters. The
-     * ratios above are of the time that those kept stand for. */
+    /* A flight recorder (ring=SIZE) keeps the newest samples, markers, calls and values of
+     * counters. The ratios above are of the time that those kept stand for. */
     uint64_t ring_bytes;      /* 0: everything was kept */
     uint64_t dropped_samples; /* of CPU time */
     uint64_t dropped_ns;      /* CPU time that they stood for */
@@ -200,6 +200,7 @@ typedef struct kymo_quality {
     uint64_t dropped_wall_ns;
     uint64_t dropped_markers;
     uint64_t dropped_counts; /* values of counters */
+    uint64_t dropped_calls;  /* events of traced calls */
     uint64_t python_samples; /* of samples, those with functions of Python */
 } kymo_quality;
 

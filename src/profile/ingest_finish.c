@@ -171,6 +171,7 @@ static kymo_err finish_quality(kymo_ingest *in, const struct sums *sums)
         .dropped_wall_ns = in->dropped.wall_ns,
         .dropped_markers = in->dropped.markers,
         .dropped_counts = in->dropped.counts,
+        .dropped_calls = in->dropped.calls,
     };
     for (size_t i = 0; i < in->processes.len; i++) {
         const kymo_event_quality *p = &in->processes.data[i].quality;

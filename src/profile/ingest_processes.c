@@ -130,5 +130,6 @@ kymo_err kymo_ingest_on_dropped(void *ctx, const kymo_event_dropped *e)
     sum->wall_ns = kymo_sum(sum->wall_ns, e->wall_ns);
     sum->markers = kymo_sum(sum->markers, e->markers);
     sum->counts = kymo_sum(sum->counts, e->counts);
+    sum->calls = kymo_sum(sum->calls, e->calls);
     return KYMO_OK;
 }

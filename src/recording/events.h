@@ -453,6 +453,7 @@ typedef struct kymo_event_dropped {
     uint64_t wall_ns;
     uint64_t markers;
     uint64_t counts; /* values of counters */
+    uint64_t calls;  /* events of traced calls */
 } kymo_event_dropped;
 
 /* A message for the user: "child 123 not recorded: statically linked". */

@@ -39,3 +39,85 @@ void kymo_call_stack_deinit(struct kymo_call_stack *s)
 {
     kymo_vec_deinit(&s->scripts);
 }
+
+/* ---- reading ---- */
+
+#define TAG_MASK ((1u << KYMO_FILE_CALL_TAG_BITS) - 1)
+
+void kymo_call_reader_begin(struct kymo_call_reader *c)
+{
+    kymo_call_stack_clear(&c->stack, 0);
+    c->functions.len = 0;
+    c->time_ns = 0;
+}
+
+/* The event's function: of the file, or from the group's list. */
+static kymo_err read_function(struct kymo_call_reader *c, kymo_reader *r, uint32_t *script)
+{
+    uint64_t place = kymo_read_uleb(r);
+    if (place) {
+        if (place > c->functions.len)
+            return KYMO_E_CORRUPT;
+        *script = c->functions.data[place - 1];
+        return KYMO_OK;
+    }
+    uint64_t id = kymo_read_uleb(r);
+    if (r->failed || id > KYMO_EVENT_NONE)
+        return KYMO_E_CORRUPT;
+    *script = (uint32_t)id;
+    if (c->function && id != KYMO_EVENT_NONE)
+        KYMO_TRY(c->function(c->ctx, (uint32_t)id, script));
+    return kymo_vec_push(&c->functions, *script);
+}
+
+static kymo_err read_general(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e)
+{
+    uint64_t kind = kymo_read_uleb(r), depth = kymo_read_uleb(r), missing = kymo_read_uleb(r);
+    if (kind > KYMO_TRACE_STOP || depth > KYMO_EVENT_CALL_DEPTH_MAX || missing > UINT32_MAX)
+        return KYMO_E_CORRUPT;
+    *e = (kymo_event_call){
+        .depth = (uint32_t)depth, .kind = (uint32_t)kind, .missing = (uint32_t)missing};
+    return read_function(c, r, &e->script);
+}
+
+/* The event without its time. */
+static kymo_err read_event(struct kymo_call_reader *c, kymo_reader *r, uint32_t tag,
+                           kymo_event_call *e)
+{
+    static const uint8_t kinds[] = {
+        [KYMO_FILE_CALL_RETURN] = KYMO_TRACE_RETURN, [KYMO_FILE_CALL_YIELD] = KYMO_TRACE_YIELD,
+        [KYMO_FILE_CALL_UNWIND] = KYMO_TRACE_UNWIND, [KYMO_FILE_CALL_CALL] = KYMO_TRACE_CALL,
+        [KYMO_FILE_CALL_RESUME] = KYMO_TRACE_RESUME,
+    };
+    const struct kymo_call_stack *s = &c->stack;
+    if (tag == KYMO_FILE_CALL_GENERAL)
+        return read_general(c, r, e);
+    if (tag >= KYMO_ARRAY_LEN(kinds))
+        return KYMO_E_CORRUPT;
+    *e = (kymo_event_call){.kind = kinds[tag], .depth = kymo_call_stack_depth(s)};
+    if (kymo_call_begins(e->kind))
+        return ++e->depth <= KYMO_EVENT_CALL_DEPTH_MAX ? read_function(c, r, &e->script)
+                                                       : KYMO_E_CORRUPT;
+    if (s->scripts.len == 0)
+        return KYMO_E_CORRUPT;
+    e->script = s->scripts.data[s->scripts.len - 1];
+    return KYMO_OK;
+}
+
+kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e)
+{
+    uint64_t word = kymo_read_uleb(r);
+    uint64_t delta_ns = word >> KYMO_FILE_CALL_TAG_BITS;
+    KYMO_TRY(read_event(c, r, (uint32_t)word & TAG_MASK, e));
+    if (r->failed || delta_ns > UINT64_MAX - c->time_ns)
+        return KYMO_E_CORRUPT;
+    c->time_ns += delta_ns;
+    e->time_ns = c->time_ns;
+    return kymo_call_stack_apply(&c->stack, e);
+}
+
+void kymo_call_reader_deinit(struct kymo_call_reader *c)
+{
+    kymo_call_stack_deinit(&c->stack);
+    kymo_vec_deinit(&c->functions);
+}

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/reader.h"
 #include "base/vec.h"
 #include "recording/events.h"
 
@@ -53,6 +54,26 @@ static inline uint32_t kymo_call_stack_depth(const struct kymo_call_stack *s)
 KYMO_NODISCARD
 kymo_err kymo_call_stack_apply(struct kymo_call_stack *s, const kymo_event_call *e);
 void kymo_call_stack_deinit(struct kymo_call_stack *s);
+
+/* What an event calls its function, for the number that the file has. */
+typedef kymo_err kymo_call_function_fn(void *ctx, uint32_t id, uint32_t *script);
+
+/* A group that is being read. */
+struct kymo_call_reader {
+    struct kymo_call_stack stack;
+    KYMO_VEC(uint32_t) functions; /* by their places in the group */
+    uint64_t time_ns;             /* of the last event */
+    kymo_call_function_fn
+        *function; /* called once for each function of a group; NULL: the file's */
+    void *ctx;
+};
+
+void kymo_call_reader_begin(struct kymo_call_reader *c);
+/* Reads the next event of the group. KYMO_E_CORRUPT: there is none, or it makes no sense;
+ * KYMO_E_NOMEM; or what `function` returned. */
+KYMO_NODISCARD
+kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e);
+void kymo_call_reader_deinit(struct kymo_call_reader *c);
 
 /* Whether an event of this kind begins a call (CALL, RESUME, OPEN), or ends one (RETURN, YIELD,
  * UNWIND). */

@@ -48,8 +48,7 @@ void kymo_decoder_deinit(kymo_decoder *d)
                       d->kernel_frames.data, d->symbols.functions.data, d->symbols.symbols.data,
                       d->symbols.lines.data, d->symbols.addresses.data);
     kymo_decoder_marks_deinit(&d->marks);
-    kymo_call_stack_deinit(&d->calls.stack);
-    kymo_vec_deinit(&d->calls.functions);
+    kymo_call_reader_deinit(&d->calls.reader);
     free(d->calls.batch);
     free(d->batch);
     free(d->frames);

@@ -49,9 +49,8 @@ typedef struct kymo_decoder {
         KYMO_VEC(kymo_event_symbol_address) addresses;
     } symbols;
     struct kymo_decoder_calls { /* scratch: of one group */
-        struct kymo_call_stack stack;
-        KYMO_VEC(uint32_t) functions; /* by place in the group: script */
-        kymo_event_call *batch;       /* KYMO_DECODER_CALLS of them */
+        struct kymo_call_reader reader;
+        kymo_event_call *batch; /* KYMO_DECODER_CALLS of them */
     } calls;
     kymo_event_sample *batch; /* scratch: KYMO_DECODER_BATCH samples, for one call of the handler */
 

@@ -291,7 +291,9 @@ struct kymo_file_dropped {
     uint64_t wall_ns;
     uint64_t markers;
     uint64_t counts;
+    uint64_t calls; /* since 1.10 */
 };
+#define KYMO_FILE_DROPPED_BYTES 72u /* before */
 
 struct kymo_file_note {
     uint32_t fixed_bytes;
@@ -370,7 +372,7 @@ static_assert(KYMO_FILE_META_BYTES == 56, "layout");
 static_assert(KYMO_FILE_SAMPLE_BYTES == 24, "layout");
 static_assert(sizeof(struct kymo_file_loss) == 24, "layout");
 static_assert(sizeof(struct kymo_file_quality) == 40, "layout");
-static_assert(sizeof(struct kymo_file_dropped) == 72, "layout");
+static_assert(sizeof(struct kymo_file_dropped) == 80, "layout");
 static_assert(sizeof(struct kymo_file_note) == 24, "layout");
 static_assert(sizeof(struct kymo_file_code) == 56, "layout");
 static_assert(sizeof(struct kymo_file_code_line) == 16, "layout");

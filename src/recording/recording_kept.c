@@ -171,6 +171,7 @@ static void forget_thread(struct kymo_recording_kept *kept, struct kymo_kept_thr
     free(t->chunk);
     free(t->name);
     kymo_kept_labels_forget(&kept->labels, t->thread);
+    kymo_open_calls_forget(&kept->open_calls, t->thread);
     kymo_key_map_remove(&kept->thread_ids, t->thread);
     struct kymo_kept_thread *last = &kept->threads.data[--kept->threads.len];
     if (t == last)
@@ -249,6 +250,7 @@ void kymo_kept_deinit(struct kymo_recording_kept *kept)
     kymo_vec_deinit(&kept->ended);
     kymo_key_map_deinit(&kept->thread_ids);
     kymo_kept_labels_deinit(&kept->labels);
+    kymo_open_calls_deinit(&kept->open_calls);
     kymo_vec_deinit(&kept->scratch);
     kymo_bytes_deinit(&kept->again);
     deinit_list(&kept->common);
@@ -431,11 +433,10 @@ static kymo_err put_thread(kymo_recording_writer *w, struct kymo_kept_thread *t)
 {
     const struct kymo_kept_labels *labels = &w->kept.labels;
     KYMO_TRY(kymo_kept_need_thread(w, t->thread));
-    if (t->thread >= labels->threads.len)
-        return KYMO_OK;
-    for (size_t i = 0; i < labels->threads.data[t->thread].live.len; i++)
+    for (size_t i = 0;
+         t->thread < labels->threads.len && i < labels->threads.data[t->thread].live.len; i++)
         KYMO_TRY(kymo_writer_put_label(w, &labels->threads.data[t->thread].live.data[i]));
-    return KYMO_OK;
+    return kymo_open_calls_put(&w->kept.open_calls, t->thread, w->kept.end_ns, w);
 }
 
 static kymo_err put_open_intervals(kymo_recording_writer *w, uint32_t process)

@@ -23,6 +23,7 @@
 #include "base/key_map.h"
 #include "base/vec.h"
 #include "recording/live_allocations.h"
+#include "recording/open_calls.h"
 #include "recording/open_intervals.h"
 #include "recording/recording.h"
 #include "recording/recording_format.h"
@@ -95,7 +96,9 @@ struct kymo_recording_kept {
     KYMO_VEC(uint32_t) ended;                       /* ids, oldest first */
     KYMO_VEC(struct kymo_kept_thread) threads;
     kymo_key_map thread_ids;
-    struct kymo_kept_labels labels;     /* current labels of threads */
+    struct kymo_kept_labels labels; /* current labels of threads */
+    struct kymo_open_calls open_calls;
+    uint64_t end_ns;                    /* of the last segment */
     KYMO_VEC(kymo_event_frame) scratch; /* of one stack */
 };
 

@@ -39,9 +39,9 @@ static const struct kymo_layout layouts[] = {
     CHUNK(LOSS, loss, M(loss, process), M(loss, kind), M(loss, count), T(loss, name)),
     CHUNK(QUALITY, quality, M(quality, process), M(quality, samples), M(quality, handler_ns),
           M(quality, disturbed), M(quality, cpu_unsampled_ns)),
-    CHUNK(DROPPED, dropped, M(dropped, thread), M(dropped, ring_bytes), M(dropped, samples),
-          M(dropped, weight_ns), M(dropped, unknown), M(dropped, wall_samples), M(dropped, wall_ns),
-          M(dropped, markers), M(dropped, counts)),
+    GROWN(DROPPED, dropped, KYMO_FILE_DROPPED_BYTES, M(dropped, thread), M(dropped, ring_bytes),
+          M(dropped, samples), M(dropped, weight_ns), M(dropped, unknown), M(dropped, wall_samples),
+          M(dropped, wall_ns), M(dropped, markers), M(dropped, counts), M(dropped, calls)),
     CHUNK(NOTE, note, M(note, process), M(note, time_ns), M(note, severity), T(note, text)),
     CHUNK(END, end, M(end, clean), M(end, end_ns)),
 

@@ -4,7 +4,7 @@
  *
  * A chunk can be decoded alone, apart from definitions, which are never dropped. So whole chunks
  * are dropped, and their events are counted by decoding them then. Labels that still apply are kept
- * (recording_labels.h).
+ * (recording_labels.h), and so are calls that still run (open_calls.h).
  */
 #include "recording/recording_ring.h"
 
@@ -24,6 +24,8 @@ void kymo_ring_deinit(struct kymo_recording_ring *ring)
         kymo_ring_pop(ring);
     kymo_vec_deinit(&ring->threads);
     kymo_kept_labels_deinit(&ring->labels);
+    kymo_open_calls_deinit(&ring->open);
+    kymo_call_reader_deinit(&ring->reader);
 }
 
 void kymo_ring_pop(struct kymo_recording_ring *ring)
@@ -73,6 +75,28 @@ static kymo_err take_label(struct kymo_recording_ring *ring, struct kymo_rows *r
     return kymo_kept_labels_take(&ring->labels, &e);
 }
 
+static kymo_err drop_calls(struct kymo_recording_ring *ring, const void *payload, size_t len)
+{
+    struct kymo_file_rows head;
+    struct kymo_file_call_group group;
+    kymo_reader r = kymo_reader_of(payload, len);
+    memcpy(&head, kymo_read_bytes(&r, sizeof head), sizeof head);
+    for (uint32_t i = 0; i < head.groups; i++) {
+        kymo_event_dropped *to;
+        kymo_event_call e;
+        memcpy(&group, kymo_read_bytes(&r, sizeof group), sizeof group);
+        kymo_reader calls = kymo_reader_of(kymo_read_bytes(&r, group.bytes), group.bytes);
+        KYMO_TRY(find_thread(ring, group.thread, &to));
+        to->calls += group.count;
+        kymo_call_reader_begin(&ring->reader);
+        for (uint32_t n = 0; n < group.count; n++) {
+            KYMO_TRY(kymo_call_reader_next(&ring->reader, &calls, &e));
+            KYMO_TRY(kymo_open_calls_take(&ring->open, group.thread, &e));
+        }
+    }
+    return KYMO_OK;
+}
+
 /* All these types of chunks consist of groups of one owner. */
 static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_chunk_type type,
                               const void *payload, size_t len)
@@ -80,6 +104,8 @@ static kymo_err count_dropped(struct kymo_recording_ring *ring, enum kymo_chunk_
     struct kymo_file_samples head; /* a head of rows has size and groups at the same offsets */
     struct kymo_rows rows = {.owner = 0};
     kymo_reader r = kymo_reader_of(payload, len);
+    if (type == KYMO_CHUNK_CALLS)
+        return drop_calls(ring, payload, len);
     memcpy(&head, kymo_read_bytes(&r, sizeof head), sizeof head);
     for (uint32_t i = 0; i < head.groups; i++) {
         kymo_event_dropped *to = &ring->rest;

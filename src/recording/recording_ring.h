@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recording_ring.h - the newest chunks of samples, markers, counts and labels.
+ * recording_ring.h - the newest chunks of samples, calls, markers, counts and labels.
  *
  * Layer:    recording
  * Flow:     recording_write_*.c -> [ring] -> recording_write.c, at the end -> chunk_out
@@ -17,6 +17,8 @@
 #include "base/bytes.h"
 #include "base/vec.h"
 #include "recording/events.h"
+#include "recording/open_calls.h"
+#include "recording/recording_calls.h"
 #include "recording/recording_format.h"
 #include "recording/recording_labels.h"
 
@@ -34,6 +36,8 @@ struct kymo_recording_ring {
     KYMO_VEC(kymo_event_dropped) threads; /* by thread; ring_bytes 0: nothing dropped */
     kymo_event_dropped rest;              /* of events without a thread */
     struct kymo_kept_labels labels;       /* that applied at the begin of what is kept */
+    struct kymo_open_calls open;          /* that ran then */
+    struct kymo_call_reader reader;       /* scratch: of a chunk that is dropped */
 };
 
 void kymo_ring_init(struct kymo_recording_ring *ring, uint64_t most_bytes);
@@ -41,8 +45,8 @@ void kymo_ring_deinit(struct kymo_recording_ring *ring);
 /* Whether chunks of this type go into a ring. */
 static inline int kymo_ring_takes(enum kymo_chunk_type type)
 {
-    return type == KYMO_CHUNK_SAMPLES || type == KYMO_CHUNK_MARKERS || type == KYMO_CHUNK_COUNTS ||
-           type == KYMO_CHUNK_LABELS;
+    return type == KYMO_CHUNK_SAMPLES || type == KYMO_CHUNK_CALLS || type == KYMO_CHUNK_MARKERS ||
+           type == KYMO_CHUNK_COUNTS || type == KYMO_CHUNK_LABELS;
 }
 /* Adds a copy of a chunk's payload. Drops the oldest chunks to make room, and counts their
  * events. A chunk larger than the ring is itself dropped. KYMO_E_NOMEM. */

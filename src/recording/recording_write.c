@@ -134,6 +134,9 @@ static kymo_err write_kept(kymo_recording_writer *w)
     ring->most_bytes = 0; /* later events go to the file */
     KYMO_TRY(kymo_kept_labels_send(&ring->labels, &kymo_recording_write_handler, w));
     KYMO_TRY(kymo_writer_close_rows(w));
+    for (uint32_t t = 0; t < ring->open.threads.len; t++)
+        KYMO_TRY(kymo_open_calls_put(&ring->open, t, 0, w));
+    KYMO_TRY(kymo_writer_close_calls(w));
     for (const struct kymo_ring_chunk *b; (b = ring->oldest) != NULL; kymo_ring_pop(ring)) {
         kymo_bytes_clear(&w->event);
         KYMO_TRY(kymo_bytes_append(&w->event, b->payload, b->len));

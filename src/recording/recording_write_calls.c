@@ -116,7 +116,7 @@ static kymo_err append_call(struct kymo_pending_calls *p, const kymo_event_call 
     return kymo_call_stack_apply(&p->stack, e);
 }
 
-static kymo_err append_calls(kymo_recording_writer *w, const kymo_event_calls *e)
+kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_calls *e)
 {
     struct kymo_pending_calls *p = &w->calls;
     for (uint32_t i = 0; i < e->count; i++) {
@@ -136,6 +136,8 @@ kymo_err kymo_recording_write_calls(kymo_recording_writer *w, const kymo_event_c
         if (e->calls[i].kind > KYMO_TRACE_STOP || e->calls[i].depth > KYMO_EVENT_CALL_DEPTH_MAX)
             return KYMO_E_INVALID;
     KYMO_KEEP(w, kymo_kept_need_thread(w, e->thread));
-    kymo_err err = append_calls(w, e);
+    for (uint32_t i = 0; w->kept.is_on && i < e->count; i++)
+        KYMO_TRY(kymo_open_calls_take(&w->kept.open_calls, e->thread, &e->calls[i]));
+    kymo_err err = kymo_writer_put_calls(w, e);
     return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
 }

@@ -129,6 +129,7 @@ kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end
         return kymo_chunk_out_fail(&w->out, err);
     kymo_writer_begin_event(w, KYMO_CHUNK_END, e);
     KYMO_TRY(kymo_writer_finish(w, KYMO_CHUNK_END, 0));
+    w->kept.end_ns = e->end_ns;
     w->ended = 1;
     return kymo_recording_flush(w);
 }

@@ -128,7 +128,10 @@ kymo_err kymo_writer_close_rows(kymo_recording_writer *w);
 KYMO_NODISCARD
 kymo_err kymo_writer_put_chunk(kymo_recording_writer *w, enum kymo_chunk_type type,
                                kymo_bytes *payload, int compress);
-/* recording_write_rows.c: writes a label, or a marker, that is kept already. */
+/* recording_write_calls.c, recording_write_rows.c: writes calls, a marker, or a label, that are
+ * kept already. */
+KYMO_NODISCARD
+kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_calls *e);
 KYMO_NODISCARD
 kymo_err kymo_writer_put_marker(kymo_recording_writer *w, const kymo_event_marker *e);
 KYMO_NODISCARD

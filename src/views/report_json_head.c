@@ -56,6 +56,7 @@ static void write_ring(kymo_json *j, const kymo_quality *q)
     kymo_report_json_seconds(j, "dropped_wall_s", q->dropped_wall_ns);
     kymo_json_key_u64(j, "dropped_markers", q->dropped_markers);
     kymo_json_key_u64(j, "dropped_counter_values", q->dropped_counts);
+    kymo_json_key_u64(j, "dropped_call_events", q->dropped_calls);
     kymo_json_end_object(j);
 }
 

@@ -198,6 +198,7 @@ static void print_ring(const kymo_terminal *t, const kymo_quality *q, const char
     add_dropped(&line, q->dropped_wall_samples, "wall sample", "wall", q->dropped_wall_ns);
     add_dropped(&line, q->dropped_markers, "marker", NULL, 0);
     add_dropped(&line, q->dropped_counts, "counter value", NULL, 0);
+    add_dropped(&line, q->dropped_calls, "call event", NULL, 0);
     if (line.len > INDENT) {
         kymo_str_printf(&line, " dropped to keep the newest %s",
                         kymo_format_bytes(text, q->ring_bytes));

@@ -152,6 +152,136 @@ static void wrong_events_are_refused(void **state)
     close(fd);
 }
 
+/* ---- what runs where a file begins in the middle ---- */
+
+static struct {
+    kymo_recording_writer *w;
+    uint32_t batches, cut_at; /* a segment begins before that batch */
+    int fd[2];
+    uint32_t before[THREADS];                    /* events of the first segment */
+    kymo_event_call read[THREADS][EVENTS + 300]; /* of the file that begins in the middle */
+    uint32_t read_count[THREADS];
+    uint64_t dropped[THREADS];
+} m;
+
+static kymo_err cut_calls(void *ctx, const kymo_event_calls *e)
+{
+    (void)ctx;
+    if (m.batches++ == m.cut_at) {
+        memcpy(m.before, t.count, sizeof m.before);
+        m.before[e->thread] -= e->count;
+        KYMO_TRY(kymo_recording_write_end(m.w, &(kymo_event_end){.end_ns = 1ull << 40}));
+        KYMO_TRY(kymo_recording_begin_segment(m.w, m.fd[1]));
+    }
+    return kymo_recording_write_calls(m.w, e);
+}
+
+static kymo_err keep_calls(void *ctx, const kymo_event_calls *e)
+{
+    (void)ctx;
+    memcpy(&m.read[e->thread][m.read_count[e->thread]], e->calls, e->count * sizeof *e->calls);
+    m.read_count[e->thread] += e->count;
+    return KYMO_OK;
+}
+
+static kymo_err keep_dropped(void *ctx, const kymo_event_dropped *e)
+{
+    (void)ctx;
+    if (e->thread != KYMO_EVENT_NONE)
+        m.dropped[e->thread] = e->calls;
+    return KYMO_OK;
+}
+
+static void read_second(int fd)
+{
+    static const kymo_event_handler handler = {.calls = keep_calls, .dropped = keep_dropped};
+    kymo_recording_report report;
+    memset(m.read_count, 0, sizeof m.read_count);
+    memset(m.dropped, 0, sizeof m.dropped);
+    assert_int_equal(
+        kymo_recording_read_fd(fd, KYMO_RECORDING_BY_OFFSET, &handler, NULL, &report, NULL),
+        KYMO_OK);
+    assert_string_equal(report.text, "");
+}
+
+/* The calls that run behind so many events; returns how many. */
+static uint32_t find_open(uint32_t thread, uint64_t events, kymo_event_call *open)
+{
+    uint32_t n = 0;
+    for (uint64_t i = 0; i < events; i++) {
+        const kymo_event_call *e = &t.made[thread][i];
+        uint32_t from = e->kind == KYMO_TRACE_STOP  ? 0
+                        : e->kind == KYMO_TRACE_GAP ? UINT32_MAX
+                                                    : e->depth;
+        while (n && open[n - 1].depth >= from)
+            n--;
+        if (e->kind <= KYMO_TRACE_OPEN)
+            open[n++] = (kymo_event_call){0, e->script, e->depth, KYMO_TRACE_OPEN, 0};
+    }
+    return n;
+}
+
+/* The file has them at that time, and then all events from there on. */
+static void check_second(uint32_t thread, uint64_t events, uint64_t from_ns)
+{
+    static kymo_event_call open[EVENTS];
+    uint32_t n = find_open(thread, events, open);
+    uint64_t last_ns = events ? t.made[thread][events - 1].time_ns : 0;
+    assert_int_equal(m.read_count[thread], n + t.count[thread] - events);
+    for (uint32_t i = 0; i < n; i++) {
+        open[i].time_ns = last_ns > from_ns ? last_ns : from_ns;
+        assert_memory_equal(&m.read[thread][i], &open[i], sizeof *open);
+    }
+    for (uint32_t i = n; i < m.read_count[thread]; i++) {
+        kymo_event_call made = t.made[thread][events + i - n];
+        /* A group's times do not go back. */
+        if (from_ns)
+            made.time_ns = m.read[thread][i].time_ns;
+        assert_memory_equal(&m.read[thread][i], &made, sizeof made);
+    }
+}
+
+static void a_ring_has_the_calls_that_run(void **state)
+{
+    (void)state;
+    for (uint64_t room = 1 << 10; room <= 1 << 20; room *= 4) {
+        int fd = memfd_create("ring", MFD_CLOEXEC);
+        assert_int_equal(kymo_recording_writer_create(fd, 0, &m.w), KYMO_OK);
+        kymo_recording_keep_newest(m.w, room);
+        assert_int_equal(emit(&kymo_recording_write_handler, m.w), KYMO_OK);
+        kymo_recording_writer_destroy(m.w);
+        read_second(fd);
+        uint64_t dropped = 0;
+        for (uint32_t i = 0; i < THREADS; i++) {
+            check_second(i, m.dropped[i], 0);
+            dropped += m.dropped[i];
+        }
+        assert_true((room < 1 << 20) == (dropped > 0));
+        close(fd);
+    }
+}
+
+static void a_segment_has_the_calls_that_run(void **state)
+{
+    (void)state;
+    kymo_event_handler cut = kymo_recording_write_handler;
+    cut.calls = cut_calls;
+    for (m.cut_at = 0; m.cut_at < 400; m.cut_at += 37) {
+        m.batches = 0;
+        m.fd[0] = memfd_create("first", MFD_CLOEXEC);
+        m.fd[1] = memfd_create("second", MFD_CLOEXEC);
+        assert_int_equal(kymo_recording_writer_create(m.fd[0], 0, &m.w), KYMO_OK);
+        kymo_recording_keep_definitions(m.w);
+        assert_int_equal(emit(&cut, m.w), KYMO_OK);
+        kymo_recording_writer_destroy(m.w);
+        read_second(m.fd[1]);
+        for (uint32_t i = 0; i < THREADS; i++)
+            check_second(i, m.before[i], 1ull << 40);
+        close(m.fd[0]);
+        close(m.fd[1]);
+    }
+}
+
 int main(void)
 {
     t.random = 42;
@@ -159,6 +289,8 @@ int main(void)
         cmocka_unit_test(events_come_back),
         cmocka_unit_test(an_event_takes_less_than_four_bytes),
         cmocka_unit_test(wrong_events_are_refused),
+        cmocka_unit_test(a_ring_has_the_calls_that_run),
+        cmocka_unit_test(a_segment_has_the_calls_that_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

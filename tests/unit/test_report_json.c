@@ -140,12 +140,13 @@ static void what_a_ring_dropped(void **state)
     q.dropped_wall_ns = 10000000;
     q.dropped_markers = 4;
     q.dropped_counts = 5;
+    q.dropped_calls = 6;
     OK(kymo_profile_set_quality(p, &q));
     assert_non_null(strstr(json_of(p, 0, 0, &bytes),
                            "\"ring\":{\"bytes\":65536,\"dropped_samples\":3,"
                            "\"dropped_cpu_s\":0.0025,\"dropped_wall_samples\":1,"
                            "\"dropped_wall_s\":0.01,\"dropped_markers\":4,"
-                           "\"dropped_counter_values\":5}"));
+                           "\"dropped_counter_values\":5,\"dropped_call_events\":6}"));
     kymo_bytes_deinit(&bytes);
     kymo_profile_destroy(p);
 }

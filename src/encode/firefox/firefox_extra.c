@@ -257,6 +257,7 @@ static void write_recording(kymo_firefox *w)
         count_entry(j, "Older wall samples dropped", q->dropped_wall_samples);
         count_entry(j, "Older markers dropped", q->dropped_markers);
         count_entry(j, "Older counter values dropped", q->dropped_counts);
+        count_entry(j, "Older call events dropped", q->dropped_calls);
     }
     for (uint32_t i = 0; i < q->lost_count; i++) {
         char label[96];

@@ -265,6 +265,7 @@ static void put_quality(kymo_jfr *w)
     put_count(w, "dropped wall time, ns", q->dropped_wall_ns);
     put_count(w, "dropped markers", q->dropped_markers);
     put_count(w, "dropped values of counters", q->dropped_counts);
+    put_count(w, "dropped call events", q->dropped_calls);
     put_losses(w, q);
 }
 
