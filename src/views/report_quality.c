@@ -98,12 +98,18 @@ static struct figures figures_of(const kymo_profile *profile, const kymo_report 
     struct figures f = {
         .samples = q->samples - q->wall_samples, .cpu_ns = kept_cpu_ns(profile), .named = NAN};
     kymo_report *own = NULL;
+    kymo_report_options options = {.size = sizeof options, .kind = KYMO_SAMPLE_DEFAULT};
     uint64_t period_ns = is_held_by_tick(meta) ? meta->tick_ns : meta->period_ns;
     if (period_ns)
         f.expected = (f.cpu_ns + period_ns / 2) / period_ns;
     for (uint32_t i = 0; i < q->lost_count; i++)
         f.lost += q->lost[i].count;
-    if (!report && kymo_report_create(profile, NULL, &own) != KYMO_OK)
+    /* The figures are of CPU samples, also where traced calls are shown. */
+    if (meta->period_ns)
+        options.kind = KYMO_SAMPLE_CPU;
+    if (report && meta->period_ns && kymo_report_type(report)->adds != KYMO_ADDS_CPU_TIME)
+        report = NULL;
+    if (!report && kymo_report_create(profile, &options, &own) != KYMO_OK)
         return f;
     f.sampled_ns = kymo_report_total(report ? report : own);
     f.named = named_share(report ? report : own);

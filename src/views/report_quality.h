@@ -10,7 +10,7 @@
  * Signals:  not for handlers
  *
  * before: prefix of lines, "kymo: " or "". Lines are wrapped to the terminal's width. report: of
- * CPU samples by function; where it may be NULL, the function makes one.
+ * CPU samples by function; where it may be NULL, or of another type, the function makes one.
  */
 #ifndef KYMO_VIEWS_REPORT_QUALITY_H
 #define KYMO_VIEWS_REPORT_QUALITY_H

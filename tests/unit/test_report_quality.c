@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profile/tables.h"
 #include "unit.h"
 
 #define OK(call) assert_int_equal((call), KYMO_OK)
@@ -112,6 +113,21 @@ static void a_good_recording(void **state)
     q.stacks_complete = 1;
     add("/opt/prog", "work", 100 * MS);
     finish("perf", MS, 0, 100 * MS, &q);
+    expect("quality: good: 99 of 100 expected samples, all stacks complete, function names for all "
+           "CPU time\n");
+}
+
+/* The report is of traced calls; the quality is that of the CPU samples all the same. */
+static void traced_calls_are_no_samples(void **state)
+{
+    (void)state;
+    kymo_quality q = plain(99);
+    q.stacks_complete = 1;
+    kymo_profile_add_trace_types(profile);
+    add("/opt/prog", "work", 100 * MS);
+    OK(kymo_profile_add_sample(profile, thread, clock_ns, 0, MS, KYMO_SAMPLE_TRACE, 0));
+    finish("perf", MS, 0, 100 * MS, &q);
+    assert_int_equal(kymo_report_total(report), MS);
     expect("quality: good: 99 of 100 expected samples, all stacks complete, function names for all "
            "CPU time\n");
 }
@@ -493,6 +509,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(a_good_recording),
+        T(traced_calls_are_no_samples),
         T(what_is_missing_is_in_the_verdict),
         T(half_of_the_samples_is_poor),
         T(dropped_samples_are_not_missing),
