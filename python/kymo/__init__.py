@@ -4,7 +4,8 @@ timeline of `kymo record --trace=python`. Markers, counters and labels of the pr
 
 Without a recorder nothing here does anything: start() returns False.
 """
+from kymo._dump import dump, dump_on
 from kymo._marks import counter, describe, label, marker, now, scope, set_label
 from kymo._start import start, stop, traced
 
-__all__ = ["counter", "describe", "label", "marker", "now", "scope", "set_label", "start", "stop", "traced"]
+__all__ = ["counter", "describe", "dump", "dump_on", "label", "marker", "now", "scope", "set_label", "start", "stop", "traced"]

@@ -5,15 +5,9 @@ Records a Python program with every call: `kymo record --trace=python` of this i
 those of `kymo record`.
 """
 import os
-import pathlib
-import shutil
 import sys
 
-
-def find_kymo():
-    """The program that came with this package, else the one in PATH."""
-    own = pathlib.Path(__file__).parent / "bin" / "kymo"
-    return str(own) if own.exists() else shutil.which("kymo")
+from kymo._program import find_kymo
 
 
 def split(words):

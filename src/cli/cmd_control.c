@@ -154,7 +154,7 @@ static int tell(const struct control_request *asked)
     return kymo_flush_output();
 }
 
-/* ---- the heap ---- */
+/* ---- files ---- */
 
 static int copy(int from, FILE *to, uint64_t *bytes)
 {
@@ -169,14 +169,14 @@ static int copy(int from, FILE *to, uint64_t *bytes)
     return n == 0;
 }
 
-static int write_heap(const struct control_request *asked, const kymo_output *output, int heap)
+static int write_file(const struct control_request *asked, const kymo_output *output, int from)
 {
     uint64_t bytes;
     char size[32];
     FILE *file = output->is_stdout
                      ? stdout
                      : fopen(output->path, output->force || output->is_special ? "we" : "wxe");
-    int is_good = file && copy(heap, file, &bytes);
+    int is_good = file && copy(from, file, &bytes);
     if (file && fclose(file) != 0)
         is_good = 0;
     if (!is_good) {
@@ -190,24 +190,26 @@ static int write_heap(const struct control_request *asked, const kymo_output *ou
     return KYMO_EXIT_OK;
 }
 
-static int ask_heap(struct control_request *asked)
+static int ask_file(struct control_request *asked)
 {
     kymo_output output;
     struct kymo_control_answer answer;
     kymo_error detail = {0};
-    int heap = -1;
+    int file = -1;
+    int is_heap = asked->request.what == KYMO_CONTROL_HEAP;
     if (kymo_output_check_plain(&output, asked->output, asked->force, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
-    if (output.is_recording)
+    if (is_heap && output.is_recording)
         return kymo_usage_error(KYMO_IN_CONTROL, "%.150s: a heap is written as %s", asked->output,
                                 ".svg, .json, .json.gz, .pb.gz, .jfr or .folded");
     snprintf(asked->request.format, sizeof asked->request.format, "%s",
-             kymo_format_for_path(output.path)->extension);
+             output.is_recording ? KYMO_CONTROL_RECORDING
+                                 : kymo_format_for_path(output.path)->extension);
     asked->request.pid = asked->pid;
-    if (kymo_control_ask(asked->pid, &asked->request, &answer, &heap, &detail) != KYMO_OK)
+    if (kymo_control_ask(asked->pid, &asked->request, &answer, &file, &detail) != KYMO_OK)
         return say_failed(&detail);
-    int status = write_heap(asked, &output, heap);
-    close(heap);
+    int status = write_file(asked, &output, file);
+    close(file);
     return status;
 }
 
@@ -236,7 +238,9 @@ static int take_setting(struct control_request *asked, const char *setting)
         return -1;
     }
     return kymo_usage_error(KYMO_IN_CONTROL,
-                            "'%.60s' is not markers, markers=LIST, alloc=SIZE or heap", setting);
+                            "'%.60s' is not markers, markers=LIST, alloc=SIZE, heap or "
+                            "snapshot",
+                            setting);
 }
 
 static int take_switch(struct control_request *asked, const kymo_arg *arg)
@@ -255,6 +259,8 @@ static int take_operand(struct control_request *asked, const char *operand)
                                 operand);
     if (strcmp(operand, "heap") == 0)
         asked->request.what = KYMO_CONTROL_HEAP;
+    else if (strcmp(operand, "snapshot") == 0)
+        asked->request.what = KYMO_CONTROL_SNAPSHOT;
     else if (strcmp(operand, "markers") == 0)
         asked->request.what = KYMO_CONTROL_CATEGORIES;
     else
@@ -281,13 +287,13 @@ static int parse(int argc, char **argv, struct control_request *asked)
         return status;
     if (!asked->request.what)
         return kymo_usage_error(KYMO_IN_CONTROL,
-                                "missing request: markers, markers=LIST, alloc=SIZE or "
-                                "heap");
-    int is_heap = asked->request.what == KYMO_CONTROL_HEAP;
-    if (is_heap && !asked->output)
+                                "missing request: markers, markers=LIST, alloc=SIZE, heap or "
+                                "snapshot");
+    int is_file = kymo_control_takes_long(asked->request.what);
+    if (is_file && !asked->output)
         return kymo_usage_error(KYMO_IN_CONTROL, "into what? name a file by -o");
-    if (!is_heap && asked->output)
-        return kymo_usage_error(KYMO_IN_CONTROL, "-o goes with heap");
+    if (!is_file && asked->output)
+        return kymo_usage_error(KYMO_IN_CONTROL, "-o goes with heap and snapshot");
     return -1;
 }
 
@@ -299,7 +305,8 @@ int kymo_cmd_control(int argc, char **argv)
         return status;
     switch (asked.request.what) {
     case KYMO_CONTROL_HEAP:
-        return ask_heap(&asked);
+    case KYMO_CONTROL_SNAPSHOT:
+        return ask_file(&asked);
     case KYMO_CONTROL_CATEGORIES: {
         kymo_error detail = {0};
         return print_categories(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()

@@ -123,7 +123,7 @@ const kymo_command kymo_commands[] = {
         .name = "control",
         .mask = KYMO_IN_CONTROL,
         .summary = "change what a recording that runs takes in",
-        .arguments = "[-p PID] markers[=LIST] | alloc=SIZE | heap -o FILE",
+        .arguments = "[-p PID] markers[=LIST] | alloc=SIZE | heap -o FILE | snapshot -o FILE",
         .description =
     "markers lists the categories of markers that recorded programs have, and which are on.\n"
     "markers= switches categories of markers and counters on and off in a program that is\n"
@@ -131,15 +131,18 @@ const kymo_command kymo_commands[] = {
     "name that no program has is refused; -f takes it, for a library that is loaded later.\n"
     "alloc= changes how many allocations are recorded, of a recording that was started with\n"
     "--alloc; off records none. heap writes what lives now of a process's heap, or with the\n"
-    "recorder's PID of all processes'. All are for the user who started the recording, and for\n"
-    "root. Without -p there must be one recording only. What changes something prints how many\n"
-    "processes were told; the change is there as soon as the process has run for a moment.",
+    "recorder's PID of all processes'. snapshot writes the recording so far, in any format of\n"
+    "-o, and the recording goes on; of a flight recorder (--ring) that is the newest part. All\n"
+    "are for the user who started the recording, and for root. Without -p there must be one\n"
+    "recording only. What changes something prints how many processes were told; the change is\n"
+    "there as soon as the process has run for a moment.",
         .examples =
     "  kymo control markers\n"
     "  kymo control markers=all:-net\n"
     "  kymo control -p 1234 markers=disk/read\n"
     "  kymo control alloc=64k\n"
-    "  kymo control -p 1234 heap -o now.pb.gz\n",
+    "  kymo control -p 1234 heap -o now.pb.gz\n"
+    "  kymo control snapshot -o now.json.gz\n",
         .run = kymo_cmd_control,
     },
     {

@@ -31,19 +31,22 @@ enum kymo_control_what {
     KYMO_CONTROL_MARKERS = 1, /* which categories of markers are on from now on */
     KYMO_CONTROL_ALLOC,       /* mean bytes between two allocations that are recorded */
     KYMO_CONTROL_HEAP,        /* what lives now, as a file */
+    KYMO_CONTROL_SNAPSHOT,    /* the recording so far, as a file */
     KYMO_CONTROL_CATEGORIES,  /* which categories there are, as the text of control/categories.h */
 };
 
-/* The ending of a heap's file that is no encoder's: the object of `kymo report --json`. */
+/* The ending of a heap's file that is no encoder's: the object of `kymo report --json`. That of a
+ * snapshot is the recording itself. */
 #define KYMO_CONTROL_REPORT ".report"
+#define KYMO_CONTROL_RECORDING ".kymo"
 
 struct kymo_control_request {
     uint64_t magic;
     uint32_t what;   /* enum kymo_control_what */
     int32_t pid;     /* of HEAP and CATEGORIES: whose; the recorder's own, or 0 of CATEGORIES:
-                      * all that it records */
+                      * all that it records. Of SNAPSHOT not used */
     uint64_t rate;   /* of ALLOC; 0: none are */
-    char format[16]; /* of HEAP: how such a file's name ends, with a NUL */
+    char format[16]; /* of HEAP and SNAPSHOT: how such a file's name ends, with a NUL */
     char markers[KYMO_CONTROL_LIST_BYTES]; /* ends with a NUL */
 };
 
@@ -54,6 +57,19 @@ struct kymo_control_answer {
     uint32_t later; /* that have not said so yet */
     uint32_t reserved;
 };
+
+/* Whether the recorder needs time for an answer: it reads on, and a process of its own makes the
+ * file. */
+static inline int kymo_control_takes_long(uint32_t what)
+{
+    return what == KYMO_CONTROL_HEAP || what == KYMO_CONTROL_SNAPSHOT;
+}
+
+/* Whether the answer is a file. */
+static inline int kymo_control_is_for_file(uint32_t what)
+{
+    return kymo_control_takes_long(what) || what == KYMO_CONTROL_CATEGORIES;
+}
 
 /* The address of that recorder's socket; its length. */
 socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address);

@@ -191,15 +191,10 @@ static ssize_t receive(int fd, struct kymo_control_answer *answer, int *file)
     return n;
 }
 
-static int asks_file(const struct kymo_control_request *request)
-{
-    return request->what == KYMO_CONTROL_HEAP || request->what == KYMO_CONTROL_CATEGORIES;
-}
-
 static kymo_err refused(const struct kymo_control_request *request, kymo_err err,
                         kymo_error *detail)
 {
-    if (request->what == KYMO_CONTROL_MARKERS ||
+    if (request->what == KYMO_CONTROL_MARKERS || request->what == KYMO_CONTROL_SNAPSHOT ||
         (err != KYMO_E_UNSUPPORTED && err != KYMO_E_NOT_FOUND))
         return kymo_error_set(detail, err, 0, "the recorder refuses: %s", kymo_err_text(err));
     if (err == KYMO_E_NOT_FOUND)
@@ -220,7 +215,7 @@ kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
     int fd = pid ? find_ancestor(pid, detail) : find_only(detail);
     if (fd < 0)
         return KYMO_E_NOT_FOUND;
-    if (request.what == KYMO_CONTROL_HEAP)
+    if (kymo_control_takes_long(request.what))
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (send(fd, &request, sizeof request, MSG_NOSIGNAL) == (ssize_t)sizeof request)
         n = receive(fd, answer, &sent);
@@ -233,7 +228,7 @@ kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
         err = kymo_error_set(detail, KYMO_E_VERSION, 0, "the recorder is of another version");
     else if (answer->error != KYMO_OK)
         err = refused(&request, (kymo_err)answer->error, detail);
-    else if (asks_file(&request) && sent < 0)
+    else if (kymo_control_is_for_file(request.what) && sent < 0)
         err = kymo_error_set(detail, KYMO_E_IO, 0, "the recorder's file did not arrive");
     close(fd);
     if (file && err == KYMO_OK)

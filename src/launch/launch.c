@@ -347,7 +347,7 @@ static kymo_err record(struct launch *l)
         forward(l);
         if (child_changed) {
             child_changed = 0;
-            /* Others are the recorder's own (heap_answer.h). */
+            /* Others are the recorder's own (file_answer.h). */
             if (!l->has_ended)
                 KYMO_TRY(reap_and_forgive(l, &stop));
         }

@@ -32,11 +32,6 @@ static void refuse(struct kymo_control_caller *caller, kymo_err err)
     drop(caller);
 }
 
-static int answers_file(const struct kymo_control_request *request)
-{
-    return request->what == KYMO_CONTROL_HEAP || request->what == KYMO_CONTROL_CATEGORIES;
-}
-
 /* Answers a caller that has sent its request and may still have to wait. */
 static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
 {
@@ -46,7 +41,7 @@ static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
     kymo_err err = server->count(server->context, request, caller->asked_ns, &answer);
     if (err == KYMO_OK && answer.later && now_ns < caller->deadline_ns)
         return;
-    if (err == KYMO_OK && answers_file(request))
+    if (err == KYMO_OK && kymo_control_is_for_file(request->what))
         err = server->answer(server->context, request, caller->source.fd);
     else if (err == KYMO_OK)
         err = kymo_control_send(caller->source.fd, &answer, -1);
@@ -61,6 +56,11 @@ static int is_list(const struct kymo_control_request *request)
     return len < sizeof request->markers && kymo_word_list_is(request->markers, len);
 }
 
+static int is_format(const struct kymo_control_request *request)
+{
+    return strnlen(request->format, sizeof request->format) < sizeof request->format;
+}
+
 static int is_well_formed(const struct kymo_control_request *request)
 {
     switch (request->what) {
@@ -69,8 +69,9 @@ static int is_well_formed(const struct kymo_control_request *request)
     case KYMO_CONTROL_ALLOC:
         return request->rate <= KYMO_CONTROL_RATE_MAX;
     case KYMO_CONTROL_HEAP:
-        return request->pid > 0 &&
-               strnlen(request->format, sizeof request->format) < sizeof request->format;
+        return request->pid > 0 && is_format(request);
+    case KYMO_CONTROL_SNAPSHOT:
+        return is_format(request);
     case KYMO_CONTROL_CATEGORIES:
         return request->pid >= 0;
     default:
@@ -103,7 +104,7 @@ static kymo_err hear_caller(void *context)
     caller->request = request;
     caller->asked_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     caller->deadline_ns =
-        caller->asked_ns + (request.what == KYMO_CONTROL_HEAP ? READING_NS : PATIENCE_NS);
+        caller->asked_ns + (kymo_control_takes_long(request.what) ? READING_NS : PATIENCE_NS);
     answer_if_done(caller, caller->asked_ns);
     return KYMO_OK;
 }

@@ -39,12 +39,12 @@ struct kymo_control_server {
     /* Obeys a request, which is well formed. Unless it fails, the answer is sent later. */
     kymo_err (*obey)(void *context, const struct kymo_control_request *request);
     /* Counts the processes that have followed (told) and have not yet (later); both are 0
-     * before. For HEAP, later is the number of processes whose records from before asked_ns are
-     * not all read. */
+     * before. For HEAP and SNAPSHOT, later is the number of processes whose records from before
+     * asked_ns are not all read. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
-    /* For HEAP, when complete, and CATEGORIES: sends a file over the connection, which the
-     * caller keeps. Another process may send it later. */
+    /* For HEAP and SNAPSHOT, when complete, and CATEGORIES: sends a file over the connection, which
+     * the caller keeps. Another process may send it later. */
     kymo_err (*answer)(void *context, const struct kymo_control_request *request, int connection);
     void *context;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recorder/heap_answer.h"
+#include "recorder/file_answer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
     return err;
 }
 
-kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, int fd)
+kymo_err kymo_file_answer_write(int recording, const char *format, pid_t pid, int fd)
 {
     struct fd_sink to = {{write_to_fd}, fd};
     kymo_encode_options options = {
@@ -121,16 +121,45 @@ static int open_source(kymo_recording_writer *writer)
     return fd;
 }
 
+static kymo_err write_heap(kymo_recording_writer *writer,
+                           const struct kymo_control_request *request, int fd)
+{
+    return kymo_file_answer_write(open_source(writer), request->format,
+                                  request->pid == getppid() ? 0 : request->pid, fd);
+}
+
+/* The recording so far, as it is or as another format. */
+static kymo_err write_snapshot(kymo_recording_writer *writer, const char *format, int fd)
+{
+    struct fd_sink to = {{write_to_fd}, fd};
+    const kymo_format *encoder = kymo_format_for_path(format);
+    kymo_encode_options options = {.size = sizeof options};
+    kymo_profile *profile = NULL;
+    int is_recording = strcmp(format, KYMO_CONTROL_RECORDING) == 0;
+    if (!is_recording && !encoder)
+        return KYMO_E_INVALID;
+    int recording = is_recording ? fd : memfd_create("kymo-snapshot", MFD_CLOEXEC);
+    if (recording < 0)
+        return kymo_err_from_errno(errno);
+    KYMO_TRY(kymo_recording_snapshot(writer, RECORDING, recording, kymo_clock_ns(CLOCK_MONOTONIC)));
+    if (is_recording)
+        return KYMO_OK;
+    KYMO_TRY(kymo_finish_load(NULL, recording, 0, NULL, &profile, NULL, NULL));
+    kymo_err err = kymo_encode(profile, encoder, &to.sink, &options, NULL);
+    kymo_profile_destroy(profile);
+    return err;
+}
+
 static _Noreturn void answer(int recording, kymo_recording_writer *writer,
                              const struct kymo_control_request *request, int connection)
 {
     struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC, .told = 1};
     leave_recorder(connection, recording);
-    int fd = memfd_create("kymo-heap", MFD_CLOEXEC);
+    int fd = memfd_create("kymo-answer", MFD_CLOEXEC);
     kymo_err err = fd < 0 ? kymo_err_from_errno(errno) : KYMO_OK;
     if (err == KYMO_OK)
-        err = kymo_heap_answer_write(open_source(writer), request->format,
-                                     request->pid == getppid() ? 0 : request->pid, fd);
+        err = request->what == KYMO_CONTROL_HEAP ? write_heap(writer, request, fd)
+                                                 : write_snapshot(writer, request->format, fd);
     if (err == KYMO_OK && lseek(fd, 0, SEEK_SET) != 0)
         err = kymo_err_from_errno(errno);
     answer.error = err;
@@ -138,13 +167,13 @@ static _Noreturn void answer(int recording, kymo_recording_writer *writer,
     _exit(err != KYMO_OK);
 }
 
-kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recording,
+kymo_err kymo_file_answers_start(struct kymo_file_answers *answers, int recording,
                                  kymo_recording_writer *writer,
                                  const struct kymo_control_request *request, int connection)
 {
     pid_t *place = NULL;
-    kymo_heap_answers_reap(answers);
-    for (uint32_t i = 0; i < KYMO_HEAP_ANSWERS; i++)
+    kymo_file_answers_reap(answers);
+    for (uint32_t i = 0; i < KYMO_FILE_ANSWERS; i++)
         if (answers->pids[i] == 0)
             place = &answers->pids[i];
     if (!place)
@@ -158,9 +187,9 @@ kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recordin
     return KYMO_OK;
 }
 
-void kymo_heap_answers_reap(struct kymo_heap_answers *answers)
+void kymo_file_answers_reap(struct kymo_file_answers *answers)
 {
-    for (uint32_t i = 0; i < KYMO_HEAP_ANSWERS; i++)
+    for (uint32_t i = 0; i < KYMO_FILE_ANSWERS; i++)
         if (answers->pids[i] && waitpid(answers->pids[i], NULL, WNOHANG) != 0)
             answers->pids[i] = 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heap_answer.h - answers requests for the live heap of a process that is being recorded.
+ * file_answer.h - answers requests for files: the live heap of a process that is being recorded, or
+ * the recording so far.
  *
  * Layer:    recorder
- * Flow:     tree_control.c -> [heap_answer] -> finish.h, kymo/encode.h -> control_client.c
+ * Flow:     tree_control.c -> [file_answer] -> finish.h, kymo/encode.h -> control_client.c
  * Threads:  the recorder's main thread
  * Memory:   a child process for each answer, with a copy of the table of live allocations
  * Signals:  not for handlers
@@ -11,8 +12,8 @@
  * Symbolizing takes seconds, in which the recorder must go on. So it forks a child that symbolizes
  * and sends the answer.
  */
-#ifndef KYMO_RECORDER_HEAP_ANSWER_H
-#define KYMO_RECORDER_HEAP_ANSWER_H
+#ifndef KYMO_RECORDER_FILE_ANSWER_H
+#define KYMO_RECORDER_FILE_ANSWER_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,24 +22,24 @@
 #include "control/control.h"
 #include "recording/recording.h"
 
-#define KYMO_HEAP_ANSWERS 4u /* at a time */
+#define KYMO_FILE_ANSWERS 4u /* at a time */
 
-struct kymo_heap_answers {
-    pid_t pids[KYMO_HEAP_ANSWERS]; /* 0: none */
+struct kymo_file_answers {
+    pid_t pids[KYMO_FILE_ANSWERS]; /* 0: none */
 };
 
 /* Starts an answer. The writer has been flushed; recording is the open file that it writes. The
  * caller keeps the connection and closes it. KYMO_E_FULL: too many answers are running. */
 KYMO_NODISCARD
-kymo_err kymo_heap_answers_start(struct kymo_heap_answers *answers, int recording,
+kymo_err kymo_file_answers_start(struct kymo_file_answers *answers, int recording,
                                  kymo_recording_writer *writer,
                                  const struct kymo_control_request *request, int connection);
 /* Reaps children that have ended. */
-void kymo_heap_answers_reap(struct kymo_heap_answers *answers);
+void kymo_file_answers_reap(struct kymo_file_answers *answers);
 
 /* Runs in the child: writes the live heap of a recording to a descriptor. format: a file ending,
  * or KYMO_CONTROL_REPORT; pid: the process, 0: all. */
 KYMO_NODISCARD
-kymo_err kymo_heap_answer_write(int recording, const char *format, pid_t pid, int fd);
+kymo_err kymo_file_answer_write(int recording, const char *format, pid_t pid, int fd);
 
 #endif

@@ -316,7 +316,7 @@ kymo_err kymo_tree_round(kymo_tree *t)
         KYMO_TRY(is_gone(image) ? kymo_tree_image_ended(image) : round_of(image, now_ns));
     }
     kymo_control_server_round(&t->control, now_ns);
-    kymo_heap_answers_reap(&t->heap_answers);
+    kymo_file_answers_reap(&t->file_answers);
     return KYMO_OK;
 }
 

@@ -3,9 +3,9 @@
  * tree_control.c - applies the requests of `kymo control` to all processes of the tree.
  *
  * Categories and rates apply to running processes and to those that attach later. Each thread reads
- * the rate when it next samples, so a process follows immediately. For the heap, all records from
+ * the rate when it next samples, so a process follows immediately. For files, all records from
  * before the request are read first, in turns like everything else. Then a child of the recorder
- * makes the file (heap_answer.h).
+ * makes the file (file_answer.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -149,6 +149,8 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
         return request->pid == 0 || request->pid == getpid() || kymo_tree_find(t, request->pid)
                    ? KYMO_OK
                    : KYMO_E_NOT_FOUND;
+    case KYMO_CONTROL_SNAPSHOT:
+        return t->config.writer ? KYMO_OK : KYMO_E_UNSUPPORTED;
     default:
         return check_heap(t, request);
     }
@@ -184,7 +186,7 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
                       struct kymo_control_answer *answer)
 {
     const kymo_tree *t = context;
-    if (request->what == KYMO_CONTROL_HEAP)
+    if (kymo_control_takes_long(request->what))
         return read_on(t, asked_ns, answer);
     if (request->what == KYMO_CONTROL_MARKERS) {
         count_selected(t, answer);
@@ -204,7 +206,7 @@ static kymo_err answer_file(void *context, const struct kymo_control_request *re
     if (request->what == KYMO_CONTROL_CATEGORIES)
         return answer_categories(t, request, connection);
     KYMO_TRY(kymo_recording_flush(t->config.writer));
-    return kymo_heap_answers_start(&t->heap_answers, t->config.spool, t->config.writer, request,
+    return kymo_file_answers_start(&t->file_answers, t->config.spool, t->config.writer, request,
                                    connection);
 }
 

@@ -18,7 +18,7 @@
 #include "recorder/attach_server.h"
 #include "recorder/bell.h"
 #include "recorder/control_server.h"
-#include "recorder/heap_answer.h"
+#include "recorder/file_answer.h"
 #include "recorder/host.h"
 #include "recorder/poller.h"
 #include "recorder/refusals.h"
@@ -102,7 +102,7 @@ struct kymo_tree {
     KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
     struct kymo_control_server control;
-    struct kymo_heap_answers heap_answers;
+    struct kymo_file_answers file_answers;
     char markers[KYMO_CONTROL_BYTES];       /* the current list */
     char asked_markers[KYMO_CONTROL_BYTES]; /* the list at the start */
     struct kymo_categories categories;      /* of ended images; only if that list has names */

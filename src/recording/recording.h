@@ -75,6 +75,11 @@ int kymo_recording_knows_allocations(const kymo_recording_writer *writer);
  * does it, too. */
 KYMO_NODISCARD
 kymo_err kymo_recording_write_kept(kymo_recording_writer *writer);
+/* Copies the recording so far to an empty file, and ends it there: for a forked child that has a
+ * copy of the writer, whose parent goes on. The writer has been flushed before the fork; from: the
+ * descriptor that it writes, for reading. The writer writes to `to` from then on. */
+KYMO_NODISCARD
+kymo_err kymo_recording_snapshot(kymo_recording_writer *writer, int from, int to, uint64_t end_ns);
 /* The error that stays, or KYMO_OK; also in *detail (may be NULL). */
 kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
 /* Bytes that have reached fd, for progress. */

@@ -21,7 +21,11 @@
  */
 #include "recording/recording_write_event.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "sys/write_all.h"
 
 static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_writer **out)
 {
@@ -153,6 +157,35 @@ kymo_err kymo_recording_write_kept(kymo_recording_writer *w)
     KYMO_TRY(kymo_writer_may_write(w));
     kymo_err err = w->ring.most_bytes ? write_kept(w) : KYMO_OK;
     return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
+}
+
+/* ---- a copy ---- */
+
+static kymo_err copy_bytes(int from, off_t at, uint64_t len, int to)
+{
+    char buffer[65536];
+    while (len) {
+        ssize_t n = pread(from, buffer, len < sizeof buffer ? len : sizeof buffer, at);
+        if (n < 0)
+            return kymo_err_from_errno(errno);
+        if (n == 0)
+            return KYMO_E_TRUNCATED;
+        if (kymo_write_all(to, buffer, (size_t)n) != (size_t)n)
+            return kymo_err_from_errno(errno);
+        at += n;
+        len -= (uint64_t)n;
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_recording_snapshot(kymo_recording_writer *w, int from, int to, uint64_t end_ns)
+{
+    if (w->out.start < 0)
+        return KYMO_E_UNSUPPORTED;
+    KYMO_TRY(copy_bytes(from, w->out.start, w->out.written, to));
+    w->out.fd = to;
+    w->out.start = 0;
+    return kymo_recording_write_end(w, &(kymo_event_end){.end_ns = end_ns});
 }
 
 kymo_err kymo_recording_flush(kymo_recording_writer *w)

@@ -52,10 +52,15 @@ class Recorded:
         (self.where / "end").touch()
         result = self.running.finish()
         check(result.status == 0, f"status {result.status}: {result.stderr}")
-        dump = subprocess.run([DUMP, self.path], capture_output=True, text=True, check=True).stdout
-        names = {m[1]: m[2] for m in re.finditer(r'^site (\d+) .* name="(\w+)" format', dump, re.M)}
-        marks = re.findall(r"^marker thread=\d+ site=(\d+) phase=0 time=(\d+)", dump, re.M)
-        return sorted(((names[site], int(ns)) for site, ns in marks), key=lambda m: m[1])
+        return marks_of(self.path)
+
+
+def marks_of(path):
+    dump = subprocess.run([DUMP, path], capture_output=True, text=True, check=True).stdout
+    check(dump.rstrip().endswith(": whole"), f"{path} is not whole")
+    names = {m[1]: m[2] for m in re.finditer(r'^site (\d+) .* name="(\w+)" format', dump, re.M)}
+    marks = re.findall(r"^marker thread=\d+ site=(\d+) phase=0 time=(\d+)", dump, re.M)
+    return sorted(((names[site], int(ns)) for site, ns in marks), key=lambda m: m[1])
 
 
 def names_of(marks):
@@ -147,6 +152,29 @@ def categories():
     recorded.end()
 
 
+def snapshot():
+    """The recording so far is a whole one, also of a flight recorder, and the recording goes on."""
+    for options in ((), ("--ring=1M",)):
+        recorded = Recorded(*options)
+        recorded.go_on()
+        path = recorded.where / "now.kymo"
+        result = control("snapshot", "-p", str(recorded.pid), "-o", path)
+        check(result.status == 0 and "wrote" in result.stderr, f"{options}: {result.stdout}{result.stderr}")
+        svg = control("snapshot", "-p", str(recorded.pid), "-q", "-o", recorded.where / "now.json.gz")
+        check((svg.status, svg.stdout, svg.stderr) == (0, "", ""), f"{options}: {svg.stdout}{svg.stderr}")
+        again = control("snapshot", "-p", str(recorded.pid), "-o", path)
+        check(again.status != 0 and "exists" in again.stderr, f"{options}: {again.stderr}")
+        recorded.go_on()
+        so_far, whole = names_of(marks_of(path)), names_of(recorded.end())
+        say(f"{options}: {len(so_far)} of {len(whole)} markers")
+        check(ROUNDS // 2 <= len(so_far) < len(whole) and so_far == whole[:len(so_far)],
+              f"{options}: other markers in the snapshot")
+        read = run([KYMO, "report", "--mode=markers", path])
+        check(read.status == 0 and "hush" in read.stdout, f"{options}: {read.stdout}{read.stderr}")
+    missing = control("snapshot")
+    check(missing.status == 2 and "name a file by -o" in missing.stderr, missing.stderr)
+
+
 def unknown_at_the_end():
     """A name that no program ever had is warned of, with those that there were."""
     for names, is_said in (("Hush:nonsense", True), ("Hush:-plain", False), ("all", False)):
@@ -232,7 +260,7 @@ def wrong_lists():
 
 
 for function in (from_the_start, while_it_runs, without_main, who_stands_still, after_a_silence,
-                 not_of_anybody, wrong_lists, categories,
+                 not_of_anybody, wrong_lists, categories, snapshot,
                  unknown_at_the_end):
     add_case(function.__name__, function)
 main()

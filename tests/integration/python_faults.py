@@ -8,7 +8,7 @@ import subprocess
 
 from kymotest import (KYMO, add_case, check, folder, main, record, record_command, run, say, wait_until)
 from pythons import find_interpreters, some_of
-from traced import CALL, DUMP, NATIVE, Calls, package_for, record_traced
+from traced import CALL, DUMP, NATIVE, OPEN, Calls, package_for, record_traced
 
 INTERPRETERS = find_interpreters()
 # One with a profile function, and those with sys.monitoring.
@@ -467,6 +467,46 @@ def started_by_python(interpreter):
         check(len(Calls(home / "m.kymo").calls) > 0, f"{words}: no calls")
 
 
+def flight_recorder(interpreter):
+    """The newest calls, with their callers: at the end, by a call, by a signal, by an exception in a thread."""
+    home = folder()
+    python, path = package_for(interpreter), script("""
+import glob, kymo, os, signal, sys, threading
+home = sys.argv[1]
+kymo.dump_on(signal.SIGUSR2, home + "/signal.kymo")
+kymo.dump_on(ValueError, home + "/{time}.thread.kymo")
+def serve():
+    work(30000)
+    kymo.dump(home + "/call.kymo")
+    os.kill(os.getpid(), signal.SIGUSR2)
+    def fail(): raise ValueError("of the program")
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    try:
+        kymo.dump(home + "/none/x.kymo")
+    except OSError as why:
+        print("none" in str(why))
+    work(30000)
+serve()
+""")
+    env = {**os.environ, "PATH": f"{KYMO.parent}:{os.environ['PATH']}"}
+    recording = record_traced([python, path, home], options=["--ring=64K"], env=env)
+    result = recording.result
+    check((result.status, result.stdout) == (0, "True\n"), f"{result.status}: {result.stdout}{result.stderr}")
+    check("ValueError: of the program" in result.stderr, f"the program's own words: {result.stderr}")
+    threads = list(home.glob("*.thread.kymo"))
+    check(len(threads) == 1 and "{" not in threads[0].name, f"{threads}")
+    for path in (home / "call.kymo", home / "signal.kymo", *threads, recording.path):
+        calls = Calls(path)
+        calls.check_balance()
+        first = [call.function.name for call in calls.calls if call.kind == OPEN][:2]
+        check(first == ["<module>", "serve"], f"{path}: it begins in {first}")
+        check(0 < calls_of(calls, "leaf") < 30000, f"{path}: {calls_of(calls, 'leaf')} calls")
+    alone = run([python, "-c", "import kymo\ntry: kymo.dump('x.kymo')\nexcept OSError: print('no recorder')"], env=env)
+    check((alone.status, alone.stdout) == (0, "no recorder\n"), f"{alone.status}: {alone.stdout}{alone.stderr}")
+
+
 # ---- files ----
 
 def pstats_file(interpreter):
@@ -497,7 +537,7 @@ work(100)
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
          collections_are_marked, log_records, imports, threads, tasks, forks, spawns, children, exec_and_kill,
          other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, started_by_python, pstats_file]
+         filters, started_by_python, flight_recorder, pstats_file]
 for tested in TESTED:
     for fault in CASES:
         add_case(f"{fault.__name__}.{tested.name}", fault, tested)

@@ -182,14 +182,12 @@ static void a_rate_is_asked_for_and_may_be_refused(void **state)
     tear_down(&s);
 }
 
-static void a_heap_is_answered_with_a_file(void **state)
+static void check_file(uint32_t what)
 {
     struct scene s;
     int32_t pid = 0;
-    (void)state;
     set_up(&s);
-    struct client c = {.pid = getpid(),
-                       .request = {.what = KYMO_CONTROL_HEAP, .pid = 4711, .format = ".pb.gz"}};
+    struct client c = {.pid = getpid(), .request = {.what = what, .pid = 4711, .format = ".pb.gz"}};
     run(&s, &c);
     assert_int_equal(c.err, KYMO_OK);
     assert_true(c.file >= 0);
@@ -209,6 +207,13 @@ static void a_heap_is_answered_with_a_file(void **state)
     assert_int_equal(c.file, -1);
     assert_int_equal(s.files, 3);
     tear_down(&s);
+}
+
+static void a_file_is_an_answer(void **state)
+{
+    (void)state;
+    check_file(KYMO_CONTROL_HEAP);
+    check_file(KYMO_CONTROL_SNAPSHOT);
 }
 
 /* A process is found by its recorder, which is above it. */
@@ -756,7 +761,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_asked_arrives_and_is_answered),
         cmocka_unit_test(a_rate_is_asked_for_and_may_be_refused),
-        cmocka_unit_test(a_heap_is_answered_with_a_file),
+        cmocka_unit_test(a_file_is_an_answer),
         cmocka_unit_test(a_child_finds_the_recorder_above_it),
         cmocka_unit_test(there_may_be_nobody_to_ask),
         cmocka_unit_test(nonsense_is_not_obeyed),
