@@ -18,7 +18,6 @@ struct convert_request {
     size_t n_outputs;
     int force;
     int quiet;
-    int native_python;
     int sanitize;
     const char *mode_word; /* of --mode; NULL: not given */
     int is_foreign_mode;   /* it is none of a recording's */
@@ -62,10 +61,12 @@ static int finish_memory(struct convert_request *request)
 static int parse(int argc, char **argv, struct convert_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_CONVERT};
-    const struct kymo_flag flags[] = {{KYMO_SWITCH_FORCE, &request->force},
-                                      {KYMO_SWITCH_QUIET, &request->quiet},
-                                      {KYMO_SWITCH_SANITIZE, &request->sanitize},
-                                      {KYMO_SWITCH_NATIVE_PYTHON, &request->native_python}};
+    const struct kymo_flag flags[] = {
+        {KYMO_SWITCH_FORCE, &request->force},
+        {KYMO_SWITCH_QUIET, &request->quiet},
+        {KYMO_SWITCH_SANITIZE, &request->sanitize},
+        {KYMO_SWITCH_NATIVE_PYTHON, &request->select.load.native_python},
+        {KYMO_SWITCH_FOLD_RECURSION, &request->select.load.folds_recursion}};
     kymo_arg arg;
     for (;;) {
         int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
@@ -242,8 +243,7 @@ static int convert(const struct convert_request *request, const kymo_output *out
 static int load_and_convert(struct convert_request *request, const kymo_output *outputs)
 {
     kymo_profile *profile = NULL;
-    int status =
-        kymo_load_profile(request->input, request->native_python, request->quiet, &profile);
+    int status = kymo_load_profile(request->input, &request->select.load, request->quiet, &profile);
     if (status != KYMO_EXIT_OK)
         return status;
     status = check_mode(request, profile);

@@ -145,11 +145,13 @@ static int take_latest(struct kymo_diff_request *request)
 static int parse(int argc, char **argv, struct kymo_diff_request *request)
 {
     kymo_args args = {.argv = argv + 1, .argc = argc - 1, .command = KYMO_IN_DIFF};
-    const struct kymo_flag flags[] = {{KYMO_SWITCH_JSON, &request->json},
-                                      {KYMO_SWITCH_QUIET, &request->quiet},
-                                      {KYMO_SWITCH_NO_PAGER, &request->no_pager},
-                                      {KYMO_SWITCH_FORCE, &request->force},
-                                      {KYMO_SWITCH_NATIVE_PYTHON, &request->native_python}};
+    const struct kymo_flag flags[] = {
+        {KYMO_SWITCH_JSON, &request->json},
+        {KYMO_SWITCH_QUIET, &request->quiet},
+        {KYMO_SWITCH_NO_PAGER, &request->no_pager},
+        {KYMO_SWITCH_FORCE, &request->force},
+        {KYMO_SWITCH_NATIVE_PYTHON, &request->select.load.native_python},
+        {KYMO_SWITCH_FOLD_RECURSION, &request->select.load.folds_recursion}};
     kymo_arg arg;
     const char *by = NULL;
     int status;
@@ -403,12 +405,12 @@ static int select_parts(struct kymo_diff_request *request, const kymo_profile *p
 static int load_and_compare(struct kymo_diff_request *request, kymo_profile *wholes[2])
 {
     int status =
-        kymo_load_profile(request->files[0], request->native_python, request->quiet, &wholes[0]);
+        kymo_load_profile(request->files[0], &request->select.load, request->quiet, &wholes[0]);
     if (status == KYMO_EXIT_OK && request->is_one)
         wholes[1] = wholes[0];
     else if (status == KYMO_EXIT_OK)
-        status = kymo_load_profile(request->files[1], request->native_python, request->quiet,
-                                   &wholes[1]);
+        status =
+            kymo_load_profile(request->files[1], &request->select.load, request->quiet, &wholes[1]);
     if (status != KYMO_EXIT_OK)
         return status;
     const kymo_profile *profiles[2] = {wholes[0], wholes[1]};

@@ -33,7 +33,6 @@ struct report_request {
     int json;
     int tree;
     int quiet;
-    int native_python;
     int verbose;
     int no_pager;
     int quality;                   /* and nothing else */
@@ -117,7 +116,8 @@ static int parse(int argc, char **argv, struct report_request *request)
         {KYMO_SWITCH_NO_PAGER, &request->no_pager},
         {KYMO_SWITCH_VERBOSE, &request->verbose},
         {KYMO_SWITCH_QUALITY, &request->quality},
-        {KYMO_SWITCH_NATIVE_PYTHON, &request->native_python},
+        {KYMO_SWITCH_NATIVE_PYTHON, &request->select.load.native_python},
+        {KYMO_SWITCH_FOLD_RECURSION, &request->select.load.folds_recursion},
     };
     kymo_arg arg;
     uint64_t top = TOP_DEFAULT;
@@ -472,7 +472,7 @@ static int select_and_show(struct report_request *request, const kymo_profile *w
 static int load_and_show(struct report_request *request)
 {
     kymo_profile *profile = NULL;
-    int status = kymo_load_profile(request->file, request->native_python, request->quiet, &profile);
+    int status = kymo_load_profile(request->file, &request->select.load, request->quiet, &profile);
     if (status != KYMO_EXIT_OK)
         return status;
     status = kymo_is_imported(profile) ? choose_type(request, profile)

@@ -36,7 +36,6 @@ struct kymo_diff_request {
     int force;
     int json;
     int quiet;
-    int native_python;
     int no_pager;
     int is_one;  /* both files are the same */
     int is_time; /* not memory is compared, but time of this kind */

@@ -61,6 +61,9 @@ int kymo_select_request_switch(struct kymo_select_request *r, const kymo_arg *ar
     case KYMO_SWITCH_TO:
         r->to = arg->value;
         return kymo_heap_request_time(r->command, "--to", arg->value, &s->to_ns);
+    case KYMO_SWITCH_MIN_DURATION:
+        return kymo_heap_request_time(r->command, "--min-duration", arg->value,
+                                      &r->load.min_duration_ns);
     case KYMO_SWITCH_THREAD:
         return add_name(r, "--thread", arg->value, s->threads, &s->thread_count);
     case KYMO_SWITCH_PROCESS:

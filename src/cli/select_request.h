@@ -14,11 +14,13 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "select/select.h"
+#include "symbolize/finish.h"
 #include "views/report_selection.h"
 
 struct kymo_select_request {
     unsigned command; /* KYMO_IN_*: whose errors they are */
     kymo_selection selection;
+    kymo_load_how load;                     /* how the file is read before a part is taken */
     const char *from, *to, *focus, *ignore; /* as typed; NULL: not given */
     regex_t focus_regex, ignore_regex;
     kymo_str options; /* all of them as typed, once the request is finished */
@@ -35,8 +37,8 @@ enum kymo_select_use {
 void kymo_select_request_init(struct kymo_select_request *request, unsigned command);
 void kymo_select_request_deinit(struct kymo_select_request *request);
 
-/* Takes --from, --to, --thread, --process, --focus, --ignore. Returns -1 to go on, else an exit
- * status; *is_known: whether it was one of them. */
+/* Takes --from, --to, --thread, --process, --focus, --ignore, --min-duration. Returns -1 to go on,
+ * else an exit status; *is_known: whether it was one of them. */
 int kymo_select_request_switch(struct kymo_select_request *request, const kymo_arg *arg,
                                int *is_known);
 /* After the last one: what does not go together is said. As above. */

@@ -57,8 +57,9 @@ void kymo_store_names(int fd, const char *path, int quiet)
         say_error(path, err, &detail);
 }
 
-/* fd -1: by its path. is_own: it was recorded just now. how: enum kymo_load_how. */
-static int load(int fd, const char *path, int is_own, unsigned how, int quiet, kymo_profile **out)
+/* fd -1: by its path. is_own: it was recorded just now. */
+static int load(int fd, const char *path, int is_own, const kymo_load_how *how, int quiet,
+                kymo_profile **out)
 {
     kymo_progress bar;
     kymo_recording_info info = {.size = sizeof info};
@@ -108,9 +109,8 @@ static int open_imported(const char *path, int *fd)
     return 0;
 }
 
-int kymo_load_profile(const char *path, int native_python, int quiet, kymo_profile **out)
+int kymo_load_profile(const char *path, const kymo_load_how *how, int quiet, kymo_profile **out)
 {
-    unsigned how = native_python ? KYMO_LOAD_NATIVE_PYTHON : 0;
     int fd;
     int status = open_imported(path, &fd)       ? load_imported(fd, path, quiet, out)
                  : fd >= 0 && strcmp(path, "-") ? load(fd, path, 0, how, quiet, out)
@@ -122,7 +122,8 @@ int kymo_load_profile(const char *path, int native_python, int quiet, kymo_profi
 
 int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, kymo_profile **out)
 {
-    return load(fd, path, 1, is_brief ? KYMO_LOAD_WITHOUT_MARKERS : 0, quiet, out);
+    const kymo_load_how how = {.without_markers = is_brief};
+    return load(fd, path, 1, &how, quiet, out);
 }
 
 int kymo_mode_parse(const char *word, kymo_sample_kind *kind)

@@ -19,12 +19,12 @@
 #include "cli/output.h"
 #include "kymo/encode.h"
 #include "kymo/profile.h"
+#include "symbolize/finish.h"
 #include "views/terminal.h"
 
 /* Reads a recording and its symbols, or a file of another profiler (kymo/import.h). What is missing
- * of it is said in one line, too. native_python: with the interpreter's frames between Python's.
- * Returns an exit status; *out is set with KYMO_EXIT_OK. */
-int kymo_load_profile(const char *path, int native_python, int quiet, kymo_profile **out);
+ * of it is said in one line, too. Returns an exit status; *out is set with KYMO_EXIT_OK. */
+int kymo_load_profile(const char *path, const kymo_load_how *how, int quiet, kymo_profile **out);
 /* The same of a recording that is open; path is what it is called. is_brief: without markers. */
 int kymo_load_recording_fd(int fd, const char *path, int is_brief, int quiet, kymo_profile **out);
 /* The names of its code are put into the recording that fd is, open for reading and writing. What

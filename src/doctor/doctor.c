@@ -73,7 +73,7 @@ static void judge_trial(kymo_check *check, int spool)
 {
     kymo_profile *profile = NULL;
     kymo_error detail = {0};
-    kymo_err err = kymo_finish_load(NULL, spool, 0, NULL, &profile, NULL, &detail);
+    kymo_err err = kymo_finish_load(NULL, spool, NULL, NULL, &profile, NULL, &detail);
     if (err != KYMO_OK) {
         kymo_check_say(check, KYMO_CHECK_FAIL, "recorded /bin/sh, but cannot read it: %s",
                        detail.message[0] ? detail.message : kymo_err_text(err));

@@ -59,6 +59,9 @@ kymo_err kymo_ingest_create(kymo_profile *profile, kymo_ingest **out);
 void kymo_ingest_skip_markers(kymo_ingest *ingest);
 /* Keeps the interpreter's own frames between those of scripts. Before the first event. */
 void kymo_ingest_keep_interpreter(kymo_ingest *ingest);
+/* Traced calls that are shorter than min_ns are left out: their time is their caller's. folds: a
+ * function that calls itself is one frame. Before the first event. */
+void kymo_ingest_shape_calls(kymo_ingest *ingest, uint64_t min_ns, int folds);
 /* NULL is allowed. */
 void kymo_ingest_destroy(kymo_ingest *ingest);
 

@@ -8,6 +8,10 @@
  */
 #include "profile/ingest_calls.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/str.h"
 #include "kymo/trace_abi.h"
 #include "profile/ingest_state.h"
 #include "profile/tables.h"
@@ -46,11 +50,6 @@ static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uin
     KYMO_TRY(kymo_profile_add_stack(in->profile, parent, frame, &new.stack));
     KYMO_TRY(kymo_vec_push(&c->nodes, new));
     return kymo_id_map_add(&c->index, caller + 1, script, node);
-}
-
-static uint32_t top_of(const struct kymo_ingest_call_thread *t)
-{
-    return t->open.len ? t->open.data[t->open.len - 1].node : KYMO_NONE;
 }
 
 /* ---- slices ---- */
@@ -112,43 +111,10 @@ static uint32_t window_events(struct kymo_ingest_calls *c)
     return c->per_window;
 }
 
-/* The time up to now is self time of the call that runs. */
-static kymo_err pass_time(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
-{
-    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
-    uint32_t node = top_of(t);
-    uint64_t before_ns = t->last_ns;
-    if (time_ns < before_ns)
-        return KYMO_OK;
-    t->last_ns = time_ns;
-    if (node == KYMO_NONE)
-        return close_window(in, thread);
-    KYMO_TRY(add_slice(in, t, node, before_ns, time_ns - before_ns));
-    return ++t->events < window_events(&in->calls) ? KYMO_OK : close_window(in, thread);
-}
-
-/* ---- events ---- */
-
-/* Ends the calls of this depth and deeper. */
-static void leave(struct kymo_ingest_call_thread *t, uint32_t depth)
-{
-    while (t->open.len && t->open.data[t->open.len - 1].depth >= depth)
-        t->open.len--;
-}
-
-static kymo_err enter(kymo_ingest *in, struct kymo_ingest_call_thread *t, uint32_t script,
-                      uint32_t depth)
-{
-    struct kymo_ingest_open_call call = {.depth = depth};
-    KYMO_TRY(find_node(in, top_of(t), script, &call.node));
-    return kymo_vec_push(&t->open, call);
-}
-
-/* One more call of the node that runs. */
-static kymo_err count_call(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
+/* One more call of the node. */
+static kymo_err count_call(kymo_ingest *in, uint32_t thread, uint32_t node, uint64_t time_ns)
 {
     struct kymo_ingest_calls *c = &in->calls;
-    uint32_t node = top_of(&c->threads.data[thread]);
     uint32_t *at = &c->nodes.data[node].counter;
     if ((*at == KYMO_NONE || c->counters.data[*at].thread != thread) &&
         !kymo_id_map_find(&c->counter_index, thread, node, at)) {
@@ -160,31 +126,115 @@ static kymo_err count_call(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
     return KYMO_OK;
 }
 
-static kymo_err take_call(kymo_ingest *in, struct kymo_ingest_call_thread *t,
-                          const kymo_event_call *e)
+/* The outermost call that is not settled will not be left out. */
+static kymo_err settle(kymo_ingest *in, uint32_t thread)
 {
+    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    struct kymo_ingest_open_call *call = &t->open.data[t->settled];
+    const struct kymo_ingest_open_call *caller = t->settled ? call - 1 : NULL;
+    if (caller && in->calls.folds && caller->script == call->script)
+        call->node = caller->node;
+    else
+        KYMO_TRY(find_node(in, caller ? caller->node : KYMO_NONE, call->script, &call->node));
+    t->settled++;
+    if (call->is_counted)
+        KYMO_TRY(count_call(in, thread, call->node, call->begin_ns));
+    return call->self_ns ? add_slice(in, t, call->node, call->self_from_ns, call->self_ns)
+                         : KYMO_OK;
+}
+
+/* Self time of the call that runs. */
+static kymo_err add_self(kymo_ingest *in, struct kymo_ingest_call_thread *t, uint64_t from_ns,
+                         uint64_t ns)
+{
+    if (t->open.len == 0)
+        return KYMO_OK;
+    struct kymo_ingest_open_call *top = &t->open.data[t->open.len - 1];
+    if (t->open.len == t->settled)
+        return add_slice(in, t, top->node, from_ns, ns);
+    if (top->self_ns == 0)
+        top->self_from_ns = from_ns;
+    top->self_ns += ns;
+    return KYMO_OK;
+}
+
+/* The time up to now is self time of the call that runs. */
+static kymo_err pass_time(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
+{
+    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    uint64_t before_ns = t->last_ns;
+    if (time_ns < before_ns)
+        return KYMO_OK;
+    t->last_ns = time_ns;
+    if (t->open.len == 0)
+        return close_window(in, thread);
+    KYMO_TRY(add_self(in, t, before_ns, time_ns - before_ns));
+    while (t->settled < t->open.len &&
+           time_ns - t->open.data[t->settled].begin_ns >= in->calls.min_ns)
+        KYMO_TRY(settle(in, thread));
+    return ++t->events < window_events(&in->calls) ? KYMO_OK : close_window(in, thread);
+}
+
+/* ---- events ---- */
+
+/* Ends the calls of this depth and deeper. */
+static kymo_err leave(kymo_ingest *in, uint32_t thread, uint32_t depth)
+{
+    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    while (t->open.len && t->open.data[t->open.len - 1].depth >= depth) {
+        const struct kymo_ingest_open_call call = t->open.data[--t->open.len];
+        if (t->settled > t->open.len) {
+            t->settled = t->open.len;
+            continue;
+        }
+        in->calls.left_out++;
+        if (call.self_ns)
+            KYMO_TRY(add_self(in, t, call.self_from_ns, call.self_ns));
+    }
+    return KYMO_OK;
+}
+
+static kymo_err enter(kymo_ingest *in, uint32_t thread, uint32_t script, uint32_t depth,
+                      int is_counted)
+{
+    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    const struct kymo_ingest_open_call call = {.script = script,
+                                               .depth = depth,
+                                               .node = KYMO_NONE,
+                                               .is_counted = (uint32_t)is_counted,
+                                               .begin_ns = t->last_ns};
+    KYMO_TRY(kymo_vec_push(&t->open, call));
+    /* What is missing is never left out. */
+    while (t->settled < t->open.len && (script == MISSING_SCRIPT || in->calls.min_ns == 0))
+        KYMO_TRY(settle(in, thread));
+    return KYMO_OK;
+}
+
+static kymo_err take_call(kymo_ingest *in, uint32_t thread, const kymo_event_call *e)
+{
+    const struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
     uint32_t above = t->open.len ? t->open.data[t->open.len - 1].depth : 0;
     if (kymo_call_begins(e->kind)) {
-        leave(t, e->depth);
+        KYMO_TRY(leave(in, thread, e->depth));
         /* One frame stands for all the calls that are missing in between. */
         if (e->depth > above + 1)
-            KYMO_TRY(enter(in, t, MISSING_SCRIPT, e->depth - 1));
-        return enter(in, t, e->script == KYMO_EVENT_NONE ? UNKNOWN_SCRIPT : e->script, e->depth);
+            KYMO_TRY(enter(in, thread, MISSING_SCRIPT, e->depth - 1, 0));
+        return enter(in, thread, e->script == KYMO_EVENT_NONE ? UNKNOWN_SCRIPT : e->script,
+                     e->depth, e->kind == KYMO_TRACE_CALL);
     }
     if (kymo_call_ends(e->kind) || e->kind == KYMO_TRACE_STOP)
-        leave(t, kymo_call_ends(e->kind) ? e->depth : 0);
+        return leave(in, thread, kymo_call_ends(e->kind) ? e->depth : 0);
     return KYMO_OK;
 }
 
 /* The time since the event before passed in calls that are not known. */
 static kymo_err pass_gap(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
 {
-    struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
+    const struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
     uint32_t depth = t->open.len ? t->open.data[t->open.len - 1].depth + 1 : 1;
-    KYMO_TRY(enter(in, t, MISSING_SCRIPT, depth));
+    KYMO_TRY(enter(in, thread, MISSING_SCRIPT, depth, 0));
     KYMO_TRY(pass_time(in, thread, time_ns));
-    leave(t, depth);
-    return KYMO_OK;
+    return leave(in, thread, depth);
 }
 
 static struct kymo_ingest_process *process_of(const kymo_ingest *in, uint32_t thread)
@@ -209,15 +259,19 @@ kymo_err kymo_ingest_on_calls(void *ctx, const kymo_event_calls *e)
             KYMO_TRY(pass_gap(in, e->thread, call->time_ns));
         else
             KYMO_TRY(pass_time(in, e->thread, call->time_ns));
-        KYMO_TRY(take_call(in, &c->threads.data[e->thread], call));
-        if (call->kind == KYMO_TRACE_CALL)
-            KYMO_TRY(count_call(in, e->thread, call->time_ns));
+        KYMO_TRY(take_call(in, e->thread, call));
         if (call->kind == KYMO_TRACE_STOP && call->missing)
             process_of(in, e->thread)->trace_end_ns = call->time_ns;
     }
     if (e->count)
         kymo_ingest_see_time(in, e->calls[e->count - 1].time_ns);
     return KYMO_OK;
+}
+
+void kymo_ingest_shape_calls(kymo_ingest *in, uint64_t min_ns, int folds)
+{
+    in->calls.min_ns = min_ns;
+    in->calls.folds = folds;
 }
 
 void kymo_ingest_expect_calls(kymo_ingest *in, uint64_t events)
@@ -238,12 +292,27 @@ static uint64_t end_of(const kymo_ingest *in, uint32_t thread)
     return has_stopped && p->trace_end_ns < end_ns ? p->trace_end_ns : end_ns;
 }
 
+static kymo_err tell_left_out(kymo_ingest *in)
+{
+    char text[128], shortest[32];
+    if (in->calls.left_out == 0)
+        return KYMO_OK;
+    snprintf(text, sizeof text,
+             "%" PRIu64 " traced calls shorter than %s are left out: their time is their callers'",
+             in->calls.left_out, kymo_format_duration(shortest, in->calls.min_ns));
+    return kymo_ingest_add_note(in, in->meta.end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text);
+}
+
 kymo_err kymo_ingest_finish_calls(kymo_ingest *in)
 {
     for (uint32_t i = 0; i < in->calls.threads.len; i++) {
         KYMO_TRY(pass_time(in, i, end_of(in, i)));
+        /* Whether a call that still runs was short is not known: it is not left out. */
+        while (in->calls.threads.data[i].settled < in->calls.threads.data[i].open.len)
+            KYMO_TRY(settle(in, i));
         KYMO_TRY(close_window(in, i));
     }
+    KYMO_TRY(tell_left_out(in));
     for (size_t i = 0; i < in->calls.counters.len; i++) {
         const struct kymo_ingest_call_counter *c = &in->calls.counters.data[i];
         KYMO_TRY(kymo_profile_add_sample(in->profile, c->thread, c->first_ns,

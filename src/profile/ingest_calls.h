@@ -4,13 +4,19 @@
  *
  * Layer:    profile
  * Flow:     events of calls -> [ingest_calls] -> samples of elapsed time (KYMO_SAMPLE_TRACE), and
- * of numbers of calls (KYMO_SAMPLE_CALLS) Threads:  the ingest's Memory:   a node for each stack, a
- * few words for each thread; kymo_ingest_calls_deinit Signals:  not for handlers
+ *           of numbers of calls (KYMO_SAMPLE_CALLS)
+ * Threads:  the ingest's
+ * Memory:   a node for each stack, a few words for each thread; kymo_ingest_calls_deinit
+ * Signals:  not for handlers
  *
  * The time from an event of a thread to its next one is self time of the stack that ran. Up to
  * KYMO_CALLS_ROWS such slices of a recording are one sample each. Of more, as many events of a
  * thread as are needed form a window, and the slices of one stack in a window are one sample: sums
  * stay exact, and only the order within a window is lost.
+ *
+ * Calls that are shorter than min_ns are left out, with all that they call: their time is their
+ * caller's. A call is settled once it has lasted so long; the time of one that is not waits with
+ * it. If a call is settled, so are its callers.
  */
 #ifndef KYMO_PROFILE_INGEST_CALLS_H
 #define KYMO_PROFILE_INGEST_CALLS_H
@@ -44,12 +50,17 @@ struct kymo_ingest_call_slice {
 };
 
 struct kymo_ingest_open_call {
-    uint32_t node;
+    uint32_t script;
     uint32_t depth;
+    uint32_t node;       /* once it is settled */
+    uint32_t is_counted; /* it is a call, not a resumption */
+    uint64_t begin_ns;
+    uint64_t self_from_ns, self_ns; /* self time that waits */
 };
 
 struct kymo_ingest_call_thread {
     KYMO_VEC(struct kymo_ingest_open_call) open; /* calls that run, the outermost first */
+    size_t settled;                              /* so many of them, the outermost ones */
     uint64_t last_ns;                            /* of the last event */
     uint32_t window;                             /* number of the one that is open; 0: none is */
     uint32_t events;                             /* in it */
@@ -63,6 +74,9 @@ struct kymo_ingest_calls {
     KYMO_VEC(struct kymo_ingest_call_thread) threads; /* by thread */
     kymo_id_map counter_index;                        /* by thread and node */
     KYMO_VEC(struct kymo_ingest_call_counter) counters;
+    uint64_t min_ns;     /* of a call that is not left out */
+    int folds;           /* a function that calls itself is one frame */
+    uint64_t left_out;   /* calls and resumptions that were shorter */
     uint64_t expected;   /* events of the recording; 0: not known */
     uint64_t events;     /* so far */
     uint64_t rows;       /* samples so far */

@@ -69,7 +69,7 @@ kymo_err kymo_file_answer_write(int recording, const char *format, pid_t pid, in
     const kymo_format *encoder = is_report ? NULL : kymo_format_for_path(format);
     if (!is_report && !encoder)
         return KYMO_E_INVALID;
-    KYMO_TRY(kymo_finish_load(NULL, recording, 0, NULL, &profile, NULL, NULL));
+    KYMO_TRY(kymo_finish_load(NULL, recording, NULL, NULL, &profile, NULL, NULL));
     if (pid)
         options.process = find_process(profile, pid) + 1; /* 0 if there is none */
     kymo_err err = pid && !options.process ? KYMO_E_NOT_FOUND
@@ -144,7 +144,7 @@ static kymo_err write_snapshot(kymo_recording_writer *writer, const char *format
     KYMO_TRY(kymo_recording_snapshot(writer, RECORDING, recording, kymo_clock_ns(CLOCK_MONOTONIC)));
     if (is_recording)
         return KYMO_OK;
-    KYMO_TRY(kymo_finish_load(NULL, recording, 0, NULL, &profile, NULL, NULL));
+    KYMO_TRY(kymo_finish_load(NULL, recording, NULL, NULL, &profile, NULL, NULL));
     kymo_err err = kymo_encode(profile, encoder, &to.sink, &options, NULL);
     kymo_profile_destroy(profile);
     return err;

@@ -92,7 +92,7 @@ kymo_err kymo_finish_symbolize(kymo_profile *profile, const kymo_recording_info 
     return set_named(profile, &result);
 }
 
-kymo_err kymo_finish_load(const char *path, int fd, unsigned how,
+kymo_err kymo_finish_load(const char *path, int fd, const kymo_load_how *how,
                           const kymo_finish_progress *progress, kymo_profile **out,
                           kymo_recording_info *info, kymo_error *detail)
 {

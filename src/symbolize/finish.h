@@ -30,25 +30,28 @@ KYMO_NODISCARD
 kymo_err kymo_finish_symbolize(kymo_profile *profile, const kymo_recording_info *info,
                                const kymo_finish_progress *progress);
 
-/* How a recording is loaded (a mask). */
-enum kymo_load_how {
-    KYMO_LOAD_WITHOUT_MARKERS = 1u << 0, /* nor counts and labels: for a summary without them */
-    KYMO_LOAD_NATIVE_PYTHON = 1u << 1,   /* with the interpreter's frames between Python's */
-};
+/* How a recording is loaded; all zero: as it is. */
+typedef struct kymo_load_how {
+    int without_markers;      /* nor counts and labels: for a summary without them */
+    int native_python;        /* with the interpreter's frames between Python's */
+    int folds_recursion;      /* a function that calls itself is one frame in traced calls */
+    uint64_t min_duration_ns; /* shorter traced calls are left out: their time is their caller's */
+} kymo_load_how;
 
 /* Reads a recording as far as it is good, finds the names of its code, and returns a finished
- * profile, whose quality includes the share of names found. fd: the recording, whose name may
- * belong to another file by now; -1: it is opened by its path. progress, info and detail may be
- * NULL; info and errors are as for kymo_recording_load. Missing names are not an error. */
+ * profile, whose quality includes the share of names found. how: NULL: as it is. fd: the recording,
+ * whose name may belong to another file by now; -1: it is opened by its path. progress, info and
+ * detail may be NULL; info and errors are as for kymo_recording_load. Missing names are not an
+ * error. */
 KYMO_NODISCARD
-kymo_err kymo_finish_load(const char *path, int fd, unsigned how,
+kymo_err kymo_finish_load(const char *path, int fd, const kymo_load_how *how,
                           const kymo_finish_progress *progress, kymo_profile **out,
                           kymo_recording_info *info, kymo_error *detail);
 
 /* load.c: kymo_recording_load, or of fd if that is not -1 kymo_recording_load_fd. */
 KYMO_NODISCARD
-kymo_err kymo_recording_load_as(const char *path, int fd, unsigned how, kymo_profile **out,
-                                kymo_recording_info *info, kymo_error *detail);
+kymo_err kymo_recording_load_as(const char *path, int fd, const kymo_load_how *how,
+                                kymo_profile **out, kymo_recording_info *info, kymo_error *detail);
 
 /* load.c: modules and stacks only, from the beginning of fd, a file; without samples, markers
  * and allocations, which are most of a recording. *end_at: offset of its END chunk; 0: none. */

@@ -88,8 +88,8 @@ static kymo_err fill_info(kymo_recording_info *info, kymo_ingest *ingest,
 }
 
 struct input {
-    int fd;       /* -1: memory */
-    unsigned how; /* enum kymo_load_how */
+    int fd; /* -1: memory */
+    kymo_load_how how;
     unsigned flags;
     const void *data;
     size_t len;
@@ -152,10 +152,12 @@ static kymo_err load(const struct input *input, kymo_profile **out, kymo_recordi
     kymo_err err = kymo_profile_create(&profile);
     if (err == KYMO_OK)
         err = kymo_ingest_create(profile, &ingest);
-    if (err == KYMO_OK && input->how & KYMO_LOAD_WITHOUT_MARKERS)
+    if (err == KYMO_OK && input->how.without_markers)
         kymo_ingest_skip_markers(ingest);
-    if (err == KYMO_OK && input->how & KYMO_LOAD_NATIVE_PYTHON)
+    if (err == KYMO_OK && input->how.native_python)
         kymo_ingest_keep_interpreter(ingest);
+    if (err == KYMO_OK)
+        kymo_ingest_shape_calls(ingest, input->how.min_duration_ns, input->how.folds_recursion);
     if (err == KYMO_OK)
         err = read_into(input, ingest, &report, &why);
     if (err == KYMO_OK && info != NULL)
@@ -193,7 +195,7 @@ kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_inf
         .end = all->end,
     };
     KYMO_TRY(load(&(struct input){.fd = fd,
-                                  .how = KYMO_LOAD_NATIVE_PYTHON,
+                                  .how = {.native_python = 1},
                                   .flags = KYMO_RECORDING_BY_OFFSET,
                                   .handler = &some},
                   out, info, end_at, detail));
@@ -211,10 +213,12 @@ static int is_file(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-kymo_err kymo_recording_load_as(const char *path, int fd, unsigned how, kymo_profile **out,
-                                kymo_recording_info *info, kymo_error *detail)
+kymo_err kymo_recording_load_as(const char *path, int fd, const kymo_load_how *how,
+                                kymo_profile **out, kymo_recording_info *info, kymo_error *detail)
 {
-    struct input input = {.fd = fd, .how = how, .handler = &kymo_ingest_handler};
+    struct input input = {.fd = fd, .handler = &kymo_ingest_handler};
+    if (how)
+        input.how = *how;
     int opened = -1;
     if (fd < 0 && strcmp(path, "-") == 0) {
         input.fd = STDIN_FILENO;

@@ -93,6 +93,96 @@ static void time_between_events_is_self_time(void **state)
                                                          "1500 1 leaf\n");
 }
 
+static void short_calls_are_their_callers_time(void **state)
+{
+    (void)state;
+    static const kymo_event_call calls[] = {
+        {1000, 0, 1, KYMO_TRACE_OPEN, 0},   {1100, 1, 2, KYMO_TRACE_CALL, 0},
+        {1150, 3, 3, KYMO_TRACE_CALL, 0},   {1160, 3, 3, KYMO_TRACE_RETURN, 0},
+        {1200, 1, 2, KYMO_TRACE_UNWIND, 0}, {1250, 1, 2, KYMO_TRACE_RESUME, 0},
+        {1252, 2, 3, KYMO_TRACE_CALL, 0},   {1258, 2, 3, KYMO_TRACE_RETURN, 0},
+        {1260, 1, 2, KYMO_TRACE_YIELD, 0},  {1300, 0, 1, KYMO_TRACE_RETURN, 0},
+        {1310, 0, 1, KYMO_TRACE_CALL, 0},   {1320, 0, 1, KYMO_TRACE_RETURN, 0},
+        {1590, 2, 1, KYMO_TRACE_CALL, 0}, /* how long it would take is not known */
+    };
+    kymo_ingest_shape_calls(ingest, 40, 0);
+    add_scripts();
+    add(calls, KYMO_ARRAY_LEN(calls));
+    finish(1600);
+    assert_string_equal(samples_text(KYMO_SAMPLE_TRACE), "1000 100 main\n"
+                                                         "1100 50 main;work\n"
+                                                         "1150 50 main;work\n"
+                                                         "1200 50 main\n"
+                                                         "1250 50 main\n"
+                                                         "1590 10 leaf\n");
+    assert_string_equal(samples_text(KYMO_SAMPLE_CALLS), "1100 1 main;work\n"
+                                                         "1590 1 leaf\n");
+    kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
+    assert_int_equal(extra.note_count, 1);
+    assert_string_equal(extra.notes[0].text, "4 traced calls shorter than 40 ns are left out: "
+                                             "their time is their callers'");
+}
+
+/* Whatever is left out, each thread's times add up, and no gap is left out. */
+static void times_add_up_without_short_calls(void **state)
+{
+    (void)state;
+    uint64_t time_ns = 1000, random = 7, sum = 0, missing = 0;
+    uint32_t depth = 1;
+    add_scripts();
+    kymo_ingest_shape_calls(ingest, 300, 1);
+    add(&(kymo_event_call){time_ns, 0, 1, KYMO_TRACE_CALL, 0}, 1);
+    for (uint32_t i = 0; i < 20000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        uint32_t draw = (uint32_t)(random >> 33);
+        kymo_event_call e = {time_ns += draw % 200, draw % 3, depth, KYMO_TRACE_RETURN, 0};
+        if (draw % 1000 == 0) {
+            e = (kymo_event_call){time_ns, NONE, 0, KYMO_TRACE_GAP, 1};
+            missing += draw % 200;
+        } else if (depth < 2 || (depth < 40 && draw / 1000 % 2)) {
+            e.kind = KYMO_TRACE_CALL;
+            e.depth = ++depth;
+        } else {
+            depth--;
+        }
+        add(&e, 1);
+    }
+    finish(time_ns);
+    kymo_samples s = kymo_profile_samples(profile, 0);
+    kymo_stacks stacks = kymo_profile_stacks(profile);
+    for (size_t i = 0; i < s.count; i++) {
+        char label[64];
+        if (s.kind[i] != KYMO_SAMPLE_TRACE)
+            continue;
+        sum += s.weight_ns[i];
+        const char *name =
+            kymo_profile_frame_label(profile, stacks.frame[s.stack[i]], label, sizeof label);
+        missing -= strcmp(name, "[calls not recorded]") == 0 ? s.weight_ns[i] : 0;
+    }
+    assert_int_equal(sum, time_ns - 1000);
+    assert_int_equal(missing, 0);
+}
+
+static void recursion_is_one_frame(void **state)
+{
+    (void)state;
+    static const kymo_event_call calls[] = {
+        {1000, 0, 1, KYMO_TRACE_CALL, 0},   {1010, 1, 2, KYMO_TRACE_CALL, 0},
+        {1020, 1, 3, KYMO_TRACE_CALL, 0},   {1030, 2, 4, KYMO_TRACE_CALL, 0},
+        {1040, 1, 5, KYMO_TRACE_CALL, 0},   {1050, 1, 5, KYMO_TRACE_RETURN, 0},
+        {1060, 2, 4, KYMO_TRACE_RETURN, 0}, {1070, 1, 3, KYMO_TRACE_RETURN, 0},
+        {1080, 1, 2, KYMO_TRACE_RETURN, 0}, {1090, 0, 1, KYMO_TRACE_RETURN, 0},
+    };
+    kymo_ingest_shape_calls(ingest, 0, 1);
+    add_scripts();
+    add(calls, KYMO_ARRAY_LEN(calls));
+    finish(1100);
+    assert_string_equal(samples_text(KYMO_SAMPLE_CALLS), "1000 1 main\n"
+                                                         "1010 2 main;work\n"
+                                                         "1030 1 main;work;leaf\n"
+                                                         "1040 1 main;work;leaf;work\n");
+}
+
 static void what_is_missing_is_told_apart(void **state)
 {
     (void)state;
@@ -178,6 +268,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(time_between_events_is_self_time),
+        TEST(short_calls_are_their_callers_time),
+        TEST(times_add_up_without_short_calls),
+        TEST(recursion_is_one_frame),
         TEST(what_is_missing_is_told_apart),
         TEST(absurd_depths_do_no_harm),
         TEST(windows_keep_sums),
