@@ -485,6 +485,8 @@ int kymo_cmd_record(int argc, char **argv)
                                   .preload_path = r.preload,
                                   .quiet = r.quiet};
     kymo_err err = kymo_launch(&launch, &result, &detail);
+    /* Nobody may read the summary (2>&1 | head): the recording is finished all the same. */
+    signal(SIGPIPE, SIG_IGN);
     if (words != r.argv)
         free(words);
     if (err != KYMO_OK)

@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 
 from as_alone import check_accounted
 from kymotest import (BUILD, KYMO, WORKLOADS, Recording, Running, add_case, check, engines, folder,
@@ -147,6 +148,18 @@ def few_descriptors():
     check(unsampled < 0.5 * recording.cpu_s, "too much is unsampled")
 
 
+def nobody_reads():
+    """kymo record 2>&1 | head: the reader of the summary is gone before it comes."""
+    where = folder()
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([KYMO, "record", "-o", where / "r.kymo", "--", "true"], stdout=write, stderr=write)
+    os.close(write)
+    check(done.returncode == 0, f"status {done.returncode}")
+    check([f.name for f in spools(where)] == ["r.kymo"], f"{spools(where)}")
+
+
+add_case("nobody_reads", nobody_reads)
 add_case("few_descriptors", few_descriptors)
 for function in (killed, no_room, limited_file, scribbled, replaced_library):
     for which in ENGINES:
