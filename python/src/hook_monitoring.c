@@ -81,17 +81,17 @@ static void on_unwind(PyObject *const *args)
 /* code, place, what is called, its first argument */
 static void on_native_call(PyObject *const *args)
 {
+    passing = NULL;
     if (!tracer_is_native(args[2]))
         return;
-    passing = NULL;
     tracer_enter_native(args[2], (PyCodeObject *)args[0]);
 }
 
 static void on_native_return(PyObject *const *args)
 {
+    passing = NULL;
     if (!tracer_is_native(args[2]))
         return;
-    passing = NULL;
     tracer_leave_native(args[2], (PyCodeObject *)args[0], KYMO_TRACE_RETURN);
 }
 
@@ -103,7 +103,9 @@ static void on_native_raise(PyObject *const *args)
 
 static void on_raise(PyObject *const *args)
 {
-    if (args[2] == passing)
+    int has_passed = args[2] == passing;
+    passing = NULL; /* it has arrived: once handled, another may get its address */
+    if (has_passed)
         return;
     PyCodeObject *code = (PyCodeObject *)args[0];
     long at = PyLong_AsLong(args[1]);

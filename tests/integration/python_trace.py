@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traced calls of Python: what a tracer in pure Python counts, on every interpreter that is there."""
+import collections
 import json
+import os
 import pathlib
+import re
 
 from kymotest import add_case, check, folder, main, run, say
 from pythons import find_interpreters
@@ -32,6 +35,34 @@ def counts(interpreter):
              if seen.get(key, 0) != true.get(key, 0)}
     say(f"{sum(true.values())} events of {len(true)} kinds, {len(calls.calls)} in all")
     check(not wrong, f"seen, and in truth: {sorted(wrong.items())[:20]}")
+
+
+RAISES = WORKLOAD.with_name("python_raises.py")
+
+
+def told(word):
+    """By line of the workload, how many exceptions it says that are of this word."""
+    lines = enumerate(RAISES.read_text().split("\n"), 1)
+    return {number: int(m[1]) for number, line in lines if (m := re.search(rf" # .*\b{word} (\d+)", line))}
+
+
+def raised(interpreter, options, true):
+    env = {**os.environ, "KYMO_TRACE_PYTHON": options}
+    recording = record_traced([package_for(interpreter), RAISES], env=env)
+    check(recording.result.status == 1 and "uncaught" in recording.result.stderr, f"{recording.result}")
+    rows = [m.data for m in recording.firefox().all_markers() if m.name == "Exception"]
+    seen = collections.Counter(row["line"] for row in rows if row["file"] == str(RAISES))
+    wrong = {line: (seen[line], true.get(line, 0)) for line in seen.keys() | true.keys()
+             if seen[line] != true.get(line, 0)}
+    say(f"{options}: {sum(true.values())} exceptions in {len(true)} lines")
+    check(not wrong, f"{options}: seen, and in truth, by line: {sorted(wrong.items())}")
+    texts = {(row["exception"], row.get("value")) for row in rows}
+    check({("KeyError", "deep"), ("OSError", "uncaught")} <= texts, f"{texts}")
+
+
+def raises(interpreter):
+    """Each exception once, where it is raised."""
+    raised(interpreter, "exceptions=yes", told("raises"))
 
 
 TASKS = """
@@ -69,4 +100,6 @@ def tasks(interpreter):
 for interpreter in INTERPRETERS:
     add_case(f"counts.{interpreter.name}", counts, interpreter)
     add_case(f"tasks.{interpreter.name}", tasks, interpreter)
+    if interpreter.version in ("3.12", "3.13", "3.14"):
+        add_case(f"raises.{interpreter.name}", raises, interpreter)
 main()
