@@ -12,12 +12,19 @@ def _library():
     return [os.path.dirname(os.__file__) + os.sep + "*", "<frozen *"]
 
 
-def start(natives=True, exceptions=True, library=True, depth=0, include=(), exclude=()):
+# What _kymo.start() takes. Up to 3.11 CPython tells of exceptions only with each line or instruction. On 3.9 that
+# costs little, on 3.10 and 3.11 much, but for those that end a call.
+_NO_EXCEPTIONS, _THOSE_THAT_END_A_CALL, _ALL_EXCEPTIONS = range(3)
+_AFFORDABLE = _THOSE_THAT_END_A_CALL if (3, 10) <= sys.version_info < (3, 12) else _ALL_EXCEPTIONS
+
+
+def start(natives=True, exceptions=None, library=True, depth=0, include=(), exclude=()):
     """Traces all threads of this interpreter, until stop(). Returns whether a recorder wants it; where one has
     started it already, nothing changes.
 
     natives     calls of functions that are not Python, too
-    exceptions  each exception that is raised is a marker (from Python 3.12 on)
+    exceptions  each exception that is raised is a marker. None: on Python 3.10 and 3.11 only what leaves the
+                function that raises it, since all would slow down each line
     library     False: without functions of the standard library
     depth       of a thread's calls, so many levels; 0: all
     include     patterns of file names, as of fnmatch: functions of these files alone
@@ -26,7 +33,8 @@ def start(natives=True, exceptions=True, library=True, depth=0, include=(), excl
     The time of functions that are left out is their caller's."""
     from kymo import _kymo
     hidden = [_OWN, *exclude, *([] if library else _library())]
-    if not _kymo.start(natives=natives, exceptions=exceptions, depth=depth, include=tuple(include),
+    wanted = _AFFORDABLE if exceptions is None else _ALL_EXCEPTIONS if exceptions else _NO_EXCEPTIONS
+    if not _kymo.start(natives=natives, exceptions=wanted, depth=depth, include=tuple(include),
                        exclude=tuple(hidden)):
         return False
     from kymo import _log

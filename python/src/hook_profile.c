@@ -29,6 +29,7 @@ static int goes_on(PyFrameObject *frame, const PyCodeObject *code)
 }
 
 static int is_hooked, is_ours; /* is_ours: the profile function is set by this file */
+static int has_given_way;      /* a trace function of the program has taken the place of ours */
 
 static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg);
 
@@ -36,8 +37,13 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
 static int set_profile(PyThreadState *thread, PyObject *theirs)
 {
     is_ours = 1;
+    /* Before: whether the thread has a hook at all is found out now. */
+    if (!is_hooked)
+        tracer_raise_leave(thread);
     int result = _PyEval_SetProfile(thread, is_hooked ? on_profile : NULL, theirs);
     is_ours = 0;
+    if (is_hooked && result == 0)
+        tracer_raise_follow(thread);
     return result;
 }
 
@@ -72,9 +78,13 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
     int is_native = tracer_options.natives && arg && tracer_is_native(arg);
     switch (what) {
     case PyTrace_CALL:
+        if (has_given_way)
+            tracer_raise_follow(PyThreadState_Get());
         tracer_enter_code(code, goes_on(frame, code) ? KYMO_TRACE_RESUME : KYMO_TRACE_CALL);
         break;
     case PyTrace_RETURN:
+        if (!arg)
+            tracer_raise_ended(frame);
         tracer_leave_code(code, arg ? KYMO_TRACE_RETURN : KYMO_TRACE_UNWIND);
         break;
     case PyTrace_C_CALL:
@@ -196,7 +206,7 @@ static int follow_threads(void)
     return result;
 }
 
-/* ---- other profile functions ---- */
+/* ---- other profile and trace functions ---- */
 
 static PyObject *set_theirs(PyObject *self, PyObject *function)
 {
@@ -212,9 +222,20 @@ static PyObject *real_set, *our_set; /* sys.setprofile */
 
 static int on_audit(const char *event, PyObject *args, void *unused)
 {
-    (void)args;
     (void)unused;
-    if (is_hooked && !is_ours && strcmp(event, "sys.setprofile") == 0) {
+    if (!is_hooked || is_ours)
+        return 0;
+    /* It comes before the function is set; 3.9 counts threads by what they have then. Ours is set
+     * again in calls that begin when the thread has none. */
+    if (strcmp(event, "sys.settrace") == 0) {
+        has_given_way = 1;
+        tracer_raise_leave(PyThreadState_Get());
+    }
+    /* The function, type, exception, traceback. */
+    if (strcmp(event, "sys.excepthook") == 0 && PyTuple_GET_SIZE(args) == 4)
+        tracer_raise_uncaught(PyTuple_GET_ITEM(args, 2), PyTuple_GET_ITEM(args, 3));
+    if (strcmp(event, "sys.setprofile") == 0) {
+        tracer_raise_leave(PyThreadState_Get());
         (void)tracer_calls->event(KYMO_TRACE_STOP, 0);
         tracer_mark_replaced();
     }

@@ -5,7 +5,7 @@
 #include "marks.h"
 #include "tracer.h"
 
-struct tracer_options tracer_options = {.natives = 1, .exceptions = 1};
+struct tracer_options tracer_options = {.natives = 1, .exceptions = TRACER_ALL};
 
 static int is_hooked;
 
@@ -32,9 +32,9 @@ static void take_options(struct tracer_options *asked)
 static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
 {
     static char *keys[] = {"natives", "exceptions", "depth", "include", "exclude", NULL};
-    struct tracer_options options = {.natives = 1, .exceptions = 1};
+    struct tracer_options options = {.natives = 1, .exceptions = TRACER_ALL};
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "|$ppIO!O!", keys, &options.natives,
+    if (!PyArg_ParseTupleAndKeywords(args, names, "|$piIO!O!", keys, &options.natives,
                                      &options.exceptions, &options.depth, &PyTuple_Type,
                                      &options.include, &PyTuple_Type, &options.exclude))
         return NULL;

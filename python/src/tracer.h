@@ -21,10 +21,17 @@
 /* 3.12 has sys.monitoring. */
 #define TRACER_HAS_MONITORING (PY_VERSION_HEX >= 0x030c0000)
 
+/* Which exceptions are markers. From 3.12 on TRACER_LEAVING is TRACER_ALL. */
+enum tracer_exceptions {
+    TRACER_NONE,
+    TRACER_LEAVING, /* those that end a call of a Python function */
+    TRACER_ALL,
+};
+
 /* What the user asked for. */
 struct tracer_options {
     int natives;        /* calls of functions that are not Python */
-    int exceptions;     /* markers of them */
+    int exceptions;     /* enum tracer_exceptions */
     unsigned int depth; /* deeper calls are left out; 0: none is */
     /* Tuples of patterns of files, as fnmatch has them: functions of others, or of these, are left
      * out; NULL or empty: of none. */
@@ -86,6 +93,19 @@ void tracer_watch_end(const PyCodeObject *code);
 /* Each returns -1 with an exception. */
 int tracer_hook(void);
 int tracer_unhook(void);
+
+/* ---- raises.c: exceptions, up to 3.11 ---- */
+
+#if !TRACER_HAS_MONITORING
+/* The thread is traced: it gets our trace function, if it has none and always needs it. */
+void tracer_raise_follow(PyThreadState *thread);
+/* Takes it away again; that of another stays. */
+void tracer_raise_leave(PyThreadState *thread);
+/* An exception ends the frame. */
+void tracer_raise_ended(const PyFrameObject *frame);
+/* An exception has left all frames of the thread. */
+void tracer_raise_uncaught(PyObject *exception, PyObject *traceback);
+#endif
 
 /* ---- markers.c ---- */
 

@@ -8,6 +8,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
+import xml.parsers.expat
 
 
 def caught():
@@ -20,7 +21,7 @@ def caught():
 def deep(n):
     if n:
         deep(n - 1)
-    raise KeyError("deep")  # raises 16 leaving 16
+    raise KeyError("deep")  # raises 17 leaving 17
 
 
 def attempt(function, *arguments):
@@ -109,6 +110,13 @@ def natives():
         sorted([1], key=lambda x: deep(0))
     except KeyError:
         pass
+
+
+def parses():
+    """Expat's binding has an entry of its own in the traceback."""
+    parser = xml.parsers.expat.ParserCreate()
+    parser.StartElementHandler = lambda *_: deep(0)
+    parser.Parse("<a/>", True)
 
 
 class Numbers:
@@ -246,6 +254,7 @@ def main():
     raises_freed()
     natives()
     natives_that_catch()
+    attempt(parses)
     attempt(lambda: {Key(): 1})
     attempt(dies, Dying())
     generators()
