@@ -6,7 +6,7 @@ kymo_unit_test(alloc_table kymo_base Threads::Threads)
 target_sources(test_alloc_table PRIVATE ${CMAKE_SOURCE_DIR}/src/capture/alloc_table.c)
 
 # With the files of markers that it uses: tests/unit/mark_process.h.
-set(kymo_alloc_sources alloc.c alloc_map.c alloc_record.c alloc_early.c alloc_late.c alloc_random.c alloc_table.c alloc_words.c)
+set(kymo_alloc_sources alloc.c alloc_map.c alloc_record.c alloc_early.c alloc_late.c alloc_python.c alloc_random.c alloc_table.c alloc_words.c)
 list(TRANSFORM kymo_alloc_sources PREPEND ${CMAKE_SOURCE_DIR}/src/capture/)
 add_library(alloc_sources OBJECT ${kymo_alloc_sources})
 kymo_sanitize(alloc_sources)

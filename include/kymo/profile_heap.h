@@ -37,7 +37,8 @@ typedef enum kymo_allocation_family {
     KYMO_FAMILY_NEW,
     KYMO_FAMILY_NEW_ARRAY,
     KYMO_FAMILY_EXTENDED,
-    KYMO_FAMILY_EARLY, /* before the recording could walk stacks */
+    KYMO_FAMILY_EARLY,  /* before the recording could walk stacks */
+    KYMO_FAMILY_PYTHON, /* objects of Python's own allocator; their memory is mapped */
     KYMO_FAMILY_COUNT
 } kymo_allocation_family;
 

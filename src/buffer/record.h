@@ -202,6 +202,7 @@ enum kymo_alloc_family {
     KYMO_ALLOC_NEW_ARRAY = 5,
     KYMO_ALLOC_EXTENDED = 6, /* mallocx and its family */
     KYMO_ALLOC_EARLY = 7,    /* before our start: its stack is the caller alone */
+    KYMO_ALLOC_PYTHON = 8,   /* an object of Python's own allocator, in memory that it mapped */
     KYMO_ALLOC_FAMILIES,
 };
 

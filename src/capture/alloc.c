@@ -255,6 +255,7 @@ static void record(struct kymo_capture_thread *t, const struct kymo_record_alloc
         return;
     }
     *r = *block;
+    r->address &= ~(uint64_t)KYMO_ALLOC_OF_PYTHON;
     r->head.clock = kymo_process_clock(t->process);
     if (kymo_likely(put(t->process, block->address, block->id)))
         kymo_mark_publish(w, sizeof *r);
@@ -450,6 +451,12 @@ static void start(struct kymo_capture_process *p)
     kymo_store_relaxed(&levels_told, 1u);
 }
 
+static void loaded(const struct kymo_capture_process *p)
+{
+    if (p->python)
+        kymo_alloc_python_start();
+}
+
 static void never_starts(void)
 {
     kymo_store_relaxed(&is_decided, 1u);
@@ -521,6 +528,6 @@ static void forked(struct kymo_capture_process *p)
         kymo_alloc_inherit(t, INHERIT_SLOTS_AT_ONCE, KYMO_FRAME_BEGIN());
 }
 
-static const struct kymo_alloc_calls calls = {start,      never_starts, thread_begin,
-                                              thread_end, forked,       kymo_alloc_table_level};
+static const struct kymo_alloc_calls calls = {
+    start, loaded, never_starts, thread_begin, thread_end, forked, kymo_alloc_table_level};
 const struct kymo_alloc_calls *kymo_alloc_calls = &calls;

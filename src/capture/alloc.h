@@ -33,6 +33,13 @@ struct kymo_alloc_self {
 };
 extern __thread struct kymo_alloc_self kymo_alloc_self KYMO_TLS_IE __attribute__((aligned(16)));
 
+/* In the address by which the table knows a block of Python's allocator. */
+#define KYMO_ALLOC_OF_PYTHON 1u
+
+/* alloc_python.c: the allocator of the process's interpreter, which is not initialized yet, gets
+ * hooks. Start only. */
+void kymo_alloc_python_start(void);
+
 /* `until` where no recorder listens: as good as never. */
 #define KYMO_ALLOC_NEVER (INT64_MAX / 2)
 
@@ -88,7 +95,9 @@ struct kymo_capture_thread;
 struct kymo_capture_process;
 struct kymo_alloc_calls {
     void (*start)(struct kymo_capture_process *process); /* attached: draws are made from now on */
-    void (*never_starts)(void);                          /* this process is not recorded */
+    void (*loaded)(const struct kymo_capture_process *process); /* the same, not in a handler, nor
+                                                                 * in a forked child */
+    void (*never_starts)(void);                                 /* this process is not recorded */
     void (*thread_begin)(
         struct kymo_capture_thread *thread); /* by the thread itself, ready to record */
     void (*thread_end)(struct kymo_capture_thread

@@ -129,7 +129,7 @@ static int tell(struct kymo_capture_thread *t, uint64_t address, uint64_t id, ui
     r->head =
         (struct kymo_record){kymo_process_clock(t->process), KYMO_RECORD_INHERIT, sizeof *r, 0};
     r->id = id;
-    r->address = address;
+    r->address = address & ~(uint64_t)KYMO_ALLOC_OF_PYTHON;
     kymo_mark_publish(w, sizeof *r);
     return 1;
 }

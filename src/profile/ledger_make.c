@@ -258,7 +258,9 @@ static struct blocks blocks_now(struct making *m)
 {
     struct blocks sum = {.slack = 0};
     for (size_t i = 0; i < m->row_count; i++)
-        if (kymo_ledger_lives_at(&m->rows[i], m->time_ns))
+        /* Python's objects are in memory that Python mapped. */
+        if (m->rows[i].family != KYMO_FAMILY_PYTHON &&
+            kymo_ledger_lives_at(&m->rows[i], m->time_ns))
             add_block(m, &sum, i);
     return sum;
 }

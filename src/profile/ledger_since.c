@@ -82,8 +82,9 @@ kymo_err kymo_ledger_since_sum(const kymo_allocation *rows, const double *weight
     struct kymo_ledger_since sum = {.grown = 0};
     kymo_err err = KYMO_OK;
     for (size_t i = 0; err == KYMO_OK && i < count; i++)
-        err = add_row(&changes, &rows[i], weights[i],
-                      (double)rows[i].bytes + rows[i].slack + header_bytes, &sum);
+        if (rows[i].family != KYMO_FAMILY_PYTHON)
+            err = add_row(&changes, &rows[i], weights[i],
+                          (double)rows[i].bytes + rows[i].slack + header_bytes, &sum);
     if (err == KYMO_OK) {
         find_extremes(&changes, &sum);
         *out = sum;

@@ -264,6 +264,8 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
     const char *why = begin_from(env, &complains);
     if (why && kymo_alloc_calls)
         kymo_alloc_calls->never_starts();
+    else if (kymo_alloc_calls)
+        kymo_alloc_calls->loaded(kymo_process_state);
     if (why && complains)
         complain(why);
     errno = saved;

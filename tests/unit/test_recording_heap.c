@@ -237,7 +237,7 @@ static void values_that_cannot_be_are_left_out(void **state)
         {0, 0, {HEAD(8, 1), GROUP(9, 2), 2, 7, 1, 4, 1, 1, 5, 9}},
         /* a rate of 0, a family that there is not */
         {0, 0, {HEAD(8, 1), GROUP(9, 2), 8, 0, 1, 5, 1, 1, 0, 0, 0, 4, 1, 1, 0, 9}},
-        {0, 0, {HEAD(8, 1), GROUP(9, 2), 8, 0, 1, 5, 1, 1, 1, 0, 8, 4, 1, 1, 0, 9}},
+        {0, 0, {HEAD(8, 1), GROUP(9, 2), 8, 0, 1, 5, 1, 1, 1, 0, 9, 4, 1, 1, 0, 9}},
         /* 2^56 bytes and some; before, too */
         {0, 0, {HEAD(8, 1), GROUP(9, 2), 16,   0,    1, 5, 1, 0xff, 0xff, 0xff, 0xff, 0xff,
                 0xff,       0xff,        0xff, 0x7f, 1, 0, 0, 4,    1,    1,    0,    9}},
