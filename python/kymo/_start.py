@@ -34,12 +34,8 @@ def start(natives=True, exceptions=None, library=True, depth=0, include=(), excl
     from kymo import _kymo
     hidden = [_OWN, *exclude, *([] if library else _library())]
     wanted = _AFFORDABLE if exceptions is None else _ALL_EXCEPTIONS if exceptions else _NO_EXCEPTIONS
-    if not _kymo.start(natives=natives, exceptions=wanted, depth=depth, include=tuple(include),
-                       exclude=tuple(hidden)):
-        return False
-    from kymo import _log
-    _log.follow()
-    return True
+    return _kymo.start(natives=natives, exceptions=wanted, depth=depth, include=tuple(include),
+                       exclude=tuple(hidden))
 
 
 def stop():

@@ -65,10 +65,9 @@ void tracer_enter_code(PyCodeObject *code, uint32_t kind)
     if (!epoch)
         return;
     uint32_t number = tracer_code_number(code, epoch);
-    if (number == TRACER_HIDDEN)
-        return;
-    tell(kind, number, epoch, 1);
-    if (tracer_is_watched(code))
+    if (number != TRACER_HIDDEN)
+        tell(kind, number, epoch, 1);
+    if (tracer_is_watched(code)) /* of what is left out, too */
         tracer_watch_begin(code);
 }
 
@@ -78,11 +77,10 @@ void tracer_leave_code(PyCodeObject *code, uint32_t kind)
     if (!epoch)
         return;
     uint32_t number = tracer_code_number(code, epoch);
-    if (number == TRACER_HIDDEN)
-        return;
     if (tracer_is_watched(code))
         tracer_watch_end(code);
-    tell(kind, number, epoch, 0);
+    if (number != TRACER_HIDDEN)
+        tell(kind, number, epoch, 0);
 }
 
 /* ---- calls of others ---- */

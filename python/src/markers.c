@@ -202,16 +202,55 @@ void tracer_label_task(PyObject *name)
 
 /* ---- log records ---- */
 
-PyObject *tracer_log(PyObject *self, PyObject *const *args, Py_ssize_t count)
+/* Whether its text is made by CPython alone. */
+static int is_plain(PyObject *value)
+{
+    return PyUnicode_CheckExact(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
+           PyBool_Check(value);
+}
+
+static int are_plain(PyObject *args)
+{
+    if (!PyTuple_CheckExact(args))
+        return is_plain(args);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
+        if (!is_plain(PyTuple_GET_ITEM(args, i)))
+            return 0;
+    return PyTuple_GET_SIZE(args) > 0;
+}
+
+/* The message, formatted if nothing of the program has to be called for it. A new reference. */
+static PyObject *text_of(PyObject *message, PyObject *args)
+{
+    PyObject *text = NULL;
+    if (!message || !PyUnicode_CheckExact(message))
+        return NULL;
+    if (args && are_plain(args))
+        text = PyUnicode_Format(message, args);
+    PyErr_Clear();
+    if (!text) {
+        Py_INCREF(message);
+        text = message;
+    }
+    return text;
+}
+
+void tracer_mark_record(PyObject *record)
 {
     Py_ssize_t len, unused;
-    (void)self;
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "log takes a level, a logger and a text");
-        return NULL;
+    /* Its attributes as they are stored: a subclass may compute them. */
+    PyObject *of = KYMO_IS_ON(logs) ? PyObject_GenericGetDict(record, NULL) : NULL;
+    PyErr_Clear();
+    if (!of || !PyDict_Check(of)) {
+        Py_XDECREF(of);
+        return;
     }
-    const char *text = utf8_of(args[2], &len);
-    KYMO_MARKER_T(logs, "Log", python_log, .level = utf8_of(args[0], &unused),
-                  .logger = utf8_of(args[1], &unused), .text = KYMO_TEXT(text, (size_t)len));
-    Py_RETURN_NONE;
+    PyObject *text = text_of(PyDict_GetItemString(of, "msg"), PyDict_GetItemString(of, "args"));
+    const char *at = utf8_of(text, &len);
+    KYMO_MARKER_T(logs, "Log", python_log,
+                  .level = utf8_of(PyDict_GetItemString(of, "levelname"), &unused),
+                  .logger = utf8_of(PyDict_GetItemString(of, "name"), &unused),
+                  .text = KYMO_TEXT(at, (size_t)len));
+    Py_XDECREF(text);
+    Py_DECREF(of);
 }

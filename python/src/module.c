@@ -85,8 +85,6 @@ static PyMethodDef methods[] = {
      "Whether a recorder of this process wants Python's calls."},
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
      "Traces all threads. False: no recorder wants it."},
-    {"log", (PyCFunction)(void (*)(void))tracer_log, METH_FASTCALL,
-     "Marks a log record: its level's name, its logger, its text."},
     {"stop", stop, METH_NOARGS, "Ends what start began."},
     {NULL, NULL, 0, NULL},
 };

@@ -120,7 +120,7 @@ void tracer_import_begin(PyObject *name);
 void tracer_import_end(void);
 /* What the calling thread does belongs to the task of this name; NULL: to none. */
 void tracer_label_task(PyObject *name);
-/* kymo._kymo.log(level, logger, text) */
-PyObject *tracer_log(PyObject *self, PyObject *const *args, Py_ssize_t count);
+/* A logger handles this record. */
+void tracer_mark_record(PyObject *record);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch.c - calls that mean more than a call: a module is loaded, a thread of threading begins, the
- * event loop of asyncio runs a step of a task.
+ * event loop of asyncio runs a step of a task, a logger handles a record.
  *
  * The code of these functions is known by its address. It is looked for at the start, and again
  * when a module has been loaded that may have it.
@@ -14,7 +14,7 @@
 #include <frameobject.h>
 #endif
 
-enum watched { LOADS_MODULE, BEGINS_THREAD, RUNS_STEP, WATCHED };
+enum watched { LOADS_MODULE, BEGINS_THREAD, RUNS_STEP, HANDLES_RECORD, WATCHED };
 
 static const struct {
     const char *module, *type, *function; /* type NULL: of the module itself */
@@ -22,13 +22,15 @@ static const struct {
     [LOADS_MODULE] = {"_frozen_importlib", NULL, "_find_and_load"},
     [BEGINS_THREAD] = {"threading", "Thread", "_bootstrap_inner"},
     [RUNS_STEP] = {"asyncio.events", "Handle", "_run"},
+    [HANDLES_RECORD] = {"logging", "Logger", "handle"},
 };
 /* NULL: not found yet. They live on, whatever becomes of their modules. */
 static const PyCodeObject *codes[WATCHED];
 
 int tracer_is_watched(const PyCodeObject *code)
 {
-    return code == codes[LOADS_MODULE] || code == codes[BEGINS_THREAD] || code == codes[RUNS_STEP];
+    return code == codes[LOADS_MODULE] || code == codes[BEGINS_THREAD] ||
+           code == codes[RUNS_STEP] || code == codes[HANDLES_RECORD];
 }
 
 /* Only if its module is loaded. */
@@ -57,10 +59,11 @@ void tracer_watch_init(void)
             codes[i] = find((enum watched)i);
 }
 
-/* The first argument of the innermost frame; a new reference. NULL: not known. */
-static PyObject *first_argument(const char *name)
+/* An argument of the innermost frame, which is the index-th; a new reference. NULL: not known. */
+static PyObject *argument(const char *name, int index)
 {
     PyObject *value = NULL;
+    (void)index;
 #if PY_VERSION_HEX >= 0x030c0000
     value = PyFrame_GetVarString(PyEval_GetFrame(), name);
 #elif PY_VERSION_HEX >= 0x030b0000
@@ -70,7 +73,8 @@ static PyObject *first_argument(const char *name)
     Py_XDECREF(locals);
 #else
     (void)name;
-    value = PyEval_GetFrame()->f_localsplus[0];
+    PyFrameObject *frame = PyEval_GetFrame();
+    value = index < frame->f_code->co_argcount ? frame->f_localsplus[index] : NULL;
     Py_XINCREF(value);
 #endif
     PyErr_Clear();
@@ -79,7 +83,7 @@ static PyObject *first_argument(const char *name)
 
 static void name_thread(void)
 {
-    PyObject *self = first_argument("self");
+    PyObject *self = argument("self", 0);
     PyObject *name = self ? PyObject_GetAttrString(self, "_name") : NULL;
     Py_ssize_t len;
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
@@ -104,7 +108,7 @@ static PyObject *task_of(PyObject *handle)
 
 static void name_step(void)
 {
-    PyObject *handle = first_argument("self");
+    PyObject *handle = argument("self", 0);
     PyObject *task = task_of(handle);
     PyObject *name = task ? PyObject_CallMethod(task, "get_name", NULL) : NULL;
     PyErr_Clear();
@@ -116,9 +120,17 @@ static void name_step(void)
 
 static void name_import(void)
 {
-    PyObject *name = first_argument("name");
+    PyObject *name = argument("name", 0);
     tracer_import_begin(name);
     Py_XDECREF(name);
+}
+
+static void mark_record(void)
+{
+    PyObject *record = argument("record", 1);
+    if (record)
+        tracer_mark_record(record);
+    Py_XDECREF(record);
 }
 
 void tracer_watch_begin(const PyCodeObject *code)
@@ -127,6 +139,8 @@ void tracer_watch_begin(const PyCodeObject *code)
         name_step();
     else if (code == codes[BEGINS_THREAD])
         name_thread();
+    else if (code == codes[HANDLES_RECORD])
+        mark_record();
     else
         name_import();
 }

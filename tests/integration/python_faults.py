@@ -316,6 +316,33 @@ for i in range(10):
     check('"mod 0"' in firefox(recording), "the text is not formatted")
 
 
+def logging_is_unchanged(interpreter):
+    """Handlers see the same callers, also in what logging says of a record that cannot be formatted."""
+    recording = traced(interpreter, """
+import logging, sys, traceback
+sys.stderr = sys.stdout
+class Handler(logging.StreamHandler):
+    def emit(self, record):
+        print(len(traceback.extract_stack()))
+        super().emit(record)
+class Record(logging.LogRecord):
+    @property
+    def levelname(self): print("asked"); return self.__dict__["levelname"]
+    @levelname.setter
+    def levelname(self, name): self.__dict__["levelname"] = name
+logging.setLogRecordFactory(Record)
+logger = logging.getLogger("mine")
+logger.addHandler(Handler(sys.stdout))
+logger.warning("number %d", 5)
+logger.warning("not a number: %d", "x")
+logger.warning(RuntimeError("not text"))
+print(logging.Logger.handle.__code__.co_filename == logging.__file__)
+""")
+    rows = markers(recording, "Logs")
+    check(rows and rows[0]["count"] == 3, f"log records: {rows}")
+    check("number 5" in firefox(recording), "the text is not formatted")
+
+
 def imports(interpreter):
     recording = traced(interpreter, """
 import importlib
@@ -564,6 +591,7 @@ work(10)
           not any("site-packages/kymo" in f for f in everything[2]), f"{everything}")
     own = seen("library=no")
     check(own[:2] == (100, 0) and not any("json" in f or "frozen" in f for f in own[2]), f"{own}")
+    check(markers(own[5], "Imports"), "imports of modules of the library are not marked")
     check(seen("natives=no")[3] == 0, "native calls are there")
     check(seen("include=*/program.py,depth=2")[4] <= 2, "calls are deeper than 2")
     check(seen("exclude=*/json/*")[:2] == (100, 0), "functions of json are there")
@@ -660,7 +688,7 @@ work(100)
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
          exceptions_die, other_tracers, collections_are_marked, log_records, imports, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, started_by_python, flight_recorder, pstats_file]
+         filters, started_by_python, logging_is_unchanged, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
 OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced]
 for tested in INTERPRETERS:
