@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""start and stop. kymo.pth calls begin() in each interpreter whose environment asks for it."""
-import contextlib
+"""start and stop. kymo.pth calls begin() in each interpreter whose environment asks for it: before the program,
+so this imports only what each interpreter has loaded by then."""
 import os
 import sys
 
@@ -44,14 +44,20 @@ def stop():
     _kymo.stop()
 
 
-@contextlib.contextmanager
 def traced(**options):
     """Traces a block, or as a decorator a function; options as of start."""
-    start(**options)
-    try:
-        yield
-    finally:
-        stop()
+    # Not above: a program may have modules with the names of those that this needs.
+    import contextlib
+
+    @contextlib.contextmanager
+    def block():
+        start(**options)
+        try:
+            yield
+        finally:
+            stop()
+
+    return block()
 
 
 def _options(text):

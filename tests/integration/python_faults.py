@@ -343,6 +343,21 @@ print(logging.Logger.handle.__code__.co_filename == logging.__file__)
     check("number 5" in firefox(recording), "the text is not formatted")
 
 
+def own_modules(interpreter):
+    """A program's modules may have names of the standard library."""
+    traced(interpreter, """
+import os, sys
+own = os.path.join(os.path.dirname(__file__), "own")
+os.makedirs(own, exist_ok=True)
+for name in ("contextlib", "functools", "logging", "collections", "types"):
+    with open(os.path.join(own, name + ".py"), "w") as f: f.write("print('mine')\\n")
+early = [name for name in ("contextlib", "functools", "logging") if name in sys.modules]
+sys.path.insert(0, own)
+import contextlib, functools, logging
+print(early, [os.path.dirname(m.__file__) == own for m in (contextlib, functools, logging)])
+""")
+
+
 def imports(interpreter):
     recording = traced(interpreter, """
 import importlib
@@ -688,7 +703,7 @@ work(100)
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
          exceptions_die, other_tracers, collections_are_marked, log_records, imports, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, started_by_python, logging_is_unchanged, flight_recorder, pstats_file]
+         filters, started_by_python, logging_is_unchanged, own_modules, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
 OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced]
 for tested in INTERPRETERS:
