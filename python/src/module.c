@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * module.c - kymo._kymo.
+ *
+ * The main interpreter alone is traced. The module can be loaded by all, also by those with a GIL
+ * of their own: in others than the main one it does nothing.
  */
 #include "marks.h"
 #include "tracer.h"
@@ -9,11 +12,16 @@ struct tracer_options tracer_options = {.natives = 1, .exceptions = TRACER_ALL};
 
 static int is_hooked;
 
+static int is_main(void)
+{
+    return PyInterpreterState_Get() == PyInterpreterState_Main();
+}
+
 static PyObject *is_recorded(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
-    return PyBool_FromLong(tracer_calls || tracer_link());
+    return PyBool_FromLong(is_main() && (tracer_calls || tracer_link()));
 }
 
 /* Takes what was asked for, and gives up what was before. */
@@ -38,6 +46,8 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
                                      &options.exceptions, &options.depth, &PyTuple_Type,
                                      &options.include, &PyTuple_Type, &options.exclude))
         return NULL;
+    if (!is_main())
+        Py_RETURN_FALSE;
     if (is_hooked)
         Py_RETURN_TRUE;
     if (!tracer_link())
@@ -54,6 +64,8 @@ static PyObject *stop(PyObject *self, PyObject *none)
 {
     (void)self;
     (void)none;
+    if (!is_main())
+        Py_RETURN_NONE;
     if (is_hooked && tracer_unhook() < 0)
         return NULL;
     if (is_hooked) {
@@ -89,13 +101,20 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyModuleDef_Slot slots[] = {
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     "kymo._kymo",
     "Traces Python for kymo record --trace=python.",
-    -1,
+    0,
     methods,
-    NULL,
+    slots,
     NULL,
     NULL,
     NULL,
@@ -103,5 +122,5 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__kymo(void)
 {
-    return PyModule_Create(&module);
+    return PyModuleDef_Init(&module);
 }

@@ -429,6 +429,32 @@ asyncio.run(main())
 
 # ---- processes ----
 
+def subinterpreters(interpreter):
+    """They run untraced and say nothing, also those with a GIL of their own."""
+    recording = traced(interpreter, """
+import sys
+try: import _interpreters as subs
+except ImportError: import _xxsubinterpreters as subs
+def create(isolated):
+    try: return subs.create("isolated" if isolated else "legacy")
+    except TypeError: return subs.create(isolated=isolated)
+inside = '''
+import logging, threading, kymo
+def leaf(): pass
+for i in range(100): leaf()
+kymo.stop()
+if kymo.start(): raise SystemError("started")
+'''
+for isolated in (False, True):
+    one = create(isolated)
+    for i in range(2): print(subs.run_string(one, inside))
+    subs.destroy(one)
+work(100)
+""")
+    check("kymo: python" not in recording.result.stderr, recording.result.stderr)
+    expect_leaves(recording, 100)
+
+
 def forks(interpreter):
     """A child that outlives its parent, and a pool."""
     expect_leaves(traced(interpreter, """
@@ -703,7 +729,7 @@ work(100)
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
          exceptions_die, other_tracers, collections_are_marked, log_records, imports, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, started_by_python, logging_is_unchanged, own_modules, flight_recorder, pstats_file]
+         filters, started_by_python, logging_is_unchanged, own_modules, subinterpreters, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
 OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced]
 for tested in INTERPRETERS:
