@@ -319,6 +319,27 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
     return status;
 }
 
+/* shown: the report above it, which may be of other samples than the quality is. */
+static void print_quality(const struct record *r, const kymo_terminal *t,
+                          const kymo_profile *profile, const kymo_report *shown)
+{
+    const kymo_report_options options = {
+        .size = sizeof options, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_CPU};
+    kymo_report *own = NULL;
+    if (kymo_report_type(shown)->adds != KYMO_ADDS_CPU_TIME) {
+        if (kymo_report_create(profile, &options, &own) != KYMO_OK)
+            return;
+        shown = own;
+    }
+    kymo_report_print_quality(t, profile, shown, "kymo: ");
+    if (r->verbose)
+        kymo_report_print_quality_details(t, profile, shown, "kymo: ");
+    kymo_report_print_few(t, profile, "kymo: ");
+    kymo_report_print_unsampled(t, shown, "kymo: ");
+    kymo_report_print_unnamed(t, profile, shown, "kymo: ");
+    kymo_report_destroy(own);
+}
+
 /* Returns whether it has to do with memory, too. */
 static int print_summary(const struct record *r, const kymo_profile *profile)
 {
@@ -350,12 +371,7 @@ static int print_summary(const struct record *r, const kymo_profile *profile)
     }
     kymo_report_print_waits(&t, profile, "kymo: ");
     int has_heap = kymo_report_print_heap_summary(&t, profile, SUMMARY_ROWS / 2, "kymo: ");
-    kymo_report_print_quality(&t, profile, report, "kymo: ");
-    if (r->verbose)
-        kymo_report_print_quality_details(&t, profile, report, "kymo: ");
-    kymo_report_print_few(&t, profile, "kymo: ");
-    kymo_report_print_unsampled(&t, report, "kymo: ");
-    kymo_report_print_unnamed(&t, profile, report, "kymo: ");
+    print_quality(r, &t, profile, report);
     kymo_report_destroy(report);
     return has_heap;
 }

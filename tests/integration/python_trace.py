@@ -6,8 +6,8 @@ import os
 import pathlib
 import re
 
-from kymotest import add_case, check, folder, main, run, say
-from pythons import find_interpreters
+from kymotest import KYMO, add_case, check, folder, main, run, say
+from pythons import find_interpreters, some_of
 from traced import Calls, package_for, record_traced
 
 WORKLOAD = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "python_calls.py"
@@ -99,8 +99,34 @@ def tasks(interpreter):
     check(found == true, f"{found}")
 
 
+WAITING = """
+import threading, time
+threads = [threading.Thread(target=time.sleep, args=(0.5,)) for n in range(10)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+end = time.thread_time() + 0.3
+while time.thread_time() < end: pass
+"""
+
+
+def quality(interpreter):
+    """It is of the CPU samples, where the time of calls is reported, too."""
+    python = package_for(interpreter)
+    recording = record_traced([python, "-c", WAITING])
+    for words in (["--quality"], ["-v"], ["-v", "--by", "thread"], ["-v", "--mode", "calls"],
+                  ["-v", "--mode", "cpu"]):
+        out = run([KYMO, "report", recording.path, *words])
+        check(out.status == 0, f"kymo report: {out.stderr}")
+        stands = re.search(r"which stand for ([\d.]+) (m?s) of ([\d.]+) (m?s)", " ".join(out.stdout.split()))
+        check(stands, f"{words}: {out.stdout}")
+        sampled, cpu = (float(stands[at]) * (0.001 if stands[at + 1] == "ms" else 1) for at in (1, 3))
+        check(sampled < cpu * 1.1, f"{words}: samples stand for {sampled} s of {cpu} s")
+
+
 for interpreter in INTERPRETERS:
     add_case(f"counts.{interpreter.name}", counts, interpreter)
     add_case(f"tasks.{interpreter.name}", tasks, interpreter)
     add_case(f"raises.{interpreter.name}", raises, interpreter)
+for interpreter in some_of(INTERPRETERS)[:1]:
+    add_case(f"quality.{interpreter.name}", quality, interpreter)
 main()
