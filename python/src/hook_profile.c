@@ -72,6 +72,11 @@ static int call_theirs(PyObject *theirs, PyFrameObject *frame, int what, PyObjec
     return result ? 0 : -1;
 }
 
+/* The calling thread has just set the program's first profile function, so untraced that call of
+ * sys.setprofile would have no return event: CPython has one only for calls that it told of. */
+static _Thread_local int is_setting;
+static PyObject *real_set, *our_set; /* sys.setprofile */
+
 static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
@@ -101,7 +106,9 @@ static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject
         break;
     }
     Py_DECREF(code);
-    return theirs ? call_theirs(theirs, frame, what, arg) : 0;
+    int is_untold = is_setting && what == PyTrace_C_RETURN && arg == our_set;
+    is_setting = 0;
+    return theirs && !is_untold ? call_theirs(theirs, frame, what, arg) : 0;
 }
 
 /* ---- threads that begin ---- */
@@ -210,16 +217,17 @@ static int follow_threads(void)
 
 static PyObject *set_theirs(PyObject *self, PyObject *function)
 {
+    PyThreadState *thread = PyThreadState_Get();
+    int is_first = is_hooked && function != Py_None && !thread->c_profileobj;
     (void)self;
-    if (set_profile(PyThreadState_Get(), function == Py_None ? NULL : function) < 0)
+    if (set_profile(thread, function == Py_None ? NULL : function) < 0)
         return NULL;
+    is_setting = is_first;
     Py_RETURN_NONE;
 }
 
 /* Where we are not at work, the real one is there again. */
 static PyMethodDef set_method = {"setprofile", set_theirs, METH_O, NULL};
-static PyObject *real_set, *our_set; /* sys.setprofile */
-
 static int on_audit(const char *event, PyObject *args, void *unused)
 {
     (void)unused;

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 
-from kymotest import (KYMO, add_case, check, folder, main, record, record_command, run, say, wait_until)
+from kymotest import (KYMO, add_case, check, folder, main, record, record_command, run, say, skip, wait_until)
 from pythons import find_interpreters, some_of
 from traced import CALL, DUMP, NATIVE, OPEN, Calls, package_for, record_traced
 
@@ -533,6 +533,26 @@ work(500)
     expect_leaves(recording, 1500)
 
 
+def profile_module(interpreter):
+    """The profiler in pure Python checks that each return has a call."""
+    if interpreter.version >= "3.12":
+        skip("from 3.12 on CPython tells it of the return from sys.setprofile, if any tool is told of calls")
+    traced(interpreter, """
+import profile, sys
+events = []
+def hook(frame, event, arg): events.append((event, getattr(arg, "__name__", None)))
+sys.setprofile(hook)
+work(2)
+sys.setprofile(hook)
+sys.setprofile(None)
+print(events)
+p = profile.Profile()
+p.runcall(work, 10)
+p.create_stats()
+print(sorted((name, row[:2]) for (_, _, name), row in p.stats.items() if name[0] != "<"))
+""")
+
+
 def replaced(interpreter):
     """A profiler in C works; where it takes our place, that is said."""
     recording = traced(interpreter, """
@@ -729,7 +749,7 @@ work(100)
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
          exceptions_die, other_tracers, collections_are_marked, log_records, imports, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, started_by_python, logging_is_unchanged, own_modules, subinterpreters, flight_recorder, pstats_file]
+         filters, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
 OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced]
 for tested in INTERPRETERS:
