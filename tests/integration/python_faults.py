@@ -370,6 +370,49 @@ import colorsys, wave
     check('"colorsys"' in text and '"wave"' in text, "a module is missing")
 
 
+# ---- the start ----
+
+SUB_INTERPRETER = """
+import sys
+if sys.version_info >= (3, 13):
+    import _interpreters
+    one = _interpreters.create("isolated")
+    _interpreters.exec(one, "pass")
+    _interpreters.destroy(one)
+else:
+    import _xxsubinterpreters as interpreters
+    one = interpreters.create(isolated=True)
+    interpreters.run_string(one, "pass")
+    interpreters.destroy(one)
+print("done")
+"""
+
+
+def sub_interpreters(interpreter):
+    """One that takes no extensions like ours is not traced: at most a line says so, and no traceback."""
+    result = record_traced([package_for(interpreter), "-c", SUB_INTERPRETER]).result
+    check((result.status, result.stdout) == (0, "done\n"), f"{result}")
+    check("Traceback" not in result.stderr and "Error" not in result.stderr, f"{result.stderr}")
+
+
+LOADED = """
+import sys
+print(sorted({"inspect", "signal", "subprocess", "threading"} & set(sys.modules)))
+import kymo
+assert kymo.now() and callable(kymo.dump) and "scope" in dir(kymo)
+try:
+    kymo.nothing
+except AttributeError:
+    print("done")
+"""
+
+
+def little_is_loaded(interpreter):
+    """The start of an interpreter does not load what only markers and dumps need."""
+    result = record_traced([package_for(interpreter), "-c", LOADED]).result
+    check((result.status, result.stdout) == (0, "[]\ndone\n"), f"{result}")
+
+
 # ---- threads ----
 
 def threads(interpreter):
@@ -747,11 +790,12 @@ work(100)
 
 
 CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_times, exceptions,
-         exceptions_die, other_tracers, collections_are_marked, log_records, imports, threads, tasks, forks, spawns,
+         exceptions_die, other_tracers, collections_are_marked, log_records, imports, sub_interpreters,
+         little_is_loaded, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
          filters, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
-OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced]
+OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced, sub_interpreters]
 for tested in INTERPRETERS:
     for fault in CASES if tested in TESTED else OF_EACH:
         add_case(f"{fault.__name__}.{tested.name}", fault, tested)
