@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recording so far, as a file: kymo control snapshot of this process."""
+import contextlib
 import os
 import signal
 import subprocess
@@ -25,17 +26,21 @@ def dump(path):
 
 
 def _try(path):
-    """In a place where nothing may go wrong."""
+    """In a place where nothing may go wrong. A signal may have come while the program writes to sys.stderr, which
+    takes no other text then."""
     try:
         dump(path.replace("{time}", time.strftime("%Y%m%d-%H%M%S")))
     except Exception as why:
-        print(f"kymo: no dump: {why}", file=sys.stderr)
+        with contextlib.suppress(OSError):
+            os.write(2, f"kymo: no dump: {why}\n".encode(errors="replace"))
 
 
 def dump_on(what, path):
     """Dumps when a signal comes (what is its number; in the main thread), or when an exception that nobody handles
     ends a thread (what is a class of exceptions). {time} in the path is replaced. What was to be called then is
-    called after that: the signal's handler, sys.excepthook, threading.excepthook."""
+    called after that: the signal's handler, sys.excepthook, threading.excepthook. A signal without a handler does
+    nothing else: SIGTERM does not end the program."""
+    path = os.fsdecode(path)
     if not isinstance(what, type):
         before = signal.getsignal(what)
 

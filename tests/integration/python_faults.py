@@ -721,9 +721,9 @@ def flight_recorder(interpreter):
     """The newest calls, with their callers: at the end, by a call, by a signal, by an exception in a thread."""
     home = folder()
     python, path = package_for(interpreter), script("""
-import glob, kymo, os, signal, sys, threading
+import glob, kymo, os, pathlib, signal, sys, threading
 home = sys.argv[1]
-kymo.dump_on(signal.SIGUSR2, home + "/signal.kymo")
+kymo.dump_on(signal.SIGUSR2, pathlib.Path(home) / "signal.kymo")
 kymo.dump_on(ValueError, home + "/{time}.thread.kymo")
 def serve():
     work(30000)
@@ -755,6 +755,18 @@ serve()
         check(0 < calls_of(calls, "leaf") < 30000, f"{path}: {calls_of(calls, 'leaf')} calls")
     alone = run([python, "-c", "import kymo\ntry: kymo.dump('x.kymo')\nexcept OSError: print('no recorder')"], env=env)
     check((alone.status, alone.stdout) == (0, "no recorder\n"), f"{alone.status}: {alone.stdout}{alone.stderr}")
+    busy = run([python, "-c", """
+import kymo, os, signal, sys
+class Busy:
+    def write(self, text): raise RuntimeError("reentrant call")
+    def flush(self): pass
+kymo.dump_on(signal.SIGUSR2, "x.kymo")
+sys.stderr = Busy()
+os.kill(os.getpid(), signal.SIGUSR2)
+print("went on")
+"""], env=env)
+    check((busy.status, busy.stdout) == (0, "went on\n") and "kymo: no dump: " in busy.stderr,
+          f"{busy.status}: {busy.stdout}{busy.stderr}")
 
 
 # ---- files ----
