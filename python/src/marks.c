@@ -49,6 +49,8 @@ struct variant {
     struct variant *next;
     struct kymo_mark_site *site;
     uint32_t payload_bytes;
+    uint64_t
+        described; /* a bit for each field: it takes any value, as far as its kind can show it */
     uint8_t kinds[FIELDS_MAX];
 };
 
@@ -57,8 +59,11 @@ struct place {
     uint32_t field_count;
     uint8_t fields[FIELDS_MAX]; /* which arguments they are */
     uint8_t given[RESERVED];    /* which argument it is, + 1; 0: none */
-    int is_shared;              /* for names that are too many: each marker says its own */
+    int is_shared;              /* enum sharing: each marker says its own name */
 };
+
+/* Whom a place is for. A program may make up names, categories and keys without end. */
+enum sharing { OF_ONE_NAME, OF_ALL_NAMES, OF_ALL, SHARINGS }; /* OF_ALL: without fields */
 
 /* All that a call needs, in its frame. */
 struct call {
@@ -131,8 +136,7 @@ static uint8_t kind_of(PyObject *value)
 
 static int fits(PyObject *value, uint8_t kind)
 {
-    if (value == Py_None ||
-        (kind != KYMO_KIND_TEXT && kind != KYMO_KIND_OPT_I64 && kind != KYMO_KIND_OPT_F64))
+    if (value == Py_None)
         return 1;
     uint8_t own = kind_of(value);
     return own == kind || (own == KYMO_KIND_OPT_I64 && kind == KYMO_KIND_OPT_F64);
@@ -234,24 +238,31 @@ static PyObject *description_of(PyObject *name)
     return descriptions ? PyDict_GetItemWithError(descriptions, name) : NULL;
 }
 
+/* The index of formats for a field; -1: describe did not say. */
+static long format_said(PyObject *said, PyObject *key)
+{
+    PyObject *index = said ? PyDict_GetItem(PyTuple_GET_ITEM(said, 1), key) : NULL;
+    return index ? PyLong_AsLong(index) : -1;
+}
+
 /* Registers the type of a place. Returns 0 if it has no fields, or none that can be shown: their
  * keys are no words. */
 static int register_type(const struct call *c, const struct place *p, PyObject *keys,
-                         const uint8_t *kinds, const struct kymo_mark_type **type, uint32_t *bytes)
+                         PyObject *said, const uint8_t *kinds, const struct kymo_mark_type **type,
+                         uint32_t *bytes)
 {
     struct kymo_mark_field fields[FIELDS_MAX];
-    PyObject *said = description_of(c->name);
     const char *label = said ? text_of(PyTuple_GET_ITEM(said, 0)) : NULL;
     *bytes = 0;
     if (p->field_count == 0)
         return 0;
     for (uint32_t i = 0; i < p->field_count; i++) {
         PyObject *key = PyTuple_GET_ITEM(keys, p->fields[i]);
-        PyObject *format = said ? PyDict_GetItem(PyTuple_GET_ITEM(said, 1), key) : NULL;
+        long format = format_said(said, key);
         fields[i] = (struct kymo_mark_field){
             .key = text_of(key),
             .kind = kinds[i],
-            .format = format ? formats[PyLong_AsLong(format)].format : format_of(kinds[i]),
+            .format = format >= 0 ? formats[format].format : format_of(kinds[i]),
         };
         if (!fields[i].key)
             return 0;
@@ -277,33 +288,37 @@ static int register_type(const struct call *c, const struct place *p, PyObject *
 }
 
 /* The kinds that the values have, or that were described. */
-static void find_kinds(const struct call *c, const struct place *p, PyObject *keys, uint8_t *kinds)
+static void find_kinds(const struct call *c, const struct place *p, PyObject *keys, PyObject *said,
+                       struct variant *v)
 {
-    PyObject *said = description_of(c->name);
     for (uint32_t i = 0; i < p->field_count; i++) {
-        PyObject *key = PyTuple_GET_ITEM(keys, p->fields[i]);
-        PyObject *format = said ? PyDict_GetItem(PyTuple_GET_ITEM(said, 1), key) : NULL;
-        kinds[i] = format ? formats[PyLong_AsLong(format)].kind : kind_of(c->values[p->fields[i]]);
+        long format = format_said(said, PyTuple_GET_ITEM(keys, p->fields[i]));
+        v->kinds[i] = format >= 0 ? formats[format].kind : kind_of(c->values[p->fields[i]]);
+        v->described |= (uint64_t)(format >= 0) << i;
     }
 }
 
-/* A variant for these values. NULL: no memory. */
+/* A variant for these values. NULL: no memory, or an exception of theirs. */
 static struct variant *add_variant(const struct call *c, struct place *p, PyObject *keys)
 {
     struct variant *v = PyMem_Calloc(1, sizeof *v);
+    PyObject *said = description_of(c->name);
     struct kymo_mark_site wanted = {
         .size = sizeof wanted,
         .name = p->is_shared ? "marker" : text_of(c->name),
-        .category = marks_category(c->category),
+        .category = marks_category(p->is_shared == OF_ALL ? NULL : c->category),
     };
     if (!v)
         return NULL;
-    find_kinds(c, p, keys, v->kinds);
-    if (!register_type(c, p, keys, v->kinds, &wanted.type, &v->payload_bytes)) {
+    Py_XINCREF(said); /* a value's methods may describe the name anew */
+    find_kinds(c, p, keys, said, v);
+    int failed = PyErr_Occurred() != NULL;
+    if (!failed && !register_type(c, p, keys, said, v->kinds, &wanted.type, &v->payload_bytes)) {
         wanted.type = NULL;
         v->payload_bytes = 0;
     }
-    if (!wanted.category || !wanted.name ||
+    Py_XDECREF(said);
+    if (failed || !wanted.category || !wanted.name ||
         kymo_mark_link_.calls->site_register(&wanted, &v->site, NULL, 0) != 0) {
         PyMem_Free(v);
         return NULL;
@@ -317,8 +332,11 @@ static struct variant *find_variant(const struct call *c, struct place *p, PyObj
 {
     for (struct variant *v = p->variants; v; v = v->next) {
         uint32_t i = 0;
-        while (i < p->field_count && fits(c->values[p->fields[i]], v->kinds[i]))
+        while (i < p->field_count &&
+               (v->described >> i & 1 || fits(c->values[p->fields[i]], v->kinds[i])))
             i++;
+        if (PyErr_Occurred())
+            return NULL;
         if (i == p->field_count)
             return v;
     }
@@ -347,33 +365,49 @@ static struct place *make_place(PyObject *keys)
     return p;
 }
 
+/* What a place is found by. A new reference. */
+static PyObject *key_of(PyObject *name, PyObject *category, PyObject *keys, int sharing)
+{
+    if (sharing == OF_ALL)
+        category = keys = NULL;
+    return PyTuple_Pack(3, sharing == OF_ONE_NAME ? name : Py_None, category ? category : Py_None,
+                        keys ? keys : Py_None);
+}
+
+static struct place *add_place(PyObject *key, PyObject *keys, int sharing)
+{
+    struct place *p = make_place(sharing == OF_ALL ? NULL : keys);
+    PyObject *capsule = p ? PyCapsule_New(p, NULL, NULL) : NULL;
+    if (!capsule || PyDict_SetItem(places, key, capsule) < 0) {
+        Py_XDECREF(capsule);
+        PyMem_Free(p);
+        return NULL;
+    }
+    Py_DECREF(capsule);
+    p->is_shared = sharing;
+    return p;
+}
+
 /* Stays in the dictionary to the end of the process. */
 static struct place *find_place(PyObject *name, PyObject *category, PyObject *keys)
 {
+    static const Py_ssize_t most[SHARINGS] = {
+        [OF_ONE_NAME] = PLACES_MAX, [OF_ALL_NAMES] = 2 * PLACES_MAX, [OF_ALL] = PY_SSIZE_T_MAX};
+    struct place *p = NULL;
     if (!places && !(places = PyDict_New()))
         return NULL;
-    int is_shared = 0;
-    PyObject *kept = NULL;
-    for (; !kept; is_shared = 1) {
-        PyObject *key = PyTuple_Pack(3, is_shared ? Py_None : name, category ? category : Py_None,
-                                     keys ? keys : Py_None);
-        if (!key)
-            return NULL;
-        kept = PyDict_GetItemWithError(places, key);
-        if (!kept && !PyErr_Occurred() && (is_shared || PyDict_GET_SIZE(places) < PLACES_MAX)) {
-            struct place *p = make_place(keys);
-            PyObject *capsule = p ? PyCapsule_New(p, NULL, NULL) : NULL;
-            if (p)
-                p->is_shared = is_shared;
-            if (capsule && PyDict_SetItem(places, key, capsule) == 0)
-                kept = capsule;
-            Py_XDECREF(capsule);
-        }
-        Py_DECREF(key);
+    for (int sharing = OF_ONE_NAME; !p && sharing < SHARINGS; sharing++) {
+        PyObject *key = key_of(name, category, keys, sharing);
+        PyObject *kept = key ? PyDict_GetItemWithError(places, key) : NULL;
+        if (kept)
+            p = PyCapsule_GetPointer(kept, NULL);
+        else if (!PyErr_Occurred() && PyDict_GET_SIZE(places) < most[sharing])
+            p = add_place(key, keys, sharing);
+        Py_XDECREF(key);
         if (PyErr_Occurred())
             return NULL;
     }
-    return PyCapsule_GetPointer(kept, NULL);
+    return p;
 }
 
 /* ---- markers ---- */
@@ -408,16 +442,7 @@ static int take_arguments(struct call *c, PyObject *const *values, PyObject *nam
 static void take_options(struct call *c, const struct place *p)
 {
     int64_t since;
-    if (p->given[SINCE] && as_whole(c->values[p->given[SINCE] - 1], &since) && since > 0) {
-        c->asked.timing = KYMO_TIMING_SINCE;
-        c->asked.start = (uint64_t)since;
-        c->asked.size = sizeof c->asked;
-    }
-    if (p->given[STACK] && PyObject_IsTrue(c->values[p->given[STACK] - 1]) > 0) {
-        c->asked.stack = KYMO_STACK_HERE;
-        c->asked.size = sizeof c->asked;
-    }
-    PyErr_Clear();
+    int has_stack = 0;
     if (p->is_shared) {
         Py_ssize_t len = 0;
         c->asked.name = PyUnicode_AsUTF8AndSize(c->name, &len);
@@ -425,35 +450,47 @@ static void take_options(struct call *c, const struct place *p)
         c->asked.size = sizeof c->asked;
         PyErr_Clear();
     }
+    if (p->given[SINCE] && as_whole(c->values[p->given[SINCE] - 1], &since) && since > 0) {
+        c->asked.timing = KYMO_TIMING_SINCE;
+        c->asked.start = (uint64_t)since;
+        c->asked.size = sizeof c->asked;
+    }
+    if (p->given[STACK] && !PyErr_Occurred())
+        has_stack = PyObject_IsTrue(c->values[p->given[STACK] - 1]) > 0;
+    PyErr_Clear();
+    if (has_stack) {
+        c->asked.stack = KYMO_STACK_HERE;
+        c->asked.size = sizeof c->asked;
+    }
 }
 
-/* Makes the marker; timing: of an interval's end, or what the arguments say. -1: an exception. */
+/* Makes the marker; timing: of an interval's end, or what the arguments say. */
 static int mark(struct call *c, PyObject *keys, uint32_t timing, uint64_t id)
 {
     struct place *p = find_place(c->name, c->category, keys);
     struct variant *v = p ? find_variant(c, p, keys) : NULL;
     if (!v || !kymo_mark_load_(v->site->category)) {
-        int is_error = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError);
-        if (!is_error)
-            PyErr_Clear();
-        return is_error ? -1 : 0;
+        PyErr_Clear();
+        return 0;
     }
     uint64_t *to = c->payload;
-    for (uint32_t i = 0; i < p->field_count; i++)
+    for (uint32_t i = 0; i < p->field_count && !PyErr_Occurred(); i++)
         to += put(c, to, c->values[p->fields[i]], v->kinds[i]);
-    take_options(c, p);
+    if (!PyErr_Occurred())
+        take_options(c, p);
+    int failed = PyErr_Occurred() != NULL;
     if (timing) {
         c->asked.timing = timing;
         c->asked.id = id;
         c->asked.size = sizeof c->asked;
     }
     const void *payload = v->payload_bytes ? c->payload : NULL;
-    if (c->asked.size)
+    if (!failed && c->asked.size)
         kymo_mark_link_.mark_with(v->site, payload, &c->asked);
-    else
+    else if (!failed)
         kymo_mark_link_.mark(v->site, payload);
     release(c);
-    return 0;
+    return failed ? -1 : 0;
 }
 
 PyObject *marks_marker(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keys)

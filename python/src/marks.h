@@ -6,7 +6,7 @@
  * Flow:     python/kymo/_marks.py -> [marks] -> the library of the recorder, by kymo/marker_abi.h
  * Threads:  all with the GIL
  * Memory:   a place for each name with the keys of its fields, as long as the process lives; of
- *           names that a program makes without end, one place for all (PLACES_MAX)
+ *           names, categories and keys that a program makes without end, one for all (PLACES_MAX)
  * Signals:  not for handlers
  *
  * Each returns NULL with an exception only where it was not called as it wants to be; what a value

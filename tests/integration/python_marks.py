@@ -5,7 +5,7 @@ from pythons import find_interpreters
 from traced import package_for, record_traced
 
 PROGRAM = """
-import asyncio, decimal, fractions, os, sys, threading, time
+import asyncio, decimal, fractions, os, sys, threading, time, tracemalloc
 import kymo
 kymo.describe("request", "{method} {url}", url="url", size="bytes", took="duration", share="percentage")
 before = kymo.now()
@@ -62,6 +62,14 @@ for i in range(5):
     moved.add(-1)
 for i in range(1500):
     kymo.marker(f"name {i}", i=i)
+kymo.describe("described", n="integer", share="decimal")
+tracemalloc.start()
+for i in range(1000):
+    kymo.marker("described", n=True, share=fractions.Fraction(1, 2))
+    kymo.marker("described", n=1.5, share="text")
+if tracemalloc.get_traced_memory()[0] > 50000:
+    sys.exit(f"markers of one name have kept {tracemalloc.get_traced_memory()[0]} bytes")
+tracemalloc.stop()
 for wrong in (lambda: kymo.describe("x", a="nothing"), lambda: kymo.counter("x", "sum"), lambda: queue.add(1),
               lambda: sent.set(1)):
     try:
@@ -74,6 +82,9 @@ if os.fork() == 0:
     kymo.marker("in a child", n=1)
     os._exit(0)
 os.wait()
+for i in range(3000):
+    kymo.marker("made up keys", **{f"k{i}": i})
+    kymo.marker("made up categories", category=f"c{i}")
 scope = kymo.scope("never left")
 scope.__enter__()
 print("done")
@@ -105,6 +116,10 @@ def check_markers(recording):
     check(labels == {"both": "n=7 tenant=acme", "one label": "tenant=acme", "set": "w=1.5", "cleared": None}, f"{labels}")
     named = [data(f"name {i}") for i in range(1500)]
     check(named == [[{"i": i}] for i in range(1500)], "not each of 1500 names has its marker")
+    check(data("described") == [{"n": 1, "share": 0.5}, {}] * 1000, f"{data('described')[:3]}")
+    keys = data("made up keys")
+    check(len(keys) == 3000 and keys[0] == {"k0": 0} and keys[-1] == {}, f"{len(keys)}: {keys[:1]}, {keys[-1:]}")
+    check(len(found["made up categories"]) == 3000, f"{len(found['made up categories'])} made-up categories")
     stack = [frame.name for frame in found["with a stack"][0].frames]
     check("caller" in stack, f"the marker's stack is {stack}")
     values = {name: [value for _, value in recording.firefox().counter(name) or []][-1:] for name in
