@@ -97,6 +97,14 @@ static void release(struct call *c)
         Py_DECREF(c->texts[i]);
 }
 
+/* What a method of a value raised is dropped. But what is no Exception belongs to the program, such
+ * as the KeyboardInterrupt or SystemExit of a signal's handler: it stays set. */
+static void drop_exception(void)
+{
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear();
+}
+
 /* A whole number that 64 bits hold. */
 static int as_whole(PyObject *value, int64_t *out)
 {
@@ -105,7 +113,7 @@ static int as_whole(PyObject *value, int64_t *out)
     *out = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
     int is_one = index && !overflow && !PyErr_Occurred();
     Py_XDECREF(index);
-    PyErr_Clear();
+    drop_exception();
     return is_one;
 }
 
@@ -113,7 +121,7 @@ static int as_double(PyObject *value, double *out)
 {
     *out = PyUnicode_Check(value) ? 0 : PyFloat_AsDouble(value);
     int is_one = !PyUnicode_Check(value) && !PyErr_Occurred();
-    PyErr_Clear();
+    drop_exception();
     return is_one;
 }
 
@@ -121,7 +129,7 @@ static int as_double(PyObject *value, double *out)
 static PyObject *as_text(PyObject *value)
 {
     PyObject *text = PyObject_Str(value);
-    PyErr_Clear();
+    drop_exception();
     return text;
 }
 
@@ -155,7 +163,7 @@ static uint32_t put(struct call *c, uint64_t *to, PyObject *value, uint8_t kind)
         PyObject *string = is_there ? as_text(value) : NULL;
         text.data = string ? PyUnicode_AsUTF8AndSize(string, &len) : NULL;
         text.len = (size_t)len;
-        PyErr_Clear();
+        drop_exception();
         if (string)
             keep_text(c, string);
         memcpy(to, &text, sizeof text);
@@ -197,7 +205,7 @@ struct kymo_mark_cell marks_cell(PyObject *value, PyObject **text)
         cell.as.ptr = PyUnicode_AsUTF8AndSize(*text, &len);
         cell.kind = cell.as.ptr ? KYMO_KIND_TEXT : 0;
         cell.len = (uint32_t)(len < INT32_MAX ? len : INT32_MAX);
-        PyErr_Clear();
+        drop_exception();
     }
     return cell;
 }
@@ -412,11 +420,17 @@ static struct place *find_place(PyObject *name, PyObject *category, PyObject *ke
 
 /* ---- markers ---- */
 
+/* Quick: it is asked of each key, also without a recorder. */
+static int is_category(PyObject *key)
+{
+    return PyUnicode_GET_LENGTH(key) == sizeof "category" - 1 && reserved_of(key) == CATEGORY;
+}
+
 /* Of the keys of a call, the category: what the place is found by. */
 static PyObject *category_in(PyObject *const *values, PyObject *keys)
 {
     for (Py_ssize_t i = 0; keys && i < PyTuple_GET_SIZE(keys); i++)
-        if (reserved_of(PyTuple_GET_ITEM(keys, i)) == CATEGORY)
+        if (is_category(PyTuple_GET_ITEM(keys, i)))
             return values[i] == Py_None ? NULL : values[i];
     return NULL;
 }
@@ -457,21 +471,21 @@ static void take_options(struct call *c, const struct place *p)
     }
     if (p->given[STACK] && !PyErr_Occurred())
         has_stack = PyObject_IsTrue(c->values[p->given[STACK] - 1]) > 0;
-    PyErr_Clear();
+    drop_exception();
     if (has_stack) {
         c->asked.stack = KYMO_STACK_HERE;
         c->asked.size = sizeof c->asked;
     }
 }
 
-/* Makes the marker; timing: of an interval's end, or what the arguments say. */
+/* Makes the marker; timing: of an interval's end, or what the arguments say. -1: an exception. */
 static int mark(struct call *c, PyObject *keys, uint32_t timing, uint64_t id)
 {
     struct place *p = find_place(c->name, c->category, keys);
     struct variant *v = p ? find_variant(c, p, keys) : NULL;
     if (!v || !kymo_mark_load_(v->site->category)) {
-        PyErr_Clear();
-        return 0;
+        drop_exception();
+        return PyErr_Occurred() ? -1 : 0;
     }
     uint64_t *to = c->payload;
     for (uint32_t i = 0; i < p->field_count && !PyErr_Occurred(); i++)

@@ -9,8 +9,9 @@
  *           names, categories and keys that a program makes without end, one for all (PLACES_MAX)
  * Signals:  not for handlers
  *
- * Each returns NULL with an exception only where it was not called as it wants to be; what a value
- * cannot be shown as is absent. Without a recorder they do nothing.
+ * Each returns NULL with an exception only where it was not called as it wants to be. What a value
+ * cannot be shown as is absent, and an Exception of its methods is dropped; other exceptions are
+ * the program's, as Ctrl-C. Without a recorder they do nothing.
  */
 #ifndef KYMO_PYTHON_MARKS_H
 #define KYMO_PYTHON_MARKS_H
@@ -41,7 +42,8 @@ PyObject *marks_count(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 /* The category of this name, made at its first use; NULL: there is no library, or no memory. */
 struct kymo_mark_category *marks_category(PyObject *name);
-/* A value as a cell. *text keeps what the cell points to: to be released after its use. */
+/* A value as a cell. *text keeps what the cell points to: to be released after its use. An
+ * exception of the value's methods that is no Exception stays set. */
 struct kymo_mark_cell marks_cell(PyObject *value, PyObject **text);
 
 #endif

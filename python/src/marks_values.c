@@ -106,9 +106,9 @@ PyObject *marks_label_push(PyObject *self, PyObject *const *args, Py_ssize_t cou
     if (!KYMO_LISTENS_())
         return PyLong_FromLong(0);
     struct kymo_mark_cell value = marks_cell(args[1], &text);
-    uint32_t depth = kymo_mark_link_.calls->label_push(key, &value);
+    uint32_t depth = PyErr_Occurred() ? 0 : kymo_mark_link_.calls->label_push(key, &value);
     Py_XDECREF(text);
-    return PyLong_FromUnsignedLong(depth);
+    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLong(depth);
 }
 
 PyObject *marks_label_pop(PyObject *self, PyObject *depth)
@@ -133,8 +133,11 @@ PyObject *marks_label_set(PyObject *self, PyObject *const *args, Py_ssize_t coun
         struct kymo_mark_cell value = {0};
         if (args[1] != Py_None)
             value = marks_cell(args[1], &text);
-        kymo_mark_link_.calls->label_set(key, value.kind ? &value : NULL);
+        if (!PyErr_Occurred())
+            kymo_mark_link_.calls->label_set(key, value.kind ? &value : NULL);
         Py_XDECREF(text);
+        if (PyErr_Occurred())
+            return NULL;
     }
     Py_RETURN_NONE;
 }

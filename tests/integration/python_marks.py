@@ -140,6 +140,31 @@ def marks(interpreter):
         check_markers(recording)
 
 
+STOPPED = """
+import kymo, os, signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+class Text:
+    def __str__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return "text"
+class Number:
+    def __index__(self):
+        raise KeyboardInterrupt
+try:
+    kymo.marker("number", v=Number())
+except KeyboardInterrupt:
+    {"marker": lambda: kymo.marker("text", v=Text()), "label": lambda: kymo.set_label("k", Text())}[sys.argv[1]]()
+"""
+
+
+def stopped(interpreter):
+    """A signal's handler that ends the program may run in a method of a value."""
+    for what in ("marker", "label"):
+        result = record([package_for(interpreter), "-c", STOPPED, what]).result
+        check(result.status == 7, f"{what}: status {result.status}: {result.stderr}")
+
+
 for interpreter in find_interpreters():
+    add_case(f"stopped.{interpreter.name}", stopped, interpreter)
     add_case(f"marks.{interpreter.name}", marks, interpreter)
 main()
