@@ -9,6 +9,9 @@ marker = _kymo.marker
 now = _kymo.now
 set_label = _kymo.label_set
 
+_NO_FIELDS = frozenset(("category", "since", "stack"))
+_MOST_FIELDS = 63  # of a scope: with its category it has as many arguments as a marker may have
+
 
 def describe(name, label=None, /, **formats):
     """How the fields of markers of this name are shown, by their keys: 'string', 'unique-string', 'sanitized',
@@ -19,6 +22,11 @@ def describe(name, label=None, /, **formats):
 
     Before the first marker of that name. Fields that are not named here are shown by their values' types."""
     _kymo.describe(name, label and label.replace("{", "{marker.data."), formats)
+
+
+def _check_count(fields):
+    if len(fields) > _MOST_FIELDS:
+        raise TypeError("a scope has at most 63 fields")
 
 
 class scope:
@@ -32,11 +40,16 @@ class scope:
     __slots__ = ("_name", "_category", "_stack", "_fields", "_number")
 
     def __init__(self, name=None, /, *, category=None, stack=False, **fields):
+        _check_count(fields)
         self._name, self._category, self._stack, self._fields = name, category, stack, fields
 
     def set(self, **fields):
         """Fields that are known before the end."""
-        self._fields = {**self._fields, **fields}
+        if not _NO_FIELDS.isdisjoint(fields):
+            raise TypeError("no field is named category, since or stack")
+        all_fields = {**self._fields, **fields}
+        _check_count(all_fields)
+        self._fields = all_fields
 
     def __enter__(self):
         self._number = _kymo.begin(self._name, category=self._category, stack=self._stack)

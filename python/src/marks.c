@@ -212,15 +212,13 @@ struct kymo_mark_cell marks_cell(PyObject *value, PyObject **text)
 
 /* ---- places ---- */
 
-struct kymo_mark_category *marks_category(PyObject *name)
+struct kymo_mark_category *marks_category(const char *name)
 {
     const struct kymo_mark_calls *calls = kymo_mark_link_.calls;
-    const char *text = name ? PyUnicode_AsUTF8(name) : "Python";
     struct kymo_mark_category wanted = {
-        .size = sizeof wanted, .name = text, .color = KYMO_COLOR_YELLOW};
+        .size = sizeof wanted, .name = name, .color = KYMO_COLOR_YELLOW};
     struct kymo_mark_category *category = NULL;
-    PyErr_Clear();
-    if (!calls || !text || calls->category_register(&wanted, &category, NULL, 0) != 0)
+    if (!calls || !name || calls->category_register(&wanted, &category, NULL, 0) != 0)
         return NULL;
     return category;
 }
@@ -314,7 +312,8 @@ static struct variant *add_variant(const struct call *c, struct place *p, PyObje
     struct kymo_mark_site wanted = {
         .size = sizeof wanted,
         .name = p->is_shared ? "marker" : text_of(c->name),
-        .category = marks_category(p->is_shared == OF_ALL ? NULL : c->category),
+        .category =
+            marks_category(c->category && p->is_shared != OF_ALL ? text_of(c->category) : "Python"),
     };
     if (!v)
         return NULL;
@@ -515,7 +514,7 @@ PyObject *marks_marker(PyObject *self, PyObject *const *args, Py_ssize_t count, 
         PyErr_SetString(PyExc_TypeError, "marker takes a name, and fields by their keys");
         return NULL;
     }
-    if (listens() && (take_arguments(&c, args + 1, args[0], keys) < 0 || mark(&c, keys, 0, 0) < 0))
+    if (take_arguments(&c, args + 1, args[0], keys) < 0 || (listens() && mark(&c, keys, 0, 0) < 0))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -529,10 +528,11 @@ PyObject *marks_begin(PyObject *self, PyObject *const *args, Py_ssize_t count, P
         PyErr_SetString(PyExc_TypeError, "begin takes a name, and fields by their keys");
         return NULL;
     }
+    if (take_arguments(&c, args + 1, args[0], keys) < 0)
+        return NULL;
     if (listens()) {
         id = kymo_mark_link_.calls->interval();
-        if (take_arguments(&c, args + 1, args[0], keys) < 0 ||
-            mark(&c, keys, KYMO_TIMING_START, id) < 0)
+        if (mark(&c, keys, KYMO_TIMING_START, id) < 0)
             return NULL;
     }
     return PyLong_FromUnsignedLongLong(id);
@@ -549,9 +549,8 @@ PyObject *marks_end(PyObject *self, PyObject *const *args, Py_ssize_t count, PyO
     uint64_t id = PyLong_AsUnsignedLongLong(args[1]);
     if (PyErr_Occurred())
         return NULL;
-    if (id && listens() &&
-        (take_arguments(&c, args + 2, args[0], keys) < 0 ||
-         mark(&c, keys, KYMO_TIMING_END, id) < 0))
+    if (take_arguments(&c, args + 2, args[0], keys) < 0 ||
+        (id && listens() && mark(&c, keys, KYMO_TIMING_END, id) < 0))
         return NULL;
     Py_RETURN_NONE;
 }

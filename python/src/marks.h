@@ -9,9 +9,9 @@
  *           names, categories and keys that a program makes without end, one for all (PLACES_MAX)
  * Signals:  not for handlers
  *
- * Each returns NULL with an exception only where it was not called as it wants to be. What a value
- * cannot be shown as is absent, and an Exception of its methods is dropped; other exceptions are
- * the program's, as Ctrl-C. Without a recorder they do nothing.
+ * Each returns NULL with an exception only where it was not called as it wants to be, with and
+ * without a recorder. What a value cannot be shown as is absent, and an Exception of its methods is
+ * dropped; other exceptions are the program's, as Ctrl-C. Without a recorder they do nothing.
  */
 #ifndef KYMO_PYTHON_MARKS_H
 #define KYMO_PYTHON_MARKS_H
@@ -40,8 +40,9 @@ PyObject *marks_label_set(PyObject *self, PyObject *const *args, Py_ssize_t coun
 PyObject *marks_counter(PyObject *self, PyObject *args);
 PyObject *marks_count(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* The category of this name, made at its first use; NULL: there is no library, or no memory. */
-struct kymo_mark_category *marks_category(PyObject *name);
+/* The category of this name, made at its first use. NULL: there is no library, no memory, or no
+ * name. */
+struct kymo_mark_category *marks_category(const char *name);
 /* A value as a cell. *text keeps what the cell points to: to be released after its use. An
  * exception of the value's methods that is no Exception stays set. */
 struct kymo_mark_cell marks_cell(PyObject *value, PyObject **text);

@@ -11,15 +11,11 @@
 /* ---- counters ---- */
 
 /* A copy that lives as long as the process; NULL stays NULL. */
-static const char *keep(PyObject *text, int *failed)
+static const char *keep(const char *text, int *failed)
 {
-    Py_ssize_t len;
-    if (text == Py_None)
-        return NULL;
-    const char *from = PyUnicode_AsUTF8AndSize(text, &len);
-    char *to = from ? PyMem_RawMalloc((size_t)len + 1) : NULL;
-    *failed |= !to;
-    return to ? memcpy(to, from, (size_t)len + 1) : NULL;
+    char *copy = text ? PyMem_RawMalloc(strlen(text) + 1) : NULL;
+    *failed |= text && !copy;
+    return copy ? strcpy(copy, text) : NULL;
 }
 
 static uint32_t kind_named(const char *name)
@@ -35,11 +31,10 @@ static uint32_t kind_named(const char *name)
 
 PyObject *marks_counter(PyObject *self, PyObject *args)
 {
-    PyObject *name, *unit, *category, *description;
-    const char *kind;
+    const char *name, *kind, *unit, *category, *description;
     int failed = 0;
     (void)self;
-    if (!PyArg_ParseTuple(args, "UsOOO", &name, &kind, &unit, &category, &description))
+    if (!PyArg_ParseTuple(args, "sszzz:counter", &name, &kind, &unit, &category, &description))
         return NULL;
     if (kind_named(kind) > KYMO_COUNTER_GAUGE)
         return PyErr_Format(PyExc_ValueError, "a counter is 'total', 'delta' or 'gauge', not '%s'",
@@ -51,7 +46,7 @@ PyObject *marks_counter(PyObject *self, PyObject *args)
         return PyErr_NoMemory();
     *counter = (struct kymo_mark_counter){
         .size = sizeof *counter,
-        .category = marks_category(category == Py_None ? NULL : category),
+        .category = marks_category(category ? category : "Python"),
         .name = keep(name, &failed),
         .unit = keep(unit, &failed),
         .description = keep(description, &failed),
@@ -59,8 +54,9 @@ PyObject *marks_counter(PyObject *self, PyObject *args)
         .flags = KYMO_COUNTER_IS_F64,
         .color = KYMO_COLOR_YELLOW,
     };
+    /* Without a category the recorder has no place for it: it counts nothing. */
     if (failed || !counter->category)
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+        Py_RETURN_NONE;
     return PyCapsule_New(counter, NULL, NULL);
 }
 

@@ -140,6 +140,41 @@ def marks(interpreter):
         check_markers(recording)
 
 
+SAME = """
+import kymo, sys
+def scope_sets(**fields):
+    with kymo.scope("s") as scope:
+        scope.set(**fields)
+for name, wrong in {
+        "name": lambda: kymo.marker(5),
+        "category": lambda: kymo.marker("a", category=5),
+        "fields": lambda: kymo.marker("a", **{f"k{i}": i for i in range(65)}),
+        "scope": lambda: kymo.scope().__enter__(),
+        "scope's category": lambda: scope_sets(category="c"),
+        "scope's fields": lambda: scope_sets(**{f"k{i}": i for i in range(64)}),
+        "scope's first fields": lambda: kymo.scope("s", **{f"k{i}": i for i in range(64)}),
+        "unit": lambda: kymo.counter("a", unit=5),
+        "counter's name": lambda: kymo.counter("\\udc80"),
+        "counter's category": lambda: kymo.counter("a", category=5)}.items():
+    try:
+        wrong()
+    except (TypeError, ValueError) as why:
+        print(name, type(why).__name__)
+kymo.counter("a", category="").set(1)
+kymo.marker("a", **{f"k{i}": i for i in range(64)})
+scope_sets(**{f"k{i}": i for i in range(63)})
+"""
+
+
+def same_exceptions(interpreter):
+    """What is called wrongly raises the same with and without a recorder."""
+    python = package_for(interpreter)
+    alone, recorded = run([python, "-c", SAME]), record([python, "-c", SAME]).result
+    check((alone.status, alone.stdout) == (recorded.status, recorded.stdout) and alone.status == 0 and
+          len(alone.stdout.splitlines()) == 10,
+          f"alone: {alone.stdout}{alone.stderr}recorded: {recorded.stdout}{recorded.stderr}")
+
+
 STOPPED = """
 import kymo, os, signal, sys
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
@@ -165,6 +200,7 @@ def stopped(interpreter):
 
 
 for interpreter in find_interpreters():
+    add_case(f"same_exceptions.{interpreter.name}", same_exceptions, interpreter)
     add_case(f"stopped.{interpreter.name}", stopped, interpreter)
     add_case(f"marks.{interpreter.name}", marks, interpreter)
 main()
