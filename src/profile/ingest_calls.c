@@ -194,18 +194,19 @@ static kymo_err leave(kymo_ingest *in, uint32_t thread, uint32_t depth)
     return KYMO_OK;
 }
 
+/* kind: of an event that begins a call. A call whose begin is not known (OPEN) is never left out:
+ * nor is how long it took. */
 static kymo_err enter(kymo_ingest *in, uint32_t thread, uint32_t script, uint32_t depth,
-                      int is_counted)
+                      uint32_t kind)
 {
     struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
     const struct kymo_ingest_open_call call = {.script = script,
                                                .depth = depth,
                                                .node = KYMO_NONE,
-                                               .is_counted = (uint32_t)is_counted,
+                                               .is_counted = kind == KYMO_TRACE_CALL,
                                                .begin_ns = t->last_ns};
     KYMO_TRY(kymo_vec_push(&t->open, call));
-    /* What is missing is never left out. */
-    while (t->settled < t->open.len && (script == MISSING_SCRIPT || in->calls.min_ns == 0))
+    while (t->settled < t->open.len && (kind == KYMO_TRACE_OPEN || in->calls.min_ns == 0))
         KYMO_TRY(settle(in, thread));
     return KYMO_OK;
 }
@@ -218,9 +219,9 @@ static kymo_err take_call(kymo_ingest *in, uint32_t thread, const kymo_event_cal
         KYMO_TRY(leave(in, thread, e->depth));
         /* One frame stands for all the calls that are missing in between. */
         if (e->depth > above + 1)
-            KYMO_TRY(enter(in, thread, MISSING_SCRIPT, e->depth - 1, 0));
+            KYMO_TRY(enter(in, thread, MISSING_SCRIPT, e->depth - 1, KYMO_TRACE_OPEN));
         return enter(in, thread, e->script == KYMO_EVENT_NONE ? UNKNOWN_SCRIPT : e->script,
-                     e->depth, e->kind == KYMO_TRACE_CALL);
+                     e->depth, e->kind);
     }
     if (kymo_call_ends(e->kind) || e->kind == KYMO_TRACE_STOP)
         return leave(in, thread, kymo_call_ends(e->kind) ? e->depth : 0);
@@ -232,7 +233,7 @@ static kymo_err pass_gap(kymo_ingest *in, uint32_t thread, uint64_t time_ns)
 {
     const struct kymo_ingest_call_thread *t = &in->calls.threads.data[thread];
     uint32_t depth = t->open.len ? t->open.data[t->open.len - 1].depth + 1 : 1;
-    KYMO_TRY(enter(in, thread, MISSING_SCRIPT, depth, 0));
+    KYMO_TRY(enter(in, thread, MISSING_SCRIPT, depth, KYMO_TRACE_OPEN));
     KYMO_TRY(pass_time(in, thread, time_ns));
     return leave(in, thread, depth);
 }

@@ -123,6 +123,27 @@ static void short_calls_are_their_callers_time(void **state)
                                              "their time is their callers'");
 }
 
+/* Of a ring or a segment only the end of such a call is known. */
+static void open_calls_are_not_short(void **state)
+{
+    (void)state;
+    static const kymo_event_call calls[] = {
+        {1000, 0, 1, KYMO_TRACE_OPEN, 0},   {1000, 1, 2, KYMO_TRACE_OPEN, 0},
+        {1010, 2, 3, KYMO_TRACE_CALL, 0},   {1015, 2, 3, KYMO_TRACE_RETURN, 0},
+        {1020, 1, 2, KYMO_TRACE_RETURN, 0}, {1100, 0, 1, KYMO_TRACE_RETURN, 0},
+    };
+    kymo_ingest_shape_calls(ingest, 40, 0);
+    add_scripts();
+    add(calls, KYMO_ARRAY_LEN(calls));
+    finish(1100);
+    assert_string_equal(samples_text(KYMO_SAMPLE_TRACE), "1000 10 main;work\n"
+                                                         "1010 10 main;work\n"
+                                                         "1020 80 main\n");
+    kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
+    assert_string_equal(extra.notes[0].text, "1 traced calls shorter than 40 ns are left out: "
+                                             "their time is their callers'");
+}
+
 /* Whatever is left out, each thread's times add up, and no gap is left out. */
 static void times_add_up_without_short_calls(void **state)
 {
@@ -267,13 +288,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(time_between_events_is_self_time),
-        TEST(short_calls_are_their_callers_time),
-        TEST(times_add_up_without_short_calls),
-        TEST(recursion_is_one_frame),
-        TEST(what_is_missing_is_told_apart),
-        TEST(absurd_depths_do_no_harm),
-        TEST(windows_keep_sums),
+        TEST(time_between_events_is_self_time), TEST(short_calls_are_their_callers_time),
+        TEST(open_calls_are_not_short),         TEST(times_add_up_without_short_calls),
+        TEST(recursion_is_one_frame),           TEST(what_is_missing_is_told_apart),
+        TEST(absurd_depths_do_no_harm),         TEST(windows_keep_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
