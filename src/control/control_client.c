@@ -194,6 +194,9 @@ static ssize_t receive(int fd, struct kymo_control_answer *answer, int *file)
 static kymo_err refused(const struct kymo_control_request *request, kymo_err err,
                         kymo_error *detail)
 {
+    if (err == KYMO_E_FULL && kymo_control_takes_long(request->what))
+        return kymo_error_set(detail, err, 0,
+                              "the recorder makes other files at the moment: ask again");
     if (request->what == KYMO_CONTROL_MARKERS || request->what == KYMO_CONTROL_SNAPSHOT ||
         (err != KYMO_E_UNSUPPORTED && err != KYMO_E_NOT_FOUND))
         return kymo_error_set(detail, err, 0, "the recorder refuses: %s", kymo_err_text(err));
@@ -221,7 +224,8 @@ kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
         n = receive(fd, answer, &sent);
     if (n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE)))
         err = kymo_error_set(detail, KYMO_E_PERMISSION, 0,
-                             "the recorder hung up: it is another user's, or of another version");
+                             "the recorder hung up: it is another user's or of another version, "
+                             "it has ended, or too many ask at once: then ask again");
     else if (n < 0)
         err = kymo_error_set_errno(detail, "the recorder does not answer");
     else if (n != (ssize_t)sizeof *answer || answer->magic != KYMO_CONTROL_MAGIC)

@@ -164,6 +164,11 @@ def snapshot():
         check((svg.status, svg.stdout, svg.stderr) == (0, "", ""), f"{options}: {svg.stdout}{svg.stderr}")
         again = control("snapshot", "-p", str(recorded.pid), "-o", path)
         check(again.status != 0 and "exists" in again.stderr, f"{options}: {again.stderr}")
+        at_once = [subprocess.Popen([KYMO, "control", "snapshot", "-p", str(recorded.pid), "-q", "-o",
+                                     recorded.where / f"{i}.json"], stderr=subprocess.PIPE, text=True)
+                   for i in range(12)]
+        said = [asked.communicate()[1] for asked in at_once]
+        check("" in said and all(text == "" or "ask again" in text for text in said), f"{options}: {said}")
         recorded.go_on()
         so_far, whole = names_of(marks_of(path)), names_of(recorded.end())
         say(f"{options}: {len(so_far)} of {len(whole)} markers")
