@@ -5,6 +5,7 @@
  * A marker's place is found by its name, its category and the keys of its arguments, in one
  * dictionary. A place knows the kind of each field: that of the first value seen, or of the format
  * that describe gave. A value of another kind makes a variant of the place; None fits every kind.
+ * Fields whose kinds change could make 3^n of them: the last one shows all fields as text.
  */
 #include "marks.h"
 
@@ -12,7 +13,7 @@
 
 #include <kymo/marker.h>
 
-enum { FIELDS_MAX = 64, PLACES_MAX = 1024 };
+enum { FIELDS_MAX = 64, PLACES_MAX = 1024, VARIANTS_MAX = 16 };
 
 /* What the arguments of a call mean besides fields. */
 enum { CATEGORY, SINCE, STACK, RESERVED };
@@ -49,13 +50,13 @@ struct variant {
     struct variant *next;
     struct kymo_mark_site *site;
     uint32_t payload_bytes;
-    uint64_t
-        described; /* a bit for each field: it takes any value, as far as its kind can show it */
+    uint64_t takes_any; /* a bit for each field: its kind shows any value as far as it can */
     uint8_t kinds[FIELDS_MAX];
 };
 
 struct place {
     struct variant *variants; /* the newest first, which floats and integers both fit */
+    uint32_t variant_count;   /* up to VARIANTS_MAX, and one that any values fit */
     uint32_t field_count;
     uint8_t fields[FIELDS_MAX]; /* which arguments they are */
     uint8_t given[RESERVED];    /* which argument it is, + 1; 0: none */
@@ -297,10 +298,14 @@ static int register_type(const struct call *c, const struct place *p, PyObject *
 static void find_kinds(const struct call *c, const struct place *p, PyObject *keys, PyObject *said,
                        struct variant *v)
 {
+    int is_last = p->variant_count >= VARIANTS_MAX;
     for (uint32_t i = 0; i < p->field_count; i++) {
         long format = format_said(said, PyTuple_GET_ITEM(keys, p->fields[i]));
-        v->kinds[i] = format >= 0 ? formats[format].kind : kind_of(c->values[p->fields[i]]);
-        v->described |= (uint64_t)(format >= 0) << i;
+        if (format >= 0)
+            v->kinds[i] = formats[format].kind;
+        else
+            v->kinds[i] = is_last ? KYMO_KIND_TEXT : kind_of(c->values[p->fields[i]]);
+        v->takes_any |= (uint64_t)(format >= 0 || is_last) << i;
     }
 }
 
@@ -332,6 +337,7 @@ static struct variant *add_variant(const struct call *c, struct place *p, PyObje
     }
     v->next = p->variants;
     p->variants = v;
+    p->variant_count++;
     return v;
 }
 
@@ -340,7 +346,7 @@ static struct variant *find_variant(const struct call *c, struct place *p, PyObj
     for (struct variant *v = p->variants; v; v = v->next) {
         uint32_t i = 0;
         while (i < p->field_count &&
-               (v->described >> i & 1 || fits(c->values[p->fields[i]], v->kinds[i])))
+               (v->takes_any >> i & 1 || fits(c->values[p->fields[i]], v->kinds[i])))
             i++;
         if (PyErr_Occurred())
             return NULL;

@@ -62,6 +62,8 @@ for i in range(5):
     moved.add(-1)
 for i in range(1500):
     kymo.marker(f"name {i}", i=i)
+for i in range(64):
+    kymo.marker("many types", **{f"f{j}": j if i >> j & 1 else "t" for j in range(6)})
 kymo.describe("described", n="integer", share="decimal")
 tracemalloc.start()
 for i in range(1000):
@@ -117,6 +119,9 @@ def check_markers(recording):
     named = [data(f"name {i}") for i in range(1500)]
     check(named == [[{"i": i}] for i in range(1500)], "not each of 1500 names has its marker")
     check(data("described") == [{"n": 1, "share": 0.5}, {}] * 1000, f"{data('described')[:3]}")
+    types = data("many types")
+    check(len(types) == 64 and types[1]["f0"] == 0 and types[-1] == {f"f{j}": str(j) for j in range(6)},
+          f"{types[-1:]}")
     keys = data("made up keys")
     check(len(keys) == 3000 and keys[0] == {"k0": 0} and keys[-1] == {}, f"{len(keys)}: {keys[:1]}, {keys[-1:]}")
     check(len(found["made up categories"]) == 3000, f"{len(found['made up categories'])} made-up categories")
