@@ -28,7 +28,7 @@
     X(execve) X(execvpe) X(fexecve) X(execveat) X(_exit) X(_Exit) X(quick_exit)        \
     X(posix_spawn) X(posix_spawnp) X(system) X(popen) X(sigaction) X(sigaltstack)      \
     X(sigprocmask) X(pthread_sigmask) X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(signalfd) \
-    X(write) X(writev) X(send) X(recv)
+    X(write) X(writev) X(send) X(recv) X(poll)
 /* These are looked for when they are called. */
 #define KYMO_REAL_LAZY(X) \
     X(thrd_create) X(posix_spawn_file_actions_addchdir_np) X(posix_spawn_file_actions_addfchdir_np)

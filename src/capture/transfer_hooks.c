@@ -69,12 +69,13 @@ static int may_go_on(int fd, short event, int call_flags)
         return 1;
     struct pollfd wanted = {.fd = fd, .events = event};
     int limit = patience(fd, event == POLLOUT ? SO_SNDTIMEO : SO_RCVTIMEO);
-    long result;
+    int result;
     do {
         begin();
-        result = kymo_syscall3(SYS_poll, (long)(intptr_t)&wanted, 1, limit);
-    } while (result == -EINTR && was_cut(-EINTR));
-    return result != -EINTR && result != 0;
+        /* As the call that it stands for, it ends with the thread if that is cancelled. */
+        result = KYMO_REAL(poll)(&wanted, 1, limit);
+    } while (result < 0 && was_cut(-EINTR));
+    return result > 0 || (result < 0 && errno != EINTR);
 }
 
 KYMO_HOOK ssize_t write(int fd, const void *data, size_t len)
