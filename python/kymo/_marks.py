@@ -36,7 +36,7 @@ class scope:
             parse.set(rows=len(rows))
 
     Names, categories and fields are those of marker. One that is open when the program ends is shown as unfinished,
-    without its fields."""
+    without its fields. An object is one interval at a time: a function that it decorates makes one for each call."""
     __slots__ = ("_name", "_category", "_stack", "_fields", "_number")
 
     def __init__(self, name=None, /, *, category=None, stack=False, **fields):
@@ -69,6 +69,11 @@ class scope:
             async def wrapper(*args, **names):
                 with self._again(function):
                     return await function(*args, **names)
+        elif inspect.isgeneratorfunction(function):
+            @functools.wraps(function)
+            def wrapper(*args, **names):
+                with self._again(function):
+                    return (yield from function(*args, **names))
         else:
             @functools.wraps(function)
             def wrapper(*args, **names):

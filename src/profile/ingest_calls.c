@@ -299,8 +299,9 @@ static kymo_err tell_left_out(kymo_ingest *in)
     if (in->calls.left_out == 0)
         return KYMO_OK;
     snprintf(text, sizeof text,
-             "%" PRIu64 " traced calls shorter than %s are left out: their time is their callers'",
-             in->calls.left_out, kymo_format_duration(shortest, in->calls.min_ns));
+             "%" PRIu64 " traced call%s shorter than %s left out: their time is their callers'",
+             in->calls.left_out, in->calls.left_out == 1 ? "" : "s",
+             kymo_format_duration(shortest, in->calls.min_ns));
     return kymo_ingest_add_note(in, in->meta.end_ns, KYMO_EVENT_NONE, KYMO_NOTE_WARNING, text);
 }
 

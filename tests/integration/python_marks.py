@@ -32,6 +32,13 @@ def plainly(a):
 async def coroutine():
     await asyncio.sleep(0)
     return 3
+@kymo.scope()
+def generator():
+    yield 1
+    kymo.marker("in a generator")
+    yield 2
+    return 3
+assert list(generator()) == [1, 2]
 assert plainly(1) == 2 and plainly.__name__ == "plainly"
 assert asyncio.run(coroutine()) == 3
 try:
@@ -103,7 +110,7 @@ def check_markers(recording):
         return [{k: v for k, v in m.data.items() if k not in drop} for m in found.get(name, [])]
 
     for name in ("plain", "both", "one label", "set", "cleared", "in a thread", "awaited", "left by an exception",
-                 "with a stack", "no words"):
+                 "with a stack", "no words", "generator"):
         check(data(name) == [{}], f"{name}: {data(name)}")
     check(data("request") == [{"method": "GET", "url": "/\u20ac", "size": 1 << 40, "took": 250, "share": 0.5}],
           f"{data('request')}")
@@ -125,6 +132,8 @@ def check_markers(recording):
     keys = data("made up keys")
     check(len(keys) == 3000 and keys[0] == {"k0": 0} and keys[-1] == {}, f"{len(keys)}: {keys[:1]}, {keys[-1:]}")
     check(len(found["made up categories"]) == 3000, f"{len(found['made up categories'])} made-up categories")
+    inside, around = found["in a generator"][0], found["generator"][0]
+    check(around.start_ns <= inside.start_ns <= around.end_ns, "the interval of a generator ends where it is made")
     stack = [frame.name for frame in found["with a stack"][0].frames]
     check("caller" in stack, f"the marker's stack is {stack}")
     values = {name: [value for _, value in recording.firefox().counter(name) or []][-1:] for name in

@@ -119,7 +119,7 @@ static void short_calls_are_their_callers_time(void **state)
                                                          "1590 1 leaf\n");
     kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
     assert_int_equal(extra.note_count, 1);
-    assert_string_equal(extra.notes[0].text, "4 traced calls shorter than 40 ns are left out: "
+    assert_string_equal(extra.notes[0].text, "4 traced calls shorter than 40 ns left out: "
                                              "their time is their callers'");
 }
 
@@ -140,7 +140,7 @@ static void open_calls_are_not_short(void **state)
                                                          "1010 10 main;work\n"
                                                          "1020 80 main\n");
     kymo_ingest_extra extra = kymo_ingest_get_extra(ingest);
-    assert_string_equal(extra.notes[0].text, "1 traced calls shorter than 40 ns are left out: "
+    assert_string_equal(extra.notes[0].text, "1 traced call shorter than 40 ns left out: "
                                              "their time is their callers'");
 }
 
