@@ -59,6 +59,7 @@ static kymo_err open_group(struct kymo_pending_calls *p, uint32_t thread)
     p->time_ns = 0;
     kymo_call_stack_clear(&p->stack, 0);
     kymo_id_map_deinit(&p->functions);
+    memset(p->recent, 0, sizeof p->recent);
     p->groups++;
     return kymo_bytes_append(&p->bytes, &p->group, sizeof p->group);
 }
@@ -82,47 +83,76 @@ static uint32_t tag_of(const struct kymo_pending_calls *p, const kymo_event_call
 }
 
 /* A function by its place among those of the group, from 1; 0 and its number when it is new. */
-static kymo_err put_function(struct kymo_pending_calls *p, struct kymo_row_numbers *to,
-                             uint32_t script)
+static kymo_err put_function(struct kymo_pending_calls *p, unsigned char **to, uint32_t script)
 {
+    uint32_t at = script % KYMO_RECENT_FUNCTIONS;
     uint32_t place;
-    if (kymo_id_map_find(&p->functions, 0, script, &place)) {
-        kymo_row_put_uleb(to, place + 1ull);
+    if (p->recent[at].place && p->recent[at].script == script) {
+        *to = kymo_put_uleb(*to, p->recent[at].place);
         return KYMO_OK;
     }
-    kymo_row_put_uleb(to, 0);
-    kymo_row_put_uleb(to, script);
-    return kymo_id_map_add(&p->functions, 0, script, &place);
+    if (kymo_id_map_find(&p->functions, 0, script, &place)) {
+        *to = kymo_put_uleb(*to, place + 1ull);
+    } else {
+        *to = kymo_put_uleb(kymo_put_uleb(*to, 0), script);
+        KYMO_TRY(kymo_id_map_add(&p->functions, 0, script, &place));
+    }
+    p->recent[at].script = script;
+    p->recent[at].place = place + 1;
+    return KYMO_OK;
 }
 
-static kymo_err append_call(struct kymo_pending_calls *p, const kymo_event_call *e)
+/* What the tag says of the stack. */
+static kymo_err apply(struct kymo_pending_calls *p, const kymo_event_call *e, uint32_t tag)
 {
-    struct kymo_row_numbers to = {.len = 0};
+    if (tag == KYMO_FILE_CALL_GENERAL)
+        return kymo_call_stack_apply(&p->stack, e);
+    if (kymo_call_begins(e->kind))
+        return kymo_vec_push(&p->stack.scripts, e->script);
+    p->stack.scripts.len--;
+    return KYMO_OK;
+}
+
+/* Writes the event's bytes, CALL_BYTES_MAX at most, behind those before. */
+static kymo_err encode_call(struct kymo_pending_calls *p, const kymo_event_call *e,
+                            unsigned char **to)
+{
     uint32_t tag = tag_of(p, e);
     /* A thread's clock may be converted by other anchors than a moment ago. */
     uint64_t time_ns = e->time_ns > p->time_ns ? e->time_ns : p->time_ns;
-    kymo_row_put_uleb(&to, (time_ns - p->time_ns) << KYMO_FILE_CALL_TAG_BITS | tag);
+    *to = kymo_put_uleb(*to, (time_ns - p->time_ns) << KYMO_FILE_CALL_TAG_BITS | tag);
     p->time_ns = time_ns;
     if (tag == KYMO_FILE_CALL_GENERAL) {
-        kymo_row_put_uleb(&to, e->kind);
-        kymo_row_put_uleb(&to, e->depth);
-        kymo_row_put_uleb(&to, e->missing);
+        *to = kymo_put_uleb(*to, e->kind);
+        *to = kymo_put_uleb(*to, e->depth);
+        *to = kymo_put_uleb(*to, e->missing);
     }
     if (tag == KYMO_FILE_CALL_GENERAL || kymo_call_begins(e->kind))
-        KYMO_TRY(put_function(p, &to, e->script));
-    KYMO_TRY(kymo_bytes_append(&p->bytes, to.bytes, to.len));
+        KYMO_TRY(put_function(p, to, e->script));
     p->group.count++;
-    p->group.bytes += (uint32_t)to.len;
-    return kymo_call_stack_apply(&p->stack, e);
+    return apply(p, e, tag);
+}
+
+static kymo_err append(struct kymo_pending_calls *p, const unsigned char *bytes, size_t len)
+{
+    p->group.bytes += (uint32_t)len;
+    memcpy(p->bytes.data + p->group_at, &p->group, sizeof p->group);
+    return kymo_bytes_append(&p->bytes, bytes, len);
 }
 
 kymo_err kymo_writer_put_calls(kymo_recording_writer *w, const kymo_event_calls *e)
 {
     struct kymo_pending_calls *p = &w->calls;
-    for (uint32_t i = 0; i < e->count; i++) {
+    unsigned char bytes[16 * CALL_BYTES_MAX];
+    for (uint32_t i = 0; i < e->count;) {
+        unsigned char *end = bytes;
         KYMO_TRY(open_group(p, e->thread));
-        KYMO_TRY(append_call(p, &e->calls[i]));
-        memcpy(p->bytes.data + p->group_at, &p->group, sizeof p->group);
+        /* Several at a time, up to where the chunk ends; at least one, if chunks are tiny. */
+        do {
+            KYMO_TRY(encode_call(p, &e->calls[i++], &end));
+        } while (i < e->count && end <= bytes + sizeof bytes - CALL_BYTES_MAX &&
+                 p->bytes.len + (size_t)(end - bytes) + CALL_BYTES_MAX < w->pending_bytes);
+        KYMO_TRY(append(p, bytes, (size_t)(end - bytes)));
         if (p->bytes.len + CALL_BYTES_MAX >= w->pending_bytes)
             KYMO_TRY(kymo_writer_close_calls(w));
     }

@@ -40,6 +40,8 @@ struct kymo_pending_rows {
     uint64_t id, address, count; /* of memory rows */
 };
 
+#define KYMO_RECENT_FUNCTIONS 256u
+
 /* An open chunk of traced calls. */
 struct kymo_pending_calls {
     kymo_bytes bytes;
@@ -49,6 +51,10 @@ struct kymo_pending_calls {
     uint64_t time_ns;                  /* of its last event */
     struct kymo_call_stack stack;
     kymo_id_map functions; /* of the group, in the order of their first calls */
+    /* Of some functions, by the low bits of their numbers: the place among these + 1; 0: none. */
+    struct {
+        uint32_t script, place;
+    } recent[KYMO_RECENT_FUNCTIONS];
 };
 
 struct kymo_recording_writer {

@@ -37,13 +37,18 @@ static inline void kymo_row_init(struct kymo_row *row)
     row->bytes_len = row->numbers.len = row->later.len = 0;
 }
 
+/* Returns the first byte behind it, at most KYMO_FILE_NUMBER_BYTES further. */
+static inline unsigned char *kymo_put_uleb(unsigned char *to, uint64_t value)
+{
+    for (; value > 0x7f; value >>= 7)
+        *to++ = (unsigned char)(value | 0x80);
+    *to++ = (unsigned char)value;
+    return to;
+}
+
 static inline void kymo_row_put_uleb(struct kymo_row_numbers *to, uint64_t value)
 {
-    size_t at = to->len;
-    for (; value > 0x7f; value >>= 7)
-        to->bytes[at++] = (unsigned char)(value | 0x80);
-    to->bytes[at++] = (unsigned char)value;
-    to->len = at;
+    to->len = (size_t)(kymo_put_uleb(to->bytes + to->len, value) - to->bytes);
 }
 
 static inline void kymo_row_put_sleb(struct kymo_row_numbers *to, int64_t value)
