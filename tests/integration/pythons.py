@@ -13,10 +13,12 @@ Interpreter = collections.namedtuple("Interpreter", "name version path")
 
 
 def version_of(path):
-    """(version, whether it is a debug build)"""
-    out = run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2], hasattr(sys, 'gettotalrefcount'))"])
-    version, is_debug = out.stdout.split() if out.status == 0 else (None, "False")
-    return version, is_debug == "True"
+    out = run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
+    return out.stdout.strip() if out.status == 0 else None
+
+
+def is_debug_build(path):
+    return run([path, "-c", "import sys; sys.exit(not hasattr(sys, 'gettotalrefcount'))"]).status == 0
 
 
 def find_interpreters():
@@ -31,9 +33,10 @@ def find_interpreters():
             found.setdefault(os.path.realpath(place), place)
     out = []
     for path in found:
-        version, is_debug = version_of(path)
+        version = version_of(path)
         if version in VERSIONS:
-            origin = ("debian" if path.startswith("/usr/bin/") else "other") + ("-debug" if is_debug else "")
+            origin = "debian" if path.startswith("/usr/bin/") else "other"
+            origin += "-debug" if is_debug_build(path) else ""
             out.append(Interpreter(f"{version}.{origin}", version, path))
     return out
 
