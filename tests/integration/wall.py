@@ -212,8 +212,10 @@ def blocked():
     recording = record([WORKLOADS / "waits", "blocked", 3], options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
-    check_close("[blocked: vfork]", report.self_s("[blocked: vfork]"), truth["lived"],
-                0.03 * truth["lived"])
+    # When its child ends it wants a CPU, for which it waits on a busy machine: that may count or not.
+    seen = report.self_s("[blocked: vfork]")
+    say(f"[blocked: vfork]: {seen:.4f}, in truth {truth['blocked']:.4f} to {truth['lived']:.4f}")
+    check(0.97 * truth["blocked"] <= seen <= 1.03 * truth["lived"], "its time is missing")
     check_quality(report, truth["lived"] / PERIOD_S)
 
 
