@@ -204,7 +204,8 @@ static kymo_err finish_meta(kymo_ingest *in)
         return KYMO_E_INVALID; /* there was no META event */
     if (in->main_process != KYMO_NONE) {
         uint64_t start_ns = kymo_profile_process(in->profile, in->main_process)->start_ns;
-        if (start_ns != 0) {
+        /* An interval of a recording begins later. */
+        if (start_ns > meta->origin_monotonic_ns) {
             meta->origin_realtime_ns += start_ns - meta->origin_monotonic_ns;
             meta->origin_monotonic_ns = start_ns;
         }

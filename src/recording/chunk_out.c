@@ -85,14 +85,19 @@ static void cut_back(kymo_chunk_out *b, size_t done)
 
 kymo_err kymo_chunk_out_flush(kymo_chunk_out *b)
 {
+    if (b->missed.code != KYMO_OK) {
+        kymo_bytes_clear(&b->out);
+        return KYMO_OK;
+    }
     size_t done = kymo_write_all(b->fd, b->out.data, b->out.len);
     if (done < b->out.len) {
+        kymo_error *error = b->goes_on ? &b->missed : &b->error;
         int saved = errno;
         cut_back(b, done);
         kymo_bytes_clear(&b->out);
         errno = saved;
-        kymo_error_set_errno(&b->error, "writing the recording");
-        b->error.position = b->written;
+        kymo_error_set_errno(error, "writing the recording");
+        error->position = b->written;
         return b->error.code;
     }
     b->written += b->out.len;

@@ -22,6 +22,8 @@ typedef struct kymo_chunk_out {
     off_t start;       /* offset of the recording in fd; -1 if fd cannot be truncated (a pipe) */
     uint64_t written;  /* bytes of the recording written to fd; after an error, of whole chunks */
     kymo_error error;  /* the first error, which stays; code KYMO_OK: none */
+    int goes_on;       /* errors of writing are no errors here, but `missed` */
+    kymo_error missed; /* code not KYMO_OK: nothing was written from that write on */
     kymo_bytes out;
     z_stream deflate; /* valid when deflate_ready */
     int deflate_ready;

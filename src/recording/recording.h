@@ -30,6 +30,9 @@ enum {
      * of memory (kymo_recording_hurry) and large rare chunks (images of modules) are compressed.
      * Costs: see doc/format-kymo.md, "Compression". */
     KYMO_RECORDING_COMPRESS = 1,
+    /* An error of writing is no error of the function that wrote: the file ends there, and events
+     * go on to be kept for the next segment. kymo_recording_missed tells. */
+    KYMO_RECORDING_GO_ON = 2,
 };
 
 /* fd: writable, positioned where the recording begins (an empty file, a pipe); the caller keeps
@@ -65,6 +68,17 @@ void kymo_recording_keep_definitions(kymo_recording_writer *writer);
  * kept. Any other error stays, as everywhere. */
 KYMO_NODISCARD
 kymo_err kymo_recording_begin_segment(kymo_recording_writer *writer, int fd);
+/* When an interval begins: the end of the one before it. */
+struct kymo_interval_start {
+    uint64_t start_ns; /* CLOCK_MONOTONIC */
+    uint64_t start_realtime_ns;
+};
+/* The same for an interval of a recording that has several, each a profile of its own: its META
+ * says when it began, and losses, quality, counts of allocations and of markers that were lost, and
+ * the CPU time of threads and processes that end in it count from there. */
+KYMO_NODISCARD
+kymo_err kymo_recording_begin_interval(kymo_recording_writer *writer, int fd,
+                                       const struct kymo_interval_start *start);
 /* Whether the live allocations of all live processes are known. They are not known for a process
  * that has more than 2^20 of them, whose allocations are all recorded (rate 1: the table would
  * cost too much), or that inherited allocations which its parent has freed meanwhile. A segment
@@ -82,6 +96,8 @@ KYMO_NODISCARD
 kymo_err kymo_recording_snapshot(kymo_recording_writer *writer, int from, int to, uint64_t end_ns);
 /* The error that stays, or KYMO_OK; also in *detail (may be NULL). */
 kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
+/* With KYMO_RECORDING_GO_ON: the error that the present segment's file ended by, or KYMO_OK. */
+kymo_err kymo_recording_missed(const kymo_recording_writer *writer, kymo_error *detail);
 /* Bytes that have reached fd, for progress. */
 uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);
 

@@ -48,7 +48,7 @@ static struct rule rule_of(enum kymo_chunk_type type)
         [KYMO_CHUNK_MODULE] = {OF_PROCESS, 8, 4},
         [KYMO_CHUNK_MODULE_UNLOAD] = {OF_PROCESS, 8, 4},
         [KYMO_CHUNK_MODULE_IMAGE] = {OF_PROCESS, 8, 4},
-        [KYMO_CHUNK_CODE] = {OF_PROCESS, 4, 0},
+        [KYMO_CHUNK_CODE] = {TO_PROCESS, 4, 0},
         [KYMO_CHUNK_SCRIPT] = {OF_PROCESS, 4, 8},
         [KYMO_CHUNK_KERNEL_STACK] = {KERNEL_STACK, 4, 8},
         [KYMO_CHUNK_MARKER_CATEGORY] = {OF_PROCESS, 4, 8},
@@ -99,22 +99,6 @@ static kymo_err keep(const kymo_recording_writer *w, kymo_kept_list *list,
     if (err != KYMO_OK)
         free(chunk);
     return err;
-}
-
-static kymo_err keep_last(const kymo_recording_writer *w, kymo_kept_list *list,
-                          enum kymo_chunk_type type, uint32_t id)
-{
-    for (size_t i = 0; i < list->len; i++) {
-        if (list->data[i]->type != type || list->data[i]->id != id)
-            continue;
-        struct kymo_kept_chunk *chunk = kymo_kept_copy(w, type, id);
-        if (!chunk)
-            return KYMO_E_NOMEM;
-        free(list->data[i]);
-        list->data[i] = chunk;
-        return KYMO_OK;
-    }
-    return keep(w, list, type, id);
 }
 
 static void deinit_list(kymo_kept_list *list)
@@ -185,7 +169,9 @@ static void free_process(struct kymo_kept_process *p)
     if (!p)
         return;
     deinit_list(&p->definitions);
-    deinit_list(&p->states);
+    for (size_t i = 0; i < p->states.len; i++)
+        free(p->states.data[i].chunk);
+    kymo_vec_deinit(&p->states);
     kymo_vec_deinit(&p->owners);
     kymo_vec_deinit(&p->counts);
     kymo_vec_deinit(&p->frames);
@@ -270,7 +256,7 @@ kymo_err kymo_kept_need_process(kymo_recording_writer *w, uint32_t process)
         return KYMO_OK;
     p->segment = w->kept.segment;
     KYMO_TRY(put_all_again(w, &p->definitions));
-    KYMO_TRY(put_all_again(w, &p->states));
+    KYMO_TRY(kymo_kept_put_states(w, p));
     return put_counts(w, p);
 }
 
@@ -327,11 +313,17 @@ kymo_err kymo_kept_need_thread(kymo_recording_writer *w, uint32_t thread)
 kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type type)
 {
     const struct rule rule = rule_of(type);
+    struct kymo_kept_process *p = NULL;
     switch ((enum scope)rule.scope) {
     case OF_PROCESS:
-    case STATE:
     case TO_PROCESS:
+        return kymo_kept_need_process(w, number_at(w, rule.owner_at));
+    case STATE:
+        KYMO_TRY(kymo_kept_need_process(w, number_at(w, rule.owner_at)));
+        p = kymo_kept_process_of(&w->kept, number_at(w, rule.owner_at));
+        return p ? kymo_kept_take_state(w, p, type, number_at(w, rule.id_at)) : KYMO_OK;
     case PROCESS_END:
+        kymo_kept_shorten_end(w, type);
         return kymo_kept_need_process(w, number_at(w, rule.owner_at));
     case KERNEL_STACK:
         KYMO_TRY(kymo_kept_need_process(w, number_at(w, rule.owner_at)));
@@ -341,8 +333,10 @@ kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type t
         return kymo_writer_close_stacks(w);
     case A_THREAD:
         return kymo_kept_need_process(w, number_at(w, rule.id_at));
-    case THREAD_NAME:
     case THREAD_END:
+        kymo_kept_shorten_end(w, type);
+        return kymo_kept_need_thread(w, number_at(w, rule.owner_at));
+    case THREAD_NAME:
         return kymo_kept_need_thread(w, number_at(w, rule.owner_at));
     case NOT_KEPT:
     case OF_RECORDING:
@@ -366,8 +360,6 @@ kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type ty
         return p ? KYMO_OK : begin_process(w, owner);
     case OF_PROCESS:
         return p ? keep(w, &p->definitions, type, id) : KYMO_OK;
-    case STATE:
-        return p ? keep_last(w, &p->states, type, id) : KYMO_OK;
     case PROCESS_END:
         return end_process(&w->kept, owner);
     case A_THREAD:
@@ -382,6 +374,7 @@ kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type ty
     case KERNEL_STACK:
         return kymo_kept_kernel_stack(w, owner, id);
     case NOT_KEPT:
+    case STATE:
     case TO_PROCESS:
         return KYMO_OK;
     }
@@ -454,11 +447,26 @@ static int process_runs(const struct kymo_recording_kept *kept, uint32_t process
     return p && !p->has_ended;
 }
 
-kymo_err kymo_kept_begin(kymo_recording_writer *w)
+/* What the recording says of itself, from an interval's point of view. */
+static void begin_meta(const struct kymo_recording_kept *kept,
+                       const struct kymo_interval_start *start)
+{
+    struct kymo_kept_chunk *chunk = kept->common.data[0];
+    struct kymo_file_meta meta;
+    memcpy(&meta, chunk->payload, KYMO_FILE_META_BYTES);
+    meta.start_ns = start->start_ns;
+    meta.start_realtime_ns = start->start_realtime_ns;
+    memcpy(chunk->payload, &meta, KYMO_FILE_META_BYTES);
+}
+
+kymo_err kymo_kept_begin(kymo_recording_writer *w, const struct kymo_interval_start *start)
 {
     struct kymo_recording_kept *kept = &w->kept;
     forget_threads(kept);
     kept->segment++;
+    if (start)
+        begin_meta(kept, start);
+    kymo_kept_begin_figures(kept, start != NULL);
     KYMO_TRY(put_all_again(w, &kept->common));
     for (uint32_t i = 0; i < kept->processes.len; i++)
         if (process_runs(kept, i))

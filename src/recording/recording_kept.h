@@ -59,15 +59,25 @@ struct kymo_kept_stack {
     struct kymo_kept_chunk *kernel; /* payload of a kernel stack, instead of frames */
 };
 
+/* The figures so far of which the last event counts. */
+#define KYMO_KEPT_FIGURES 4u
+
+struct kymo_kept_state {
+    struct kymo_kept_chunk *chunk;      /* as it came: counted from the begin of the recording */
+    uint64_t before[KYMO_KEPT_FIGURES]; /* its figures when the present interval began */
+};
+
 struct kymo_kept_process {
     int32_t pid, parent_pid;
     uint64_t start_ns;
     uint32_t segment; /* the last segment that has it */
     int has_ended;
-    uint32_t heirs;             /* live processes whose allocations use its stacks */
-    KYMO_VEC(uint32_t) owners;  /* other processes whose stacks its allocations use */
-    kymo_kept_list definitions; /* its own process event first */
-    kymo_kept_list states;      /* events of which the last one counts */
+    uint32_t heirs;                          /* live processes whose allocations use its stacks */
+    KYMO_VEC(uint32_t) owners;               /* other processes whose stacks its allocations use */
+    kymo_kept_list definitions;              /* its own process event first */
+    KYMO_VEC(struct kymo_kept_state) states; /* events of which the last one counts */
+    uint64_t cpu_ns;        /* of CPU samples in this interval, and in the ones before it */
+    uint64_t cpu_before_ns; /* */
     KYMO_VEC(kymo_event_count) counts;
     KYMO_VEC(struct kymo_kept_frame) frames;
     kymo_index frame_index;
@@ -84,6 +94,8 @@ struct kymo_kept_thread {
     int has_ended;
     struct kymo_kept_chunk *chunk;
     struct kymo_kept_chunk *name; /* NULL: its first name */
+    uint64_t cpu_ns;              /* as of a process */
+    uint64_t cpu_before_ns;
 };
 
 struct kymo_recording_kept {
@@ -126,6 +138,7 @@ kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type ty
 /* When such an event is written: stacks, sites, markers, counters, labels, allocations. */
 KYMO_NODISCARD
 kymo_err kymo_kept_stack(kymo_recording_writer *w, const kymo_event_stack *e);
+void kymo_kept_samples(kymo_recording_writer *w, const kymo_event_samples *e);
 KYMO_NODISCARD
 kymo_err kymo_kept_site(kymo_recording_writer *w, const kymo_event_site *e);
 KYMO_NODISCARD
@@ -145,9 +158,10 @@ kymo_err kymo_kept_inherit(kymo_recording_writer *w, const kymo_event_inherit *e
 
 /* ---- at the begin of a segment ---- */
 
-/* Writes the current state, as the first chunks of the next segment. */
+/* Writes the current state, as the first chunks of the next segment. start: of an interval; NULL:
+ * the segment counts from the begin of the recording. */
 KYMO_NODISCARD
-kymo_err kymo_kept_begin(kymo_recording_writer *w);
+kymo_err kymo_kept_begin(kymo_recording_writer *w, const struct kymo_interval_start *start);
 
 /* ---- shared by recording_kept*.c ---- */
 
@@ -161,6 +175,15 @@ struct kymo_kept_chunk *kymo_kept_copy(const kymo_recording_writer *w, enum kymo
                                        uint32_t id);
 KYMO_NODISCARD
 kymo_err kymo_kept_put_again(kymo_recording_writer *w, const struct kymo_kept_chunk *chunk);
+/* recording_kept_figures.c: what counts from the begin of the recording, or of the interval. */
+KYMO_NODISCARD
+kymo_err kymo_kept_take_state(kymo_recording_writer *w, struct kymo_kept_process *p,
+                              enum kymo_chunk_type type, uint32_t id);
+KYMO_NODISCARD
+kymo_err kymo_kept_put_states(kymo_recording_writer *w, const struct kymo_kept_process *p);
+void kymo_kept_begin_figures(struct kymo_recording_kept *kept, int is_interval);
+/* In w->event, the end of a process or a thread: takes off what earlier intervals have. */
+void kymo_kept_shorten_end(kymo_recording_writer *w, enum kymo_chunk_type type);
 /* recording_kept_stacks.c */
 KYMO_NODISCARD
 kymo_err kymo_kept_kernel_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack);

@@ -44,6 +44,7 @@ static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_wri
         kymo_recording_writer_destroy(w);
         return err;
     }
+    w->out.goes_on = (flags & KYMO_RECORDING_GO_ON) != 0;
     w->has_meta = continues;
     *out = w;
     return KYMO_OK;
@@ -112,20 +113,33 @@ void kymo_recording_keep_definitions(kymo_recording_writer *w)
     kymo_bytes_init(&w->kept.again, KYMO_CHUNK_LENGTH_MAX);
 }
 
-kymo_err kymo_recording_begin_segment(kymo_recording_writer *w, int fd)
+static kymo_err begin_segment(kymo_recording_writer *w, int fd,
+                              const struct kymo_interval_start *start)
 {
     if (!w->kept.is_on || !w->has_meta)
         return KYMO_E_INVALID;
     kymo_chunk_out_deinit(&w->out);
     KYMO_TRY(kymo_chunk_out_init(&w->out, fd, 0));
+    w->out.goes_on = (w->flags & KYMO_RECORDING_GO_ON) != 0;
     w->ended = 0;
     w->stack_count = w->group_count = 0;
     kymo_ring_deinit(&w->ring);
     w->ring.most_bytes = 0;
     kymo_writer_drop_rows(w);
     kymo_writer_drop_calls(w);
-    kymo_err err = kymo_kept_begin(w);
+    kymo_err err = kymo_kept_begin(w, start);
     return err == KYMO_OK ? KYMO_OK : kymo_chunk_out_fail(&w->out, err);
+}
+
+kymo_err kymo_recording_begin_segment(kymo_recording_writer *w, int fd)
+{
+    return begin_segment(w, fd, NULL);
+}
+
+kymo_err kymo_recording_begin_interval(kymo_recording_writer *w, int fd,
+                                       const struct kymo_interval_start *start)
+{
+    return begin_segment(w, fd, start);
 }
 
 /* ---- a flight recorder ---- */
@@ -204,6 +218,13 @@ kymo_err kymo_recording_error(const kymo_recording_writer *w, kymo_error *detail
     if (w->out.error.code != KYMO_OK && detail != NULL)
         *detail = w->out.error;
     return w->out.error.code;
+}
+
+kymo_err kymo_recording_missed(const kymo_recording_writer *w, kymo_error *detail)
+{
+    if (w->out.missed.code != KYMO_OK && detail != NULL)
+        *detail = w->out.missed;
+    return w->out.missed.code;
 }
 
 uint64_t kymo_recording_bytes(const kymo_recording_writer *w)

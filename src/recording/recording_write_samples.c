@@ -61,6 +61,7 @@ static kymo_err need_stacks(kymo_recording_writer *w, const kymo_event_samples *
     KYMO_TRY(kymo_kept_need_thread(w, e->thread));
     for (uint32_t i = 0; i < e->count; i++)
         KYMO_TRY(kymo_kept_need_stack(w, e->thread, e->samples[i].stack));
+    kymo_kept_samples(w, e);
     return KYMO_OK;
 }
 

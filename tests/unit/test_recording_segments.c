@@ -6,6 +6,7 @@
 #include "failing_allocation.h"
 #include "recording_fixture.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -544,12 +545,124 @@ static void each_allocation_fails_once(void **state)
     close(fd[1]);
 }
 
+/* ---- an interval ---- */
+
+static kymo_err write_figures(kymo_recording_writer *w, uint64_t n)
+{
+    const kymo_event_sample sample = {.time_ns = 10 * n, .weight_ns = 7, .stack = KYMO_EVENT_NONE};
+    WRITE(samples, {.thread = 0, .count = 1, .samples = &sample});
+    WRITE(loss, {.process = 0, .kind = 4, .count = 5 * n, .name = "l"});
+    WRITE(quality, {.process = 0,
+                    .samples = 10 * n,
+                    .handler_ns = 20 * n,
+                    .disturbed = n,
+                    .cpu_unsampled_ns = 2 * n});
+    WRITE(site_counts, {.process = 0, .site = 1, .lost = 3 * n, .capped = 4 * n, .cut = n});
+    WRITE(heap, {.process = 0, .rate = 50, .count = 100 * n, .bytes = 1000 * n});
+    return KYMO_OK;
+}
+
+static kymo_err write_with_site(kymo_recording_writer *w)
+{
+    KYMO_TRY(write_process(w, 0, 1));
+    WRITE(site, {.process = 0,
+                 .site = 1,
+                 .category = KYMO_EVENT_NONE,
+                 .type = KYMO_EVENT_NONE,
+                 .kind = KYMO_SITE_VALUES,
+                 .name = "s"});
+    return KYMO_OK;
+}
+
+static kymo_err write_intervals(const int *fd)
+{
+    const struct kymo_interval_start start = {1000, 5000};
+    kymo_recording_writer *w = NULL;
+    KYMO_TRY(kymo_recording_writer_create(fd[0], 0, &w));
+    kymo_recording_keep_definitions(w);
+    WRITE(meta, {.start_ns = 1, .start_realtime_ns = 4001});
+    KYMO_TRY(write_with_site(w));
+    KYMO_TRY(write_figures(w, 1));
+    WRITE(end, {.end_ns = 1000});
+    KYMO_TRY(kymo_recording_begin_interval(w, fd[1], &start));
+    KYMO_TRY(write_figures(w, 3));
+    WRITE(thread_end, {.thread = 0, .end_ns = 1100, .cpu_ns = 20, .cpu_tail_ns = 6});
+    WRITE(process_end, {.process = 0, .end_ns = 1100, .user_ns = 10, .system_ns = 12});
+    WRITE(end, {.end_ns = 1200, .clean = 1});
+    kymo_recording_writer_destroy(w);
+    return KYMO_OK;
+}
+
+static void an_interval_counts_from_its_begin(void **state)
+{
+    (void)state;
+    const int fd[] = {memfd_create("first", MFD_CLOEXEC), memfd_create("second", MFD_CLOEXEC)};
+    kymo_recording_report report;
+    kymo_str text = {0};
+    OK(write_intervals(fd));
+    OK(kymo_recording_read_fd(fd[1], KYMO_RECORDING_STRICT | KYMO_RECORDING_BY_OFFSET,
+                              &event_text_handler, &text, &report, NULL));
+    static const char *const there[] = {
+        "meta start=1000 realtime=5000 ",
+        "loss process=0 kind=4 count=0 ",
+        "loss process=0 kind=4 count=10 ",
+        "quality process=0 samples=20 handler=40 disturbed=2 unsampled=4",
+        "site_counts process=0 site=0 lost=6 capped=8 cut=2",
+        " count=200 bytes=2000 ",
+        "thread_end 0 end=1100 cpu=13 tail=6",
+        "user=6 system=9",
+    };
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(there); i++)
+        if (!strstr(kymo_str_cstr(&text), there[i]))
+            fail_msg("no \"%s\" in:\n%s", there[i], kymo_str_cstr(&text));
+    kymo_str_deinit(&text);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+/* A disk that is full costs the interval, and nothing of the next one. */
+static void a_full_disk_costs_one_interval(void **state)
+{
+    (void)state;
+    const struct kymo_interval_start start = {1000, 5000};
+    const int full = memfd_create("full", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const int next = memfd_create("next", MFD_CLOEXEC);
+    kymo_recording_writer *w = NULL;
+    kymo_recording_report report;
+    kymo_error detail;
+    kymo_str text = {0};
+    assert_int_equal(fcntl(full, F_ADD_SEALS, F_SEAL_GROW), 0);
+    OK(kymo_recording_writer_create(full, KYMO_RECORDING_GO_ON, &w));
+    kymo_recording_keep_definitions(w);
+    OK(kymo_recording_write_meta(w, &(kymo_event_meta){.start_ns = 1}));
+    OK(kymo_recording_flush(w));
+    OK(write_with_site(w));
+    OK(write_figures(w, 1));
+    OK(kymo_recording_write_end(w, &(kymo_event_end){.end_ns = 1000}));
+    assert_int_not_equal(kymo_recording_missed(w, &detail), KYMO_OK);
+    OK(kymo_recording_begin_interval(w, next, &start));
+    OK(kymo_recording_missed(w, NULL));
+    OK(write_figures(w, 2));
+    OK(kymo_recording_write_end(w, &(kymo_event_end){.end_ns = 2000}));
+    OK(kymo_recording_missed(w, NULL));
+    kymo_recording_writer_destroy(w);
+    OK(kymo_recording_read_fd(next, KYMO_RECORDING_STRICT | KYMO_RECORDING_BY_OFFSET,
+                              &event_text_handler, &text, &report, NULL));
+    assert_non_null(strstr(kymo_str_cstr(&text), "process 0 pid=10 "));
+    assert_non_null(strstr(kymo_str_cstr(&text), "loss process=0 kind=4 count=5 "));
+    kymo_str_deinit(&text);
+    close(full);
+    close(next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_means_the_same_wherever_it_is_cut),
         cmocka_unit_test(what_lives_is_in_the_next_segment),
         cmocka_unit_test(each_allocation_fails_once),
+        cmocka_unit_test(an_interval_counts_from_its_begin),
+        cmocka_unit_test(a_full_disk_costs_one_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
