@@ -51,7 +51,7 @@ void kymo_store_names(int fd, const char *path, int quiet)
     kymo_finish_progress progress = {.step = on_step, .update = on_update, .data = &bar};
     kymo_progress_init(&bar, quiet);
     kymo_progress_start(&bar, "reading symbols");
-    kymo_err err = kymo_store_symbols(fd, &progress, &detail);
+    kymo_err err = kymo_store_symbols(fd, 0, &progress, &detail);
     kymo_progress_end(&bar);
     if (err != KYMO_OK)
         say_error(path, err, &detail);

@@ -161,6 +161,11 @@ void kymo_ingest_keep_interpreter(kymo_ingest *in)
     in->keeps_interpreter = 1;
 }
 
+void kymo_ingest_begin_names(kymo_ingest *in)
+{
+    in->stored.are_partial = 1;
+}
+
 void kymo_ingest_skip_markers(kymo_ingest *in)
 {
     in->skips_markers = 1;

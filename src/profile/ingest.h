@@ -62,6 +62,9 @@ void kymo_ingest_keep_interpreter(kymo_ingest *ingest);
 /* Traced calls that are shorter than min_ns are left out: their time is their caller's. folds: a
  * function that calls itself is one frame. Before the first event. */
 void kymo_ingest_shape_calls(kymo_ingest *ingest, uint64_t min_ns, int folds);
+/* Symbols that come from now on are of other recordings: frames that they do not name have not been
+ * looked up. After the last other event. */
+void kymo_ingest_begin_names(kymo_ingest *ingest);
 /* NULL is allowed. */
 void kymo_ingest_destroy(kymo_ingest *ingest);
 

@@ -45,7 +45,8 @@ static int find_file(const kymo_stored_symbols *s, uint32_t path, const uint8_t 
 static kymo_err add_file(kymo_stored_symbols *s, kymo_profile *profile, const kymo_event_symbols *e,
                          uint32_t *file)
 {
-    struct kymo_stored_file row = {.state = e->state, .build_id_len = e->build_id_len};
+    struct kymo_stored_file row = {
+        .state = e->state, .build_id_len = e->build_id_len, .is_partial = s->are_partial};
     if (e->build_id_len > KYMO_BUILD_ID_MAX)
         return KYMO_E_INVALID;
     if (e->build_id_len)
@@ -194,19 +195,43 @@ static kymo_err name_frame(const kymo_stored_symbols *s, kymo_profile *profile, 
 }
 
 /* By module: its stored file, KYMO_NONE if there is none. */
-static kymo_err find_files(const kymo_stored_symbols *s, kymo_profile *profile, uint32_t *file_of)
+static void find_files(const kymo_stored_symbols *s, const kymo_profile *profile, uint32_t *file_of)
 {
     for (uint32_t i = 0; i < profile->modules.len; i++) {
         const kymo_module *m = &profile->modules.data[i];
         const kymo_module_ids *ids = &profile->module_ids.data[i];
-        file_of[i] = KYMO_NONE;
-        if (ids->file != i) {
+        if (ids->file != i)
             file_of[i] = file_of[ids->file];
-        } else if (find_file(s, ids->path, m->build_id, m->build_id_len, &file_of[i])) {
-            KYMO_TRY(kymo_profile_set_module_symbols(profile, i, s->files.data[file_of[i]].state));
-        } else {
+        else if (!find_file(s, ids->path, m->build_id, m->build_id_len, &file_of[i]))
             file_of[i] = KYMO_NONE;
-        }
+    }
+}
+
+static kymo_err name_frames(kymo_stored_symbols *s, kymo_profile *profile, const uint32_t *file_of)
+{
+    for (uint32_t i = 0; i < profile->frames.len; i++) {
+        const kymo_frame *f = &profile->frames.data[i];
+        if (!kymo_frame_has_file(f) || file_of[f->module] == KYMO_NONE)
+            continue;
+        struct kymo_stored_address *a = find_address(s, file_of[f->module], f->address);
+        if (a)
+            KYMO_TRY(name_frame(s, profile, i, a));
+        else
+            s->files.data[file_of[f->module]].lacks_some = 1;
+    }
+    return KYMO_OK;
+}
+
+/* What is known of a file's symbols; nothing where some of its frames are still to be looked up. */
+static kymo_err set_states(const kymo_stored_symbols *s, kymo_profile *profile,
+                           const uint32_t *file_of)
+{
+    for (uint32_t i = 0; i < profile->modules.len; i++) {
+        if (profile->module_ids.data[i].file != i || file_of[i] == KYMO_NONE)
+            continue;
+        const struct kymo_stored_file *f = &s->files.data[file_of[i]];
+        if (!(f->is_partial && f->lacks_some && f->state >= KYMO_SYMBOLS_SOME))
+            KYMO_TRY(kymo_profile_set_module_symbols(profile, i, f->state));
     }
     return KYMO_OK;
 }
@@ -216,17 +241,11 @@ kymo_err kymo_stored_symbols_apply(kymo_stored_symbols *s, kymo_profile *profile
     KYMO_VEC(uint32_t) file_of = {0};
     if (s->files.len == 0)
         return KYMO_OK;
-    kymo_err err = kymo_vec_reserve(&file_of, profile->modules.len + 1);
+    KYMO_TRY(kymo_vec_reserve(&file_of, profile->modules.len + 1));
+    find_files(s, profile, file_of.data);
+    kymo_err err = name_frames(s, profile, file_of.data);
     if (err == KYMO_OK)
-        err = find_files(s, profile, file_of.data);
-    for (uint32_t i = 0; err == KYMO_OK && i < profile->frames.len; i++) {
-        const kymo_frame *f = &profile->frames.data[i];
-        if (!kymo_frame_has_file(f) || file_of.data[f->module] == KYMO_NONE)
-            continue;
-        struct kymo_stored_address *a = find_address(s, file_of.data[f->module], f->address);
-        if (a)
-            err = name_frame(s, profile, i, a);
-    }
+        err = set_states(s, profile, file_of.data);
     kymo_vec_deinit(&file_of);
     return err;
 }

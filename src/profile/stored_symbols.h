@@ -21,6 +21,8 @@ struct kymo_stored_file {
     uint32_t state;
     uint32_t build_id_len;
     uint8_t build_id[KYMO_BUILD_ID_MAX];
+    uint8_t is_partial; /* there may be frames that were not looked up */
+    uint8_t lacks_some; /* there are */
 };
 
 struct kymo_stored_function {
@@ -54,6 +56,7 @@ typedef struct kymo_stored_symbols {
     KYMO_VEC(struct kymo_stored_address) addresses;
     kymo_index file_index;
     kymo_index address_index;
+    uint8_t are_partial; /* files that come from now on */
 } kymo_stored_symbols;
 
 /* Whether a name can be stored for the frame. Generated and kernel code have other sources of

@@ -173,20 +173,32 @@ static kymo_err open_file(job *j, uint32_t file, kymo_module_symbols **out,
     return err == KYMO_E_NOMEM ? err : KYMO_OK;
 }
 
-static kymo_err symbolize_range(job *j, kymo_module_symbols *module, const kymo_placed_frame *refs,
-                                size_t n, bool complete)
+/* Whether a names file named it already; not where all of them are looked up again. */
+static int is_named_before(const job *j, const kymo_placed_frame *ref, uint32_t stored)
 {
+    return stored == KYMO_SYMBOLS_UNKNOWN && kymo_profile_frame(j->profile, ref->frame)->named;
+}
+
+/* stored: what was known of the file's symbols before. */
+static kymo_err symbolize_range(job *j, kymo_module_symbols *module, const kymo_placed_frame *refs,
+                                size_t n, bool complete, uint32_t stored)
+{
+    size_t asked = 0;
+    uint64_t named = 0;
     j->addresses.len = j->symbols.len = j->frames.len = 0;
     KYMO_TRY(kymo_vec_reserve(&j->symbols, n));
     for (size_t i = 0; i < n; i++)
-        KYMO_TRY(kymo_vec_push(&j->addresses, refs[i].address));
-    KYMO_TRY(kymo_module_symbolize(module, j->addresses.data, n, j->symbols.data, &j->frames));
+        if (!is_named_before(j, &refs[i], stored))
+            KYMO_TRY(kymo_vec_push(&j->addresses, refs[i].address));
+    KYMO_TRY(kymo_module_symbolize(module, j->addresses.data, j->addresses.len, j->symbols.data,
+                                   &j->frames));
     for (size_t i = 0; i < n; i++) {
-        const kymo_symbol_result *r = &j->symbols.data[i];
-        KYMO_TRY(set_frame(j, refs[i].frame, r));
-        j->result->frames_named += r->named;
-        j->result->complete_named += r->named && complete;
+        if (!is_named_before(j, &refs[i], stored))
+            KYMO_TRY(set_frame(j, refs[i].frame, &j->symbols.data[asked++]));
+        named += kymo_profile_frame(j->profile, refs[i].frame)->named;
     }
+    j->result->frames_named += named;
+    j->result->complete_named += complete ? named : 0;
     return KYMO_OK;
 }
 
@@ -244,7 +256,7 @@ static kymo_err symbolize_file(job *j, const kymo_placed_frame *refs, size_t n)
     r->without_symbols += status.n_symbols == 0 && !status.dwarf;
     if (status.complete)
         r->in_complete += n;
-    kymo_err err = symbolize_range(j, module, refs, n, status.complete);
+    kymo_err err = symbolize_range(j, module, refs, n, status.complete, stored);
     kymo_module_close(module);
     return err;
 }

@@ -36,6 +36,7 @@ typedef struct kymo_load_how {
     int native_python;        /* with the interpreter's frames between Python's */
     int folds_recursion;      /* a function that calls itself is one frame in traced calls */
     uint64_t min_duration_ns; /* shorter traced calls are left out: their time is their caller's */
+    int names; /* a file of names (names_file.h), which are found there first; 0: none */
 } kymo_load_how;
 
 /* Reads a recording as far as it is good, finds the names of its code, and returns a finished
@@ -54,24 +55,33 @@ kymo_err kymo_recording_load_as(const char *path, int fd, const kymo_load_how *h
                                 kymo_profile **out, kymo_recording_info *info, kymo_error *detail);
 
 /* load.c: modules and stacks only, from the beginning of fd, a file; without samples, markers
- * and allocations, which are most of a recording. *end_at: offset of its END chunk; 0: none. */
+ * and allocations, which are most of a recording. names: as in kymo_load_how. *end_at: offset of
+ * its END chunk; 0: none. */
 KYMO_NODISCARD
-kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_info *info,
+kymo_err kymo_recording_load_code(int fd, int names, kymo_profile **out, kymo_recording_info *info,
                                   uint64_t *end_at, kymo_error *detail);
 
 /* Makes a recording self-contained: stores the names of its code in it. fd: the recording, open
  * for reading and writing, not used by another thread or process. A recording without an END
  * chunk, or a damaged one, is not changed: it is symbolized when it is reported. progress and
- * detail may be NULL. After an error of writing (a full disk) the recording is as before, except
- * that the END chunk is missing if it could not be written again. */
+ * detail may be NULL. names: as in kymo_load_how; what was looked up is added to it. After an error
+ * of writing (a full disk) the recording is as before, except that the END chunk is missing if it
+ * could not be written again. */
 KYMO_NODISCARD
-kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_error *detail);
+kymo_err kymo_store_symbols(int fd, int names, const kymo_finish_progress *progress,
+                            kymo_error *detail);
+
+/* Which addresses of a file are left out; NULL: none. */
+typedef struct kymo_symbol_filter {
+    int (*leaves_out)(void *data, const kymo_module *file, uint64_t address);
+    void *data;
+} kymo_symbol_filter;
 
 /* symbol_events.c: gives all frames of the profile that are in a file, once for each file and
  * address, with or without a name. Only the handler's function `symbols` is called.
  * KYMO_E_NOMEM, or the handler's error. */
 KYMO_NODISCARD
-kymo_err kymo_symbol_events_send(const kymo_profile *profile, const kymo_event_handler *to,
-                                 void *context);
+kymo_err kymo_symbol_events_send(const kymo_profile *profile, const kymo_symbol_filter *filter,
+                                 const kymo_event_handler *to, void *context);
 
 #endif

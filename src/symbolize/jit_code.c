@@ -39,7 +39,7 @@ struct kymo_jit_code {
     struct kymo_jit_mappings mappings;
     KYMO_VEC(uint64_t) hits; /* sampled addresses; sorted from write on */
     kymo_index hit_index;
-    uint32_t pieces; /* recorded so far */
+    uint32_t pieces; /* recorded by the present write */
     uint64_t lines_bytes;
     int left_out; /* a limit prevented some from being recorded */
 };
@@ -172,14 +172,16 @@ static kymo_err write_piece(struct writing *w, int fd, const kymo_code_entry *en
 
 static kymo_err write_mappings(struct writing *w)
 {
-    const struct kymo_jit_mappings *m = &w->jit->mappings;
+    struct kymo_jit_mappings *m = &w->jit->mappings;
     for (uint32_t i = 0; i < m->mappings.len; i++) {
         kymo_event_module e;
         kymo_jit_mappings_get(m, i, &e);
         e.process = w->process;
         e.module = KYMO_JIT_FIRST_MODULE + i;
-        if (is_hit(w->jit, e.start, e.end - e.start))
-            KYMO_TRY(w->events->module(w->context, &e));
+        if (m->mappings.data[i].is_recorded || !is_hit(w->jit, e.start, e.end - e.start))
+            continue;
+        KYMO_TRY(w->events->module(w->context, &e));
+        m->mappings.data[i].is_recorded = 1;
     }
     return KYMO_OK;
 }
@@ -272,6 +274,17 @@ static kymo_err write_jitdump(struct writing *w)
     return err == KYMO_E_IO || err == KYMO_E_CORRUPT || err == KYMO_E_UNSUPPORTED ? KYMO_OK : err;
 }
 
+/* More may come, so the index follows the order. */
+static kymo_err sort_hits(kymo_jit_code *jit)
+{
+    qsort(jit->hits.data, jit->hits.len, sizeof *jit->hits.data, by_value);
+    kymo_index_deinit(&jit->hit_index);
+    for (uint32_t i = 0; i < jit->hits.len; i++)
+        KYMO_TRY(kymo_index_put(&jit->hit_index,
+                                kymo_hash_words(&jit->hits.data[i], 1, kymo_hash_secret()), i));
+    return KYMO_OK;
+}
+
 kymo_err kymo_jit_code_write(kymo_jit_code *jit, uint32_t process, const kymo_event_handler *events,
                              void *context)
 {
@@ -279,8 +292,9 @@ kymo_err kymo_jit_code_write(kymo_jit_code *jit, uint32_t process, const kymo_ev
         return KYMO_OK;
     kymo_jit_files_look_last(&jit->files);
     kymo_jit_mappings_look(&jit->mappings, jit->files.pid);
-    qsort(jit->hits.data, jit->hits.len, sizeof *jit->hits.data, by_value);
-    kymo_index_deinit(&jit->hit_index); /* of the order before */
+    KYMO_TRY(sort_hits(jit));
+    jit->pieces = 0;
+    jit->lines_bytes = 0;
     struct writing *w = calloc(1, sizeof *w);
     if (!w)
         return KYMO_E_NOMEM;

@@ -53,6 +53,7 @@ struct kymo_jit_mapping {
     uint64_t end;
     uint64_t offset;
     size_t module;
+    int is_recorded;
 };
 struct kymo_jit_mappings {
     KYMO_VEC(kymo_event_module) modules; /* path and build_id are owned */

@@ -55,6 +55,7 @@ static void take_mapping(struct kymo_jit_mappings *m, struct kymo_jit_mapping at
         if (strcmp(module->path, path) == 0)
             at.module = i;
     }
+    at.is_recorded = 0;
     if (at.module != SIZE_MAX && m->mappings.len < MAPPINGS_MAX && !is_known(m, at.start, at.end))
         (void)kymo_vec_push(&m->mappings, at);
 }

@@ -17,6 +17,7 @@
 #include "profile/ingest_thin.h"
 #include "recording/recording.h"
 #include "symbolize/finish.h"
+#include "symbolize/names_file.h"
 
 #define LARGE_BYTES (512 << 10) /* a smaller file cannot have too many rows */
 
@@ -134,6 +135,8 @@ static kymo_err read_into(const struct input *input, kymo_ingest *ingest,
     kymo_error why = {.code = KYMO_OK};
     prepare(input, ingest);
     kymo_err err = read_input(input, input->handler, ingest, report, &why);
+    if (err == KYMO_OK && input->how.names)
+        err = kymo_names_file_read(input->how.names, ingest);
     if (err == KYMO_OK)
         return kymo_ingest_finish(ingest);
     /* A reader's error has a text; an error of the ingest has only a code. */
@@ -178,7 +181,7 @@ static kymo_err load(const struct input *input, kymo_profile **out, kymo_recordi
     return KYMO_OK;
 }
 
-kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_info *info,
+kymo_err kymo_recording_load_code(int fd, int names, kymo_profile **out, kymo_recording_info *info,
                                   uint64_t *end_at, kymo_error *detail)
 {
     const kymo_event_handler *all = &kymo_ingest_handler;
@@ -195,7 +198,7 @@ kymo_err kymo_recording_load_code(int fd, kymo_profile **out, kymo_recording_inf
         .end = all->end,
     };
     KYMO_TRY(load(&(struct input){.fd = fd,
-                                  .how = {.native_python = 1},
+                                  .how = {.native_python = 1, .names = names},
                                   .flags = KYMO_RECORDING_BY_OFFSET,
                                   .handler = &some},
                   out, info, end_at, detail));

@@ -16,6 +16,7 @@
 
 #include "recording/recording.h"
 #include "symbolize/finish.h"
+#include "symbolize/names_file.h"
 #include "sys/write_all.h"
 
 /* An END chunk takes 32 bytes; a later version may make it longer. */
@@ -39,7 +40,7 @@ static kymo_err write_chunks(int fd, const kymo_profile *profile, const struct e
     if (lseek(fd, end->at, SEEK_SET) < 0)
         return kymo_error_set_errno(detail, "writing the recording");
     KYMO_TRY(kymo_recording_writer_continue(fd, &writer));
-    kymo_err err = kymo_symbol_events_send(profile, &kymo_recording_write_handler, writer);
+    kymo_err err = kymo_symbol_events_send(profile, NULL, &kymo_recording_write_handler, writer);
     if (err == KYMO_OK)
         err = kymo_recording_flush(writer);
     (void)kymo_recording_error(writer, detail);
@@ -79,13 +80,14 @@ static kymo_err write_all(int fd, const kymo_profile *profile, const struct end_
     return err;
 }
 
-kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_error *detail)
+kymo_err kymo_store_symbols(int fd, int names, const kymo_finish_progress *progress,
+                            kymo_error *detail)
 {
     kymo_profile *profile;
     kymo_recording_info info = {.size = sizeof info};
     uint64_t end_at;
     struct end_chunk end;
-    KYMO_TRY(kymo_recording_load_code(fd, &profile, &info, &end_at, detail));
+    KYMO_TRY(kymo_recording_load_code(fd, names, &profile, &info, &end_at, detail));
     end.at = (off_t)end_at;
     end.len = (size_t)(info.size_bytes - end_at);
     kymo_err err = KYMO_OK;
@@ -94,6 +96,8 @@ kymo_err kymo_store_symbols(int fd, const kymo_finish_progress *progress, kymo_e
         err = kymo_finish_symbolize(profile, &info, progress);
         if (err == KYMO_OK)
             err = write_all(fd, profile, &end, detail);
+        if (err == KYMO_OK && names)
+            err = kymo_names_file_add(names, profile);
     }
     kymo_profile_destroy(profile);
     kymo_recording_info_deinit(&info);

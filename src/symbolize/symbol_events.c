@@ -146,8 +146,15 @@ static kymo_err send(struct batch *b, uint32_t file)
     return err;
 }
 
-kymo_err kymo_symbol_events_send(const kymo_profile *profile, const kymo_event_handler *to,
-                                 void *context)
+static int is_left_out(const kymo_symbol_filter *filter, const kymo_profile *profile,
+                       const kymo_placed_frame *place)
+{
+    return filter && filter->leaves_out(filter->data, kymo_profile_module(profile, place->file),
+                                        place->address);
+}
+
+kymo_err kymo_symbol_events_send(const kymo_profile *profile, const kymo_symbol_filter *filter,
+                                 const kymo_event_handler *to, void *context)
 {
     struct batch b = {.profile = profile, .to = to, .context = context};
     kymo_placed_frame *places;
@@ -157,9 +164,9 @@ kymo_err kymo_symbol_events_send(const kymo_profile *profile, const kymo_event_h
     for (size_t i = 0; i < n && err == KYMO_OK; i++) {
         const kymo_placed_frame *p = &places[i];
         int is_new = i == 0 || p[-1].file != p->file || p[-1].address != p->address;
-        if (is_new)
+        if (is_new && !is_left_out(filter, profile, p))
             err = add_address(&b, p);
-        int is_last = i + 1 == n || p[1].file != p->file;
+        int is_last = (i + 1 == n || p[1].file != p->file) && (!filter || b.addresses.len > 0);
         int is_full = b.addresses.len >= BATCH_ADDRESSES || b.texts.len >= BATCH_TEXTS;
         if (err == KYMO_OK && (is_last || (is_full && is_new)))
             err = send(&b, p->file);

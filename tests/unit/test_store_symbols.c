@@ -36,7 +36,7 @@ static void a_whole_recording_gets_its_names(void **state)
     kymo_bytes before = file_of(sample_recording_emit);
     int fd = file_with(&before, before.len);
     kymo_str text = {0};
-    assert_int_equal(kymo_store_symbols(fd, NULL, NULL), KYMO_OK);
+    assert_int_equal(kymo_store_symbols(fd, 0, NULL, NULL), KYMO_OK);
     kymo_bytes after = content(fd);
     assert_true(after.len > before.len);
     /* 32 bytes of END are where they were, at the end. */
@@ -60,7 +60,7 @@ static void a_cut_recording_stays(void **state)
     const size_t cuts[] = {before.len - 32, before.len - 8, before.len / 8 / 2 * 8};
     for (size_t i = 0; i < KYMO_ARRAY_LEN(cuts); i++) {
         int fd = file_with(&before, cuts[i]);
-        assert_int_equal(kymo_store_symbols(fd, NULL, NULL), KYMO_OK);
+        assert_int_equal(kymo_store_symbols(fd, 0, NULL, NULL), KYMO_OK);
         kymo_bytes after = content(fd);
         assert_int_equal(after.len, cuts[i]);
         assert_memory_equal(after.data, before.data, cuts[i]);
@@ -79,7 +79,7 @@ static void a_full_disk_takes_nothing(void **state)
     assert_int_equal(write(fd, before.data, before.len), (ssize_t)before.len);
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
     kymo_error detail = {0};
-    assert_int_not_equal(kymo_store_symbols(fd, NULL, &detail), KYMO_OK);
+    assert_int_not_equal(kymo_store_symbols(fd, 0, NULL, &detail), KYMO_OK);
     assert_string_not_equal(detail.message, "");
     kymo_bytes after = content(fd);
     kymo_str text = {0};

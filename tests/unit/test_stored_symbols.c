@@ -2,9 +2,12 @@
 #include "ingest_fixture.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "recording/event_text.h"
 #include "symbolize/finish.h"
+#include "symbolize/names_file.h"
 
 static const uint8_t id[] = {1, 2, 3, 4};
 
@@ -114,7 +117,7 @@ static void a_profile_tells_what_it_knows(void **state)
     ok(kymo_ingest_finish(ingest));
     e.address_count = 2; /* the third is in no stack */
     ok(event_text_handler.symbols(&told, &e));
-    ok(kymo_symbol_events_send(profile, &event_text_handler, &again));
+    ok(kymo_symbol_events_send(profile, NULL, &event_text_handler, &again));
     assert_string_equal(kymo_str_cstr(&again), kymo_str_cstr(&told));
     kymo_str_deinit(&told);
     kymo_str_deinit(&again);
@@ -137,12 +140,83 @@ static void nothing_is_said_twice(void **state)
     }
 }
 
+/* Names of other recordings: a file with a frame that they do not name is still to be looked up. */
+static void names_of_others_may_lack_some(void **state)
+{
+    (void)state;
+    kymo_event_symbols e = event();
+    add_stacks();
+    kymo_ingest_begin_names(ingest);
+    ok(kymo_ingest_handler.symbols(ingest, &e));
+    ok(kymo_ingest_finish(ingest));
+    assert_int_equal(kymo_profile_module(profile, 0)->symbols, KYMO_SYMBOLS_ALL);
+    kymo_ingest_destroy(ingest);
+    kymo_profile_destroy(profile);
+    ok(kymo_profile_create(&profile));
+    ok(kymo_ingest_create(profile, &ingest));
+    e.address_count = 1;
+    add_stacks();
+    kymo_ingest_begin_names(ingest);
+    ok(kymo_ingest_handler.symbols(ingest, &e));
+    ok(kymo_ingest_finish(ingest));
+    assert_int_equal(kymo_profile_module(profile, 0)->symbols, KYMO_SYMBOLS_UNKNOWN);
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_FRAMES); i++)
+        named += kymo_profile_frame(profile, i)->named;
+    assert_int_equal(named, 2);
+}
+
+/* ---- a file of names ---- */
+
+static uint64_t size_of(int fd)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    assert_true(end > 0);
+    return (uint64_t)end;
+}
+
+static void a_names_file_has_each_name_once(void **state)
+{
+    (void)state;
+    kymo_event_symbols e = event();
+    kymo_profile *other;
+    kymo_ingest *later;
+    int fd = memfd_create("names", MFD_CLOEXEC);
+    ok(kymo_names_file_begin(fd));
+    const uint64_t empty = size_of(fd);
+    add_stacks();
+    ok(kymo_ingest_handler.symbols(ingest, &e));
+    ok(kymo_ingest_finish(ingest));
+    ok(kymo_names_file_add(fd, profile));
+    const uint64_t full = size_of(fd);
+    assert_true(full > empty);
+    ok(kymo_names_file_add(fd, profile));
+    assert_int_equal(size_of(fd), full);
+    /* A worker was killed while it wrote: what is whole is there. */
+    assert_int_equal(pwrite(fd, "half a chunk", 12, (off_t)full), 12);
+    ok(kymo_profile_create(&other));
+    ok(kymo_ingest_create(other, &later));
+    ok(kymo_ingest_handler.meta(later, &(kymo_event_meta){.start_ns = 1}));
+    ok(kymo_names_file_read(fd, later));
+    ok(kymo_ingest_finish(later));
+    kymo_str names = {0};
+    for (uint32_t i = 0; i < kymo_profile_count(other, KYMO_TABLE_STRINGS); i++)
+        kymo_str_printf(&names, "%s ", kymo_profile_string(other, i));
+    assert_non_null(strstr(kymo_str_cstr(&names), "inner"));
+    kymo_str_deinit(&names);
+    kymo_ingest_destroy(later);
+    kymo_profile_destroy(other);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_are_of_the_file, begin, end),
         cmocka_unit_test_setup_teardown(a_profile_tells_what_it_knows, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_said_twice, begin, end),
+        cmocka_unit_test_setup_teardown(names_of_others_may_lack_some, begin, end),
+        cmocka_unit_test_setup_teardown(a_names_file_has_each_name_once, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
