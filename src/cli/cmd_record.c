@@ -19,10 +19,9 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/program.h"
 #include "cli/steps.h"
 #include "launch/launch.h"
-#include "launch/paths.h"
-#include "launch/precheck.h"
 #include "views/report_heap.h"
 #include "views/report_quality.h"
 #include "views/report_text.h"
@@ -35,18 +34,15 @@ struct record {
     size_t n_asked;
     kymo_output outputs[KYMO_OUTPUTS_MAX];
     size_t n_outputs;
-    char **argv; /* of the program */
+    struct kymo_program program;
     int force;
     int quiet;
     int verbose;
-    int run_anyway;
     int no_symbols;
     int is_cut;              /* the recording broke off before the program's end */
     uint64_t program_cpu_ns; /* without its children; 0: not known */
     int no_source;
     kymo_output_names names;
-    kymo_precheck precheck;
-    char preload[PATH_MAX];
     kymo_spool spool;
 };
 
@@ -66,7 +62,7 @@ static int parse(int argc, char **argv, struct record *r)
     const struct kymo_flag flags[] = {
         {KYMO_SWITCH_FORCE, &r->force},     {KYMO_SWITCH_NO_SOURCE, &r->no_source},
         {KYMO_SWITCH_QUIET, &r->quiet},     {KYMO_SWITCH_NO_SYMBOLS, &r->no_symbols},
-        {KYMO_SWITCH_VERBOSE, &r->verbose}, {KYMO_SWITCH_RUN_ANYWAY, &r->run_anyway},
+        {KYMO_SWITCH_VERBOSE, &r->verbose}, {KYMO_SWITCH_RUN_ANYWAY, &r->program.run_anyway},
     };
     kymo_options_init(&r->options);
     if (environment && kymo_options_parse(&r->options, environment, &detail) != KYMO_OK)
@@ -109,34 +105,17 @@ static int parse(int argc, char **argv, struct record *r)
             return kymo_usage_error(KYMO_IN_RECORD, "option is not for record");
         }
     }
-    r->argv = argv + 1 + args.next;
-    if (!r->argv[0])
+    r->program.argv = argv + 1 + args.next;
+    r->program.quiet = r->quiet;
+    if (!r->program.argv[0])
         return kymo_usage_error(KYMO_IN_RECORD,
                                 "which program? kymo record -- PROGRAM [ARGUMENT...]");
     if (r->options.ring_bytes && r->options.alloc_bytes)
         return kymo_usage_error(
             KYMO_IN_RECORD, "--ring and --alloc exclude each other: what is on the heap is known "
                             "from its whole history, which a ring does not keep");
-    static const kymo_log_level levels[] = {KYMO_LOG_ERROR, KYMO_LOG_WARN, KYMO_LOG_INFO,
-                                            KYMO_LOG_DEBUG};
-    kymo_log_set_level(levels[r->options.log_level]);
+    kymo_program_set_log_level(&r->options);
     return -1;
-}
-
-static int fail(const char *message, int status)
-{
-    kymo_fprint(stderr, "kymo: %s\n", message);
-    return status;
-}
-
-/* The program takes our place: it runs as if kymo had not been typed. */
-static int run_without_recording(const struct record *r)
-{
-    kymo_fprint(stderr, "kymo: %s\n", r->precheck.reason);
-    fputs("kymo: running it without recording\n", stderr);
-    execvp(r->argv[0], r->argv);
-    kymo_fprint(stderr, "kymo: %s: %s\n", r->argv[0], strerror(errno));
-    return errno == ENOENT ? KYMO_EXIT_NOT_FOUND : KYMO_EXIT_NOT_EXECUTABLE;
 }
 
 /* Outputs, program, library, and the spool's folder. Returns -1 to go on, else an exit status. */
@@ -144,37 +123,21 @@ static int check_before(struct record *r)
 {
     kymo_error detail;
     int recordings = 0;
-    r->names = (kymo_output_names){.program = r->argv[0], .start = time(NULL)};
+    r->names = (kymo_output_names){.program = r->program.argv[0], .start = time(NULL)};
     r->n_outputs = r->n_asked ? r->n_asked : 1;
     for (size_t i = 0; i < r->n_outputs; i++) {
         const char *asked = r->n_asked ? r->asked[i] : NULL;
         if (kymo_output_check(&r->outputs[i], asked, r->force, &r->names, &detail) != KYMO_OK)
-            return fail(detail.message, KYMO_EXIT_USAGE);
+            return kymo_say_failed(detail.message, KYMO_EXIT_USAGE);
         recordings += r->outputs[i].is_recording;
     }
     if (recordings > 1)
         return kymo_usage_error(KYMO_IN_RECORD, "only one output can be the recording itself "
                                                 "(.kymo, or a folder)");
 
-    kymo_precheck_program(r->argv[0], getenv("PATH"), &r->precheck);
-    switch (r->precheck.verdict) {
-    case KYMO_PRECHECK_OK:
-        if (r->precheck.warning[0] && !r->quiet)
-            kymo_fprint(stderr, "kymo: %s\n", r->precheck.warning);
-        break;
-    case KYMO_PRECHECK_NOT_FOUND:
-        return fail(r->precheck.reason, KYMO_EXIT_NOT_FOUND);
-    case KYMO_PRECHECK_NOT_EXECUTABLE:
-        return fail(r->precheck.reason, KYMO_EXIT_NOT_EXECUTABLE);
-    case KYMO_PRECHECK_NOT_RECORDABLE:
-        if (r->run_anyway)
-            return run_without_recording(r);
-        kymo_fprint(stderr, "kymo: %s (--run-anyway runs it unrecorded)\n", r->precheck.reason);
-        return KYMO_EXIT_USAGE;
-    }
-
-    if (kymo_paths_preload(r->options.alloc_bytes != 0, r->preload, &detail) != KYMO_OK)
-        return fail(detail.message, KYMO_EXIT_FAILED);
+    int status = kymo_program_check(&r->program, r->options.alloc_bytes != 0);
+    if (status >= 0)
+        return status;
 
     /* Beside the first output, so that it can become it, or be found; a device has no place. */
     const char *folder = ".";
@@ -182,35 +145,8 @@ static int check_before(struct record *r)
         if (!r->outputs[i].is_special)
             folder = r->outputs[i].folder;
     if (kymo_output_make_spool(folder, &r->names, &r->spool, &detail) != KYMO_OK)
-        return fail(detail.message, KYMO_EXIT_FAILED);
+        return kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
     return -1;
-}
-
-/* `#!/usr/bin/env NAME` scripts run as `NAME script`, which env would do; see precheck.h. Returns
- * the words to run, which the caller frees if they are not r->argv. */
-static char **words_to_run(struct record *r)
-{
-    size_t n = 0;
-    while (r->argv[n])
-        n++;
-    if (!r->precheck.env_interpreter[0])
-        return r->argv;
-    char **words = calloc(n + 2, sizeof *words);
-    if (!words)
-        return r->argv;
-    words[0] = r->precheck.env_interpreter;
-    words[1] = r->precheck.path;
-    memcpy(words + 2, r->argv + 1, n * sizeof *words);
-    return words;
-}
-
-static int exit_status_of(const kymo_launch_result *result)
-{
-    if (result->interrupted)
-        return 128 + SIGINT;
-    if (WIFSIGNALED(result->wait_status))
-        return 128 + WTERMSIG(result->wait_status);
-    return WEXITSTATUS(result->wait_status);
 }
 
 /* What could not be encoded gets a name that says what it is, and the line that says so. */
@@ -265,7 +201,7 @@ static int move_spool(struct record *r, kymo_output *output, uint64_t *bytes)
     kymo_error detail = {0};
     *bytes = kymo_spool_bytes(&r->spool);
     if (kymo_spool_move(&r->spool, output->path, output->force, &detail) != KYMO_OK)
-        return fail(detail.message, KYMO_EXIT_FAILED);
+        return kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
     return KYMO_EXIT_OK;
 }
 
@@ -288,7 +224,7 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
     for (size_t i = 0; i < r->n_outputs; i++) {
         kymo_output *output = &r->outputs[i];
         if (kymo_output_settle(output, &r->names, &detail) != KYMO_OK) {
-            status = fail(detail.message, KYMO_EXIT_FAILED);
+            status = kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
             continue;
         }
         if (output->is_recording) {
@@ -493,39 +429,35 @@ int kymo_cmd_record(int argc, char **argv)
     if (status >= 0)
         return status;
 
-    char **words = words_to_run(&r);
     uint64_t start_ns = now_ns();
-    kymo_launch_options launch = {.argv = words,
+    kymo_launch_options launch = {.argv = r.program.words,
                                   .options = &r.options,
                                   .spool = r.spool.fd,
-                                  .preload_path = r.preload,
+                                  .preload_path = r.program.preload,
                                   .quiet = r.quiet};
     kymo_err err = kymo_launch(&launch, &result, &detail);
     /* Nobody may read the summary (2>&1 | head): the recording is finished all the same. */
     signal(SIGPIPE, SIG_IGN);
-    if (words != r.argv)
-        free(words);
+    kymo_program_deinit(&r.program);
     if (err != KYMO_OK)
         kymo_fprint(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
     if (result.pid == 0) {
         kymo_spool_unlink(&r.spool);
-        return detail.sys_errno == ENOENT   ? KYMO_EXIT_NOT_FOUND
-               : detail.sys_errno == EACCES ? KYMO_EXIT_NOT_EXECUTABLE
-                                            : KYMO_EXIT_FAILED;
+        return kymo_program_start_status(&detail);
     }
     r.names.pid = result.pid;
     /* Not the user but duration= ended it, if that much time has passed. */
     int duration_ended = result.interrupted && r.options.duration_ns != 0 &&
                          now_ns() - start_ns >= r.options.duration_ns;
     if (result.interrupted && !duration_ended && !r.quiet)
-        say_runs_on(&result, r.argv[0]);
+        say_runs_on(&result, r.program.argv[0]);
     r.is_cut = err != KYMO_OK;
     r.program_cpu_ns = result.cpu_ns;
     int own = finish(&r);
     kymo_spool_close(&r.spool);
     if (duration_ended)
         wait_for_program(&result, r.quiet);
-    status = exit_status_of(&result);
+    status = kymo_program_exit_status(&result);
     /* The program's status is never changed, but by a failure of ours where it had none. */
     if (status == 0 && (err != KYMO_OK || own != KYMO_EXIT_OK))
         status = KYMO_EXIT_FAILED;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program.h - the program that `record` and `agent` run.
+ *
+ * Layer:    cli; above launch
+ * Flow:     argv -> [program] -> launch.h
+ * Threads:  the only one
+ * Memory:   the caller's structure
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_CLI_PROGRAM_H
+#define KYMO_CLI_PROGRAM_H
+
+#include "launch/launch.h"
+#include "launch/precheck.h"
+
+struct kymo_program {
+    char **argv; /* as it was typed */
+    int quiet;
+    int run_anyway;   /* unrecorded, where it cannot be recorded */
+    char **words;     /* to run: argv, or `NAME script` for `#!/usr/bin/env NAME` (precheck.h) */
+    kymo_precheck precheck;
+    char preload[PATH_MAX];
+};
+
+/* Sets words and preload. Returns -1 to go on, else an exit status, whose reason has been
+ * printed. alloc: whether allocations are recorded. */
+int kymo_program_check(struct kymo_program *program, int alloc);
+void kymo_program_deinit(struct kymo_program *program);
+/* As the program's own shell would see it; launch.h's interrupted is 128 + SIGINT. */
+int kymo_program_exit_status(const kymo_launch_result *result);
+/* Of a program that could not be started. */
+int kymo_program_start_status(const kymo_error *detail);
+
+/* One line on standard error; returns status. */
+int kymo_say_failed(const char *message, int status);
+/* Sets the level of messages (log=) of a recorder. */
+void kymo_program_set_log_level(const kymo_options *options);
+
+#endif
