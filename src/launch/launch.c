@@ -91,8 +91,10 @@ struct launch {
     struct kymo_tree_ending ending;
     uint32_t last_image; /* process number of its last image; UINT32_MAX: none */
     uint64_t start_ns;
-    char reason[KYMO_REASON_MAX]; /* why this engine */
-    char lengthened[200];         /* the period, and why; empty: it is as asked for */
+    struct kymo_interval_start interval; /* the present one; with intervals */
+    int spool;                           /* where it is written */
+    char reason[KYMO_REASON_MAX];        /* why this engine */
+    char lengthened[200];                /* the period, and why; empty: it is as asked for */
     char link[PATH_MAX]; /* to the library, where its own path cannot be preloaded; else empty */
 };
 
@@ -182,22 +184,25 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     if (l->config.engine != KYMO_SESSION_TIMER && kymo_watch_probe() &&
         kymo_dispatch_create(l->config.period_ns, &l->config.dispatch) != KYMO_OK)
         return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the dispatcher");
-    if (ftruncate(l->asked->spool, 0) != 0 || lseek(l->asked->spool, 0, SEEK_SET) != 0)
+    l->spool = l->asked->spool;
+    if (ftruncate(l->spool, 0) != 0 || lseek(l->spool, 0, SEEK_SET) != 0)
         return kymo_error_set_errno(detail, "cannot write the recording");
-    kymo_err err = kymo_recording_writer_create(l->asked->spool, 0, &l->writer);
+    kymo_err err = kymo_recording_writer_create(
+        l->spool, l->asked->intervals ? KYMO_RECORDING_GO_ON : 0, &l->writer);
     if (err == KYMO_OK && o->ring_bytes)
         kymo_recording_keep_newest(l->writer, o->ring_bytes);
     /* For the live heap; where each allocation is recorded, no table of it is kept. */
-    if (err == KYMO_OK && l->config.alloc_rate > 1)
+    if (err == KYMO_OK && (l->config.alloc_rate > 1 || l->asked->intervals))
         kymo_recording_keep_definitions(l->writer);
     if (err == KYMO_OK)
         err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
     if (err != KYMO_OK)
         return kymo_error_set(detail, err, 0, "writing the recording: %s", kymo_err_text(err));
+    l->interval = (struct kymo_interval_start){l->start_ns, kymo_clock_ns(CLOCK_REALTIME)};
     l->config.earliest_ns = l->start_ns;
     l->config.events = &kymo_recording_write_handler;
     l->config.events_context = l->config.writer = l->writer;
-    l->config.spool = l->asked->spool;
+    l->config.spool = l->spool;
     l->config.flags |= o->children ? KYMO_SESSION_CHILDREN : 0;
     l->config.flags |= o->trace == KYMO_TRACE_CHOICE_PYTHON ? KYMO_SESSION_TRACE_PYTHON : 0;
     if (l->config.engine == KYMO_SESSION_PERF && l->config.access == KYMO_PERF_KERNEL) {
@@ -334,6 +339,47 @@ static kymo_err reap_and_forgive(struct launch *l, struct stop *stop)
     return KYMO_OK;
 }
 
+/* Ends the present interval and begins the next one, unless it is the last. */
+static kymo_err end_interval(struct launch *l, uint32_t has_ended, int is_last, kymo_error *detail)
+{
+    const struct kymo_launch_intervals *to = l->asked->intervals;
+    const struct kymo_interval_start next = {kymo_clock_ns(CLOCK_MONOTONIC),
+                                             kymo_clock_ns(CLOCK_REALTIME)};
+    const kymo_event_end end = {next.start_ns, has_ended};
+    struct kymo_launch_interval interval = {
+        .fd = l->spool,
+        .start_ns = l->interval.start_ns,
+        .end_ns = next.start_ns,
+        .start_realtime_ns = l->interval.start_realtime_ns,
+        .end_realtime_ns = next.start_realtime_ns,
+        .is_last = is_last,
+    };
+    KYMO_TRY(kymo_recording_write_end(l->writer, &end));
+    (void)kymo_recording_missed(l->writer, &interval.missed);
+    l->spool = -1;
+    KYMO_TRY(to->ended(to->context, &interval, is_last ? NULL : &l->spool, detail));
+    if (is_last)
+        return KYMO_OK;
+    l->interval = next;
+    kymo_tree_set_spool(l->tree, l->spool);
+    return kymo_recording_begin_interval(l->writer, l->spool, &next);
+}
+
+static kymo_err look_at_interval(struct launch *l, uint64_t now_ns)
+{
+    const struct kymo_launch_intervals *to = l->asked->intervals;
+    kymo_error detail = {0};
+    to->round(to->context, now_ns);
+    if (now_ns < to->due_ns(to->context))
+        return KYMO_OK;
+    kymo_err err = kymo_tree_end_interval(l->tree);
+    if (err == KYMO_OK)
+        err = end_interval(l, 0, 0, &detail);
+    if (err != KYMO_OK && detail.code == err)
+        kymo_fprint(stderr, "kymo: %s\n", detail.message);
+    return err;
+}
+
 /* Rounds until the program and all that it started have ended, or the recording shall. */
 static kymo_err record(struct launch *l)
 {
@@ -373,6 +419,8 @@ static kymo_err record(struct launch *l)
         round_ns = now_ns + ROUND_NS;
         KYMO_TRY(kymo_tree_round(l->tree));
         KYMO_TRY(kymo_recording_flush(l->writer));
+        if (l->asked->intervals)
+            KYMO_TRY(look_at_interval(l, now_ns));
     }
     return KYMO_OK;
 }
@@ -462,6 +510,8 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
     KYMO_TRY(tell_lengthened(l));
     KYMO_TRY(tell_tick_threads(l));
     result->interrupted = !l->has_ended;
+    if (l->asked->intervals)
+        return end_interval(l, l->has_ended ? 1u : 0u, 1, NULL);
     kymo_event_end end = {end_ns, l->has_ended ? 1u : 0u};
     return kymo_recording_write_end(l->writer, &end);
 }
@@ -489,6 +539,8 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     /* A descriptor for each of its threads; the program itself keeps the limit it was given. */
     raise_limit(RLIMIT_NOFILE, &l.files);
     kymo_tree_set_program(l.tree, l.pid, l.start_ns);
+    if (asked->intervals)
+        asked->intervals->started(asked->intervals->context, l.pid);
     err = kymo_launch_write_process(l.writer, asked, l.pid, l.start_ns);
     if (err == KYMO_OK)
         err = tell_blindness(&l);

@@ -16,12 +16,37 @@
 #include "base/error.h"
 #include "options/options.h"
 
+/* An interval that has ended, of a recording that has several. */
+struct kymo_launch_interval {
+    int fd;                    /* the recording of it, complete; the callee closes it */
+    uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+    uint64_t start_realtime_ns, end_realtime_ns;
+    int is_last;
+    kymo_error missed; /* code not KYMO_OK: by this the recording broke off before its end */
+};
+
+/* Who wants a recording in intervals. All functions are called by kymo_launch, in its thread. */
+struct kymo_launch_intervals {
+    /* When the present interval is to end (CLOCK_MONOTONIC). */
+    uint64_t (*due_ns)(void *context);
+    /* It has ended. *next: an empty file for the next one, which kymo_launch gives back by a later
+     * call; not asked for after the last one. */
+    kymo_err (*ended)(void *context, const struct kymo_launch_interval *interval, int *next,
+                      kymo_error *detail);
+    /* In each round, some 50 times a second, and when a child process has ended. */
+    void (*round)(void *context, uint64_t now_ns);
+    /* The program has been started. */
+    void (*started)(void *context, pid_t pid);
+    void *context;
+};
+
 typedef struct kymo_launch_options {
     char *const *argv;           /* argv[0] is searched in PATH; NULL-terminated */
     const kymo_options *options; /* settings of the recording */
     int spool;                   /* where the .kymo is written: a file, which is emptied */
     const char *preload_path;    /* libkymo-preload.so; see paths.h */
     int quiet;                   /* no message but errors */
+    const struct kymo_launch_intervals *intervals; /* NULL: the recording is one, in spool */
 } kymo_launch_options;
 
 typedef struct kymo_launch_result {

@@ -547,6 +547,12 @@ uint64_t kymo_wall_disturbed(const kymo_wall *w)
     return w->finder.disturbed;
 }
 
+kymo_err kymo_wall_flush(kymo_wall *w)
+{
+    KYMO_TRY(flush_runs(w));
+    return flush(w);
+}
+
 kymo_err kymo_wall_finish(kymo_wall *w, uint64_t end_ns)
 {
     for (uint32_t i = 0; i < w->drained.len; i++)

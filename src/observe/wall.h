@@ -56,6 +56,9 @@ kymo_err kymo_wall_set_python(kymo_wall *wall, const struct kymo_remote_python_s
 /* A look at every thread. */
 KYMO_NODISCARD
 kymo_err kymo_wall_tick(kymo_wall *wall, uint64_t now_ns);
+/* Writes what lasts, up to a tick before the last. */
+KYMO_NODISCARD
+kymo_err kymo_wall_flush(kymo_wall *wall);
 /* Writes what is still to be written of threads that live. */
 KYMO_NODISCARD
 kymo_err kymo_wall_finish(kymo_wall *wall, uint64_t end_ns);

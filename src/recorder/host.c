@@ -533,6 +533,31 @@ uint64_t kymo_host_cpu_ns(const kymo_host *h)
     return h->out.cpu_ns;
 }
 
+static kymo_err tell_quality(kymo_host *h)
+{
+    h->quality = (kymo_event_quality){
+        .process = h->out.process,
+        .samples = h->out.taken,
+        .cpu_unsampled_ns = h->out.unsampled_ns,
+        .handler_ns = h->out.handler_ns,
+        .disturbed = h->out.disturbed + (h->out.wall ? kymo_wall_disturbed(h->out.wall) : 0),
+    };
+    return h->config.events->quality(h->config.events_context, &h->quality);
+}
+
+kymo_err kymo_host_end_interval(kymo_host *h)
+{
+    const kymo_event_handler *events = h->config.events;
+    KYMO_TRY(kymo_session_events_flush(&h->out));
+    if (h->out.wall)
+        KYMO_TRY(kymo_wall_flush(h->out.wall));
+    KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
+    KYMO_TRY(tell_losses(h));
+    KYMO_TRY(kymo_mark_events_tell_sites(&h->out, h->drain));
+    KYMO_TRY(tell_heap(h));
+    return tell_quality(h);
+}
+
 kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, int is_followed)
 {
     h->out.replaced = h->replaced && !is_followed;
@@ -553,14 +578,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     }
     KYMO_TRY(kymo_telemetry_finish(h->telemetry));
     KYMO_TRY(kymo_ledger_finish(h->ledger));
-    h->quality = (kymo_event_quality){
-        .process = h->out.process,
-        .samples = h->out.taken,
-        .cpu_unsampled_ns = h->out.unsampled_ns,
-        .handler_ns = h->out.handler_ns,
-        .disturbed = h->out.disturbed + (h->out.wall ? kymo_wall_disturbed(h->out.wall) : 0),
-    };
-    return events->quality(h->config.events_context, &h->quality);
+    return tell_quality(h);
 }
 
 kymo_event_quality kymo_host_quality(const kymo_host *h)

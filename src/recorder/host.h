@@ -170,6 +170,9 @@ void kymo_host_stop(kymo_host *host);
 KYMO_NODISCARD
 kymo_err kymo_host_add_categories(const kymo_host *host, struct kymo_categories *categories);
 
+/* After a round: writes what is known by now, since an interval of the recording ends. */
+KYMO_NODISCARD
+kymo_err kymo_host_end_interval(kymo_host *host);
 /* The last round: ends all threads, and writes losses and quality. main_cpu_ns: CPU clock of the
  * main thread if known from elsewhere, else 0. is_followed: the process has a next image, which
  * is recorded. */

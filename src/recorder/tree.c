@@ -145,6 +145,11 @@ void kymo_tree_set_program(kymo_tree *t, pid_t pid, uint64_t start_ns)
     t->start_ns = start_ns;
 }
 
+void kymo_tree_set_spool(kymo_tree *t, int spool)
+{
+    t->config.spool = spool;
+}
+
 uint32_t kymo_tree_alive(const kymo_tree *t)
 {
     size_t ending = 0;
@@ -317,6 +322,14 @@ kymo_err kymo_tree_round(kymo_tree *t)
     }
     kymo_control_server_round(&t->control, now_ns);
     kymo_file_answers_reap(&t->file_answers);
+    return KYMO_OK;
+}
+
+kymo_err kymo_tree_end_interval(kymo_tree *t)
+{
+    for (size_t i = 0; i < t->images.len; i++)
+        if (t->images.data[i]->is_live || t->images.data[i]->is_ending)
+            KYMO_TRY(kymo_host_end_interval(t->images.data[i]->host));
     return KYMO_OK;
 }
 

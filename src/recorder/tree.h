@@ -48,6 +48,9 @@ const char *kymo_tree_socket(const kymo_tree *tree);
  * the event of that process, and reports its end (kymo_tree_ended). */
 void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 
+/* The recording goes on in another file, which is open for reading, too. */
+void kymo_tree_set_spool(kymo_tree *tree, int spool);
+
 /* Waits until until_ns (CLOCK_MONOTONIC), or for a signal that mask lets in. Meanwhile serves
  * images that attach, new threads, and processes that end. */
 KYMO_NODISCARD
@@ -57,6 +60,10 @@ int kymo_tree_is_behind(const kymo_tree *tree);
 /* One round of every image. */
 KYMO_NODISCARD
 kymo_err kymo_tree_round(kymo_tree *tree);
+
+/* After a round: writes what is known by now, since an interval of the recording ends. */
+KYMO_NODISCARD
+kymo_err kymo_tree_end_interval(kymo_tree *tree);
 
 /* Samples every thread of every image, for wall time. */
 KYMO_NODISCARD
