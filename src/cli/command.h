@@ -62,6 +62,7 @@ struct kymo_flag {
 int kymo_take_arg(kymo_args *args, const struct kymo_flag *flags, size_t count, kymo_arg *out);
 
 int kymo_cmd_record(int argc, char **argv);
+int kymo_cmd_agent(int argc, char **argv);
 int kymo_cmd_report(int argc, char **argv);
 int kymo_cmd_diff(int argc, char **argv);
 int kymo_cmd_convert(int argc, char **argv);

@@ -36,6 +36,24 @@ const kymo_command kymo_commands[] = {
         .run = kymo_cmd_record,
     },
     {
+        .name = "agent",
+        .mask = KYMO_IN_AGENT,
+        .summary = "run a service, and send a profile of it every 30 seconds",
+        .arguments = "--reporter=WHERE [OPTION...] [--] PROGRAM [ARGUMENT...]",
+        .description =
+    "Runs PROGRAM as record does, for as long as it runs, and sends what each interval was to\n"
+    "the reporters. Samples are taken at a cost that nobody notices; the options of record\n"
+    "ask for more. KYMO_OPTIONS takes the same settings, with commas between.\n"
+    "\n"
+    "What happens to profiles does nothing to the program: a reporter that fails is tried\n"
+    "again, and what is lost is counted. Signals that end a service go to the program; when\n"
+    "it has ended, its last profile is sent. The exit status is the program's.",
+        .examples =
+    "  kymo agent --reporter=local:/var/log/profiles -- ./server --port 80\n"
+    "  kymo agent --report=10s --reporter=local:profiles --format=jfr --keep=100 -- ./server\n",
+        .run = kymo_cmd_agent,
+    },
+    {
         .name = "report",
         .mask = KYMO_IN_REPORT,
         .summary = "print where the time of a recording went",

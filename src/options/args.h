@@ -26,6 +26,7 @@ enum {
     KYMO_IN_DOCTOR = 1u << 3,
     KYMO_IN_CONTROL = 1u << 4,
     KYMO_IN_DIFF = 1u << 5,
+    KYMO_IN_AGENT = 1u << 6,
 };
 
 typedef enum kymo_switch_id {

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent.c - see agent.h.
+ *
+ *   ended ──► encoding (one at a time, oldest first) ──► a delivery for each reporter
+ *
+ * Encoding is a worker's: reading the interval, names, formats. It may take longer than an interval
+ * on a loaded machine; then intervals queue up, and above INTERVALS_MAX the oldest is dropped.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/interval.h"
+#include "agent/schedule.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "symbolize/names_file.h"
+#include "sys/clock.h"
+
+#define INTERVALS_MAX 8u
+/* Names of more code than this are looked up anew. */
+#define NAMES_BYTES_MAX (16u << 20)
+#define LOOK_NS 2000000u
+
+struct interval {
+    struct kymo_launch_interval of;
+    uint64_t number;
+};
+
+struct kymo_agent {
+    const struct kymo_agent_settings *settings;
+    const struct kymo_agent_system *system;
+    struct kymo_launch_intervals for_launch;
+    struct kymo_agent_identity who;
+    char host[256];
+    struct kymo_schedule schedule;
+    int is_scheduled;
+    int names; /* -1: none */
+    KYMO_VEC(struct interval) waiting; /* to be encoded; the first one may be under way */
+    struct kymo_worker encoder;
+    int is_encoding;
+    struct kymo_interval_work work;
+    uint64_t names_before; /* bytes, when the encoder started */
+    struct kymo_deliver delivers[KYMO_AGENT_REPORTERS];
+    struct kymo_agent_status status;
+};
+
+/* ---- the system ---- */
+
+static uint64_t real_monotonic_ns(void *context)
+{
+    (void)context;
+    return kymo_clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint64_t real_realtime_ns(void *context)
+{
+    (void)context;
+    return kymo_clock_ns(CLOCK_REALTIME);
+}
+
+static void real_pause(void *context, uint64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    (void)context;
+    (void)nanosleep(&time, NULL);
+}
+
+const struct kymo_agent_system kymo_agent_real_system = {
+    real_monotonic_ns, real_realtime_ns, real_pause, &kymo_deliver_processes, NULL};
+
+static uint64_t monotonic_ns(const kymo_agent *a)
+{
+    return a->system->monotonic_ns(a->system->context);
+}
+
+/* ---- files without a name: nothing is left of them, however we end ---- */
+
+static int open_unnamed(const char *folder)
+{
+    char path[KYMO_AGENT_SPOOL_MAX + 32];
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+    snprintf(path, sizeof path, "%s/kymo-XXXXXX", folder);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        (void)unlink(path);
+    return fd;
+}
+
+int kymo_agent_open_file(const kymo_agent *a, kymo_error *detail)
+{
+    const char *folder = a->settings->spool[0] ? a->settings->spool : secure_getenv("TMPDIR");
+    if (!folder || !folder[0])
+        folder = "/tmp";
+    int fd = open_unnamed(folder);
+    /* Where nothing can be written, memory is what is left. */
+    if (fd < 0 && !a->settings->spool[0])
+        fd = memfd_create("kymo-interval", MFD_CLOEXEC);
+    if (fd < 0)
+        (void)kymo_error_set_errno(detail, "%s: no file can be made there", folder);
+    return fd;
+}
+
+/* ---- encoding ---- */
+
+static void open_names(kymo_agent *a)
+{
+    if (a->names >= 0)
+        close(a->names);
+    a->names = kymo_agent_open_file(a, NULL);
+    if (a->names >= 0 && kymo_names_file_begin(a->names) != KYMO_OK) {
+        close(a->names);
+        a->names = -1;
+    }
+}
+
+static uint64_t size_of(int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void close_files(struct kymo_interval_work *work)
+{
+    for (size_t i = 0; i < work->n_files; i++)
+        if (work->files[i].fd >= 0 && work->files[i].fd != work->segment)
+            close(work->files[i].fd);
+    work->n_files = 0;
+}
+
+static int has_format(const struct kymo_interval_work *work, const char *extension)
+{
+    for (size_t i = 0; i < work->n_files; i++)
+        if (strcmp(work->files[i].extension, extension) == 0)
+            return 1;
+    return 0;
+}
+
+static kymo_err open_files(kymo_agent *a, kymo_error *detail)
+{
+    struct kymo_interval_work *work = &a->work;
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++) {
+        const char *extension = a->settings->reporters[i].extension;
+        if (has_format(work, extension))
+            continue;
+        int fd = strcmp(extension, KYMO_RECORDING_EXTENSION) == 0 ? work->segment
+                                                                  : kymo_agent_open_file(a, detail);
+        if (fd < 0)
+            return KYMO_E_IO;
+        work->files[work->n_files++] = (struct kymo_interval_file){extension, fd};
+    }
+    return KYMO_OK;
+}
+
+/* The interval is over for us: nothing, or its profiles, have been handed on. */
+static void forget_first(kymo_agent *a)
+{
+    close(a->waiting.data[0].of.fd);
+    a->waiting.len--;
+    memmove(a->waiting.data, a->waiting.data + 1, a->waiting.len * sizeof *a->waiting.data);
+}
+
+static void interval_failed(kymo_agent *a, const kymo_error *why)
+{
+    a->status.broken++;
+    a->status.reason = *why;
+    kymo_warn("interval %llu is lost: %s", (unsigned long long)a->waiting.data[0].number,
+              why->message);
+}
+
+static void start_encoding(kymo_agent *a)
+{
+    int fds[KYMO_AGENT_FORMATS + 2];
+    size_t n = 0;
+    kymo_error detail = {0};
+    if (a->names < 0 || size_of(a->names) > NAMES_BYTES_MAX)
+        open_names(a);
+    a->names_before = size_of(a->names);
+    a->work = (struct kymo_interval_work){.segment = a->waiting.data[0].of.fd,
+                                          .names = a->names < 0 ? 0 : a->names};
+    kymo_err err = open_files(a, &detail);
+    fds[n++] = a->work.segment;
+    if (a->names >= 0)
+        fds[n++] = a->names;
+    for (size_t i = 0; i < a->work.n_files; i++)
+        fds[n++] = a->work.files[i].fd;
+    if (err == KYMO_OK) {
+        err = a->system->workers->start(&a->encoder, kymo_interval_encode, &a->work, fds, n);
+        if (err != KYMO_OK)
+            kymo_error_set(&detail, err, 0, "no process to encode it: %s", kymo_err_text(err));
+    }
+    a->is_encoding = err == KYMO_OK;
+    if (err != KYMO_OK) {
+        interval_failed(a, &detail);
+        close_files(&a->work);
+        forget_first(a);
+    }
+}
+
+/* A file with the same content and a descriptor of its own, which the interval does not close. */
+static struct kymo_shared_file *share(const struct kymo_interval_file *file)
+{
+    int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+    struct kymo_shared_file *shared = fd >= 0 ? kymo_shared_file_create(fd) : NULL;
+    if (!shared && fd >= 0)
+        close(fd);
+    return shared;
+}
+
+static void hand_on(kymo_agent *a, const struct interval *interval)
+{
+    struct kymo_interval_profile profile = {
+        .end_ns = interval->of.end_realtime_ns,
+        .interval_ns = a->settings->interval_ns,
+        .number = interval->number,
+        .who = &a->who,
+    };
+    /* The clock may have been set meanwhile; the length of an interval is that of CLOCK_MONOTONIC. */
+    profile.start_ns = profile.end_ns - (interval->of.end_ns - interval->of.start_ns);
+    for (size_t i = 0; i < a->work.n_files; i++) {
+        struct kymo_shared_file *file = share(&a->work.files[i]);
+        profile.extension = a->work.files[i].extension;
+        for (uint32_t r = 0; r < a->settings->n_reporters; r++)
+            if (strcmp(a->settings->reporters[r].extension, profile.extension) == 0 &&
+                (!file || kymo_deliver_put(&a->delivers[r], file, &profile) != KYMO_OK))
+                a->delivers[r].counts.dropped++;
+        kymo_shared_file_release(file);
+    }
+}
+
+static void took_encoding(kymo_agent *a, const struct kymo_worker_result *result)
+{
+    const struct interval *interval = &a->waiting.data[0];
+    const int is_empty = result->figures[KYMO_INTERVAL_IS_EMPTY] != 0;
+    a->is_encoding = 0;
+    /* Whatever it had written of a name when it failed. */
+    if (result->error.code != KYMO_OK && a->names >= 0)
+        (void)!ftruncate(a->names, (off_t)a->names_before);
+    a->status.lost_records += result->figures[KYMO_INTERVAL_LOST];
+    if (result->error.code != KYMO_OK)
+        interval_failed(a, &result->error);
+    else if (is_empty && !interval->of.is_last)
+        a->status.empty++;
+    else
+        hand_on(a, interval);
+    close_files(&a->work);
+    forget_first(a);
+}
+
+/* ---- for kymo_launch ---- */
+
+static void round_of(kymo_agent *a, uint64_t now_ns)
+{
+    struct kymo_worker_result result;
+    const uint64_t realtime_ns = a->system->realtime_ns(a->system->context);
+    if (a->is_encoding && a->system->workers->has_ended(&a->encoder, &result))
+        took_encoding(a, &result);
+    if (!a->is_encoding && a->waiting.len > 0)
+        start_encoding(a);
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++)
+        kymo_deliver_round(&a->delivers[i], now_ns, realtime_ns);
+}
+
+static void on_round(void *context, uint64_t now_ns)
+{
+    round_of(context, now_ns);
+}
+
+static uint64_t due_ns(void *context)
+{
+    kymo_agent *a = context;
+    if (!a->is_scheduled)
+        kymo_schedule_start(&a->schedule, a->settings->interval_ns, monotonic_ns(a));
+    a->is_scheduled = 1;
+    return a->schedule.due_ns;
+}
+
+static void on_started(void *context, pid_t pid)
+{
+    kymo_agent *a = context;
+    a->who.pid = pid;
+    a->who.start_realtime_ns = a->system->realtime_ns(a->system->context);
+    (void)due_ns(a);
+}
+
+static void drop_oldest(kymo_agent *a)
+{
+    static const kymo_error why = {.code = KYMO_E_FULL,
+                                   .message = "encoding does not keep up with the intervals"};
+    struct interval first = a->waiting.data[0];
+    if (!a->is_encoding) {
+        interval_failed(a, &why);
+        forget_first(a);
+        return;
+    }
+    /* The first one is under way: the second is the oldest that can go. */
+    a->waiting.data[0] = a->waiting.data[1];
+    interval_failed(a, &why);
+    forget_first(a);
+    a->waiting.data[0] = first;
+}
+
+static kymo_err on_ended(void *context, const struct kymo_launch_interval *interval, int *next,
+                         kymo_error *detail)
+{
+    kymo_agent *a = context;
+    kymo_schedule_ended(&a->schedule, interval->end_ns);
+    a->status.intervals++;
+    if (interval->missed.code != KYMO_OK) {
+        a->status.broken++;
+        a->status.reason = interval->missed;
+        kymo_warn("interval %llu breaks off: %s", (unsigned long long)a->status.intervals,
+                  interval->missed.message);
+    }
+    if (a->waiting.len == INTERVALS_MAX)
+        drop_oldest(a);
+    kymo_err err =
+        kymo_vec_push(&a->waiting, (struct interval){*interval, a->status.intervals});
+    if (err != KYMO_OK)
+        close(interval->fd);
+    round_of(a, interval->end_ns);
+    if (!next)
+        return err;
+    *next = kymo_agent_open_file(a, detail);
+    return *next >= 0 ? KYMO_OK : KYMO_E_IO;
+}
+
+/* ---- from begin to end ---- */
+
+kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, const char *program,
+                           const struct kymo_agent_system *system, kymo_agent **out,
+                           kymo_error *detail)
+{
+    kymo_agent *a = calloc(1, sizeof *a);
+    if (!a)
+        return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the agent");
+    a->settings = settings;
+    a->system = system;
+    a->names = -1;
+    a->for_launch = (struct kymo_launch_intervals){due_ns, on_ended, on_round, on_started, a};
+    const char *slash = strrchr(program, '/');
+    if (gethostname(a->host, sizeof a->host - 1) != 0)
+        strcpy(a->host, "localhost");
+    a->who = (struct kymo_agent_identity){.program = slash ? slash + 1 : program, .host = a->host};
+    for (uint32_t i = 0; i < settings->n_reporters; i++)
+        kymo_deliver_init(&a->delivers[i], &settings->reporters[i], system->workers,
+                          settings->spool_bytes);
+    *out = a;
+    return KYMO_OK;
+}
+
+void kymo_agent_destroy(kymo_agent *a)
+{
+    if (!a)
+        return;
+    if (a->is_encoding) {
+        a->system->workers->stop(&a->encoder);
+        close_files(&a->work);
+    }
+    while (a->waiting.len > 0)
+        forget_first(a);
+    kymo_vec_deinit(&a->waiting);
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++)
+        kymo_deliver_deinit(&a->delivers[i]);
+    if (a->names >= 0)
+        close(a->names);
+    free(a);
+}
+
+const struct kymo_launch_intervals *kymo_agent_intervals(const kymo_agent *a)
+{
+    return &a->for_launch;
+}
+
+static int is_done(const kymo_agent *a)
+{
+    int done = a->waiting.len == 0;
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++)
+        done = done && kymo_deliver_is_done(&a->delivers[i]);
+    return done;
+}
+
+int kymo_agent_finish(kymo_agent *a)
+{
+    uint64_t now_ns = monotonic_ns(a);
+    const uint64_t end_ns = now_ns + a->settings->deadline_ns;
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++)
+        kymo_deliver_hurry(&a->delivers[i]);
+    round_of(a, now_ns);
+    while (!is_done(a) && now_ns < end_ns) {
+        a->system->pause(a->system->context, LOOK_NS);
+        now_ns = monotonic_ns(a);
+        round_of(a, now_ns);
+    }
+    return is_done(a);
+}
+
+void kymo_agent_get_status(const kymo_agent *a, struct kymo_agent_status *status)
+{
+    *status = a->status;
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++) {
+        const struct kymo_deliver_counts *counts = &a->delivers[i].counts;
+        status->delivered += counts->delivered;
+        status->failures += counts->failures;
+        status->dropped += counts->dropped;
+        if (counts->reason.code != KYMO_OK)
+            status->reason = counts->reason;
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent.h - a recording in intervals, each of which becomes profiles that go to reporters.
+ *
+ * Layer:    agent
+ * Flow:     launch.c (an interval has ended) -> [agent] -> interval.c -> deliver.c -> reporters
+ * Threads:  the recorder's
+ * Memory:   the agent's, from create to destroy
+ * Signals:  not for handlers
+ *
+ *   create -> intervals, for kymo_launch -> finish -> destroy
+ *
+ * Nothing that happens to a profile ends the recording: an interval that cannot be encoded or
+ * delivered is counted, with the reason, and the next one is another.
+ */
+#ifndef KYMO_AGENT_AGENT_H
+#define KYMO_AGENT_AGENT_H
+
+#include "agent/deliver.h"
+#include "agent/settings.h"
+#include "launch/launch.h"
+
+typedef struct kymo_agent kymo_agent;
+
+/* What an agent needs of the system; tests have others. */
+struct kymo_agent_system {
+    uint64_t (*monotonic_ns)(void *context);
+    uint64_t (*realtime_ns)(void *context);
+    void (*pause)(void *context, uint64_t ns);
+    const struct kymo_deliver_workers *workers;
+    void *context;
+};
+extern const struct kymo_agent_system kymo_agent_real_system;
+
+struct kymo_agent_status {
+    uint64_t intervals;    /* that have ended */
+    uint64_t empty;        /* of them: nothing happened, nothing was sent */
+    uint64_t broken;       /* of them: cut, or not encoded */
+    uint64_t lost_records; /* in the profiles */
+    uint64_t delivered;    /* to any reporter */
+    uint64_t failures;
+    uint64_t dropped;
+    kymo_error reason; /* of the last failure; code KYMO_OK: none */
+};
+
+/* settings have been checked, and outlive the agent. */
+KYMO_NODISCARD
+kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, const char *program,
+                           const struct kymo_agent_system *system, kymo_agent **out,
+                           kymo_error *detail);
+/* Stops what is under way; what waits is dropped. */
+void kymo_agent_destroy(kymo_agent *agent);
+
+/* For kymo_launch; valid as long as the agent. */
+const struct kymo_launch_intervals *kymo_agent_intervals(const kymo_agent *agent);
+/* An empty file without a name, for the first interval; the caller's. -1 with detail. */
+int kymo_agent_open_file(const kymo_agent *agent, kymo_error *detail);
+/* Waits until everything is delivered, or the deadline of the settings is over. Returns whether
+ * everything is. */
+int kymo_agent_finish(kymo_agent *agent);
+void kymo_agent_get_status(const kymo_agent *agent, struct kymo_agent_status *status);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/interval.h"
+
+#include <string.h>
+
+#include "kymo/encode.h"
+#include "kymo/profile.h"
+#include "symbolize/finish.h"
+
+static int is_empty(const kymo_profile *profile)
+{
+    const kymo_quality *q = kymo_profile_quality(profile);
+    return q->samples == 0 && q->wall_samples == 0 &&
+           kymo_profile_count(profile, KYMO_TABLE_MARKERS) == 0 &&
+           kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) == 0;
+}
+
+static uint64_t lost(const kymo_profile *profile)
+{
+    const kymo_quality *q = kymo_profile_quality(profile);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < q->lost_count; i++)
+        sum += q->lost[i].count;
+    return sum;
+}
+
+static kymo_err encode(const struct kymo_interval_work *work, const kymo_profile *profile,
+                       kymo_error *detail)
+{
+    const kymo_encode_options options = {.size = sizeof options, .flags = KYMO_ENCODE_NO_SOURCE};
+    for (size_t i = 0; i < work->n_files; i++) {
+        const struct kymo_interval_file *file = &work->files[i];
+        if (strcmp(file->extension, KYMO_RECORDING_EXTENSION) == 0)
+            continue;
+        const kymo_format *format = kymo_format_for_path(file->extension);
+        if (!format)
+            return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0, "no format is called %s",
+                                  file->extension);
+        KYMO_TRY(kymo_encode_fd(profile, format, file->fd, &options, detail));
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_interval_encode(void *context, struct kymo_worker_result *result)
+{
+    const struct kymo_interval_work *work = context;
+    kymo_profile *profile = NULL;
+    KYMO_TRY(kymo_store_symbols(work->segment, work->names, NULL, &result->error));
+    KYMO_TRY(kymo_finish_load(NULL, work->segment, NULL, NULL, &profile, NULL, &result->error));
+    result->figures[KYMO_INTERVAL_IS_EMPTY] = (uint64_t)is_empty(profile);
+    result->figures[KYMO_INTERVAL_LOST] = lost(profile);
+    kymo_err err = is_empty(profile) ? KYMO_OK : encode(work, profile, &result->error);
+    kymo_profile_destroy(profile);
+    return err;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interval.h - one interval of a recording becomes the files that reporters want.
+ *
+ * Layer:    agent
+ * Flow:     a segment, when its interval has ended -> [interval] (in a worker) -> files
+ * Threads:  one
+ * Memory:   the profile of the interval, in the worker
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_AGENT_INTERVAL_H
+#define KYMO_AGENT_INTERVAL_H
+
+#include "base/error.h"
+#include "recorder/worker.h"
+
+#define KYMO_AGENT_FORMATS 8u
+#define KYMO_RECORDING_EXTENSION ".kymo"
+
+/* A file for each format: where it is KYMO_RECORDING_EXTENSION, fd is the segment itself. */
+struct kymo_interval_file {
+    const char *extension;
+    int fd;
+};
+
+struct kymo_interval_work {
+    int segment; /* the recording of the interval, ended */
+    int names;   /* what earlier intervals looked up (names_file.h), which is added to; 0: none */
+    struct kymo_interval_file files[KYMO_AGENT_FORMATS];
+    size_t n_files;
+};
+
+/* Figures of the result. */
+enum {
+    KYMO_INTERVAL_IS_EMPTY, /* 1: nothing happened in it, and there are no files */
+    KYMO_INTERVAL_LOST,     /* records that were lost in it */
+};
+
+/* Writes the files. context: a kymo_interval_work. */
+KYMO_NODISCARD
+kymo_err kymo_interval_encode(void *context, struct kymo_worker_result *result);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "agent/interval.h"
+#include "base/str.h"
+#include "kymo/encode.h"
+
+#define SECOND_NS 1000000000ull
+#define LONGEST_NS (366ull * 86400 * SECOND_NS)
+
+static const struct kymo_reporter_kind *const kinds[] = {&kymo_reporter_local};
+
+void kymo_agent_settings_init(struct kymo_agent_settings *s)
+{
+    memset(s, 0, sizeof *s);
+    kymo_options_init(&s->recording);
+    /* A sample costs up to 30 us in a virtual machine: 0.3 % of the program's CPU time. */
+    s->recording.cpu_period_ns = 10000000;
+    s->recording.counters_period_ns = 5 * SECOND_NS;
+    s->interval_ns = 30 * SECOND_NS;
+    s->deadline_ns = 10 * SECOND_NS;
+    s->spool_bytes = 64u << 20;
+}
+
+/* ---- values ---- */
+
+static kymo_err set_time(const char *name, const char *value, uint64_t least_ns, uint64_t *out,
+                         kymo_error *detail)
+{
+    uint64_t ns;
+    if (kymo_parse_time(value, strlen(value), &ns) != KYMO_OK || ns < least_ns || ns > LONGEST_NS)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "%s=%.60s: it takes a time with its unit, such as 30s", name, value);
+    *out = ns;
+    return KYMO_OK;
+}
+
+static kymo_err set_number(const char *name, const char *value, uint64_t *out, kymo_error *detail)
+{
+    if (kymo_parse_u64(value, strlen(value), out) != KYMO_OK)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0, "%s=%.60s: it takes a number", name,
+                              value);
+    return KYMO_OK;
+}
+
+static kymo_err set_bytes(const char *name, const char *value, uint64_t *out, kymo_error *detail)
+{
+    static const struct {
+        char unit;
+        unsigned shift;
+    } units[] = {{'k', 10}, {'m', 20}, {'g', 30}};
+    size_t len = strlen(value);
+    unsigned shift = 0;
+    uint64_t number;
+    for (size_t i = 0; len > 0 && i < sizeof units / sizeof *units; i++)
+        if ((value[len - 1] | 0x20) == units[i].unit)
+            shift = units[i].shift;
+    if (kymo_parse_u64(value, len - (shift > 0), &number) != KYMO_OK ||
+        number > UINT64_MAX >> shift)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0, "%s=%.60s: it takes a size, such as 64m",
+                              name, value);
+    *out = number << shift;
+    return KYMO_OK;
+}
+
+static kymo_err set_text(const char *name, const char *value, char *out, size_t cap,
+                         kymo_error *detail)
+{
+    if (strlen(value) >= cap)
+        return kymo_error_set(detail, KYMO_E_TOO_BIG, 0, "%s=%.60s...: it is too long", name,
+                              value);
+    strcpy(out, value);
+    return KYMO_OK;
+}
+
+/* A format by its name ("jfr", "pprof", "kymo") or by how its files end (".pb.gz"). */
+static kymo_err find_extension(const char *value, char out[16], kymo_error *detail)
+{
+    const char *found = strcmp(value, KYMO_RECORDING_EXTENSION + (value[0] != '.')) == 0
+                            ? KYMO_RECORDING_EXTENSION
+                            : NULL;
+    const kymo_format *format;
+    for (size_t i = 0; !found && (format = kymo_format_at(i)) != NULL; i++)
+        if (strcmp(value, format->extension + (value[0] != '.')) == 0 ||
+            strcmp(value, format->name) == 0)
+            found = format->extension;
+    if (!found || strlen(found) >= 16)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "format=%.40s: it takes kymo, jfr, pb.gz (pprof), json.gz (Firefox "
+                              "Profiler), folded, svg or trace.json",
+                              value);
+    strcpy(out, found);
+    return KYMO_OK;
+}
+
+/* ---- reporters ---- */
+
+static kymo_err add_reporter(struct kymo_agent_settings *s, const char *value, kymo_error *detail)
+{
+    struct kymo_reporter *r = &s->reporters[s->n_reporters];
+    if (s->n_reporters == KYMO_AGENT_REPORTERS)
+        return kymo_error_set(detail, KYMO_E_FULL, 0, "at most %u reporters",
+                              KYMO_AGENT_REPORTERS);
+    *r = (struct kymo_reporter){.kind = NULL};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kymo_str_starts(value, kinds[i]->prefix))
+            r->kind = kinds[i];
+    if (!r->kind)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0, "reporter=%.60s: it takes local:DIR",
+                              value);
+    KYMO_TRY(set_text("reporter", value + strlen(r->kind->prefix), r->target, sizeof r->target,
+                      detail));
+    r->keep.bytes = 1ull << 30;
+    s->n_reporters++;
+    return KYMO_OK;
+}
+
+static kymo_err set_keep(struct kymo_agent_settings *s, const char *name, const char *value,
+                         kymo_error *detail)
+{
+    if (s->n_reporters == 0)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0, "%s= comes after the reporter it is of",
+                              name);
+    struct kymo_reporter *r = &s->reporters[s->n_reporters - 1];
+    if (strcmp(name, "keep") == 0)
+        return set_number(name, value, &r->keep.files, detail);
+    if (strcmp(name, "keep-bytes") == 0)
+        return set_bytes(name, value, &r->keep.bytes, detail);
+    return set_time(name, value, 0, &r->keep.age_ns, detail);
+}
+
+kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name,
+                                 const char *value, kymo_error *detail)
+{
+    if (strcmp(name, "report") == 0)
+        return set_time(name, value, SECOND_NS / 10, &s->interval_ns, detail);
+    if (strcmp(name, "deadline") == 0)
+        return set_time(name, value, 0, &s->deadline_ns, detail);
+    if (strcmp(name, "reporter") == 0)
+        return add_reporter(s, value, detail);
+    if (strcmp(name, "format") == 0)
+        return find_extension(value,
+                              s->n_reporters ? s->reporters[s->n_reporters - 1].extension
+                                             : s->extension,
+                              detail);
+    if (kymo_str_starts(name, "keep"))
+        return set_keep(s, name, value, detail);
+    if (strcmp(name, "spool") == 0)
+        return set_text(name, value, s->spool, sizeof s->spool, detail);
+    if (strcmp(name, "spool-bytes") == 0)
+        return set_bytes(name, value, &s->spool_bytes, detail);
+    return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0, "unknown option '%.40s'", name);
+}
+
+/* ---- KYMO_OPTIONS ---- */
+
+/* Copies a value; "%2C" becomes a comma. */
+static void unescape(const char *from, size_t len, char *to)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (len - i >= 3 && (memcmp(from + i, "%2C", 3) == 0 || memcmp(from + i, "%2c", 3) == 0)) {
+            to[n++] = ',';
+            i += 2;
+        } else {
+            to[n++] = from[i];
+        }
+    }
+    to[n] = '\0';
+}
+
+static kymo_err set_item(struct kymo_agent_settings *s, const char *item, size_t len,
+                         kymo_error *detail)
+{
+    char text[KYMO_REPORTER_TARGET_MAX + 64];
+    if (len >= sizeof text)
+        return kymo_error_set(detail, KYMO_E_TOO_BIG, 0, "%.40s...: it is too long", item);
+    memcpy(text, item, len);
+    text[len] = '\0';
+    char *value = strchr(text, '=');
+    if (strcmp(text, "agent") == 0)
+        return KYMO_OK;
+    if (value) {
+        *value++ = '\0';
+        unescape(value, strlen(value), value);
+        kymo_err err = kymo_agent_settings_set(s, text, value, detail);
+        if (err != KYMO_E_NOT_FOUND)
+            return err;
+    }
+    return kymo_options_set(&s->recording, text, strlen(text), value, value ? strlen(value) : 0,
+                            detail);
+}
+
+kymo_err kymo_agent_settings_parse(struct kymo_agent_settings *s, const char *list,
+                                   kymo_error *detail)
+{
+    for (const char *item = list; *item;) {
+        size_t len = strcspn(item, ",");
+        if (len > 0)
+            KYMO_TRY(set_item(s, item, len, detail));
+        item += len + (item[len] == ',');
+    }
+    return KYMO_OK;
+}
+
+kymo_err kymo_agent_settings_check(struct kymo_agent_settings *s, kymo_error *detail)
+{
+    if (s->n_reporters == 0)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "where to? --reporter=local:DIR says where profiles go");
+    if (s->recording.ring_bytes)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "--ring is not for the agent, whose intervals are short");
+    for (uint32_t i = 0; i < s->n_reporters; i++) {
+        struct kymo_reporter *r = &s->reporters[i];
+        if (r->extension[0] == '\0')
+            strcpy(r->extension, s->extension[0] ? s->extension : r->kind->extension);
+        KYMO_TRY(r->kind->check(r, detail));
+    }
+    return KYMO_OK;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   arguments, KYMO_OPTIONS -> checks of reporters and program -> launch, in intervals -> the last
+ *   profiles -> exit as the program did
+ *
+ * The program is never harmed by what happens to its profiles: nothing here changes its exit status
+ * but a program that could not be started.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/program.h"
+
+struct agent_command {
+    struct kymo_agent_settings settings;
+    struct kymo_program program;
+    int quiet;
+};
+
+/* Returns -1 to go on, else an exit status. */
+static int parse(int argc, char **argv, struct agent_command *c)
+{
+    kymo_arg arg;
+    kymo_error detail;
+    const char *environment = getenv("KYMO_OPTIONS");
+    kymo_args args = {.argv = argv + 1,
+                      .argc = argc - 1,
+                      .command = KYMO_IN_AGENT,
+                      .stop_at_operand = 1,
+                      .options = &c->settings.recording};
+    const struct kymo_flag flags[] = {
+        {KYMO_SWITCH_QUIET, &c->quiet},
+        {KYMO_SWITCH_RUN_ANYWAY, &c->program.run_anyway},
+    };
+    kymo_agent_settings_init(&c->settings);
+    if (environment &&
+        kymo_agent_settings_parse(&c->settings, environment, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_AGENT, "KYMO_OPTIONS: %s", detail.message);
+    for (;;) {
+        int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
+        if (status >= 0)
+            return status;
+        if (arg.kind == KYMO_ARG_END)
+            break;
+        if (kymo_agent_settings_set(&c->settings, kymo_switch_table[arg.switch_id].name, arg.value,
+                                    &detail) != KYMO_OK)
+            return kymo_usage_error(KYMO_IN_AGENT, "--%s", detail.message);
+    }
+    c->program.argv = argv + 1 + args.next;
+    c->program.quiet = c->quiet;
+    if (!c->program.argv[0])
+        return kymo_usage_error(KYMO_IN_AGENT,
+                                "which program? kymo agent --reporter=local:DIR -- PROGRAM");
+    if (kymo_agent_settings_check(&c->settings, &detail) != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_AGENT, "%s", detail.message);
+    kymo_program_set_log_level(&c->settings.recording);
+    return -1;
+}
+
+/* What became of it, where that is not what was asked for. */
+static void say_ending(const kymo_agent *agent, int is_done, int quiet)
+{
+    struct kymo_agent_status s;
+    kymo_agent_get_status(agent, &s);
+    if (!is_done)
+        kymo_fprint(stderr,
+                    "kymo: the last profiles were not delivered in time (--deadline); %" PRIu64
+                    " of %" PRIu64 " intervals' were\n",
+                    s.delivered, s.intervals);
+    else if (s.broken || s.dropped)
+        kymo_fprint(stderr,
+                    "kymo: %" PRIu64 " profiles were delivered, %" PRIu64
+                    " dropped, %" PRIu64 " intervals lost: %s\n",
+                    s.delivered, s.dropped, s.broken, s.reason.message);
+    else if (!quiet)
+        kymo_info("%" PRIu64 " profiles were delivered", s.delivered);
+}
+
+static int run(const struct agent_command *c, kymo_agent *agent)
+{
+    kymo_error detail = {0};
+    kymo_launch_result result;
+    kymo_launch_options launch = {.argv = c->program.words,
+                                  .options = &c->settings.recording,
+                                  .preload_path = c->program.preload,
+                                  .quiet = 1,
+                                  .intervals = kymo_agent_intervals(agent)};
+    launch.spool = kymo_agent_open_file(agent, &detail);
+    if (launch.spool < 0)
+        return kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
+    kymo_err err = kymo_launch(&launch, &result, &detail);
+    signal(SIGPIPE, SIG_IGN);
+    if (err != KYMO_OK)
+        kymo_fprint(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
+    if (result.pid == 0)
+        return kymo_program_start_status(&detail);
+    say_ending(agent, kymo_agent_finish(agent), c->quiet);
+    return kymo_program_exit_status(&result);
+}
+
+int kymo_cmd_agent(int argc, char **argv)
+{
+    static struct agent_command c;
+    kymo_agent *agent = NULL;
+    kymo_error detail = {0};
+    int status = parse(argc, argv, &c);
+    if (status >= 0)
+        return status;
+    status = kymo_program_check(&c.program, c.settings.recording.alloc_bytes != 0);
+    if (status >= 0)
+        return status;
+    if (kymo_agent_create(&c.settings, c.program.argv[0], &kymo_agent_real_system, &agent,
+                          &detail) != KYMO_OK)
+        status = kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
+    else
+        status = run(&c, agent);
+    kymo_agent_destroy(agent);
+    kymo_program_deinit(&c.program);
+    return status;
+}

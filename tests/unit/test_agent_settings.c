@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/settings.h"
+
+#include "empty_folder.h"
+
+#define OK(call) assert_int_equal((call), KYMO_OK)
+
+static void each_setting_is_set_and_kept(void **state)
+{
+    (void)state;
+    struct kymo_agent_settings s;
+    kymo_error detail;
+    kymo_agent_settings_init(&s);
+    assert_int_equal(s.interval_ns, 30000000000ull);
+    OK(kymo_agent_settings_parse(&s,
+                                 "agent,report=1s,wall=100ms,reporter=local:one,format=jfr,keep=7,"
+                                 "keep-bytes=3m,keep-age=2h,reporter=local:a%2Cb,spool=/var/x,"
+                                 "spool-bytes=5k,deadline=3s,cpu=2ms",
+                                 &detail));
+    assert_int_equal(s.interval_ns, 1000000000);
+    assert_int_equal(s.recording.wall_period_ns, 100000000);
+    assert_int_equal(s.recording.cpu_period_ns, 2000000);
+    assert_int_equal(s.deadline_ns, 3000000000ull);
+    assert_int_equal(s.spool_bytes, 5120);
+    assert_string_equal(s.spool, "/var/x");
+    assert_int_equal(s.n_reporters, 2);
+    assert_string_equal(s.reporters[0].target, "one");
+    assert_string_equal(s.reporters[0].extension, ".jfr");
+    assert_int_equal(s.reporters[0].keep.files, 7);
+    assert_int_equal(s.reporters[0].keep.bytes, 3u << 20);
+    assert_int_equal(s.reporters[0].keep.age_ns, 7200000000000ull);
+    assert_string_equal(s.reporters[1].target, "a,b");
+    OK(kymo_agent_settings_check(&s, &detail));
+    assert_string_equal(s.reporters[1].extension, ".kymo");
+}
+
+static void a_format_has_several_names(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"kymo", ".kymo"},    {".kymo", ".kymo"},     {"pprof", ".pb.gz"},
+        {"pb.gz", ".pb.gz"},  {".pb.gz", ".pb.gz"},   {"jfr", ".jfr"},
+        {"folded", ".folded"}, {"json.gz", ".json.gz"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct kymo_agent_settings s;
+        kymo_agent_settings_init(&s);
+        OK(kymo_agent_settings_set(&s, "format", names[i][0], NULL));
+        OK(kymo_agent_settings_set(&s, "reporter", "local:d", NULL));
+        OK(kymo_agent_settings_check(&s, NULL));
+        assert_string_equal(s.reporters[0].extension, names[i][1]);
+    }
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"report=5", "report=5: it takes a time with its unit, such as 30s"},
+        {"report=1ms", "report=1ms: it takes a time with its unit, such as 30s"},
+        {"reporter=ftp://x", "reporter=ftp://x: it takes local:DIR"},
+        {"format=xml", "format=xml: it takes kymo, jfr, pb.gz (pprof), json.gz (Firefox Profiler), "
+                       "folded, svg or trace.json"},
+        {"keep=3", "keep= comes after the reporter it is of"},
+        {"reporter=local:x,keep=three", "keep=three: it takes a number"},
+        {"spool-bytes=99999999999999g", "spool-bytes=99999999999999g: it takes a size, such as 64m"},
+        {"colour=red", "unknown option 'colour'"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct kymo_agent_settings s;
+        kymo_error detail = {0};
+        kymo_agent_settings_init(&s);
+        assert_int_not_equal(kymo_agent_settings_parse(&s, wrong[i][0], &detail), KYMO_OK);
+        assert_string_equal(detail.message, wrong[i][1]);
+    }
+}
+
+static void what_cannot_work_is_refused(void **state)
+{
+    (void)state;
+    struct kymo_agent_settings s;
+    kymo_error detail;
+    kymo_agent_settings_init(&s);
+    assert_int_equal(kymo_agent_settings_check(&s, &detail), KYMO_E_INVALID);
+    put("file", "no folder");
+    OK(kymo_agent_settings_set(&s, "reporter", "local:file", NULL));
+    assert_int_not_equal(kymo_agent_settings_check(&s, &detail), KYMO_OK);
+    assert_string_equal(detail.message, "file: cannot open the folder: Not a directory");
+    assert_int_equal(symlink("/tmp", "link"), 0);
+    kymo_agent_settings_init(&s);
+    OK(kymo_agent_settings_set(&s, "reporter", "local:link", NULL));
+    assert_int_not_equal(kymo_agent_settings_check(&s, &detail), KYMO_OK);
+    kymo_agent_settings_init(&s);
+    OK(kymo_agent_settings_parse(&s, "reporter=local:d,ring=1m", NULL));
+    assert_int_equal(kymo_agent_settings_check(&s, &detail), KYMO_E_INVALID);
+    kymo_agent_settings_init(&s);
+    for (uint32_t i = 0; i < KYMO_AGENT_REPORTERS; i++)
+        OK(kymo_agent_settings_set(&s, "reporter", "local:d", NULL));
+    assert_int_equal(kymo_agent_settings_set(&s, "reporter", "local:d", NULL), KYMO_E_FULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_setting_is_set_and_kept, enter, leave),
+        cmocka_unit_test_setup_teardown(a_format_has_several_names, enter, leave),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test_setup_teardown(what_cannot_work_is_refused, enter, leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
