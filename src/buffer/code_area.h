@@ -21,7 +21,7 @@
 #include "base/attr.h"
 #include "buffer/session.h"
 
-#define KYMO_CODE_NAME_MAX 256u
+#define KYMO_CODE_NAME_MAX 256u    /* bytes of a name; of a longer one the begin is kept */
 #define KYMO_CODE_FILE_MAX 512u    /* of a longer path the end is kept */
 #define KYMO_CODE_LINES_MAX 16384u /* bytes; of code with more, lines are not known */
 #define KYMO_CODE_NO_LINES UINT16_MAX

@@ -22,7 +22,7 @@
 #include "base/vec.h"
 #include "recording/events.h"
 
-#define KYMO_CODE_NAME_MAX 4096u         /* bytes of a name; the rest is dropped */
+#define KYMO_CODE_ENTRY_NAME_MAX 4096u   /* bytes of a name; the rest is dropped */
 #define KYMO_CODE_ENTRIES_MAX (1u << 20) /* of one file; further ones are not read */
 #define KYMO_PERF_MAP_BYTES_MAX (256u << 20)
 #define KYMO_JITDUMP_RECORDS_MAX (1u << 23)
@@ -78,6 +78,7 @@ kymo_err kymo_jitdump_lines(int fd, const kymo_jitdump *info, const kymo_code_en
                             kymo_code_lines *out);
 
 /* The name of an entry, NUL-terminated; "" if it can no longer be read. */
-void kymo_code_entry_name(int fd, const kymo_code_entry *entry, char name[KYMO_CODE_NAME_MAX + 1]);
+void kymo_code_entry_name(int fd, const kymo_code_entry *entry,
+                          char name[KYMO_CODE_ENTRY_NAME_MAX + 1]);
 
 #endif

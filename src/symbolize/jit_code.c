@@ -137,7 +137,7 @@ struct writing {
     const kymo_event_handler *events;
     void *context;
     kymo_code_lines lines;
-    char name[KYMO_CODE_NAME_MAX + 1];
+    char name[KYMO_CODE_ENTRY_NAME_MAX + 1];
 };
 
 static kymo_err write_piece(struct writing *w, int fd, const kymo_code_entry *entry,

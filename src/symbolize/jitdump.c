@@ -72,7 +72,7 @@ static kymo_err push(struct reading *r, const kymo_code_entry *e)
 
 static kymo_err take_load(struct reading *r, const struct record *record)
 {
-    unsigned char bytes[LOAD_BYTES + KYMO_CODE_NAME_MAX];
+    unsigned char bytes[LOAD_BYTES + KYMO_CODE_ENTRY_NAME_MAX];
     size_t have = record->size < sizeof bytes ? record->size : sizeof bytes;
     if (have <= LOAD_BYTES || kymo_read_all(r->fd, bytes, have, record->at) != have)
         return KYMO_OK;

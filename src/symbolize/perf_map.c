@@ -13,9 +13,11 @@
 
 #define CHUNK 65536u
 
-void kymo_code_entry_name(int fd, const kymo_code_entry *entry, char name[KYMO_CODE_NAME_MAX + 1])
+void kymo_code_entry_name(int fd, const kymo_code_entry *entry,
+                          char name[KYMO_CODE_ENTRY_NAME_MAX + 1])
 {
-    size_t len = entry->name_len < KYMO_CODE_NAME_MAX ? entry->name_len : KYMO_CODE_NAME_MAX;
+    size_t len =
+        entry->name_len < KYMO_CODE_ENTRY_NAME_MAX ? entry->name_len : KYMO_CODE_ENTRY_NAME_MAX;
     if (kymo_read_all(fd, name, len, entry->name_at) != len)
         len = 0;
     name[len] = '\0';

@@ -29,7 +29,7 @@ static void require(int holds)
 
 static void check(int fd, const kymo_jitdump *info, const kymo_code_entries *entries)
 {
-    static char name[KYMO_CODE_NAME_MAX + 1];
+    static char name[KYMO_CODE_ENTRY_NAME_MAX + 1];
     kymo_code_lines lines = {0};
     for (size_t i = 0; i < entries->len; i++) {
         const kymo_code_entry *e = &entries->data[i];

@@ -29,7 +29,7 @@ static void check(const char *expected)
     kymo_code_lines lines = {0};
     kymo_jitdump info;
     kymo_str s = {0};
-    char name[KYMO_CODE_NAME_MAX + 1];
+    char name[KYMO_CODE_ENTRY_NAME_MAX + 1];
     int fd = file_of(file.data, file.len);
     assert_int_equal(kymo_jitdump_read(fd, &info, &entries), KYMO_OK);
     assert_false(info.cut);

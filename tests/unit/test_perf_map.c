@@ -26,7 +26,7 @@ static void check(const char *map, size_t len, kymo_code_wanted wanted, const ch
 {
     kymo_code_entries entries = {0};
     kymo_str s = {0};
-    char name[KYMO_CODE_NAME_MAX + 1];
+    char name[KYMO_CODE_ENTRY_NAME_MAX + 1];
     bool cut;
     int fd = file_of(map, len);
     assert_int_equal(kymo_perf_map_read(fd, wanted, NULL, &entries, &cut), KYMO_OK);
@@ -70,7 +70,7 @@ static void any_length_is_read(void **state)
     size_t len = 300000;
     char *map = malloc(len);
     kymo_code_entries entries = {0};
-    char name[KYMO_CODE_NAME_MAX + 1];
+    char name[KYMO_CODE_ENTRY_NAME_MAX + 1];
     bool cut;
     for (size_t first = 65520; first < 65550; first++) {
         memset(map, 'x', len);
@@ -87,7 +87,7 @@ static void any_length_is_read(void **state)
             assert_int_equal(entries.data[i].start, i + 1);
             kymo_code_entry_name(fd, &entries.data[i], name);
             assert_int_equal(name[0], "abc"[i]);
-            assert_int_equal(strlen(name), i < 2 ? KYMO_CODE_NAME_MAX : 1);
+            assert_int_equal(strlen(name), i < 2 ? KYMO_CODE_ENTRY_NAME_MAX : 1);
         }
         /* Shorter than it was: the name is gone. */
         assert_int_equal(ftruncate(fd, 100), 0);
