@@ -59,22 +59,19 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
     return err;
 }
 
-kymo_err kymo_file_answer_write(int recording, const char *format, pid_t pid, int fd)
+/* Writes a recording with function names. encoder: NULL: as a report of the live heap; pid: the
+ * process whose heap is written, 0: of all. */
+static kymo_err write_named(int recording, const kymo_format *encoder, kymo_encode_options options,
+                            pid_t pid, int fd)
 {
     struct fd_sink to = {{write_to_fd}, fd};
-    kymo_encode_options options = {
-        .size = sizeof options, .show = KYMO_ENCODE_LIVE, .flags = KYMO_ENCODE_INUSE_ALONE};
     kymo_profile *profile = NULL;
-    int is_report = strcmp(format, KYMO_CONTROL_REPORT) == 0;
-    const kymo_format *encoder = is_report ? NULL : kymo_format_for_path(format);
-    if (!is_report && !encoder)
-        return KYMO_E_INVALID;
     KYMO_TRY(kymo_finish_load(NULL, recording, NULL, NULL, &profile, NULL, NULL));
     if (pid)
         options.process = find_process(profile, pid) + 1; /* 0 if there is none */
     kymo_err err = pid && !options.process ? KYMO_E_NOT_FOUND
-                   : is_report             ? write_report(profile, options.process, &to.sink)
-                               : kymo_encode(profile, encoder, &to.sink, &options, NULL);
+                   : encoder               ? kymo_encode(profile, encoder, &to.sink, &options, NULL)
+                                           : write_report(profile, options.process, &to.sink);
     kymo_profile_destroy(profile);
     return err;
 }
@@ -121,33 +118,37 @@ static int open_source(kymo_recording_writer *writer)
     return fd;
 }
 
-static kymo_err write_heap(kymo_recording_writer *writer,
-                           const struct kymo_control_request *request, int fd)
+/* encoder: NULL: as a report. */
+static kymo_err write_heap(kymo_recording_writer *writer, const kymo_format *encoder, pid_t pid,
+                           int fd)
 {
-    return kymo_file_answer_write(open_source(writer), request->format,
-                                  request->pid == getppid() ? 0 : request->pid, fd);
+    const kymo_encode_options options = {
+        .size = sizeof options, .show = KYMO_ENCODE_LIVE, .flags = KYMO_ENCODE_INUSE_ALONE};
+    return write_named(open_source(writer), encoder, options, pid == getppid() ? 0 : pid, fd);
 }
 
-/* The recording so far, as it is or as another format. */
-static kymo_err write_snapshot(kymo_recording_writer *writer, const char *format, int fd)
+/* The recording so far. encoder: NULL: as it is. */
+static kymo_err write_snapshot(kymo_recording_writer *writer, const kymo_format *encoder, int fd)
 {
-    struct fd_sink to = {{write_to_fd}, fd};
-    const kymo_format *encoder = kymo_format_for_path(format);
-    kymo_encode_options options = {.size = sizeof options};
-    kymo_profile *profile = NULL;
-    int is_recording = strcmp(format, KYMO_CONTROL_RECORDING) == 0;
-    if (!is_recording && !encoder)
-        return KYMO_E_INVALID;
-    int recording = is_recording ? fd : memfd_create("kymo-snapshot", MFD_CLOEXEC);
+    const kymo_encode_options options = {.size = sizeof options};
+    int recording = encoder ? memfd_create("kymo-snapshot", MFD_CLOEXEC) : fd;
     if (recording < 0)
         return kymo_err_from_errno(errno);
     KYMO_TRY(kymo_recording_snapshot(writer, RECORDING, recording, kymo_clock_ns(CLOCK_MONOTONIC)));
-    if (is_recording)
-        return KYMO_OK;
-    KYMO_TRY(kymo_finish_load(NULL, recording, NULL, NULL, &profile, NULL, NULL));
-    kymo_err err = kymo_encode(profile, encoder, &to.sink, &options, NULL);
-    kymo_profile_destroy(profile);
-    return err;
+    return encoder ? write_named(recording, encoder, options, 0, fd) : KYMO_OK;
+}
+
+/* The live heap, or the recording so far, in the requested format. */
+static kymo_err write_file(kymo_recording_writer *writer,
+                           const struct kymo_control_request *request, int fd)
+{
+    int is_heap = request->what == KYMO_CONTROL_HEAP;
+    const char *unencoded = is_heap ? KYMO_CONTROL_REPORT : KYMO_CONTROL_RECORDING;
+    const kymo_format *encoder = kymo_format_for_path(request->format);
+    if (!encoder && strcmp(request->format, unencoded) != 0)
+        return KYMO_E_INVALID;
+    return is_heap ? write_heap(writer, encoder, request->pid, fd)
+                   : write_snapshot(writer, encoder, fd);
 }
 
 static _Noreturn void answer(int recording, kymo_recording_writer *writer,
@@ -158,8 +159,7 @@ static _Noreturn void answer(int recording, kymo_recording_writer *writer,
     int fd = memfd_create("kymo-answer", MFD_CLOEXEC);
     kymo_err err = fd < 0 ? kymo_err_from_errno(errno) : KYMO_OK;
     if (err == KYMO_OK)
-        err = request->what == KYMO_CONTROL_HEAP ? write_heap(writer, request, fd)
-                                                 : write_snapshot(writer, request->format, fd);
+        err = write_file(writer, request, fd);
     if (err == KYMO_OK && lseek(fd, 0, SEEK_SET) != 0)
         err = kymo_err_from_errno(errno);
     answer.error = err;

@@ -37,9 +37,4 @@ kymo_err kymo_file_answers_start(struct kymo_file_answers *answers, int recordin
 /* Reaps children that have ended. */
 void kymo_file_answers_reap(struct kymo_file_answers *answers);
 
-/* Runs in the child: writes the live heap of a recording to a descriptor. format: a file ending,
- * or KYMO_CONTROL_REPORT; pid: the process, 0: all. */
-KYMO_NODISCARD
-kymo_err kymo_file_answer_write(int recording, const char *format, pid_t pid, int fd);
-
 #endif
