@@ -25,6 +25,8 @@
 #define KYMO_CODE_FILE_MAX 512u    /* of a longer path the end is kept */
 #define KYMO_CODE_LINES_MAX 16384u /* bytes; of code with more, lines are not known */
 #define KYMO_CODE_NO_LINES UINT16_MAX
+/* Behind a record at most. */
+#define KYMO_CODE_BYTES_MAX (KYMO_CODE_NAME_MAX + KYMO_CODE_FILE_MAX + KYMO_CODE_LINES_MAX)
 
 /* What tells one code object from another. */
 struct kymo_code_identity {

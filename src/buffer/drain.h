@@ -60,6 +60,13 @@ struct kymo_drain_code {
     const uint8_t *lines; /* its line table; NULL: not known */
 };
 
+struct kymo_code_record;
+
+/* Code as a record of code_area.h has it. bytes: what follows the record, as long as the record
+ * says; the code points into it. */
+struct kymo_drain_code kymo_drain_code_of(uint32_t number, const struct kymo_code_record *record,
+                                          const char *bytes);
+
 /* A function that traced calls name. Texts end by their lengths alone. */
 struct kymo_drain_function {
     uint32_t number; /* from 1 up to KYMO_FUNCTION_NUMBER_MAX, each once */

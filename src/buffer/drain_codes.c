@@ -14,19 +14,40 @@
 
 #define HEAD_WORDS ((uint32_t)(sizeof(struct kymo_code_record) / 8))
 
+/* Bytes of its line table. */
+static uint32_t lines_of(const struct kymo_code_record *record)
+{
+    return record->lines_len != KYMO_CODE_NO_LINES ? record->lines_len : 0;
+}
+
+struct kymo_drain_code kymo_drain_code_of(uint32_t number, const struct kymo_code_record *record,
+                                          const char *bytes)
+{
+    const char *file = bytes + record->name_len;
+    const char *lines = file + record->file_len;
+    return (struct kymo_drain_code){
+        .number = number,
+        .minor = record->minor,
+        .first_line = (uint32_t)record->identity.first_line,
+        .name = bytes,
+        .name_len = record->name_len,
+        .file = file,
+        .file_len = record->file_len,
+        .lines = record->lines_len != KYMO_CODE_NO_LINES ? (const uint8_t *)lines : NULL,
+        .lines_len = lines_of(record),
+    };
+}
+
 static kymo_err learn(kymo_drain *d, uint32_t at)
 {
     const char *from = (const char *)d->session + d->plan.codes_at + (uint64_t)at * 8;
     struct kymo_code_record head;
-    struct kymo_drain_code code = {.number = KYMO_NO_CODE};
-    char bytes[KYMO_CODE_NAME_MAX + KYMO_CODE_FILE_MAX + KYMO_CODE_LINES_MAX];
+    char bytes[KYMO_CODE_BYTES_MAX];
     memcpy(&head, from, sizeof head);
-    int has_lines = head.lines_len != KYMO_CODE_NO_LINES;
-    if (!has_lines)
-        head.lines_len = 0;
-    size_t len = (size_t)head.name_len + head.file_len + head.lines_len;
+    uint32_t lines_len = lines_of(&head);
+    size_t len = (size_t)head.name_len + head.file_len + lines_len;
     if (head.name_len > KYMO_CODE_NAME_MAX || head.file_len > KYMO_CODE_FILE_MAX ||
-        head.lines_len > KYMO_CODE_LINES_MAX || head.words < HEAD_WORDS ||
+        lines_len > KYMO_CODE_LINES_MAX || head.words < HEAD_WORDS ||
         head.words > d->plan.code_words - at || len > (head.words - HEAD_WORDS) * 8 ||
         head.words > d->plan.code_words - d->code_words) {
         d->noticed[KYMO_LOSS_CORRUPT]++;
@@ -34,15 +55,7 @@ static kymo_err learn(kymo_drain *d, uint32_t at)
     }
     d->code_words += head.words;
     memcpy(bytes, from + sizeof head, len);
-    code.number = d->next_code++;
-    code.minor = head.minor;
-    code.first_line = (uint32_t)head.identity.first_line;
-    code.name = bytes;
-    code.name_len = head.name_len;
-    code.file = bytes + head.name_len;
-    code.file_len = head.file_len;
-    code.lines = has_lines ? (const uint8_t *)bytes + head.name_len + head.file_len : NULL;
-    code.lines_len = head.lines_len;
+    const struct kymo_drain_code code = kymo_drain_code_of(d->next_code++, &head, bytes);
     d->codes[at] = code.number + 1;
     return d->sink.code ? d->sink.code(d->sink.context, &code) : KYMO_OK;
 }

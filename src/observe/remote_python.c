@@ -48,7 +48,7 @@ struct kymo_remote_python {
     struct kymo_python_stack stack;
     struct {
         struct kymo_code_record record;
-        char bytes[KYMO_CODE_NAME_MAX + KYMO_CODE_FILE_MAX + KYMO_CODE_LINES_MAX];
+        char bytes[KYMO_CODE_BYTES_MAX];
     } code;
     unsigned char copies[KYMO_PYTHON_PAGES][KYMO_PYTHON_PAGE];
     uint64_t words[]; /* depth of them */
@@ -167,19 +167,7 @@ static uint32_t learn(struct kymo_remote_python *p, const struct kymo_code_ident
     if (!kymo_code_identify(&p->python, &p->pages, identity->address, &again) ||
         memcmp(&again, identity, sizeof again) != 0)
         return 0;
-    const char *bytes = p->code.bytes;
-    int has_lines = r->lines_len != KYMO_CODE_NO_LINES;
-    const struct kymo_drain_code code = {
-        .number = number,
-        .minor = r->minor,
-        .first_line = (uint32_t)identity->first_line,
-        .name = bytes,
-        .name_len = r->name_len,
-        .file = bytes + r->name_len,
-        .file_len = r->file_len,
-        .lines = has_lines ? (const uint8_t *)bytes + r->name_len + r->file_len : NULL,
-        .lines_len = has_lines ? r->lines_len : 0,
-    };
+    const struct kymo_drain_code code = kymo_drain_code_of(number, r, p->code.bytes);
     p->err = kymo_vec_push(&p->codes, *identity);
     if (p->err == KYMO_OK)
         p->err = kymo_index_put(&p->index, hash, number);
