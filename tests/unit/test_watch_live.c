@@ -34,6 +34,13 @@ static void *sleep_for_ever(void *go_on)
     return NULL;
 }
 
+static void start_sleepers(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < SLEEPERS; i++)
+        pthread_create(&thread, NULL, sleep_for_ever, NULL);
+}
+
 static void burn(void)
 {
     for (volatile uint64_t i = 0;; i++)
@@ -60,6 +67,30 @@ static uint32_t add(kymo_watch *w, pid_t tid, uintptr_t user)
     return entry;
 }
 
+/* Adds all threads of a child that called start_sleepers. The kernel lists the main thread first:
+ * it gets user 0 and entry 0. */
+static void add_all(kymo_watch *w, pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    assert_non_null(tasks);
+    uintptr_t n = 0;
+    for (struct dirent *task; (task = readdir(tasks));) {
+        pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
+        if (tid > 0)
+            (void)add(w, tid, n++);
+    }
+    closedir(tasks);
+    assert_int_equal(n, SLEEPERS + 1);
+}
+
+static void end(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 /* A real process: its main thread burns, others sleep. */
 static void a_process(void **state)
 {
@@ -69,9 +100,7 @@ static void a_process(void **state)
     pid_t child = fork();
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pthread_t thread;
-        for (int i = 0; i < SLEEPERS; i++)
-            pthread_create(&thread, NULL, sleep_for_ever, NULL);
+        start_sleepers();
         close(ends[0]);
         ssize_t ignored = write(ends[1], "", 1);
         (void)ignored;
@@ -84,19 +113,7 @@ static void a_process(void **state)
     kymo_watch *w;
     unsigned times[SLEEPERS + 1] = {0};
     assert_int_equal(kymo_watch_create(NULL, child, &w), KYMO_OK);
-    /* The kernel lists the main thread first. */
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)child);
-    DIR *tasks = opendir(path);
-    assert_non_null(tasks);
-    uintptr_t n = 0;
-    for (struct dirent *task; (task = readdir(tasks));) {
-        pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
-        if (tid > 0)
-            (void)add(w, tid, n++);
-    }
-    closedir(tasks);
-    assert_int_equal(n, SLEEPERS + 1);
+    add_all(w, child);
     /* Until it has been seen at work, it may as well have just been woken. */
     while (look_at(w, 0).place == KYMO_WATCH_OFF)
         ;
@@ -112,8 +129,7 @@ static void a_process(void **state)
     assert_true(times[0] > 2900);
     for (unsigned i = 1; i <= SLEEPERS; i++)
         assert_true(times[i] < 1000);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    end(child);
     struct kymo_watch_look look;
     assert_int_equal(kymo_watch_look(w, 0, &look), 0);
     kymo_watch_round(w, count, times);
@@ -145,9 +161,7 @@ static void an_idle_thread_that_wakes(void **state)
     pid_t child = fork();
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pthread_t thread;
-        for (int i = 0; i < SLEEPERS; i++)
-            pthread_create(&thread, NULL, sleep_for_ever, NULL);
+        start_sleepers();
         while (write(up[1], &byte, 1) == 1 && read(down[0], &byte, 1) == 1)
             continue;
         _exit(0);
@@ -155,17 +169,7 @@ static void an_idle_thread_that_wakes(void **state)
     assert_int_equal(read(up[0], &byte, 1), 1);
     kymo_watch *w;
     assert_int_equal(kymo_watch_create(NULL, child, &w), KYMO_OK);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)child);
-    DIR *tasks = opendir(path);
-    assert_non_null(tasks);
-    uintptr_t n = 0;
-    for (struct dirent *task; (task = readdir(tasks));) {
-        pid_t tid = (pid_t)strtol(task->d_name, NULL, 10);
-        if (tid > 0)
-            (void)add(w, tid, n++);
-    }
-    closedir(tasks);
+    add_all(w, child);
     /* They are on their way to sleep; then each is idle, and none runs. */
     struct timespec moment = {.tv_nsec = 1000000};
     struct told told = {0, 0};
@@ -186,8 +190,7 @@ static void an_idle_thread_that_wakes(void **state)
     }
     assert_in_range(told.unmoved_round, last, kymo_watch_rounds(w) - 1);
     kymo_watch_destroy(w);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    end(child);
     for (int i = 0; i < 2; i++) {
         close(down[i]);
         close(up[i]);
@@ -231,8 +234,7 @@ static void a_real_thread_uncounted(void **state)
     close(ends[0]);
     print_message("%ld arrivals were not counted\n", uncounted);
     if (!part_from(child, &usual)) {
-        kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
+        end(child);
         skip();
     }
     kymo_watch *w;
@@ -249,8 +251,7 @@ static void a_real_thread_uncounted(void **state)
     }
     assert_int_equal(sched_setaffinity(0, sizeof usual, &usual), 0);
     kymo_watch_destroy(w);
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    end(child);
 }
 
 static void the_probe(void **state)
