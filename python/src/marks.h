@@ -40,11 +40,4 @@ PyObject *marks_label_set(PyObject *self, PyObject *const *args, Py_ssize_t coun
 PyObject *marks_counter(PyObject *self, PyObject *args);
 PyObject *marks_count(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* The category of this name, made at its first use. NULL: there is no library, no memory, or no
- * name. */
-struct kymo_mark_category *marks_category(const char *name);
-/* A value as a cell. *text keeps what the cell points to: to be released after its use. An
- * exception of the value's methods that is no Exception stays set. */
-struct kymo_mark_cell marks_cell(PyObject *value, PyObject **text);
-
 #endif

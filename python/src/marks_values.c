@@ -1,139 +1,121 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * marks_values.c - counters and labels: see marks.h.
+ * marks_values.c - values of Python as those of markers' fields and labels.
  */
-#include "marks.h"
+#include "marks_parts.h"
 
 #include <string.h>
 
-#include <kymo/marker.h>
-
-/* ---- counters ---- */
-
-/* A copy that lives as long as the process; NULL stays NULL. */
-static const char *keep(const char *text, int *failed)
+void marks_drop_exception(void)
 {
-    char *copy = text ? PyMem_RawMalloc(strlen(text) + 1) : NULL;
-    *failed |= text && !copy;
-    return copy ? strcpy(copy, text) : NULL;
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear();
 }
 
-static uint32_t kind_named(const char *name)
+const char *marks_text_of(PyObject *object)
 {
-    static const char *const names[] = {[KYMO_COUNTER_TOTAL] = "total",
-                                        [KYMO_COUNTER_DELTA] = "delta",
-                                        [KYMO_COUNTER_GAUGE] = "gauge"};
-    uint32_t kind = 0;
-    while (kind <= KYMO_COUNTER_GAUGE && strcmp(names[kind], name) != 0)
-        kind++;
-    return kind;
+    const char *text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
+    PyErr_Clear();
+    return text;
 }
 
-PyObject *marks_counter(PyObject *self, PyObject *args)
+int marks_as_whole(PyObject *value, int64_t *out)
 {
-    const char *name, *kind, *unit, *category, *description;
-    int failed = 0;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "sszzz:counter", &name, &kind, &unit, &category, &description))
-        return NULL;
-    if (kind_named(kind) > KYMO_COUNTER_GAUGE)
-        return PyErr_Format(PyExc_ValueError, "a counter is 'total', 'delta' or 'gauge', not '%s'",
-                            kind);
-    if (!kymo_mark_link_.calls)
-        Py_RETURN_NONE;
-    struct kymo_mark_counter *counter = PyMem_RawCalloc(1, sizeof *counter);
-    if (!counter)
-        return PyErr_NoMemory();
-    *counter = (struct kymo_mark_counter){
-        .size = sizeof *counter,
-        .category = marks_category(category ? category : "Python"),
-        .name = keep(name, &failed),
-        .unit = keep(unit, &failed),
-        .description = keep(description, &failed),
-        .kind = kind_named(kind),
-        .flags = KYMO_COUNTER_IS_F64,
-        .color = KYMO_COLOR_YELLOW,
-    };
-    /* Without a category the recorder has no place for it: it counts nothing. */
-    if (failed || !counter->category)
-        Py_RETURN_NONE;
-    return PyCapsule_New(counter, NULL, NULL);
+    int overflow = 0;
+    PyObject *index = PyIndex_Check(value) ? PyNumber_Index(value) : NULL;
+    *out = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : 0;
+    int is_one = index && !overflow && !PyErr_Occurred();
+    Py_XDECREF(index);
+    marks_drop_exception();
+    return is_one;
 }
 
-PyObject *marks_count(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static int as_double(PyObject *value, double *out)
 {
-    (void)self;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "count takes a counter and a number");
-        return NULL;
+    *out = PyUnicode_Check(value) ? 0 : PyFloat_AsDouble(value);
+    int is_one = !PyUnicode_Check(value) && !PyErr_Occurred();
+    marks_drop_exception();
+    return is_one;
+}
+
+/* A new reference; NULL: it has none that can be had. */
+static PyObject *as_text(PyObject *value)
+{
+    PyObject *text = PyObject_Str(value);
+    marks_drop_exception();
+    return text;
+}
+
+uint8_t marks_kind_of(PyObject *value)
+{
+    int64_t whole;
+    if (PyFloat_Check(value))
+        return KYMO_KIND_OPT_F64;
+    return !PyBool_Check(value) && marks_as_whole(value, &whole) ? KYMO_KIND_OPT_I64
+                                                                 : KYMO_KIND_TEXT;
+}
+
+int marks_fits(PyObject *value, uint8_t kind)
+{
+    if (value == Py_None)
+        return 1;
+    uint8_t own = marks_kind_of(value);
+    return own == kind || (own == KYMO_KIND_OPT_I64 && kind == KYMO_KIND_OPT_F64);
+}
+
+uint32_t marks_put(uint64_t *to, PyObject *value, uint8_t kind, PyObject **kept)
+{
+    struct kymo_mark_text text = {NULL, 0};
+    double number = 0;
+    int64_t whole = 0;
+    Py_ssize_t len = 0;
+    int is_there = value != Py_None;
+    *kept = NULL;
+    switch (kind) {
+    case KYMO_KIND_TEXT:
+        *kept = is_there ? as_text(value) : NULL;
+        text.data = *kept ? PyUnicode_AsUTF8AndSize(*kept, &len) : NULL;
+        text.len = (size_t)len;
+        marks_drop_exception();
+        memcpy(to, &text, sizeof text);
+        return 2;
+    case KYMO_KIND_OPT_F64:
+        to[1] = is_there && as_double(value, &number);
+        memcpy(to, &number, sizeof number);
+        return 2;
+    case KYMO_KIND_OPT_I64:
+        to[1] = is_there && marks_as_whole(value, &whole);
+        to[0] = (uint64_t)whole;
+        return 2;
+    case KYMO_KIND_NS: /* Python's times are seconds */
+        to[0] = 0;
+        if (is_there && as_double(value, &number) && number > -9e9 && number < 9e9)
+            to[0] = (uint64_t)(int64_t)(number * 1e9);
+        return 1;
+    default: /* a flow */
+        to[0] = is_there && marks_as_whole(value, &whole) ? kymo_flow((uint64_t)whole) : 0;
+        return 1;
     }
-    double value = PyFloat_AsDouble(args[1]);
-    if (PyErr_Occurred())
-        return NULL;
-    struct kymo_mark_counter *counter =
-        args[0] == Py_None ? NULL : PyCapsule_GetPointer(args[0], NULL);
-    if (!counter && PyErr_Occurred())
-        return NULL;
-    int64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    if (counter && kymo_mark_load_(counter->category))
-        kymo_mark_link_.count(counter, bits, 1);
-    Py_RETURN_NONE;
 }
 
-/* ---- labels ---- */
-
-/* -1: an exception. */
-static int label_arguments(PyObject *const *args, Py_ssize_t count, const char **key)
+struct kymo_mark_cell marks_cell(PyObject *value, PyObject **text)
 {
-    *key = count == 2 && PyUnicode_Check(args[0]) ? PyUnicode_AsUTF8(args[0]) : NULL;
-    if (!*key && !PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "a label is a key, which is text, and a value");
-    return *key ? 0 : -1;
-}
-
-PyObject *marks_label_push(PyObject *self, PyObject *const *args, Py_ssize_t count)
-{
-    const char *key;
-    PyObject *text;
-    (void)self;
-    if (label_arguments(args, count, &key) < 0)
-        return NULL;
-    if (!KYMO_LISTENS_())
-        return PyLong_FromLong(0);
-    struct kymo_mark_cell value = marks_cell(args[1], &text);
-    uint32_t depth = PyErr_Occurred() ? 0 : kymo_mark_link_.calls->label_push(key, &value);
-    Py_XDECREF(text);
-    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLong(depth);
-}
-
-PyObject *marks_label_pop(PyObject *self, PyObject *depth)
-{
-    (void)self;
-    unsigned long at = PyLong_AsUnsignedLong(depth);
-    if (PyErr_Occurred())
-        return NULL;
-    if (at && at <= UINT32_MAX && kymo_mark_link_.calls)
-        kymo_mark_link_.calls->label_pop((uint32_t)at);
-    Py_RETURN_NONE;
-}
-
-PyObject *marks_label_set(PyObject *self, PyObject *const *args, Py_ssize_t count)
-{
-    const char *key;
-    PyObject *text = NULL;
-    (void)self;
-    if (label_arguments(args, count, &key) < 0)
-        return NULL;
-    if (KYMO_LISTENS_()) {
-        struct kymo_mark_cell value = {0};
-        if (args[1] != Py_None)
-            value = marks_cell(args[1], &text);
-        if (!PyErr_Occurred())
-            kymo_mark_link_.calls->label_set(key, value.kind ? &value : NULL);
-        Py_XDECREF(text);
-        if (PyErr_Occurred())
-            return NULL;
+    struct kymo_mark_cell cell = {0};
+    int64_t whole;
+    Py_ssize_t len = 0;
+    *text = NULL;
+    uint8_t kind = marks_kind_of(value);
+    if (kind == KYMO_KIND_OPT_F64) {
+        cell.kind = KYMO_KIND_F64;
+        cell.as.f64 = PyFloat_AsDouble(value);
+    } else if (kind == KYMO_KIND_OPT_I64 && marks_as_whole(value, &whole)) {
+        cell.kind = KYMO_KIND_I64;
+        cell.as.i64 = whole;
+    } else if ((*text = as_text(value))) {
+        cell.as.ptr = PyUnicode_AsUTF8AndSize(*text, &len);
+        cell.kind = cell.as.ptr ? KYMO_KIND_TEXT : 0;
+        cell.len = (uint32_t)(len < INT32_MAX ? len : INT32_MAX);
+        marks_drop_exception();
     }
-    Py_RETURN_NONE;
+    return cell;
 }
