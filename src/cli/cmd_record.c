@@ -259,21 +259,17 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
 static void print_quality(const struct record *r, const kymo_terminal *t,
                           const kymo_profile *profile, const kymo_report *shown)
 {
-    const kymo_report_options options = {
-        .size = sizeof options, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_CPU};
-    kymo_report *own = NULL;
-    if (kymo_report_type(shown)->adds != KYMO_ADDS_CPU_TIME) {
-        if (kymo_report_create(profile, &options, &own) != KYMO_OK)
-            return;
-        shown = own;
-    }
-    kymo_report_print_quality(t, profile, shown, "kymo: ");
+    kymo_report *made;
+    if (kymo_report_for_quality(profile, shown, &made) != KYMO_OK)
+        return;
+    const kymo_report *report = made ? made : shown;
+    kymo_report_print_quality(t, profile, report, "kymo: ");
     if (r->verbose)
-        kymo_report_print_quality_details(t, profile, shown, "kymo: ");
+        kymo_report_print_quality_details(t, profile, report, "kymo: ");
     kymo_report_print_few(t, profile, "kymo: ");
-    kymo_report_print_unsampled(t, shown, "kymo: ");
-    kymo_report_print_unnamed(t, profile, shown, "kymo: ");
-    kymo_report_destroy(own);
+    kymo_report_print_unsampled(t, report, "kymo: ");
+    kymo_report_print_unnamed(t, profile, report, "kymo: ");
+    kymo_report_destroy(made);
 }
 
 /* Returns whether it has to do with memory, too. */

@@ -378,9 +378,8 @@ static kymo_err report_quality(const struct report_request *request, const kymo_
 {
     kymo_report *report = NULL;
     kymo_terminal t = kymo_terminal_of(stdout);
-    const kymo_report_options of_cpu = {
-        .size = sizeof of_cpu, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_CPU};
-    KYMO_TRY(kymo_report_create(profile, kymo_is_imported(profile) ? NULL : &of_cpu, &report));
+    KYMO_TRY(kymo_is_imported(profile) ? kymo_report_create(profile, NULL, &report)
+                                       : kymo_report_for_quality(profile, NULL, &report));
     print_head(request, &t, profile, report);
     if (!kymo_is_imported(profile)) {
         kymo_report_print_few(&t, profile, "warning: ");

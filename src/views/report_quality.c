@@ -91,29 +91,34 @@ static double named_share(const kymo_report *report)
     return ratio(named, kymo_report_total(report));
 }
 
+kymo_err kymo_report_for_quality(const kymo_profile *profile, const kymo_report *shown,
+                                 kymo_report **made)
+{
+    const kymo_report_options options = {
+        .size = sizeof options, .by = KYMO_BY_FUNCTION, .kind = KYMO_SAMPLE_CPU};
+    *made = NULL;
+    if (shown && kymo_report_type(shown)->adds == KYMO_ADDS_CPU_TIME)
+        return KYMO_OK;
+    return kymo_report_create(profile, &options, made);
+}
+
 static struct figures figures_of(const kymo_profile *profile, const kymo_report *report)
 {
     const kymo_meta *meta = kymo_profile_meta(profile);
     const kymo_quality *q = kymo_profile_quality(profile);
     struct figures f = {
         .samples = q->samples - q->wall_samples, .cpu_ns = kept_cpu_ns(profile), .named = NAN};
-    kymo_report *own = NULL;
-    kymo_report_options options = {.size = sizeof options, .kind = KYMO_SAMPLE_DEFAULT};
+    kymo_report *made;
     uint64_t period_ns = is_held_by_tick(meta) ? meta->tick_ns : meta->period_ns;
     if (period_ns)
         f.expected = (f.cpu_ns + period_ns / 2) / period_ns;
     for (uint32_t i = 0; i < q->lost_count; i++)
         f.lost += q->lost[i].count;
-    /* The figures are of CPU samples, also where traced calls are shown. */
-    if (meta->period_ns)
-        options.kind = KYMO_SAMPLE_CPU;
-    if (report && meta->period_ns && kymo_report_type(report)->adds != KYMO_ADDS_CPU_TIME)
-        report = NULL;
-    if (!report && kymo_report_create(profile, &options, &own) != KYMO_OK)
+    if (kymo_report_for_quality(profile, report, &made) != KYMO_OK)
         return f;
-    f.sampled_ns = kymo_report_total(report ? report : own);
-    f.named = named_share(report ? report : own);
-    kymo_report_destroy(own);
+    f.sampled_ns = kymo_report_total(made ? made : report);
+    f.named = named_share(made ? made : report);
+    kymo_report_destroy(made);
     return f;
 }
 

@@ -10,13 +10,22 @@
  * Signals:  not for handlers
  *
  * before: prefix of lines, "kymo: " or "". Lines are wrapped to the terminal's width. report: of
- * CPU samples by function; where it may be NULL, or of another type, the function makes one.
+ * CPU samples by function, see kymo_report_for_quality. The functions that print the quality make
+ * one where it is NULL or of another type.
  */
 #ifndef KYMO_VIEWS_REPORT_QUALITY_H
 #define KYMO_VIEWS_REPORT_QUALITY_H
 
+#include "base/error.h"
 #include "kymo/report.h"
 #include "views/terminal.h"
+
+/* Makes the report that quality is judged by: of CPU samples, by function. shown: a report by
+ * function, or NULL; if it is of CPU samples, it serves and *made is NULL. The caller destroys
+ * *made. Errors as of kymo_report_create. */
+KYMO_NODISCARD
+kymo_err kymo_report_for_quality(const kymo_profile *profile, const kymo_report *shown,
+                                 kymo_report **made);
 
 /* The verdict and its main figures: "quality: good: 1572 of 1577 expected samples, all stacks
  * complete, function names for 98 % of CPU time". */
@@ -29,7 +38,7 @@ void kymo_report_print_quality_details(const kymo_terminal *t, const kymo_profil
 /* One line if there are few samples for the time: what that means, and advice. */
 void kymo_report_print_few(const kymo_terminal *t, const kymo_profile *profile, const char *before);
 
-/* One line if much of the CPU time has no samples: its processes, by name. report: not NULL. */
+/* One line if much of the CPU time has no samples: its processes, by name. */
 void kymo_report_print_unsampled(const kymo_terminal *t, const kymo_report *report,
                                  const char *before);
 
