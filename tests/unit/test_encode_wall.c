@@ -101,6 +101,50 @@ static void a_thread_without_samples_has_no_cpu_time(void **state)
     kymo_bytes_deinit(&out);
 }
 
+static uint32_t add_traced(int32_t tid, uint64_t start_ns, uint64_t end_ns, uint64_t cpu_ns)
+{
+    uint32_t thread = add_thread(profile, 0, tid, start_ns);
+    kymo_thread t = *kymo_profile_thread(profile, thread);
+    t.end_ns = end_ns;
+    t.cpu_ns = cpu_ns;
+    ok(kymo_profile_update_thread(profile, thread, &t));
+    return thread;
+}
+
+static void add_call(uint32_t thread, uint64_t time_ns, uint64_t weight_ns)
+{
+    ok(kymo_profile_add_sample(profile, thread, time_ns, 0, weight_ns, KYMO_SAMPLE_TRACE,
+                               KYMO_STATE_RUNNING));
+}
+
+/* Their rows are calls. CPU time beyond the samples is known from the threads' clocks. */
+static void a_traced_thread_has_cpu_time_without_a_sample(void **state)
+{
+    (void)state;
+    kymo_bytes out;
+    kymo_profile_add_trace_types(profile);
+    uint32_t brief = add_traced(5, 10000000, 10400000, 200000);
+    add_call(brief, 10100000, 100000);
+    add_call(brief, 10200000, 100000);
+    add_call(brief, 10300000, 100000);
+    /* From the begin, not from the recording's, and from the sample to the end. */
+    uint32_t longer = add_traced(6, 12000000, 14000000, 1300000);
+    add_call(longer, 12500000, 500000);
+    ok(kymo_profile_add_sample(profile, longer, 13000000, 0, 1000000, KYMO_SAMPLE_CPU,
+                               KYMO_STATE_RUNNING));
+    add_call(longer, 13000000, 500000);
+    add_call(longer, 13500000, 500000);
+    /* Samples are missing: a thread uses no more than the time that there is. */
+    uint32_t sparse = add_traced(7, 15000000, 15400000, 90000000);
+    add_call(sparse, 15200000, 200000);
+    ok(kymo_profile_finish(profile));
+    encode_as("x.json", KYMO_SAMPLE_DEFAULT, &out);
+    assert_has(&out, "\"threadCPUDelta\":[0,50000,50000,50000,50000]");
+    assert_has(&out, "\"threadCPUDelta\":[0,500000,500000,150000,150000]");
+    assert_has(&out, "\"threadCPUDelta\":[0,200000,200000]");
+    kymo_bytes_deinit(&out);
+}
+
 static void collapsed_shows_the_kind_that_is_asked_for(void **state)
 {
     (void)state;
@@ -134,6 +178,7 @@ int main(void)
         cmocka_unit_test(kinds_that_do_not_exist_are_refused),
         cmocka_unit_test(the_first_cpu_time_of_a_thread_is_not_lost),
         cmocka_unit_test(a_thread_without_samples_has_no_cpu_time),
+        cmocka_unit_test(a_traced_thread_has_cpu_time_without_a_sample),
     };
     return cmocka_run_group_tests(tests, setup, destroy_profile);
 }

@@ -6,7 +6,9 @@
  * so the call tree adds up to the CPU time; threadCPUDelta, in nanoseconds, draws the tracks. Wall
  * samples of waiting threads are rows, too, with the waiting time as weight; running threads have
  * their CPU samples. Of a thread whose calls were traced the rows are these calls' self times, and
- * its CPU samples draw the track alone: between two of them its CPU time grows evenly. After a wait
+ * its CPU samples draw the track alone: between two of them its CPU time grows evenly, and from the
+ * last one to its end by what its clock has beyond them. Thus a thread that was too short for a
+ * sample has its CPU time, too. After a wait
  * there is a row of weight 0, so that later CPU time is drawn after the wait. If the requested
  * sample type is an amount, only its samples are rows. Times are written as differences
  * (timeDeltas), which are shorter.
@@ -25,12 +27,15 @@ struct row {
     uint32_t stack;
 };
 
-/* The CPU time of a thread up to a moment: it grows evenly from one CPU sample to the next. */
+/* The CPU time of a thread up to a moment: it grows evenly from the thread's begin to its first CPU
+ * sample, from each to the next, and from the last one to the thread's end. */
 struct cpu_line {
-    size_t next;      /* the sample that it grows to */
-    uint64_t from_ns; /* time of the sample before */
+    size_t next;      /* the sample that it grows to; the number of samples: the end */
+    uint64_t from_ns; /* time of the sample before, or of the begin */
     uint64_t sum_ns;  /* CPU time up to then */
     uint64_t told_ns; /* CPU time that is in rows */
+    uint64_t end_ns;  /* of the thread */
+    uint64_t rest_ns; /* CPU time between the last sample and the end */
 };
 
 /* The source of the next row: a sample, or the end of the wait before it. */
@@ -68,26 +73,64 @@ static int is_cpu(const kymo_firefox *w, const kymo_sample_columns *s, size_t i)
     return w->types[s->kind[i]].adds == KYMO_ADDS_CPU_TIME;
 }
 
+/* The thread's begin, or the recording's. */
+static uint64_t begin_ns(const kymo_firefox *w, uint32_t thread)
+{
+    uint64_t start_ns = kymo_since_origin(w->p, w->p->threads.data[thread].start_ns);
+    return start_ns > w->start_ns ? start_ns : w->start_ns;
+}
+
+static struct cpu_line begin_cpu(const kymo_firefox *w, uint32_t thread)
+{
+    const kymo_sample_columns *s = &w->p->samples.data[thread];
+    const kymo_thread *t = &w->p->threads.data[thread];
+    struct cpu_line c = {.from_ns = begin_ns(w, thread),
+                         .end_ns = t->end_ns ? kymo_since_origin(w->p, t->end_ns) : w->end_ns};
+    uint64_t last_ns = c.from_ns;
+    uint64_t counted_ns = t->dropped_ns;
+    for (size_t i = 0; i < s->count; i++) {
+        if (!is_cpu(w, s, i))
+            continue;
+        counted_ns = kymo_sum(counted_ns, s->weight_ns[i]);
+        last_ns = kymo_since_origin(w->p, s->time_ns[i]);
+    }
+    if (t->cpu_ns > counted_ns && c.end_ns > last_ns) {
+        uint64_t most_ns = c.end_ns - last_ns; /* more is of samples that are missing */
+        c.rest_ns = t->cpu_ns - counted_ns < most_ns ? t->cpu_ns - counted_ns : most_ns;
+    }
+    return c;
+}
+
+/* The next point of the line. Returns 0 behind its end. */
+static int next_point(const kymo_firefox *w, const kymo_sample_columns *s, struct cpu_line *c,
+                      uint64_t *to_ns, uint64_t *more_ns)
+{
+    while (c->next < s->count && !is_cpu(w, s, c->next))
+        c->next++;
+    if (c->next > s->count)
+        return 0;
+    int is_sample = c->next < s->count;
+    *to_ns = is_sample ? kymo_since_origin(w->p, s->time_ns[c->next]) : c->end_ns;
+    *more_ns = is_sample ? s->weight_ns[c->next] : c->rest_ns;
+    return 1;
+}
+
 /* CPU time since the row before, of a row at this time. */
 static uint64_t take_cpu(const kymo_firefox *w, const kymo_sample_columns *s, struct cpu_line *c,
                          uint64_t time_ns)
 {
-    for (;; c->next++) {
-        while (c->next < s->count && !is_cpu(w, s, c->next))
-            c->next++;
-        if (c->next == s->count)
-            break;
-        uint64_t to_ns = kymo_since_origin(w->p, s->time_ns[c->next]);
-        if (to_ns > time_ns)
-            break;
-        c->sum_ns = kymo_sum(c->sum_ns, s->weight_ns[c->next]);
+    uint64_t to_ns = 0;
+    uint64_t more_ns = 0;
+    int has_next;
+    while ((has_next = next_point(w, s, c, &to_ns, &more_ns)) && to_ns <= time_ns) {
+        c->sum_ns = kymo_sum(c->sum_ns, more_ns);
         c->from_ns = to_ns;
+        c->next++;
     }
     uint64_t cpu_ns = c->sum_ns;
-    if (c->next < s->count && time_ns > c->from_ns) {
-        uint64_t to_ns = kymo_since_origin(w->p, s->time_ns[c->next]);
+    if (has_next && time_ns > c->from_ns) {
         double part = (double)(time_ns - c->from_ns) / (double)(to_ns - c->from_ns);
-        cpu_ns = kymo_sum(cpu_ns, (uint64_t)(part * (double)s->weight_ns[c->next]));
+        cpu_ns = kymo_sum(cpu_ns, (uint64_t)(part * (double)more_ns));
     }
     uint64_t before_ns = c->told_ns;
     c->told_ns = cpu_ns > before_ns ? cpu_ns : before_ns;
@@ -129,14 +172,13 @@ static int next_row(const kymo_firefox *w, const kymo_sample_columns *s, struct 
 
 /* The viewer ignores the first threadCPUDelta of a thread, which for a thread with one sample is
  * all of its CPU time. So the first row has no stack and weight 0, at the begin of the thread or
- * recording; *time_ns is that time. */
-static int needs_anchor(const kymo_firefox *w, uint32_t thread, uint64_t *time_ns)
+ * recording; *time_ns is that time. at: the first row. */
+static int needs_anchor(const kymo_firefox *w, uint32_t thread, struct row_cursor at,
+                        uint64_t *time_ns)
 {
     const kymo_sample_columns *s = &w->p->samples.data[thread];
-    uint64_t thread_start = kymo_since_origin(w->p, w->p->threads.data[thread].start_ns);
-    struct row_cursor at = {0};
     struct row first;
-    *time_ns = thread_start > w->start_ns ? thread_start : w->start_ns;
+    *time_ns = begin_ns(w, thread);
     if (!next_row(w, s, &at, &first))
         return 0;
     if (*time_ns < first.time_ns)
@@ -182,7 +224,8 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     const kymo_sample_columns *s = &w->p->samples.data[thread];
     uint64_t before;
     w->is_traced = has_traced_calls(w, s);
-    int anchor = needs_anchor(w, thread, &before);
+    const struct row_cursor begin = {.cpu = begin_cpu(w, thread)};
+    int anchor = needs_anchor(w, thread, begin, &before);
     uint64_t rows = anchor != 0;
     struct row row;
     struct row_cursor at;
@@ -190,7 +233,7 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
     kymo_json_key_array(j, "stack");
     if (anchor)
         kymo_json_null(j);
-    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row); rows++) {
+    for (at = begin; next_row(w, s, &at, &row); rows++) {
         if (row.stack == KYMO_NONE)
             kymo_json_null(j);
         else
@@ -203,14 +246,14 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
         kymo_json_ms(j, before);
     else
         before = 0;
-    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row); before = row.time_ns)
+    for (at = begin; next_row(w, s, &at, &row); before = row.time_ns)
         kymo_json_ms(j, row.time_ns - before);
     kymo_json_end_array(j);
     KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
     kymo_json_key_array(j, "weight");
     if (anchor)
         kymo_json_u64(j, 0);
-    for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
+    for (at = begin; next_row(w, s, &at, &row);)
         put_weight(w, row.weight_ns);
     kymo_json_end_array(j);
     kymo_json_key_cstr(j, "weightType", weight_type(w));
@@ -220,7 +263,7 @@ kymo_err kymo_firefox_put_samples(kymo_firefox *w, uint32_t thread)
         kymo_json_key_array(j, "threadCPUDelta");
         if (anchor)
             kymo_json_u64(j, 0);
-        for (at = (struct row_cursor){0}; next_row(w, s, &at, &row);)
+        for (at = begin; next_row(w, s, &at, &row);)
             kymo_json_u64(j, row.cpu_ns);
         kymo_json_end_array(j);
     }
