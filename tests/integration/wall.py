@@ -127,8 +127,10 @@ def frame_pointer(program):
     recording = record([WORKLOADS / program, "reader", SECONDS], options=["--wall=10ms"])
     truth = truth_of(recording)
     report = recording.report("--mode", "wall")
+    # What passed before the first look, which is late where the recorder waits for a CPU, has no stack.
+    unseen = report.self_s("[no stack]")
     for name in ("read_bytes", "with_variable_frame"):
-        check_close(name, report.inclusive_s(name), truth["lived"], 0.05 * truth["lived"])
+        check_close(name, report.inclusive_s(name), truth["lived"], 0.05 * truth["lived"] + unseen)
     check_quality(report, 2 * truth["lived"] / PERIOD_S)
     check_complete(report, 0.98)
     check(truth["eintr"] <= few_of(truth["calls"]), f"{truth['eintr']} of {truth['calls']} saw EINTR")
