@@ -43,7 +43,7 @@ struct kymo_agent {
     char host[256];
     struct kymo_schedule schedule;
     int is_scheduled;
-    int names; /* -1: none */
+    int names;                         /* -1: none */
     KYMO_VEC(struct interval) waiting; /* to be encoded; the first one may be under way */
     struct kymo_worker encoder;
     int is_encoding;
@@ -74,8 +74,8 @@ static void real_pause(void *context, uint64_t ns)
     (void)nanosleep(&time, NULL);
 }
 
-const struct kymo_agent_system kymo_agent_real_system = {
-    real_monotonic_ns, real_realtime_ns, real_pause, &kymo_deliver_processes, NULL};
+const struct kymo_agent_system kymo_agent_real_system = {real_monotonic_ns, real_realtime_ns,
+                                                         real_pause, &kymo_deliver_processes, NULL};
 
 static uint64_t monotonic_ns(const kymo_agent *a)
 {
@@ -225,7 +225,8 @@ static void hand_on(kymo_agent *a, const struct interval *interval)
         .number = interval->number,
         .who = &a->who,
     };
-    /* The clock may have been set meanwhile; the length of an interval is that of CLOCK_MONOTONIC. */
+    /* The clock may have been set meanwhile; the length of an interval is that of CLOCK_MONOTONIC.
+     */
     profile.start_ns = profile.end_ns - (interval->of.end_ns - interval->of.start_ns);
     for (size_t i = 0; i < a->work.n_files; i++) {
         struct kymo_shared_file *file = share(&a->work.files[i]);
@@ -324,8 +325,7 @@ static kymo_err on_ended(void *context, const struct kymo_launch_interval *inter
     }
     if (a->waiting.len == INTERVALS_MAX)
         drop_oldest(a);
-    kymo_err err =
-        kymo_vec_push(&a->waiting, (struct interval){*interval, a->status.intervals});
+    kymo_err err = kymo_vec_push(&a->waiting, (struct interval){*interval, a->status.intervals});
     if (err != KYMO_OK)
         close(interval->fd);
     round_of(a, interval->end_ns);

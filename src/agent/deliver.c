@@ -36,8 +36,7 @@ void kymo_shared_file_release(struct kymo_shared_file *file)
 void kymo_deliver_init(struct kymo_deliver *d, const struct kymo_reporter *reporter,
                        const struct kymo_deliver_workers *workers, uint64_t most_bytes)
 {
-    *d = (struct kymo_deliver){
-        .reporter = reporter, .workers = workers, .most_bytes = most_bytes};
+    *d = (struct kymo_deliver){.reporter = reporter, .workers = workers, .most_bytes = most_bytes};
 }
 
 static void remove_at(struct kymo_deliver *d, size_t at)

@@ -51,10 +51,10 @@ extern const struct kymo_deliver_workers kymo_deliver_processes;
 
 struct kymo_deliver_counts {
     uint64_t delivered;
-    uint64_t failures;  /* tries */
-    uint64_t dropped;   /* profiles: no room, refused for good, or left when the agent ended */
-    uint64_t last_ns;   /* CLOCK_REALTIME of the last delivery; 0: none */
-    kymo_error reason;  /* of the last failure */
+    uint64_t failures; /* tries */
+    uint64_t dropped;  /* profiles: no room, refused for good, or left when the agent ended */
+    uint64_t last_ns;  /* CLOCK_REALTIME of the last delivery; 0: none */
+    kymo_error reason; /* of the last failure */
 };
 
 struct kymo_deliver {

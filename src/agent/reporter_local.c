@@ -35,8 +35,7 @@ const char *kymo_reporter_stamp(char out[KYMO_STAMP_MAX], uint64_t realtime_ns)
     struct tm tm;
     gmtime_r(&seconds, &tm);
     size_t len = strftime(out, KYMO_STAMP_MAX, "%Y-%m-%dT%H-%M-%S", &tm);
-    snprintf(out + len, KYMO_STAMP_MAX - len, ".%03uZ",
-             (unsigned)(realtime_ns / 1000000u % 1000u));
+    snprintf(out + len, KYMO_STAMP_MAX - len, ".%03uZ", (unsigned)(realtime_ns / 1000000u % 1000u));
     return out;
 }
 
@@ -155,8 +154,8 @@ static void remove_old(int folder, const kept_files *files, const struct kymo_re
         const struct kept_file *f = &files->data[i];
         bytes += f->bytes;
         const int is_old = keep->age_ns && now_ns - f->changed_ns > (int64_t)keep->age_ns;
-        if (i > 0 && (is_old || (keep->files && i >= keep->files) ||
-                      (keep->bytes && bytes > keep->bytes))) {
+        if (i > 0 &&
+            (is_old || (keep->files && i >= keep->files) || (keep->bytes && bytes > keep->bytes))) {
             (void)unlinkat(folder, f->name, 0);
             bytes -= f->bytes;
         }

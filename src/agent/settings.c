@@ -102,8 +102,7 @@ static kymo_err add_reporter(struct kymo_agent_settings *s, const char *value, k
 {
     struct kymo_reporter *r = &s->reporters[s->n_reporters];
     if (s->n_reporters == KYMO_AGENT_REPORTERS)
-        return kymo_error_set(detail, KYMO_E_FULL, 0, "at most %u reporters",
-                              KYMO_AGENT_REPORTERS);
+        return kymo_error_set(detail, KYMO_E_FULL, 0, "at most %u reporters", KYMO_AGENT_REPORTERS);
     *r = (struct kymo_reporter){.kind = NULL};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kymo_str_starts(value, kinds[i]->prefix))
@@ -111,8 +110,8 @@ static kymo_err add_reporter(struct kymo_agent_settings *s, const char *value, k
     if (!r->kind)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "reporter=%.60s: it takes local:DIR",
                               value);
-    KYMO_TRY(set_text("reporter", value + strlen(r->kind->prefix), r->target, sizeof r->target,
-                      detail));
+    KYMO_TRY(
+        set_text("reporter", value + strlen(r->kind->prefix), r->target, sizeof r->target, detail));
     r->keep.bytes = 1ull << 30;
     s->n_reporters++;
     return KYMO_OK;
@@ -132,8 +131,8 @@ static kymo_err set_keep(struct kymo_agent_settings *s, const char *name, const 
     return set_time(name, value, 0, &r->keep.age_ns, detail);
 }
 
-kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name,
-                                 const char *value, kymo_error *detail)
+kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name, const char *value,
+                                 kymo_error *detail)
 {
     if (strcmp(name, "report") == 0)
         return set_time(name, value, SECOND_NS / 10, &s->interval_ns, detail);
@@ -142,10 +141,9 @@ kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name
     if (strcmp(name, "reporter") == 0)
         return add_reporter(s, value, detail);
     if (strcmp(name, "format") == 0)
-        return find_extension(value,
-                              s->n_reporters ? s->reporters[s->n_reporters - 1].extension
-                                             : s->extension,
-                              detail);
+        return find_extension(
+            value, s->n_reporters ? s->reporters[s->n_reporters - 1].extension : s->extension,
+            detail);
     if (kymo_str_starts(name, "keep"))
         return set_keep(s, name, value, detail);
     if (strcmp(name, "spool") == 0)

@@ -20,10 +20,10 @@
 struct kymo_agent_settings {
     kymo_options recording;
     uint64_t interval_ns;
-    uint64_t deadline_ns;    /* how long the last profiles may take */
-    uint64_t spool_bytes;    /* of profiles that wait for one reporter */
+    uint64_t deadline_ns;             /* how long the last profiles may take */
+    uint64_t spool_bytes;             /* of profiles that wait for one reporter */
     char spool[KYMO_AGENT_SPOOL_MAX]; /* the folder of unnamed files; "": TMPDIR or /tmp */
-    char extension[16];      /* format= before any reporter: of all; "": each reporter's own */
+    char extension[16]; /* format= before any reporter: of all; "": each reporter's own */
     struct kymo_reporter reporters[KYMO_AGENT_REPORTERS];
     uint32_t n_reporters;
 };
@@ -31,13 +31,13 @@ struct kymo_agent_settings {
 /* The defaults: recording at a cost that nobody notices, doc/agent.md says which and why. */
 void kymo_agent_settings_init(struct kymo_agent_settings *settings);
 /* Sets one of the agent's own: report, reporter, format, keep, keep-bytes, keep-age, spool,
- * spool-bytes, deadline. format and keep are of the reporter before them; format before any reporter is
- * of all. KYMO_E_NOT_FOUND: it is none of these. detail is one line. */
+ * spool-bytes, deadline. format and keep are of the reporter before them; format before any
+ * reporter is of all. KYMO_E_NOT_FOUND: it is none of these. detail is one line. */
 KYMO_NODISCARD
 kymo_err kymo_agent_settings_set(struct kymo_agent_settings *settings, const char *name,
                                  const char *value, kymo_error *detail);
-/* The content of KYMO_OPTIONS: settings of the agent's and of the recording's. "%2C" in a value is a
- * comma; the word "agent" sets nothing. */
+/* The content of KYMO_OPTIONS: settings of the agent's and of the recording's. "%2C" in a value is
+ * a comma; the word "agent" sets nothing. */
 KYMO_NODISCARD
 kymo_err kymo_agent_settings_parse(struct kymo_agent_settings *settings, const char *list,
                                    kymo_error *detail);

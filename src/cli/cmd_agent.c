@@ -41,8 +41,7 @@ static int parse(int argc, char **argv, struct agent_command *c)
         {KYMO_SWITCH_RUN_ANYWAY, &c->program.run_anyway},
     };
     kymo_agent_settings_init(&c->settings);
-    if (environment &&
-        kymo_agent_settings_parse(&c->settings, environment, &detail) != KYMO_OK)
+    if (environment && kymo_agent_settings_parse(&c->settings, environment, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_AGENT, "KYMO_OPTIONS: %s", detail.message);
     for (;;) {
         int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
@@ -77,8 +76,8 @@ static void say_ending(const kymo_agent *agent, int is_done, int quiet)
                     s.delivered, s.intervals);
     else if (s.broken || s.dropped)
         kymo_fprint(stderr,
-                    "kymo: %" PRIu64 " profiles were delivered, %" PRIu64
-                    " dropped, %" PRIu64 " intervals lost: %s\n",
+                    "kymo: %" PRIu64 " profiles were delivered, %" PRIu64 " dropped, %" PRIu64
+                    " intervals lost: %s\n",
                     s.delivered, s.dropped, s.broken, s.reason.message);
     else if (!quiet)
         kymo_info("%" PRIu64 " profiles were delivered", s.delivered);

@@ -17,8 +17,8 @@
 struct kymo_program {
     char **argv; /* as it was typed */
     int quiet;
-    int run_anyway;   /* unrecorded, where it cannot be recorded */
-    char **words;     /* to run: argv, or `NAME script` for `#!/usr/bin/env NAME` (precheck.h) */
+    int run_anyway; /* unrecorded, where it cannot be recorded */
+    char **words;   /* to run: argv, or `NAME script` for `#!/usr/bin/env NAME` (precheck.h) */
     kymo_precheck precheck;
     char preload[PATH_MAX];
 };

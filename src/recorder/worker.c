@@ -73,8 +73,8 @@ kymo_err kymo_worker_start(struct kymo_worker *worker, kymo_worker_work *work, v
 {
     if (count > FDS_MAX)
         return KYMO_E_INVALID;
-    struct kymo_worker_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
-                                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct kymo_worker_page *page =
+        mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return kymo_err_from_errno(errno);
     pid_t pid = fork();

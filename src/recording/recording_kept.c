@@ -310,17 +310,21 @@ kymo_err kymo_kept_need_thread(kymo_recording_writer *w, uint32_t thread)
 
 /* ---- called when events are written ---- */
 
-kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type type)
+kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type type, int *is_late)
 {
     const struct rule rule = rule_of(type);
-    struct kymo_kept_process *p = NULL;
+    static const uint32_t none = KYMO_EVENT_NONE;
+    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, number_at(w, rule.owner_at));
+    *is_late = 0;
     switch ((enum scope)rule.scope) {
     case OF_PROCESS:
     case TO_PROCESS:
+        if (type == KYMO_CHUNK_NOTE && !p)
+            memcpy(w->event.data + rule.owner_at, &none, sizeof none);
         return kymo_kept_need_process(w, number_at(w, rule.owner_at));
     case STATE:
+        *is_late = !p;
         KYMO_TRY(kymo_kept_need_process(w, number_at(w, rule.owner_at)));
-        p = kymo_kept_process_of(&w->kept, number_at(w, rule.owner_at));
         return p ? kymo_kept_take_state(w, p, type, number_at(w, rule.id_at)) : KYMO_OK;
     case PROCESS_END:
         kymo_kept_shorten_end(w, type);

@@ -129,9 +129,11 @@ kymo_err kymo_kept_need_stack(kymo_recording_writer *w, uint32_t thread, uint32_
 KYMO_NODISCARD
 kymo_err kymo_kept_need_process_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack);
 
-/* Before and after a chunk of one event; its payload is in w->event. */
+/* Before and after a chunk of one event; its payload is in w->event. *is_late: it is a figure of a
+ * process that was forgotten, and is not to be written. A note of such a process becomes one of the
+ * whole recording. */
 KYMO_NODISCARD
-kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type type);
+kymo_err kymo_kept_before_chunk(kymo_recording_writer *w, enum kymo_chunk_type type, int *is_late);
 KYMO_NODISCARD
 kymo_err kymo_kept_after_chunk(kymo_recording_writer *w, enum kymo_chunk_type type);
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kymo/profile.h"
 #include "recording/recording_format_heap.h"
 #include "recording/recording_format_marks.h"
 #include "recording/recording_kept.h"
-#include "kymo/profile.h"
 #include "recording/recording_write_event.h"
 
 /* Where an event's figures are in its payload: `count` numbers of 64 bits. */

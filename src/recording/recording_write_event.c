@@ -82,8 +82,11 @@ static void put_args(kymo_recording_writer *w, uint32_t argc, const char *const 
 kymo_err kymo_writer_finish(kymo_recording_writer *w, enum kymo_chunk_type type, int compress)
 {
     kymo_err err = w->event_error;
+    int is_late = 0;
     if (err == KYMO_OK && w->kept.is_on)
-        err = kymo_kept_before_chunk(w, type);
+        err = kymo_kept_before_chunk(w, type, &is_late);
+    if (err == KYMO_OK && is_late)
+        return KYMO_OK;
     if (err == KYMO_OK)
         err = kymo_chunk_out_put(&w->out, type, &w->event, compress);
     if (err == KYMO_E_TOO_BIG)

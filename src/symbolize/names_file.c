@@ -61,8 +61,8 @@ static kymo_err take_keys(void *context, const kymo_event_symbols *e)
 static int is_known(void *data, const kymo_module *file, uint64_t address)
 {
     const kymo_key_map *known = data;
-    return kymo_key_map_find(known,
-                             key_of(file->path, file->build_id, file->build_id_len, address)) != NULL;
+    return kymo_key_map_find(
+               known, key_of(file->path, file->build_id, file->build_id_len, address)) != NULL;
 }
 
 static kymo_err append(int fd, const kymo_profile *profile, kymo_key_map *known)

@@ -8,9 +8,9 @@
  * Memory:   while a call lasts
  * Signals:  not for handlers
  *
- * It is a recording that has SYMBOLS chunks alone: names by file, build-id and address. Each file is
- * added once, so it grows with the code that is seen, not with time. One that was cut is good as far
- * as it goes.
+ * It is a recording that has SYMBOLS chunks alone: names by file, build-id and address. Each file
+ * is added once, so it grows with the code that is seen, not with time. One that was cut is good as
+ * far as it goes.
  */
 #ifndef KYMO_SYMBOLIZE_NAMES_FILE_H
 #define KYMO_SYMBOLIZE_NAMES_FILE_H

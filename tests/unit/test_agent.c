@@ -33,7 +33,7 @@ static struct {
     int64_t clock_error_ns; /* of the clock of the day */
     uint64_t encoding_ns;   /* how long it takes */
     uint64_t reporting_ns;
-    int is_empty;           /* the intervals that are encoded */
+    int is_empty; /* the intervals that are encoded */
     kymo_err encode_error;
     kymo_err report_error;
     struct worker_state workers[64];

@@ -38,9 +38,8 @@ static void a_format_has_several_names(void **state)
 {
     (void)state;
     static const char *const names[][2] = {
-        {"kymo", ".kymo"},    {".kymo", ".kymo"},     {"pprof", ".pb.gz"},
-        {"pb.gz", ".pb.gz"},  {".pb.gz", ".pb.gz"},   {"jfr", ".jfr"},
-        {"folded", ".folded"}, {"json.gz", ".json.gz"},
+        {"kymo", ".kymo"},    {".kymo", ".kymo"}, {"pprof", ".pb.gz"},   {"pb.gz", ".pb.gz"},
+        {".pb.gz", ".pb.gz"}, {"jfr", ".jfr"},    {"folded", ".folded"}, {"json.gz", ".json.gz"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct kymo_agent_settings s;
@@ -63,7 +62,8 @@ static void what_is_wrong_is_said(void **state)
                        "folded, svg or trace.json"},
         {"keep=3", "keep= comes after the reporter it is of"},
         {"reporter=local:x,keep=three", "keep=three: it takes a number"},
-        {"spool-bytes=99999999999999g", "spool-bytes=99999999999999g: it takes a size, such as 64m"},
+        {"spool-bytes=99999999999999g",
+         "spool-bytes=99999999999999g: it takes a size, such as 64m"},
         {"colour=red", "unknown option 'colour'"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -588,6 +588,9 @@ static kymo_err write_intervals(const int *fd)
     KYMO_TRY(write_figures(w, 3));
     WRITE(thread_end, {.thread = 0, .end_ns = 1100, .cpu_ns = 20, .cpu_tail_ns = 6});
     WRITE(process_end, {.process = 0, .end_ns = 1100, .user_ns = 10, .system_ns = 12});
+    /* Of a process that was forgotten long ago. */
+    WRITE(quality, {.process = 7, .samples = 1});
+    WRITE(note, {.process = 7, .time_ns = 1100, .text = "left"});
     WRITE(end, {.end_ns = 1200, .clean = 1});
     kymo_recording_writer_destroy(w);
     return KYMO_OK;
@@ -611,6 +614,7 @@ static void an_interval_counts_from_its_begin(void **state)
         " count=200 bytes=2000 ",
         "thread_end 0 end=1100 cpu=13 tail=6",
         "user=6 system=9",
+        "note time=1100 severity=0 process=none text=\"left\"",
     };
     for (size_t i = 0; i < KYMO_ARRAY_LEN(there); i++)
         if (!strstr(kymo_str_cstr(&text), there[i]))
