@@ -188,7 +188,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     if (ftruncate(l->spool, 0) != 0 || lseek(l->spool, 0, SEEK_SET) != 0)
         return kymo_error_set_errno(detail, "cannot write the recording");
     kymo_err err = kymo_recording_writer_create(
-        l->spool, l->asked->intervals ? KYMO_RECORDING_GO_ON : 0, &l->writer);
+        l->spool, l->asked->intervals ? KYMO_RECORDING_INTERVALS : 0, &l->writer);
     if (err == KYMO_OK && o->ring_bytes)
         kymo_recording_keep_newest(l->writer, o->ring_bytes);
     /* For the live heap; where each allocation is recorded, no table of it is kept. */

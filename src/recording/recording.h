@@ -30,9 +30,11 @@ enum {
      * of memory (kymo_recording_hurry) and large rare chunks (images of modules) are compressed.
      * Costs: see doc/format-kymo.md, "Compression". */
     KYMO_RECORDING_COMPRESS = 1,
-    /* An error of writing is no error of the function that wrote: the file ends there, and events
-     * go on to be kept for the next segment. kymo_recording_missed tells. */
-    KYMO_RECORDING_GO_ON = 2,
+    /* For a recording in intervals. An error of writing is no error of the function that wrote:
+     * the file ends there, and events go on to be kept for the next interval
+     * (kymo_recording_missed tells). The table of live allocations is kept where each allocation is
+     * recorded, too. */
+    KYMO_RECORDING_INTERVALS = 2,
 };
 
 /* fd: writable, positioned where the recording begins (an empty file, a pipe); the caller keeps
@@ -96,7 +98,7 @@ KYMO_NODISCARD
 kymo_err kymo_recording_snapshot(kymo_recording_writer *writer, int from, int to, uint64_t end_ns);
 /* The error that stays, or KYMO_OK; also in *detail (may be NULL). */
 kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
-/* With KYMO_RECORDING_GO_ON: the error that the present segment's file ended by, or KYMO_OK. */
+/* With KYMO_RECORDING_INTERVALS: the error that the present segment's file ended by, or KYMO_OK. */
 kymo_err kymo_recording_missed(const kymo_recording_writer *writer, kymo_error *detail);
 /* Bytes that have reached fd, for progress. */
 uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);

@@ -86,7 +86,7 @@ kymo_err kymo_kept_allocation(kymo_recording_writer *w, const kymo_event_allocat
     KYMO_TRY(live_of(w, e->thread, &allocations, &labels));
     /* If every allocation is recorded there may be millions a second, and the table would take
      * twice as long as writing them. */
-    if (allocations && e->rate <= 1) {
+    if (allocations && e->rate <= 1 && !(w->flags & KYMO_RECORDING_INTERVALS)) {
         free(labels);
         kymo_live_allocations_give_up(allocations);
         return KYMO_OK;

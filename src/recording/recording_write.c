@@ -44,7 +44,7 @@ static kymo_err create(int fd, unsigned flags, int continues, kymo_recording_wri
         kymo_recording_writer_destroy(w);
         return err;
     }
-    w->out.goes_on = (flags & KYMO_RECORDING_GO_ON) != 0;
+    w->out.goes_on = (flags & KYMO_RECORDING_INTERVALS) != 0;
     w->has_meta = continues;
     *out = w;
     return KYMO_OK;
@@ -120,7 +120,7 @@ static kymo_err begin_segment(kymo_recording_writer *w, int fd,
         return KYMO_E_INVALID;
     kymo_chunk_out_deinit(&w->out);
     KYMO_TRY(kymo_chunk_out_init(&w->out, fd, 0));
-    w->out.goes_on = (w->flags & KYMO_RECORDING_GO_ON) != 0;
+    w->out.goes_on = (w->flags & KYMO_RECORDING_INTERVALS) != 0;
     w->ended = 0;
     w->stack_count = w->group_count = 0;
     kymo_ring_deinit(&w->ring);

@@ -636,7 +636,7 @@ static void a_full_disk_costs_one_interval(void **state)
     kymo_error detail;
     kymo_str text = {0};
     assert_int_equal(fcntl(full, F_ADD_SEALS, F_SEAL_GROW), 0);
-    OK(kymo_recording_writer_create(full, KYMO_RECORDING_GO_ON, &w));
+    OK(kymo_recording_writer_create(full, KYMO_RECORDING_INTERVALS, &w));
     kymo_recording_keep_definitions(w);
     OK(kymo_recording_write_meta(w, &(kymo_event_meta){.start_ns = 1}));
     OK(kymo_recording_flush(w));

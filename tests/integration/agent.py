@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kymo agent`: profiles of a service's intervals. What they say together is what the program says,
+whatever ends it; what happens to profiles does nothing to the program.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from kymotest import (BUILD, KYMO, WORKLOADS, Profile, Report, Running, case, check, check_close, folder, main, run, say,
+                      wait_until)
+
+
+DUMP = BUILD / "tests" / "recording_dump"
+
+
+def agent_command(argv, *options, to=None):
+    where = [] if to is None else [f"--reporter=local:{to}"]
+    return [KYMO, "agent", *where, *options, "--", *argv]
+
+
+def profiles(place):
+    """The files, in the order of their intervals."""
+    def number(path):
+        return int(re.search(r"Z\.(\d+)\.", path.name).group(1))
+    return sorted((p for p in pathlib.Path(place).iterdir() if not p.name.startswith(".")), key=number)
+
+
+def report(path, *arguments):
+    out = run([KYMO, "report", path, "--json", "--top", "0", *arguments])
+    check(out.status == 0, f"{path.name}: status {out.status}: {out.stderr}")
+    check("inconsistent" not in out.stderr and "damaged" not in out.stderr, out.stderr)
+    return json.loads(out.stdout)
+
+
+def has_ended(path):
+    """Whether it is of a program that ended: the last one."""
+    dump = run([DUMP, path])
+    return re.search(r"^end time=\d+ clean=1", dump.stdout, re.M) is not None
+
+
+def program(rounds, pause_ms=20):
+    return [WORKLOADS / "intervals", str(rounds), str(pause_ms)]
+
+
+def truth_of(result):
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    return json.loads(result.stdout)
+
+
+# ---- what the intervals say together ----
+
+@case
+def cpu():
+    """CPU time: all of it, once. A gap at a boundary would be a period for each."""
+    place = folder() / "profiles"
+    truth = truth_of(run(agent_command(program(200), "--report=250ms", "--cpu=1ms", to=place)))
+    files = profiles(place)
+    reports = [report(p) for p in files]
+    seen = sum(r["total"] / 1e9 + r["quality"]["cpu_unsampled_s"] for r in reports)
+    burnt = sum(Report(r).inclusive_s("burn_round") for r in reports)
+    say(f"{len(files)} profiles, {sum(r['quality']['samples'] for r in reports)} samples")
+    check(len(files) >= 20, "too few rotations")
+    # The kernel's work at the start and the end of the process is not in its own reading.
+    check(truth["cpu"] * 0.999 <= seen <= truth["cpu"] + 0.1, f"{seen} s of {truth['cpu']} s")
+    check_close("burn_round", burnt, truth["burn_round"], 0.03 * truth["burn_round"] + 0.05)
+    check(all(not {k: n for k, n in r["quality"]["lost"].items() if n} for r in reports), "records were lost")
+
+
+@case
+def markers():
+    """Each marker is in one profile; an interval that is open at an end goes on in the next one."""
+    place = folder() / "profiles"
+    truth = truth_of(run(agent_command(program(200), "--report=250ms", to=place)))
+    ticks, rounds, files = 0, 0, profiles(place)
+    for path in files:
+        json_path = path.with_suffix(".json")
+        out = run([KYMO, "convert", path, "-q", "-o", json_path])
+        check(out.status == 0, out.stderr)
+        found = Profile(json.loads(json_path.read_text())).all_markers()
+        ticks += sum(m.name == "tick" for m in found)
+        # Those that are still open are in the next profile, too.
+        rounds += sum(m.name == "round" and m.phase == 1 and m.end_ns is not None for m in found)
+    say(f"{ticks} ticks and {rounds} rounds in {len(files)} profiles")
+    check(ticks == truth["rounds"], f"{ticks} of {truth['rounds']} ticks")
+    check(rounds == truth["rounds"], f"{rounds} of {truth['rounds']} rounds")
+
+
+@case
+def heap():
+    """Each allocation is in one profile, and what lives is right at the end of each."""
+    place = folder() / "profiles"
+    truth = truth_of(run(agent_command(program(200), "--report=250ms", "--alloc=0", to=place)))
+    files = profiles(place)
+    step = truth["live"] // truth["rounds"]
+    allocated, live = 0, []
+    for path in files:
+        allocated += sum(f["self"]["bytes"] for f in functions(path, "alloc") if f["name"] == "keep_block")
+        live.append(sum(f["self"]["bytes"] for f in functions(path, "live") if f["name"] == "keep_block"))
+    say(f"live: {live}")
+    check(allocated == truth["live"], f"{allocated} bytes allocated of {truth['live']}")
+    check(live[-1] == truth["live"], f"{live[-1]} bytes live of {truth['live']}")
+    check(live == sorted(live) and all(n % step == 0 for n in live), "what lives goes back, or is a part of a block")
+
+
+def functions(path, mode):
+    return report(path, "--mode", mode)["functions"]
+
+
+# ---- formats ----
+
+@case
+def formats():
+    """Other profilers' tools read the profiles, which say when each interval was."""
+    place = folder()
+    before = time.time()
+    truth_of(run(agent_command(program(60), "--report=500ms", f"--reporter=local:{place}/jfr", "--format=jfr",
+                               f"--reporter=local:{place}/pprof", "--format=pprof")))
+    after = time.time()
+    jfr, pprof = profiles(place / "jfr"), profiles(place / "pprof")
+    check(len(jfr) == len(pprof) > 1, f"{len(jfr)} and {len(pprof)} profiles")
+    if shutil.which("jfr"):
+        for path in jfr:
+            out = run(["jfr", "summary", path])
+            # The last one may be too short for a sample.
+            check(out.status == 0 and ("jdk.ExecutionSample" in out.stdout or path == jfr[-1]),
+                  out.stdout + out.stderr)
+    if shutil.which("go"):
+        ends = []
+        for path in pprof:
+            out = run(["go", "tool", "pprof", "-raw", path], env={**os.environ, "PPROF_TMPDIR": str(place)})
+            check(out.status == 0, out.stderr)
+            stamp = re.search(r"^Time: (\S+ \d\d:\d\d:\d\d)", out.stdout, re.M).group(1)
+            begin = time.mktime(time.strptime(stamp, "%Y-%m-%d %H:%M:%S")) - time.timezone
+            check(before - 2 <= begin <= after + 2, f"{stamp}: not when it was")
+            ends.append(begin)
+        check(ends == sorted(ends), "they are not one after the other")
+
+
+# ---- ends ----
+
+def last_only(place, least=1):
+    """Of these profiles only the last one says that the program has ended."""
+    files = profiles(place)
+    check(len(files) >= least, f"only {len(files)} profiles")
+    ended = [has_ended(p) for p in files]
+    check(ended == [False] * (len(files) - 1) + [True], f"ended: {ended}")
+    return files
+
+
+@case
+def exits():
+    """An exit, with the program's status."""
+    place = folder() / "profiles"
+    result = run(agent_command(["sh", "-c", "sleep 0.7; exit 7"], "--report=300ms", to=place))
+    check(result.status == 7, f"status {result.status}")
+    last_only(place)
+
+
+def stopped_by(signo, whom):
+    place = folder() / "profiles"
+    running = Running(agent_command(program(100000), "--report=300ms", "--cpu=1ms", to=place))
+    wait_until("two profiles", lambda: place.exists() and len(profiles(place)) >= 2)
+    child = subprocess.run(["pgrep", "-P", str(running.process.pid), "intervals"], capture_output=True,
+                           text=True).stdout.split()[0]
+    os.kill(int(child) if whom == "program" else running.process.pid, signo)
+    result = running.finish()
+    check(result.status == 128 + signo, f"status {result.status}: {result.stderr}")
+    last_only(place, 3)
+    left = [p.name for p in place.iterdir() if p.name.startswith(".")]
+    check(not left, f"left behind: {left}")
+
+
+@case
+def killed():
+    """SIGKILL of the program: what it did till then is delivered."""
+    stopped_by(signal.SIGKILL, "program")
+
+
+@case
+def terminated():
+    """SIGTERM of the agent, as an init sends it, is the program's."""
+    stopped_by(signal.SIGTERM, "agent")
+
+
+@case
+def agent_killed():
+    """SIGKILL of the agent: the program goes on, and nothing half-written stays."""
+    where = folder()
+    place = where / "profiles"
+    running = Running(agent_command(program(150), "--report=300ms", f"--spool={where}", to=place))
+    wait_until("a profile", lambda: place.exists() and len(profiles(place)) >= 1)
+    child = int(subprocess.run(["pgrep", "-P", str(running.process.pid), "intervals"], capture_output=True,
+                               text=True).stdout.split()[0])
+    running.process.kill()
+    running.finish()
+    check(os.path.exists(f"/proc/{child}"), "the program has ended with it")
+    wait_until("the program's end", lambda: not os.path.exists(f"/proc/{child}"))
+    for path in profiles(place):
+        report(path)
+    check([p.name for p in where.iterdir()] == ["profiles"], f"left: {list(where.iterdir())}")
+
+
+# ---- failures ----
+
+@case
+def folder_goes():
+    """A folder that is removed, and comes back: each profile arrives, and the program does not notice."""
+    place = folder() / "profiles"
+    running = Running(agent_command(program(200), "--report=250ms", to=place))
+    wait_until("a profile", lambda: place.exists() and len(profiles(place)) >= 1)
+    kept = place.with_name("kept")
+    place.rename(kept)
+    time.sleep(1)
+    place.mkdir()
+    result = running.finish()
+    truth_of(result)
+    numbers = [int(re.search(r"Z\.(\d+)\.", p.name).group(1)) for p in [*kept.iterdir(), *place.iterdir()]]
+    check(sorted(numbers) == list(range(1, len(numbers) + 1)), f"profiles {sorted(numbers)}")
+    check("cannot open the folder" in result.stderr, f"it is not said: {result.stderr}")
+
+
+@case
+def no_room():
+    """A file system that is full costs the profiles that do not fit; the program's status stays."""
+    place = folder() / "profiles"
+    running = Running(agent_command(program(100), "--report=250ms", "--deadline=300ms", to=place))
+    wait_until("a profile", lambda: place.exists() and len(profiles(place)) >= 1)
+    shutil.rmtree(place)
+    result = running.finish()
+    truth_of(result)
+    check("were not delivered in time" in result.stderr, f"it is not said: {result.stderr}")
+
+
+@case
+def wrong_use():
+    """What cannot work is said before the program runs."""
+    where = folder()
+    (where / "file").touch()
+    for options, text in ([], "where to?"), (["--reporter=local:" + str(where / "file")], "Not a directory"), \
+            (["--reporter=ftp://x"], "it takes local:DIR"), \
+            (["--reporter=local:x", "--report=5"], "it takes a time with its unit"), \
+            (["--reporter=local:x", "--ring=1m"], "--ring is not for the agent"):
+        result = run([KYMO, "agent", *options, "--", "touch", where / "ran"])
+        check(result.status == 2 and text in result.stderr, f"{options}: {result.status}, {result.stderr}")
+        check(not (where / "ran").exists(), "the program ran")
+
+
+@case
+def environment():
+    """KYMO_OPTIONS has the same settings."""
+    place = folder() / "profiles"
+    result = run([KYMO, "agent", "--", *program(30)],
+                 env={**os.environ, "KYMO_OPTIONS": f"agent,report=200ms,cpu=1ms,reporter=local:{place},format=folded"})
+    truth_of(result)
+    check(len(profiles(place)) > 1 and all(p.suffix == ".folded" for p in profiles(place)),
+          f"{list(place.iterdir())}")
+
+
+if __name__ == "__main__":
+    main()
