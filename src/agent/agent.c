@@ -390,10 +390,15 @@ static int is_done(const kymo_agent *a)
     return done;
 }
 
-int kymo_agent_finish(kymo_agent *a)
+void kymo_agent_flush_now(kymo_agent *a)
+{
+    a->schedule.due_ns = 0;
+}
+
+int kymo_agent_finish(kymo_agent *a, uint64_t deadline_ns)
 {
     uint64_t now_ns = monotonic_ns(a);
-    const uint64_t end_ns = now_ns + a->settings->deadline_ns;
+    const uint64_t end_ns = now_ns + deadline_ns;
     for (uint32_t i = 0; i < a->settings->n_reporters; i++)
         kymo_deliver_hurry(&a->delivers[i]);
     round_of(a, now_ns);
@@ -413,6 +418,8 @@ void kymo_agent_get_status(const kymo_agent *a, struct kymo_agent_status *status
         status->delivered += counts->delivered;
         status->failures += counts->failures;
         status->dropped += counts->dropped;
+        if (counts->last_ns > status->last_delivery_ns)
+            status->last_delivery_ns = counts->last_ns;
         if (counts->reason.code != KYMO_OK)
             status->reason = counts->reason;
     }

@@ -40,6 +40,7 @@ struct kymo_agent_status {
     uint64_t delivered;    /* to any reporter */
     uint64_t failures;
     uint64_t dropped;
+    uint64_t last_delivery_ns; /* CLOCK_REALTIME; 0: none */
     kymo_error reason; /* of the last failure; code KYMO_OK: none */
 };
 
@@ -55,9 +56,10 @@ void kymo_agent_destroy(kymo_agent *agent);
 const struct kymo_launch_intervals *kymo_agent_intervals(const kymo_agent *agent);
 /* An empty file without a name, for the first interval; the caller's. -1 with detail. */
 int kymo_agent_open_file(const kymo_agent *agent, kymo_error *detail);
-/* Waits until everything is delivered, or the deadline of the settings is over. Returns whether
- * everything is. */
-int kymo_agent_finish(kymo_agent *agent);
+/* Ends the present interval in the next round. */
+void kymo_agent_flush_now(kymo_agent *agent);
+/* Waits until everything is delivered, so long at most. Returns whether everything is. */
+int kymo_agent_finish(kymo_agent *agent, uint64_t deadline_ns);
 void kymo_agent_get_status(const kymo_agent *agent, struct kymo_agent_status *status);
 
 #endif

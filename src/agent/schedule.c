@@ -10,6 +10,8 @@ void kymo_schedule_start(struct kymo_schedule *s, uint64_t interval_ns, uint64_t
 void kymo_schedule_ended(struct kymo_schedule *s, uint64_t now_ns)
 {
     const uint64_t least_ns = now_ns + s->interval_ns / 2;
+    if (s->due_ns == 0) /* at once, as it was asked for */
+        s->due_ns = now_ns;
     if (s->due_ns < least_ns)
         s->due_ns += (least_ns - s->due_ns + s->interval_ns - 1) / s->interval_ns * s->interval_ns;
 }

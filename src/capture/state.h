@@ -78,6 +78,7 @@ struct kymo_capture_thread {
     struct kymo_stack_bounds stack;
     struct kymo_alternate_stack alternate; /* the program's; it may lie within stack */
     uint64_t last_cpu_ns;
+    uint64_t before_cpu_ns; /* what it had used when it began, in a process that began late */
     int timer_failed;    /* once, and so not tried at each sample again */
     int32_t timer;       /* kernel id; valid while slot->timer_on */
     int timer_signal;    /* that it raises */
@@ -129,6 +130,7 @@ struct kymo_capture_process {
     uint64_t mapped_bytes; /* of this and all that lies behind it */
     uint64_t tid_offset;   /* of the tid in glibc's control block of a thread; 0: not known */
     uint64_t base_cpu_ns;  /* CPU time of the main thread before this image */
+    int is_late;           /* threads had run before: what they used till they begin is not ours */
     uint32_t *bell; /* wakes the recorder (kymo_wake_recorder); NULL: no address space for it */
     struct kymo_capture_thread *threads; /* plan.threads of them */
     uint64_t *pcs;                       /* depth for each of them, and again for allocations */

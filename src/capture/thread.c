@@ -76,7 +76,10 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     t->exits = 0;
     t->alloc_frame = 0;
     /* The first sample's weight is all the CPU time since the thread began in this image. */
-    t->last_cpu_ns = flags & KYMO_SLOT_MAIN ? p->base_cpu_ns : 0;
+    t->before_cpu_ns = p->is_late && !kymo_is_quiet(p) ? kymo_clock_thread_cpu() : 0;
+    t->last_cpu_ns = p->is_late                 ? t->before_cpu_ns
+                     : flags & KYMO_SLOT_MAIN ? p->base_cpu_ns
+                                              : 0;
     t->timer_failed = 0;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         t->streams[k] = (struct kymo_stream_writer){.kind = k};
@@ -173,7 +176,9 @@ void kymo_thread_end(struct kymo_capture_thread *t)
     slot->end_clock = kymo_process_clock(p);
     /* Quiet: the recorder has looked at both a moment ago. */
     if (!kymo_is_quiet(p)) {
-        slot->end_cpu_ns = kymo_clock_thread_cpu();
+        /* The recorder knows what the main thread had used before. */
+        slot->end_cpu_ns =
+            kymo_clock_thread_cpu() - (slot->flags & KYMO_SLOT_MAIN ? 0 : t->before_cpu_ns);
         (void)kymo_syscall3(SYS_prctl, PR_GET_NAME, (long)(intptr_t)slot->name, 0);
     }
     /* Pairs with the drain's acquire: everything of this thread is written. */

@@ -17,11 +17,14 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/joined.h"
 #include "cli/program.h"
 
 struct agent_command {
     struct kymo_agent_settings settings;
     struct kymo_program program;
+    struct kymo_joined joined;
+    const char *join; /* the link to the program that started us; NULL: there is none */
     int quiet;
 };
 
@@ -49,10 +52,15 @@ static int parse(int argc, char **argv, struct agent_command *c)
             return status;
         if (arg.kind == KYMO_ARG_END)
             break;
-        if (kymo_agent_settings_set(&c->settings, kymo_switch_table[arg.switch_id].name, arg.value,
+        if (arg.switch_id == KYMO_SWITCH_JOIN)
+            c->join = arg.value;
+        else if (kymo_agent_settings_set(&c->settings, kymo_switch_table[arg.switch_id].name, arg.value,
                                     &detail) != KYMO_OK)
             return kymo_usage_error(KYMO_IN_AGENT, "--%s", detail.message);
     }
+    kymo_program_set_log_level(&c->settings.recording);
+    if (c->join)
+        return -1;
     c->program.argv = argv + 1 + args.next;
     c->program.quiet = c->quiet;
     if (!c->program.argv[0])
@@ -60,7 +68,6 @@ static int parse(int argc, char **argv, struct agent_command *c)
                                 "which program? kymo agent --reporter=local:DIR -- PROGRAM");
     if (kymo_agent_settings_check(&c->settings, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_AGENT, "%s", detail.message);
-    kymo_program_set_log_level(&c->settings.recording);
     return -1;
 }
 
@@ -101,8 +108,52 @@ static int run(const struct agent_command *c, kymo_agent *agent)
         kymo_fprint(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
     if (result.pid == 0)
         return kymo_program_start_status(&detail);
-    say_ending(agent, kymo_agent_finish(agent), c->quiet);
+    say_ending(agent, kymo_agent_finish(agent, c->settings.deadline_ns), c->quiet);
     return kymo_program_exit_status(&result);
+}
+
+/* ---- a program that runs, and started us ---- */
+
+static kymo_err record_joined(struct agent_command *c, kymo_error *detail)
+{
+    struct kymo_joined *j = &c->joined;
+    kymo_launch_result result;
+    kymo_launch_options launch = {.argv = j->argv,
+                                  .options = &c->settings.recording,
+                                  .quiet = 1,
+                                  .join = &j->for_launch};
+    KYMO_TRY(kymo_agent_settings_check(&c->settings, detail));
+    KYMO_TRY(kymo_agent_create(&c->settings, j->argv[0], &kymo_agent_real_system, &j->agent,
+                               detail));
+    launch.intervals = kymo_agent_intervals(j->agent);
+    launch.spool = kymo_agent_open_file(j->agent, detail);
+    if (launch.spool < 0)
+        return KYMO_E_IO;
+    KYMO_TRY(kymo_launch(&launch, &result, detail));
+    uint64_t deadline_ns = j->is_stopped ? j->deadline_ns : c->settings.deadline_ns;
+    if (!kymo_agent_finish(j->agent, deadline_ns))
+        return kymo_error_set(detail, KYMO_E_TIMEOUT, 0,
+                              "the last profiles were not delivered in time");
+    return KYMO_OK;
+}
+
+/* The program hears what went wrong; a program that has detached, or has ended, by a line. */
+static int run_joined(struct agent_command *c)
+{
+    kymo_error detail = {0};
+    kymo_err err = kymo_joined_open(&c->joined, c->join, &detail);
+    if (err != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_AGENT, "%s", detail.message);
+    /* Messages go to the program's standard error, which may be gone. */
+    signal(SIGPIPE, SIG_IGN);
+    err = record_joined(c, &detail);
+    if (err != KYMO_OK && detail.code != err)
+        kymo_error_set(&detail, err, 0, "%s", kymo_err_text(err));
+    if (err != KYMO_OK && c->joined.agent)
+        kymo_warn("%s", detail.message);
+    kymo_joined_end(&c->joined, &detail);
+    kymo_agent_destroy(c->joined.agent);
+    return err == KYMO_OK ? KYMO_EXIT_OK : KYMO_EXIT_FAILED;
 }
 
 int kymo_cmd_agent(int argc, char **argv)
@@ -113,6 +164,8 @@ int kymo_cmd_agent(int argc, char **argv)
     int status = parse(argc, argv, &c);
     if (status >= 0)
         return status;
+    if (c.join)
+        return run_joined(&c);
     status = kymo_program_check(&c.program, c.settings.recording.alloc_bytes != 0);
     if (status >= 0)
         return status;

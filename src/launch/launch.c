@@ -14,10 +14,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +89,7 @@ struct launch {
     kymo_recording_writer *writer;
     pid_t pid;
     int has_ended;       /* the program, and it was reaped */
+    int joined;          /* a pidfd of a process that is not our child; -1: it is */
     struct rusage usage; /* what wait4 said of it and of its children */
     struct kymo_tree_ending ending;
     uint32_t last_image; /* process number of its last image; UINT32_MAX: none */
@@ -232,6 +235,14 @@ static void restore_for_program(const void *context)
 
 static kymo_err start_program(struct launch *l, kymo_error *detail)
 {
+    const struct kymo_launch_join *join = l->asked->join;
+    if (join) {
+        l->pid = join->pid;
+        l->joined = (int)syscall(SYS_pidfd_open, join->pid, 0);
+        kymo_tree_set_program(l->tree, l->pid, l->start_ns);
+        return l->joined < 0 ? kymo_error_set_errno(detail, "process %d", (int)join->pid)
+                             : join->opened(join->context, kymo_tree_socket(l->tree), detail);
+    }
     struct kymo_launch_program program = {
         .argv = l->asked->argv,
         .preload = l->link[0] ? l->link : l->asked->preload_path,
@@ -259,10 +270,11 @@ static kymo_err tell_blindness(const struct launch *l)
                 "that the program starts may be missing");
 }
 
+/* Who joined has signals of its own: those of its service's end come to both. */
 static void forward(const struct launch *l)
 {
     int signo = forward_signal;
-    if (signo && !l->has_ended) {
+    if (signo && !l->has_ended && l->joined < 0) {
         forward_signal = 0;
         kill(l->pid, signo);
     }
@@ -321,6 +333,8 @@ struct stop {
 
 static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
 {
+    if (l->joined >= 0)
+        return l->asked->join->shall_stop(l->asked->join->context);
     if (interrupts != s->seen) {
         if (l->has_ended || (s->seen && now_ns - s->first_ns < SECOND_INTERRUPT_NS))
             return 1;
@@ -328,6 +342,17 @@ static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
         s->first_ns = now_ns;
     }
     return now_ns >= s->end_ns || (l->has_ended && forward_signal);
+}
+
+/* A process that joined is reaped by its parent; the tree sees its end. */
+static void look_at_joined(struct launch *l)
+{
+    struct pollfd end = {l->joined, POLLIN, 0};
+    l->has_ended = poll(&end, 1, 0) == 1;
+    if (l->has_ended) {
+        l->ending.end_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+        l->last_image = 0;
+    }
 }
 
 /* Ctrl-C before the program's end was meant for the program. */
@@ -394,14 +419,16 @@ static kymo_err record(struct launch *l)
         if (child_changed) {
             child_changed = 0;
             /* Others are the recorder's own (file_answer.h). */
-            if (!l->has_ended)
+            if (!l->has_ended && l->joined < 0)
                 KYMO_TRY(reap_and_forgive(l, &stop));
         }
+        if (!l->has_ended && l->joined >= 0)
+            look_at_joined(l);
         if (l->has_ended && kymo_tree_alive(l->tree) == 0)
             KYMO_TRY(kymo_tree_look_for_more(l->tree));
         if (l->has_ended && kymo_tree_alive(l->tree) == 0)
             break;
-        if (l->has_ended && !said) {
+        if (l->has_ended && !said && l->joined < 0) {
             said = 1;
             say_it_goes_on(l);
         }
@@ -519,13 +546,13 @@ static kymo_err finish(struct launch *l, kymo_launch_result *result)
 kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *result,
                      kymo_error *detail)
 {
-    struct launch l = {.asked = asked, .last_image = UINT32_MAX};
+    struct launch l = {.asked = asked, .last_image = UINT32_MAX, .joined = -1};
     memset(result, 0, sizeof *result);
     l.priority = getpriority(PRIO_PROCESS, 0);
     take_signals(&l);
     raise_limit(RLIMIT_FSIZE, &l.file_size);
     kymo_err err = prepare(&l, detail);
-    if (err == KYMO_OK && !kymo_paths_preloadable(asked->preload_path))
+    if (err == KYMO_OK && !asked->join && !kymo_paths_preloadable(asked->preload_path))
         err = kymo_paths_link(asked->preload_path, l.link, detail);
     if (err == KYMO_OK)
         err = start_program(&l, detail);
@@ -553,7 +580,7 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
         kymo_tree_stop(l.tree);
         if (kymo_recording_write_kept(l.writer) == KYMO_OK)
             (void)!kymo_recording_flush(l.writer);
-        if (!l.has_ended)
+        if (!l.has_ended && l.joined < 0)
             (void)!reap(&l, 1);
         result->wait_status = l.ending.wait_status;
         result->cpu_ns = l.ending.cpu_ns;
@@ -575,6 +602,8 @@ out:
     kymo_kernel_stacks_destroy(l.config.kernel_stacks);
     kymo_wall_shared_destroy(l.config.wall);
     kymo_recording_writer_destroy(l.writer);
+    if (l.joined >= 0)
+        close(l.joined);
     give_signals_back(&l);
     return err;
 }

@@ -40,6 +40,16 @@ struct kymo_launch_intervals {
     void *context;
 };
 
+/* A process that runs, and wants to be recorded from now on. */
+struct kymo_launch_join {
+    pid_t pid;
+    /* It may attach by this socket. */
+    kymo_err (*opened)(void *context, const char *socket, kymo_error *detail);
+    /* Whether the recording is to end, while the process goes on. Asked in each round. */
+    int (*shall_stop)(void *context);
+    void *context;
+};
+
 typedef struct kymo_launch_options {
     char *const *argv;           /* argv[0] is searched in PATH; NULL-terminated */
     const kymo_options *options; /* settings of the recording */
@@ -47,6 +57,7 @@ typedef struct kymo_launch_options {
     const char *preload_path;    /* libkymo-preload.so; see paths.h */
     int quiet;                   /* no message but errors */
     const struct kymo_launch_intervals *intervals; /* NULL: the recording is one, in spool */
+    const struct kymo_launch_join *join; /* NULL: argv is started; else it is that of this process */
 } kymo_launch_options;
 
 typedef struct kymo_launch_result {

@@ -11,6 +11,7 @@
 
 #include "launch/machine.h"
 #include "sys/clock.h"
+#include "sys/proc_file.h"
 
 static const char *const engine_names[] = {
     [KYMO_SESSION_PERF] = "perf",
@@ -73,7 +74,7 @@ kymo_err kymo_launch_write_process(kymo_recording_writer *writer, const kymo_lau
     kymo_event_process e = {
         .process = 0,
         .pid = pid,
-        .parent_pid = getpid(),
+        .parent_pid = asked->join ? (pid_t)kymo_proc_stat(pid, 4) : getpid(),
         .is_main = 1,
         .start_ns = start_ns,
         .exe = exe,

@@ -261,7 +261,7 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
     }
     /* The process waits for our answer, so this pid is still its own. We are the parent of the
      * program and learn of its end; processes without a pidfd are checked each round (tree.c). */
-    if (pid != t->program)
+    if (pid != t->program || hello->start == KYMO_ATTACH_LATE)
         image->end.fd =
             kymo_descriptors_keep((int)syscall(SYS_pidfd_open, pid, 0), KYMO_DESCRIPTORS_IMAGES);
     /* In another pid namespace its thread numbers are not valid here. */
@@ -340,6 +340,10 @@ static kymo_err greet(kymo_tree *t, int connection, const struct kymo_attach_pee
     }
     image->main_before_ns = main_ns < hello->cpu_ns ? main_ns : hello->cpu_ns;
     image->cpu_before_ns = process_ns;
+    if (hello->start == KYMO_ATTACH_LATE) {
+        image->main_before_ns = hello->cpu_ns;
+        (void)kymo_task_process_clock(peer->pid, &image->cpu_before_ns);
+    }
     image->answer.fd = connection;
     struct kymo_attach_message answer = {
         .error = KYMO_OK,

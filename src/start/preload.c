@@ -30,7 +30,7 @@
 #include "capture/state.h"
 #include "capture/thread.h"
 #include "capture/trace.h"
-#include "sys/own_maps.h"
+#include "start/begin.h"
 
 extern char **environ;
 
@@ -40,9 +40,6 @@ static const char *const libraries[] = {"libkymo-preload.so", "libkymo-preload-a
 #define PRELOAD "LD_PRELOAD="
 /* A recorder that does not answer must not hold the program up for ever. */
 #define PATIENCE_SECONDS 10
-#define PAGE_BYTES 4096u
-#define ARGUMENTS_MAX (8u << 20)    /* more than the kernel takes, and what is below them */
-#define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
 
 /* Takes variable out of the environment: later entries move down, no memory is taken. Returns its
  * text, NULL if there is none: to be wiped once no array has it, since /proc/PID/environ shows the
@@ -129,80 +126,6 @@ static void complain(const char *why)
     (void)ignored;
 }
 
-/* Where the mapping that holds an address ends; 0: there is no /proc. */
-static uint64_t mapping_end(uint64_t address)
-{
-    struct kymo_own_maps maps;
-    uint64_t lo, hi, end = 0;
-    if (!kymo_own_maps_open(&maps))
-        return 0;
-    while (!end && kymo_own_maps_next(&maps, &lo, &hi))
-        if (lo <= address && address < hi)
-            end = hi;
-    kymo_own_maps_close(&maps);
-    return end;
-}
-
-/* The bounds of the main thread's stack, down to where it may grow. The kernel puts the program's
- * path at its upper end (AT_EXECFN), so it ends with that text's page. Reading /proc/self/maps
- * instead takes 50 us, a tenth of what a process that ends at once may cost. */
-static struct kymo_stack_bounds main_stack(void)
-{
-    struct rlimit limit;
-    uint64_t here = (uint64_t)(uintptr_t)&limit;
-    uint64_t size = 8u << 20;
-    if (getrlimit(RLIMIT_STACK, &limit) == 0)
-        size = limit.rlim_cur < MAIN_STACK_MAX ? limit.rlim_cur : MAIN_STACK_MAX;
-    const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
-    uint64_t last = path ? (uint64_t)(uintptr_t)path + strlen(path) : 0;
-    uint64_t end = (last | (PAGE_BYTES - 1)) + 1;
-    /* Another kernel, or what runs programs of other machines, may lay it out differently. */
-    if (last < here || last - here > ARGUMENTS_MAX)
-        end = mapping_end(here);
-    if (!end)
-        return (struct kymo_stack_bounds){0, 0};
-    /* A limit that was lowered before the exec may be less than the arguments take. */
-    uint64_t top = end - here < size ? end : here;
-    return (struct kymo_stack_bounds){top > size ? top - size : 0, end};
-}
-
-static const char *begin_recording(const char *name)
-{
-    const char *why;
-    struct kymo_attachment a = {.socket = -1};
-    struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(), PATIENCE_SECONDS};
-    if (!kymo_reals_init() || !kymo_seccomp_hooks_init() || !kymo_hooks_init() || !kymo_fork_init())
-        return "a function of libc that Kymo needs was not found";
-    if (kymo_attach(&call, &a, &why) != KYMO_OK)
-        return why;
-    struct kymo_capture_process *p = kymo_process_map(&a);
-    if (!p) {
-        kymo_attach_undo(&a);
-        return "no address space for Kymo's own tables";
-    }
-    kymo_process_take(p, &a);
-    kymo_fork_remember(p);
-    if (!kymo_signal_start(p)) {
-        p->session = NULL;
-        kymo_attach_undo(&a);
-        return "the handler could not be installed";
-    }
-    /* Pairs with the acquire in kymo_capturing: everything above is in place. */
-    kymo_store_release(&kymo_process_state, p);
-    struct kymo_capture_thread *t = kymo_thread_claim(p);
-    if (t) {
-        kymo_hooks_watch_exit(t);
-        kymo_thread_begin(p, t, main_stack(), KYMO_SLOT_MAIN);
-    }
-    kymo_mark_links_start();
-    kymo_family_join(a.session);
-    kymo_store_release(&a.session->attached, 1u);
-    kymo_attach_finish(a.socket, PATIENCE_SECONDS);
-    /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
-    kymo_mark_links_look();
-    return NULL;
-}
-
 KYMO_HOOK kymo_mark_attach_fn kymo_mark_attach;
 
 /* Found by whatever in this process has markers, also before our own constructor ran. */
@@ -247,7 +170,9 @@ static const char *begin_from(char **env, int *complains)
     }
     wipe(ours[0]);
     wipe(ours[1]);
-    const char *why = fits ? begin_recording(name) : "the name of the recorder's socket is broken";
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(),
+                                          PATIENCE_SECONDS};
+    const char *why = fits ? kymo_begin(&call) : "the name of the recorder's socket is broken";
     /* By it the recorder knows us until we have a session (recorder/tree_relatives.c). */
     wipe(attach[0]);
     wipe(attach[1]);

@@ -220,7 +220,7 @@ static void pass(struct run *run, uint64_t ns)
 static int finish(struct run *run)
 {
     end_interval(run, 1);
-    return kymo_agent_finish(run->agent);
+    return kymo_agent_finish(run->agent, run->settings.deadline_ns);
 }
 
 static struct kymo_agent_status end(struct run *run)

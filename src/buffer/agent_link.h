@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent_link.h - what a program and the agent that it started say to each other.
+ *
+ * Layer:    buffer (layout: read by both halves)
+ * Flow:     start/agent.c <-> cli/cmd_agent.c, over a Unix SOCK_SEQPACKET socket pair
+ *
+ *   agent   -> OPENED {text: the socket to attach by; number: its process id}, or ENDED with an error: it cannot record
+ *   program -> FLUSH, STATUS, STOP {number: deadline in ns}
+ *   agent   -> STATUS, and last ENDED: the last profile has been delivered, or was not in time
+ *
+ * When the program's end is closed, it has detached or ended: the agent goes on until the process
+ * ends, and needs nobody to tell.
+ */
+#ifndef KYMO_BUFFER_AGENT_LINK_H
+#define KYMO_BUFFER_AGENT_LINK_H
+
+#include <stdint.h>
+
+#define KYMO_AGENT_LINK_MAGIC 0x6b796d6f61670001ull
+
+enum kymo_agent_link_what {
+    KYMO_AGENT_LINK_OPENED = 1,
+    KYMO_AGENT_LINK_STATUS,
+    KYMO_AGENT_LINK_FLUSH,
+    KYMO_AGENT_LINK_STOP,
+    KYMO_AGENT_LINK_ENDED,
+};
+
+/* Counts since the start. */
+struct kymo_agent_link_counts {
+    uint64_t intervals, empty, broken;
+    uint64_t lost_records;
+    uint64_t delivered, failures, dropped;
+    uint64_t last_delivery_ns; /* since 1970; 0: none */
+    uint64_t agent_cpu_ns;
+};
+
+struct kymo_agent_link_message {
+    uint64_t magic;
+    uint32_t what;
+    int32_t error; /* kymo_err */
+    uint64_t number;
+    struct kymo_agent_link_counts counts; /* of STATUS and ENDED */
+    char text[232];                       /* ends with a NUL */
+};
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent.c - see kymo/agent.h.
+ *
+ *   settings -> spawn -> OPENED {socket} -> begin.h, by that socket -> FLUSH, STATUS, STOP -> ENDED
+ */
+#include "kymo/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "buffer/agent_link.h"
+#include "capture/state.h"
+#include "kymo/marker_abi.h"
+#include "start/begin.h"
+#include "start/spawn.h"
+#include "sys/clock.h"
+
+#define START_PATIENCE_NS 10000000000ull
+#define STATUS_PATIENCE_NS 1000000000ull
+#define ATTACH_PATIENCE_SECONDS 10
+#define SETTINGS_MAX 8192u
+
+extern char **environ;
+
+struct kymo_agent_client {
+    int link;
+    kymo_agent_state state;
+    int is_told; /* on_end was called */
+    void (*on_end)(void *data, const kymo_agent_status *status);
+    void *data;
+    kymo_agent_status status;
+};
+
+/* 1 from the first start on: what is mapped stays, and cannot be begun anew. */
+static uint32_t has_begun;
+
+/* ---- the link ---- */
+
+static int say(int link, enum kymo_agent_link_what what, uint64_t number)
+{
+    const struct kymo_agent_link_message m = {
+        .magic = KYMO_AGENT_LINK_MAGIC, .what = what, .number = number};
+    return send(link, &m, sizeof m, MSG_NOSIGNAL) == (ssize_t)sizeof m;
+}
+
+/* 1: a message; 0: none until then; -1: the agent's end is closed, or says what it should not. */
+static int hear(int link, struct kymo_agent_link_message *m, uint64_t until_ns)
+{
+    struct pollfd ready = {link, POLLIN, 0};
+    for (;;) {
+        uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+        int wait_ms = now_ns >= until_ns ? 0 : (int)((until_ns - now_ns) / 1000000 + 1);
+        int n = poll(&ready, 1, wait_ms);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return 0;
+        ssize_t got = recv(link, m, sizeof *m, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got != (ssize_t)sizeof *m || m->magic != KYMO_AGENT_LINK_MAGIC)
+            return -1;
+        m->text[sizeof m->text - 1] = '\0';
+        return 1;
+    }
+}
+
+static void take_counts(kymo_agent *a, const struct kymo_agent_link_message *m)
+{
+    const struct kymo_agent_link_counts *c = &m->counts;
+    kymo_agent_status *s = &a->status;
+    s->intervals = c->intervals;
+    s->empty = c->empty;
+    s->broken = c->broken;
+    s->lost_records = c->lost_records;
+    s->delivered = c->delivered;
+    s->failures = c->failures;
+    s->dropped = c->dropped;
+    s->last_delivery_ns = c->last_delivery_ns;
+    s->agent_cpu_ns = c->agent_cpu_ns;
+    memcpy(s->reason, m->text, sizeof s->reason);
+}
+
+static void set_ended(kymo_agent *a, kymo_agent_state state, const char *reason)
+{
+    a->state = a->status.state = state;
+    if (reason)
+        snprintf(a->status.reason, sizeof a->status.reason, "%s", reason);
+    if (a->on_end && !a->is_told) {
+        a->is_told = 1;
+        a->on_end(a->data, &a->status);
+    }
+}
+
+/* Takes messages until one of this kind, or the end. Returns whether it came. */
+static int take(kymo_agent *a, enum kymo_agent_link_what what, uint64_t until_ns)
+{
+    struct kymo_agent_link_message m;
+    while (a->state == KYMO_AGENT_RUNNING || a->state == KYMO_AGENT_STOPPING) {
+        int heard = hear(a->link, &m, until_ns);
+        if (heard == 0)
+            return 0;
+        if (heard < 0) {
+            set_ended(a, KYMO_AGENT_FAILED, "the agent's process has ended");
+            return 0;
+        }
+        take_counts(a, &m);
+        if (m.what == KYMO_AGENT_LINK_ENDED)
+            set_ended(a, m.error == KYMO_OK || m.error == KYMO_E_TIMEOUT ? KYMO_AGENT_STOPPED
+                                                                       : KYMO_AGENT_FAILED,
+                      NULL);
+        if (m.what == what)
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- start ---- */
+
+/* Another library of ours records this process. */
+static int is_recorded(void)
+{
+    kymo_mark_attach_fn *first;
+    Dl_info ours, theirs;
+    *(void **)(void *)&first = dlsym(RTLD_DEFAULT, KYMO_MARK_ATTACH);
+    if (!first)
+        (void)dlerror();
+    if (kymo_load_acquire(&kymo_process_state))
+        return 1;
+    /* The preload library stands in front of all others, and records where it could. */
+    return first && dladdr((void *)(uintptr_t)first, &theirs) &&
+           dladdr((void *)(uintptr_t)is_recorded, &ours) && theirs.dli_fbase != ours.dli_fbase &&
+           strstr(theirs.dli_fname, "libkymo-preload") != NULL;
+}
+
+static void add(char settings[SETTINGS_MAX], size_t *used, const char *name, const char *value)
+{
+    *used += (size_t)snprintf(settings + (*used < SETTINGS_MAX ? *used : SETTINGS_MAX - 1),
+                              *used < SETTINGS_MAX ? SETTINGS_MAX - *used : 1, ",%s%s%s",
+                              name, name[0] ? "=" : "", value);
+}
+
+static void add_time(char settings[SETTINGS_MAX], size_t *used, const char *name, uint64_t ns)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 "ns", ns);
+    if (ns)
+        add(settings, used, name, text);
+}
+
+/* A comma in a reporter's name would begin another setting. */
+static kymo_err add_reporters(const kymo_agent_options *o, char settings[SETTINGS_MAX],
+                              size_t *used)
+{
+    for (size_t i = 0; o->reporters && o->reporters[i]; i++) {
+        char text[2048];
+        size_t n = 0;
+        for (const char *c = o->reporters[i]; *c; c++) {
+            if (n + 4 > sizeof text)
+                return KYMO_E_TOO_BIG;
+            if (*c == ',') {
+                memcpy(text + n, "%2C", 3);
+                n += 3;
+            } else {
+                text[n++] = *c;
+            }
+        }
+        text[n] = '\0';
+        add(settings, used, "reporter", text);
+    }
+    return KYMO_OK;
+}
+
+static kymo_err make_settings(const kymo_agent_options *o, char settings[SETTINGS_MAX],
+                              kymo_error *detail)
+{
+    size_t used = 0;
+    settings[0] = '\0';
+    add(settings, &used, "", o->settings ? o->settings : "");
+    add_time(settings, &used, "report", o->interval_ns);
+    add_time(settings, &used, "cpu", o->cpu_period_ns);
+    add_time(settings, &used, "wall", o->wall_period_ns);
+    kymo_err err = add_reporters(o, settings, &used);
+    if (err != KYMO_OK || used >= SETTINGS_MAX)
+        return kymo_error_set(detail, KYMO_E_TOO_BIG, 0, "the agent's settings are too long");
+    return KYMO_OK;
+}
+
+/* The agent says where it can be reached, or why it cannot record. */
+static kymo_err await_opened(int link, char name[KYMO_ATTACH_NAME_MAX + 1], pid_t *agent,
+                             kymo_error *detail)
+{
+    struct kymo_agent_link_message m;
+    int heard = hear(link, &m, kymo_clock_ns(CLOCK_MONOTONIC) + START_PATIENCE_NS);
+    if (heard <= 0)
+        return kymo_error_set(detail, heard ? KYMO_E_CLOSED : KYMO_E_TIMEOUT, 0, "%s",
+                              heard ? "the agent has ended before it began"
+                                    : "the agent does not answer");
+    if (m.what != KYMO_AGENT_LINK_OPENED || m.error != KYMO_OK ||
+        strlen(m.text) > KYMO_ATTACH_NAME_MAX)
+        return kymo_error_set(detail, m.error ? (kymo_err)m.error : KYMO_E_INVALID, 0, "%s", m.text);
+    strcpy(name, m.text);
+    *agent = (pid_t)m.number;
+    return KYMO_OK;
+}
+
+static kymo_err join(int link, kymo_error *detail)
+{
+    char name[KYMO_ATTACH_NAME_MAX + 1];
+    pid_t agent = 0;
+    KYMO_TRY(await_opened(link, name, &agent, detail));
+    /* Where Yama allows a process's ancestors alone to look at it: wall time is looked at. */
+    (void)prctl(PR_SET_PTRACER, (unsigned long)agent, 0, 0, 0);
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_LATE, (int32_t)getppid(),
+                                          ATTACH_PATIENCE_SECONDS};
+    const char *why = kymo_begin(&call);
+    return why ? kymo_error_set(detail, KYMO_E_SYSTEM, 0, "%s", why) : KYMO_OK;
+}
+
+static kymo_err start(kymo_agent *a, const kymo_agent_options *o, kymo_error *detail)
+{
+    char settings[SETTINGS_MAX];
+    char found[PATH_MAX];
+    const char *kymo = o->kymo;
+    KYMO_TRY(make_settings(o, settings, detail));
+    if (!kymo && kymo_spawn_find((void *)(uintptr_t)kymo_agent_start, found) != KYMO_OK)
+        return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
+                              "the program kymo is not beside libkymo.so: options.kymo names it");
+    KYMO_TRY(kymo_spawn_agent(kymo ? kymo : found, settings, environ, &a->link, detail));
+    kymo_err err = join(a->link, detail);
+    if (err != KYMO_OK)
+        close(a->link);
+    return err;
+}
+
+kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out, kymo_error *detail)
+{
+    uint32_t expected = 0;
+    if (!options || options->size < sizeof *options)
+        return kymo_error_set(detail, KYMO_E_INVALID, 0, "options.size is not that of the structure");
+    if (is_recorded())
+        return kymo_error_set(detail, KYMO_E_EXISTS, 0, "this process is recorded already");
+    if (!kymo_cas_acq_rel(&has_begun, &expected, 1u))
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                              "this process was recorded before, and cannot begin anew");
+    kymo_agent *a = calloc(1, sizeof *a);
+    kymo_err err = a ? start(a, options, detail)
+                     : kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the agent");
+    if (err != KYMO_OK) {
+        free(a);
+        /* Nothing has begun; what was missing may be there next time. */
+        if (!kymo_load_acquire(&kymo_process_state))
+            kymo_store_release(&has_begun, 0u);
+        return err;
+    }
+    a->state = a->status.state = KYMO_AGENT_RUNNING;
+    a->on_end = options->on_end;
+    a->data = options->data;
+    *out = a;
+    return KYMO_OK;
+}
+
+/* ---- while it runs ---- */
+
+kymo_err kymo_agent_flush(kymo_agent *a)
+{
+    if (a->state != KYMO_AGENT_RUNNING)
+        return KYMO_E_CLOSED;
+    return say(a->link, KYMO_AGENT_LINK_FLUSH, 0) ? KYMO_OK : KYMO_E_CLOSED;
+}
+
+kymo_err kymo_agent_get_status(kymo_agent *a, kymo_agent_status *status)
+{
+    kymo_err err = KYMO_OK;
+    if (status->size < sizeof *status)
+        return KYMO_E_INVALID;
+    if (a->state == KYMO_AGENT_RUNNING || a->state == KYMO_AGENT_STOPPING) {
+        (void)say(a->link, KYMO_AGENT_LINK_STATUS, 0);
+        int came = take(a, KYMO_AGENT_LINK_STATUS,
+                        kymo_clock_ns(CLOCK_MONOTONIC) + STATUS_PATIENCE_NS);
+        err = came ? KYMO_OK : a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED : KYMO_E_TIMEOUT;
+    }
+    *status = a->status;
+    status->size = sizeof *status;
+    return a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED
+           : a->state == KYMO_AGENT_STOPPED ? KYMO_OK
+                                            : err;
+}
+
+int kymo_agent_fd(const kymo_agent *a)
+{
+    return a->link;
+}
+
+kymo_agent_state kymo_agent_dispatch(kymo_agent *a)
+{
+    while (take(a, KYMO_AGENT_LINK_STATUS, 0))
+        ;
+    return a->state;
+}
+
+/* ---- end ---- */
+
+kymo_err kymo_agent_stop_begin(kymo_agent *a, uint64_t deadline_ns)
+{
+    if (a->state != KYMO_AGENT_RUNNING)
+        return a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED : KYMO_OK;
+    if (!say(a->link, KYMO_AGENT_LINK_STOP, deadline_ns))
+        return KYMO_E_CLOSED;
+    a->state = a->status.state = KYMO_AGENT_STOPPING;
+    return KYMO_OK;
+}
+
+kymo_err kymo_agent_stop(kymo_agent *a, uint64_t deadline_ns, kymo_agent_status *status)
+{
+    /* The agent itself keeps to the deadline, and then says how it ended. */
+    const uint64_t until_ns = kymo_clock_ns(CLOCK_MONOTONIC) + deadline_ns + STATUS_PATIENCE_NS;
+    kymo_err err = kymo_agent_stop_begin(a, deadline_ns);
+    uint64_t dropped = a->status.dropped;
+    if (err == KYMO_OK)
+        (void)take(a, KYMO_AGENT_LINK_ENDED, until_ns);
+    if (err == KYMO_OK && a->state != KYMO_AGENT_STOPPED)
+        err = a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED : KYMO_E_TIMEOUT;
+    if (err == KYMO_OK && a->status.dropped > dropped)
+        err = KYMO_E_TIMEOUT;
+    if (status) {
+        *status = a->status;
+        status->size = sizeof *status;
+    }
+    kymo_agent_detach(a);
+    return err;
+}
+
+void kymo_agent_detach(kymo_agent *a)
+{
+    if (!a)
+        return;
+    close(a->link);
+    free(a);
+}
