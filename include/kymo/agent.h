@@ -18,7 +18,8 @@
  * sigaction takes it from Kymo, and the profiles say that; programs that this one becomes by exec
  * are not recorded, forked children are. Allocations need `LD_PRELOAD` of the preload library, or
  * `kymo agent -- PROGRAM`. A library should not be unloaded by dlclose while another thread runs in
- * it, and a library that was unloaded and replaced at its address may have wrong names for a moment.
+ * it, and a library that was unloaded and replaced at its address may have wrong names for a
+ * moment.
  */
 #ifndef KYMO_AGENT_H
 #define KYMO_AGENT_H
@@ -43,18 +44,18 @@ typedef enum kymo_agent_state {
 
 /* Counts since the start. */
 typedef struct kymo_agent_status {
-    uint32_t size;              /* sizeof(kymo_agent_status), set by the caller */
-    uint32_t state;             /* kymo_agent_state */
-    uint64_t intervals;         /* that have ended */
-    uint64_t empty;             /* of them: nothing happened, nothing was sent */
-    uint64_t broken;            /* of them: cut, or not encoded */
-    uint64_t lost_records;      /* in the profiles */
-    uint64_t delivered;         /* profiles, to any reporter */
-    uint64_t failures;          /* tries to deliver */
-    uint64_t dropped;           /* profiles */
-    uint64_t last_delivery_ns;  /* since 1970; 0: none */
-    uint64_t agent_cpu_ns;      /* CPU time of the agent's process, without its workers */
-    char reason[232];           /* of the last failure; "": none */
+    uint32_t size;             /* sizeof(kymo_agent_status), set by the caller */
+    uint32_t state;            /* kymo_agent_state */
+    uint64_t intervals;        /* that have ended */
+    uint64_t empty;            /* of them: nothing happened, nothing was sent */
+    uint64_t broken;           /* of them: cut, or not encoded */
+    uint64_t lost_records;     /* in the profiles */
+    uint64_t delivered;        /* profiles, to any reporter */
+    uint64_t failures;         /* tries to deliver */
+    uint64_t dropped;          /* profiles */
+    uint64_t last_delivery_ns; /* since 1970; 0: none */
+    uint64_t agent_cpu_ns;     /* CPU time of the agent's process, without its workers */
+    char reason[232];          /* of the last failure; "": none */
 } kymo_agent_status;
 
 typedef struct kymo_agent_options {
@@ -63,11 +64,11 @@ typedef struct kymo_agent_options {
     /* Settings as in KYMO_OPTIONS, which are applied first: "report=30s,reporter=local:DIR". Those
      * below are applied after them. At least one reporter is needed. NULL: none. */
     const char *settings;
-    uint64_t interval_ns;       /* between profiles; 0: as settings say, or 30 s */
-    uint64_t cpu_period_ns;     /* CPU time between two samples of a thread; 0: 10 ms */
-    uint64_t wall_period_ns;    /* time between two looks at each thread; 0: none */
+    uint64_t interval_ns;         /* between profiles; 0: as settings say, or 30 s */
+    uint64_t cpu_period_ns;       /* CPU time between two samples of a thread; 0: 10 ms */
+    uint64_t wall_period_ns;      /* time between two looks at each thread; 0: none */
     const char *const *reporters; /* "local:DIR", ..., NULL at its end; NULL: those of settings */
-    const char *kymo;           /* the program; NULL: the one that was installed with this library */
+    const char *kymo; /* the program; NULL: the one that was installed with this library */
     /* Called by kymo_agent_dispatch, kymo_agent_stop and kymo_agent_get_status when the agent's
      * process has ended, once. NULL: not wanted. */
     void (*on_end)(void *data, const kymo_agent_status *status);
@@ -81,9 +82,9 @@ typedef struct kymo_agent_options {
 KYMO_API kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out,
                                    kymo_error *detail);
 
-/* Ends capture and waits for the last profile, so long at most: it returns when the profile has been
- * delivered. status (may be NULL): as it was at the end. KYMO_E_TIMEOUT: it was not delivered in
- * time. Frees the agent in any case. */
+/* Ends capture and waits for the last profile, so long at most: it returns when the profile has
+ * been delivered. status (may be NULL): as it was at the end. KYMO_E_TIMEOUT: it was not delivered
+ * in time. Frees the agent in any case. */
 KYMO_API kymo_err kymo_agent_stop(kymo_agent *agent, uint64_t deadline_ns,
                                   kymo_agent_status *status);
 /* The same without waiting: kymo_agent_fd is readable when it is done, and kymo_agent_dispatch then
@@ -98,8 +99,8 @@ KYMO_API kymo_err kymo_agent_flush(kymo_agent *agent);
  * KYMO_E_CLOSED: its process has ended; *status has what is known. */
 KYMO_API kymo_err kymo_agent_get_status(kymo_agent *agent, kymo_agent_status *status);
 
-/* A descriptor that is readable when there is something for kymo_agent_dispatch: the agent's process
- * has ended. It stays the agent's. */
+/* A descriptor that is readable when there is something for kymo_agent_dispatch: the agent's
+ * process has ended. It stays the agent's. */
 KYMO_API int kymo_agent_fd(const kymo_agent *agent);
 /* Takes what has come, without waiting, and calls on_end if the agent's process has ended. */
 KYMO_API kymo_agent_state kymo_agent_dispatch(kymo_agent *agent);

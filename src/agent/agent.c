@@ -50,7 +50,7 @@ struct kymo_agent {
     struct kymo_interval_work work;
     uint64_t names_before; /* bytes, when the encoder started */
     struct kymo_deliver delivers[KYMO_AGENT_REPORTERS];
-    struct kymo_agent_status status;
+    struct kymo_agent_counts status;
 };
 
 /* ---- the system ---- */
@@ -410,7 +410,7 @@ int kymo_agent_finish(kymo_agent *a, uint64_t deadline_ns)
     return is_done(a);
 }
 
-void kymo_agent_get_status(const kymo_agent *a, struct kymo_agent_status *status)
+void kymo_agent_get_status(const kymo_agent *a, struct kymo_agent_counts *status)
 {
     *status = a->status;
     for (uint32_t i = 0; i < a->settings->n_reporters; i++) {

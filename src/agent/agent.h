@@ -32,7 +32,7 @@ struct kymo_agent_system {
 };
 extern const struct kymo_agent_system kymo_agent_real_system;
 
-struct kymo_agent_status {
+struct kymo_agent_counts {
     uint64_t intervals;    /* that have ended */
     uint64_t empty;        /* of them: nothing happened, nothing was sent */
     uint64_t broken;       /* of them: cut, or not encoded */
@@ -41,7 +41,7 @@ struct kymo_agent_status {
     uint64_t failures;
     uint64_t dropped;
     uint64_t last_delivery_ns; /* CLOCK_REALTIME; 0: none */
-    kymo_error reason; /* of the last failure; code KYMO_OK: none */
+    kymo_error reason;         /* of the last failure; code KYMO_OK: none */
 };
 
 /* settings have been checked, and outlive the agent. */
@@ -60,6 +60,6 @@ int kymo_agent_open_file(const kymo_agent *agent, kymo_error *detail);
 void kymo_agent_flush_now(kymo_agent *agent);
 /* Waits until everything is delivered, so long at most. Returns whether everything is. */
 int kymo_agent_finish(kymo_agent *agent, uint64_t deadline_ns);
-void kymo_agent_get_status(const kymo_agent *agent, struct kymo_agent_status *status);
+void kymo_agent_get_status(const kymo_agent *agent, struct kymo_agent_counts *status);
 
 #endif

@@ -49,7 +49,8 @@ enum kymo_attach_memory {
 enum kymo_attach_start {
     KYMO_ATTACH_EXEC = 1, /* a fresh image; the process may have had another one */
     KYMO_ATTACH_FORK = 2, /* a forked child, which goes on in its parent's image */
-    KYMO_ATTACH_LATE = 3, /* a process that has run for a while; what it used till now is not ours */
+    KYMO_ATTACH_LATE =
+        3, /* a process that has run for a while; what it used till now is not ours */
 };
 
 struct kymo_attach_message {

@@ -79,10 +79,10 @@ struct kymo_capture_thread {
     struct kymo_alternate_stack alternate; /* the program's; it may lie within stack */
     uint64_t last_cpu_ns;
     uint64_t before_cpu_ns; /* what it had used when it began, in a process that began late */
-    int timer_failed;    /* once, and so not tried at each sample again */
-    int32_t timer;       /* kernel id; valid while slot->timer_on */
-    int timer_signal;    /* that it raises */
-    uint32_t timer_lock; /* 1: it is being made or deleted; no thread waits for that */
+    int timer_failed;       /* once, and so not tried at each sample again */
+    int32_t timer;          /* kernel id; valid while slot->timer_on */
+    int timer_signal;       /* that it raises */
+    uint32_t timer_lock;    /* 1: it is being made or deleted; no thread waits for that */
     /* What pthread_create or thrd_create was asked to run. */
     void *start; /* a function; its type is known to the hook that set it */
     void *argument;

@@ -77,9 +77,7 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     t->alloc_frame = 0;
     /* The first sample's weight is all the CPU time since the thread began in this image. */
     t->before_cpu_ns = p->is_late && !kymo_is_quiet(p) ? kymo_clock_thread_cpu() : 0;
-    t->last_cpu_ns = p->is_late                 ? t->before_cpu_ns
-                     : flags & KYMO_SLOT_MAIN ? p->base_cpu_ns
-                                              : 0;
+    t->last_cpu_ns = p->is_late ? t->before_cpu_ns : flags & KYMO_SLOT_MAIN ? p->base_cpu_ns : 0;
     t->timer_failed = 0;
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         t->streams[k] = (struct kymo_stream_writer){.kind = k};

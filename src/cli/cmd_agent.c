@@ -25,6 +25,7 @@ struct agent_command {
     struct kymo_program program;
     struct kymo_joined joined;
     const char *join; /* the link to the program that started us; NULL: there is none */
+    kymo_error wrong; /* with KYMO_OPTIONS; code KYMO_OK: nothing */
     int quiet;
 };
 
@@ -45,7 +46,7 @@ static int parse(int argc, char **argv, struct agent_command *c)
     };
     kymo_agent_settings_init(&c->settings);
     if (environment && kymo_agent_settings_parse(&c->settings, environment, &detail) != KYMO_OK)
-        return kymo_usage_error(KYMO_IN_AGENT, "KYMO_OPTIONS: %s", detail.message);
+        c->wrong = detail;
     for (;;) {
         int status = kymo_take_arg(&args, flags, KYMO_ARRAY_LEN(flags), &arg);
         if (status >= 0)
@@ -54,13 +55,16 @@ static int parse(int argc, char **argv, struct agent_command *c)
             break;
         if (arg.switch_id == KYMO_SWITCH_JOIN)
             c->join = arg.value;
-        else if (kymo_agent_settings_set(&c->settings, kymo_switch_table[arg.switch_id].name, arg.value,
-                                    &detail) != KYMO_OK)
+        else if (kymo_agent_settings_set(&c->settings, kymo_switch_table[arg.switch_id].name,
+                                         arg.value, &detail) != KYMO_OK)
             return kymo_usage_error(KYMO_IN_AGENT, "--%s", detail.message);
     }
     kymo_program_set_log_level(&c->settings.recording);
+    /* A program that started us hears by its link what is wrong. */
     if (c->join)
         return -1;
+    if (c->wrong.code != KYMO_OK)
+        return kymo_usage_error(KYMO_IN_AGENT, "KYMO_OPTIONS: %s", c->wrong.message);
     c->program.argv = argv + 1 + args.next;
     c->program.quiet = c->quiet;
     if (!c->program.argv[0])
@@ -74,7 +78,7 @@ static int parse(int argc, char **argv, struct agent_command *c)
 /* What became of it, where that is not what was asked for. */
 static void say_ending(const kymo_agent *agent, int is_done, int quiet)
 {
-    struct kymo_agent_status s;
+    struct kymo_agent_counts s;
     kymo_agent_get_status(agent, &s);
     if (!is_done)
         kymo_fprint(stderr,
@@ -118,13 +122,13 @@ static kymo_err record_joined(struct agent_command *c, kymo_error *detail)
 {
     struct kymo_joined *j = &c->joined;
     kymo_launch_result result;
-    kymo_launch_options launch = {.argv = j->argv,
-                                  .options = &c->settings.recording,
-                                  .quiet = 1,
-                                  .join = &j->for_launch};
+    kymo_launch_options launch = {
+        .argv = j->argv, .options = &c->settings.recording, .quiet = 1, .join = &j->for_launch};
+    *detail = c->wrong;
+    KYMO_TRY(c->wrong.code);
     KYMO_TRY(kymo_agent_settings_check(&c->settings, detail));
-    KYMO_TRY(kymo_agent_create(&c->settings, j->argv[0], &kymo_agent_real_system, &j->agent,
-                               detail));
+    KYMO_TRY(
+        kymo_agent_create(&c->settings, j->argv[0], &kymo_agent_real_system, &j->agent, detail));
     launch.intervals = kymo_agent_intervals(j->agent);
     launch.spool = kymo_agent_open_file(j->agent, detail);
     if (launch.spool < 0)

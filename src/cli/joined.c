@@ -17,11 +17,9 @@
 static void say(const struct kymo_joined *j, enum kymo_agent_link_what what, kymo_err error,
                 const char *text)
 {
-    struct kymo_agent_link_message m = {.magic = KYMO_AGENT_LINK_MAGIC,
-                                        .what = what,
-                                        .error = error,
-                                        .number = (uint64_t)getpid()};
-    struct kymo_agent_status s = {.intervals = 0};
+    struct kymo_agent_link_message m = {
+        .magic = KYMO_AGENT_LINK_MAGIC, .what = what, .error = error, .number = (uint64_t)getpid()};
+    struct kymo_agent_counts s = {.intervals = 0};
     if (j->agent)
         kymo_agent_get_status(j->agent, &s);
     m.counts = (struct kymo_agent_link_counts){
@@ -52,8 +50,7 @@ static int shall_stop(void *context)
 {
     struct kymo_joined *j = context;
     struct kymo_agent_link_message m;
-    while (!j->is_stopped &&
-           recv(j->link, &m, sizeof m, MSG_DONTWAIT) == (ssize_t)sizeof m &&
+    while (!j->is_stopped && recv(j->link, &m, sizeof m, MSG_DONTWAIT) == (ssize_t)sizeof m &&
            m.magic == KYMO_AGENT_LINK_MAGIC) {
         if (m.what == KYMO_AGENT_LINK_FLUSH)
             kymo_agent_flush_now(j->agent);
@@ -91,8 +88,8 @@ kymo_err kymo_joined_open(struct kymo_joined *j, const char *fd, kymo_error *det
     struct ucred program = {0};
     socklen_t size = sizeof program;
     if (kymo_parse_u64(fd, strlen(fd), &number) != KYMO_OK || number <= STDERR_FILENO ||
-        number > 1024 ||
-        getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &program, &size) != 0 || program.pid <= 0)
+        number > 1024 || getsockopt((int)number, SOL_SOCKET, SO_PEERCRED, &program, &size) != 0 ||
+        program.pid <= 0)
         return kymo_error_set(detail, KYMO_E_INVALID, 0,
                               "--join is for kymo_agent_start, which gives it a socket");
     j->link = (int)number;

@@ -17,16 +17,16 @@
 struct kymo_joined {
     int link;
     pid_t pid;
-    char text[8192];             /* its command line, with NULs between */
-    char *argv[64];              /* in text; NULL at its end */
+    char text[8192]; /* its command line, with NULs between */
+    char *argv[64];  /* in text; NULL at its end */
     struct kymo_launch_join for_launch;
     kymo_agent *agent;
     int is_stopped; /* it asked for the end */
     uint64_t deadline_ns;
 };
 
-/* Takes the link, and closes all other descriptors that came from the program. KYMO_E_INVALID: fd is
- * no such link. */
+/* Takes the link, and closes all other descriptors that came from the program. KYMO_E_INVALID: fd
+ * is no such link. */
 KYMO_NODISCARD
 kymo_err kymo_joined_open(struct kymo_joined *joined, const char *fd, kymo_error *detail);
 /* The last word: how it ended. detail: why it failed; code KYMO_OK: it did not. */

@@ -240,6 +240,7 @@ static kymo_err start_program(struct launch *l, kymo_error *detail)
         l->pid = join->pid;
         l->joined = (int)syscall(SYS_pidfd_open, join->pid, 0);
         kymo_tree_set_program(l->tree, l->pid, l->start_ns);
+        kymo_tree_watch_program(l->tree);
         return l->joined < 0 ? kymo_error_set_errno(detail, "process %d", (int)join->pid)
                              : join->opened(join->context, kymo_tree_socket(l->tree), detail);
     }

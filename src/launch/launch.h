@@ -57,7 +57,8 @@ typedef struct kymo_launch_options {
     const char *preload_path;    /* libkymo-preload.so; see paths.h */
     int quiet;                   /* no message but errors */
     const struct kymo_launch_intervals *intervals; /* NULL: the recording is one, in spool */
-    const struct kymo_launch_join *join; /* NULL: argv is started; else it is that of this process */
+    const struct kymo_launch_join
+        *join; /* NULL: argv is started; else it is that of this process */
 } kymo_launch_options;
 
 typedef struct kymo_launch_result {

@@ -202,6 +202,11 @@ void kymo_host_close_memory(kymo_host *h)
     h->memory = -1;
 }
 
+void kymo_host_set_late(kymo_host *h)
+{
+    h->is_late = 1;
+}
+
 void kymo_host_set_foreign(kymo_host *h)
 {
     h->foreign = 1;
@@ -422,7 +427,8 @@ kymo_err kymo_host_first_round(kymo_host *h)
 {
     KYMO_TRY(kymo_host_hear(h));
     h->last_round_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    h->next_scan_ns = h->last_round_ns + SCAN_NS;
+    /* Threads that run already are sampled once they have been found. */
+    h->next_scan_ns = h->is_late ? 0 : h->last_round_ns + SCAN_NS;
     return drain(h, h->last_round_ns);
 }
 

@@ -89,6 +89,9 @@ void kymo_host_close_memory(kymo_host *host);
 /* The process is in another pid namespace: its thread numbers are not valid for the recorder.
  * Its threads arm themselves, by timers. Call before the program maps the session. */
 void kymo_host_set_foreign(kymo_host *host);
+/* The process has run for a while, and announces no threads (KYMO_ATTACH_LATE). At the same time.
+ */
+void kymo_host_set_late(kymo_host *host);
 
 /* The session's process image has attached. process: its id in the recording; its process event
  * has been written. main_cpu_before: CPU time of its main thread before this image. */

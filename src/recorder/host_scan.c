@@ -12,8 +12,19 @@
 
 #include "base/atomic.h"
 #include "recorder/host_state.h"
+#include "sys/proc_file.h"
 
 #define STRANGER_CALLS 2u
+
+/* A signal ends no system call of a thread that runs. */
+static int runs(const kymo_host *h, pid_t tid)
+{
+    char text[512];
+    if (!kymo_proc_file_read(text, sizeof text, "/proc/%d/task/%d/stat", (int)h->pid, (int)tid))
+        return 0;
+    const char *end = strrchr(text, ')');
+    return end && strncmp(end, ") R", 3) == 0 && !kymo_task_is_kernel_made(h->pid, tid);
+}
 
 /* Handles a stranger, a thread in /proc that has no slot: if a second scan finds it again, it
  * gets a signal, and our handler takes a slot. */
@@ -39,7 +50,13 @@ static kymo_err meet_stranger(kymo_host *h, pid_t tid)
             return kymo_wall_stranger(h->out.wall, tid, kymo_clock_ns(CLOCK_MONOTONIC));
         return KYMO_OK;
     }
-    return kymo_vec_push(&h->strangers, (struct kymo_host_stranger){.tid = tid, .scan = h->scan});
+    struct kymo_host_stranger s = {.tid = tid, .scan = h->scan};
+    /* Where no hook announces any, it is not about to announce itself. */
+    if (h->is_late && runs(h, tid)) {
+        s.calls++;
+        kymo_host_call_thread(h, tid);
+    }
+    return kymo_vec_push(&h->strangers, s);
 }
 
 static kymo_err forget_strangers(kymo_host *h, uint64_t now_ns)

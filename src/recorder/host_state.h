@@ -80,6 +80,7 @@ struct kymo_host {
     kymo_drain *drain;
     struct kymo_host_slot *slots;
     uint32_t slots_seen; /* slots used so far; memory of the others is not touched */
+    int is_late;         /* no hook announces threads */
     uint64_t next_scan_ns;
     uint64_t last_round_ns;
     int revive; /* the last round came very late */

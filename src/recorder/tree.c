@@ -145,6 +145,11 @@ void kymo_tree_set_program(kymo_tree *t, pid_t pid, uint64_t start_ns)
     t->start_ns = start_ns;
 }
 
+void kymo_tree_watch_program(kymo_tree *t)
+{
+    t->watches_program = 1;
+}
+
 void kymo_tree_set_spool(kymo_tree *t, int spool)
 {
     t->config.spool = spool;
@@ -306,8 +311,9 @@ static kymo_err round_of(struct kymo_tree_image *image, uint64_t now_ns)
  * descriptor: there may be none left. */
 static int is_gone(const struct kymo_tree_image *image)
 {
-    return image->end.fd < 0 && image->pid != image->tree->program && kill(image->pid, 0) != 0 &&
-           errno == ESRCH;
+    return image->end.fd < 0 &&
+           (image->pid != image->tree->program || image->tree->watches_program) &&
+           kill(image->pid, 0) != 0 && errno == ESRCH;
 }
 
 kymo_err kymo_tree_round(kymo_tree *t)

@@ -51,6 +51,9 @@ void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 /* The recording goes on in another file, which is open for reading, too. */
 void kymo_tree_set_spool(kymo_tree *tree, int spool);
 
+/* The program is not the caller's child: the tree itself sees its end. After set_program. */
+void kymo_tree_watch_program(kymo_tree *tree);
+
 /* Waits until until_ns (CLOCK_MONOTONIC), or for a signal that mask lets in. Meanwhile serves
  * images that attach, new threads, and processes that end. */
 KYMO_NODISCARD

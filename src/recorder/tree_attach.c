@@ -261,9 +261,11 @@ static struct kymo_tree_image *make_image(kymo_tree *t, pid_t pid,
     }
     /* The process waits for our answer, so this pid is still its own. We are the parent of the
      * program and learn of its end; processes without a pidfd are checked each round (tree.c). */
-    if (pid != t->program || hello->start == KYMO_ATTACH_LATE)
+    if (pid != t->program || t->watches_program)
         image->end.fd =
             kymo_descriptors_keep((int)syscall(SYS_pidfd_open, pid, 0), KYMO_DESCRIPTORS_IMAGES);
+    if (hello->start == KYMO_ATTACH_LATE)
+        kymo_host_set_late(image->host);
     /* In another pid namespace its thread numbers are not valid here. */
     if (hello->pid != pid) {
         kymo_host_set_foreign(image->host);

@@ -85,6 +85,7 @@ struct kymo_tree {
     pid_t program;
     uint64_t start_ns; /* of the program */
     int program_came;
+    int watches_program; /* it is not our child */
     int foreign_told;
     int python_told;
     int has_relatives; /* an ended image had relatives */

@@ -7,15 +7,11 @@
 #include "kymo/agent.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,7 +23,6 @@
 #include "start/spawn.h"
 #include "sys/clock.h"
 
-#define START_PATIENCE_NS 10000000000ull
 #define STATUS_PATIENCE_NS 1000000000ull
 #define ATTACH_PATIENCE_SECONDS 10
 #define SETTINGS_MAX 8192u
@@ -53,28 +48,6 @@ static int say(int link, enum kymo_agent_link_what what, uint64_t number)
     const struct kymo_agent_link_message m = {
         .magic = KYMO_AGENT_LINK_MAGIC, .what = what, .number = number};
     return send(link, &m, sizeof m, MSG_NOSIGNAL) == (ssize_t)sizeof m;
-}
-
-/* 1: a message; 0: none until then; -1: the agent's end is closed, or says what it should not. */
-static int hear(int link, struct kymo_agent_link_message *m, uint64_t until_ns)
-{
-    struct pollfd ready = {link, POLLIN, 0};
-    for (;;) {
-        uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-        int wait_ms = now_ns >= until_ns ? 0 : (int)((until_ns - now_ns) / 1000000 + 1);
-        int n = poll(&ready, 1, wait_ms);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return 0;
-        ssize_t got = recv(link, m, sizeof *m, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got != (ssize_t)sizeof *m || m->magic != KYMO_AGENT_LINK_MAGIC)
-            return -1;
-        m->text[sizeof m->text - 1] = '\0';
-        return 1;
-    }
 }
 
 static void take_counts(kymo_agent *a, const struct kymo_agent_link_message *m)
@@ -109,7 +82,7 @@ static int take(kymo_agent *a, enum kymo_agent_link_what what, uint64_t until_ns
 {
     struct kymo_agent_link_message m;
     while (a->state == KYMO_AGENT_RUNNING || a->state == KYMO_AGENT_STOPPING) {
-        int heard = hear(a->link, &m, until_ns);
+        int heard = kymo_spawn_hear(a->link, &m, until_ns);
         if (heard == 0)
             return 0;
         if (heard < 0) {
@@ -118,8 +91,9 @@ static int take(kymo_agent *a, enum kymo_agent_link_what what, uint64_t until_ns
         }
         take_counts(a, &m);
         if (m.what == KYMO_AGENT_LINK_ENDED)
-            set_ended(a, m.error == KYMO_OK || m.error == KYMO_E_TIMEOUT ? KYMO_AGENT_STOPPED
-                                                                       : KYMO_AGENT_FAILED,
+            set_ended(a,
+                      m.error == KYMO_OK || m.error == KYMO_E_TIMEOUT ? KYMO_AGENT_STOPPED
+                                                                      : KYMO_AGENT_FAILED,
                       NULL);
         if (m.what == what)
             return 1;
@@ -148,8 +122,8 @@ static int is_recorded(void)
 static void add(char settings[SETTINGS_MAX], size_t *used, const char *name, const char *value)
 {
     *used += (size_t)snprintf(settings + (*used < SETTINGS_MAX ? *used : SETTINGS_MAX - 1),
-                              *used < SETTINGS_MAX ? SETTINGS_MAX - *used : 1, ",%s%s%s",
-                              name, name[0] ? "=" : "", value);
+                              *used < SETTINGS_MAX ? SETTINGS_MAX - *used : 1, ",%s%s%s", name,
+                              name[0] ? "=" : "", value);
 }
 
 static void add_time(char settings[SETTINGS_MAX], size_t *used, const char *name, uint64_t ns)
@@ -198,48 +172,23 @@ static kymo_err make_settings(const kymo_agent_options *o, char settings[SETTING
     return KYMO_OK;
 }
 
-/* The agent says where it can be reached, or why it cannot record. */
-static kymo_err await_opened(int link, char name[KYMO_ATTACH_NAME_MAX + 1], pid_t *agent,
-                             kymo_error *detail)
-{
-    struct kymo_agent_link_message m;
-    int heard = hear(link, &m, kymo_clock_ns(CLOCK_MONOTONIC) + START_PATIENCE_NS);
-    if (heard <= 0)
-        return kymo_error_set(detail, heard ? KYMO_E_CLOSED : KYMO_E_TIMEOUT, 0, "%s",
-                              heard ? "the agent has ended before it began"
-                                    : "the agent does not answer");
-    if (m.what != KYMO_AGENT_LINK_OPENED || m.error != KYMO_OK ||
-        strlen(m.text) > KYMO_ATTACH_NAME_MAX)
-        return kymo_error_set(detail, m.error ? (kymo_err)m.error : KYMO_E_INVALID, 0, "%s", m.text);
-    strcpy(name, m.text);
-    *agent = (pid_t)m.number;
-    return KYMO_OK;
-}
-
-static kymo_err join(int link, kymo_error *detail)
-{
-    char name[KYMO_ATTACH_NAME_MAX + 1];
-    pid_t agent = 0;
-    KYMO_TRY(await_opened(link, name, &agent, detail));
-    /* Where Yama allows a process's ancestors alone to look at it: wall time is looked at. */
-    (void)prctl(PR_SET_PTRACER, (unsigned long)agent, 0, 0, 0);
-    const struct kymo_attach_call call = {name, KYMO_ATTACH_LATE, (int32_t)getppid(),
-                                          ATTACH_PATIENCE_SECONDS};
-    const char *why = kymo_begin(&call);
-    return why ? kymo_error_set(detail, KYMO_E_SYSTEM, 0, "%s", why) : KYMO_OK;
-}
-
 static kymo_err start(kymo_agent *a, const kymo_agent_options *o, kymo_error *detail)
 {
     char settings[SETTINGS_MAX];
     char found[PATH_MAX];
+    char name[KYMO_ATTACH_NAME_MAX + 1];
     const char *kymo = o->kymo;
     KYMO_TRY(make_settings(o, settings, detail));
     if (!kymo && kymo_spawn_find((void *)(uintptr_t)kymo_agent_start, found) != KYMO_OK)
         return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
                               "the program kymo is not beside libkymo.so: options.kymo names it");
     KYMO_TRY(kymo_spawn_agent(kymo ? kymo : found, settings, environ, &a->link, detail));
-    kymo_err err = join(a->link, detail);
+    kymo_err err = kymo_spawn_await(a->link, name, detail);
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_LATE, (int32_t)getppid(),
+                                          ATTACH_PATIENCE_SECONDS};
+    const char *why = err == KYMO_OK ? kymo_begin(&call) : NULL;
+    if (why)
+        err = kymo_error_set(detail, KYMO_E_SYSTEM, 0, "%s", why);
     if (err != KYMO_OK)
         close(a->link);
     return err;
@@ -249,7 +198,8 @@ kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out, k
 {
     uint32_t expected = 0;
     if (!options || options->size < sizeof *options)
-        return kymo_error_set(detail, KYMO_E_INVALID, 0, "options.size is not that of the structure");
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "options.size is not that of the structure");
     if (is_recorded())
         return kymo_error_set(detail, KYMO_E_EXISTS, 0, "this process is recorded already");
     if (!kymo_cas_acq_rel(&has_begun, &expected, 1u))
@@ -288,13 +238,13 @@ kymo_err kymo_agent_get_status(kymo_agent *a, kymo_agent_status *status)
         return KYMO_E_INVALID;
     if (a->state == KYMO_AGENT_RUNNING || a->state == KYMO_AGENT_STOPPING) {
         (void)say(a->link, KYMO_AGENT_LINK_STATUS, 0);
-        int came = take(a, KYMO_AGENT_LINK_STATUS,
-                        kymo_clock_ns(CLOCK_MONOTONIC) + STATUS_PATIENCE_NS);
+        int came =
+            take(a, KYMO_AGENT_LINK_STATUS, kymo_clock_ns(CLOCK_MONOTONIC) + STATUS_PATIENCE_NS);
         err = came ? KYMO_OK : a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED : KYMO_E_TIMEOUT;
     }
     *status = a->status;
     status->size = sizeof *status;
-    return a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED
+    return a->state == KYMO_AGENT_FAILED    ? KYMO_E_CLOSED
            : a->state == KYMO_AGENT_STOPPED ? KYMO_OK
                                             : err;
 }

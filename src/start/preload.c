@@ -31,6 +31,7 @@
 #include "capture/thread.h"
 #include "capture/trace.h"
 #include "start/begin.h"
+#include "start/spawn.h"
 
 extern char **environ;
 
@@ -142,6 +143,48 @@ const struct kymo_trace_calls *kymo_trace_attach(uint32_t abi)
     return kymo_trace_begin(abi);
 }
 
+/* KYMO_OPTIONS=agent,...: nobody started a recorder, this process does. NULL: name is its socket.
+ */
+static const char *start_agent(char **env, char name[KYMO_ATTACH_NAME_MAX + 1])
+{
+    static kymo_error detail; /* its message is printed */
+    char kymo[PATH_MAX];
+    int link;
+    if (kymo_spawn_find((void *)(uintptr_t)start_agent, kymo) != KYMO_OK)
+        return "the program kymo is not beside the library";
+    if (kymo_spawn_agent(kymo, NULL, env, &link, &detail) != KYMO_OK)
+        return detail.message;
+    kymo_err err = kymo_spawn_await(link, name, &detail);
+    /* It records this process to its end, and needs to be told nothing. */
+    close(link);
+    return err == KYMO_OK ? NULL : detail.message;
+}
+
+static int wants_agent(void)
+{
+    const char *options = getenv("KYMO_OPTIONS");
+    return options && strncmp(options, "agent", 5) == 0 && (options[5] == ',' || !options[5]);
+}
+
+static const char *begin_by_agent(char **env, int *complains)
+{
+    char name[KYMO_ATTACH_NAME_MAX + 1];
+    size_t library_len;
+    char **preload = find_preload(env, &library_len);
+    *complains = 1;
+    const char *why = start_agent(env, name);
+    if (why)
+        return why;
+    if (preload)
+        kymo_family_init(name, *preload + sizeof PRELOAD - 1, library_len);
+    char *ours[] = {clean_preload(env), environ != env ? clean_preload(environ) : NULL};
+    wipe(ours[0]);
+    wipe(ours[1]);
+    const struct kymo_attach_call call = {name, KYMO_ATTACH_EXEC, (int32_t)getppid(),
+                                          PATIENCE_SECONDS};
+    return kymo_begin(&call);
+}
+
 /* Takes from the environment what is ours, and begins. NULL: this process is recorded. *complains:
  * the user hears why not. */
 static const char *begin_from(char **env, int *complains)
@@ -150,7 +193,7 @@ static const char *begin_from(char **env, int *complains)
     char *value = getenv(KYMO_ATTACH_ENV);
     *complains = 0;
     if (!value)
-        return "no recorder is named";
+        return wants_agent() ? begin_by_agent(env, complains) : "no recorder is named";
     size_t len = strcspn(value, ",");
     int is_child = strcmp(value + len, KYMO_ATTACH_CHILD) == 0;
     int fits = len > 0 && len < sizeof name && (is_child || value[len] == '\0');

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,12 +20,14 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "buffer/attach.h"
+#include "sys/clock.h"
 #include "sys/raw.h"
 
 #define STACK_BYTES 65536u
+#define START_PATIENCE_NS 10000000000ull
 #define LINK_FD 3
 
 struct spawning {
@@ -196,4 +199,45 @@ kymo_err kymo_spawn_agent(const char *kymo, const char *settings, char *const *e
     else
         close(ends[0]);
     return err;
+}
+
+/* ---- the link ---- */
+
+int kymo_spawn_hear(int link, struct kymo_agent_link_message *m, uint64_t until_ns)
+{
+    struct pollfd ready = {link, POLLIN, 0};
+    for (;;) {
+        uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+        int wait_ms = now_ns >= until_ns ? 0 : (int)((until_ns - now_ns) / 1000000 + 1);
+        int n = poll(&ready, 1, wait_ms);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return 0;
+        ssize_t got = recv(link, m, sizeof *m, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got != (ssize_t)sizeof *m || m->magic != KYMO_AGENT_LINK_MAGIC)
+            return -1;
+        m->text[sizeof m->text - 1] = '\0';
+        return 1;
+    }
+}
+
+kymo_err kymo_spawn_await(int link, char name[KYMO_ATTACH_NAME_MAX + 1], kymo_error *detail)
+{
+    struct kymo_agent_link_message m;
+    int heard = kymo_spawn_hear(link, &m, kymo_clock_ns(CLOCK_MONOTONIC) + START_PATIENCE_NS);
+    if (heard <= 0)
+        return kymo_error_set(detail, heard ? KYMO_E_CLOSED : KYMO_E_TIMEOUT, 0, "%s",
+                              heard ? "the agent has ended before it began"
+                                    : "the agent does not answer");
+    if (m.what != KYMO_AGENT_LINK_OPENED || m.error != KYMO_OK ||
+        strlen(m.text) > KYMO_ATTACH_NAME_MAX)
+        return kymo_error_set(detail, m.error ? (kymo_err)m.error : KYMO_E_INVALID, 0, "%s",
+                              m.text);
+    strcpy(name, m.text);
+    /* Where Yama allows a process's ancestors alone to look at it: wall time is looked at. */
+    (void)prctl(PR_SET_PTRACER, (unsigned long)m.number, 0, 0, 0);
+    return KYMO_OK;
 }

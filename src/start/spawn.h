@@ -17,8 +17,11 @@
 #define KYMO_START_SPAWN_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "base/error.h"
+#include "buffer/agent_link.h"
+#include "buffer/attach.h"
 
 /* Finds the kymo that belongs to the library whose code `inside` is: installed or in a build tree.
  * KYMO_E_NOT_FOUND. */
@@ -31,5 +34,12 @@ kymo_err kymo_spawn_find(const void *inside, char out[PATH_MAX]);
 KYMO_NODISCARD
 kymo_err kymo_spawn_agent(const char *kymo, const char *settings, char *const *env, int *link,
                           kymo_error *detail);
+/* The next message on the link: 1; 0: none until then (CLOCK_MONOTONIC); -1: the agent's end is
+ * closed, or says what it should not. */
+int kymo_spawn_hear(int link, struct kymo_agent_link_message *message, uint64_t until_ns);
+/* Waits until the agent says where it can be reached, and allows it to look at this process; or why
+ * it cannot record. */
+KYMO_NODISCARD
+kymo_err kymo_spawn_await(int link, char name[KYMO_ATTACH_NAME_MAX + 1], kymo_error *detail);
 
 #endif

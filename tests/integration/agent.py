@@ -4,43 +4,15 @@ whatever ends it; what happens to profiles does nothing to the program.
 """
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
 import subprocess
 import time
 
-from kymotest import (BUILD, KYMO, WORKLOADS, Profile, Report, Running, case, check, check_close, folder, main, run, say,
+from agents import agent_command, last_only, profiles, report
+from kymotest import (KYMO, WORKLOADS, Profile, Report, Running, case, check, check_close, folder, main, run, say,
                       wait_until)
-
-
-DUMP = BUILD / "tests" / "recording_dump"
-
-
-def agent_command(argv, *options, to=None):
-    where = [] if to is None else [f"--reporter=local:{to}"]
-    return [KYMO, "agent", *where, *options, "--", *argv]
-
-
-def profiles(place):
-    """The files, in the order of their intervals."""
-    def number(path):
-        return int(re.search(r"Z\.(\d+)\.", path.name).group(1))
-    return sorted((p for p in pathlib.Path(place).iterdir() if not p.name.startswith(".")), key=number)
-
-
-def report(path, *arguments):
-    out = run([KYMO, "report", path, "--json", "--top", "0", *arguments])
-    check(out.status == 0, f"{path.name}: status {out.status}: {out.stderr}")
-    check("inconsistent" not in out.stderr and "damaged" not in out.stderr, out.stderr)
-    return json.loads(out.stdout)
-
-
-def has_ended(path):
-    """Whether it is of a program that ended: the last one."""
-    dump = run([DUMP, path])
-    return re.search(r"^end time=\d+ clean=1", dump.stdout, re.M) is not None
 
 
 def program(rounds, pause_ms=20):
@@ -142,15 +114,6 @@ def formats():
 
 
 # ---- ends ----
-
-def last_only(place, least=1):
-    """Of these profiles only the last one says that the program has ended."""
-    files = profiles(place)
-    check(len(files) >= least, f"only {len(files)} profiles")
-    ended = [has_ended(p) for p in files]
-    check(ended == [False] * (len(files) - 1) + [True], f"ended: {ended}")
-    return files
-
 
 @case
 def exits():

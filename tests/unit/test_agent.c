@@ -223,9 +223,9 @@ static int finish(struct run *run)
     return kymo_agent_finish(run->agent, run->settings.deadline_ns);
 }
 
-static struct kymo_agent_status end(struct run *run)
+static struct kymo_agent_counts end(struct run *run)
 {
-    struct kymo_agent_status status;
+    struct kymo_agent_counts status;
     kymo_agent_get_status(run->agent, &status);
     kymo_agent_destroy(run->agent);
     return status;
@@ -243,7 +243,7 @@ static void it_ticks_and_reports(void **state)
     fake.reporting_ns = SECOND / 2;
     pass(&run, 65 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     assert_string_equal(fake.reported, "r0 1 JFR0 .jfr 1000-1030\n"
                                        "r1 1 JFR0 .kymo 1000-1030\n"
                                        "r0 2 JFR1 .jfr 1030-1060\n"
@@ -268,7 +268,7 @@ static void an_empty_interval_is_counted_and_not_sent(void **state)
     assert_int_equal(fake.reports, 0);
     /* The last one says how the program ended. */
     assert_true(finish(&run));
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     assert_int_equal(fake.reports, 1);
     assert_int_equal(s.empty, 3);
     assert_int_equal(s.intervals, 4);
@@ -286,7 +286,7 @@ static void a_failing_reporter_gets_each_profile_once(void **state)
     /* The longest pause is a minute. */
     pass(&run, 61 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     assert_int_equal(fake.reports, 13);
     assert_int_equal(s.delivered, 13);
     assert_int_equal(s.dropped, 0);
@@ -315,7 +315,7 @@ static void what_waits_is_bounded(void **state)
     pass(&run, 305 * SECOND);
     fake.report_error = KYMO_OK;
     assert_true(finish(&run));
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     /* The newest are kept: 9, 10 (5 bytes: "JFR10"). */
     assert_int_equal(s.delivered, 2);
     assert_int_equal(s.dropped, 9);
@@ -334,7 +334,7 @@ static void a_reporter_that_hangs_is_ended(void **state)
     fake.reporting_ns = 0;
     pass(&run, 120 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     /* The test's report comes through at once, so each try was one. */
     assert_int_equal(s.delivered, 22);
     assert_int_equal(s.dropped, 0);
@@ -350,7 +350,7 @@ static void what_is_refused_for_good_is_dropped(void **state)
     fake.report_error = KYMO_OK;
     pass(&run, 31 * SECOND);
     assert_true(finish(&run));
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     assert_int_equal(s.dropped, 1);
     assert_int_equal(s.delivered, 2);
     assert_string_equal(s.reason.message, "as the test wants it");
@@ -365,7 +365,7 @@ static void an_interval_that_cannot_be_encoded_is_one_only(void **state)
     pass(&run, 31 * SECOND);
     fake.encode_error = KYMO_OK;
     assert_true(finish(&run));
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     assert_int_equal(s.broken, 1);
     assert_int_equal(s.delivered, 1);
 }
@@ -378,7 +378,7 @@ static void encoding_that_does_not_keep_up_loses_the_oldest(void **state)
     begin(&run, 1);
     fake.encoding_ns = 100 * SECOND;
     pass(&run, 1200 * SECOND);
-    struct kymo_agent_status s = end(&run);
+    struct kymo_agent_counts s = end(&run);
     close(run.file);
     assert_int_equal(s.intervals, 40);
     /* A third is encoded, eight wait, the rest is lost and counted. */

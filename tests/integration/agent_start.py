@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that starts its agent itself: by kymo_agent_start of libkymo.so, or where the preload
+library finds KYMO_OPTIONS=agent. What it is recorded with, and that it is harmed by nothing.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+from agents import has_ended, last_only, profiles, report
+from kymotest import (BUILD, KYMO, NOBODY, PRELOAD, WORKLOADS, Report, Running, add_case, case, check,
+                      check_close, folder, main, run, say, wait_until)
+
+PROGRAM = BUILD / "tests" / "integration" / "agent_program"
+EXISTS, UNSUPPORTED, CLOSED = -6, -11, -18
+
+
+def settings(place, *more):
+    return ",".join(["report=300ms", "cpu=1ms", f"reporter=local:{place}", *more])
+
+
+def started(mode, place, *more, kymo=KYMO, **how):
+    result = run([PROGRAM, mode, settings(place, *more), kymo], **how)
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    return json.loads(result.stdout)
+
+
+def settled(place):
+    """The agent outlives the program for a moment."""
+    wait_until("the last profile", lambda: place.exists() and any(has_ended(p) for p in profiles(place)))
+
+
+@case
+def running():
+    """Threads that run already, and those that begin later, from start to stop, and nothing else."""
+    place = folder() / "profiles"
+    truth = started("stop", place)
+    check(truth["start"] == 0 and truth["stop"] == 0 and truth["status"] == 0, f"{truth}")
+    check(truth["again"] == EXISTS and truth["later"] in (EXISTS, UNSUPPORTED), f"a second start: {truth}")
+    check(truth["child"] == -1 and truth["sigchld"] == 0, f"the program has a child of ours: {truth}")
+    check(truth["ends"] == 1, "on_end was not called once")
+    reports = [Report(report(p)) for p in profiles(place)]
+    # A thread is sampled from when the recorder's next look finds it at work, which a busy machine delays.
+    for name, most_s in ("in_main", 0.1), ("in_older", 0.4), ("in_newer", 0.4):
+        seen = sum(r.inclusive_s(name) for r in reports)
+        say(f"{name}: {seen:.3f}, in truth {truth[name]:.3f}")
+        check(truth[name] - most_s <= seen <= truth[name] + 0.02, f"{name} is {seen} of {truth[name]}")
+    for name in "after_stop", "before_start":
+        check(sum(r.inclusive_s(name) for r in reports) <= 0.1, f"{name} is in the profiles")
+
+
+def ends(mode):
+    """Exactly one last profile, however the program ends."""
+    place = folder() / "profiles"
+    result = run([PROGRAM, mode, settings(place), KYMO])
+    check(result.status == (137 if mode == "kill" else 0), f"status {result.status}: {result.stderr}")
+    settled(place)
+    last_only(place, 2)
+
+
+add_case("ends.detached", ends, "detach")
+add_case("ends.killed", ends, "kill")
+
+
+@case
+def flushed():
+    """A flush makes a profile at once."""
+    place = folder() / "profiles"
+    truth = started("flush", place, "report=1h")
+    check(truth["flush"] == 0 and truth["delivered"] >= 1, f"{truth}")
+    check(len(profiles(place)) == 2, f"{len(profiles(place))} profiles")
+
+
+@case
+def agent_dies():
+    """The agent is killed: the program hears of it, and goes on."""
+    place = folder() / "profiles"
+    running_program = Running([PROGRAM, "lose", settings(place), KYMO])
+    wait_until("the agent", lambda: b"ready" in os.pread(running_program.files[1].fileno(), 500, 0))
+    for name in os.listdir("/proc"):
+        if name.isdigit() and is_agent_of(int(name), place):
+            os.kill(int(name), signal.SIGKILL)
+    result = running_program.finish()
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    truth = json.loads(result.stdout)
+    check(truth["stop"] == CLOSED and truth["ended"] == 4 and truth["ends"] == 1, f"{truth}")
+
+
+def is_agent_of(pid, place):
+    try:
+        command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    return b"--join" in command and str(place).encode() in environment
+
+
+def refused(mode, kymo, text):
+    """What cannot be started says so, and the program goes on without."""
+    place = folder() / "profiles"
+    truth = started(mode, place, kymo=kymo)
+    check(truth["start"] != 0 and text in truth["why"], f"{truth}")
+    check(truth["in_main"] > 0 and truth["child"] == -1, f"{truth}")
+
+
+add_case("refused.missing", refused, "stop", "/no/kymo", "No such file")
+add_case("refused.filter", refused, "filter", KYMO, "Operation not permitted")
+
+
+@case
+def wrong_settings():
+    """The agent's own complaint reaches the program."""
+    truth = started("stop", folder() / "file", "reporter=ftp://x")
+    check(truth["start"] != 0 and "ftp" in truth["why"], f"{truth}")
+
+
+@case
+def under_record():
+    """A program that is recorded already is recorded once."""
+    where = folder()
+    result = run([KYMO, "record", "-q", "-o", where / "x.kymo", "--", PROGRAM, "stop", settings(where / "p"), KYMO])
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    truth = json.loads(result.stdout)
+    check(truth["start"] == EXISTS, f"{truth}")
+
+
+@case
+def output_ends():
+    """The agent holds no descriptor of the program's: who reads its output sees the end with it."""
+    place = folder() / "profiles"
+    program = subprocess.Popen([PROGRAM, "detach", settings(place, "report=1h", "deadline=60s"), KYMO],
+                               stdout=subprocess.PIPE)
+    program.stdout.read()
+    check(program.wait() == 0, "status")
+    settled(place)
+
+
+@case
+def preloaded():
+    """LD_PRELOAD with KYMO_OPTIONS=agent, of a program that knows nothing of it; with what it starts."""
+    place = folder() / "profiles"
+    result = run(["sh", "-c", f"{WORKLOADS}/intervals 40; {WORKLOADS}/intervals 20"],
+                 env={**os.environ, "LD_PRELOAD": str(PRELOAD),
+                      "KYMO_OPTIONS": f"agent,{settings(place)}"})
+    check(result.status == 0, f"status {result.status}: {result.stderr}")
+    truths = [json.loads(line) for line in result.stdout.splitlines()]
+    settled(place)
+    reports = [Report(report(p)) for p in last_only(place)]
+    burnt = sum(r.inclusive_s("burn_round") for r in reports)
+    truth = sum(t["burn_round"] for t in truths)
+    check_close("burn_round", burnt, truth, 0.05 * truth + 0.05)
+    ticks = sum(r.data.get("markers", 0) for r in reports)
+    say(f"{len(reports)} profiles, {ticks} markers")
+
+
+@case
+def not_root():
+    """As a user who is not root."""
+    if os.geteuid() != 0:
+        return
+    place = folder() / "profiles"
+    result = run(["sh", "-c", f"{PROGRAM} stop {settings(place)} {KYMO}"], user=NOBODY)
+    if result.status == 126 or result.status == 127:
+        return say("the build is where nobody may look")
+    truth = json.loads(result.stdout)
+    check(truth["start"] == 0 and truth["stop"] == 0, f"{truth} {result.stderr}")
+
+
+if __name__ == "__main__":
+    main()
