@@ -6,6 +6,7 @@
 #   make check-fast   after a change: unit and golden tests, fuzz corpora, checkers (release build)
 #   make check     the checkers alone (layers, symbols, signal path, format, licences)
 #   make bench     measure Kymo beside its peers (PARTS="overhead servers": these alone)
+#   make soak      a service under an agent whose reporters fail, for 10 minutes (SECONDS=600)
 #   make install   to PREFIX (/usr/local), below DESTDIR if that is set
 #   make uninstall takes that away again
 #   make format    lay out the C and C++ sources as .clang-format says
@@ -52,6 +53,9 @@ bench:
 	cmake --build --preset release --target src/all bench/all tests/workloads/all
 	@bench/run $(RELEASE) $(PARTS)
 
+soak: release
+	@tools/soak $(RELEASE) $(or $(SECONDS),600)
+
 install: release
 	DESTDIR='$(DESTDIR)' cmake --install $(RELEASE) --prefix '$(PREFIX)'
 
@@ -65,4 +69,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: help release demo test check-fast check bench install uninstall format clean
+.PHONY: help release demo test check-fast check bench soak install uninstall format clean
