@@ -123,7 +123,8 @@ def counts():
     check(seen["kymo.Thread"] == len(report.threads), f"threads: {seen}")
     mine = collections.Counter(e.type for e in all_events(path))
     check(dict(mine) == seen, f"the readers differ: {mine} and {seen}")
-    weights = [e.fields["timeSpan"] for e in all_events(path) if e.type == "profiler.WallClockSample"]
+    weights = [e.fields["wallTime"] for e in all_events(path) if e.type == "kymo.WallTime"]
+    check(len(weights) == wall, f"{len(weights)} of {wall} wall samples have their time")
     shown = sum(row["self"] for row in recording.report("--mode", "wall").data["functions"])
     check(sum(weights) == shown, f"wall time is {sum(weights)}, in the report {shown} ns")
     check("jdk.ExecutionSample" in jfr("metadata", path), "jfr metadata")

@@ -362,6 +362,45 @@ static void jfr_chunks_keep_totals(void **state)
     kymo_profile_destroy(p);
 }
 
+/* Times, states and stacks of wall samples. A field that not all readers of async-profiler's files
+ * know would make these lose events. */
+static void jfr_keeps_wall_samples(void **state)
+{
+    (void)state;
+    static const kymo_thread_state states[] = {KYMO_STATE_SLEEPING, KYMO_STATE_RUNNING,
+                                               KYMO_STATE_BLOCKED};
+    kymo_profile *p = new_profile();
+    const kymo_meta meta = {.size = sizeof meta, .wall_period_ns = 1000};
+    uint32_t thread = add_thread(p, add_process(p, 7, 0), 7, 0);
+    uint32_t stack = add_stack(p, KYMO_NONE, add_frame(p, KYMO_NONE, 0x1000));
+    ok(kymo_profile_set_meta(p, &meta));
+    for (unsigned i = 0; i < 3; i++) {
+        ok(kymo_profile_add_sample(p, thread, 100 * i, stack, 1234 * (i + 1), KYMO_SAMPLE_WALL,
+                                   states[i]));
+        ok(kymo_profile_add_sample(p, thread, 100 * i + 1, stack, 7, KYMO_SAMPLE_CPU,
+                                   KYMO_STATE_RUNNING));
+    }
+    ok(kymo_profile_finish(p));
+    kymo_profile *back = round_trip(p, ".jfr", "cpu");
+    kymo_report *wall_report = report_of(back, "wall");
+    assert_int_equal(kymo_report_total(wall_report), 1234 * 6);
+    kymo_report_destroy(wall_report);
+    const kymo_samples samples = kymo_profile_samples(back, 0);
+    assert_int_equal(samples.count, 6);
+    uint32_t wall = type_named(back, "wall");
+    for (size_t i = 0, n = 0; i < samples.count; i++)
+        if (samples.kind[i] == wall)
+            assert_int_equal(samples.state[i], states[n++]);
+    void *data;
+    size_t len;
+    ok(kymo_encode_memory(p, kymo_format_for_path(".jfr"), NULL, &data, &len, NULL));
+    assert_non_null(memmem(data, len, "kymo.WallTime", 13));
+    assert_null(memmem(data, len, "timeSpan", 8));
+    free(data);
+    kymo_profile_destroy(back);
+    kymo_profile_destroy(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +409,7 @@ int main(void)
         cmocka_unit_test(firefox_profiles_keep_totals),
         cmocka_unit_test(jfr_keeps_totals),
         cmocka_unit_test(jfr_chunks_keep_totals),
+        cmocka_unit_test(jfr_keeps_wall_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,11 @@
  * jfr_samples.c - samples of CPU time and of wall time, as async-profiler writes them, and what
  * those have no room for in events beside them.
  *
- * A reader counts events of the first type, and adds up the spans of the second. The CPU time that
- * a sample stands for is in kymo.CPUTime, of the same time, thread and stack. Samples of other
- * types, which a program made, are events with their value.
+ * A reader counts events of the first type, and adds up the periods of the second. The time that a
+ * sample stands for is in kymo.CPUTime or kymo.WallTime, of the same time, thread and stack.
+ * async-profiler writes the latter into a field of its wall samples since version 4.3. With that
+ * field its older readers lose the events behind a wall sample, without a message.
+ * Samples of other types, which a program made, are events with their value.
  *
  * Labels are an event for each run of neighbouring samples of a thread that have the same ones.
  */
@@ -13,19 +15,22 @@
 
 #include "encode/value_text.h"
 
+#define STATE                                                        \
+    {                                                                \
+        .name = "state", .type = KYMO_JFR_THREAD_STATE, .is_pool = 1 \
+    }
 #define SAMPLE_FIELDS                                                                 \
     KYMO_JFR_START, {.name = "sampledThread", .type = KYMO_JFR_THREAD, .is_pool = 1}, \
-        KYMO_JFR_STACK,                                                               \
-    {                                                                                 \
-        .name = "state", .type = KYMO_JFR_THREAD_STATE, .is_pool = 1                  \
-    }
+        KYMO_JFR_STACK, STATE
 
 KYMO_JFR_EVENT(execution_sample, "jdk.ExecutionSample", KYMO_JFR_EXECUTION_SAMPLE, SAMPLE_FIELDS);
 KYMO_JFR_EVENT(wall_sample, "profiler.WallClockSample", KYMO_JFR_WALL_CLOCK_SAMPLE, SAMPLE_FIELDS,
-               {.name = "samples", .type = KYMO_JFR_INT},
-               {.name = "timeSpan", .type = KYMO_JFR_LONG, .note = KYMO_JFR_SPAN});
+               {.name = "samples", .type = KYMO_JFR_INT});
 KYMO_JFR_EVENT(cpu_time, "kymo.CPUTime", KYMO_JFR_CPU_TIME, KYMO_JFR_START, KYMO_JFR_EVENT_THREAD,
                KYMO_JFR_STACK, {.name = "cpuTime", .type = KYMO_JFR_LONG, .note = KYMO_JFR_SPAN});
+KYMO_JFR_EVENT(wall_time, "kymo.WallTime", KYMO_JFR_WALL_TIME, KYMO_JFR_START,
+               KYMO_JFR_EVENT_THREAD, KYMO_JFR_STACK, STATE,
+               {.name = "wallTime", .type = KYMO_JFR_LONG, .note = KYMO_JFR_SPAN});
 KYMO_JFR_EVENT(label_event, "kymo.Label", KYMO_JFR_LABEL_EVENT, KYMO_JFR_START, KYMO_JFR_DURATION,
                KYMO_JFR_EVENT_THREAD, {.name = "key", .type = KYMO_JFR_STRING},
                {.name = "value", .type = KYMO_JFR_STRING},
@@ -125,6 +130,10 @@ static void put_wall(kymo_jfr *w, const struct row *row)
     put_common(w, row);
     kymo_jfr_varint(&w->events, kymo_jfr_state_key(&w->pools, row->state));
     kymo_jfr_varint(&w->events, periods_of(w, row->value));
+    kymo_jfr_end(w, begin);
+    begin = kymo_jfr_begin(w, &wall_time);
+    put_common(w, row);
+    kymo_jfr_varint(&w->events, kymo_jfr_state_key(&w->pools, row->state));
     kymo_jfr_varint(&w->events, row->value);
     kymo_jfr_end(w, begin);
 }

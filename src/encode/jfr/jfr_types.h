@@ -60,6 +60,7 @@ enum {
     KYMO_JFR_THREAD_EVENT,
     KYMO_JFR_QUALITY,
     KYMO_JFR_MARKER_LOSS,
+    KYMO_JFR_WALL_TIME,
 
     /* Two digits, as all that a profile has in any case: numbers are texts there. */
     KYMO_JFR_LABEL = 80,

@@ -98,10 +98,11 @@ static uint64_t value_of(const struct kymo_jfr_reader *r, unsigned event, const 
     case KYMO_JFR_EVENT_NATIVE:
         return periods(row, r->native_period_ns);
     case KYMO_JFR_EVENT_WALL:
-        return r->is_kymo ? kymo_jfr_span_ns(r, kymo_jfr_number(row, KYMO_JFR_ROLE_TIME_SPAN))
-                          : periods(row, r->wall_period_ns);
+        return periods(row, r->wall_period_ns);
     case KYMO_JFR_EVENT_CPU_TIME_SAMPLE:
         return kymo_jfr_span_ns(r, kymo_jfr_number(row, KYMO_JFR_ROLE_SAMPLING_PERIOD));
+    case KYMO_JFR_EVENT_KYMO_WALL_TIME:
+        return kymo_jfr_span_ns(r, kymo_jfr_number(row, KYMO_JFR_ROLE_WALL_TIME));
     case KYMO_JFR_EVENT_KYMO_CPU_TIME:
         return kymo_jfr_span_ns(r, kymo_jfr_number(row, KYMO_JFR_ROLE_CPU_TIME));
     case KYMO_JFR_EVENT_LOCK:
@@ -195,7 +196,8 @@ kymo_err kymo_jfr_take_event(struct kymo_jfr_reader *r, const kymo_jfr_class *cl
     case KYMO_JFR_EVENT_FREE:
     case KYMO_JFR_EVENT_KYMO_MALLOC_WEIGHT:
         return kymo_jfr_take_memory(r, class->event, row);
-    case KYMO_JFR_EVENT_EXECUTION: /* Kymo writes its value in another event */
+    case KYMO_JFR_EVENT_EXECUTION:
+    case KYMO_JFR_EVENT_WALL: /* Kymo writes their values in events beside them */
         return r->is_kymo ? KYMO_OK : take_sample(r, class, row);
     default:
         return take_sample(r, class, row);

@@ -75,14 +75,14 @@ static kymo_err add_execution(struct types *t)
 static kymo_err add_wall(struct types *t)
 {
     struct kymo_jfr_reader *r = t->r;
-    uint32_t *place = &r->types[KYMO_JFR_EVENT_WALL];
+    kymo_jfr_event event = r->is_kymo ? KYMO_JFR_EVENT_KYMO_WALL_TIME : KYMO_JFR_EVENT_WALL;
     if (r->is_wall_event && r->wall_period_ns == 0)
         r->wall_period_ns = r->period_ns;
-    if (count_of(t, KYMO_JFR_EVENT_WALL) == 0)
+    if (count_of(t, event) == 0)
         return KYMO_OK;
     if (r->is_kymo || r->wall_period_ns)
-        return add_time(t, "wall", KYMO_ADDS_ELAPSED, r->wall_period_ns, place);
-    return add_amount(t, "wall", "count", place);
+        return add_time(t, "wall", KYMO_ADDS_ELAPSED, r->wall_period_ns, &r->types[event]);
+    return add_amount(t, "wall", "count", &r->types[event]);
 }
 
 static kymo_err add_native(struct types *t)
