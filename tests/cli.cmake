@@ -7,7 +7,7 @@ kymo_unit_test(categories kymo_control)
 kymo_unit_test(aggregate kymo_views m)
 kymo_unit_test(allocator_name kymo_views)
 kymo_unit_test(marker_report kymo_views)
-foreach(t heap_report heap_diff time_diff)
+foreach(t heap_report heap_diff side_diff time_diff)
     kymo_unit_test(${t} kymo_views)
 endforeach()
 foreach(t foreign_file latest output report_quality report_selection report_text report_markers report_heap

@@ -29,7 +29,8 @@ static int split(struct kymo_diff_request *request, int which)
             kymo_heap_request_time(KYMO_IN_DIFF, "FILE@TIME", at + 1, &heap->options.at_ns);
         if (status >= 0)
             return status;
-        if (heap->options.view != KYMO_HEAP_LIVE && heap->options.view != KYMO_HEAP_MAPPED)
+        if (kymo_diff_is_side(request) ||
+            (heap->options.view != KYMO_HEAP_LIVE && heap->options.view != KYMO_HEAP_MAPPED))
             return kymo_usage_error(KYMO_IN_DIFF, "@TIME goes with --mode live or mapped");
         len = (size_t)(at - text);
     }
@@ -70,6 +71,25 @@ static int take_percent(struct kymo_diff_request *request, const char *text)
     return -1;
 }
 
+int kymo_diff_is_side(const struct kymo_diff_request *request)
+{
+    return request->is_markers || request->heap[0].is_ledger;
+}
+
+static void take_mode(struct kymo_diff_request *request, const char *word)
+{
+    struct kymo_heap_request *heap = &request->heap[0];
+    request->has_mode = 1;
+    request->mode_word = word;
+    request->is_time = kymo_mode_parse(word, &request->kind);
+    request->is_markers = strcmp(word, "markers") == 0;
+    int is_heap = kymo_heap_request_mode(heap, word);
+    request->is_foreign_mode = !request->is_time && !request->is_markers &&
+                               (!is_heap || heap->options.view == KYMO_HEAP_LIFETIMES);
+    if (request->is_time || request->is_foreign_mode)
+        kymo_heap_request_mode(heap, "live");
+}
+
 static int take_switch(struct kymo_diff_request *request, const kymo_arg *arg, const char **by)
 {
     int is_known;
@@ -91,15 +111,7 @@ static int take_switch(struct kymo_diff_request *request, const kymo_arg *arg, c
                 KYMO_IN_DIFF, "--top: '%.40s' is not a number from 0 to 1000000000", arg->value);
         return -1;
     case KYMO_SWITCH_MODE:
-        request->has_mode = 1;
-        request->mode_word = arg->value;
-        request->is_time = kymo_mode_parse(arg->value, &request->kind);
-        request->is_foreign_mode =
-            !request->is_time &&
-            (!kymo_heap_request_mode(&request->heap[0], arg->value) || request->heap[0].is_ledger ||
-             request->heap[0].options.view == KYMO_HEAP_LIFETIMES);
-        if (request->is_foreign_mode)
-            kymo_heap_request_mode(&request->heap[0], "live");
+        take_mode(request, arg->value);
         return -1;
     default:
         break;
@@ -141,6 +153,24 @@ static int take_latest(struct kymo_diff_request *request)
     return -1;
 }
 
+/* What a row stands for. Returns as below. */
+static int finish_options(struct kymo_diff_request *request, const char *by)
+{
+    if (request->is_markers && by && !kymo_marker_by_parse(by, &request->markers_by))
+        return kymo_usage_error(
+            KYMO_IN_DIFF, "--by: '%.40s' is unknown; of markers, it takes " KYMO_MARKER_BY_WORDS,
+            by);
+    return kymo_heap_request_finish(&request->heap[0], KYMO_IN_DIFF,
+                                    request->is_markers ? NULL : by);
+}
+
+static enum kymo_select_use use_of(const struct kymo_diff_request *request)
+{
+    return request->is_markers          ? KYMO_SELECT_FOR_MARKERS
+           : request->heap[0].is_ledger ? KYMO_SELECT_FOR_LEDGER
+                                        : KYMO_SELECT_FOR_STACKS;
+}
+
 /* Returns -1 to go on, else an exit status. */
 static int parse(int argc, char **argv, struct kymo_diff_request *request)
 {
@@ -170,13 +200,13 @@ static int parse(int argc, char **argv, struct kymo_diff_request *request)
             return status;
     }
     if (status < 0)
-        status = kymo_heap_request_finish(&request->heap[0], KYMO_IN_DIFF, by);
+        status = finish_options(request, by);
     if (status < 0)
         status = take_latest(request);
     for (int i = 1; i >= 0 && status < 0; i--)
         status = split(request, i);
     if (status < 0)
-        status = kymo_select_request_finish(&request->select, KYMO_SELECT_FOR_STACKS);
+        status = kymo_select_request_finish(&request->select, use_of(request));
     for (int i = 0; i < 2 && status < 0; i++)
         status = kymo_select_request_check_moment(&request->select, request->heap[i].options.at_ns);
     return status;
@@ -207,13 +237,15 @@ int kymo_diff_is_of_time(const struct kymo_diff_request *request,
     return 0;
 }
 
-/* How much a row grew, in percent of what all was before; what was nothing has grown without end.
- */
+double kymo_diff_percent(double change, double before)
+{
+    return change <= 0 ? 0 : before > 0 ? change / before * 100 : HUGE_VAL;
+}
+
+/* How much a row grew, in percent of what all was before. */
 static double growth_of(const kymo_report_diff_row *row, const kymo_report_diff_row *all)
 {
-    if (!row->is_significant || row->change <= 0)
-        return 0;
-    return all->before > 0 ? row->change / all->before * 100 : HUGE_VAL;
+    return row->is_significant ? kymo_diff_percent(row->change, all->before) : 0;
 }
 
 /* Returns KYMO_EXIT_ABOVE, and says what grew most, if something grew by more than it may. */
@@ -235,7 +267,7 @@ static int judge_growth(const struct kymo_diff_request *request, const kymo_repo
     return KYMO_EXIT_ABOVE;
 }
 
-static void print_parts(const struct kymo_diff_request *request, const kymo_terminal *t)
+void kymo_diff_print_parts(const struct kymo_diff_request *request, const kymo_terminal *t)
 {
     static const char *const before[] = {"before: ", "after:  "};
     for (int i = 0; i < 2 && request->parts[i]; i++)
@@ -257,7 +289,7 @@ static int show_diff(const struct kymo_diff_request *request, const kymo_report_
         if (!request->no_pager)
             kymo_pager_start();
         kymo_terminal t = kymo_terminal_of(stdout);
-        print_parts(request, &t);
+        kymo_diff_print_parts(request, &t);
         kymo_report_print_diff(&t, diff, (kymo_report_by)asked->options.by, (size_t)request->top);
     }
     if (err == KYMO_E_INVALID && request->normalize == KYMO_DIFF_BY_TIME)
@@ -333,9 +365,12 @@ static int choose_kinds(struct kymo_diff_request *request)
     if (!request->is_foreign_mode)
         return -1;
     return kymo_usage_error(KYMO_IN_DIFF,
-                            "--mode: '%.40s' is unknown; it takes cpu, wall, live, alloc, "
-                            "peak, leaks, temporary, sizes or mapped",
-                            request->mode_word);
+                            "--mode: '%.40s' %s; it takes cpu, wall, trace, calls, markers, "
+                            "alloc, live, peak, leaks, temporary, sizes, mapped or memory",
+                            request->mode_word,
+                            strcmp(request->mode_word, "lifetimes") == 0
+                                ? "is for report: a difference has no histogram"
+                                : "is unknown");
 }
 
 /* Of files of other profilers, samples are compared. As above. */
@@ -368,6 +403,9 @@ static void say_types(const struct kymo_diff_request *request,
 
 static int compare(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
+    if (request->is_markers || (request->heap[0].is_ledger && !kymo_is_imported(profiles[0]) &&
+                                !kymo_is_imported(profiles[1])))
+        return kymo_diff_side(request, profiles);
     int is_other = kymo_is_imported(profiles[0]) || kymo_is_imported(profiles[1]);
     int status = is_other ? choose_types(request, profiles) : choose_kinds(request);
     if (status >= 0)

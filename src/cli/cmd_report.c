@@ -50,10 +50,6 @@ struct report_request {
 static const char *const keys[] = {"function", "line", "file", "thread", "module", "process"};
 _Static_assert(KYMO_ARRAY_LEN(keys) == KYMO_BY_COUNT, "one word for each key");
 
-/* In the order of kymo_marker_report_by. */
-static const char *const marker_keys[] = {"name", "category", "type", "thread"};
-_Static_assert(KYMO_ARRAY_LEN(marker_keys) == KYMO_MARKERS_BY_COUNT, "one word for each key");
-
 static int find_word(const char *const *words, size_t count, const char *word)
 {
     for (size_t i = 0; i < count; i++)
@@ -68,17 +64,13 @@ static int parse_by(struct report_request *request)
     const char *word = request->by_word;
     if (!word || request->heap.mode)
         return -1;
-    int at = request->markers ? find_word(marker_keys, KYMO_ARRAY_LEN(marker_keys), word)
-                              : find_word(keys, KYMO_ARRAY_LEN(keys), word);
-    if (at < 0)
+    int at = request->markers ? 0 : find_word(keys, KYMO_ARRAY_LEN(keys), word);
+    if (at < 0 || (request->markers && !kymo_marker_by_parse(word, &request->markers_by)))
         return kymo_usage_error(KYMO_IN_REPORT, "--by: '%.40s' is unknown; it takes %s", word,
                                 request->markers
-                                    ? "name, category, type or thread"
+                                    ? KYMO_MARKER_BY_WORDS
                                     : "function, line, file, thread, module or process");
-    if (request->markers)
-        request->markers_by = (kymo_marker_report_by)at;
-    else
-        request->by = (kymo_report_by)at;
+    request->by = (kymo_report_by)at;
     return -1;
 }
 
@@ -293,7 +285,7 @@ static void print_markers(const struct report_request *request, const kymo_profi
     print_head(request, &t, profile, NULL);
     kymo_report_print_marker_totals(&t, markers);
     fputc('\n', t.to);
-    kymo_report_print_markers(&t, markers, marker_keys[request->markers_by], request->top);
+    kymo_report_print_markers(&t, markers, kymo_marker_by_name(request->markers_by), request->top);
     kymo_report_print_counters(&t, profile, markers);
 }
 
@@ -306,7 +298,7 @@ static kymo_err write_markers_json(const struct report_request *request,
     kymo_err err = kymo_report_create(profile, &options, &report);
     if (err == KYMO_OK)
         err = kymo_report_write_markers_json(profile, part_of(request), report, markers,
-                                             marker_keys[request->markers_by],
+                                             kymo_marker_by_name(request->markers_by),
                                              request->top_given ? request->top : 0, &sink);
     kymo_report_destroy(report);
     return err;

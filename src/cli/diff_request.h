@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff_request.h - what diff is asked for, and the part of it that writes files.
+ * diff_request.h - what diff is asked for, and the parts of it that write files and that compare
+ * what has no samples.
  *
  * Layer:    cli
  * Flow:     cmd_diff.c -> [diff_request] -> diff_write.c -> kymo/encode.h
+ *                                           diff_side.c -> views/report_side_diff.h
  * Threads:  the only one
  * Memory:   words point into argv; cmd_diff.c frees the names of files
  * Signals:  not for handlers
@@ -32,6 +34,8 @@ struct kymo_diff_request {
     int has_mode;
     const char *mode_word; /* of --mode; NULL: not given */
     int is_foreign_mode;   /* it is none of a recording's */
+    int is_markers;        /* markers are compared; the RSS breakdown: heap[0].is_ledger */
+    kymo_marker_report_by markers_by;
     const char *output;
     int force;
     int json;
@@ -50,6 +54,16 @@ int kymo_diff_has_kind(const struct kymo_diff_request *request,
 /* Whether time is compared, not memory: what was asked for, else what was recorded of both. */
 int kymo_diff_is_of_time(const struct kymo_diff_request *request,
                          const kymo_profile *const profiles[2]);
+
+/* Prints what parts are compared, if they are parts. */
+void kymo_diff_print_parts(const struct kymo_diff_request *request, const kymo_terminal *t);
+/* A growth in percent of what was before; infinite where that was nothing; at least 0. */
+double kymo_diff_percent(double change, double before);
+
+/* Whether markers or the RSS breakdown are compared. */
+int kymo_diff_is_side(const struct kymo_diff_request *request);
+/* Compares them. Returns an exit status. */
+int kymo_diff_side(struct kymo_diff_request *request, const kymo_profile *const profiles[2]);
 
 /* Whether the output can be written and goes with the other options. Returns -1 to go on, else an
  * exit status. */

@@ -145,6 +145,26 @@ const char *kymo_mode_name(kymo_sample_kind kind)
     return names[kind];
 }
 
+int kymo_marker_by_parse(const char *word, kymo_marker_report_by *by)
+{
+    for (int i = 0; i < KYMO_MARKERS_BY_COUNT; i++)
+        if (strcmp(kymo_marker_by_name((kymo_marker_report_by)i), word) == 0) {
+            *by = (kymo_marker_report_by)i;
+            return 1;
+        }
+    return 0;
+}
+
+const char *kymo_marker_by_name(kymo_marker_report_by by)
+{
+    static const char *const names[KYMO_MARKERS_BY_COUNT] = {[KYMO_MARKERS_BY_NAME] = "name",
+                                                             [KYMO_MARKERS_BY_CATEGORY] =
+                                                                 "category",
+                                                             [KYMO_MARKERS_BY_TYPE] = "type",
+                                                             [KYMO_MARKERS_BY_THREAD] = "thread"};
+    return names[by];
+}
+
 int kymo_shown_parse(const char *word, struct kymo_shown *shown)
 {
     static const char *const words[KYMO_ENCODE_COUNT] = {[KYMO_ENCODE_ALLOC] = "alloc",

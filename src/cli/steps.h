@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "kymo/encode.h"
 #include "kymo/profile.h"
+#include "kymo/report.h"
 #include "symbolize/finish.h"
 #include "views/terminal.h"
 
@@ -37,6 +38,10 @@ extern volatile sig_atomic_t kymo_stop_asked;
 /* The words of --mode. Parsing returns 0 for a word that is none of them. */
 int kymo_mode_parse(const char *word, kymo_sample_kind *kind);
 const char *kymo_mode_name(kymo_sample_kind kind);
+/* The words of --by where markers are shown. Parsing returns 0 for a word that is none of them. */
+int kymo_marker_by_parse(const char *word, kymo_marker_report_by *by);
+const char *kymo_marker_by_name(kymo_marker_report_by by);
+#define KYMO_MARKER_BY_WORDS "name, category, type or thread"
 
 /* What a format shows that has one kind of thing only. */
 struct kymo_shown {

@@ -154,6 +154,24 @@ static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is
     kymo_json_end_object(j);
 }
 
+kymo_json *kymo_report_json_begin_diff(const char *mode, const char *by,
+                                       const kymo_report_selection selections[2], kymo_sink *sink)
+{
+    kymo_json *j = malloc(sizeof *j);
+    if (!j)
+        return NULL;
+    kymo_json_init(j, sink);
+    kymo_json_begin_object(j);
+    kymo_json_key_u64(j, "format", 1);
+    kymo_json_key_cstr(j, "mode", mode);
+    kymo_json_key_cstr(j, "by", by);
+    if (selections) {
+        kymo_report_json_selection(j, "selection_before", &selections[0]);
+        kymo_report_json_selection(j, "selection_after", &selections[1]);
+    }
+    return j;
+}
+
 kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff,
                                      const kymo_report_selection selections[2], const char *by,
                                      const char *mode, size_t top, kymo_sink *sink)
@@ -166,18 +184,9 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff,
     char unit[64];
     int is_amount = type->adds == KYMO_ADDS_AMOUNT;
     int is_heap = is_amount && type->count_name != NULL;
-    kymo_json *j = malloc(sizeof *j);
+    kymo_json *j = kymo_report_json_begin_diff(mode, by, selections, sink);
     if (!j)
         return KYMO_E_NOMEM;
-    kymo_json_init(j, sink);
-    kymo_json_begin_object(j);
-    kymo_json_key_u64(j, "format", 1);
-    kymo_json_key_cstr(j, "mode", mode);
-    kymo_json_key_cstr(j, "by", by);
-    if (selections) {
-        kymo_report_json_selection(j, "selection_before", &selections[0]);
-        kymo_report_json_selection(j, "selection_after", &selections[1]);
-    }
     int is_rate = kymo_report_diff_normalized(diff) == KYMO_DIFF_BY_TIME;
     snprintf(unit, sizeof unit, "%.40s%s", type->unit, is_rate ? "/second" : "");
     if (!is_amount)

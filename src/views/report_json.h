@@ -52,6 +52,9 @@ kymo_err kymo_report_write_diff_json(const kymo_report_diff *diff,
 kymo_json *kymo_report_json_begin(const kymo_profile *profile,
                                   const kymo_report_selection *selection, const kymo_report *report,
                                   const char *by, const char *mode, kymo_sink *sink);
+/* The same for an object about a difference, whose selections are as above. */
+kymo_json *kymo_report_json_begin_diff(const char *mode, const char *by,
+                                       const kymo_report_selection selections[2], kymo_sink *sink);
 /* Writes the closing brace and a newline. Frees the writer. */
 KYMO_NODISCARD
 kymo_err kymo_report_json_end(kymo_json *json, kymo_sink *sink);

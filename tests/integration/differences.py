@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences of two files: as a pprof file with negative values, and of files whose sample types differ."""
+"""Differences of two files: as a pprof file with negative values, of markers, of the RSS breakdown, and of files whose
+sample types differ."""
 import json
 import pathlib
 import re
 import shutil
+import sys
 
 from kymotest import KYMO, WORKLOADS, case, check, folder, main, record, run, say
 
@@ -62,6 +64,61 @@ def pprof():
         check(by_go is None or by_go == rows, f"go tool pprof: {by_go}, kymo diff: {rows}")
         check(by_go is None or whole == total["before"], f"go's total is {whole}, that of before {total['before']}")
         say(f"{len(rows)} functions changed by {total['change']} ns together")
+
+
+@case
+def markers():
+    """Counts and durations are those of the two reports, by name and by category."""
+    paths = [record([WORKLOADS / "marks", mode], period="10ms").path for mode in ("kinds", "labels")]
+    for by in "name", "category":
+        reports = [{(row["name"], row["category"]): row for row in json.loads(
+            kymo("report", path, "--json", "--mode=markers", "--by", by).stdout)["markers"] if row["count"]}
+            for path in paths]
+        diff = json.loads(kymo("diff", *paths, "--json", "--mode=markers", "--by", by, "--top=0").stdout)
+        rows = {(row["name"], row["category"]): row for row in diff["changes"]}
+        check(set(rows) == set(reports[0]) | set(reports[1]), f"by {by}: {sorted(rows)}")
+        for key, row in rows.items():
+            for report, side in zip(reports, ("before", "after")):
+                of = report.get(key, {"total": 0, "count": 0})
+                check(row[side] == of["total"] and row[f"count_{side}"] == of["count"], f"{key}: {row}, {of}")
+            check(row.get("only") == ("before" if key not in reports[1] else "after" if key not in reports[0] else None),
+                  f"{key}: {row}")
+    text = kymo("diff", *paths, "--mode=markers", "--top=0").stdout
+    check(all(name in text for name, _ in rows), text)
+    grown = run([KYMO, "diff", "-q", paths[1], paths[0], "--mode=markers", "--fail-above=0%"])
+    shrunk = run([KYMO, "diff", "-q", paths[0], paths[0], "--mode=markers", "--fail-above=0%"])
+    check(grown.status == 3 and "grew by" in grown.stderr, f"{grown.status}: {grown.stderr}")
+    check(shrunk.status == 0, f"{shrunk.status}: {shrunk.stderr}")
+
+
+@case
+def memory():
+    """Lines of the RSS breakdown are those of the two reports."""
+    program = "import time; x = b'x' * {}; time.sleep(1)"
+    paths = [record([sys.executable, "-c", program.format(size)], options=["--alloc"]).path
+             for size in (10_000_000, 30_000_000)]
+    ends = [{(row["line"], row["name"]): row["bytes"] for row in json.loads(
+        kymo("report", path, "--json", "--mode=memory").stdout)["ledger"] if row["last"]} for path in paths]
+    rows = {(row["line"], row["name"]): row for row in json.loads(
+        kymo("diff", *paths, "--json", "--mode=memory").stdout)["changes"] if row["last"]}
+    check(("rss", None) in rows and set(rows) == set(ends[0]) | set(ends[1]), f"{sorted(rows, key=str)}")
+    for key, row in rows.items():
+        check((row["before"], row["after"]) == tuple(end.get(key, 0) for end in ends), f"{key}: {row}")
+    check("rss" in kymo("diff", *paths, "--mode=memory").stdout, "no line of the sum")
+
+
+@case
+def other_modes():
+    """What cannot be compared is said, with the words that can."""
+    path = record([WORKLOADS / "marks", "kinds"], period="10ms").path
+    for mode, what in (("lifetimes", "is for report"), ("nothing", "is unknown")):
+        out = run([KYMO, "diff", path, path, f"--mode={mode}"])
+        check(out.status == 2 and what in out.stderr and "trace, calls, markers" in out.stderr, out.stderr)
+    for options in ["--normalize=time"], ["-o", folder() / "x.svg"]:
+        out = run([KYMO, "diff", path, path, "--mode=markers", *options])
+        check(out.status == 2 and "--mode markers" in out.stderr, f"{options}: {out.stderr}")
+    out = run([KYMO, "diff", path, path, "--mode=memory"])
+    check(out.status == 1 and "no RSS breakdown" in out.stderr, out.stderr)
 
 
 @case
