@@ -90,11 +90,16 @@ static void errors_say_where(void **state)
     memcpy(text, "a;b 1\n", 6);
     strcpy(text + sizeof text - 10, "a;c x\n");
     assert_import_fails(text, KYMO_E_CORRUPT,
-                        "collapsed data at byte 4990: the line has no number");
+                        "collapsed data at byte 4990: line 4986 has no number at its end");
     strcpy(text + sizeof text - 10, "a;c");
     assert_import_fails(text, KYMO_E_TRUNCATED, "ends too early, at byte 4993");
     assert_import_fails("a;b 1\nsome text\n", KYMO_E_UNSUPPORTED, "not a format");
-    assert_import_fails("a;b 18446744073709551616\n", KYMO_E_UNSUPPORTED, "not a format");
+    assert_import_fails("a;b 1\na;b 18446744073709551616\n", KYMO_E_UNSUPPORTED,
+                        "line 2 has the count 18446744073709551616, which is too large");
+    assert_import_fails("# by hand\n\na;b 1\na;b -5\n", KYMO_E_UNSUPPORTED,
+                        "line 4 has the count -5, which is below 0");
+    assert_import_fails("a;b x-5\n", KYMO_E_UNSUPPORTED, "not a format");
+    assert_import_fails("a;b -\n", KYMO_E_UNSUPPORTED, "not a format");
     assert_import_fails("", KYMO_E_UNSUPPORTED, "not a format");
     assert_import_fails("a 1\n", KYMO_E_UNSUPPORTED, "not a format");
 }

@@ -38,14 +38,25 @@ static int is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The number at the end of a line, and where the names before it end; 0: there is none. */
-static int split(const char *text, size_t len, struct line *line)
+/* Where the number at the end of a line begins, of any size, also below 0; 0: there is none. */
+static size_t find_number(const char *text, size_t len)
 {
     size_t at = len;
     while (at > 0 && is_digit(text[at - 1]))
         at--;
-    if (at == len || at == 0 || !is_blank(text[at - 1]) ||
-        kymo_parse_u64(text + at, len - at, &line->count) != KYMO_OK)
+    if (at == len)
+        return 0;
+    if (at > 1 && text[at - 1] == '-')
+        at--;
+    return at > 1 && is_blank(text[at - 1]) ? at : 0;
+}
+
+/* The number at the end of a line, and where the names before it end; 0: there is none that a
+ * sample can have. */
+static int split(const char *text, size_t len, struct line *line)
+{
+    size_t at = find_number(text, len);
+    if (at == 0 || kymo_parse_u64(text + at, len - at, &line->count) != KYMO_OK)
         return 0;
     while (at > 0 && is_blank(text[at - 1]))
         at--;
@@ -83,10 +94,10 @@ static int is_long_line(const char *text, size_t len)
     return len >= LONG_LINE && !memchr("{[<", text[0], 3);
 }
 
-/* Every whole line has a number at its end, and one has two names. */
+/* Every whole line has a number at its end, which may be one that the reader refuses, and one has
+ * two names. */
 int kymo_collapsed_is(const char *head, size_t len)
 {
-    struct line line;
     size_t whole;
     int lines = 0;
     int has_names = 0;
@@ -98,7 +109,7 @@ int kymo_collapsed_is(const char *head, size_t len)
         if (has_control(head + at, n))
             return 0;
         has_names |= memchr(head + at, ';', n) != NULL;
-        if (!split(head + at, n, &line) && !(is_cut && is_long_line(head + at, n)))
+        if (!find_number(head + at, n) && !(is_cut && is_long_line(head + at, n)))
             return 0;
         lines++;
     }
@@ -172,6 +183,23 @@ static kymo_err begin(kymo_importer *d, uint32_t *place)
     return kymo_import_thread(d, 0, 0, name, place);
 }
 
+/* Why a line has no count. number: where its last word begins; 0: that is no number. */
+static kymo_err refuse(kymo_importer *d, const char *text, size_t len, size_t number)
+{
+    const char *end = d->data;
+    unsigned long long line = 1;
+    for (; (end = memchr(end, '\n', (size_t)(text - end))); end++)
+        line++;
+    if (number == 0)
+        return kymo_import_fault(d, (uint64_t)(text - d->data),
+                                 "line %llu has no number at its end", line);
+    return kymo_import_unsupported(d, (uint64_t)(text - d->data),
+                                   "line %llu has the count %.*s, which is %s: counts are from 0 "
+                                   "to 2^64-1",
+                                   line, (int)(len - number < 40 ? len - number : 40),
+                                   text + number, text[number] == '-' ? "below 0" : "too large");
+}
+
 kymo_err kymo_collapsed_read(kymo_importer *d)
 {
     uint32_t place;
@@ -186,7 +214,7 @@ kymo_err kymo_collapsed_read(kymo_importer *d)
         if (!split(d->data + at, n, &line) && at + whole == d->len && d->data[d->len - 1] != '\n')
             return kymo_import_cut(d);
         if (!split(d->data + at, n, &line))
-            return kymo_import_fault(d, at, "the line has no number from 0 to 2^64-1 at its end");
+            return refuse(d, d->data + at, n, find_number(d->data + at, n));
         has_one |= !split(line.text, line.len, &before);
         KYMO_TRY(add_line(d, &line, place));
     }
