@@ -98,6 +98,7 @@ static void a_profile_without_calls_is_refused(void **state)
         kymo_encode_memory(profile, kymo_format_for_path("x.pstats"), NULL, &data, &len, &detail),
         KYMO_E_INVALID);
     assert_non_null(strstr(detail.message, "--trace=python"));
+    assert_non_null(strstr(detail.message, "other formats")); /* whole */
 }
 
 static void no_memory_is_an_error(void **state)

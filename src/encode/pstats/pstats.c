@@ -244,7 +244,9 @@ kymo_err kymo_pstats_write(kymo_encoder *encoder)
     size_t nodes = p->stack_frame.len;
     if (p->sample_type_count <= KYMO_SAMPLE_CALLS || !kymo_encoder_has_type(p, KYMO_SAMPLE_TRACE))
         return kymo_error_set(encoder->detail, KYMO_E_INVALID, 0,
-                              "a .pstats file is of traced calls (kymo record --trace=python)");
+                              "a .pstats file is of traced calls and their numbers, which kymo "
+                              "record --trace=python records; a stream of kymo/calls.h has times "
+                              "alone, for the other formats");
     struct pstats w = {.encoder = encoder,
                        .p = p,
                        .nodes = (uint32_t)nodes,
