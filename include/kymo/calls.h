@@ -16,10 +16,15 @@
  * KYMO_OK, or an error that *detail (may be NULL) explains. Its position is the number of the event
  * in the stream, from 1. After an error no sample, marker or state of the event is there, and the
  * stream goes on as if it had not come:
- *   KYMO_E_INVALID   the thread is not registered or has finished, there is no such function, or
- * the thread leaves one and is in none KYMO_E_MISMATCH  the thread leaves another function than the
- * one it is in KYMO_E_RANGE     the time is before that of the thread's last event KYMO_E_EXISTS
- * the thread is registered already KYMO_E_NOMEM, KYMO_E_TOO_BIG
+ *
+ *   KYMO_E_INVALID: the thread is not registered or has finished, there is no such function, or the
+ *       thread leaves one and is in none.
+ *   KYMO_E_MISMATCH: the thread leaves another function than the one it is in.
+ *   KYMO_E_RANGE: the time is before that of the thread's last event.
+ *   KYMO_E_EXISTS: the thread is registered already.
+ *   KYMO_E_NOMEM, KYMO_E_TOO_BIG.
+ *
+ * Numbers of calls are not kept, so .pstats files cannot be written of such a profile.
  */
 #ifndef KYMO_CALLS_H
 #define KYMO_CALLS_H
