@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hostile.py KYMO - files that are made to take all memory: kymo report takes less than 512 MiB, and says one line.
+"""hostile.py KYMO [FILE...] - files that are made to take all memory: kymo report takes less than 512 MiB, and says
+one line. FILE: which ones, by the names of the functions that make them; none: all.
 
 Each file is small for what it would become: samples of 64 values, ids in no order, stacks of a million frames,
 columns of zeros, distinct stacks, threads, gzip data of zeros; of JFR keys in no order, descriptions, blocks, labels.
@@ -191,13 +192,16 @@ def peak_kib(kymo, path):
     return usage.ru_maxrss, os.waitstatus_to_exitcode(status), text
 
 
+FILES = (many_values, ids_in_no_order, deep_stacks, long_columns, many_threads, distinct_stacks, a_bomb,
+         jfr_keys_in_no_order, jfr_description, jfr_deep_stacks, jfr_threads, jfr_blocks, jfr_labels)
+
+
 def main():
     kymo = os.path.abspath(sys.argv[1])
+    by_name = {make.__name__: make for make in FILES}
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
-        for make in (many_values, ids_in_no_order, deep_stacks, long_columns, many_threads, distinct_stacks, a_bomb,
-                     jfr_keys_in_no_order, jfr_description, jfr_deep_stacks, jfr_threads,
-                     jfr_blocks, jfr_labels):
+        for make in [by_name[name] for name in sys.argv[2:] or by_name]:
             path = os.path.join(folder, make.__name__)
             with open(path, "wb") as f:
                 f.write(make())
