@@ -2,6 +2,7 @@
 kymo_unit_test(tree kymo_recorder)
 kymo_unit_test(refusals kymo_recorder)
 kymo_unit_test(proc_file kymo_sys)
+kymo_unit_test(proc_maps kymo_sys)
 kymo_unit_test(cache_folder kymo_sys)
 kymo_unit_test(write_all kymo_sys)
 kymo_unit_test(task kymo_recorder)

@@ -9,44 +9,9 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "sys/proc_maps.h"
 
 #define PIECE_BYTES 16384u
-
-/* ---- numbers ---- */
-
-/* Returns what stands behind it, NULL if there is none, or it is too large. */
-static const char *read_hex(const char *text, uint64_t *value)
-{
-    const char *at = text;
-    uint64_t sum = 0;
-    for (;; at++) {
-        unsigned digit;
-        if (*at >= '0' && *at <= '9')
-            digit = (unsigned)(*at - '0');
-        else if (*at >= 'a' && *at <= 'f')
-            digit = (unsigned)(*at - 'a') + 10;
-        else
-            break;
-        if (sum >> 60)
-            return NULL;
-        sum = sum << 4 | digit;
-    }
-    *value = sum;
-    return at > text ? at : NULL;
-}
-
-static const char *read_decimal(const char *text, uint64_t *value)
-{
-    const char *at = text;
-    uint64_t sum = 0;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        if (sum > UINT64_MAX / 10 - 1)
-            return NULL;
-        sum = sum * 10 + (unsigned)(*at - '0');
-    }
-    *value = sum;
-    return at > text ? at : NULL;
-}
 
 static const char *skip_blanks(const char *text)
 {
@@ -55,36 +20,27 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* ---- lines ---- */
-
-/* "7f00-7f10 rw-p 00001000 fd:00 1234    /a path", without the last two where there is no file. */
-static int read_head(struct kymo_smaps_area *a, const char *line)
+static int read_head(struct kymo_smaps_area *a, char *line)
 {
-    uint64_t ignored;
-    *a = (struct kymo_smaps_area){.lo = 0};
-    line = read_hex(line, &a->lo);
-    if (!line || *line++ != '-' || !(line = read_hex(line, &a->hi)) || *line++ != ' ')
+    struct kymo_proc_mapping m;
+    if (!kymo_proc_mapping_parse(line, &m))
         return 0;
-    if (strlen(line) < 5 || line[4] != ' ')
-        return 0;
-    a->is_readable = line[0] == 'r';
-    a->is_writable = line[1] == 'w';
-    a->is_executable = line[2] == 'x';
-    a->is_shared = line[3] == 's' || line[3] == 'S';
-    line = read_hex(line + 5, &ignored);
-    if (!line || *line++ != ' ' || !(line = read_hex(line, &ignored)) || *line++ != ':' ||
-        !(line = read_hex(line, &ignored)) || *line++ != ' ' ||
-        !(line = read_decimal(line, &a->inode)))
-        return 0;
-    snprintf(a->name, sizeof a->name, "%s", skip_blanks(line));
-    return a->hi > a->lo;
+    *a = (struct kymo_smaps_area){.lo = m.start,
+                                  .hi = m.end,
+                                  .inode = m.inode,
+                                  .is_readable = m.is_readable,
+                                  .is_writable = m.is_writable,
+                                  .is_executable = m.is_executable,
+                                  .is_shared = m.is_shared};
+    snprintf(a->name, sizeof a->name, "%s", m.path);
+    return 1;
 }
 
 /* "Rss:       12 kB" */
 static void read_size(uint64_t *size, const char *text)
 {
     uint64_t kib;
-    const char *behind = read_decimal(skip_blanks(text), &kib);
+    const char *behind = kymo_proc_number(skip_blanks(text), 10, &kib);
     if (behind && kymo_str_starts(behind, " kB") && kib <= UINT64_MAX / 1024)
         *size = kib * 1024;
 }
@@ -103,7 +59,7 @@ static kymo_err hand_on(struct kymo_smaps *s)
 
 static kymo_err take_line(struct kymo_smaps *s)
 {
-    const char *line = s->line;
+    char *line = s->line;
     s->line[s->line_len] = '\0';
     s->line_len = 0;
     /* The kernel's keys begin with a capital letter, addresses have small ones. */

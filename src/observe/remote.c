@@ -25,6 +25,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "observe/task.h"
+#include "sys/proc_maps.h"
 #include "unwind/module.h"
 
 #define PAGE 4096u
@@ -183,7 +184,7 @@ struct candidate {
     struct kymo_address_range frames; /* the segment that has them */
 };
 
-static kymo_err read_header(kymo_remote *r, const struct kymo_remote_mapping *mapping,
+static kymo_err read_header(kymo_remote *r, const struct kymo_proc_mapping *mapping,
                             struct candidate *c)
 {
     unsigned char page[PAGE];
@@ -197,7 +198,7 @@ static kymo_err read_header(kymo_remote *r, const struct kymo_remote_mapping *ma
     return c->module.public.path ? KYMO_OK : KYMO_E_NOMEM;
 }
 
-static int has_code_in(const struct candidate *c, const struct kymo_remote_mapping *mapping)
+static int has_code_in(const struct candidate *c, const struct kymo_proc_mapping *mapping)
 {
     const struct kymo_remote_module *m = &c->module.public;
     return m->path && mapping->is_executable && m->text_start >= mapping->start &&
@@ -289,9 +290,10 @@ kymo_err kymo_remote_refresh(kymo_remote *r)
     struct candidate c = {0};
     kymo_err err = KYMO_OK;
     while (err == KYMO_OK && getline(&line, &cap, f) > 0) {
-        struct kymo_remote_mapping mapping;
-        if (!kymo_remote_parse_mapping(line, &mapping))
+        struct kymo_proc_mapping mapping;
+        if (!kymo_proc_mapping_parse(line, &mapping))
             continue;
+        mapping.path[mapping.path_len] = '\0';
         /* Linkers put a small file's code into the page of its header, which is so mapped twice. */
         if (!has_code_in(&c, &mapping) && mapping.offset == 0 &&
             (mapping.inode != 0 || strcmp(mapping.path, "[vdso]") == 0))

@@ -85,16 +85,6 @@ struct kymo_remote_module *kymo_remote_module_at(kymo_remote *remote, uint64_t p
 
 /* ---- for tests: what is read, as the kernel or the program wrote it ---- */
 
-struct kymo_remote_mapping {
-    uint64_t start, end, offset;
-    uint64_t inode;
-    int is_executable;
-    const char *path; /* in line; "" for none */
-};
-
-/* A line of maps, which is changed. Returns 0 if it is not one. */
-int kymo_remote_parse_mapping(char *line, struct kymo_remote_mapping *out);
-
 /* What a thread waits in: /proc/PID/task/TID/syscall. */
 struct kymo_remote_call {
     int is_running; /* nothing else is known */

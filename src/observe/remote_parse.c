@@ -1,67 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * remote_parse.c - what remote.c reads of another process: lines of /proc, ELF headers, notes.
+ * remote_parse.c - what remote.c reads of another process: calls in /proc, ELF headers, notes.
  */
 #include <elf.h>
 #include <string.h>
 
 #include "observe/remote.h"
 #include "sys/elf_notes.h"
-
-/* Digits of a base up to 16 into *out; what follows them, NULL if there are none or too many. */
-static const char *number(const char *at, unsigned base, uint64_t *out)
-{
-    uint64_t value = 0;
-    const char *begin = at;
-    for (;; at++) {
-        char c = *at;
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                                : 16;
-        if (digit >= base)
-            break;
-        if (__builtin_mul_overflow(value, base, &value) ||
-            __builtin_add_overflow(value, digit, &value))
-            return NULL;
-    }
-    *out = value;
-    return at > begin ? at : NULL;
-}
-
-static const char *after(const char *at, char c)
-{
-    return at && *at == c ? at + 1 : NULL;
-}
-
-int kymo_remote_parse_mapping(char *line, struct kymo_remote_mapping *out)
-{
-    static const char deleted[] = " (deleted)";
-    uint64_t ignored;
-    const char *at = number(line, 16, &out->start);
-    at = after(at, '-');
-    at = at ? number(at, 16, &out->end) : NULL;
-    at = after(at, ' ');
-    if (!at || strlen(at) < 5 || at[4] != ' ')
-        return 0;
-    out->is_executable = at[2] == 'x';
-    at = number(at + 5, 16, &out->offset);
-    at = after(at, ' ');
-    at = at ? number(at, 16, &ignored) : NULL;
-    at = after(at, ':');
-    at = at ? number(at, 16, &ignored) : NULL;
-    at = after(at, ' ');
-    at = at ? number(at, 10, &out->inode) : NULL;
-    if (!at || out->end <= out->start)
-        return 0;
-    char *path = line + (at - line);
-    path += strspn(path, " ");
-    path[strcspn(path, "\n")] = '\0';
-    size_t len = strlen(path);
-    if (len > sizeof deleted && strcmp(path + len - (sizeof deleted - 1), deleted) == 0)
-        path[len - (sizeof deleted - 1)] = '\0';
-    out->path = path;
-    return 1;
-}
+#include "sys/proc_maps.h"
 
 int kymo_remote_parse_call(const char *text, struct kymo_remote_call *out)
 {
@@ -75,14 +21,14 @@ int kymo_remote_parse_call(const char *text, struct kymo_remote_call *out)
     if (strncmp(at, "-1", 2) == 0) {
         at += 2;
     } else {
-        at = number(at, 10, &value);
+        at = kymo_proc_number(at, 10, &value);
         if (!at || value > INT_MAX)
             return 0;
         out->number = (int)value;
     }
     /* A call has six arguments before the two that matter; a page fault has none. */
     for (int i = 0; i < (out->number < 0 ? 2 : 8); i++) {
-        if (strncmp(at, " 0x", 3) != 0 || !(at = number(at + 3, 16, &value)))
+        if (strncmp(at, " 0x", 3) != 0 || !(at = kymo_proc_number(at + 3, 16, &value)))
             return 0;
         if (out->number >= 0 && i < 6)
             out->arguments[i] = value;

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "observe/remote.h"
 #include "sys/proc_file.h"
+#include "sys/proc_maps.h"
 
 static size_t read_task(pid_t pid, pid_t tid, const char *file, char *out, size_t cap)
 {
@@ -183,14 +184,14 @@ int kymo_task_mapped_file(pid_t pid, uint64_t address, char *path, size_t cap)
         return 0;
     int found = 0;
     while (!found && fgets(line, sizeof line, f)) {
-        struct kymo_remote_mapping mapping;
-        if (!kymo_remote_parse_mapping(line, &mapping) || address < mapping.start ||
+        struct kymo_proc_mapping mapping;
+        if (!kymo_proc_mapping_parse(line, &mapping) || address < mapping.start ||
             address >= mapping.end)
             continue;
-        size_t len = strlen(mapping.path);
-        if (len == 0 || len >= cap)
+        if (mapping.path_len == 0 || mapping.path_len >= cap)
             break;
-        memcpy(path, mapping.path, len + 1);
+        memcpy(path, mapping.path, mapping.path_len);
+        path[mapping.path_len] = '\0';
         found = 1;
     }
     fclose(f);

@@ -155,19 +155,16 @@ static int open_mapped_jitdump(const struct kymo_jit_files *f)
 {
     char line[KYMO_JIT_LINE_MAX];
     char path[96];
-    char *name;
-    struct kymo_jit_mapping at;
+    struct kymo_proc_mapping at;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)f->pid);
     FILE *maps = fopen(path, "re");
     int fd = -1;
-    while (maps && fd < 0 && (name = kymo_jit_mapping_next(maps, line, &at))) {
-        char *deleted = strstr(name, " (deleted)");
-        if (deleted)
-            *deleted = '\0';
-        if (!is_jitdump(name))
+    while (maps && fd < 0 && kymo_jit_mapping_next(maps, line, &at)) {
+        at.path[at.path_len] = '\0';
+        if (!is_jitdump(at.path))
             continue;
-        if (!deleted)
-            fd = check_own(f, open_inside(f, name));
+        if (!at.is_deleted)
+            fd = check_own(f, open_inside(f, at.path));
         if (fd < 0) {
             /* A deleted file can still be opened through /proc, with permission. */
             snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)f->pid,

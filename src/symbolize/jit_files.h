@@ -24,6 +24,7 @@
 
 #include "base/vec.h"
 #include "recording/events.h"
+#include "sys/proc_maps.h"
 
 struct kymo_jit_files {
     pid_t pid;
@@ -69,9 +70,9 @@ void kymo_jit_mappings_look(struct kymo_jit_mappings *m, pid_t pid);
 void kymo_jit_mappings_get(const struct kymo_jit_mappings *m, size_t mapping,
                            kymo_event_module *out);
 
-/* Iterates over the executable mappings of a process, with its /proc/PID/maps open as maps: the
- * next one's addresses, offset in the file, and its path, in line. NULL: the end. */
+/* Iterates over the executable mappings of a process, with its /proc/PID/maps open as maps; the
+ * path of the next one is in line. 0: the end. */
 #define KYMO_JIT_LINE_MAX (PATH_MAX + 128)
-char *kymo_jit_mapping_next(FILE *maps, char line[KYMO_JIT_LINE_MAX], struct kymo_jit_mapping *out);
+int kymo_jit_mapping_next(FILE *maps, char line[KYMO_JIT_LINE_MAX], struct kymo_proc_mapping *out);
 
 #endif

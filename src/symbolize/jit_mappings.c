@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize/jit_files.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,46 +44,40 @@ static int is_known(const struct kymo_jit_mappings *m, uint64_t start, uint64_t 
     return 0;
 }
 
-static void take_mapping(struct kymo_jit_mappings *m, struct kymo_jit_mapping at, const char *path)
+static void take_mapping(struct kymo_jit_mappings *m, const struct kymo_proc_mapping *mapping)
 {
-    at.module = SIZE_MAX;
+    struct kymo_jit_mapping at = {.start = mapping->start,
+                                  .end = mapping->end,
+                                  .offset = mapping->offset,
+                                  .module = SIZE_MAX};
     for (size_t i = 0; i < m->modules.len; i++) {
         const kymo_event_module *module = &m->modules.data[i];
         if (at.start < module->end && module->start < at.end)
             return; /* mapped by its loader */
-        if (strcmp(module->path, path) == 0)
+        if (strcmp(module->path, mapping->path) == 0)
             at.module = i;
     }
-    at.is_recorded = 0;
     if (at.module != SIZE_MAX && m->mappings.len < MAPPINGS_MAX && !is_known(m, at.start, at.end))
         (void)kymo_vec_push(&m->mappings, at);
 }
 
-char *kymo_jit_mapping_next(FILE *maps, char line[KYMO_JIT_LINE_MAX], struct kymo_jit_mapping *out)
+int kymo_jit_mapping_next(FILE *maps, char line[KYMO_JIT_LINE_MAX], struct kymo_proc_mapping *out)
 {
-    while (fgets(line, KYMO_JIT_LINE_MAX, maps)) {
-        char access[5];
-        int at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &out->start,
-                   &out->end, access, &out->offset, &at) != 4 ||
-            at == 0 || access[2] != 'x')
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        return line + at;
-    }
-    return NULL;
+    while (fgets(line, KYMO_JIT_LINE_MAX, maps))
+        if (kymo_proc_mapping_parse(line, out) && out->is_executable)
+            return 1;
+    return 0;
 }
 
 void kymo_jit_mappings_look(struct kymo_jit_mappings *m, pid_t pid)
 {
     char line[KYMO_JIT_LINE_MAX];
-    const char *path;
-    struct kymo_jit_mapping at;
+    struct kymo_proc_mapping at;
     snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
     FILE *maps = fopen(line, "re");
-    while (maps && (path = kymo_jit_mapping_next(maps, line, &at)))
-        if (path[0] == '/' && at.start < at.end)
-            take_mapping(m, at, path);
+    while (maps && kymo_jit_mapping_next(maps, line, &at))
+        if (at.path[0] == '/')
+            take_mapping(m, &at);
     if (maps)
         fclose(maps);
 }

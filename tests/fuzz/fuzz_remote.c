@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "observe/remote.h"
+#include "sys/proc_maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +27,7 @@ static void headers(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct kymo_remote_call call;
-    struct kymo_remote_mapping mapping;
+    struct kymo_proc_mapping mapping;
     if (size == 0)
         return 0;
     char *text = malloc(size);
@@ -37,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] == 'c')
         (void)kymo_remote_parse_call(text, &call);
     else if (data[0] == 'm')
-        (void)kymo_remote_parse_mapping(text, &mapping);
+        (void)kymo_proc_mapping_parse(text, &mapping);
     else
         headers((const uint8_t *)text, size - 1);
     free(text);

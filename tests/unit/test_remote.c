@@ -361,26 +361,6 @@ static void calls_are_parsed(void **state)
         assert_int_equal(kymo_remote_parse_call(bad[i], &c), 0);
 }
 
-static void mappings_are_parsed(void **state)
-{
-    (void)state;
-    struct kymo_remote_mapping m;
-    char line[] = "7f01-7f02 r-xp 0001a000 fe:00 1234   /usr/lib/a b.so (deleted)\n";
-    assert_int_equal(kymo_remote_parse_mapping(line, &m), 1);
-    assert_int_equal(m.start, 0x7f01);
-    assert_int_equal(m.end, 0x7f02);
-    assert_int_equal(m.offset, 0x1a000);
-    assert_int_equal(m.inode, 1234);
-    assert_int_equal(m.is_executable, 1);
-    assert_string_equal(m.path, "/usr/lib/a b.so");
-    char anonymous[] = "1-2 rw-p 00000000 00:00 0 \n";
-    assert_int_equal(kymo_remote_parse_mapping(anonymous, &m), 1);
-    assert_string_equal(m.path, "");
-    char bad[][32] = {"", "1-", "2-1 rw-p 0 00:00 0", "1-2 r", "1-2 rw-p 0 00 0", "g-2 rw-p"};
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(bad); i++)
-        assert_int_equal(kymo_remote_parse_mapping(bad[i], &m), 0);
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -495,7 +475,6 @@ int main(void)
         cmocka_unit_test(a_file_that_is_read_is_no_module),
         cmocka_unit_test(code_in_the_page_of_the_headers),
         cmocka_unit_test(calls_are_parsed),
-        cmocka_unit_test(mappings_are_parsed),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
