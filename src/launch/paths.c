@@ -13,11 +13,12 @@
 #define PRELOAD_ALLOC_NAME "libkymo-preload-alloc.so"
 
 /* From the folder of the executable. The first two are an installation (bin/kymo beside
- * lib/kymo/), the last is a build tree (src/cli/kymo beside src/start/). */
+ * lib/kymo/), the last, with the folder's name behind it, is a build tree (src/cli/kymo beside
+ * src/start/). */
 static const char *const places[] = {
-    "../" KYMO_INSTALL_LIBDIR "/kymo/",
-    "../lib/kymo/",
-    "../start/",
+    "../" KYMO_INSTALL_LIBDIR "/kymo",
+    "../lib/kymo",
+    "../",
 };
 
 static kymo_err accept(const char *path, char out[PATH_MAX], kymo_error *detail)
@@ -82,6 +83,31 @@ static kymo_err accept_named(const char *named, int alloc, char out[PATH_MAX], k
     return err;
 }
 
+kymo_err kymo_paths_library(const char *name, const char *folder, char out[PATH_MAX],
+                            kymo_error *detail)
+{
+    char exe[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (n <= 0)
+        return kymo_error_set_errno(detail, "/proc/self/exe");
+    exe[n] = '\0';
+    char *slash = strrchr(exe, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(places); i++) {
+        kymo_str path = {0};
+        const int is_build = i + 1 == KYMO_ARRAY_LEN(places);
+        kymo_str_printf(&path, "%s/%s%s/%s", exe, places[i], is_build ? folder : "", name);
+        int there = !path.failed && access(kymo_str_cstr(&path), F_OK) == 0;
+        kymo_err err = there ? accept(kymo_str_cstr(&path), out, detail) : KYMO_E_NOT_FOUND;
+        kymo_str_deinit(&path);
+        if (there)
+            return err;
+    }
+    return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0, "%s is not beside %.100s; install Kymo",
+                          name, exe);
+}
+
 kymo_err kymo_paths_preload(int alloc, char out[PATH_MAX], kymo_error *detail)
 {
     const char *named = getenv("KYMO_PRELOAD");
@@ -94,24 +120,11 @@ kymo_err kymo_paths_preload(int alloc, char out[PATH_MAX], kymo_error *detail)
         return KYMO_OK;
     }
 
-    char exe[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    if (n <= 0)
-        return kymo_error_set_errno(detail, "/proc/self/exe");
-    exe[n] = '\0';
-    char *slash = strrchr(exe, '/');
-    if (slash)
-        *slash = '\0';
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(places); i++) {
-        kymo_str path = {0};
-        kymo_str_printf(&path, "%s/%s%s", exe, places[i], name);
-        int there = !path.failed && access(kymo_str_cstr(&path), F_OK) == 0;
-        kymo_err err = there ? accept(kymo_str_cstr(&path), out, detail) : KYMO_E_NOT_FOUND;
-        kymo_str_deinit(&path);
-        if (there)
-            return err;
-    }
-    return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0,
-                          "%s is not beside %.100s; install Kymo, or name it by KYMO_PRELOAD", name,
-                          exe);
+    kymo_error why = {0};
+    kymo_err err = kymo_paths_library(name, "start", out, &why);
+    if (err == KYMO_E_NOT_FOUND)
+        return kymo_error_set(detail, err, 0, "%.200s, or name it by KYMO_PRELOAD", why.message);
+    if (err != KYMO_OK && detail)
+        *detail = why;
+    return err;
 }

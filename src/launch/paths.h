@@ -21,6 +21,12 @@
 KYMO_NODISCARD
 kymo_err kymo_paths_preload(int alloc, char out[PATH_MAX], kymo_error *detail);
 
+/* The absolute path of a library of Kymo: LIBDIR/kymo/ of the prefix that kymo itself is installed
+ * in, else src/FOLDER/ of the build tree that it lies in. KYMO_E_NOT_FOUND as above. */
+KYMO_NODISCARD
+kymo_err kymo_paths_library(const char *name, const char *folder, char out[PATH_MAX],
+                            kymo_error *detail);
+
 /* Whether path may stand in LD_PRELOAD, which the loader takes apart at spaces and colons. */
 int kymo_paths_preloadable(const char *path);
 /* Makes a link to the library by a path that may, in a folder of its own in TMPDIR or /tmp. link is
