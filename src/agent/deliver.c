@@ -107,9 +107,11 @@ static int is_for_good(kymo_err err)
 static void say_failed(const struct kymo_deliver *d, int is_dropped)
 {
     char pause[32];
+    const struct kymo_reporter *r = d->reporter;
+    /* What follows the question mark of a URL may be a secret. */
+    const size_t shown = r->kind->is_remote ? strcspn(r->target, "?") : strlen(r->target);
     kymo_format_duration(pause, d->pause_ns);
-    kymo_warn("%s%s: %s; %s%s", d->reporter->kind->prefix, d->reporter->target,
-              d->counts.reason.message,
+    kymo_warn("%s%.*s: %s; %s%s", r->kind->prefix, (int)shown, r->target, d->counts.reason.message,
               is_dropped ? "this profile is dropped" : "the next try is within ",
               is_dropped ? "" : pause);
 }

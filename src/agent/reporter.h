@@ -18,6 +18,9 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/str.h"
+
+struct kymo_metadata;
 
 #define KYMO_REPORTER_TARGET_MAX 1024u
 
@@ -26,7 +29,9 @@ struct kymo_agent_identity {
     const char *program; /* the last part of its path */
     const char *host;
     pid_t pid;
-    uint64_t start_realtime_ns; /* of the program, in ns since 1970 */
+    uint64_t start_realtime_ns;           /* of the program, in ns since 1970 */
+    const struct kymo_metadata *metadata; /* of where it runs, and labels; NULL: none */
+    int has_looked;                       /* whether metadata that is missing was looked for */
 };
 
 /* The profile of one interval in one format. */
@@ -52,7 +57,7 @@ struct kymo_retention {
 
 struct kymo_reporter {
     const struct kymo_reporter_kind *kind;
-    char target[KYMO_REPORTER_TARGET_MAX]; /* behind "local:", or the whole URL */
+    char target[KYMO_REPORTER_TARGET_MAX]; /* behind the prefix of its kind */
     char extension[16];                    /* the format of its profiles */
     struct kymo_retention keep;
 };
@@ -66,6 +71,8 @@ struct kymo_reporter_kind {
      * KYMO_E_INVALID and KYMO_E_UNSUPPORTED it is not. */
     kymo_err (*report)(const struct kymo_reporter *reporter,
                        const struct kymo_interval_profile *profile, kymo_error *detail);
+    /* It is on the network: its profiles carry metadata, and its target is a URL. */
+    int is_remote;
 };
 
 /* reporter_local.c: files in a folder. */
@@ -75,5 +82,9 @@ extern const struct kymo_reporter_kind kymo_reporter_local;
  * tools do not take in names. */
 #define KYMO_STAMP_MAX 32u
 const char *kymo_reporter_stamp(char out[KYMO_STAMP_MAX], uint64_t realtime_ns);
+/* Appends "PROGRAM.HOST.", without characters that mean something in a path. */
+void kymo_reporter_put_source(kymo_str *name, const struct kymo_agent_identity *who);
+/* Appends "PROGRAM.HOST.PID.STAMP.NUMBER": no two profiles have the same. */
+void kymo_reporter_put_name(kymo_str *name, const struct kymo_interval_profile *profile);
 
 #endif

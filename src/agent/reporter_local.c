@@ -2,11 +2,9 @@
 /*
  * reporter_local.c - profiles as files in a folder.
  *
- *   PROGRAM.HOST.PID.2026-11-27T00-14-30.123Z.NUMBER.jfr
- *
- * The name has what makes it unique among processes, hosts that share the folder, and restarts. A
- * file appears when it is whole, and never replaces another. What is more than is to be kept is
- * removed, oldest first: files that have such a name of this program and host.
+ * A file has the name of its profile (reporter_name.c). It appears when it is whole, and never
+ * replaces another. What is more than is to be kept is removed, oldest first: files that have such
+ * a name of this program and host.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,29 +26,6 @@
 
 /* Names of one time that are tried. */
 #define TRIES 100u
-
-const char *kymo_reporter_stamp(char out[KYMO_STAMP_MAX], uint64_t realtime_ns)
-{
-    const time_t seconds = (time_t)(realtime_ns / 1000000000u);
-    struct tm tm;
-    gmtime_r(&seconds, &tm);
-    size_t len = strftime(out, KYMO_STAMP_MAX, "%Y-%m-%dT%H-%M-%S", &tm);
-    snprintf(out + len, KYMO_STAMP_MAX - len, ".%03uZ", (unsigned)(realtime_ns / 1000000u % 1000u));
-    return out;
-}
-
-/* A program or host as a part of a name: without slashes, dots that hide it, and the like. */
-static void put_part(kymo_str *name, const char *text)
-{
-    size_t len = strnlen(text, 64);
-    for (size_t i = 0; i < len; i++) {
-        const char c = text[i];
-        const int is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                             (c >= '0' && c <= '9') || c == '-' || c == '_';
-        kymo_str_append(name, is_plain ? &c : "_", 1);
-    }
-    kymo_str_puts(name, len ? "." : "_.");
-}
 
 static int open_for_reading(const char *path)
 {
@@ -178,19 +153,15 @@ static void retain(int folder, const char *prefix, const struct kymo_retention *
 static kymo_err report(const struct kymo_reporter *r, const struct kymo_interval_profile *p,
                        kymo_error *detail)
 {
-    char stamp[KYMO_STAMP_MAX];
     kymo_str prefix = {0};
     kymo_err err = KYMO_E_EXISTS;
     int folder = open_for_reading(r->target);
     if (folder < 0)
         return kymo_error_set_errno(detail, "%s: cannot open the folder", r->target);
-    put_part(&prefix, p->who->program);
-    put_part(&prefix, p->who->host);
-    kymo_reporter_stamp(stamp, p->start_ns);
+    kymo_reporter_put_source(&prefix, p->who);
     for (unsigned n = 0; err == KYMO_E_EXISTS && n < TRIES; n++) {
         kymo_str name = {0};
-        kymo_str_printf(&name, "%s%ld.%s.%llu", kymo_str_cstr(&prefix), (long)p->who->pid, stamp,
-                        (unsigned long long)p->number);
+        kymo_reporter_put_name(&name, p);
         if (n)
             kymo_str_printf(&name, "-%u", n);
         kymo_str_puts(&name, p->extension);

@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "agent/interval.h"
+#include "agent/reporter_remote.h"
 #include "base/str.h"
 #include "kymo/encode.h"
 
 #define SECOND_NS 1000000000ull
 #define LONGEST_NS (366ull * 86400 * SECOND_NS)
 
-static const struct kymo_reporter_kind *const kinds[] = {&kymo_reporter_local};
+static const struct kymo_reporter_kind *const kinds[] = {&kymo_reporter_local, &kymo_reporter_s3,
+                                                         &kymo_reporter_http, &kymo_reporter_https};
 
 void kymo_agent_settings_init(struct kymo_agent_settings *s)
 {
@@ -108,7 +110,9 @@ static kymo_err add_reporter(struct kymo_agent_settings *s, const char *value, k
         if (kymo_str_starts(value, kinds[i]->prefix))
             r->kind = kinds[i];
     if (!r->kind)
-        return kymo_error_set(detail, KYMO_E_INVALID, 0, "reporter=%.60s: it takes local:DIR",
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "reporter=%.60s: it takes local:DIR, s3://BUCKET/PREFIX or "
+                              "https://HOST/PATH",
                               value);
     KYMO_TRY(
         set_text("reporter", value + strlen(r->kind->prefix), r->target, sizeof r->target, detail));

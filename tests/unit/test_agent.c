@@ -140,7 +140,8 @@ static kymo_err report(const struct kymo_reporter *r, const struct kymo_interval
     return KYMO_OK;
 }
 
-static const struct kymo_reporter_kind to_test = {"test:", ".jfr", check, report};
+static const struct kymo_reporter_kind to_test = {
+    .prefix = "test:", .extension = ".jfr", .check = check, .report = report};
 
 /* ---- an engine ---- */
 

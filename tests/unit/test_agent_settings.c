@@ -57,7 +57,8 @@ static void what_is_wrong_is_said(void **state)
     static const char *const wrong[][2] = {
         {"report=5", "report=5: it takes a time with its unit, such as 30s"},
         {"report=1ms", "report=1ms: it takes a time with its unit, such as 30s"},
-        {"reporter=ftp://x", "reporter=ftp://x: it takes local:DIR"},
+        {"reporter=ftp://x", "reporter=ftp://x: it takes local:DIR, s3://BUCKET/PREFIX or "
+                             "https://HOST/PATH"},
         {"format=xml", "format=xml: it takes kymo, jfr, pb.gz (pprof), json.gz (Firefox Profiler), "
                        "folded, svg or trace.json"},
         {"keep=3", "keep= comes after the reporter it is of"},
