@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/interval.h"
+#include "agent/metadata_find.h"
 #include "agent/schedule.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -41,6 +42,11 @@ struct kymo_agent {
     struct kymo_launch_intervals for_launch;
     struct kymo_agent_identity who;
     char host[256];
+    struct kymo_metadata metadata;
+    struct kymo_worker finder; /* of metadata */
+    int is_finding;            /* profiles for the network wait for it */
+    int found;                 /* its file; -1: none */
+    uint64_t found_by_ns;      /* what it has found by then is what there is */
     struct kymo_schedule schedule;
     int is_scheduled;
     int names;                         /* -1: none */
@@ -109,6 +115,43 @@ int kymo_agent_open_file(const kymo_agent *a, kymo_error *detail)
     if (fd < 0)
         (void)kymo_error_set_errno(detail, "%s: no file can be made there", folder);
     return fd;
+}
+
+/* ---- metadata ---- */
+
+static void close_found(kymo_agent *a)
+{
+    if (a->found >= 0)
+        close(a->found);
+    a->found = -1;
+    a->is_finding = 0;
+}
+
+static void start_finding(kymo_agent *a)
+{
+    kymo_err err = KYMO_E_IO;
+    a->found = memfd_create("kymo-metadata", MFD_CLOEXEC);
+    if (a->found >= 0)
+        err = a->system->workers->start(&a->finder, kymo_metadata_find, &a->found, &a->found, 1);
+    a->found_by_ns = monotonic_ns(a) + KYMO_METADATA_PATIENCE_NS;
+    a->is_finding = err == KYMO_OK;
+    if (err != KYMO_OK)
+        close_found(a);
+}
+
+/* What was found, in full or until now; labels that were given stay. */
+static void look_for_metadata(kymo_agent *a, uint64_t now_ns)
+{
+    struct kymo_worker_result result;
+    if (!a->system->workers->has_ended(&a->finder, &result)) {
+        if (now_ns < a->found_by_ns)
+            return;
+        a->system->workers->stop(&a->finder);
+    }
+    a->who.has_looked = 1;
+    if (kymo_metadata_take(a->found, &a->metadata) == KYMO_OK)
+        kymo_metadata_add(&a->metadata, &a->settings->labels);
+    close_found(a);
 }
 
 /* ---- encoding ---- */
@@ -268,8 +311,11 @@ static void round_of(kymo_agent *a, uint64_t now_ns)
         took_encoding(a, &result);
     if (!a->is_encoding && a->waiting.len > 0)
         start_encoding(a);
+    if (a->is_finding)
+        look_for_metadata(a, now_ns);
     for (uint32_t i = 0; i < a->settings->n_reporters; i++)
-        kymo_deliver_round(&a->delivers[i], now_ns, realtime_ns);
+        if (!a->is_finding || !a->settings->reporters[i].kind->is_remote)
+            kymo_deliver_round(&a->delivers[i], now_ns, realtime_ns);
 }
 
 static void on_round(void *context, uint64_t now_ns)
@@ -291,6 +337,8 @@ static void on_started(void *context, pid_t pid)
     kymo_agent *a = context;
     a->who.pid = pid;
     a->who.start_realtime_ns = a->system->realtime_ns(a->system->context);
+    if (kymo_agent_settings_want_metadata(a->settings))
+        start_finding(a);
     (void)due_ns(a);
 }
 
@@ -347,11 +395,14 @@ kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, const cha
     a->settings = settings;
     a->system = system;
     a->names = -1;
+    a->found = -1;
+    a->metadata = settings->labels;
     a->for_launch = (struct kymo_launch_intervals){due_ns, on_ended, on_round, on_started, a};
     const char *slash = strrchr(program, '/');
     if (gethostname(a->host, sizeof a->host - 1) != 0)
         strcpy(a->host, "localhost");
-    a->who = (struct kymo_agent_identity){.program = slash ? slash + 1 : program, .host = a->host};
+    a->who = (struct kymo_agent_identity){
+        .program = slash ? slash + 1 : program, .host = a->host, .metadata = &a->metadata};
     for (uint32_t i = 0; i < settings->n_reporters; i++)
         kymo_deliver_init(&a->delivers[i], &settings->reporters[i], system->workers,
                           settings->spool_bytes);
@@ -367,6 +418,9 @@ void kymo_agent_destroy(kymo_agent *a)
         a->system->workers->stop(&a->encoder);
         close_files(&a->work);
     }
+    if (a->is_finding)
+        a->system->workers->stop(&a->finder);
+    close_found(a);
     while (a->waiting.len > 0)
         forget_first(a);
     kymo_vec_deinit(&a->waiting);

@@ -135,6 +135,47 @@ static kymo_err set_keep(struct kymo_agent_settings *s, const char *name, const 
     return set_time(name, value, 0, &r->keep.age_ns, detail);
 }
 
+/* ---- metadata ---- */
+
+static kymo_err set_label(struct kymo_agent_settings *s, const char *name, const char *value,
+                          kymo_error *detail)
+{
+    char label[KYMO_METADATA_NAME_MAX];
+    const size_t len = strcspn(value, "=");
+    kymo_err err = KYMO_E_INVALID;
+    if (value[len] == '=' && value[len + 1] && len < sizeof label) {
+        memcpy(label, value, len);
+        label[len] = '\0';
+        err = kymo_metadata_put(&s->labels, label, value + len + 1);
+    }
+    if (err == KYMO_E_FULL)
+        return kymo_error_set(detail, err, 0, "%s=: at most %u of them", name, KYMO_METADATA_MAX);
+    if (err != KYMO_OK)
+        return kymo_error_set(
+            detail, err, 0,
+            "%s=%.60s: it takes NAME=VALUE, the name of letters, digits and . _ - /", name, value);
+    return KYMO_OK;
+}
+
+static kymo_err set_metadata(struct kymo_agent_settings *s, const char *value, kymo_error *detail)
+{
+    s->no_metadata = strcmp(value, "auto") != 0;
+    if (strcmp(value, "auto") == 0 || strcmp(value, "none") == 0)
+        return KYMO_OK;
+    if (!strchr(value, '='))
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "metadata=%.60s: it takes auto, none or NAME=VALUE", value);
+    return set_label(s, "metadata", value, detail);
+}
+
+int kymo_agent_settings_want_metadata(const struct kymo_agent_settings *s)
+{
+    int is_remote = 0;
+    for (uint32_t i = 0; i < s->n_reporters; i++)
+        is_remote |= s->reporters[i].kind->is_remote;
+    return is_remote && !s->no_metadata;
+}
+
 kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name, const char *value,
                                  kymo_error *detail)
 {
@@ -150,6 +191,10 @@ kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name
             detail);
     if (kymo_str_starts(name, "keep"))
         return set_keep(s, name, value, detail);
+    if (strcmp(name, "metadata") == 0)
+        return set_metadata(s, value, detail);
+    if (strcmp(name, "label") == 0)
+        return set_label(s, name, value, detail);
     if (strcmp(name, "spool") == 0)
         return set_text(name, value, s->spool, sizeof s->spool, detail);
     if (strcmp(name, "spool-bytes") == 0)

@@ -11,6 +11,7 @@
 #ifndef KYMO_AGENT_SETTINGS_H
 #define KYMO_AGENT_SETTINGS_H
 
+#include "agent/metadata.h"
 #include "agent/reporter.h"
 #include "options/options.h"
 
@@ -24,15 +25,17 @@ struct kymo_agent_settings {
     uint64_t spool_bytes;             /* of profiles that wait for one reporter */
     char spool[KYMO_AGENT_SPOOL_MAX]; /* the folder of unnamed files; "": TMPDIR or /tmp */
     char extension[16]; /* format= before any reporter: of all; "": each reporter's own */
+    int no_metadata;    /* where the program runs is not looked for */
+    struct kymo_metadata labels;
     struct kymo_reporter reporters[KYMO_AGENT_REPORTERS];
     uint32_t n_reporters;
 };
 
 /* The defaults: recording at a cost that nobody notices, doc/agent.md says which and why. */
 void kymo_agent_settings_init(struct kymo_agent_settings *settings);
-/* Sets one of the agent's own: report, reporter, format, keep, keep-bytes, keep-age, spool,
- * spool-bytes, deadline. format and keep are of the reporter before them; format before any
- * reporter is of all. KYMO_E_NOT_FOUND: it is none of these. detail is one line. */
+/* Sets one of the agent's own: report, reporter, format, keep, keep-bytes, keep-age, metadata,
+ * label, spool, spool-bytes, deadline. format and keep are of the reporter before them; format
+ * before any reporter is of all. KYMO_E_NOT_FOUND: it is none of these. detail is one line. */
 KYMO_NODISCARD
 kymo_err kymo_agent_settings_set(struct kymo_agent_settings *settings, const char *name,
                                  const char *value, kymo_error *detail);
@@ -41,6 +44,8 @@ kymo_err kymo_agent_settings_set(struct kymo_agent_settings *settings, const cha
 KYMO_NODISCARD
 kymo_err kymo_agent_settings_parse(struct kymo_agent_settings *settings, const char *list,
                                    kymo_error *detail);
+/* Whether where the program runs has to be found out: a reporter on the network wants it. */
+int kymo_agent_settings_want_metadata(const struct kymo_agent_settings *settings);
 /* When all are set: whether the agent can work with them. */
 KYMO_NODISCARD
 kymo_err kymo_agent_settings_check(struct kymo_agent_settings *settings, kymo_error *detail);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/interval.h"
+#include "agent/metadata_find.h"
 #include "base/log.h"
 #include "unit.h"
 
@@ -24,6 +25,7 @@
 struct worker_state {
     int is_used;
     int is_encoder;
+    int is_finder;
     uint64_t ends_ns;
     struct kymo_worker_result result;
 };
@@ -33,6 +35,8 @@ static struct {
     int64_t clock_error_ns; /* of the clock of the day */
     uint64_t encoding_ns;   /* how long it takes */
     uint64_t reporting_ns;
+    uint64_t finding_ns; /* of metadata */
+    unsigned findings;
     int is_empty; /* the intervals that are encoded */
     kymo_err encode_error;
     kymo_err report_error;
@@ -40,6 +44,8 @@ static struct {
     int stopped;
     char reported[4096]; /* a line for each profile that came */
     unsigned reports;
+    char remote[64]; /* what the last profile for the network knew */
+    unsigned remote_reports;
 } fake;
 
 static uint64_t fake_monotonic(void *context)
@@ -74,6 +80,17 @@ static kymo_err encode(const struct kymo_interval_work *work, struct kymo_worker
     return fake.encode_error;
 }
 
+static kymo_err find(const int *fd)
+{
+    static struct kymo_metadata m;
+    memset(&m, 0, sizeof m);
+    OK(kymo_metadata_put(&m, "host.id", "i-0"));
+    OK(kymo_metadata_put(&m, "team", "found"));
+    assert_int_equal(pwrite(*fd, &m, sizeof m, 0), sizeof m);
+    fake.findings++;
+    return KYMO_OK;
+}
+
 static kymo_err fake_start(struct kymo_worker *worker, kymo_worker_work *work, void *context,
                            const int *fds, size_t count)
 {
@@ -83,9 +100,15 @@ static kymo_err fake_start(struct kymo_worker *worker, kymo_worker_work *work, v
         struct worker_state *w = &fake.workers[i];
         if (w->is_used)
             continue;
-        *w = (struct worker_state){.is_used = 1, .is_encoder = work == kymo_interval_encode};
-        w->ends_ns = fake.now_ns + (w->is_encoder ? fake.encoding_ns : fake.reporting_ns);
-        kymo_err err = w->is_encoder ? encode(context, &w->result) : work(context, &w->result);
+        *w = (struct worker_state){.is_used = 1,
+                                   .is_encoder = work == kymo_interval_encode,
+                                   .is_finder = work == kymo_metadata_find};
+        w->ends_ns = fake.now_ns + (w->is_encoder  ? fake.encoding_ns
+                                    : w->is_finder ? fake.finding_ns
+                                                   : fake.reporting_ns);
+        kymo_err err = w->is_encoder  ? encode(context, &w->result)
+                       : w->is_finder ? find(context)
+                                      : work(context, &w->result);
         if (err != KYMO_OK)
             kymo_error_set(&w->result.error, err, 0, "%s", "as the test wants it");
         worker->pid = i + 1;
@@ -142,6 +165,23 @@ static kymo_err report(const struct kymo_reporter *r, const struct kymo_interval
 
 static const struct kymo_reporter_kind to_test = {
     .prefix = "test:", .extension = ".jfr", .check = check, .report = report};
+
+static kymo_err report_remote(const struct kymo_reporter *r, const struct kymo_interval_profile *p,
+                              kymo_error *detail)
+{
+    const char *id = kymo_metadata_get(p->who->metadata, "host.id");
+    const char *team = kymo_metadata_get(p->who->metadata, "team");
+    fake.remote_reports++;
+    snprintf(fake.remote, sizeof fake.remote, "%s %s %d", id ? id : "-", team ? team : "-",
+             p->who->has_looked);
+    return report(r, p, detail);
+}
+
+static const struct kymo_reporter_kind remote = {.prefix = "remote:",
+                                                 .extension = ".jfr",
+                                                 .check = check,
+                                                 .report = report_remote,
+                                                 .is_remote = 1};
 
 /* ---- an engine ---- */
 
@@ -324,6 +364,70 @@ static void what_waits_is_bounded(void **state)
     assert_non_null(strstr(fake.reported, "JFR10 "));
 }
 
+/* The second reporter is on the network. */
+static void begin_remote(struct run *run, uint64_t finding_ns)
+{
+    begin(run, 2);
+    kymo_agent_destroy(run->agent);
+    close(run->file);
+    run->settings.reporters[1].kind = &remote;
+    OK(kymo_metadata_put(&run->settings.labels, "team", "mine"));
+    fake.finding_ns = finding_ns;
+    OK(kymo_agent_create(&run->settings, "prog", &fake_system, &run->agent, NULL));
+    run->intervals = kymo_agent_intervals(run->agent);
+    run->file = kymo_agent_open_file(run->agent, NULL);
+    run->intervals->started(run->intervals->context, 42);
+}
+
+static void profiles_for_the_network_wait_for_metadata(void **state)
+{
+    (void)state;
+    const int before = count_descriptors();
+    struct run run;
+    begin_remote(&run, 2 * SECOND);
+    assert_int_equal(fake.findings, 1);
+    pass(&run, SECOND);
+    end_interval(&run, 0);
+    pass(&run, SECOND / 2);
+    /* The folder has it, the network not yet. */
+    assert_int_equal(fake.reports, 1);
+    assert_int_equal(fake.remote_reports, 0);
+    pass(&run, SECOND);
+    assert_int_equal(fake.remote_reports, 1);
+    /* What was found, and labels before it. */
+    assert_string_equal(fake.remote, "i-0 mine 1");
+    assert_true(finish(&run));
+    (void)end(&run);
+    assert_int_equal(fake.findings, 1);
+    assert_int_equal(count_descriptors(), before);
+}
+
+static void metadata_that_does_not_come_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct run run;
+    begin_remote(&run, 1000 * SECOND);
+    pass(&run, 4 * SECOND);
+    end_interval(&run, 0);
+    assert_int_equal(fake.remote_reports, 0);
+    pass(&run, 2 * SECOND);
+    assert_int_equal(fake.stopped, 1);
+    assert_int_equal(fake.remote_reports, 1);
+    assert_string_equal(fake.remote, "i-0 mine 1");
+    assert_true(finish(&run));
+    (void)end(&run);
+}
+
+static void a_folder_alone_causes_no_look_for_metadata(void **state)
+{
+    (void)state;
+    struct run run;
+    begin(&run, 2);
+    assert_true(finish(&run));
+    (void)end(&run);
+    assert_int_equal(fake.findings, 0);
+}
+
 static void a_reporter_that_hangs_is_ended(void **state)
 {
     (void)state;
@@ -441,6 +545,9 @@ int main(void)
         cmocka_unit_test(an_empty_interval_is_counted_and_not_sent),
         cmocka_unit_test(a_failing_reporter_gets_each_profile_once),
         cmocka_unit_test(what_waits_is_bounded),
+        cmocka_unit_test(profiles_for_the_network_wait_for_metadata),
+        cmocka_unit_test(metadata_that_does_not_come_is_not_waited_for),
+        cmocka_unit_test(a_folder_alone_causes_no_look_for_metadata),
         cmocka_unit_test(a_reporter_that_hangs_is_ended),
         cmocka_unit_test(what_is_refused_for_good_is_dropped),
         cmocka_unit_test(an_interval_that_cannot_be_encoded_is_one_only),

@@ -76,6 +76,33 @@ static void what_is_wrong_is_said(void **state)
     }
 }
 
+static void labels_and_where_it_runs(void **state)
+{
+    (void)state;
+    struct kymo_agent_settings s;
+    kymo_agent_settings_init(&s);
+    OK(kymo_agent_settings_parse(&s, "reporter=local:d,label=team=a%2Cb,label=x/y=1=2", NULL));
+    assert_string_equal(kymo_metadata_get(&s.labels, "team"), "a,b");
+    assert_string_equal(kymo_metadata_get(&s.labels, "x/y"), "1=2");
+    /* A local reporter alone causes no request. */
+    assert_false(kymo_agent_settings_want_metadata(&s));
+    OK(kymo_agent_settings_parse(&s, "reporter=s3://bucket/x", NULL));
+    assert_true(kymo_agent_settings_want_metadata(&s));
+    OK(kymo_agent_settings_parse(&s, "metadata=none", NULL));
+    assert_false(kymo_agent_settings_want_metadata(&s));
+    OK(kymo_agent_settings_parse(&s, "metadata=auto,reporter=https://host/x", NULL));
+    assert_true(kymo_agent_settings_want_metadata(&s));
+    assert_string_equal(s.reporters[2].kind->prefix, "https://");
+    assert_string_equal(s.reporters[2].target, "host/x");
+    OK(kymo_agent_settings_parse(&s, "metadata=host.id=i-0", NULL));
+    assert_false(kymo_agent_settings_want_metadata(&s));
+    assert_string_equal(kymo_metadata_get(&s.labels, "host.id"), "i-0");
+    static const char *const wrong[] = {
+        "label=x", "label==x", "label=x=", "label=a b=c", "metadata=off", "metadata=a b=c"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(kymo_agent_settings_parse(&s, wrong[i], NULL), KYMO_E_INVALID);
+}
+
 static void what_cannot_work_is_refused(void **state)
 {
     (void)state;
@@ -106,6 +133,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_setting_is_set_and_kept, enter, leave),
         cmocka_unit_test_setup_teardown(a_format_has_several_names, enter, leave),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(labels_and_where_it_runs),
         cmocka_unit_test_setup_teardown(what_cannot_work_is_refused, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
