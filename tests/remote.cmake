@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the reporters on the network are made of, where libcurl and libzip are.
+if(NOT TARGET kymo_remote)
+    return()
+endif()
+foreach(t cloud credentials pack s3_key sha256 sigv4)
+    kymo_unit_test(${t} kymo_remote)
+endforeach()
