@@ -13,6 +13,7 @@ void kymo_chunk_in_init_fd(kymo_chunk_in *b, int fd, int by_offset)
     memset(b, 0, sizeof *b);
     b->fd = fd;
     b->by_offset = by_offset;
+    b->limit = UINT64_MAX;
 }
 
 void kymo_chunk_in_init_memory(kymo_chunk_in *b, const void *data, size_t len)
@@ -57,6 +58,8 @@ kymo_err kymo_chunk_in_peek(kymo_chunk_in *b, size_t want, size_t *got, kymo_err
         if (err != KYMO_OK)
             return kymo_error_set(detail, err, b->at, "out of memory reading the recording");
         size_t room = b->buffer_cap - b->len;
+        if (room > b->limit - (b->at + b->len))
+            room = b->limit - (b->at + b->len);
         ssize_t n = b->by_offset ? pread(b->fd, b->buffer + b->len, room, (off_t)(b->at + b->len))
                                  : read(b->fd, b->buffer + b->len, room);
         if (n < 0 && errno == EINTR)

@@ -20,9 +20,10 @@ typedef struct kymo_chunk_in {
     int fd;                    /* -1: reads from memory */
     const unsigned char *data; /* the bytes from `at` on: a window of the file, or the memory */
     size_t len;
-    uint64_t at;   /* offset in the input of data[0] */
-    int at_end;    /* the input ends with the window */
-    int by_offset; /* uses pread: does not change fd's offset */
+    uint64_t at;    /* offset in the input of data[0] */
+    int at_end;     /* the input ends with the window */
+    int by_offset;  /* uses pread: does not change fd's offset */
+    uint64_t limit; /* of a descriptor: the input ends there; UINT64_MAX: where the file does */
     unsigned char *buffer;
     size_t buffer_cap;
     z_stream inflate; /* valid when inflate_ready */

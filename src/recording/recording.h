@@ -100,6 +100,10 @@ kymo_err kymo_recording_snapshot(kymo_recording_writer *writer, int from, int to
 kymo_err kymo_recording_error(const kymo_recording_writer *writer, kymo_error *detail);
 /* With KYMO_RECORDING_INTERVALS: the error that the present segment's file ended by, or KYMO_OK. */
 kymo_err kymo_recording_missed(const kymo_recording_writer *writer, kymo_error *detail);
+/* Whether all events are in the file, or will be: not if the newest are kept in memory. */
+int kymo_recording_keeps_all(const kymo_recording_writer *writer);
+/* When the end has been written: its offset in the file, before which everything else is. */
+uint64_t kymo_recording_end_at(const kymo_recording_writer *writer);
 /* Bytes that have reached fd, for progress. */
 uint64_t kymo_recording_bytes(const kymo_recording_writer *writer);
 
@@ -168,5 +172,26 @@ KYMO_NODISCARD
 kymo_err kymo_recording_read_memory(const void *data, size_t len, unsigned flags,
                                     const kymo_event_handler *handler, void *ctx,
                                     kymo_recording_report *report, kymo_error *detail);
+
+/* One interval (kymo_recording_begin_interval), or a recording that has one alone. */
+struct kymo_recording_interval {
+    int fd;         /* a file, which is read by offset */
+    uint64_t bytes; /* as far as it is read; UINT64_MAX: to its end */
+};
+
+/* Successive intervals that one writer wrote, the first one first. */
+struct kymo_recording_intervals {
+    const struct kymo_recording_interval *intervals;
+    size_t count;
+    uint64_t end_ns; /* when the last one ends */
+};
+
+/* Reads intervals as one recording, which begins with the first of them: what a later one repeats
+ * is left out, and figures that count from the begin of an interval count from the first one's.
+ * The files may be written meanwhile, but not before `bytes`. Errors are as above. */
+KYMO_NODISCARD
+kymo_err kymo_recording_read_intervals(const struct kymo_recording_intervals *intervals,
+                                       const kymo_event_handler *handler, void *ctx,
+                                       kymo_recording_report *report, kymo_error *detail);
 
 #endif

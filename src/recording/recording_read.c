@@ -17,6 +17,7 @@
 #include "recording/chunk_in.h"
 #include "recording/recording.h"
 #include "recording/recording_decode.h"
+#include "recording/recording_join.h"
 
 #define NO_SUSPECT UINT64_MAX
 
@@ -258,4 +259,65 @@ kymo_err kymo_recording_read_memory(const void *data, size_t len, unsigned flags
     struct reading r = {.detail = detail};
     kymo_chunk_in_init_memory(&r.in, data, len);
     return run(&r, flags, handler, ctx, report);
+}
+
+/* ---- intervals of one recording ---- */
+
+/* What an interval repeats is no damage. A later one begins to be written when this one has ended:
+ * so it ends after a whole chunk. */
+static kymo_err read_interval(struct reading *r, const struct kymo_recording_interval *interval)
+{
+    const uint64_t duplicates = r->decoder.damage.duplicates;
+    const int is_first = !r->decoder.has_meta;
+    r->done = r->decoder.ended = 0;
+    r->suspect = NO_SUSPECT;
+    kymo_chunk_in_init_fd(&r->in, interval->fd, 1);
+    r->in.limit = interval->bytes;
+    kymo_err err = read_file_header(r);
+    while (err == KYMO_OK && !r->done)
+        err = read_chunk(r);
+    if (r->report.ending == KYMO_RECORDING_TRUNCATED || r->report.ending == KYMO_RECORDING_CORRUPT)
+        r->decoder.damage.chunks++;
+    if (!is_first)
+        r->decoder.damage.duplicates = duplicates;
+    kymo_chunk_in_deinit(&r->in);
+    return err;
+}
+
+static kymo_err read_intervals(struct reading *r, struct kymo_recording_join *join,
+                               const struct kymo_recording_intervals *all)
+{
+    const kymo_event_end end = {.end_ns = all->end_ns};
+    for (size_t i = 0; i < all->count; i++) {
+        if (i > 0)
+            kymo_recording_join_next(join);
+        KYMO_TRY(read_interval(r, &all->intervals[i]));
+    }
+    if (!r->decoder.has_meta)
+        return kymo_error_set(r->detail, KYMO_E_TRUNCATED, 0, "nothing is recorded yet");
+    r->report.ending = KYMO_RECORDING_ENDED;
+    r->report.events = r->decoder.events;
+    r->report.damage = r->decoder.damage;
+    describe(&r->report, 0);
+    return join->to->end ? join->to->end(join->context, &end) : KYMO_OK;
+}
+
+kymo_err kymo_recording_read_intervals(const struct kymo_recording_intervals *all,
+                                       const kymo_event_handler *handler, void *ctx,
+                                       kymo_recording_report *report, kymo_error *detail)
+{
+    struct reading r = {.detail = detail};
+    struct kymo_recording_join join;
+    kymo_recording_join_init(&join, handler, ctx);
+    kymo_err err = kymo_decoder_init(&r.decoder, &kymo_recording_join_handler, &join);
+    if (err == KYMO_OK) {
+        err = read_intervals(&r, &join, all);
+        kymo_decoder_deinit(&r.decoder);
+    } else {
+        kymo_error_set(detail, err, 0, "out of memory reading the recording");
+    }
+    kymo_recording_join_deinit(&join);
+    if (err == KYMO_OK && report != NULL)
+        *report = r.report;
+    return err;
 }

@@ -227,6 +227,16 @@ kymo_err kymo_recording_missed(const kymo_recording_writer *w, kymo_error *detai
     return w->out.missed.code;
 }
 
+int kymo_recording_keeps_all(const kymo_recording_writer *w)
+{
+    return w->ring.most_bytes == 0;
+}
+
+uint64_t kymo_recording_end_at(const kymo_recording_writer *w)
+{
+    return w->end_at;
+}
+
 uint64_t kymo_recording_bytes(const kymo_recording_writer *w)
 {
     return w->out.written;

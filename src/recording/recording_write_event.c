@@ -130,6 +130,8 @@ kymo_err kymo_recording_write_end(kymo_recording_writer *w, const kymo_event_end
     kymo_err err = kymo_writer_close_all(w);
     if (err != KYMO_OK)
         return kymo_chunk_out_fail(&w->out, err);
+    KYMO_TRY(kymo_recording_flush(w));
+    w->end_at = w->out.written;
     kymo_writer_begin_event(w, KYMO_CHUNK_END, e);
     KYMO_TRY(kymo_writer_finish(w, KYMO_CHUNK_END, 0));
     w->kept.end_ns = e->end_ns;

@@ -66,6 +66,7 @@ struct kymo_recording_writer {
     int hurries; /* events come faster than they can be written */
     int has_meta;
     int ended;
+    uint64_t end_at;      /* offset of the END chunk, once it is written */
     size_t sample_bytes;  /* size in the file: of version 1.0, or with the members for wall
                            * samples */
     kymo_bytes event;     /* scratch: the payload of the event being written */
