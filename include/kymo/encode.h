@@ -62,6 +62,9 @@ enum {
     /* A pprof file of the heap has no sample types of what was allocated: of a profile that has
      * what lives alone. */
     KYMO_ENCODE_INUSE_ALONE = 4,
+    /* A pprof file of time has the sample type `kind` alone, also where there are no samples of
+     * it. */
+    KYMO_ENCODE_KIND_ALONE = 8,
 };
 
 typedef struct kymo_encode_options {

@@ -196,11 +196,11 @@ static int ask_file(struct control_request *asked)
     struct kymo_control_answer answer;
     kymo_error detail = {0};
     int file = -1;
-    int is_heap = asked->request.what == KYMO_CONTROL_HEAP;
+    int is_encoded = asked->request.what != KYMO_CONTROL_SNAPSHOT;
     if (kymo_output_check_plain(&output, asked->output, asked->force, &detail) != KYMO_OK)
         return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
-    if (is_heap && output.is_recording)
-        return kymo_usage_error(KYMO_IN_CONTROL, "%.150s: a heap is written as %s", asked->output,
+    if (is_encoded && output.is_recording)
+        return kymo_usage_error(KYMO_IN_CONTROL, "%.150s: it is written as %s", asked->output,
                                 ".svg, .json, .json.gz, .pb.gz, .jfr or .folded");
     snprintf(asked->request.format, sizeof asked->request.format, "%s",
              output.is_recording ? KYMO_CONTROL_RECORDING
@@ -215,6 +215,17 @@ static int ask_file(struct control_request *asked)
 
 /* ---- arguments ---- */
 
+static int take_duration(struct control_request *asked, const char *text)
+{
+    uint64_t *ns = &asked->request.duration_ns;
+    asked->request.what = KYMO_CONTROL_PROFILE;
+    if (kymo_parse_time(text, strlen(text), ns) != KYMO_OK || *ns == 0 ||
+        *ns > KYMO_CONTROL_DURATION_MAX_NS)
+        return kymo_usage_error(
+            KYMO_IN_CONTROL, "profile=%.40s: it takes a time with its unit, up to an hour", text);
+    return -1;
+}
+
 static int take_setting(struct control_request *asked, const char *setting)
 {
     static const struct {
@@ -225,6 +236,8 @@ static int take_setting(struct control_request *asked, const char *setting)
     kymo_error detail;
     size_t len = strcspn(setting, "=");
     kymo_options_init(&options);
+    if (strncmp(setting, "profile=", 8) == 0)
+        return take_duration(asked, setting + 8);
     for (size_t i = 0; setting[len] == '=' && i < KYMO_ARRAY_LEN(settings); i++) {
         const char *value = setting + len + 1;
         if (strlen(settings[i].name) != len || strncmp(settings[i].name, setting, len) != 0)
@@ -238,8 +251,8 @@ static int take_setting(struct control_request *asked, const char *setting)
         return -1;
     }
     return kymo_usage_error(KYMO_IN_CONTROL,
-                            "'%.60s' is not markers, markers=LIST, alloc=SIZE, heap or "
-                            "snapshot",
+                            "'%.60s' is not markers, markers=LIST, alloc=SIZE, heap, snapshot or "
+                            "profile=TIME",
                             setting);
 }
 
@@ -286,14 +299,14 @@ static int parse(int argc, char **argv, struct control_request *asked)
     if (status >= 0)
         return status;
     if (!asked->request.what)
-        return kymo_usage_error(KYMO_IN_CONTROL,
-                                "missing request: markers, markers=LIST, alloc=SIZE, heap or "
-                                "snapshot");
+        return kymo_usage_error(
+            KYMO_IN_CONTROL, "missing request: markers, markers=LIST, alloc=SIZE, heap, snapshot "
+                             "or profile=TIME");
     int is_file = kymo_control_takes_long(asked->request.what);
     if (is_file && !asked->output)
         return kymo_usage_error(KYMO_IN_CONTROL, "into what? name a file by -o");
     if (!is_file && asked->output)
-        return kymo_usage_error(KYMO_IN_CONTROL, "-o goes with heap and snapshot");
+        return kymo_usage_error(KYMO_IN_CONTROL, "-o goes with heap, snapshot and profile=TIME");
     return -1;
 }
 
@@ -306,6 +319,7 @@ int kymo_cmd_control(int argc, char **argv)
     switch (asked.request.what) {
     case KYMO_CONTROL_HEAP:
     case KYMO_CONTROL_SNAPSHOT:
+    case KYMO_CONTROL_PROFILE:
         return ask_file(&asked);
     case KYMO_CONTROL_CATEGORIES: {
         kymo_error detail = {0};

@@ -144,7 +144,7 @@ const kymo_command kymo_commands[] = {
         .name = "control",
         .mask = KYMO_IN_CONTROL,
         .summary = "change what a recording that runs takes in",
-        .arguments = "[-p PID] markers[=LIST] | alloc=SIZE | heap -o FILE | snapshot -o FILE",
+        .arguments = "[-p PID] markers[=LIST]|alloc=SIZE|heap|snapshot|profile=TIME -o FILE",
         .description =
     "markers lists the categories of markers that recorded programs have, and which are on.\n"
     "markers= switches categories of markers and counters on and off in a program that is\n"
@@ -153,9 +153,10 @@ const kymo_command kymo_commands[] = {
     "alloc= changes how many allocations are recorded, of a recording that was started with\n"
     "--alloc; off records none. heap writes what lives now of a process's heap, or with the\n"
     "recorder's PID of all processes'. snapshot writes the recording so far, in any format of\n"
-    "-o, and the recording goes on; of a flight recorder (--ring) that is the newest part. All\n"
-    "are for the user who started the recording, and for root. Without -p there must be one\n"
-    "recording only. What changes something prints how many processes were told; the change is\n"
+    "-o, and the recording goes on; of a flight recorder (--ring) that is the newest part.\n"
+    "profile= writes what is recorded in the next TIME, which it waits for. All are for the\n"
+    "user who started the recording, and for root. Without -p there must be one recording only.\n"
+    "What changes something prints how many processes were told; the change is\n"
     "there as soon as the process has run for a moment.",
         .examples =
     "  kymo control markers\n"
@@ -163,7 +164,8 @@ const kymo_command kymo_commands[] = {
     "  kymo control -p 1234 markers=disk/read\n"
     "  kymo control alloc=64k\n"
     "  kymo control -p 1234 heap -o now.pb.gz\n"
-    "  kymo control snapshot -o now.json.gz\n",
+    "  kymo control snapshot -o now.json.gz\n"
+    "  kymo control -p 1234 profile=10s -o ten.pb.gz\n",
         .run = kymo_cmd_control,
     },
     {

@@ -22,10 +22,11 @@
 
 #include "base/error.h"
 
-#define KYMO_CONTROL_MAGIC 0x6b796d6f63740002ull
+#define KYMO_CONTROL_MAGIC 0x6b796d6f63740003ull
 #define KYMO_CONTROL_NAME "kymo-control-" /* and the recorder's process id */
 #define KYMO_CONTROL_LIST_BYTES 512u
 #define KYMO_CONTROL_RATE_MAX (1ull << 30)
+#define KYMO_CONTROL_DURATION_MAX_NS (3600ull * 1000000000)
 
 enum kymo_control_what {
     KYMO_CONTROL_MARKERS = 1, /* which categories of markers are on from now on */
@@ -33,6 +34,15 @@ enum kymo_control_what {
     KYMO_CONTROL_HEAP,        /* what lives now, as a file */
     KYMO_CONTROL_SNAPSHOT,    /* the recording so far, as a file */
     KYMO_CONTROL_CATEGORIES,  /* which categories there are, as the text of control/categories.h */
+    KYMO_CONTROL_PROFILE,     /* what is recorded in the next so many seconds, as a file */
+};
+
+/* What of a profile a pprof file shows. */
+enum kymo_control_show {
+    KYMO_CONTROL_SHOW_ALL,
+    KYMO_CONTROL_SHOW_CPU,
+    KYMO_CONTROL_SHOW_WALL,
+    KYMO_CONTROL_SHOW_ALLOC,
 };
 
 /* The ending of a heap's file that is no encoder's: the object of `kymo report --json`. That of a
@@ -42,11 +52,14 @@ enum kymo_control_what {
 
 struct kymo_control_request {
     uint64_t magic;
-    uint32_t what;   /* enum kymo_control_what */
-    int32_t pid;     /* of HEAP and CATEGORIES: whose; the recorder's own, or 0 of CATEGORIES:
-                      * all that it records. Of SNAPSHOT not used */
-    uint64_t rate;   /* of ALLOC; 0: none are */
-    char format[16]; /* of HEAP and SNAPSHOT: how such a file's name ends, with a NUL */
+    uint32_t what;        /* enum kymo_control_what */
+    int32_t pid;          /* of HEAP and CATEGORIES: whose; the recorder's own, or 0 of CATEGORIES:
+                           * all that it records. Of SNAPSHOT not used */
+    uint64_t rate;        /* of ALLOC; 0: none are */
+    uint64_t duration_ns; /* of PROFILE: not 0, at most KYMO_CONTROL_DURATION_MAX_NS */
+    uint32_t show;        /* of PROFILE: enum kymo_control_show */
+    uint32_t reserved;
+    char format[16]; /* of HEAP, SNAPSHOT and PROFILE: how such a file's name ends, with a NUL */
     char markers[KYMO_CONTROL_LIST_BYTES]; /* ends with a NUL */
 };
 
@@ -62,7 +75,8 @@ struct kymo_control_answer {
  * file. */
 static inline int kymo_control_takes_long(uint32_t what)
 {
-    return what == KYMO_CONTROL_HEAP || what == KYMO_CONTROL_SNAPSHOT;
+    return what == KYMO_CONTROL_HEAP || what == KYMO_CONTROL_SNAPSHOT ||
+           what == KYMO_CONTROL_PROFILE;
 }
 
 /* Whether the answer is a file. */
@@ -79,6 +93,14 @@ socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address);
  * asked): the descriptor of what was asked for, which is the caller's, at its beginning. */
 KYMO_NODISCARD
 kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *request,
+                          struct kymo_control_answer *answer, int *file, kymo_error *detail);
+
+/* The same in two steps, for a caller that does something else meanwhile: a connection, which can
+ * be read when the answer has come (-1 with detail: there is none), and the answer. The second step
+ * closes the connection; a caller that does not want the answer any more closes it itself. */
+int kymo_control_begin(pid_t pid, const struct kymo_control_request *request, kymo_error *detail);
+KYMO_NODISCARD
+kymo_err kymo_control_end(int connection, const struct kymo_control_request *request,
                           struct kymo_control_answer *answer, int *file, kymo_error *detail);
 
 /* Both ends of an answer: with a descriptor, if file is not -1. */

@@ -202,26 +202,36 @@ static kymo_err refused(const struct kymo_control_request *request, kymo_err err
         return kymo_error_set(detail, err, 0, "the recorder refuses: %s", kymo_err_text(err));
     if (err == KYMO_E_NOT_FOUND)
         return kymo_error_set(detail, err, 0, "process %d is not recorded", (int)request->pid);
+    if (request->what == KYMO_CONTROL_PROFILE && request->show == KYMO_CONTROL_SHOW_WALL)
+        return kymo_error_set(detail, err, 0, "elapsed time is not recorded there (--wall)");
+    if (request->what == KYMO_CONTROL_PROFILE && request->show != KYMO_CONTROL_SHOW_ALLOC)
+        return kymo_error_set(detail, err, 0,
+                              "the recorder keeps the newest events alone (--ring)");
     return kymo_error_set(detail, err, 0,
                           "allocations are not recorded there (kymo record --alloc)");
 }
 
-kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
-                          struct kymo_control_answer *answer, int *file, kymo_error *detail)
+int kymo_control_begin(pid_t pid, const struct kymo_control_request *asked, kymo_error *detail)
 {
     struct kymo_control_request request = *asked;
-    const struct timeval patience = {.tv_sec = FILE_SECONDS};
-    int sent = -1;
-    kymo_err err = KYMO_OK;
-    ssize_t n = -1;
+    const struct timeval patience = {.tv_sec =
+                                         FILE_SECONDS + (time_t)(asked->duration_ns / 1000000000)};
     request.magic = KYMO_CONTROL_MAGIC;
     int fd = pid ? find_ancestor(pid, detail) : find_only(detail);
-    if (fd < 0)
-        return KYMO_E_NOT_FOUND;
-    if (kymo_control_takes_long(request.what))
+    if (fd >= 0 && kymo_control_takes_long(request.what))
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (send(fd, &request, sizeof request, MSG_NOSIGNAL) == (ssize_t)sizeof request)
-        n = receive(fd, answer, &sent);
+    /* A recorder that hangs up is noticed when the answer is read. */
+    if (fd >= 0)
+        (void)!send(fd, &request, sizeof request, MSG_NOSIGNAL);
+    return fd;
+}
+
+kymo_err kymo_control_end(int fd, const struct kymo_control_request *request,
+                          struct kymo_control_answer *answer, int *file, kymo_error *detail)
+{
+    int sent = -1;
+    kymo_err err = KYMO_OK;
+    ssize_t n = receive(fd, answer, &sent);
     if (n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE)))
         err = kymo_error_set(detail, KYMO_E_PERMISSION, 0,
                              "the recorder hung up: it is another user's or of another version, "
@@ -231,8 +241,8 @@ kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
     else if (n != (ssize_t)sizeof *answer || answer->magic != KYMO_CONTROL_MAGIC)
         err = kymo_error_set(detail, KYMO_E_VERSION, 0, "the recorder is of another version");
     else if (answer->error != KYMO_OK)
-        err = refused(&request, (kymo_err)answer->error, detail);
-    else if (kymo_control_is_for_file(request.what) && sent < 0)
+        err = refused(request, (kymo_err)answer->error, detail);
+    else if (kymo_control_is_for_file(request->what) && sent < 0)
         err = kymo_error_set(detail, KYMO_E_IO, 0, "the recorder's file did not arrive");
     close(fd);
     if (file && err == KYMO_OK)
@@ -240,4 +250,11 @@ kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *asked,
     else if (sent >= 0)
         close(sent);
     return err;
+}
+
+kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *request,
+                          struct kymo_control_answer *answer, int *file, kymo_error *detail)
+{
+    int fd = kymo_control_begin(pid, request, detail);
+    return fd < 0 ? KYMO_E_NOT_FOUND : kymo_control_end(fd, request, answer, file, detail);
 }

@@ -381,8 +381,10 @@ static kymo_err end_interval(struct launch *l, uint32_t has_ended, int is_last, 
         .is_last = is_last,
     };
     KYMO_TRY(kymo_recording_write_end(l->writer, &end));
+    kymo_tree_keep_interval(l->tree, kymo_recording_end_at(l->writer), next.start_ns);
     (void)kymo_recording_missed(l->writer, &interval.missed);
     l->spool = -1;
+    kymo_tree_set_spool(l->tree, -1);
     KYMO_TRY(to->ended(to->context, &interval, is_last ? NULL : &l->spool, detail));
     if (is_last)
         return KYMO_OK;

@@ -42,7 +42,7 @@ static void answer_if_done(struct kymo_control_caller *caller, uint64_t now_ns)
     if (err == KYMO_OK && answer.later && now_ns < caller->deadline_ns)
         return;
     if (err == KYMO_OK && kymo_control_is_for_file(request->what))
-        err = server->answer(server->context, request, caller->source.fd);
+        err = server->answer(server->context, request, caller->asked_ns, caller->source.fd);
     else if (err == KYMO_OK)
         err = kymo_control_send(caller->source.fd, &answer, -1);
     if (err != KYMO_OK)
@@ -74,6 +74,9 @@ static int is_well_formed(const struct kymo_control_request *request)
         return is_format(request);
     case KYMO_CONTROL_CATEGORIES:
         return request->pid >= 0;
+    case KYMO_CONTROL_PROFILE:
+        return request->duration_ns > 0 && request->duration_ns <= KYMO_CONTROL_DURATION_MAX_NS &&
+               request->show <= KYMO_CONTROL_SHOW_ALLOC && is_format(request);
     default:
         return 0;
     }
@@ -105,6 +108,8 @@ static kymo_err hear_caller(void *context)
     caller->asked_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     caller->deadline_ns =
         caller->asked_ns + (kymo_control_takes_long(request.what) ? READING_NS : PATIENCE_NS);
+    if (request.what == KYMO_CONTROL_PROFILE)
+        caller->deadline_ns += request.duration_ns;
     answer_if_done(caller, caller->asked_ns);
     return KYMO_OK;
 }
@@ -117,6 +122,29 @@ static void send_away(struct kymo_control_caller *caller)
     if (caller->source.fd >= 0 && caller->deadline_ns != 0)
         answer_if_done(caller, UINT64_MAX);
     drop(caller);
+}
+
+static int waits_for_profile(const struct kymo_control_caller *caller)
+{
+    return caller->source.fd >= 0 && caller->deadline_ns != 0 &&
+           caller->request.what == KYMO_CONTROL_PROFILE;
+}
+
+/* A free place, else the next one whose caller does not wait for its seconds to pass. */
+static struct kymo_control_caller *choose_place(struct kymo_control_server *server)
+{
+    struct kymo_control_caller *other = NULL;
+    for (uint32_t i = 0; i < KYMO_CONTROL_CALLERS; i++) {
+        struct kymo_control_caller *c = &server->callers[(server->next + i) % KYMO_CONTROL_CALLERS];
+        if (c->source.fd < 0)
+            return c;
+        if (!other && !waits_for_profile(c))
+            other = c;
+    }
+    if (!other)
+        other = &server->callers[server->next % KYMO_CONTROL_CALLERS];
+    server->next = (uint32_t)(other - server->callers) + 1;
+    return other;
 }
 
 /* Allows the same user and root, who may trace the program anyway. */
@@ -143,7 +171,7 @@ static kymo_err open_door(void *context)
         close(fd);
         return KYMO_OK;
     }
-    struct kymo_control_caller *caller = &server->callers[server->next++ % KYMO_CONTROL_CALLERS];
+    struct kymo_control_caller *caller = choose_place(server);
     send_away(caller);
     caller->source = (struct kymo_poll_source){fd, hear_caller, caller};
     if (kymo_poller_add(server->poller, &caller->source) != KYMO_OK) {
@@ -187,6 +215,15 @@ void kymo_control_server_round(struct kymo_control_server *server, uint64_t now_
     for (uint32_t i = 0; i < KYMO_CONTROL_CALLERS; i++)
         if (server->callers[i].source.fd >= 0 && server->callers[i].deadline_ns != 0)
             answer_if_done(&server->callers[i], now_ns);
+}
+
+uint64_t kymo_control_server_since(const struct kymo_control_server *server)
+{
+    uint64_t since_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < KYMO_CONTROL_CALLERS; i++)
+        if (waits_for_profile(&server->callers[i]) && server->callers[i].asked_ns < since_ns)
+            since_ns = server->callers[i].asked_ns;
+    return since_ns;
 }
 
 void kymo_control_server_close(struct kymo_control_server *server)

@@ -40,12 +40,13 @@ struct kymo_control_server {
     kymo_err (*obey)(void *context, const struct kymo_control_request *request);
     /* Counts the processes that have followed (told) and have not yet (later); both are 0
      * before. For HEAP and SNAPSHOT, later is the number of processes whose records from before
-     * asked_ns are not all read. */
+     * asked_ns are not all read; for PROFILE, from before its seconds are over. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
-    /* For HEAP and SNAPSHOT, when complete, and CATEGORIES: sends a file over the connection, which
-     * the caller keeps. Another process may send it later. */
-    kymo_err (*answer)(void *context, const struct kymo_control_request *request, int connection);
+    /* For HEAP, SNAPSHOT and PROFILE, when complete, and CATEGORIES: sends a file over the
+     * connection, which the caller keeps. Another process may send it later. */
+    kymo_err (*answer)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
+                       int connection);
     void *context;
 };
 
@@ -57,6 +58,9 @@ KYMO_NODISCARD
 kymo_err kymo_control_server_open(struct kymo_control_server *server, int poller);
 /* Answers the requests that are complete or past their deadline. */
 void kymo_control_server_round(struct kymo_control_server *server, uint64_t now_ns);
+/* When the oldest request for a profile came whose answer waits for its seconds to pass;
+ * UINT64_MAX: there is none. */
+uint64_t kymo_control_server_since(const struct kymo_control_server *server);
 /* Answers all who wait, and closes. */
 void kymo_control_server_close(struct kymo_control_server *server);
 

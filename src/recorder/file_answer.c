@@ -2,8 +2,8 @@
 #include "recorder/file_answer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,6 +14,8 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "kymo/encode.h"
+#include "recorder/worker.h"
+#include "select/select.h"
 #include "symbolize/finish.h"
 #include "sys/clock.h"
 #include "sys/write_all.h"
@@ -76,15 +78,139 @@ static kymo_err write_named(int recording, const kymo_format *encoder, kymo_enco
     return err;
 }
 
+/* ---- what was recorded in some seconds ---- */
+
+static kymo_encode_options options_of(uint32_t show)
+{
+    kymo_encode_options o = {
+        .size = sizeof o, .kind = KYMO_SAMPLE_DEFAULT, .flags = KYMO_ENCODE_NO_SOURCE};
+    if (show == KYMO_CONTROL_SHOW_ALLOC)
+        o.show = KYMO_ENCODE_ALLOC;
+    if (show != KYMO_CONTROL_SHOW_CPU && show != KYMO_CONTROL_SHOW_WALL)
+        return o;
+    o.show = KYMO_ENCODE_TIME;
+    o.kind = show == KYMO_CONTROL_SHOW_CPU ? KYMO_SAMPLE_CPU : KYMO_SAMPLE_WALL;
+    o.flags |= KYMO_ENCODE_KIND_ALONE;
+    return o;
+}
+
+/* Encodes what is of the time from from_ns to to_ns. */
+static kymo_err write_part(const kymo_profile *whole, uint64_t from_ns, uint64_t to_ns,
+                           const kymo_format *encoder, uint32_t show, int fd)
+{
+    const kymo_encode_options options = options_of(show);
+    const uint64_t origin_ns = kymo_profile_meta(whole)->origin_monotonic_ns;
+    const kymo_selection selection = {.from_ns = from_ns > origin_ns ? from_ns - origin_ns : 0,
+                                      .to_ns = to_ns > origin_ns ? to_ns - origin_ns - 1 : 0,
+                                      .may_be_empty = 1};
+    kymo_profile *part = NULL;
+    KYMO_TRY(kymo_select(whole, &selection, NULL, &part, NULL));
+    kymo_err err = kymo_encode_fd(part, encoder, fd, &options, NULL);
+    kymo_profile_destroy(part);
+    return err;
+}
+
+/* The present interval, as far as it is flushed, and those before it that are needed. */
+static size_t list_intervals(const struct kymo_file_source *source,
+                             struct kymo_recording_interval *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < source->past->list.len; i++)
+        if (source->past->list.data[i].end_ns > source->asked_ns)
+            list[n++] = source->past->list.data[i].recording;
+    if (source->recording >= 0)
+        list[n++] = (struct kymo_recording_interval){source->recording,
+                                                     kymo_recording_bytes(source->writer)};
+    return n;
+}
+
+static kymo_err write_profile(const struct kymo_file_source *source, const kymo_format *encoder,
+                              const struct kymo_control_request *request, int fd)
+{
+    struct kymo_recording_interval *list = calloc(source->past->list.len + 1, sizeof *list);
+    const uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    struct kymo_recording_intervals all = {.intervals = list, .end_ns = now_ns};
+    const kymo_load_how how = {.intervals = &all};
+    uint64_t to_ns = source->asked_ns + request->duration_ns;
+    kymo_profile *profile = NULL;
+    if (!list)
+        return KYMO_E_NOMEM;
+    all.count = list_intervals(source, list);
+    kymo_err err = kymo_finish_load(NULL, -1, &how, NULL, &profile, NULL, NULL);
+    free(list);
+    KYMO_TRY(err);
+    err = write_part(profile, source->asked_ns, to_ns < now_ns ? to_ns : now_ns, encoder,
+                     request->show, fd);
+    kymo_profile_destroy(profile);
+    return err;
+}
+
+/* ---- what lives, and all that was recorded ---- */
+
+/* The live heap as a separate recording: this process has a copy of the recorder's writer. If
+ * the live heap is not known, the recording so far. */
+static int open_live(const struct kymo_file_source *source)
+{
+    kymo_recording_writer *writer = source->writer;
+    const kymo_event_end end = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC)};
+    if (!kymo_recording_knows_allocations(writer))
+        return source->recording;
+    int fd = memfd_create("kymo-live", MFD_CLOEXEC);
+    if (fd < 0 || kymo_recording_begin_segment(writer, fd) != KYMO_OK ||
+        kymo_recording_write_end(writer, &end) != KYMO_OK)
+        return source->recording;
+    return fd;
+}
+
+/* encoder: NULL: as a report. */
+static kymo_err write_heap(const struct kymo_file_source *source, const kymo_format *encoder,
+                           pid_t pid, int fd)
+{
+    const kymo_encode_options options = {
+        .size = sizeof options, .show = KYMO_ENCODE_LIVE, .flags = KYMO_ENCODE_INUSE_ALONE};
+    int live = open_live(source);
+    return live < 0 ? KYMO_E_CLOSED
+                    : write_named(live, encoder, options, pid == getppid() ? 0 : pid, fd);
+}
+
+/* The recording so far. encoder: NULL: as it is. */
+static kymo_err write_snapshot(const struct kymo_file_source *source, const kymo_format *encoder,
+                               int fd)
+{
+    const kymo_encode_options options = {.size = sizeof options};
+    int recording = encoder ? memfd_create("kymo-snapshot", MFD_CLOEXEC) : fd;
+    if (recording < 0)
+        return kymo_err_from_errno(errno);
+    KYMO_TRY(kymo_recording_snapshot(source->writer, source->recording, recording,
+                                     kymo_clock_ns(CLOCK_MONOTONIC)));
+    return encoder ? write_named(recording, encoder, options, 0, fd) : KYMO_OK;
+}
+
+/* In the requested format. */
+static kymo_err write_file(const struct kymo_file_source *source,
+                           const struct kymo_control_request *request, int fd)
+{
+    const int is_heap = request->what == KYMO_CONTROL_HEAP;
+    const char *unencoded = is_heap ? KYMO_CONTROL_REPORT : KYMO_CONTROL_RECORDING;
+    const kymo_format *encoder = kymo_format_for_path(request->format);
+    if (!encoder &&
+        (request->what == KYMO_CONTROL_PROFILE || strcmp(request->format, unencoded) != 0))
+        return KYMO_E_INVALID;
+    if (request->what == KYMO_CONTROL_PROFILE)
+        return write_profile(source, encoder, request, fd);
+    return is_heap ? write_heap(source, encoder, request->pid, fd)
+                   : write_snapshot(source, encoder, fd);
+}
+
 /* ---- the process ---- */
 
-enum { CONNECTION = STDERR_FILENO + 1, RECORDING };
-
-/* Closes all descriptors of the recorder but these two: a perf event or a pidfd that stayed open
- * here would live on after the recorder closed it. */
-static void leave_recorder(int connection, int recording)
+/* Closes all descriptors of the recorder but those of the work: a perf event or a pidfd that stayed
+ * open here would live on after the recorder closed it. */
+static kymo_err leave_recorder(const struct kymo_file_source *source, int connection)
 {
     static const int handled[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ};
+    int *kept = malloc((source->past->list.len + 2) * sizeof *kept);
+    size_t n = 0;
     sigset_t none;
     for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
         signal(handled[i], SIG_DFL);
@@ -95,84 +221,44 @@ static void leave_recorder(int connection, int recording)
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setpriority(PRIO_PROCESS, 0, 0);
     kymo_log_set_level(KYMO_LOG_ERROR);
-    /* Above the two final numbers, so that neither dup2 overwrites the other. */
-    connection = fcntl(connection, F_DUPFD_CLOEXEC, RECORDING + 1);
-    recording = fcntl(recording, F_DUPFD_CLOEXEC, RECORDING + 1);
-    if (connection < 0 || recording < 0 || dup2(connection, CONNECTION) < 0 ||
-        dup2(recording, RECORDING) < 0)
-        _exit(1);
-    (void)close_range(RECORDING + 1, ~0u, 0);
+    if (!kept)
+        return KYMO_E_NOMEM;
+    kept[n++] = connection;
+    if (source->recording >= 0)
+        kept[n++] = source->recording;
+    for (size_t i = 0; i < source->past->list.len; i++)
+        kept[n++] = source->past->list.data[i].recording.fd;
+    kymo_worker_close_others(kept, n);
+    free(kept);
+    return KYMO_OK;
 }
 
-/* The live heap as a separate recording: this process has a copy of the recorder's writer. If
- * the live heap is not known, the recording so far. */
-static int open_source(kymo_recording_writer *writer)
-{
-    const kymo_event_end end = {.end_ns = kymo_clock_ns(CLOCK_MONOTONIC)};
-    if (!kymo_recording_knows_allocations(writer))
-        return RECORDING;
-    int fd = memfd_create("kymo-live", MFD_CLOEXEC);
-    if (fd < 0 || kymo_recording_begin_segment(writer, fd) != KYMO_OK ||
-        kymo_recording_write_end(writer, &end) != KYMO_OK)
-        return RECORDING;
-    return fd;
-}
-
-/* encoder: NULL: as a report. */
-static kymo_err write_heap(kymo_recording_writer *writer, const kymo_format *encoder, pid_t pid,
-                           int fd)
-{
-    const kymo_encode_options options = {
-        .size = sizeof options, .show = KYMO_ENCODE_LIVE, .flags = KYMO_ENCODE_INUSE_ALONE};
-    return write_named(open_source(writer), encoder, options, pid == getppid() ? 0 : pid, fd);
-}
-
-/* The recording so far. encoder: NULL: as it is. */
-static kymo_err write_snapshot(kymo_recording_writer *writer, const kymo_format *encoder, int fd)
-{
-    const kymo_encode_options options = {.size = sizeof options};
-    int recording = encoder ? memfd_create("kymo-snapshot", MFD_CLOEXEC) : fd;
-    if (recording < 0)
-        return kymo_err_from_errno(errno);
-    KYMO_TRY(kymo_recording_snapshot(writer, RECORDING, recording, kymo_clock_ns(CLOCK_MONOTONIC)));
-    return encoder ? write_named(recording, encoder, options, 0, fd) : KYMO_OK;
-}
-
-/* The live heap, or the recording so far, in the requested format. */
-static kymo_err write_file(kymo_recording_writer *writer,
-                           const struct kymo_control_request *request, int fd)
-{
-    int is_heap = request->what == KYMO_CONTROL_HEAP;
-    const char *unencoded = is_heap ? KYMO_CONTROL_REPORT : KYMO_CONTROL_RECORDING;
-    const kymo_format *encoder = kymo_format_for_path(request->format);
-    if (!encoder && strcmp(request->format, unencoded) != 0)
-        return KYMO_E_INVALID;
-    return is_heap ? write_heap(writer, encoder, request->pid, fd)
-                   : write_snapshot(writer, encoder, fd);
-}
-
-static _Noreturn void answer(int recording, kymo_recording_writer *writer,
+static _Noreturn void answer(const struct kymo_file_source *source,
                              const struct kymo_control_request *request, int connection)
 {
     struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC, .told = 1};
-    leave_recorder(connection, recording);
+    kymo_err err = leave_recorder(source, connection);
     int fd = memfd_create("kymo-answer", MFD_CLOEXEC);
-    kymo_err err = fd < 0 ? kymo_err_from_errno(errno) : KYMO_OK;
+    if (err == KYMO_OK && fd < 0)
+        err = kymo_err_from_errno(errno);
     if (err == KYMO_OK)
-        err = write_file(writer, request, fd);
+        err = write_file(source, request, fd);
     if (err == KYMO_OK && lseek(fd, 0, SEEK_SET) != 0)
         err = kymo_err_from_errno(errno);
     answer.error = err;
-    err = kymo_control_send(CONNECTION, &answer, err == KYMO_OK ? fd : -1);
+    err = kymo_control_send(connection, &answer, err == KYMO_OK ? fd : -1);
     _exit(err != KYMO_OK);
 }
 
-kymo_err kymo_file_answers_start(struct kymo_file_answers *answers, int recording,
-                                 kymo_recording_writer *writer,
+kymo_err kymo_file_answers_start(struct kymo_file_answers *answers,
+                                 const struct kymo_file_source *source,
                                  const struct kymo_control_request *request, int connection)
 {
     pid_t *place = NULL;
     kymo_file_answers_reap(answers);
+    if (request->what == KYMO_CONTROL_PROFILE &&
+        !kymo_past_intervals_has(source->past, source->asked_ns))
+        return KYMO_E_TOO_BIG;
     for (uint32_t i = 0; i < KYMO_FILE_ANSWERS; i++)
         if (answers->pids[i] == 0)
             place = &answers->pids[i];
@@ -182,7 +268,7 @@ kymo_err kymo_file_answers_start(struct kymo_file_answers *answers, int recordin
     if (pid < 0)
         return kymo_err_from_errno(errno);
     if (pid == 0)
-        answer(recording, writer, request, connection);
+        answer(source, request, connection);
     *place = pid;
     return KYMO_OK;
 }

@@ -127,6 +127,7 @@ void kymo_tree_destroy(kymo_tree *t)
     kymo_bell_close(t->bell);
     kymo_attach_server_close(&t->server);
     kymo_control_server_close(&t->control);
+    kymo_past_intervals_forget(&t->past, UINT64_MAX);
     kymo_refusals_deinit(&t->refusals);
     kymo_categories_deinit(&t->categories);
     if (t->poller >= 0)
@@ -153,6 +154,12 @@ void kymo_tree_watch_program(kymo_tree *t)
 void kymo_tree_set_spool(kymo_tree *t, int spool)
 {
     t->config.spool = spool;
+}
+
+void kymo_tree_keep_interval(kymo_tree *t, uint64_t bytes, uint64_t end_ns)
+{
+    kymo_past_intervals_keep(&t->past, t->config.spool, bytes, end_ns,
+                             kymo_control_server_since(&t->control));
 }
 
 uint32_t kymo_tree_alive(const kymo_tree *t)
@@ -327,6 +334,7 @@ kymo_err kymo_tree_round(kymo_tree *t)
         KYMO_TRY(is_gone(image) ? kymo_tree_image_ended(image) : round_of(image, now_ns));
     }
     kymo_control_server_round(&t->control, now_ns);
+    kymo_past_intervals_forget(&t->past, kymo_control_server_since(&t->control));
     kymo_file_answers_reap(&t->file_answers);
     return KYMO_OK;
 }

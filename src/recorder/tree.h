@@ -48,8 +48,11 @@ const char *kymo_tree_socket(const kymo_tree *tree);
  * the event of that process, and reports its end (kymo_tree_ended). */
 void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 
-/* The recording goes on in another file, which is open for reading, too. */
+/* The recording goes on in another file, which is open for reading, too; -1: it has ended. */
 void kymo_tree_set_spool(kymo_tree *tree, int spool);
+/* The recording has ended in the present file, or goes on in another one: the first `bytes` of it
+ * are kept if a request for a profile needs them. */
+void kymo_tree_keep_interval(kymo_tree *tree, uint64_t bytes, uint64_t end_ns);
 
 /* The program is not the caller's child: the tree itself sees its end. After set_program. */
 void kymo_tree_watch_program(kymo_tree *tree);

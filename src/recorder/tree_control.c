@@ -136,6 +136,15 @@ static kymo_err check_heap(const kymo_tree *t, const struct kymo_control_request
     return request->pid == getpid() || (image && image->is_live) ? KYMO_OK : KYMO_E_NOT_FOUND;
 }
 
+static kymo_err check_profile(const kymo_tree *t, const struct kymo_control_request *request)
+{
+    if (!t->config.writer || !kymo_recording_keeps_all(t->config.writer) ||
+        (request->show == KYMO_CONTROL_SHOW_WALL && !t->config.wall) ||
+        (request->show == KYMO_CONTROL_SHOW_ALLOC && !t->config.unseen))
+        return KYMO_E_UNSUPPORTED;
+    return KYMO_OK;
+}
+
 static kymo_err obey(void *context, const struct kymo_control_request *request)
 {
     kymo_tree *t = context;
@@ -151,6 +160,8 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
                    : KYMO_E_NOT_FOUND;
     case KYMO_CONTROL_SNAPSHOT:
         return t->config.writer ? KYMO_OK : KYMO_E_UNSUPPORTED;
+    case KYMO_CONTROL_PROFILE:
+        return check_profile(t, request);
     default:
         return check_heap(t, request);
     }
@@ -186,6 +197,12 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
                       struct kymo_control_answer *answer)
 {
     const kymo_tree *t = context;
+    if (request->what == KYMO_CONTROL_PROFILE) {
+        asked_ns += request->duration_ns;
+        answer->later = kymo_clock_ns(CLOCK_MONOTONIC) < asked_ns;
+        if (answer->later)
+            return KYMO_OK;
+    }
     if (kymo_control_takes_long(request->what))
         return read_on(t, asked_ns, answer);
     if (request->what == KYMO_CONTROL_MARKERS) {
@@ -200,14 +217,18 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
 }
 
 static kymo_err answer_file(void *context, const struct kymo_control_request *request,
-                            int connection)
+                            uint64_t asked_ns, int connection)
 {
     kymo_tree *t = context;
+    const struct kymo_file_source source = {t->config.writer, t->config.spool, &t->past, asked_ns};
     if (request->what == KYMO_CONTROL_CATEGORIES)
         return answer_categories(t, request, connection);
-    KYMO_TRY(kymo_recording_flush(t->config.writer));
-    return kymo_file_answers_start(&t->file_answers, t->config.spool, t->config.writer, request,
-                                   connection);
+    /* What is only written when it is over or an interval ends: waits, names of generated code. */
+    if (request->what == KYMO_CONTROL_PROFILE)
+        KYMO_TRY(kymo_tree_end_interval(t));
+    if (source.recording >= 0)
+        KYMO_TRY(kymo_recording_flush(t->config.writer));
+    return kymo_file_answers_start(&t->file_answers, &source, request, connection);
 }
 
 void kymo_tree_control_init(kymo_tree *t)

@@ -104,6 +104,7 @@ struct kymo_tree {
     kymo_refusals refusals;
     struct kymo_control_server control;
     struct kymo_file_answers file_answers;
+    struct kymo_past_intervals past;
     char markers[KYMO_CONTROL_BYTES];       /* the current list */
     char asked_markers[KYMO_CONTROL_BYTES]; /* the list at the start */
     struct kymo_categories categories;      /* of ended images; only if that list has names */

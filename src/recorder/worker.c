@@ -25,10 +25,12 @@ static int by_number(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-static void close_others(const int *fds, size_t count)
+void kymo_worker_close_others(const int *fds, size_t count)
 {
-    int kept[FDS_MAX];
+    int *kept = malloc((count + 1) * sizeof *kept);
     unsigned next = STDERR_FILENO + 1;
+    if (!kept)
+        _exit(1);
     memcpy(kept, fds, count * sizeof *fds);
     qsort(kept, count, sizeof *kept, by_number);
     for (size_t i = 0; i < count; i++) {
@@ -39,6 +41,7 @@ static void close_others(const int *fds, size_t count)
         next = (unsigned)kept[i] + 1;
     }
     (void)close_range(next, ~0u, 0);
+    free(kept);
 }
 
 void kymo_worker_leave_recorder(const int *fds, size_t count)
@@ -54,7 +57,7 @@ void kymo_worker_leave_recorder(const int *fds, size_t count)
     sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     kymo_log_set_level(KYMO_LOG_ERROR);
-    close_others(fds, count);
+    kymo_worker_close_others(fds, count);
 }
 
 static _Noreturn void work_here(struct kymo_worker_page *page, kymo_worker_work *work,

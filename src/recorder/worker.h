@@ -52,5 +52,7 @@ void kymo_worker_stop(struct kymo_worker *worker);
 /* Makes the calling process, just forked from the recorder, independent of it: default actions of
  * signals, priority, descriptors. */
 void kymo_worker_leave_recorder(const int *fds, size_t count);
+/* Closes all descriptors but the standard ones and these. */
+void kymo_worker_close_others(const int *fds, size_t count);
 
 #endif

@@ -179,7 +179,8 @@ static kymo_err copy_part(struct work *w, kymo_sanitizer *sanitizer, kymo_profil
     w->keep.thread = w->thread;
     w->keep.process = w->process;
     KYMO_TRY(kymo_profile_copy(w->p, &w->keep, sanitizer, out));
-    if (kymo_profile_sample_count(*out) || kymo_profile_count(*out, KYMO_TABLE_MARKERS) ||
+    if (w->s->may_be_empty || kymo_profile_sample_count(*out) ||
+        kymo_profile_count(*out, KYMO_TABLE_MARKERS) ||
         kymo_profile_count(*out, KYMO_TABLE_ALLOCATIONS) ||
         kymo_profile_count(*out, KYMO_TABLE_MAPPINGS))
         return KYMO_OK;

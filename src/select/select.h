@@ -34,6 +34,7 @@ typedef struct kymo_selection {
     const char *processes[KYMO_SELECT_NAMES_MAX];
     uint32_t thread_count, process_count; /* 0: all */
     const regex_t *focus, *ignore;        /* of names of functions; NULL: none */
+    int may_be_empty;                     /* a part without anything in it is no error */
 } kymo_selection;
 
 #define KYMO_SELECTION_ALL                \

@@ -37,6 +37,7 @@ typedef struct kymo_load_how {
     int folds_recursion;      /* a function that calls itself is one frame in traced calls */
     uint64_t min_duration_ns; /* shorter traced calls are left out: their time is their caller's */
     int names; /* a file of names (names_file.h), which are found there first; 0: none */
+    const struct kymo_recording_intervals *intervals; /* read in place of path and fd; NULL: none */
 } kymo_load_how;
 
 /* Reads a recording as far as it is good, finds the names of its code, and returns a finished

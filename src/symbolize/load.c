@@ -100,6 +100,8 @@ struct input {
 static int is_large(const struct input *input)
 {
     struct stat st;
+    if (input->how.intervals)
+        return 1;
     if (input->fd < 0)
         return input->len > LARGE_BYTES;
     return (input->flags & KYMO_RECORDING_BY_OFFSET) && fstat(input->fd, &st) == 0 &&
@@ -109,6 +111,9 @@ static int is_large(const struct input *input)
 static kymo_err read_input(const struct input *input, const kymo_event_handler *handler,
                            void *context, kymo_recording_report *report, kymo_error *detail)
 {
+    if (input->how.intervals)
+        return kymo_recording_read_intervals(input->how.intervals, handler, context, report,
+                                             detail);
     if (input->fd >= 0)
         return kymo_recording_read_fd(input->fd, input->flags, handler, context, report, detail);
     return kymo_recording_read_memory(input->data, input->len, 0, handler, context, report, detail);
@@ -223,6 +228,8 @@ kymo_err kymo_recording_load_as(const char *path, int fd, const kymo_load_how *h
     if (how)
         input.how = *how;
     int opened = -1;
+    if (input.how.intervals)
+        return load(&input, out, info, NULL, detail);
     if (fd < 0 && strcmp(path, "-") == 0) {
         input.fd = STDIN_FILENO;
     } else if (fd < 0) {

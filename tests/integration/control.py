@@ -180,6 +180,29 @@ def snapshot():
     check(missing.status == 2 and "name a file by -o" in missing.stderr, missing.stderr)
 
 
+def profile():
+    """What is recorded in a while, also with --ring and when the program ends meanwhile."""
+    recorded = Recorded()
+    path = recorded.where / "while.folded"
+    asked = Running([KYMO, "control", "-p", str(recorded.pid), "profile=300ms", "-o", path])
+    recorded.go_on()
+    result = asked.finish()
+    check(result.status == 0 and path.exists(), f"{result.stdout}{result.stderr}")
+    asked = Running([KYMO, "control", "-p", str(recorded.pid), "profile=1h", "-q", "-o",
+                     recorded.where / "rest.json.gz"])
+    recorded.go_on()
+    recorded.end()
+    result = asked.finish()
+    check((result.status, result.stderr) == (0, ""), f"at the end: {result.stderr}")
+    recorded = Recorded("--ring=1M")
+    refused = control("-p", str(recorded.pid), "profile=1s", "-o", path.with_suffix(".svg"))
+    check(refused.status == 1 and "--ring" in refused.stderr, refused.stderr)
+    for wrong in ("profile=0s", "profile=2h", "profile=now"):
+        refused = control(wrong, "-o", path.with_suffix(".svg"))
+        check(refused.status == 2 and "takes a time" in refused.stderr, refused.stderr)
+    recorded.end()
+
+
 def unknown_at_the_end():
     """A name that no program ever had is warned of, with those that there were."""
     for names, is_said in (("Hush:nonsense", True), ("Hush:-plain", False), ("all", False)):
@@ -265,7 +288,7 @@ def wrong_lists():
 
 
 for function in (from_the_start, while_it_runs, without_main, who_stands_still, after_a_silence,
-                 not_of_anybody, wrong_lists, categories, snapshot,
+                 not_of_anybody, wrong_lists, categories, snapshot, profile,
                  unknown_at_the_end):
     add_case(function.__name__, function)
 main()

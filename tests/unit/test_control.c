@@ -56,11 +56,13 @@ static kymo_err on_count(void *context, const struct kymo_control_request *reque
 }
 
 /* A file that says which process was asked for, or nothing. */
-static kymo_err on_answer(void *context, const struct kymo_control_request *request, int connection)
+static kymo_err on_answer(void *context, const struct kymo_control_request *request,
+                          uint64_t asked_ns, int connection)
 {
     const struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC};
     struct scene *s = context;
     s->files++;
+    assert_true(asked_ns > 0);
     if (strcmp(request->format, ".full") == 0)
         return KYMO_E_FULL;
     int fd = strcmp(request->format, ".none") ? memfd_create("test", MFD_CLOEXEC) : -1;
@@ -344,6 +346,70 @@ static int is_answered(int fd, struct kymo_control_answer *answer)
 }
 
 /* Told is who says so, and the answer waits for it, though not for ever. */
+/* Who waits for the seconds of a profile keeps his place, and is answered when they are over. */
+static void seconds_are_waited_for(void **state)
+{
+    struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC,
+                                           .what = KYMO_CONTROL_PROFILE,
+                                           .duration_ns = 1000000000,
+                                           .format = ".pb.gz"};
+    struct kymo_control_answer answer;
+    struct scene s;
+    int others[3 * KYMO_CONTROL_CALLERS];
+    (void)state;
+    set_up(&s);
+    assert_true(kymo_control_server_since(&s.server) == UINT64_MAX);
+    s.later = 1;
+    int fd = call();
+    assert_int_equal(send(fd, &request, sizeof request, 0), sizeof request);
+    serve(&s);
+    serve(&s);
+    uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
+    assert_true(kymo_control_server_since(&s.server) <= now_ns);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(others); i++) {
+        others[i] = call();
+        serve(&s);
+    }
+    assert_int_equal(recv(fd, &answer, sizeof answer, MSG_DONTWAIT), -1);
+    assert_int_equal(s.files, 0);
+    s.later = 0;
+    kymo_control_server_round(&s.server, now_ns);
+    assert_int_equal(recv(fd, &answer, sizeof answer, MSG_DONTWAIT), sizeof answer);
+    assert_int_equal(s.files, 1);
+    assert_true(kymo_control_server_since(&s.server) == UINT64_MAX);
+    close(fd);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(others); i++)
+        close(others[i]);
+
+    /* One who does not wait any longer is forgotten. */
+    s.later = 1;
+    fd = call();
+    assert_int_equal(send(fd, &request, sizeof request, 0), sizeof request);
+    serve(&s);
+    serve(&s);
+    assert_true(kymo_control_server_since(&s.server) != UINT64_MAX);
+    close(fd);
+    serve(&s);
+    assert_true(kymo_control_server_since(&s.server) == UINT64_MAX);
+    tear_down(&s);
+
+    /* What cannot be waited for is refused. */
+    static const struct kymo_control_request wrong[] = {
+        {.duration_ns = 0, .format = ".jfr"},
+        {.duration_ns = KYMO_CONTROL_DURATION_MAX_NS + 1, .format = ".jfr"},
+        {.duration_ns = 1, .show = KYMO_CONTROL_SHOW_ALLOC + 1, .format = ".jfr"},
+    };
+    set_up(&s);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(wrong); i++) {
+        struct client c = {.pid = getpid(), .request = wrong[i]};
+        c.request.what = KYMO_CONTROL_PROFILE;
+        run(&s, &c);
+        assert_int_equal(c.err, KYMO_E_INVALID);
+    }
+    assert_int_equal(s.asked, 0);
+    tear_down(&s);
+}
+
 static void the_answer_comes_when_all_have_done_it(void **state)
 {
     struct kymo_control_answer answer;
@@ -766,6 +832,7 @@ int main(void)
         cmocka_unit_test(there_may_be_nobody_to_ask),
         cmocka_unit_test(nonsense_is_not_obeyed),
         cmocka_unit_test(the_silent_keep_nobody_out),
+        cmocka_unit_test(seconds_are_waited_for),
         cmocka_unit_test(the_answer_comes_when_all_have_done_it),
         cmocka_unit_test(who_has_asked_is_answered),
         cmocka_unit_test(who_cannot_be_let_in_waits_outside),

@@ -382,13 +382,22 @@ static void take_columns(kymo_pprof *w, const kymo_pprof *first)
     }
 }
 
+static int is_one_kind(const kymo_pprof *w)
+{
+    const kymo_encode_options *o = w->encoder->options;
+    return o && (o->flags & KYMO_ENCODE_KIND_ALONE);
+}
+
 /* Determines the values of samples. */
 static void choose_columns(kymo_pprof *w)
 {
+    const int is_alone = is_one_kind(w);
     for (uint32_t i = 0; i < w->p->sample_type_count; i++) {
         const kymo_sample_type *t = &w->p->sample_types[i];
         w->columns[i].value = KYMO_PPROF_NO_COLUMN;
-        if (t->is_optional && i != w->p->default_sample_type && !has_type(w, i))
+        if (is_alone && i != kymo_encoder_type(w->encoder))
+            continue;
+        if (!is_alone && t->is_optional && i != w->p->default_sample_type && !has_type(w, i))
             continue;
         w->columns[i].count = t->count_name ? w->column_count++ : KYMO_PPROF_NO_COLUMN;
         w->columns[i].value = w->column_count++;
@@ -406,7 +415,8 @@ static uint64_t period_of(const kymo_profile *p, const kymo_sample_type *type)
 static void write_types(kymo_pprof *w)
 {
     const kymo_profile *p = w->p;
-    const kymo_sample_type *chosen = &p->sample_types[p->default_sample_type];
+    const uint32_t type = is_one_kind(w) ? kymo_encoder_type(w->encoder) : p->default_sample_type;
+    const kymo_sample_type *chosen = &p->sample_types[type];
     for (uint32_t i = 0; i < p->sample_type_count; i++) {
         const kymo_sample_type *t = &p->sample_types[i];
         if (w->columns[i].value == KYMO_PPROF_NO_COLUMN)
