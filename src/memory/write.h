@@ -25,6 +25,12 @@ struct kymo_memory_view {
     struct kymo_memory_threads threads;
 };
 
+/* view.c: fills a view that is all zero, but for pid and what allocators say; process as process.h
+ * has it, parts as kymo/memory.h. Of another process what may not be read is not there. The threads
+ * are freed by kymo_memory_threads_deinit, also after an error. */
+KYMO_NODISCARD
+kymo_err kymo_memory_view_read(struct kymo_memory_view *view, const char *process, uint32_t parts);
+
 /* doc/memory-json.md */
 void kymo_memory_write_json(kymo_str *out, const struct kymo_memory_view *view);
 /* Text exposition format 0.0.4. */

@@ -3,10 +3,16 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "memory/write.h"
 #include "unit.h"
 
 #define LIMIT (1u << 20)
@@ -104,6 +110,39 @@ static void threads_take_them_at_the_same_time(void **state)
     }
 }
 
+/* Of another process, what the kernel lets us read. */
+static void another_process_is_read_from_outside(void **state)
+{
+    struct kymo_memory_view *view = calloc(1, sizeof *view);
+    char process[16];
+    int pipes[2];
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)!prctl(PR_SET_NAME, "the child");
+        (void)!write(pipes[1], "", 1);
+        pause();
+        _exit(0);
+    }
+    char byte;
+    assert_int_equal(read(pipes[0], &byte, 1), 1);
+    snprintf(process, sizeof process, "%d", (int)child);
+    assert_int_equal(
+        kymo_memory_view_read(view, process, KYMO_MEMORY_PROCESS | KYMO_MEMORY_THREADS), KYMO_OK);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_string_equal(view->name, "the child");
+    assert_true(view->figures.is_known[KYMO_FIGURE_RSS]);
+    assert_true(view->figures.value[KYMO_FIGURE_RSS] > 0);
+    assert_int_equal(view->threads.list.len, 1);
+    assert_int_equal(view->threads.list.data[0].tid, child);
+    kymo_memory_threads_deinit(&view->threads);
+    free(view);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +151,7 @@ int main(void)
         cmocka_unit_test(the_sinks_error_is_passed_on),
         cmocka_unit_test(many_of_them_leave_no_descriptor),
         cmocka_unit_test(threads_take_them_at_the_same_time),
+        cmocka_unit_test(another_process_is_read_from_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
