@@ -20,6 +20,7 @@
 
 #include "agent/interval.h"
 #include "agent/metadata_find.h"
+#include "agent/pull.h"
 #include "agent/schedule.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -56,6 +57,7 @@ struct kymo_agent {
     struct kymo_interval_work work;
     uint64_t names_before; /* bytes, when the encoder started */
     struct kymo_deliver delivers[KYMO_AGENT_REPORTERS];
+    struct kymo_pull pull;
     struct kymo_agent_counts status;
 };
 
@@ -291,6 +293,8 @@ static void took_encoding(kymo_agent *a, const struct kymo_worker_result *result
     if (result->error.code != KYMO_OK && a->names >= 0)
         (void)!ftruncate(a->names, (off_t)a->names_before);
     a->status.lost_records += result->figures[KYMO_INTERVAL_LOST];
+    a->status.samples += result->figures[KYMO_INTERVAL_SAMPLES];
+    a->status.handler_ns += result->figures[KYMO_INTERVAL_HANDLER_NS];
     if (result->error.code != KYMO_OK)
         interval_failed(a, &result->error);
     else if (is_empty && !interval->of.is_last)
@@ -302,6 +306,31 @@ static void took_encoding(kymo_agent *a, const struct kymo_worker_result *result
 }
 
 /* ---- for kymo_launch ---- */
+
+static void tell_server(kymo_agent *a, uint64_t now_ns)
+{
+    struct kymo_agent_counts s;
+    kymo_agent_get_status(a, &s);
+    struct kymo_pull_figures f = {
+        .program = a->who.pid,
+        .start_realtime_ns = a->who.start_realtime_ns,
+        .intervals = s.intervals,
+        .empty = s.empty,
+        .broken = s.broken,
+        .waiting = a->waiting.len,
+        .lost_records = s.lost_records,
+        .samples = s.samples,
+        .handler_ns = s.handler_ns,
+    };
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++) {
+        const struct kymo_deliver_counts *c = &a->delivers[i].counts;
+        f.reporters[i] =
+            (struct kymo_pull_reporter){c->delivered, c->failures, c->dropped, c->last_ns};
+    }
+    if (s.reason.code != KYMO_OK)
+        snprintf(f.reason, sizeof f.reason, "%s", s.reason.message);
+    kymo_pull_round(&a->pull, &f, now_ns);
+}
 
 static void round_of(kymo_agent *a, uint64_t now_ns)
 {
@@ -316,6 +345,8 @@ static void round_of(kymo_agent *a, uint64_t now_ns)
     for (uint32_t i = 0; i < a->settings->n_reporters; i++)
         if (!a->is_finding || !a->settings->reporters[i].kind->is_remote)
             kymo_deliver_round(&a->delivers[i], now_ns, realtime_ns);
+    if (a->pull.page)
+        tell_server(a, now_ns);
 }
 
 static void on_round(void *context, uint64_t now_ns)
@@ -385,7 +416,7 @@ static kymo_err on_ended(void *context, const struct kymo_launch_interval *inter
 
 /* ---- from begin to end ---- */
 
-kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, const char *program,
+kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, char *const *argv,
                            const struct kymo_agent_system *system, kymo_agent **out,
                            kymo_error *detail)
 {
@@ -398,11 +429,17 @@ kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, const cha
     a->found = -1;
     a->metadata = settings->labels;
     a->for_launch = (struct kymo_launch_intervals){due_ns, on_ended, on_round, on_started, a};
-    const char *slash = strrchr(program, '/');
+    kymo_err err =
+        kymo_pull_open(&a->pull, settings, argv, system->workers, monotonic_ns(a), detail);
+    if (err != KYMO_OK) {
+        free(a);
+        return err;
+    }
+    const char *slash = strrchr(argv[0], '/');
     if (gethostname(a->host, sizeof a->host - 1) != 0)
         strcpy(a->host, "localhost");
     a->who = (struct kymo_agent_identity){
-        .program = slash ? slash + 1 : program, .host = a->host, .metadata = &a->metadata};
+        .program = slash ? slash + 1 : argv[0], .host = a->host, .metadata = &a->metadata};
     for (uint32_t i = 0; i < settings->n_reporters; i++)
         kymo_deliver_init(&a->delivers[i], &settings->reporters[i], system->workers,
                           settings->spool_bytes);
@@ -426,6 +463,7 @@ void kymo_agent_destroy(kymo_agent *a)
     kymo_vec_deinit(&a->waiting);
     for (uint32_t i = 0; i < a->settings->n_reporters; i++)
         kymo_deliver_deinit(&a->delivers[i]);
+    kymo_pull_close(&a->pull);
     if (a->names >= 0)
         close(a->names);
     free(a);
@@ -436,9 +474,9 @@ const struct kymo_launch_intervals *kymo_agent_intervals(const kymo_agent *a)
     return &a->for_launch;
 }
 
-static int is_done(const kymo_agent *a)
+static int is_done(kymo_agent *a)
 {
-    int done = a->waiting.len == 0;
+    int done = kymo_pull_end(&a->pull) && a->waiting.len == 0;
     for (uint32_t i = 0; i < a->settings->n_reporters; i++)
         done = done && kymo_deliver_is_done(&a->delivers[i]);
     return done;
@@ -462,6 +500,11 @@ int kymo_agent_finish(kymo_agent *a, uint64_t deadline_ns)
         round_of(a, now_ns);
     }
     return is_done(a);
+}
+
+const char *kymo_agent_listens_at(const kymo_agent *a)
+{
+    return a->pull.page ? a->pull.name : NULL;
 }
 
 void kymo_agent_get_status(const kymo_agent *a, struct kymo_agent_counts *status)

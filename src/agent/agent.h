@@ -37,16 +37,19 @@ struct kymo_agent_counts {
     uint64_t empty;        /* of them: nothing happened, nothing was sent */
     uint64_t broken;       /* of them: cut, or not encoded */
     uint64_t lost_records; /* in the profiles */
-    uint64_t delivered;    /* to any reporter */
+    uint64_t samples;
+    uint64_t handler_ns; /* time in signal handlers of the program */
+    uint64_t delivered;  /* to any reporter */
     uint64_t failures;
     uint64_t dropped;
     uint64_t last_delivery_ns; /* CLOCK_REALTIME; 0: none */
     kymo_error reason;         /* of the last failure; code KYMO_OK: none */
 };
 
-/* settings have been checked, and outlive the agent. */
+/* argv: of the program. It and settings, which have been checked, outlive the agent. Listens, where
+ * settings say so. */
 KYMO_NODISCARD
-kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, const char *program,
+kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, char *const *argv,
                            const struct kymo_agent_system *system, kymo_agent **out,
                            kymo_error *detail);
 /* Stops what is under way; what waits is dropped. */
@@ -60,6 +63,8 @@ int kymo_agent_open_file(const kymo_agent *agent, kymo_error *detail);
 void kymo_agent_flush_now(kymo_agent *agent);
 /* Waits until everything is delivered, so long at most. Returns whether everything is. */
 int kymo_agent_finish(kymo_agent *agent, uint64_t deadline_ns);
+/* Where it listens, as kymo_listen_name has it; NULL: it does not. */
+const char *kymo_agent_listens_at(const kymo_agent *agent);
 void kymo_agent_get_status(const kymo_agent *agent, struct kymo_agent_counts *status);
 
 #endif

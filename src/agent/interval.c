@@ -5,6 +5,7 @@
 
 #include "kymo/encode.h"
 #include "kymo/profile.h"
+#include "kymo/recording.h"
 #include "symbolize/finish.h"
 
 static int is_empty(const kymo_profile *profile)
@@ -45,8 +46,14 @@ kymo_err kymo_interval_encode(void *context, struct kymo_worker_result *result)
 {
     const struct kymo_interval_work *work = context;
     kymo_profile *profile = NULL;
-    KYMO_TRY(kymo_store_symbols(work->segment, work->names, NULL, &result->error));
-    KYMO_TRY(kymo_finish_load(NULL, work->segment, NULL, NULL, &profile, NULL, &result->error));
+    if (work->n_files == 0) {
+        KYMO_TRY(kymo_recording_load_fd(work->segment, &profile, NULL, &result->error));
+    } else {
+        KYMO_TRY(kymo_store_symbols(work->segment, work->names, NULL, &result->error));
+        KYMO_TRY(kymo_finish_load(NULL, work->segment, NULL, NULL, &profile, NULL, &result->error));
+    }
+    result->figures[KYMO_INTERVAL_SAMPLES] = kymo_profile_quality(profile)->samples;
+    result->figures[KYMO_INTERVAL_HANDLER_NS] = kymo_profile_quality(profile)->handler_ns;
     result->figures[KYMO_INTERVAL_IS_EMPTY] = (uint64_t)is_empty(profile);
     result->figures[KYMO_INTERVAL_LOST] = lost(profile);
     kymo_err err = is_empty(profile) ? KYMO_OK : encode(work, profile, &result->error);

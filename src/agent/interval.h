@@ -34,9 +34,11 @@ struct kymo_interval_work {
 enum {
     KYMO_INTERVAL_IS_EMPTY, /* 1: nothing happened in it, and there are no files */
     KYMO_INTERVAL_LOST,     /* records that were lost in it */
+    KYMO_INTERVAL_SAMPLES,
+    KYMO_INTERVAL_HANDLER_NS, /* time in signal handlers of the program */
 };
 
-/* Writes the files. context: a kymo_interval_work. */
+/* Writes the files, or counts alone if there are none. context: a kymo_interval_work. */
 KYMO_NODISCARD
 kymo_err kymo_interval_encode(void *context, struct kymo_worker_result *result);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/interval.h"
+#include "agent/pull.h"
 #include "agent/reporter_remote.h"
 #include "base/str.h"
 #include "kymo/encode.h"
@@ -199,6 +200,10 @@ kymo_err kymo_agent_settings_set(struct kymo_agent_settings *s, const char *name
         return set_text(name, value, s->spool, sizeof s->spool, detail);
     if (strcmp(name, "spool-bytes") == 0)
         return set_bytes(name, value, &s->spool_bytes, detail);
+    if (strcmp(name, "listen") == 0)
+        return kymo_listen_parse(&s->listen, value, detail);
+    if (strcmp(name, "listen-token") == 0)
+        return set_text(name, value, s->token_path, sizeof s->token_path, detail);
     return kymo_error_set(detail, KYMO_E_NOT_FOUND, 0, "unknown option '%.40s'", name);
 }
 
@@ -253,11 +258,30 @@ kymo_err kymo_agent_settings_parse(struct kymo_agent_settings *s, const char *li
     return KYMO_OK;
 }
 
+static kymo_err check_listen(struct kymo_agent_settings *s, kymo_error *detail)
+{
+    char name[KYMO_LISTEN_NAME_MAX];
+    if (s->token_path[0])
+        KYMO_TRY(kymo_pull_read_token(s->token_path, s->token, detail));
+    if (s->listen.address.ss_family == AF_UNSPEC)
+        return KYMO_OK;
+    KYMO_TRY(kymo_pull_check(detail));
+    if (!kymo_listen_is_local(&s->listen) && !s->token[0])
+        return kymo_error_set(
+            detail, KYMO_E_INVALID, 0,
+            "%s can be reached from other machines: --listen-token=FILE names the "
+            "file of a token that they must send",
+            kymo_listen_name(&s->listen, name));
+    return KYMO_OK;
+}
+
 kymo_err kymo_agent_settings_check(struct kymo_agent_settings *s, kymo_error *detail)
 {
-    if (s->n_reporters == 0)
+    if (s->n_reporters == 0 && s->listen.address.ss_family == AF_UNSPEC)
         return kymo_error_set(detail, KYMO_E_INVALID, 0,
-                              "where to? --reporter=local:DIR says where profiles go");
+                              "where to? --reporter=local:DIR says where profiles go, "
+                              "--listen=PORT where they can be asked for");
+    KYMO_TRY(check_listen(s, detail));
     if (s->recording.ring_bytes)
         return kymo_error_set(detail, KYMO_E_INVALID, 0,
                               "--ring is not for the agent, whose intervals are short");

@@ -11,7 +11,9 @@
 #ifndef KYMO_AGENT_SETTINGS_H
 #define KYMO_AGENT_SETTINGS_H
 
+#include "agent/listen.h"
 #include "agent/metadata.h"
+#include "agent/pull_request.h"
 #include "agent/reporter.h"
 #include "options/options.h"
 
@@ -29,13 +31,17 @@ struct kymo_agent_settings {
     struct kymo_metadata labels;
     struct kymo_reporter reporters[KYMO_AGENT_REPORTERS];
     uint32_t n_reporters;
+    struct kymo_listen listen; /* where profiles can be asked for */
+    char token_path[KYMO_AGENT_SPOOL_MAX];
+    char token[KYMO_PULL_TOKEN_MAX]; /* read by check; "": none is needed */
 };
 
 /* The defaults: recording at a cost that nobody notices, doc/agent.md says which and why. */
 void kymo_agent_settings_init(struct kymo_agent_settings *settings);
 /* Sets one of the agent's own: report, reporter, format, keep, keep-bytes, keep-age, metadata,
- * label, spool, spool-bytes, deadline. format and keep are of the reporter before them; format
- * before any reporter is of all. KYMO_E_NOT_FOUND: it is none of these. detail is one line. */
+ * label, spool, spool-bytes, deadline, listen, listen-token. format and keep are of the reporter
+ * before them; format before any reporter is of all. KYMO_E_NOT_FOUND: it is none of these. detail
+ * is one line. */
 KYMO_NODISCARD
 kymo_err kymo_agent_settings_set(struct kymo_agent_settings *settings, const char *name,
                                  const char *value, kymo_error *detail);

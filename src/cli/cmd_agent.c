@@ -103,6 +103,9 @@ static int run(const struct agent_command *c, kymo_agent *agent)
                                   .preload_path = c->program.preload,
                                   .quiet = 1,
                                   .intervals = kymo_agent_intervals(agent)};
+    const char *address = kymo_agent_listens_at(agent);
+    if (address && !c->quiet)
+        kymo_fprint(stderr, "kymo: profiles can be asked for at %s\n", address);
     launch.spool = kymo_agent_open_file(agent, &detail);
     if (launch.spool < 0)
         return kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
@@ -127,8 +130,7 @@ static kymo_err record_joined(struct agent_command *c, kymo_error *detail)
     *detail = c->wrong;
     KYMO_TRY(c->wrong.code);
     KYMO_TRY(kymo_agent_settings_check(&c->settings, detail));
-    KYMO_TRY(
-        kymo_agent_create(&c->settings, j->argv[0], &kymo_agent_real_system, &j->agent, detail));
+    KYMO_TRY(kymo_agent_create(&c->settings, j->argv, &kymo_agent_real_system, &j->agent, detail));
     launch.intervals = kymo_agent_intervals(j->agent);
     launch.spool = kymo_agent_open_file(j->agent, detail);
     if (launch.spool < 0)
@@ -173,8 +175,8 @@ int kymo_cmd_agent(int argc, char **argv)
     status = kymo_program_check(&c.program, c.settings.recording.alloc_bytes != 0);
     if (status >= 0)
         return status;
-    if (kymo_agent_create(&c.settings, c.program.argv[0], &kymo_agent_real_system, &agent,
-                          &detail) != KYMO_OK)
+    if (kymo_agent_create(&c.settings, c.program.argv, &kymo_agent_real_system, &agent, &detail) !=
+        KYMO_OK)
         status = kymo_say_failed(detail.message, KYMO_EXIT_FAILED);
     else
         status = run(&c, agent);

@@ -39,7 +39,7 @@ const kymo_command kymo_commands[] = {
         .name = "agent",
         .mask = KYMO_IN_AGENT,
         .summary = "run a service, and send a profile of it every 30 seconds",
-        .arguments = "--reporter=WHERE [OPTION...] [--] PROGRAM [ARGUMENT...]",
+        .arguments = "--reporter=WHERE|--listen=ADDRESS [OPTION...] [--] PROGRAM [ARGUMENT...]",
         .description =
     "Runs PROGRAM as record does, for as long as it runs, and sends what each interval was to\n"
     "the reporters. Samples are taken at a cost that nobody notices; the options of record\n"
@@ -47,10 +47,14 @@ const kymo_command kymo_commands[] = {
     "\n"
     "What happens to profiles does nothing to the program: a reporter that fails is tried\n"
     "again, and what is lost is counted. Signals that end a service go to the program; when\n"
-    "it has ended, its last profile is sent. The exit status is the program's.",
+    "it has ended, its last profile is sent. The exit status is the program's.\n"
+    "\n"
+    "With --listen profiles can also be asked for over HTTP, as of Go programs.",
         .examples =
     "  kymo agent --reporter=local:/var/log/profiles -- ./server --port 80\n"
-    "  kymo agent --report=10s --reporter=local:profiles --format=jfr --keep=100 -- ./server\n",
+    "  kymo agent --report=10s --reporter=local:profiles --format=jfr --keep=100 -- ./server\n"
+    "  kymo agent --listen=6060 -- ./server\n"
+    "  go tool pprof http://127.0.0.1:6060\n",
         .run = kymo_cmd_agent,
     },
     {

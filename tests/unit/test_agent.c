@@ -219,7 +219,8 @@ static void begin(struct run *run, unsigned reporters)
         strcpy(r->extension, i % 2 ? ".kymo" : ".jfr");
     }
     run->settings.n_reporters = reporters;
-    OK(kymo_agent_create(&run->settings, "/usr/bin/prog", &fake_system, &run->agent, NULL));
+    OK(kymo_agent_create(&run->settings, (char *const[]){"/usr/bin/prog", NULL}, &fake_system,
+                         &run->agent, NULL));
     run->intervals = kymo_agent_intervals(run->agent);
     run->file = kymo_agent_open_file(run->agent, NULL);
     assert_true(run->file >= 0);
@@ -348,7 +349,8 @@ static void what_waits_is_bounded(void **state)
     run.settings.spool_bytes = 10; /* two of "JFRn" and a half */
     kymo_agent_destroy(run.agent);
     close(run.file);
-    OK(kymo_agent_create(&run.settings, "prog", &fake_system, &run.agent, NULL));
+    OK(kymo_agent_create(&run.settings, (char *const[]){"prog", NULL}, &fake_system, &run.agent,
+                         NULL));
     run.intervals = kymo_agent_intervals(run.agent);
     run.file = kymo_agent_open_file(run.agent, NULL);
     run.intervals->started(run.intervals->context, 42);

@@ -127,6 +127,33 @@ static void what_cannot_work_is_refused(void **state)
     assert_int_equal(kymo_agent_settings_set(&s, "reporter", "local:d", NULL), KYMO_E_FULL);
 }
 
+static void a_server_needs_no_reporter_but_a_token(void **state)
+{
+    (void)state;
+    static const char *const local[] = {"0", "[::1]:0", "unix:socket"};
+    struct kymo_agent_settings s;
+    kymo_error detail;
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
+        kymo_agent_settings_init(&s);
+        OK(kymo_agent_settings_set(&s, "listen", local[i], NULL));
+        OK(kymo_agent_settings_check(&s, &detail));
+        assert_string_equal(s.token, "");
+    }
+    kymo_agent_settings_init(&s);
+    OK(kymo_agent_settings_set(&s, "listen", "0.0.0.0:0", NULL));
+    assert_int_equal(kymo_agent_settings_check(&s, &detail), KYMO_E_INVALID);
+    assert_string_equal(detail.message,
+                        "http://0.0.0.0:0 can be reached from other machines: --listen-token=FILE "
+                        "names the file of a token that they must send");
+    put("token", "0123456789abcdef\n");
+    OK(kymo_agent_settings_parse(&s, "listen-token=token", NULL));
+    OK(kymo_agent_settings_check(&s, &detail));
+    assert_string_equal(s.token, "0123456789abcdef");
+    OK(kymo_agent_settings_parse(&s, "listen-token=none", NULL));
+    assert_int_not_equal(kymo_agent_settings_check(&s, &detail), KYMO_OK);
+    assert_int_equal(kymo_agent_settings_set(&s, "listen", "somewhere", &detail), KYMO_E_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +162,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(labels_and_where_it_runs),
         cmocka_unit_test_setup_teardown(what_cannot_work_is_refused, enter, leave),
+        cmocka_unit_test_setup_teardown(a_server_needs_no_reporter_but_a_token, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
