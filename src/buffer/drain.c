@@ -260,6 +260,19 @@ static kymo_err read_stream(kymo_drain *d, uint32_t number, uint32_t stream, int
 
 /* ---- slots ---- */
 
+void kymo_drain_live_counts(const kymo_drain *d, struct kymo_drain_counts *counts)
+{
+    *counts = (struct kymo_drain_counts){0, 0, 0};
+    for (uint32_t i = 0; i < d->slots_seen; i++) {
+        const struct kymo_thread_slot *shared = kymo_session_slot(d->session, &d->plan, i);
+        if (!d->slots[i].open)
+            continue;
+        counts->samples += kymo_load_relaxed(&shared->samples);
+        counts->handler_ns += kymo_load_relaxed(&shared->handler_ns);
+        counts->disturbed += kymo_load_relaxed(&shared->disturbed);
+    }
+}
+
 static struct kymo_drain_thread describe(const kymo_drain *d, const struct kymo_slot_reader *slot,
                                          const struct kymo_thread_slot *shared)
 {

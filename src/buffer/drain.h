@@ -236,6 +236,12 @@ int kymo_drain_slot_is_gone(const kymo_drain *drain, uint32_t slot);
 /* The dense number of the thread whose slot this is now; UINT32_MAX if it has none. */
 uint32_t kymo_drain_slot_thread(const kymo_drain *drain, uint32_t slot);
 
+/* What threads that have not ended have counted so far. */
+struct kymo_drain_counts {
+    uint64_t samples, handler_ns, disturbed;
+};
+void kymo_drain_live_counts(const kymo_drain *drain, struct kymo_drain_counts *counts);
+
 /* Losses by kind so far, those that the drain itself noticed included. */
 void kymo_drain_losses(const kymo_drain *drain, uint64_t lost[KYMO_LOSS_KINDS]);
 

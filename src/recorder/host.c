@@ -541,12 +541,15 @@ uint64_t kymo_host_cpu_ns(const kymo_host *h)
 
 static kymo_err tell_quality(kymo_host *h)
 {
+    struct kymo_drain_counts live;
+    kymo_drain_live_counts(h->drain, &live);
     h->quality = (kymo_event_quality){
         .process = h->out.process,
-        .samples = h->out.taken,
+        .samples = h->out.taken + live.samples,
         .cpu_unsampled_ns = h->out.unsampled_ns,
-        .handler_ns = h->out.handler_ns,
-        .disturbed = h->out.disturbed + (h->out.wall ? kymo_wall_disturbed(h->out.wall) : 0),
+        .handler_ns = h->out.handler_ns + live.handler_ns,
+        .disturbed = h->out.disturbed + live.disturbed +
+                     (h->out.wall ? kymo_wall_disturbed(h->out.wall) : 0),
     };
     return h->config.events->quality(h->config.events_context, &h->quality);
 }

@@ -358,6 +358,7 @@ def texts():
     say(f"{status}")
     check(status["state"] == "running" and status["recorder"]["pid"] == agent.process.pid, "state")
     check(status["samples"] > 0 and status["last_failure"] is None, "figures")
+    wait_until("time in handlers of threads that run", lambda: agent.status()["program"]["handler_ns"] > 0)
     metrics = agent.ask("/metrics")
     check(metrics.headers["Content-Type"].startswith("text/plain; version=0.0.4"), f"{metrics.headers}")
     values = dict(re.findall(r"^([a-z_]+)(?:\{[^}]*\})? (\S+)$", metrics.body.decode(), re.M))

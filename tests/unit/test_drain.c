@@ -384,6 +384,34 @@ static void the_depot_rotates(void **state)
     fixture_close(&f);
 }
 
+static void what_live_threads_count_is_told(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_open(4u << 20);
+    struct seen s = {0};
+    struct kymo_drain_counts counts;
+    kymo_drain *d = open_drain(&f, &s);
+    struct writer one = begin(&f, 1), other = begin(&f, 2);
+    one.slot->samples = 3;
+    one.slot->handler_ns = 300;
+    other.slot->handler_ns = 20;
+    other.slot->disturbed = 1;
+    kymo_drain_live_counts(d, &counts);
+    assert_int_equal(counts.handler_ns, 0); /* no thread is known yet */
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    kymo_drain_live_counts(d, &counts);
+    assert_int_equal(counts.samples, 3);
+    assert_int_equal(counts.handler_ns, 320);
+    assert_int_equal(counts.disturbed, 1);
+    end(&one);
+    assert_int_equal(kymo_drain_round(d), KYMO_OK);
+    kymo_drain_live_counts(d, &counts);
+    assert_int_equal(counts.samples, 0);
+    assert_int_equal(counts.handler_ns, 20);
+    kymo_drain_destroy(d);
+    fixture_close(&f);
+}
+
 static void a_thread_that_lives_at_the_end_is_believed(void **state)
 {
     (void)state;
@@ -625,6 +653,7 @@ int main(void)
         cmocka_unit_test(the_depot_is_kept_for_a_whole_lap),
         cmocka_unit_test(a_full_buffer_loses_the_newest_and_recovers),
         cmocka_unit_test(the_depot_rotates),
+        cmocka_unit_test(what_live_threads_count_is_told),
         cmocka_unit_test(a_thread_that_lives_at_the_end_is_believed),
         cmocka_unit_test(concurrent_threads_lose_nothing),
         cmocka_unit_test(a_scribbled_session_is_survived),
