@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent_program.c MODE SETTINGS - a program that starts the agent that records it. Prints what each
- * call returned, and at the end the CPU seconds in a thread that ran before, in the main thread, and
- * in a thread that began later, all between start and stop.
+ * call returned, and at the end the CPU seconds in a thread that ran before, in the main thread,
+ * and in a thread that began later, all between start and stop.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -375,7 +375,8 @@ static void begin_remote(struct run *run, uint64_t finding_ns)
     run->settings.reporters[1].kind = &remote;
     OK(kymo_metadata_put(&run->settings.labels, "team", "mine"));
     fake.finding_ns = finding_ns;
-    OK(kymo_agent_create(&run->settings, "prog", &fake_system, &run->agent, NULL));
+    OK(kymo_agent_create(&run->settings, (char *const[]){"prog", NULL}, &fake_system, &run->agent,
+                         NULL));
     run->intervals = kymo_agent_intervals(run->agent);
     run->file = kymo_agent_open_file(run->agent, NULL);
     run->intervals->started(run->intervals->context, 42);
