@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * marker_session.h - markers that are recorded in the process that makes them, and read by nobody.
+ * marker_session.h - markers that are recorded in the process that makes them, and not read.
  */
 #ifndef KYMO_BENCH_MARKER_SESSION_H
 #define KYMO_BENCH_MARKER_SESSION_H

@@ -28,7 +28,7 @@ extern const struct kymo_mark_literal kv_operation_names[KV_OPERATIONS];
 enum kv_outcome { KV_OK, KV_NEW, KV_NONE, KV_FAILED, KV_OUTCOMES };
 extern const struct kymo_mark_literal kv_outcome_names[KV_OUTCOMES];
 
-/* A client. The main thread reads from it; whoever has an answer takes the lock and sends it. */
+/* A client. The main thread reads from it; a thread with an answer takes the lock and sends it. */
 struct kv_client {
     int fd;
     uint64_t number;
@@ -70,7 +70,7 @@ void kv_queue_init(struct kv_queue *queue, int is_journal);
 void kv_queue_push(struct kv_queue *queue, struct kv_request *request);
 /* The first one, or with is_all the whole chain; NULL: closed and empty. */
 struct kv_request *kv_queue_pop(struct kv_queue *queue, int is_all);
-/* Whoever waits, or comes, takes what is left. */
+/* Threads that wait, or come, take what is left. */
 void kv_queue_close(struct kv_queue *queue);
 
 /* ---- answers ---- */

@@ -14,7 +14,7 @@
 enum {
     PARTS = 16,
     BUCKETS_AT_FIRST = 64,
-    LONG_WAIT_NS = 20000, /* for a lock; shorter ones are nobody's business */
+    LONG_WAIT_NS = 20000, /* for a lock; shorter ones are left out */
 };
 
 KYMO_COUNTER(store_keys, store, "Keys", DELTA, NULL, PURPLE);

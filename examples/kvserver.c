@@ -292,7 +292,7 @@ static struct kv_client *accept_one(int listener, uint64_t number)
     return client;
 }
 
-/* Until somebody wants us to stop, and nobody is connected any more. */
+/* Until a signal asks us to stop, and no client is connected any more. */
 static void serve(int listener)
 {
     struct kv_client *clients[CLIENTS_MAX];

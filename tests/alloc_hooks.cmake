@@ -11,6 +11,6 @@ if(NOT KYMO_SANITIZE)
         thread_pointer.c)
     list(TRANSFORM kymo_alloc_sources PREPEND ${CMAKE_SOURCE_DIR}/src/capture/)
     target_sources(test_alloc_hooks PRIVATE ${kymo_alloc_sources})
-    # libc's headers promise of its functions that they call nobody here, and ours do: no optimizing.
+    # libc's headers promise of its functions that they call no function here, and ours do: no optimizing.
     target_compile_options(test_alloc_hooks PRIVATE -O0 -fno-builtin)
 endif()

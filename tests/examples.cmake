@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The examples do what they are there for, with nobody recording: a client that checks every answer, and
+# The examples do what they are there for, without a recording: a client that checks every answer, and
 # both sides count the same bytes. With markers, and without a trace of them.
 foreach(server kvserver kvserver_without_markers)
     add_test(NAME example.${server} COMMAND ${CMAKE_CURRENT_LIST_DIR}/examples/serve

@@ -75,7 +75,7 @@ foreach(bytes 2048 4096 6144 8192)
 endforeach()
 kymo_seen_test(small_altstack.raw "" small_altstack 0 raw)
 
-# Nobody listens there. The program that was launched says so, what it starts does not.
+# No recorder listens there. The program that was launched says so, what it starts does not.
 foreach(whose "" ",child")
     add_test(NAME integration.no_recorder${whose} COMMAND ${CMAKE_COMMAND} -E env
         LD_PRELOAD=$<TARGET_FILE:kymo-preload> KYMO_ATTACH=kymo-nobody${whose} /bin/true)
@@ -143,7 +143,7 @@ add_test(NAME integration.seen.vfork_filter
 kymo_looker(bad_pointers)
 kymo_seen_test(bad_pointers "" bad_pointers)
 
-# Beside no other library it is nobody; beside the preloaded one it is that one.
+# Beside no other library it does nothing; beside the preloaded one it is that one.
 if(NOT KYMO_SANITIZE)
     add_executable(linked_library ${CMAKE_SOURCE_DIR}/tests/integration/linked_library.c)
     target_link_libraries(linked_library PRIVATE ${CMAKE_DL_LIBS})

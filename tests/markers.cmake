@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The headers of markers, which programs compile: each language and compiler, what must not compile,
-# and what is left of a marker while nobody listens. They need no build of ours.
+# and what is left of a marker that is off. They need no build of ours.
 function(kymo_header_test name)
     add_test(NAME markers.${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/markers/check_header.py ${ARGN})
     set_tests_properties(markers.${name} PROPERTIES TIMEOUT ${KYMO_HANGS_S})

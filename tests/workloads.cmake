@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The programs, and that each does what it says when nobody profiles it: what the integration tests
+# The programs, and that each does what it says when it is not profiled: what the integration tests
 # compare with must hold by itself.
 add_subdirectory(${CMAKE_CURRENT_LIST_DIR}/workloads)
 

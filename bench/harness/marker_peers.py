@@ -15,7 +15,7 @@ KINDS = ["disabled", "instant32", "numbers_text"]
 
 
 class Peer:
-    """told: what it does with an event; package: whose version is shown; is_recorded: somebody gets
+    """told: what it does with an event; package: whose version is shown; is_recorded: a reader gets
     them."""
 
     def __init__(self, name, program, told, package, arguments=(), is_recorded=True):

@@ -2,7 +2,7 @@
 /*
  * barectf_bench.c - events of a tracer that barectf makes (barectf.yaml), in the loops of
  * marker_loop.h: it writes CTF into a buffer of the thread's own, without locks; the platform is
- * ours. Here that is a ring of packets, of which the oldest is written over; nobody reads it.
+ * ours. Here that is a ring of packets, of which the oldest is written over; it is not read.
  */
 #include <stdlib.h>
 #include <string.h>

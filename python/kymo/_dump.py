@@ -36,7 +36,7 @@ def _try(path):
 
 
 def dump_on(what, path):
-    """Dumps when a signal comes (what is its number; in the main thread), or when an exception that nobody handles
+    """Dumps when a signal comes (what is its number; in the main thread), or when an exception that is not handled
     ends a thread (what is a class of exceptions). {time} in the path is replaced. What was to be called then is
     called after that: the signal's handler, sys.excepthook, threading.excepthook. A signal without a handler does
     nothing else: SIGTERM does not end the program."""

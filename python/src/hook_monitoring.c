@@ -137,7 +137,7 @@ static int is_wanted(enum group group)
            (group == EXCEPTIONS && tracer_options.exceptions);
 }
 
-/* A tool id that nobody has: those without a meaning first. */
+/* A tool id that no tool has: those without a meaning first. */
 static long take_tool(void)
 {
     static const long ids[] = {4, 3, 5, 1, 0};

@@ -36,7 +36,7 @@ struct kymo_agent_settings {
     char token[KYMO_PULL_TOKEN_MAX]; /* read by check; "": none is needed */
 };
 
-/* The defaults: recording at a cost that nobody notices, doc/agent.md says which and why. */
+/* The defaults: recording at a low cost, doc/agent.md says which and why. */
 void kymo_agent_settings_init(struct kymo_agent_settings *settings);
 /* Sets one of the agent's own: report, reporter, format, keep, keep-bytes, keep-age, metadata,
  * label, spool, spool-bytes, deadline, listen, listen-token. format and keep are of the reporter

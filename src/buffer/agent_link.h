@@ -10,7 +10,7 @@
  * STATUS, and last ENDED: the last profile has been delivered, or was not in time
  *
  * When the program's end is closed, it has detached or ended: the agent goes on until the process
- * ends, and needs nobody to tell.
+ * ends, and learns of it from this alone.
  */
 #ifndef KYMO_BUFFER_AGENT_LINK_H
 #define KYMO_BUFFER_AGENT_LINK_H

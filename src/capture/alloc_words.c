@@ -19,7 +19,7 @@ struct kymo_alloc_words_from kymo_alloc_words_from;
 
 /* Every frame is known, no handler's is among them, and none that is the allocator's own: one such
  * may hold a lock for which its function would wait for ever. That the C library is on the stack
- * says nothing: its allocator calls nobody. */
+ * says nothing: its allocator calls no other library. */
 static int stack_allows(const struct kymo_capture_process *p, uint32_t stack)
 {
     struct kymo_depot depot = kymo_depot_at(p->session, &p->plan, kymo_depot_id_epoch(stack) & 1);

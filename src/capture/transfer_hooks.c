@@ -61,7 +61,7 @@ static int patience(int fd, int option)
 }
 
 /* After a call that a sample has cut: whether it may be made again. 0: something else has ended it.
- * Where a filter may forbid the calls, nobody waits. */
+ * Where a filter may forbid the calls, no thread waits. */
 static int may_go_on(int fd, short event, int call_flags)
 {
     struct kymo_capture_process *p = kymo_process_here();

@@ -432,7 +432,7 @@ int kymo_cmd_record(int argc, char **argv)
                                   .preload_path = r.program.preload,
                                   .quiet = r.quiet};
     kymo_err err = kymo_launch(&launch, &result, &detail);
-    /* Nobody may read the summary (2>&1 | head): the recording is finished all the same. */
+    /* The summary may have no reader (2>&1 | head): the recording is finished all the same. */
     signal(SIGPIPE, SIG_IGN);
     kymo_program_deinit(&r.program);
     if (err != KYMO_OK)

@@ -42,7 +42,7 @@ const kymo_command kymo_commands[] = {
         .arguments = "--reporter=WHERE|--listen=ADDRESS [OPTION...] [--] PROGRAM [ARGUMENT...]",
         .description =
     "Runs PROGRAM as record does, for as long as it runs, and sends what each interval was to\n"
-    "the reporters. Samples are taken at a cost that nobody notices; the options of record\n"
+    "the reporters. Samples are taken at a low cost; the options of record\n"
     "ask for more. KYMO_OPTIONS takes the same settings, with commas between.\n"
     "\n"
     "What happens to profiles does nothing to the program: a reporter that fails is tried\n"

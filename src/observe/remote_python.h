@@ -11,7 +11,7 @@
  *
  * The walk is that of the handler (unwind/python_walk.h), and so is the merge with the native stack
  * (buffer/python_merge.h). A thread that waits leaves its frames as they are, and they keep their
- * code alive; whoever asks makes sure that it has not run meanwhile. Nothing that is read is
+ * code alive; the caller makes sure that it has not run meanwhile. Nothing that is read is
  * believed: it may give wrong frames, and no more.
  */
 #ifndef KYMO_OBSERVE_REMOTE_PYTHON_H

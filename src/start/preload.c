@@ -143,8 +143,7 @@ const struct kymo_trace_calls *kymo_trace_attach(uint32_t abi)
     return kymo_trace_begin(abi);
 }
 
-/* KYMO_OPTIONS=agent,...: nobody started a recorder, this process does. NULL: name is its socket.
- */
+/* KYMO_OPTIONS=agent,...: this process starts its recorder. NULL: name is its socket. */
 static const char *start_agent(char **env, char name[KYMO_ATTACH_NAME_MAX + 1])
 {
     static kymo_error detail; /* its message is printed */

@@ -113,10 +113,10 @@ static void drain(struct fixture *f, kymo_recording_writer *w)
 
 static void read_back(int fd)
 {
-    const kymo_event_handler nobody = {0};
+    const kymo_event_handler no_events = {0};
     kymo_recording_report report;
     require(lseek(fd, 0, SEEK_SET) == 0);
-    require(kymo_recording_read_fd(fd, 0, &nobody, NULL, &report, NULL) == KYMO_OK);
+    require(kymo_recording_read_fd(fd, 0, &no_events, NULL, &report, NULL) == KYMO_OK);
     /* Times may be any, and cells may lie over each other: that is put right by the reader. */
     require(report.damage.chunks == 0 && report.damage.references == 0 &&
             report.damage.duplicates == 0 && report.damage.unknown_chunks == 0);

@@ -120,7 +120,7 @@ static kymo_err take(kymo_sink *sink, const void *data, size_t len)
     return KYMO_OK;
 }
 
-/* Whoever made the recording, what can be loaded can be written, and reported. */
+/* Whichever program made the recording, what can be loaded can be written, and reported. */
 static void use(const kymo_profile *profile)
 {
     kymo_sink nowhere = {take};
@@ -195,14 +195,14 @@ static void copy(const uint8_t *data, size_t len, unsigned flags)
     kymo_recording_writer *writer = NULL;
     kymo_recording_report first, second;
     kymo_error detail;
-    const kymo_event_handler nobody = {0};
+    const kymo_event_handler no_events = {0};
     int fd = memfd_create("copy", MFD_CLOEXEC);
     require(fd >= 0 && kymo_recording_writer_create(fd, flags, &writer) == KYMO_OK);
     if (kymo_recording_read_memory(data, len, 0, &kymo_recording_write_handler, writer, &first,
                                    &detail) == KYMO_OK) {
         require(kymo_recording_flush(writer) == KYMO_OK);
         require(lseek(fd, 0, SEEK_SET) == 0);
-        require(kymo_recording_read_fd(fd, 0, &nobody, NULL, &second, &detail) == KYMO_OK);
+        require(kymo_recording_read_fd(fd, 0, &no_events, NULL, &second, &detail) == KYMO_OK);
         const kymo_recording_damage none = {0};
         require(memcmp(&second.damage, &none, sizeof none) == 0);
         require(second.events == first.events);

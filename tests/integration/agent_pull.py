@@ -429,7 +429,7 @@ def who_goes_away_is_forgotten():
     before = len(os.listdir(descriptors))
     agent.goes_on()
     say(f"{before} descriptors of the recorder")
-    check(len(os.listdir(descriptors)) <= before + 4, "intervals are kept for nobody")
+    check(len(os.listdir(descriptors)) <= before + 4, "intervals are kept without a reader")
     agent.kill()
 
 

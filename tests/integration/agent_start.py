@@ -162,7 +162,7 @@ def not_root():
     place = folder() / "profiles"
     result = run(["sh", "-c", f"{PROGRAM} stop {settings(place)} {KYMO}"], user=NOBODY)
     if result.status == 126 or result.status == 127:
-        return say("the build is where nobody may look")
+        return say("the build is in a folder without access")
     truth = json.loads(result.stdout)
     check(truth["start"] == 0 and truth["stop"] == 0, f"{truth} {result.stderr}")
 

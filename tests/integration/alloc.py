@@ -211,7 +211,7 @@ def maps():
     check(not lost(recording), f"lost: {lost(recording)}")
 
 
-# ---- programs that nobody here wrote ----
+# ---- programs from elsewhere ----
 
 def program_works(argv, env=None, options=("--alloc",)):
     env = {**os.environ, **(env or {})}
@@ -330,7 +330,7 @@ def flood():
 
 @case
 def small_buffer():
-    """Nobody reads while far more is written than the session holds: what is missing is counted, and that
+    """No recorder reads while far more is written than the session holds: what is missing is counted, and that
     leaks are partial is said."""
     recording, truth = recorded("lost", 100000, options=["--alloc=0", "--buffer=1m"])
     losses = lost(recording)
@@ -374,7 +374,7 @@ def formats():
 
 @case
 def without():
-    """Nobody asked for allocations: none are recorded."""
+    """Without --alloc, no allocations are recorded."""
     recording = record([workload(), "peak"], period=PERIOD)
     check(not Heap(recording).events, "there are allocations")
 

@@ -10,7 +10,7 @@
  * asks for so much, in blocks of many sizes and from many places, and keeps a part; prints what is
  * resident of Kymo's own memory
  *
- * Exit status 1: it is not recorded, or nobody ever asks.
+ * Exit status 1: it is not recorded, or no recorder ever asks.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -243,7 +243,7 @@ def who_stands_still():
 
 
 def after_a_silence():
-    """A recorder that stands still for more than five seconds finds nobody who makes markers. When it is
+    """A recorder that stands still for more than five seconds finds no program that makes markers. When it is
     back they are on again, also where no samples ask whether it is."""
     recorded = Recorded("--cpu=10s")
     recorder = recorded.running.process.pid
@@ -276,7 +276,7 @@ def not_of_anybody():
     check(result.status == 1 and "is no recorder" in result.stderr, result.stderr)
     recorded.go_on()
     names = names_of(recorded.end())
-    check(names.count("hush") >= ROUNDS // 2, "somebody was obeyed")
+    check(names.count("hush") >= ROUNDS // 2, "another user was obeyed")
 
 
 def wrong_lists():

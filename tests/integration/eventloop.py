@@ -6,7 +6,7 @@ change, and being preempted is what real servers know, too.
 
 Shares are of A and B together: what the kernel uses to put the thread to sleep and to wake it, some
 2 % here, is in neither. So is what the loop uses to read its own clock: the kernel looks there whether
-somebody else is to run, so that the dispatcher finds the loop there more often than its time is, up to
+another thread is to run, so that the dispatcher finds the loop there more often than its time is, up to
 9 % instead of 3 % on one CPU, and of those samples nothing is asked but that they are not in the wait.
 It also gets on the loop's CPU a little after its tick, and what the loop does first after it woke has
 that much less than its share: LATE_S is allowed, and three points, since on a busy machine it is later
@@ -24,7 +24,7 @@ from kymotest import (WORKLOADS, Recording, Running, add_case, as_many, by_chanc
                       main, record_command, say, skip, tools_for)
 
 WAYS = ["poll", "epoll_wait", "nanosleep", "recv"]
-# Half of it is enough for loops that work half of their time, and with timers, whose shares nobody
+# Half of it is enough for loops that work half of their time, and with timers, whose shares no test
 # judges. On a busy machine it takes longer until there were waits enough.
 SECONDS = 12
 LEAST_WAITS = 300

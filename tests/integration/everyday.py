@@ -91,7 +91,7 @@ def tmux():
 
 
 def sudo():
-    """Root becomes somebody else, which gains nothing; the other way round something is gained."""
+    """Root becomes another user, which gains nothing; the other way round something is gained."""
     needs("sudo")
     command = ["sudo", "-n", "-u", "nobody", "sh", "-c", f"id -un; {COUNT}; exit 3"]
     if os.geteuid() != 0 or run(["sudo", "-n", "-u", "nobody", "true"]).status != 0:
@@ -145,7 +145,7 @@ def valgrind():
 
 
 def perf():
-    """Somebody else's events beside ours, on the same threads."""
+    """Another profiler's events beside ours, on the same threads."""
     needs("perf")
     command = ["perf", "record", "-q", "-o", folder() / "perf.data", "sh", "-c", f"{COUNT}; exit 7"]
     if run(command).status != 7:

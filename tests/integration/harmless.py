@@ -28,7 +28,7 @@ def tls():
 
 @case
 def waits():
-    """No call ends with EINTR that would not have done so by itself: nobody is asked there. But by the
+    """No call ends with EINTR that would not have done so by itself: no thread is signalled there. But by the
     dispatcher one in thousands may: a thread can go to sleep while a signal is on its way to it
     (doc/design.md, "EINTR"). On a machine where all wait for a CPU it is on its way for longer."""
     command = [WORKLOADS / "hazards", "waits"]

@@ -61,7 +61,7 @@ for way in ("prctl", "syscall", "threads", "strict"):
 @case
 @tried_again
 def seccomp_no_return():
-    """Behind a filter that kills whoever returns from a handler, no signal of ours comes any more; that
+    """Behind a filter that kills a thread that returns from a handler, no signal of ours comes any more; that
     is said, and how much CPU time it was."""
     for how in ("noreturn", "noreturn-child", "noreturn-second"):
         for engine, recording, truth in recordings_behind(how):

@@ -62,7 +62,7 @@ class Steps:
         return self.where / name
 
     def program(self):
-        """Its process id: it is kymo's only child that is no answer to somebody."""
+        """Its process id: it is kymo's only child that does not answer a request."""
         kymo = self.process.pid
         children = pathlib.Path(f"/proc/{kymo}/task/{kymo}/children").read_text().split()
         pids = [pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() == "heap_steps\n"]
@@ -350,7 +350,7 @@ def of_a_range():
 
 @case
 def threads():
-    """A block belongs to the thread that asked for it, whoever frees it."""
+    """A block belongs to the thread that asked for it, whichever thread frees it."""
     steps = Steps()
     steps.do("give", "site_a", 3, 100)
     steps.do("thread", "first", "site_b", 30, 1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that nobody here wrote, with their allocations recorded: each says and leaves behind what
+"""Programs from elsewhere, with their allocations recorded: each says and leaves behind what
 it does alone, whatever allocator it has, and the recording accounts for the blocks that it asked for:
 with --alloc=0, those that are recorded and those that are counted as lost are what the threads counted.
 """

@@ -55,7 +55,7 @@ def callers_of_the_kernel():
     for sample in kernel:
         inside = [f.in_kernel() for f in sample.frames]
         check(inside == sorted(inside), f"mixed: {[f.name for f in sample.frames]}")
-    # The rest is in readings of the clock, and in interrupts of whoever ran.
+    # The rest is in readings of the clock, and in interrupts of other threads.
     called = share(kernel, lambda s: any(f.name in ("burn_random", "burn_faults") for f in s.frames))
     say(f"{called:.4f} of the kernel's time is of the two that call it")
     check(called >= 0.94, "the kernel's time has other callers")

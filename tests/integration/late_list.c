@@ -30,7 +30,7 @@ static void must(int holds, const char *what)
 static void wait_for(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    must(poll(&p, 1, PATIENCE_MS) == 1, "nobody speaks");
+    must(poll(&p, 1, PATIENCE_MS) == 1, "no byte came");
 }
 
 static void hear(int connection, enum kymo_attach_kind kind)
@@ -58,7 +58,7 @@ static kymo_host *take_in(const struct kymo_attach_server *server, const kymo_be
     must(kymo_host_create(&config, &host, NULL) == KYMO_OK, "no session");
     wait_for(server->listener);
     int connection = kymo_attach_server_accept(server, &peer);
-    must(connection >= 0, "nobody comes");
+    must(connection >= 0, "no connection came");
     hear(connection, KYMO_ATTACH_HELLO);
     const int memories[KYMO_ATTACH_MEMORIES] = {kymo_host_memory(host), kymo_bell_memory(bell), -1};
     const struct kymo_attach_message welcome = {.size_bytes = kymo_host_bytes(host)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * left_alone.c - counts the system calls that are interrupted where nobody has a reason to.
+ * left_alone.c - counts the system calls that are interrupted where Kymo has no reason to.
  * Exit status 1 if there are more than are allowed.
  *
  *   left_alone raw     a thread of clone, without thread-local storage of its own: nothing of ours

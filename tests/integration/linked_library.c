@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linked_library.c - libkymo.so hands over to libkymo-preload.so, and is nobody without it.
+ * linked_library.c - libkymo.so hands over to libkymo-preload.so, and does nothing without it.
  *
  * Usage: linked_library LIBRARY alone|preloaded
  *

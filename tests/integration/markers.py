@@ -412,12 +412,12 @@ def past_the_end():
     check(truth["on"] == 0, "its category stayed on")
     check((truth["begun"], truth["stopped"]) == (1, 1), f"it was told otherwise: {truth}")
     check(numbers == list(range(len(numbers))) and numbers, "there are gaps")
-    check(truth["made"] - len(numbers) <= 100, "it went on making markers for nobody")
+    check(truth["made"] - len(numbers) <= 100, "it went on making markers that were not read")
 
 
 @case
 def static_program():
-    """Beside one that is recorded, it runs as if nobody recorded; alone it is refused, with the reason."""
+    """Beside one that is recorded, it runs as if not recorded; alone it is refused, with the reason."""
     program = WORKLOADS / "marks_static"
     if not program.exists():
         skip("there is no static libc here")
@@ -427,7 +427,7 @@ def static_program():
     check(truth["on"] == 0 and truth["selected"] < 0, f"{truth}")
     check(not recording.firefox().all_markers(), "there are markers")
     out = run([KYMO, "report", recording.path, "--json"])
-    check("it is statically linked" in out.stderr, f"nobody says why it is not recorded: {out.stderr}")
+    check("it is statically linked" in out.stderr, f"it is not said why it is not recorded: {out.stderr}")
     refused = run(record_command([program], folder() / "recording.kymo"))
     check("static" in refused.stderr, f"{refused.status}: {refused.stderr}")
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * outlives.c FOLDER - works until its parent has died, and for another second of CPU time; then it
- * writes FOLDER/ended. Whoever killed the parent learns from that file how the program ended.
+ * writes FOLDER/ended. The test that killed the parent learns from that file how the program ended.
  */
 #include <fcntl.h>
 #include <limits.h>

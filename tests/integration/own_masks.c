@@ -42,7 +42,7 @@ static void burn(long ms)
 }
 
 /* Whether the calling thread's mask holds exactly these signals; of those that libc keeps to itself
- * nobody asks. */
+ * no test asks. */
 static int mask_is(const sigset_t *wanted)
 {
     sigset_t mask;

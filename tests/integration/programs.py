@@ -94,7 +94,7 @@ def profile_program(name, engine, user):
     if engine == "perf" and not perf_works():
         skip("perf_event_open is not permitted here")
     if user is not None and os.getuid() != 0:
-        user = None  # whoever runs the tests is such a user already
+        user = None  # the user of the tests is such a one already
     where = folder()
     command, files = known_programs.PROGRAMS[name](where)
     plain = run(command, user=user)

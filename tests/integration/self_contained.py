@@ -79,7 +79,7 @@ def later():
 
 
 def recorder_killed():
-    """Nobody had the time to put the names into it: the report finds them."""
+    """There was no time to put the names into it: the report finds them."""
     where = folder()
     path = where / "recording.kymo"
     prog = pathlib.Path(shutil.copy2(WORKLOADS / "busy", where / "prog"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that nobody here wrote, under load and under Kymo: they answer right and end well, their
+"""Servers of Debian, under load and under Kymo: they answer right and end well, their
 logs and clients say nothing that they do not say alone, and their stacks are complete. How quick
 they are is measured by bench/run servers."""
 import pathlib

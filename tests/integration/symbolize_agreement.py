@@ -130,7 +130,7 @@ def llvm(path, addresses):
 
 
 def without_wrappers(frames):
-    """What the wrapper's caller is inlined into stays; so does a wrapper that is nobody's part."""
+    """What the wrapper's caller is inlined into stays; so does a wrapper that is inlined nowhere."""
     return [f for i, f in enumerate(frames) if f[1] not in FORTIFIED or i + 1 == len(frames)]
 
 

@@ -48,7 +48,7 @@ def family(engine):
     check(len(processes) >= 8, f"{len(processes)} processes: {processes}")
     roles = sorted(" ".join(p["command"][1:]) for p in processes if p["cpu_s"] > 0.1)
     check(roles == [""] * 6 + ["replaced", "spawned"], f"what they were called with: {roles}")
-    # Nobody waits for a daemon, so its time is not in what wait4 says.
+    # No process waits for a daemon, so its time is not in what wait4 says.
     waited = sum(p["cpu_s"] for p in processes) - truth["burn_daemon"]
     check_close(f"{engine}: seconds of all that was waited for", waited, recording.cpu_s,
                 0.01 * recording.cpu_s)
@@ -83,7 +83,7 @@ def tracks(engine):
 
 
 def alone(engine):
-    """children=no: the program and nobody else; whoever reads the figures is told."""
+    """children=no: the program alone, and the figures say so."""
     recording = record([FAMILY], engine=engine, options=["--children=no"])
     report = recording.report()
     truth = truth_of(recording.result.stdout)
@@ -130,7 +130,7 @@ def late_forked(engine):
     where = folder()
     gate = where / "gate"
     os.mkfifo(gate)
-    opened = os.open(gate, os.O_RDWR)  # whoever reads there waits for a line
+    opened = os.open(gate, os.O_RDWR)  # a reader there waits for a line
     script = "(read word; \"$0\" spawned) < \"$1\" & exit 4"
     running = start(["sh", "-c", script, FAMILY, gate], engine, where)
     try:

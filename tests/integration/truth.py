@@ -47,7 +47,7 @@ def split():
 @case
 def phases():
     """The function changes every 20 ms: each change is seen, between two samples that lie on the
-    right sides of it and no more than 2 ms of CPU time apart. In a gap nobody can be sampled: for a
+    right sides of it and no more than 2 ms of CPU time apart. In a gap no thread can be sampled: for a
     virtual CPU that was taken away the kernel counts CPU time in which nothing ran."""
     if ENGINE != "perf":
         skip("changes of 2 ms are not for timers")

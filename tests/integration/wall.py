@@ -74,7 +74,7 @@ add_case("shares.timer", shares, "timer")
 
 @case
 def unoptimized():
-    """Each frame keeps a frame pointer, which /proc does not tell: nobody is asked for it, and each
+    """Each frame keeps a frame pointer, which /proc does not tell: no thread is asked for it, and each
     of these waits would end with EINTR."""
     recording = record([WORKLOADS / "waits_O0", "shares", 4], options=["--wall=10ms"])
     truth = truth_of(recording)
@@ -95,7 +95,7 @@ def reads_of(pid):
 
 @case
 def asleep():
-    """Threads that never move: whole stacks, and nobody reads of each at each tick what it does.
+    """Threads that never move: whole stacks, and what each does is not read at each tick.
 
     What that costs is the bench's to tell; here it is counted.
     """
@@ -180,7 +180,7 @@ add_case("loops.timer", loops, "timer")
 
 @case
 def hidden():
-    """Where nobody may look into the process, time is accounted for, and it is not disturbed."""
+    """Where others may not look into the process, time is accounted for, and it is not disturbed."""
     program = copy_for_all(WORKLOADS / "waits")[0]
     recording = record([program, "hidden", 4], user=NOBODY if os.geteuid() == 0 else None,
                        options=["--wall=10ms"])

@@ -5,7 +5,7 @@
 language COMPILER STD   every_call.c (and objects.cc) in that language, with and without optimization
                         and KYMO_DISABLE, run with a library that writes down each call
 mistakes COMPILER       each mistake of mistakes.c is one
-disabled COMPILER       the machine code of a marker while nobody listens
+disabled COMPILER       the machine code of a marker that is off
 vanishes COMPILER       what KYMO_DISABLE leaves in an object
 linked                  the same program with a library linked, preloaded and absent, in each form that
                         a linker can give it, with plugins
@@ -207,7 +207,7 @@ def case_linked(folder):
         check(run([program]).stdout == quiet, "linked, and off")
         with_it = run([program], on)
         check(with_it.stdout == loud, f"linked: {with_it}")
-        # It is there once, whoever brings it.
+        # It is there once, whichever header brings it.
         check(run([program], preload).stderr == with_it.stderr, "linked and preloaded")
         for flags in (("-static",), ("-static-pie", "-fPIE")):
             program = build(compiler, "user.c other.c", folder / "user", "-O2", "-DUSER_IS_STATIC",

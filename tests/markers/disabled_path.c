@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * disabled_path.c - functions that are one marker each: check_header reads what they were compiled
- * to, and follows the way that is taken while nobody listens.
+ * to, and follows the way that is taken while markers are off.
  */
 #include "kymo/marker.h"
 

@@ -53,7 +53,7 @@ extern const char *name_of_category;
 KYMO_CATEGORY(named, name_of_category, BLUE);
 #endif
 #ifdef MISTAKE_unknown_parent
-KYMO_SUBCATEGORY(orphan, nobody, "Orphan");
+KYMO_SUBCATEGORY(orphan, missing, "Orphan");
 #endif
 #ifdef MISTAKE_unknown_kind_of_counter
 KYMO_COUNTER(strange, net, "Strange", AVERAGE, NULL, BLUE);

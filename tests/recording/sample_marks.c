@@ -155,7 +155,7 @@ static kymo_err emit_counters(const kymo_event_handler *h, void *ctx)
 kymo_err sample_marks_define(const kymo_event_handler *h, void *ctx)
 {
     if (h->marker == NULL)
-        return KYMO_OK; /* nobody wants any of this */
+        return KYMO_OK; /* no handler wants any of this */
     KYMO_TRY(emit_names(h, ctx));
     KYMO_TRY(emit_sites(h, ctx));
     return emit_counters(h, ctx);

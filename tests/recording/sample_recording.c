@@ -338,7 +338,7 @@ static kymo_err emit_ends(const kymo_event_handler *h, void *ctx)
                                                          .system_ns = 257900000});
 }
 
-/* Of a thread whose CPU time nobody knows, so that no figure of the sample depends on it. */
+/* Of a thread whose CPU time is unknown, so that no figure of the sample depends on it. */
 static kymo_err emit_dropped(const kymo_event_handler *h, void *ctx)
 {
     KYMO_TRY(h->dropped(ctx, &(kymo_event_dropped){.thread = 3,

@@ -22,8 +22,8 @@
 static struct fixture fixture;
 static struct {
     int off;               /* how often everything was switched off */
-    int looked;            /* how often somebody looked whether it should be */
-    void (*on_look)(void); /* called once when somebody does */
+    int looked;            /* how often it was asked whether it should be */
+    void (*on_look)(void); /* called once when it is asked */
     uint64_t attaches;     /* bytes of the session that a forked child gets; 0: none */
 } seen;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * own_process.h - test cases that each run in a process of their own, since they change what a
- * process has one of. Whoever includes it defines begin_case, which runs there before each of them.
+ * process has one of. A file that includes it defines begin_case, which runs there before each of
+ * them.
  */
 #ifndef KYMO_TESTS_OWN_PROCESS_H
 #define KYMO_TESTS_OWN_PROCESS_H

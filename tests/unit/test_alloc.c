@@ -29,7 +29,7 @@ int kymo_alloc_next_is_allocator(uint64_t address)
     return 0;
 }
 
-/* Addresses of no memory at all: nobody looks there. */
+/* Addresses of no memory at all: they are not read. */
 static void *block_at(uint64_t i)
 {
     return (void *)(uintptr_t)(0x10000 + i * 64);
@@ -342,7 +342,7 @@ static void inside_another_one_none_is_recorded_but_ends_are(void **state)
     assert_int_equal(lost(KYMO_LOSS_ALLOC_BUSY), 1);
     assert_int_equal(told().allocs, 1);
     assert_int_equal(told().frees, 1);
-    /* It has left by siglongjmp: nobody is there. */
+    /* It has left by siglongjmp: no thread is there. */
     kymo_thread_self->stack = bounds;
     (void)give(block_at(3), 16);
     assert_int_equal(told().allocs, 2);

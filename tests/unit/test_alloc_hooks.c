@@ -3,7 +3,7 @@
  * test_alloc_hooks.c - the hooks stand in front of this very program's allocator, as an
  * executable's own functions do, and what they say of each call is what was called.
  *
- * Between BEGIN and END nobody else calls anything.
+ * Between BEGIN and END no other code calls anything.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -439,7 +439,7 @@ static void mappings_are_told_of(void **state)
     assert_int_equal(told.maps, 0);
 }
 
-/* Whole pages of it; of those who detach, the one that nobody attached is not told of. */
+/* Whole pages of it; of those who detach, the one that was not attached is not told of. */
 static void segments_are_told_of(void **state)
 {
     (void)state;

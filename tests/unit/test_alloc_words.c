@@ -246,7 +246,7 @@ static void what_the_allocator_calls_does_not_ask(void **state)
     assert_true(calls > 0);
 }
 
-/* The C library calls main, and its allocator calls nobody. */
+/* The C library calls main, and its allocator calls no other library. */
 static void below_the_c_library_glibc_is_asked(void **state)
 {
     (void)state;

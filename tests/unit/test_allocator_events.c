@@ -191,7 +191,7 @@ static void who_is_very_slow_is_asked_more_seldom_still(void **state)
     assert_int_equal(wanted(), 3);
 }
 
-/* Nobody allocates: the question waits. Somebody took it, and was never heard of: another one. */
+/* No thread allocates: the question waits. A thread took it and never answered: another one. */
 static void a_question_waits(void **state)
 {
     (void)state;

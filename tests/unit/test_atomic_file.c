@@ -224,7 +224,7 @@ static void links_behind_a_link_are_looked_at_too(void **state)
     assert_true(S_ISLNK(st.st_mode));
 }
 
-/* Whoever can write to the folder can move a link of ours there that meant something else. */
+/* A user who can write to the folder can move a link of ours there that meant something else. */
 static void links_where_others_can_write_are_replaced(void **state)
 {
     (void)state;

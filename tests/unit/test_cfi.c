@@ -239,7 +239,7 @@ static void refused(void **state)
     assert_int_equal(kymo_cfi_fde_read(&image, s.fde + 4, &fde), KYMO_CFI_BROKEN);
     assert_int_equal(kymo_cfi_fde_read(&image, ADDRESS, &fde), KYMO_CFI_BROKEN); /* a CIE */
     assert_int_equal(kymo_cfi_fde_read(&image, 0, &fde), KYMO_CFI_BROKEN);
-    build(&s, "zRx", (const uint8_t *)"", 1); /* a letter that nobody knows */
+    build(&s, "zRx", (const uint8_t *)"", 1); /* an unknown letter */
     image = image_of(&s);
     assert_int_equal(kymo_cfi_fde_read(&image, s.fde, &fde), KYMO_CFI_BROKEN);
     /* More instructions than the budget. */

@@ -64,7 +64,8 @@ static void a_stopped_process_is_told(void **state)
     assert_false(kymo_recorder_is_stopped(0));
 }
 
-/* So many have called that it lets nobody in: who calls then finds out that it has been stopped. */
+/* So many have called that it lets no process in: a process that calls then finds out that it has
+ * been stopped. */
 static void nobody_waits_at_the_door_of_a_stopped_recorder(void **state)
 {
     struct sockaddr_un address;

@@ -470,7 +470,7 @@ static void who_has_asked_is_answered(void **state)
     close(fd);
 }
 
-/* Where no descriptor is to be had for who comes, nobody is woken for it without end. */
+/* Where there is no descriptor for a connection, no thread is woken for it without end. */
 static void who_cannot_be_let_in_waits_outside(void **state)
 {
     struct kymo_control_answer answer;
@@ -562,7 +562,7 @@ static void names_that_others_took_hide_nobody(void **state)
         close(squatters[i]);
 }
 
-/* The ancestors' names are taken by somebody who lets nobody in: they are waited for once. */
+/* The ancestors' names are taken by a process that lets no other in: they are waited for once. */
 static void who_lets_callers_wait_holds_nobody_up(void **state)
 {
     enum { GENERATIONS = 12, MOST_S = 8 };
@@ -639,7 +639,7 @@ static void a_session_has_the_list_from_its_beginning(void **state)
     kymo_host_destroy(host);
 }
 
-/* A signal that nobody gets, or that was sent and not acted upon, tells nobody. */
+/* A signal that no process gets, or that was sent and not acted upon, tells none. */
 static void who_does_not_say_so_is_not_told(void **state)
 {
     kymo_host *host;

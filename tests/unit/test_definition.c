@@ -44,7 +44,7 @@ static void equal_content_has_one_number(void **state)
     assert_int_equal(intern(&f, slots, KYMO_DEFINE_TRACK, NULL, 1), 4);
     /* A text's end is not another one's beginning. */
     assert_int_equal(intern(&f, slots, KYMO_DEFINE_TRACK, "onetwo12", 1), 5);
-    /* Whoever has forgotten what it interned does so again. */
+    /* A caller that forgot what it interned does so again. */
     assert_int_equal(intern(&f, others, KYMO_DEFINE_TRACK, "one", 1), 6);
     fixture_close(&f);
 }

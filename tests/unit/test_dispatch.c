@@ -27,7 +27,7 @@
 #define FORGOTTEN 60000000u    /* CPU time after which a signal without an answer is forgotten */
 #define JUST_WOKEN 79999u
 #define THREADS 4u
-#define NOBODY 99999999 /* the number of no thread */
+#define NO_TID 99999999 /* the number of no thread */
 
 /* ---- a watch ---- */
 
@@ -90,7 +90,7 @@ void kymo_watch_draw_lots(kymo_watch *w, uint64_t round_ns, uint64_t seed)
 
 kymo_err kymo_watch_add(kymo_watch *w, pid_t tid, void *user, uint32_t *entry)
 {
-    if (tid == NOBODY)
+    if (tid == NO_TID)
         return KYMO_E_NOT_FOUND;
     for (uint32_t i = 0; i < THREADS; i++) {
         if (w->threads[i].tid != 0)
@@ -505,13 +505,13 @@ static void who_is_followed_gets_one_when_preempted(void **state)
 {
     (void)state;
     if (cpus() < 2)
-        skip(); /* nobody is followed there */
+        skip(); /* no thread is followed there */
     struct one o = begin();
     o.slot->disturbed = 1;
     wake(&o, 1);
     o.seen->look.place = KYMO_WATCH_PREEMPTED;
     tick();
-    assert_int_equal(came(o.cookie), 0); /* nobody is, yet */
+    assert_int_equal(came(o.cookie), 0); /* none is, yet */
     int signals = 0;
     for (int i = 0; i < 100; i++) {
         wake(&o, 1);
@@ -652,7 +652,7 @@ static void a_thread_that_is_not_there_leaves_nothing(void **state)
     struct one o = begin_worker();
     uint32_t number = 77;
     struct kymo_dispatch_thread thread = describe(1, getpid() + 1);
-    thread.tid = NOBODY;
+    thread.tid = NO_TID;
     assert_int_equal(kymo_dispatch_add(o.dispatch, &thread, &number), KYMO_E_NOT_FOUND);
     assert_int_equal(number, 77);
     assert_int_equal(fake.made, 2);
@@ -710,7 +710,7 @@ static uint64_t rounds_of(int which, uint64_t least)
     return fake.watches[which]->rounds;
 }
 
-/* One in which nobody has run for 256 ticks is looked at in one of four. */
+/* One in which no thread has run for 256 ticks is looked at in one of four. */
 static void a_process_at_rest_is_looked_at_rarely(void **state)
 {
     (void)state;
@@ -727,7 +727,7 @@ static void a_process_at_rest_is_looked_at_rarely(void **state)
     pthread_mutex_unlock(&fake.lock);
     assert_in_range(rest, all / 4 - 1, all / 4 + 1);
 
-    /* It is back in each tick when somebody runs there. */
+    /* It is back in each tick when a thread runs there. */
     kymo_store_relaxed(&fake.watches[1]->is_active, 1u);
     pthread_mutex_lock(&fake.lock);
     start = rounds_of(0, fake.watches[0]->rounds + 8);

@@ -521,7 +521,7 @@ static void the_depot_is_kept_for_a_whole_lap(void **state)
         pcs[0] = i + 1;
         assert_true(write_sample(&much, pcs, 32, 1));
     }
-    /* A stack of the old epoch that nobody has asked for yet, behind much that comes before. */
+    /* A stack of the old epoch that was not asked for yet, behind much that comes before. */
     written += write_bytes(&much, 3 * ROUND_BYTES, 1);
     pcs[0] = UINT32_MAX;
     assert_true(write_sample(&late, pcs, 32, 1));

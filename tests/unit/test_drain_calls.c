@@ -232,7 +232,7 @@ static void what_makes_no_sense_is_counted(void **state)
     put_function(&w, KYMO_FUNCTION_NUMBER_MAX + 1, "too many", "");
     put_function(&w, 2, "twice", "");
     put_function(&w, 2, "twice", "");
-    put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 3); /* nobody has told of it */
+    put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 3); /* which was not announced */
     put_call(&w, &s, KYMO_RECORD_MARKER, 1);                  /* no call: the block is given up */
     put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 2);
     rounds(3);

@@ -547,7 +547,7 @@ static void counters_are_the_sums_of_their_parts(void **state)
     p[0].definition = total;
     p[KYMO_COUNTER_PARTS].definition = gauge;
     p[2 * KYMO_COUNTER_PARTS].definition = s->site; /* no counter */
-    /* Nobody has been told of them yet. */
+    /* They have not been announced yet. */
     assert_int_equal(kymo_drain_counter(s->d, 0, &c), 1);
     assert_int_equal(c.counter, 0);
     assert_int_equal(kymo_drain_round(s->d), KYMO_OK);
@@ -655,7 +655,7 @@ static void scopes_that_are_open_are_told_before_their_thread_ends(void **state)
     assert_int_equal(s->seen.scope_ns[0], start);
     assert_int_equal(s->seen.scope_site[1], s->typed);
     assert_int_equal(corrupt(s), 1);
-    /* Whoever has the slot next begins with none. */
+    /* The next thread in the slot begins with none. */
     struct mark_writer next = mark_thread(&s->f, 43, 0);
     assert_int_equal(next.number, s->w.number);
     mark_thread_end(&next);

@@ -448,7 +448,7 @@ static void the_path_is_searched_as_libc_does(void **state)
     free(saved);
 }
 
-/* A folder whose name is too long to look in may have it: then nobody knows which one runs. */
+/* A folder whose name is too long to look in may have it: then it is not known which one runs. */
 static void a_folder_that_is_not_looked_in(void **state)
 {
     (void)state;

@@ -85,7 +85,7 @@ static void a_pipe_is_not_opened_again(void **state)
     assert_int_equal(read(fd, &c, 1), 1);
     assert_int_equal(c, 'P'); /* nothing was taken out of it */
     close(fd);
-    assert_int_equal(kymo_foreign_say(-1, "fifo"), 0); /* nobody writes to it */
+    assert_int_equal(kymo_foreign_say(-1, "fifo"), 0); /* no process writes to it */
     unlink("fifo");
     assert_int_equal(chdir("/"), 0);
     rmdir(path);

@@ -163,7 +163,7 @@ static void *ask_secret(void *out)
     return NULL;
 }
 
-/* First asked for by several threads at once, by nobody before. */
+/* First asked for by several threads at once, by none before. */
 static void the_secret_is_one(void **state)
 {
     (void)state;

@@ -196,7 +196,7 @@ static void modules_that_allocate_past_us_are_named(void **state)
     kymo_unseen_destroy(unseen);
 }
 
-/* Far more resident than anybody was seen to ask for; until somebody is seen. */
+/* Far more resident than was seen to be allocated; until an allocation is seen. */
 static void memory_that_nobody_asked_for_is_told_of(void **state)
 {
     (void)state;

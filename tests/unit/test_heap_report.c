@@ -466,7 +466,7 @@ static void allocators_are_their_callers(void **state)
     const kymo_report_row *r = rows(KYMO_HEAP_LIVE, 3);
     assert_string_equal(r[0].name, "load");
     assert_sum(&r[0].memory->self, 1, 100);
-    assert_string_equal(r[1].name, "malloc"); /* nobody called it */
+    assert_string_equal(r[1].name, "malloc"); /* it has no caller */
     assert_string_equal(r[2].name, "main");
     assert_sum(&r[2].memory->total, 1, 100);
     options.all_frames = 1;

@@ -284,7 +284,7 @@ static void without_a_parent_the_address_tells(void **state)
     (void)state;
     send(allocation, block(0, 100, 70, 0x1000, 100));
     send(allocation, block(0, 110, 71, 0x2000, 50));
-    send_inherit(3, 510, 70, 0x1000); /* process 1: nobody's child */
+    send_inherit(3, 510, 70, 0x1000); /* process 1: without a parent */
     send_inherit(3, 520, 71, 0x2fff);
     send_free(3, 530, 71, 1);
     finish();
@@ -419,7 +419,7 @@ static void generated_code_has_its_name(void **state)
     assert_int_equal(kymo_profile_frame(profile, frames[1])->line_count, 1);
     assert_int_not_equal(frames[0], frames[1]);
     assert_int_equal(frames[1], frames[2]);
-    assert_int_equal(stacks.count, 2); /* and the one that nobody has is gone */
+    assert_int_equal(stacks.count, 2); /* and the unused one is gone */
 }
 
 static void unknown_ids_are_refused(void **state)

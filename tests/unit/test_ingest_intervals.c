@@ -45,7 +45,7 @@ static void ends_find_their_beginnings(void **state)
     send_half(0, 0, KYMO_PHASE_END, 810, 12);
     send_half(0, 0, KYMO_PHASE_BEGIN, 810, 12);
     send_half(0, 0, KYMO_PHASE_END, 820, 12);
-    /* An end whose beginning was lost takes nobody else's. */
+    /* An end whose beginning was lost takes no other one's. */
     send_half(0, 0, KYMO_PHASE_BEGIN, 900, 13);
     send_half(1, 1, KYMO_PHASE_END, 905, 13);
     send_half(0, 0, KYMO_PHASE_END, 910, 13);

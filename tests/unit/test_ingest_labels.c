@@ -195,7 +195,7 @@ static void no_circle_of_children_is_followed(void **state)
     inherit(0, 100, 1, 12, 90);
     inherit(1, 100, 1, 10, 110);
     inherit(2, 100, 1, 11, 110);
-    inherit(3, 100, 1, 77, 110); /* of nobody */
+    inherit(3, 100, 1, 77, 110); /* of an unknown thread */
     push(0, 120, 0, "a", 1);
     for (uint32_t i = 0; i < 4; i++)
         sample(i, 130);

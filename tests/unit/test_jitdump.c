@@ -177,7 +177,7 @@ static void impossible_sizes_are_no_harm(void **state)
     put_record(&file, 1, 0, 100);
     put_record(&file, 2, 0, 100);
     put32(&file, 0);
-    put32(&file, 8); /* less than a record's head: nobody knows where the next is */
+    put32(&file, 8); /* less than a record's head: where the next is is unknown */
     put64(&file, 100);
     put_load(&file, 100, 0x6000, 6, 3, "behind");
     check("fffffffffffffffa+5 100-0 up to the last byte;5000+6 100-0 f;");

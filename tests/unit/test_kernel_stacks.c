@@ -62,7 +62,7 @@ static void without_interrupts_a_sample_stays(void **state)
     interrupt_at(TID, 20 * MS, 0);
     assert_string_equal(split(TID, 20 * MS + 2000, MS, 3), "20002:1000:3 ");
     assert_string_equal(kymo_str_cstr(&events), "");
-    /* Nobody listens at all. */
+    /* There may be no kernel stacks at all. */
     kymo_kernel_stacks *one = stacks;
     stacks = NULL;
     assert_string_equal(split(TID, 10 * MS, MS, 3), "10000:1000:3 ");

@@ -330,7 +330,7 @@ static void follow(const struct kymo_record *r, void *context)
     s->next[pair.a]++;
 }
 
-/* Nobody has announced these threads: their first marker takes a slot. */
+/* These threads were not announced: their first marker takes a slot. */
 static void threads_do_not_meet(void **state)
 {
     (void)state;

@@ -152,7 +152,8 @@ static const kymo_event_handler handler = {
     .label = tell_label,
     .site_counts = tell_site_counts,
 };
-static const kymo_event_handler nobody = {.thread = tell_thread, .thread_end = tell_thread_end};
+static const kymo_event_handler threads_only = {.thread = tell_thread,
+                                                .thread_end = tell_thread_end};
 
 static void open_scene(struct scene *s, const kymo_event_handler *events)
 {
@@ -657,7 +658,7 @@ static void whoever_wants_no_marks_is_told_of_none(void **state)
 {
     struct scene s;
     (void)state;
-    open_scene(&s, &nobody);
+    open_scene(&s, &threads_only);
     (void)mark_type(&s.f, "Request");
     (void)mark_define(&s.f, KYMO_DEFINE_LITERAL, "t", "GET");
     (void)mark_define(&s.f, KYMO_DEFINE_TRACK, "t", "queue");

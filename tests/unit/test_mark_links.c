@@ -36,7 +36,7 @@ int kymo_fork_is_pending(void)
     return is_pending;
 }
 
-/* Whoever switches asks for them last: there a handler may come. */
+/* A switch asks for them last: there a handler may come. */
 struct kymo_mark_category *kymo_mark_registered_category(const struct kymo_mark_category *after)
 {
     void (*call)(void) = in_between;

@@ -217,7 +217,7 @@ static void a_stack_for_later_is_a_record(void **state)
     assert_int_equal(kymo_thread_self->slot->depot_pin, 0);
 }
 
-/* Behind a filter nobody may block signals. */
+/* Behind a filter no thread may block signals. */
 static void a_quiet_process_has_markers_without_stacks(void **state)
 {
     (void)state;

@@ -116,7 +116,7 @@ CASE(other_fields_are_another_type_and_that_is_said)
     EXPECT(strcmp(why, expected) == 0);
     EXPECT(type_register(&other, &again) == KYMO_OK && again == second && why[0] == '\0');
     EXPECT(type_register(&kymo_type_request, &again) == KYMO_OK && again == first);
-    /* Nobody has to want to know. */
+    /* The reason may be left out. */
     fields[0].kind = KYMO_KIND_U16;
     fields[0].format = KYMO_FORMAT_HEXADECIMAL;
     EXPECT(kymo_mark_type_register(&other, &again, NULL, 0) == KYMO_OK && again != first);

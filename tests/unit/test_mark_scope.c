@@ -221,12 +221,12 @@ static void a_scope_knows_its_place_in_the_stack(void **state)
     t->stack = own;
 }
 
-/* ---- where nobody listens ---- */
+/* ---- where markers are off ---- */
 
 static void a_scope_that_nobody_records_is_none(void **state)
 {
     (void)state;
-    struct kymo_mark_site site = SITE("nobody", .kind = KYMO_SITE_SCOPE);
+    struct kymo_mark_site site = SITE("unheard", .kind = KYMO_SITE_SCOPE);
     /* A structure that was used before. */
     struct kymo_mark_scope scope = {.site = &site};
     struct kymo_capture_thread *self = kymo_thread_self;

@@ -31,12 +31,12 @@
 
 #define EVERY UINT64_MAX
 #define BIT(signo) KYMO_SIGNAL_BIT(signo)
-/* What the kernel lets nobody block, and what libc keeps to itself. */
+/* What the kernel lets no thread block, and what libc keeps to itself. */
 #define NEVER (BIT(SIGKILL) | BIT(SIGSTOP) | BIT(32) | BIT(33))
 #define COOKIE ((void *)0x1234567)
 
-/* Not static: libc promises the compiler that what the hooks stand in front of calls nobody in this
- * file. */
+/* Not static: libc promises the compiler that what the hooks stand in front of calls nothing in
+ * this file. */
 struct kymo_session session;
 struct kymo_capture_process process = {.session = &session};
 struct kymo_capture_process *kymo_process_state;

@@ -182,7 +182,7 @@ static void lists_of_names(void **state)
     assert_int_equal(set(&o, "markers", before.lists[0], NULL), KYMO_OK);
     assert_memory_equal(&o, &before, sizeof o);
     assert_int_equal(set(&o, "markers", NULL, &e), KYMO_E_INVALID);
-    /* Its word is as if nobody had asked for anything. */
+    /* Its word is as if no option was given. */
     assert_int_equal(set(&o, "markers", "all", NULL), KYMO_OK);
     assert_int_equal(o.markers, 0);
     assert_string_equal(kymo_options_list(&o, KYMO_OPTION_MARKERS), "");

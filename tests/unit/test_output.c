@@ -182,7 +182,7 @@ static void the_latest_link(void **state)
     assert_int_equal(access("kymo.latest.kymo", F_OK), -1); /* to a file that is not there */
     struct stat st;
     assert_int_equal(lstat("kymo.latest.kymo", &st), 0);
-    /* Somebody's own file stays. */
+    /* A file of the user's stays. */
     unlink("kymo.latest.kymo");
     touch("kymo.latest.kymo");
     assert_int_equal(kymo_output_link_latest("c.kymo", &e), KYMO_E_EXISTS);

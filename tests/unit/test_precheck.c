@@ -264,7 +264,7 @@ static void privileges(void **state)
     assert_int_equal(chmod(path, 02745), 0);
     expect("other", KYMO_PRECHECK_OK, "");
 
-    /* cap_net_raw=ep, looked at by root and by somebody else. */
+    /* cap_net_raw=ep, looked at by root and by another user. */
     const uint32_t caps[5] = {0x02000001, 1u << 13, 0, 0, 0};
     path = put("caps", &e, sizeof e, 0755);
     if (setxattr(path, "security.capability", caps, sizeof caps, 0) != 0)

@@ -128,7 +128,7 @@ static int is_block_start(const size_t *starts, size_t n, size_t at)
     return 0;
 }
 
-static const kymo_event_handler nobody; /* wants no event; for the report alone */
+static const kymo_event_handler no_events; /* wants no event; for the report alone */
 
 static void cut_at_each_byte(unsigned flags)
 {
@@ -147,7 +147,7 @@ static void cut_at_each_byte(unsigned flags)
         unsigned char *part = malloc(cut ? cut : 1);
         memcpy(part, file.data, cut);
         kymo_err err = kymo_recording_read_memory(
-            part, cut, 0, between ? &event_text_handler : &nobody, &text, &report, &detail);
+            part, cut, 0, between ? &event_text_handler : &no_events, &text, &report, &detail);
         if (cut < starts[1]) { /* not even META is there */
             assert_int_equal(err, KYMO_E_TRUNCATED);
             assert_int_equal(detail.code, err);
@@ -165,8 +165,8 @@ static void cut_at_each_byte(unsigned flags)
                 assert_memory_equal(text.data, whole.data, text.len);
             }
             assert_int_equal(report.events, events);
-            assert_int_equal(kymo_recording_read_memory(part, cut, KYMO_RECORDING_STRICT, &nobody,
-                                                        NULL, NULL, &detail),
+            assert_int_equal(kymo_recording_read_memory(part, cut, KYMO_RECORDING_STRICT,
+                                                        &no_events, NULL, NULL, &detail),
                              KYMO_E_TRUNCATED);
             assert_int_equal(detail.position, cut);
         }
@@ -196,8 +196,8 @@ static void flip_each_byte(unsigned flags)
             kymo_recording_report report;
             kymo_error detail = {.code = KYMO_OK};
             file.data[i] ^= (unsigned char)(1u << bit);
-            kymo_err err =
-                kymo_recording_read_memory(file.data, file.len, 0, &nobody, NULL, &report, &detail);
+            kymo_err err = kymo_recording_read_memory(file.data, file.len, 0, &no_events, NULL,
+                                                      &report, &detail);
             if (err == KYMO_OK) {
                 assert_true(i >= starts[1]);
                 assert_true(report.text[0] != '\0');
@@ -208,7 +208,7 @@ static void flip_each_byte(unsigned flags)
                 assert_true(detail.message[0] != '\0');
             }
             assert_int_not_equal(kymo_recording_read_memory(file.data, file.len,
-                                                            KYMO_RECORDING_STRICT, &nobody, NULL,
+                                                            KYMO_RECORDING_STRICT, &no_events, NULL,
                                                             NULL, NULL),
                                  KYMO_OK);
             file.data[i] ^= (unsigned char)(1u << bit);
@@ -245,7 +245,7 @@ static void a_changed_byte_under_a_right_checksum_does_no_harm(void **state)
                 if (header.length <= file.len - starts[b] - sizeof header)
                     file_chunk_seal(&changed, starts[b]);
                 kymo_err err =
-                    kymo_recording_read_memory(copy, file.len, 0, &nobody, NULL, NULL, NULL);
+                    kymo_recording_read_memory(copy, file.len, 0, &no_events, NULL, NULL, NULL);
                 assert_true(err == KYMO_OK || err == KYMO_E_VERSION || b == 0);
                 free(copy);
             }

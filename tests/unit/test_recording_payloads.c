@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Payloads of markers in .kymo files: whoever gets one from a reader may follow its slots.
+ * Payloads of markers in .kymo files: a caller that gets one from a reader may follow its slots.
  */
 #include "unit.h"
 
@@ -257,7 +257,7 @@ static void a_payload_is_one_of_its_site(void **state)
         uint32_t site, cells, bytes;
         int good;
     } cases[] = {
-        {8, 0, 48, 1},          {8, 0, 47, 0}, {8, 1, 48, 0}, {8, 0, 0, 1}, /* nobody set one */
+        {8, 0, 48, 1},          {8, 0, 47, 0}, {8, 1, 48, 0}, {8, 0, 0, 1}, /* none was set */
         {6, 0, 0, 1},           {6, 0, 5, 1},  {6, 1, 16, 0}, {5, 0, 0, 1},  {5, 0, 8, 0},
         {5, 1, 16, 0},          {1, 0, 0, 1},  {1, 0, 8, 1},  {1, 0, 7, 0},  {1, 1, 16, 0},
         {2, 0, 0, 1},           {2, 0, 1, 1},  {2, 2, 32, 1}, {2, 2, 31, 0}, {2, 1, 0, 0},

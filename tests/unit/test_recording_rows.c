@@ -17,7 +17,7 @@
 
 #define NONE KYMO_EVENT_NONE
 
-static const kymo_event_handler nobody;
+static const kymo_event_handler no_events;
 
 static uint64_t damaged_chunks(const kymo_bytes *start, uint32_t type, const void *payload,
                                size_t len, kymo_str *text)
@@ -239,7 +239,7 @@ static void copy_is_whole(const unsigned char *data, size_t len)
     if (err == KYMO_OK) {
         assert_int_equal(kymo_recording_flush(w), KYMO_OK);
         assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-        assert_int_equal(kymo_recording_read_fd(fd, 0, &nobody, NULL, &second, NULL), KYMO_OK);
+        assert_int_equal(kymo_recording_read_fd(fd, 0, &no_events, NULL, &second, NULL), KYMO_OK);
         assert_memory_equal(&second.damage, &(kymo_recording_damage){0}, sizeof second.damage);
         assert_int_equal(second.events, first.events);
     } else {

@@ -103,7 +103,7 @@ static void weights_that_are_not_known_share_a_sum(void **state)
     const uint64_t shared[] = {7, 34, 33, 9, 33, 0};
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(s.weight_ns[i], shared[i]);
-    kymo_sample_columns_share(&p->samples.data[t], 100); /* nobody is left to share it */
+    kymo_sample_columns_share(&p->samples.data[t], 100); /* no sample is left to share it */
     assert_int_equal(s.weight_ns[1], 34);
     kymo_profile_destroy(p);
 }

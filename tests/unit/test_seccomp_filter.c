@@ -50,7 +50,7 @@ static void by_range_and_arithmetic(void **state)
     assert_false(ALLOWS(9, RANGE));
 }
 
-/* What nobody knows before the call is made is taken to be against it. */
+/* What is unknown before the call is made is taken to be against it. */
 static void by_what_is_not_known(void **state)
 {
     (void)state;

@@ -18,8 +18,8 @@
 
 typedef int sigaction_fn(int, const struct sigaction *, struct sigaction *);
 
-/* Not static: libc promises the compiler that what the hooks stand in front of calls nobody in this
- * file. */
+/* Not static: libc promises the compiler that what the hooks stand in front of calls nothing in
+ * this file. */
 struct kymo_session session;
 struct kymo_capture_process process = {.session = &session};
 struct kymo_capture_process *kymo_process_state = &process;

@@ -468,7 +468,7 @@ CASE(a_child_finds_the_lock_free)
     int status = -1;
     kymo_signal_lock(&process, &hold);
     EXPECT((mask_now() | BIT(SIGKILL) | BIT(SIGSTOP)) == EVERY);
-    pid_t child = (pid_t)syscall(SYS_fork); /* in which nobody holds it */
+    pid_t child = (pid_t)syscall(SYS_fork); /* in which no thread holds it */
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         kymo_signal_after_fork();

@@ -120,7 +120,7 @@ static void a_thread_is_named(void **state)
     assert_int_equal(record_at(1)->stack, KYMO_THREAD_NAME_MAX);
 }
 
-/* The session is small, and nobody reads it. */
+/* The session is small, and no recorder reads it. */
 static void what_finds_no_room_is_counted_and_told(void **state)
 {
     (void)state;

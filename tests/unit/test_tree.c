@@ -367,7 +367,7 @@ static void only_relatives_are_waited_for(void **state)
     }
 }
 
-/* A stranger whose environment is a page that nobody has touched, as a file of a file system of its
+/* A stranger whose environment is a page that was never touched, as a file of a file system of its
  * own could be, which answers when it likes. page: in a mapping that the fork has left it. 0: such
  * a process cannot be made here. */
 static pid_t start_with_page(char *page, long bytes)
@@ -462,7 +462,7 @@ static pid_t fork_with_memory(const char *tree, uid_t user)
             (tree && mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED))
             _exit(1);
         close(fd);
-        /* Should the test fail, nobody else ends it. */
+        /* Should the test fail, nothing else ends it. */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && write(ends[1], "x", 1) == 1)
             for (;;)
                 pause();
@@ -499,7 +499,7 @@ static void who_maps_a_session_is_waited_for(void **state)
             assert_int_equal(kymo_tree_look_for_more(t), KYMO_OK);
             assert_int_equal(kymo_tree_alive(t), cases[i].is_relative);
         }
-        /* Once it has ended it is nobody, also while its parent has not been told. */
+        /* Once it has ended it is no process, also while its parent has not been told. */
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
         serve(t);
@@ -510,7 +510,7 @@ static void who_maps_a_session_is_waited_for(void **state)
     kymo_tree_destroy(t);
 }
 
-/* Where no descriptor is to be had for who comes, nobody is woken for it without end. */
+/* Where there is no descriptor for a connection, no thread is woken for it without end. */
 static void who_cannot_be_let_in_waits_outside(void **state)
 {
     (void)state;

@@ -449,7 +449,7 @@ static void gap_at_an_entry(void **state)
     calls_by_pointer(walk_at_entry);
     assert_int_equal(walked, 1);
     assert_int_equal(result.end, KYMO_WALK_NO_ROW);
-    /* Nobody calls by name what begins so: this is no way back. */
+    /* No call by name has a target that begins so: this is no way back. */
     entry_offset = 0;
     walk_at_entry();
     assert_int_equal(walked, 1);

@@ -549,7 +549,7 @@ static void a_thread_that_runs(void **state)
     close_wall();
 }
 
-/* One that was woken and has no CPU yet is not waiting any more; nobody walks it. */
+/* One that was woken and has no CPU yet is not waiting any more; it is not walked. */
 static void a_thread_that_is_ready(void **state)
 {
     (void)state;
@@ -608,7 +608,7 @@ static void a_thread_that_has_ended(void **state)
             assert_int_equal(got[i].stack, 61);
         close_wall();
 
-        /* Nobody asks for seconds: that time is nobody's work. */
+        /* There is no request for seconds: that time is no thread's work. */
         open_wall(MS);
         t = begin(0, MS);
         ok(kymo_wall_cpu_sample(wall, 0, 2 * MS, 61));
@@ -758,7 +758,7 @@ static void an_answer_may_never_come(void **state)
     ask_at(9);
     ok(kymo_wall_thread_end(wall, 0, now_ns + MS));
     assert_int_equal(samples_of(100, MS, now_ns + MS, got), 2);
-    /* One that comes then is nobody's; nor are those of threads that never were. */
+    /* One that comes then belongs to no thread; nor do those of threads that never were. */
     struct kymo_drain_answer a = answer_at(9, 77);
     ok(kymo_wall_answer(wall, &a));
     a.thread = 4000000000u;

@@ -176,7 +176,7 @@ static void where_an_answer_was_given(void **state)
     assert_false(kymo_wall_is_same(&a, 0xffe, 0x2000));
     assert_false(kymo_wall_is_same(&a, 0x1000, 0x2008));
     assert_false(kymo_wall_is_same(&a, 0x1000, 0));
-    /* Nobody knew where it was. */
+    /* It was not known where it was. */
     assert_true(kymo_wall_is_same(&a, 0, 0));
 }
 

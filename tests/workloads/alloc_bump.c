@@ -80,7 +80,7 @@ static struct header *header_of(void *block)
     return header;
 }
 
-/* Each so many allocations fail from here on, 0: none. Whoever asks for this counts from now. */
+/* Each so many allocations fail from here on, 0: none. A caller counts from now. */
 EXPORT void alloc_bump_fail(uint64_t each)
 {
     fail_each = each;

@@ -219,7 +219,7 @@ void allocs_flood(uint32_t count)
     tell("}}");
 }
 
-/* More than a small session holds, while nobody reads: some of it is lost. */
+/* More than a small session holds, while no recorder reads: some of it is lost. */
 void allocs_lost(uint32_t count)
 {
     struct tally all = {0};

@@ -125,7 +125,7 @@ void allocs_kinds(uint32_t count)
     tell("}}");
 }
 
-/* ---- errors: the answers and errno of malloc, whoever listens ---- */
+/* ---- errors: the answers and errno of malloc, recorded or not ---- */
 
 /* As values that the compiler knows nothing of: it warns of sizes that cannot be. */
 static volatile size_t huge = PTRDIFF_MAX, half = SIZE_MAX / 2 + 2, none;

@@ -30,7 +30,7 @@ static void hold(void *&block)
 static constexpr std::align_val_t aligned{256};
 static constexpr size_t EACH = 10;
 
-// Each asks by its own operator; what stays is given back by nobody.
+// Each asks by its own operator; what stays is never freed.
 #define DEFINE_SITE(name, ...)           \
     extern "C" KEPT void *name(size_t n) \
     {                                    \

@@ -60,7 +60,7 @@ static void end_killed(void)
 
 static void end_segv(void)
 {
-    /* Not undefined behaviour, which a compiler might spare us, but a page that nobody may read. */
+    /* Not undefined behaviour, which a compiler might spare us, but a page without read access. */
     long page = sysconf(_SC_PAGESIZE);
     char *low = (char *)(uintptr_t)(page / 2);
     __asm__ volatile("movb $0, (%0)" : : "r"(low) : "memory");

@@ -46,7 +46,7 @@ static char *map(size_t size)
     return memory;
 }
 
-/* A thread control block as glibc's begins, with zeros in front of it: TLS that nobody has set up.
+/* A thread control block as glibc's begins, with zeros in front of it: TLS that is not set up.
  */
 static void *blank_tls(void)
 {

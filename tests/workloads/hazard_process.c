@@ -51,7 +51,7 @@ int hazard_daemon(int argc, char **argv)
         dup2(null, fd);
     close(null);
     burn_ns(burn_in_daemon, BURN_NS);
-    /* The lowest free number is the next one: nobody has taken one since. */
+    /* The lowest free number is the next one: none was taken since. */
     int result = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644);
     dprintf(result, "the daemon worked, its file is descriptor %d, %ld are open\n", result,
             open_descriptors());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hazard_seccomp.c - filters that kill whoever makes a system call that the program itself does not
+ * hazard_seccomp.c - filters that kill a thread for a system call that the program itself does not
  * make. How much is to be burnt is measured before: behind the filter there is no clock. So it says
  * how much CPU time it used until then, and how much of it in burn_before_filter. raw: two
  * of them, by system calls that no library sees; the first one allows everything. noreturn,
@@ -56,7 +56,7 @@ static const struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), fi
 static struct sock_filter open_filter[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
 static const struct sock_fprog open_program = {1, open_filter};
 
-/* As OpenSSH's: it kills whoever comes back from a handler. */
+/* As OpenSSH's: it kills a thread that returns from a handler. */
 static struct sock_filter no_return_filter[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_rt_sigreturn, 0, 1),
@@ -102,7 +102,7 @@ static void set_by_raw_calls(void)
 {
     must(raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)(intptr_t)&open_program, 0) == 0,
          "open filter");
-    /* Whoever looks each tenth of a second sees it. */
+    /* A look each tenth of a second sees it. */
     burnt_ns += burn_ns(burn_before_filter, BETWEEN_NS);
     say_used();
     must(raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)(intptr_t)&program, 0) == 0,

@@ -85,7 +85,7 @@ static void make_coroutine(ucontext_t *context, void *stack, void (*body)(void))
 int hazard_coroutine(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    /* Pages that nobody may touch lie right below and right above this stack. */
+    /* Pages without any access lie right below and right above this stack. */
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *fenced = mmap(NULL, COROUTINE_STACK + 2 * page, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -83,7 +83,7 @@ static void *run_malloc(void *argument)
         random = random * 6364136223846793005u + 1442695040888963407u;
         unsigned at = (unsigned)(random >> 40) % BLOCKS;
         size_t size = 1 + (random >> 50) % 2000;
-        /* Each block begins with its place, which nobody else may change. */
+        /* Each block begins with its place, which no other thread may change. */
         if (blocks[at])
             wrong += blocks[at][0] != (unsigned char)at;
         if (i % 3 == 0) {

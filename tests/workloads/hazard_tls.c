@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hazard_tls.c - threads whose FS base is not libc's. Nothing may look for a variable of libc's, or
- * of a profiler's, there: in front of the base begins what nobody has mapped.
+ * of a profiler's, there: memory in front of the base is not mapped.
  *
  * This file is compiled without stack protectors, whose word lies behind FS.
  */

@@ -97,9 +97,9 @@ static void on_alarm(int signo)
     (void)signo;
 }
 
-/* Nobody reads, so that only the program's own signal ends these writes: also where a sample has
- * cut one short before, and nothing of the rest could be written. The system call restarts then,
- * unless some of it is done. */
+/* No process reads, so that only the program's own signal ends these writes: also where a sample
+ * has cut one short before, and nothing of the rest could be written. The system call restarts
+ * then, unless some of it is done. */
 static void be_cut_by_alarm(void)
 {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};

@@ -3,8 +3,8 @@
  * hazard_waits.c - calls that a signal ends with EINTR, whatever SA_RESTART says, in functions
  * whose frames have no fixed size: their callers are not found without the frame pointer.
  *
- * There are as many threads as ways, and each waits from its beginning on, since nobody knows then
- * where it is going to be.
+ * There are as many threads as ways, and each waits from its beginning on, since it is not known
+ * then where it is going to be.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ enum { PAUSED_CHILDREN = 20, WAITS_MS = 150, WAITS = 6 };
 static const struct timespec wait_time = {0, WAITS_MS * 1000000};
 static atomic_int ended_early;
 
-/* Each is a function without a frame to speak of, so that nobody below saves the frame pointer. */
+/* Each is a function without a frame to speak of, so that no callee saves the frame pointer. */
 static KEPT void note(long result)
 {
     if (result != 0)
@@ -96,7 +96,7 @@ static void *wait_so(void *waiter)
     return NULL;
 }
 
-/* Each pauses at once, and is ended. Whoever comes back from pause says so. */
+/* Each pauses at once, and is ended. A thread that returns from pause says so. */
 static int paused_children(void)
 {
     pid_t children[PAUSED_CHILDREN];

@@ -56,7 +56,7 @@ int hazard_jumpout(int argc, char **argv);
 int hazard_rawclone(int argc, char **argv);
 int hazard_iouring(int argc, char **argv);
 
-/* Not by libc's syscall, which somebody may look at. */
+/* Not by libc's syscall, which a library may wrap. */
 static inline long raw_call(long number, long a, long b, long c, long d)
 {
     long result;

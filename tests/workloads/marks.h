@@ -34,7 +34,7 @@ void marks_thread_ends(void);        /* a thread ends with a scope open */
 void marks_exec(uint32_t count);     /* marks_edges.c: before an exec and behind it */
 void marks_vfork(uint32_t count);    /* in a child of vfork */
 void marks_stream(uint32_t count, uint32_t stream); /* what these call exec for */
-void marks_past_end(const char *path); /* while somebody listens, and says when that ended */
+void marks_past_end(const char *path); /* while markers are on, and says when that ended */
 void marks_sites(uint32_t count);      /* at so many places */
 
 #endif

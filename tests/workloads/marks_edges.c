@@ -61,7 +61,7 @@ void marks_vfork(uint32_t count)
     printf("{\"streams\":[%u,%u]}\n", 3 * count, count);
 }
 
-/* ---- past the end: until nobody listens any more; then PATH has how many there were ---- */
+/* ---- past the end: until markers are off; then PATH has how many there were ---- */
 
 static void count_recordings(void *context, int is_recorded)
 {

@@ -183,7 +183,7 @@ static KEPT void third(void)
 {
     KYMO_SCOPE(plain, "third");
     KYMO_SCOPE_T(plain, "fourth", numbered, payload);
-    payload.stream = 1; /* nobody sees it */
+    payload.stream = 1; /* no recorder sees it */
     raise(SIGKILL);
 }
 

@@ -2,7 +2,7 @@
 /*
  * plugin_host.c - a library that loads plugins, for dlopenloop.c. The folder of the plugins is in
  * this library's RUNPATH alone: the loader finds them only when it sees that the call of dlopen
- * comes from here, which it would not if somebody had wrapped it.
+ * comes from here, which it would not if a library had wrapped it.
  */
 #include "plugin_host.h"
 

@@ -3,9 +3,9 @@
  * uncounted.h - makes the calling thread come back on a CPU without being counted.
  *
  * The kernel counts an arrival only of a thread that was ready to run when it left its CPU. A wait
- * for a child says first that it will sleep, and then reaps the child that it finds; if somebody
+ * for a child says first that it will sleep, and then reaps the child that it finds; if a process
  * has read files of that child's /proc, throwing those away takes a while, in which the kernel
- * looks whether somebody else is to run.
+ * looks whether another thread is to run.
  */
 #ifndef KYMO_TESTS_UNCOUNTED_H
 #define KYMO_TESTS_UNCOUNTED_H
@@ -67,7 +67,7 @@ static inline void uncounted_child(void)
     _exit(0);
 }
 
-/* Somebody else who wants the CPU that the caller stays on. */
+/* Another thread that wants the CPU that the caller stays on. */
 static inline pid_t uncounted_rival(void)
 {
     cpu_set_t here;

@@ -7,7 +7,7 @@
  * long again as the one before it. asleep: THREADS threads that wait from beginning to end. beside:
  * the same, while the main thread works. reader: one thread that waits for another's bytes, with a
  * frame of variable size in its stack, so that its callers cannot be found without the frame
- * pointer. hidden: a process into which nobody may look sleeps for 20 ms again and again. raw: a
+ * pointer. hidden: a process that others may not look into sleeps for 20 ms again and again. raw: a
  * thread of a bare clone, which blocks all signals, sleeps, and so does the main thread. blocked:
  * the main thread waits as for a disk, where no signal reaches it: for children of vfork.
  *

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops of getc and of malloc and free in a program of one thread: glibc is quick there only as long
-as nobody adds a thread."""
+as no thread is added."""
 import json
 import os
 

@@ -39,7 +39,7 @@ def programs(bench):
     """name: (argv, file for standard input, the program's name as the kernel has it)."""
     known = {"sqlite3": (["sqlite3", ":memory:"], os.path.join(bench.root, "examples/sqlite.sql"),
                          "sqlite3")}
-    # Debian's own, not what somebody has in PATH.
+    # Debian's own, not another one in PATH.
     if os.path.exists("/usr/bin/python3.11"):
         known["python3.11"] = (["/usr/bin/python3.11",
                                 os.path.join(bench.root, "bench/loads/pure.py")], None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that nobody here wrote, under load: what they serve alone, under kymo record and under perf
+"""Servers of Debian, under load: what they serve alone, under kymo record and under perf
 record, and whether anything at all went wrong. tests/servers has the servers and their clients.
 
 A session of half a minute under Kymo tells what goes wrong. What is served is told by many short ones

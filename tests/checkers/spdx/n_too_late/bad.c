@@ -1,5 +1,5 @@
 /*
- * bad.c - names its licence where nobody looks.
+ * bad.c - names its licence below the lines that are read.
  *
  */
 /* SPDX-License-Identifier: Apache-2.0 */
