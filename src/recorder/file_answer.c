@@ -21,6 +21,8 @@
 #include "sys/write_all.h"
 #include "views/report_json.h"
 
+#define PROFILE_NICE 5
+
 /* ---- the file ---- */
 
 struct fd_sink {
@@ -206,7 +208,7 @@ static kymo_err write_file(const struct kymo_file_source *source,
 
 /* Closes all descriptors of the recorder but those of the work: a perf event or a pidfd that stayed
  * open here would live on after the recorder closed it. */
-static kymo_err leave_recorder(const struct kymo_file_source *source, int connection)
+static kymo_err leave_recorder(const struct kymo_file_source *source, int nice, int connection)
 {
     static const int handled[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ};
     int *kept = malloc((source->past->list.len + 2) * sizeof *kept);
@@ -219,7 +221,7 @@ static kymo_err leave_recorder(const struct kymo_file_source *source, int connec
     signal(SIGQUIT, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)setpriority(PRIO_PROCESS, 0, 0);
+    (void)setpriority(PRIO_PROCESS, 0, nice);
     kymo_log_set_level(KYMO_LOG_ERROR);
     if (!kept)
         return KYMO_E_NOMEM;
@@ -237,7 +239,9 @@ static _Noreturn void answer(const struct kymo_file_source *source,
                              const struct kymo_control_request *request, int connection)
 {
     struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC, .told = 1};
-    kymo_err err = leave_recorder(source, connection);
+    /* Profiles are fetched from services again and again: after what these do. */
+    const int nice = request->what == KYMO_CONTROL_PROFILE ? PROFILE_NICE : 0;
+    kymo_err err = leave_recorder(source, nice, connection);
     int fd = memfd_create("kymo-answer", MFD_CLOEXEC);
     if (err == KYMO_OK && fd < 0)
         err = kymo_err_from_errno(errno);
