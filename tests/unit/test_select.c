@@ -182,6 +182,15 @@ static void nothing_is_an_error_that_says_why(void **state)
     assert_null(part);
 }
 
+static void nothing_may_be_what_is_wanted(void **state)
+{
+    (void)state;
+    kymo_selection s = {.from_ns = UINT64_MAX - 1, .to_ns = UINT64_MAX, .may_be_empty = 1};
+    assert_int_equal(kymo_select(whole, &s, NULL, &part, NULL), KYMO_OK);
+    assert_int_equal(kymo_profile_sample_count(part), 0);
+    assert_int_equal(kymo_profile_count(part, KYMO_TABLE_MARKERS), 0);
+}
+
 static void each_name_must_match(void **state)
 {
     (void)state;
@@ -211,6 +220,7 @@ int main(void)
         T(threads_and_processes_by_name_pattern_or_number),
         T(functions_by_expression),
         T(nothing_is_an_error_that_says_why),
+        T(nothing_may_be_what_is_wanted),
         T(each_name_must_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
