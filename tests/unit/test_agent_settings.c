@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/settings.h"
 
+#include "agent/pull.h"
 #include "empty_folder.h"
 
 #define OK(call) assert_int_equal((call), KYMO_OK)
@@ -133,6 +134,12 @@ static void a_server_needs_no_reporter_but_a_token(void **state)
     static const char *const local[] = {"0", "[::1]:0", "unix:socket"};
     struct kymo_agent_settings s;
     kymo_error detail;
+    if (kymo_pull_check(&detail) != KYMO_OK) {
+        kymo_agent_settings_init(&s);
+        OK(kymo_agent_settings_set(&s, "listen", "0", NULL));
+        assert_int_equal(kymo_agent_settings_check(&s, &detail), KYMO_E_UNSUPPORTED);
+        return;
+    }
     for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
         kymo_agent_settings_init(&s);
         OK(kymo_agent_settings_set(&s, "listen", local[i], NULL));
