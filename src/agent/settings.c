@@ -82,7 +82,7 @@ static kymo_err set_text(const char *name, const char *value, char *out, size_t 
 /* A format by its name ("jfr", "pprof", "kymo") or by how its files end (".pb.gz"). */
 static kymo_err find_extension(const char *value, char out[16], kymo_error *detail)
 {
-    const char *found = strcmp(value, KYMO_RECORDING_EXTENSION + (value[0] != '.')) == 0
+    const char *found = strcmp(value, &KYMO_RECORDING_EXTENSION[value[0] != '.']) == 0
                             ? KYMO_RECORDING_EXTENSION
                             : NULL;
     const kymo_format *format;
