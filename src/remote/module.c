@@ -2,6 +2,7 @@
 /*
  * module.c - what libkymo-remote.so shows: one structure, see agent/reporter_remote.h.
  */
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -10,19 +11,27 @@
 #include "remote/put.h"
 #include "remote/s3.h"
 
-/* A file of the memory of this process would have keys in it. */
-static void leave_no_core(void)
+/* The process is for this one call. A file of its memory would have keys in it; a connection that
+ * the other side has closed is an error of a write, and no signal. */
+static void prepare_process(void)
 {
     const struct rlimit none = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &none);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 static kymo_err report(const struct kymo_reporter *r, const struct kymo_interval_profile *p,
                        kymo_error *detail)
 {
-    leave_no_core();
+    prepare_process();
     return strcmp(r->kind->prefix, "s3://") == 0 ? kymo_s3_report(r, p, detail)
                                                  : kymo_put_report(r, p, detail);
+}
+
+static kymo_err find_cloud(struct kymo_metadata *metadata, kymo_error *detail)
+{
+    prepare_process();
+    return kymo_cloud_find(metadata, detail);
 }
 
 KYMO_API extern const struct kymo_reporter_module kymo_reporter_module;
@@ -30,5 +39,5 @@ const struct kymo_reporter_module kymo_reporter_module = {
     .abi = KYMO_REPORTER_MODULE_ABI,
     .version = KYMO_VERSION,
     .report = report,
-    .find_cloud = kymo_cloud_find,
+    .find_cloud = find_cloud,
 };

@@ -61,6 +61,7 @@ class Run:
         meanwhile()
         result = running.finish()
         self.said = result.stderr
+        check("by signal" not in self.said, f"a delivery crashed: {self.said}")
         check(result.status == 0, f"status {result.status}: {result.stderr}")
         check(json.loads(result.stdout)["rounds"] == rounds, "the program did not do its work")
         self.local = {int(re.search(r"Z\.(\d+)\.", p.name).group(1)): p.read_bytes()
