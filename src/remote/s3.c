@@ -23,11 +23,12 @@
 
 #define METADATA_MAX (256u << 10)
 #define HEADERS_MAX 6u
+#define REGION_MAX 40u
 
 struct job {
     struct kymo_s3_target target;
     const struct kymo_interval_profile *profile;
-    char region[40];
+    char region[REGION_MAX];
     const char *endpoint; /* "": AWS */
     struct kymo_aws_credentials credentials;
     kymo_str key;
@@ -205,35 +206,55 @@ static const char *advice(const char *code)
     return "";
 }
 
+/* Where the store says that the bucket is; "": it says nothing, or where we are. */
+static void take_region(const struct job *job, const struct kymo_http_answer *answer,
+                        char out[REGION_MAX])
+{
+    take_word(answer->text, "Region", out, REGION_MAX);
+    if (!kymo_s3_is_region(out))
+        snprintf(out, REGION_MAX, "%s", answer->region);
+    if (!kymo_s3_is_region(out) || strcmp(out, job->region) == 0)
+        out[0] = '\0';
+}
+
 static kymo_err judge(const struct job *job, const struct kymo_http_answer *answer,
                       kymo_error *detail)
 {
     char code[64];
-    char region[40];
+    char region[REGION_MAX];
     if (answer->status >= 200 && answer->status < 300)
         return KYMO_OK;
     take_word(answer->text, "Code", code, sizeof code);
-    take_word(answer->text, "Region", region, sizeof region);
-    if (!kymo_s3_is_region(region))
-        snprintf(region, sizeof region, "%s", answer->region);
-    const int is_elsewhere = kymo_s3_is_region(region) && strcmp(region, job->region) != 0;
+    take_region(job, answer, region);
     return kymo_error_set(detail, is_for_good(answer->status, code) ? KYMO_E_INVALID : KYMO_E_IO, 0,
-                          "%.70s answers %d %s%s%s%s", kymo_str_cstr(&job->place.host),
-                          answer->status, code, is_elsewhere ? ": the bucket is in region=" : "",
-                          is_elsewhere ? region : "", is_elsewhere ? "" : advice(code));
+                          "%.70s answers %d %s%s%s", kymo_str_cstr(&job->place.host),
+                          answer->status, code,
+                          region[0] ? ": the bucket is in region=" : advice(code), region);
 }
 
-/* Signed with the store's time, where ours is wrong by more than it accepts. */
+/* Signed again with the store's time, where ours is wrong by more than it accepts, and for the
+ * bucket's region, where the machine's or the one that was given is another. */
 static kymo_err send_and_judge(struct job *job, kymo_error *detail)
 {
     static struct kymo_http_answer answer;
-    char code[64];
-    KYMO_TRY(
-        send_signed(job, (int64_t)(kymo_clock_ns(CLOCK_REALTIME) / 1000000000u), &answer, detail));
-    take_word(answer.text, "Code", code, sizeof code);
-    if (strcmp(code, "RequestTimeTooSkewed") == 0 && answer.date_s > 0)
-        KYMO_TRY(send_signed(job, answer.date_s, &answer, detail));
-    return judge(job, &answer, detail);
+    int64_t now_s = (int64_t)(kymo_clock_ns(CLOCK_REALTIME) / 1000000000u);
+    for (unsigned tries = 1;; tries++) {
+        char code[64];
+        char region[REGION_MAX];
+        KYMO_TRY(kymo_s3_find_place(&job->place, &job->target, job->endpoint, job->region,
+                                    kymo_str_cstr(&job->key), detail));
+        KYMO_TRY(send_signed(job, now_s, &answer, detail));
+        take_word(answer.text, "Code", code, sizeof code);
+        take_region(job, &answer, region);
+        const int is_early = strcmp(code, "RequestTimeTooSkewed") == 0 && answer.date_s > 0;
+        if (tries == 3 || answer.status < 300 || (!is_early && !region[0]))
+            return judge(job, &answer, detail);
+        if (is_early)
+            now_s = answer.date_s;
+        else
+            strcpy(job->region, region);
+        kymo_s3_place_deinit(&job->place);
+    }
 }
 
 kymo_err kymo_s3_report(const struct kymo_reporter *r, const struct kymo_interval_profile *p,
@@ -247,9 +268,8 @@ kymo_err kymo_s3_report(const struct kymo_reporter *r, const struct kymo_interva
     choose_region(&job);
     choose_endpoint(&job);
     kymo_s3_put_key(&job.key, &job.target, p);
-    kymo_err err = kymo_s3_find_place(&job.place, &job.target, job.endpoint, job.region,
-                                      kymo_str_cstr(&job.key), detail);
-    if (err == KYMO_OK && job.key.failed)
+    kymo_err err = KYMO_OK;
+    if (job.key.failed)
         err = kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the key");
     if (err == KYMO_OK)
         err = pack(&job, detail);

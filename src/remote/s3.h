@@ -37,11 +37,12 @@ struct kymo_s3_place {
 /* Appends the key, which is not encoded. */
 void kymo_s3_put_key(kymo_str *key, const struct kymo_s3_target *target,
                      const struct kymo_interval_profile *profile);
-/* Where a key is. endpoint "" is AWS. The strings are appended to. */
+/* Where a key is. endpoint "" is AWS. The strings are appended to: begin with a place of zeros. */
 KYMO_NODISCARD
 kymo_err kymo_s3_find_place(struct kymo_s3_place *place, const struct kymo_s3_target *target,
                             const char *endpoint, const char *region, const char *key,
                             kymo_error *detail);
+/* It is one of zeros again. */
 void kymo_s3_place_deinit(struct kymo_s3_place *place);
 /* Writes metadata.json. */
 KYMO_NODISCARD

@@ -114,6 +114,7 @@ void kymo_s3_place_deinit(struct kymo_s3_place *place)
     kymo_str_deinit(&place->url);
     kymo_str_deinit(&place->host);
     kymo_str_deinit(&place->path);
+    memset(place, 0, sizeof *place);
 }
 
 static void put_text(kymo_json *j, const char *name, const char *value)

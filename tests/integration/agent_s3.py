@@ -182,8 +182,6 @@ def refusals():
     refused("SignatureDoesNotMatch", keys(secret=SECRET + "x"))
     refused("InvalidAccessKeyId", keys(access="AKIDOTHER"))
     refused("InvalidToken", keys(), token="SESSION")
-    done = refused("AuthorizationHeaderMalformed", keys(), region="eu-west-1")
-    check("region=eu-west-1" in done.said, done.said)
     with Store() as store:
         done = Run(s3(store).replace("s3://profiles", "s3://others"), env=keys(), deadline="500ms")
         check(set(store.codes) == {"NoSuchBucket"} and not store.objects, store.codes)
@@ -216,6 +214,17 @@ def skew():
         with Store(skew_s=skew_s) as store:
             done = Run(s3(store), env=keys())
             check("RequestTimeTooSkewed" in store.codes, store.codes)
+            check_arrived(store, done)
+
+
+@case
+def elsewhere():
+    """A bucket of another region than the machine's, or than the one that was given."""
+    for option in ((), ("region=us-west-1",)):
+        with Cloud() as cloud, Store(region="ap-south-1") as store:
+            done = Run(s3(store, *option), env=keys(AWS_EC2_METADATA_DISABLED="false",
+                                                    AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url))
+            check("AuthorizationHeaderMalformed" in store.codes, store.codes)
             check_arrived(store, done)
 
 
