@@ -5,9 +5,10 @@
  * Layer:    buffer (layout: read by both halves)
  * Flow:     start/agent.c <-> cli/cmd_agent.c, over a Unix SOCK_SEQPACKET socket pair
  *
- *   agent   -> OPENED {text: the socket to attach by; number: its process id}, or ENDED with an
- * error: it cannot record program -> FLUSH, STATUS, STOP {number: deadline in ns} agent   ->
- * STATUS, and last ENDED: the last profile has been delivered, or was not in time
+ *   agent   -> OPENED {text: the socket to attach by; number: its process id}
+ *   program -> FLUSH, STATUS, STOP {number: deadline in ns}
+ *   agent   -> STATUS {counts}
+ *   agent   -> ENDED {error, text}, the last one: all is delivered, or why it is not
  *
  * When the program's end is closed, it has detached or ended: the agent goes on until the process
  * ends, and learns of it from this alone.
