@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/agent_status.h"
 #include "agent/interval.h"
 #include "agent/metadata_find.h"
 #include "agent/pull.h"
@@ -414,6 +415,18 @@ static kymo_err on_ended(void *context, const struct kymo_launch_interval *inter
     return *next >= 0 ? KYMO_OK : KYMO_E_IO;
 }
 
+static void on_status(void *context, kymo_json *json)
+{
+    const kymo_agent *a = context;
+    kymo_json_key_object(json, "agent");
+    kymo_agent_status_write(&a->status, a->settings, json);
+    kymo_json_key_array(json, "reporters");
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++)
+        kymo_agent_status_write_reporter(&a->delivers[i], json);
+    kymo_json_end_array(json);
+    kymo_json_end_object(json);
+}
+
 /* ---- from begin to end ---- */
 
 kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, char *const *argv,
@@ -428,7 +441,14 @@ kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, char *con
     a->names = -1;
     a->found = -1;
     a->metadata = settings->labels;
-    a->for_launch = (struct kymo_launch_intervals){due_ns, on_ended, on_round, on_started, a};
+    a->for_launch = (struct kymo_launch_intervals){
+        .due_ns = due_ns,
+        .ended = on_ended,
+        .round = on_round,
+        .started = on_started,
+        .status = on_status,
+        .context = a,
+    };
     kymo_err err =
         kymo_pull_open(&a->pull, settings, argv, system->workers, monotonic_ns(a), detail);
     if (err != KYMO_OK) {

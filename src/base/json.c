@@ -2,7 +2,9 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/decimal.h"
 
@@ -245,3 +247,18 @@ KEY(bool, int)
 KEY(i64, int64_t)
 KEY(u64, uint64_t)
 KEY(cstr, const char *)
+
+void kymo_json_key_time(kymo_json *json, const char *name, uint64_t realtime_ns)
+{
+    char text[64];
+    struct tm tm;
+    const time_t seconds = (time_t)(realtime_ns / 1000000000u);
+    kymo_json_key(json, name);
+    if (realtime_ns == 0 || !gmtime_r(&seconds, &tm)) {
+        kymo_json_null(json);
+        return;
+    }
+    size_t len = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(text + len, sizeof text - len, ".%03uZ", (unsigned)(realtime_ns / 1000000u % 1000u));
+    kymo_json_cstr(json, text);
+}

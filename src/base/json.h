@@ -65,5 +65,7 @@ void kymo_json_key_bool(kymo_json *json, const char *name, int value);
 void kymo_json_key_i64(kymo_json *json, const char *name, int64_t value);
 void kymo_json_key_u64(kymo_json *json, const char *name, uint64_t value);
 void kymo_json_key_cstr(kymo_json *json, const char *name, const char *text);
+/* Of a time since 1970 "2026-11-27T00:14:30.123Z"; null of 0. */
+void kymo_json_key_time(kymo_json *json, const char *name, uint64_t realtime_ns);
 
 #endif

@@ -14,7 +14,9 @@
 #include "kymo/encode.h"
 #include "views/terminal.h"
 
-/* ---- which categories of markers the recorded programs have ---- */
+#define REQUESTS "status, markers, markers=LIST, alloc=SIZE, heap, snapshot or profile=TIME"
+
+/* ---- answers that are texts ---- */
 
 static kymo_err read_text(int fd, kymo_str *text, kymo_error *detail)
 {
@@ -22,19 +24,39 @@ static kymo_err read_text(int fd, kymo_str *text, kymo_error *detail)
     ssize_t n;
     while ((n = read(fd, buffer, sizeof buffer)) > 0)
         kymo_str_append(text, buffer, (size_t)n);
-    return n == 0 ? KYMO_OK : kymo_error_set_errno(detail, "the recorder's list");
+    return n == 0 ? KYMO_OK : kymo_error_set_errno(detail, "the recorder's answer");
 }
+
+static kymo_err ask_text(pid_t pid, const struct kymo_control_request *request, kymo_str *text,
+                         kymo_error *detail)
+{
+    struct kymo_control_answer answer;
+    int fd = -1;
+    KYMO_TRY(kymo_control_ask(pid, request, &answer, &fd, detail));
+    kymo_err err = read_text(fd, text, detail);
+    close(fd);
+    return err;
+}
+
+static kymo_err print_status(pid_t pid, kymo_error *detail)
+{
+    const struct kymo_control_request request = {.what = KYMO_CONTROL_STATUS};
+    kymo_str text = {0};
+    kymo_err err = ask_text(pid, &request, &text, detail);
+    if (err == KYMO_OK)
+        fwrite(kymo_str_cstr(&text), 1, text.len, stdout);
+    kymo_str_deinit(&text);
+    return err;
+}
+
+/* ---- which categories of markers the recorded programs have ---- */
 
 static kymo_err ask_categories(pid_t pid, pid_t whose, struct kymo_categories *categories,
                                kymo_error *detail)
 {
     const struct kymo_control_request request = {.what = KYMO_CONTROL_CATEGORIES, .pid = whose};
-    struct kymo_control_answer answer;
     kymo_str text = {0};
-    int fd = -1;
-    KYMO_TRY(kymo_control_ask(pid, &request, &answer, &fd, detail));
-    kymo_err err = read_text(fd, &text, detail);
-    close(fd);
+    kymo_err err = ask_text(pid, &request, &text, detail);
     if (err == KYMO_OK && text.len > 0)
         err = kymo_categories_read(categories, text.data);
     kymo_str_deinit(&text);
@@ -250,10 +272,7 @@ static int take_setting(struct control_request *asked, const char *setting)
                  kymo_options_list(&options, KYMO_OPTION_MARKERS));
         return -1;
     }
-    return kymo_usage_error(KYMO_IN_CONTROL,
-                            "'%.60s' is not markers, markers=LIST, alloc=SIZE, heap, snapshot or "
-                            "profile=TIME",
-                            setting);
+    return kymo_usage_error(KYMO_IN_CONTROL, "'%.60s' is not " REQUESTS, setting);
 }
 
 static int take_switch(struct control_request *asked, const kymo_arg *arg)
@@ -274,6 +293,8 @@ static int take_operand(struct control_request *asked, const char *operand)
         asked->request.what = KYMO_CONTROL_HEAP;
     else if (strcmp(operand, "snapshot") == 0)
         asked->request.what = KYMO_CONTROL_SNAPSHOT;
+    else if (strcmp(operand, "status") == 0)
+        asked->request.what = KYMO_CONTROL_STATUS;
     else if (strcmp(operand, "markers") == 0)
         asked->request.what = KYMO_CONTROL_CATEGORIES;
     else
@@ -299,9 +320,7 @@ static int parse(int argc, char **argv, struct control_request *asked)
     if (status >= 0)
         return status;
     if (!asked->request.what)
-        return kymo_usage_error(
-            KYMO_IN_CONTROL, "missing request: markers, markers=LIST, alloc=SIZE, heap, snapshot "
-                             "or profile=TIME");
+        return kymo_usage_error(KYMO_IN_CONTROL, "missing request: " REQUESTS);
     int is_file = kymo_control_takes_long(asked->request.what);
     if (is_file && !asked->output)
         return kymo_usage_error(KYMO_IN_CONTROL, "into what? name a file by -o");
@@ -313,6 +332,7 @@ static int parse(int argc, char **argv, struct control_request *asked)
 int kymo_cmd_control(int argc, char **argv)
 {
     struct control_request asked = {0};
+    kymo_error detail = {0};
     int status = parse(argc, argv, &asked);
     if (status >= 0)
         return status;
@@ -321,11 +341,12 @@ int kymo_cmd_control(int argc, char **argv)
     case KYMO_CONTROL_SNAPSHOT:
     case KYMO_CONTROL_PROFILE:
         return ask_file(&asked);
-    case KYMO_CONTROL_CATEGORIES: {
-        kymo_error detail = {0};
+    case KYMO_CONTROL_CATEGORIES:
         return print_categories(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()
                                                                : say_failed(&detail);
-    }
+    case KYMO_CONTROL_STATUS:
+        return print_status(asked.pid, &detail) == KYMO_OK ? kymo_flush_output()
+                                                           : say_failed(&detail);
     default:
         return tell(&asked);
     }

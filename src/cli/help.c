@@ -148,8 +148,12 @@ const kymo_command kymo_commands[] = {
         .name = "control",
         .mask = KYMO_IN_CONTROL,
         .summary = "change what a recording that runs takes in",
-        .arguments = "[-p PID] markers[=LIST]|alloc=SIZE|heap|snapshot|profile=TIME -o FILE",
+        .arguments = "[-p PID] REQUEST",
         .description =
+    "REQUEST is status, markers, markers=LIST, alloc=SIZE, heap -o FILE, snapshot -o FILE or\n"
+    "profile=TIME -o FILE.\n"
+    "status prints what the recorder does, as JSON: how it records, and of kymo agent what\n"
+    "became of its profiles.\n"
     "markers lists the categories of markers that recorded programs have, and which are on.\n"
     "markers= switches categories of markers and counters on and off in a program that is\n"
     "being recorded; LIST is that of kymo record --markers, and replaces the one in force. A\n"
@@ -163,6 +167,7 @@ const kymo_command kymo_commands[] = {
     "What changes something prints how many processes were told; the change is\n"
     "there as soon as the process has run for a moment.",
         .examples =
+    "  kymo control status\n"
     "  kymo control markers\n"
     "  kymo control markers=all:-net\n"
     "  kymo control -p 1234 markers=disk/read\n"

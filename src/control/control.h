@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 
-#define KYMO_CONTROL_MAGIC 0x6b796d6f63740003ull
+#define KYMO_CONTROL_MAGIC 0x6b796d6f63740004ull
 #define KYMO_CONTROL_NAME "kymo-control-" /* and the recorder's process id */
 #define KYMO_CONTROL_LIST_BYTES 512u
 #define KYMO_CONTROL_RATE_MAX (1ull << 30)
@@ -34,6 +34,7 @@ enum kymo_control_what {
     KYMO_CONTROL_HEAP,        /* what lives now, as a file */
     KYMO_CONTROL_SNAPSHOT,    /* the recording so far, as a file */
     KYMO_CONTROL_CATEGORIES,  /* which categories there are, as the text of control/categories.h */
+    KYMO_CONTROL_STATUS,      /* what the recorder does, as one object of JSON */
     KYMO_CONTROL_PROFILE,     /* what is recorded in the next so many seconds, as a file */
 };
 
@@ -82,7 +83,8 @@ static inline int kymo_control_takes_long(uint32_t what)
 /* Whether the answer is a file. */
 static inline int kymo_control_is_for_file(uint32_t what)
 {
-    return kymo_control_takes_long(what) || what == KYMO_CONTROL_CATEGORIES;
+    return kymo_control_takes_long(what) || what == KYMO_CONTROL_CATEGORIES ||
+           what == KYMO_CONTROL_STATUS;
 }
 
 /* The address of that recorder's socket; its length. */

@@ -220,7 +220,13 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
                                     &l->config.wall) != KYMO_OK)
             return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for wall time");
     }
-    return kymo_tree_create(&l->config, &l->tree, detail);
+    KYMO_TRY(kymo_tree_create(&l->config, &l->tree, detail));
+    if (l->asked->intervals) {
+        const struct kymo_tree_owner owner = {l->asked->intervals->status,
+                                              l->asked->intervals->context};
+        kymo_tree_set_owner(l->tree, &owner);
+    }
+    return KYMO_OK;
 }
 
 /* ---- the program ---- */

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "options/options.h"
 
 /* An interval that has ended, of a recording that has several. */
@@ -37,6 +38,8 @@ struct kymo_launch_intervals {
     void (*round)(void *context, uint64_t now_ns);
     /* The program has been started. */
     void (*started)(void *context, pid_t pid);
+    /* `kymo control status`: writes members of the object that the answer is. */
+    void (*status)(void *context, kymo_json *json);
     void *context;
 };
 

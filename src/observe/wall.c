@@ -121,6 +121,11 @@ uint64_t kymo_wall_next_ns(const kymo_wall_shared *s)
     return s->ticks.next_ns;
 }
 
+uint64_t kymo_wall_period_ns(const kymo_wall_shared *s)
+{
+    return s->ticks.period_ns;
+}
+
 /* ---- samples ---- */
 
 static kymo_err flush(kymo_wall *w)

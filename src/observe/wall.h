@@ -40,6 +40,8 @@ void kymo_wall_shared_destroy(kymo_wall_shared *shared);
 int kymo_wall_due(kymo_wall_shared *shared, uint64_t now_ns);
 /* When it will be. */
 uint64_t kymo_wall_next_ns(const kymo_wall_shared *shared);
+/* From one to the next, on the average. */
+uint64_t kymo_wall_period_ns(const kymo_wall_shared *shared);
 
 /* A process. session, next_thread, the number of the recording's next thread, and jit,
  * which may be NULL, outlive it. */

@@ -77,6 +77,8 @@ static int is_well_formed(const struct kymo_control_request *request)
     case KYMO_CONTROL_PROFILE:
         return request->duration_ns > 0 && request->duration_ns <= KYMO_CONTROL_DURATION_MAX_NS &&
                request->show <= KYMO_CONTROL_SHOW_ALLOC && is_format(request);
+    case KYMO_CONTROL_STATUS:
+        return 1;
     default:
         return 0;
     }

@@ -43,8 +43,8 @@ struct kymo_control_server {
      * asked_ns are not all read; for PROFILE, from before its seconds are over. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
-    /* For HEAP, SNAPSHOT and PROFILE, when complete, and CATEGORIES: sends a file over the
-     * connection, which the caller keeps. Another process may send it later. */
+    /* For HEAP, SNAPSHOT and PROFILE, when complete, CATEGORIES and STATUS: sends a file over
+     * the connection, which the caller keeps. Another process may send it later. */
     kymo_err (*answer)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                        int connection);
     void *context;

@@ -144,6 +144,12 @@ void kymo_tree_set_program(kymo_tree *t, pid_t pid, uint64_t start_ns)
 {
     t->program = pid;
     t->start_ns = start_ns;
+    t->since_realtime_ns = kymo_clock_ns(CLOCK_REALTIME);
+}
+
+void kymo_tree_set_owner(kymo_tree *t, const struct kymo_tree_owner *owner)
+{
+    t->owner = *owner;
 }
 
 void kymo_tree_watch_program(kymo_tree *t)

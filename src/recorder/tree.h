@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "recorder/host.h"
 
 typedef struct kymo_tree kymo_tree;
@@ -47,6 +48,14 @@ const char *kymo_tree_socket(const kymo_tree *tree);
 /* Sets the launched process. Its first image is process 0 of the recording. The caller writes
  * the event of that process, and reports its end (kymo_tree_ended). */
 void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
+
+/* What the owner of a recording answers to `kymo control`, beside what the tree knows. */
+struct kymo_tree_owner {
+    /* Writes members of the object that the status is; NULL: there are none. */
+    void (*status)(void *context, kymo_json *json);
+    void *context;
+};
+void kymo_tree_set_owner(kymo_tree *tree, const struct kymo_tree_owner *owner);
 
 /* The recording goes on in another file, which is open for reading, too; -1: it has ended. */
 void kymo_tree_set_spool(kymo_tree *tree, int spool);

@@ -19,6 +19,8 @@
 #include "recording/recording.h"
 #include "sys/clock.h"
 
+#define STATUS_BYTES_MAX (1u << 20)
+
 _Static_assert(KYMO_OPTION_LIST_MAX < KYMO_CONTROL_BYTES, "a list fits with its NUL");
 _Static_assert(KYMO_CONTROL_LIST_BYTES == KYMO_CONTROL_BYTES, "as a session has it");
 
@@ -66,19 +68,30 @@ static kymo_err set_rate(kymo_tree *t, uint64_t rate)
     return tell_rate(t, rate);
 }
 
-/* ---- categories ---- */
+/* ---- answers that are texts ---- */
 
-static kymo_err send_text(const kymo_str *text, int connection)
+static kymo_err send_text(const void *text, size_t len, int connection)
 {
     const struct kymo_control_answer answer = {.magic = KYMO_CONTROL_MAGIC};
-    int fd = memfd_create("kymo-categories", MFD_CLOEXEC);
+    int fd = memfd_create("kymo-answer", MFD_CLOEXEC);
     kymo_err err = fd < 0 ? kymo_err_from_errno(errno) : KYMO_OK;
-    if (fd >= 0 && write(fd, kymo_str_cstr(text), text->len) != (ssize_t)text->len)
+    if (fd >= 0 && write(fd, text, len) != (ssize_t)len)
         err = KYMO_E_IO;
     if (err == KYMO_OK && lseek(fd, 0, SEEK_SET) == 0)
         err = kymo_control_send(connection, &answer, fd);
     if (fd >= 0)
         close(fd);
+    return err;
+}
+
+static kymo_err answer_status(const kymo_tree *t, int connection)
+{
+    kymo_bytes text;
+    kymo_bytes_init(&text, STATUS_BYTES_MAX);
+    kymo_err err = kymo_tree_write_status(t, &text);
+    if (err == KYMO_OK)
+        err = send_text(text.data, text.len, connection);
+    kymo_bytes_deinit(&text);
     return err;
 }
 
@@ -95,7 +108,7 @@ static kymo_err answer_categories(const kymo_tree *t, const struct kymo_control_
     kymo_categories_merge(&categories);
     kymo_categories_write(&categories, &text);
     if (err == KYMO_OK)
-        err = send_text(&text, connection);
+        err = send_text(kymo_str_cstr(&text), text.len, connection);
     kymo_str_deinit(&text);
     kymo_categories_deinit(&categories);
     return err;
@@ -162,6 +175,8 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
         return t->config.writer ? KYMO_OK : KYMO_E_UNSUPPORTED;
     case KYMO_CONTROL_PROFILE:
         return check_profile(t, request);
+    case KYMO_CONTROL_STATUS:
+        return KYMO_OK;
     default:
         return check_heap(t, request);
     }
@@ -209,7 +224,7 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
         count_selected(t, answer);
         return KYMO_OK;
     }
-    if (request->what == KYMO_CONTROL_CATEGORIES)
+    if (kymo_control_is_for_file(request->what))
         return KYMO_OK;
     for (size_t i = 0; i < t->images.len; i++)
         answer->told += t->images.data[i]->is_live && !t->images.data[i]->is_ending;
@@ -223,6 +238,8 @@ static kymo_err answer_file(void *context, const struct kymo_control_request *re
     const struct kymo_file_source source = {t->config.writer, t->config.spool, &t->past, asked_ns};
     if (request->what == KYMO_CONTROL_CATEGORIES)
         return answer_categories(t, request, connection);
+    if (request->what == KYMO_CONTROL_STATUS)
+        return answer_status(t, connection);
     /* What is only written when it is over or an interval ends: waits, names of generated code. */
     if (request->what == KYMO_CONTROL_PROFILE)
         KYMO_TRY(kymo_tree_end_interval(t));

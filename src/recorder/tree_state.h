@@ -103,6 +103,8 @@ struct kymo_tree {
     KYMO_VEC(struct kymo_tree_relative *) relatives;
     kymo_refusals refusals;
     struct kymo_control_server control;
+    struct kymo_tree_owner owner;
+    uint64_t since_realtime_ns; /* from when on it records as it does now; 0: not started */
     struct kymo_file_answers file_answers;
     struct kymo_past_intervals past;
     char markers[KYMO_CONTROL_BYTES];       /* the current list */
@@ -135,6 +137,12 @@ kymo_err kymo_tree_keep_categories(kymo_tree *tree, const kymo_host *host);
 /* At the end: notes a name in the first list that was not a category of any image. */
 KYMO_NODISCARD
 kymo_err kymo_tree_tell_unknown_categories(kymo_tree *tree, uint64_t end_ns);
+
+/* ---- tree_status.c ---- */
+
+/* What the recorder does, as one object of JSON. */
+KYMO_NODISCARD
+kymo_err kymo_tree_write_status(const kymo_tree *tree, kymo_bytes *text);
 
 /* ---- tree_relatives.c ---- */
 

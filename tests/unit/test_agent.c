@@ -541,6 +541,37 @@ static void a_wait_for_the_next_try_ends_with_the_program(void **state)
     assert_int_equal(end(&run).delivered, 7);
 }
 
+static void the_status_is_json_without_secrets(void **state)
+{
+    (void)state;
+    static kymo_json json;
+    kymo_bytes bytes;
+    struct run run;
+    begin(&run, 1);
+    strcpy(run.settings.reporters[0].target, "https://me:secret@store/x?token=secret");
+    fake.report_error = KYMO_E_IO;
+    pass(&run, 30 * SECOND + SECOND / 2); /* one try, and no second one within half a second */
+    fake.report_error = KYMO_OK;
+    pass(&run, 60 * SECOND);
+    kymo_bytes_init(&bytes, 1 << 16);
+    kymo_json_init(&json, &bytes.sink);
+    kymo_json_begin_object(&json);
+    run.intervals->status(run.intervals->context, &json);
+    kymo_json_end_object(&json);
+    OK(kymo_json_finish(&json));
+    OK(kymo_bytes_append(&bytes, "", 1));
+    assert_string_equal(
+        (const char *)bytes.data,
+        "{\"agent\":{\"interval_ns\":30000000000,\"intervals\":3,\"empty\":0,\"broken\":0,"
+        "\"lost_records\":9,\"last_error\":null,\"reporters\":[{\"reporter\":"
+        "\"test:https://store/x\",\"format\":\".jfr\",\"delivered\":3,\"failures\":1,"
+        "\"dropped\":0,\"waiting\":0,\"waiting_bytes\":0,\"last_delivery\":"
+        "\"2025-11-27T00:32:40.200Z\",\"last_error\":\"as the test wants it\"}]}}");
+    kymo_bytes_deinit(&bytes);
+    close(run.file);
+    (void)end(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -558,6 +589,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_is_set_moves_nothing),
         cmocka_unit_test(the_end_waits_no_longer_than_its_deadline),
         cmocka_unit_test(a_wait_for_the_next_try_ends_with_the_program),
+        cmocka_unit_test(the_status_is_json_without_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

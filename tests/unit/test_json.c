@@ -92,6 +92,17 @@ static void numbers_of_all_kinds(void **state)
     check("{\"a \\\"key\\\"\":[0.1,-2,1e+300,null,null,-1.500001,-18446744073709551615,0,0.5]}");
 }
 
+static void times_since_1970(void **state)
+{
+    (void)state;
+    kymo_json_begin_object(&json);
+    kymo_json_key_time(&json, "a", 1764202470123456789ull);
+    kymo_json_key_time(&json, "b", 1);
+    kymo_json_key_time(&json, "c", 0);
+    kymo_json_end_object(&json);
+    check("{\"a\":\"2025-11-27T00:14:30.123Z\",\"b\":\"1970-01-01T00:00:00.000Z\",\"c\":null}");
+}
+
 static void more_than_the_buffer(void **state)
 {
     (void)state;
@@ -150,6 +161,7 @@ int main(void)
         T(more_than_the_buffer),
         T(numbers_of_all_kinds),
         T(numbers_fill_the_buffer_exactly),
+        T(times_since_1970),
         T(the_first_error_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
