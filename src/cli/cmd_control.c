@@ -14,7 +14,7 @@
 #include "kymo/encode.h"
 #include "views/terminal.h"
 
-#define REQUESTS "status, markers, markers=LIST, alloc=SIZE, heap, snapshot or profile=TIME"
+#define REQUESTS "status, flush, markers, markers=LIST, alloc=SIZE, heap, snapshot or profile=TIME"
 
 /* ---- answers that are texts ---- */
 
@@ -167,6 +167,11 @@ static int tell(const struct control_request *asked)
         return say_failed(&detail);
     if (asked->quiet)
         return KYMO_EXIT_OK;
+    if (asked->request.what == KYMO_CONTROL_FLUSH) {
+        printf(answer.told ? "the interval has ended, and its profile is on its way\n"
+                           : "the recording ends, and its last profile will be on its way\n");
+        return kymo_flush_output();
+    }
     printf("%u process%s told", answer.told, answer.told == 1 ? "" : "es");
     if (answer.later)
         printf(", %u did not answer: %s when %s, or with %s next full buffer", answer.later,
@@ -295,6 +300,8 @@ static int take_operand(struct control_request *asked, const char *operand)
         asked->request.what = KYMO_CONTROL_SNAPSHOT;
     else if (strcmp(operand, "status") == 0)
         asked->request.what = KYMO_CONTROL_STATUS;
+    else if (strcmp(operand, "flush") == 0)
+        asked->request.what = KYMO_CONTROL_FLUSH;
     else if (strcmp(operand, "markers") == 0)
         asked->request.what = KYMO_CONTROL_CATEGORIES;
     else
@@ -321,7 +328,7 @@ static int parse(int argc, char **argv, struct control_request *asked)
         return status;
     if (!asked->request.what)
         return kymo_usage_error(KYMO_IN_CONTROL, "missing request: " REQUESTS);
-    int is_file = kymo_control_takes_long(asked->request.what);
+    int is_file = kymo_control_makes_file(asked->request.what);
     if (is_file && !asked->output)
         return kymo_usage_error(KYMO_IN_CONTROL, "into what? name a file by -o");
     if (!is_file && asked->output)

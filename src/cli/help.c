@@ -150,10 +150,11 @@ const kymo_command kymo_commands[] = {
         .summary = "change what a recording that runs takes in",
         .arguments = "[-p PID] REQUEST",
         .description =
-    "REQUEST is status, markers, markers=LIST, alloc=SIZE, heap -o FILE, snapshot -o FILE or\n"
-    "profile=TIME -o FILE.\n"
+    "REQUEST is status, flush, markers, markers=LIST, alloc=SIZE, heap -o FILE, snapshot -o\n"
+    "FILE or profile=TIME -o FILE.\n"
     "status prints what the recorder does, as JSON: how it records, and of kymo agent what\n"
-    "became of its profiles.\n"
+    "became of its profiles. flush ends the present interval of kymo agent, whose profile\n"
+    "goes to the reporters.\n"
     "markers lists the categories of markers that recorded programs have, and which are on.\n"
     "markers= switches categories of markers and counters on and off in a program that is\n"
     "being recorded; LIST is that of kymo record --markers, and replaces the one in force. A\n"
@@ -168,6 +169,7 @@ const kymo_command kymo_commands[] = {
     "there as soon as the process has run for a moment.",
         .examples =
     "  kymo control status\n"
+    "  kymo control flush\n"
     "  kymo control markers\n"
     "  kymo control markers=all:-net\n"
     "  kymo control -p 1234 markers=disk/read\n"

@@ -35,6 +35,7 @@ enum kymo_control_what {
     KYMO_CONTROL_SNAPSHOT,    /* the recording so far, as a file */
     KYMO_CONTROL_CATEGORIES,  /* which categories there are, as the text of control/categories.h */
     KYMO_CONTROL_STATUS,      /* what the recorder does, as one object of JSON */
+    KYMO_CONTROL_FLUSH,       /* the present interval of an agent ends; answered when it has */
     KYMO_CONTROL_PROFILE,     /* what is recorded in the next so many seconds, as a file */
 };
 
@@ -72,18 +73,23 @@ struct kymo_control_answer {
     uint32_t reserved;
 };
 
-/* Whether the recorder needs time for an answer: it reads on, and a process of its own makes the
- * file. */
-static inline int kymo_control_takes_long(uint32_t what)
+/* Whether a process of the recorder's makes a file of what was recorded so far. */
+static inline int kymo_control_makes_file(uint32_t what)
 {
     return what == KYMO_CONTROL_HEAP || what == KYMO_CONTROL_SNAPSHOT ||
            what == KYMO_CONTROL_PROFILE;
 }
 
+/* Whether the recorder needs time for an answer: it reads on first. */
+static inline int kymo_control_takes_long(uint32_t what)
+{
+    return kymo_control_makes_file(what) || what == KYMO_CONTROL_FLUSH;
+}
+
 /* Whether the answer is a file. */
 static inline int kymo_control_is_for_file(uint32_t what)
 {
-    return kymo_control_takes_long(what) || what == KYMO_CONTROL_CATEGORIES ||
+    return kymo_control_makes_file(what) || what == KYMO_CONTROL_CATEGORIES ||
            what == KYMO_CONTROL_STATUS;
 }
 
@@ -91,8 +97,8 @@ static inline int kymo_control_is_for_file(uint32_t what)
 socklen_t kymo_control_address(pid_t pid, struct sockaddr_un *address);
 
 /* Asks the recorder whose process id this is, or which records that process; 0: the only one that
- * the user runs. request: its magic is set here. *file (NULL where nothing but MARKERS and ALLOC is
- * asked): the descriptor of what was asked for, which is the caller's, at its beginning. */
+ * the user runs. request: its magic is set here. *file (may be NULL where the answer is no file):
+ * the descriptor of what was asked for, which is the caller's, at its beginning. */
 KYMO_NODISCARD
 kymo_err kymo_control_ask(pid_t pid, const struct kymo_control_request *request,
                           struct kymo_control_answer *answer, int *file, kymo_error *detail);

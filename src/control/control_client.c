@@ -194,7 +194,11 @@ static ssize_t receive(int fd, struct kymo_control_answer *answer, int *file)
 static kymo_err refused(const struct kymo_control_request *request, kymo_err err,
                         kymo_error *detail)
 {
-    if (err == KYMO_E_FULL && kymo_control_takes_long(request->what))
+    if (request->what == KYMO_CONTROL_FLUSH && err == KYMO_E_UNSUPPORTED)
+        return kymo_error_set(detail, err, 0,
+                              "there is nothing to flush to: kymo record writes one file at the "
+                              "end (kymo control snapshot -o FILE writes the recording so far)");
+    if (err == KYMO_E_FULL && kymo_control_makes_file(request->what))
         return kymo_error_set(detail, err, 0,
                               "the recorder makes other files at the moment: ask again");
     if (request->what == KYMO_CONTROL_MARKERS || request->what == KYMO_CONTROL_SNAPSHOT ||

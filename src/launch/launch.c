@@ -222,8 +222,11 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
     }
     KYMO_TRY(kymo_tree_create(&l->config, &l->tree, detail));
     if (l->asked->intervals) {
-        const struct kymo_tree_owner owner = {l->asked->intervals->status,
-                                              l->asked->intervals->context};
+        const struct kymo_tree_owner owner = {
+            .has_intervals = 1,
+            .status = l->asked->intervals->status,
+            .context = l->asked->intervals->context,
+        };
         kymo_tree_set_owner(l->tree, &owner);
     }
     return KYMO_OK;
@@ -392,6 +395,7 @@ static kymo_err end_interval(struct launch *l, uint32_t has_ended, int is_last, 
     l->spool = -1;
     kymo_tree_set_spool(l->tree, -1);
     KYMO_TRY(to->ended(to->context, &interval, is_last ? NULL : &l->spool, detail));
+    kymo_tree_interval_ended(l->tree);
     if (is_last)
         return KYMO_OK;
     l->interval = next;
@@ -404,7 +408,7 @@ static kymo_err look_at_interval(struct launch *l, uint64_t now_ns)
     const struct kymo_launch_intervals *to = l->asked->intervals;
     kymo_error detail = {0};
     to->round(to->context, now_ns);
-    if (now_ns < to->due_ns(to->context))
+    if (now_ns < to->due_ns(to->context) && !kymo_tree_flush_is_due(l->tree))
         return KYMO_OK;
     kymo_err err = kymo_tree_end_interval(l->tree);
     if (err == KYMO_OK)

@@ -78,6 +78,7 @@ static int is_well_formed(const struct kymo_control_request *request)
         return request->duration_ns > 0 && request->duration_ns <= KYMO_CONTROL_DURATION_MAX_NS &&
                request->show <= KYMO_CONTROL_SHOW_ALLOC && is_format(request);
     case KYMO_CONTROL_STATUS:
+    case KYMO_CONTROL_FLUSH:
         return 1;
     default:
         return 0;

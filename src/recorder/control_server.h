@@ -39,8 +39,9 @@ struct kymo_control_server {
     /* Obeys a request, which is well formed. Unless it fails, the answer is sent later. */
     kymo_err (*obey)(void *context, const struct kymo_control_request *request);
     /* Counts the processes that have followed (told) and have not yet (later); both are 0
-     * before. For HEAP and SNAPSHOT, later is the number of processes whose records from before
-     * asked_ns are not all read; for PROFILE, from before its seconds are over. */
+     * before. Of FLUSH: whether the interval has ended. For HEAP and SNAPSHOT, later is the number
+     * of processes whose records from before asked_ns are not all read; for PROFILE, from before
+     * its seconds are over. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
     /* For HEAP, SNAPSHOT and PROFILE, when complete, CATEGORIES and STATUS: sends a file over

@@ -51,6 +51,7 @@ void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 
 /* What the owner of a recording answers to `kymo control`, beside what the tree knows. */
 struct kymo_tree_owner {
+    int has_intervals; /* they can be flushed */
     /* Writes members of the object that the status is; NULL: there are none. */
     void (*status)(void *context, kymo_json *json);
     void *context;
@@ -79,6 +80,11 @@ kymo_err kymo_tree_round(kymo_tree *tree);
 /* After a round: writes what is known by now, since an interval of the recording ends. */
 KYMO_NODISCARD
 kymo_err kymo_tree_end_interval(kymo_tree *tree);
+
+/* Whether `kymo control flush` asks for the end of the present interval. */
+int kymo_tree_flush_is_due(const kymo_tree *tree);
+/* An interval has ended, and went to where it goes. */
+void kymo_tree_interval_ended(kymo_tree *tree);
 
 /* Samples every thread of every image, for wall time. */
 KYMO_NODISCARD

@@ -177,6 +177,11 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
         return check_profile(t, request);
     case KYMO_CONTROL_STATUS:
         return KYMO_OK;
+    case KYMO_CONTROL_FLUSH:
+        if (!t->owner.has_intervals)
+            return KYMO_E_UNSUPPORTED;
+        t->flush_is_due = 1;
+        return KYMO_OK;
     default:
         return check_heap(t, request);
     }
@@ -218,8 +223,13 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
         if (answer->later)
             return KYMO_OK;
     }
-    if (kymo_control_takes_long(request->what))
+    if (kymo_control_makes_file(request->what))
         return read_on(t, asked_ns, answer);
+    if (request->what == KYMO_CONTROL_FLUSH) {
+        answer->told = t->interval_ended_ns >= asked_ns;
+        answer->later = !answer->told;
+        return KYMO_OK;
+    }
     if (request->what == KYMO_CONTROL_MARKERS) {
         count_selected(t, answer);
         return KYMO_OK;
@@ -246,6 +256,17 @@ static kymo_err answer_file(void *context, const struct kymo_control_request *re
     if (source.recording >= 0)
         KYMO_TRY(kymo_recording_flush(t->config.writer));
     return kymo_file_answers_start(&t->file_answers, &source, request, connection);
+}
+
+int kymo_tree_flush_is_due(const kymo_tree *t)
+{
+    return t->flush_is_due;
+}
+
+void kymo_tree_interval_ended(kymo_tree *t)
+{
+    t->flush_is_due = 0;
+    t->interval_ended_ns = kymo_clock_ns(CLOCK_MONOTONIC);
 }
 
 void kymo_tree_control_init(kymo_tree *t)

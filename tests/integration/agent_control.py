@@ -65,6 +65,13 @@ class Agent(Recorded):
                       key=number) if self.place.exists() else []
 
 
+def report(path, *arguments):
+    out = run([KYMO, "report", path, "--json", "--top", "0", *arguments])
+    check(out.status == 0, f"{path.name}: status {out.status}: {out.stderr}")
+    check("inconsistent" not in out.stderr and "damaged" not in out.stderr, out.stderr)
+    return json.loads(out.stdout)
+
+
 def is_time(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")) <= datetime.datetime.now(datetime.timezone.utc)
 
@@ -116,6 +123,31 @@ def status_of_an_agent():
     wait_until("a failure", failed)
     bad.mkdir()
     agent.end()
+
+
+@case
+def flush():
+    """The interval ends by the answer, is a whole profile, and the next one is another."""
+    agent = Agent()
+    for n in range(1, 4):
+        out = agent.ask("flush")
+        check(out.status == 0 and "has ended" in out.stdout, f"{out.stdout}{out.stderr}")
+        check(agent.status()["agent"]["intervals"] == n, f"{agent.status()}")
+    wait_until("three profiles", lambda: len(agent.profiles()) >= 3)
+    check(len(agent.profiles()) == 3, "more profiles than flushes")
+    agent.end()
+    samples = [report(path)["quality"]["samples"] for path in agent.profiles()]
+    say(f"samples: {samples}")
+    check(len(samples) == 4 and sum(samples) > 0, f"{samples}")
+
+
+@case
+def flush_of_a_recording():
+    path = folder() / "recording.kymo"
+    recorded = Recorded(record_command([WORKLOADS / "intervals", str(ROUNDS), "1"], path))
+    out = recorded.ask("flush")
+    check(out.status == 1 and "nothing to flush to" in out.stderr, f"{out.stdout}{out.stderr}")
+    recorded.end()
 
 
 @case
