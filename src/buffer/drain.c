@@ -284,6 +284,8 @@ static struct kymo_drain_thread describe(const kymo_drain *d, const struct kymo_
         .samples = kymo_load_relaxed(&shared->samples),
         .handler_ns = kymo_load_relaxed(&shared->handler_ns),
         .disturbed = kymo_load_relaxed(&shared->disturbed),
+        .paused_cpu_ns = kymo_load_relaxed(&shared->paused_cpu_ns),
+        .pauses = kymo_load_relaxed(&shared->pauses),
         /* The first weight counts from the thread's beginning, so that the sum is its clock at the
          * last sample that was read. What the slot says may be ahead of that: the thread was
          * killed, or writes on, between its record and its slot, or records were lost. */

@@ -35,7 +35,9 @@ struct kymo_drain_thread {
     uint64_t last_cpu_ns; /* the sum of its samples' weights */
     uint64_t unknown;     /* how many samples have a weight that is not known, and is 0 */
     uint64_t samples, handler_ns, disturbed;
-    char name[16]; /* for thread_end; empty: not known */
+    uint64_t paused_cpu_ns; /* CPU time in pauses that have ended, as far as the thread told */
+    uint32_t pauses;        /* as the slot has it */
+    char name[16];          /* for thread_end; empty: not known */
 };
 
 struct kymo_drain_frame {

@@ -30,7 +30,7 @@
 #include "unwind/python_walk.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 14u
+#define KYMO_SESSION_LAYOUT 15u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u
@@ -141,6 +141,10 @@ struct kymo_thread_slot {
     uint32_t answers;    /* signals of the dispatcher that arrived */
     uint64_t disturbed;  /* system calls that returned EINTR for a signal of ours */
     uint32_t alloc_pin;  /* as depot_pin, while an allocation takes its stack */
+    uint32_t pauses;     /* kymo_session.pauses when the thread began or, if later, was last found
+                          * running between two pauses */
+    uint64_t paused_cpu_ns; /* CPU time from the last samples before pauses to the first signals
+                             * behind them */
 
     int32_t perf_fd __attribute__((aligned(64))); /* the descriptor number its signals carry; -1 */
     int32_t perf_fd_before;                       /* the same of the event before; -1 */
@@ -331,6 +335,7 @@ struct kymo_session {
     uint32_t stopped;                                /* 1: capture no more */
     uint32_t signal_done; /* the last signal_now that all of its events follow */
     uint32_t recorded_as; /* the process's number in the recording + 1; 0: it has none yet */
+    uint32_t pauses;      /* counts the beginnings and ends of pauses: odd in a pause */
     /* Which categories of markers are on: a list as capture/mark_select.c has them, that ends with
      * a NUL. control_seq is odd while it is written, another even number afterwards, and then the
      * process is called: whichever of its threads takes the signal looks, and says so in

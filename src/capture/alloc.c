@@ -171,6 +171,11 @@ struct kymo_alloc_draw kymo_alloc_draw(size_t bytes, uint64_t here)
         return draw;
     own.rate = (uint32_t)rate;
     set_draw(next_draw(p, own.rate));
+    /* In a pause draws go on, so that the first one behind it comes as soon as any. */
+    if (kymo_unlikely(kymo_is_paused(p))) {
+        draw.is_drawn = 0;
+        return draw;
+    }
     struct kymo_capture_thread *t = kymo_alloc_thread();
     if (kymo_unlikely(!t) && !(t = find_thread(p)))
         draw.is_drawn = 0;

@@ -18,6 +18,11 @@ static int is_new(uint32_t op, uint64_t bytes)
     return op == KYMO_MAP_MAP || op == KYMO_MAP_SHARED || (op == KYMO_MAP_BREAK && bytes > 0);
 }
 
+static int records_new(const struct kymo_capture_process *p)
+{
+    return kymo_load_relaxed(&p->session->alloc_rate) != 0 && !kymo_is_paused(p);
+}
+
 void kymo_alloc_note_map(uint32_t op, uint32_t how, uint64_t address, uint64_t bytes,
                          uint64_t before, uint64_t bytes_before, uint64_t here)
 {
@@ -26,7 +31,7 @@ void kymo_alloc_note_map(uint32_t op, uint32_t how, uint64_t address, uint64_t b
     uint32_t stack = 0;
     uint64_t least = p ? kymo_load_relaxed(&p->session->map_least) : UINT64_MAX;
     /* Nothing was ever recorded; or nothing is now, but what was may come to its end. */
-    if (least == UINT64_MAX || (is_new(op, bytes) && !kymo_load_relaxed(&p->session->alloc_rate)) ||
+    if (least == UINT64_MAX || (is_new(op, bytes) && !records_new(p)) ||
         ((op == KYMO_MAP_MAP || op == KYMO_MAP_SHARED) && bytes < least))
         return;
     struct kymo_capture_thread *t = kymo_mark_thread();

@@ -12,6 +12,11 @@
  * that clock, nor ask the kernel for anything else: the weight is 0, which says that it is not
  * known, and the CPU time since the last one that is known is shared by all such.
  *
+ * In a pause (kymo control pause) nothing is sampled. The first signal behind it only reads the
+ * clock: CPU time since the last sample is the pause's, and counted in the slot. Timers run on
+ * meanwhile, for a signal at each kernel tick: to arm them again, each thread would have to be
+ * signalled, and those that sleep would see EINTR.
+ *
  * A thread may have thread-local storage that is not libc's: that is found out before anything of
  * ours there is touched, and then its samples are dropped and counted.
  *
@@ -83,6 +88,25 @@ static void *reserve(struct kymo_capture_process *p, struct kymo_capture_thread 
     return w ? kymo_stream_reserve(w, p->session, &p->plan, t->number, size_bytes) : NULL;
 }
 
+/* Whether this signal came in a pause, or is the first one behind it. */
+static int is_of_pause(const struct kymo_capture_process *p, struct kymo_capture_thread *t,
+                       uint64_t cpu_ns)
+{
+    struct kymo_thread_slot *slot = t->slot;
+    /* Pairs with the release in recorder/host.c. */
+    uint32_t pauses = kymo_load_acquire(&p->session->pauses);
+    if (kymo_likely(pauses == slot->pauses && !(pauses & 1)))
+        return 0;
+    if (pauses & 1)
+        return 1;
+    if (cpu_ns > t->last_cpu_ns) {
+        kymo_store_relaxed(&slot->paused_cpu_ns, slot->paused_cpu_ns + (cpu_ns - t->last_cpu_ns));
+        t->last_cpu_ns = cpu_ns;
+    }
+    kymo_store_relaxed(&slot->pauses, pauses);
+    return 1;
+}
+
 static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                                       const ucontext_t *context, enum source source)
 {
@@ -92,6 +116,8 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
     kymo_alloc_tidy(t, kymo_context_sp(context));
     uint64_t clock = kymo_process_clock(p);
     uint64_t cpu_ns = quiet ? t->last_cpu_ns : kymo_clock_thread_cpu();
+    if (is_of_pause(p, t, cpu_ns))
+        return;
     if (quiet ? is_spare_quietly(p, t, source)
               : cpu_ns <= t->last_cpu_ns || is_spare(p, t, cpu_ns, source))
         return;

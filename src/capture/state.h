@@ -185,6 +185,12 @@ KYMO_SIGNAL_SAFE static inline struct kymo_capture_process *kymo_capturing(void)
     return p && !kymo_load_relaxed(&p->session->stopped) ? p : NULL;
 }
 
+/* Whether the recording is paused. */
+KYMO_SIGNAL_SAFE static inline int kymo_is_paused(const struct kymo_capture_process *p)
+{
+    return (int)(kymo_load_relaxed(&p->session->pauses) & 1);
+}
+
 /* How many of process->threads were ever in use. The count is in the session, which the program may
  * overwrite: so it is limited to the number that exists. */
 KYMO_SIGNAL_SAFE static inline uint32_t kymo_threads_touched(const struct kymo_capture_process *p)

@@ -105,6 +105,8 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     slot->perf_kernel = 0;
     slot->ask_timer = 0;
     slot->seen_cpu_ns = 0;
+    slot->pauses = kymo_load_acquire(&p->session->pauses);
+    slot->paused_cpu_ns = 0;
     /* From here on a signal finds the thread ready. */
     kymo_signal_fence();
     kymo_thread_self = t;

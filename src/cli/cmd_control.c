@@ -14,7 +14,9 @@
 #include "kymo/encode.h"
 #include "views/terminal.h"
 
-#define REQUESTS "status, flush, markers, markers=LIST, alloc=SIZE, heap, snapshot or profile=TIME"
+#define REQUESTS                                                                          \
+    "status, flush, pause, resume, markers, markers=LIST, alloc=SIZE, heap, snapshot or " \
+    "profile=TIME"
 
 /* ---- answers that are texts ---- */
 
@@ -302,6 +304,10 @@ static int take_operand(struct control_request *asked, const char *operand)
         asked->request.what = KYMO_CONTROL_STATUS;
     else if (strcmp(operand, "flush") == 0)
         asked->request.what = KYMO_CONTROL_FLUSH;
+    else if (strcmp(operand, "pause") == 0)
+        asked->request.what = KYMO_CONTROL_PAUSE;
+    else if (strcmp(operand, "resume") == 0)
+        asked->request.what = KYMO_CONTROL_RESUME;
     else if (strcmp(operand, "markers") == 0)
         asked->request.what = KYMO_CONTROL_CATEGORIES;
     else

@@ -150,11 +150,12 @@ const kymo_command kymo_commands[] = {
         .summary = "change what a recording that runs takes in",
         .arguments = "[-p PID] REQUEST",
         .description =
-    "REQUEST is status, flush, markers, markers=LIST, alloc=SIZE, heap -o FILE, snapshot -o\n"
-    "FILE or profile=TIME -o FILE.\n"
+    "REQUEST is status, flush, pause, resume, markers, markers=LIST, alloc=SIZE, heap -o\n"
+    "FILE, snapshot -o FILE or profile=TIME -o FILE.\n"
     "status prints what the recorder does, as JSON: how it records, and of kymo agent what\n"
     "became of its profiles. flush ends the present interval of kymo agent, whose profile\n"
-    "goes to the reporters.\n"
+    "goes to the reporters. pause stops samples, markers and allocations until resume; CPU\n"
+    "time of a pause counts as not sampled.\n"
     "markers lists the categories of markers that recorded programs have, and which are on.\n"
     "markers= switches categories of markers and counters on and off in a program that is\n"
     "being recorded; LIST is that of kymo record --markers, and replaces the one in force. A\n"
@@ -170,6 +171,7 @@ const kymo_command kymo_commands[] = {
         .examples =
     "  kymo control status\n"
     "  kymo control flush\n"
+    "  kymo control -p 1234 pause\n"
     "  kymo control markers\n"
     "  kymo control markers=all:-net\n"
     "  kymo control -p 1234 markers=disk/read\n"

@@ -36,6 +36,8 @@ enum kymo_control_what {
     KYMO_CONTROL_CATEGORIES,  /* which categories there are, as the text of control/categories.h */
     KYMO_CONTROL_STATUS,      /* what the recorder does, as one object of JSON */
     KYMO_CONTROL_FLUSH,       /* the present interval of an agent ends; answered when it has */
+    KYMO_CONTROL_PAUSE,       /* samples, markers and allocations are not recorded from now on */
+    KYMO_CONTROL_RESUME,      /* they are again */
     KYMO_CONTROL_PROFILE,     /* what is recorded in the next so many seconds, as a file */
 };
 

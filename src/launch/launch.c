@@ -445,14 +445,16 @@ static kymo_err record(struct launch *l)
             said = 1;
             say_it_goes_on(l);
         }
-        uint64_t tick_ns = l->config.wall ? kymo_wall_next_ns(l->config.wall) : UINT64_MAX;
+        int ticks = l->config.wall && !kymo_tree_is_paused(l->tree);
+        uint64_t tick_ns = ticks ? kymo_wall_next_ns(l->config.wall) : UINT64_MAX;
         /* One wake-up serves both where they are close to each other. */
         if (tick_ns >= round_ns && tick_ns - round_ns < ROUND_NS / 2)
             round_ns = tick_ns;
         KYMO_TRY(kymo_tree_wait(l->tree, tick_ns < round_ns ? tick_ns : round_ns, &l->waiting));
         kymo_recording_hurry(l->writer, kymo_tree_is_behind(l->tree));
         now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-        if (l->config.wall && kymo_wall_due(l->config.wall, now_ns))
+        ticks = l->config.wall && !kymo_tree_is_paused(l->tree);
+        if (ticks && kymo_wall_due(l->config.wall, now_ns))
             KYMO_TRY(kymo_tree_tick(l->tree, now_ns));
         if (now_ns < round_ns)
             continue;

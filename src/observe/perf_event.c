@@ -89,3 +89,8 @@ int kymo_perf_enable(int fd)
 {
     return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 }
+
+int kymo_perf_disable(int fd)
+{
+    return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+}

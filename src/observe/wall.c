@@ -65,8 +65,9 @@ struct kymo_wall {
     struct kymo_wall_finder finder;
     KYMO_VEC(struct thread *) drained; /* by the drain's number; NULL: ended */
     KYMO_VEC(struct thread *) strangers;
-    uint32_t alive;                /* of both */
-    int lacks_modules;             /* any thread's stack does */
+    uint32_t alive;    /* of both */
+    int lacks_modules; /* any thread's stack does */
+    int is_paused;
     uint64_t now_ns;               /* this tick's */
     uint64_t ticks_ns[TICKS_KEPT]; /* by the round of watch */
     uint64_t flushed_ns;
@@ -345,6 +346,8 @@ static kymo_err flush_runs(kymo_wall *w)
 
 kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
 {
+    if (w->is_paused)
+        return KYMO_OK;
     w->now_ns = now_ns;
     w->ticks_ns[(kymo_watch_rounds(w->watch) + 1) % TICKS_KEPT] = now_ns;
     w->err = kymo_wall_finder_begin(&w->finder, now_ns);
@@ -359,6 +362,59 @@ kymo_err kymo_wall_tick(kymo_wall *w, uint64_t now_ns)
         w->err = flush_runs(w);
     }
     return w->err == KYMO_OK ? flush(w) : w->err;
+}
+
+/* ---- pauses ---- */
+
+/* The last tick was now: what it found lasts until now, and goes with what is known. */
+static kymo_err pause_thread(kymo_wall *w, struct thread *t)
+{
+    KYMO_TRY(put_held(w, t));
+    t->asked = 0;
+    if (!t->is_over)
+        KYMO_TRY(close_wait(w, t, w->now_ns));
+    t->waits = t->is_over = t->lacks_module = 0;
+    return kymo_wall_running_end(&t->running, &t->sink);
+}
+
+kymo_err kymo_wall_pause(kymo_wall *w, uint64_t now_ns)
+{
+    KYMO_TRY(kymo_wall_tick(w, now_ns));
+    w->is_paused = 1;
+    for (size_t i = 0; i < w->drained.len + w->strangers.len; i++) {
+        struct thread *t =
+            i < w->drained.len ? w->drained.data[i] : w->strangers.data[i - w->drained.len];
+        if (t)
+            KYMO_TRY(pause_thread(w, t));
+    }
+    return flush(w);
+}
+
+/* One that sleeps is not looked at by rounds: it is found here. */
+static kymo_err resume_thread(kymo_wall *w, struct thread *t)
+{
+    struct kymo_watch_look now;
+    t->accounted_ns = w->now_ns;
+    if (!t->is_watched)
+        KYMO_TRY(watch(w, t));
+    if (!t->is_watched || !kymo_watch_look(w->watch, t->entry, &now))
+        return KYMO_OK;
+    now.unmoved_round = kymo_watch_rounds(w->watch);
+    return look(w, t, &now);
+}
+
+kymo_err kymo_wall_resume(kymo_wall *w, uint64_t now_ns)
+{
+    w->is_paused = 0;
+    w->now_ns = w->flushed_ns = now_ns;
+    KYMO_TRY(kymo_wall_finder_begin(&w->finder, now_ns));
+    for (size_t i = 0; i < w->drained.len + w->strangers.len; i++) {
+        struct thread *t =
+            i < w->drained.len ? w->drained.data[i] : w->strangers.data[i - w->drained.len];
+        if (t)
+            KYMO_TRY(resume_thread(w, t));
+    }
+    return flush(w);
 }
 
 /* ---- threads ---- */
@@ -391,6 +447,8 @@ static kymo_err add_thread(kymo_wall *w, uint32_t thread, pid_t tid, uint64_t st
 static kymo_err end_thread(kymo_wall *w, struct thread *t, uint64_t end_ns)
 {
     kymo_err err = KYMO_OK;
+    if (w->is_paused)
+        t->accounted_ns = end_ns;
     if (!t->waits || t->is_over) {
         t->waits = 0;
         err = kymo_wall_running_last(&t->running, t->accounted_ns, end_ns, &t->sink);

@@ -58,6 +58,12 @@ kymo_err kymo_wall_set_python(kymo_wall *wall, const struct kymo_remote_python_s
 /* A look at every thread. */
 KYMO_NODISCARD
 kymo_err kymo_wall_tick(kymo_wall *wall, uint64_t now_ns);
+/* From now on ticks find nothing, and the time of no thread is accounted for; what lasted is
+ * written. Then it is again, from that moment on. */
+KYMO_NODISCARD
+kymo_err kymo_wall_pause(kymo_wall *wall, uint64_t now_ns);
+KYMO_NODISCARD
+kymo_err kymo_wall_resume(kymo_wall *wall, uint64_t now_ns);
 /* Writes what lasts, up to a tick before the last. */
 KYMO_NODISCARD
 kymo_err kymo_wall_flush(kymo_wall *wall);

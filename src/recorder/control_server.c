@@ -79,6 +79,8 @@ static int is_well_formed(const struct kymo_control_request *request)
                request->show <= KYMO_CONTROL_SHOW_ALLOC && is_format(request);
     case KYMO_CONTROL_STATUS:
     case KYMO_CONTROL_FLUSH:
+    case KYMO_CONTROL_PAUSE:
+    case KYMO_CONTROL_RESUME:
         return 1;
     default:
         return 0;

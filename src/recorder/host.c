@@ -81,6 +81,7 @@ static void configure(struct kymo_session *s, const struct kymo_host_config *con
     s->depth = config->depth;
     s->signal = s->signal_now = s->signal_done = (uint32_t)config->signal;
     s->flags = config->flags | (config->signal_fixed ? KYMO_SESSION_SIGNAL_FIXED : 0);
+    s->pauses = config->pauses;
     s->alloc_rate = config->alloc_rate;
     s->map_least = config->alloc_rate ? KYMO_HEAP_EVENTS_MAP_LEAST : UINT64_MAX;
     s->network_cookie = config->network_cookie;
@@ -112,6 +113,7 @@ kymo_err kymo_host_create(const struct kymo_host_config *config, kymo_host **out
     h->signal = config->signal;
     h->out.events = config->events;
     h->out.period_ns = config->period_ns;
+    h->out.pauses = config->pauses;
     h->out.context = config->events_context;
     h->out.next_thread = config->next_thread;
     h->out.tables = config->tables;
@@ -235,6 +237,9 @@ void kymo_host_attached(kymo_host *h, pid_t pid, uint32_t process, uint64_t main
         kymo_wall_create(h->config.wall, h->session, pid, process, h->out.next_thread, h->out.jit,
                          &h->out.wall) != KYMO_OK)
         h->out.wall = NULL;
+    if (h->out.wall && h->config.pauses & 1 &&
+        kymo_wall_pause(h->out.wall, kymo_clock_ns(CLOCK_MONOTONIC)) != KYMO_OK)
+        kymo_warn("the wall time of a new process is not paused");
     struct kymo_remote_python_sink python = kymo_session_events_python(&h->out);
     if (h->out.wall && kymo_wall_set_python(h->out.wall, &python) != KYMO_OK)
         kymo_warn("no memory for the Python frames of threads that wait");
@@ -519,6 +524,24 @@ void kymo_host_set_alloc_rate(kymo_host *h, uint64_t rate)
     }
 }
 
+kymo_err kymo_host_set_pauses(kymo_host *h, uint32_t pauses, uint64_t now_ns)
+{
+    const int begins = (int)(pauses & 1);
+    if (h->out.wall && !kymo_drain_is_behind(h->drain))
+        KYMO_TRY(drain(h, now_ns));
+    h->config.pauses = h->out.pauses = pauses;
+    /* Pairs with the acquire in capture/on_signal.c: before any event may raise a signal. */
+    kymo_store_release(&h->session->pauses, pauses);
+    h->out.heap.was_off |= begins;
+    if (begins)
+        kymo_host_rest(h);
+    else
+        kymo_host_go_on(h);
+    if (!h->out.wall || h->replaced)
+        return KYMO_OK;
+    return begins ? kymo_wall_pause(h->out.wall, now_ns) : kymo_wall_resume(h->out.wall, now_ns);
+}
+
 int kymo_host_has_read(const kymo_host *h, uint64_t since_ns)
 {
     return h->read_ns >= since_ns;
@@ -537,6 +560,17 @@ size_t kymo_host_thread_count(const kymo_host *h)
 uint64_t kymo_host_cpu_ns(const kymo_host *h)
 {
     return h->out.cpu_ns;
+}
+
+/* CPU time in pauses of the threads that live. */
+static void note_paused(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
+        const struct kymo_thread_slot *slot = kymo_session_slot(h->session, &h->plan, i);
+        if (h->slots[i].open && kymo_load_relaxed(&slot->generation) == h->slots[i].generation)
+            kymo_session_events_paused(&h->out, kymo_drain_slot_thread(h->drain, i),
+                                       kymo_load_relaxed(&slot->paused_cpu_ns));
+    }
 }
 
 static kymo_err tell_quality(kymo_host *h)
@@ -564,6 +598,7 @@ kymo_err kymo_host_end_interval(kymo_host *h)
     KYMO_TRY(tell_losses(h));
     KYMO_TRY(kymo_mark_events_tell_sites(&h->out, h->drain));
     KYMO_TRY(tell_heap(h));
+    note_paused(h);
     return tell_quality(h);
 }
 

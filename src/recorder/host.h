@@ -59,6 +59,7 @@ struct kymo_host_config {
     struct kymo_recording_writer *writer; /* writer of `events`; NULL: not a file */
     int spool;                            /* descriptor of its file */
     uint32_t flags;                       /* enum kymo_session_flags */
+    uint32_t pauses;                      /* as kymo_session has it: odd in a pause */
     uint64_t alloc_rate;     /* sampling rate: mean bytes between two recorded allocations; 0:
                               * off */
     const char *markers;     /* selected categories, syntax of capture/mark_select.c */
@@ -159,6 +160,11 @@ enum kymo_host_selected kymo_host_selected(kymo_host *host);
 
 /* Sets the sampling rate: mean bytes between two recorded allocations; 0: off. */
 void kymo_host_set_alloc_rate(kymo_host *host, uint64_t rate);
+
+/* A pause begins (pauses is odd), or ends: its samples, those of wall time included. What was
+ * recorded before is read first. Selected markers and the sampling rate are the caller's. */
+KYMO_NODISCARD
+kymo_err kymo_host_set_pauses(kymo_host *host, uint32_t pauses, uint64_t now_ns);
 
 /* Whether all records from before that time have been read. */
 int kymo_host_has_read(const kymo_host *host, uint64_t since_ns);

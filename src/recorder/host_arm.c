@@ -105,7 +105,7 @@ static int dispatch(kymo_host *h, uint32_t number)
         .slot = kymo_session_slot(h->session, &h->plan, number),
     };
     uint32_t id;
-    if (!h->config.dispatch || !kymo_host_may_send(h) ||
+    if (!h->config.dispatch || !kymo_host_may_send(h) || h->config.pauses & 1 ||
         kymo_dispatch_add(h->config.dispatch, &thread, &id) != KYMO_OK)
         return 0;
     a->dispatched = id + 1;
@@ -161,7 +161,8 @@ static void arm(kymo_host *h, uint32_t number, int with_kernel)
     if (tells_chains)
         kymo_kernel_stacks_open(h->config.kernel_stacks, h->out.process, a->tid, fd,
                                 kymo_clock_ns(CLOCK_MONOTONIC));
-    (void)kymo_perf_enable(fd);
+    if (!(h->config.pauses & 1))
+        (void)kymo_perf_enable(fd);
 }
 
 static int read_switches(const kymo_host *h, pid_t tid, uint64_t *count)
@@ -318,6 +319,40 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
         }
     }
     return KYMO_OK;
+}
+
+void kymo_host_rest(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
+        struct kymo_host_slot *a = &h->slots[i];
+        if (!a->open)
+            continue;
+        if (a->fd >= 0)
+            (void)kymo_perf_disable(a->fd);
+        a->rests_dispatched = a->dispatched != 0;
+        if (a->dispatched)
+            kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
+        a->dispatched = 0;
+    }
+}
+
+void kymo_host_go_on(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
+        struct kymo_host_slot *a = &h->slots[i];
+        if (!a->open)
+            continue;
+        if (a->fd >= 0)
+            (void)kymo_perf_enable(a->fd);
+        int was_dispatched = a->rests_dispatched;
+        a->rests_dispatched = 0;
+        if (a->fd >= 0 || !(was_dispatched || h->config.engine == KYMO_SESSION_DISPATCH) ||
+            dispatch(h, i) || !was_dispatched)
+            continue;
+        /* Its timer is gone since the dispatcher found it first. */
+        kymo_store_relaxed(&kymo_session_slot(h->session, &h->plan, i)->ask_timer, 1u);
+        kymo_host_call_thread(h, a->tid);
+    }
 }
 
 void kymo_host_revive_timers(kymo_host *h)

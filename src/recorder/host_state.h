@@ -35,8 +35,9 @@ struct kymo_host_slot {
     uint32_t generation;
     int open; /* between thread_begin and thread_end */
     pid_t tid;
-    int fd;              /* -1: no perf event */
-    uint32_t dispatched; /* its number with the dispatcher + 1; 0: none */
+    int fd;               /* -1: no perf event */
+    uint32_t dispatched;  /* its number with the dispatcher + 1; 0: none */
+    int rests_dispatched; /* the dispatcher gets it back after the pause */
     int with_kernel;
     int switches_much;     /* switches often: has only the timer, no event */
     int is_refused;        /* by perf */
@@ -126,6 +127,10 @@ int kymo_host_call_process(const kymo_host *host);
 /* After the recorder was stopped (Ctrl-Z) for so long that threads took it for dead and disarmed
  * their timers: re-arms them. Call one round later, when all threads have seen the heartbeat. */
 void kymo_host_revive_timers(kymo_host *host);
+
+/* A pause: no event raises a signal, and the dispatcher has no thread. Then all as before. */
+void kymo_host_rest(kymo_host *host);
+void kymo_host_go_on(kymo_host *host);
 
 /* ---- host_signal.c ---- */
 

@@ -70,6 +70,7 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     KYMO_TRY(kymo_vec_push(&to->tids, (pid_t)t->tid));
     KYMO_TRY(kymo_vec_push(&to->by_tick, 0u));
     KYMO_TRY(kymo_vec_push(&to->named, (uint8_t)0));
+    KYMO_TRY(kymo_vec_push(&to->paused_ns, (uint64_t)0));
     KYMO_TRY(kymo_vec_push(&to->threads, *to->next_thread));
     uint32_t thread = (*to->next_thread)++;
     if (t->flags & KYMO_SLOT_MAIN && to->main_name[0])
@@ -82,6 +83,27 @@ static kymo_err on_thread_begin(void *context, const struct kymo_drain_thread *t
     return to->wall
                ? kymo_wall_thread_begin(to->wall, t->thread, thread, (pid_t)t->tid, t->start_ns)
                : KYMO_OK;
+}
+
+void kymo_session_events_paused(struct kymo_session_events *to, uint32_t drained,
+                                uint64_t paused_cpu_ns)
+{
+    if (drained >= to->paused_ns.len || paused_cpu_ns <= to->paused_ns.data[drained])
+        return;
+    to->unsampled_ns += paused_cpu_ns - to->paused_ns.data[drained];
+    to->paused_ns.data[drained] = paused_cpu_ns;
+}
+
+/* What of a thread's CPU time at its end is in pauses: those that it has told of, and one that it
+ * ended in, or behind which it was not seen. */
+static uint64_t paused_of(const struct kymo_session_events *to, const struct kymo_drain_thread *t,
+                          uint64_t cpu_ns)
+{
+    /* Each sample of unknown weight counts for one period. */
+    uint64_t sampled_ns = t->last_cpu_ns + t->unknown * to->period_ns;
+    uint64_t rest_ns = cpu_ns > sampled_ns ? cpu_ns - sampled_ns : 0;
+    int ends_so = t->pauses != to->pauses || t->pauses & 1;
+    return ends_so || t->paused_cpu_ns > rest_ns ? rest_ns : t->paused_cpu_ns;
 }
 
 static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
@@ -106,6 +128,12 @@ static kymo_err on_thread_end(void *context, const struct kymo_drain_thread *t)
     }
     if (cpu_ns < t->last_cpu_ns)
         cpu_ns = t->last_cpu_ns;
+    uint64_t paused_ns = paused_of(to, t, cpu_ns);
+    /* The clock of one that was killed is not known, and what it told is. */
+    kymo_session_events_paused(to, t->thread,
+                               cpu_ns > t->last_cpu_ns ? paused_ns : t->paused_cpu_ns);
+    cpu_ns -= paused_ns;
+    to->cpu_ns += paused_ns;
     /* CPU time of a filtered thread after its last look is unknown; it is in the process's clock
      * and counts as not sampled. An estimate by the number of samples was up to 4 ms too high. */
     /* Each sample of unknown weight counts for one period. */
@@ -328,6 +356,7 @@ void kymo_session_events_deinit(struct kymo_session_events *to)
     kymo_vec_deinit(&to->tids);
     kymo_vec_deinit(&to->by_tick);
     kymo_vec_deinit(&to->named);
+    kymo_vec_deinit(&to->paused_ns);
     kymo_mark_events_deinit(&to->marks);
     kymo_python_events_deinit(&to->python);
     kymo_python_events_deinit(&to->python_outside);

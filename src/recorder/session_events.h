@@ -96,6 +96,7 @@ struct kymo_session_events {
     struct kymo_kernel_stacks *kernel_stacks; /* NULL: none */
     uint64_t main_cpu_ns;     /* CPU clock of the main thread at its end; 0: not known */
     uint64_t main_cpu_before; /* its value before this image */
+    uint32_t pauses;          /* as kymo_session has it */
     int deaf;                 /* samples have stopped: CPU time since the last one is not sampled */
     int replaced; /* an exec to an unrecorded program: CPU time of the main thread since its last
                    * sample is that program's */
@@ -116,9 +117,12 @@ struct kymo_session_events {
     KYMO_VEC(pid_t) tids;    /* by the drain's number */
     KYMO_VEC(uint8_t) named; /* by the drain's number: 1: a tracer has said its name */
     KYMO_VEC(uint32_t)
-    by_tick;                                    /* by the drain's number: 1 once samples were
-                                                 * taken at a tick */
-    kymo_jit_code *jit;                         /* NULL: no memory for it */
+    by_tick; /* by the drain's number: 1 once samples were
+              * taken at a tick */
+    KYMO_VEC(uint64_t)
+    paused_ns;          /* by the drain's number: CPU time in pauses that is in
+                         * unsampled_ns */
+    kymo_jit_code *jit; /* NULL: no memory for it */
     kymo_event_sample batch[KYMO_SAMPLE_BATCH]; /* samples of one thread, to be written together */
     uint32_t batched;
     uint32_t batch_thread;
@@ -138,6 +142,9 @@ struct kymo_remote_python_sink kymo_session_events_python(struct kymo_session_ev
 /* Writes the samples in the batch; call at the end of each round. */
 KYMO_NODISCARD
 kymo_err kymo_session_events_flush(struct kymo_session_events *to);
+/* A thread's CPU time in pauses, by now; it is not sampled. drained: the drain's number. */
+void kymo_session_events_paused(struct kymo_session_events *to, uint32_t drained,
+                                uint64_t paused_cpu_ns);
 /* The recording's number of a thread, by the drain's number. */
 uint32_t kymo_session_events_thread(const struct kymo_session_events *to, uint32_t drained);
 void kymo_session_events_deinit(struct kymo_session_events *to);

@@ -81,6 +81,9 @@ kymo_err kymo_tree_round(kymo_tree *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_end_interval(kymo_tree *tree);
 
+/* Whether `kymo control pause` was the last: then there are no ticks of wall time. */
+int kymo_tree_is_paused(const kymo_tree *tree);
+
 /* Whether `kymo control flush` asks for the end of the present interval. */
 int kymo_tree_flush_is_due(const kymo_tree *tree);
 /* An interval has ended, and went to where it goes. */

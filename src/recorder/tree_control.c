@@ -24,7 +24,7 @@
 _Static_assert(KYMO_OPTION_LIST_MAX < KYMO_CONTROL_BYTES, "a list fits with its NUL");
 _Static_assert(KYMO_CONTROL_LIST_BYTES == KYMO_CONTROL_BYTES, "as a session has it");
 
-static void select_markers(kymo_tree *t, const char *markers)
+void kymo_tree_select_markers(kymo_tree *t, const char *markers)
 {
     snprintf(t->markers, sizeof t->markers, "%s", markers);
     if (t->first)
@@ -51,6 +51,15 @@ static kymo_err tell_rate(const kymo_tree *t, uint64_t rate)
                  at, rate);
     kymo_event_note e = {now_ns, KYMO_EVENT_NONE, rate ? KYMO_NOTE_INFO : KYMO_NOTE_WARNING, text};
     return t->config.events->note(t->config.events_context, &e);
+}
+
+/* In a pause the list holds from its end on. */
+static void select_markers(kymo_tree *t, const char *markers)
+{
+    if (kymo_tree_is_paused(t))
+        snprintf(t->kept_markers, sizeof t->kept_markers, "%s", markers);
+    else
+        kymo_tree_select_markers(t, markers);
 }
 
 static kymo_err set_rate(kymo_tree *t, uint64_t rate)
@@ -182,6 +191,10 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
             return KYMO_E_UNSUPPORTED;
         t->flush_is_due = 1;
         return KYMO_OK;
+    case KYMO_CONTROL_PAUSE:
+        return kymo_tree_pause(t);
+    case KYMO_CONTROL_RESUME:
+        return kymo_tree_resume(t);
     default:
         return check_heap(t, request);
     }
@@ -230,7 +243,8 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
         answer->later = !answer->told;
         return KYMO_OK;
     }
-    if (request->what == KYMO_CONTROL_MARKERS) {
+    if (request->what == KYMO_CONTROL_MARKERS || request->what == KYMO_CONTROL_PAUSE ||
+        request->what == KYMO_CONTROL_RESUME) {
         count_selected(t, answer);
         return KYMO_OK;
     }

@@ -109,7 +109,9 @@ struct kymo_tree {
     uint64_t since_realtime_ns; /* from when on it records as it does now; 0: not started */
     struct kymo_file_answers file_answers;
     struct kymo_past_intervals past;
-    char markers[KYMO_CONTROL_BYTES];       /* the current list */
+    char markers[KYMO_CONTROL_BYTES];       /* the current list; in a pause "none" */
+    char kept_markers[KYMO_CONTROL_BYTES];  /* in a pause: the list from its end on */
+    uint64_t paused_ns;                     /* when the present pause began */
     char asked_markers[KYMO_CONTROL_BYTES]; /* the list at the start */
     struct kymo_categories categories;      /* of ended images; only if that list has names */
     struct kymo_stranger strangers[KYMO_STRANGERS];
@@ -133,12 +135,23 @@ int kymo_tree_is_descendant(const kymo_tree *tree, pid_t pid);
 /* Sets the functions of the control server, before it is opened. */
 void kymo_tree_control_init(kymo_tree *tree);
 
+/* For all images, and those to come. */
+void kymo_tree_select_markers(kymo_tree *tree, const char *markers);
+
 /* Before an image ends: stores which categories it had. */
 KYMO_NODISCARD
 kymo_err kymo_tree_keep_categories(kymo_tree *tree, const kymo_host *host);
 /* At the end: notes a name in the first list that was not a category of any image. */
 KYMO_NODISCARD
 kymo_err kymo_tree_tell_unknown_categories(kymo_tree *tree, uint64_t end_ns);
+
+/* ---- tree_pause.c ---- */
+
+/* Nothing happens in a pause, or out of one, respectively. */
+KYMO_NODISCARD
+kymo_err kymo_tree_pause(kymo_tree *tree);
+KYMO_NODISCARD
+kymo_err kymo_tree_resume(kymo_tree *tree);
 
 /* ---- tree_status.c ---- */
 

@@ -47,7 +47,8 @@ static void write_recorder(kymo_json *j)
 static void write_recording(const kymo_tree *t, kymo_json *j)
 {
     const struct kymo_host_config *c = &t->config;
-    kymo_json_key_cstr(j, "state", "recording");
+    const int is_paused = kymo_tree_is_paused(t);
+    kymo_json_key_cstr(j, "state", is_paused ? "paused" : "recording");
     kymo_json_key_time(j, "since", t->since_realtime_ns);
     kymo_json_key_object(j, "program");
     kymo_json_key_i64(j, "pid", t->program);
@@ -57,7 +58,8 @@ static void write_recording(const kymo_tree *t, kymo_json *j)
     kymo_json_key_u64(j, "period_ns", c->period_ns);
     kymo_json_key_u64(j, "wall_period_ns", c->wall ? kymo_wall_period_ns(c->wall) : 0);
     kymo_json_key_u64(j, "alloc_bytes", c->alloc_rate);
-    key_text(j, "markers", t->markers);
+    const char *markers = is_paused ? t->kept_markers : t->markers;
+    key_text(j, "markers", markers[0] ? markers : "all");
     kymo_json_key_u64(j, "bytes", c->writer ? kymo_recording_bytes(c->writer) : 0);
 }
 

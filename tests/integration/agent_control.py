@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`kymo control` of what runs: what it says of itself.
+"""`kymo control` of what runs: what it says of itself, and how it is changed.
 
-The program is intervals.c: a marker, an interval and some CPU time in each round, until it is stopped.
+The program is intervals.c: a marker, an allocation and some CPU time in each round. What was recorded when
+is known by the CPU clock of the program, read from outside.
 """
 import datetime
 import json
@@ -10,10 +11,12 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 
-from kymotest import (KYMO, WORKLOADS, Running, case, check, engines, folder, main, record_command, run, say,
-                      wait_until)
+from kymotest import (BUILD, KYMO, WALL, WORKLOADS, Profile, Report, Running, add_case, case, check, engines, folder, main,
+                      record_command, run, say, wait_until, ways)
 
+DUMP = BUILD / "tests" / "recording_dump"
 ROUNDS = 100000  # more than a test waits for
 
 
@@ -21,7 +24,7 @@ def control(*arguments):
     return run([KYMO, "control", *arguments])
 
 
-def child_of(pid, name="intervals"):
+def child_of(pid, name):
     found = subprocess.run(["pgrep", "-P", str(pid), name], capture_output=True, text=True).stdout.split()
     return int(found[0]) if found else 0
 
@@ -29,11 +32,11 @@ def child_of(pid, name="intervals"):
 class Recorded:
     """The program under kymo record, or kymo agent, until end()."""
 
-    def __init__(self, command):
+    def __init__(self, command, name="intervals"):
         self.running = Running(command)
         self.recorder = self.running.process.pid
-        wait_until("the program", lambda: child_of(self.recorder))
-        self.pid = child_of(self.recorder)
+        wait_until("the program", lambda: child_of(self.recorder, name))
+        self.pid = child_of(self.recorder, name)
         wait_until("the recording of it", lambda: self.ask("status").status == 0)
 
     def ask(self, *arguments):
@@ -43,6 +46,27 @@ class Recorded:
         out = self.ask("status")
         check(out.status == 0, out.stderr)
         return json.loads(out.stdout)
+
+    def now(self, *arguments):
+        """Obeyed by the answer. Returns the CPU clock of the program and the time, before and after."""
+        before = self.clocks()
+        out = self.ask(*arguments)
+        check(out.status == 0, f"{arguments}: {out.stdout}{out.stderr}")
+        return before, self.clocks()
+
+    def clocks(self):
+        return time.clock_gettime_ns(~self.pid << 3 | 2) / 1e9, time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+    def go_on(self, cpu_s=0.15):
+        """Waits until the program has used that much CPU time."""
+        until = self.clocks()[0] + cpu_s
+        wait_until("some CPU time", lambda: self.clocks()[0] >= until)
+
+    def finish(self):
+        """Waits for the program's own end. Returns what it prints."""
+        result = self.running.finish()
+        check(result.status == 0, f"status {result.status}: {result.stderr}")
+        return json.loads(result.stdout)
 
     def end(self):
         os.kill(self.pid, signal.SIGTERM)
@@ -70,6 +94,17 @@ def report(path, *arguments):
     check(out.status == 0, f"{path.name}: status {out.status}: {out.stderr}")
     check("inconsistent" not in out.stderr and "damaged" not in out.stderr, out.stderr)
     return json.loads(out.stdout)
+
+
+def notes_of(path):
+    return re.findall(r'^note .* text="(.*)"$', run([DUMP, path]).stdout, re.M)
+
+
+def firefox(path):
+    to = path.with_suffix(".json")
+    out = run([KYMO, "convert", path, "-q", "-f", "-o", to])
+    check(out.status == 0, out.stderr)
+    return Profile(json.loads(to.read_text()))
 
 
 def is_time(text):
@@ -148,6 +183,123 @@ def flush_of_a_recording():
     out = recorded.ask("flush")
     check(out.status == 1 and "nothing to flush to" in out.stderr, f"{out.stdout}{out.stderr}")
     recorded.end()
+
+
+# ---- pauses ----
+
+# Between the answer and what is recorded by it: a marker's clock is the processor's, translated.
+SLACK_NS = 100000
+
+
+def not_between(profile, pauses):
+    """No sample and no marker is in a pause: (begin, end) in ns."""
+    for since, until in pauses:
+        late = [s.time_ns - since for s in profile.all_samples() if since + SLACK_NS < s.time_ns < until - SLACK_NS]
+        check(not late, f"{len(late)} samples in the pause, {late[:3]} ns after its begin")
+        late = [m.name for m in profile.all_markers()
+                if m.name in ("tick", "step") and since + SLACK_NS < m.start_ns < until - SLACK_NS]
+        check(not late, f"{len(late)} markers in the pause")
+
+
+def pause_of_an_agent(engine):
+    """Two pauses, the first through an interval: what was recorded and what was not is all that the
+    program did."""
+    how = ["--engine=auto", "--wall=10ms"] if engine == WALL else [f"--engine={engine}"]
+    until = folder() / "end"
+    agent = Agent(*how, "--alloc=0", program=[WORKLOADS / "intervals", str(ROUNDS), "1", "4096", until])
+    agent.go_on()
+    begins, ends = [], []
+    begins.append(agent.now("pause")[1])
+    check(agent.status()["state"] == "paused", f"{agent.status()}")
+    agent.now("pause")
+    agent.now("flush")
+    agent.go_on()
+    agent.now("flush")
+    ends.append(agent.now("resume")[0])
+    agent.now("resume")
+    status = agent.status()
+    check((status["state"], status["alloc_bytes"], status["markers"]) == ("recording", 1, "all"), f"{status}")
+    agent.go_on()
+    begins.append(agent.now("pause")[1])
+    agent.go_on()
+    ends.append(agent.now("resume")[0])
+    agent.go_on()
+    until.touch()
+    truth = agent.finish()
+    paths = agent.profiles()
+    check(len(paths) == 3, f"{paths}")
+    reports = [report(p) for p in paths]
+    check(reports[1]["quality"]["samples"] == 0, "samples in an interval that was paused")
+    sampled = sum(r["total"] for r in reports) / 1e9
+    unsampled = [r["quality"]["cpu_unsampled_s"] for r in reports]
+    in_pauses = sum(end[0] - begin[0] for begin, end in zip(begins, ends))
+    say(f"{sampled:.3f} s sampled, {unsampled} s not, {in_pauses:.3f} s of it in pauses; in truth {truth['cpu']} s")
+    # The kernel's work at the start and the end of the process is not in its own reading.
+    check(truth["cpu"] * 0.999 <= sampled + sum(unsampled) <= truth["cpu"] + 0.1, "not all of its CPU time")
+    check(sum(unsampled) >= in_pauses, "time of a pause is in samples")
+    profiles = [firefox(p) for p in paths]
+    times = [(begin[1], end[1]) for begin, end in zip(begins, ends)]
+    ticks = 0
+    for profile in profiles:
+        not_between(profile, times)
+        ticks += sum(m.name == "tick" for m in profile.all_markers())
+    blocks = sum(f["self"]["bytes"] for p in paths for f in report(p, "--mode", "alloc")["functions"]
+                 if f["name"] == "keep_block") // 4096
+    say(f"{ticks} markers and {blocks} allocations of {truth['rounds']}")
+    check(0 < ticks < truth["rounds"], "markers of all rounds, or of none")
+    # They do not stop and go on at the very same moment: by a round at each switch, and two pauses are four.
+    check(abs(ticks - blocks) <= 8, f"{ticks} markers, {blocks} allocations")
+    notes = [n for p in paths for n in notes_of(p)]
+    check(sum("was paused" in n for n in notes) == 2 and sum("went on, after a pause" in n for n in notes) == 2,
+          f"{notes}")
+
+
+for way in ways():
+    add_case(f"pause_of_an_agent.{way}", pause_of_an_agent, way)
+
+
+@case
+def empty_in_a_pause():
+    """An interval in which the recording was paused is empty, if allocations are not recorded."""
+    agent = Agent()
+    agent.now("pause")
+    agent.now("flush")
+    agent.go_on()
+    agent.now("flush")
+    wait_until("the count of the empty interval", lambda: agent.status()["agent"]["empty"] == 1)
+    agent.end()
+
+
+def begins_in_a_pause(engine):
+    """A thread and a process that begin in a pause are not recorded until its end."""
+    where = folder()
+    path = where / "recording.kymo"
+    recorded = Recorded(record_command([WORKLOADS / "begins", where], path, engine=engine), "begins")
+    recorded.go_on(0.1)
+    begin = recorded.now("pause")[1]
+    (where / "begin").touch()
+    wait_until("a thread and a child", lambda: (where / "thread").exists() and (where / "child").exists())
+    recorded.now("pause")
+    end = recorded.now("resume")[0]
+    recorded.go_on()
+    (where / "end").touch()
+    truth = recorded.finish()
+    out = report(path)
+    profile = firefox(path)
+    not_between(profile, [(begin[1], end[1])])
+    sampled, unsampled = out["total"] / 1e9, out["quality"]["cpu_unsampled_s"]
+    say(f"{sampled:.3f} s sampled, {unsampled:.3f} s not, in truth {truth['cpu'] + truth['child']:.3f} s")
+    check(unsampled >= end[0] - begin[0], "time of the pause is in samples")
+    whole = truth["cpu"] + truth["child"]
+    check(whole * 0.99 <= sampled + unsampled <= whole + 0.2, "not all CPU time")
+    for name in ("burn_main", "burn_thread", "burn_child"):
+        check(Report(out).inclusive_s(name) > 0, f"{name} has no samples after the pause")
+    steps = {m.tid for m in profile.all_markers() if m.name == "step"}
+    check(len(steps) == 3, f"markers of threads {steps}")
+
+
+for way in ways():
+    add_case(f"begins_in_a_pause.{way}", begins_in_a_pause, way)
 
 
 @case

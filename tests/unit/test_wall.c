@@ -885,6 +885,82 @@ static void threads_come_and_go(void **state)
     close_wall();
 }
 
+/* ---- pauses ---- */
+
+/* Of this thread's samples: all time in these two spans, and none beside. */
+static void check_spans(uint32_t thread, uint64_t a_ns, uint64_t b_ns, uint64_t c_ns, uint64_t d_ns)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < written.n; i++) {
+        const kymo_event_sample *s = &written.samples[i];
+        if (written.thread_of[i] != thread)
+            continue;
+        uint64_t end_ns = s->time_ns + s->weight_ns;
+        assert_true((s->time_ns >= a_ns && end_ns <= b_ns) ||
+                    (s->time_ns >= c_ns && end_ns <= d_ns));
+        sum_ns += s->weight_ns;
+    }
+    assert_int_equal(sum_ns, b_ns - a_ns + (d_ns - c_ns));
+}
+
+static void a_pause_is_nobodys_time(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        const int waits = how < 2;
+        open_wall(MS);
+        struct seen_thread *t = begin(0, 3 * MS);
+        set(t, waits ? KYMO_WATCH_OFF : KYMO_WATCH_ON, waits ? 'S' : 'R', 1);
+        tick(1);
+        if (waits)
+            set(t, KYMO_WATCH_OFF, 'S', 0);
+        t->is_idle = how == 1; /* no round looks at it again */
+        tick(40);
+        const uint64_t from_ns = now_ns += 4 * MS;
+        ok(kymo_wall_pause(wall, from_ns));
+        const size_t before = written.n;
+        tick(50);
+        ok(kymo_wall_flush(wall));
+        assert_int_equal(written.n, before);
+        ok(kymo_wall_cpu_sample(wall, 0, now_ns, 8));
+        const uint64_t to_ns = now_ns += 3 * MS;
+        ok(kymo_wall_resume(wall, to_ns));
+        tick(1);
+        ok(kymo_wall_cpu_sample(wall, 0, now_ns, 8));
+        tick(299);
+        ok(kymo_wall_finish(wall, now_ns + MS));
+        check_spans(100, 3 * MS, from_ns, to_ns, now_ns + MS);
+        close_wall();
+    }
+}
+
+static void threads_come_and_go_in_a_pause(void **state)
+{
+    (void)state;
+    open_wall(MS);
+    struct seen_thread *t = begin(0, MS);
+    set(t, KYMO_WATCH_OFF, 'S', 1);
+    tick(3);
+    const uint64_t from_ns = now_ns;
+    ok(kymo_wall_pause(wall, from_ns));
+    tick(5);
+    struct seen_thread *late = begin(1, now_ns);
+    set(late, KYMO_WATCH_OFF, 'S', 1);
+    struct seen_thread *brief = begin(2, now_ns);
+    set(brief, KYMO_WATCH_ON, 'R', 1);
+    tick(5);
+    ok(kymo_wall_thread_end(wall, 0, now_ns));
+    ok(kymo_wall_thread_end(wall, 2, now_ns));
+    const uint64_t to_ns = now_ns;
+    ok(kymo_wall_resume(wall, to_ns));
+    tick(5);
+    ok(kymo_wall_finish(wall, now_ns));
+    check_spans(100, MS, from_ns, to_ns, to_ns);
+    check_spans(101, to_ns, now_ns, now_ns, now_ns);
+    check_spans(102, 0, 0, 0, 0);
+    close_wall();
+}
+
 static void errors_are_forwarded(void **state)
 {
     (void)state;
@@ -923,6 +999,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_could_not_be_looked_at_is_tried_again),
         cmocka_unit_test(strangers),
         cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(a_pause_is_nobodys_time),
+        cmocka_unit_test(threads_come_and_go_in_a_pause),
         cmocka_unit_test(errors_are_forwarded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
