@@ -285,7 +285,8 @@ struct kymo_session {
     uint32_t layout;
     uint32_t header_bytes;
     uint64_t total_bytes;
-    /* Configuration: written by the recorder before the program maps the session. */
+    /* Configuration: written by the recorder before the program maps the session. The period may
+     * change later. */
     uint32_t clock_kind;
     uint32_t engine;
     uint64_t period_ns;

@@ -58,7 +58,7 @@ enum source { FROM_TIMER, FROM_PERF, FROM_DISPATCHER };
 static int is_spare(const struct kymo_capture_process *p, const struct kymo_capture_thread *t,
                     uint64_t cpu_ns, enum source source)
 {
-    uint64_t period_ns = p->session->period_ns;
+    uint64_t period_ns = kymo_load_relaxed(&p->session->period_ns);
     if (source == FROM_DISPATCHER)
         return cpu_ns - t->last_cpu_ns < period_ns / DISPATCH_CLOSEST;
     return source == FROM_TIMER && p->session->engine == KYMO_SESSION_PERF &&
@@ -169,12 +169,12 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_capture_process *p,
 }
 
 /* A timer beside an event without the kernel, none beside one with it; always by the present
- * signal. */
+ * signal and period. */
 static void match_timer(struct kymo_capture_process *p, struct kymo_capture_thread *t,
                         int from_perf)
 {
     if (!from_perf) {
-        if (t->timer_signal != kymo_load_relaxed(&p->signal))
+        if (kymo_timer_is_old(p, t))
             kymo_timer_follow(p, t);
         return;
     }
@@ -208,12 +208,14 @@ static int recorder_is_silent(struct kymo_capture_process *p)
 }
 
 /* The recorder found this thread in /proc and nothing of it in the session, or it could not arm
- * perf for it. */
+ * perf for it, or the period has become a shorter one. */
 static void answer_recorder(struct kymo_capture_process *p, struct kymo_capture_thread *t)
 {
     if (!t)
         kymo_thread_adopt(p);
-    else if (kymo_load_relaxed(&t->slot->ask_timer) && !t->slot->timer_on && !kymo_timer_arm(p, t))
+    else if (t->slot->timer_on)
+        kymo_timer_follow(p, t);
+    else if (kymo_load_relaxed(&t->slot->ask_timer) && !kymo_timer_arm(p, t))
         kymo_count_loss(p, KYMO_LOSS_NO_TIMER);
 }
 

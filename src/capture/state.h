@@ -82,7 +82,8 @@ struct kymo_capture_thread {
     int timer_failed;       /* once, and so not tried at each sample again */
     int32_t timer;          /* kernel id; valid while slot->timer_on */
     int timer_signal;       /* that it raises */
-    uint32_t timer_lock;    /* 1: it is being made or deleted; no thread waits for that */
+    uint64_t timer_period_ns;
+    uint32_t timer_lock; /* 1: it is being made or deleted; no thread waits for that */
     /* What pthread_create or thrd_create was asked to run. */
     void *start; /* a function; its type is known to the hook that set it */
     void *argument;

@@ -42,7 +42,8 @@ static int arm(struct kymo_capture_process *p, struct kymo_capture_thread *t)
         return 0;
     /* The first expiry falls at random into the period: threads that live shorter than one are
      * sampled in proportion to their CPU time. */
-    uint64_t period = p->session->period_ns;
+    uint64_t period = kymo_load_relaxed(&p->session->period_ns);
+    period += period == 0; /* the program may have overwritten it */
     uint64_t first = 1 + kymo_hash_mix(kymo_process_clock(p), t->tid) % period;
     struct itimerspec spec = {
         .it_interval = {(time_t)(period / 1000000000u), (long)(period % 1000000000u)},
@@ -54,6 +55,7 @@ static int arm(struct kymo_capture_process *p, struct kymo_capture_thread *t)
     }
     t->timer = id;
     t->timer_signal = signo;
+    t->timer_period_ns = period;
     t->slot->timer_on = 1;
     return 1;
 }
@@ -86,7 +88,7 @@ void kymo_timer_follow(struct kymo_capture_process *p, struct kymo_capture_threa
 {
     if (kymo_is_quiet(p) || !lock(t))
         return;
-    if (t->slot->timer_on && t->timer_signal != kymo_load_relaxed(&p->signal)) {
+    if (t->slot->timer_on && kymo_timer_is_old(p, t)) {
         disarm(t);
         (void)arm(p, t);
     }

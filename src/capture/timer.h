@@ -23,7 +23,14 @@
 KYMO_SIGNAL_SAFE int kymo_timer_arm(struct kymo_capture_process *process,
                                     struct kymo_capture_thread *thread);
 KYMO_SIGNAL_SAFE void kymo_timer_disarm(struct kymo_capture_thread *thread);
-/* A timer that raises another signal than the present one is made anew; of one thread, of all. */
+/* Whether the thread's timer has another signal or period than the present ones. */
+KYMO_SIGNAL_SAFE static inline int kymo_timer_is_old(const struct kymo_capture_process *process,
+                                                     const struct kymo_capture_thread *thread)
+{
+    return thread->timer_signal != kymo_load_relaxed(&process->signal) ||
+           thread->timer_period_ns != kymo_load_relaxed(&process->session->period_ns);
+}
+/* Such a one is made anew; of one thread, of all. */
 KYMO_SIGNAL_SAFE void kymo_timer_follow(struct kymo_capture_process *process,
                                         struct kymo_capture_thread *thread);
 void kymo_timers_follow(struct kymo_capture_process *process);

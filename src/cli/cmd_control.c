@@ -14,9 +14,9 @@
 #include "kymo/encode.h"
 #include "views/terminal.h"
 
-#define REQUESTS                                                                          \
-    "status, flush, pause, resume, markers, markers=LIST, alloc=SIZE, heap, snapshot or " \
-    "profile=TIME"
+#define REQUESTS                                                                                 \
+    "status, flush, pause, resume, cpu=PERIOD, wall=PERIOD, alloc=SIZE, markers, markers=LIST, " \
+    "heap, snapshot or profile=TIME"
 
 /* ---- answers that are texts ---- */
 
@@ -159,6 +159,19 @@ static int may_select(const struct control_request *asked)
     return are_known;
 }
 
+/* A period that is another one than was asked for. */
+static void say_period(const struct control_request *asked,
+                       const struct kymo_control_answer *answer)
+{
+    char now[32], wanted[32];
+    if (answer->period_ns && answer->period_ns != asked->request.rate)
+        printf(
+            "each %s and not each %s, since samples would take too much of the program's CPU time "
+            "(kymo record --overhead): ",
+            kymo_format_duration(now, answer->period_ns),
+            kymo_format_duration(wanted, asked->request.rate));
+}
+
 static int tell(const struct control_request *asked)
 {
     struct kymo_control_answer answer;
@@ -174,6 +187,7 @@ static int tell(const struct control_request *asked)
                            : "the recording ends, and its last profile will be on its way\n");
         return kymo_flush_output();
     }
+    say_period(asked, &answer);
     printf("%u process%s told", answer.told, answer.told == 1 ? "" : "es");
     if (answer.later)
         printf(", %u did not answer: %s when %s, or with %s next full buffer", answer.later,
@@ -260,7 +274,10 @@ static int take_setting(struct control_request *asked, const char *setting)
     static const struct {
         const char *name;
         uint32_t what;
-    } settings[] = {{"markers", KYMO_CONTROL_MARKERS}, {"alloc", KYMO_CONTROL_ALLOC}};
+    } settings[] = {{"markers", KYMO_CONTROL_MARKERS},
+                    {"alloc", KYMO_CONTROL_ALLOC},
+                    {"cpu", KYMO_CONTROL_CPU},
+                    {"wall", KYMO_CONTROL_WALL}};
     kymo_options options;
     kymo_error detail;
     size_t len = strcspn(setting, "=");
@@ -274,7 +291,12 @@ static int take_setting(struct control_request *asked, const char *setting)
         if (kymo_options_set(&options, setting, len, value, strlen(value), &detail) != KYMO_OK)
             return kymo_usage_error(KYMO_IN_CONTROL, "%s", detail.message);
         asked->request.what = settings[i].what;
-        asked->request.rate = options.alloc_bytes;
+        asked->request.rate = asked->request.what == KYMO_CONTROL_CPU    ? options.cpu_period_ns
+                              : asked->request.what == KYMO_CONTROL_WALL ? options.wall_period_ns
+                                                                         : options.alloc_bytes;
+        if (asked->request.rate == 0 && asked->request.what == KYMO_CONTROL_WALL)
+            return kymo_usage_error(KYMO_IN_CONTROL,
+                                    "wall=off: wall time can be paused with the rest only (pause)");
         snprintf(asked->request.markers, sizeof asked->request.markers, "%s",
                  kymo_options_list(&options, KYMO_OPTION_MARKERS));
         return -1;

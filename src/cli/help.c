@@ -150,12 +150,13 @@ const kymo_command kymo_commands[] = {
         .summary = "change what a recording that runs takes in",
         .arguments = "[-p PID] REQUEST",
         .description =
-    "REQUEST is status, flush, pause, resume, markers, markers=LIST, alloc=SIZE, heap -o\n"
-    "FILE, snapshot -o FILE or profile=TIME -o FILE.\n"
+    "REQUEST is status, flush, pause, resume, cpu=PERIOD, wall=PERIOD, markers, markers=LIST,\n"
+    "alloc=SIZE, heap -o FILE, snapshot -o FILE or profile=TIME -o FILE.\n"
     "status prints what the recorder does, as JSON: how it records, and of kymo agent what\n"
     "became of its profiles. flush ends the present interval of kymo agent, whose profile\n"
     "goes to the reporters. pause stops samples, markers and allocations until resume; CPU\n"
-    "time of a pause counts as not sampled.\n"
+    "time of a pause counts as not sampled. cpu= and wall= change how often samples are taken;\n"
+    "wall= if the recording was started with --wall.\n"
     "markers lists the categories of markers that recorded programs have, and which are on.\n"
     "markers= switches categories of markers and counters on and off in a program that is\n"
     "being recorded; LIST is that of kymo record --markers, and replaces the one in force. A\n"
@@ -172,6 +173,7 @@ const kymo_command kymo_commands[] = {
     "  kymo control status\n"
     "  kymo control flush\n"
     "  kymo control -p 1234 pause\n"
+    "  kymo control cpu=200us\n"
     "  kymo control markers\n"
     "  kymo control markers=all:-net\n"
     "  kymo control -p 1234 markers=disk/read\n"

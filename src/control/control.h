@@ -27,6 +27,7 @@
 #define KYMO_CONTROL_LIST_BYTES 512u
 #define KYMO_CONTROL_RATE_MAX (1ull << 30)
 #define KYMO_CONTROL_DURATION_MAX_NS (3600ull * 1000000000)
+#define KYMO_CONTROL_PERIOD_MAX_NS 10000000000ull
 
 enum kymo_control_what {
     KYMO_CONTROL_MARKERS = 1, /* which categories of markers are on from now on */
@@ -38,6 +39,8 @@ enum kymo_control_what {
     KYMO_CONTROL_FLUSH,       /* the present interval of an agent ends; answered when it has */
     KYMO_CONTROL_PAUSE,       /* samples, markers and allocations are not recorded from now on */
     KYMO_CONTROL_RESUME,      /* they are again */
+    KYMO_CONTROL_CPU,         /* ns of CPU time from one sample to the next, from now on */
+    KYMO_CONTROL_WALL,        /* the same of wall time, where that is recorded */
     KYMO_CONTROL_PROFILE,     /* what is recorded in the next so many seconds, as a file */
 };
 
@@ -59,7 +62,7 @@ struct kymo_control_request {
     uint32_t what;        /* enum kymo_control_what */
     int32_t pid;          /* of HEAP and CATEGORIES: whose; the recorder's own, or 0 of CATEGORIES:
                            * all that it records. Of SNAPSHOT not used */
-    uint64_t rate;        /* of ALLOC; 0: none are */
+    uint64_t rate;        /* of ALLOC; 0: none are. Of CPU and WALL: the period */
     uint64_t duration_ns; /* of PROFILE: not 0, at most KYMO_CONTROL_DURATION_MAX_NS */
     uint32_t show;        /* of PROFILE: enum kymo_control_show */
     uint32_t reserved;
@@ -73,6 +76,7 @@ struct kymo_control_answer {
     uint32_t told;  /* processes that do as they were asked */
     uint32_t later; /* that have not said so yet */
     uint32_t reserved;
+    uint64_t period_ns; /* of CPU and WALL: that is in force now */
 };
 
 /* Whether a process of the recorder's makes a file of what was recorded so far. */

@@ -198,6 +198,9 @@ static kymo_err refused(const struct kymo_control_request *request, kymo_err err
         return kymo_error_set(detail, err, 0,
                               "there is nothing to flush to: kymo record writes one file at the "
                               "end (kymo control snapshot -o FILE writes the recording so far)");
+    if (request->what == KYMO_CONTROL_WALL && err == KYMO_E_UNSUPPORTED)
+        return kymo_error_set(detail, err, 0,
+                              "wall time is not recorded there (kymo record --wall)");
     if (err == KYMO_E_FULL && kymo_control_makes_file(request->what))
         return kymo_error_set(detail, err, 0,
                               "the recorder makes other files at the moment: ask again");

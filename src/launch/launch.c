@@ -145,20 +145,26 @@ static void give_limit_back(unsigned which, const struct limit *limit)
 
 /* ---- what to record with ---- */
 
-/* A finer period than samples can be had with for little: lengthened, and said so. */
+/* The period to sample with where this one was asked for: a finer one than samples can be had with
+ * for little is lengthened. *cost_ns: of a sample, if it was looked at. */
+static uint64_t affordable_ns(const struct launch *l, uint64_t asked_ns, uint64_t *cost_ns)
+{
+    *cost_ns = 0;
+    if (asked_ns >= KYMO_PERIOD_ALWAYS_AFFORDABLE_NS)
+        return asked_ns;
+    if (l->config.engine == KYMO_SESSION_PERF)
+        *cost_ns = kymo_sample_cost_perf_ns(l->config.access);
+    else if (l->config.engine == KYMO_SESSION_DISPATCH)
+        *cost_ns = kymo_sample_cost_signal_ns();
+    return kymo_affordable_period_ns(asked_ns, *cost_ns, l->asked->options->overhead_percent);
+}
+
 static void choose_period(struct launch *l)
 {
     uint64_t asked_ns = l->asked->options->cpu_period_ns;
-    uint64_t percent = l->asked->options->overhead_percent;
-    uint64_t cost_ns = 0;
+    uint64_t cost_ns;
     char asked[32], longer[32], cost[32];
-    if (asked_ns >= KYMO_PERIOD_ALWAYS_AFFORDABLE_NS)
-        return;
-    if (l->config.engine == KYMO_SESSION_PERF)
-        cost_ns = kymo_sample_cost_perf_ns(l->config.access);
-    else if (l->config.engine == KYMO_SESSION_DISPATCH)
-        cost_ns = kymo_sample_cost_signal_ns();
-    l->config.period_ns = kymo_affordable_period_ns(asked_ns, cost_ns, percent);
+    l->config.period_ns = affordable_ns(l, asked_ns, &cost_ns);
     if (l->config.period_ns == asked_ns)
         return;
     snprintf(
@@ -166,7 +172,34 @@ static void choose_period(struct launch *l)
         "sampled each %s and not each %s: a sample costs about %s here, and is to take at most "
         "%u %% of the program's CPU time (--overhead=50 allows the most)",
         kymo_format_duration(longer, l->config.period_ns), kymo_format_duration(asked, asked_ns),
-        kymo_format_duration(cost, cost_ns), (unsigned)percent);
+        kymo_format_duration(cost, cost_ns), (unsigned)l->asked->options->overhead_percent);
+}
+
+/* ---- what `kymo control` asks ---- */
+
+static uint64_t on_affordable(void *context, uint64_t asked_ns)
+{
+    uint64_t cost_ns;
+    return affordable_ns(context, asked_ns, &cost_ns);
+}
+
+static void on_status(void *context, kymo_json *json)
+{
+    const struct launch *l = context;
+    const struct kymo_launch_intervals *to = l->asked->intervals;
+    if (to)
+        to->status(to->context, json);
+}
+
+static void answer_control(struct launch *l)
+{
+    const struct kymo_tree_owner owner = {
+        .has_intervals = l->asked->intervals != NULL,
+        .affordable_ns = on_affordable,
+        .status = on_status,
+        .context = l,
+    };
+    kymo_tree_set_owner(l->tree, &owner);
 }
 
 static kymo_err prepare(struct launch *l, kymo_error *detail)
@@ -221,14 +254,7 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
             return kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for wall time");
     }
     KYMO_TRY(kymo_tree_create(&l->config, &l->tree, detail));
-    if (l->asked->intervals) {
-        const struct kymo_tree_owner owner = {
-            .has_intervals = 1,
-            .status = l->asked->intervals->status,
-            .context = l->asked->intervals->context,
-        };
-        kymo_tree_set_owner(l->tree, &owner);
-    }
+    answer_control(l);
     return KYMO_OK;
 }
 

@@ -98,8 +98,8 @@ struct target {
 };
 
 struct kymo_dispatch {
+    pthread_mutex_t lock; /* of everything below */
     uint64_t period_ns;
-    pthread_mutex_t lock;              /* of everything below */
     KYMO_VEC(struct target *) targets; /* NULL: free */
     KYMO_VEC(struct process *) processes;
     int is_running;
@@ -339,6 +339,14 @@ static void stay_on(int cpu, const cpu_set_t *all)
     (void)sched_setaffinity(0, sizeof one, CPU_COUNT(&one) ? &one : all);
 }
 
+static uint64_t period_of(kymo_dispatch *d)
+{
+    pthread_mutex_lock(&d->lock);
+    uint64_t period_ns = d->period_ns;
+    pthread_mutex_unlock(&d->lock);
+    return period_ns;
+}
+
 static void *run(void *dispatch)
 {
     kymo_dispatch *d = dispatch;
@@ -347,7 +355,8 @@ static void *run(void *dispatch)
     int cpu = -1;
     ask_for_short_slices();
     uint64_t base_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-    uint64_t period_ns = d->period_ns;
+    uint64_t asked_ns = period_of(d); /* for */
+    uint64_t period_ns = asked_ns;
     for (uint32_t number = 0;; number++) {
         wait_until(d, base_ns + (uint64_t)(next_fraction(d) * (double)period_ns));
         if (kymo_load_acquire(&d->stop))
@@ -362,16 +371,18 @@ static void *run(void *dispatch)
             look_again(d);
         }
         int now_on = may_stay && number % FOLLOW_TICKS == 0 ? follow_next(d) : cpu;
+        int is_new = d->period_ns != asked_ns;
+        asked_ns = d->period_ns;
         pthread_mutex_unlock(&d->lock);
         if (now_on != cpu)
             stay_on(now_on, &all);
         cpu = now_on;
         base_ns += period_ns;
-        period_ns = !ran                                           ? REST_EVERY * d->period_ns
-                    : lag_ns > LAG_PERIODS * (int64_t)d->period_ns ? d->period_ns / 4 * 3
-                                                                   : d->period_ns;
+        period_ns = !ran                                       ? REST_EVERY * asked_ns
+                    : lag_ns > LAG_PERIODS * (int64_t)asked_ns ? asked_ns / 4 * 3
+                                                               : asked_ns;
         uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
-        if (now_ns > base_ns + period_ns)
+        if (is_new || now_ns > base_ns + period_ns)
             base_ns = now_ns;
     }
 }
@@ -407,6 +418,17 @@ kymo_err kymo_dispatch_create(uint64_t period_ns, kymo_dispatch **out)
     pthread_mutex_init(&d->lock, NULL);
     *out = d;
     return KYMO_OK;
+}
+
+void kymo_dispatch_set_period(kymo_dispatch *d, uint64_t period_ns)
+{
+    if (!d)
+        return;
+    pthread_mutex_lock(&d->lock);
+    d->period_ns = period_ns;
+    pthread_mutex_unlock(&d->lock);
+    /* It may be in a wait for a tick that is long in coming. */
+    (void)syscall(SYS_futex, &d->stop, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
 }
 
 void kymo_dispatch_destroy(kymo_dispatch *d)

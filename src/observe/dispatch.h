@@ -28,6 +28,10 @@ KYMO_NODISCARD
 kymo_err kymo_dispatch_create(uint64_t period_ns, kymo_dispatch **out);
 void kymo_dispatch_destroy(kymo_dispatch *dispatch);
 
+/* From now on. What it knows of threads is by the old period: they should be removed before. NULL
+ * is allowed. */
+void kymo_dispatch_set_period(kymo_dispatch *dispatch, uint64_t period_ns);
+
 /* A thread of the program, and how it is called. */
 struct kymo_dispatch_thread {
     pid_t pid, tid;

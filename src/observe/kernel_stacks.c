@@ -111,8 +111,7 @@ kymo_err kymo_kernel_stacks_create(const kymo_event_handler *events, void *conte
         return KYMO_E_NOMEM;
     k->events = events;
     k->context = context;
-    k->ring_bytes = ring_bytes_for(period_ns);
-    k->tolerance_ns = period_ns / 4 < CLOCKS_DIFFER_NS ? period_ns / 4 : CLOCKS_DIFFER_NS;
+    kymo_kernel_stacks_set_period(k, period_ns);
     kymo_err err = kymo_vec_push(&k->pcs, 0);
     if (err == KYMO_OK)
         err = kymo_vec_push(&k->chains, (struct chain){0, 1}); /* SOMEWHERE */
@@ -122,6 +121,14 @@ kymo_err kymo_kernel_stacks_create(const kymo_event_handler *events, void *conte
     }
     *out = k;
     return KYMO_OK;
+}
+
+void kymo_kernel_stacks_set_period(kymo_kernel_stacks *k, uint64_t period_ns)
+{
+    if (!k)
+        return;
+    k->ring_bytes = ring_bytes_for(period_ns);
+    k->tolerance_ns = period_ns / 4 < CLOCKS_DIFFER_NS ? period_ns / 4 : CLOCKS_DIFFER_NS;
 }
 
 static void free_source(kymo_kernel_stacks *k, struct source *s)

@@ -72,6 +72,9 @@ kymo_err kymo_kernel_stacks_create(const kymo_event_handler *events, void *conte
 /* NULL is allowed, also below: then nothing happens, and samples stay as they are. */
 void kymo_kernel_stacks_destroy(kymo_kernel_stacks *stacks);
 
+/* Of events that are opened from now on, and all samples. */
+void kymo_kernel_stacks_set_period(kymo_kernel_stacks *stacks, uint64_t period_ns);
+
 /* Whether one more event may have a ring. */
 int kymo_kernel_stacks_have_room(const kymo_kernel_stacks *stacks);
 /* Listens to an event of this thread from now on; where there is no ring for it, the thread's

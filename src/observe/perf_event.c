@@ -94,3 +94,8 @@ int kymo_perf_disable(int fd)
 {
     return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 }
+
+int kymo_perf_set_period(int fd, uint64_t period_ns)
+{
+    return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period_ns);
+}

@@ -35,5 +35,7 @@ int kymo_perf_open_chains(pid_t tid, uint64_t period_ns, int signo);
 /* Lets it run, or stops it until then. */
 int kymo_perf_enable(int fd);
 int kymo_perf_disable(int fd);
+/* From now on it sends its signal that often. */
+int kymo_perf_set_period(int fd, uint64_t period_ns);
 
 #endif

@@ -127,6 +127,11 @@ uint64_t kymo_wall_period_ns(const kymo_wall_shared *s)
     return s->ticks.period_ns;
 }
 
+void kymo_wall_set_period(kymo_wall_shared *s, uint64_t period_ns, uint64_t now_ns)
+{
+    kymo_wall_ticks_set_period(&s->ticks, period_ns, now_ns);
+}
+
 /* ---- samples ---- */
 
 static kymo_err flush(kymo_wall *w)

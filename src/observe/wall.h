@@ -42,6 +42,7 @@ int kymo_wall_due(kymo_wall_shared *shared, uint64_t now_ns);
 uint64_t kymo_wall_next_ns(const kymo_wall_shared *shared);
 /* From one to the next, on the average. */
 uint64_t kymo_wall_period_ns(const kymo_wall_shared *shared);
+void kymo_wall_set_period(kymo_wall_shared *shared, uint64_t period_ns, uint64_t now_ns);
 
 /* A process. session, next_thread, the number of the recording's next thread, and jit,
  * which may be NULL, outlive it. */

@@ -12,6 +12,13 @@ void kymo_wall_ticks_init(struct kymo_wall_ticks *t, uint64_t period_ns, uint64_
     *t = (struct kymo_wall_ticks){.period_ns = period_ns, .random = seed};
 }
 
+void kymo_wall_ticks_set_period(struct kymo_wall_ticks *t, uint64_t period_ns, uint64_t now_ns)
+{
+    t->period_ns = period_ns;
+    if (t->next_ns > now_ns + period_ns)
+        t->next_ns = now_ns + period_ns;
+}
+
 static uint64_t draw(struct kymo_wall_ticks *t, uint64_t now_ns, uint64_t below_ns)
 {
     t->random = kymo_hash_mix(t->random, now_ns);

@@ -24,6 +24,8 @@ struct kymo_wall_ticks {
 };
 
 void kymo_wall_ticks_init(struct kymo_wall_ticks *ticks, uint64_t period_ns, uint64_t seed);
+/* From now on. */
+void kymo_wall_ticks_set_period(struct kymo_wall_ticks *ticks, uint64_t period_ns, uint64_t now_ns);
 /* Whether one is due; if so, next_ns is the one after it. */
 int kymo_wall_ticks_due(struct kymo_wall_ticks *ticks, uint64_t now_ns);
 /* A process has begun, which may end before the next one: that comes sooner then, but not more than

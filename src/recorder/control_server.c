@@ -68,6 +68,9 @@ static int is_well_formed(const struct kymo_control_request *request)
         return is_list(request);
     case KYMO_CONTROL_ALLOC:
         return request->rate <= KYMO_CONTROL_RATE_MAX;
+    case KYMO_CONTROL_CPU:
+    case KYMO_CONTROL_WALL:
+        return request->rate > 0 && request->rate <= KYMO_CONTROL_PERIOD_MAX_NS;
     case KYMO_CONTROL_HEAP:
         return request->pid > 0 && is_format(request);
     case KYMO_CONTROL_SNAPSHOT:

@@ -542,6 +542,14 @@ kymo_err kymo_host_set_pauses(kymo_host *h, uint32_t pauses, uint64_t now_ns)
     return begins ? kymo_wall_pause(h->out.wall, now_ns) : kymo_wall_resume(h->out.wall, now_ns);
 }
 
+void kymo_host_set_period(kymo_host *h, uint64_t period_ns)
+{
+    const uint64_t before_ns = h->config.period_ns;
+    h->config.period_ns = h->out.period_ns = period_ns;
+    kymo_store_relaxed(&h->session->period_ns, period_ns);
+    kymo_host_follow_period(h, before_ns);
+}
+
 int kymo_host_has_read(const kymo_host *h, uint64_t since_ns)
 {
     return h->read_ns >= since_ns;

@@ -166,6 +166,13 @@ void kymo_host_set_alloc_rate(kymo_host *host, uint64_t rate);
 KYMO_NODISCARD
 kymo_err kymo_host_set_pauses(kymo_host *host, uint32_t pauses, uint64_t now_ns);
 
+/* From now on threads are sampled that often. The dispatcher's and the wall clock's periods are the
+ * caller's. */
+void kymo_host_set_period(kymo_host *host, uint64_t period_ns);
+/* The dispatcher has no thread of it, until they return. */
+void kymo_host_leave_dispatcher(kymo_host *host);
+void kymo_host_return_to_dispatcher(kymo_host *host);
+
 /* Whether all records from before that time have been read. */
 int kymo_host_has_read(const kymo_host *host, uint64_t since_ns);
 

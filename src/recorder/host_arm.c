@@ -38,6 +38,7 @@
 #define CHECK_NS 20000000u
 #define SHORT_RUN_NS 500000u
 #define DISPATCH_AGAIN_NS 100000000u
+#define FOLLOW_NS 50000000u /* a timer of a longer period would follow a change too late */
 
 static siginfo_t call_of(const kymo_host *h)
 {
@@ -321,38 +322,66 @@ kymo_err kymo_host_arm_threads(kymo_host *h, uint64_t now_ns)
     return KYMO_OK;
 }
 
-void kymo_host_rest(kymo_host *h)
+/* A thread's timer follows at its next signal. If that may be long in coming, the thread is called.
+ */
+void kymo_host_follow_period(kymo_host *h, uint64_t before_ns)
 {
+    const uint64_t period_ns = h->config.period_ns;
     for (uint32_t i = 0; i < h->slots_seen; i++) {
-        struct kymo_host_slot *a = &h->slots[i];
+        const struct kymo_host_slot *a = &h->slots[i];
         if (!a->open)
             continue;
         if (a->fd >= 0)
-            (void)kymo_perf_disable(a->fd);
-        a->rests_dispatched = a->dispatched != 0;
-        if (a->dispatched)
-            kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
-        a->dispatched = 0;
+            (void)kymo_perf_set_period(a->fd, period_ns);
+        else if (!a->dispatched && !h->foreign && period_ns < before_ns && before_ns > FOLLOW_NS &&
+                 kymo_load_relaxed(&kymo_session_slot(h->session, &h->plan, i)->timer_on))
+            kymo_host_call_thread(h, a->tid);
     }
 }
 
-void kymo_host_go_on(kymo_host *h)
+void kymo_host_leave_dispatcher(kymo_host *h)
 {
     for (uint32_t i = 0; i < h->slots_seen; i++) {
         struct kymo_host_slot *a = &h->slots[i];
-        if (!a->open)
+        if (!a->open || !a->dispatched)
             continue;
-        if (a->fd >= 0)
-            (void)kymo_perf_enable(a->fd);
-        int was_dispatched = a->rests_dispatched;
+        kymo_dispatch_remove(h->config.dispatch, a->dispatched - 1);
+        a->dispatched = 0;
+        a->rests_dispatched = 1;
+    }
+}
+
+void kymo_host_return_to_dispatcher(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++) {
+        struct kymo_host_slot *a = &h->slots[i];
+        const int was_dispatched = a->open && a->rests_dispatched;
         a->rests_dispatched = 0;
-        if (a->fd >= 0 || !(was_dispatched || h->config.engine == KYMO_SESSION_DISPATCH) ||
-            dispatch(h, i) || !was_dispatched)
+        if (!a->open || a->fd >= 0 || a->dispatched ||
+            !(was_dispatched || h->config.engine == KYMO_SESSION_DISPATCH))
+            continue;
+        if (dispatch(h, i) || !was_dispatched)
             continue;
         /* Its timer is gone since the dispatcher found it first. */
         kymo_store_relaxed(&kymo_session_slot(h->session, &h->plan, i)->ask_timer, 1u);
         kymo_host_call_thread(h, a->tid);
     }
+}
+
+void kymo_host_rest(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++)
+        if (h->slots[i].open && h->slots[i].fd >= 0)
+            (void)kymo_perf_disable(h->slots[i].fd);
+    kymo_host_leave_dispatcher(h);
+}
+
+void kymo_host_go_on(kymo_host *h)
+{
+    for (uint32_t i = 0; i < h->slots_seen; i++)
+        if (h->slots[i].open && h->slots[i].fd >= 0)
+            (void)kymo_perf_enable(h->slots[i].fd);
+    kymo_host_return_to_dispatcher(h);
 }
 
 void kymo_host_revive_timers(kymo_host *h)

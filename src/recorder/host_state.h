@@ -128,6 +128,8 @@ int kymo_host_call_process(const kymo_host *host);
  * their timers: re-arms them. Call one round later, when all threads have seen the heartbeat. */
 void kymo_host_revive_timers(kymo_host *host);
 
+/* Tells events and timers of config.period_ns; before it was that. */
+void kymo_host_follow_period(kymo_host *host, uint64_t before_ns);
 /* A pause: no event raises a signal, and the dispatcher has no thread. Then all as before. */
 void kymo_host_rest(kymo_host *host);
 void kymo_host_go_on(kymo_host *host);

@@ -52,6 +52,8 @@ void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 /* What the owner of a recording answers to `kymo control`, beside what the tree knows. */
 struct kymo_tree_owner {
     int has_intervals; /* they can be flushed */
+    /* The period that is affordable where this one was asked for; NULL: any is. */
+    uint64_t (*affordable_ns)(void *context, uint64_t asked_ns);
     /* Writes members of the object that the status is; NULL: there are none. */
     void (*status)(void *context, kymo_json *json);
     void *context;

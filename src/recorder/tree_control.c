@@ -195,6 +195,10 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
         return kymo_tree_pause(t);
     case KYMO_CONTROL_RESUME:
         return kymo_tree_resume(t);
+    case KYMO_CONTROL_CPU:
+        return kymo_tree_set_cpu_period(t, request->rate);
+    case KYMO_CONTROL_WALL:
+        return kymo_tree_set_wall_period(t, request->rate);
     default:
         return check_heap(t, request);
     }
@@ -250,6 +254,10 @@ static kymo_err count(void *context, const struct kymo_control_request *request,
     }
     if (kymo_control_is_for_file(request->what))
         return KYMO_OK;
+    if (request->what == KYMO_CONTROL_CPU)
+        answer->period_ns = t->config.period_ns;
+    if (request->what == KYMO_CONTROL_WALL)
+        answer->period_ns = kymo_wall_period_ns(t->config.wall);
     for (size_t i = 0; i < t->images.len; i++)
         answer->told += t->images.data[i]->is_live && !t->images.data[i]->is_ending;
     return KYMO_OK;

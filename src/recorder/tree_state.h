@@ -153,6 +153,12 @@ kymo_err kymo_tree_pause(kymo_tree *tree);
 KYMO_NODISCARD
 kymo_err kymo_tree_resume(kymo_tree *tree);
 
+/* Changes a period of the whole recording. KYMO_E_UNSUPPORTED: wall time is not recorded. */
+KYMO_NODISCARD
+kymo_err kymo_tree_set_cpu_period(kymo_tree *tree, uint64_t period_ns);
+KYMO_NODISCARD
+kymo_err kymo_tree_set_wall_period(kymo_tree *tree, uint64_t period_ns);
+
 /* ---- tree_status.c ---- */
 
 /* What the recorder does, as one object of JSON. */

@@ -81,6 +81,10 @@ struct kymo_interval_start {
 KYMO_NODISCARD
 kymo_err kymo_recording_begin_interval(kymo_recording_writer *writer, int fd,
                                        const struct kymo_interval_start *start);
+/* Segments that begin later say these periods in their META; of wall time only if it was recorded
+ * from the start. Does nothing if definitions are not kept. */
+void kymo_recording_set_periods(kymo_recording_writer *writer, uint64_t period_ns,
+                                uint64_t wall_period_ns);
 /* Whether the live allocations of all live processes are known. They are not known for a process
  * that has more than 2^20 of them, whose allocations are all recorded (rate 1: the table would
  * cost too much), or that inherited allocations which its parent has freed meanwhile. A segment

@@ -451,6 +451,20 @@ static int process_runs(const struct kymo_recording_kept *kept, uint32_t process
     return p && !p->has_ended;
 }
 
+void kymo_recording_set_periods(kymo_recording_writer *w, uint64_t period_ns,
+                                uint64_t wall_period_ns)
+{
+    struct kymo_file_meta meta;
+    if (!w->kept.is_on || !w->has_meta)
+        return;
+    /* This writer wrote it, so it has all members. */
+    struct kymo_kept_chunk *chunk = w->kept.common.data[0];
+    memcpy(&meta, chunk->payload, sizeof meta);
+    meta.period_ns = period_ns;
+    meta.wall_period_ns = meta.wall_period_ns ? wall_period_ns : 0;
+    memcpy(chunk->payload, &meta, sizeof meta);
+}
+
 /* What the recording says of itself, from an interval's point of view. */
 static void begin_meta(const struct kymo_recording_kept *kept,
                        const struct kymo_interval_start *start)

@@ -302,10 +302,65 @@ for way in ways():
     add_case(f"begins_in_a_pause.{way}", begins_in_a_pause, way)
 
 
+# ---- periods ----
+
+def periods(engine):
+    """From one sample in a second of CPU time to many. CPU time stays whole, and later profiles say the new
+    period."""
+    how = ["--engine=auto", "--wall=5s"] if engine == WALL else [f"--engine={engine}"]
+    until = folder() / "end"
+    agent = Agent(*how, "--cpu=1s", program=[WORKLOADS / "intervals", str(ROUNDS), "1", "4096", until])
+    agent.go_on()
+    agent.now("cpu=2ms")
+    if engine == WALL:
+        agent.now("wall=10ms")
+    status = agent.status()
+    check((status["period_ns"], status["wall_period_ns"]) == (2000000, 10000000 if engine == WALL else 0), f"{status}")
+    agent.go_on()
+    agent.now("flush")
+    agent.go_on()
+    agent.now("pause")
+    agent.now("cpu=4ms")
+    agent.now("resume")
+    agent.now("flush")
+    agent.go_on()
+    until.touch()
+    truth = agent.finish()
+    reports = [report(p) for p in agent.profiles()]
+    samples = [r["quality"]["samples"] for r in reports]
+    seen = sum(r["total"] / 1e9 + r["quality"]["cpu_unsampled_s"] for r in reports)
+    said = [int(re.search(r"^meta .*period=(\d+)", run([DUMP, p]).stdout, re.M).group(1)) for p in agent.profiles()]
+    say(f"{samples} samples, periods {said}, {seen:.3f} s of {truth['cpu']} s")
+    check(said == [1000000000, 2000000, 4000000], f"periods {said}")
+    # At a kernel tick of 4 or 10 ms there are 15 in that time, and at the old period none.
+    check(min(samples) >= 5, f"samples {samples}")
+    check(truth["cpu"] * 0.999 <= seen <= truth["cpu"] + 0.1, "not all of its CPU time")
+    if engine == WALL:
+        wall = [r["quality"]["wall_samples"] for r in reports]
+        say(f"{wall} wall samples")
+        check(min(wall) >= 2, "no wall samples of the new period")
+    check(any("changed from 1.00 s to 2 ms" in n for n in notes_of(agent.profiles()[0])),
+          f"{notes_of(agent.profiles()[0])}")
+
+
+for way in ways():
+    add_case(f"periods.{way}", periods, way)
+
+
+@case
+def wall_of_none():
+    path = folder() / "recording.kymo"
+    recorded = Recorded(record_command([WORKLOADS / "intervals", str(ROUNDS), "1"], path))
+    out = recorded.ask("wall=10ms")
+    check(out.status == 1 and "wall time is not recorded there" in out.stderr, f"{out.stdout}{out.stderr}")
+    recorded.end()
+
+
 @case
 def wrong_use():
     for arguments, text in (["nonsense"], "is not status"), ([], "missing request"), \
-            (["status", "-o", "file"], "-o goes with"), (["status", "markers"], "one thing at a time"):
+            (["status", "-o", "file"], "-o goes with"), (["cpu=1"], "is not a time"), (["cpu=off"], "cpu"), \
+            (["wall=off"], "wall=off"), (["status", "markers"], "one thing at a time"):
         out = control(*arguments)
         check(out.status == 2 and text in out.stderr, f"{arguments}: {out.status}, {out.stderr}")
 

@@ -330,6 +330,47 @@ static void the_silent_keep_nobody_out(void **state)
     tear_down(&s);
 }
 
+static void periods_have_limits(void **state)
+{
+    static const struct {
+        uint64_t period_ns;
+        int is_obeyed;
+    } cases[] = {{0, 0}, {1, 1}, {KYMO_CONTROL_PERIOD_MAX_NS, 1}, {UINT64_MAX, 0}};
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(cases); i++)
+        for (uint32_t what = KYMO_CONTROL_CPU; what <= KYMO_CONTROL_WALL; what++) {
+            struct client c = {.pid = getpid(),
+                               .request = {.what = what, .rate = cases[i].period_ns}};
+            const uint32_t before = s.asked;
+            run(&s, &c);
+            assert_int_equal(c.err == KYMO_OK, cases[i].is_obeyed);
+            assert_int_equal(s.asked - before, cases[i].is_obeyed);
+        }
+    tear_down(&s);
+}
+
+static void what_is_not_supported_is_said(void **state)
+{
+    static const struct {
+        uint32_t what;
+        const char *text;
+    } cases[] = {{KYMO_CONTROL_FLUSH, "nothing to flush to"},
+                 {KYMO_CONTROL_WALL, "wall time is not recorded"},
+                 {KYMO_CONTROL_ALLOC, "allocations are not recorded"}};
+    struct scene s;
+    (void)state;
+    set_up(&s);
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(cases); i++) {
+        struct client c = {.pid = getpid(), .request = {.what = cases[i].what, .rate = REFUSED}};
+        run(&s, &c);
+        assert_int_equal(c.err, KYMO_E_UNSUPPORTED);
+        assert_non_null(strstr(c.detail.message, cases[i].text));
+    }
+    tear_down(&s);
+}
+
 static int ask_for(const char *markers)
 {
     struct kymo_control_request request = {.magic = KYMO_CONTROL_MAGIC,
@@ -830,6 +871,8 @@ int main(void)
         cmocka_unit_test(a_file_is_an_answer),
         cmocka_unit_test(a_child_finds_the_recorder_above_it),
         cmocka_unit_test(there_may_be_nobody_to_ask),
+        cmocka_unit_test(periods_have_limits),
+        cmocka_unit_test(what_is_not_supported_is_said),
         cmocka_unit_test(nonsense_is_not_obeyed),
         cmocka_unit_test(the_silent_keep_nobody_out),
         cmocka_unit_test(seconds_are_waited_for),

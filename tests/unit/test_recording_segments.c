@@ -625,6 +625,39 @@ static void an_interval_counts_from_its_begin(void **state)
 }
 
 /* A disk that is full costs the interval, and nothing of the next one. */
+static void later_segments_say_new_periods(void **state)
+{
+    (void)state;
+    const struct kymo_interval_start start = {1000, 5000};
+    for (int has_wall = 0; has_wall < 2; has_wall++) {
+        const int fd[] = {memfd_create("first", MFD_CLOEXEC), memfd_create("second", MFD_CLOEXEC)};
+        kymo_recording_writer *w = NULL;
+        kymo_recording_report report;
+        kymo_str text = {0};
+        OK(kymo_recording_writer_create(fd[0], 0, &w));
+        kymo_recording_keep_definitions(w);
+        kymo_recording_set_periods(w, 7, 7); /* before there is anything */
+        OK(kymo_recording_write_meta(w, &(kymo_event_meta){.start_ns = 1,
+                                                           .period_ns = 100,
+                                                           .wall_period_ns = has_wall ? 200 : 0}));
+        kymo_recording_set_periods(w, 300, 400);
+        OK(kymo_recording_write_end(w, &(kymo_event_end){.end_ns = 1000}));
+        OK(kymo_recording_begin_interval(w, fd[1], &start));
+        OK(kymo_recording_write_end(w, &(kymo_event_end){.end_ns = 2000}));
+        kymo_recording_writer_destroy(w);
+        for (int i = 0; i < 2; i++) {
+            OK(kymo_recording_read_fd(fd[i], KYMO_RECORDING_STRICT | KYMO_RECORDING_BY_OFFSET,
+                                      &event_text_handler, &text, &report, NULL));
+            close(fd[i]);
+        }
+        assert_non_null(strstr(kymo_str_cstr(&text), "period=100 "));
+        assert_non_null(strstr(kymo_str_cstr(&text), "period=300 "));
+        assert_int_equal(strstr(kymo_str_cstr(&text), " wall=200") != NULL, has_wall);
+        assert_int_equal(strstr(kymo_str_cstr(&text), " wall=400") != NULL, has_wall);
+        kymo_str_deinit(&text);
+    }
+}
+
 static void a_full_disk_costs_one_interval(void **state)
 {
     (void)state;
@@ -666,6 +699,7 @@ int main(void)
         cmocka_unit_test(what_lives_is_in_the_next_segment),
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(an_interval_counts_from_its_begin),
+        cmocka_unit_test(later_segments_say_new_periods),
         cmocka_unit_test(a_full_disk_costs_one_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,12 +63,30 @@ static void sooner_for_a_new_process(void **state)
     }
 }
 
+static void another_period(void **state)
+{
+    (void)state;
+    struct kymo_wall_ticks t;
+    uint64_t now_ns = 1000000000u;
+    kymo_wall_ticks_init(&t, 1000ull * PERIOD_NS, 42);
+    assert_true(kymo_wall_ticks_due(&t, now_ns));
+    kymo_wall_ticks_set_period(&t, PERIOD_NS, now_ns);
+    assert_true(t.next_ns <= now_ns + PERIOD_NS);
+    now_ns = t.next_ns;
+    assert_true(kymo_wall_ticks_due(&t, now_ns));
+    assert_true(t.next_ns - now_ns < PERIOD_NS + PERIOD_NS / 2);
+    const uint64_t planned_ns = t.next_ns;
+    kymo_wall_ticks_set_period(&t, 1000ull * PERIOD_NS, now_ns);
+    assert_int_equal(t.next_ns, planned_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(around_the_period),
         cmocka_unit_test(half_as_often_when_nobody_runs),
         cmocka_unit_test(sooner_for_a_new_process),
+        cmocka_unit_test(another_period),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
