@@ -37,6 +37,7 @@
 #define RECORDER_PRIORITY (-10)
 #define ROUND_NS 20000000u
 #define SECOND_INTERRUPT_NS 2000000000ull
+#define JOINED_GRACE_NS 5000000000ull
 /* Below this, rounding of the kernel's figures and children alike are not worth a line. */
 #define CHILDREN_NOTED_NS 1000000u
 
@@ -367,10 +368,20 @@ struct stop {
     sig_atomic_t seen;
 };
 
+/* A process that joined is ended by the same signal, when its service is: its last moments are
+ * waited for, but not for ever, if the signal was for us alone. */
+static int shall_stop_joined(const struct launch *l, struct stop *s, uint64_t now_ns)
+{
+    if (forward_signal && s->first_ns == 0)
+        s->first_ns = now_ns;
+    return l->asked->join->shall_stop(l->asked->join->context) ||
+           (s->first_ns && now_ns - s->first_ns > JOINED_GRACE_NS);
+}
+
 static int shall_stop(const struct launch *l, struct stop *s, uint64_t now_ns)
 {
     if (l->joined >= 0)
-        return l->asked->join->shall_stop(l->asked->join->context);
+        return shall_stop_joined(l, s, now_ns);
     if (interrupts != s->seen) {
         if (l->has_ended || (s->seen && now_ns - s->first_ns < SECOND_INTERRUPT_NS))
             return 1;

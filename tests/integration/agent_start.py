@@ -87,6 +87,23 @@ def agent_dies():
     check(truth["stop"] == CLOSED and truth["ended"] == 4 and truth["ends"] == 1, f"{truth}")
 
 
+@case
+def agent_terminated():
+    """SIGTERM of the agent alone: after a moment, in which the program might end by it, too, it delivers
+    its last profile and ends, and the program goes on."""
+    place = folder() / "profiles"
+    running_program = Running([PROGRAM, "lose", settings(place), KYMO])
+    wait_until("the agent", lambda: b"ready" in os.pread(running_program.files[1].fileno(), 500, 0))
+    agents = [int(n) for n in os.listdir("/proc") if n.isdigit() and is_agent_of(int(n), place)]
+    check(len(agents) >= 1, "no agent")
+    for pid in agents:
+        os.kill(pid, signal.SIGTERM)
+    result = running_program.finish()
+    truth = json.loads(result.stdout)
+    check(result.status == 0 and truth["ended"] == 3 and truth["ends"] == 1, f"{truth}")
+    check(profiles(place), "no profile")
+
+
 def is_agent_of(pid, place):
     try:
         command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
