@@ -415,6 +415,11 @@ static kymo_err on_ended(void *context, const struct kymo_launch_interval *inter
     return *next >= 0 ? KYMO_OK : KYMO_E_IO;
 }
 
+static void on_flush(void *context)
+{
+    kymo_agent_flush_now(context);
+}
+
 static void on_status(void *context, kymo_json *json)
 {
     const kymo_agent *a = context;
@@ -446,6 +451,7 @@ kymo_err kymo_agent_create(const struct kymo_agent_settings *settings, char *con
         .ended = on_ended,
         .round = on_round,
         .started = on_started,
+        .flush = on_flush,
         .status = on_status,
         .context = a,
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent_status.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WHITE " \t\r\n"
@@ -33,11 +34,10 @@ void kymo_text_put_public(kymo_str *out, const char *text)
     kymo_str_puts(out, text);
 }
 
-static void key_public(kymo_json *j, const char *name, const char *prefix, const char *text)
+static void key_public(kymo_json *j, const char *name, const char *text)
 {
     char utf8[KYMO_REPORTER_TARGET_MAX + 64];
     kymo_str out = {0};
-    kymo_str_puts(&out, prefix);
     kymo_text_put_public(&out, text);
     size_t len = kymo_utf8_copy(utf8, sizeof utf8, kymo_str_cstr(&out), out.len);
     kymo_json_key(j, name);
@@ -48,7 +48,7 @@ static void key_public(kymo_json *j, const char *name, const char *prefix, const
 static void key_error(kymo_json *j, const char *name, const kymo_error *error)
 {
     if (error->code != KYMO_OK) {
-        key_public(j, name, "", error->message);
+        key_public(j, name, error->message);
         return;
     }
     kymo_json_key(j, name);
@@ -70,10 +70,11 @@ void kymo_agent_status_write_reporter(const struct kymo_deliver *d, kymo_json *j
 {
     const struct kymo_reporter *r = d->reporter;
     const struct kymo_deliver_counts *counts = &d->counts;
-    /* The target of some kinds is the whole URL. */
-    int has_prefix = strncmp(r->target, r->kind->prefix, strlen(r->kind->prefix)) == 0;
+    /* As it was given: the prefix of some kinds is the begin of a URL. */
+    char target[sizeof r->target + 32];
+    snprintf(target, sizeof target, "%s%s", r->kind->prefix, r->target);
     kymo_json_begin_object(j);
-    key_public(j, "reporter", has_prefix ? "" : r->kind->prefix, r->target);
+    key_public(j, "reporter", target);
     kymo_json_key_cstr(j, "format", r->extension);
     kymo_json_key_u64(j, "delivered", counts->delivered);
     kymo_json_key_u64(j, "failures", counts->failures);

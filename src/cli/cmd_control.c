@@ -15,7 +15,7 @@
 #include "views/terminal.h"
 
 #define REQUESTS                                                                                 \
-    "status, flush, pause, resume, cpu=PERIOD, wall=PERIOD, alloc=SIZE, markers, markers=LIST, " \
+    "status, flush, pause, resume, cpu=PERIOD, wall=PERIOD, markers, markers=LIST, alloc=SIZE, " \
     "heap, snapshot or profile=TIME"
 
 /* ---- answers that are texts ---- */

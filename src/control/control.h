@@ -35,13 +35,13 @@ enum kymo_control_what {
     KYMO_CONTROL_HEAP,        /* what lives now, as a file */
     KYMO_CONTROL_SNAPSHOT,    /* the recording so far, as a file */
     KYMO_CONTROL_CATEGORIES,  /* which categories there are, as the text of control/categories.h */
+    KYMO_CONTROL_PROFILE,     /* what is recorded in the next so many seconds, as a file */
     KYMO_CONTROL_STATUS,      /* what the recorder does, as one object of JSON */
     KYMO_CONTROL_FLUSH,       /* the present interval of an agent ends; answered when it has */
     KYMO_CONTROL_PAUSE,       /* samples, markers and allocations are not recorded from now on */
     KYMO_CONTROL_RESUME,      /* they are again */
     KYMO_CONTROL_CPU,         /* ns of CPU time from one sample to the next, from now on */
     KYMO_CONTROL_WALL,        /* the same of wall time, where that is recorded */
-    KYMO_CONTROL_PROFILE,     /* what is recorded in the next so many seconds, as a file */
 };
 
 /* What of a profile a pprof file shows. */
@@ -79,7 +79,7 @@ struct kymo_control_answer {
     uint64_t period_ns; /* of CPU and WALL: that is in force now */
 };
 
-/* Whether a process of the recorder's makes a file of what was recorded so far. */
+/* Whether a process of the recorder's makes a file of what was recorded. */
 static inline int kymo_control_makes_file(uint32_t what)
 {
     return what == KYMO_CONTROL_HEAP || what == KYMO_CONTROL_SNAPSHOT ||

@@ -184,6 +184,12 @@ static uint64_t on_affordable(void *context, uint64_t asked_ns)
     return affordable_ns(context, asked_ns, &cost_ns);
 }
 
+static void on_flush(void *context)
+{
+    const struct launch *l = context;
+    l->asked->intervals->flush(l->asked->intervals->context);
+}
+
 static void on_status(void *context, kymo_json *json)
 {
     const struct launch *l = context;
@@ -195,7 +201,7 @@ static void on_status(void *context, kymo_json *json)
 static void answer_control(struct launch *l)
 {
     const struct kymo_tree_owner owner = {
-        .has_intervals = l->asked->intervals != NULL,
+        .flush = l->asked->intervals ? on_flush : NULL,
         .affordable_ns = on_affordable,
         .status = on_status,
         .context = l,
@@ -432,7 +438,6 @@ static kymo_err end_interval(struct launch *l, uint32_t has_ended, int is_last, 
     l->spool = -1;
     kymo_tree_set_spool(l->tree, -1);
     KYMO_TRY(to->ended(to->context, &interval, is_last ? NULL : &l->spool, detail));
-    kymo_tree_interval_ended(l->tree);
     if (is_last)
         return KYMO_OK;
     l->interval = next;
@@ -445,7 +450,7 @@ static kymo_err look_at_interval(struct launch *l, uint64_t now_ns)
     const struct kymo_launch_intervals *to = l->asked->intervals;
     kymo_error detail = {0};
     to->round(to->context, now_ns);
-    if (now_ns < to->due_ns(to->context) && !kymo_tree_flush_is_due(l->tree))
+    if (now_ns < to->due_ns(to->context))
         return KYMO_OK;
     kymo_err err = kymo_tree_end_interval(l->tree);
     if (err == KYMO_OK)

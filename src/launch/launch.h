@@ -38,6 +38,8 @@ struct kymo_launch_intervals {
     void (*round)(void *context, uint64_t now_ns);
     /* The program has been started. */
     void (*started)(void *context, pid_t pid);
+    /* `kymo control flush`: the present interval is due from now on. */
+    void (*flush)(void *context);
     /* `kymo control status`: writes members of the object that the answer is. */
     void (*status)(void *context, kymo_json *json);
     void *context;

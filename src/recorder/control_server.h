@@ -44,8 +44,8 @@ struct kymo_control_server {
      * its seconds are over. */
     kymo_err (*count)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                       struct kymo_control_answer *answer);
-    /* For HEAP, SNAPSHOT and PROFILE, when complete, CATEGORIES and STATUS: sends a file over
-     * the connection, which the caller keeps. Another process may send it later. */
+    /* For HEAP, SNAPSHOT and PROFILE, when complete, CATEGORIES and STATUS: sends a file over the
+     * connection, which the caller keeps. Another process may send it later. */
     kymo_err (*answer)(void *context, const struct kymo_control_request *request, uint64_t asked_ns,
                        int connection);
     void *context;

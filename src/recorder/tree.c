@@ -164,6 +164,7 @@ void kymo_tree_set_spool(kymo_tree *t, int spool)
 
 void kymo_tree_keep_interval(kymo_tree *t, uint64_t bytes, uint64_t end_ns)
 {
+    t->interval_ended_ns = end_ns;
     kymo_past_intervals_keep(&t->past, t->config.spool, bytes, end_ns,
                              kymo_control_server_since(&t->control));
 }

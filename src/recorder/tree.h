@@ -51,7 +51,8 @@ void kymo_tree_set_program(kymo_tree *tree, pid_t pid, uint64_t start_ns);
 
 /* What the owner of a recording answers to `kymo control`, beside what the tree knows. */
 struct kymo_tree_owner {
-    int has_intervals; /* they can be flushed */
+    /* The present interval is to end in this round or the next one; NULL: there are none. */
+    void (*flush)(void *context);
     /* The period that is affordable where this one was asked for; NULL: any is. */
     uint64_t (*affordable_ns)(void *context, uint64_t asked_ns);
     /* Writes members of the object that the status is; NULL: there are none. */
@@ -85,11 +86,6 @@ kymo_err kymo_tree_end_interval(kymo_tree *tree);
 
 /* Whether `kymo control pause` was the last: then there are no ticks of wall time. */
 int kymo_tree_is_paused(const kymo_tree *tree);
-
-/* Whether `kymo control flush` asks for the end of the present interval. */
-int kymo_tree_flush_is_due(const kymo_tree *tree);
-/* An interval has ended, and went to where it goes. */
-void kymo_tree_interval_ended(kymo_tree *tree);
 
 /* Samples every thread of every image, for wall time. */
 KYMO_NODISCARD

@@ -187,9 +187,9 @@ static kymo_err obey(void *context, const struct kymo_control_request *request)
     case KYMO_CONTROL_STATUS:
         return KYMO_OK;
     case KYMO_CONTROL_FLUSH:
-        if (!t->owner.has_intervals)
+        if (!t->owner.flush)
             return KYMO_E_UNSUPPORTED;
-        t->flush_is_due = 1;
+        t->owner.flush(t->owner.context);
         return KYMO_OK;
     case KYMO_CONTROL_PAUSE:
         return kymo_tree_pause(t);
@@ -278,17 +278,6 @@ static kymo_err answer_file(void *context, const struct kymo_control_request *re
     if (source.recording >= 0)
         KYMO_TRY(kymo_recording_flush(t->config.writer));
     return kymo_file_answers_start(&t->file_answers, &source, request, connection);
-}
-
-int kymo_tree_flush_is_due(const kymo_tree *t)
-{
-    return t->flush_is_due;
-}
-
-void kymo_tree_interval_ended(kymo_tree *t)
-{
-    t->flush_is_due = 0;
-    t->interval_ended_ns = kymo_clock_ns(CLOCK_MONOTONIC);
 }
 
 void kymo_tree_control_init(kymo_tree *t)

@@ -104,7 +104,6 @@ struct kymo_tree {
     kymo_refusals refusals;
     struct kymo_control_server control;
     struct kymo_tree_owner owner;
-    int flush_is_due;
     uint64_t interval_ended_ns; /* the last one; 0: none has */
     uint64_t since_realtime_ns; /* from when on it records as it does now; 0: not started */
     struct kymo_file_answers file_answers;

@@ -541,6 +541,24 @@ static void a_wait_for_the_next_try_ends_with_the_program(void **state)
     assert_int_equal(end(&run).delivered, 7);
 }
 
+static void a_flush_ends_an_interval_early(void **state)
+{
+    (void)state;
+    struct run run;
+    begin(&run, 1);
+    pass(&run, 10 * SECOND);
+    run.intervals->flush(run.intervals->context);
+    pass(&run, SECOND / 10);
+    run.intervals->flush(run.intervals->context);
+    pass(&run, 31 * SECOND);
+    assert_true(finish(&run));
+    assert_string_equal(fake.reported, "r0 1 JFR0 .jfr 1000-1010.1\n"
+                                       "r0 2 JFR1 .jfr 1010.1-1010.2\n"
+                                       "r0 3 JFR2 .jfr 1010.2-1040.2\n"
+                                       "r0 4 JFR3 .jfr 1040.2-1041.1\n");
+    assert_int_equal(end(&run).intervals, 4);
+}
+
 static void the_status_is_json_without_secrets(void **state)
 {
     (void)state;
@@ -589,6 +607,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_is_set_moves_nothing),
         cmocka_unit_test(the_end_waits_no_longer_than_its_deadline),
         cmocka_unit_test(a_wait_for_the_next_try_ends_with_the_program),
+        cmocka_unit_test(a_flush_ends_an_interval_early),
         cmocka_unit_test(the_status_is_json_without_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/agent_status.h"
 
+#include <string.h>
+
+#include "agent/reporter_remote.h"
+#include "base/bytes.h"
 #include "unit.h"
+
+#define OK(call) assert_int_equal((call), KYMO_OK)
 
 static void check_public(const char *text, const char *expected)
 {
@@ -31,11 +37,32 @@ static void urls_in_messages_lose_them_too(void **state)
     check_public("s3://k@b/p to http://h?q and on", "s3://b/p to http://h and on");
 }
 
+static void targets_of_reporters_lose_them_too(void **state)
+{
+    (void)state;
+    static kymo_json json;
+    static struct kymo_reporter reporter = {.kind = &kymo_reporter_https, .extension = ".jfr"};
+    struct kymo_deliver deliver = {.reporter = &reporter};
+    kymo_bytes bytes;
+    strcpy(reporter.target, "me:secret@store/x?token=secret");
+    kymo_bytes_init(&bytes, 1 << 16);
+    kymo_json_init(&json, &bytes.sink);
+    kymo_agent_status_write_reporter(&deliver, &json);
+    OK(kymo_json_finish(&json));
+    OK(kymo_bytes_append(&bytes, "", 1));
+    assert_string_equal((const char *)bytes.data,
+                        "{\"reporter\":\"https://store/x\",\"format\":\".jfr\",\"delivered\":0,"
+                        "\"failures\":0,\"dropped\":0,\"waiting\":0,\"waiting_bytes\":0,"
+                        "\"last_delivery\":null,\"last_error\":null}");
+    kymo_bytes_deinit(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_lose_their_secrets),
         cmocka_unit_test(urls_in_messages_lose_them_too),
+        cmocka_unit_test(targets_of_reporters_lose_them_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
