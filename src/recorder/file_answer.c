@@ -2,17 +2,14 @@
 #include "recorder/file_answer.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/log.h"
 #include "kymo/encode.h"
 #include "recorder/worker.h"
 #include "select/select.h"
@@ -206,23 +203,11 @@ static kymo_err write_file(const struct kymo_file_source *source,
 
 /* ---- the process ---- */
 
-/* Closes all descriptors of the recorder but those of the work: a perf event or a pidfd that stayed
- * open here would live on after the recorder closed it. */
+/* Keeps the descriptors of the work alone. */
 static kymo_err leave_recorder(const struct kymo_file_source *source, int nice, int connection)
 {
-    static const int handled[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ};
     int *kept = malloc((source->past->list.len + 2) * sizeof *kept);
     size_t n = 0;
-    sigset_t none;
-    for (size_t i = 0; i < KYMO_ARRAY_LEN(handled); i++)
-        signal(handled[i], SIG_DFL);
-    /* Ctrl-C in the terminal is for the program. */
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)setpriority(PRIO_PROCESS, 0, nice);
-    kymo_log_set_level(KYMO_LOG_ERROR);
     if (!kept)
         return KYMO_E_NOMEM;
     kept[n++] = connection;
@@ -230,7 +215,7 @@ static kymo_err leave_recorder(const struct kymo_file_source *source, int nice, 
         kept[n++] = source->recording;
     for (size_t i = 0; i < source->past->list.len; i++)
         kept[n++] = source->past->list.data[i].recording.fd;
-    kymo_worker_close_others(kept, n);
+    kymo_worker_leave_recorder(nice, kept, n);
     free(kept);
     return KYMO_OK;
 }

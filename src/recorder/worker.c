@@ -25,7 +25,7 @@ static int by_number(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-void kymo_worker_close_others(const int *fds, size_t count)
+static void close_others(const int *fds, size_t count)
 {
     int *kept = malloc((count + 1) * sizeof *kept);
     unsigned next = STDERR_FILENO + 1;
@@ -44,7 +44,7 @@ void kymo_worker_close_others(const int *fds, size_t count)
     free(kept);
 }
 
-void kymo_worker_leave_recorder(const int *fds, size_t count)
+void kymo_worker_leave_recorder(int nice, const int *fds, size_t count)
 {
     static const int handled[] = {SIGCHLD, SIGTERM, SIGHUP, SIGXFSZ};
     sigset_t none;
@@ -55,15 +55,15 @@ void kymo_worker_leave_recorder(const int *fds, size_t count)
     signal(SIGQUIT, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)setpriority(PRIO_PROCESS, 0, NICE);
+    (void)setpriority(PRIO_PROCESS, 0, nice);
     kymo_log_set_level(KYMO_LOG_ERROR);
-    kymo_worker_close_others(fds, count);
+    close_others(fds, count);
 }
 
 static _Noreturn void work_here(struct kymo_worker_page *page, kymo_worker_work *work,
                                 void *context, const int *fds, size_t count)
 {
-    kymo_worker_leave_recorder(fds, count);
+    kymo_worker_leave_recorder(NICE, fds, count);
     kymo_err err = work(context, &page->result);
     if (err != KYMO_OK && page->result.error.code != err)
         kymo_error_set(&page->result.error, err, 0, "%s", kymo_err_text(err));

@@ -50,9 +50,7 @@ int kymo_worker_has_ended(struct kymo_worker *worker, struct kymo_worker_result 
 void kymo_worker_stop(struct kymo_worker *worker);
 
 /* Makes the calling process, just forked from the recorder, independent of it: default actions of
- * signals, priority, descriptors. */
-void kymo_worker_leave_recorder(const int *fds, size_t count);
-/* Closes all descriptors but the standard ones and these. */
-void kymo_worker_close_others(const int *fds, size_t count);
+ * signals, this priority, of the descriptors those that it needs. */
+void kymo_worker_leave_recorder(int nice, const int *fds, size_t count);
 
 #endif
