@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/settings.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "agent/interval.h"
@@ -51,21 +50,9 @@ static kymo_err set_number(const char *name, const char *value, uint64_t *out, k
 
 static kymo_err set_bytes(const char *name, const char *value, uint64_t *out, kymo_error *detail)
 {
-    static const struct {
-        char unit;
-        unsigned shift;
-    } units[] = {{'k', 10}, {'m', 20}, {'g', 30}};
-    size_t len = strlen(value);
-    unsigned shift = 0;
-    uint64_t number;
-    for (size_t i = 0; len > 0 && i < sizeof units / sizeof *units; i++)
-        if ((value[len - 1] | 0x20) == units[i].unit)
-            shift = units[i].shift;
-    if (kymo_parse_u64(value, len - (shift > 0), &number) != KYMO_OK ||
-        number > UINT64_MAX >> shift)
+    if (kymo_parse_size(value, strlen(value), out) != KYMO_OK)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "%s=%.60s: it takes a size, such as 64m",
                               name, value);
-    *out = number << shift;
     return KYMO_OK;
 }
 

@@ -136,6 +136,13 @@ static kymo_err parse_scaled(const char *text, size_t len, const struct unit *un
     return KYMO_E_INVALID;
 }
 
+kymo_err kymo_parse_size(const char *text, size_t len, uint64_t *out)
+{
+    if (parse_scaled(text, len, more_size_units, KYMO_ARRAY_LEN(more_size_units), out) == KYMO_OK)
+        return KYMO_OK;
+    return parse_scaled(text, len, size_units, KYMO_ARRAY_LEN(size_units), out);
+}
+
 kymo_err kymo_parse_time(const char *text, size_t len, uint64_t *out_ns)
 {
     if (text_is(text, len, "0")) {
@@ -210,10 +217,7 @@ static kymo_err parse_value(const kymo_option_info *info, const char *text, size
         KYMO_TRY(parse_scaled(text, len, time_units, KYMO_ARRAY_LEN(time_units), &value));
         break;
     case KYMO_OPTION_TYPE_SIZE:
-        if (parse_scaled(text, len, more_size_units, KYMO_ARRAY_LEN(more_size_units), &value) ==
-            KYMO_OK)
-            break;
-        KYMO_TRY(parse_scaled(text, len, size_units, KYMO_ARRAY_LEN(size_units), &value));
+        KYMO_TRY(kymo_parse_size(text, len, &value));
         break;
     case KYMO_OPTION_TYPE_NUMBER:
         KYMO_TRY(parse_scaled(text, len, &size_units[3], 1, &value));

@@ -113,6 +113,10 @@ kymo_err kymo_options_parse(kymo_options *options, const char *list, kymo_error 
 KYMO_NODISCARD
 kymo_err kymo_parse_time(const char *text, size_t len, uint64_t *out_ns);
 
+/* A size as SIZE options have it: "64m", "4KiB", "100". In bytes. */
+KYMO_NODISCARD
+kymo_err kymo_parse_size(const char *text, size_t len, uint64_t *out);
+
 /* Writes the given options as a list that kymo_options_parse reads back to the same values, with a
  * NUL, as far as cap reaches. Returns the length of the whole list, as snprintf does. */
 size_t kymo_options_format(const kymo_options *options, char *out, size_t cap);
