@@ -20,6 +20,7 @@
 #include "observe/descriptors.h"
 #include "recorder/host_state.h"
 #include "recorder/shared_memory.h"
+#include "recording/recording.h"
 #include "sys/clock.h"
 #include "sys/pages.h"
 
@@ -289,9 +290,12 @@ static kymo_err drain(kymo_host *h, uint64_t now_ns)
     if (!kymo_drain_is_behind(h->drain))
         h->read_ns = h->lap_ns;
     KYMO_TRY(kymo_session_events_flush(&h->out));
-    /* Records that depend on other threads wait until all threads were read. */
-    return kymo_drain_is_behind(h->drain) ? KYMO_OK
-                                          : kymo_mark_events_round(&h->out, h->drain, h->lap_ns);
+    if (kymo_drain_is_behind(h->drain))
+        return KYMO_OK;
+    /* What depends on other threads waits until all threads were read. */
+    if (h->config.writer)
+        KYMO_TRY(kymo_recording_settle(h->config.writer, h->out.process, h->lap_ns));
+    return kymo_mark_events_round(&h->out, h->drain, h->lap_ns);
 }
 
 /* Writes changed figures regularly, so that losses are in the file even if the recorder is

@@ -6,12 +6,13 @@
  * Flow:     recording_kept.c (events of a process's threads) -> [live_allocations]
  *           -> the next segment
  * Threads:  the writer's
- * Memory:   some 120 bytes for each live allocation, at most KYMO_LIVE_ALLOCATIONS_MAX of them
+ * Memory:   some 100 bytes for each live allocation, at most KYMO_LIVE_ALLOCATIONS_MAX of them,
+ *           and as many for each event that waits, at most KYMO_LIVE_WAITING_MAX of them
  * Signals:  not for handlers
  *
- * Events of one thread come in order, those of several threads do not: a free or resize may come
- * before its allocation. Some orders cannot be corrected without earlier events. Then the table is
- * marked as not exact, permanently.
+ * Events of one thread come in order, those of several threads do not: a free may come before its
+ * allocation. So events wait until all that was recorded before them has come, which the recorder
+ * says once a lap over all threads is read.
  */
 #ifndef KYMO_RECORDING_LIVE_ALLOCATIONS_H
 #define KYMO_RECORDING_LIVE_ALLOCATIONS_H
@@ -24,21 +25,13 @@
 #include "recording/events_heap.h"
 
 #define KYMO_LIVE_ALLOCATIONS_MAX (1u << 20)
-#define KYMO_LIVE_FREED_MAX 1024u /* entries of each list of recent frees */
+#define KYMO_LIVE_WAITING_MAX (1u << 18)
 
 /* Labels and their texts in one piece of memory. */
 struct kymo_live_labels {
     uint32_t count;
-    uint32_t reserved;
+    uint32_t users; /* that will release it: 1 when it is made */
     kymo_event_live_label labels[];
-};
-
-enum kymo_live_state {
-    KYMO_LIVE_UNUSED,  /* free entry of the table */
-    KYMO_LIVE_HERE,    /* live */
-    KYMO_LIVE_RESIZED, /* live; its resize was read, its allocation not yet */
-    KYMO_LIVE_FREED,   /* its free was read, its allocation not yet */
-    KYMO_LIVE_ENDED,   /* it was live and was freed; a resize by another thread may still come */
 };
 
 struct kymo_live_allocation {
@@ -46,60 +39,69 @@ struct kymo_live_allocation {
     uint64_t address, bytes;
     uint64_t birth_ns, time_ns;
     double weight;
-    uint64_t grown; /* if resized: by how many bytes; if unused: the next unused entry */
     uint32_t thread, stack, stack_process;
     uint32_t slack;
+    uint32_t next_unused; /* of an unused entry: the index of the next one + 1 */
     uint16_t family;
-    uint8_t state; /* enum kymo_live_state */
+    uint8_t is_live;
     uint8_t is_inherited;
     struct kymo_live_labels *labels; /* NULL: none */
 };
 
-struct kymo_live_free {
-    uint64_t id, time_ns;
-};
+/* In the order in which events of an allocation take effect. */
+enum kymo_live_kind { KYMO_LIVE_ALLOCATION, KYMO_LIVE_RESIZE, KYMO_LIVE_FREE };
 
-/* The allocations that were freed last. */
-struct kymo_live_freed {
-    KYMO_VEC(struct kymo_live_free) ring;
-    uint32_t oldest;     /* index of the oldest, if full */
-    uint64_t dropped_ns; /* time of the latest free that was dropped from it */
+struct kymo_live_event {
+    kymo_event_resize e; /* of an allocation `now`; of a free its id and time */
+    struct kymo_live_labels *labels;
+    enum kymo_live_kind kind;
 };
 
 /* All zero is a valid empty table; set process. */
 struct kymo_live_allocations {
     uint32_t process; /* their owner */
     KYMO_VEC(struct kymo_live_allocation) places;
-    kymo_key_map by_id;                  /* places */
-    uint32_t unused;                     /* index of the first unused entry + 1; 0: none */
-    struct kymo_live_freed freed, ended; /* entries with these states */
-    int is_inexact;
+    kymo_key_map by_id; /* places */
+    uint32_t unused;    /* index of the first unused entry + 1; 0: none */
+    KYMO_VEC(struct kymo_live_event) waiting;
+    uint64_t read_ns; /* all events up to this time have come */
+    uint64_t missing; /* live allocations that are not in the table */
+    int is_off;       /* nothing is kept */
+    int lacks_labels; /* some labels are not known */
 };
 
 void kymo_live_allocations_deinit(struct kymo_live_allocations *t);
-/* Drops all entries for good: the table is not exact from then on. */
+/* Drops all entries, and keeps none from then on. */
 void kymo_live_allocations_give_up(struct kymo_live_allocations *t);
 
-/* Adds an allocation. Takes ownership of labels, even after an error (KYMO_E_NOMEM). */
+/* Events, which wait. Takes ownership of labels, even after an error (KYMO_E_NOMEM); an allocation
+ * that is resized gets them if it grew. */
 KYMO_NODISCARD
 kymo_err kymo_live_allocations_add(struct kymo_live_allocations *t, const kymo_event_allocation *e,
                                    struct kymo_live_labels *labels);
 KYMO_NODISCARD
-kymo_err kymo_live_allocations_free(struct kymo_live_allocations *t, const kymo_event_free *e);
-/* labels: as above; it gets them if it grew. */
-KYMO_NODISCARD
 kymo_err kymo_live_allocations_resize(struct kymo_live_allocations *t, const kymo_event_resize *e,
                                       struct kymo_live_labels *labels);
-/* Adds an inherited allocation; parent NULL: its process is not known. */
+KYMO_NODISCARD
+kymo_err kymo_live_allocations_free(struct kymo_live_allocations *t, const kymo_event_free *e);
+/* Adds an inherited allocation at once; parent NULL: its process is not known. */
 KYMO_NODISCARD
 kymo_err kymo_live_allocations_inherit(struct kymo_live_allocations *t,
-                                       const struct kymo_live_allocations *parent,
+                                       struct kymo_live_allocations *parent,
                                        const kymo_event_inherit *e, uint64_t fork_ns);
 
-static inline int kymo_live_allocation_lives(const struct kymo_live_allocation *b)
-{
-    return b->state == KYMO_LIVE_HERE || b->state == KYMO_LIVE_RESIZED;
-}
+/* All events up to this time have come, and take effect. */
+KYMO_NODISCARD
+kymo_err kymo_live_allocations_settle(struct kymo_live_allocations *t, uint64_t read_ns);
+/* Calls put for each allocation that lives after all events that have come, as far as is known: an
+ * event whose allocation is still to come has no effect. The events go on waiting, since others
+ * that come later may be older. Stops at put's first error. */
+KYMO_NODISCARD
+kymo_err kymo_live_allocations_list(struct kymo_live_allocations *t,
+                                    kymo_err (*put)(void *context,
+                                                    const struct kymo_live_allocation *b),
+                                    void *context);
+
 /* NULL: not in the table. Valid until the table changes. */
 const struct kymo_live_allocation *kymo_live_allocations_find(const struct kymo_live_allocations *t,
                                                               uint64_t id);

@@ -85,10 +85,15 @@ kymo_err kymo_recording_begin_interval(kymo_recording_writer *writer, int fd,
  * from the start. Does nothing if definitions are not kept. */
 void kymo_recording_set_periods(kymo_recording_writer *writer, uint64_t period_ns,
                                 uint64_t wall_period_ns);
+/* All events of the process up to this time have been written: what lives is known as it was then,
+ * in whatever order the events of different threads came. */
+KYMO_NODISCARD
+kymo_err kymo_recording_settle(kymo_recording_writer *writer, uint32_t process, uint64_t read_ns);
 /* Whether the live allocations of all live processes are known. They are not known for a process
- * that has more than 2^20 of them, whose allocations are all recorded (rate 1: the table would
- * cost too much), or that inherited allocations which its parent has freed meanwhile. A segment
- * has a note for each such process. Returns 0 also if definitions are not kept. */
+ * whose allocations are all recorded (rate 1: the table would cost too much), that has more than
+ * 2^20 of them, or that inherited allocations which its parent has freed meanwhile. A segment has a
+ * note for each such process, which says how many are missing. Returns 0 also if definitions are
+ * not kept, and if labels that a process has from its parent are not known. */
 int kymo_recording_knows_allocations(const kymo_recording_writer *writer);
 /* Ends the flight recorder: writes what is kept in memory and the counts of what was dropped.
  * Later events go to the file. Does nothing without kymo_recording_keep_newest. The end event

@@ -3,6 +3,7 @@
  * recording_kept_heap.c - the live allocations, with the labels that their threads had when they
  * were made.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #include "recording/recording_kept.h"
 #include "recording/recording_write_event.h"
 
-/* The last label of each key counts; labels without a kind were cleared. */
+/* The last label of each key counts; labels without a kind were cleared. Those that its parent had
+ * at the fork are not known here. */
 static struct kymo_live_labels *labels_of(const struct kymo_thread_labels *from)
 {
     const kymo_event_label *seen[KYMO_EVENT_LIVE_LABELS_MAX];
@@ -21,7 +23,7 @@ static struct kymo_live_labels *labels_of(const struct kymo_thread_labels *from)
         uint32_t k = 0;
         while (k < count && strcmp(seen[k]->key ? seen[k]->key : "", l->key ? l->key : "") != 0)
             k++;
-        if (k == count)
+        if (k == count && l->change != KYMO_LABEL_INHERITED)
             seen[count++] = l;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -33,6 +35,7 @@ static struct kymo_live_labels *labels_of(const struct kymo_thread_labels *from)
         return NULL;
     char *at = (char *)&labels->labels[count];
     labels->count = count;
+    labels->users = 1;
     for (uint32_t i = 0; i < count; i++) {
         labels->labels[i] =
             (kymo_event_live_label){.key = at, .number = seen[i]->number, .kind = seen[i]->kind};
@@ -53,74 +56,82 @@ static int has_inherited(const struct kymo_thread_labels *labels)
     return 0;
 }
 
-/* The table of the thread's process; NULL: none. *labels is set to the thread's labels, if it
- * has any. */
-static kymo_err live_of(kymo_recording_writer *w, uint32_t thread,
-                        struct kymo_live_allocations **allocations,
-                        struct kymo_live_labels **labels)
+/* The table of a process; NULL: none. */
+static struct kymo_live_allocations *live_of(struct kymo_kept_process *p)
 {
-    struct kymo_recording_kept *kept = &w->kept;
+    return p && !p->live.is_off ? &p->live : NULL;
+}
+
+static struct kymo_live_allocations *live_of_thread(struct kymo_recording_kept *kept,
+                                                    uint32_t thread)
+{
     const struct kymo_kept_thread *t = kymo_kept_thread_of(kept, thread);
-    struct kymo_kept_process *p = t ? kymo_kept_process_of(kept, t->process) : NULL;
-    *allocations = p && !p->live.is_inexact ? &p->live : NULL;
-    if (!labels)
-        return KYMO_OK;
+    return t ? live_of(kymo_kept_process_of(kept, t->process)) : NULL;
+}
+
+/* Sets *labels to those of the thread, if it has any. */
+static kymo_err find_labels(const struct kymo_recording_kept *kept, uint32_t thread,
+                            struct kymo_live_allocations *live, struct kymo_live_labels **labels)
+{
     *labels = NULL;
-    if (!*allocations || thread >= kept->labels.threads.len ||
-        kept->labels.threads.data[thread].live.len == 0)
+    if (thread >= kept->labels.threads.len || kept->labels.threads.data[thread].live.len == 0)
         return KYMO_OK;
     const struct kymo_thread_labels *from = &kept->labels.threads.data[thread];
-    /* The labels of its parent at the fork are not known here. */
-    if (has_inherited(from)) {
-        kymo_live_allocations_give_up(*allocations);
-        return KYMO_OK;
-    }
+    live->lacks_labels |= has_inherited(from);
     *labels = labels_of(from);
     return *labels ? KYMO_OK : KYMO_E_NOMEM;
 }
 
 kymo_err kymo_kept_allocation(kymo_recording_writer *w, const kymo_event_allocation *e)
 {
-    struct kymo_live_allocations *allocations;
+    struct kymo_live_allocations *live = live_of_thread(&w->kept, e->thread);
     struct kymo_live_labels *labels;
-    KYMO_TRY(live_of(w, e->thread, &allocations, &labels));
+    if (!live)
+        return KYMO_OK;
     /* If every allocation is recorded there may be millions a second, and the table would take
      * twice as long as writing them. */
-    if (allocations && e->rate <= 1 && !(w->flags & KYMO_RECORDING_INTERVALS)) {
-        free(labels);
-        kymo_live_allocations_give_up(allocations);
+    if (e->rate <= 1 && !(w->flags & KYMO_RECORDING_INTERVALS)) {
+        kymo_live_allocations_give_up(live);
         return KYMO_OK;
     }
-    return allocations ? kymo_live_allocations_add(allocations, e, labels) : KYMO_OK;
+    KYMO_TRY(find_labels(&w->kept, e->thread, live, &labels));
+    return kymo_live_allocations_add(live, e, labels);
 }
 
 kymo_err kymo_kept_resize(kymo_recording_writer *w, const kymo_event_resize *e)
 {
-    struct kymo_live_allocations *allocations;
+    struct kymo_live_allocations *live = live_of_thread(&w->kept, e->now.thread);
     struct kymo_live_labels *labels;
-    KYMO_TRY(live_of(w, e->now.thread, &allocations, &labels));
-    return allocations ? kymo_live_allocations_resize(allocations, e, labels) : KYMO_OK;
+    if (!live)
+        return KYMO_OK;
+    KYMO_TRY(find_labels(&w->kept, e->now.thread, live, &labels));
+    return kymo_live_allocations_resize(live, e, labels);
 }
 
 kymo_err kymo_kept_free(kymo_recording_writer *w, const kymo_event_free *e)
 {
-    struct kymo_live_allocations *allocations;
-    KYMO_TRY(live_of(w, e->thread, &allocations, NULL));
-    return allocations ? kymo_live_allocations_free(allocations, e) : KYMO_OK;
+    struct kymo_live_allocations *live = live_of_thread(&w->kept, e->thread);
+    return live ? kymo_live_allocations_free(live, e) : KYMO_OK;
+}
+
+kymo_err kymo_recording_settle(kymo_recording_writer *w, uint32_t process, uint64_t read_ns)
+{
+    struct kymo_live_allocations *live = live_of(kymo_kept_process_of(&w->kept, process));
+    return live ? kymo_live_allocations_settle(live, read_ns) : KYMO_OK;
 }
 
 /* The process that this one was forked from: the latest one with the parent's number. */
-static const struct kymo_live_allocations *live_of_parent(const struct kymo_recording_kept *kept,
-                                                          const struct kymo_kept_process *child)
+static struct kymo_live_allocations *live_of_parent(const struct kymo_recording_kept *kept,
+                                                    const struct kymo_kept_process *child)
 {
-    const struct kymo_kept_process *parent = NULL;
+    struct kymo_kept_process *parent = NULL;
     for (size_t i = 0; i < kept->processes.len; i++) {
-        const struct kymo_kept_process *p = kept->processes.data[i];
+        struct kymo_kept_process *p = kept->processes.data[i];
         if (p && p != child && p->pid == child->parent_pid && p->start_ns <= child->start_ns &&
             (!parent || p->start_ns >= parent->start_ns))
             parent = p;
     }
-    return parent && !parent->live.is_inexact ? &parent->live : NULL;
+    return live_of(parent);
 }
 
 /* Notes that a process has allocations with stacks of another process, which must be kept. */
@@ -140,20 +151,19 @@ static kymo_err add_owner(struct kymo_recording_kept *kept, struct kymo_kept_pro
 
 kymo_err kymo_kept_inherit(kymo_recording_writer *w, const kymo_event_inherit *e)
 {
-    struct kymo_live_allocations *allocations;
-    KYMO_TRY(live_of(w, e->thread, &allocations, NULL));
-    if (!allocations)
-        return KYMO_OK;
     const struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, e->thread);
-    struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, t->process);
-    KYMO_TRY(
-        kymo_live_allocations_inherit(allocations, live_of_parent(&w->kept, p), e, p->start_ns));
-    const struct kymo_live_allocation *b = kymo_live_allocations_find(allocations, e->id);
+    struct kymo_kept_process *p = t ? kymo_kept_process_of(&w->kept, t->process) : NULL;
+    struct kymo_live_allocations *live = live_of(p);
+    if (!live)
+        return KYMO_OK;
+    KYMO_TRY(kymo_live_allocations_inherit(live, live_of_parent(&w->kept, p), e, p->start_ns));
+    const struct kymo_live_allocation *b = kymo_live_allocations_find(live, e->id);
     return b ? add_owner(&w->kept, p, b->stack_process) : KYMO_OK;
 }
 
-static kymo_err put_allocation(kymo_recording_writer *w, const struct kymo_live_allocation *b)
+static kymo_err put_allocation(void *context, const struct kymo_live_allocation *b)
 {
+    kymo_recording_writer *w = context;
     const kymo_event_live e = {
         .thread = b->thread,
         .stack = b->stack,
@@ -173,26 +183,36 @@ static kymo_err put_allocation(kymo_recording_writer *w, const struct kymo_live_
     return kymo_recording_write_live(w, &e);
 }
 
+static kymo_err note(kymo_recording_writer *w, uint32_t process, const char *text)
+{
+    const kymo_event_note e = {w->kept.processes.data[process]->start_ns, process,
+                               KYMO_NOTE_WARNING, text};
+    return kymo_recording_write_note(w, &e);
+}
+
+static kymo_err note_missing(kymo_recording_writer *w, uint32_t process, uint64_t missing)
+{
+    char text[128];
+    snprintf(text, sizeof text,
+             "%llu of its allocations from before this file begins are not in it",
+             (unsigned long long)missing);
+    return missing ? note(w, process, text) : KYMO_OK;
+}
+
 kymo_err kymo_kept_put_live(kymo_recording_writer *w, uint32_t process)
 {
-    static const char text[] = "what its memory has from before this file begins is not known";
-    const struct kymo_kept_process *p = w->kept.processes.data[process];
-    const struct kymo_live_allocations *live = &p->live;
-    if (live->is_inexact) {
-        const kymo_event_note e = {p->start_ns, process, KYMO_NOTE_WARNING, text};
-        return kymo_recording_write_note(w, &e);
-    }
-    for (size_t i = 0; i < live->places.len; i++)
-        if (kymo_live_allocation_lives(&live->places.data[i]))
-            KYMO_TRY(put_allocation(w, &live->places.data[i]));
-    return KYMO_OK;
+    struct kymo_live_allocations *live = &w->kept.processes.data[process]->live;
+    if (live->is_off)
+        return note(w, process, "what its memory has from before this file begins is not known");
+    KYMO_TRY(kymo_live_allocations_list(live, put_allocation, w));
+    return note_missing(w, process, live->missing);
 }
 
 int kymo_recording_knows_allocations(const kymo_recording_writer *w)
 {
     for (size_t i = 0; i < w->kept.processes.len; i++) {
         const struct kymo_kept_process *p = w->kept.processes.data[i];
-        if (p && !p->has_ended && p->live.is_inexact)
+        if (p && !p->has_ended && (p->live.is_off || p->live.missing || p->live.lacks_labels))
             return 0;
     }
     return w->kept.is_on;

@@ -79,6 +79,23 @@ def heap():
     check(live == sorted(live) and all(n % step == 0 for n in live), "what lives goes back, or is a part of a block")
 
 
+@case
+def heap_of_threads():
+    """What lives is known in each profile, also if one thread frees and resizes what another one allocated."""
+    place = folder() / "profiles"
+    truth = truth_of(run(agent_command([WORKLOADS / "passed_on"], "--report=250ms", "--alloc=0", "--format=kymo",
+                                       to=place)))
+    files = profiles(place)
+    check(len(files) >= 4, f"only {len(files)} profiles")
+    for path in files:
+        said = run([KYMO, "report", path]).stderr
+        check("before this file begins" not in said, f"{path.name}: {said}")
+    lost = sum(sum(report(path)["quality"]["lost"].values()) for path in files)
+    found = [f["self"] for f in functions(files[-1], "live") if f["name"] == "change_block"]
+    say(f"{len(files)} profiles; at the end {found}, in truth {truth}; {lost} records lost")
+    check(lost or (found[0]["objects"], found[0]["bytes"]) == (truth["count"], truth["live"]), f"{found}: {truth}")
+
+
 def functions(path, mode):
     return report(path, "--mode", mode)["functions"]
 
