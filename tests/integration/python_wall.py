@@ -8,7 +8,7 @@ import json
 import math
 import pathlib
 
-from kymotest import WORKLOADS, add_case, check, check_close, main, record, run, say, skip
+from kymotest import WORKLOADS, add_case, check, check_close, main, record, run, say, skip, tried_again
 from pythons import find_interpreters, some_of
 
 PERIOD_S = 0.01
@@ -161,6 +161,7 @@ def trampolines(python, version):
     check(cut < 0.1 * whole, f"{cut / 1e9:.2f} of {whole / 1e9:.2f} s")
 
 
+@tried_again
 def held(function, interpreter):
     say(f"Python {interpreter.version}, {interpreter.path}")
     function(interpreter.path, tuple(map(int, interpreter.version.split("."))))
