@@ -24,6 +24,9 @@ target_link_options(test_recording_ring PRIVATE
 kymo_unit_test(recording_segments recording_helpers)
 target_link_options(test_recording_segments PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
+kymo_unit_test(recording_sweep recording_helpers)
+target_link_options(test_recording_sweep PRIVATE
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 kymo_unit_test(recording_join recording_helpers)
 kymo_unit_test(live_allocations recording_helpers)
 kymo_unit_test(ingest recording_helpers)

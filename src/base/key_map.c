@@ -70,6 +70,11 @@ kymo_err kymo_key_map_put(kymo_key_map *map, uint64_t key, uint32_t value)
     return KYMO_OK;
 }
 
+kymo_err kymo_key_map_add(kymo_key_map *map, uint64_t key)
+{
+    return kymo_key_map_find(map, key) ? KYMO_OK : kymo_key_map_put(map, key, 0);
+}
+
 void kymo_key_map_remove(kymo_key_map *map, uint64_t key)
 {
     kymo_key_slot *gap = find(map, key);

@@ -36,6 +36,9 @@ uint32_t *kymo_key_map_find(const kymo_key_map *map, uint64_t key);
 /* The key must not be in the map. KYMO_E_NOMEM leaves it as it was. */
 KYMO_NODISCARD
 kymo_err kymo_key_map_put(kymo_key_map *map, uint64_t key, uint32_t value);
+/* As put, of a key that may be there: then it keeps its value. */
+KYMO_NODISCARD
+kymo_err kymo_key_map_add(kymo_key_map *map, uint64_t key);
 /* A key that is not there stays so. */
 void kymo_key_map_remove(kymo_key_map *map, uint64_t key);
 

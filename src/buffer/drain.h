@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/key_map.h"
 #include "buffer/definition.h"
 #include "buffer/session.h"
 
@@ -234,6 +235,10 @@ KYMO_NODISCARD
 kymo_err kymo_drain_end_slot(kymo_drain *drain, uint32_t slot, uint64_t end_ns);
 /* Whether that was said of the slot's thread. */
 int kymo_drain_slot_is_gone(const kymo_drain *drain, uint32_t slot);
+
+/* Adds the numbers of all stacks that the drain may name again. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_drain_use_stacks(const kymo_drain *drain, kymo_key_map *used);
 
 /* The dense number of the thread whose slot this is now; UINT32_MAX if it has none. */
 uint32_t kymo_drain_slot_thread(const kymo_drain *drain, uint32_t slot);

@@ -173,6 +173,15 @@ kymo_err kymo_drain_read_stack(kymo_drain *d, uint32_t id, uint32_t *number)
     return d->sink.stack(d->sink.context, *number, head.flags, d->frames.data, head.n);
 }
 
+kymo_err kymo_drain_use_stacks(const kymo_drain *d, kymo_key_map *used)
+{
+    for (int which = 0; which < 2; which++)
+        for (uint32_t i = 0; i < d->plan.depot_words; i++)
+            if (d->numbers[which][i])
+                KYMO_TRY(kymo_key_map_add(used, d->numbers[which][i] - 1));
+    return KYMO_OK;
+}
+
 /* ---- depot rotation ---- */
 
 static int epoch_is_pinned(kymo_drain *d, uint32_t epoch)

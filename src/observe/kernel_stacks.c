@@ -43,6 +43,7 @@
 #define CLOCKS_DIFFER_NS 50000u
 /* The drain counts a process's stacks from 0; ours are far from them. */
 #define FIRST_STACK 0x80000000u
+#define IDS_MAX 0x40000000u
 #define NO_CHAIN UINT32_MAX
 #define SOMEWHERE 0u /* the chain of one frame that is not known */
 
@@ -72,6 +73,7 @@ struct join {
     uint32_t process;
     uint32_t caller;
     uint32_t chain;
+    uint32_t stack; /* its id, which no other one gets later */
 };
 
 struct kymo_kernel_stacks {
@@ -87,6 +89,7 @@ struct kymo_kernel_stacks {
     kymo_index chain_index;
     KYMO_VEC(struct join) joins;
     kymo_index join_index;
+    uint32_t next_join;
     int names_tried;
     int all_tried;        /* what the cache cannot tell was asked of the kernel */
     kymo_kallsyms *names; /* NULL: not readable, or not read yet */
@@ -391,40 +394,68 @@ static kymo_err name_frame(kymo_kernel_stacks *k, uint64_t pc, int is_return,
     return KYMO_OK;
 }
 
-static kymo_err write_stack(kymo_kernel_stacks *k, const struct join *join, uint32_t stack)
+static kymo_err write_stack(kymo_kernel_stacks *k, const struct join *join)
 {
     kymo_event_kernel_frame frames[KYMO_KERNEL_DEPTH_MAX];
     const struct chain *c = &k->chains.data[join->chain];
     for (uint32_t i = 0; i < c->depth; i++)
         KYMO_TRY(name_frame(k, k->pcs.data[c->first + i], i > 0, &frames[i]));
-    kymo_event_kernel_stack e = {join->process, stack, join->caller, c->depth, frames};
+    kymo_event_kernel_stack e = {join->process, join->stack, join->caller, c->depth, frames};
     return k->events->kernel_stack(k->context, &e);
+}
+
+static uint64_t hash_of(const struct join *j)
+{
+    const uint64_t words[] = {(uint64_t)j->process << 32 | j->caller, j->chain};
+    return kymo_hash_words(words, KYMO_ARRAY_LEN(words), kymo_hash_secret());
 }
 
 /* The stack of the recording that is this chain on that stack. */
 static kymo_err find_join(kymo_kernel_stacks *k, struct join join, uint32_t *stack)
 {
-    const uint64_t words[] = {(uint64_t)join.process << 32 | join.caller, join.chain};
-    uint64_t hash = kymo_hash_words(words, KYMO_ARRAY_LEN(words), kymo_hash_secret());
+    const uint64_t hash = hash_of(&join);
     size_t probe = 0;
     uint32_t at;
     while (kymo_index_find(&k->join_index, hash, &probe, &at)) {
         const struct join *j = &k->joins.data[at];
         if (j->process == join.process && j->caller == join.caller && j->chain == join.chain) {
-            *stack = FIRST_STACK + at;
+            *stack = j->stack;
             return KYMO_OK;
         }
     }
     *stack = join.caller;
-    if (k->joins.len == JOINS_MAX) {
+    if (k->joins.len == JOINS_MAX || k->next_join == IDS_MAX) {
         k->lost++;
         return KYMO_OK;
     }
-    at = (uint32_t)k->joins.len;
-    KYMO_TRY(write_stack(k, &join, FIRST_STACK + at));
+    join.stack = FIRST_STACK + k->next_join++;
+    KYMO_TRY(write_stack(k, &join));
     KYMO_TRY(kymo_vec_push(&k->joins, join));
-    *stack = FIRST_STACK + at;
-    return kymo_index_put(&k->join_index, hash, at);
+    *stack = join.stack;
+    return kymo_index_put(&k->join_index, hash, (uint32_t)k->joins.len - 1);
+}
+
+kymo_err kymo_kernel_stacks_sweep(kymo_kernel_stacks *k, uint32_t process, kymo_key_map *used)
+{
+    uint32_t left = 0;
+    const size_t count = k ? k->joins.len : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct join *j = &k->joins.data[i];
+        if (j->process == process && kymo_key_map_find(used, j->caller))
+            KYMO_TRY(kymo_key_map_add(used, j->stack));
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct join j = k->joins.data[i];
+        if (j.process != process || kymo_key_map_find(used, j.stack))
+            k->joins.data[left++] = j;
+    }
+    if (left == count)
+        return KYMO_OK;
+    k->joins.len = left;
+    kymo_index_deinit(&k->join_index);
+    for (uint32_t i = 0; i < left; i++)
+        KYMO_TRY(kymo_index_put(&k->join_index, hash_of(&k->joins.data[i]), i));
+    return KYMO_OK;
 }
 
 kymo_err kymo_kernel_stacks_split(kymo_kernel_stacks *k, uint32_t process, pid_t tid,
@@ -454,7 +485,8 @@ kymo_err kymo_kernel_stacks_split(kymo_kernel_stacks *k, uint32_t process, pid_t
         left_ns -= part.weight_ns;
         part.stack = sample->stack;
         if (mark.chain != NO_CHAIN)
-            KYMO_TRY(find_join(k, (struct join){process, sample->stack, mark.chain}, &part.stack));
+            KYMO_TRY(
+                find_join(k, (struct join){process, sample->stack, mark.chain, 0}, &part.stack));
         KYMO_TRY(emit(context, &part));
     }
     return KYMO_OK;

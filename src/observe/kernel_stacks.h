@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/key_map.h"
 #include "recording/events.h"
 
 /* kernel_ring.c: reads what a perf event tells of each interrupt: when, and where in the kernel. */
@@ -96,6 +97,11 @@ KYMO_NODISCARD
 kymo_err kymo_kernel_stacks_split(kymo_kernel_stacks *stacks, uint32_t process, pid_t tid,
                                   const kymo_event_sample *sample, kymo_sample_emit emit,
                                   void *context);
+
+/* Forgets the kernel's parts of stacks of a process that are not in used, and adds the ids of those
+ * that it keeps: others may be given to other stacks. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_kernel_stacks_sweep(kymo_kernel_stacks *stacks, uint32_t process, kymo_key_map *used);
 
 /* At the end of the recording: says how many interrupts could not be told of, for want of room in a
  * ring or in our memory, as losses of this process. */

@@ -621,6 +621,26 @@ kymo_err kymo_wall_flush(kymo_wall *w)
     return flush(w);
 }
 
+static kymo_err use_thread(const struct thread *t, kymo_key_map *used)
+{
+    KYMO_TRY(kymo_key_map_add(used, t->stack));
+    KYMO_TRY(kymo_key_map_add(used, t->held.stack));
+    KYMO_TRY(kymo_key_map_add(used, t->running.cpu_stack));
+    for (uint32_t i = 0; i < KYMO_WALL_PLACES; i++)
+        KYMO_TRY(kymo_key_map_add(used, t->memory.places[i].stack));
+    return KYMO_OK;
+}
+
+kymo_err kymo_wall_use_stacks(const kymo_wall *w, kymo_key_map *used)
+{
+    for (uint32_t i = 0; i < w->drained.len; i++)
+        if (w->drained.data[i])
+            KYMO_TRY(use_thread(w->drained.data[i], used));
+    for (uint32_t i = 0; i < w->strangers.len; i++)
+        KYMO_TRY(use_thread(w->strangers.data[i], used));
+    return kymo_wall_stacks_use(&w->finder.stacks, used);
+}
+
 kymo_err kymo_wall_finish(kymo_wall *w, uint64_t end_ns)
 {
     for (uint32_t i = 0; i < w->drained.len; i++)

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/key_map.h"
 #include "buffer/drain.h"
 #include "buffer/session.h"
 #include "observe/remote_python.h"
@@ -68,6 +69,9 @@ kymo_err kymo_wall_resume(kymo_wall *wall, uint64_t now_ns);
 /* Writes what lasts, up to a tick before the last. */
 KYMO_NODISCARD
 kymo_err kymo_wall_flush(kymo_wall *wall);
+/* Adds the stacks that samples may still name. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_wall_use_stacks(const kymo_wall *wall, kymo_key_map *used);
 /* Writes what is still to be written of threads that live. */
 KYMO_NODISCARD
 kymo_err kymo_wall_finish(kymo_wall *wall, uint64_t end_ns);

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/key_map.h"
 #include "base/vec.h"
 #include "buffer/drain.h"
 #include "buffer/session.h"
@@ -74,6 +75,9 @@ struct kymo_wall_stacks {
 KYMO_NODISCARD
 kymo_err kymo_wall_stacks_get(struct kymo_wall_stacks *s, const uint64_t *pcs, size_t n,
                               const struct kymo_walk_result *walk, uint32_t *id);
+/* Adds the ids that it may give again. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_wall_stacks_use(const struct kymo_wall_stacks *s, kymo_key_map *used);
 void kymo_wall_stacks_deinit(struct kymo_wall_stacks *s);
 
 /* frame_base.c: the frame pointer of a function of another process, told from its stack pointer.

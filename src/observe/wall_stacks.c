@@ -178,6 +178,13 @@ kymo_err kymo_wall_stacks_get(struct kymo_wall_stacks *s, const uint64_t *pcs, s
     return announce_stack(s, &stack, walk);
 }
 
+kymo_err kymo_wall_stacks_use(const struct kymo_wall_stacks *s, kymo_key_map *used)
+{
+    for (size_t i = 0; i < s->stacks.len; i++)
+        KYMO_TRY(kymo_key_map_add(used, s->stacks.data[i].id));
+    return KYMO_OK;
+}
+
 void kymo_wall_stacks_deinit(struct kymo_wall_stacks *s)
 {
     kymo_remote_destroy(s->remote);

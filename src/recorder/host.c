@@ -611,7 +611,8 @@ kymo_err kymo_host_end_interval(kymo_host *h)
     KYMO_TRY(kymo_mark_events_tell_sites(&h->out, h->drain));
     KYMO_TRY(tell_heap(h));
     note_paused(h);
-    return tell_quality(h);
+    KYMO_TRY(tell_quality(h));
+    return kymo_host_sweep_stacks(h);
 }
 
 kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, int is_followed)
@@ -624,6 +625,7 @@ kymo_err kymo_host_finish(kymo_host *h, uint64_t end_ns, uint64_t main_cpu_ns, i
     KYMO_TRY(kymo_mark_events_finish(&h->out, h->drain, end_ns));
     if (h->out.wall)
         KYMO_TRY(kymo_wall_finish(h->out.wall, end_ns));
+    KYMO_TRY(kymo_host_forget_kernel_stacks(h));
     const kymo_event_handler *events = h->config.events;
     KYMO_TRY(kymo_jit_code_write(h->out.jit, h->out.process, events, h->config.events_context));
     KYMO_TRY(tell_losses(h));

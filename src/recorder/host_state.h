@@ -4,7 +4,7 @@
  *
  * Layer:    recorder
  * Flow:     host.c (life, rounds), host_arm.c (threads and their events), host_signal.c (which
- *           signal), host_scan.c (/proc)
+ *           signal), host_scan.c (/proc), host_sweep.c (stacks that are forgotten)
  * Threads:  the recorder's main thread
  * Memory:   owned by host.c
  * Signals:  not for handlers
@@ -102,6 +102,7 @@ struct kymo_host {
     int control_called;                  /* and the process was signalled for it */
     uint64_t told_lost[KYMO_LOSS_KINDS]; /* losses already written to the recording */
     uint64_t told_lost_ns;
+    size_t stacks_left; /* by the last sweep */
     KYMO_VEC(struct kymo_host_stranger) strangers;
     struct kymo_session_events out;
     kymo_telemetry *telemetry; /* NULL: none */
@@ -133,6 +134,16 @@ void kymo_host_follow_period(kymo_host *host, uint64_t before_ns);
 /* A pause: no event raises a signal, and the dispatcher has no thread. Then all as before. */
 void kymo_host_rest(kymo_host *host);
 void kymo_host_go_on(kymo_host *host);
+
+/* ---- host_sweep.c ---- */
+
+/* Between two intervals: the writer forgets stacks that no event will name again, where it keeps
+ * many. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_host_sweep_stacks(kymo_host *host);
+/* After the process's last sample. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_host_forget_kernel_stacks(kymo_host *host);
 
 /* ---- host_signal.c ---- */
 

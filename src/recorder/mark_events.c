@@ -115,6 +115,14 @@ static uint32_t find_backtrace(const struct kymo_mark_events *m, uint64_t backtr
     return b->backtrace == backtrace && b->stack ? b->stack - 1 : KYMO_EVENT_NONE;
 }
 
+kymo_err kymo_mark_events_use_stacks(const struct kymo_mark_events *m, kymo_key_map *used)
+{
+    for (size_t i = 0; m->backtraces && i < KYMO_MARK_BACKTRACES; i++)
+        if (m->backtraces[i].stack)
+            KYMO_TRY(kymo_key_map_add(used, m->backtraces[i].stack - 1));
+    return KYMO_OK;
+}
+
 static kymo_err make_wait(struct kymo_mark_events *m, const kymo_event_marker *e,
                           uint64_t backtrace)
 {

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/id_map.h"
+#include "base/key_map.h"
 #include "base/vec.h"
 #include "buffer/definition.h"
 #include "buffer/drain.h"
@@ -104,6 +105,9 @@ kymo_err kymo_mark_events_thread(struct kymo_session_events *to, const struct ky
 KYMO_NODISCARD
 kymo_err kymo_mark_events_round(struct kymo_session_events *to, const kymo_drain *drain,
                                 uint64_t round_ns);
+/* Adds the stacks that markers may still refer to. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_mark_events_use_stacks(const struct kymo_mark_events *marks, kymo_key_map *used);
 /* Writes the counts of each site whose markers were dropped or recorded since. */
 KYMO_NODISCARD
 kymo_err kymo_mark_events_tell_sites(struct kymo_session_events *to, const kymo_drain *drain);

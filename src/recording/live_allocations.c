@@ -298,6 +298,17 @@ kymo_err kymo_live_allocations_list(struct kymo_live_allocations *t, put_fn *put
     return err;
 }
 
+kymo_err kymo_live_allocations_use_stacks(const struct kymo_live_allocations *t, uint32_t process,
+                                          kymo_key_map *used)
+{
+    for (size_t i = 0; i < t->places.len; i++)
+        if (t->places.data[i].is_live && t->places.data[i].stack_process == process)
+            KYMO_TRY(kymo_key_map_add(used, t->places.data[i].stack));
+    for (size_t i = 0; i < t->waiting.len && t->process == process; i++)
+        KYMO_TRY(kymo_key_map_add(used, t->waiting.data[i].e.now.stack));
+    return KYMO_OK;
+}
+
 /* ---- events ---- */
 
 static uint64_t newest(const struct kymo_live_allocations *t)

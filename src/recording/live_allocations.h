@@ -102,6 +102,11 @@ kymo_err kymo_live_allocations_list(struct kymo_live_allocations *t,
                                                     const struct kymo_live_allocation *b),
                                     void *context);
 
+/* Adds the stacks of this process that allocations of the table have. KYMO_E_NOMEM. */
+KYMO_NODISCARD
+kymo_err kymo_live_allocations_use_stacks(const struct kymo_live_allocations *t, uint32_t process,
+                                          kymo_key_map *used);
+
 /* NULL: not in the table. Valid until the table changes. */
 const struct kymo_live_allocation *kymo_live_allocations_find(const struct kymo_live_allocations *t,
                                                               uint64_t id);

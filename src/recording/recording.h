@@ -11,6 +11,7 @@
 #ifndef KYMO_RECORDING_RECORDING_H
 #define KYMO_RECORDING_RECORDING_H
 
+#include "base/key_map.h"
 #include "recording/events.h"
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -89,6 +90,14 @@ void kymo_recording_set_periods(kymo_recording_writer *writer, uint64_t period_n
  * in whatever order the events of different threads came. */
 KYMO_NODISCARD
 kymo_err kymo_recording_settle(kymo_recording_writer *writer, uint32_t process, uint64_t read_ns);
+/* How many stacks of a process the writer keeps, for later segments. */
+size_t kymo_recording_kept_stacks(const kymo_recording_writer *writer, uint32_t process);
+/* Forgets those stacks of a process that are not in used, whose keys are ids: no later event refers
+ * to them. What lives, and intervals that have not ended, keep their stacks; they are added to
+ * used. KYMO_E_NOMEM: nothing is forgotten. */
+KYMO_NODISCARD
+kymo_err kymo_recording_sweep_stacks(kymo_recording_writer *writer, uint32_t process,
+                                     kymo_key_map *used);
 /* Whether the live allocations of all live processes are known. They are not known for a process
  * whose allocations are all recorded (rate 1: the table would cost too much), that has more than
  * 2^20 of them, or that inherited allocations which its parent has freed meanwhile. A segment has a

@@ -174,12 +174,7 @@ static void free_process(struct kymo_kept_process *p)
     kymo_vec_deinit(&p->states);
     kymo_vec_deinit(&p->owners);
     kymo_vec_deinit(&p->counts);
-    kymo_vec_deinit(&p->frames);
-    kymo_index_deinit(&p->frame_index);
-    for (size_t i = 0; i < p->stacks.len; i++)
-        free(p->stacks.data[i].kernel);
-    kymo_vec_deinit(&p->stacks);
-    kymo_key_map_deinit(&p->stack_ids);
+    kymo_kept_stacks_deinit(&p->stacks);
     kymo_live_allocations_deinit(&p->live);
     kymo_open_intervals_deinit(&p->open);
     free(p);
@@ -237,7 +232,7 @@ void kymo_kept_deinit(struct kymo_recording_kept *kept)
     kymo_key_map_deinit(&kept->thread_ids);
     kymo_kept_labels_deinit(&kept->labels);
     kymo_open_calls_deinit(&kept->open_calls);
-    kymo_vec_deinit(&kept->scratch);
+    kymo_vec_deinit(&kept->scratch.frames);
     kymo_bytes_deinit(&kept->again);
     deinit_list(&kept->common);
 }

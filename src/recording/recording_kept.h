@@ -59,6 +59,19 @@ struct kymo_kept_stack {
     struct kymo_kept_chunk *kernel; /* payload of a kernel stack, instead of frames */
 };
 
+/* The frames of one stack. */
+struct kymo_kept_scratch {
+    KYMO_VEC(kymo_event_frame) frames; /* innermost first */
+};
+
+/* Stacks as a tree: those with a common part share its frames. */
+struct kymo_kept_stacks {
+    KYMO_VEC(struct kymo_kept_frame) frames;
+    kymo_index frame_index;
+    KYMO_VEC(struct kymo_kept_stack) list;
+    kymo_key_map ids; /* of list */
+};
+
 /* The figures so far of which the last event counts. */
 #define KYMO_KEPT_FIGURES 4u
 
@@ -79,10 +92,7 @@ struct kymo_kept_process {
     uint64_t cpu_ns;        /* of CPU samples in this interval, and in the ones before it */
     uint64_t cpu_before_ns; /* */
     KYMO_VEC(kymo_event_count) counts;
-    KYMO_VEC(struct kymo_kept_frame) frames;
-    kymo_index frame_index;
-    KYMO_VEC(struct kymo_kept_stack) stacks;
-    kymo_key_map stack_ids;
+    struct kymo_kept_stacks stacks;
     struct kymo_live_allocations live;
     struct kymo_open_intervals open;
 };
@@ -110,8 +120,8 @@ struct kymo_recording_kept {
     kymo_key_map thread_ids;
     struct kymo_kept_labels labels; /* current labels of threads */
     struct kymo_open_calls open_calls;
-    uint64_t end_ns;                    /* of the last segment */
-    KYMO_VEC(kymo_event_frame) scratch; /* of one stack */
+    uint64_t end_ns; /* of the last segment */
+    struct kymo_kept_scratch scratch;
 };
 
 void kymo_kept_deinit(struct kymo_recording_kept *kept);
@@ -189,6 +199,10 @@ void kymo_kept_shorten_end(kymo_recording_writer *w, enum kymo_chunk_type type);
 /* recording_kept_stacks.c */
 KYMO_NODISCARD
 kymo_err kymo_kept_kernel_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack);
+void kymo_kept_stacks_deinit(struct kymo_kept_stacks *stacks);
+/* Forgets those whose ids are not in used. KYMO_E_NOMEM: none. */
+KYMO_NODISCARD
+kymo_err kymo_kept_stacks_sweep(struct kymo_kept_stacks *stacks, const kymo_key_map *used);
 /* recording_kept_heap.c: writes the live allocations of a process. */
 KYMO_NODISCARD
 kymo_err kymo_kept_put_live(kymo_recording_writer *w, uint32_t process);

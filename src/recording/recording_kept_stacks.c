@@ -11,30 +11,30 @@
 #include "recording/recording_write_event.h"
 
 /* The frame with these callers; adds it if needed. */
-static kymo_err find_frame(struct kymo_kept_process *p, const kymo_event_frame *f, uint32_t caller,
+static kymo_err find_frame(struct kymo_kept_stacks *s, const kymo_event_frame *f, uint32_t caller,
                            uint32_t *frame)
 {
     const uint64_t words[] = {f->address, (uint64_t)f->module << 32 | f->flags, caller};
     const uint64_t hash = kymo_hash_words(words, KYMO_ARRAY_LEN(words), kymo_hash_secret());
-    for (size_t probe = 0; kymo_index_find(&p->frame_index, hash, &probe, frame);) {
-        const struct kymo_kept_frame *there = &p->frames.data[*frame];
+    for (size_t probe = 0; kymo_index_find(&s->frame_index, hash, &probe, frame);) {
+        const struct kymo_kept_frame *there = &s->frames.data[*frame];
         if (there->address == f->address && there->module == f->module &&
             there->flags == f->flags && there->caller == caller)
             return KYMO_OK;
     }
-    *frame = (uint32_t)p->frames.len;
-    KYMO_TRY(kymo_vec_push(&p->frames,
+    *frame = (uint32_t)s->frames.len;
+    KYMO_TRY(kymo_vec_push(&s->frames,
                            (struct kymo_kept_frame){f->address, f->module, f->flags, caller, 0}));
-    return kymo_index_put(&p->frame_index, hash, *frame);
+    return kymo_index_put(&s->frame_index, hash, *frame);
 }
 
-static kymo_err add_stack(struct kymo_kept_process *p, uint32_t stack,
+static kymo_err add_stack(struct kymo_kept_stacks *s, uint32_t stack,
                           const struct kymo_kept_stack *kept)
 {
-    if (kymo_key_map_find(&p->stack_ids, stack))
+    if (kymo_key_map_find(&s->ids, stack))
         return KYMO_OK;
-    KYMO_TRY(kymo_vec_push(&p->stacks, *kept));
-    return kymo_key_map_put(&p->stack_ids, stack, (uint32_t)p->stacks.len - 1);
+    KYMO_TRY(kymo_vec_push(&s->list, *kept));
+    return kymo_key_map_put(&s->ids, stack, (uint32_t)s->list.len - 1);
 }
 
 kymo_err kymo_kept_stack(kymo_recording_writer *w, const kymo_event_stack *e)
@@ -50,8 +50,8 @@ kymo_err kymo_kept_stack(kymo_recording_writer *w, const kymo_event_stack *e)
         .end = (uint16_t)e->end,
     };
     for (uint32_t i = e->depth; i-- > 0;)
-        KYMO_TRY(find_frame(p, &e->frames[i], stack.innermost, &stack.innermost));
-    return add_stack(p, e->stack, &stack);
+        KYMO_TRY(find_frame(&p->stacks, &e->frames[i], stack.innermost, &stack.innermost));
+    return add_stack(&p->stacks, e->stack, &stack);
 }
 
 kymo_err kymo_kept_kernel_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack)
@@ -63,30 +63,38 @@ kymo_err kymo_kept_kernel_stack(kymo_recording_writer *w, uint32_t process, uint
     kept.kernel = kymo_kept_copy(w, KYMO_CHUNK_KERNEL_STACK, stack);
     if (!kept.kernel)
         return KYMO_E_NOMEM;
-    size_t before = p->stacks.len;
-    kymo_err err = add_stack(p, stack, &kept);
-    if (p->stacks.len == before)
+    size_t before = p->stacks.list.len;
+    kymo_err err = add_stack(&p->stacks, stack, &kept);
+    if (p->stacks.list.len == before)
         free(kept.kernel);
     return err;
+}
+
+/* The frames of a stack, innermost first. */
+static kymo_err list_frames(const struct kymo_kept_stacks *s, const struct kymo_kept_stack *stack,
+                            struct kymo_kept_scratch *scratch)
+{
+    scratch->frames.len = 0;
+    for (uint32_t i = stack->innermost; i != KYMO_EVENT_NONE; i = s->frames.data[i].caller) {
+        const struct kymo_kept_frame *f = &s->frames.data[i];
+        KYMO_TRY(
+            kymo_vec_push(&scratch->frames, (kymo_event_frame){f->address, f->module, f->flags}));
+    }
+    return KYMO_OK;
 }
 
 static kymo_err put_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack,
                           const struct kymo_kept_process *p, const struct kymo_kept_stack *s)
 {
     struct kymo_recording_kept *kept = &w->kept;
-    kept->scratch.len = 0;
-    for (uint32_t i = s->innermost; i != KYMO_EVENT_NONE; i = p->frames.data[i].caller) {
-        const struct kymo_kept_frame *f = &p->frames.data[i];
-        KYMO_TRY(
-            kymo_vec_push(&kept->scratch, (kymo_event_frame){f->address, f->module, f->flags}));
-    }
+    KYMO_TRY(list_frames(&p->stacks, s, &kept->scratch));
     const kymo_event_stack e = {
         .process = process,
         .stack = stack,
         .flags = s->flags,
         .end = s->end,
         .depth = s->depth,
-        .frames = kept->scratch.data,
+        .frames = kept->scratch.frames.data,
     };
     kept->is_again = 1;
     kymo_err err = kymo_recording_write_stack(w, &e);
@@ -97,8 +105,8 @@ static kymo_err put_stack(kymo_recording_writer *w, uint32_t process, uint32_t s
 kymo_err kymo_kept_need_process_stack(kymo_recording_writer *w, uint32_t process, uint32_t stack)
 {
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, process);
-    const uint32_t *place = p ? kymo_key_map_find(&p->stack_ids, stack) : NULL;
-    struct kymo_kept_stack *s = place ? &p->stacks.data[*place] : NULL;
+    const uint32_t *place = p ? kymo_key_map_find(&p->stacks.ids, stack) : NULL;
+    struct kymo_kept_stack *s = place ? &p->stacks.list.data[*place] : NULL;
     if (!s || s->segment == w->kept.segment)
         return KYMO_OK;
     s->segment = w->kept.segment;
@@ -117,4 +125,63 @@ kymo_err kymo_kept_need_stack(kymo_recording_writer *w, uint32_t thread, uint32_
     KYMO_TRY(kymo_kept_need_thread(w, thread));
     const struct kymo_kept_thread *t = kymo_kept_thread_of(&w->kept, thread);
     return t ? kymo_kept_need_process_stack(w, t->process, stack) : KYMO_OK;
+}
+
+/* ---- their end ---- */
+
+static void deinit_tree(struct kymo_kept_stacks *s)
+{
+    kymo_vec_deinit(&s->frames);
+    kymo_index_deinit(&s->frame_index);
+    kymo_vec_deinit(&s->list);
+    kymo_key_map_deinit(&s->ids);
+}
+
+void kymo_kept_stacks_deinit(struct kymo_kept_stacks *s)
+{
+    for (size_t i = 0; i < s->list.len; i++)
+        free(s->list.data[i].kernel);
+    deinit_tree(s);
+}
+
+/* Adds a stack of another tree, with its kernel's part, which both have then. */
+static kymo_err copy_stack(struct kymo_kept_stacks *to, const struct kymo_kept_stacks *from,
+                           const kymo_key_slot *slot, struct kymo_kept_scratch *scratch)
+{
+    struct kymo_kept_stack stack = from->list.data[slot->value];
+    KYMO_TRY(list_frames(from, &stack, scratch));
+    stack.innermost = KYMO_EVENT_NONE;
+    for (size_t i = scratch->frames.len; i-- > 0;)
+        KYMO_TRY(find_frame(to, &scratch->frames.data[i], stack.innermost, &stack.innermost));
+    return add_stack(to, (uint32_t)slot->key, &stack);
+}
+
+static kymo_err copy_used(struct kymo_kept_stacks *to, const struct kymo_kept_stacks *from,
+                          const kymo_key_map *used)
+{
+    struct kymo_kept_scratch scratch = {.frames = {0}};
+    kymo_err err = KYMO_OK;
+    for (size_t i = 0; from->ids.slots && i <= from->ids.mask && err == KYMO_OK; i++) {
+        const kymo_key_slot *slot = &from->ids.slots[i];
+        if (slot->is_used && kymo_key_map_find(used, slot->key))
+            err = copy_stack(to, from, slot, &scratch);
+    }
+    kymo_vec_deinit(&scratch.frames);
+    return err;
+}
+
+kymo_err kymo_kept_stacks_sweep(struct kymo_kept_stacks *s, const kymo_key_map *used)
+{
+    struct kymo_kept_stacks left = {.frames = {0}};
+    kymo_err err = copy_used(&left, s, used);
+    if (err != KYMO_OK) {
+        deinit_tree(&left);
+        return err;
+    }
+    for (size_t i = 0; s->ids.slots && i <= s->ids.mask; i++)
+        if (s->ids.slots[i].is_used && !kymo_key_map_find(used, s->ids.slots[i].key))
+            free(s->list.data[s->ids.slots[i].value].kernel);
+    deinit_tree(s);
+    *s = left;
+    return KYMO_OK;
 }

@@ -140,6 +140,32 @@ static void too_many_are_counted(void **state)
     assert_non_null(strstr(kymo_str_cstr(&events), "count=3616"));
 }
 
+/* Of stacks 3 and 4 the latter is not used any more: a new one on it has another id. */
+static void what_is_not_used_is_forgotten(void **state)
+{
+    (void)state;
+    const char *of_three, *of_four;
+    for (uint32_t stack = 3; stack < 5; stack++) {
+        interrupt_at(TID, stack * 10 * MS, 0x1000);
+        split(TID, stack * 10 * MS, MS, stack);
+    }
+    kymo_key_map used = {0};
+    assert_int_equal(kymo_key_map_add(&used, 3), KYMO_OK);
+    assert_int_equal(kymo_kernel_stacks_sweep(stacks, 8, &used), KYMO_OK); /* another process */
+    assert_int_equal(used.used, 1);
+    assert_int_equal(kymo_kernel_stacks_sweep(stacks, 7, &used), KYMO_OK);
+    assert_int_equal(used.used, 2);
+    assert_non_null(kymo_key_map_find(&used, 0x80000000u));
+    kymo_key_map_deinit(&used);
+    interrupt_at(TID, 60 * MS, 0x1000);
+    of_three = split(TID, 60 * MS, MS, 3);
+    assert_string_equal(of_three, "60000:1000:80000000 ");
+    interrupt_at(TID, 70 * MS, 0x1000);
+    of_four = split(TID, 70 * MS, MS, 4);
+    assert_string_equal(of_four, "70000:1000:80000002 ");
+    assert_int_equal(kymo_kernel_stacks_sweep(NULL, 7, &used), KYMO_OK);
+}
+
 static void names_are_those_of_the_kernel(void **state)
 {
     kymo_kallsyms *names;
@@ -175,6 +201,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(clocks_may_differ_a_little, begin, end),
         cmocka_unit_test_setup_teardown(a_thread_that_ended_is_forgotten, begin, end),
         cmocka_unit_test_setup_teardown(too_many_are_counted, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_not_used_is_forgotten, begin, end),
         cmocka_unit_test_setup_teardown(names_are_those_of_the_kernel, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,12 @@ void kymo_wall_finder_deinit(struct kymo_wall_finder *f)
     (void)f;
 }
 
+kymo_err kymo_wall_stacks_use(const struct kymo_wall_stacks *s, kymo_key_map *used)
+{
+    (void)s;
+    return kymo_key_map_add(used, KYMO_WALL_FIRST);
+}
+
 kymo_err kymo_wall_finder_set_python(struct kymo_wall_finder *f,
                                      const struct kymo_remote_python_sink *sink)
 {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host_sweep.c - what a recording for months need not keep of a session's stacks.
+ *
+ * The session's numbers of stacks are used up as its depot moves on, and the writer keeps each
+ * stack that it was told of. Now and then it is told which numbers may come again.
+ */
+#include "base/key_map.h"
+#include "observe/kernel_stacks.h"
+#include "observe/wall.h"
+#include "recorder/host_state.h"
+#include "recording/recording.h"
+
+/* Up to some 20 MB, if no two have a frame in common. What is used at one time is less, but for what
+ * lives. */
+#define STACKS_LEAST 16384u
+
+static kymo_err find_used(const kymo_host *h, kymo_key_map *used)
+{
+    KYMO_TRY(kymo_drain_use_stacks(h->drain, used));
+    KYMO_TRY(kymo_mark_events_use_stacks(&h->out.marks, used));
+    if (h->out.wall)
+        KYMO_TRY(kymo_wall_use_stacks(h->out.wall, used));
+    return kymo_kernel_stacks_sweep(h->out.kernel_stacks, h->out.process, used);
+}
+
+kymo_err kymo_host_sweep_stacks(kymo_host *h)
+{
+    kymo_recording_writer *w = h->config.writer;
+    const size_t most = h->stacks_left > STACKS_LEAST / 2 ? 2 * h->stacks_left : STACKS_LEAST;
+    kymo_key_map used = {0};
+    if (!w || kymo_recording_kept_stacks(w, h->out.process) < most)
+        return KYMO_OK;
+    kymo_err err = find_used(h, &used);
+    if (err == KYMO_OK)
+        err = kymo_recording_sweep_stacks(w, h->out.process, &used);
+    kymo_key_map_deinit(&used);
+    h->stacks_left = kymo_recording_kept_stacks(w, h->out.process);
+    return err;
+}
+
+kymo_err kymo_host_forget_kernel_stacks(kymo_host *h)
+{
+    kymo_key_map none = {0};
+    return kymo_kernel_stacks_sweep(h->out.kernel_stacks, h->out.process, &none);
+}
