@@ -10,7 +10,7 @@ kymo_unit_test(marker_report kymo_views)
 foreach(t heap_report heap_diff side_diff time_diff)
     kymo_unit_test(${t} kymo_views)
 endforeach()
-foreach(t foreign_file latest output report_quality report_selection report_text report_markers report_heap
+foreach(t finisher foreign_file latest output report_quality report_selection report_text report_markers report_heap
         sample_type select_request manual)
     kymo_unit_test(${t} kymo_cli)
 endforeach()

@@ -5,7 +5,8 @@
  *
  * Everything that can be known to fail is found before the program runs. Afterwards nothing may
  * lose the recording: the spool file is deleted when all outputs are complete, and not before. If
- * one is not, the spool gets a name to be found by, and its path is printed.
+ * one is not, the spool gets a name to be found by, and its path is printed. If kymo is killed, a
+ * process that it started for that writes the outputs (finisher.h).
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,9 +19,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/finisher.h"
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/steps.h"
+#include "encode/atomic_file.h"
 #include "launch/launch.h"
 #include "views/report_heap.h"
 #include "views/report_quality.h"
@@ -34,6 +37,7 @@ struct record {
     size_t n_asked;
     kymo_output outputs[KYMO_OUTPUTS_MAX];
     size_t n_outputs;
+    size_t n_recordings; /* of outputs, those that are the recording itself: 1 at most */
     struct kymo_program program;
     int force;
     int quiet;
@@ -44,6 +48,8 @@ struct record {
     int no_source;
     kymo_output_names names;
     kymo_spool spool;
+    struct kymo_finisher finisher;
+    pid_t recorder; /* that wanted a finisher; 0: none did */
 };
 
 /* Returns -1 to go on, else an exit status. */
@@ -122,16 +128,15 @@ static int parse(int argc, char **argv, struct record *r)
 static int check_before(struct record *r)
 {
     kymo_error detail;
-    int recordings = 0;
     r->names = (kymo_output_names){.program = r->program.argv[0], .start = time(NULL)};
     r->n_outputs = r->n_asked ? r->n_asked : 1;
     for (size_t i = 0; i < r->n_outputs; i++) {
         const char *asked = r->n_asked ? r->asked[i] : NULL;
         if (kymo_output_check(&r->outputs[i], asked, r->force, &r->names, &detail) != KYMO_OK)
             return kymo_say_failed(detail.message, KYMO_EXIT_USAGE);
-        recordings += r->outputs[i].is_recording;
+        r->n_recordings += r->outputs[i].is_recording != 0;
     }
-    if (recordings > 1)
+    if (r->n_recordings > 1)
         return kymo_usage_error(KYMO_IN_RECORD, "only one output can be the recording itself "
                                                 "(.kymo, or a folder)");
 
@@ -176,7 +181,7 @@ static void keep_spool(struct record *r)
 
 /* Ctrl-C while names are looked up or files are written: the work stops, the recording stays. */
 static volatile sig_atomic_t finishing; /* 1: reading; 2: writing, which looks at stop_asked */
-static const kymo_spool *finishing_spool;
+static const struct record *finishing_record;
 
 static void on_interrupt(int signo)
 {
@@ -186,7 +191,8 @@ static void on_interrupt(int signo)
         kymo_stop_asked = 1;
         return;
     }
-    const kymo_spool *spool = finishing_spool;
+    const kymo_spool *spool = &finishing_record->spool;
+    kymo_finisher_kill(&finishing_record->finisher);
     ssize_t ignored = kymo_spool_place(spool) ? write(STDERR_FILENO, kept, sizeof kept - 1)
                                               : write(STDERR_FILENO, lost, sizeof lost - 1);
     ignored = write(STDERR_FILENO, spool->path, strlen(spool->path));
@@ -231,6 +237,8 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
             recording = output;
             continue;
         }
+        if (r->recorder && r->recorder != getpid())
+            kymo_atomic_file_remove_left(output->path, r->recorder);
         int written = kymo_write_output(profile, output, shown, r->quiet, &bytes);
         if (written != KYMO_EXIT_OK) {
             status = written;
@@ -238,6 +246,7 @@ static int write_outputs(struct record *r, const kymo_profile *profile)
         }
         say_written(r, output, bytes);
     }
+    kymo_finisher_stop(&r->finisher);
     if (recording) {
         if (move_spool(r, recording, &bytes) == KYMO_EXIT_OK) {
             say_written(r, recording, bytes);
@@ -323,29 +332,25 @@ static void print_next(const struct record *r, int has_heap)
         kymo_fprint(stderr, "kymo: next: go tool pprof -http=: %s\n", path);
 }
 
-/* Whether the recording itself is kept, and therefore needs the names of its code in it: who reads
- * it may have other files, or none. */
-static int keeps_recording(const struct record *r)
-{
-    for (size_t i = 0; i < r->n_outputs; i++)
-        if (r->outputs[i].is_recording)
-            return 1;
-    return 0;
-}
-
 /* Whether a profile is written, and not the recording alone. */
 static int wants_encoding(const struct record *r)
 {
-    for (size_t i = 0; i < r->n_outputs; i++)
-        if (!r->outputs[i].is_recording)
-            return 1;
-    return 0;
+    return r->n_recordings < r->n_outputs;
 }
 
 /* Whether anything is made of the recording now: other formats, or the table that is printed. */
 static int wants_profile(const struct record *r)
 {
     return (!r->quiet && !r->no_symbols) || wants_encoding(r);
+}
+
+/* As the recording has it; 0: it was not started yet. */
+static pid_t program_pid(const kymo_profile *profile)
+{
+    for (uint32_t i = 0; i < kymo_profile_count(profile, KYMO_TABLE_PROCESSES); i++)
+        if (kymo_profile_process(profile, i)->is_main)
+            return kymo_profile_process(profile, i)->pid;
+    return 0;
 }
 
 /* Names, outputs, summary. Returns an exit status of kymo's own work. */
@@ -355,15 +360,18 @@ static int finish(struct record *r)
     struct sigaction before;
     struct sigaction action = {.sa_flags = 0};
     action.sa_handler = on_interrupt;
-    finishing_spool = &r->spool;
+    finishing_record = r;
     finishing = 1;
     sigaction(SIGINT, &action, &before);
     int status = KYMO_EXIT_OK;
-    if (keeps_recording(r) && !r->no_symbols)
+    /* Who reads a recording that is kept may have other files of the code, or none. */
+    if (r->n_recordings && !r->no_symbols)
         kymo_store_names(r->spool.fd, r->spool.path, r->quiet);
     if (wants_profile(r))
         status = kymo_load_recording_fd(r->spool.fd, r->spool.path, !wants_encoding(r), r->quiet,
                                         &profile);
+    if (profile && r->names.pid == 0)
+        r->names.pid = program_pid(profile);
     if (status == KYMO_EXIT_OK) {
         int has_heap = 0;
         finishing = 2;
@@ -373,11 +381,35 @@ static int finish(struct record *r)
         if (status == KYMO_EXIT_OK && !r->quiet)
             print_next(r, has_heap);
     } else {
+        kymo_finisher_stop(&r->finisher);
         keep_spool(r);
     }
     sigaction(SIGINT, &before, NULL);
     kymo_profile_destroy(profile);
     return status;
+}
+
+/* ---- where kymo is killed ---- */
+
+static void finish_for_killed(void *context)
+{
+    struct record *r = context;
+    r->quiet = 1;
+    (void)finish(r);
+}
+
+/* A recording needs no work to be what was asked for. A pipe may have no reader, and who waits for
+ * one would never end. */
+static void start_finisher(struct record *r)
+{
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (r->outputs[i].is_special)
+            return;
+    r->recorder = getpid();
+    r->finisher = (struct kymo_finisher){&r->spool, finish_for_killed, r, -1, {0, NULL}};
+    kymo_err err = wants_encoding(r) ? kymo_finisher_start(&r->finisher) : KYMO_OK;
+    if (err != KYMO_OK)
+        kymo_info("if kymo is killed, the recording stays as it is: %s", kymo_err_text(err));
 }
 
 static uint64_t now_ns(void)
@@ -425,6 +457,7 @@ int kymo_cmd_record(int argc, char **argv)
     if (status >= 0)
         return status;
 
+    start_finisher(&r);
     uint64_t start_ns = now_ns();
     kymo_launch_options launch = {.argv = r.program.words,
                                   .options = &r.options,
@@ -438,6 +471,7 @@ int kymo_cmd_record(int argc, char **argv)
     if (err != KYMO_OK)
         kymo_fprint(stderr, "kymo: %s\n", detail.message[0] ? detail.message : kymo_err_text(err));
     if (result.pid == 0) {
+        kymo_finisher_stop(&r.finisher);
         kymo_spool_unlink(&r.spool);
         return kymo_program_start_status(&detail);
     }

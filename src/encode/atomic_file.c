@@ -37,10 +37,10 @@ static void release(kymo_atomic_file *file)
 }
 
 /* ".NAME.PID.N.tmp" with as much of NAME as the system's limit leaves. */
-static char *temporary_name(const char *base, unsigned n)
+static char *temporary_name(const char *base, pid_t pid, unsigned n)
 {
     char *name = NULL;
-    if (asprintf(&name, ".%.*s.%ld.%u.tmp", NAME_MAX - 48, base, (long)getpid(), n) < 0)
+    if (asprintf(&name, ".%.*s.%ld.%u.tmp", NAME_MAX - 48, base, (long)pid, n) < 0)
         return NULL;
     return name;
 }
@@ -50,7 +50,7 @@ static kymo_err open_temporary(kymo_atomic_file *file)
 {
     for (unsigned n = 0; n < 1000; n++) {
         free(file->temporary);
-        file->temporary = temporary_name(file->name, n);
+        file->temporary = temporary_name(file->name, getpid(), n);
         if (!file->temporary)
             return kymo_error_set(file->detail, KYMO_E_NOMEM, 0, "%s: out of memory", file->path);
         file->fd = openat(file->folder, file->temporary,
@@ -263,4 +263,18 @@ void kymo_atomic_file_abandon(kymo_atomic_file *file)
     if (file->temporary)
         (void)unlinkat(file->folder, file->temporary, 0);
     release(file);
+}
+
+void kymo_atomic_file_remove_left(const char *path, pid_t pid)
+{
+    kymo_atomic_file file;
+    int is_special = 0;
+    if (begin(&file, path, 0, NULL) != KYMO_OK)
+        return;
+    if (open_end_of_links(&file, &is_special) == KYMO_OK) {
+        file.temporary = temporary_name(file.name, pid, 0);
+        kymo_atomic_file_abandon(&file);
+    } else {
+        release(&file);
+    }
 }

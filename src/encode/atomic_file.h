@@ -16,6 +16,8 @@
 #ifndef KYMO_ENCODE_ATOMIC_FILE_H
 #define KYMO_ENCODE_ATOMIC_FILE_H
 
+#include <sys/types.h>
+
 #include "base/bytes.h"
 
 typedef struct kymo_atomic_file {
@@ -48,5 +50,8 @@ KYMO_NODISCARD
 kymo_err kymo_atomic_file_commit(kymo_atomic_file *file);
 /* Removes the unfinished file. */
 void kymo_atomic_file_abandon(kymo_atomic_file *file);
+/* Removes what process pid, which was killed, left of the file path: the first one that it wrote
+ * at a time. */
+void kymo_atomic_file_remove_left(const char *path, pid_t pid);
 
 #endif

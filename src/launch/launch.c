@@ -241,6 +241,9 @@ static kymo_err prepare(struct launch *l, kymo_error *detail)
         err = kymo_launch_write_meta(l->writer, l->asked, &l->config, l->reason, &l->start_ns);
     if (err != KYMO_OK)
         return kymo_error_set(detail, err, 0, "writing the recording: %s", kymo_err_text(err));
+    /* If the recorder is killed from here on, what it leaves can be read. A full disk is reported
+     * at the first flush of the program's records: it runs all the same. */
+    (void)!kymo_recording_flush(l->writer);
     l->interval = (struct kymo_interval_start){l->start_ns, kymo_clock_ns(CLOCK_REALTIME)};
     l->config.earliest_ns = l->start_ns;
     l->config.events = &kymo_recording_write_handler;
@@ -628,6 +631,9 @@ kymo_err kymo_launch(const kymo_launch_options *asked, kymo_launch_result *resul
     err = kymo_launch_write_process(l.writer, asked, l.pid, l.start_ns);
     if (err == KYMO_OK)
         err = tell_blindness(&l);
+    /* So that a recorder that is killed soon leaves a recording that knows the program. */
+    if (err == KYMO_OK)
+        err = kymo_recording_flush(l.writer);
     if (err == KYMO_OK)
         err = record(&l);
     if (err == KYMO_OK) {

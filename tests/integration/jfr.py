@@ -5,15 +5,18 @@ The reader here is tests/golden/jfr_file.py, which goes by the description in th
 """
 import collections
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
 
 import jfr_file
-from kymotest import KYMO, WORKLOADS, case, check, main, record, run, say, skip
+from kymotest import (BUILD, KYMO, WORKLOADS, Running, case, check, check_close, folder, main, record, run, say,
+                      skip, wait_until)
 
 
 def convert(recording):
@@ -128,6 +131,140 @@ def counts():
     shown = sum(row["self"] for row in recording.report("--mode", "wall").data["functions"])
     check(sum(weights) == shown, f"wall time is {sum(weights)}, in the report {shown} ns")
     check("jdk.ExecutionSample" in jfr("metadata", path), "jfr metadata")
+
+
+# ---- a recorder that is killed ----
+
+def children_of(pid):
+    """Names of processes by their numbers."""
+    found = {}
+    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            found[int(child)] = pathlib.Path(f"/proc/{child}/comm").read_text().strip()
+        except OSError:
+            pass
+    return found
+
+
+def finisher_of(pid):
+    return next((child for child, name in children_of(pid).items() if name == "finish-profile"), None)
+
+
+class ToBeKilled:
+    """kymo record -o r.jfr, and the process that is to finish its work."""
+
+    def __init__(self, *argv, options=(), where=None):
+        self.where = where or folder()
+        self.path = self.where / "r.jfr"
+        self.running = Running([KYMO, "record", "-q", *options, "-o", self.path, "--", *argv])
+        self.pid = self.running.process.pid
+        wait_until("a finisher", lambda: finisher_of(self.pid))
+        self.finisher = finisher_of(self.pid)
+
+    def spool(self):
+        return next((f for f in self.where.iterdir() if f.name.endswith(".unfinished.kymo")), None)
+
+    def wait_for_program(self):
+        wait_until("the program", lambda: len(children_of(self.pid)) > 1)
+
+    def kill(self, kill=os.kill):
+        kill(self.pid, signal.SIGKILL)
+        return self.finish()
+
+    def finish(self):
+        result = self.running.finish()
+        wait_until("the finisher's end", lambda: not os.path.exists(f"/proc/{self.finisher}"))
+        return result
+
+    def left(self):
+        return sorted(f.name for f in self.where.iterdir())
+
+    def cpu_ns(self):
+        """In the file, and by both readers it is one."""
+        check(self.path.exists(), f"no .jfr, but {self.left()}")
+        check(self.path.stat().st_mode & 0o777 == 0o600, "others may read it")
+        events = all_events(self.path)
+        mine = collections.Counter(e.type for e in events)
+        if shutil.which("jfr"):
+            check(summary(self.path) == dict(mine), f"the readers differ: {mine}")
+            printed(self.path, "kymo.Process", "jdk.ExecutionSample", "kymo.CPUTime")
+        check(run([KYMO, "report", "-q", self.path]).status == 0, "kymo report does not read it")
+        return sum(e.fields["cpuTime"] for e in events if e.type == "kymo.CPUTime")
+
+
+def killed_in_the_middle(kill, *others):
+    where = folder()
+    r = ToBeKilled(BUILD / "tests" / "integration" / "outlives", where, where=where,
+                   options=[o for name in others for o in ("-o", where / name)])
+    wait_until("some seconds' worth in the recording", lambda: r.spool() and r.spool().stat().st_size > 20000)
+    before = json.loads(run([KYMO, "report", r.spool(), "--json"]).stdout)["total"]
+    result = r.kill(kill)
+    check(result.status == 137, f"kymo's status is {result.status}")
+    found = r.cpu_ns()
+    say(f"{found / 1e9:.3f} s, of which {before / 1e9:.3f} s had been recorded some time before")
+    check(found >= before > 0, "something of what had been recorded is missing")
+    own, total = sums(list(stacks_in(r.path, "kymo.CPUTime", "cpuTime")))
+    check(total["burn_ns"] > 0.9 * found, f"what was recorded is not what happened: {own.most_common(5)}")
+    return r
+
+
+@case
+def killed():
+    """SIGKILL to kymo: the program goes on, and all files that were asked for hold what was recorded."""
+    r = killed_in_the_middle(os.kill, "%p.pb.gz", "r.folded")
+    wait_until("the program's end", lambda: (r.where / "ended").exists())
+    check((r.where / "ended").read_text() == "well\n", "the program did not end well")
+    names = [re.sub(r"^[1-9]\d*\.pb", "PID.pb", name) for name in r.left()]
+    check(names == ["PID.pb.gz", "ended", "r.folded", "r.jfr"], f"files: {names}")
+
+
+@case
+def killed_with_its_group():
+    """The program dies, too; the file is written all the same."""
+    r = killed_in_the_middle(os.killpg)
+    check(r.left() == ["r.jfr"], f"files: {r.left()}")
+
+
+@case
+def killed_early():
+    """As soon as there is a program: the file is valid, and has no sample or few."""
+    where = folder()
+    r = ToBeKilled("/bin/sh", "-c", f"sleep 1; echo well > {where}/ending; mv {where}/ending {where}/ended", where=where)
+    r.wait_for_program()
+    check(r.kill().status == 137, "kymo was not killed")
+    say(f"{r.cpu_ns() / 1e6:.3f} ms")
+    wait_until("the program's end", lambda: (where / "ended").exists())
+    check(r.left() == ["ended", "r.jfr"], f"files: {r.left()}")
+
+
+@case
+def killed_late():
+    """While kymo writes its file: it is written once more, and what kymo had of it is gone."""
+    for _ in range(20):
+        r = ToBeKilled(WORKLOADS / "inlines")
+        r.wait_for_program()
+        wait_until("the program's end", lambda: len(children_of(r.pid)) == 1)
+        result = r.kill()
+        if result.status == 137:
+            break
+    check(result.status == 137, "kymo was always done before")
+    check_close("CPU time", r.cpu_ns() / 1e9, result.children_cpu_ns / 1e9, 0.05 * result.children_cpu_ns / 1e9)
+    check(r.left() == ["r.jfr"], f"files: {r.left()}")
+
+
+@case
+def not_killed():
+    """The other process is gone before kymo is, and there is none where only a recording is written."""
+    where = folder()
+    r = ToBeKilled("/bin/sh", "-c", "read x; exit 3", where=where)
+    result = r.running.finish()
+    check(result.status == 3, f"status {result.status}")
+    check(not os.path.exists(f"/proc/{r.finisher}"), "the finisher is still there")
+    check(r.left() == ["r.jfr"], f"files: {r.left()}")
+    r = Running([KYMO, "record", "-q", "-o", where / "r.kymo", "--", "/bin/sleep", "0.3"])
+    wait_until("the program", lambda: children_of(r.process.pid))
+    check(finisher_of(r.process.pid) is None, "a finisher for a recording")
+    check(r.finish().status == 0, "the program's status")
 
 
 @case

@@ -57,6 +57,30 @@ static void abandon_leaves_nothing(void **state)
     assert_int_equal(files_here(), 1);
 }
 
+static void what_a_killed_process_left(void **state)
+{
+    (void)state;
+    kymo_atomic_file file;
+    pid_t child = fork();
+    if (child == 0) {
+        if (kymo_atomic_file_open(&file, "out", 0, NULL) == KYMO_OK)
+            kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    put("other", "other");
+    assert_int_equal(files_here(), 2);
+    kymo_atomic_file_remove_left("out", getpid());
+    kymo_atomic_file_remove_left("other", child);
+    kymo_atomic_file_remove_left("no folder/out", child);
+    assert_int_equal(files_here(), 2);
+    kymo_atomic_file_remove_left("out", child);
+    assert_int_equal(files_here(), 1);
+    has("other", "other");
+}
+
 static void existing_files(void **state)
 {
     (void)state;
@@ -331,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(appears_when_complete),
         T(abandon_leaves_nothing),
+        T(what_a_killed_process_left),
         T(existing_files),
         T(two_writers_of_one_name),
         T(places_that_cannot_be_written),
