@@ -212,7 +212,7 @@ typedef enum kymo_diff_normalize {
 } kymo_diff_normalize;
 
 /* One row of two reports that are compared: its self. Of time nanoseconds, or nanoseconds for each
- * second of the recording; of memory bytes, or bytes for each second. */
+ * second of the recording; of memory bytes, of LIFETIMES objects, or as many for each second. */
 typedef struct kymo_report_diff_row {
     const char *name;
     const char *file;
@@ -223,6 +223,8 @@ typedef struct kymo_report_diff_row {
     double change;    /* after - before */
     double low, high; /* of change, 95 %: what sampling leaves uncertain */
     double objects;   /* of memory: change of objects */
+    /* Of LIFETIMES: objects before and after, by bucket, as of kymo_report_row; else NULL. */
+    const double *lifetimes[2];
 } kymo_report_diff_row;
 
 /* Compares samples of a type. kind is a type of before, after_kind one of after;
@@ -234,7 +236,7 @@ typedef struct kymo_report_diff_row {
 KYMO_API kymo_err kymo_time_diff_create(const kymo_profile *before, const kymo_profile *after,
                                         const kymo_report_options *options, uint32_t after_kind,
                                         kymo_diff_normalize normalize, kymo_report_diff **out);
-/* Compares memory. Both options are of LIVE, or both of ALLOC, PEAK or LEAKS, and by the same; the
+/* Compares memory. Both options are of the same view and by the same; LIFETIMES not by stack. The
  * profiles may be the same one: of that, compared as it is, allocations that live at both moments
  * are no source of error. The result borrows both profiles. normalize: as of time. Errors as of
  * kymo_heap_report_create, and as of time. */
@@ -245,9 +247,10 @@ KYMO_API kymo_err kymo_heap_diff_create(const kymo_profile *before,
                                         kymo_diff_normalize normalize, kymo_report_diff **out);
 /* NULL is allowed. */
 KYMO_API void kymo_report_diff_destroy(kymo_report_diff *diff);
-/* What is compared, as kymo_report_type. */
+/* What is compared, as kymo_report_type; of LIFETIMES objects. */
 KYMO_API const kymo_sample_type *kymo_report_diff_type(const kymo_report_diff *diff);
-/* From the largest change, up or down, to the smallest; of memory some have none. */
+/* From the largest change, up or down, to the smallest; of memory some have none. Of LIFETIMES the
+ * change of each bucket counts. */
 KYMO_API const kymo_report_diff_row *kymo_report_diff_rows(const kymo_report_diff *diff,
                                                            size_t *count);
 /* The sum; its name is "". */

@@ -84,8 +84,7 @@ static void take_mode(struct kymo_diff_request *request, const char *word)
     request->is_time = kymo_mode_parse(word, &request->kind);
     request->is_markers = strcmp(word, "markers") == 0;
     int is_heap = kymo_heap_request_mode(heap, word);
-    request->is_foreign_mode = !request->is_time && !request->is_markers &&
-                               (!is_heap || heap->options.view == KYMO_HEAP_LIFETIMES);
+    request->is_foreign_mode = !request->is_time && !request->is_markers && !is_heap;
     if (request->is_time || request->is_foreign_mode)
         kymo_heap_request_mode(heap, "live");
 }
@@ -160,8 +159,13 @@ static int finish_options(struct kymo_diff_request *request, const char *by)
         return kymo_usage_error(
             KYMO_IN_DIFF, "--by: '%.40s' is unknown; of markers, it takes " KYMO_MARKER_BY_WORDS,
             by);
-    return kymo_heap_request_finish(&request->heap[0], KYMO_IN_DIFF,
-                                    request->is_markers ? NULL : by);
+    const struct kymo_heap_request *heap = &request->heap[0];
+    int status =
+        kymo_heap_request_finish(&request->heap[0], KYMO_IN_DIFF, request->is_markers ? NULL : by);
+    if (status < 0 && heap->mode && heap->options.view == KYMO_HEAP_LIFETIMES &&
+        heap->options.by == KYMO_BY_STACK)
+        return kymo_usage_error(KYMO_IN_DIFF, "--mode lifetimes goes without --by stack");
+    return status;
 }
 
 static enum kymo_select_use use_of(const struct kymo_diff_request *request)
@@ -365,12 +369,10 @@ static int choose_kinds(struct kymo_diff_request *request)
     if (!request->is_foreign_mode)
         return -1;
     return kymo_usage_error(KYMO_IN_DIFF,
-                            "--mode: '%.40s' %s; it takes cpu, wall, trace, calls, markers, "
-                            "alloc, live, peak, leaks, temporary, sizes, mapped or memory",
-                            request->mode_word,
-                            strcmp(request->mode_word, "lifetimes") == 0
-                                ? "is for report: a difference has no histogram"
-                                : "is unknown");
+                            "--mode: '%.40s' is unknown; it takes cpu, wall, trace, calls, "
+                            "markers, alloc, live, peak, leaks, lifetimes, temporary, sizes, "
+                            "mapped or memory",
+                            request->mode_word);
 }
 
 /* Of files of other profilers, samples are compared. As above. */

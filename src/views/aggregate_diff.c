@@ -6,6 +6,9 @@
  * same in both, sampled or not. So only the difference, what was allocated and freed between, is
  * summed up and has an error.
  *
+ * Of lifetimes, objects are compared, not bytes, and each row has its histograms. These have no
+ * intervals: those of a row are of its number of objects.
+ *
  * Time: a row with self time X and an average weight of w has about X / w samples, with the square
  * root of that as error: its variance is X w. A row without a sample has the variance of one
  * sample. Totals come from the CPU clock and have no error.
@@ -24,19 +27,46 @@
 /* before, after: as displayed; less, more: the parts of a change of memory. */
 enum part { BEFORE, AFTER, LESS, MORE, PARTS };
 
+struct lifetimes {
+    double of[2][KYMO_LIFETIME_BUCKETS];
+};
+
 struct kymo_report_diff {
     kymo_report *reports[PARTS]; /* own the names of rows; for time there are two */
     int is_memory;
     int is_by_stack;
+    int is_of_lifetimes;
     kymo_diff_normalize normalized;
     double scale[2];                /* converts values before and after to the compared unit */
     double weight[2];               /* average weight of one sample, in the compared unit */
     struct kymo_diff_places places; /* by row */
     kymo_arena stack_names;
     KYMO_VEC(kymo_report_diff_row) rows;
-    KYMO_VEC(double) variances; /* by row, sums in progress */
+    KYMO_VEC(double) variances;           /* by row, sums in progress */
+    KYMO_VEC(struct lifetimes) lifetimes; /* by row as it was found; of lifetimes alone */
+    struct lifetimes all_lifetimes;
     kymo_report_diff_row all;
 };
+
+/* ---- the values of rows ---- */
+
+static double value_of(const kymo_report_diff *d, const kymo_heap_sum *memory)
+{
+    return d->is_of_lifetimes ? memory->objects : memory->bytes;
+}
+
+static double variance_of(const kymo_report_diff *d, const kymo_heap_sum *memory)
+{
+    return d->is_of_lifetimes ? memory->objects_variance : memory->bytes_variance;
+}
+
+/* from: by bucket; NULL: not of lifetimes. LESS and MORE say the same as the parts before. */
+static void add_lifetimes(const kymo_report_diff *d, struct lifetimes *to, enum part part,
+                          const double *from)
+{
+    for (uint32_t i = 0; i < KYMO_LIFETIME_BUCKETS && from && part < LESS; i++)
+        to->of[part][i] += d->scale[part] * from[i];
+}
 
 /* What only the second report knows of a row is shown, too. */
 static void add_place(kymo_report_diff_row *to, const kymo_report_row *row)
@@ -58,6 +88,8 @@ static kymo_err find_row(kymo_report_diff *d, const kymo_report_row *row, uint32
         return KYMO_OK;
     }
     KYMO_TRY(kymo_vec_push(&d->variances, 0));
+    if (d->is_of_lifetimes)
+        KYMO_TRY(kymo_vec_push(&d->lifetimes, (struct lifetimes){{{0}}}));
     return kymo_vec_push(&d->rows, (kymo_report_diff_row){.name = row->name,
                                                           .file = row->file,
                                                           .module = row->module,
@@ -69,7 +101,7 @@ static void add_part(const kymo_report_diff *d, kymo_report_diff_row *row, doubl
                      enum part part, uint64_t value, const kymo_heap_sum *memory)
 {
     double scale = d->scale[part & 1];
-    double scaled = scale * (memory ? memory->bytes : (double)value);
+    double scaled = scale * (memory ? value_of(d, memory) : (double)value);
     if (part == BEFORE)
         row->before += scaled;
     else if (part == AFTER)
@@ -78,7 +110,7 @@ static void add_part(const kymo_report_diff *d, kymo_report_diff_row *row, doubl
         return;
     row->change += part == MORE ? scaled : -scaled;
     row->objects += (part == MORE ? scale : -scale) * memory->objects;
-    *variance += scale * scale * memory->bytes_variance;
+    *variance += scale * scale * variance_of(d, memory);
 }
 
 static kymo_err add_row(kymo_report_diff *d, enum part part, const kymo_report_row *row)
@@ -89,6 +121,8 @@ static kymo_err add_row(kymo_report_diff *d, enum part part, const kymo_report_r
         return KYMO_OK;
     KYMO_TRY(find_row(d, row, &at));
     add_part(d, &d->rows.data[at], &d->variances.data[at], part, row->self, memory);
+    if (d->is_of_lifetimes)
+        add_lifetimes(d, &d->lifetimes.data[at], part, row->lifetimes);
     return KYMO_OK;
 }
 
@@ -121,8 +155,10 @@ static kymo_err add_report(kymo_report_diff *d, enum part part, double *all_vari
         KYMO_TRY(add_stacks(d, part));
     for (size_t i = 0; i < n && !d->is_by_stack; i++)
         KYMO_TRY(add_row(d, part, &rows[i]));
-    const kymo_heap_sum *memory = d->is_memory ? &kymo_heap_report_totals(report)->sum : NULL;
-    add_part(d, &d->all, all_variance, part, kymo_report_total(report), memory);
+    const kymo_heap_totals *totals = kymo_heap_report_totals(report);
+    add_part(d, &d->all, all_variance, part, kymo_report_total(report),
+             totals ? &totals->sum : NULL);
+    add_lifetimes(d, &d->all_lifetimes, part, totals ? totals->lifetimes : NULL);
     return KYMO_OK;
 }
 
@@ -142,12 +178,24 @@ static void put_interval(const kymo_report_diff *d, kymo_report_diff_row *row, d
     row->is_significant = row->low > 0 || row->high < 0;
 }
 
+/* Of lifetimes, as many may be freed as before, and live longer: the sum of what changed. */
+static double size_of(const kymo_report_diff_row *row)
+{
+    double size = 0;
+    if (!row->lifetimes[0])
+        return fabs(row->change);
+    for (uint32_t i = 0; i < KYMO_LIFETIME_BUCKETS; i++)
+        size += fabs(row->lifetimes[1][i] - row->lifetimes[0][i]);
+    return size;
+}
+
 static int compare_rows(const void *a, const void *b)
 {
     const kymo_report_diff_row *x = a;
     const kymo_report_diff_row *y = b;
-    if (fabs(x->change) != fabs(y->change))
-        return fabs(x->change) > fabs(y->change) ? -1 : 1;
+    double sizes[2] = {size_of(x), size_of(y)};
+    if (sizes[0] != sizes[1])
+        return sizes[0] > sizes[1] ? -1 : 1;
     int names = strcmp(x->name, y->name);
     return names ? names : strcmp(x->file ? x->file : "", y->file ? y->file : "");
 }
@@ -173,6 +221,12 @@ static const char *module_of(const kymo_report_row *row)
     return row->module;
 }
 
+static void put_lifetimes(kymo_report_diff_row *row, const struct lifetimes *lifetimes)
+{
+    row->lifetimes[0] = lifetimes->of[0];
+    row->lifetimes[1] = lifetimes->of[1];
+}
+
 static kymo_err fill(kymo_report_diff *d)
 {
     double all_variance = 0;
@@ -186,7 +240,11 @@ static kymo_err fill(kymo_report_diff *d)
     for (size_t i = 0; i < d->rows.len; i++) {
         kymo_report_diff_row *row = &d->rows.data[i];
         put_interval(d, row, d->is_memory ? d->variances.data[i] : variance_of_time(d, row));
+        if (d->is_of_lifetimes)
+            put_lifetimes(row, &d->lifetimes.data[i]);
     }
+    if (d->is_of_lifetimes)
+        put_lifetimes(&d->all, &d->all_lifetimes);
     put_interval(d, &d->all, all_variance);
     if (d->rows.len > 1)
         qsort(d->rows.data, d->rows.len, sizeof *d->rows.data, compare_rows);
@@ -198,7 +256,7 @@ static kymo_err fill(kymo_report_diff *d)
 static double total_of(const kymo_report_diff *d, enum part part)
 {
     const kymo_heap_totals *memory = kymo_heap_report_totals(d->reports[part]);
-    return memory ? memory->sum.bytes : (double)kymo_report_total(d->reports[part]);
+    return memory ? value_of(d, &memory->sum) : (double)kymo_report_total(d->reports[part]);
 }
 
 /* Once there are reports. seconds: how long each profile was recorded; 0: not known. */
@@ -267,7 +325,8 @@ kymo_err kymo_heap_diff_create(const kymo_profile *before,
     const double seconds[2] = {seconds_of(before), seconds_of(after)};
     if (before_options->size < sizeof *before_options ||
         after_options->size < sizeof *after_options ||
-        before_options->view != after_options->view || before_options->by != after_options->by)
+        before_options->view != after_options->view || before_options->by != after_options->by ||
+        (before_options->view == KYMO_HEAP_LIFETIMES && before_options->by == KYMO_BY_STACK))
         return KYMO_E_INVALID;
     kymo_heap_report_options options[PARTS] = {*before_options, *after_options, *before_options,
                                                *after_options};
@@ -278,6 +337,7 @@ kymo_err kymo_heap_diff_create(const kymo_profile *before,
         return KYMO_E_NOMEM;
     d->is_memory = 1;
     d->is_by_stack = before_options->by == KYMO_BY_STACK;
+    d->is_of_lifetimes = before_options->view == KYMO_HEAP_LIFETIMES;
     how = how == KYMO_DIFF_AUTO ? KYMO_DIFF_AS_IS : how;
     if (before == after && before_options->view == KYMO_HEAP_LIVE && how == KYMO_DIFF_AS_IS) {
         options[LESS].without_ns = after_options->at_ns;
@@ -380,6 +440,7 @@ void kymo_report_diff_destroy(kymo_report_diff *d)
         kymo_report_destroy(d->reports[part]);
     kymo_vec_deinit(&d->rows);
     kymo_vec_deinit(&d->variances);
+    kymo_vec_deinit(&d->lifetimes);
     kymo_diff_places_deinit(&d->places);
     kymo_arena_deinit(&d->stack_names);
     free(d);
@@ -387,7 +448,9 @@ void kymo_report_diff_destroy(kymo_report_diff *d)
 
 const kymo_sample_type *kymo_report_diff_type(const kymo_report_diff *d)
 {
-    return kymo_report_type(d->reports[BEFORE]);
+    static const kymo_sample_type objects = {
+        .size = sizeof objects, .adds = KYMO_ADDS_AMOUNT, .name = "lifetimes", .unit = "objects"};
+    return d->is_of_lifetimes ? &objects : kymo_report_type(d->reports[BEFORE]);
 }
 
 const kymo_report_diff_row *kymo_report_diff_rows(const kymo_report_diff *d, size_t *count)

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 
 /* Three digits: weights are usually not integers. */
+static void put_objects(kymo_json *j, double objects)
+{
+    double size = fabs(objects) < 0x1p50 ? fabs(objects) : 0x1p50;
+    kymo_json_signed_fixed(j, objects < 0, (uint64_t)llround(size * 1000), 3);
+}
+
 static void key_objects(kymo_json *j, const char *key, double objects)
 {
     kymo_json_key(j, key);
-    double size = fabs(objects) < 0x1p50 ? fabs(objects) : 0x1p50;
-    kymo_json_signed_fixed(j, objects < 0, (uint64_t)llround(size * 1000), 3);
+    put_objects(j, objects);
 }
 
 static void write_sum(kymo_json *j, const char *key, const kymo_heap_sum *sum)
@@ -37,7 +42,7 @@ static void write_lifetimes(kymo_json *j, const double *lives)
             continue;
         kymo_json_begin_array(j);
         kymo_json_u64(j, i == 0 ? 0 : 1ull << i);
-        kymo_json_fixed(j, (uint64_t)llround(fmin(lives[i], 0x1p50) * 1000), 3);
+        put_objects(j, lives[i]);
         kymo_json_end_array(j);
     }
     kymo_json_end_array(j);
@@ -135,19 +140,39 @@ kymo_err kymo_report_write_json(const kymo_profile *profile, const kymo_report_s
     return kymo_report_json_end(j, sink);
 }
 
+/* The begin of a bucket, in nanoseconds, and its count before and after. */
+static void write_lifetimes_diff(kymo_json *j, const double *const lives[2])
+{
+    kymo_json_key_array(j, "lifetimes");
+    for (uint32_t i = 0; i < KYMO_LIFETIME_BUCKETS; i++) {
+        if (lives[0][i] <= 0 && lives[1][i] <= 0)
+            continue;
+        kymo_json_begin_array(j);
+        kymo_json_u64(j, i == 0 ? 0 : 1ull << i);
+        put_objects(j, lives[0][i]);
+        put_objects(j, lives[1][i]);
+        kymo_json_end_array(j);
+    }
+    kymo_json_end_array(j);
+}
+
 static void write_diff_row(kymo_json *j, const kymo_report_diff_row *row, int is_heap)
 {
+    void (*put)(kymo_json *, const char *, double) =
+        row->lifetimes[0] ? key_objects : kymo_report_json_whole;
     kymo_json_begin_object(j);
     const kymo_report_row place = {
         .name = row->name, .file = row->file, .module = row->module, .line = row->line};
     write_place(j, &place);
-    kymo_report_json_whole(j, "before", row->before);
-    kymo_report_json_whole(j, "after", row->after);
-    kymo_report_json_whole(j, "change", row->change);
-    kymo_report_json_whole(j, "low", row->low);
-    kymo_report_json_whole(j, "high", row->high);
+    put(j, "before", row->before);
+    put(j, "after", row->after);
+    put(j, "change", row->change);
+    put(j, "low", row->low);
+    put(j, "high", row->high);
     if (is_heap)
         key_objects(j, "objects", row->objects);
+    if (row->lifetimes[0])
+        write_lifetimes_diff(j, row->lifetimes);
     kymo_json_key_bool(j, "significant", row->is_significant != 0);
     if ((row->before == 0) != (row->after == 0))
         kymo_json_key_cstr(j, "only", row->before == 0 ? "after" : "before");

@@ -144,8 +144,7 @@ void kymo_report_print_histogram(const kymo_terminal *t, const double *counts, u
         fputs(counts[i] > 0 ? steps[(size_t)(counts[i] / most * 7)] : " ", t->to);
 }
 
-/* The end of the bucket with the median lifetime. */
-static uint64_t median_below_ns(const double *lives)
+uint64_t kymo_report_median_below_ns(const double *lives)
 {
     double all = 0;
     double sum = 0;
@@ -279,7 +278,8 @@ static void print_memory(const kymo_terminal *t, const struct layout *l, const k
     if (!row->lifetimes)
         return;
     fprintf(t->to, "  %9s  ",
-            sum->samples ? kymo_format_duration(low, median_below_ns(row->lifetimes)) : "-");
+            sum->samples ? kymo_format_duration(low, kymo_report_median_below_ns(row->lifetimes))
+                         : "-");
     kymo_report_print_histogram(t, row->lifetimes, l->first, l->end);
 }
 

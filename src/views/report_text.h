@@ -49,6 +49,8 @@ void kymo_report_print_share(const kymo_terminal *t, double share);
 void kymo_report_find_axis(const double *counts, uint32_t buckets, uint32_t *first, uint32_t *end);
 void kymo_report_print_histogram(const kymo_terminal *t, const double *counts, uint32_t first,
                                  uint32_t end);
+/* The end of the bucket that has the median of lifetimes; 0: there are none. */
+uint64_t kymo_report_median_below_ns(const double *lives);
 /* The column's heading. */
 const char *kymo_report_heading_of(kymo_report_by by);
 

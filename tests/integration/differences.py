@@ -107,13 +107,66 @@ def memory():
     check("rss" in kymo("diff", *paths, "--mode=memory").stdout, "no line of the sum")
 
 
+KEEPER = """
+kept = []
+for i in range({turns}):
+    kept.append(bytearray(2000))
+    if len(kept) > {most}:
+        kept.pop(0)
+"""
+
+
+def lives(rows):
+    """Of each row that has some: how many objects live from when on, by their bucket."""
+    found = {}
+    for row in rows:
+        if row["lifetimes"]:
+            found[row["name"], row["file"], row["line"], row["module"]] = {life[0]: life[1:] for life in row["lifetimes"]}
+    return found
+
+
+@case
+def lifetimes():
+    """Buckets are those of the two reports."""
+    for rate in "0", "8k":
+        paths = [record([sys.executable, "-c", KEEPER.format(turns=20000, most=most)], period="10ms",
+                        options=[f"--alloc={rate}"]).path for most in (10, 2000)]
+        reports = [json.loads(kymo("report", path, "--json", "--mode=lifetimes", "--top=0").stdout) for path in paths]
+        diff = json.loads(kymo("diff", *paths, "--json", "--mode=lifetimes", "--top=0").stdout)
+        sides = [lives(report["functions"]) for report in reports]
+        changed = lives(diff["changes"])
+        check(set(changed) == set(sides[0]) | set(sides[1]), f"{set(changed) ^ (set(sides[0]) | set(sides[1]))}")
+        for key, buckets in changed.items():
+            for side in range(2):
+                found = {begin: [count[side]] for begin, count in buckets.items() if count[side]}
+                check(found == sides[side].get(key, {}), f"{key}: {found}, in the report {sides[side].get(key)}")
+        for side, name in enumerate(("before", "after")):
+            all_lives = lives([dict(diff["total"])])[None, None, None, None]
+            check([[begin, count[side]] for begin, count in all_lives.items() if count[side]] ==
+                  reports[side]["lifetimes"], f"the sum {name}")
+            check(diff["total"][name] == reports[side]["total"]["objects"], f"objects {name}: {diff['total']}")
+        say(f"--alloc={rate}: {len(changed)} functions free {diff['total']['before']:.0f} and {diff['total']['after']:.0f}")
+    text = kymo("diff", *paths, "--mode=lifetimes", "--top=0").stdout
+    check("blocks freed" in text and diff["changes"][0]["name"] in text and "lives before and after" in text, text)
+    by_total = json.loads(kymo("diff", *paths, "--json", "--mode=lifetimes", "--normalize=total").stdout)
+    check(abs(by_total["total"]["change"]) < 1 and by_total["normalized"] == "total", f"{by_total['total']}")
+    fewer = record([sys.executable, "-c", KEEPER.format(turns=100, most=10)], period="10ms", options=["--alloc=8k"]).path
+    for pair, status in (((fewer, paths[0]), 3), ((paths[0], fewer), 0)):
+        out = run([KYMO, "diff", "-q", *pair, "--mode=lifetimes", "--fail-above=5%"])
+        check(out.status == status and ("grew by" in out.stderr) == bool(status), f"{out.status}: {out.stderr}")
+    for options, what in (["--by=stack"], "--by stack"), (["-o", folder() / "x.svg"], "not written as stacks"):
+        out = run([KYMO, "diff", *paths, "--mode=lifetimes", *options])
+        check(out.status == 2 and what in out.stderr, f"{options}: {out.status}: {out.stderr}")
+
+
 @case
 def other_modes():
     """What cannot be compared is said, with the words that can."""
     path = record([WORKLOADS / "marks", "kinds"], period="10ms").path
-    for mode, what in (("lifetimes", "is for report"), ("nothing", "is unknown")):
-        out = run([KYMO, "diff", path, path, f"--mode={mode}"])
-        check(out.status == 2 and what in out.stderr and "trace, calls, markers" in out.stderr, out.stderr)
+    out = run([KYMO, "diff", path, path, "--mode=nothing"])
+    check(out.status == 2 and "is unknown" in out.stderr and "trace, calls, markers" in out.stderr, out.stderr)
+    out = run([KYMO, "diff", path, path, "--mode=lifetimes"])
+    check(out.status == 1 and "alloc" in out.stderr, out.stderr)
     for options in ["--normalize=time"], ["-o", folder() / "x.svg"]:
         out = run([KYMO, "diff", path, path, "--mode=markers", *options])
         check(out.status == 2 and "--mode markers" in out.stderr, f"{options}: {out.stderr}")

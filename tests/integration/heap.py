@@ -399,6 +399,29 @@ def lifetimes():
 
 
 @case
+def longer_lives():
+    """As many are freed as before, but later; one site is new."""
+    paths = []
+    for slept_s in 0, 0.2:
+        steps = Steps()
+        steps.do("give", "site_a", 60, 100)
+        time.sleep(slept_s)
+        steps.do("free", "site_a", 60)
+        if slept_s:
+            steps.do("give", "site_b", 5, 100)
+            steps.do("free", "site_b", 5)
+        paths.append(steps.end())
+    out = run([KYMO, "diff", *paths, "--mode=lifetimes", "--json", "--top=0"])
+    check(out.status == 0, out.stderr)
+    found = {row["name"]: row for row in json.loads(out.stdout)["changes"] if row["name"].startswith("site_")}
+    say(f"site_a: {found['site_a']['lifetimes']}")
+    for side, name in enumerate(("before", "after")):
+        check(found["site_a"][name] == sum(life[1 + side] for life in found["site_a"]["lifetimes"]) == 60, f"{found}")
+    check(all(life[2] == 0 for life in found["site_a"]["lifetimes"] if life[0] < 1 << 27), f"{found['site_a']}")
+    check(found["site_b"]["after"] == 5 and found["site_b"]["only"] == "after", f"{found['site_b']}")
+
+
+@case
 def growth():
     steps, times = story()
     ends = [f"{steps.path}@{steps.since(times[name])}" for name in ("start", "after")]

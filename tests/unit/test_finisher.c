@@ -39,7 +39,8 @@ static int is_alone(void)
 static void finish(void *context)
 {
     char text[64];
-    snprintf(text, sizeof text, "%s, %s", (const char *)context, is_alone() ? "alone" : "not alone");
+    snprintf(text, sizeof text, "%s, %s", (const char *)context,
+             is_alone() ? "alone" : "not alone");
     FILE *f = fopen("finished", "w");
     if (f && fputs(text, f) >= 0)
         fclose(f);
