@@ -3,7 +3,7 @@
  * Intervals of a recording, read as one, give the events of a recording that has no intervals,
  * wherever it is cut.
  */
-#include "recording_fixture.h"
+#include "cut_recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,72 +17,18 @@
 #include "kymo/trace_abi.h"
 
 #define OK(call) assert_int_equal((call), KYMO_OK)
-#define INTERVALS_MAX 3u
 
-/* ---- a writer that begins an interval before some events ---- */
+/* ---- intervals ---- */
 
-struct cut {
-    kymo_recording_writer *writer;
-    uint32_t at[INTERVALS_MAX]; /* before which events */
-    uint32_t seen;
-    struct kymo_recording_interval intervals[INTERVALS_MAX];
-    size_t count;
-};
-
-static kymo_err begin_interval(struct cut *c)
+static kymo_err begin_interval(kymo_recording_writer *writer, int fd)
 {
-    const kymo_event_end end = {.end_ns = 1, .clean = 1};
     const struct kymo_interval_start start = {2, 3};
-    KYMO_TRY(kymo_recording_write_end(c->writer, &end));
-    c->intervals[c->count - 1].bytes = kymo_recording_end_at(c->writer);
-    c->intervals[c->count] =
-        (struct kymo_recording_interval){memfd_create("interval", MFD_CLOEXEC), UINT64_MAX};
-    return kymo_recording_begin_interval(c->writer, c->intervals[c->count++].fd, &start);
+    return kymo_recording_begin_interval(writer, fd, &start);
 }
 
-static kymo_err cut_here(struct cut *c)
+static uint32_t write_intervals(struct cut *c, recording_emit emit, uint32_t first, uint32_t second)
 {
-    for (uint32_t i = 0; i < INTERVALS_MAX; i++)
-        if (c->at[i] && c->seen == c->at[i])
-            KYMO_TRY(begin_interval(c));
-    c->seen++;
-    return KYMO_OK;
-}
-
-#define X(name, type)                                                     \
-    static kymo_err cut_##name(void *ctx, const kymo_event_##type *event) \
-    {                                                                     \
-        struct cut *c = ctx;                                              \
-        KYMO_TRY(cut_here(c));                                            \
-        return kymo_recording_write_##name(c->writer, event);             \
-    }
-KYMO_EVENT_LIST(X)
-#undef X
-
-static const kymo_event_handler cut_handler = {
-#define X(name, type) .name = cut_##name,
-    KYMO_EVENT_LIST(X)
-#undef X
-};
-
-/* Writes what emit emits; the number of events. */
-static uint32_t write_cut(struct cut *c, recording_emit emit, uint32_t first, uint32_t second)
-{
-    *c = (struct cut){.at = {first, second}, .count = 1};
-    c->intervals[0] =
-        (struct kymo_recording_interval){memfd_create("recording", MFD_CLOEXEC), UINT64_MAX};
-    OK(kymo_recording_writer_create(c->intervals[0].fd, 0, &c->writer));
-    kymo_recording_keep_definitions(c->writer);
-    OK(emit(&cut_handler, c));
-    OK(kymo_recording_flush(c->writer));
-    kymo_recording_writer_destroy(c->writer);
-    return c->seen;
-}
-
-static void close_cut(struct cut *c)
-{
-    for (size_t i = 0; i < c->count; i++)
-        close(c->intervals[i].fd);
+    return write_cut(c, emit, begin_interval, first, second);
 }
 
 /* ---- what is read ---- */
@@ -115,7 +61,7 @@ static char *sorted(const char *text)
 
 static char *read_joined(const struct cut *c)
 {
-    const struct kymo_recording_intervals all = {c->intervals, c->count, 77};
+    const struct kymo_recording_intervals all = {c->parts, c->count, 77};
     kymo_recording_report report;
     kymo_str text = {0};
     OK(kymo_recording_read_intervals(&all, &event_text_handler, &text, &report, NULL));
@@ -144,16 +90,16 @@ static void compare(char *got, char *wanted, uint32_t first, uint32_t second)
 static void check_cuts(recording_emit emit)
 {
     struct cut c;
-    const uint32_t events = write_cut(&c, emit, 0, 0);
+    const uint32_t events = write_intervals(&c, emit, 0, 0);
     char *whole = read_joined(&c);
     close_cut(&c);
     /* Not before META, nor when all is over. */
     for (uint32_t at = 1; at + 1 < events; at++) {
-        write_cut(&c, emit, at, 0);
+        write_intervals(&c, emit, at, 0);
         assert_int_equal(c.count, 2);
         compare(read_joined(&c), whole, at, 0);
         close_cut(&c);
-        write_cut(&c, emit, at, at + (events - at) / 2);
+        write_intervals(&c, emit, at, at + (events - at) / 2);
         compare(read_joined(&c), whole, at, at + (events - at) / 2);
         close_cut(&c);
     }
@@ -259,7 +205,7 @@ static void what_is_repeated_is_there_once(void **state)
     (void)state;
     struct cut c;
     check_cuts(emit_states);
-    write_cut(&c, emit_states, 21, 0);
+    write_intervals(&c, emit_states, 21, 0);
     char *text = read_joined(&c);
     assert_non_null(strstr(text, "thread_end 0 end=16 cpu=12 tail=2"));
     free(text);
@@ -272,12 +218,12 @@ static void it_is_read_as_far_as_it_was_written(void **state)
 {
     (void)state;
     struct cut c;
-    write_cut(&c, emit_states, 20, 0);
+    write_intervals(&c, emit_states, 20, 0);
     char *before = read_joined(&c);
     /* Names are stored in place of the end, and the file grows. */
     char bytes[256];
     memset(bytes, 0xa5, sizeof bytes);
-    assert_int_equal(pwrite(c.intervals[0].fd, bytes, sizeof bytes, (off_t)c.intervals[0].bytes),
+    assert_int_equal(pwrite(c.parts[0].fd, bytes, sizeof bytes, (off_t)c.parts[0].bytes),
                      sizeof bytes);
     char *after = read_joined(&c);
     assert_string_equal(after, before);
@@ -293,12 +239,12 @@ static void damage_is_told(void **state)
     kymo_recording_report report;
     kymo_error detail;
     const kymo_event_handler none = {.meta = NULL};
-    write_cut(&c, emit_states, 20, 0);
-    const struct kymo_recording_intervals all = {c.intervals, c.count, 0};
-    c.intervals[0].bytes -= 4;
+    write_intervals(&c, emit_states, 20, 0);
+    const struct kymo_recording_intervals all = {c.parts, c.count, 0};
+    c.parts[0].bytes -= 4;
     OK(kymo_recording_read_intervals(&all, &none, NULL, &report, NULL));
     assert_non_null(strstr(report.text, "damaged chunk"));
-    c.intervals[0].bytes = 20;
+    c.parts[0].bytes = 20;
     assert_int_equal(kymo_recording_read_intervals(&all, &none, NULL, NULL, &detail),
                      KYMO_E_TRUNCATED);
     close_cut(&c);

@@ -3,8 +3,8 @@
  * A recording that is written in segments says what it says in one file, wherever it is cut: each
  * segment is whole, and what its events refer to is the same.
  */
+#include "cut_recording.h"
 #include "failing_allocation.h"
-#include "recording_fixture.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,60 +21,6 @@
 
 #define OK(call) assert_int_equal((call), KYMO_OK)
 #define MOST 64u
-
-/* ---- a writer that is cut ---- */
-
-struct cut {
-    kymo_recording_writer *writer;
-    int fd[2];
-    uint32_t at; /* before which event; beyond the last one: nowhere */
-    uint32_t seen;
-};
-
-static kymo_err cut_here(struct cut *c)
-{
-    if (c->seen++ != c->at)
-        return KYMO_OK;
-    const kymo_event_end end = {.end_ns = 1, .clean = 1};
-    KYMO_TRY(kymo_recording_write_end(c->writer, &end));
-    c->fd[1] = memfd_create("segment", MFD_CLOEXEC);
-    return kymo_recording_begin_segment(c->writer, c->fd[1]);
-}
-
-#define X(name, type)                                                     \
-    static kymo_err cut_##name(void *ctx, const kymo_event_##type *event) \
-    {                                                                     \
-        struct cut *c = ctx;                                              \
-        KYMO_TRY(cut_here(c));                                            \
-        return kymo_recording_write_##name(c->writer, event);             \
-    }
-KYMO_EVENT_LIST(X)
-#undef X
-
-static const kymo_event_handler cut_handler = {
-#define X(name, type) .name = cut_##name,
-    KYMO_EVENT_LIST(X)
-#undef X
-};
-
-/* Writes what emit emits; cut before event `at`. The number of events. */
-static uint32_t write_cut(struct cut *c, recording_emit emit, uint32_t at)
-{
-    *c = (struct cut){.at = at, .fd = {memfd_create("recording", MFD_CLOEXEC), -1}};
-    OK(kymo_recording_writer_create(c->fd[0], 0, &c->writer));
-    kymo_recording_keep_definitions(c->writer);
-    OK(emit(&cut_handler, c));
-    OK(kymo_recording_flush(c->writer));
-    kymo_recording_writer_destroy(c->writer);
-    return c->seen;
-}
-
-static void close_cut(struct cut *c)
-{
-    close(c->fd[0]);
-    if (c->fd[1] >= 0)
-        close(c->fd[1]);
-}
 
 /* ---- what a file says, with what it refers to in place of numbers ---- */
 
@@ -339,18 +285,19 @@ static void it_means_the_same_wherever_it_is_cut(void **state)
     (void)state;
     struct cut c;
     kymo_str whole = {0};
-    const uint32_t events = write_cut(&c, sample_recording_emit, UINT32_MAX);
-    read_meaning(c.fd[0], &whole);
+    const uint32_t events =
+        write_cut(&c, sample_recording_emit, kymo_recording_begin_segment, 0, 0);
+    read_meaning(c.parts[0].fd, &whole);
     sort_lines(&whole);
     close_cut(&c);
     /* Not before META, nor when all is over. */
     for (uint32_t at = 1; at < events; at++) {
         kymo_str cut = {0};
-        write_cut(&c, sample_recording_emit, at);
+        write_cut(&c, sample_recording_emit, kymo_recording_begin_segment, at, 0);
         cut_at = at;
-        assert_true(c.fd[1] >= 0);
-        read_meaning(c.fd[0], &cut);
-        read_meaning(c.fd[1], &cut);
+        assert_int_equal(c.count, 2);
+        read_meaning(c.parts[0].fd, &cut);
+        read_meaning(c.parts[1].fd, &cut);
         sort_lines(&cut);
         assert_string_equal(kymo_str_cstr(&cut), kymo_str_cstr(&whole));
         kymo_str_deinit(&cut);
