@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "views/join_rows.h"
 #include "views/side_diff.h"
 
 static int compare_numbers(int64_t a, int64_t b)
@@ -147,8 +148,10 @@ static kymo_err add_side(struct kymo_ledger_diff *diff, const kymo_profile *prof
 /* ---- both ---- */
 
 /* There may be several breakdowns of one kind: the last one counts. */
-static void add_row(struct kymo_ledger_diff_row *to, const struct kymo_ledger_diff_row *from)
+static void add_row(void *to_row, const void *from_row)
 {
+    struct kymo_ledger_diff_row *to = to_row;
+    const struct kymo_ledger_diff_row *from = from_row;
     for (int side = 0; side < 2; side++)
         if (from->pid[side]) {
             to->pid[side] = from->pid[side];
@@ -190,16 +193,7 @@ static void tidy(struct kymo_ledger_diff *diff)
 static void join(struct kymo_ledger_diff *diff)
 {
     struct kymo_ledger_diff_row *rows = diff->rows.data;
-    size_t joined = 0;
-    if (diff->rows.len == 0)
-        return;
-    qsort(rows, diff->rows.len, sizeof *rows, compare_keys);
-    for (size_t i = 1; i < diff->rows.len; i++)
-        if (compare_keys(&rows[joined], &rows[i]) == 0)
-            add_row(&rows[joined], &rows[i]);
-        else
-            rows[++joined] = rows[i];
-    diff->rows.len = joined + 1;
+    diff->rows.len = kymo_join_rows(rows, diff->rows.len, sizeof *rows, compare_keys, add_row);
     tidy(diff);
     if (diff->rows.len > 1)
         qsort(rows, diff->rows.len, sizeof *rows, compare_shown);

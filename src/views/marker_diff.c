@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sum.h"
+#include "views/join_rows.h"
 #include "views/side_diff.h"
 
 static const char *category_of(const struct kymo_marker_diff_row *row)
@@ -44,8 +45,10 @@ static struct kymo_marker_diff_row row_of(const kymo_marker_row *from, int side)
     return row;
 }
 
-static void add_row(struct kymo_marker_diff_row *to, const struct kymo_marker_diff_row *from)
+static void add_row(void *to_row, const void *from_row)
 {
+    struct kymo_marker_diff_row *to = to_row;
+    const struct kymo_marker_diff_row *from = from_row;
     for (int side = 0; side < 2; side++) {
         to->count[side] = kymo_sum(to->count[side], from->count[side]);
         to->total_ns[side] = kymo_sum(to->total_ns[side], from->total_ns[side]);
@@ -65,22 +68,6 @@ static kymo_err add_report(struct kymo_marker_diff *diff, const kymo_marker_repo
     return KYMO_OK;
 }
 
-static void join(struct kymo_marker_diff *diff)
-{
-    struct kymo_marker_diff_row *rows = diff->rows.data;
-    size_t joined = 0;
-    if (diff->rows.len < 2)
-        return;
-    qsort(rows, diff->rows.len, sizeof *rows, compare_keys);
-    for (size_t i = 1; i < diff->rows.len; i++)
-        if (compare_keys(&rows[joined], &rows[i]) == 0)
-            add_row(&rows[joined], &rows[i]);
-        else
-            rows[++joined] = rows[i];
-    diff->rows.len = joined + 1;
-    qsort(rows, diff->rows.len, sizeof *rows, compare_changes);
-}
-
 kymo_err kymo_marker_diff_make(struct kymo_marker_diff *diff,
                                const kymo_marker_report *const reports[2])
 {
@@ -92,7 +79,10 @@ kymo_err kymo_marker_diff_make(struct kymo_marker_diff *diff,
             return err;
         }
     }
-    join(diff);
+    diff->rows.len = kymo_join_rows(diff->rows.data, diff->rows.len, sizeof *diff->rows.data,
+                                    compare_keys, add_row);
+    if (diff->rows.len > 1)
+        qsort(diff->rows.data, diff->rows.len, sizeof *diff->rows.data, compare_changes);
     return KYMO_OK;
 }
 
