@@ -22,17 +22,6 @@
 
 /* ---- the file ---- */
 
-struct fd_sink {
-    kymo_sink sink;
-    int fd;
-};
-
-static kymo_err write_to_fd(kymo_sink *sink, const void *data, size_t len)
-{
-    const struct fd_sink *to = (const struct fd_sink *)sink;
-    return kymo_write_all(to->fd, data, len) == len ? KYMO_OK : kymo_err_from_errno(errno);
-}
-
 /* The last image of a process. */
 static uint32_t find_process(const kymo_profile *profile, pid_t pid)
 {
@@ -45,7 +34,7 @@ static uint32_t find_process(const kymo_profile *profile, pid_t pid)
     return found;
 }
 
-static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo_sink *sink)
+static kymo_err write_report(const kymo_profile *profile, uint32_t process, int fd)
 {
     const kymo_heap_report_options options = {.size = sizeof options,
                                               .view = KYMO_HEAP_LIVE,
@@ -53,10 +42,15 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
                                               .min_age_ns = KYMO_HEAP_AUTO,
                                               .process = process};
     kymo_report *report = NULL;
+    kymo_bytes text;
+    kymo_bytes_init(&text, SIZE_MAX);
     kymo_err err = kymo_heap_report_create(profile, &options, &report);
     if (err == KYMO_OK)
-        err = kymo_report_write_json(profile, NULL, report, "function", "live", 0, 0, sink);
+        err = kymo_report_write_json(profile, NULL, report, "function", "live", 0, 0, &text.sink);
+    if (err == KYMO_OK && kymo_write_all(fd, text.data, text.len) != text.len)
+        err = kymo_err_from_errno(errno);
     kymo_report_destroy(report);
+    kymo_bytes_deinit(&text);
     return err;
 }
 
@@ -65,14 +59,13 @@ static kymo_err write_report(const kymo_profile *profile, uint32_t process, kymo
 static kymo_err write_named(int recording, const kymo_format *encoder, kymo_encode_options options,
                             pid_t pid, int fd)
 {
-    struct fd_sink to = {{write_to_fd}, fd};
     kymo_profile *profile = NULL;
     KYMO_TRY(kymo_finish_load(NULL, recording, NULL, NULL, &profile, NULL, NULL));
     if (pid)
         options.process = find_process(profile, pid) + 1; /* 0 if there is none */
     kymo_err err = pid && !options.process ? KYMO_E_NOT_FOUND
-                   : encoder               ? kymo_encode(profile, encoder, &to.sink, &options, NULL)
-                                           : write_report(profile, options.process, &to.sink);
+                   : encoder               ? kymo_encode_fd(profile, encoder, fd, &options, NULL)
+                                           : write_report(profile, options.process, fd);
     kymo_profile_destroy(profile);
     return err;
 }
