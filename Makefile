@@ -32,6 +32,7 @@ SERVERS := [ -d /run/systemd/system ] || tools/install-deps load || true
 test:
 	@tools/install-deps build test
 	@$(SERVERS)
+	@tests/golden/async_profiler.py
 	@tools/test
 
 check-fast:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """jfr_reads.py WRITE_FIXED - `jfr` of a JDK reads what we write, in one chunk and in many, and sees what we meant.
 
-If KYMO_JFR_CONVERTER names the jar of async-profiler's converter (tools.profiler:jfr-converter), that reads it, too.
+So does async-profiler's converter, where it is (async_profiler.py).
 """
 import collections
 import json
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import async_profiler
 import jfr_file
 
 
@@ -74,7 +75,7 @@ def main():
     if not shutil.which("jfr"):
         print("there is no jfr of a JDK: tools/install-deps test installs one")
         return 77
-    jar = os.environ.get("KYMO_JFR_CONVERTER")
+    jar = async_profiler.converter()
     with tempfile.TemporaryDirectory() as folder:
         one, many = os.path.join(folder, "one.jfr"), os.path.join(folder, "many.jfr")
         run(sys.argv[1], one, "--chunk=700", many)
@@ -89,7 +90,7 @@ def main():
             look_at_conversion(jar, one, folder)
             look_at_conversion(jar, many, folder)
         else:
-            print("KYMO_JFR_CONVERTER does not name the jar of async-profiler's converter: not tried")
+            print("there is no converter of async-profiler: not tried")
     return 0
 
 

@@ -2,17 +2,19 @@
 """JFR files as profiles: of the JVM's recorder against JDK's `jfr`, of async-profiler against its converter, of Kymo
 against the recording.
 
-KYMO_ASYNC_PROFILER names libasyncProfiler.so, and KYMO_JFR_CONVERTER the jar of its converter
-(tools.profiler:async-profiler and tools.profiler:jfr-converter). Without them these cases are skipped.
+Without async-profiler (tests/golden/async_profiler.py) its cases are skipped.
 """
 import collections
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+
+import async_profiler as peer
 from kymotest import KYMO, WORKLOADS, Recording, add_case, case, check, folder, main, record, run, say, skip
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "JfrShares.java"
@@ -194,9 +196,9 @@ def converted(jar, path, *options):
 def async_profiler(options, mode, converter_options, unit, has_class=False):
     """unit: of the converter's numbers. It shows the class of an object as a frame, and leaves out what has no
     stack."""
-    library, jar = os.environ.get("KYMO_ASYNC_PROFILER"), os.environ.get("KYMO_JFR_CONVERTER")
+    library, jar = peer.library(folder()), peer.converter()
     if not library or not jar:
-        skip("KYMO_ASYNC_PROFILER and KYMO_JFR_CONVERTER do not name async-profiler and its converter")
+        skip("there is no async-profiler, or no converter of it")
     cwd = program()
     path = cwd / "async.jfr"
     run_java(cwd, f"-agentpath:{library}=start,{options},jfr,file={path}")

@@ -14,6 +14,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
 
+import async_profiler
 import jfr_file
 from kymotest import (BUILD, KYMO, WORKLOADS, Running, case, check, check_close, folder, main, record, run, say,
                       skip, wait_until)
@@ -23,7 +24,23 @@ def convert(recording):
     path = recording.path.with_suffix(".jfr")
     out = run([KYMO, "convert", recording.path, "-q", "-f", "-o", path])
     check(out.status == 0, f"kymo convert: status {out.status}: {out.stderr}")
+    read_by_converter(path)
     return path
+
+
+def read_by_converter(path):
+    """async-profiler's sees as many samples and allocations as there are events."""
+    jar = async_profiler.converter()
+    if not jar:
+        return
+    events = collections.Counter(e.type for e in all_events(path))
+    for option, event in ("--cpu", "jdk.ExecutionSample"), ("--nativemem", "profiler.Malloc"):
+        collapsed = path.with_suffix(".collapsed")
+        out = run(["java", "-jar", jar, option, "-o", "collapsed", path, collapsed])
+        check(out.status == 0, f"jfrconv: status {out.status}: {out.stderr}{out.stdout}")
+        found = sum(int(line.rpartition(" ")[2]) for line in collapsed.read_text(errors="replace").splitlines())
+        check(found == events[event], f"jfrconv {option}: {found} of {events[event]}")
+        collapsed.unlink()
 
 
 def jfr(*arguments):
@@ -183,6 +200,7 @@ class ToBeKilled:
         """In the file, and by both readers it is one."""
         check(self.path.exists(), f"no .jfr, but {self.left()}")
         check(self.path.stat().st_mode & 0o777 == 0o600, "others may read it")
+        read_by_converter(self.path)
         events = all_events(self.path)
         mine = collections.Counter(e.type for e in events)
         if shutil.which("jfr"):
