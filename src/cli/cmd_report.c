@@ -283,7 +283,8 @@ static void print_markers(const struct report_request *request, const kymo_profi
 {
     kymo_terminal t = kymo_terminal_of(stdout);
     print_head(request, &t, profile, NULL);
-    kymo_report_print_marker_totals(&t, markers);
+    if (!kymo_is_imported(profile))
+        kymo_report_print_marker_totals(&t, markers);
     fputc('\n', t.to);
     kymo_report_print_markers(&t, markers, kymo_marker_by_name(request->markers_by), request->top);
     kymo_report_print_counters(&t, profile, markers);
@@ -307,6 +308,7 @@ static kymo_err write_markers_json(const struct report_request *request,
 static kymo_err report_markers(const struct report_request *request, const kymo_profile *profile)
 {
     kymo_marker_report *markers = NULL;
+    (void)kymo_has_markers(profile, request->file); /* there may be counters */
     kymo_err err = kymo_marker_report_create(profile, request->markers_by, &markers);
     if (err == KYMO_OK && request->json)
         err = write_markers_json(request, profile, markers);

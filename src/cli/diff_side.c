@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/diff_request.h"
 #include "cli/pager.h"
+#include "cli/sample_type.h"
 #include "views/report_side_diff.h"
 
 /* Whether the other options go with these. Returns -1 to go on, else an exit status. */
@@ -135,6 +136,9 @@ static int compare_markers(struct kymo_diff_request *request, const kymo_profile
     struct kymo_marker_diff diff;
     int status = KYMO_EXIT_OK;
     kymo_err err = KYMO_OK;
+    for (int i = 0; i < 2; i++)
+        if (!kymo_has_markers(profiles[i], request->files[i]))
+            return KYMO_EXIT_FAILED;
     for (int i = 0; i < 2 && err == KYMO_OK; i++)
         err = kymo_marker_report_create(profiles[i], request->markers_by, &reports[i]);
     if (err == KYMO_OK)

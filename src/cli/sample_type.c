@@ -13,6 +13,13 @@ int kymo_is_imported(const kymo_profile *profile)
     return kymo_profile_meta(profile)->format != NULL;
 }
 
+int kymo_has_markers(const kymo_profile *profile, const char *file)
+{
+    if (kymo_is_imported(profile))
+        kymo_fprint(stderr, "kymo: %s: markers are read from .kymo files alone\n", file);
+    return !kymo_is_imported(profile);
+}
+
 uint32_t kymo_sample_type_of(const kymo_profile *profile, const char *name)
 {
     uint32_t count;

@@ -172,6 +172,12 @@ def other_modes():
         check(out.status == 2 and "--mode markers" in out.stderr, f"{options}: {out.stderr}")
     out = run([KYMO, "diff", path, path, "--mode=memory"])
     check(out.status == 1 and "no RSS breakdown" in out.stderr, out.stderr)
+    jfr = folder() / "x.jfr"
+    kymo("convert", path, "-q", "-o", jfr)
+    out = run([KYMO, "diff", path, jfr, "--mode=markers"])
+    check(out.status == 1 and f"{jfr}: markers are read from" in out.stderr, f"{out.status}: {out.stderr}")
+    out = kymo("report", jfr, "--mode=markers")
+    check("markers are read from" in out.stderr and "markers: none" not in out.stdout, f"{out.stderr}{out.stdout}")
 
 
 @case
