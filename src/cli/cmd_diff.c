@@ -312,7 +312,8 @@ static int show_diff(const struct kymo_diff_request *request, const kymo_report_
 static void count_samples(struct kymo_diff_request *request)
 {
     for (int i = 0; i < 2; i++) {
-        request->selections[i].counted = KYMO_COUNTED_SAMPLES;
+        request->selections[i].counted =
+            request->is_made[i] ? KYMO_COUNTED_ALLOCATIONS : KYMO_COUNTED_SAMPLES;
         request->selections[i].type = request->kinds[i];
     }
 }
@@ -375,48 +376,20 @@ static int choose_kinds(struct kymo_diff_request *request)
                             request->mode_word);
 }
 
-/* Of files of other profilers, samples are compared. As above. */
-static int choose_types(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
-{
-    int is_by_total = request->normalize == KYMO_DIFF_BY_TOTAL;
-    for (int i = 0; i < 2; i++)
-        if (request->heap[i].options.at_ns != KYMO_HEAP_END)
-            return kymo_usage_error(KYMO_IN_DIFF, "@TIME goes with recordings of Kymo");
-    if (!kymo_sample_types_choose(profiles, request->files, request->mode_word, is_by_total,
-                                  request->kinds))
-        return KYMO_EXIT_FAILED;
-    request->has_mode = 1;
-    request->is_time = 1;
-    return -1;
-}
-
-/* Where the names differ, a line says what is compared. */
-static void say_types(const struct kymo_diff_request *request,
-                      const kymo_profile *const profiles[2])
-{
-    uint32_t count;
-    const char *names[2];
-    for (int i = 0; i < 2; i++)
-        names[i] = kymo_profile_sample_types(profiles[i], &count)[request->kinds[i]].name;
-    if (!request->quiet && strcmp(names[0], names[1]) != 0)
-        kymo_fprint(stderr, "kymo: comparing %s of %s with %s of %s\n", names[0], request->files[0],
-                    names[1], request->files[1]);
-}
-
 static int compare(struct kymo_diff_request *request, const kymo_profile *const profiles[2])
 {
-    if (request->is_markers || (request->heap[0].is_ledger && !kymo_is_imported(profiles[0]) &&
-                                !kymo_is_imported(profiles[1])))
-        return kymo_diff_side(request, profiles);
-    int is_other = kymo_is_imported(profiles[0]) || kymo_is_imported(profiles[1]);
-    int status = is_other ? choose_types(request, profiles) : choose_kinds(request);
-    if (status >= 0)
-        return status;
-    say_types(request, profiles);
-    if (request->output)
-        return kymo_diff_write(request, profiles);
-    return kymo_diff_is_of_time(request, profiles) ? compare_time(request, profiles)
-                                                   : compare_memory(request, profiles);
+    const kymo_profile *both[2] = {profiles[0], profiles[1]};
+    kymo_profile *made = NULL;
+    int is_other = kymo_is_imported(both[0]) || kymo_is_imported(both[1]);
+    if (request->is_markers || (request->heap[0].is_ledger && !is_other))
+        return kymo_diff_side(request, both);
+    int status = is_other ? kymo_diff_choose_types(request, both, &made) : choose_kinds(request);
+    if (status < 0)
+        status = request->output                       ? kymo_diff_write(request, both)
+                 : kymo_diff_is_of_time(request, both) ? compare_time(request, both)
+                                                       : compare_memory(request, both);
+    kymo_profile_destroy(made);
+    return status;
 }
 
 /* Replaces both profiles by the parts that are asked for. Returns -1 to go on, else an exit status.

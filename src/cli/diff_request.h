@@ -4,7 +4,8 @@
  * what has no samples.
  *
  * Layer:    cli
- * Flow:     cmd_diff.c -> [diff_request] -> diff_write.c -> kymo/encode.h
+ * Flow:     cmd_diff.c -> [diff_request] -> diff_types.c
+ *                                           diff_write.c -> kymo/encode.h
  *                                           diff_side.c -> views/report_side_diff.h
  * Threads:  the only one
  * Memory:   words point into argv; cmd_diff.c frees the names of files
@@ -45,11 +46,18 @@ struct kymo_diff_request {
     int is_time; /* not memory is compared, but time of this kind */
     kymo_sample_kind kind;
     uint32_t kinds[2]; /* the sample types of both that are compared, once they were read */
+    int is_made[2];    /* the samples are those of a recording's heap */
 };
 
 /* Whether both profiles have the kind of time that is asked for; says which has not. */
 int kymo_diff_has_kind(const struct kymo_diff_request *request,
                        const kymo_profile *const profiles[2]);
+
+/* Of two files of which one is another profiler's, samples are compared: chooses their types.
+ * profiles: where these are of a recording's heap, that is replaced by *made, for the caller to
+ * destroy. Returns -1 to go on, else an exit status. */
+int kymo_diff_choose_types(struct kymo_diff_request *request, const kymo_profile *profiles[2],
+                           kymo_profile **made);
 
 /* Whether time is compared, not memory: what was asked for, else what was recorded of both. */
 int kymo_diff_is_of_time(const struct kymo_diff_request *request,

@@ -38,6 +38,16 @@ static const char *other_name(const char *word)
                                         : word;
 }
 
+int kymo_is_heap_type(const char *word)
+{
+    static const char *const names[] = {"inuse_space", "inuse_objects", "alloc_space",
+                                        "alloc_objects"};
+    for (size_t i = 0; i < KYMO_ARRAY_LEN(names); i++)
+        if (word && strcmp(other_name(word), names[i]) == 0)
+            return 1;
+    return 0;
+}
+
 static void say_types(const kymo_profile *profile, const char *file, const char *word)
 {
     uint32_t count;
@@ -147,7 +157,9 @@ int kymo_sample_types_choose(const kymo_profile *const profiles[2], char *const 
     for (int i = 0; i < 2; i++)
         types[i] = word ? find(profiles[i], word) : KYMO_NONE;
     if (word && types[lead] == KYMO_NONE) {
-        say_types(profiles[0], files[0], word);
+        /* Words of recordings are known: it is the other file that may have any. */
+        int other = kymo_is_imported(profiles[0]) ? 0 : 1;
+        say_types(profiles[other], files[other], word);
         return 0;
     }
     if (!word)

@@ -22,6 +22,9 @@ int kymo_is_imported(const kymo_profile *profile);
 /* Whether markers were read from the file; else says that they were not: those of other profilers'
  * files are not, whether there are some or none. */
 int kymo_has_markers(const kymo_profile *profile, const char *file);
+/* Whether a word of --mode, or NULL, is a heap's in files of other profilers: live, alloc,
+ * inuse_space and the like. */
+int kymo_is_heap_type(const char *word);
 /* The type of this name, or KYMO_NONE. */
 uint32_t kymo_sample_type_of(const kymo_profile *profile, const char *name);
 /* Whether the recording has time of this kind; else says that it has not. Other profilers' files

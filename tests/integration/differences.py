@@ -216,4 +216,27 @@ def types_of_other_names():
     check(out.status == 1 and "--normalize=total does" in out.stderr, f"{out.status}: {out.stderr}")
 
 
+@case
+def heaps_of_other_files():
+    """A recording's heap and that of a file: what differs is what differs between the two recordings."""
+    first, second = [record([WORKLOADS / "allocs", mode], period="10ms", options=["--alloc=0", "--buffer=64m"]).path
+                     for mode in ("peak", "resize")]
+    for name in "x.pb.gz", "x.jfr":
+        path = folder() / name
+        kymo("convert", second, "-q", "-o", path, *(["--mode=live"] if name == "x.pb.gz" else []))
+        for mode in "live", "alloc":
+            # Files have the functions that pass a request on, too.
+            wanted, total = changes(first, second, f"--mode={mode}", "--all-frames")
+            for pair, sign in (((first, path), 1), ((path, first), -1)):
+                rows, found = changes(*pair, f"--mode={mode}", "--normalize=none")
+                check({n: sign * c for n, c in rows.items()} == wanted, f"{name}, {mode}: {rows}, in truth {wanted}")
+                check(sign * found["change"] == total["change"], f"{name}, {mode}: {found}, in truth {total}")
+            say(f"{name}, {mode}: {len(wanted)} functions changed by {total['change']} bytes together")
+        out = run([KYMO, "diff", first, path, "--mode=peak"])
+        check(out.status == 1 and f"{path}: --mode: it has no 'peak'" in out.stderr, f"{out.status}: {out.stderr}")
+    plain = record([WORKLOADS / "split", "0.1"]).path
+    out = run([KYMO, "diff", plain, path, "--mode=live"])
+    check(out.status == 1 and f"{plain}: no allocations were recorded" in out.stderr, f"{out.status}: {out.stderr}")
+
+
 main()
