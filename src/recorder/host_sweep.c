@@ -11,8 +11,8 @@
 #include "recorder/host_state.h"
 #include "recording/recording.h"
 
-/* Up to some 20 MB, if no two have a frame in common. What is used at one time is less, but for what
- * lives. */
+/* Up to some 20 MB, if no two have a frame in common. What is used at one time is less, but for
+ * what lives. */
 #define STACKS_LEAST 16384u
 
 static kymo_err find_used(const kymo_host *h, kymo_key_map *used)

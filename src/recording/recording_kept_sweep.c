@@ -54,8 +54,7 @@ static kymo_err use_callers(const struct kymo_kept_stacks *s, kymo_key_map *used
     return KYMO_OK;
 }
 
-kymo_err kymo_recording_sweep_stacks(kymo_recording_writer *w, uint32_t process,
-                                     kymo_key_map *used)
+kymo_err kymo_recording_sweep_stacks(kymo_recording_writer *w, uint32_t process, kymo_key_map *used)
 {
     struct kymo_kept_process *p = kymo_kept_process_of(&w->kept, process);
     if (!p)
