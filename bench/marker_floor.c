@@ -6,13 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "arch/cpu.h"
 #include "marker_floor.h"
 
-#if defined(__x86_64__)
-#define TICKS() __builtin_ia32_rdtsc()
-#else
-#error "the floor reads the time-stamp counter"
-#endif
+#define TICKS() kymo_counter_read()
 
 enum {
     WARM_BYTES = 1 << 20, /* the largest batch fits */

@@ -29,6 +29,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
+#include "arch/context.h"
 #include "base/bytes.h"
 #include "unwind/row_table.h"
 #include "unwind/unwind.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch/cpu.h"
 #include "base/atomic.h"
 
 /* An agent that was killed while it wrote leaves an odd turn. */

@@ -35,13 +35,4 @@
 /* Orders only against a handler that runs on this same thread. */
 #define kymo_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-static inline void kymo_cpu_relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#else
-    __asm__ volatile("" ::: "memory");
-#endif
-}
-
 #endif

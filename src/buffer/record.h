@@ -13,8 +13,11 @@
 
 #include <stdint.h>
 
+#include "arch/registers.h"
+
 /* In a stored stack: this is the very address that was interrupted, not a return address. The
- * first pc is such anyway; behind a signal frame there is another. User addresses have 47 bits. */
+ * first pc is such anyway; behind a signal frame there is another. User addresses have fewer bits.
+ */
 #define KYMO_PC_EXACT (1ull << 63)
 
 /* In a stored stack: no address, but a Python frame. Its code in the code area
@@ -100,7 +103,7 @@ struct kymo_record_answer {
     struct kymo_record head;
     uint64_t callers;
     uint64_t is_disturbed; /* 1: the system call that the signal found ends with EINTR */
-    uint64_t ip, rsp, rbp, rbx, r12_to_15[4];
+    uint64_t ip, sp, saved[KYMO_SLOTS_SAVED]; /* by slot of a row of unwind information */
 };
 
 /* A marker: its head's stack is the site's number (definition.h) in the low half, and flags above
@@ -319,7 +322,7 @@ _Static_assert(sizeof(struct kymo_record_count) == 32, "count record");
 _Static_assert(sizeof(struct kymo_record_label) == 40, "label record");
 _Static_assert(sizeof(struct kymo_record_label_inherited) == 40, "inherited labels record");
 _Static_assert(sizeof(struct kymo_record_backtrace) == 24, "backtrace record");
-_Static_assert(sizeof(struct kymo_record_answer) == 96, "answer record");
+_Static_assert(sizeof(struct kymo_record_answer) == 48 + 8 * KYMO_SLOTS_SAVED, "answer record");
 _Static_assert(sizeof(struct kymo_record) == 16, "record header");
 _Static_assert(sizeof(struct kymo_record_sample) == 24, "sample record");
 

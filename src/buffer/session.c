@@ -12,7 +12,9 @@
 
 #include <string.h>
 
-#define PAGE 4096u
+#include "arch/system.h"
+
+#define PAGE KYMO_ARCH_PAGE_BYTES
 #define HEADER_BYTES PAGE
 
 _Static_assert(sizeof(struct kymo_session) <= HEADER_BYTES, "the header fits its page");

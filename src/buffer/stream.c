@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch/cpu.h"
 #include "base/atomic.h"
 
 /* ---- the last-in first-out list of free slots and blocks, shared by two processes ----

@@ -24,12 +24,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "arch/system.h"
 #include "base/atomic.h"
 #include "capture/alloc_count.h"
 #include "capture/alloc_next.h"
 #include "sys/raw.h"
 
-#define PAGE 4096u
+#define PAGE KYMO_ARCH_PAGE_BYTES
 
 /* X(type of the result, name, parameters) */
 #define FUNCTIONS(X)                                                        \
@@ -244,11 +245,12 @@ static void patch_table(const struct look *look, const struct module *m,
         const ElfW(Sym) *symbol = &table->symbols[ELF64_R_SYM(slots[i].r_info)];
         const char *name = table->strings + symbol->st_name;
         /* What the module defines itself is its own, whatever it is called. */
-        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+        if ((type != KYMO_RELOCATION_JUMP_SLOT && type != KYMO_RELOCATION_GLOB_DAT) ||
             symbol->st_shndx != SHN_UNDEF)
             continue;
         uint64_t *slot = (uint64_t *)(uintptr_t)(m->map.l_addr + slots[i].r_offset);
-        uint64_t hook = hook_of(look, m, name, kymo_load_relaxed(slot), type == R_X86_64_JUMP_SLOT);
+        uint64_t hook =
+            hook_of(look, m, name, kymo_load_relaxed(slot), type == KYMO_RELOCATION_JUMP_SLOT);
         if (hook)
             patch_slot(m, slot, hook, &is_open);
     }

@@ -15,6 +15,7 @@
 #ifndef KYMO_CAPTURE_ALLOC_STACK_H
 #define KYMO_CAPTURE_ALLOC_STACK_H
 
+#include "arch/context.h"
 #include "buffer/depot.h"
 #include "capture/claim.h"
 #include "capture/take_stack.h"

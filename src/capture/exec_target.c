@@ -7,6 +7,7 @@
  * The search in PATH is the one that libc is going to do: it decides only which file is looked at,
  * never which one runs.
  */
+#include "arch/system.h"
 #include "capture/exec_pass.h"
 
 #include <elf.h>
@@ -97,7 +98,7 @@ static enum step judge_elf(int fd, const struct stat *st, enum kymo_refusal_reas
     struct kymo_file_id loader;
     if (kymo_elf_target_read(fd, &t, NULL) != KYMO_OK)
         return WILL_FAIL;
-    if (t.elf_class != ELFCLASS64 || t.big_endian || t.machine != EM_X86_64)
+    if (t.elf_class != ELFCLASS64 || t.big_endian || t.machine != KYMO_ELF_MACHINE)
         return refuse(KYMO_REFUSAL_MACHINE, reason);
     if (t.type != ET_EXEC && t.type != ET_DYN)
         return WILL_FAIL;

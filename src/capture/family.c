@@ -5,10 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "arch/system.h"
 #include "capture/connect.h"
 #include "sys/raw.h"
-
-#define LOADER "/lib64/ld-linux-x86-64.so.2"
 
 struct kymo_family kymo_family;
 
@@ -44,7 +43,7 @@ void kymo_family_init(const char *attach_name, const char *library, size_t len)
     memcpy(f->library, library, len);
     f->library[len] = '\0';
     if (!kymo_file_identify(f->library, &f->library_file) ||
-        !kymo_file_identify(LOADER, &f->loader_file))
+        !kymo_file_identify(KYMO_ARCH_LOADER, &f->loader_file))
         f->library[0] = '\0';
 }
 

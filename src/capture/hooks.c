@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <threads.h>
 
+#include "arch/thread_block.h"
 #include "capture/fork_child.h"
 #include "capture/mask_hooks.h"
 #include "capture/module.h"
@@ -78,7 +79,7 @@ static void begin(struct kymo_capture_thread *t)
         return;
     kymo_mask_begin_thread(p, t);
     /* glibc keeps the thread's control block at the top of its stack. */
-    uint64_t top = (uint64_t)(uintptr_t)__builtin_thread_pointer();
+    uint64_t top = kymo_thread_block();
     uint64_t size = t->stack_bytes;
     struct kymo_stack_bounds stack = {top > size ? top - size : 0, top};
     struct kymo_capture_thread *met = NULL;

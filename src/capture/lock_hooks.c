@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "arch/system.h"
 #include "base/atomic.h"
 #include "buffer/attach.h"
 #include "capture/alloc.h"
@@ -42,7 +43,7 @@ extern const char _end[] __attribute__((visibility("hidden")));
 
 static void own_add(struct own *own, const void *map, uint64_t bytes)
 {
-    enum { PAGE = 4096 };
+    enum { PAGE = KYMO_ARCH_PAGE_BYTES };
     uint64_t lo = (uint64_t)(uintptr_t)map;
     if (map && bytes && own->count < OWN_MOST)
         own->ranges[own->count++] = (struct range){lo, (lo + bytes + PAGE - 1) & ~(PAGE - 1ull)};

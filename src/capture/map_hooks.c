@@ -18,6 +18,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
+#include "arch/system.h"
 #include "base/atomic.h"
 #include "capture/alloc.h"
 #include "capture/alloc_next.h"
@@ -26,7 +27,7 @@
 #include "capture/state.h"
 #include "sys/raw.h"
 
-#define PAGE 4096u
+#define PAGE KYMO_ARCH_PAGE_BYTES
 
 static void note(uint32_t op, uint32_t how, const void *address, uint64_t bytes, const void *before,
                  uint64_t bytes_before, const void *caller, uint64_t here)

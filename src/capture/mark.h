@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/cpu.h"
 #include "base/atomic.h"
 #include "base/attr.h"
 #include "base/hash.h"

@@ -9,10 +9,10 @@
  * A forked child has its parent's clock, also until it attaches: what the parent has read must mean
  * the same there.
  */
+#include "arch/own_math.h"
 #include "base/atomic.h"
 #include "capture/mark.h"
 #include "sys/clock.h"
-#include "sys/own_math.h"
 
 static uint64_t now_ns(void)
 {

@@ -13,10 +13,10 @@
  */
 #include <string.h>
 
+#include "arch/own_math.h"
 #include "base/atomic.h"
 #include "buffer/record.h"
 #include "capture/mark.h"
-#include "sys/own_math.h"
 
 #define NO_NUMBER UINT16_MAX /* in a counter's id: there was no room */
 /* In a counter's cell. */

@@ -9,6 +9,7 @@
  * A stack for later use is a separate record, written at once. Ids of the depot hold for one epoch,
  * which may be over when a marker uses the stack.
  */
+#include "arch/context.h"
 #include "base/atomic.h"
 #include "buffer/depot.h"
 #include "buffer/record.h"

@@ -28,11 +28,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/context.h"
 #include "base/atomic.h"
 #include "buffer/depot.h"
 #include "buffer/stream.h"
 #include "capture/alloc_stack.h"
-#include "capture/arch/x86_64.h"
 #include "capture/claim.h"
 #include "capture/fork_child.h"
 #include "capture/mark.h"
@@ -143,6 +143,17 @@ static KYMO_NOINLINE void take_sample(struct kymo_capture_process *p, struct kym
         slot->handler_ns += kymo_clock_thread_cpu() - cpu_ns;
 }
 
+/* The registers that a later walk of the same place may need. */
+static void put_registers(struct kymo_capture_thread *t, const ucontext_t *context,
+                          struct kymo_record_answer *r)
+{
+    kymo_regs_from_ucontext(&t->regs, context); /* again: the walk has used them up */
+    r->ip = t->regs.ip;
+    r->sp = t->regs.gpr[KYMO_REG_SP];
+    for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++)
+        r->saved[slot] = t->regs.gpr[kymo_slot_register[slot]];
+}
+
 /* The recorder asks for the stack of a thread that waits. */
 static KYMO_NOINLINE void answer_with_stack(struct kymo_capture_process *p,
                                             struct kymo_capture_thread *t,
@@ -159,8 +170,9 @@ static KYMO_NOINLINE void answer_with_stack(struct kymo_capture_process *p,
         *r = (struct kymo_record_answer){
             .head = {clock, KYMO_RECORD_ANSWER, sizeof *r, stack},
             .callers = callers,
+            .is_disturbed = (uint64_t)kymo_context_was_interrupted(context),
         };
-        kymo_context_answer(context, r);
+        put_registers(t, context, r);
         kymo_stream_publish(w, sizeof *r);
     }
     if (w)

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "arch/thread_block.h"
 #include "base/atomic.h"
 #include "capture/alloc.h"
 #include "capture/python_stack.h"
@@ -22,7 +23,7 @@ static uint64_t find_tid(void)
     uint32_t tid = 0;
     if (!known || known[0] != 32 || known[2] == 0 || known[2] > 4096)
         return 0;
-    memcpy(&tid, (const char *)__builtin_thread_pointer() + known[2], sizeof tid);
+    memcpy(&tid, (const char *)(uintptr_t)kymo_thread_block() + known[2], sizeof tid);
     return tid == kymo_raw_gettid() ? known[2] : 0;
 }
 

@@ -12,9 +12,8 @@
  * Most filters let handlers return, by rt_sigreturn. One that does not (OpenSSH's) makes any
  * signal with a handler deadly, so before it is set all of ours go away.
  *
- * syscall may be asked for anything, also for a child that returns on another stack or on this one:
- * so its hook looks at the number and goes on by a jump, with all registers and the stack as they
- * were. It also sees who takes or blocks our signal by number.
+ * The hook of syscall is assembly (arch/syscall_hook.h); what it looks at is here. It also sees who
+ * takes or blocks our signal by number.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,6 +25,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "arch/syscall_hook.h"
+#include "arch/system.h"
 #include "capture/fork_child.h"
 #include "capture/hooks.h"
 #include "capture/mask_hooks.h"
@@ -36,19 +37,13 @@
 
 #define WAITS_MOST 5000u /* of 20 us and more each */
 
-typedef void any_fn(void);
-
 /* The filters that hooks have seen so far; not those of a child of vfork, which are its own. */
 static struct {
     uint32_t count;
     uint32_t refuse_stop; /* 1: one of them forbids a call that taking our signals away needs */
 } filters;
 
-/* Where the hook of syscall jumps to; at first to what finds the real one. */
-void kymo_syscall_resolve_first(void);
-void kymo_syscall_resolve(void);
-void kymo_syscall_look(long number, long a, long b, long c);
-any_fn *kymo_real_syscall = kymo_syscall_resolve_first;
+kymo_syscall_fn *kymo_real_syscall = kymo_syscall_resolve_first;
 
 int kymo_seccomp_hooks_init(void)
 {
@@ -101,30 +96,19 @@ static void become_quiet(uint32_t more)
         kymo_store_relaxed(&kymo_quiet_here, 1u);
 }
 
-/* Returns 0 if there is nothing at address: the kernel says so to the program, which may be about
- * to ask just that. It reads a mask before it finds that the rest makes no sense. */
-static int read_word(long address, uint64_t *word)
-{
-    if (kymo_syscall4(SYS_rt_sigprocmask, -1, address, 0, sizeof *word) != -EINVAL)
-        return 0;
-    memcpy(word, (const void *)(uintptr_t)address, sizeof *word);
-    return 1;
-}
-
 /* Whether all of it can be read; behind a filter it is believed. */
 static int is_readable(const void *memory, size_t bytes)
 {
-    enum { PAGE = 4096 };
+    enum { PAGE = KYMO_ARCH_PAGE_BYTES };
     uint64_t at = (uint64_t)(uintptr_t)memory;
     uint64_t end = at + bytes;
-    uint64_t word;
     struct kymo_capture_process *p = kymo_process_here();
     if (kymo_is_quiet_here() || (p && kymo_is_quiet(p)))
         return 1;
     for (; at < end; at = (at / PAGE + 1) * PAGE)
-        if (!read_word((long)(at < end - sizeof word ? at : end - sizeof word), &word))
+        if (!kymo_raw_is_readable(at < end - sizeof(uint64_t) ? at : end - sizeof(uint64_t)))
             return 0;
-    return read_word((long)(end - sizeof word), &word);
+    return kymo_raw_is_readable(end - sizeof(uint64_t));
 }
 
 /* One that cannot be read is none: the kernel says so. */
@@ -207,7 +191,7 @@ KYMO_HOOK int prctl(int option, ...)
 
 void kymo_syscall_resolve(void)
 {
-    any_fn *found = (any_fn *)dlsym(RTLD_NEXT, "syscall");
+    kymo_syscall_fn *found = (kymo_syscall_fn *)dlsym(RTLD_NEXT, "syscall");
     if (found)
         kymo_store_relaxed(&kymo_real_syscall, found);
 }
@@ -240,50 +224,12 @@ void kymo_syscall_look(long number, long a, long b, long c)
         become_quiet_for(a == SECCOMP_SET_MODE_STRICT ? NULL : (const void *)(uintptr_t)c);
     } else if (number == SYS_rt_sigaction && b != 0 && a > 0 && a < NSIG) {
         /* The handler is the first word of the kernel's structure. */
-        if ((p = who_can_leave()) && read_word(b, &word) && word != (uint64_t)(uintptr_t)SIG_DFL &&
-            word != (uint64_t)(uintptr_t)SIG_IGN)
+        if ((p = who_can_leave()) && kymo_raw_read_word((uint64_t)b, &word) &&
+            word != (uint64_t)(uintptr_t)SIG_DFL && word != (uint64_t)(uintptr_t)SIG_IGN)
             leave_if_named(KYMO_SIGNAL_BIT(a), p);
     } else if (number == SYS_rt_sigprocmask && a != SIG_UNBLOCK && b != 0) {
-        if ((p = who_can_leave()) && read_word(b, &word) && !kymo_mask_is_of_all(word))
+        if ((p = who_can_leave()) && kymo_raw_read_word((uint64_t)b, &word) &&
+            !kymo_mask_is_of_all(word))
             leave_if_named(word, p);
     }
-}
-
-#define TEXT_(number) #number
-#define TEXT(number) TEXT_(number)
-
-/* All that a call may pass in registers, kept over one of ours; the stack is aligned in between. */
-#define KEEPING(call)                                            \
-    "push %rdi\n push %rsi\n push %rdx\n push %rcx\n push %r8\n" \
-    "push %r9\n sub $8, %rsp\n .cfi_adjust_cfa_offset 56\n" call \
-    "add $8, %rsp\n pop %r9\n pop %r8\n pop %rcx\n pop %rdx\n"   \
-    "pop %rsi\n pop %rdi\n .cfi_adjust_cfa_offset -56\n"
-
-__attribute__((naked)) void kymo_syscall_resolve_first(void)
-{
-    __asm__(KEEPING("call kymo_syscall_resolve\n") "jmp *kymo_real_syscall(%rip)\n");
-}
-
-__attribute__((naked)) KYMO_HOOK void kymo_hook_syscall(void) __asm__("syscall");
-void kymo_hook_syscall(void)
-{
-    __asm__("cmp $" TEXT(
-        __NR_prctl) ", %rdi\n"
-                    "je 1f\n"
-                    "cmp $" TEXT(
-                        __NR_seccomp) ", %rdi\n"
-                                      "je 1f\n"
-                                      "cmp $" TEXT(
-                                          __NR_rt_sigaction) ", %rdi\n"
-                                                             "je 1f\n"
-                                                             "cmp $" TEXT(
-                                                                 __NR_rt_sigprocmask) ", %rdi\n"
-                                                                                      "jne 2f\n"
-                                                                                      "1:"
-                                                                                      "\n" KEEPING(
-                                                                                          "call "
-                                                                                          "kymo_"
-                                                                                          "syscall_"
-                                                                                          "look\n") "2:\n"
-                                                                                                    "jmp *kymo_real_syscall(%rip)\n");
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "arch/thread_block.h"
 #include "base/atomic.h"
 #include "capture/alloc.h"
 #include "capture/timer.h"
@@ -55,7 +56,7 @@ static uint32_t own_tid(const struct kymo_capture_process *p)
         return kymo_raw_gettid();
     uint32_t tid = 0;
     if (p->tid_offset)
-        memcpy(&tid, (const char *)__builtin_thread_pointer() + p->tid_offset, sizeof tid);
+        memcpy(&tid, (const char *)(uintptr_t)kymo_thread_block() + p->tid_offset, sizeof tid);
     return tid;
 }
 

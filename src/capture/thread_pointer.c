@@ -2,10 +2,10 @@
 /*
  * thread_pointer.c - see thread_pointer.h.
  *
- * The FS base is read by an instruction where the kernel allows it (AT_HWCAP2 says so, since Linux
- * 5.9), else the kernel is asked. It is looked up among the bases that were found to be libc's.
- * One that is not there is examined: libc's block begins with its own address, has it once more at
- * byte 16, and holds the thread's number. Memory at an unknown address is read only after the
+ * The register that leads to libc's block of a thread is read by an instruction where the kernel
+ * allows it, else the kernel is asked (arch/thread_block.h). It is looked up among the bases that
+ * were found to be libc's. One that is not there is examined: libc's block has its own address at
+ * known places, and holds the thread's number. Memory at an unknown address is read only after the
  * kernel has found it readable.
  *
  * Bases are never removed. libc puts its block at the end of a thread's stack, where no other
@@ -14,11 +14,7 @@
  */
 #include "capture/thread_pointer.h"
 
-#include <asm/prctl.h>
-#include <errno.h>
-#include <string.h>
-#include <sys/auxv.h>
-
+#include "arch/thread_block.h"
 #include "base/atomic.h"
 #include "sys/raw.h"
 
@@ -26,8 +22,6 @@ enum {
     WAYS = 4,
     SETS = 1024, /* a power of two */
     ALIGNMENT = 64,
-    SELF = 16, /* where a block holds its address once more */
-    FSGSBASE = 1 << 1,
 };
 
 static uint64_t bases[SETS][WAYS]; /* 0: free */
@@ -37,7 +31,7 @@ static enum { NOT_YET, BY_CALL, BY_INSTRUCTION } reading;
 void kymo_thread_pointer_init(uint64_t tid_offset)
 {
     tid_at = tid_offset;
-    kymo_store_release(&reading, getauxval(AT_HWCAP2) & FSGSBASE ? BY_INSTRUCTION : BY_CALL);
+    kymo_store_release(&reading, kymo_thread_block_may_read() ? BY_INSTRUCTION : BY_CALL);
 }
 
 static uint64_t *set_of(uint64_t base)
@@ -68,25 +62,19 @@ static void remember(uint64_t base)
 
 void kymo_thread_pointer_add(void)
 {
-    remember((uint64_t)(uintptr_t)__builtin_thread_pointer());
-}
-
-/* The kernel reads a mask before it finds that what is to be done with it makes no sense. */
-static int read_word(uint64_t address, uint64_t *word)
-{
-    if (kymo_syscall4(SYS_rt_sigprocmask, -1, (long)address, 0, sizeof *word) != -EINVAL)
-        return 0;
-    memcpy(word, (const void *)(uintptr_t)address, sizeof *word);
-    return 1;
+    remember(kymo_thread_block());
 }
 
 static int is_block(uint64_t base)
 {
-    uint64_t first, self, tid;
-    if (!base || base % ALIGNMENT != 0 || !read_word(base, &first) || first != base ||
-        !read_word(base + SELF, &self) || self != base)
+    uint64_t self, tid;
+    if (!base || base % ALIGNMENT != 0)
         return 0;
-    return tid_at == 0 || (read_word(base + tid_at, &tid) && (uint32_t)tid == kymo_raw_gettid());
+    for (const uint8_t *at = kymo_thread_block_selves; *at != UINT8_MAX; at++)
+        if (!kymo_raw_read_word(base + *at, &self) || self != base)
+            return 0;
+    return tid_at == 0 ||
+           (kymo_raw_read_word(base + tid_at, &tid) && (uint32_t)tid == kymo_raw_gettid());
 }
 
 int kymo_thread_pointer_is_libc(int may_ask)
@@ -96,13 +84,13 @@ int kymo_thread_pointer_is_libc(int may_ask)
     case NOT_YET:
         return 1;
     case BY_INSTRUCTION:
-        __asm__ volatile("rdfsbase %0" : "=r"(base));
+        base = kymo_thread_block_read();
         break;
     case BY_CALL:
         /* Nothing else tells it without risk. */
         if (!may_ask)
             return 1;
-        if (kymo_syscall3(SYS_arch_prctl, ARCH_GET_FS, (long)(intptr_t)&base, 0) != 0)
+        if (!kymo_thread_block_ask(&base))
             return 0;
         break;
     }

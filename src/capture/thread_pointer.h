@@ -7,9 +7,9 @@
  * Threads:  any, also those that libc knows nothing of
  * Signals:  safe, but for init
  *
- * A thread may run with an FS base that is not libc's: a raw clone with CLONE_SETTLS, a runtime
- * that brings its own threads, code that calls arch_prctl(ARCH_SET_FS). On such a thread the
- * address of a __thread variable of ours belongs to other data, or is not mapped.
+ * A thread may run with a thread pointer (on x86-64, the FS base) that is not libc's: a raw clone
+ * with CLONE_SETTLS, a runtime that brings its own threads, code that sets it. On such a thread
+ * the address of a __thread variable of ours belongs to other data, or is not mapped.
  */
 #ifndef KYMO_CAPTURE_THREAD_POINTER_H
 #define KYMO_CAPTURE_THREAD_POINTER_H

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "arch/system.h"
 #include "base/str.h"
 #include "doctor/doctor_checks.h"
 #include "launch/paths.h"
@@ -37,7 +38,7 @@ static const struct {
     const char *package;
 } common[] = {
     {"debug file of libc",
-     {"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6"},
+     {"/lib/" KYMO_ARCH_TRIPLET "/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6"},
      "libc6-dbg"},
     {"debug file of python3", {"/usr/bin/python3", NULL, NULL}, "python3-dbg"},
 };

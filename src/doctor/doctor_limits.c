@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "arch/cpu.h"
+#include "arch/system.h"
 #include "base/str.h"
 #include "doctor/doctor_checks.h"
 #include "launch/machine.h"
@@ -20,13 +22,13 @@ static void check_system(kymo_check *check)
     struct kymo_machine m;
     char memory[32];
     kymo_machine_read(&m);
-    int right = strcmp(m.arch, "x86_64") == 0;
+    int right = strcmp(m.arch, KYMO_ARCH_UNAME) == 0;
     kymo_check_say(check, right ? KYMO_CHECK_OK : KYMO_CHECK_FAIL,
                    "%s, %.60s, %s, %u CPUs, %s, clock %s", m.os[0] ? m.os : "unknown system",
                    m.kernel, m.arch, m.logical_cpus, kymo_format_bytes(memory, m.memory_bytes),
-                   m.tsc ? "tsc" : "of the kernel");
+                   m.tsc ? KYMO_COUNTER_CLOCKSOURCE : "of the kernel");
     if (!right)
-        kymo_check_advise(check, "Kymo records x86-64 programs only");
+        kymo_check_advise(check, "this Kymo records " KYMO_ARCH_NAME " programs only");
     else if (!m.tsc) {
         check->state = KYMO_CHECK_WARN;
         kymo_check_advise(check, "the kernel does not trust this CPU's counter; reading the time "

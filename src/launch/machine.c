@@ -7,6 +7,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "arch/cpu.h"
+
 static void copy_text(char *out, size_t cap, const char *text)
 {
     size_t len = strcspn(text, "\n");
@@ -65,13 +67,13 @@ static void read_cpus(struct kymo_machine *m)
 
 static int clocksource_is_tsc(void)
 {
-    char name[16] = "";
+    char name[32] = "";
     FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
     if (!f)
         return 0;
     int found = fgets(name, sizeof name, f) != NULL;
     fclose(f);
-    return found && strcmp(name, "tsc\n") == 0;
+    return found && strcmp(name, KYMO_COUNTER_CLOCKSOURCE "\n") == 0;
 }
 
 void kymo_machine_read(struct kymo_machine *m)

@@ -20,9 +20,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arch/system.h"
 #include "sys/elf_target.h"
 
-#define LOADER "/lib64/ld-linux-x86-64.so.2"
 #define GO_INSTEAD "; Go's own profiler sees it (runtime/pprof, go tool pprof)"
 #define DEFAULT_PATH "/bin:/usr/bin"
 
@@ -176,6 +176,8 @@ static const char *machine_name(uint16_t machine)
     switch (machine) {
     case EM_386:
         return "32-bit x86";
+    case EM_X86_64:
+        return "x86-64";
     case EM_AARCH64:
         return "aarch64";
     case EM_ARM:
@@ -217,23 +219,26 @@ static void judge_elf(int fd, const struct stat *st, kymo_precheck *out)
     int is_go = kymo_elf_target_is_go(fd);
     if (t.elf_class != ELFCLASS64 || t.big_endian)
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.250s cannot be recorded: it is a %s program, and only 64-bit x86-64 ones can", path,
-            t.elf_class == ELFCLASS64 ? "big-endian" : "32-bit");
-    else if (t.machine != EM_X86_64)
+            "%.250s cannot be recorded: it is a %s program, and only 64-bit " KYMO_ARCH_NAME
+            " ones can",
+            path, t.elf_class == ELFCLASS64 ? "big-endian" : "32-bit");
+    else if (t.machine != KYMO_ELF_MACHINE)
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.250s cannot be recorded: it is for %s, not for x86-64", path,
+            "%.250s cannot be recorded: it is for %s, not for " KYMO_ARCH_NAME, path,
             machine_name(t.machine));
     else if (t.type != ET_EXEC && t.type != ET_DYN)
         say(out, KYMO_PRECHECK_NOT_EXECUTABLE, "%.250s: an object file, not a program", path);
     else if (judge_privilege(st, out))
         return;
-    else if (!t.has_interp && !same_file(LOADER, st))
+    else if (!t.has_interp && !same_file(KYMO_ARCH_LOADER, st))
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
             "%.250s cannot be recorded: it is statically linked, so nothing can be preloaded%s",
             path, is_go ? GO_INSTEAD : "");
-    else if (t.has_interp && (stat(LOADER, &loader) != 0 || !same_file(t.interpreter, &loader)))
+    else if (t.has_interp &&
+             (stat(KYMO_ARCH_LOADER, &loader) != 0 || !same_file(t.interpreter, &loader)))
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,
-            "%.200s cannot be recorded: its loader is %.100s, not this system's glibc (" LOADER ")",
+            "%.200s cannot be recorded: its loader is %.100s, not this system's glibc "
+            "(" KYMO_ARCH_LOADER ")",
             path, t.interpreter);
     else if (t.has_asan)
         say(out, KYMO_PRECHECK_NOT_RECORDABLE,

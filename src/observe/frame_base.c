@@ -2,20 +2,18 @@
 /*
  * frame_base.c - see wall_find.h.
  *
- * Compilers begin such a function with push %rbp; mov %rsp,%rbp; a push for each register that it
- * saves, which the unwind information says; and sub $N,%rsp. Other instructions lie between them,
- * so these are looked for and the rest is not read: a wrong reading leads to no call of the
- * function.
+ * How many registers the function saves, the unwind information says; the rest is guessed from its
+ * first instructions. A wrong guess leads to no call of the function.
  */
 #include "observe/wall_find.h"
 
 #include <string.h>
 
-#include "unwind/row.h"
+#include "arch/machine_code.h"
+#include "arch/row.h"
 
 #define CODE_MAX 96u
 #define ENTRIES_MAX 65536u
-#define CALL_MAX 8u    /* bytes before a return address */
 #define PUSHED_MAX 12u /* words */
 #define FRAME_MAX (1ull << 20)
 
@@ -34,49 +32,16 @@ void kymo_frame_bases_deinit(struct kymo_frame_bases *b)
 
 /* ---- the distance ---- */
 
-/* Where these three bytes begin, from at on; size if they do not. */
-static size_t find_bytes(const unsigned char *code, size_t size, size_t at, const char *three)
-{
-    while (at + 3 <= size && memcmp(code + at, three, 3) != 0)
-        at++;
-    return at + 3 <= size ? at : size;
-}
-
-int kymo_frame_base_parse(const unsigned char *code, size_t size, uint32_t saved,
-                          uint64_t *distance)
-{
-    size_t set = find_bytes(code, size, 0, "\x48\x89\xe5"); /* mov %rsp,%rbp */
-    size_t other = find_bytes(code, size, 0, "\x48\x8b\xec");
-    set = set < other ? set : other;
-    if (set == size || !memchr(code, 0x55, set)) /* push %rbp */
-        return 0;
-    set += 3;
-    size_t byte = find_bytes(code, size, set, "\x48\x83\xec"); /* sub $N,%rsp */
-    size_t word = find_bytes(code, size, set, "\x48\x81\xec");
-    size_t less = find_bytes(code, size, set, "\x48\x83\xc4"); /* add $-128,%rsp */
-    *distance = 8ull * saved;
-    if (byte < word && byte < less && byte + 3 < size) {
-        *distance += code[byte + 3];
-    } else if (word < less && word + 7 <= size) {
-        uint32_t n;
-        memcpy(&n, code + word + 3, sizeof n);
-        *distance += n;
-    } else if (less + 3 < size) {
-        *distance += (uint64_t) - (int64_t)(int8_t)code[less + 3];
-    }
-    return *distance <= FRAME_MAX;
-}
-
 static int distance_by_code(kymo_remote *remote, uint64_t pc, uint64_t begin, uint64_t row,
                             uint64_t *distance)
 {
     unsigned char code[CODE_MAX];
     uint32_t saved = 0;
-    for (unsigned slot = KYMO_SLOT_RBX; slot <= KYMO_SLOT_R15; slot++)
+    for (unsigned slot = KYMO_SLOT_FP + 1; slot < KYMO_SLOTS_SAVED; slot++)
         saved += kymo_row_save(row, slot) != 0;
     size_t size = pc - begin < sizeof code ? (size_t)(pc - begin) : sizeof code;
     return kymo_remote_read(remote, begin, code, size) == size &&
-           kymo_frame_base_parse(code, size, saved, distance);
+           kymo_frame_distance(code, size, saved, distance) && *distance <= FRAME_MAX;
 }
 
 /* ---- the table ---- */
@@ -122,17 +87,11 @@ static int reads_as(kymo_remote *remote, uint64_t slot, uint64_t value)
 /* Whether what is called there is a stub that jumps to the function. */
 static int is_stub_of(kymo_remote *remote, uint64_t stub, uint64_t function)
 {
-    unsigned char code[16];
-    int32_t distance;
-    size_t at = 0;
-    if (kymo_remote_read(remote, stub, code, sizeof code) != sizeof code)
-        return 0;
-    at += memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0; /* endbr64 */
-    at += code[at] == 0xf2;                                 /* bnd */
-    if (code[at] != 0xff || code[at + 1] != 0x25)
-        return 0;
-    memcpy(&distance, code + at + 2, sizeof distance);
-    return reads_as(remote, stub + at + 6 + (uint64_t)(int64_t)distance, function);
+    unsigned char code[KYMO_STUB_BYTES];
+    uint64_t slot;
+    return kymo_remote_read(remote, stub, code, sizeof code) == sizeof code &&
+           kymo_stub_read(code, sizeof code, stub, &slot) == KYMO_STUB_SLOT &&
+           reads_as(remote, slot, function);
 }
 
 /* What the instruction before a return address says of what it called. */
@@ -140,22 +99,21 @@ enum called { OTHER, SOME, UNTOLD, FUNCTION };
 
 static enum called what_is_called(kymo_remote *remote, uint64_t return_address, uint64_t function)
 {
-    unsigned char code[CALL_MAX];
-    int32_t distance;
+    uint8_t code[KYMO_CALL_BYTES];
+    uint64_t value;
     if (!kymo_remote_module_at(remote, return_address) ||
-        kymo_remote_read(remote, return_address - CALL_MAX, code, CALL_MAX) != CALL_MAX)
+        kymo_remote_read(remote, return_address - sizeof code, code, sizeof code) != sizeof code)
         return OTHER;
-    memcpy(&distance, code + 4, sizeof distance);
-    uint64_t target = return_address + (uint64_t)(int64_t)distance;
-    if (code[3] == 0xe8)
-        return target == function || is_stub_of(remote, target, function) ? FUNCTION : SOME;
-    if (code[2] == 0xff && code[3] == 0x15 && reads_as(remote, target, function))
-        return FUNCTION;
-    /* By a pointer: ff /2, of two to seven bytes. */
-    static const uint8_t first[] = {6, 5, 4, 2, 1};
-    for (size_t i = 0; i < sizeof first; i++)
-        if (code[first[i]] == 0xff && (code[first[i] + 1] & 0x38) == 0x10)
-            return UNTOLD;
+    switch (kymo_call_before(code, return_address, &value)) {
+    case KYMO_CALL_DIRECT:
+        return value == function || is_stub_of(remote, value, function) ? FUNCTION : SOME;
+    case KYMO_CALL_SLOT:
+        return reads_as(remote, value, function) ? FUNCTION : UNTOLD;
+    case KYMO_CALL_POINTER:
+        return UNTOLD;
+    case KYMO_CALL_NONE:
+        break;
+    }
     return OTHER;
 }
 
@@ -180,12 +138,12 @@ static int find_above(kymo_remote *remote, uint64_t slot, uint64_t function, uin
 }
 
 int kymo_frame_base_guess(struct kymo_frame_bases *b, kymo_remote *remote,
-                          const struct kymo_remote_frame *frame, uint64_t *rbp)
+                          const struct kymo_remote_frame *frame, uint64_t *fp)
 {
     uint64_t row, begin, return_address;
     uint64_t above = 0;
     if (!kymo_remote_row(remote, frame->pc, &row, &begin) ||
-        kymo_row_kind(row) != KYMO_ROW_KIND_RBP || kymo_row_saves_below_rbp(row))
+        kymo_row_kind(row) != KYMO_ROW_KIND_FP || kymo_row_saves_below_fp(row))
         return 0;
     struct kymo_frame_base entry = {.key = key_of(remote, frame->pc)};
     const struct kymo_frame_base *known = find_entry(b, entry.key);
@@ -198,24 +156,24 @@ int kymo_frame_base_guess(struct kymo_frame_bases *b, kymo_remote *remote,
     }
     if (entry.source == BY_NONE || entry.source == BY_VARIES)
         return 0;
-    *rbp = frame->sp + entry.distance;
-    uint64_t slot = *rbp + kymo_row_offset(row) - 8;
+    *fp = frame->sp + entry.distance;
+    uint64_t slot = *fp + kymo_row_offset(row) - kymo_row_return_at(row);
     if (entry.source == BY_ANSWER)
         /* What was called may have jumped on to the function; only a thread could tell. */
         return kymo_remote_read(remote, slot, &return_address, 8) == 8 &&
                what_is_called(remote, return_address, begin) != OTHER;
     int is_found = find_above(remote, slot, begin, &above);
-    *rbp += above;
+    *fp += above;
     return is_found;
 }
 
 void kymo_frame_base_learn(struct kymo_frame_bases *b, kymo_remote *remote,
-                           const struct kymo_remote_frame *frame, uint64_t rbp)
+                           const struct kymo_remote_frame *frame, uint64_t fp)
 {
     struct kymo_frame_base entry = {
-        .key = key_of(remote, frame->pc), .distance = rbp - frame->sp, .source = BY_ANSWER};
+        .key = key_of(remote, frame->pc), .distance = fp - frame->sp, .source = BY_ANSWER};
     struct kymo_frame_base *known = find_entry(b, entry.key);
-    if (rbp < frame->sp || entry.distance > FRAME_MAX)
+    if (fp < frame->sp || entry.distance > FRAME_MAX)
         return;
     if (!known)
         add_entry(b, &entry);

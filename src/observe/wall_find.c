@@ -33,10 +33,9 @@
 #define DEPTH_MAX 4096u
 #define ASK_GRACE 16u
 #define ASK_SHARE 1000u
-#define RSP_ALONE (1u << KYMO_REG_SP)
+#define SP_ALONE (1u << KYMO_REG_SP)
 /* What a system call leaves as it was, and a handler records. */
-#define CALL_KEEPS \
-    (RSP_ALONE | 1u << KYMO_REG_FP | 1u << KYMO_REG_RBX | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
+#define CALL_KEEPS KYMO_REGS_ACROSS_CALLS
 
 kymo_err kymo_wall_finder_init(struct kymo_wall_finder *f)
 {
@@ -144,7 +143,7 @@ static kymo_err get_stack(struct kymo_wall_finder *f, struct kymo_wall_memory *m
 /* The stack of a place where the thread was asked before, if it is the same one. What was missing
  * there is then known for all threads. The same native stack may run other Python code. */
 static kymo_err find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
-                           const struct kymo_remote_frame *lacks_rbp, uint64_t now_ns,
+                           const struct kymo_remote_frame *lacks_fp, uint64_t now_ns,
                            struct kymo_wall_found *found, int *is_found)
 {
     *is_found = 0;
@@ -160,8 +159,8 @@ static kymo_err find_place(struct kymo_wall_finder *f, struct kymo_wall_memory *
         if (n > 0 && hash_callers(f->pcs, n) == p->callers) {
             *is_found = 1;
             found->stack = p->stack;
-            if (lacks_rbp->pc)
-                kymo_frame_base_learn(f->bases, f->stacks.remote, lacks_rbp,
+            if (lacks_fp->pc)
+                kymo_frame_base_learn(f->bases, f->stacks.remote, lacks_fp,
                                       p->regs.gpr[KYMO_REG_FP]);
             return f->stacks.python ? get_stack(f, m, n, &walk, now_ns, &found->stack) : KYMO_OK;
         }
@@ -245,10 +244,10 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     struct kymo_regs regs = {.ip = found->ip};
     regs.gpr[KYMO_REG_SP] = found->sp;
     size_t n =
-        kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE, f->pcs, f->sps, f->depth, &result);
+        kymo_remote_walk_with_sps(remote, &regs, SP_ALONE, f->pcs, f->sps, f->depth, &result);
     if (n > 0 && result.end == KYMO_WALK_NO_MODULE && now_ns >= f->retry_ns) {
         if (kymo_remote_refresh(remote) == KYMO_OK)
-            n = kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE, f->pcs, f->sps, f->depth,
+            n = kymo_remote_walk_with_sps(remote, &regs, SP_ALONE, f->pcs, f->sps, f->depth,
                                           &result);
         set_retry(f, now_ns, result.end != KYMO_WALK_NO_MODULE);
     }
@@ -259,7 +258,7 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
         last = (struct kymo_remote_frame){f->pcs[n - 1] - (n > 1), result.missing};
     if (last.pc && kymo_frame_base_guess(f->bases, remote, &last, &regs.gpr[KYMO_REG_FP])) {
         /* No frame below has changed it, so it is that of the innermost one. */
-        n = kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE | 1u << KYMO_REG_FP, f->pcs, f->sps,
+        n = kymo_remote_walk_with_sps(remote, &regs, SP_ALONE | 1u << KYMO_REG_FP, f->pcs, f->sps,
                                       f->depth, &result);
         if (n > 0 && is_whole(&result))
             return get_stack(f, m, n, &result, now_ns, &found->stack);
@@ -267,7 +266,7 @@ static kymo_err walk(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     KYMO_TRY(find_place(f, m, &last, now_ns, found, &is_known));
     if (is_known)
         return KYMO_OK;
-    n = kymo_remote_walk_with_sps(remote, &regs, RSP_ALONE, f->pcs, f->sps, f->depth, &result);
+    n = kymo_remote_walk_with_sps(remote, &regs, SP_ALONE, f->pcs, f->sps, f->depth, &result);
     if (n > 0)
         KYMO_TRY(get_stack(f, m, n, &result, now_ns, &found->stack));
     else
@@ -305,13 +304,12 @@ void kymo_wall_remember(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
     *p = (struct kymo_wall_place){
         .callers = r->callers, .stack = a->stack, .is_known = a->stack != KYMO_NO_STACK};
     p->regs.ip = r->ip;
-    p->regs.gpr[KYMO_REG_SP] = r->rsp;
-    p->regs.gpr[KYMO_REG_FP] = r->rbp;
-    p->regs.gpr[KYMO_REG_RBX] = r->rbx;
-    memcpy(&p->regs.gpr[12], r->r12_to_15, sizeof r->r12_to_15);
+    p->regs.gpr[KYMO_REG_SP] = r->sp;
+    for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++)
+        p->regs.gpr[kymo_slot_register[slot]] = r->saved[slot];
 }
 
 int kymo_wall_is_same(const struct kymo_drain_answer *a, uint64_t ip, uint64_t sp)
 {
-    return (ip == 0 && sp == 0) || is_there(a->record.ip, a->record.rsp, ip, sp);
+    return (ip == 0 && sp == 0) || is_there(a->record.ip, a->record.sp, ip, sp);
 }

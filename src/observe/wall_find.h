@@ -82,11 +82,11 @@ void kymo_wall_stacks_deinit(struct kymo_wall_stacks *s);
 
 /* frame_base.c: the frame pointer of a function of another process, told from its stack pointer.
  *
- * From outside, a waiting thread's stack pointer is known and its rbp is not. A function that keeps
- * a frame pointer sets it once, and lowers its stack pointer by a constant: so at each of its calls
- * rbp lies the same distance above the stack pointer, unless it uses alloca or the like. The
- * distance is what its first instructions say, or what a thread that was asked had there. It is
- * believed if what it leads to is a return address behind a call of this very function.
+ * From outside, a waiting thread's stack pointer is known and its frame pointer is not. A function
+ * that keeps a frame pointer sets it once, and lowers its stack pointer by a constant: so at each
+ * of its calls it lies the same distance above the stack pointer, unless it uses alloca or the
+ * like. The distance is what its first instructions say, or what a thread that was asked had there.
+ * It is believed if what it leads to is a return address behind a call of this very function.
  */
 
 /* Private. */
@@ -104,22 +104,18 @@ struct kymo_frame_bases {
 
 void kymo_frame_bases_deinit(struct kymo_frame_bases *bases);
 
-/* A frame whose CFA counts from rbp: its pc (one less for a return address), its stack pointer. */
+/* A frame whose CFA counts from its frame pointer: its pc (one less for a return address), its
+ * stack pointer. */
 struct kymo_remote_frame {
     uint64_t pc, sp;
 };
 
-/* Returns 0 if its rbp is not to be told. */
+/* Returns 0 if its frame pointer is not to be told. */
 int kymo_frame_base_guess(struct kymo_frame_bases *bases, kymo_remote *remote,
-                          const struct kymo_remote_frame *frame, uint64_t *rbp);
-/* A thread had this rbp there. */
+                          const struct kymo_remote_frame *frame, uint64_t *fp);
+/* A thread had this frame pointer there. */
 void kymo_frame_base_learn(struct kymo_frame_bases *bases, kymo_remote *remote,
-                           const struct kymo_remote_frame *frame, uint64_t rbp);
-
-/* For tests: the distance that the first instructions of a function say, which saves that many
- * registers besides rbp. Returns 0 if they set no frame pointer. */
-int kymo_frame_base_parse(const unsigned char *code, size_t size, uint32_t saved,
-                          uint64_t *distance);
+                           const struct kymo_remote_frame *frame, uint64_t fp);
 
 /* ---- wall_find.c ---- */
 

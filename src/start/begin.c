@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "arch/system.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"
 #include "capture/hooks.h"
@@ -21,7 +22,6 @@
 #include "sys/own_maps.h"
 #include "sys/raw.h"
 
-#define PAGE_BYTES 4096u
 #define ARGUMENTS_MAX (8u << 20)    /* more than the kernel takes, and what is below them */
 #define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
 
@@ -51,7 +51,7 @@ static struct kymo_stack_bounds main_stack(void)
         size = limit.rlim_cur < MAIN_STACK_MAX ? limit.rlim_cur : MAIN_STACK_MAX;
     const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     uint64_t last = path ? (uint64_t)(uintptr_t)path + strlen(path) : 0;
-    uint64_t end = (last | (PAGE_BYTES - 1)) + 1;
+    uint64_t end = (last | (KYMO_ARCH_PAGE_BYTES - 1)) + 1;
     /* Another kernel, or what runs programs of other machines, may lay it out differently. */
     if (last < here || last - here > ARGUMENTS_MAX)
         end = mapping_end(here);

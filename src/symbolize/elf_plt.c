@@ -2,16 +2,17 @@
 /*
  * elf_plt.c - names linkage stubs by the slots that they jump through.
  *
- * A stub is code without a symbol. It ends in `jmp *slot(%rip)`, and the relocation of that slot
- * names the function. Stubs that push a relocation's index instead (the lazy half of a table for
- * indirect branch tracking) are named by the index. This holds for .plt, .plt.sec, .plt.got and
- * .plt.bnd of all linkers.
+ * A stub is code without a symbol. It jumps through a slot, and the relocation of that slot names
+ * the function. Stubs that have a relocation's index instead are named by the index. This holds for
+ * .plt, .plt.sec, .plt.got and .plt.bnd of all linkers.
  */
 #include "symbolize/elf_symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/machine_code.h"
+#include "arch/system.h"
 #include "base/str.h"
 #include "symbolize/elf_file.h"
 
@@ -46,9 +47,9 @@ static kymo_err add_slots(kymo_elf_file *file, kymo_elf_section *table, slot_vec
         memcpy(&r, raw.data + pos, sizeof r);
         uint64_t type = ELF64_R_TYPE(r.r_info);
         slot s = {.address = r.r_offset};
-        if (type == R_X86_64_IRELATIVE)
+        if (type == KYMO_RELOCATION_IRELATIVE)
             s.target = (uint64_t)r.r_addend;
-        else if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+        else if (type == KYMO_RELOCATION_JUMP_SLOT || type == KYMO_RELOCATION_GLOB_DAT)
             s.symbol = (uint32_t)ELF64_R_SYM(r.r_info);
         err = kymo_vec_push(slots, s); /* other relocations keep their index, which stubs may use */
     }
@@ -103,37 +104,37 @@ static kymo_err add_stub(stubs *st, uint64_t address, uint64_t size, const slot 
                                 KYMO_ELF_RANK_STUB);
 }
 
+static const slot *slot_at(const stubs *st, uint64_t address)
+{
+    slot key = {.address = address};
+    return st->by_slot.len
+               ? bsearch(&key, st->by_slot.data, st->by_slot.len, sizeof key, by_address)
+               : NULL;
+}
+
 static kymo_err read_stubs(stubs *st, kymo_elf_section *section)
 {
     kymo_span code;
     if (kymo_elf_load(st->file, section, &code) != KYMO_OK)
         return KYMO_OK;
-    size_t step = section->entry_size == 8 ? 8 : 16;
+    size_t step =
+        section->entry_size == KYMO_STUB_BYTES / 2 ? KYMO_STUB_BYTES / 2 : KYMO_STUB_BYTES;
     kymo_err err = KYMO_OK;
     for (size_t at = 0, n = 0; err == KYMO_OK && code.size - at >= step && n < MAX_STUBS;
          at += step, n++) {
-        const unsigned char *p = code.data + at;
+        uint64_t value;
         uint64_t address = section->address + at;
-        size_t i = 0;
-        if (memcmp(p, "\xf3\x0f\x1e\xfa", 4) == 0) /* endbr64 */
-            i = 4;
-        if (i + 5 <= step && p[i] == 0x68 && i == 4) { /* push index; jmp to the resolver */
-            uint32_t index;
-            memcpy(&index, p + i + 1, 4);
-            if (index < st->by_index.len)
-                err = add_stub(st, address, step, &st->by_index.data[index]);
-            continue;
+        const slot *s = NULL;
+        switch (kymo_stub_read(code.data + at, step, address, &value)) {
+        case KYMO_STUB_SLOT:
+            s = slot_at(st, value);
+            break;
+        case KYMO_STUB_INDEX:
+            s = value < st->by_index.len ? &st->by_index.data[value] : NULL;
+            break;
+        case KYMO_STUB_NONE:
+            break;
         }
-        if (p[i] == 0xf2) /* bnd */
-            i++;
-        if (i + 6 > step || p[i] != 0xff || p[i + 1] != 0x25)
-            continue;
-        int32_t offset;
-        memcpy(&offset, p + i + 2, 4);
-        slot key = {.address = address + i + 6 + (uint64_t)(int64_t)offset};
-        const slot *s = st->by_slot.len ? bsearch(&key, st->by_slot.data, st->by_slot.len,
-                                                  sizeof key, by_address)
-                                        : NULL;
         if (s)
             err = add_stub(st, address, step, s);
     }
@@ -145,7 +146,7 @@ kymo_err kymo_elf_plt_add(kymo_elf_symbols *symbols, kymo_elf_file *file)
 {
     kymo_elf_section *dynsym = kymo_elf_find_type(file, SHT_DYNSYM);
     kymo_elf_section *strings = dynsym ? kymo_elf_section_at(file, dynsym->link) : NULL;
-    if (file->machine != EM_X86_64 || !strings)
+    if (file->machine != KYMO_ELF_MACHINE || !strings)
         return KYMO_OK;
     stubs st = {
         .file = file, .symbols = symbols, .n_before = symbols->sized.len + symbols->unsized.len};

@@ -62,7 +62,8 @@ void kymo_elf_symbols_finish(kymo_elf_symbols *symbols, const kymo_elf_file *fil
 const kymo_elf_symbol *kymo_elf_symbols_find(const kymo_elf_symbols *symbols, uint64_t address);
 
 /* elf_plt.c: adds a symbol, `memcpy@plt`, for each linkage stub of file whose target is known;
- * x86-64 only. Call before kymo_elf_symbols_finish. Errors: KYMO_E_NOMEM, KYMO_E_TOO_BIG. */
+ * of files of this architecture only. Call before kymo_elf_symbols_finish. Errors: KYMO_E_NOMEM,
+ * KYMO_E_TOO_BIG. */
 KYMO_NODISCARD
 kymo_err kymo_elf_plt_add(kymo_elf_symbols *symbols, kymo_elf_file *file);
 

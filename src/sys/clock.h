@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "arch/cpu.h"
 #include "sys/raw.h"
 
 enum kymo_clock_kind { KYMO_CLOCK_MONOTONIC = 0, KYMO_CLOCK_TSC = 1 };
@@ -29,10 +30,7 @@ static inline uint64_t kymo_clock_ns(clockid_t clock)
 
 static inline uint64_t kymo_clock_tsc(void)
 {
-    uint32_t lo;
-    uint32_t hi;
-    __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-    return (uint64_t)hi << 32 | lo;
+    return kymo_counter_read();
 }
 
 static inline uint64_t kymo_clock_now(enum kymo_clock_kind kind)

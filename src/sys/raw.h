@@ -13,47 +13,13 @@
 #ifndef KYMO_SYS_RAW_H
 #define KYMO_SYS_RAW_H
 
+#include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
-#if !defined(__x86_64__)
-#error "raw.h knows x86-64 only"
-#endif
-
-static inline long kymo_syscall6(long nr, long a, long b, long c, long d, long e, long f)
-{
-    long result;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-static inline long kymo_syscall4(long nr, long a, long b, long c, long d)
-{
-    long result;
-    register long r10 __asm__("r10") = d;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-static inline long kymo_syscall3(long nr, long a, long b, long c)
-{
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(nr), "D"(a), "S"(b), "d"(c)
-                     : "rcx", "r11", "memory");
-    return result;
-}
+#include "arch/system_call.h"
 
 static inline uint32_t kymo_raw_gettid(void)
 {
@@ -91,6 +57,22 @@ static inline void kymo_raw_change_mask(const uint64_t *mask, int block)
     enum { BLOCK = 0, UNBLOCK = 1 };
     (void)kymo_syscall4(SYS_rt_sigprocmask, block ? BLOCK : UNBLOCK, (long)(intptr_t)mask, 0,
                         sizeof *mask);
+}
+
+/* Whether the 8 bytes at address can be read: the kernel reads a mask before it finds that what is
+ * to be done with it makes no sense, and changes nothing. */
+static inline int kymo_raw_is_readable(uint64_t address)
+{
+    return kymo_syscall4(SYS_rt_sigprocmask, -1, (long)address, 0, sizeof(uint64_t)) == -EINVAL;
+}
+
+/* Reads a word at an address that may be anything. Returns 0 if it cannot be read. */
+static inline int kymo_raw_read_word(uint64_t address, uint64_t *word)
+{
+    if (!kymo_raw_is_readable(address))
+        return 0;
+    memcpy(word, (const void *)(uintptr_t)address, sizeof *word);
+    return 1;
 }
 
 /* For one who waits for another thread's short work: sleeps, since one who yields to threads of its

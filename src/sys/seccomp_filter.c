@@ -6,8 +6,9 @@
  */
 #include "sys/seccomp_filter.h"
 
-#include <linux/audit.h>
 #include <linux/seccomp.h>
+
+#include "arch/system.h"
 
 struct value {
     uint32_t value;
@@ -29,7 +30,7 @@ static struct value load(uint32_t offset, uint32_t number)
     if (offset == offsetof(struct seccomp_data, nr))
         return known(number);
     if (offset == offsetof(struct seccomp_data, arch))
-        return known(AUDIT_ARCH_X86_64);
+        return known(KYMO_ARCH_AUDIT);
     return (struct value){0, 0};
 }
 

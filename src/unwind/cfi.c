@@ -4,7 +4,7 @@
  *
  * It is a cursor and not a loop with a callback: a handler seeks the row of one pc and stops there,
  * the builder seeks the end of each row in turn, and both run the same instructions in the same
- * order. A row keeps the rules of eight registers only, with 32-bit values, so that a cursor with
+ * order. A row keeps the rules of few registers only, with 32-bit values, so that a cursor with
  * all its remembered states is under 400 bytes of a handler's stack; rules of registers that no
  * caller can need (those that a call destroys) are read over.
  */
@@ -208,7 +208,7 @@ static enum kymo_cfi_status read_cie(const struct kymo_cfi_image *image, uint64_
     uint64_t code_align = kymo_read_uleb(&s);
     int64_t data_align = kymo_read_sleb(&s);
     uint64_t ra_column = version == 1 ? kymo_read_u8(&s) : kymo_read_uleb(&s);
-    if (s.failed || id != 0 || (version != 1 && version != 3) || ra_column != 16 ||
+    if (s.failed || id != 0 || (version != 1 && version != 3) || ra_column != KYMO_REG_RA ||
         code_align > UINT16_MAX || data_align > INT16_MAX || data_align < INT16_MIN)
         return KYMO_CFI_BROKEN;
     fde->code_align = (uint32_t)code_align;
@@ -260,7 +260,7 @@ static void set_rule(struct kymo_cfi_row *row, uint64_t reg, uint8_t rule, int64
 
 static void set_cfa(struct kymo_cfi_row *row, uint8_t kind, uint64_t reg, int64_t value)
 {
-    if (reg > 15 || value > INT32_MAX || value < INT32_MIN)
+    if (reg >= KYMO_REG_COUNT || value > INT32_MAX || value < INT32_MIN)
         kind = KYMO_CFA_UNSUPPORTED;
     row->cfa_kind = kind;
     row->cfa_register = (uint8_t)reg;
@@ -348,8 +348,8 @@ static void change_row(struct kymo_cfi_cursor *c, kymo_reader *s, uint8_t op)
     case CFA_REGISTER: {
         reg = kymo_read_uleb(s);
         uint64_t from = kymo_read_uleb(s);
-        set_rule(row, reg, from <= 15 ? KYMO_RULE_REGISTER : KYMO_RULE_UNSUPPORTED,
-                 (int64_t)(from & 15));
+        set_rule(row, reg, from < KYMO_REG_COUNT ? KYMO_RULE_REGISTER : KYMO_RULE_UNSUPPORTED,
+                 (int64_t)(from % KYMO_REG_COUNT));
         break;
     }
     case CFA_EXPRESSION:

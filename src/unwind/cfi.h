@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/registers.h"
 #include "base/attr.h"
 #include "base/reader.h"
 
@@ -29,19 +30,6 @@ struct kymo_cfi_image {
     const uint8_t *data;
     uint64_t size; /* at most INT32_MAX */
     uint64_t address;
-};
-
-/* The registers whose rules are kept: those that survive calls, and the return address. */
-enum {
-    KYMO_SLOT_RBP,
-    KYMO_SLOT_RBX,
-    KYMO_SLOT_R12,
-    KYMO_SLOT_R13,
-    KYMO_SLOT_R14,
-    KYMO_SLOT_R15,
-    KYMO_SLOT_RSP,
-    KYMO_SLOT_RA,
-    KYMO_SLOT_COUNT
 };
 
 enum {
@@ -58,6 +46,7 @@ enum {
 
 enum { KYMO_CFA_UNSET, KYMO_CFA_REGISTER, KYMO_CFA_EXPR, KYMO_CFA_UNSUPPORTED };
 
+/* The rules of the registers that arch/registers.h has slots for. */
 struct kymo_cfi_row {
     uint8_t rule[KYMO_SLOT_COUNT];
     int32_t value[KYMO_SLOT_COUNT];
@@ -152,15 +141,5 @@ KYMO_SIGNAL_SAFE enum kymo_cfi_status kymo_cfi_seek(struct kymo_cfi_cursor *curs
 /* The bytes of the expression whose length lies at this image offset; an empty span if broken. */
 KYMO_SIGNAL_SAFE kymo_reader kymo_cfi_expression(const struct kymo_cfi_image *image,
                                                  int32_t offset);
-
-/* The slot of a register number, -1 if its rule is not kept. */
-KYMO_SIGNAL_SAFE static inline int kymo_slot_of(uint64_t reg)
-{
-    static const int8_t slot_plus_1[17] = {
-        [3] = KYMO_SLOT_RBX + 1,  [6] = KYMO_SLOT_RBP + 1,  [7] = KYMO_SLOT_RSP + 1,
-        [12] = KYMO_SLOT_R12 + 1, [13] = KYMO_SLOT_R13 + 1, [14] = KYMO_SLOT_R14 + 1,
-        [15] = KYMO_SLOT_R15 + 1, [16] = KYMO_SLOT_RA + 1};
-    return reg < 17 ? slot_plus_1[reg] - 1 : -1;
-}
 
 #endif

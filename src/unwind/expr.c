@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/expr.h"
 
+#include "arch/registers.h"
+
 enum { /* DW_OP_* */
        OP_ADDR = 0x03,
        OP_DEREF = 0x06,
@@ -165,9 +167,9 @@ static void dereference(struct machine *m, struct kymo_stack_window *window, uns
 static void push_register(struct machine *m, const struct kymo_expr_regs *regs, uint64_t reg,
                           int64_t offset)
 {
-    if (reg == 16)
+    if (reg == KYMO_REG_PC)
         push(m, regs->ip + (uint64_t)offset);
-    else if (reg > 16)
+    else if (reg >= KYMO_REG_COUNT)
         fail(m, KYMO_EXPR_UNSUPPORTED);
     else if (!(regs->known >> reg & 1))
         fail(m, KYMO_EXPR_UNKNOWN_REGISTER);

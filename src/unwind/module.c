@@ -11,8 +11,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "arch/row.h"
 #include "base/search.h"
-#include "unwind/row.h"
 #include "unwind/stack_window.h"
 
 /* Call frame instructions run for one frame. The longest entry of cc1 (gcc 12.2) has 13361. */

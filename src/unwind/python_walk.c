@@ -4,9 +4,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "arch/system.h"
+#include "arch/thread_block.h"
+
 #define WORD 8u
-/* Addresses of user memory have 47 bits. */
-#define ADDRESS_BITS 47u
 #define PAGE_BITS 12u
 /* 3.12 and later: the frame is a mark in the evaluator's own. From 3.14 on 4 is one, too. */
 #define OWNER_IS_C_STACK 3u
@@ -32,7 +33,7 @@ static bool is_readable(struct kymo_python_pages *pages, uint64_t address)
         return true;
     uint64_t page = address >> PAGE_BITS;
     uint64_t *slot = &pages->page[page % KYMO_PYTHON_PAGES];
-    if (page == 0 || address >> ADDRESS_BITS)
+    if (page == 0 || address >> KYMO_ADDRESS_BITS)
         return false;
     if (*slot != page) {
         *slot = 0; /* the copy is gone, also if the page cannot be read */
@@ -63,7 +64,7 @@ bool kymo_python_load_anew(struct kymo_python_pages *pages, uint64_t address, ui
 bool kymo_python_copy(struct kymo_python_pages *pages, uint64_t from, void *to, uint64_t bytes)
 {
     char *out = to;
-    if (from >> ADDRESS_BITS || bytes >> ADDRESS_BITS)
+    if (from >> KYMO_ADDRESS_BITS || bytes >> KYMO_ADDRESS_BITS)
         return false;
     while (bytes > 0) {
         uint64_t part = KYMO_PYTHON_PAGE - from % KYMO_PYTHON_PAGE;
@@ -90,7 +91,7 @@ uint64_t kymo_python_thread_state(const struct kymo_python *python, struct kymo_
     uint64_t state = (uint64_t)(uintptr_t)pthread_getspecific((pthread_key_t)(key >> 32));
     /* The thread's own number, which is pthread_self()'s, proves that the offsets fit. */
     return state && kymo_python_load(pages, state + python->offsets.thread_id, &thread) &&
-                   thread == (uint64_t)(uintptr_t)__builtin_thread_pointer()
+                   thread == kymo_thread_block()
                ? state
                : 0;
 }

@@ -19,8 +19,8 @@
 #ifndef KYMO_UNWIND_ROW_CACHE_H
 #define KYMO_UNWIND_ROW_CACHE_H
 
+#include "arch/row.h"
 #include "base/atomic.h"
-#include "unwind/row.h"
 #include "unwind/unwind.h"
 
 static inline uint64_t kymo_row_hash(uint64_t row)

@@ -13,10 +13,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "arch/row.h"
+#include "arch/system.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "unwind/cfi.h"
-#include "unwind/row.h"
 
 /* Instructions per byte of file that an honest one never needs: each FDE runs its own bytes once,
  * and its CIE's few instructions again. */
@@ -54,8 +55,8 @@ static kymo_err open_elf(struct builder *b)
         return corrupt(b, 0, "not an ELF file: too short");
     memcpy(&ehdr, b->elf, sizeof ehdr);
     if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-        ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_machine != EM_X86_64)
-        return corrupt(b, 0, "not an ELF file of x86-64");
+        ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_machine != KYMO_ELF_MACHINE)
+        return corrupt(b, 0, "not an ELF file of " KYMO_ARCH_NAME);
     if (ehdr.e_phentsize != sizeof(Elf64_Phdr) || ehdr.e_phoff > b->elf_size ||
         ehdr.e_phoff % 8 != 0 || ehdr.e_phnum > (b->elf_size - ehdr.e_phoff) / sizeof(Elf64_Phdr))
         return corrupt(b, ehdr.e_phoff, "the program headers are not in the file");

@@ -11,7 +11,7 @@
  *
  * Layout (little-endian, each part 8-byte aligned, in this order):
  *   header    struct kymo_row_table_header
- *   rules     uint64_t[rules]: distinct packed rows (unwind/row.h); rule 0 is "no row"
+ *   rules     uint64_t[rules]: distinct packed rows (arch/row.h); rule 0 is "no row"
  *   buckets   uint32_t[buckets + 1]: bucket b holds rows [buckets[b], buckets[b + 1]), those whose
  *             offset lies in [256 b, 256 (b + 1))
  *   rows      {uint32_t offset; uint32_t rule}[rows], sorted by offset: the rule holds from its
@@ -53,10 +53,10 @@ struct kymo_row_table_stats {
     uint64_t size_bytes;
 };
 
-/* Compiles the rows of an ELF file of x86-64 (its whole content, in memory; it may be hostile) into
- * sink. stats may be NULL. KYMO_E_CORRUPT: not such a file, or broken; KYMO_E_UNSUPPORTED: no
- * .eh_frame_hdr with a search table; KYMO_E_TOO_BIG: its text spans 4 GiB or more; errors of the
- * sink; KYMO_E_NOMEM. detail may be NULL. */
+/* Compiles the rows of an ELF file of this architecture (its whole content, in memory; it may be
+ * hostile) into sink. stats may be NULL. KYMO_E_CORRUPT: not such a file, or broken;
+ * KYMO_E_UNSUPPORTED: no .eh_frame_hdr with a search table; KYMO_E_TOO_BIG: its text spans 4 GiB or
+ * more; errors of the sink; KYMO_E_NOMEM. detail may be NULL. */
 KYMO_NODISCARD
 kymo_err kymo_row_table_build(const void *elf, size_t elf_size, kymo_sink *sink,
                               struct kymo_row_table_stats *stats, kymo_error *detail);

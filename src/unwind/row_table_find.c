@@ -5,8 +5,8 @@
  */
 #include "unwind/row_table.h"
 
+#include "arch/row.h"
 #include "base/search.h"
-#include "unwind/row.h"
 
 struct table_view {
     const uint64_t *rules;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/stack_window.h"
 
-#include <errno.h>
-#include <sys/syscall.h>
-
+#include "arch/system.h"
+#include "sys/raw.h"
 #include "unwind/unwind.h"
 
-/* A leaf function may keep data this far below its stack pointer. */
-#define RED_ZONE 128u
+/* The last page below the limit of user addresses is never mapped. */
+#define HIGHEST_WORD ((1ull << KYMO_ADDRESS_BITS) - KYMO_PROBE_PAGE - 8)
 
 void kymo_window_enter(struct kymo_stack_window *window, uint64_t sp)
 {
@@ -15,7 +14,7 @@ void kymo_window_enter(struct kymo_stack_window *window, uint64_t sp)
         return;
     /* The page of sp is in use; the one below may be the guard, so a red zone that reaches into it
      * is left to the probe. */
-    uint64_t lo = sp - RED_ZONE < sp ? sp - RED_ZONE : 0;
+    uint64_t lo = sp - KYMO_RED_ZONE_BYTES < sp ? sp - KYMO_RED_ZONE_BYTES : 0;
     uint64_t page = sp & ~(KYMO_PROBE_PAGE - 1);
     if (lo < page)
         lo = page;
@@ -26,17 +25,9 @@ void kymo_window_enter(struct kymo_stack_window *window, uint64_t sp)
     window->own_hi = window->bounds_hi;
 }
 
-/* rt_sigprocmask(~0, address, NULL, 8) as a raw system call, which leaves errno alone. */
 bool kymo_page_readable(uint64_t address)
 {
-    long result;
-    register long oldset __asm__("rdx") = 0;
-    register long size __asm__("r10") = 8;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "0"((long)SYS_rt_sigprocmask), "D"(~0l), "S"(address), "r"(oldset), "r"(size)
-                     : "rcx", "r11", "memory");
-    return result == -EINVAL;
+    return kymo_raw_is_readable(address);
 }
 
 static bool probe_page(struct kymo_stack_window *window, uint64_t page)
@@ -71,7 +62,7 @@ bool kymo_window_probe(struct kymo_stack_window *window, uint64_t address)
         return false;
     }
     /* Page 0 and whatever is not a user address are refused without asking. */
-    if (address < KYMO_PROBE_PAGE || address > 0x7fffffffeff8ull)
+    if (address < KYMO_PROBE_PAGE || address > HIGHEST_WORD)
         return false;
     uint64_t first = address & ~(KYMO_PROBE_PAGE - 1);
     uint64_t last = (address + 7) & ~(KYMO_PROBE_PAGE - 1);

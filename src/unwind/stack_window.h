@@ -24,10 +24,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/system.h"
 #include "base/attr.h"
 
 #define KYMO_PROBES_PER_WALK 64u
-#define KYMO_PROBE_PAGE 4096ull
+#define KYMO_PROBE_PAGE ((uint64_t)KYMO_ARCH_PAGE_BYTES)
 
 struct kymo_stack_window {
     uint64_t own_lo;

@@ -2,15 +2,16 @@
 /*
  * The walk.
  *
- * Most frames of most stacks are of one shape: the pc is in the cache, the CFA counts from rsp or
- * rbp, and of the saved registers only rbp matters. walk_fast does these and keeps everything in
- * registers. For anything else it spills its state into struct walk, and step() does that one frame
- * in full generality.
+ * Most frames of most stacks are of one shape: the pc is in the cache, the CFA counts from the
+ * stack or the frame pointer, and of the saved registers only the frame pointer matters. walk_fast
+ * does these and keeps everything in registers. For anything else it spills its state into struct
+ * walk, and step() does that one frame in full generality.
  *
- * walk_fast does not restore rbx and r12 to r15, which hardly any frame needs: ld.so's resolver of
- * lazy bindings counts its CFA from rbx, some assembly from others. When a frame turns out to need
- * one, the walk begins again at the last point where all registers were known (the checkpoint: the
- * beginning, or the last signal frame) and takes the slow path for all frames (`full`).
+ * walk_fast does not restore the others that a callee saves, which hardly any frame needs: on
+ * x86-64 ld.so's resolver of lazy bindings counts its CFA from rbx, some assembly from others. When
+ * a frame turns out to need one, the walk begins again at the last point where all registers were
+ * known (the checkpoint: the beginning, or the last signal frame) and takes the slow path for all
+ * frames (`full`).
  *
  * Termination: each step on one stack moves up; leaving the stack (signal handlers on alternate
  * stacks, coroutines) is allowed a few times per walk; and `max` bounds everything.
@@ -19,6 +20,10 @@
 
 #include <string.h>
 
+#include "arch/context.h"
+#include "arch/machine_code.h"
+#include "arch/row.h"
+#include "arch/system.h"
 #include "base/search.h"
 #include "unwind/expr.h"
 #include "unwind/module.h"
@@ -39,11 +44,6 @@
  * counts a CFA from one across a call, and does so since it knows that its callee leaves it alone
  * (libcrypto's AES-GCM keeps its caller's rsp in rax). */
 #define KNOWN_BY_TRUST (KNOWN_ALL & ~KNOWN_ACROSS_CALLS)
-
-static const uint8_t slot_register[KYMO_SLOT_COUNT] = {
-    [KYMO_SLOT_RBP] = 6,  [KYMO_SLOT_RBX] = 3,  [KYMO_SLOT_R12] = 12, [KYMO_SLOT_R13] = 13,
-    [KYMO_SLOT_R14] = 14, [KYMO_SLOT_R15] = 15, [KYMO_SLOT_RSP] = 7,  [KYMO_SLOT_RA] = 16,
-};
 
 enum step {
     STEP_ON,      /* ip, sp, fp are those of the caller */
@@ -243,9 +243,9 @@ static KYMO_NOINLINE enum step step_signal(struct walk *w)
 static enum step packed_cfa(struct walk *w, uint64_t row, uint64_t *cfa)
 {
     unsigned kind = kymo_row_kind(row);
-    unsigned reg = kind == KYMO_ROW_KIND_RSP   ? KYMO_REG_SP
-                   : kind == KYMO_ROW_KIND_RBP ? KYMO_REG_FP
-                                               : kymo_row_register(row);
+    unsigned reg = kind == KYMO_ROW_KIND_SP   ? KYMO_REG_SP
+                   : kind == KYMO_ROW_KIND_FP ? KYMO_REG_FP
+                                              : kymo_row_register(row);
     if (!(w->known & BIT(reg)))
         return register_missing(w, reg);
     uint64_t value = reg == KYMO_REG_SP ? w->sp : reg == KYMO_REG_FP ? w->fp : w->regs->gpr[reg];
@@ -268,24 +268,24 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
         return step;
     uint64_t base = cfa;
     bool restored = false;
-    if (kymo_row_saves_below_rbp(row)) {
-        /* Registers saved below rbp: gcc's frames with realigned stacks. Its epilogue forgets to
-         * say that `leave` has restored rbp (gcc 12, in the last two instructions), which then no
-         * longer points into the frame. */
+    if (kymo_row_saves_below_fp(row)) {
+        /* gcc's frames with realigned stacks. Its epilogue forgets to say that `leave` has restored
+         * the frame pointer (gcc 12, in the last two instructions), which then no longer points
+         * into the frame. */
         if (!(w->known & BIT(KYMO_REG_FP)))
             return register_missing(w, KYMO_REG_FP);
-        base = w->fp + 8;
+        base = kymo_row_saves_from(w->fp);
         restored = kymo_row_kind(row) != KYMO_ROW_KIND_DEREF && (w->fp < w->sp || w->fp >= cfa);
     }
-    if (!move_to(w, cfa, kymo_row_kind(row) != KYMO_ROW_KIND_RSP) ||
-        !kymo_window_load(&w->window, cfa - 8, &ip))
+    if (!move_to(w, cfa, kymo_row_kind(row) != KYMO_ROW_KIND_SP) ||
+        !kymo_window_load(&w->window, cfa - kymo_row_return_at(row), &ip))
         return end(w, KYMO_WALK_BAD_STACK);
     if (!w->full)
         w->known &= KNOWN_FAST;
-    unsigned slots = w->full ? KYMO_SLOT_R15 : KYMO_SLOT_RBP;
-    for (unsigned slot = 0; slot <= slots; slot++) {
+    unsigned slots = w->full ? KYMO_SLOTS_SAVED : KYMO_SLOT_FP + 1;
+    for (unsigned slot = 0; slot < slots; slot++) {
         unsigned k = kymo_row_save(row, slot);
-        unsigned reg = slot_register[slot];
+        unsigned reg = kymo_slot_register[slot];
         uint64_t value = 0;
         if (k == 0 || restored)
             continue;
@@ -293,7 +293,7 @@ static KYMO_NOINLINE enum step step_packed(struct walk *w, uint64_t row)
             w->known |= BIT(reg);
         else
             w->known &= ~BIT(reg);
-        if (slot == KYMO_SLOT_RBP)
+        if (slot == KYMO_SLOT_FP)
             w->fp = value;
         else
             w->regs->gpr[reg] = value;
@@ -322,22 +322,22 @@ static KYMO_NOINLINE bool rule_value(struct walk *w, const struct found_row *fou
     unsigned rule = found->row.rule[slot];
     switch (rule) {
     case KYMO_RULE_SAME:
-        if (slot == KYMO_SLOT_RSP) {
+        if (slot == KYMO_SLOT_SP) {
             *value = *cfa;
             return true;
         }
-        if (slot == KYMO_SLOT_RA)
+        if (kymo_slot_register[slot] >= KYMO_REG_COUNT) /* a return address of no register */
             return false;
-        *value = w->regs->gpr[slot_register[slot]];
-        return w->known & BIT(slot_register[slot]);
+        *value = w->regs->gpr[kymo_slot_register[slot]];
+        return w->known & BIT(kymo_slot_register[slot]);
     case KYMO_RULE_AT_CFA:
         return kymo_window_load(&w->window, *cfa + (uint64_t)(int64_t)operand, value);
     case KYMO_RULE_CFA_PLUS:
         *value = *cfa + (uint64_t)(int64_t)operand;
         return true;
     case KYMO_RULE_REGISTER:
-        *value = w->regs->gpr[operand & 15];
-        return w->known & BIT(operand & 15);
+        *value = w->regs->gpr[operand % KYMO_REG_COUNT];
+        return w->known & BIT(operand % KYMO_REG_COUNT);
     case KYMO_RULE_AT_EXPR:
     case KYMO_RULE_EXPR: /* one call for both: its frame is below the deepest path */
         return evaluate(w, found, operand, cfa, value) == KYMO_EXPR_OK &&
@@ -388,18 +388,18 @@ static KYMO_NOINLINE enum step step_general(struct walk *w, const struct found_r
         return step;
     for (unsigned slot = 0; slot < KYMO_SLOT_COUNT; slot++)
         if (rule_value(w, found, slot, &cfa, &value[slot]))
-            known |= BIT(slot_register[slot]);
+            known |= BIT(kymo_slot_register[slot]);
     if (!(known & BIT(KYMO_REG_SP)) || !(known & BIT(KYMO_REG_RA)))
         return end(w, KYMO_WALK_BAD_STACK);
-    bool by_rsp = row->cfa_kind == KYMO_CFA_REGISTER && row->cfa_register == KYMO_REG_SP &&
-                  row->rule[KYMO_SLOT_RSP] == KYMO_RULE_SAME;
-    if (!move_to(w, value[KYMO_SLOT_RSP], !by_rsp))
+    bool by_sp = row->cfa_kind == KYMO_CFA_REGISTER && row->cfa_register == KYMO_REG_SP &&
+                 row->rule[KYMO_SLOT_SP] == KYMO_RULE_SAME;
+    if (!move_to(w, value[KYMO_SLOT_SP], !by_sp))
         return end(w, KYMO_WALK_BAD_STACK);
-    for (unsigned slot = 0; slot <= KYMO_SLOT_R15; slot++)
-        w->regs->gpr[slot_register[slot]] = value[slot];
+    for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++)
+        w->regs->gpr[kymo_slot_register[slot]] = value[slot];
     w->known = (known & KNOWN_ACROSS_CALLS) | (w->known & KNOWN_BY_TRUST);
-    w->sp = value[KYMO_SLOT_RSP];
-    w->fp = known & BIT(KYMO_REG_FP) ? value[KYMO_SLOT_RBP] : 0;
+    w->sp = value[KYMO_SLOT_SP];
+    w->fp = known & BIT(KYMO_REG_FP) ? value[KYMO_SLOT_FP] : 0;
     w->exact = found->signal_frame;
     step = arrive(w, value[KYMO_SLOT_RA]);
     sync_regs(w);
@@ -463,8 +463,8 @@ static KYMO_NOINLINE enum step step_from_entry(struct walk *w)
 }
 
 /* No row: either there is no caller, or code that keeps a frame pointer, as code made at run time
- * does. w->end says what the walk comes to if not. Assembly without rows may as well use rbp for
- * something else, so a caller of such a gap has to look like one. */
+ * does. w->end says what the walk comes to if not. Assembly without rows may as well use its
+ * register for something else, so a caller of such a gap has to look like one. */
 static KYMO_NOINLINE enum step step_by_frame_pointer(struct walk *w, bool in_gap)
 {
     uint64_t fp;
@@ -506,7 +506,7 @@ static bool load_code(struct walk *w, uint64_t address, uint64_t *word)
 
 /* With `-X perf` CPython makes a small function for each of its own, that calls the evaluator. It
  * has no row and sets up no frame pointer, but where the call returns to it says how large its
- * frame is: add $N,%rsp; ret. */
+ * frame is. */
 static KYMO_NOINLINE enum step step_trampoline(struct walk *w)
 {
     uint64_t word, ip;
@@ -572,31 +572,7 @@ static inline __attribute__((always_inline)) bool step_fast(const struct fast *f
                                                             uint64_t adjust)
 {
     uint64_t row = kymo_row_cache_get(f->cache, f->set_mask, f->generation_key, *ip, adjust);
-    /* Kind RSP or RBP, saved registers below the CFA: the low bits but for the register. A branch
-     * and no selection: so the next return address is loaded before the kind is known. */
-    uint64_t shape = row & 0x87;
-    uint64_t cfa;
-    if (kymo_likely(shape == KYMO_ROW_KIND_RSP)) {
-        cfa = *sp + kymo_row_offset(row); /* both are aligned */
-    } else {
-        cfa = *fp + kymo_row_offset(row);
-        if (shape != KYMO_ROW_KIND_RBP || (cfa & 7))
-            return false;
-    }
-    if (kymo_unlikely(cfa <= *sp))
-        return false;
-    if (kymo_unlikely(cfa > f->hi))
-        return false;
-    uint64_t save = kymo_row_save(row, KYMO_SLOT_RBP);
-    if (save) {
-        uint64_t at = cfa - 8 * save; /* no underflow: cfa is above lo, which is above a page */
-        if (kymo_unlikely(at < f->lo))
-            return false;
-        *fp = kymo_window_read(at);
-    }
-    *ip = kymo_window_read(cfa - 8);
-    *sp = cfa;
-    return true;
+    return kymo_row_step(row, f->lo, f->hi, ip, sp, fp);
 }
 
 /* Fills pcs from n on for as long as frames are of the common shape, and leaves in w the last frame

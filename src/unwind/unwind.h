@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/registers.h"
 #include "base/atomic.h"
 #include "base/error.h"
-#include "unwind/arch/x86_64.h" /* a second architecture is a second file */
 
 /* A thread's own stack [lo, hi); 0, 0 when it is not known. */
 struct kymo_stack_bounds {
@@ -81,7 +81,7 @@ struct kymo_walk_result {
  * torn by two writers, or that is of another generation, is simply a miss. */
 struct kymo_row_slot {
     uint64_t key;
-    uint64_t row; /* unwind/row.h */
+    uint64_t row; /* arch/row.h */
 };
 
 #define KYMO_ROW_CACHE_SLOTS 4096u /* 64 KiB: what callers give by default */

@@ -38,17 +38,19 @@ static int note_fp(struct noting *w)
 /* One frame of the common shape; 0: it is another one. */
 static int note_frame(struct noting *w, uint64_t row)
 {
-    uint64_t shape = row & 0x87;
+    unsigned kind = kymo_row_kind(row);
     uint64_t cfa = kymo_row_offset(row);
-    if (shape == KYMO_ROW_KIND_RSP)
+    if (kymo_row_saves_below_fp(row))
+        return 0;
+    if (kind == KYMO_ROW_KIND_SP)
         cfa += w->sp;
-    else if (shape == KYMO_ROW_KIND_RBP && note_fp(w))
+    else if (kind == KYMO_ROW_KIND_FP && note_fp(w))
         cfa += w->fp;
     else
         return 0;
     if ((cfa & 7) || cfa <= w->sp || cfa > w->hi)
         return 0;
-    uint64_t save = kymo_row_save(row, KYMO_SLOT_RBP);
+    uint64_t save = kymo_row_save(row, KYMO_SLOT_FP);
     if (save) {
         uint64_t at = cfa - 8 * save;
         if (at < w->lo)
@@ -57,9 +59,10 @@ static int note_frame(struct noting *w, uint64_t row)
         w->fp_at = at;
         w->fp_is_noted = 0;
     }
-    w->ip = kymo_window_read(cfa - 8);
+    uint64_t return_at = cfa - kymo_row_return_at(row);
+    w->ip = kymo_window_read(return_at);
     w->sp = cfa;
-    return note_word(w, cfa - 8, w->ip);
+    return note_word(w, return_at, w->ip);
 }
 
 static int note_all(struct noting *w, const struct kymo_walker *walker, const uint64_t *pcs,

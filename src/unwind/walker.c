@@ -9,13 +9,9 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "arch/context.h"
 #include "unwind/module.h"
 #include "unwind/unwind.h"
-
-/* No entry code is longer than that; ld.so's is 61 bytes in glibc 2.36. */
-#define ENTRY_CODE_SIZE 64u
-/* The code of glibc's __start_context up to its last call. */
-#define COROUTINE_ENTRY_SIZE 26u
 
 /* Its function never runs. */
 static void coroutine_main(void)
@@ -32,14 +28,8 @@ static struct kymo_address_range find_coroutine_entry(void)
     context.uc_stack.ss_sp = stack;
     context.uc_stack.ss_size = sizeof stack;
     makecontext(&context, coroutine_main, 0);
-    struct kymo_regs regs;
-    kymo_regs_from_ucontext(&regs, &context);
-    uint64_t sp = regs.gpr[KYMO_REG_SP];
-    uint64_t lo = (uint64_t)(uintptr_t)stack;
-    if (sp < lo || sp > lo + sizeof stack - 8 || sp % 8 != 0)
-        return (struct kymo_address_range){0, 0};
-    uint64_t entry = stack[(sp - lo) / 8];
-    return (struct kymo_address_range){entry, entry + COROUTINE_ENTRY_SIZE};
+    uint64_t entry = kymo_context_returns_to(&context);
+    return (struct kymo_address_range){entry, entry ? entry + KYMO_COROUTINE_ENTRY_BYTES : 0};
 }
 
 /* From the first segment to the end of the last. */
@@ -86,8 +76,9 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
     uint64_t loader = getauxval(AT_BASE); /* 0 when ld.so was run as the program */
     if (loader)
         loader += ((const Elf64_Ehdr *)(uintptr_t)loader)->e_entry;
-    walker->entry[0] = (struct kymo_address_range){program, program + ENTRY_CODE_SIZE};
-    walker->entry[1] = (struct kymo_address_range){loader, loader ? loader + ENTRY_CODE_SIZE : 0};
+    walker->entry[0] = (struct kymo_address_range){program, program + KYMO_ENTRY_CODE_BYTES};
+    walker->entry[1] =
+        (struct kymo_address_range){loader, loader ? loader + KYMO_ENTRY_CODE_BYTES : 0};
     walker->coroutine_entry = find_coroutine_entry();
     /* The first call through the procedure linkage table may run the loader's resolver, which is
      * not for handlers. */
@@ -100,8 +91,9 @@ kymo_err kymo_walker_init(struct kymo_walker *walker, struct kymo_row_slot *cach
 void kymo_walker_set_entries(struct kymo_walker *walker, uint64_t program, uint64_t loader)
 {
     walker->entry[0] =
-        (struct kymo_address_range){program, program ? program + ENTRY_CODE_SIZE : 0};
-    walker->entry[1] = (struct kymo_address_range){loader, loader ? loader + ENTRY_CODE_SIZE : 0};
+        (struct kymo_address_range){program, program ? program + KYMO_ENTRY_CODE_BYTES : 0};
+    walker->entry[1] =
+        (struct kymo_address_range){loader, loader ? loader + KYMO_ENTRY_CODE_BYTES : 0};
     walker->coroutine_entry = (struct kymo_address_range){0, 0};
 }
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/row.h"
 #include "unwind/cfi.h"
 #include "unwind/expr.h"
-#include "unwind/row.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/row.h"
 #include "unwind/cfi.h"
-#include "unwind/row.h"
 
 /* A CIE as gcc writes it (zR, pcrel sdata4; CFA = rsp + 8, ra at CFA - 8) and one FDE behind it
  * with the given instructions, for 256 bytes of code that begin at 0x1000. */
@@ -92,22 +92,22 @@ static void usual_prologue(void **state)
     BUILD(&s, 0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x44, 0x83, 3, 0x02, 100, 0x0a, 0x0c, 7, 8,
           0x41, 0x0b);
     uint64_t word = word_at(&s, 0x1000);
-    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RSP);
+    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_SP);
     assert_int_equal(kymo_row_offset(word), 8);
-    assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBP), 0);
+    assert_int_equal(kymo_row_save(word, KYMO_SLOT_FP), 0);
     word = word_at(&s, 0x1001);
-    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RSP);
+    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_SP);
     assert_int_equal(kymo_row_offset(word), 16);
-    assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBP), 2); /* CFA - 16 */
+    assert_int_equal(kymo_row_save(word, KYMO_SLOT_FP), 2); /* CFA - 16 */
     word = word_at(&s, 0x1004);
-    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RBP);
+    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_FP);
     assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBX), 0);
     word = word_at(&s, 0x1008);
     assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBX), 3);
     word = word_at(&s, 0x1008 + 100);
-    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RSP);
+    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_SP);
     word = word_at(&s, 0x1008 + 101); /* restored */
-    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RBP);
+    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_FP);
     assert_int_equal(word_at(&s, 0x10ff), word);
     struct kymo_cfi_row row;
     assert_int_equal(row_at(&s, 0x1100, &row, 1000), KYMO_CFI_NOT_FOUND);
@@ -152,8 +152,8 @@ static void packed_shapes(void **state)
     word = word_at(&s, 0x1000);
     assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_REGISTER);
     assert_int_equal(kymo_row_register(word), 10);
-    assert_true(kymo_row_saves_below_rbp(word));
-    assert_int_equal(kymo_row_save(word, KYMO_SLOT_RBP), 1);
+    assert_true(kymo_row_saves_below_fp(word));
+    assert_int_equal(kymo_row_save(word, KYMO_SLOT_FP), 1);
     assert_int_equal(kymo_row_save(word, KYMO_SLOT_R12), 3);
     BUILD(&s, 0x0e, 0xf8, 0xff, 0x1f); /* a frame of almost 512 KiB */
     assert_int_equal(kymo_row_offset(word_at(&s, 0x1000)), 0x7fff8);
@@ -161,7 +161,7 @@ static void packed_shapes(void **state)
     assert_int_equal(word_at(&s, 0x1000), KYMO_ROW_INTERPRET);
     BUILD(&s, 0x0e, 0); /* CFA = rsp: not to be mistaken for no row */
     word = word_at(&s, 0x1000);
-    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_RSP);
+    assert_int_equal(kymo_row_kind(word), KYMO_ROW_KIND_SP);
     assert_int_equal(kymo_row_offset(word), 0);
     assert_true(word != KYMO_ROW_NONE);
     BUILD(&s, 0x07, 16);
@@ -175,12 +175,12 @@ static void packed_shapes(void **state)
     BUILD(&s, 0x86, 0xc0, 0x00); /* rbp at CFA - 512 */
     assert_int_equal(word_at(&s, 0x1000), KYMO_ROW_INTERPRET);
     BUILD(&s, 0x86, 0x3f); /* at CFA - 504, as far as it goes */
-    assert_int_equal(kymo_row_save(word_at(&s, 0x1000), KYMO_SLOT_RBP), 63);
+    assert_int_equal(kymo_row_save(word_at(&s, 0x1000), KYMO_SLOT_FP), 63);
     BUILD(&s, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
     word = word_at(&s, 0x1000);
     assert_int_equal(kymo_row_offset(kymo_row_at_pc(word, 0x100a)), 8);
     assert_int_equal(kymo_row_offset(kymo_row_at_pc(word, 0x100b)), 16);
-    assert_int_equal(kymo_row_kind(kymo_row_at_pc(word, 0x100b)), KYMO_ROW_KIND_RSP);
+    assert_int_equal(kymo_row_kind(kymo_row_at_pc(word, 0x100b)), KYMO_ROW_KIND_SP);
 }
 
 static void signal_frames(void **state)

@@ -185,8 +185,8 @@ static void answers_come_out_with_their_registers(void **state)
         .head = {kymo_clock_now(KYMO_CLOCK_MONOTONIC), KYMO_RECORD_ANSWER, sizeof *r, 0},
         .callers = 7,
         .is_disturbed = 1,
-        .rsp = 0x7000,
-        .r12_to_15 = {1, 2, 3, 4},
+        .sp = 0x7000,
+        .saved = {1, 2, 3, 4},
     };
     kymo_stream_publish(&w.stream, sizeof *r);
     assert_int_equal(kymo_drain_round(d), KYMO_OK);
@@ -194,7 +194,7 @@ static void answers_come_out_with_their_registers(void **state)
     assert_int_equal(s.samples, 0);
     assert_int_equal(s.last_answer.stack, KYMO_NO_STACK);
     assert_int_equal(s.last_answer.record.callers, 7);
-    assert_int_equal(s.last_answer.record.r12_to_15[3], 4);
+    assert_int_equal(s.last_answer.record.saved[3], 4);
     assert_true(s.last_answer.time_ns > 0);
     kymo_drain_destroy(d);
     fixture_close(&f);

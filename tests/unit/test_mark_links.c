@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "arch/cpu.h"
 #include "base/atomic.h"
 #include "capture/family.h"
 #include "capture/fork_child.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sys/own_math.h"
+#include "arch/own_math.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -4,6 +4,7 @@
  * it were another's, its stack is the same. The file is compiled without frame pointers, as most
  * programs are.
  */
+#include "arch/context.h"
 #include "observe/remote.h"
 
 #include <elf.h>
@@ -270,39 +271,6 @@ static void a_frame_pointer_that_a_thread_told_is_told_to_others(void **state)
     kymo_frame_bases_deinit(&bases);
 }
 
-static void the_first_instructions_tell_the_frame_pointer(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *code;
-        size_t size;
-        uint32_t saved;
-        uint64_t distance; /* 0: none */
-    } cases[] = {
-        /* push %rbp; mov %rsi,%r11; mov %rsp,%rbp; push %r15; push %rbx; sub $0x68,%rsp */
-        {"\x55\x49\x89\xf3\x48\x89\xe5\x41\x57\x53\x48\x83\xec\x68", 14, 2, 0x78},
-        {"\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x48\x81\xec\x00\x10\x00\x00", 15, 0, 0x1000},
-        {"\x55\x48\x89\xe5\x48\x83\xc4\x80", 8, 0, 128},
-        {"\x55\x48\x89\xe5\x53\x90", 6, 1, 8},
-        {"\x55\x48\x89\xe5\x48\x81\xec\xff\xff\xff\x7f", 11, 0, 0},
-        {"\x48\x89\xe5\x48\x83\xec\x68", 7, 0, 0},
-        {"\x53\x48\x83\xec\x68", 5, 1, 0},
-        {"", 0, 0, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint64_t distance = 0;
-        int told = kymo_frame_base_parse((const unsigned char *)cases[i].code, cases[i].size,
-                                         cases[i].saved, &distance);
-        assert_int_equal(told, cases[i].distance != 0);
-        if (told)
-            assert_int_equal(distance, cases[i].distance);
-    }
-    /* An instruction that is cut off is none. */
-    uint64_t distance;
-    for (size_t size = 0; size < 14; size++)
-        (void)kymo_frame_base_parse((const unsigned char *)cases[0].code, size, 2, &distance);
-}
-
 static void no_stack_is_no_stack(void **state)
 {
     (void)state;
@@ -469,7 +437,6 @@ int main(void)
         cmocka_unit_test(a_trampoline_is_stepped_over_where_there_are_any),
         cmocka_unit_test(a_frame_that_needs_rbp_ends_the_walk_unless_it_is_known),
         cmocka_unit_test(a_frame_pointer_that_a_thread_told_is_told_to_others),
-        cmocka_unit_test(the_first_instructions_tell_the_frame_pointer),
         cmocka_unit_test(no_stack_is_no_stack),
         cmocka_unit_test(unwind_information_is_shared_by_build_id),
         cmocka_unit_test(a_file_that_is_read_is_no_module),

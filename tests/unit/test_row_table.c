@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row tables of real files hold what the interpreter finds at every pc; broken files and tables
  * fail. */
+#include "arch/context.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -12,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/row.h"
 #include "unwind/module.h"
-#include "unwind/row.h"
 #include "unwind/row_table.h"
 #include "unwind_help.h"
 

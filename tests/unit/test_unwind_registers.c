@@ -3,6 +3,7 @@
  * Frames whose CFA counts from a register that calls do not preserve, though the frame has called
  * something: assembly that knows its callee. libcrypto's AES-GCM keeps its caller's rsp in rax.
  */
+#include "arch/context.h"
 #include "unit.h"
 
 #include <signal.h>

@@ -3,6 +3,7 @@
  * Walks from garbage: any registers, any stack content, any bounds. Nothing but the bounds of a
  * thread's own stack is ever trusted, so nothing may fault; a fault fails the test.
  */
+#include "arch/context.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "unwind/row.h"
+#include "arch/row.h"
 #include "unwind/row_cache.h"
 #include "unwind_help.h"
 

@@ -4,6 +4,7 @@
  * at every instruction the walk from the interrupted registers must be complete and equal to
  * libgcc's.
  */
+#include "arch/context.h"
 #include "unit.h"
 
 #include <dlfcn.h>

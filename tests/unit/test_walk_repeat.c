@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where notes say that a walk would repeat, a walk finds the same; where anything differs that a
  * walk depends on, they do not say so. */
+#include "arch/context.h"
 #include "unit.h"
 
 #include <alloca.h>

@@ -209,7 +209,7 @@ void kymo_wall_remember(struct kymo_wall_finder *f, struct kymo_wall_memory *m,
 
 int kymo_wall_is_same(const struct kymo_drain_answer *a, uint64_t ip, uint64_t sp)
 {
-    return a->record.ip == ip && a->record.rsp == sp;
+    return a->record.ip == ip && a->record.sp == sp;
 }
 
 void kymo_wall_memory_deinit(struct kymo_wall_memory *m)
@@ -681,7 +681,7 @@ static struct kymo_drain_answer answer_at(uint32_t place, uint32_t stack)
 {
     struct kymo_drain_answer a = {.thread = 0, .stack = stack, .time_ns = now_ns};
     a.record.ip = 1000 + place;
-    a.record.rsp = 2000 + place;
+    a.record.sp = 2000 + place;
     return a;
 }
 

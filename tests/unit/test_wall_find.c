@@ -161,7 +161,7 @@ static struct kymo_drain_answer answer_at(uint64_t ip, uint64_t sp)
 {
     struct kymo_drain_answer a = {.stack = 7};
     a.record.ip = ip;
-    a.record.rsp = sp;
+    a.record.sp = sp;
     return a;
 }
 
@@ -188,8 +188,8 @@ static void the_last_places_are_remembered(void **state)
     for (uint64_t i = 1; i <= 2 * KYMO_WALL_PLACES + 1; i++) {
         struct kymo_drain_answer a = answer_at(0x1000 * i, 0x2000 * i);
         a.record.is_disturbed = i % 2;
-        a.record.rbp = 3 * i;
-        a.record.r12_to_15[3] = 15 * i;
+        a.record.saved[KYMO_SLOT_FP] = 3 * i;
+        a.record.saved[KYMO_SLOTS_SAVED - 1] = 15 * i;
         kymo_wall_remember(&finder, &m, &a);
     }
     assert_int_equal(finder.disturbed, KYMO_WALL_PLACES + 1);
@@ -200,7 +200,7 @@ static void the_last_places_are_remembered(void **state)
         assert_true(n > KYMO_WALL_PLACES + 1);
         assert_int_equal(p->regs.gpr[KYMO_REG_SP], 0x2000 * n);
         assert_int_equal(p->regs.gpr[KYMO_REG_FP], 3 * n);
-        assert_int_equal(p->regs.gpr[KYMO_REG_R15], 15 * n);
+        assert_int_equal(p->regs.gpr[kymo_slot_register[KYMO_SLOTS_SAVED - 1]], 15 * n);
         assert_true(p->is_known);
         last += n == 2 * KYMO_WALL_PLACES + 1;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A library whose constructor walks the stack: below it lies ld.so's entry code, which has no rows.
  */
+#include "arch/context.h"
 #include "unwind_help.h"
 
 __attribute__((visibility("default"))) extern enum kymo_walk_end library_constructor_end;

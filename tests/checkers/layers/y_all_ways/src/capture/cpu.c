@@ -3,4 +3,5 @@
 #include <kymo/error.h>
 #include <sys/mman.h>
 
+#include "arch/registers.h"
 #include "capture/cpu.h"

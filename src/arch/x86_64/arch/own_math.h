@@ -4,20 +4,16 @@
  * its floating-point exceptions change (fetestexcept), nor is one raised that it has unmasked
  * (feenableexcept), nor does its rounding mode count.
  *
- * Layer:    sys
+ * Layer:    arch
  * Threads:  any
  * Memory:   none
  * Signals:  safe
  */
-#ifndef KYMO_SYS_OWN_MATH_H
-#define KYMO_SYS_OWN_MATH_H
+#ifndef KYMO_ARCH_OWN_MATH_H
+#define KYMO_ARCH_OWN_MATH_H
 
 #include <stdint.h>
 #include <string.h>
-
-#if !defined(__x86_64__)
-#error "own_math.h knows x86-64 only"
-#endif
 
 /* The sum of two doubles, all by their bits, to nearest. Instructions that the compiler cannot move
  * apart: it does not know what the control word is for. */

@@ -4,7 +4,7 @@
  * row; see reference "What had to be added for 100 %". Whatever is not exactly one of them is
  * interpreted.
  */
-#include "unwind/row.h"
+#include "arch/row.h"
 
 #include <string.h>
 
@@ -61,7 +61,7 @@ static bool pack_saves(const struct kymo_cfi_row *row, const struct kymo_cfi_ima
 {
     bool below_cfa = false;
     bool below_rbp = false;
-    for (unsigned slot = 0; slot <= KYMO_SLOT_R15; slot++) {
+    for (unsigned slot = 0; slot < KYMO_SLOTS_SAVED; slot++) {
         int64_t offset = row->value[slot];
         int64_t k;
         unsigned reg;
@@ -70,7 +70,7 @@ static bool pack_saves(const struct kymo_cfi_row *row, const struct kymo_cfi_ima
             continue;
         case KYMO_RULE_AT_EXPR:
             if (!register_expression(kymo_cfi_expression(image, row->value[slot]), &reg, &offset) ||
-                reg != 6)
+                reg != KYMO_REG_FP)
                 return false;
             below_rbp = true;
             k = 1 - offset / 8;
@@ -103,9 +103,9 @@ static bool pack_cfa(const struct kymo_cfi_row *row, const struct kymo_cfi_image
             return false;
         reg = row->cfa_register;
         *word |= (uint64_t)offset << 44 | (uint64_t)reg << 3 |
-                 (reg == 7   ? KYMO_ROW_KIND_RSP
-                  : reg == 6 ? KYMO_ROW_KIND_RBP
-                             : KYMO_ROW_KIND_REGISTER);
+                 (reg == KYMO_REG_SP   ? KYMO_ROW_KIND_SP
+                  : reg == KYMO_REG_FP ? KYMO_ROW_KIND_FP
+                                       : KYMO_ROW_KIND_REGISTER);
         return true;
     }
     if (row->cfa_kind != KYMO_CFA_EXPR)
@@ -133,7 +133,7 @@ static bool is_signal_trampoline(const struct kymo_cfi_row *row, const struct ky
     int64_t add;
     return row->cfa_kind == KYMO_CFA_EXPR &&
            deref_expression(kymo_cfi_expression(image, row->cfa_value), &reg, &at, &add) &&
-           reg == 7 && at == 160 && add == 0;
+           reg == KYMO_REG_SP && at == 160 && add == 0;
 }
 
 uint64_t kymo_row_pack(const struct kymo_cfi_row *row, bool signal_frame,
@@ -145,7 +145,7 @@ uint64_t kymo_row_pack(const struct kymo_cfi_row *row, bool signal_frame,
         return KYMO_ROW_END;
     uint64_t word = 0;
     if (row->rule[KYMO_SLOT_RA] != KYMO_RULE_AT_CFA || row->value[KYMO_SLOT_RA] != -8 ||
-        row->rule[KYMO_SLOT_RSP] != KYMO_RULE_SAME || !pack_cfa(row, image, &word) ||
+        row->rule[KYMO_SLOT_SP] != KYMO_RULE_SAME || !pack_cfa(row, image, &word) ||
         !pack_saves(row, image, &word))
         return KYMO_ROW_INTERPRET;
     return word;
