@@ -4,7 +4,7 @@
 #   make demo      profile two programs, write the files, say how to look at them
 #   make test      build with gcc, clang and sanitizers, run the checkers and all tests
 #   make check-fast   after a change: unit and golden tests, fuzz corpora, checkers (release build)
-#   make check     the checkers alone (layers, symbols, signal path, format, licences)
+#   make check     the checkers alone (layers, machine code, symbols, signal path, format, licences)
 #   make bench     measure Kymo beside its peers (PARTS="overhead servers": these alone)
 #   make soak      a service under an agent whose reporters fail, for 10 minutes (SECONDS=600)
 #   make install   to PREFIX (/usr/local), below DESTDIR if that is set

@@ -3,6 +3,7 @@
 # tests/checkers/<checker>/n_NAME is one that it must reject, y_NAME one that it must accept.
 set(kymo_tools ${CMAKE_SOURCE_DIR}/tools)
 add_test(NAME check.layers COMMAND ${kymo_tools}/check-layers)
+add_test(NAME check.arch COMMAND ${kymo_tools}/check-arch)
 add_test(NAME check.format COMMAND ${kymo_tools}/check-format)
 add_test(NAME check.spdx COMMAND ${kymo_tools}/check-spdx)
 # A name that is missing would fail only where its line is reached.
@@ -31,4 +32,4 @@ foreach(sample IN LISTS kymo_samples)
 endforeach()
 
 add_test(NAME check.install-deps COMMAND ${CMAKE_SOURCE_DIR}/tests/tools/install_deps)
-set_tests_properties(check.layers check.format check.spdx check.install-deps PROPERTIES TIMEOUT ${KYMO_HANGS_S})
+set_tests_properties(check.layers check.arch check.format check.spdx check.install-deps PROPERTIES TIMEOUT ${KYMO_HANGS_S})

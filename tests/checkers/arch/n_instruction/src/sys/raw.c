@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+void kymo_wait(void);
+void kymo_wait(void)
+{
+    __asm__ volatile("pause");
+}

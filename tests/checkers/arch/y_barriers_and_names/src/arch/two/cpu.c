@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+void kymo_wait(void)
+{
+    __asm__ volatile("yield");
+}
