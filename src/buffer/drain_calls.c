@@ -83,10 +83,11 @@ int kymo_drain_has_calls(const kymo_drain *d, uint32_t slot)
     return kymo_load_relaxed(&shared->streams[KYMO_STREAM_CALLS].first) != 0;
 }
 
-static struct kymo_drain_call call_of(kymo_drain *d, const struct kymo_record_call *r)
+static struct kymo_drain_call call_of(kymo_drain *d, const struct kymo_record_call *r,
+                                      struct kymo_drain_stretch *near)
 {
     struct kymo_drain_call call = {
-        .time_ns = kymo_drain_clock_ns(&d->clock, r->clock),
+        .time_ns = kymo_drain_clock_near_ns(&d->clock, near, r->clock),
         .kind = kymo_call_kind(r->event),
         .depth = kymo_call_depth(r->event),
         .function = r->function,
@@ -100,6 +101,7 @@ kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block
                                uint32_t head, int all)
 {
     struct kymo_drain_call batch[BATCH];
+    struct kymo_drain_stretch near = {.ticks = 0};
     uint32_t n = 0;
     for (; *pos + sizeof(struct kymo_record_call) <= head;
          *pos += (uint32_t)sizeof(struct kymo_record_call)) {
@@ -112,7 +114,7 @@ kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block
             *pos = head;
             break;
         }
-        batch[n++] = call_of(d, &r);
+        batch[n++] = call_of(d, &r, &near);
         if (n < BATCH)
             continue;
         n = 0;

@@ -85,10 +85,10 @@ static uint64_t move(struct kymo_drain_anchor from, uint64_t clock, double ns_pe
     return moved > 0 ? (uint64_t)moved : 0;
 }
 
-uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock)
+static struct kymo_drain_stretch find_stretch(const struct kymo_drain_clock *c, uint64_t clock)
 {
     if ((int64_t)(clock - c->last.clock) >= 0 || c->anchors.len == 0)
-        return move(c->last, clock, c->ns_per_tick);
+        return (struct kymo_drain_stretch){c->last, c->anchors.len ? INT64_MAX : 0, c->ns_per_tick};
     /* The first anchor that lies behind it; the one of before it lies before. */
     size_t low = 0, high = c->anchors.len;
     while (low < high) {
@@ -99,15 +99,22 @@ uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t cloc
             high = middle;
     }
     if (low == 0)
-        return move(c->anchors.data[0], clock, c->ns_per_tick);
+        return (struct kymo_drain_stretch){c->anchors.data[0], 0, c->ns_per_tick};
     struct kymo_drain_anchor from = c->anchors.data[low - 1];
     struct kymo_drain_anchor to = low < c->anchors.len ? c->anchors.data[low] : c->last;
-    return move(from, clock, (double)(to.ns - from.ns) / (double)(to.clock - from.clock));
+    uint64_t ticks = to.clock - from.clock;
+    return (struct kymo_drain_stretch){from, ticks, (double)(to.ns - from.ns) / (double)ticks};
 }
 
-uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock)
+uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock)
 {
-    uint64_t ns = kymo_drain_clock_any_ns(c, clock);
+    struct kymo_drain_stretch at = find_stretch(c, clock);
+    return move(at.from, clock, at.ns_per_tick);
+}
+
+/* Not before the first, nor in the future. */
+static uint64_t within(const struct kymo_drain_clock *c, uint64_t ns)
+{
     if (ns < c->first_ns)
         return c->first_ns;
     if (ns <= c->now.ns)
@@ -115,4 +122,17 @@ uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock)
     /* Written since the round began. */
     uint64_t now_ns = kymo_clock_ns(CLOCK_MONOTONIC);
     return ns < now_ns ? ns : now_ns;
+}
+
+uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock)
+{
+    return within(c, kymo_drain_clock_any_ns(c, clock));
+}
+
+uint64_t kymo_drain_clock_near_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
+                                  uint64_t clock)
+{
+    if (clock - near->from.clock >= near->ticks)
+        *near = find_stretch(c, clock);
+    return within(c, move(near->from, clock, near->ns_per_tick));
 }

@@ -63,6 +63,16 @@ uint64_t kymo_drain_clock_ns(const struct kymo_drain_clock *c, uint64_t clock);
 /* Of any time that the program speaks of. */
 uint64_t kymo_drain_clock_any_ns(const struct kymo_drain_clock *c, uint64_t clock);
 
+/* So many ticks from an anchor, in which one ratio holds. Zero bytes are none. Of one round. */
+struct kymo_drain_stretch {
+    struct kymo_drain_anchor from;
+    uint64_t ticks;
+    double ns_per_tick;
+};
+/* As kymo_drain_clock_ns, for many times that lie close together: the stretch is kept. */
+uint64_t kymo_drain_clock_near_ns(const struct kymo_drain_clock *c, struct kymo_drain_stretch *near,
+                                  uint64_t clock);
+
 /* ---- the drain ---- */
 
 struct kymo_stream_reader {

@@ -37,19 +37,33 @@ static kymo_err make_frame(kymo_ingest *in, uint32_t script, uint32_t *frame)
     return kymo_profile_add_lines_frame(in->profile, &line, 1, category, frame);
 }
 
-/* The node of a function that is called from another node; KYMO_NONE: from nothing. */
-static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uint32_t *node)
+static kymo_err make_node(kymo_ingest *in, uint32_t caller, uint32_t script, uint32_t *node)
 {
     struct kymo_ingest_calls *c = &in->calls;
-    struct kymo_ingest_call_node new = {.stack = KYMO_NONE, .counter = KYMO_NONE};
+    struct kymo_ingest_call_node new = {
+        .stack = KYMO_NONE, .counter = KYMO_NONE, .callee = KYMO_NONE, .script = script};
     uint32_t frame;
-    if (kymo_id_map_find(&c->index, caller + 1, script, node))
-        return KYMO_OK;
     uint32_t parent = caller == KYMO_NONE ? KYMO_NONE : c->nodes.data[caller].stack;
     KYMO_TRY(make_frame(in, script, &frame));
     KYMO_TRY(kymo_profile_add_stack(in->profile, parent, frame, &new.stack));
     KYMO_TRY(kymo_vec_push(&c->nodes, new));
     return kymo_id_map_add(&c->index, caller + 1, script, node);
+}
+
+/* The node of a function that is called from another node; KYMO_NONE: from nothing. */
+static kymo_err find_node(kymo_ingest *in, uint32_t caller, uint32_t script, uint32_t *node)
+{
+    struct kymo_ingest_calls *c = &in->calls;
+    uint32_t last = caller == KYMO_NONE ? KYMO_NONE : c->nodes.data[caller].callee;
+    if (last != KYMO_NONE && c->nodes.data[last].script == script) {
+        *node = last;
+        return KYMO_OK;
+    }
+    if (!kymo_id_map_find(&c->index, caller + 1, script, node))
+        KYMO_TRY(make_node(in, caller, script, node));
+    if (caller != KYMO_NONE)
+        c->nodes.data[caller].callee = *node;
+    return KYMO_OK;
 }
 
 /* ---- slices ---- */

@@ -35,6 +35,8 @@ struct kymo_ingest_call_node {
     uint32_t window;  /* the last one that has it */
     uint32_t place;   /* in that window */
     uint32_t counter; /* of the thread that called it last; KYMO_NONE: it was not called */
+    uint32_t callee;  /* the node that was found last from here; KYMO_NONE: none was */
+    uint32_t script;  /* its own */
 };
 
 /* Calls of a node by a thread. */

@@ -3,16 +3,6 @@
 
 #include "kymo/trace_abi.h"
 
-int kymo_call_begins(uint32_t kind)
-{
-    return kind == KYMO_TRACE_CALL || kind == KYMO_TRACE_RESUME || kind == KYMO_TRACE_OPEN;
-}
-
-int kymo_call_ends(uint32_t kind)
-{
-    return kind == KYMO_TRACE_RETURN || kind == KYMO_TRACE_YIELD || kind == KYMO_TRACE_UNWIND;
-}
-
 /* Leaves the calls of this depth and deeper. */
 static void leave(struct kymo_call_stack *s, uint32_t depth)
 {
@@ -77,10 +67,11 @@ static kymo_err read_general(struct kymo_call_reader *c, kymo_reader *r, kymo_ev
         return KYMO_E_CORRUPT;
     *e = (kymo_event_call){
         .depth = (uint32_t)depth, .kind = (uint32_t)kind, .missing = (uint32_t)missing};
-    return read_function(c, r, &e->script);
+    KYMO_TRY(read_function(c, r, &e->script));
+    return kymo_call_stack_apply(&c->stack, e);
 }
 
-/* The event without its time. */
+/* The event without its time; applies it to the stack. */
 static kymo_err read_event(struct kymo_call_reader *c, kymo_reader *r, uint32_t tag,
                            kymo_event_call *e)
 {
@@ -89,18 +80,21 @@ static kymo_err read_event(struct kymo_call_reader *c, kymo_reader *r, uint32_t 
         [KYMO_FILE_CALL_UNWIND] = KYMO_TRACE_UNWIND, [KYMO_FILE_CALL_CALL] = KYMO_TRACE_CALL,
         [KYMO_FILE_CALL_RESUME] = KYMO_TRACE_RESUME,
     };
-    const struct kymo_call_stack *s = &c->stack;
+    struct kymo_call_stack *s = &c->stack;
     if (tag == KYMO_FILE_CALL_GENERAL)
         return read_general(c, r, e);
     if (tag >= KYMO_ARRAY_LEN(kinds))
         return KYMO_E_CORRUPT;
     *e = (kymo_event_call){.kind = kinds[tag], .depth = kymo_call_stack_depth(s)};
-    if (kymo_call_begins(e->kind))
-        return ++e->depth <= KYMO_EVENT_CALL_DEPTH_MAX ? read_function(c, r, &e->script)
-                                                       : KYMO_E_CORRUPT;
+    if (kymo_call_begins(e->kind)) {
+        if (++e->depth > KYMO_EVENT_CALL_DEPTH_MAX)
+            return KYMO_E_CORRUPT;
+        KYMO_TRY(read_function(c, r, &e->script));
+        return kymo_vec_push(&s->scripts, e->script);
+    }
     if (s->scripts.len == 0)
         return KYMO_E_CORRUPT;
-    e->script = s->scripts.data[s->scripts.len - 1];
+    e->script = s->scripts.data[--s->scripts.len];
     return KYMO_OK;
 }
 
@@ -113,7 +107,7 @@ kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_
         return KYMO_E_CORRUPT;
     c->time_ns += delta_ns;
     e->time_ns = c->time_ns;
-    return kymo_call_stack_apply(&c->stack, e);
+    return KYMO_OK;
 }
 
 void kymo_call_reader_deinit(struct kymo_call_reader *c)

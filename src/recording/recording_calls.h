@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/reader.h"
 #include "base/vec.h"
+#include "kymo/trace_abi.h"
 #include "recording/events.h"
 
 /* The low bits of an event's first number, the others being the time since the event before. */
@@ -32,6 +33,17 @@ enum kymo_file_call_tag {
     KYMO_FILE_CALL_GENERAL = 7, /* kind, depth, function, missing follow */
 };
 #define KYMO_FILE_CALL_TAG_BITS 3u
+
+/* Whether an event of this kind begins a call (CALL, RESUME, OPEN), or ends one (RETURN, YIELD,
+ * UNWIND). */
+static inline int kymo_call_begins(uint32_t kind)
+{
+    return kind <= KYMO_TRACE_OPEN;
+}
+static inline int kymo_call_ends(uint32_t kind)
+{
+    return kind >= KYMO_TRACE_RETURN && kind <= KYMO_TRACE_UNWIND;
+}
 
 struct kymo_call_stack {
     KYMO_VEC(uint32_t) scripts; /* of the known calls, the outermost first */
@@ -74,10 +86,5 @@ void kymo_call_reader_begin(struct kymo_call_reader *c);
 KYMO_NODISCARD
 kymo_err kymo_call_reader_next(struct kymo_call_reader *c, kymo_reader *r, kymo_event_call *e);
 void kymo_call_reader_deinit(struct kymo_call_reader *c);
-
-/* Whether an event of this kind begins a call (CALL, RESUME, OPEN), or ends one (RETURN, YIELD,
- * UNWIND). */
-int kymo_call_begins(uint32_t kind);
-int kymo_call_ends(uint32_t kind);
 
 #endif
