@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events.c - events of the calling thread.
+ * events.c - what is rare of events of the calling thread: see events.h.
  *
  * Before a thread's first event the library wants to know what runs in it: its frames, from the
  * outermost to the one that the event is about.
  */
-#include "tracer.h"
+#include "events.h"
 
 #if PY_VERSION_HEX < 0x030b0000
 #include <frameobject.h>
 #endif
+
+struct tracer_last_native tracer_last_native;
 
 /* Deeper ones are left out: a thread that is in so many calls already when the tracer comes. */
 #define OPEN_MAX 1024
@@ -36,75 +38,38 @@ static int frames_of(PyCodeObject **codes)
     return n;
 }
 
-/* inside: so many of the innermost frames are not told of. */
-static int tell_open(uint32_t epoch, int inside)
+/* inside: so many of the innermost frames are not told of. Returns 0 if there is no room. */
+static int tell_open(uint32_t key, int inside)
 {
     PyCodeObject *codes[OPEN_MAX];
     if (!tracer_calls->begin())
         return 0;
     for (int n = frames_of(codes); n > inside; n--) {
-        uint32_t number = tracer_code_number(codes[n - 1], epoch);
-        if (number != TRACER_HIDDEN)
-            (void)tracer_calls->event(KYMO_TRACE_OPEN, number);
+        uint32_t word = tracer_code_word(codes[n - 1], key);
+        if (!(word & TRACER_HIDDEN))
+            (void)tracer_calls->event(KYMO_TRACE_OPEN, word & TRACER_NUMBER);
     }
     return 1;
 }
 
-/* An event, behind the frames that run already if it is the thread's first. */
-static inline void tell(uint32_t kind, uint32_t number, uint32_t epoch, int inside)
+void tracer_tell_first(uint32_t kind, uint32_t number, uint32_t key, int inside)
 {
-    if (tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW && tell_open(epoch, inside))
+    if (tell_open(key, inside) && kind != TRACER_NO_EVENT)
         (void)tracer_calls->event(kind, number);
 }
 
-/* ---- calls of Python functions ---- */
-
-void tracer_enter_code(PyCodeObject *code, uint32_t kind)
+void tracer_enter_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key)
 {
-    uint32_t epoch = tracer_epoch();
-    if (!epoch)
-        return;
-    uint32_t number = tracer_code_number(code, epoch);
-    if (number != TRACER_HIDDEN)
-        tell(kind, number, epoch, 1);
-    if (tracer_is_watched(code)) /* of what is left out, too */
+    if (!(word & TRACER_HIDDEN))
+        tracer_tell(kind, word & TRACER_NUMBER, key, 1);
+    if (word & TRACER_WATCHED) /* what is left out, too */
         tracer_watch_begin(code);
 }
 
-void tracer_leave_code(PyCodeObject *code, uint32_t kind)
+void tracer_leave_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key)
 {
-    uint32_t epoch = tracer_epoch();
-    if (!epoch)
-        return;
-    uint32_t number = tracer_code_number(code, epoch);
-    if (tracer_is_watched(code))
+    if (word & TRACER_WATCHED)
         tracer_watch_end(code);
-    if (number != TRACER_HIDDEN)
-        tell(kind, number, epoch, 0);
-}
-
-/* ---- calls of others ---- */
-
-/* What left-out code calls is left out, too. */
-static int is_left_out(PyCodeObject *caller, uint32_t epoch)
-{
-    return tracer_options.filters && tracer_code_number(caller, epoch) == TRACER_HIDDEN;
-}
-
-void tracer_enter_native(PyObject *callable, PyCodeObject *caller)
-{
-    uint32_t epoch = tracer_epoch();
-    if (!epoch || is_left_out(caller, epoch))
-        return;
-    tell(KYMO_TRACE_CALL, tracer_native_number(callable, epoch), epoch, 0);
-}
-
-/* A return that is a thread's first event is of a call that nothing told of. */
-void tracer_leave_native(PyObject *callable, PyCodeObject *caller, uint32_t kind)
-{
-    uint32_t epoch = tracer_epoch();
-    if (!epoch || is_left_out(caller, epoch))
-        return;
-    if (tracer_calls->event(kind, tracer_native_number(callable, epoch)) == KYMO_TRACE_IS_NEW)
-        (void)tell_open(epoch, 0);
+    if (!(word & TRACER_HIDDEN))
+        tracer_tell(kind, word & TRACER_NUMBER, key, 0);
 }

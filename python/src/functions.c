@@ -3,36 +3,51 @@
  * functions.c - numbers of functions.
  *
  * A code object carries its number in a place that CPython keeps for that (co_extra), with the
- * epoch that it belongs to. So no table is needed, nothing is kept alive, and code that goes takes
- * its number along.
+ * epoch and the filters that it belongs to. So no table is needed, nothing is kept alive, and code
+ * that goes takes its number along.
  *
  * A native function is known by its definition (PyMethodDef), which nearly always is static. Some
  * bindings make definitions at run time and free them: the name's address is compared, too.
  */
-#include "tracer.h"
+#include "events.h"
 
 #include <fnmatch.h>
 #include <stdint.h>
 
 #if PY_VERSION_HEX >= 0x030c0000
 #define request_index PyUnstable_Eval_RequestCodeExtraIndex
-#define get_extra PyUnstable_Code_GetExtra
 #define set_extra PyUnstable_Code_SetExtra
 #else
 #define request_index _PyEval_RequestCodeExtraIndex
-#define get_extra _PyCode_GetExtra
 #define set_extra _PyCode_SetExtra
 #endif
 
-static Py_ssize_t extra_index = -1;
+Py_ssize_t tracer_extra_index = -1;
+
+/* Whether this build keeps extra data as events.h reads it. */
+static int reads_extras(void)
+{
+    static char here;
+    PyCodeObject *code = PyCode_NewEmpty("", "", 0);
+    int result = code && set_extra((PyObject *)code, tracer_extra_index, &here) == 0 &&
+                 tracer_code_extra(code) == (uintptr_t)&here;
+    PyErr_Clear();
+    Py_XDECREF(code);
+    return result;
+}
 
 int tracer_functions_init(void)
 {
-    if (extra_index < 0)
-        extra_index = request_index(NULL);
-    if (extra_index >= 0)
+    if (tracer_extra_index >= 0)
         return 0;
-    PyErr_SetString(PyExc_RuntimeError, "kymo: no room for data of its own in code objects");
+    tracer_extra_index = request_index(NULL);
+    if (tracer_extra_index < 0)
+        PyErr_SetString(PyExc_RuntimeError, "kymo: no room for data of its own in code objects");
+    else if (!reads_extras())
+        PyErr_SetString(PyExc_RuntimeError, "kymo: code objects of this build are not known");
+    else
+        return 0;
+    tracer_extra_index = -1;
     return -1;
 }
 
@@ -90,30 +105,42 @@ static int is_hidden(const char *file)
 
 static uint32_t define_code(PyCodeObject *code)
 {
-    struct text file = text_of(code->co_filename);
-    if (is_hidden(file.at))
-        return TRACER_HIDDEN;
 #if PY_VERSION_HEX >= 0x030b0000
     struct text name = text_of(code->co_qualname);
 #else
     struct text name = text_of(code->co_name);
 #endif
-    return define(KYMO_TRACE_PYTHON, name, file, (uint32_t)code->co_firstlineno);
+    return define(KYMO_TRACE_PYTHON, name, text_of(code->co_filename),
+                  (uint32_t)code->co_firstlineno);
 }
 
-uint32_t tracer_code_number(PyCodeObject *code, uint32_t epoch)
+uint32_t tracer_look_at_code(PyCodeObject *code, uint32_t key)
 {
-    void *extra = NULL;
-    if (get_extra((PyObject *)code, extra_index, &extra) == 0 &&
-        (uint64_t)(uintptr_t)extra >> 32 == epoch)
-        return (uint32_t)(uintptr_t)extra;
+    uint64_t before = tracer_code_extra(code);
+    /* Other filters than those when it was looked at last: its number stays. */
+    uint32_t number = before >> 48 == key >> 16 ? (uint32_t)before & TRACER_NUMBER : 0;
+    int hides = is_hidden(text_of(code->co_filename).at);
+    if (!hides && !number)
+        number = define_code(code);
+    uint32_t word = number | (hides ? TRACER_HIDDEN : 0);
+    if (tracer_is_watched(code))
+        word |= TRACER_WATCHED;
+    void *value = (void *)(uintptr_t)((uint64_t)key << 32 | word);
+    /* Without a number it is told of again the next time: there may be room then. */
+    if (number || hides)
+        (void)set_extra((PyObject *)code, tracer_extra_index, value);
     PyErr_Clear();
-    uint32_t number = define_code(code);
-    /* What is hidden in this turn may not be in the next. */
-    uint64_t value = (uint64_t)epoch << 32 | number;
-    if (number && set_extra((PyObject *)code, extra_index, (void *)(uintptr_t)value) != 0)
-        PyErr_Clear();
-    return number;
+    return word;
+}
+
+void tracer_watch_code(PyCodeObject *code)
+{
+    uint64_t extra = tracer_code_extra(code);
+    /* One that has no number yet is looked at when it gets one. */
+    if (extra)
+        (void)set_extra((PyObject *)code, tracer_extra_index,
+                        (void *)(uintptr_t)(extra | TRACER_WATCHED));
+    PyErr_Clear();
 }
 
 /* ---- native functions ---- */
@@ -184,8 +211,9 @@ static uint32_t define_native(PyObject *callable, const PyMethodDef *method)
                   (struct text){NULL, 0}, 0);
 }
 
-uint32_t tracer_native_number(PyObject *callable, uint32_t epoch)
+uint32_t tracer_native_number(PyObject *callable, uint32_t key)
 {
+    uint32_t epoch = key >> 16;
     const PyMethodDef *method = Py_IS_TYPE(callable, &PyMethodDescr_Type)
                                     ? ((PyMethodDescrObject *)callable)->d_method
                                     : ((PyCFunctionObject *)callable)->m_ml;

@@ -8,24 +8,30 @@
  * An exception is raised once, and then found again in each frame that it passes: what follows
  * directly on the end of a call by the same exception is the same raise.
  */
-#include "tracer.h"
+#include "events.h"
 
 #if TRACER_HAS_MONITORING
 
-typedef void handle_event(PyObject *const *args);
+typedef PyObject *handle_event(PyObject *self, PyObject *const *args, size_t flags,
+                               PyObject *names);
 
 struct callback {
     PyObject_HEAD vectorcallfunc call;
-    handle_event *handle;
 };
 
-static PyObject *on_call(PyObject *self, PyObject *const *args, size_t flags, PyObject *names)
-{
-    (void)flags;
-    (void)names;
-    ((struct callback *)self)->handle(args);
-    Py_RETURN_NONE;
-}
+/* A function of `args` as a callback NAME_event. */
+#define EVENT(name)                                                                    \
+    TRACER_INLINE void name(PyObject *const *args);                                    \
+    static PyObject *name##_event(PyObject *self, PyObject *const *args, size_t flags, \
+                                  PyObject *names)                                     \
+    {                                                                                  \
+        (void)self;                                                                    \
+        (void)flags;                                                                   \
+        (void)names;                                                                   \
+        name(args);                                                                    \
+        Py_RETURN_NONE;                                                                \
+    }                                                                                  \
+    TRACER_INLINE void name(PyObject *const *args)
 
 static PyTypeObject callback_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "kymo._kymo.callback",
@@ -42,44 +48,44 @@ static PyTypeObject callback_type = {
  * libraries that are loaded late: without it each access would be a call. */
 static _Thread_local PyObject *passing __attribute__((tls_model("initial-exec")));
 
-static void on_start(PyObject *const *args)
+EVENT(on_start)
 {
     passing = NULL;
     tracer_enter_code((PyCodeObject *)args[0], KYMO_TRACE_CALL);
 }
 
-static void on_resume(PyObject *const *args)
+EVENT(on_resume)
 {
     passing = NULL;
     tracer_enter_code((PyCodeObject *)args[0], KYMO_TRACE_RESUME);
 }
 
-static void on_throw(PyObject *const *args)
+EVENT(on_throw)
 {
     passing = args[2];
     tracer_enter_code((PyCodeObject *)args[0], KYMO_TRACE_RESUME);
 }
 
-static void on_return(PyObject *const *args)
+EVENT(on_return)
 {
     passing = NULL;
     tracer_leave_code((PyCodeObject *)args[0], KYMO_TRACE_RETURN);
 }
 
-static void on_yield(PyObject *const *args)
+EVENT(on_yield)
 {
     passing = NULL;
     tracer_leave_code((PyCodeObject *)args[0], KYMO_TRACE_YIELD);
 }
 
-static void on_unwind(PyObject *const *args)
+EVENT(on_unwind)
 {
     passing = args[2];
     tracer_leave_code((PyCodeObject *)args[0], KYMO_TRACE_UNWIND);
 }
 
 /* code, place, what is called, its first argument */
-static void on_native_call(PyObject *const *args)
+EVENT(on_native_call)
 {
     passing = NULL;
     if (!tracer_is_native(args[2]))
@@ -87,7 +93,7 @@ static void on_native_call(PyObject *const *args)
     tracer_enter_native(args[2], (PyCodeObject *)args[0]);
 }
 
-static void on_native_return(PyObject *const *args)
+EVENT(on_native_return)
 {
     passing = NULL;
     if (!tracer_is_native(args[2]))
@@ -95,13 +101,13 @@ static void on_native_return(PyObject *const *args)
     tracer_leave_native(args[2], (PyCodeObject *)args[0], KYMO_TRACE_RETURN);
 }
 
-static void on_native_raise(PyObject *const *args)
+EVENT(on_native_raise)
 {
     if (tracer_is_native(args[2]))
         tracer_leave_native(args[2], (PyCodeObject *)args[0], KYMO_TRACE_UNWIND);
 }
 
-static void on_raise(PyObject *const *args)
+EVENT(on_raise)
 {
     int has_passed = args[2] == passing;
     passing = NULL; /* it has arrived: once handled, another may get its address */
@@ -121,11 +127,11 @@ static const struct {
     handle_event *handle;
     enum group group;
 } events[] = {
-    {"PY_START", on_start, CALLS},         {"PY_RESUME", on_resume, CALLS},
-    {"PY_THROW", on_throw, CALLS},         {"PY_RETURN", on_return, CALLS},
-    {"PY_YIELD", on_yield, CALLS},         {"PY_UNWIND", on_unwind, CALLS},
-    {"CALL", on_native_call, NATIVES},     {"C_RETURN", on_native_return, NATIVES},
-    {"C_RAISE", on_native_raise, NATIVES}, {"RAISE", on_raise, EXCEPTIONS},
+    {"PY_START", on_start_event, CALLS},         {"PY_RESUME", on_resume_event, CALLS},
+    {"PY_THROW", on_throw_event, CALLS},         {"PY_RETURN", on_return_event, CALLS},
+    {"PY_YIELD", on_yield_event, CALLS},         {"PY_UNWIND", on_unwind_event, CALLS},
+    {"CALL", on_native_call_event, NATIVES},     {"C_RETURN", on_native_return_event, NATIVES},
+    {"C_RAISE", on_native_raise_event, NATIVES}, {"RAISE", on_raise_event, EXCEPTIONS},
 };
 
 static PyObject *monitoring; /* NULL: not hooked */
@@ -161,8 +167,7 @@ static long register_event(PyObject *names, size_t i)
     struct callback *callback = number ? PyObject_New(struct callback, &callback_type) : NULL;
     long bit = 0;
     if (callback) {
-        callback->call = on_call;
-        callback->handle = events[i].handle;
+        callback->call = events[i].handle;
         PyObject *before =
             PyObject_CallMethod(monitoring, "register_callback", "lOO", tool, number, callback);
         bit = before ? PyLong_AsLong(number) : 0;

@@ -7,7 +7,7 @@
  * replaced by a function that starts an object of ours, which sets it and calls what was asked for.
  * Threads that C code makes are not traced.
  */
-#include "tracer.h"
+#include "events.h"
 
 #if !TRACER_HAS_MONITORING
 
@@ -74,7 +74,7 @@ static int call_theirs(PyObject *theirs, PyFrameObject *frame, int what, PyObjec
 
 /* The calling thread has just set the program's first profile function, so untraced that call of
  * sys.setprofile would have no return event: CPython has one only for calls that it told of. */
-static _Thread_local int is_setting;
+static _Thread_local int is_setting __attribute__((tls_model("initial-exec")));
 static PyObject *real_set, *our_set; /* sys.setprofile */
 
 static int on_profile(PyObject *theirs, PyFrameObject *frame, int what, PyObject *arg)

@@ -24,9 +24,21 @@ static PyObject *is_recorded(PyObject *self, PyObject *none)
     return PyBool_FromLong(is_main() && (tracer_calls || tracer_link()));
 }
 
+/* Of filters, which may be NULL: tuples of str. */
+static int is_same(PyObject *a, PyObject *b)
+{
+    int result = a && b ? PyObject_RichCompareBool(a, b, Py_EQ) : a == b;
+    PyErr_Clear();
+    return result > 0;
+}
+
 /* Takes what was asked for, and gives up what was before. */
 static void take_options(struct tracer_options *asked)
 {
+    asked->version = tracer_options.version;
+    if (!is_same(asked->include, tracer_options.include) ||
+        !is_same(asked->exclude, tracer_options.exclude))
+        asked->version = (asked->version + 1) & 0xffff;
     Py_XINCREF(asked->include);
     Py_XINCREF(asked->exclude);
     Py_XDECREF(tracer_options.include);
@@ -53,8 +65,10 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
     if (!tracer_link())
         Py_RETURN_FALSE;
     take_options(&options);
+    if (tracer_functions_init() < 0)
+        return NULL;
     tracer_watch_init();
-    if (tracer_functions_init() < 0 || tracer_markers_hook() < 0 || tracer_hook() < 0)
+    if (tracer_markers_hook() < 0 || tracer_hook() < 0)
         return NULL;
     is_hooked = 1;
     Py_RETURN_TRUE;

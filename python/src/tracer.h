@@ -36,7 +36,8 @@ struct tracer_options {
     /* Tuples of patterns of files, as fnmatch has them: functions of others, or of these, are left
      * out; NULL or empty: of none. */
     PyObject *include, *exclude;
-    int filters; /* 1: they leave out more than the package itself */
+    int filters;          /* 1: they leave out more than the package itself */
+    unsigned int version; /* of include and exclude; of 16 bits */
 };
 
 extern struct tracer_options tracer_options;
@@ -49,41 +50,28 @@ extern const struct kymo_trace_calls *tracer_calls;
 /* Returns 0 if there is none. */
 int tracer_link(void);
 
-/* 0: this process is not recorded now. */
-static inline uint32_t tracer_epoch(void)
-{
-    return __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
-}
-
 /* ---- functions.c: a number for each function ---- */
 
 /* Returns -1 with an exception. */
 int tracer_functions_init(void);
-/* What tracer_code_number says of code that is left out. */
-#define TRACER_HIDDEN UINT32_MAX
-/* The function's number in this epoch; 0: there is none. Never fails. */
-uint32_t tracer_code_number(PyCodeObject *code, uint32_t epoch);
-/* The same of what is called and is not Python; 0 too if it is of no type that is traced. */
-uint32_t tracer_native_number(PyObject *callable, uint32_t epoch);
-/* Whether calls of it are traced: built-in functions and methods, as sys.setprofile has them. */
-static inline int tracer_is_native(PyObject *callable)
-{
-    return PyCFunction_CheckExact(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
-           PyCMethod_CheckExact(callable);
-}
-
-/* ---- events.c: an event of the calling thread ---- */
-
-void tracer_enter_code(PyCodeObject *code, uint32_t kind);
-void tracer_leave_code(PyCodeObject *code, uint32_t kind);
-void tracer_enter_native(PyObject *callable, PyCodeObject *caller);
-void tracer_leave_native(PyObject *callable, PyCodeObject *caller, uint32_t kind);
+/* What is known of code: its number, and the flags. */
+#define TRACER_HIDDEN (1u << 31)  /* it is left out */
+#define TRACER_WATCHED (1u << 30) /* it is one of watch.c's */
+#define TRACER_NUMBER (TRACER_WATCHED - 1)
+/* The place of that in code objects: the key in the upper half. */
+extern Py_ssize_t tracer_extra_index;
+/* The word of code that has none for this key. Its number is 0 if there is none. Never fails. */
+uint32_t tracer_look_at_code(PyCodeObject *code, uint32_t key);
+/* It is TRACER_WATCHED from here on. */
+void tracer_watch_code(PyCodeObject *code);
+/* The number of what is called and is not Python; 0 too if it is of no type that is traced. */
+uint32_t tracer_native_number(PyObject *callable, uint32_t key);
 
 /* ---- watch.c: calls that mean more than a call ---- */
 
 /* Finds the functions below, where their modules are loaded. Never fails. */
 void tracer_watch_init(void);
-/* Called when code begins and ends; is_watched: code that is one of them. */
+/* Called when code that is one of them begins and ends. */
 int tracer_is_watched(const PyCodeObject *code);
 void tracer_watch_begin(const PyCodeObject *code);
 void tracer_watch_end(const PyCodeObject *code);

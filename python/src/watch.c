@@ -54,9 +54,13 @@ static const PyCodeObject *find(enum watched which)
 
 void tracer_watch_init(void)
 {
-    for (int i = 0; i < WATCHED; i++)
-        if (!codes[i])
-            codes[i] = find((enum watched)i);
+    for (int i = 0; i < WATCHED; i++) {
+        if (codes[i])
+            continue;
+        codes[i] = find((enum watched)i);
+        if (codes[i])
+            tracer_watch_code((PyCodeObject *)codes[i]);
+    }
 }
 
 /* An argument of the innermost frame, which is the index-th; a new reference. NULL: not known. */

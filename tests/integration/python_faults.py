@@ -708,6 +708,18 @@ work(10)
     check(wrong[0] == 0 and "'depths=3' is unknown" in wrong[5].result.stderr, wrong[5].result.stderr)
 
 
+def filters_change(interpreter):
+    """What one block leaves out is there in the next one."""
+    recording = traced(interpreter, """
+import kymo
+for hidden in ({"include": ["/nowhere/*"]}, {}, {"include": ["/nowhere/*"]}, {"library": False}):
+    with kymo.traced(**hidden): work(10)
+""", env={**os.environ, "KYMO_TRACE_PYTHON": "off"})
+    calls = expect_leaves(recording, 20)
+    told = [f for f in calls.functions.values() if f.name == "leaf"]
+    check(len(told) == 1, f"it is told of {len(told)} times")
+
+
 def started_by_python(interpreter):
     """python -m kymo: a script, a module, code, standard input."""
     python, home = package_for(interpreter), folder()
@@ -809,7 +821,7 @@ CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_t
          exceptions_die, other_tracers, collections_are_marked, log_records, imports, sub_interpreters,
          little_is_loaded, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
+         filters, filters_change, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
 OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced, sub_interpreters]
 for tested in INTERPRETERS:

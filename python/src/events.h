@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.h - events of the calling thread: what each takes, inlined into the hooks.
+ *
+ * Flow:     hook_monitoring.c, hook_profile.c -> [events] -> kymo/trace_abi.h
+ * Threads:  all with the GIL
+ * Memory:   none
+ * Signals:  not for handlers
+ */
+#ifndef KYMO_PYTHON_EVENTS_H
+#define KYMO_PYTHON_EVENTS_H
+
+#include "tracer.h"
+
+#define TRACER_INLINE static inline __attribute__((always_inline))
+#define TRACER_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* What numbers belong to: the epoch and the filters. 0: this process is not recorded now. */
+TRACER_INLINE uint32_t tracer_key(void)
+{
+    uint32_t epoch = __atomic_load_n(tracer_calls->epoch, __ATOMIC_RELAXED);
+    return epoch ? epoch << 16 | tracer_options.version : 0;
+}
+
+/* How CPython keeps extra data of code objects; tracer_functions_init has seen that it does. */
+struct tracer_extras {
+    Py_ssize_t size;
+    void *at[];
+};
+
+/* 0: it has none. */
+TRACER_INLINE uint64_t tracer_code_extra(const PyCodeObject *code)
+{
+    const struct tracer_extras *extras = code->co_extra;
+    return extras && extras->size > tracer_extra_index ? (uintptr_t)extras->at[tracer_extra_index]
+                                                       : 0;
+}
+
+TRACER_INLINE uint32_t tracer_code_word(PyCodeObject *code, uint32_t key)
+{
+    uint64_t extra = tracer_code_extra(code);
+    return extra >> 32 == key ? (uint32_t)extra : tracer_look_at_code(code, key);
+}
+
+/* Whether calls of it are traced: built-in functions and methods, as sys.setprofile has them. */
+TRACER_INLINE int tracer_is_native(PyObject *callable)
+{
+    return PyCFunction_CheckExact(callable) || Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+           PyCMethod_CheckExact(callable);
+}
+
+/* ---- events.c: what is rare ---- */
+
+#define TRACER_NO_EVENT UINT32_MAX /* a kind */
+/* An event, behind the frames that run already: it is the thread's first. inside: so many of the
+ * innermost frames are not told of. */
+void tracer_tell_first(uint32_t kind, uint32_t number, uint32_t key, int inside);
+/* Events of code that has a flag. */
+void tracer_enter_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key);
+void tracer_leave_special(PyCodeObject *code, uint32_t kind, uint32_t word, uint32_t key);
+
+/* ---- calls of Python functions ---- */
+
+TRACER_INLINE void tracer_tell(uint32_t kind, uint32_t number, uint32_t key, int inside)
+{
+    if (TRACER_UNLIKELY(tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW))
+        tracer_tell_first(kind, number, key, inside);
+}
+
+TRACER_INLINE void tracer_enter_code(PyCodeObject *code, uint32_t kind)
+{
+    uint32_t key = tracer_key();
+    if (TRACER_UNLIKELY(!key))
+        return;
+    uint32_t word = tracer_code_word(code, key);
+    if (TRACER_UNLIKELY(word > TRACER_NUMBER))
+        tracer_enter_special(code, kind, word, key);
+    else
+        tracer_tell(kind, word, key, 1);
+}
+
+TRACER_INLINE void tracer_leave_code(PyCodeObject *code, uint32_t kind)
+{
+    uint32_t key = tracer_key();
+    if (TRACER_UNLIKELY(!key))
+        return;
+    uint32_t word = tracer_code_word(code, key);
+    if (TRACER_UNLIKELY(word > TRACER_NUMBER))
+        tracer_leave_special(code, kind, word, key);
+    else
+        tracer_tell(kind, word, key, 0);
+}
+
+/* ---- calls of others ---- */
+
+/* What was called last, by any thread. It mostly is what returns next, and lives until it does. */
+struct tracer_last_native {
+    const PyObject *callable; /* only compared */
+    uint32_t key, number;
+};
+extern struct tracer_last_native tracer_last_native;
+
+/* What left-out code calls is left out, too. */
+TRACER_INLINE int tracer_is_left_out(PyCodeObject *caller, uint32_t key)
+{
+    return TRACER_UNLIKELY(tracer_options.filters) && tracer_code_word(caller, key) & TRACER_HIDDEN;
+}
+
+TRACER_INLINE void tracer_enter_native(PyObject *callable, PyCodeObject *caller)
+{
+    uint32_t key = tracer_key();
+    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(caller, key))
+        return;
+    uint32_t number = tracer_native_number(callable, key);
+    tracer_last_native = (struct tracer_last_native){callable, key, number};
+    tracer_tell(KYMO_TRACE_CALL, number, key, 0);
+}
+
+/* A return that is a thread's first event is of a call that nothing told of. */
+TRACER_INLINE void tracer_leave_native(PyObject *callable, PyCodeObject *caller, uint32_t kind)
+{
+    uint32_t key = tracer_key();
+    if (TRACER_UNLIKELY(!key) || tracer_is_left_out(caller, key))
+        return;
+    const struct tracer_last_native last = tracer_last_native;
+    uint32_t number = last.callable == callable && last.key == key
+                          ? last.number
+                          : tracer_native_number(callable, key);
+    if (TRACER_UNLIKELY(tracer_calls->event(kind, number) == KYMO_TRACE_IS_NEW))
+        tracer_tell_first(TRACER_NO_EVENT, 0, key, 0);
+}
+
+#endif
