@@ -109,7 +109,7 @@ kymo_err kymo_drain_read_calls(kymo_drain *d, uint32_t thread, const char *block
         memcpy(&r, block + *pos, sizeof r);
         if (!all && r.clock > d->lap.cut_before)
             break;
-        if (!(r.event & KYMO_RECORD_CALL)) {
+        if (!(r.event & KYMO_CALL_IS_EVENT)) {
             d->noticed[KYMO_LOSS_CORRUPT]++;
             *pos = head;
             break;

@@ -41,7 +41,6 @@ enum kymo_record_kind {
     KYMO_RECORD_INHERIT = 11,
     KYMO_RECORD_FUNCTION = 12,
     KYMO_RECORD_THREAD_NAME = 13, /* the head alone; stack: the text's bytes, which follow */
-    KYMO_RECORD_CALL = 0x8000,    /* this bit alone: struct kymo_record_call */
 };
 
 /* Why something could not be recorded: the index of a loss counter. X(name, text). */
@@ -286,8 +285,8 @@ struct kymo_record_function {
 /* Numbers count from 1. */
 #define KYMO_FUNCTION_NUMBER_MAX (1u << 22)
 
-/* Of a stream of its own, without a head: event is KYMO_RECORD_CALL, the kind (enum
- * kymo_trace_event) and the depth. The outermost call has depth 1. */
+/* Of a stream of its own, without a head: event is the kind (enum kymo_trace_event), a bit that is
+ * always 1, and the depth. The outermost call has depth 1. */
 struct kymo_record_call {
     uint64_t clock;
     uint32_t event;
@@ -295,18 +294,19 @@ struct kymo_record_call {
                         * threads of the process */
 };
 #define KYMO_CALL_DEPTH_MAX ((1u << 28) - 1)
+#define KYMO_CALL_IS_EVENT 8u
 
 static inline uint32_t kymo_call_event(uint32_t kind, uint32_t depth)
 {
-    return KYMO_RECORD_CALL | (kind & 7) << 12 | (depth & 0xfff) | (depth >> 12) << 16;
+    return depth << 4 | KYMO_CALL_IS_EVENT | (kind & 7);
 }
 static inline uint32_t kymo_call_kind(uint32_t event)
 {
-    return event >> 12 & 7;
+    return event & 7;
 }
 static inline uint32_t kymo_call_depth(uint32_t event)
 {
-    return (event & 0xfff) | event >> 16 << 12;
+    return event >> 4;
 }
 
 _Static_assert(sizeof(struct kymo_record_call) == 16, "call record");

@@ -30,7 +30,7 @@
 #include "unwind/python_walk.h"
 
 #define KYMO_SESSION_MAGIC 0x73736573796b0001ull
-#define KYMO_SESSION_LAYOUT 15u
+#define KYMO_SESSION_LAYOUT 16u
 
 #define KYMO_SMALL_BLOCK_BYTES 4096u
 #define KYMO_LARGE_BLOCK_BYTES 65536u

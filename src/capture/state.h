@@ -66,10 +66,15 @@ struct kymo_capture_thread {
     struct kymo_open_scope *scopes; /* the outermost KYMO_OPEN_SCOPES of them, in the session */
     uint32_t labels;                /* that are set, how deep */
     uint32_t labels_owed;           /* 1: some are gone, and no record says so */
+    uint64_t marks;                 /* that were recorded, also by earlier threads in this slot */
+    struct kymo_stream_writer streams[KYMO_STREAMS] __attribute__((aligned(64)));
+    /* Beside the stream of calls, in its line of the cache. Of a tracer: the turn in which it is at
+     * work in this thread (0: it is not), how deep in calls, and how many events found no room
+     * since the last one that did. */
+    uint32_t traced_in, call_depth, calls_missing;
+    uint32_t calls_until; /* where the stream's block has less used, an event needs no look at it */
     /* 0 while the clock of records is the time-stamp counter, and may be read. */
     const uint32_t *other_clock;
-    uint64_t marks; /* that were recorded, also by earlier threads in this slot */
-    struct kymo_stream_writer streams[KYMO_STREAMS] __attribute__((aligned(64)));
     uint64_t *pcs;         /* process->depth of them, for the handler */
     struct kymo_regs regs; /* the same; not on the stack, which may be a small one */
     uint32_t closing;      /* depth of our dlclose hook on this thread */
@@ -99,9 +104,6 @@ struct kymo_capture_thread {
     uint64_t first_open, first_held;
     struct kymo_label_block label_blocks[KYMO_LABEL_BLOCKS];
     uint32_t was_labelled; /* 1: a change of its labels was recorded */
-    /* Of a tracer: the turn in which it is at work in this thread (0: it is not), how deep in
-     * calls, and how many events found no room since the last one that did. */
-    uint32_t traced_in, call_depth, calls_missing;
     /* The asyncio task that was running when the handler took its last stack. */
     uint32_t task_bytes; /* 0: none */
     char task[KYMO_PYTHON_TASK_MAX];

@@ -24,7 +24,7 @@ static struct {
     uint32_t turn; /* counts the times that it came, from 1 on */
     uint32_t depth_limit;
     uint64_t stop_clock; /* when it went last */
-} tracer = {.turn = 1, .depth_limit = UINT32_MAX};
+} tracer = {.turn = 1, .depth_limit = KYMO_CALL_DEPTH_MAX};
 
 static uint64_t clock_of(const struct kymo_capture_thread *t)
 {
@@ -41,7 +41,7 @@ KYMO_INLINE void put(struct kymo_stream_writer *w, uint64_t clock, uint32_t even
 }
 
 /* Room for an event, and for the gap before it. */
-static KYMO_NOINLINE int make_room(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+static int make_room(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
 {
     if (kymo_mark_room(t, w, 2 * sizeof(struct kymo_record_call)))
         return 1;
@@ -50,19 +50,21 @@ static KYMO_NOINLINE int make_room(struct kymo_capture_thread *t, struct kymo_st
     return 0;
 }
 
-static KYMO_NOINLINE void tell_gap(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+static void tell_gap(struct kymo_capture_thread *t, struct kymo_stream_writer *w, uint64_t clock)
 {
-    put(w, clock_of(t), kymo_call_event(KYMO_TRACE_GAP, 0), t->calls_missing);
+    put(w, clock, kymo_call_event(KYMO_TRACE_GAP, 0), t->calls_missing);
     t->calls_missing = 0;
 }
 
 /* The depth of the call that the event is about; 0: of none. */
-KYMO_INLINE uint32_t count_depth(struct kymo_capture_thread *t, uint32_t kind)
+static uint32_t count_depth(struct kymo_capture_thread *t, uint32_t kind)
 {
     if (kind <= KYMO_TRACE_OPEN)
         return t->call_depth < KYMO_CALL_DEPTH_MAX ? ++t->call_depth : 0;
     return t->call_depth ? t->call_depth-- : 0;
 }
+
+/* ---- events ---- */
 
 static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t clock, uint32_t all)
 {
@@ -72,24 +74,44 @@ static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t cloc
     t->traced_in = 0;
 }
 
+/* Any event: also of another kind, without room, behind a gap, at another clock, too deep, or a
+ * return from nothing. */
+static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind, uint32_t function)
+{
+    struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
+    if (kind >= KYMO_TRACE_GAP) {
+        tell_stop(t, clock_of(t), 0);
+        return 0;
+    }
+    uint32_t depth = count_depth(t, kind);
+    t->calls_until = 0;
+    if (depth - 1 >= tracer.depth_limit)
+        return 0;
+    uint64_t clock = clock_of(t);
+    if (!make_room(t, w))
+        return 0;
+    if (t->calls_missing)
+        tell_gap(t, w, clock);
+    put(w, clock, kymo_call_event(kind, depth), function);
+    t->calls_until = w->room - (uint32_t)sizeof(struct kymo_record_call) + 1;
+    return 0;
+}
+
+/* Its usual way has no call in it, and so saves no register. */
 static int trace_event(uint32_t kind, uint32_t function)
 {
     struct kymo_capture_thread *t = kymo_thread_self;
     if (kymo_unlikely(!t) || kymo_unlikely(t->traced_in != kymo_load_relaxed(&tracer.turn)))
         return KYMO_TRACE_IS_NEW;
-    if (kymo_unlikely(kind >= KYMO_TRACE_GAP)) {
-        tell_stop(t, clock_of(t), 0);
-        return 0;
-    }
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
-    uint32_t depth = count_depth(t, kind);
-    if (kymo_unlikely(depth - 1 >= tracer.depth_limit))
-        return 0;
-    if (kymo_unlikely(w->used + 2 * sizeof(struct kymo_record_call) > w->room) && !make_room(t, w))
-        return 0;
-    if (kymo_unlikely(t->calls_missing))
-        tell_gap(t, w);
-    put(w, clock_of(t), kymo_call_event(kind, depth), function);
+    uint32_t begins = kind <= KYMO_TRACE_OPEN;
+    uint32_t depth = t->call_depth + begins;
+    if (kymo_unlikely(kind >= KYMO_TRACE_GAP) || kymo_unlikely(depth - 1 >= tracer.depth_limit) ||
+        kymo_unlikely(w->used >= t->calls_until) ||
+        kymo_unlikely(kymo_load_relaxed(t->other_clock)))
+        return take_event(t, kind, function);
+    t->call_depth = depth - !begins;
+    put(w, kymo_clock_now(KYMO_CLOCK_TSC), kymo_call_event(kind, depth), function);
     return 0;
 }
 
@@ -103,7 +125,7 @@ static int trace_begin(void)
     /* The tracer was stopped and has come back meanwhile. */
     if (t->traced_in)
         tell_stop(t, tracer.stop_clock, 0);
-    t->call_depth = 0;
+    t->call_depth = t->calls_until = 0;
     t->traced_in = kymo_load_relaxed(&tracer.turn);
     return 1;
 }
@@ -120,7 +142,7 @@ static void trace_end(void)
 
 static void trace_limit(uint32_t depth)
 {
-    tracer.depth_limit = depth ? depth : UINT32_MAX;
+    tracer.depth_limit = depth && depth < KYMO_CALL_DEPTH_MAX ? depth : KYMO_CALL_DEPTH_MAX;
 }
 
 /* ---- functions ---- */

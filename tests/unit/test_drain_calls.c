@@ -233,7 +233,7 @@ static void what_makes_no_sense_is_counted(void **state)
     put_function(&w, 2, "twice", "");
     put_function(&w, 2, "twice", "");
     put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 3); /* which was not announced */
-    put_call(&w, &s, KYMO_RECORD_MARKER, 1);                  /* no call: the block is given up */
+    put_call(&w, &s, KYMO_TRACE_CALL, 1);                     /* no event: the block is given up */
     put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 2);
     rounds(3);
     assert_int_equal(t.functions, 1);

@@ -39,7 +39,7 @@ static struct kymo_record_call call_at(uint32_t i)
 static void check_call(uint32_t i, uint32_t kind, uint32_t depth, uint32_t function)
 {
     struct kymo_record_call r = call_at(i);
-    assert_true(r.event & KYMO_RECORD_CALL);
+    assert_true(r.event & KYMO_CALL_IS_EVENT);
     assert_int_equal(kymo_call_kind(r.event), kind);
     assert_int_equal(kymo_call_depth(r.event), depth);
     assert_int_equal(r.function, function);
