@@ -174,6 +174,9 @@ static kymo_err read_block(kymo_drain *d, struct kymo_slot_reader *slot,
     uint32_t room = kymo_session_block_bytes(&d->plan, reader->block - 1);
     /* Pairs with the release of kymo_stream_publish. */
     uint64_t head = kymo_load_acquire(&block->head);
+    /* What the writer held back, and has not published: it is gone, or will not go on in time. */
+    if (!is_live || d->is_last)
+        head += kymo_load_acquire(&block->held);
     if (head > room || head < reader->pos) {
         d->noticed[KYMO_LOSS_CORRUPT]++;
         return KYMO_OK;

@@ -75,6 +75,7 @@ enum kymo_record_kind {
     X(CODE_FULL, "Python functions: table full")              \
     X(PYTHON, "Python frames: not read")                      \
     X(CALL, "traced calls: buffer full")                      \
+    X(CALL_SHORT, "traced calls: short, buffer nearly full")  \
     X(FUNCTION, "traced functions: names cut or lost")
 
 enum kymo_loss_kind {

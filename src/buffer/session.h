@@ -237,7 +237,7 @@ struct kymo_block {
     uint32_t generation; /* of that slot */
     uint32_t stream;
     uint32_t next; /* block number + 1 of the stream's next block; release by the owner */
-    uint32_t reserved;
+    uint32_t held; /* bytes behind head, which the owner may take back while it lives */
     uint64_t head __attribute__((aligned(32))); /* bytes in use, header included; release */
     uint64_t pad[3];
 };
@@ -305,6 +305,8 @@ struct kymo_session {
     uint64_t free_slots __attribute__((aligned(64))); /* tag << 32 | slot number + 1 */
     uint64_t free_small __attribute__((aligned(64))); /* tag << 32 | block number + 1 */
     uint64_t free_large __attribute__((aligned(64)));
+    /* Bytes of the blocks that were taken so far, and given back: what lies between is in use. */
+    uint64_t taken_bytes, given_bytes;
     uint32_t module_count __attribute__((aligned(64)));
     uint32_t module_generation;
     uint32_t module_changes;                    /* counts what was published of entries */

@@ -96,8 +96,10 @@ uint32_t kymo_block_take(struct kymo_session *s, const struct kymo_session_plan 
         uint32_t block = large ? free_pop(&s->free_large, plan->small_blocks, plan->large_blocks,
                                           block_link, &at)
                                : free_pop(&s->free_small, 0, plan->small_blocks, block_link, &at);
-        if (block)
+        if (block) {
+            kymo_add_relaxed(&s->taken_bytes, (uint64_t)kymo_session_block_bytes(plan, block - 1));
             return block;
+        }
     }
     return 0;
 }
@@ -105,7 +107,16 @@ uint32_t kymo_block_take(struct kymo_session *s, const struct kymo_session_plan 
 void kymo_block_give(struct kymo_session *s, const struct kymo_session_plan *plan, uint32_t block)
 {
     struct place at = {s, plan};
+    kymo_add_relaxed(&s->given_bytes, (uint64_t)kymo_session_block_bytes(plan, block));
     free_push(block < plan->small_blocks ? &s->free_small : &s->free_large, block, block_link, &at);
+}
+
+uint32_t kymo_blocks_in_use(const struct kymo_session *s, const struct kymo_session_plan *plan)
+{
+    uint64_t all = (uint64_t)plan->small_blocks * KYMO_SMALL_BLOCK_BYTES +
+                   (uint64_t)plan->large_blocks * KYMO_LARGE_BLOCK_BYTES;
+    uint64_t used = kymo_load_relaxed(&s->taken_bytes) - kymo_load_relaxed(&s->given_bytes);
+    return used <= all ? (uint32_t)(used * 16 / all) : 0;
 }
 
 static KYMO_NOINLINE int next_block(struct kymo_stream_writer *w, struct kymo_session *s,
@@ -119,7 +130,7 @@ static KYMO_NOINLINE int next_block(struct kymo_stream_writer *w, struct kymo_se
     block->slot = slot;
     block->generation = owner->generation;
     block->stream = w->kind;
-    block->next = 0;
+    block->next = block->held = 0;
     kymo_store_relaxed(&block->head, sizeof *block);
     /* Pairs with the drain's acquire of first or next: it sees the header filled. */
     if (w->block)

@@ -41,6 +41,30 @@ KYMO_SIGNAL_SAFE void *kymo_stream_reserve(struct kymo_stream_writer *writer,
                                            const struct kymo_session_plan *plan, uint32_t slot,
                                            uint32_t size_bytes);
 
+/* As publish, later: the reader takes it when the writer is gone, or when it is published by
+ * kymo_stream_release. Until then it may be taken back. */
+KYMO_SIGNAL_SAFE static inline void kymo_stream_hold(struct kymo_stream_writer *writer,
+                                                     uint32_t size_bytes)
+{
+    writer->used += size_bytes;
+    /* Pairs with the drain's acquire, as above. */
+    kymo_store_release(&writer->block->held, size_bytes);
+}
+
+KYMO_SIGNAL_SAFE static inline void kymo_stream_take_back(struct kymo_stream_writer *writer,
+                                                          uint32_t size_bytes)
+{
+    writer->used -= size_bytes;
+    kymo_store_relaxed(&writer->block->held, 0u);
+}
+
+KYMO_SIGNAL_SAFE static inline void kymo_stream_release(struct kymo_stream_writer *writer)
+{
+    /* First: a process that is killed in between loses one, and tells of none twice. */
+    kymo_store_relaxed(&writer->block->held, 0u);
+    kymo_store_release(&writer->block->head, writer->used);
+}
+
 /* Publishes what the last reserve gave. */
 KYMO_SIGNAL_SAFE static inline void kymo_stream_publish(struct kymo_stream_writer *writer,
                                                         uint32_t size_bytes)
@@ -65,5 +89,8 @@ KYMO_SIGNAL_SAFE uint32_t kymo_block_take(struct kymo_session *session,
                                           const struct kymo_session_plan *plan, int large);
 void kymo_block_give(struct kymo_session *session, const struct kymo_session_plan *plan,
                      uint32_t block);
+/* How many sixteenths of the blocks' bytes are in use, about. */
+KYMO_SIGNAL_SAFE uint32_t kymo_blocks_in_use(const struct kymo_session *session,
+                                             const struct kymo_session_plan *plan);
 
 #endif

@@ -73,6 +73,7 @@ struct kymo_capture_thread {
      * since the last one that did. */
     uint32_t traced_in, call_depth, calls_missing;
     uint32_t calls_until; /* where the stream's block has less used, an event needs no look at it */
+    uint32_t call_is_held; /* 1: its last record is a call that may be taken back */
     /* 0 while the clock of records is the time-stamp counter, and may be read. */
     const uint32_t *other_clock;
     uint64_t *pcs;         /* process->depth of them, for the handler */

@@ -5,8 +5,9 @@
  * An event is 16 bytes, and all that is done for it is to read the clock and to store them. A block
  * that is full is the slow way, and so is everything that may be new: a thread, a forked child.
  *
- * Where there is no room an event is dropped, and the next one that finds room says how many are
- * missing. The depth that each event carries tells the reader which calls still run.
+ * Where the recorder does not keep up, short calls are left out, and counted. Where there is no
+ * room at all an event is dropped, and the next one that finds room says how many are missing. The
+ * depth that each event carries tells the reader which calls still run.
  */
 #include "capture/trace.h"
 
@@ -64,11 +65,62 @@ static uint32_t count_depth(struct kymo_capture_thread *t, uint32_t kind)
     return t->call_depth ? t->call_depth-- : 0;
 }
 
+/* ---- where the recorder does not keep up ----
+ *
+ * A call that begins and ends while nothing else happens in its thread is left out if it was short:
+ * the fuller the blocks are, the longer that is. So its begin is held back until the next event of
+ * the thread. If that is its end, it can be taken back: no reader has seen it, and its time is its
+ * caller's. */
+enum { FULL_FROM = 12, SHORT_SHIFT = 12, SHORT_SHIFT_MORE = 3 };
+
+/* In ticks of the clock: some 2 us, then 10, 80, 600. 0: no call is short. */
+static uint64_t short_ticks(const struct kymo_capture_process *p)
+{
+    uint32_t full = kymo_blocks_in_use(p->session, &p->plan);
+    uint32_t more = full < FULL_FROM + 3 ? full - FULL_FROM : 3;
+    return full < FULL_FROM ? 0 : 1ull << (SHORT_SHIFT + SHORT_SHIFT_MORE * more);
+}
+
+/* Whether the event ends the call whose begin is held back, and that was short. */
+static int is_short(const struct kymo_capture_thread *t, const struct kymo_stream_writer *w,
+                    uint32_t kind, uint32_t depth, uint64_t clock)
+{
+    const struct kymo_record_call *begin =
+        (const void *)((const char *)w->block + w->used - sizeof *begin);
+    return kind >= KYMO_TRACE_RETURN && kymo_call_depth(begin->event) == depth &&
+           clock - begin->clock < short_ticks(t->process);
+}
+
+/* Holds the begin of a call back. */
+static void hold(struct kymo_capture_thread *t, struct kymo_stream_writer *w, uint64_t clock,
+                 uint32_t event, uint32_t function)
+{
+    struct kymo_record_call *r = (void *)((char *)w->block + w->used);
+    *r = (struct kymo_record_call){clock, event, function};
+    kymo_stream_hold(w, sizeof *r);
+    t->call_is_held = 1;
+}
+
+static void release(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+{
+    if (t->call_is_held)
+        kymo_stream_release(w);
+    t->call_is_held = 0;
+}
+
+static void leave_out(struct kymo_capture_thread *t, struct kymo_stream_writer *w)
+{
+    kymo_stream_take_back(w, sizeof(struct kymo_record_call));
+    t->call_is_held = 0;
+    kymo_count_loss(t->process, KYMO_LOSS_CALL_SHORT);
+}
+
 /* ---- events ---- */
 
 static KYMO_NOINLINE void tell_stop(struct kymo_capture_thread *t, uint64_t clock, uint32_t all)
 {
     struct kymo_stream_writer *w = &t->streams[KYMO_STREAM_CALLS];
+    release(t, w);
     if (kymo_mark_room(t, w, sizeof(struct kymo_record_call)))
         put(w, clock, kymo_call_event(KYMO_TRACE_STOP, 0), all);
     t->traced_in = 0;
@@ -88,12 +140,22 @@ static KYMO_NOINLINE int take_event(struct kymo_capture_thread *t, uint32_t kind
     if (depth - 1 >= tracer.depth_limit)
         return 0;
     uint64_t clock = clock_of(t);
+    if (t->call_is_held && is_short(t, w, kind, depth, clock)) {
+        leave_out(t, w);
+        return 0;
+    }
+    release(t, w);
     if (!make_room(t, w))
         return 0;
     if (t->calls_missing)
         tell_gap(t, w, clock);
+    if (kind < KYMO_TRACE_OPEN && short_ticks(t->process)) {
+        hold(t, w, clock, kymo_call_event(kind, depth), function);
+        return 0;
+    }
     put(w, clock, kymo_call_event(kind, depth), function);
-    t->calls_until = w->room - (uint32_t)sizeof(struct kymo_record_call) + 1;
+    if (!short_ticks(t->process))
+        t->calls_until = w->room - (uint32_t)sizeof(struct kymo_record_call) + 1;
     return 0;
 }
 

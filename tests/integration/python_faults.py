@@ -720,6 +720,38 @@ for hidden in ({"include": ["/nowhere/*"]}, {}, {"include": ["/nowhere/*"]}, {"l
     check(len(told) == 1, f"it is told of {len(told)} times")
 
 
+# Nothing is read meanwhile: what is short finds no room from three quarters of the buffer on.
+PRESSED = """
+import os, signal, time
+def long():
+    end = time.perf_counter() + 0.005
+    while time.perf_counter() < end: pass
+kymo = os.getppid()
+os.kill(kymo, signal.SIGSTOP)
+try:
+    for i in range(40):
+        work(2000)
+        long()
+finally:
+    os.kill(kymo, signal.SIGCONT)
+"""
+
+
+def short_calls_make_room(interpreter):
+    """Where the recorder does not keep up, calls are left out that are short, and all are counted."""
+    recording = traced(interpreter, PRESSED, options=["--buffer=1m"],
+                       env={**os.environ, "KYMO_TRACE_PYTHON": "natives=no"})
+    calls = Calls(recording.path)
+    calls.check_balance()
+    losses = recording.report().lost()
+    left_out = losses.get("traced calls: short, buffer nearly full", 0)
+    kept = calls_of(calls, "leaf")
+    say(f"{kept} of 80000 calls, lost {losses}")
+    check(losses.get("traced calls: buffer full", 0) == 0, f"{losses}")
+    check(0 < left_out <= 80000 and kept + left_out == 80000, f"{kept} of 80000 calls, {left_out} left out")
+    check(calls_of(calls, "long") == 40 and calls_of(calls, "work") == 40, "long calls are missing")
+
+
 def started_by_python(interpreter):
     """python -m kymo: a script, a module, code, standard input."""
     python, home = package_for(interpreter), folder()
@@ -821,7 +853,7 @@ CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_t
          exceptions_die, other_tracers, collections_are_marked, log_records, imports, sub_interpreters,
          little_is_loaded, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, filters_change, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
+         filters, filters_change, short_calls_make_room, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
 OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced, sub_interpreters]
 for tested in INTERPRETERS:

@@ -213,6 +213,40 @@ static void no_call_is_lost_or_told_twice(void **state)
     assert_int_equal(lost(KYMO_LOSS_CORRUPT), 0);
 }
 
+/* The begin of a call that its thread may still take back. */
+static void hold_call(const struct mark_writer *w, struct kymo_stream_writer *s, uint32_t depth)
+{
+    struct kymo_record_call *r =
+        kymo_stream_reserve(s, t.f.session, &t.f.plan, w->number, sizeof *r);
+    assert_non_null(r);
+    *r = (struct kymo_record_call){kymo_clock_now(KYMO_CLOCK_MONOTONIC),
+                                   kymo_call_event(KYMO_TRACE_CALL, depth), 0};
+    kymo_stream_hold(s, sizeof *r);
+}
+
+static void what_is_held_back_comes_when_it_stays(void **state)
+{
+    (void)state;
+    struct mark_writer w = mark_thread(&t.f, 11, KYMO_SLOT_MAIN);
+    struct kymo_stream_writer s = stream_of_calls();
+    put_call(&w, &s, kymo_call_event(KYMO_TRACE_CALL, 1), 0);
+    hold_call(&w, &s, 2);
+    rounds(3);
+    assert_int_equal(t.calls, 1);
+    kymo_stream_take_back(&s, sizeof(struct kymo_record_call));
+    hold_call(&w, &s, 2);
+    kymo_stream_release(&s);
+    hold_call(&w, &s, 3);
+    rounds(3);
+    assert_int_equal(t.calls, 2);
+    /* The thread ends inside of it. */
+    mark_thread_end(&w);
+    rounds(3);
+    assert_int_equal(t.calls, 3);
+    assert_int_equal(t.call[2].depth, 3);
+    assert_int_equal(lost(KYMO_LOSS_CORRUPT), 0);
+}
+
 static void what_makes_no_sense_is_counted(void **state)
 {
     (void)state;
@@ -250,6 +284,7 @@ int main(void)
         TEST(a_function_of_another_stream_is_known_in_time),
         TEST(the_last_round_reads_functions_first),
         TEST(no_call_is_lost_or_told_twice),
+        TEST(what_is_held_back_comes_when_it_stays),
         TEST(what_makes_no_sense_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

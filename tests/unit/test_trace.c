@@ -120,7 +120,7 @@ static void a_thread_is_named(void **state)
     assert_int_equal(record_at(1)->stack, KYMO_THREAD_NAME_MAX);
 }
 
-/* The session is small, and no recorder reads it. */
+/* The session is small, and no recorder reads it. Calls of unknown begin are never short. */
 static void what_finds_no_room_is_counted_and_told(void **state)
 {
     (void)state;
@@ -128,21 +128,99 @@ static void what_finds_no_room_is_counted_and_told(void **state)
     uint32_t told = 0;
     assert_int_equal(calls->begin(), 1);
     for (; *lost == 0; told++)
-        (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 1);
+        (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
     for (int i = 0; i < 99; i++)
-        (void)calls->event(told++ % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 1);
+        (void)calls->event(told++ % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 1);
     assert_int_equal(*lost, 100);
     /* The reader gives a block back. */
     struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
     uint32_t first = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
     kymo_block_give(fixture.session, &fixture.plan, first - 1);
-    (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_CALL, 5);
+    (void)calls->event(told % 2 ? KYMO_TRACE_RETURN : KYMO_TRACE_OPEN, 5);
     const struct kymo_record_call *r = (const void *)((const char *)w->block + sizeof *w->block);
     assert_int_equal(kymo_call_kind(r[0].event), KYMO_TRACE_GAP);
     assert_int_equal(r[0].function, 100);
     assert_int_equal(r[1].function, 5);
     assert_int_equal(kymo_call_depth(r[1].event), 1);
     assert_int_equal(*lost, 100);
+}
+
+/* A long one takes longer than any that counts as short. */
+static void make_call(uint32_t function, int is_long)
+{
+    (void)calls->event(KYMO_TRACE_CALL, function);
+    uint64_t begin = kymo_process_clock(kymo_process_state);
+    while (is_long && kymo_process_clock(kymo_process_state) - begin < 1u << 22) {
+    }
+    (void)calls->event(KYMO_TRACE_RETURN, function);
+}
+
+enum { SHORT = 1, LONG = 2, OUTER = 3, LONG_CALLS = 10 };
+
+/* No recorder reads the session: from three quarters on short calls find no room. */
+static void short_calls_make_room_for_long_ones(void **state)
+{
+    (void)state;
+    const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
+    uint32_t made = 0, events = 0, kept[4] = {0}, running = 0, depth = 0;
+    assert_int_equal(calls->begin(), 1);
+    (void)calls->event(KYMO_TRACE_CALL, OUTER);
+    for (; *left_out < 100; made++)
+        make_call(SHORT, 0);
+    assert_true(kymo_blocks_in_use(fixture.session, &fixture.plan) >= 12);
+    for (uint32_t i = 0; i < LONG_CALLS * 50; i++, made++) {
+        make_call(SHORT, 0);
+        if (i % 50 == 0)
+            make_call(LONG, 1);
+    }
+    (void)calls->event(KYMO_TRACE_RETURN, OUTER);
+    assert_int_equal(fixture.session->lost[KYMO_LOSS_CALL], 0);
+
+    uint32_t number = kymo_thread_self->slot->streams[KYMO_STREAM_CALLS].first;
+    for (; number; number = kymo_session_block(fixture.session, &fixture.plan, number - 1)->next)
+        events += (uint32_t)(kymo_session_block(fixture.session, &fixture.plan, number - 1)->head -
+                             sizeof(struct kymo_block)) /
+                  (uint32_t)sizeof(struct kymo_record_call);
+    for (uint32_t i = 0; i < events; i++) {
+        struct kymo_record_call r = call_at(i);
+        int begins = kymo_call_kind(r.event) == KYMO_TRACE_CALL;
+        depth += (uint32_t)begins;
+        assert_int_equal(kymo_call_depth(r.event), depth);
+        assert_true(begins || running == r.function || r.function == OUTER);
+        running = begins ? r.function : OUTER;
+        depth -= (uint32_t)!begins;
+        kept[r.function] += (uint32_t)begins;
+    }
+    assert_int_equal(depth, 0);
+    assert_int_equal(kept[OUTER], 1);
+    assert_int_equal(kept[LONG], LONG_CALLS);
+    assert_int_equal(kept[SHORT] + *left_out, made);
+}
+
+/* A call that calls another one stays. */
+static void only_what_nothing_follows_is_left_out(void **state)
+{
+    (void)state;
+    const uint64_t *left_out = &fixture.session->lost[KYMO_LOSS_CALL_SHORT];
+    assert_int_equal(calls->begin(), 1);
+    while (*left_out < 10)
+        make_call(SHORT, 0);
+    struct kymo_stream_writer *w = &kymo_thread_self->streams[KYMO_STREAM_CALLS];
+    uint32_t before = w->used;
+    uint64_t had = *left_out;
+    (void)calls->event(KYMO_TRACE_CALL, OUTER);
+    make_call(SHORT, 0);
+    (void)calls->event(KYMO_TRACE_RETURN, OUTER);
+    assert_int_equal(*left_out, had + 1);
+    assert_int_equal(w->used, before + 2 * sizeof(struct kymo_record_call));
+    assert_int_equal(w->block->head, w->used);
+    /* One that runs is behind what readers see, until it goes on. */
+    (void)calls->event(KYMO_TRACE_CALL, OUTER);
+    assert_int_equal(w->block->head + sizeof(struct kymo_record_call), w->used);
+    assert_int_equal(w->block->held, sizeof(struct kymo_record_call));
+    assert_int_equal(calls->event(KYMO_TRACE_STOP, 0), 0);
+    assert_int_equal(w->block->head, w->used);
+    assert_int_equal(w->block->held, 0);
 }
 
 static void a_tracer_goes_and_comes_back(void **state)
@@ -211,6 +289,8 @@ int main(void)
         TEST(functions_have_numbers),
         TEST(a_thread_is_named),
         TEST(what_finds_no_room_is_counted_and_told),
+        TEST(short_calls_make_room_for_long_ones),
+        TEST(only_what_nothing_follows_is_left_out),
         TEST(a_tracer_goes_and_comes_back),
         TEST(other_threads_end_with_the_turn),
         TEST(other_versions_and_processes_get_nothing),
