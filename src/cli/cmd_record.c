@@ -30,6 +30,7 @@
 #include "views/report_text.h"
 
 enum { SUMMARY_ROWS = 10 };
+#define CPU_PERIOD_TRACED_NS 10000000u
 
 struct record {
     kymo_options options;
@@ -116,6 +117,9 @@ static int parse(int argc, char **argv, struct record *r)
     if (!r->program.argv[0])
         return kymo_usage_error(KYMO_IN_RECORD,
                                 "which program? kymo record -- PROGRAM [ARGUMENT...]");
+    /* Calls have their own times, and samples beside them cost more than the calls do. */
+    if (r->options.trace != KYMO_TRACE_CHOICE_OFF && !(r->options.given >> KYMO_OPTION_CPU & 1))
+        r->options.cpu_period_ns = CPU_PERIOD_TRACED_NS;
     if (r->options.ring_bytes && r->options.alloc_bytes)
         return kymo_usage_error(
             KYMO_IN_RECORD, "--ring and --alloc exclude each other: what is on the heap is known "

@@ -123,10 +123,25 @@ def quality(interpreter):
         check(sampled < cpu * 1.1, f"{words}: samples stand for {sampled} s of {cpu} s")
 
 
+def period(interpreter):
+    """Samples beside a trace are few, unless they are asked for."""
+    path = folder() / "period.kymo"
+    for options, env, true_ns in (([], {}, 10000000), (["--cpu=2ms"], {}, 2000000), (["-F", "1000"], {}, 1000000),
+                                  ([], {"KYMO_OPTIONS": "cpu=3ms"}, 3000000)):
+        out = run([KYMO, "record", "--trace=python", "-q", "-f", *options, "-o", path, "--",
+                   package_for(interpreter), "-c", "pass"], env={**os.environ, **env})
+        check(out.status == 0, f"kymo record: {out.stderr}")
+        report = run([KYMO, "report", "--quality", "--json", path])
+        check(report.status == 0, f"kymo report: {report.stderr}")
+        seen_ns = json.loads(report.stdout)["quality"]["period_ns"]
+        check(seen_ns == true_ns, f"{options}, {env}: {seen_ns} ns")
+
+
 for interpreter in INTERPRETERS:
     add_case(f"counts.{interpreter.name}", counts, interpreter)
     add_case(f"tasks.{interpreter.name}", tasks, interpreter)
     add_case(f"raises.{interpreter.name}", raises, interpreter)
 for interpreter in some_of(INTERPRETERS)[:1]:
     add_case(f"quality.{interpreter.name}", quality, interpreter)
+    add_case(f"period.{interpreter.name}", period, interpreter)
 main()
