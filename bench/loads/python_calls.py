@@ -86,6 +86,9 @@ def begin(way):
     if way == "hook":
         import _hook
         _hook.start()
+    elif way == "records":
+        import _hook
+        _hook.start_records()
     elif way == "kymo":
         import kymo
         if not kymo.start():

@@ -12,7 +12,6 @@ from ..results import Table
 
 LOADS = {"fib": 20, "ast": 12, "json": 40, "sim": 12}
 VIZTRACER_ENTRIES = 12000000
-ALL = ("none", "hook", "kymo", "cprofile", "viztracer", "trace0")
 
 
 def run(bench):
@@ -55,7 +54,7 @@ def prepare(bench, version, path):
                              check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     subprocess.run(["cc", "-O2", "-fPIC", "-shared", "-I" + include,
                     os.path.join(bench.root, "bench/peers/python_hook.c"), "-o", site + "/_hook.so"], check=True)
-    has = ["none", "hook", "kymo", "cprofile"]
+    has = ["none", "hook", "records", "kymo", "cprofile"]
     for peer in ("viztracer", "trace0"):
         if subprocess.run([python, "-m", "pip", "install", "-q", peer], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode == 0:
@@ -114,7 +113,8 @@ def measure(bench, version, path):
     table = Table(f"Python: every call traced, {name}",
                   f"CPU time; medians of {rounds} interleaved rounds. *Thread* is the load alone, as a ratio to "
                   "untraced; *over the hook* is what the tracer takes of an event beyond an empty hook for the same "
-                  "events (for trace0, which sees no native calls, of its own); *tree* is all processes from the "
+                  "events (for trace0, which sees no native calls, of its own); *records* is a hook that reads the "
+                  "clock and writes 16 bytes, the floor of a tracer; *tree* is all processes from the "
                   "start to a file that a viewer opens, interpreter's start included. Kymo's file is the "
                   "recording.",
                   ["", "thread, ms", "thread", "spread", "ns an event", "over the hook, ns", "tree, ms", "tree",
