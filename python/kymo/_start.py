@@ -31,11 +31,15 @@ def start(natives=True, exceptions=None, library=True, depth=0, include=(), excl
     exclude     the same: not those
 
     The time of functions that are left out is their caller's."""
+    return _start(False, natives, exceptions, library, depth, include, exclude)
+
+
+def _start(block, natives=True, exceptions=None, library=True, depth=0, include=(), exclude=()):
     from kymo import _kymo
     hidden = [_OWN, *exclude, *([] if library else _library())]
     wanted = _AFFORDABLE if exceptions is None else _ALL_EXCEPTIONS if exceptions else _NO_EXCEPTIONS
     return _kymo.start(natives=natives, exceptions=wanted, depth=depth, include=tuple(include),
-                       exclude=tuple(hidden))
+                       exclude=tuple(hidden), block=block)
 
 
 def stop():
@@ -45,17 +49,19 @@ def stop():
 
 
 def traced(**options):
-    """Traces a block, or as a decorator a function; options as of start."""
+    """Traces a block, or as a decorator a function; options as of start. Blocks may lie in each other, and run in
+    several threads: tracing ends with the last one, and goes on if it ran before."""
     # Not above: a program may have modules with the names of those that this needs.
     import contextlib
 
     @contextlib.contextmanager
     def block():
-        start(**options)
+        from kymo import _kymo
+        _start(True, **options)
         try:
             yield
         finally:
-            stop()
+            _kymo.end_block()
 
     return block()
 

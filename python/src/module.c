@@ -49,29 +49,44 @@ static void take_options(struct tracer_options *asked)
     tracer_calls->limit(asked->depth);
 }
 
+/* Returns 0 with an exception. Without a recorder that wants it nothing happens. */
+static int hook(struct tracer_options *options)
+{
+    if (!tracer_link())
+        return 1;
+    take_options(options);
+    if (tracer_functions_init() < 0)
+        return 0;
+    tracer_watch_init();
+    if (tracer_markers_hook() < 0 || tracer_hook() < 0)
+        return 0;
+    is_hooked = 1;
+    return 1;
+}
+
+/* Blocks of kymo.traced() that run now, in any thread. The last one ends what the first began. */
+static unsigned int blocks;
+static int is_of_block; /* nothing but blocks asked for it */
+
 static PyObject *start(PyObject *self, PyObject *args, PyObject *names)
 {
-    static char *keys[] = {"natives", "exceptions", "depth", "include", "exclude", NULL};
+    static char *keys[] = {"natives", "exceptions", "depth", "include", "exclude", "block", NULL};
     struct tracer_options options = {.natives = 1, .exceptions = TRACER_ALL};
+    int is_block = 0;
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "|$piIO!O!", keys, &options.natives,
+    if (!PyArg_ParseTupleAndKeywords(args, names, "|$piIO!O!p", keys, &options.natives,
                                      &options.exceptions, &options.depth, &PyTuple_Type,
-                                     &options.include, &PyTuple_Type, &options.exclude))
+                                     &options.include, &PyTuple_Type, &options.exclude, &is_block))
         return NULL;
     if (!is_main())
         Py_RETURN_FALSE;
-    if (is_hooked)
-        Py_RETURN_TRUE;
-    if (!tracer_link())
-        Py_RETURN_FALSE;
-    take_options(&options);
-    if (tracer_functions_init() < 0)
+    int was_hooked = is_hooked;
+    if (!was_hooked && !hook(&options))
         return NULL;
-    tracer_watch_init();
-    if (tracer_markers_hook() < 0 || tracer_hook() < 0)
-        return NULL;
-    is_hooked = 1;
-    Py_RETURN_TRUE;
+    if (!is_block || (blocks == 0 && !was_hooked))
+        is_of_block = is_block;
+    blocks += is_block != 0;
+    return PyBool_FromLong(is_hooked);
 }
 
 static PyObject *stop(PyObject *self, PyObject *none)
@@ -87,6 +102,16 @@ static PyObject *stop(PyObject *self, PyObject *none)
         tracer_calls->end();
     }
     is_hooked = 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *end_block(PyObject *self, PyObject *none)
+{
+    if (!is_main())
+        Py_RETURN_NONE;
+    blocks -= blocks > 0;
+    if (blocks == 0 && is_of_block)
+        return stop(self, none);
     Py_RETURN_NONE;
 }
 
@@ -112,6 +137,7 @@ static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
      "Traces all threads. False: no recorder wants it."},
     {"stop", stop, METH_NOARGS, "Ends what start began."},
+    {"end_block", end_block, METH_NOARGS, "Ends what start(block=True) began."},
     {NULL, NULL, 0, NULL},
 };
 

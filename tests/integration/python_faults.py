@@ -720,6 +720,52 @@ for hidden in ({"include": ["/nowhere/*"]}, {}, {"include": ["/nowhere/*"]}, {"l
     check(len(told) == 1, f"it is told of {len(told)} times")
 
 
+def blocks(interpreter):
+    """Blocks in blocks, in functions that call themselves, in threads; a block ends nothing that ran before."""
+    env = {**os.environ, "KYMO_TRACE_PYTHON": "off"}
+    expect_leaves(traced(interpreter, """
+import kymo, threading
+work(1000)
+with kymo.traced(library=False):
+    with kymo.traced(): work(1)
+    work(10)
+work(1000)
+@kymo.traced()
+def again(n):
+    if n: again(n - 1)
+    work(1)
+again(9)
+work(1000)
+inside, outside = threading.Event(), threading.Event()
+def other():
+    with kymo.traced():
+        inside.set()
+        outside.wait()
+        work(50)
+thread = threading.Thread(target=other)
+thread.start()
+inside.wait()
+with kymo.traced(): work(5)
+outside.set()
+thread.join()
+work(1000)
+try:
+    with kymo.traced(): raise KeyError
+except KeyError: work(1000)
+""", env=env), 1 + 10 + 10 + 50 + 5)
+    expect_leaves(traced(interpreter, """
+import kymo
+kymo.start()
+with kymo.traced(): work(1)
+work(10)
+kymo.stop()
+work(1000)
+with kymo.traced():
+    kymo.start()
+work(100)
+""", env=env), 111)
+
+
 # Nothing is read meanwhile: what is short finds no room from three quarters of the buffer on.
 PRESSED = """
 import os, signal, time
@@ -853,7 +899,7 @@ CASES = [objects_die, files_close, memory_is_given_back, recursion_limit, self_t
          exceptions_die, other_tracers, collections_are_marked, log_records, imports, sub_interpreters,
          little_is_loaded, threads, tasks, forks, spawns,
          children, exec_and_kill, other_profilers, replaced, descriptors, standard_input, recorder_dies, functions,
-         filters, filters_change, short_calls_make_room, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
+         filters, filters_change, blocks, short_calls_make_room, started_by_python, logging_is_unchanged, own_modules, subinterpreters, profile_module, flight_recorder, pstats_file]
 # Each version up to 3.11 tells of exceptions in another way.
 OF_EACH = [recursion_limit, exceptions, exceptions_die, other_tracers, replaced, sub_interpreters]
 for tested in INTERPRETERS:
