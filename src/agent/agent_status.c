@@ -34,21 +34,29 @@ void kymo_text_put_public(kymo_str *out, const char *text)
     kymo_str_puts(out, text);
 }
 
-static void key_public(kymo_json *j, const char *name, const char *text)
+/* The prefix of some kinds is the begin of a URL. */
+void kymo_reporter_put_public(kymo_str *out, const struct kymo_reporter *r)
+{
+    char target[sizeof r->target + 32];
+    snprintf(target, sizeof target, "%s%s", r->kind->prefix, r->target);
+    kymo_text_put_public(out, target);
+}
+
+static void key_text(kymo_json *j, const char *name, kymo_str *text)
 {
     char utf8[KYMO_REPORTER_TARGET_MAX + 64];
-    kymo_str out = {0};
-    kymo_text_put_public(&out, text);
-    size_t len = kymo_utf8_copy(utf8, sizeof utf8, kymo_str_cstr(&out), out.len);
+    size_t len = kymo_utf8_copy(utf8, sizeof utf8, kymo_str_cstr(text), text->len);
     kymo_json_key(j, name);
     kymo_json_string(j, utf8, len);
-    kymo_str_deinit(&out);
+    kymo_str_deinit(text);
 }
 
 static void key_error(kymo_json *j, const char *name, const kymo_error *error)
 {
+    kymo_str text = {0};
     if (error->code != KYMO_OK) {
-        key_public(j, name, error->message);
+        kymo_text_put_public(&text, error->message);
+        key_text(j, name, &text);
         return;
     }
     kymo_json_key(j, name);
@@ -70,11 +78,10 @@ void kymo_agent_status_write_reporter(const struct kymo_deliver *d, kymo_json *j
 {
     const struct kymo_reporter *r = d->reporter;
     const struct kymo_deliver_counts *counts = &d->counts;
-    /* As it was given: the prefix of some kinds is the begin of a URL. */
-    char target[sizeof r->target + 32];
-    snprintf(target, sizeof target, "%s%s", r->kind->prefix, r->target);
+    kymo_str reporter = {0};
+    kymo_reporter_put_public(&reporter, r);
     kymo_json_begin_object(j);
-    key_public(j, "reporter", target);
+    key_text(j, "reporter", &reporter);
     kymo_json_key_cstr(j, "format", r->extension);
     kymo_json_key_u64(j, "delivered", counts->delivered);
     kymo_json_key_u64(j, "failures", counts->failures);

@@ -24,5 +24,7 @@ void kymo_agent_status_write_reporter(const struct kymo_deliver *deliver, kymo_j
 /* Appends text without what may be secret in the URLs that it has: user and password, and
  * everything from a question mark or a hash on. */
 void kymo_text_put_public(kymo_str *out, const char *text);
+/* Appends the reporter as it was given, without these. */
+void kymo_reporter_put_public(kymo_str *out, const struct kymo_reporter *reporter);
 
 #endif

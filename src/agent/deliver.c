@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent_status.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -107,13 +108,15 @@ static int is_for_good(kymo_err err)
 static void say_failed(const struct kymo_deliver *d, int is_dropped)
 {
     char pause[32];
-    const struct kymo_reporter *r = d->reporter;
-    /* What follows the question mark of a URL may be a secret. */
-    const size_t shown = r->kind->is_remote ? strcspn(r->target, "?") : strlen(r->target);
+    kymo_str what = {0};
+    kymo_reporter_put_public(&what, d->reporter);
+    kymo_str_puts(&what, ": ");
+    kymo_text_put_public(&what, d->counts.reason.message);
     kymo_format_duration(pause, d->pause_ns);
-    kymo_warn("%s%.*s: %s; %s%s", r->kind->prefix, (int)shown, r->target, d->counts.reason.message,
+    kymo_warn("%s; %s%s", kymo_str_cstr(&what),
               is_dropped ? "this profile is dropped" : "the next try is within ",
               is_dropped ? "" : pause);
+    kymo_str_deinit(&what);
 }
 
 static void took_result(struct kymo_deliver *d, const struct kymo_worker_result *result,

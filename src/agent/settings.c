@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/agent_status.h"
 #include "agent/interval.h"
 #include "agent/pull.h"
 #include "agent/reporter_remote.h"
@@ -88,6 +89,17 @@ static kymo_err find_extension(const char *value, char out[16], kymo_error *deta
 
 /* ---- reporters ---- */
 
+/* What was given may be a URL with a password in it. */
+static kymo_err refuse_reporter(const char *value, kymo_err err, const char *why,
+                                kymo_error *detail)
+{
+    kymo_str shown = {0};
+    kymo_text_put_public(&shown, value);
+    kymo_error_set(detail, err, 0, "reporter=%.60s: %s", kymo_str_cstr(&shown), why);
+    kymo_str_deinit(&shown);
+    return err;
+}
+
 static kymo_err add_reporter(struct kymo_agent_settings *s, const char *value, kymo_error *detail)
 {
     struct kymo_reporter *r = &s->reporters[s->n_reporters];
@@ -98,12 +110,13 @@ static kymo_err add_reporter(struct kymo_agent_settings *s, const char *value, k
         if (kymo_str_starts(value, kinds[i]->prefix))
             r->kind = kinds[i];
     if (!r->kind)
-        return kymo_error_set(detail, KYMO_E_INVALID, 0,
-                              "reporter=%.60s: it takes local:DIR, s3://BUCKET/PREFIX or "
-                              "https://HOST/PATH",
-                              value);
-    KYMO_TRY(
-        set_text("reporter", value + strlen(r->kind->prefix), r->target, sizeof r->target, detail));
+        return refuse_reporter(value, KYMO_E_INVALID,
+                               "it takes local:DIR, s3://BUCKET/PREFIX or https://HOST/PATH",
+                               detail);
+    const char *target = value + strlen(r->kind->prefix);
+    if (strlen(target) >= sizeof r->target)
+        return refuse_reporter(value, KYMO_E_TOO_BIG, "it is too long", detail);
+    strcpy(r->target, target);
     r->keep.bytes = 1ull << 30;
     s->n_reporters++;
     return KYMO_OK;

@@ -405,7 +405,8 @@ def proxy():
 def wrong_targets():
     """They are errors of the command line, before the program runs, and show no secret."""
     for target, why in (("s3://", "names no bucket"), ("s3://bucket?x=1", "no option 'x'"),
-                        ("https://me:unseen-word@host/", "token-file="), ("http://host:x/", "a port")):
+                        ("https://me:unseen-word@host/", "token-file="), ("http://host:x/", "a port"),
+                        ("ftp://me:unseen-word@host/?unseen-word", "it takes local:DIR")):
         result = run([KYMO, "agent", f"--reporter={target}", "--", "echo", "it ran"], env=environment())
         check(result.status == 2 and why in result.stderr and not result.stdout, f"{target}: {result.stderr}")
         check("unseen-word" not in result.stderr, result.stderr)

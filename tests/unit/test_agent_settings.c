@@ -60,6 +60,8 @@ static void what_is_wrong_is_said(void **state)
         {"report=1ms", "report=1ms: it takes a time with its unit, such as 30s"},
         {"reporter=ftp://x", "reporter=ftp://x: it takes local:DIR, s3://BUCKET/PREFIX or "
                              "https://HOST/PATH"},
+        {"reporter=ftp://me:secret@x/y?z=secret",
+         "reporter=ftp://x/y: it takes local:DIR, s3://BUCKET/PREFIX or https://HOST/PATH"},
         {"format=xml", "format=xml: it takes kymo, jfr, pb.gz (pprof), json.gz (Firefox Profiler), "
                        "folded, svg or trace.json"},
         {"keep=3", "keep= comes after the reporter it is of"},

@@ -2,6 +2,8 @@
 #include "agent/agent_status.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "agent/reporter_remote.h"
 #include "base/bytes.h"
@@ -57,12 +59,52 @@ static void targets_of_reporters_lose_them_too(void **state)
     kymo_bytes_deinit(&bytes);
 }
 
+static kymo_err cannot_start(struct kymo_worker *worker,
+                             kymo_err (*work)(void *, struct kymo_worker_result *), void *context,
+                             const int *fds, size_t n_fds)
+{
+    (void)worker;
+    (void)work;
+    (void)context;
+    (void)fds;
+    (void)n_fds;
+    return KYMO_E_IO;
+}
+
+static void a_failed_delivery_says_where_without_secrets(void **state)
+{
+    (void)state;
+    static const struct kymo_deliver_workers workers = {.start = cannot_start};
+    static struct kymo_reporter reporter = {.kind = &kymo_reporter_https, .extension = ".jfr"};
+    const struct kymo_interval_profile profile = {.number = 1};
+    struct kymo_deliver deliver;
+    char said[512] = "";
+    strcpy(reporter.target, "me:secret@store/x?token=secret#secret");
+    kymo_deliver_init(&deliver, &reporter, &workers, 1000);
+    int file = memfd_create("profile", MFD_CLOEXEC);
+    int log = memfd_create("log", MFD_CLOEXEC);
+    int before = dup(2);
+    struct kymo_shared_file *shared = kymo_shared_file_create(file);
+    OK(kymo_deliver_put(&deliver, shared, &profile));
+    kymo_shared_file_release(shared);
+    assert_int_equal(dup2(log, 2), 2);
+    kymo_deliver_round(&deliver, 1, 1);
+    assert_int_equal(dup2(before, 2), 2);
+    assert_true(pread(log, said, sizeof said - 1, 0) > 0);
+    assert_null(strstr(said, "secret"));
+    assert_non_null(strstr(said, "https://store/x: no process for it"));
+    kymo_deliver_deinit(&deliver);
+    close(before);
+    close(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_lose_their_secrets),
         cmocka_unit_test(urls_in_messages_lose_them_too),
         cmocka_unit_test(targets_of_reporters_lose_them_too),
+        cmocka_unit_test(a_failed_delivery_says_where_without_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
