@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/reader.h"
-#include "encode/pprof/proto.h"
+#include "encode/proto.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -12,7 +12,9 @@
 #define KYMO_ENCODE_PPROF_PPROF_H
 
 #include "encode/encoder_heap.h"
-#include "encode/pprof/proto.h"
+#include "encode/mapping_numbers.h"
+#include "encode/sample_sums.h"
+#include "encode/text_numbers.h"
 
 /* Field numbers of profile.proto. */
 enum {
@@ -61,20 +63,6 @@ enum {
     KYMO_PPROF_FUNCTION_START_LINE = 5,
 };
 
-/* A string that is not in the profile. */
-struct kymo_pprof_made {
-    kymo_text text;
-    uint32_t number;
-};
-
-#define KYMO_PPROF_NO_COLUMN UINT32_MAX
-
-/* For each sample type of the profile: the columns of its values. */
-struct kymo_pprof_columns {
-    uint32_t count; /* index of the column of counts */
-    uint32_t value;
-};
-
 typedef struct kymo_pprof {
     kymo_encoder *encoder;
     const kymo_profile *p;
@@ -87,23 +75,16 @@ typedef struct kymo_pprof {
     kymo_proto out; /* whole fields, not yet passed to the sink */
     kymo_proto message;
     kymo_proto inner;
-    uint32_t string_count; /* written so far */
-    KYMO_VEC(struct kymo_pprof_made) made;
-    kymo_index made_index;
-    kymo_arena arena;    /* of the texts of strings */
-    uint32_t key_thread; /* their numbers */
+    kymo_proto labels; /* of the thread, encoded once, and then of a set; copied into each sample */
+    size_t thread_labels_len;
+    kymo_text_numbers strings;
+    kymo_mapping_numbers mappings;
+    uint8_t *mapping_flags;  /* by number of the mapping */
+    uint64_t function_count; /* written so far, from 1 */
+    kymo_sample_sums sums;   /* of time */
+    uint32_t key_thread;     /* numbers of strings */
     uint32_t key_tid;
     uint32_t key_pid;
-    uint32_t *string_of;    /* by string of the profile: number in the file; 0: not yet */
-    uint32_t *mapping_of;   /* by module: number in the file, from 1 */
-    uint8_t *mapping_flags; /* by that number */
-    uint32_t mapping_count;
-    uint64_t function_count; /* written so far, from 1 */
-    uint32_t *touched;       /* stacks with samples in the current thread or set */
-    uint8_t *is_touched;     /* by stack */
-    uint64_t *values;        /* column_count by stack: sums of one thread and set of labels */
-    struct kymo_pprof_columns columns[KYMO_SAMPLE_TYPES_MAX]; /* by sample type */
-    uint32_t column_count;
     int has_wall;            /* elapsed time is shown */
     kymo_encoder_heap *view; /* allocations are shown; NULL: time */
     uint32_t key_bytes;
@@ -116,10 +97,11 @@ typedef struct kymo_pprof {
 /* Passes `out` to the sink when it is large enough. Call after each top-level field. */
 KYMO_NODISCARD
 kymo_err kymo_pprof_pass_on(kymo_pprof *w);
-/* The number of a string; writes the string at its first use, so `out` must hold only whole
- * fields. For a string of the profile; and for any text. */
-uint32_t kymo_pprof_string(kymo_pprof *w, uint32_t string);
-uint32_t kymo_pprof_text(kymo_pprof *w, const char *text, size_t len);
+/* The number of a string of the profile; and of any text. */
+static inline uint32_t kymo_pprof_string(kymo_pprof *w, uint32_t string)
+{
+    return kymo_text_number(&w->strings, string);
+}
 uint32_t kymo_pprof_cstr(kymo_pprof *w, const char *text);
 
 /* A value as the file has it: taken off, it is negative. */
@@ -135,14 +117,16 @@ KYMO_PRINTF(2, 3) void kymo_pprof_comment(kymo_pprof *w, const char *fmt, ...);
 /* pprof_samples.c: a label in w->message, or in another message: text, or a number and its unit. */
 void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t text,
                       int64_t number, uint32_t unit);
-/* Replaces the labels by those of a thread; appends those of the program. */
-void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *thread, kymo_proto *labels);
-void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels);
+/* Labels of the samples that follow: as kymo_sums_writer.thread and .labels. */
+KYMO_NODISCARD
+kymo_err kymo_pprof_thread(void *pprof, const kymo_thread *thread);
+KYMO_NODISCARD
+kymo_err kymo_pprof_labels(void *pprof, uint32_t set);
 /* Puts the locations of a stack (KYMO_NONE: none) into w->message. */
 void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack);
 /* Writes w->message with these labels as a sample. */
 KYMO_NODISCARD
-kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels);
+kymo_err kymo_pprof_put_sample(kymo_pprof *w);
 
 /* pprof_heap.c: types, period and default; comments about the heap; the field "sample". */
 void kymo_pprof_heap_head(kymo_pprof *w);

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pprof_samples.c - samples; those of the same thread, stack and set of labels are one.
- *
- * Samples are summed up set by set, in columns indexed by stack, without hashing. A thread that
- * handles one request after the other has as many sets as requests, each with few samples. So the
- * samples are sorted by set, and the cost of a set depends only on its own samples.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"
-#include "base/search.h"
 #include "base/str.h"
 #include "encode/pprof/pprof.h"
 
@@ -29,14 +23,19 @@ void kymo_pprof_label(kymo_pprof *w, kymo_proto *labels, uint32_t key, uint32_t 
 }
 
 /* Labels that all samples of a thread share: encoded once, copied into each sample. */
-void kymo_pprof_thread_labels(kymo_pprof *w, const kymo_thread *t, kymo_proto *labels)
+kymo_err kymo_pprof_thread(void *pprof, const kymo_thread *t)
 {
+    kymo_pprof *w = pprof;
+    kymo_proto *labels = &w->labels;
     kymo_proto_clear(labels);
     kymo_pprof_label(w, labels, w->key_thread, kymo_pprof_cstr(w, t->name), 0, 0);
     kymo_pprof_label(w, labels, w->key_tid, 0, t->tid, 0);
     kymo_pprof_label(w, labels, w->key_pid, 0, w->p->processes.data[t->process].pid, 0);
     if (w->first)
         kymo_pprof_label(w, labels, w->key_base, w->text_base, 0, 0);
+    w->thread_labels_len = labels->len;
+    /* They may be in no sample. */
+    return labels->failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
 /* A pointer, or a number beyond 64 signed bits, becomes text; 0 for others. */
@@ -83,8 +82,9 @@ static uint32_t key_of(kymo_pprof *w, uint32_t string)
     return number;
 }
 
-static void add_set_label(kymo_pprof *w, const kymo_label *label, kymo_proto *labels)
+static void add_set_label(kymo_pprof *w, const kymo_label *label)
 {
+    kymo_proto *labels = &w->labels;
     uint32_t key = key_of(w, label->key);
     const kymo_value *value = &label->value;
     if (value->kind == KYMO_VALUE_STRING) {
@@ -99,12 +99,15 @@ static void add_set_label(kymo_pprof *w, const kymo_label *label, kymo_proto *la
 }
 
 /* Labels set by the program, encoded once for a whole set. */
-void kymo_pprof_set_labels(kymo_pprof *w, uint32_t set, kymo_proto *labels)
+kymo_err kymo_pprof_labels(void *pprof, uint32_t set)
 {
+    kymo_pprof *w = pprof;
     uint32_t count;
     const kymo_label *label = kymo_profile_label_set(w->p, set, &count);
+    w->labels.len = w->thread_labels_len;
     for (uint32_t i = 0; i < count; i++)
-        add_set_label(w, &label[i], labels);
+        add_set_label(w, &label[i]);
+    return w->labels.failed ? KYMO_E_NOMEM : KYMO_OK;
 }
 
 /* The label of a stack whose innermost frame is a wait. */
@@ -131,149 +134,32 @@ void kymo_pprof_put_stack(kymo_pprof *w, uint32_t stack)
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_LOCATION, &w->inner);
 }
 
-kymo_err kymo_pprof_put_sample(kymo_pprof *w, const kymo_proto *labels)
+kymo_err kymo_pprof_put_sample(kymo_pprof *w)
 {
-    w->message.failed |= labels->failed;
     kymo_proto_varint(&w->out, KYMO_PPROF_PROFILE_SAMPLE << 3 | 2);
-    kymo_proto_varint(&w->out, w->message.len + labels->len);
+    kymo_proto_varint(&w->out, w->message.len + w->labels.len);
     kymo_proto_raw(&w->out, &w->message);
-    kymo_proto_raw(&w->out, labels);
+    kymo_proto_raw(&w->out, &w->labels);
     return kymo_pprof_pass_on(w);
 }
 
-static kymo_err write_sample(kymo_pprof *w, uint32_t stack, const uint64_t *values,
-                             const kymo_proto *labels)
+static kymo_err write_sample(void *pprof, uint32_t stack, const uint64_t *values)
 {
+    kymo_pprof *w = pprof;
     kymo_proto_clear(&w->message);
     kymo_pprof_put_stack(w, stack);
     kymo_proto_clear(&w->inner);
-    for (uint32_t i = 0; i < w->column_count; i++)
+    for (uint32_t i = 0; i < w->sums.column_count; i++)
         kymo_proto_varint(&w->inner, kymo_pprof_value(w, values[i]));
     kymo_proto_packed(&w->message, KYMO_PPROF_SAMPLE_VALUE, &w->inner);
     if (w->has_wall && stack != KYMO_NONE)
         add_wait_label(w, stack);
-    return kymo_pprof_put_sample(w, labels);
-}
-
-/* Successive stacks usually share their callers, so in order of ids the compressor finds more
- * repetitions, which saves more time than sorting takes. */
-static void sort_touched(kymo_pprof *w, size_t touched)
-{
-    size_t all = w->p->stack_frame.len + 1;
-    if (touched < all / 16) {
-        qsort(w->touched, touched, sizeof *w->touched, kymo_compare_u32);
-        return;
-    }
-    size_t n = 0;
-    for (size_t i = 0; i < all; i++)
-        if (w->is_touched[i])
-            w->touched[n++] = (uint32_t)i;
-}
-
-static void add_sample(kymo_pprof *w, const kymo_sample_columns *s, size_t i, size_t *touched)
-{
-    /* the last entry of the columns is for "no stack" */
-    uint32_t none = (uint32_t)w->p->stack_frame.len;
-    uint32_t stack = s->stack[i] != KYMO_NONE ? s->stack[i] : none;
-    uint64_t *values = &w->values[(size_t)stack * w->column_count];
-    const struct kymo_pprof_columns *columns = &w->columns[s->kind[i]];
-    if (columns->value == KYMO_PPROF_NO_COLUMN)
-        return;
-    if (!w->is_touched[stack])
-        w->touched[(*touched)++] = stack;
-    w->is_touched[stack] = 1;
-    if (columns->count != KYMO_PPROF_NO_COLUMN)
-        values[columns->count]++;
-    values[columns->value] += s->weight_ns[i];
-}
-
-static kymo_err write_touched(kymo_pprof *w, size_t touched, const kymo_proto *labels)
-{
-    uint32_t none = (uint32_t)w->p->stack_frame.len;
-    sort_touched(w, touched);
-    for (size_t i = 0; i < touched; i++) {
-        uint32_t stack = w->touched[i];
-        uint64_t *values = &w->values[(size_t)stack * w->column_count];
-        KYMO_TRY(write_sample(w, stack != none ? stack : KYMO_NONE, values, labels));
-        memset(values, 0, w->column_count * sizeof *values);
-        w->is_touched[stack] = 0;
-        KYMO_TRY(kymo_encoder_step(w->encoder, 1));
-    }
-    return KYMO_OK;
-}
-
-static kymo_err write_thread(kymo_pprof *w, uint32_t thread, const kymo_proto *labels)
-{
-    const kymo_sample_columns *s = &w->p->samples.data[thread];
-    size_t touched = 0;
-    for (size_t i = 0; i < s->count; i++)
-        add_sample(w, s, i, &touched);
-    KYMO_TRY(kymo_encoder_step(w->encoder, s->count));
-    return write_touched(w, touched, labels);
-}
-
-/* ---- threads with labels of the program ---- */
-
-struct place {
-    uint32_t set;
-    size_t sample;
-};
-
-/* Samples without labels come last. */
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a;
-    const struct place *y = b;
-    if (x->set != y->set)
-        return x->set < y->set ? -1 : 1;
-    return (x->sample > y->sample) - (x->sample < y->sample);
-}
-
-static kymo_err write_set(kymo_pprof *w, const kymo_sample_columns *s, const struct place *places,
-                          size_t count, kymo_proto *labels)
-{
-    size_t touched = 0;
-    size_t len = labels->len;
-    for (size_t i = 0; i < count; i++)
-        add_sample(w, s, places[i].sample, &touched);
-    kymo_pprof_set_labels(w, places[0].set, labels);
-    KYMO_TRY(write_touched(w, touched, labels));
-    labels->len = len; /* keeps the labels of the thread */
-    return kymo_encoder_step(w->encoder, count);
-}
-
-static kymo_err write_sets(kymo_pprof *w, uint32_t thread, const uint32_t *sets, kymo_proto *labels)
-{
-    const kymo_sample_columns *s = &w->p->samples.data[thread];
-    struct place *places = malloc(s->count * sizeof *places);
-    kymo_err err = KYMO_OK;
-    if (!places)
-        return KYMO_E_NOMEM;
-    for (size_t i = 0; i < s->count; i++)
-        places[i] = (struct place){sets[i], i};
-    qsort(places, s->count, sizeof *places, compare_places);
-    for (size_t first = 0, end; err == KYMO_OK && first < s->count; first = end) {
-        end = first + 1;
-        while (end < s->count && places[end].set == places[first].set)
-            end++;
-        err = write_set(w, s, places + first, end - first, labels);
-    }
-    free(places);
-    return err;
+    return kymo_pprof_put_sample(w);
 }
 
 kymo_err kymo_pprof_samples(kymo_pprof *w)
 {
-    kymo_proto labels = {0};
-    kymo_err err = KYMO_OK;
-    for (size_t i = 0; err == KYMO_OK && i < w->p->thread_order.len; i++) {
-        uint32_t thread = w->p->thread_order.data[i];
-        const uint32_t *sets = kymo_profile_sample_labels(w->p, thread);
-        if (w->p->samples.data[thread].count == 0)
-            continue;
-        kymo_pprof_thread_labels(w, &w->p->threads.data[thread], &labels);
-        err = sets ? write_sets(w, thread, sets, &labels) : write_thread(w, thread, &labels);
-    }
-    kymo_proto_deinit(&labels);
-    return err;
+    static const struct kymo_sums_writer writer = {kymo_pprof_thread, kymo_pprof_labels,
+                                                   write_sample};
+    return kymo_sample_sums_write(&w->sums, w->encoder, &writer, w);
 }

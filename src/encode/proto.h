@@ -12,8 +12,8 @@
  * `failed` stays set after an allocation failed, so a caller may add many fields and check once. As
  * in proto3, a number field of value 0 is not written.
  */
-#ifndef KYMO_ENCODE_PPROF_PROTO_H
-#define KYMO_ENCODE_PPROF_PROTO_H
+#ifndef KYMO_ENCODE_PROTO_H
+#define KYMO_ENCODE_PROTO_H
 
 #include <stddef.h>
 #include <stdint.h>
