@@ -23,7 +23,7 @@ target_link_options(test_encode_pstats PRIVATE
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc)
 
 # What the fixed profile becomes: the same bytes as ever, by the rules, and as its readers see it.
-foreach(format firefox pprof collapsed pprof-live collapsed-live svg chrome jfr)
+foreach(format firefox pprof otlp collapsed pprof-live collapsed-live svg chrome jfr)
     add_test(NAME golden.${format}
         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/golden/golden.py $<TARGET_FILE:write_fixed> ${format})
 endforeach()

@@ -4,8 +4,8 @@
  *
  * Flow:     profile.h -> [encode] -> Firefox Profiler, go tool pprof, JFR tools, flame graphs
  * Threads:  the owner of the profile; nothing is kept between calls
- * Memory:   a few words per stack, frame and string while a call lasts; never the output itself
- * Signals:  not for handlers
+ * Memory:   a few words per stack, frame and string while a call lasts; never the output itself,
+ * but that of OpenTelemetry Signals:  not for handlers
  *
  * Weights are the same in each format, and those of CPU samples add up to the CPU time:
  * milliseconds with nanosecond digits in the Firefox file, nanoseconds in pprof and in collapsed
@@ -28,7 +28,7 @@ extern "C" {
 
 /* A kind of file, chosen by how its name ends. Static storage. */
 typedef struct kymo_format {
-    const char *name;      /* "firefox", "pprof", "jfr", "collapsed", ... */
+    const char *name;      /* "firefox", "pprof", "otlp", "jfr", "collapsed", ... */
     const char *extension; /* ".json.gz" */
     const char *reader;    /* who reads it, for people */
 } kymo_format;

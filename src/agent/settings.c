@@ -81,7 +81,7 @@ static kymo_err find_extension(const char *value, char out[16], kymo_error *deta
     if (!found || strlen(found) >= 16)
         return kymo_error_set(detail, KYMO_E_INVALID, 0,
                               "format=%.40s: it takes kymo, jfr, pb.gz (pprof), json.gz (Firefox "
-                              "Profiler), folded, svg or trace.json",
+                              "Profiler), otlp, folded, svg or trace.json",
                               value);
     strcpy(out, found);
     return KYMO_OK;

@@ -127,6 +127,7 @@ const kymo_command kymo_commands[] = {
     "  .json .json.gz   Firefox Profiler (https://profiler.firefox.com)\n"
     "  .pb.gz           pprof (go tool pprof)\n"
     "  .jfr             Java Flight Recorder (JDK Mission Control, jfr, async-profiler)\n"
+    "  .otlp .otlp.gz   OpenTelemetry profiles (opentelemetry-proto 1.11.0)\n"
     "  .svg             an interactive flame graph (any web browser, offline)\n"
     "  .folded          collapsed stacks (flame graph tools, speedscope)\n"
     "  .trace.json      markers, calls and counters for https://ui.perfetto.dev\n"

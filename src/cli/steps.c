@@ -185,7 +185,8 @@ int kymo_shown_parse(const char *word, struct kymo_shown *shown)
 static void say_left_out(const kymo_profile *profile, const char *path)
 {
     const kymo_format *format = kymo_format_for_path(path);
-    if (format && strcmp(format->name, "firefox") != 0 && kymo_profile_sample_count(profile) > 0 &&
+    if (format && strcmp(format->name, "firefox") != 0 && strcmp(format->name, "otlp") != 0 &&
+        kymo_profile_sample_count(profile) > 0 &&
         kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) > 0)
         kymo_fprint(stderr,
                     "kymo: %s shows time; of memory, kymo convert --mode live makes one from a "

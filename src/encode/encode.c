@@ -19,6 +19,8 @@ static const struct row {
     {{"firefox", ".json.gz", "https://profiler.firefox.com"}, kymo_firefox_write, 1},
     {{"firefox", ".json", "https://profiler.firefox.com"}, kymo_firefox_write, 0},
     {{"pprof", ".pb.gz", "go tool pprof"}, kymo_pprof_write, 1},
+    {{"otlp", ".otlp.gz", "OpenTelemetry"}, kymo_otlp_write, 1},
+    {{"otlp", ".otlp", "OpenTelemetry"}, kymo_otlp_write, 0},
     {{"collapsed", ".folded", "flame graph tools"}, kymo_collapsed_write, 0},
     {{"jfr", ".jfr", "JDK Mission Control"}, kymo_jfr_write, 0},
     {{"pstats", ".pstats", "python -m pstats"}, kymo_pstats_write, 0},

@@ -32,6 +32,7 @@ typedef kymo_err kymo_format_write(kymo_encoder *encoder);
 kymo_format_write kymo_chrome_write;
 kymo_format_write kymo_firefox_write;
 kymo_format_write kymo_jfr_write;
+kymo_format_write kymo_otlp_write;
 kymo_format_write kymo_pprof_write;
 kymo_format_write kymo_pstats_write;
 kymo_format_write kymo_collapsed_write;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 void kymo_proto_deinit(kymo_proto *message)
 {
@@ -50,10 +50,25 @@ void kymo_proto_varint(kymo_proto *message, uint64_t value)
 
 void kymo_proto_u64(kymo_proto *message, unsigned field, uint64_t value)
 {
-    if (value == 0)
-        return;
+    if (value != 0)
+        kymo_proto_member(message, field, value);
+}
+
+void kymo_proto_member(kymo_proto *message, unsigned field, uint64_t value)
+{
     kymo_proto_varint(message, field << 3 | WIRE_VARINT);
     kymo_proto_varint(message, value);
+}
+
+void kymo_proto_fixed64(kymo_proto *message, unsigned field, uint64_t value)
+{
+    kymo_proto_varint(message, field << 3 | WIRE_FIXED64);
+    unsigned char *p = room(message, sizeof value);
+    if (!p)
+        return;
+    for (size_t i = 0; i < sizeof value; i++)
+        p[i] = (unsigned char)(value >> 8 * i);
+    message->len += sizeof value;
 }
 
 void kymo_proto_bytes(kymo_proto *message, unsigned field, const void *data, size_t len)

@@ -3,7 +3,7 @@
  * proto.h - builds protocol buffer messages.
  *
  * Layer:    encode; above base
- * Flow:     pprof.c -> [proto] -> sink
+ * Flow:     pprof.c, otlp.c -> [proto] -> sink
  * Threads:  one owner at a time
  * Memory:   each message owns its buffer, which it keeps when it is cleared
  * Signals:  not for handlers
@@ -39,6 +39,10 @@ static inline void kymo_proto_clear(kymo_proto *message)
 /* A number without a tag, as in a packed list. */
 void kymo_proto_varint(kymo_proto *message, uint64_t value);
 void kymo_proto_u64(kymo_proto *message, unsigned field, uint64_t value);
+/* Writes a 0, too: as a member of a oneof, it would be missing otherwise. */
+void kymo_proto_member(kymo_proto *message, unsigned field, uint64_t value);
+/* So does this. */
+void kymo_proto_fixed64(kymo_proto *message, unsigned field, uint64_t value);
 void kymo_proto_bytes(kymo_proto *message, unsigned field, const void *data, size_t len);
 void kymo_proto_message(kymo_proto *message, unsigned field, const kymo_proto *inner);
 /* A packed list of varints; nothing if it is empty. */

@@ -39,8 +39,9 @@ static void a_format_has_several_names(void **state)
 {
     (void)state;
     static const char *const names[][2] = {
-        {"kymo", ".kymo"},    {".kymo", ".kymo"}, {"pprof", ".pb.gz"},   {"pb.gz", ".pb.gz"},
-        {".pb.gz", ".pb.gz"}, {"jfr", ".jfr"},    {"folded", ".folded"}, {"json.gz", ".json.gz"},
+        {"kymo", ".kymo"},    {".kymo", ".kymo"},    {"pprof", ".pb.gz"},
+        {"pb.gz", ".pb.gz"},  {".pb.gz", ".pb.gz"},  {"jfr", ".jfr"},
+        {"otlp", ".otlp.gz"}, {"folded", ".folded"}, {"json.gz", ".json.gz"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct kymo_agent_settings s;
@@ -63,7 +64,7 @@ static void what_is_wrong_is_said(void **state)
         {"reporter=ftp://me:secret@x/y?z=secret",
          "reporter=ftp://x/y: it takes local:DIR, s3://BUCKET/PREFIX or https://HOST/PATH"},
         {"format=xml", "format=xml: it takes kymo, jfr, pb.gz (pprof), json.gz (Firefox Profiler), "
-                       "folded, svg or trace.json"},
+                       "otlp, folded, svg or trace.json"},
         {"keep=3", "keep= comes after the reporter it is of"},
         {"reporter=local:x,keep=three", "keep=three: it takes a number"},
         {"spool-bytes=99999999999999g",

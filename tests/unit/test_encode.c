@@ -27,7 +27,7 @@ static void formats_by_extension(void **state)
     size_t n = 0;
     while (kymo_format_at(n))
         n++;
-    assert_int_equal(n, 9);
+    assert_int_equal(n, 11);
 }
 
 static void unknown_extensions_are_told(void **state)
@@ -40,7 +40,7 @@ static void unknown_extensions_are_told(void **state)
     assert_string_equal(
         detail.message,
         "/tmp/kymo-no-such-folder/out.png2: the name must end in .json.gz, .json, .pb.gz, "
-        ".folded, .jfr, .pstats, .svg, .trace.json.gz or .trace.json");
+        ".otlp.gz, .otlp, .folded, .jfr, .pstats, .svg, .trace.json.gz or .trace.json");
     assert_int_equal(access("/tmp/kymo-no-such-folder/out.png2", F_OK), -1);
     kymo_profile_destroy(p);
 }

@@ -52,6 +52,21 @@ static void fields(void **state)
     kymo_proto_deinit(&inner);
 }
 
+static void members_and_fixed_numbers_are_written_also_as_0(void **state)
+{
+    (void)state;
+    kymo_proto m = {0};
+    kymo_proto_u64(&m, 1, 0);
+    assert_int_equal(m.len, 0);
+    kymo_proto_member(&m, 1, 0);
+    kymo_proto_fixed64(&m, 2, 0);
+    kymo_proto_fixed64(&m, 3, 0x0102030405060708);
+    const unsigned char expected[] = {8, 0, 17, 0, 0, 0, 0, 0, 0, 0, 0, 25, 8, 7, 6, 5, 4, 3, 2, 1};
+    assert_int_equal(m.len, sizeof expected);
+    assert_memory_equal(m.data, expected, sizeof expected);
+    kymo_proto_deinit(&m);
+}
+
 static void flush_clears_and_failure_stays(void **state)
 {
     (void)state;
@@ -78,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(varints),
         cmocka_unit_test(fields),
+        cmocka_unit_test(members_and_fixed_numbers_are_written_also_as_0),
         cmocka_unit_test(flush_clears_and_failure_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
