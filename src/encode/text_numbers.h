@@ -14,7 +14,7 @@
 #ifndef KYMO_ENCODE_TEXT_NUMBERS_H
 #define KYMO_ENCODE_TEXT_NUMBERS_H
 
-#include "encode/proto.h"
+#include "base/proto.h"
 #include "profile/tables.h"
 
 /* A string that is not in the profile. */

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "encode/proto.h"
+#include "base/proto.h"
 #include "kymo/import.h"
 #include "kymo/report.h"
 #include "profile_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/proto.h"
 #include "base/reader.h"
-#include "encode/proto.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #define KYMO_IMPORT_PPROF_READ_PPROF_H
 
 #include "base/key_map.h"
+#include "base/wire.h"
 #include "import/importer.h"
-#include "import/pprof/wire.h"
 
 /* Fields of profile.proto, message by message. */
 enum {

@@ -2,8 +2,8 @@
 /*
  * proto.h - builds protocol buffer messages.
  *
- * Layer:    encode; above base
- * Flow:     pprof.c, otlp.c -> [proto] -> sink
+ * Layer:    base (cold half only)
+ * Flow:     encoders, reporters -> [proto] -> sink
  * Threads:  one owner at a time
  * Memory:   each message owns its buffer, which it keeps when it is cleared
  * Signals:  not for handlers
@@ -12,8 +12,8 @@
  * `failed` stays set after an allocation failed, so a caller may add many fields and check once. As
  * in proto3, a number field of value 0 is not written.
  */
-#ifndef KYMO_ENCODE_PROTO_H
-#define KYMO_ENCODE_PROTO_H
+#ifndef KYMO_BASE_PROTO_H
+#define KYMO_BASE_PROTO_H
 
 #include <stddef.h>
 #include <stdint.h>

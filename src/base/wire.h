@@ -2,14 +2,14 @@
 /*
  * wire.h - takes protocol buffer messages apart.
  *
- * Layer:    import; above base
- * Flow:     bytes of a message -> [wire] -> read_pprof*.c
+ * Layer:    base
+ * Flow:     bytes of a message -> [wire] -> read_pprof*.c, answers of servers
  * Threads:  any
  * Memory:   borrows the bytes
  * Signals:  not for handlers
  */
-#ifndef KYMO_IMPORT_PPROF_WIRE_H
-#define KYMO_IMPORT_PPROF_WIRE_H
+#ifndef KYMO_BASE_WIRE_H
+#define KYMO_BASE_WIRE_H
 
 #include "base/reader.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "encode/proto.h"
+#include "base/proto.h"
 
 #include <stdlib.h>
 #include <string.h>
