@@ -3,7 +3,7 @@
 if(NOT TARGET kymo_remote)
     return()
 endif()
-foreach(t cloud credentials pack s3_key sha256 sigv4)
+foreach(t cloud credentials otlp_send pack pyroscope s3_key sha256 sigv4)
     kymo_unit_test(${t} kymo_remote)
 endforeach()
 kymo_fuzz_target(reporters kymo_remote)

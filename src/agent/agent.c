@@ -184,27 +184,42 @@ static void close_files(struct kymo_interval_work *work)
     work->n_files = 0;
 }
 
-static int has_format(const struct kymo_interval_work *work, const char *extension)
+/* Whether a reporter gets this file. */
+static int wants(const struct kymo_reporter *reporter, const struct kymo_interval_file *file)
+{
+    return strcmp(file->extension, reporter->extension) == 0 &&
+           (file->part != KYMO_PART_ALL) == reporter->kind->in_parts;
+}
+
+static int has_files_for(const struct kymo_interval_work *work, const struct kymo_reporter *r)
 {
     for (size_t i = 0; i < work->n_files; i++)
-        if (strcmp(work->files[i].extension, extension) == 0)
+        if (wants(r, &work->files[i]))
             return 1;
     return 0;
 }
 
-static kymo_err open_files(kymo_agent *a, kymo_error *detail)
+static kymo_err open_files_for(kymo_agent *a, const struct kymo_reporter *r, kymo_error *detail)
 {
     struct kymo_interval_work *work = &a->work;
-    for (uint32_t i = 0; i < a->settings->n_reporters; i++) {
-        const char *extension = a->settings->reporters[i].extension;
-        if (has_format(work, extension))
-            continue;
-        int fd = strcmp(extension, KYMO_RECORDING_EXTENSION) == 0 ? work->segment
-                                                                  : kymo_agent_open_file(a, detail);
+    const enum kymo_part first = r->kind->in_parts ? KYMO_PART_ALL + 1 : KYMO_PART_ALL;
+    const enum kymo_part end = r->kind->in_parts ? KYMO_PART_COUNT : KYMO_PART_ALL + 1;
+    for (enum kymo_part part = first; part < end; part++) {
+        int fd = strcmp(r->extension, KYMO_RECORDING_EXTENSION) == 0
+                     ? work->segment
+                     : kymo_agent_open_file(a, detail);
         if (fd < 0)
             return KYMO_E_IO;
-        work->files[work->n_files++] = (struct kymo_interval_file){extension, fd};
+        work->files[work->n_files++] = (struct kymo_interval_file){part, r->extension, fd};
     }
+    return KYMO_OK;
+}
+
+static kymo_err open_files(kymo_agent *a, kymo_error *detail)
+{
+    for (uint32_t i = 0; i < a->settings->n_reporters; i++)
+        if (!has_files_for(&a->work, &a->settings->reporters[i]))
+            KYMO_TRY(open_files_for(a, &a->settings->reporters[i], detail));
     return KYMO_OK;
 }
 
@@ -226,7 +241,7 @@ static void interval_failed(kymo_agent *a, const kymo_error *why)
 
 static void start_encoding(kymo_agent *a)
 {
-    int fds[KYMO_AGENT_FORMATS + 2];
+    int fds[KYMO_AGENT_FILES + 2];
     size_t n = 0;
     kymo_error detail = {0};
     if (a->names < 0 || size_of(a->names) > NAMES_BYTES_MAX)
@@ -275,10 +290,13 @@ static void hand_on(kymo_agent *a, const struct interval *interval)
      */
     profile.start_ns = profile.end_ns - (interval->of.end_ns - interval->of.start_ns);
     for (size_t i = 0; i < a->work.n_files; i++) {
+        if (a->work.files[i].part != KYMO_PART_ALL && size_of(a->work.files[i].fd) == 0)
+            continue;
         struct kymo_shared_file *file = share(&a->work.files[i]);
         profile.extension = a->work.files[i].extension;
+        profile.part = a->work.files[i].part;
         for (uint32_t r = 0; r < a->settings->n_reporters; r++)
-            if (strcmp(a->settings->reporters[r].extension, profile.extension) == 0 &&
+            if (wants(&a->settings->reporters[r], &a->work.files[i]) &&
                 (!file || kymo_deliver_put(&a->delivers[r], file, &profile) != KYMO_OK))
                 a->delivers[r].counts.dropped++;
         kymo_shared_file_release(file);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kymo/encode.h"
+#include "encode/encoder.h"
 #include "kymo/profile.h"
 #include "kymo/recording.h"
 #include "symbolize/finish.h"
@@ -25,13 +25,35 @@ static uint64_t lost(const kymo_profile *profile)
     return sum;
 }
 
+/* Whether an interval has anything of a part, whose options are set. */
+static int choose_part(const kymo_profile *profile, enum kymo_part part,
+                       kymo_encode_options *options)
+{
+    switch (part) {
+    case KYMO_PART_HEAP:
+        options->show = KYMO_ENCODE_LIVE;
+        return kymo_profile_count(profile, KYMO_TABLE_ALLOCATIONS) > 0;
+    case KYMO_PART_CPU:
+    case KYMO_PART_WALL:
+        options->show = KYMO_ENCODE_TIME;
+        options->kind = part == KYMO_PART_CPU ? KYMO_SAMPLE_CPU : KYMO_SAMPLE_WALL;
+        options->flags |= KYMO_ENCODE_KIND_ALONE;
+        return kymo_encoder_has_type(profile, options->kind);
+    default:
+        return 1;
+    }
+}
+
 static kymo_err encode(const struct kymo_interval_work *work, const kymo_profile *profile,
                        kymo_error *detail)
 {
-    const kymo_encode_options options = {.size = sizeof options, .flags = KYMO_ENCODE_NO_SOURCE};
     for (size_t i = 0; i < work->n_files; i++) {
         const struct kymo_interval_file *file = &work->files[i];
         if (strcmp(file->extension, KYMO_RECORDING_EXTENSION) == 0)
+            continue;
+        kymo_encode_options options = {
+            .size = sizeof options, .kind = KYMO_SAMPLE_DEFAULT, .flags = KYMO_ENCODE_NO_SOURCE};
+        if (!choose_part(profile, file->part, &options))
             continue;
         const kymo_format *format = kymo_format_for_path(file->extension);
         if (!format)

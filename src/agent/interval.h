@@ -11,14 +11,17 @@
 #ifndef KYMO_AGENT_INTERVAL_H
 #define KYMO_AGENT_INTERVAL_H
 
-#include "base/error.h"
+#include "agent/reporter.h"
 #include "recorder/worker.h"
 
-#define KYMO_AGENT_FORMATS 8u
+/* One for each reporter, or for each part. */
+#define KYMO_AGENT_FILES (8u + KYMO_PART_COUNT)
 #define KYMO_RECORDING_EXTENSION ".kymo"
 
-/* A file for each format: where it is KYMO_RECORDING_EXTENSION, fd is the segment itself. */
+/* A file for each format: where it is KYMO_RECORDING_EXTENSION, fd is the segment itself. That of a
+ * part of which there is nothing stays empty. */
 struct kymo_interval_file {
+    enum kymo_part part;
     const char *extension;
     int fd;
 };
@@ -26,7 +29,7 @@ struct kymo_interval_file {
 struct kymo_interval_work {
     int segment; /* the recording of the interval, ended */
     int names;   /* what earlier intervals looked up (names_file.h), which is added to; 0: none */
-    struct kymo_interval_file files[KYMO_AGENT_FORMATS];
+    struct kymo_interval_file files[KYMO_AGENT_FILES];
     size_t n_files;
 };
 

@@ -34,8 +34,12 @@ struct kymo_agent_identity {
     int has_looked;                       /* whether metadata that is missing was looked for */
 };
 
+/* What of an interval a profile has. Some servers want a pprof file for each kind of value. */
+enum kymo_part { KYMO_PART_ALL, KYMO_PART_CPU, KYMO_PART_WALL, KYMO_PART_HEAP, KYMO_PART_COUNT };
+
 /* The profile of one interval in one format. */
 struct kymo_interval_profile {
+    enum kymo_part part;
     int fd; /* to be read by offset (pread) */
     uint64_t bytes;
     const char *extension; /* of its format: ".jfr" */
@@ -73,6 +77,8 @@ struct kymo_reporter_kind {
                        const struct kymo_interval_profile *profile, kymo_error *detail);
     /* It is on the network: its profiles carry metadata, and its target is a URL. */
     int is_remote;
+    /* It gets a profile for each part of an interval that has anything, and none of all. */
+    int in_parts;
 };
 
 /* reporter_local.c: files in a folder. */

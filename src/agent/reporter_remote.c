@@ -59,8 +59,19 @@ static kymo_err check_s3(const struct kymo_reporter *r, kymo_error *detail)
     return find_module(path, detail);
 }
 
+/* What its protocol carries is not for the user to choose. */
+static kymo_err check_format(const struct kymo_reporter *r, kymo_error *detail)
+{
+    if (!strchr(r->kind->prefix, '+') || strcmp(r->extension, r->kind->extension) == 0)
+        return KYMO_OK;
+    return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                          "%s takes %s, and no other format=", r->kind->prefix,
+                          r->kind->extension + 1);
+}
+
 static kymo_err check_http(const struct kymo_reporter *r, kymo_error *detail)
 {
+    KYMO_TRY(check_format(r, detail));
     struct kymo_http_target target;
     char path[PATH_MAX];
     KYMO_TRY(kymo_http_target_parse(r->kind->prefix, r->target, &target, detail));
@@ -79,3 +90,17 @@ const struct kymo_reporter_kind kymo_reporter_https = {.prefix = "https://",
                                                        .check = check_http,
                                                        .report = report,
                                                        .is_remote = 1};
+
+#define SERVER(scheme, ending, parts)                                                 \
+    {                                                                                 \
+        .prefix = scheme, .extension = ending, .check = check_http, .report = report, \
+        .is_remote = 1, .in_parts = parts                                             \
+    }
+const struct kymo_reporter_kind kymo_reporter_servers[KYMO_REPORTER_SERVERS] = {
+    SERVER("pyroscope+http://", ".pb.gz", 1),
+    SERVER("pyroscope+https://", ".pb.gz", 1),
+    SERVER("pyroscope-ingest+http://", ".pb.gz", 1),
+    SERVER("pyroscope-ingest+https://", ".pb.gz", 1),
+    SERVER("otlp+http://", ".otlp", 0),
+    SERVER("otlp+https://", ".otlp", 0),
+};

@@ -18,7 +18,7 @@
 #include "agent/reporter.h"
 
 /* Changed with this structure and all that it names. */
-#define KYMO_REPORTER_MODULE_ABI 1u
+#define KYMO_REPORTER_MODULE_ABI 2u
 #define KYMO_REPORTER_MODULE_SYMBOL "kymo_reporter_module"
 
 /* The one symbol that the module shows. */
@@ -36,6 +36,10 @@ struct kymo_reporter_module {
 extern const struct kymo_reporter_kind kymo_reporter_s3;
 extern const struct kymo_reporter_kind kymo_reporter_http;
 extern const struct kymo_reporter_kind kymo_reporter_https;
+/* Servers with a protocol of their own, each by http:// and https://: pyroscope+, pyroscope-ingest+
+ * and otlp+. */
+#define KYMO_REPORTER_SERVERS 6u
+extern const struct kymo_reporter_kind kymo_reporter_servers[KYMO_REPORTER_SERVERS];
 
 /* KYMO_E_UNSUPPORTED: this build has none; KYMO_E_VERSION: it is another build's. */
 KYMO_NODISCARD

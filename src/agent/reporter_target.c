@@ -155,35 +155,104 @@ static void keep(struct kymo_http_target *t, struct kymo_url_part part)
     t->url[len + part.len] = '\0';
 }
 
+/* Text that may be a part of a header. */
+static kymo_err take_word(struct kymo_url_part name, struct kymo_url_part value, char *out,
+                          size_t cap, kymo_error *detail)
+{
+    KYMO_TRY(take(name, value, out, cap, detail));
+    for (const char *c = out; *c; c++)
+        if (*c <= ' ' || *c > '~')
+            return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                                  "?%.*s= has a blank, or a character beyond ASCII", (int)name.len,
+                                  name.data);
+    return KYMO_OK;
+}
+
+static kymo_err take_http_option(struct kymo_http_target *t, struct kymo_url_part name,
+                                 struct kymo_url_part value, char *separator, kymo_error *detail)
+{
+    if (kymo_url_is(name, "token-file"))
+        return take(name, value, t->token_file, sizeof t->token_file, detail);
+    if (kymo_url_is(name, "method"))
+        return take_method(value, &t->is_post, detail);
+    if (kymo_url_is(name, "timeout"))
+        return take_timeout(value, &t->timeout_ms, detail);
+    keep(t, (struct kymo_url_part){separator, 1});
+    keep(t, (struct kymo_url_part){name.data, (size_t)(value.data + value.len - name.data)});
+    *separator = '&';
+    return KYMO_OK;
+}
+
+static kymo_err take_server_option(struct kymo_http_target *t, const char *scheme,
+                                   struct kymo_url_part name, struct kymo_url_part value,
+                                   kymo_error *detail)
+{
+    if (kymo_url_is(name, "token-file"))
+        return take(name, value, t->token_file, sizeof t->token_file, detail);
+    if (kymo_url_is(name, "timeout"))
+        return take_timeout(value, &t->timeout_ms, detail);
+    if (kymo_url_is(name, "tenant"))
+        return take_word(name, value, t->tenant, sizeof t->tenant, detail);
+    if (kymo_url_is(name, "user"))
+        return take_word(name, value, t->user, sizeof t->user, detail);
+    return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                          "%s has no option '%.*s'; it has tenant, user, token-file and timeout",
+                          scheme, name.len < 40 ? (int)name.len : 40, name.data);
+}
+
+/* The port that the server listens at, where the target names none. */
+static void keep_usual_port(struct kymo_http_target *t, const char *scheme,
+                            const struct kymo_url *url)
+{
+    const char *end = url->authority.data + url->authority.len;
+    const int has_port = url->host.data + url->host.len < end - (*(end - 1) == ']');
+    if (!has_port && !url->is_https)
+        strcat(t->url, kymo_str_starts(scheme, "otlp") ? ":4318" : ":4040");
+}
+
+static kymo_err parse_server(const char *scheme, struct kymo_url *url, struct kymo_http_target *t,
+                             kymo_error *detail)
+{
+    struct kymo_url_part name;
+    struct kymo_url_part value;
+    keep_usual_port(t, scheme, url);
+    while (url->path.len > 0 && url->path.data[url->path.len - 1] == '/')
+        url->path.len--;
+    keep(t, url->path);
+    while (kymo_url_next(&url->query, &name, &value))
+        KYMO_TRY(take_server_option(t, scheme, name, value, detail));
+    if (t->user[0] && (!t->token_file[0] || strchr(t->user, ':')))
+        return kymo_error_set(detail, KYMO_E_INVALID, 0,
+                              "?user= has a colon, or no ?token-file= with its password");
+    return KYMO_OK;
+}
+
+static kymo_err parse_plain(struct kymo_url *url, struct kymo_http_target *t, kymo_error *detail)
+{
+    struct kymo_url_part name;
+    struct kymo_url_part value;
+    char separator = '?';
+    keep(t, url->path);
+    while (kymo_url_next(&url->query, &name, &value))
+        KYMO_TRY(take_http_option(t, name, value, &separator, detail));
+    return KYMO_OK;
+}
+
 kymo_err kymo_http_target_parse(const char *scheme, const char *text,
                                 struct kymo_http_target *target, kymo_error *detail)
 {
     struct kymo_http_target t = {.timeout_ms = KYMO_TARGET_TIMEOUT_MS};
     struct kymo_url url;
-    struct kymo_url_part name;
-    struct kymo_url_part value;
-    char whole[sizeof t.url];
-    int n = snprintf(whole, sizeof whole, "%s%s", scheme, text);
+    char whole[KYMO_REPORTER_TARGET_MAX + 16];
+    const char *plus = strchr(scheme, '+');
+    int n = snprintf(whole, sizeof whole, "%s%s", plus ? plus + 1 : scheme, text);
     if (n < 0 || (size_t)n >= sizeof whole)
         return kymo_error_set(detail, KYMO_E_INVALID, 0, "the URL is too long");
     KYMO_TRY(kymo_url_parse(whole, &url, detail));
-    /* What stays is never longer than what was. */
-    keep(&t, (struct kymo_url_part){whole, (size_t)(url.path.data + url.path.len - whole)});
-    char separator = '?';
-    while (kymo_url_next(&url.query, &name, &value)) {
-        if (kymo_url_is(name, "token-file")) {
-            KYMO_TRY(take(name, value, t.token_file, sizeof t.token_file, detail));
-        } else if (kymo_url_is(name, "method")) {
-            KYMO_TRY(take_method(value, &t.is_post, detail));
-        } else if (kymo_url_is(name, "timeout")) {
-            KYMO_TRY(take_timeout(value, &t.timeout_ms, detail));
-        } else {
-            keep(&t, (struct kymo_url_part){&separator, 1});
-            keep(&t,
-                 (struct kymo_url_part){name.data, (size_t)(value.data + value.len - name.data)});
-            separator = '&';
-        }
-    }
+    /* But for a port, what stays is never longer than what was. */
+    keep(&t,
+         (struct kymo_url_part){whole, (size_t)(url.authority.data + url.authority.len - whole)});
+    KYMO_TRY(plus ? parse_server(scheme, &url, &t, detail) : parse_plain(&url, &t, detail));
     *target = t;
     return KYMO_OK;
 }

@@ -11,9 +11,12 @@
  *
  *   s3://BUCKET/PREFIX?region=R&endpoint=URL&style=path|virtual&owner=ACCOUNT&group=NAME&timeout=T
  *   http(s)://HOST/PATH?method=PUT|POST&token-file=FILE&timeout=T&...
+ *   pyroscope+http(s)://HOST/PATH?tenant=NAME&user=NAME&token-file=FILE&timeout=T
+ *   pyroscope-ingest+..., otlp+...: the same
  *
  * Values are percent-decoded; bucket and prefix are taken as they are, as other tools for S3 do.
- * Parameters of an HTTP target that are not ours stay in its URL.
+ * Parameters of a plain HTTP target that are not ours stay in its URL. A server with a protocol of
+ * its own has its usual port, where an http:// target names none.
  */
 #ifndef KYMO_AGENT_REPORTER_TARGET_H
 #define KYMO_AGENT_REPORTER_TARGET_H
@@ -40,8 +43,10 @@ struct kymo_s3_target {
 };
 
 struct kymo_http_target {
-    char url[KYMO_REPORTER_TARGET_MAX + 16]; /* without what is for us */
+    char url[KYMO_REPORTER_TARGET_MAX + 24]; /* without what is for us */
     char token_file[512];                    /* "": no token */
+    char user[256];                          /* whose password the token is; "": Bearer */
+    char tenant[256];                        /* "": none is named */
     int is_post;
     uint32_t timeout_ms;
 };
@@ -49,7 +54,8 @@ struct kymo_http_target {
 /* text: behind "s3://". */
 KYMO_NODISCARD
 kymo_err kymo_s3_target_parse(const char *text, struct kymo_s3_target *target, kymo_error *detail);
-/* text: behind the scheme, "https://" or "http://". */
+/* text: behind the scheme, "https://", "http://", or one of kymo_reporter_servers. The URL of one
+ * of these ends with no slash, and has no query. */
 KYMO_NODISCARD
 kymo_err kymo_http_target_parse(const char *scheme, const char *text,
                                 struct kymo_http_target *target, kymo_error *detail);

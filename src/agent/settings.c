@@ -13,8 +13,18 @@
 #define SECOND_NS 1000000000ull
 #define LONGEST_NS (366ull * 86400 * SECOND_NS)
 
-static const struct kymo_reporter_kind *const kinds[] = {&kymo_reporter_local, &kymo_reporter_s3,
-                                                         &kymo_reporter_http, &kymo_reporter_https};
+static const struct kymo_reporter_kind *find_kind(const char *value)
+{
+    static const struct kymo_reporter_kind *const kinds[] = {
+        &kymo_reporter_local, &kymo_reporter_s3, &kymo_reporter_http, &kymo_reporter_https};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kymo_str_starts(value, kinds[i]->prefix))
+            return kinds[i];
+    for (size_t i = 0; i < KYMO_REPORTER_SERVERS; i++)
+        if (kymo_str_starts(value, kymo_reporter_servers[i].prefix))
+            return &kymo_reporter_servers[i];
+    return NULL;
+}
 
 void kymo_agent_settings_init(struct kymo_agent_settings *s)
 {
@@ -105,13 +115,11 @@ static kymo_err add_reporter(struct kymo_agent_settings *s, const char *value, k
     struct kymo_reporter *r = &s->reporters[s->n_reporters];
     if (s->n_reporters == KYMO_AGENT_REPORTERS)
         return kymo_error_set(detail, KYMO_E_FULL, 0, "at most %u reporters", KYMO_AGENT_REPORTERS);
-    *r = (struct kymo_reporter){.kind = NULL};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kymo_str_starts(value, kinds[i]->prefix))
-            r->kind = kinds[i];
+    *r = (struct kymo_reporter){.kind = find_kind(value)};
     if (!r->kind)
         return refuse_reporter(value, KYMO_E_INVALID,
-                               "it takes local:DIR, s3://BUCKET/PREFIX or https://HOST/PATH",
+                               "it takes local:DIR, s3://BUCKET/PREFIX, https://HOST/PATH, "
+                               "pyroscope+http://HOST or otlp+http://HOST",
                                detail);
     const char *target = value + strlen(r->kind->prefix);
     if (strlen(target) >= sizeof r->target)
@@ -288,7 +296,9 @@ kymo_err kymo_agent_settings_check(struct kymo_agent_settings *s, kymo_error *de
     for (uint32_t i = 0; i < s->n_reporters; i++) {
         struct kymo_reporter *r = &s->reporters[i];
         if (r->extension[0] == '\0')
-            strcpy(r->extension, s->extension[0] ? s->extension : r->kind->extension);
+            strcpy(r->extension, s->extension[0] && !strchr(r->kind->prefix, '+')
+                                     ? s->extension
+                                     : r->kind->extension);
         KYMO_TRY(r->kind->check(r, detail));
     }
     return KYMO_OK;

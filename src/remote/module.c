@@ -7,8 +7,11 @@
 #include <sys/resource.h>
 
 #include "agent/reporter_remote.h"
+#include "base/str.h"
 #include "remote/cloud.h"
+#include "remote/otlp_send.h"
 #include "remote/put.h"
+#include "remote/pyroscope.h"
 #include "remote/s3.h"
 
 /* The process is for this one call. A file of its memory would have keys in it; a connection that
@@ -23,9 +26,17 @@ static void prepare_process(void)
 static kymo_err report(const struct kymo_reporter *r, const struct kymo_interval_profile *p,
                        kymo_error *detail)
 {
+    const char *prefix = r->kind->prefix;
     prepare_process();
-    return strcmp(r->kind->prefix, "s3://") == 0 ? kymo_s3_report(r, p, detail)
-                                                 : kymo_put_report(r, p, detail);
+    if (strcmp(prefix, "s3://") == 0)
+        return kymo_s3_report(r, p, detail);
+    if (kymo_str_starts(prefix, "pyroscope+"))
+        return kymo_pyroscope_push(r, p, detail);
+    if (kymo_str_starts(prefix, "pyroscope-ingest+"))
+        return kymo_pyroscope_ingest(r, p, detail);
+    if (kymo_str_starts(prefix, "otlp+"))
+        return kymo_otlp_report(r, p, detail);
+    return kymo_put_report(r, p, detail);
 }
 
 static kymo_err find_cloud(struct kymo_metadata *metadata, kymo_error *detail)

@@ -8,15 +8,10 @@
 #include "agent/metadata.h"
 #include "agent/url.h"
 #include "base/json.h"
+#include "remote/agent_id.h"
 #include "remote/s3.h"
-#include "remote/sha256.h"
 
 #define MS 1000000u
-
-static const char *known(const struct kymo_agent_identity *who, const char *name)
-{
-    return who->metadata ? kymo_metadata_get(who->metadata, name) : NULL;
-}
 
 /* An underscore ends a part of the key, a slash a folder. */
 static void put_id(kymo_str *key, const char *kind, const char *id)
@@ -29,9 +24,9 @@ static void put_id(kymo_str *key, const char *kind, const char *id)
 
 static void put_machine(kymo_str *key, const struct kymo_agent_identity *who)
 {
-    const char *task = known(who, "aws.ecs.task.arn");
-    const char *platform = known(who, "cloud.platform");
-    const char *host = known(who, "host.id");
+    const char *task = kymo_agent_knows(who, "aws.ecs.task.arn");
+    const char *platform = kymo_agent_knows(who, "cloud.platform");
+    const char *host = kymo_agent_knows(who, "host.id");
     if (task)
         put_id(key, "ecs", task);
     else if (host && platform && strcmp(platform, "aws_ec2") == 0)
@@ -40,25 +35,12 @@ static void put_machine(kymo_str *key, const struct kymo_agent_identity *who)
         put_id(key, who->has_looked ? "onprem" : "unknown", "");
 }
 
-/* Eight digits that tell agents apart, and are the same for the life of one. */
-static void put_agent(kymo_str *key, const struct kymo_agent_identity *who)
-{
-    const char *container = known(who, "container.id");
-    unsigned char digest[KYMO_SHA256_BYTES];
-    char hex[KYMO_SHA256_HEX];
-    kymo_str text = {0};
-    kymo_str_printf(&text, "%s\n%s\n%s\n%llu", who->host, container ? container : "", who->program,
-                    (unsigned long long)who->start_realtime_ns);
-    kymo_sha256_of(kymo_str_cstr(&text), text.len, digest);
-    kymo_str_printf(key, "%.8s", kymo_sha256_hex(digest, hex));
-    kymo_str_deinit(&text);
-}
-
 void kymo_s3_put_key(kymo_str *key, const struct kymo_s3_target *target,
                      const struct kymo_interval_profile *p)
 {
     char group[sizeof target->group];
     char time_text[32];
+    char id[KYMO_SHA256_HEX];
     const time_t seconds = (time_t)(p->end_ns / 1000000000u);
     struct tm tm;
     gmtime_r(&seconds, &tm);
@@ -69,8 +51,7 @@ void kymo_s3_put_key(kymo_str *key, const struct kymo_s3_target *target,
     put_machine(key, p->who);
     kymo_str_printf(key, "_%ld_%s-%llu-", (long)p->who->pid, time_text,
                     (unsigned long long)p->number);
-    put_agent(key, p->who);
-    kymo_str_puts(key, ".zip");
+    kymo_str_printf(key, "%.8s.zip", kymo_agent_id(p->who, id));
 }
 
 kymo_err kymo_s3_find_place(struct kymo_s3_place *place, const struct kymo_s3_target *target,

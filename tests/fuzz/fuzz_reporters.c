@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What reporters on the network read: targets, lists of attributes, files of AWS's tools, answers
- * of services. The first byte says which.
+ * of services and servers, files of OTLP. The first byte says which.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "agent/metadata.h"
 #include "agent/reporter_target.h"
 #include "agent/url.h"
 #include "remote/cloud.h"
 #include "remote/credentials.h"
+#include "remote/otlp_send.h"
+#include "remote/pyroscope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,6 +33,37 @@ static void targets(const char *text)
     if (kymo_http_target_parse("https://", text, &http, NULL) == KYMO_OK &&
         (kymo_url_parse(http.url, &url, NULL) != KYMO_OK || !url.is_https))
         abort();
+    if (kymo_http_target_parse("otlp+http://", text, &http, NULL) == KYMO_OK &&
+        (kymo_url_parse(http.url, &url, NULL) != KYMO_OK || url.query.len > 0))
+        abort();
+}
+
+/* What servers answer is shown as one line without control characters. */
+static void answers(const char *text, size_t len)
+{
+    kymo_str said = {0};
+    (void)kymo_otlp_take_answer(text, len, &said);
+    kymo_otlp_take_status(text, len, &said);
+    kymo_pyroscope_explain(text, len, &said);
+    for (size_t i = 0; i < said.len; i++)
+        if ((unsigned char)said.data[i] < 0x20)
+            abort();
+    kymo_str_deinit(&said);
+}
+
+/* A file that is sent as OTLP, of an encoder that may have failed. */
+static void request(const char *text, size_t len)
+{
+    const struct kymo_agent_identity who = {.program = "p", .host = "h", .pid = 1};
+    struct kymo_interval_profile profile = {.bytes = len, .who = &who};
+    kymo_bytes body;
+    kymo_bytes_init(&body, SIZE_MAX);
+    profile.fd = memfd_create("profile", MFD_CLOEXEC);
+    if (profile.fd >= 0 && write(profile.fd, text, len) == (ssize_t)len)
+        (void)!kymo_otlp_put_request(&body, &profile, NULL);
+    if (profile.fd >= 0)
+        close(profile.fd);
+    kymo_bytes_deinit(&body);
 }
 
 /* Nothing that could end a header. */
@@ -69,6 +104,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'e':
         (void)!kymo_cloud_take_task(text, size - 1, &metadata);
+        break;
+    case 'a':
+        answers(text, size - 1);
+        break;
+    case 'o':
+        request(text, size - 1);
         break;
     default:
         break;

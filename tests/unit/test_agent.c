@@ -44,7 +44,9 @@ static struct {
     int stopped;
     char reported[4096]; /* a line for each profile that came */
     unsigned reports;
-    char remote[64]; /* what the last profile for the network knew */
+    enum kymo_part missing; /* a part of which there is nothing */
+    char parts[64];         /* a letter for each part that came */
+    char remote[64];        /* what the last profile for the network knew */
     unsigned remote_reports;
 } fake;
 
@@ -75,7 +77,8 @@ static kymo_err encode(const struct kymo_interval_work *work, struct kymo_worker
     result->figures[KYMO_INTERVAL_IS_EMPTY] = (uint64_t)fake.is_empty;
     result->figures[KYMO_INTERVAL_LOST] = 3;
     for (size_t i = 0; i < work->n_files && !fake.is_empty; i++)
-        if (work->files[i].fd != work->segment)
+        if (work->files[i].fd != work->segment &&
+            (fake.missing == KYMO_PART_ALL || work->files[i].part != fake.missing))
             assert_int_equal(write(work->files[i].fd, text, (size_t)n), n);
     return fake.encode_error;
 }
@@ -182,6 +185,20 @@ static const struct kymo_reporter_kind remote = {.prefix = "remote:",
                                                  .check = check,
                                                  .report = report_remote,
                                                  .is_remote = 1};
+
+static kymo_err report_part(const struct kymo_reporter *r, const struct kymo_interval_profile *p,
+                            kymo_error *detail)
+{
+    (void)r;
+    (void)detail;
+    assert_string_equal(p->extension, ".jfr");
+    assert_true(p->bytes > 0);
+    fake.parts[strlen(fake.parts)] = "-cwh"[p->part];
+    return KYMO_OK;
+}
+
+static const struct kymo_reporter_kind in_parts = {
+    .prefix = "parts:", .extension = ".jfr", .check = check, .report = report_part, .in_parts = 1};
 
 /* ---- an engine ---- */
 
@@ -431,6 +448,27 @@ static void a_folder_alone_causes_no_look_for_metadata(void **state)
     assert_int_equal(fake.findings, 0);
 }
 
+/* Each part is a profile; one that has nothing is none. Others of that format get the whole. */
+static void some_reporters_get_an_interval_in_parts(void **state)
+{
+    (void)state;
+    struct run run;
+    const int before = count_descriptors();
+    begin(&run, 4);
+    run.settings.reporters[2].kind = &in_parts;
+    fake.missing = KYMO_PART_WALL;
+    pass(&run, 31 * SECOND);
+    pass(&run, SECOND);
+    assert_string_equal(fake.parts, "ch");
+    assert_int_equal(fake.reports, 3);
+    fake.missing = KYMO_PART_ALL;
+    assert_true(finish(&run));
+    assert_string_equal(fake.parts, "chcwh");
+    assert_int_equal(fake.reports, 6);
+    kymo_agent_destroy(run.agent);
+    assert_int_equal(count_descriptors(), before);
+}
+
 static void a_reporter_that_hangs_is_ended(void **state)
 {
     (void)state;
@@ -600,6 +638,7 @@ int main(void)
         cmocka_unit_test(profiles_for_the_network_wait_for_metadata),
         cmocka_unit_test(metadata_that_does_not_come_is_not_waited_for),
         cmocka_unit_test(a_folder_alone_causes_no_look_for_metadata),
+        cmocka_unit_test(some_reporters_get_an_interval_in_parts),
         cmocka_unit_test(a_reporter_that_hangs_is_ended),
         cmocka_unit_test(what_is_refused_for_good_is_dropped),
         cmocka_unit_test(an_interval_that_cannot_be_encoded_is_one_only),

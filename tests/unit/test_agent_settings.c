@@ -59,10 +59,11 @@ static void what_is_wrong_is_said(void **state)
     static const char *const wrong[][2] = {
         {"report=5", "report=5: it takes a time with its unit, such as 30s"},
         {"report=1ms", "report=1ms: it takes a time with its unit, such as 30s"},
-        {"reporter=ftp://x", "reporter=ftp://x: it takes local:DIR, s3://BUCKET/PREFIX or "
-                             "https://HOST/PATH"},
+        {"reporter=ftp://x", "reporter=ftp://x: it takes local:DIR, s3://BUCKET/PREFIX, "
+                             "https://HOST/PATH, pyroscope+http://HOST or otlp+http://HOST"},
         {"reporter=ftp://me:secret@x/y?z=secret",
-         "reporter=ftp://x/y: it takes local:DIR, s3://BUCKET/PREFIX or https://HOST/PATH"},
+         "reporter=ftp://x/y: it takes local:DIR, s3://BUCKET/PREFIX, https://HOST/PATH, "
+         "pyroscope+http://HOST or otlp+http://HOST"},
         {"format=xml", "format=xml: it takes kymo, jfr, pb.gz (pprof), json.gz (Firefox Profiler), "
                        "otlp, folded, svg or trace.json"},
         {"keep=3", "keep= comes after the reporter it is of"},
@@ -105,6 +106,33 @@ static void labels_and_where_it_runs(void **state)
         "label=x", "label==x", "label=x=", "label=a b=c", "metadata=off", "metadata=a b=c"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(kymo_agent_settings_parse(&s, wrong[i], NULL), KYMO_E_INVALID);
+}
+
+static void servers_have_formats_of_their_own(void **state)
+{
+    (void)state;
+    static const char *const names[][3] = {
+        {"reporter=pyroscope+http://h", "pyroscope+http://", ".pb.gz"},
+        {"reporter=pyroscope-ingest+https://h", "pyroscope-ingest+https://", ".pb.gz"},
+        {"reporter=otlp+http://h", "otlp+http://", ".otlp"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct kymo_agent_settings s;
+        kymo_error detail = {0};
+        kymo_agent_settings_init(&s);
+        OK(kymo_agent_settings_parse(&s, "format=jfr", NULL));
+        OK(kymo_agent_settings_parse(&s, names[i][0], NULL));
+        assert_string_equal(s.reporters[0].kind->prefix, names[i][1]);
+        assert_true(kymo_agent_settings_want_metadata(&s));
+        /* The format of all is not theirs; one that is given to them is an error. */
+        kymo_err err = kymo_agent_settings_check(&s, &detail);
+        assert_int_not_equal(err, KYMO_E_INVALID);
+        assert_string_equal(s.reporters[0].extension, names[i][2]);
+        kymo_agent_settings_init(&s);
+        OK(kymo_agent_settings_parse(&s, names[i][0], NULL));
+        OK(kymo_agent_settings_parse(&s, "format=jfr", NULL));
+        assert_int_equal(kymo_agent_settings_check(&s, &detail), KYMO_E_INVALID);
+    }
 }
 
 static void what_cannot_work_is_refused(void **state)
@@ -171,6 +199,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_format_has_several_names, enter, leave),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(labels_and_where_it_runs),
+        cmocka_unit_test(servers_have_formats_of_their_own),
         cmocka_unit_test_setup_teardown(what_cannot_work_is_refused, enter, leave),
         cmocka_unit_test_setup_teardown(a_server_needs_no_reporter_but_a_token, enter, leave),
     };

@@ -105,12 +105,51 @@ static void what_is_ours_leaves_the_url(void **state)
     }
 }
 
+static void servers_have_their_own_options_and_ports(void **state)
+{
+    (void)state;
+    static const char *const urls[][3] = {
+        {"otlp+http://", "h", "http://h:4318"},
+        {"otlp+http://", "h:80/", "http://h:80"},
+        {"otlp+http://", "[::1]/a/b//", "http://[::1]:4318/a/b"},
+        {"otlp+http://", "[::1]:9/?timeout=1s", "http://[::1]:9"},
+        {"otlp+https://", "h/otlp?token-file=x", "https://h/otlp"},
+        {"pyroscope+http://", "h?tenant=t", "http://h:4040"},
+        {"pyroscope-ingest+https://", "h", "https://h"},
+    };
+    struct kymo_http_target t;
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        OK(kymo_http_target_parse(urls[i][0], urls[i][1], &t, NULL));
+        assert_string_equal(t.url, urls[i][2]);
+    }
+    OK(kymo_http_target_parse("pyroscope+https://",
+                              "h?tenant=a%2Cb&user=me&token-file=/t&timeout=2s", &t, NULL));
+    assert_string_equal(t.tenant, "a,b");
+    assert_string_equal(t.user, "me");
+    assert_string_equal(t.token_file, "/t");
+    assert_int_equal(t.timeout_ms, 2000);
+    static const char *const wrong[] = {"h?method=PUT",
+                                        "h?x",
+                                        "me:secret@h",
+                                        "h?tenant=a%0d%0ab",
+                                        "h?tenant=%c3%a4",
+                                        "h?user=me",
+                                        "h?user=a%3Ab&token-file=x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        kymo_error detail = {0};
+        assert_int_equal(kymo_http_target_parse("otlp+http://", wrong[i], &t, &detail),
+                         KYMO_E_INVALID);
+        assert_null(strstr(detail.message, "secret"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_of_s3_has_options),
         cmocka_unit_test(what_no_store_takes_is_refused),
         cmocka_unit_test(what_is_ours_leaves_the_url),
+        cmocka_unit_test(servers_have_their_own_options_and_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
