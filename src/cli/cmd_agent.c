@@ -83,8 +83,8 @@ static void say_ending(const kymo_agent *agent, int is_done, int quiet)
     if (!is_done)
         kymo_fprint(stderr,
                     "kymo: the last profiles were not delivered in time (--deadline); %" PRIu64
-                    " of %" PRIu64 " intervals' were\n",
-                    s.delivered, s.intervals);
+                    " were delivered before\n",
+                    s.delivered);
     else if (s.broken || s.dropped)
         kymo_fprint(stderr,
                     "kymo: %" PRIu64 " profiles were delivered, %" PRIu64 " dropped, %" PRIu64

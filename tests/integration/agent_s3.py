@@ -7,7 +7,6 @@ What should arrive is what a local reporter beside the other wrote.
 import contextlib
 import io
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -18,6 +17,7 @@ import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+from agents import environment
 from kymotest import BUILD, KYMO, WORKLOADS, Running, case, check, folder, main, run, say, skip, wait_until
 from servers.cloud import INSTANCE, TASK, Cloud
 from servers.http_stub import Stub
@@ -28,16 +28,6 @@ SECRET = "SECRET/with+chars="
 TOKEN = "TOKEN-of-a-file"
 KEY = re.compile(r"profile_(.*)_((?:ec2|ecs|onprem|unknown)_.*_)_(\d+)_"
                  r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)-(\d+)-[0-9a-f]{8}\.zip$")
-
-
-def environment(**more):
-    """Without what the machine's own environment says of clouds and proxies; with an empty home."""
-    env = {name: value for name, value in os.environ.items()
-           if not re.match(r"AWS_|ECS_|OTEL_|SSL_|CURL_|K8S_|POD_|KYMO_OPTIONS", name)
-           and not name.lower().endswith("_proxy")}
-    env.update(HOME=str(folder()), AWS_EC2_METADATA_DISABLED="true")
-    env.update({name: str(value) for name, value in more.items() if value is not None})
-    return env
 
 
 def keys(access="AKIDTEST", secret=SECRET, **more):

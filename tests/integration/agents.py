@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of `kymo agent` share: its command line, and the profiles that it wrote."""
 import json
+import os
 import pathlib
 import re
 
-from kymotest import BUILD, KYMO, check, run
+from kymotest import BUILD, KYMO, check, folder, run
 
 DUMP = BUILD / "tests" / "recording_dump"
 
@@ -12,6 +13,16 @@ DUMP = BUILD / "tests" / "recording_dump"
 def agent_command(argv, *options, to=None):
     where = [] if to is None else [f"--reporter=local:{to}"]
     return [KYMO, "agent", *where, *options, "--", *argv]
+
+
+def environment(**more):
+    """Without what the machine's own environment says of clouds and proxies; with an empty home."""
+    env = {name: value for name, value in os.environ.items()
+           if not re.match(r"AWS_|ECS_|OTEL_|SSL_|CURL_|K8S_|POD_|KYMO_OPTIONS", name)
+           and not name.lower().endswith("_proxy")}
+    env.update(HOME=str(folder()), AWS_EC2_METADATA_DISABLED="true")
+    env.update({name: str(value) for name, value in more.items() if value is not None})
+    return env
 
 
 def profiles(place):
