@@ -248,7 +248,8 @@ static void start_encoding(kymo_agent *a)
         open_names(a);
     a->names_before = size_of(a->names);
     a->work = (struct kymo_interval_work){.segment = a->waiting.data[0].of.fd,
-                                          .names = a->names < 0 ? 0 : a->names};
+                                          .names = a->names < 0 ? 0 : a->names,
+                                          .is_last = a->waiting.data[0].of.is_last};
     kymo_err err = open_files(a, &detail);
     fds[n++] = a->work.segment;
     if (a->names >= 0)

@@ -29,13 +29,14 @@ struct kymo_interval_file {
 struct kymo_interval_work {
     int segment; /* the recording of the interval, ended */
     int names;   /* what earlier intervals looked up (names_file.h), which is added to; 0: none */
+    int is_last; /* it has files also if nothing happened in it */
     struct kymo_interval_file files[KYMO_AGENT_FILES];
     size_t n_files;
 };
 
 /* Figures of the result. */
 enum {
-    KYMO_INTERVAL_IS_EMPTY, /* 1: nothing happened in it, and there are no files */
+    KYMO_INTERVAL_IS_EMPTY, /* 1: nothing happened in it, and there are no files but of the last */
     KYMO_INTERVAL_LOST,     /* records that were lost in it */
     KYMO_INTERVAL_SAMPLES,
     KYMO_INTERVAL_HANDLER_NS, /* time in signal handlers of the program */

@@ -2,6 +2,7 @@
 """`kymo agent`: profiles of a service's intervals. What they say together is what the program says,
 whatever ends it; what happens to profiles does nothing to the program.
 """
+import gzip
 import json
 import os
 import re
@@ -106,6 +107,23 @@ def functions(path, mode):
 
 
 # ---- formats ----
+
+@case
+def last_is_empty():
+    """The last profile is sent, and whole, also if nothing happened in its interval."""
+    place = folder()
+    options = [option for name in ("pprof", "jfr", "otlp", "svg", "folded")
+               for option in (f"--reporter=local:{place / name}", f"--format={name}")]
+    out = run(agent_command(["sleep", "1"], "--report=300ms", *options))
+    check(out.status == 0, out.stderr)
+    for name in ("pprof", "jfr", "otlp", "svg"):
+        files = profiles(place / name)
+        check(files and all(path.stat().st_size > 0 for path in files), f"{name}: {files}")
+    # Text without a line is what it is.
+    check(len(profiles(place / "folded")) == len(profiles(place / "pprof")), "a format has fewer profiles")
+    for path in profiles(place / "pprof") + profiles(place / "otlp"):
+        gzip.decompress(path.read_bytes())
+
 
 @case
 def formats():
