@@ -16,6 +16,7 @@ import stat
 import subprocess
 import threading
 import time
+import urllib.parse
 
 from kymotest import (HZ, KYMO, PATIENCE_S, WORKLOADS, case, check, folder, main, perf_works, run, say, skip,
                       wait_until)
@@ -372,6 +373,95 @@ def texts():
         skip("promtool is not installed: what Prometheus says of the metrics is not tested")
     out = run(["promtool", "check", "metrics"], stdin=metrics.body)
     check(out.status == 0, f"promtool: {out.stdout}{out.stderr}")
+
+
+PROMETHEUS = """
+global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+scrape_configs:
+  - job_name: service
+    authorization: {{credentials_file: {token}}}
+    static_configs: [{{targets: ["{target}"]}}]
+  - job_name: without-token
+    static_configs: [{{targets: ["{target}"]}}]
+"""
+
+
+class Prometheus:
+    """A server that scrapes the agent, with what it says over its API."""
+
+    def __init__(self, agent, token):
+        where = folder()
+        target = agent.address.removeprefix("http://").replace("0.0.0.0", "127.0.0.1")
+        (where / "config").write_text(PROMETHEUS.format(token=token, target=target))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = "127.0.0.1:%d" % free.getsockname()[1]
+        with open(where / "said", "wb") as said:
+            self.process = subprocess.Popen(
+                ["prometheus", f"--config.file={where}/config", f"--web.listen-address={self.address}",
+                 f"--storage.tsdb.path={where}/data"], stdout=said, stderr=said, start_new_session=True)
+        self.said = where / "said"
+
+    def ask(self, what):
+        check(self.process.poll() is None, f"prometheus has ended: {self.said.read_text()[-500:]}")
+        try:
+            connection = http.client.HTTPConnection(self.address, timeout=PATIENCE_S)
+            connection.request("GET", "/api/v1/" + what)
+            return json.loads(connection.getresponse().read())["data"]
+        except (OSError, ValueError, KeyError):
+            return None  # it has not begun yet
+
+    def values(self, query):
+        """What an instant query gives: the labels of a sample and its value."""
+        found = self.ask("query?query=" + urllib.parse.quote(query))
+        return [(s["metric"], float(s["value"][1])) for s in found["result"]] if found else []
+
+    def value(self, query):
+        """Of the one sample that there is; waits for it, since one scrape may be late on a busy machine."""
+        found = []
+
+        def is_there():
+            found[:] = self.values(query)
+            return len(found) == 1
+        wait_until(query, is_there)
+        return found[0][1]
+
+    def last_error(self, job):
+        targets = self.ask("targets") or {"activeTargets": []}
+        return "".join(t["lastError"] for t in targets["activeTargets"] if t["labels"]["job"] == job)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@case
+def scraped_by_prometheus():
+    """Debian's Prometheus with a token; what it stores is what the agent says, and grows with it."""
+    if not shutil.which("prometheus"):
+        skip("prometheus is not installed")
+    where = folder()
+    (where / "token").write_text(TOKEN + "\n")
+    agent = busy("--listen-token=token", f"--reporter=local:{where}/profiles", listen="0.0.0.0:0", cwd=where)
+    prometheus = Prometheus(agent, where / "token")
+    try:
+        wait_until("scraped", lambda: prometheus.value('up{job="service"}') == 1)
+        wait_until("refused", lambda: "401" in prometheus.last_error("without-token"))
+        wait_until("deliveries", lambda: prometheus.value("kymo_agent_profiles_delivered_total") >= 2)
+        delivered = prometheus.values("kymo_agent_profiles_delivered_total")
+        say(f"{delivered}")
+        wait_until("a rate of CPU time", lambda: prometheus.value("rate(process_cpu_seconds_total[10s])") > 0)
+        first = prometheus.value("kymo_agent_samples_total")
+        wait_until("more samples", lambda: prometheus.value("kymo_agent_samples_total") > first)
+        check(prometheus.value("process_resident_memory_bytes") > 0, "the program's memory")
+        check(prometheus.value("kymo_agent_profiles_dropped_total") == 0, "profiles dropped")
+        # Types and texts of help are what Prometheus shows beside a query.
+        metadata = prometheus.ask("metadata")
+        check(metadata["kymo_agent_samples_total"][0]["type"] == "counter" and
+              metadata["process_resident_memory_bytes"][0]["type"] == "gauge", "the types")
+    finally:
+        prometheus.end()
+    agent.kill()
 
 
 # ---- clients ----
