@@ -222,14 +222,21 @@ static kymo_err judge(const struct job *job, const struct kymo_http_answer *answ
 {
     char code[64];
     char region[REGION_MAX];
+    const char *why = ": the bucket is in region=";
     if (answer->status >= 200 && answer->status < 300)
         return KYMO_OK;
     take_word(answer->text, "Code", code, sizeof code);
     take_region(job, answer, region);
+    if (!region[0] && strcmp(code, "AuthorizationHeaderMalformed") == 0) {
+        /* Some stores refuse what is signed for another region, and do not say which is theirs. */
+        why = ": the bucket is not in region=";
+        snprintf(region, sizeof region, "%s", job->region);
+    } else if (!region[0]) {
+        why = advice(code);
+    }
     return kymo_error_set(detail, is_for_good(answer->status, code) ? KYMO_E_INVALID : KYMO_E_IO, 0,
                           "%.70s answers %d %s%s%s", kymo_str_cstr(&job->place.host),
-                          answer->status, code,
-                          region[0] ? ": the bucket is in region=" : advice(code), region);
+                          answer->status, code, why, region);
 }
 
 /* Signed again with the store's time, where ours is wrong by more than it accepts, and for the

@@ -26,6 +26,8 @@ from servers.s3_store import Store
 MODULE = BUILD / "src" / "remote" / "libkymo-remote.so"
 SECRET = "SECRET/with+chars="
 TOKEN = "TOKEN-of-a-file"
+# For how long a store is away, in s; `make store` says 300.
+AWAY_S = float(os.environ.get("KYMO_TEST_AWAY", "1"))
 KEY = re.compile(r"profile_(.*)_((?:ec2|ecs|onprem|unknown)_.*_)_(\d+)_"
                  r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ)-(\d+)-[0-9a-f]{8}\.zip$")
 
@@ -148,10 +150,11 @@ def away():
     back = contextlib.ExitStack()
     with back:
         def meanwhile():
-            time.sleep(1)
+            time.sleep(AWAY_S)
             nonlocal store
             store = back.enter_context(Store(port=port))
-        done = Run(s3(store), env=keys(), meanwhile=meanwhile)
+        # The program ends before the store is back.
+        done = Run(s3(store), env=keys(), meanwhile=meanwhile, deadline=f"{AWAY_S + 90:.0f}s")
         check("refused" in done.said or "connect" in done.said.lower(), done.said)
         check_arrived(store, done)
 
@@ -198,6 +201,29 @@ def mended():
 
 
 @case
+def expired():
+    """Keys of an instance that expire before and while the program runs: new ones are asked for, and what was
+    refused arrives."""
+    old, new = ("AKIDTEST", SECRET, "SESSION/old=="), ("AKIDTEST", SECRET, "SESSION/new==")
+    with Cloud(key=old) as cloud, Store(token=new[2]) as store:
+        store.expired = {old[2]}
+
+        def meanwhile():
+            wait_until("refused", lambda: store.codes)
+            cloud.key = new
+            wait_until("stored", lambda: store.objects)
+            newest = new[:2] + ("SESSION/newest==",)
+            store.expired, store.token, cloud.key = {old[2], new[2]}, newest[2], newest
+        done = Run(s3(store), env=environment(AWS_EC2_METADATA_DISABLED="false",
+                                              AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url),
+                   rounds=80, meanwhile=meanwhile)
+        check("ExpiredToken: the credentials have expired" in done.said, done.said)
+        check_arrived(store, done)
+        tokens = {headers["x-amz-security-token"] for stored in store.objects.values() for _, headers in stored}
+        check(tokens == {new[2], "SESSION/newest=="}, tokens)
+
+
+@case
 def skew():
     """A clock that is an hour wrong: the store's time is taken."""
     for skew_s in (3600, -3600):
@@ -216,6 +242,17 @@ def elsewhere():
                                                     AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url))
             check("AuthorizationHeaderMalformed" in store.codes, store.codes)
             check_arrived(store, done)
+
+
+@case
+def region_not_told():
+    """A store that does not say where the bucket is: the line says what is wrong."""
+    with Store(region="ap-south-1") as store:
+        store.tells_region = False
+        done = Run(s3(store, "region=us-west-1"), env=keys(), deadline="500ms")
+        check(set(store.codes) == {"AuthorizationHeaderMalformed"} and not store.objects, store.codes)
+        check("AuthorizationHeaderMalformed: the bucket is not in region=us-west-1" in done.said,
+              done.said)
 
 
 @case

@@ -34,6 +34,8 @@ class Store:
         self.access, self.secret, self.region, self.token = access, secret, region, token
         self.bucket = bucket
         self.skew_s = skew_s
+        self.expired = set()  # tokens
+        self.tells_region = True
         self.objects = {}
         self.codes = []  # of what was refused
         self.stub = Stub(self.serve, port, context)
@@ -83,7 +85,8 @@ class Store:
         if access != self.access:
             raise Refused(403, "InvalidAccessKeyId")
         if region != self.region:
-            raise Refused(400, "AuthorizationHeaderMalformed", f"<Region>{self.region}</Region>")
+            raise Refused(400, "AuthorizationHeaderMalformed",
+                          f"<Region>{self.region}</Region>" if self.tells_region else "")
         date = headers.get("x-amz-date", "")
         if not re.match(r"\d{8}T\d{6}Z$", date) or date[:8] != day:
             raise Refused(403, "AccessDenied")
@@ -92,6 +95,8 @@ class Store:
             raise Refused(403, "RequestTimeTooSkewed")
         if headers.get("x-amz-content-sha256") != hashlib.sha256(request.body).hexdigest():
             raise Refused(400, "XAmzContentSHA256Mismatch")
+        if headers.get("x-amz-security-token") in self.expired:
+            raise Refused(400, "ExpiredToken")
         if self.token and headers.get("x-amz-security-token") != self.token:
             raise Refused(400, "InvalidToken")
         signed = names.split(";")
