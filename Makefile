@@ -7,6 +7,7 @@
 #   make check     the checkers alone (layers, machine code, symbols, signal path, format, licences)
 #   make bench     measure Kymo beside its peers (PARTS="overhead servers": these alone)
 #   make soak      a service under an agent whose reporters fail, for 10 minutes (SECONDS=600)
+#   make store     deliver profiles to versitygw, an S3 store of other authors, which is away for AWAY=300 s
 #   make install   to PREFIX (/usr/local), below DESTDIR if that is set
 #   make uninstall takes that away again
 #   make format    lay out the C and C++ sources as .clang-format says
@@ -57,6 +58,12 @@ bench:
 soak: release
 	@tools/soak $(RELEASE) $(or $(SECONDS),600)
 
+store: release
+	@tools/install-deps test
+	cmake --build --preset release --target tests/workloads/all
+	@env KYMO_BUILD=$(RELEASE) KYMO_TEST_AWAY=$(or $(AWAY),300) PYTHONDONTWRITEBYTECODE=1 \
+	    python3 tests/integration/agent_store.py
+
 install: release
 	DESTDIR='$(DESTDIR)' cmake --install $(RELEASE) --prefix '$(PREFIX)'
 
@@ -70,4 +77,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: help release demo test check-fast check bench soak install uninstall format clean
+.PHONY: help release demo test check-fast check bench soak store install uninstall format clean
