@@ -5,15 +5,16 @@ whatever ends it; what happens to profiles does nothing to the program.
 import gzip
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
 import time
 
-from agents import agent_command, last_only, profiles, report
-from kymotest import (KYMO, WORKLOADS, Profile, Report, Running, case, check, check_close, folder, main, run, say,
-                      wait_until)
+from agents import agent_command, has_ended, last_only, profiles, report
+from kymotest import (KYMO, PRELOAD, WORKLOADS, Profile, Report, Running, case, check, check_close, folder, main,
+                      run, say, skip, wait_until)
 
 
 def program(rounds, pause_ms=20):
@@ -260,6 +261,48 @@ def environment():
     truth_of(result)
     check(len(profiles(place)) > 1 and all(p.suffix == ".folded" for p in profiles(place)),
           f"{list(place.iterdir())}")
+
+
+@case
+def guide():
+    """The unit and the pod of the guide are what systemd and a reader of YAML take."""
+    text = (pathlib.Path(__file__).parents[2] / "doc" / "agent.md").read_text()
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+    unit = next(b for b in blocks if b.startswith("[Service]"))
+    pod = next(b for b in blocks if b.startswith("spec:"))
+    environment = next(b for b in blocks if b.startswith("env:"))
+    missing = []
+    if shutil.which("systemd-analyze"):
+        path = folder() / "guide.service"
+        unit = unit.replace("/usr/bin/kymo", str(KYMO)).replace("/usr/bin/server", "/bin/sleep")
+        path.write_text("[Unit]\nDescription=A server\n" + unit)
+        out = run(["systemd-analyze", "verify", path])
+        # It may complain of other units of the machine.
+        check(path.name not in out.stderr, out.stderr)
+    else:
+        missing.append("systemd-analyze")
+    try:
+        import yaml
+    except ImportError:
+        return skip(f"missing: {missing + ['python3-yaml']}")
+    spec = yaml.safe_load(pod)["spec"]
+    container = spec["containers"][0]
+    check({m["name"] for m in container["volumeMounts"]} == {v["name"] for v in spec["volumes"]}, "the volumes")
+    # With the words of the pod, and the paths of here.
+    place = folder() / "profiles"
+    words = [w.replace("/opt/kymo/bin/kymo", str(KYMO)).replace("/profiles", str(place)) for w in container["command"]]
+    result = run([*words, *map(str, program(20))])
+    truth_of(result)
+    check(container["args"] == ["./server", "--port", "80"], "the arguments are texts")
+    last_only(place)
+    variables = {v["name"]: v["value"] for v in yaml.safe_load(environment)["env"]}
+    place = folder() / "profiles"
+    result = run(program(20), env={**os.environ, "LD_PRELOAD": str(PRELOAD),
+                                   "KYMO_OPTIONS": variables["KYMO_OPTIONS"].replace("/profiles", str(place))})
+    truth_of(result)
+    wait_until("the last profile", lambda: place.exists() and profiles(place) and has_ended(profiles(place)[-1]))
+    if missing:
+        skip(f"missing: {missing}")
 
 
 if __name__ == "__main__":
