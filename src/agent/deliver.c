@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent_status.h"
+#include "agent/settings.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -61,11 +63,22 @@ void kymo_deliver_deinit(struct kymo_deliver *d)
     kymo_vec_deinit(&d->waiting);
 }
 
+/* Each that waits has a descriptor, of which the recording needs most: without one it could not
+ * even begin another interval. With as many reporters as there may be, they have half of them. */
+static size_t most_waiting(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    return (size_t)files.rlim_cur / (2 * KYMO_AGENT_REPORTERS);
+}
+
 /* The one that is under way is not dropped, nor is the newest. */
 static void make_room(struct kymo_deliver *d)
 {
     const size_t oldest = d->is_working ? 1 : 0;
-    while (d->bytes > d->most_bytes && d->waiting.len > oldest + 1) {
+    const size_t most = most_waiting();
+    while ((d->bytes > d->most_bytes || d->waiting.len > most) && d->waiting.len > oldest + 1) {
         d->counts.dropped++;
         remove_at(d, oldest);
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/interval.h"
@@ -383,6 +384,28 @@ static void what_waits_is_bounded(void **state)
     assert_non_null(strstr(fake.reported, "JFR10 "));
 }
 
+/* Small profiles that wait for long would take every descriptor. */
+static void what_waits_leaves_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct run run;
+    begin(&run, 1);
+    const struct rlimit few = {64, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    fake.report_error = KYMO_E_IO;
+    pass(&run, 305 * SECOND);
+    fake.report_error = KYMO_OK;
+    assert_true(finish(&run));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    struct kymo_agent_counts s = end(&run);
+    assert_int_equal(s.delivered, 4);
+    assert_int_equal(s.dropped, 7);
+    assert_non_null(strstr(fake.reported, "JFR7 "));
+    assert_non_null(strstr(fake.reported, "JFR10 "));
+}
+
 /* The second reporter is on the network. */
 static void begin_remote(struct run *run, uint64_t finding_ns)
 {
@@ -635,6 +658,7 @@ int main(void)
         cmocka_unit_test(an_empty_interval_is_counted_and_not_sent),
         cmocka_unit_test(a_failing_reporter_gets_each_profile_once),
         cmocka_unit_test(what_waits_is_bounded),
+        cmocka_unit_test(what_waits_leaves_descriptors),
         cmocka_unit_test(profiles_for_the_network_wait_for_metadata),
         cmocka_unit_test(metadata_that_does_not_come_is_not_waited_for),
         cmocka_unit_test(a_folder_alone_causes_no_look_for_metadata),
