@@ -56,6 +56,7 @@ bench:
 	@bench/run $(RELEASE) $(PARTS)
 
 soak: release
+	@$(SERVERS)
 	@tools/soak $(RELEASE) $(or $(SECONDS),600)
 
 store: release
