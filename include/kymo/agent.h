@@ -4,14 +4,20 @@
  *
  * Flow:     kymo_agent_start -> `kymo agent`, a process beside the program -> profiles to reporters
  * Threads:  any; calls for one agent one after the other
- * Memory:   a few hundred bytes from malloc; the session that samples are written to is mapped for
- *           the rest of the process
+ * Memory:   a few hundred bytes from malloc; from start to stop the session that samples are
+ *           written to, and what belongs to it, is mapped: 170 MB of addresses, little of it used
  * Signals:  not for handlers
  *
  * Link with -lkymo. The agent is a process of its own: it delivers the last profile also of a
  * program that is killed, and the program pays for capture alone. It is not the program's child:
  * no wait() of the program finds it, and it raises no SIGCHLD. Under `kymo record` or `kymo agent`
  * the program is recorded already, and kymo_agent_start says so.
+ *
+ * A program may start and stop any number of times; each start is an agent of its own, with options
+ * of its own. After a stop, or when the death of an agent was noticed (on_end), nothing of it is
+ * left in the process: no timer, handler, descriptor, thread or mapping. A child that the program
+ * forks is recorded by its parent's agent: there kymo_agent_start says so, too, until that agent
+ * has ended, and the agents of the parent can be freed by kymo_agent_detach, and nothing else.
  *
  * No function of the program's is interposed. So these are not seen: threads that block all signals
  * have no samples; a program that takes the signal of the samples (SIGURG, or what signal= says) by
@@ -76,21 +82,26 @@ typedef struct kymo_agent_options {
 } kymo_agent_options;
 
 /* Starts the agent, and capture in this process; waits until it runs, some 10 ms. KYMO_E_EXISTS:
- * an agent records this process, or another recorder does. KYMO_E_UNSUPPORTED: this process was
- * recorded before, which cannot be begun anew. Others: *detail (may be NULL) says what is missing:
- * the program kymo, a permission, a reporter that cannot work. The program goes on as before. */
+ * an agent records this process, or another recorder does, or another thread starts or stops one
+ * just now. An agent that has died, or ended by itself, is replaced. KYMO_E_UNSUPPORTED: this
+ * process was recorded before, and has set a seccomp filter since. Others: *detail (may be NULL)
+ * says what is missing: the program kymo, a permission, a reporter that cannot work. The program
+ * goes on as before. */
 KYMO_API kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out,
                                    kymo_error *detail);
 
 /* Ends capture and waits for the last profile, so long at most: it returns when the profile has
  * been delivered. status (may be NULL): as it was at the end. KYMO_E_TIMEOUT: it was not delivered
- * in time. Frees the agent in any case. */
+ * in time. Frees the agent in any case, and nothing is captured when it returns. Behind a seccomp
+ * filter that was set after the start, timers and mappings stay as they are, to be harmed by
+ * nothing; handlers then only return. */
 KYMO_API kymo_err kymo_agent_stop(kymo_agent *agent, uint64_t deadline_ns,
                                   kymo_agent_status *status);
 /* The same without waiting: kymo_agent_fd is readable when it is done, and kymo_agent_dispatch then
  * calls on_end. The agent is still to be freed, by kymo_agent_stop or kymo_agent_detach. */
 KYMO_API kymo_err kymo_agent_stop_begin(kymo_agent *agent, uint64_t deadline_ns);
-/* Leaves the agent alone: it profiles until the process ends. Frees the agent; NULL is allowed. */
+/* Leaves the agent alone: it profiles until the process ends. Frees the agent; NULL is allowed. In
+ * a forked child: frees the copy, and no more. */
 KYMO_API void kymo_agent_detach(kymo_agent *agent);
 
 /* Ends the present interval now; its profile is sent as any other. Does not wait. */

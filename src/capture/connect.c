@@ -32,14 +32,37 @@ static void close_raw(int fd)
         (void)kymo_syscall3(SYS_close, fd, 0, 0);
 }
 
+/* Returns its size; 0: it cannot be one. */
+static long address_of(const char *name, struct sockaddr_un *address)
+{
+    size_t len = strlen(name);
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (len == 0 || len > sizeof address->sun_path - 1)
+        return 0;
+    memcpy(address->sun_path + 1, name, len);
+    return (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+}
+
+int kymo_attach_is_reachable(const char *name)
+{
+    struct sockaddr_un address;
+    long size = address_of(name, &address);
+    long fd = kymo_syscall3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return 1;
+    int is_gone = size == 0 || kymo_syscall3(SYS_connect, fd, at(&address), size) == -ECONNREFUSED;
+    close_raw((int)fd);
+    return !is_gone;
+}
+
 static int dial(const struct kymo_attach_call *call)
 {
     const char *name = call->name;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t len = strlen(name);
-    if (len == 0 || len > sizeof address.sun_path - 1)
+    struct sockaddr_un address;
+    long size = address_of(name, &address);
+    if (size == 0)
         return -1;
-    memcpy(address.sun_path + 1, name, len);
     int fd = (int)kymo_syscall3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
@@ -48,7 +71,6 @@ static int dial(const struct kymo_attach_call *call)
     (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, at(&look), sizeof look, 0);
     /* connect waits as long as send: when more of us are at the door than the recorder lets in. */
     (void)kymo_syscall6(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, at(&look), sizeof look, 0);
-    long size = (long)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
     long result;
     do {
         result = kymo_syscall3(SYS_connect, fd, at(&address), size);

@@ -42,6 +42,9 @@ KYMO_SIGNAL_SAFE KYMO_NODISCARD
 kymo_err kymo_attach(const struct kymo_attach_call *call, struct kymo_attachment *out,
                      const char **why);
 
+/* Whether a recorder listens under this name: 0 only where that is sure, since it has ended. */
+int kymo_attach_is_reachable(const char *name);
+
 /* Says READY, waits for GO so long at most, closes the socket. */
 KYMO_SIGNAL_SAFE void kymo_attach_finish(int socket, int patience_seconds);
 

@@ -47,6 +47,14 @@ void kymo_family_init(const char *attach_name, const char *library, size_t len)
         f->library[0] = '\0';
 }
 
+void kymo_family_name(const char *attach_name)
+{
+    struct kymo_family *f = &kymo_family;
+    f->library[0] = '\0';
+    if (strlen(attach_name) < sizeof f->attach_name)
+        memcpy(f->attach_name, attach_name, strlen(attach_name) + 1);
+}
+
 void kymo_family_join(struct kymo_session *session)
 {
     kymo_family.network_cookie = session->network_cookie;

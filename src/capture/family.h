@@ -47,6 +47,8 @@ extern struct kymo_family kymo_family;
 /* Keeps what the environment said, before it is cleaned. library: the path in LD_PRELOAD, len bytes
  * of it; one that is not absolute means another file elsewhere, and is not handed on. */
 void kymo_family_init(const char *attach_name, const char *library, size_t len);
+/* The same where children that it forks are followed, and programs that it starts are not. */
+void kymo_family_name(const char *attach_name);
 /* This process has a session: what it starts belongs to it. */
 void kymo_family_join(struct kymo_session *session);
 
@@ -66,14 +68,20 @@ KYMO_SIGNAL_SAFE static inline int kymo_family_is_silent(const struct kymo_sessi
 /* The same, after a much shorter silence, of one that has been stopped. */
 KYMO_SIGNAL_SAFE int kymo_family_is_stopped(const struct kymo_session *header);
 
-/* Whether what this process starts is to be recorded, too. */
-KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
+/* Whether children that this process forks are to be recorded, too. */
+KYMO_SIGNAL_SAFE static inline int kymo_family_forks_are_followed(void)
 {
     const struct kymo_session *header = kymo_load_acquire(&kymo_family.header);
     /* An ancestor's session is stopped when that one has ended: this says nothing of the others. */
-    return header && header->flags & KYMO_SESSION_CHILDREN && kymo_family.library[0] != '\0' &&
+    return header && header->flags & KYMO_SESSION_CHILDREN && kymo_family.attach_name[0] != '\0' &&
            !(kymo_process_here() && kymo_load_relaxed(&header->stopped)) &&
            !kymo_family_is_silent(header) && !kymo_family_is_stopped(header);
+}
+
+/* Whether programs that it starts are. */
+KYMO_SIGNAL_SAFE static inline int kymo_family_is_followed(void)
+{
+    return kymo_family.library[0] != '\0' && kymo_family_forks_are_followed();
 }
 
 /* There is one more that is to be recorded: the recorder waits for it, if it lives longer than

@@ -196,7 +196,11 @@ static int arm_timer(void)
 
 static void before_fork(void)
 {
+    kymo_process_enter();
     const struct kymo_capture_process *p = kymo_process_here();
+    /* A child that waits to attach has its parent's. */
+    if (!kymo_load_relaxed(&kymo_process_state))
+        child.signal = 0;
     /* On this side, which may end before the child begins. */
     kymo_family_count();
     kymo_mark_labels_before_fork();
@@ -204,10 +208,13 @@ static void before_fork(void)
         child.signal = kymo_load_relaxed(&p->signal);
         child.cookie = p->cookie;
     }
+    kymo_process_leave();
 }
 
 static void in_child(void)
 {
+    /* Threads that do not exist here. */
+    kymo_store_relaxed(&kymo_process_users, 0u);
     kymo_spawn_hooks_after_fork();
     kymo_signal_after_fork();
     kymo_mark_links_after_fork();
@@ -216,7 +223,7 @@ static void in_child(void)
         kymo_store_relaxed(&kymo_quiet_here, 1u);
     child.pending = 0;
     child.has_timer = 0;
-    if (child.has_failed || !child.signal || !kymo_family_is_followed())
+    if (child.has_failed || !child.signal || !kymo_family_forks_are_followed())
         return;
     if (kymo_load_relaxed(&kymo_family.header->quiet) & ~(uint32_t)KYMO_QUIET_STOPPED) {
         kymo_refusal_write(kymo_family.header, (int32_t)kymo_family.header->pid,
@@ -244,7 +251,9 @@ KYMO_HOOK pid_t _Fork(void)
 
 int kymo_fork_init(void)
 {
-    return pthread_atfork(before_fork, NULL, in_child) == 0;
+    static int is_told;
+    is_told = is_told || pthread_atfork(before_fork, NULL, in_child) == 0;
+    return is_told;
 }
 
 void kymo_fork_remember(const struct kymo_capture_process *p)

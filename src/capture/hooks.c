@@ -26,14 +26,20 @@
 #include "sys/raw.h"
 
 static pthread_key_t exit_key;
+static int has_key;
 
-static void on_thread_exit(void *thread)
+static void end_thread(void)
 {
-    (void)thread;
     /* Not what the key holds: in a forked child that is the parent's. */
     struct kymo_capture_thread *t = kymo_thread_self;
+    const struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
     if (!t || t == &kymo_thread_dead)
         return;
+    /* Of a recording that has ended. In a forked child the state is there, and wiped. */
+    if (!p || (p->session && kymo_thread_session != p->session_number)) {
+        kymo_thread_self = &kymo_thread_dead;
+        return;
+    }
     /* Destructors of the program's own keys may use CPU time after this one: ask to be called
      * again, for the last round but one that POSIX guarantees. */
     if (t->process && t->exits++ < 2)
@@ -42,9 +48,18 @@ static void on_thread_exit(void *thread)
         kymo_thread_end(t);
 }
 
+static void on_thread_exit(void *thread)
+{
+    (void)thread;
+    kymo_process_enter();
+    end_thread();
+    kymo_process_leave();
+}
+
 int kymo_hooks_init(void)
 {
-    return pthread_key_create(&exit_key, on_thread_exit) == 0;
+    has_key = has_key || pthread_key_create(&exit_key, on_thread_exit) == 0;
+    return has_key;
 }
 
 void kymo_hooks_watch_exit(struct kymo_capture_thread *thread)

@@ -343,57 +343,39 @@ static void leave(struct kymo_capture_thread *t)
         kymo_store_release(&t->handling, 0u);
 }
 
+/* Whose a signal was. The program's own handler runs when nothing of ours is under way any more,
+ * since it may not return; quietly: with every signal blocked. */
+enum outcome { WAS_OURS, IS_PROGRAMS, IS_PROGRAMS_QUIETLY };
+
 /* Here nothing may touch thread-local storage, errno included: it is not libc's. */
-static void on_other_thread(struct kymo_capture_process *p, int signo, siginfo_t *info,
-                            void *context, int quiet)
+static enum outcome on_other_thread(struct kymo_capture_process *p, const siginfo_t *info,
+                                    int may_ask)
 {
     if (!p && kymo_fork_is_due(info))
-        return;
+        return WAS_OURS;
     if (!p || !kymo_signal_is_ours(p, &kymo_thread_dead, info))
-        pass_on(signo, info, context, quiet);
-    else if (info->si_code != SI_QUEUE)
+        return may_ask ? IS_PROGRAMS : IS_PROGRAMS_QUIETLY;
+    if (info->si_code != SI_QUEUE)
         kymo_count_loss(p, KYMO_LOSS_NOT_LIBC);
+    return WAS_OURS;
 }
 
-void kymo_on_signal(int signo, siginfo_t *info, void *context)
+/* The calling thread as it is known in this session, &kymo_thread_dead after its end. */
+static struct kymo_capture_thread *own_thread(const struct kymo_capture_process *p)
 {
-    struct kymo_capture_process *p = kymo_process_here();
-    if (kymo_unlikely(!has_room(context)) && p && kymo_signal_is_ours(p, &kymo_thread_dead, info)) {
-        kymo_count_loss(p, KYMO_LOSS_SMALL_STACK);
-        return;
-    }
-    int may_ask = p ? !kymo_is_quiet(p) : !kymo_load_relaxed(&kymo_quiet_here);
-    if (kymo_unlikely(!kymo_thread_pointer_is_libc(may_ask))) {
-        on_other_thread(p, signo, info, context, !may_ask);
-        return;
-    }
-    int saved = errno;
-    if (kymo_unlikely(!p && kymo_fork_is_due(info))) {
-        kymo_fork_attach();
-        errno = saved;
-        return;
-    }
     struct kymo_capture_thread *t = kymo_thread_self;
-    struct kymo_capture_thread *known = p && t != &kymo_thread_dead ? t : NULL;
-    if (known)
-        enter(known);
-    int quiet = p && kymo_is_quiet(p);
-    if (known && !is_own(t, context, quiet))
-        t = &kymo_thread_dead;
+    if (kymo_likely(!p || !t || t == &kymo_thread_dead || kymo_thread_session == p->session_number))
+        return t;
+    /* In an earlier recording: what it had there may be unmapped. */
+    kymo_thread_self = NULL;
+    return NULL;
+}
 
-    int is_ours = p && kymo_signal_is_ours(p, t, info);
-    int64_t result = is_ours ? kymo_context_call_result(context) : 0;
-    /* A later signal may come before transfer_hooks.c has looked. */
-    if (result)
-        kymo_store_relaxed(&kymo_cut_call, result);
-    if (!is_ours) {
-        int is_held = !quiet && hold_back(signo, info, context);
-        /* The program's handler may not return, and sets filters itself. */
-        leave(known);
-        known = NULL;
-        if (!is_held)
-            pass_on(signo, info, context, quiet);
-    } else if (t == &kymo_thread_dead) {
+/* One of ours, on a thread that may be known. */
+static void obey(struct kymo_capture_process *p, struct kymo_capture_thread *t, siginfo_t *info,
+                 void *context, int quiet)
+{
+    if (t == &kymo_thread_dead) {
         /* A last one that was on its way; or a call to the process, which any thread may get. */
         if (info->si_code == SI_QUEUE)
             kymo_mark_links_look();
@@ -426,6 +408,57 @@ void kymo_on_signal(int signo, siginfo_t *info, void *context)
                 kymo_timer_disarm(t);
         }
     }
+}
+
+static enum outcome on_known_storage(struct kymo_capture_process *p, int signo, siginfo_t *info,
+                                     void *context)
+{
+    struct kymo_capture_thread *t = own_thread(p);
+    struct kymo_capture_thread *known = p && t != &kymo_thread_dead ? t : NULL;
+    if (known)
+        enter(known);
+    int quiet = p && kymo_is_quiet(p);
+    if (known && !is_own(t, context, quiet))
+        t = &kymo_thread_dead;
+
+    int is_ours = p && kymo_signal_is_ours(p, t, info);
+    int64_t result = is_ours ? kymo_context_call_result(context) : 0;
+    /* A later signal may come before transfer_hooks.c has looked. */
+    if (result)
+        kymo_store_relaxed(&kymo_cut_call, result);
+    int is_held = !is_ours && !quiet && hold_back(signo, info, context);
+    if (is_ours)
+        obey(p, t, info, context, quiet);
     leave(known);
+    return is_ours || is_held ? WAS_OURS : quiet ? IS_PROGRAMS_QUIETLY : IS_PROGRAMS;
+}
+
+static enum outcome take_signal(struct kymo_capture_process *p, int signo, siginfo_t *info,
+                                void *context, int may_ask)
+{
+    if (kymo_unlikely(!has_room(context)) && p && kymo_signal_is_ours(p, &kymo_thread_dead, info)) {
+        kymo_count_loss(p, KYMO_LOSS_SMALL_STACK);
+        return WAS_OURS;
+    }
+    if (kymo_unlikely(!kymo_thread_pointer_is_libc(may_ask)))
+        return on_other_thread(p, info, may_ask);
+    int saved = errno;
+    enum outcome outcome = WAS_OURS;
+    if (kymo_unlikely(!p && kymo_fork_is_due(info)))
+        kymo_fork_attach();
+    else
+        outcome = on_known_storage(p, signo, info, context);
     errno = saved;
+    return outcome;
+}
+
+void kymo_on_signal(int signo, siginfo_t *info, void *context)
+{
+    kymo_process_enter();
+    struct kymo_capture_process *p = kymo_process_here();
+    int may_ask = p ? !kymo_is_quiet(p) : !kymo_load_relaxed(&kymo_quiet_here);
+    enum outcome outcome = take_signal(p, signo, info, context, may_ask);
+    kymo_process_leave();
+    if (outcome != WAS_OURS)
+        pass_on(signo, info, context, outcome == IS_PROGRAMS_QUIETLY);
 }

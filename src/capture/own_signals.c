@@ -52,6 +52,11 @@ int kymo_own_signal_add(int signo, const struct kymo_program_action *action)
     return own;
 }
 
+void kymo_own_signals_forget(void)
+{
+    kymo_store_release(&own_count, 0u);
+}
+
 struct kymo_program_action kymo_program_action_get(int own, uint32_t *which)
 {
     struct own_signal *of = &own_signals[own];

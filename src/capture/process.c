@@ -30,6 +30,7 @@ static uint64_t find_tid(void)
 /* Sessions that were taken in this memory: ordinary memory, so a forked child counts on. What
  * markers' sites remember has 16 bits for it. */
 static uint32_t epochs;
+static uint32_t sessions; /* the same, without a limit */
 uint32_t kymo_process_last_clock;
 
 #define ANCHOR_TRIES 5
@@ -128,6 +129,7 @@ void kymo_process_take(struct kymo_capture_process *p, const struct kymo_attachm
     take_anchor(p);
     if (epochs <= UINT16_MAX)
         epochs++;
+    p->session_number = ++sessions;
     p->mark_epoch = epochs <= UINT16_MAX ? epochs : 0;
     kymo_store_relaxed(&kymo_process_last_clock, (uint32_t)p->clock + 1);
     p->bell = a->bell;

@@ -48,6 +48,8 @@ KYMO_SIGNAL_SAFE int kymo_own_signal_find(int signo);
 KYMO_SIGNAL_SAFE uint64_t kymo_own_signal_mask(void);
 /* Another one, with the program's present action for it; -1: there are too many. */
 int kymo_own_signal_add(int signo, const struct kymo_program_action *action);
+/* None is any more: when our handler stands in front of none, and runs on no thread. */
+void kymo_own_signals_forget(void);
 
 /* The present action of one of ours; *which (may be NULL) is its place for the next function. */
 KYMO_SIGNAL_SAFE struct kymo_program_action kymo_program_action_get(int own, uint32_t *which);

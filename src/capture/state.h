@@ -142,10 +142,11 @@ struct kymo_capture_process {
     const struct kymo_table_area *table_area; /* in the session; NULL: there are no tables */
     const char *tables;                       /* the shared memory that it names places of */
     uint64_t tables_bytes;
-    uint32_t tables_taken; /* entries of the area that were looked at */
-    uint32_t tables_lock;  /* 1: a thread adds or drops a table */
-    uint32_t mark_epoch;   /* of the sessions of this memory, from 1 on; 0: there were too many */
-    uint32_t functions;    /* that a tracer has told of */
+    uint32_t tables_taken;   /* entries of the area that were looked at */
+    uint32_t tables_lock;    /* 1: a thread adds or drops a table */
+    uint32_t mark_epoch;     /* of the sessions of this memory, from 1 on; 0: there were too many */
+    uint32_t session_number; /* the same, without an end */
+    uint32_t functions;      /* that a tracer has told of */
     uint32_t literal_generation;              /* of the modules, that literals are of */
     struct kymo_definition_index definitions; /* what is in the session */
     struct kymo_mark_known *known;            /* by number */
@@ -158,14 +159,19 @@ struct kymo_capture_process {
     struct kymo_walker walker;
 };
 
-/* Set once, by start. */
+/* Set by start; NULL again once a recording of this process has ended (start/begin.h). */
 extern struct kymo_capture_process *kymo_process_state;
+/* Threads that look at it outside of hooks: in the handler, at their end, before a fork. What it
+ * points to is unmapped when there are none (start/begin.c). */
+extern uint32_t kymo_process_users;
 /* The clock of the last session in this memory, its kind + 1; 0: there was none. A forked child has
  * its parent's. */
 extern uint32_t kymo_process_last_clock;
 /* The calling thread; NULL before it is known, &kymo_thread_dead after it has ended. */
 extern __thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
 extern struct kymo_capture_thread kymo_thread_dead;
+/* The session that kymo_thread_self is of: of an earlier one, its memory may be gone. */
+extern __thread uint32_t kymo_thread_session KYMO_TLS_IE;
 /* The calling thread's own stack, as far as it is known. A forked child has its copy of it. */
 extern __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 /* The same of its alternate stack, from before the thread is known. */
@@ -174,6 +180,19 @@ extern __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
 /* What the system call returned at whose end the last signal of ours arrived, of the calling
  * thread; 0: it arrived elsewhere (transfer_hooks.c). */
 extern __thread int64_t kymo_cut_call KYMO_TLS_IE;
+
+/* Around what uses kymo_process_state. */
+KYMO_SIGNAL_SAFE static inline void kymo_process_enter(void)
+{
+    /* Either the thread that takes the state away sees this, or this thread sees that it is gone.
+     */
+    (void)__atomic_fetch_add(&kymo_process_users, 1u, __ATOMIC_SEQ_CST);
+}
+
+KYMO_SIGNAL_SAFE static inline void kymo_process_leave(void)
+{
+    (void)__atomic_fetch_sub(&kymo_process_users, 1u, __ATOMIC_RELEASE);
+}
 
 /* The process if it has attached to a recorder, also after that stopped; NULL in a forked child. */
 KYMO_SIGNAL_SAFE static inline struct kymo_capture_process *kymo_process_here(void)

@@ -12,9 +12,11 @@
 #include "sys/raw.h"
 
 struct kymo_capture_process *kymo_process_state;
+uint32_t kymo_process_users;
 /* Where allocations are not recorded; not const, or the compiler believes it here. */
 __attribute__((weak)) const struct kymo_alloc_calls *kymo_alloc_calls = NULL;
 __thread struct kymo_capture_thread *kymo_thread_self KYMO_TLS_IE;
+__thread uint32_t kymo_thread_session KYMO_TLS_IE;
 struct kymo_capture_thread kymo_thread_dead;
 __thread struct kymo_stack_bounds kymo_thread_stack KYMO_TLS_IE;
 __thread struct kymo_alternate_stack kymo_thread_alternate KYMO_TLS_IE;
@@ -83,6 +85,9 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     for (uint32_t k = 0; k < KYMO_STREAMS; k++)
         t->streams[k] = (struct kymo_stream_writer){.kind = k};
     t->process = p;
+    /* Of a thread that had this slot before, and whose end no hook saw. */
+    if (slot->timer_on)
+        kymo_timer_disarm(t);
     t->scopes = kymo_session_scopes(p->session, &p->plan, t->number);
     t->open_scopes = t->labels = t->labels_owed = t->was_labelled = 0;
     t->traced_in = t->call_depth = t->calls_missing = 0;
@@ -111,6 +116,7 @@ void kymo_thread_begin(struct kymo_capture_process *p, struct kymo_capture_threa
     slot->paused_cpu_ns = 0;
     /* From here on a signal finds the thread ready. */
     kymo_signal_fence();
+    kymo_thread_session = p->session_number;
     kymo_thread_self = t;
     /* Pairs with the drain's acquire: a live slot is filled. */
     kymo_store_release(&slot->state, KYMO_SLOT_LIVE);

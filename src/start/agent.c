@@ -17,11 +17,15 @@
 
 #include "base/atomic.h"
 #include "buffer/agent_link.h"
+#include "capture/connect.h"
+#include "capture/family.h"
+#include "capture/fork_child.h"
 #include "capture/state.h"
 #include "kymo/marker_abi.h"
 #include "start/begin.h"
 #include "start/spawn.h"
 #include "sys/clock.h"
+#include "sys/raw.h"
 
 #define STATUS_PATIENCE_NS 1000000000ull
 #define ATTACH_PATIENCE_SECONDS 10
@@ -31,6 +35,8 @@ extern char **environ;
 
 struct kymo_agent_client {
     int link;
+    uint32_t pid;       /* of the process that started it; its forked children have a copy */
+    uint32_t recording; /* of this process, the number of starts until then */
     kymo_agent_state state;
     int is_told; /* on_end was called */
     void (*on_end)(void *data, const kymo_agent_status *status);
@@ -38,8 +44,40 @@ struct kymo_agent_client {
     kymo_agent_status status;
 };
 
-/* 1 from the first start on: what is mapped stays, and cannot be begun anew. */
-static uint32_t has_begun;
+/* The process in which a thread begins or ends a recording; 0, or in a forked child another one:
+ * none does. */
+static uint32_t busy;
+static uint32_t recordings; /* that were begun; written while busy */
+
+/* ---- one recording at a time ---- */
+
+static int try_lock(void)
+{
+    const uint32_t pid = kymo_raw_getpid();
+    uint32_t holder = kymo_load_relaxed(&busy);
+    return holder != pid && kymo_cas_acq_rel(&busy, &holder, pid);
+}
+
+static void unlock(void)
+{
+    kymo_store_release(&busy, 0u);
+}
+
+/* The recording that this agent made is over: nothing of it stays in this process. Another one may
+ * have been begun meanwhile. */
+static void end_recording(const kymo_agent *a)
+{
+    while (!try_lock())
+        kymo_raw_wait_a_little();
+    if (a->recording == recordings)
+        (void)kymo_end();
+    unlock();
+}
+
+static int is_ours(const kymo_agent *a)
+{
+    return a->pid == kymo_raw_getpid();
+}
 
 /* ---- the link ---- */
 
@@ -69,6 +107,7 @@ static void take_counts(kymo_agent *a, const struct kymo_agent_link_message *m)
 static void set_ended(kymo_agent *a, kymo_agent_state state, const char *reason)
 {
     a->state = a->status.state = state;
+    end_recording(a);
     if (reason)
         snprintf(a->status.reason, sizeof a->status.reason, "%s", reason);
     if (a->on_end && !a->is_told) {
@@ -104,18 +143,17 @@ static int take(kymo_agent *a, enum kymo_agent_link_what what, uint64_t until_ns
 /* ---- start ---- */
 
 /* Another library of ours records this process. */
-static int is_recorded(void)
+static int is_recorded_by_other(void)
 {
     kymo_mark_attach_fn *first;
     Dl_info ours, theirs;
     *(void **)(void *)&first = dlsym(RTLD_DEFAULT, KYMO_MARK_ATTACH);
     if (!first)
         (void)dlerror();
-    if (kymo_load_acquire(&kymo_process_state))
-        return 1;
     /* The preload library stands in front of all others, and records where it could. */
     return first && dladdr((void *)(uintptr_t)first, &theirs) &&
-           dladdr((void *)(uintptr_t)is_recorded, &ours) && theirs.dli_fbase != ours.dli_fbase &&
+           dladdr((void *)(uintptr_t)is_recorded_by_other, &ours) &&
+           theirs.dli_fbase != ours.dli_fbase &&
            strstr(theirs.dli_fname, "libkymo-preload") != NULL;
 }
 
@@ -186,6 +224,8 @@ static kymo_err start(kymo_agent *a, const kymo_agent_options *o, kymo_error *de
     kymo_err err = kymo_spawn_await(a->link, name, detail);
     const struct kymo_attach_call call = {name, KYMO_ATTACH_LATE, (int32_t)getppid(),
                                           ATTACH_PATIENCE_SECONDS};
+    if (err == KYMO_OK)
+        kymo_family_name(name);
     const char *why = err == KYMO_OK ? kymo_begin(&call) : NULL;
     if (why)
         err = kymo_error_set(detail, KYMO_E_SYSTEM, 0, "%s", why);
@@ -194,27 +234,46 @@ static kymo_err start(kymo_agent *a, const kymo_agent_options *o, kymo_error *de
     return err;
 }
 
+/* An earlier recording is taken away, if it has ended; else why not. */
+static kymo_err make_room(kymo_error *detail)
+{
+    if (is_recorded_by_other())
+        return kymo_error_set(detail, KYMO_E_EXISTS, 0, "this process is recorded already");
+    if (!kymo_has_begun())
+        return KYMO_OK;
+    /* A forked child that is recorded by its parent's agent, or may be. */
+    kymo_fork_attach_now();
+    if (kymo_attach_is_reachable(kymo_family.attach_name))
+        return kymo_error_set(detail, KYMO_E_EXISTS, 0, "an agent records this process already");
+    (void)kymo_end();
+    if (kymo_has_begun())
+        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
+                              "this process has set a seccomp filter since it was recorded: what "
+                              "is left of that cannot be taken away");
+    return KYMO_OK;
+}
+
 kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out, kymo_error *detail)
 {
-    uint32_t expected = 0;
     if (!options || options->size < sizeof *options)
         return kymo_error_set(detail, KYMO_E_INVALID, 0,
                               "options.size is not that of the structure");
-    if (is_recorded())
-        return kymo_error_set(detail, KYMO_E_EXISTS, 0, "this process is recorded already");
-    if (!kymo_cas_acq_rel(&has_begun, &expected, 1u))
-        return kymo_error_set(detail, KYMO_E_UNSUPPORTED, 0,
-                              "this process was recorded before, and cannot begin anew");
-    kymo_agent *a = calloc(1, sizeof *a);
-    kymo_err err = a ? start(a, options, detail)
-                     : kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the agent");
+    if (!try_lock())
+        return kymo_error_set(detail, KYMO_E_EXISTS, 0,
+                              "another thread starts an agent, or stops one");
+    kymo_err err = make_room(detail);
+    kymo_agent *a = err == KYMO_OK ? calloc(1, sizeof *a) : NULL;
+    if (err == KYMO_OK)
+        err = a ? start(a, options, detail)
+                : kymo_error_set(detail, KYMO_E_NOMEM, 0, "no memory for the agent");
+    if (err == KYMO_OK)
+        a->recording = ++recordings;
+    unlock();
     if (err != KYMO_OK) {
         free(a);
-        /* Nothing has begun; what was missing may be there next time. */
-        if (!kymo_load_acquire(&kymo_process_state))
-            kymo_store_release(&has_begun, 0u);
         return err;
     }
+    a->pid = kymo_raw_getpid();
     a->state = a->status.state = KYMO_AGENT_RUNNING;
     a->on_end = options->on_end;
     a->data = options->data;
@@ -226,7 +285,7 @@ kymo_err kymo_agent_start(const kymo_agent_options *options, kymo_agent **out, k
 
 kymo_err kymo_agent_flush(kymo_agent *a)
 {
-    if (a->state != KYMO_AGENT_RUNNING)
+    if (a->state != KYMO_AGENT_RUNNING || !is_ours(a))
         return KYMO_E_CLOSED;
     return say(a->link, KYMO_AGENT_LINK_FLUSH, 0) ? KYMO_OK : KYMO_E_CLOSED;
 }
@@ -236,6 +295,8 @@ kymo_err kymo_agent_get_status(kymo_agent *a, kymo_agent_status *status)
     kymo_err err = KYMO_OK;
     if (status->size < sizeof *status)
         return KYMO_E_INVALID;
+    if (!is_ours(a))
+        return KYMO_E_CLOSED;
     if (a->state == KYMO_AGENT_RUNNING || a->state == KYMO_AGENT_STOPPING) {
         (void)say(a->link, KYMO_AGENT_LINK_STATUS, 0);
         int came =
@@ -256,7 +317,7 @@ int kymo_agent_fd(const kymo_agent *a)
 
 kymo_agent_state kymo_agent_dispatch(kymo_agent *a)
 {
-    while (take(a, KYMO_AGENT_LINK_STATUS, 0))
+    while (is_ours(a) && take(a, KYMO_AGENT_LINK_STATUS, 0))
         ;
     return a->state;
 }
@@ -265,6 +326,8 @@ kymo_agent_state kymo_agent_dispatch(kymo_agent *a)
 
 kymo_err kymo_agent_stop_begin(kymo_agent *a, uint64_t deadline_ns)
 {
+    if (!is_ours(a))
+        return KYMO_E_CLOSED;
     if (a->state != KYMO_AGENT_RUNNING)
         return a->state == KYMO_AGENT_FAILED ? KYMO_E_CLOSED : KYMO_OK;
     if (!say(a->link, KYMO_AGENT_LINK_STOP, deadline_ns))
@@ -289,6 +352,8 @@ kymo_err kymo_agent_stop(kymo_agent *a, uint64_t deadline_ns, kymo_agent_status 
         *status = a->status;
         status->size = sizeof *status;
     }
+    if (is_ours(a))
+        end_recording(a);
     kymo_agent_detach(a);
     return err;
 }

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -19,10 +21,12 @@
 #include "capture/signal_move.h"
 #include "capture/state.h"
 #include "capture/thread.h"
+#include "capture/timer.h"
 #include "sys/own_maps.h"
 #include "sys/raw.h"
 
 #define ARGUMENTS_MAX (8u << 20)    /* more than the kernel takes, and what is below them */
+#define QUIET_WAITS 50000           /* of 20 us and more each: a second */
 #define MAIN_STACK_MAX (1ull << 30) /* a stack of unlimited size is looked at that far down */
 
 /* Where the mapping that holds an address ends; 0: there is no /proc. */
@@ -79,6 +83,13 @@ static struct kymo_stack_bounds own_stack(void)
                  : (struct kymo_stack_bounds){0, 0};
 }
 
+static long mode_at_begin; /* of seccomp */
+
+static long seccomp_mode(void)
+{
+    return kymo_syscall3(SYS_prctl, PR_GET_SECCOMP, 0, 0);
+}
+
 const char *kymo_begin(const struct kymo_attach_call *call)
 {
     const char *why;
@@ -93,13 +104,14 @@ const char *kymo_begin(const struct kymo_attach_call *call)
         kymo_attach_undo(&a);
         return "no address space for Kymo's own tables";
     }
+    mode_at_begin = seccomp_mode();
     kymo_process_take(p, &a);
     kymo_fork_remember(p);
     /* Not in forked children, which begin as any other. */
     p->is_late = call->start == KYMO_ATTACH_LATE;
     if (!kymo_signal_start(p)) {
-        p->session = NULL;
         kymo_attach_undo(&a);
+        (void)munmap(p, p->mapped_bytes);
         return "the handler could not be installed";
     }
     /* Pairs with the acquire in kymo_capturing: everything above is in place. */
@@ -116,4 +128,70 @@ const char *kymo_begin(const struct kymo_attach_call *call)
     /* The recorder may have changed the list meanwhile, when it could not signal us yet. */
     kymo_mark_links_look();
     return NULL;
+}
+
+/* ---- the end ---- */
+
+int kymo_has_begun(void)
+{
+    return kymo_load_acquire(&kymo_process_state) != NULL;
+}
+
+/* No thread is in the handler, nor in another place that uses the state. What such a thread had
+ * seen before is of no consequence after this. */
+static int await_users(void)
+{
+    kymo_fence_seqcst();
+    for (int i = 0; i < QUIET_WAITS; i++) {
+        if (kymo_load_seqcst(&kymo_process_users) == 0)
+            return 1;
+        kymo_raw_wait_a_little();
+    }
+    return 0;
+}
+
+static void unmap(struct kymo_capture_process *p)
+{
+    struct kymo_attachment a = {
+        .socket = -1,
+        .session = p->session,
+        .plan = p->plan,
+        .bell = p->bell,
+        .tables = p->tables,
+        .tables_bytes = p->tables_bytes,
+    };
+    kymo_attach_undo(&a);
+    (void)munmap(p, p->mapped_bytes);
+}
+
+/*
+ *   stopped: handlers take no samples and arm no timers -> none is under way that began before
+ *   -> timers and handlers are taken away -> the state is: what arrives late finds none
+ *   -> none is under way that found it -> its memory goes
+ */
+int kymo_end(void)
+{
+    struct kymo_capture_process *p = kymo_load_acquire(&kymo_process_state);
+    if (!p)
+        return 1;
+    if (p->session)
+        kymo_store_release(&p->session->stopped, 1u);
+    /* The recorder sees a filter too, but later. */
+    if (kymo_load_relaxed(&kymo_quiet_here) || (p->session && kymo_is_quiet(p)) ||
+        seccomp_mode() != mode_at_begin)
+        return 0;
+    kymo_store_release(&kymo_family.header, NULL);
+    if (!p->session) {
+        /* A forked child that was never recorded itself: all of the state reads as zeros. */
+        kymo_store_release(&kymo_process_state, NULL);
+        return 1;
+    }
+    (void)await_users();
+    kymo_signal_stop(p, 1);
+    kymo_store_release(&kymo_process_state, NULL);
+    if (!await_users())
+        return 0;
+    kymo_own_signals_forget();
+    unmap(p);
+    return 1;
 }

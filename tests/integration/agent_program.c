@@ -130,7 +130,13 @@ int main(int argc, char **argv)
         kymo_agent_detach(agent);
     } else if (agent) {
         printf("\"stop\":%d,", kymo_agent_stop(agent, 60000000000u, NULL));
-        printf("\"later\":%d,", kymo_agent_start(&options, &other, NULL));
+        if (strcmp(mode, "stop") == 0) {
+            options.on_end = NULL;
+            err = kymo_agent_start(&options, &other, NULL);
+            printf("\"later\":%d,", err);
+            if (err == KYMO_OK)
+                must(kymo_agent_stop(other, 60000000000u, NULL) == KYMO_OK, "the second stop");
+        }
         (void)burn_ns(after_stop, 100000000);
     }
     int found = (int)waitpid(-1, NULL, WNOHANG);
